@@ -1,0 +1,194 @@
+// Package cluster is what the webhook knows about the cluster beyond a review: which namespaces opted in, what autoscalers
+// target, and where custom resources keep their scale. It is read from informers that hold nothing else.
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// The indexes of the informers.
+const (
+	byTarget = "target"
+	byKind   = "kind"
+)
+
+// Facts answers from informers. Its methods may be called at any time and never wait: until Ready they know nothing.
+type Facts struct {
+	reader    client.Reader
+	informers map[string]cache.Informer
+	ready     atomic.Bool
+}
+
+// Scheme returns the types that the informers read.
+func Scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		corev1.AddToScheme, autoscalingv2.AddToScheme, apiextensionsv1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("building the scheme: %w", err)
+		}
+	}
+	return scheme, nil
+}
+
+// CacheOptions returns the options of a cache that Facts can be read from: it drops what Facts does not read before it
+// is stored, and hands out what it holds without a copy.
+func CacheOptions() cache.Options {
+	uncopied := true
+	return cache.Options{
+		ReaderFailOnMissingInformer:  true,
+		DefaultUnsafeDisableDeepCopy: &uncopied,
+		ByObject: map[client.Object]cache.ByObject{
+			namespaces():                                {Transform: keepMode},
+			&autoscalingv2.HorizontalPodAutoscaler{}:    {Transform: keepTarget},
+			&apiextensionsv1.CustomResourceDefinition{}: {Transform: keepScale},
+		},
+	}
+}
+
+func namespaces() *metav1.PartialObjectMetadata {
+	o := &metav1.PartialObjectMetadata{}
+	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	return o
+}
+
+// New registers the informers with a cache that has CacheOptions and is started by the caller. It does not wait.
+func New(ctx context.Context, c cache.Cache) (*Facts, error) {
+	f := &Facts{reader: c, informers: map[string]cache.Informer{}}
+	if err := c.IndexField(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, byTarget, targetOf); err != nil {
+		return nil, fmt.Errorf("indexing HorizontalPodAutoscalers: %w", err)
+	}
+	if err := c.IndexField(ctx, &apiextensionsv1.CustomResourceDefinition{}, byKind, kindOf); err != nil {
+		return nil, fmt.Errorf("indexing CustomResourceDefinitions: %w", err)
+	}
+	for resource, object := range map[string]client.Object{
+		"namespaces":                                     namespaces(),
+		"horizontalpodautoscalers.autoscaling":           &autoscalingv2.HorizontalPodAutoscaler{},
+		"customresourcedefinitions.apiextensions.k8s.io": &apiextensionsv1.CustomResourceDefinition{},
+	} {
+		informer, err := c.GetInformer(ctx, object, cache.BlockUntilSynced(false))
+		if err != nil {
+			return nil, fmt.Errorf("watching %s: %w", resource, err)
+		}
+		f.informers[resource] = informer
+	}
+	return f, nil
+}
+
+// Ready says whether all informers have the whole of what they watch. Once true it stays true.
+func (f *Facts) Ready() bool {
+	if f.ready.Load() {
+		return true
+	}
+	if f.missing() != "" {
+		return false
+	}
+	f.ready.Store(true)
+	return true
+}
+
+func (f *Facts) missing() string {
+	for resource, informer := range f.informers {
+		if !informer.HasSynced() {
+			return resource
+		}
+	}
+	return ""
+}
+
+// Check is a readiness check (healthz.Checker): an error until Ready.
+func (f *Facts) Check(*http.Request) error {
+	if f.Ready() {
+		return nil
+	}
+	if resource := f.missing(); resource != "" {
+		return fmt.Errorf("%s are not listed yet: list and watch must be permitted", resource)
+	}
+	return errors.New("the informers have just synced")
+}
+
+// NamespaceMode returns a namespace's mode annotation; ok is false where it has none.
+func (f *Facts) NamespaceMode(namespace string) (mode string, ok bool) {
+	o := namespaces()
+	if err := f.reader.Get(context.Background(), client.ObjectKey{Name: namespace}, o); err != nil {
+		return "", false
+	}
+	mode, ok = o.Annotations[ownership.ModeAnnotation]
+	return mode, ok
+}
+
+// Autoscaler returns the HorizontalPodAutoscaler that targets an object, as "HorizontalPodAutoscaler web"; the first by
+// name where several do, empty where none does. A target is known by group and kind, whatever version it is written in.
+func (f *Facts) Autoscaler(namespace, group, kind, name string) string {
+	var list autoscalingv2.HorizontalPodAutoscalerList
+	err := f.reader.List(context.Background(), &list, client.InNamespace(namespace),
+		client.MatchingFields{byTarget: target(group, kind, name)})
+	if err != nil || len(list.Items) == 0 {
+		return ""
+	}
+	first := list.Items[0].Name
+	for _, hpa := range list.Items[1:] {
+		first = min(first, hpa.Name)
+	}
+	return "HorizontalPodAutoscaler " + first
+}
+
+// ScalePath returns the path of the scale field of a kind, nil where the kind has none.
+func (f *Facts) ScalePath(group, version, kind string) fieldpath.Path {
+	if builtinScale(group, kind) {
+		return fieldpath.MakePathOrDie("spec", "replicas")
+	}
+	var list apiextensionsv1.CustomResourceDefinitionList
+	err := f.reader.List(context.Background(), &list, client.MatchingFields{byKind: schema.GroupKind{Group: group, Kind: kind}.String()})
+	if err != nil {
+		return nil
+	}
+	for i := range list.Items {
+		for _, v := range list.Items[i].Spec.Versions {
+			if v.Name == version && v.Subresources != nil && v.Subresources.Scale != nil {
+				return scalePath(v.Subresources.Scale.SpecReplicasPath)
+			}
+		}
+	}
+	return nil
+}
+
+// builtinScale says whether a built-in kind has a scale subresource.
+func builtinScale(group, kind string) bool {
+	switch kind {
+	case "Deployment", "StatefulSet", "ReplicaSet":
+		return group == "apps"
+	case "ReplicationController":
+		return group == ""
+	default:
+		return false
+	}
+}
+
+// scalePath reads a specReplicasPath: names behind dots, without lists (CustomResourceSubresourceScale).
+func scalePath(jsonPath string) fieldpath.Path {
+	names := strings.Split(strings.TrimPrefix(jsonPath, "."), ".")
+	path := make(fieldpath.Path, len(names))
+	for i, name := range names {
+		path[i] = fieldpath.FieldNameElement(name)
+	}
+	return path
+}

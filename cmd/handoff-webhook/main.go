@@ -1,0 +1,43 @@
+// Command handoff-webhook serves the mutating admission webhook. See --help.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+)
+
+// version is set by the build.
+var version = "unknown" //nolint:gochecknoglobals // the linker writes it
+
+func main() {
+	if err := run(ctrl.SetupSignalHandler(), os.Args[1:]); err != nil {
+		if errors.Is(err, pflag.ErrHelp) {
+			return
+		}
+		fmt.Fprintln(os.Stderr, "handoff-webhook:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	if o.version {
+		fmt.Println("handoff-webhook", version)
+		return nil
+	}
+	log := zap.New(zap.UseFlagOptions(&o.zap))
+	ctrl.SetLogger(log)
+	klog.SetLogger(log)
+	log.Info("starting", "version", version)
+	return serve(ctx, o, log)
+}

@@ -1,0 +1,113 @@
+package rawjson
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+)
+
+// errFound ends a walk early.
+var errFound = errors.New("found")
+
+// Check walks a whole text and returns why it is not one valid JSON value, or nil.
+func Check(text []byte) error {
+	w := Walk(text)
+	if _, err := w.Value(); err != nil {
+		return err
+	}
+	return w.End()
+}
+
+// Find returns where the value stands that the names lead to, from the outermost object inwards. The Span is empty when
+// there is none: a name is missing, or what should hold it is no object. The text must have passed a Walker before: what
+// follows the value is not looked at.
+func Find(text []byte, names ...string) Span {
+	return find(walkChecked(text), names).value
+}
+
+// place is where a member stands in its object.
+type place struct {
+	name, value Span
+}
+
+func find(w *Walker, names []string) place {
+	if len(names) == 0 {
+		span, err := w.Value()
+		if err != nil {
+			return place{}
+		}
+		return place{value: span}
+	}
+	var found place
+	_, _ = w.Object(func(name []byte) error {
+		if string(name) != names[0] {
+			return w.dec.SkipValue()
+		}
+		at := w.name
+		found = find(w, names[1:])
+		if len(names) == 1 {
+			found.name = at
+		}
+		return errFound
+	})
+	return found
+}
+
+// Cut returns the text without the member that the names lead to, and nothing else changed: the member goes with the
+// comma and the white space that set it apart. The result is text itself when there is no such member. The text must
+// have passed a Walker before.
+func Cut(text []byte, names ...string) []byte {
+	if len(names) == 0 {
+		return text
+	}
+	at := find(walkChecked(text), names)
+	if !at.value.Present() {
+		return text
+	}
+	return slices.Concat(text[:at.cutStart(text)], text[at.cutEnd(text):])
+}
+
+// cutStart is where the member's own text starts: at its name or, for the last of several, at the comma before it.
+func (p place) cutStart(text []byte) int {
+	if nextByte(text[p.value.End:]) == ',' {
+		return p.name.Start
+	}
+	before := bytes.TrimRight(text[:p.name.Start], " \t\r\n")
+	if before[len(before)-1] == ',' {
+		return len(before) - 1
+	}
+	return p.name.Start
+}
+
+// cutEnd is where what follows the member starts: after the comma and the white space behind it, if it has one.
+func (p place) cutEnd(text []byte) int {
+	after := text[p.value.End:]
+	if nextByte(after) != ',' {
+		return p.value.End
+	}
+	after = after[bytes.IndexByte(after, ',')+1:]
+	return len(text) - len(bytes.TrimLeft(after, " \t\r\n"))
+}
+
+func nextByte(text []byte) byte {
+	if rest := bytes.TrimLeft(text, " \t\r\n"); len(rest) > 0 {
+		return rest[0]
+	}
+	return 0
+}
+
+// EqualBut says whether two texts are the same outside the given spans, which are in order, do not overlap, and are as
+// many in either text. What the spans hold may differ.
+func EqualBut(a []byte, inA []Span, b []byte, inB []Span) bool {
+	if len(inA) != len(inB) {
+		return false
+	}
+	fromA, fromB := 0, 0
+	for i := range inA {
+		if !bytes.Equal(a[fromA:inA[i].Start], b[fromB:inB[i].Start]) {
+			return false
+		}
+		fromA, fromB = inA[i].End, inB[i].End
+	}
+	return bytes.Equal(a[fromA:], b[fromB:])
+}

@@ -1,0 +1,106 @@
+package rawjson_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ownership-handoff/handoff/internal/rawjson"
+)
+
+func TestCutTakesOneMemberAndNothingElse(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		path []string
+		want string
+	}{
+		"the first of several goes with the comma behind it": {`{"spec":{"replicas":3,"x":1}}`, []string{"spec", "replicas"}, `{"spec":{"x":1}}`},
+		"the last of several goes with the comma before it":  {`{"spec":{"x":1,"replicas":3}}`, []string{"spec", "replicas"}, `{"spec":{"x":1}}`},
+		"one in the middle leaves its neighbours apart":      {`{"a":1,"b":2,"c":3}`, []string{"b"}, `{"a":1,"c":3}`},
+		"the only member leaves an empty object":             {`{"spec":{"replicas":3}}`, []string{"spec", "replicas"}, `{"spec":{}}`},
+		"white space elsewhere stays":                        {"{ \"a\" : 1 ,\n  \"b\" : 2 }\n", []string{"a"}, "{ \"b\" : 2 }\n"},
+		"the comma of the last one goes, not what is before": {"{ \"a\" : 1 ,\n  \"b\" : 2\n}\n", []string{"b"}, "{ \"a\" : 1 \n}\n"},
+		"an escaped name is the same name":                   {`{"x":1,"r\u0065plicas":3}`, []string{"replicas"}, `{"x":1}`},
+		"a name that holds a quote is cut whole":             {`{"x":1,"a\"b":3,"y":2}`, []string{`a"b`}, `{"x":1,"y":2}`},
+		"a missing member changes nothing":                   {`{"spec":{"x":1}}`, []string{"spec", "replicas"}, `{"spec":{"x":1}}`},
+		"a path through a string changes nothing":            {`{"spec":"replicas"}`, []string{"spec", "replicas"}, `{"spec":"replicas"}`},
+		"the same name at another depth stays":               {`{"replicas":1,"spec":{"a":{"replicas":2},"replicas":3}}`, []string{"spec", "replicas"}, `{"replicas":1,"spec":{"a":{"replicas":2}}}`},
+		"no path changes nothing":                            {`{"a":1}`, nil, `{"a":1}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := string(rawjson.Cut([]byte(c.text), c.path...))
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("cut (-want +got):\n%s", diff)
+			}
+			if err := rawjson.Check([]byte(got)); err != nil {
+				t.Errorf("what is left is no JSON: %v", err)
+			}
+		})
+	}
+}
+
+func TestFindSaysWhereAValueStands(t *testing.T) {
+	text := []byte(`{"a":{"b":[1,2],"n":null},"s":"x"}`)
+	for name, c := range map[string]struct {
+		path []string
+		want string
+	}{
+		"a nested array":         {[]string{"a", "b"}, "[1,2]"},
+		"a null is a value":      {[]string{"a", "n"}, "null"},
+		"a string with quotes":   {[]string{"s"}, `"x"`},
+		"nothing behind a leaf":  {[]string{"s", "t"}, ""},
+		"nothing under the name": {[]string{"z"}, ""},
+		"the whole without path": {nil, string(text)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, string(rawjson.Find(text, c.path...).Of(text))); diff != "" {
+				t.Errorf("value (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCheckRefusesWhatIsNotOneJSONValue(t *testing.T) {
+	for name, text := range map[string]string{
+		"nothing":            "",
+		"half an object":     `{"a":`,
+		"duplicate names":    `{"a":1,"a":2}`,
+		"invalid UTF-8":      "{\"a\":\"\xff\"}",
+		"two values":         `{} {}`,
+		"rubbish behind":     `{} x`,
+		"very deep nesting":  strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000),
+		"a single quote":     `{'a':1}`,
+		"a bare closing one": `]`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if rawjson.Check([]byte(text)) == nil {
+				t.Errorf("no error for %.40q", text)
+			}
+		})
+	}
+}
+
+func TestEqualButComparesWhatIsOutsideTheSpans(t *testing.T) {
+	span := func(text, part string) rawjson.Span {
+		start := strings.Index(text, part)
+		return rawjson.Span{Start: start, End: start + len(part)}
+	}
+	a, b := `{"x":1,"r":3,"y":2}`, `{"x":1,"r":700,"y":2}`
+	for name, c := range map[string]struct {
+		b    string
+		inB  []rawjson.Span
+		want bool
+	}{
+		"only the span differs":       {b, []rawjson.Span{span(b, "700")}, true},
+		"a spans more than b":         {b, nil, false},
+		"something before it differs": {`{"z":1,"r":3,"y":2}`, []rawjson.Span{span(a, "3")}, false},
+		"something behind it differs": {`{"x":1,"r":3,"y":4}`, []rawjson.Span{span(a, "3")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := rawjson.EqualBut([]byte(a), []rawjson.Span{span(a, "3")}, []byte(c.b), c.inB); got != c.want {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,152 @@
+// Package rawjson finds, replaces and cuts members in JSON text without building objects from it. It exists for the hot
+// path of the webhook: a review is walked once, and what is not of interest stays the text it came as.
+package rawjson
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Span says where a value stands in a text. The zero Span stands for a value that is not there.
+type Span struct{ Start, End int }
+
+// Present says whether there is a value.
+func (s Span) Present() bool { return s.End > s.Start }
+
+// Of returns the value's text, without a copy; nil when it is not there.
+func (s Span) Of(text []byte) []byte {
+	if !s.Present() {
+		return nil
+	}
+	return text[s.Start:s.End:s.End]
+}
+
+// Walker reads one JSON value front to back. It refuses what RFC 8259 and RFC 7493 refuse: duplicate names, invalid
+// UTF-8 and, as the library beneath does, more than 10,000 levels of nesting. It keeps no copy of the text.
+type Walker struct {
+	text []byte
+	dec  *jsontext.Decoder
+	name Span // of the member that is being visited
+	last Span // of the value that was stepped over last
+}
+
+// Walk returns a Walker at the start of text.
+func Walk(text []byte) *Walker {
+	return &Walker{text: text, dec: jsontext.NewDecoder(bytes.NewBuffer(text))}
+}
+
+// walkChecked is Walk for a text that a Walker has been through already.
+func walkChecked(text []byte) *Walker {
+	trusted := jsontext.AllowDuplicateNames(true)
+	return &Walker{text: text, dec: jsontext.NewDecoder(bytes.NewBuffer(text), trusted)}
+}
+
+// Text returns all the text that is walked. Spans refer to it.
+func (w *Walker) Text() []byte { return w.text }
+
+// Kind returns what the next value is: '{', '[', '"', '0', 't', 'f', 'n', or 0 where there is none.
+func (w *Walker) Kind() jsontext.Kind { return w.dec.PeekKind() }
+
+// Value steps over one value and says where it stands.
+func (w *Walker) Value() (Span, error) {
+	value, err := w.dec.ReadValue()
+	if err != nil {
+		return Span{}, fmt.Errorf("reading a value: %w", err)
+	}
+	end := int(w.dec.InputOffset())
+	w.last = Span{Start: end - len(value), End: end}
+	return w.last, nil
+}
+
+// Last says where the value stands that was stepped over last.
+func (w *Walker) Last() Span { return w.last }
+
+// String steps over one value and returns the string it is; ok is false when it is something else.
+func (w *Walker) String() (s string, ok bool, err error) {
+	span, err := w.Value()
+	if err != nil {
+		return "", false, err
+	}
+	s, ok = Unquote(span.Of(w.text))
+	return s, ok, nil
+}
+
+// Object steps over one value and calls visit for each of its members when it is an object; isObject tells. The name
+// that visit gets is valid until it moves the Walker on, which it does by exactly one value.
+func (w *Walker) Object(visit func(name []byte) error) (isObject bool, err error) {
+	if w.Kind() != '{' {
+		_, err := w.Value()
+		return false, err
+	}
+	return true, w.each('}', func() error {
+		name, err := w.dec.ReadValue()
+		if err != nil {
+			return fmt.Errorf("reading a name: %w", err)
+		}
+		end := int(w.dec.InputOffset())
+		w.name = Span{Start: end - len(name), End: end}
+		return visit(unquoteName(name))
+	})
+}
+
+// Array steps over one value and calls visit for each of its elements when it is an array; isArray tells. Visit moves
+// the Walker on by exactly one value.
+func (w *Walker) Array(visit func() error) (isArray bool, err error) {
+	if w.Kind() != '[' {
+		_, err := w.Value()
+		return false, err
+	}
+	return true, w.each(']', visit)
+}
+
+// each calls visit until the closing token of the object or array that starts here.
+func (w *Walker) each(closing jsontext.Kind, visit func() error) error {
+	if _, err := w.dec.ReadToken(); err != nil {
+		return fmt.Errorf("reading an opening token: %w", err)
+	}
+	start := int(w.dec.InputOffset()) - 1
+	for w.dec.PeekKind() != closing {
+		if err := visit(); err != nil {
+			return err
+		}
+	}
+	if _, err := w.dec.ReadToken(); err != nil {
+		return fmt.Errorf("reading a closing token: %w", err)
+	}
+	w.last = Span{Start: start, End: int(w.dec.InputOffset())}
+	return nil
+}
+
+// End refuses anything but white space after the value.
+func (w *Walker) End() error {
+	if kind := w.Kind(); kind != 0 {
+		return fmt.Errorf("there is more after the value, at byte %d", w.dec.InputOffset())
+	}
+	if rest := bytes.TrimSpace(w.text[w.dec.InputOffset():]); len(rest) > 0 {
+		return fmt.Errorf("there is more after the value, at byte %d", w.dec.InputOffset())
+	}
+	return nil
+}
+
+// Unquote returns the string that a JSON text holds; ok is false when the text is no string.
+func Unquote(text []byte) (s string, ok bool) {
+	if len(text) < 2 || text[0] != '"' {
+		return "", false
+	}
+	raw, err := jsontext.AppendUnquote(nil, text)
+	return string(raw), err == nil
+}
+
+// unquoteName spares the copy for all names but those that are written with escapes.
+func unquoteName(text []byte) []byte {
+	if inner := text[1 : len(text)-1]; bytes.IndexByte(inner, '\\') < 0 {
+		return inner
+	}
+	name, err := jsontext.AppendUnquote(nil, text)
+	if err != nil {
+		return nil
+	}
+	return name
+}

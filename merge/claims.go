@@ -1,0 +1,131 @@
+package merge
+
+import (
+	"bytes"
+	"slices"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// restoreClaims returns the incoming entries with the claims on the fields at paths as they are in live, in the API
+// server's order, and whether that is a change.
+func (w Write) restoreClaims(paths []fieldpath.Path) (entries []ownership.Entry, changed bool, err error) {
+	for _, e := range w.IncomingEntries {
+		was, _ := e.Find(w.LiveEntries)
+		restored, err := w.restore(e, was, paths)
+		if err != nil {
+			return nil, false, err
+		}
+		changed = changed || !bytes.Equal(restored.Fields, e.Fields)
+		if !claimsNothing(restored) || claimsNothing(e) {
+			entries = append(entries, restored)
+		}
+	}
+	for _, was := range w.LiveEntries {
+		if _, ok := was.Find(w.IncomingEntries); ok {
+			continue
+		}
+		revived, err := w.revive(was, paths)
+		if err != nil {
+			return nil, false, err
+		}
+		if !claimsNothing(revived) {
+			entries, changed = append(entries, revived), true
+		}
+	}
+	if changed {
+		slices.SortStableFunc(entries, ownership.CompareEntries)
+	}
+	return entries, changed, nil
+}
+
+// restore returns the entry with its claims on paths as they should be after a keep.
+func (w Write) restore(e, was ownership.Entry, paths []fieldpath.Path) (ownership.Entry, error) {
+	for _, path := range paths {
+		holds, should := e.Holds(path), w.shouldHold(e, was, path)
+		if holds == should {
+			continue
+		}
+		set, err := e.Set()
+		if err != nil {
+			return e, err
+		}
+		if should {
+			before, err := was.Set()
+			if err != nil {
+				return e, err
+			}
+			set = set.Union(beneath(before, path))
+		} else {
+			set = set.RecursiveDifference(fieldpath.NewSet(path))
+		}
+		if e, err = e.WithSet(set); err != nil {
+			return e, err
+		}
+	}
+	return e, nil
+}
+
+// revive returns an entry that the write emptied, with what it should still hold of paths.
+func (w Write) revive(was ownership.Entry, paths []fieldpath.Path) (ownership.Entry, error) {
+	var kept []fieldpath.Path
+	for _, path := range paths {
+		if w.shouldHold(ownership.Entry{}, was, path) {
+			kept = append(kept, path)
+		}
+	}
+	if len(kept) == 0 {
+		return ownership.Entry{}, nil
+	}
+	before, err := was.Set()
+	if err != nil {
+		return was, err
+	}
+	return was.WithSet(beneath(before, kept...))
+}
+
+// shouldHold says whether a manager that has the entry e now, and had the entry was in live, holds the field at path
+// after a keep: as it did in live. There are two exceptions. An applier's own Apply entry is its record of what its
+// manifest sets, as last-applied is for client-side apply, and so lets go of the field. And where the value has not
+// changed, an applier that lost its claim was made to hand it over, as kubectl does when a manifest moves from
+// client-side to server-side apply.
+func (w Write) shouldHold(e, was ownership.Entry, path fieldpath.Path) bool {
+	if w.Author.ServerSide() && w.Author.Entry.Same(e) {
+		return false
+	}
+	handedOver := !e.Holds(path) && w.Managers.IsApplier(was) && string(w.Live.Value(path)) == string(w.Incoming.Value(path))
+	return was.Holds(path) && !handedOver
+}
+
+// beneath returns what a set holds of paths and of the fields beneath them.
+func beneath(set *fieldpath.Set, paths ...fieldpath.Path) *fieldpath.Set {
+	return set.Difference(set.RecursiveDifference(fieldpath.NewSet(paths...)))
+}
+
+func claimsNothing(e ownership.Entry) bool {
+	return len(e.Fields) == 0 || string(e.Fields) == "{}"
+}
+
+// sameClaims says whether two lists of entries record the same claims, whatever their order and times.
+func sameClaims(a, b []ownership.Entry) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for _, e := range a {
+		other, ok := e.Find(b)
+		if !ok || other.APIVersion != e.APIVersion || !bytes.Equal(other.Fields, e.Fields) {
+			return false
+		}
+	}
+	return true
+}
+
+func encodeEntries(entries []ownership.Entry) []byte {
+	texts := make([][]byte, len(entries))
+	for i, e := range entries {
+		texts[i] = e.Text
+	}
+	return slices.Concat([]byte("["), bytes.Join(texts, []byte(",")), []byte("]"))
+}

@@ -1,0 +1,184 @@
+package ownership
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/rawjson"
+)
+
+// The operations of a managedFields entry, as metav1.ManagedFieldsOperationType has them.
+const (
+	OperationApply  = "Apply"
+	OperationUpdate = "Update"
+)
+
+// ErrManagedFields is returned for managedFields that cannot be read.
+var ErrManagedFields = errors.New("metadata.managedFields cannot be read")
+
+// Entry is one entry of metadata.managedFields (metav1.ManagedFieldsEntry). Its set of fields stays text until it is
+// asked for.
+type Entry struct {
+	Manager, Operation, APIVersion, Subresource string
+	// Time is RFC 3339, or empty: a scale entry has none.
+	Time string
+	// Text is the whole entry as JSON.
+	Text []byte
+	// Fields is its fieldsV1 as JSON, a part of Text.
+	Fields []byte
+
+	fieldsAt rawjson.Span // where Fields stands in Text
+}
+
+// ParseEntries reads metadata.managedFields from its JSON text; none for an empty text.
+func ParseEntries(text []byte) ([]Entry, error) {
+	if len(text) == 0 {
+		return nil, nil
+	}
+	var entries []Entry
+	w := rawjson.Walk(text)
+	isArray, err := w.Array(func() error {
+		entry, err := readEntry(w)
+		entries = append(entries, entry)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: entry %d: %w", ErrManagedFields, len(entries), err)
+	}
+	if !isArray {
+		return nil, fmt.Errorf("%w: they are no list", ErrManagedFields)
+	}
+	return entries, nil
+}
+
+func readEntry(w *rawjson.Walker) (Entry, error) {
+	var e Entry
+	isObject, err := w.Object(func(name []byte) (err error) {
+		switch string(name) {
+		case "manager":
+			return readString(w, &e.Manager)
+		case "operation":
+			return readString(w, &e.Operation)
+		case "apiVersion":
+			return readString(w, &e.APIVersion)
+		case "subresource":
+			return readString(w, &e.Subresource)
+		case "time":
+			return readString(w, &e.Time)
+		case "fieldsV1":
+			e.fieldsAt, err = w.Value()
+			return err
+		default:
+			_, err = w.Value()
+			return err
+		}
+	})
+	if err != nil {
+		return e, err
+	}
+	if !isObject {
+		return e, ErrNotAnObject
+	}
+	start := w.Last().Start
+	e.Text = w.Last().Of(w.Text())
+	e.Fields = e.fieldsAt.Of(w.Text())
+	e.fieldsAt.Start -= start
+	e.fieldsAt.End -= start
+	return e, nil
+}
+
+func readString(w *rawjson.Walker, into *string) error {
+	s, ok, err := w.String()
+	if err != nil {
+		return err
+	}
+	if !ok && string(w.Last().Of(w.Text())) != "null" {
+		return errors.New("a string is expected")
+	}
+	*into = s
+	return nil
+}
+
+// Same says whether two entries record the same manager's writes: the identity that the API server merges entries by
+// (BuildManagerIdentifier in k8s.io/apimachinery). An applier keeps its entry across API versions.
+func (e Entry) Same(other Entry) bool {
+	return e.Manager == other.Manager && e.Operation == other.Operation && e.Subresource == other.Subresource &&
+		(e.Operation == OperationApply || e.APIVersion == other.APIVersion)
+}
+
+// Find returns the entry among entries that is the Same as e.
+func (e Entry) Find(entries []Entry) (same Entry, ok bool) {
+	for _, other := range entries {
+		if e.Same(other) {
+			return other, true
+		}
+	}
+	return Entry{}, false
+}
+
+// Holds says whether the entry claims the field at path or anything beneath it.
+func (e Entry) Holds(path fieldpath.Path) bool {
+	names := make([]string, len(path))
+	for i, element := range path {
+		name, err := fieldpath.SerializePathElement(element)
+		if err != nil {
+			return false
+		}
+		names[i] = name
+	}
+	return len(e.Fields) > 0 && rawjson.Find(e.Fields, names...).Present()
+}
+
+// Set returns the fields that the entry claims.
+func (e Entry) Set() (*fieldpath.Set, error) {
+	set := &fieldpath.Set{}
+	if len(e.Fields) == 0 {
+		return set, nil
+	}
+	if err := set.FromJSON(bytes.NewReader(e.Fields)); err != nil {
+		return nil, fmt.Errorf("%w: the set of %s: %w", ErrManagedFields, e.Manager, err)
+	}
+	return set, nil
+}
+
+// WithSet returns the entry with another set of fields, encoded as the API server encodes it.
+func (e Entry) WithSet(set *fieldpath.Set) (Entry, error) {
+	fields, err := set.ToJSON()
+	if err != nil {
+		return e, fmt.Errorf("encoding the set of %s: %w", e.Manager, err)
+	}
+	if len(e.Fields) == 0 {
+		return e, fmt.Errorf("%w: the entry of %s has no fieldsV1", ErrManagedFields, e.Manager)
+	}
+	e.Text = slices.Concat(e.Text[:e.fieldsAt.Start], fields, e.Text[e.fieldsAt.End:])
+	e.fieldsAt.End = e.fieldsAt.Start + len(fields)
+	e.Fields = fields
+	return e, nil
+}
+
+// CompareEntries orders entries as the API server stores them (sortEncodedManagedFields in k8s.io/apimachinery).
+func CompareEntries(a, b Entry) int {
+	return cmp.Or(
+		cmp.Compare(a.Operation, b.Operation),
+		cmp.Compare(a.Time, b.Time),
+		cmp.Compare(a.Manager, b.Manager),
+		cmp.Compare(a.APIVersion, b.APIVersion),
+		cmp.Compare(a.Subresource, b.Subresource),
+	)
+}
+
+// Holders returns the entries that claim the field at path or anything beneath it.
+func Holders(entries []Entry, path fieldpath.Path) []Entry {
+	var holders []Entry
+	for _, e := range entries {
+		if e.Holds(path) {
+			holders = append(holders, e)
+		}
+	}
+	return holders
+}

@@ -1,0 +1,174 @@
+package ownership
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/rawjson"
+)
+
+// The annotations that ownership is recorded in and steered by.
+const (
+	// LastAppliedAnnotation holds the manifest that client-side apply applied last, as JSON
+	// (https://kubernetes.io/docs/tasks/manage-kubernetes-objects/declarative-config/).
+	LastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
+	// ModeAnnotation opts a namespace or an object in: "enforce", "warn" or "off".
+	ModeAnnotation = "ownership-handoff.io/mode"
+	// ControllerFieldsAnnotation lists, separated by commas, paths of an object's fields that belong to controllers.
+	ControllerFieldsAnnotation = "ownership-handoff.io/controller-fields"
+)
+
+// ErrNotAnObject is returned for a JSON value that should be an object and is none.
+var ErrNotAnObject = errors.New("it is not a JSON object")
+
+// Object is a Kubernetes object as text, and the places in it that matter to ownership. The zero Object stands for an
+// object that is not there. It refers to the text it was read from, which must not change.
+type Object struct {
+	text []byte
+	// Positions within text.
+	whole, uid, managedFields, lastApplied, mode, controllerFields rawjson.Span
+}
+
+// ReadObject steps over one value, which is an object or null.
+func ReadObject(w *rawjson.Walker) (Object, error) {
+	o := Object{text: w.Text()}
+	if w.Kind() == 'n' {
+		_, err := w.Value()
+		return Object{}, err
+	}
+	isObject, err := w.Object(func(name []byte) error {
+		if string(name) == "metadata" {
+			return o.readMetadata(w)
+		}
+		_, err := w.Value()
+		return err
+	})
+	if err != nil {
+		return Object{}, err
+	}
+	if !isObject {
+		return Object{}, ErrNotAnObject
+	}
+	o.whole = w.Last()
+	return o, nil
+}
+
+// ParseObject reads an object from a text of its own.
+func ParseObject(text []byte) (Object, error) {
+	w := rawjson.Walk(text)
+	o, err := ReadObject(w)
+	if err != nil {
+		return Object{}, fmt.Errorf("parsing an object: %w", err)
+	}
+	return o, w.End()
+}
+
+func (o *Object) readMetadata(w *rawjson.Walker) error {
+	_, err := w.Object(func(name []byte) (err error) {
+		switch string(name) {
+		case "annotations":
+			return o.readAnnotations(w)
+		case "uid":
+			o.uid, err = w.Value()
+		case "managedFields":
+			o.managedFields, err = w.Value()
+		default:
+			_, err = w.Value()
+		}
+		return err
+	})
+	return err
+}
+
+func (o *Object) readAnnotations(w *rawjson.Walker) error {
+	_, err := w.Object(func(name []byte) (err error) {
+		switch string(name) {
+		case LastAppliedAnnotation:
+			o.lastApplied, err = w.Value()
+		case ModeAnnotation:
+			o.mode, err = w.Value()
+		case ControllerFieldsAnnotation:
+			o.controllerFields, err = w.Value()
+		default:
+			_, err = w.Value()
+		}
+		return err
+	})
+	return err
+}
+
+// Present says whether there is an object.
+func (o Object) Present() bool { return o.whole.Present() }
+
+// UID returns metadata.uid, empty where there is none.
+func (o Object) UID() string {
+	uid, _ := rawjson.Unquote(o.uid.Of(o.text))
+	return uid
+}
+
+// Mode returns the object's mode annotation; ok is false where it has none.
+func (o Object) Mode() (mode string, ok bool) { return rawjson.Unquote(o.mode.Of(o.text)) }
+
+// ControllerFields returns the object's controller-fields annotation; ok is false where it has none.
+func (o Object) ControllerFields() (fields string, ok bool) {
+	return rawjson.Unquote(o.controllerFields.Of(o.text))
+}
+
+// LastApplied returns the text of the last-applied annotation; ok is false where there is none.
+func (o Object) LastApplied() (text string, ok bool) {
+	return rawjson.Unquote(o.lastApplied.Of(o.text))
+}
+
+// ManagedFields returns metadata.managedFields as JSON text, nil where there are none.
+func (o Object) ManagedFields() []byte { return o.managedFields.Of(o.text) }
+
+// Value returns the JSON text of the field at path, nil where there is none. The path holds field names only.
+func (o Object) Value(path fieldpath.Path) []byte { return o.find(path).Of(o.text) }
+
+func (o Object) find(path fieldpath.Path) rawjson.Span {
+	names := FieldNames(path)
+	if len(names) == 0 || !o.Present() {
+		return rawjson.Span{}
+	}
+	found := rawjson.Find(o.whole.Of(o.text), names...)
+	if !found.Present() {
+		return rawjson.Span{}
+	}
+	return rawjson.Span{Start: o.whole.Start + found.Start, End: o.whole.Start + found.End}
+}
+
+// EqualBut says whether two objects, as one API server encoded them, are the same outside of metadata.managedFields, the
+// value of the last-applied annotation and the values of the given fields.
+func (o Object) EqualBut(other Object, paths ...fieldpath.Path) bool {
+	return rawjson.EqualBut(o.whole.Of(o.text), o.aside(paths), other.whole.Of(other.text), other.aside(paths))
+}
+
+// aside returns the positions that EqualBut leaves out, within the object's own text and in order.
+func (o Object) aside(paths []fieldpath.Path) []rawjson.Span {
+	spans := []rawjson.Span{o.managedFields, o.lastApplied}
+	for _, path := range paths {
+		spans = append(spans, o.find(path))
+	}
+	spans = slices.DeleteFunc(spans, func(s rawjson.Span) bool { return !s.Present() })
+	slices.SortFunc(spans, func(a, b rawjson.Span) int { return a.Start - b.Start })
+	for i := range spans {
+		spans[i].Start -= o.whole.Start
+		spans[i].End -= o.whole.Start
+	}
+	return spans
+}
+
+// FieldNames returns a path as the names of its fields, nil when it is empty or goes through a list.
+func FieldNames(path fieldpath.Path) []string {
+	names := make([]string, len(path))
+	for i, element := range path {
+		if element.FieldName == nil {
+			return nil
+		}
+		names[i] = *element.FieldName
+	}
+	return names
+}

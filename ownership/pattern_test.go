@@ -1,0 +1,86 @@
+package ownership_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+func TestAPatternIsWrittenAsTheAPIServerPrintsAPath(t *testing.T) {
+	resources := fieldpath.MakePathOrDie("spec", "template", "spec", "containers", fieldpath.KeyByFields("name", "app"), "resources")
+	port := fieldpath.MakePathOrDie("spec", "ports", fieldpath.KeyByFields("port", 80, "protocol", "TCP"), "nodePort")
+	for name, c := range map[string]struct {
+		pattern string
+		path    fieldpath.Path
+		want    bool
+	}{
+		"a field":                     {".spec.replicas", fieldpath.MakePathOrDie("spec", "replicas"), true},
+		"another field":               {".spec.replicas", fieldpath.MakePathOrDie("spec", "paused"), false},
+		"a field beneath is another":  {".spec", fieldpath.MakePathOrDie("spec", "replicas"), false},
+		"an element by its key":       {`.spec.template.spec.containers[name="app"].resources`, resources, true},
+		"an element by another key":   {`.spec.template.spec.containers[name="web"].resources`, resources, false},
+		"any element":                 {`.spec.template.spec.containers[*].resources`, resources, true},
+		"any field":                   {`.spec.*.spec.containers[*].resources`, resources, true},
+		"an element by several keys":  {`.spec.ports[port=80,protocol="TCP"].nodePort`, port, true},
+		"keys in another order":       {`.spec.ports[protocol="TCP",port=80].nodePort`, port, true},
+		"a member of a set":           {`.metadata.finalizers[="a/b"]`, fieldpath.MakePathOrDie("metadata", "finalizers", value.NewValueInterface("a/b")), true},
+		"an index":                    {`.spec.args[1]`, fieldpath.MakePathOrDie("spec", "args", 1), true},
+		"a name that holds a dot":     {`.metadata.labels["a.b/c"]`, fieldpath.MakePathOrDie("metadata", "labels", "a.b/c"), true},
+		"space around it is not read": {" .spec.replicas ", fieldpath.MakePathOrDie("spec", "replicas"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pattern, err := ownership.ParsePattern(c.pattern)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := pattern.Matches(c.path); got != c.want {
+				t.Errorf("%s matches %s: got %v, want %v", c.pattern, c.path, got, c.want)
+			}
+		})
+	}
+}
+
+func TestAPatternThatDoesNotParseSaysWhere(t *testing.T) {
+	for name, c := range map[string]struct{ pattern, want string }{
+		"nothing":                {"", "path is empty"},
+		"no dot":                 {"spec.replicas", "starts with a dot"},
+		"two dots":               {".spec..replicas", `at "..replicas"`},
+		"a dot at the end":       {".spec.", "a field name is missing"},
+		"an open bracket":        {".spec.c[", "is expected"},
+		"an unclosed bracket":    {`.spec.c[name="app"`, "closing bracket is missing"},
+		"a key without quotes":   {`.spec.c[name=app]`, "a quoted string"},
+		"text behind a bracket":  {`.spec.c[name="app"]x`, "starts with a dot"},
+		"nothing in brackets":    {`.spec.c[]`, "is expected"},
+		"an object in brackets":  {`.spec.c[{"a":1}]`, "is expected"},
+		"a boolean in brackets":  {`.spec.c[true]`, "brackets hold"},
+		"two names in brackets":  {`.spec.c["a","b"]`, "closing bracket is missing"},
+		"a dot before a bracket": {`.spec.[0]`, "a field name is missing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := ownership.ParsePattern(c.pattern)
+			if err == nil {
+				t.Fatalf("no error for %s", c.pattern)
+			}
+			if !strings.Contains(err.Error(), c.want) {
+				t.Errorf("(-want +got):\n%s", cmp.Diff(c.want, err.Error()))
+			}
+		})
+	}
+}
+
+func FuzzParsePattern(f *testing.F) {
+	for _, seed := range []string{".spec.replicas", `.a[b="c",d=1].*`, `.a[="x"][0]["y"][*]`, ".", "[", `.a[b=`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		pattern, err := ownership.ParsePattern(text)
+		if err == nil && len(pattern) == 0 {
+			t.Errorf("%q parses to nothing", text)
+		}
+	})
+}

@@ -1,0 +1,72 @@
+package ownership
+
+import (
+	"errors"
+	"strings"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// CoreGroup is how a rule writes the API group whose name is empty.
+const CoreGroup = "core"
+
+// Rule gives fields of the objects of one kind to controllers. An empty or "*" group or kind stands for any.
+type Rule struct {
+	Group, Kind string
+	Fields      []Pattern
+}
+
+// Names says whether the rule gives the field at path of such objects to controllers.
+func (r Rule) Names(group, kind string, path fieldpath.Path) bool {
+	if group == "" {
+		group = CoreGroup
+	}
+	if !fits(r.Group, group) || !fits(r.Kind, kind) {
+		return false
+	}
+	for _, pattern := range r.Fields {
+		if pattern.Matches(path) {
+			return true
+		}
+	}
+	return false
+}
+
+func fits(want, is string) bool { return want == "" || want == "*" || want == is }
+
+// ParseControllerFields reads the controller-fields annotation: patterns separated by commas outside of brackets. The
+// patterns that parse are returned beside the error about those that do not.
+func ParseControllerFields(text string) ([]Pattern, error) {
+	var patterns []Pattern
+	var errs []error
+	for _, part := range splitOutsideBrackets(text) {
+		if strings.TrimSpace(part) == "" {
+			continue
+		}
+		pattern, err := ParsePattern(part)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		patterns = append(patterns, pattern)
+	}
+	return patterns, errors.Join(errs...)
+}
+
+func splitOutsideBrackets(text string) []string {
+	var parts []string
+	depth, start := 0, 0
+	for i, c := range text {
+		switch c {
+		case '[':
+			depth++
+		case ']':
+			depth--
+		case ',', '\n':
+			if depth <= 0 {
+				parts, start = append(parts, text[start:i]), i+1
+			}
+		}
+	}
+	return append(parts, text[start:])
+}

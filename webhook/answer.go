@@ -1,0 +1,78 @@
+package webhook
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// answerOf returns the response that an outcome makes. It allows the write, always.
+func answerOf(r *review, out outcome) (*admissionv1.AdmissionResponse, error) {
+	response := &admissionv1.AdmissionResponse{UID: types.UID(r.uid), Allowed: true, Warnings: out.notes}
+	for _, c := range out.changes {
+		response.Warnings = append(response.Warnings, c.warning(out.mode))
+		if response.AuditAnnotations == nil {
+			response.AuditAnnotations = map[string]string{}
+		}
+		response.AuditAnnotations["row-"+strconv.Itoa(c.Row)] = c.auditAnnotation(out.mode)
+	}
+	if len(out.operations) == 0 {
+		return response, nil
+	}
+	patch, err := json.Marshal(out.operations)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the patch: %w", err)
+	}
+	patchType := admissionv1.PatchTypeJSONPatch
+	response.Patch, response.PatchType = patch, &patchType
+	return response, nil
+}
+
+// failOpen returns the response for a write that handoff lets through because it could not do its work.
+func failOpen(r *review, err error) *admissionv1.AdmissionResponse {
+	return &admissionv1.AdmissionResponse{
+		UID: types.UID(r.uid), Allowed: true,
+		Warnings: []string{warningOf("did nothing: ", reasonOf(err).text, "; the write went through unchanged")},
+	}
+}
+
+// reason is why handoff failed open: a label for the metric and a text for the warning. The error itself goes to the log
+// only: it can be long, and quote names from an object.
+type reason struct{ label, text string }
+
+func reasonOf(err error) reason {
+	for _, known := range []struct {
+		err error
+		reason
+	}{
+		{errTooLarge, reason{"body_too_large", "the review is too large"}},
+		{errPanic, reason{"panic", "an internal error"}},
+		{errNotReady, reason{"not_ready", "it is starting"}},
+		{errNoReview, reason{"bad_review", "the body is no AdmissionReview"}},
+		{errNoRequest, reason{"bad_review", "the review has no request"}},
+		{errNotANumber, reason{"not_a_number", "the scale field is no whole number"}},
+		{ownership.ErrLastApplied, reason{"last_applied", "annotation last-applied-configuration is broken"}},
+		{ownership.ErrManagedFields, reason{"managed_fields", "metadata.managedFields are malformed"}},
+		{ownership.ErrNotAnObject, reason{"bad_review", "an object of the review is no object"}},
+	} {
+		if errors.Is(err, known.err) {
+			return known.reason
+		}
+	}
+	return reason{"bad_review", "the review cannot be read"}
+}
+
+// encode returns the body of an answer.
+func encode(response *admissionv1.AdmissionResponse) ([]byte, error) {
+	return json.Marshal(admissionv1.AdmissionReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"},
+		Response: response,
+	})
+}

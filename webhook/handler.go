@@ -1,0 +1,112 @@
+package webhook
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/go-logr/logr"
+	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// MaxBody is the most bytes of a review that are read: two objects of the 3 MiB that the API server takes, and what
+// surrounds them.
+const MaxBody = 7 << 20
+
+var (
+	errTooLarge = fmt.Errorf("the body is over %d bytes", MaxBody)
+	errPanic    = errors.New("panic")
+)
+
+// Handler answers AdmissionReviews (admission.k8s.io/v1) over HTTP. Every answer allows the write. All fields but Rules
+// and Events are required.
+type Handler struct {
+	Cluster  Cluster
+	Managers ownership.Managers
+	Rules    []ownership.Rule
+	Metrics  *Metrics
+	Log      logr.Logger
+	// Events records what was kept on the object; nil records nothing.
+	Events EventRecorder
+}
+
+// ServeHTTP answers one review. The status is 200 for whatever is posted: anything else would be an error to the API
+// server, and under failurePolicy Fail a denial.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if req.Method != http.MethodPost {
+		http.Error(w, "handoff: POST an AdmissionReview of admission.k8s.io/v1", http.StatusMethodNotAllowed)
+		return
+	}
+	start := time.Now()
+	body, err := readBody(req)
+	answer, err := encode(h.review(body, err))
+	if err != nil {
+		h.Log.Error(err, "the answer could not be encoded")
+		http.Error(w, "handoff: the answer could not be encoded", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if _, err := w.Write(answer); err != nil {
+		h.Log.V(1).Info("the API server did not wait for the answer", "error", err.Error())
+	}
+	h.Metrics.duration.Observe(time.Since(start).Seconds())
+}
+
+// readBody reads a body up to the limit. With errTooLarge comes what was read: the uid stands at its front.
+func readBody(req *http.Request) ([]byte, error) {
+	size := min(max(req.ContentLength, 0), MaxBody) + 1
+	body := make([]byte, 0, size)
+	for {
+		n, err := req.Body.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		switch {
+		case len(body) > MaxBody:
+			return body, errTooLarge
+		case errors.Is(err, io.EOF):
+			return body, nil
+		case err != nil:
+			return body, fmt.Errorf("reading the body: %w", err)
+		case len(body) == cap(body):
+			body = append(body, 0)[:len(body)]
+		}
+	}
+}
+
+// review answers one review: the one place where errors and panics become an answer that lets the write through.
+func (h *Handler) review(body []byte, readErr error) (response *admissionv1.AdmissionResponse) {
+	var r review
+	defer func() {
+		if p := recover(); p != nil {
+			h.Log.Error(errPanic, "failing open", "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+			response = h.failOpen(&r, errPanic)
+		}
+	}()
+	err := r.decode(body)
+	if readErr != nil {
+		err = readErr
+	}
+	if err != nil {
+		return h.failOpen(&r, err)
+	}
+	out, err := h.evaluate(&r)
+	if err != nil {
+		return h.failOpen(&r, err)
+	}
+	response, err = answerOf(&r, out)
+	if err != nil {
+		return h.failOpen(&r, err)
+	}
+	h.report(&r, out)
+	return response
+}
+
+func (h *Handler) failOpen(r *review, err error) *admissionv1.AdmissionResponse {
+	h.Metrics.failedOpen(reasonOf(err).label)
+	h.Log.Error(err, "failing open: the write goes through unchanged", r.identity()...)
+	return failOpen(r, err)
+}

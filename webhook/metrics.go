@@ -1,0 +1,64 @@
+package webhook
+
+import (
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics counts what the handler does.
+type Metrics struct {
+	reviews   *prometheus.CounterVec
+	decisions *prometheus.CounterVec
+	failures  *prometheus.CounterVec
+	duration  prometheus.Histogram
+}
+
+// NewMetrics returns metrics that are registered with r.
+func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
+	m := &Metrics{
+		reviews: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "handoff_reviews_total",
+			Help: "Reviews answered, by result: unchanged, patched, warned or failed_open.",
+		}, []string{"result"}),
+		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "handoff_decisions_total",
+			Help: "Fields kept, or that would have been kept or were warned about, by row of the decision table, mode and owner.",
+		}, []string{"row", "mode", "owner"}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "handoff_failed_open_total",
+			Help: "Writes let through unchanged because handoff could not do its work, by reason.",
+		}, []string{"reason"}),
+		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "handoff_review_duration_seconds",
+			Help:    "Time from a review's first byte to its answer's last, in seconds.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 10),
+		}),
+	}
+	for _, c := range []prometheus.Collector{m.reviews, m.decisions, m.failures, m.duration} {
+		if err := r.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+func (m *Metrics) reviewed(out outcome) {
+	result := "unchanged"
+	switch {
+	case len(out.operations) > 0:
+		result = "patched"
+	case len(out.changes)+len(out.notes) > 0:
+		result = "warned"
+	}
+	m.reviews.WithLabelValues(result).Inc()
+}
+
+func (m *Metrics) decided(mode mode, c change) {
+	m.decisions.WithLabelValues(strconv.Itoa(c.Row), string(mode), c.field.Owner.String()).Inc()
+}
+
+func (m *Metrics) failedOpen(reason string) {
+	m.reviews.WithLabelValues("failed_open").Inc()
+	m.failures.WithLabelValues(reason).Inc()
+}

@@ -1,0 +1,50 @@
+package webhook
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ownership-handoff/handoff/merge"
+)
+
+// EventRecorder records an Event on an object without waiting for it to be stored (k8s.io/client-go/tools/events).
+type EventRecorder interface {
+	Eventf(regarding, related runtime.Object, eventtype, reason, action, note string, args ...any)
+}
+
+// report tells those who run handoff what was decided: metrics and the log for all, an Event where the write is real.
+func (h *Handler) report(r *review, out outcome) {
+	h.Metrics.reviewed(out)
+	for _, c := range out.changes {
+		h.Metrics.decided(out.mode, c)
+		h.Log.Info("decided", append(r.identity(),
+			"row", c.Row, "mode", out.mode, "field", c.path, "verdict", c.Verdict.String(),
+			"live", c.live, "incoming", c.incoming, "owner", c.field.Owner.String(), "by", c.by)...)
+		if c.Verdict == merge.Keep && !r.dryRun && h.Events != nil {
+			h.Events.Eventf(r.reference(), nil, corev1.EventTypeNormal, eventReason(out.mode), "Apply", "%s", c.auditAnnotation(out.mode))
+		}
+	}
+	for _, note := range out.notes {
+		h.Log.Info("noted", append(r.identity(), "note", note)...)
+	}
+}
+
+func eventReason(m mode) string {
+	if m == modeEnforce {
+		return "OwnershipKept"
+	}
+	return "OwnershipWouldBeKept"
+}
+
+// identity names the object of a review for the log. Nothing else of an object is ever logged: it can hold secrets.
+func (r *review) identity() []any {
+	return []any{"uid", r.uid, "kind", r.kind.String(), "namespace", r.namespace, "name", r.name, "fieldManager", r.fieldManager}
+}
+
+func (r *review) reference() *corev1.ObjectReference {
+	return &corev1.ObjectReference{
+		APIVersion: r.kind.GroupVersion().String(), Kind: r.kind.Kind,
+		Namespace: r.namespace, Name: r.name, UID: types.UID(r.live.UID()),
+	}
+}
