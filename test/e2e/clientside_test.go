@@ -1,0 +1,251 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRow1AnApplyThatSetsReplicasKeepsTheAutoscalersCount(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(deployment("3", "app:1"))
+	n.autoscale("7", "20")
+	n.wantHolders("kube-controller-manager/Update/scale")
+
+	r := n.apply(deployment("3", "app:1"))
+	want := []string{"kept .spec.replicas at 7 for HorizontalPodAutoscaler web; delete it from the manifest"}
+	if diff := cmp.Diff(want, r.warnings()); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	n.wantReplicas(7)
+	n.wantHolders("kube-controller-manager/Update/scale")
+	n.wantLastApplied("replicas", false)
+
+	n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("3", "app:1")) })
+
+	n.apply(deployment("3", "app:2"))
+	n.wantReplicas(7)
+	n.wantHolders("kube-controller-manager/Update/scale")
+	n.wantLastApplied("app:2", true)
+	n.wantLastApplied("replicas", false)
+	n.unchangedBy("an unchanged apply after another change", func() { n.apply(deployment("3", "app:2")) })
+}
+
+// unchangedBy holds that a write leaves the object web as it is, its resourceVersion and all.
+func (n *namespace) unchangedBy(what string, write func()) {
+	n.Helper()
+	n.settled()
+	before := n.object()
+	write()
+	if diff := cmp.Diff(before.Object, n.object().Object); diff != "" {
+		n.Errorf("%s changed the object (-before +after):\n%s", what, diff)
+	}
+}
+
+// settled waits until the controllers have written the status they have to write.
+func (n *namespace) settled() {
+	n.Helper()
+	last := ""
+	n.eventually("the controllers come to rest", func() bool {
+		was := last
+		last = n.object().GetResourceVersion()
+		return last == was
+	})
+}
+
+func TestRow2AManifestThatLetsGoOfReplicasKeepsTheAutoscalersCount(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(deployment("3", "app:1"))
+	n.autoscale("7", "20")
+	r := n.apply(deployment("", "app:1"))
+	want := []string{"kept .spec.replicas at 7 for HorizontalPodAutoscaler web; there is nothing to do"}
+	if diff := cmp.Diff(want, r.warnings()); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	n.wantReplicas(7)
+	n.wantHolders("kube-controller-manager/Update/scale")
+	n.wantLastApplied("replicas", false)
+	n.unchangedBy("a second unchanged apply", func() {
+		if again := n.apply(deployment("", "app:1")); len(again.warnings()) > 0 {
+			t.Errorf("a manifest without replicas still warns: %v", again.warnings())
+		}
+	})
+}
+
+func TestAnAutoscalerThatNeverHadToScaleOwnsReplicasAsWell(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(deployment("3", "app:1"))
+	n.autoscale("3", "20")
+	n.wantHolders("kubectl-client-side-apply/Update")
+
+	n.apply(deployment("5", "app:1"))
+	n.wantReplicas(3)
+	n.wantHolders("kubectl-client-side-apply/Update") // as it was in live
+	n.wantLastApplied("replicas", false)
+
+	n.apply(deployment("", "app:2"))
+	n.wantReplicas(3)
+}
+
+func TestRow3WhatWasSetByHandStaysWhenTheManifestLetsGo(t *testing.T) {
+	t.Parallel()
+	for name, set := range map[string][]string{
+		"kubectl scale": {"scale", "deployment", "web", "--replicas=5"},
+		"kubectl patch": {"patch", "deployment", "web", "-p", `{"spec":{"replicas":5}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := newNamespace(t, "enforce")
+			n.apply(deployment("3", "app:1"))
+			n.kubectl(set...)
+			before := n.holders()
+			r := n.apply(deployment("", "app:1"))
+			if len(r.warnings()) != 1 || !strings.Contains(r.stderr, "kept .spec.replicas at 5, set by kubectl") {
+				t.Errorf("warnings: %q", r.stderr)
+			}
+			n.wantReplicas(5)
+			n.wantHolders(before...)
+			n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("", "app:1")) })
+		})
+	}
+}
+
+func TestRow4LettingGoOfReplicasNeverMeansOne(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(deployment("3", "app:1"))
+	r := n.apply(deployment("", "app:1"))
+	want := []string{"kept .spec.replicas at 3, no longer in the manifest; from now on use kubectl scale"}
+	if diff := cmp.Diff(want, r.warnings()); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	n.wantReplicas(3)
+	n.wantLastApplied("replicas", false)
+	n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("", "app:1")) })
+}
+
+func TestRow5OtherFieldsOfTheManifestAreDeletedAsEver(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(strings.Replace(deployment("3", "app:1"), "spec:", "spec:\n  minReadySeconds: 9", 1))
+	n.apply(deployment("3", "app:1"))
+	if got, found := field(n.object(), "spec", "minReadySeconds"); found {
+		t.Errorf("minReadySeconds is still %v", got)
+	}
+}
+
+func TestRow6AManifestTakesWhatNoAutoscalerOwns(t *testing.T) {
+	t.Parallel()
+	t.Run("from a person", func(t *testing.T) {
+		t.Parallel()
+		n := newNamespace(t, "enforce")
+		n.apply(deployment("3", "app:1"))
+		n.kubectl("scale", "deployment", "web", "--replicas=5")
+		r := n.apply(deployment("3", "app:1"))
+		if len(r.warnings()) > 0 {
+			t.Errorf("warnings: %v", r.warnings())
+		}
+		n.wantReplicas(3)
+		n.wantHolders("kubectl-client-side-apply/Update")
+		n.wantLastApplied(`"replicas":3`, true)
+	})
+	t.Run("from the default", func(t *testing.T) {
+		t.Parallel()
+		n := newNamespace(t, "enforce")
+		n.apply(deployment("", "app:1"))
+		n.apply(deployment("4", "app:1"))
+		n.wantReplicas(4)
+		n.wantLastApplied(`"replicas":4`, true)
+	})
+}
+
+func TestRow8NullClearsWhatNoAutoscalerOwns(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(deployment("3", "app:1"))
+	n.apply(deployment("null", "app:1"))
+	n.wantReplicas(1)
+
+	n.autoscale("7", "20")
+	r := n.apply(deployment("null", "app:2"))
+	if len(r.warnings()) != 1 {
+		t.Errorf("warnings: %q", r.stderr)
+	}
+	n.wantReplicas(7)
+	n.wantLastApplied("replicas", false)
+	n.wantHolders("kube-controller-manager/Update/scale")
+}
+
+func TestRow9APersonMayDoWhatTheyLikeAndIsTold(t *testing.T) {
+	t.Parallel()
+	for name, write := range map[string]func(*namespace) result{
+		"kubectl patch": func(n *namespace) result {
+			return n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"replicas":9}}`)
+		},
+		"kubectl edit": func(n *namespace) result {
+			editor := n.file("editor", "#!/bin/sh\nsed -i 's/replicas: 7/replicas: 9/' \"$1\"\n")
+			return n.must(n.runAs([]string{"KUBE_EDITOR=sh " + editor}, "", "edit", "deployment", "web"))
+		},
+		"kubectl replace": func(n *namespace) result {
+			return n.must(n.run(deployment("9", "app:1"), "replace", "-f", "-"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := newNamespace(t, "enforce")
+			n.apply(deployment("3", "app:1"))
+			n.autoscale("7", "20")
+			r := write(n)
+			want := []string{"HorizontalPodAutoscaler web owns .spec.replicas and may undo this change; change the autoscaler instead"}
+			if diff := cmp.Diff(want, r.warnings()); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+			n.wantReplicas(9)
+		})
+	}
+}
+
+func TestRow10OtherWritersAreLetThrough(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(deployment("3", "app:1"))
+	n.autoscale("7", "20")
+	r := n.kubectl("patch", "deployment", "web", "--field-manager=somebody-else", "-p", `{"spec":{"replicas":9}}`)
+	if len(r.warnings()) > 0 {
+		t.Errorf("warnings: %v", r.warnings())
+	}
+	n.wantReplicas(9)
+}
+
+func TestRow11ScaleIsNeverIntercepted(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(deployment("3", "app:1"))
+	n.autoscale("7", "20")
+	r := n.kubectl("scale", "deployment", "web", "--replicas=11")
+	if len(r.warnings()) > 0 {
+		t.Errorf("warnings: %v", r.warnings())
+	}
+	n.wantReplicas(11)
+}
+
+func TestHandedBackWhenTheAutoscalerGoes(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(deployment("3", "app:1"))
+	n.autoscale("7", "20")
+	n.apply(deployment("3", "app:1"))
+	n.kubectl("delete", "hpa", "web")
+	n.known(false)
+	r := n.apply(deployment("3", "app:1"))
+	if len(r.warnings()) > 0 {
+		t.Errorf("warnings: %v", r.warnings())
+	}
+	n.wantReplicas(3)
+	n.wantLastApplied(`"replicas":3`, true)
+	n.wantHolders("kubectl-client-side-apply/Update")
+}
