@@ -9,9 +9,19 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// restoreClaims returns the incoming entries with the claims on the fields at paths as they are in live, in the API
-// server's order, and whether that is a change.
-func (w Write) restoreClaims(paths []fieldpath.Path) (entries []ownership.Entry, changed bool, err error) {
+// HandoverManager holds the claim on a field that an applier has let go of in favour of an autoscaler or a
+// controller that has not written it yet: without any claim on it, the API server would not record its next write through
+// /scale. It is the temporary manager of the documented procedure, and gone once the owner writes
+// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#transferring-ownership).
+const HandoverManager = "ownership-handoff"
+
+// restoreClaims returns the incoming entries with the claims on the kept fields as they are in live, in the API server's
+// order, and whether that is a change.
+func (w Write) restoreClaims(kept []Kept) (entries []ownership.Entry, changed bool, err error) {
+	paths := make([]fieldpath.Path, len(kept))
+	for i, field := range kept {
+		paths[i] = field.Path
+	}
 	for _, e := range w.IncomingEntries {
 		was, _ := e.Find(w.LiveEntries)
 		restored, err := w.restore(e, was, paths)
@@ -35,10 +45,42 @@ func (w Write) restoreClaims(paths []fieldpath.Path) (entries []ownership.Entry,
 			entries, changed = append(entries, revived), true
 		}
 	}
+	if entries, err = w.handOver(entries, kept); err != nil {
+		return nil, false, err
+	}
 	if changed {
 		slices.SortStableFunc(entries, ownership.CompareEntries)
 	}
 	return entries, changed, nil
+}
+
+// handOver adds a claim of the HandoverManager on held fields that somebody claimed in live and nobody would claim now.
+func (w Write) handOver(entries []ownership.Entry, kept []Kept) ([]ownership.Entry, error) {
+	unclaimed := fieldpath.NewSet()
+	for _, field := range kept {
+		if field.Held && claimed(w.LiveEntries, field.Path) && !claimed(entries, field.Path) {
+			unclaimed.Insert(field.Path)
+		}
+	}
+	if unclaimed.Empty() {
+		return entries, nil
+	}
+	handover, err := ownership.NewEntry(HandoverManager, w.Author.Entry, unclaimed)
+	if err != nil {
+		return nil, err
+	}
+	for i, e := range entries {
+		if !e.Same(handover) {
+			continue
+		}
+		set, err := e.Set()
+		if err != nil {
+			return nil, err
+		}
+		entries[i], err = e.WithSet(set.Union(unclaimed))
+		return entries, err
+	}
+	return append(entries, handover), nil
 }
 
 // restore returns the entry with its claims on paths as they should be after a keep.
@@ -102,6 +144,10 @@ func (w Write) shouldHold(e, was ownership.Entry, path fieldpath.Path) bool {
 // beneath returns what a set holds of paths and of the fields beneath them.
 func beneath(set *fieldpath.Set, paths ...fieldpath.Path) *fieldpath.Set {
 	return set.Difference(set.RecursiveDifference(fieldpath.NewSet(paths...)))
+}
+
+func claimed(entries []ownership.Entry, path fieldpath.Path) bool {
+	return slices.ContainsFunc(entries, func(e ownership.Entry) bool { return e.Holds(path) })
 }
 
 func claimsNothing(e ownership.Entry) bool {

@@ -20,15 +20,25 @@ type Write struct {
 	Managers                     ownership.Managers
 }
 
-// Keep returns the JSON patch operations (RFC 6902) on the incoming object after which the fields at paths are as they
-// are in live, in value and in managedFields, and gone from the last-applied annotation where the write has recorded
-// them there. It returns none when the object is already like that. A path holds field names only.
+// Kept is a field that is to be as it is in live. The path holds field names only.
+type Kept struct {
+	Path fieldpath.Path
+	// Held says that an autoscaler or a controller owns the field, and so that somebody's claim has to be on it.
+	Held bool
+}
+
+// Keep returns the JSON patch operations (RFC 6902) on the incoming object after which the kept fields are as they are in
+// live, in value and in managedFields, and gone from the last-applied annotation where the write has recorded them
+// there. It returns none when the object is already like that.
 //
 // A write that changes nothing but these fields becomes the live object, byte for byte, so that the API server stores
 // nothing and the resourceVersion stays.
-func (w Write) Keep(paths []fieldpath.Path, recorded bool) ([]jsonpatch.Operation, error) {
+func (w Write) Keep(kept []Kept, recorded bool) ([]jsonpatch.Operation, error) {
 	var operations []jsonpatch.Operation
-	for _, path := range paths {
+	paths := make([]fieldpath.Path, len(kept))
+	for i, field := range kept {
+		path := field.Path
+		paths[i] = path
 		if string(w.Incoming.Value(path)) != string(w.Live.Value(path)) {
 			operations = append(operations, jsonpatch.NewOperation("add", pointer(path), json.RawMessage(w.Live.Value(path))))
 		}
@@ -38,7 +48,7 @@ func (w Write) Keep(paths []fieldpath.Path, recorded bool) ([]jsonpatch.Operatio
 		at := "/metadata/annotations/" + escape(ownership.LastAppliedAnnotation)
 		operations = append(operations, jsonpatch.NewOperation("replace", at, lastApplied))
 	}
-	entries, changed, err := w.restoreClaims(paths)
+	entries, changed, err := w.restoreClaims(kept)
 	if err != nil {
 		return nil, err
 	}

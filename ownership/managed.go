@@ -3,10 +3,13 @@ package ownership
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/rawjson"
@@ -159,6 +162,27 @@ func (e Entry) WithSet(set *fieldpath.Set) (Entry, error) {
 	e.fieldsAt.End = e.fieldsAt.Start + len(fields)
 	e.Fields = fields
 	return e, nil
+}
+
+// NewEntry returns an entry of a manager's update with a set of fields, of the API version and the time of another entry.
+func NewEntry(manager string, like Entry, set *fieldpath.Set) (Entry, error) {
+	var fields metav1.FieldsV1
+	raw, err := set.ToJSON()
+	if err != nil {
+		return Entry{}, fmt.Errorf("encoding the set of %s: %w", manager, err)
+	}
+	fields.SetRawBytes(raw)
+	entry := metav1.ManagedFieldsEntry{
+		Manager: manager, Operation: OperationUpdate, APIVersion: like.APIVersion, FieldsType: "FieldsV1", FieldsV1: &fields,
+	}
+	if at, err := time.Parse(time.RFC3339, like.Time); err == nil {
+		entry.Time = &metav1.Time{Time: at}
+	}
+	text, err := json.Marshal(entry)
+	if err != nil {
+		return Entry{}, fmt.Errorf("encoding the entry of %s: %w", manager, err)
+	}
+	return readEntry(rawjson.Walk(text))
 }
 
 // CompareEntries orders entries as the API server stores them (sortEncodedManagedFields in k8s.io/apimachinery).

@@ -105,7 +105,8 @@ func (out *outcome) keep(w merge.Write, c change, path fieldpath.Path, recorded 
 	if err := wholeNumbers(c.live, c.incoming); err != nil {
 		return err
 	}
-	operations, err := w.Keep([]fieldpath.Path{path}, recorded)
+	held := c.field.Owner == ownership.Autoscaler || c.field.Owner == ownership.Controller
+	operations, err := w.Keep([]merge.Kept{{Path: path, Held: held}}, recorded)
 	if err != nil {
 		return fmt.Errorf("keeping %s: %w", path, err)
 	}

@@ -31,7 +31,7 @@ spec:%s%s%s
       - name: app
         image: %s
         resources: {requests: {cpu: 10m}}
-`), apiVersion, kind, replicas, serviceName, selector, image)
+`)+"\n", apiVersion, kind, replicas, serviceName, selector, image)
 }
 
 func deployment(replicas, image string) string {

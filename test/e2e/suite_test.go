@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ownership-handoff/handoff/test/controlplane"
@@ -63,7 +64,9 @@ func start() (err error) {
 	if cluster.webhook, err = handofftest.Start(ctx, cluster.plane, handofftest.Options{}); err != nil {
 		return err
 	}
-	if cluster.client, err = client.New(cluster.plane.Config, client.Options{}); err != nil {
+	config := rest.CopyConfig(cluster.plane.Config)
+	config.WarningHandlerWithContext = rest.NoWarnings{}
+	if cluster.client, err = client.New(config, client.Options{}); err != nil {
 		return err
 	}
 	return cluster.webhook.Register(ctx)

@@ -1,0 +1,80 @@
+# Everything a contributor runs. It needs go, make, git and, for the race detector, a C compiler; nothing is installed.
+
+.DEFAULT_GOAL := help
+# go uses all cores by itself, and lines of progress stay whole.
+.NOTPARALLEL:
+
+PARTS := etcd kube-apiserver kube-controller-manager kubectl
+FUZZTIME ?= 30s
+VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+# CONTROLPLANE_BIN=DIR takes the control plane's four binaries from there and builds none.
+ifdef CONTROLPLANE_BIN
+CONTROLPLANE := $(PARTS:%=have-%)
+else
+CONTROLPLANE := $(PARTS:%=bin/controlplane/%)
+endif
+override CONTROLPLANE_BIN := $(abspath $(or $(CONTROLPLANE_BIN),bin/controlplane))
+export CONTROLPLANE_BIN
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: controlplane
+controlplane: $(CONTROLPLANE) ## build a real control plane for the tests, about five minutes the first time
+
+bin/controlplane/%:
+	@sh test/controlplane/build.sh $@
+
+.PHONY: $(PARTS:%=have-%)
+$(PARTS:%=have-%): have-%:
+	@test -x '$(CONTROLPLANE_BIN)/$*' || { echo 'CONTROLPLANE_BIN: there is no executable $(CONTROLPLANE_BIN)/$*' >&2; exit 1; }
+
+.PHONY: build
+build: ## build the webhook, bin/handoff-webhook
+	go build -ldflags '-X main.version=$(VERSION)' -o bin/handoff-webhook ./cmd/handoff-webhook
+
+.PHONY: helm
+helm: bin/helm ## build Helm 3 for the tests
+
+bin/helm: test/helm/go.mod
+	@echo 'helm: building Helm 3, which takes some minutes the first time'
+	go build -C test/helm -o ../../$@ helm.sh/helm/v3/cmd/helm
+
+.PHONY: test
+test: controlplane helm build ## vet, then all tests, many against a real control plane
+	go vet ./...
+	go test -race -timeout 30m ./...
+
+.PHONY: fuzz
+fuzz: ## fuzz every fuzz target for FUZZTIME=30s
+	@go test -list '^Fuzz' $$(go list ./... | grep -v /test/) | awk '/^Fuzz/ { t[n++] = $$1 } $$1 == "ok" { for (i = 0; i < n; i++) print $$2, t[i]; n = 0 }' | \
+	while read -r package target; do \
+		echo "fuzz: $$package $$target"; \
+		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package" </dev/null || exit 1; \
+	done
+
+.PHONY: demo
+demo: controlplane build ## show the problem and the cure on a real control plane
+	go run ./test/demo
+
+.PHONY: run
+run: controlplane build ## start a control plane with the webhook, to try it out
+	go run ./test/run
+
+.PHONY: bench
+bench: controlplane build ## measure what the webhook costs
+	go run ./test/bench
+
+.PHONY: lint
+lint: bin/golangci-lint ## run golangci-lint, built from tools/go.mod
+	bin/golangci-lint run ./...
+
+bin/golangci-lint: tools/go.mod
+	@echo 'lint: building golangci-lint, which takes some minutes the first time'
+	go build -C tools -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+.PHONY: clean
+clean: ## remove all that is built
+	rm -rf bin

@@ -1,0 +1,75 @@
+package controlplane_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ownership-handoff/handoff/test/controlplane"
+)
+
+const web = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: default}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: web, image: registry.invalid/web}]
+`
+
+func TestTheRealAutoscalerScalesADeployment(t *testing.T) {
+	plane := start(t, controlplane.Options{})
+	manifest := filepath.Join(plane.Dir, "web.yaml")
+	if err := os.WriteFile(manifest, []byte(web), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// Whatever cluster a developer has at hand, a test must not reach it.
+	t.Setenv("KUBECONFIG", "/no/such/file")
+	kubectl(t, plane, "apply", "-f", manifest)
+	eventually(t, plane, "3", "get", "deployment", "web", "-o", "jsonpath={.status.replicas}")
+
+	kubectl(t, plane, "autoscale", "deployment", "web", "--min=7", "--max=20")
+	began := time.Now()
+	eventually(t, plane, "7", "get", "deployment", "web", "-o", "jsonpath={.status.replicas}")
+	t.Logf("scaled to 7 after %v", time.Since(began).Round(100*time.Millisecond))
+
+	managers := kubectl(t, plane, "get", "deployment", "web", "--show-managed-fields",
+		"-o", `jsonpath={.metadata.managedFields[?(@.subresource=="scale")].manager}`)
+	if managers != "kube-controller-manager" {
+		t.Errorf("scaled by %q", managers)
+	}
+	// Each further controller that a namespace's life depends on.
+	eventually(t, plane, "kube-root-ca.crt", "get", "configmaps", "-o", "jsonpath={.items[*].metadata.name}")
+	eventually(t, plane, "default", "get", "serviceaccounts", "-o", "jsonpath={.items[*].metadata.name}")
+	kubectl(t, plane, "create", "namespace", "short-lived")
+	kubectl(t, plane, "delete", "namespace", "short-lived", "--timeout=60s")
+}
+
+// kubectl runs a command that must succeed, and returns what it prints.
+func kubectl(t *testing.T, plane *controlplane.Plane, args ...string) string {
+	t.Helper()
+	output, err := exec.Command(plane.Kubectl, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, output)
+	}
+	return strings.TrimSpace(string(output))
+}
+
+// eventually waits until a command prints what is wanted.
+func eventually(t *testing.T, plane *controlplane.Plane, want string, args ...string) {
+	t.Helper()
+	var got string
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if got = kubectl(t, plane, args...); got == want {
+			return
+		}
+	}
+	t.Fatalf("kubectl %s: want %s, got %s", strings.Join(args, " "), want, got)
+}

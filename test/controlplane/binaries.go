@@ -1,0 +1,73 @@
+package controlplane
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+//go:embed kubectl.sh
+var kubectlScript string
+
+// Root is the folder of this repository: the nearest one with a go.mod, from the working directory upwards. A test runs
+// in its package's folder, a command of this repository mostly at its root.
+func Root() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find this repository: %w", err)
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		_, err := os.Stat(filepath.Join(dir, "go.mod"))
+		if err == nil {
+			return dir, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("find this repository: no go.mod in %s or above", start)
+		}
+	}
+}
+
+// findBinaries returns the directory to take the binaries from, which is sure to hold them all.
+func findBinaries(given string) (string, error) {
+	dir := given
+	if dir == "" {
+		dir = os.Getenv("CONTROLPLANE_BIN")
+	}
+	if dir == "" {
+		root, err := Root()
+		if err != nil {
+			return "", err
+		}
+		dir = filepath.Join(root, "bin", "controlplane")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("binaries of the control plane: %w", err)
+	}
+	var missing []string
+	for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kubectl"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			missing = append(missing, name)
+		}
+	}
+	if missing != nil {
+		return "", fmt.Errorf("%s lacks %s: run make controlplane", dir, strings.Join(missing, ", "))
+	}
+	return dir, nil
+}
+
+// installKubectl puts a kubectl that belongs to the plane into its directory.
+func (p *Plane) installKubectl(binaries string) error {
+	if err := os.MkdirAll(filepath.Dir(p.Kubectl), 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(p.Kubectl, []byte(kubectlScript), 0o700); err != nil {
+		return err
+	}
+	// By this name, kubectl's own command line mentions the plane's directory, too.
+	return os.Symlink(filepath.Join(binaries, "kubectl"), filepath.Join(p.Dir, "kubectl"))
+}

@@ -1,0 +1,40 @@
+#!/bin/sh
+# Builds one part of the control plane: build.sh DIRECTORY/PART, with the versions that parts/go.mod says.
+set -eu
+
+target=$1
+part=${target##*/}
+case $part in
+etcd) module=go.etcd.io/etcd/server/v3 package=$module ;;
+kube-apiserver | kube-controller-manager | kubectl) module=k8s.io/kubernetes package=$module/cmd/$part ;;
+*) echo "controlplane: there is no part $part" >&2 && exit 2 ;;
+esac
+
+# The file appears under its name when it is complete, so that an interrupted build is no build.
+mkdir -p "$(dirname "$target")"
+directory=$(cd "$(dirname "$target")" && pwd)
+unfinished=$directory/.$part.$$
+trap 'rm -f "$unfinished" "$unfinished.log"' EXIT
+trap 'exit 1' HUP INT TERM
+
+cd "$(dirname "$0")/parts"
+version=$(go list -m -f '{{.Version}}' "$module")
+
+# Kubernetes takes its version from the linker. Without one, servers claim to be v0.0.0, and clients refuse to work.
+number=${version#v}
+minor=${number#*.}
+stamp=
+for variable in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
+	stamp="$stamp -X $variable.gitVersion=$version -X $variable.gitMajor=${number%%.*} -X $variable.gitMinor=${minor%%.*}"
+done
+case $module in go.etcd.io/*) stamp= ;; esac
+
+printf 'controlplane: %s %s ... ' "$part" "$version"
+began=$(date +%s)
+if ! CGO_ENABLED=0 go build -ldflags "-s -w$stamp" -o "$unfinished" "$package" >"$unfinished.log" 2>&1; then
+	echo failed
+	cat "$unfinished.log" >&2
+	exit 1
+fi
+mv "$unfinished" "$directory/$part"
+echo "$(($(date +%s) - began)) s"

@@ -1,0 +1,137 @@
+package controlplane_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ownership-handoff/handoff/test/controlplane"
+)
+
+func TestAPlaneThatIsStoppedLeavesNothing(t *testing.T) {
+	var progress bytes.Buffer
+	plane := start(t, controlplane.Options{Output: &progress})
+	if running := mentioning(t, plane.Dir); len(running) != 3 {
+		t.Errorf("want etcd, kube-apiserver and kube-controller-manager, got %q", running)
+	}
+	if lines := strings.Count(progress.String(), "\n"); lines != 2 {
+		t.Errorf("want a line of progress for each of two parts, got:\n%s", &progress)
+	}
+	t.Log(progress.String())
+	if err := plane.Stop(); err != nil {
+		t.Error(err)
+	}
+	wantNothingLeft(t, filepath.Base(plane.Dir), plane.Dir, 0)
+	if err := plane.Stop(); err != nil {
+		t.Errorf("stopping again: %v", err)
+	}
+}
+
+func TestWithoutItsControllerManagerAPlaneIsEtcdAndAPIServer(t *testing.T) {
+	audit := map[string][]string{"audit-log-path": {"{dir}/audit.log"}}
+	plane := start(t, controlplane.Options{WithoutControllerManager: true, APIServerArgs: audit})
+	if running := mentioning(t, plane.Dir); len(running) != 2 {
+		t.Errorf("want etcd and kube-apiserver, got %q", running)
+	}
+	if _, err := os.Stat(filepath.Join(plane.Dir, "audit.log")); err != nil {
+		t.Errorf("the flag that asks for an audit log had no effect: %v", err)
+	}
+}
+
+func TestUsersMayDoWhatTheirGroupsMay(t *testing.T) {
+	plane := start(t, controlplane.Options{WithoutControllerManager: true})
+	for sentence, test := range map[string]struct {
+		groups []string
+		want   string
+	}{
+		"a user without groups may not read pods":                 {nil, "no"},
+		"a user in the administrators' group may delete anything": {[]string{"system:masters"}, "yes"},
+	} {
+		kubeconfig, err := plane.AddUser("system:serviceaccount:default:tester", test.groups...)
+		if err != nil {
+			t.Fatalf("%s: %v", sentence, err)
+		}
+		got, _ := exec.Command(plane.Kubectl, "--kubeconfig", kubeconfig, "auth", "can-i", "delete", "pods").Output()
+		if strings.TrimSpace(string(got)) != test.want {
+			t.Errorf("%s: want %s, got %s", sentence, test.want, got)
+		}
+	}
+}
+
+func TestMissingBinariesAreNamedWithTheCure(t *testing.T) {
+	_, err := controlplane.Start(t.Context(), controlplane.Options{Binaries: t.TempDir()})
+	if err == nil || !strings.Contains(err.Error(), "lacks etcd") || !strings.Contains(err.Error(), "run make controlplane") {
+		t.Errorf("want what is missing and what to run, got: %v", err)
+	}
+}
+
+func TestAPartThatDoesNotStartSaysWhyAndLeavesNothing(t *testing.T) {
+	parent := t.TempDir()
+	t.Setenv("TMPDIR", parent)
+	_, err := controlplane.Start(t.Context(), controlplane.Options{
+		APIServerArgs: map[string][]string{"no-such-flag": {"true"}},
+	})
+	if err == nil || !strings.Contains(err.Error(), "unknown flag: --no-such-flag") {
+		t.Errorf("want the end of kube-apiserver's log, got: %v", err)
+	}
+	wantNothingLeft(t, parent, parent, 0)
+}
+
+// start starts a plane that is stopped when the test ends.
+func start(t *testing.T, options controlplane.Options) *controlplane.Plane {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	plane, err := controlplane.Start(ctx, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := plane.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return plane
+}
+
+// wantNothingLeft fails the test if, after some patience, a process that mentions the name or a file in the directory is
+// left.
+func wantNothingLeft(t *testing.T, name, dir string, patience time.Duration) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		running := mentioning(t, name)
+		files, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if len(running)+len(files) == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("left after %v: processes %q, files %v", patience, running, files)
+		}
+	}
+}
+
+// mentioning lists the processes whose command line mentions the name.
+func mentioning(t *testing.T, name string) []string {
+	t.Helper()
+	list, err := exec.Command("ps", "-A", "-o", "pid=,args=").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for line := range strings.Lines(string(list)) {
+		if strings.Contains(line, name) {
+			found = append(found, strings.TrimSpace(line))
+		}
+	}
+	return found
+}

@@ -1,0 +1,82 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/ownership-handoff/handoff/test/controlplane/process"
+)
+
+// startServers starts etcd and kube-apiserver and makes the administrator.
+//
+// envtest.Environment would start them as well, but tries five times, and lets the environment choose other binaries.
+func (p *Plane) startServers(ctx context.Context, apiServerArgs map[string][]string, binaries string) error {
+	// Files and not pipes: see process.Start. The servers keep them open after they are closed here.
+	etcdLog, err := os.Create(filepath.Join(p.Dir, "etcd.log"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = etcdLog.Close() }()
+	apiServerLog, err := os.Create(filepath.Join(p.Dir, "kube-apiserver.log"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = apiServerLog.Close() }()
+
+	etcd := &envtest.Etcd{Path: filepath.Join(binaries, "etcd"), DataDir: filepath.Join(p.Dir, "etcd")}
+	etcd.Out, etcd.Err = etcdLog, etcdLog
+	etcd.StartTimeout, etcd.StopTimeout = startTimeout, stopTimeout
+
+	apiServer := &envtest.APIServer{Path: filepath.Join(binaries, "kube-apiserver"), CertDir: filepath.Join(p.Dir, "kube-apiserver")}
+	apiServer.Out, apiServer.Err = apiServerLog, apiServerLog
+	apiServer.StartTimeout, apiServer.StopTimeout = startTimeout, stopTimeout
+	for name, values := range apiServerArgs {
+		for _, value := range values {
+			apiServer.Configure().Append(name, strings.ReplaceAll(value, "{dir}", p.Dir))
+		}
+	}
+	if err := os.Mkdir(apiServer.CertDir, 0o700); err != nil {
+		return err
+	}
+	p.servers = &envtest.ControlPlane{Etcd: etcd, APIServer: apiServer, KubectlPath: p.Kubectl}
+	if err := p.servers.Start(); err != nil {
+		return fmt.Errorf("%w\n%s\n%s", err, process.Tail(etcdLog.Name()), process.Tail(apiServerLog.Name()))
+	}
+	if err := p.addAdministrator(); err != nil {
+		return err
+	}
+	return waitForNamespace(ctx, p.Config, "default")
+}
+
+// waitForNamespace waits for what the API server makes a moment after it has begun to answer.
+func waitForNamespace(ctx context.Context, config *rest.Config, name string) error {
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return err
+	}
+	url := strings.TrimSuffix(config.Host, "/") + "/api/v1/namespaces/" + name
+	exists := func(ctx context.Context) (bool, error) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+		if err != nil {
+			return false, err
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			return false, err
+		}
+		return response.StatusCode == http.StatusOK, response.Body.Close()
+	}
+	if err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, startTimeout, true, exists); err != nil {
+		return fmt.Errorf("namespace %s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package e2e_test
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// apiServerMetric is the sum of a metric of the API server over the series that a text stands in.
+func apiServerMetric(n *namespace, metric, label string) float64 {
+	n.Helper()
+	sum := 0.0
+	for line := range strings.Lines(n.kubectl("get", "--raw", "/metrics").stdout) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "} ")
+		if !strings.HasPrefix(name, metric+"{") || !strings.Contains(name, label) {
+			continue
+		}
+		v, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			n.Fatal(err)
+		}
+		sum += v
+	}
+	return sum
+}
+
+// TestNoMatchConditionErrs holds that the webhook is reached whatever the object is like: a condition that errs, or exceeds
+// the cost budget of CEL, skips it without a word.
+func TestNoMatchConditionErrs(t *testing.T) {
+	withGadgets(t)
+	n := newNamespace(t, "enforce")
+	n.kind = "gadget"
+	plain := "apiVersion: e2e.example.com/v1\nkind: Gadget\nmetadata: {name: %s}\n"
+	for name, spec := range map[string]string{"no-spec": "data: x\n", "no-annotations": "spec: {pool: {size: 1}}\n"} {
+		n.must(n.run(fmt.Sprintf(plain, name)+spec, "create", "-f", "-"))
+		n.must(n.run(fmt.Sprintf(plain, name)+spec+"more: y\n", "replace", "-f", "-"))
+		n.kubectl("annotate", "gadget", name, "a=b")
+		n.kubectl("annotate", "gadget", name, "a-")
+		n.kubectl("patch", "gadget", name, "--type=json", "-p", `[{"op":"replace","path":"/metadata/managedFields","value":[{}]}]`)
+		n.kubectl("patch", "gadget", name, "--type=merge", "-p", `{"spec":{"pool":{"size":2}}}`)
+		n.kubectl("patch", "gadget", name, "--type=merge", "-p", `{"spec":null}`)
+	}
+
+	large := newNamespace(t, "enforce")
+	var env strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&env, "        - {name: VARIABLE_%d, value: \"%s\"}\n", i, strings.Repeat("x", 1000))
+	}
+	manifest := func(replicas, image string) string {
+		return deployment(replicas, image) + "        env:\n" + env.String()
+	}
+	large.applyServerSide(manifest("3", "app:1")) // client-side apply could not record it: annotations end at 256 KiB
+	large.autoscale("7", "20")
+	r := large.applyServerSide(manifest("3", "app:2"))
+	want := []string{"kept .spec.replicas at 7 for HorizontalPodAutoscaler web; delete it from the manifest"}
+	if diff := cmp.Diff(want, r.warnings()); diff != "" {
+		t.Errorf("warnings for an object of 1 MB (-want +got):\n%s", diff)
+	}
+	large.wantReplicas(7)
+
+	if errs := apiServerMetric(n, "apiserver_admission_match_condition_evaluation_errors_total", "ownership-handoff"); errs != 0 {
+		t.Errorf("match conditions erred %v times", errs)
+	}
+	if seen := apiServerMetric(n, "apiserver_admission_webhook_admission_duration_seconds_count", "ownership-handoff"); seen == 0 {
+		t.Error("the API server has no metric of the webhook: the check above would see nothing")
+	}
+}
+
+// TestMostWritesNeverLeaveTheAPIServer holds for single writes what each match condition is for.
+func TestMostWritesNeverLeaveTheAPIServer(t *testing.T) {
+	n := newNamespace(t, "enforce")
+	n.apply(deployment("3", "app:1"))
+	n.settled()
+	reviews := func() string {
+		metrics, err := cluster.webhook.Metrics(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(regexp.MustCompile(`handoff_reviews_total.*`).FindAllString(metrics, -1), " ")
+	}
+	for name, write := range map[string]func(){
+		"a label":       func() { n.kubectl("label", "deployment", "web", "a=b") },
+		"an annotation": func() { n.kubectl("annotate", "deployment", "web", "a=b") },
+		"the status": func() {
+			n.kubectl("patch", "deployment", "web", "--subresource=status", "--type=merge", "-p", `{"status":{"availableReplicas":0}}`)
+		},
+		"the scale": func() { n.kubectl("scale", "deployment", "web", "--replicas=4") },
+		"a config map": func() {
+			n.kubectl("create", "configmap", "c")
+			n.kubectl("patch", "configmap", "c", "-p", `{"data":{"a":"b"}}`)
+		},
+		"a deletion": func() { n.kubectl("delete", "configmap", "c", "--ignore-not-found") },
+	} {
+		before := reviews()
+		write()
+		if diff := cmp.Diff(before, reviews()); diff != "" {
+			t.Errorf("%s reached the webhook (-before +after):\n%s", name, diff)
+		}
+	}
+	before := reviews()
+	n.kubectl("set", "image", "deployment/web", "app=app:2")
+	if before == reviews() {
+		t.Error("a change of the spec did not reach the webhook: the checks above would see nothing")
+	}
+}

@@ -1,0 +1,22 @@
+package e2e_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestABrokenLastAppliedStopsNobody holds for the real API server that a write which handoff cannot understand goes through.
+func TestABrokenLastAppliedStopsNobody(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.applyServerSide(deployment("3", "app:1"))
+	n.autoscale("7", "20")
+	r := n.kubectl("patch", "deployment", "web", "--field-manager=argocd-controller", "-p",
+		`{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{broken"}},"spec":{"replicas":3}}`)
+	want := []string{"did nothing: annotation last-applied-configuration is broken; the write went through unchanged"}
+	if diff := cmp.Diff(want, r.warnings()); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	n.wantReplicas(3)
+}

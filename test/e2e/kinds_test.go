@@ -1,0 +1,106 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestEveryBuiltInKindWithAScaleIsKept(t *testing.T) {
+	t.Parallel()
+	for kind, apiVersion := range map[string]string{
+		"Deployment": "apps/v1", "StatefulSet": "apps/v1", "ReplicaSet": "apps/v1", "ReplicationController": "v1",
+	} {
+		for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
+			t.Run(kind+" by "+side+"-side apply", func(t *testing.T) {
+				t.Parallel()
+				n := newNamespace(t, "enforce")
+				n.kind = strings.ToLower(kind)
+				manifest := func(replicas string) string { return workload(apiVersion, kind, replicas, "app:1") }
+				n.apply(manifest("3"), args...)
+				n.autoscale("7", "20")
+				n.apply(manifest("3"), args...)
+				n.wantReplicas(7)
+				n.wantHolders("kube-controller-manager/Update/scale")
+				n.wantLastApplied("replicas", false)
+				n.apply(manifest(""), args...)
+				n.wantReplicas(7)
+			})
+		}
+	}
+}
+
+// gadgets is a custom resource whose scale lies deep and has no default, in two versions.
+const (
+	gadgets = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gadgets.e2e.example.com}
+spec:
+  group: e2e.example.com
+  scope: Namespaced
+  names: {plural: gadgets, singular: gadget, kind: Gadget, listKind: GadgetList}
+  versions:
+  - {name: v1, served: true, storage: true, ` + gadgetVersion + `}
+  - {name: v1beta1, served: true, storage: false, ` + gadgetVersion + `}
+`
+	gadgetVersion = `
+    subresources: {status: {}, scale: {specReplicasPath: .spec.pool.size, statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector}},
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}`
+)
+
+func gadget(spec string) string {
+	return "apiVersion: e2e.example.com/v1\nkind: Gadget\nmetadata: {name: web}\nspec: " + spec + "\n"
+}
+
+// withGadgets makes the custom resource known to the API server.
+func withGadgets(t *testing.T) {
+	t.Helper()
+	n := &namespace{T: t, name: "default"}
+	n.apply(gadgets)
+	n.kubectl("wait", "--for=condition=Established", "crd/gadgets.e2e.example.com", "--timeout=60s")
+}
+
+func TestACustomResourceIsKeptAtThePathOfItsScale(t *testing.T) {
+	withGadgets(t)
+	for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
+		t.Run("by "+side+"-side apply", func(t *testing.T) {
+			t.Parallel()
+			n := newNamespace(t, "enforce")
+			n.kind = "gadget"
+			n.apply(gadget("{pool: {size: 3, zone: a}}"), args...)
+			n.kubectl("patch", "gadget", "web", "--subresource=status", "--type=merge", "-p", `{"status":{"selector":"app=web"}}`)
+			n.kubectl("apply", "-f", n.file("hpa.yaml", `
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web-pool}
+spec:
+  scaleTargetRef: {apiVersion: e2e.example.com/v1beta1, kind: Gadget, name: web}
+  minReplicas: 7
+  maxReplicas: 20
+`))
+			size := func() string { return n.kubectl("get", "gadget", "web", "-o", "jsonpath={.spec.pool.size}").stdout }
+			n.eventually("the HPA controller scales to 7", func() bool { return size() == "7" })
+
+			r := n.apply(gadget("{pool: {size: 3, zone: a}}"), args...)
+			want := []string{"kept .spec.pool.size at 7 for HorizontalPodAutoscaler web-pool; delete it from the manifest"}
+			if diff := cmp.Diff(want, r.warnings()); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+			if got := size(); got != "7" {
+				t.Errorf("a set size: got %s, want 7", got)
+			}
+			n.apply(gadget("{pool: {zone: b}}"), args...)
+			if got := size(); got != "7" {
+				t.Errorf("a size let go of: got %s, want 7", got)
+			}
+			n.wantLastApplied("size", false)
+			// Where the container of a kept field is itself deleted by its owner, the field goes too.
+			n.apply(gadget("{other: 1}"), args...)
+			if side == "client" && size() != "" {
+				t.Errorf("a size whose container is gone: got %s", size())
+			}
+		})
+	}
+}

@@ -1,0 +1,102 @@
+package e2e_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ownership-handoff/handoff/test/controlplane"
+)
+
+func TestArgoCDsClientSideApply(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	as := "--field-manager=argocd-controller"
+	n.apply(deployment("3", "app:1"), as)
+	n.autoscale("7", "20")
+	r := n.apply(deployment("3", "app:1"), as)
+	want := []string{"kept .spec.replicas at 7 for HorizontalPodAutoscaler web; delete it from the manifest"}
+	if diff := cmp.Diff(want, r.warnings()); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	n.wantReplicas(7)
+	n.wantHolders("kube-controller-manager/Update/scale")
+	n.wantLastApplied("replicas", false)
+	n.unchangedBy("a second unchanged sync", func() { n.apply(deployment("3", "app:1"), as) })
+	n.apply(deployment("", "app:2"), as)
+	n.wantReplicas(7)
+}
+
+// helm runs the real Helm 3 with a chart whose values are replicas and image.
+func (n *namespace) helm(verb string, values ...string) result {
+	n.Helper()
+	chart := n.TempDir()
+	template := strings.NewReplacer("VALUE_IMAGE", "{{ .Values.image }}", "  replicas: 0\n", "{{ with .Values.replicas }}\n  replicas: {{ . }}\n{{ end }}").
+		Replace(deployment("0", "VALUE_IMAGE"))
+	for file, text := range map[string]string{
+		"Chart.yaml": "apiVersion: v2\nname: web\nversion: 0.1.0\n", "values.yaml": "image: app:1\n", "templates/web.yaml": template,
+	} {
+		path := filepath.Join(chart, file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			n.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			n.Fatal(err)
+		}
+	}
+	args := []string{verb, "web", chart, "--namespace", n.name, "--kubeconfig", cluster.plane.Kubeconfig}
+	for _, value := range values {
+		args = append(args, "--set", value)
+	}
+	cmd := exec.CommandContext(n.Context(), helmBinary(n.T), args...)
+	cmd.Env = append(os.Environ(), "HELM_CONFIG_HOME="+chart, "HELM_CACHE_HOME="+chart, "HELM_DATA_HOME="+chart)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	n.Logf("helm %s %v: %v\n%s%s", verb, values, err, out, stderr.String())
+	return n.must(result{stdout: string(out), stderr: stderr.String(), err: err})
+}
+
+// helmBinary is where make test builds Helm.
+func helmBinary(t *testing.T) string {
+	t.Helper()
+	root, err := controlplane.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(root, "bin", "helm")
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("no Helm to test with, run make helm: %v", err)
+	}
+	return path
+}
+
+func TestHelm3(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.helm("install", "replicas=3")
+	n.wantHolders("helm/Update")
+	n.autoscale("7", "20")
+	n.wantHolders("kube-controller-manager/Update/scale")
+
+	r := n.helm("upgrade", "replicas=3", "image=app:2")
+	if !strings.Contains(r.stderr, "kept .spec.replicas at 7 for HorizontalPodAutoscaler web") {
+		t.Errorf("helm does not show the warning: %s", r.stderr)
+	}
+	n.wantReplicas(7)
+	n.wantHolders("kube-controller-manager/Update/scale")
+	n.helm("upgrade", "image=app:3") // lets go of replicas
+	n.wantReplicas(7)
+	n.wantHolders("kube-controller-manager/Update/scale")
+	n.unchangedBy("an unchanged upgrade", func() { n.helm("upgrade", "image=app:3") })
+
+	n.kubectl("delete", "hpa", "web")
+	n.known(false)
+	n.helm("upgrade", "replicas=4", "image=app:3")
+	n.wantReplicas(4)
+	n.wantHolders("helm/Update")
+}

@@ -1,0 +1,133 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// inMode is a deployment with the mode annotation on the object itself.
+func inMode(mode, replicas, image string) string {
+	return strings.Replace(deployment(replicas, image), "  name: web\n",
+		"  name: web\n  annotations: {"+ownership.ModeAnnotation+": "+mode+"}\n", 1)
+}
+
+func TestWhoOptsInIsTheNamespaceAndTheObjectOverridesIt(t *testing.T) {
+	t.Parallel()
+	kept := "kept .spec.replicas at 7 for HorizontalPodAutoscaler web; delete it from the manifest"
+	would := "(warn) would keep .spec.replicas at 7 for HorizontalPodAutoscaler web; delete it from the manifest"
+	unknown := func(value string) string {
+		return ownership.ModeAnnotation + " " + value + " is unknown and counts as warn; write enforce, warn or off"
+	}
+	for name, c := range map[string]struct {
+		namespace, object string
+		replicas          int64
+		warnings          []string
+	}{
+		"a namespace without the annotation":        {"", "", 3, nil},
+		"a namespace that is off":                   {"off", "", 3, nil},
+		"a namespace that warns":                    {"warn", "", 3, []string{would}},
+		"a namespace that enforces":                 {"enforce", "", 7, []string{kept}},
+		"an unknown value counts as warn":           {"enfroce", "", 3, []string{unknown("enfroce"), would}},
+		"an object enforces where nothing does":     {"", "enforce", 7, []string{kept}},
+		"an object is off where its namespace does": {"enforce", "off", 3, nil},
+		"an object warns where its namespace does":  {"enforce", "warn", 3, []string{would}},
+		"an object's unknown value counts as warn":  {"enforce", "yes", 3, []string{unknown("yes"), would}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := newNamespace(t, c.namespace)
+			manifest := func(image string) string {
+				if c.object == "" {
+					return deployment("3", image)
+				}
+				return inMode("\""+c.object+"\"", "3", image)
+			}
+			n.apply(manifest("app:1"))
+			n.kubectl("autoscale", "deployment", "web", "--min=7", "--max=20")
+			n.eventually("the HPA controller scales to 7", func() bool { return n.replicas() == 7 })
+			if c.warnings != nil {
+				n.eventually("handoff knows of the autoscaler", func() bool {
+					r := n.apply(manifest("app:1"), "--dry-run=server")
+					return len(r.warnings()) == len(c.warnings)
+				})
+			}
+			r := n.apply(manifest("app:1"))
+			if diff := cmp.Diff(c.warnings, r.warnings()); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+			n.wantReplicas(c.replicas)
+			n.wantLastApplied("replicas", c.replicas == 3)
+		})
+	}
+}
+
+func TestADryRunAndADiffShowTheTruth(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(deployment("3", "app:1"))
+	n.autoscale("7", "20")
+	n.apply(deployment("3", "app:1"))
+	for name, manifest := range map[string]string{"sets": deployment("3", "app:1"), "lacks": deployment("", "app:1")} {
+		r := n.apply(manifest, "--dry-run=server", "-o", "jsonpath={.spec.replicas}")
+		if r.stdout != "7" {
+			t.Errorf("a dry run of a manifest that %s replicas: got %q, want 7", name, r.stdout)
+		}
+		r = n.run(manifest, "diff", "-f", "-")
+		if r.err != nil {
+			t.Errorf("a diff of a manifest that %s replicas: %v\n%s", name, r.err, r.stdout)
+		}
+	}
+	r := n.run(deployment("3", "app:2"), "diff", "-f", "-")
+	if strings.Contains(r.stdout, "replicas") || !strings.Contains(r.stdout, "app:2") {
+		t.Errorf("a diff shows the image and no replicas, got:\n%s", r.stdout)
+	}
+}
+
+func TestWhatIsKeptIsRecorded(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(deployment("3", "app:1"))
+	n.autoscale("7", "20")
+	n.apply(deployment("3", "app:1"), "--dry-run=server")
+	if out := n.kubectl("get", "events", "-o", "jsonpath={.items[*].reason}").stdout; strings.Contains(out, "OwnershipKept") {
+		t.Errorf("a dry run has recorded an event: %s", out)
+	}
+	n.apply(deployment("3", "app:1"))
+
+	type event struct{ Reason, Message, Type string }
+	var found []event
+	n.eventually("an event is recorded", func() bool {
+		var list struct{ Items []event }
+		out := n.kubectl("get", "events", "--field-selector=involvedObject.name=web,involvedObject.uid="+string(n.object().GetUID()), "-o", "json")
+		if err := json.Unmarshal([]byte(out.stdout), &list); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list.Items {
+			if e.Reason == "OwnershipKept" {
+				found = append(found, e)
+			}
+		}
+		return len(found) > 0
+	})
+	want := event{"OwnershipKept", "kept .spec.replicas: live 7, incoming 3, owner Autoscaler HorizontalPodAutoscaler web", "Normal"}
+	if diff := cmp.Diff(want, found[0]); diff != "" {
+		t.Errorf("event (-want +got):\n%s", diff)
+	}
+	metrics, err := cluster.webhook.Metrics(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, metric := range []string{
+		`handoff_decisions_total{mode="enforce",owner="Autoscaler",row="1"}`, `handoff_reviews_total{result="patched"}`,
+		"handoff_review_duration_seconds_count",
+	} {
+		if !strings.Contains(metrics, metric) {
+			t.Errorf("there is no metric %s", metric)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// applyServerSide applies as a pipeline does: by force.
+func (n *namespace) applyServerSide(manifest string, args ...string) result {
+	n.Helper()
+	return n.apply(manifest, append([]string{"--server-side", "--force-conflicts"}, args...)...)
+}
+
+func TestServerSideApplyRow1(t *testing.T) {
+	t.Parallel()
+	for name, manager := range map[string]string{
+		"kubectl": "kubectl",
+		"Flux":    "kustomize-controller",
+		"Argo CD": "argocd-controller",
+		"Helm 4":  "helm",
+		"any":     "deploy-bot",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := newNamespace(t, "enforce")
+			as := "--field-manager=" + manager
+			n.applyServerSide(deployment("3", "app:1"), as)
+			n.autoscale("7", "20")
+			n.wantHolders("kube-controller-manager/Update/scale")
+
+			r := n.applyServerSide(deployment("3", "app:1"), as)
+			want := []string{"kept .spec.replicas at 7 for HorizontalPodAutoscaler web; delete it from the manifest"}
+			if diff := cmp.Diff(want, r.warnings()); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+			n.wantReplicas(7)
+			n.wantHolders("kube-controller-manager/Update/scale")
+			n.unchangedBy("a second unchanged apply", func() { n.applyServerSide(deployment("3", "app:1"), as) })
+
+			n.applyServerSide(deployment("3", "app:2"), as)
+			n.wantReplicas(7)
+			n.wantHolders("kube-controller-manager/Update/scale")
+			n.unchangedBy("an apply without replicas", func() { n.applyServerSide(deployment("", "app:2"), as) })
+		})
+	}
+}
+
+func TestServerSideApplyWithoutForceIsTheAPIServersConflict(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(deployment("3", "app:1"), "--server-side")
+	n.autoscale("7", "20")
+	r := n.run(deployment("3", "app:1"), "apply", "-f", "-", "--server-side")
+	if r.err == nil || !strings.Contains(r.stderr, `conflict with "kube-controller-manager"`) {
+		t.Errorf("the API server's own conflict is expected, got %v: %s", r.err, r.stderr)
+	}
+	n.wantReplicas(7)
+}
+
+func TestServerSideApplyRow2WhereTheAutoscalerNeverHadToScale(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.applyServerSide(deployment("3", "app:1"))
+	n.autoscale("3", "20")
+	n.wantHolders("kubectl/Apply")
+
+	n.applyServerSide(deployment("5", "app:1"))
+	n.wantReplicas(3)
+	n.wantHolders("ownership-handoff/Update") // the manifest lets go, and the autoscaler has not written yet
+	n.unchangedBy("a second unchanged apply", func() { n.applyServerSide(deployment("5", "app:1")) })
+	n.unchangedBy("an apply without replicas", func() { n.applyServerSide(deployment("", "app:1")) })
+
+	n.kubectl("patch", "hpa", "web", "-p", `{"spec":{"minReplicas":7}}`)
+	n.eventually("the HPA controller scales to 7", func() bool { return n.replicas() == 7 })
+	n.wantHolders("kube-controller-manager/Update/scale")
+}
+
+func TestServerSideApplyRow4LettingGoOfReplicasNeverMeansOne(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.applyServerSide(deployment("3", "app:1"))
+	r := n.applyServerSide(deployment("", "app:1"))
+	want := []string{"kept .spec.replicas at 3, no longer in the manifest; from now on use kubectl scale"}
+	if diff := cmp.Diff(want, r.warnings()); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	n.wantReplicas(3)
+	n.wantHolders()
+	n.unchangedBy("a second unchanged apply", func() {
+		if again := n.applyServerSide(deployment("", "app:1")); len(again.warnings()) > 0 {
+			t.Errorf("a manifest without replicas still warns: %v", again.warnings())
+		}
+	})
+}
+
+func TestServerSideApplyRow6AManifestTakesWhatAPersonSet(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.applyServerSide(deployment("3", "app:1"))
+	n.kubectl("scale", "deployment", "web", "--replicas=5")
+	n.applyServerSide(deployment("", "app:1"))
+	n.wantReplicas(5) // row 3, which server-side apply does by itself
+	n.applyServerSide(deployment("3", "app:1"))
+	n.wantReplicas(3)
+	n.wantHolders("kubectl/Apply")
+}
+
+func TestAManifestMovesFromClientSideToServerSideApply(t *testing.T) {
+	t.Parallel()
+	t.Run("while the autoscaler has scaled", func(t *testing.T) {
+		t.Parallel()
+		n := newNamespace(t, "enforce")
+		n.apply(deployment("3", "app:1"))
+		n.autoscale("7", "20")
+		n.applyServerSide(deployment("3", "app:1"))
+		n.wantReplicas(7)
+		n.wantHolders("kube-controller-manager/Update/scale")
+		n.unchangedBy("a second unchanged apply", func() { n.applyServerSide(deployment("3", "app:1")) })
+	})
+	t.Run("while the autoscaler never had to scale", func(t *testing.T) {
+		t.Parallel()
+		n := newNamespace(t, "enforce")
+		n.apply(deployment("3", "app:1"))
+		n.autoscale("3", "20")
+		n.apply(deployment("5", "app:1"), "--server-side") // kubectl moves the claims by itself: no conflict
+		n.wantReplicas(3)
+		n.wantHolders("ownership-handoff/Update")
+		for _, e := range n.object().GetManagedFields() {
+			if e.Manager == "kubectl-client-side-apply" && e.Operation == "Update" {
+				t.Errorf("kubectl's client-side claims are still there: %s", e.FieldsV1)
+			}
+		}
+	})
+	t.Run("while nothing targets it", func(t *testing.T) {
+		t.Parallel()
+		n := newNamespace(t, "enforce")
+		n.apply(deployment("3", "app:1"))
+		n.apply(deployment("4", "app:1"), "--server-side")
+		n.wantReplicas(4)
+		n.wantHolders("kubectl/Apply")
+	})
+}

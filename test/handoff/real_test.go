@@ -1,0 +1,43 @@
+package handofftest_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/ownership-handoff/handoff/test/controlplane"
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
+)
+
+func TestTheRealWebhookIsCalledAsTheManifestsSayAndDrains(t *testing.T) {
+	plane := startPlane(t)
+	webhook, err := handofftest.Start(t.Context(), plane, handofftest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := webhook.Register(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	kubectl(t, plane, "create", "deployment", "web", "--image=registry.invalid/web:1")
+	kubectl(t, plane, "set", "image", "deployment/web", "web=registry.invalid/web:2")
+
+	metrics, err := webhook.Metrics(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const answered = `controller_runtime_webhook_requests_total{code="200",webhook="/mutate"} `
+	if !strings.Contains(metrics, answered) || strings.Contains(metrics, answered+"0\n") {
+		t.Errorf("the webhook has answered nothing; its log:\n%s", webhook.Log())
+	}
+	if err := webhook.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// kubectl runs a command that must succeed.
+func kubectl(t *testing.T, plane *controlplane.Plane, args ...string) {
+	t.Helper()
+	if output, err := exec.Command(plane.Kubectl, args...).CombinedOutput(); err != nil {
+		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, output)
+	}
+}
