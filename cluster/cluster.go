@@ -157,7 +157,8 @@ func (f *Facts) ScalePath(group, version, kind string) fieldpath.Path {
 		return fieldpath.MakePathOrDie("spec", "replicas")
 	}
 	var list apiextensionsv1.CustomResourceDefinitionList
-	err := f.reader.List(context.Background(), &list, client.MatchingFields{byKind: schema.GroupKind{Group: group, Kind: kind}.String()})
+	groupKind := schema.GroupKind{Group: group, Kind: kind}.String()
+	err := f.reader.List(context.Background(), &list, client.MatchingFields{byKind: groupKind})
 	if err != nil {
 		return nil
 	}

@@ -62,7 +62,7 @@ func Default() HandoffConfiguration {
 
 // Read reads a file over the defaults. The error names the file and, where one is at fault, the line and the field.
 func Read(file string) (HandoffConfiguration, error) {
-	text, err := os.ReadFile(file)
+	text, err := os.ReadFile(file) //nolint:gosec // the path is the flag of whoever starts the program
 	if err != nil {
 		return HandoffConfiguration{}, fmt.Errorf("reading the configuration: %w", err)
 	}

@@ -137,7 +137,7 @@ func (w Write) shouldHold(e, was ownership.Entry, path fieldpath.Path) bool {
 	if w.Author.ServerSide() && w.Author.Entry.Same(e) {
 		return false
 	}
-	handedOver := !e.Holds(path) && w.Managers.IsApplier(was) && string(w.Live.Value(path)) == string(w.Incoming.Value(path))
+	handedOver := !e.Holds(path) && w.Managers.IsApplier(was) && bytes.Equal(w.Live.Value(path), w.Incoming.Value(path))
 	return was.Holds(path) && !handedOver
 }
 

@@ -1,6 +1,10 @@
 package merge
 
-import "github.com/ownership-handoff/handoff/ownership"
+import (
+	"slices"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
 
 // Verdict is what becomes of a field of the incoming object.
 type Verdict int
@@ -34,39 +38,78 @@ type Decision struct {
 	Verdict Verdict
 }
 
-// Decide looks a field up in the decision table of docs/decisions.md. Rows 7 and 12 are not in it: they concern fields
-// and writes that never come here. Row 11 concerns requests that are never intercepted.
+// says is what an applier's manifest says about a field, beside the base.
+type says int
+
+const (
+	anything says = iota
+	setsIt        // the manifest gives it a value
+	letsGo        // the manifest lacks it and the base has it
+	setsNull      // the manifest says null
+)
+
+// row is a row of the decision table. No owners means any owner.
+type row struct {
+	number    int
+	owners    []ownership.Owner
+	writer    ownership.Writer
+	manifest  says
+	scaleOnly bool
+	verdict   Verdict
+}
+
+// table is the decision table of docs/decisions.md, in its order. Rows 7 and 12 are not in it: they concern fields and
+// writes that never come here. Row 11 concerns requests that are never intercepted.
+func table() []row {
+	held := []ownership.Owner{ownership.Autoscaler, ownership.Controller}
+	manifest := []ownership.Owner{ownership.Manifest}
+	return []row{
+		{number: 1, owners: held, writer: ownership.Applier, manifest: setsIt, verdict: Keep},
+		{number: 2, owners: held, writer: ownership.Applier, manifest: letsGo, verdict: Keep},
+		{number: 3, owners: []ownership.Owner{ownership.Imperative}, writer: ownership.Applier, manifest: letsGo, verdict: Keep},
+		{number: 4, owners: manifest, writer: ownership.Applier, manifest: letsGo, scaleOnly: true, verdict: Keep},
+		{number: 5, owners: manifest, writer: ownership.Applier, manifest: letsGo, verdict: Through},
+		{
+			number: 6, owners: []ownership.Owner{ownership.Imperative, ownership.Default},
+			writer: ownership.Applier, manifest: setsIt, verdict: Through,
+		},
+		{number: 8, owners: held, writer: ownership.Applier, manifest: setsNull, verdict: Keep},
+		{number: 8, writer: ownership.Applier, manifest: setsNull, verdict: Through},
+		{number: 9, owners: []ownership.Owner{ownership.Autoscaler}, writer: ownership.ImperativeWriter, verdict: Warn},
+		{number: 9, writer: ownership.ImperativeWriter, verdict: Through},
+		{number: 10, writer: ownership.OtherWriter, verdict: Through},
+	}
+}
+
+// Decide looks a field up in the decision table of docs/decisions.md: the first row that fits. Row 0 is none: the
+// manifest's own field, or one that it has no say in.
 func Decide(f Field) Decision {
-	held := f.Owner == ownership.Autoscaler || f.Owner == ownership.Controller
-	// A write that replaces the whole object takes away what its manifest lacks even where the base lacks it as well.
-	letGo := f.Manifest == ownership.Lacks && (f.Base != ownership.Lacks || f.Changed)
+	manifest := f.manifest()
+	for _, r := range table() {
+		if r.fits(f, manifest) {
+			return Decision{Row: r.number, Verdict: r.verdict}
+		}
+	}
+	return Decision{}
+}
+
+func (r row) fits(f Field, manifest says) bool {
+	return f.Writer == r.writer && (r.manifest == anything || r.manifest == manifest) && (!r.scaleOnly || f.Scale) &&
+		(len(r.owners) == 0 || slices.Contains(r.owners, f.Owner))
+}
+
+// manifest returns what the manifest says. A write that replaces the whole object takes away what its manifest lacks even
+// where the base lacks it as well.
+func (f Field) manifest() says {
 	switch {
-	case f.Writer == ownership.ImperativeWriter && f.Owner == ownership.Autoscaler:
-		return Decision{9, Warn}
-	case f.Writer == ownership.ImperativeWriter:
-		return Decision{9, Through}
-	case f.Writer != ownership.Applier:
-		return Decision{10, Through}
-
-	case held && f.Manifest == ownership.Clears:
-		return Decision{8, Keep}
+	case f.Manifest == ownership.Sets:
+		return setsIt
 	case f.Manifest == ownership.Clears:
-		return Decision{8, Through}
-	case held && f.Manifest == ownership.Sets:
-		return Decision{1, Keep}
-	case held && letGo:
-		return Decision{2, Keep}
-
-	case f.Owner == ownership.Imperative && letGo:
-		return Decision{3, Keep}
-	case f.Owner == ownership.Manifest && letGo && f.Scale:
-		return Decision{4, Keep}
-	case f.Owner == ownership.Manifest && letGo:
-		return Decision{5, Through}
-	case f.Owner != ownership.Manifest && f.Manifest == ownership.Sets:
-		return Decision{6, Through}
+		return setsNull
+	case f.Base != ownership.Lacks || f.Changed:
+		return letsGo
 	default:
-		return Decision{0, Through} // the manifest's own field, or one that it never had a say in
+		return anything
 	}
 }
 

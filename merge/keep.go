@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -39,7 +40,7 @@ func (w Write) Keep(kept []Kept, recorded bool) ([]jsonpatch.Operation, error) {
 	for i, field := range kept {
 		path := field.Path
 		paths[i] = path
-		if string(w.Incoming.Value(path)) != string(w.Live.Value(path)) {
+		if !bytes.Equal(w.Incoming.Value(path), w.Live.Value(path)) {
 			operations = append(operations, jsonpatch.NewOperation("add", pointer(path), json.RawMessage(w.Live.Value(path))))
 		}
 	}

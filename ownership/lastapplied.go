@@ -1,6 +1,7 @@
 package ownership
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -67,7 +68,7 @@ func DeclaredBy(author Author, live, incoming Object, liveEntries []Entry, path 
 	}
 	text, recorded := incoming.LastApplied()
 	baseText, hasBase := live.LastApplied()
-	changed := claimOf(string(incoming.Value(path)) != string(live.Value(path)))
+	changed := claimOf(!bytes.Equal(incoming.Value(path), live.Value(path)))
 	if !recorded || (text == baseText && !author.Entry.Holds(lastAppliedPath())) {
 		return Declared{Manifest: changed}, nil
 	}

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
@@ -166,7 +167,7 @@ func (h *Handler) fieldOf(r *review, w merge.Write, path fieldpath.Path, control
 	owned := context.Resolve(path, w.LiveEntries, declared.Base)
 	return merge.Field{
 		Owner: owned.Owner, Writer: w.Author.Writer, Manifest: declared.Manifest, Base: declared.Base, Scale: true,
-		Changed: string(r.live.Value(path)) != string(r.incoming.Value(path)),
+		Changed: !bytes.Equal(r.live.Value(path), r.incoming.Value(path)),
 	}, owned.By, declared, nil
 }
 

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
-// version is set by the build.
-var version = "unknown" //nolint:gochecknoglobals // the linker writes it
+// version is written by the linker.
+var version = "unknown"
 
 func main() {
 	if err := run(ctrl.SetupSignalHandler(), os.Args[1:]); err != nil {

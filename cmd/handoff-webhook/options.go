@@ -51,7 +51,8 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.webhookPort, "webhook-port", 9443, "`port` that POST /mutate is served on, over TLS")
 	flags.StringVar(&o.certDir, "webhook-cert-dir", "/etc/handoff/tls",
 		"`folder` with the serving certificate, tls.crt and tls.key in PEM; read again whenever they change")
-	flags.StringVar(&o.metrics, "metrics-bind-address", ":8080", "`address` that Prometheus metrics are served on, under /metrics; 0: not at all")
+	flags.StringVar(&o.metrics, "metrics-bind-address", ":8080",
+		"`address` that Prometheus metrics are served on, under /metrics; 0: not at all")
 	flags.StringVar(&o.health, "health-probe-bind-address", ":8081",
 		"`address` that /healthz and /readyz are served on; ready means that the caches are synced and the certificate is loaded")
 	flags.BoolVar(&o.version, "version", false, "print the version and exit")

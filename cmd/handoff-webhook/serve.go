@@ -98,7 +98,9 @@ func newManager(c *rest.Config, o options, certificate *webhook.Certificate) (ma
 	return mgr, nil
 }
 
-func newHandler(mgr manager.Manager, facts *cluster.Facts, c config.HandoffConfiguration, log logr.Logger) (*webhook.Handler, error) {
+func newHandler(
+	mgr manager.Manager, facts *cluster.Facts, c config.HandoffConfiguration, log logr.Logger,
+) (*webhook.Handler, error) {
 	rules, err := c.Rules()
 	if err != nil {
 		return nil, err

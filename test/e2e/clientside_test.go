@@ -11,7 +11,7 @@ func TestRow1AnApplyThatSetsReplicasKeepsTheAutoscalersCount(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
-	n.autoscale("7", "20")
+	n.autoscale("7")
 	n.wantHolders("kube-controller-manager/Update/scale")
 
 	r := n.apply(deployment("3", "app:1"))
@@ -59,7 +59,7 @@ func TestRow2AManifestThatLetsGoOfReplicasKeepsTheAutoscalersCount(t *testing.T)
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
-	n.autoscale("7", "20")
+	n.autoscale("7")
 	r := n.apply(deployment("", "app:1"))
 	want := []string{"kept .spec.replicas at 7 for HorizontalPodAutoscaler web; there is nothing to do"}
 	if diff := cmp.Diff(want, r.warnings()); diff != "" {
@@ -79,7 +79,7 @@ func TestAnAutoscalerThatNeverHadToScaleOwnsReplicasAsWell(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
-	n.autoscale("3", "20")
+	n.autoscale("3")
 	n.wantHolders("kubectl-client-side-apply/Update")
 
 	n.apply(deployment("5", "app:1"))
@@ -170,7 +170,7 @@ func TestRow8NullClearsWhatNoAutoscalerOwns(t *testing.T) {
 	n.apply(deployment("null", "app:1"))
 	n.wantReplicas(1)
 
-	n.autoscale("7", "20")
+	n.autoscale("7")
 	r := n.apply(deployment("null", "app:2"))
 	if len(r.warnings()) != 1 {
 		t.Errorf("warnings: %q", r.stderr)
@@ -198,7 +198,7 @@ func TestRow9APersonMayDoWhatTheyLikeAndIsTold(t *testing.T) {
 			t.Parallel()
 			n := newNamespace(t, "enforce")
 			n.apply(deployment("3", "app:1"))
-			n.autoscale("7", "20")
+			n.autoscale("7")
 			r := write(n)
 			want := []string{"HorizontalPodAutoscaler web owns .spec.replicas and may undo this change; change the autoscaler instead"}
 			if diff := cmp.Diff(want, r.warnings()); diff != "" {
@@ -213,7 +213,7 @@ func TestRow10OtherWritersAreLetThrough(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
-	n.autoscale("7", "20")
+	n.autoscale("7")
 	r := n.kubectl("patch", "deployment", "web", "--field-manager=somebody-else", "-p", `{"spec":{"replicas":9}}`)
 	if len(r.warnings()) > 0 {
 		t.Errorf("warnings: %v", r.warnings())
@@ -225,7 +225,7 @@ func TestRow11ScaleIsNeverIntercepted(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
-	n.autoscale("7", "20")
+	n.autoscale("7")
 	r := n.kubectl("scale", "deployment", "web", "--replicas=11")
 	if len(r.warnings()) > 0 {
 		t.Errorf("warnings: %v", r.warnings())
@@ -237,7 +237,7 @@ func TestHandedBackWhenTheAutoscalerGoes(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
-	n.autoscale("7", "20")
+	n.autoscale("7")
 	n.apply(deployment("3", "app:1"))
 	n.kubectl("delete", "hpa", "web")
 	n.known(false)

@@ -54,7 +54,7 @@ func TestNoMatchConditionErrs(t *testing.T) {
 		return deployment(replicas, image) + "        env:\n" + env.String()
 	}
 	large.applyServerSide(manifest("3", "app:1")) // client-side apply could not record it: annotations end at 256 KiB
-	large.autoscale("7", "20")
+	large.autoscale("7")
 	r := large.applyServerSide(manifest("3", "app:2"))
 	want := []string{"kept .spec.replicas at 7 for HorizontalPodAutoscaler web; delete it from the manifest"}
 	if diff := cmp.Diff(want, r.warnings()); diff != "" {

@@ -11,7 +11,7 @@ func TestABrokenLastAppliedStopsNobody(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.applyServerSide(deployment("3", "app:1"))
-	n.autoscale("7", "20")
+	n.autoscale("7")
 	r := n.kubectl("patch", "deployment", "web", "--field-manager=argocd-controller", "-p",
 		`{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{broken"}},"spec":{"replicas":3}}`)
 	want := []string{"did nothing: annotation last-applied-configuration is broken; the write went through unchanged"}

@@ -35,14 +35,14 @@ func TestBehindAPolicyThatKeepsTheValueTheClaimsArePutRight(t *testing.T) {
 	everywhere.apply(guard)
 	for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
 		t.Run(side+"-side apply", func(t *testing.T) {
+			t.Parallel()
 			n := newNamespace(t, "enforce")
 			n.apply(deployment("3", "app:1"), args...)
-			n.autoscale("7", "20")
+			n.autoscale("7")
 			n.kubectl("label", "deployment", "web", "e2e-guard=")
-			unguarded := n.kubectl("patch", "deployment", "web", "--dry-run=server", "-p", `{"spec":{"replicas":9}}`, "-o", "jsonpath={.spec.replicas}")
 			n.eventually("the policy is in effect", func() bool {
-				unguarded = n.kubectl("patch", "deployment", "web", "--dry-run=server", "-p", `{"spec":{"replicas":9}}`, "-o", "jsonpath={.spec.replicas}")
-				return unguarded.stdout == "7"
+				guarded := n.kubectl("patch", "deployment", "web", "--dry-run=server", "-p", `{"spec":{"replicas":9}}`, "-o", "jsonpath={.spec.replicas}")
+				return guarded.stdout == "7"
 			})
 			n.apply(deployment("3", "app:1"), args...)
 			n.wantReplicas(7)

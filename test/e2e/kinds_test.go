@@ -19,7 +19,7 @@ func TestEveryBuiltInKindWithAScaleIsKept(t *testing.T) {
 				n.kind = strings.ToLower(kind)
 				manifest := func(replicas string) string { return workload(apiVersion, kind, replicas, "app:1") }
 				n.apply(manifest("3"), args...)
-				n.autoscale("7", "20")
+				n.autoscale("7")
 				n.apply(manifest("3"), args...)
 				n.wantReplicas(7)
 				n.wantHolders("kube-controller-manager/Update/scale")
@@ -57,12 +57,15 @@ func gadget(spec string) string {
 // withGadgets makes the custom resource known to the API server.
 func withGadgets(t *testing.T) {
 	t.Helper()
-	n := &namespace{T: t, name: "default"}
-	n.apply(gadgets)
-	n.kubectl("wait", "--for=condition=Established", "crd/gadgets.e2e.example.com", "--timeout=60s")
+	cluster.gadgets.Do(func() {
+		n := &namespace{T: t, name: "default"}
+		n.apply(gadgets)
+		n.kubectl("wait", "--for=condition=Established", "crd/gadgets.e2e.example.com", "--timeout=60s")
+	})
 }
 
 func TestACustomResourceIsKeptAtThePathOfItsScale(t *testing.T) {
+	t.Parallel()
 	withGadgets(t)
 	for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
 		t.Run("by "+side+"-side apply", func(t *testing.T) {

@@ -17,7 +17,7 @@ func TestArgoCDsClientSideApply(t *testing.T) {
 	n := newNamespace(t, "enforce")
 	as := "--field-manager=argocd-controller"
 	n.apply(deployment("3", "app:1"), as)
-	n.autoscale("7", "20")
+	n.autoscale("7")
 	r := n.apply(deployment("3", "app:1"), as)
 	want := []string{"kept .spec.replicas at 7 for HorizontalPodAutoscaler web; delete it from the manifest"}
 	if diff := cmp.Diff(want, r.warnings()); diff != "" {
@@ -48,9 +48,8 @@ func (n *namespace) helm(verb string, values ...string) result {
 			n.Fatal(err)
 		}
 	}
-	args := []string{verb, "web", chart, "--namespace", n.name, "--kubeconfig", cluster.plane.Kubeconfig}
-	for _, value := range values {
-		args = append(args, "--set", value)
+	args := []string{
+		verb, "web", chart, "--namespace", n.name, "--kubeconfig", cluster.plane.Kubeconfig, "--set", strings.Join(values, ","),
 	}
 	cmd := exec.CommandContext(n.Context(), helmBinary(n.T), args...)
 	cmd.Env = append(os.Environ(), "HELM_CONFIG_HOME="+chart, "HELM_CACHE_HOME="+chart, "HELM_DATA_HOME="+chart)
@@ -80,7 +79,7 @@ func TestHelm3(t *testing.T) {
 	n := newNamespace(t, "enforce")
 	n.helm("install", "replicas=3")
 	n.wantHolders("helm/Update")
-	n.autoscale("7", "20")
+	n.autoscale("7")
 	n.wantHolders("kube-controller-manager/Update/scale")
 
 	r := n.helm("upgrade", "replicas=3", "image=app:2")

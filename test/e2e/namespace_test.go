@@ -172,9 +172,9 @@ func (n *namespace) wantHolders(want ...string) {
 }
 
 // autoscale makes the HorizontalPodAutoscaler web and waits until its controller has scaled the object web to min.
-func (n *namespace) autoscale(minimum, maximum string) {
+func (n *namespace) autoscale(minimum string) {
 	n.Helper()
-	n.kubectl("autoscale", n.kind, "web", "--min="+minimum, "--max="+maximum)
+	n.kubectl("autoscale", n.kind, "web", "--min="+minimum, "--max=20")
 	n.eventually("the HPA controller scales to "+minimum, func() bool {
 		out := n.kubectl("get", n.kind, "web", "-o", "jsonpath={.spec.replicas}")
 		return out.stdout == minimum

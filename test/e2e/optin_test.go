@@ -70,7 +70,7 @@ func TestADryRunAndADiffShowTheTruth(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
-	n.autoscale("7", "20")
+	n.autoscale("7")
 	n.apply(deployment("3", "app:1"))
 	for name, manifest := range map[string]string{"sets": deployment("3", "app:1"), "lacks": deployment("", "app:1")} {
 		r := n.apply(manifest, "--dry-run=server", "-o", "jsonpath={.spec.replicas}")
@@ -92,7 +92,7 @@ func TestWhatIsKeptIsRecorded(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
-	n.autoscale("7", "20")
+	n.autoscale("7")
 	n.apply(deployment("3", "app:1"), "--dry-run=server")
 	if out := n.kubectl("get", "events", "-o", "jsonpath={.items[*].reason}").stdout; strings.Contains(out, "OwnershipKept") {
 		t.Errorf("a dry run has recorded an event: %s", out)

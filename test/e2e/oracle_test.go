@@ -65,7 +65,7 @@ func TestTheOracle(t *testing.T) {
 
 			with.settled()
 			twin.settled()
-			if diff := cmp.Diff(comparable(twin), comparable(with)); diff != "" {
+			if diff := cmp.Diff(stored(twin), stored(with)); diff != "" {
 				t.Errorf("the object (-by hand +by handoff):\n%s", diff)
 			}
 		})
@@ -94,14 +94,14 @@ func TestTheOracleOfServerSideApply(t *testing.T) {
 		n.eventually("the HPA controller scales to 7", func() bool { return n.replicas() == 7 })
 		n.settled()
 	}
-	if diff := cmp.Diff(comparable(twin), comparable(with)); diff != "" {
+	if diff := cmp.Diff(stored(twin), stored(with)); diff != "" {
 		t.Errorf("the object (-by hand +by handoff):\n%s", diff)
 	}
 }
 
-// comparable is the object web without what the API server gives each object of its own: identity, times, and versions. The
+// stored is the object web without what the API server gives each object of its own: identity, times, and versions. The
 // generation is one: the procedure by hand takes a write more.
-func comparable(n *namespace) map[string]any {
+func stored(n *namespace) map[string]any {
 	n.Helper()
 	o := n.object()
 	for _, name := range []string{"uid", "resourceVersion", "creationTimestamp", "namespace", "generation"} {

@@ -27,7 +27,7 @@ func TestServerSideApplyRow1(t *testing.T) {
 			n := newNamespace(t, "enforce")
 			as := "--field-manager=" + manager
 			n.applyServerSide(deployment("3", "app:1"), as)
-			n.autoscale("7", "20")
+			n.autoscale("7")
 			n.wantHolders("kube-controller-manager/Update/scale")
 
 			r := n.applyServerSide(deployment("3", "app:1"), as)
@@ -51,7 +51,7 @@ func TestServerSideApplyWithoutForceIsTheAPIServersConflict(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"), "--server-side")
-	n.autoscale("7", "20")
+	n.autoscale("7")
 	r := n.run(deployment("3", "app:1"), "apply", "-f", "-", "--server-side")
 	if r.err == nil || !strings.Contains(r.stderr, `conflict with "kube-controller-manager"`) {
 		t.Errorf("the API server's own conflict is expected, got %v: %s", r.err, r.stderr)
@@ -63,7 +63,7 @@ func TestServerSideApplyRow2WhereTheAutoscalerNeverHadToScale(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.applyServerSide(deployment("3", "app:1"))
-	n.autoscale("3", "20")
+	n.autoscale("3")
 	n.wantHolders("kubectl/Apply")
 
 	n.applyServerSide(deployment("5", "app:1"))
@@ -113,7 +113,7 @@ func TestAManifestMovesFromClientSideToServerSideApply(t *testing.T) {
 		t.Parallel()
 		n := newNamespace(t, "enforce")
 		n.apply(deployment("3", "app:1"))
-		n.autoscale("7", "20")
+		n.autoscale("7")
 		n.applyServerSide(deployment("3", "app:1"))
 		n.wantReplicas(7)
 		n.wantHolders("kube-controller-manager/Update/scale")
@@ -123,7 +123,7 @@ func TestAManifestMovesFromClientSideToServerSideApply(t *testing.T) {
 		t.Parallel()
 		n := newNamespace(t, "enforce")
 		n.apply(deployment("3", "app:1"))
-		n.autoscale("3", "20")
+		n.autoscale("3")
 		n.apply(deployment("5", "app:1"), "--server-side") // kubectl moves the claims by itself: no conflict
 		n.wantReplicas(3)
 		n.wantHolders("ownership-handoff/Update")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,6 +26,7 @@ var cluster struct {
 	plane   *controlplane.Plane
 	webhook *handofftest.Webhook
 	client  client.Client
+	gadgets sync.Once
 }
 
 func TestMain(m *testing.M) {
