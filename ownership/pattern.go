@@ -49,7 +49,7 @@ func parseElement(text string) (element fieldpath.PathElementMatcher, rest strin
 	case '[':
 		return parseBrackets(text)
 	default:
-		return element, "", errors.New("a path starts with a dot, and so does each field name")
+		return element, "", errors.New("a dot is missing before a field name")
 	}
 }
 

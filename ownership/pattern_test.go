@@ -48,13 +48,13 @@ func TestAPatternIsWrittenAsTheAPIServerPrintsAPath(t *testing.T) {
 func TestAPatternThatDoesNotParseSaysWhere(t *testing.T) {
 	for name, c := range map[string]struct{ pattern, want string }{
 		"nothing":                {"", "path is empty"},
-		"no dot":                 {"spec.replicas", "starts with a dot"},
+		"no dot":                 {"spec.replicas", "a dot is missing"},
 		"two dots":               {".spec..replicas", `at "..replicas"`},
 		"a dot at the end":       {".spec.", "a field name is missing"},
 		"an open bracket":        {".spec.c[", "is expected"},
 		"an unclosed bracket":    {`.spec.c[name="app"`, "closing bracket is missing"},
 		"a key without quotes":   {`.spec.c[name=app]`, "a quoted string"},
-		"text behind a bracket":  {`.spec.c[name="app"]x`, "starts with a dot"},
+		"text behind a bracket":  {`.spec.c[name="app"]x`, "a dot is missing"},
 		"nothing in brackets":    {`.spec.c[]`, "is expected"},
 		"an object in brackets":  {`.spec.c[{"a":1}]`, "is expected"},
 		"a boolean in brackets":  {`.spec.c[true]`, "brackets hold"},

@@ -99,3 +99,60 @@ func TestHelm3(t *testing.T) {
 	n.wantReplicas(4)
 	n.wantHolders("helm/Update")
 }
+
+func TestAFieldThatARuleGivesToControllersIsTheirs(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	ruled := func(replicas string) string {
+		return strings.Replace(deployment(replicas, "app:1"), "  name: web\n",
+			"  name: web\n  annotations: {ownership-handoff.io/controller-fields: \".spec.replicas, .spec.paused\"}\n", 1)
+	}
+	n.apply(ruled("3"))
+	n.kubectl("patch", "deployment", "web", "--field-manager=my-operator", "-p", `{"spec":{"replicas":8}}`)
+	r := n.apply(ruled("3"))
+	want := []string{"kept .spec.replicas at 8 for my-operator; delete it from the manifest"}
+	if diff := cmp.Diff(want, r.warnings()); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	n.wantReplicas(8)
+	n.wantHolders("my-operator/Update")
+	n.wantLastApplied(`"replicas"`, false)
+
+	n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"replicas":5}}`)
+	n.apply(ruled("3"))
+	n.wantReplicas(3) // row 6: a person wrote it last, and no controller
+
+	n.kubectl("patch", "deployment", "web", "--field-manager=my-operator", "-p", `{"spec":{"replicas":8}}`)
+	n.apply(deployment("3", "app:1"))
+	n.wantReplicas(3) // handed back: the annotation has gone
+}
+
+func TestAnAutoscalerOfTheListOwnsWhatItHasWritten(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(deployment("3", "app:1"))
+	n.kubectl("patch", "deployment", "web", "--field-manager=keda", "--subresource=scale", "--type=merge", "-p", `{"spec":{"replicas":6}}`)
+	n.wantHolders("keda/Update/scale")
+	r := n.apply(deployment("3", "app:1"))
+	want := []string{"kept .spec.replicas at 6 for keda; delete it from the manifest"}
+	if diff := cmp.Diff(want, r.warnings()); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	n.wantReplicas(6)
+	n.wantHolders("keda/Update/scale")
+}
+
+func TestAPathThatDoesNotParseIsSaidAndCountsForNothing(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	manifest := strings.Replace(deployment("3", "app:1"), "  name: web\n",
+		"  name: web\n  annotations: {ownership-handoff.io/controller-fields: \"spec.replicas\"}\n", 1)
+	n.apply(manifest)
+	n.kubectl("patch", "deployment", "web", "--field-manager=my-operator", "-p", `{"spec":{"replicas":8}}`)
+	r := n.apply(manifest)
+	want := []string{`annotation controller-fields: path spec.replicas: at "spec.replicas": a dot is missing before a field name`}
+	if diff := cmp.Diff(want, r.warnings()); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	n.wantReplicas(3)
+}
