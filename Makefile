@@ -61,7 +61,8 @@ demo: controlplane build ## show the problem and the cure on a real control plan
 
 .PHONY: run
 run: controlplane build ## start a control plane with the webhook, to try it out
-	go run ./test/run
+	@go build -o bin/run ./test/run
+	@bin/run
 
 .PHONY: bench
 bench: controlplane build ## measure what the webhook costs

@@ -77,7 +77,10 @@ func DeclaredBy(author Author, live, incoming Object, liveEntries []Entry, path 
 		return Declared{}, err
 	}
 	d := Declared{Manifest: claim, Recorded: true}
-	if hasBase {
+	switch {
+	case text == baseText:
+		d.Base = claim
+	case hasBase:
 		if d.Base, err = ClaimInLastApplied(baseText, path); err != nil {
 			return Declared{}, err
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,8 +44,19 @@ func ParseEntries(text []byte) ([]Entry, error) {
 	if len(text) == 0 {
 		return nil, nil
 	}
-	var entries []Entry
-	w := rawjson.Walk(text)
+	return readEntries(rawjson.Walk(text))
+}
+
+// Entries returns the entries of metadata.managedFields; none where there are none.
+func (o Object) Entries() ([]Entry, error) {
+	if !o.managedFields.Present() {
+		return nil, nil
+	}
+	return readEntries(rawjson.WalkChecked(o.ManagedFields()))
+}
+
+func readEntries(w *rawjson.Walker) ([]Entry, error) {
+	entries := make([]Entry, 0, 8)
 	isArray, err := w.Array(func() error {
 		entry, err := readEntry(w)
 		entries = append(entries, entry)
@@ -74,7 +86,7 @@ func readEntry(w *rawjson.Walker) (Entry, error) {
 		case "time":
 			return readString(w, &e.Time)
 		case "fieldsV1":
-			e.fieldsAt, err = w.Value()
+			e.fieldsAt, err = readFields(w)
 			return err
 		default:
 			_, err = w.Value()
@@ -93,6 +105,20 @@ func readEntry(w *rawjson.Walker) (Entry, error) {
 	e.fieldsAt.Start -= start
 	e.fieldsAt.End -= start
 	return e, nil
+}
+
+// readFields steps over a set of fields: an object, or null for none.
+func readFields(w *rawjson.Walker) (rawjson.Span, error) {
+	kind := w.Kind()
+	span, err := w.Value()
+	switch {
+	case err != nil || kind == '{':
+		return span, err
+	case kind == 'n':
+		return rawjson.Span{}, nil
+	default:
+		return rawjson.Span{}, fmt.Errorf("fieldsV1: %w", ErrNotAnObject)
+	}
 }
 
 func readString(w *rawjson.Walker, into *string) error {
@@ -126,6 +152,9 @@ func (e Entry) Find(entries []Entry) (same Entry, ok bool) {
 
 // Holds says whether the entry claims the field at path or anything beneath it.
 func (e Entry) Holds(path fieldpath.Path) bool {
+	if len(path) == 0 || len(e.Fields) == 0 {
+		return false
+	}
 	names := make([]string, len(path))
 	for i, element := range path {
 		name, err := fieldpath.SerializePathElement(element)
@@ -134,7 +163,10 @@ func (e Entry) Holds(path fieldpath.Path) bool {
 		}
 		names[i] = name
 	}
-	return len(e.Fields) > 0 && rawjson.Find(e.Fields, names...).Present()
+	if last := names[len(names)-1]; !bytes.Contains(e.Fields, []byte(last)) && !strings.Contains(last, `"`) {
+		return false // most entries claim nothing of the kind, and need no walk
+	}
+	return rawjson.Find(e.Fields, names...).Present()
 }
 
 // Set returns the fields that the entry claims.

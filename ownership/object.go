@@ -29,7 +29,7 @@ var ErrNotAnObject = errors.New("it is not a JSON object")
 type Object struct {
 	text []byte
 	// Positions within text.
-	whole, uid, managedFields, lastApplied, mode, controllerFields rawjson.Span
+	whole, spec, uid, managedFields, lastApplied, mode, controllerFields rawjson.Span
 }
 
 // ReadObject steps over one value, which is an object or null.
@@ -39,11 +39,15 @@ func ReadObject(w *rawjson.Walker) (Object, error) {
 		_, err := w.Value()
 		return Object{}, err
 	}
-	isObject, err := w.Object(func(name []byte) error {
-		if string(name) == "metadata" {
+	isObject, err := w.Object(func(name []byte) (err error) {
+		switch string(name) {
+		case "metadata":
 			return o.readMetadata(w)
+		case "spec":
+			o.spec, err = w.Value()
+		default:
+			_, err = w.Value()
 		}
-		_, err := w.Value()
 		return err
 	})
 	if err != nil {
@@ -133,11 +137,15 @@ func (o Object) find(path fieldpath.Path) rawjson.Span {
 	if len(names) == 0 || !o.Present() {
 		return rawjson.Span{}
 	}
-	found := rawjson.Find(o.whole.Of(o.text), names...)
+	in := o.whole
+	if names[0] == "spec" && len(names) > 1 {
+		in, names = o.spec, names[1:] // where most fields are: spares the walk through the metadata
+	}
+	found := rawjson.Find(in.Of(o.text), names...)
 	if !found.Present() {
 		return rawjson.Span{}
 	}
-	return rawjson.Span{Start: o.whole.Start + found.Start, End: o.whole.Start + found.End}
+	return rawjson.Span{Start: in.Start + found.Start, End: in.Start + found.End}
 }
 
 // EqualBut says whether two objects, as one API server encoded them, are the same outside of metadata.managedFields, the

@@ -3,13 +3,13 @@ package webhook
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -26,9 +26,9 @@ func answerOf(r *review, out outcome) (*admissionv1.AdmissionResponse, error) {
 	if len(out.operations) == 0 {
 		return response, nil
 	}
-	patch, err := json.Marshal(out.operations)
+	patch, err := merge.EncodePatch(out.operations)
 	if err != nil {
-		return nil, fmt.Errorf("encoding the patch: %w", err)
+		return nil, err
 	}
 	patchType := admissionv1.PatchTypeJSONPatch
 	response.Patch, response.PatchType = patch, &patchType

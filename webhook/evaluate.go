@@ -136,11 +136,11 @@ func wholeNumbers(live, incoming string) error {
 }
 
 func (h *Handler) writeOf(r *review) (merge.Write, error) {
-	live, err := ownership.ParseEntries(r.live.ManagedFields())
+	live, err := r.live.Entries()
 	if err != nil {
 		return merge.Write{}, fmt.Errorf("oldObject: %w", err)
 	}
-	incoming, err := ownership.ParseEntries(r.incoming.ManagedFields())
+	incoming, err := r.incoming.Entries()
 	if err != nil {
 		return merge.Write{}, fmt.Errorf("object: %w", err)
 	}

@@ -39,7 +39,10 @@ func eventReason(m mode) string {
 
 // identity names the object of a review for the log. Nothing else of an object is ever logged: it can hold secrets.
 func (r *review) identity() []any {
-	return []any{"uid", r.uid, "kind", r.kind.String(), "namespace", r.namespace, "name", r.name, "fieldManager", r.fieldManager}
+	return []any{
+		"uid", r.uid, "kind", r.kind.String(), "namespace", r.namespace, "name", r.name,
+		"fieldManager", r.fieldManager, "dryRun", r.dryRun,
+	}
 }
 
 func (r *review) reference() *corev1.ObjectReference {

@@ -36,7 +36,7 @@ func (c change) warning(m mode) string {
 func (c change) auditAnnotation(m mode) string {
 	owner := c.field.Owner.String()
 	if c.by != "" {
-		owner += " " + c.by
+		owner = c.by + " (" + owner + ")"
 	}
 	verb := "kept"
 	switch {

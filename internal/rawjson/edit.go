@@ -22,7 +22,7 @@ func Check(text []byte) error {
 // there is none: a name is missing, or what should hold it is no object. The text must have passed a Walker before: what
 // follows the value is not looked at.
 func Find(text []byte, names ...string) Span {
-	return find(walkChecked(text), names).value
+	return find(WalkChecked(text), names).value
 }
 
 // place is where a member stands in its object.
@@ -41,7 +41,8 @@ func find(w *Walker, names []string) place {
 	var found place
 	_, _ = w.Object(func(name []byte) error {
 		if string(name) != names[0] {
-			return w.dec.SkipValue()
+			_, err := w.dec.ReadValue() // SkipValue goes token by token
+			return err
 		}
 		at := w.name
 		found = find(w, names[1:])
@@ -60,7 +61,7 @@ func Cut(text []byte, names ...string) []byte {
 	if len(names) == 0 {
 		return text
 	}
-	at := find(walkChecked(text), names)
+	at := find(WalkChecked(text), names)
 	if !at.value.Present() {
 		return text
 	}

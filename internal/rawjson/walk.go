@@ -37,8 +37,8 @@ func Walk(text []byte) *Walker {
 	return &Walker{text: text, dec: jsontext.NewDecoder(bytes.NewBuffer(text))}
 }
 
-// walkChecked is Walk for a text that a Walker has been through already.
-func walkChecked(text []byte) *Walker {
+// WalkChecked is Walk for a text that a Walker has been through already: it does not look for duplicate names again.
+func WalkChecked(text []byte) *Walker {
 	trusted := jsontext.AllowDuplicateNames(true)
 	return &Walker{text: text, dec: jsontext.NewDecoder(bytes.NewBuffer(text), trusted)}
 }
@@ -135,7 +135,10 @@ func Unquote(text []byte) (s string, ok bool) {
 	if len(text) < 2 || text[0] != '"' {
 		return "", false
 	}
-	raw, err := jsontext.AppendUnquote(nil, text)
+	if inner := text[1 : len(text)-1]; bytes.IndexByte(inner, '\\') < 0 {
+		return string(inner), true
+	}
+	raw, err := jsontext.AppendUnquote(make([]byte, 0, len(text)), text)
 	return string(raw), err == nil
 }
 

@@ -114,7 +114,7 @@ func TestWhatIsKeptIsRecorded(t *testing.T) {
 		}
 		return len(found) > 0
 	})
-	want := event{"OwnershipKept", "kept .spec.replicas: live 7, incoming 3, owner Autoscaler HorizontalPodAutoscaler web", "Normal"}
+	want := event{"OwnershipKept", "kept .spec.replicas: live 7, incoming 3, owner HorizontalPodAutoscaler web (Autoscaler)", "Normal"}
 	if diff := cmp.Diff(want, found[0]); diff != "" {
 		t.Errorf("event (-want +got):\n%s", diff)
 	}

@@ -1,0 +1,56 @@
+package merge
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"gomodules.xyz/jsonpatch/v2"
+)
+
+// EncodePatch returns operations as a JSON patch (RFC 6902). Each value is a string or a json.RawMessage. The raw ones can
+// be large, and are checked once on their way through: the marshaller of Operation goes through them four times.
+func EncodePatch(operations []jsonpatch.Operation) ([]byte, error) {
+	var out bytes.Buffer
+	enc := jsontext.NewEncoder(&out)
+	write := func(tokens ...jsontext.Token) (err error) {
+		for _, token := range tokens {
+			if err = enc.WriteToken(token); err != nil {
+				return fmt.Errorf("encoding the patch: %w", err)
+			}
+		}
+		return nil
+	}
+	if err := write(jsontext.BeginArray); err != nil {
+		return nil, err
+	}
+	for _, o := range operations {
+		err := write(jsontext.BeginObject, jsontext.String("op"), jsontext.String(o.Operation),
+			jsontext.String("path"), jsontext.String(o.Path), jsontext.String("value"))
+		if err != nil {
+			return nil, err
+		}
+		if err := writeValue(enc, o.Value); err != nil {
+			return nil, fmt.Errorf("encoding the value of %s: %w", o.Path, err)
+		}
+		if err := write(jsontext.EndObject); err != nil {
+			return nil, err
+		}
+	}
+	if err := write(jsontext.EndArray); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(out.Bytes()), nil
+}
+
+func writeValue(enc *jsontext.Encoder, value any) error {
+	switch v := value.(type) {
+	case string:
+		return enc.WriteToken(jsontext.String(v))
+	case json.RawMessage:
+		return enc.WriteValue(jsontext.Value(v))
+	default:
+		return fmt.Errorf("a %T is neither a string nor raw JSON", value)
+	}
+}

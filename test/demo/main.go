@@ -1,0 +1,64 @@
+// Command demo shows on a real control plane what an apply does to a Deployment that an autoscaler has scaled: first
+// without handoff, then with it. It fails when any step ends otherwise than told.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ownership-handoff/handoff/test/controlplane"
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// Whoever asks twice does not want to wait for an orderly end. The watchdog of the plane cleans up all the same.
+	context.AfterFunc(ctx, stop)
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
+
+// run plays the story. The transcript goes to standard output, progress and failures to standard error.
+func run(ctx context.Context) (err error) {
+	root, err := controlplane.Root()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stderr, "demo: starting a real control plane, about 10 seconds")
+	cluster, err := handofftest.StartCluster(ctx, os.Stderr)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cluster.Stop()) }()
+	fmt.Fprintln(os.Stderr, "control plane: webhook ready, not registered yet")
+
+	d, err := newDemo(cluster, root)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := d.play(ctx); err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	} else if err != nil {
+		return fmt.Errorf("step %d (%s): %w\n%s", d.number, d.says, err, tail(cluster.Webhook.Log()))
+	}
+	d.page.table(d.rows)
+	d.page.conclude(d.number, time.Since(began))
+	return nil
+}
+
+// tail is the end of the webhook's log.
+func tail(log string) string {
+	const most = 20
+	lines := strings.Split(strings.TrimSpace(log), "\n")
+	lines = lines[max(0, len(lines)-most):]
+	return "the end of the webhook's log:\n\t" + strings.Join(lines, "\n\t")
+}
