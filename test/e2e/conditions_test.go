@@ -76,7 +76,7 @@ func TestMostWritesNeverLeaveTheAPIServer(t *testing.T) {
 	n.apply(deployment("3", "app:1"))
 	n.settled()
 	reviews := func() string {
-		metrics, err := cluster.webhook.Metrics(t.Context())
+		metrics, err := cluster.Webhook.Metrics(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

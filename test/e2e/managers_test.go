@@ -49,7 +49,7 @@ func (n *namespace) helm(verb string, values ...string) result {
 		}
 	}
 	args := []string{
-		verb, "web", chart, "--namespace", n.name, "--kubeconfig", cluster.plane.Kubeconfig, "--set", strings.Join(values, ","),
+		verb, "web", chart, "--namespace", n.name, "--kubeconfig", cluster.Plane.Kubeconfig, "--set", strings.Join(values, ","),
 	}
 	cmd := exec.CommandContext(n.Context(), helmBinary(n.T), args...)
 	cmd.Env = append(os.Environ(), "HELM_CONFIG_HOME="+chart, "HELM_CACHE_HOME="+chart, "HELM_DATA_HOME="+chart)

@@ -65,7 +65,7 @@ func (n *namespace) run(stdin string, args ...string) result {
 
 func (n *namespace) runAs(env []string, stdin string, args ...string) result {
 	n.Helper()
-	cmd := exec.CommandContext(n.Context(), cluster.plane.Kubectl, append([]string{"--namespace", n.name}, args...)...)
+	cmd := exec.CommandContext(n.Context(), cluster.Plane.Kubectl, append([]string{"--namespace", n.name}, args...)...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdin = strings.NewReader(stdin)
 	var stdout, stderr bytes.Buffer
@@ -207,7 +207,7 @@ func (n *namespace) eventually(what string, done func() bool) {
 	n.Helper()
 	for deadline := time.Now().Add(patience); !done(); time.Sleep(250 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			n.Fatalf("waited %s in vain: %s\nwebhook: %s", patience, what, tail(cluster.webhook.Log()))
+			n.Fatalf("waited %s in vain: %s\nwebhook: %s", patience, what, tail(cluster.Webhook.Log()))
 		}
 	}
 }

@@ -118,7 +118,7 @@ func TestWhatIsKeptIsRecorded(t *testing.T) {
 	if diff := cmp.Diff(want, found[0]); diff != "" {
 		t.Errorf("event (-want +got):\n%s", diff)
 	}
-	metrics, err := cluster.webhook.Metrics(t.Context())
+	metrics, err := cluster.Webhook.Metrics(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

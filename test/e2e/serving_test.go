@@ -40,7 +40,7 @@ func webhookBinary(t *testing.T) string {
 // newServer starts the webhook without a certificate, as a user who may do nothing.
 func newServer(t *testing.T, user string) *server {
 	t.Helper()
-	kubeconfig, err := cluster.plane.AddUser(user)
+	kubeconfig, err := cluster.Plane.AddUser(user)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func newServer(t *testing.T, user string) *server {
 	s := &server{namespace: newNamespace(t, "enforce"), certDir: t.TempDir()}
 	s.health = fmt.Sprintf("http://127.0.0.1:%d", ports[0])
 	s.mutate = fmt.Sprintf("https://127.0.0.1:%d/mutate", ports[1])
-	s.process, err = process.Start(filepath.Join(cluster.plane.Dir, user+".log"), webhookBinary(t),
+	s.process, err = process.Start(filepath.Join(cluster.Plane.Dir, user+".log"), webhookBinary(t),
 		"--kubeconfig="+kubeconfig, fmt.Sprintf("--webhook-port=%d", ports[1]), "--webhook-cert-dir="+s.certDir,
 		"--metrics-bind-address=0", "--health-probe-bind-address="+strings.TrimPrefix(s.health, "http://"))
 	if err != nil {

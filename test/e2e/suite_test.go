@@ -4,7 +4,6 @@ package e2e_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -14,7 +13,6 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/ownership-handoff/handoff/test/controlplane"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
@@ -23,8 +21,7 @@ const patience = 60 * time.Second
 
 // cluster is what the tests share: they run side by side, each in a namespace of its own.
 var cluster struct {
-	plane   *controlplane.Plane
-	webhook *handofftest.Webhook
+	*handofftest.Cluster
 	client  client.Client
 	gadgets sync.Once
 }
@@ -33,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(func() int {
 		if err := start(); err != nil {
 			fmt.Fprintln(os.Stderr, "e2e:", err)
-			_ = stop()
+			_ = stop() // what kept it from starting tells more
 			return 1
 		}
 		code := m.Run()
@@ -45,31 +42,23 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// stop ends the webhook first: the API server waits for those who watch.
-func stop() error {
-	var errs []error
-	if cluster.webhook != nil {
-		errs = append(errs, cluster.webhook.Stop())
-	}
-	if cluster.plane != nil {
-		errs = append(errs, cluster.plane.Stop())
-	}
-	return errors.Join(errs...)
-}
-
 func start() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	if cluster.plane, err = controlplane.Start(ctx, controlplane.Options{Output: os.Stderr}); err != nil {
+	if cluster.Cluster, err = handofftest.StartCluster(ctx, os.Stderr); err != nil {
 		return err
 	}
-	if cluster.webhook, err = handofftest.Start(ctx, cluster.plane, handofftest.Options{}); err != nil {
-		return err
-	}
-	config := rest.CopyConfig(cluster.plane.Config)
+	config := rest.CopyConfig(cluster.Plane.Config)
 	config.WarningHandlerWithContext = rest.NoWarnings{}
 	if cluster.client, err = client.New(config, client.Options{}); err != nil {
 		return err
 	}
-	return cluster.webhook.Register(ctx)
+	return cluster.Webhook.Register(ctx)
+}
+
+func stop() error {
+	if cluster.Cluster == nil {
+		return nil
+	}
+	return cluster.Stop()
 }
