@@ -3,6 +3,7 @@ package merge
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"gomodules.xyz/jsonpatch/v2"
@@ -54,6 +55,9 @@ func (w Write) Keep(kept []Kept, recorded bool) ([]jsonpatch.Operation, error) {
 		return nil, err
 	}
 	if changed {
+		if w.Incoming.ManagedFields() == nil && !w.ContainerStands(fieldpath.MakePathOrDie("metadata", "managedFields")) {
+			return nil, fmt.Errorf("%w: metadata: %w", ownership.ErrManagedFields, ownership.ErrNotAnObject)
+		}
 		text := encodeEntries(entries)
 		if w.changesNothingElse(entries, lastApplied, paths) {
 			text = w.Live.ManagedFields()

@@ -94,10 +94,19 @@ func (h *Handler) evaluateField(r *review, path fieldpath.Path, out *outcome) er
 	}
 	switch {
 	case c.Verdict == merge.Warn && field.Changed:
-		out.changes = append(out.changes, c)
+		return out.warn(c)
 	case c.Verdict == merge.Keep && w.ContainerStands(path):
 		return out.keep(w, c, path, declared.Recorded)
 	}
+	return nil
+}
+
+// warn adds a field that its owner may set again to the outcome.
+func (out *outcome) warn(c change) error {
+	if err := wholeNumbers(c.live, c.incoming); err != nil {
+		return err
+	}
+	out.changes = append(out.changes, c)
 	return nil
 }
 
@@ -121,16 +130,16 @@ func (out *outcome) keep(w merge.Write, c change, path fieldpath.Path, recorded 
 	return nil
 }
 
-// wholeNumbers refuses values that no autoscaler has set; an incoming value that is not there or null is one let go of.
+// wholeNumbers refuses values that no scale can have, which is an int32 from 0 (k8s.io/api/autoscaling/v1, ScaleSpec): what
+// is reported can then be nothing but a number. An incoming value that is not there or null is one let go of.
 func wholeNumbers(live, incoming string) error {
-	if _, err := strconv.ParseInt(live, 10, 64); err != nil {
-		return errNotANumber
-	}
 	if incoming == "" || incoming == "null" {
-		return nil
+		incoming = "0"
 	}
-	if _, err := strconv.ParseInt(incoming, 10, 64); err != nil {
-		return errNotANumber
+	for _, value := range []string{live, incoming} {
+		if _, err := strconv.ParseUint(value, 10, 31); err != nil {
+			return errNotANumber
+		}
 	}
 	return nil
 }
