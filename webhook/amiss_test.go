@@ -14,7 +14,7 @@ func TestReviewsWithPartsAmissHoldTheProperty(t *testing.T) {
 	bases := reviewBases(t)
 	handler := newServer(t, enforcedEverywhere())
 	patches := 0
-	for seed := range uint64(20_000) {
+	for seed := range uint64(8_000) {
 		random := seeded(seed)
 		var choices []byte
 		for range 1 + random.IntN(4) {
