@@ -31,6 +31,9 @@ type Field struct {
 	Scale bool
 }
 
+// Held says whether an autoscaler or a controller owns the field.
+func (f Field) Held() bool { return f.Owner == ownership.Autoscaler || f.Owner == ownership.Controller }
+
 // Decision is a row of the decision table and its verdict.
 type Decision struct {
 	// Row is the row's number in docs/decisions.md.

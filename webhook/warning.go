@@ -13,18 +13,20 @@ const warningLimit = 120
 // warning returns what the writer is told about a change: the field, the kept value, its owner, and what to do.
 func (c change) warning(m mode) string {
 	if c.Verdict == merge.Warn {
-		return warningOf("", c.by, " owns "+c.path+" and may undo this change; change the autoscaler instead")
+		return warningOf("", c.by, " owns "+c.path.String()+" and may undo this change; change the autoscaler instead")
 	}
 	did := "kept "
 	if m != modeEnforce {
 		did = "(warn) would keep "
 	}
-	kept := did + c.path + " at " + c.live
+	kept := did + c.path.String() + c.shortValue()
 	switch {
 	case c.Row == 1 || c.Row == 8:
 		return warningOf(kept+" for ", c.by, "; delete it from the manifest")
 	case c.Row == 2:
 		return warningOf(kept+" for ", c.by, "; there is nothing to do")
+	case !c.field.Scale:
+		return warningOf(kept+", set by ", c.by, "; the manifest has let go of it")
 	case c.by == "" || c.field.Owner == ownership.Manifest:
 		return warningOf(kept+", no longer in the manifest; from now on use kubectl scale", "", "")
 	default:
@@ -32,8 +34,17 @@ func (c change) warning(m mode) string {
 	}
 }
 
-// auditAnnotation returns the same for the API server's audit log.
-func (c change) auditAnnotation(m mode) string {
+// shortValue is the kept value, when it is short. The writer gets the whole object back with the answer, so this tells
+// them nothing that they may not know; logs, events and audit annotations never have the value of any but scale fields.
+func (c change) shortValue() string {
+	if len(c.live) > 20 || c.live == "" || c.live[0] == '{' || c.live[0] == '[' {
+		return ""
+	}
+	return " at " + strings.Trim(c.live, `"`)
+}
+
+// record returns what was decided for those who read the audit log, the events or the log of the webhook.
+func (c change) record(m mode) string {
 	owner := c.field.Owner.String()
 	if c.by != "" {
 		owner = c.by + " (" + owner + ")"
@@ -45,11 +56,14 @@ func (c change) auditAnnotation(m mode) string {
 	case m != modeEnforce:
 		verb = "would keep"
 	}
+	if !c.field.Scale {
+		return verb + " " + c.path.String() + ": owner " + owner
+	}
 	incoming := c.incoming
 	if incoming == "" {
 		incoming = "none"
 	}
-	return verb + " " + c.path + ": live " + c.live + ", incoming " + incoming + ", owner " + owner
+	return verb + " " + c.path.String() + ": live " + c.live + ", incoming " + incoming + ", owner " + owner
 }
 
 // warningOf puts a warning together from two fixed parts and a name between them, which is shortened when the whole would
