@@ -68,6 +68,10 @@ run: controlplane build ## start a control plane with the webhook, to try it out
 bench: controlplane build ## measure what the webhook costs
 	go run ./test/bench
 
+.PHONY: record
+record: controlplane build ## record anew the reviews that unit tests and benchmarks use
+	go run ./test/record
+
 .PHONY: lint
 lint: bin/golangci-lint ## run golangci-lint, built from tools/go.mod
 	bin/golangci-lint run ./...

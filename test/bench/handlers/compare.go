@@ -1,0 +1,139 @@
+package handlers
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/test/bench/table"
+)
+
+const (
+	// rounds is odd, so that there is a middle one.
+	rounds = 7
+	// roundTime is how long each side is measured in each round, in the words of -test.benchtime.
+	roundTime = "300ms"
+)
+
+// comparison is a review that both sides answer.
+type comparison struct {
+	sentence, review, mode string
+	rules                  []config.ControllerRule
+	// patched says whether handoff has to patch. A side that answers wrongly is not worth measuring.
+	patched bool
+	target  float64
+}
+
+func comparisons() []comparison {
+	const idle, kept, enforce = "large-nothing-to-do", "large-kept", "enforce"
+	ten := TenRules()
+	return []comparison{
+		{sentence: "namespace not opted in", review: idle},
+		{sentence: "nothing to do", review: idle, mode: enforce, target: 0.3},
+		{sentence: "nothing to do, ten rules", review: idle, mode: enforce, rules: ten, target: 0.3},
+		{sentence: "kept, image changed", review: kept, mode: enforce, patched: true, target: 1},
+		{sentence: "kept, image changed, ten rules", review: kept, mode: enforce, rules: ten, patched: true, target: 1},
+		{sentence: "kept, nothing else changed", review: kept + "-and-nothing-else", mode: enforce, patched: true, target: 1},
+	}
+}
+
+// Compare measures both sides on recorded reviews of about 30 KB.
+func Compare(ctx context.Context, progress io.Writer) ([]table.Row, error) {
+	testing.Init() // the flags that say how long a benchmark takes
+	if err := flag.CommandLine.Set("test.benchtime", roundTime); err != nil {
+		return nil, fmt.Errorf("time of a benchmark: %w", err)
+	}
+	var rows []table.Row
+	for _, c := range comparisons() {
+		row, err := c.measure(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.sentence, err)
+		}
+		fmt.Fprintf(progress, "handler: %s: measured in %d rounds of %s\n", c.sentence, rounds, roundTime)
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+func (c comparison) measure(ctx context.Context) (table.Row, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	body, err := Review(c.review)
+	if err != nil {
+		return table.Row{}, err
+	}
+	exchange, err := NewExchange(body)
+	if err != nil {
+		return table.Row{}, err
+	}
+	handoff, err := Handoff(ctx, Options{Mode: c.mode, Namespace: c.review, Rules: c.rules})
+	if err != nil {
+		return table.Row{}, err
+	}
+	plain, err := ControllerRuntime()
+	if err != nil {
+		return table.Row{}, err
+	}
+	if err := c.check(exchange, handoff, c.patched); err != nil {
+		return table.Row{}, fmt.Errorf("handoff: %w", err)
+	}
+	if err := c.check(exchange, plain, false); err != nil {
+		return table.Row{}, fmt.Errorf("controller-runtime: %w", err)
+	}
+	ours, theirs, ratio := interleaved(exchange, handoff, plain)
+	return table.Row{
+		What:      fmt.Sprintf("handler, %.1f KB, %s", float64(len(body))/1000, c.sentence),
+		Handoff:   describe(ours),
+		Reference: describe(theirs) + " controller-runtime no-op",
+		Ratio:     table.Ratio{Value: ratio},
+		Target:    table.Ratio{Value: c.target},
+	}, nil
+}
+
+// check makes sure that a side does its work at all.
+func (c comparison) check(exchange *Exchange, handler http.Handler, patched bool) error {
+	answer, err := exchange.Answer(handler)
+	if err != nil {
+		return err
+	}
+	if got := len(answer.Patch) > 0; got != patched {
+		return fmt.Errorf("want a patch: %t, got %q with warnings %q", patched, answer.Patch, answer.Warnings)
+	}
+	return nil
+}
+
+// interleaved measures both sides round by round, so that whatever else the machine does meets both, and returns the
+// median result of each and the median of the rounds' ratios.
+func interleaved(exchange *Exchange, a, b http.Handler) (ofA, ofB testing.BenchmarkResult, ratio float64) {
+	allA, allB := make([]testing.BenchmarkResult, rounds), make([]testing.BenchmarkResult, rounds)
+	ratios := make([]float64, rounds)
+	for round := range rounds {
+		measureA := func() { allA[round] = testing.Benchmark(exchange.Benchmark(a)) }
+		measureB := func() { allB[round] = testing.Benchmark(exchange.Benchmark(b)) }
+		if round%2 == 0 {
+			measureA()
+			measureB()
+		} else {
+			measureB()
+			measureA()
+		}
+		ratios[round] = float64(allA[round].NsPerOp()) / float64(allB[round].NsPerOp())
+	}
+	slices.Sort(ratios)
+	return median(allA), median(allB), ratios[rounds/2]
+}
+
+func median(results []testing.BenchmarkResult) testing.BenchmarkResult {
+	slices.SortFunc(results, func(a, b testing.BenchmarkResult) int { return cmp.Compare(a.NsPerOp(), b.NsPerOp()) })
+	return results[len(results)/2]
+}
+
+func describe(r testing.BenchmarkResult) string {
+	return fmt.Sprintf("%d ns/op %d B/op %d allocs/op", r.NsPerOp(), r.AllocedBytesPerOp(), r.AllocsPerOp())
+}

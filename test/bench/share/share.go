@@ -1,0 +1,160 @@
+// Package share measures how many of the writes of a namespace come to the webhook at all.
+package share
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ownership-handoff/handoff/test/bench/table"
+	"github.com/ownership-handoff/handoff/test/controlplane"
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
+	"github.com/ownership-handoff/handoff/test/recorder"
+)
+
+// The two namespaces, both opted in. In both, autoscalers scale and people roll out; in one, manifests are applied, too.
+const (
+	quiet   = "quiet"
+	applied = "applied"
+)
+
+const (
+	rounds = 10
+	// target is what the share of the quiet namespace should be less than.
+	target = 0.15
+)
+
+// bench is a control plane with a webhook whose reviews are counted.
+type bench struct {
+	plane    *controlplane.Plane
+	webhook  *handofftest.Webhook
+	recorder *recorder.Recorder
+	api      client.Client
+	progress io.Writer
+}
+
+// Measure plays a mixed load and compares the reviews that it makes with the writes in the API server's audit log.
+func Measure(ctx context.Context, progress io.Writer) (rows []table.Row, err error) {
+	b := &bench{progress: progress}
+	defer func() { err = errors.Join(err, b.stop()) }()
+	if err := b.start(ctx); err != nil {
+		return nil, err
+	}
+	kubelet, err := b.startKubelet(ctx)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := b.measure(ctx)
+	if err := errors.Join(err, kubelet.stop()); err != nil {
+		return nil, err
+	}
+	for _, namespace := range []string{quiet, applied} {
+		counts.print(progress, namespace)
+		rows = append(rows, counts.row(namespace))
+	}
+	return rows, nil
+}
+
+// measure sets the namespaces up, plays the load, and counts what happens from the one to the other.
+func (b *bench) measure(ctx context.Context) (*counts, error) {
+	for _, namespace := range []string{quiet, applied} {
+		if err := b.setUp(ctx, namespace); err != nil {
+			return nil, fmt.Errorf("set up namespace %s: %w", namespace, err)
+		}
+	}
+	audit, err := openAudit(filepath.Join(b.plane.Dir, auditLog))
+	if err != nil {
+		return nil, err
+	}
+	defer audit.close()
+	before := map[string]int{quiet: b.recorder.Count(quiet), applied: b.recorder.Count(applied)}
+	for round := range rounds {
+		began := time.Now()
+		if err := b.play(ctx, round); err != nil {
+			return nil, fmt.Errorf("round %d: %w", round+1, err)
+		}
+		fmt.Fprintf(b.progress, "share: round %d of %d played in %.0f s\n", round+1, rounds, time.Since(began).Seconds())
+	}
+	counts, err := audit.counts()
+	if err != nil {
+		return nil, err
+	}
+	for namespace := range before {
+		counts.reviews[namespace] = b.recorder.Count(namespace) - before[namespace]
+	}
+	return counts, nil
+}
+
+func (b *bench) start(ctx context.Context) (err error) {
+	// The API server reads its policy before the plane's directory exists.
+	dir, err := os.MkdirTemp("", "handoff-bench-*")
+	if err != nil {
+		return fmt.Errorf("directory of the audit policy: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	policy := filepath.Join(dir, "policy.yaml")
+	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+		return fmt.Errorf("audit policy: %w", err)
+	}
+	b.plane, err = controlplane.Start(ctx, controlplane.Options{
+		Output: b.progress,
+		APIServerArgs: map[string][]string{
+			"audit-log-path": {"{dir}/" + auditLog}, "audit-policy-file": {policy}, "audit-log-maxsize": {"10000"},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if b.api, err = clientOf(b.plane.Kubeconfig); err != nil {
+		return err
+	}
+	if b.webhook, err = handofftest.Start(ctx, b.plane, handofftest.Options{}); err != nil {
+		return err
+	}
+	if b.recorder, err = recorder.InFrontOf(b.webhook); err != nil {
+		return err
+	}
+	return b.webhook.Register(ctx)
+}
+
+// stop ends the webhook before the plane: the API server waits for those who watch.
+func (b *bench) stop() error {
+	var failures []error
+	if b.webhook != nil {
+		failures = append(failures, b.webhook.Stop())
+	}
+	if b.recorder != nil {
+		b.recorder.Close()
+	}
+	if b.plane != nil {
+		failures = append(failures, b.plane.Stop())
+	}
+	return errors.Join(failures...)
+}
+
+// clientOf is a client of the user of a kubeconfig.
+func clientOf(kubeconfig string) (client.Client, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("read a kubeconfig: %w", err)
+	}
+	config.QPS = -1
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("types of the client: %w", err)
+	}
+	api, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("client of the API server: %w", err)
+	}
+	return api, nil
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// web is the manifest of a Deployment. The line "replicas" is left out when replicas is empty.
+func web(replicas, image string) string { return workload("Deployment", replicas, image) }
+
+func workload(kind, replicas, image string) string {
+	return fmt.Sprintf(strings.TrimSpace(`
+apiVersion: apps/v1
+kind: %s
+metadata:
+  name: web
+  labels: {app: web}
+spec:%s
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - name: app
+        image: registry.invalid/%s
+        resources: {requests: {cpu: 100m, memory: 64Mi}}
+`), kind, replicasLine(replicas), image)
+}
+
+func replicasLine(replicas string) string {
+	if replicas == "" {
+		return ""
+	}
+	return "\n  replicas: " + replicas
+}
+
+// autoscaler is the manifest of a HorizontalPodAutoscaler with room for the minimum and for the target's apiVersion,
+// kind and name.
+const autoscaler = `
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+spec:
+  minReplicas: %d
+  maxReplicas: 20
+  scaleTargetRef: {apiVersion: %s, kind: %s, name: %s}
+  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}}]
+`
+
+// gadgets is a custom resource whose scale is not where the built-in kinds have theirs.
+const gadgets = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gadgets.record.example.com}
+spec:
+  group: record.example.com
+  scope: Namespaced
+  names: {plural: gadgets, singular: gadget, kind: Gadget, listKind: GadgetList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}, scale: {specReplicasPath: .spec.pool.size, statusReplicasPath: .status.replicas}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              flavor: {type: string}
+              pool: {type: object, properties: {size: {type: integer}}}
+          status: {type: object, properties: {replicas: {type: integer}}}
+`
+
+func gadgetOf(size, flavor string) string {
+	return fmt.Sprintf(`
+apiVersion: record.example.com/v1
+kind: Gadget
+metadata: {name: web}
+spec: {flavor: %s, pool: {size: %s}}
+`, flavor, size)
+}
+
+// withGadgets makes the custom resource known to the API server, and then does a step.
+func withGadgets(then step) step {
+	return func(s *stage) error {
+		if err := apply(gadgets)(s); err != nil {
+			return err
+		}
+		crd := "crd/gadgets.record.example.com"
+		if err := kubectl("wait", "--for=condition=Established", crd, "--timeout=60s")(s); err != nil {
+			return err
+		}
+		return then(s)
+	}
+}
