@@ -8,29 +8,51 @@ import (
 )
 
 // warningLimit is the length of a warning in bytes that no client cuts (k8s.io/api/admission/v1, AdmissionResponse).
-const warningLimit = 120
+const (
+	warningLimit  = 120
+	warningPrefix = "handoff: "
+)
 
-// warning returns what the writer is told about a change: the field, the kept value, its owner, and what to do.
+// warning returns what the writer is told about a change: the field, the kept value, its owner, and what to do. Where that
+// is too long, first the value goes, then the front of the path.
 func (c change) warning(m mode) string {
+	path, value := c.path.String(), c.shortValue()
+	if over := c.overlong(m, path, value); over > 0 {
+		value = ""
+	}
+	if over := c.overlong(m, path, value); over > 0 && over+len("...") < len(path) {
+		path = "..." + path[over+len("..."):]
+	}
+	before, by, after := c.words(m, path, value)
+	return warningOf(before, by, after)
+}
+
+func (c change) overlong(m mode, path, value string) int {
+	before, by, after := c.words(m, path, value)
+	return len(warningPrefix) + len(before) + len(by) + len(after) - warningLimit
+}
+
+// words are what is told, around the name of the owner.
+func (c change) words(m mode, path, value string) (before, by, after string) {
 	if c.Verdict == merge.Warn {
-		return warningOf("", c.by, " owns "+c.path.String()+" and may undo this change; change the autoscaler instead")
+		return "", c.by, " owns " + path + " and may undo this change; change the autoscaler instead"
 	}
 	did := "kept "
 	if m != modeEnforce {
 		did = "(warn) would keep "
 	}
-	kept := did + c.path.String() + c.shortValue()
+	kept := did + path + value
 	switch {
 	case c.Row == 1 || c.Row == 8:
-		return warningOf(kept+" for ", c.by, "; delete it from the manifest")
+		return kept + " for ", c.by, "; delete it from the manifest"
 	case c.Row == 2:
-		return warningOf(kept+" for ", c.by, "; there is nothing to do")
+		return kept + " for ", c.by, "; there is nothing to do"
 	case !c.field.Scale:
-		return warningOf(kept+", set by ", c.by, "; the manifest has let go of it")
+		return kept + ", set by ", c.by, "; the manifest has let go of it"
 	case c.by == "" || c.field.Owner == ownership.Manifest:
-		return warningOf(kept+", no longer in the manifest; from now on use kubectl scale", "", "")
+		return kept + ", no longer in the manifest; from now on use kubectl scale", "", ""
 	default:
-		return warningOf(kept+", set by ", c.by, "; from now on use kubectl scale")
+		return kept + ", set by ", c.by, "; from now on use kubectl scale"
 	}
 }
 
@@ -69,12 +91,12 @@ func (c change) record(m mode) string {
 // warningOf puts a warning together from two fixed parts and a name between them, which is shortened when the whole would
 // be too long. Line breaks become spaces: a warning is one line.
 func warningOf(before, name, after string) string {
-	const prefix, dots = "handoff: ", "..."
+	const dots = "..."
 	name = strings.Join(strings.Fields(name), " ")
-	if over := len(prefix) + len(before) + len(name) + len(after) - warningLimit; over > 0 {
+	if over := len(warningPrefix) + len(before) + len(name) + len(after) - warningLimit; over > 0 {
 		name = name[:max(0, len(name)-over-len(dots))] + dots
 	}
-	text := prefix + before + name + after
+	text := warningPrefix + before + name + after
 	if len(text) > warningLimit {
 		text = text[:warningLimit-len(dots)] + dots
 	}
