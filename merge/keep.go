@@ -29,6 +29,8 @@ type Kept struct {
 	Path fieldpath.Path
 	// Held says that an autoscaler or a controller owns the field, and so that somebody's claim has to be on it.
 	Held bool
+	// Value is what the field is to be, as JSON; nil stands for live's value.
+	Value json.RawMessage
 }
 
 // Keep returns the JSON patch operations (RFC 6902) on the incoming object after which the kept fields are as they are in
@@ -43,8 +45,11 @@ func (w Write) Keep(kept []Kept, recorded bool) ([]jsonpatch.Operation, error) {
 	for i, field := range kept {
 		path := field.Path
 		paths[i] = path
-		if !bytes.Equal(w.Incoming.Value(path), w.Live.Value(path)) {
-			operation, err := w.restoreValue(path)
+		if field.Value == nil {
+			field.Value = w.Live.Value(path)
+		}
+		if !bytes.Equal(w.Incoming.Value(path), field.Value) {
+			operation, err := w.restoreValue(path, field.Value)
 			if err != nil {
 				return nil, err
 			}
@@ -55,6 +60,9 @@ func (w Write) Keep(kept []Kept, recorded bool) ([]jsonpatch.Operation, error) {
 	if cut {
 		at := "/metadata/annotations/" + rawjson.EscapePointer(ownership.LastAppliedAnnotation)
 		operations = append(operations, jsonpatch.NewOperation("replace", at, lastApplied))
+	}
+	if !w.Live.Present() {
+		return operations, nil // what created the object claims it, until the autoscaler writes
 	}
 	entries, changed, err := w.restoreClaims(kept)
 	if err != nil {
@@ -86,11 +94,10 @@ func isObject(text []byte, depth int) bool {
 	return depth == 0 || len(text) > 0 && text[0] == '{'
 }
 
-// restoreValue returns the operation that gives the incoming object live's value of a field, whose container stands. An
+// restoreValue returns the operation that gives the incoming object the value of a field, whose container stands. An
 // object on the way to it that is missing comes with it.
-func (w Write) restoreValue(path fieldpath.Path) (jsonpatch.Operation, error) {
+func (w Write) restoreValue(path fieldpath.Path, value json.RawMessage) (jsonpatch.Operation, error) {
 	place := w.Incoming.Locate(path)
-	value := json.RawMessage(w.Live.Value(path))
 	if place.Found == len(path) {
 		return jsonpatch.NewOperation("replace", place.Pointer, value), nil
 	}

@@ -26,7 +26,7 @@ func (h *Handler) contested(r *review, w merge.Write, out *outcome) (c contested
 	c.managers = h.Managers
 	if path := h.Cluster.ScalePath(r.kind.Group, r.kind.Version, r.kind.Kind); path != nil && r.live.Value(path) != nil {
 		c.scale, c.paths = path, []fieldpath.Path{path}
-		c.autoscaler = h.Cluster.Autoscaler(r.namespace, r.kind.Group, r.kind.Kind, r.name)
+		c.autoscaler, _ = h.Cluster.Autoscaler(r.namespace, r.kind.Group, r.kind.Kind, r.name)
 	}
 	if w.Author.Writer != ownership.Applier {
 		return c, nil

@@ -26,8 +26,9 @@ type Cluster interface {
 	NamespaceMode(namespace string) (mode string, ok bool)
 	// ScalePath returns the path of the scale field of a kind, nil where the kind has none.
 	ScalePath(group, version, kind string) fieldpath.Path
-	// Autoscaler returns what targets an object, as "HorizontalPodAutoscaler web"; empty where nothing does.
-	Autoscaler(namespace, group, kind, name string) string
+	// Autoscaler returns what targets an object, as "HorizontalPodAutoscaler web", and how many replicas it wants; empty
+	// where nothing does.
+	Autoscaler(namespace, group, kind, name string) (autoscaler string, desired int64)
 }
 
 // outcome is what is decided for a review. The zero outcome lets the write through without a word.
@@ -61,13 +62,18 @@ func (h *Handler) evaluate(r *review) (outcome, error) {
 	if out.mode, out.notes = h.modeOf(r); out.mode == modeOff {
 		return outcome{}, nil
 	}
-	err := h.evaluateWrite(r, &out)
+	evaluate := h.evaluateWrite
+	if r.operation == "CREATE" {
+		evaluate = h.evaluateCreate
+	}
+	err := evaluate(r, &out)
 	return out, err
 }
 
-// intercepted is row 11 of the decision table, and what has no live object to keep anything of.
+// intercepted is row 11 of the decision table, and what has nothing to decide on.
 func intercepted(r *review) bool {
-	return r.operation == "UPDATE" && r.subResource == "" && r.incoming.Present() && r.live.Present()
+	wanted := r.operation == "CREATE" || r.operation == "UPDATE" && r.live.Present()
+	return wanted && r.subResource == "" && r.incoming.Present()
 }
 
 func (h *Handler) evaluateWrite(r *review, out *outcome) error {
@@ -109,7 +115,7 @@ func (out *outcome) keep(w merge.Write, kept []merge.Kept, recorded bool) error 
 		return fmt.Errorf("keeping %s: %w", kept[0].Path, err)
 	}
 	if len(operations) == 0 {
-		out.changes = nil
+		out.changes = nil // already as it should be
 	}
 	if out.mode == modeEnforce {
 		out.operations = operations

@@ -20,7 +20,7 @@ func (h *Handler) report(r *review, out outcome) {
 		h.Metrics.decided(out.mode, c)
 		h.Log.Info("decided", append(r.identity(),
 			"row", c.Row, "mode", out.mode, "verdict", c.Verdict.String(), "decision", c.record(out.mode))...)
-		if c.Verdict == merge.Keep && !r.dryRun && h.Events != nil {
+		if c.Verdict != merge.Warn && !r.dryRun && h.Events != nil {
 			h.Events.Eventf(r.reference(), nil, corev1.EventTypeNormal, eventReason(out.mode), "Apply", "%s", c.record(out.mode))
 		}
 	}

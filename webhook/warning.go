@@ -37,15 +37,15 @@ func (c change) words(m mode, path, value string) (before, by, after string) {
 	if c.Verdict == merge.Warn {
 		return "", c.by, " owns " + path + " and may undo this change; change the autoscaler instead"
 	}
-	did := "kept "
+	did := c.did(m) + " "
 	if m != modeEnforce {
-		did = "(warn) would keep "
+		did = "(warn) " + did
 	}
 	kept := did + path + value
 	switch {
-	case c.Row == 1 || c.Row == 8:
+	case c.Row == 1 || c.Row == 8 || c.Row == 12 && c.field.Manifest == ownership.Sets:
 		return kept + " for ", c.by, "; delete it from the manifest"
-	case c.Row == 2:
+	case c.Row == 2 || c.Row == 12:
 		return kept + " for ", c.by, "; there is nothing to do"
 	case !c.field.Scale:
 		return kept + ", set by ", c.by, "; the manifest has let go of it"
@@ -53,6 +53,22 @@ func (c change) words(m mode, path, value string) (before, by, after string) {
 		return kept + ", no longer in the manifest; from now on use kubectl scale", "", ""
 	default:
 		return kept + ", set by ", c.by, "; from now on use kubectl scale"
+	}
+}
+
+// did says in a word what was done or, under warn, would have been.
+func (c change) did(m mode) string {
+	switch {
+	case c.Verdict == merge.Warn:
+		return "let through"
+	case c.Verdict == merge.Start && m == modeEnforce:
+		return "started"
+	case c.Verdict == merge.Start:
+		return "would start"
+	case m == modeEnforce:
+		return "kept"
+	default:
+		return "would keep"
 	}
 }
 
@@ -71,13 +87,7 @@ func (c change) record(m mode) string {
 	if c.by != "" {
 		owner = c.by + " (" + owner + ")"
 	}
-	verb := "kept"
-	switch {
-	case c.Verdict == merge.Warn:
-		verb = "let through"
-	case m != modeEnforce:
-		verb = "would keep"
-	}
+	verb := c.did(m)
 	if !c.field.Scale {
 		return verb + " " + c.path.String() + ": owner " + owner
 	}
