@@ -28,7 +28,6 @@ func (w Write) restoreClaims(kept []Kept) (entries []ownership.Entry, changed bo
 		if err != nil {
 			return nil, false, err
 		}
-		changed = changed || !bytes.Equal(restored.Fields, e.Fields)
 		if !claimsNothing(restored) || claimsNothing(e) {
 			entries = append(entries, restored)
 		}
@@ -42,16 +41,14 @@ func (w Write) restoreClaims(kept []Kept) (entries []ownership.Entry, changed bo
 			return nil, false, err
 		}
 		if !claimsNothing(revived) {
-			entries, changed = append(entries, revived), true
+			entries = append(entries, revived)
 		}
 	}
 	if entries, err = w.handOver(entries, kept); err != nil {
 		return nil, false, err
 	}
-	if changed {
-		slices.SortStableFunc(entries, ownership.CompareEntries)
-	}
-	return entries, changed, nil
+	entries = inOrder(entries)
+	return entries, !sameTexts(entries, inOrder(w.IncomingEntries)), nil
 }
 
 // handOver adds a claim of the HandoverManager on held fields that somebody claimed in live and nobody would claim now.
@@ -65,7 +62,7 @@ func (w Write) handOver(entries []ownership.Entry, kept []Kept) ([]ownership.Ent
 	if unclaimed.Empty() {
 		return entries, nil
 	}
-	handover, err := ownership.NewEntry(HandoverManager, w.Author.Entry, unclaimed)
+	handover, err := ownership.NewEntry(HandoverManager, w.ownEntry(unclaimed), unclaimed)
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +78,18 @@ func (w Write) handOver(entries []ownership.Entry, kept []Kept) ([]ownership.Ent
 		return entries, err
 	}
 	return append(entries, handover), nil
+}
+
+// ownEntry returns the author's entry or, where the write leaves it none, one that claimed any of the fields in live: the
+// API server refuses an entry without an API version.
+func (w Write) ownEntry(fields *fieldpath.Set) ownership.Entry {
+	like := w.Author.Entry
+	fields.Iterate(func(path fieldpath.Path) {
+		if holders := ownership.Holders(w.LiveEntries, path); like.APIVersion == "" && len(holders) > 0 {
+			like = holders[0]
+		}
+	})
+	return like
 }
 
 // restore returns the entry with its claims on paths as they should be after a keep.
@@ -182,6 +191,15 @@ func sameClaims(a, b []ownership.Entry) bool {
 		}
 	}
 	return true
+}
+
+// inOrder returns the entries as the API server stores them.
+func inOrder(entries []ownership.Entry) []ownership.Entry {
+	return slices.SortedStableFunc(slices.Values(entries), ownership.CompareEntries)
+}
+
+func sameTexts(a, b []ownership.Entry) bool {
+	return slices.EqualFunc(a, b, func(a, b ownership.Entry) bool { return bytes.Equal(a.Text, b.Text) })
 }
 
 func encodeEntries(entries []ownership.Entry) []byte {

@@ -163,11 +163,14 @@ func (e Entry) Holds(path fieldpath.Path) bool {
 		}
 		names[i] = name
 	}
-	if last := names[len(names)-1]; !bytes.Contains(e.Fields, []byte(last)) && !strings.Contains(last, `"`) {
+	if last := names[len(names)-1]; !bytes.Contains(e.Fields, []byte(last)) && !strings.ContainsFunc(last, escaped) {
 		return false // most entries claim nothing of the kind, and need no walk
 	}
 	return rawjson.Find(e.Fields, names...).Present()
 }
+
+// escaped says whether JSON can have another text for a character: encoding/json escapes those of HTML as well.
+func escaped(c rune) bool { return c < ' ' || c > '~' || strings.ContainsRune(`"\<>&`, c) }
 
 // Set returns the fields that the entry claims.
 func (e Entry) Set() (*fieldpath.Set, error) {
@@ -175,8 +178,8 @@ func (e Entry) Set() (*fieldpath.Set, error) {
 	if len(e.Fields) == 0 {
 		return set, nil
 	}
-	if err := set.FromJSON(bytes.NewReader(e.Fields)); err != nil {
-		return nil, fmt.Errorf("%w: the set of %s: %w", ErrManagedFields, e.Manager, err)
+	if set.FromJSON(bytes.NewReader(e.Fields)) != nil { // its error would quote what is in the set
+		return nil, fmt.Errorf("%w: the set of %s", ErrManagedFields, e.Manager)
 	}
 	return set, nil
 }

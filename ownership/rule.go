@@ -43,19 +43,25 @@ func ParseControllerFields(text string) ([]Pattern, error) {
 	return patterns, errors.Join(errs...)
 }
 
+// splitOutsideBrackets splits at commas and line breaks. What is quoted within brackets can hold brackets of its own.
 func splitOutsideBrackets(text string) []string {
 	var parts []string
 	depth, start := 0, 0
+	quoted, escaped := false, false
 	for i, c := range text {
-		switch c {
-		case '[':
+		switch {
+		case escaped:
+			escaped = false
+		case quoted:
+			quoted, escaped = c != '"', c == '\\'
+		case c == '"':
+			quoted = depth > 0
+		case c == '[':
 			depth++
-		case ']':
+		case c == ']':
 			depth--
-		case ',', '\n':
-			if depth <= 0 {
-				parts, start = append(parts, text[start:i]), i+1
-			}
+		case (c == ',' || c == '\n') && depth <= 0:
+			parts, start = append(parts, text[start:i]), i+1
 		}
 	}
 	return append(parts, text[start:])

@@ -28,7 +28,7 @@ func (h *Handler) evaluateCreate(r *review, out *outcome) error {
 		return err
 	}
 	count := strconv.FormatInt(desired, 10)
-	c := change{path: path, live: count, incoming: string(r.incoming.Value(path)), by: autoscaler}
+	c := change{field: merge.Field{Scale: true}, path: path, live: count, incoming: string(r.incoming.Value(path)), by: autoscaler}
 	if err := c.checkScale(); err != nil {
 		return err
 	}

@@ -93,6 +93,9 @@ func (h *Handler) evaluateWrite(r *review, out *outcome) error {
 		c := h.decide(r, w, contested, path)
 		switch {
 		case c.Verdict == merge.Warn && c.field.Changed:
+			if err := c.checkScale(); err != nil {
+				return err
+			}
 			out.changes = append(out.changes, c)
 		case c.Verdict == merge.Keep && w.ContainerStands(path):
 			if err := c.checkScale(); err != nil {
@@ -138,14 +141,14 @@ func (h *Handler) decide(r *review, w merge.Write, contested contested, path fie
 	}
 }
 
-// checkScale refuses values of the scale field that no autoscaler has set; an incoming value that is not there or null is
-// one let go of.
+// checkScale refuses values of the scale field that no scale can have, which is an int32 from 0 (k8s.io/api/autoscaling/v1,
+// ScaleSpec): what is reported can then be nothing but a number. A value that is not there or null is one let go of.
 func (c change) checkScale() error {
 	if !c.field.Scale {
 		return nil
 	}
 	for _, value := range []string{c.live, c.incoming} {
-		if _, err := strconv.ParseInt(value, 10, 64); err != nil && value != "" && value != "null" {
+		if _, err := strconv.ParseUint(value, 10, 31); err != nil && value != "" && value != "null" {
 			return errNotANumber
 		}
 	}

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"strings"
+	"unicode"
 
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -99,10 +100,11 @@ func (c change) record(m mode) string {
 }
 
 // warningOf puts a warning together from two fixed parts and a name between them, which is shortened when the whole would
-// be too long. Line breaks become spaces: a warning is one line.
+// be too long. Line breaks and other control characters become spaces: the API server makes a header of a warning, and
+// drops one that has any.
 func warningOf(before, name, after string) string {
 	const dots = "..."
-	name = strings.Join(strings.Fields(name), " ")
+	name = strings.Join(strings.FieldsFunc(name, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " ")
 	if over := len(warningPrefix) + len(before) + len(name) + len(after) - warningLimit; over > 0 {
 		name = name[:max(0, len(name)-over-len(dots))] + dots
 	}

@@ -4,7 +4,9 @@ package rawjson
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -53,11 +55,25 @@ func (w *Walker) Kind() jsontext.Kind { return w.dec.PeekKind() }
 func (w *Walker) Value() (Span, error) {
 	value, err := w.dec.ReadValue()
 	if err != nil {
-		return Span{}, fmt.Errorf("reading a value: %w", err)
+		return Span{}, problem("reading a value", err)
 	}
 	end := int(w.dec.InputOffset())
 	w.last = Span{Start: end - len(value), End: end}
 	return w.last, nil
+}
+
+// problem says what is wrong with a text and where, without the names and the characters of it that the library quotes:
+// what is read here can be a secret, and errors are logged.
+func problem(doing string, err error) error {
+	var syntax *jsontext.SyntacticError
+	if !errors.As(err, &syntax) || syntax.Err == nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	why := syntax.Err.Error()
+	if quote := strings.IndexAny(why, "`'\""); quote >= 0 {
+		why = strings.TrimSpace(why[:quote])
+	}
+	return fmt.Errorf("%s: %s, after byte %d", doing, why, syntax.ByteOffset)
 }
 
 // Last says where the value stands that was stepped over last.
@@ -83,7 +99,7 @@ func (w *Walker) Object(visit func(name []byte) error) (isObject bool, err error
 	return true, w.each('}', func() error {
 		name, err := w.dec.ReadValue()
 		if err != nil {
-			return fmt.Errorf("reading a name: %w", err)
+			return problem("reading a name", err)
 		}
 		end := int(w.dec.InputOffset())
 		w.name = Span{Start: end - len(name), End: end}
@@ -104,7 +120,7 @@ func (w *Walker) Array(visit func() error) (isArray bool, err error) {
 // each calls visit until the closing token of the object or array that starts here.
 func (w *Walker) each(closing jsontext.Kind, visit func() error) error {
 	if _, err := w.dec.ReadToken(); err != nil {
-		return fmt.Errorf("reading an opening token: %w", err)
+		return problem("reading an opening token", err)
 	}
 	start := int(w.dec.InputOffset()) - 1
 	for w.dec.PeekKind() != closing {
@@ -113,7 +129,7 @@ func (w *Walker) each(closing jsontext.Kind, visit func() error) error {
 		}
 	}
 	if _, err := w.dec.ReadToken(); err != nil {
-		return fmt.Errorf("reading a closing token: %w", err)
+		return problem("reading a closing token", err)
 	}
 	w.last = Span{Start: start, End: int(w.dec.InputOffset())}
 	return nil
