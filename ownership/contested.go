@@ -17,17 +17,6 @@ func (m Managers) Controlled(live []Entry, patterns []Pattern) ([]fieldpath.Path
 	})
 }
 
-// LetGo returns the fields of live that somebody other than an applier has written, and that the manifest applied now no
-// longer sets although the one applied before has.
-func (m Managers) LetGo(live []Entry, manifests Manifests) ([]fieldpath.Path, error) {
-	if !manifests.LetsGo() {
-		return nil, nil
-	}
-	return leaves(live, func(e Entry) bool { return !m.IsApplier(e) }, func(path fieldpath.Path) bool {
-		return claimIn(manifests.base, path) != Lacks && claimIn(manifests.manifest, path) == Lacks
-	})
-}
-
 // leaves returns the innermost fields that some entries claim, as far as they are wanted. What a controller reports in
 // status is no manifest's business.
 func leaves(entries []Entry, from func(Entry) bool, wanted func(fieldpath.Path) bool) ([]fieldpath.Path, error) {
