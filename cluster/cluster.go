@@ -29,7 +29,8 @@ const (
 	byKind   = "kind"
 )
 
-// Facts answers from informers. Its methods may be called at any time and never wait: until Ready they know nothing.
+// Facts answers from informers. Its methods may be called at any time and never wait: until Ready they know nothing but what
+// is built in. A read of an informer that has not synced would wait until it has.
 type Facts struct {
 	reader    client.Reader
 	informers map[string]cache.Informer
@@ -127,6 +128,9 @@ func (f *Facts) Check(*http.Request) error {
 
 // NamespaceMode returns a namespace's mode annotation; ok is false where it has none.
 func (f *Facts) NamespaceMode(namespace string) (mode string, ok bool) {
+	if !f.Ready() {
+		return "", false
+	}
 	o := namespaces()
 	if err := f.reader.Get(context.Background(), client.ObjectKey{Name: namespace}, o); err != nil {
 		return "", false
@@ -139,6 +143,9 @@ func (f *Facts) NamespaceMode(namespace string) (mode string, ok bool) {
 // replicas it wants; the first by name where several do, empty where none does. A target is known by group and kind,
 // whatever version it is written in.
 func (f *Facts) Autoscaler(namespace, group, kind, name string) (autoscaler string, desired int64) {
+	if !f.Ready() {
+		return "", 0
+	}
 	var list autoscalingv2.HorizontalPodAutoscalerList
 	err := f.reader.List(context.Background(), &list, client.InNamespace(namespace),
 		client.MatchingFields{byTarget: target(group, kind, name)})
@@ -167,6 +174,9 @@ func desiredBy(hpa *autoscalingv2.HorizontalPodAutoscaler) int64 {
 func (f *Facts) ScalePath(group, version, kind string) fieldpath.Path {
 	if builtinScale(group, kind) {
 		return fieldpath.MakePathOrDie("spec", "replicas")
+	}
+	if !f.Ready() {
+		return nil
 	}
 	var list apiextensionsv1.CustomResourceDefinitionList
 	groupKind := schema.GroupKind{Group: group, Kind: kind}.String()

@@ -69,6 +69,9 @@ func (w Write) Keep(kept []Kept, recorded bool) ([]jsonpatch.Operation, error) {
 		return nil, err
 	}
 	if changed {
+		if metadata := w.Incoming.Value(fieldpath.MakePathOrDie("metadata")); len(metadata) == 0 || metadata[0] != '{' {
+			return nil, fmt.Errorf("%w: metadata: %w", ownership.ErrManagedFields, ownership.ErrNotAnObject)
+		}
 		text := encodeEntries(entries)
 		if w.changesNothingElse(entries, lastApplied, paths, operations) {
 			text = w.Live.ManagedFields()
@@ -81,17 +84,19 @@ func (w Write) Keep(kept []Kept, recorded bool) ([]jsonpatch.Operation, error) {
 // ContainerStands says whether a field has a place in the incoming object. Where an element of a list that holds it has
 // been deleted by its owner, the field goes too. Objects that hold it are made again.
 func (w Write) ContainerStands(path fieldpath.Path) bool {
+	if !w.Incoming.Present() {
+		return false
+	}
 	place := w.Incoming.Locate(path)
 	for _, missing := range path[place.Found:] {
 		if missing.FieldName == nil {
 			return false
 		}
 	}
-	return place.Found == len(path) || isObject(w.Incoming.Value(path[:place.Found]), place.Found)
-}
-
-func isObject(text []byte, depth int) bool {
-	return depth == 0 || len(text) > 0 && text[0] == '{'
+	if place.Found == 0 || place.Found == len(path) {
+		return true
+	}
+	return w.Incoming.Value(path[:place.Found])[0] == '{'
 }
 
 // restoreValue returns the operation that gives the incoming object the value of a field, whose container stands. An
@@ -99,7 +104,7 @@ func isObject(text []byte, depth int) bool {
 func (w Write) restoreValue(path fieldpath.Path, value json.RawMessage) (jsonpatch.Operation, error) {
 	place := w.Incoming.Locate(path)
 	if place.Found == len(path) {
-		return jsonpatch.NewOperation("replace", place.Pointer, value), nil
+		return jsonpatch.NewOperation("add", place.Pointer, value), nil // which replaces a value that is there
 	}
 	for i := len(path) - 1; i > place.Found; i-- {
 		wrapped, err := json.Marshal(map[string]json.RawMessage{*path[i].FieldName: value})

@@ -13,6 +13,15 @@ import (
 // ErrLastApplied is returned for a last-applied annotation that cannot be read.
 var ErrLastApplied = errors.New("annotation " + LastAppliedAnnotation + " cannot be read")
 
+// ClaimInLastApplied returns what the manifest in a last-applied annotation says about the field at path. The error is
+// ErrLastApplied.
+func ClaimInLastApplied(text string, path fieldpath.Path) (Claim, error) {
+	if err := checkLastApplied([]byte(text)); err != nil {
+		return Lacks, err
+	}
+	return claimIn([]byte(text), path), nil
+}
+
 // Declared is what an applier's write says about one field.
 type Declared struct {
 	// Manifest is the claim of the manifest applied now, Base that of the one applied before.

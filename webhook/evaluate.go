@@ -64,7 +64,7 @@ func (h *Handler) evaluate(r *review) (outcome, error) {
 	}
 	evaluate := h.evaluateWrite
 	if r.operation == "CREATE" {
-		evaluate = h.evaluateCreate
+		evaluate, r.live = h.evaluateCreate, ownership.Object{}
 	}
 	err := evaluate(r, &out)
 	return out, err
@@ -142,13 +142,17 @@ func (h *Handler) decide(r *review, w merge.Write, contested contested, path fie
 }
 
 // checkScale refuses values of the scale field that no scale can have, which is an int32 from 0 (k8s.io/api/autoscaling/v1,
-// ScaleSpec): what is reported can then be nothing but a number. A value that is not there or null is one let go of.
+// ScaleSpec): what is reported can then be nothing but a number. An incoming value that is not there or null is one let go of.
 func (c change) checkScale() error {
 	if !c.field.Scale {
 		return nil
 	}
-	for _, value := range []string{c.live, c.incoming} {
-		if _, err := strconv.ParseUint(value, 10, 31); err != nil && value != "" && value != "null" {
+	incoming := c.incoming
+	if incoming == "" || incoming == "null" {
+		incoming = "0"
+	}
+	for _, value := range []string{c.live, incoming} {
+		if _, err := strconv.ParseUint(value, 10, 31); err != nil {
 			return errNotANumber
 		}
 	}

@@ -14,11 +14,14 @@ const (
 	warningPrefix = "handoff: "
 )
 
+// shortName is how much of an owner's name is left before anything else of a warning is shortened.
+const shortName = 16
+
 // warning returns what the writer is told about a change: the field, the kept value, its owner, and what to do. Where that
-// is too long, first the value goes, then the front of the path.
+// is too long, first the end of the name goes, then the value, then the front of the path.
 func (c change) warning(m mode) string {
 	path, value := c.path.String(), c.shortValue()
-	if over := c.overlong(m, path, value); over > 0 {
+	if c.overlong(m, path, value) > 0 {
 		value = ""
 	}
 	if over := c.overlong(m, path, value); over > 0 && over+len("...") < len(path) {
@@ -28,9 +31,10 @@ func (c change) warning(m mode) string {
 	return warningOf(before, by, after)
 }
 
+// overlong is by how many bytes a warning is too long, even with a short name.
 func (c change) overlong(m mode, path, value string) int {
 	before, by, after := c.words(m, path, value)
-	return len(warningPrefix) + len(before) + len(by) + len(after) - warningLimit
+	return len(warningPrefix) + len(before) + min(len(by), shortName) + len(after) - warningLimit
 }
 
 // words are what is told, around the name of the owner.

@@ -104,3 +104,26 @@ func TestEqualButComparesWhatIsOutsideTheSpans(t *testing.T) {
 		})
 	}
 }
+
+func TestAnErrorSaysWhatAndWhereWithoutQuotingTheText(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"a repeated name":   {`{"secret":1,"secret":2}`, "reading a value: duplicate object member name, after byte 12"},
+		"a wrong literal":   {`{"secret":{"a":tru}}`, "reading a value: invalid character, after byte 18"},
+		"half a character":  {`{"a":"\ud800secret"}`, "reading a value: invalid surrogate pair, after byte 6"},
+		"a wrong escape":    {`{"a":"secret\x"}`, "reading a value: invalid escape sequence, after byte 12"},
+		"deep nesting":      {strings.Repeat(`{"secret":`, 20_000), "reading a value: exceeded max depth, after byte 100000"},
+		"an early end":      {`{"secret":"`, "reading a value: unexpected EOF, after byte 11"},
+		"nothing":           {"", "reading a value: EOF"},
+		"more than a value": {`{} secret`, "there is more after the value, at byte 2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := rawjson.Check([]byte(c.text))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if diff := cmp.Diff(c.want, err.Error()); diff != "" {
+				t.Errorf("error (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

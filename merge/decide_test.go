@@ -1,0 +1,186 @@
+package merge_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ownership-handoff/handoff/merge"
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+var (
+	owners = []ownership.Owner{
+		ownership.Default, ownership.Manifest, ownership.Imperative, ownership.Controller, ownership.Autoscaler,
+	}
+	writers = []ownership.Writer{ownership.OtherWriter, ownership.Applier, ownership.ImperativeWriter}
+	claims  = []ownership.Claim{ownership.Lacks, ownership.Sets, ownership.Clears}
+	either  = []bool{false, true}
+
+	// As the columns of the decision table have them.
+	autoscalerOrController = []ownership.Owner{ownership.Autoscaler, ownership.Controller}
+	otherThanThese         = []ownership.Owner{ownership.Manifest, ownership.Imperative, ownership.Default}
+	applier                = []ownership.Writer{ownership.Applier}
+	lacksIt                = []ownership.Claim{ownership.Lacks}
+	setsIt                 = []ownership.Claim{ownership.Sets}
+	null                   = []ownership.Claim{ownership.Clears}
+	hasIt                  = []ownership.Claim{ownership.Sets, ownership.Clears}
+)
+
+// expectation is what docs/decisions.md says about some fields. An empty list stands for any.
+type expectation struct {
+	owners         []ownership.Owner
+	writers        []ownership.Writer
+	manifest, base []ownership.Claim
+	changed, scale []bool
+	want           merge.Decision
+}
+
+func (e expectation) covers(f merge.Field) bool {
+	return has(e.owners, f.Owner) && has(e.writers, f.Writer) && has(e.manifest, f.Manifest) && has(e.base, f.Base) &&
+		has(e.changed, f.Changed) && has(e.scale, f.Scale)
+}
+
+func has[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
+
+// expectations is the decision table written out once more, in disjoint sentences: each field is in exactly one.
+func expectations() map[string]expectation {
+	of := func(o ...ownership.Owner) []ownership.Owner { return o }
+	yes, no := []bool{true}, []bool{false}
+	none := merge.Decision{Row: 0, Verdict: merge.Through}
+	return map[string]expectation{
+		"row 1: what an autoscaler or a controller owns is kept, though the manifest sets it": {
+			owners: autoscalerOrController, writers: applier, manifest: setsIt, want: merge.Decision{Row: 1, Verdict: merge.Keep},
+		},
+		"row 2: what an autoscaler or a controller owns is kept when the manifest lets go of it": {
+			owners: autoscalerOrController, writers: applier, manifest: lacksIt, base: hasIt,
+			want: merge.Decision{Row: 2, Verdict: merge.Keep},
+		},
+		"row 2: and when a write takes it away that no manifest ever had": {
+			owners: autoscalerOrController, writers: applier, manifest: lacksIt, base: lacksIt, changed: yes,
+			want: merge.Decision{Row: 2, Verdict: merge.Keep},
+		},
+		"no row: a manifest that never had an autoscaler's field and does not change it": {
+			owners: autoscalerOrController, writers: applier, manifest: lacksIt, base: lacksIt, changed: no, want: none,
+		},
+		"row 3: what a person has set is kept when the manifest lets go of it": {
+			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: hasIt,
+			want: merge.Decision{Row: 3, Verdict: merge.Keep},
+		},
+		"row 3: and when a write takes it away that no manifest ever had": {
+			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: lacksIt, changed: yes,
+			want: merge.Decision{Row: 3, Verdict: merge.Keep},
+		},
+		"no row: a manifest that never had a person's field and does not change it": {
+			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: lacksIt, changed: no, want: none,
+		},
+		"row 4: letting go of replicas never means 1": {
+			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: hasIt, scale: yes,
+			want: merge.Decision{Row: 4, Verdict: merge.Keep},
+		},
+		"row 4: nor does a write that takes the manifest's replicas away": {
+			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: lacksIt, changed: yes, scale: yes,
+			want: merge.Decision{Row: 4, Verdict: merge.Keep},
+		},
+		"row 5: other fields of the manifest are deleted with it": {
+			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: hasIt, scale: no,
+			want: merge.Decision{Row: 5, Verdict: merge.Through},
+		},
+		"row 5: and so are those that a write takes away": {
+			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: lacksIt, changed: yes, scale: no,
+			want: merge.Decision{Row: 5, Verdict: merge.Through},
+		},
+		"no row: a field that an applier claims and that neither manifest has nor this write changes": {
+			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: lacksIt, changed: no, want: none,
+		},
+		"no row: the manifest sets its own field": {
+			owners: of(ownership.Manifest), writers: applier, manifest: setsIt, want: none,
+		},
+		"row 6: the manifest takes what a person has set, and what nobody has": {
+			owners: of(ownership.Imperative, ownership.Default), writers: applier, manifest: setsIt,
+			want: merge.Decision{Row: 6, Verdict: merge.Through},
+		},
+		"no row: what nobody has declared follows the API server's default": {
+			owners: of(ownership.Default), writers: applier, manifest: lacksIt, want: none,
+		},
+		"row 8: null clears what no autoscaler or controller owns": {
+			owners: otherThanThese, writers: applier, manifest: null, want: merge.Decision{Row: 8, Verdict: merge.Through},
+		},
+		"row 8: null does not clear what row 1's owner holds": {
+			owners: autoscalerOrController, writers: applier, manifest: null, want: merge.Decision{Row: 8, Verdict: merge.Keep},
+		},
+		"row 9: a person is warned where an autoscaler owns the field": {
+			owners: of(ownership.Autoscaler), writers: []ownership.Writer{ownership.ImperativeWriter},
+			want: merge.Decision{Row: 9, Verdict: merge.Warn},
+		},
+		"row 9: a person is let through elsewhere": {
+			owners:  of(ownership.Controller, ownership.Manifest, ownership.Imperative, ownership.Default),
+			writers: []ownership.Writer{ownership.ImperativeWriter}, want: merge.Decision{Row: 9, Verdict: merge.Through},
+		},
+		"row 10: all others are let through": {
+			writers: []ownership.Writer{ownership.OtherWriter}, want: merge.Decision{Row: 10, Verdict: merge.Through},
+		},
+	}
+}
+
+func TestDecideIsTheDecisionTable(t *testing.T) {
+	table := expectations()
+	covered := map[string]int{}
+	for f := range everyField() {
+		var sentences []string
+		for sentence, e := range table {
+			if e.covers(f) {
+				sentences = append(sentences, sentence)
+			}
+		}
+		if len(sentences) != 1 {
+			t.Fatalf("%s: want one sentence about it, got %q", text(f), sentences)
+		}
+		covered[sentences[0]]++
+		if diff := cmp.Diff(table[sentences[0]].want, merge.Decide(f)); diff != "" {
+			t.Errorf("%s\n%s (-want +got):\n%s", sentences[0], text(f), diff)
+		}
+	}
+	for sentence := range table {
+		if covered[sentence] == 0 {
+			t.Errorf("no field is what this is about: %s", sentence)
+		}
+	}
+}
+
+// everyField yields every combination of what the decision table looks at.
+func everyField() func(yield func(merge.Field) bool) {
+	return func(yield func(merge.Field) bool) {
+		for _, owner := range owners {
+			for _, writer := range writers {
+				for _, manifest := range claims {
+					for _, base := range claims {
+						for _, changed := range either {
+							for _, scale := range either {
+								if !yield(merge.Field{
+									Owner: owner, Writer: writer, Manifest: manifest, Base: base, Changed: changed, Scale: scale,
+								}) {
+									return
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func text(f merge.Field) string {
+	return fmt.Sprintf("owner %s, writer %s, manifest %s, base %s, changed %t, scale field %t",
+		f.Owner, f.Writer, f.Manifest, f.Base, f.Changed, f.Scale)
+}
+
+func TestAVerdictIsWrittenAsAWord(t *testing.T) {
+	got := []string{merge.Through.String(), merge.Warn.String(), merge.Keep.String()}
+	if diff := cmp.Diff([]string{"through", "warn", "keep"}, got); diff != "" {
+		t.Errorf("words (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,489 @@
+package merge_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/merge"
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+const (
+	csa   = "kubectl-client-side-apply"
+	image = "spec.image"
+	count = "spec.replicas"
+
+	manifest3    = `{"spec":{"image":"a","replicas":3}}`
+	manifestNone = `{"spec":{"image":"a"}}`
+)
+
+// A path's names, split at dots, would tear the annotation's name apart.
+func csaEntry(at string, holds ...string) string {
+	text := entry(csa, "Update", at, append(holds, "metadata.annotations.x")...)
+	return strings.Replace(text, `"f:x"`, `"f:`+ownership.LastAppliedAnnotation+`"`, 1)
+}
+
+func TestKeep(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		by             string
+		live, incoming stored
+		kept           merge.Kept
+		recorded       bool
+		operations     []string
+		want           stored
+	}{
+		"the value alone, where all claims are as they should be": {
+			by:         "kubectl",
+			live:       stored{entries: []string{entry("kubectl", "Apply", early, image, count)}, spec: `{"image":"a","replicas":3}`},
+			incoming:   stored{entries: []string{entry("kubectl", "Apply", late, image)}, spec: `{"image":"a","replicas":1}`},
+			operations: []string{`{"op":"add","path":"/spec/replicas","value":3}`},
+			want:       stored{entries: []string{entry("kubectl", "Apply", late, image)}, spec: `{"image":"a","replicas":3}`},
+		},
+		"a value that is not there any more": {
+			by:         "helm",
+			live:       stored{spec: `{"image":"a","replicas":3}`},
+			incoming:   stored{spec: `{"image":"a"}`},
+			operations: []string{`{"op":"add","path":"/spec/replicas","value":3}`},
+			want:       stored{spec: `{"image":"a","replicas":3}`},
+		},
+		"client-side apply over an autoscaler: value, last-applied, and the autoscaler's entry without a time": {
+			by: csa,
+			live: stored{
+				lastApplied: manifest3, spec: `{"image":"a","replicas":7}`,
+				entries: []string{hpaEntry(), csaEntry(early, image)},
+			},
+			incoming: stored{lastApplied: manifest3, spec: `{"image":"a","replicas":3}`, entries: []string{csaEntry(late, image, count)}},
+			kept:     merge.Kept{Held: true}, recorded: true,
+			operations: []string{
+				`{"op":"add","path":"/spec/replicas","value":7}`,
+				`{"op":"replace","path":"` + lastAppliedAt + `","value":` + quoted(manifestNone) + `}`,
+				`{"op":"add","path":"/metadata/managedFields","value":` + list(hpaEntry(), csaEntry(late, image)) + `}`,
+			},
+			want: stored{
+				lastApplied: manifestNone, spec: `{"image":"a","replicas":7}`,
+				entries: []string{hpaEntry(), csaEntry(late, image)},
+			},
+		},
+		"client-side apply that changes nothing else becomes live, times included": {
+			by: csa,
+			live: stored{
+				lastApplied: manifestNone, spec: `{"image":"a","replicas":7}`,
+				entries: []string{hpaEntry(), csaEntry(early, image), entry("x", "Update", early, "status.x")},
+			},
+			incoming: stored{
+				lastApplied: manifest3, spec: `{"image":"a","replicas":3}`,
+				entries: []string{entry("x", "Update", early, "status.x"), csaEntry(late, image, count)},
+			},
+			kept: merge.Kept{Held: true}, recorded: true,
+			operations: []string{
+				`{"op":"add","path":"/spec/replicas","value":7}`,
+				`{"op":"replace","path":"` + lastAppliedAt + `","value":` + quoted(manifestNone) + `}`,
+				`{"op":"add","path":"/metadata/managedFields","value":` +
+					list(hpaEntry(), csaEntry(early, image), entry("x", "Update", early, "status.x")) + `}`,
+			},
+			want: stored{
+				lastApplied: manifestNone, spec: `{"image":"a","replicas":7}`,
+				entries: []string{hpaEntry(), csaEntry(early, image), entry("x", "Update", early, "status.x")},
+			},
+		},
+		"a manifest that lets go of what the autoscaler has set": {
+			by: csa,
+			live: stored{
+				lastApplied: manifest3, spec: `{"image":"a","replicas":7}`,
+				entries: []string{hpaEntry(), csaEntry(early, image)},
+			},
+			incoming: stored{lastApplied: manifestNone, spec: `{"image":"a","replicas":1}`, entries: []string{csaEntry(late, image, count)}},
+			kept:     merge.Kept{Held: true}, recorded: true,
+			operations: []string{
+				`{"op":"add","path":"/spec/replicas","value":7}`,
+				`{"op":"add","path":"/metadata/managedFields","value":` + list(hpaEntry(), csaEntry(late, image)) + `}`,
+			},
+			want: stored{
+				lastApplied: manifestNone, spec: `{"image":"a","replicas":7}`,
+				entries: []string{hpaEntry(), csaEntry(late, image)},
+			},
+		},
+		"null goes from last-applied as well": {
+			by:       csa,
+			live:     stored{lastApplied: manifestNone, spec: `{"image":"a","replicas":7}`, entries: []string{hpaEntry(), csaEntry(early, image)}},
+			incoming: stored{lastApplied: `{"spec":{"image":"b","replicas":null}}`, spec: `{"image":"b","replicas":7}`, entries: []string{hpaEntry(), csaEntry(late, image)}},
+			kept:     merge.Kept{Held: true}, recorded: true,
+			operations: []string{
+				`{"op":"replace","path":"` + lastAppliedAt + `","value":` + quoted(`{"spec":{"image":"b"}}`) + `}`,
+			},
+			want: stored{lastApplied: `{"spec":{"image":"b"}}`, spec: `{"image":"b","replicas":7}`, entries: []string{hpaEntry(), csaEntry(late, image)}},
+		},
+		"an annotation that is not this write's manifest stays": {
+			by:       "helm",
+			live:     stored{lastApplied: manifest3, spec: `{"image":"a","replicas":7}`, entries: []string{hpaEntry(), entry("helm", "Update", early, image)}},
+			incoming: stored{lastApplied: manifest3, spec: `{"image":"a","replicas":3}`, entries: []string{entry("helm", "Update", late, image, count)}},
+			kept:     merge.Kept{Held: true},
+			operations: []string{
+				`{"op":"add","path":"/spec/replicas","value":7}`,
+				`{"op":"add","path":"/metadata/managedFields","value":` + list(hpaEntry(), entry("helm", "Update", early, image)) + `}`,
+			},
+			want: stored{lastApplied: manifest3, spec: `{"image":"a","replicas":7}`, entries: []string{hpaEntry(), entry("helm", "Update", early, image)}},
+		},
+		"an update entry of the applier keeps what it had in live": {
+			by: csa,
+			live: stored{
+				lastApplied: manifest3, spec: `{"image":"a","replicas":3}`, entries: []string{csaEntry(early, image, count)},
+			},
+			incoming: stored{lastApplied: `{"spec":{"image":"b","replicas":5}}`, spec: `{"image":"b","replicas":5}`, entries: []string{csaEntry(late, image, count)}},
+			kept:     merge.Kept{Held: true}, recorded: true,
+			operations: []string{
+				`{"op":"add","path":"/spec/replicas","value":3}`,
+				`{"op":"replace","path":"` + lastAppliedAt + `","value":` + quoted(`{"spec":{"image":"b"}}`) + `}`,
+			},
+			want: stored{lastApplied: `{"spec":{"image":"b"}}`, spec: `{"image":"b","replicas":3}`, entries: []string{csaEntry(late, image, count)}},
+		},
+		"a person's claim comes back into the entry that has lost it": {
+			by: csa,
+			live: stored{
+				lastApplied: manifest3, spec: `{"image":"a","replicas":5}`,
+				entries: []string{csaEntry(early, image), entry("kubectl-edit", "Update", early, count, "spec.paused")},
+			},
+			incoming: stored{
+				lastApplied: manifestNone, spec: `{"image":"a","replicas":1}`,
+				entries: []string{entry("kubectl-edit", "Update", early, "spec.paused"), csaEntry(late, image, count)},
+			},
+			recorded: true,
+			operations: []string{
+				`{"op":"add","path":"/spec/replicas","value":5}`,
+				`{"op":"add","path":"/metadata/managedFields","value":` +
+					list(entry("kubectl-edit", "Update", early, count, "spec.paused"), csaEntry(late, image)) + `}`,
+			},
+			want: stored{
+				lastApplied: manifestNone, spec: `{"image":"a","replicas":5}`,
+				entries: []string{entry("kubectl-edit", "Update", early, count, "spec.paused"), csaEntry(late, image)},
+			},
+		},
+		"an entry that the write made and that claims nothing else goes": {
+			by:       csa,
+			live:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{hpaEntry(), entry("x", "Update", early, image)}},
+			incoming: stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("x", "Update", early, image), entry(csa, "Update", late, count)}},
+			kept:     merge.Kept{Held: true},
+			operations: []string{
+				`{"op":"add","path":"/spec/replicas","value":7}`,
+				`{"op":"add","path":"/metadata/managedFields","value":` + list(hpaEntry(), entry("x", "Update", early, image)) + `}`,
+			},
+			want: stored{spec: `{"image":"a","replicas":7}`, entries: []string{hpaEntry(), entry("x", "Update", early, image)}},
+		},
+		"an own Apply entry lets go, and the autoscaler's comes back": {
+			by:       "kubectl",
+			live:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", early, image), hpaEntry()}},
+			incoming: stored{spec: `{"image":"b","replicas":3}`, entries: []string{entry("kubectl", "Apply", late, image, count)}},
+			kept:     merge.Kept{Held: true},
+			operations: []string{
+				`{"op":"add","path":"/spec/replicas","value":7}`,
+				`{"op":"add","path":"/metadata/managedFields","value":` + list(entry("kubectl", "Apply", late, image), hpaEntry()) + `}`,
+			},
+			want: stored{spec: `{"image":"b","replicas":7}`, entries: []string{entry("kubectl", "Apply", late, image), hpaEntry()}},
+		},
+		"an own Apply entry that agrees with an autoscaler keeps the claim it had in live": {
+			by:       "kubectl",
+			live:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", early, image, count), hpaEntry()}},
+			incoming: stored{spec: `{"image":"b","replicas":7}`, entries: []string{entry("kubectl", "Apply", late, image, count), hpaEntry()}},
+			kept:     merge.Kept{Held: true},
+			want:     stored{spec: `{"image":"b","replicas":7}`, entries: []string{entry("kubectl", "Apply", late, image, count), hpaEntry()}},
+		},
+		"an Apply entry of somebody else keeps what it held": {
+			by:       csa,
+			live:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("flux", "Apply", early, count), csaEntry(early, image)}},
+			incoming: stored{spec: `{"image":"b","replicas":3}`, entries: []string{csaEntry(late, image, count)}},
+			kept:     merge.Kept{Held: true},
+			operations: []string{
+				`{"op":"add","path":"/spec/replicas","value":7}`,
+				`{"op":"add","path":"/metadata/managedFields","value":` + list(entry("flux", "Apply", early, count), csaEntry(late, image)) + `}`,
+			},
+			want: stored{spec: `{"image":"b","replicas":7}`, entries: []string{entry("flux", "Apply", early, count), csaEntry(late, image)}},
+		},
+		"an own Apply entry that sets the field keeps the claim it had in live": {
+			by:       "kubectl",
+			live:     stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("kubectl", "Apply", early, image, count)}},
+			incoming: stored{spec: `{"image":"a","replicas":5}`, entries: []string{entry("kubectl", "Apply", late, image, count)}},
+			kept:     merge.Kept{Held: true},
+			operations: []string{
+				`{"op":"add","path":"/spec/replicas","value":3}`,
+			},
+			want: stored{
+				spec:    `{"image":"a","replicas":3}`,
+				entries: []string{entry("kubectl", "Apply", late, image, count)},
+			},
+		},
+		"the manifest lets go of the only claim on an autoscaler's field: the handover manager takes it": {
+			by:       "kubectl",
+			live:     stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("kubectl", "Apply", early, image, count)}},
+			incoming: stored{spec: `{"image":"a","replicas":1}`, entries: []string{entry("kubectl", "Apply", late, image)}},
+			kept:     merge.Kept{Held: true},
+			operations: []string{
+				`{"op":"add","path":"/spec/replicas","value":3}`,
+				`{"op":"add","path":"/metadata/managedFields","value":` +
+					list(entry("kubectl", "Apply", late, image), entry("ownership-handoff", "Update", late, count)) + `}`,
+			},
+			want: stored{
+				spec:    `{"image":"a","replicas":3}`,
+				entries: []string{entry("kubectl", "Apply", late, image), entry("ownership-handoff", "Update", late, count)},
+			},
+		},
+		"and only once, when the webhook is called again": {
+			by:   "kubectl",
+			live: stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("kubectl", "Apply", early, image, count)}},
+			incoming: stored{
+				spec:    `{"image":"a","replicas":3}`,
+				entries: []string{entry("kubectl", "Apply", late, image), entry("ownership-handoff", "Update", late, count)},
+			},
+			kept: merge.Kept{Held: true},
+			want: stored{
+				spec:    `{"image":"a","replicas":3}`,
+				entries: []string{entry("kubectl", "Apply", late, image), entry("ownership-handoff", "Update", late, count)},
+			},
+		},
+		"the handover manager's claim that a forced apply has taken comes back": {
+			by:       "kubectl",
+			live:     stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("kubectl", "Apply", early, image), entry("ownership-handoff", "Update", early, count)}},
+			incoming: stored{spec: `{"image":"a","replicas":5}`, entries: []string{entry("kubectl", "Apply", late, image, count)}},
+			kept:     merge.Kept{Held: true},
+			operations: []string{
+				`{"op":"add","path":"/spec/replicas","value":3}`,
+				`{"op":"add","path":"/metadata/managedFields","value":` +
+					list(entry("kubectl", "Apply", early, image), entry("ownership-handoff", "Update", early, count)) + `}`,
+			},
+			want: stored{
+				spec:    `{"image":"a","replicas":3}`,
+				entries: []string{entry("kubectl", "Apply", early, image), entry("ownership-handoff", "Update", early, count)},
+			},
+		},
+		"the handover manager takes another field into its entry": {
+			by: "kubectl",
+			live: stored{
+				spec:    `{"image":"a","replicas":3}`,
+				entries: []string{entry("kubectl", "Apply", early, image, count), entry("ownership-handoff", "Update", early, "spec.other")},
+			},
+			incoming: stored{
+				spec:    `{"image":"a","replicas":5}`,
+				entries: []string{entry("kubectl", "Apply", late, image), entry("ownership-handoff", "Update", early, "spec.other")},
+			},
+			kept: merge.Kept{Held: true},
+			operations: []string{
+				`{"op":"add","path":"/spec/replicas","value":3}`,
+				`{"op":"add","path":"/metadata/managedFields","value":` +
+					list(entry("kubectl", "Apply", late, image), entry("ownership-handoff", "Update", early, "spec.other", count)) + `}`,
+			},
+			want: stored{
+				spec:    `{"image":"a","replicas":3}`,
+				entries: []string{entry("kubectl", "Apply", late, image), entry("ownership-handoff", "Update", early, "spec.other", count)},
+			},
+		},
+		"the handover has a version even where the write leaves its author no entry": {
+			by:       "helm",
+			live:     stored{spec: `{"replicas":1}`, entries: []string{entry("helm", "Update", early, count)}},
+			incoming: stored{spec: `{"replicas":1}`},
+			kept:     merge.Kept{Held: true},
+			operations: []string{
+				`{"op":"add","path":"/metadata/managedFields","value":` + list(entry("ownership-handoff", "Update", early, count)) + `}`,
+			},
+			want: stored{spec: `{"replicas":1}`, entries: []string{entry("ownership-handoff", "Update", early, count)}},
+		},
+		"a field that nobody has ever claimed is not handed over": {
+			by:         "helm",
+			live:       stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("helm", "Update", early, image)}},
+			incoming:   stored{spec: `{"image":"b","replicas":1}`, entries: []string{entry("helm", "Update", late, image)}},
+			kept:       merge.Kept{Held: true},
+			operations: []string{`{"op":"add","path":"/spec/replicas","value":3}`},
+			want:       stored{spec: `{"image":"b","replicas":3}`, entries: []string{entry("helm", "Update", late, image)}},
+		},
+		"a manifest's field is let go of without a handover": {
+			by:       "kubectl",
+			live:     stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("kubectl", "Apply", early, image, count)}},
+			incoming: stored{spec: `{"image":"b","replicas":1}`, entries: []string{entry("kubectl", "Apply", late, image)}},
+			operations: []string{
+				`{"op":"add","path":"/spec/replicas","value":3}`,
+			},
+			want: stored{spec: `{"image":"b","replicas":3}`, entries: []string{entry("kubectl", "Apply", late, image)}},
+		},
+		"a manifest moves from client-side to server-side apply while the autoscaler has scaled": {
+			by:       "kubectl",
+			live:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{hpaEntry(), csaEntry(early, image)}},
+			incoming: stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("kubectl", "Apply", late, image, count)}},
+			kept:     merge.Kept{Held: true},
+			operations: []string{
+				`{"op":"add","path":"/spec/replicas","value":7}`,
+				`{"op":"add","path":"/metadata/managedFields","value":` + list(entry("kubectl", "Apply", late, image), hpaEntry()) + `}`,
+			},
+			want: stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", late, image), hpaEntry()}},
+		},
+		// kubectl first moves the claims, in a write of its own: that write changes no value.
+		"an applier that was made to hand its claim over does not get it back": {
+			by:       "kubectl",
+			live:     stored{spec: `{"image":"a","replicas":3}`, entries: []string{csaEntry(early, image, count)}},
+			incoming: stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("kubectl", "Apply", late, image, count)}},
+			kept:     merge.Kept{Held: true},
+			want: stored{
+				spec:    `{"image":"a","replicas":3}`,
+				entries: []string{entry("kubectl", "Apply", late, image, count)},
+			},
+		},
+		"somebody else who lost a claim beside an unchanged value gets it back": {
+			by:       "kubectl",
+			live:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", early, image), hpaEntry()}},
+			incoming: stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", late, image, count)}},
+			kept:     merge.Kept{Held: true},
+			operations: []string{
+				`{"op":"add","path":"/metadata/managedFields","value":` + list(entry("kubectl", "Apply", early, image), hpaEntry()) + `}`,
+			},
+			want: stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", early, image), hpaEntry()}},
+		},
+		"nothing, where all is as it should be": {
+			by:       csa,
+			live:     stored{lastApplied: manifest3, spec: `{"image":"a","replicas":7}`, entries: []string{hpaEntry(), csaEntry(early, image)}},
+			incoming: stored{lastApplied: `{"spec":{"image":"b"}}`, spec: `{"image":"b","replicas":7}`, entries: []string{hpaEntry(), csaEntry(late, image)}},
+			kept:     merge.Kept{Held: true}, recorded: true,
+			want: stored{lastApplied: `{"spec":{"image":"b"}}`, spec: `{"image":"b","replicas":7}`, entries: []string{hpaEntry(), csaEntry(late, image)}},
+		},
+		"claims beneath the kept path are kept as well": {
+			by: "helm",
+			live: stored{
+				spec:    `{"replicas":{"min":1,"max":9}}`,
+				entries: []string{entry("x", "Update", early, "spec.replicas.max", "spec.replicas.min", "spec.y")},
+			},
+			incoming: stored{
+				spec:    `{"replicas":{"min":2}}`,
+				entries: []string{entry("x", "Update", early, "spec.y"), entry("helm", "Update", late, "spec.replicas.min")},
+			},
+			operations: []string{
+				`{"op":"add","path":"/spec/replicas","value":{"min":1,"max":9}}`,
+				`{"op":"add","path":"/metadata/managedFields","value":` +
+					list(entry("x", "Update", early, "spec.replicas.max", "spec.replicas.min", "spec.y")) + `}`,
+			},
+			want: stored{
+				spec:    `{"replicas":{"min":1,"max":9}}`,
+				entries: []string{entry("x", "Update", early, "spec.replicas.max", "spec.replicas.min", "spec.y")},
+			},
+		},
+		"a path whose names are escaped in a pointer": {
+			by:       "helm",
+			live:     stored{spec: `{"a/b~c":7}`},
+			incoming: stored{spec: `{"a/b~c":3}`},
+			kept:     merge.Kept{Path: fieldpath.MakePathOrDie("spec", "a/b~c")},
+			operations: []string{
+				`{"op":"add","path":"/spec/a~1b~0c","value":7}`,
+			},
+			want: stored{spec: `{"a/b~c":7}`},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if c.kept.Path == nil {
+				c.kept.Path = replicas
+			}
+			operations, err := writeOf(t, c.by, c.live, c.incoming).Keep([]merge.Kept{c.kept}, c.recorded)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := operationsOf(t, operations)
+			if diff := cmp.Diff(c.operations, got); diff != "" {
+				t.Errorf("operations (-want +got):\n%s", diff)
+			}
+			object := patched(t, c.incoming.text(), got)
+			if diff := diffJSON(t, c.want.text(), object); diff != "" {
+				t.Errorf("the object (-want +got):\n%s", diff)
+			}
+			again := stored{lastApplied: c.want.lastApplied, entries: c.want.entries, spec: c.want.spec}
+			if operations, err = writeOf(t, c.by, c.live, again).Keep([]merge.Kept{c.kept}, c.recorded); err != nil {
+				t.Fatal(err)
+			}
+			if len(operations) > 0 {
+				t.Errorf("once more, it changes the object again: %s", operationsOf(t, operations))
+			}
+		})
+	}
+}
+
+func TestSeveralFieldsAreKeptAtOnce(t *testing.T) {
+	paused := fieldpath.MakePathOrDie("spec", "paused")
+	live := stored{
+		lastApplied: `{"spec":{"image":"a"}}`, spec: `{"image":"a","paused":true,"replicas":7}`,
+		entries: []string{hpaEntry(), csaEntry(early, image), entry("x", "Update", early, "spec.paused")},
+	}
+	incoming := stored{
+		lastApplied: `{"spec":{"image":"a","paused":false,"replicas":3}}`, spec: `{"image":"a","paused":false,"replicas":3}`,
+		entries: []string{csaEntry(late, image, count, "spec.paused")},
+	}
+	operations, err := writeOf(t, csa, live, incoming).Keep([]merge.Kept{{Path: replicas, Held: true}, {Path: paused}}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := diffJSON(t, live.text(), patched(t, incoming.text(), operationsOf(t, operations))); diff != "" {
+		t.Errorf("it is not live again (-want +got):\n%s", diff)
+	}
+}
+
+func TestASetThatCannotBeReadIsAnErrorOfKeep(t *testing.T) {
+	broken := strings.Replace(entry("x", "Update", early, "spec.y", count), `"f:y"`, `"k:1"`, 1)
+	whole := entry("x", "Update", early, "spec.y", count)
+	for sentence, c := range map[string]struct{ live, incoming []string }{
+		"in live, where the entry has lost the claim": {[]string{broken}, []string{entry("x", "Update", early, "spec.y")}},
+		"in live, where the entry is gone":            {[]string{broken}, []string{entry("helm", "Update", late, count)}},
+		"in incoming, where the claim has to go":      {[]string{entry("x", "Update", early, "spec.y")}, []string{broken}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := writeOf(t, "helm", stored{entries: c.live, spec: `{"replicas":7}`}, stored{entries: c.incoming, spec: `{"replicas":3}`})
+			if _, err := w.Keep([]merge.Kept{{Path: replicas}}, false); !errors.Is(err, ownership.ErrManagedFields) {
+				t.Errorf("want %v, got %v", ownership.ErrManagedFields, err)
+			}
+		})
+	}
+	w := writeOf(t, "helm", stored{entries: []string{whole}, spec: `{"replicas":7}`}, stored{entries: []string{broken}, spec: `{"replicas":7}`})
+	if _, err := w.Keep([]merge.Kept{{Path: replicas}}, false); err != nil {
+		t.Errorf("a set that does not have to be read is let be: %v", err)
+	}
+}
+
+func TestClaimsCannotComeBackIntoAnObjectWithoutMetadata(t *testing.T) {
+	live := stored{entries: []string{hpaEntry()}, spec: `{"replicas":7}`}
+	for sentence, incoming := range map[string]string{
+		"none at all": `{"spec":{"replicas":3}}`, "null": `{"metadata":null,"spec":{"replicas":3}}`,
+		"a list": `{"metadata":[],"spec":{"replicas":3}}`, "a string": `{"metadata":"{}","spec":{"replicas":3}}`,
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := writeOf(t, "helm", live, stored{spec: "{}"})
+			w.Incoming, w.IncomingEntries = parsed(t, incoming)
+			if operations, err := w.Keep([]merge.Kept{{Path: replicas}}, false); !errors.Is(err, ownership.ErrManagedFields) {
+				t.Errorf("want %v, got %v and %v", ownership.ErrManagedFields, err, operations)
+			}
+		})
+	}
+}
+
+func TestWhereTheContainerOfAFieldStands(t *testing.T) {
+	deep := fieldpath.MakePathOrDie("spec", "pool", "size")
+	for sentence, c := range map[string]struct {
+		spec string
+		path fieldpath.Path
+		want bool
+	}{
+		"the object that holds it is there":          {`{}`, replicas, true},
+		"a deeper one is there":                      {`{"pool":{}}`, deep, true},
+		"its owner has deleted it: it is made again": {`{}`, deep, true},
+		"an element of a list is not":                {`{"list":[]}`, fieldpath.MakePathOrDie("spec", "list", fieldpath.KeyByFields("name", "a"), "x"), false},
+		"it is null":                                 {`{"pool":null}`, deep, false},
+		"it is a list":                               {`{"pool":[]}`, deep, false},
+		"it is a string":                             {`{"pool":"{}"}`, deep, false},
+		"what holds it is null":                      {`null`, replicas, false},
+		"a field of the object itself always stands": {`{}`, fieldpath.MakePathOrDie("replicas"), true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := writeOf(t, csa, stored{spec: `{}`}, stored{spec: c.spec})
+			if got := w.ContainerStands(c.path); got != c.want {
+				t.Errorf("want %t, got %t", c.want, got)
+			}
+		})
+	}
+	if (merge.Write{}).ContainerStands(fieldpath.MakePathOrDie("replicas")) {
+		t.Error("it stands in an object that is not there")
+	}
+}

@@ -1,0 +1,65 @@
+package ownership_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+const (
+	early = "2026-01-02T03:04:05Z"
+	late  = "2026-01-02T03:04:06Z"
+
+	ownsReplicas    = `{"f:spec":{"f:replicas":{}}}`
+	ownsImage       = `{"f:spec":{"f:image":{}}}`
+	ownsBoth        = `{"f:spec":{"f:image":{},"f:replicas":{}}}`
+	ownsLastApplied = `{"f:metadata":{"f:annotations":{".":{},"f:kubectl.kubernetes.io/last-applied-configuration":{}}}}`
+)
+
+var replicas = fieldpath.MakePathOrDie("spec", "replicas")
+
+// entry writes an entry of metadata.managedFields as the API server does; what is empty is left out.
+func entry(manager, operation, at, fields, subresource string) string {
+	parts := []string{`"manager":` + quoted(manager), `"operation":` + quoted(operation), `"apiVersion":"apps/v1"`}
+	if at != "" {
+		parts = append(parts, `"time":`+quoted(at))
+	}
+	parts = append(parts, `"fieldsType":"FieldsV1"`, `"fieldsV1":`+fields)
+	if subresource != "" {
+		parts = append(parts, `"subresource":`+quoted(subresource))
+	}
+	return "{" + strings.Join(parts, ",") + "}"
+}
+
+func quoted(s string) string {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+func entries(t *testing.T, texts ...string) []ownership.Entry {
+	t.Helper()
+	parsed, err := ownership.ParseEntries([]byte("[" + strings.Join(texts, ",") + "]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed
+}
+
+func object(t *testing.T, text string) ownership.Object {
+	t.Helper()
+	o, err := ownership.ParseObject([]byte(text))
+	if err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return o
+}
+
+var ignoreUnexported = cmpopts.IgnoreUnexported(ownership.Entry{})

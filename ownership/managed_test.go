@@ -1,0 +1,266 @@
+package ownership_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+func TestEntriesAreReadWithTheirText(t *testing.T) {
+	scale := entry("kube-controller-manager", "Update", "", ownsReplicas, "scale")
+	applied := entry("kubectl", "Apply", early, ownsImage, "")
+	got, err := ownership.ParseEntries([]byte("[ " + scale + " ,\n" + applied + "]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []ownership.Entry{
+		{Manager: "kube-controller-manager", Operation: "Update", APIVersion: "apps/v1", Subresource: "scale", Text: []byte(scale), Fields: []byte(ownsReplicas)},
+		{Manager: "kubectl", Operation: "Apply", APIVersion: "apps/v1", Time: early, Text: []byte(applied), Fields: []byte(ownsImage)},
+	}
+	if diff := cmp.Diff(want, got, ignoreUnexported); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+	got, err = object(t, `{"metadata":{"uid":"u","managedFields":[`+scale+`,`+applied+`]}}`).Entries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, ignoreUnexported); diff != "" {
+		t.Errorf("entries of an object (-want +got):\n%s", diff)
+	}
+	if got, err = object(t, `{"metadata":{}}`).Entries(); len(got) > 0 || err != nil {
+		t.Errorf("an object without them: got %v, %v", got, err)
+	}
+}
+
+func TestManagedFieldsThatClaimNothingAreNoError(t *testing.T) {
+	for sentence, text := range map[string]string{
+		"none at all":            "",
+		"an empty list":          "[]",
+		"an entry of nothing":    "[{}]",
+		"fieldsV1 are missing":   `[{"manager":"a","operation":"Update"}]`,
+		"fieldsV1 are null":      `[{"manager":"a","operation":"Update","fieldsV1":null}]`,
+		"fieldsV1 are empty":     `[{"manager":"a","operation":"Update","fieldsV1":{}}]`,
+		"all others are null":    `[{"manager":null,"operation":null,"apiVersion":null,"subresource":null,"time":null}]`,
+		"a field of the future":  `[{"manager":"a","operation":"Update","future":[1]}]`,
+		"an element of no known": `[{"manager":"a","operation":"Update","fieldsV1":{"x:spec":{"x:replicas":{}}}}]`,
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			entries, err := ownership.ParseEntries([]byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if holders := ownership.Holders(entries, replicas); len(holders) > 0 {
+				t.Errorf("nobody claims replicas, got %v", holders)
+			}
+			for _, e := range entries {
+				set, err := e.Set()
+				if err != nil || !set.Empty() {
+					t.Errorf("an empty set is expected, got %v, %v", set, err)
+				}
+			}
+		})
+	}
+}
+
+func TestMalformedManagedFieldsAreRefused(t *testing.T) {
+	for sentence, text := range map[string]string{
+		"they are an object":         `{"manager":"a"}`,
+		"they are a string":          `"a"`,
+		"they are null":              "null",
+		"an entry is a string":       `["a"]`,
+		"an entry is null":           `[null]`,
+		"an entry is a list":         `[[]]`,
+		"the second entry is broken": `[{},1]`,
+		"a manager is a number":      `[{"manager":1}]`,
+		"an operation is a list":     `[{"operation":[]}]`,
+		"an apiVersion is an object": `[{"apiVersion":{}}]`,
+		"a subresource is true":      `[{"subresource":true}]`,
+		"a time is a number":         `[{"time":1700000000}]`,
+		"fieldsV1 are a string":      `[{"manager":"a","fieldsV1":"f:spec"}]`,
+		"fieldsV1 are a list":        `[{"manager":"a","fieldsV1":["f:spec"]}]`,
+		"fieldsV1 are a number":      `[{"manager":"a","fieldsV1":1}]`,
+		"a manager is there twice":   `[{"manager":"a","manager":"a"}]`,
+		"half a list":                `[{"manager":"a"}`,
+		"very deep nesting":          `[{"fieldsV1":` + strings.Repeat(`{"f:a":`, 100_000),
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			_, err := ownership.ParseEntries([]byte(text))
+			if !errors.Is(err, ownership.ErrManagedFields) {
+				t.Errorf("want %v, got %v", ownership.ErrManagedFields, err)
+			}
+			o, err := ownership.ParseObject([]byte(`{"metadata":{"managedFields":` + text + `}}`))
+			if err != nil {
+				return // it is no JSON, and so no object either
+			}
+			if _, err = o.Entries(); !errors.Is(err, ownership.ErrManagedFields) {
+				t.Errorf("in an object: want %v, got %v", ownership.ErrManagedFields, err)
+			}
+		})
+	}
+}
+
+func TestASetThatCannotBeReadIsRefused(t *testing.T) {
+	for sentence, fields := range map[string]string{
+		"a key that is no object":         `{"f:a":{"k:1":{}}}`,
+		"a value that is no JSON":         `{"f:a":{"v:{":{}}}`,
+		"an index that is no number":      `{"f:a":{"i:x":{}}}`,
+		"a name too short to have a type": `{"f":{}}`,
+		"a set that is a list":            `{"f:a":[]}`,
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			e := entries(t, entry("a", "Update", early, fields, ""))[0]
+			if _, err := e.Set(); !errors.Is(err, ownership.ErrManagedFields) {
+				t.Errorf("want %v, got %v", ownership.ErrManagedFields, err)
+			}
+		})
+	}
+}
+
+func TestAnEntryHoldsAFieldOrWhatIsBeneathIt(t *testing.T) {
+	const fields = `{"f:metadata":{"f:finalizers":{"v:\"a/b\"":{}},"f:labels":{"f:a.b/c":{}}},` +
+		`"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{".":{},"f:image":{}}},"f:args":{"i:1":{}},"f:a\u0026b":{},"f:\u003c\u00e9":{},"f:c\\d":{},"f:replicas":{}}}`
+	e := entries(t, entry("a", "Update", early, fields, ""))[0]
+	app := fieldpath.KeyByFields("name", "app")
+	for sentence, c := range map[string]struct {
+		path fieldpath.Path
+		want bool
+	}{
+		"a field":                        {replicas, true},
+		"what is above it":               {fieldpath.MakePathOrDie("spec"), true},
+		"a field that is not there":      {fieldpath.MakePathOrDie("spec", "paused"), false},
+		"nothing beneath a leaf":         {fieldpath.MakePathOrDie("spec", "replicas", "x"), false},
+		"an element of a list":           {fieldpath.MakePathOrDie("spec", "containers", app), true},
+		"a field of that element":        {fieldpath.MakePathOrDie("spec", "containers", app, "image"), true},
+		"another field of that element":  {fieldpath.MakePathOrDie("spec", "containers", app, "name"), false},
+		"another element":                {fieldpath.MakePathOrDie("spec", "containers", fieldpath.KeyByFields("name", "b")), false},
+		"a name with a dot":              {fieldpath.MakePathOrDie("metadata", "labels", "a.b/c"), true},
+		"an index":                       {fieldpath.MakePathOrDie("spec", "args", 1), true},
+		"a name that JSON escapes":       {fieldpath.MakePathOrDie("spec", "a&b"), true},
+		"another that JSON escapes":      {fieldpath.MakePathOrDie("spec", "<é"), true},
+		"a name with a backslash":        {fieldpath.MakePathOrDie("spec", `c\d`), true},
+		"the same name at another depth": {fieldpath.MakePathOrDie("replicas"), false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if got := e.Holds(c.path); got != c.want {
+				t.Errorf("holds %s: want %t, got %t", c.path, c.want, got)
+			}
+			if got := len(ownership.Holders([]ownership.Entry{{}, e}, c.path)) == 1; got != c.want {
+				t.Errorf("holders of %s: want %t, got %t", c.path, c.want, got)
+			}
+		})
+	}
+}
+
+func TestASetIsReplacedAndNothingElse(t *testing.T) {
+	const text = `{ "manager":"a","fieldsV1" : ` + ownsBoth + ` , "operation":"Update"}`
+	e := entries(t, entry("b", "Update", early, "{}", ""), text)[1]
+	set, err := e.Set()
+	if err != nil {
+		t.Fatal(err)
+	}
+	image := fieldpath.MakePathOrDie("spec", "image")
+	if diff := cmp.Diff(fieldpath.NewSet(replicas, image).String(), set.String()); diff != "" {
+		t.Errorf("set (-want +got):\n%s", diff)
+	}
+	for sentence, c := range map[string]struct {
+		set    *fieldpath.Set
+		fields string
+	}{
+		"a smaller one": {fieldpath.NewSet(replicas), ownsReplicas},
+		"a larger one":  {fieldpath.NewSet(replicas, image, fieldpath.MakePathOrDie("spec", "paused")), `{"f:spec":{"f:image":{},"f:paused":{},"f:replicas":{}}}`},
+		"an empty one":  {fieldpath.NewSet(), "{}"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got, err := e.WithSet(c.set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := entries(t, strings.Replace(text, ownsBoth, c.fields, 1))[0]
+			if diff := cmp.Diff(want, got, ignoreUnexported); diff != "" {
+				t.Errorf("entry (-want +got):\n%s", diff)
+			}
+			back, err := got.WithSet(set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(text, string(back.Text)); diff != "" {
+				t.Errorf("and back again (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(text, string(e.Text)); diff != "" {
+				t.Errorf("the entry it was made of has changed (-want +got):\n%s", diff)
+			}
+		})
+	}
+	if _, err := (ownership.Entry{Manager: "a", Text: []byte(`{"manager":"a"}`)}).WithSet(set); !errors.Is(err, ownership.ErrManagedFields) {
+		t.Errorf("an entry without fieldsV1: want %v, got %v", ownership.ErrManagedFields, err)
+	}
+}
+
+func TestTheSameEntryIsTheOneThatTheAPIServerMerges(t *testing.T) {
+	base := ownership.Entry{Manager: "a", Operation: "Update", APIVersion: "apps/v1"}
+	applied := ownership.Entry{Manager: "a", Operation: "Apply", APIVersion: "apps/v1"}
+	with := func(e ownership.Entry, change func(*ownership.Entry)) ownership.Entry {
+		change(&e)
+		return e
+	}
+	for sentence, c := range map[string]struct {
+		a, b ownership.Entry
+		want bool
+	}{
+		"itself":                            {base, base, true},
+		"another time and other fields":     {base, with(base, func(e *ownership.Entry) { e.Time, e.Fields = late, []byte("{}") }), true},
+		"another manager":                   {base, with(base, func(e *ownership.Entry) { e.Manager = "b" }), false},
+		"another operation":                 {base, applied, false},
+		"another subresource":               {base, with(base, func(e *ownership.Entry) { e.Subresource = "scale" }), false},
+		"an update through another version": {base, with(base, func(e *ownership.Entry) { e.APIVersion = "apps/v2" }), false},
+		"an apply through another version":  {applied, with(applied, func(e *ownership.Entry) { e.APIVersion = "apps/v2" }), true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if got := c.a.Same(c.b); got != c.want {
+				t.Errorf("want %t, got %t", c.want, got)
+			}
+			if got := c.b.Same(c.a); got != c.want {
+				t.Errorf("the other way round: want %t, got %t", c.want, got)
+			}
+			if _, got := c.a.Find([]ownership.Entry{{Manager: "z"}, c.b}); got != c.want {
+				t.Errorf("found: want %t, got %t", c.want, got)
+			}
+		})
+	}
+	if found, ok := base.Find(nil); ok || found.Manager != "" {
+		t.Errorf("found among none: %v", found)
+	}
+}
+
+func TestANewEntryIsWrittenAsTheAPIServerWritesIt(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		like ownership.Entry
+		want string
+	}{
+		"with the version and the time of another": {
+			ownership.Entry{Manager: "b", Operation: "Apply", APIVersion: "apps/v1", Time: early},
+			entry("a", "Update", early, ownsReplicas, ""),
+		},
+		"without a time where the other has none": {
+			ownership.Entry{APIVersion: "apps/v1"}, entry("a", "Update", "", ownsReplicas, ""),
+		},
+		"without a time where the other's is none": {
+			ownership.Entry{APIVersion: "apps/v1", Time: "yesterday"}, entry("a", "Update", "", ownsReplicas, ""),
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got, err := ownership.NewEntry("a", c.like, fieldpath.NewSet(replicas))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(entries(t, c.want)[0], got, ignoreUnexported); diff != "" {
+				t.Errorf("entry (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

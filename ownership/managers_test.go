@@ -1,0 +1,154 @@
+package ownership_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+var managers = ownership.Managers{
+	Autoscalers: []string{"keda", "proportional-*"},
+	Appliers:    []string{"kubectl-client-side-apply", "helm", "pulumi-*", "keda"},
+	Imperative:  []string{"kubectl", "kubectl-*", "helm"},
+}
+
+func TestManagersAreSortedByTheFirstListThatHasThem(t *testing.T) {
+	type lists struct{ Autoscaler, Applier, Imperative bool }
+	for sentence, c := range map[string]struct {
+		manager, operation string
+		want               lists
+	}{
+		"an applier that is also imperative by a pattern": {"kubectl-client-side-apply", "Update", lists{Applier: true}},
+		"an applier that is also imperative by name":      {"helm", "Update", lists{Applier: true}},
+		"an applier by a pattern":                         {"pulumi-kubernetes", "Update", lists{Applier: true}},
+		"an autoscaler that is also an applier":           {"keda", "Update", lists{Autoscaler: true}},
+		"an autoscaler that applies":                      {"keda", "Apply", lists{Autoscaler: true}},
+		"an autoscaler by a pattern":                      {"proportional-scaler", "Update", lists{Autoscaler: true}},
+		"a person":                                        {"kubectl", "Update", lists{Imperative: true}},
+		"a person by a pattern":                           {"kubectl-edit", "Update", lists{Imperative: true}},
+		"a person who applies server-side":                {"kubectl", "Apply", lists{Applier: true}},
+		"somebody unknown who applies server-side":        {"unknown", "Apply", lists{Applier: true}},
+		"somebody unknown":                                {"unknown", "Update", lists{}},
+		"nobody":                                          {"", "Update", lists{}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			e := ownership.Entry{Manager: c.manager, Operation: c.operation}
+			got := lists{managers.IsAutoscaler(c.manager), managers.IsApplier(e), managers.IsImperative(e)}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("lists (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAPatternThatIsNoneIsAName(t *testing.T) {
+	odd := ownership.Managers{Appliers: []string{"[", "a/*"}}
+	for manager, want := range map[string]bool{"[": true, "x": false, "a/b": true, "a/b/c": false} {
+		if got := odd.IsApplier(ownership.Entry{Manager: manager, Operation: "Update"}); got != want {
+			t.Errorf("%s: want %t, got %t", manager, want, got)
+		}
+	}
+}
+
+func TestTheAuthorIsFoundByTheFieldManagerOrByTheEntryThatMoved(t *testing.T) {
+	type author struct {
+		Writer             ownership.Writer
+		Manager, Operation string
+		ServerSide         bool
+	}
+	update := func(manager, at, fields string) string { return entry(manager, "Update", at, fields, "") }
+	apply := func(manager, at, fields string) string { return entry(manager, "Apply", at, fields, "") }
+	for sentence, c := range map[string]struct {
+		fieldManager   string
+		live, incoming []string
+		want           author
+	}{
+		"a field manager that nothing records": {
+			"helm", nil, nil, author{ownership.Applier, "helm", "Update", false},
+		},
+		"a field manager whose entry moved": {
+			"kubectl-edit", []string{update("kubectl-edit", early, ownsImage), update("helm", early, ownsReplicas)},
+			[]string{update("helm", early, `{}`), update("kubectl-edit", late, ownsBoth)},
+			author{ownership.ImperativeWriter, "kubectl-edit", "Update", false},
+		},
+		"a field manager goes before an entry that moved": {
+			"helm", []string{update("kubectl-edit", early, ownsImage)},
+			[]string{update("kubectl-edit", late, ownsImage)}, author{ownership.Applier, "helm", "Update", false},
+		},
+		"a field manager that has only ever applied applies now": {
+			"kubectl", []string{apply("kubectl", early, ownsImage)},
+			[]string{apply("kubectl", early, ownsImage)}, author{ownership.Applier, "kubectl", "Apply", true},
+		},
+		"a field manager that has only ever updated updates now": {
+			"kubectl", []string{update("kubectl", early, ownsImage)},
+			[]string{update("kubectl", early, ownsImage)}, author{ownership.ImperativeWriter, "kubectl", "Update", false},
+		},
+		"of both operations, the apply moved": {
+			"kubectl", []string{apply("kubectl", early, ownsImage), update("kubectl", early, ownsReplicas)},
+			[]string{apply("kubectl", late, ownsImage), update("kubectl", early, ownsReplicas)},
+			author{ownership.Applier, "kubectl", "Apply", true},
+		},
+		"of both operations, the update moved": {
+			"kubectl", []string{apply("kubectl", early, ownsBoth), update("kubectl", early, ownsImage)},
+			[]string{apply("kubectl", early, ownsImage), update("kubectl", late, ownsBoth)},
+			author{ownership.ImperativeWriter, "kubectl", "Update", false},
+		},
+		"of both operations, neither moved": {
+			"kubectl", []string{apply("kubectl", early, ownsImage), update("kubectl", early, ownsReplicas)},
+			[]string{apply("kubectl", early, ownsImage), update("kubectl", early, ownsReplicas)},
+			author{ownership.ImperativeWriter, "kubectl", "Update", false},
+		},
+		"no field manager: the entry with a new time": {
+			"", []string{update("helm", early, ownsImage), update("other", early, ownsReplicas)},
+			[]string{update("other", early, ownsReplicas), update("helm", late, ownsImage)},
+			author{ownership.Applier, "helm", "Update", false},
+		},
+		"no field manager: a new entry": {
+			"", []string{update("other", early, ownsBoth)},
+			[]string{update("other", early, ownsImage), apply("flux", late, ownsReplicas)},
+			author{ownership.Applier, "flux", "Apply", true},
+		},
+		"no field manager: the entry that took a field within the same second": {
+			"", []string{update("helm", early, ownsImage), update("kubectl-edit", early, ownsReplicas)},
+			[]string{update("helm", early, ownsBoth), update("kubectl-edit", early, `{}`)},
+			author{ownership.Applier, "helm", "Update", false},
+		},
+		"no field manager: entries that only lost fields have not written": {
+			"", []string{update("helm", early, ownsBoth), update("kubectl-edit", early, ownsReplicas)},
+			[]string{update("helm", early, ownsImage), update("kubectl-edit", early, `{}`)}, author{},
+		},
+		"no field manager: nothing moved": {
+			"", []string{update("helm", early, ownsBoth)}, []string{update("helm", early, ownsBoth)}, author{},
+		},
+		"no field manager: an entry of /scale is not of this write": {
+			"", []string{update("helm", early, ownsBoth)},
+			[]string{update("helm", early, ownsImage), entry("kubectl", "Update", late, ownsReplicas, "scale")}, author{},
+		},
+		"an entry of /scale is not the field manager's own": {
+			"kubectl", []string{apply("kubectl", early, ownsImage), entry("kubectl", "Update", early, ownsReplicas, "scale")},
+			[]string{apply("kubectl", early, ownsImage), entry("kubectl", "Update", late, ownsReplicas, "scale")},
+			author{ownership.Applier, "kubectl", "Apply", true},
+		},
+		"an entry of another API version is new": {
+			"", []string{strings.Replace(update("helm", early, ownsImage), "apps/v1", "apps/v1beta1", 1)}, []string{update("helm", early, ownsImage)},
+			author{ownership.Applier, "helm", "Update", false},
+		},
+		"somebody whom no list names": {
+			"unknown", nil, []string{update("unknown", late, ownsReplicas)}, author{ownership.OtherWriter, "unknown", "Update", false},
+		},
+		"an autoscaler that applies speaks for no manifest": {
+			"keda", nil, []string{apply("keda", late, ownsReplicas)}, author{ownership.OtherWriter, "keda", "Apply", true},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			a := managers.Author(c.fieldManager, entries(t, c.live...), entries(t, c.incoming...))
+			got := author{a.Writer, a.Entry.Manager, a.Entry.Operation, a.ServerSide()}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("author (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,183 @@
+package ownership_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/rawjson"
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// read is all that is read of an object.
+type read struct {
+	Present                                            bool
+	UID, Mode, ControllerFields, LastApplied           string
+	HasMode, HasControllerFields, HasLastApplied       bool
+	ManagedFields, Replicas, WholeSpec, ThroughReplica string
+}
+
+func readOf(o ownership.Object) read {
+	r := read{
+		Present: o.Present(), UID: o.UID(), ManagedFields: string(o.ManagedFields()),
+		Replicas: string(o.Value(replicas)), WholeSpec: string(o.Value(fieldpath.MakePathOrDie("spec"))),
+		ThroughReplica: string(o.Value(fieldpath.MakePathOrDie("spec", "replicas", "beneath"))),
+	}
+	r.Mode, r.HasMode = o.Mode()
+	r.ControllerFields, r.HasControllerFields = o.ControllerFields()
+	r.LastApplied, r.HasLastApplied = o.LastApplied()
+	return r
+}
+
+func TestAnObjectIsReadWhereOwnershipIsRecorded(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		text string
+		want read
+	}{
+		"null is no object":                   {"null", read{}},
+		"an empty object":                     {"{}", read{Present: true}},
+		"metadata that is null":               {`{"metadata":null,"spec":{}}`, read{Present: true, WholeSpec: "{}"}},
+		"metadata that is a list":             {`{"metadata":[{"uid":"a"}]}`, read{Present: true}},
+		"metadata that is a string":           {`{"metadata":"uid"}`, read{Present: true}},
+		"annotations that are null":           {`{"metadata":{"annotations":null,"uid":"a"}}`, read{Present: true, UID: "a"}},
+		"annotations that are a list":         {`{"metadata":{"annotations":["ownership-handoff.io/mode"]}}`, read{Present: true}},
+		"an annotation that is a number":      {`{"metadata":{"annotations":{"ownership-handoff.io/mode":1}}}`, read{Present: true}},
+		"an annotation that is an object":     {`{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":{}}}}`, read{Present: true}},
+		"an annotation that is null":          {`{"metadata":{"annotations":{"ownership-handoff.io/controller-fields":null}}}`, read{Present: true}},
+		"a uid that is a number":              {`{"metadata":{"uid":1}}`, read{Present: true}},
+		"an empty annotation is there":        {`{"metadata":{"annotations":{"ownership-handoff.io/mode":""}}}`, read{Present: true, HasMode: true}},
+		"annotations elsewhere are not read":  {`{"annotations":{"ownership-handoff.io/mode":"enforce"},"spec":{"metadata":{"uid":"a"}}}`, read{Present: true, WholeSpec: `{"metadata":{"uid":"a"}}`}},
+		"managedFields are text, whatever":    {`{"metadata":{"managedFields":"no list"}}`, read{Present: true, ManagedFields: `"no list"`}},
+		"a field that is null has a value":    {`{"spec":{"replicas":null}}`, read{Present: true, Replicas: "null", WholeSpec: `{"replicas":null}`}},
+		"a spec that is a list has no fields": {`{"spec":["replicas"]}`, read{Present: true, WholeSpec: `["replicas"]`}},
+		"everything, with white space and escapes": {
+			"\n{ \"metadata\" : { \"uid\":\"u\", \"managedFields\" : [ {} ] ,\"annotations\":{" +
+				`"kubectl.kubernetes.io/last-\u0061pplied-configuration" : "{\"a\":1}","ownership-handoff.io/mode":"warn",` +
+				`"ownership-handoff.io/controller-fields":".spec.replicas","other":"x"}},"spec":{"replicas": 3 }}` + "\n",
+			read{
+				Present: true, UID: "u", Mode: "warn", HasMode: true, ControllerFields: ".spec.replicas", HasControllerFields: true,
+				LastApplied: `{"a":1}`, HasLastApplied: true, ManagedFields: "[ {} ]", Replicas: "3", WholeSpec: `{"replicas": 3 }`,
+			},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, readOf(object(t, c.text))); diff != "" {
+				t.Errorf("read (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWhatIsNoObjectIsRefused(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		text string
+		is   error
+	}{
+		"a string":               {`"object"`, ownership.ErrNotAnObject},
+		"a number":               {"12", ownership.ErrNotAnObject},
+		"a list":                 {"[{}]", ownership.ErrNotAnObject},
+		"a boolean":              {"true", ownership.ErrNotAnObject},
+		"nothing":                {"", nil},
+		"half an object":         {`{"metadata":{`, nil},
+		"two objects":            {"{} {}", nil},
+		"a repeated name":        {`{"spec":{},"spec":{}}`, nil},
+		"a repeated annotation":  {`{"metadata":{"annotations":{"a":"","a":""}}}`, nil},
+		"invalid UTF-8":          {"{\"spec\":\"\xff\"}", nil},
+		"very deep nesting":      {`{"spec":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + "}", nil},
+		"deep nesting by object": {strings.Repeat(`{"metadata":`, 100_000), nil},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			_, err := ownership.ParseObject([]byte(c.text))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if c.is != nil && !errors.Is(err, c.is) {
+				t.Errorf("want %v, got %v", c.is, err)
+			}
+		})
+	}
+}
+
+func TestAnObjectWithinATextIsReadWhereItStands(t *testing.T) {
+	w := rawjson.Walk([]byte(`[{"spec":{"replicas":1}},{"metadata":{"uid":"b"},"spec":{"replicas":22}}]`))
+	var got []read
+	if _, err := w.Array(func() error {
+		o, err := ownership.ReadObject(w)
+		got = append(got, readOf(o))
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	want := []read{
+		{Present: true, Replicas: "1", WholeSpec: `{"replicas":1}`},
+		{Present: true, UID: "b", Replicas: "22", WholeSpec: `{"replicas":22}`},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("read (-want +got):\n%s", diff)
+	}
+}
+
+func TestAValueIsFoundByItsPath(t *testing.T) {
+	o := object(t, `{"spec":{"list":[{"name":"a"}]}}`)
+	for sentence, c := range map[string]struct {
+		path fieldpath.Path
+		want string
+	}{
+		"no path":                {nil, ""},
+		"a path through keys":    {fieldpath.MakePathOrDie("spec", "list", fieldpath.KeyByFields("name", "a"), "name"), `"a"`},
+		"an element by its key":  {fieldpath.MakePathOrDie("spec", "list", fieldpath.KeyByFields("name", "a")), `{"name":"a"}`},
+		"another key":            {fieldpath.MakePathOrDie("spec", "list", fieldpath.KeyByFields("name", "b")), ""},
+		"an element by an index": {fieldpath.MakePathOrDie("spec", "list", 0), `{"name":"a"}`},
+		"another index":          {fieldpath.MakePathOrDie("spec", "list", 1), ""},
+		"a name within a list":   {fieldpath.MakePathOrDie("spec", "list", "name"), ""},
+	} {
+		if diff := cmp.Diff(c.want, string(o.Value(c.path))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", sentence, diff)
+		}
+	}
+	if got := (ownership.Object{}).Value(replicas); got != nil {
+		t.Errorf("an object that is not there: want nothing, got %s", got)
+	}
+}
+
+func TestEqualButLeavesOutClaimsLastAppliedAndTheGivenFields(t *testing.T) {
+	const live = `{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{}","x":"1"},"managedFields":[]},"spec":{"image":"a","replicas":7}}`
+	for sentence, c := range map[string]struct {
+		other string
+		want  bool
+	}{
+		"the same text":            {live, true},
+		"another value":            {strings.Replace(live, "7", "10", 1), true},
+		"other claims":             {strings.Replace(live, "[]", `[{"manager":"a"}]`, 1), true},
+		"another last-applied":     {strings.Replace(live, `"{}"`, `"{\"a\":1}"`, 1), true},
+		"all three":                {`{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"","x":"1"},"managedFields":null},"spec":{"image":"a","replicas":1}}`, true},
+		"another image":            {strings.Replace(live, `"a"`, `"b"`, 1), false},
+		"another annotation":       {strings.Replace(live, `"1"`, `"2"`, 1), false},
+		"no claims at all":         {strings.Replace(live, `,"managedFields":[]`, "", 1), false},
+		"no replicas at all":       {strings.Replace(live, `,"replicas":7`, "", 1), false},
+		"last-applied is new here": {strings.Replace(live, `"kubectl.kubernetes.io/last-applied-configuration":"{}",`, "", 1), false},
+		"an object that is null":   {"null", false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			// Within a review, the two objects are parts of one text.
+			w := rawjson.Walk([]byte(`[` + live + ` , ` + c.other + `]`))
+			var both []ownership.Object
+			if _, err := w.Array(func() error {
+				o, err := ownership.ReadObject(w)
+				both = append(both, o)
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if got := both[0].EqualBut(both[1], replicas); got != c.want {
+				t.Errorf("want %t, got %t", c.want, got)
+			}
+			if got := both[1].EqualBut(both[0], replicas); got != c.want {
+				t.Errorf("the other way round: want %t, got %t", c.want, got)
+			}
+		})
+	}
+}

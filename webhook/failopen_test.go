@@ -1,0 +1,299 @@
+package webhook_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ownership-handoff/handoff/webhook"
+)
+
+// broken is a review that handoff cannot work on.
+type broken struct {
+	body    string
+	cluster *facts // enforced() if nil
+	uid     string
+	reason  string
+	warning string // between "did nothing: " and "; the write went through unchanged"
+}
+
+func deep(open, closing string) string {
+	return strings.Repeat(open, 100_000) + strings.Repeat(closing, 100_000)
+}
+
+func brokenReviews() map[string]broken {
+	const (
+		unreadable = "the review cannot be read"
+		noReview   = "the body is no AdmissionReview"
+		noRequest  = "the review has no request"
+		noObject   = "an object of the review is no object"
+		claims     = "metadata.managedFields are malformed"
+		annotation = "annotation last-applied-configuration is broken"
+		noNumber   = "the scale field is no whole number"
+	)
+	good := update(csa, scaledBy7(), applied3())
+	reviews := map[string]broken{
+		"an empty body":                 {body: "", reason: "bad_review", warning: unreadable},
+		"white space":                   {body: " \n", reason: "bad_review", warning: unreadable},
+		"no JSON":                       {body: "<xml/>", reason: "bad_review", warning: unreadable},
+		"half a review":                 {body: good.body()[:len(good.body())/2], uid: "review-uid", reason: "bad_review", warning: unreadable},
+		"two reviews":                   {body: good.body() + good.body(), uid: "review-uid", reason: "bad_review", warning: unreadable},
+		"a list":                        {body: "[]", reason: "bad_review", warning: noReview},
+		"a string":                      {body: `"review"`, reason: "bad_review", warning: noReview},
+		"null":                          {body: "null", reason: "bad_review", warning: noReview},
+		"an object of another kind":     {body: `{"kind":"List","apiVersion":"v1"}`, reason: "bad_review", warning: noReview},
+		"an empty object":               {body: `{}`, reason: "bad_review", warning: noReview},
+		"a review of v1beta1":           {body: changed(good, func(r *request) { r.version = "v1beta1" }).body(), uid: "review-uid", reason: "bad_review", warning: noReview},
+		"a review without a request":    {body: `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}`, reason: "bad_review", warning: noRequest},
+		"a request without a uid":       {body: changed(good, func(r *request) { r.uid = "" }).body(), reason: "bad_review", warning: noRequest},
+		"a request that is null":        {body: reviewOf("null"), reason: "bad_review", warning: noRequest},
+		"a request that is a string":    {body: reviewOf(`"request"`), reason: "bad_review", warning: noRequest},
+		"a request that is a list":      {body: reviewOf(`[{"uid":"review-uid"}]`), reason: "bad_review", warning: noRequest},
+		"a uid that is a number":        {body: reviewOf(`{"uid":1}`), reason: "bad_review", warning: noRequest},
+		"a repeated uid":                {body: reviewOf(`{"uid":"review-uid","uid":"another"}`), uid: "review-uid", reason: "bad_review", warning: unreadable},
+		"a body that is too large":      {body: strings.Replace(good.body(), "app:1", strings.Repeat("a", webhook.MaxBody), 1), uid: "review-uid", reason: "body_too_large", warning: "the review is too large"},
+		"a body that is large and deep": {body: good.body()[:200] + strings.Repeat("[", webhook.MaxBody), uid: "review-uid", reason: "body_too_large", warning: "the review is too large"},
+		"a cluster that panics with a text": {
+			body: good.body(), cluster: &facts{panics: "out of order"}, uid: "review-uid", reason: "panic", warning: "an internal error",
+		},
+		"a cluster that panics with an error": {
+			body: good.body(), cluster: &facts{panics: io.ErrUnexpectedEOF}, uid: "review-uid", reason: "panic", warning: "an internal error",
+		},
+		"a cluster that is not ready": {
+			body: good.body(), cluster: &facts{notReady: true}, uid: "review-uid", reason: "not_ready", warning: "it is starting",
+		},
+	}
+	for sentence, text := range map[string]string{"a string": `"Deployment"`, "a number": "12", "a list": "[{}]", "true": "true"} {
+		reviews["an object that is "+sentence] = broken{
+			body: changed(good, func(r *request) { r.object = text }).body(), uid: "review-uid", reason: "bad_review", warning: noObject,
+		}
+		reviews["an oldObject that is "+sentence] = broken{
+			body: changed(good, func(r *request) { r.oldObject = text }).body(), uid: "review-uid", reason: "bad_review", warning: noObject,
+		}
+	}
+	unreadableObjects := map[string]string{
+		"a repeated name":             `{"spec":{"replicas":3,"replicas":4}}`,
+		"a repeated annotation":       `{"metadata":{"annotations":{"a":"1","\u0061":"2"}}}`,
+		"invalid UTF-8":               "{\"spec\":{\"a\":\"\xff\"}}",
+		"half a character":            `{"spec":{"a":"\ud800"}}`,
+		"100,000 lists in each other": `{"spec":` + deep("[", "]") + `}`,
+		"100,000 objects":             `{"spec":` + deep(`{"a":`, "}") + `}`,
+		"deep claims":                 `{"metadata":{"managedFields":[{"manager":"a","fieldsV1":` + strings.Repeat(`{"f:a":`, 100_000) + "{}" + strings.Repeat("}", 100_000) + `}]}}`,
+	}
+	for sentence, text := range unreadableObjects {
+		reviews["an object with "+sentence] = broken{
+			body: changed(good, func(r *request) { r.object = text }).body(), uid: "review-uid", reason: "bad_review", warning: unreadable,
+		}
+		reviews["an oldObject with "+sentence] = broken{
+			body: changed(good, func(r *request) { r.oldObject = text }).body(), uid: "review-uid", reason: "bad_review", warning: unreadable,
+		}
+	}
+	for sentence, text := range map[string]string{
+		"is no JSON": `{"spec":`, "is empty": "", "is a list": `[]`, "is null": "null", "is a string": `"{}"`,
+		"has a repeated name": `{"spec":{},"spec":{}}`, "has 100,000 levels": `{"a":` + deep("[", "]") + "}", "is two": "{} {}",
+	} {
+		reviews["a manifest in incoming that "+sentence] = broken{
+			body: update(csa, scaledBy7(), applied3().with(lastApplied, text)).body(), uid: "review-uid", reason: "last_applied", warning: annotation,
+		}
+		reviews["a manifest in live that "+sentence] = broken{
+			body: update(csa, scaledBy7().with(lastApplied, text), applied3()).body(), uid: "review-uid", reason: "last_applied", warning: annotation,
+		}
+	}
+	for sentence, text := range map[string]string{
+		"are an object": `{"manager":"a"}`, "are a string": `"a"`, "are a number": "1", "are null": "null",
+		"hold a string": `["a"]`, "hold null": "[null]", "have a manager that is a number": `[{"manager":1}]`,
+		"have a time that is a number": `[{"manager":"a","time":1}]`, "have fields that are a string": `[{"manager":"a","fieldsV1":"f:spec"}]`,
+		"have fields that are a list": `[{"manager":"a","fieldsV1":[]}]`,
+	} {
+		live, incoming := scaledBy7(), applied3()
+		live.managedFields, incoming.managedFields = text, text
+		reviews["claims in live that "+sentence] = broken{
+			body: update(csa, live, applied3()).body(), uid: "review-uid", reason: "managed_fields", warning: claims,
+		}
+		reviews["claims in incoming that "+sentence] = broken{
+			body: update(csa, scaledBy7(), incoming).body(), uid: "review-uid", reason: "managed_fields", warning: claims,
+		}
+	}
+	wrongSet := applied3()
+	wrongSet.entries = []string{entry(csa, "Update", late, `{"k:1":{},"f:spec":{"f:replicas":{}}}`, "")}
+	reviews["claims whose set cannot be read"] = broken{
+		body: update(csa, scaledBy7(), wrongSet).body(), uid: "review-uid", reason: "managed_fields", warning: claims,
+	}
+	for sentence, value := range map[string]string{
+		"a string": `"3"`, "a word": `"many"`, "a float": "3.5", "a power": "1e1", "huge": "99999999999999999999", "more than 32 bits": "2147483648",
+		"negative": "-3", "negative zero": "-0", "a list": "[3]", "an object": `{"a":3}`, "true": "true",
+	} {
+		for writer, incoming := range map[string]deployment{csa: applied3(), "kubectl-patch": patched1()} {
+			live := scaledBy7()
+			incoming.replicas = value
+			reviews["replicas that "+writer+" makes "+sentence] = broken{
+				body: update(writer, live, incoming).body(), uid: "review-uid", reason: "not_a_number", warning: noNumber,
+			}
+			incoming.replicas, live.replicas = "3", value
+			reviews["replicas that are "+sentence+" before "+writer] = broken{
+				body: update(writer, live, incoming).body(), uid: "review-uid", reason: "not_a_number", warning: noNumber,
+			}
+		}
+	}
+	return reviews
+}
+
+func changed(r request, change func(*request)) request {
+	change(&r)
+	return r
+}
+
+func reviewOf(request string) string {
+	return `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":` + request + `}`
+}
+
+func TestWhatCannotBeWorkedOnGoesThrough(t *testing.T) {
+	for sentence, c := range brokenReviews() {
+		t.Run(sentence, func(t *testing.T) {
+			cluster := c.cluster
+			if cluster == nil {
+				cluster = enforced()
+			}
+			s := newServer(t, cluster)
+			response := s.answer(t, c.body)
+			if response.Patch != nil || response.AuditAnnotations != nil {
+				t.Errorf("nothing was to be decided, got %s, %v", response.Patch, response.AuditAnnotations)
+			}
+			want := []string{"handoff: did nothing: " + c.warning + "; the write went through unchanged"}
+			if diff := cmp.Diff(want, response.Warnings); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.uid, string(response.UID)); diff != "" {
+				t.Errorf("uid (-want +got):\n%s", diff)
+			}
+			if n := s.counted(t, "handoff_failed_open_total", map[string]string{"reason": c.reason}); n != 1 {
+				t.Errorf("handoff_failed_open_total of %s: want 1, got %v", c.reason, n)
+			}
+			if n := s.counted(t, "handoff_reviews_total", map[string]string{"result": "failed_open"}); n != 1 {
+				t.Errorf("handoff_reviews_total of failed_open: want 1, got %v", n)
+			}
+			if logged := s.logged(); strings.Count(logged, "failing open") != 1+strings.Count(c.reason, "panic") {
+				t.Errorf("it is to be logged, got:\n%s", logged)
+			} else if len(logged) > 16<<10 {
+				t.Errorf("what is logged is as long as what was sent: %d bytes", len(logged))
+			}
+			if len(s.events) > 0 {
+				t.Errorf("no event is about what was not done, got %v", s.events)
+			}
+		})
+	}
+}
+
+// What is broken where handoff does not look is none of its business.
+func TestWhatIsBrokenElsewhereIsNotLookedAt(t *testing.T) {
+	live, incoming := scaledBy7(), applied3()
+	live.managedFields, incoming.managedFields = `"broken"`, `"broken"`
+	incoming = incoming.with(lastApplied, "{")
+	off := &facts{modes: map[string]string{"shop": "off"}, autoscaler: "HorizontalPodAutoscaler web"}
+	other := update("my-operator", scaledBy7(), applied3().with(lastApplied, "{"))
+	for sentence, c := range map[string]struct {
+		cluster *facts
+		request request
+	}{
+		"a namespace that has not opted in": {off, update(csa, live, incoming)},
+		"a writer who is no applier":        {enforced(), other},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			silent(t, newServer(t, c.cluster), c.request)
+		})
+	}
+}
+
+func silent(t *testing.T, s *server, r request) {
+	t.Helper()
+	response := s.answer(t, r.body())
+	if response.Patch != nil || response.Warnings != nil || response.AuditAnnotations != nil || len(s.events) > 0 {
+		t.Errorf("not a word and no patch are expected, got %q, %s, %v, %v",
+			response.Warnings, response.Patch, response.AuditAnnotations, s.events)
+	}
+	if response.UID != "review-uid" {
+		t.Errorf("uid %q", response.UID)
+	}
+	if s.logged() != "" {
+		t.Errorf("nothing is to be logged, got:\n%s", s.logged())
+	}
+}
+
+func TestOnlyPostIsAnswered(t *testing.T) {
+	s := newServer(t, enforced())
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete} {
+		recorder := httptest.NewRecorder()
+		s.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), method, "/mutate", http.NoBody))
+		if recorder.Code != http.StatusMethodNotAllowed || !strings.Contains(recorder.Body.String(), "POST an AdmissionReview") {
+			t.Errorf("%s: want 405 and what to do, got %d: %s", method, recorder.Code, recorder.Body)
+		}
+	}
+	if n := s.counted(t, "handoff_failed_open_total", nil); n != 0 {
+		t.Errorf("no review, no failure: %v", n)
+	}
+}
+
+// Over the network, a body comes in pieces, and its length can be unknown.
+func TestABodyInPiecesIsReadWhole(t *testing.T) {
+	s := newServer(t, enforced())
+	server := httptest.NewServer(s)
+	defer server.Close()
+	body := update(csa, scaledBy7(), applied3()).body()
+	tooLarge := strings.Replace(body, "app:1", strings.Repeat("a", webhook.MaxBody), 1)
+	for sentence, c := range map[string]struct {
+		body    io.Reader
+		patched bool
+	}{
+		"a known length":                 {strings.NewReader(body), true},
+		"an unknown length":              {io.MultiReader(strings.NewReader(body)), true},
+		"in two pieces":                  {io.MultiReader(strings.NewReader(body[:100]), strings.NewReader(body[100:])), true},
+		"too large":                      {strings.NewReader(tooLarge), false},
+		"too large of an unknown length": {io.MultiReader(strings.NewReader(tooLarge)), false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, c.body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := server.Client().Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = got.Body.Close() }()
+			text, err := io.ReadAll(got.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response := allowed(t, got.StatusCode, text)
+			if (response.Patch != nil) != c.patched || response.UID != "review-uid" {
+				t.Errorf("want a patch %t, got %s and %q for %s", c.patched, response.Patch, response.Warnings, response.UID)
+			}
+		})
+	}
+}
+
+type brokenBody struct{ io.Reader }
+
+func (b brokenBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if errors.Is(err, io.EOF) {
+		err = errors.New("connection reset")
+	}
+	return n, err
+}
+
+func TestABodyThatEndsInAnErrorGoesThrough(t *testing.T) {
+	s := newServer(t, enforced())
+	body := brokenBody{strings.NewReader(update(csa, scaledBy7(), applied3()).body())}
+	recorder := httptest.NewRecorder()
+	s.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mutate", body))
+	response := allowed(t, recorder.Code, recorder.Body.Bytes())
+	if response.Patch != nil || response.UID != "review-uid" || len(response.Warnings) != 1 {
+		t.Errorf("want a warning and no patch, got %q, %s for %s", response.Warnings, response.Patch, response.UID)
+	}
+}

@@ -1,0 +1,73 @@
+package webhook_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// recorded returns the reviews in testdata/reviews, none where there are none.
+func recorded(tb testing.TB) map[string][]byte {
+	tb.Helper()
+	folder := os.DirFS(filepath.Join("testdata", "reviews"))
+	files, err := fs.Glob(folder, "*.json")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	reviews := map[string][]byte{}
+	for _, file := range files {
+		body, err := fs.ReadFile(folder, file)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		reviews[strings.TrimSuffix(file, ".json")] = body
+	}
+	return reviews
+}
+
+// FuzzHandler sends whatever can be sent: the write is always allowed, and a patch changes only what it may (see hold).
+func FuzzHandler(f *testing.F) {
+	for _, body := range recorded(f) {
+		if len(body) < 10_000 { // the fuzzer gets nowhere with longer ones
+			f.Add(body)
+		}
+	}
+	for _, r := range []request{
+		update(csa, scaledBy7(), applied3()), update(csa, kept7(), applied3()), update("", scaledBy7(), applied3()),
+		update("kubectl-patch", scaledBy7(), patched1()), update("helm", scaledBy7(), applied3()),
+		{
+			version: "v1", uid: "u", operation: "UPDATE", kind: "Gadget", manager: "helm",
+			oldObject: `{"metadata":{"managedFields":[` + entry("x", "Update", early, `{"f:spec":{"f:pool":{"f:size":{}}}}`, "") + `]},"spec":{"pool":{"size":7}}}`,
+			object:    `{"metadata":{},"spec":{"pool":{"size":3}}}`,
+		},
+	} {
+		f.Add([]byte(r.body()))
+	}
+	for seed := range uint64(40) {
+		c := generate(seeded(seed))
+		f.Add([]byte(c.request.body()))
+	}
+	for _, c := range brokenReviews() {
+		if len(c.body) < 10_000 {
+			f.Add([]byte(c.body))
+		}
+	}
+	handler := newServer(f, enforcedEverywhere())
+	f.Fuzz(func(t *testing.T, body []byte) {
+		handler.forget()
+		response := hold(t, handler, body)
+		if response.Patch != nil {
+			hold(t, handler, resend(t, body, response))
+		}
+	})
+}
+
+// forget empties what the server has told.
+func (s *server) forget() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.log.Reset()
+	s.events = nil
+}

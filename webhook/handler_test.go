@@ -1,0 +1,336 @@
+package webhook_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	jsonpatchv4 "gopkg.in/evanphx/json-patch.v4"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// kept7 is the object that keeping row 1's field leaves: all is as in scaledBy7, but for the manifest.
+func kept7() deployment {
+	d := scaledBy7().with(lastApplied, manifestNone)
+	d.entries = []string{
+		entry("kube-controller-manager", "Update", "", claimsReplicas, "scale"), entry(csa, "Update", late, claimsApplied, ""),
+	}
+	return d
+}
+
+func TestAWriteBecomesTheObjectThatTheTableAsksFor(t *testing.T) {
+	lets := func(d deployment) deployment {
+		d = d.with(lastApplied, manifestNone)
+		d.replicas = "1"
+		return d
+	}
+	scaledByHand := scaledBy7()
+	scaledByHand.entries = []string{entry("kubectl", "Update", early, claimsReplicas, "scale"), entry(csa, "Update", early, claimsApplied, "")}
+	keptByHand := kept7()
+	keptByHand.entries = []string{entry("kubectl", "Update", early, claimsReplicas, "scale"), entry(csa, "Update", late, claimsApplied, "")}
+	declared := scaledBy7()
+	declared.entries = []string{entry(csa, "Update", early, claimsAppliedBoth, "")}
+	keptDeclared := kept7()
+	keptDeclared.entries = []string{entry(csa, "Update", late, claimsAppliedBoth, "")}
+	null := applied3().with(lastApplied, `{"spec":{"replicas":null,"template":{}}}`)
+	null.replicas = "1"
+	alone := &facts{modes: map[string]string{"shop": "enforce"}}
+	hpa := "HorizontalPodAutoscaler web"
+	for sentence, c := range map[string]struct {
+		cluster  *facts
+		by       string
+		live     deployment
+		incoming deployment
+		want     deployment
+		warnings []string
+		audit    map[string]string
+	}{
+		"row 1": {
+			enforced(), csa, scaledBy7(), applied3(), kept7(),
+			[]string{"handoff: kept .spec.replicas at 7 for " + hpa + "; delete it from the manifest"},
+			map[string]string{"row-1": "kept .spec.replicas: live 7, incoming 3, owner " + hpa + " (Autoscaler)"},
+		},
+		"row 2": {
+			enforced(), csa, scaledBy7(), lets(applied3()), kept7(),
+			[]string{"handoff: kept .spec.replicas at 7 for " + hpa + "; there is nothing to do"},
+			map[string]string{"row-2": "kept .spec.replicas: live 7, incoming 1, owner " + hpa + " (Autoscaler)"},
+		},
+		"row 3": {
+			alone, csa, scaledByHand, lets(applied3()), keptByHand,
+			[]string{"handoff: kept .spec.replicas at 7, set by kubectl; from now on use kubectl scale"},
+			map[string]string{"row-3": "kept .spec.replicas: live 7, incoming 1, owner kubectl (Imperative)"},
+		},
+		"row 4": {
+			alone, csa, declared, lets(applied3()), keptDeclared,
+			[]string{"handoff: kept .spec.replicas at 7, no longer in the manifest; from now on use kubectl scale"},
+			map[string]string{"row-4": "kept .spec.replicas: live 7, incoming 1, owner " + csa + " (Manifest)"},
+		},
+		"row 6":                             {alone, csa, scaledByHand, applied3(), applied3(), nil, nil},
+		"the manifest's own field":          {alone, csa, declared, applied3(), applied3(), nil, nil},
+		"row 8, nobody's":                   {alone, csa, declared, null, null, nil, nil},
+		"row 10":                            {enforced(), "my-operator", scaledBy7(), applied3(), applied3(), nil, nil},
+		"row 9, where nothing changes":      {enforced(), "kubectl-edit", scaledBy7(), scaledBy7(), scaledBy7(), nil, nil},
+		"row 9, where nobody will undo it":  {alone, "kubectl-patch", scaledBy7(), patched1(), patched1(), nil, nil},
+		"an unchanged apply after a keep":   {enforced(), csa, kept7(), kept7(), kept7(), nil, nil},
+		"replicas that live does not have":  {enforced(), csa, deployment{image: "a"}, applied3(), applied3(), nil, nil},
+		"an owner's claim without a target": {alone, csa, scaledBy7(), applied3(), applied3(), nil, nil},
+		"row 8, an autoscaler's": {
+			enforced(), csa, scaledBy7(), null, kept7(),
+			[]string{"handoff: kept .spec.replicas at 7 for " + hpa + "; delete it from the manifest"},
+			map[string]string{"row-8": "kept .spec.replicas: live 7, incoming 1, owner " + hpa + " (Autoscaler)"},
+		},
+		"row 9, an autoscaler's": {
+			enforced(), "kubectl-patch", scaledBy7(), patched1(), patched1(),
+			[]string{"handoff: " + hpa + " owns .spec.replicas and may undo this change; change the autoscaler instead"},
+			map[string]string{"row-9": "let through .spec.replicas: live 7, incoming 1, owner " + hpa + " (Autoscaler)"},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := newServer(t, c.cluster)
+			r := update(c.by, c.live, c.incoming)
+			response := s.answer(t, r.body())
+			if diff := cmp.Diff(c.warnings, response.Warnings); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.audit, response.AuditAnnotations); diff != "" {
+				t.Errorf("audit annotations (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(decode(t, c.want.text()), decode(t, patchedBy(t, r.object, response.Patch))); diff != "" {
+				t.Errorf("the object (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func patchedBy(tb testing.TB, object string, patch []byte) string {
+	tb.Helper()
+	if patch == nil {
+		return object
+	}
+	operations, err := jsonpatchv4.DecodePatch(patch)
+	if err != nil {
+		tb.Fatalf("%v: %s", err, patch)
+	}
+	got, err := operations.Apply([]byte(object))
+	if err != nil {
+		tb.Fatalf("the patch does not apply: %v: %s to %s", err, patch, object)
+	}
+	return string(got)
+}
+
+func decode(tb testing.TB, text string) map[string]any {
+	tb.Helper()
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	var v map[string]any
+	if err := dec.Decode(&v); err != nil {
+		tb.Fatalf("%v: %s", err, text)
+	}
+	return v
+}
+
+func TestTheObjectGoesBeforeItsNamespaceAndOffIsSilent(t *testing.T) {
+	const (
+		nothing = ""
+		kept    = "handoff: kept .spec.replicas at 7 for HorizontalPodAutoscaler web; delete it from the manifest"
+		would   = "handoff: (warn) would keep .spec.replicas at 7 for HorizontalPodAutoscaler web; delete it from the manifest"
+		unknown = "handoff: ownership-handoff.io/mode Enforce is unknown and counts as warn; write enforce, warn or off"
+	)
+	const none = "(none)" // no annotation
+	for sentence, c := range map[string]struct {
+		namespace, object string
+		warnings          []string
+		patched           bool
+	}{
+		"enforce":                            {"enforce", none, []string{kept}, true},
+		"warn":                               {"warn", none, []string{would}, false},
+		"off":                                {"off", none, nil, false},
+		"absent":                             {none, none, nil, false},
+		"unknown counts as warn and says so": {"Enforce", none, []string{unknown, would}, false},
+		"empty is unknown":                   {nothing, none, []string{"handoff: ownership-handoff.io/mode  is unknown and counts as warn; write enforce, warn or off", would}, false},
+		"an object in, its namespace not":    {none, "enforce", []string{kept}, true},
+		"an object in, its namespace off":    {"off", "enforce", []string{kept}, true},
+		"an object out":                      {"enforce", "off", nil, false},
+		"an object that only warns":          {"enforce", "warn", []string{would}, false},
+		"an object that goes further":        {"warn", "enforce", []string{kept}, true},
+		"an object whose mode is unknown":    {"enforce", "Enforce", []string{unknown, would}, false},
+		"a namespace's unknown mode below an object": {"Enforce", "enforce", []string{kept}, true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			cluster := &facts{modes: map[string]string{}, autoscaler: "HorizontalPodAutoscaler web"}
+			if c.namespace != none {
+				cluster.modes["shop"] = c.namespace
+			}
+			live, incoming := scaledBy7(), applied3()
+			if c.object != none {
+				live, incoming = live.with(modeAnnotation, "off"), incoming.with(modeAnnotation, c.object)
+			}
+			s := newServer(t, cluster)
+			response := s.answer(t, update(csa, live, incoming).body())
+			if diff := cmp.Diff(c.warnings, response.Warnings); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+			if (response.Patch != nil) != c.patched {
+				t.Errorf("a patch: want %t, got %s", c.patched, response.Patch)
+			}
+			if c.warnings == nil && (s.logged() != "" || len(s.events) > 0) {
+				t.Errorf("not a word is expected, got %v, %s", s.events, s.logged())
+			}
+		})
+	}
+}
+
+func TestWhatIsNotInterceptedGoesThroughSilently(t *testing.T) {
+	for sentence, change := range map[string]func(*request){
+		"a delete":                       func(r *request) { r.operation, r.object = "DELETE", "null" },
+		"a connect":                      func(r *request) { r.operation = "CONNECT" },
+		"the scale subresource":          func(r *request) { r.subResource = "scale" },
+		"the status subresource":         func(r *request) { r.subResource = "status" },
+		"an update without an object":    func(r *request) { r.object = "null" },
+		"an update without an oldObject": func(r *request) { r.oldObject = "null" },
+		"an operation in other case":     func(r *request) { r.operation = "update" },
+		"a kind that has no scale":       func(r *request) { r.kind = "DaemonSet" },
+	} {
+		for state, cluster := range map[string]*facts{"": enforced(), ", even before the cluster is known": {notReady: true}} {
+			if cluster.notReady && strings.HasPrefix(sentence, "a kind") {
+				continue // only the cluster knows that
+			}
+			t.Run(sentence+state, func(t *testing.T) {
+				silent(t, newServer(t, cluster), changed(update(csa, scaledBy7(), applied3()), change))
+			})
+		}
+	}
+}
+
+func TestACustomResourceIsKeptAtItsOwnPath(t *testing.T) {
+	r := changed(update("helm", deployment{}, deployment{}), func(r *request) {
+		r.kind = "Gadget"
+		r.oldObject = `{"metadata":{"name":"web"},"spec":{"pool":{"size":7},"x":1}}`
+		r.object = `{"metadata":{"name":"web"},"spec":{"pool":{"size":3},"x":2}}`
+	})
+	s := newServer(t, enforced())
+	response := s.answer(t, r.body())
+	want := `[{"op":"add","path":"/spec/pool/size","value":7}]`
+	if diff := cmp.Diff(want, string(response.Patch)); diff != "" {
+		t.Errorf("patch (-want +got):\n%s", diff)
+	}
+	gone := changed(r, func(r *request) { r.object = `{"metadata":{"name":"web"},"spec":{"x":2}}` })
+	want = `[{"op":"add","path":"/spec/pool","value":{"size":7}}]`
+	if diff := cmp.Diff(want, string(newServer(t, enforced()).answer(t, gone.body()).Patch)); diff != "" {
+		t.Errorf("a pool that is gone is made again for its size (-want +got):\n%s", diff)
+	}
+}
+
+func TestARuleOrAnAnnotationMakesAController(t *testing.T) {
+	live, incoming := scaledBy7(), applied3()
+	live.entries[0] = entry("my-scaler", "Update", early, claimsReplicas, "")
+	kept := []string{"handoff: kept .spec.replicas at 7 for my-scaler; delete it from the manifest"}
+	patterns, err := ownership.ParseControllerFields(".spec.replicas")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for sentence, c := range map[string]struct {
+		annotation string
+		rules      []ownership.Rule
+		want       []string
+	}{
+		"neither":                      {"", nil, nil},
+		"a rule for the kind":          {"", []ownership.Rule{{Group: "apps", Kind: "Deployment", Fields: patterns}}, kept},
+		"a rule for another kind":      {"", []ownership.Rule{{Group: "apps", Kind: "StatefulSet", Fields: patterns}}, nil},
+		"the object's annotation":      {".spec.paused, .spec.replicas", nil, kept},
+		"an annotation of other paths": {".spec.paused", nil, nil},
+		"an annotation half broken": {
+			"spec,.spec.replicas", nil,
+			append([]string{`handoff: annotation controller-fields: path spec: at "spec": a dot is missing before a field name`}, kept...),
+		},
+		"an annotation broken for long": {
+			"a" + strings.Repeat("b", 300), nil,
+			[]string{("handoff: annotation controller-fields: path a" + strings.Repeat("b", 300))[:117] + "..."},
+		},
+		"an annotation on several lines": {
+			"x\n\ty", nil,
+			[]string{`handoff: annotation controller-fields: path x: at "x": a dot is missing before a field name path y: at "y": a dot is ...`},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := newServer(t, &facts{modes: map[string]string{"shop": "enforce"}})
+			s.Rules = c.rules
+			object := incoming
+			if c.annotation != "" {
+				object = incoming.with(ownership.ControllerFieldsAnnotation, c.annotation)
+			}
+			response := s.answer(t, update(csa, live, object).body())
+			if diff := cmp.Diff(c.want, response.Warnings); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWhatWasDecidedIsRecorded(t *testing.T) {
+	row1 := update(csa, scaledBy7(), applied3())
+	row9 := update("kubectl-patch", scaledBy7(), patched1())
+	dry := func(r request) request { return changed(r, func(r *request) { r.dryRun = true }) }
+	warnOnly := &facts{modes: map[string]string{"shop": "warn"}, autoscaler: "HorizontalPodAutoscaler web"}
+	reference := corev1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "object-uid"}
+	for sentence, c := range map[string]struct {
+		cluster      *facts
+		request      request
+		events       []event
+		result       string
+		row, mode    string
+		patched, log bool
+	}{
+		"kept": {
+			enforced(), row1, []event{{
+				"Normal", "OwnershipKept", "Apply",
+				"kept .spec.replicas: live 7, incoming 3, owner HorizontalPodAutoscaler web (Autoscaler)", reference,
+			}}, "patched", "1", "enforce", true, true,
+		},
+		"kept by a dry run":           {enforced(), dry(row1), nil, "patched", "1", "enforce", true, true},
+		"would be kept by a dry run":  {warnOnly, dry(row1), nil, "warned", "1", "warn", false, true},
+		"a person was let through":    {enforced(), row9, nil, "warned", "9", "enforce", false, true},
+		"an update of no consequence": {enforced(), update(csa, kept7(), kept7()), nil, "unchanged", "", "", false, false},
+		"would be kept": {
+			warnOnly, row1, []event{{
+				"Normal", "OwnershipWouldBeKept", "Apply",
+				"would keep .spec.replicas: live 7, incoming 3, owner HorizontalPodAutoscaler web (Autoscaler)", reference,
+			}}, "warned", "1", "warn", false, true,
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := newServer(t, c.cluster)
+			if response := s.answer(t, c.request.body()); (response.Patch != nil) != c.patched {
+				t.Errorf("a patch: want %t, got %s", c.patched, response.Patch)
+			}
+			if diff := cmp.Diff(c.events, s.events); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+			if n := s.counted(t, "handoff_reviews_total", map[string]string{"result": c.result}); n != 1 {
+				t.Errorf("handoff_reviews_total of %s: want 1, got %v", c.result, n)
+			}
+			want := map[bool]float64{true: 1, false: 0}[c.row != ""]
+			labels := map[string]string{"row": c.row, "mode": c.mode, "owner": "Autoscaler"}
+			if n := s.counted(t, "handoff_decisions_total", labels); n != want {
+				t.Errorf("handoff_decisions_total of row %s: want %v, got %v", c.row, want, n)
+			}
+			if n := s.counted(t, "handoff_failed_open_total", nil); n != 0 {
+				t.Errorf("nothing failed, got %v", n)
+			}
+			if got := strings.Contains(s.logged(), `"row"=`+c.row) && s.logged() != ""; got != c.log {
+				t.Errorf("logged: want %t, got %q", c.log, s.logged())
+			}
+		})
+	}
+}
+
+func TestWithoutARecorderNoEventIsMissed(t *testing.T) {
+	s := newServer(t, enforced())
+	s.Events = nil
+	if response := s.answer(t, update(csa, scaledBy7(), applied3()).body()); response.Patch == nil {
+		t.Errorf("a patch is expected, got %q", response.Warnings)
+	}
+}

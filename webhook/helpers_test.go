@@ -1,0 +1,182 @@
+package webhook_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/go-logr/logr/funcr"
+	"github.com/prometheus/client_golang/prometheus"
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/webhook"
+)
+
+// facts is a cluster in memory.
+type facts struct {
+	notReady bool
+	// panics is what every question but Ready panics with.
+	panics any
+	// modes are the mode annotations of namespaces.
+	modes map[string]string
+	// autoscaler targets every object, if there is one.
+	autoscaler string
+}
+
+func (f *facts) Ready() bool { return !f.notReady }
+
+func (f *facts) NamespaceMode(namespace string) (mode string, ok bool) {
+	if f.panics != nil {
+		panic(f.panics)
+	}
+	mode, ok = f.modes[namespace]
+	return mode, ok
+}
+
+// ScalePath knows built-in kinds, and a custom one that keeps its scale elsewhere.
+func (f *facts) ScalePath(_, _, kind string) fieldpath.Path {
+	switch kind {
+	case "Deployment", "StatefulSet":
+		return fieldpath.MakePathOrDie("spec", "replicas")
+	case "Gadget":
+		return fieldpath.MakePathOrDie("spec", "pool", "size")
+	default:
+		return nil
+	}
+}
+
+func (f *facts) Autoscaler(string, string, string, string) (autoscaler string, desired int64) {
+	return f.autoscaler, 7
+}
+
+// enforced is a cluster whose namespace shop has opted in, and where an autoscaler targets everything.
+func enforced() *facts {
+	return &facts{modes: map[string]string{"shop": "enforce"}, autoscaler: "HorizontalPodAutoscaler web"}
+}
+
+// event is what a recorder was told.
+type event struct {
+	Type, Reason, Action, Note string
+	Regarding                  corev1.ObjectReference
+}
+
+// server is a handler with all that it tells anybody.
+type server struct {
+	*webhook.Handler
+
+	registry *prometheus.Registry
+	mutex    sync.Mutex
+	log      strings.Builder
+	events   []event
+}
+
+func newServer(tb testing.TB, cluster webhook.Cluster) *server {
+	tb.Helper()
+	s := &server{registry: prometheus.NewRegistry()}
+	metrics, err := webhook.NewMetrics(s.registry)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	write := func(prefix, args string) {
+		s.mutex.Lock()
+		defer s.mutex.Unlock()
+		s.log.WriteString(prefix + args + "\n")
+	}
+	s.Handler = &webhook.Handler{
+		Cluster: cluster, Managers: config.Default().Managers(), Metrics: metrics,
+		Log: funcr.New(write, funcr.Options{Verbosity: 10}), Events: s,
+	}
+	return s
+}
+
+func (s *server) Eventf(regarding, _ runtime.Object, eventtype, reason, action, note string, args ...any) {
+	e := event{Type: eventtype, Reason: reason, Action: action, Note: fmt.Sprintf(note, args...)}
+	if reference, ok := regarding.(*corev1.ObjectReference); ok {
+		e.Regarding = *reference
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.events = append(s.events, e)
+}
+
+// answer posts a body and returns the answer, which must be one that lets the write through.
+func (s *server) answer(tb testing.TB, body string) *admissionv1.AdmissionResponse {
+	tb.Helper()
+	recorder := httptest.NewRecorder()
+	s.ServeHTTP(recorder, httptest.NewRequestWithContext(tb.Context(), http.MethodPost, "/mutate", strings.NewReader(body)))
+	return allowed(tb, recorder.Code, recorder.Body.Bytes())
+}
+
+// allowed holds what is true of every answer: status 200, an AdmissionReview of v1, allowed, warnings that get through.
+func allowed(tb testing.TB, status int, body []byte) *admissionv1.AdmissionResponse {
+	tb.Helper()
+	if status != http.StatusOK {
+		tb.Fatalf("status %d: %s", status, body)
+	}
+	var review admissionv1.AdmissionReview
+	if err := json.Unmarshal(body, &review); err != nil {
+		tb.Fatalf("%v: %s", err, body)
+	}
+	if review.APIVersion != "admission.k8s.io/v1" || review.Kind != "AdmissionReview" || review.Response == nil {
+		tb.Fatalf("no AdmissionReview with a response: %s", body)
+	}
+	response := review.Response
+	if !response.Allowed || response.Result != nil {
+		tb.Fatalf("it is not simply allowed: %s", body)
+	}
+	if (response.Patch != nil) != (response.PatchType != nil && *response.PatchType == admissionv1.PatchTypeJSONPatch) {
+		tb.Fatalf("a patch and its type go together: %s", body)
+	}
+	for _, warning := range response.Warnings {
+		if len(warning) > 120 || !utf8.ValidString(warning) || !strings.HasPrefix(warning, "handoff: ") {
+			tb.Errorf("a warning of handoff has at most 120 bytes, this has %d: %q", len(warning), warning)
+		}
+		// The API server drops a warning that it cannot make a header of.
+		if _, err := utilnet.NewWarningHeader(299, "-", warning); err != nil {
+			tb.Errorf("%v: %q", err, warning)
+		}
+	}
+	return response
+}
+
+// counted returns the value of a counter.
+func (s *server) counted(tb testing.TB, name string, labels map[string]string) float64 {
+	tb.Helper()
+	families, err := s.registry.Gather()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() != name {
+			continue
+		}
+		for _, metric := range family.GetMetric() {
+			matching := 0
+			for _, label := range metric.GetLabel() {
+				if labels[label.GetName()] == label.GetValue() {
+					matching++
+				}
+			}
+			if matching == len(labels) {
+				return metric.GetCounter().GetValue()
+			}
+		}
+	}
+	return 0
+}
+
+func (s *server) logged() string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.log.String()
+}

@@ -1,0 +1,110 @@
+package webhook_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Names go up to 253 characters, those of field managers to 128. What the writer has to do is never cut away for them.
+func TestAWarningOfALongNameStillSaysWhatToDo(t *testing.T) {
+	name := strings.Repeat("n", 253)
+	manager := "kubectl-" + strings.Repeat("m", 120)
+	lets := applied3().with(lastApplied, manifestNone)
+	byHand := scaledBy7()
+	byHand.entries = []string{entry(manager, "Update", early, claimsReplicas, ""), entry(csa, "Update", early, claimsApplied, "")}
+	for sentence, c := range map[string]struct {
+		by         string
+		live       deployment
+		incoming   deployment
+		autoscaler string
+		mode       string
+		want       string
+	}{
+		"row 1": {
+			csa, scaledBy7(), applied3(), "HorizontalPodAutoscaler " + name, "enforce",
+			"handoff: kept .spec.replicas at 7 for HorizontalPodAutoscaler nnnnnnnnnnnnnnnnnnnnnnnnnnn...; delete it from the manifest",
+		},
+		"row 1, in mode warn": {
+			csa, scaledBy7(), applied3(), "HorizontalPodAutoscaler " + name, "warn",
+			"handoff: (warn) would keep .spec.replicas at 7 for HorizontalPodAutoscaler nnnnnnnnnnnnn...; delete it from the manifest",
+		},
+		"row 2": {
+			csa, scaledBy7(), lets, "HorizontalPodAutoscaler " + name, "enforce",
+			"handoff: kept .spec.replicas at 7 for HorizontalPodAutoscaler nnnnnnnnnnnnnnnnnnnnnnnnnnnnn...; there is nothing to do",
+		},
+		"row 3": {
+			csa, byHand, lets, "", "enforce",
+			"handoff: kept .spec.replicas at 7, set by kubectl-mmmmmmmmmmmmmmmmmmmmmmmmmmmmmmm...; from now on use kubectl scale",
+		},
+		"row 9": {
+			"kubectl-patch", scaledBy7(), patched1(), "HorizontalPodAutoscaler " + name, "enforce",
+			"handoff: HorizontalPodAutoscaler nnn... owns .spec.replicas and may undo this change; change the autoscaler instead",
+		},
+		"a name of several bytes a character": {
+			csa, scaledBy7(), applied3(), "HorizontalPodAutoscaler " + strings.Repeat("é", 200), "enforce",
+			"handoff: kept .spec.replicas at 7 for HorizontalPodAutoscaler ééééééééééééé...; delete it from the manifest",
+		},
+		"a name with line breaks and tabs": {
+			csa, scaledBy7(), applied3(), "HorizontalPodAutoscaler a\r\n\tb  c", "enforce",
+			"handoff: kept .spec.replicas at 7 for HorizontalPodAutoscaler a b c; delete it from the manifest",
+		},
+		"a name with other control characters": {
+			csa, scaledBy7(), applied3(), "HorizontalPodAutoscaler a\x00b\x1b[31mc\x7f\u0085d", "enforce",
+			"handoff: kept .spec.replicas at 7 for HorizontalPodAutoscaler a b [31mc d; delete it from the manifest",
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := newServer(t, &facts{modes: map[string]string{"shop": c.mode}, autoscaler: c.autoscaler})
+			response := s.answer(t, update(c.by, c.live, c.incoming).body())
+			if len(response.Warnings) != 1 {
+				t.Fatalf("one warning is expected, got %q", response.Warnings)
+			}
+			got := response.Warnings[0]
+			// How many characters of a name fit is not what this is about; that the ends stay is.
+			if diff := cmp.Diff(squeezed(c.want), squeezed(got)); diff != "" {
+				t.Errorf("warning (-want +got):\n%s", diff)
+			}
+			if long := strings.Contains(got, "..."); long && len(got) < 117 {
+				t.Errorf("more of the name would fit into 120 bytes: %d bytes: %s", len(got), got)
+			}
+		})
+	}
+}
+
+// squeezed writes runs of the letter that a long name is made of as one.
+func squeezed(s string) string {
+	for _, letter := range []string{"n", "m", "é"} {
+		for strings.Contains(s, strings.Repeat(letter, 3)) {
+			s = strings.ReplaceAll(s, strings.Repeat(letter, 3), strings.Repeat(letter, 2))
+		}
+	}
+	return s
+}
+
+func TestAnUnknownModeIsQuotedNoLongerThanItFits(t *testing.T) {
+	for sentence, c := range map[string]struct{ mode, want string }{
+		"a long one": {
+			strings.Repeat("x", 70_000),
+			"handoff: ownership-handoff.io/mode xxxxxxxxxxxxxxxxxxxxxxxx... is unknown and counts as warn; write enforce, warn or off",
+		},
+		"one of control characters": {
+			"a\x1bb\x00", "handoff: ownership-handoff.io/mode a b is unknown and counts as warn; write enforce, warn or off",
+		},
+		"one that looks like a known one": {
+			" enforce", "handoff: ownership-handoff.io/mode enforce is unknown and counts as warn; write enforce, warn or off",
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := newServer(t, enforced())
+			response := s.answer(t, update(csa, kept7(), kept7().with(modeAnnotation, c.mode)).body())
+			if diff := cmp.Diff([]string{c.want}, response.Warnings); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+			if len(s.logged()) > 1000 {
+				t.Errorf("what is logged is as long as the annotation: %d bytes", len(s.logged()))
+			}
+		})
+	}
+}
