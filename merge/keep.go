@@ -68,17 +68,19 @@ func (w Write) Keep(kept []Kept, recorded bool) ([]jsonpatch.Operation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if changed {
-		if metadata := w.Incoming.Value(fieldpath.MakePathOrDie("metadata")); len(metadata) == 0 || metadata[0] != '{' {
-			return nil, fmt.Errorf("%w: metadata: %w", ownership.ErrManagedFields, ownership.ErrNotAnObject)
-		}
-		text := encodeEntries(entries)
-		if w.changesNothingElse(entries, lastApplied, paths, operations) {
-			text = w.Live.ManagedFields()
-		}
-		operations = append(operations, jsonpatch.NewOperation("add", "/metadata/managedFields", json.RawMessage(text)))
+	text := encodeEntries(entries)
+	if (changed || len(operations) > 0) && w.changesNothingElse(entries, lastApplied, paths, operations) {
+		// The applier's entry has the time of this write, and with it another place among the entries.
+		text = w.Live.ManagedFields()
+		changed = changed || !bytes.Equal(text, w.Incoming.ManagedFields())
 	}
-	return operations, nil
+	if !changed {
+		return operations, nil
+	}
+	if metadata := w.Incoming.Value(fieldpath.MakePathOrDie("metadata")); len(metadata) == 0 || metadata[0] != '{' {
+		return nil, fmt.Errorf("%w: metadata: %w", ownership.ErrManagedFields, ownership.ErrNotAnObject)
+	}
+	return append(operations, jsonpatch.NewOperation("add", "/metadata/managedFields", json.RawMessage(text))), nil
 }
 
 // ContainerStands says whether a field has a place in the incoming object. Where an element of a list that holds it has

@@ -209,10 +209,11 @@ func TestKeep(t *testing.T) {
 			kept:     merge.Kept{Held: true},
 			operations: []string{
 				`{"op":"add","path":"/spec/replicas","value":3}`,
+				`{"op":"add","path":"/metadata/managedFields","value":` + list(entry("kubectl", "Apply", early, image, count)) + `}`,
 			},
 			want: stored{
 				spec:    `{"image":"a","replicas":3}`,
-				entries: []string{entry("kubectl", "Apply", late, image, count)},
+				entries: []string{entry("kubectl", "Apply", early, image, count)}, // and its time: nothing has changed
 			},
 		},
 		"the manifest lets go of the only claim on an autoscaler's field: the handover manager takes it": {
