@@ -139,23 +139,35 @@ func (f *Facts) NamespaceMode(namespace string) (mode string, ok bool) {
 	return mode, ok
 }
 
-// Autoscaler returns the HorizontalPodAutoscaler that targets an object, as "HorizontalPodAutoscaler web"; the first by
-// name where several do, empty where none does. A target is known by group and kind, whatever version it is written in.
-func (f *Facts) Autoscaler(namespace, group, kind, name string) string {
+// Autoscaler returns the HorizontalPodAutoscaler that targets an object, as "HorizontalPodAutoscaler web", and how many
+// replicas it wants; the first by name where several do, empty where none does. A target is known by group and kind,
+// whatever version it is written in.
+func (f *Facts) Autoscaler(namespace, group, kind, name string) (autoscaler string, desired int64) {
 	if !f.Ready() {
-		return ""
+		return "", 0
 	}
 	var list autoscalingv2.HorizontalPodAutoscalerList
 	err := f.reader.List(context.Background(), &list, client.InNamespace(namespace),
 		client.MatchingFields{byTarget: target(group, kind, name)})
 	if err != nil || len(list.Items) == 0 {
-		return ""
+		return "", 0
 	}
-	first := list.Items[0].Name
-	for _, hpa := range list.Items[1:] {
-		first = min(first, hpa.Name)
+	first := &list.Items[0]
+	for i := range list.Items[1:] {
+		if hpa := &list.Items[i+1]; hpa.Name < first.Name {
+			first = hpa
+		}
 	}
-	return "HorizontalPodAutoscaler " + first
+	return "HorizontalPodAutoscaler " + first.Name, desiredBy(first)
+}
+
+// desiredBy returns how many replicas an autoscaler wants: what it has found out, within its bounds.
+func desiredBy(hpa *autoscalingv2.HorizontalPodAutoscaler) int64 {
+	least := int32(1)
+	if hpa.Spec.MinReplicas != nil {
+		least = *hpa.Spec.MinReplicas
+	}
+	return int64(min(max(hpa.Status.DesiredReplicas, least), hpa.Spec.MaxReplicas))
 }
 
 // ScalePath returns the path of the scale field of a kind, nil where the kind has none.

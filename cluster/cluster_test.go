@@ -83,6 +83,11 @@ func autoscale(t *testing.T, namespace, name, apiVersion, kind, target string) *
 	return o
 }
 
+func autoscalerOf(namespace, group, kind, name string) string {
+	autoscaler, _ := suite.facts.Autoscaler(namespace, group, kind, name)
+	return autoscaler
+}
+
 func TestAnAutoscalerIsKnownByGroupKindAndNameOfItsTarget(t *testing.T) {
 	t.Parallel()
 	n := namespace(t, nil).Name
@@ -94,7 +99,7 @@ func TestAnAutoscalerIsKnownByGroupKindAndNameOfItsTarget(t *testing.T) {
 	autoscale(t, n, "a-first", "apps/v1", "StatefulSet", "twice")
 	autoscale(t, n, "last", "apps/v1", "Deployment", "last")
 	eventually(t, "all are known", "HorizontalPodAutoscaler last", func() string {
-		return suite.facts.Autoscaler(n, "apps", "Deployment", "last")
+		return autoscalerOf(n, "apps", "Deployment", "last")
 	})
 	for sentence, c := range map[string]struct{ namespace, group, kind, name, want string }{
 		"its target":                            {n, "apps", "Deployment", "web", "HorizontalPodAutoscaler web"},
@@ -112,7 +117,7 @@ func TestAnAutoscalerIsKnownByGroupKindAndNameOfItsTarget(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			got := suite.facts.Autoscaler(c.namespace, c.group, c.kind, c.name)
+			got := autoscalerOf(c.namespace, c.group, c.kind, c.name)
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("autoscaler (-want +got):\n%s", diff)
 			}
@@ -124,7 +129,7 @@ func TestAutoscalersAreFollowed(t *testing.T) {
 	t.Parallel()
 	n := namespace(t, nil).Name
 	known := func(name string) func() string {
-		return func() string { return suite.facts.Autoscaler(n, "apps", "Deployment", name) }
+		return func() string { return autoscalerOf(n, "apps", "Deployment", name) }
 	}
 	hpa := autoscale(t, n, "web", "apps/v1", "Deployment", "web")
 	eventually(t, "once made", "HorizontalPodAutoscaler web", known("web"))
@@ -167,7 +172,7 @@ func TestAnAutoscalerOfVersion1IsOneAsWell(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "its target", "HorizontalPodAutoscaler one", func() string {
-		return suite.facts.Autoscaler(n, "apps", "Deployment", "web")
+		return autoscalerOf(n, "apps", "Deployment", "web")
 	})
 }
 

@@ -26,7 +26,7 @@ func keepMode(in any) (any, error) {
 	return out, nil
 }
 
-// keepTarget reduces a HorizontalPodAutoscaler to what it targets.
+// keepTarget reduces a HorizontalPodAutoscaler to what it targets and how many it wants.
 func keepTarget(in any) (any, error) {
 	hpa, ok := in.(*autoscalingv2.HorizontalPodAutoscaler)
 	if !ok {
@@ -35,6 +35,8 @@ func keepTarget(in any) (any, error) {
 	out := &autoscalingv2.HorizontalPodAutoscaler{}
 	out.Name, out.Namespace, out.ResourceVersion = hpa.Name, hpa.Namespace, hpa.ResourceVersion
 	out.Spec.ScaleTargetRef = hpa.Spec.ScaleTargetRef
+	out.Spec.MinReplicas, out.Spec.MaxReplicas = hpa.Spec.MinReplicas, hpa.Spec.MaxReplicas
+	out.Status.DesiredReplicas = hpa.Status.DesiredReplicas
 	return out, nil
 }
 

@@ -124,7 +124,7 @@ func TestWhatIsNotKnownYetIsAnsweredAtOnce(t *testing.T) {
 			if mode, ok := facts.NamespaceMode(n.Name); ok {
 				t.Errorf("%s: mode %s", sentence, mode)
 			}
-			if got := facts.Autoscaler(n.Name, "apps", "Deployment", "web"); got != "" {
+			if got, _ := facts.Autoscaler(n.Name, "apps", "Deployment", "web"); got != "" {
 				t.Errorf("%s: autoscaler %s", sentence, got)
 			}
 			if got := facts.ScalePath("example.com", "v1", "Widget"); got != nil {

@@ -139,15 +139,31 @@ func (w Write) revive(was ownership.Entry, paths []fieldpath.Path) (ownership.En
 
 // shouldHold says whether a manager that has the entry e now, and had the entry was in live, holds the field at path
 // after a keep: as it did in live. There are two exceptions. An applier's own Apply entry is its record of what its
-// manifest sets, as last-applied is for client-side apply, and so lets go of the field. And where the value has not
-// changed, an applier that lost its claim was made to hand it over, as kubectl does when a manifest moves from
-// client-side to server-side apply.
+// manifest sets, as last-applied is for client-side apply: a manifest that has let go of the field lets go of the claim.
+// And where the value has not changed, an applier that lost its claim was made to hand it over, as kubectl does when a
+// manifest moves from client-side to server-side apply.
 func (w Write) shouldHold(e, was ownership.Entry, path fieldpath.Path) bool {
-	if w.Author.ServerSide() && w.Author.Entry.Same(e) {
+	own := w.Author.ServerSide() && w.Author.Entry.Same(e)
+	switch {
+	case own && !e.Holds(path):
 		return false
+	case own:
+		return was.Holds(path) || w.handedOver(path)
+	default:
+		return was.Holds(path) && (e.Holds(path) || !w.handsOver(was, path))
 	}
-	handedOver := !e.Holds(path) && w.Managers.IsApplier(was) && bytes.Equal(w.Live.Value(path), w.Incoming.Value(path))
-	return was.Holds(path) && !handedOver
+}
+
+// handedOver says whether the write has taken the claim on a field from another applier without changing its value.
+func (w Write) handedOver(path fieldpath.Path) bool {
+	return slices.ContainsFunc(w.LiveEntries, func(was ownership.Entry) bool {
+		e, _ := was.Find(w.IncomingEntries)
+		return was.Holds(path) && !e.Holds(path) && w.handsOver(was, path)
+	})
+}
+
+func (w Write) handsOver(was ownership.Entry, path fieldpath.Path) bool {
+	return w.Managers.IsApplier(was) && bytes.Equal(w.Live.Value(path), w.Incoming.Value(path))
 }
 
 // beneath returns what a set holds of paths and of the fields beneath them.

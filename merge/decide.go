@@ -15,6 +15,8 @@ const (
 	Through Verdict = iota
 	// Warn lets the incoming value stand and tells the writer that the field's owner may undo it.
 	Warn
+	// Start gives a new object the autoscaler's count.
+	Start
 	// Keep puts the live value and the live claims back, and takes the field out of the recorded last-applied.
 	Keep
 )
@@ -25,11 +27,16 @@ type Field struct {
 	Writer ownership.Writer
 	// Manifest and Base are what the manifest applied now and the one applied before say about the field.
 	Manifest, Base ownership.Claim
-	// Changed says that the write changes the field's value.
+	// Changed says that the write changes the field's value or, for a new object, that the autoscaler wants more.
 	Changed bool
+	// Created says that the write creates the object.
+	Created bool
 	// Scale says that it is the object's scale field.
 	Scale bool
 }
+
+// Held says whether an autoscaler or a controller owns the field.
+func (f Field) Held() bool { return f.Owner == ownership.Autoscaler || f.Owner == ownership.Controller }
 
 // Decision is a row of the decision table and its verdict.
 type Decision struct {
@@ -55,11 +62,12 @@ type row struct {
 	writer    ownership.Writer
 	manifest  says
 	scaleOnly bool
+	created   bool
 	verdict   Verdict
 }
 
-// table is the decision table of docs/decisions.md, in its order. Rows 7 and 12 are not in it: they concern fields and
-// writes that never come here. Row 11 concerns requests that are never intercepted.
+// table is the decision table of docs/decisions.md, in its order. Row 7 is not in it: it concerns fields
+// that never come here. Row 11 concerns requests that are never intercepted.
 func table() []row {
 	held := []ownership.Owner{ownership.Autoscaler, ownership.Controller}
 	manifest := []ownership.Owner{ownership.Manifest}
@@ -78,6 +86,10 @@ func table() []row {
 		{number: 9, owners: []ownership.Owner{ownership.Autoscaler}, writer: ownership.ImperativeWriter, verdict: Warn},
 		{number: 9, writer: ownership.ImperativeWriter, verdict: Through},
 		{number: 10, writer: ownership.OtherWriter, verdict: Through},
+		{
+			number: 12, owners: []ownership.Owner{ownership.Autoscaler},
+			writer: ownership.Applier, scaleOnly: true, created: true, verdict: Start,
+		},
 	}
 }
 
@@ -94,6 +106,9 @@ func Decide(f Field) Decision {
 }
 
 func (r row) fits(f Field, manifest says) bool {
+	if f.Created != r.created || r.created && !f.Changed {
+		return false
+	}
 	return f.Writer == r.writer && (r.manifest == anything || r.manifest == manifest) && (!r.scaleOnly || f.Scale) &&
 		(len(r.owners) == 0 || slices.Contains(r.owners, f.Owner))
 }
@@ -118,6 +133,8 @@ func (v Verdict) String() string {
 	switch v {
 	case Warn:
 		return "warn"
+	case Start:
+		return "start"
 	case Keep:
 		return "keep"
 	default:

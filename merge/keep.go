@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strings"
+	"reflect"
+	"slices"
 
 	"gomodules.xyz/jsonpatch/v2"
+	evanphx "gopkg.in/evanphx/json-patch.v4"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/rawjson"
@@ -22,11 +24,13 @@ type Write struct {
 	Managers                     ownership.Managers
 }
 
-// Kept is a field that is to be as it is in live. The path holds field names only.
+// Kept is a field that is to be as it is in live.
 type Kept struct {
 	Path fieldpath.Path
 	// Held says that an autoscaler or a controller owns the field, and so that somebody's claim has to be on it.
 	Held bool
+	// Value is what the field is to be, as JSON; nil stands for live's value.
+	Value json.RawMessage
 }
 
 // Keep returns the JSON patch operations (RFC 6902) on the incoming object after which the kept fields are as they are in
@@ -41,40 +45,77 @@ func (w Write) Keep(kept []Kept, recorded bool) ([]jsonpatch.Operation, error) {
 	for i, field := range kept {
 		path := field.Path
 		paths[i] = path
-		if !bytes.Equal(w.Incoming.Value(path), w.Live.Value(path)) {
-			operations = append(operations, jsonpatch.NewOperation("add", pointer(path), json.RawMessage(w.Live.Value(path))))
+		if field.Value == nil {
+			field.Value = w.Live.Value(path)
+		}
+		if !bytes.Equal(w.Incoming.Value(path), field.Value) {
+			operation, err := w.restoreValue(path, field.Value)
+			if err != nil {
+				return nil, err
+			}
+			operations = append(operations, operation)
 		}
 	}
 	lastApplied, cut := w.lastApplied(paths, recorded)
 	if cut {
-		at := "/metadata/annotations/" + escape(ownership.LastAppliedAnnotation)
+		at := "/metadata/annotations/" + rawjson.EscapePointer(ownership.LastAppliedAnnotation)
 		operations = append(operations, jsonpatch.NewOperation("replace", at, lastApplied))
+	}
+	if !w.Live.Present() {
+		return operations, nil // what created the object claims it, until the autoscaler writes
 	}
 	entries, changed, err := w.restoreClaims(kept)
 	if err != nil {
 		return nil, err
 	}
-	if changed {
-		if w.Incoming.ManagedFields() == nil && !w.ContainerStands(fieldpath.MakePathOrDie("metadata", "managedFields")) {
-			return nil, fmt.Errorf("%w: metadata: %w", ownership.ErrManagedFields, ownership.ErrNotAnObject)
-		}
-		text := encodeEntries(entries)
-		if w.changesNothingElse(entries, lastApplied, paths) {
-			text = w.Live.ManagedFields()
-		}
-		operations = append(operations, jsonpatch.NewOperation("add", "/metadata/managedFields", json.RawMessage(text)))
+	text := encodeEntries(entries)
+	if (changed || len(operations) > 0) && w.changesNothingElse(entries, lastApplied, paths, operations) {
+		// The applier's entry has the time of this write, and with it another place among the entries.
+		text = w.Live.ManagedFields()
+		changed = changed || !bytes.Equal(text, w.Incoming.ManagedFields())
 	}
-	return operations, nil
+	if !changed {
+		return operations, nil
+	}
+	if metadata := w.Incoming.Value(fieldpath.MakePathOrDie("metadata")); len(metadata) == 0 || metadata[0] != '{' {
+		return nil, fmt.Errorf("%w: metadata: %w", ownership.ErrManagedFields, ownership.ErrNotAnObject)
+	}
+	return append(operations, jsonpatch.NewOperation("add", "/metadata/managedFields", json.RawMessage(text))), nil
 }
 
-// ContainerStands says whether the incoming object still has the object that the field at path is in. Where its owner has
-// deleted that, the field goes too.
+// ContainerStands says whether a field has a place in the incoming object. Where an element of a list that holds it has
+// been deleted by its owner, the field goes too. Objects that hold it are made again.
 func (w Write) ContainerStands(path fieldpath.Path) bool {
-	if len(path) == 1 {
-		return w.Incoming.Present()
+	if !w.Incoming.Present() {
+		return false
 	}
-	container := w.Incoming.Value(path[:len(path)-1])
-	return len(container) > 0 && container[0] == '{'
+	place := w.Incoming.Locate(path)
+	for _, missing := range path[place.Found:] {
+		if missing.FieldName == nil {
+			return false
+		}
+	}
+	if place.Found == 0 || place.Found == len(path) {
+		return true
+	}
+	return w.Incoming.Value(path[:place.Found])[0] == '{'
+}
+
+// restoreValue returns the operation that gives the incoming object the value of a field, whose container stands. An
+// object on the way to it that is missing comes with it.
+func (w Write) restoreValue(path fieldpath.Path, value json.RawMessage) (jsonpatch.Operation, error) {
+	place := w.Incoming.Locate(path)
+	if place.Found == len(path) {
+		return jsonpatch.NewOperation("add", place.Pointer, value), nil // which replaces a value that is there
+	}
+	for i := len(path) - 1; i > place.Found; i-- {
+		wrapped, err := json.Marshal(map[string]json.RawMessage{*path[i].FieldName: value})
+		if err != nil {
+			return jsonpatch.Operation{}, fmt.Errorf("restoring %s: %w", path, err)
+		}
+		value = wrapped
+	}
+	return jsonpatch.NewOperation("add", place.Pointer+"/"+rawjson.EscapePointer(*path[place.Found].FieldName), value), nil
 }
 
 // lastApplied returns the text that the last-applied annotation is to have, and whether that is another than it has.
@@ -85,28 +126,54 @@ func (w Write) lastApplied(paths []fieldpath.Path, recorded bool) (text string, 
 	}
 	was := text
 	for _, path := range paths {
-		text = string(rawjson.Cut([]byte(text), ownership.FieldNames(path)...))
+		text = string(ownership.Cut([]byte(text), path))
 	}
 	return text, text != was
 }
 
 // changesNothingElse says whether the write, with these entries and this last-applied, is the live object but for the
 // times and the order of the entries.
-func (w Write) changesNothingElse(entries []ownership.Entry, lastApplied string, paths []fieldpath.Path) bool {
+func (w Write) changesNothingElse(
+	entries []ownership.Entry, lastApplied string, paths []fieldpath.Path, operations []jsonpatch.Operation,
+) bool {
 	was, _ := w.Live.LastApplied()
-	return lastApplied == was && sameClaims(entries, w.LiveEntries) && w.Incoming.EqualBut(w.Live, paths...)
-}
-
-// pointer returns a path as a JSON pointer (RFC 6901).
-func pointer(path fieldpath.Path) string {
-	var b strings.Builder
-	for _, name := range ownership.FieldNames(path) {
-		b.WriteByte('/')
-		b.WriteString(escape(name))
+	if lastApplied != was || !sameClaims(entries, w.LiveEntries) {
+		return false
 	}
-	return b.String()
+	return w.Incoming.EqualBut(w.Live, paths...) || w.becomesLive(operations)
 }
 
-func escape(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+// becomesLive is the slow answer, for fields that the write has deleted: their text has no place to be left aside at.
+func (w Write) becomesLive(operations []jsonpatch.Operation) bool {
+	if !slices.ContainsFunc(operations, func(o jsonpatch.Operation) bool { return o.Operation == "add" }) {
+		return false
+	}
+	patch, err := EncodePatch(operations)
+	if err != nil {
+		return false
+	}
+	decoded, err := evanphx.DecodePatch(patch)
+	if err != nil {
+		return false
+	}
+	patched, err := decoded.Apply(w.Incoming.Text())
+	if err != nil {
+		return false
+	}
+	object, err := ownership.ParseObject(patched)
+	return err == nil && sameBut(object, w.Live)
+}
+
+// sameBut compares two objects as values, without their managedFields.
+func sameBut(a, b ownership.Object) bool {
+	var values [2]map[string]any
+	for i, o := range []ownership.Object{a, b} {
+		if err := json.Unmarshal(o.Text(), &values[i]); err != nil {
+			return false
+		}
+		if metadata, ok := values[i]["metadata"].(map[string]any); ok {
+			delete(metadata, "managedFields")
+		}
+	}
+	return reflect.DeepEqual(values[0], values[1])
 }

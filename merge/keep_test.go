@@ -184,15 +184,12 @@ func TestKeep(t *testing.T) {
 			},
 			want: stored{spec: `{"image":"b","replicas":7}`, entries: []string{entry("kubectl", "Apply", late, image), hpaEntry()}},
 		},
-		"an own Apply entry lets go even of what it held in live": {
+		"an own Apply entry that agrees with an autoscaler keeps the claim it had in live": {
 			by:       "kubectl",
 			live:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", early, image, count), hpaEntry()}},
 			incoming: stored{spec: `{"image":"b","replicas":7}`, entries: []string{entry("kubectl", "Apply", late, image, count), hpaEntry()}},
 			kept:     merge.Kept{Held: true},
-			operations: []string{
-				`{"op":"add","path":"/metadata/managedFields","value":` + list(entry("kubectl", "Apply", late, image), hpaEntry()) + `}`,
-			},
-			want: stored{spec: `{"image":"b","replicas":7}`, entries: []string{entry("kubectl", "Apply", late, image), hpaEntry()}},
+			want:     stored{spec: `{"image":"b","replicas":7}`, entries: []string{entry("kubectl", "Apply", late, image, count), hpaEntry()}},
 		},
 		"an Apply entry of somebody else keeps what it held": {
 			by:       csa,
@@ -205,22 +202,21 @@ func TestKeep(t *testing.T) {
 			},
 			want: stored{spec: `{"image":"b","replicas":7}`, entries: []string{entry("flux", "Apply", early, count), csaEntry(late, image)}},
 		},
-		"nobody would claim an autoscaler's field any more: the handover manager does": {
+		"an own Apply entry that sets the field keeps the claim it had in live": {
 			by:       "kubectl",
 			live:     stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("kubectl", "Apply", early, image, count)}},
 			incoming: stored{spec: `{"image":"a","replicas":5}`, entries: []string{entry("kubectl", "Apply", late, image, count)}},
 			kept:     merge.Kept{Held: true},
 			operations: []string{
 				`{"op":"add","path":"/spec/replicas","value":3}`,
-				`{"op":"add","path":"/metadata/managedFields","value":` +
-					list(entry("kubectl", "Apply", late, image), entry("ownership-handoff", "Update", late, count)) + `}`,
+				`{"op":"add","path":"/metadata/managedFields","value":` + list(entry("kubectl", "Apply", early, image, count)) + `}`,
 			},
 			want: stored{
 				spec:    `{"image":"a","replicas":3}`,
-				entries: []string{entry("kubectl", "Apply", late, image), entry("ownership-handoff", "Update", late, count)},
+				entries: []string{entry("kubectl", "Apply", early, image, count)}, // and its time: nothing has changed
 			},
 		},
-		"likewise where the manifest has let go of it by itself": {
+		"the manifest lets go of the only claim on an autoscaler's field: the handover manager takes it": {
 			by:       "kubectl",
 			live:     stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("kubectl", "Apply", early, image, count)}},
 			incoming: stored{spec: `{"image":"a","replicas":1}`, entries: []string{entry("kubectl", "Apply", late, image)}},
@@ -271,7 +267,7 @@ func TestKeep(t *testing.T) {
 			},
 			incoming: stored{
 				spec:    `{"image":"a","replicas":5}`,
-				entries: []string{entry("kubectl", "Apply", late, image, count), entry("ownership-handoff", "Update", early, "spec.other")},
+				entries: []string{entry("kubectl", "Apply", late, image), entry("ownership-handoff", "Update", early, "spec.other")},
 			},
 			kept: merge.Kept{Held: true},
 			operations: []string{
@@ -305,10 +301,9 @@ func TestKeep(t *testing.T) {
 		"a manifest's field is let go of without a handover": {
 			by:       "kubectl",
 			live:     stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("kubectl", "Apply", early, image, count)}},
-			incoming: stored{spec: `{"image":"b","replicas":1}`, entries: []string{entry("kubectl", "Apply", late, image, count)}},
+			incoming: stored{spec: `{"image":"b","replicas":1}`, entries: []string{entry("kubectl", "Apply", late, image)}},
 			operations: []string{
 				`{"op":"add","path":"/spec/replicas","value":3}`,
-				`{"op":"add","path":"/metadata/managedFields","value":` + list(entry("kubectl", "Apply", late, image)) + `}`,
 			},
 			want: stored{spec: `{"image":"b","replicas":3}`, entries: []string{entry("kubectl", "Apply", late, image)}},
 		},
@@ -329,13 +324,9 @@ func TestKeep(t *testing.T) {
 			live:     stored{spec: `{"image":"a","replicas":3}`, entries: []string{csaEntry(early, image, count)}},
 			incoming: stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("kubectl", "Apply", late, image, count)}},
 			kept:     merge.Kept{Held: true},
-			operations: []string{
-				`{"op":"add","path":"/metadata/managedFields","value":` +
-					list(entry("kubectl", "Apply", late, image), entry("ownership-handoff", "Update", late, count)) + `}`,
-			},
 			want: stored{
 				spec:    `{"image":"a","replicas":3}`,
-				entries: []string{entry("kubectl", "Apply", late, image), entry("ownership-handoff", "Update", late, count)},
+				entries: []string{entry("kubectl", "Apply", late, image, count)},
 			},
 		},
 		"somebody else who lost a claim beside an unchanged value gets it back": {
@@ -478,7 +469,8 @@ func TestWhereTheContainerOfAFieldStands(t *testing.T) {
 	}{
 		"the object that holds it is there":          {`{}`, replicas, true},
 		"a deeper one is there":                      {`{"pool":{}}`, deep, true},
-		"its owner has deleted it":                   {`{}`, deep, false},
+		"its owner has deleted it: it is made again": {`{}`, deep, true},
+		"an element of a list is not":                {`{"list":[]}`, fieldpath.MakePathOrDie("spec", "list", fieldpath.KeyByFields("name", "a"), "x"), false},
 		"it is null":                                 {`{"pool":null}`, deep, false},
 		"it is a list":                               {`{"pool":[]}`, deep, false},
 		"it is a string":                             {`{"pool":"{}"}`, deep, false},

@@ -13,84 +13,112 @@ import (
 // ErrLastApplied is returned for a last-applied annotation that cannot be read.
 var ErrLastApplied = errors.New("annotation " + LastAppliedAnnotation + " cannot be read")
 
-// ClaimInLastApplied returns what the manifest in a last-applied annotation says about the field at path. The path holds
-// field names only.
+// ClaimInLastApplied returns what the manifest in a last-applied annotation says about the field at path. The error is
+// ErrLastApplied.
 func ClaimInLastApplied(text string, path fieldpath.Path) (Claim, error) {
-	raw := []byte(text)
-	if err := rawjson.Check(raw); err != nil {
-		return Lacks, fmt.Errorf("%w: %w", ErrLastApplied, err)
+	if err := checkLastApplied([]byte(text)); err != nil {
+		return Lacks, err
 	}
-	if raw[firstByte(raw)] != '{' {
-		return Lacks, fmt.Errorf("%w: %w", ErrLastApplied, ErrNotAnObject)
-	}
-	names := FieldNames(path)
-	if len(names) == 0 {
-		return Lacks, fmt.Errorf("%w: path %s goes through a list", ErrLastApplied, path)
-	}
-	switch value := rawjson.Find(raw, names...).Of(raw); string(value) {
-	case "":
-		return Lacks, nil
-	case "null":
-		return Clears, nil
-	default:
-		return Sets, nil
-	}
-}
-
-func firstByte(text []byte) int {
-	for i, c := range text {
-		if c != ' ' && c != '\t' && c != '\r' && c != '\n' {
-			return i
-		}
-	}
-	return 0
+	return claimIn([]byte(text), path), nil
 }
 
 // Declared is what an applier's write says about one field.
 type Declared struct {
 	// Manifest is the claim of the manifest applied now, Base that of the one applied before.
 	Manifest, Base Claim
-	// Recorded says that the manifest is the incoming last-applied annotation, and so the claim stands in its text.
-	Recorded bool
 }
 
-// DeclaredBy returns what an applier's write says about the field at path. What it is read from depends on the applier:
-//   - server-side apply: the applier's own entry in live and in incoming
-//   - client-side apply: the last-applied annotation of live and of incoming, which the writer's entry claims or the
+// Manifests are the manifest that an applier's write applies and the one that was applied before, wherever the applier
+// records them:
+//   - server-side apply: its own entry in incoming and in live
+//   - client-side apply: the last-applied annotation of incoming and of live, which the writer's entry claims or the
 //     write has changed
 //   - neither, as Helm 3: all that the write changes counts as set by the manifest
 //
 // An annotation that is there but neither changed nor claimed by the writer is another's, and no manifest of this write.
-func DeclaredBy(author Author, live, incoming Object, liveEntries []Entry, path fieldpath.Path) (Declared, error) {
+type Manifests struct {
+	// Recorded says that the manifest is the incoming last-applied annotation.
+	Recorded bool
+
+	author         Author
+	live, incoming Object
+	was            Entry  // the author's own in live
+	manifest, base []byte // the annotations of client-side apply
+}
+
+// ManifestsOf returns the manifests of an applier's write. The error is ErrLastApplied.
+func ManifestsOf(author Author, live, incoming Object, liveEntries []Entry) (Manifests, error) {
+	m := Manifests{author: author, live: live, incoming: incoming}
+	m.was, _ = author.Entry.Find(liveEntries)
 	if author.ServerSide() {
-		was, _ := author.Entry.Find(liveEntries)
-		return Declared{Manifest: claimOf(author.Entry.Holds(path)), Base: claimOf(was.Holds(path))}, nil
+		return m, nil
 	}
-	text, recorded := incoming.LastApplied()
-	baseText, hasBase := live.LastApplied()
-	changed := claimOf(!bytes.Equal(incoming.Value(path), live.Value(path)))
-	if !recorded || (text == baseText && !author.Entry.Holds(lastAppliedPath())) {
-		return Declared{Manifest: changed}, nil
+	manifest, ok := incoming.LastApplied()
+	base, hadBase := live.LastApplied()
+	if !ok || (manifest == base && !author.Entry.Holds(lastAppliedPath())) {
+		return m, nil
 	}
-	claim, err := ClaimInLastApplied(text, path)
-	if err != nil {
-		return Declared{}, err
+	m.Recorded, m.manifest = true, []byte(manifest)
+	if err := checkLastApplied(m.manifest); err != nil {
+		return Manifests{}, err
 	}
-	d := Declared{Manifest: claim, Recorded: true}
 	switch {
-	case text == baseText:
-		d.Base = claim
-	case hasBase:
-		if d.Base, err = ClaimInLastApplied(baseText, path); err != nil {
-			return Declared{}, err
+	case manifest == base:
+		m.base = m.manifest
+	case hadBase:
+		m.base = []byte(base)
+		if err := checkLastApplied(m.base); err != nil {
+			return Manifests{}, err
 		}
 	}
+	return m, nil
+}
+
+func checkLastApplied(text []byte) error {
+	if err := rawjson.Check(text); err != nil {
+		return fmt.Errorf("%w: %w", ErrLastApplied, err)
+	}
+	if bytes.TrimLeft(text, " \t\r\n")[0] != '{' {
+		return fmt.Errorf("%w: %w", ErrLastApplied, ErrNotAnObject)
+	}
+	return nil
+}
+
+// On returns what the manifests say about the field at path.
+func (m Manifests) On(path fieldpath.Path) Declared {
+	if m.author.ServerSide() {
+		return Declared{Manifest: claimOf(m.author.Entry.Holds(path)), Base: claimOf(m.was.Holds(path))}
+	}
+	changed := !bytes.Equal(m.incoming.Value(path), m.live.Value(path))
+	if !m.Recorded {
+		return Declared{Manifest: claimOf(changed)}
+	}
+	d := Declared{Manifest: claimIn(m.manifest, path), Base: claimIn(m.base, path)}
 	// kubectl diff sends the change without the annotation that would go with it: a value that neither manifest nor live
 	// has is the only trace.
-	if text == baseText && changed == Sets && claim == Lacks {
+	if m.sameText() && changed && d.Manifest == Lacks {
 		d.Manifest = Sets
 	}
-	return d, nil
+	return d
+}
+
+// LetsGo says whether the manifest applied now can have let go of anything that the one applied before has set.
+func (m Manifests) LetsGo() bool { return m.Recorded && len(m.base) > 0 && !m.sameText() }
+
+func (m Manifests) sameText() bool { return bytes.Equal(m.manifest, m.base) }
+
+func claimIn(manifest []byte, path fieldpath.Path) Claim {
+	if len(manifest) == 0 {
+		return Lacks
+	}
+	switch value := Locate(manifest, path).Value; string(value) {
+	case "":
+		return Lacks
+	case "null":
+		return Clears
+	default:
+		return Sets
+	}
 }
 
 func claimOf(sets bool) Claim {

@@ -48,17 +48,15 @@ func TestALastAppliedManifestThatCannotBeReadIsNoClaim(t *testing.T) {
 		text string
 		path fieldpath.Path
 	}{
-		"nothing":              {"", replicas},
-		"broken JSON":          {`{"spec":{"replicas":3}`, replicas},
-		"text behind it":       {`{"spec":{"replicas":3}} x`, replicas},
-		"a list":               {`[{"spec":{"replicas":3}}]`, replicas},
-		"a string":             {`"{}"`, replicas},
-		"a number":             {`3`, replicas},
-		"null":                 {` null`, replicas},
-		"a repeated name":      {`{"spec":{"replicas":3,"replicas":4}}`, replicas},
-		"very deep nesting":    {`{"spec":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `}`, replicas},
-		"a path through a key": {`{}`, fieldpath.MakePathOrDie("spec", fieldpath.KeyByFields("name", "a"))},
-		"no path":              {`{}`, nil},
+		"nothing":           {"", replicas},
+		"broken JSON":       {`{"spec":{"replicas":3}`, replicas},
+		"text behind it":    {`{"spec":{"replicas":3}} x`, replicas},
+		"a list":            {`[{"spec":{"replicas":3}}]`, replicas},
+		"a string":          {`"{}"`, replicas},
+		"a number":          {`3`, replicas},
+		"null":              {` null`, replicas},
+		"a repeated name":   {`{"spec":{"replicas":3,"replicas":4}}`, replicas},
+		"very deep nesting": {`{"spec":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `}`, replicas},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			claim, err := ownership.ClaimInLastApplied(c.text, c.path)
@@ -91,76 +89,76 @@ func TestWhatAnApplierDeclares(t *testing.T) {
 	unclaimed := ownership.Author{Writer: ownership.Applier, Entry: ownership.Entry{Manager: "x", Operation: "Update"}}
 	for sentence, c := range map[string]struct {
 		write write
-		want  ownership.Declared
+		want  declared
 	}{
 		"server-side apply: its entries say it, whatever an annotation says": {
 			write{by(t, "kubectl", "Apply", ownsBoth), lacks, lacks, "7", "3", []string{entry("kubectl", "Apply", early, ownsBoth, "")}},
-			ownership.Declared{Manifest: ownership.Sets, Base: ownership.Sets},
+			declared{Manifest: ownership.Sets, Base: ownership.Sets},
 		},
 		"server-side apply: it has let go": {
 			write{by(t, "kubectl", "Apply", ownsImage), "", "", "7", "1", []string{entry("kubectl", "Apply", early, ownsBoth, "")}},
-			ownership.Declared{Manifest: ownership.Lacks, Base: ownership.Sets},
+			declared{Manifest: ownership.Lacks, Base: ownership.Sets},
 		},
 		"server-side apply: it takes it": {
 			write{by(t, "kubectl", "Apply", ownsBoth), "", "", "7", "3", []string{entry("kubectl", "Apply", early, ownsImage, "")}},
-			ownership.Declared{Manifest: ownership.Sets, Base: ownership.Lacks},
+			declared{Manifest: ownership.Sets, Base: ownership.Lacks},
 		},
 		"server-side apply: what another entry of the same manager holds is not its own": {
 			write{by(t, "kubectl", "Apply", ownsImage), "", "", "7", "7", []string{entry("kubectl", "Update", early, ownsBoth, "")}},
-			ownership.Declared{},
+			declared{},
 		},
 		"client-side apply: unchanged": {
-			write{clientSide, sets3, sets3, "7", "3", nil}, ownership.Declared{Manifest: ownership.Sets, Base: ownership.Sets, Recorded: true},
+			write{clientSide, sets3, sets3, "7", "3", nil}, declared{Manifest: ownership.Sets, Base: ownership.Sets, Recorded: true},
 		},
 		"client-side apply: for the first time": {
-			write{clientSide, "", sets3, "7", "3", nil}, ownership.Declared{Manifest: ownership.Sets, Recorded: true},
+			write{clientSide, "", sets3, "7", "3", nil}, declared{Manifest: ownership.Sets, Recorded: true},
 		},
 		"client-side apply: it lets go": {
-			write{clientSide, sets3, lacks, "7", "1", nil}, ownership.Declared{Base: ownership.Sets, Recorded: true},
+			write{clientSide, sets3, lacks, "7", "1", nil}, declared{Base: ownership.Sets, Recorded: true},
 		},
 		"client-side apply: it never had it": {
-			write{clientSide, lacks, lacks, "7", "7", nil}, ownership.Declared{Recorded: true},
+			write{clientSide, lacks, lacks, "7", "7", nil}, declared{Recorded: true},
 		},
 		"client-side apply: null": {
 			write{clientSide, sets3, null, "7", "1", nil},
-			ownership.Declared{Manifest: ownership.Clears, Base: ownership.Sets, Recorded: true},
+			declared{Manifest: ownership.Clears, Base: ownership.Sets, Recorded: true},
 		},
 		"client-side apply: null again": {
 			write{clientSide, null, null, "7", "1", nil},
-			ownership.Declared{Manifest: ownership.Clears, Base: ownership.Clears, Recorded: true},
+			declared{Manifest: ownership.Clears, Base: ownership.Clears, Recorded: true},
 		},
 		"Argo CD: as client-side apply": {
-			write{argo, sets3, lacks, "7", "1", nil}, ownership.Declared{Base: ownership.Sets, Recorded: true},
+			write{argo, sets3, lacks, "7", "1", nil}, declared{Base: ownership.Sets, Recorded: true},
 		},
 		"a manifest whose author claims nothing counts where the write has changed it": {
-			write{unclaimed, sets3, lacks, "7", "1", nil}, ownership.Declared{Base: ownership.Sets, Recorded: true},
+			write{unclaimed, sets3, lacks, "7", "1", nil}, declared{Base: ownership.Sets, Recorded: true},
 		},
 		"Helm: what it changes is set by its manifest": {
-			write{helm, "", "", "7", "3", nil}, ownership.Declared{Manifest: ownership.Sets},
+			write{helm, "", "", "7", "3", nil}, declared{Manifest: ownership.Sets},
 		},
 		"Helm: what it does not change it has no say in": {
-			write{helm, "", "", "7", "7", nil}, ownership.Declared{},
+			write{helm, "", "", "7", "7", nil}, declared{},
 		},
 		"Helm: an annotation that kubectl has left there is not its manifest": {
-			write{helm, sets3, sets3, "7", "5", nil}, ownership.Declared{Manifest: ownership.Sets},
+			write{helm, sets3, sets3, "7", "5", nil}, declared{Manifest: ownership.Sets},
 		},
 		"Helm: nor where it changes nothing": {
-			write{helm, sets3, sets3, "7", "7", nil}, ownership.Declared{},
+			write{helm, sets3, sets3, "7", "7", nil}, declared{},
 		},
 		"Helm: nor is one that is gone": {
-			write{helm, sets3, "", "7", "7", nil}, ownership.Declared{},
+			write{helm, sets3, "", "7", "7", nil}, declared{},
 		},
 		"kubectl diff: the annotation is the old one, and the value is the manifest's": {
-			write{clientSide, lacks, lacks, "7", "3", nil}, ownership.Declared{Manifest: ownership.Sets, Recorded: true},
+			write{clientSide, lacks, lacks, "7", "3", nil}, declared{Manifest: ownership.Sets, Recorded: true},
 		},
 		"kubectl diff: a manifest that sets it still": {
-			write{clientSide, sets3, sets3, "7", "5", nil}, ownership.Declared{Manifest: ownership.Sets, Base: ownership.Sets, Recorded: true},
+			write{clientSide, sets3, sets3, "7", "5", nil}, declared{Manifest: ownership.Sets, Base: ownership.Sets, Recorded: true},
 		},
 		"kubectl apply edit-last-applied: the annotation alone changes": {
-			write{clientSide, sets3, lacks, "7", "7", nil}, ownership.Declared{Base: ownership.Sets, Recorded: true},
+			write{clientSide, sets3, lacks, "7", "7", nil}, declared{Base: ownership.Sets, Recorded: true},
 		},
 		"kubectl apply edit-last-applied: the field is put into it": {
-			write{clientSide, lacks, sets5, "7", "7", nil}, ownership.Declared{Manifest: ownership.Sets, Recorded: true},
+			write{clientSide, lacks, sets5, "7", "7", nil}, declared{Manifest: ownership.Sets, Recorded: true},
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -175,7 +173,13 @@ func TestWhatAnApplierDeclares(t *testing.T) {
 	}
 }
 
-func (w write) declared(t *testing.T) (ownership.Declared, error) {
+// declared is what an applier declares, and whether its manifest is the annotation.
+type declared struct {
+	Manifest, Base ownership.Claim
+	Recorded       bool
+}
+
+func (w write) declared(t *testing.T) (declared, error) {
 	t.Helper()
 	with := func(lastApplied, value string) ownership.Object {
 		annotation := ""
@@ -184,7 +188,12 @@ func (w write) declared(t *testing.T) (ownership.Declared, error) {
 		}
 		return object(t, fmt.Sprintf(`{"metadata":{"annotations":{%s}},"spec":{"replicas":%s}}`, annotation, value))
 	}
-	return ownership.DeclaredBy(w.author, with(w.base, w.live), with(w.manifest, w.incoming), entries(t, w.was...), replicas)
+	manifests, err := ownership.ManifestsOf(w.author, with(w.base, w.live), with(w.manifest, w.incoming), entries(t, w.was...))
+	if err != nil {
+		return declared{}, err
+	}
+	on := manifests.On(replicas)
+	return declared{Manifest: on.Manifest, Base: on.Base, Recorded: manifests.Recorded}, nil
 }
 
 func TestABrokenManifestIsAnErrorWhereItIsRead(t *testing.T) {

@@ -107,6 +107,9 @@ func (o *Object) readAnnotations(w *rawjson.Walker) error {
 // Present says whether there is an object.
 func (o Object) Present() bool { return o.whole.Present() }
 
+// Text returns the object as JSON.
+func (o Object) Text() []byte { return o.whole.Of(o.text) }
+
 // UID returns metadata.uid, empty where there is none.
 func (o Object) UID() string {
 	uid, _ := rawjson.Unquote(o.uid.Of(o.text))
@@ -129,19 +132,21 @@ func (o Object) LastApplied() (text string, ok bool) {
 // ManagedFields returns metadata.managedFields as JSON text, nil where there are none.
 func (o Object) ManagedFields() []byte { return o.managedFields.Of(o.text) }
 
-// Value returns the JSON text of the field at path, nil where there is none. The path holds field names only.
+// Value returns the JSON text of the field at path, nil where there is none.
 func (o Object) Value(path fieldpath.Path) []byte { return o.find(path).Of(o.text) }
 
+// Locate follows a path through the object.
+func (o Object) Locate(path fieldpath.Path) Place { return Locate(o.whole.Of(o.text), path) }
+
 func (o Object) find(path fieldpath.Path) rawjson.Span {
-	names := FieldNames(path)
-	if len(names) == 0 || !o.Present() {
+	if len(path) == 0 || !o.Present() {
 		return rawjson.Span{}
 	}
 	in := o.whole
-	if names[0] == "spec" && len(names) > 1 {
-		in, names = o.spec, names[1:] // where most fields are: spares the walk through the metadata
+	if len(path) > 1 && path[0].FieldName != nil && *path[0].FieldName == "spec" {
+		in, path = o.spec, path[1:] // where most fields are: spares the walk through the metadata
 	}
-	found := rawjson.Find(in.Of(o.text), names...)
+	found := Locate(in.Of(o.text), path).at
 	if !found.Present() {
 		return rawjson.Span{}
 	}
@@ -167,16 +172,4 @@ func (o Object) aside(paths []fieldpath.Path) []rawjson.Span {
 		spans[i].End -= o.whole.Start
 	}
 	return spans
-}
-
-// FieldNames returns a path as the names of its fields, nil when it is empty or goes through a list.
-func FieldNames(path fieldpath.Path) []string {
-	names := make([]string, len(path))
-	for i, element := range path {
-		if element.FieldName == nil {
-			return nil
-		}
-		names[i] = *element.FieldName
-	}
-	return names
 }

@@ -128,13 +128,13 @@ func parseScalar(text string) (v value.Value, rest string, err error) {
 	return v, rest, err
 }
 
-// Matches says whether the pattern names the field at path.
-func (p Pattern) Matches(path fieldpath.Path) bool {
-	if len(p) != len(path) {
+// Covers says whether the pattern names the field at path, or what it is in.
+func (p Pattern) Covers(path fieldpath.Path) bool {
+	if len(p) > len(path) {
 		return false
 	}
-	for i, element := range path {
-		if !p[i].Wildcard && !p[i].PathElement.Equals(element) {
+	for i, matcher := range p {
+		if !matcher.Wildcard && !matcher.PathElement.Equals(path[i]) {
 			return false
 		}
 	}

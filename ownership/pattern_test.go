@@ -21,7 +21,8 @@ func TestAPatternIsWrittenAsTheAPIServerPrintsAPath(t *testing.T) {
 	}{
 		"a field":                     {".spec.replicas", fieldpath.MakePathOrDie("spec", "replicas"), true},
 		"another field":               {".spec.replicas", fieldpath.MakePathOrDie("spec", "paused"), false},
-		"a field beneath is another":  {".spec", fieldpath.MakePathOrDie("spec", "replicas"), false},
+		"a field beneath it":          {".spec", fieldpath.MakePathOrDie("spec", "replicas"), true},
+		"what the field is in":        {".spec.replicas", fieldpath.MakePathOrDie("spec"), false},
 		"an element by its key":       {`.spec.template.spec.containers[name="app"].resources`, resources, true},
 		"an element by another key":   {`.spec.template.spec.containers[name="web"].resources`, resources, false},
 		"any element":                 {`.spec.template.spec.containers[*].resources`, resources, true},
@@ -38,8 +39,8 @@ func TestAPatternIsWrittenAsTheAPIServerPrintsAPath(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := pattern.Matches(c.path); got != c.want {
-				t.Errorf("%s matches %s: got %v, want %v", c.pattern, c.path, got, c.want)
+			if got := pattern.Covers(c.path); got != c.want {
+				t.Errorf("%s covers %s: got %v, want %v", c.pattern, c.path, got, c.want)
 			}
 		})
 	}

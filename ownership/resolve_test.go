@@ -1,6 +1,7 @@
 package ownership_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -86,6 +87,10 @@ func TestTheWordsOfTheDecisionTable(t *testing.T) {
 	}
 }
 
+func names(rule ownership.Rule, group, kind string, path fieldpath.Path) bool {
+	return rule.Fits(group, kind) && slices.ContainsFunc(rule.Fields, func(p ownership.Pattern) bool { return p.Covers(path) })
+}
+
 func TestARuleNamesTheFieldsOfItsKind(t *testing.T) {
 	patterns, err := ownership.ParseControllerFields(`.spec.paused, .spec.template.spec.containers[*].resources`)
 	if err != nil {
@@ -115,12 +120,12 @@ func TestARuleNamesTheFieldsOfItsKind(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			rule := ownership.Rule{Group: c.group, Kind: c.kind, Fields: patterns}
-			if got := rule.Names(c.ofGroup, c.ofKind, c.path); got != c.want {
+			if got := names(rule, c.ofGroup, c.ofKind, c.path); got != c.want {
 				t.Errorf("want %t, got %t", c.want, got)
 			}
 		})
 	}
-	if (ownership.Rule{}).Names("apps", "Deployment", paused) {
+	if names(ownership.Rule{}, "apps", "Deployment", paused) {
 		t.Error("a rule without fields names one")
 	}
 }
@@ -156,7 +161,7 @@ func TestControllerFieldsAreSeparatedOutsideOfBrackets(t *testing.T) {
 			for _, path := range c.matches {
 				matched := false
 				for _, pattern := range patterns {
-					matched = matched || pattern.Matches(path)
+					matched = matched || pattern.Covers(path)
 				}
 				if !matched {
 					t.Errorf("none matches %s", path)

@@ -3,8 +3,6 @@ package ownership
 import (
 	"errors"
 	"strings"
-
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // CoreGroup is how a rule writes the API group whose name is empty.
@@ -16,20 +14,12 @@ type Rule struct {
 	Fields      []Pattern
 }
 
-// Names says whether the rule gives the field at path of such objects to controllers.
-func (r Rule) Names(group, kind string, path fieldpath.Path) bool {
+// Fits says whether the rule is about objects of a kind.
+func (r Rule) Fits(group, kind string) bool {
 	if group == "" {
 		group = CoreGroup
 	}
-	if !fits(r.Group, group) || !fits(r.Kind, kind) {
-		return false
-	}
-	for _, pattern := range r.Fields {
-		if pattern.Matches(path) {
-			return true
-		}
-	}
-	return false
+	return fits(r.Group, group) && fits(r.Kind, kind)
 }
 
 func fits(want, is string) bool { return want == "" || want == "*" || want == is }

@@ -16,13 +16,8 @@ import (
 // answerOf returns the response that an outcome makes. It allows the write, always.
 func answerOf(r *review, out outcome) (*admissionv1.AdmissionResponse, error) {
 	response := &admissionv1.AdmissionResponse{UID: types.UID(r.uid), Allowed: true, Warnings: out.notes}
-	for _, c := range out.changes {
-		response.Warnings = append(response.Warnings, c.warning(out.mode))
-		if response.AuditAnnotations == nil {
-			response.AuditAnnotations = map[string]string{}
-		}
-		response.AuditAnnotations["row-"+strconv.Itoa(c.Row)] = c.auditAnnotation(out.mode)
-	}
+	response.Warnings = append(response.Warnings, out.warnings()...)
+	response.AuditAnnotations = out.auditAnnotations()
 	if len(out.operations) == 0 {
 		return response, nil
 	}
@@ -33,6 +28,36 @@ func answerOf(r *review, out outcome) (*admissionv1.AdmissionResponse, error) {
 	patchType := admissionv1.PatchTypeJSONPatch
 	response.Patch, response.PatchType = patch, &patchType
 	return response, nil
+}
+
+// maxWarnings is how many fields a writer is told about by name: more would bury what matters.
+const maxWarnings = 8
+
+func (out outcome) warnings() []string {
+	var lines []string
+	for i, c := range out.changes {
+		if i == maxWarnings {
+			return append(lines, warningOf("", strconv.Itoa(len(out.changes)-i)+" more fields likewise", ""))
+		}
+		lines = append(lines, c.warning(out.mode))
+	}
+	return lines
+}
+
+// auditAnnotations returns a text for each row of the decision table that decided something.
+func (out outcome) auditAnnotations() map[string]string {
+	if len(out.changes) == 0 {
+		return nil
+	}
+	annotations := map[string]string{}
+	for _, c := range out.changes {
+		key, text := "row-"+strconv.Itoa(c.Row), c.record(out.mode)
+		if before, ok := annotations[key]; ok {
+			text = before + "; " + text
+		}
+		annotations[key] = text
+	}
+	return annotations
 }
 
 // failOpen returns the response for a write that handoff lets through because it could not do its work.

@@ -26,8 +26,9 @@ type Cluster interface {
 	NamespaceMode(namespace string) (mode string, ok bool)
 	// ScalePath returns the path of the scale field of a kind, nil where the kind has none.
 	ScalePath(group, version, kind string) fieldpath.Path
-	// Autoscaler returns what targets an object, as "HorizontalPodAutoscaler web"; empty where nothing does.
-	Autoscaler(namespace, group, kind, name string) string
+	// Autoscaler returns what targets an object, as "HorizontalPodAutoscaler web", and how many replicas it wants; empty
+	// where nothing does.
+	Autoscaler(namespace, group, kind, name string) (autoscaler string, desired int64)
 }
 
 // outcome is what is decided for a review. The zero outcome lets the write through without a word.
@@ -44,12 +45,12 @@ type outcome struct {
 type change struct {
 	merge.Decision
 	field          merge.Field
-	path           string
+	path           fieldpath.Path
 	live, incoming string // the values, as JSON
 	by             string
 }
 
-// evaluate takes a review through the packages: who owns the scale field, and what becomes of it.
+// evaluate takes a review through the packages: which fields are contested, who owns each, and what becomes of it.
 func (h *Handler) evaluate(r *review) (outcome, error) {
 	if !intercepted(r) {
 		return outcome{}, nil
@@ -61,20 +62,21 @@ func (h *Handler) evaluate(r *review) (outcome, error) {
 	if out.mode, out.notes = h.modeOf(r); out.mode == modeOff {
 		return outcome{}, nil
 	}
-	path := h.Cluster.ScalePath(r.kind.Group, r.kind.Version, r.kind.Kind)
-	if path == nil || r.live.Value(path) == nil {
-		return out, nil // no scale field, or nothing to keep
+	evaluate := h.evaluateWrite
+	if r.operation == "CREATE" {
+		evaluate, r.live = h.evaluateCreate, ownership.Object{}
 	}
-	err := h.evaluateField(r, path, &out)
+	err := evaluate(r, &out)
 	return out, err
 }
 
-// intercepted is row 11 of the decision table, and what has no live object to keep anything of.
+// intercepted is row 11 of the decision table, and what has nothing to decide on.
 func intercepted(r *review) bool {
-	return r.operation == "UPDATE" && r.subResource == "" && r.incoming.Present() && r.live.Present()
+	wanted := r.operation == "CREATE" || r.operation == "UPDATE" && r.live.Present()
+	return wanted && r.subResource == "" && r.incoming.Present()
 }
 
-func (h *Handler) evaluateField(r *review, path fieldpath.Path, out *outcome) error {
+func (h *Handler) evaluateWrite(r *review, out *outcome) error {
 	w, err := h.writeOf(r)
 	if err != nil {
 		return err
@@ -82,61 +84,74 @@ func (h *Handler) evaluateField(r *review, path fieldpath.Path, out *outcome) er
 	if w.Author.Writer == ownership.OtherWriter {
 		return nil // row 10, before anything is spent on it
 	}
-	controlled, notes := h.controlled(r, path)
-	out.notes = append(out.notes, notes...)
-	field, by, declared, err := h.fieldOf(r, w, path, controlled)
+	contested, err := h.contested(r, w, out)
 	if err != nil {
 		return err
 	}
-	c := change{
-		Decision: merge.Decide(field), field: field, by: by, path: path.String(),
-		live: string(r.live.Value(path)), incoming: string(r.incoming.Value(path)),
+	var kept []merge.Kept
+	for _, path := range contested.paths {
+		c := h.decide(r, w, contested, path)
+		switch {
+		case c.Verdict == merge.Warn && c.field.Changed:
+			if err := c.checkScale(); err != nil {
+				return err
+			}
+			out.changes = append(out.changes, c)
+		case c.Verdict == merge.Keep && w.ContainerStands(path):
+			if err := c.checkScale(); err != nil {
+				return err
+			}
+			out.changes = append(out.changes, c)
+			kept = append(kept, merge.Kept{Path: path, Held: c.field.Held()})
+		}
 	}
-	switch {
-	case c.Verdict == merge.Warn && field.Changed:
-		return out.warn(c)
-	case c.Verdict == merge.Keep && w.ContainerStands(path):
-		return out.keep(w, c, path, declared.Recorded)
-	}
-	return nil
+	return out.keep(w, kept, contested.manifests.Recorded)
 }
 
-// warn adds a field that its owner may set again to the outcome.
-func (out *outcome) warn(c change) error {
-	if err := wholeNumbers(c.live, c.incoming); err != nil {
-		return err
-	}
-	out.changes = append(out.changes, c)
-	return nil
-}
-
-// keep adds a field that is kept to the outcome, unless it already is as it should be.
-func (out *outcome) keep(w merge.Write, c change, path fieldpath.Path, recorded bool) error {
-	if err := wholeNumbers(c.live, c.incoming); err != nil {
-		return err
-	}
-	held := c.field.Owner == ownership.Autoscaler || c.field.Owner == ownership.Controller
-	operations, err := w.Keep([]merge.Kept{{Path: path, Held: held}}, recorded)
-	if err != nil {
-		return fmt.Errorf("keeping %s: %w", path, err)
-	}
-	if len(operations) == 0 {
+// keep makes the operations for the fields that are kept, and forgets those that are already as they should be.
+func (out *outcome) keep(w merge.Write, kept []merge.Kept, recorded bool) error {
+	if len(kept) == 0 {
 		return nil
 	}
-	out.changes = append(out.changes, c)
+	operations, err := w.Keep(kept, recorded)
+	if err != nil {
+		return fmt.Errorf("keeping %s: %w", kept[0].Path, err)
+	}
+	if len(operations) == 0 {
+		out.changes = nil // already as it should be
+	}
 	if out.mode == modeEnforce {
 		out.operations = operations
 	}
 	return nil
 }
 
-// wholeNumbers refuses values that no scale can have, which is an int32 from 0 (k8s.io/api/autoscaling/v1, ScaleSpec): what
-// is reported can then be nothing but a number. An incoming value that is not there or null is one let go of.
-func wholeNumbers(live, incoming string) error {
+// decide looks one field up in the decision table.
+func (h *Handler) decide(r *review, w merge.Write, contested contested, path fieldpath.Path) change {
+	declared := contested.manifests.On(path)
+	context := contested.contextOf(path)
+	owned := context.Resolve(path, w.LiveEntries, declared.Base)
+	live, incoming := r.live.Value(path), r.incoming.Value(path)
+	field := merge.Field{
+		Owner: owned.Owner, Writer: w.Author.Writer, Manifest: declared.Manifest, Base: declared.Base,
+		Scale: context.Scale, Changed: !bytes.Equal(live, incoming),
+	}
+	return change{
+		Decision: merge.Decide(field), field: field, by: owned.By, path: path, live: string(live), incoming: string(incoming),
+	}
+}
+
+// checkScale refuses values of the scale field that no scale can have, which is an int32 from 0 (k8s.io/api/autoscaling/v1,
+// ScaleSpec): what is reported can then be nothing but a number. An incoming value that is not there or null is one let go of.
+func (c change) checkScale() error {
+	if !c.field.Scale {
+		return nil
+	}
+	incoming := c.incoming
 	if incoming == "" || incoming == "null" {
 		incoming = "0"
 	}
-	for _, value := range []string{live, incoming} {
+	for _, value := range []string{c.live, incoming} {
 		if _, err := strconv.ParseUint(value, 10, 31); err != nil {
 			return errNotANumber
 		}
@@ -157,46 +172,4 @@ func (h *Handler) writeOf(r *review) (merge.Write, error) {
 		Live: r.live, Incoming: r.incoming, LiveEntries: live, IncomingEntries: incoming,
 		Author: h.Managers.Author(r.fieldManager, live, incoming), Managers: h.Managers,
 	}, nil
-}
-
-// fieldOf returns the scale field as the decision table sees it, and the party that owns it.
-func (h *Handler) fieldOf(r *review, w merge.Write, path fieldpath.Path, controlled bool) (
-	field merge.Field, by string, declared ownership.Declared, err error,
-) {
-	if w.Author.Writer == ownership.Applier {
-		declared, err = ownership.DeclaredBy(w.Author, r.live, r.incoming, w.LiveEntries, path)
-		if err != nil {
-			return field, "", declared, err
-		}
-	}
-	context := ownership.Context{
-		Managers: h.Managers, Scale: true, Controlled: controlled,
-		Autoscaler: h.Cluster.Autoscaler(r.namespace, r.kind.Group, r.kind.Kind, r.name),
-	}
-	owned := context.Resolve(path, w.LiveEntries, declared.Base)
-	return merge.Field{
-		Owner: owned.Owner, Writer: w.Author.Writer, Manifest: declared.Manifest, Base: declared.Base, Scale: true,
-		Changed: !bytes.Equal(r.live.Value(path), r.incoming.Value(path)),
-	}, owned.By, declared, nil
-}
-
-// controlled says whether a rule of the configuration or of the object gives the field to controllers. A path of the
-// object's that does not parse counts for nothing and is noted.
-func (h *Handler) controlled(r *review, path fieldpath.Path) (controlled bool, notes []string) {
-	for _, rule := range h.Rules {
-		if rule.Names(r.kind.Group, r.kind.Kind, path) {
-			return true, nil
-		}
-	}
-	text, _ := r.incoming.ControllerFields()
-	patterns, err := ownership.ParseControllerFields(text)
-	if err != nil {
-		notes = append(notes, warningOf("", "annotation controller-fields: "+err.Error(), ""))
-	}
-	for _, pattern := range patterns {
-		if pattern.Matches(path) {
-			return true, notes
-		}
-	}
-	return false, notes
 }

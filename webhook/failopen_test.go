@@ -195,14 +195,12 @@ func TestWhatIsBrokenElsewhereIsNotLookedAt(t *testing.T) {
 	live.managedFields, incoming.managedFields = `"broken"`, `"broken"`
 	incoming = incoming.with(lastApplied, "{")
 	off := &facts{modes: map[string]string{"shop": "off"}, autoscaler: "HorizontalPodAutoscaler web"}
-	unscaled := changed(update(csa, live, incoming), func(r *request) { r.kind = "ConfigMap" })
 	other := update("my-operator", scaledBy7(), applied3().with(lastApplied, "{"))
 	for sentence, c := range map[string]struct {
 		cluster *facts
 		request request
 	}{
 		"a namespace that has not opted in": {off, update(csa, live, incoming)},
-		"a kind without a scale":            {enforced(), unscaled},
 		"a writer who is no applier":        {enforced(), other},
 	} {
 		t.Run(sentence, func(t *testing.T) {

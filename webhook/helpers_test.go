@@ -55,7 +55,9 @@ func (f *facts) ScalePath(_, _, kind string) fieldpath.Path {
 	}
 }
 
-func (f *facts) Autoscaler(string, string, string, string) string { return f.autoscaler }
+func (f *facts) Autoscaler(string, string, string, string) (autoscaler string, desired int64) {
+	return f.autoscaler, 7
+}
 
 // enforced is a cluster whose namespace shop has opted in, and where an autoscaler targets everything.
 func enforced() *facts {

@@ -24,7 +24,7 @@ func secretive(d deployment) deployment {
 // panicking is a cluster that panics with what it has seen.
 type panicking struct{ *facts }
 
-func (panicking) Autoscaler(string, string, string, string) string {
+func (panicking) Autoscaler(string, string, string, string) (autoscaler string, desired int64) {
 	panic(fmt.Errorf("cannot make sense of %s", secret))
 }
 

@@ -19,10 +19,9 @@ func (h *Handler) report(r *review, out outcome) {
 	for _, c := range out.changes {
 		h.Metrics.decided(out.mode, c)
 		h.Log.Info("decided", append(r.identity(),
-			"row", c.Row, "mode", out.mode, "field", c.path, "verdict", c.Verdict.String(),
-			"live", c.live, "incoming", c.incoming, "owner", c.field.Owner.String(), "by", c.by)...)
-		if c.Verdict == merge.Keep && !r.dryRun && h.Events != nil {
-			h.Events.Eventf(r.reference(), nil, corev1.EventTypeNormal, eventReason(out.mode), "Apply", "%s", c.auditAnnotation(out.mode))
+			"row", c.Row, "mode", out.mode, "verdict", c.Verdict.String(), "decision", c.record(out.mode))...)
+		if c.Verdict != merge.Warn && !r.dryRun && h.Events != nil {
+			h.Events.Eventf(r.reference(), nil, corev1.EventTypeNormal, eventReason(out.mode), "Apply", "%s", c.record(out.mode))
 		}
 	}
 	for _, note := range out.notes {

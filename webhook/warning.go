@@ -9,60 +9,110 @@ import (
 )
 
 // warningLimit is the length of a warning in bytes that no client cuts (k8s.io/api/admission/v1, AdmissionResponse).
-const warningLimit = 120
+const (
+	warningLimit  = 120
+	warningPrefix = "handoff: "
+)
 
-// warning returns what the writer is told about a change: the field, the kept value, its owner, and what to do.
+// shortName is how much of an owner's name is left before anything else of a warning is shortened.
+const shortName = 16
+
+// warning returns what the writer is told about a change: the field, the kept value, its owner, and what to do. Where that
+// is too long, first the end of the name goes, then the value, then the front of the path.
 func (c change) warning(m mode) string {
+	path, value := c.path.String(), c.shortValue()
+	if c.overlong(m, path, value) > 0 {
+		value = ""
+	}
+	if over := c.overlong(m, path, value); over > 0 && over+len("...") < len(path) {
+		path = "..." + path[over+len("..."):]
+	}
+	before, by, after := c.words(m, path, value)
+	return warningOf(before, by, after)
+}
+
+// overlong is by how many bytes a warning is too long, even with a short name.
+func (c change) overlong(m mode, path, value string) int {
+	before, by, after := c.words(m, path, value)
+	return len(warningPrefix) + len(before) + min(len(by), shortName) + len(after) - warningLimit
+}
+
+// words are what is told, around the name of the owner.
+func (c change) words(m mode, path, value string) (before, by, after string) {
 	if c.Verdict == merge.Warn {
-		return warningOf("", c.by, " owns "+c.path+" and may undo this change; change the autoscaler instead")
+		return "", c.by, " owns " + path + " and may undo this change; change the autoscaler instead"
 	}
-	did := "kept "
+	did := c.did(m) + " "
 	if m != modeEnforce {
-		did = "(warn) would keep "
+		did = "(warn) " + did
 	}
-	kept := did + c.path + " at " + c.live
+	kept := did + path + value
 	switch {
-	case c.Row == 1 || c.Row == 8:
-		return warningOf(kept+" for ", c.by, "; delete it from the manifest")
-	case c.Row == 2:
-		return warningOf(kept+" for ", c.by, "; there is nothing to do")
+	case c.Row == 1 || c.Row == 8 || c.Row == 12 && c.field.Manifest == ownership.Sets:
+		return kept + " for ", c.by, "; delete it from the manifest"
+	case c.Row == 2 || c.Row == 12:
+		return kept + " for ", c.by, "; there is nothing to do"
+	case !c.field.Scale:
+		return kept + ", set by ", c.by, "; the manifest has let go of it"
 	case c.by == "" || c.field.Owner == ownership.Manifest:
-		return warningOf(kept+", no longer in the manifest; from now on use kubectl scale", "", "")
+		return kept + ", no longer in the manifest; from now on use kubectl scale", "", ""
 	default:
-		return warningOf(kept+", set by ", c.by, "; from now on use kubectl scale")
+		return kept + ", set by ", c.by, "; from now on use kubectl scale"
 	}
 }
 
-// auditAnnotation returns the same for the API server's audit log.
-func (c change) auditAnnotation(m mode) string {
+// did says in a word what was done or, under warn, would have been.
+func (c change) did(m mode) string {
+	switch {
+	case c.Verdict == merge.Warn:
+		return "let through"
+	case c.Verdict == merge.Start && m == modeEnforce:
+		return "started"
+	case c.Verdict == merge.Start:
+		return "would start"
+	case m == modeEnforce:
+		return "kept"
+	default:
+		return "would keep"
+	}
+}
+
+// shortValue is the kept value, when it is short. The writer gets the whole object back with the answer, so this tells
+// them nothing that they may not know; logs, events and audit annotations never have the value of any but scale fields.
+func (c change) shortValue() string {
+	if len(c.live) > 20 || c.live == "" || c.live[0] == '{' || c.live[0] == '[' {
+		return ""
+	}
+	return " at " + strings.Trim(c.live, `"`)
+}
+
+// record returns what was decided for those who read the audit log, the events or the log of the webhook.
+func (c change) record(m mode) string {
 	owner := c.field.Owner.String()
 	if c.by != "" {
 		owner = c.by + " (" + owner + ")"
 	}
-	verb := "kept"
-	switch {
-	case c.Verdict == merge.Warn:
-		verb = "let through"
-	case m != modeEnforce:
-		verb = "would keep"
+	verb := c.did(m)
+	if !c.field.Scale {
+		return verb + " " + c.path.String() + ": owner " + owner
 	}
 	incoming := c.incoming
 	if incoming == "" {
 		incoming = "none"
 	}
-	return verb + " " + c.path + ": live " + c.live + ", incoming " + incoming + ", owner " + owner
+	return verb + " " + c.path.String() + ": live " + c.live + ", incoming " + incoming + ", owner " + owner
 }
 
 // warningOf puts a warning together from two fixed parts and a name between them, which is shortened when the whole would
 // be too long. Line breaks and other control characters become spaces: the API server makes a header of a warning, and
 // drops one that has any.
 func warningOf(before, name, after string) string {
-	const prefix, dots = "handoff: ", "..."
+	const dots = "..."
 	name = strings.Join(strings.FieldsFunc(name, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " ")
-	if over := len(prefix) + len(before) + len(name) + len(after) - warningLimit; over > 0 {
+	if over := len(warningPrefix) + len(before) + len(name) + len(after) - warningLimit; over > 0 {
 		name = name[:max(0, len(name)-over-len(dots))] + dots
 	}
-	text := prefix + before + name + after
+	text := warningPrefix + before + name + after
 	if len(text) > warningLimit {
 		text = text[:warningLimit-len(dots)] + dots
 	}

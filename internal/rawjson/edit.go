@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"slices"
+	"strings"
 )
 
 // errFound ends a walk early.
@@ -95,6 +96,33 @@ func nextByte(text []byte) byte {
 		return rest[0]
 	}
 	return 0
+}
+
+// CutElement returns the text of a list without the element at index, and nothing else changed, as Cut does for members.
+func CutElement(text []byte, index int) []byte {
+	w := WalkChecked(text)
+	var at place
+	n := 0
+	_, _ = w.Array(func() error {
+		span, err := w.Value()
+		if n == index {
+			at = place{name: Span{Start: span.Start, End: span.Start}, value: span}
+		}
+		n++
+		return err
+	})
+	if !at.value.Present() {
+		return text
+	}
+	return slices.Concat(text[:at.cutStart(text)], text[at.cutEnd(text):])
+}
+
+// EscapePointer returns a name as a step of a JSON pointer (RFC 6901).
+func EscapePointer(name string) string {
+	if !strings.ContainsAny(name, "~/") {
+		return name
+	}
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
 // EqualBut says whether two texts are the same outside the given spans, which are in order, do not overlap, and are as

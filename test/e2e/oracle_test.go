@@ -83,7 +83,7 @@ func TestTheOracleOfServerSideApply(t *testing.T) {
 		n.kubectl("autoscale", "deployment", "web", "--min=3", "--max=20")
 	}
 	with.known(true)
-	with.applyServerSide(deployment("3", "app:2"))
+	with.applyServerSide(deployment("", "app:2"))
 
 	only := "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 3}}"
 	twin.apply(only, "--server-side", "--field-manager=handover-to-hpa", "--validate=false")

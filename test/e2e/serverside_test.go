@@ -68,9 +68,12 @@ func TestServerSideApplyRow2WhereTheAutoscalerNeverHadToScale(t *testing.T) {
 
 	n.applyServerSide(deployment("5", "app:1"))
 	n.wantReplicas(3)
+	n.wantHolders("kubectl/Apply") // as in live: a claim of somebody else's would make the next apply a conflict
+	n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("5", "app:1"), "--server-side") })
+	n.applyServerSide(deployment("", "app:1"))
+	n.wantReplicas(3)
 	n.wantHolders("ownership-handoff/Update") // the manifest lets go, and the autoscaler has not written yet
-	n.unchangedBy("a second unchanged apply", func() { n.applyServerSide(deployment("5", "app:1")) })
-	n.unchangedBy("an apply without replicas", func() { n.applyServerSide(deployment("", "app:1")) })
+	n.unchangedBy("a second apply without replicas", func() { n.applyServerSide(deployment("", "app:1")) })
 
 	n.kubectl("patch", "hpa", "web", "-p", `{"spec":{"minReplicas":7}}`)
 	n.eventually("the HPA controller scales to 7", func() bool { return n.replicas() == 7 })
@@ -126,7 +129,9 @@ func TestAManifestMovesFromClientSideToServerSideApply(t *testing.T) {
 		n.autoscale("3")
 		n.apply(deployment("5", "app:1"), "--server-side") // kubectl moves the claims by itself: no conflict
 		n.wantReplicas(3)
-		n.wantHolders("ownership-handoff/Update")
+		n.apply(deployment("5", "app:1"), "--server-side")
+		n.wantReplicas(3)
+		n.wantHolders("kubectl/Apply")
 		for _, e := range n.object().GetManagedFields() {
 			if e.Manager == "kubectl-client-side-apply" && e.Operation == "Update" {
 				t.Errorf("kubectl's client-side claims are still there: %s", e.FieldsV1)

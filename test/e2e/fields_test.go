@@ -1,0 +1,141 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// ruled is a deployment whose annotation gives fields to controllers.
+func ruled(fields, manifest string) string {
+	return strings.Replace(manifest, "  name: web\n",
+		"  name: web\n  annotations: {ownership-handoff.io/controller-fields: '"+fields+"'}\n", 1)
+}
+
+func without(line, manifest string) string { return strings.Replace(manifest, line+"\n", "", 1) }
+
+const (
+	resourcesLine = "        resources: {requests: {cpu: 10m}}"
+	resources     = `{"spec":{"template":{"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"50m"}}}]}}}}`
+)
+
+func (n *namespace) cpu() string {
+	n.Helper()
+	return n.kubectl("get", "deployment", "web", "-o", "jsonpath={.spec.template.spec.containers[0].resources.requests.cpu}").stdout
+}
+
+func TestAFieldOfAListElementThatARuleGivesToControllers(t *testing.T) {
+	t.Parallel()
+	path := fieldpath.MakePathOrDie("spec", "template", "spec", "containers", fieldpath.KeyByFields("name", "app"), "resources", "requests", "cpu")
+	for name, rule := range map[string]string{
+		"by its key":    `.spec.template.spec.containers[name="app"].resources`,
+		"by a wildcard": `.spec.template.spec.containers[*].resources.requests`,
+	} {
+		for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
+			t.Run(name+", "+side+"-side", func(t *testing.T) {
+				t.Parallel()
+				n := newNamespace(t, "enforce")
+				manifest := ruled(rule, deployment("3", "app:1"))
+				n.apply(manifest, args...)
+				n.kubectl("patch", "deployment", "web", "--field-manager=vpa", "-p", resources)
+				r := n.apply(manifest, args...)
+				want := []string{`kept .spec.template.spec.containers[name="app"].resources.requests.cpu for vpa; delete it from the manifest`}
+				if diff := cmp.Diff(want, r.warnings()); diff != "" {
+					t.Errorf("warnings (-want +got):\n%s", diff)
+				}
+				if n.cpu() != "50m" {
+					t.Errorf("row 1: cpu is %s", n.cpu())
+				}
+				if diff := cmp.Diff([]string{"vpa/Update"}, holders(t, n.object(), path)); diff != "" {
+					t.Errorf("managers of the field (-want +got):\n%s", diff)
+				}
+				n.wantLastApplied("cpu", false)
+				n.unchangedBy("a second unchanged apply", func() { n.apply(manifest, args...) })
+
+				n.apply(without(resourcesLine, manifest), args...)
+				if n.cpu() != "50m" {
+					t.Errorf("let go of: cpu is %s", n.cpu())
+				}
+				n.apply(deployment("3", "app:1"), args...)
+				if n.cpu() != "10m" {
+					t.Errorf("handed back when the rule goes: cpu is %s", n.cpu())
+				}
+			})
+		}
+	}
+}
+
+func TestRow2AWholeBlockThatTheManifestLetsGoOf(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	manifest := ruled(".spec.template.spec.containers[*].resources", deployment("3", "app:1"))
+	n.apply(manifest)
+	n.kubectl("patch", "deployment", "web", "--field-manager=vpa", "-p", resources)
+	n.apply(without(resourcesLine, manifest))
+	if n.cpu() != "50m" {
+		t.Errorf("cpu is %s", n.cpu())
+	}
+	n.unchangedBy("a second unchanged apply", func() { n.apply(without(resourcesLine, manifest)) })
+}
+
+func TestAFieldGoesWithTheElementThatItsOwnerDeletes(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	side := "      - {name: side, image: \"side:1\", resources: {requests: {cpu: 10m}}}\n"
+	manifest := ruled(".spec.template.spec.containers[*].resources", deployment("3", "app:1"))
+	n.apply(manifest + side)
+	n.kubectl("patch", "deployment", "web", "--field-manager=vpa", "-p", strings.Replace(resources, `"app"`, `"side"`, 1))
+	n.apply(manifest)
+	if out := n.kubectl("get", "deployment", "web", "-o", "jsonpath={.spec.template.spec.containers[*].name}").stdout; out != "app" {
+		t.Errorf("containers: %s", out)
+	}
+}
+
+func TestRows3To6ForAnyField(t *testing.T) {
+	t.Parallel()
+	minReady := func(n *namespace) string {
+		return n.kubectl("get", "deployment", "web", "-o", "jsonpath={.spec.minReadySeconds}").stdout
+	}
+	with := func(seconds string) string {
+		return strings.Replace(deployment("3", "app:1"), "spec:", "spec:\n  minReadySeconds: "+seconds, 1)
+	}
+	n := newNamespace(t, "enforce")
+	n.apply(with("5"))
+	n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"minReadySeconds":9}}`)
+	r := n.apply(deployment("3", "app:1"))
+	want := []string{"kept .spec.minReadySeconds at 9, set by kubectl-patch; the manifest has let go of it"}
+	if diff := cmp.Diff(want, r.warnings()); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	if got := minReady(n); got != "9" {
+		t.Errorf("row 3: got %s, want 9", got)
+	}
+	n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("3", "app:1")) })
+	n.apply(with("5"))
+	if got := minReady(n); got != "5" {
+		t.Errorf("row 6: got %s, want 5", got)
+	}
+	n.apply(deployment("3", "app:1"))
+	if got := minReady(n); got != "" {
+		t.Errorf("row 5: got %s, want none", got)
+	}
+}
+
+func TestRow3ForLabelsAndData(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.kind = "configmap"
+	manifest := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, labels: {tier: a}}\ndata: {x: '1', y: '1'}\n"
+	n.apply(manifest)
+	n.kubectl("label", "configmap", "web", "--overwrite", "tier=b")
+	n.kubectl("patch", "configmap", "web", "-p", `{"data":{"x":"2"}}`)
+	n.apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {y: '1'}\n")
+	if got, _ := field(n.object(), "data", "x"); got != "2" {
+		t.Errorf("data.x: got %v, want 2", got)
+	}
+	if got := n.object().GetLabels()["tier"]; got != "b" {
+		t.Errorf("label: got %s, want b", got)
+	}
+}
