@@ -17,6 +17,8 @@ const (
 	Warn
 	// Keep puts the live value and the live claims back, and takes the field out of the recorded last-applied.
 	Keep
+	// Clear takes the field out of the incoming object, and everybody's claim on it.
+	Clear
 )
 
 // Field is a field that a write has a say in, as the decision table sees it.
@@ -29,6 +31,8 @@ type Field struct {
 	Changed bool
 	// Scale says that it is the object's scale field.
 	Scale bool
+	// Contradicted says that it is a member of a union that another choice of the manifest excludes.
+	Contradicted bool
 }
 
 // Held says whether an autoscaler or a controller owns the field.
@@ -49,20 +53,22 @@ const (
 	setsIt        // the manifest gives it a value
 	letsGo        // the manifest lacks it and the base has it
 	setsNull      // the manifest says null
+	lacksIt       // neither has it
 )
 
 // row is a row of the decision table. No owners means any owner.
 type row struct {
-	number    int
-	owners    []ownership.Owner
-	writer    ownership.Writer
-	manifest  says
-	scaleOnly bool
-	verdict   Verdict
+	number           int
+	owners           []ownership.Owner
+	writer           ownership.Writer
+	manifest         says
+	scaleOnly        bool
+	contradictedOnly bool
+	verdict          Verdict
 }
 
-// table is the decision table of docs/decisions.md, in its order. Rows 7 and 12 are not in it: they concern fields and
-// writes that never come here. Row 11 concerns requests that are never intercepted.
+// table is the decision table of docs/decisions.md, in its order. Row 12 is not in it: it concerns writes that never
+// come here. Row 11 concerns requests that are never intercepted.
 func table() []row {
 	held := []ownership.Owner{ownership.Autoscaler, ownership.Controller}
 	manifest := []ownership.Owner{ownership.Manifest}
@@ -75,6 +81,10 @@ func table() []row {
 		{
 			number: 6, owners: []ownership.Owner{ownership.Imperative, ownership.Default},
 			writer: ownership.Applier, manifest: setsIt, verdict: Through,
+		},
+		{
+			number: 7, owners: []ownership.Owner{ownership.Default}, writer: ownership.Applier, manifest: lacksIt,
+			contradictedOnly: true, verdict: Clear,
 		},
 		{number: 8, owners: held, writer: ownership.Applier, manifest: setsNull, verdict: Keep},
 		{number: 8, writer: ownership.Applier, manifest: setsNull, verdict: Through},
@@ -98,7 +108,7 @@ func Decide(f Field) Decision {
 
 func (r row) fits(f Field, manifest says) bool {
 	return f.Writer == r.writer && (r.manifest == anything || r.manifest == manifest) && (!r.scaleOnly || f.Scale) &&
-		(len(r.owners) == 0 || slices.Contains(r.owners, f.Owner))
+		(!r.contradictedOnly || f.Contradicted) && (len(r.owners) == 0 || slices.Contains(r.owners, f.Owner))
 }
 
 // manifest returns what the manifest says. A write that replaces the whole object takes away what its manifest lacks even
@@ -112,7 +122,7 @@ func (f Field) manifest() says {
 	case f.Base != ownership.Lacks || f.Changed:
 		return letsGo
 	default:
-		return anything
+		return lacksIt
 	}
 }
 
@@ -123,6 +133,8 @@ func (v Verdict) String() string {
 		return "warn"
 	case Keep:
 		return "keep"
+	case Clear:
+		return "clear"
 	default:
 		return "through"
 	}

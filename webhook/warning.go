@@ -37,6 +37,9 @@ func (c change) words(m mode, path, value string) (before, by, after string) {
 	if c.Verdict == merge.Warn {
 		return "", c.by, " owns " + path + " and may undo this change; change the autoscaler instead"
 	}
+	if c.Verdict == merge.Clear {
+		return c.clearing(m, path)
+	}
 	did := "kept "
 	if m != modeEnforce {
 		did = "(warn) would keep "
@@ -54,6 +57,14 @@ func (c change) words(m mode, path, value string) (before, by, after string) {
 	default:
 		return kept + ", set by ", c.by, "; from now on use kubectl scale"
 	}
+}
+
+// clearing are the words for a default that the manifest contradicts.
+func (c change) clearing(m mode, path string) (before, by, after string) {
+	if m != modeEnforce {
+		return "(warn) would clear " + path + ", a default that " + c.choice + " contradicts", "", ""
+	}
+	return "cleared " + path + ", a default that " + c.choice + " contradicts; there is nothing to do", "", ""
 }
 
 // shortValue is the kept value, when it is short. The writer gets the whole object back with the answer, so this tells
@@ -75,6 +86,10 @@ func (c change) record(m mode) string {
 	switch {
 	case c.Verdict == merge.Warn:
 		verb = "let through"
+	case c.Verdict == merge.Clear && m != modeEnforce:
+		verb = "would clear"
+	case c.Verdict == merge.Clear:
+		verb = "cleared"
 	case m != modeEnforce:
 		verb = "would keep"
 	}
