@@ -14,7 +14,7 @@ import (
 
 // staleDefault is what the API server once set by defaulting and now refuses, because of what a manifest has chosen since:
 // "result after merge - ERROR!" in
-// https://kubernetes.io/docs/tasks/manage-kubernetes-objects/declarative-config/#how-to-clear-server-defaulted-fields-or-fields-set-by-other-writers.
+// https://kubernetes.io/docs/tasks/manage-kubernetes-objects/declarative-config/#default-field-values.
 type staleDefault struct {
 	kinds []string // with their groups
 	union string   // where in the object; [name] stands for every element of a list with that key

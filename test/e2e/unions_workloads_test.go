@@ -3,8 +3,8 @@ package e2e_test
 func strategies() map[string]union {
 	const (
 		onDeleteRefused = cured + `spec.updateStrategy.rollingUpdate: Invalid value: {"Partition":0,"MaxUnavailable":null}: only allowed for updateStrategy 'RollingUpdate'`
-		recreate = cured + "spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'"
-		daemons  = keeps + ".updateStrategy.rollingUpdate"
+		recreate        = cured + "spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'"
+		daemons         = keeps + ".updateStrategy.rollingUpdate"
 	)
 	return map[string]union{
 		"StatefulSet, the default strategy to OnDelete": {
