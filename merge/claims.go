@@ -22,6 +22,7 @@ func (w Write) restoreClaims(kept []Kept) (entries []ownership.Entry, changed bo
 	for i, field := range kept {
 		paths[i] = field.Path
 	}
+	changed = w.released
 	for _, e := range w.IncomingEntries {
 		was, _ := e.Find(w.LiveEntries)
 		restored, err := w.restore(e, was, paths)

@@ -19,6 +19,8 @@ const (
 	Start
 	// Keep puts the live value and the live claims back, and takes the field out of the recorded last-applied.
 	Keep
+	// Clear takes the field out of the incoming object, and everybody's claim on it.
+	Clear
 )
 
 // Field is a field that a write has a say in, as the decision table sees it.
@@ -33,6 +35,8 @@ type Field struct {
 	Created bool
 	// Scale says that it is the object's scale field.
 	Scale bool
+	// Contradicted says that it is a member of a union that another choice of the manifest excludes.
+	Contradicted bool
 }
 
 // Held says whether an autoscaler or a controller owns the field.
@@ -53,21 +57,23 @@ const (
 	setsIt        // the manifest gives it a value
 	letsGo        // the manifest lacks it and the base has it
 	setsNull      // the manifest says null
+	lacksIt       // neither has it
 )
 
 // row is a row of the decision table. No owners means any owner.
 type row struct {
-	number    int
-	owners    []ownership.Owner
-	writer    ownership.Writer
-	manifest  says
-	scaleOnly bool
-	created   bool
-	verdict   Verdict
+	number           int
+	owners           []ownership.Owner
+	writer           ownership.Writer
+	manifest         says
+	scaleOnly        bool
+	contradictedOnly bool
+	created          bool
+	verdict          Verdict
 }
 
-// table is the decision table of docs/decisions.md, in its order. Row 7 is not in it: it concerns fields
-// that never come here. Row 11 concerns requests that are never intercepted.
+// table is the decision table of docs/decisions.md, in its order. Row 11 is not in it: it concerns requests that are never
+// intercepted.
 func table() []row {
 	held := []ownership.Owner{ownership.Autoscaler, ownership.Controller}
 	manifest := []ownership.Owner{ownership.Manifest}
@@ -80,6 +86,10 @@ func table() []row {
 		{
 			number: 6, owners: []ownership.Owner{ownership.Imperative, ownership.Default},
 			writer: ownership.Applier, manifest: setsIt, verdict: Through,
+		},
+		{
+			number: 7, owners: []ownership.Owner{ownership.Default}, writer: ownership.Applier, manifest: lacksIt,
+			contradictedOnly: true, verdict: Clear,
 		},
 		{number: 8, owners: held, writer: ownership.Applier, manifest: setsNull, verdict: Keep},
 		{number: 8, writer: ownership.Applier, manifest: setsNull, verdict: Through},
@@ -110,7 +120,7 @@ func (r row) fits(f Field, manifest says) bool {
 		return false
 	}
 	return f.Writer == r.writer && (r.manifest == anything || r.manifest == manifest) && (!r.scaleOnly || f.Scale) &&
-		(len(r.owners) == 0 || slices.Contains(r.owners, f.Owner))
+		(!r.contradictedOnly || f.Contradicted) && (len(r.owners) == 0 || slices.Contains(r.owners, f.Owner))
 }
 
 // manifest returns what the manifest says. A write that replaces the whole object takes away what its manifest lacks even
@@ -124,7 +134,7 @@ func (f Field) manifest() says {
 	case f.Base != ownership.Lacks || f.Changed:
 		return letsGo
 	default:
-		return anything
+		return lacksIt
 	}
 }
 
@@ -137,6 +147,8 @@ func (v Verdict) String() string {
 		return "start"
 	case Keep:
 		return "keep"
+	case Clear:
+		return "clear"
 	default:
 		return "through"
 	}

@@ -22,6 +22,8 @@ type Write struct {
 	LiveEntries, IncomingEntries []ownership.Entry
 	Author                       ownership.Author
 	Managers                     ownership.Managers
+
+	released bool // by Clear: IncomingEntries lack claims that the incoming object has
 }
 
 // Kept is a field that is to be as it is in live.

@@ -9,8 +9,9 @@ import (
 	"gomodules.xyz/jsonpatch/v2"
 )
 
-// EncodePatch returns operations as a JSON patch (RFC 6902). Each value is a string or a json.RawMessage. The raw ones can
-// be large, and are checked once on their way through: the marshaller of Operation goes through them four times.
+// EncodePatch returns operations as a JSON patch (RFC 6902). Each value is a string or a json.RawMessage; "remove" has none.
+// The raw ones can be large, and are checked once on their way through: the marshaller of Operation goes through them four
+// times.
 func EncodePatch(operations []jsonpatch.Operation) ([]byte, error) {
 	var out bytes.Buffer
 	enc := jsontext.NewEncoder(&out)
@@ -27,11 +28,11 @@ func EncodePatch(operations []jsonpatch.Operation) ([]byte, error) {
 	}
 	for _, o := range operations {
 		err := write(jsontext.BeginObject, jsontext.String("op"), jsontext.String(o.Operation),
-			jsontext.String("path"), jsontext.String(o.Path), jsontext.String("value"))
+			jsontext.String("path"), jsontext.String(o.Path))
 		if err != nil {
 			return nil, err
 		}
-		if err := writeValue(enc, o.Value); err != nil {
+		if err := writeValue(enc, o); err != nil {
 			return nil, fmt.Errorf("encoding the value of %s: %w", o.Path, err)
 		}
 		if err := write(jsontext.EndObject); err != nil {
@@ -44,13 +45,20 @@ func EncodePatch(operations []jsonpatch.Operation) ([]byte, error) {
 	return bytes.TrimSpace(out.Bytes()), nil
 }
 
-func writeValue(enc *jsontext.Encoder, value any) error {
-	switch v := value.(type) {
+// writeValue writes the member "value", which the operation "remove" has no place for (RFC 6902, section 4.2).
+func writeValue(enc *jsontext.Encoder, o jsonpatch.Operation) error {
+	if o.Operation == "remove" {
+		return nil
+	}
+	if err := enc.WriteToken(jsontext.String("value")); err != nil {
+		return err
+	}
+	switch v := o.Value.(type) {
 	case string:
 		return enc.WriteToken(jsontext.String(v))
 	case json.RawMessage:
 		return enc.WriteValue(jsontext.Value(v))
 	default:
-		return fmt.Errorf("a %T is neither a string nor raw JSON", value)
+		return fmt.Errorf("a %T is neither a string nor raw JSON", v)
 	}
 }

@@ -48,6 +48,7 @@ type change struct {
 	path           fieldpath.Path
 	live, incoming string // the values, as JSON
 	by             string
+	choice         string // what contradicts the field
 }
 
 // evaluate takes a review through the packages: which fields are contested, who owns each, and what becomes of it.
@@ -105,21 +106,29 @@ func (h *Handler) evaluateWrite(r *review, out *outcome) error {
 			kept = append(kept, merge.Kept{Path: path, Held: c.field.Held()})
 		}
 	}
-	return out.keep(w, kept, contested.manifests.Recorded)
+	stale := h.stale(r, w, contested)
+	return out.rewrite(w, kept, stale, contested.manifests.Recorded)
 }
 
-// keep makes the operations for the fields that are kept, and forgets those that are already as they should be.
-func (out *outcome) keep(w merge.Write, kept []merge.Kept, recorded bool) error {
-	if len(kept) == 0 {
+// rewrite makes the operations for the fields that are kept and those that are cleared, and forgets those that are already
+// as they should be.
+func (out *outcome) rewrite(w merge.Write, kept []merge.Kept, stale []change, recorded bool) error {
+	if len(kept)+len(stale) == 0 {
 		return nil
+	}
+	w, cleared, err := w.Clear(pathsOf(stale))
+	if err != nil {
+		return fmt.Errorf("clearing %s: %w", stale[0].path, err)
 	}
 	operations, err := w.Keep(kept, recorded)
 	if err != nil {
-		return fmt.Errorf("keeping %s: %w", kept[0].Path, err)
+		return fmt.Errorf("keeping %d fields: %w", len(kept), err)
 	}
 	if len(operations) == 0 {
 		out.changes = nil // already as it should be
 	}
+	out.changes = append(out.changes, stale...)
+	operations = append(cleared, operations...)
 	if out.mode == modeEnforce {
 		out.operations = operations
 	}

@@ -23,7 +23,7 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 		}, []string{"result"}),
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "handoff_decisions_total",
-			Help: "Fields kept, or that would have been kept or were warned about, by row of the decision table, mode and owner.",
+			Help: "Fields kept or cleared, or that would have been or were warned about, by row of the decision table, mode and owner.",
 		}, []string{"row", "mode", "owner"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "handoff_failed_open_total",

@@ -21,7 +21,7 @@ func (h *Handler) report(r *review, out outcome) {
 		h.Log.Info("decided", append(r.identity(),
 			"row", c.Row, "mode", out.mode, "verdict", c.Verdict.String(), "decision", c.record(out.mode))...)
 		if c.Verdict != merge.Warn && !r.dryRun && h.Events != nil {
-			h.Events.Eventf(r.reference(), nil, corev1.EventTypeNormal, eventReason(out.mode), "Apply", "%s", c.record(out.mode))
+			h.Events.Eventf(r.reference(), nil, corev1.EventTypeNormal, eventReason(c, out.mode), "Apply", "%s", c.record(out.mode))
 		}
 	}
 	for _, note := range out.notes {
@@ -29,11 +29,17 @@ func (h *Handler) report(r *review, out outcome) {
 	}
 }
 
-func eventReason(m mode) string {
-	if m == modeEnforce {
+func eventReason(c change, m mode) string {
+	switch {
+	case c.Verdict == merge.Clear && m == modeEnforce:
+		return "DefaultCleared"
+	case c.Verdict == merge.Clear:
+		return "DefaultWouldBeCleared"
+	case m == modeEnforce:
 		return "OwnershipKept"
+	default:
+		return "OwnershipWouldBeKept"
 	}
-	return "OwnershipWouldBeKept"
 }
 
 // identity names the object of a review for the log. Nothing else of an object is ever logged: it can hold secrets.

@@ -42,6 +42,9 @@ func (c change) words(m mode, path, value string) (before, by, after string) {
 	if c.Verdict == merge.Warn {
 		return "", c.by, " owns " + path + " and may undo this change; change the autoscaler instead"
 	}
+	if c.Verdict == merge.Clear {
+		return c.clearing(m, path)
+	}
 	did := c.did(m) + " "
 	if m != modeEnforce {
 		did = "(warn) " + did
@@ -63,18 +66,28 @@ func (c change) words(m mode, path, value string) (before, by, after string) {
 
 // did says in a word what was done or, under warn, would have been.
 func (c change) did(m mode) string {
-	switch {
-	case c.Verdict == merge.Warn:
+	would, done := "would keep", "kept"
+	switch c.Verdict {
+	case merge.Warn:
 		return "let through"
-	case c.Verdict == merge.Start && m == modeEnforce:
-		return "started"
-	case c.Verdict == merge.Start:
-		return "would start"
-	case m == modeEnforce:
-		return "kept"
+	case merge.Start:
+		would, done = "would start", "started"
+	case merge.Clear:
+		would, done = "would clear", "cleared"
 	default:
-		return "would keep"
 	}
+	if m == modeEnforce {
+		return done
+	}
+	return would
+}
+
+// clearing are the words for a default that the manifest contradicts.
+func (c change) clearing(m mode, path string) (before, by, after string) {
+	if m != modeEnforce {
+		return "(warn) would clear " + path + ", a default that " + c.choice + " contradicts", "", ""
+	}
+	return "cleared " + path + ", a default that " + c.choice + " contradicts; there is nothing to do", "", ""
 }
 
 // shortValue is the kept value, when it is short. The writer gets the whole object back with the answer, so this tells

@@ -1,0 +1,161 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// strategy is the manifest of a stateful set.
+func strategy(own string) string { return union{kind: "StatefulSet"}.manifest(pods(own, "", "")) }
+
+const (
+	onDelete = "updateStrategy: {type: OnDelete}"
+	zero     = "updateStrategy: {rollingUpdate: {partition: 0}}"
+	only     = "only allowed for updateStrategy 'RollingUpdate'"
+)
+
+func newStatefulSets(t *testing.T, mode string) *namespace {
+	t.Helper()
+	n := newNamespace(t, mode)
+	n.kind = "statefulset"
+	return n
+}
+
+func (n *namespace) wantCleared(r result) {
+	n.Helper()
+	want := []string{"cleared .spec.updateStrategy.rollingUpdate, a default that OnDelete contradicts; there is nothing to do"}
+	if diff := cmp.Diff(want, r.warnings()); diff != "" {
+		n.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	if rest, ok := field(n.object(), "spec", "updateStrategy", "rollingUpdate"); ok {
+		n.Errorf("still there: %v", rest)
+	}
+}
+
+func TestRow7WhateverTheObjectWasCreatedBy(t *testing.T) {
+	t.Parallel()
+	server := []string{"--server-side", "--force-conflicts"}
+	for name, c := range map[string]struct {
+		create []string
+		apply  []string
+	}{
+		"from client-side to server-side apply": {[]string{"apply"}, server},
+		"from server-side to client-side apply": {append([]string{"apply"}, server...), nil},
+		"another manager's server-side apply":   {[]string{"apply", "--server-side", "--field-manager=other"}, server},
+		"kubectl create --save-config":          {[]string{"create", "--save-config"}, nil},
+		"an applier by another name":            {[]string{"apply", "--field-manager=argocd-controller"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := newStatefulSets(t, "enforce")
+			n.must(n.run(strategy(""), append(c.create, "-f", "-")...))
+			n.wantCleared(n.apply(strategy(onDelete), c.apply...))
+			n.unchangedBy("a second unchanged apply", func() { n.apply(strategy(onDelete), c.apply...) })
+			n.apply(strategy(""), c.apply...)
+		})
+	}
+}
+
+func TestRow7WithAnApplierThatRecordsNothing(t *testing.T) {
+	t.Parallel()
+	n := newStatefulSets(t, "enforce")
+	n.must(n.run(strategy(""), "create", "--field-manager=helm", "-f", "-"))
+	n.wantCleared(n.kubectl("patch", "statefulset", "web", "--field-manager=helm", "-p", `{"spec":{"updateStrategy":{"type":"OnDelete"}}}`))
+}
+
+func TestWhatSomebodyHasDeclaredIsNotCleared(t *testing.T) {
+	t.Parallel()
+	patch := func(partition string) func(*namespace) {
+		return func(n *namespace) {
+			n.kubectl("patch", "statefulset", "web", "-p", `{"spec":{"updateStrategy":{"rollingUpdate":{"partition":`+partition+`}}}}`)
+		}
+	}
+	for name, c := range map[string]struct {
+		before   string
+		then     func(*namespace)
+		manifest string
+	}{
+		"the manifest still declares it":      {strategy(zero), nil, strategy("updateStrategy: {type: OnDelete, rollingUpdate: {partition: 0}}")},
+		"a person has declared it":            {strategy(""), patch("2"), strategy(onDelete)},
+		"a person has put the default back":   {strategy(""), func(n *namespace) { patch("2")(n); patch("0")(n) }, strategy(onDelete)},
+		"another applier has declared it":     {strategy(""), func(n *namespace) { n.apply(strategy(zero), "--server-side", "--field-manager=other") }, strategy(onDelete)},
+		"a person's command made all of it":   {"", func(n *namespace) { n.must(n.run(strategy(""), "create", "-f", "-")) }, strategy(onDelete)},
+		"nobody has, but a person writes now": {strategy(""), nil, ""},
+	} {
+		for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
+			t.Run(name+", "+side+"-side", func(t *testing.T) {
+				t.Parallel()
+				n := newStatefulSets(t, "enforce")
+				if c.before != "" {
+					n.apply(c.before, args...)
+				}
+				if c.then != nil {
+					c.then(n)
+				}
+				r := n.run(c.manifest, append([]string{"apply", "-f", "-"}, args...)...)
+				if c.manifest == "" {
+					r = n.run("", "patch", "statefulset", "web", "-p", `{"spec":{"updateStrategy":{"type":"OnDelete"}}}`)
+				}
+				if r.err == nil || !strings.Contains(r.stderr, only) || len(r.warnings()) > 0 {
+					t.Errorf("the API server's error alone is expected, got %v: %s", r.err, r.stderr)
+				}
+			})
+		}
+	}
+}
+
+func TestRow7BesideAFieldThatIsKept(t *testing.T) {
+	t.Parallel()
+	n := newStatefulSets(t, "enforce")
+	n.apply(strategy("replicas: 3"))
+	n.kubectl("scale", "statefulset", "web", "--replicas=5")
+	r := n.apply(strategy(onDelete))
+	if len(r.warnings()) != 2 {
+		t.Errorf("warnings: %v", r.warnings())
+	}
+	n.wantReplicas(5)
+	n.wantHolders("kubectl/Update/scale")
+	if rest, ok := field(n.object(), "spec", "updateStrategy", "rollingUpdate"); ok {
+		t.Errorf("still there: %v", rest)
+	}
+	n.unchangedBy("a second unchanged apply", func() { n.apply(strategy(onDelete)) })
+}
+
+func TestRow7UnderWarnIsTheAPIServersErrorAndAWarning(t *testing.T) {
+	t.Parallel()
+	n := newStatefulSets(t, "warn")
+	n.apply(strategy(""))
+	r := n.run(strategy(onDelete), "apply", "-f", "-")
+	if r.err == nil || !strings.Contains(r.stderr, only) {
+		t.Errorf("the API server's error is expected, got %v: %s", r.err, r.stderr)
+	}
+	want := []string{"(warn) would clear .spec.updateStrategy.rollingUpdate, a default that OnDelete contradicts"}
+	if diff := cmp.Diff(want, r.warnings()); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
+func TestRow7OnDryRunsAndInKubectlDiff(t *testing.T) {
+	t.Parallel()
+	for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
+		t.Run(side+"-side", func(t *testing.T) {
+			t.Parallel()
+			n := newStatefulSets(t, "enforce")
+			n.apply(strategy(""), args...)
+			n.unchangedBy("a dry run and a diff", func() {
+				r := n.apply(strategy(onDelete), append([]string{"--dry-run=server", "-o", "jsonpath={.spec.updateStrategy}"}, args...)...)
+				if want := `{"type":"OnDelete"}`; r.stdout != want {
+					t.Errorf("dry run: got %s, want %s", r.stdout, want)
+				}
+				r = n.run(strategy(onDelete), append([]string{"diff", "-f", "-"}, args...)...)
+				for _, line := range []string{"-    rollingUpdate:\n", "-      partition: 0\n", "-    type: RollingUpdate\n", "+    type: OnDelete\n"} {
+					if !strings.Contains(r.stdout, line) {
+						t.Errorf("kubectl diff does not say %q: %s%s", line, r.stdout, r.stderr)
+					}
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,165 @@
+package e2e_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// sides are the ways to apply, with the field that says in a union what comes of it.
+func (u union) sides() map[string]side {
+	return map[string]side{
+		"client-side": {says: u.client},
+		"server-side": {says: u.server, args: []string{"--server-side", "--force-conflicts"}},
+	}
+}
+
+type side struct {
+	says string
+	args []string
+}
+
+// TestTheUnionsThatTheAPIServerRefuses holds what a real API server makes of each union without handoff. Where it fails
+// with a new version of Kubernetes, docs/stale-defaults.md, and perhaps the table in merge/stale.go, have to change.
+func TestTheUnionsThatTheAPIServerRefuses(t *testing.T) {
+	t.Parallel()
+	for name, u := range unions() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for side, s := range u.sides() {
+				n := newNamespace(t, "")
+				want := n.fresh(u)
+				n.apply(u.manifest(u.before), s.args...)
+				r := n.run(u.manifest(u.after), append([]string{"apply", "-f", "-", "-o", "json"}, s.args...)...)
+				if r.err != nil {
+					errors := strings.TrimPrefix(strings.TrimPrefix(s.says, cured), refused)
+					if errors == s.says || !strings.Contains(r.stderr, errors) {
+						t.Errorf("%s apply: got error %s, want %q", side, r.stderr, s.says)
+					}
+					continue
+				}
+				says := ""
+				if paths := differences("", want, specOf(t, r.stdout)); len(paths) > 0 {
+					says = keeps + strings.Join(paths, " ")
+				}
+				if says != s.says {
+					t.Errorf("%s apply: got %q, want %q", side, says, s.says)
+				}
+			}
+		})
+	}
+}
+
+// TestRow7ADefaultThatTheManifestContradictsIsCleared holds for all unions marked as cured that an apply gives what a fresh
+// object would be.
+func TestRow7ADefaultThatTheManifestContradictsIsCleared(t *testing.T) {
+	t.Parallel()
+	for name, u := range unions() {
+		for side, s := range u.sides() {
+			if !strings.HasPrefix(s.says, cured) {
+				continue
+			}
+			t.Run(name+", "+side, func(t *testing.T) {
+				t.Parallel()
+				n := newNamespace(t, "enforce")
+				n.kind = strings.ToLower(u.kind)
+				want := n.fresh(u)
+				n.apply(u.manifest(u.before), s.args...)
+				n.settled()
+				r := n.apply(u.manifest(u.after), s.args...)
+				if warnings := r.warnings(); len(warnings) != 1 || !strings.HasPrefix(warnings[0], "cleared ") {
+					t.Errorf("warnings: %v", warnings)
+				}
+				if diff := cmp.Diff(want, n.object().Object["spec"]); diff != "" {
+					t.Errorf("the spec (-fresh +cleared):\n%s", diff)
+				}
+				for _, e := range n.object().GetManagedFields() {
+					if fields := string(e.FieldsV1.GetRawBytes()); strings.Contains(fields, "f:rollingUpdate") || strings.Contains(fields, "f:emptyDir") {
+						t.Errorf("%s still claims what is cleared: %s", e.Manager, fields)
+					}
+				}
+				n.unchangedBy("a second unchanged apply", func() { n.apply(u.manifest(u.after), s.args...) })
+			})
+		}
+	}
+}
+
+// fresh is the spec that the API server would give an object of a union's second manifest.
+func (n *namespace) fresh(u union) any {
+	n.Helper()
+	text, err := yaml.ToJSON([]byte(u.manifest(u.after)))
+	if err != nil {
+		n.Fatal(err)
+	}
+	o := &unstructured.Unstructured{}
+	if err := o.UnmarshalJSON(text); err != nil {
+		n.Fatal(err)
+	}
+	o.SetNamespace(n.name)
+	if err := cluster.client.Create(n.Context(), o, client.DryRunAll); err != nil {
+		n.Fatal(err)
+	}
+	return o.Object["spec"]
+}
+
+func specOf(t *testing.T, text string) any {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	if err := o.UnmarshalJSON([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	return o.Object["spec"]
+}
+
+// differences are the paths at which two JSON values differ, but for what the API server chooses anew for each object:
+// addresses, ports and identities.
+func differences(path string, a, b any) []string {
+	var paths []string
+	switch left, right := members(a), members(b); {
+	case left == nil || right == nil:
+		if chosen(a) != chosen(b) {
+			paths = []string{path}
+		}
+	default:
+		for name := range right {
+			if _, both := left[name]; !both {
+				paths = append(paths, path+name)
+			}
+		}
+		for name := range left {
+			paths = append(paths, differences(path+name, left[name], right[name])...)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// members are those of an object or a list by the step of a path that leads to them; nil for anything else.
+func members(value any) map[string]any {
+	found := map[string]any{}
+	switch v := value.(type) {
+	case map[string]any:
+		for name, member := range v {
+			found["."+name] = member
+		}
+	case []any:
+		for i, member := range v {
+			found[fmt.Sprintf("[%d]", i)] = member
+		}
+	default:
+		return nil
+	}
+	return found
+}
+
+// chosen is the text of a value, without what the API server chooses.
+func chosen(value any) string {
+	return regexp.MustCompile(`^10\.0\.0\.\d+$|^3\d{4}$|^[0-9a-f]{8}-.*$`).ReplaceAllString(fmt.Sprint(value), "chosen")
+}

@@ -1,0 +1,45 @@
+package webhook
+
+import (
+	"bytes"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/merge"
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// stale decides on the defaults that the manifest contradicts. What somebody has declared is left to the API server, which
+// refuses the write.
+func (h *Handler) stale(r *review, w merge.Write, contested contested) []change {
+	if w.Author.Writer != ownership.Applier {
+		return nil // whose manifests nobody has looked for
+	}
+	var found []change
+	for _, c := range w.Contradictions(r.kind.Group, r.kind.Kind) {
+		if contested.manifests.On(c.Choice).Manifest != ownership.Sets {
+			continue
+		}
+		declared := contested.manifests.On(c.Member)
+		field := merge.Field{
+			Owner: ownership.Default, Writer: w.Author.Writer, Manifest: declared.Manifest, Base: declared.Base,
+			Changed:      !bytes.Equal(r.live.Value(c.Member), r.incoming.Value(c.Member)),
+			Contradicted: true,
+		}
+		if !contested.manifests.Defaulted(c.Member, w.LiveEntries) {
+			field.Owner = contested.contextOf(c.Member).Resolve(c.Member, w.LiveEntries, declared.Base).Owner
+		}
+		if decision := merge.Decide(field); decision.Verdict == merge.Clear {
+			found = append(found, change{Decision: decision, field: field, path: c.Member, choice: c.By})
+		}
+	}
+	return found
+}
+
+func pathsOf(changes []change) []fieldpath.Path {
+	paths := make([]fieldpath.Path, len(changes))
+	for i, c := range changes {
+		paths[i] = c.path
+	}
+	return paths
+}
