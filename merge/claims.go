@@ -22,7 +22,6 @@ func (w Write) restoreClaims(kept []Kept) (entries []ownership.Entry, changed bo
 	for i, field := range kept {
 		paths[i] = field.Path
 	}
-	changed = w.released
 	for _, e := range w.IncomingEntries {
 		was, _ := e.Find(w.LiveEntries)
 		restored, err := w.restore(e, was, paths)
@@ -49,7 +48,7 @@ func (w Write) restoreClaims(kept []Kept) (entries []ownership.Entry, changed bo
 		return nil, false, err
 	}
 	entries = inOrder(entries)
-	return entries, !sameTexts(entries, inOrder(w.IncomingEntries)), nil
+	return entries, w.released || !sameTexts(entries, inOrder(w.IncomingEntries)), nil
 }
 
 // handOver adds a claim of the HandoverManager on held fields that somebody claimed in live and nobody would claim now.

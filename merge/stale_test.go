@@ -77,7 +77,7 @@ func TestTheTableOfStaleDefaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			group, kind, _ := strings.Cut(c.kind, "/")
-			var found []string
+			found := make([]string, 0, 1)
 			for _, c := range (merge.Write{Incoming: object(t, c.incoming)}).Contradictions(group, kind) {
 				found = append(found, c.Member.String()+" by "+c.By)
 			}

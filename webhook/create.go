@@ -42,5 +42,5 @@ func (h *Handler) evaluateCreate(r *review, out *outcome) error {
 		return nil
 	}
 	out.changes = append(out.changes, c)
-	return out.keep(w, []merge.Kept{{Path: path, Held: true, Value: json.RawMessage(count)}}, manifests.Recorded)
+	return out.rewrite(w, []merge.Kept{{Path: path, Held: true, Value: json.RawMessage(count)}}, nil, manifests.Recorded)
 }
