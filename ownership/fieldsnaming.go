@@ -21,7 +21,7 @@ func namingOf(names []fieldpath.PathElement) (n naming) {
 		if name.Key == nil || slices.ContainsFunc(n.keys, func(fields []string) bool { return isKeyOf(*name.Key, fields) }) {
 			continue
 		}
-		var fields []string
+		fields := make([]string, 0, len(*name.Key))
 		for _, field := range *name.Key {
 			fields = append(fields, field.Name)
 		}
@@ -42,16 +42,17 @@ func (n naming) aliases(element *outline, index int) []fieldpath.PathElement {
 			aliases = append(aliases, key)
 		}
 	}
-	if v, err := value.FromJSON(element.text); n.values && err == nil {
-		aliases = append(aliases, fieldpath.ValueElement(v))
+	if n.values {
+		if v, err := value.FromJSON(element.text); err == nil {
+			aliases = append(aliases, fieldpath.ValueElement(v))
+		}
 	}
 	return append(aliases, fieldpath.IndexElement(index))
 }
 
-// same returns the name by which an element of the live list is found in the manifest's. Where claims name no keys, a
-// field called name counts as one, as structured-merge-diff guesses it (AssociativeListCandidateFieldNames).
-func (n naming) same(element *outline, index int) fieldpath.PathElement {
-	aliases := n.aliases(element, index)
+// same returns the name by which an element of the live list is found in the manifest's: its first alias or, where claims
+// use none but the index, a field called name, as structured-merge-diff guesses it (AssociativeListCandidateFieldNames).
+func same(element *outline, aliases []fieldpath.PathElement) fieldpath.PathElement {
 	if len(aliases) == 1 {
 		if key, ok := keyOf(element, []string{"name"}); ok {
 			return key
@@ -106,11 +107,20 @@ func (n naming) in(container *outline) (d declarations) {
 		}
 	default:
 		for i := range container.kids {
-			d.elements = append(d.elements, declaration{name: n.same(&container.kids[i], i), part: &container.kids[i]})
+			part := &container.kids[i]
+			d.elements = append(d.elements, declaration{name: same(part, n.aliases(part, i)), part: part})
 		}
 		slices.SortStableFunc(d.elements, func(a, b declaration) int { return a.name.Compare(b.name) })
 	}
 	return d
+}
+
+// of returns what the manifest has of a part of the live container, nil where it has nothing.
+func (d declarations) of(part *outline, aliases []fieldpath.PathElement) *outline {
+	if len(d.elements) == 0 {
+		return d.find(aliases[0])
+	}
+	return d.find(same(part, aliases))
 }
 
 // find returns the part of that name, the first of several, or nil.

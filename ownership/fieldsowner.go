@@ -1,10 +1,40 @@
 package ownership
 
 import (
+	"bytes"
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
+
+// field says whose the spot is.
+func (w *fieldWalk) field(s spot) Field {
+	f := Field{Path: slices.Clone(w.path)}
+	if s.live != nil {
+		f.Value = s.live.text
+	}
+	if s.declared != nil {
+		f.Declared = Sets
+		if s.declared.isNull() {
+			f.Declared = Clears
+		} else if !sameValue(f.Value, s.declared.text) {
+			f.DeclaredValue = s.declared.text
+		}
+	}
+	w.own(&f, s.holders)
+	return f
+}
+
+// sameValue compares two JSON texts by what they mean.
+func sameValue(a, b []byte) bool {
+	if bytes.Equal(a, b) || len(a) == 0 {
+		return len(a) > 0
+	}
+	left, errLeft := value.FromJSON(a)
+	right, errRight := value.FromJSON(b)
+	return errLeft == nil && errRight == nil && value.Equals(left, right)
+}
 
 // own gives a field its owner and its holders, whose positions among the entries are given.
 func (w *fieldWalk) own(f *Field, holders []int) {
@@ -24,35 +54,49 @@ func (w *fieldWalk) own(f *Field, holders []int) {
 }
 
 // owner returns the field's owner and the position of the entry that makes it, -1 where none does.
-func (w *fieldWalk) owner(f *Field, holders []int) (owned Owned, own int) {
+func (w *fieldWalk) owner(f *Field, holders []int) (Owned, int) {
 	isScale := w.Scale != nil && f.Path.Equals(w.Scale)
 	if isScale && w.Autoscaler != "" {
 		return Owned{Owner: Autoscaler, By: w.Autoscaler}, w.through("scale", holders)
 	}
-	inStatus := f.Path[0].FieldName != nil && *f.Path[0].FieldName == "status"
-	if own = w.through("status", holders); inStatus && own >= 0 {
+	if own := w.through("status", holders); own >= 0 && f.inStatus() {
 		return w.statusWriter(w.entries[own].Manager), own
 	}
 	traced := slices.DeleteFunc(slices.Clone(holders), func(i int) bool { return w.entries[i].untraced() })
-	unknown := len(traced) == 0 && (len(holders) > 0 || len(w.entries) == 0)
-	declares := f.Declared != Lacks && !inStatus // a manifest's status is dropped by the API server
-	own = -1
+	untraced := len(traced) == 0 && (len(holders) > 0 || len(w.entries) == 0)
+	return w.strongest(f, traced, w.contextOf(f.Path, isScale), f.unclaimed(untraced))
+}
+
+// unclaimed returns the field's owner as far as no entry says who it is; untraced says that who wrote it is not recorded.
+// What a manifest says about status does not count: the API server drops it.
+func (f *Field) unclaimed(untraced bool) Owner {
 	switch {
-	case declares && (!unknown || f.declaredAsIs()):
-		owned.Owner = Manifest
-	case unknown:
-		owned.Owner = Unknown
+	case f.Declared != Lacks && !f.inStatus() && (!untraced || f.declaredAsIs()):
+		return Manifest
+	case untraced:
+		return Unknown
+	default:
+		return Default
 	}
-	context := w.contextOf(f.Path, isScale)
-	for _, i := range traced {
+}
+
+// strongest is Context.Resolve for the entries at the given positions, but for what the API server has added to a
+// manifest.
+func (w *fieldWalk) strongest(f *Field, holders []int, context Context, unclaimed Owner) (owned Owned, own int) {
+	owned, own = Owned{Owner: unclaimed}, -1
+	for _, i := range holders {
 		if w.authors[i] && f.Declared == Lacks {
-			continue // added by the API server to what the manifest says
+			continue
 		}
 		if by := context.holds(w.entries[i]); by > owned.Owner || owned.By == "" && by == owned.Owner {
 			owned, own = Owned{Owner: by, By: w.entries[i].Manager}, i
 		}
 	}
 	return owned, own
+}
+
+func (f *Field) inStatus() bool {
+	return f.Path[0].FieldName != nil && *f.Path[0].FieldName == "status"
 }
 
 func (f *Field) declaredAsIs() bool { return f.Declared == Sets && f.DeclaredValue == nil }

@@ -1,11 +1,9 @@
 package ownership
 
 import (
-	"bytes"
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
 // fieldWalk goes through a live object, its last-applied annotation and the sets of its managedFields side by side.
@@ -57,12 +55,11 @@ func (w *fieldWalk) visit(s spot) {
 		for i := range s.live.kids {
 			kid := &s.live.kids[i]
 			aliases := []fieldpath.PathElement{fieldpath.FieldNameElement(kid.name)}
-			same := aliases[0]
 			if !s.live.isObject() {
-				aliases, same = naming.aliases(kid, i), naming.same(kid, i)
+				aliases = naming.aliases(kid, i)
 			}
-			name, aliases := reach(names, reached, aliases)
-			w.step(s, spot{live: kid, declared: declared.find(same)}, name, aliases)
+			name, claimed := reach(names, reached, aliases)
+			w.step(s, spot{live: kid, declared: declared.of(kid, aliases)}, name, claimed)
 		}
 	}
 	for i, name := range names {
@@ -124,32 +121,4 @@ func (w *fieldWalk) step(from, to spot, name fieldpath.PathElement, claimed []fi
 	w.path = append(w.path, name)
 	w.visit(to)
 	w.path = w.path[:len(w.path)-1]
-}
-
-// field says whose the spot is.
-func (w *fieldWalk) field(s spot) Field {
-	f := Field{Path: slices.Clone(w.path)}
-	if s.live != nil {
-		f.Value = s.live.text
-	}
-	if s.declared != nil {
-		f.Declared = Sets
-		if s.declared.isNull() {
-			f.Declared = Clears
-		} else if !sameValue(f.Value, s.declared.text) {
-			f.DeclaredValue = s.declared.text
-		}
-	}
-	w.own(&f, s.holders)
-	return f
-}
-
-// sameValue compares two JSON texts by what they mean.
-func sameValue(a, b []byte) bool {
-	if bytes.Equal(a, b) || len(a) == 0 {
-		return len(a) > 0
-	}
-	left, errLeft := value.FromJSON(a)
-	right, errRight := value.FromJSON(b)
-	return errLeft == nil && errRight == nil && value.Equals(left, right)
 }

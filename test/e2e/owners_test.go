@@ -31,7 +31,7 @@ func (n *namespace) owners(args ...string) map[string]string {
 	}
 	owners := map[string]string{}
 	for _, f := range fields {
-		var holders []string
+		holders := make([]string, 0, len(f.Holders))
 		for _, h := range f.Holders {
 			holders = append(holders, strings.TrimSuffix(h.Manager+"/"+h.Operation+"/"+h.Subresource, "/"))
 			if (f.Since == "") != (h.Time == "") && h.Manager == f.By {
