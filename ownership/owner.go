@@ -18,6 +18,10 @@ const (
 	Autoscaler
 )
 
+// Unknown stands for an owner that nothing records: managedFields were taken away, or claims have been put together under
+// a name that is nobody's. Only ObjectContext.Fields says so; a decision is never made on it.
+const Unknown Owner = -1
+
 // String returns the owner's word in docs and messages.
 func (o Owner) String() string {
 	switch o {

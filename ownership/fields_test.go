@@ -1,0 +1,123 @@
+package ownership_test
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// fieldManagers are the managers of the tests.
+func fieldManagers() ownership.Managers {
+	return ownership.Managers{
+		Autoscalers: []string{"keda"}, Appliers: []string{"kubectl-client-side-apply", "helm"}, Imperative: []string{"kubectl", "kubectl-*"},
+	}
+}
+
+// claimOf is an entry of managedFields; who is manager/operation, for a subresource with /subresource behind it.
+func claimOf(who, time, fields string) string {
+	parts := append(strings.Split(who, "/"), "")
+	return fmt.Sprintf(`{"manager":%q,"operation":%q,"subresource":%q,"apiVersion":"v1","time":%q,"fieldsV1":%s}`,
+		parts[0], parts[1], parts[2], time, fields)
+}
+
+// liveWith is a live object of which body is all but the metadata; declared is its last-applied annotation, if any.
+func liveWith(body, declared string, claims ...string) string {
+	annotations := ""
+	if declared != "" {
+		annotations = `,"annotations":{"` + ownership.LastAppliedAnnotation + `":` + strconv.Quote(declared) + `}`
+	}
+	managedFields := ""
+	if len(claims) > 0 {
+		managedFields = `,"managedFields":[` + strings.Join(claims, ",") + `]`
+	}
+	return `{"apiVersion":"v1","kind":"Web","metadata":{"name":"web","uid":"1"` + annotations + managedFields + `}` + body + `}`
+}
+
+// linesOf shows fields: path=value owner by since [holders] what is declared.
+func linesOf(fields ownership.Fields) []string {
+	lines := make([]string, 0, len(fields))
+	for _, f := range fields {
+		holders := make([]string, 0, len(f.Holders))
+		for _, h := range f.Holders {
+			holders = append(holders, strings.TrimSuffix(h.Manager+"/"+h.Operation+"/"+h.Subresource, "/"))
+		}
+		line := fmt.Sprintf("%s=%s %s %s %s %v", f.Path, f.Value, f.Owner, f.By, f.Since, holders)
+		if f.Declared != ownership.Lacks {
+			line += " " + f.Declared.String()
+		}
+		if f.DeclaredValue != nil {
+			line += " to " + string(f.DeclaredValue)
+		}
+		lines = append(lines, strings.Join(strings.Fields(line), " "))
+	}
+	return lines
+}
+
+func parseLive(tb testing.TB, text string) ownership.Object {
+	tb.Helper()
+	o, err := ownership.ParseObject([]byte(text))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return o
+}
+
+const (
+	clientSide = "kubectl-client-side-apply/Update"
+	annotated  = `"f:metadata":{"f:annotations":{".":{},"f:kubectl.kubernetes.io/last-applied-configuration":{}}}`
+)
+
+type fieldsCase struct {
+	context ownership.ObjectContext
+	live    string
+	want    []string
+}
+
+func (c fieldsCase) run(t *testing.T) {
+	t.Helper()
+	c.context.Managers = fieldManagers()
+	fields, err := c.context.Fields(parseLive(t, c.live))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(c.want, linesOf(fields), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("fields (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnObjectThatCannotBeReadIsAnErrorThatNamesWhatIsBroken(t *testing.T) {
+	for name, c := range map[string]struct {
+		live string
+		want error
+		says string
+	}{
+		"managedFields are no list":             {`{"metadata":{"managedFields":{}}}`, ownership.ErrManagedFields, "they are no list"},
+		"an entry is no object":                 {`{"metadata":{"managedFields":[{},1]}}`, ownership.ErrManagedFields, "entry 2"},
+		"a manager is no string":                {`{"metadata":{"managedFields":[{"manager":1}]}}`, ownership.ErrManagedFields, "entry 1: a string"},
+		"a set is no object":                    {`{"metadata":{"managedFields":[{"fieldsV1":[]}]}}`, ownership.ErrManagedFields, "fieldsV1"},
+		"a set cannot be parsed":                {liveWith("", "", claimOf("me/Update", "", `{"k:x":{}}`)), ownership.ErrManagedFields, "the set of me"},
+		"the annotation is no JSON":             {liveWith("", `{"spec":`), ownership.ErrLastApplied, ""},
+		"the annotation is no object":           {liveWith("", `[]`), ownership.ErrLastApplied, "not a JSON object"},
+		"the annotation is no string":           {`{"metadata":{"annotations":{"` + ownership.LastAppliedAnnotation + `":1}}}`, ownership.ErrLastApplied, "no string"},
+		"the annotation is empty":               {`{"metadata":{"annotations":{"` + ownership.LastAppliedAnnotation + `":""}}}`, ownership.ErrLastApplied, ""},
+		"the annotation repeats a name":         {liveWith("", `{"a":1,"a":2}`), ownership.ErrLastApplied, "duplicate"},
+		"the annotation goes on behind its end": {liveWith("", `{} {}`), ownership.ErrLastApplied, "more after the value"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fields, err := ownership.ObjectContext{}.Fields(parseLive(t, c.live))
+			if !errors.Is(err, c.want) || !strings.Contains(fmt.Sprint(err), c.says) {
+				t.Errorf("got %v, want %v that says %q", err, c.want, c.says)
+			}
+			if fields != nil {
+				t.Errorf("fields beside an error: %v", linesOf(fields))
+			}
+		})
+	}
+}

@@ -1,0 +1,136 @@
+package ownership_test
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+func fieldsOf(tb testing.TB, live string) ownership.Fields {
+	tb.Helper()
+	fields, err := ownership.ObjectContext{Managers: fieldManagers()}.Fields(parseLive(tb, live))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return fields
+}
+
+// isAside is what Fields leaves out, said in another way.
+func isAside(path fieldpath.Path) bool {
+	aside := []string{
+		".apiVersion", ".kind", ".metadata.name", ".metadata.namespace", ".metadata.uid", ".metadata.resourceVersion", ".metadata.generation",
+		".metadata.creationTimestamp", ".metadata.managedFields", ".metadata.annotations." + ownership.LastAppliedAnnotation,
+	}
+	for n := range path {
+		if path[n].FieldName == nil {
+			return false
+		}
+		if slices.Contains(aside, path[:n+1].String()) {
+			return true
+		}
+	}
+	return false
+}
+
+// holdLaws holds what is true of every object's fields.
+func holdLaws(t *testing.T, live ownership.Object, fields ownership.Fields) {
+	t.Helper()
+	all, byOwner := fieldpath.NewSet(), fieldpath.NewSet()
+	total := 0
+	for _, owner := range []ownership.Owner{
+		ownership.Unknown, ownership.Default, ownership.Manifest, ownership.Imperative, ownership.Controller, ownership.Autoscaler,
+	} {
+		set := fields.Of(owner)
+		total += set.Size()
+		byOwner = byOwner.Union(set)
+	}
+	for _, f := range fields {
+		all.Insert(f.Path)
+		if isAside(f.Path) {
+			t.Errorf("%s is listed", f.Path)
+		}
+		if f.Value != nil && !bytes.Equal(live.Value(f.Path), f.Value) {
+			t.Errorf("%s: %s is listed, %s is there", f.Path, f.Value, live.Value(f.Path))
+		}
+	}
+	if all.Size() != len(fields) || total != len(fields) || !all.Equals(byOwner) {
+		t.Errorf("%d fields, %d of them different, %d of all owners", len(fields), all.Size(), total)
+	}
+	coversClaims(t, live, fields, all)
+	var folded ownership.Fields
+	for _, fold := range fields.Fold() {
+		folded = append(folded, fold.Fields...)
+	}
+	if diff := cmp.Diff(linesOf(fields), linesOf(folded)); diff != "" {
+		t.Errorf("what is folded (-fields +folded):\n%s", diff)
+	}
+}
+
+// coversClaims holds that every claim is listed, or something in what it claims, or its place by another name.
+func coversClaims(t *testing.T, live ownership.Object, fields ownership.Fields, listed *fieldpath.Set) {
+	t.Helper()
+	entries, err := live.Entries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	onlyAside := fieldpath.NewSet(fieldpath.MakePathOrDie("metadata"), fieldpath.MakePathOrDie("metadata", "annotations"))
+	for _, e := range entries {
+		set, err := e.Set()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for path := range set.All() {
+			if isAside(path) || onlyAside.Has(path) || listed.Has(path) || !within(listed, path).Empty() {
+				continue
+			}
+			at := live.Locate(path)
+			if at.Value == nil || !slices.ContainsFunc(fields, func(f ownership.Field) bool {
+				return strings.HasPrefix(live.Locate(f.Path).Pointer+"/", at.Pointer+"/")
+			}) {
+				t.Errorf("%s claims %s, which is not listed", e.Manager, path)
+			}
+		}
+	}
+}
+
+func within(set *fieldpath.Set, path fieldpath.Path) *fieldpath.Set {
+	for _, element := range path {
+		set = set.WithPrefix(element)
+	}
+	return set
+}
+
+func FuzzFields(f *testing.F) {
+	for _, text := range recorded(f) {
+		if len(text) < 5000 {
+			f.Add([]byte(text))
+		}
+	}
+	for _, text := range []string{
+		`{}`, `null`, `{"metadata":1}`, liveWith(`,"a":[1,1,{"name":"x"},{"name":"x"}]`, `{"a":[1,{"name":"x"}]}`,
+			claimOf("me/Apply", "", `{"f:a":{"v:1":{},"k:{\"name\":\"x\"}":{".":{},"f:y":{}},"i:0":{}}}`)),
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		live, err := ownership.ParseObject(text)
+		if err != nil {
+			return
+		}
+		fields, err := ownership.ObjectContext{Managers: fieldManagers(), Scale: fieldpath.MakePathOrDie("spec", "replicas")}.Fields(live)
+		if err != nil {
+			if !errors.Is(err, ownership.ErrManagedFields) && !errors.Is(err, ownership.ErrLastApplied) {
+				t.Errorf("an error of another kind: %v", err)
+			}
+			return
+		}
+		holdLaws(t, live, fields)
+	})
+}
