@@ -10,7 +10,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-func TestWhoseAFieldIs(t *testing.T) {
+func TestWhoseAFieldIsByDecision(t *testing.T) {
 	update := func(manager string) string { return entry(manager, "Update", early, ownsReplicas, "") }
 	apply := func(manager string) string { return entry(manager, "Apply", early, ownsReplicas, "") }
 	scale := func(manager string) string { return entry(manager, "Update", "", ownsReplicas, "scale") }
