@@ -15,6 +15,8 @@ type Schema interface {
 
 // Strategy is how an object or a list merges.
 type Strategy struct {
+	// Holds is what the place is declared to hold. HoldsAnything where nobody says.
+	Holds Kind
 	// Object is how an object merges; of no meaning where the place holds something else.
 	Object ObjectStrategy
 	// List is how a list merges; of no meaning where the place holds something else.
@@ -22,6 +24,20 @@ type Strategy struct {
 	// Keys are the names of the fields that tell the elements of a keyed list apart. Only a keyed list has any.
 	Keys []string
 }
+
+// Kind is what a place is declared to hold; null aside, which every place can hold.
+type Kind int
+
+const (
+	// HoldsAnything is said of a place that nothing is known of, or that takes several kinds (x-kubernetes-int-or-string).
+	HoldsAnything Kind = iota
+	// HoldsObject is said of structs and maps.
+	HoldsObject
+	// HoldsList is said of lists.
+	HoldsList
+	// HoldsScalar is said of strings, numbers and booleans.
+	HoldsScalar
+)
 
 // ObjectStrategy is how an object merges.
 type ObjectStrategy int
@@ -34,6 +50,9 @@ const (
 	// RetainKeys merges field by field, and clears the fields that the manifest does not mention
 	// (patchStrategy=retainKeys).
 	RetainKeys
+	// MergePatchFields merges field by field as a JSON merge patch (RFC 7386) does. It differs from MergeFields in what
+	// a null means: see MergePatch.
+	MergePatchFields
 )
 
 // ListStrategy is how a list merges.
