@@ -37,7 +37,7 @@ type TwoWayOptions struct {
 //
 // Where nothing is known of the objects, schema is an Inferred; nil means the zero one.
 //
-// The error is an *InvalidError that names the place: source and destination differ in kind there, an element of a
+// The error is an *InputError that names the place: source and destination differ in kind there, an element of a
 // merged list lacks the key, or a $patch is unknown. Where that is stricter than kyaml, and what else differs, is listed
 // with its reason in docs/merge-differences-twoway.md.
 func TwoWay(source, destination any, schema Schema, options TwoWayOptions) (any, error) {
@@ -94,7 +94,7 @@ func (m twoWay) over(source, destination any, schema Schema) (any, outcome, erro
 			return from, put, nil
 		}
 	}
-	return nil, gone, invalid("source has %s where destination has %s", kindName(source), kindName(destination))
+	return nil, gone, wrong(inSource, ErrWrongKind, "it is %s, and %s in destination", kindName(source), kindName(destination))
 }
 
 // added returns what source alone makes: destination has nothing there, or source replaces what it has. The outcome put

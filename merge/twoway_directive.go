@@ -1,8 +1,14 @@
 package merge
 
+import "errors"
+
 // patchDirective is the field by which source says how its object or its list merges
 // (https://github.com/kubernetes/community, sig-api-machinery/strategic-merge-patch.md).
 const patchDirective = "$patch"
+
+// ErrUnknownDirective is a reason of an InputError: an object or a list says of itself what is none of merge, replace and
+// delete.
+var ErrUnknownDirective = errors.New("the directive is none of merge, replace and delete")
 
 // directive is what a $patch says.
 type directive string
@@ -24,7 +30,7 @@ func directiveOf(source map[string]any) (directive, error) {
 	case merges, replaces, deletes:
 		return said, nil
 	}
-	return merges, invalid("%s is %v: it can be merge, replace or delete", patchDirective, value)
+	return merges, wrong(inSource, ErrUnknownDirective, "%s is %v", patchDirective, value)
 }
 
 // listDirectiveOf returns what source says of its own list, in an element that holds nothing else, and the elements that
@@ -41,7 +47,7 @@ func listDirectiveOf(source []any) (directive, []any, error) {
 			return merges, nil, err
 		}
 		if found && next != said {
-			return merges, nil, invalid("one list has two elements %s: %s and %s", patchDirective, said, next)
+			return merges, nil, wrong(inSource, ErrUnknownDirective, "one list has both %s %s and %s", patchDirective, said, next)
 		}
 		said, found = next, true
 	}

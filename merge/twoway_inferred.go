@@ -65,7 +65,7 @@ func seenList(schema Schema, source, destination []any) (Schema, error) {
 	case len(source) == 0:
 		key = other
 	case len(destination) > 0 && key != other:
-		return nil, invalid("the elements have the key %q in source and %q in destination", key, other)
+		return nil, wrong(inSource, ErrNoKey, "what all elements have is %q, and %q in destination", key, other)
 	}
 	if key == "" {
 		return schema, nil

@@ -17,15 +17,15 @@ import (
 // which kyaml carries over, are not its business: JSON has none.
 //
 // Either side is one JSON value by RFC 8259 and RFC 7493, which allows no name twice in an object; the error of what is
-// not says at which byte. Other errors are TwoWay's.
+// not is an *InputError that says at which byte. Other errors are TwoWay's.
 func TwoWayJSON(source, destination []byte, schema Schema, options TwoWayOptions) ([]byte, error) {
 	from, err := decodeJSON(source)
 	if err != nil {
-		return nil, fmt.Errorf("source: %w", err)
+		return nil, &InputError{Input: inSource, Err: err}
 	}
 	to, err := decodeJSON(destination)
 	if err != nil {
-		return nil, fmt.Errorf("destination: %w", err)
+		return nil, &InputError{Input: inDestination, Err: err}
 	}
 	merged, err := TwoWay(from, to, schema, options)
 	if err != nil {

@@ -56,7 +56,7 @@ func (m twoWay) elements(source []any, strategy Strategy, schema Schema) ([]any,
 	if strategy.List == MergeSet {
 		return m.members(source)
 	}
-	if _, err := identify(source, strategy.Keys, "source"); err != nil {
+	if _, err := identify(source, strategy.Keys, inSource); err != nil {
 		return nil, err
 	}
 	merged, done := source, kept

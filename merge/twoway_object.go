@@ -17,16 +17,15 @@ func (m twoWay) object(source, destination map[string]any, schema Schema) (any, 
 	}
 	schema = seen(schema, destination, source)
 	merged, done := destination, kept
+	var failed failure
 	for name, from := range source {
 		if name == patchDirective {
 			continue
 		}
 		to, had := destination[name]
 		value, did, err := m.field(from, to, had, schema.Field(name))
-		if err != nil {
-			return nil, gone, under(err, fieldpath.PathElement{FieldName: &name})
-		}
-		if did == kept || did == gone && !had {
+		failed.note(name, err)
+		if err != nil || did == kept || did == gone && !had {
 			continue
 		}
 		if done == kept {
@@ -38,7 +37,7 @@ func (m twoWay) object(source, destination map[string]any, schema Schema) (any, 
 			merged[name] = value
 		}
 	}
-	return merged, done, nil
+	return merged, done, failed.err()
 }
 
 // field merges source over a field of destination, which may lack it.
@@ -68,13 +67,13 @@ func (m twoWay) newObject(source map[string]any, schema Schema) (any, outcome, e
 func (m twoWay) fields(source map[string]any, schema Schema) (map[string]any, error) {
 	schema = seen(schema, source, nil)
 	merged, done := source, kept
+	var failed failure
 	for name, from := range source {
 		value, did := from, gone
 		if name != patchDirective {
 			var err error
-			if value, did, err = m.added(from, schema.Field(name)); err != nil {
-				return nil, under(err, fieldpath.PathElement{FieldName: &name})
-			}
+			value, did, err = m.added(from, schema.Field(name))
+			failed.note(name, err)
 		}
 		if did == kept {
 			continue
@@ -88,5 +87,24 @@ func (m twoWay) fields(source map[string]any, schema Schema) (map[string]any, er
 			merged[name] = value
 		}
 	}
-	return merged, nil
+	return merged, failed.err()
+}
+
+// failure is the first error of an object's fields in the order of their names: that of a map is another each time.
+type failure struct {
+	name  string
+	error error
+}
+
+func (f *failure) note(name string, err error) {
+	if err != nil && (f.error == nil || name < f.name) {
+		f.name, f.error = name, err
+	}
+}
+
+func (f *failure) err() error {
+	if f.error == nil {
+		return nil
+	}
+	return under(f.error, fieldpath.FieldNameElement(f.name))
 }

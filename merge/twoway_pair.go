@@ -19,11 +19,11 @@ type pairing struct {
 // says the same as far as both say anything, unless that has a partner of its own
 // (kyaml: two ports of the same containerPort are one, when one of them lacks the protocol).
 func pair(source, destination []any, keys []string) (pairing, error) {
-	from, err := identify(source, keys, "source")
+	from, err := identify(source, keys, inSource)
 	if err != nil {
 		return pairing{}, err
 	}
-	to, err := identify(destination, keys, "destination")
+	to, err := identify(destination, keys, inDestination)
 	if err != nil {
 		return pairing{}, err
 	}
@@ -101,16 +101,16 @@ type identities struct {
 func identify(list []any, keys []string, side string) (identities, error) {
 	ids := identities{texts: make([]string, len(list))}
 	if len(keys) == 0 {
-		return ids, invalid("the schema has no key for the list")
+		return ids, wrong(side, ErrNoKey, "the schema has none for the list")
 	}
 	for i, element := range list {
 		object, ok := element.(map[string]any)
 		if !ok {
-			return ids, under(invalid("%s has %s in a list of objects", side, kindName(element)), fieldpath.PathElement{Index: &i})
+			return ids, under(wrong(side, ErrWrongKind, "it is %s in a list of objects", kindName(element)), fieldpath.IndexElement(i))
 		}
 		text, ok := identity(object, keys[0])
 		if !ok {
-			return ids, under(invalid("%s's element lacks the key %q of its list", side, keys[0]), fieldpath.PathElement{Index: &i})
+			return ids, under(wrong(side, ErrNoKey, "it has no %q", keys[0]), fieldpath.IndexElement(i))
 		}
 		if len(keys) > 1 {
 			text = ids.join(text, object, keys[1:])

@@ -58,7 +58,7 @@ func checkScalar(value any) error {
 	case string, bool, json.Number, float64, float32, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64:
 		return nil
 	default:
-		return invalid("source has a %T, which is no decoded JSON", value)
+		return wrong(inSource, ErrWrongKind, "a %T is no decoded JSON", value)
 	}
 }
 

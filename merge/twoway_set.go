@@ -8,10 +8,10 @@ import (
 
 // set merges lists of scalars as ordered sets. 1 and "1" are the same member, of which the later spelling stays.
 func (m twoWay) set(source, destination []any) (any, outcome, error) {
-	if err := checkMembers(source, "source"); err != nil {
+	if err := checkMembers(source, inSource); err != nil {
 		return nil, gone, err
 	}
-	if err := checkMembers(destination, "destination"); err != nil {
+	if err := checkMembers(destination, inDestination); err != nil {
 		return nil, gone, err
 	}
 	if m.order == SourceFirst {
@@ -22,7 +22,7 @@ func (m twoWay) set(source, destination []any) (any, outcome, error) {
 
 // members returns the set that source brings.
 func (m twoWay) members(source []any) ([]any, error) {
-	if err := checkMembers(source, "source"); err != nil || m.order == DestinationFirst {
+	if err := checkMembers(source, inSource); err != nil || m.order == DestinationFirst {
 		return source, err
 	}
 	return union(nil, source), nil
@@ -55,7 +55,7 @@ func checkMembers(list []any, side string) error {
 	for i, member := range list {
 		switch member.(type) {
 		case nil, map[string]any, []any:
-			return under(invalid("%s has %s in a set of scalars", side, kindName(member)), fieldpath.PathElement{Index: &i})
+			return under(wrong(side, ErrWrongKind, "it is %s in a set of scalars", kindName(member)), fieldpath.IndexElement(i))
 		}
 	}
 	return nil
