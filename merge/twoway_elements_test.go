@@ -11,9 +11,6 @@ func TestTwoWayOfElements(t *testing.T) {
 	const custom = `apiVersion: custom, kind: Deployment`
 	const annotated = "apiVersion: custom\nkind: Deployment\ncontainers: # {\"items\":{\"$ref\": \"#/definitions/io.k8s.api.core.v1.Container\"},\"type\":\"array\",\"x-kubernetes-patch-merge-key\":\"name\",\"x-kubernetes-patch-strategy\": \"merge\"}\n"
 	const primitive = "apiVersion: apps/v1\nkind: Deployment\nitems: # {\"type\":\"array\", \"x-kubernetes-patch-strategy\": \"merge\"}\n"
-	finalizers := func(list string) string {
-		return `{apiVersion: apps/v1, kind: Deployment, metadata: {finalizers: [` + list + `]}}`
-	}
 	one, both := `{name: foo, image: "foo:v1"}`, `{name: foo, image: "foo:v1"}, {name: bar, image: "bar:v1", command: [run2.sh]}`
 	for name, c := range map[string]twoWayCase{
 		"merge Element -- keep field in dest: the command stays":           {source: deployment(`containers: [` + one + `]`), destination: deployment(`containers: [{name: foo, image: "foo:v0", command: [run.sh]}]`), want: deployment(`containers: [{name: foo, image: "foo:v1", command: [run.sh]}]`)},

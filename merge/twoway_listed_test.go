@@ -92,6 +92,7 @@ func (l lister) list(s, d []any, sIsList, dIsList bool, schema merge.Schema) {
 	if strategy.List == merge.MergeSet {
 		return
 	}
+	l.loose(slices.Concat(slices.Collect(maps.Keys(from)), slices.Collect(maps.Keys(to))))
 	for id, element := range from {
 		if element["$patch"] == "replace" && to[id] != nil && l.order == merge.SourceFirst {
 			l.found[replacesElement] = true
@@ -163,16 +164,32 @@ func (l lister) identity(object map[string]any, keys []string) string {
 		case map[string]any, []any:
 			value = nil
 		}
-		if value == nil || value == "" {
+		if value == nil {
+			value = ""
+		}
+		if value == "" {
 			if i == 0 {
 				l.found[lacksKey] = true
-			} else {
-				l.found[lacksOneKey] = true
 			}
 		}
 		fmt.Fprintf(&id, "%v\x00", value)
 	}
 	return id.String()
+}
+
+// loose notes whether two elements share their first key, and one lacks another that the other has.
+func (l lister) loose(ids []string) {
+	byFirst := map[string]string{}
+	for _, id := range ids {
+		first, _, _ := strings.Cut(id, "\x00")
+		other, ok := byFirst[first]
+		if ok && other != id && (strings.Contains(id, "\x00\x00") || strings.Contains(other, "\x00\x00")) {
+			l.found[lacksOneKey] = true
+		}
+		if !ok || strings.Contains(id, "\x00\x00") {
+			byFirst[first] = id
+		}
+	}
 }
 
 func allNamed(list []any) bool {
