@@ -54,18 +54,18 @@ func ThreeWay(base, manifest, live map[string]any, schema Schema, options Option
 // text is an empty object. What is no JSON object by RFC 8259 and RFC 7493, which allows no name twice, is an
 // *InputError.
 func ThreeWayJSON(base, manifest, live []byte, schema Schema, options Options) ([]byte, error) {
-	m := merger{options: options}
-	w, err := read(manifest, nil)
+	m, r := merger{options: options, steps: make([]step, 0, 16)}, reader{}
+	w, err := r.read(manifest, nil)
 	if err != nil {
 		return nil, &InputError{Input: inManifest, Err: err}
 	}
 	b := w
 	if !bytes.Equal(base, manifest) {
-		if b, err = read(base, &w); err != nil {
+		if b, err = r.read(base, &w); err != nil {
 			return nil, &InputError{Input: inBase, Err: err}
 		}
 	}
-	l, err := read(live, &w)
+	l, err := r.read(live, &w)
 	if err != nil {
 		return nil, &InputError{Input: inLive, Err: err}
 	}

@@ -16,7 +16,7 @@ func (m *merger) list(f field) (node, error) {
 		return node{}, err
 	}
 	l.base = l.manifest
-	if f.base == nil || f.base.text == "" || f.base.text != f.manifest.text {
+	if f.base == nil || f.base.text == "" || f.base.text != f.manifest.text { // texts that are equal are read once
 		if l.base, err = m.indexed(inBase, f.base, l.strategy); err != nil {
 			return node{}, err
 		}

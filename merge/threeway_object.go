@@ -4,6 +4,12 @@ import "strings"
 
 // object merges a manifest's object into that of live. Base is nil where it has no object there.
 func (m *merger) object(base, manifest, live *node, schema Schema) (node, error) {
+	if unchanged(manifest, live) {
+		return *live, nil
+	}
+	if base != nil && base.text != "" && base.text == manifest.text {
+		base = manifest // which is open
+	}
 	manifest.open()
 	live.open()
 	out := builder{live: live}
@@ -34,9 +40,14 @@ func (m *merger) object(base, manifest, live *node, schema Schema) (node, error)
 	return out.done(), nil
 }
 
+// unchanged says whether live has an object as the manifest writes it, and nothing that a null could clear.
+func unchanged(manifest, live *node) bool {
+	return manifest.text != "" && manifest.text == live.text && !strings.Contains(live.text, "null")
+}
+
 // letGo takes away what the base has and the manifest lacks.
 func (m *merger) letGo(out *builder, base, manifest *node, schema Schema) error {
-	if base == nil || base.text != "" && base.text == manifest.text {
+	if base == nil || base == manifest {
 		return nil
 	}
 	base.open()

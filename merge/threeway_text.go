@@ -20,12 +20,18 @@ type reader struct {
 }
 
 // read returns the node of a JSON text; an empty text is an empty object. All of it is checked, but it is opened only
-// where the model has an object or a list at the same place; a nil model opens everything.
-func read(text []byte, model *node) (node, error) {
+// where the model has another object or list at the same place; a nil model opens everything. A reader reads one text
+// after the other, in the same memory.
+func (r *reader) read(text []byte, model *node) (node, error) {
 	if len(text) == 0 {
 		return node{kind: '{', text: "{}"}, nil
 	}
-	r := reader{dec: jsontext.NewDecoder(bytes.NewBuffer(text)), text: string(text)}
+	r.text = string(text)
+	if r.dec == nil {
+		r.dec, r.pending = jsontext.NewDecoder(bytes.NewBuffer(text)), make([]member, 0, piece)
+	} else {
+		r.dec.Reset(bytes.NewBuffer(text))
+	}
 	root, err := r.value(model, model == nil)
 	if err != nil {
 		return node{}, fmt.Errorf("reading JSON: %w", err)
@@ -35,6 +41,9 @@ func read(text []byte, model *node) (node, error) {
 	}
 	return root, nil
 }
+
+// piece is for how many children a reader reserves memory at a time.
+const piece = 48
 
 // openText opens a value that was stepped over when its text was read, and checked then.
 func (n *node) openText() {
@@ -47,7 +56,7 @@ func (n *node) openText() {
 
 func (r *reader) value(model *node, all bool) (node, error) {
 	kind := r.dec.PeekKind()
-	if (kind == '{' || kind == '[') && (all || model != nil && model.kind == kind) {
+	if (kind == '{' || kind == '[') && (all || model != nil && model.kind == kind && !r.repeats(model)) {
 		return r.container(kind, model, all)
 	}
 	value, err := r.dec.ReadValue()
@@ -56,6 +65,12 @@ func (r *reader) value(model *node, all bool) (node, error) {
 	}
 	end := int(r.dec.InputOffset())
 	return node{kind: kind, text: r.text[end-len(value) : end]}, nil
+}
+
+// repeats says whether the next value is written as the model is: then nobody will need to look inside.
+func (r *reader) repeats(model *node) bool {
+	rest := strings.TrimLeft(r.text[r.dec.InputOffset():], " \t\r\n:,")
+	return strings.HasPrefix(rest, model.text)
 }
 
 func (r *reader) container(kind jsontext.Kind, model *node, all bool) (node, error) {
@@ -121,7 +136,7 @@ func (r *reader) settle(children []member) []member {
 		return nil
 	}
 	if len(children) > len(r.spare) {
-		r.spare = make([]member, max(len(children), len(r.text)/64))
+		r.spare = make([]member, max(len(children), piece))
 	}
 	settled := r.spare[:len(children):len(children)]
 	r.spare = r.spare[len(children):]
