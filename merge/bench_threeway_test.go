@@ -3,6 +3,7 @@ package merge_test
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -113,7 +114,7 @@ func benchmarkUpstreamDecoded(b *testing.B, a applied) {
 func BenchmarkThreeWayGrows(b *testing.B) {
 	for _, elements := range []int{625, 1250, 2500, 5000} {
 		a := serviceOf(b, elements)
-		b.Run(fmt.Sprint(elements), func(b *testing.B) {
+		b.Run(strconv.Itoa(elements), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := merge.ThreeWayJSON(a.base, a.manifest, a.live, a.schema, merge.Options{}); err != nil {

@@ -51,7 +51,7 @@ const (
 	// (patchStrategy=retainKeys).
 	RetainKeys
 	// MergePatchFields merges field by field as a JSON merge patch (RFC 7386) does. It differs from MergeFields in what
-	// a null means: see MergePatch.
+	// a null means: see JSONMergePatch.
 	MergePatchFields
 )
 

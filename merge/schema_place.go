@@ -60,12 +60,12 @@ func (unknown) Field(string) Schema { return unknown{} }
 func (unknown) Element() Schema     { return unknown{} }
 func (unknown) Strategy() Strategy  { return Strategy{} }
 
-// MergePatch returns the schema of custom resources under client-side apply, where kubectl knows no types and sends a
+// JSONMergePatch returns the schema of custom resources under client-side apply, where kubectl knows no types and sends a
 // JSON merge patch (RFC 7386): objects merge field by field, lists are replaced.
 //
 // Nulls are read as k8s.io/apimachinery/pkg/util/jsonmergepatch reads them: a null in the manifest clears the live field
 // unless the base had that null already, and never reaches the result.
-func MergePatch() Schema { return mergePatch{} }
+func JSONMergePatch() Schema { return mergePatch{} }
 
 type mergePatch struct{}
 

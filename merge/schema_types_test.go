@@ -58,7 +58,7 @@ func (w *schemaWalk) field(typ reflect.Type, name string, got merge.Schema) {
 		return
 	}
 	w.compared++
-	held := indirect(sub.(strategicpatch.PatchMetaFromStruct).T)
+	held := indirect(goType(sub))
 	strategies := meta.GetPatchStrategies()
 	want := got.Strategy()
 	switch want.Holds {
@@ -79,7 +79,7 @@ func (w *schemaWalk) field(typ reflect.Type, name string, got merge.Schema) {
 		if want.List == merge.MergeByKey && got.Element().Strategy().Object != objectStrategy(strategies) {
 			w.t.Errorf("%s.%s: elements merge as %v", typ, name, got.Element().Strategy())
 		}
-		w.fields(element.(strategicpatch.PatchMetaFromStruct).T, got.Element())
+		w.fields(goType(element), got.Element())
 	default:
 		if joined := strings.Join(strategies, ""); joined != "" {
 			w.t.Errorf("%s.%s: a %s with the strategy %s", typ, name, held, joined)
@@ -88,6 +88,14 @@ func (w *schemaWalk) field(typ reflect.Type, name string, got merge.Schema) {
 	if diff := cmp.Diff(want, got.Strategy()); diff != "" {
 		w.t.Errorf("%s.%s (-upstream +handoff):\n%s", typ, name, diff)
 	}
+}
+
+func goType(meta strategicpatch.LookupPatchMeta) reflect.Type {
+	of, ok := meta.(strategicpatch.PatchMetaFromStruct)
+	if !ok {
+		panic("strategicpatch knows a type by something else than its struct")
+	}
+	return of.T
 }
 
 func objectStrategy(strategies []string) merge.ObjectStrategy {

@@ -29,7 +29,7 @@ type Options struct {
 // ThreeWay merges a manifest into a live object as kubectl apply and the API server do together: what the manifest sets
 // is set, what the base (the manifest applied before) has and the manifest lacks is deleted, and all else of live stays.
 // Its result is that of strategicpatch.CreateThreeWayMergePatch with overwrite and StrategicMergePatch, for the schema
-// MergePatch that of jsonmergepatch.CreateThreeWayJSONMergePatch and MergePatch. docs/merge-differences.md lists the
+// JSONMergePatch that of jsonmergepatch.CreateThreeWayJSONMergePatch and MergePatch. docs/merge-differences.md lists the
 // cases where it is not, each with its reason.
 //
 // The values are what JSON decodes into: map[string]any, []any, string, bool, nil, and for numbers int64, float64 or

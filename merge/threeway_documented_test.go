@@ -71,25 +71,25 @@ var fieldMergeSemantics = map[string]documented{
 	"Deleting Fields: set to null":           {``, `{spec: {minReadySeconds: null}}`, `{spec: {minReadySeconds: 3}, status: {}}`, `{spec: {}, status: {}}`},
 	"Removing Fields from Resource Config":   {`{spec: {}}`, `{spec: {}}`, `{spec: {replicas: 9}}`, `{spec: {replicas: 9}}`},
 
-	"Merging Primitives: Yes Yes -": {``, `{spec: {paused: true}}`, `{spec: {paused: false}}`, `{spec: {paused: true}}`},
-	"Merging Primitives: Yes No -":  {``, `{spec: {paused: true}}`, `{spec: {}}`, `{spec: {paused: true}}`},
-	"Merging Primitives: No - Yes":  {`{spec: {paused: true}}`, `{spec: {}}`, `{spec: {paused: false}}`, `{spec: {}}`},
-	"Merging Primitives: No - No":   {``, `{spec: {}}`, `{spec: {paused: false}}`, `{spec: {paused: false}}`},
+	"Merging Primitives: in config and resource":             {``, `{spec: {paused: true}}`, `{spec: {paused: false}}`, `{spec: {paused: true}}`},
+	"Merging Primitives: in config, not in resource":         {``, `{spec: {paused: true}}`, `{spec: {}}`, `{spec: {paused: true}}`},
+	"Merging Primitives: not in config, in last applied":     {`{spec: {paused: true}}`, `{spec: {}}`, `{spec: {paused: false}}`, `{spec: {}}`},
+	"Merging Primitives: not in config, not in last applied": {``, `{spec: {}}`, `{spec: {paused: false}}`, `{spec: {paused: false}}`},
 
-	"Merging Objects: Yes Yes -": {``, `{spec: {strategy: {rollingUpdate: {maxSurge: 2}}}}`, `{spec: {strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 1}}}}`, `{spec: {strategy: {rollingUpdate: {maxSurge: 2, maxUnavailable: 1}}}}`},
-	"Merging Objects: Yes No -":  {``, `{spec: {strategy: {type: Recreate}}}`, `{spec: {}}`, `{spec: {strategy: {type: Recreate}}}`},
-	"Merging Objects: No - Yes":  {`{spec: {strategy: {type: Recreate}}}`, `{spec: {}}`, `{spec: {strategy: {type: Recreate}}}`, `{spec: {}}`},
-	"Merging Objects: No - No":   {``, `{spec: {}}`, `{spec: {strategy: {type: Recreate}}}`, `{spec: {strategy: {type: Recreate}}}`},
+	"Merging Objects: in config and resource":             {``, `{spec: {strategy: {rollingUpdate: {maxSurge: 2}}}}`, `{spec: {strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 1}}}}`, `{spec: {strategy: {rollingUpdate: {maxSurge: 2, maxUnavailable: 1}}}}`},
+	"Merging Objects: in config, not in resource":         {``, `{spec: {strategy: {type: Recreate}}}`, `{spec: {}}`, `{spec: {strategy: {type: Recreate}}}`},
+	"Merging Objects: not in config, in last applied":     {`{spec: {strategy: {type: Recreate}}}`, `{spec: {}}`, `{spec: {strategy: {type: Recreate}}}`, `{spec: {}}`},
+	"Merging Objects: not in config, not in last applied": {``, `{spec: {}}`, `{spec: {strategy: {type: Recreate}}}`, `{spec: {strategy: {type: Recreate}}}`},
 
-	"Merging Maps: Yes Yes -": {``, `{metadata: {annotations: {a: "1"}}}`, `{metadata: {annotations: {a: "0", b: "2"}}}`, `{metadata: {annotations: {a: "1", b: "2"}}}`},
-	"Merging Maps: Yes No -":  {``, `{metadata: {annotations: {a: "1"}}}`, `{metadata: {annotations: {b: "2"}}}`, `{metadata: {annotations: {a: "1", b: "2"}}}`},
-	"Merging Maps: No - Yes":  {`{metadata: {annotations: {a: "1"}}}`, `{metadata: {}}`, `{metadata: {annotations: {a: "1"}}}`, `{metadata: {}}`},
-	"Merging Maps: No - No":   {``, `{metadata: {annotations: {}}}`, `{metadata: {annotations: {b: "2"}}}`, `{metadata: {annotations: {b: "2"}}}`},
+	"Merging Maps: in config and resource":             {``, `{metadata: {annotations: {a: "1"}}}`, `{metadata: {annotations: {a: "0", b: "2"}}}`, `{metadata: {annotations: {a: "1", b: "2"}}}`},
+	"Merging Maps: in config, not in resource":         {``, `{metadata: {annotations: {a: "1"}}}`, `{metadata: {annotations: {b: "2"}}}`, `{metadata: {annotations: {a: "1", b: "2"}}}`},
+	"Merging Maps: not in config, in last applied":     {`{metadata: {annotations: {a: "1"}}}`, `{metadata: {}}`, `{metadata: {annotations: {a: "1"}}}`, `{metadata: {}}`},
+	"Merging Maps: not in config, not in last applied": {``, `{metadata: {annotations: {}}}`, `{metadata: {annotations: {b: "2"}}}`, `{metadata: {annotations: {b: "2"}}}`},
 
-	"Merging Lists of Primitives: Yes Yes -": {``, `{metadata: {finalizers: [a]}}`, `{metadata: {finalizers: [a]}}`, `{metadata: {finalizers: [a]}}`},
-	"Merging Lists of Primitives: Yes No -":  {``, `{metadata: {finalizers: [a]}}`, `{metadata: {finalizers: [b]}}`, `{metadata: {finalizers: [a, b]}}`},
-	"Merging Lists of Primitives: No - Yes":  {`{metadata: {finalizers: [a]}}`, `{metadata: {finalizers: []}}`, `{metadata: {finalizers: [a, b]}}`, `{metadata: {finalizers: [b]}}`},
-	"Merging Lists of Primitives: No - No":   {``, `{metadata: {finalizers: []}}`, `{metadata: {finalizers: [b]}}`, `{metadata: {finalizers: [b]}}`},
+	"Merging Lists of Primitives: in config and resource":             {``, `{metadata: {finalizers: [a]}}`, `{metadata: {finalizers: [a]}}`, `{metadata: {finalizers: [a]}}`},
+	"Merging Lists of Primitives: in config, not in resource":         {``, `{metadata: {finalizers: [a]}}`, `{metadata: {finalizers: [b]}}`, `{metadata: {finalizers: [a, b]}}`},
+	"Merging Lists of Primitives: not in config, in last applied":     {`{metadata: {finalizers: [a]}}`, `{metadata: {finalizers: []}}`, `{metadata: {finalizers: [a, b]}}`, `{metadata: {finalizers: [b]}}`},
+	"Merging Lists of Primitives: not in config, not in last applied": {``, `{metadata: {finalizers: []}}`, `{metadata: {finalizers: [b]}}`, `{metadata: {finalizers: [b]}}`},
 	// The book shows args, and [a, c, d]. That is so of a list that merges, as finalizers; args are replaced.
 	"Merging Lists of Primitives: the example, of a list that merges": {
 		`{metadata: {finalizers: [a, b]}}`, `{metadata: {finalizers: [a, c]}}`, `{metadata: {finalizers: [a, b, d]}}`, `{metadata: {finalizers: [a, c, d]}}`,
@@ -98,11 +98,11 @@ var fieldMergeSemantics = map[string]documented{
 		`{spec: {template: {spec: {containers: [{name: x, args: [a, b]}]}}}}`, `{spec: {template: {spec: {containers: [{name: x, args: [a, c]}]}}}}`,
 		`{spec: {template: {spec: {containers: [{name: x, args: [a, b, d]}]}}}}`, `{spec: {template: {spec: {containers: [{name: x, args: [a, c]}]}}}}`,
 	},
-	"Merging Lists of Objects: Yes - -":     {``, `{spec: {template: {spec: {containers: [{name: x, image: new}]}}}}`, `{spec: {template: {spec: {containers: [{name: x, image: old, stdin: true}]}}}}`, `{spec: {template: {spec: {containers: [{name: x, image: new, stdin: true}]}}}}`},
-	"Merging Lists of Objects: Yes No -":    {``, `{spec: {template: {spec: {containers: [{name: x}]}}}}`, `{spec: {template: {spec: {containers: [{name: y}]}}}}`, `{spec: {template: {spec: {containers: [{name: x}, {name: y}]}}}}`},
-	"Merging Lists of Objects: No - Yes":    {`{spec: {template: {spec: {containers: [{name: x}]}}}}`, `{spec: {template: {spec: {containers: []}}}}`, `{spec: {template: {spec: {containers: [{name: x}, {name: y}]}}}}`, `{spec: {template: {spec: {containers: [{name: y}]}}}}`},
-	"Merging Lists of Objects: No - No":     {``, `{spec: {template: {spec: {containers: []}}}}`, `{spec: {template: {spec: {containers: [{name: y}]}}}}`, `{spec: {template: {spec: {containers: [{name: y}]}}}}`},
-	"Merging Lists of Objects: the example": declarativeConfig["Merge individual elements of a list of complex elements"],
+	"Merging Lists of Objects: in config":                          {``, `{spec: {template: {spec: {containers: [{name: x, image: new}]}}}}`, `{spec: {template: {spec: {containers: [{name: x, image: old, stdin: true}]}}}}`, `{spec: {template: {spec: {containers: [{name: x, image: new, stdin: true}]}}}}`},
+	"Merging Lists of Objects: in config, not in resource":         {``, `{spec: {template: {spec: {containers: [{name: x}]}}}}`, `{spec: {template: {spec: {containers: [{name: y}]}}}}`, `{spec: {template: {spec: {containers: [{name: x}, {name: y}]}}}}`},
+	"Merging Lists of Objects: not in config, in last applied":     {`{spec: {template: {spec: {containers: [{name: x}]}}}}`, `{spec: {template: {spec: {containers: []}}}}`, `{spec: {template: {spec: {containers: [{name: x}, {name: y}]}}}}`, `{spec: {template: {spec: {containers: [{name: y}]}}}}`},
+	"Merging Lists of Objects: not in config, not in last applied": {``, `{spec: {template: {spec: {containers: []}}}}`, `{spec: {template: {spec: {containers: [{name: y}]}}}}`, `{spec: {template: {spec: {containers: [{name: y}]}}}}`},
+	"Merging Lists of Objects: the example":                        declarativeConfig["Merge individual elements of a list of complex elements"],
 }
 
 func TestDeclarativeConfig(t *testing.T)   { asDocumented(t, declarativeConfig) }

@@ -39,9 +39,7 @@ func (m *merger) indexed(input string, list *node, strategy Strategy) (elements,
 			return elements{}, err
 		}
 		if e.at(id, len(e.ids)) >= 0 {
-			m.enter(e.step(i))
-			defer m.leave()
-			return elements{}, m.wrong(input, ErrDuplicate, "at index %d", i)
+			return elements{}, m.twice(input, e.step(i), i)
 		}
 		e.ids[i] = id
 		if e.index != nil {
@@ -49,6 +47,12 @@ func (m *merger) indexed(input string, list *node, strategy Strategy) (elements,
 		}
 	}
 	return e, nil
+}
+
+func (m *merger) twice(input string, element step, i int) error {
+	m.enter(element)
+	defer m.leave()
+	return m.wrong(input, ErrDuplicate, "at index %d", i)
 }
 
 // at returns where the element of that identity is, or -1. The caller guesses the place.

@@ -20,9 +20,9 @@ func (l *lists) interleave() []int {
 			mentioned[at] = true
 		}
 	}
-	comparable := inLive
+	placed := inLive
 	if l.strategy.List == MergeByKey {
-		comparable += l.removed
+		placed += l.removed
 	}
 	out := make([]int, 0, len(l.results))
 	next := 0
@@ -34,7 +34,7 @@ func (l *lists) interleave() []int {
 		}
 	}
 	for _, at := range l.places {
-		if at < comparable {
+		if at < placed {
 			only(at)
 		}
 		out = append(out, at)

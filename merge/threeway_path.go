@@ -87,7 +87,7 @@ func (m *merger) wrong(input string, reason error, detail string, args ...any) e
 
 // check says whether a value is of the kind that the schema declares.
 func (m *merger) check(input string, n *node, holds Kind) error {
-	ok := true
+	var ok bool
 	switch holds {
 	case HoldsObject:
 		ok = n.kind == '{'

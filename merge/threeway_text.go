@@ -2,6 +2,7 @@ package merge
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -36,7 +37,7 @@ func (r *reader) read(text []byte, model *node) (node, error) {
 	if err != nil {
 		return node{}, fmt.Errorf("reading JSON: %w", err)
 	}
-	if _, err := r.dec.ReadToken(); err != io.EOF {
+	if _, err := r.dec.ReadToken(); !errors.Is(err, io.EOF) {
 		return node{}, fmt.Errorf("reading JSON: there is more behind the object, at byte %d", r.dec.InputOffset())
 	}
 	return root, nil
@@ -142,36 +143,4 @@ func (r *reader) settle(children []member) []member {
 	r.spare = r.spare[len(children):]
 	copy(settled, children)
 	return settled
-}
-
-// appendText appends the JSON text of a node to out: the one it was given as, or a new one.
-func (n *node) appendText(out []byte) []byte {
-	if !n.made() {
-		return append(out, n.text...)
-	}
-	end := byte(n.kind) + 2 // in ASCII, as '}' is to '{' and ']' to '['
-	out = append(out, byte(n.kind))
-	for i := range n.children {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		if n.kind == '{' {
-			out = append(appendName(out, n.children[i].name), ':')
-		}
-		out = n.children[i].appendText(out)
-	}
-	return append(out, end)
-}
-
-func appendName(out []byte, name string) []byte {
-	for i := range len(name) {
-		if c := name[i]; c < ' ' || c == '"' || c == '\\' || c > '~' {
-			quoted, err := jsontext.AppendQuote(out, name)
-			if err == nil {
-				return quoted
-			}
-			break // it has been read as a name before: this does not happen
-		}
-	}
-	return append(append(append(out, '"'), name...), '"')
 }
