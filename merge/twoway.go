@@ -70,6 +70,7 @@ const (
 
 // over returns what source makes of a destination that is there, if only as null.
 func (m twoWay) over(source, destination any, schema Schema) (any, outcome, error) {
+	destination = opened(destination, source)
 	if destination == nil {
 		return m.field(source, nil, false, schema)
 	}
@@ -86,7 +87,7 @@ func (m twoWay) over(source, destination any, schema Schema) (any, outcome, erro
 		}
 	default:
 		switch destination.(type) {
-		case map[string]any, []any:
+		case map[string]any, []any, rawJSON:
 		default:
 			if err := checkScalar(from); err != nil || from == destination {
 				return from, kept, err

@@ -34,8 +34,8 @@ func seen(schema Schema, first, second map[string]any) Schema {
 		return schema
 	}
 	for _, object := range [...]map[string]any{first, second} {
-		apiVersion, _ := object["apiVersion"].(string)
-		kind, _ := object["kind"].(string)
+		apiVersion, _ := opened(object["apiVersion"], nil).(string)
+		kind, _ := opened(object["kind"], nil).(string)
 		if apiVersion == "" || kind == "" {
 			continue
 		}

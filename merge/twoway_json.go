@@ -1,20 +1,18 @@
 package merge
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// TwoWayJSON is TwoWay on JSON texts, and returns one: a single line with the fields in the order of their names, null
-// where source deletes the whole. Numbers stay as they are written. Comments, the order of fields and the styles of YAML,
-// which kyaml carries over, are not its business: JSON has none.
+// TwoWayJSON is TwoWay on JSON texts, and returns one, null where source deletes the whole. What source does not mention
+// stands as it is written in destination, and all numbers as they are written; the fields of objects that both have are
+// in the order of their names. Comments and the styles of YAML, which kyaml carries over, are not its business: JSON has
+// none.
 //
 // Either side is one JSON value by RFC 8259 and RFC 7493, which allows no name twice in an object; the error of what is
 // not is an *InputError that says at which byte. Other errors are TwoWay's.
@@ -23,7 +21,7 @@ func TwoWayJSON(source, destination []byte, schema Schema, options TwoWayOptions
 	if err != nil {
 		return nil, &InputError{Input: inSource, Err: err}
 	}
-	to, err := decodeJSON(destination)
+	to, err := decodeBeside(destination, from)
 	if err != nil {
 		return nil, &InputError{Input: inDestination, Err: err}
 	}
@@ -31,147 +29,77 @@ func TwoWayJSON(source, destination []byte, schema Schema, options TwoWayOptions
 	if err != nil {
 		return nil, err
 	}
-	return appendJSON(make([]byte, 0, len(source)+len(destination)), merged)
+	w := jsonWriter{out: make([]byte, 0, len(source)+len(destination))}
+	if err := w.value(merged); err != nil {
+		return nil, fmt.Errorf("encoding JSON: %w", err)
+	}
+	return w.out, nil
 }
 
-// decodeJSON decodes one text, with numbers as they are written.
-func decodeJSON(text []byte) (any, error) {
-	d := jsonDecoder{dec: jsontext.NewDecoder(bytes.NewBuffer(text)), names: make(map[string]string)}
-	value, err := d.value()
-	if err != nil {
-		return nil, fmt.Errorf("decoding JSON: %w", err)
-	}
-	if _, err := d.dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("decoding JSON: more follows the value, at byte %d", d.dec.InputOffset())
-	}
-	return value, nil
+// jsonWriter writes a value that has been decoded here.
+type jsonWriter struct {
+	out []byte
+	// names are those of the objects that are being written.
+	names []string
 }
 
-// jsonDecoder decodes one text.
-type jsonDecoder struct {
-	dec *jsontext.Decoder
-	// names holds each name of a field once: an object of Kubernetes has few, many times.
-	names map[string]string
-}
-
-func (d *jsonDecoder) value() (any, error) {
-	switch next := d.dec.PeekKind(); {
-	case next == '{':
-		return d.object()
-	case next == '[':
-		return d.list()
-	}
-	token, err := d.dec.ReadToken()
-	if err != nil {
-		return nil, err
-	}
-	switch token.Kind() {
-	case '"':
-		return token.String(), nil
-	case '0':
-		return json.Number(token.String()), nil
-	case 't', 'f':
-		return token.Bool(), nil
-	default:
-		return nil, nil
-	}
-}
-
-func (d *jsonDecoder) object() (map[string]any, error) {
-	if _, err := d.dec.ReadToken(); err != nil {
-		return nil, err
-	}
-	object := make(map[string]any)
-	for d.dec.PeekKind() != '}' {
-		name, err := d.name()
-		if err != nil {
-			return nil, err
-		}
-		if object[name], err = d.value(); err != nil {
-			return nil, err
-		}
-	}
-	_, err := d.dec.ReadToken()
-	return object, err
-}
-
-func (d *jsonDecoder) name() (string, error) {
-	quoted, err := d.dec.ReadValue()
-	if err != nil {
-		return "", err
-	}
-	if name, ok := d.names[string(quoted)]; ok {
-		return name, nil
-	}
-	name, err := jsontext.AppendUnquote(nil, quoted)
-	if err != nil {
-		return "", err
-	}
-	d.names[string(quoted)] = string(name)
-	return string(name), nil
-}
-
-func (d *jsonDecoder) list() ([]any, error) {
-	if _, err := d.dec.ReadToken(); err != nil {
-		return nil, err
-	}
-	list := []any{}
-	for d.dec.PeekKind() != ']' {
-		element, err := d.value()
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, element)
-	}
-	_, err := d.dec.ReadToken()
-	return list, err
-}
-
-// appendJSON appends the text of a value that decodeJSON has decoded.
-func appendJSON(out []byte, value any) ([]byte, error) {
+func (w *jsonWriter) value(value any) (err error) {
 	switch v := value.(type) {
 	case nil:
-		return append(out, "null"...), nil
+		w.out = append(w.out, "null"...)
 	case bool:
-		return fmt.Append(out, v), nil
+		w.out = strconv.AppendBool(w.out, v)
 	case json.Number:
-		return append(out, v...), nil
+		w.out = append(w.out, v...)
+	case rawJSON:
+		w.out = append(w.out, v...)
 	case string:
-		return jsontext.AppendQuote(out, v)
+		w.out, err = jsontext.AppendQuote(w.out, v)
 	case []any:
-		return appendList(out, v)
+		err = w.list(v)
 	case map[string]any:
-		return appendObject(out, v)
+		err = w.object(v)
 	default:
-		return nil, fmt.Errorf("encoding JSON: there is a %T", value)
+		err = fmt.Errorf("there is a %T", value)
 	}
+	return err
 }
 
-func appendList(out []byte, list []any) (_ []byte, err error) {
-	out = append(out, '[')
+func (w *jsonWriter) list(list []any) error {
+	w.out = append(w.out, '[')
 	for i, element := range list {
 		if i > 0 {
-			out = append(out, ',')
+			w.out = append(w.out, ',')
 		}
-		if out, err = appendJSON(out, element); err != nil {
-			return nil, err
+		if err := w.value(element); err != nil {
+			return err
 		}
 	}
-	return append(out, ']'), nil
+	w.out = append(w.out, ']')
+	return nil
 }
 
-func appendObject(out []byte, object map[string]any) (_ []byte, err error) {
-	out = append(out, '{')
-	for i, name := range slices.Sorted(maps.Keys(object)) {
+func (w *jsonWriter) object(object map[string]any) (err error) {
+	outer := len(w.names)
+	for name := range object {
+		w.names = append(w.names, name)
+	}
+	names := w.names[outer:]
+	slices.Sort(names)
+	w.out = append(w.out, '{')
+	for i, name := range names {
 		if i > 0 {
-			out = append(out, ',')
+			w.out = append(w.out, ',')
 		}
-		if out, err = jsontext.AppendQuote(out, name); err != nil {
-			return nil, err
+		if w.out, err = jsontext.AppendQuote(w.out, name); err != nil {
+			return err
 		}
-		if out, err = appendJSON(append(out, ':'), object[name]); err != nil {
-			return nil, err
+		w.out = append(w.out, ':')
+		if err := w.value(object[name]); err != nil {
+			return err
 		}
 	}
-	return append(out, '}'), nil
+	w.out = append(w.out, '}')
+	w.names = w.names[:outer]
+	return nil
 }

@@ -113,12 +113,20 @@ func kyamlOptions(order merge.ListOrder) yaml.MergeOptions {
 // kyamlSchema is all that kyaml knows of the kinds of Kubernetes.
 func kyamlSchema(infer bool) merge.Schema {
 	unknown := &merge.Inferred{ReplaceLists: !infer}
+	var places sync.Map
 	unknown.ByKind = func(apiVersion, kind string) merge.Schema {
+		if kept, ok := places.Load(apiVersion + " " + kind); ok {
+			if place, ok := kept.(merge.Schema); ok {
+				return place
+			}
+		}
 		known := openapi.SchemaForResourceType(yaml.TypeMeta{APIVersion: apiVersion, Kind: kind})
 		if known == nil {
 			return nil
 		}
-		return &kyamlPlace{known: known, unknown: unknown}
+		place := &kyamlPlace{known: known, unknown: unknown}
+		places.Store(apiVersion+" "+kind, place)
+		return place
 	}
 	return unknown
 }

@@ -9,8 +9,8 @@ import (
 // identity returns the text of the field that tells an element apart. An empty one tells nothing. Numbers and strings of
 // the same text are the same, as YAML makes no difference in a key.
 func identity(object map[string]any, key string) (string, bool) {
-	switch value := object[key].(type) {
-	case nil, map[string]any, []any:
+	switch value := opened(object[key], nil).(type) {
+	case nil, map[string]any, []any, rawJSON:
 		return "", false
 	case string:
 		return value, value != ""
@@ -64,12 +64,17 @@ func checkScalar(value any) error {
 
 // kindName names the kind of a value in an error.
 func kindName(value any) string {
-	switch value.(type) {
+	switch v := value.(type) {
 	case nil:
 		return "null"
 	case map[string]any:
 		return "an object"
 	case []any:
+		return "a list"
+	case rawJSON:
+		if v[0] == '{' {
+			return "an object"
+		}
 		return "a list"
 	default:
 		return "a scalar"

@@ -54,7 +54,7 @@ func union(list, members []any) []any {
 func checkMembers(list []any, side string) error {
 	for i, member := range list {
 		switch member.(type) {
-		case nil, map[string]any, []any:
+		case nil, map[string]any, []any, rawJSON:
 			return under(wrong(side, ErrWrongKind, "it is %s in a set of scalars", kindName(member)), fieldpath.IndexElement(i))
 		}
 	}
