@@ -16,8 +16,9 @@ type Options struct {
 	// apply does.
 	//
 	// It is asked about scalars, lists and objects that merge as a whole, elements of keyed lists that the manifest lets go
-	// of (what is inside goes or stays with them), and values of sets; never about what live lacks, nor about the members
-	// of a union that the manifest leaves (patchStrategy=retainKeys).
+	// of (what is inside goes or stays with them), values of sets, and about other objects and lists once nothing would be
+	// left inside; never about what live lacks, nor about the members of a union that the manifest leaves
+	// (patchStrategy=retainKeys).
 	Owner func(path fieldpath.Path) ownership.Owned
 	// Scale is the path of the object's scale field (row 4 of the table), nil where it has none.
 	Scale fieldpath.Path

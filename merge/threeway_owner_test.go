@@ -3,6 +3,7 @@ package merge_test
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -147,6 +148,29 @@ func told(changes []merge.Change) []string {
 		lines[i] = fmt.Sprintf("%s %s %s -> %s (%s, row %d)", c.Verb, c.Path, asText(c.From), asText(c.To), c.Owner.Owner, c.Row)
 	}
 	return lines
+}
+
+// TestChangesOfDecodedValuesAreDecoded shows the other form of From and To.
+func TestChangesOfDecodedValuesAreDecoded(t *testing.T) {
+	var types merge.Types
+	var changes []merge.Change
+	live := map[string]any{"spec": map[string]any{"replicas": int64(3), "paused": true}}
+	manifest := map[string]any{"spec": map[string]any{"replicas": int64(5)}}
+	got, err := merge.ThreeWay(nil, manifest, live, types.Of(&appsv1.Deployment{}), merge.Options{Changes: &changes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []merge.Change{{Path: fieldpath.MakePathOrDie("spec", "replicas"), Verb: merge.FieldSet, From: int64(3), To: int64(5)}}
+	if diff := cmp.Diff(want, changes); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]any{"spec": map[string]any{"replicas": int64(5), "paused": true}}, got); diff != "" {
+		t.Errorf("result (-want +got):\n%s", diff)
+	}
+	unchanged, err := merge.ThreeWay(manifest, manifest, got, types.Of(&appsv1.Deployment{}), merge.Options{})
+	if err != nil || reflect.ValueOf(unchanged).Pointer() != reflect.ValueOf(got).Pointer() {
+		t.Errorf("a merge that changes nothing gives another object, or the error %v", err)
+	}
 }
 
 func asText(value any) string {
