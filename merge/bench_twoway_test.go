@@ -1,0 +1,180 @@
+package merge_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+	"sigs.k8s.io/kustomize/kyaml/yaml/merge2"
+	"sigs.k8s.io/kustomize/kyaml/yaml/merge3"
+	k8syaml "sigs.k8s.io/yaml"
+
+	"github.com/ownership-handoff/handoff/merge"
+)
+
+// BenchmarkTwoWay merges Deployments of 5 KB and 50 KB, as merge does and as kyaml does: a patch to one container, and the
+// whole manifest with another image in each container. Both go by the schema that kyaml knows.
+func BenchmarkTwoWay(b *testing.B) {
+	for _, size := range []struct {
+		name       string
+		containers int
+	}{{"5KB", 19}, {"50KB", 190}} {
+		live := benchDeployment(size.containers, "1")
+		for _, by := range []struct {
+			name   string
+			source map[string]any
+		}{
+			{"patch", benchPatch(size.containers)},
+			{"manifest", benchDeployment(size.containers, "2")},
+		} {
+			b.Run(size.name+"/"+by.name+"/bytes/merge", func(b *testing.B) { benchBytes(b, by.source, live) })
+			b.Run(size.name+"/"+by.name+"/bytes/merge2", func(b *testing.B) { benchMerge2Bytes(b, by.source, live) })
+			b.Run(size.name+"/"+by.name+"/bytes/merge3", func(b *testing.B) { benchMerge3Bytes(b, by.source, live) })
+			b.Run(size.name+"/"+by.name+"/decoded/merge", func(b *testing.B) { benchDecoded(b, by.source, live) })
+			b.Run(size.name+"/"+by.name+"/decoded/merge2", func(b *testing.B) { benchMerge2Nodes(b, by.source, live) })
+		}
+	}
+}
+
+func benchBytes(b *testing.B, source, live any) {
+	b.Helper()
+	schema, from, to := kyamlSchema(false), benchJSON(b, source), benchJSON(b, live)
+	if _, err := merge.TwoWayJSON(from, to, schema, merge.TwoWayOptions{}); err != nil { // reads the schema, as kyaml does once
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(from) + len(to)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := merge.TwoWayJSON(from, to, schema, merge.TwoWayOptions{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func benchDecoded(b *testing.B, source, live any) {
+	b.Helper()
+	schema := kyamlSchema(false)
+	if _, err := merge.TwoWay(source, live, schema, merge.TwoWayOptions{}); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := merge.TwoWay(source, live, schema, merge.TwoWayOptions{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func benchMerge2Bytes(b *testing.B, source, live any) {
+	b.Helper()
+	from, to := benchYAML(b, source), benchYAML(b, live)
+	b.SetBytes(int64(len(from) + len(to)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := merge2.MergeStrings(from, to, false, yaml.MergeOptions{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func benchMerge3Bytes(b *testing.B, source, live any) {
+	b.Helper()
+	from, to := benchYAML(b, source), benchYAML(b, live)
+	b.SetBytes(int64(len(from) + 2*len(to)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := merge3.MergeStrings(to, to, from, false); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// benchMerge2Nodes leaves out that kyaml's inputs have to be copied, because it changes them.
+func benchMerge2Nodes(b *testing.B, source, live any) {
+	b.Helper()
+	from, to := yaml.MustParse(benchYAML(b, source)), yaml.MustParse(benchYAML(b, live))
+	b.ReportAllocs()
+	for b.Loop() {
+		b.StopTimer()
+		fromCopy, toCopy := from.Copy(), to.Copy()
+		b.StartTimer()
+		if _, err := merge2.Merge(fromCopy, toCopy, yaml.MergeOptions{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkTwoWayGrowth merges keyed lists of up to 5,000 elements, about 1 MB, and reports how the time grows: 1 is
+// linear, 2 quadratic.
+func BenchmarkTwoWayGrowth(b *testing.B) {
+	schema := kyamlSchema(false)
+	sizes := []int{313, 625, 1250, 2500, 5000}
+	best := make([]time.Duration, len(sizes))
+	source, live := make([][]byte, len(sizes)), make([][]byte, len(sizes))
+	for i, size := range sizes {
+		source[i], live[i] = benchJSON(b, benchDeployment(size, "2")), benchJSON(b, benchDeployment(size, "1"))
+	}
+	for b.Loop() {
+		for round := range 10 * len(sizes) { // the best of some: other work on the machine only adds
+			i := round % len(sizes)
+			start := time.Now()
+			if _, err := merge.TwoWayJSON(source[i], live[i], schema, merge.TwoWayOptions{}); err != nil {
+				b.Fatal(err)
+			}
+			if took := time.Since(start); best[i] == 0 || took < best[i] {
+				best[i] = took
+			}
+		}
+	}
+	last := len(sizes) - 1
+	b.ReportMetric(math.Log(float64(best[last])/float64(best[0]))/math.Log(float64(sizes[last])/float64(sizes[0])), "slope")
+	b.ReportMetric(float64(len(live[last])), "bytes")
+	b.ReportMetric(float64(best[last].Microseconds()), "us/5000")
+}
+
+// benchDeployment returns a Deployment of that many containers.
+func benchDeployment(containers int, version string) map[string]any {
+	list := make([]any, containers)
+	for i := range list {
+		list[i] = map[string]any{
+			"name": fmt.Sprintf("c%d", i), "image": fmt.Sprintf("registry.example/app-%d:%s", i, version),
+			"ports":        []any{map[string]any{"containerPort": float64(8000 + i), "protocol": "TCP"}},
+			"env":          []any{map[string]any{"name": "MODE", "value": "live"}, map[string]any{"name": "ZONE", "value": "a"}},
+			"volumeMounts": []any{map[string]any{"name": "data", "mountPath": "/data"}},
+		}
+	}
+	return map[string]any{
+		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "web"},
+		"spec": map[string]any{"replicas": 3.0, "template": map[string]any{"spec": map[string]any{"containers": list}}},
+	}
+}
+
+// benchPatch returns a patch to the last of that many containers.
+func benchPatch(containers int) map[string]any {
+	patch := map[string]any{"name": fmt.Sprintf("c%d", containers-1), "image": "registry.example/app:2", "env": []any{map[string]any{"name": "MODE", "value": "dry"}}}
+	return map[string]any{
+		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "web"},
+		"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{patch}}}},
+	}
+}
+
+func benchJSON(b *testing.B, value any) []byte {
+	b.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return text
+}
+
+func benchYAML(b *testing.B, value any) string {
+	b.Helper()
+	text, err := k8syaml.Marshal(value)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return string(text)
+}

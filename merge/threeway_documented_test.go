@@ -1,0 +1,141 @@
+package merge_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ownership-handoff/handoff/merge"
+)
+
+// documented is an example, or a row of a table, of a document about kubectl apply. Its inputs are what the document shows
+// of a Deployment, as YAML.
+type documented struct{ base, manifest, live, want string }
+
+// The page "Declarative Management of Kubernetes Objects Using Configuration Files"
+// (https://kubernetes.io/docs/tasks/manage-kubernetes-objects/declarative-config/), by its headings.
+var declarativeConfig = map[string]documented{
+	"Merge patch calculation": {
+		base:     `{spec: {minReadySeconds: 5, selector: {matchLabels: {app: nginx}}, template: {metadata: {labels: {app: nginx}}, spec: {containers: [{image: "nginx:1.14.2", name: nginx, ports: [{containerPort: 80}]}]}}}}`,
+		manifest: `{spec: {selector: {matchLabels: {app: nginx}}, template: {metadata: {labels: {app: nginx}}, spec: {containers: [{image: "nginx:1.16.1", name: nginx, ports: [{containerPort: 80}]}]}}}}`,
+		live:     `{spec: {replicas: 2, minReadySeconds: 5, selector: {matchLabels: {app: nginx}}, template: {metadata: {labels: {app: nginx}}, spec: {containers: [{image: "nginx:1.14.2", name: nginx, ports: [{containerPort: 80}]}]}}}}`,
+		want:     `{spec: {replicas: 2, selector: {matchLabels: {app: nginx}}, template: {metadata: {labels: {app: nginx}}, spec: {containers: [{image: "nginx:1.16.1", name: nginx, ports: [{containerPort: 80}]}]}}}}`,
+	},
+	"Merging changes to primitive fields: in the file and live":     {``, `{spec: {replicas: 3}}`, `{spec: {replicas: 2}}`, `{spec: {replicas: 3}}`},
+	"Merging changes to primitive fields: in the file, not live":    {``, `{spec: {replicas: 3}}`, `{spec: {}}`, `{spec: {replicas: 3}}`},
+	"Merging changes to primitive fields: in last-applied only":     {`{spec: {replicas: 3}}`, `{spec: {}}`, `{spec: {replicas: 2}}`, `{spec: {}}`},
+	"Merging changes to primitive fields: in neither, kept in live": {`{spec: {}}`, `{spec: {}}`, `{spec: {replicas: 2}}`, `{spec: {replicas: 2}}`},
+	"Merging changes to map fields: in the file and live":           {``, `{metadata: {labels: {a: new}}}`, `{metadata: {labels: {a: old, b: theirs}}}`, `{metadata: {labels: {a: new, b: theirs}}}`},
+	"Merging changes to map fields: in the file, not live":          {``, `{metadata: {labels: {a: new}}}`, `{metadata: {}}`, `{metadata: {labels: {a: new}}}`},
+	"Merging changes to map fields: in last-applied only":           {`{metadata: {labels: {a: old}}}`, `{metadata: {labels: {}}}`, `{metadata: {labels: {a: old, b: theirs}}}`, `{metadata: {labels: {b: theirs}}}`},
+	"Merging changes to map fields: in neither, kept in live":       {`{metadata: {labels: {}}}`, `{metadata: {labels: {}}}`, `{metadata: {labels: {b: theirs}}}`, `{metadata: {labels: {b: theirs}}}`},
+	"Replace the list if all its elements are primitives": {
+		base:     `{spec: {template: {spec: {containers: [{name: x, args: [a, b]}]}}}}`,
+		manifest: `{spec: {template: {spec: {containers: [{name: x, args: [a, c]}]}}}}`,
+		live:     `{spec: {template: {spec: {containers: [{name: x, args: [a, b, d]}]}}}}`,
+		want:     `{spec: {template: {spec: {containers: [{name: x, args: [a, c]}]}}}}`,
+	},
+	"Merge individual elements of a list of complex elements": {
+		base:     `{spec: {template: {spec: {containers: [{name: nginx, image: "nginx:1.16"}, {name: nginx-helper-a, image: "helper:1.3"}, {name: nginx-helper-b, image: "helper:1.3"}]}}}}`,
+		manifest: `{spec: {template: {spec: {containers: [{name: nginx, image: "nginx:1.16"}, {name: nginx-helper-b, image: "helper:1.3"}, {name: nginx-helper-c, image: "helper:1.3"}]}}}}`,
+		live:     `{spec: {template: {spec: {containers: [{name: nginx, image: "nginx:1.16"}, {name: nginx-helper-a, image: "helper:1.3"}, {name: nginx-helper-b, image: "helper:1.3", args: [run]}, {name: nginx-helper-d, image: "helper:1.3"}]}}}}`,
+		// The page shows c before d. Apply gives d before c: see "Order after a deletion" in docs/merge-differences.md.
+		want: `{spec: {template: {spec: {containers: [{name: nginx, image: "nginx:1.16"}, {name: nginx-helper-b, image: "helper:1.3", args: [run]}, {name: nginx-helper-d, image: "helper:1.3"}, {name: nginx-helper-c, image: "helper:1.3"}]}}}}`,
+	},
+	"Default field values: strategy.type changes over a defaulted rollingUpdate": {
+		// The page says ERROR: rollingUpdate stays. Since retainKeys came to Deployments (1.6) it goes.
+		base:     `{spec: {template: {metadata: {labels: {app: nginx}}}}}`,
+		manifest: `{spec: {strategy: {type: Recreate}, template: {metadata: {labels: {app: nginx}}}}}`,
+		live:     `{spec: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1, maxUnavailable: 1}}, template: {metadata: {labels: {app: nginx}}}}}`,
+		want:     `{spec: {strategy: {type: Recreate}, template: {metadata: {labels: {app: nginx}}}}}`,
+	},
+	"How to clear server-defaulted fields or fields set by other writers": {`{spec: {}}`, `{spec: {replicas: null}}`, `{spec: {replicas: 7, paused: true}}`, `{spec: {paused: true}}`},
+	"Changing the owner from a direct imperative writer to a configuration file": {
+		`{spec: {}}`, `{spec: {replicas: 3}}`, `{spec: {replicas: 7}}`, `{spec: {replicas: 3}}`,
+	},
+	"Changing the owner from a configuration file to a direct imperative writer": {
+		// The field is gone from last-applied as well, by hand.
+		`{spec: {}}`, `{spec: {}}`, `{spec: {replicas: 7}}`, `{spec: {replicas: 7}}`,
+	},
+}
+
+// The chapter "Field Merge Semantics" of the Kubectl Book
+// (https://kubectl.docs.kubernetes.io/references/architecture/field_merge_semantics/), by its headings.
+var fieldMergeSemantics = map[string]documented{
+	"Adding Fields":   {``, `{spec: {minReadySeconds: 3}}`, `{spec: {}, status: {}}`, `{spec: {minReadySeconds: 3}, status: {}}`},
+	"Updating Fields": {``, `{spec: {replicas: 2}}`, `{spec: {replicas: 1}, status: {}}`, `{spec: {replicas: 2}, status: {}}`},
+	// The API server then sets replicas to its default, 1.
+	"Deleting Fields: removed from the file": {`{spec: {replicas: 2, minReadySeconds: 3}}`, `{spec: {}}`, `{spec: {minReadySeconds: 3, replicas: 2}, status: {}}`, `{spec: {}, status: {}}`},
+	"Deleting Fields: set to null":           {``, `{spec: {minReadySeconds: null}}`, `{spec: {minReadySeconds: 3}, status: {}}`, `{spec: {}, status: {}}`},
+	"Removing Fields from Resource Config":   {`{spec: {}}`, `{spec: {}}`, `{spec: {replicas: 9}}`, `{spec: {replicas: 9}}`},
+
+	"Merging Primitives: in config and resource":             {``, `{spec: {paused: true}}`, `{spec: {paused: false}}`, `{spec: {paused: true}}`},
+	"Merging Primitives: in config, not in resource":         {``, `{spec: {paused: true}}`, `{spec: {}}`, `{spec: {paused: true}}`},
+	"Merging Primitives: not in config, in last applied":     {`{spec: {paused: true}}`, `{spec: {}}`, `{spec: {paused: false}}`, `{spec: {}}`},
+	"Merging Primitives: not in config, not in last applied": {``, `{spec: {}}`, `{spec: {paused: false}}`, `{spec: {paused: false}}`},
+
+	"Merging Objects: in config and resource":             {``, `{spec: {strategy: {rollingUpdate: {maxSurge: 2}}}}`, `{spec: {strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 1}}}}`, `{spec: {strategy: {rollingUpdate: {maxSurge: 2, maxUnavailable: 1}}}}`},
+	"Merging Objects: in config, not in resource":         {``, `{spec: {strategy: {type: Recreate}}}`, `{spec: {}}`, `{spec: {strategy: {type: Recreate}}}`},
+	"Merging Objects: not in config, in last applied":     {`{spec: {strategy: {type: Recreate}}}`, `{spec: {}}`, `{spec: {strategy: {type: Recreate}}}`, `{spec: {}}`},
+	"Merging Objects: not in config, not in last applied": {``, `{spec: {}}`, `{spec: {strategy: {type: Recreate}}}`, `{spec: {strategy: {type: Recreate}}}`},
+
+	"Merging Maps: in config and resource":             {``, `{metadata: {annotations: {a: "1"}}}`, `{metadata: {annotations: {a: "0", b: "2"}}}`, `{metadata: {annotations: {a: "1", b: "2"}}}`},
+	"Merging Maps: in config, not in resource":         {``, `{metadata: {annotations: {a: "1"}}}`, `{metadata: {annotations: {b: "2"}}}`, `{metadata: {annotations: {a: "1", b: "2"}}}`},
+	"Merging Maps: not in config, in last applied":     {`{metadata: {annotations: {a: "1"}}}`, `{metadata: {}}`, `{metadata: {annotations: {a: "1"}}}`, `{metadata: {}}`},
+	"Merging Maps: not in config, not in last applied": {``, `{metadata: {annotations: {}}}`, `{metadata: {annotations: {b: "2"}}}`, `{metadata: {annotations: {b: "2"}}}`},
+
+	"Merging Lists of Primitives: in config and resource":             {``, `{metadata: {finalizers: [a]}}`, `{metadata: {finalizers: [a]}}`, `{metadata: {finalizers: [a]}}`},
+	"Merging Lists of Primitives: in config, not in resource":         {``, `{metadata: {finalizers: [a]}}`, `{metadata: {finalizers: [b]}}`, `{metadata: {finalizers: [a, b]}}`},
+	"Merging Lists of Primitives: not in config, in last applied":     {`{metadata: {finalizers: [a]}}`, `{metadata: {finalizers: []}}`, `{metadata: {finalizers: [a, b]}}`, `{metadata: {finalizers: [b]}}`},
+	"Merging Lists of Primitives: not in config, not in last applied": {``, `{metadata: {finalizers: []}}`, `{metadata: {finalizers: [b]}}`, `{metadata: {finalizers: [b]}}`},
+	// The book shows args, and [a, c, d]. That is so of a list that merges, as finalizers; args are replaced.
+	"Merging Lists of Primitives: the example, of a list that merges": {
+		`{metadata: {finalizers: [a, b]}}`, `{metadata: {finalizers: [a, c]}}`, `{metadata: {finalizers: [a, b, d]}}`, `{metadata: {finalizers: [a, c, d]}}`,
+	},
+	"Merging Lists of Primitives: the example, of a list that is replaced": {
+		`{spec: {template: {spec: {containers: [{name: x, args: [a, b]}]}}}}`, `{spec: {template: {spec: {containers: [{name: x, args: [a, c]}]}}}}`,
+		`{spec: {template: {spec: {containers: [{name: x, args: [a, b, d]}]}}}}`, `{spec: {template: {spec: {containers: [{name: x, args: [a, c]}]}}}}`,
+	},
+	"Merging Lists of Objects: in config":                          {``, `{spec: {template: {spec: {containers: [{name: x, image: new}]}}}}`, `{spec: {template: {spec: {containers: [{name: x, image: old, stdin: true}]}}}}`, `{spec: {template: {spec: {containers: [{name: x, image: new, stdin: true}]}}}}`},
+	"Merging Lists of Objects: in config, not in resource":         {``, `{spec: {template: {spec: {containers: [{name: x}]}}}}`, `{spec: {template: {spec: {containers: [{name: y}]}}}}`, `{spec: {template: {spec: {containers: [{name: x}, {name: y}]}}}}`},
+	"Merging Lists of Objects: not in config, in last applied":     {`{spec: {template: {spec: {containers: [{name: x}]}}}}`, `{spec: {template: {spec: {containers: []}}}}`, `{spec: {template: {spec: {containers: [{name: x}, {name: y}]}}}}`, `{spec: {template: {spec: {containers: [{name: y}]}}}}`},
+	"Merging Lists of Objects: not in config, not in last applied": {``, `{spec: {template: {spec: {containers: []}}}}`, `{spec: {template: {spec: {containers: [{name: y}]}}}}`, `{spec: {template: {spec: {containers: [{name: y}]}}}}`},
+	"Merging Lists of Objects: the example":                        declarativeConfig["Merge individual elements of a list of complex elements"],
+}
+
+func TestDeclarativeConfig(t *testing.T)   { asDocumented(t, declarativeConfig) }
+func TestFieldMergeSemantics(t *testing.T) { asDocumented(t, fieldMergeSemantics) }
+
+// asDocumented holds each case, and that upstream gives the same.
+func asDocumented(t *testing.T, cases map[string]documented) {
+	t.Helper()
+	var types merge.Types
+	o := sample{schema: types.Of(&appsv1.Deployment{}), typed: &appsv1.Deployment{}}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			base, manifest, live := fromYAML(t, c.base), fromYAML(t, c.manifest), fromYAML(t, c.live)
+			got, err := merge.ThreeWayJSON(base, manifest, live, o.schema, merge.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(fromJSON(t, fromYAML(t, c.want)), fromJSON(t, got)); diff != "" {
+				t.Errorf("result (-want +got):\n%s", diff)
+			}
+			differential(t, o, base, manifest, live)
+		})
+	}
+}
+
+func fromYAML(tb testing.TB, text string) []byte {
+	tb.Helper()
+	if text == "" {
+		text = "{}"
+	}
+	out, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		tb.Fatalf("%v in %s", err, text)
+	}
+	return out
+}
