@@ -11,7 +11,7 @@ import (
 )
 
 func printed(paths []fieldpath.Path) []string {
-	found := []string{}
+	found := make([]string, 0, len(paths))
 	for _, path := range paths {
 		found = append(found, path.String())
 	}
