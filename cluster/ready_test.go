@@ -190,7 +190,9 @@ func TestOnlyWhatIsReadIsHeld(t *testing.T) {
 	}
 	heldHPA := &autoscalingv2.HorizontalPodAutoscaler{}
 	get(client.ObjectKeyFromObject(hpa), heldHPA)
-	wantHPA := autoscalingv2.HorizontalPodAutoscalerSpec{ScaleTargetRef: hpa.Spec.ScaleTargetRef}
+	wantHPA := autoscalingv2.HorizontalPodAutoscalerSpec{
+		ScaleTargetRef: hpa.Spec.ScaleTargetRef, MinReplicas: hpa.Spec.MinReplicas, MaxReplicas: hpa.Spec.MaxReplicas,
+	}
 	if diff := cmp.Diff(wantHPA, heldHPA.Spec); diff != "" {
 		t.Errorf("the autoscaler (-want +got):\n%s", diff)
 	}

@@ -17,7 +17,6 @@ var (
 	}
 	writers = []ownership.Writer{ownership.OtherWriter, ownership.Applier, ownership.ImperativeWriter}
 	claims  = []ownership.Claim{ownership.Lacks, ownership.Sets, ownership.Clears}
-	either  = []bool{false, true}
 
 	// As the columns of the decision table have them.
 	autoscalerOrController = []ownership.Owner{ownership.Autoscaler, ownership.Controller}
@@ -29,17 +28,19 @@ var (
 	hasIt                  = []ownership.Claim{ownership.Sets, ownership.Clears}
 )
 
-// expectation is what docs/decisions.md says about some fields. An empty list stands for any.
+// expectation is what docs/decisions.md says about some fields. An empty list stands for any; created is as it stands.
 type expectation struct {
+	created        bool
 	owners         []ownership.Owner
 	writers        []ownership.Writer
 	manifest, base []ownership.Claim
 	changed, scale []bool
+	contradicted   []bool
 	want           merge.Decision
 }
 
 func (e expectation) covers(f merge.Field) bool {
-	return has(e.owners, f.Owner) && has(e.writers, f.Writer) && has(e.manifest, f.Manifest) && has(e.base, f.Base) &&
+	return e.created == f.Created && has(e.contradicted, f.Contradicted) && has(e.owners, f.Owner) && has(e.writers, f.Writer) && has(e.manifest, f.Manifest) && has(e.base, f.Base) &&
 		has(e.changed, f.Changed) && has(e.scale, f.Scale)
 }
 
@@ -103,7 +104,18 @@ func expectations() map[string]expectation {
 			want: merge.Decision{Row: 6, Verdict: merge.Through},
 		},
 		"no row: what nobody has declared follows the API server's default": {
-			owners: of(ownership.Default), writers: applier, manifest: lacksIt, want: none,
+			owners: of(ownership.Default), writers: applier, manifest: lacksIt, contradicted: no, want: none,
+		},
+		"row 7: a default that another choice of the manifest excludes is cleared": {
+			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, changed: no, contradicted: yes,
+			want: merge.Decision{Row: 7, Verdict: merge.Clear},
+		},
+		"no row: it is not, where the manifest has had it": {
+			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: hasIt, contradicted: yes, want: none,
+		},
+		"no row: nor where this very write has changed it": {
+			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, changed: yes, contradicted: yes,
+			want: none,
 		},
 		"row 8: null clears what no autoscaler or controller owns": {
 			owners: otherThanThese, writers: applier, manifest: null, want: merge.Decision{Row: 8, Verdict: merge.Through},
@@ -121,6 +133,23 @@ func expectations() map[string]expectation {
 		},
 		"row 10: all others are let through": {
 			writers: []ownership.Writer{ownership.OtherWriter}, want: merge.Decision{Row: 10, Verdict: merge.Through},
+		},
+		"row 12: a new workload starts at the count of the autoscaler, which wants more": {
+			created: true, owners: of(ownership.Autoscaler), writers: applier, changed: yes, scale: yes,
+			want: merge.Decision{Row: 12, Verdict: merge.Start},
+		},
+		"no row: it starts at the manifest's count, where the autoscaler wants no more": {
+			created: true, owners: of(ownership.Autoscaler), writers: applier, changed: no, want: none,
+		},
+		"no row: other fields of a new object are the manifest's": {
+			created: true, owners: of(ownership.Autoscaler), writers: applier, changed: yes, scale: no, want: none,
+		},
+		"no row: what no autoscaler owns is created as it comes": {
+			created: true, owners: of(ownership.Controller, ownership.Manifest, ownership.Imperative, ownership.Default),
+			writers: applier, want: none,
+		},
+		"no row: what no applier creates is created as it comes": {
+			created: true, writers: []ownership.Writer{ownership.ImperativeWriter, ownership.OtherWriter}, want: none,
 		},
 	}
 }
@@ -157,13 +186,12 @@ func everyField() func(yield func(merge.Field) bool) {
 			for _, writer := range writers {
 				for _, manifest := range claims {
 					for _, base := range claims {
-						for _, changed := range either {
-							for _, scale := range either {
-								if !yield(merge.Field{
-									Owner: owner, Writer: writer, Manifest: manifest, Base: base, Changed: changed, Scale: scale,
-								}) {
-									return
-								}
+						for flags := range 1 << 4 {
+							if !yield(merge.Field{
+								Owner: owner, Writer: writer, Manifest: manifest, Base: base,
+								Changed: flags&1 != 0, Scale: flags&2 != 0, Created: flags&4 != 0, Contradicted: flags&8 != 0,
+							}) {
+								return
 							}
 						}
 					}
@@ -174,13 +202,15 @@ func everyField() func(yield func(merge.Field) bool) {
 }
 
 func text(f merge.Field) string {
-	return fmt.Sprintf("owner %s, writer %s, manifest %s, base %s, changed %t, scale field %t",
-		f.Owner, f.Writer, f.Manifest, f.Base, f.Changed, f.Scale)
+	return fmt.Sprintf("owner %s, writer %s, manifest %s, base %s, changed %t, scale field %t, created %t, contradicted %t",
+		f.Owner, f.Writer, f.Manifest, f.Base, f.Changed, f.Scale, f.Created, f.Contradicted)
 }
 
 func TestAVerdictIsWrittenAsAWord(t *testing.T) {
-	got := []string{merge.Through.String(), merge.Warn.String(), merge.Keep.String()}
-	if diff := cmp.Diff([]string{"through", "warn", "keep"}, got); diff != "" {
+	got := []string{
+		merge.Through.String(), merge.Warn.String(), merge.Start.String(), merge.Keep.String(), merge.Clear.String(),
+	}
+	if diff := cmp.Diff([]string{"through", "warn", "start", "keep", "clear"}, got); diff != "" {
 		t.Errorf("words (-want +got):\n%s", diff)
 	}
 }

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -64,7 +65,7 @@ func (w Write) Contradictions(group, kind string) []Contradiction {
 		if !slices.Contains(s.kinds, group+"/"+kind) {
 			continue
 		}
-		for _, union := range s.unions(w.Incoming) {
+		for _, union := range s.unions(w.Live, w.Incoming) {
 			if c, ok := s.contradiction(union, w.Incoming.Value(union)); ok {
 				found = append(found, c)
 			}
@@ -73,29 +74,28 @@ func (w Write) Contradictions(group, kind string) []Contradiction {
 	return found
 }
 
-// unions returns where the object has the union.
-func (s staleDefault) unions(o ownership.Object) []fieldpath.Path {
+// unions returns where incoming has the union, none where it is as the API server has taken it before.
+func (s staleDefault) unions(live, incoming ownership.Object) []fieldpath.Path {
 	names, key, isList := strings.Cut(strings.TrimSuffix(s.union, "]"), "[")
 	var path fieldpath.Path
 	for name := range strings.SplitSeq(names, ".") {
 		path = append(path, fieldpath.FieldNameElement(name))
 	}
-	value := o.Value(path)
+	value := incoming.Value(path)
 	switch {
-	case len(value) == 0:
+	case len(value) == 0 || bytes.Equal(value, live.Value(path)):
 		return nil
 	case !isList:
 		return []fieldpath.Path{path}
 	}
 	var paths []fieldpath.Path
-	elements := rawjson.WalkChecked(value)
-	_, _ = elements.Array(func() error {
-		element, err := elements.Value()
-		if name, ok := rawjson.Unquote(rawjson.Find(element.Of(value), key).Of(element.Of(value))); ok {
+	rawjson.Elements(value, func(at rawjson.Span) bool {
+		element := at.Of(value)
+		if name, ok := rawjson.Unquote(rawjson.Find(element, key).Of(element)); ok {
 			at := fieldpath.PathElement{Key: fieldpath.KeyByFields(key, name)}
 			paths = append(paths, append(path.Copy(), at))
 		}
-		return err
+		return true
 	})
 	return paths
 }

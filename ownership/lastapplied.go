@@ -111,7 +111,7 @@ func claimIn(manifest []byte, path fieldpath.Path) Claim {
 	if len(manifest) == 0 {
 		return Lacks
 	}
-	switch value := Locate(manifest, path).Value; string(value) {
+	switch value := valueAt(manifest, path).Of(manifest); string(value) {
 	case "":
 		return Lacks
 	case "null":

@@ -44,7 +44,11 @@ func ParseEntries(text []byte) ([]Entry, error) {
 	if len(text) == 0 {
 		return nil, nil
 	}
-	return readEntries(rawjson.Walk(text))
+	text = bytes.TrimSpace(text)
+	if err := rawjson.Check(text); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrManagedFields, err)
+	}
+	return readEntries(text)
 }
 
 // Entries returns the entries of metadata.managedFields; none where there are none.
@@ -52,85 +56,76 @@ func (o Object) Entries() ([]Entry, error) {
 	if !o.managedFields.Present() {
 		return nil, nil
 	}
-	return readEntries(rawjson.WalkChecked(o.ManagedFields()))
+	return readEntries(o.ManagedFields())
 }
 
-func readEntries(w *rawjson.Walker) ([]Entry, error) {
+// readEntries reads a text that has been through a Walker.
+func readEntries(text []byte) ([]Entry, error) {
+	if text[0] != '[' {
+		return nil, fmt.Errorf("%w: they are no list", ErrManagedFields)
+	}
 	entries := make([]Entry, 0, 8)
-	isArray, err := w.Array(func() error {
-		entry, err := readEntry(w)
+	var err error
+	rawjson.Elements(text, func(at rawjson.Span) bool {
+		var entry Entry
+		if entry, err = readEntry(at.Of(text)); err != nil {
+			err = fmt.Errorf("%w: entry %d: %w", ErrManagedFields, len(entries)+1, err)
+			return false
+		}
 		entries = append(entries, entry)
-		return err
+		return true
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%w: entry %d: %w", ErrManagedFields, len(entries), err)
-	}
-	if !isArray {
-		return nil, fmt.Errorf("%w: they are no list", ErrManagedFields)
+		return nil, err
 	}
 	return entries, nil
 }
 
-func readEntry(w *rawjson.Walker) (Entry, error) {
-	var e Entry
-	isObject, err := w.Object(func(name []byte) (err error) {
-		switch string(name) {
-		case "manager":
-			return readString(w, &e.Manager)
-		case "operation":
-			return readString(w, &e.Operation)
-		case "apiVersion":
-			return readString(w, &e.APIVersion)
-		case "subresource":
-			return readString(w, &e.Subresource)
-		case "time":
-			return readString(w, &e.Time)
-		case "fieldsV1":
-			e.fieldsAt, err = readFields(w)
-			return err
-		default:
-			_, err = w.Value()
-			return err
-		}
-	})
-	if err != nil {
-		return e, err
-	}
-	if !isObject {
+func readEntry(text []byte) (Entry, error) {
+	e := Entry{Text: text}
+	if text[0] != '{' {
 		return e, ErrNotAnObject
 	}
-	start := w.Last().Start
-	e.Text = w.Last().Of(w.Text())
-	e.Fields = e.fieldsAt.Of(w.Text())
-	e.fieldsAt.Start -= start
-	e.fieldsAt.End -= start
-	return e, nil
+	var err error
+	rawjson.Members(text, func(name, value rawjson.Span) bool {
+		switch string(rawjson.Name(name.Of(text))) {
+		case "manager":
+			e.Manager, err = readString(value.Of(text))
+		case "operation":
+			e.Operation, err = readString(value.Of(text))
+		case "apiVersion":
+			e.APIVersion, err = readString(value.Of(text))
+		case "subresource":
+			e.Subresource, err = readString(value.Of(text))
+		case "time":
+			e.Time, err = readString(value.Of(text))
+		case "fieldsV1":
+			e.fieldsAt, err = readFields(text, value)
+		}
+		return err == nil
+	})
+	e.Fields = e.fieldsAt.Of(text)
+	return e, err
 }
 
-// readFields steps over a set of fields: an object, or null for none.
-func readFields(w *rawjson.Walker) (rawjson.Span, error) {
-	kind := w.Kind()
-	span, err := w.Value()
-	switch {
-	case err != nil || kind == '{':
-		return span, err
-	case kind == 'n':
+// readFields reads a set of fields: an object, or null for none.
+func readFields(text []byte, value rawjson.Span) (rawjson.Span, error) {
+	switch text[value.Start] {
+	case '{':
+		return value, nil
+	case 'n':
 		return rawjson.Span{}, nil
 	default:
 		return rawjson.Span{}, fmt.Errorf("fieldsV1: %w", ErrNotAnObject)
 	}
 }
 
-func readString(w *rawjson.Walker, into *string) error {
-	s, ok, err := w.String()
-	if err != nil {
-		return err
+func readString(text []byte) (string, error) {
+	s, ok := rawjson.Unquote(text)
+	if !ok && string(text) != "null" {
+		return "", errors.New("a string is expected")
 	}
-	if !ok && string(w.Last().Of(w.Text())) != "null" {
-		return errors.New("a string is expected")
-	}
-	*into = s
-	return nil
+	return s, nil
 }
 
 // Same says whether two entries record the same manager's writes: the identity that the API server merges entries by
@@ -217,7 +212,7 @@ func NewEntry(manager string, like Entry, set *fieldpath.Set) (Entry, error) {
 	if err != nil {
 		return Entry{}, fmt.Errorf("encoding the entry of %s: %w", manager, err)
 	}
-	return readEntry(rawjson.Walk(text))
+	return readEntry(text)
 }
 
 // CompareEntries orders entries as the API server stores them (sortEncodedManagedFields in k8s.io/apimachinery).

@@ -3,6 +3,7 @@ package ownership
 import (
 	"bytes"
 	"path"
+	"slices"
 )
 
 // Managers sorts field managers by what they stand for. Each list holds names or patterns as path.Match has them, such
@@ -72,7 +73,7 @@ func (m Managers) Author(fieldManager string, live, incoming []Entry) Author {
 // authorEntry prefers an entry that the write moved: a manager can have one of each operation. Where none moved, a
 // manager that has only ever applied has applied now.
 func authorEntry(fieldManager string, live, incoming []Entry) Entry {
-	own := Entry{Manager: fieldManager, Operation: OperationUpdate}
+	var own Entry
 	found := 0
 	for _, e := range incoming {
 		if e.Subresource != "" || (fieldManager != "" && e.Manager != fieldManager) {
@@ -85,10 +86,21 @@ func authorEntry(fieldManager string, live, incoming []Entry) Entry {
 			own, found = e, found+1
 		}
 	}
-	if found > 1 {
+	switch {
+	case found == 1:
+		return own
+	case found == 0 && fieldManager != "" && hasApplied(fieldManager, live):
+		return Entry{Manager: fieldManager, Operation: OperationApply} // which has let go of all it had
+	default:
 		return Entry{Manager: fieldManager, Operation: OperationUpdate}
 	}
-	return own
+}
+
+// hasApplied says whether a manager has an Apply entry of its own.
+func hasApplied(manager string, entries []Entry) bool {
+	return slices.ContainsFunc(entries, func(e Entry) bool {
+		return e.Manager == manager && e.Operation == OperationApply && e.Subresource == ""
+	})
 }
 
 // moved says whether the entry's own manager wrote since live: another's write only ever takes fields from it. The API

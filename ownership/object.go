@@ -146,7 +146,7 @@ func (o Object) find(path fieldpath.Path) rawjson.Span {
 	if len(path) > 1 && path[0].FieldName != nil && *path[0].FieldName == "spec" {
 		in, path = o.spec, path[1:] // where most fields are: spares the walk through the metadata
 	}
-	found := Locate(in.Of(o.text), path).at
+	found := valueAt(in.Of(o.text), path)
 	if !found.Present() {
 		return rawjson.Span{}
 	}

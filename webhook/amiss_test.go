@@ -132,7 +132,7 @@ type gone struct{}
 func (c *chooser) replacement(review any) any {
 	values := []any{
 		gone{}, nil, "", "x", 0, -1, 7, 3.5, true, []any{}, map[string]any{}, []any{nil}, map[string]any{"": nil},
-		"Apply", "Update", "kubectl", "helm", csa, "ownership-handoff", "apps/v2", "scale", early, late, manifest3, manifestNone, "{", "null",
+		"Apply", "Update", "CREATE", "UPDATE", "kubectl", "helm", csa, "ownership-handoff", "apps/v2", "scale", early, late, manifest3, manifestNone, "{", "null",
 		map[string]any{"f:spec": map[string]any{"f:replicas": map[string]any{}}},
 		map[string]any{"f:spec": map[string]any{".": map[string]any{}, "f:replicas": map[string]any{"f:a": map[string]any{}}}},
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,7 +20,8 @@ import (
 
 // opened is what a review says, taken out of it by name.
 type opened struct {
-	uid, kind         string
+	uid, operation    string
+	kind              string
 	object, oldObject json.RawMessage
 }
 
@@ -32,13 +34,14 @@ func openReview(body []byte) (request opened, ok bool) {
 		return rawjson.Find(body, append([]string{"request"}, names...)...).Of(body)
 	}
 	request = opened{object: find("object"), oldObject: find("oldObject")}
+	request.operation, _ = rawjson.Unquote(find("operation"))
 	request.kind, _ = rawjson.Unquote(find("kind", "kind"))
 	request.uid, ok = rawjson.Unquote(find("uid"))
 	return request, ok
 }
 
 // hold posts a body and holds what is true of every answer: the write is allowed, the uid is the review's, and a patch
-// changes nothing but the scale field, the last-applied annotation and managedFields.
+// only brings back what live has, beside the last-applied annotation and managedFields: see unexplained.
 func hold(tb testing.TB, handler http.Handler, body []byte) *admissionv1.AdmissionResponse {
 	tb.Helper()
 	recorder := httptest.NewRecorder()
@@ -56,7 +59,7 @@ func hold(tb testing.TB, handler http.Handler, body []byte) *admissionv1.Admissi
 		tb.Errorf("uid: want %q or none, got %q", request.uid, response.UID)
 	}
 	if response.Patch != nil {
-		holdPatch(tb, request, response.Patch)
+		holdPatch(tb, request, response)
 	}
 	return response
 }
@@ -65,19 +68,14 @@ func failedOpen(response *admissionv1.AdmissionResponse) bool {
 	return len(response.Warnings) == 1 && strings.HasPrefix(response.Warnings[0], "handoff: did nothing: ")
 }
 
-func holdPatch(tb testing.TB, request opened, patch []byte) {
+func holdPatch(tb testing.TB, request opened, response *admissionv1.AdmissionResponse) {
 	tb.Helper()
-	before, live := decode(tb, string(request.object)), decode(tb, string(request.oldObject))
-	text := patchedBy(tb, string(request.object), patch)
+	before, live := decode(tb, string(request.object)), map[string]any{}
+	if request.operation != "CREATE" {
+		live = decode(tb, string(request.oldObject))
+	}
+	text := patchedBy(tb, string(request.object), response.Patch)
 	after := decode(tb, text)
-
-	scale := []string{"spec", "replicas"}
-	if request.kind == "Gadget" {
-		scale = []string{"spec", "pool", "size"}
-	}
-	if diff := cmp.Diff(at(live, scale), at(after, scale)); diff != "" {
-		tb.Errorf("the scale field (-live +patched):\n%s", diff)
-	}
 	if was, is := at(before, []string{"metadata", "annotations", lastApplied}), at(after, []string{"metadata", "annotations", lastApplied}); !cmp.Equal(was, is) {
 		manifest, _ := is.(string)
 		if !json.Valid([]byte(manifest)) {
@@ -89,14 +87,87 @@ func holdPatch(tb testing.TB, request opened, patch []byte) {
 			tb.Errorf("managedFields that the API server refuses: %v: %s", err, text)
 		}
 	}
-	for _, document := range []map[string]any{before, after} {
-		removeWithContainers(document, scale) // an object on the way to a kept field is made again
+	for _, document := range []map[string]any{before, after, live} {
 		remove(document, []string{"metadata", "annotations", lastApplied})
 		remove(document, []string{"metadata", "managedFields"})
 	}
-	if diff := cmp.Diff(before, after); diff != "" {
-		tb.Errorf("something else has changed (-incoming +patched):\n%s", diff)
+	if _, started := response.AuditAnnotations["row-12"]; started {
+		scale := []string{"spec", "replicas"}
+		if request.kind == "Gadget" {
+			scale = []string{"spec", "pool", "size"}
+		}
+		if got := at(after, scale); got != json.Number("7") {
+			tb.Errorf("the autoscaler wants 7, got %v", got)
+		}
+		removeWithContainers(before, scale)
+		removeWithContainers(after, scale)
 	}
+	_, cleared := response.AuditAnnotations["row-7"]
+	if changes := unexplained("", before, after, live, cleared); len(changes) > 0 {
+		tb.Errorf("the patch changes what it has no reason to:\n%s\n(-incoming +patched):\n%s",
+			strings.Join(changes, "\n"), cmp.Diff(before, after))
+	}
+}
+
+// absent stands for a member that an object does not have.
+type absent struct{}
+
+// unexplained lists where a patched document differs from the incoming one without being as live is. What row 7 clears is
+// absent afterwards. An object on the way to what comes back comes with it.
+func unexplained(path string, before, after, live any, cleared bool) []string {
+	if cmp.Equal(before, after) || cmp.Equal(after, live) || cleared && after == (absent{}) {
+		return nil
+	}
+	was, isObject := before.(map[string]any)
+	is, stays := after.(map[string]any)
+	if stays && (isObject || before == (absent{})) {
+		lives, _ := live.(map[string]any)
+		var changes []string
+		for name := range allNames(was, is) {
+			changes = append(changes, unexplained(path+"/"+name, member(was, name), member(is, name), member(lives, name), cleared)...)
+		}
+		return changes
+	}
+	wasList, _ := before.([]any)
+	isList, _ := after.([]any)
+	if len(wasList) == 0 || len(wasList) != len(isList) {
+		return []string{path}
+	}
+	var changes []string
+	for i := range isList {
+		changes = append(changes, unexplainedElement(path+"/"+strconv.Itoa(i), wasList[i], isList[i], live, cleared)...)
+	}
+	return changes
+}
+
+// unexplainedElement compares an element with all those of live: which one it is there is known by its key.
+func unexplainedElement(path string, before, after, live any, cleared bool) []string {
+	changes := unexplained(path, before, after, absent{}, cleared)
+	elements, _ := live.([]any)
+	for _, element := range elements {
+		if len(changes) == 0 {
+			break
+		}
+		changes = unexplained(path, before, after, element, cleared)
+	}
+	return changes
+}
+
+func allNames(objects ...map[string]any) map[string]bool {
+	names := map[string]bool{}
+	for _, object := range objects {
+		for name := range object {
+			names[name] = true
+		}
+	}
+	return names
+}
+
+func member(object map[string]any, name string) any {
+	if v, ok := object[name]; ok {
+		return v
+	}
+	return absent{}
 }
 
 // at returns what stands at a path of a decoded document, nil where nothing does.
@@ -113,7 +184,6 @@ func remove(v any, path []string) {
 	delete(object, path[len(path)-1])
 }
 
-// valid says what the API server says to managedFields that a webhook returns.
 // removeWithContainers removes a field, and the objects on the way to it that hold nothing else.
 func removeWithContainers(v any, path []string) {
 	for ; len(path) > 0; path = path[:len(path)-1] {
@@ -124,6 +194,7 @@ func removeWithContainers(v any, path []string) {
 	}
 }
 
+// valid says what the API server says to managedFields that a webhook returns.
 func valid(decoded any) error {
 	text, err := json.Marshal(decoded)
 	if err != nil {

@@ -2,13 +2,9 @@ package rawjson
 
 import (
 	"bytes"
-	"errors"
 	"slices"
 	"strings"
 )
-
-// errFound ends a walk early.
-var errFound = errors.New("found")
 
 // Check walks a whole text and returns why it is not one valid JSON value, or nil.
 func Check(text []byte) error {
@@ -23,7 +19,7 @@ func Check(text []byte) error {
 // there is none: a name is missing, or what should hold it is no object. The text must have passed a Walker before: what
 // follows the value is not looked at.
 func Find(text []byte, names ...string) Span {
-	return find(WalkChecked(text), names).value
+	return find(text, names).value
 }
 
 // place is where a member stands in its object.
@@ -31,28 +27,36 @@ type place struct {
 	name, value Span
 }
 
-func find(w *Walker, names []string) place {
-	if len(names) == 0 {
-		span, err := w.Value()
-		if err != nil {
+// find goes inwards without looking where the values end that it goes through.
+func find(text []byte, names []string) place {
+	at := place{value: Span{Start: space(text, 0)}}
+	for _, name := range names {
+		if at = member(text, at.value.Start, name); at.value.Start == 0 {
 			return place{}
 		}
-		return place{value: span}
 	}
-	var found place
-	_, _ = w.Object(func(name []byte) error {
-		if string(name) != names[0] {
-			_, err := w.dec.ReadValue() // SkipValue goes token by token
-			return err
+	at.value.End = skip(text, at.value.Start)
+	return at
+}
+
+// member returns where a member's name and the start of its value stand in the object that starts at i.
+func member(text []byte, i int, name string) place {
+	if i >= len(text) || text[i] != '{' {
+		return place{}
+	}
+	for i = space(text, i+1); i >= 0 && i < len(text) && text[i] == '"'; {
+		quoted := Span{Start: i, End: skipString(text, i)}
+		i = space(text, quoted.End)
+		if i >= len(text) || text[i] != ':' {
+			return place{}
 		}
-		at := w.name
-		found = find(w, names[1:])
-		if len(names) == 1 {
-			found.name = at
+		i = space(text, i+1)
+		if string(Name(quoted.Of(text))) == name {
+			return place{name: quoted, value: Span{Start: i}}
 		}
-		return errFound
-	})
-	return found
+		i = next(text, skip(text, i))
+	}
+	return place{}
 }
 
 // Cut returns the text without the member that the names lead to, and nothing else changed: the member goes with the
@@ -62,7 +66,7 @@ func Cut(text []byte, names ...string) []byte {
 	if len(names) == 0 {
 		return text
 	}
-	at := find(WalkChecked(text), names)
+	at := find(text, names)
 	if !at.value.Present() {
 		return text
 	}
@@ -100,16 +104,14 @@ func nextByte(text []byte) byte {
 
 // CutElement returns the text of a list without the element at index, and nothing else changed, as Cut does for members.
 func CutElement(text []byte, index int) []byte {
-	w := WalkChecked(text)
 	var at place
 	n := 0
-	_, _ = w.Array(func() error {
-		span, err := w.Value()
+	Elements(text, func(value Span) bool {
 		if n == index {
-			at = place{name: Span{Start: span.Start, End: span.Start}, value: span}
+			at = place{name: Span{Start: value.Start, End: value.Start}, value: value}
 		}
 		n++
-		return err
+		return n <= index
 	})
 	if !at.value.Present() {
 		return text

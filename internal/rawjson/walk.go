@@ -103,7 +103,7 @@ func (w *Walker) Object(visit func(name []byte) error) (isObject bool, err error
 		}
 		end := int(w.dec.InputOffset())
 		w.name = Span{Start: end - len(name), End: end}
-		return visit(unquoteName(name))
+		return visit(Name(name))
 	})
 }
 
@@ -158,8 +158,11 @@ func Unquote(text []byte) (s string, ok bool) {
 	return string(raw), err == nil
 }
 
-// unquoteName spares the copy for all names but those that are written with escapes.
-func unquoteName(text []byte) []byte {
+// Name returns the name that a quoted one is, without a copy for all but those that are written with escapes.
+func Name(text []byte) []byte {
+	if len(text) < 2 {
+		return nil
+	}
 	if inner := text[1 : len(text)-1]; bytes.IndexByte(inner, '\\') < 0 {
 		return inner
 	}

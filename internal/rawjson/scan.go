@@ -1,0 +1,128 @@
+package rawjson
+
+import "bytes"
+
+// The scanners go through a text that a Walker has been through, and so is valid JSON. They check nothing and allocate
+// nothing: a review is searched dozens of times for what stands in it. On text that is not valid they find something
+// wrong or nothing, and never fail.
+
+// Members calls visit for each member of an object until it returns false. The name is quoted, as it stands in the text;
+// the Spans are of the name and of the value. Text that is no object has no members.
+func Members(text []byte, visit func(name, value Span) (more bool)) {
+	i := open(text, '{')
+	for i >= 0 && i < len(text) && text[i] == '"' {
+		name := Span{Start: i, End: skip(text, i)}
+		i = space(text, name.End)
+		if i >= len(text) || text[i] != ':' {
+			return
+		}
+		i = space(text, i+1)
+		value := Span{Start: i, End: skip(text, i)}
+		if !value.Present() || !visit(name, value) {
+			return
+		}
+		i = next(text, value.End)
+	}
+}
+
+// Elements calls visit for each element of a list until it returns false. Text that is no list has no elements.
+func Elements(text []byte, visit func(value Span) (more bool)) {
+	i := open(text, '[')
+	for i >= 0 && i < len(text) && text[i] != ']' {
+		value := Span{Start: i, End: skip(text, i)}
+		if !value.Present() || !visit(value) {
+			return
+		}
+		i = next(text, value.End)
+	}
+}
+
+// open returns where the first part of an object or a list starts, -1 where text is none.
+func open(text []byte, opening byte) int {
+	i := space(text, 0)
+	if i >= len(text) || text[i] != opening {
+		return -1
+	}
+	return space(text, i+1)
+}
+
+// next returns where the part behind a comma starts, -1 where there is no comma.
+func next(text []byte, i int) int {
+	i = space(text, i)
+	if i >= len(text) || text[i] != ',' {
+		return -1
+	}
+	return space(text, i+1)
+}
+
+func space(text []byte, i int) int {
+	for i < len(text) && (text[i] == ' ' || text[i] == '\n' || text[i] == '\t' || text[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// skip returns the end of the value that starts at i.
+func skip(text []byte, i int) int {
+	if i >= len(text) {
+		return i
+	}
+	switch text[i] {
+	case '"':
+		return skipString(text, i)
+	case '{', '[':
+		return skipNested(text, i)
+	default:
+		return skipScalar(text, i)
+	}
+}
+
+func skipString(text []byte, i int) int {
+	for from := i + 1; from < len(text); {
+		quote := bytes.IndexByte(text[from:], '"')
+		if quote < 0 {
+			break
+		}
+		from += quote + 1
+		if !escapedAt(text[i+1 : from-1]) {
+			return from
+		}
+	}
+	return len(text)
+}
+
+// escapedAt says whether what follows a text within a string is escaped: behind an odd number of backslashes.
+func escapedAt(before []byte) bool {
+	n := 0
+	for n < len(before) && before[len(before)-1-n] == '\\' {
+		n++
+	}
+	return n%2 == 1
+}
+
+func skipNested(text []byte, i int) int {
+	for depth := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			i = skipString(text, i) - 1
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(text)
+}
+
+func skipScalar(text []byte, i int) int {
+	for i < len(text) {
+		switch text[i] {
+		case ',', '}', ']', ' ', '\n', '\t', '\r':
+			return i
+		}
+		i++
+	}
+	return i
+}
