@@ -53,20 +53,21 @@ func ManifestsOf(author Author, live, incoming Object, liveEntries []Entry) (Man
 	if author.ServerSide() {
 		return m, nil
 	}
-	manifest, ok := incoming.LastApplied()
-	base, hadBase := live.LastApplied()
-	if !ok || (manifest == base && !author.Entry.Holds(lastAppliedPath())) {
+	manifest, ok := rawjson.UnquoteBytes(incoming.lastApplied.Of(incoming.text))
+	base, hadBase := rawjson.UnquoteBytes(live.lastApplied.Of(live.text))
+	same := bytes.Equal(manifest, base)
+	if !ok || (same && !author.Entry.Holds(lastAppliedPath())) {
 		return m, nil
 	}
-	m.Recorded, m.manifest = true, []byte(manifest)
+	m.Recorded, m.manifest = true, manifest
 	if err := checkLastApplied(m.manifest); err != nil {
 		return Manifests{}, err
 	}
 	switch {
-	case manifest == base:
+	case same:
 		m.base = m.manifest
 	case hadBase:
-		m.base = []byte(base)
+		m.base = base
 		if err := checkLastApplied(m.base); err != nil {
 			return Manifests{}, err
 		}

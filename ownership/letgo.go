@@ -46,19 +46,29 @@ type difference struct {
 // differences goes through both manifests once, as far as they are objects. Of manifests in which little changes, little is
 // left to look at for each of those who claim something.
 func differences(base, manifest []byte, at fieldpath.Path, add func(difference)) {
+	type member struct{ name, value []byte }
+	members := make([]member, 0, 16)
+	rawjson.Members(manifest, func(name, value rawjson.Span) bool {
+		members = append(members, member{name.Of(manifest), value.Of(manifest)})
+		return true
+	})
 	rawjson.Members(base, func(name, value rawjson.Span) bool {
-		text, ok := rawjson.Unquote(name.Of(base))
-		if !ok {
+		quoted, was := name.Of(base), value.Of(base)
+		var now []byte
+		for _, m := range members {
+			if bytes.Equal(rawjson.Name(m.name), rawjson.Name(quoted)) {
+				now = m.value
+				break
+			}
+		}
+		if bytes.Equal(was, now) {
 			return true
 		}
-		was := value.Of(base)
-		now := rawjson.Find(manifest, text).Of(manifest)
-		switch {
-		case bytes.Equal(was, now):
-		case len(now) > 0 && was[0] == '{' && now[0] == '{':
-			differences(was, now, append(at.Copy(), fieldpath.FieldNameElement(text)), add)
-		default:
-			add(difference{at: append(at.Copy(), fieldpath.FieldNameElement(text)), base: was, manifest: now})
+		path := append(at.Copy(), fieldpath.FieldNameElement(string(rawjson.Name(quoted))))
+		if len(now) > 0 && was[0] == '{' && now[0] == '{' {
+			differences(was, now, path, add)
+		} else {
+			add(difference{at: path, base: was, manifest: now})
 		}
 		return true
 	})

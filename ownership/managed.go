@@ -56,7 +56,94 @@ func (o Object) Entries() ([]Entry, error) {
 	if !o.managedFields.Present() {
 		return nil, nil
 	}
-	return readEntries(o.ManagedFields())
+	if len(o.entries) == 0 {
+		return readEntries(o.ManagedFields())
+	}
+	entries := make([]Entry, len(o.entries))
+	for i, at := range o.entries {
+		var err error
+		if entries[i], err = o.readEntry(at); err != nil {
+			return nil, fmt.Errorf("%w: entry %d: %w", ErrManagedFields, i+1, err)
+		}
+	}
+	return entries, nil
+}
+
+// entryAt is where the parts of an entry stand in the text of its object.
+type entryAt struct {
+	whole, manager, operation, apiVersion, subresource, time, fields rawjson.Span
+}
+
+// readManagedFields steps over metadata.managedFields and notes where its entries stand: they need not be searched for in
+// what is most of an object's text. What is wrong with them is for Entries to say, to those who ask.
+func (o *Object) readManagedFields(w *rawjson.Walker) error {
+	odd := false
+	isArray, err := w.Array(func() error {
+		var at entryAt
+		isObject, err := w.Object(func(name []byte) (err error) {
+			part := at.part(name)
+			*part, err = w.Value()
+			return err
+		})
+		at.whole = w.Last()
+		odd = odd || !isObject
+		o.entries = append(o.entries, at)
+		return err
+	})
+	o.managedFields = w.Last()
+	if odd || !isArray {
+		o.entries = nil
+	}
+	return err
+}
+
+func (at *entryAt) part(name []byte) *rawjson.Span {
+	switch string(name) {
+	case "manager":
+		return &at.manager
+	case "operation":
+		return &at.operation
+	case "apiVersion":
+		return &at.apiVersion
+	case "subresource":
+		return &at.subresource
+	case "time":
+		return &at.time
+	case "fieldsV1":
+		return &at.fields
+	default:
+		return new(rawjson.Span)
+	}
+}
+
+// readEntry reads an entry whose parts are known.
+func (o Object) readEntry(at entryAt) (Entry, error) {
+	e := Entry{Text: at.whole.Of(o.text)}
+	parts := [...]struct {
+		at   rawjson.Span
+		into *string
+	}{
+		{at.manager, &e.Manager}, {at.operation, &e.Operation}, {at.apiVersion, &e.APIVersion},
+		{at.subresource, &e.Subresource}, {at.time, &e.Time},
+	}
+	for _, part := range parts {
+		if !part.at.Present() {
+			continue
+		}
+		var err error
+		if *part.into, err = readString(part.at.Of(o.text)); err != nil {
+			return e, err
+		}
+	}
+	if !at.fields.Present() {
+		return e, nil
+	}
+	fields, err := readFields(o.text, at.fields)
+	if fields.Present() {
+		e.Fields = fields.Of(o.text)
+		e.fieldsAt = rawjson.Span{Start: fields.Start - at.whole.Start, End: fields.End - at.whole.Start}
+	}
+	return e, err
 }
 
 // readEntries reads a text that has been through a Walker.

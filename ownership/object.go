@@ -30,6 +30,7 @@ type Object struct {
 	text []byte
 	// Positions within text.
 	whole, spec, uid, managedFields, lastApplied, mode, controllerFields rawjson.Span
+	entries                                                              []entryAt
 }
 
 // ReadObject steps over one value, which is an object or null.
@@ -78,7 +79,7 @@ func (o *Object) readMetadata(w *rawjson.Walker) error {
 		case "uid":
 			o.uid, err = w.Value()
 		case "managedFields":
-			o.managedFields, err = w.Value()
+			return o.readManagedFields(w)
 		default:
 			_, err = w.Value()
 		}

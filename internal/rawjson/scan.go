@@ -104,7 +104,12 @@ func skipNested(text []byte, i int) int {
 	for depth := 0; i < len(text); i++ {
 		switch text[i] {
 		case '"':
-			i = skipString(text, i) - 1
+			// Most strings are too short for skipString to be worth the call.
+			for i++; i < len(text) && text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
 		case '{', '[':
 			depth++
 		case '}', ']':

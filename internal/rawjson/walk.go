@@ -148,14 +148,20 @@ func (w *Walker) End() error {
 
 // Unquote returns the string that a JSON text holds; ok is false when the text is no string.
 func Unquote(text []byte) (s string, ok bool) {
+	raw, ok := UnquoteBytes(text)
+	return string(raw), ok
+}
+
+// UnquoteBytes is Unquote without a copy where the string is written without escapes: the result is not to be changed.
+func UnquoteBytes(text []byte) (s []byte, ok bool) {
 	if len(text) < 2 || text[0] != '"' {
-		return "", false
+		return nil, false
 	}
 	if inner := text[1 : len(text)-1]; bytes.IndexByte(inner, '\\') < 0 {
-		return string(inner), true
+		return inner, true
 	}
-	raw, err := jsontext.AppendUnquote(make([]byte, 0, len(text)), text)
-	return string(raw), err == nil
+	s, err := jsontext.AppendUnquote(make([]byte, 0, len(text)), text)
+	return s, err == nil
 }
 
 // Name returns the name that a quoted one is, without a copy for all but those that are written with escapes.
