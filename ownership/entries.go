@@ -1,0 +1,154 @@
+package ownership
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ownership-handoff/handoff/internal/rawjson"
+)
+
+// entryAt is where the parts of an entry stand in the text of its object.
+type entryAt struct {
+	whole, manager, operation, apiVersion, subresource, time, fields rawjson.Span
+}
+
+// readManagedFields steps over metadata.managedFields and notes where its entries stand: they need not be searched for in
+// what is most of an object's text. What is wrong with them is for Entries to say, to those who ask.
+func (o *Object) readManagedFields(w *rawjson.Walker) error {
+	odd := false
+	isArray, err := w.Array(func() error {
+		var at entryAt
+		isObject, err := w.Object(func(name []byte) (err error) {
+			part := at.part(name)
+			*part, err = w.Value()
+			return err
+		})
+		at.whole = w.Last()
+		odd = odd || !isObject
+		o.entries = append(o.entries, at)
+		return err
+	})
+	o.managedFields = w.Last()
+	if odd || !isArray {
+		o.entries = nil
+	}
+	return err
+}
+
+func (at *entryAt) part(name []byte) *rawjson.Span {
+	switch string(name) {
+	case "manager":
+		return &at.manager
+	case "operation":
+		return &at.operation
+	case "apiVersion":
+		return &at.apiVersion
+	case "subresource":
+		return &at.subresource
+	case "time":
+		return &at.time
+	case "fieldsV1":
+		return &at.fields
+	default:
+		return new(rawjson.Span)
+	}
+}
+
+// readEntry reads an entry whose parts are known.
+func (o Object) readEntry(at entryAt) (Entry, error) {
+	e := Entry{Text: at.whole.Of(o.text)}
+	parts := [...]struct {
+		at   rawjson.Span
+		into *string
+	}{
+		{at.manager, &e.Manager}, {at.operation, &e.Operation}, {at.apiVersion, &e.APIVersion},
+		{at.subresource, &e.Subresource}, {at.time, &e.Time},
+	}
+	for _, part := range parts {
+		if !part.at.Present() {
+			continue
+		}
+		var err error
+		if *part.into, err = readString(part.at.Of(o.text)); err != nil {
+			return e, err
+		}
+	}
+	if !at.fields.Present() {
+		return e, nil
+	}
+	fields, err := readFields(o.text, at.fields)
+	if fields.Present() {
+		e.Fields = fields.Of(o.text)
+		e.fieldsAt = rawjson.Span{Start: fields.Start - at.whole.Start, End: fields.End - at.whole.Start}
+	}
+	return e, err
+}
+
+// readEntries reads a text that has been through a Walker.
+func readEntries(text []byte) ([]Entry, error) {
+	if text[0] != '[' {
+		return nil, fmt.Errorf("%w: they are no list", ErrManagedFields)
+	}
+	entries := make([]Entry, 0, 8)
+	var err error
+	rawjson.Elements(text, func(at rawjson.Span) bool {
+		var entry Entry
+		if entry, err = readEntry(at.Of(text)); err != nil {
+			err = fmt.Errorf("%w: entry %d: %w", ErrManagedFields, len(entries)+1, err)
+			return false
+		}
+		entries = append(entries, entry)
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	return entries, nil
+}
+
+func readEntry(text []byte) (Entry, error) {
+	e := Entry{Text: text}
+	if text[0] != '{' {
+		return e, ErrNotAnObject
+	}
+	var err error
+	rawjson.Members(text, func(name, value rawjson.Span) bool {
+		switch string(rawjson.Name(name.Of(text))) {
+		case "manager":
+			e.Manager, err = readString(value.Of(text))
+		case "operation":
+			e.Operation, err = readString(value.Of(text))
+		case "apiVersion":
+			e.APIVersion, err = readString(value.Of(text))
+		case "subresource":
+			e.Subresource, err = readString(value.Of(text))
+		case "time":
+			e.Time, err = readString(value.Of(text))
+		case "fieldsV1":
+			e.fieldsAt, err = readFields(text, value)
+		}
+		return err == nil
+	})
+	e.Fields = e.fieldsAt.Of(text)
+	return e, err
+}
+
+// readFields reads a set of fields: an object, or null for none.
+func readFields(text []byte, value rawjson.Span) (rawjson.Span, error) {
+	switch text[value.Start] {
+	case '{':
+		return value, nil
+	case 'n':
+		return rawjson.Span{}, nil
+	default:
+		return rawjson.Span{}, fmt.Errorf("fieldsV1: %w", ErrNotAnObject)
+	}
+}
+
+func readString(text []byte) (string, error) {
+	s, ok := rawjson.Unquote(text)
+	if !ok && string(text) != "null" {
+		return "", errors.New("a string is expected")
+	}
+	return s, nil
+}
