@@ -61,8 +61,9 @@ type Contradiction struct {
 // that defaulting gives. Any other value has been set by somebody, whatever the records say.
 func (w Write) Contradictions(group, kind string) []Contradiction {
 	var found []Contradiction
+	spec := w.Incoming.Value(fieldpath.MakePathOrDie("spec"))
 	for _, s := range staleDefaults() {
-		if !slices.Contains(s.kinds, group+"/"+kind) || !s.canStandIn(w.Incoming.Text()) {
+		if !slices.Contains(s.kinds, group+"/"+kind) || !s.canStandIn(spec) {
 			continue
 		}
 		for _, union := range s.unions(w.Live, w.Incoming) {
@@ -75,8 +76,8 @@ func (w Write) Contradictions(group, kind string) []Contradiction {
 }
 
 // canStandIn says whether a text has the words at all, which spares most objects the search for their place.
-func (s staleDefault) canStandIn(text []byte) bool {
-	return bytes.Contains(text, []byte(`"`+s.member+`"`)) && bytes.Contains(text, []byte(s.value))
+func (s staleDefault) canStandIn(spec []byte) bool {
+	return bytes.Contains(spec, []byte(s.value)) && bytes.Contains(spec, []byte(s.member))
 }
 
 // unions returns where incoming has the union, none where it is as the API server has taken it before.

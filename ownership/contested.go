@@ -12,7 +12,11 @@ func (m Managers) Controlled(live []Entry, patterns []Pattern) ([]fieldpath.Path
 	if len(patterns) == 0 {
 		return nil, nil
 	}
-	return leaves(live, func(e Entry) bool { return !m.IsApplier(e) && !m.IsImperative(e) }, func(path fieldpath.Path) bool {
+	candidate := func(e Entry) bool {
+		return !m.IsApplier(e) && !m.IsImperative(e) &&
+			slices.ContainsFunc(patterns, func(p Pattern) bool { return p.canCoverIn(e) })
+	}
+	return leaves(live, candidate, func(path fieldpath.Path) bool {
 		return slices.ContainsFunc(patterns, func(p Pattern) bool { return p.Covers(path) })
 	})
 }

@@ -65,10 +65,11 @@ func differences(base, manifest []byte, at fieldpath.Path, add func(difference))
 			return true
 		}
 		path := append(at.Copy(), fieldpath.FieldNameElement(string(rawjson.Name(quoted))))
-		if len(now) > 0 && was[0] == '{' && now[0] == '{' {
-			differences(was, now, path, add)
-		} else {
+		switch {
+		case len(now) == 0 || now[0] == '[':
 			add(difference{at: path, base: was, manifest: now})
+		case now[0] == '{' && was[0] == '{':
+			differences(was, now, path, add)
 		}
 		return true
 	})

@@ -51,8 +51,9 @@ func ParseEntries(text []byte) ([]Entry, error) {
 	return readEntries(text)
 }
 
-// Entries returns the entries of metadata.managedFields; none where there are none.
-func (o Object) Entries() ([]Entry, error) {
+// Entries returns the entries of metadata.managedFields; none where there are none. Of those that stand text for text
+// among known, usually the object's from before a write, what is known is returned.
+func (o Object) Entries(known ...Entry) ([]Entry, error) {
 	if !o.managedFields.Present() {
 		return nil, nil
 	}
@@ -61,6 +62,11 @@ func (o Object) Entries() ([]Entry, error) {
 	}
 	entries := make([]Entry, len(o.entries))
 	for i, at := range o.entries {
+		text := at.whole.Of(o.text)
+		if same := slices.IndexFunc(known, func(e Entry) bool { return bytes.Equal(e.Text, text) }); same >= 0 {
+			entries[i] = known[same]
+			continue
+		}
 		var err error
 		if entries[i], err = o.readEntry(at); err != nil {
 			return nil, fmt.Errorf("%w: entry %d: %w", ErrManagedFields, i+1, err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/ownership"
@@ -262,5 +263,28 @@ func TestANewEntryIsWrittenAsTheAPIServerWritesIt(t *testing.T) {
 				t.Errorf("entry (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestEntriesThatAreKnownAreTheSame(t *testing.T) {
+	const was = `{"metadata":{"managedFields":[` +
+		`{"manager":"a","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:x":{}}}},` +
+		`{"manager":"b","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:y":{}}}}]}}`
+	now := strings.Replace(was, `"b"`, `"c"`, 1)
+	live, incoming := object(t, was), object(t, now)
+	known, err := live.Entries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := incoming.Entries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := incoming.Entries(known...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(ownership.Entry{})); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
 	}
 }

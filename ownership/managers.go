@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"path"
 	"slices"
+	"strings"
 )
 
 // Managers sorts field managers by what they stand for. Each list holds names or patterns as path.Match has them, such
@@ -35,6 +36,9 @@ func matches(patterns []string, manager string) bool {
 	for _, pattern := range patterns {
 		if pattern == manager {
 			return true
+		}
+		if !strings.ContainsAny(pattern, `*?[\`) {
+			continue
 		}
 		if ok, err := path.Match(pattern, manager); ok && err == nil {
 			return true

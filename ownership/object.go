@@ -144,8 +144,11 @@ func (o Object) find(path fieldpath.Path) rawjson.Span {
 		return rawjson.Span{}
 	}
 	in := o.whole
-	if len(path) > 1 && path[0].FieldName != nil && *path[0].FieldName == "spec" {
+	if path[0].FieldName != nil && *path[0].FieldName == "spec" {
 		in, path = o.spec, path[1:] // where most fields are: spares the walk through the metadata
+	}
+	if len(path) == 0 {
+		return in
 	}
 	found := valueAt(in.Of(o.text), path)
 	if !found.Present() {

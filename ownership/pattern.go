@@ -140,3 +140,17 @@ func (p Pattern) Covers(path fieldpath.Path) bool {
 	}
 	return true
 }
+
+// canCoverIn says whether the text of an entry has the field names of the pattern at all: few entries do, and the others
+// need not be read.
+func (p Pattern) canCoverIn(e Entry) bool {
+	for _, matcher := range p {
+		if matcher.Wildcard || matcher.FieldName == nil || strings.ContainsFunc(*matcher.FieldName, escaped) {
+			continue
+		}
+		if !bytes.Contains(e.Fields, []byte(*matcher.FieldName)) {
+			return false
+		}
+	}
+	return true
+}

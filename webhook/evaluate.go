@@ -173,7 +173,7 @@ func (h *Handler) writeOf(r *review) (merge.Write, error) {
 	if err != nil {
 		return merge.Write{}, fmt.Errorf("oldObject: %w", err)
 	}
-	incoming, err := r.incoming.Entries()
+	incoming, err := r.incoming.Entries(live...)
 	if err != nil {
 		return merge.Write{}, fmt.Errorf("object: %w", err)
 	}

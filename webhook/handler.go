@@ -11,6 +11,7 @@ import (
 	"github.com/go-logr/logr"
 	admissionv1 "k8s.io/api/admission/v1"
 
+	"github.com/ownership-handoff/handoff/internal/rawjson"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -33,6 +34,8 @@ type Handler struct {
 	Log      logr.Logger
 	// Events records what was kept on the object; nil records nothing.
 	Events EventRecorder
+
+	walkers rawjson.Walkers
 }
 
 // ServeHTTP answers one review. The status is 200 for whatever is posted: anything else would be an error to the API
@@ -86,7 +89,9 @@ func (h *Handler) review(body []byte, readErr error) (response *admissionv1.Admi
 			response = h.failOpen(&r, errPanic)
 		}
 	}()
-	err := r.decode(body)
+	w := h.walkers.Walk(body)
+	err := r.decode(w)
+	h.walkers.Done(w)
 	if readErr != nil {
 		err = readErr
 	}

@@ -29,8 +29,7 @@ type review struct {
 
 // decode reads a body in one pass. What it has read when an error comes stays in r: the uid above all, which an answer
 // needs.
-func (r *review) decode(body []byte) error {
-	w := rawjson.Walk(body)
+func (r *review) decode(w *rawjson.Walker) error {
 	isObject, err := w.Object(func(name []byte) (err error) {
 		switch string(name) {
 		case "apiVersion":

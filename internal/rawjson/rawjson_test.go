@@ -127,3 +127,26 @@ func TestAnErrorSaysWhatAndWhereWithoutQuotingTheText(t *testing.T) {
 		})
 	}
 }
+
+func TestWalkersReadEachTextAnewWhateverTheyReadBefore(t *testing.T) {
+	var walkers rawjson.Walkers
+	for range 3 {
+		for text, wantError := range map[string]bool{
+			`{"a":{"b":1},"c":[1,2]}`: false,
+			`{"a":{"b":`:              true,
+			`{"a":1,"a":2}`:           true,
+			`[[[[{"a":1}]]]]`:         false,
+			`{"c":"x"} "more"`:        true,
+		} {
+			w := walkers.Walk([]byte(text))
+			_, err := w.Value()
+			if err == nil {
+				err = w.End()
+			}
+			if got := err != nil; got != wantError {
+				t.Errorf("%s: want an error: %t, got %v", text, wantError, err)
+			}
+			walkers.Done(w)
+		}
+	}
+}

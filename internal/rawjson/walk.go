@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -37,6 +38,28 @@ type Walker struct {
 // Walk returns a Walker at the start of text.
 func Walk(text []byte) *Walker {
 	return &Walker{text: text, dec: jsontext.NewDecoder(bytes.NewBuffer(text))}
+}
+
+// Walkers are Walkers to be used again: what one has grown to hold the names of a text serves the next text as well. The
+// zero Walkers is ready, and many can use it at once.
+type Walkers struct{ pool sync.Pool }
+
+// Walk returns a Walker at the start of text.
+func (ws *Walkers) Walk(text []byte) *Walker {
+	w, ok := ws.pool.Get().(*Walker)
+	if !ok {
+		return Walk(text)
+	}
+	w.dec.Reset(bytes.NewBuffer(text))
+	*w = Walker{text: text, dec: w.dec}
+	return w
+}
+
+// Done takes a Walker back that is not used any more.
+func (ws *Walkers) Done(w *Walker) {
+	w.dec.Reset(new(bytes.Buffer)) // lets go of the text
+	w.text = nil
+	ws.pool.Put(w)
 }
 
 // WalkChecked is Walk for a text that a Walker has been through already: it does not look for duplicate names again.
