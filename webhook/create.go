@@ -31,17 +31,16 @@ func (h *Handler) evaluateCreate(r *review, out *outcome) error {
 		return err
 	}
 	count := strconv.FormatInt(desired, 10)
-	c := change{field: merge.Field{Scale: true}, path: path, live: count, incoming: string(r.incoming.Value(path)), by: autoscaler}
+	incoming := string(r.incoming.Value(path))
+	now, _ := strconv.ParseInt(incoming, 10, 64)
+	c := changeOf(path, merge.Field{
+		Owner: ownership.Autoscaler, Writer: w.Author.Writer, Manifest: manifests.On(path).Manifest,
+		Scale: true, Created: true, Changed: desired > now,
+	}, autoscaler, count, incoming)
 	if err := c.checkScale(); err != nil {
 		return err
 	}
-	now, _ := strconv.ParseInt(c.incoming, 10, 64)
-	c.field = merge.Field{
-		Owner: ownership.Autoscaler, Writer: w.Author.Writer, Manifest: manifests.On(path).Manifest,
-		Scale: true, Created: true, Changed: desired > now,
-	}
-	c.Decision = merge.Decide(c.field)
-	if c.Verdict != merge.Start || !w.ContainerStands(path) {
+	if c.verdict != merge.Start || !w.ContainerStands(path) {
 		return nil
 	}
 	out.changes = append(out.changes, c)

@@ -41,16 +41,6 @@ type outcome struct {
 	operations []jsonpatch.Operation
 }
 
-// change is a decision about one field, for people to read.
-type change struct {
-	merge.Decision
-	field          merge.Field
-	path           fieldpath.Path
-	live, incoming string // the values, as JSON
-	by             string
-	choice         string // what contradicts the field
-}
-
 // evaluate takes a review through the packages: which fields are contested, who owns each, and what becomes of it.
 func (h *Handler) evaluate(r *review) (outcome, error) {
 	if !intercepted(r) {
@@ -93,12 +83,12 @@ func (h *Handler) evaluateWrite(r *review, out *outcome) error {
 	for _, path := range contested.paths {
 		c := h.decide(r, w, contested, path)
 		switch {
-		case c.Verdict == merge.Warn && c.field.Changed:
+		case c.verdict == merge.Warn && c.field.Changed:
 			if err := c.checkScale(); err != nil {
 				return err
 			}
 			out.changes = append(out.changes, c)
-		case c.Verdict == merge.Keep && w.ContainerStands(path):
+		case c.verdict == merge.Keep && w.ContainerStands(path):
 			if err := c.checkScale(); err != nil {
 				return err
 			}
@@ -118,7 +108,7 @@ func (out *outcome) rewrite(w merge.Write, kept []merge.Kept, stale []change, re
 	}
 	w, cleared, err := w.Clear(pathsOf(stale))
 	if err != nil {
-		return fmt.Errorf("clearing %s: %w", stale[0].path, err)
+		return fmt.Errorf("clearing %s: %w", stale[0].Path, err)
 	}
 	operations, err := w.Keep(kept, recorded)
 	if err != nil {
@@ -145,9 +135,7 @@ func (h *Handler) decide(r *review, w merge.Write, contested contested, path fie
 		Owner: owned.Owner, Writer: w.Author.Writer, Manifest: declared.Manifest, Base: declared.Base,
 		Scale: context.Scale, Changed: !bytes.Equal(live, incoming),
 	}
-	return change{
-		Decision: merge.Decide(field), field: field, by: owned.By, path: path, live: string(live), incoming: string(incoming),
-	}
+	return changeOf(path, field, owned.By, string(live), string(incoming))
 }
 
 // checkScale refuses values of the scale field that no scale can have, which is an int32 from 0 (k8s.io/api/autoscaling/v1,
@@ -160,7 +148,7 @@ func (c change) checkScale() error {
 	if incoming == "" || incoming == "null" {
 		incoming = "0"
 	}
-	for _, value := range []string{c.live, incoming} {
+	for _, value := range []string{c.value(), incoming} {
 		if _, err := strconv.ParseUint(value, 10, 31); err != nil {
 			return errNotANumber
 		}

@@ -55,7 +55,7 @@ func (m *Metrics) reviewed(out outcome) {
 }
 
 func (m *Metrics) decided(mode mode, c change) {
-	m.decisions.WithLabelValues(strconv.Itoa(c.Row), string(mode), c.field.Owner.String()).Inc()
+	m.decisions.WithLabelValues(strconv.Itoa(c.Row), string(mode), c.Owner.Owner.String()).Inc()
 }
 
 func (m *Metrics) failedOpen(reason string) {

@@ -19,8 +19,8 @@ func (h *Handler) report(r *review, out outcome) {
 	for _, c := range out.changes {
 		h.Metrics.decided(out.mode, c)
 		h.Log.Info("decided", append(r.identity(),
-			"row", c.Row, "mode", out.mode, "verdict", c.Verdict.String(), "decision", c.record(out.mode))...)
-		if c.Verdict != merge.Warn && !r.dryRun && h.Events != nil {
+			"row", c.Row, "mode", out.mode, "verdict", c.verdict.String(), "decision", c.record(out.mode))...)
+		if c.verdict != merge.Warn && !r.dryRun && h.Events != nil {
 			h.Events.Eventf(r.reference(), nil, corev1.EventTypeNormal, eventReason(c, out.mode), "Apply", "%s", c.record(out.mode))
 		}
 	}
@@ -31,9 +31,9 @@ func (h *Handler) report(r *review, out outcome) {
 
 func eventReason(c change, m mode) string {
 	switch {
-	case c.Verdict == merge.Clear && m == modeEnforce:
+	case c.verdict == merge.Clear && m == modeEnforce:
 		return "DefaultCleared"
-	case c.Verdict == merge.Clear:
+	case c.verdict == merge.Clear:
 		return "DefaultWouldBeCleared"
 	case m == modeEnforce:
 		return "OwnershipKept"

@@ -29,8 +29,9 @@ func (h *Handler) stale(r *review, w merge.Write, contested contested) []change 
 		if !contested.manifests.Defaulted(c.Member, w.LiveEntries) {
 			field.Owner = contested.contextOf(c.Member).Resolve(c.Member, w.LiveEntries, declared.Base).Owner
 		}
-		if decision := merge.Decide(field); decision.Verdict == merge.Clear {
-			found = append(found, change{Decision: decision, field: field, path: c.Member, choice: c.By})
+		decided := changeOf(c.Member, field, "", "", "")
+		if decided.choice = c.By; decided.verdict == merge.Clear {
+			found = append(found, decided)
 		}
 	}
 	return found
@@ -39,7 +40,7 @@ func (h *Handler) stale(r *review, w merge.Write, contested contested) []change 
 func pathsOf(changes []change) []fieldpath.Path {
 	paths := make([]fieldpath.Path, len(changes))
 	for i, c := range changes {
-		paths[i] = c.path
+		paths[i] = c.Path
 	}
 	return paths
 }

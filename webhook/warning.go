@@ -20,7 +20,7 @@ const shortName = 16
 // warning returns what the writer is told about a change: the field, the kept value, its owner, and what to do. Where that
 // is too long, first the end of the name goes, then the value, then the front of the path.
 func (c change) warning(m mode) string {
-	path, value := c.path.String(), c.shortValue()
+	path, value := c.Path.String(), c.shortValue()
 	if c.overlong(m, path, value) > 0 {
 		value = ""
 	}
@@ -39,10 +39,10 @@ func (c change) overlong(m mode, path, value string) int {
 
 // words are what is told, around the name of the owner.
 func (c change) words(m mode, path, value string) (before, by, after string) {
-	if c.Verdict == merge.Warn {
-		return "", c.by, " owns " + path + " and may undo this change; change the autoscaler instead"
+	if c.verdict == merge.Warn {
+		return "", c.Owner.By, " owns " + path + " and may undo this change; change the autoscaler instead"
 	}
-	if c.Verdict == merge.Clear {
+	if c.verdict == merge.Clear {
 		return c.clearing(m, path)
 	}
 	did := c.did(m) + " "
@@ -52,22 +52,22 @@ func (c change) words(m mode, path, value string) (before, by, after string) {
 	kept := did + path + value
 	switch {
 	case c.Row == 1 || c.Row == 8 || c.Row == 12 && c.field.Manifest == ownership.Sets:
-		return kept + " for ", c.by, "; delete it from the manifest"
+		return kept + " for ", c.Owner.By, "; delete it from the manifest"
 	case c.Row == 2 || c.Row == 12:
-		return kept + " for ", c.by, "; there is nothing to do"
+		return kept + " for ", c.Owner.By, "; there is nothing to do"
 	case !c.field.Scale:
-		return kept + ", set by ", c.by, "; the manifest has let go of it"
-	case c.by == "" || c.field.Owner == ownership.Manifest:
+		return kept + ", set by ", c.Owner.By, "; the manifest has let go of it"
+	case c.Owner.By == "" || c.Owner.Owner == ownership.Manifest:
 		return kept + ", no longer in the manifest; from now on use kubectl scale", "", ""
 	default:
-		return kept + ", set by ", c.by, "; from now on use kubectl scale"
+		return kept + ", set by ", c.Owner.By, "; from now on use kubectl scale"
 	}
 }
 
 // did says in a word what was done or, under warn, would have been.
 func (c change) did(m mode) string {
 	would, done := "would keep", "kept"
-	switch c.Verdict {
+	switch c.verdict {
 	case merge.Warn:
 		return "let through"
 	case merge.Start:
@@ -93,27 +93,27 @@ func (c change) clearing(m mode, path string) (before, by, after string) {
 // shortValue is the kept value, when it is short. The writer gets the whole object back with the answer, so this tells
 // them nothing that they may not know; logs, events and audit annotations never have the value of any but scale fields.
 func (c change) shortValue() string {
-	if len(c.live) > 20 || c.live == "" || c.live[0] == '{' || c.live[0] == '[' {
+	if len(c.value()) > 20 || c.value() == "" || c.value()[0] == '{' || c.value()[0] == '[' {
 		return ""
 	}
-	return " at " + strings.Trim(c.live, `"`)
+	return " at " + strings.Trim(c.value(), `"`)
 }
 
 // record returns what was decided for those who read the audit log, the events or the log of the webhook.
 func (c change) record(m mode) string {
-	owner := c.field.Owner.String()
-	if c.by != "" {
-		owner = c.by + " (" + owner + ")"
+	owner := c.Owner.Owner.String()
+	if c.Owner.By != "" {
+		owner = c.Owner.By + " (" + owner + ")"
 	}
 	verb := c.did(m)
 	if !c.field.Scale {
-		return verb + " " + c.path.String() + ": owner " + owner
+		return verb + " " + c.Path.String() + ": owner " + owner
 	}
 	incoming := c.incoming
 	if incoming == "" {
 		incoming = "none"
 	}
-	return verb + " " + c.path.String() + ": live " + c.live + ", incoming " + incoming + ", owner " + owner
+	return verb + " " + c.Path.String() + ": live " + c.value() + ", incoming " + incoming + ", owner " + owner
 }
 
 // warningOf puts a warning together from two fixed parts and a name between them, which is shortened when the whole would
