@@ -116,10 +116,50 @@ func (w Write) restore(e, was ownership.Entry, paths []fieldpath.Path) (ownershi
 			return e, err
 		}
 	}
-	return e, nil
+	return w.restoreContainers(e, was, paths)
 }
 
-// revive returns an entry that the write emptied, with what it should still hold of paths.
+// restoreContainers returns the entry with the claims that it had in live on the objects that are made again on the way to
+// kept fields: they had not gone, had the manifest not let go of what is in them.
+func (w Write) restoreContainers(e, was ownership.Entry, paths []fieldpath.Path) (ownership.Entry, error) {
+	made, err := w.containersOf(was, paths)
+	if err != nil || made.Empty() {
+		return e, err
+	}
+	set, err := e.Set()
+	if err != nil || made.Difference(set).Empty() {
+		return e, err
+	}
+	return e.WithSet(set.Union(made))
+}
+
+// containersOf returns what an entry held in live of the objects that are made again. An applier's own Apply entry holds
+// what its manifest has, and nothing that is made again for others.
+func (w Write) containersOf(was ownership.Entry, paths []fieldpath.Path) (*fieldpath.Set, error) {
+	made := w.madeAgain(paths)
+	if made.Empty() || w.Author.ServerSide() && w.Author.Entry.Same(was) {
+		return fieldpath.NewSet(), nil
+	}
+	before, err := was.Set()
+	if err != nil {
+		return nil, err
+	}
+	return before.Intersection(made), nil
+}
+
+// madeAgain returns the objects on the way to fields that the incoming object lacks.
+func (w Write) madeAgain(paths []fieldpath.Path) *fieldpath.Set {
+	made := fieldpath.NewSet()
+	for _, path := range paths {
+		for length := w.Incoming.Locate(path).Found + 1; length < len(path); length++ {
+			made.Insert(path[:length].Copy())
+		}
+	}
+	return made
+}
+
+// revive returns an entry that the write emptied, with what it should still hold of paths and of the objects that are made
+// again on the way to them.
 func (w Write) revive(was ownership.Entry, paths []fieldpath.Path) (ownership.Entry, error) {
 	var kept []fieldpath.Path
 	for _, path := range paths {
@@ -127,14 +167,15 @@ func (w Write) revive(was ownership.Entry, paths []fieldpath.Path) (ownership.En
 			kept = append(kept, path)
 		}
 	}
-	if len(kept) == 0 {
-		return ownership.Entry{}, nil
+	set, err := w.containersOf(was, paths)
+	if err != nil || len(kept) == 0 && set.Empty() {
+		return ownership.Entry{}, err
 	}
 	before, err := was.Set()
 	if err != nil {
 		return was, err
 	}
-	return was.WithSet(beneath(before, kept...))
+	return was.WithSet(set.Union(beneath(before, kept...)))
 }
 
 // shouldHold says whether a manager that has the entry e now, and had the entry was in live, holds the field at path

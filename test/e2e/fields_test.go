@@ -14,7 +14,9 @@ func ruled(fields, manifest string) string {
 		"  name: web\n  annotations: {ownership-handoff.io/controller-fields: '"+fields+"'}\n", 1)
 }
 
-func without(line, manifest string) string { return strings.Replace(manifest, line+"\n", "", 1) }
+func withoutResources(manifest string) string {
+	return strings.Replace(manifest, resourcesLine+"\n", "", 1)
+}
 
 const (
 	resourcesLine = "        resources: {requests: {cpu: 10m}}"
@@ -54,7 +56,7 @@ func TestAFieldOfAListElementThatARuleGivesToControllers(t *testing.T) {
 				n.wantLastApplied("cpu", false)
 				n.unchangedBy("a second unchanged apply", func() { n.apply(manifest, args...) })
 
-				n.apply(without(resourcesLine, manifest), args...)
+				n.apply(withoutResources(manifest), args...)
 				if n.cpu() != "50m" {
 					t.Errorf("let go of: cpu is %s", n.cpu())
 				}
@@ -73,11 +75,11 @@ func TestRow2AWholeBlockThatTheManifestLetsGoOf(t *testing.T) {
 	manifest := ruled(".spec.template.spec.containers[*].resources", deployment("3", "app:1"))
 	n.apply(manifest)
 	n.kubectl("patch", "deployment", "web", "--field-manager=vpa", "-p", resources)
-	n.apply(without(resourcesLine, manifest))
+	n.apply(withoutResources(manifest))
 	if n.cpu() != "50m" {
 		t.Errorf("cpu is %s", n.cpu())
 	}
-	n.unchangedBy("a second unchanged apply", func() { n.apply(without(resourcesLine, manifest)) })
+	n.unchangedBy("a second unchanged apply", func() { n.apply(withoutResources(manifest)) })
 }
 
 func TestAFieldGoesWithTheElementThatItsOwnerDeletes(t *testing.T) {

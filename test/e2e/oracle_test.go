@@ -1,13 +1,16 @@
 package e2e_test
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // TestTheOracle holds that the object stored with handoff is the one that the documented manual procedure gives on a twin
@@ -21,32 +24,57 @@ func TestTheOracle(t *testing.T) {
 		n.kubectl("autoscale", "deployment", "web", "--min=7", "--max=20")
 		n.eventually("the HPA controller scales to 7", func() bool { return n.replicas() == 7 })
 	}
+	ruledApp := func(manifest string) string { return ruled(".spec.template.spec.containers[*].resources", manifest) }
+	resized := func(n *namespace) {
+		n.apply(ruledApp(deployment("3", "app:1")))
+		n.kubectl("patch", "deployment", "web", "--field-manager=vpa", "-p", resources)
+	}
+	waiting := strings.Replace(deployment("3", "app:1"), "spec:", "spec:\n  minReadySeconds: 5", 1)
+	const emptied = "        resources: {requests: {}}"
 	for name, c := range map[string]struct {
 		before   func(*namespace)
 		manifest string // applied with handoff
 		let      string // the manifest that has let go, applied by the manual procedure
+		edit     string // for sed: what lets go of the field in last-applied, by default of replicas
 	}{
-		"row 1, the manifest still sets replicas":         {autoscaled, deployment("3", "app:1"), deployment("", "app:1")},
-		"row 1, and changes its image":                    {autoscaled, deployment("3", "app:2"), deployment("", "app:2")},
-		"row 1, and replicas are what they are by chance": {autoscaled, deployment("7", "app:2"), deployment("", "app:2")},
-		"row 2, the manifest lets go":                     {autoscaled, deployment("", "app:1"), deployment("", "app:1")},
-		"row 2, and changes its image":                    {autoscaled, deployment("", "app:2"), deployment("", "app:2")},
-		"row 8, the manifest says null":                   {autoscaled, deployment("null", "app:1"), deployment("", "app:1")},
-		"row 3, a person has scaled": {func(n *namespace) {
+		"row 1 of a field that a rule gives to controllers": {
+			before: resized, manifest: ruledApp(deployment("3", "app:2")),
+			let:  ruledApp(strings.Replace(deployment("3", "app:2"), resourcesLine, emptied, 1)),
+			edit: "s/requests:/requests: {}/; /cpu: 10m/d",
+		},
+		"row 2 of a field that a rule gives to controllers": {
+			before: resized, manifest: ruledApp(withoutResources(deployment("3", "app:2"))),
+			let:  ruledApp(withoutResources(deployment("3", "app:2"))),
+			edit: "/resources:$/d; /requests:/d; /cpu: 10m/d",
+		},
+		"row 3 of any field": {
+			before: func(n *namespace) {
+				n.apply(waiting)
+				n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"minReadySeconds":9}}`)
+			},
+			manifest: deployment("3", "app:2"), let: deployment("3", "app:2"), edit: "/minReadySeconds/d",
+		},
+		"row 1, the manifest still sets replicas":         {before: autoscaled, manifest: deployment("3", "app:1"), let: deployment("", "app:1")},
+		"row 1, and changes its image":                    {before: autoscaled, manifest: deployment("3", "app:2"), let: deployment("", "app:2")},
+		"row 1, and replicas are what they are by chance": {before: autoscaled, manifest: deployment("7", "app:2"), let: deployment("", "app:2")},
+		"row 2, the manifest lets go":                     {before: autoscaled, manifest: deployment("", "app:1"), let: deployment("", "app:1")},
+		"row 2, and changes its image":                    {before: autoscaled, manifest: deployment("", "app:2"), let: deployment("", "app:2")},
+		"row 8, the manifest says null":                   {before: autoscaled, manifest: deployment("null", "app:1"), let: deployment("", "app:1")},
+		"row 3, a person has scaled": {before: func(n *namespace) {
 			n.apply(deployment("3", "app:1"))
 			n.kubectl("scale", "deployment", "web", "--replicas=5")
-		}, deployment("", "app:1"), deployment("", "app:1")},
-		"row 3, a person has patched": {func(n *namespace) {
+		}, manifest: deployment("", "app:1"), let: deployment("", "app:1")},
+		"row 3, a person has patched": {before: func(n *namespace) {
 			n.apply(deployment("3", "app:1"))
 			n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"replicas":5}}`)
-		}, deployment("", "app:2"), deployment("", "app:2")},
-		"row 4, nobody else wrote replicas": {func(n *namespace) {
+		}, manifest: deployment("", "app:2"), let: deployment("", "app:2")},
+		"row 4, nobody else wrote replicas": {before: func(n *namespace) {
 			n.apply(deployment("3", "app:1"))
-		}, deployment("", "app:1"), deployment("", "app:1")},
-		"an autoscaler that never had to scale": {func(n *namespace) {
+		}, manifest: deployment("", "app:1"), let: deployment("", "app:1")},
+		"an autoscaler that never had to scale": {before: func(n *namespace) {
 			n.apply(deployment("3", "app:1"))
 			n.kubectl("autoscale", "deployment", "web", "--min=3", "--max=20")
-		}, deployment("5", "app:1"), deployment("", "app:1")},
+		}, manifest: deployment("5", "app:1"), let: deployment("", "app:1")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -58,17 +86,26 @@ func TestTheOracle(t *testing.T) {
 			}
 			with.apply(c.manifest)
 
-			editor := twin.file("editor", `sed -i 's/"replicas":[0-9]*,//; s/"replicas": [0-9]*,//; /^ *replicas:/d' "$1"`)
-			twin.must(twin.runAs([]string{"KUBE_EDITOR=sh " + editor}, "", "apply", "edit-last-applied", "deployment/web"))
-			twin.wantLastApplied("replicas", false)
+			twin.editLastApplied(cmp.Or(c.edit, "/^ *replicas:/d"))
 			twin.apply(c.let)
 
 			with.settled()
 			twin.settled()
-			if diff := cmp.Diff(stored(twin), stored(with)); diff != "" {
+			if diff := gocmp.Diff(stored(twin), stored(with)); diff != "" {
 				t.Errorf("the object (-by hand +by handoff):\n%s", diff)
 			}
 		})
+	}
+}
+
+// editLastApplied edits what the object web was last applied with, by an expression for sed.
+func (n *namespace) editLastApplied(expression string) {
+	n.Helper()
+	was := n.object().GetAnnotations()[ownership.LastAppliedAnnotation]
+	editor := n.file("editor", `sed -i '`+expression+`' "$1"`)
+	n.must(n.runAs([]string{"KUBE_EDITOR=sh " + editor}, "", "apply", "edit-last-applied", "deployment/web"))
+	if n.object().GetAnnotations()[ownership.LastAppliedAnnotation] == was {
+		n.Fatalf("%s leaves last-applied as it is", expression)
 	}
 }
 
@@ -94,7 +131,7 @@ func TestTheOracleOfServerSideApply(t *testing.T) {
 		n.eventually("the HPA controller scales to 7", func() bool { return n.replicas() == 7 })
 		n.settled()
 	}
-	if diff := cmp.Diff(stored(twin), stored(with)); diff != "" {
+	if diff := gocmp.Diff(stored(twin), stored(with)); diff != "" {
 		t.Errorf("the object (-by hand +by handoff):\n%s", diff)
 	}
 }
