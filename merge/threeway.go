@@ -74,7 +74,7 @@ func ThreeWayJSON(base, manifest, live []byte, schema Schema, options Options) (
 	if err != nil {
 		return nil, err
 	}
-	if result.text == l.text && l.text != "" {
+	if len(live) > 0 && result.text == l.text && l.text != "" {
 		return live, nil
 	}
 	return result.appendText(make([]byte, 0, len(live)+len(manifest))), nil
