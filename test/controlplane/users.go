@@ -43,6 +43,9 @@ func (p *Plane) addAdministrator() error {
 
 // user signs a client certificate. The authority behind it counts serial numbers without a lock of its own.
 func (p *Plane) user(name string, groups ...string) (*envtest.AuthenticatedUser, error) {
+	if p.Elsewhere() {
+		return nil, fmt.Errorf("add user %s: %w", name, errNotOurs)
+	}
 	p.users.Lock()
 	defer p.users.Unlock()
 	// A test is one client in a hurry: the default of 5 requests per second would be what it measures.

@@ -97,6 +97,7 @@ const aReview = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","r
 "object":{"spec":{"replicas":1}},"oldObject":{"spec":{"replicas":3}}}}`
 
 func TestReadyMeansACertificateAndSyncedCaches(t *testing.T) {
+	besideOnly(t)
 	t.Parallel()
 	s := newServer(t, "handoff-without-rights")
 	s.eventually("the process lives", func() bool { status, _ := s.get("/healthz"); return status == http.StatusOK })

@@ -1,9 +1,8 @@
-// Package e2e drives the real kubectl against a real API server, the real HPA controller and the real webhook, through
-// every decision of docs/decisions.md.
 package e2e_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -13,17 +12,27 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ownership-handoff/handoff/test/controlplane"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
-// patience is how long anything that another process does may take here.
 const patience = 60 * time.Second
 
-// cluster is what the tests share: they run side by side, each in a namespace of its own.
+// kubeconfigVariable names a cluster that has the webhook installed, to run the suite against. Without it, the suite
+// starts a control plane of its own and the webhook beside it.
+const kubeconfigVariable = "E2E_KUBECONFIG"
+
+// cluster is what all tests of the suite share.
 var cluster struct {
-	*handofftest.Cluster
+	Plane *controlplane.Plane
+	// Webhook is the one under test, wherever it runs.
+	Webhook interface {
+		Metrics(ctx context.Context) (string, error)
+		Log() string
+	}
 	client  client.Client
 	gadgets sync.Once
+	stop    func() error
 }
 
 func TestMain(m *testing.M) {
@@ -45,20 +54,55 @@ func TestMain(m *testing.M) {
 func start() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	if cluster.Cluster, err = handofftest.StartCluster(ctx, os.Stderr); err != nil {
+	if kubeconfig := os.Getenv(kubeconfigVariable); kubeconfig != "" {
+		err = connect(ctx, kubeconfig)
+	} else {
+		err = startBeside(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	config := rest.CopyConfig(cluster.Plane.Config)
 	config.WarningHandlerWithContext = rest.NoWarnings{}
-	if cluster.client, err = client.New(config, client.Options{}); err != nil {
+	cluster.client, err = client.New(config, client.Options{})
+	return err
+}
+
+// startBeside starts a control plane, and the webhook as a process beside it.
+func startBeside(ctx context.Context) error {
+	started, err := handofftest.StartCluster(ctx, os.Stderr)
+	if err != nil {
 		return err
 	}
-	return cluster.Webhook.Register(ctx)
+	cluster.Plane, cluster.Webhook, cluster.stop = started.Plane, started.Webhook, started.Stop
+	return started.Webhook.Register(ctx)
+}
+
+// connect takes a cluster as it is.
+func connect(ctx context.Context, kubeconfig string) (err error) {
+	if cluster.Plane, err = controlplane.Connect(kubeconfig); err != nil {
+		return err
+	}
+	cluster.stop = cluster.Plane.Stop
+	installed, err := handofftest.InCluster(ctx, cluster.Plane)
+	if err != nil {
+		return err
+	}
+	cluster.Webhook = installed
+	return nil
 }
 
 func stop() error {
-	if cluster.Cluster == nil {
-		return nil
+	if cluster.stop == nil {
+		return errors.New("nothing has been started")
 	}
-	return cluster.Stop()
+	return cluster.stop()
+}
+
+// besideOnly skips a test that starts webhooks of its own, which a cluster elsewhere could not reach.
+func besideOnly(t *testing.T) {
+	t.Helper()
+	if cluster.Plane.Elsewhere() {
+		t.Skip("it starts processes beside the API server, with users that this one does not know")
+	}
 }

@@ -1,0 +1,74 @@
+package handofftest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"github.com/ownership-handoff/handoff/test/controlplane"
+)
+
+// The names of an installation: see manifests/base.
+const (
+	Namespace  = "handoff-system"
+	Deployment = "handoff-webhook"
+	Selector   = "app.kubernetes.io/name=handoff,app.kubernetes.io/component=webhook"
+)
+
+// Installed is the webhook as pods of the cluster that it works for.
+type Installed struct{ plane *controlplane.Plane }
+
+// InCluster returns the webhook that is installed in a cluster, once it is available.
+func InCluster(ctx context.Context, plane *controlplane.Plane) (*Installed, error) {
+	w := &Installed{plane: plane}
+	if _, err := w.kubectl(ctx, "rollout", "status", "deployment/"+Deployment, "--timeout=3m"); err != nil {
+		return nil, fmt.Errorf("the webhook in the cluster: %w\n%s", err, w.Log())
+	}
+	return w, nil
+}
+
+// Pods returns the names of the webhook's pods.
+func (w *Installed) Pods(ctx context.Context) ([]string, error) {
+	names, err := w.kubectl(ctx, "get", "pods", "--selector="+Selector, "-o", "jsonpath={.items[*].metadata.name}")
+	return strings.Fields(names), err
+}
+
+// Metrics is what the pods' /metrics say, one after another.
+func (w *Installed) Metrics(ctx context.Context) (string, error) {
+	pods, err := w.Pods(ctx)
+	if err != nil {
+		return "", err
+	}
+	var all strings.Builder
+	for _, pod := range pods {
+		text, err := w.kubectl(ctx, "get", "--raw", "/api/v1/namespaces/"+Namespace+"/pods/"+pod+":8080/proxy/metrics")
+		if err != nil {
+			return "", err
+		}
+		all.WriteString(text)
+	}
+	return all.String(), nil
+}
+
+// Log is the end of what the pods have written so far.
+func (w *Installed) Log() string {
+	log, err := w.kubectl(context.Background(), "logs", "--selector="+Selector, "--tail=50", "--prefix")
+	if err != nil {
+		return err.Error()
+	}
+	return log
+}
+
+func (w *Installed) kubectl(ctx context.Context, args ...string) (string, error) {
+	output, err := exec.CommandContext(ctx, w.plane.Kubectl, append([]string{"--namespace", Namespace}, args...)...).Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))
+	}
+	if err != nil {
+		return "", fmt.Errorf("kubectl %s: %w", strings.Join(args, " "), err)
+	}
+	return string(output), nil
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cert-manager/cert-manager/pkg/api"
+	"github.com/cert-manager/cert-manager/pkg/controller/cainjector"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+)
+
+// runInjector runs the cainjector for the kinds that a webhook's caBundle is in.
+func runInjector(ctx context.Context, kubeconfig string) error {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return fmt.Errorf("--kubeconfig: %w", err)
+	}
+	config.UserAgent = "cert-manager-cainjector"
+	manager, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:  api.Scheme,
+		Metrics: metricsserver.Options{BindAddress: "0"},
+		Client:  client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}},
+	})
+	if err != nil {
+		return fmt.Errorf("setting up the cainjector: %w", err)
+	}
+	if err := cainjector.RegisterAllInjectors(ctx, manager, cainjector.SetupOptions{
+		EnableCertificatesDataSource: true,
+		EnabledReconcilersFor: map[string]bool{
+			"mutatingwebhookconfiguration": true,
+		},
+	}); err != nil {
+		return fmt.Errorf("setting up the cainjector: %w", err)
+	}
+	return manager.Start(ctx)
+}

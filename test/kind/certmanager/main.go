@@ -1,0 +1,95 @@
+// Command certmanager runs cert-manager's own controllers and its cainjector against the cluster of a kubeconfig, from
+// outside of it: for machines that can get Go modules and no container images. The webhook of cert-manager, which only
+// checks what people write, is not run.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	// Each of these registers itself: what an Issuer of the kinds selfSigned and ca, and a Certificate of it, need.
+	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/approver"
+	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/ca"
+	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/selfsigned"
+	_ "github.com/cert-manager/cert-manager/pkg/controller/certificates/issuing"
+	_ "github.com/cert-manager/cert-manager/pkg/controller/certificates/keymanager"
+	_ "github.com/cert-manager/cert-manager/pkg/controller/certificates/readiness"
+	_ "github.com/cert-manager/cert-manager/pkg/controller/certificates/requestmanager"
+	_ "github.com/cert-manager/cert-manager/pkg/controller/certificates/revisionmanager"
+	_ "github.com/cert-manager/cert-manager/pkg/controller/certificates/trigger"
+	_ "github.com/cert-manager/cert-manager/pkg/controller/issuers"
+	_ "github.com/cert-manager/cert-manager/pkg/issuer/ca"
+	_ "github.com/cert-manager/cert-manager/pkg/issuer/selfsigned"
+
+	"github.com/cert-manager/cert-manager/pkg/controller"
+)
+
+func main() {
+	kubeconfig := flag.String("kubeconfig", "", "kubeconfig `file` of the cluster")
+	flag.Parse()
+	log := klog.NewKlogr()
+	ctrl.SetLogger(log)
+	ctx, stop := signal.NotifyContext(klog.NewContext(context.Background(), log), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *kubeconfig); err != nil && !errors.Is(err, context.Canceled) {
+		fmt.Fprintln(os.Stderr, "certmanager:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, kubeconfig string) error {
+	kubeconfig, err := filepath.Abs(kubeconfig)
+	if err != nil {
+		return fmt.Errorf("--kubeconfig: %w", err)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	if err := startControllers(ctx, group, kubeconfig); err != nil {
+		return err
+	}
+	group.Go(func() error { return runInjector(ctx, kubeconfig) })
+	return group.Wait()
+}
+
+// startControllers starts what has registered itself, with the options that cert-manager's own command has by default.
+func startControllers(ctx context.Context, group *errgroup.Group, kubeconfig string) error {
+	factory, err := controller.NewContextFactory(ctx, controller.ContextOptions{
+		Kubeconfig: kubeconfig,
+		IssuerOptions: controller.IssuerOptions{
+			ClusterResourceNamespace: "cert-manager",
+		},
+		CertificateOptions: controller.CertificateOptions{
+			CertificateRequestMinimumBackoffDuration: time.Hour,
+			CertificateRequestMaximumBackoffDuration: 32 * time.Hour,
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("setting up the controllers: %w", err)
+	}
+	for name, construct := range controller.Known() {
+		if name == "certificates-metrics" {
+			continue
+		}
+		c, err := construct(factory)
+		if err != nil {
+			return fmt.Errorf("setting up the controller %s: %w", name, err)
+		}
+		group.Go(func() error { return c.Run(2, ctx) })
+	}
+	shared, err := factory.Build()
+	if err != nil {
+		return fmt.Errorf("setting up the informers: %w", err)
+	}
+	shared.SharedInformerFactory.Start(ctx.Done())
+	shared.KubeSharedInformerFactory.Start(ctx.Done())
+	return nil
+}

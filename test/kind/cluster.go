@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/ownership-handoff/handoff/test/controlplane"
+)
+
+// cluster is a kind cluster.
+type cluster struct {
+	*controlplane.Plane
+	options    options
+	kubeconfig string
+}
+
+// kindConfig makes the HorizontalPodAutoscaler controller look every other second, as in the other tests.
+const kindConfig = `
+kind: Cluster
+apiVersion: kind.x-k8s.io/v1alpha4
+nodes:
+- role: control-plane
+  kubeadmConfigPatches:
+  - |
+    kind: ClusterConfiguration
+    controllerManager:
+      extraArgs:
+      - {name: horizontal-pod-autoscaler-sync-period, value: 2s}
+`
+
+// create makes the cluster and loads the images into it.
+func create(ctx context.Context, o options) (*cluster, error) {
+	dir, err := os.MkdirTemp("", "handoff-kind-*")
+	if err != nil {
+		return nil, fmt.Errorf("folder of the cluster: %w", err)
+	}
+	c := &cluster{options: o, kubeconfig: filepath.Join(dir, "kubeconfig")}
+	args := []string{"create", "cluster", "--name", o.name, "--kubeconfig", c.kubeconfig, "--wait", "3m", "--config", "-"}
+	if o.nodeImage != "" {
+		args = append(args, "--image", o.nodeImage)
+	}
+	say("creating the kind cluster %s", o.name)
+	if _, err := command(ctx, kindConfig, o.kind, args...); err != nil {
+		return nil, errors.Join(err, c.delete())
+	}
+	if err := c.prepare(ctx); err != nil {
+		return nil, errors.Join(err, c.end(err))
+	}
+	return c, nil
+}
+
+func (c *cluster) prepare(ctx context.Context) (err error) {
+	for _, version := range []string{c.options.version, c.options.next} {
+		archive := filepath.Join("bin", "image-"+version+"-"+runtime.GOARCH+".tar")
+		say("loading %s", archive)
+		if _, err := command(ctx, "", c.options.kind, "load", "image-archive", archive, "--name", c.options.name); err != nil {
+			return err
+		}
+	}
+	c.Plane, err = controlplane.Connect(c.kubeconfig)
+	return err
+}
+
+// end deletes the cluster, unless it is to be kept.
+func (c *cluster) end(why error) error {
+	if c.Plane != nil {
+		defer func() { _ = c.Stop() }() // only a folder
+	}
+	if c.options.keep {
+		say("the cluster stays: export KUBECONFIG=%s; kind delete cluster --name %s", c.kubeconfig, c.options.name)
+		return nil
+	}
+	if why != nil {
+		say("deleting the cluster: --keep would leave it to be looked at")
+	}
+	return c.delete()
+}
+
+func (c *cluster) delete() error {
+	// Whatever ended the run, the cluster goes.
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	_, err := command(ctx, "", c.options.kind, "delete", "cluster", "--name", c.options.name, "--kubeconfig", c.kubeconfig)
+	return errors.Join(err, os.RemoveAll(filepath.Dir(c.kubeconfig)))
+}
+
+// kubectl runs a command that must succeed, and returns what it prints.
+func (c *cluster) kubectl(ctx context.Context, args ...string) (string, error) {
+	return command(ctx, "", c.Kubectl, args...)
+}
+
+// apply applies manifests.
+func (c *cluster) apply(ctx context.Context, manifests string, args ...string) error {
+	_, err := command(ctx, manifests, c.Kubectl, append([]string{"apply", "-f", "-"}, args...)...)
+	return err
+}
+
+// command runs a program and returns its standard output; the error has its standard error.
+func command(ctx context.Context, stdin, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Stdin = strings.NewReader(stdin)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return stdout.String(), fmt.Errorf("%s %s: %w: %s", filepath.Base(name), strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
+	}
+	return stdout.String(), nil
+}
+
+// say tells the person who waits what is going on.
+func say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, time.Now().Format("15:04:05")+" kind: "+format+"\n", args...)
+}
+
+// eventually waits until done says so.
+func eventually(ctx context.Context, what string, patience time.Duration, done func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		ok, err := done()
+		if ok {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waited %s in vain until %s: %w", patience, what, errors.Join(ctx.Err(), err))
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}

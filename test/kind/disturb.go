@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
+)
+
+// upgraded upgrades to the next version under the stream.
+func (p *proof) upgraded(by way) func(context.Context) error {
+	return p.under("a rolling upgrade, "+by.name(), func(ctx context.Context) ([]string, error) {
+		began := time.Now()
+		if err := by.install(ctx, p.options.next); err != nil {
+			return nil, err
+		}
+		if err := p.available(ctx); err != nil {
+			return nil, err
+		}
+		took := time.Since(began)
+		image, err := p.cluster.kubectl(ctx, "get", "pods", "--namespace", handofftest.Namespace, "--selector="+handofftest.Selector,
+			"-o", "jsonpath={.items[*].spec.containers[*].image}")
+		return []string{fmt.Sprintf("in %.0f s", took.Seconds()), "to " + image}, err
+	})
+}
+
+// rotated has the serving certificate replaced under the stream, and waits until every pod serves the new one.
+func (p *proof) rotated(what string, replace func(context.Context) error) func(context.Context) error {
+	return p.under(what, func(ctx context.Context) ([]string, error) {
+		before, err := p.serials(ctx)
+		if err != nil {
+			return nil, err
+		}
+		began := time.Now()
+		if err := replace(ctx); err != nil {
+			return nil, err
+		}
+		err = eventually(ctx, "every pod serves a new certificate", 5*time.Minute, func() (bool, error) {
+			now, err := p.serials(ctx)
+			for pod, serial := range now {
+				if serial == before[pod] {
+					return false, err
+				}
+			}
+			return len(now) == len(before), err
+		})
+		return []string{fmt.Sprintf("%d pods serve the new one after %.0f s", len(before), time.Since(began).Seconds())}, err
+	})
+}
+
+// renew does what `cmctl renew` does.
+func (p *proof) renew(ctx context.Context) error {
+	condition := fmt.Sprintf(`[{"op":"add","path":"/status/conditions/-","value":{"type":"Issuing","status":"True",
+		"reason":"ManuallyTriggered","message":"renewal was asked for","lastTransitionTime":%q}}]`, time.Now().UTC().Format(time.RFC3339))
+	_, err := p.cluster.kubectl(ctx, "patch", "certificate", "handoff-webhook", "--namespace", handofftest.Namespace,
+		"--subresource=status", "--type=json", "-p", condition)
+	return err
+}
+
+// rotate takes the certificate away, which is as good as expired.
+func (p *proof) rotate(ctx context.Context) error {
+	_, err := p.cluster.kubectl(ctx, "patch", "secret", "handoff-webhook-tls", "--namespace", handofftest.Namespace,
+		"--type=merge", "-p", `{"data":{"tls.crt":"","tls.key":""}}`)
+	return err
+}
+
+// guarded installs the guard, takes the webhook away under the stream, and removes the guard again.
+func (p *proof) guarded(takeAway func(context.Context) ([]string, error)) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if _, err := p.cluster.kubectl(ctx, "apply", "-k", "manifests/guard"); err != nil {
+			return err
+		}
+		time.Sleep(5 * time.Second) // the API server compiles policies in the background
+		err := p.under("with the guard", takeAway)(ctx)
+		_, gone := p.cluster.kubectl(ctx, "delete", "-k", "manifests/guard")
+		return errors.Join(err, gone)
+	}
+}
+
+// deletePods deletes all pods of the webhook at once, without grace, three times.
+func (p *proof) deletePods(ctx context.Context) ([]string, error) {
+	const times = 3
+	for range times {
+		if _, err := p.cluster.kubectl(ctx, "delete", "pods", "--namespace", handofftest.Namespace, "--selector="+handofftest.Selector,
+			"--force", "--grace-period=0"); err != nil {
+			return nil, err
+		}
+		if err := p.available(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return []string{fmt.Sprintf("all webhook pods deleted at once, %d times", times)}, nil
+}
+
+// outage leaves the cluster without any webhook pod for a while.
+func (p *proof) outage(ctx context.Context) ([]string, error) {
+	const length = 20 * time.Second
+	scale := func(replicas string) error {
+		_, err := p.cluster.kubectl(ctx, "scale", "deployment", handofftest.Deployment, "--namespace", handofftest.Namespace, "--replicas="+replicas)
+		return err
+	}
+	if err := scale("0"); err != nil {
+		return nil, err
+	}
+	time.Sleep(length)
+	if err := scale("2"); err != nil {
+		return nil, err
+	}
+	return []string{fmt.Sprintf("no webhook pod for %.0f s", length.Seconds())}, p.available(ctx)
+}
+
+// uninstalled removes handoff under the stream's workloads, and holds that nothing is left, and that applies do what they
+// do without handoff.
+func (p *proof) uninstalled(by way) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if err := by.uninstall(ctx); err != nil {
+			return err
+		}
+		left, err := p.leftovers(ctx)
+		if err != nil {
+			return err
+		}
+		if left != "" {
+			return fmt.Errorf("left behind: %s", left)
+		}
+		s := &stream{c: p.cluster, cancel: func() {}}
+		if err := s.workload(ctx, s.namespace(0)); err != nil {
+			return err
+		}
+		stored, err := command(ctx, manifest(1), p.cluster.Kubectl, "apply", "-f", "-", "--namespace", s.namespace(0), "-o", "jsonpath={.spec.replicas}")
+		if err != nil {
+			return err
+		}
+		if stored != "3" {
+			return fmt.Errorf("without handoff an apply sets the manifest's 3, got %s", stored)
+		}
+		p.figures.add("uninstalled, "+by.name(), "nothing left behind", "applies set the manifest's replicas again")
+		_, err = p.cluster.kubectl(ctx, "delete", "namespace", s.namespace(0), "--wait=true")
+		return err
+	}
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
+)
+
+// way is a way to install handoff, as docs/install.md has it.
+type way interface {
+	name() string
+	// install installs a version, or upgrades to it.
+	install(ctx context.Context, version string) error
+	uninstall(ctx context.Context) error
+}
+
+// kustomization is the way by kubectl apply -k.
+type kustomization struct {
+	*proof
+
+	overlay string // a folder of manifests/
+}
+
+func (k kustomization) name() string { return "kubectl apply -k " + k.overlay }
+
+// folder writes a kustomization as an operator would: an overlay, and the image that they want.
+func (k kustomization) folder(version string) (string, error) {
+	folder := filepath.Join(k.root, "bin", "kind")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", fmt.Errorf("folder of a kustomization: %w", err)
+	}
+	text := fmt.Sprintf("resources: [../../manifests/%s]\nimages: [{name: ghcr.io/ownership-handoff/handoff-webhook, newName: %q, newTag: %q}]\n",
+		k.overlay, k.options.image, version)
+	if err := os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		return "", fmt.Errorf("kustomization: %w", err)
+	}
+	return folder, nil
+}
+
+func (k kustomization) install(ctx context.Context, version string) error {
+	folder, err := k.folder(version)
+	if err != nil {
+		return err
+	}
+	_, err = k.cluster.kubectl(ctx, "apply", "-k", folder)
+	return err
+}
+
+func (k kustomization) uninstall(ctx context.Context) error {
+	folder, err := k.folder(k.options.version)
+	if err != nil {
+		return err
+	}
+	_, err = k.cluster.kubectl(ctx, "delete", "-k", folder, "--wait=true")
+	return err
+}
+
+// chart is the way by Helm.
+type chart struct{ *proof }
+
+func (chart) name() string { return "helm install" }
+
+func (h chart) install(ctx context.Context, version string) error {
+	_, err := command(ctx, "", h.options.helm, "upgrade", "--install", "handoff", filepath.Join(h.root, "manifests", "chart"),
+		"--kubeconfig", h.cluster.Kubeconfig, "--namespace", handofftest.Namespace, "--create-namespace",
+		"--set", "image.repository="+h.options.image, "--set", "image.tag="+version)
+	return err
+}
+
+func (h chart) uninstall(ctx context.Context) error {
+	_, err := command(ctx, "", h.options.helm, "uninstall", "handoff",
+		"--kubeconfig", h.cluster.Kubeconfig, "--namespace", handofftest.Namespace, "--wait")
+	if err != nil {
+		return err
+	}
+	_, err = h.cluster.kubectl(ctx, "delete", "namespace", handofftest.Namespace, "--ignore-not-found")
+	return err
+}
+
+// available waits until the webhook serves, and the API server can trust it.
+func (p *proof) available(ctx context.Context) error {
+	installed, err := handofftest.InCluster(ctx, p.cluster.Plane)
+	if err != nil {
+		return err
+	}
+	p.webhook = installed
+	return eventually(ctx, "the webhook configuration has a caBundle", time.Minute, func() (bool, error) {
+		bundle, err := p.cluster.kubectl(ctx, "get", "mutatingwebhookconfiguration", "handoff", "-o", "jsonpath={.webhooks[*].clientConfig.caBundle}")
+		return bundle != "", err
+	})
+}
+
+// leftovers lists what carries the label of handoff, of whatever resource. Events are history.
+func (p *proof) leftovers(ctx context.Context) (string, error) {
+	names, err := p.cluster.kubectl(ctx, "api-resources", "--verbs=list", "-o", "name")
+	if err != nil {
+		return "", err
+	}
+	var resources []string
+	for name := range strings.Lines(names) {
+		if name = strings.TrimSpace(name); name != "" && !strings.HasPrefix(name, "events") {
+			resources = append(resources, name)
+		}
+	}
+	return p.cluster.kubectl(ctx, "get", strings.Join(resources, ","), "--all-namespaces", "-o", "name",
+		"--selector", "app.kubernetes.io/part-of=handoff")
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
+)
+
+// proof is what is to be shown, and what it is shown on.
+type proof struct {
+	cluster *cluster
+	root    string
+	options options
+	figures *figures
+	webhook *handofftest.Installed
+}
+
+// step is a part of the proof. Its name is printed before it, and with its error.
+type step struct {
+	name string
+	do   func(context.Context) error
+}
+
+// all installs handoff each way in turn.
+func (p *proof) all(ctx context.Context) error {
+	withManager := kustomization{p, "overlays/cert-manager"}
+	selfSigned := kustomization{p, "overlays/self-signed"}
+	byDefault := kustomization{p, "overlays/default"}
+	byHelm := chart{p}
+	return steps(ctx,
+		step{"install: " + withManager.name(), p.installed(withManager)},
+		step{"the end-to-end suite against the webhook in the cluster", p.suite},
+		step{"a rolling upgrade", p.upgraded(withManager)},
+		step{"a renewal of the certificate by cert-manager", p.rotated("cert-manager renews the certificate", p.renew)},
+		step{"all webhook pods deleted at once, with the guard", p.guarded(p.deletePods)},
+		step{"no webhook pod for a while, with the guard", p.guarded(p.outage)},
+		step{"uninstall", p.uninstalled(withManager)},
+
+		step{"install: " + selfSigned.name(), p.installed(selfSigned)},
+		step{"a rotation of the certificate by the webhook", p.rotated("the webhook rotates its certificate", p.rotate)},
+		step{"uninstall", p.uninstalled(selfSigned)},
+
+		step{"install: " + byDefault.name(), p.installed(byDefault)},
+		step{"applies", p.keeps("applies with " + byDefault.name())},
+		step{"an unknown mode", p.refusesUnknownModes},
+		step{"uninstall", p.uninstalled(byDefault)},
+
+		step{"install: " + byHelm.name(), p.installed(byHelm)},
+		step{"the end-to-end suite against the webhook in the cluster", p.suite},
+		step{"helm test", p.helmTest},
+		step{"a rolling upgrade", p.upgraded(byHelm)},
+		step{"uninstall", p.uninstalled(byHelm)},
+	)
+}
+
+func steps(ctx context.Context, all ...step) error {
+	for i, s := range all {
+		say("step %d of %d: %s", i+1, len(all), s.name)
+		if err := s.do(ctx); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	return nil
+}
+
+func (p *proof) installed(by way) func(context.Context) error {
+	return func(ctx context.Context) error {
+		began := time.Now()
+		if err := by.install(ctx, p.options.version); err != nil {
+			return err
+		}
+		if err := p.available(ctx); err != nil {
+			return errors.Join(err, p.state(ctx))
+		}
+		p.figures.add(by.name(), fmt.Sprintf("serving after %.0f s", time.Since(began).Seconds()))
+		return nil
+	}
+}
+
+// state is what an operator would look at when the webhook does not come up.
+func (p *proof) state(ctx context.Context) error {
+	pods, _ := p.cluster.kubectl(ctx, "describe", "pods", "--namespace", handofftest.Namespace)
+	return errors.New(tail(pods, 60))
+}
+
+// suite runs the end-to-end suite as it is, against this cluster.
+func (p *proof) suite(ctx context.Context) error {
+	began := time.Now()
+	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-timeout=30m", "-parallel=8", "./test/e2e")
+	cmd.Dir = p.root
+	cmd.Env = append(os.Environ(), "E2E_KUBECONFIG="+p.cluster.Kubeconfig)
+	output, err := cmd.CombinedOutput()
+	passed, skipped := strings.Count(string(output), "--- PASS: "), strings.Count(string(output), "--- SKIP: ")
+	if err != nil {
+		return fmt.Errorf("%w\n%s\n%s", err, failuresOf(string(output)), tail(p.webhook.Log(), 20))
+	}
+	p.figures.add("the end-to-end suite", fmt.Sprintf("%d tests passed", passed), fmt.Sprintf("%d that start their own webhooks skipped", skipped),
+		fmt.Sprintf("%.0f s", time.Since(began).Seconds()))
+	return nil
+}
+
+// failuresOf is what go test -v says of the tests that failed, and no more than can be read.
+func failuresOf(output string) string {
+	var kept []string
+	for line := range strings.Lines(output) {
+		if strings.Contains(line, "--- FAIL") || strings.Contains(line, "_test.go:") && !strings.Contains(line, "kubectl ") {
+			kept = append(kept, strings.TrimRight(line, "\n"))
+		}
+	}
+	return tail(strings.Join(kept, "\n"), 80)
+}
+
+// keeps lets the stream run for a while.
+func (p *proof) keeps(what string) func(context.Context) error {
+	return p.under(what, func(context.Context) ([]string, error) { return nil, nil })
+}
+
+// under does something under the stream, of which every apply has to go through and keep the replicas.
+func (p *proof) under(what string, do func(context.Context) ([]string, error)) func(context.Context) error {
+	return func(ctx context.Context) error {
+		s, err := newStream(ctx, p.cluster)
+		if err != nil {
+			return err
+		}
+		said, err := do(ctx)
+		if err := errors.Join(err, s.stop(ctx)); err != nil {
+			return err
+		}
+		p.figures.add(what, append(s.figures(), said...)...)
+		return s.flawless()
+	}
+}
+
+func (p *proof) helmTest(ctx context.Context) error {
+	_, err := command(ctx, "", p.options.helm, "test", "handoff", "--kubeconfig", p.cluster.Kubeconfig, "--namespace", handofftest.Namespace)
+	return err
+}
+
+// refusesUnknownModes is the policy that comes with the default overlay.
+func (p *proof) refusesUnknownModes(ctx context.Context) error {
+	_, err := p.cluster.kubectl(ctx, "annotate", "namespace", "default", "ownership-handoff.io/mode=enforced")
+	if err == nil || !strings.Contains(err.Error(), "enforce") {
+		return fmt.Errorf("an unknown mode should be refused with the modes there are, got: %w", err)
+	}
+	p.figures.add("an unknown mode on a namespace", "refused")
+	return nil
+}

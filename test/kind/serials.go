@@ -1,0 +1,64 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"os/exec"
+	"regexp"
+
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
+)
+
+// serials returns, by pod, the serial number of the certificate that the pod serves with.
+func (p *proof) serials(ctx context.Context) (map[string]string, error) {
+	pods, err := p.webhook.Pods(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]string{}
+	for _, pod := range pods {
+		if found[pod], err = p.serial(ctx, pod); err != nil {
+			return nil, fmt.Errorf("certificate of pod %s: %w", pod, err)
+		}
+	}
+	return found, nil
+}
+
+// serial asks a pod through kubectl port-forward.
+func (p *proof) serial(ctx context.Context, pod string) (string, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	forward := exec.CommandContext(ctx, p.cluster.Kubectl, "port-forward", "--namespace", handofftest.Namespace, "pod/"+pod, ":9443")
+	output, err := forward.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := forward.Start(); err != nil {
+		return "", err
+	}
+	defer func() { cancel(); _ = forward.Wait() }() // it is ended, and says so
+	address := regexp.MustCompile(`127\.0\.0\.1:\d+`)
+	for lines := bufio.NewScanner(output); lines.Scan(); {
+		if at := address.FindString(lines.Text()); at != "" {
+			return serialAt(ctx, at)
+		}
+	}
+	return "", fmt.Errorf("kubectl port-forward ended")
+}
+
+func serialAt(ctx context.Context, address string) (string, error) {
+	//nolint:gosec // what is served is what is asked, not whether it is to be trusted
+	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
+	connection, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = connection.Close() }()
+	secure, ok := connection.(*tls.Conn)
+	if !ok {
+		return "", fmt.Errorf("no TLS at %s", address)
+	}
+	return secure.ConnectionState().PeerCertificates[0].SerialNumber.String(), nil
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// appliers apply side by side, each to a workload of its own.
+	appliers = 2
+	// margin is how long the stream runs before and after what is done under it.
+	margin = 3 * time.Second
+)
+
+// manifest says replicas: 3; the autoscaler wants at least 7. Each apply changes something, so that each is a write.
+func manifest(image int) string {
+	return fmt.Sprintf(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      containers: [{name: web, image: "registry.invalid/web:%d", resources: {requests: {cpu: 1m}}}]
+`, image)
+}
+
+// autoscaler is named as KEDA names those that it makes.
+const autoscaler = `
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: keda-hpa-web, labels: {app.kubernetes.io/managed-by: keda-operator, scaledobject.keda.sh/name: web}}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: 7
+  maxReplicas: 20
+`
+
+// stream is a steady stream of applies to workloads that an autoscaler has scaled.
+type stream struct {
+	c      *cluster
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+
+	mutex                 sync.Mutex
+	applies, failed, lost int
+	failures              []error
+}
+
+// newStream makes the workloads, waits until they are scaled, and starts to apply.
+func newStream(ctx context.Context, c *cluster) (*stream, error) {
+	s := &stream{c: c}
+	for i := range appliers {
+		if err := s.workload(ctx, s.namespace(i)); err != nil {
+			return nil, err
+		}
+	}
+	ctx, s.cancel = context.WithCancel(ctx)
+	for i := range appliers {
+		s.done.Go(func() { s.applyOn(ctx, s.namespace(i)) })
+	}
+	time.Sleep(margin)
+	return s, nil
+}
+
+func (s *stream) namespace(i int) string { return fmt.Sprintf("stream-%d", i) }
+
+func (s *stream) workload(ctx context.Context, namespace string) error {
+	if err := s.c.apply(ctx, "{apiVersion: v1, kind: Namespace, metadata: {name: "+namespace+
+		", annotations: {ownership-handoff.io/mode: enforce}}}"); err != nil {
+		return err
+	}
+	for _, manifest := range []string{manifest(0), autoscaler} {
+		if err := s.c.apply(ctx, manifest, "--namespace", namespace); err != nil {
+			return err
+		}
+	}
+	return eventually(ctx, "the autoscaler has scaled "+namespace, time.Minute, func() (bool, error) {
+		replicas, err := s.c.kubectl(ctx, "get", "deployment", "web", "--namespace", namespace, "-o", "jsonpath={.spec.replicas}")
+		return replicas == "7", err
+	})
+}
+
+// applyOn applies again and again. What an apply stored is in its own answer: the autoscaler might put it right again.
+func (s *stream) applyOn(ctx context.Context, namespace string) {
+	for image := 1; ctx.Err() == nil; image++ {
+		stored, err := command(ctx, manifest(image), s.c.Kubectl, "apply", "-f", "-", "--namespace", namespace,
+			"-o", "jsonpath={.spec.replicas}")
+		if ctx.Err() != nil {
+			return // stopped amid an apply, which says nothing
+		}
+		s.count(strings.TrimSpace(stored), err)
+	}
+}
+
+func (s *stream) count(stored string, err error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.applies++
+	switch {
+	case err != nil:
+		s.failed++
+		s.failures = append(s.failures, err)
+	case stored != "7":
+		s.lost++
+		s.failures = append(s.failures, fmt.Errorf("apply %d stored replicas: %s at %s", s.applies, stored, time.Now().Format(time.TimeOnly)))
+	}
+}
+
+// stop ends the stream, and removes its workloads.
+func (s *stream) stop(ctx context.Context) error {
+	time.Sleep(margin)
+	s.cancel()
+	s.done.Wait()
+	for i := range appliers {
+		if _, err := s.c.kubectl(ctx, "delete", "namespace", s.namespace(i), "--wait=true"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// figures says what became of the applies.
+func (s *stream) figures() []string {
+	return []string{fmt.Sprintf("%d applies", s.applies), fmt.Sprintf("%d failed", s.failed), fmt.Sprintf("%d lost replicas", s.lost)}
+}
+
+// flawless is an error unless every apply went through and kept the replicas.
+func (s *stream) flawless() error {
+	if s.failed+s.lost == 0 && s.applies >= 10 {
+		return nil
+	}
+	return fmt.Errorf("of %d applies %d failed and %d lost replicas: %w", s.applies, s.failed, s.lost,
+		errors.Join(s.failures[:min(5, len(s.failures))]...))
+}
