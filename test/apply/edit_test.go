@@ -36,6 +36,10 @@ func edits(t *testing.T) map[string]edit {
 	for _, family := range []map[string]edit{
 		fieldEdits(),
 		mapEdits(),
+		containerEdits(),
+		keyedListEdits(),
+		podEdits(),
+		unionEdits(),
 	} {
 		for sentence, e := range family {
 			if _, twice := all[sentence]; twice {
