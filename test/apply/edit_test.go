@@ -40,6 +40,10 @@ func edits(t *testing.T) map[string]edit {
 		keyedListEdits(),
 		podEdits(),
 		unionEdits(),
+		workloadEdits(),
+		jobEdits(),
+		serviceEdits(),
+		accessEdits(),
 	} {
 		for sentence, e := range family {
 			if _, twice := all[sentence]; twice {
