@@ -34,16 +34,8 @@ func edits(t *testing.T) map[string]edit {
 	t.Helper()
 	all := map[string]edit{}
 	for _, family := range []map[string]edit{
-		fieldEdits(),
-		mapEdits(),
-		containerEdits(),
-		keyedListEdits(),
-		podEdits(),
-		unionEdits(),
-		workloadEdits(),
-		jobEdits(),
-		serviceEdits(),
-		accessEdits(),
+		fieldEdits(), mapEdits(), containerEdits(), keyedListEdits(), podEdits(), unionEdits(),
+		workloadEdits(), jobEdits(), serviceEdits(), accessEdits(), customEdits(),
 	} {
 		for sentence, e := range family {
 			if _, twice := all[sentence]; twice {
