@@ -1,0 +1,162 @@
+package apply_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/ownership-handoff/handoff/merge"
+)
+
+// TestAWrongMergeIsNoticed plays edits with merges that are wrong in one way each: the comparison has to see it through the
+// defaults of the API server, or the API server has to refuse the result.
+func TestAWrongMergeIsNoticed(t *testing.T) {
+	t.Parallel()
+	all := edits(t)
+	for wrong, c := range map[string]struct {
+		merge merger
+		edits []string
+	}{
+		"one that leaves live as it is": {
+			func(_, _, live []byte, _ merge.Schema) ([]byte, error) { return live, nil },
+			[]string{"a field is changed", "arguments are taken as a whole"},
+		},
+		"one that takes nothing away": {
+			func(_, manifest, live []byte, schema merge.Schema) ([]byte, error) {
+				return threeWay([]byte("{}"), manifest, live, schema)
+			},
+			[]string{"a field with a default is removed", "labels: added, changed and removed", "containers: one is removed", "finalizers: all go, and another's with them", "custom: the whole spec is removed"},
+		},
+		"one that sets only what is new in the manifest": {
+			setsOnlyWhatIsNew,
+			[]string{"a field that another has scaled is set back by the same manifest", "a field that another has removed comes back", "custom: what another has scaled is set back"},
+		},
+		"one that takes all lists as a whole": {
+			func(base, manifest, live []byte, _ merge.Schema) ([]byte, error) {
+				return threeWay(base, manifest, live, merge.JSONMergePatch())
+			},
+			[]string{"containers: another's stays, with one added", "env: another's stays", "finalizers: another's stays", "service ports: another's stays"},
+		},
+		"one that knows no unions": {
+			func(base, manifest, live []byte, schema merge.Schema) ([]byte, error) {
+				return threeWay(base, manifest, live, withoutUnions{schema})
+			},
+			[]string{"the strategy: what is defaulted goes with the type", "volumes: a type is switched where another has chosen a third"},
+		},
+		"one that turns lists round": {
+			spoiled(turnRound),
+			[]string{"env: another's stays", "containers: the order changes", "finalizers: another's stays", "rules of a role are taken as a whole", "custom: a set loses another's"},
+		},
+		"one that forgets last-applied": {
+			spoiled(forgetLastApplied),
+			[]string{"a field is changed", "the manifest adopts another's value, nothing changes"},
+		},
+	} {
+		for _, sentence := range c.edits {
+			t.Run(wrong+": "+sentence, func(t *testing.T) {
+				t.Parallel()
+				e, ok := all[sentence]
+				if !ok {
+					t.Fatal("there is no such edit")
+				}
+				o, err := newStage(t, e).play(c.merge)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if o.differs() == "" {
+					t.Error("nobody has noticed")
+				}
+			})
+		}
+	}
+}
+
+func setsOnlyWhatIsNew(base, manifest, live []byte, schema merge.Schema) ([]byte, error) {
+	var before, after map[string]any
+	if err := errors.Join(utiljson.Unmarshal(base, &before), utiljson.Unmarshal(manifest, &after)); err != nil {
+		return nil, fmt.Errorf("read the manifests: %w", err)
+	}
+	onlyNew, err := json.Marshal(withoutWhatTheBaseHas(before, after))
+	if err != nil {
+		return nil, fmt.Errorf("write the manifest: %w", err)
+	}
+	return threeWay([]byte("{}"), onlyNew, live, schema)
+}
+
+// withoutWhatTheBaseHas takes out of a manifest what it has in common with the base.
+func withoutWhatTheBaseHas(base, manifest map[string]any) map[string]any {
+	left := map[string]any{}
+	for name, value := range manifest {
+		had, held := base[name]
+		inner, isObject := value.(map[string]any)
+		before, wasObject := had.(map[string]any)
+		switch {
+		case isObject && wasObject:
+			left[name] = withoutWhatTheBaseHas(before, inner)
+		case !held || !cmp.Equal(had, value):
+			left[name] = value
+		}
+	}
+	return left
+}
+
+// withoutUnions is a schema that knows no patchStrategy=retainKeys.
+type withoutUnions struct{ merge.Schema }
+
+func (s withoutUnions) Field(name string) merge.Schema { return withoutUnions{s.Schema.Field(name)} }
+func (s withoutUnions) Element() merge.Schema          { return withoutUnions{s.Schema.Element()} }
+func (s withoutUnions) Strategy() merge.Strategy {
+	strategy := s.Schema.Strategy()
+	if strategy.Object == merge.RetainKeys {
+		strategy.Object = merge.MergeFields
+	}
+	return strategy
+}
+
+// spoiled merges, and then does something to each object and list of the result.
+func spoiled(spoil func(value any)) merger {
+	return func(base, manifest, live []byte, schema merge.Schema) ([]byte, error) {
+		text, err := threeWay(base, manifest, live, schema)
+		if err != nil {
+			return nil, err
+		}
+		var result any
+		if err := utiljson.Unmarshal(text, &result); err != nil {
+			return nil, fmt.Errorf("read the result of the merge: %w", err)
+		}
+		everywhere(result, spoil)
+		return json.Marshal(result)
+	}
+}
+
+func everywhere(value any, spoil func(value any)) {
+	spoil(value)
+	switch v := value.(type) {
+	case map[string]any:
+		for _, inner := range v {
+			everywhere(inner, spoil)
+		}
+	case []any:
+		for _, inner := range v {
+			everywhere(inner, spoil)
+		}
+	}
+}
+
+func turnRound(value any) {
+	if list, ok := value.([]any); ok {
+		slices.Reverse(list)
+	}
+}
+
+func forgetLastApplied(value any) {
+	if object, ok := value.(map[string]any); ok {
+		delete(object, corev1.LastAppliedConfigAnnotation)
+	}
+}

@@ -1,0 +1,128 @@
+// Package apply holds what merge.ThreeWay promises against the real thing: for each edit of a manifest, its result is what
+// the real kubectl apply makes a real API server store. No webhook is registered here: this is about upstream.
+package apply_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ownership-handoff/handoff/test/controlplane"
+)
+
+// patience is how long anything that another process does may take here.
+const patience = 60 * time.Second
+
+// plane is what the tests share: they run side by side, each in a namespace of its own.
+var plane struct {
+	*controlplane.Plane
+	client client.Client
+}
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		if err := start(); err != nil {
+			fmt.Fprintln(os.Stderr, "apply:", errors.Join(err, stop()))
+			return 1
+		}
+		code := m.Run()
+		if err := stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "apply:", err)
+			return 1
+		}
+		return code
+	}())
+}
+
+// start starts a plane without controllers: between two writes of a test, nobody else writes.
+func start() (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	options := controlplane.Options{Output: os.Stderr, WithoutControllerManager: true}
+	if plane.Plane, err = controlplane.Start(ctx, options); err != nil {
+		return err
+	}
+	config := rest.CopyConfig(plane.Config)
+	config.WarningHandlerWithContext = rest.NoWarnings{}
+	if plane.client, err = client.New(config, client.Options{}); err != nil {
+		return fmt.Errorf("client of the API server: %w", err)
+	}
+	return defineGadgets(ctx)
+}
+
+func stop() error {
+	if plane.Plane == nil {
+		return nil
+	}
+	return plane.Stop()
+}
+
+// gadgets is a custom resource that declares lists of every type. kubectl apply is blind to that: it knows no Go type to
+// read them from, and sends a JSON merge patch.
+const gadgets = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gadgets.apply.example.com}
+spec:
+  group: apply.example.com
+  scope: Namespaced
+  names: {plural: gadgets, singular: gadget, kind: Gadget, listKind: GadgetList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              size: {type: integer, default: 1}
+              ratio: {type: number}
+              labels: {type: object, additionalProperties: {type: string}}
+              selector: {type: object, x-kubernetes-map-type: atomic, additionalProperties: {type: string}}
+              hosts: {type: array, x-kubernetes-list-type: set, items: {type: string}}
+              args: {type: array, x-kubernetes-list-type: atomic, items: {type: string}}
+              listeners:
+                type: array
+                x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [port]
+                items:
+                  type: object
+                  required: [port]
+                  properties: {port: {type: integer}, name: {type: string}, protocol: {type: string, default: TCP}}
+              free: {type: object, x-kubernetes-preserve-unknown-fields: true}
+`
+
+// defineGadgets makes the custom resource known to the API server, and waits until it serves it.
+func defineGadgets(ctx context.Context) error {
+	definition := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(gadgets), &definition.Object); err != nil {
+		return fmt.Errorf("read the definition of gadgets: %w", err)
+	}
+	if err := plane.client.Create(ctx, definition); err != nil {
+		return fmt.Errorf("define gadgets: %w", err)
+	}
+	var last error
+	served := func(ctx context.Context) (bool, error) {
+		list := &unstructured.UnstructuredList{}
+		list.SetAPIVersion("apply.example.com/v1")
+		list.SetKind("GadgetList")
+		last = plane.client.List(ctx, list)
+		return last == nil, nil
+	}
+	if err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, patience, true, served); err != nil {
+		return fmt.Errorf("wait for gadgets: %w", errors.Join(err, last))
+	}
+	return nil
+}
