@@ -105,6 +105,34 @@ func TestAnAutoscalerThatNeverHadToScaleOwnsReplicasAsWell(t *testing.T) {
 	n.wantReplicas(3)
 }
 
+// KEDA names the HorizontalPodAutoscaler that it makes after its ScaledObject, and scales to zero and back by itself.
+func TestAnAutoscalerThatKEDAMade(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(deployment("3", "app:1"))
+	n.apply(`
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: keda-hpa-web, labels: {app.kubernetes.io/managed-by: keda-operator, scaledobject.keda.sh/name: web}}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: 7
+  maxReplicas: 20
+`, "--server-side", "--field-manager=keda")
+	n.eventually("the HPA controller scales to 7", func() bool { return n.replicas() == 7 })
+	n.known(true)
+	r := n.apply(deployment("3", "app:2"))
+	want := []string{"kept .spec.replicas at 7 for HorizontalPodAutoscaler keda-hpa-web; delete it from the manifest"}
+	if diff := cmp.Diff(want, r.warnings()); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	n.wantReplicas(7)
+
+	n.kubectl("scale", "deployment", "web", "--replicas=0") // as KEDA does where nothing is to be done
+	n.apply(deployment("3", "app:1"))
+	n.wantReplicas(0)
+}
+
 func TestRow3WhatWasSetByHandStaysWhenTheManifestLetsGo(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string][]string{

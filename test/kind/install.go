@@ -30,7 +30,7 @@ func (k kustomization) name() string { return "kubectl apply -k " + k.overlay }
 
 // folder writes a kustomization as an operator would: an overlay, and the image that they want.
 func (k kustomization) folder(version string) (string, error) {
-	folder := filepath.Join(k.root, "bin", "kind")
+	folder := filepath.Join(k.root, "bin", "e2e-kind")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return "", fmt.Errorf("folder of a kustomization: %w", err)
 	}
