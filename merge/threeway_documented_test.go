@@ -58,7 +58,7 @@ var declarativeConfig = map[string]documented{
 		`{spec: {template: {spec: {tolerations: [{key: a}]}}}}`, `{spec: {template: {spec: {tolerations: [{key: a}, {key: b}]}}}}`,
 		`{spec: {template: {spec: {tolerations: [{key: a, value: theirs}, {key: c}]}}}}`, `{spec: {template: {spec: {tolerations: [{key: a}, {key: b}]}}}}`,
 	},
-	// The page says that this is not supported as of 1.5. It is since 1.6.
+	// The page says that this is not supported as of 1.5. It is.
 	"Merge a list of primitive elements": {
 		`{metadata: {finalizers: [a, b]}}`, `{metadata: {finalizers: [a, c]}}`, `{metadata: {finalizers: [a, b, d]}}`, `{metadata: {finalizers: [a, c, d]}}`,
 	},
@@ -71,7 +71,7 @@ var declarativeConfig = map[string]documented{
 	},
 	"Default field values: what the API server set stays": {simpleDeployment, simpleDeployment, defaultedDeployment, defaultedDeployment},
 	"Default field values: strategy.type changes over a defaulted rollingUpdate": {
-		// The page says ERROR: rollingUpdate stays. Since retainKeys came to Deployments (1.6) it goes.
+		// The page says ERROR: rollingUpdate stays. Since Deployments have retainKeys it goes.
 		base:     `{spec: {template: {metadata: {labels: {app: nginx}}, spec: {containers: [{name: nginx, image: "nginx:1.14.2", ports: [{containerPort: 80}]}]}}}}`,
 		manifest: `{spec: {strategy: {type: Recreate}, template: {metadata: {labels: {app: nginx}}, spec: {containers: [{name: nginx, image: "nginx:1.14.2", ports: [{containerPort: 80}]}]}}}}`,
 		live:     `{spec: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1, maxUnavailable: 1}}, template: {metadata: {labels: {app: nginx}}, spec: {containers: [{name: nginx, image: "nginx:1.14.2", ports: [{containerPort: 80}]}]}}}}`,
