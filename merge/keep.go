@@ -12,19 +12,22 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// Write is an update on its way: the object as stored, the object as it is about to be stored, and who sends it.
+// Write is a write on its way through admission. It is a value: Clear returns another one, and nothing changes the texts.
 type Write struct {
+	// Live is the object as stored, the zero Object when the write creates it; Incoming as it is about to be stored.
 	Live, Incoming ownership.Object
 	// LiveEntries and IncomingEntries are the managedFields of either object.
 	LiveEntries, IncomingEntries []ownership.Entry
-	Author                       ownership.Author
-	Managers                     ownership.Managers
+	// Author is who sends the write, Managers what the managers in the entries stand for.
+	Author   ownership.Author
+	Managers ownership.Managers
 
 	released bool // by Clear: IncomingEntries lack claims that the incoming object has
 }
 
 // Kept is a field that is to be as it is in live.
 type Kept struct {
+	// Path leads to the field, in both objects alike.
 	Path fieldpath.Path
 	// Held says that an autoscaler or a controller owns the field, and so that somebody's claim has to be on it.
 	Held bool
@@ -34,10 +37,11 @@ type Kept struct {
 
 // Keep returns the JSON patch operations (RFC 6902) on the incoming object after which the kept fields are as they are in
 // live, in value and in managedFields, and gone from the last-applied annotation where the write has recorded them
-// there. It returns none when the object is already like that.
+// there: recorded says so (ownership.Manifests.Recorded). It returns none when the object is already like that. Every kept
+// field has a place in the incoming object: ContainerStands.
 //
 // A write that changes nothing but these fields becomes the live object, byte for byte, so that the API server stores
-// nothing and the resourceVersion stays.
+// nothing and the resourceVersion stays. The error is ownership.ErrManagedFields, or of a value that is no JSON.
 func (w Write) Keep(kept []Kept, recorded bool) ([]jsonpatch.Operation, error) {
 	var operations []jsonpatch.Operation
 	paths := make([]fieldpath.Path, len(kept))

@@ -25,6 +25,8 @@ var ErrManagedFields = errors.New("metadata.managedFields cannot be read")
 // Entry is one entry of metadata.managedFields (metav1.ManagedFieldsEntry). Its set of fields stays text until it is
 // asked for.
 type Entry struct {
+	// Manager is the name that a client gives itself, Operation OperationApply or OperationUpdate. Subresource is empty for a
+	// write to the object itself.
 	Manager, Operation, APIVersion, Subresource string
 	// Time is RFC 3339, or empty: a scale entry has none.
 	Time string
@@ -36,7 +38,8 @@ type Entry struct {
 	fieldsAt rawjson.Span // where Fields stands in Text
 }
 
-// ParseEntries reads metadata.managedFields from its JSON text; none for an empty text.
+// ParseEntries reads metadata.managedFields from its JSON text, a list; none for an empty text. The error is ErrManagedFields.
+// The entries refer to the text, which must not change.
 func ParseEntries(text []byte) ([]Entry, error) {
 	if len(text) == 0 {
 		return nil, nil
@@ -49,7 +52,7 @@ func ParseEntries(text []byte) ([]Entry, error) {
 }
 
 // Entries returns the entries of metadata.managedFields; none where there are none. Of those that stand text for text
-// among known, usually the object's from before a write, what is known is returned.
+// among known, usually the object's from before a write, what is known is returned. The error is ErrManagedFields.
 func (o Object) Entries(known ...Entry) ([]Entry, error) {
 	if !o.managedFields.Present() {
 		return nil, nil
@@ -111,7 +114,7 @@ func (e Entry) Holds(path fieldpath.Path) bool {
 // escaped says whether JSON can have another text for a character: encoding/json escapes those of HTML as well.
 func escaped(c rune) bool { return c < ' ' || c > '~' || strings.ContainsRune(`"\<>&`, c) }
 
-// Set returns the fields that the entry claims.
+// Set returns the fields that the entry claims, empty where it has none. The error is ErrManagedFields.
 func (e Entry) Set() (*fieldpath.Set, error) {
 	set := &fieldpath.Set{}
 	if len(e.Fields) == 0 {

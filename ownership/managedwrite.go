@@ -10,7 +10,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// WithSet returns the entry with another set of fields, encoded as the API server encodes it.
+// WithSet returns the entry with another set of fields, encoded as the API server encodes it. The error is ErrManagedFields
+// for an entry that has no fieldsV1 to replace.
 func (e Entry) WithSet(set *fieldpath.Set) (Entry, error) {
 	fields, err := set.ToJSON()
 	if err != nil {
@@ -25,7 +26,8 @@ func (e Entry) WithSet(set *fieldpath.Set) (Entry, error) {
 	return e, nil
 }
 
-// NewEntry returns an entry of a manager's update with a set of fields, of the API version and the time of another entry.
+// NewEntry returns an entry of a manager's update with a set of fields, of the API version and the time of another entry. It
+// is encoded as the API server encodes it, and fails on a set that cannot be.
 func NewEntry(manager string, like Entry, set *fieldpath.Set) (Entry, error) {
 	var fields metav1.FieldsV1
 	raw, err := set.ToJSON()

@@ -9,12 +9,13 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Pattern names fields: a path in which any element can be a wildcard.
+// Pattern names fields and all that is in them: a path in which any element can be a wildcard. ParsePattern reads one.
 type Pattern []fieldpath.PathElementMatcher
 
 // ParsePattern reads a path as the API server prints it in conflicts, such as
 // .spec.template.spec.containers[name="app"].resources. An element "*", as in .data.* or containers[*], stands for any
-// field, key, value or index. A field name that holds a dot is written in brackets and quotes: .metadata.labels["a.b/c"].
+// field, key, value or index; in quotes it is none: containers[name="*"] is the container with that name. A field name that
+// holds a dot is written in brackets and quotes: .metadata.labels["a.b/c"]. The error says at which part of the text.
 func ParsePattern(text string) (Pattern, error) {
 	rest := strings.TrimSpace(text)
 	if rest == "" {
