@@ -9,12 +9,6 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// HandoverManager holds the claim on a field that an applier has let go of in favour of an autoscaler or a
-// controller that has not written it yet: without any claim on it, the API server would not record its next write through
-// /scale. It is the temporary manager of the documented procedure, and gone once the owner writes
-// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#transferring-ownership).
-const HandoverManager = "ownership-handoff"
-
 // restoreClaims returns the incoming entries with the claims on the kept fields as they are in live, in the API server's
 // order, and whether that is a change.
 func (w Write) restoreClaims(kept []Kept) (entries []ownership.Entry, changed bool, err error) {
@@ -49,47 +43,6 @@ func (w Write) restoreClaims(kept []Kept) (entries []ownership.Entry, changed bo
 	}
 	entries = inOrder(entries)
 	return entries, w.released || !sameTexts(entries, inOrder(w.IncomingEntries)), nil
-}
-
-// handOver adds a claim of the HandoverManager on held fields that somebody claimed in live and nobody would claim now.
-func (w Write) handOver(entries []ownership.Entry, kept []Kept) ([]ownership.Entry, error) {
-	unclaimed := fieldpath.NewSet()
-	for _, field := range kept {
-		if field.Held && claimed(w.LiveEntries, field.Path) && !claimed(entries, field.Path) {
-			unclaimed.Insert(field.Path)
-		}
-	}
-	if unclaimed.Empty() {
-		return entries, nil
-	}
-	handover, err := ownership.NewEntry(HandoverManager, w.ownEntry(unclaimed), unclaimed)
-	if err != nil {
-		return nil, err
-	}
-	for i, e := range entries {
-		if !e.Same(handover) {
-			continue
-		}
-		set, err := e.Set()
-		if err != nil {
-			return nil, err
-		}
-		entries[i], err = e.WithSet(set.Union(unclaimed))
-		return entries, err
-	}
-	return append(entries, handover), nil
-}
-
-// ownEntry returns the author's entry or, where the write leaves it none, one that claimed any of the fields in live: the
-// API server refuses an entry without an API version.
-func (w Write) ownEntry(fields *fieldpath.Set) ownership.Entry {
-	like := w.Author.Entry
-	fields.Iterate(func(path fieldpath.Path) {
-		if holders := ownership.Holders(w.LiveEntries, path); like.APIVersion == "" && len(holders) > 0 {
-			like = holders[0]
-		}
-	})
-	return like
 }
 
 // restore returns the entry with its claims on paths as they should be after a keep.
@@ -205,48 +158,4 @@ func (w Write) handedOver(path fieldpath.Path) bool {
 
 func (w Write) handsOver(was ownership.Entry, path fieldpath.Path) bool {
 	return w.Managers.IsApplier(was) && bytes.Equal(w.Live.Value(path), w.Incoming.Value(path))
-}
-
-// beneath returns what a set holds of paths and of the fields beneath them.
-func beneath(set *fieldpath.Set, paths ...fieldpath.Path) *fieldpath.Set {
-	return set.Difference(set.RecursiveDifference(fieldpath.NewSet(paths...)))
-}
-
-func claimed(entries []ownership.Entry, path fieldpath.Path) bool {
-	return slices.ContainsFunc(entries, func(e ownership.Entry) bool { return e.Holds(path) })
-}
-
-func claimsNothing(e ownership.Entry) bool {
-	return len(e.Fields) == 0 || string(e.Fields) == "{}"
-}
-
-// sameClaims says whether two lists of entries record the same claims, whatever their order and times.
-func sameClaims(a, b []ownership.Entry) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for _, e := range a {
-		other, ok := e.Find(b)
-		if !ok || other.APIVersion != e.APIVersion || !bytes.Equal(other.Fields, e.Fields) {
-			return false
-		}
-	}
-	return true
-}
-
-// inOrder returns the entries as the API server stores them.
-func inOrder(entries []ownership.Entry) []ownership.Entry {
-	return slices.SortedStableFunc(slices.Values(entries), ownership.CompareEntries)
-}
-
-func sameTexts(a, b []ownership.Entry) bool {
-	return slices.EqualFunc(a, b, func(a, b ownership.Entry) bool { return bytes.Equal(a.Text, b.Text) })
-}
-
-func encodeEntries(entries []ownership.Entry) []byte {
-	texts := make([][]byte, len(entries))
-	for i, e := range entries {
-		texts[i] = e.Text
-	}
-	return slices.Concat([]byte("["), bytes.Join(texts, []byte(",")), []byte("]"))
 }

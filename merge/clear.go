@@ -9,8 +9,9 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// Clear returns the operations that take fields out of the incoming object, which has them, and the write with nobody's
-// claims on them.
+// Clear returns the JSON patch operations (RFC 6902) that take fields out of the incoming object, which has them, and the
+// write with nobody's claims on them, to be passed on to Keep: it is Keep that writes the claims. The error is
+// ownership.ErrManagedFields.
 func (w Write) Clear(paths []fieldpath.Path) (Write, []jsonpatch.Operation, error) {
 	operations := make([]jsonpatch.Operation, 0, len(paths))
 	for _, path := range paths {

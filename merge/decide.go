@@ -25,6 +25,7 @@ const (
 
 // Field is a field that a write has a say in, as the decision table sees it.
 type Field struct {
+	// Owner is whose the field is in live, Writer for whom the write speaks.
 	Owner  ownership.Owner
 	Writer ownership.Writer
 	// Manifest and Base are what the manifest applied now and the one applied before say about the field.
@@ -44,7 +45,7 @@ func (f Field) Held() bool { return f.Owner == ownership.Autoscaler || f.Owner =
 
 // Decision is a row of the decision table and its verdict.
 type Decision struct {
-	// Row is the row's number in docs/decisions.md.
+	// Row is the row's number in docs/decisions.md, 0 where no row fits.
 	Row     int
 	Verdict Verdict
 }

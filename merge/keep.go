@@ -4,30 +4,30 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"reflect"
-	"slices"
 
 	"gomodules.xyz/jsonpatch/v2"
-	evanphx "gopkg.in/evanphx/json-patch.v4"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// Write is an update on its way: the object as stored, the object as it is about to be stored, and who sends it.
+// Write is a write on its way through admission. It is a value: Clear returns another one, and nothing changes the texts.
 type Write struct {
+	// Live is the object as stored, the zero Object when the write creates it; Incoming as it is about to be stored.
 	Live, Incoming ownership.Object
 	// LiveEntries and IncomingEntries are the managedFields of either object.
 	LiveEntries, IncomingEntries []ownership.Entry
-	Author                       ownership.Author
-	Managers                     ownership.Managers
+	// Author is who sends the write, Managers what the managers in the entries stand for.
+	Author   ownership.Author
+	Managers ownership.Managers
 
 	released bool // by Clear: IncomingEntries lack claims that the incoming object has
 }
 
 // Kept is a field that is to be as it is in live.
 type Kept struct {
+	// Path leads to the field, in both objects alike.
 	Path fieldpath.Path
 	// Held says that an autoscaler or a controller owns the field, and so that somebody's claim has to be on it.
 	Held bool
@@ -37,10 +37,11 @@ type Kept struct {
 
 // Keep returns the JSON patch operations (RFC 6902) on the incoming object after which the kept fields are as they are in
 // live, in value and in managedFields, and gone from the last-applied annotation where the write has recorded them
-// there. It returns none when the object is already like that.
+// there: recorded says so (ownership.Manifests.Recorded). It returns none when the object is already like that. Every kept
+// field has a place in the incoming object: ContainerStands.
 //
 // A write that changes nothing but these fields becomes the live object, byte for byte, so that the API server stores
-// nothing and the resourceVersion stays.
+// nothing and the resourceVersion stays. The error is ownership.ErrManagedFields, or of a value that is no JSON.
 func (w Write) Keep(kept []Kept, recorded bool) ([]jsonpatch.Operation, error) {
 	var operations []jsonpatch.Operation
 	paths := make([]fieldpath.Path, len(kept))
@@ -131,51 +132,4 @@ func (w Write) lastApplied(paths []fieldpath.Path, recorded bool) (text string, 
 		text = string(ownership.Cut([]byte(text), path))
 	}
 	return text, text != was
-}
-
-// changesNothingElse says whether the write, with these entries and this last-applied, is the live object but for the
-// times and the order of the entries.
-func (w Write) changesNothingElse(
-	entries []ownership.Entry, lastApplied string, paths []fieldpath.Path, operations []jsonpatch.Operation,
-) bool {
-	was, _ := w.Live.LastApplied()
-	if lastApplied != was || !sameClaims(entries, w.LiveEntries) {
-		return false
-	}
-	return w.Incoming.EqualBut(w.Live, paths...) || w.becomesLive(operations)
-}
-
-// becomesLive is the slow answer, for fields that the write has deleted: their text has no place to be left aside at.
-func (w Write) becomesLive(operations []jsonpatch.Operation) bool {
-	if !slices.ContainsFunc(operations, func(o jsonpatch.Operation) bool { return o.Operation == "add" }) {
-		return false
-	}
-	patch, err := EncodePatch(operations)
-	if err != nil {
-		return false
-	}
-	decoded, err := evanphx.DecodePatch(patch)
-	if err != nil {
-		return false
-	}
-	patched, err := decoded.Apply(w.Incoming.Text())
-	if err != nil {
-		return false
-	}
-	object, err := ownership.ParseObject(patched)
-	return err == nil && sameBut(object, w.Live)
-}
-
-// sameBut compares two objects as values, without their managedFields.
-func sameBut(a, b ownership.Object) bool {
-	var values [2]map[string]any
-	for i, o := range []ownership.Object{a, b} {
-		if err := json.Unmarshal(o.Text(), &values[i]); err != nil {
-			return false
-		}
-		if metadata, ok := values[i]["metadata"].(map[string]any); ok {
-			delete(metadata, "managedFields")
-		}
-	}
-	return reflect.DeepEqual(values[0], values[1])
 }

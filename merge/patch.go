@@ -9,7 +9,8 @@ import (
 	"gomodules.xyz/jsonpatch/v2"
 )
 
-// EncodePatch returns operations as a JSON patch (RFC 6902). Each value is a string or a json.RawMessage; "remove" has none.
+// EncodePatch returns operations as a JSON patch (RFC 6902), [] for none. Each value is a string or a json.RawMessage; any other
+// is an error. "remove" has none.
 // The raw ones can be large, and are checked once on their way through: the marshaller of Operation goes through them four
 // times.
 func EncodePatch(operations []jsonpatch.Operation) ([]byte, error) {

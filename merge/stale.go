@@ -52,13 +52,17 @@ func staleDefaults() []staleDefault {
 
 // Contradiction is a default in an incoming object beside a choice that excludes it.
 type Contradiction struct {
+	// Member is the default, Choice what the manifest may have chosen: .spec.updateStrategy.rollingUpdate and
+	// .spec.updateStrategy.type.
 	Member, Choice fieldpath.Path
 	// By is the choice in a word: "OnDelete", "configMap".
 	By string
 }
 
 // Contradictions finds in the incoming object what the table of stale defaults has for its kind, wherever it has the value
-// that defaulting gives. Any other value has been set by somebody, whatever the records say.
+// that defaulting gives. Any other value has been set by somebody, whatever the records say. The group is as in an
+// apiVersion, empty for core kinds. Whether the manifest has made the choice, and nobody declared the default, is for the
+// caller to ask: ownership.Manifests.
 func (w Write) Contradictions(group, kind string) []Contradiction {
 	var found []Contradiction
 	spec := w.Incoming.Value(fieldpath.MakePathOrDie("spec"))

@@ -101,11 +101,12 @@ func (m *merger) merge(base, manifest, live *node, schema Schema) (node, error) 
 
 // InputError says what is wrong with an input of a merge, and where.
 type InputError struct {
-	// Input is "base", "manifest" or "live".
+	// Input is "base", "manifest" or "live" of ThreeWay, "source" or "destination" of TwoWay.
 	Input string
-	// Path leads to the place within it, empty where the whole text is no JSON object.
+	// Path leads to the place within it; empty for the input as a whole.
 	Path fieldpath.Path
-	// Err is one of the reasons below, wrapped in detail, or the JSON reader's error.
+	// Err is a reason, wrapped in detail: ErrWrongKind, ErrNoKey, ErrDuplicate, ErrDirective or ErrUnknownDirective; or the
+	// JSON reader's error.
 	Err error
 }
 

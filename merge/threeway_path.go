@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// The reasons of an InputError.
+// The reasons of an InputError, for errors.Is.
 var (
 	// ErrWrongKind: a value is of another kind than the schema declares.
 	ErrWrongKind = errors.New("the value is of the wrong kind")

@@ -7,7 +7,8 @@ import (
 )
 
 // Controlled returns the fields of live that the patterns give to controllers and that a controller has written: a
-// manager that is neither applier nor imperative.
+// manager that is neither applier nor imperative. They are innermost fields, each once; status is left out. The error is
+// ErrManagedFields.
 func (m Managers) Controlled(live []Entry, patterns []Pattern) ([]fieldpath.Path, error) {
 	if len(patterns) == 0 {
 		return nil, nil

@@ -61,7 +61,7 @@ type ObjectContext struct {
 // what makes the object the one it is or records ownership: apiVersion, kind, metadata's name, namespace, uid,
 // resourceVersion, generation, creationTimestamp and managedFields, and the last-applied annotation.
 //
-// The owner is the one that Context.Resolve gives, more exactly in three places where no decision depends on it:
+// The owner is the one that Context.Resolve gives, by which decisions are made, but more exactly in three places:
 //   - A field that a client-side applier claims and its last-applied annotation lacks is Default. The API server gives
 //     whoever creates an object the claims of all that it adds itself.
 //   - Under status, it is who writes the status subresource: Controller, or Imperative for a manager listed as that.

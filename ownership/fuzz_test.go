@@ -98,7 +98,7 @@ func readClaims(t *testing.T, o ownership.Object) {
 
 func sameClaim(t *testing.T, manifest string) {
 	t.Helper()
-	claim, err := ownership.ClaimInLastApplied(manifest, replicas)
+	claim, err := claimInLastApplied(t, manifest, replicas)
 	if err != nil {
 		if !errors.Is(err, ownership.ErrLastApplied) {
 			t.Errorf("want %v, got %v", ownership.ErrLastApplied, err)

@@ -62,4 +62,16 @@ func object(t *testing.T, text string) ownership.Object {
 	return o
 }
 
+// claimInLastApplied returns what a manifest says about a field, when client-side apply creates an object with it.
+func claimInLastApplied(t *testing.T, manifest string, path fieldpath.Path) (ownership.Claim, error) {
+	t.Helper()
+	author := ownership.Author{
+		Writer: ownership.Applier,
+		Entry:  entries(t, entry("kubectl-client-side-apply", ownership.OperationUpdate, early, ownsLastApplied, ""))[0],
+	}
+	created := object(t, `{"metadata":{"annotations":{"`+ownership.LastAppliedAnnotation+`":`+quoted(manifest)+`}}}`)
+	manifests, err := ownership.ManifestsOf(author, ownership.Object{}, created, nil)
+	return manifests.On(path).Manifest, err
+}
+
 var ignoreUnexported = cmpopts.IgnoreUnexported(ownership.Entry{})

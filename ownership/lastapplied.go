@@ -13,15 +13,6 @@ import (
 // ErrLastApplied is returned for a last-applied annotation that cannot be read.
 var ErrLastApplied = errors.New("annotation " + LastAppliedAnnotation + " cannot be read")
 
-// ClaimInLastApplied returns what the manifest in a last-applied annotation says about the field at path. The error is
-// ErrLastApplied.
-func ClaimInLastApplied(text string, path fieldpath.Path) (Claim, error) {
-	if err := checkLastApplied([]byte(text)); err != nil {
-		return Lacks, err
-	}
-	return claimIn([]byte(text), path), nil
-}
-
 // Declared is what an applier's write says about one field.
 type Declared struct {
 	// Manifest is the claim of the manifest applied now, Base that of the one applied before.
@@ -46,7 +37,8 @@ type Manifests struct {
 	manifest, base []byte // the annotations of client-side apply
 }
 
-// ManifestsOf returns the manifests of an applier's write. The error is ErrLastApplied.
+// ManifestsOf returns the manifests of an applier's write. Live is the zero Object when the write creates, and liveEntries are
+// the managedFields of live. The error is ErrLastApplied, for either annotation.
 func ManifestsOf(author Author, live, incoming Object, liveEntries []Entry) (Manifests, error) {
 	m := Manifests{author: author, live: live, incoming: incoming}
 	m.was, _ = author.Entry.Find(liveEntries)
@@ -85,7 +77,8 @@ func checkLastApplied(text []byte) error {
 	return nil
 }
 
-// On returns what the manifests say about the field at path.
+// On returns what the manifests say about the field at path. A manifest that is recorded as a set of fields (server-side
+// apply) or not at all never says null.
 func (m Manifests) On(path fieldpath.Path) Declared {
 	if m.author.ServerSide() {
 		return Declared{Manifest: claimOf(m.author.Entry.Holds(path)), Base: claimOf(m.was.Holds(path))}
@@ -103,8 +96,8 @@ func (m Manifests) On(path fieldpath.Path) Declared {
 	return d
 }
 
-// LetsGo says whether the manifest applied now can have let go of anything that the one applied before has set.
-func (m Manifests) LetsGo() bool { return m.Recorded && len(m.base) > 0 && !m.sameText() }
+// letsGo says whether the manifest applied now can have let go of anything that the one applied before has set.
+func (m Manifests) letsGo() bool { return m.Recorded && len(m.base) > 0 && !m.sameText() }
 
 func (m Manifests) sameText() bool { return bytes.Equal(m.manifest, m.base) }
 

@@ -32,7 +32,7 @@ func TestWhatALastAppliedManifestSaysAboutAField(t *testing.T) {
 		"it starts with white space":      {"\n\t {\"spec\":{\"replicas\":3}}\n", ownership.Sets},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			got, err := ownership.ClaimInLastApplied(c.text, replicas)
+			got, err := claimInLastApplied(t, c.text, replicas)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,7 +59,7 @@ func TestALastAppliedManifestThatCannotBeReadIsNoClaim(t *testing.T) {
 		"very deep nesting": {`{"spec":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `}`, replicas},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			claim, err := ownership.ClaimInLastApplied(c.text, c.path)
+			claim, err := claimInLastApplied(t, c.text, c.path)
 			if !errors.Is(err, ownership.ErrLastApplied) || claim != ownership.Lacks {
 				t.Errorf("want no claim and %v, got %s and %v", ownership.ErrLastApplied, claim, err)
 			}

@@ -11,9 +11,10 @@ import (
 )
 
 // LetGo returns the fields of live that somebody other than an applier has written, and that the manifest applied now no
-// longer sets although the one applied before has.
+// longer sets although the one applied before has: innermost fields, each once, in no order that means anything. The error is
+// ErrManagedFields.
 func (m Managers) LetGo(live []Entry, manifests Manifests) ([]fieldpath.Path, error) {
-	if !manifests.LetsGo() {
+	if !manifests.letsGo() {
 		return nil, nil
 	}
 	var differing []difference

@@ -11,7 +11,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
-// Place is where a path leads in a JSON text.
+// Place is where a path leads in the text of an object.
 type Place struct {
 	// Value is the value's text, nil where there is none.
 	Value []byte
@@ -23,10 +23,10 @@ type Place struct {
 	at rawjson.Span
 }
 
-// Locate follows a path through a JSON text: field names through objects; keys, values and indexes through lists. An
+// locate follows a path through a JSON text: field names through objects; keys, values and indexes through lists. An
 // element of a keyed list is the first one whose fields have the key's values; a key's field that the element lacks
 // counts as equal when the API server would default it, which is so for the protocol of a port. The text must be valid.
-func Locate(text []byte, path fieldpath.Path) Place {
+func locate(text []byte, path fieldpath.Path) Place {
 	place := Place{at: rawjson.Span{Start: 0, End: len(text)}}
 	for _, element := range path {
 		here := place.at.Of(text)
@@ -43,12 +43,12 @@ func Locate(text []byte, path fieldpath.Path) Place {
 	return place
 }
 
-// valueAt is Locate for the value alone, which is faster for a path of field names.
+// valueAt is locate for the value alone, which is faster for a path of field names.
 func valueAt(text []byte, path fieldpath.Path) rawjson.Span {
 	names := make([]string, 0, 8)
 	for _, element := range path {
 		if element.FieldName == nil {
-			return Locate(text, path).at
+			return locate(text, path).at
 		}
 		names = append(names, *element.FieldName)
 	}
@@ -102,13 +102,14 @@ func sameScalar(text []byte, want value.Value) bool {
 	return err == nil && value.Equals(got, want)
 }
 
-// Cut returns a JSON text without the field at path, and nothing else changed; text itself where there is no such field.
+// Cut returns a JSON text without the field at path, and nothing else changed; text itself where there is no such field. The
+// text must be valid, and is not written to.
 func Cut(text []byte, path fieldpath.Path) []byte {
 	if len(path) == 0 {
 		return text
 	}
 	last := path[len(path)-1]
-	container := Locate(text, path[:len(path)-1])
+	container := locate(text, path[:len(path)-1])
 	if container.Value == nil {
 		return text
 	}

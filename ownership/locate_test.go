@@ -12,7 +12,7 @@ import (
 )
 
 func TestAPathLeadsThroughObjectsAndLists(t *testing.T) {
-	text := []byte(`{"metadata":{"finalizers":["a/b","c"],"labels":{"x~y/z":"1"}},"spec":{"containers":[{"name":"side"},` +
+	live := object(t, `{"metadata":{"finalizers":["a/b","c"],"labels":{"x~y/z":"1"}},"spec":{"containers":[{"name":"side"},`+
 		`{"name":"app","ports":[{"containerPort":80},{"containerPort":80,"protocol":"UDP"}],"args":["-v","-x"]}]}}`)
 	app := fieldpath.KeyByFields("name", "app")
 	for sentence, c := range map[string]struct {
@@ -35,7 +35,7 @@ func TestAPathLeadsThroughObjectsAndLists(t *testing.T) {
 		"not by a value through an object": {fieldpath.MakePathOrDie("spec", value.NewValueInterface("c")), "", "/spec", 1},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			place := ownership.Locate(text, c.path)
+			place := live.Locate(c.path)
 			if diff := cmp.Diff([]any{c.value, c.pointer, c.found}, []any{string(place.Value), place.Pointer, place.Found}); diff != "" {
 				t.Errorf("place (-want +got):\n%s", diff)
 			}

@@ -3,14 +3,11 @@ package ownership
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/rawjson"
@@ -28,6 +25,8 @@ var ErrManagedFields = errors.New("metadata.managedFields cannot be read")
 // Entry is one entry of metadata.managedFields (metav1.ManagedFieldsEntry). Its set of fields stays text until it is
 // asked for.
 type Entry struct {
+	// Manager is the name that a client gives itself, Operation OperationApply or OperationUpdate. Subresource is empty for a
+	// write to the object itself.
 	Manager, Operation, APIVersion, Subresource string
 	// Time is RFC 3339, or empty: a scale entry has none.
 	Time string
@@ -39,7 +38,8 @@ type Entry struct {
 	fieldsAt rawjson.Span // where Fields stands in Text
 }
 
-// ParseEntries reads metadata.managedFields from its JSON text; none for an empty text.
+// ParseEntries reads metadata.managedFields from its JSON text, a list; none for an empty text. The error is ErrManagedFields.
+// The entries refer to the text, which must not change.
 func ParseEntries(text []byte) ([]Entry, error) {
 	if len(text) == 0 {
 		return nil, nil
@@ -52,7 +52,7 @@ func ParseEntries(text []byte) ([]Entry, error) {
 }
 
 // Entries returns the entries of metadata.managedFields; none where there are none. Of those that stand text for text
-// among known, usually the object's from before a write, what is known is returned.
+// among known, usually the object's from before a write, what is known is returned. The error is ErrManagedFields.
 func (o Object) Entries(known ...Entry) ([]Entry, error) {
 	if !o.managedFields.Present() {
 		return nil, nil
@@ -114,7 +114,7 @@ func (e Entry) Holds(path fieldpath.Path) bool {
 // escaped says whether JSON can have another text for a character: encoding/json escapes those of HTML as well.
 func escaped(c rune) bool { return c < ' ' || c > '~' || strings.ContainsRune(`"\<>&`, c) }
 
-// Set returns the fields that the entry claims.
+// Set returns the fields that the entry claims, empty where it has none. The error is ErrManagedFields.
 func (e Entry) Set() (*fieldpath.Set, error) {
 	set := &fieldpath.Set{}
 	if len(e.Fields) == 0 {
@@ -124,42 +124,6 @@ func (e Entry) Set() (*fieldpath.Set, error) {
 		return nil, fmt.Errorf("%w: the set of %s", ErrManagedFields, e.Manager)
 	}
 	return set, nil
-}
-
-// WithSet returns the entry with another set of fields, encoded as the API server encodes it.
-func (e Entry) WithSet(set *fieldpath.Set) (Entry, error) {
-	fields, err := set.ToJSON()
-	if err != nil {
-		return e, fmt.Errorf("encoding the set of %s: %w", e.Manager, err)
-	}
-	if len(e.Fields) == 0 {
-		return e, fmt.Errorf("%w: the entry of %s has no fieldsV1", ErrManagedFields, e.Manager)
-	}
-	e.Text = slices.Concat(e.Text[:e.fieldsAt.Start], fields, e.Text[e.fieldsAt.End:])
-	e.fieldsAt.End = e.fieldsAt.Start + len(fields)
-	e.Fields = fields
-	return e, nil
-}
-
-// NewEntry returns an entry of a manager's update with a set of fields, of the API version and the time of another entry.
-func NewEntry(manager string, like Entry, set *fieldpath.Set) (Entry, error) {
-	var fields metav1.FieldsV1
-	raw, err := set.ToJSON()
-	if err != nil {
-		return Entry{}, fmt.Errorf("encoding the set of %s: %w", manager, err)
-	}
-	fields.SetRawBytes(raw)
-	entry := metav1.ManagedFieldsEntry{
-		Manager: manager, Operation: OperationUpdate, APIVersion: like.APIVersion, FieldsType: "FieldsV1", FieldsV1: &fields,
-	}
-	if at, err := time.Parse(time.RFC3339, like.Time); err == nil {
-		entry.Time = &metav1.Time{Time: at}
-	}
-	text, err := json.Marshal(entry)
-	if err != nil {
-		return Entry{}, fmt.Errorf("encoding the entry of %s: %w", manager, err)
-	}
-	return readEntry(text)
 }
 
 // CompareEntries orders entries as the API server stores them (sortEncodedManagedFields in k8s.io/apimachinery).

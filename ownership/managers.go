@@ -58,8 +58,9 @@ type Author struct {
 // ServerSide says whether the write is a server-side apply.
 func (a Author) ServerSide() bool { return a.Entry.Operation == OperationApply }
 
-// Author finds out who sends a write: fieldManager is that of the request's options, or empty. A client that names none
-// is known by the entry that the write moved.
+// Author finds out who sends a write: fieldManager is that of the request's options, or empty; live and incoming are the
+// managedFields before and after it. A client that names none is known by the entry that the write moved. The zero Author
+// stands for one that nothing tells.
 func (m Managers) Author(fieldManager string, live, incoming []Entry) Author {
 	entry := authorEntry(fieldManager, live, incoming)
 	switch {

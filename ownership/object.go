@@ -33,7 +33,7 @@ type Object struct {
 	entries                                                              []entryAt
 }
 
-// ReadObject steps over one value, which is an object or null.
+// ReadObject is ParseObject for an object that stands within another text, such as that of a review: it steps over one value.
 func ReadObject(w *rawjson.Walker) (Object, error) {
 	o := Object{text: w.Text()}
 	if w.Kind() == 'n' {
@@ -61,7 +61,7 @@ func ReadObject(w *rawjson.Walker) (Object, error) {
 	return o, nil
 }
 
-// ParseObject reads an object from a text of its own.
+// ParseObject reads an object from a text of its own, or null for none. The error is the JSON reader's or ErrNotAnObject.
 func ParseObject(text []byte) (Object, error) {
 	w := rawjson.Walk(text)
 	o, err := ReadObject(w)
@@ -133,11 +133,13 @@ func (o Object) LastApplied() (text string, ok bool) {
 // ManagedFields returns metadata.managedFields as JSON text, nil where there are none.
 func (o Object) ManagedFields() []byte { return o.managedFields.Of(o.text) }
 
-// Value returns the JSON text of the field at path, nil where there is none.
+// Value returns the JSON text of the field at path, a part of the object's; nil where there is none.
 func (o Object) Value(path fieldpath.Path) []byte { return o.find(path).Of(o.text) }
 
-// Locate follows a path through the object.
-func (o Object) Locate(path fieldpath.Path) Place { return Locate(o.whole.Of(o.text), path) }
+// Locate follows a path through the object: field names through objects; keys, values and indexes through lists. An element
+// of a keyed list is the first one whose fields have the key's values; a key's field that the element lacks counts as equal
+// when the API server would default it, which is so for the protocol of a port.
+func (o Object) Locate(path fieldpath.Path) Place { return locate(o.whole.Of(o.text), path) }
 
 func (o Object) find(path fieldpath.Path) rawjson.Span {
 	if len(path) == 0 || !o.Present() {

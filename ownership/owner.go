@@ -19,7 +19,8 @@ const (
 )
 
 // Unknown stands for an owner that nothing records: managedFields were taken away, or claims have been put together under
-// a name that is nobody's. Only ObjectContext.Fields says so; a decision is never made on it.
+// a name that is nobody's. Only ObjectContext.Fields says so; Context.Resolve, on which decisions are made, never does: see
+// docs/decisions.md.
 const Unknown Owner = -1
 
 // String returns the owner's word in docs and messages.

@@ -26,6 +26,9 @@ func TestAPatternIsWrittenAsTheAPIServerPrintsAPath(t *testing.T) {
 		"an element by its key":       {`.spec.template.spec.containers[name="app"].resources`, resources, true},
 		"an element by another key":   {`.spec.template.spec.containers[name="web"].resources`, resources, false},
 		"any element":                 {`.spec.template.spec.containers[*].resources`, resources, true},
+		"a quoted star is a name":     {`.spec.template.spec.containers[name="*"].resources`, resources, false},
+		"which an element can have":   {`.spec.containers[name="*"]`, fieldpath.MakePathOrDie("spec", "containers", fieldpath.KeyByFields("name", "*")), true},
+		"a quoted star is a field":    {`.data["*"]`, fieldpath.MakePathOrDie("data", "key"), false},
 		"any field":                   {`.spec.*.spec.containers[*].resources`, resources, true},
 		"an element by several keys":  {`.spec.ports[port=80,protocol="TCP"].nodePort`, port, true},
 		"keys in another order":       {`.spec.ports[protocol="TCP",port=80].nodePort`, port, true},
@@ -60,6 +63,8 @@ func TestAPatternThatDoesNotParseSaysWhere(t *testing.T) {
 		"an object in brackets":  {`.spec.c[{"a":1}]`, "is expected"},
 		"a boolean in brackets":  {`.spec.c[true]`, "brackets hold"},
 		"two names in brackets":  {`.spec.c["a","b"]`, "closing bracket is missing"},
+		"a name behind a key":    {`.spec.c[name="a","b"]`, "either keys"},
+		"a value behind a key":   {`.spec.c[name="a",="b"]`, "either keys"},
 		"a dot before a bracket": {`.spec.[0]`, "a field name is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {

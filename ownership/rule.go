@@ -5,19 +5,20 @@ import (
 	"strings"
 )
 
-// CoreGroup is how a rule writes the API group whose name is empty.
-const CoreGroup = "core"
+// coreGroup is how a rule writes the API group whose name is empty.
+const coreGroup = "core"
 
-// Rule gives fields of the objects of one kind to controllers. An empty or "*" group or kind stands for any.
+// Rule gives fields of the objects of one kind to controllers. An empty or "*" group or kind stands for any; "core" is the
+// group whose name is empty. A field is a controller's once one has written it: Managers.Controlled.
 type Rule struct {
 	Group, Kind string
 	Fields      []Pattern
 }
 
-// Fits says whether the rule is about objects of a kind.
+// Fits says whether the rule is about objects of a kind; group is as in an apiVersion, empty for core kinds.
 func (r Rule) Fits(group, kind string) bool {
 	if group == "" {
-		group = CoreGroup
+		group = coreGroup
 	}
 	return fits(r.Group, group) && fits(r.Kind, kind)
 }

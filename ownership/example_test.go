@@ -1,0 +1,89 @@
+package ownership_test
+
+import (
+	"fmt"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// kubectl apply has set paused, somebody has scaled by hand, and the API server has set minReadySeconds.
+const exampleObject = `{
+  "metadata": {
+    "name": "web",
+    "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{\"spec\":{\"paused\":true}}"},
+    "managedFields": [
+      {"manager": "kubectl-client-side-apply", "operation": "Update", "apiVersion": "apps/v1", "time": "2026-01-02T03:04:05Z",
+       "fieldsV1": {"f:metadata": {"f:annotations": {"f:kubectl.kubernetes.io/last-applied-configuration": {}}},
+                    "f:spec": {"f:paused": {}, "f:minReadySeconds": {}}}},
+      {"manager": "kubectl", "operation": "Update", "apiVersion": "apps/v1", "subresource": "scale",
+       "fieldsV1": {"f:spec": {"f:replicas": {}}}}
+    ]
+  },
+  "spec": {"paused": true, "minReadySeconds": 0, "replicas": 3}
+}`
+
+func exampleContext() ownership.ObjectContext {
+	return ownership.ObjectContext{
+		Managers: ownership.Managers{Appliers: []string{"kubectl-client-side-apply"}, Imperative: []string{"kubectl"}},
+		Scale:    fieldpath.MakePathOrDie("spec", "replicas"),
+	}
+}
+
+// Whose the fields of an object are. The client that creates an object claims its defaults as well: that nobody declared
+// minReadySeconds is known from last-applied.
+func ExampleObjectContext_Fields() {
+	live, err := ownership.ParseObject([]byte(exampleObject))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fields, err := exampleContext().Fields(live)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, field := range fields {
+		fmt.Printf("%s=%s %s %q\n", field.Path, field.Value, field.Owner, field.By)
+	}
+	fmt.Println(fields.Of(ownership.Imperative))
+	// Output:
+	// .spec.paused=true Manifest "kubectl-client-side-apply"
+	// .spec.minReadySeconds=0 Default ""
+	// .spec.replicas=3 Imperative "kubectl"
+	// .spec.replicas
+}
+
+// Whose one field is, when a decision about it is due: an autoscaler targets the object.
+func ExampleContext_Resolve() {
+	live, err := ownership.ParseObject([]byte(exampleObject))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	entries, err := live.Entries()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	context := ownership.Context{Managers: exampleContext().Managers, Scale: true, Autoscaler: "HorizontalPodAutoscaler web"}
+	owned := context.Resolve(fieldpath.MakePathOrDie("spec", "replicas"), entries, ownership.Lacks)
+	fmt.Println(owned.Owner, owned.By)
+	// Output: Autoscaler HorizontalPodAutoscaler web
+}
+
+// A pattern names a field and all that is in it.
+func ExampleParsePattern() {
+	pattern, err := ownership.ParsePattern(`.spec.template.spec.containers[*].resources`)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	app := fieldpath.KeyByFields("name", "app")
+	fmt.Println(pattern.Covers(fieldpath.MakePathOrDie("spec", "template", "spec", "containers", app, "resources", "limits")))
+	fmt.Println(pattern.Covers(fieldpath.MakePathOrDie("spec", "template", "spec", "containers", app, "image")))
+	// Output:
+	// true
+	// false
+}

@@ -1,0 +1,123 @@
+package ownership
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+)
+
+// parseElement reads the element that text starts with: .name, or brackets.
+func parseElement(text string) (element fieldpath.PathElementMatcher, rest string, err error) {
+	switch text[0] {
+	case '.':
+		end := strings.IndexAny(text[1:], ".[")
+		if end < 0 {
+			end = len(text) - 1
+		}
+		name := text[1 : end+1]
+		if name == "" {
+			return element, "", errors.New("a field name is missing after the dot")
+		}
+		return fieldMatcher(name), text[end+1:], nil
+	case '[':
+		return parseBrackets(text)
+	default:
+		return element, "", errors.New("a dot is missing before a field name")
+	}
+}
+
+func fieldMatcher(name string) fieldpath.PathElementMatcher {
+	if name == "*" {
+		return fieldpath.MatchAnyPathElement()
+	}
+	return fieldpath.PathElementMatcher{PathElement: fieldpath.FieldNameElement(name)}
+}
+
+// parseBrackets reads [*], ["field name"], [="value"], [0] and [key="value",key=1].
+func parseBrackets(text string) (element fieldpath.PathElementMatcher, rest string, err error) {
+	if behind, ok := strings.CutPrefix(text, "[*]"); ok {
+		return fieldpath.MatchAnyPathElement(), behind, nil
+	}
+	var keys value.FieldList
+	for rest = text[1:]; ; rest = rest[1:] {
+		var part bracketed
+		if part, rest, err = parseBracketed(rest); err != nil {
+			return element, "", err
+		}
+		switch {
+		case part.key == "" && len(keys) > 0:
+			return element, "", errors.New("brackets hold either keys with their values, or one name, value or index")
+		case part.key == "":
+			return part.alone(rest)
+		}
+		keys = append(keys, value.Field{Name: part.key, Value: part.value})
+		switch rest[0] {
+		case ']':
+			keys.Sort()
+			element.PathElement = fieldpath.PathElement{Key: &keys}
+			return element, rest[1:], nil
+		case ',':
+		default:
+			return element, "", errors.New("a comma or the closing bracket is missing")
+		}
+	}
+}
+
+// bracketed is one part of what stands in brackets: key="value", ="value" or a scalar.
+type bracketed struct {
+	key      string // empty where there is none
+	behindEq bool
+	value    value.Value
+}
+
+// parseBracketed reads one part. The rest, which begins with what stands behind it, is not empty.
+func parseBracketed(text string) (part bracketed, rest string, err error) {
+	if before, behind, found := strings.Cut(text, "="); found && !strings.ContainsAny(before, `"]`) {
+		part.key, part.behindEq, text = before, true, behind
+	}
+	if part.value, rest, err = parseScalar(text); err != nil {
+		return part, "", err
+	}
+	if rest == "" {
+		return part, "", errors.New("the closing bracket is missing")
+	}
+	return part, rest, nil
+}
+
+// alone makes an element of a part without a key: a value of a set behind "=", else a field name or an index.
+func (b bracketed) alone(rest string) (element fieldpath.PathElementMatcher, behind string, err error) {
+	switch {
+	case b.behindEq:
+		element.PathElement = fieldpath.ValueElement(b.value)
+	case b.value.IsString():
+		element.PathElement = fieldpath.FieldNameElement(b.value.AsString())
+	case b.value.IsInt():
+		element.PathElement = fieldpath.IndexElement(int(b.value.AsInt()))
+	default:
+		return element, "", errors.New("brackets hold a key, a quoted name, an index or *")
+	}
+	if rest[0] != ']' {
+		return element, "", errors.New("the closing bracket is missing")
+	}
+	return element, rest[1:], nil
+}
+
+// parseScalar reads the JSON scalar that text starts with.
+func parseScalar(text string) (v value.Value, rest string, err error) {
+	dec := jsontext.NewDecoder(bytes.NewBufferString(text))
+	raw, err := dec.ReadValue()
+	if err != nil || raw.Kind() == '{' || raw.Kind() == '[' {
+		return nil, "", errors.New("a quoted string, a number, true or false is expected")
+	}
+	rest = text[dec.InputOffset():]
+	if n, err := strconv.ParseInt(string(raw), 10, 32); err == nil {
+		return value.NewValueInterface(n), rest, nil
+	}
+	v, err = value.FromJSON(raw)
+	return v, rest, err
+}
