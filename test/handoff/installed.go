@@ -24,7 +24,8 @@ type Installed struct{ plane *controlplane.Plane }
 func InCluster(ctx context.Context, plane *controlplane.Plane) (*Installed, error) {
 	w := &Installed{plane: plane}
 	if _, err := w.kubectl(ctx, "rollout", "status", "deployment/"+Deployment, "--timeout=3m"); err != nil {
-		return nil, fmt.Errorf("the webhook in the cluster: %w\n%s", err, w.Log())
+		log := w.Log() //nolint:contextcheck // it is wanted most when the context has ended
+		return nil, fmt.Errorf("the webhook in the cluster: %w\n%s", err, log)
 	}
 	return w, nil
 }

@@ -27,7 +27,8 @@ func installCertManager(ctx context.Context, c *cluster, binary string) (certMan
 		if err := c.apply(ctx, manifests); err != nil {
 			return certManager{}, err
 		}
-		_, err := c.kubectl(ctx, "wait", "--namespace", "cert-manager", "deployment", "--all", "--for=condition=Available", "--timeout=5m")
+		_, err := c.kubectl(ctx, "wait", "--namespace", "cert-manager", "deployment", "--all",
+			"--for=condition=Available", "--timeout=5m")
 		return certManager{}, err
 	}
 	say("cert-manager's release cannot be got: running its controllers and its cainjector beside the cluster")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ownership-handoff/handoff/test/controlplane"
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
 // cluster is a kind cluster.
@@ -49,10 +50,10 @@ func create(ctx context.Context, o options) (*cluster, error) {
 	}
 	say("creating the kind cluster %s", o.name)
 	if _, err := command(ctx, kindConfig, o.kind, args...); err != nil {
-		return nil, errors.Join(err, c.delete())
+		return nil, errors.Join(err, c.delete(ctx))
 	}
 	if err := c.prepare(ctx); err != nil {
-		return nil, errors.Join(err, c.end(err))
+		return nil, errors.Join(err, c.end(ctx, err))
 	}
 	return c, nil
 }
@@ -70,7 +71,7 @@ func (c *cluster) prepare(ctx context.Context) (err error) {
 }
 
 // end deletes the cluster, unless it is to be kept.
-func (c *cluster) end(why error) error {
+func (c *cluster) end(ctx context.Context, why error) error {
 	if c.Plane != nil {
 		defer func() { _ = c.Stop() }() // only a folder
 	}
@@ -81,12 +82,12 @@ func (c *cluster) end(why error) error {
 	if why != nil {
 		say("deleting the cluster: --keep would leave it to be looked at")
 	}
-	return c.delete()
+	return c.delete(ctx)
 }
 
-func (c *cluster) delete() error {
+func (c *cluster) delete(ctx context.Context) error {
 	// Whatever ended the run, the cluster goes.
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
 	defer cancel()
 	_, err := command(ctx, "", c.options.kind, "delete", "cluster", "--name", c.options.name, "--kubeconfig", c.kubeconfig)
 	return errors.Join(err, os.RemoveAll(filepath.Dir(c.kubeconfig)))
@@ -95,6 +96,11 @@ func (c *cluster) delete() error {
 // kubectl runs a command that must succeed, and returns what it prints.
 func (c *cluster) kubectl(ctx context.Context, args ...string) (string, error) {
 	return command(ctx, "", c.Kubectl, args...)
+}
+
+// handoff runs a command in the namespace of the webhook.
+func (c *cluster) handoff(ctx context.Context, args ...string) (string, error) {
+	return c.kubectl(ctx, append([]string{"--namespace", handofftest.Namespace}, args...)...)
 }
 
 // apply applies manifests.
@@ -110,7 +116,8 @@ func command(ctx context.Context, stdin, name string, args ...string) (string, e
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		return stdout.String(), fmt.Errorf("%s %s: %w: %s", filepath.Base(name), strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
+		said := strings.TrimSpace(stderr.String())
+		return stdout.String(), fmt.Errorf("%s %s: %w: %s", filepath.Base(name), strings.Join(args, " "), err, said)
 	}
 	return stdout.String(), nil
 }

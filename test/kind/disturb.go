@@ -20,7 +20,7 @@ func (p *proof) upgraded(by way) func(context.Context) error {
 			return nil, err
 		}
 		took := time.Since(began)
-		image, err := p.cluster.kubectl(ctx, "get", "pods", "--namespace", handofftest.Namespace, "--selector="+handofftest.Selector,
+		image, err := p.cluster.handoff(ctx, "get", "pods", "--selector="+handofftest.Selector,
 			"-o", "jsonpath={.items[*].spec.containers[*].image}")
 		return []string{fmt.Sprintf("in %.0f s", took.Seconds()), "to " + image}, err
 	})
@@ -52,17 +52,18 @@ func (p *proof) rotated(what string, replace func(context.Context) error) func(c
 
 // renew does what `cmctl renew` does.
 func (p *proof) renew(ctx context.Context) error {
+	now := time.Now().UTC().Format(time.RFC3339)
 	condition := fmt.Sprintf(`[{"op":"add","path":"/status/conditions/-","value":{"type":"Issuing","status":"True",
-		"reason":"ManuallyTriggered","message":"renewal was asked for","lastTransitionTime":%q}}]`, time.Now().UTC().Format(time.RFC3339))
-	_, err := p.cluster.kubectl(ctx, "patch", "certificate", "handoff-webhook", "--namespace", handofftest.Namespace,
+		"reason":"ManuallyTriggered","message":"renewal was asked for","lastTransitionTime":%q}}]`, now)
+	_, err := p.cluster.handoff(ctx, "patch", "certificate", "handoff-webhook",
 		"--subresource=status", "--type=json", "-p", condition)
 	return err
 }
 
 // rotate takes the certificate away, which is as good as expired.
 func (p *proof) rotate(ctx context.Context) error {
-	_, err := p.cluster.kubectl(ctx, "patch", "secret", "handoff-webhook-tls", "--namespace", handofftest.Namespace,
-		"--type=merge", "-p", `{"data":{"tls.crt":"","tls.key":""}}`)
+	_, err := p.cluster.handoff(ctx, "patch", "secret", "handoff-webhook-tls", "--type=merge",
+		"-p", `{"data":{"tls.crt":"","tls.key":""}}`)
 	return err
 }
 
@@ -83,8 +84,8 @@ func (p *proof) guarded(takeAway func(context.Context) ([]string, error)) func(c
 func (p *proof) deletePods(ctx context.Context) ([]string, error) {
 	const times = 3
 	for range times {
-		if _, err := p.cluster.kubectl(ctx, "delete", "pods", "--namespace", handofftest.Namespace, "--selector="+handofftest.Selector,
-			"--force", "--grace-period=0"); err != nil {
+		_, err := p.cluster.handoff(ctx, "delete", "pods", "--selector="+handofftest.Selector, "--force", "--grace-period=0")
+		if err != nil {
 			return nil, err
 		}
 		if err := p.available(ctx); err != nil {
@@ -98,7 +99,7 @@ func (p *proof) deletePods(ctx context.Context) ([]string, error) {
 func (p *proof) outage(ctx context.Context) ([]string, error) {
 	const length = 20 * time.Second
 	scale := func(replicas string) error {
-		_, err := p.cluster.kubectl(ctx, "scale", "deployment", handofftest.Deployment, "--namespace", handofftest.Namespace, "--replicas="+replicas)
+		_, err := p.cluster.handoff(ctx, "scale", "deployment", handofftest.Deployment, "--replicas="+replicas)
 		return err
 	}
 	if err := scale("0"); err != nil {
@@ -129,7 +130,8 @@ func (p *proof) uninstalled(by way) func(context.Context) error {
 		if err := s.workload(ctx, s.namespace(0)); err != nil {
 			return err
 		}
-		stored, err := command(ctx, manifest(1), p.cluster.Kubectl, "apply", "-f", "-", "--namespace", s.namespace(0), "-o", "jsonpath={.spec.replicas}")
+		stored, err := command(ctx, manifest(1), p.cluster.Kubectl, "apply", "-f", "-", "--namespace", s.namespace(0),
+			"-o", "jsonpath={.spec.replicas}")
 		if err != nil {
 			return err
 		}

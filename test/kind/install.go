@@ -34,8 +34,9 @@ func (k kustomization) folder(version string) (string, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return "", fmt.Errorf("folder of a kustomization: %w", err)
 	}
-	text := fmt.Sprintf("resources: [../../manifests/%s]\nimages: [{name: ghcr.io/ownership-handoff/handoff-webhook, newName: %q, newTag: %q}]\n",
-		k.overlay, k.options.image, version)
+	const image = "ghcr.io/ownership-handoff/handoff-webhook"
+	text := fmt.Sprintf("resources: [../../manifests/%s]\nimages: [{name: %s, newName: %q, newTag: %q}]\n",
+		k.overlay, image, k.options.image, version)
 	if err := os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(text), 0o600); err != nil {
 		return "", fmt.Errorf("kustomization: %w", err)
 	}
@@ -90,7 +91,8 @@ func (p *proof) available(ctx context.Context) error {
 	}
 	p.webhook = installed
 	return eventually(ctx, "the webhook configuration has a caBundle", time.Minute, func() (bool, error) {
-		bundle, err := p.cluster.kubectl(ctx, "get", "mutatingwebhookconfiguration", "handoff", "-o", "jsonpath={.webhooks[*].clientConfig.caBundle}")
+		bundle, err := p.cluster.kubectl(ctx, "get", "mutatingwebhookconfiguration", "handoff",
+			"-o", "jsonpath={.webhooks[*].clientConfig.caBundle}")
 		return bundle != "", err
 	})
 }

@@ -54,7 +54,7 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.end(err)) }()
+	defer func() { err = errors.Join(err, c.end(ctx, err)) }()
 	manager, err := installCertManager(ctx, c, o.certmanager)
 	if err != nil {
 		return err

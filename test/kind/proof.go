@@ -85,7 +85,7 @@ func (p *proof) installed(by way) func(context.Context) error {
 
 // state is what an operator would look at when the webhook does not come up.
 func (p *proof) state(ctx context.Context) error {
-	pods, _ := p.cluster.kubectl(ctx, "describe", "pods", "--namespace", handofftest.Namespace)
+	pods, _ := p.cluster.handoff(ctx, "describe", "pods")
 	return errors.New(tail(pods, 60))
 }
 
@@ -98,9 +98,11 @@ func (p *proof) suite(ctx context.Context) error {
 	output, err := cmd.CombinedOutput()
 	passed, skipped := strings.Count(string(output), "--- PASS: "), strings.Count(string(output), "--- SKIP: ")
 	if err != nil {
-		return fmt.Errorf("%w\n%s\n%s", err, failuresOf(string(output)), tail(p.webhook.Log(), 20))
+		log := p.webhook.Log() //nolint:contextcheck // it is wanted most when the context has ended
+		return fmt.Errorf("%w\n%s\n%s", err, failuresOf(string(output)), tail(log, 20))
 	}
-	p.figures.add("the end-to-end suite", fmt.Sprintf("%d tests passed", passed), fmt.Sprintf("%d that start their own webhooks skipped", skipped),
+	p.figures.add("the end-to-end suite", fmt.Sprintf("%d tests passed", passed),
+		fmt.Sprintf("%d that start their own webhooks skipped", skipped),
 		fmt.Sprintf("%.0f s", time.Since(began).Seconds()))
 	return nil
 }
@@ -138,7 +140,8 @@ func (p *proof) under(what string, do func(context.Context) ([]string, error)) f
 }
 
 func (p *proof) helmTest(ctx context.Context) error {
-	_, err := command(ctx, "", p.options.helm, "test", "handoff", "--kubeconfig", p.cluster.Kubeconfig, "--namespace", handofftest.Namespace)
+	_, err := command(ctx, "", p.options.helm, "test", "handoff",
+		"--kubeconfig", p.cluster.Kubeconfig, "--namespace", handofftest.Namespace)
 	return err
 }
 

@@ -111,7 +111,8 @@ func (s *stream) count(stored string, err error) {
 		s.failures = append(s.failures, err)
 	case stored != "7":
 		s.lost++
-		s.failures = append(s.failures, fmt.Errorf("apply %d stored replicas: %s at %s", s.applies, stored, time.Now().Format(time.TimeOnly)))
+		at := time.Now().Format(time.TimeOnly)
+		s.failures = append(s.failures, fmt.Errorf("apply %d, at %s, stored replicas: %s", s.applies, at, stored))
 	}
 }
 
@@ -130,7 +131,7 @@ func (s *stream) stop(ctx context.Context) error {
 
 // figures says what became of the applies.
 func (s *stream) figures() []string {
-	return []string{fmt.Sprintf("%d applies", s.applies), fmt.Sprintf("%d failed", s.failed), fmt.Sprintf("%d lost replicas", s.lost)}
+	return []string{fmt.Sprintf("%d applies, %d failed, %d lost replicas", s.applies, s.failed, s.lost)}
 }
 
 // flawless is an error unless every apply went through and kept the replicas.
