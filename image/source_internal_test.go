@@ -2,19 +2,13 @@ package main
 
 import (
 	"bytes"
-	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-containerregistry/pkg/name"
-	"github.com/google/go-containerregistry/pkg/registry"
-	"github.com/google/go-containerregistry/pkg/v1/random"
-	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
 // TestLook holds what an image says of a source that is no clone, and which time goes before which.
@@ -61,27 +55,6 @@ func commit(t *testing.T, root string) string {
 	return git(t, root, "rev-parse", "HEAD")
 }
 
-// compiler is the version of Go that builds.
-func compiler(t *testing.T) string {
-	t.Helper()
-	version, err := exec.CommandContext(t.Context(), "go", "env", "GOVERSION").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(string(version))
-}
-
-// setEpoch sets SOURCE_DATE_EPOCH until the test ends; empty: there is none, whatever the test was called with.
-func setEpoch(t *testing.T, seconds string) {
-	t.Helper()
-	t.Setenv("SOURCE_DATE_EPOCH", seconds)
-	if seconds == "" {
-		if err := os.Unsetenv("SOURCE_DATE_EPOCH"); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // TestRefusals holds what is refused before anything is built, and in which words.
 func TestRefusals(t *testing.T) {
 	foreign := t.TempDir()
@@ -119,42 +92,5 @@ func TestRefusals(t *testing.T) {
 	}
 	if _, err := os.Stat(kept); err != nil {
 		t.Error("the other output has not been left alone:", err)
-	}
-}
-
-// TestPush holds that a registry has all platforms afterwards, under the tag.
-func TestPush(t *testing.T) {
-	server := httptest.NewServer(registry.New())
-	defer server.Close()
-	index, err := random.Index(100, 1, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tag, err := name.NewTag(strings.TrimPrefix(server.URL, "http://") + "/handoff-webhook:v1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var printed bytes.Buffer
-	if err := push(t.Context(), &printed, tag, index); err != nil {
-		t.Fatal(err)
-	}
-	if want := "pushed " + tag.Context().Name() + "@" + digest(t, index) + "\n"; printed.String() != want {
-		t.Errorf("it printed %q, not %q", &printed, want)
-	}
-	stored, err := remote.Index(tag)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(digest(t, index), digest(t, stored)); diff != "" {
-		t.Errorf("digest in the registry (-pushed +stored):\n%s", diff)
-	}
-	manifest, err := stored.IndexManifest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, one := range manifest.Manifests {
-		if _, err := remote.Image(tag.Digest(one.Digest.String())); err != nil {
-			t.Error("the registry lacks an image of the index:", err)
-		}
 	}
 }
