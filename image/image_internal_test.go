@@ -23,7 +23,7 @@ func TestTheImage(t *testing.T) {
 	setEpoch(t, "")
 	first, second := clone(t, "first"), clone(t, "second/in/another/place")
 	var printed bytes.Buffer
-	if err := run(t.Context(), []string{"--source", first, "--output", filepath.Join(first, "image")}, &printed); err != nil {
+	if err := run(t.Context(), []string{"--source", first, "--output", filepath.Join(first, "bin", "image")}, &printed); err != nil {
 		t.Fatal(err)
 	}
 
@@ -33,13 +33,13 @@ func TestTheImage(t *testing.T) {
 		t.Setenv("CGO_ENABLED", "1")
 		t.Setenv("TZ", "Pacific/Auckland")
 		var again bytes.Buffer
-		if err := run(t.Context(), []string{"--source", second, "--output", filepath.Join(second, "image")}, &again); err != nil {
+		if err := run(t.Context(), []string{"--source", second, "--output", filepath.Join(second, "bin", "image")}, &again); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(printed.String(), strings.ReplaceAll(again.String(), second, first)); diff != "" {
 			t.Errorf("what is printed (-first +second):\n%s", diff)
 		}
-		for _, file := range []string{"image/index.json", "image-amd64.tar", "image-arm64.tar"} {
+		for _, file := range []string{"bin/image/index.json", "bin/image-amd64.tar", "bin/image-arm64.tar"} {
 			if !bytes.Equal(read(t, filepath.Join(first, file)), read(t, filepath.Join(second, file))) {
 				t.Errorf("%s is another file in the second clone", file)
 			}
@@ -51,10 +51,10 @@ func TestTheImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	index := readLayout(t, filepath.Join(first, "image"), version)
-	want := []string{tag.String(), "index        " + digest(t, index) + " " + filepath.Join(first, "image")}
+	index := readLayout(t, filepath.Join(first, "bin", "image"), version)
+	want := []string{tag.String(), "index        " + digest(t, index) + " " + filepath.Join(first, "bin", "image")}
 	for _, architecture := range []string{"amd64", "arm64"} {
-		file := filepath.Join(first, "image-"+architecture+".tar")
+		file := filepath.Join(first, "bin", "image-"+architecture+".tar")
 		image := imageOf(t, index, architecture)
 		want = append(want, "linux/"+architecture+"  "+digest(t, image)+" "+file)
 		t.Run(architecture, func(t *testing.T) {

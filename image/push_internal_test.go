@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"io"
+	"log"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -15,7 +17,7 @@ import (
 
 // TestPush holds that a registry has all platforms afterwards, under the tag.
 func TestPush(t *testing.T) {
-	server := httptest.NewServer(registry.New())
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	defer server.Close()
 	index, err := random.Index(100, 1, 2)
 	if err != nil {
