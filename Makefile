@@ -6,7 +6,11 @@
 
 PARTS := etcd kube-apiserver kube-controller-manager kubectl
 FUZZTIME ?= 30s
-VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# Twelve digits of a commit, because git itself takes more or fewer by what else a clone holds: the same commit would be
+# another version, and another image.
+VERSION = $(shell git describe --tags --always --dirty --abbrev=12 2>/dev/null || echo unknown)
+IMAGE ?= ghcr.io/ownership-handoff/handoff-webhook
+PLATFORMS ?= linux/amd64,linux/arm64
 
 # CONTROLPLANE_BIN=DIR takes the control plane's four binaries from there and builds none.
 ifdef CONTROLPLANE_BIN
@@ -19,7 +23,7 @@ export CONTROLPLANE_BIN
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: controlplane
 controlplane: $(CONTROLPLANE) ## build a real control plane for the tests, about five minutes the first time
@@ -34,6 +38,22 @@ $(PARTS:%=have-%): have-%:
 .PHONY: build
 build: ## build the webhook, bin/handoff-webhook
 	go build -ldflags '-X main.version=$(VERSION)' -o bin/handoff-webhook ./cmd/handoff-webhook
+
+# bin/build-image --help says what is written, and how the digests can be checked.
+.PHONY: image
+image: bin/build-image ## build the image, bin/image and bin/image-amd64.tar: VERSION=TAG IMAGE=NAME PLATFORMS=linux/amd64,...
+	bin/build-image --repository='$(IMAGE)' --version='$(VERSION)' --platforms='$(PLATFORMS)'
+
+.PHONY: push
+push: bin/build-image ## build the image and push it to IMAGE, with the credentials of docker login
+	bin/build-image --repository='$(IMAGE)' --version='$(VERSION)' --platforms='$(PLATFORMS)' --push
+
+.PHONY: image-check
+image-check: ## check that the image of the last commit is reproducible, static and not root
+	cd image && go vet ./... && go test -count=1 -timeout 30m ./...
+
+bin/build-image: $(wildcard image/*.go image/go.*)
+	go build -C image -o ../$@ .
 
 .PHONY: helm
 helm: bin/helm ## build Helm 3 for the tests
@@ -75,6 +95,7 @@ record: controlplane build ## record anew the reviews that unit tests and benchm
 .PHONY: lint
 lint: bin/golangci-lint ## run golangci-lint, built from tools/go.mod
 	bin/golangci-lint run ./...
+	cd image && ../bin/golangci-lint run ./...
 
 bin/golangci-lint: tools/go.mod
 	@echo 'lint: building golangci-lint, which takes some minutes the first time'

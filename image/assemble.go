@@ -1,0 +1,76 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// user is nobody's: it owns no file, and a pod with runAsNonRoot runs only a user that is a number.
+const user = "65532:65532"
+
+// labels are what the image says of itself, by the keys that the OCI image specification has for it.
+func labels(from source) map[string]string {
+	const prefix = "org.opencontainers.image."
+	said := map[string]string{
+		prefix + "title":       "handoff-webhook",
+		prefix + "description": "Keeps what autoscalers, controllers and people own when a manifest is applied",
+		prefix + "source":      "https://github.com/ownership-handoff/handoff",
+		prefix + "version":     from.version,
+		prefix + "licenses":    "Apache-2.0",
+	}
+	if from.revision != "" {
+		said[prefix+"revision"] = from.revision
+	}
+	return said
+}
+
+// assemble makes the image of one platform of its layer.
+func assemble(from source, platform v1.Platform, layer v1.Layer) (v1.Image, error) {
+	created := v1.Time{Time: from.time}
+	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	image, err := mutate.ConfigFile(image, &v1.ConfigFile{
+		OS: platform.OS, Architecture: platform.Architecture, Variant: platform.Variant,
+		Created: created,
+		RootFS:  v1.RootFS{Type: "layers"},
+		Config: v1.Config{
+			Entrypoint: []string{"/" + entrypoint},
+			WorkingDir: "/",
+			User:       user,
+			Labels:     labels(from),
+			// Webhook, metrics, health: see handoff-webhook --help.
+			ExposedPorts: map[string]struct{}{"9443/tcp": {}, "8080/tcp": {}, "8081/tcp": {}},
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	image, err = mutate.Append(image, mutate.Addendum{
+		Layer:   layer,
+		History: v1.History{Created: created, CreatedBy: "make image, " + from.compiler},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("layer: %w", err)
+	}
+	return image, nil
+}
+
+// join makes the index of all platforms, from which a node takes its own. It says of itself what the images do: a registry
+// shows the index's page, and not theirs.
+func join(from source, images []built) (v1.ImageIndex, error) {
+	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	for _, one := range images {
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{
+			Add: one.image, Descriptor: v1.Descriptor{Platform: &one.platform},
+		})
+	}
+	said, is := mutate.Annotations(index, labels(from)).(v1.ImageIndex)
+	if !is {
+		return nil, errors.New("an index with annotations is no longer an index")
+	}
+	return said, nil
+}

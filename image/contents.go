@@ -1,0 +1,80 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// entrypoint is the binary's path in the image, but for the leading slash.
+const entrypoint = "handoff-webhook"
+
+// compile returns the binary: static, without a trace of the folder and the machine it is built on.
+func compile(ctx context.Context, from source, platform v1.Platform) (_ []byte, err error) {
+	dir, err := os.MkdirTemp("", "image-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if failed := os.RemoveAll(dir); err == nil {
+			err = failed
+		}
+	}()
+	target := filepath.Join(dir, entrypoint)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
+		"-ldflags=-s -w -buildid= -X main.version="+from.version, "-o", target, "./cmd/handoff-webhook")
+	cmd.Dir = from.root
+	cmd.Env = append(os.Environ(), "GOOS="+platform.OS, "GOARCH="+platform.Architecture, "CGO_ENABLED=0",
+		// What a user has set for other builds would make another binary. GOFLAGS repeats a flag, because go takes an
+		// empty variable for one that is not set, and looks into the user's file.
+		"GOFLAGS=-trimpath", "GOWORK=off", "GOAMD64=v1", "GOARM64=v8.0", "GOFIPS140=off", "GOEXPERIMENT=")
+	cmd.Stderr = os.Stderr
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("go build in %s: %w", from.root, err)
+	}
+	return os.ReadFile(target)
+}
+
+// pack makes the only layer. It holds no certificates of authorities: the webhook talks to the API server alone, whose
+// authority comes with the service account.
+func pack(from source, binary []byte) (v1.Layer, error) {
+	licence, err := os.ReadFile(filepath.Join(from.root, "LICENSE"))
+	if err != nil {
+		return nil, err
+	}
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	for _, file := range []struct {
+		name    string
+		mode    int64
+		content []byte
+	}{{"LICENSE", 0o644, licence}, {entrypoint, 0o755, binary}} {
+		// Owner and group are root's, and no names are noted: user 65532 can run the binary and not change it.
+		header := &tar.Header{
+			Typeflag: tar.TypeReg, Name: file.name, Mode: file.mode, Size: int64(len(file.content)),
+			ModTime: from.time, Format: tar.FormatUSTAR,
+		}
+		if err := w.WriteHeader(header); err != nil {
+			return nil, fmt.Errorf("layer: %w", err)
+		}
+		if _, err := w.Write(file.content); err != nil {
+			return nil, fmt.Errorf("layer: %w", err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("layer: %w", err)
+	}
+	return tarball.LayerFromOpener(
+		func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil },
+		tarball.WithCompressionLevel(gzip.BestCompression), tarball.WithCompressedCaching, tarball.WithMediaType(types.OCILayer))
+}

@@ -1,0 +1,87 @@
+// Command image builds the container image of handoff-webhook: one static binary on nothing, for several platforms, the
+// same digest wherever it is built. It needs go and the source, and neither docker nor a base image. See --help.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/spf13/pflag"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil && !errors.Is(err, pflag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "image:", err)
+		os.Exit(1)
+	}
+}
+
+// built is the image of one platform.
+type built struct {
+	platform v1.Platform
+	image    v1.Image
+}
+
+// run builds what args ask for, writes it, and prints the digests.
+func run(ctx context.Context, args []string, out io.Writer) error {
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	from, err := look(ctx, o.source, o.version)
+	if err != nil {
+		return err
+	}
+	tag, err := o.tag(from.version)
+	if err != nil {
+		return err
+	}
+	// Not after minutes of building.
+	if err := replaceable(o.output); err != nil {
+		return err
+	}
+	images := make([]built, 0, len(o.platforms))
+	for _, platform := range o.platforms {
+		image, err := build(ctx, from, platform)
+		if err != nil {
+			return fmt.Errorf("%s: %w", platform, err)
+		}
+		images = append(images, built{platform: platform, image: image})
+	}
+	index, err := join(from, images)
+	if err != nil {
+		return err
+	}
+	if err := write(o.output, tag, index, images); err != nil {
+		return err
+	}
+	if err := report(out, o.output, tag, index, images); err != nil {
+		return err
+	}
+	if !o.push {
+		return nil
+	}
+	return push(ctx, out, tag, index)
+}
+
+// build makes the image of one platform.
+func build(ctx context.Context, from source, platform v1.Platform) (v1.Image, error) {
+	binary, err := compile(ctx, from, platform)
+	if err != nil {
+		return nil, err
+	}
+	layer, err := pack(from, binary)
+	if err != nil {
+		return nil, err
+	}
+	return assemble(from, platform, layer)
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// source is what the image is built from, and what it says of itself.
+type source struct {
+	root     string // of the source
+	version  string
+	revision string    // the commit; empty where there is no repository
+	time     time.Time // of all that is in the image
+	compiler string    // the version of Go, with another one the image would be another
+}
+
+// describe is the command that names a commit. How far git abbreviates by itself depends on how many objects a clone has,
+// so that two clones of one commit would differ: 12 digits are enough for any.
+func describe() []string {
+	return []string{"git", "describe", "--tags", "--always", "--dirty", "--abbrev=12"}
+}
+
+// look finds out what the image says of itself. A source that is no clone, such as an unpacked archive, has no commit to
+// name: its version is unknown unless it is given, and its time is 1970.
+func look(ctx context.Context, root, version string) (source, error) {
+	from := source{root: root, version: version, time: time.Unix(0, 0).UTC()}
+	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
+		return from, fmt.Errorf("--source=%s: no Go module there: %w", root, err)
+	}
+	var err error
+	if from.compiler, err = from.output(ctx, "go", "env", "GOVERSION"); err != nil {
+		return from, err
+	}
+	if err := from.readCommit(ctx); err != nil {
+		return from, err
+	}
+	if from.version == "" {
+		from.version = "unknown"
+	}
+	if text, set := os.LookupEnv("SOURCE_DATE_EPOCH"); set {
+		if err := from.setTime(text); err != nil {
+			return from, fmt.Errorf("SOURCE_DATE_EPOCH: %w", err)
+		}
+	}
+	return from, nil
+}
+
+func (s *source) readCommit(ctx context.Context) error {
+	// Not by asking git: it would take a repository around an unpacked archive for the archive's own.
+	if _, err := os.Stat(filepath.Join(s.root, ".git")); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if s.version == "" {
+		version, err := s.output(ctx, describe()...)
+		if err != nil {
+			return err
+		}
+		s.version = version
+	}
+	commit, err := s.output(ctx, "git", "log", "-1", "--no-show-signature", "--format=%H %ct")
+	if err != nil {
+		return err
+	}
+	revision, seconds, _ := strings.Cut(commit, " ")
+	s.revision = revision
+	return s.setTime(seconds)
+}
+
+func (s *source) setTime(seconds string) error {
+	n, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil || n < 0 {
+		return fmt.Errorf("%q is no number of seconds since 1970", seconds)
+	}
+	s.time = time.Unix(n, 0).UTC()
+	return nil
+}
+
+// output is what a command prints in the source's folder.
+func (s *source) output(ctx context.Context, command ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Dir = s.root
+	var amiss bytes.Buffer
+	cmd.Stderr = &amiss
+	printed, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s in %s: %w: %s", strings.Join(command, " "), s.root, err, bytes.TrimSpace(amiss.Bytes()))
+	}
+	return strings.TrimSpace(string(printed)), nil
+}

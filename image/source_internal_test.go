@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestLook holds what an image says of a source that is no clone, and which time goes before which.
+func TestLook(t *testing.T) {
+	for name, c := range map[string]struct {
+		committed      bool
+		version, epoch string
+		want           source
+	}{
+		"an unpacked archive is unknown, and of 1970":         {want: source{version: "unknown", time: time.Unix(0, 0)}},
+		"its version can be given, and its time by the epoch": {version: "v1", epoch: "86400", want: source{version: "v1", time: time.Unix(86400, 0)}},
+		"a clone has its commit's name and time":              {committed: true, want: source{version: "v0.1.0", time: time.Unix(1e9, 0)}},
+		"the epoch goes before the commit's time":             {committed: true, epoch: "7", want: source{version: "v0.1.0", time: time.Unix(7, 0)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			if err := os.WriteFile(filepath.Join(root, "go.mod"), []byte("module example.com/m\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if c.committed {
+				c.want.revision = commit(t, root)
+			}
+			setEpoch(t, c.epoch)
+			c.want.root, c.want.time, c.want.compiler = root, c.want.time.UTC(), compiler(t)
+			got, err := look(t.Context(), root, c.version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(source{})); diff != "" {
+				t.Errorf("source (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// commit makes a repository with a commit of the second 1e9 and the tag v0.1.0, and returns the commit.
+func commit(t *testing.T, root string) string {
+	t.Helper()
+	t.Setenv("GIT_COMMITTER_DATE", "1000000000 +0000")
+	git(t, root, "init", "--quiet")
+	git(t, root, "add", ".")
+	git(t, root, "-c", "user.name=n", "-c", "user.email=e@example.com", "commit", "--quiet", "--message=m")
+	git(t, root, "tag", "v0.1.0")
+	return git(t, root, "rev-parse", "HEAD")
+}
+
+// TestRefusals holds what is refused before anything is built, and in which words.
+func TestRefusals(t *testing.T) {
+	foreign := t.TempDir()
+	kept := filepath.Join(foreign, "kept")
+	if err := os.WriteFile(kept, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		args  []string
+		epoch string
+		want  string
+	}{
+		"a version that is no tag":       {args: []string{"--version=v1.0.0+dirty"}, want: "no '+'"},
+		"a platform that is not Linux":   {args: []string{"--platforms=windows/amd64"}, want: "linux/ARCHITECTURE"},
+		"a platform with a variant":      {args: []string{"--platforms=linux/arm/v7"}, want: "linux/ARCHITECTURE"},
+		"a platform twice":               {args: []string{"--platforms=linux/arm64,linux/arm64"}, want: "twice"},
+		"no platform":                    {args: []string{"--platforms="}, want: "none to build for"},
+		"an argument":                    {args: []string{"push"}, want: "takes flags only"},
+		"a folder that is not the root":  {args: []string{"--source=testdata"}, want: "no Go module there"},
+		"an output that holds much else": {args: []string{"--output", foreign}, want: "no OCI layout"},
+		"an epoch that is a date":        {epoch: "2026-01-01", want: "no number of seconds"},
+		"an epoch before 1970":           {epoch: "-1", want: "no number of seconds"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			setEpoch(t, c.epoch)
+			var printed bytes.Buffer
+			err := run(t.Context(), append([]string{"--source=.."}, c.args...), &printed)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, which does not say %q", err, c.want)
+			}
+			if printed.Len() > 0 {
+				t.Errorf("it printed %q", &printed)
+			}
+		})
+	}
+	if _, err := os.Stat(kept); err != nil {
+		t.Error("the other output has not been left alone:", err)
+	}
+}
