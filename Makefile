@@ -6,6 +6,9 @@
 
 PARTS := etcd kube-apiserver kube-controller-manager kubectl
 FUZZTIME ?= 30s
+# The kind that is installed, or else one that is built. It needs docker.
+KIND ?= $(or $(shell command -v kind),bin/kind)
+ARCH = $(shell go env GOARCH)
 # Twelve digits of a commit, because git itself takes more or fewer by what else a clone holds: the same commit would be
 # another version, and another image.
 VERSION = $(shell git describe --tags --always --dirty --abbrev=12 2>/dev/null || echo unknown)
@@ -66,6 +69,21 @@ bin/helm: test/helm/go.mod
 test: controlplane helm build ## vet, then all tests, many against a real control plane
 	go vet ./...
 	go test -race -timeout 30m -parallel 8 ./...
+
+.PHONY: e2e-kind
+e2e-kind: controlplane helm bin/build-image bin/certmanager $(KIND) ## prove an installation on a kind cluster: KIND_NODE_IMAGE=IMAGE KEEP=yes
+	@bin/build-image --platforms=linux/$(ARCH) --repository='$(IMAGE)' --version='$(VERSION)' --output=bin/e2e-kind/this
+	@bin/build-image --platforms=linux/$(ARCH) --repository='$(IMAGE)' --version='$(VERSION)-next' --output=bin/e2e-kind/next
+	go run ./test/kind --kind='$(KIND)' --image='$(IMAGE)' --version='$(VERSION)' --next='$(VERSION)-next' \
+		--archives=bin/e2e-kind/this-$(ARCH).tar,bin/e2e-kind/next-$(ARCH).tar $(if $(KEEP),--keep)
+
+bin/kind: test/kind/binary/go.mod
+	go build -C test/kind/binary -o ../../../$@ sigs.k8s.io/kind
+
+bin/certmanager: $(wildcard test/kind/certmanager/*.go) test/kind/certmanager/go.mod
+	@echo 'certmanager: building the controllers of cert-manager, which takes some minutes the first time'
+	go build -C test/kind/certmanager -o ../../../$@ .
+	cat "$$(go list -C test/kind/certmanager -m -f '{{.Dir}}' github.com/cert-manager/cert-manager)"/deploy/crds/*.yaml >$@-crds.yaml
 
 .PHONY: fuzz
 fuzz: ## fuzz every fuzz target for FUZZTIME=30s

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -59,8 +58,7 @@ func create(ctx context.Context, o options) (*cluster, error) {
 }
 
 func (c *cluster) prepare(ctx context.Context) (err error) {
-	for _, version := range []string{c.options.version, c.options.next} {
-		archive := filepath.Join("bin", "image-"+version+"-"+runtime.GOARCH+".tar")
+	for _, archive := range strings.Split(c.options.archives, ",") {
 		say("loading %s", archive)
 		if _, err := command(ctx, "", c.options.kind, "load", "image-archive", archive, "--name", c.options.name); err != nil {
 			return err

@@ -18,7 +18,7 @@ import (
 // options are the flags.
 type options struct {
 	name, nodeImage, kind, helm, certmanager string
-	image, version, next                     string
+	image, version, next, archives           string
 	keep                                     bool
 }
 
@@ -31,8 +31,9 @@ func main() {
 	flag.StringVar(&o.certmanager, "certmanager", "bin/certmanager",
 		"`binary` of cert-manager's controllers, for where its release cannot be got")
 	flag.StringVar(&o.image, "image", "ghcr.io/ownership-handoff/handoff-webhook", "`repository` of the image under test")
-	flag.StringVar(&o.version, "version", "", "its `tag`, of which bin/image has a tarball")
-	flag.StringVar(&o.next, "next", "", "the `tag` to upgrade to, likewise")
+	flag.StringVar(&o.version, "version", "", "its `tag`")
+	flag.StringVar(&o.next, "next", "", "the `tag` to upgrade to")
+	flag.StringVar(&o.archives, "archives", "", "`files`, separated by commas, that hold the image with both tags")
 	flag.BoolVar(&o.keep, "keep", false, "leave the cluster, with handoff installed by the chart, and say how to get to it")
 	flag.Parse()
 
