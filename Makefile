@@ -75,7 +75,7 @@ e2e-kind: controlplane helm bin/build-image bin/certmanager $(KIND) ## prove an 
 	@bin/build-image --platforms=linux/$(ARCH) --repository='$(IMAGE)' --version='$(VERSION)' --output=bin/e2e-kind/this
 	@bin/build-image --platforms=linux/$(ARCH) --repository='$(IMAGE)' --version='$(VERSION)-next' --output=bin/e2e-kind/next
 	go run ./test/kind --kind='$(KIND)' --image='$(IMAGE)' --version='$(VERSION)' --next='$(VERSION)-next' \
-		--archives=bin/e2e-kind/this-$(ARCH).tar,bin/e2e-kind/next-$(ARCH).tar $(if $(KEEP),--keep)
+		--archives=bin/e2e-kind/this-$(ARCH).tar,bin/e2e-kind/next-$(ARCH).tar $(if $(KEEP),--keep) $(if $(WAYS),--ways=$(WAYS))
 
 bin/kind: test/kind/binary/go.mod
 	go build -C test/kind/binary -o ../../../$@ sigs.k8s.io/kind

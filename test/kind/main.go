@@ -18,7 +18,7 @@ import (
 // options are the flags.
 type options struct {
 	name, nodeImage, kind, helm, certmanager string
-	image, version, next, archives           string
+	image, version, next, archives, ways     string
 	keep                                     bool
 }
 
@@ -34,6 +34,7 @@ func main() {
 	flag.StringVar(&o.version, "version", "", "its `tag`")
 	flag.StringVar(&o.next, "next", "", "the `tag` to upgrade to")
 	flag.StringVar(&o.archives, "archives", "", "`files`, separated by commas, that hold the image with both tags")
+	flag.StringVar(&o.ways, "ways", ways, "`ways` to install that are proven, in this order")
 	flag.BoolVar(&o.keep, "keep", false, "leave the cluster, with handoff installed by the chart, and say how to get to it")
 	flag.Parse()
 

@@ -27,36 +27,51 @@ type step struct {
 	do   func(context.Context) error
 }
 
-// all installs handoff each way in turn.
+// ways are the names of the ways that are proven, in their order.
+const ways = "cert-manager,self-signed,default,chart"
+
+// all installs handoff each way in turn, and removes it again.
 func (p *proof) all(ctx context.Context) error {
-	withManager := kustomization{p, "overlays/cert-manager"}
-	selfSigned := kustomization{p, "overlays/self-signed"}
-	byDefault := kustomization{p, "overlays/default"}
-	byHelm := chart{p}
-	return steps(ctx,
-		step{"install: " + withManager.name(), p.installed(withManager)},
-		step{"the end-to-end suite against the webhook in the cluster", p.suite},
-		step{"a rolling upgrade", p.upgraded(withManager)},
-		step{"a renewal of the certificate by cert-manager", p.rotated("cert-manager renews the certificate", p.renew)},
-		step{"all webhook pods deleted at once, with the guard", p.guarded(p.deletePods)},
-		step{"no webhook pod for a while, with the guard", p.guarded(p.outage)},
-		step{"uninstall", p.uninstalled(withManager)},
-
-		step{"install: " + selfSigned.name(), p.installed(selfSigned)},
-		step{"a rotation of the certificate by the webhook", p.rotated("the webhook rotates its certificate", p.rotate)},
-		step{"uninstall", p.uninstalled(selfSigned)},
-
-		step{"install: " + byDefault.name(), p.installed(byDefault)},
-		step{"applies", p.keeps("applies with " + byDefault.name())},
-		step{"an unknown mode", p.refusesUnknownModes},
-		step{"uninstall", p.uninstalled(byDefault)},
-
-		step{"install: " + byHelm.name(), p.installed(byHelm)},
-		step{"the end-to-end suite against the webhook in the cluster", p.suite},
-		step{"helm test", p.helmTest},
-		step{"a rolling upgrade", p.upgraded(byHelm)},
-		step{"uninstall", p.uninstalled(byHelm)},
-	)
+	withManager, selfSigned := kustomization{p, "overlays/cert-manager"}, kustomization{p, "overlays/self-signed"}
+	byDefault, byHelm := kustomization{p, "overlays/default"}, chart{p}
+	const suite = "the end-to-end suite against the webhook in the cluster"
+	proofs := map[string][]step{
+		"cert-manager": {
+			{"install: " + withManager.name(), p.installed(withManager)},
+			{suite, p.suite},
+			{"a rolling upgrade", p.upgraded(withManager)},
+			{"a renewal of the certificate by cert-manager", p.rotated("cert-manager renews the certificate", p.renew)},
+			{"all webhook pods deleted at once, with the guard", p.guarded(p.deletePods)},
+			{"no webhook pod for a while, with the guard", p.guarded(p.outage)},
+			{"uninstall", p.uninstalled(withManager)},
+		},
+		"self-signed": {
+			{"install: " + selfSigned.name(), p.installed(selfSigned)},
+			{"a rotation of the certificate by the webhook", p.rotated("the webhook rotates its certificate", p.rotate)},
+			{"uninstall", p.uninstalled(selfSigned)},
+		},
+		"default": {
+			{"install: " + byDefault.name(), p.installed(byDefault)},
+			{"applies", p.keeps("applies with " + byDefault.name())},
+			{"an unknown mode", p.refusesUnknownModes},
+			{"uninstall", p.uninstalled(byDefault)},
+		},
+		"chart": {
+			{"install: " + byHelm.name(), p.installed(byHelm)},
+			{suite, p.suite},
+			{"helm test", p.helmTest},
+			{"a rolling upgrade", p.upgraded(byHelm)},
+			{"uninstall", p.uninstalled(byHelm)},
+		},
+	}
+	var wanted []step
+	for _, name := range strings.Split(p.options.ways, ",") {
+		if proofs[name] == nil {
+			return fmt.Errorf("--ways: %q is none of %s", name, ways)
+		}
+		wanted = append(wanted, proofs[name]...)
+	}
+	return steps(ctx, wanted...)
 }
 
 func steps(ctx context.Context, all ...step) error {
