@@ -35,9 +35,10 @@ func installCertManager(ctx context.Context, c *cluster, binary string) (certMan
 	if _, err := c.kubectl(ctx, "apply", "--server-side", "-f", binary+"-crds.yaml"); err != nil {
 		return certManager{}, err
 	}
-	_, err := c.kubectl(ctx, "wait", "crd", "issuers.cert-manager.io", "certificates.cert-manager.io",
-		"certificaterequests.cert-manager.io", "--for=condition=Established", "--timeout=1m")
-	if err != nil {
+	if err := eventually(ctx, "cert-manager's resources are served", time.Minute, func() (bool, error) {
+		_, err := c.kubectl(ctx, "get", "issuers,certificates,certificaterequests", "--all-namespaces")
+		return err == nil, err
+	}); err != nil {
 		return certManager{}, err
 	}
 	beside, err := process.Start(filepath.Join(c.Dir, "cert-manager.log"), binary, "--kubeconfig="+c.Kubeconfig)
