@@ -35,8 +35,9 @@ import (
 )
 
 func main() {
-	kubeconfig := flag.String("kubeconfig", "", "kubeconfig `file` of the cluster")
-	flag.Parse()
+	flags := flag.NewFlagSet("certmanager", flag.ExitOnError) // controller-runtime has its own flags in the common one
+	kubeconfig := flags.String("kubeconfig", "", "kubeconfig `file` of the cluster")
+	_ = flags.Parse(os.Args[1:]) // which exits on an error
 	log := klog.NewKlogr()
 	ctrl.SetLogger(log)
 	ctx, stop := signal.NotifyContext(klog.NewContext(context.Background(), log), os.Interrupt)
