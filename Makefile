@@ -71,7 +71,7 @@ test: controlplane helm build ## vet, then all tests, many against a real contro
 	go test -race -timeout 30m -parallel 8 ./...
 
 .PHONY: e2e-kind
-e2e-kind: controlplane helm bin/build-image bin/certmanager $(KIND) ## prove an installation on a kind cluster: KIND_NODE_IMAGE=IMAGE KEEP=yes
+e2e-kind: controlplane helm build bin/build-image bin/certmanager $(KIND) ## prove an installation on a kind cluster: KIND_NODE_IMAGE=IMAGE KEEP=yes
 	@bin/build-image --platforms=linux/$(ARCH) --repository='$(IMAGE)' --version='$(VERSION)' --output=bin/e2e-kind/this
 	@bin/build-image --platforms=linux/$(ARCH) --repository='$(IMAGE)' --version='$(VERSION)-next' --output=bin/e2e-kind/next
 	go run ./test/kind --kind='$(KIND)' --image='$(IMAGE)' --version='$(VERSION)' --next='$(VERSION)-next' \

@@ -169,5 +169,5 @@ func members(value any) map[string]any {
 
 // chosen is the text of a value, without what the API server chooses.
 func chosen(value any) string {
-	return regexp.MustCompile(`^10\.0\.0\.\d+$|^3\d{4}$|^[0-9a-f]{8}-.*$`).ReplaceAllString(fmt.Sprint(value), "chosen")
+	return regexp.MustCompile(`^10\.\d+\.\d+\.\d+$|^3\d{4}$|^[0-9a-f]{8}-.*$`).ReplaceAllString(fmt.Sprint(value), "chosen")
 }

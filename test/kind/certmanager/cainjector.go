@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/cert-manager/cert-manager/pkg/api"
+	certmanagerscheme "github.com/cert-manager/cert-manager/pkg/client/clientset/versioned/scheme"
 	"github.com/cert-manager/cert-manager/pkg/controller/cainjector"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	kubernetes "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,8 +22,14 @@ func runInjector(ctx context.Context, kubeconfig string) error {
 		return fmt.Errorf("--kubeconfig: %w", err)
 	}
 	config.UserAgent = "cert-manager-cainjector"
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{kubernetes.AddToScheme, certmanagerscheme.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return fmt.Errorf("setting up the cainjector: %w", err)
+		}
+	}
 	manager, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:  api.Scheme,
+		Scheme:  scheme,
 		Metrics: metricsserver.Options{BindAddress: "0"},
 		Client:  client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}},
 	})
