@@ -13,7 +13,7 @@ import (
 
 // client keeps its connection, as the API server does.
 func client() *http.Client {
-	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: patience}
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: unverified()}, Timeout: patience}
 }
 
 func (s *server) hasEnded() bool {
@@ -140,7 +140,9 @@ func TestTheProtocolIsNoOlderThanTLS13(t *testing.T) {
 	s.ready()
 	address := strings.TrimSuffix(strings.TrimPrefix(s.url, "https://"), "/mutate")
 	for version, want := range map[uint16]bool{tls.VersionTLS12: false, tls.VersionTLS13: true} {
-		connection, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true, MaxVersion: version})
+		config := unverified()
+		config.MaxVersion = version
+		connection, err := tls.Dial("tcp", address, config)
 		if (err == nil) != want {
 			t.Errorf("%s: want %t, got %v", tls.VersionName(version), want, err)
 		}

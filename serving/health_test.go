@@ -24,7 +24,7 @@ func TestHealthSaysWhatIsNotReadyAndWhy(t *testing.T) {
 	}{
 		"it lives, whatever else":     {[]serving.Check{broken}, "/healthz", 200, "ok\n"},
 		"all is well":                 {[]serving.Check{fine}, "/readyz", 200, "ok\n"},
-		"all is well, in detail":      {[]serving.Check{fine}, "/readyz?verbose", 200, "[+]fine ok\nok\n"},
+		"all is well, in detail":      {[]serving.Check{fine}, "/readyz?verbose", 200, "[+]fine ok\n" + "ok\n"},
 		"one is broken":               {[]serving.Check{fine, broken}, "/readyz", 503, "[-]broken: namespaces is forbidden\n[+]fine ok\nnot ready\n"},
 		"one is broken, in detail":    {[]serving.Check{fine, broken}, "/readyz?verbose", 503, "[-]broken: namespaces is forbidden\n[+]fine ok\nnot ready\n"},
 		"the broken one alone":        {[]serving.Check{fine, broken}, "/readyz/broken", 503, "namespaces is forbidden\n"},

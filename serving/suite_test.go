@@ -2,16 +2,10 @@ package serving_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -90,7 +84,7 @@ func serve(t *testing.T, r reviews, o serving.Options) *server {
 		s.err = s.Server.Run(ctx)
 	}()
 	t.Cleanup(func() {
-		end(fmt.Errorf("the test is over"))
+		end(errors.New("the test is over"))
 		<-s.ended
 	})
 	return s
@@ -115,7 +109,7 @@ func (s *server) check(name string) string {
 // post posts a body on a connection of its own, and returns the answer.
 func (s *server) post(certificates ...tls.Certificate) (string, error) {
 	s.Helper()
-	config := &tls.Config{InsecureSkipVerify: true}
+	config := unverified()
 	if len(certificates) > 0 { // even where the server has asked for another
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &certificates[0], nil }
 	}
@@ -134,6 +128,11 @@ func (s *server) postBy(client *http.Client) (string, error) {
 	return string(text), err
 }
 
+// unverified takes any certificate: which one is served is what is tested.
+func unverified() *tls.Config {
+	return &tls.Config{InsecureSkipVerify: true} //nolint:gosec // see above
+}
+
 func (s *server) logged() string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -149,56 +148,6 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	}
 	t.Fatalf("not within %s: %s", patience, what)
 }
-
-// issued is a certificate with its key, in PEM and parsed.
-type issued struct {
-	crt, key []byte
-	pair     tls.Certificate
-}
-
-// issue makes a certificate of a name, signed by an authority, or by itself without one.
-func issue(t *testing.T, name string, authority *issued, notBefore, notAfter time.Duration) *issued {
-	t.Helper()
-	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: name},
-		NotBefore: time.Now().Add(notBefore), NotAfter: time.Now().Add(notAfter),
-		IsCA: authority == nil, BasicConstraintsValid: true,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parent, signer := template, any(key)
-	if authority != nil {
-		parent, signer = authority.pair.Leaf, authority.pair.PrivateKey
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	i := &issued{
-		crt: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}),
-	}
-	if i.pair, err = tls.X509KeyPair(i.crt, i.key); err != nil {
-		t.Fatal(err)
-	}
-	return i
-}
-
-const (
-	ago  = -time.Hour
-	soon = time.Hour
-)
 
 // writePair writes what is to be served; nil removes a file.
 func (s *server) writePair(crt, key []byte) {
@@ -230,7 +179,7 @@ func (s *server) ready() {
 func (s *server) served() []byte {
 	s.Helper()
 	address := strings.TrimSuffix(strings.TrimPrefix(s.url, "https://"), "/mutate")
-	connection, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
+	connection, err := tls.Dial("tcp", address, unverified())
 	if err != nil {
 		return nil
 	}
