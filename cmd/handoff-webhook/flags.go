@@ -18,23 +18,20 @@ type group struct {
 }
 
 func (o *options) groups() []group {
-	var groups []group
-	for _, g := range []struct {
-		title string
-		add   func(*pflag.FlagSet)
-	}{
-		{"What it decides by", o.addGeneral},
-		{"Serving reviews", o.addServing},
-		{"Ending without a lost request", o.addEnding},
-		{"Certificates of its own", o.addSelfSigned},
-		{"Being observed", o.addObserved},
-	} {
-		flags := pflag.NewFlagSet(g.title, pflag.ContinueOnError)
-		flags.SortFlags = false
-		g.add(flags)
-		groups = append(groups, group{g.title, flags})
+	return []group{
+		groupOf("What it decides by", o.addGeneral),
+		groupOf("Serving reviews", o.addServing),
+		groupOf("Ending without a lost request", o.addEnding),
+		groupOf("Certificates of its own", o.addSelfSigned),
+		groupOf("Being observed", o.addObserved),
 	}
-	return groups
+}
+
+func groupOf(title string, add func(*pflag.FlagSet)) group {
+	flags := pflag.NewFlagSet(title, pflag.ContinueOnError)
+	flags.SortFlags = false
+	add(flags)
+	return group{title, flags}
 }
 
 func (o *options) addGeneral(flags *pflag.FlagSet) {

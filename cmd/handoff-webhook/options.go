@@ -88,7 +88,8 @@ func (o options) validate() error {
 	case o.drainTimeout < 0:
 		return fmt.Errorf("--drain-timeout=%s: write 0s for none, or how long", o.drainTimeout)
 	case o.selfSigned && o.namespace == "":
-		return fmt.Errorf("--self-signed: say by --namespace, or by $%s, where the Secret %s is to be", namespaceVariable, o.selfSignedSecret)
+		return fmt.Errorf("--self-signed: say by --namespace, or by $%s, where the Secret %s is to be",
+			namespaceVariable, o.selfSignedSecret)
 	default:
 		return nil
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/go-logr/logr"
-	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -62,28 +61,6 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	health := serving.NewHealth(log.WithName("health"), checks...)
 	parts = append(parts, func(ctx context.Context) error { return health.Run(ctx, o.health) })
 	return run(ctx, server.Run, parts)
-}
-
-// part is something that runs until its context ends.
-type part func(context.Context) error
-
-// run runs the server until the context ends, and the other parts until the server has ended: as long as it answers, it
-// needs what they know. When one of them fails, all end.
-func run(ctx context.Context, server part, others []part) error {
-	group, failed := errgroup.WithContext(context.WithoutCancel(ctx))
-	outliving, stop := context.WithCancel(failed)
-	defer stop()
-	for _, other := range others {
-		group.Go(func() error { return other(outliving) })
-	}
-	group.Go(func() error {
-		defer stop()
-		ctx, end := context.WithCancelCause(ctx)
-		defer end(nil)
-		defer context.AfterFunc(failed, func() { end(context.Cause(failed)) })()
-		return server(ctx)
-	})
-	return group.Wait()
 }
 
 func clusterConfig(kubeconfig string) (*rest.Config, error) {
