@@ -4,10 +4,9 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -35,6 +34,7 @@ type Facts struct {
 	reader    client.Reader
 	informers map[string]cache.Informer
 	ready     atomic.Bool
+	problems  sync.Map // of informers: resource to error
 }
 
 // Scheme returns the types that the informers read.
@@ -89,6 +89,9 @@ func New(ctx context.Context, c cache.Cache) (*Facts, error) {
 		if err != nil {
 			return nil, fmt.Errorf("watching %s: %w", resource, err)
 		}
+		if err := f.remember(resource, informer); err != nil {
+			return nil, fmt.Errorf("watching %s: %w", resource, err)
+		}
 		f.informers[resource] = informer
 	}
 	return f, nil
@@ -99,31 +102,11 @@ func (f *Facts) Ready() bool {
 	if f.ready.Load() {
 		return true
 	}
-	if f.missing() != "" {
+	if len(f.missing()) > 0 {
 		return false
 	}
 	f.ready.Store(true)
 	return true
-}
-
-func (f *Facts) missing() string {
-	for resource, informer := range f.informers {
-		if !informer.HasSynced() {
-			return resource
-		}
-	}
-	return ""
-}
-
-// Check is a readiness check (healthz.Checker): an error until Ready.
-func (f *Facts) Check(*http.Request) error {
-	if f.Ready() {
-		return nil
-	}
-	if resource := f.missing(); resource != "" {
-		return fmt.Errorf("%s are not listed yet: list and watch must be permitted", resource)
-	}
-	return errors.New("the informers have just synced")
 }
 
 // NamespaceMode returns a namespace's mode annotation; ok is false where it has none.

@@ -78,7 +78,7 @@ func TestFactsAreReadyWhenAllIsListed(t *testing.T) {
 	if !suite.facts.Ready() {
 		t.Error("all is listed, and they are not ready")
 	}
-	if err := suite.facts.Check(nil); err != nil {
+	if err := suite.facts.Check(); err != nil {
 		t.Errorf("all is listed: %v", err)
 	}
 }
@@ -86,24 +86,26 @@ func TestFactsAreReadyWhenAllIsListed(t *testing.T) {
 func TestWithoutPermissionNothingIsReadyAndTheCheckSaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	facts := watching(t, user(t, "nobody"))
-	resources := []string{
-		"namespaces are not listed", "horizontalpodautoscalers.autoscaling are not listed",
-		"customresourcedefinitions.apiextensions.k8s.io are not listed",
-	}
-	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	var said string
+	eventually(t, "the check says what is refused", true, func() bool {
 		if facts.Ready() {
 			t.Fatal("it is ready")
 		}
-		err := facts.Check(nil)
+		err := facts.Check()
 		if err == nil {
 			t.Fatal("the check has nothing to say")
 		}
-		named := false
-		for _, resource := range resources {
-			named = named || strings.Contains(err.Error(), resource)
-		}
-		if !named || !strings.Contains(err.Error(), "list and watch must be permitted") {
-			t.Fatalf("a resource and the cure are expected to be named in: %v", err)
+		said = err.Error()
+		return strings.Count(said, `is forbidden: User "nobody" cannot `) == 3
+	})
+	for _, want := range []string{
+		"namespaces are not listed yet", `resource "namespaces" in API group ""`,
+		"horizontalpodautoscalers.autoscaling are not listed yet", `resource "horizontalpodautoscalers" in API group "autoscaling"`,
+		"customresourcedefinitions.apiextensions.k8s.io are not listed yet", `resource "customresourcedefinitions"`,
+		"cannot list", "list and watch must be permitted",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is expected to be named in: %s", want, said)
 		}
 	}
 }
@@ -148,23 +150,17 @@ func TestTheCheckNamesTheOneResourceThatIsMissing(t *testing.T) {
 	permit(t, name, "", "namespaces")
 	permit(t, name, "apiextensions.k8s.io", "customresourcedefinitions")
 	facts := watching(t, user(t, name))
-	// The check names any of those that are missing: only when it names this one each time, it is the only one.
-	missing := func() bool {
-		for range 40 {
-			err := facts.Check(nil)
-			if err == nil || !strings.Contains(err.Error(), "horizontalpodautoscalers.autoscaling are not listed") {
-				return false
-			}
-		}
-		return true
-	}
-	eventually(t, "the others are listed", true, missing)
+	eventually(t, "the others are listed", true, func() bool {
+		err := facts.Check()
+		return err != nil && strings.HasPrefix(err.Error(), "horizontalpodautoscalers.autoscaling are not listed yet: ") &&
+			strings.Count(err.Error(), "are not listed") == 1
+	})
 	if facts.Ready() {
 		t.Fatal("it is ready without autoscalers")
 	}
 	permit(t, name, "autoscaling", "horizontalpodautoscalers")
 	eventually(t, "all are permitted", true, facts.Ready)
-	if err := facts.Check(nil); err != nil {
+	if err := facts.Check(); err != nil {
 		t.Errorf("once ready: %v", err)
 	}
 }

@@ -69,7 +69,7 @@ func prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if facts.Ready() || facts.Check(nil) == nil {
+	if facts.Ready() || facts.Check() == nil {
 		return errors.New("facts are ready before anything is watched")
 	}
 	go func() { _ = c.Start(ctx) }()

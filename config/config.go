@@ -85,6 +85,13 @@ func Parse(text []byte) (HandoffConfiguration, error) {
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return c, errors.New("there is a second YAML document; the file holds one")
 	}
+	var document yaml.Node
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		return c, err
+	}
+	if err := refuseNulls(&document, ""); err != nil {
+		return c, err
+	}
 	return c, c.validate()
 }
 

@@ -78,6 +78,7 @@ func reasonOf(err error) reason {
 		reason
 	}{
 		{errTooLarge, reason{"body_too_large", "the review is too large"}},
+		{errShed, reason{"shed", "too many reviews are in flight"}},
 		{errPanic, reason{"panic", "an internal error"}},
 		{errNotReady, reason{"not_ready", "it is starting"}},
 		{errNoReview, reason{"bad_review", "the body is no AdmissionReview"}},

@@ -12,6 +12,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/ownership-handoff/handoff/internal/rawjson"
+	"github.com/ownership-handoff/handoff/internal/seldom"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -35,19 +36,31 @@ type Handler struct {
 	// Events records what was kept on the object; nil records nothing.
 	Events EventRecorder
 
-	walkers rawjson.Walkers
+	walkers  rawjson.Walkers
+	shedding seldom.Log
 }
 
 // ServeHTTP answers one review. The status is 200 for whatever is posted: anything else would be an error to the API
 // server, and under failurePolicy Fail a denial.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	if req.Method != http.MethodPost {
-		http.Error(w, "handoff: POST an AdmissionReview of admission.k8s.io/v1", http.StatusMethodNotAllowed)
+	if !posted(w, req) {
 		return
 	}
 	start := time.Now()
-	body, err := readBody(req)
-	answer, err := encode(h.review(body, err))
+	h.respond(w, h.review(readBody(req)))
+	h.Metrics.duration.Observe(time.Since(start).Seconds())
+}
+
+func posted(w http.ResponseWriter, req *http.Request) bool {
+	if req.Method == http.MethodPost {
+		return true
+	}
+	http.Error(w, "handoff: POST an AdmissionReview of admission.k8s.io/v1", http.StatusMethodNotAllowed)
+	return false
+}
+
+func (h *Handler) respond(w http.ResponseWriter, response *admissionv1.AdmissionResponse) {
+	answer, err := encode(response)
 	if err != nil {
 		h.Log.Error(err, "the answer could not be encoded")
 		http.Error(w, "handoff: the answer could not be encoded", http.StatusInternalServerError)
@@ -57,7 +70,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if _, err := w.Write(answer); err != nil {
 		h.Log.V(1).Info("the API server did not wait for the answer", "error", err.Error())
 	}
-	h.Metrics.duration.Observe(time.Since(start).Seconds())
 }
 
 // readBody reads a body up to the limit. With errTooLarge comes what was read: the uid stands at its front.

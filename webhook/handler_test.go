@@ -137,6 +137,7 @@ func TestTheObjectGoesBeforeItsNamespaceAndOffIsSilent(t *testing.T) {
 		nothing = ""
 		kept    = "handoff: kept .spec.replicas at 7 for HorizontalPodAutoscaler web; delete it from the manifest"
 		would   = "handoff: (warn) would keep .spec.replicas at 7 for HorizontalPodAutoscaler web; delete it from the manifest"
+		empty   = "handoff: ownership-handoff.io/mode is empty and counts as warn; write enforce, warn or off"
 		unknown = "handoff: ownership-handoff.io/mode Enforce is unknown and counts as warn; write enforce, warn or off"
 	)
 	const none = "(none)" // no annotation
@@ -150,7 +151,8 @@ func TestTheObjectGoesBeforeItsNamespaceAndOffIsSilent(t *testing.T) {
 		"off":                                {"off", none, nil, false},
 		"absent":                             {none, none, nil, false},
 		"unknown counts as warn and says so": {"Enforce", none, []string{unknown, would}, false},
-		"empty is unknown":                   {nothing, none, []string{"handoff: ownership-handoff.io/mode  is unknown and counts as warn; write enforce, warn or off", would}, false},
+		"empty is said":                      {nothing, none, []string{empty, would}, false},
+		"blank is empty":                     {" \t", none, []string{empty, would}, false},
 		"an object in, its namespace not":    {none, "enforce", []string{kept}, true},
 		"an object in, its namespace off":    {"off", "enforce", []string{kept}, true},
 		"an object out":                      {"enforce", "off", nil, false},

@@ -1,6 +1,11 @@
 package webhook
 
-import "github.com/ownership-handoff/handoff/ownership"
+import (
+	"strings"
+	"unicode"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
 
 // mode is what handoff does in a namespace or to an object.
 type mode string
@@ -23,9 +28,15 @@ func (h *Handler) modeOf(r *review) (m mode, notes []string) {
 		return modeOff, nil
 	case mode(text) == modeEnforce, mode(text) == modeWarn:
 		return mode(text), nil
+	case strings.IndexFunc(text, visible) < 0:
+		return modeWarn, []string{
+			warningOf(ownership.ModeAnnotation+" is empty and counts as warn; write enforce, warn or off", "", ""),
+		}
 	default:
 		return modeWarn, []string{
 			warningOf(ownership.ModeAnnotation+" ", text, " is unknown and counts as warn; write enforce, warn or off"),
 		}
 	}
 }
+
+func visible(c rune) bool { return !unicode.IsSpace(c) && !unicode.IsControl(c) }

@@ -17,7 +17,7 @@ import (
 var version = "unknown"
 
 func main() {
-	if err := run(ctrl.SetupSignalHandler(), os.Args[1:]); err != nil {
+	if err := start(ctrl.SetupSignalHandler(), os.Args[1:]); err != nil {
 		if errors.Is(err, pflag.ErrHelp) {
 			return
 		}
@@ -26,7 +26,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, args []string) error {
+func start(ctx context.Context, args []string) error {
 	o, err := parse(args)
 	if err != nil {
 		return err

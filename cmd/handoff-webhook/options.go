@@ -1,9 +1,9 @@
 package main
 
 import (
-	goflag "flag"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/pflag"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
@@ -11,14 +11,27 @@ import (
 
 // options are the flags.
 type options struct {
-	kubeconfig  string
-	config      string
-	webhookPort int
-	certDir     string
-	metrics     string
-	health      string
-	version     bool
-	zap         zap.Options
+	kubeconfig string
+	config     string
+	version    bool
+
+	webhookPort   int
+	certDir       string
+	clientCA      string
+	clientNames   []string
+	maxInFlight   int
+	shutdownDelay time.Duration
+	drainTimeout  time.Duration
+
+	selfSigned           bool
+	selfSignedSecret     string
+	service              string
+	webhookConfiguration string
+	namespace            string
+
+	metrics string
+	health  string
+	zap     zap.Options
 }
 
 const usage = `handoff-webhook keeps what autoscalers, controllers and people own when a manifest is applied.
@@ -33,40 +46,51 @@ Examples:
   # In a cluster: everything from the service account, the certificate from a mounted Secret.
   handoff-webhook --webhook-cert-dir=/etc/handoff/tls
 
+  # In a cluster that has nothing to make certificates: it makes its own.
+  handoff-webhook --self-signed --namespace=handoff-system
+
   # Against another cluster, from a shell.
   handoff-webhook --kubeconfig=$HOME/.kube/config --webhook-port=9443 --webhook-cert-dir=./certs \
     --metrics-bind-address=127.0.0.1:8080 --health-probe-bind-address=127.0.0.1:8081
-
-Flags:
 `
 
 func parse(args []string) (options, error) {
 	var o options
 	flags := pflag.NewFlagSet("handoff-webhook", pflag.ContinueOnError)
-	flags.SortFlags = false
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file` of the cluster; empty: the cluster that this runs in")
-	flags.StringVar(&o.config, "config", "",
-		"`file` with a HandoffConfiguration (config.ownership-handoff.io/v1alpha1): the lists of appliers, imperative managers "+
-			"and autoscalers, and the controller rules; empty: the defaults, see docs/configuration.md")
-	flags.IntVar(&o.webhookPort, "webhook-port", 9443, "`port` that POST /mutate is served on, over TLS")
-	flags.StringVar(&o.certDir, "webhook-cert-dir", "/etc/handoff/tls",
-		"`folder` with the serving certificate, tls.crt and tls.key in PEM; read again whenever they change")
-	flags.StringVar(&o.metrics, "metrics-bind-address", ":8080",
-		"`address` that Prometheus metrics are served on, under /metrics; 0: not at all")
-	flags.StringVar(&o.health, "health-probe-bind-address", ":8081",
-		"`address` that /healthz and /readyz are served on; ready means that the caches are synced and the certificate is loaded")
-	flags.BoolVar(&o.version, "version", false, "print the version and exit")
-
-	zapFlags := goflag.NewFlagSet("zap", goflag.ContinueOnError)
-	o.zap.BindFlags(zapFlags)
-	flags.AddGoFlagSet(zapFlags)
-
-	flags.Usage = func() { fmt.Fprint(os.Stderr, usage, flags.FlagUsagesWrapped(110)) }
+	groups := o.groups()
+	for _, g := range groups {
+		flags.AddFlagSet(g.flags)
+	}
+	flags.Usage = func() {
+		fmt.Fprint(os.Stderr, usage)
+		for _, g := range groups {
+			fmt.Fprintf(os.Stderr, "\n%s:\n%s", g.title, g.flags.FlagUsagesWrapped(110))
+		}
+	}
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
 	if flags.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q: handoff-webhook takes flags only, see --help", flags.Arg(0))
 	}
-	return o, nil
+	return o, o.validate()
+}
+
+// validate refuses what no start can make sense of, by the flag's name and with what to write.
+func (o options) validate() error {
+	switch {
+	case len(o.clientNames) > 0 && o.clientCA == "":
+		return fmt.Errorf("--client-name=%s: without --client-ca no client is asked for a certificate; give both", o.clientNames[0])
+	case o.maxInFlight < 0:
+		return fmt.Errorf("--max-in-flight=%d: write 0 for no limit, or how many", o.maxInFlight)
+	case o.shutdownDelay < 0:
+		return fmt.Errorf("--shutdown-delay=%s: write 0s for none, or how long", o.shutdownDelay)
+	case o.drainTimeout < 0:
+		return fmt.Errorf("--drain-timeout=%s: write 0s for none, or how long", o.drainTimeout)
+	case o.selfSigned && o.namespace == "":
+		return fmt.Errorf("--self-signed: say by --namespace, or by $%s, where the Secret %s is to be",
+			namespaceVariable, o.selfSignedSecret)
+	default:
+		return nil
+	}
 }

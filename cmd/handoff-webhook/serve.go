@@ -2,25 +2,24 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/ownership-handoff/handoff/cluster"
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/selfsigned"
+	"github.com/ownership-handoff/handoff/serving"
 	"github.com/ownership-handoff/handoff/webhook"
 )
 
-// serve wires the parts and runs them until the context ends.
+// serve wires the parts and runs them until the context ends and the last request is answered.
 func serve(ctx context.Context, o options, log logr.Logger) error {
 	configuration := config.Default()
 	if o.config != "" {
@@ -33,8 +32,7 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	certificate := webhook.NewCertificate(o.certDir, log.WithName("certificate"))
-	mgr, err := newManager(restConfig, o, certificate)
+	mgr, err := newManager(restConfig, o)
 	if err != nil {
 		return err
 	}
@@ -46,17 +44,23 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	mgr.GetWebhookServer().Register("/mutate", handler)
-	if err := addChecks(mgr, facts, certificate); err != nil {
+	server, err := newServer(o, handler, log.WithName("serving"))
+	if err != nil {
 		return err
 	}
-	// Not one of the manager's own: those start after the caches have synced, and reviews are answered before that.
-	go func() {
-		if err := certificate.Start(ctx); err != nil {
-			log.Error(err, "the certificate is no longer followed")
+	checks := append(server.Checks(), serving.Check{Name: "caches", Ready: facts.Check})
+	parts := []part{mgr.Start}
+	if o.selfSigned {
+		keeper, err := newKeeper(restConfig, o, log.WithName("self-signed"))
+		if err != nil {
+			return err
 		}
-	}()
-	return mgr.Start(ctx)
+		checks = append(checks, serving.Check{Name: "self-signed", Ready: keeper.Ready})
+		parts = append(parts, keeper.Run)
+	}
+	health := serving.NewHealth(log.WithName("health"), checks...)
+	parts = append(parts, func(ctx context.Context) error { return health.Run(ctx, o.health) })
+	return run(ctx, server.Run, parts)
 }
 
 func clusterConfig(kubeconfig string) (*rest.Config, error) {
@@ -74,7 +78,8 @@ func clusterConfig(kubeconfig string) (*rest.Config, error) {
 	return c, nil
 }
 
-func newManager(c *rest.Config, o options, certificate *webhook.Certificate) (manager.Manager, error) {
+// newManager returns what runs the informers and serves metrics.
+func newManager(c *rest.Config, o options) (manager.Manager, error) {
 	scheme, err := cluster.Scheme()
 	if err != nil {
 		return nil, err
@@ -83,14 +88,7 @@ func newManager(c *rest.Config, o options, certificate *webhook.Certificate) (ma
 		Scheme:                 scheme,
 		Cache:                  cluster.CacheOptions(),
 		Metrics:                metricsserver.Options{BindAddress: o.metrics},
-		HealthProbeBindAddress: o.health,
-		WebhookServer: ctrlwebhook.NewServer(ctrlwebhook.Options{
-			Port: o.webhookPort,
-			TLSOpts: []func(*tls.Config){func(t *tls.Config) {
-				t.MinVersion = tls.VersionTLS13
-				t.GetCertificate = certificate.Get
-			}},
-		}),
+		HealthProbeBindAddress: "0", // package serving has an own one, which says why
 	})
 	if err != nil {
 		return nil, fmt.Errorf("setting up: %w", err)
@@ -115,18 +113,16 @@ func newHandler(
 	}, nil
 }
 
-func addChecks(mgr manager.Manager, facts *cluster.Facts, certificate *webhook.Certificate) error {
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return err
-	}
-	for name, check := range map[string]healthz.Checker{
-		"caches":      facts.Check,
-		"certificate": certificate.Check,
-		"serving":     mgr.GetWebhookServer().StartedChecker(),
-	} {
-		if err := mgr.AddReadyzCheck(name, check); err != nil {
-			return err
-		}
-	}
-	return nil
+func newServer(o options, reviews serving.Reviews, log logr.Logger) (*serving.Server, error) {
+	return serving.New(serving.Options{
+		Port: o.webhookPort, CertDir: o.certDir, ClientCA: o.clientCA, ClientNames: o.clientNames, MaxInFlight: o.maxInFlight,
+		ShutdownDelay: o.shutdownDelay, DrainTimeout: o.drainTimeout, Log: log, Registerer: metrics.Registry,
+	}, reviews)
+}
+
+func newKeeper(c *rest.Config, o options, log logr.Logger) (*selfsigned.Keeper, error) {
+	return selfsigned.New(c, selfsigned.Options{
+		Namespace: o.namespace, Secret: o.selfSignedSecret, Service: o.service, Configuration: o.webhookConfiguration,
+		Folder: o.certDir, Log: log,
+	})
 }

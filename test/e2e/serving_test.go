@@ -2,128 +2,73 @@ package e2e_test
 
 import (
 	"bytes"
-	"crypto/tls"
-	"encoding/json"
-	"fmt"
-	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	admissionv1 "k8s.io/api/admission/v1"
 	certutil "k8s.io/client-go/util/cert"
-
-	"github.com/ownership-handoff/handoff/test/controlplane"
-	"github.com/ownership-handoff/handoff/test/controlplane/process"
 )
-
-// server is a webhook of a test's own, started in a state that it has to get out of by itself.
-type server struct {
-	*namespace
-	process                 *process.Process
-	certDir, health, mutate string
-}
-
-func webhookBinary(t *testing.T) string {
-	t.Helper()
-	root, err := controlplane.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Join(root, "bin", "handoff-webhook")
-}
-
-// newServer starts the webhook without a certificate, as a user who may do nothing.
-func newServer(t *testing.T, user string) *server {
-	t.Helper()
-	kubeconfig, err := cluster.Plane.AddUser(user)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ports, err := process.FreePorts(2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &server{namespace: newNamespace(t, "enforce"), certDir: t.TempDir()}
-	s.health = fmt.Sprintf("http://127.0.0.1:%d", ports[0])
-	s.mutate = fmt.Sprintf("https://127.0.0.1:%d/mutate", ports[1])
-	s.process, err = process.Start(filepath.Join(cluster.Plane.Dir, user+".log"), webhookBinary(t),
-		"--kubeconfig="+kubeconfig, fmt.Sprintf("--webhook-port=%d", ports[1]), "--webhook-cert-dir="+s.certDir,
-		"--metrics-bind-address=0", "--health-probe-bind-address="+strings.TrimPrefix(s.health, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.process.Stop(10 * time.Second) })
-	return s
-}
-
-// get returns the status of a probe, and its answer.
-func (s *server) get(path string) (int, string) {
-	s.Helper()
-	response, err := http.Get(s.health + path)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		s.Fatal(err)
-	}
-	return response.StatusCode, string(body)
-}
-
-// review posts an AdmissionReview and returns the response.
-func (s *server) review(body string) (*admissionv1.AdmissionResponse, error) {
-	s.Helper()
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
-	response, err := client.Post(s.mutate, "application/json", strings.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	var review admissionv1.AdmissionReview
-	if err := json.NewDecoder(response.Body).Decode(&review); err != nil {
-		return nil, err
-	}
-	return review.Response, nil
-}
 
 const aReview = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"UPDATE",
 "kind":{"group":"apps","version":"v1","kind":"Deployment"},"namespace":"x","name":"web",
 "object":{"spec":{"replicas":1}},"oldObject":{"spec":{"replicas":3}}}}`
 
+// said waits until readiness says all of this, with or without asking it to be verbose.
+func (s *server) said(wants ...string) {
+	s.Helper()
+	for _, path := range []string{"/readyz?verbose", "/readyz"} {
+		s.eventually("readiness says "+strings.Join(wants, ", "), func() bool {
+			status, answer := s.get(path)
+			for _, want := range wants {
+				if status != http.StatusServiceUnavailable || !strings.Contains(answer, want) {
+					return false
+				}
+			}
+			return true
+		})
+	}
+}
+
 func TestReadyMeansACertificateAndSyncedCaches(t *testing.T) {
 	besideOnly(t)
 	t.Parallel()
-	s := newServer(t, "handoff-without-rights")
-	s.eventually("the process lives", func() bool { status, _ := s.get("/healthz"); return status == http.StatusOK })
-	if status, answer := s.get("/readyz?verbose"); status == http.StatusOK ||
-		!strings.Contains(answer, "[-]caches") || !strings.Contains(answer, "[-]certificate") {
-		t.Errorf("without a certificate and without rights: got %d\n%s", status, answer)
+	const user = "handoff-without-rights"
+	kubeconfig, err := cluster.Plane.AddUser(user)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if !strings.Contains(s.process.Log(), filepath.Join(s.certDir, "tls.crt")) {
-		t.Errorf("the log does not name the missing file:\n%s", tail(s.process.Log()))
+	s := startServer(newNamespace(t, "enforce"), kubeconfig)
+	s.eventually("the process lives", func() bool { status, _ := s.get("/healthz"); return status == http.StatusOK })
+	refused := func(resource, group string) string {
+		return `User "` + user + `" cannot list resource "` + resource + `" in API group "` + group + `" at the cluster scope`
+	}
+	s.said("[-]caches: ", "[-]certificate: ", "[+]serving ok", filepath.Join(s.certDir, "tls.crt")+": no such file",
+		refused("namespaces", ""), refused("horizontalpodautoscalers", "autoscaling"),
+		refused("customresourcedefinitions", "apiextensions.k8s.io"))
+	for _, want := range []string{filepath.Join(s.certDir, "tls.crt"), `cannot list resource \"namespaces\"`, "not ready"} {
+		if !strings.Contains(s.process.Log(), want) {
+			t.Errorf("the log does not name %s:\n%s", want, tail(s.process.Log()))
+		}
 	}
 
 	crt, key, err := certutil.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.writeCertificate(crt[:len(crt)/2], key) // half-written
-	time.Sleep(1500 * time.Millisecond)
-	if status, _ := s.get("/readyz/certificate"); status == http.StatusOK {
-		t.Error("half a certificate counts as one")
+	s.writeCertificate(crt[:len(crt)/2], key)
+	if status, answer := s.get("/readyz/certificate"); status == http.StatusOK || !strings.Contains(answer, "tls.crt") {
+		t.Errorf("half a certificate counts as one: %d %s", status, answer)
 	}
 	s.writeCertificate(crt, key)
-	s.eventually("the certificate is loaded", func() bool { status, _ := s.get("/readyz/certificate"); return status == http.StatusOK })
+	if status, answer := s.get("/readyz/certificate"); status != http.StatusOK {
+		t.Errorf("a good certificate: %d %s", status, answer)
+	}
 	if status, _ := s.get("/readyz"); status == http.StatusOK {
 		t.Error("it is ready without knowing the cluster")
 	}
-	response, err := s.review(aReview)
+	response, err := s.review()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,19 +77,29 @@ func TestReadyMeansACertificateAndSyncedCaches(t *testing.T) {
 		t.Errorf("before the caches are ready: got %+v", response)
 	}
 
-	s.kubectl("create", "clusterrole", s.name, "--verb=get,list,watch",
+	s.kubectl("create", "clusterrole", s.name, "--verb=list,watch",
 		"--resource=namespaces,horizontalpodautoscalers.autoscaling,customresourcedefinitions.apiextensions.k8s.io")
-	s.kubectl("create", "clusterrolebinding", s.name, "--clusterrole="+s.name, "--user=handoff-without-rights")
-	s.eventually("it is ready", func() bool { status, _ := s.get("/readyz"); return status == http.StatusOK })
+	s.kubectl("create", "clusterrolebinding", s.name, "--clusterrole="+s.name, "--user="+user)
+	s.waitReady()
 }
 
-func (s *server) writeCertificate(crt, key []byte) {
-	s.Helper()
-	for name, content := range map[string][]byte{"tls.crt": crt, "tls.key": key} {
-		if err := os.WriteFile(filepath.Join(s.certDir, name), content, 0o600); err != nil {
-			s.Fatal(err)
+func TestWhileTheCertificateIsBrokenItIsNotReadyAndServesTheLastGoodOne(t *testing.T) {
+	t.Parallel()
+	s := startServer(newNamespace(t, "enforce"), cluster.Plane.Kubeconfig)
+	s.ready()
+	crt, key, err := certutil.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range [][]byte{key[:len(key)/2], nil, []byte("key")} {
+		s.writeCertificate(crt, key)
+		s.said("[-]certificate: ", filepath.Join(s.certDir, "tls.key"), "the last good certificate", "[+]caches ok")
+		if response, err := s.review(); err != nil || !response.Allowed {
+			t.Errorf("it does not serve any more: %v", err)
 		}
 	}
+	s.writeCertificate(crt, key)
+	s.waitReady()
 }
 
 func TestAMistakeInFlagsOrConfigurationIsSaidAtTheStart(t *testing.T) {
@@ -154,12 +109,19 @@ func TestAMistakeInFlagsOrConfigurationIsSaidAtTheStart(t *testing.T) {
 		args []string
 		want []string
 	}{
-		"an unknown flag":    {[]string{"--no-such-flag"}, []string{"unknown flag: --no-such-flag"}},
-		"an argument":        {[]string{"serve"}, []string{`unexpected argument "serve"`}},
-		"a missing file":     {[]string{"--config=/no/such/file"}, []string{"/no/such/file", "no such file"}},
-		"an unknown field":   {[]string{"--config=" + n.file("a.yaml", "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\napplyers: []\n")}, []string{"a.yaml", "line 3", "applyers"}},
-		"a path that is off": {[]string{"--config=" + n.file("b.yaml", "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\ncontrollers: [{fields: [spec.replicas]}]\n")}, []string{"b.yaml", "controllers[0].fields[0]", "a dot is missing before a field name"}},
-		"a bad kubeconfig":   {[]string{"--kubeconfig=/no/such/file"}, []string{"--kubeconfig", "/no/such/file"}},
+		"an unknown flag":                    {[]string{"--no-such-flag"}, []string{"unknown flag: --no-such-flag"}},
+		"an argument":                        {[]string{"serve"}, []string{`unexpected argument "serve"`}},
+		"a missing file":                     {[]string{"--config=/no/such/file"}, []string{"/no/such/file", "no such file"}},
+		"an unknown field":                   {[]string{"--config=" + n.file("a.yaml", "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\napplyers: []\n")}, []string{"a.yaml", "line 3", "applyers"}},
+		"a path that is off":                 {[]string{"--config=" + n.file("b.yaml", "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\ncontrollers: [{fields: [spec.replicas]}]\n")}, []string{"b.yaml", "controllers[0].fields[0]", "a dot is missing before a field name"}},
+		"a null in a list":                   {[]string{"--config=" + n.file("c.yaml", "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\nimperative: [~]\n")}, []string{"c.yaml", "line 3", "imperative[0]", "null"}},
+		"a client name without an authority": {[]string{"--client-name=apiserver"}, []string{"--client-name=apiserver", "--client-ca"}},
+		"a limit below zero":                 {[]string{"--max-in-flight=-1"}, []string{"--max-in-flight=-1", "0 for no limit"}},
+		"a delay below zero":                 {[]string{"--shutdown-delay=-1s"}, []string{"--shutdown-delay=-1s"}},
+		"a timeout below zero":               {[]string{"--drain-timeout=-1s"}, []string{"--drain-timeout=-1s"}},
+		"a port that is taken":               {[]string{"--kubeconfig=" + cluster.Plane.Kubeconfig, "--health-probe-bind-address=" + strings.Trim(strings.TrimPrefix(cluster.Plane.Config.Host, "https:"), "/"), "--metrics-bind-address=0", "--webhook-port=0"}, []string{"answering probes", "address already in use"}},
+		"its own certificates, nowhere":      {[]string{"--self-signed", "--namespace="}, []string{"--self-signed", "--namespace", "POD_NAMESPACE"}},
+		"a bad kubeconfig":                   {[]string{"--kubeconfig=/no/such/file"}, []string{"--kubeconfig", "/no/such/file"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -39,6 +39,7 @@ func serveStub() error {
 	health := flags.String("health-probe-bind-address", "", "")
 	flags.String("kubeconfig", "", "")
 	flags.String("config", "", "")
+	flags.String("shutdown-delay", "", "")
 	if err := flags.Parse(os.Args[1:]); err != nil {
 		return err
 	}

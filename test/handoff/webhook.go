@@ -66,6 +66,7 @@ func Start(ctx context.Context, plane *controlplane.Plane, options Options) (*We
 		"--webhook-cert-dir=" + dir,
 		"--metrics-bind-address=" + address(1),
 		"--health-probe-bind-address=" + address(2),
+		"--shutdown-delay=0s", // nobody has to learn of the end, unless a test says so
 	}, options.Args...)
 	if options.Config != "" {
 		args = append(args, "--config="+options.Config)

@@ -50,6 +50,16 @@ func Start(log, binary string, args ...string) (*Process, error) {
 // PID is the process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
+// ExitCode is the code that the process has ended with: -1 before it has, and where a signal has ended it.
+func (p *Process) ExitCode() int {
+	select {
+	case <-p.exited:
+		return p.cmd.ProcessState.ExitCode()
+	default:
+		return -1
+	}
+}
+
 // Log is all that the process has written so far.
 func (p *Process) Log() string {
 	content, err := os.ReadFile(p.log)

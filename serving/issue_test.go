@@ -1,0 +1,64 @@
+package serving_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"testing"
+	"time"
+)
+
+// issued is a certificate with its key, in PEM and parsed.
+type issued struct {
+	crt, key []byte
+	pair     tls.Certificate
+}
+
+// issue makes a certificate of a name, signed by an authority, or by itself without one.
+func issue(t *testing.T, name string, authority *issued, notBefore, notAfter time.Duration) *issued {
+	t.Helper()
+	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: name},
+		NotBefore: time.Now().Add(notBefore), NotAfter: time.Now().Add(notAfter),
+		IsCA: authority == nil, BasicConstraintsValid: true,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent, signer := template, any(key)
+	if authority != nil {
+		parent, signer = authority.pair.Leaf, authority.pair.PrivateKey
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := &issued{
+		crt: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}),
+	}
+	if i.pair, err = tls.X509KeyPair(i.crt, i.key); err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+const (
+	ago  = -time.Hour
+	soon = time.Hour
+)

@@ -1,0 +1,57 @@
+package e2e_test
+
+import (
+	"crypto/tls"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// clientOf is the client certificate of a user, whom the authority of the control plane has signed.
+func clientOf(t *testing.T, name string) (certificate tls.Certificate, config *rest.Config) {
+	t.Helper()
+	kubeconfig, err := cluster.Plane.AddUser(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config, err = clientcmd.BuildConfigFromFlags("", kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	if certificate, err = tls.X509KeyPair(config.CertData, config.KeyData); err != nil {
+		t.Fatal(err)
+	}
+	return certificate, config
+}
+
+func TestOnlyTheClientsOfAnAuthorityAreServed(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	apiserver, _ := clientOf(t, "kube-apiserver-of-webhooks")
+	other, _ := clientOf(t, "somebody-else")
+	authority := filepath.Join(cluster.Plane.Dir, "kube-apiserver", "client-cert-auth-ca.crt")
+	s := startServer(n, cluster.Plane.Kubeconfig, "--client-ca="+authority, "--client-name=kube-apiserver-of-webhooks")
+	s.ready()
+	if _, err := s.review(); err == nil || !strings.Contains(err.Error(), "certificate required") {
+		t.Errorf("without a certificate: got %v", err)
+	}
+	if _, err := s.review(other); err == nil || !strings.Contains(err.Error(), "bad certificate") {
+		t.Errorf("with another name: got %v", err)
+	}
+	if response, err := s.review(apiserver); err != nil || !response.Allowed || response.UID != "u" {
+		t.Errorf("with the certificate and the name: got %+v, %v", response, err)
+	}
+	if !strings.Contains(s.process.Log(), "connections failed") {
+		t.Errorf("who is turned away is not logged:\n%s", tail(s.process.Log()))
+	}
+}
+
+func TestWithoutTheFileOfTheAuthorityItIsNotReady(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	missing := filepath.Join(t.TempDir(), "ca.crt")
+	s := startServer(n, cluster.Plane.Kubeconfig, "--client-ca="+missing)
+	s.said("[-]client-ca: ", missing, "no such file", "no client is let in")
+}

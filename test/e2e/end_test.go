@@ -1,0 +1,78 @@
+package e2e_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestNoRequestIsLostWhenItIsAskedToEnd sends what API servers send: requests on new connections after SIGTERM, which they
+// have not heard of yet, and one that takes its time.
+func TestNoRequestIsLostWhenItIsAskedToEnd(t *testing.T) {
+	t.Parallel()
+	const delay = 6 * time.Second // below the time that a body may take
+	s := startServer(newNamespace(t, "enforce"), cluster.Plane.Kubeconfig, "--shutdown-delay="+delay.String())
+	s.ready()
+	finish := s.half()
+	stopped := make(chan error)
+	go func() { stopped <- s.process.Stop(2 * patience) }()
+	asked := time.Now()
+	s.said("[-]serving: shutting down", "[+]caches ok", "[+]certificate ok")
+	if took := time.Since(asked); took > delay-time.Second {
+		t.Fatalf("it is not ready only after %s", took)
+	}
+	if status, _ := s.get("/healthz"); status != http.StatusOK {
+		t.Errorf("a process that drains lives, got %d", status)
+	}
+	for range 5 {
+		response, err := s.review()
+		if err != nil {
+			t.Fatalf("after SIGTERM, on a new connection: %v", err)
+		}
+		if !response.Allowed || response.UID != "u" || response.Warnings != nil {
+			t.Errorf("after SIGTERM: got %+v", response)
+		}
+	}
+	s.eventually("it drains", func() bool { return strings.Contains(s.process.Log(), "draining") })
+	if took := time.Since(asked); took < delay {
+		t.Errorf("it drains after %s, want %s", took, delay)
+	}
+	if response, err := finish(); err != nil || !response.Allowed || response.UID != "u" {
+		t.Errorf("what was in flight: got %+v, %v", response, err)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+	if code := s.process.ExitCode(); code != 0 {
+		t.Errorf("it exits with %d", code)
+	}
+	if !strings.Contains(s.process.Log(), "drained: no request was cut") {
+		t.Errorf("the log says otherwise:\n%s", tail(s.process.Log()))
+	}
+}
+
+func TestWhatIsTooMuchIsShed(t *testing.T) {
+	t.Parallel()
+	s := startServer(newNamespace(t, "enforce"), cluster.Plane.Kubeconfig, "--max-in-flight=1")
+	s.ready()
+	finish := s.half()
+	response, err := s.review()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !response.Allowed || response.UID != "u" || len(response.Patch) > 0 || strings.Join(response.Warnings, "\n") !=
+		"handoff: did nothing: too many reviews are in flight; the write went through unchanged" {
+		t.Errorf("beyond the limit: got %+v", response)
+	}
+	if !s.metric(`handoff_failed_open_total{reason="shed"} 1`) || !s.metric("handoff_reviews_in_flight 1") {
+		t.Error("the metrics do not count it")
+	}
+	if response, err := finish(); err != nil || response.Warnings != nil {
+		t.Errorf("within the limit: got %+v, %v", response, err)
+	}
+	s.eventually("none is in flight", func() bool { return s.metric("handoff_reviews_in_flight 0") })
+	if response, err := s.review(); err != nil || response.Warnings != nil {
+		t.Errorf("when there is room again: got %+v, %v", response, err)
+	}
+}

@@ -1,0 +1,199 @@
+package e2e_test
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"strings"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const selfSignedSecret = "handoff-webhook-tls"
+
+// startSelfSigned starts replicas that make their own certificates for localhost, as a user who may do exactly what the
+// comment of each rule says, and registers them: each as a webhook of its own, without which no config map can be created
+// in the namespace. So the API server calls all of them, and a call that fails is seen.
+func startSelfSigned(n *namespace, replicas int) []*server {
+	n.Helper()
+	user := n.name + "-self-signed"
+	kubeconfig, err := cluster.Plane.AddUser(user)
+	if err != nil {
+		n.Fatal(err)
+	}
+	n.apply(strings.NewReplacer("{name}", n.name, "{user}", user, "{secret}", selfSignedSecret).Replace(selfSignedRights))
+	n.Cleanup(func() {
+		for _, kind := range []string{"mutatingwebhookconfiguration", "clusterrole", "clusterrolebinding"} {
+			n.run("", "delete", kind, n.name, "--ignore-not-found")
+		}
+	})
+	servers := make([]*server, 0, replicas)
+	var hooks strings.Builder
+	for i := range replicas {
+		s := startServer(n, kubeconfig, "--self-signed", "--namespace="+n.name, "--webhook-configuration="+n.name, "--service=localhost")
+		servers = append(servers, s)
+		_, err := strings.NewReplacer("{name}", n.name, "{number}", string(rune('a'+i)),
+			"{url}", strings.Replace(s.mutate, "127.0.0.1", "localhost", 1)).WriteString(&hooks, selfSignedHook)
+		if err != nil {
+			n.Fatal(err)
+		}
+	}
+	n.apply("apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: " + n.name + "}\nwebhooks:\n" + hooks.String())
+	return servers
+}
+
+const selfSignedRights = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: "{name}", namespace: "{name}"}
+rules:
+- {apiGroups: [""], resources: [secrets], verbs: [create]} # no name: it does not exist yet
+- {apiGroups: [""], resources: [secrets], verbs: [get, list, watch, update], resourceNames: ["{secret}"]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: "{name}", namespace: "{name}"}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: "{name}"}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "{user}"}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: "{name}"}
+rules:
+- {apiGroups: [""], resources: [namespaces], verbs: [list, watch]}
+- {apiGroups: [autoscaling], resources: [horizontalpodautoscalers], verbs: [list, watch]}
+- {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [list, watch]}
+- apiGroups: [admissionregistration.k8s.io]
+  resources: [mutatingwebhookconfigurations]
+  verbs: [get, list, watch, patch]
+  resourceNames: ["{name}"]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: "{name}"}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "{name}"}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "{user}"}]
+`
+
+const selfSignedHook = `
+- name: {number}.selfsigned.test
+  clientConfig: {url: "{url}"}
+  failurePolicy: Fail
+  sideEffects: NoneOnDryRun
+  admissionReviewVersions: [v1]
+  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: "{name}"}}
+  rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
+`
+
+// shared reads the Secret; nil while there is none.
+func (n *namespace) shared() map[string][]byte {
+	n.Helper()
+	secret := &corev1.Secret{}
+	err := cluster.client.Get(n.Context(), client.ObjectKey{Namespace: n.name, Name: selfSignedSecret}, secret)
+	if client.IgnoreNotFound(err) != nil {
+		n.Fatal(err)
+	}
+	return secret.Data
+}
+
+// bundles are the caBundles of the configuration, as the API server has them.
+func (n *namespace) bundles() (bundles [][]byte, err error) {
+	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{}
+	if err := cluster.client.Get(n.Context(), client.ObjectKey{Name: n.name}, configuration); err != nil {
+		return nil, err
+	}
+	for i := range configuration.Webhooks {
+		bundles = append(bundles, configuration.Webhooks[i].ClientConfig.CABundle)
+	}
+	return bundles, nil
+}
+
+// served is the certificate that a replica serves, verified by a caBundle; empty where it cannot be.
+func (s *server) served(bundle []byte) []byte {
+	s.Helper()
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(bundle)
+	address := strings.TrimSuffix(strings.TrimPrefix(s.mutate, "https://"), "/mutate")
+	connection, err := tls.Dial("tcp", address, &tls.Config{RootCAs: roots, ServerName: "localhost"})
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = connection.Close() }()
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: connection.ConnectionState().PeerCertificates[0].Raw})
+}
+
+// agree waits until every replica serves what is in the Secret, and every caBundle leads to it.
+func agree(n *namespace, servers []*server, what string) map[string][]byte {
+	n.Helper()
+	var data map[string][]byte
+	n.eventually(what, func() bool {
+		if data = n.shared(); len(data["tls.crt"]) == 0 || len(data["ca.crt"]) == 0 {
+			return false
+		}
+		bundles, err := n.bundles()
+		for i, s := range servers {
+			if err != nil || len(bundles) != len(servers) || !bytes.Contains(bundles[i], data["ca.crt"]) ||
+				!bytes.Equal(s.served(bundles[i]), data["tls.crt"]) {
+				return false
+			}
+		}
+		return true
+	})
+	return data
+}
+
+// stream creates config maps, which goes through every replica, and connects anew to each, until the result is called: it
+// says how many times all went well, and what did not.
+func stream(n *namespace, servers []*server) (stop func() (int, []string)) {
+	n.Helper()
+	end, ended := make(chan struct{}), make(chan struct{})
+	var well int
+	var failures []string
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-end:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+			before := len(failures)
+			bundles, err := n.bundles()
+			if err != nil {
+				failures = append(failures, err.Error())
+			}
+			for i, s := range servers {
+				if err == nil && s.served(bundles[i]) == nil {
+					failures = append(failures, "a certificate that the caBundle does not lead to is served by "+s.mutate)
+				}
+			}
+			if err := n.create(); err != nil {
+				failures = append(failures, err.Error())
+			}
+			if len(failures) == before {
+				well++
+			}
+		}
+	}()
+	return func() (int, []string) {
+		close(end)
+		<-ended
+		return well, failures
+	}
+}
+
+func (n *namespace) create() error {
+	o := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: n.name, GenerateName: "call-"}}
+	return cluster.client.Create(n.Context(), o, client.DryRunAll)
+}
+
+// without empties a key of the Secret: its type has the API server insist on the names.
+func (n *namespace) without(key string) {
+	n.Helper()
+	n.kubectl("patch", "secret", selfSignedSecret, "--type=merge", "-p", `{"data":{"`+key+`":""}}`)
+}

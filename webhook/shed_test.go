@@ -1,0 +1,87 @@
+package webhook_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ownership-handoff/handoff/webhook"
+)
+
+// shed posts a body to be shed.
+func (s *server) shed(t *testing.T, body io.Reader) *httptest.ResponseRecorder {
+	t.Helper()
+	recorder := httptest.NewRecorder()
+	s.Shed(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mutate", body))
+	return recorder
+}
+
+func TestAReviewThatIsShedGoesThroughUnchangedWithItsUID(t *testing.T) {
+	good := update(csa, scaledBy7(), applied3()).body()
+	for sentence, c := range map[string]struct{ body, uid string }{
+		"a review":                      {good, "review-uid"},
+		"a review that is cut":          {good[:300], "review-uid"},
+		"a review that is too large":    {strings.Replace(good, "app:1", strings.Repeat("a", webhook.MaxBody), 1), "review-uid"},
+		"a uid at the end":              {reviewOf(`{"object":{"uid":"no"},"oldObject":[{"uid":"no"}],"uid":"review-uid"}`), "review-uid"},
+		"a uid with escapes":            {reviewOf(`{"uid":"a\u0062\"c"}`), `ab"c`},
+		"a uid of another object":       {reviewOf(`{"object":{"metadata":{"uid":"no"}}}`), ""},
+		"a uid that is a number":        {reviewOf(`{"uid":1}`), ""},
+		"a uid outside of the request":  {`{"uid":"no"}`, ""},
+		"a request that is a list":      {reviewOf(`["uid","no"]`), ""},
+		"an empty body":                 {"", ""},
+		"no JSON":                       {"uid", ""},
+		"an object that does not close": {`{"request":{"object":{`, ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := newServer(t, &facts{panics: "nobody is to be asked"})
+			recorder := s.shed(t, strings.NewReader(c.body))
+			response := allowed(t, recorder.Code, recorder.Body.Bytes())
+			want := []string{"handoff: did nothing: too many reviews are in flight; the write went through unchanged"}
+			if diff := cmp.Diff(want, response.Warnings); diff != "" || response.Patch != nil {
+				t.Errorf("patch %s, warnings (-want +got):\n%s", response.Patch, diff)
+			}
+			if got := string(response.UID); got != c.uid {
+				t.Errorf("uid: want %q, got %q", c.uid, got)
+			}
+			if n := s.counted(t, "handoff_failed_open_total", map[string]string{"reason": "shed"}); n != 1 {
+				t.Errorf("handoff_failed_open_total of shed: want 1, got %v", n)
+			}
+		})
+	}
+}
+
+// Whoever sends too much is not to fill the log as well, and is to be able to send all of it.
+func TestManyReviewsThatAreShedAreOneLineInTheLog(t *testing.T) {
+	s := newServer(t, enforced())
+	body := update(csa, scaledBy7(), applied3()).body()
+	for range 1000 {
+		reader := strings.NewReader(body)
+		s.shed(t, reader)
+		if reader.Len() > 0 {
+			t.Fatalf("%d bytes are left unread", reader.Len())
+		}
+	}
+	if n := strings.Count(s.logged(), "\n"); n > 1 || !strings.Contains(s.logged(), "too many reviews are in flight") {
+		t.Errorf("want one line, got:\n%s", s.logged())
+	}
+	if n := s.counted(t, "handoff_failed_open_total", map[string]string{"reason": "shed"}); n != 1000 {
+		t.Errorf("handoff_failed_open_total of shed: want 1000, got %v", n)
+	}
+}
+
+func BenchmarkShed(b *testing.B) {
+	s := newServer(b, enforced())
+	body := strings.Replace(update(csa, scaledBy7(), applied3()).body(), "app:1", strings.Repeat("a", 30<<10), 1)
+	b.ReportAllocs()
+	for b.Loop() {
+		recorder := httptest.NewRecorder()
+		s.Shed(recorder, httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/mutate", strings.NewReader(body)))
+		if recorder.Code != http.StatusOK {
+			b.Fatal(recorder.Code)
+		}
+	}
+}
