@@ -57,7 +57,7 @@ func (k kustomization) uninstall(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = k.cluster.kubectl(ctx, "delete", "-k", folder, "--wait=true")
+	_, err = k.cluster.kubectl(ctx, "delete", "-k", folder, "--wait=true", "--ignore-not-found")
 	return err
 }
 
