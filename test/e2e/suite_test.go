@@ -53,6 +53,9 @@ func start() (err error) {
 	if cluster.client, err = client.New(config, client.Options{}); err != nil {
 		return err
 	}
+	if err := installGuard(ctx); err != nil {
+		return err
+	}
 	return cluster.Webhook.Register(ctx)
 }
 
