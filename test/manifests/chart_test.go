@@ -57,7 +57,9 @@ func pod(t *testing.T, values ...string) map[string]any {
 func TestValuesReachWhereTheyBelong(t *testing.T) {
 	t.Parallel()
 	container := func(spec map[string]any, field string) any {
-		return spec["containers"].([]any)[0].(map[string]any)[field]
+		containers, _, _ := unstructured.NestedSlice(spec, "containers")
+		first, _ := containers[0].(map[string]any)
+		return first[field]
 	}
 	if got, want := container(pod(t, `image.tag="v9"`), "image"), "ghcr.io/ownership-handoff/handoff-webhook:v9"; got != want {
 		t.Errorf("a tag: got %v, want %s", got, want)

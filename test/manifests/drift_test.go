@@ -94,8 +94,13 @@ func sameVolume(t *testing.T, deployment *unstructured.Unstructured) {
 		t.Fatal(err)
 	}
 	for _, volume := range volumes {
-		if from, ok := volume.(map[string]any)["configMap"].(map[string]any); ok && hashed.MatchString(from["name"].(string)) {
-			from["name"] = configuration
+		volume, _ := volume.(map[string]any)
+		name, found, _ := unstructured.NestedString(volume, "configMap", "name")
+		if !found || !hashed.MatchString(name) {
+			continue
+		}
+		if err := unstructured.SetNestedField(volume, configuration, "configMap", "name"); err != nil {
+			t.Fatal(err)
 		}
 	}
 	if err := unstructured.SetNestedSlice(deployment.Object, volumes, "spec", "template", "spec", "volumes"); err != nil {

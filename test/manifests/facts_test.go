@@ -41,22 +41,23 @@ func TestTheConfigurationThatIsInstalledIsTheDefaultOne(t *testing.T) {
 func TestTheGuardHasTheDefaultFieldManagers(t *testing.T) {
 	t.Parallel()
 	listed := func(managers []string) string {
-		var names, prefixes string
+		var names, prefixes []string
 		for _, m := range managers {
 			if prefix, ok := strings.CutSuffix(m, "*"); ok {
-				prefixes += " || e.manager.startsWith('" + prefix + "')"
+				prefixes = append(prefixes, " || e.manager.startsWith('"+prefix+"')")
 			} else {
-				names += ", '" + m + "'"
+				names = append(names, "'"+m+"'")
 			}
 		}
-		return "e.manager in [" + strings.TrimPrefix(names, ", ") + "]" + prefixes
+		return "e.manager in [" + strings.Join(names, ", ") + "]" + strings.Join(prefixes, "")
 	}
 	for name, policy := range kustomize(t, "guard") {
 		if policy.GetKind() != "MutatingAdmissionPolicy" {
 			continue
 		}
 		conditions, _, _ := unstructured.NestedSlice(policy.Object, "spec", "matchConditions")
-		last := conditions[len(conditions)-1].(map[string]any)["expression"].(string)
+		writer, _ := conditions[len(conditions)-1].(map[string]any)
+		last, _, _ := unstructured.NestedString(writer, "expression")
 		for _, want := range []string{listed(config.Default().Appliers), listed(config.Default().Autoscalers)} {
 			if !strings.Contains(last, want) {
 				t.Errorf("%s lacks\n%s\nin\n%s", name, want, last)
@@ -96,10 +97,8 @@ func TestAlertsAndPanelsAreAboutMetricsThatHandoffHas(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := read(t, "components", "monitoring", "prometheusrule.yaml") + read(t, "components", "monitoring", "dashboard.json")
-	var used []string
-	for _, name := range regexp.MustCompile(`\bhandoff_[a-z_]+`).FindAllString(text, -1) {
-		name = strings.TrimSuffix(name, "_bucket")
-		used = append(used, name)
+	used := regexp.MustCompile(`\bhandoff_[a-z_]+`).FindAllString(strings.ReplaceAll(text, "_bucket", ""), -1)
+	for _, name := range used {
 		if !slices.Contains(has.names, name) {
 			t.Errorf("%s is no metric of handoff: it has %v", name, has.names)
 		}

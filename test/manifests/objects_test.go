@@ -1,11 +1,12 @@
 package manifests_test
 
 import (
+	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,21 +68,23 @@ func (o objects) without(unwanted func(*unstructured.Unstructured) bool) objects
 func kustomize(t *testing.T, folders ...string) objects {
 	t.Helper()
 	dir := t.TempDir()
-	text := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
-	lists := map[bool]string{false: "resources:\n", true: "components:\n"}
+	lists := map[string][]string{}
 	for _, folder := range folders {
 		path, err := filepath.Rel(dir, filepath.Join(cluster.root, "manifests", folder))
 		if err != nil {
 			t.Fatal(err)
 		}
-		lists[strings.HasPrefix(folder, "components/")] += fmt.Sprintf("- %s\n", path)
-	}
-	for _, list := range lists {
-		if strings.Contains(list, "- ") {
-			text += list
+		list := "resources"
+		if strings.HasPrefix(folder, "components/") {
+			list = "components"
 		}
+		lists[list] = append(lists[list], path)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+	text, err := json.Marshal(lists)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return decode(t, kubectl(t, "", "kustomize", dir).stdout)
@@ -92,14 +95,13 @@ const kubernetes = "1.36.3"
 
 func template(t *testing.T, values ...string) result {
 	t.Helper()
-	args := []string{
-		"template", "handoff", filepath.Join(cluster.root, "manifests", "chart"),
-		"--namespace", system, "--kube-version", kubernetes, "--skip-tests",
-	}
+	set := make([]string, 0, 2*len(values))
 	for _, value := range values {
-		args = append(args, "--set-json", value)
+		set = append(set, "--set-json", value)
 	}
-	return helm(t, args...)
+	folder := filepath.Join(cluster.root, "manifests", "chart")
+	from := []string{"template", "handoff", folder, "--namespace", system, "--kube-version", kubernetes, "--skip-tests"}
+	return helm(t, slices.Concat(from, set)...)
 }
 
 // chart renders the chart, which must succeed. The values are PATH=JSON.
