@@ -1,49 +1,149 @@
 package e2e_test
 
 import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ownership-handoff/handoff/test/controlplane"
 )
 
-// guard keeps replicas in process, before any webhook is called: to the webhook the value is already as it is in live,
-// and only the claims are wrong.
-const guard = `
-apiVersion: admissionregistration.k8s.io/v1
-kind: MutatingAdmissionPolicy
-metadata: {name: e2e-guard}
-spec:
-  failurePolicy: Ignore
-  reinvocationPolicy: IfNeeded
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [apps], apiVersions: [v1], operations: [UPDATE], resources: [deployments]}
-  matchConditions:
-  - {name: guarded, expression: "'e2e-guard' in object.metadata.?labels.orValue({})"}
-  mutations:
-  - patchType: ApplyConfiguration
-    applyConfiguration:
-      expression: "Object{spec: Object.spec{replicas: oldObject.spec.replicas}}"
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: MutatingAdmissionPolicyBinding
-metadata: {name: e2e-guard}
-spec: {policyName: e2e-guard}
-`
+// installGuard installs manifests/guard, except that here its bindings are for namespaces with the label e2e-guard: all
+// other tests are about the webhook alone.
+func installGuard(ctx context.Context) error {
+	root, err := controlplane.Root()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(cluster.Plane.Dir, "guard-*")
+	if err != nil {
+		return err
+	}
+	guard, err := filepath.Rel(dir, filepath.Join(root, "manifests", "guard"))
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf(`
+resources: [%q]
+patches:
+- target: {kind: MutatingAdmissionPolicyBinding}
+  patch: |-
+    - op: add
+      path: /spec/matchResources
+      value: {namespaceSelector: {matchExpressions: [{key: e2e-guard, operator: Exists}]}}
+`, guard)
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		return err
+	}
+	if out, err := exec.CommandContext(ctx, cluster.Plane.Kubectl, "apply", "-k", dir).CombinedOutput(); err != nil {
+		return fmt.Errorf("kubectl apply -k: %w: %s", err, out)
+	}
+	return nil
+}
 
-func TestBehindAPolicyThatKeepsTheValueTheClaimsArePutRight(t *testing.T) {
+func removeGuard() error {
+	root, err := controlplane.Root()
+	if err != nil {
+		return err
+	}
+	guard := filepath.Join(root, "manifests", "guard")
+	if out, err := exec.Command(cluster.Plane.Kubectl, "delete", "-k", guard, "--ignore-not-found").CombinedOutput(); err != nil {
+		return fmt.Errorf("kubectl delete -k: %w: %s", err, out)
+	}
+	return nil
+}
+
+// guarded waits until the guard keeps what an apply would change. The webhook is not asked: it leaves alone what the
+// scheduler writes.
+func (n *namespace) guarded(manifest string, args []string) {
+	n.Helper()
+	n.kubectl("label", "namespace", n.name, "e2e-guard=")
+	want := strconv.FormatInt(n.replicas(), 10)
+	n.eventually("the guard is in effect", func() bool {
+		as := []string{"--as=system:kube-scheduler", "--as-group=system:masters", "--dry-run=server", "-o", "jsonpath={.spec.replicas}"}
+		return n.apply(manifest, slices.Concat(args, as)...).stdout == want
+	})
+}
+
+// TestBehindTheGuardTheWebhookDoesWhatItDoesAlone holds that the stored object is the same with the guard as without: to
+// the webhook, the value is then already as it is in live, and only the claims and last-applied are wrong.
+func TestBehindTheGuardTheWebhookDoesWhatItDoesAlone(t *testing.T) {
 	t.Parallel()
-	everywhere := &namespace{T: t, name: "default"}
-	everywhere.apply(guard)
+	argo := []string{"--field-manager=argocd-controller"}
+	forced := []string{"--server-side", "--force-conflicts"}
+	scaled := func(n *namespace) { n.autoscale("7") }
+	person := func(n *namespace) { n.kubectl("scale", "deployment", "web", "--replicas=5") }
+	nobody := func(*namespace) {}
+	for sentence, c := range map[string]struct {
+		args     []string
+		then     func(*namespace)
+		manifest string
+	}{
+		"row 1, client-side":                     {nil, scaled, deployment("3", "app:1")},
+		"row 1, client-side, with another image": {nil, scaled, deployment("4", "app:2")},
+		"row 1, Argo CD":                         {argo, scaled, deployment("3", "app:1")},
+		"row 1, server-side":                     {forced, scaled, deployment("3", "app:2")},
+		"row 2, client-side":                     {nil, scaled, deployment("", "app:2")},
+		"row 2, Argo CD":                         {argo, scaled, deployment("", "app:1")},
+		"row 3, client-side":                     {nil, person, deployment("", "app:2")},
+		"row 4, client-side":                     {nil, nobody, deployment("", "app:2")},
+		"row 4, server-side":                     {forced, nobody, deployment("", "app:2")},
+		"row 8, client-side":                     {nil, scaled, deployment("null", "app:1")},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			alone, behind := newNamespace(t, "enforce"), newNamespace(t, "enforce")
+			for _, n := range []*namespace{alone, behind} {
+				n.apply(deployment("3", "app:1"), c.args...)
+				c.then(n)
+			}
+			behind.guarded(c.manifest, c.args)
+			was := behind.replicas()
+			for _, n := range []*namespace{alone, behind} {
+				n.apply(c.manifest, c.args...)
+				n.wantReplicas(was)
+				n.settled()
+			}
+			if diff := cmp.Diff(stored(alone), stored(behind)); diff != "" {
+				t.Errorf("the object (-the webhook alone +behind the guard):\n%s", diff)
+			}
+			behind.unchangedBy("a second unchanged apply", func() { behind.apply(c.manifest, c.args...) })
+		})
+	}
+}
+
+// Helm 3 records no manifest: once the guard has kept the value, nothing in the write tells the webhook that it was set.
+func TestBehindTheGuardHelm3KeepsTheValueAndTheAutoscalerTakesItsClaimBack(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.helm("install", "replicas=3")
+	n.autoscale("7")
+	n.guarded(deployment("4", "app:1"), nil)
+	n.helm("upgrade", "replicas=4", "image=app:2")
+	n.wantReplicas(7)
+	n.helm("upgrade", "image=app:3")
+	n.wantReplicas(7)
+	n.kubectl("patch", "hpa", "web", "-p", `{"spec":{"minReplicas":8}}`)
+	n.eventually("the HPA controller scales to 8", func() bool { return n.replicas() == 8 })
+	n.wantHolders("kube-controller-manager/Update/scale")
+}
+
+func TestBehindTheGuardTheClaimsArePutRight(t *testing.T) {
+	t.Parallel()
 	for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
 		t.Run(side+"-side apply", func(t *testing.T) {
 			t.Parallel()
 			n := newNamespace(t, "enforce")
 			n.apply(deployment("3", "app:1"), args...)
 			n.autoscale("7")
-			n.kubectl("label", "deployment", "web", "e2e-guard=")
-			n.eventually("the policy is in effect", func() bool {
-				guarded := n.kubectl("patch", "deployment", "web", "--dry-run=server", "-p", `{"spec":{"replicas":9}}`, "-o", "jsonpath={.spec.replicas}")
-				return guarded.stdout == "7"
-			})
+			n.guarded(deployment("3", "app:1"), args)
 			n.apply(deployment("3", "app:1"), args...)
 			n.wantReplicas(7)
 			n.wantHolders("kube-controller-manager/Update/scale")
@@ -52,6 +152,10 @@ func TestBehindAPolicyThatKeepsTheValueTheClaimsArePutRight(t *testing.T) {
 			n.apply(deployment("", "app:2"), args...)
 			n.wantReplicas(7)
 			n.wantHolders("kube-controller-manager/Update/scale")
+
+			n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"replicas":9}}`)
+			n.wantReplicas(9)
+			n.wantHolders("kubectl-patch/Update")
 		})
 	}
 }

@@ -64,8 +64,10 @@ func start() (err error) {
 	}
 	config := rest.CopyConfig(cluster.Plane.Config)
 	config.WarningHandlerWithContext = rest.NoWarnings{}
-	cluster.client, err = client.New(config, client.Options{})
-	return err
+	if cluster.client, err = client.New(config, client.Options{}); err != nil {
+		return err
+	}
+	return installGuard(ctx)
 }
 
 // startBeside starts a control plane, and the webhook as a process beside it.
@@ -96,7 +98,11 @@ func stop() error {
 	if cluster.stop == nil {
 		return errors.New("nothing has been started")
 	}
-	return cluster.stop()
+	var err error
+	if cluster.Plane.Elsewhere() {
+		err = removeGuard() // the cluster is there for others afterwards
+	}
+	return errors.Join(err, cluster.stop())
 }
 
 // besideOnly skips a test that starts webhooks of its own, which a cluster elsewhere could not reach.

@@ -1,0 +1,64 @@
+{{- /* The labels of an object. The argument is a list of the root and the component. */}}
+{{- define "handoff.labels" -}}
+{{- $root := index . 0 -}}
+app.kubernetes.io/name: handoff
+app.kubernetes.io/component: {{ index . 1 }}
+app.kubernetes.io/part-of: handoff
+app.kubernetes.io/managed-by: {{ $root.Release.Service }}
+app.kubernetes.io/instance: {{ $root.Release.Name }}
+app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
+helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{- define "handoff.selector" -}}
+app.kubernetes.io/name: handoff
+app.kubernetes.io/component: webhook
+{{- end }}
+
+{{- define "handoff.image" -}}
+{{- $image := .Values.image -}}
+{{- if $image.digest -}}
+{{ $image.repository }}@{{ $image.digest }}
+{{- else -}}
+{{ $image.repository }}:{{ $image.tag | default .Chart.AppVersion }}
+{{- end }}
+{{- end }}
+
+{{- define "handoff.config" -}}
+apiVersion: config.ownership-handoff.io/v1alpha1
+kind: HandoffConfiguration
+{{ toYaml .Values.config }}
+{{- end }}
+
+{{- define "handoff.serviceAccount" -}}
+kind: ServiceAccount
+name: handoff-webhook
+namespace: {{ .Release.Namespace }}
+{{- end }}
+
+{{- /* The namespaces whose objects are looked at, by the webhook and by the guard. */}}
+{{- define "handoff.namespaceSelector" -}}
+matchExpressions:
+- key: kubernetes.io/metadata.name
+  operator: NotIn
+  values: {{ concat (list "kube-system" .Release.Namespace) .Values.webhook.excludedNamespaces | toJson }}
+{{- with .Values.webhook.namespaceSelector }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- /* Whether the manager of the claim e is one of a list: a CEL expression. Of patterns, the guard knows a * at the end. */}}
+{{- define "handoff.listed" -}}
+{{- $names := list -}}
+{{- $prefixes := list -}}
+{{- range . -}}
+{{- if not (regexMatch "[*?\\[\\\\]" .) -}}
+{{- $names = append $names (printf "'%s'" .) -}}
+{{- else if regexMatch "^[^*?\\[\\\\]*\\*$" . -}}
+{{- $prefixes = append $prefixes (printf " || e.manager.startsWith('%s')" (trimSuffix "*" .)) -}}
+{{- else -}}
+{{- fail (printf "guard: %s is a pattern with more than a * at its end, which the guard cannot match: disable guard, or list the managers" .) -}}
+{{- end -}}
+{{- end -}}
+e.manager in [{{ join ", " $names }}]{{ join "" $prefixes }}
+{{- end }}

@@ -1,0 +1,181 @@
+package guard_test
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// serverSide are the flags of kubectl apply for a server-side apply that takes what it wants.
+var serverSide = []string{"--server-side", "--force-conflicts"}
+
+func TestAnApplyKeepsWhatAnAutoscalerTargets(t *testing.T) {
+	t.Parallel()
+	argo := []string{"--field-manager=argocd-controller"}
+	for sentence, c := range map[string]struct {
+		args     []string
+		replicas string
+	}{
+		"client-side, that sets replicas":                   {nil, "3"},
+		"client-side, that sets other replicas than before": {nil, "4"},
+		"client-side, that lets go of replicas":             {nil, ""},
+		"client-side, of null":                              {nil, "null"},
+		"server-side, that sets replicas":                   {serverSide, "3"},
+		"server-side, that lets go of replicas":             {serverSide, ""},
+		"of Argo CD, that sets replicas":                    {argo, "3"},
+		"of Argo CD, that lets go of replicas":              {argo, ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			n := newNamespace(t, "enforce")
+			n.apply(n.manifest("3", "app:1"), c.args...)
+			n.scaled()
+			for _, image := range []string{"app:1", "app:2", "app:2"} {
+				if got := n.apply(n.manifest(c.replicas, image), c.args...); got != "7" {
+					t.Fatalf("replicas after an apply of %s: got %s, want 7", image, got)
+				}
+			}
+			if got := n.kubectl("get", "deployment", "web", "-ojsonpath={.spec.template.spec.containers[0].image}"); got != "app:2" {
+				t.Errorf("the rest of the manifest is applied: got image %s, want app:2", got)
+			}
+		})
+	}
+}
+
+func TestEveryKindIsGuarded(t *testing.T) {
+	t.Parallel()
+	for kind, apiVersion := range map[string]string{"StatefulSet": "apps/v1", "ReplicaSet": "apps/v1", "ReplicationController": "v1"} {
+		for side, args := range map[string][]string{"client": nil, "server": serverSide} {
+			t.Run(kind+" by "+side+"-side apply", func(t *testing.T) {
+				t.Parallel()
+				n := newNamespace(t, "enforce")
+				n.kind, n.apiVersion = kind, apiVersion
+				n.apply(n.manifest("3", "app:1"), args...)
+				n.scaled()
+				for _, replicas := range []string{"3", ""} {
+					if got := n.apply(n.manifest(replicas, "app:1"), args...); got != "7" {
+						t.Errorf("replicas after an apply of %q: got %s, want 7", replicas, got)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestAPersonsCommandGoesThrough(t *testing.T) {
+	t.Parallel()
+	for sentence, write := range map[string]func(n *namespace) string{
+		"kubectl scale": func(n *namespace) string {
+			n.kubectl("scale", "deployment", "web", "--replicas=9")
+			return n.kubectl("get", "deployment", "web", printReplicas)
+		},
+		"kubectl patch": func(n *namespace) string {
+			return n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"replicas":9}}`, printReplicas)
+		},
+		"kubectl edit": func(n *namespace) string {
+			editor := []string{"KUBE_EDITOR=sed -i 's/^  replicas: 7/  replicas: 9/'"}
+			edited := n.run(editor, "", "edit", "deployment", "web", "-oyaml") // it prints nothing shorter
+			return map[bool]string{true: "9"}[strings.Contains(edited, "\n  replicas: 9\n")]
+		},
+		"kubectl replace": func(n *namespace) string {
+			return n.run(nil, n.manifest("9", "app:2"), "replace", "-f-", printReplicas)
+		},
+		"kubectl replace of a manifest without replicas": func(n *namespace) string {
+			return map[string]string{"1": "9"}[n.run(nil, n.manifest("", "app:2"), "replace", "-f-", printReplicas)]
+		},
+		"kubectl patch in an autoscaler's name": func(n *namespace) string {
+			return n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"replicas":9}}`, printReplicas, "--field-manager=keda-operator")
+		},
+		"an update by a client that no list names": func(n *namespace) string {
+			return n.apply(n.manifest("9", "app:2"), "--field-manager=operator")
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			n := newNamespace(t, "enforce")
+			n.apply(n.manifest("3", "app:1"))
+			n.scaled()
+			if got := write(n); got != "9" {
+				t.Errorf("replicas: got %s, want 9", got)
+			}
+		})
+	}
+}
+
+func TestKubectlSetChangesWhatItSaysAlone(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(n.manifest("3", "app:1"))
+	n.scaled()
+	const both = "-ojsonpath={.spec.replicas} {.spec.template.spec.containers[0].image}"
+	if got := n.kubectl("set", "image", "deployment/web", "app=app:2", both); got != "7 app:2" {
+		t.Errorf("kubectl set image: got %s, want 7 app:2", got)
+	}
+}
+
+func TestAClientThatNamesNoFieldManagerIsKnownByItsClaim(t *testing.T) {
+	t.Parallel()
+	for agent, want := range map[string]int64{"HashiCorp/1.0 Terraform/1.9": 7, "pulumi-kubernetes/4.0": 7, "operator/1.0": 9} {
+		t.Run(agent, func(t *testing.T) {
+			t.Parallel()
+			n := newNamespace(t, "enforce")
+			n.apply(n.manifest("3", "app:1"))
+			n.scaled()
+			as, err := clientOf(agent)
+			if err != nil {
+				t.Fatal(err)
+			}
+			web := &unstructured.Unstructured{}
+			web.SetAPIVersion(n.apiVersion)
+			web.SetKind(n.kind)
+			web.SetNamespace(n.name)
+			web.SetName("web")
+			patch := client.RawPatch(types.StrategicMergePatchType, []byte(`{"spec":{"replicas":9}}`))
+			if err := as.Patch(t.Context(), web, patch); err != nil {
+				t.Fatal(err)
+			}
+			got, _, _ := unstructured.NestedInt64(web.Object, "spec", "replicas")
+			if got != want {
+				t.Errorf("replicas: got %d, want %d", got, want)
+			}
+		})
+	}
+}
+
+func TestWhenTheAutoscalerGoesReplicasAreHandedBack(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(n.manifest("3", "app:1"))
+	n.scaled()
+	n.kubectl("delete", "hpa", "web")
+	n.guarded(false)
+	if got := n.apply(n.manifest("3", "app:1")); got != "3" {
+		t.Errorf("replicas: got %s, want 3", got)
+	}
+}
+
+func TestAnAutoscalerOfAnotherObjectIsNoConcernOfThisOne(t *testing.T) {
+	t.Parallel()
+	for sentence, target := range map[string]string{
+		"of another name":  "{apiVersion: apps/v1, kind: Deployment, name: api}",
+		"of another kind":  "{apiVersion: apps/v1, kind: StatefulSet, name: web}",
+		"of another group": "{apiVersion: apps.example.com/v1, kind: Deployment, name: web}",
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			n := newNamespace(t, "enforce")
+			n.apply(n.manifest("3", "app:1"))
+			n.scaled() // so that the guard is known to see autoscalers of this namespace
+			other := strings.NewReplacer("TARGET", target).Replace(
+				"{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {maxReplicas: 20, scaleTargetRef: TARGET}}")
+			n.run(nil, other, "replace", "-f-")
+			n.guarded(false)
+			if got := n.apply(n.manifest("4", "app:1")); got != "4" {
+				t.Errorf("replicas: got %s, want 4", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,147 @@
+package guard_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// namespace is one test's own.
+type namespace struct {
+	*testing.T
+	name       string
+	apiVersion string
+	kind       string // of the object web
+}
+
+// newNamespace makes a namespace in a mode; an empty mode leaves it without the annotation.
+func newNamespace(t *testing.T, mode string) *namespace {
+	t.Helper()
+	o := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "guard-"}}
+	if mode != "" {
+		o.Annotations = map[string]string{ownership.ModeAnnotation: mode}
+	}
+	if err := cluster.client.Create(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cluster.client.Delete(context.Background(), o) })
+	return &namespace{T: t, name: o.Name, apiVersion: "apps/v1", kind: "Deployment"}
+}
+
+// run runs kubectl, which must succeed, and returns what it printed.
+func (n *namespace) run(env []string, stdin string, args ...string) string {
+	n.Helper()
+	return n.command(cluster.plane.Kubectl, env, stdin, append([]string{"--namespace", n.name}, args...)...)
+}
+
+func (n *namespace) command(name string, env []string, stdin string, args ...string) string {
+	n.Helper()
+	cmd := exec.CommandContext(n.Context(), name, args...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stdin = strings.NewReader(stdin)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		n.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, out, &stderr)
+	}
+	return string(out)
+}
+
+// printReplicas makes kubectl print the replicas that a write has stored. The autoscaler may be quick to repair them.
+const printReplicas = "-ojsonpath={.spec.replicas}"
+
+func (n *namespace) kubectl(args ...string) string {
+	n.Helper()
+	return n.run(nil, "", args...)
+}
+
+// apply applies a manifest and returns the replicas that it leads to.
+func (n *namespace) apply(manifest string, args ...string) string {
+	n.Helper()
+	return n.run(nil, manifest, append([]string{"apply", "-f-", printReplicas}, args...)...)
+}
+
+// manifest is one of the object web. The line "replicas" is left out when replicas is empty.
+func (n *namespace) manifest(replicas, image string) string {
+	if replicas != "" {
+		replicas = "\n  replicas: " + replicas
+	}
+	selector := "{matchLabels: {app: web}}"
+	switch n.kind {
+	case "ReplicationController":
+		selector = "{app: web}"
+	case "StatefulSet":
+		selector += "\n  serviceName: web"
+	}
+	return fmt.Sprintf(`
+apiVersion: %s
+kind: %s
+metadata:
+  name: web
+spec:%s
+  selector: %s
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: app, image: "%s", resources: {requests: {cpu: 10m}}}]}
+`, n.apiVersion, n.kind, replicas, selector, image)
+}
+
+// in puts the mode annotation on the object of a manifest.
+func in(mode, manifest string) string {
+	return strings.Replace(manifest, "  name: web\n",
+		"  name: web\n  annotations: {"+ownership.ModeAnnotation+": \""+mode+"\"}\n", 1)
+}
+
+// scaled makes the HorizontalPodAutoscaler web and waits until its controller has scaled the object web to 7 and the guard
+// knows of it.
+func (n *namespace) scaled() {
+	n.Helper()
+	n.kubectl("autoscale", n.kind, "web", "--min=7", "--max=20")
+	n.eventually("the HPA controller scales to 7", func() bool { return n.kubectl("get", n.kind, "web", printReplicas) == "7" })
+	n.guarded(true)
+}
+
+// guarded waits until an apply of replicas is kept back, or is not. It asks by a dry run that opts in, whatever the
+// namespace does.
+func (n *namespace) guarded(want bool) {
+	n.Helper()
+	probe := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": n.apiVersion, "kind": n.kind,
+		"metadata": map[string]any{
+			"name": "web", "namespace": n.name, "annotations": map[string]any{ownership.ModeAnnotation: "enforce"},
+		},
+		"spec": map[string]any{"replicas": int64(19)},
+	}}
+	n.eventually("the guard knows of the autoscaler", func() bool {
+		tried := probe.DeepCopy()
+		//nolint:staticcheck // the object is unstructured
+		err := cluster.client.Patch(n.Context(), tried, client.Apply, client.FieldOwner("probe"), client.ForceOwnership, client.DryRunAll)
+		if err != nil {
+			n.Fatal(err)
+		}
+		replicas, _, _ := unstructured.NestedInt64(tried.Object, "spec", "replicas")
+		return (replicas != 19) == want
+	})
+}
+
+func (n *namespace) eventually(what string, done func() bool) {
+	n.Helper()
+	for deadline := time.Now().Add(patience); !done(); time.Sleep(250 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			n.Fatalf("waited %s in vain: %s", patience, what)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package manifests_test
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// foreign says whether an object is of a kind that cert-manager or the Prometheus operator define. This API server does not
+// know them, and stand-ins that accept anything would prove nothing.
+func foreign(o *unstructured.Unstructured) bool {
+	group := o.GroupVersionKind().Group
+	return group == "cert-manager.io" || group == "monitoring.coreos.com"
+}
+
+func TestTheAPIServerAcceptsEverythingAndWarnsOfNothing(t *testing.T) {
+	t.Parallel()
+	for sentence, all := range map[string]objects{
+		"base":                 kustomize(t, "base"),
+		"overlays/default":     kustomize(t, "overlays/default"),
+		"overlays/self-signed": kustomize(t, "overlays/self-signed"),
+		"overlays/cert-manager, without the kinds of cert-manager": kustomize(t, "overlays/cert-manager"),
+		"guard":    kustomize(t, "guard"),
+		"policies": kustomize(t, "policies"),
+		"monitoring, without the kinds of the Prometheus operator": kustomize(t, "overlays/default", "components/monitoring"),
+		"the chart": chart(t, `guard.enabled=true`),
+		"the chart with all that it can be given": chart(t, `certificates="cert-manager"`, `guard.enabled=true`, `monitoring.enabled=true`,
+			`monitoring.labels={"release":"prometheus"}`, `webhook.namespaceSelector=[{"key":"team","operator":"Exists"}]`,
+			`webhook.excludedNamespaces=["ci"]`, `imagePullSecrets=[{"name":"registry"}]`, `nodeSelector={"kubernetes.io/os":"linux"}`,
+			`tolerations=[{"operator":"Exists"}]`, `podAnnotations={"a":"b"}`, `podLabels={"a":"b"}`, `extraArgs=["--zap-log-level=debug"]`,
+			`affinity={"nodeAffinity":{}}`, `image.pullPolicy="Always"`),
+		"the pod of helm test": helmTest(t),
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			r := kubectl(t, all.without(foreign).text(t), "apply", "--dry-run=server", "--validate=strict", "-f-")
+			if r.stderr != "" {
+				t.Errorf("kubectl apply says:\n%s", r.stderr)
+			}
+			if got, want := strings.Count(r.stdout, "(server dry run)"), len(all.without(foreign)); got != want || want == 0 {
+				t.Errorf("accepted %d of %d objects:\n%s", got, want, r.stdout)
+			}
+		})
+	}
+}
+
+// helmTest is what the chart has for helm test.
+func helmTest(t *testing.T) objects {
+	t.Helper()
+	r := helm(t, "template", "handoff", cluster.root+"/manifests/chart", "--namespace", system, "--kube-version", kubernetes,
+		"--show-only", "templates/tests/version.yaml")
+	if r.err != nil {
+		t.Fatalf("helm template: %v\n%s", r.err, r.stderr)
+	}
+	return decode(t, r.stdout)
+}
+
+func TestKubectlAppliesAnOverlayByItsFolder(t *testing.T) {
+	t.Parallel()
+	for _, folder := range []string{"base", "overlays/default", "overlays/self-signed", "guard", "policies"} {
+		r := kubectl(t, "", "apply", "-k", cluster.root+"/manifests/"+folder, "--dry-run=server", "--validate=strict")
+		if r.stderr != "" || !strings.Contains(r.stdout, "(server dry run)") {
+			t.Errorf("kubectl apply -k manifests/%s: %s%s", folder, r.stdout, r.stderr)
+		}
+	}
+}

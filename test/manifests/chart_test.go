@@ -1,0 +1,112 @@
+package manifests_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+func TestTheChartIsCleanToHelm(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(cluster.root, "manifests", "chart")
+	r := helm(t, "lint", "--strict", folder, "--kube-version", kubernetes, "--set", "guard.enabled=true,monitoring.enabled=true")
+	if r.err != nil || strings.Contains(r.stdout, "[WARNING]") {
+		t.Errorf("helm lint: %v\n%s%s", r.err, r.stdout, r.stderr)
+	}
+}
+
+func TestTheSchemaRefusesWhatTheChartDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	for sentence, c := range map[string]struct{ value, named string }{
+		"a way to certificates that there is not":      {`certificates="vault"`, "certificates"},
+		"a value of another name":                      {`replicaCount=3`, "replicaCount"},
+		"a nested value of another name":               {`webhook.failPolicy="Fail"`, "failPolicy"},
+		"no pods":                                      {`replicas=0`, "replicas"},
+		"a number as text":                             {`replicas="2"`, "replicas"},
+		"a failure policy that there is not":           {`webhook.failurePolicy="Open"`, "failurePolicy"},
+		"a timeout that the API server refuses":        {`webhook.timeoutSeconds=31`, "timeoutSeconds"},
+		"a yes that is text":                           {`guard.enabled="false"`, "enabled"},
+		"a field manager that would end an expression": {`config.appliers=["it's"]`, "appliers"},
+		"a list of managers of another name":           {`config.imperatives=["k9s"]`, "imperatives"},
+		"a controller rule without fields":             {`config.controllers=[{"kind":"Deployment"}]`, "controllers"},
+		"a digest that is none":                        {`image.digest="latest"`, "digest"},
+		"a flag that is none":                          {`extraArgs=["v=1"]`, "extraArgs"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			r := template(t, c.value)
+			if r.err == nil || !strings.Contains(r.stderr, "schema") || !strings.Contains(r.stderr, c.named) {
+				t.Errorf("want the schema to refuse %s, got %v\n%s", c.value, r.err, r.stderr)
+			}
+		})
+	}
+}
+
+// pod is the pod of the Deployment of a chart with values.
+func pod(t *testing.T, values ...string) map[string]any {
+	t.Helper()
+	spec, found, err := unstructured.NestedMap(chart(t, values...)["Deployment/handoff-webhook"].Object, "spec", "template", "spec")
+	if err != nil || !found {
+		t.Fatalf("no pod in the Deployment: %v", err)
+	}
+	return spec
+}
+
+func TestValuesReachWhereTheyBelong(t *testing.T) {
+	t.Parallel()
+	container := func(spec map[string]any, field string) any {
+		containers, _, _ := unstructured.NestedSlice(spec, "containers")
+		first, _ := containers[0].(map[string]any)
+		return first[field]
+	}
+	if got, want := container(pod(t, `image.tag="v9"`), "image"), "ghcr.io/ownership-handoff/handoff-webhook:v9"; got != want {
+		t.Errorf("a tag: got %v, want %s", got, want)
+	}
+	digest := "sha256:" + strings.Repeat("0a", 32)
+	if got, want := container(pod(t, `image.digest="`+digest+`"`), "image"), "ghcr.io/ownership-handoff/handoff-webhook@"+digest; got != want {
+		t.Errorf("a digest: got %v, want %s", got, want)
+	}
+	if got := pod(t, `shutdownDelaySeconds=20`, `drainTimeoutSeconds=40`)["terminationGracePeriodSeconds"]; got != float64(70) {
+		t.Errorf("the grace period follows the delay and the drain: got %v, want 70", got)
+	}
+	if _, found := pod(t, `priorityClassName=""`)["priorityClassName"]; found {
+		t.Error("no priority class: got one")
+	}
+	if _, found := chart(t, `priorityClassName=""`)["ResourceQuota/handoff-webhook"]; found {
+		t.Error("without a priority class there is nothing to grant: got a ResourceQuota")
+	}
+	if _, found := chart(t, `replicas=1`)["PodDisruptionBudget/handoff-webhook"]; found {
+		t.Error("of one pod one has to be available: the node could never be drained")
+	}
+}
+
+func TestAnotherConfigurationReplacesThePods(t *testing.T) {
+	t.Parallel()
+	sum := func(values ...string) string {
+		text, _, _ := unstructured.NestedString(chart(t, values...)["Deployment/handoff-webhook"].Object,
+			"spec", "template", "metadata", "annotations", checksum)
+		return text
+	}
+	if before, after := sum(), sum(`config.imperative=["kubectl"]`); before == "" || before == after {
+		t.Errorf("checksum before %q and after %q", before, after)
+	}
+}
+
+func TestTheGuardTakesItsManagersFromTheConfiguration(t *testing.T) {
+	t.Parallel()
+	values := []string{`guard.enabled=true`, `config.appliers=["ours","team-*"]`, `config.autoscalers=[]`}
+	for _, name := range []string{"handoff-guard-autoscaled", "handoff-guard-letting-go"} {
+		policy, err := chart(t, values...)["MutatingAdmissionPolicy/"+name].MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := `e.manager in ['ours'] || e.manager.startsWith('team-')`; !strings.Contains(string(policy), want) {
+			t.Errorf("%s lacks %s:\n%s", name, want, policy)
+		}
+	}
+	if r := template(t, `guard.enabled=true`, `config.appliers=["a*b"]`); r.err == nil || !strings.Contains(r.stderr, "a*b") {
+		t.Errorf("a pattern that the guard cannot match: want an error that names it, got %v\n%s", r.err, r.stderr)
+	}
+}

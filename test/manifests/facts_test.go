@@ -1,0 +1,132 @@
+package manifests_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/webhook"
+)
+
+func read(t *testing.T, path ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(append([]string{cluster.root, "manifests"}, path...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestTheConfigurationThatIsInstalledIsTheDefaultOne(t *testing.T) {
+	t.Parallel()
+	got, err := config.Parse([]byte(read(t, "base", "config.yaml")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := config.Default()
+	want.Controllers = []config.ControllerRule{} // written, and empty
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestTheGuardHasTheDefaultFieldManagers(t *testing.T) {
+	t.Parallel()
+	listed := func(managers []string) string {
+		var names, prefixes []string
+		for _, m := range managers {
+			if prefix, ok := strings.CutSuffix(m, "*"); ok {
+				prefixes = append(prefixes, " || e.manager.startsWith('"+prefix+"')")
+			} else {
+				names = append(names, "'"+m+"'")
+			}
+		}
+		return "e.manager in [" + strings.Join(names, ", ") + "]" + strings.Join(prefixes, "")
+	}
+	for name, policy := range kustomize(t, "guard") {
+		if policy.GetKind() != "MutatingAdmissionPolicy" {
+			continue
+		}
+		conditions, _, _ := unstructured.NestedSlice(policy.Object, "spec", "matchConditions")
+		writer, _ := conditions[len(conditions)-1].(map[string]any)
+		last, _, _ := unstructured.NestedString(writer, "expression")
+		for _, want := range []string{listed(config.Default().Appliers), listed(config.Default().Autoscalers)} {
+			if !strings.Contains(last, want) {
+				t.Errorf("%s lacks\n%s\nin\n%s", name, want, last)
+			}
+		}
+	}
+}
+
+func TestOverlaysAndChartInstallTheSameVersion(t *testing.T) {
+	t.Parallel()
+	tag := regexp.MustCompile(`newTag: (\S+)`).FindStringSubmatch(read(t, "base", "kustomization.yaml"))
+	version := regexp.MustCompile(`appVersion: (\S+)`).FindStringSubmatch(read(t, "chart", "Chart.yaml"))
+	if tag == nil || version == nil || tag[1] != version[1] {
+		t.Errorf("newTag of base %v, appVersion of the chart %v", tag, version)
+	}
+}
+
+// described collects the names of metrics instead of registering them.
+type described struct{ names []string }
+
+func (d *described) Register(c prometheus.Collector) error {
+	descriptions := make(chan *prometheus.Desc, 100)
+	c.Describe(descriptions)
+	close(descriptions)
+	for description := range descriptions {
+		d.names = append(d.names, regexp.MustCompile(`fqName: "([^"]+)"`).FindStringSubmatch(description.String())[1])
+	}
+	return nil
+}
+func (d *described) MustRegister(...prometheus.Collector) {}
+func (d *described) Unregister(prometheus.Collector) bool { return false }
+
+func TestAlertsAndPanelsAreAboutMetricsThatHandoffHas(t *testing.T) {
+	t.Parallel()
+	var has described
+	if _, err := webhook.NewMetrics(&has); err != nil {
+		t.Fatal(err)
+	}
+	text := read(t, "components", "monitoring", "prometheusrule.yaml") + read(t, "components", "monitoring", "dashboard.json")
+	used := regexp.MustCompile(`\bhandoff_[a-z_]+`).FindAllString(strings.ReplaceAll(text, "_bucket", ""), -1)
+	for _, name := range used {
+		if !slices.Contains(has.names, name) {
+			t.Errorf("%s is no metric of handoff: it has %v", name, has.names)
+		}
+	}
+	for _, name := range has.names {
+		if !slices.Contains(used, name) {
+			t.Errorf("%s is neither alerted about nor shown", name)
+		}
+	}
+}
+
+func TestAlertsAndPanelsAreAboutThisWebhook(t *testing.T) {
+	t.Parallel()
+	webhooks, _, err := unstructured.NestedSlice(kustomize(t, "base")["MutatingWebhookConfiguration/handoff"].Object, "webhooks")
+	if err != nil || len(webhooks) != 1 {
+		t.Fatalf("want one webhook, got %d: %v", len(webhooks), err)
+	}
+	name, _ := webhooks[0].(map[string]any)["name"].(string)
+	for _, file := range []string{"prometheusrule.yaml", "dashboard.json"} {
+		text := read(t, "components", "monitoring", file)
+		named := regexp.MustCompile(`apiserver_[a-z_]+\{name=\\?"([^"\\]+)`).FindAllStringSubmatch(text, -1)
+		if len(named) == 0 {
+			t.Errorf("%s asks the API server nothing", file)
+		}
+		for _, n := range named {
+			if n[1] != name {
+				t.Errorf("%s is about %s, the webhook is %s", file, n[1], name)
+			}
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package manifests_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// mode is the annotation in an argument of kubectl annotate.
+const mode = "ownership-handoff.io/mode="
+
+func TestANamespacesModeIsOneOfThree(t *testing.T) {
+	t.Parallel()
+	kubectl(t, "", "create", "namespace", "mode")
+	kubectl(t, "", "create", "namespace", "mistyped")
+	kubectl(t, "", "annotate", "namespace", "mistyped", mode+"Enforce") // before there was a policy
+	kubectl(t, "", "apply", "-k", cluster.root+"/manifests/policies", "--validate=strict")
+	annotate := func(namespace, value string) result {
+		return run(t, "", cluster.plane.Kubectl, "annotate", "namespace", namespace, "--overwrite", value)
+	}
+	eventually(t, "the policy is in effect", func() bool {
+		return run(t, "", cluster.plane.Kubectl, "annotate", "namespace", "mode", mode+"no", "--dry-run=server").err != nil
+	})
+
+	for _, value := range []string{"enforce", "warn", "off"} {
+		if r := annotate("mode", mode+value); r.err != nil {
+			t.Errorf("%s: %s", value, r.stderr)
+		}
+	}
+	for _, value := range []string{"enfroce", "Enforce", "", " enforce"} {
+		want := mode[:len(mode)-1] + " " + value + " is unknown; write enforce, warn or off"
+		if r := annotate("mode", mode+value); r.err == nil || !strings.Contains(r.stderr, want) {
+			t.Errorf("%q: want it refused with %s, got %v %s", value, want, r.err, r.stderr)
+		}
+	}
+	const made = `{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "made", "annotations": {"ownership-handoff.io/mode": "on"}}}`
+	if r := run(t, made, cluster.plane.Kubectl, "create", "-f-"); r.err == nil || !strings.Contains(r.stderr, "write enforce, warn or off") {
+		t.Errorf("a namespace made with an unknown mode: want it refused, got %v %s", r.err, r.stderr)
+	}
+
+	// What is wrong already stands in nobody's way.
+	kubectl(t, "", "label", "namespace", "mistyped", "team=web")
+	kubectl(t, "", "annotate", "namespace", "mistyped", "other=annotation")
+	kubectl(t, "", "patch", "namespace", "mistyped", "--subresource=status", "--type=merge", "-p", `{"status":{"conditions":[]}}`)
+	if r := annotate("mistyped", mode+"ENFORCE"); r.err == nil {
+		t.Error("another unknown mode: want it refused")
+	}
+	kubectl(t, "", "annotate", "namespace", "mode", mode[:len(mode)-1]+"-")
+	for _, namespace := range []string{"mode", "mistyped"} {
+		kubectl(t, "", "delete", "namespace", namespace, "--wait", "--timeout=60s")
+	}
+}

@@ -1,0 +1,115 @@
+package manifests_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// objects are those of some manifests, by KIND/NAME.
+type objects map[string]*unstructured.Unstructured
+
+func decode(t *testing.T, text string) objects {
+	t.Helper()
+	found := objects{}
+	for documents := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096); ; {
+		var content map[string]any
+		if err := documents.Decode(&content); errors.Is(err, io.EOF) {
+			return found
+		} else if err != nil {
+			t.Fatalf("%v in\n%s", err, text)
+		}
+		if content == nil {
+			continue // a template that renders nothing
+		}
+		o := &unstructured.Unstructured{Object: content}
+		key := o.GetKind() + "/" + o.GetName()
+		if found[key] != nil {
+			t.Fatalf("%s is there twice", key)
+		}
+		found[key] = o
+	}
+}
+
+// text is a list of the objects, for kubectl.
+func (o objects) text(t *testing.T) string {
+	t.Helper()
+	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "v1", "kind": "List"}}
+	for _, object := range o {
+		list.Items = append(list.Items, *object)
+	}
+	text, err := list.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// without leaves out what is not to be had here.
+func (o objects) without(unwanted func(*unstructured.Unstructured) bool) objects {
+	rest := objects{}
+	for key, object := range o {
+		if !unwanted(object) {
+			rest[key] = object
+		}
+	}
+	return rest
+}
+
+// kustomize builds folders of manifests as one kustomization; those of components are named as such.
+func kustomize(t *testing.T, folders ...string) objects {
+	t.Helper()
+	dir := t.TempDir()
+	lists := map[string][]string{}
+	for _, folder := range folders {
+		path, err := filepath.Rel(dir, filepath.Join(cluster.root, "manifests", folder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := "resources"
+		if strings.HasPrefix(folder, "components/") {
+			list = "components"
+		}
+		lists[list] = append(lists[list], path)
+	}
+	text, err := json.Marshal(lists)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return decode(t, kubectl(t, "", "kustomize", dir).stdout)
+}
+
+// kubernetes is the version that the chart is rendered for: Helm asks no cluster here.
+const kubernetes = "1.36.3"
+
+func template(t *testing.T, values ...string) result {
+	t.Helper()
+	set := make([]string, 0, 2*len(values))
+	for _, value := range values {
+		set = append(set, "--set-json", value)
+	}
+	folder := filepath.Join(cluster.root, "manifests", "chart")
+	from := []string{"template", "handoff", folder, "--namespace", system, "--kube-version", kubernetes, "--skip-tests"}
+	return helm(t, slices.Concat(from, set)...)
+}
+
+// chart renders the chart, which must succeed. The values are PATH=JSON.
+func chart(t *testing.T, values ...string) objects {
+	t.Helper()
+	r := template(t, values...)
+	if r.err != nil {
+		t.Fatalf("helm template with %v: %v\n%s", values, r.err, r.stderr)
+	}
+	return decode(t, r.stdout)
+}

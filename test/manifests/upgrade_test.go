@@ -1,0 +1,53 @@
+package manifests_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"path/filepath"
+	"testing"
+)
+
+// TestInstallingAgainLeavesTheAuthority holds that an upgrade takes no caBundle away, which handoff or cert-manager wrote
+// since: until it was written again, the API server would trust nobody and do without handoff.
+func TestInstallingAgainLeavesTheAuthority(t *testing.T) {
+	folder := filepath.Join(cluster.root, "manifests")
+	throughHelm := func(t *testing.T, verb string, args ...string) {
+		t.Helper()
+		args = append([]string{verb, "handoff", "--namespace", system, "--kubeconfig", cluster.plane.Kubeconfig}, args...)
+		if r := helm(t, args...); r.err != nil {
+			t.Fatalf("helm %v: %v\n%s", args, r.err, r.stderr)
+		}
+	}
+	for sentence, c := range map[string]struct{ install, again, remove func(*testing.T) }{
+		"by kubectl": {
+			install: func(t *testing.T) { t.Helper(); kubectl(t, "", "apply", "-k", filepath.Join(folder, "overlays", "self-signed")) },
+			again:   func(t *testing.T) { t.Helper(); kubectl(t, "", "apply", "-k", filepath.Join(folder, "overlays", "default")) },
+			remove: func(t *testing.T) {
+				t.Helper()
+				all := kustomize(t, "overlays/default")
+				delete(all, "Namespace/"+system)
+				kubectl(t, all.text(t), "delete", "-f-")
+			},
+		},
+		"by Helm": {
+			install: func(t *testing.T) { t.Helper(); throughHelm(t, "install", filepath.Join(folder, "chart")) },
+			again: func(t *testing.T) {
+				throughHelm(t, "upgrade", filepath.Join(folder, "chart"), "--set", "webhook.timeoutSeconds=3")
+			},
+			remove: func(t *testing.T) { t.Helper(); throughHelm(t, "uninstall") },
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c.install(t)
+			want := base64.StdEncoding.EncodeToString(cluster.plane.Config.CAData)
+			patch := fmt.Sprintf(`[{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": %q}]`, want)
+			kubectl(t, "", "patch", "mutatingwebhookconfiguration", "handoff", "--type=json", "-p", patch)
+			c.again(t)
+			got := kubectl(t, "", "get", "mutatingwebhookconfiguration", "handoff", "-o", "jsonpath={.webhooks[0].clientConfig.caBundle}").stdout
+			if got != want {
+				t.Errorf("the caBundle has %d characters, want the %d that were written", len(got), len(want))
+			}
+			c.remove(t)
+		})
+	}
+}
