@@ -13,6 +13,7 @@ import (
 // clientOf is the client certificate of a user, whom the authority of the control plane has signed.
 func clientOf(t *testing.T, name string) (certificate tls.Certificate, config *rest.Config) {
 	t.Helper()
+	besideOnly(t)
 	kubeconfig, err := cluster.Plane.AddUser(name)
 	if err != nil {
 		t.Fatal(err)

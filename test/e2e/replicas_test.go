@@ -22,6 +22,7 @@ const selfSignedSecret = "handoff-webhook-tls"
 func startSelfSigned(n *namespace, replicas int) []*server {
 	n.Helper()
 	user := n.name + "-self-signed"
+	besideOnly(n.T)
 	kubeconfig, err := cluster.Plane.AddUser(user)
 	if err != nil {
 		n.Fatal(err)

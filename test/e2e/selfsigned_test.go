@@ -79,6 +79,7 @@ func TestWithoutRightsOnTheSecretItIsNotReadyAndSaysSo(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	user := n.name + "-without-rights"
+	besideOnly(t)
 	kubeconfig, err := cluster.Plane.AddUser(user)
 	if err != nil {
 		t.Fatal(err)

@@ -39,6 +39,7 @@ func webhookBinary(t *testing.T) string {
 // startServer starts the webhook, without a certificate, for a namespace of its own that others may be in as well.
 func startServer(n *namespace, kubeconfig string, args ...string) *server {
 	n.Helper()
+	besideOnly(n.T)
 	ports, err := process.FreePorts(3)
 	if err != nil {
 		n.Fatal(err)

@@ -32,9 +32,9 @@ func (s *server) said(wants ...string) {
 }
 
 func TestReadyMeansACertificateAndSyncedCaches(t *testing.T) {
-	besideOnly(t)
 	t.Parallel()
 	const user = "handoff-without-rights"
+	besideOnly(t)
 	kubeconfig, err := cluster.Plane.AddUser(user)
 	if err != nil {
 		t.Fatal(err)
