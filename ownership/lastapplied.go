@@ -24,7 +24,7 @@ type Declared struct {
 //   - server-side apply: its own entry in incoming and in live
 //   - client-side apply: the last-applied annotation of incoming and of live, which the writer's entry claims or the
 //     write has changed
-//   - neither, as Helm 3: all that the write changes counts as set by the manifest
+//   - neither, as Helm 3: all that the write changes, or comes to claim, counts as set by the manifest
 //
 // An annotation that is there but neither changed nor claimed by the writer is another's, and no manifest of this write.
 type Manifests struct {
@@ -85,7 +85,9 @@ func (m Manifests) On(path fieldpath.Path) Declared {
 	}
 	changed := !bytes.Equal(m.incoming.Value(path), m.live.Value(path))
 	if !m.Recorded {
-		return Declared{Manifest: claimOf(changed)}
+		// Where something before us has put the value back, the claim that the writer has gained still tells.
+		gained := m.author.Entry.Holds(path) && !m.was.Holds(path)
+		return Declared{Manifest: claimOf(changed || gained)}
 	}
 	d := Declared{Manifest: claimIn(m.manifest, path), Base: claimIn(m.base, path)}
 	// kubectl diff sends the change without the annotation that would go with it: a value that neither manifest nor live

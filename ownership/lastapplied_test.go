@@ -86,6 +86,7 @@ func TestWhatAnApplierDeclares(t *testing.T) {
 	clientSide := by(t, "kubectl-client-side-apply", "Update", ownsLastApplied)
 	argo := by(t, "argocd-controller", "Update", ownsLastApplied)
 	helm := by(t, "helm", "Update", ownsReplicas)
+	had := []string{entry("helm", "Update", early, ownsReplicas, "")}
 	unclaimed := ownership.Author{Writer: ownership.Applier, Entry: ownership.Entry{Manager: "x", Operation: "Update"}}
 	for sentence, c := range map[string]struct {
 		write write
@@ -137,16 +138,19 @@ func TestWhatAnApplierDeclares(t *testing.T) {
 			write{helm, "", "", "7", "3", nil}, declared{Manifest: ownership.Sets},
 		},
 		"Helm: what it does not change it has no say in": {
-			write{helm, "", "", "7", "7", nil}, declared{},
+			write{helm, "", "", "7", "7", had}, declared{},
+		},
+		"Helm: what it has come to claim is set by its manifest, though a policy has put it back": {
+			write{helm, "", "", "7", "7", nil}, declared{Manifest: ownership.Sets},
 		},
 		"Helm: an annotation that kubectl has left there is not its manifest": {
 			write{helm, sets3, sets3, "7", "5", nil}, declared{Manifest: ownership.Sets},
 		},
 		"Helm: nor where it changes nothing": {
-			write{helm, sets3, sets3, "7", "7", nil}, declared{},
+			write{helm, sets3, sets3, "7", "7", had}, declared{},
 		},
 		"Helm: nor is one that is gone": {
-			write{helm, sets3, "", "7", "7", nil}, declared{},
+			write{helm, sets3, "", "7", "7", had}, declared{},
 		},
 		"kubectl diff: the annotation is the old one, and the value is the manifest's": {
 			write{clientSide, lacks, lacks, "7", "3", nil}, declared{Manifest: ownership.Sets, Recorded: true},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 var errNoCertificate = errors.New("no certificate is loaded yet")
@@ -41,6 +42,20 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		return served, nil
 	}
 	return nil, errNoCertificate
+}
+
+// expiry is the metric of when the certificate that is served expires.
+func (c *certificate) expiry() prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "handoff_certificate_expiration_timestamp_seconds",
+		Help: "When the certificate that is served expires, in seconds since 1970; 0 while there is none.",
+	}, func() float64 {
+		served := c.served.Load()
+		if served == nil {
+			return 0
+		}
+		return float64(served.Leaf.NotAfter.Unix())
+	})
 }
 
 // reload makes the pair on disk the one that is served, if it is good. The error says what is wrong with the pair on disk,

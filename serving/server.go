@@ -76,6 +76,9 @@ func New(o Options, reviews Reviews) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{options: o, certificate: newCertificate(o.CertDir, o.Log)}
+	if err := o.Registerer.Register(s.certificate.expiry()); err != nil {
+		return nil, fmt.Errorf("registering metrics: %w", err)
+	}
 	if o.ClientCA != "" {
 		s.clients = newClients(o.ClientCA, o.ClientNames, o.Log)
 	}

@@ -17,6 +17,7 @@ type change struct {
 	field    merge.Field
 	incoming string // the value that the writer sent, as JSON
 	choice   string // what contradicts the field
+	secret   bool   // no word of the value to anybody
 }
 
 // changeOf looks a field up in the decision table. Live and incoming are its values as JSON; on a create, live is the

@@ -135,7 +135,9 @@ func (h *Handler) decide(r *review, w merge.Write, contested contested, path fie
 		Owner: owned.Owner, Writer: w.Author.Writer, Manifest: declared.Manifest, Base: declared.Base,
 		Scale: context.Scale, Changed: !bytes.Equal(live, incoming),
 	}
-	return changeOf(path, field, owned.By, string(live), string(incoming))
+	c := changeOf(path, field, owned.By, string(live), string(incoming))
+	c.secret = r.kind.Group == "" && r.kind.Kind == "Secret"
+	return c
 }
 
 // checkScale refuses values of the scale field that no scale can have, which is an int32 from 0 (k8s.io/api/autoscaling/v1,

@@ -93,7 +93,7 @@ func (c change) clearing(m mode, path string) (before, by, after string) {
 // shortValue is the kept value, when it is short. The writer gets the whole object back with the answer, so this tells
 // them nothing that they may not know; logs, events and audit annotations never have the value of any but scale fields.
 func (c change) shortValue() string {
-	if len(c.value()) > 20 || c.value() == "" || c.value()[0] == '{' || c.value()[0] == '[' {
+	if c.secret || len(c.value()) > 20 || c.value() == "" || c.value()[0] == '{' || c.value()[0] == '[' {
 		return ""
 	}
 	return " at " + strings.Trim(c.value(), `"`)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os/exec"
 	"regexp"
+	"time"
 
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
@@ -20,8 +21,13 @@ func (p *proof) serials(ctx context.Context) (map[string]string, error) {
 	}
 	found := map[string]string{}
 	for _, pod := range pods {
-		if found[pod], err = p.serial(ctx, pod); err != nil {
-			return nil, fmt.Errorf("certificate of pod %s: %w", pod, err)
+		// What kubectl forwards can get stuck on a busy machine.
+		err := eventually(ctx, "pod "+pod+" says with which certificate it serves", time.Minute, func() (bool, error) {
+			found[pod], err = p.serial(ctx, pod)
+			return err == nil, err
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	return found, nil
@@ -29,7 +35,7 @@ func (p *proof) serials(ctx context.Context) (map[string]string, error) {
 
 // serial asks a pod through kubectl port-forward.
 func (p *proof) serial(ctx context.Context, pod string) (string, error) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	forward := exec.CommandContext(ctx, p.cluster.Kubectl, "port-forward", "--namespace", handofftest.Namespace, "pod/"+pod, ":9443")
 	output, err := forward.StdoutPipe()

@@ -20,8 +20,14 @@ func TestInstallingAgainLeavesTheAuthority(t *testing.T) {
 	}
 	for sentence, c := range map[string]struct{ install, again, remove func(*testing.T) }{
 		"by kubectl": {
-			install: func(t *testing.T) { t.Helper(); kubectl(t, "", "apply", "-k", filepath.Join(folder, "overlays", "self-signed")) },
-			again:   func(t *testing.T) { t.Helper(); kubectl(t, "", "apply", "-k", filepath.Join(folder, "overlays", "default")) },
+			install: func(t *testing.T) {
+				t.Helper()
+				kubectl(t, "", "apply", "-k", filepath.Join(folder, "overlays", "self-signed"))
+			},
+			again: func(t *testing.T) {
+				t.Helper()
+				kubectl(t, "", "apply", "-k", filepath.Join(folder, "overlays", "default"))
+			},
 			remove: func(t *testing.T) {
 				t.Helper()
 				all := kustomize(t, "overlays/default")
@@ -32,6 +38,7 @@ func TestInstallingAgainLeavesTheAuthority(t *testing.T) {
 		"by Helm": {
 			install: func(t *testing.T) { t.Helper(); throughHelm(t, "install", filepath.Join(folder, "chart")) },
 			again: func(t *testing.T) {
+				t.Helper()
 				throughHelm(t, "upgrade", filepath.Join(folder, "chart"), "--set", "webhook.timeoutSeconds=3")
 			},
 			remove: func(t *testing.T) { t.Helper(); throughHelm(t, "uninstall") },
