@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// workload is a manifest of an object web. The line "replicas" is left out when replicas is empty.
+// workload is a manifest of an object web. The line "replicas" is left out when replicas is empty. Its pods are scheduled
+// nowhere: that they run is no matter, and a kind cluster would have hundreds to start.
 func workload(apiVersion, kind, replicas, image string) string {
 	if replicas != "" {
 		replicas = "\n  replicas: " + replicas
@@ -27,6 +28,7 @@ spec:%s%s%s
   template:
     metadata: {labels: {app: web}}
     spec:
+      schedulerName: nobody
       containers:
       - name: app
         image: %s

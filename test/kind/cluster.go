@@ -85,9 +85,12 @@ func (c *cluster) end(ctx context.Context, why error) error {
 
 func (c *cluster) delete(ctx context.Context) error {
 	// Whatever ended the run, the cluster goes.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Minute)
 	defer cancel()
-	_, err := command(ctx, "", c.options.kind, "delete", "cluster", "--name", c.options.name, "--kubeconfig", c.kubeconfig)
+	err := eventually(ctx, "the cluster is deleted", 3*time.Minute, func() (bool, error) {
+		_, err := command(ctx, "", c.options.kind, "delete", "cluster", "--name", c.options.name, "--kubeconfig", c.kubeconfig)
+		return err == nil, err // docker does not always get a busy node to end at once
+	})
 	return errors.Join(err, os.RemoveAll(filepath.Dir(c.kubeconfig)))
 }
 
