@@ -12,6 +12,9 @@ import (
 // it is worked on, and a container has a limit of memory.
 const mostBytes = 64 << 20
 
+// unsaid is what a review counts for that does not say its size: the largest that there can be. The API server says it.
+const unsaid = 7 << 20
+
 // limit lets at most so many reviews in at a time, and has the others shed: what comes faster than it can be answered
 // would otherwise all be answered too late. 0 is no limit of their number; there is always one of their size, for all but a
 // review that is alone.
@@ -25,7 +28,10 @@ func limit(most int, reviews Reviews, r prometheus.Registerer) (http.Handler, er
 		return nil, fmt.Errorf("registering metrics: %w", err)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		size := max(req.ContentLength, 0)
+		size := req.ContentLength
+		if size < 0 {
+			size = unsaid
+		}
 		n, bytes := inFlight.Add(1), inBytes.Add(size)
 		leave := func() { inFlight.Add(-1); inBytes.Add(-size) }
 		if most > 0 && n > int64(most) || n > 1 && bytes > mostBytes {

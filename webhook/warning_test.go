@@ -1,6 +1,8 @@
 package webhook_test
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -106,5 +108,33 @@ func TestAnUnknownModeIsQuotedNoLongerThanItFits(t *testing.T) {
 				t.Errorf("what is logged is as long as the annotation: %d bytes", len(s.logged()))
 			}
 		})
+	}
+}
+
+func TestOfASecretNoValueIsToldToAnybody(t *testing.T) {
+	const value = "aHVudGVyMg=="
+	secret := func(data, manifest, entries string) string {
+		return `{"kind":"Secret","apiVersion":"v1","metadata":{"name":"web","namespace":"shop","annotations":{` +
+			strconv.Quote(lastApplied) + `:` + strconv.Quote(manifest) + `},"managedFields":[` + entries + `]},"data":{` + data + `}}`
+	}
+	const annotated = `{"f:metadata":{"f:annotations":{"f:kubectl.kubernetes.io/last-applied-configuration":{}}}}`
+	byHand := entry("kubectl-patch", "Update", early, `{"f:data":{"f:password":{}}}`, "")
+	live := secret(`"password":"`+value+`"`, `{"data":{"password":"b2xk"}}`, entry(csa, "Update", early, annotated, "")+","+byHand)
+	incoming := secret("", `{"data":{}}`, entry(csa, "Update", late, annotated, ""))
+	body := strings.NewReplacer(`"group":"apps"`, `"group":""`, "deployments", "secrets").Replace(request{
+		version: "v1", uid: "review-uid", operation: "UPDATE", kind: "Secret", name: "web", namespace: "shop", manager: csa,
+		oldObject: live, object: incoming,
+	}.body())
+	s := newServer(t, enforced())
+	response := s.answer(t, body)
+	want := []string{"handoff: kept .data.password, set by kubectl-patch; the manifest has let go of it"}
+	if diff := cmp.Diff(want, response.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	if told := fmt.Sprint(response.AuditAnnotations, s.events, s.logged()); strings.Contains(told, value) {
+		t.Errorf("the value is told: %s", told)
+	}
+	if !strings.Contains(string(response.Patch), value) {
+		t.Errorf("it is not kept: %s", response.Patch)
 	}
 }

@@ -64,7 +64,9 @@ func TestThePodsAreAdmittedAndTheWebhookNeedsNoFurtherRights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, used := range []string{"certwatcher_read_certificate_errors_total", "process_resident_memory_bytes", "go_memstats_heap_inuse_bytes"} {
+	for _, used := range []string{
+		"handoff_certificate_expiration_timestamp_seconds", "process_resident_memory_bytes", "go_memstats_heap_inuse_bytes",
+	} {
 		if !strings.Contains(metrics, "\n"+used+" ") {
 			t.Errorf("alerts or panels are about %s, which the webhook does not have", used)
 		}
