@@ -1,6 +1,7 @@
 package manifests_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -70,6 +71,17 @@ func TestValuesReachWhereTheyBelong(t *testing.T) {
 	}
 	if got := pod(t, `shutdownDelaySeconds=20`, `drainTimeoutSeconds=40`)["terminationGracePeriodSeconds"]; got != float64(70) {
 		t.Errorf("the grace period follows the delay and the drain: got %v, want 70", got)
+	}
+	ca := pod(t, `extraArgs=["--client-ca=/ca/ca.crt"]`, `extraVolumes=[{"name":"ca","secret":{"secretName":"ca"}}]`,
+		`extraVolumeMounts=[{"name":"ca","mountPath":"/ca"}]`)
+	if volumes := fmt.Sprint(ca["volumes"], container(ca, "volumeMounts"), container(ca, "args")); !strings.Contains(volumes, "secretName:ca") ||
+		!strings.Contains(volumes, "mountPath:/ca") || !strings.Contains(volumes, "--client-ca=/ca/ca.crt") {
+		t.Errorf("a file of --client-ca: got %s", volumes)
+	}
+	hooks, _, _ := unstructured.NestedSlice(
+		chart(t, `webhook.matchConditions=[{"name":"mine","expression":"true"}]`)["MutatingWebhookConfiguration/handoff"].Object, "webhooks")
+	if conditions := fmt.Sprint(hooks); !strings.Contains(conditions, "name:mine") || !strings.Contains(conditions, "name:kind-can-be-applied") {
+		t.Errorf("a further match condition: got %s", conditions)
 	}
 	if _, found := pod(t, `priorityClassName=""`)["priorityClassName"]; found {
 		t.Error("no priority class: got one")
