@@ -98,11 +98,7 @@ func stop() error {
 	if cluster.stop == nil {
 		return errors.New("nothing has been started")
 	}
-	var err error
-	if cluster.Plane.Elsewhere() {
-		err = removeGuard() // the cluster is there for others afterwards
-	}
-	return errors.Join(err, cluster.stop())
+	return cluster.stop()
 }
 
 // besideOnly skips a test that starts webhooks of its own, which a cluster elsewhere could not reach.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -20,8 +19,8 @@ func (p *proof) upgraded(by way) func(context.Context) error {
 			return nil, err
 		}
 		took := time.Since(began)
-		image, err := p.cluster.handoff(ctx, "get", "pods", "--selector="+handofftest.Selector,
-			"-o", "jsonpath={.items[*].spec.containers[*].image}")
+		image, err := p.cluster.handoff(ctx, "get", "deployment", handofftest.Deployment,
+			"-o", "jsonpath={.spec.template.spec.containers[*].image}")
 		return []string{fmt.Sprintf("in %.0f s", took.Seconds()), "to " + image}, err
 	})
 }
@@ -67,19 +66,6 @@ func (p *proof) rotate(ctx context.Context) error {
 	return err
 }
 
-// guarded installs the guard, takes the webhook away under the stream, and removes the guard again.
-func (p *proof) guarded(takeAway func(context.Context) ([]string, error)) func(context.Context) error {
-	return func(ctx context.Context) error {
-		if _, err := p.cluster.kubectl(ctx, "apply", "-k", "manifests/guard"); err != nil {
-			return err
-		}
-		time.Sleep(5 * time.Second) // the API server compiles policies in the background
-		err := p.under("with the guard", takeAway)(ctx)
-		_, gone := p.cluster.kubectl(ctx, "delete", "-k", "manifests/guard")
-		return errors.Join(err, gone)
-	}
-}
-
 // deletePods deletes all pods of the webhook at once, without grace, three times.
 func (p *proof) deletePods(ctx context.Context) ([]string, error) {
 	const times = 3
@@ -119,12 +105,8 @@ func (p *proof) uninstalled(by way) func(context.Context) error {
 		if err := by.uninstall(ctx); err != nil {
 			return err
 		}
-		left, err := p.leftovers(ctx)
-		if err != nil {
+		if err := p.nothingLeft(ctx, "app.kubernetes.io/part-of=handoff,app.kubernetes.io/component!=guard"); err != nil {
 			return err
-		}
-		if left != "" {
-			return fmt.Errorf("left behind: %s", left)
 		}
 		s := &stream{c: p.cluster, cancel: func() {}}
 		if err := s.workload(ctx, s.namespace(0)); err != nil {

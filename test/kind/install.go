@@ -97,11 +97,11 @@ func (p *proof) available(ctx context.Context) error {
 	})
 }
 
-// leftovers lists what carries the label of handoff, of whatever resource. Events are history.
-func (p *proof) leftovers(ctx context.Context) (string, error) {
+// nothingLeft is an error that lists what carries the labels of handoff, of whatever resource. Events are history.
+func (p *proof) nothingLeft(ctx context.Context, labels string) error {
 	names, err := p.cluster.kubectl(ctx, "api-resources", "--verbs=list", "-o", "name")
 	if err != nil {
-		return "", err
+		return err
 	}
 	var resources []string
 	for name := range strings.Lines(names) {
@@ -109,6 +109,9 @@ func (p *proof) leftovers(ctx context.Context) (string, error) {
 			resources = append(resources, name)
 		}
 	}
-	return p.cluster.kubectl(ctx, "get", strings.Join(resources, ","), "--all-namespaces", "-o", "name",
-		"--selector", "app.kubernetes.io/part-of=handoff")
+	left, err := p.cluster.kubectl(ctx, "get", strings.Join(resources, ","), "--all-namespaces", "-o", "name", "--selector", labels)
+	if err == nil && left != "" {
+		err = fmt.Errorf("left behind: %s", left)
+	}
+	return err
 }

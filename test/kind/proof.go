@@ -71,7 +71,7 @@ func (p *proof) all(ctx context.Context) error {
 		}
 		wanted = append(wanted, proofs[name]...)
 	}
-	return steps(ctx, wanted...)
+	return steps(ctx, append(wanted, step{"remove the guard", p.removeGuard})...)
 }
 
 func steps(ctx context.Context, all ...step) error {
