@@ -144,7 +144,8 @@ func stored(n *namespace) map[string]any {
 	for _, name := range []string{"uid", "resourceVersion", "creationTimestamp", "namespace", "generation"} {
 		unstructured.RemoveNestedField(o.Object, "metadata", name)
 	}
-	entries := o.GetManagedFields()
+	// What the controllers claim of the status is as it was when they last looked.
+	entries := slices.DeleteFunc(o.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "status" })
 	for i := range entries {
 		entries[i].Time = nil
 	}

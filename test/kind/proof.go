@@ -122,11 +122,15 @@ func (p *proof) suite(ctx context.Context) error {
 	return nil
 }
 
-// failuresOf is what go test -v says of the tests that failed, and no more than can be read.
+// failuresOf is what go test -v says of the tests that failed, with the differences they show, and no more than can be read.
 func failuresOf(output string) string {
 	var kept []string
 	for line := range strings.Lines(output) {
-		if strings.Contains(line, "--- FAIL") || strings.Contains(line, "_test.go:") && !strings.Contains(line, "kubectl ") {
+		if strings.Contains(line, "--- PASS") || strings.Contains(line, "--- SKIP") {
+			continue
+		}
+		differs := strings.HasPrefix(strings.TrimSpace(line), "+") || strings.HasPrefix(strings.TrimSpace(line), "-")
+		if differs || strings.Contains(line, "_test.go:") && !strings.Contains(line, "kubectl ") {
 			kept = append(kept, strings.TrimRight(line, "\n"))
 		}
 	}
