@@ -58,8 +58,11 @@ func (n *namespace) settled() {
 	n.Helper()
 	last, same := "", 0
 	n.eventually("the controllers come to rest", func() bool {
-		version := n.object().GetResourceVersion()
-		if version != last {
+		o := n.object()
+		if observed, reports := field(o, "status", "observedGeneration"); reports && observed != o.GetGeneration() {
+			return false
+		}
+		if version := o.GetResourceVersion(); version != last {
 			last, same = version, 0
 		}
 		same++
