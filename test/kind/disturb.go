@@ -28,7 +28,7 @@ func (p *proof) upgraded(by way) func(context.Context) error {
 // rotated has the serving certificate replaced under the stream, and waits until every pod serves the new one.
 func (p *proof) rotated(what string, replace func(context.Context) error) func(context.Context) error {
 	return p.under(what, func(ctx context.Context) ([]string, error) {
-		before, err := p.serials(ctx)
+		before, err := p.served(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -37,9 +37,9 @@ func (p *proof) rotated(what string, replace func(context.Context) error) func(c
 			return nil, err
 		}
 		err = eventually(ctx, "every pod serves a new certificate", 5*time.Minute, func() (bool, error) {
-			now, err := p.serials(ctx)
-			for pod, serial := range now {
-				if serial == before[pod] {
+			now, err := p.served(ctx)
+			for pod, served := range now {
+				if served == before[pod] {
 					return false, err
 				}
 			}

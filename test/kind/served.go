@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -13,8 +14,8 @@ import (
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
-// serials returns, by pod, the serial number of the certificate that the pod serves with.
-func (p *proof) serials(ctx context.Context) (map[string]string, error) {
+// served returns, by pod, the fingerprint of the certificate that the pod serves with.
+func (p *proof) served(ctx context.Context) (map[string]string, error) {
 	pods, err := p.webhook.Pods(ctx)
 	if err != nil {
 		return nil, err
@@ -23,7 +24,7 @@ func (p *proof) serials(ctx context.Context) (map[string]string, error) {
 	for _, pod := range pods {
 		// What kubectl forwards can get stuck on a busy machine.
 		err := eventually(ctx, "pod "+pod+" says with which certificate it serves", time.Minute, func() (bool, error) {
-			found[pod], err = p.serial(ctx, pod)
+			found[pod], err = p.servedBy(ctx, pod)
 			return err == nil, err
 		})
 		if err != nil {
@@ -33,8 +34,8 @@ func (p *proof) serials(ctx context.Context) (map[string]string, error) {
 	return found, nil
 }
 
-// serial asks a pod through kubectl port-forward.
-func (p *proof) serial(ctx context.Context, pod string) (string, error) {
+// servedBy asks a pod through kubectl port-forward.
+func (p *proof) servedBy(ctx context.Context, pod string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	forward := exec.CommandContext(ctx, p.cluster.Kubectl, "port-forward", "--namespace", handofftest.Namespace, "pod/"+pod, ":9443")
@@ -49,13 +50,13 @@ func (p *proof) serial(ctx context.Context, pod string) (string, error) {
 	address := regexp.MustCompile(`127\.0\.0\.1:\d+`)
 	for lines := bufio.NewScanner(output); lines.Scan(); {
 		if at := address.FindString(lines.Text()); at != "" {
-			return serialAt(ctx, at)
+			return fingerprint(ctx, at)
 		}
 	}
 	return "", errors.New("kubectl port-forward ended")
 }
 
-func serialAt(ctx context.Context, address string) (string, error) {
+func fingerprint(ctx context.Context, address string) (string, error) {
 	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} // what is served, not whether to trust it
 	connection, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -66,5 +67,5 @@ func serialAt(ctx context.Context, address string) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("no TLS at %s", address)
 	}
-	return secure.ConnectionState().PeerCertificates[0].SerialNumber.String(), nil
+	return fmt.Sprintf("%x", sha256.Sum256(secure.ConnectionState().PeerCertificates[0].Raw)), nil
 }
