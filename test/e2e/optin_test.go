@@ -17,8 +17,8 @@ func inMode(mode, replicas, image string) string {
 		"  name: web\n  annotations: {"+ownership.ModeAnnotation+": "+mode+"}\n", 1)
 }
 
-// refused says whether the policy of manifests/policies is installed, and holds that it then refuses a mode.
-func refused(t *testing.T, mode string) bool {
+// refusesMode says whether the policy of manifests/policies is installed, and holds that it then refuses a mode.
+func refusesMode(t *testing.T, mode string) bool {
 	t.Helper()
 	n := &namespace{T: t, name: "default"}
 	if n.run("", "get", "validatingadmissionpolicy", "handoff-mode").err != nil {
@@ -55,7 +55,7 @@ func TestWhoOptsInIsTheNamespaceAndTheObjectOverridesIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if c.namespace == "enfroce" && refused(t, c.namespace) {
+			if c.namespace == "enfroce" && refusesMode(t, c.namespace) {
 				return
 			}
 			n := newNamespace(t, c.namespace)
