@@ -101,7 +101,7 @@ func (e *explain) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if len(reading.Subjects) == 0 {
-		return fmt.Errorf("there is no such object: %s", strings.Join(objects, " "))
+		return e.nothing(objects)
 	}
 	explanations, gaps, err := explainAll(reading, field)
 	if err != nil {
@@ -114,6 +114,15 @@ func (e *explain) run(ctx context.Context, args []string) error {
 		return err
 	}
 	return finish(e.ErrOut, gaps)
+}
+
+// nothing says that no object is there, and where to look for some.
+func (e *explain) nothing(objects []string) error {
+	where := "look into other namespaces with -n or -A"
+	if e.allNamespaces || e.offline() {
+		where = "leave out --selector, or name others"
+	}
+	return fmt.Errorf("there are no %s; %s", cmp.Or(strings.Join(objects, " "), "objects"), where)
 }
 
 // split tells the objects of the arguments from the FIELD.
@@ -207,7 +216,8 @@ func (e *explain) write(explanations []explanation.Explanation, asked bool, chos
 		if several && len(explained.Select(ofChosen).Fields) == 0 {
 			continue
 		}
-		if written++; written > 1 && (!asked || e.isWide()) {
+		written++
+		if written > 1 && (!asked || e.isWide()) {
 			if _, err := fmt.Fprintln(e.Out); err != nil {
 				return err
 			}

@@ -39,7 +39,7 @@ func (a answer) Error() string { return fmt.Sprintf("exit code %d", int(a)) }
 
 // Run runs a command line and returns the exit code. What went wrong is one line on ErrOut.
 func Run(ctx context.Context, env Environment, args []string) int {
-	root := newRoot(env)
+	root := newRoot(env) //nolint:contextcheck // the commands are given ctx when they run
 	root.SetArgs(args)
 	root.SetIn(env.In)
 	root.SetOut(env.Out)

@@ -18,7 +18,8 @@ func (e Explanation) manifest(f *ownership.Field) []string {
 		return []string{"what the manifest says is not recorded"}
 	case e.applier != "" && f.Owner != ownership.Default && f.Owner != ownership.Unknown:
 		claimed := fmt.Sprintf("the manifest of %#q does not claim it", e.applier)
-		return []string{claimed, "an apply that sets another value would be a conflict" + e.kept(f, ownership.Sets, ownership.Lacks)}
+		forced := "an apply that sets another value would be refused as a conflict, and with --force-conflicts set it"
+		return []string{claimed, forced + e.kept(f, ownership.Sets, ownership.Lacks)}
 	case e.applier != "":
 		return []string{fmt.Sprintf("the manifest of %#q does not claim it", e.applier)}
 	default:
@@ -44,7 +45,10 @@ func (e Explanation) clientSide(f *ownership.Field) []string {
 }
 
 func (e Explanation) serverSide(f *ownership.Field) []string {
-	says := []string{fmt.Sprintf("the manifest of %#q sets it", e.applied(f))}
+	var says []string
+	if applier := e.applied(f); f.Owner != ownership.Manifest || f.By != applier {
+		says = append(says, fmt.Sprintf("the manifest of %#q sets it", applier))
+	}
 	if len(f.Holders) > 1 {
 		return append(says, "an apply without it would leave it, for others claim it as well")
 	}

@@ -66,12 +66,9 @@ func (e Explanation) noField(text string, unread error) error {
 // Near returns the paths of fields, and of what they are in, that are nearest to a text.
 func (e Explanation) Near(text string, most int) []string {
 	distances := map[string]int{}
-	var paths []string
-	for _, path := range e.Paths() {
-		if d := distance(strings.ToLower(text), strings.ToLower(path)); d <= max(3, len(text)/2) {
-			distances[path] = d
-			paths = append(paths, path)
-		}
+	paths := e.Paths()
+	for _, path := range paths {
+		distances[path] = distance(strings.ToLower(text), strings.ToLower(path))
 	}
 	slices.SortFunc(paths, func(a, b string) int {
 		return cmp.Or(cmp.Compare(distances[a], distances[b]), cmp.Compare(a, b))

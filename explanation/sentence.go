@@ -30,7 +30,7 @@ func (e Explanation) Sentences(w io.Writer, prefix string, chosen func(ownership
 func (e Explanation) whyAll(fold *ownership.Fold) string {
 	_, declared := e.foldValue(fold)
 	f := fold.Fields[0]
-	sentence := fmt.Sprintf("`%s` has %d fields: %s", dash(Text(fold.Path)), len(fold.Fields), e.who(&f, "them"))
+	sentence := fmt.Sprintf("%#q has %d fields: %s", dash(Text(fold.Path)), len(fold.Fields), e.who(&f, "them"))
 	switch declared {
 	case "yes":
 		return sentence + "; the manifest sets all of them"
@@ -54,9 +54,9 @@ func (e Explanation) why(f *ownership.Field) string {
 
 func (e Explanation) is(f *ownership.Field) string {
 	if f.Value == nil {
-		return fmt.Sprintf("`%s` has gone, and is still claimed", Text(f.Path))
+		return fmt.Sprintf("%#q has gone, and is still claimed", Text(f.Path))
 	}
-	return fmt.Sprintf("`%s` is %s", Text(f.Path), shorten(e.show(f.Path, f.Value), 2*mostValue))
+	return fmt.Sprintf("%#q is %s", Text(f.Path), shorten(e.show(f.Path, f.Value), 2*mostValue))
 }
 
 // who says who set a field, and how.

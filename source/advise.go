@@ -21,6 +21,8 @@ func Advise(err error, namespace string) error {
 	case clientcmd.IsEmptyConfig(err):
 		line = "no cluster is configured"
 		advice = "name one with --kubeconfig or --context, or read files with -f"
+	case clientcmd.IsContextNotFound(err):
+		advice = "see kubectl config get-contexts"
 	case errors.As(err, &unreachable):
 		advice = "name another cluster with --context, or read files with -f"
 	case apierrors.IsNotFound(err):

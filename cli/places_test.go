@@ -1,0 +1,43 @@
+package cli_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ownership-handoff/handoff/cli"
+)
+
+func TestFilesAreReadFromWhereverKubectlReadsThem(t *testing.T) {
+	t.Setenv("KUBECONFIG", "/no/such/file")
+	text, err := os.ReadFile("testdata/shop.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	deep := filepath.Join(folder, "deep")
+	if err := os.Mkdir(deep, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(deep, "shop.yaml"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.FileServer(http.Dir(folder)))
+	defer server.Close()
+	for sentence, args := range map[string][]string{
+		"a file":             {"-f", "testdata/shop.yaml"},
+		"a folder":           {"-f", deep},
+		"folders in folders": {"-R", "-f", folder},
+		"a URL":              {"-f", server.URL + "/deep/shop.yaml"},
+		"standard input":     {"-f", "-"},
+		"two files":          {"-f", "testdata/helm.yaml", "-f", "testdata/shop.yaml"},
+	} {
+		code, output := run(t, nil, append([]string{"explain", "deployment/web", ".spec.replicas"}, args...)...)
+		if code != cli.ExitYes || !strings.HasPrefix(output, "`.spec.replicas` is 7: HorizontalPodAutoscaler `web` set it") {
+			t.Errorf("%s: exit code %d\n%s", sentence, code, output)
+		}
+	}
+}
