@@ -13,17 +13,15 @@ import (
 
 func TestFilesAreReadFromWhereverKubectlReadsThem(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/no/such/file")
-	text, err := os.ReadFile("testdata/shop.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	folder := t.TempDir()
 	deep := filepath.Join(folder, "deep")
-	if err := os.Mkdir(deep, 0o700); err != nil {
+	if err := os.CopyFS(deep, os.DirFS("testdata")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(deep, "shop.yaml"), text, 0o600); err != nil {
-		t.Fatal(err)
+	for _, other := range []string{"malformed.yaml", "nokind.yaml", "unreadable.yaml", "stripped.yaml", "manifest.yaml"} {
+		if err := os.Remove(filepath.Join(deep, other)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	server := httptest.NewServer(http.FileServer(http.Dir(folder)))
 	defer server.Close()

@@ -143,7 +143,7 @@ func TestAFieldIsFoundAsItIsWritten(t *testing.T) {
 		`.spec.container`:                      ``,
 	} {
 		found, err := explained.Find(text)
-		var got []string
+		got := make([]string, 0, len(found.Fields))
 		for _, f := range found.Fields {
 			got = append(got, explanation.Text(f.Path))
 		}

@@ -73,12 +73,12 @@ func (e Explanation) who(f *ownership.Field, it string) string {
 	case ownership.Autoscaler:
 		return e.whoScales(f, it, through, since)
 	case ownership.Controller:
-		return fmt.Sprintf("the controller `%s` set %s%s%s", f.By, it, through, since)
+		return fmt.Sprintf("the controller %#q set %s%s%s", f.By, it, through, since)
 	case ownership.Imperative:
 		if e.Context.Managers.IsImperative(f.Holders[0]) {
-			return fmt.Sprintf("a person set %s by a direct command (`%s`)%s%s", it, f.By, through, since)
+			return fmt.Sprintf("a person set %s by a direct command (%#q)%s%s", it, f.By, through, since)
 		}
-		return fmt.Sprintf("`%s`, which no list of managers names, set %s%s%s", f.By, it, through, since)
+		return fmt.Sprintf("%#q, which no list of managers names, set %s%s%s", f.By, it, through, since)
 	case ownership.Manifest:
 		return strings.TrimSpace(fmt.Sprintf("the manifest set %s%s%s", it, by(f.By), since))
 	case ownership.Unknown:
@@ -91,12 +91,12 @@ func (e Explanation) who(f *ownership.Field, it string) string {
 func (e Explanation) whoScales(f *ownership.Field, it, through, since string) string {
 	kind, name, ok := strings.Cut(f.By, " ")
 	if !ok {
-		return fmt.Sprintf("the autoscaler `%s` set %s%s%s", f.By, it, through, since)
+		return fmt.Sprintf("the autoscaler %#q set %s%s%s", f.By, it, through, since)
 	}
 	if through != "" {
-		return fmt.Sprintf("%s `%s` set %s%s%s", kind, name, it, through, since)
+		return fmt.Sprintf("%s %#q set %s%s%s", kind, name, it, through, since)
 	}
-	return fmt.Sprintf("%s `%s` owns %s, though it has not yet set it", kind, name, it)
+	return fmt.Sprintf("%s %#q owns %s, though it has not yet set it", kind, name, it)
 }
 
 func by(manager string) string {

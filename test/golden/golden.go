@@ -10,12 +10,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Check compares a text with testdata/NAME.golden, without what is another at each run: times, and how long ago something
-// was at the end of a line.
+// Settle takes out of a text what is another at each run: times, and how long ago something was at the end of a line.
+func Settle(text string) string {
+	text = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`).ReplaceAllString(text, "TIME")
+	return regexp.MustCompile(`(?m) (\d+[smhdy])+$`).ReplaceAllString(text, " AGE")
+}
+
+// Check compares a text, settled, with testdata/NAME.golden.
 func Check(t *testing.T, name, got string) {
 	t.Helper()
-	got = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`).ReplaceAllString(got, "TIME")
-	got = regexp.MustCompile(`(?m) (\d+[smhdy])+$`).ReplaceAllString(got, " AGE")
+	got = Settle(got)
 	path := filepath.Join("testdata", name+".golden")
 	if os.Getenv("UPDATE_GOLDEN") != "" {
 		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/ownership-handoff/handoff/test/golden"
 )
 
+// TestExplain holds what is said of the objects that prepare has made.
 func TestExplain(t *testing.T) {
 	for name, lines := range map[string][]string{
 		"scaled": {
