@@ -3,22 +3,17 @@ package source
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/cluster"
 )
@@ -74,11 +69,6 @@ type hpaList struct {
 	gap   string
 }
 
-type scaleField struct {
-	path fieldpath.Path
-	gap  string
-}
-
 func newClusterFacts(getter genericclioptions.RESTClientGetter) (*clusterFacts, error) {
 	restConfig, err := getter.ToRESTConfig()
 	if err != nil {
@@ -129,72 +119,4 @@ func (f *clusterFacts) listHPAs(ctx context.Context, namespace string) (list hpa
 		list.items = append(list.items, hpa)
 	}
 	return list, nil
-}
-
-func hpaOf(o *unstructured.Unstructured) (hpa autoscalingv2.HorizontalPodAutoscaler, err error) {
-	if err = runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &hpa); err != nil {
-		err = fmt.Errorf("HorizontalPodAutoscaler %s: %w", o.GetName(), err)
-	}
-	return hpa, err
-}
-
-func crdOf(o *unstructured.Unstructured) (crd apiextensionsv1.CustomResourceDefinition, err error) {
-	if err = runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &crd); err != nil {
-		err = fmt.Errorf("CustomResourceDefinition %s: %w", o.GetName(), err)
-	}
-	return crd, err
-}
-
-func (f *clusterFacts) scalePath(ctx context.Context, s *Subject) (fieldpath.Path, error) {
-	if path := cluster.BuiltinScale(s.Kind.Group, s.Kind.Kind); path != nil {
-		return path, nil
-	}
-	field, known := f.scales[s.Kind]
-	if !known {
-		var err error
-		if field, err = f.customScale(ctx, s.Kind); err != nil {
-			return nil, err
-		}
-		f.scales[s.Kind] = field
-	}
-	if field.gap != "" {
-		s.gap("%s", field.gap)
-	}
-	return field.path, nil
-}
-
-// customScale reads the definition of a kind, if the API server serves a scale subresource for it at all: to know that,
-// nobody needs a right.
-func (f *clusterFacts) customScale(ctx context.Context, kind schema.GroupVersionKind) (field scaleField, err error) {
-	served, err := f.discovery.ServerResourcesForGroupVersion(kind.GroupVersion().String())
-	if err != nil {
-		return field, Advise(err, "")
-	}
-	at := slices.IndexFunc(served.APIResources, func(r metav1.APIResource) bool {
-		return r.Kind == kind.Kind && !strings.Contains(r.Name, "/")
-	})
-	if at < 0 {
-		return field, nil
-	}
-	name := served.APIResources[at].Name
-	scales := func(r metav1.APIResource) bool { return r.Name == name+"/scale" }
-	if !slices.ContainsFunc(served.APIResources, scales) {
-		return field, nil
-	}
-	resources := apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
-	found, err := f.objects.Resource(resources).Get(ctx, name+"."+kind.Group, metav1.GetOptions{})
-	switch {
-	case apierrors.IsForbidden(err):
-		field.gap = fmt.Sprintf("which field an autoscaler sets is not known; "+
-			"ask for the right to get customresourcedefinitions.apiextensions.k8s.io %s.%s", name, kind.Group)
-		return field, nil
-	case apierrors.IsNotFound(err): // served by an API server of its own, which tells nobody
-		field.gap = "which field an autoscaler sets is not known: no CustomResourceDefinition says so"
-		return field, nil
-	case err != nil:
-		return field, Advise(err, "")
-	}
-	crd, err := crdOf(found)
-	field.path = cluster.DeclaredScale([]apiextensionsv1.CustomResourceDefinition{crd}, kind.Group, kind.Version, kind.Kind)
-	return field, err
 }

@@ -43,7 +43,7 @@ func TestKubectlFindsAndCompletesThePlugin(t *testing.T) {
 	} {
 		t.Run(line, func(t *testing.T) {
 			cmd := exec.Command(cluster.Kubectl, strings.Fields(line)...)
-			cmd.Env = append(os.Environ(), "PATH="+path, "KUBECONFIG="+cluster.Kubeconfig)
+			cmd.Env = append(os.Environ(), "PATH="+path, "KUBECONFIG="+cluster.Kubeconfig, "KUBECACHEDIR="+filepath.Join(cluster.Dir, "cache"))
 			output, err := cmd.Output()
 			if first, _, _ := strings.Cut(string(output), "\n"); err != nil || !strings.HasPrefix(first, want) {
 				t.Errorf("want %q, got %v:\n%s", want, err, output)
