@@ -35,7 +35,7 @@ func (r Reader) readCluster(q Query) ([]*unstructured.Unstructured, facts, []str
 	if err != nil {
 		gaps = gapsOf(err, namespace)
 	}
-	around, err := newClusterFacts(r.Cluster)
+	around, err := newClusterFacts(r.Cluster, q.AllNamespaces)
 	if err != nil {
 		return nil, nil, nil, Advise(err, namespace)
 	}
@@ -61,7 +61,9 @@ type clusterFacts struct {
 	objects   dynamic.Interface
 	discovery discovery.CachedDiscoveryInterface
 	hpas      map[string]hpaList // by namespace
-	scales    map[schema.GroupVersionKind]scaleField
+	// everywhere says that the autoscalers of all namespaces are worth one request. Who may not send it asks for each.
+	everywhere, asked bool
+	scales            map[schema.GroupVersionKind]scaleField
 }
 
 type hpaList struct {
@@ -69,12 +71,14 @@ type hpaList struct {
 	gap   string
 }
 
-func newClusterFacts(getter genericclioptions.RESTClientGetter) (*clusterFacts, error) {
+func newClusterFacts(getter genericclioptions.RESTClientGetter, everywhere bool) (*clusterFacts, error) {
 	restConfig, err := getter.ToRESTConfig()
 	if err != nil {
 		return nil, err
 	}
-	f := &clusterFacts{hpas: map[string]hpaList{}, scales: map[schema.GroupVersionKind]scaleField{}}
+	f := &clusterFacts{
+		hpas: map[string]hpaList{}, scales: map[schema.GroupVersionKind]scaleField{}, everywhere: everywhere,
+	}
 	if f.objects, err = dynamic.NewForConfig(restConfig); err != nil {
 		return nil, err
 	}
@@ -83,19 +87,40 @@ func newClusterFacts(getter genericclioptions.RESTClientGetter) (*clusterFacts, 
 }
 
 func (f *clusterFacts) autoscaler(ctx context.Context, s *Subject) (string, error) {
-	list, known := f.hpas[s.Namespace]
-	if !known {
-		var err error
-		if list, err = f.listHPAs(ctx, s.Namespace); err != nil {
-			return "", err
-		}
-		f.hpas[s.Namespace] = list
+	list, err := f.hpasOf(ctx, s.Namespace)
+	if err != nil {
+		return "", err
 	}
 	if list.gap != "" {
 		s.gap("%s", list.gap)
 	}
 	autoscaler, _ := cluster.Targeting(list.items, s.Kind.Group, s.Kind.Kind, s.Name)
 	return autoscaler, nil
+}
+
+// hpasOf returns the autoscalers of a namespace.
+func (f *clusterFacts) hpasOf(ctx context.Context, namespace string) (list hpaList, err error) {
+	if f.everywhere && !f.asked {
+		f.asked = true
+		if list, err = f.listHPAs(ctx, metav1.NamespaceAll); err != nil {
+			return list, err
+		}
+		f.everywhere = list.gap == ""
+		for _, hpa := range list.items {
+			near := f.hpas[hpa.Namespace]
+			near.items = append(near.items, hpa)
+			f.hpas[hpa.Namespace] = near
+		}
+	}
+	list, known := f.hpas[namespace]
+	if known || f.everywhere {
+		return list, nil
+	}
+	if list, err = f.listHPAs(ctx, namespace); err != nil {
+		return list, err
+	}
+	f.hpas[namespace] = list
+	return list, nil
 }
 
 func (f *clusterFacts) listHPAs(ctx context.Context, namespace string) (list hpaList, err error) {

@@ -62,6 +62,7 @@ func TestSomeoneWithoutRightsIsToldWhatIsNotKnown(t *testing.T) {
 		"explain gadget/web .spec.pool.size -n shop",
 		"explain cronjob/report -n shop",
 		"explain deployments,cronjobs .spec.replicas -n shop",
+		"explain deployments -A .spec.replicas",
 		"enable shop",
 		"status",
 	))
