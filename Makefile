@@ -14,6 +14,7 @@ ARCH = $(shell go env GOARCH)
 VERSION = $(shell git describe --tags --always --dirty --abbrev=12 2>/dev/null || echo unknown)
 IMAGE ?= ghcr.io/ownership-handoff/handoff-webhook
 PLATFORMS ?= linux/amd64,linux/arm64
+PLUGIN_PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 
 # CONTROLPLANE_BIN=DIR takes the control plane's four binaries from there and builds none.
 ifdef CONTROLPLANE_BIN
@@ -41,6 +42,15 @@ $(PARTS:%=have-%): have-%:
 .PHONY: build
 build: ## build the webhook, bin/handoff-webhook
 	go build -ldflags '-X main.version=$(VERSION)' -o bin/handoff-webhook ./cmd/handoff-webhook
+
+.PHONY: plugin
+plugin: ## build the plugin of kubectl, bin/kubectl-handoff, and what completes it
+	go build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubectl-handoff ./cmd/kubectl-handoff
+	cp plugins/kubectl_complete-handoff bin/
+
+.PHONY: plugin-krew
+plugin-krew: ## build the archives of the plugin for krew, bin/plugin: VERSION=TAG PLUGIN_PLATFORMS="linux/amd64 ..."
+	sh plugins/archives.sh bin/plugin '$(VERSION)' $(PLUGIN_PLATFORMS)
 
 # bin/build-image --help says what is written, and how the digests can be checked.
 .PHONY: image

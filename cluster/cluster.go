@@ -5,7 +5,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -132,31 +131,16 @@ func (f *Facts) Autoscaler(namespace, group, kind, name string) (autoscaler stri
 	var list autoscalingv2.HorizontalPodAutoscalerList
 	err := f.reader.List(context.Background(), &list, client.InNamespace(namespace),
 		client.MatchingFields{byTarget: target(group, kind, name)})
-	if err != nil || len(list.Items) == 0 {
+	if err != nil {
 		return "", 0
 	}
-	first := &list.Items[0]
-	for i := range list.Items[1:] {
-		if hpa := &list.Items[i+1]; hpa.Name < first.Name {
-			first = hpa
-		}
-	}
-	return "HorizontalPodAutoscaler " + first.Name, desiredBy(first)
-}
-
-// desiredBy returns how many replicas an autoscaler wants: what it has found out, within its bounds.
-func desiredBy(hpa *autoscalingv2.HorizontalPodAutoscaler) int64 {
-	least := int32(1)
-	if hpa.Spec.MinReplicas != nil {
-		least = *hpa.Spec.MinReplicas
-	}
-	return int64(min(max(hpa.Status.DesiredReplicas, least), hpa.Spec.MaxReplicas))
+	return Targeting(list.Items, group, kind, name)
 }
 
 // ScalePath returns the path of the scale field of a kind, nil where the kind has none.
 func (f *Facts) ScalePath(group, version, kind string) fieldpath.Path {
-	if builtinScale(group, kind) {
-		return fieldpath.MakePathOrDie("spec", "replicas")
+	if path := BuiltinScale(group, kind); path != nil {
+		return path
 	}
 	if !f.Ready() {
 		return nil
@@ -167,34 +151,5 @@ func (f *Facts) ScalePath(group, version, kind string) fieldpath.Path {
 	if err != nil {
 		return nil
 	}
-	for i := range list.Items {
-		for _, v := range list.Items[i].Spec.Versions {
-			if v.Name == version && v.Subresources != nil && v.Subresources.Scale != nil {
-				return scalePath(v.Subresources.Scale.SpecReplicasPath)
-			}
-		}
-	}
-	return nil
-}
-
-// builtinScale says whether a built-in kind has a scale subresource.
-func builtinScale(group, kind string) bool {
-	switch kind {
-	case "Deployment", "StatefulSet", "ReplicaSet":
-		return group == "apps"
-	case "ReplicationController":
-		return group == ""
-	default:
-		return false
-	}
-}
-
-// scalePath reads a specReplicasPath: names behind dots, without lists (CustomResourceSubresourceScale).
-func scalePath(jsonPath string) fieldpath.Path {
-	names := strings.Split(strings.TrimPrefix(jsonPath, "."), ".")
-	path := make(fieldpath.Path, len(names))
-	for i, name := range names {
-		path[i] = fieldpath.FieldNameElement(name)
-	}
-	return path
+	return DeclaredScale(list.Items, group, version, kind)
 }

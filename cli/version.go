@@ -1,0 +1,21 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func (s *shared) newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version of this plugin",
+		Long:    "Prints the version of this plugin. The cluster is not asked.",
+		Example: "  kubectl handoff version",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(s.Out, "kubectl-handoff", s.Version)
+			return err
+		},
+	}
+}

@@ -1,0 +1,36 @@
+// Command kubectl-handoff is a plugin of kubectl. See --help.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	"golang.org/x/term"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/klog/v2"
+
+	"github.com/ownership-handoff/handoff/cli"
+)
+
+// version is written by the linker.
+var version = "unknown"
+
+func main() { os.Exit(run()) }
+
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// What client-go logs of a request that fails, the error says once more.
+	klog.SetLogger(logr.Discard())
+	return cli.Run(ctx, cli.Environment{
+		IOStreams: genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},
+		Version:   version,
+		Now:       time.Now,
+		// https://no-color.org
+		Colour: term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
+	}, os.Args[1:])
+}

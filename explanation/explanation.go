@@ -1,0 +1,153 @@
+// Package explanation says whose the fields of an object are: as a tree, a table, data or a sentence. All that it says comes
+// from ownership and merge.
+package explanation
+
+import (
+	"bytes"
+	"strings"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/source"
+)
+
+// Explanation is an object with all of its fields.
+type Explanation struct {
+	source.Subject
+	Fields ownership.Fields
+	// recorded says that the object has a last-applied annotation.
+	recorded bool
+	// applier has applied the object server-side; empty where nobody has.
+	applier string
+}
+
+// Of explains a subject. Where nothing at all tells whose its fields are, that is an error; where something does, what is
+// missing is a gap.
+func Of(s source.Subject) (Explanation, error) {
+	e := Explanation{Subject: s}
+	var err error
+	if e.Fields, err = s.Context.Fields(s.Object); err != nil {
+		return e, &Error{s.String(), err.Error() + "; apply the object again, which writes it anew"}
+	}
+	_, e.recorded = s.Object.LastApplied()
+	for i := range e.Fields {
+		if e.applier == "" {
+			e.applier = e.applied(&e.Fields[i])
+		}
+	}
+	if len(s.Object.ManagedFields()) == 0 {
+		if !e.anything() {
+			return e, &Error{s.String(), "it has no managedFields, and so nothing tells whose its fields are; " +
+				"save it with kubectl get -o yaml --show-managed-fields"}
+		}
+		e.gap("it has no managedFields: only what its annotations and autoscalers tell is known; " +
+			"save it with kubectl get -o yaml --show-managed-fields")
+	}
+	if client := e.unrecorded(); client != "" {
+		e.gap("it has no last-applied annotation, so that what the manifest of " + client + " declares is not known; " +
+			"look into the manifest itself")
+	}
+	return e, nil
+}
+
+// Error is what is wrong with one object.
+type Error struct{ Object, Text string }
+
+// Error implements error.
+func (e *Error) Error() string { return e.Object + ": " + e.Text }
+
+func (e *Explanation) gap(text string) { e.Gaps = append(e.Gaps, e.String()+": "+text) }
+
+// anything says whether any owner is known.
+func (e *Explanation) anything() bool {
+	for i := range e.Fields {
+		if e.Fields[i].Owner != ownership.Unknown {
+			return true
+		}
+	}
+	return false
+}
+
+// unrecorded names a client that speaks for a manifest and records it nowhere, as Helm 3 does; empty where there is none.
+func (e *Explanation) unrecorded() string {
+	if e.recorded {
+		return ""
+	}
+	for i := range e.Fields {
+		for _, h := range e.Fields[i].Holders {
+			if h.Operation == ownership.OperationUpdate && e.Context.Managers.IsApplier(h) {
+				return h.Manager
+			}
+		}
+	}
+	return ""
+}
+
+// Select leaves the fields that are chosen.
+func (e Explanation) Select(chosen func(ownership.Field) bool) Explanation {
+	var fields ownership.Fields
+	for i := range e.Fields {
+		if chosen(e.Fields[i]) {
+			fields = append(fields, e.Fields[i])
+		}
+	}
+	e.Fields = fields
+	return e
+}
+
+// declared is what the object records of a manifest about a field: "yes", "no", another value than the field's, or "?"
+// where the only manifest is one that is recorded nowhere.
+func (e *Explanation) declared(f *ownership.Field) string {
+	switch {
+	case f.Declared == ownership.Clears:
+		return "null"
+	case f.DeclaredValue != nil:
+		return e.show(f.Path, f.DeclaredValue)
+	case f.Declared == ownership.Sets, e.applied(f) != "":
+		return "yes"
+	}
+	for _, h := range f.Holders {
+		if !e.recorded && e.Context.Managers.IsApplier(h) {
+			return "?"
+		}
+	}
+	return "no"
+}
+
+// applied names who has applied a field server-side; empty where nobody has.
+func (e *Explanation) applied(f *ownership.Field) string {
+	for _, h := range f.Holders {
+		if h.Operation == ownership.OperationApply && e.Context.Managers.IsApplier(h) {
+			return h.Manager
+		}
+	}
+	return ""
+}
+
+// show returns the text of a value for display: what a Secret holds is not shown, as in kubectl diff.
+func (e *Explanation) show(path fieldpath.Path, value []byte) string {
+	if value == nil {
+		return "(gone)"
+	}
+	if e.secret(path) {
+		return "***"
+	}
+	return string(bytes.TrimSpace(value))
+}
+
+func (e *Explanation) secret(path fieldpath.Path) bool {
+	if e.Kind.Group != "" || e.Kind.Kind != "Secret" || path[0].FieldName == nil {
+		return false
+	}
+	return *path[0].FieldName == "data" || *path[0].FieldName == "stringData"
+}
+
+// shorten cuts a text to so many characters.
+func shorten(text string, most int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,117 @@
+package explanation
+
+import (
+	"fmt"
+	"io"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// mostValue is how many characters of a value a tree shows.
+const mostValue = 40
+
+// node is a place of the tree: a container, or what one owner holds whole.
+type node struct {
+	element fieldpath.PathElement
+	fold    *ownership.Fold
+	kids    []*node
+}
+
+// Tree writes the object as a tree, in which what one owner holds whole is one line. Of these, those whose owner is chosen
+// are written.
+func (e Explanation) Tree(w io.Writer, style Style, chosen func(ownership.Owner) bool) error {
+	root := &node{}
+	folds := e.Fields.Fold()
+	for i := range folds {
+		if chosen(folds[i].Owner) {
+			root.add(folds[i].Path, &folds[i])
+		}
+	}
+	rows := []row{}
+	if root.fold != nil {
+		rows = append(rows, e.treeRow(style, ".", root.fold))
+	}
+	rows = e.treeRows(rows, style, root.kids, "")
+	head := []string{e.Title(), "VALUE", "OWNER", "MANAGER", "MANIFEST", "SINCE"}
+	return style.write(w, head, rows)
+}
+
+// Title names the object with its namespace.
+func (e Explanation) Title() string {
+	if e.Namespace == "" {
+		return e.String()
+	}
+	return e.String() + " -n " + e.Namespace
+}
+
+func (n *node) add(path fieldpath.Path, fold *ownership.Fold) {
+	if len(path) == 0 {
+		n.fold = fold
+		return
+	}
+	for _, kid := range n.kids {
+		if kid.element.Equals(path[0]) {
+			kid.add(path[1:], fold)
+			return
+		}
+	}
+	kid := &node{element: path[0]}
+	n.kids = append(n.kids, kid)
+	kid.add(path[1:], fold)
+}
+
+func (e Explanation) treeRows(rows []row, style Style, nodes []*node, indent string) []row {
+	for i, n := range nodes {
+		branch, beneath := "├─ ", "│  "
+		if i == len(nodes)-1 {
+			branch, beneath = "└─ ", "   "
+		}
+		// What leads to one place only is one line.
+		path := fieldpath.Path{n.element}
+		for n.fold == nil && len(n.kids) == 1 {
+			n = n.kids[0]
+			path = append(path, n.element)
+		}
+		label := Text(path)
+		if n.fold == nil {
+			rows = append(rows, row{cells: []string{indent + branch + label}})
+		} else {
+			rows = append(rows, e.treeRow(style, indent+branch+label, n.fold))
+		}
+		rows = e.treeRows(rows, style, n.kids, indent+beneath)
+	}
+	return rows
+}
+
+func (e Explanation) treeRow(style Style, label string, fold *ownership.Fold) row {
+	value, declared := e.foldValue(fold)
+	since := ""
+	for i := range fold.Fields {
+		since = max(since, fold.Fields[i].Since) // RFC 3339 in UTC, as the API server writes it, sorts by time
+	}
+	return row{
+		cells: []string{label, value, fold.Owner.String(), dash(fold.By), declared, style.age(since)},
+		owner: fold.Owner,
+	}
+}
+
+// foldValue is what a fold holds and how much of that the manifest declares.
+func (e Explanation) foldValue(fold *ownership.Fold) (value, declared string) {
+	if len(fold.Fields) == 1 {
+		f := &fold.Fields[0]
+		return shorten(e.show(f.Path, f.Value), mostValue), shorten(e.declared(f), mostValue)
+	}
+	counts := map[string]int{}
+	for i := range fold.Fields {
+		counts[e.declared(&fold.Fields[i])]++
+	}
+	value = fmt.Sprintf("(%d fields)", len(fold.Fields))
+	for _, all := range []string{"yes", "no", "?"} {
+		if counts[all] == len(fold.Fields) {
+			return value, all
+		}
+	}
+	return value, fmt.Sprintf("yes for %d", counts["yes"])
+}

@@ -1,0 +1,71 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Advise returns an error of a request as one line, with what to do about it; namespace is where it looked, or empty.
+func Advise(err error, namespace string) error {
+	line := strings.Join(strings.Fields(err.Error()), " ")
+	advice := ""
+	var unreachable *url.Error
+	var refused apierrors.APIStatus
+	switch {
+	case clientcmd.IsEmptyConfig(err):
+		line = "no cluster is configured"
+		advice = "name one with --kubeconfig or --context, or read files with -f"
+	case clientcmd.IsContextNotFound(err):
+		advice = "see kubectl config get-contexts"
+	case errors.As(err, &unreachable):
+		advice = "name another cluster with --context, or read files with -f"
+	case apierrors.IsNotFound(err):
+		advice = "see kubectl get" + resourceOf(err) + inNamespace(namespace)
+	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+		advice = "ask for that right, or name another user with --context"
+	case meta.IsNoMatchError(err), strings.Contains(line, "server doesn't have a resource type"):
+		advice = "see kubectl api-resources"
+	case errors.As(err, &refused):
+	default:
+		return errors.New(line)
+	}
+	if advice == "" {
+		return wrapped{line, err}
+	}
+	return wrapped{fmt.Sprintf("%s; %s", line, advice), err}
+}
+
+// wrapped is an error with another text.
+type wrapped struct {
+	line string
+	err  error
+}
+
+func (w wrapped) Error() string { return w.line }
+
+func (w wrapped) Unwrap() error { return w.err }
+
+func resourceOf(err error) string {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil || status.Status().Details.Kind == "" {
+		return ""
+	}
+	details := status.Status().Details
+	if details.Group == "" {
+		return " " + details.Kind
+	}
+	return " " + details.Kind + "." + details.Group
+}
+
+func inNamespace(namespace string) string {
+	if namespace == "" {
+		return ""
+	}
+	return " -n " + namespace
+}

@@ -1,0 +1,147 @@
+package source
+
+import (
+	"context"
+	"fmt"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/resource"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/ownership-handoff/handoff/cluster"
+)
+
+// readCluster reads what the cluster has of a query. Where some of it can be read, the rest is gaps.
+func (r Reader) readCluster(q Query) ([]*unstructured.Unstructured, facts, []string, error) {
+	namespace, _, err := r.Cluster.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return nil, nil, nil, Advise(err, "")
+	}
+	infos, err := resource.NewBuilder(r.Cluster).Unstructured().ContinueOnError().
+		NamespaceParam(namespace).DefaultNamespace().AllNamespaces(q.AllNamespaces).
+		LabelSelectorParam(q.Selector).ResourceTypeOrNameArgs(true, q.Objects...).
+		RequestChunksOf(500).Flatten().Do().Infos()
+	if err != nil && len(infos) == 0 {
+		return nil, nil, nil, Advise(err, namespace)
+	}
+	var gaps []string
+	if err != nil {
+		gaps = gapsOf(err, namespace)
+	}
+	around, err := newClusterFacts(r.Cluster, q.AllNamespaces)
+	if err != nil {
+		return nil, nil, nil, Advise(err, namespace)
+	}
+	objects, err := unstructuredOf(infos)
+	return objects, around, gaps, err
+}
+
+// gapsOf are the sentences of an error that has left something to answer about.
+func gapsOf(err error, namespace string) []string {
+	errs := []error{err}
+	if all, ok := err.(utilerrors.Aggregate); ok { //nolint:errorlint // only the outermost one is a list of what was tried
+		errs = all.Errors()
+	}
+	gaps := make([]string, len(errs))
+	for i, err := range errs {
+		gaps[i] = Advise(err, namespace).Error()
+	}
+	return gaps
+}
+
+// clusterFacts asks a cluster, for each namespace and each kind once.
+type clusterFacts struct {
+	objects   dynamic.Interface
+	discovery discovery.CachedDiscoveryInterface
+	hpas      map[string]hpaList // by namespace
+	// everywhere says that the autoscalers of all namespaces are worth one request. Who may not send it asks for each.
+	everywhere, asked bool
+	scales            map[schema.GroupVersionKind]scaleField
+}
+
+type hpaList struct {
+	items []autoscalingv2.HorizontalPodAutoscaler
+	gap   string
+}
+
+func newClusterFacts(getter genericclioptions.RESTClientGetter, everywhere bool) (*clusterFacts, error) {
+	restConfig, err := getter.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	f := &clusterFacts{
+		hpas: map[string]hpaList{}, scales: map[schema.GroupVersionKind]scaleField{}, everywhere: everywhere,
+	}
+	if f.objects, err = dynamic.NewForConfig(restConfig); err != nil {
+		return nil, err
+	}
+	f.discovery, err = getter.ToDiscoveryClient()
+	return f, err
+}
+
+func (f *clusterFacts) autoscaler(ctx context.Context, s *Subject) (string, error) {
+	list, err := f.hpasOf(ctx, s.Namespace)
+	if err != nil {
+		return "", err
+	}
+	if list.gap != "" {
+		s.gap("%s", list.gap)
+	}
+	autoscaler, _ := cluster.Targeting(list.items, s.Kind.Group, s.Kind.Kind, s.Name)
+	return autoscaler, nil
+}
+
+// hpasOf returns the autoscalers of a namespace.
+func (f *clusterFacts) hpasOf(ctx context.Context, namespace string) (list hpaList, err error) {
+	if f.everywhere && !f.asked {
+		f.asked = true
+		if list, err = f.listHPAs(ctx, metav1.NamespaceAll); err != nil {
+			return list, err
+		}
+		f.everywhere = list.gap == ""
+		for _, hpa := range list.items {
+			near := f.hpas[hpa.Namespace]
+			near.items = append(near.items, hpa)
+			f.hpas[hpa.Namespace] = near
+		}
+	}
+	list, known := f.hpas[namespace]
+	if known || f.everywhere {
+		return list, nil
+	}
+	if list, err = f.listHPAs(ctx, namespace); err != nil {
+		return list, err
+	}
+	f.hpas[namespace] = list
+	return list, nil
+}
+
+func (f *clusterFacts) listHPAs(ctx context.Context, namespace string) (list hpaList, err error) {
+	resources := autoscalingv2.SchemeGroupVersion.WithResource("horizontalpodautoscalers")
+	found, err := f.objects.Resource(resources).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	switch {
+	case apierrors.IsForbidden(err):
+		list.gap = fmt.Sprintf("whether a HorizontalPodAutoscaler targets it is not known; "+
+			"ask for the right to list horizontalpodautoscalers.autoscaling in namespace %s", namespace)
+		return list, nil
+	case apierrors.IsNotFound(err): // the API server does not serve them, so there are none
+		return list, nil
+	case err != nil:
+		return list, Advise(err, namespace)
+	}
+	for i := range found.Items {
+		hpa, err := hpaOf(&found.Items[i])
+		if err != nil {
+			return list, err
+		}
+		list.items = append(list.items, hpa)
+	}
+	return list, nil
+}

@@ -1,0 +1,45 @@
+package source
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// locate says of an error of files where it is. The reader counts lines from the start of a YAML document; what it says of
+// one without a kind holds the whole of it.
+func locate(err error, input []byte) error {
+	line := strings.Join(strings.Fields(err.Error()), " ")
+	if before, _, found := strings.Cut(line, " is missing in "); found {
+		return fmt.Errorf("%s is missing; the files must hold objects, as kubectl get -o yaml prints them",
+			strings.TrimPrefix(before, "error: "))
+	}
+	found := regexp.MustCompile(`^(?:error: )?error parsing (.+?): `).FindStringSubmatch(line)
+	if strings.HasSuffix(line, "does not exist") {
+		return errors.New(line + "; correct it, or write - for standard input")
+	}
+	if found == nil {
+		return errors.New(strings.TrimPrefix(line, "error: "))
+	}
+	text := input
+	if found[1] != stdin {
+		var unread error
+		if text, unread = os.ReadFile(found[1]); unread != nil { // a URL
+			return errors.New(line)
+		}
+	}
+	for documents := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		switch err := documents.Decode(new(yaml.Node)); {
+		case errors.Is(err, io.EOF):
+			return errors.New(line)
+		case err != nil:
+			return fmt.Errorf("%s: %s; correct the file there", found[1], strings.TrimPrefix(err.Error(), "yaml: "))
+		}
+	}
+}

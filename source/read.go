@@ -1,0 +1,87 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/resource"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/config"
+)
+
+// Reader reads subjects.
+type Reader struct {
+	// Cluster leads to the cluster. It is not asked for anything where the query names files.
+	Cluster genericclioptions.RESTClientGetter
+	// In is what the file name "-" stands for.
+	In            io.Reader
+	Configuration config.HandoffConfiguration
+}
+
+// Query says which objects to read.
+type Query struct {
+	// Files are read instead of a cluster where there are any.
+	Files resource.FilenameOptions
+	// Objects are TYPE, TYPE NAME... or TYPE/NAME..., as kubectl get takes them; of files, none or one TYPE/NAME.
+	Objects       []string
+	Selector      string
+	AllNamespaces bool
+}
+
+// Reading is what has been read.
+type Reading struct {
+	Subjects []Subject
+	// Gaps say what else should have been read and could not be.
+	Gaps []string
+}
+
+// facts are what a subject's surroundings say about it. What they do not know, they note as a gap of the subject.
+type facts interface {
+	scalePath(ctx context.Context, s *Subject) (fieldpath.Path, error)
+	autoscaler(ctx context.Context, s *Subject) (string, error)
+}
+
+// Read reads the objects of a query. The error is one line, and says what to do.
+func (r Reader) Read(ctx context.Context, q Query) (Reading, error) {
+	read := r.readCluster
+	if len(q.Files.Filenames) > 0 || q.Files.Kustomize != "" {
+		read = r.readFiles
+	}
+	objects, around, gaps, err := read(q)
+	if err != nil {
+		return Reading{}, err
+	}
+	reading := Reading{Gaps: gaps}
+	for _, o := range objects {
+		s, err := newSubject(o, r.Configuration)
+		if err != nil {
+			return reading, err
+		}
+		if s.Context.Scale, err = around.scalePath(ctx, &s); err != nil {
+			return reading, err
+		}
+		if s.Context.Scale != nil {
+			if s.Context.Autoscaler, err = around.autoscaler(ctx, &s); err != nil {
+				return reading, err
+			}
+		}
+		reading.Subjects = append(reading.Subjects, s)
+	}
+	return reading, nil
+}
+
+func unstructuredOf(infos []*resource.Info) ([]*unstructured.Unstructured, error) {
+	objects := make([]*unstructured.Unstructured, len(infos))
+	for i, info := range infos {
+		o, ok := info.Object.(*unstructured.Unstructured)
+		if !ok {
+			return nil, fmt.Errorf("%s is a %T and no object", info.ObjectName(), info.Object)
+		}
+		objects[i] = o
+	}
+	return objects, nil
+}

@@ -1,0 +1,87 @@
+package plugin_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ownership-handoff/handoff/test/golden"
+)
+
+// TestExplain holds what is said of the objects that prepare has made.
+func TestExplain(t *testing.T) {
+	for name, lines := range map[string][]string{
+		"scaled": {
+			"explain deployment/web -n shop",
+			"explain deployment/web .spec.replicas -n shop",
+			"explain deployment web .spec.revisionHistoryLimit -n shop",
+			`explain deploy/web .spec.template.spec.containers[name="app"].image -n shop`,
+			"explain deploy/web .spec.template.spec.containers -o wide -n shop",
+			"explain deploy/web --owner autoscaler -o yaml -n shop",
+			"explain deploy/web -n shop --config testdata/rules.yaml --owner controller .metadata",
+			"explain deploy -l tier=front spec.replicas -n shop",
+		},
+		"serverside": {
+			"explain deployment/api -n shop",
+			"explain deployment/api .spec.replicas -n shop",
+			"explain deployment/api .spec.strategy.type -n shop",
+			"explain deployment/worker .spec.replicas -n shop",
+		},
+		"custom": {
+			"explain gadget/web -n shop",
+			"explain gadget/web spec.pool.size -n shop",
+		},
+		"unscalable": {
+			"explain cronjob/report -n shop",
+			"explain cronjob/report .spec.replicas -n shop",
+			"explain cronjob/report --owner autoscaler -n shop",
+		},
+		"all": {
+			"explain deployments,gadgets -A --owner autoscaler",
+			"explain deployments,gadgets -A --owner autoscaler .spec",
+		},
+		"wrong": {
+			"explain deployment/nosuch -n shop",
+			"explain nosuch/web -n shop",
+			"explain deployments -n office",
+			"explain deployment/web --context nosuch",
+			"status nosuch",
+			"enable nosuch",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			golden.Check(t, name, transcript(t, cluster.Kubeconfig, lines...))
+		})
+	}
+}
+
+func TestSomeoneWithoutRightsIsToldWhatIsNotKnown(t *testing.T) {
+	golden.Check(t, "limited", transcript(t, cluster.limited,
+		"explain deployment/web .spec.replicas -n shop",
+		"explain gadget/web .spec.pool.size -n shop",
+		"explain cronjob/report -n shop",
+		"explain deployments,cronjobs .spec.replicas -n shop",
+		"explain deployments -A .spec.replicas",
+		"enable shop",
+		"status",
+	))
+}
+
+func TestWhatIsSavedIsExplainedWithoutTheCluster(t *testing.T) {
+	saved, err := kubectl("get", "deployment/web", "hpa/web", "-n", "shop", "-o", "yaml", "--show-managed-fields")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "shop.yaml")
+	if err := os.WriteFile(file, []byte(saved), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []string{"", " -o wide", " -o yaml", " .spec.replicas"} {
+		_, online, _ := strings.Cut(handoff(t, cluster.Kubeconfig, "explain deployment/web -n shop"+format), "\n")
+		_, offline, _ := strings.Cut(handoff(t, "/no/such/file", "explain deployment/web -f "+file+format), "\n")
+		if online != offline {
+			t.Errorf("%s: of the cluster:\n%s\nof the file:\n%s", format, online, offline)
+		}
+	}
+}

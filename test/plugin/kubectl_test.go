@@ -1,0 +1,53 @@
+package plugin_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ownership-handoff/handoff/test/controlplane"
+)
+
+// TestKubectlFindsAndCompletesThePlugin goes through kubectl itself, as a person's shell does.
+func TestKubectlFindsAndCompletesThePlugin(t *testing.T) {
+	root, err := controlplane.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	build := exec.Command("go", "build", "-o", filepath.Join(bin, "kubectl-handoff"), "./cmd/kubectl-handoff")
+	build.Dir = root
+	if output, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	script, err := os.ReadFile(filepath.Join(root, "plugins", "kubectl_complete-handoff"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(bin, "kubectl_complete-handoff"), script, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := bin + ":" + filepath.Dir(cluster.Kubectl) + ":" + os.Getenv("PATH")
+	for line, want := range map[string]string{
+		"handoff explain deployment/web .spec.replicas -n shop": "`.spec.replicas` is 7: HorizontalPodAutoscaler `web` set it through /scale; " +
+			"the manifest last said 3; an apply would set 3 (handoff: keeps 7)",
+		"__complete handoff expl":                                   "explain",
+		"__complete handoff explain deploym":                        "deployments.apps/",
+		"__complete handoff explain -n shop deployment/w":           "deployment/web",
+		"__complete handoff explain -n shop deployment/web .spec.r": ".spec.replicas",
+		"__complete handoff explain --owner a":                      "autoscaler",
+		"__complete handoff enable sh":                              "shop",
+		"__complete handoff explain -n sho":                         "shop",
+	} {
+		t.Run(line, func(t *testing.T) {
+			cmd := exec.Command(cluster.Kubectl, strings.Fields(line)...)
+			cmd.Env = append(os.Environ(), "PATH="+path, "KUBECONFIG="+cluster.Kubeconfig, "KUBECACHEDIR="+filepath.Join(cluster.Dir, "cache"))
+			output, err := cmd.Output()
+			if first, _, _ := strings.Cut(string(output), "\n"); err != nil || !strings.HasPrefix(first, want) {
+				t.Errorf("want %q, got %v:\n%s", want, err, output)
+			}
+		})
+	}
+}

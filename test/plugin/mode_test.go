@@ -1,0 +1,75 @@
+package plugin_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/test/golden"
+)
+
+func TestEnablingTouchesOneAnnotation(t *testing.T) {
+	before := office(t)
+	golden.Check(t, "mode", transcript(t, cluster.Kubeconfig,
+		"status office",
+		"enable office --dry-run=client",
+		"enable office --dry-run=server",
+		"status office",
+		"enable office --warn",
+		"enable office --warn",
+		"status office -o wide",
+		"enable office -o name",
+		"status -l team=office -o jsonpath={.items[*].mode}",
+		"status shop office",
+	))
+	enabled := office(t)
+	metadata(t, before)["annotations"] = map[string]any{ownership.ModeAnnotation: "enforce"}
+	if diff := cmp.Diff(settled(t, before), settled(t, enabled)); diff != "" {
+		t.Errorf("enabled (-want +got):\n%s", diff)
+	}
+	golden.Check(t, "modeoff", transcript(t, cluster.Kubeconfig,
+		"disable office --dry-run=server",
+		"disable office",
+		"disable office",
+		"status office",
+	))
+	delete(metadata(t, before), "annotations")
+	if diff := cmp.Diff(settled(t, before), settled(t, office(t))); diff != "" {
+		t.Errorf("disabled (-want +got):\n%s", diff)
+	}
+}
+
+// office reads the namespace office, without the annotation of kubectl apply, which is there from the beginning.
+func office(t *testing.T) map[string]any {
+	t.Helper()
+	if _, err := kubectl("annotate", "namespace", "office", ownership.LastAppliedAnnotation+"-"); err != nil {
+		t.Fatal(err)
+	}
+	text, err := kubectl("get", "namespace", "office", "-o", "json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o map[string]any
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func metadata(t *testing.T, o map[string]any) map[string]any {
+	t.Helper()
+	m, ok := o["metadata"].(map[string]any)
+	if !ok {
+		t.Fatalf("metadata: %v", o["metadata"])
+	}
+	return m
+}
+
+// settled is the namespace without what each write changes.
+func settled(t *testing.T, o map[string]any) map[string]any {
+	t.Helper()
+	delete(metadata(t, o), "resourceVersion")
+	return o
+}

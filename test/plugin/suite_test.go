@@ -1,0 +1,122 @@
+package plugin_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/ownership-handoff/handoff/cli"
+	"github.com/ownership-handoff/handoff/test/controlplane"
+)
+
+const patience = 60 * time.Second
+
+// cluster is what all tests share: a plane with the objects of testdata/objects.yaml, and a person without many rights.
+var cluster struct {
+	*controlplane.Plane
+	limited string // a kubeconfig
+}
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+		defer cancel()
+		plane, err := controlplane.Start(ctx, controlplane.Options{Output: os.Stderr})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "plugin:", err)
+			return 1
+		}
+		cluster.Plane = plane
+		code := 1
+		if err := prepare(); err != nil {
+			fmt.Fprintln(os.Stderr, "plugin:", err)
+		} else {
+			code = m.Run()
+		}
+		if err := plane.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "plugin:", err)
+			return 1
+		}
+		return code
+	}())
+}
+
+// prepare makes the objects, lets their autoscalers scale them, and plays a person.
+func prepare() (err error) {
+	if cluster.limited, err = cluster.AddUser("limited"); err != nil {
+		return err
+	}
+	steps := [][]string{
+		{"apply", "-f", "testdata/first.yaml"},
+		{"wait", "--for=condition=Established", "crd/gadgets.shop.example.com", "--timeout=60s"},
+		{"apply", "-n", "shop", "-f", "testdata/objects.yaml"},
+		{"apply", "-n", "shop", "-f", "testdata/api.yaml", "--server-side"},
+		{"patch", "-n", "shop", "deployment", "web", "-p", `{"spec":{"revisionHistoryLimit":5}}`},
+		{"patch", "-n", "shop", "gadget", "web", "--subresource=status", "--type=merge", "-p", `{"status":{"selector":"app=web"}}`},
+		{"apply", "-n", "shop", "-f", "testdata/hpas.yaml"},
+	}
+	for _, step := range steps {
+		if _, err := kubectl(step...); err != nil {
+			return err
+		}
+	}
+	for what, want := range map[string]string{
+		"deployment web .spec.replicas": "7", "deployment web .status.replicas": "7", "deployment api .status.unavailableReplicas": "2",
+		"deployment web .status.unavailableReplicas": "7", "gadget web .spec.pool.size": "7", "deployment worker .status.unavailableReplicas": "7",
+	} {
+		words := strings.Fields(what)
+		if err := eventually(want, "get", "-n", "shop", words[0], words[1], "-o", "jsonpath={"+words[2]+"}"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func eventually(want string, args ...string) error {
+	for end := time.Now().Add(patience); ; time.Sleep(250 * time.Millisecond) {
+		got, err := kubectl(args...)
+		if err == nil && got == want {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("kubectl %s: got %q, want %s: %w", strings.Join(args, " "), got, want, err)
+		}
+	}
+}
+
+func kubectl(args ...string) (string, error) {
+	output, err := exec.Command(cluster.Kubectl, args...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, output)
+	}
+	return string(output), nil
+}
+
+// handoff runs a command as a person, and returns what a reader of a terminal would see.
+func handoff(t *testing.T, kubeconfig, line string) string {
+	t.Helper()
+	t.Setenv("KUBECONFIG", kubeconfig)
+	t.Setenv("KUBECACHEDIR", filepath.Join(cluster.Dir, "cache"))
+	var both bytes.Buffer
+	code := cli.Run(t.Context(), cli.Environment{
+		IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &both, ErrOut: &both}, Version: "test", Now: time.Now,
+	}, strings.Fields(line))
+	return fmt.Sprintf("$ kubectl handoff %s\n%s[exit code %d]\n\n", line, &both, code)
+}
+
+func transcript(t *testing.T, kubeconfig string, lines ...string) string {
+	t.Helper()
+	var all strings.Builder
+	for _, line := range lines {
+		all.WriteString(handoff(t, kubeconfig, line))
+	}
+	return all.String()
+}
