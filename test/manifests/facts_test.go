@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/serving"
 	"github.com/ownership-handoff/handoff/webhook"
 )
 
@@ -94,6 +95,9 @@ func TestAlertsAndPanelsAreAboutMetricsThatHandoffHas(t *testing.T) {
 	t.Parallel()
 	var has described
 	if _, err := webhook.NewMetrics(&has); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := serving.New(serving.Options{Registerer: &has}, nil); err != nil {
 		t.Fatal(err)
 	}
 	text := read(t, "components", "monitoring", "prometheusrule.yaml") + read(t, "components", "monitoring", "dashboard.json")
