@@ -16,6 +16,7 @@ func (w Write) restoreClaims(kept []Kept) (entries []ownership.Entry, changed bo
 	for i, field := range kept {
 		paths[i] = field.Path
 	}
+	w.made = w.madeAgain(paths)
 	for _, e := range w.IncomingEntries {
 		was, _ := e.Find(w.LiveEntries)
 		restored, err := w.restore(e, was, paths)
@@ -69,13 +70,13 @@ func (w Write) restore(e, was ownership.Entry, paths []fieldpath.Path) (ownershi
 			return e, err
 		}
 	}
-	return w.restoreContainers(e, was, paths)
+	return w.restoreContainers(e, was)
 }
 
 // restoreContainers returns the entry with the claims that it had in live on the objects that are made again on the way to
 // kept fields: they had not gone, had the manifest not let go of what is in them.
-func (w Write) restoreContainers(e, was ownership.Entry, paths []fieldpath.Path) (ownership.Entry, error) {
-	made, err := w.containersOf(was, paths)
+func (w Write) restoreContainers(e, was ownership.Entry) (ownership.Entry, error) {
+	made, err := w.containersOf(was)
 	if err != nil || made.Empty() {
 		return e, err
 	}
@@ -88,16 +89,15 @@ func (w Write) restoreContainers(e, was ownership.Entry, paths []fieldpath.Path)
 
 // containersOf returns what an entry held in live of the objects that are made again. An applier's own Apply entry holds
 // what its manifest has, and nothing that is made again for others.
-func (w Write) containersOf(was ownership.Entry, paths []fieldpath.Path) (*fieldpath.Set, error) {
-	made := w.madeAgain(paths)
-	if made.Empty() || w.Author.ServerSide() && w.Author.Entry.Same(was) {
+func (w Write) containersOf(was ownership.Entry) (*fieldpath.Set, error) {
+	if w.made.Empty() || w.Author.ServerSide() && w.Author.Entry.Same(was) {
 		return fieldpath.NewSet(), nil
 	}
 	before, err := was.Set()
 	if err != nil {
 		return nil, err
 	}
-	return before.Intersection(made), nil
+	return before.Intersection(w.made), nil
 }
 
 // madeAgain returns the objects on the way to fields that the incoming object lacks.
@@ -120,7 +120,7 @@ func (w Write) revive(was ownership.Entry, paths []fieldpath.Path) (ownership.En
 			kept = append(kept, path)
 		}
 	}
-	set, err := w.containersOf(was, paths)
+	set, err := w.containersOf(was)
 	if err != nil || len(kept) == 0 && set.Empty() {
 		return ownership.Entry{}, err
 	}

@@ -22,7 +22,8 @@ type Write struct {
 	Author   ownership.Author
 	Managers ownership.Managers
 
-	released bool // by Clear: IncomingEntries lack claims that the incoming object has
+	released bool           // by Clear: IncomingEntries lack claims that the incoming object has
+	made     *fieldpath.Set // by restoreClaims: the objects that are made again on the way to kept fields
 }
 
 // Kept is a field that is to be as it is in live.
