@@ -154,6 +154,8 @@ func stored(n *namespace) map[string]any {
 	})
 	o.SetManagedFields(entries)
 	annotations := o.GetAnnotations()
+	// How many templates the Deployment controller has seen is its pace: it may miss one that is soon replaced.
+	delete(annotations, "deployment.kubernetes.io/revision")
 	for name, value := range annotations {
 		annotations[name] = strings.ReplaceAll(value, n.name, "NAMESPACE")
 	}
