@@ -107,7 +107,7 @@ func (p *proof) state(ctx context.Context) error {
 // suite runs the end-to-end suite as it is, against this cluster.
 func (p *proof) suite(ctx context.Context) error {
 	began := time.Now()
-	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-timeout=30m", "-parallel=6", "./test/e2e")
+	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-timeout=30m", "-parallel=4", "./test/e2e")
 	cmd.Dir = p.root
 	cmd.Env = append(os.Environ(), "E2E_KUBECONFIG="+p.cluster.Kubeconfig)
 	output, err := cmd.CombinedOutput()
