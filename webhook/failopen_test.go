@@ -254,6 +254,7 @@ func TestABodyInPiecesIsReadWhole(t *testing.T) {
 		"in two pieces":                  {io.MultiReader(strings.NewReader(body[:100]), strings.NewReader(body[100:])), true},
 		"too large":                      {strings.NewReader(tooLarge), false},
 		"too large of an unknown length": {io.MultiReader(strings.NewReader(tooLarge)), false},
+		"several times too large":        {strings.NewReader(strings.Replace(body, "app:1", strings.Repeat("a", 4*webhook.MaxBody), 1)), false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, c.body)

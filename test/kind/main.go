@@ -24,7 +24,8 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.name, "name", "handoff-e2e", "`name` of the kind cluster")
+	// A name of its own: a run that was killed can have left its cluster, and another can be under way beside it.
+	flag.StringVar(&o.name, "name", fmt.Sprintf("handoff-e2e-%d", os.Getpid()), "`name` of the kind cluster")
 	flag.StringVar(&o.nodeImage, "node-image", os.Getenv("KIND_NODE_IMAGE"), "node `image`; empty: the one that kind has by default")
 	flag.StringVar(&o.kind, "kind", "kind", "kind's `binary`")
 	flag.StringVar(&o.helm, "helm", "bin/helm", "Helm's `binary`")
