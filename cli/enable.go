@@ -1,6 +1,10 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
 
 func (s *shared) newEnable() *cobra.Command {
 	m := &modeChange{shared: s, operation: "enabled"}
@@ -20,9 +24,9 @@ The annotation has an effect where the webhook is installed. One on an object ov
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: s.completeNamespaces,
 		RunE: func(c *cobra.Command, args []string) error {
-			m.mode = "enforce"
+			m.mode = string(ownership.ModeEnforce)
 			if warn {
-				m.mode = "warn"
+				m.mode = string(ownership.ModeWarn)
 			}
 			return m.run(c.Context(), args)
 		},

@@ -40,7 +40,7 @@ func (m *modeChange) run(ctx context.Context, names []string) error {
 	if done == "" {
 		return fmt.Errorf("--dry-run=%s is not known; write none, server or client", m.dryRun)
 	}
-	if m.mode == "warn" {
+	if m.mode == string(ownership.ModeWarn) {
 		done = "%s in mode warn" + done[len("%s"):]
 	}
 	namespaces, err := m.namespaces()

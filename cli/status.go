@@ -74,7 +74,7 @@ func (st *status) run(ctx context.Context, names []string) error {
 	if err := st.write(statuses, len(names) == 1); err != nil {
 		return err
 	}
-	off := func(s modeStatus) bool { return s.Mode == "off" }
+	off := func(s modeStatus) bool { return s.Mode == string(ownership.ModeOff) }
 	if len(names) > 0 && slices.ContainsFunc(statuses, off) {
 		return answer(ExitNo)
 	}
@@ -107,14 +107,13 @@ func (st *status) find(ctx context.Context, names []string) ([]unstructured.Unst
 func statusOf(o *unstructured.Unstructured) (modeStatus, error) {
 	s := modeStatus{APIVersion: apiVersion, Kind: "NamespaceStatus", Namespace: o.GetName()}
 	mode, ok := o.GetAnnotations()[ownership.ModeAnnotation]
-	switch {
-	case !ok:
-		s.Mode = "off"
+	if !ok {
+		s.Mode = string(ownership.ModeOff)
 		return s, nil
-	case mode == "enforce", mode == "warn", mode == "off":
-		s.Mode = mode
-	default:
-		s.Mode, s.Annotation = "warn", fmt.Sprintf("%q", mode)
+	}
+	counts, known := ownership.ParseMode(mode)
+	if s.Mode = string(counts); !known {
+		s.Annotation = fmt.Sprintf("%q", mode)
 	}
 	text, err := o.MarshalJSON()
 	if err != nil {

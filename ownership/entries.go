@@ -147,7 +147,7 @@ func readFields(text []byte, value rawjson.Span) (rawjson.Span, error) {
 
 func readString(text []byte) (string, error) {
 	s, ok := rawjson.Unquote(text)
-	if !ok && string(text) != "null" {
+	if !ok && string(text) != jsonNull {
 		return "", errors.New("a string is expected")
 	}
 	return s, nil

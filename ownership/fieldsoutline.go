@@ -37,7 +37,7 @@ func outlineOf(w *rawjson.Walker) (o outline, err error) {
 
 func (o *outline) isObject() bool { return o.text[0] == '{' }
 
-func (o *outline) isNull() bool { return string(o.text) == "null" }
+func (o *outline) isNull() bool { return string(o.text) == jsonNull }
 
 // member returns an object's member, nil where it has none of that name.
 func (o *outline) member(name string) *outline {

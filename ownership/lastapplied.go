@@ -107,14 +107,24 @@ func claimIn(manifest []byte, path fieldpath.Path) Claim {
 	if len(manifest) == 0 {
 		return Lacks
 	}
-	switch value := valueAt(manifest, path).Of(manifest); string(value) {
-	case "":
-		return Lacks
-	case "null":
+	switch value := valueAt(manifest, path).Of(manifest); {
+	case string(value) == jsonNull, len(value) == 0 && nullOver(manifest, path):
 		return Clears
+	case len(value) == 0:
+		return Lacks
 	default:
 		return Sets
 	}
+}
+
+// nullOver says whether the manifest clears what the field is in, and the field with it: resources: null.
+func nullOver(manifest []byte, path fieldpath.Path) bool {
+	for end := len(path) - 1; end > 0; end-- {
+		if value := valueAt(manifest, path[:end]).Of(manifest); len(value) > 0 {
+			return string(value) == jsonNull
+		}
+	}
+	return false
 }
 
 func claimOf(sets bool) Claim {

@@ -25,7 +25,7 @@ func TestWhatALastAppliedManifestSaysAboutAField(t *testing.T) {
 		"it says \"null\" as a string":    {`{"spec":{"replicas":"null"}}`, ownership.Sets},
 		"it lacks it":                     {`{"spec":{"image":"a"}}`, ownership.Lacks},
 		"it has no spec":                  {`{}`, ownership.Lacks},
-		"its spec is null":                {`{"spec":null}`, ownership.Lacks},
+		"it says null of what it is in":   {`{"spec":null}`, ownership.Clears},
 		"its spec is a list":              {`{"spec":["replicas"]}`, ownership.Lacks},
 		"it has the name elsewhere":       {`{"replicas":3,"spec":{"template":{"replicas":3}}}`, ownership.Lacks},
 		"it writes the name with escapes": {`{"sp\u0065c":{"replica\u0073":3}}`, ownership.Sets},

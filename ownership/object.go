@@ -21,6 +21,9 @@ const (
 	ControllerFieldsAnnotation = "ownership-handoff.io/controller-fields"
 )
 
+// jsonNull is null as JSON writes it.
+const jsonNull = "null"
+
 // ErrNotAnObject is returned for a JSON value that should be an object and is none.
 var ErrNotAnObject = errors.New("it is not a JSON object")
 

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ownership-handoff/handoff/decision"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -83,7 +84,7 @@ func reasonOf(err error) reason {
 		{errNotReady, reason{"not_ready", "it is starting"}},
 		{errNoReview, reason{"bad_review", "the body is no AdmissionReview"}},
 		{errNoRequest, reason{"bad_review", "the review has no request"}},
-		{errNotANumber, reason{"not_a_number", "the scale field is no whole number"}},
+		{decision.ErrNotANumber, reason{"not_a_number", "the scale field is no whole number"}},
 		{ownership.ErrLastApplied, reason{"last_applied", "annotation last-applied-configuration is broken"}},
 		{ownership.ErrManagedFields, reason{"managed_fields", "metadata.managedFields are malformed"}},
 		{ownership.ErrNotAnObject, reason{"bad_review", "an object of the review is no object"}},

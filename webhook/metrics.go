@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // Metrics counts what the handler does.
@@ -54,7 +56,7 @@ func (m *Metrics) reviewed(out outcome) {
 	m.reviews.WithLabelValues(result).Inc()
 }
 
-func (m *Metrics) decided(mode mode, c change) {
+func (m *Metrics) decided(mode ownership.Mode, c change) {
 	m.decisions.WithLabelValues(strconv.Itoa(c.Row), string(mode), c.Owner.Owner.String()).Inc()
 }
 

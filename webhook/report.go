@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ownership-handoff/handoff/merge"
+	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // EventRecorder records an Event on an object without waiting for it to be stored (k8s.io/client-go/tools/events).
@@ -19,8 +20,8 @@ func (h *Handler) report(r *review, out outcome) {
 	for _, c := range out.changes {
 		h.Metrics.decided(out.mode, c)
 		h.Log.Info("decided", append(r.identity(),
-			"row", c.Row, "mode", out.mode, "verdict", c.verdict.String(), "decision", c.record(out.mode))...)
-		if c.verdict != merge.Warn && !r.dryRun && h.Events != nil {
+			"row", c.Row, "mode", out.mode, "verdict", c.Verdict.String(), "decision", c.record(out.mode))...)
+		if c.Verdict != merge.Warn && !r.dryRun && h.Events != nil {
 			h.Events.Eventf(r.reference(), nil, corev1.EventTypeNormal, eventReason(c, out.mode), "Apply", "%s", c.record(out.mode))
 		}
 	}
@@ -29,13 +30,13 @@ func (h *Handler) report(r *review, out outcome) {
 	}
 }
 
-func eventReason(c change, m mode) string {
+func eventReason(c change, m ownership.Mode) string {
 	switch {
-	case c.verdict == merge.Clear && m == modeEnforce:
+	case c.Verdict == merge.Clear && m == ownership.ModeEnforce:
 		return "DefaultCleared"
-	case c.verdict == merge.Clear:
+	case c.Verdict == merge.Clear:
 		return "DefaultWouldBeCleared"
-	case m == modeEnforce:
+	case m == ownership.ModeEnforce:
 		return "OwnershipKept"
 	default:
 		return "OwnershipWouldBeKept"

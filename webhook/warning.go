@@ -19,7 +19,7 @@ const shortName = 16
 
 // warning returns what the writer is told about a change: the field, the kept value, its owner, and what to do. Where that
 // is too long, first the end of the name goes, then the value, then the front of the path.
-func (c change) warning(m mode) string {
+func (c change) warning(m ownership.Mode) string {
 	path, value := c.Path.String(), c.shortValue()
 	if c.overlong(m, path, value) > 0 {
 		value = ""
@@ -32,30 +32,30 @@ func (c change) warning(m mode) string {
 }
 
 // overlong is by how many bytes a warning is too long, even with a short name.
-func (c change) overlong(m mode, path, value string) int {
+func (c change) overlong(m ownership.Mode, path, value string) int {
 	before, by, after := c.words(m, path, value)
 	return len(warningPrefix) + len(before) + min(len(by), shortName) + len(after) - warningLimit
 }
 
 // words are what is told, around the name of the owner.
-func (c change) words(m mode, path, value string) (before, by, after string) {
-	if c.verdict == merge.Warn {
+func (c change) words(m ownership.Mode, path, value string) (before, by, after string) {
+	if c.Verdict == merge.Warn {
 		return "", c.Owner.By, " owns " + path + " and may undo this change; change the autoscaler instead"
 	}
-	if c.verdict == merge.Clear {
+	if c.Verdict == merge.Clear {
 		return c.clearing(m, path)
 	}
 	did := c.did(m) + " "
-	if m != modeEnforce {
+	if m != ownership.ModeEnforce {
 		did = "(warn) " + did
 	}
 	kept := did + path + value
 	switch {
-	case c.Row == 1 || c.Row == 8 || c.Row == 12 && c.field.Manifest == ownership.Sets:
+	case c.Row == 1 || c.Row == 8 || c.Row == 12 && c.Field.Manifest == ownership.Sets:
 		return kept + " for ", c.Owner.By, "; delete it from the manifest"
 	case c.Row == 2 || c.Row == 12:
 		return kept + " for ", c.Owner.By, "; there is nothing to do"
-	case !c.field.Scale:
+	case !c.Field.Scale:
 		return kept + ", set by ", c.Owner.By, "; the manifest has let go of it"
 	case c.Owner.By == "" || c.Owner.Owner == ownership.Manifest:
 		return kept + ", no longer in the manifest; from now on use kubectl scale", "", ""
@@ -65,9 +65,9 @@ func (c change) words(m mode, path, value string) (before, by, after string) {
 }
 
 // did says in a word what was done or, under warn, would have been.
-func (c change) did(m mode) string {
+func (c change) did(m ownership.Mode) string {
 	would, done := "would keep", "kept"
-	switch c.verdict {
+	switch c.Verdict {
 	case merge.Warn:
 		return "let through"
 	case merge.Start:
@@ -76,44 +76,44 @@ func (c change) did(m mode) string {
 		would, done = "would clear", "cleared"
 	default:
 	}
-	if m == modeEnforce {
+	if m == ownership.ModeEnforce {
 		return done
 	}
 	return would
 }
 
 // clearing are the words for a default that the manifest contradicts.
-func (c change) clearing(m mode, path string) (before, by, after string) {
-	if m != modeEnforce {
-		return "(warn) would clear " + path + ", a default that " + c.choice + " contradicts", "", ""
+func (c change) clearing(m ownership.Mode, path string) (before, by, after string) {
+	if m != ownership.ModeEnforce {
+		return "(warn) would clear " + path + ", a default that " + c.Choice + " contradicts", "", ""
 	}
-	return "cleared " + path + ", a default that " + c.choice + " contradicts; there is nothing to do", "", ""
+	return "cleared " + path + ", a default that " + c.Choice + " contradicts; there is nothing to do", "", ""
 }
 
 // shortValue is the kept value, when it is short. The writer gets the whole object back with the answer, so this tells
 // them nothing that they may not know; logs, events and audit annotations never have the value of any but scale fields.
 func (c change) shortValue() string {
-	if c.secret || len(c.value()) > 20 || c.value() == "" || c.value()[0] == '{' || c.value()[0] == '[' {
+	if c.secret || len(c.Value()) > 20 || c.Value() == "" || c.Value()[0] == '{' || c.Value()[0] == '[' {
 		return ""
 	}
-	return " at " + strings.Trim(c.value(), `"`)
+	return " at " + strings.Trim(c.Value(), `"`)
 }
 
 // record returns what was decided for those who read the audit log, the events or the log of the webhook.
-func (c change) record(m mode) string {
+func (c change) record(m ownership.Mode) string {
 	owner := c.Owner.Owner.String()
 	if c.Owner.By != "" {
 		owner = c.Owner.By + " (" + owner + ")"
 	}
 	verb := c.did(m)
-	if !c.field.Scale {
+	if !c.Field.Scale {
 		return verb + " " + c.Path.String() + ": owner " + owner
 	}
-	incoming := c.incoming
+	incoming := c.Incoming
 	if incoming == "" {
 		incoming = "none"
 	}
-	return verb + " " + c.Path.String() + ": live " + c.value() + ", incoming " + incoming + ", owner " + owner
+	return verb + " " + c.Path.String() + ": live " + c.Value() + ", incoming " + incoming + ", owner " + owner
 }
 
 // warningOf puts a warning together from two fixed parts and a name between them, which is shortened when the whole would

@@ -82,6 +82,36 @@ func TestRow2AWholeBlockThatTheManifestLetsGoOf(t *testing.T) {
 	n.unchangedBy("a second unchanged apply", func() { n.apply(withoutResources(manifest)) })
 }
 
+// TestRow8ANullOverAWholeBlock holds that a null clears what is in the block as it clears a field, and no more than that.
+func TestRow8ANullOverAWholeBlock(t *testing.T) {
+	t.Parallel()
+	cleared := func(manifest string) string {
+		return strings.Replace(manifest, resourcesLine, "        resources: null", 1)
+	}
+	rule := func(manifest string) string { return ruled(".spec.template.spec.containers[*].resources", manifest) }
+	for name, c := range map[string]struct{ before, manifest, manager, want string }{
+		"a controller's, that the base set":      {rule(deployment("3", "app:1")), rule(deployment("3", "app:1")), "vpa", "50m"},
+		"a controller's, that no manifest knew":  {rule(withoutResources(deployment("3", "app:1"))), rule(deployment("3", "app:1")), "vpa", "50m"},
+		"a person's, that the base set":          {deployment("3", "app:1"), deployment("3", "app:1"), "kubectl-patch", ""},
+		"a person's, that no manifest knew":      {withoutResources(deployment("3", "app:1")), deployment("3", "app:1"), "kubectl-patch", ""},
+		"the manifest's own, that the base sets": {deployment("3", "app:1"), deployment("3", "app:1"), "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := newNamespace(t, "enforce")
+			n.apply(c.before)
+			if c.manager != "" {
+				n.kubectl("patch", "deployment", "web", "--field-manager="+c.manager, "-p", resources)
+			}
+			n.apply(cleared(c.manifest))
+			if n.cpu() != c.want {
+				t.Errorf("cpu: got %q, want %q", n.cpu(), c.want)
+			}
+			n.unchangedBy("a second unchanged apply", func() { n.apply(cleared(c.manifest)) })
+		})
+	}
+}
+
 func TestAFieldGoesWithTheElementThatItsOwnerDeletes(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")

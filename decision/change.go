@@ -1,4 +1,4 @@
-package webhook
+package decision
 
 import (
 	"encoding/json"
@@ -9,22 +9,24 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// change is what becomes of a field of a review: the change that package merge knows, and what a review adds to it.
-type change struct {
+// Change is what becomes of a field of a write: the change that package merge knows, and how it was decided. From and To are
+// json.RawMessage.
+type Change struct {
 	merge.Change
 
-	verdict  merge.Verdict
-	field    merge.Field
-	incoming string // the value that the writer sent, as JSON
-	choice   string // what contradicts the field
-	secret   bool   // no word of the value to anybody
+	Verdict merge.Verdict
+	Field   merge.Field
+	// Incoming is the value that the writer sent, as JSON.
+	Incoming string
+	// Choice is what contradicts a field that is cleared, in a word: "OnDelete".
+	Choice string
 }
 
 // changeOf looks a field up in the decision table. Live and incoming are its values as JSON; on a create, live is the
 // value that it is given.
-func changeOf(path fieldpath.Path, field merge.Field, by, live, incoming string) change {
+func changeOf(path fieldpath.Path, field merge.Field, by, live, incoming string) Change {
 	decision := merge.Decide(field)
-	c := change{verdict: decision.Verdict, field: field, incoming: incoming}
+	c := Change{Verdict: decision.Verdict, Field: field, Incoming: incoming}
 	c.Change = merge.Change{
 		Path: path, Row: decision.Row, Owner: ownership.Owned{Owner: field.Owner, By: by},
 		From: json.RawMessage(live), To: json.RawMessage(incoming), Verb: merge.FieldSet,
@@ -41,10 +43,10 @@ func changeOf(path fieldpath.Path, field merge.Field, by, live, incoming string)
 	return c
 }
 
-// value returns the value that the field has in live or, on a create, is given; as JSON.
-func (c change) value() string {
+// Value returns the value that the field has in live or, on a create, is given; as JSON.
+func (c Change) Value() string {
 	of := c.From
-	if c.verdict == merge.Start {
+	if c.Verdict == merge.Start {
 		of = c.To
 	}
 	text, _ := of.(json.RawMessage)

@@ -1,4 +1,4 @@
-package webhook
+package decision
 
 import (
 	"slices"
@@ -9,7 +9,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// contested are the fields of a review that its writer and somebody else may both have a say in.
+// contested are the fields of a write that its writer and somebody else may both have a say in.
 type contested struct {
 	paths     []fieldpath.Path
 	manifests ownership.Manifests
@@ -22,32 +22,29 @@ type contested struct {
 
 // contested finds the fields: the scale field and, for an applier, what rules give to controllers and what its manifest
 // lets go of. A field that live does not have is nobody's to keep.
-func (h *Handler) contested(r *review, w merge.Write, out *outcome) (c contested, err error) {
-	c.managers = h.Managers
-	if path := h.Cluster.ScalePath(r.kind.Group, r.kind.Version, r.kind.Kind); path != nil && r.live.Value(path) != nil {
+func (t Table) contested(r Request, w merge.Write, out *Outcome) (c contested, err error) {
+	c.managers = t.Managers
+	if path := t.Cluster.ScalePath(r.Kind.Group, r.Kind.Version, r.Kind.Kind); path != nil && r.Live.Value(path) != nil {
 		c.scale, c.paths = path, []fieldpath.Path{path}
-		c.autoscaler, _ = h.Cluster.Autoscaler(r.namespace, r.kind.Group, r.kind.Kind, r.name)
+		c.autoscaler, _ = t.Cluster.Autoscaler(r.Namespace, r.Kind.Group, r.Kind.Kind, r.Name)
 	}
 	if w.Author.Writer != ownership.Applier {
 		return c, nil
 	}
-	if c.manifests, err = ownership.ManifestsOf(w.Author, r.live, r.incoming, w.LiveEntries); err != nil {
+	if c.manifests, err = ownership.ManifestsOf(w.Author, r.Live, r.Incoming, w.LiveEntries); err != nil {
 		return c, err
 	}
-	var note string
-	if c.patterns, note = h.patterns(r); note != "" {
-		out.notes = append(out.notes, note)
-	}
-	controlled, err := h.Managers.Controlled(w.LiveEntries, c.patterns)
+	c.patterns, out.Unread = t.patterns(r)
+	controlled, err := t.Managers.Controlled(w.LiveEntries, c.patterns)
 	if err != nil {
 		return c, err
 	}
-	letGo, err := h.Managers.LetGo(w.LiveEntries, c.manifests)
+	letGo, err := t.Managers.LetGo(w.LiveEntries, c.manifests)
 	if err != nil {
 		return c, err
 	}
 	for _, path := range slices.Concat(controlled, letGo) {
-		if r.live.Value(path) != nil && !slices.ContainsFunc(c.paths, path.Equals) {
+		if r.Live.Value(path) != nil && !slices.ContainsFunc(c.paths, path.Equals) {
 			c.paths = append(c.paths, path)
 		}
 	}
@@ -65,20 +62,17 @@ func (c contested) contextOf(path fieldpath.Path) ownership.Context {
 }
 
 // patterns returns the rules of the configuration and of the object that give fields to controllers. A path of the
-// object's that does not parse counts for nothing and is noted.
-func (h *Handler) patterns(r *review) (patterns []ownership.Pattern, note string) {
-	for _, rule := range h.Rules {
-		if rule.Fits(r.kind.Group, r.kind.Kind) {
+// object's that does not parse counts for nothing and is the error.
+func (t Table) patterns(r Request) (patterns []ownership.Pattern, unread error) {
+	for _, rule := range t.Rules {
+		if rule.Fits(r.Kind.Group, r.Kind.Kind) {
 			patterns = append(patterns, rule.Fields...)
 		}
 	}
-	text, ok := r.incoming.ControllerFields()
+	text, ok := r.Incoming.ControllerFields()
 	if !ok {
-		return patterns, ""
+		return patterns, nil
 	}
-	own, err := ownership.ParseControllerFields(text)
-	if err != nil {
-		note = warningOf("", "annotation controller-fields: "+err.Error(), "")
-	}
-	return append(patterns, own...), note
+	own, unread := ownership.ParseControllerFields(text)
+	return append(patterns, own...), unread
 }
