@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ownership-handoff/handoff/explanation"
+	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -36,7 +37,7 @@ func (e *explain) write(explanations []explanation.Explanation, asked bool, chos
 }
 
 func (e *explain) writeOne(explained explanation.Explanation, asked, several bool, chosen func(ownership.Owner) bool) error {
-	style := explanation.Style{Colour: e.Colour, Now: e.Now()}
+	style := table.Style{Colour: e.Colour, Now: e.Now()}
 	switch {
 	case e.isWide():
 		return explained.Wide(e.Out, style, chosen)

@@ -3,6 +3,7 @@ package explanation
 import (
 	"fmt"
 
+	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -34,7 +35,7 @@ func (e Explanation) clientSide(f *ownership.Field) []string {
 	case f.Declared == ownership.Clears:
 		return []string{"the manifest last said null", "an apply would clear it" + e.kept(f, ownership.Clears, ownership.Clears)}
 	case f.DeclaredValue != nil:
-		value := shorten(e.show(f.Path, f.DeclaredValue), 2*mostValue)
+		value := table.Shorten(e.Show(f.Path, f.DeclaredValue), 2*mostValue)
 		return []string{"the manifest last said " + value, "an apply would set " + value + e.kept(f, ownership.Sets, ownership.Sets)}
 	case f.Declared == ownership.Sets:
 		deletes := "an apply without it would delete it" + e.kept(f, ownership.Lacks, ownership.Sets)
@@ -68,5 +69,5 @@ func (e Explanation) kept(f *ownership.Field, manifest, base ownership.Claim) st
 	if decision.Verdict != merge.Keep {
 		return ""
 	}
-	return fmt.Sprintf(" (handoff: keeps %s)", shorten(e.show(f.Path, f.Value), mostValue))
+	return fmt.Sprintf(" (handoff: keeps %s)", table.Shorten(e.Show(f.Path, f.Value), mostValue))
 }

@@ -77,7 +77,7 @@ func (e Explanation) fieldData(f *ownership.Field) FieldData {
 	if f.DeclaredValue != nil {
 		d.Manifest, d.ManifestValue = "other", f.DeclaredValue
 	}
-	if e.secret(f.Path) {
+	if e.Hidden(f.Path) {
 		d.Value, d.ManifestValue = nil, nil
 	}
 	for _, h := range f.Holders {

@@ -3,11 +3,6 @@
 package explanation
 
 import (
-	"bytes"
-	"strings"
-
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/source"
 )
@@ -103,7 +98,7 @@ func (e *Explanation) declared(f *ownership.Field) string {
 	case f.Declared == ownership.Clears:
 		return "null"
 	case f.DeclaredValue != nil:
-		return e.show(f.Path, f.DeclaredValue)
+		return e.Show(f.Path, f.DeclaredValue)
 	case f.Declared == ownership.Sets, e.applied(f) != "":
 		return "yes"
 	}
@@ -123,31 +118,4 @@ func (e *Explanation) applied(f *ownership.Field) string {
 		}
 	}
 	return ""
-}
-
-// show returns the text of a value for display: what a Secret holds is not shown, as in kubectl diff.
-func (e *Explanation) show(path fieldpath.Path, value []byte) string {
-	if value == nil {
-		return "(gone)"
-	}
-	if e.secret(path) {
-		return "***"
-	}
-	return string(bytes.TrimSpace(value))
-}
-
-func (e *Explanation) secret(path fieldpath.Path) bool {
-	if e.Kind.Group != "" || e.Kind.Kind != "Secret" || path[0].FieldName == nil {
-		return false
-	}
-	return *path[0].FieldName == "data" || *path[0].FieldName == "stringData"
-}
-
-// shorten cuts a text to so many characters.
-func shorten(text string, most int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
 }

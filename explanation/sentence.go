@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -30,7 +31,7 @@ func (e Explanation) Sentences(w io.Writer, prefix string, chosen func(ownership
 func (e Explanation) whyAll(fold *ownership.Fold) string {
 	_, declared := e.foldValue(fold)
 	f := fold.Fields[0]
-	sentence := fmt.Sprintf("%#q has %d fields: %s", dash(Text(fold.Path)), len(fold.Fields), e.who(&f, "them"))
+	sentence := fmt.Sprintf("%#q has %d fields: %s", table.Dash(Text(fold.Path)), len(fold.Fields), e.who(&f, "them"))
 	switch declared {
 	case "yes":
 		return sentence + "; the manifest sets all of them"
@@ -56,7 +57,7 @@ func (e Explanation) is(f *ownership.Field) string {
 	if f.Value == nil {
 		return fmt.Sprintf("%#q has gone, and is still claimed", Text(f.Path))
 	}
-	return fmt.Sprintf("%#q is %s", Text(f.Path), shorten(e.show(f.Path, f.Value), 2*mostValue))
+	return fmt.Sprintf("%#q is %s", Text(f.Path), table.Shorten(e.Show(f.Path, f.Value), 2*mostValue))
 }
 
 // who says who set a field, and how.

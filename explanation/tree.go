@@ -6,6 +6,7 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -19,9 +20,20 @@ type node struct {
 	kids    []*node
 }
 
+// ownerAt is where each table has the owner.
+const ownerAt = 2
+
+// colourOf gives each owner a colour: what outlives an apply is warm, what a manifest holds green.
+func colourOf(owner ownership.Owner) int {
+	return map[ownership.Owner]int{
+		ownership.Autoscaler: 35, ownership.Controller: 36, ownership.Imperative: 33,
+		ownership.Manifest: 32, ownership.Default: 90, ownership.Unknown: 31,
+	}[owner]
+}
+
 // Tree writes the object as a tree, in which what one owner holds whole is one line. Of these, those whose owner is chosen
 // are written.
-func (e Explanation) Tree(w io.Writer, style Style, chosen func(ownership.Owner) bool) error {
+func (e Explanation) Tree(w io.Writer, style table.Style, chosen func(ownership.Owner) bool) error {
 	root := &node{}
 	folds := e.Fields.Fold()
 	for i := range folds {
@@ -29,13 +41,13 @@ func (e Explanation) Tree(w io.Writer, style Style, chosen func(ownership.Owner)
 			root.add(folds[i].Path, &folds[i])
 		}
 	}
-	rows := []row{}
+	rows := []table.Row{}
 	if root.fold != nil {
 		rows = append(rows, e.treeRow(style, ".", root.fold))
 	}
 	rows = e.treeRows(rows, style, root.kids, "")
 	head := []string{e.Title(), "VALUE", "OWNER", "MANAGER", "MANIFEST", "SINCE"}
-	return style.write(w, head, rows)
+	return style.Write(w, head, rows)
 }
 
 // Title names the object with its namespace.
@@ -62,7 +74,7 @@ func (n *node) add(path fieldpath.Path, fold *ownership.Fold) {
 	kid.add(path[1:], fold)
 }
 
-func (e Explanation) treeRows(rows []row, style Style, nodes []*node, indent string) []row {
+func (e Explanation) treeRows(rows []table.Row, style table.Style, nodes []*node, indent string) []table.Row {
 	for i, n := range nodes {
 		branch, beneath := "├─ ", "│  "
 		if i == len(nodes)-1 {
@@ -76,7 +88,7 @@ func (e Explanation) treeRows(rows []row, style Style, nodes []*node, indent str
 		}
 		label := Text(path)
 		if n.fold == nil {
-			rows = append(rows, row{cells: []string{indent + branch + label}})
+			rows = append(rows, table.Row{Cells: []string{indent + branch + label}})
 		} else {
 			rows = append(rows, e.treeRow(style, indent+branch+label, n.fold))
 		}
@@ -85,15 +97,15 @@ func (e Explanation) treeRows(rows []row, style Style, nodes []*node, indent str
 	return rows
 }
 
-func (e Explanation) treeRow(style Style, label string, fold *ownership.Fold) row {
+func (e Explanation) treeRow(style table.Style, label string, fold *ownership.Fold) table.Row {
 	value, declared := e.foldValue(fold)
 	since := ""
 	for i := range fold.Fields {
 		since = max(since, fold.Fields[i].Since) // RFC 3339 in UTC, as the API server writes it, sorts by time
 	}
-	return row{
-		cells: []string{label, value, fold.Owner.String(), dash(fold.By), declared, style.age(since)},
-		owner: fold.Owner,
+	return table.Row{
+		Cells:  []string{label, value, fold.Owner.String(), table.Dash(fold.By), declared, style.Age(since)},
+		Colour: colourOf(fold.Owner), At: ownerAt,
 	}
 }
 
@@ -101,7 +113,7 @@ func (e Explanation) treeRow(style Style, label string, fold *ownership.Fold) ro
 func (e Explanation) foldValue(fold *ownership.Fold) (value, declared string) {
 	if len(fold.Fields) == 1 {
 		f := &fold.Fields[0]
-		return shorten(e.show(f.Path, f.Value), mostValue), shorten(e.declared(f), mostValue)
+		return table.Shorten(e.Show(f.Path, f.Value), mostValue), table.Shorten(e.declared(f), mostValue)
 	}
 	counts := map[string]int{}
 	for i := range fold.Fields {
