@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -86,7 +85,7 @@ func ownerWords() []string {
 
 func (e *explain) run(ctx context.Context, args []string) error {
 	if e.isData() && !slices.Contains(e.formats(), strings.SplitN(e.format, "=", 2)[0]) {
-		return fmt.Errorf("output format %q is not known; write one of %s", e.format, strings.Join(e.formats(), ", "))
+		return e.unknownFormat()
 	}
 	chosen, err := e.chosen()
 	if err != nil {

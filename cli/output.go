@@ -37,6 +37,10 @@ func (o *outputFlags) isData() bool { return o.format != "" && !o.isWide() }
 
 func (o *outputFlags) isWide() bool { return o.format == wide }
 
+func (o *outputFlags) unknownFormat() error {
+	return fmt.Errorf("output format %q is not known; write one of %s", o.format, strings.Join(o.formats(), ", "))
+}
+
 // print writes data: an item as it is, several as a list of them.
 func (o *outputFlags) print(s *shared, kind string, items []any, alone bool) error {
 	printer, err := o.data.ToPrinter(o.format)
@@ -44,7 +48,7 @@ func (o *outputFlags) print(s *shared, kind string, items []any, alone bool) err
 		printer, err = o.path.ToPrinter(o.format)
 	}
 	if genericclioptions.IsNoCompatiblePrinterError(err) {
-		return fmt.Errorf("output format %q is not known; write one of %s", o.format, strings.Join(o.formats(), ", "))
+		return o.unknownFormat()
 	}
 	if err != nil {
 		return err

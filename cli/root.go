@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
@@ -13,6 +15,8 @@ const fieldManager = "kubectl-handoff"
 type shared struct {
 	Environment
 	cluster *genericclioptions.ConfigFlags
+	// tries says that writes are only tried: what handoff warns about them is the answer, and no warning.
+	tries bool
 }
 
 func newRoot(env Environment) *cobra.Command {
@@ -21,6 +25,9 @@ func newRoot(env Environment) *cobra.Command {
 		c.QPS, c.Burst = 50, 300 // as kubectl
 		c.UserAgent = "kubectl-handoff/" + env.Version
 		c.WarningHandler = rest.NewWarningWriter(env.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
+		if s.tries {
+			c.WarningHandler = others{c.WarningHandler}
+		}
 		return c
 	}
 	root := &cobra.Command{
@@ -48,6 +55,16 @@ Exit codes, of all commands:
 	}
 	s.cluster.AddFlags(root.PersistentFlags())
 	s.completeClusterFlags(root)
-	root.AddCommand(s.newExplain(), s.newEnable(), s.newDisable(), s.newStatus(), s.newVersion())
+	root.AddCommand(s.newExplain(), s.newPreview(), s.newEnable(), s.newDisable(), s.newStatus(), s.newVersion())
 	return root
+}
+
+// others hands on the warnings that are not the webhook's own.
+type others struct{ rest.WarningHandler }
+
+// HandleWarningHeader implements rest.WarningHandler.
+func (o others) HandleWarningHeader(code int, agent, text string) {
+	if !strings.HasPrefix(text, "handoff: ") {
+		o.WarningHandler.HandleWarningHeader(code, agent, text)
+	}
 }

@@ -7,7 +7,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 
-	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/source"
 )
 
@@ -42,12 +41,9 @@ func (f *subjectFlags) offline() bool {
 
 // read reads the objects, which are TYPE, TYPE NAME or TYPE/NAME.
 func (s *shared) read(ctx context.Context, f *subjectFlags, objects []string) (source.Reading, error) {
-	configuration := config.Default()
-	if f.config != "" {
-		var err error
-		if configuration, err = config.Read(f.config); err != nil {
-			return source.Reading{}, err
-		}
+	configuration, err := s.configuration(f.config)
+	if err != nil {
+		return source.Reading{}, err
 	}
 	reader := source.Reader{Cluster: s.cluster, In: s.In, Configuration: configuration}
 	return reader.Read(ctx, source.Query{

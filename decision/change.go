@@ -52,3 +52,22 @@ func (c Change) Value() string {
 	text, _ := of.(json.RawMessage)
 	return string(text)
 }
+
+// Because says why a field is not what the writer sent, and what to do about that: the words that follow "kept .spec.replicas
+// at 7", with the name of the owner between them.
+func (c Change) Because() (before, by, after string) {
+	switch {
+	case c.Verdict == merge.Clear:
+		return ", a default that " + c.Choice + " contradicts", "", "; there is nothing to do"
+	case c.Row == 1 || c.Row == 8 || c.Row == 12 && c.Field.Manifest == ownership.Sets:
+		return " for ", c.Owner.By, "; delete it from the manifest"
+	case c.Row == 2 || c.Row == 12:
+		return " for ", c.Owner.By, "; there is nothing to do"
+	case !c.Field.Scale:
+		return ", set by ", c.Owner.By, "; the manifest has let go of it"
+	case c.Owner.By == "" || c.Owner.Owner == ownership.Manifest:
+		return ", no longer in the manifest; from now on use kubectl scale", "", ""
+	default:
+		return ", set by ", c.Owner.By, "; from now on use kubectl scale"
+	}
+}

@@ -50,14 +50,6 @@ func (e Explanation) Tree(w io.Writer, style table.Style, chosen func(ownership.
 	return style.Write(w, head, rows)
 }
 
-// Title names the object with its namespace.
-func (e Explanation) Title() string {
-	if e.Namespace == "" {
-		return e.String()
-	}
-	return e.String() + " -n " + e.Namespace
-}
-
 func (n *node) add(path fieldpath.Path, fold *ownership.Fold) {
 	if len(path) == 0 {
 		n.fold = fold

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/ownership-handoff/handoff/cluster"
+	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // readCluster reads what the cluster has of a query. Where some of it can be read, the rest is gaps.
@@ -86,16 +88,35 @@ func newClusterFacts(getter genericclioptions.RESTClientGetter, everywhere bool)
 	return f, err
 }
 
-func (f *clusterFacts) autoscaler(ctx context.Context, s *Subject) (string, error) {
+func (f *clusterFacts) autoscaler(ctx context.Context, s *Subject) (name string, desired int64, err error) {
 	list, err := f.hpasOf(ctx, s.Namespace)
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
 	if list.gap != "" {
 		s.gap("%s", list.gap)
 	}
-	autoscaler, _ := cluster.Targeting(list.items, s.Kind.Group, s.Kind.Kind, s.Name)
-	return autoscaler, nil
+	name, desired = cluster.Targeting(list.items, s.Kind.Group, s.Kind.Kind, s.Name)
+	return name, desired, nil
+}
+
+func (f *clusterFacts) namespaceMode(ctx context.Context, s *Subject) (text string, annotated bool, err error) {
+	if s.Namespace == "" {
+		return "", false, nil
+	}
+	namespaces := f.objects.Resource(corev1.SchemeGroupVersion.WithResource("namespaces"))
+	o, err := namespaces.Get(ctx, s.Namespace, metav1.GetOptions{})
+	switch {
+	case apierrors.IsForbidden(err):
+		s.gap("whether handoff is enabled in its namespace is not known; ask for the right to get namespace %s", s.Namespace)
+		return "", false, nil
+	case apierrors.IsNotFound(err):
+		return "", false, nil
+	case err != nil:
+		return "", false, Advise(err, "")
+	}
+	text, annotated = o.GetAnnotations()[ownership.ModeAnnotation]
+	return text, annotated, nil
 }
 
 // hpasOf returns the autoscalers of a namespace.

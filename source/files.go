@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/cluster"
+	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // stdin is how messages name the standard input.
@@ -25,24 +26,10 @@ const stdin = "standard input"
 // readFiles reads what the files of a query hold. They say themselves what is known about their objects: by the
 // autoscalers and the definitions among them.
 func (r Reader) readFiles(q Query) ([]*unstructured.Unstructured, facts, []string, error) {
-	files := q.Files
-	files.Filenames = slices.Clone(files.Filenames)
-	// Another FilenameParam would read the standard input of the process, and could not tell the line of an error.
-	piped := slices.Contains(files.Filenames, "-")
-	files.Filenames = slices.DeleteFunc(files.Filenames, func(name string) bool { return name == "-" })
-
 	builder := resource.NewBuilder(r.Cluster).Unstructured().Local().LabelSelectorParam(q.Selector)
-	var input []byte
-	if piped {
-		var err error
-		if input, err = io.ReadAll(r.In); err != nil {
-			return nil, nil, nil, fmt.Errorf("%s: %w", stdin, err)
-		}
-		builder = builder.Stream(bytes.NewReader(input), stdin)
-	}
-	infos, err := builder.FilenameParam(false, &files).Flatten().Do().Infos()
+	infos, err := r.visitFiles(builder, false, q.Files)
 	if err != nil {
-		return nil, nil, nil, locate(err, input)
+		return nil, nil, nil, err
 	}
 	objects, err := unstructuredOf(infos)
 	if err != nil {
@@ -54,6 +41,27 @@ func (r Reader) readFiles(q Query) ([]*unstructured.Unstructured, facts, []strin
 	}
 	chosen, err := choose(objects, q.Objects)
 	return chosen, around, nil, err
+}
+
+// visitFiles reads what files hold, by a builder that says how.
+func (r Reader) visitFiles(builder *resource.Builder, enforceNamespace bool, files resource.FilenameOptions) ([]*resource.Info, error) {
+	files.Filenames = slices.Clone(files.Filenames)
+	// Another FilenameParam would read the standard input of the process, and could not tell the line of an error.
+	piped := slices.Contains(files.Filenames, "-")
+	files.Filenames = slices.DeleteFunc(files.Filenames, func(name string) bool { return name == "-" })
+	var input []byte
+	if piped {
+		var err error
+		if input, err = io.ReadAll(r.In); err != nil {
+			return nil, fmt.Errorf("%s: %w", stdin, err)
+		}
+		builder = builder.Stream(bytes.NewReader(input), stdin)
+	}
+	infos, err := builder.FilenameParam(enforceNamespace, &files).Flatten().Do().Infos()
+	if err != nil {
+		return nil, locate(err, input)
+	}
+	return infos, nil
 }
 
 // choose leaves what TYPE/NAME means among objects of files, where no API server tells what types there are.
@@ -89,15 +97,20 @@ func isType(kind schema.GroupVersionKind, word string) bool {
 	return (word == singular || word == singular+"s" || word == singular+"es") && (!qualified || group == kind.Group)
 }
 
-// fileFacts are the autoscalers and the definitions that files hold.
+// fileFacts are the autoscalers, the definitions and the namespaces that files hold.
 type fileFacts struct {
 	hpas []autoscalingv2.HorizontalPodAutoscaler
 	crds []apiextensionsv1.CustomResourceDefinition
+	// namespaces are the annotations of the namespaces, by name.
+	namespaces map[string]map[string]string
 }
 
 func newFileFacts(objects []*unstructured.Unstructured) (f fileFacts, err error) {
+	f.namespaces = map[string]map[string]string{}
 	for _, o := range objects {
 		switch o.GroupVersionKind().GroupKind() {
+		case schema.GroupKind{Kind: "Namespace"}:
+			f.namespaces[o.GetName()] = o.GetAnnotations()
 		case schema.GroupKind{Group: autoscalingv2.GroupName, Kind: "HorizontalPodAutoscaler"}:
 			hpa, err := hpaOf(o) // all versions agree in what is read of it
 			if err != nil {
@@ -133,11 +146,11 @@ func builtin(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-func (f fileFacts) autoscaler(_ context.Context, s *Subject) (string, error) {
+func (f fileFacts) autoscaler(_ context.Context, s *Subject) (name string, desired int64, err error) {
 	if len(f.hpas) == 0 {
 		s.gap("whether a HorizontalPodAutoscaler targets it is not known: the files hold none; " +
 			"if there are any, add them: kubectl get hpa -o yaml")
-		return "", nil
+		return "", 0, nil
 	}
 	var near []autoscalingv2.HorizontalPodAutoscaler
 	for _, hpa := range f.hpas {
@@ -145,6 +158,15 @@ func (f fileFacts) autoscaler(_ context.Context, s *Subject) (string, error) {
 			near = append(near, hpa)
 		}
 	}
-	autoscaler, _ := cluster.Targeting(near, s.Kind.Group, s.Kind.Kind, s.Name)
-	return autoscaler, nil
+	name, desired = cluster.Targeting(near, s.Kind.Group, s.Kind.Kind, s.Name)
+	return name, desired, nil
+}
+
+func (f fileFacts) namespaceMode(_ context.Context, s *Subject) (text string, annotated bool, err error) {
+	annotations, known := f.namespaces[s.Namespace]
+	if !known && s.Namespace != "" {
+		s.gap("whether handoff is enabled in its namespace is not known; add the namespace to the files: kubectl get namespace -o yaml")
+	}
+	text, annotated = annotations[ownership.ModeAnnotation]
+	return text, annotated, nil
 }

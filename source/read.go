@@ -42,7 +42,9 @@ type Reading struct {
 // facts are what a subject's surroundings say about it. What they do not know, they note as a gap of the subject.
 type facts interface {
 	scalePath(ctx context.Context, s *Subject) (fieldpath.Path, error)
-	autoscaler(ctx context.Context, s *Subject) (string, error)
+	autoscaler(ctx context.Context, s *Subject) (name string, desired int64, err error)
+	// namespaceMode is the mode annotation of its namespace.
+	namespaceMode(ctx context.Context, s *Subject) (text string, annotated bool, err error)
 }
 
 // Read reads the objects of a query. The error is one line, and says what to do.
@@ -61,17 +63,21 @@ func (r Reader) Read(ctx context.Context, q Query) (Reading, error) {
 		if err != nil {
 			return reading, err
 		}
-		if s.Context.Scale, err = around.scalePath(ctx, &s); err != nil {
+		if err := s.lookAround(ctx, around); err != nil {
 			return reading, err
-		}
-		if s.Context.Scale != nil {
-			if s.Context.Autoscaler, err = around.autoscaler(ctx, &s); err != nil {
-				return reading, err
-			}
 		}
 		reading.Subjects = append(reading.Subjects, s)
 	}
 	return reading, nil
+}
+
+// lookAround finds out what its surroundings say about a subject.
+func (s *Subject) lookAround(ctx context.Context, around facts) (err error) {
+	if s.Context.Scale, err = around.scalePath(ctx, s); err != nil || s.Context.Scale == nil {
+		return err
+	}
+	s.Context.Autoscaler, s.Desired, err = around.autoscaler(ctx, s)
+	return err
 }
 
 func unstructuredOf(infos []*resource.Info) ([]*unstructured.Unstructured, error) {

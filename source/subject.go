@@ -20,12 +20,22 @@ type Subject struct {
 	Kind            schema.GroupVersionKind
 	Namespace, Name string
 	Context         ownership.ObjectContext
+	// Desired is how many replicas the autoscaler wants that targets the object.
+	Desired int64
 	// Gaps say, a sentence each, what could not be found out about the object, and what to do about it.
 	Gaps []string
 }
 
 // String names the object as kubectl does: deployment.apps/web.
 func (s Subject) String() string { return nameOf(s.Kind, s.Name) }
+
+// Title names the object with its namespace.
+func (s Subject) Title() string {
+	if s.Namespace == "" {
+		return s.String()
+	}
+	return s.String() + " -n " + s.Namespace
+}
 
 func nameOf(kind schema.GroupVersionKind, name string) string {
 	return strings.ToLower(kind.GroupKind().String()) + "/" + name

@@ -42,26 +42,15 @@ func (c change) words(m ownership.Mode, path, value string) (before, by, after s
 	if c.Verdict == merge.Warn {
 		return "", c.Owner.By, " owns " + path + " and may undo this change; change the autoscaler instead"
 	}
-	if c.Verdict == merge.Clear {
-		return c.clearing(m, path)
-	}
 	did := c.did(m) + " "
 	if m != ownership.ModeEnforce {
 		did = "(warn) " + did
 	}
-	kept := did + path + value
-	switch {
-	case c.Row == 1 || c.Row == 8 || c.Row == 12 && c.Field.Manifest == ownership.Sets:
-		return kept + " for ", c.Owner.By, "; delete it from the manifest"
-	case c.Row == 2 || c.Row == 12:
-		return kept + " for ", c.Owner.By, "; there is nothing to do"
-	case !c.Field.Scale:
-		return kept + ", set by ", c.Owner.By, "; the manifest has let go of it"
-	case c.Owner.By == "" || c.Owner.Owner == ownership.Manifest:
-		return kept + ", no longer in the manifest; from now on use kubectl scale", "", ""
-	default:
-		return kept + ", set by ", c.Owner.By, "; from now on use kubectl scale"
+	before, by, after = c.Because()
+	if m != ownership.ModeEnforce && c.Verdict == merge.Clear {
+		after = "" // there is something to do
 	}
+	return did + path + value + before, by, after
 }
 
 // did says in a word what was done or, under warn, would have been.
@@ -80,14 +69,6 @@ func (c change) did(m ownership.Mode) string {
 		return done
 	}
 	return would
-}
-
-// clearing are the words for a default that the manifest contradicts.
-func (c change) clearing(m ownership.Mode, path string) (before, by, after string) {
-	if m != ownership.ModeEnforce {
-		return "(warn) would clear " + path + ", a default that " + c.Choice + " contradicts", "", ""
-	}
-	return "cleared " + path + ", a default that " + c.Choice + " contradicts; there is nothing to do", "", ""
 }
 
 // shortValue is the kept value, when it is short. The writer gets the whole object back with the answer, so this tells

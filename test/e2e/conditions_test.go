@@ -73,6 +73,7 @@ func TestNoMatchConditionErrs(t *testing.T) {
 // TestMostWritesNeverLeaveTheAPIServer holds for single writes what each match condition is for.
 func TestMostWritesNeverLeaveTheAPIServer(t *testing.T) {
 	n := newNamespace(t, "enforce")
+	n.silent = true // reviews are counted
 	n.apply(deployment("3", "app:1"))
 	n.settled()
 	reviews := func() string {

@@ -25,6 +25,8 @@ type namespace struct {
 	*testing.T
 	name string
 	kind string // what object reads, as kubectl writes it
+	// silent says that nothing but the commands of the test may reach the API server, not even what foretells them.
+	silent bool
 }
 
 // newNamespace makes a namespace in a mode; an empty mode leaves it without the annotation.
@@ -65,6 +67,7 @@ func (n *namespace) run(stdin string, args ...string) result {
 
 func (n *namespace) runAs(env []string, stdin string, args ...string) result {
 	n.Helper()
+	foretold := n.foretell(stdin, args)
 	cmd := exec.CommandContext(n.Context(), cluster.Plane.Kubectl, append([]string{"--namespace", n.name}, args...)...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdin = strings.NewReader(stdin)
@@ -74,7 +77,11 @@ func (n *namespace) runAs(env []string, stdin string, args ...string) result {
 	if args[0] != "get" || err != nil {
 		n.Logf("kubectl %s: %v\n%s%s", strings.Join(args, " "), err, stdout.String(), stderr.String())
 	}
-	return result{stdout: stdout.String(), stderr: stderr.String(), err: err}
+	r := result{stdout: stdout.String(), stderr: stderr.String(), err: err}
+	if foretold != nil {
+		foretold.check(r, args)
+	}
+	return r
 }
 
 // kubectl runs a command that must succeed.
