@@ -82,6 +82,20 @@ func TestWhatIsNotKnownIsSaid(t *testing.T) {
 	))
 }
 
+func TestAnApplyIsForetoldWithoutACluster(t *testing.T) {
+	seen := transcript(t,
+		words("preview -f testdata/preview/web.yaml --live testdata/shop.yaml"),
+		words("preview -f testdata/preview/web.yaml --live - -o wide"),
+		words("preview -f testdata/preview/new.yaml --live testdata/preview/moved.yaml"),
+		words("preview -f testdata/preview/new.yaml --live testdata/preview/moved.yaml -o yaml"),
+		words("preview -f testdata/preview/new.yaml --live testdata/helm.yaml"),
+	)
+	golden.Check(t, "preview", seen)
+	if strings.Contains(seen, "not to be told") {
+		t.Error("a preview tells what a Secret holds")
+	}
+}
+
 func TestAnErrorIsOneLineThatSaysWhatToDo(t *testing.T) {
 	seen := transcript(t,
 		words("explain"),
@@ -102,6 +116,15 @@ func TestAnErrorIsOneLineThatSaysWhatToDo(t *testing.T) {
 		words("enable"),
 		words("enable shop --dry-run=maybe"),
 		words("status shop -l a=b"),
+		words("preview"),
+		words("preview -f testdata/malformed.yaml"),
+		words("preview -f testdata/preview/web.yaml --live testdata/malformed.yaml"),
+		words("preview -f - --live -"),
+		words("preview -f testdata/preview/web.yaml --live testdata/shop.yaml --server-side"),
+		words("preview -f testdata/preview/web.yaml --force-conflicts"),
+		words("preview -f testdata/preview/web.yaml --validate=perhaps"),
+		words("preview -f testdata/preview/web.yaml -o nice"),
+		words("preview -f testdata/preview/web.yaml"),
 	)
 	golden.Check(t, "errors", seen)
 	if strings.Contains(seen, "not to be told") {
@@ -126,7 +149,7 @@ func TestColourIsForTerminalsAlone(t *testing.T) {
 }
 
 func TestEveryCommandIsHelpedWithAnExample(t *testing.T) {
-	for _, command := range []string{"", "explain", "enable", "disable", "status", "version"} {
+	for _, command := range []string{"", "explain", "preview", "enable", "disable", "status", "version"} {
 		code, output := run(t, nil, strings.Fields(command+" --help")...)
 		if code != cli.ExitYes || !strings.Contains(output, "Examples:\n") || !strings.Contains(output, "kubectl handoff "+command) {
 			t.Errorf("%s: exit code %d\n%s", command, code, output)

@@ -23,6 +23,9 @@ func TestFilesAreReadFromWhereverKubectlReadsThem(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := os.RemoveAll(filepath.Join(deep, "preview")); err != nil {
+		t.Fatal(err)
+	}
 	server := httptest.NewServer(http.FileServer(http.Dir(folder)))
 	defer server.Close()
 	for sentence, args := range map[string][]string{

@@ -74,13 +74,15 @@ func (p *previewing) add(c *cobra.Command) {
 	}
 	p.files.AddFlags(c.Flags())
 	flags := c.Flags()
-	flags.StringSliceVar(&p.live, "live", nil, "Files, folders or URLs to read the live objects from instead of the cluster; - is standard input.")
+	flags.StringSliceVar(&p.live, "live", nil,
+		"Files, folders or URLs to read the live objects from instead of the cluster; - is standard input.")
 	flags.StringVar(&p.config, "config", "",
 		"The configuration that the webhook is given with --config: who is who, and rules that give fields to controllers.")
 	flags.BoolVar(&p.options.ServerSide, "server-side", false, "Foretell kubectl apply --server-side.")
 	flags.BoolVar(&p.options.ForceConflicts, "force-conflicts", false, "Foretell a server-side apply with --force-conflicts.")
 	flags.StringVar(&p.options.FieldManager, "field-manager", "", "Name of the manager that applies, by default kubectl's own.")
-	flags.StringVar(&p.options.Validate, "validate", "strict", `What is to become of unknown fields: "strict", "warn" or "ignore", as with kubectl apply.`)
+	flags.StringVar(&p.options.Validate, "validate", "strict",
+		`What is to become of unknown fields: "strict", "warn" or "ignore", as with kubectl apply.`)
 	must(c.RegisterFlagCompletionFunc("validate", cobra.FixedCompletions([]string{"strict", "warn", "ignore"}, noFiles)))
 	must(p.outputFlags.add(c))
 }
@@ -98,41 +100,60 @@ func (p *previewing) run(ctx context.Context) error {
 	if len(applications) == 0 && len(gaps) == 0 {
 		return errors.New("the files hold no objects; name others with -f")
 	}
-	failed, keeps, items := gaps, false, []any{}
-	var known []string // what is partial
+	told := telling{previewing: p, failed: gaps}
 	for i := range applications {
 		foretold, err := preview.Of(ctx, applications[i], options)
 		if err != nil {
-			failed = append(failed, err.Error())
-			continue
-		}
-		keeps, known = keeps || foretold.Keeps(), append(known, foretold.Gaps...)
-		if p.isData() {
-			items = append(items, foretold.Data())
-		} else if err := foretold.Write(p.Out, table.Style{Colour: p.Colour, Now: p.Now()}, p.isWide()); err != nil {
+			told.failed = append(told.failed, err.Error())
+		} else if err := told.add(&foretold); err != nil {
 			return err
 		}
 	}
-	if p.isData() {
-		if err := p.print(p.shared, "Preview", items, true); err != nil {
+	return told.end()
+}
+
+// telling tells previews, each as soon as it is there.
+type telling struct {
+	*previewing
+	failed, gaps []string
+	keeps        bool
+	items        []any
+	// table says that the last one told is a table.
+	table bool
+}
+
+func (t *telling) add(foretold *preview.Preview) error {
+	t.keeps, t.gaps = t.keeps || foretold.Keeps(), append(t.gaps, foretold.Gaps...)
+	t.items = append(t.items, foretold.Data())
+	if t.isData() {
+		return nil
+	}
+	was := t.table
+	if t.table = len(foretold.Fields) > 0; len(t.items) > 1 && (was || t.table) {
+		if _, err := fmt.Fprintln(t.Out); err != nil {
 			return err
 		}
 	}
-	return p.end(failed, known, keeps)
+	return foretold.Write(t.Out, table.Style{Colour: t.Colour, Now: t.Now()}, t.isWide())
 }
 
 // end says what went wrong, a line each, and makes the exit code.
-func (p *previewing) end(failed, gaps []string, keeps bool) error {
-	for _, line := range failed {
-		if _, err := fmt.Fprintln(p.ErrOut, "error:", line); err != nil {
+func (t *telling) end() error {
+	if t.isData() {
+		if err := t.print(t.shared, "Preview", t.items, true); err != nil {
 			return err
 		}
 	}
-	err := finish(p.ErrOut, gaps)
+	for _, line := range t.failed {
+		if _, err := fmt.Fprintln(t.ErrOut, "error:", line); err != nil {
+			return err
+		}
+	}
+	err := finish(t.ErrOut, t.gaps)
 	switch {
-	case len(failed) > 0:
+	case len(t.failed) > 0:
 		return answer(ExitError)
-	case err == nil && keeps:
+	case err == nil && t.keeps:
 		return answer(ExitNo)
 	default:
 		return err

@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/ownership-handoff/handoff/explanation"
@@ -13,7 +14,7 @@ type Data struct {
 	Object     explanation.ObjectData `json:"object"`
 	// Creates says that there is no live object yet.
 	Creates bool `json:"creates,omitempty"`
-	// Mode is the one that holds for the object: enforce, warn or off.
+	// Mode is the one that holds for the object: enforce, warn, off, or unknown.
 	Mode string `json:"mode"`
 	// Keeps says that an apply with handoff differs from one without.
 	Keeps bool `json:"keeps"`
@@ -45,8 +46,8 @@ type FieldData struct {
 // Data returns the preview as data.
 func (p *Preview) Data() Data {
 	d := Data{
-		APIVersion: explanation.APIVersion, Kind: "Preview", Creates: !p.Object.Present(), Mode: string(p.Mode), Keeps: p.Keeps(),
-		Refused: p.Refused, Fields: []FieldData{}, Gaps: p.Gaps,
+		APIVersion: explanation.APIVersion, Kind: "Preview", Creates: !p.Object.Present(),
+		Mode: cmp.Or(string(p.Mode), "unknown"), Keeps: p.Keeps(), Refused: p.Refused, Fields: []FieldData{}, Gaps: p.Gaps,
 		Object: explanation.ObjectData{
 			APIVersion: p.Kind.GroupVersion().String(), Kind: p.Kind.Kind, Namespace: p.Namespace, Name: p.Name,
 		},

@@ -26,7 +26,7 @@ type Options struct {
 type Preview struct {
 	source.Subject
 
-	// Mode is the one that holds for the object.
+	// Mode is the one that holds for the object; empty where it is not known.
 	Mode ownership.Mode
 	// Without and With are the object after an apply, without handoff and with it, as JSON. Without is nil where the API server
 	// would refuse it; Refused then says why.
@@ -67,12 +67,8 @@ func Of(ctx context.Context, a source.Application, o Options) (Preview, error) {
 }
 
 func (p *Preview) of(ctx context.Context, t *trial) error {
-	if t.options.ServerSide && t.Resource == nil {
-		return errors.New("what a server-side apply merges, the API server alone knows; leave out --live, or --server-side")
-	}
-	if t.options.ServerSide && t.appliedClientSide() {
-		p.Gaps = append(p.Gaps, p.String()+": kubectl moves the claims of earlier client-side applies to this one, and then deletes "+
-			"what the manifest lacks of them, which no dry run shows")
+	if err := p.limits(t); err != nil {
+		return err
 	}
 	merged, err := t.merged()
 	if err != nil {
@@ -81,32 +77,52 @@ func (p *Preview) of(ctx context.Context, t *trial) error {
 	if p.Mode, err = t.mode(merged); err != nil {
 		return err
 	}
-	incoming, err := t.without(ctx, merged, p.Mode)
-	var refused *refusal
-	switch {
-	case errors.As(err, &refused) && t.Object.Present():
-		p.Refused = refused.Error()
-		if incoming, err = t.guessed(merged); err != nil {
-			return err
-		}
-	case err != nil:
-		return err
-	default:
-		p.Without = incoming
-	}
-	decided, err := p.decide(t, incoming)
+	decided, err := p.foretell(ctx, t, merged)
 	if err != nil {
 		return err
-	}
-	if p.Refused != "" {
-		if err := p.cure(ctx, t, refused, decided); err != nil {
-			return err
-		}
 	}
 	if p.Fields, err = p.fields(t, decided.Changes); err != nil {
 		return err
 	}
-	return p.try(ctx, t)
+	return p.try(ctx, t, merged)
+}
+
+// limits says what cannot be foretold, or not wholly.
+func (p *Preview) limits(t *trial) error {
+	if t.options.ServerSide && t.Resource == nil {
+		return errors.New("what a server-side apply merges, the API server alone knows; leave out --live, or --server-side")
+	}
+	if t.Object.Present() && len(t.Object.ManagedFields()) == 0 {
+		p.Gaps = append(p.Gaps, p.String()+": it has no managedFields, so that who else has set its fields is not known; "+
+			"save it with kubectl get -o yaml --show-managed-fields")
+	}
+	if t.options.ServerSide && t.appliedClientSide() {
+		p.Gaps = append(p.Gaps, p.String()+": kubectl moves the claims of earlier client-side applies to this one, and then deletes "+
+			"what the manifest lacks of them, which no dry run shows")
+	}
+	return nil
+}
+
+// foretell makes Without and With.
+func (p *Preview) foretell(ctx context.Context, t *trial, merged []byte) (decision.Outcome, error) {
+	var refused *refusal
+	incoming, err := t.without(ctx, merged, p.Mode)
+	if err == nil {
+		p.Without = incoming
+		return p.decide(t, incoming)
+	}
+	if !errors.As(err, &refused) || !t.Object.Present() {
+		return decision.Outcome{}, err
+	}
+	p.Refused = refused.Error()
+	if incoming, err = t.guessed(merged); err != nil {
+		return decision.Outcome{}, err
+	}
+	decided, err := p.decide(t, incoming)
+	if err != nil {
+		return decided, err
+	}
+	return decided, p.cure(ctx, t, refused, decided)
 }
 
 // decide asks what handoff makes of the incoming object, and makes With of it.
@@ -138,13 +154,9 @@ func (p *Preview) cure(ctx context.Context, t *trial, refused *refusal, decided 
 
 // try makes a dry run of the apply as it would be made, to see whether the webhook does what With says: it may not be
 // installed. Where nothing depends on it, or it is not to do anything, there is nothing to see.
-func (p *Preview) try(ctx context.Context, t *trial) error {
-	if t.Resource == nil || p.Mode != ownership.ModeEnforce || !p.Keeps() {
+func (p *Preview) try(ctx context.Context, t *trial, merged []byte) error {
+	if t.Resource == nil || p.Mode == ownership.ModeOff || p.Mode == ownership.ModeWarn || !p.Keeps() {
 		return nil
-	}
-	merged, err := t.merged()
-	if err != nil {
-		return err
 	}
 	p.Tried = true
 	stored, err := t.try(ctx, merged, false)

@@ -152,7 +152,8 @@ func replacingMembers(live, wanted []byte, at, but string) (operations []jsonpat
 	rawjson.Members(wanted, func(quoted, value rawjson.Span) bool {
 		name := string(rawjson.Name(quoted.Of(wanted)))
 		if name != but && !bytes.Equal(rawjson.Find(live, name).Of(live), value.Of(wanted)) {
-			operations = append(operations, jsonpatch.NewOperation("add", at+rawjson.EscapePointer(name), json.RawMessage(value.Of(wanted))))
+			wantedValue := json.RawMessage(value.Of(wanted))
+			operations = append(operations, jsonpatch.NewOperation("add", at+rawjson.EscapePointer(name), wantedValue))
 		}
 		return true
 	})
@@ -187,6 +188,10 @@ func answered(err error, namespace string) error {
 	if !errors.As(err, &status) {
 		return source.Advise(err, namespace)
 	}
+	// What is wrong with a patch, the API server tells with the whole object.
+	if _, unknown, strict := strings.Cut(err.Error(), "strict decoding error: "); strict {
+		return errors.New(refuses + unknown + "; correct it, or write --validate=warn")
+	}
 	switch {
 	case apierrors.IsInvalid(err):
 		return &refusal{errors.New(strings.Join(strings.Fields(err.Error()), " "))}
@@ -197,7 +202,8 @@ func answered(err error, namespace string) error {
 		for _, cause := range status.Status().Details.Causes {
 			fields = append(fields, fmt.Sprintf("%s (%s)", cause.Field, strings.ReplaceAll(cause.Message, "\n", " ")))
 		}
-		return fmt.Errorf(refuses+"others claim %s; take that out of the manifest, or write --force-conflicts", strings.Join(fields, ", "))
+		return fmt.Errorf(refuses+"others claim %s; take that out of the manifest, or write --force-conflicts",
+			strings.Join(fields, ", "))
 	default:
 		return source.Advise(err, namespace)
 	}

@@ -93,7 +93,7 @@ func (t *trial) defaulted(merged []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if value := o.Value(path); value != nil && string(value) != "null" || o.Value(path[:1]) == nil {
+	if replicas := o.Value(path); replicas != nil && string(replicas) != "null" || o.Value(path[:1]) == nil {
 		return merged, nil
 	}
 	return patched(merged, []jsonpatch.Operation{jsonpatch.NewOperation("add", "/spec/replicas", json.RawMessage("1"))})
@@ -120,14 +120,11 @@ func (t *trial) modeAnnotation(merged []byte) (text string, annotated bool, err 
 	return text, annotated, nil
 }
 
-// mode is the one that holds for an object once it is merged.
+// mode is the one that holds for an object once it is merged; empty where it is not known.
 func (t *trial) mode(merged []byte) (ownership.Mode, error) {
 	text, annotated, err := t.modeAnnotation(merged)
-	if !annotated {
-		text, annotated = t.Mode, t.Annotated
-	}
 	if err != nil || !annotated {
-		return ownership.ModeOff, err
+		return t.Mode, err
 	}
 	mode, _ := ownership.ParseMode(text)
 	return mode, nil

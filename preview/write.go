@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 
 	"github.com/ownership-handoff/handoff/explanation"
 	"github.com/ownership-handoff/handoff/internal/table"
@@ -77,7 +76,7 @@ func (p *Preview) show(f *Field, value []byte) string {
 // remarks are what has to be known beside the fields.
 func (p *Preview) remarks() (lines []string) {
 	if p.Refused != "" {
-		lines = append(lines, "Without handoff "+strings.TrimPrefix(p.Refused, "the "))
+		lines = append(lines, "without handoff, "+p.Refused)
 	}
 	if !p.Keeps() {
 		return lines
@@ -87,9 +86,13 @@ func (p *Preview) remarks() (lines []string) {
 		return append(lines, "handoff is off here, so that an apply does what WITHOUT HANDOFF says; "+p.enabling())
 	case p.Mode == ownership.ModeWarn:
 		return append(lines, "handoff only warns here, so that an apply does what WITHOUT HANDOFF says; "+p.enabling())
+	case p.Tried && !p.Acts && p.Mode == "":
+		return append(lines, "a dry run does what WITHOUT HANDOFF says: handoff is not enabled here, or its webhook is not installed")
+	case p.Mode == "" && !p.Tried:
+		return append(lines, "whether handoff is enabled here is not known; add the namespace to the live objects")
 	case p.Tried && !p.Acts:
-		return append(lines, "handoff is enabled here, but a dry run does what WITHOUT HANDOFF says; see whether the webhook is installed "+
-			"and running: kubectl get mutatingwebhookconfigurations")
+		return append(lines, "handoff is enabled here, but a dry run does what WITHOUT HANDOFF says; "+
+			"see whether the webhook is installed and running: kubectl get mutatingwebhookconfigurations")
 	default:
 		return lines
 	}

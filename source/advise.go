@@ -21,12 +21,16 @@ func Advise(err error, namespace string) error {
 	case clientcmd.IsEmptyConfig(err):
 		line = "no cluster is configured"
 		advice = "name one with --kubeconfig or --context, or read files with -f"
-	case clientcmd.IsContextNotFound(err):
+	case clientcmd.IsContextNotFound(err), strings.HasPrefix(line, "context ") && strings.HasSuffix(line, "does not exist"):
 		advice = "see kubectl config get-contexts"
 	case errors.As(err, &unreachable):
 		advice = "name another cluster with --context, or read files with -f"
+	case strings.Contains(line, "dial tcp"): // the reader of files keeps the text alone
+		advice = "name another cluster with --context, or do without one: see --help"
 	case apierrors.IsNotFound(err):
-		advice = "see kubectl get" + resourceOf(err) + inNamespace(namespace)
+		if advice = "see kubectl get" + resourceOf(err); resourceOf(err) != " namespaces" {
+			advice += inNamespace(namespace)
+		}
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 		advice = "ask for that right, or name another user with --context"
 	case meta.IsNoMatchError(err), strings.Contains(line, "server doesn't have a resource type"):

@@ -1,9 +1,11 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,9 +24,8 @@ type Application struct {
 	Subject
 
 	Manifest *unstructured.Unstructured
-	// Mode is the mode annotation of the namespace; Annotated is false where it has none.
-	Mode      string
-	Annotated bool
+	// Mode is that of the namespace; empty where it is not known.
+	Mode ownership.Mode
 	// Resource leads to the object in the cluster; nil where live objects are read from files.
 	Resource dynamic.ResourceInterface
 }
@@ -48,10 +49,16 @@ func (r Reader) applicationsOfCluster(ctx context.Context, manifests resource.Fi
 	if err != nil {
 		return nil, nil, Advise(err, namespace)
 	}
+	// Read without the cluster first, for what is wrong with a file is told better where nothing else can be.
+	var input bytes.Buffer
+	if _, err := (Reader{Cluster: r.Cluster, In: io.TeeReader(r.In, &input)}).localObjects(manifests); err != nil {
+		return nil, nil, err
+	}
+	r.In = &input
 	builder := resource.NewBuilder(r.Cluster).Unstructured().NamespaceParam(namespace).DefaultNamespace()
 	infos, err := r.visitFiles(builder, enforced, manifests)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, Advise(err, namespace)
 	}
 	var applications []Application
 	var gaps []string
@@ -87,7 +94,8 @@ func (r Reader) applicationOf(ctx context.Context, info *resource.Info, around *
 	case err != nil:
 		return a, Advise(err, info.Namespace)
 	}
-	return a, r.complete(ctx, &a, live, around)
+	err = r.complete(ctx, &a, live, around)
+	return a, err
 }
 
 // complete adds the live object, nil for none, and what is known around it.
@@ -103,7 +111,7 @@ func (r Reader) complete(ctx context.Context, a *Application, live *unstructured
 	if err := a.lookAround(ctx, around); err != nil {
 		return err
 	}
-	a.Mode, a.Annotated, err = around.namespaceMode(ctx, &a.Subject)
+	a.Mode, err = around.namespaceMode(ctx, a.Namespace)
 	return err
 }
 
@@ -152,7 +160,9 @@ func (r Reader) localObjects(files resource.FilenameOptions) ([]*unstructured.Un
 
 // liveOf finds the object of a manifest among objects of files, and gives the manifest its namespace. Where neither the
 // manifest nor the caller names one, the name has to be enough.
-func liveOf(manifest *unstructured.Unstructured, live []*unstructured.Unstructured, namespace string) (*unstructured.Unstructured, error) {
+func liveOf(
+	manifest *unstructured.Unstructured, live []*unstructured.Unstructured, namespace string,
+) (*unstructured.Unstructured, error) {
 	kind := manifest.GroupVersionKind()
 	if manifest.GetNamespace() == "" {
 		manifest.SetNamespace(namespace)

@@ -100,23 +100,30 @@ func (f *clusterFacts) autoscaler(ctx context.Context, s *Subject) (name string,
 	return name, desired, nil
 }
 
-func (f *clusterFacts) namespaceMode(ctx context.Context, s *Subject) (text string, annotated bool, err error) {
-	if s.Namespace == "" {
-		return "", false, nil
+func (f *clusterFacts) namespaceMode(ctx context.Context, namespace string) (ownership.Mode, error) {
+	if namespace == "" {
+		return ownership.ModeOff, nil
 	}
 	namespaces := f.objects.Resource(corev1.SchemeGroupVersion.WithResource("namespaces"))
-	o, err := namespaces.Get(ctx, s.Namespace, metav1.GetOptions{})
+	o, err := namespaces.Get(ctx, namespace, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
-		s.gap("whether handoff is enabled in its namespace is not known; ask for the right to get namespace %s", s.Namespace)
-		return "", false, nil
+		return "", nil
 	case apierrors.IsNotFound(err):
-		return "", false, nil
+		return ownership.ModeOff, nil
 	case err != nil:
-		return "", false, Advise(err, "")
+		return "", Advise(err, "")
 	}
-	text, annotated = o.GetAnnotations()[ownership.ModeAnnotation]
-	return text, annotated, nil
+	return modeIn(o.GetAnnotations()), nil
+}
+
+func modeIn(annotations map[string]string) ownership.Mode {
+	text, annotated := annotations[ownership.ModeAnnotation]
+	if !annotated {
+		return ownership.ModeOff
+	}
+	mode, _ := ownership.ParseMode(text)
+	return mode
 }
 
 // hpasOf returns the autoscalers of a namespace.

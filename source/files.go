@@ -44,7 +44,9 @@ func (r Reader) readFiles(q Query) ([]*unstructured.Unstructured, facts, []strin
 }
 
 // visitFiles reads what files hold, by a builder that says how.
-func (r Reader) visitFiles(builder *resource.Builder, enforceNamespace bool, files resource.FilenameOptions) ([]*resource.Info, error) {
+func (r Reader) visitFiles(
+	builder *resource.Builder, enforceNamespace bool, files resource.FilenameOptions,
+) ([]*resource.Info, error) {
 	files.Filenames = slices.Clone(files.Filenames)
 	// Another FilenameParam would read the standard input of the process, and could not tell the line of an error.
 	piped := slices.Contains(files.Filenames, "-")
@@ -101,16 +103,16 @@ func isType(kind schema.GroupVersionKind, word string) bool {
 type fileFacts struct {
 	hpas []autoscalingv2.HorizontalPodAutoscaler
 	crds []apiextensionsv1.CustomResourceDefinition
-	// namespaces are the annotations of the namespaces, by name.
-	namespaces map[string]map[string]string
+	// namespaces are the modes of the namespaces, by name.
+	namespaces map[string]ownership.Mode
 }
 
 func newFileFacts(objects []*unstructured.Unstructured) (f fileFacts, err error) {
-	f.namespaces = map[string]map[string]string{}
+	f.namespaces = map[string]ownership.Mode{}
 	for _, o := range objects {
 		switch o.GroupVersionKind().GroupKind() {
 		case schema.GroupKind{Kind: "Namespace"}:
-			f.namespaces[o.GetName()] = o.GetAnnotations()
+			f.namespaces[o.GetName()] = modeIn(o.GetAnnotations())
 		case schema.GroupKind{Group: autoscalingv2.GroupName, Kind: "HorizontalPodAutoscaler"}:
 			hpa, err := hpaOf(o) // all versions agree in what is read of it
 			if err != nil {
@@ -162,11 +164,9 @@ func (f fileFacts) autoscaler(_ context.Context, s *Subject) (name string, desir
 	return name, desired, nil
 }
 
-func (f fileFacts) namespaceMode(_ context.Context, s *Subject) (text string, annotated bool, err error) {
-	annotations, known := f.namespaces[s.Namespace]
-	if !known && s.Namespace != "" {
-		s.gap("whether handoff is enabled in its namespace is not known; add the namespace to the files: kubectl get namespace -o yaml")
+func (f fileFacts) namespaceMode(_ context.Context, namespace string) (ownership.Mode, error) {
+	if namespace == "" {
+		return ownership.ModeOff, nil
 	}
-	text, annotated = annotations[ownership.ModeAnnotation]
-	return text, annotated, nil
+	return f.namespaces[namespace], nil
 }

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // Reader reads subjects.
@@ -43,8 +44,8 @@ type Reading struct {
 type facts interface {
 	scalePath(ctx context.Context, s *Subject) (fieldpath.Path, error)
 	autoscaler(ctx context.Context, s *Subject) (name string, desired int64, err error)
-	// namespaceMode is the mode annotation of its namespace.
-	namespaceMode(ctx context.Context, s *Subject) (text string, annotated bool, err error)
+	// namespaceMode is the mode of a namespace; empty where that is not known, which is no gap: few may read namespaces.
+	namespaceMode(ctx context.Context, namespace string) (ownership.Mode, error)
 }
 
 // Read reads the objects of a query. The error is one line, and says what to do.

@@ -1,0 +1,59 @@
+package plugin_test
+
+import (
+	"testing"
+
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/test/golden"
+)
+
+// TestAnApplyIsForetold holds what is said of applies to the objects that prepare has made. No webhook is installed here;
+// where one is, the end-to-end suite compares each of its applies with what was foretold.
+func TestAnApplyIsForetold(t *testing.T) {
+	for name, lines := range map[string][]string{
+		"preview": {
+			"preview -n shop -f testdata/objects.yaml",
+			"preview -n shop -f testdata/preview/web.yaml",
+			"preview -n shop -f testdata/preview/web.yaml -o wide",
+			"preview -n shop -f testdata/preview/web.yaml -o jsonpath={.fields[?(@.verdict)].path}",
+			"preview -n office -f testdata/objects.yaml",
+		},
+		"previewserverside": {
+			"preview -n shop --server-side -f testdata/api.yaml",
+			"preview -n shop --server-side -f testdata/preview/worker.yaml",
+			"preview -n shop --server-side --force-conflicts -f testdata/preview/worker.yaml",
+			"preview -n shop --server-side --force-conflicts -f testdata/preview/web.yaml",
+		},
+		"previewwrong": {
+			"preview -n shop -f testdata/preview/wrong.yaml",
+			"preview -n shop -f testdata/preview/wrong.yaml --validate=ignore",
+			"preview -n shop -f testdata/preview/unknown.yaml",
+			"preview -n nosuch -f testdata/preview/web.yaml",
+			"preview -n shop -f testdata/preview/web.yaml --context nosuch",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			golden.Check(t, name, transcript(t, cluster.Kubeconfig, lines...))
+		})
+	}
+	golden.Check(t, "previewlimited", transcript(t, cluster.limited, "preview -n shop -f testdata/preview/web.yaml"))
+}
+
+// TestAnApplyIsForetoldWhereTheAPIServerRefusesIt is row 7, in a namespace where handoff is enabled and its webhook is not
+// installed.
+func TestAnApplyIsForetoldWhereTheAPIServerRefusesIt(t *testing.T) {
+	for _, step := range [][]string{
+		{"create", "namespace", "stock"},
+		{"annotate", "namespace", "stock", ownership.ModeAnnotation + "=" + string(ownership.ModeEnforce)},
+		{"apply", "-n", "stock", "-f", "testdata/preview/set.yaml"},
+	} {
+		if _, err := kubectl(step...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden.Check(t, "previewrefused", transcript(t, cluster.Kubeconfig,
+		"preview -n stock -f testdata/preview/set.yaml",
+		"preview -n stock -f testdata/preview/ondelete.yaml",
+		"preview -n stock --server-side --field-manager=kubectl-client-side-apply -f testdata/preview/ondelete.yaml",
+	))
+}
