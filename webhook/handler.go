@@ -81,6 +81,8 @@ func readBody(req *http.Request) ([]byte, error) {
 		body = body[:len(body)+n]
 		switch {
 		case len(body) > MaxBody:
+			// To who is still sending, an answer looks like a failure. What is larger still is from no API server.
+			_, _ = io.Copy(io.Discard, io.LimitReader(req.Body, 4*MaxBody))
 			return body, errTooLarge
 		case errors.Is(err, io.EOF):
 			return body, nil
