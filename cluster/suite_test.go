@@ -3,7 +3,6 @@ package cluster_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -28,33 +27,11 @@ var suite struct {
 }
 
 func TestMain(m *testing.M) {
-	os.Exit(run(m))
+	os.Exit(controlplane.Main(m.Run, os.Stderr, controlplane.Options{WithoutControllerManager: true}, prepare))
 }
 
-func run(m *testing.M) (code int) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	plane, err := controlplane.Start(ctx, controlplane.Options{WithoutControllerManager: true})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
+func prepare(ctx context.Context, plane *controlplane.Plane) error {
 	suite.plane = plane
-	defer func() {
-		cancel() // first: the API server waits for those who watch
-		if err := plane.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}()
-	if err := prepare(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
-}
-
-func prepare(ctx context.Context) error {
 	scheme, err := cluster.Scheme()
 	if err != nil {
 		return err

@@ -28,42 +28,20 @@ var plane struct {
 	client client.Client
 }
 
+// TestMain starts a plane without controllers: between two writes of a test, nobody else writes.
 func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		if err := start(); err != nil {
-			fmt.Fprintln(os.Stderr, "apply:", errors.Join(err, stop()))
-			return 1
-		}
-		code := m.Run()
-		if err := stop(); err != nil {
-			fmt.Fprintln(os.Stderr, "apply:", err)
-			return 1
-		}
-		return code
-	}())
+	options := controlplane.Options{Output: os.Stderr, WithoutControllerManager: true}
+	os.Exit(controlplane.Main(m.Run, os.Stderr, options, prepare))
 }
 
-// start starts a plane without controllers: between two writes of a test, nobody else writes.
-func start() (err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
-	defer cancel()
-	options := controlplane.Options{Output: os.Stderr, WithoutControllerManager: true}
-	if plane.Plane, err = controlplane.Start(ctx, options); err != nil {
-		return err
-	}
+func prepare(ctx context.Context, started *controlplane.Plane) (err error) {
+	plane.Plane = started
 	config := rest.CopyConfig(plane.Config)
 	config.WarningHandlerWithContext = rest.NoWarnings{}
 	if plane.client, err = client.New(config, client.Options{}); err != nil {
 		return fmt.Errorf("client of the API server: %w", err)
 	}
 	return defineGadgets(ctx)
-}
-
-func stop() error {
-	if plane.Plane == nil {
-		return nil
-	}
-	return plane.Stop()
 }
 
 // gadgets is a custom resource that declares lists of every type. kubectl apply is blind to that: it knows no Go type to

@@ -4,7 +4,6 @@ package guard_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -29,37 +28,19 @@ var cluster struct {
 }
 
 func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		err := start()
-		code := 1
-		if err == nil {
-			code = m.Run()
-		}
-		if cluster.plane != nil {
-			err = errors.Join(err, cluster.plane.Stop())
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "guard:", err)
-			return 1
-		}
-		return code
-	}())
+	os.Exit(controlplane.Main(m.Run, os.Stderr, controlplane.Options{Output: os.Stderr}, prepare))
 }
 
-func start() (err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
-	defer cancel()
+func prepare(ctx context.Context, plane *controlplane.Plane) (err error) {
+	cluster.plane = plane
 	if cluster.root, err = controlplane.Root(); err != nil {
-		return err
-	}
-	if cluster.plane, err = controlplane.Start(ctx, controlplane.Options{Output: os.Stderr}); err != nil {
 		return err
 	}
 	if cluster.client, err = clientOf(""); err != nil {
 		return err
 	}
 	guard := filepath.Join(cluster.root, "manifests", "guard")
-	if out, err := exec.CommandContext(ctx, cluster.plane.Kubectl, "apply", "-k", guard, "--validate=strict").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, plane.Kubectl, "apply", "-k", guard, "--validate=strict").CombinedOutput(); err != nil {
 		return fmt.Errorf("kubectl apply -k %s: %w\n%s", guard, err, out)
 	}
 	return nil

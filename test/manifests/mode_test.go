@@ -11,8 +11,6 @@ const mode = "ownership-handoff.io/mode="
 func TestANamespacesModeIsOneOfThree(t *testing.T) {
 	t.Parallel()
 	kubectl(t, "", "create", "namespace", "mode")
-	kubectl(t, "", "create", "namespace", "mistyped")
-	kubectl(t, "", "annotate", "namespace", "mistyped", mode+"Enforce") // before there was a policy
 	kubectl(t, "", "apply", "-k", cluster.root+"/manifests/policies", "--validate=strict")
 	annotate := func(namespace, value string) result {
 		return run(t, "", cluster.plane.Kubectl, "annotate", "namespace", namespace, "--overwrite", value)
@@ -38,14 +36,14 @@ func TestANamespacesModeIsOneOfThree(t *testing.T) {
 	}
 
 	// What is wrong already stands in nobody's way.
-	kubectl(t, "", "label", "namespace", "mistyped", "team=web")
-	kubectl(t, "", "annotate", "namespace", "mistyped", "other=annotation")
-	kubectl(t, "", "patch", "namespace", "mistyped", "--subresource=status", "--type=merge", "-p", `{"status":{"conditions":[]}}`)
-	if r := annotate("mistyped", mode+"ENFORCE"); r.err == nil {
+	kubectl(t, "", "label", "namespace", mistyped, "team=web")
+	kubectl(t, "", "annotate", "namespace", mistyped, "other=annotation")
+	kubectl(t, "", "patch", "namespace", mistyped, "--subresource=status", "--type=merge", "-p", `{"status":{"conditions":[]}}`)
+	if r := annotate(mistyped, mode+"ENFORCE"); r.err == nil {
 		t.Error("another unknown mode: want it refused")
 	}
 	kubectl(t, "", "annotate", "namespace", "mode", mode[:len(mode)-1]+"-")
-	for _, namespace := range []string{"mode", "mistyped"} {
+	for _, namespace := range []string{"mode", mistyped} {
 		kubectl(t, "", "delete", "namespace", namespace, "--wait", "--timeout=60s")
 	}
 }

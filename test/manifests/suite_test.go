@@ -4,7 +4,6 @@ package manifests_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,6 +21,9 @@ const patience = 60 * time.Second
 // system is the namespace that handoff is installed in.
 const system = "handoff-system"
 
+// mistyped is a namespace whose mode is unknown.
+const mistyped = "mistyped"
+
 // cluster is what the tests share. Its namespace handoff-system is there, as the manifests have it.
 var cluster struct {
 	root  string
@@ -29,35 +31,23 @@ var cluster struct {
 }
 
 func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		err := start()
-		code := 1
-		if err == nil {
-			code = m.Run()
-		}
-		if cluster.plane != nil {
-			err = errors.Join(err, cluster.plane.Stop())
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "manifests:", err)
-			return 1
-		}
-		return code
-	}())
+	os.Exit(controlplane.Main(m.Run, os.Stderr, controlplane.Options{Output: os.Stderr}, prepare))
 }
 
-func start() (err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
-	defer cancel()
+func prepare(ctx context.Context, plane *controlplane.Plane) (err error) {
+	cluster.plane = plane
 	if cluster.root, err = controlplane.Root(); err != nil {
 		return err
 	}
-	if cluster.plane, err = controlplane.Start(ctx, controlplane.Options{Output: os.Stderr}); err != nil {
-		return err
-	}
-	namespace := filepath.Join(cluster.root, "manifests", "base", "namespace.yaml")
-	if out, err := exec.CommandContext(ctx, cluster.plane.Kubectl, "apply", "-f", namespace).CombinedOutput(); err != nil {
-		return fmt.Errorf("kubectl apply -f %s: %w\n%s", namespace, err, out)
+	for _, step := range [][]string{
+		{"apply", "-f", filepath.Join(cluster.root, "manifests", "base", "namespace.yaml")},
+		// A mode that is wrong from before there was a policy: several tests install the one for all.
+		{"create", "namespace", mistyped},
+		{"annotate", "namespace", mistyped, mode + "Enforce"},
+	} {
+		if out, err := exec.CommandContext(ctx, plane.Kubectl, step...).CombinedOutput(); err != nil {
+			return fmt.Errorf("kubectl %s: %w\n%s", strings.Join(step, " "), err, out)
+		}
 	}
 	return nil
 }
