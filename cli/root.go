@@ -37,6 +37,9 @@ Exit codes, of all commands:
 		Example: `  # whose the fields of a Deployment are
   kubectl handoff explain deployment/web
 
+  # what would go wrong at the next apply, in all namespaces
+  kubectl handoff audit -A
+
   # let handoff keep what autoscalers own in a namespace
   kubectl handoff enable shop`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl handoff"},
@@ -48,6 +51,6 @@ Exit codes, of all commands:
 	}
 	s.cluster.AddFlags(root.PersistentFlags())
 	s.completeClusterFlags(root)
-	root.AddCommand(s.newExplain(), s.newEnable(), s.newDisable(), s.newStatus(), s.newVersion())
+	root.AddCommand(s.newExplain(), s.newAudit(), s.newEnable(), s.newDisable(), s.newStatus(), s.newVersion())
 	return root
 }

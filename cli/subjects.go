@@ -40,16 +40,24 @@ func (f *subjectFlags) offline() bool {
 	return len(files.Filenames) > 0 || files.Kustomize != ""
 }
 
-// read reads the objects, which are TYPE, TYPE NAME or TYPE/NAME.
-func (s *shared) read(ctx context.Context, f *subjectFlags, objects []string) (source.Reading, error) {
+// reader reads with the configuration that the flags name.
+func (s *shared) reader(f *subjectFlags) (source.Reader, error) {
 	configuration := config.Default()
 	if f.config != "" {
 		var err error
 		if configuration, err = config.Read(f.config); err != nil {
-			return source.Reading{}, err
+			return source.Reader{}, err
 		}
 	}
-	reader := source.Reader{Cluster: s.cluster, In: s.In, Configuration: configuration}
+	return source.Reader{Cluster: s.cluster, In: s.In, Configuration: configuration}, nil
+}
+
+// read reads the objects, which are TYPE, TYPE NAME or TYPE/NAME.
+func (s *shared) read(ctx context.Context, f *subjectFlags, objects []string) (source.Reading, error) {
+	reader, err := s.reader(f)
+	if err != nil {
+		return source.Reading{}, err
+	}
 	return reader.Read(ctx, source.Query{
 		Files: f.filenames(), Objects: objects, Selector: f.selector, AllNamespaces: f.allNamespaces,
 	})

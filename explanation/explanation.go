@@ -125,6 +125,11 @@ func (e *Explanation) applied(f *ownership.Field) string {
 	return ""
 }
 
+// Show returns the text of a value of the object, as short as a tree shows it. What a Secret holds is not shown.
+func (e Explanation) Show(path fieldpath.Path, value []byte) string {
+	return shorten(e.show(path, value), mostValue)
+}
+
 // show returns the text of a value for display: what a Secret holds is not shown, as in kubectl diff.
 func (e *Explanation) show(path fieldpath.Path, value []byte) string {
 	if value == nil {

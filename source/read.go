@@ -55,9 +55,13 @@ func (r Reader) Read(ctx context.Context, q Query) (Reading, error) {
 	if err != nil {
 		return Reading{}, err
 	}
+	w, err := whoOf(r.Configuration)
+	if err != nil {
+		return Reading{}, err
+	}
 	reading := Reading{Gaps: gaps}
 	for _, o := range objects {
-		s, err := newSubject(o, r.Configuration)
+		s, err := newSubject(o, w)
 		if err != nil {
 			return reading, err
 		}

@@ -1,0 +1,207 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/cluster"
+)
+
+// fileSurvey is a survey of files. They are read whole: what they hold is in memory anyway.
+type fileSurvey struct {
+	*Survey
+	facts  fileFacts
+	chosen []*unstructured.Unstructured
+	held   map[schema.GroupKind]map[string]bool // namespaces by kind
+}
+
+func (r Reader) surveyFiles(s *Survey, q Query) error {
+	f := fileSurvey{Survey: s, held: map[schema.GroupKind]map[string]bool{}}
+	types := q.Objects
+	selector, err := labels.Parse(q.Selector)
+	if err != nil {
+		return fmt.Errorf("--selector: %w", err)
+	}
+	// The autoscalers of what is selected need not have its labels.
+	q.Objects, q.Selector = nil, ""
+	objects, around, _, err := r.readFiles(q)
+	if err != nil {
+		return err
+	}
+	f.facts, _ = around.(fileFacts)
+	for _, o := range objects {
+		if err := f.note(o); err != nil {
+			return err
+		}
+	}
+	if f.chosen, err = ofTypes(objects, types, selector); err != nil {
+		return err
+	}
+	for i := range f.facts.hpas {
+		hpa := &f.facts.hpas[i]
+		target, _, _ := cluster.TargetOf(hpa)
+		f.add(hpa, selector.Matches(labels.Set(hpa.Labels)) && (len(types) == 0 || isOf(hpaKind(), types) || isOf(target, types)))
+		f.settleKind(&f.Autoscalers[len(f.Autoscalers)-1])
+	}
+	s.each = f.each
+	return nil
+}
+
+func (f *fileSurvey) note(o *unstructured.Unstructured) error {
+	kind := o.GroupVersionKind().GroupKind()
+	if f.held[kind] == nil {
+		f.held[kind] = map[string]bool{}
+	}
+	f.held[kind][o.GetNamespace()] = true
+	if kind != (schema.GroupKind{Kind: "Namespace"}) {
+		return nil
+	}
+	subject, err := newSubject(o, f.who)
+	f.addNamespace(subject.Object)
+	return err
+}
+
+// ofTypes leaves the objects of some types that a selector selects.
+func ofTypes(
+	objects []*unstructured.Unstructured, types []string, selector labels.Selector,
+) (chosen []*unstructured.Unstructured, err error) {
+	if len(objects) == 0 {
+		return nil, errors.New("the files hold no objects; see kubectl get -o yaml --show-managed-fields")
+	}
+	ofType := 0
+	for _, o := range objects {
+		if len(types) > 0 && !isOf(o.GroupVersionKind().GroupKind(), types) {
+			continue
+		}
+		ofType++
+		if selector.Matches(labels.Set(o.GetLabels())) {
+			chosen = append(chosen, o)
+		}
+	}
+	if ofType == 0 {
+		return nil, fmt.Errorf("the files hold no %s; leave out the types to see what they hold", strings.Join(types, ", "))
+	}
+	return chosen, nil
+}
+
+func isOf(kind schema.GroupKind, types []string) bool {
+	return slices.ContainsFunc(types, func(word string) bool { return isType(kind.WithVersion(""), strings.ToLower(word)) })
+}
+
+func (f *fileSurvey) each(ctx context.Context, visit func(Page) error) error {
+	scales := map[schema.GroupVersionKind]fieldpath.Path{}
+	workloads := 0
+	for i, o := range f.chosen {
+		subject, err := newSubject(o, f.who)
+		if err != nil {
+			return err
+		}
+		scale, known := scales[subject.Kind]
+		if !known {
+			about := Subject{Kind: subject.Kind, Name: "*"}
+			if scale, err = f.facts.scalePath(ctx, &about); err != nil {
+				return err
+			}
+			scales[subject.Kind] = scale
+			f.gaps = append(f.gaps, about.Gaps...)
+		}
+		if scale != nil {
+			workloads++
+		}
+		f.complete(&subject, scale)
+		f.expect(subject.Namespace)
+		if err := visit(Page{Subjects: []Subject{subject}, Left: int64(len(f.chosen) - i - 1)}); err != nil {
+			return err
+		}
+	}
+	if workloads > 0 && len(f.facts.hpas) == 0 {
+		f.gap("whether HorizontalPodAutoscalers target the %d objects with a scale is not known: the files hold none; "+
+			"if there are any, add them: kubectl get hpa -A -o yaml", workloads)
+	}
+	f.settle()
+	f.unsaid()
+	return nil
+}
+
+// expect notes a namespace that there is.
+func (f *fileSurvey) expect(namespace string) {
+	if _, known := f.Namespaces[namespace]; !known && namespace != "" {
+		f.Namespaces[namespace] = Namespace{Unknown: true}
+	}
+}
+
+// unsaid notes the namespaces that the files lack.
+func (f *fileSurvey) unsaid() {
+	var names []string
+	for name, namespace := range f.Namespaces {
+		if namespace.Unknown {
+			names = append(names, name)
+		}
+	}
+	if slices.Sort(names); len(names) > 0 {
+		f.gap("in which mode handoff is in namespace %s is not known; add the namespaces to the files: kubectl get namespaces -o yaml",
+			some(names))
+	}
+}
+
+// settle finds out whether the targets are there that the files do not hold, as far as files can tell: by the status of the
+// autoscaler, and where they hold others of the kind in the namespace.
+func (f *fileSurvey) settle() {
+	var open []string
+	for i := range f.Autoscalers {
+		a := &f.Autoscalers[i]
+		switch {
+		case a.Presence != NotKnown || !a.Chosen:
+		case a.Since != "":
+			a.Presence = Missing
+		case a.able:
+			a.Presence = Present
+		case f.held[a.Target][a.Namespace]:
+			a.Presence = Missing
+		default:
+			open = append(open, a.TargetText())
+		}
+	}
+	if len(open) > 0 {
+		f.gap("whether what HorizontalPodAutoscalers target is there is not known of %s: the files lack it; add it to them", some(open))
+	}
+}
+
+// settleKind notes what the kind of a target tells already: of a custom one, its definition.
+func (f *fileSurvey) settleKind(a *Autoscaler) {
+	scales := cluster.BuiltinScale(a.Target.Group, a.Target.Kind) != nil
+	known := builtin(a.Target.Group)
+	for i := range f.facts.crds {
+		crd := &f.facts.crds[i]
+		if crd.Spec.Group != a.Target.Group || crd.Spec.Names.Kind != a.Target.Kind {
+			continue
+		}
+		known = true
+		for _, version := range crd.Spec.Versions {
+			scales = scales || version.Subresources != nil && version.Subresources.Scale != nil
+		}
+	}
+	if known && !scales {
+		a.Presence = NotScalable
+	}
+}
+
+// some names a few of many.
+func some(names []string) string {
+	if len(names) <= 3 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d others", strings.Join(names[:2], ", "), len(names)-2)
+}
+
+func hpaKind() schema.GroupKind {
+	return schema.GroupKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}
+}
