@@ -77,7 +77,8 @@ type auditor struct {
 func (a *auditor) look(s source.Subject) {
 	a.report.Objects++
 	a.report.Gaps = append(a.report.Gaps, s.Gaps...)
-	stripped := len(s.Object.ManagedFields()) == 0
+	entries, err := s.Object.Entries()
+	stripped := err == nil && len(entries) == 0
 	if stripped {
 		a.stripped.add(titleOf(s))
 	}

@@ -42,7 +42,7 @@ func (a *auditor) targets() {
 		if !hpa.Chosen {
 			continue
 		}
-		why, remedy := "", ""
+		var why, remedy string
 		switch hpa.Presence {
 		case source.Missing:
 			why = fmt.Sprintf("is scaled to %d at least, once it is there", hpa.Min)

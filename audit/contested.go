@@ -17,7 +17,7 @@ const mark = "\x00"
 func (a *auditor) contested(e explanation.Explanation) {
 	author := annotator(e)
 	fights := map[string]fight{}
-	var fields ownership.Fields
+	fields := make(ownership.Fields, 0, len(e.Fields))
 	for i := range e.Fields {
 		f := e.Fields[i] // a copy, whose owner is of this function alone
 		found := fightOver(e, author, &f)

@@ -112,7 +112,7 @@ func (r *Report) summary() string {
 const mostNames = 5
 
 func (r *Report) unrecorded() string {
-	var names []string
+	names := make([]string, 0, mostNames)
 	for _, o := range r.Unrecorded[:min(len(r.Unrecorded), mostNames)] {
 		gv, _ := schema.ParseGroupVersion(o.APIVersion)
 		kind := strings.ToLower(gv.WithKind(o.Kind).GroupKind().String())

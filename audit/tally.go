@@ -13,14 +13,16 @@ type tally struct {
 }
 
 func (t *tally) add(name string) {
-	if t.count++; t.count <= 3 {
+	t.count++
+	if t.count <= 3 {
 		t.names = append(t.names, name)
 	}
 }
 
 // addWith also keeps the sentence about the first one.
 func (t *tally) addWith(name, sentence string) {
-	if t.add(name); t.count == 1 {
+	t.add(name)
+	if t.count == 1 {
 		t.first = sentence
 	}
 }
@@ -47,5 +49,5 @@ func (t *tally) others() string {
 	if t.count == 1 {
 		return ""
 	}
-	return fmt.Sprintf(" (and %d others like it)", t.count-1)
+	return fmt.Sprintf(" (and %s)", counted(t.count-1, "other like it", "others like it"))
 }

@@ -55,7 +55,7 @@ func (p *progress) tell(state audit.Progress) {
 	if state.Resource != "" {
 		line = state.Resource + ": " + line
 	}
-	line += fmt.Sprintf(", %d risks so far", state.Risks)
+	line += fmt.Sprintf(", risks so far: %d", state.Risks)
 	if len(line) > mostColumns {
 		line = line[:mostColumns]
 	}

@@ -36,7 +36,7 @@ type Autoscaler struct {
 // Presence is whether something is there that an autoscaler can scale.
 type Presence int
 
-// What an autoscaler targets can be:
+// What an autoscaler targets can be one of these.
 const (
 	// NotKnown: it may not be looked for.
 	NotKnown Presence = iota

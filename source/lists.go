@@ -61,7 +61,7 @@ func (l lister) each(ctx context.Context, of list, visit func(listed) error) err
 	}()
 	defer func() {
 		cancel()
-		for range pages { //nolint:revive // it ends when the other side has
+		for range pages {
 		}
 	}()
 	for page := range pages {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -80,9 +81,10 @@ func (s *Survey) gap(format string, args ...any) {
 
 // On returns the autoscalers that target a subject, by name.
 func (s *Survey) On(subject Subject) []Autoscaler {
-	var on []Autoscaler
-	for _, i := range s.targets[targetOf(subject)] {
-		on = append(on, s.Autoscalers[i])
+	positions := s.targets[targetOf(subject)]
+	on := make([]Autoscaler, len(positions))
+	for n, i := range positions {
+		on[n] = s.Autoscalers[i]
 	}
 	slices.SortFunc(on, func(a, b Autoscaler) int { return strings.Compare(a.Name, b.Name) })
 	return on
@@ -123,6 +125,14 @@ func (s *Survey) complete(subject *Subject, scale fieldpath.Path) {
 	if scale != nil {
 		subject.Context.Autoscaler, _ = cluster.Targeting(hpas, subject.Kind.Group, subject.Kind.Kind, subject.Name)
 	}
+}
+
+func selectorOf(q Query) (labels.Selector, error) {
+	selector, err := labels.Parse(q.Selector)
+	if err != nil {
+		return nil, fmt.Errorf("selector %q: %w; write it as kubectl get takes it, such as app=web", q.Selector, err)
+	}
+	return selector, nil
 }
 
 // stringAt reads a string of an object, a copy.

@@ -51,7 +51,8 @@ func (r Reader) surveyCluster(ctx context.Context, s *Survey, q Query) error {
 		return Advise(err, "")
 	}
 	for group := range c.served.unknown {
-		s.gap("what the API group %s serves is not known, for the API server behind it does not answer; see kubectl get apiservices", group)
+		s.gap("what the API group %s serves is not known, for the API server behind it does not answer; "+
+			"see kubectl get apiservices", group)
 	}
 	if err := c.readNamespaces(ctx); err != nil {
 		return err
@@ -98,9 +99,9 @@ func (c *clusterSurvey) readNamespaces(ctx context.Context) error {
 }
 
 func (c *clusterSurvey) readAutoscalers(ctx context.Context) error {
-	selector, err := labels.Parse(c.query.Selector)
+	selector, err := selectorOf(c.query)
 	if err != nil {
-		return fmt.Errorf("--selector: %w", err)
+		return err
 	}
 	own := hpaKind()
 	path := resourceKind{

@@ -26,9 +26,9 @@ type fileSurvey struct {
 func (r Reader) surveyFiles(s *Survey, q Query) error {
 	f := fileSurvey{Survey: s, held: map[schema.GroupKind]map[string]bool{}}
 	types := q.Objects
-	selector, err := labels.Parse(q.Selector)
+	selector, err := selectorOf(q)
 	if err != nil {
-		return fmt.Errorf("--selector: %w", err)
+		return err
 	}
 	// The autoscalers of what is selected need not have its labels.
 	q.Objects, q.Selector = nil, ""
@@ -98,7 +98,7 @@ func isOf(kind schema.GroupKind, types []string) bool {
 
 func (f *fileSurvey) each(ctx context.Context, visit func(Page) error) error {
 	scales := map[schema.GroupVersionKind]fieldpath.Path{}
-	workloads := 0
+	var workloads []string
 	for i, o := range f.chosen {
 		subject, err := newSubject(o, f.who)
 		if err != nil {
@@ -114,7 +114,7 @@ func (f *fileSurvey) each(ctx context.Context, visit func(Page) error) error {
 			f.gaps = append(f.gaps, about.Gaps...)
 		}
 		if scale != nil {
-			workloads++
+			workloads = append(workloads, subject.String())
 		}
 		f.complete(&subject, scale)
 		f.expect(subject.Namespace)
@@ -122,9 +122,9 @@ func (f *fileSurvey) each(ctx context.Context, visit func(Page) error) error {
 			return err
 		}
 	}
-	if workloads > 0 && len(f.facts.hpas) == 0 {
-		f.gap("whether HorizontalPodAutoscalers target the %d objects with a scale is not known: the files hold none; "+
-			"if there are any, add them: kubectl get hpa -A -o yaml", workloads)
+	if len(workloads) > 0 && len(f.facts.hpas) == 0 {
+		f.gap("whether HorizontalPodAutoscalers target %s is not known: the files hold none; "+
+			"if there are any, add them: kubectl get hpa -A -o yaml", some(workloads))
 	}
 	f.settle()
 	f.unsaid()
@@ -146,7 +146,8 @@ func (f *fileSurvey) unsaid() {
 			names = append(names, name)
 		}
 	}
-	if slices.Sort(names); len(names) > 0 {
+	slices.Sort(names)
+	if len(names) > 0 {
 		f.gap("in which mode handoff is in namespace %s is not known; add the namespaces to the files: kubectl get namespaces -o yaml",
 			some(names))
 	}

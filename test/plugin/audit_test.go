@@ -90,16 +90,16 @@ func TestAudit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		around := saved
+		around := append(make([]string, 0, 3), saved)
 		for _, object := range []string{"namespace/market", "crd/gadgets.shop.example.com"} {
 			text, err := kubectl("get", object, "-o", "yaml", "--show-managed-fields")
 			if err != nil {
 				t.Fatal(err)
 			}
-			around += "---\n" + text
+			around = append(around, text)
 		}
 		file := filepath.Join(t.TempDir(), "market.yaml")
-		if err := os.WriteFile(file, []byte(around), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(strings.Join(around, "---\n")), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		_, online, _ := strings.Cut(handoff(t, cluster.Kubeconfig, "audit -n market"), "\n")
