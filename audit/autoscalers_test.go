@@ -61,7 +61,7 @@ func TestAutoscalersThatScaleNothingOrFight(t *testing.T) {
 }
 
 func TestTheSameGapOfManyObjectsIsOneSentence(t *testing.T) {
-	var objects []string
+	objects := make([]string, 0, 9)
 	for range 5 {
 		objects = append(objects, object{spec: `{"replicas":7}`}.text())
 	}

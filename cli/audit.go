@@ -50,8 +50,8 @@ installed. Status fields are left out, and what a Secret holds is not shown.
 Without a TYPE, all kinds with a scale subresource are looked at; of ReplicaSets those that an autoscaler targets.
 With -f, files are audited, which kubectl get deployments,hpa,namespaces -o yaml --show-managed-fields writes.
 
-The exit code is 0 whatever is found. With --fail-on-risk it is 1 where there is a risk, be it one that handoff keeps
-off as long as it runs; where there is none and something is not known, it is 3.`,
+Risks do not change the exit code: it is 0, or 3 where something is not known. With --fail-on-risk it is 1 where there
+is a risk, be it one that handoff keeps off as long as it runs.`,
 		Example: `  # the time bombs of a namespace, and of all
   kubectl handoff audit -n shop
   kubectl handoff audit -A

@@ -50,6 +50,28 @@ func TestAListThatBreaksOffIsSaidToBePartial(t *testing.T) {
 	}
 }
 
+func TestTargetsAreLookedForWithoutARequestForEach(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		cluster  *bigCluster
+		line     string
+		missing  int
+		requests int // lists of Deployments
+	}{
+		"among what is listed anyway":            {&bigCluster{deployments: 990, autoscalers: 1000}, "audit -A", 10, 2},
+		"by a list, where that is not":           {&bigCluster{deployments: 990, autoscalers: 1000}, "audit horizontalpodautoscalers -A", 10, 2},
+		"one by one, where there are few":        {&bigCluster{deployments: 990, autoscalers: 15}, "audit horizontalpodautoscalers -A", 15, 0},
+		"not at all, where nobody asks for them": {&bigCluster{deployments: 990, autoscalers: 1000}, "audit namespaces -A", 0, 0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			test.cluster.start(t)
+			_, output := run(t, nil, words(test.line)...)
+			if got := strings.Count(output, " no-target "); got != test.missing || len(test.cluster.lists) != test.requests {
+				t.Errorf("want %d in %d lists, got %d in %d:\n%s", test.missing, test.requests, got, len(test.cluster.lists), output)
+			}
+		})
+	}
+}
+
 func TestProgressIsShownOnTerminalsAndTakenAway(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		terminal bool

@@ -80,6 +80,7 @@ func TestFilesAreAuditedWithoutACluster(t *testing.T) {
 		words("audit -f testdata/stripped.yaml --fail-on-risk"),
 		words("audit -f testdata/helm.yaml"),
 		words("audit -f testdata/manifest.yaml"),
+		words("audit -f testdata/shop.yaml -f testdata/namespace.yaml horizontalpodautoscalers,namespaces"),
 	))
 }
 
@@ -112,7 +113,7 @@ func TestAnErrorIsOneLineThatSaysWhatToDo(t *testing.T) {
 		words("explain -f testdata/shop.yaml horizontalpodautoscaler/web --owner autoscaler"),
 		words("audit -f testdata/malformed.yaml"),
 		words("audit -f testdata/nokind.yaml"),
-		words("audit -f testdata/shop.yaml statefulsets"),
+		words("audit -f testdata/shop.yaml deployments,hpa"),
 		words("audit -f testdata/shop.yaml deployment/web"),
 		words("audit -f testdata/shop.yaml deployments,"),
 		words("audit -f testdata/shop.yaml -l a=b=c"),

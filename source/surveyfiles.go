@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -76,20 +77,29 @@ func ofTypes(
 	if len(objects) == 0 {
 		return nil, errors.New("the files hold no objects; see kubectl get -o yaml --show-managed-fields")
 	}
-	ofType := 0
+	for _, word := range types {
+		held := func(o *unstructured.Unstructured) bool { return isOf(o.GroupVersionKind().GroupKind(), []string{word}) }
+		if !slices.ContainsFunc(objects, held) {
+			return nil, fmt.Errorf("the files hold no %s; write types in full, such as deployments, or leave them out", word)
+		}
+	}
 	for _, o := range objects {
-		if len(types) > 0 && !isOf(o.GroupVersionKind().GroupKind(), types) {
+		kind := o.GroupVersionKind().GroupKind()
+		if len(types) > 0 && !isOf(kind, types) || len(types) == 0 && saysOfOthers(kind) {
 			continue
 		}
-		ofType++
 		if selector.Matches(labels.Set(o.GetLabels())) {
 			chosen = append(chosen, o)
 		}
 	}
-	if ofType == 0 {
-		return nil, fmt.Errorf("the files hold no %s; leave out the types to see what they hold", strings.Join(types, ", "))
-	}
 	return chosen, nil
+}
+
+// saysOfOthers says whether objects of a kind are in files for what they say of others. They are looked at where a type names
+// them.
+func saysOfOthers(kind schema.GroupKind) bool {
+	return kind == hpaKind() || kind == schema.GroupKind{Kind: "Namespace"} ||
+		kind == schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}
 }
 
 func isOf(kind schema.GroupKind, types []string) bool {
