@@ -80,6 +80,7 @@ func TestFilesAreAuditedWithoutACluster(t *testing.T) {
 		words("audit -f testdata/stripped.yaml --fail-on-risk"),
 		words("audit -f testdata/helm.yaml"),
 		words("audit -f testdata/manifest.yaml"),
+		words("audit -f testdata/shop.yaml -f testdata/namespace.yaml -l no=such"),
 		words("audit -f testdata/shop.yaml -f testdata/namespace.yaml horizontalpodautoscalers,namespaces"),
 	))
 }

@@ -52,6 +52,9 @@ func (r Reader) surveyFiles(s *Survey, q Query) error {
 		f.add(hpa, selector.Matches(labels.Set(hpa.Labels)) && (len(types) == 0 || isOf(hpaKind(), types) || isOf(target, types)))
 		f.settleKind(&f.Autoscalers[len(f.Autoscalers)-1])
 	}
+	for _, o := range objects { // those that are not looked at are targets as well
+		f.complete(&Subject{Kind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()}, nil)
+	}
 	s.each = f.each
 	return nil
 }
