@@ -73,8 +73,8 @@ func (e *explain) complete(c *cobra.Command, args []string, begun string) ([]cob
 }
 
 // types are the types that can be listed, with a slash for the name that is to come.
-func (e *explain) types() []string {
-	client, err := e.cluster.ToDiscoveryClient()
+func (s *shared) types() []string {
+	client, err := s.cluster.ToDiscoveryClient()
 	if err != nil {
 		return nil
 	}
@@ -130,6 +130,19 @@ func (e *explain) fieldPaths(ctx context.Context, args []string) []string {
 		paths = append(paths, explained.Paths()...)
 	}
 	return paths
+}
+
+// complete suggests types, behind the comma where there is one.
+func (a *auditing) complete(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if a.offline() {
+		return nil, noFiles
+	}
+	before := begun[:strings.LastIndex(begun, ",")+1]
+	types := a.types()
+	for i, word := range types {
+		types[i] = before + strings.TrimSuffix(word, "/")
+	}
+	return beginning(types, begun), noFiles | cobra.ShellCompDirectiveNoSpace
 }
 
 // beginning leaves, sorted and each once, what begins as a text does.

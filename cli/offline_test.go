@@ -70,6 +70,21 @@ func TestFilesAreExplainedWithoutACluster(t *testing.T) {
 	))
 }
 
+func TestFilesAreAuditedWithoutACluster(t *testing.T) {
+	golden.Check(t, "audit", transcript(t,
+		words("audit -f testdata/shop.yaml -f testdata/namespace.yaml"),
+		words("audit -f testdata/shop.yaml -f testdata/namespace.yaml --fail-on-risk deployments"),
+		words("audit -f testdata/shop.yaml -f testdata/namespace.yaml -o jsonpath={.risks[*].nextApply}"),
+		words("audit -f - --progress=plain"),
+		words("audit -f testdata/namespace.yaml --fail-on-risk"),
+		words("audit -f testdata/stripped.yaml --fail-on-risk"),
+		words("audit -f testdata/helm.yaml"),
+		words("audit -f testdata/manifest.yaml"),
+		words("audit -f testdata/shop.yaml -f testdata/namespace.yaml -l no=such"),
+		words("audit -f testdata/shop.yaml -f testdata/namespace.yaml horizontalpodautoscalers,namespaces"),
+	))
+}
+
 func TestWhatIsNotKnownIsSaid(t *testing.T) {
 	golden.Check(t, "partial", transcript(t,
 		words("explain -f testdata/stripped.yaml"),
@@ -111,6 +126,15 @@ func TestAnErrorIsOneLineThatSaysWhatToDo(t *testing.T) {
 		words("explain -f testdata/shop.yaml -o nice"),
 		words("explain -f testdata/shop.yaml --config testdata/nosuch.yaml"),
 		words("explain -f testdata/shop.yaml horizontalpodautoscaler/web --owner autoscaler"),
+		words("audit -f testdata/malformed.yaml"),
+		words("audit -f testdata/nokind.yaml"),
+		words("audit -f testdata/shop.yaml deployments,hpa"),
+		words("audit -f testdata/shop.yaml deployment/web"),
+		words("audit -f testdata/shop.yaml deployments,"),
+		words("audit -f testdata/shop.yaml -l a=b=c"),
+		words("audit -f testdata/shop.yaml -o nice"),
+		words("audit -f testdata/shop.yaml --progress=loud"),
+		words("audit -f testdata/shop.yaml --config testdata/nosuch.yaml"),
 		words("explain --nosuch"),
 		words("explian"),
 		words("enable"),
@@ -149,7 +173,7 @@ func TestColourIsForTerminalsAlone(t *testing.T) {
 }
 
 func TestEveryCommandIsHelpedWithAnExample(t *testing.T) {
-	for _, command := range []string{"", "explain", "preview", "enable", "disable", "status", "version"} {
+	for _, command := range []string{"", "explain", "preview", "audit", "enable", "disable", "status", "version"} {
 		code, output := run(t, nil, strings.Fields(command+" --help")...)
 		if code != cli.ExitYes || !strings.Contains(output, "Examples:\n") || !strings.Contains(output, "kubectl handoff "+command) {
 			t.Errorf("%s: exit code %d\n%s", command, code, output)

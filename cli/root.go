@@ -44,6 +44,9 @@ Exit codes, of all commands:
 		Example: `  # whose the fields of a Deployment are
   kubectl handoff explain deployment/web
 
+  # what would go wrong at the next apply, in all namespaces
+  kubectl handoff audit -A
+
   # let handoff keep what autoscalers own in a namespace
   kubectl handoff enable shop`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl handoff"},
@@ -55,7 +58,7 @@ Exit codes, of all commands:
 	}
 	s.cluster.AddFlags(root.PersistentFlags())
 	s.completeClusterFlags(root)
-	root.AddCommand(s.newExplain(), s.newPreview(), s.newEnable(), s.newDisable(), s.newStatus(), s.newVersion())
+	root.AddCommand(s.newExplain(), s.newPreview(), s.newAudit(), s.newEnable(), s.newDisable(), s.newStatus(), s.newVersion())
 	return root
 }
 

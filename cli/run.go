@@ -27,8 +27,8 @@ type Environment struct {
 	Version string
 	// Now is the time that ages are counted to.
 	Now func() time.Time
-	// Colour says that Out shows colours.
-	Colour bool
+	// Colour says that Out shows colours, Terminal that ErrOut is a terminal.
+	Colour, Terminal bool
 }
 
 // answer is how a command ends that is no error: an exit code other than ExitYes.

@@ -39,13 +39,21 @@ func (f *subjectFlags) offline() bool {
 	return len(files.Filenames) > 0 || files.Kustomize != ""
 }
 
+// reader reads with the configuration that the flags name.
+func (s *shared) reader(f *subjectFlags) (source.Reader, error) {
+	configuration, err := s.configuration(f.config)
+	if err != nil {
+		return source.Reader{}, err
+	}
+	return source.Reader{Cluster: s.cluster, In: s.In, Configuration: configuration}, nil
+}
+
 // read reads the objects, which are TYPE, TYPE NAME or TYPE/NAME.
 func (s *shared) read(ctx context.Context, f *subjectFlags, objects []string) (source.Reading, error) {
-	configuration, err := s.configuration(f.config)
+	reader, err := s.reader(f)
 	if err != nil {
 		return source.Reading{}, err
 	}
-	reader := source.Reader{Cluster: s.cluster, In: s.In, Configuration: configuration}
 	return reader.Read(ctx, source.Query{
 		Files: f.filenames(), Objects: objects, Selector: f.selector, AllNamespaces: f.allNamespaces,
 	})

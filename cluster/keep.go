@@ -67,12 +67,11 @@ func targetOf(o client.Object) []string {
 	if !ok {
 		return nil
 	}
-	ref := hpa.Spec.ScaleTargetRef
-	gv, err := schema.ParseGroupVersion(ref.APIVersion)
-	if err != nil {
+	kind, name, ok := TargetOf(hpa)
+	if !ok {
 		return nil
 	}
-	return []string{target(gv.Group, ref.Kind, ref.Name)}
+	return []string{target(kind.Group, kind.Kind, name)}
 }
 
 func target(group, kind, name string) string { return fmt.Sprintf("%s.%s/%s", kind, group, name) }

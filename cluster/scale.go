@@ -6,6 +6,7 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
@@ -23,6 +24,13 @@ func Targeting(hpas []autoscalingv2.HorizontalPodAutoscaler, group, kind, name s
 		return "", 0
 	}
 	return "HorizontalPodAutoscaler " + first.Name, desiredBy(first)
+}
+
+// TargetOf returns what an autoscaler targets; ok is false where its apiVersion cannot be read, so that it is nothing.
+func TargetOf(hpa *autoscalingv2.HorizontalPodAutoscaler) (kind schema.GroupKind, name string, ok bool) {
+	ref := hpa.Spec.ScaleTargetRef
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	return schema.GroupKind{Group: gv.Group, Kind: ref.Kind}, ref.Name, err == nil
 }
 
 // desiredBy returns how many replicas an autoscaler wants: what it has found out, within its bounds.

@@ -56,18 +56,24 @@ func (e Explanation) serverSide(f *ownership.Field) []string {
 	return append(says, "an apply without it would delete it"+e.kept(f, ownership.Lacks, ownership.Sets))
 }
 
-// kept says what handoff would do about an apply that changes a field; empty where it would let that through. No decision
-// is made on what is not known.
+// kept says what handoff would do about an apply that changes a field; empty where it would let that through.
 func (e Explanation) kept(f *ownership.Field, manifest, base ownership.Claim) string {
-	if f.Owner == ownership.Unknown || f.Value == nil {
+	if !e.Keeps(f, manifest, base) {
 		return ""
+	}
+	return fmt.Sprintf(" (handoff: keeps %s)", e.Show(f.Path, f.Value))
+}
+
+// Keeps says whether handoff would keep a field from an apply that changes it, where it is in mode enforce: manifest and
+// base are what the manifest applied then and the one applied before say about the field. No decision is made on what is
+// not known.
+func (e Explanation) Keeps(f *ownership.Field, manifest, base ownership.Claim) bool {
+	if f.Owner == ownership.Unknown || f.Value == nil {
+		return false
 	}
 	decision := merge.Decide(merge.Field{
 		Owner: f.Owner, Writer: ownership.Applier, Manifest: manifest, Base: base, Changed: true,
 		Scale: e.Context.Scale != nil && f.Path.Equals(e.Context.Scale),
 	})
-	if decision.Verdict != merge.Keep {
-		return ""
-	}
-	return fmt.Sprintf(" (handoff: keeps %s)", table.Shorten(e.Show(f.Path, f.Value), mostValue))
+	return decision.Verdict == merge.Keep
 }

@@ -57,20 +57,26 @@ type ClaimData struct {
 // Data returns the explanation as data.
 func (e Explanation) Data(chosen func(ownership.Owner) bool) Data {
 	d := Data{APIVersion: APIVersion, Kind: "Explanation", Autoscaler: e.Context.Autoscaler, Gaps: e.Gaps}
-	d.Object = ObjectData{e.Kind.GroupVersion().String(), e.Kind.Kind, e.Namespace, e.Name}
+	d.Object = e.ObjectData()
 	if e.Context.Scale != nil {
 		d.Scale = Text(e.Context.Scale)
 	}
 	d.Fields = []FieldData{}
 	for i := range e.Fields {
 		if chosen(e.Fields[i].Owner) {
-			d.Fields = append(d.Fields, e.fieldData(&e.Fields[i]))
+			d.Fields = append(d.Fields, e.FieldData(&e.Fields[i]))
 		}
 	}
 	return d
 }
 
-func (e Explanation) fieldData(f *ownership.Field) FieldData {
+// ObjectData names the object.
+func (e Explanation) ObjectData() ObjectData {
+	return ObjectData{e.Kind.GroupVersion().String(), e.Kind.Kind, e.Namespace, e.Name}
+}
+
+// FieldData returns a field as data.
+func (e Explanation) FieldData(f *ownership.Field) FieldData {
 	d := FieldData{
 		Path: Text(f.Path), Value: f.Value, Owner: f.Owner.String(), By: f.By, Since: f.Since, Manifest: e.declared(f),
 	}

@@ -3,8 +3,10 @@
 package explanation
 
 import (
+	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/source"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // Explanation is an object with all of its fields.
@@ -118,4 +120,9 @@ func (e *Explanation) applied(f *ownership.Field) string {
 		}
 	}
 	return ""
+}
+
+// Short returns the text of a value of the object, as short as a tree shows it. What a Secret holds is not shown.
+func (e Explanation) Short(path fieldpath.Path, value []byte) string {
+	return table.Shorten(e.Show(path, value), mostValue)
 }

@@ -1,7 +1,6 @@
 package preview
 
 import (
-	"cmp"
 	"encoding/json"
 
 	"github.com/ownership-handoff/handoff/explanation"
@@ -47,7 +46,7 @@ type FieldData struct {
 func (p *Preview) Data() Data {
 	d := Data{
 		APIVersion: explanation.APIVersion, Kind: "Preview", Creates: !p.Object.Present(),
-		Mode: cmp.Or(string(p.Mode), "unknown"), Keeps: p.Keeps(), Refused: p.Refused, Fields: []FieldData{}, Gaps: p.Gaps,
+		Mode: string(p.Mode), Keeps: p.Keeps(), Refused: p.Refused, Fields: []FieldData{}, Gaps: p.Gaps,
 		Object: explanation.ObjectData{
 			APIVersion: p.Kind.GroupVersion().String(), Kind: p.Kind.Kind, Namespace: p.Namespace, Name: p.Name,
 		},

@@ -26,7 +26,7 @@ type Options struct {
 type Preview struct {
 	source.Subject
 
-	// Mode is the one that holds for the object; empty where it is not known.
+	// Mode is the one that holds for the object, or source.UnknownMode.
 	Mode ownership.Mode
 	// Without and With are the object after an apply, without handoff and with it, as JSON. Without is nil where the API server
 	// would refuse it; Refused then says why.
@@ -127,6 +127,10 @@ func (p *Preview) foretell(ctx context.Context, t *trial, merged []byte) (decisi
 
 // decide asks what handoff makes of the incoming object, and makes With of it.
 func (p *Preview) decide(t *trial, incoming []byte) (decision.Outcome, error) {
+	if t.ClusterScoped { // which the webhook is never asked about
+		p.With = incoming
+		return decision.Outcome{}, nil
+	}
 	read, err := ownership.ParseObject(incoming)
 	if err != nil {
 		return decision.Outcome{}, err

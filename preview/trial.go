@@ -120,10 +120,10 @@ func (t *trial) modeAnnotation(merged []byte) (text string, annotated bool, err 
 	return text, annotated, nil
 }
 
-// mode is the one that holds for an object once it is merged; empty where it is not known.
+// mode is the one that holds for an object once it is merged.
 func (t *trial) mode(merged []byte) (ownership.Mode, error) {
 	text, annotated, err := t.modeAnnotation(merged)
-	if err != nil || !annotated {
+	if err != nil || !annotated || t.ClusterScoped {
 		return t.Mode, err
 	}
 	mode, _ := ownership.ParseMode(text)

@@ -8,6 +8,7 @@ import (
 	"github.com/ownership-handoff/handoff/explanation"
 	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/source"
 )
 
 // mostValue is how many characters of a value are shown.
@@ -86,9 +87,9 @@ func (p *Preview) remarks() (lines []string) {
 		return append(lines, "handoff is off here, so that an apply does what WITHOUT HANDOFF says; "+p.enabling())
 	case p.Mode == ownership.ModeWarn:
 		return append(lines, "handoff only warns here, so that an apply does what WITHOUT HANDOFF says; "+p.enabling())
-	case p.Tried && !p.Acts && p.Mode == "":
+	case p.Tried && !p.Acts && p.Mode == source.UnknownMode:
 		return append(lines, "a dry run does what WITHOUT HANDOFF says: handoff is not enabled here, or its webhook is not installed")
-	case p.Mode == "" && !p.Tried:
+	case p.Mode == source.UnknownMode && !p.Tried:
 		return append(lines, "whether handoff is enabled here is not known; add the namespace to the live objects")
 	case p.Tried && !p.Acts:
 		return append(lines, "handoff is enabled here, but a dry run does what WITHOUT HANDOFF says; "+

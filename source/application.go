@@ -24,7 +24,9 @@ type Application struct {
 	Subject
 
 	Manifest *unstructured.Unstructured
-	// Mode is that of the namespace; empty where it is not known.
+	// ClusterScoped says that the object is in no namespace.
+	ClusterScoped bool
+	// Mode is that of the namespace, or UnknownMode.
 	Mode ownership.Mode
 	// Resource leads to the object in the cluster; nil where live objects are read from files.
 	Resource dynamic.ResourceInterface
@@ -33,14 +35,20 @@ type Application struct {
 // ReadApplications reads the manifests of files, and to each its live object: from the cluster or, where there are any, from
 // the files of live objects. What cannot be read of single objects is a gap.
 func (r Reader) ReadApplications(ctx context.Context, manifests, live resource.FilenameOptions) ([]Application, []string, error) {
+	w, err := whoOf(r.Configuration)
+	if err != nil {
+		return nil, nil, err
+	}
 	if len(live.Filenames) > 0 {
-		applications, err := r.applicationsOfFiles(ctx, manifests, live)
+		applications, err := r.applicationsOfFiles(ctx, w, manifests, live)
 		return applications, nil, err
 	}
-	return r.applicationsOfCluster(ctx, manifests)
+	return r.applicationsOfCluster(ctx, w, manifests)
 }
 
-func (r Reader) applicationsOfCluster(ctx context.Context, manifests resource.FilenameOptions) ([]Application, []string, error) {
+func (r Reader) applicationsOfCluster(
+	ctx context.Context, w who, manifests resource.FilenameOptions,
+) ([]Application, []string, error) {
 	namespace, enforced, err := r.Cluster.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return nil, nil, Advise(err, "")
@@ -63,7 +71,7 @@ func (r Reader) applicationsOfCluster(ctx context.Context, manifests resource.Fi
 	var applications []Application
 	var gaps []string
 	for _, info := range infos {
-		a, err := r.applicationOf(ctx, info, around)
+		a, err := w.application(ctx, info, around)
 		if err != nil {
 			gaps = append(gaps, fmt.Sprintf("%s: %v", nameOf(info.Mapping.GroupVersionKind, info.Name), err))
 			continue
@@ -73,8 +81,8 @@ func (r Reader) applicationsOfCluster(ctx context.Context, manifests resource.Fi
 	return applications, gaps, nil
 }
 
-// applicationOf reads the live object of a manifest from the cluster.
-func (r Reader) applicationOf(ctx context.Context, info *resource.Info, around *clusterFacts) (Application, error) {
+// application reads the live object of a manifest from the cluster.
+func (w who) application(ctx context.Context, info *resource.Info, around *clusterFacts) (Application, error) {
 	manifest, ok := info.Object.(*unstructured.Unstructured)
 	if !ok {
 		return Application{}, fmt.Errorf("it is a %T and no object", info.Object)
@@ -83,7 +91,8 @@ func (r Reader) applicationOf(ctx context.Context, info *resource.Info, around *
 		return Application{}, errors.New("it has no metadata.name, which kubectl apply requires; give it one, or use kubectl create")
 	}
 	a := Application{Manifest: manifest, Resource: around.objects.Resource(info.Mapping.Resource)}
-	if info.Mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+	a.ClusterScoped = info.Mapping.Scope.Name() == meta.RESTScopeNameRoot
+	if !a.ClusterScoped {
 		manifest.SetNamespace(info.Namespace)
 		a.Resource = around.objects.Resource(info.Mapping.Resource).Namespace(info.Namespace)
 	}
@@ -94,18 +103,18 @@ func (r Reader) applicationOf(ctx context.Context, info *resource.Info, around *
 	case err != nil:
 		return a, Advise(err, info.Namespace)
 	}
-	err = r.complete(ctx, &a, live, around)
+	err = w.complete(ctx, &a, live, around)
 	return a, err
 }
 
 // complete adds the live object, nil for none, and what is known around it.
-func (r Reader) complete(ctx context.Context, a *Application, live *unstructured.Unstructured, around facts) (err error) {
+func (w who) complete(ctx context.Context, a *Application, live *unstructured.Unstructured, around facts) (err error) {
 	if live == nil {
-		if a.Subject, err = newSubject(a.Manifest, r.Configuration); err != nil {
+		if a.Subject, err = newSubject(a.Manifest, w); err != nil {
 			return err
 		}
 		a.Object = ownership.Object{}
-	} else if a.Subject, err = newSubject(live, r.Configuration); err != nil {
+	} else if a.Subject, err = newSubject(live, w); err != nil {
 		return err
 	}
 	if err := a.lookAround(ctx, around); err != nil {
@@ -115,7 +124,9 @@ func (r Reader) complete(ctx context.Context, a *Application, live *unstructured
 	return err
 }
 
-func (r Reader) applicationsOfFiles(ctx context.Context, manifests, live resource.FilenameOptions) ([]Application, error) {
+func (r Reader) applicationsOfFiles(
+	ctx context.Context, w who, manifests, live resource.FilenameOptions,
+) ([]Application, error) {
 	if slices.Contains(manifests.Filenames, "-") && slices.Contains(live.Filenames, "-") {
 		return nil, errors.New("manifests and live objects cannot both be the standard input; write a file's name for one of them")
 	}
@@ -142,7 +153,7 @@ func (r Reader) applicationsOfFiles(ctx context.Context, manifests, live resourc
 			return nil, err
 		}
 		a := Application{Manifest: manifest}
-		if err := r.complete(ctx, &a, found, around); err != nil {
+		if err := w.complete(ctx, &a, found, around); err != nil {
 			return nil, err
 		}
 		applications = append(applications, a)

@@ -108,17 +108,21 @@ func (f *clusterFacts) namespaceMode(ctx context.Context, namespace string) (own
 	o, err := namespaces.Get(ctx, namespace, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
-		return "", nil
+		return UnknownMode, nil
 	case apierrors.IsNotFound(err):
 		return ownership.ModeOff, nil
 	case err != nil:
-		return "", Advise(err, "")
+		return UnknownMode, Advise(err, "")
 	}
-	return modeIn(o.GetAnnotations()), nil
+	text, annotated := o.GetAnnotations()[ownership.ModeAnnotation]
+	return modeIn(text, annotated), nil
 }
 
-func modeIn(annotations map[string]string) ownership.Mode {
-	text, annotated := annotations[ownership.ModeAnnotation]
+// UnknownMode is that of a namespace that could not be read.
+const UnknownMode ownership.Mode = "unknown"
+
+// modeIn is the mode that an annotation says.
+func modeIn(text string, annotated bool) ownership.Mode {
 	if !annotated {
 		return ownership.ModeOff
 	}

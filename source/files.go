@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -112,7 +113,8 @@ func newFileFacts(objects []*unstructured.Unstructured) (f fileFacts, err error)
 	for _, o := range objects {
 		switch o.GroupVersionKind().GroupKind() {
 		case schema.GroupKind{Kind: "Namespace"}:
-			f.namespaces[o.GetName()] = modeIn(o.GetAnnotations())
+			text, annotated := o.GetAnnotations()[ownership.ModeAnnotation]
+			f.namespaces[o.GetName()] = modeIn(text, annotated)
 		case schema.GroupKind{Group: autoscalingv2.GroupName, Kind: "HorizontalPodAutoscaler"}:
 			hpa, err := hpaOf(o) // all versions agree in what is read of it
 			if err != nil {
@@ -168,5 +170,5 @@ func (f fileFacts) namespaceMode(_ context.Context, namespace string) (ownership
 	if namespace == "" {
 		return ownership.ModeOff, nil
 	}
-	return f.namespaces[namespace], nil
+	return cmp.Or(f.namespaces[namespace], UnknownMode), nil
 }

@@ -44,7 +44,7 @@ type Reading struct {
 type facts interface {
 	scalePath(ctx context.Context, s *Subject) (fieldpath.Path, error)
 	autoscaler(ctx context.Context, s *Subject) (name string, desired int64, err error)
-	// namespaceMode is the mode of a namespace; empty where that is not known, which is no gap: few may read namespaces.
+	// namespaceMode is the mode of a namespace; UnknownMode where that is not known, which is no gap: few may read namespaces.
 	namespaceMode(ctx context.Context, namespace string) (ownership.Mode, error)
 }
 
@@ -58,9 +58,13 @@ func (r Reader) Read(ctx context.Context, q Query) (Reading, error) {
 	if err != nil {
 		return Reading{}, err
 	}
+	w, err := whoOf(r.Configuration)
+	if err != nil {
+		return Reading{}, err
+	}
 	reading := Reading{Gaps: gaps}
 	for _, o := range objects {
-		s, err := newSubject(o, r.Configuration)
+		s, err := newSubject(o, w)
 		if err != nil {
 			return reading, err
 		}

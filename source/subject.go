@@ -41,22 +41,34 @@ func nameOf(kind schema.GroupVersionKind, name string) string {
 	return strings.ToLower(kind.GroupKind().String()) + "/" + name
 }
 
+// who is the configuration as subjects need it.
+type who struct {
+	managers ownership.Managers
+	rules    []ownership.Rule
+}
+
+func whoOf(c config.HandoffConfiguration) (who, error) {
+	rules, err := c.Rules()
+	return who{c.Managers(), rules}, err
+}
+
 // newSubject reads an object as ownership does. Its text is that of kubectl: fields in the order of their names.
-func newSubject(o *unstructured.Unstructured, c config.HandoffConfiguration) (Subject, error) {
-	s := Subject{Kind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
+func newSubject(o *unstructured.Unstructured, w who) (Subject, error) {
 	text, err := o.MarshalJSON()
 	if err != nil {
-		return s, fmt.Errorf("%s: %w", s, err)
+		return Subject{}, fmt.Errorf("%s: %w", nameOf(o.GroupVersionKind(), o.GetName()), err)
 	}
+	return w.subject(o.GroupVersionKind(), o.GetNamespace(), o.GetName(), text)
+}
+
+// subject reads the text of an object, which must not change afterwards.
+func (w who) subject(kind schema.GroupVersionKind, namespace, name string, text []byte) (s Subject, err error) {
+	s = Subject{Kind: kind, Namespace: namespace, Name: name}
 	if s.Object, err = ownership.ParseObject(text); err != nil {
 		return s, fmt.Errorf("%s: %w", s, err)
 	}
-	s.Context.Managers = c.Managers()
-	rules, err := c.Rules()
-	if err != nil {
-		return s, err
-	}
-	for _, rule := range rules {
+	s.Context.Managers = w.managers
+	for _, rule := range w.rules {
 		if rule.Fits(s.Kind.Group, s.Kind.Kind) {
 			s.Context.Controlled = append(s.Context.Controlled, rule.Fields...)
 		}

@@ -1,0 +1,162 @@
+package cli_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// bigCluster answers as an API server does that has many Deployments: with discovery, and with lists in pages. It makes each
+// page when it is asked for, so that it holds none itself.
+type bigCluster struct {
+	deployments, autoscalers int
+	// busy puts the fourth request for Deployments off, and expired says at the fifth that the state which the list is of has
+	// been compacted. broken answers nothing from the fourth on.
+	busy, expired, broken bool
+
+	mu    sync.Mutex
+	lists []string // where the lists of Deployments go on, as they were asked for
+}
+
+// start serves until the test ends, and makes the environment lead there.
+func (c *bigCluster) start(tb testing.TB) {
+	tb.Helper()
+	server := httptest.NewServer(c)
+	tb.Cleanup(server.Close)
+	folder := tb.TempDir()
+	file := filepath.Join(folder, "kubeconfig")
+	kubeconfig := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c","contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],
+		"clusters":[{"name":"c","cluster":{"server":%q}}],"users":[{"name":"u","user":{}}]}`, server.URL)
+	if err := os.WriteFile(file, []byte(kubeconfig), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Setenv("KUBECONFIG", file)
+	tb.Setenv("KUBECACHEDIR", filepath.Join(folder, "cache"))
+}
+
+func (c *bigCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	resource := func(name, kind string) string {
+		return fmt.Sprintf(`{"name":%q,"singularName":"","namespaced":%t,"kind":%q,"verbs":["get","list"]}`, name, kind != "Namespace", kind)
+	}
+	switch r.URL.Path {
+	case "/api":
+		write(w, `{"kind":"APIVersions","versions":["v1"]}`)
+	case "/apis":
+		group := func(name, version string) string {
+			gv := fmt.Sprintf(`{"groupVersion":"%s/%s","version":%q}`, name, version, version)
+			return fmt.Sprintf(`{"name":%q,"versions":[%s],"preferredVersion":%s}`, name, gv, gv)
+		}
+		write(w, `{"kind":"APIGroupList","apiVersion":"v1","groups":[%s,%s]}`, group("apps", "v1"), group("autoscaling", "v2"))
+	case "/api/v1":
+		write(w, `{"kind":"APIResourceList","groupVersion":"v1","resources":[%s]}`, resource("namespaces", "Namespace"))
+	case "/apis/apps/v1":
+		write(w, `{"kind":"APIResourceList","groupVersion":"apps/v1","resources":[%s,%s]}`,
+			resource("deployments", "Deployment"), resource("deployments/scale", "Scale"))
+	case "/apis/autoscaling/v2":
+		write(w, `{"kind":"APIResourceList","groupVersion":"autoscaling/v2","resources":[%s]}`,
+			resource("horizontalpodautoscalers", "HorizontalPodAutoscaler"))
+	case "/api/v1/namespaces":
+		c.page(w, r, 10, func(i int) string {
+			return fmt.Sprintf(`{"metadata":{"name":"ns-%d","annotations":{"ownership-handoff.io/mode":%q}}}`, i, []string{"enforce", "off"}[i%2])
+		})
+	case "/apis/autoscaling/v2/horizontalpodautoscalers":
+		c.page(w, r, c.autoscalers, func(i int) string {
+			return fmt.Sprintf(`{"metadata":{"name":"web-%d","namespace":"ns-%d"},"spec":{"minReplicas":2,"maxReplicas":9,
+				"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web-%d"}}}`, i, i%10, i)
+		})
+	case "/apis/apps/v1/deployments":
+		c.deploymentPage(w, r)
+	default:
+		refuse(w, http.StatusNotFound, "NotFound", "")
+	}
+}
+
+func (c *bigCluster) deploymentPage(w http.ResponseWriter, r *http.Request) {
+	next := r.URL.Query().Get("continue")
+	c.mu.Lock()
+	c.lists = append(c.lists, next)
+	request := len(c.lists)
+	c.mu.Unlock()
+	switch {
+	case c.busy && request == 4:
+		w.Header().Set("Retry-After", "0")
+		refuse(w, http.StatusTooManyRequests, "TooManyRequests", "")
+	case c.broken && request >= 4:
+		refuse(w, http.StatusInternalServerError, "InternalError", "")
+	case c.expired && request == 5:
+		refuse(w, http.StatusGone, "Expired", "anew-"+next)
+	default:
+		c.page(w, r, c.deployments, deployment)
+	}
+}
+
+// page answers with a page of a list of so many items.
+func (c *bigCluster) page(w http.ResponseWriter, r *http.Request, all int, item func(i int) string) {
+	limit, err := strconv.Atoi(r.URL.Query().Get("limit"))
+	if err != nil || limit > 500 {
+		refuse(w, http.StatusBadRequest, "BadRequest", "") // nobody is to ask for all at once
+		return
+	}
+	begin, _ := strconv.Atoi(strings.TrimPrefix(r.URL.Query().Get("continue"), "anew-"))
+	end := min(begin+limit, all)
+	more := ""
+	if end < all {
+		more = fmt.Sprintf(`,"continue":"%d","remainingItemCount":%d`, end, all-end)
+	}
+	write(w, `{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1"%s},"items":[`, more)
+	for i := begin; i < end; i++ {
+		if i > begin {
+			write(w, ",")
+		}
+		write(w, "%s", item(i))
+	}
+	write(w, "]}")
+}
+
+func refuse(w http.ResponseWriter, code int, reason, next string) {
+	w.WriteHeader(code)
+	write(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":%q,"message":"the server says %s","metadata":{"continue":%q}}`,
+		code, reason, reason, next)
+}
+
+func write(w io.Writer, format string, args ...any) {
+	_, _ = fmt.Fprintf(w, format, args...) // who does not read it to the end says so
+}
+
+// deployment is one that a manifest gives three replicas and an autoscaler seven, of 5 KB, as the API server writes it.
+func deployment(i int) string {
+	var env, claims, manifest strings.Builder
+	for n := range 20 {
+		comma := map[bool]string{true: ","}[n > 0]
+		fmt.Fprintf(&env, `%s{"name":"VARIABLE_%d","value":"value of the variable %d"}`, comma, n, n)
+		fmt.Fprintf(&claims, `%s"k:{\"name\":\"VARIABLE_%d\"}":{".":{},"f:name":{},"f:value":{}}`, comma, n)
+	}
+	fmt.Fprintf(&manifest, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"annotations":{},"name":"web-%d","namespace":"ns-%d"},"spec":{"replicas":3,`+
+		`"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"env":[%s],"image":"registry.invalid/web","name":"app"}]}}}}`,
+		i, i%10, &env)
+	return fmt.Sprintf(`{"metadata":{"name":"web-%d","namespace":"ns-%d","uid":"%08d-0000-0000-0000-000000000000","resourceVersion":"%d","generation":2,
+"creationTimestamp":"2026-01-02T03:04:05Z","annotations":{"deployment.kubernetes.io/revision":"1","kubectl.kubernetes.io/last-applied-configuration":%q},
+"managedFields":[{"manager":"kube-controller-manager","operation":"Update","apiVersion":"apps/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:replicas":{}}},"subresource":"scale"},
+{"manager":"kubectl-client-side-apply","operation":"Update","apiVersion":"apps/v1","time":"2026-01-02T03:04:05Z","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:annotations":
+{".":{},"f:kubectl.kubernetes.io/last-applied-configuration":{}}},"f:spec":{"f:progressDeadlineSeconds":{},"f:revisionHistoryLimit":{},"f:selector":{},
+"f:strategy":{"f:rollingUpdate":{".":{},"f:maxSurge":{},"f:maxUnavailable":{}},"f:type":{}},"f:template":{"f:metadata":{"f:labels":{".":{},"f:app":{}}},"f:spec":{"f:containers":
+{"k:{\"name\":\"app\"}":{".":{},"f:env":{".":{},%s},"f:image":{},"f:imagePullPolicy":{},"f:name":{},"f:resources":{},"f:terminationMessagePath":{},"f:terminationMessagePolicy":{}}},
+"f:dnsPolicy":{},"f:restartPolicy":{},"f:schedulerName":{},"f:securityContext":{},"f:terminationGracePeriodSeconds":{}}}}}},
+{"manager":"kube-controller-manager","operation":"Update","apiVersion":"apps/v1","time":"2026-01-02T03:04:06Z","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:annotations":
+{"f:deployment.kubernetes.io/revision":{}}},"f:status":{"f:conditions":{".":{},"k:{\"type\":\"Available\"}":{".":{},"f:status":{},"f:type":{}}},"f:observedGeneration":{},
+"f:replicas":{},"f:unavailableReplicas":{},"f:updatedReplicas":{}}},"subresource":"status"}]},
+"spec":{"replicas":7,"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"name":"app","image":"registry.invalid/web",
+"env":[%s],"resources":{},"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File","imagePullPolicy":"Always"}],"restartPolicy":"Always",
+"terminationGracePeriodSeconds":30,"dnsPolicy":"ClusterFirst","securityContext":{},"schedulerName":"default-scheduler"}},
+"strategy":{"type":"RollingUpdate","rollingUpdate":{"maxUnavailable":"25%%","maxSurge":"25%%"}},"revisionHistoryLimit":10,"progressDeadlineSeconds":600},
+"status":{"observedGeneration":2,"replicas":7,"updatedReplicas":7,"unavailableReplicas":7,"conditions":[{"type":"Available","status":"False"}]}}`,
+		i, i%10, i, i, manifest.String(), &claims, &env)
+}

@@ -1,0 +1,159 @@
+package source
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/discovery"
+)
+
+// resourceKind is a kind that an API server serves.
+type resourceKind struct {
+	schema.GroupVersionKind
+	resource                 string
+	namespaced, scales, list bool
+}
+
+// String names the resource as kubectl does: deployments.apps.
+func (k resourceKind) String() string { return k.groupResource().String() }
+
+func (k resourceKind) groupResource() schema.GroupResource {
+	return schema.GroupResource{Group: k.Group, Resource: k.resource}
+}
+
+// path is where the API server has the objects of the kind, in one namespace or in all.
+func (k resourceKind) path(namespace string) string {
+	path := "/apis/" + k.Group + "/" + k.Version
+	if k.Group == "" {
+		path = "/api/" + k.Version
+	}
+	if namespace != "" && k.namespaced {
+		path += "/namespaces/" + namespace
+	}
+	return path + "/" + k.resource
+}
+
+// servedKinds are all kinds of an API server, each in its preferred version, in an order of their own.
+type servedKinds struct {
+	kinds []resourceKind
+	// unknown are the groups that do not say what they serve: an API server behind this one is down.
+	unknown map[string]bool
+}
+
+// newServedKinds asks the API server: what kubectl has on its disk may be six hours old, and lack the kind that a
+// definition has just added.
+func newServedKinds(getter genericclioptions.RESTClientGetter) (served servedKinds, err error) {
+	client, err := getter.ToDiscoveryClient()
+	if err != nil {
+		return served, err
+	}
+	client.Invalidate()
+	groups, lists, err := client.ServerGroupsAndResources()
+	served.unknown = map[string]bool{}
+	if failed, ok := discovery.GroupDiscoveryFailedErrorGroups(err); ok {
+		for gv := range failed {
+			served.unknown[gv.Group] = true
+		}
+		err = nil
+	}
+	if err != nil {
+		return served, err
+	}
+	byVersion := map[string]*metav1.APIResourceList{}
+	for _, list := range lists {
+		byVersion[list.GroupVersion] = list
+	}
+	for _, group := range groups {
+		versions := slices.Insert(slices.Clone(group.Versions), 0, group.PreferredVersion)
+		for _, version := range versions {
+			if list := byVersion[version.GroupVersion]; list != nil {
+				served.add(list)
+			}
+		}
+	}
+	slices.SortFunc(served.kinds, func(a, b resourceKind) int { return strings.Compare(a.String(), b.String()) })
+	return served, nil
+}
+
+// add adds what a version of a group serves and no version before it does.
+func (s *servedKinds) add(list *metav1.APIResourceList) {
+	gv, err := schema.ParseGroupVersion(list.GroupVersion)
+	if err != nil {
+		return
+	}
+	before := len(s.kinds)
+	scales := map[string]bool{}
+	for i := range list.APIResources {
+		r := &list.APIResources[i]
+		if name, ok := strings.CutSuffix(r.Name, "/scale"); ok {
+			scales[name] = true
+		}
+		kind := resourceKind{
+			GroupVersionKind: gv.WithKind(r.Kind), resource: r.Name, namespaced: r.Namespaced, list: slices.Contains(r.Verbs, "list"),
+		}
+		same := func(k resourceKind) bool { return k.groupResource() == kind.groupResource() }
+		if !strings.Contains(r.Name, "/") && !slices.ContainsFunc(s.kinds, same) {
+			s.kinds = append(s.kinds, kind)
+		}
+	}
+	for i := range s.kinds[before:] {
+		s.kinds[before+i].scales = scales[s.kinds[before+i].resource]
+	}
+}
+
+func (s *servedKinds) of(kind schema.GroupKind) (resourceKind, bool) {
+	i := slices.IndexFunc(s.kinds, func(k resourceKind) bool { return k.GroupKind() == kind })
+	if i < 0 {
+		return resourceKind{}, false
+	}
+	return s.kinds[i], true
+}
+
+func isReplicaSet(k schema.GroupKind) bool {
+	return k == schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}
+}
+
+// chosen returns the kinds that types name, or all with a scale but ReplicaSets.
+func (s *servedKinds) chosen(getter genericclioptions.RESTClientGetter, types []string) (kinds []resourceKind, err error) {
+	if len(types) == 0 {
+		for _, k := range s.kinds {
+			if k.scales && k.list && !isReplicaSet(k.GroupKind()) {
+				kinds = append(kinds, k)
+			}
+		}
+		return kinds, nil
+	}
+	mapper, err := getter.ToRESTMapper()
+	if err != nil {
+		return nil, err
+	}
+	for _, word := range types {
+		var gvk schema.GroupVersionKind
+		versioned, grouped := schema.ParseResourceArg(word)
+		if versioned != nil {
+			gvk, _ = mapper.KindFor(*versioned) // else the first dot ends the name of the resource
+		}
+		if gvk.Empty() {
+			gvk, err = mapper.KindFor(grouped.WithVersion(""))
+		}
+		if meta.IsNoMatchError(err) {
+			return nil, fmt.Errorf("the server doesn't have a resource type %q", word) // as kubectl says it
+		}
+		if err != nil {
+			return nil, err
+		}
+		kind, ok := s.of(gvk.GroupKind())
+		if !ok || !kind.list {
+			return nil, fmt.Errorf("%s cannot be listed; name other types", word)
+		}
+		if !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds, nil
+}

@@ -1,0 +1,125 @@
+package source
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// fewTargets is how many targets of a kind are asked for one by one. Of more, the kind is listed.
+const fewTargets = 20
+
+// get reads the text of one object.
+func (l lister) get(ctx context.Context, path string) ([]byte, error) {
+	return bodyOf(l.client.Get().AbsPath(path).Do(ctx))
+}
+
+// settleKind notes what the kind of a target tells already.
+func (c *clusterSurvey) settleKind(a *Autoscaler) {
+	if kind, served := c.served.of(a.Target); !kind.scales && (served || !c.served.unknown[a.Target.Group]) {
+		a.Presence = NotScalable
+	}
+}
+
+// settle finds out whether the targets are there that no list has had. What is listed whole, and lacks a target, has been
+// listed after the autoscaler: then there is none.
+func (c *clusterSurvey) settle(ctx context.Context, visit func(Page) error) error {
+	open := map[schema.GroupKind][]int{}
+	for i := range c.Autoscalers {
+		a := &c.Autoscalers[i]
+		if _, served := c.served.of(a.Target); a.Presence != NotKnown || !served || !a.Chosen {
+			continue
+		}
+		if c.whole[a.Target] {
+			a.Presence = Missing
+			continue
+		}
+		open[a.Target] = append(open[a.Target], i)
+	}
+	for target, all := range open {
+		kind, _ := c.served.of(target)
+		look := isReplicaSet(target) && len(c.query.Objects) == 0 && c.query.Selector == ""
+		var err error
+		if look || len(all) <= fewTargets {
+			err = c.getTargets(ctx, kind, all, look, visit)
+		} else {
+			err = c.listTargets(ctx, kind, all)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case apierrors.IsForbidden(err):
+			c.gap("whether %s are there that %d HorizontalPodAutoscalers target is not known; ask for the right to get and list them %s",
+				kind, len(all), c.where())
+		case err != nil:
+			return fmt.Errorf("%s: %w", kind, Advise(err, c.namespace))
+		}
+	}
+	return nil
+}
+
+// getTargets asks for each target, and lets it be looked at where no list holds it.
+func (c *clusterSurvey) getTargets(
+	ctx context.Context, kind resourceKind, all []int, look bool, visit func(Page) error,
+) error {
+	scale, _, err := c.scaleOf(ctx, kind)
+	if err != nil {
+		return err
+	}
+	for _, i := range all {
+		a := &c.Autoscalers[i]
+		if a.Presence != NotKnown { // another autoscaler's as well
+			continue
+		}
+		text, err := c.lister.get(ctx, kind.path(a.Namespace)+"/"+a.TargetName)
+		switch {
+		case apierrors.IsNotFound(err):
+			a.Presence = Missing
+			continue
+		case err != nil:
+			return err
+		}
+		subject, err := c.subject(kind.GroupVersionKind, text, scale)
+		if err != nil {
+			return err
+		}
+		if look {
+			err = visit(Page{Resource: kind.String(), Subjects: []Subject{subject}})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listTargets lists the names of a kind.
+func (c *clusterSurvey) listTargets(ctx context.Context, kind resourceKind, all []int) error {
+	names := list{path: kind.path(c.namespace), metadata: true}
+	err := c.lister.each(ctx, names, func(page listed) error {
+		for _, item := range page.items {
+			o, err := ownership.ParseObject(item)
+			if err != nil {
+				return err
+			}
+			subject := Subject{
+				Kind: kind.GroupVersionKind, Namespace: stringAt(o, "metadata", "namespace"), Name: stringAt(o, "metadata", "name"),
+			}
+			c.complete(&subject, nil)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, i := range all {
+		if a := &c.Autoscalers[i]; a.Presence == NotKnown {
+			a.Presence = Missing
+		}
+	}
+	return nil
+}

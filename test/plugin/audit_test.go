@@ -1,0 +1,113 @@
+package plugin_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ownership-handoff/handoff/test/golden"
+)
+
+// bombs makes what an audit is to find, and lets its autoscalers scale. It is taken away again: other tests look into all
+// namespaces.
+func bombs(t *testing.T) (reader string) {
+	t.Helper()
+	reader, err := cluster.AddUser("reader")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const patch = `{"spec":{"template":{"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"250m","memory":"128Mi"}}}]}}}}`
+	for _, step := range [][]string{
+		{"apply", "-f", "testdata/audit-namespaces.yaml"},
+		{"apply", "-f", "testdata/audit-applied.yaml"},
+		{"apply", "-f", "testdata/audit-server.yaml", "--server-side", "--field-manager=first"},
+		{"apply", "-f", "testdata/audit-second.yaml", "--server-side", "--field-manager=second"},
+		{"create", "-f", "testdata/audit-helm.yaml", "--field-manager=helm"},
+		{"patch", "-n", "market", "gadget", "pool", "--subresource=status", "--type=merge", "-p", `{"status":{"selector":"app=pool"}}`},
+		{"patch", "-n", "market", "deployment", "sized", "--field-manager=resizer", "-p", patch},
+		{"patch", "-n", "pay", "deployment", "sized", "--field-manager=resizer", "-p", patch},
+		// A person, who changes it once.
+		{"patch", "-n", "market", "deployment", "even", "-p", `{"spec":{"template":{"spec":{"containers":[{"name":"app","image":"registry.invalid/hotfix"}]}}}}`},
+		{"apply", "-f", "testdata/audit-hpas.yaml"},
+	} {
+		if _, err := kubectl(step...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		for _, file := range []string{"hpas", "helm", "server", "applied", "namespaces"} {
+			if _, err := kubectl("delete", "-f", "testdata/audit-"+file+".yaml"); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for _, what := range []string{
+		"market deployment/web .spec.replicas 7", "pay deployment/web .spec.replicas 7", "lab deployment/web .spec.replicas 7",
+		"market deployment/free .spec.replicas 7", "market deployment/api .spec.replicas 7", "market replicaset/bare .spec.replicas 7",
+		"market gadget/pool .spec.pool.size 7",
+		`market hpa/gone .status.conditions[?(@.type=="AbleToScale")].reason FailedGetScale`,
+		`market hpa/unscalable .status.conditions[?(@.type=="AbleToScale")].reason FailedGetScale`,
+		`market hpa/unserved .status.conditions[?(@.type=="AbleToScale")].reason FailedGetScale`,
+		`market hpa/double-b .status.conditions[?(@.type=="ScalingActive")].reason AmbiguousSelector`,
+		`market hpa/even .status.conditions[?(@.type=="AbleToScale")].status True`,
+	} {
+		words := strings.Fields(what)
+		if err := eventually(words[3], "get", "-n", words[0], words[1], "-o", "jsonpath={"+words[2]+"}"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return reader
+}
+
+func TestAudit(t *testing.T) {
+	reader := bombs(t)
+	for name, lines := range map[string][]string{
+		"audit": {
+			"audit -n market",
+			"audit -n pay",
+			"audit -n lab --fail-on-risk",
+			"audit -n office --fail-on-risk",
+			"audit -n market -l tier=front",
+			"audit deployments.apps,cronjobs -n pay",
+			"audit hpa -n market",
+			"audit -n market -o wide",
+			"audit -n pay -o json",
+			"audit -A -o jsonpath={.namespaces.enforce}",
+			"audit nosuch -n market",
+			"audit deployment/web -n market",
+			"audit -n nosuch",
+		},
+	} {
+		t.Run(name, func(t *testing.T) { golden.Check(t, name, transcript(t, cluster.Kubeconfig, lines...)) })
+	}
+	t.Run("with few rights", func(t *testing.T) {
+		golden.Check(t, "auditlimited", transcript(t, reader, "audit -n market -l tier=front", "audit -A", "audit -n pay")+
+			transcript(t, cluster.limited, "audit -n market -l tier=front", "audit -A --fail-on-risk"))
+	})
+	t.Run("of files", func(t *testing.T) {
+		saved, err := kubectl("get", "deployments,statefulsets,replicasets,gadgets,cronjobs,hpa", "-n", "market", "-o", "yaml", "--show-managed-fields")
+		if err != nil {
+			t.Fatal(err)
+		}
+		around := append(make([]string, 0, 3), saved)
+		for _, object := range []string{"namespace/market", "crd/gadgets.shop.example.com"} {
+			text, err := kubectl("get", object, "-o", "yaml", "--show-managed-fields")
+			if err != nil {
+				t.Fatal(err)
+			}
+			around = append(around, text)
+		}
+		file := filepath.Join(t.TempDir(), "market.yaml")
+		if err := os.WriteFile(file, []byte(strings.Join(around, "---\n")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, online, _ := strings.Cut(handoff(t, cluster.Kubeconfig, "audit -n market"), "\n")
+		_, offline, _ := strings.Cut(handoff(t, "/no/such/file", "audit -f "+file), "\n")
+		online, _, _ = strings.Cut(online, "\nWhat to do")
+		offline, _, _ = strings.Cut(offline, "\nWhat to do")
+		if online != offline {
+			t.Errorf("of the cluster:\n%s\nof the file:\n%s", online, offline)
+		}
+	})
+}
