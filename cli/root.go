@@ -38,7 +38,10 @@ Exit codes, of all commands:
   kubectl handoff explain deployment/web
 
   # let handoff keep what autoscalers own in a namespace
-  kubectl handoff enable shop`,
+  kubectl handoff enable shop
+
+  # give replicas away from the manifest, before deleting it there
+  kubectl handoff release deployment/web .spec.replicas`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl handoff"},
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -48,6 +51,6 @@ Exit codes, of all commands:
 	}
 	s.cluster.AddFlags(root.PersistentFlags())
 	s.completeClusterFlags(root)
-	root.AddCommand(s.newExplain(), s.newEnable(), s.newDisable(), s.newStatus(), s.newVersion())
+	root.AddCommand(s.newExplain(), s.newRelease(), s.newEnable(), s.newDisable(), s.newStatus(), s.newVersion())
 	return root
 }

@@ -1,0 +1,117 @@
+package release
+
+import (
+	"slices"
+	"time"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// move is what happens to the claims of one entry.
+type move struct {
+	entry ownership.Entry
+	paths []fieldpath.Path // of Paths
+	gains bool
+}
+
+// speaks says whether an entry speaks for a manifest. Whoever claims the annotation does, for kubectl: the first
+// kubectl apply --server-side takes such claims over as those of its manifest (client-go's csaupgrade).
+func (p Plan) speaks(e ownership.Entry) bool {
+	return e.Subresource == "" && (p.Context.Managers.IsApplier(e) ||
+		e.Operation == ownership.OperationUpdate && e.Manager != WriterManager && e.Holds(annotationPath()))
+}
+
+// release takes the claims on the paths out of the entries that speak for manifests, and gives those that nobody has then to
+// a manager who applies no manifest.
+func (p *Plan) release(now time.Time) error {
+	released, others := fieldpath.NewSet(), fieldpath.NewSet()
+	for _, e := range p.before {
+		set, err := e.Set()
+		if err != nil {
+			return err
+		}
+		if p.speaks(e) {
+			claimed := beneath(set, p.Paths...)
+			if !claimed.Empty() {
+				p.moves = append(p.moves, p.moved(e, claimed, false))
+				released = released.Union(claimed)
+				set = set.Difference(claimed)
+				if e, err = e.WithSet(set); err != nil {
+					return err
+				}
+			}
+		}
+		others = others.Union(set)
+		if !set.Empty() {
+			p.after = append(p.after, e)
+		}
+	}
+	if released.Leaves().Difference(others).Empty() {
+		return nil
+	}
+	return p.handOver(released.Difference(others), now)
+}
+
+// handOver gives claims to those who are to hold them.
+func (p *Plan) handOver(claims *fieldpath.Set, now time.Time) error {
+	held := claims.Intersection(p.Fields.Of(ownership.Autoscaler).Union(p.Fields.Of(ownership.Controller)))
+	if claims.Leaves().Difference(held).Empty() {
+		held = claims // and what the fields are in
+	}
+	like := ownership.Entry{APIVersion: p.Kind.GroupVersion().String(), Time: now.UTC().Format(time.RFC3339)}
+	for _, to := range []struct {
+		manager string
+		claims  *fieldpath.Set
+	}{{HandoverManager, held}, {PersonManager, claims.Difference(held)}} {
+		if to.claims.Empty() {
+			continue
+		}
+		entry, err := ownership.NewEntry(to.manager, like, to.claims)
+		if err != nil {
+			return err
+		}
+		p.moves = append(p.moves, p.moved(entry, to.claims, true))
+		if p.after, err = withClaims(p.after, entry, to.claims); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withClaims adds an entry with claims, or the claims to the entry that its manager has already. The entries are in the API
+// server's order.
+func withClaims(entries []ownership.Entry, entry ownership.Entry, claims *fieldpath.Set) ([]ownership.Entry, error) {
+	at := slices.IndexFunc(entries, entry.Same)
+	if at < 0 {
+		entries = append(entries, entry)
+		slices.SortStableFunc(entries, ownership.CompareEntries)
+		return entries, nil
+	}
+	set, err := entries[at].Set()
+	if err != nil {
+		return nil, err
+	}
+	entries[at], err = entries[at].WithSet(set.Union(claims))
+	return entries, err
+}
+
+func (p Plan) moved(e ownership.Entry, claims *fieldpath.Set, gains bool) move {
+	m := move{entry: e, gains: gains}
+	for _, path := range p.Paths {
+		if !beneath(claims, path).Empty() {
+			m.paths = append(m.paths, path)
+		}
+	}
+	return m
+}
+
+// beneath returns what a set holds of paths and of the fields beneath them.
+func beneath(set *fieldpath.Set, paths ...fieldpath.Path) *fieldpath.Set {
+	return set.Difference(set.RecursiveDifference(fieldpath.NewSet(paths...)))
+}
+
+func annotationPath() fieldpath.Path {
+	return fieldpath.MakePathOrDie("metadata", "annotations", ownership.LastAppliedAnnotation)
+}

@@ -1,0 +1,66 @@
+package release
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/explanation"
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// Diff says in lines what goes from where and, with a + instead of a -, what comes.
+func (p Plan) Diff() []string {
+	var lines []string
+	for _, c := range p.cuts {
+		lines = append(lines, fmt.Sprintf("- last-applied: %s: %s", explanation.Text(c.path), p.Shown(c.path, c.value)))
+	}
+	for _, m := range p.moves {
+		sign, applies := "-", ""
+		if m.gains {
+			sign = "+"
+		}
+		if m.entry.Operation == ownership.OperationApply {
+			applies = " (Apply)"
+		}
+		lines = append(lines, fmt.Sprintf("%s claim of %s%s: %s", sign, m.entry.Manager, applies, Texts(m.paths)))
+	}
+	return lines
+}
+
+// Texts lists paths.
+func Texts(paths []fieldpath.Path) string {
+	texts := make([]string, len(paths))
+	for i, path := range paths {
+		texts[i] = explanation.Text(path)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// Records returns the two records as they will be: the text of the annotation, empty where there is none, and managedFields.
+func (p Plan) Records() (lastApplied string, managedFields json.RawMessage) {
+	return p.text, textOf(p.after)
+}
+
+// Without returns an object to try whether the API server would create it from a manifest without the fields: the live one
+// without them, and without what the API server gives it.
+func (p Plan) Without() []byte {
+	text := p.bare()
+	for _, path := range p.Paths {
+		text = cutWithEmptied(text, path)
+	}
+	return text
+}
+
+// With returns the same with the fields.
+func (p Plan) With() []byte { return p.bare() }
+
+func (p Plan) bare() []byte {
+	text := ownership.Cut(p.Object.Text(), fieldpath.MakePathOrDie("status"))
+	for _, given := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"} {
+		text = ownership.Cut(text, fieldpath.MakePathOrDie("metadata", given))
+	}
+	return text
+}
