@@ -3,9 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -130,45 +128,6 @@ func (r *releaseFields) clientOf(plan release.Plan) (dynamic.ResourceInterface, 
 		return nil, err
 	}
 	return client.Resource(mapping.Resource).Namespace(plan.Namespace), nil
-}
-
-// required refuses what the API server would not create the object without. It is asked by a dry run: that the object is there
-// already it says only when it has found nothing wrong. Where the question is not permitted, there is no answer.
-func required(ctx context.Context, client dynamic.ResourceInterface, plan release.Plan) error {
-	missing, err := missingIn(ctx, client, plan.Without())
-	if err != nil || len(missing) == 0 {
-		return err
-	}
-	before, err := missingIn(ctx, client, plan.With())
-	if err != nil {
-		return err
-	}
-	for _, field := range missing {
-		if !slices.Contains(before, field) {
-			return fmt.Errorf("%s: from a manifest without %s, the API server would not create the object: %s is required; leave it there",
-				plan, release.Texts(plan.Paths), field)
-		}
-	}
-	return nil
-}
-
-// missingIn returns the required fields that an object lacks.
-func missingIn(ctx context.Context, client dynamic.ResourceInterface, text []byte) (fields []string, err error) {
-	object, err := read(text)
-	if err != nil {
-		return nil, err
-	}
-	_, err = client.Create(ctx, object, metav1.CreateOptions{FieldManager: release.WriterManager, DryRun: []string{metav1.DryRunAll}})
-	var refused *apierrors.StatusError
-	if !apierrors.IsInvalid(err) || !errors.As(err, &refused) || refused.ErrStatus.Details == nil {
-		return nil, nil //nolint:nilerr // it is there already, or may not be created, which tells nothing
-	}
-	for _, cause := range refused.ErrStatus.Details.Causes {
-		if cause.Type == metav1.CauseTypeFieldValueRequired {
-			fields = append(fields, cause.Field)
-		}
-	}
-	return fields, nil
 }
 
 // asPlanned gives an object of a dry run the records that it would have.

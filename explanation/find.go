@@ -35,7 +35,9 @@ func (e Explanation) Find(text string) (Explanation, error) {
 }
 
 // ParseField reads a FIELD argument.
-func ParseField(text string) (ownership.Pattern, error) { return ownership.ParsePattern(plainText(text)) }
+func ParseField(text string) (ownership.Pattern, error) {
+	return ownership.ParsePattern(plainText(text))
+}
 
 // plainText writes a FIELD argument as conflicts print it.
 func plainText(text string) string {

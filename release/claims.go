@@ -32,39 +32,58 @@ func (p *Plan) release(now time.Time) error {
 		if err != nil {
 			return err
 		}
-		if p.speaks(e) {
-			claimed := beneath(set, p.Paths...)
-			if !claimed.Empty() {
-				p.moves = append(p.moves, p.moved(e, claimed, false))
-				released = released.Union(claimed)
-				set = set.Difference(claimed)
-				if e, err = e.WithSet(set); err != nil {
-					return err
-				}
-			}
-		}
-		others = others.Union(set)
-		if !set.Empty() {
+		if !p.speaks(e) {
+			others = others.Union(set)
 			p.after = append(p.after, e)
+			continue
 		}
+		claimed := beneath(set, p.Paths...)
+		released = released.Union(claimed).Union(set.Intersection(containersOf(p.Paths)))
+		if claimed.Empty() {
+			p.after = append(p.after, e)
+			continue
+		}
+		p.moves = append(p.moves, p.moved(e, claimed, false))
+		if set = set.Difference(claimed); set.Empty() {
+			continue
+		}
+		if e, err = e.WithSet(set); err != nil {
+			return err
+		}
+		p.after = append(p.after, e)
 	}
-	if released.Leaves().Difference(others).Empty() {
+	if p.Unchanged() {
 		return nil
 	}
 	return p.handOver(released.Difference(others), now)
 }
 
+// containersOf returns the objects that paths are in, up to an element of a list. Who lets go of the only claim on an object
+// takes all that is in it along, whoever claims that, wherever no schema names its fields: in custom resources.
+func containersOf(paths []fieldpath.Path) *fieldpath.Set {
+	set := fieldpath.NewSet()
+	for _, path := range paths {
+		for n := len(path) - 1; n > 0 && path[n-1].FieldName != nil && path[n].FieldName != nil; n-- {
+			set.Insert(path[:n].Copy())
+		}
+	}
+	return set
+}
+
 // handOver gives claims to those who are to hold them.
 func (p *Plan) handOver(claims *fieldpath.Set, now time.Time) error {
-	held := claims.Intersection(p.Fields.Of(ownership.Autoscaler).Union(p.Fields.Of(ownership.Controller)))
-	if claims.Leaves().Difference(held).Empty() {
-		held = claims // and what the fields are in
+	var held []fieldpath.Path
+	for _, path := range p.Paths {
+		if p.held(path) {
+			held = append(held, path)
+		}
 	}
+	toOwners := beneath(claims, held...).Union(claims.Intersection(containersOf(held)))
 	like := ownership.Entry{APIVersion: p.Kind.GroupVersion().String(), Time: now.UTC().Format(time.RFC3339)}
 	for _, to := range []struct {
 		manager string
 		claims  *fieldpath.Set
-	}{{HandoverManager, held}, {PersonManager, claims.Difference(held)}} {
+	}{{HandoverManager, toOwners}, {PersonManager, claims.Difference(toOwners)}} {
 		if to.claims.Empty() {
 			continue
 		}
@@ -78,6 +97,20 @@ func (p *Plan) handOver(claims *fieldpath.Set, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// held says whether all of a path is an autoscaler's or a controller's.
+func (p Plan) held(path fieldpath.Path) bool {
+	held := false
+	for i := range p.Fields {
+		if f := p.Fields[i]; hasPrefix(f.Path, path) {
+			if f.Owner != ownership.Autoscaler && f.Owner != ownership.Controller {
+				return false
+			}
+			held = true
+		}
+	}
+	return held
 }
 
 // withClaims adds an entry with claims, or the claims to the entry that its manager has already. The entries are in the API
@@ -102,6 +135,11 @@ func (p Plan) moved(e ownership.Entry, claims *fieldpath.Set, gains bool) move {
 	for _, path := range p.Paths {
 		if !beneath(claims, path).Empty() {
 			m.paths = append(m.paths, path)
+		}
+	}
+	if m.paths == nil {
+		for path := range claims.All() {
+			m.paths = append(m.paths, path.Copy())
 		}
 	}
 	return m

@@ -43,24 +43,3 @@ func Texts(paths []fieldpath.Path) string {
 func (p Plan) Records() (lastApplied string, managedFields json.RawMessage) {
 	return p.text, textOf(p.after)
 }
-
-// Without returns an object to try whether the API server would create it from a manifest without the fields: the live one
-// without them, and without what the API server gives it.
-func (p Plan) Without() []byte {
-	text := p.bare()
-	for _, path := range p.Paths {
-		text = cutWithEmptied(text, path)
-	}
-	return text
-}
-
-// With returns the same with the fields.
-func (p Plan) With() []byte { return p.bare() }
-
-func (p Plan) bare() []byte {
-	text := ownership.Cut(p.Object.Text(), fieldpath.MakePathOrDie("status"))
-	for _, given := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"} {
-		text = ownership.Cut(text, fieldpath.MakePathOrDie("metadata", given))
-	}
-	return text
-}
