@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/ownership"
@@ -38,7 +39,7 @@ func (p *Plan) release(now time.Time) error {
 			continue
 		}
 		claimed := beneath(set, p.Paths...)
-		released = released.Union(claimed).Union(set.Intersection(containersOf(p.Paths)))
+		released = released.Union(claimed).Union(set.Intersection(p.containers(p.Paths)))
 		if claimed.Empty() {
 			p.after = append(p.after, e)
 			continue
@@ -52,16 +53,17 @@ func (p *Plan) release(now time.Time) error {
 		}
 		p.after = append(p.after, e)
 	}
-	if p.Unchanged() {
-		return nil
-	}
 	return p.handOver(released.Difference(others), now)
 }
 
-// containersOf returns the objects that paths are in, up to an element of a list. Who lets go of the only claim on an object
-// takes all that is in it along, whoever claims that, wherever no schema names its fields: in custom resources.
-func containersOf(paths []fieldpath.Path) *fieldpath.Set {
+// containers returns the objects that paths are in, up to an element of a list, of a kind that is not built in. There, where
+// a schema need not name the fields, who lets go of the only claim on an object takes all that is in it along, whoever claims
+// that.
+func (p Plan) containers(paths []fieldpath.Path) *fieldpath.Set {
 	set := fieldpath.NewSet()
+	if scheme.Scheme.Recognizes(p.Kind) {
+		return set
+	}
 	for _, path := range paths {
 		for n := len(path) - 1; n > 0 && path[n-1].FieldName != nil && path[n].FieldName != nil; n-- {
 			set.Insert(path[:n].Copy())
@@ -78,7 +80,7 @@ func (p *Plan) handOver(claims *fieldpath.Set, now time.Time) error {
 			held = append(held, path)
 		}
 	}
-	toOwners := beneath(claims, held...).Union(claims.Intersection(containersOf(held)))
+	toOwners := beneath(claims, held...).Union(claims.Intersection(p.containers(held)))
 	like := ownership.Entry{APIVersion: p.Kind.GroupVersion().String(), Time: now.UTC().Format(time.RFC3339)}
 	for _, to := range []struct {
 		manager string
