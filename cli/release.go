@@ -126,8 +126,8 @@ func (r *releaseFields) write(o outcome, done string) error {
 		return r.say(r.Out, o.object, done)
 	}
 	operation := "unchanged"
-	if !o.plan.Unchanged() {
-		operation = strings.Replace(done, "released", "released "+release.Texts(o.plan.Paths), 1)
+	if len(o.plan.Released) > 0 {
+		operation = strings.Replace(done, "released", "released "+release.Texts(o.plan.Released), 1)
 	}
 	for _, line := range o.plan.Diff() {
 		if _, err := fmt.Fprintln(r.Out, coloured(r.Colour, line)); err != nil {
@@ -138,7 +138,7 @@ func (r *releaseFields) write(o outcome, done string) error {
 		return err
 	}
 	lines := o.lines
-	if r.manifests == nil && !o.plan.Unchanged() {
+	if r.manifests == nil && len(o.plan.Delete) > 0 {
 		lines = []string{fmt.Sprintf("delete %s from the manifest before the next apply, which would take %s back",
 			release.Texts(o.plan.Delete), map[bool]string{true: "it", false: "them"}[len(o.plan.Delete) == 1])}
 	}

@@ -36,17 +36,16 @@ func (r *releaseFields) try(ctx context.Context, objects, fields []string, texts
 				return err
 			}
 		}
-		o.object, err = r.carryOut(ctx, o.plan)
-		return err
+		if o.object, err = r.carryOut(ctx, o.plan); err != nil {
+			return source.Advise(err, o.plan.Namespace)
+		}
+		return nil
 	})
 	if apierrors.IsConflict(err) {
 		return o, fmt.Errorf("%s: others changed it at each of %d attempts; nothing is released, try again", o.plan,
 			retry.DefaultRetry.Steps)
 	}
-	if err != nil {
-		return o, source.Advise(err, o.plan.Namespace)
-	}
-	return o, nil
+	return o, err
 }
 
 // carryOut writes a plan. The error can be a conflict, before anything is written.

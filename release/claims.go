@@ -13,8 +13,13 @@ import (
 // move is what happens to the claims of one entry.
 type move struct {
 	entry ownership.Entry
-	paths []fieldpath.Path // of Paths
 	gains bool
+	// paths are those among Paths that the claims are on; containers, where they are on none of these, what these are in.
+	paths, containers []fieldpath.Path
+}
+
+func (m move) concerns(path fieldpath.Path) bool {
+	return contains(m.paths, path) || slices.ContainsFunc(m.containers, func(in fieldpath.Path) bool { return hasPrefix(path, in) })
 }
 
 // speaks says whether an entry speaks for a manifest. Whoever claims the annotation does, for kubectl: the first
@@ -141,7 +146,7 @@ func (p Plan) moved(e ownership.Entry, claims *fieldpath.Set, gains bool) move {
 	}
 	if m.paths == nil {
 		for path := range claims.All() {
-			m.paths = append(m.paths, path.Copy())
+			m.containers = append(m.containers, path.Copy())
 		}
 	}
 	return m

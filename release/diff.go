@@ -3,6 +3,7 @@ package release
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -25,7 +26,7 @@ func (p Plan) Diff() []string {
 		if m.entry.Operation == ownership.OperationApply {
 			applies = " (Apply)"
 		}
-		lines = append(lines, fmt.Sprintf("%s claim of %s%s: %s", sign, m.entry.Manager, applies, Texts(m.paths)))
+		lines = append(lines, fmt.Sprintf("%s claim of %s%s: %s", sign, m.entry.Manager, applies, Texts(slices.Concat(m.paths, m.containers))))
 	}
 	return lines
 }

@@ -75,15 +75,15 @@ func isEmpty(value []byte) bool {
 // emptied returns what goes from the manifest with a path: the outermost that holds nothing else of any manifest.
 func (p Plan) emptied(path fieldpath.Path) fieldpath.Path {
 	n := len(path)
-	for n > 1 && canGo(path[:n-1]) && p.leavesNothingIn(path[:n-1]) {
+	for n > 1 && canGo(path[:n-1]) && p.leavesNothingIn(path[:n-1], path) {
 		n--
 	}
 	return path[:n]
 }
 
-// leavesNothingIn says whether no manifest declares anything in a container any more. What an applier claims by updates says
-// nothing: it claims defaults as well.
-func (p Plan) leavesNothingIn(container fieldpath.Path) bool {
+// leavesNothingIn says whether no manifest declares anything in a container any more, but for what a path is in. What an
+// applier claims by updates says nothing: it claims defaults as well.
+func (p Plan) leavesNothingIn(container, path fieldpath.Path) bool {
 	recorded := false
 	if p.was != "" {
 		before, errBefore := ownership.ParseObject([]byte(p.was))
@@ -93,6 +93,10 @@ func (p Plan) leavesNothingIn(container fieldpath.Path) bool {
 		}
 		recorded = before.Value(container) != nil
 	}
+	on := fieldpath.NewSet()
+	for n := range path {
+		on.Insert(path[:n+1])
+	}
 	for _, e := range p.before {
 		if e.Operation != ownership.OperationApply || !p.speaks(e) || !e.Holds(container) {
 			continue
@@ -100,7 +104,7 @@ func (p Plan) leavesNothingIn(container fieldpath.Path) bool {
 		recorded = true
 		now, _ := e.Find(p.after)
 		set, err := now.Set()
-		if err != nil || !beneath(set, container).Difference(fieldpath.NewSet(container)).Empty() {
+		if err != nil || !beneath(set, container).Difference(on).Empty() {
 			return false
 		}
 	}

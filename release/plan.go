@@ -26,9 +26,11 @@ const (
 // Plan is what becomes of the records of an object.
 type Plan struct {
 	explanation.Explanation
-	// Paths are what is released: fields, or what holds some.
+	// Paths are what was asked for: fields, or what holds some.
 	Paths []fieldpath.Path
-	// Delete is what is to be deleted from the manifest: for each of Paths the path, or what it is in where nothing else
+	// Released are those among Paths that a manifest declares.
+	Released []fieldpath.Path
+	// Delete is what is to be deleted from the manifest: for each of Released the path, or what it is in where nothing else
 	// would be left in that. What is empty in a manifest is null, and null deletes.
 	Delete []fieldpath.Path
 
@@ -77,22 +79,28 @@ func planOf(e explanation.Explanation, paths []fieldpath.Path, now time.Time) (P
 	if err := p.release(now); err != nil {
 		return p, err
 	}
-	p.Delete = p.toDelete()
+	p.Delete = p.summarize()
 	return p, nil
 }
 
-func (p Plan) toDelete() []fieldpath.Path {
+// summarize notes what is released, and returns what is to be deleted.
+func (p *Plan) summarize() []fieldpath.Path {
 	var all []fieldpath.Path
 	for _, path := range p.Paths {
-		cut := false
+		var in []fieldpath.Path
 		for _, c := range p.cuts {
-			if hasPrefix(path, c.path) || contains(p.recordedAs(path), c.path) {
-				all, cut = append(all, p.emptied(c.path)), true
+			if contains(p.recordedAs(path), c.path) {
+				in = append(in, p.emptied(c.path))
 			}
 		}
-		if !cut {
-			all = append(all, p.emptied(path))
+		claimed := slices.ContainsFunc(p.moves, func(m move) bool { return m.concerns(path) })
+		if in == nil && claimed {
+			in = []fieldpath.Path{p.emptied(path)}
 		}
+		if in != nil {
+			p.Released = append(p.Released, path)
+		}
+		all = append(all, in...)
 	}
 	return outermost(all)
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/explanation"
@@ -104,8 +106,13 @@ func otherVersion(s source.Subject, entries []ownership.Entry, serverSide func(o
 	if declared == read {
 		return nil
 	}
-	return fmt.Errorf("%s: its manifest is written in %s, and the object was read in %s, in which fields can have other names; "+
-		"name it by that version, as in deployments.v1.apps/web", s, declared, read)
+	version, err := schema.ParseGroupVersion(declared)
+	remedy := "write it in that version, and apply it once"
+	if err == nil && version.Group == s.Kind.Group {
+		remedy = fmt.Sprintf("name the object as %s.%s.%s/%s", strings.ToLower(s.Kind.Kind), version.Version, version.Group, s.Name)
+	}
+	return fmt.Errorf("%s: its manifest is written in %s, and the object was read in %s, in which fields can have other names; %s",
+		s, declared, read, remedy)
 }
 
 // named returns the paths that a FIELD argument names, unless one of them cannot be released.

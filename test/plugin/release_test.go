@@ -49,7 +49,6 @@ func TestRelease(t *testing.T) {
 		"release deployment/store .spec.replicas -n yard",
 		"release deployment/store .spec.replicas -n yard -o name",
 		"release deployment store spec.template.spec.containers[*].resources .spec.strategy -n yard",
-		"release deployment/store .metadata.annotations.* .spec.paused -n yard",
 		"release deployment/store .metadata.annotations.example.com/team -n yard --from-manifest testdata --dry-run=client",
 		"release deployment/store .metadata.annotations.* -n yard",
 		"release secret/store .data.token -n yard --from-manifest testdata/yard.yaml",
@@ -121,6 +120,9 @@ func TestWhatCannotBeReleasedIsRefusedInOneLine(t *testing.T) {
 	}
 	golden.Check(t, "releaserefused", seen+transcript(t, cluster.Kubeconfig,
 		"release deployment/store .spec.nosuch .spec.replicas metadata.name -n yard"))
+	golden.Check(t, "releaseversion", transcript(t, cluster.Kubeconfig,
+		"release horizontalpodautoscaler.v1.autoscaling/older .spec.maxReplicas -n yard",
+		"release horizontalpodautoscaler.v1.autoscaling/older .spec.minReplicas -n yard --dry-run=server"))
 	golden.Check(t, "releaselimited", transcript(t, cluster.limited, "release deployment/store .spec.replicas -n yard"))
 	after, err := kubectl("get", "deployment,configmap,secret,gadget", "-n", "yard", "-o", `jsonpath={range .items[*]}{.metadata.annotations}{"\n"}{end}`)
 	if err != nil {
@@ -151,17 +153,18 @@ func TestReleaseIsTheSameWithTheWebhook(t *testing.T) {
 			t.Error(err)
 		}
 	}()
+	const annotated = `.metadata.annotations["example.com/team"]`
 	results := map[string][]string{}
 	for _, mode := range []string{"off", "enforce"} {
 		yard := newYard(t, mode)
 		play(t, "annotate namespace "+yard+" "+ownership.ModeAnnotation+"="+mode)
 		manifest, _ := files(t, workload)
 		resources.play(t, yard, manifest, []string{applied, cpuPatch, "scale deployment web --replicas=7"})
-		said := handoff(t, cluster.Kubeconfig, "release deployment/web .spec.replicas .spec.paused "+resources.field+" -n "+yard)
+		said := handoff(t, cluster.Kubeconfig, "release deployment/web .spec.replicas "+annotated+" "+resources.field+" -n "+yard)
 		live := resources.live(t, yard)
 		lastApplied, _ := live.LastApplied()
 		text := said + lastApplied
-		for _, field := range []string{".spec.replicas", ".spec.paused", resources.field} {
+		for _, field := range []string{".spec.replicas", annotated, resources.field} {
 			text += field + " is claimed by " + claimants(t, string(live.Text()), field) + "\n"
 		}
 		results[mode] = strings.Split(strings.ReplaceAll(text, yard, "YARD"), "\n")
