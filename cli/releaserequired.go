@@ -48,10 +48,11 @@ func objectionsTo(ctx context.Context, client dynamic.ResourceInterface, text []
 	if err != nil {
 		return nil, err
 	}
-	_, err = client.Create(ctx, object, metav1.CreateOptions{FieldManager: release.WriterManager, DryRun: []string{metav1.DryRunAll}})
+	dryRun := metav1.CreateOptions{FieldManager: release.WriterManager, DryRun: []string{metav1.DryRunAll}}
+	_, err = client.Create(ctx, object, dryRun)
 	var refused *apierrors.StatusError
 	if !apierrors.IsInvalid(err) || !errors.As(err, &refused) || refused.ErrStatus.Details == nil {
-		return nil, nil //nolint:nilerr // it is there already, or may not be created, which tells nothing
+		return nil, nil // it is there already, or may not be created, which tells nothing
 	}
 	causes := refused.ErrStatus.Details.Causes
 	for i := range causes {

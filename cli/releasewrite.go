@@ -146,7 +146,8 @@ func asPlanned(object *unstructured.Unstructured, plan release.Plan) error {
 
 func read(text []byte) (*unstructured.Unstructured, error) {
 	o := &unstructured.Unstructured{}
-	return o, o.UnmarshalJSON(text)
+	err := o.UnmarshalJSON(text)
+	return o, err
 }
 
 func ownershipOf(o *unstructured.Unstructured) (ownership.Object, error) {

@@ -11,7 +11,8 @@ import (
 	"github.com/ownership-handoff/handoff/source"
 )
 
-const configUsage = "The configuration that the webhook is given with --config: who is who, and rules that give fields to controllers."
+const configUsage = "The configuration that the webhook is given with --config: who is who, " +
+	"and rules that give fields to controllers."
 
 // subjectFlags choose the objects of a command that is about objects, as the flags of kubectl get do.
 type subjectFlags struct {

@@ -2,6 +2,7 @@ package release
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"time"
@@ -46,7 +47,7 @@ func (p Plan) survives(path fieldpath.Path) error {
 		return err
 	}
 	if was, is := p.Object.Value(path), applied.Value(path); !same(was, is) {
-		return fmt.Errorf("is part of what kubectl apply takes as a whole: a manifest without it would still change it")
+		return errors.New("is part of what kubectl apply takes as a whole: a manifest without it would still change it")
 	}
 	return nil
 }

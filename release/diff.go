@@ -14,7 +14,7 @@ import (
 
 // Diff says in lines what goes from where and, with a + instead of a -, what comes.
 func (p Plan) Diff() []string {
-	var lines []string
+	lines := make([]string, 0, len(p.cuts)+len(p.moves))
 	for _, c := range p.cuts {
 		lines = append(lines, fmt.Sprintf("- last-applied: %s: %s", explanation.Text(c.path), p.Shown(c.path, c.value)))
 	}
@@ -26,7 +26,8 @@ func (p Plan) Diff() []string {
 		if m.entry.Operation == ownership.OperationApply {
 			applies = " (Apply)"
 		}
-		lines = append(lines, fmt.Sprintf("%s claim of %s%s: %s", sign, m.entry.Manager, applies, Texts(slices.Concat(m.paths, m.containers))))
+		on := Texts(slices.Concat(m.paths, m.containers))
+		lines = append(lines, fmt.Sprintf("%s claim of %s%s: %s", sign, m.entry.Manager, applies, on))
 	}
 	return lines
 }

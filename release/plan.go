@@ -62,7 +62,7 @@ func Of(e explanation.Explanation, fields []string, now time.Time) (Plan, []erro
 	if err != nil {
 		return Plan{}, []error{err}
 	}
-	if refusals = p.unsafe(now); refusals != nil {
+	if refusals := p.unsafe(now); refusals != nil {
 		return Plan{}, refusals
 	}
 	return p, nil

@@ -51,7 +51,7 @@ func TestWhatWouldNotStayIsRefused(t *testing.T) {
 		},
 		"Helm 3, beside kubectl apply": {
 			annotated("", `{"spec":{"replicas":3}}`, `{"spec":{"replicas":3}}`, claim("helm/Update", `"f:spec":{"f:paused":{}}`)), ".spec.replicas",
-			"helm records its manifest in the Secret of the release",
+			"Helm records its manifest in the Secret of the release",
 		},
 		"a tool that records its manifest by itself": {
 			object{body: `{"spec":{"replicas":3}}`, claims: []string{claim("HashiCorp/Update", `"f:spec":{"f:replicas":{}}`)}}, ".spec.replicas",

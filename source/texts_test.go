@@ -32,7 +32,7 @@ func TestTextsAreReadFromWhereverKubectlReadsManifests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got []string
+		got := make([]string, 0, len(texts))
 		for _, text := range texts {
 			got = append(got, string(text.Content))
 		}

@@ -163,11 +163,10 @@ func TestReleaseIsTheSameWithTheWebhook(t *testing.T) {
 		said := handoff(t, cluster.Kubeconfig, "release deployment/web .spec.replicas "+annotated+" "+resources.field+" -n "+yard)
 		live := resources.live(t, yard)
 		lastApplied, _ := live.LastApplied()
-		text := said + lastApplied
+		results[mode] = strings.Split(strings.ReplaceAll(said+lastApplied, yard, "YARD"), "\n")
 		for _, field := range []string{".spec.replicas", annotated, resources.field} {
-			text += field + " is claimed by " + claimants(t, string(live.Text()), field) + "\n"
+			results[mode] = append(results[mode], field+" is claimed by "+claimants(t, string(live.Text()), field))
 		}
-		results[mode] = strings.Split(strings.ReplaceAll(text, yard, "YARD"), "\n")
 	}
 	if diff := cmp.Diff(results["off"], results["enforce"]); diff != "" {
 		t.Errorf("without handoff and with it (-without +with):\n%s", diff)
@@ -192,8 +191,9 @@ func claimants(t *testing.T, object, field string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var names []string
-	for _, e := range ownership.Holders(entries, pathOf(pattern)) {
+	holders := ownership.Holders(entries, pathOf(pattern))
+	names := make([]string, 0, len(holders))
+	for _, e := range holders {
 		names = append(names, e.Manager)
 	}
 	return strings.Join(names, ", ")

@@ -124,15 +124,7 @@ func TestAReleaseThatWasCutShortIsFinishedByTheSameCommand(t *testing.T) {
 
 func claimantsOf(t *testing.T, yard string) string {
 	t.Helper()
-	entries, err := settings.live(t, yard).Entries()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, e := range ownership.Holders(entries, annotation(ownership.LastAppliedAnnotation)) {
-		names = append(names, e.Manager)
-	}
-	return strings.Join(names, ", ")
+	return claimants(t, string(settings.live(t, yard).Text()), `.metadata.annotations["`+ownership.LastAppliedAnnotation+`"]`)
 }
 
 // TestADryRunWritesNothing holds that for both kinds.
@@ -146,11 +138,13 @@ func TestADryRunWritesNothing(t *testing.T) {
 			t.Errorf("%s: the object as it would be:\n%s", kind, said)
 		}
 	}
-	if after := settings.live(t, yard).Value(version()); string(after) != string(before) {
+	if after := settings.live(t, yard).Value(version()); !bytes.Equal(after, before) {
 		t.Errorf("resourceVersion was %s and is %s", before, after)
 	}
 }
 
-func annotation(name string) fieldpath.Path { return fieldpath.MakePathOrDie("metadata", "annotations", name) }
+func annotation(name string) fieldpath.Path {
+	return fieldpath.MakePathOrDie("metadata", "annotations", name)
+}
 
 func version() fieldpath.Path { return fieldpath.MakePathOrDie("metadata", "resourceVersion") }

@@ -221,7 +221,7 @@ func newYard(t *testing.T, name string) string {
 // files returns where the manifest is, and where it is to be without the field.
 func files(t *testing.T, manifest string) (before, after string) {
 	t.Helper()
-	dir, err := os.MkdirTemp(cluster.Dir, "manifests-*") // that of the test would have its commas
+	dir, err := os.MkdirTemp(cluster.Dir, "manifests-*") //nolint:usetesting // the test's own would have the commas of its name
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func files(t *testing.T, manifest string) (before, after string) {
 // obey deletes the lines that release has named.
 func obey(t *testing.T, said, before, after string) {
 	t.Helper()
-	text, err := os.ReadFile(before) //nolint:gosec // of this test
+	text, err := os.ReadFile(before)
 	if err != nil {
 		t.Fatal(err)
 	}
