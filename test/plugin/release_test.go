@@ -1,13 +1,16 @@
 package plugin_test
 
 import (
+	"bytes"
 	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/ownership-handoff/handoff/cli"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/golden"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
@@ -67,6 +70,21 @@ func TestRelease(t *testing.T) {
 	}
 	if got := claimants(t, text, ".spec.replicas"); got != "kube-controller-manager" {
 		t.Errorf("replicas are claimed by %q", got)
+	}
+}
+
+func TestADiffIsColouredOnATerminalAlone(t *testing.T) {
+	yard := appliedIn(t)
+	t.Setenv("KUBECONFIG", cluster.Kubeconfig)
+	for _, colour := range []bool{true, false} {
+		var both bytes.Buffer
+		code := cli.Run(t.Context(), cli.Environment{
+			IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &both, ErrOut: &both}, Now: time.Now, Colour: colour,
+		}, strings.Fields("release "+settings.object+" "+settings.field+" --dry-run=client -n "+yard))
+		coloured := strings.HasPrefix(both.String(), "\x1b[31m- last-applied") && strings.Contains(both.String(), "\x1b[32m+ claim of")
+		if code != cli.ExitYes || coloured != colour || strings.Contains(both.String(), "\x1b") != colour {
+			t.Errorf("colour %v: exit code %d\n%q", colour, code, both.String())
+		}
 	}
 }
 
