@@ -33,13 +33,14 @@ func TestKubectlFindsAndCompletesThePlugin(t *testing.T) {
 	for line, want := range map[string]string{
 		"handoff explain deployment/web .spec.replicas -n shop": "`.spec.replicas` is 7: HorizontalPodAutoscaler `web` set it through /scale; " +
 			"the manifest last said 3; an apply would set 3 (handoff: keeps 7)",
-		"__complete handoff expl":                                   "explain",
-		"__complete handoff explain deploym":                        "deployments.apps/",
-		"__complete handoff explain -n shop deployment/w":           "deployment/web",
-		"__complete handoff explain -n shop deployment/web .spec.r": ".spec.replicas",
-		"__complete handoff explain --owner a":                      "autoscaler",
-		"__complete handoff enable sh":                              "shop",
-		"__complete handoff explain -n sho":                         "shop",
+		"__complete handoff expl":                                                  "explain",
+		"__complete handoff explain deploym":                                       "deployments.apps/",
+		"__complete handoff explain -n shop deployment/w":                          "deployment/web",
+		"__complete handoff explain -n shop deployment/web .spec.r":                ".spec.replicas",
+		"__complete handoff explain --owner a":                                     "autoscaler",
+		"__complete handoff release -n shop deployment/web .spec.replicas .spec.r": ".spec.replicas",
+		"__complete handoff enable sh":                                             "shop",
+		"__complete handoff explain -n sho":                                        "shop",
 	} {
 		t.Run(line, func(t *testing.T) {
 			cmd := exec.Command(cluster.Kubectl, strings.Fields(line)...)
