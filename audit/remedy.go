@@ -11,7 +11,8 @@ import (
 // enabling is the command by which handoff keeps what it would keep of an object.
 func enabling(s source.Subject) string {
 	if _, own := s.Object.Mode(); own {
-		return fmt.Sprintf("kubectl annotate --overwrite %s -n %s %s=%s", s, s.Namespace, ownership.ModeAnnotation, ownership.ModeEnforce)
+		return fmt.Sprintf("kubectl annotate --overwrite %s -n %s %s=%s",
+			s, s.Namespace, ownership.ModeAnnotation, ownership.ModeEnforce)
 	}
 	return "kubectl handoff enable " + s.Namespace
 }

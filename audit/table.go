@@ -6,10 +6,11 @@ import (
 	"io"
 	"strings"
 
-	"github.com/ownership-handoff/handoff/ownership"
-	"github.com/ownership-handoff/handoff/source"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/source"
 )
 
 // Table writes the report for a person: a line for each risk, what to do, and what was looked at. A wide one has who is

@@ -72,6 +72,15 @@ func (e *explain) complete(c *cobra.Command, args []string, begun string) ([]cob
 	}
 }
 
+// complete suggests what explain does, and fields more than once.
+func (r *releaseFields) complete(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	object := 1
+	if len(args) > 0 && !strings.Contains(args[0], "/") {
+		object = 2
+	}
+	return (&explain{shared: r.shared}).complete(c, args[:min(object, len(args))], begun)
+}
+
 // types are the types that can be listed, with a slash for the name that is to come.
 func (s *shared) types() []string {
 	client, err := s.cluster.ToDiscoveryClient()

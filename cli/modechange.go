@@ -3,14 +3,13 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/ownership-handoff/handoff/ownership"
@@ -20,28 +19,20 @@ import (
 // modeChange sets the mode annotation of namespaces, or removes it.
 type modeChange struct {
 	*shared
+	writeFlags
 	operation string // in the past tense, as kubectl prints it
 	mode      string // empty removes the annotation
-	dryRun    string
-	printing  *genericclioptions.PrintFlags
 }
 
-func (m *modeChange) add(c *cobra.Command) {
-	modes := []string{"none", "server", "client"}
-	c.Flags().StringVar(&m.dryRun, "dry-run", "none",
-		`One of "none", "server" or "client": client only prints what would be sent, server sends it and has it not stored.`)
-	must(c.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions(modes, noFiles)))
-	m.printing = genericclioptions.NewPrintFlags(m.operation)
-	m.printing.AddFlags(c)
-}
+func (m *modeChange) add(c *cobra.Command) { m.writeFlags.add(c, m.operation) }
 
 func (m *modeChange) run(ctx context.Context, names []string) error {
-	done := map[string]string{"none": "%s", "server": "%s (server dry run)", "client": "%s (dry run)"}[m.dryRun]
-	if done == "" {
-		return fmt.Errorf("--dry-run=%s is not known; write none, server or client", m.dryRun)
+	done, err := m.done(m.operation)
+	if err != nil {
+		return err
 	}
 	if m.mode == string(ownership.ModeWarn) {
-		done = "%s in mode warn" + done[len("%s"):]
+		done = strings.Replace(done, m.operation, m.operation+" in mode warn", 1)
 	}
 	namespaces, err := m.namespaces()
 	if err != nil {
@@ -52,7 +43,10 @@ func (m *modeChange) run(ctx context.Context, names []string) error {
 			return source.Advise(err, "")
 		}
 	}
-	return nil
+	if m.mode == "" || !m.isForPeople() {
+		return nil
+	}
+	return m.noteUninstalled(ctx)
 }
 
 func (m *modeChange) change(ctx context.Context, namespaces dynamic.ResourceInterface, name, done string) error {
@@ -62,9 +56,9 @@ func (m *modeChange) change(ctx context.Context, namespaces dynamic.ResourceInte
 	}
 	was, annotated := o.GetAnnotations()[ownership.ModeAnnotation]
 	if was == m.mode && annotated == (m.mode != "") {
-		return m.say(o, "unchanged")
+		return m.say(m.Out, o, "unchanged")
 	}
-	if m.dryRun == "client" {
+	if m.isClientDryRun() {
 		annotations := o.GetAnnotations()
 		if annotations == nil {
 			annotations = map[string]string{}
@@ -74,12 +68,12 @@ func (m *modeChange) change(ctx context.Context, namespaces dynamic.ResourceInte
 			delete(annotations, ownership.ModeAnnotation)
 		}
 		o.SetAnnotations(annotations)
-		return m.say(o, fmt.Sprintf(done, m.operation))
+		return m.say(m.Out, o, done)
 	}
 	if o, err = m.patch(ctx, namespaces, name); err != nil {
 		return err
 	}
-	return m.say(o, fmt.Sprintf(done, m.operation))
+	return m.say(m.Out, o, done)
 }
 
 // patch sends a merge patch of the one annotation.
@@ -95,20 +89,7 @@ func (m *modeChange) patch(
 	if err != nil {
 		return nil, err
 	}
-	options := metav1.PatchOptions{FieldManager: fieldManager}
-	if m.dryRun == "server" {
-		options.DryRun = []string{metav1.DryRunAll}
-	}
-	return namespaces.Patch(ctx, name, types.MergePatchType, patch, options)
-}
-
-func (m *modeChange) say(o *unstructured.Unstructured, operation string) error {
-	m.printing.NamePrintFlags.Operation = operation
-	printer, err := m.printing.ToPrinter()
-	if err != nil {
-		return err
-	}
-	return printer.PrintObj(o, m.Out)
+	return namespaces.Patch(ctx, name, types.MergePatchType, patch, m.patchOptions(fieldManager))
 }
 
 // namespaces returns a client of namespaces.

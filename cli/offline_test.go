@@ -173,7 +173,7 @@ func TestColourIsForTerminalsAlone(t *testing.T) {
 }
 
 func TestEveryCommandIsHelpedWithAnExample(t *testing.T) {
-	for _, command := range []string{"", "explain", "preview", "audit", "enable", "disable", "status", "version"} {
+	for _, command := range []string{"", "explain", "preview", "audit", "release", "enable", "disable", "status", "version"} {
 		code, output := run(t, nil, strings.Fields(command+" --help")...)
 		if code != cli.ExitYes || !strings.Contains(output, "Examples:\n") || !strings.Contains(output, "kubectl handoff "+command) {
 			t.Errorf("%s: exit code %d\n%s", command, code, output)

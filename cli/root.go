@@ -36,16 +36,28 @@ func newRoot(env Environment) *cobra.Command {
 		Long: `Tells whose the fields of Kubernetes objects are: an autoscaler's, a controller's, a person's, the manifest's, or
 nobody's. It works on any cluster, with the webhook of handoff or without, and on files.
 
+Why did the replicas of a Deployment come back? kubectl apply sets what its manifest says, whoever has set it since: replicas
+that an autoscaler had raised go back to the manifest's. And it deletes what the manifest says no more: replicas that were
+taken out of it become 1. explain says who set a field and what the next apply does to it, audit finds where that is going to
+happen, preview shows it for the files at hand. release takes a field away from the manifest for good, and enable lets the
+webhook of handoff do so in a namespace at each apply.
+
 Exit codes, of all commands:
   0  answered or done; to a question, the answer is yes
   1  the answer is no
   2  an error: not answered, or not done
   3  answered in part; lines on standard error that begin with "partial:" say what is not known`,
-		Example: `  # whose the fields of a Deployment are
-  kubectl handoff explain deployment/web
+		Example: `  # why there are so many replicas, or so few
+  kubectl handoff explain deployment/web .spec.replicas
 
   # what would go wrong at the next apply, in all namespaces
   kubectl handoff audit -A
+
+  # what an apply of these files would do, without handoff and with it
+  kubectl handoff preview -f shop.yaml
+
+  # take replicas away from the manifest, before deleting them there
+  kubectl handoff release deployment/web .spec.replicas
 
   # let handoff keep what autoscalers own in a namespace
   kubectl handoff enable shop`,
@@ -58,7 +70,9 @@ Exit codes, of all commands:
 	}
 	s.cluster.AddFlags(root.PersistentFlags())
 	s.completeClusterFlags(root)
-	root.AddCommand(s.newExplain(), s.newPreview(), s.newAudit(), s.newEnable(), s.newDisable(), s.newStatus(), s.newVersion())
+	root.AddCommand(
+		s.newExplain(), s.newPreview(), s.newAudit(), s.newRelease(), s.newEnable(), s.newDisable(), s.newStatus(), s.newVersion(),
+	)
 	return root
 }
 

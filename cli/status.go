@@ -43,6 +43,8 @@ func (s *shared) newStatus() *cobra.Command {
 		Long: `Says in which mode handoff is in namespaces, by their annotations; without a NAMESPACE, in all. With -o wide it also
 says who set that, and when. An annotation of a value that handoff does not know counts as warn.
 
+Where no webhook of handoff is installed, a note says so.
+
 With a NAMESPACE, the exit code is 0 where handoff is enabled in all that are named, be it in mode warn, else 1.`,
 		Example: `  # all namespaces
   kubectl handoff status
@@ -74,7 +76,13 @@ func (st *status) run(ctx context.Context, names []string) error {
 	if err := st.write(statuses, len(names) == 1); err != nil {
 		return err
 	}
-	off := func(s modeStatus) bool { return s.Mode == string(ownership.ModeOff) }
+	on := func(s modeStatus) bool { return s.Mode != string(ownership.ModeOff) }
+	if !st.isData() && slices.ContainsFunc(statuses, on) {
+		if err := st.noteUninstalled(ctx); err != nil {
+			return err
+		}
+	}
+	off := func(s modeStatus) bool { return !on(s) }
 	if len(names) > 0 && slices.ContainsFunc(statuses, off) {
 		return answer(ExitNo)
 	}

@@ -10,6 +10,9 @@ import (
 	"github.com/ownership-handoff/handoff/source"
 )
 
+const configUsage = "The configuration that the webhook is given with --config: who is who, " +
+	"and rules that give fields to controllers."
+
 // subjectFlags choose the objects of a command that is about objects, as the flags of kubectl get do.
 type subjectFlags struct {
 	files         *genericclioptions.FileNameFlags
@@ -27,8 +30,7 @@ func (f *subjectFlags) add(c *cobra.Command) {
 	f.files.AddFlags(c.Flags())
 	c.Flags().StringVarP(&f.selector, "selector", "l", "", "Selector (label query) to choose objects by.")
 	c.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "Look into all namespaces.")
-	c.Flags().StringVar(&f.config, "config", "",
-		"The configuration that the webhook is given with --config: who is who, and rules that give fields to controllers.")
+	c.Flags().StringVar(&f.config, "config", "", configUsage)
 }
 
 func (f *subjectFlags) filenames() resource.FilenameOptions { return f.files.ToOptions() }

@@ -3,10 +3,11 @@
 package explanation
 
 import (
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
 	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/source"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // Explanation is an object with all of its fields.
@@ -27,6 +28,7 @@ func Of(s source.Subject) (Explanation, error) {
 	if e.Fields, err = s.Context.Fields(s.Object); err != nil {
 		return e, &Error{s.String(), err.Error() + "; apply the object again, which writes it anew"}
 	}
+	e.date()
 	_, e.recorded = s.Object.LastApplied()
 	for i := range e.Fields {
 		if e.applier == "" {
@@ -46,6 +48,17 @@ func Of(s source.Subject) (Explanation, error) {
 			"look into the manifest itself")
 	}
 	return e, nil
+}
+
+// date adds when the autoscaler has scaled: an entry of /scale has no time.
+func (e *Explanation) date() {
+	for i := range e.Fields {
+		f := &e.Fields[i]
+		own := f.Owner == ownership.Autoscaler && len(f.Holders) > 0 && f.Holders[0].Subresource == "scale"
+		if own && f.Since == "" && !e.Context.Managers.IsImperative(f.Holders[0]) {
+			f.Since = e.Scaled
+		}
+	}
 }
 
 // Error is what is wrong with one object.

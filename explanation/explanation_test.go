@@ -48,8 +48,18 @@ func TestASentenceSaysWhyAFieldIsWhatItIs(t *testing.T) {
 	}{
 		"an autoscaler that has not scaled yet": {
 			autoscaled(subject(t, lastApplied, `{"replicas":3}`, clientSide, claim("kubectl-client-side-apply", "Update", "", "replicas"))),
-			"spec.replicas", "`.spec.replicas` is 3: HorizontalPodAutoscaler `web` owns it, though it has not yet set it; " +
-				"the manifest says the same; an apply without it would delete it (handoff: keeps 3)",
+			"spec.replicas", "`.spec.replicas` is 3: an apply of the manifest (`kubectl-client-side-apply`) set it at 2026-01-02T03:04:05Z, " +
+				"though HorizontalPodAutoscaler `web` owns it; the manifest says the same; an apply without it would delete it (handoff: keeps 3)",
+		},
+		"a person who has scaled what an autoscaler owns": {
+			autoscaled(subject(t, lastApplied, `{"replicas":9}`, clientSide, claim("kubectl", "Update", "scale", "replicas"))),
+			"spec.replicas", "`.spec.replicas` is 9: a person set it by a direct command (`kubectl`) through /scale at 2026-01-02T03:04:05Z, " +
+				"though HorizontalPodAutoscaler `web` owns it; the manifest last said 3; an apply would set 3 (handoff: keeps 9)",
+		},
+		"an autoscaler that owns what nobody claims": {
+			autoscaled(subject(t, lastApplied, `{"replicas":9}`, clientSide)),
+			"spec.replicas", "`.spec.replicas` is 9: HorizontalPodAutoscaler `web` owns it, though it has not yet set it; " +
+				"the manifest last said 3; an apply would set 3 (handoff: keeps 9)",
 		},
 		"an autoscaler that the configuration lists": {
 			subject(t, lastApplied, `{"replicas":9}`, clientSide, claim("keda", "Update", "", "replicas")),

@@ -12,11 +12,7 @@ import (
 // Find leaves the fields that a FIELD argument names: as conflicts print it, or as JSONPath writes it, {.spec.replicas}, with
 // a leading dot or without. Where there are none, the error says which ones are near.
 func (e Explanation) Find(text string) (Explanation, error) {
-	text = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(text), "{"), "}")
-	text = strings.TrimPrefix(text, "$")
-	if !strings.HasPrefix(text, ".") && !strings.HasPrefix(text, "[") {
-		text = "." + text
-	}
+	text = plainText(text)
 	pattern, err := ownership.ParsePattern(text)
 	if err == nil {
 		if found := e.Select(func(f ownership.Field) bool { return pattern.Covers(f.Path) }); len(found.Fields) > 0 {
@@ -36,6 +32,21 @@ func (e Explanation) Find(text string) (Explanation, error) {
 		return found, nil
 	}
 	return found, e.noField(text, err)
+}
+
+// ParseField reads a FIELD argument.
+func ParseField(text string) (ownership.Pattern, error) {
+	return ownership.ParsePattern(plainText(text))
+}
+
+// plainText writes a FIELD argument as conflicts print it.
+func plainText(text string) string {
+	text = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(text), "{"), "}")
+	text = strings.TrimPrefix(text, "$")
+	if !strings.HasPrefix(text, ".") && !strings.HasPrefix(text, "[") {
+		text = "." + text
+	}
+	return text
 }
 
 // at leaves the fields at a path that names elements of lists by index, as JSONPath does, or by other keys than they have.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ownership-handoff/handoff/internal/table"
+	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -94,10 +95,24 @@ func (e Explanation) whoScales(f *ownership.Field, it, through, since string) st
 	if !ok {
 		return fmt.Sprintf("the autoscaler %#q set %s%s%s", f.By, it, through, since)
 	}
-	if through != "" {
+	if len(f.Holders) == 0 || f.Holders[0].Manager == merge.HandoverManager {
+		return fmt.Sprintf("%s %#q owns %s, though it has not yet set it", kind, name, it)
+	}
+	last := f.Holders[0]
+	though := fmt.Sprintf(", though %s %#q owns %s", kind, name, it)
+	if last.Time != "" {
+		though = " at " + last.Time + though
+	}
+	switch {
+	case e.Context.Managers.IsApplier(last):
+		return fmt.Sprintf("an apply of the manifest (%#q) set %s%s", last.Manager, it, though)
+	case e.Context.Managers.IsImperative(last):
+		return fmt.Sprintf("a person set %s by a direct command (%#q)%s%s", it, last.Manager, through, though)
+	case through == "":
+		return fmt.Sprintf("%#q set %s%s", last.Manager, it, though)
+	default:
 		return fmt.Sprintf("%s %#q set %s%s%s", kind, name, it, through, since)
 	}
-	return fmt.Sprintf("%s %#q owns %s, though it has not yet set it", kind, name, it)
 }
 
 func by(manager string) string {

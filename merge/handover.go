@@ -6,13 +6,13 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// handoverManager holds the claim on a field that an applier has let go of in favour of an autoscaler or a
+// HandoverManager holds the claim on a field that an applier has let go of in favour of an autoscaler or a
 // controller that has not written it yet: without any claim on it, the API server would not record its next write through
 // /scale. It is the temporary manager of the documented procedure, and gone once the owner writes
 // (https://kubernetes.io/docs/reference/using-api/server-side-apply/#transferring-ownership).
-const handoverManager = "ownership-handoff"
+const HandoverManager = "ownership-handoff"
 
-// handOver adds a claim of the handoverManager on held fields that somebody claimed in live and nobody would claim now.
+// handOver adds a claim of the HandoverManager on held fields that somebody claimed in live and nobody would claim now.
 func (w Write) handOver(entries []ownership.Entry, kept []Kept) ([]ownership.Entry, error) {
 	unclaimed := fieldpath.NewSet()
 	for _, field := range kept {
@@ -23,7 +23,7 @@ func (w Write) handOver(entries []ownership.Entry, kept []Kept) ([]ownership.Ent
 	if unclaimed.Empty() {
 		return entries, nil
 	}
-	handover, err := ownership.NewEntry(handoverManager, w.ownEntry(unclaimed), unclaimed)
+	handover, err := ownership.NewEntry(HandoverManager, w.ownEntry(unclaimed), unclaimed)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/ownership-handoff/handoff/cluster"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -88,16 +87,15 @@ func newClusterFacts(getter genericclioptions.RESTClientGetter, everywhere bool)
 	return f, err
 }
 
-func (f *clusterFacts) autoscaler(ctx context.Context, s *Subject) (name string, desired int64, err error) {
+func (f *clusterFacts) autoscalers(ctx context.Context, s *Subject) ([]autoscalingv2.HorizontalPodAutoscaler, error) {
 	list, err := f.hpasOf(ctx, s.Namespace)
 	if err != nil {
-		return "", 0, err
+		return nil, err
 	}
 	if list.gap != "" {
 		s.gap("%s", list.gap)
 	}
-	name, desired = cluster.Targeting(list.items, s.Kind.Group, s.Kind.Kind, s.Name)
-	return name, desired, nil
+	return list.items, nil
 }
 
 func (f *clusterFacts) namespaceMode(ctx context.Context, namespace string) (ownership.Mode, error) {

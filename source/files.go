@@ -150,11 +150,10 @@ func builtin(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-func (f fileFacts) autoscaler(_ context.Context, s *Subject) (name string, desired int64, err error) {
+func (f fileFacts) autoscalers(_ context.Context, s *Subject) ([]autoscalingv2.HorizontalPodAutoscaler, error) {
 	if len(f.hpas) == 0 {
 		s.gap("whether a HorizontalPodAutoscaler targets it is not known: the files hold none; " +
 			"if there are any, add them: kubectl get hpa -o yaml")
-		return "", 0, nil
 	}
 	var near []autoscalingv2.HorizontalPodAutoscaler
 	for _, hpa := range f.hpas {
@@ -162,8 +161,7 @@ func (f fileFacts) autoscaler(_ context.Context, s *Subject) (name string, desir
 			near = append(near, hpa)
 		}
 	}
-	name, desired = cluster.Targeting(near, s.Kind.Group, s.Kind.Kind, s.Name)
-	return name, desired, nil
+	return near, nil
 }
 
 func (f fileFacts) namespaceMode(_ context.Context, namespace string) (ownership.Mode, error) {

@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/cluster"
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -43,7 +46,8 @@ type Reading struct {
 // facts are what a subject's surroundings say about it. What they do not know, they note as a gap of the subject.
 type facts interface {
 	scalePath(ctx context.Context, s *Subject) (fieldpath.Path, error)
-	autoscaler(ctx context.Context, s *Subject) (name string, desired int64, err error)
+	// autoscalers are those in its namespace.
+	autoscalers(ctx context.Context, s *Subject) ([]autoscalingv2.HorizontalPodAutoscaler, error)
 	// namespaceMode is the mode of a namespace; UnknownMode where that is not known, which is no gap: few may read namespaces.
 	namespaceMode(ctx context.Context, namespace string) (ownership.Mode, error)
 }
@@ -81,8 +85,17 @@ func (s *Subject) lookAround(ctx context.Context, around facts) (err error) {
 	if s.Context.Scale, err = around.scalePath(ctx, s); err != nil || s.Context.Scale == nil {
 		return err
 	}
-	s.Context.Autoscaler, s.Desired, err = around.autoscaler(ctx, s)
-	return err
+	hpas, err := around.autoscalers(ctx, s)
+	if err != nil {
+		return err
+	}
+	s.Context.Autoscaler, s.Desired = cluster.Targeting(hpas, s.Kind.Group, s.Kind.Kind, s.Name)
+	for i := range hpas {
+		if at := hpas[i].Status.LastScaleTime; at != nil && s.Context.Autoscaler == "HorizontalPodAutoscaler "+hpas[i].Name {
+			s.Scaled = at.UTC().Format(time.RFC3339)
+		}
+	}
+	return nil
 }
 
 func unstructuredOf(infos []*resource.Info) ([]*unstructured.Unstructured, error) {

@@ -22,6 +22,8 @@ type Subject struct {
 	Context         ownership.ObjectContext
 	// Desired is how many replicas the autoscaler wants that targets the object.
 	Desired int64
+	// Scaled is when it last scaled the object, RFC 3339; empty where it has not, or that is not known.
+	Scaled string
 	// Gaps say, a sentence each, what could not be found out about the object, and what to do about it.
 	Gaps []string
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ownership-handoff/handoff/test/controlplane"
+	"github.com/ownership-handoff/handoff/test/golden"
 )
 
 // TestKubectlFindsAndCompletesThePlugin goes through kubectl itself, as a person's shell does.
@@ -31,21 +32,22 @@ func TestKubectlFindsAndCompletesThePlugin(t *testing.T) {
 	}
 	path := bin + ":" + filepath.Dir(cluster.Kubectl) + ":" + os.Getenv("PATH")
 	for line, want := range map[string]string{
-		"handoff explain deployment/web .spec.replicas -n shop": "`.spec.replicas` is 7: HorizontalPodAutoscaler `web` set it through /scale; " +
+		"handoff explain deployment/web .spec.replicas -n shop": "`.spec.replicas` is 7: HorizontalPodAutoscaler `web` set it through /scale at TIME; " +
 			"the manifest last said 3; an apply would set 3 (handoff: keeps 7)",
-		"__complete handoff expl":                                   "explain",
-		"__complete handoff explain deploym":                        "deployments.apps/",
-		"__complete handoff explain -n shop deployment/w":           "deployment/web",
-		"__complete handoff explain -n shop deployment/web .spec.r": ".spec.replicas",
-		"__complete handoff explain --owner a":                      "autoscaler",
-		"__complete handoff enable sh":                              "shop",
-		"__complete handoff explain -n sho":                         "shop",
+		"__complete handoff expl":                                                  "explain",
+		"__complete handoff explain deploym":                                       "deployments.apps/",
+		"__complete handoff explain -n shop deployment/w":                          "deployment/web",
+		"__complete handoff explain -n shop deployment/web .spec.r":                ".spec.replicas",
+		"__complete handoff explain --owner a":                                     "autoscaler",
+		"__complete handoff release -n shop deployment/web .spec.replicas .spec.r": ".spec.replicas",
+		"__complete handoff enable sh":                                             "shop",
+		"__complete handoff explain -n sho":                                        "shop",
 	} {
 		t.Run(line, func(t *testing.T) {
 			cmd := exec.Command(cluster.Kubectl, strings.Fields(line)...)
 			cmd.Env = append(os.Environ(), "PATH="+path, "KUBECONFIG="+cluster.Kubeconfig, "KUBECACHEDIR="+filepath.Join(cluster.Dir, "cache"))
 			output, err := cmd.Output()
-			if first, _, _ := strings.Cut(string(output), "\n"); err != nil || !strings.HasPrefix(first, want) {
+			if first, _, _ := strings.Cut(string(output), "\n"); err != nil || !strings.HasPrefix(golden.Settle(first), want) {
 				t.Errorf("want %q, got %v:\n%s", want, err, output)
 			}
 		})

@@ -68,6 +68,11 @@ func prepare() (err error) {
 			return err
 		}
 	}
+	for _, hpa := range []string{"web", "worker", "web-pool"} {
+		if _, err := kubectl("wait", "-n", "shop", "hpa", hpa, "--for=jsonpath={.status.lastScaleTime}", "--timeout=60s"); err != nil {
+			return err
+		}
+	}
 	for what, want := range map[string]string{
 		"deployment web .spec.replicas": "7", "deployment web .status.replicas": "7", "deployment api .status.unavailableReplicas": "2",
 		"deployment web .status.unavailableReplicas": "7", "gadget web .spec.pool.size": "7", "deployment worker .status.unavailableReplicas": "7",

@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+)
+
+// webhookName is how the manifests name the webhook in its configuration, whatever that is named.
+const webhookName = ".ownership-handoff.io"
+
+// noteUninstalled says on standard error that modes have no effect, where it is known that the webhook is not installed. Who
+// may not list webhook configurations does not know.
+func (s *shared) noteUninstalled(ctx context.Context) error {
+	restConfig, err := s.cluster.ToRESTConfig()
+	if err != nil {
+		return err
+	}
+	objects, err := dynamic.NewForConfig(restConfig)
+	if err != nil {
+		return err
+	}
+	configurations := admissionregistrationv1.SchemeGroupVersion.WithResource("mutatingwebhookconfigurations")
+	list, err := objects.Resource(configurations).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil //nolint:nilerr // the answer is given without
+	}
+	for i := range list.Items {
+		hooks, _, _ := unstructured.NestedSlice(list.Items[i].Object, "webhooks")
+		for _, hook := range hooks {
+			of, _ := hook.(map[string]any)
+			if name, _ := of["name"].(string); strings.HasSuffix(name, webhookName) {
+				return nil
+			}
+		}
+	}
+	_, err = fmt.Fprintln(s.ErrOut, "note: the webhook of handoff is not installed in this cluster, so that no mode has an effect")
+	return err
+}

@@ -1,0 +1,108 @@
+package release
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"gomodules.xyz/jsonpatch/v2"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/rawjson"
+	"github.com/ownership-handoff/handoff/merge"
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// Patch returns the plan as a JSON patch (RFC 6902) of the annotation and managedFields. It fails with a conflict on an
+// object that is not as it was. WriterManager has to send it, and what comes back goes to Settle.
+func (p Plan) Patch() ([]byte, error) {
+	var operations []jsonpatch.Operation
+	if p.was != p.text {
+		at := "/metadata/annotations/" + rawjson.EscapePointer(ownership.LastAppliedAnnotation)
+		operations = append(operations, jsonpatch.NewOperation("replace", at, p.text))
+	}
+	return patchOf(p.Object, p.after, operations...)
+}
+
+// Settle returns the patch that gives the claim on the annotation, which came to WriterManager with the text, back to those
+// who had it; nil where there is none to be given back. After is the object as it is now.
+func (p Plan) Settle(after ownership.Object) ([]byte, error) {
+	entries, err := after.Entries()
+	if err != nil {
+		return nil, err
+	}
+	written := slices.IndexFunc(entries, isWriter)
+	if written < 0 {
+		return nil, nil
+	}
+	holders := slices.DeleteFunc(ownership.Holders(p.before, annotationPath()), isWriter)
+	if len(holders) == 0 { // an earlier release was cut short
+		holders = slices.DeleteFunc(slices.Clone(entries), func(e ownership.Entry) bool {
+			return isWriter(e) || !p.speaks(e) || e.Operation != ownership.OperationUpdate
+		})
+	}
+	if len(holders) == 0 {
+		return nil, nil
+	}
+	settled, err := giveBack(entries, holders)
+	if err != nil {
+		return nil, err
+	}
+	return patchOf(after, settled)
+}
+
+// giveBack moves the claim on the annotation from WriterManager to others.
+func giveBack(entries, holders []ownership.Entry) (settled []ownership.Entry, err error) {
+	annotation := fieldpath.NewSet(annotationPath())
+	for _, e := range entries {
+		if !isWriter(e) {
+			settled = append(settled, e)
+			continue
+		}
+		set, err := e.Set()
+		if err != nil {
+			return nil, err
+		}
+		if set = set.Difference(annotation); set.Empty() {
+			continue
+		}
+		if e, err = e.WithSet(set); err != nil {
+			return nil, err
+		}
+		settled = append(settled, e)
+	}
+	for _, e := range holders {
+		if e, err = e.WithSet(annotation); err != nil {
+			return nil, err
+		}
+		if settled, err = withClaims(settled, e, annotation); err != nil {
+			return nil, err
+		}
+	}
+	return settled, nil
+}
+
+// Settled says that no earlier release was cut short before Settle.
+func (p Plan) Settled() bool { return !slices.ContainsFunc(p.before, isWriter) }
+
+func isWriter(e ownership.Entry) bool {
+	return e.Manager == WriterManager && e.Holds(annotationPath())
+}
+
+// patchOf adds what gives an object other entries. To replace the resourceVersion, and not to test it, is what makes the API
+// server answer with a conflict.
+func patchOf(o ownership.Object, entries []ownership.Entry, operations ...jsonpatch.Operation) ([]byte, error) {
+	version := o.Value(fieldpath.MakePathOrDie("metadata", "resourceVersion"))
+	return merge.EncodePatch(append(operations,
+		jsonpatch.NewOperation("replace", "/metadata/managedFields", json.RawMessage(textOf(entries))),
+		jsonpatch.NewOperation("replace", "/metadata/resourceVersion", json.RawMessage(version)),
+	))
+}
+
+func textOf(entries []ownership.Entry) []byte {
+	texts := make([][]byte, len(entries))
+	for i, e := range entries {
+		texts[i] = e.Text
+	}
+	return slices.Concat([]byte("["), bytes.Join(texts, []byte(",")), []byte("]"))
+}

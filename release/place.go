@@ -1,0 +1,130 @@
+package release
+
+import (
+	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+)
+
+// place is where a field or an element stands in a document.
+type place struct {
+	in   *place     // what it is in; nil for the document
+	key  *yaml.Node // of a field; nil for an element
+	node *yaml.Node
+	// shared says that an alias or a merge key leads to it: others use it as well.
+	shared bool
+	// hidden says that its value is not to be shown.
+	hidden bool
+}
+
+// follow returns where a path leads in a document, nil where nowhere.
+func follow(document *yaml.Node, path fieldpath.Path) *place {
+	at := &place{node: document}
+	for _, element := range path {
+		if at = at.step(element); at == nil {
+			return nil
+		}
+	}
+	return at
+}
+
+func (at *place) step(element fieldpath.PathElement) *place {
+	node := resolve(at.node)
+	shared := at.shared || node != at.node
+	if element.FieldName != nil {
+		key, found, merged := member(node, *element.FieldName)
+		if found == nil {
+			return nil
+		}
+		return &place{in: at, key: key, node: found, shared: shared || merged}
+	}
+	if node.Kind != yaml.SequenceNode {
+		return nil
+	}
+	for i, item := range node.Content {
+		if isElement(resolve(item), i, element) {
+			return &place{in: at, node: item, shared: shared}
+		}
+	}
+	return nil
+}
+
+func isElement(item *yaml.Node, index int, element fieldpath.PathElement) bool {
+	switch {
+	case element.Index != nil:
+		return *element.Index == index
+	case element.Value != nil:
+		return sameScalar(item, *element.Value)
+	case element.Key == nil:
+		return false
+	}
+	for _, key := range *element.Key {
+		_, found, _ := member(item, key.Name)
+		switch {
+		case found != nil && !sameScalar(resolve(found), key.Value):
+			return false
+		case found == nil && (key.Name != "protocol" || !key.Value.IsString() || key.Value.AsString() != "TCP"):
+			return false // the protocol of a port has a default
+		}
+	}
+	return true
+}
+
+func sameScalar(node *yaml.Node, want value.Value) bool {
+	var is any
+	if node.Kind != yaml.ScalarNode || node.Decode(&is) != nil {
+		return false
+	}
+	return value.Equals(value.NewValueInterface(is), want)
+}
+
+// member returns the key and the value of a mapping's field, and whether a merge key leads to it.
+func member(node *yaml.Node, name string) (key, found *yaml.Node, merged bool) {
+	if node.Kind != yaml.MappingNode {
+		return nil, nil, false
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value == name {
+			return node.Content[i], node.Content[i+1], false
+		}
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Tag != "!!merge" {
+			continue
+		}
+		from := []*yaml.Node{resolve(node.Content[i+1])}
+		if from[0].Kind == yaml.SequenceNode {
+			from = from[0].Content
+		}
+		for _, other := range from {
+			if key, found, _ := member(resolve(other), name); found != nil {
+				return key, found, true
+			}
+		}
+	}
+	return nil, nil, false
+}
+
+func resolve(node *yaml.Node) *yaml.Node {
+	for node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	return node
+}
+
+func child(node *yaml.Node, name string) *yaml.Node {
+	_, found, _ := member(resolve(node), name)
+	if found == nil {
+		return nil
+	}
+	return resolve(found)
+}
+
+func text(node *yaml.Node, names ...string) string {
+	for _, name := range names {
+		if node = child(node, name); node == nil {
+			return ""
+		}
+	}
+	return node.Value
+}

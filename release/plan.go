@@ -1,0 +1,133 @@
+package release
+
+import (
+	"slices"
+	"time"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/explanation"
+	"github.com/ownership-handoff/handoff/merge"
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// The managers that claim a released field which nobody else claims: without a claim on it, server-side apply deletes it
+// together with what it is in, and writes to it through /scale are not recorded.
+const (
+	// HandoverManager claims what an autoscaler or a controller owns, until that writes: as the webhook does.
+	HandoverManager = merge.HandoverManager
+	// PersonManager claims all else: whoever releases it keeps its value by a direct command.
+	PersonManager = "kubectl-handoff"
+	// WriterManager has to send the Patch of a plan. It claims the annotation for a moment, until Settle, and must not be one
+	// of the two others: kubectl apply --server-side takes over the claims of whoever claims the annotation, and deletes what
+	// its manifest lacks.
+	WriterManager = PersonManager + "-release"
+)
+
+// Plan is what becomes of the records of an object.
+type Plan struct {
+	explanation.Explanation
+	// Paths are what was asked for: fields, or what holds some.
+	Paths []fieldpath.Path
+	// Released are those among Paths that a manifest declares.
+	Released []fieldpath.Path
+	// Delete is what is to be deleted from the manifest: for each of Released the path, or what it is in where nothing else
+	// would be left in that. What is empty in a manifest is null, and null deletes.
+	Delete []fieldpath.Path
+
+	cuts          []cut
+	was, text     string // the annotation
+	before, after []ownership.Entry
+	moves         []move
+}
+
+// Of plans the release of fields, which are named as explain takes them. Instead of a plan there can be refusals, each one
+// line that says why and what to do. The time is that of claims that are handed over.
+func Of(e explanation.Explanation, fields []string, now time.Time) (Plan, []error) {
+	if err := Reachable(e.Subject); err != nil {
+		return Plan{}, []error{err}
+	}
+	var refusals []error
+	var paths []fieldpath.Path
+	for _, field := range fields {
+		named, err := named(e, field)
+		if err != nil {
+			refusals = append(refusals, err)
+		}
+		paths = append(paths, named...)
+	}
+	if refusals != nil {
+		return Plan{}, refusals
+	}
+	p, err := planOf(e, outermost(paths), now)
+	if err != nil {
+		return Plan{}, []error{err}
+	}
+	if refusals := p.unsafe(now); refusals != nil {
+		return Plan{}, refusals
+	}
+	return p, nil
+}
+
+func planOf(e explanation.Explanation, paths []fieldpath.Path, now time.Time) (Plan, error) {
+	p := Plan{Explanation: e, Paths: paths}
+	var err error
+	if p.before, err = e.Object.Entries(); err != nil {
+		return p, err
+	}
+	p.was, _ = e.Object.LastApplied()
+	p.cutAll()
+	if err := p.release(now); err != nil {
+		return p, err
+	}
+	p.Delete = p.summarize()
+	return p, nil
+}
+
+// summarize notes what is released, and returns what is to be deleted.
+func (p *Plan) summarize() []fieldpath.Path {
+	var all []fieldpath.Path
+	for _, path := range p.Paths {
+		var in []fieldpath.Path
+		for _, c := range p.cuts {
+			if contains(p.recordedAs(path), c.path) {
+				in = append(in, p.emptied(c.path))
+			}
+		}
+		claimed := slices.ContainsFunc(p.moves, func(m move) bool { return m.concerns(path) })
+		if in == nil && claimed {
+			in = []fieldpath.Path{p.emptied(path)}
+		}
+		if in != nil {
+			p.Released = append(p.Released, path)
+		}
+		all = append(all, in...)
+	}
+	return outermost(all)
+}
+
+// Unchanged says that there is nothing to write: no manifest declares any of the fields.
+func (p Plan) Unchanged() bool { return p.was == p.text && len(p.moves) == 0 }
+
+// outermost leaves the paths that are not within others.
+func outermost(paths []fieldpath.Path) []fieldpath.Path {
+	var left []fieldpath.Path
+	for i, path := range paths {
+		within := false
+		for j, other := range paths {
+			within = within || j != i && hasPrefix(path, other) && (len(other) < len(path) || j < i)
+		}
+		if !within {
+			left = append(left, path)
+		}
+	}
+	return left
+}
+
+func hasPrefix(path, prefix fieldpath.Path) bool {
+	return len(prefix) <= len(path) && path[:len(prefix)].Equals(prefix)
+}
+
+func contains(paths []fieldpath.Path, path fieldpath.Path) bool {
+	return slices.ContainsFunc(paths, path.Equals)
+}

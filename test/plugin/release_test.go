@@ -1,0 +1,220 @@
+package plugin_test
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/ownership-handoff/handoff/cli"
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/test/golden"
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
+)
+
+// play plays kubectl commands, a line each.
+func play(t *testing.T, lines ...string) {
+	t.Helper()
+	for _, line := range lines {
+		if _, err := kubectl(strings.Fields(line)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// inYard makes a namespace of the name yard, which the golden files have.
+func inYard(t *testing.T, lines ...string) {
+	t.Helper()
+	play(t, "create namespace yard")
+	t.Cleanup(func() {
+		play(t, "delete hpa --all -n yard", "delete namespace yard") // waits, for the next test to make it again
+	})
+	play(t, lines...)
+}
+
+func TestRelease(t *testing.T) {
+	inYard(t,
+		"apply -n yard -f testdata/yard.yaml",
+		"apply -n yard -f testdata/dock.yaml --server-side",
+		"autoscale deployment store -n yard --min=7 --max=20",
+		"autoscale deployment dock -n yard --min=1 --max=20",
+		"wait -n yard --for=jsonpath={.spec.replicas}=7 deployment store",
+	)
+	golden.Check(t, "release", transcript(t, cluster.Kubeconfig,
+		"release deployment/store .spec.replicas -n yard --dry-run=server",
+		"release deployment/store .spec.replicas -n yard --dry-run=client",
+		"release deployment/store .spec.replicas -n yard --from-manifest testdata/yard.yaml",
+		"explain deployment/store .spec.replicas -n yard",
+		"release deployment/store .spec.replicas -n yard",
+		"release deployment/store .spec.replicas -n yard -o name",
+		"release deployment store spec.template.spec.containers[*].resources .spec.strategy -n yard",
+		"release deployment/store .metadata.annotations.example.com/team -n yard --from-manifest testdata --dry-run=client",
+		"release deployment/store .metadata.annotations.* -n yard",
+		"release secret/store .data.token -n yard --from-manifest testdata/yard.yaml",
+		"release gadget/store .spec.pool.size -n yard",
+	))
+	golden.Check(t, "releaseserverside", transcript(t, cluster.Kubeconfig,
+		"release deployment/dock .spec.replicas -n yard --from-manifest testdata/dock.yaml",
+		"explain deployment/dock .spec.replicas -n yard",
+		"release deployment/dock .spec.template.spec.containers[0].imagePullPolicy -n yard",
+	))
+	// The autoscaler's next write is recorded, which it would not be if nobody claimed the field.
+	play(t, "patch hpa dock -n yard -p {\"spec\":{\"minReplicas\":4}}", "wait -n yard --for=jsonpath={.spec.replicas}=4 deployment dock")
+	text, err := kubectl("get", "deployment/dock", "-n", "yard", "-o", "json", "--show-managed-fields")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := claimants(t, text, ".spec.replicas"); got != "kube-controller-manager" {
+		t.Errorf("replicas are claimed by %q", got)
+	}
+}
+
+func TestADiffIsColouredOnATerminalAlone(t *testing.T) {
+	yard := appliedIn(t)
+	t.Setenv("KUBECONFIG", cluster.Kubeconfig)
+	for _, colour := range []bool{true, false} {
+		var both bytes.Buffer
+		code := cli.Run(t.Context(), cli.Environment{
+			IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &both, ErrOut: &both}, Now: time.Now, Colour: colour,
+		}, strings.Fields("release "+settings.object+" "+settings.field+" --dry-run=client -n "+yard))
+		coloured := strings.HasPrefix(both.String(), "\x1b[31m- last-applied") && strings.Contains(both.String(), "\x1b[32m+ claim of")
+		if code != cli.ExitYes || coloured != colour || strings.Contains(both.String(), "\x1b") != colour {
+			t.Errorf("colour %v: exit code %d\n%q", colour, code, both.String())
+		}
+	}
+}
+
+func TestWhatCannotBeReleasedIsRefusedInOneLine(t *testing.T) {
+	inYard(t,
+		"apply -n yard -f testdata/yard.yaml",
+		"apply -n yard -f testdata/odd.yaml",
+		"create -n yard configmap made --from-literal=size=big",
+		`patch configmap stripped -n yard --type=json -p [{"op":"replace","path":"/metadata/managedFields","value":[{}]}]`,
+		"annotate configmap bare -n yard kubectl.kubernetes.io/last-applied-configuration-",
+		"annotate configmap unreadable -n yard kubectl.kubernetes.io/last-applied-configuration={ --overwrite",
+	)
+	before, err := kubectl("get", "deployment,configmap,secret,gadget", "-n", "yard", "-o", `jsonpath={range .items[*]}{.metadata.annotations}{"\n"}{end}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := transcript(t, cluster.Kubeconfig,
+		"release deployment/store .spec.paused -n yard",
+		"release deployment/nosuch .spec.replicas -n yard",
+		"release deployment/store metadata.name -n yard",
+		"release deployment/store .metadata -n yard",
+		"release deployment/store .metadata.annotations -n yard",
+		"release deployment/store .status.replicas -n yard",
+		`release deployment/store .spec.template.spec.containers[name="app"].name -n yard`,
+		"release deployment/store .spec.template.spec.containers[0].args[0] -n yard",
+		"release deployment/store .spec.template.spec.nodeSelector.disk -n yard",
+		"release deployment/store .spec.strategy.rollingUpdate.maxSurge -n yard",
+		"release deployment/store .spec.selector -n yard",
+		"release deployment/store .spec.template.metadata.labels.app -n yard",
+		`release deployment/store .spec.template.spec.containers[name="app"].image -n yard`,
+		"release gadget/store .spec.hosts[0].weight -n yard",
+		"release configmap/chart .data.size -n yard",
+		"release configmap/kapp .data.size -n yard",
+		"release configmap/made .data.size -n yard",
+		"release configmap/stripped .data.size -n yard",
+		"release configmap/bare .data.size -n yard",
+		"release configmap/unreadable .data.size -n yard",
+		"release hpa/older .spec.maxReplicas -n yard",
+		"release deployment/store .spec.replicas -n yard --from-manifest testdata/nosuch.yaml",
+		"release deployment/store .spec.replicas -n yard --from-manifest testdata/dock.yaml",
+		"release deployment/store .spec.replicas -n yard --dry-run=maybe",
+		"release deployment/store .spec.replicas -n yard -o nice",
+		"release deployment -n yard .spec.replicas",
+		"release deployment/store -n yard",
+	)
+	for block := range strings.SplitSeq(strings.TrimSpace(seen), "\n\n") {
+		lines := strings.Split(block, "\n")
+		if len(lines) != 3 || !strings.HasPrefix(lines[1], "error: ") || lines[2] != "[exit code 2]" {
+			t.Errorf("want one line and exit code 2, got:\n%s", block)
+		}
+	}
+	golden.Check(t, "releaserefused", seen+transcript(t, cluster.Kubeconfig,
+		"release deployment/store .spec.nosuch .spec.replicas metadata.name -n yard"))
+	golden.Check(t, "releaseversion", transcript(t, cluster.Kubeconfig,
+		"release horizontalpodautoscaler.v1.autoscaling/older .spec.maxReplicas -n yard",
+		"release horizontalpodautoscaler.v1.autoscaling/older .spec.minReplicas -n yard --dry-run=server"))
+	golden.Check(t, "releaselimited", transcript(t, cluster.limited, "release deployment/store .spec.replicas -n yard"))
+	after, err := kubectl("get", "deployment,configmap,secret,gadget", "-n", "yard", "-o", `jsonpath={range .items[*]}{.metadata.annotations}{"\n"}{end}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(settledRevision(before), settledRevision(after)); diff != "" {
+		t.Errorf("something was written (-before +after):\n%s", diff)
+	}
+}
+
+func settledRevision(text string) string {
+	return strings.ReplaceAll(text, `"deployment.kubernetes.io/revision":"1",`, "")
+}
+
+func TestReleaseIsTheSameWithTheWebhook(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	webhook, err := handofftest.Start(ctx, cluster.Plane, handofftest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = webhook.Stop() }()
+	if err := webhook.Register(ctx); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := webhook.Unregister(ctx); err != nil {
+			t.Error(err)
+		}
+	}()
+	const annotated = `.metadata.annotations["example.com/team"]`
+	results := map[string][]string{}
+	for _, mode := range []string{"off", "enforce"} {
+		yard := newYard(t, mode)
+		play(t, "annotate namespace "+yard+" "+ownership.ModeAnnotation+"="+mode)
+		manifest, _ := files(t, workload)
+		resources.play(t, yard, manifest, []string{applied, cpuPatch, "scale deployment web --replicas=7"})
+		said := handoff(t, cluster.Kubeconfig, "release deployment/web .spec.replicas "+annotated+" "+resources.field+" -n "+yard)
+		live := resources.live(t, yard)
+		lastApplied, _ := live.LastApplied()
+		results[mode] = strings.Split(strings.ReplaceAll(said+lastApplied, yard, "YARD"), "\n")
+		for _, field := range []string{".spec.replicas", annotated, resources.field} {
+			results[mode] = append(results[mode], field+" is claimed by "+claimants(t, string(live.Text()), field))
+		}
+	}
+	if diff := cmp.Diff(results["off"], results["enforce"]); diff != "" {
+		t.Errorf("without handoff and with it (-without +with):\n%s", diff)
+	}
+	if text := strings.Join(results["off"], "\n"); !strings.Contains(text, "web released .spec.replicas, ") {
+		t.Errorf("nothing was released:\n%s", text)
+	}
+}
+
+// claimants are the managers that claim a field, sorted: managedFields have them by time.
+func claimants(t *testing.T, object, field string) string {
+	t.Helper()
+	o, err := ownership.ParseObject([]byte(object))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := o.Entries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pattern, err := ownership.ParsePattern(field)
+	if err != nil {
+		t.Fatal(err)
+	}
+	holders := ownership.Holders(entries, pathOf(pattern))
+	names := make([]string, 0, len(holders))
+	for _, e := range holders {
+		names = append(names, e.Manager)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}

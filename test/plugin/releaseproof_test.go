@@ -1,0 +1,361 @@
+package plugin_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/release"
+)
+
+// released is a field that is released, with what is done before and afterwards. Each step is a kubectl command; MANIFEST is
+// the manifest, which is without the field after the release: as release has said it.
+type released struct {
+	object, field, value string // value is what the field is before and after
+	manifest             string
+	before, after        []string
+	// want is what the field is where the same is done without the release.
+	want string
+	// byHand says that the documented procedure for client-side apply comes to the same.
+	byHand bool
+}
+
+const (
+	applied        = "apply -f MANIFEST"
+	serverSide     = "apply --server-side -f MANIFEST"
+	workloadPrefix = `apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  annotations:
+    example.com/team: front
+spec:
+`
+	workloadSuffix = `
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - name: app
+        image: registry.invalid/web
+        resources:
+          requests:
+            cpu: 100m
+      - name: side
+        image: registry.invalid/side
+`
+	workload = workloadPrefix + "  replicas: 3\n  paused: false" + workloadSuffix
+)
+
+var (
+	replicas  = released{object: "deployment/web", field: ".spec.replicas", manifest: workload, value: "7", want: "1"}
+	resources = released{
+		object: "deployment/web", field: ".spec.template.spec.containers[name=\"app\"].resources", manifest: workload,
+		value: `{"requests":{"cpu":"300m"}}`, want: "{}",
+	}
+	cpuPatch = `patch deployment web -p {"spec":{"template":{"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"300m"}}}]}}}}`
+)
+
+func (r released) with(byHand bool, before []string, after ...string) released {
+	r.byHand, r.before, r.after = byHand, before, after
+	return r
+}
+
+// proofs are keyed by what is done.
+func proofs() map[string]released {
+	scaled := []string{"autoscale deployment web --min=7 --max=20", "wait --for=jsonpath={.spec.replicas}=7 deployment web"}
+	still := replicas
+	still.value = "3"
+	surge := released{
+		object: "deployment/web", field: ".spec.strategy.rollingUpdate.maxSurge", value: "5", want: `"25%"`,
+		manifest: workloadPrefix + "  strategy:\n    rollingUpdate:\n      maxSurge: 2" + workloadSuffix,
+		before:   []string{applied, `patch deployment web -p {"spec":{"strategy":{"rollingUpdate":{"maxSurge":5}}}}`}, after: []string{applied},
+		byHand: true,
+	}
+	surgeServerSide := surge.with(false, []string{serverSide}, serverSide)
+	surgeServerSide.value = "2"
+	resourcesServerSide := resources.with(false, []string{serverSide}, serverSide)
+	resourcesServerSide.value = `{"requests":{"cpu":"100m"}}`
+	gadget := released{
+		object: "gadget/web", field: ".spec.pool.size", value: "5", want: "", byHand: true,
+		manifest: "apiVersion: shop.example.com/v1\nkind: Gadget\nmetadata: {name: web}\nspec:\n  pool:\n    size: 3\n  zone: a\n",
+		before:   []string{applied, `patch gadget web --type=merge -p {"spec":{"pool":{"size":5}}}`}, after: []string{applied},
+	}
+	gadgetServerSide := gadget.with(false, []string{serverSide}, serverSide)
+	gadgetServerSide.value = "3"
+	side := released{object: "deployment/web", field: `.spec.template.spec.containers[name="side"]`, value: `"side"`, manifest: workload}
+	return map[string]released{
+		"client-side, scaled by the autoscaler":             replicas.with(true, slices.Concat([]string{applied}, scaled), applied),
+		"client-side, scaled by a person":                   replicas.with(true, []string{applied, "scale deployment web --replicas=7"}, applied),
+		"client-side, twice":                                replicas.with(true, []string{applied, "scale deployment web --replicas=7"}, applied, applied),
+		"client-side, as the manifest has it":               still.with(true, []string{applied}, applied),
+		"client-side, the resources of a container":         resources.with(true, []string{applied, cpuPatch}, applied),
+		"client-side, a whole container":                    side.with(true, []string{applied}, applied),
+		"client-side, a field whose container empties":      surge,
+		"client-side, an annotation":                        annotationOf(workload),
+		"client-side, a custom resource":                    gadget,
+		"client-side, what a Secret holds":                  secret(),
+		"server-side, as the manifest has it":               still.with(false, []string{serverSide}, serverSide),
+		"server-side, twice":                                still.with(false, []string{serverSide}, serverSide, serverSide),
+		"server-side, beside an autoscaler":                 still.with(false, []string{serverSide, scaled[0][:len("autoscale deployment web --min=")] + "1 --max=20"}, serverSide),
+		"server-side, the resources of a container":         resourcesServerSide,
+		"server-side, a field whose container empties":      surgeServerSide,
+		"server-side, a custom resource":                    gadgetServerSide,
+		"client-side, then server-side, a custom resource":  gadgetServerSide.with(false, []string{applied}, serverSide),
+		"server-side, a custom resource, scaled":            gadgetScaled(gadget),
+		"client-side, then server-side without the field":   still.with(false, []string{applied}, serverSide, serverSide),
+		"client-side, then server-side, a container":        resourcesMigrated(),
+		"server-side after client-side":                     still.with(false, []string{applied, serverSide}, serverSide),
+		"server-side after client-side, back to the former": still.with(false, []string{applied, serverSide}, applied),
+		"client-side after server-side":                     still.with(false, []string{serverSide, applied}, applied, serverSide),
+		"edited by a person, annotation included":           edited(still),
+	}
+}
+
+func annotationOf(manifest string) released {
+	return released{
+		object: "deployment/web", field: `.metadata.annotations["example.com/team"]`, value: `"back"`, manifest: manifest, want: "", byHand: true,
+		before: []string{applied, "annotate deployment web example.com/team=back --overwrite"}, after: []string{applied},
+	}
+}
+
+func secret() released {
+	return released{
+		object: "secret/web", field: ".data.token", value: `"bmV3"`, want: "", byHand: true,
+		manifest: "apiVersion: v1\nkind: Secret\nmetadata: {name: web}\ndata:\n  token: b2xk\n  user: bWU=\n",
+		before:   []string{applied, `patch secret web -p {"data":{"token":"bmV3"}}`}, after: []string{applied},
+	}
+}
+
+// gadgetScaled has a claim of /scale, which is on the field alone and on nothing that it is in.
+func gadgetScaled(r released) released {
+	r = r.with(false, []string{serverSide, "scale gadget web --replicas=5"}, serverSide)
+	return r
+}
+
+func resourcesMigrated() released {
+	r := resources.with(false, []string{applied}, serverSide)
+	r.value = `{"requests":{"cpu":"100m"}}`
+	return r
+}
+
+// edited has a person's claims and the annotation's in one entry, as kubectl edit leaves it that changes both.
+func edited(r released) released {
+	return r.with(false, []string{
+		applied, "scale deployment web --replicas=9",
+		`annotate deployment web --overwrite --field-manager=kubectl-edit kubectl.kubernetes.io/last-applied-configuration={"spec":{"replicas":9}}`,
+		`patch deployment web --field-manager=kubectl-edit -p {"spec":{"replicas":3}}`,
+		"apply -f MANIFEST --field-manager=kubectl-edit",
+	}, serverSide)
+}
+
+func TestAReleasedFieldStaysAndOneThatIsNotGoes(t *testing.T) {
+	for name, r := range proofs() {
+		t.Run(name, func(t *testing.T) {
+			yards := map[string]string{}
+			for _, yard := range []string{"released", "left", "byhand"}[:map[bool]int{true: 3, false: 2}[r.byHand]] {
+				yards[yard] = newYard(t, yard)
+			}
+			before, after := files(t, r.manifest)
+			for _, yard := range yards {
+				r.play(t, yard, before, r.before)
+			}
+			if got := r.valueIn(t, yards["released"]); got != r.value {
+				t.Fatalf("before: %s is %s, want %s", r.field, got, r.value)
+			}
+			said := handoff(t, cluster.Kubeconfig, "release "+r.object+" "+r.field+" -n "+yards["released"]+" --from-manifest "+before)
+			if !strings.Contains(said, "released "+r.field+"\n") || !strings.Contains(said, "[exit code 0]") {
+				t.Fatal(said)
+			}
+			r.wantNoClaims(t, yards["released"])
+			obey(t, said, before, after)
+			r.play(t, yards["released"], after, r.after)
+			if got := r.valueIn(t, yards["released"]); got != r.value {
+				t.Errorf("released: %s is %s, want %s", r.field, got, r.value)
+			}
+			r.play(t, yards["left"], after, r.after[:1])
+			if got := r.valueIn(t, yards["left"]); got != r.want {
+				t.Errorf("not released: %s is %s, want %s", r.field, got, r.want)
+			}
+			if r.byHand {
+				r.play(t, yards["byhand"], after, append([]string{"apply set-last-applied -f MANIFEST"}, r.after...))
+				if diff := cmp.Diff(r.objectIn(t, yards["byhand"]), r.objectIn(t, yards["released"])); diff != "" {
+					t.Errorf("by hand and released (-want +got):\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+// newYard makes a namespace, which goes with the test.
+func newYard(t *testing.T, name string) string {
+	t.Helper()
+	name = fmt.Sprintf("yard-%s-%d", name, time.Now().UnixNano())
+	if _, err := kubectl("create", "namespace", name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := kubectl("delete", "namespace", name, "--wait=false"); err != nil {
+			t.Error(err)
+		}
+		if _, err := kubectl("delete", "hpa", "--all", "-n", name); err != nil { // which others look for in all namespaces
+			t.Error(err)
+		}
+	})
+	return name
+}
+
+// files returns where the manifest is, and where it is to be without the field.
+func files(t *testing.T, manifest string) (before, after string) {
+	t.Helper()
+	dir, err := os.MkdirTemp(cluster.Dir, "manifests-*") //nolint:usetesting // the test's own would have the commas of its name
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, after = filepath.Join(dir, "before.yaml"), filepath.Join(dir, "after.yaml")
+	if err := os.WriteFile(before, []byte(manifest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return before, after
+}
+
+// obey deletes the lines that release has named.
+func obey(t *testing.T, said, before, after string) {
+	t.Helper()
+	text, err := os.ReadFile(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(text), "\n")
+	named := regexp.MustCompile(regexp.QuoteMeta(before)+`:(\d+)(?:-(\d+))?: delete`).FindAllStringSubmatch(said, -1)
+	if named == nil {
+		t.Fatalf("no line is named:\n%s", said)
+	}
+	for _, one := range slices.Backward(named) {
+		first, _ := strconv.Atoi(one[1])
+		last := first
+		if one[2] != "" {
+			last, _ = strconv.Atoi(one[2])
+		}
+		lines = slices.Delete(lines, first-1, last)
+	}
+	if err := os.WriteFile(after, []byte(strings.Join(lines, "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (r released) play(t *testing.T, yard, manifest string, steps []string) {
+	t.Helper()
+	for _, step := range steps {
+		args := append(strings.Fields(strings.ReplaceAll(step, "MANIFEST", manifest)), "-n", yard)
+		if output, err := kubectl(args...); err != nil {
+			t.Fatalf("%s: %v %s", step, err, output)
+		}
+	}
+}
+
+func (r released) live(t *testing.T, yard string) ownership.Object {
+	t.Helper()
+	text, err := kubectl("get", r.object, "-n", yard, "-o", "json", "--show-managed-fields")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := ownership.ParseObject([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// valueIn returns the field, compact; of an element of a list its name.
+func (r released) valueIn(t *testing.T, yard string) string {
+	t.Helper()
+	pattern, err := ownership.ParsePattern(r.field)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.value == `"side"` {
+		if pattern, err = ownership.ParsePattern(r.field + ".name"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	value := r.live(t, yard).Value(pathOf(pattern))
+	if value == nil {
+		return ""
+	}
+	var decoded any
+	if err := json.Unmarshal(value, &decoded); err != nil {
+		t.Fatal(err)
+	}
+	compact, err := json.Marshal(decoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(compact)
+}
+
+// wantNoClaims holds that no manifest declares the field any more, and that somebody claims it.
+func (r released) wantNoClaims(t *testing.T, yard string) {
+	t.Helper()
+	pattern, err := ownership.ParsePattern(r.field)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := r.live(t, yard).Entries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	annotated := fieldpath.MakePathOrDie("metadata", "annotations", ownership.LastAppliedAnnotation)
+	holders := ownership.Holders(entries, pathOf(pattern))
+	for _, e := range holders {
+		if config.Default().Managers().IsApplier(e) || e.Holds(annotated) {
+			t.Errorf("%s %s still claims %s", e.Manager, e.Operation, r.field)
+		}
+	}
+	if len(holders) == 0 {
+		t.Errorf("nobody claims %s", r.field)
+	}
+	for _, e := range entries {
+		if e.Manager == release.WriterManager {
+			t.Errorf("%s is left: %s", e.Manager, e.Fields)
+		}
+	}
+}
+
+func pathOf(pattern ownership.Pattern) (path fieldpath.Path) {
+	for _, matcher := range pattern {
+		path = append(path, matcher.PathElement)
+	}
+	return path
+}
+
+// objectIn is the object without what the API server gives each, and without who claims what.
+func (r released) objectIn(t *testing.T, yard string) map[string]any {
+	t.Helper()
+	var o map[string]any
+	text := strings.ReplaceAll(string(r.live(t, yard).Text()), yard, "YARD")
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		t.Fatal(err)
+	}
+	delete(o, "status")
+	for _, given := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"} {
+		delete(metadata(t, o), given)
+	}
+	if annotations, ok := metadata(t, o)["annotations"].(map[string]any); ok {
+		delete(annotations, "deployment.kubernetes.io/revision") // the controller's, which comes when it comes
+	}
+	return o
+}
