@@ -44,6 +44,7 @@ func TestRelease(t *testing.T) {
 		"autoscale deployment store -n yard --min=7 --max=20",
 		"autoscale deployment dock -n yard --min=1 --max=20",
 		"wait -n yard --for=jsonpath={.spec.replicas}=7 deployment store",
+		"wait -n yard --for=jsonpath={.status.lastScaleTime} hpa store",
 	)
 	golden.Check(t, "release", transcript(t, cluster.Kubeconfig,
 		"release deployment/store .spec.replicas -n yard --dry-run=server",
