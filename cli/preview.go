@@ -20,10 +20,11 @@ import (
 type previewing struct {
 	*shared
 	outputFlags
-	files   *genericclioptions.FileNameFlags
-	live    []string
-	config  string
-	options preview.Options
+	files    *genericclioptions.FileNameFlags
+	live     []string
+	selector string
+	config   string
+	options  preview.Options
 }
 
 func (s *shared) newPreview() *cobra.Command {
@@ -76,6 +77,7 @@ func (p *previewing) add(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringSliceVar(&p.live, "live", nil,
 		"Files, folders or URLs to read the live objects from instead of the cluster; - is standard input.")
+	flags.StringVarP(&p.selector, "selector", "l", "", "Selector (label query) to choose manifests by.")
 	flags.StringVar(&p.config, "config", "",
 		"The configuration that the webhook is given with --config: who is who, and rules that give fields to controllers.")
 	flags.BoolVar(&p.options.ServerSide, "server-side", false, "Foretell kubectl apply --server-side.")
@@ -98,7 +100,7 @@ func (p *previewing) run(ctx context.Context) error {
 		return err
 	}
 	if len(applications) == 0 && len(gaps) == 0 {
-		return errors.New("the files hold no objects; name others with -f")
+		return errors.New("the files hold no objects to apply; name others with -f, or leave out --selector")
 	}
 	told := telling{previewing: p, failed: gaps}
 	for i := range applications {
@@ -193,7 +195,8 @@ func (p *previewing) applications(ctx context.Context) ([]source.Application, []
 		return nil, nil, err
 	}
 	reader := source.Reader{Cluster: p.cluster, In: p.In, Configuration: configuration}
-	return reader.ReadApplications(ctx, p.filenames(), resource.FilenameOptions{Filenames: p.live})
+	query := source.Query{Files: p.filenames(), Selector: p.selector}
+	return reader.ReadApplications(ctx, query, resource.FilenameOptions{Filenames: p.live})
 }
 
 // configuration reads the file of --config; without one, it is the default.

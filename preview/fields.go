@@ -90,7 +90,7 @@ func (t *trial) changes(after []byte) ([]merge.Change, error) {
 		return nil, err
 	}
 	var changes []merge.Change
-	if _, err := merge.ThreeWayJSON(live, after, live, t.schema(), merge.Options{Changes: &changes}); err == nil {
+	if _, err := merge.ThreeWayJSON(live, after, live, t.Schema(), merge.Options{Changes: &changes}); err == nil {
 		return changes, nil
 	}
 	// What cannot be merged by its keys, as a list that has one twice, is compared as a whole.

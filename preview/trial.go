@@ -8,7 +8,6 @@ import (
 	jsonpatchv4 "gopkg.in/evanphx/json-patch.v4"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
@@ -23,7 +22,6 @@ type trial struct {
 	source.Application
 
 	options Options
-	types   merge.Types
 }
 
 // around answers what decisions ask of the cluster, for the one object.
@@ -46,7 +44,7 @@ func (t *trial) merged() ([]byte, error) {
 	merged, err := t.recorded()
 	if err == nil && t.Object.Present() {
 		base, _ := t.Object.LastApplied()
-		merged, err = merge.ThreeWayJSON([]byte(base), merged, t.Object.Text(), t.schema(), merge.Options{})
+		merged, err = merge.ThreeWayJSON([]byte(base), merged, t.Object.Text(), t.Schema(), merge.Options{})
 	}
 	if err != nil {
 		return nil, err
@@ -99,14 +97,6 @@ func (t *trial) defaulted(merged []byte) ([]byte, error) {
 	return patched(merged, []jsonpatch.Operation{jsonpatch.NewOperation("add", "/spec/replicas", json.RawMessage("1"))})
 }
 
-// schema is the one by which kubectl apply merges: that of the Go type where there is one.
-func (t *trial) schema() merge.Schema {
-	if object, err := scheme.Scheme.New(t.Kind); err == nil {
-		return t.types.Of(object)
-	}
-	return merge.JSONMergePatch()
-}
-
 // modeAnnotation is that of the object itself after the apply. Of a server-side apply the manifest is all that is merged; what
 // it does not say, live does.
 func (t *trial) modeAnnotation(merged []byte) (text string, annotated bool, err error) {
@@ -136,7 +126,7 @@ func (t *trial) guessed(merged []byte) ([]byte, error) {
 	if !t.options.ServerSide {
 		return merged, nil
 	}
-	text, err := merge.ThreeWayJSON(nil, merged, t.Object.Text(), granular{t.schema()}, merge.Options{})
+	text, err := merge.ThreeWayJSON(nil, merged, t.Object.Text(), granular{t.Schema()}, merge.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"time"
 
-	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/explanation"
@@ -38,7 +37,7 @@ func (p Plan) unsafe(now time.Time) (refusals []error) {
 
 // survives plays the apply and looks at one path.
 func (p Plan) survives(path fieldpath.Path) error {
-	result, err := merge.ThreeWayJSON([]byte(p.text), []byte(p.text), p.Object.Text(), schemaOf(p), merge.Options{})
+	result, err := merge.ThreeWayJSON([]byte(p.text), []byte(p.text), p.Object.Text(), p.Schema(), merge.Options{})
 	if err != nil {
 		return fmt.Errorf("cannot be released, for the manifest without it cannot be applied: %w", err)
 	}
@@ -64,15 +63,6 @@ func (p Plan) wider(path fieldpath.Path, now time.Time) fieldpath.Path {
 		}
 	}
 	return nil
-}
-
-// schemaOf says how kubectl merges objects of a kind: those it knows by their types, all others by a JSON merge patch.
-func schemaOf(p Plan) merge.Schema {
-	object, err := scheme.Scheme.New(p.Kind)
-	if err != nil {
-		return merge.JSONMergePatch()
-	}
-	return new(merge.Types).Of(object)
 }
 
 func same(a, b []byte) bool {

@@ -32,22 +32,22 @@ type Application struct {
 	Resource dynamic.ResourceInterface
 }
 
-// ReadApplications reads the manifests of files, and to each its live object: from the cluster or, where there are any, from
-// the files of live objects. What cannot be read of single objects is a gap.
-func (r Reader) ReadApplications(ctx context.Context, manifests, live resource.FilenameOptions) ([]Application, []string, error) {
+// ReadApplications reads the manifests of a query's files, of which its selector chooses, and to each its live object: from the
+// cluster or, where there are any, from the files of live objects. What cannot be read of single objects is a gap.
+func (r Reader) ReadApplications(ctx context.Context, q Query, live resource.FilenameOptions) ([]Application, []string, error) {
 	w, err := whoOf(r.Configuration)
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(live.Filenames) > 0 {
-		applications, err := r.applicationsOfFiles(ctx, w, manifests, live)
+		applications, err := r.applicationsOfFiles(ctx, w, q, live)
 		return applications, nil, err
 	}
-	return r.applicationsOfCluster(ctx, w, manifests)
+	return r.applicationsOfCluster(ctx, w, q)
 }
 
 func (r Reader) applicationsOfCluster(
-	ctx context.Context, w who, manifests resource.FilenameOptions,
+	ctx context.Context, w who, q Query,
 ) ([]Application, []string, error) {
 	namespace, enforced, err := r.Cluster.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
@@ -59,12 +59,13 @@ func (r Reader) applicationsOfCluster(
 	}
 	// Read without the cluster first, for what is wrong with a file is told better where nothing else can be.
 	var input bytes.Buffer
-	if _, err := (Reader{Cluster: r.Cluster, In: io.TeeReader(r.In, &input)}).localObjects(manifests); err != nil {
+	if _, err := (Reader{Cluster: r.Cluster, In: io.TeeReader(r.In, &input)}).localObjects(q); err != nil {
 		return nil, nil, err
 	}
 	r.In = &input
-	builder := resource.NewBuilder(r.Cluster).Unstructured().NamespaceParam(namespace).DefaultNamespace()
-	infos, err := r.visitFiles(builder, enforced, manifests)
+	builder := resource.NewBuilder(r.Cluster).Unstructured().NamespaceParam(namespace).DefaultNamespace().
+		LabelSelectorParam(q.Selector)
+	infos, err := r.visitFiles(builder, enforced, q.Files)
 	if err != nil {
 		return nil, nil, Advise(err, namespace)
 	}
@@ -125,16 +126,16 @@ func (w who) complete(ctx context.Context, a *Application, live *unstructured.Un
 }
 
 func (r Reader) applicationsOfFiles(
-	ctx context.Context, w who, manifests, live resource.FilenameOptions,
+	ctx context.Context, w who, q Query, live resource.FilenameOptions,
 ) ([]Application, error) {
-	if slices.Contains(manifests.Filenames, "-") && slices.Contains(live.Filenames, "-") {
+	if slices.Contains(q.Files.Filenames, "-") && slices.Contains(live.Filenames, "-") {
 		return nil, errors.New("manifests and live objects cannot both be the standard input; write a file's name for one of them")
 	}
-	sent, err := r.localObjects(manifests)
+	sent, err := r.localObjects(q)
 	if err != nil {
 		return nil, err
 	}
-	stored, err := r.localObjects(live)
+	stored, err := r.localObjects(Query{Files: live})
 	if err != nil {
 		return nil, err
 	}
@@ -161,8 +162,9 @@ func (r Reader) applicationsOfFiles(
 	return applications, nil
 }
 
-func (r Reader) localObjects(files resource.FilenameOptions) ([]*unstructured.Unstructured, error) {
-	infos, err := r.visitFiles(resource.NewBuilder(r.Cluster).Unstructured().Local(), false, files)
+func (r Reader) localObjects(q Query) ([]*unstructured.Unstructured, error) {
+	builder := resource.NewBuilder(r.Cluster).Unstructured().Local().LabelSelectorParam(q.Selector)
+	infos, err := r.visitFiles(builder, false, q.Files)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ownership-handoff/handoff/cluster"
@@ -29,6 +30,7 @@ type Autoscaler struct {
 	Chosen bool
 
 	apiVersion string
+	scaled     *metav1.Time // when it last did
 	// able says that its controller has found what it targets.
 	able bool
 }
@@ -61,6 +63,7 @@ func (a Autoscaler) TargetText() string {
 func autoscalerOf(hpa *autoscalingv2.HorizontalPodAutoscaler) Autoscaler {
 	a := Autoscaler{
 		Namespace: hpa.Namespace, Name: hpa.Name, Min: 1, Max: hpa.Spec.MaxReplicas, apiVersion: hpa.Spec.ScaleTargetRef.APIVersion,
+		scaled: hpa.Status.LastScaleTime,
 	}
 	a.Target, a.TargetName, _ = cluster.TargetOf(hpa)
 	if hpa.Spec.MinReplicas != nil {
@@ -84,6 +87,7 @@ func autoscalerOf(hpa *autoscalingv2.HorizontalPodAutoscaler) Autoscaler {
 // reduced is the autoscaler as package cluster reads it.
 func (a Autoscaler) reduced() (hpa autoscalingv2.HorizontalPodAutoscaler) {
 	hpa.Namespace, hpa.Name = a.Namespace, a.Name
+	hpa.Status.LastScaleTime = a.scaled
 	hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{
 		APIVersion: a.apiVersion, Kind: a.Target.Kind, Name: a.TargetName,
 	}

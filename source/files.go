@@ -27,12 +27,7 @@ const stdin = "standard input"
 // readFiles reads what the files of a query hold. They say themselves what is known about their objects: by the
 // autoscalers and the definitions among them.
 func (r Reader) readFiles(q Query) ([]*unstructured.Unstructured, facts, []string, error) {
-	builder := resource.NewBuilder(r.Cluster).Unstructured().Local().LabelSelectorParam(q.Selector)
-	infos, err := r.visitFiles(builder, false, q.Files)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	objects, err := unstructuredOf(infos)
+	objects, err := r.localObjects(q)
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -89,13 +89,18 @@ func (s *Subject) lookAround(ctx context.Context, around facts) (err error) {
 	if err != nil {
 		return err
 	}
+	s.targetedBy(hpas)
+	return nil
+}
+
+// targetedBy notes which of the autoscalers of its namespace targets a subject.
+func (s *Subject) targetedBy(hpas []autoscalingv2.HorizontalPodAutoscaler) {
 	s.Context.Autoscaler, s.Desired = cluster.Targeting(hpas, s.Kind.Group, s.Kind.Kind, s.Name)
 	for i := range hpas {
 		if at := hpas[i].Status.LastScaleTime; at != nil && s.Context.Autoscaler == "HorizontalPodAutoscaler "+hpas[i].Name {
 			s.Scaled = at.UTC().Format(time.RFC3339)
 		}
 	}
-	return nil
 }
 
 func unstructuredOf(infos []*resource.Info) ([]*unstructured.Unstructured, error) {

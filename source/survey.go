@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/cluster"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -114,7 +113,7 @@ func (s *Survey) complete(subject *Subject, scale fieldpath.Path) {
 		hpas = append(hpas, s.Autoscalers[i].reduced())
 	}
 	if scale != nil {
-		subject.Context.Autoscaler, _ = cluster.Targeting(hpas, subject.Kind.Group, subject.Kind.Kind, subject.Name)
+		subject.targetedBy(hpas)
 	}
 }
 

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"bytes"
 	"encoding/json"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,13 +54,14 @@ func (n *namespace) foretell(stdin string, args []string) *foretold {
 	}
 	flags := genericclioptions.NewConfigFlags(true)
 	*flags.KubeConfig, *flags.Namespace = cluster.Plane.Kubeconfig, n.name
+	*flags.CacheDir = filepath.Join(cluster.Plane.Dir, "cache") // of this plane: another one may have had its port
 	flags.WrapConfigFn = func(c *rest.Config) *rest.Config {
 		c.QPS, c.Burst, c.WarningHandler = -1, 0, rest.NoWarnings{}
 		return c
 	}
 	reader := source.Reader{Cluster: flags, In: strings.NewReader(stdin), Configuration: configuration}
 	f := &foretold{namespace: n}
-	applications, gaps, err := reader.ReadApplications(n.Context(), resource.FilenameOptions{Filenames: []string{"-"}}, resource.FilenameOptions{})
+	applications, gaps, err := reader.ReadApplications(n.Context(), source.Query{Files: resource.FilenameOptions{Filenames: []string{"-"}}}, resource.FilenameOptions{})
 	if err != nil || len(gaps) > 0 {
 		n.Fatal(err, gaps)
 	}
@@ -76,6 +78,7 @@ func (n *namespace) foretell(stdin string, args []string) *foretold {
 // check compares what was foretold with what an apply has done.
 func (f *foretold) check(r result, args []string) {
 	f.Helper()
+	cluster.foretold.Add(1)
 	refuses := func(p preview.Preview) bool { return p.Without == nil && p.Mode != ownership.ModeEnforce }
 	refused := f.err != nil || slices.ContainsFunc(f.previews, refuses)
 	if refused || r.err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,7 +33,9 @@ var cluster struct {
 	}
 	client  client.Client
 	gadgets sync.Once
-	stop    func() error
+	// foretold counts the applies that kubectl handoff preview was compared with.
+	foretold atomic.Int64
+	stop     func() error
 }
 
 func TestMain(m *testing.M) {
@@ -43,6 +46,7 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		code := m.Run()
+		fmt.Fprintln(os.Stderr, "e2e: applies that were compared with what was foretold:", cluster.foretold.Load())
 		if err := stop(); err != nil {
 			fmt.Fprintln(os.Stderr, "e2e:", err)
 			return 1

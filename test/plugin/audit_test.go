@@ -42,6 +42,12 @@ func bombs(t *testing.T) (reader string) {
 			}
 		}
 	})
+	for _, scaled := range []string{"market web", "market free", "market api", "market bare", "market pool", "pay web", "lab web"} {
+		namespace, hpa, _ := strings.Cut(scaled, " ")
+		if _, err := kubectl("wait", "-n", namespace, "hpa", hpa, "--for=jsonpath={.status.lastScaleTime}", "--timeout=60s"); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, what := range []string{
 		"market deployment/web .spec.replicas 7", "pay deployment/web .spec.replicas 7", "lab deployment/web .spec.replicas 7",
 		"market deployment/free .spec.replicas 7", "market deployment/api .spec.replicas 7", "market replicaset/bare .spec.replicas 7",
