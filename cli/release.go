@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ type releaseFields struct {
 	writeFlags
 	subject   subjectFlags // --config alone
 	manifests []string
+	shown     []string // the lines of the diff
 }
 
 func (s *shared) newRelease() *cobra.Command {
@@ -129,11 +131,6 @@ func (r *releaseFields) write(o outcome, done string) error {
 	if len(o.plan.Released) > 0 {
 		operation = strings.Replace(done, "released", "released "+release.Texts(o.plan.Released), 1)
 	}
-	for _, line := range o.plan.Diff() {
-		if _, err := fmt.Fprintln(r.Out, coloured(r.Colour, line)); err != nil {
-			return err
-		}
-	}
 	if err := r.say(r.Out, o.object, operation); err != nil {
 		return err
 	}
@@ -144,6 +141,20 @@ func (r *releaseFields) write(o outcome, done string) error {
 	}
 	for _, line := range lines {
 		if _, err := fmt.Fprintln(r.Out, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// show prints what is about to change, before it does. A plan that is made anew is shown again where it is another.
+func (r *releaseFields) show(diff []string) error {
+	if !r.isForPeople() || slices.Equal(diff, r.shown) {
+		return nil
+	}
+	r.shown = diff
+	for _, line := range diff {
+		if _, err := fmt.Fprintln(r.Out, coloured(r.Colour, line)); err != nil {
 			return err
 		}
 	}

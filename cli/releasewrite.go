@@ -64,6 +64,9 @@ func (r *releaseFields) carryOut(ctx context.Context, plan release.Plan) (*unstr
 	if err := required(ctx, client, plan); err != nil {
 		return nil, err
 	}
+	if err := r.show(plan.Diff()); err != nil {
+		return nil, err
+	}
 	if !r.isClientDryRun() {
 		patch, err := plan.Patch()
 		if err != nil {
