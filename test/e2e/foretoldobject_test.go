@@ -1,0 +1,86 @@
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/preview"
+)
+
+// scaledSince says whether an autoscaler has scaled an object after the apply of it was foretold: where the apply does not
+// touch what it owns, that shows in the value; elsewhere in that it has taken the claim back.
+func (f *foretold) scaledSince(p *preview.Preview, now []byte) bool {
+	f.Helper()
+	o := &unstructured.Unstructured{}
+	if err := o.UnmarshalJSON(now); err != nil {
+		f.Fatal(err)
+	}
+	path := fieldpath.MakePathOrDie("spec", "replicas")
+	stored, err := ownership.ParseObject(now)
+	if err != nil {
+		f.Fatal(err)
+	}
+	other := p.Mode != ownership.ModeEnforce || !bytes.Equal(stored.Value(path), p.Object.Value(path))
+	return p.Object.Present() && other &&
+		slices.Contains(holders(f.T, o, path), "kube-controller-manager/Update/scale")
+}
+
+// applied is an object without what the API server and its controllers write on their own.
+func (f *foretold) applied(p *preview.Preview, text []byte) map[string]any {
+	f.Helper()
+	var o map[string]any
+	if uid := regexp.MustCompile(`"uid": ?"([^"]+)"`).FindSubmatch(text); uid != nil {
+		text = bytes.ReplaceAll(text, uid[1], []byte("UID")) // a Job has it in its labels
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&o); err != nil {
+		f.Fatal(err, string(text))
+	}
+	for _, name := range []string{"managedFields", "resourceVersion", "generation", "creationTimestamp", "uid"} {
+		unstructured.RemoveNestedField(o, "metadata", name)
+	}
+	if len(p.Gaps) > 0 { // kubectl moves the claims of client-side applies, the one on last-applied with them
+		unstructured.RemoveNestedField(o, "metadata", "annotations", ownership.LastAppliedAnnotation)
+	}
+	unstructured.RemoveNestedField(o, "metadata", "annotations", "deployment.kubernetes.io/revision")
+	if annotations, _, err := unstructured.NestedMap(o, "metadata", "annotations"); err == nil && len(annotations) == 0 {
+		unstructured.RemoveNestedField(o, "metadata", "annotations")
+	}
+	delete(o, "status")
+	switch o["kind"] {
+	case "Service":
+		withoutAllocated(o)
+	case "MutatingWebhookConfiguration": // the webhook under test puts its authority in
+		hooks, _, _ := unstructured.NestedSlice(o, "webhooks")
+		for _, hook := range hooks {
+			if hook, ok := hook.(map[string]any); ok {
+				unstructured.RemoveNestedField(hook, "clientConfig", "caBundle")
+			}
+		}
+		_ = unstructured.SetNestedSlice(o, hooks, "webhooks")
+	}
+	return o
+}
+
+// withoutAllocated takes out what the API server draws by lot.
+func withoutAllocated(service map[string]any) {
+	for _, name := range []string{"clusterIP", "clusterIPs", "healthCheckNodePort"} {
+		if ip, _, _ := unstructured.NestedString(service, "spec", name); ip != "None" && ip != "" || name != "clusterIP" {
+			unstructured.RemoveNestedField(service, "spec", name)
+		}
+	}
+	ports, _, _ := unstructured.NestedSlice(service, "spec", "ports")
+	for _, port := range ports {
+		if port, ok := port.(map[string]any); ok {
+			delete(port, "nodePort")
+		}
+	}
+	_ = unstructured.SetNestedSlice(service, ports, "spec", "ports")
+}
