@@ -39,6 +39,22 @@ func TestAnApplyIsForetold(t *testing.T) {
 	golden.Check(t, "previewlimited", transcript(t, cluster.limited, "preview -n shop -f testdata/preview/web.yaml"))
 }
 
+// TestATeamThatMayNotReadItsNamespaceIsForetold holds that the rights of an apply are enough.
+func TestATeamThatMayNotReadItsNamespaceIsForetold(t *testing.T) {
+	if _, err := kubectl("apply", "-f", "testdata/preview/team.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	team, err := cluster.AddUser("team")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, "previewteam", transcript(t, team,
+		"preview -n shop -f testdata/preview/web.yaml",
+		"preview -n shop -l tier=back -f testdata/objects.yaml",
+		"preview -n shop -l tier=front -f testdata/objects.yaml -o jsonpath={.mode}",
+	))
+}
+
 // TestAnApplyIsForetoldWhereTheAPIServerRefusesIt is row 7, in a namespace where handoff is enabled and its webhook is not
 // installed.
 func TestAnApplyIsForetoldWhereTheAPIServerRefusesIt(t *testing.T) {
