@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -109,6 +110,25 @@ func (f *foretold) check(r result, args []string) {
 		}
 		if diff := cmp.Diff(done, said); diff != "" {
 			f.Errorf("%s, keeps %v, tried %v, acts %v (-applied +foretold):\n%s", p, p.Keeps(), p.Tried, p.Acts, diff)
+		}
+	}
+}
+
+// TestAPreviewSeesWhetherTheWebhookActs holds that a preview tells a webhook that does its work from one that does not.
+func TestAPreviewSeesWhetherTheWebhookActs(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(deployment("3", "app:1"))
+	n.autoscale("7")
+	apply := []string{"apply", "-f", "-"}
+	for mode, want := range map[string]struct{ tried, acts bool }{"enforce": {true, true}, "warn": {}, "off": {}} {
+		n.kubectl("annotate", "--overwrite", "deployment", "web", ownership.ModeAnnotation+"="+mode)
+		f := n.foretell(deployment("3", "app:2"), apply)
+		if f.err != nil {
+			t.Fatal(f.err)
+		}
+		if p := f.previews[0]; !p.Keeps() || string(p.Mode) != mode || p.Tried != want.tried || p.Acts != want.acts {
+			t.Errorf("%s: keeps %v, mode %s, tried %v, acts %v", mode, p.Keeps(), p.Mode, p.Tried, p.Acts)
 		}
 	}
 }
