@@ -17,7 +17,7 @@ func (a *auditor) several(e explanation.Explanation) {
 		return
 	}
 	r := Risk{
-		Kind: TwoAutoscalers, Object: e.ObjectData(), name: e.String(), Field: explanation.Text(e.Context.Scale),
+		Kind: TwoAutoscalers, Object: explanation.ObjectOf(e.Subject), name: e.String(), Field: explanation.Text(e.Context.Scale),
 		Now: e.Short(e.Context.Scale, e.Object.Value(e.Context.Scale)),
 	}
 	bounds := make([]string, len(on))

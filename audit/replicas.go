@@ -28,7 +28,7 @@ func (a *auditor) replicas(e explanation.Explanation) {
 	found, ok := sizingOf(e, f)
 	if !ok {
 		if unrecorded(e, f) {
-			a.report.Unrecorded = append(a.report.Unrecorded, e.ObjectData())
+			a.report.Unrecorded = append(a.report.Unrecorded, explanation.ObjectOf(e.Subject))
 		}
 		return
 	}
@@ -112,7 +112,7 @@ func fieldAt(fields ownership.Fields, path fieldpath.Path) *ownership.Field {
 
 // riskOf begins a risk of fields of an object.
 func (a *auditor) riskOf(kind Kind, e explanation.Explanation, fields []ownership.Field) Risk {
-	r := Risk{Kind: kind, Object: e.ObjectData(), Mode: a.modeOf(e.Subject), name: e.String()}
+	r := Risk{Kind: kind, Object: explanation.ObjectOf(e.Subject), Mode: a.modeOf(e.Subject), name: e.String()}
 	for i := range fields {
 		f := &fields[i]
 		r.Fields = append(r.Fields, fieldOf(e.FieldData(f)))

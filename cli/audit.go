@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -83,7 +82,7 @@ is a risk, be it one that handoff keeps off as long as it runs.`,
 }
 
 func (a *auditing) run(ctx context.Context, args []string) error {
-	if err := a.checkFormat(); err != nil {
+	if err := a.check(); err != nil {
 		return err
 	}
 	types, err := typesOf(args)
@@ -117,13 +116,6 @@ func (a *auditing) run(ctx context.Context, args []string) error {
 		return answer(ExitNo)
 	}
 	return err
-}
-
-func (a *auditing) checkFormat() error {
-	if a.isData() && !slices.Contains(a.formats(), strings.SplitN(a.format, "=", 2)[0]) {
-		return fmt.Errorf("output format %q is not known; write one of %s", a.format, strings.Join(a.formats(), ", "))
-	}
-	return nil
 }
 
 func (a *auditing) write(report *audit.Report) error {

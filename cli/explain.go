@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -84,8 +83,8 @@ func ownerWords() []string {
 }
 
 func (e *explain) run(ctx context.Context, args []string) error {
-	if e.isData() && !slices.Contains(e.formats(), strings.SplitN(e.format, "=", 2)[0]) {
-		return e.unknownFormat()
+	if err := e.check(); err != nil {
+		return err
 	}
 	chosen, err := e.chosen()
 	if err != nil {

@@ -37,6 +37,14 @@ func (o *outputFlags) isData() bool { return o.format != "" && !o.isWide() }
 
 func (o *outputFlags) isWide() bool { return o.format == wide }
 
+// check refuses a format that is not known, before anything is read.
+func (o *outputFlags) check() error {
+	if o.isData() && !slices.Contains(o.formats(), strings.SplitN(o.format, "=", 2)[0]) {
+		return o.unknownFormat()
+	}
+	return nil
+}
+
 func (o *outputFlags) unknownFormat() error {
 	return fmt.Errorf("output format %q is not known; write one of %s", o.format, strings.Join(o.formats(), ", "))
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -78,8 +76,7 @@ func (p *previewing) add(c *cobra.Command) {
 	flags.StringSliceVar(&p.live, "live", nil,
 		"Files, folders or URLs to read the live objects from instead of the cluster; - is standard input.")
 	flags.StringVarP(&p.selector, "selector", "l", "", "Selector (label query) to choose manifests by.")
-	flags.StringVar(&p.config, "config", "",
-		"The configuration that the webhook is given with --config: who is who, and rules that give fields to controllers.")
+	flags.StringVar(&p.config, "config", "", configUsage)
 	flags.BoolVar(&p.options.ServerSide, "server-side", false, "Foretell kubectl apply --server-side.")
 	flags.BoolVar(&p.options.ForceConflicts, "force-conflicts", false, "Foretell a server-side apply with --force-conflicts.")
 	flags.StringVar(&p.options.FieldManager, "field-manager", "", "Name of the manager that applies, by default kubectl's own.")
@@ -171,8 +168,8 @@ func (p *previewing) complete() (preview.Options, error) {
 	case options.ForceConflicts && !options.ServerSide:
 		return options, errors.New("accepts --force-conflicts with --server-side only")
 	}
-	if p.isData() && !slices.Contains(p.formats(), strings.SplitN(p.format, "=", 2)[0]) {
-		return options, p.unknownFormat()
+	if err := p.check(); err != nil {
+		return options, err
 	}
 	validations := map[string]string{"strict": "Strict", "true": "Strict", "warn": "Warn", "ignore": "Ignore", "false": "Ignore"}
 	if options.Validate = validations[options.Validate]; options.Validate == "" {

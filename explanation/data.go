@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/source"
 )
 
 // APIVersion is the version of the data that kubectl handoff prints with -o json and -o yaml.
@@ -57,7 +58,7 @@ type ClaimData struct {
 // Data returns the explanation as data.
 func (e Explanation) Data(chosen func(ownership.Owner) bool) Data {
 	d := Data{APIVersion: APIVersion, Kind: "Explanation", Autoscaler: e.Context.Autoscaler, Gaps: e.Gaps}
-	d.Object = e.ObjectData()
+	d.Object = ObjectOf(e.Subject)
 	if e.Context.Scale != nil {
 		d.Scale = Text(e.Context.Scale)
 	}
@@ -70,9 +71,9 @@ func (e Explanation) Data(chosen func(ownership.Owner) bool) Data {
 	return d
 }
 
-// ObjectData names the object.
-func (e Explanation) ObjectData() ObjectData {
-	return ObjectData{e.Kind.GroupVersion().String(), e.Kind.Kind, e.Namespace, e.Name}
+// ObjectOf names the object of a subject.
+func ObjectOf(s source.Subject) ObjectData {
+	return ObjectData{s.Kind.GroupVersion().String(), s.Kind.Kind, s.Namespace, s.Name}
 }
 
 // FieldData returns a field as data.

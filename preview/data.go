@@ -47,9 +47,7 @@ func (p *Preview) Data() Data {
 	d := Data{
 		APIVersion: explanation.APIVersion, Kind: "Preview", Creates: !p.Object.Present(),
 		Mode: string(p.Mode), Keeps: p.Keeps(), Refused: p.Refused, Fields: []FieldData{}, Gaps: p.Gaps,
-		Object: explanation.ObjectData{
-			APIVersion: p.Kind.GroupVersion().String(), Kind: p.Kind.Kind, Namespace: p.Namespace, Name: p.Name,
-		},
+		Object: explanation.ObjectOf(p.Subject),
 	}
 	if p.Tried {
 		d.Acts = &p.Acts

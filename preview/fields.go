@@ -112,11 +112,13 @@ func both(a, b []byte, do func([]byte) ([]byte, error)) (doneA, doneB []byte, er
 	return doneA, doneB, err
 }
 
-// plain is an object without what the API server writes on each write, and without last-applied: that is as the fields say.
+// plain is an object without what the API server writes on each write, and without last-applied: that is as the fields say. Nor
+// has it a status, which its controller may have written since live was read.
 func plain(text []byte) ([]byte, error) {
 	for _, name := range []string{"managedFields", "resourceVersion", "generation", "creationTimestamp", "uid"} {
 		text = rawjson.Cut(text, "metadata", name)
 	}
+	text = rawjson.Cut(text, "status")
 	text = rawjson.Cut(text, "metadata", "annotations", ownership.LastAppliedAnnotation)
 	if annotations := rawjson.Find(text, "metadata", "annotations").Of(text); bytes.Equal(annotations, []byte("{}")) {
 		text = rawjson.Cut(text, "metadata", "annotations")

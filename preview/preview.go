@@ -81,10 +81,13 @@ func (p *Preview) of(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	if p.Fields, err = p.fields(t, decided.Changes); err != nil {
-		return err
+	if len(decided.Changes) > 0 {
+		if err := p.try(ctx, t, merged); err != nil {
+			return err
+		}
 	}
-	return p.try(ctx, t, merged)
+	p.Fields, err = p.fields(t, decided.Changes)
+	return err
 }
 
 // limits says what cannot be foretold, or not wholly.
@@ -157,9 +160,9 @@ func (p *Preview) cure(ctx context.Context, t *trial, refused *refusal, decided 
 }
 
 // try makes a dry run of the apply as it would be made, to see whether the webhook does what With says: it may not be
-// installed. Where nothing depends on it, or it is not to do anything, there is nothing to see.
+// installed. Where it is not to do anything, there is nothing to see.
 func (p *Preview) try(ctx context.Context, t *trial, merged []byte) error {
-	if t.Resource == nil || p.Mode == ownership.ModeOff || p.Mode == ownership.ModeWarn || !p.Keeps() {
+	if t.Resource == nil || p.Mode == ownership.ModeOff || p.Mode == ownership.ModeWarn {
 		return nil
 	}
 	p.Tried = true

@@ -182,6 +182,13 @@ func annotateMode(o *unstructured.Unstructured, text string, annotated bool) {
 	o.SetAnnotations(annotations)
 }
 
+func causesOf(status apierrors.APIStatus) []metav1.StatusCause {
+	if details := status.Status().Details; details != nil {
+		return details.Causes
+	}
+	return nil
+}
+
 // answered tells what the API server refuses from what keeps it from answering.
 func answered(err error, namespace string) error {
 	var status apierrors.APIStatus
@@ -192,6 +199,14 @@ func answered(err error, namespace string) error {
 	if _, unknown, strict := strings.Cut(err.Error(), "strict decoding error: "); strict {
 		return errors.New(refuses + unknown + "; correct it, or write --validate=warn")
 	}
+	if causes := causesOf(status); apierrors.IsInvalid(err) && len(causes) == 1 && causes[0].Field == "patch" {
+		quoted := `": `
+		at := strings.LastIndex(causes[0].Message, quoted)
+		if at < 0 {
+			return errors.New(refuses + "a field has a value of another type than it is declared to have")
+		}
+		return errors.New(refuses + strings.Join(strings.Fields(causes[0].Message[at+len(quoted):]), " "))
+	}
 	switch {
 	case apierrors.IsInvalid(err):
 		return &refusal{errors.New(strings.Join(strings.Fields(err.Error()), " "))}
@@ -199,7 +214,7 @@ func answered(err error, namespace string) error {
 		return errors.New(refuses + strings.Join(strings.Fields(err.Error()), " "))
 	case apierrors.IsConflict(err):
 		var fields []string
-		for _, cause := range status.Status().Details.Causes {
+		for _, cause := range causesOf(status) {
 			fields = append(fields, fmt.Sprintf("%s (%s)", cause.Field, strings.ReplaceAll(cause.Message, "\n", " ")))
 		}
 		return fmt.Errorf(refuses+"others claim %s; take that out of the manifest, or write --force-conflicts",

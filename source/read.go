@@ -97,7 +97,8 @@ func (s *Subject) lookAround(ctx context.Context, around facts) (err error) {
 func (s *Subject) targetedBy(hpas []autoscalingv2.HorizontalPodAutoscaler) {
 	s.Context.Autoscaler, s.Desired = cluster.Targeting(hpas, s.Kind.Group, s.Kind.Kind, s.Name)
 	for i := range hpas {
-		if at := hpas[i].Status.LastScaleTime; at != nil && s.Context.Autoscaler == "HorizontalPodAutoscaler "+hpas[i].Name {
+		one, _ := cluster.Targeting(hpas[i:i+1], s.Kind.Group, s.Kind.Kind, s.Name)
+		if at := hpas[i].Status.LastScaleTime; at != nil && one == s.Context.Autoscaler && one != "" {
 			s.Scaled = at.UTC().Format(time.RFC3339)
 		}
 	}

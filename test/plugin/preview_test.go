@@ -27,6 +27,7 @@ func TestAnApplyIsForetold(t *testing.T) {
 		"previewwrong": {
 			"preview -n shop -f testdata/preview/wrong.yaml",
 			"preview -n shop -f testdata/preview/wrong.yaml --validate=ignore",
+			"preview -n shop -f testdata/preview/type.yaml",
 			"preview -n shop -f testdata/preview/unknown.yaml",
 			"preview -n nosuch -f testdata/preview/web.yaml",
 			"preview -n shop -f testdata/preview/web.yaml --context nosuch",
