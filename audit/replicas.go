@@ -67,7 +67,7 @@ func sizingOf(e explanation.Explanation, f *ownership.Field) (sizing, bool) {
 		case !e.Context.Managers.IsApplier(h):
 		case h.Operation == ownership.OperationApply:
 			return sizing{by: h.Manager, nextApply: same, claim: ownership.Sets}, true
-		case !h.Holds(lastApplied()): // what that one's manifest says, the annotation has told
+		case !h.Holds(ownership.LastAppliedPath()): // what that one's manifest says, the annotation has told
 			may := "may set it: the manifest of " + h.Manager + " is not recorded"
 			return sizing{by: h.Manager, nextApply: may, claim: ownership.Sets, unrecorded: true}, true
 		}
@@ -87,15 +87,11 @@ func unrecorded(e explanation.Explanation, f *ownership.Field) bool {
 		return false
 	}
 	for _, entry := range entries {
-		if e.Context.Managers.IsApplier(entry) && entry.Subresource == "" && !entry.Holds(lastApplied()) {
+		if e.Context.Managers.IsApplier(entry) && entry.Subresource == "" && !entry.Holds(ownership.LastAppliedPath()) {
 			return true
 		}
 	}
 	return false
-}
-
-func lastApplied() fieldpath.Path {
-	return fieldpath.MakePathOrDie("metadata", "annotations", ownership.LastAppliedAnnotation)
 }
 
 func fieldAt(fields ownership.Fields, path fieldpath.Path) *ownership.Field {

@@ -70,7 +70,7 @@ func annotator(e explanation.Explanation) string {
 	if err != nil {
 		return ""
 	}
-	for _, entry := range ownership.Holders(entries, lastApplied()) {
+	for _, entry := range ownership.Holders(entries, ownership.LastAppliedPath()) {
 		if entry.Operation == ownership.OperationUpdate && e.Context.Managers.IsApplier(entry) {
 			return entry.Manager
 		}

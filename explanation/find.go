@@ -51,7 +51,7 @@ func plainText(text string) string {
 
 // at leaves the fields at a path that names elements of lists by index, as JSONPath does, or by other keys than they have.
 func (e Explanation) at(pattern ownership.Pattern) Explanation {
-	path, plain := pathOf(pattern)
+	path, plain := PathOf(pattern)
 	if !plain || e.Object.Value(path) == nil {
 		return Explanation{}
 	}

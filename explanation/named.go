@@ -34,7 +34,7 @@ func (e Explanation) named(path fieldpath.Path, pattern ownership.Pattern, text 
 		if pattern.Covers(path) {
 			return path[:n]
 		}
-		asked, plain := pathOf(pattern)
+		asked, plain := PathOf(pattern)
 		if plain && e.Object.Locate(asked).Pointer == e.Object.Locate(path[:n]).Pointer {
 			return path[:n]
 		}
@@ -55,7 +55,7 @@ func (e Explanation) Within(text string) (field ownership.Field, ok bool) {
 	if err != nil {
 		return field, false
 	}
-	path, plain := pathOf(pattern)
+	path, plain := PathOf(pattern)
 	if !plain || e.Object.Value(path) == nil {
 		return field, false
 	}

@@ -30,8 +30,8 @@ func elementText(element fieldpath.PathElement) string {
 	return "." + name
 }
 
-// pathOf returns the path that a pattern is, unless it has a wildcard.
-func pathOf(pattern ownership.Pattern) (path fieldpath.Path, plain bool) {
+// PathOf returns the path that a pattern is, unless it has a wildcard.
+func PathOf(pattern ownership.Pattern) (path fieldpath.Path, plain bool) {
 	for _, matcher := range pattern {
 		if matcher.Wildcard {
 			return nil, false

@@ -18,7 +18,7 @@ func (m Manifests) Defaulted(path fieldpath.Path, live []Entry) bool {
 	lastAppliedLacks := checkLastApplied([]byte(text)) == nil && claimIn([]byte(text), path) == Lacks
 	for _, e := range Holders(live, path) {
 		own := e.Operation == OperationUpdate && e.Same(m.author.Entry)
-		recorded := e.Operation == OperationUpdate && e.Holds(lastAppliedPath())
+		recorded := e.Operation == OperationUpdate && e.Holds(LastAppliedPath())
 		if !own && (!recorded || !lastAppliedLacks) {
 			return false
 		}

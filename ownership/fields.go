@@ -94,7 +94,7 @@ func (c ObjectContext) Fields(live Object) (Fields, error) {
 			return nil, err
 		}
 		s.beneath = append(s.beneath, claims{entry: i, set: set})
-		author := e.Operation == OperationUpdate && c.Managers.IsApplier(e) && set.Has(lastAppliedPath())
+		author := e.Operation == OperationUpdate && c.Managers.IsApplier(e) && set.Has(LastAppliedPath())
 		w.authors = append(w.authors, author)
 	}
 	w.visit(s)
@@ -103,7 +103,7 @@ func (c ObjectContext) Fields(live Object) (Fields, error) {
 
 // identity is what Fields leaves out.
 func identity() *fieldpath.Set {
-	set := fieldpath.NewSet(fieldpath.MakePathOrDie("apiVersion"), fieldpath.MakePathOrDie("kind"), lastAppliedPath())
+	set := fieldpath.NewSet(fieldpath.MakePathOrDie("apiVersion"), fieldpath.MakePathOrDie("kind"), LastAppliedPath())
 	for _, name := range []string{
 		"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields",
 	} {

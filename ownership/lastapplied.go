@@ -48,7 +48,7 @@ func ManifestsOf(author Author, live, incoming Object, liveEntries []Entry) (Man
 	manifest, ok := rawjson.UnquoteBytes(incoming.lastApplied.Of(incoming.text))
 	base, hadBase := rawjson.UnquoteBytes(live.lastApplied.Of(live.text))
 	same := bytes.Equal(manifest, base)
-	if !ok || (same && !author.Entry.Holds(lastAppliedPath())) {
+	if !ok || (same && !author.Entry.Holds(LastAppliedPath())) {
 		return m, nil
 	}
 	m.Recorded, m.manifest = true, manifest
@@ -134,6 +134,7 @@ func claimOf(sets bool) Claim {
 	return Lacks
 }
 
-func lastAppliedPath() fieldpath.Path {
+// LastAppliedPath returns the path of LastAppliedAnnotation.
+func LastAppliedPath() fieldpath.Path {
 	return fieldpath.MakePathOrDie("metadata", "annotations", LastAppliedAnnotation)
 }

@@ -26,7 +26,7 @@ func (m move) concerns(path fieldpath.Path) bool {
 // kubectl apply --server-side takes such claims over as those of its manifest (client-go's csaupgrade).
 func (p Plan) speaks(e ownership.Entry) bool {
 	return e.Subresource == "" && (p.Context.Managers.IsApplier(e) ||
-		e.Operation == ownership.OperationUpdate && e.Manager != WriterManager && e.Holds(annotationPath()))
+		e.Operation == ownership.OperationUpdate && e.Manager != WriterManager && e.Holds(ownership.LastAppliedPath()))
 }
 
 // release takes the claims on the paths out of the entries that speak for manifests, and gives those that nobody has then to
@@ -155,8 +155,4 @@ func (p Plan) moved(e ownership.Entry, claims *fieldpath.Set, gains bool) move {
 // beneath returns what a set holds of paths and of the fields beneath them.
 func beneath(set *fieldpath.Set, paths ...fieldpath.Path) *fieldpath.Set {
 	return set.Difference(set.RecursiveDifference(fieldpath.NewSet(paths...)))
-}
-
-func annotationPath() fieldpath.Path {
-	return fieldpath.MakePathOrDie("metadata", "annotations", ownership.LastAppliedAnnotation)
 }

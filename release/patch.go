@@ -35,7 +35,7 @@ func (p Plan) Settle(after ownership.Object) ([]byte, error) {
 	if written < 0 {
 		return nil, nil
 	}
-	holders := slices.DeleteFunc(ownership.Holders(p.before, annotationPath()), isWriter)
+	holders := slices.DeleteFunc(ownership.Holders(p.before, ownership.LastAppliedPath()), isWriter)
 	if len(holders) == 0 { // an earlier release was cut short
 		holders = slices.DeleteFunc(slices.Clone(entries), func(e ownership.Entry) bool {
 			return isWriter(e) || !p.speaks(e) || e.Operation != ownership.OperationUpdate
@@ -53,7 +53,7 @@ func (p Plan) Settle(after ownership.Object) ([]byte, error) {
 
 // giveBack moves the claim on the annotation from WriterManager to others.
 func giveBack(entries, holders []ownership.Entry) (settled []ownership.Entry, err error) {
-	annotation := fieldpath.NewSet(annotationPath())
+	annotation := fieldpath.NewSet(ownership.LastAppliedPath())
 	for _, e := range entries {
 		if !isWriter(e) {
 			settled = append(settled, e)
@@ -86,7 +86,7 @@ func giveBack(entries, holders []ownership.Entry) (settled []ownership.Entry, er
 func (p Plan) Settled() bool { return !slices.ContainsFunc(p.before, isWriter) }
 
 func isWriter(e ownership.Entry) bool {
-	return e.Manager == WriterManager && e.Holds(annotationPath())
+	return e.Manager == WriterManager && e.Holds(ownership.LastAppliedPath())
 }
 
 // patchOf adds what gives an object other entries. To replace the resourceVersion, and not to test it, is what makes the API

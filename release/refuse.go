@@ -14,7 +14,7 @@ import (
 // named returns the paths that a FIELD argument names, unless one of them cannot be released.
 func named(e explanation.Explanation, field string) ([]fieldpath.Path, error) {
 	if pattern, err := explanation.ParseField(field); err == nil {
-		if path, plain := plainPath(pattern); plain {
+		if path, plain := explanation.PathOf(pattern); plain {
 			if err := refuseIdentity(e, path); err != nil {
 				return nil, err
 			}
@@ -34,16 +34,6 @@ func named(e explanation.Explanation, field string) ([]fieldpath.Path, error) {
 		}
 	}
 	return paths, nil
-}
-
-func plainPath(pattern ownership.Pattern) (path fieldpath.Path, plain bool) {
-	for _, matcher := range pattern {
-		if matcher.Wildcard {
-			return nil, false
-		}
-		path = append(path, matcher.PathElement)
-	}
-	return path, true
 }
 
 // refuseIdentity refuses what makes the object the one it is.
@@ -71,7 +61,7 @@ func isIdentity(path fieldpath.Path) bool {
 	if *path[0].FieldName != "metadata" || len(path) == 1 {
 		return false
 	}
-	if hasPrefix(path, annotationPath()) {
+	if hasPrefix(path, ownership.LastAppliedPath()) {
 		return true
 	}
 	names := []string{
@@ -81,7 +71,7 @@ func isIdentity(path fieldpath.Path) bool {
 	return path[1].FieldName != nil && slices.Contains(names, *path[1].FieldName)
 }
 
-func holdsIdentity(path fieldpath.Path) bool { return hasPrefix(annotationPath(), path) }
+func holdsIdentity(path fieldpath.Path) bool { return hasPrefix(ownership.LastAppliedPath(), path) }
 
 // refuse refuses what there is nothing of to release, or what its manifest cannot go without.
 func refuse(e explanation.Explanation, path fieldpath.Path) error {
