@@ -236,7 +236,7 @@ func TestRow9APersonMayDoWhatTheyLikeAndIsTold(t *testing.T) {
 			return n.must(n.runAs([]string{"KUBE_EDITOR=sh " + editor}, "", "edit", "deployment", "web"))
 		},
 		"kubectl replace": func(n *namespace) result {
-			return n.must(n.run(deployment("9", "app:1"), "replace", "-f", "-"))
+			return n.replace(deployment("9", "app:1"))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

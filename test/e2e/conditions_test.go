@@ -37,7 +37,7 @@ func TestNoMatchConditionErrs(t *testing.T) {
 	plain := "apiVersion: e2e.example.com/v1\nkind: Gadget\nmetadata: {name: %s}\n"
 	for name, spec := range map[string]string{"no-spec": "data: x\n", "no-annotations": "spec: {pool: {size: 1}}\n"} {
 		n.must(n.run(fmt.Sprintf(plain, name)+spec, "create", "-f", "-"))
-		n.must(n.run(fmt.Sprintf(plain, name)+spec+"more: y\n", "replace", "-f", "-"))
+		n.replace(fmt.Sprintf(plain, name) + spec + "more: y\n")
 		n.kubectl("annotate", "gadget", name, "a=b")
 		n.kubectl("annotate", "gadget", name, "a-")
 		n.kubectl("patch", "gadget", name, "--type=json", "-p", `[{"op":"replace","path":"/metadata/managedFields","value":[{}]}]`)

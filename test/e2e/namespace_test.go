@@ -90,6 +90,18 @@ func (n *namespace) kubectl(args ...string) result {
 	return n.must(n.run("", args...))
 }
 
+// replace replaces an object, which must succeed. The command reads the object's version and writes, and unlike apply it
+// gives up where a controller has written the status between the two: then it runs again.
+func (n *namespace) replace(manifest string) result {
+	n.Helper()
+	var r result
+	n.eventually("kubectl replace meets no other writer", func() bool {
+		r = n.run(manifest, "replace", "-f", "-")
+		return r.err == nil || !strings.Contains(r.stderr, "(Conflict)")
+	})
+	return n.must(r)
+}
+
 // apply applies a manifest, which must succeed.
 func (n *namespace) apply(manifest string, args ...string) result {
 	n.Helper()

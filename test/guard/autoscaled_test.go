@@ -81,10 +81,10 @@ func TestAPersonsCommandGoesThrough(t *testing.T) {
 			return map[bool]string{true: "9"}[strings.Contains(edited, "\n  replicas: 9\n")]
 		},
 		"kubectl replace": func(n *namespace) string {
-			return n.run(nil, n.manifest("9", "app:2"), "replace", "-f-", printReplicas)
+			return n.replace(n.manifest("9", "app:2"))
 		},
 		"kubectl replace of a manifest without replicas": func(n *namespace) string {
-			return map[string]string{"1": "9"}[n.run(nil, n.manifest("", "app:2"), "replace", "-f-", printReplicas)]
+			return map[string]string{"1": "9"}[n.replace(n.manifest("", "app:2"))]
 		},
 		"kubectl patch in an autoscaler's name": func(n *namespace) string {
 			return n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"replicas":9}}`, printReplicas, "--field-manager=keda-operator")
@@ -171,7 +171,7 @@ func TestAnAutoscalerOfAnotherObjectIsNoConcernOfThisOne(t *testing.T) {
 			n.scaled() // so that the guard is known to see autoscalers of this namespace
 			other := strings.NewReplacer("TARGET", target).Replace(
 				"{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {maxReplicas: 20, scaleTargetRef: TARGET}}")
-			n.run(nil, other, "replace", "-f-")
+			n.replace(other)
 			n.guarded(false)
 			if got := n.apply(n.manifest("4", "app:1")); got != "4" {
 				t.Errorf("replicas: got %s, want 4", got)

@@ -48,16 +48,39 @@ func (n *namespace) run(env []string, stdin string, args ...string) string {
 
 func (n *namespace) command(name string, env []string, stdin string, args ...string) string {
 	n.Helper()
+	out, stderr, err := n.attempt(name, env, stdin, args...)
+	if err != nil {
+		n.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, out, stderr)
+	}
+	return out
+}
+
+func (n *namespace) attempt(name string, env []string, stdin string, args ...string) (stdout, stderr string, err error) {
+	n.Helper()
 	cmd := exec.CommandContext(n.Context(), name, args...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdin = strings.NewReader(stdin)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		n.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, out, &stderr)
-	}
-	return string(out)
+	var out, problems bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problems
+	err = cmd.Run()
+	return out.String(), problems.String(), err
+}
+
+// replace runs kubectl replace and returns the replicas that it leads to. The command reads the object's version and
+// writes, and unlike apply it gives up where a controller has written the status between the two: then it runs again.
+func (n *namespace) replace(manifest string) string {
+	n.Helper()
+	args := []string{"--namespace", n.name, "replace", "-f-", printReplicas}
+	var replicas string
+	n.eventually("kubectl replace meets no other writer", func() bool {
+		out, stderr, err := n.attempt(cluster.plane.Kubectl, nil, manifest, args...)
+		if err != nil && !strings.Contains(stderr, "(Conflict)") {
+			n.Fatalf("kubectl replace: %v\n%s%s", err, out, stderr)
+		}
+		replicas = out
+		return err == nil
+	})
+	return replicas
 }
 
 // printReplicas makes kubectl print the replicas that a write has stored. The autoscaler may be quick to repair them.
