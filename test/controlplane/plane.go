@@ -53,7 +53,8 @@ type Plane struct {
 
 const (
 	startTimeout = 60 * time.Second
-	stopTimeout  = 10 * time.Second
+	// stopTimeout is what the API server may take: it waits for the requests that it is answering, a minute at most.
+	stopTimeout = 70 * time.Second
 )
 
 // Start starts a plane and returns once all of it is ready. The caller must stop it, but nothing is left behind either

@@ -1,10 +1,13 @@
 package e2e_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 func TestRow1AnApplyThatSetsReplicasKeepsTheAutoscalersCount(t *testing.T) {
@@ -46,11 +49,17 @@ func (n *namespace) unchangedBy(what string, write func()) {
 		if diff == "" {
 			return
 		}
-		if try == 5 || cmp.Equal(before.Object["status"], after.Object["status"]) {
+		if try == 5 || cmp.Equal(reported(before), reported(after)) {
 			n.Errorf("%s changed the object (-before +after):\n%s", what, diff)
 			return
 		}
 	}
+}
+
+// reported is what the controllers have written of an object's status, and when.
+func reported(o *unstructured.Unstructured) map[string]any {
+	claims := slices.DeleteFunc(o.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource != "status" })
+	return map[string]any{"status": o.Object["status"], "claims": claims}
 }
 
 // settled waits until the controllers have written the status they have to write.
