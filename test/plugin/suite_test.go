@@ -108,11 +108,17 @@ func kubectl(args ...string) (string, error) {
 // handoff runs a command as a person, and returns what a reader of a terminal would see.
 func handoff(t *testing.T, kubeconfig, line string) string {
 	t.Helper()
+	return handoffAt(t, time.Now(), kubeconfig, line)
+}
+
+// handoffAt is handoff at a moment, for answers that are compared: an age is one second more every second.
+func handoffAt(t *testing.T, now time.Time, kubeconfig, line string) string {
+	t.Helper()
 	t.Setenv("KUBECONFIG", kubeconfig)
 	t.Setenv("KUBECACHEDIR", filepath.Join(cluster.Dir, "cache"))
 	var both bytes.Buffer
 	code := cli.Run(t.Context(), cli.Environment{
-		IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &both, ErrOut: &both}, Version: "test", Now: time.Now,
+		IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &both, ErrOut: &both}, Version: "test", Now: func() time.Time { return now },
 	}, strings.Fields(line))
 	return fmt.Sprintf("$ kubectl handoff %s\n%s[exit code %d]\n\n", line, &both, code)
 }
