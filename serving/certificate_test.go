@@ -83,7 +83,7 @@ func TestAChangedPairIsServedSoon(t *testing.T) {
 func TestACertificateThatExpiresWhileItIsServedIsNotReadyAndIsServedAllTheSame(t *testing.T) {
 	t.Parallel()
 	s := serve(t, reviews{}, serving.Options{})
-	pair := issue(t, "short", nil, ago, 3*time.Second)
+	pair := issue(t, "short", nil, ago, 8*time.Second)
 	s.writePair(pair.crt, pair.key)
 	if text := s.check("certificate"); text != "" {
 		t.Errorf("still good: %s", text)

@@ -27,7 +27,7 @@ func (s *server) hasEnded() bool {
 
 func TestAfterTheEndRequestsAreServedForTheDelayAndThoseInFlightAreFinished(t *testing.T) {
 	t.Parallel()
-	const delay = 4 * time.Second
+	const delay = 8 * time.Second
 	r := reviews{entered: make(chan struct{}, 100), gate: make(chan struct{})}
 	s := serve(t, r, serving.Options{ShutdownDelay: delay})
 	s.ready()
@@ -79,7 +79,7 @@ func TestAfterTheEndRequestsAreServedForTheDelayAndThoseInFlightAreFinished(t *t
 
 func TestAConnectionIsClosedWithItsAnswerOnceTheEndHasCome(t *testing.T) {
 	t.Parallel()
-	s := serve(t, reviews{}, serving.Options{ShutdownDelay: 2 * time.Second})
+	s := serve(t, reviews{}, serving.Options{ShutdownDelay: 6 * time.Second})
 	s.ready()
 	by := client()
 	closes := func() bool {

@@ -11,7 +11,7 @@ import (
 // have not heard of yet, and one that takes its time.
 func TestNoRequestIsLostWhenItIsAskedToEnd(t *testing.T) {
 	t.Parallel()
-	const delay = 6 * time.Second // below the time that a body may take
+	const delay = 9 * time.Second // below the time that a body may take
 	s := startServer(newNamespace(t, "enforce"), cluster.Plane.Kubeconfig, "--shutdown-delay="+delay.String())
 	s.ready()
 	finish := s.half()
