@@ -213,11 +213,7 @@ func claimants(t *testing.T, object, field string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pattern, err := ownership.ParsePattern(field)
-	if err != nil {
-		t.Fatal(err)
-	}
-	holders := ownership.Holders(entries, pathOf(pattern))
+	holders := ownership.Holders(entries, pathOf(t, field))
 	names := make([]string, 0, len(holders))
 	for _, e := range holders {
 		names = append(names, e.Manager)

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/explanation"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/release"
 )
@@ -283,16 +284,11 @@ func (r released) live(t *testing.T, yard string) ownership.Object {
 // valueIn returns the field, compact; of an element of a list its name.
 func (r released) valueIn(t *testing.T, yard string) string {
 	t.Helper()
-	pattern, err := ownership.ParsePattern(r.field)
-	if err != nil {
-		t.Fatal(err)
-	}
+	field := r.field
 	if r.value == `"side"` {
-		if pattern, err = ownership.ParsePattern(r.field + ".name"); err != nil {
-			t.Fatal(err)
-		}
+		field += ".name"
 	}
-	value := r.live(t, yard).Value(pathOf(pattern))
+	value := r.live(t, yard).Value(pathOf(t, field))
 	if value == nil {
 		return ""
 	}
@@ -310,18 +306,13 @@ func (r released) valueIn(t *testing.T, yard string) string {
 // wantNoClaims holds that no manifest declares the field any more, and that somebody claims it.
 func (r released) wantNoClaims(t *testing.T, yard string) {
 	t.Helper()
-	pattern, err := ownership.ParsePattern(r.field)
-	if err != nil {
-		t.Fatal(err)
-	}
 	entries, err := r.live(t, yard).Entries()
 	if err != nil {
 		t.Fatal(err)
 	}
-	annotated := fieldpath.MakePathOrDie("metadata", "annotations", ownership.LastAppliedAnnotation)
-	holders := ownership.Holders(entries, pathOf(pattern))
+	holders := ownership.Holders(entries, pathOf(t, r.field))
 	for _, e := range holders {
-		if config.Default().Managers().IsApplier(e) || e.Holds(annotated) {
+		if config.Default().Managers().IsApplier(e) || e.Holds(ownership.LastAppliedPath()) {
 			t.Errorf("%s %s still claims %s", e.Manager, e.Operation, r.field)
 		}
 	}
@@ -335,9 +326,15 @@ func (r released) wantNoClaims(t *testing.T, yard string) {
 	}
 }
 
-func pathOf(pattern ownership.Pattern) (path fieldpath.Path) {
-	for _, matcher := range pattern {
-		path = append(path, matcher.PathElement)
+func pathOf(t *testing.T, field string) fieldpath.Path {
+	t.Helper()
+	pattern, err := ownership.ParsePattern(field)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, plain := explanation.PathOf(pattern)
+	if !plain {
+		t.Fatalf("%s has a wildcard", field)
 	}
 	return path
 }
