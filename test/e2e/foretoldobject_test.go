@@ -49,7 +49,12 @@ func (f *foretold) applied(p *preview.Preview, text []byte) map[string]any {
 	if len(p.Gaps) > 0 { // kubectl moves the claims of client-side applies, the one on last-applied with them
 		unstructured.RemoveNestedField(o, "metadata", "annotations", ownership.LastAppliedAnnotation)
 	}
-	unstructured.RemoveNestedField(o, "metadata", "annotations", "deployment.kubernetes.io/revision")
+	for _, name := range []string{
+		"deployment.kubernetes.io/revision",
+		"autoscaling.alpha.kubernetes.io/conditions", "autoscaling.alpha.kubernetes.io/current-metrics", // status in autoscaling/v1
+	} {
+		unstructured.RemoveNestedField(o, "metadata", "annotations", name)
+	}
 	if annotations, _, err := unstructured.NestedMap(o, "metadata", "annotations"); err == nil && len(annotations) == 0 {
 		unstructured.RemoveNestedField(o, "metadata", "annotations")
 	}
