@@ -6,6 +6,10 @@
 
 PARTS := etcd kube-apiserver kube-controller-manager kubectl
 FUZZTIME ?= 30s
+SEQUENCES ?= 2000
+GENERATE ?= 1000
+# 0 is another one each time. The one that was used is printed.
+SEED ?= 0
 # The kind that is installed, or else one that is built. It needs docker.
 KIND ?= $(or $(shell command -v kind),bin/kind)
 ARCH = $(shell go env GOARCH)
@@ -79,6 +83,16 @@ bin/helm: test/helm/go.mod
 test: controlplane helm build ## vet, then all tests, many against a real control plane
 	go vet ./...
 	go test -race -timeout 30m -parallel 8 ./...
+	go test -timeout 20m -run 'Grow|PeakMemory' ./webhook ./cli ./release
+
+# A failure prints the seed: SEED plays the same sequences again.
+.PHONY: accepted
+accepted: controlplane build ## compare generated applies with the same ones without handoff: SEQUENCES=2000 SEED=N
+	go test -count=1 -timeout 2h ./test/accepted -sequences=$(SEQUENCES) -seed=$(SEED)
+
+.PHONY: generate
+generate: controlplane ## generate 1,000 releases and 1,000 previews on a real control plane: GENERATE=1000 SEED=N
+	go test ./test/plugin -count=1 -timeout 4h -v -run '^TestGenerated' -args -releases=$(GENERATE) -previews=$(GENERATE) -seed=$(SEED)
 
 .PHONY: e2e-kind
 e2e-kind: controlplane helm build bin/build-image bin/certmanager $(KIND) ## prove an installation on a kind cluster: KIND_NODE_IMAGE=IMAGE KEEP=yes
@@ -102,6 +116,10 @@ fuzz: ## fuzz every fuzz target for FUZZTIME=30s
 		echo "fuzz: $$package $$target"; \
 		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package" </dev/null || exit 1; \
 	done
+
+.PHONY: edits
+edits: controlplane ## apply EDITS=1000 generated edits, and compare what is stored with what the three-way merge predicts
+	GENERATED_EDITS=$(or $(EDITS),1000) go test -count 1 -timeout 30m -run TestGeneratedEditsAreStoredAsMerged -v ./test/apply
 
 .PHONY: demo
 demo: controlplane build ## show the problem and the cure on a real control plane

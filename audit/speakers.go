@@ -35,7 +35,8 @@ func fightOver(e explanation.Explanation, author string, f *ownership.Field) fig
 		return fight{}
 	}
 	found := fight{speakers: speakers(e, author, f)}
-	if f.DeclaredValue == nil || len(f.Holders) == 0 || f.Owner != ownership.Imperative && f.Owner != ownership.Controller {
+	byOwner := f.Owner.Decided() == ownership.Imperative || f.Owner == ownership.Controller
+	if f.DeclaredValue == nil || len(f.Holders) == 0 || !byOwner {
 		return found
 	}
 	writer := f.Holders[0]

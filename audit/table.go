@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/ownership-handoff/handoff/internal/printable"
+	tables "github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/source"
 )
@@ -32,6 +34,7 @@ func (r *Report) Table(w io.Writer, wide bool) error {
 func (r *Report) risks(w io.Writer, wide bool) error {
 	table := printers.GetNewTabWriter(w)
 	line := func(cells ...string) {
+		cells = tables.Cells(cells...)
 		for i, cell := range cells {
 			cells[i] = cmp.Or(cell, "-")
 		}
@@ -65,7 +68,7 @@ func (r *Report) remedies(w io.Writer) {
 		told[risk.Kind] = true
 		_, _ = fmt.Fprintf(w, "  %s\n", risk.Kind)
 		for _, remedy := range risk.Remedies {
-			_, _ = fmt.Fprintf(w, "    %s\n", remedy)
+			_, _ = fmt.Fprintf(w, "    %s\n", printable.Text(remedy))
 		}
 	}
 }
@@ -99,16 +102,18 @@ func (r *Report) summary() string {
 	if modes != nil {
 		fmt.Fprintf(&b, ". Namespaces by mode: %s", strings.Join(modes, ", "))
 	}
-	b.WriteString(".\n")
+	b.WriteByte('.')
+	sentences := []string{b.String()}
 	if len(r.Unrecorded) > 0 {
 		them := "it"
 		if len(r.Unrecorded) > 1 {
 			them = "them"
 		}
-		fmt.Fprintf(&b, "Not recorded: whether the manifest sets the size of %s. An autoscaler has sized %s, and has taken the claim "+
-			"that helm or server-side apply had; look into the manifest.\n", r.unrecorded(), them)
+		sentences = append(sentences, fmt.Sprintf("Not recorded: whether the manifest sets the size of %s. "+
+			"An autoscaler has sized %s, and has taken the claim "+
+			"that helm or server-side apply had; look into the manifest.", r.unrecorded(), them))
 	}
-	return b.String()
+	return strings.Join(tables.Cells(sentences...), "\n") + "\n"
 }
 
 // mostNames is how many names a sentence lists.

@@ -6,8 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/ownership-handoff/handoff/source"
 )
 
 // noDryRun is the value of --dry-run that writes.
@@ -53,12 +56,19 @@ func (w *writeFlags) patchOptions(manager string) metav1.PatchOptions {
 	return options
 }
 
-// say prints an object in the format that is asked for.
+// say prints an object in the format that is asked for, without what a Secret holds.
 func (w *writeFlags) say(out io.Writer, o runtime.Object, operation string) error {
 	w.printing.NamePrintFlags.Operation = operation
 	printer, err := w.printing.ToPrinter()
 	if err != nil {
 		return err
 	}
-	return printer.PrintObj(o, out)
+	if object, ok := o.(*unstructured.Unstructured); ok {
+		o = source.Masked(object)
+	}
+	asJSON, err := w.printing.JSONYamlPrintFlags.ToPrinter("json")
+	if err != nil {
+		return err
+	}
+	return printQuoted(out, *w.printing.OutputFormat, printer, asJSON, o)
 }

@@ -41,9 +41,9 @@ With -f, objects are read from files, which kubectl get -o yaml --show-managed-f
 add the HorizontalPodAutoscalers, and the CustomResourceDefinitions of custom resources, to the files.
 
 Owners: autoscaler (of the field behind /scale), controller (by a rule of --config or of the object's annotation),
-imperative (a person's command, or a client that no list names), manifest, default (the API server put it in) and
-unknown (nothing records it). MANIFEST is yes, no, another value that the manifest declares, or ? where the manifest
-is recorded nowhere, as that of Helm 3. What a Secret holds is not shown.`,
+imperative (a person's command), other (a client that no list names, such as another controller), manifest, default (the
+API server put it in) and unknown (nothing records it). MANIFEST is yes, no, another value that the manifest declares,
+or ? where the manifest is recorded nowhere, as that of Helm 3. What a Secret holds is not shown.`,
 		Example: `  # the fields of a Deployment, as a tree
   kubectl handoff explain deployment/web
 
@@ -76,7 +76,7 @@ func must(err error) {
 
 func ownerWords() []string {
 	var words []string
-	for owner := ownership.Autoscaler; owner >= ownership.Unknown; owner-- {
+	for owner := ownership.Autoscaler; owner >= ownership.Other; owner-- {
 		words = append(words, strings.ToLower(owner.String()))
 	}
 	return words

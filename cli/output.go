@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -10,6 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/ownership-handoff/handoff/internal/printable"
 )
 
 // wide is the output format that has more to read.
@@ -76,7 +81,38 @@ func (o *outputFlags) print(s *shared, kind string, items []any, alone bool) err
 	if alone && len(list.Items) == 1 {
 		object = &list.Items[0]
 	}
-	return printer.PrintObj(object, s.Out)
+	asJSON, err := o.data.ToPrinter("json")
+	if err != nil {
+		return err
+	}
+	return printQuoted(s.Out, o.format, printer, asJSON, object)
+}
+
+// printQuoted prints an object so that what is not printable is quoted, as the format does it: programs read the same. In a
+// template's output line breaks and tabs are left, of which the reader has decided.
+func printQuoted(out io.Writer, format string, printer, asJSON printers.ResourcePrinter, object runtime.Object) error {
+	isYAML := format == "yaml" || format == "kyaml"
+	isJSON := format == "json" || strings.HasPrefix(format, "jsonpath-as-json")
+	var printed, encoded bytes.Buffer
+	err := printer.PrintObj(object, &printed)
+	text := printed.String()
+	if isYAML {
+		if err := asJSON.PrintObj(object, &encoded); err != nil {
+			return err
+		}
+	}
+	switch {
+	case isYAML && (err != nil || !printable.Is(text) || !printable.Is(encoded.String())):
+		// kubectl's printer fails, or changes the text.
+		text, err = printable.YAML(encoded.String())
+	case isJSON:
+		text = printable.JSON(text)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(out, text)
+	return err
 }
 
 func unstructuredOf(item any) (*unstructured.Unstructured, error) {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/preview"
 	"github.com/ownership-handoff/handoff/source"
@@ -144,7 +145,7 @@ func (t *telling) end() error {
 		}
 	}
 	for _, line := range t.failed {
-		if _, err := fmt.Fprintln(t.ErrOut, "error:", line); err != nil {
+		if _, err := fmt.Fprintln(t.ErrOut, "error:", printable.Text(line)); err != nil {
 			return err
 		}
 	}

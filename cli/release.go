@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ownership-handoff/handoff/explanation"
+	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/release"
 	"github.com/ownership-handoff/handoff/source"
 )
@@ -115,7 +116,7 @@ func (r *releaseFields) refuse(refusals []error) error {
 	}
 	last := len(refusals) - 1
 	for _, refusal := range refusals[:last] {
-		if _, err := fmt.Fprintln(r.ErrOut, "error:", refusal); err != nil {
+		if _, err := fmt.Fprintln(r.ErrOut, "error:", printable.Text(refusal.Error())); err != nil {
 			return err
 		}
 	}
@@ -140,7 +141,7 @@ func (r *releaseFields) write(o outcome, done string) error {
 			release.Texts(o.plan.Delete), map[bool]string{true: "it", false: "them"}[len(o.plan.Delete) == 1])}
 	}
 	for _, line := range lines {
-		if _, err := fmt.Fprintln(r.Out, line); err != nil {
+		if _, err := fmt.Fprintln(r.Out, printable.Text(line)); err != nil {
 			return err
 		}
 	}
@@ -154,7 +155,7 @@ func (r *releaseFields) show(diff []string) error {
 	}
 	r.shown = diff
 	for _, line := range diff {
-		if _, err := fmt.Fprintln(r.Out, coloured(r.Colour, line)); err != nil {
+		if _, err := fmt.Fprintln(r.Out, coloured(r.Colour, printable.Text(line))); err != nil {
 			return err
 		}
 	}

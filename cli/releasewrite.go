@@ -37,7 +37,7 @@ func (r *releaseFields) try(ctx context.Context, objects, fields []string, texts
 			}
 		}
 		if o.object, err = r.carryOut(ctx, o.plan); err != nil {
-			return source.Advise(err, o.plan.Namespace)
+			return o.plan.Advise(err)
 		}
 		return nil
 	})
@@ -107,7 +107,7 @@ func (r *releaseFields) settle(
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s is released, but %s still claims the last-applied annotation: %s; run the same command again",
-			plan, release.Texts(plan.Paths), release.WriterManager, err.Error())
+			plan, release.Texts(plan.Paths), release.WriterManager, plan.Advise(err).Error())
 	}
 	return object, nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,6 +29,7 @@ func newRoot(env Environment) *cobra.Command {
 		if s.tries {
 			c.WarningHandler = others{c.WarningHandler}
 		}
+		c.Wrap(func(inner http.RoundTripper) http.RoundTripper { return secretWarnings{inner} })
 		return c
 	}
 	root := &cobra.Command{

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/ownership-handoff/handoff/internal/printable"
 )
 
 // The exit codes, the same for all commands. kubectl diff has the first three as well.
@@ -39,6 +41,9 @@ func (a answer) Error() string { return fmt.Sprintf("exit code %d", int(a)) }
 
 // Run runs a command line and returns the exit code. What went wrong is one line on ErrOut.
 func Run(ctx context.Context, env Environment, args []string) int {
+	out, errOut := env.writers()
+	defer func() { _, _ = out.Flush(), errOut.Flush() }()
+	env.Out, env.ErrOut = out, errOut
 	root := newRoot(env) //nolint:contextcheck // the commands are given ctx when they run
 	root.SetArgs(args)
 	root.SetIn(env.In)
@@ -56,8 +61,20 @@ func Run(ctx context.Context, env Environment, args []string) int {
 	if isUsage(text) {
 		text += "; see " + command.CommandPath() + " --help"
 	}
-	_, _ = fmt.Fprintln(env.ErrOut, "error:", text)
+	_, _ = fmt.Fprintln(env.ErrOut, "error:", printable.Text(text))
 	return ExitError
+}
+
+// writers are Out and ErrOut, to which nothing gets that could act on a terminal but the commands' own colors and progress.
+func (env Environment) writers() (out, errOut *printable.Writer) {
+	var colors, progress []string
+	if env.Colour {
+		colors = append(colors, printable.Color)
+	}
+	if env.Terminal {
+		progress = append(progress, printable.Progress)
+	}
+	return printable.NewWriter(env.Out, colors...), printable.NewWriter(env.ErrOut, progress...)
 }
 
 // isUsage says whether an error is one of the command line itself, which cobra tells by its text alone.
@@ -73,7 +90,7 @@ func isUsage(text string) bool {
 // finish reports what a command could not find out, and makes that its exit code.
 func finish(errOut io.Writer, gaps []string) error {
 	for _, gap := range gaps {
-		if _, err := fmt.Fprintln(errOut, "partial:", gap); err != nil {
+		if _, err := fmt.Fprintln(errOut, "partial:", printable.Text(gap)); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/source"
 )
@@ -153,11 +155,11 @@ func (st *status) write(statuses []modeStatus, alone bool) error {
 	w := printers.GetNewTabWriter(st.Out)
 	more := st.isWide()
 	line := func(namespace, mode, by, since string) {
-		text := namespace + "\t" + mode
+		cells := []string{namespace, mode}
 		if more {
-			text += "\t" + by + "\t" + since
+			cells = append(cells, by, since)
 		}
-		_, _ = fmt.Fprintln(w, text) // Flush tells
+		_, _ = fmt.Fprintln(w, strings.Join(table.Cells(cells...), "\t")) // Flush tells
 	}
 	line("NAMESPACE", "MODE", "SET BY", "SINCE")
 	for _, s := range statuses {

@@ -5,12 +5,12 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -32,8 +32,8 @@ const (
 type Facts struct {
 	reader    client.Reader
 	informers map[string]cache.Informer
+	proofs    map[string]*proof // by resource, of the informers that renew their watches
 	ready     atomic.Bool
-	problems  sync.Map // of informers: resource to error
 }
 
 // Scheme returns the types that the informers read.
@@ -50,10 +50,13 @@ func Scheme() (*runtime.Scheme, error) {
 }
 
 // CacheOptions returns the options of a cache that Facts can be read from: it drops what Facts does not read before it
-// is stored, and hands out what it holds without a copy.
+// is stored, hands out what it holds without a copy, renews its watches every few seconds, and asks the API server for
+// nothing before it is started.
 func CacheOptions() cache.Options {
 	uncopied := true
 	return cache.Options{
+		Mapper:                       mapper(),
+		NewInformer:                  newInformer,
 		ReaderFailOnMissingInformer:  true,
 		DefaultUnsafeDisableDeepCopy: &uncopied,
 		ByObject: map[client.Object]cache.ByObject{
@@ -64,6 +67,15 @@ func CacheOptions() cache.Options {
 	}
 }
 
+// mapper returns the names and scopes of what is read. Discovery would have to be answered before anything can start.
+func mapper() meta.RESTMapper {
+	m := meta.NewDefaultRESTMapper(nil)
+	m.Add(corev1.SchemeGroupVersion.WithKind("Namespace"), meta.RESTScopeRoot)
+	m.Add(autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"), meta.RESTScopeNamespace)
+	m.Add(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"), meta.RESTScopeRoot)
+	return m
+}
+
 func namespaces() *metav1.PartialObjectMetadata {
 	o := &metav1.PartialObjectMetadata{}
 	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
@@ -72,7 +84,7 @@ func namespaces() *metav1.PartialObjectMetadata {
 
 // New registers the informers with a cache that has CacheOptions and is started by the caller. It does not wait.
 func New(ctx context.Context, c cache.Cache) (*Facts, error) {
-	f := &Facts{reader: c, informers: map[string]cache.Informer{}}
+	f := &Facts{reader: c, informers: map[string]cache.Informer{}, proofs: map[string]*proof{}}
 	if err := c.IndexField(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, byTarget, targetOf); err != nil {
 		return nil, fmt.Errorf("indexing HorizontalPodAutoscalers: %w", err)
 	}
@@ -88,10 +100,10 @@ func New(ctx context.Context, c cache.Cache) (*Facts, error) {
 		if err != nil {
 			return nil, fmt.Errorf("watching %s: %w", resource, err)
 		}
-		if err := f.remember(resource, informer); err != nil {
-			return nil, fmt.Errorf("watching %s: %w", resource, err)
-		}
 		f.informers[resource] = informer
+		if renewed, ok := informer.(*current); ok { // else the caller's own, which knows nothing of its age
+			f.proofs[resource] = renewed.proof
+		}
 	}
 	return f, nil
 }

@@ -1,14 +1,10 @@
 package cluster
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-
-	toolscache "k8s.io/client-go/tools/cache"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 )
 
 // missing names the resources that are not listed yet.
@@ -23,17 +19,22 @@ func (f *Facts) missing() []string {
 	return resources
 }
 
-// Check says what is missing for Ready, and why: the API server's own words where it has refused a request, which name
-// the verb, the resource and the user.
+// Check returns what is missing for Ready, or which facts are out of date, and why: the API server's own words where it
+// has refused a request, which name the verb, the resource and the user.
 func (f *Facts) Check() error {
 	if f.Ready() {
+		if texts := f.outdated(); texts != nil {
+			return notCurrent(texts)
+		}
 		return nil
 	}
 	var texts []string
 	for _, resource := range f.missing() {
 		text := resource + " are not listed yet"
-		if problem, ok := f.problems.Load(resource); ok {
-			text = fmt.Sprintf("%s: %v", text, problem)
+		if proof := f.proofs[resource]; proof != nil {
+			if _, problem := proof.read(); problem != nil {
+				text = fmt.Sprintf("%s: %v", text, problem)
+			}
 		}
 		texts = append(texts, text)
 	}
@@ -41,18 +42,4 @@ func (f *Facts) Check() error {
 		return errors.New("the informers have just synced")
 	}
 	return fmt.Errorf("%s (list and watch must be permitted)", strings.Join(texts, "; "))
-}
-
-// remember keeps what an informer's requests fail with. It is logged as well, as without this.
-func (f *Facts) remember(resource string, informer cache.Informer) error {
-	shared, ok := informer.(interface {
-		SetWatchErrorHandlerWithContext(toolscache.WatchErrorHandlerWithContext) error
-	})
-	if !ok {
-		return fmt.Errorf("its informer, a %T, does not tell its errors", informer)
-	}
-	return shared.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *toolscache.Reflector, err error) {
-		f.problems.Store(resource, err)
-		toolscache.DefaultWatchErrorHandler(ctx, r, err)
-	})
 }

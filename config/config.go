@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 
 	"go.yaml.in/yaml/v3"
 
@@ -93,27 +92,6 @@ func Parse(text []byte) (HandoffConfiguration, error) {
 		return c, err
 	}
 	return c, c.validate()
-}
-
-func (c HandoffConfiguration) validate() error {
-	if c.APIVersion != APIVersion {
-		return fmt.Errorf("apiVersion: %q is not known; write %s", c.APIVersion, APIVersion)
-	}
-	if c.Kind != Kind {
-		return fmt.Errorf("kind: %q is not known; write %s", c.Kind, Kind)
-	}
-	for _, list := range []struct {
-		field    string
-		managers []string
-	}{{"appliers", c.Appliers}, {"imperative", c.Imperative}, {"autoscalers", c.Autoscalers}} {
-		for i, manager := range list.managers {
-			if _, err := path.Match(manager, ""); err != nil || manager == "" {
-				return fmt.Errorf("%s[%d]: %q is neither the name of a field manager nor a pattern", list.field, i, manager)
-			}
-		}
-	}
-	_, err := c.Rules()
-	return err
 }
 
 // Managers returns the lists of managers as ownership reads them.

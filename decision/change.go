@@ -3,8 +3,6 @@ package decision
 import (
 	"encoding/json"
 
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -20,17 +18,28 @@ type Change struct {
 	Incoming string
 	// Choice is what contradicts a field that is cleared, in a word: "OnDelete".
 	Choice string
+	// Overruled says why the manifest wins over a field that would be kept: "the manifest sets valueFrom".
+	Overruled string
 }
 
-// changeOf looks a field up in the decision table. Live and incoming are its values as JSON; on a create, live is the
-// value that it is given.
-func changeOf(path fieldpath.Path, field merge.Field, by, live, incoming string) Change {
-	decision := merge.Decide(field)
-	c := Change{Verdict: decision.Verdict, Field: field, Incoming: incoming}
-	c.Change = merge.Change{
-		Path: path, Row: decision.Row, Owner: ownership.Owned{Owner: field.Owner, By: by},
-		From: json.RawMessage(live), To: json.RawMessage(incoming), Verb: merge.FieldSet,
+// changeOf looks a contested field up in the decision table. On a create, its live value is the one that it is given.
+func changeOf(field ownership.Contested, writer ownership.Writer) Change {
+	c := Change{
+		Incoming: string(field.Incoming),
+		Field: merge.Field{
+			Owner: field.Owner, Writer: writer, Manifest: field.Manifest, Base: field.Base,
+			Scale: field.Scale, Changed: field.Changed(), Removed: field.Removed,
+		},
 	}
+	c.Path, c.Owner = field.Path, field.Owned
+	c.From, c.To = json.RawMessage(field.Live), json.RawMessage(field.Incoming)
+	return c.decided()
+}
+
+// decided returns the change that the decision table makes of a field.
+func (c Change) decided() Change {
+	decision := merge.Decide(c.Field)
+	c.Verdict, c.Row, c.Verb = decision.Verdict, decision.Row, merge.FieldSet
 	switch decision.Verdict {
 	case merge.Keep:
 		c.Verb, c.To = merge.FieldKept, c.From
@@ -39,6 +48,16 @@ func changeOf(path fieldpath.Path, field merge.Field, by, live, incoming string)
 	case merge.Start:
 		c.From, c.To = nil, c.From
 	default:
+	}
+	return c
+}
+
+// yielding returns the change where the manifest wins over a field that would be kept.
+func (c Change) yielding(reason string) Change {
+	c.Verdict, c.Verb, c.Overruled = merge.Yield, merge.FieldSet, reason
+	c.To = json.RawMessage(c.Incoming)
+	if c.Incoming == "" {
+		c.Verb, c.To = merge.FieldDeleted, nil
 	}
 	return c
 }
@@ -59,6 +78,8 @@ func (c Change) Because() (before, by, after string) {
 	switch {
 	case c.Verdict == merge.Clear:
 		return ", a default that " + c.Choice + " contradicts", "", "; there is nothing to do"
+	case c.Verdict == merge.Yield:
+		return ", set by ", c.Owner.By, ": " + c.Overruled
 	case c.Row == 1 || c.Row == 8 || c.Row == 12 && c.Field.Manifest == ownership.Sets:
 		return " for ", c.Owner.By, "; delete it from the manifest"
 	case c.Row == 2 || c.Row == 12:

@@ -1,10 +1,8 @@
 package decision
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"gomodules.xyz/jsonpatch/v2"
@@ -15,8 +13,12 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// ErrNotANumber is returned for a scale field whose value no scale can have.
-var ErrNotANumber = errors.New("the scale field is not a whole number")
+var (
+	// ErrNotANumber is returned for a scale field whose value no scale can have.
+	ErrNotANumber = errors.New("the scale field is not an integer")
+	// ErrBudget is returned for a write on which more work would be needed than Request.Meter allows.
+	ErrBudget = errors.New("the work budget is spent")
+)
 
 // Request is a write to an object itself, as admission sees it.
 type Request struct {
@@ -26,6 +28,8 @@ type Request struct {
 	FieldManager string
 	// Live is the object as stored, the zero Object when the write creates it; Incoming as it is about to be stored.
 	Live, Incoming ownership.Object
+	// Meter bounds the work; nil does not. Where it ends the work, the error is ErrBudget.
+	Meter ownership.Meter
 }
 
 // Outcome is what is decided for a write. The zero Outcome lets it through without a word.
@@ -55,85 +59,102 @@ type Table struct {
 	Rules    []ownership.Rule
 }
 
-// Decide takes a write through the table. The error is ErrNotANumber, ownership.ErrManagedFields or ownership.ErrLastApplied.
-func (t Table) Decide(r Request) (out Outcome, err error) {
-	if r.Live.Present() {
-		err = t.decideWrite(r, &out)
-	} else {
-		err = t.decideCreate(r, &out)
+// Decide takes a write through the table. The error is ErrNotANumber, ErrBudget, merge.ErrNotWhole, ownership.ErrManagedFields
+// or ownership.ErrLastApplied.
+func (t Table) Decide(r Request) (Outcome, error) {
+	meter := &meter{spend: r.Meter}
+	if r.Meter != nil {
+		r.Meter = meter.count
+	}
+	decide := t.decideWrite
+	if !r.Live.Present() {
+		decide = t.decideCreate
+	}
+	out, err := decide(r)
+	if meter.over {
+		return Outcome{Unread: out.Unread}, ErrBudget
 	}
 	return out, err
 }
 
-func (t Table) decideWrite(r Request, out *Outcome) error {
+// meter remembers that the work was ended: what comes after that is not to be used, be it an error.
+type meter struct {
+	spend ownership.Meter
+	over  bool
+}
+
+func (m *meter) count(steps int) bool {
+	m.over = m.over || !m.spend(steps)
+	return !m.over
+}
+
+func (t Table) decideWrite(r Request) (out Outcome, err error) {
 	w, err := t.writeOf(r)
 	if err != nil {
-		return err
+		return out, err
 	}
 	if w.Author.Writer == ownership.OtherWriter {
-		return nil // row 10, before anything is spent on it
+		return out, nil // row 10: nothing to do, so return before any work
 	}
-	contested, err := t.contested(r, w, out)
+	context := t.contextOf(r)
+	context.Controlled, out.Unread = t.patterns(r)
+	contested, err := context.Contested(w)
 	if err != nil {
-		return err
+		return out, err
 	}
-	var kept []merge.Kept
-	for _, path := range contested.paths {
-		c := decideField(r, w, contested, path)
+	var keep []Change
+	for _, field := range contested {
+		c := changeOf(field, w.Author.Writer)
 		switch {
+		case c.Verdict == merge.Keep:
+			keep = append(keep, c)
 		case c.Verdict == merge.Warn && c.Field.Changed:
-			if err := c.checkScale(); err != nil {
-				return err
-			}
 			out.Changes = append(out.Changes, c)
-		case c.Verdict == merge.Keep && w.ContainerStands(path):
-			if err := c.checkScale(); err != nil {
-				return err
-			}
-			out.Changes = append(out.Changes, c)
-			kept = append(kept, merge.Kept{Path: path, Held: c.Field.Held()})
+		default:
+			continue
+		}
+		if err := c.checkScale(); err != nil {
+			return Outcome{}, err
 		}
 	}
-	stale := stale(r, w, contested)
-	return out.rewrite(w, kept, stale, contested.manifests.Recorded)
+	rewritten, err := rewrite(w, context, keep, stale(w, context))
+	out.Changes, out.Operations = append(out.Changes, rewritten.Changes...), rewritten.Operations
+	return out, err
 }
 
-// rewrite makes the operations for the fields that are kept and those that are cleared, and forgets those that are already
-// as they should be.
-func (out *Outcome) rewrite(w merge.Write, kept []merge.Kept, stale []Change, recorded bool) error {
-	if len(kept)+len(stale) == 0 {
-		return nil
+// rewrite returns what becomes of fields that are to be kept and to be cleared. It says nothing of fields that are already as
+// they should be.
+func rewrite(w ownership.Write, context ownership.ObjectContext, keep, stale []Change) (out Outcome, err error) {
+	if len(keep)+len(stale) == 0 {
+		return out, nil
 	}
-	w, cleared, err := w.Clear(pathsOf(stale))
+	kept := make([]merge.Kept, len(keep))
+	for i, c := range keep {
+		kept[i] = merge.Kept{Path: c.Path, Scale: c.Field.Scale, ScaleIn: context.ScaleIn}
+		if c.Verdict == merge.Start {
+			kept[i].Value = []byte(c.Value())
+		}
+	}
+	rewritten, err := merge.Rewrite(w, kept, pathsOf(stale))
 	if err != nil {
-		return fmt.Errorf("clearing %s: %w", stale[0].Path, err)
+		return out, fmt.Errorf("keeping %d fields, clearing %d: %w", len(keep), len(stale), err)
 	}
-	operations, err := w.Keep(kept, recorded)
-	if err != nil {
-		return fmt.Errorf("keeping %d fields: %w", len(kept), err)
-	}
-	if len(operations) == 0 {
-		out.Changes = nil // already as it should be
+	for i, c := range keep {
+		reason, overruled := rewritten.Overruled[i]
+		switch {
+		case overruled:
+			out.Changes = append(out.Changes, c.yielding(reason))
+		case !rewritten.Gone[i] && len(rewritten.Operations) > len(stale):
+			out.Changes = append(out.Changes, c)
+		}
 	}
 	out.Changes = append(out.Changes, stale...)
-	out.Operations = slices.Concat(cleared, operations)
-	return nil
-}
-
-// decideField looks one field up in the decision table.
-func decideField(r Request, w merge.Write, contested contested, path fieldpath.Path) Change {
-	declared := contested.manifests.On(path)
-	context := contested.contextOf(path)
-	owned := context.Resolve(path, w.LiveEntries, declared.Base)
-	live, incoming := r.Live.Value(path), r.Incoming.Value(path)
-	return changeOf(path, merge.Field{
-		Owner: owned.Owner, Writer: w.Author.Writer, Manifest: declared.Manifest, Base: declared.Base,
-		Scale: context.Scale, Changed: !bytes.Equal(live, incoming),
-	}, owned.By, string(live), string(incoming))
+	out.Operations = rewritten.Operations
+	return out, nil
 }
 
 // checkScale refuses values of the scale field that no scale can have, which is an int32 from 0 (k8s.io/api/autoscaling/v1,
-// ScaleSpec): what is reported can then be nothing but a number. An incoming value that is not there or null is one let go of.
+// ScaleSpec): what is reported can then be nothing but a number. An incoming value that is missing or null has been dropped.
 func (c Change) checkScale() error {
 	if !c.Field.Scale {
 		return nil
@@ -150,17 +171,17 @@ func (c Change) checkScale() error {
 	return nil
 }
 
-func (t Table) writeOf(r Request) (merge.Write, error) {
-	live, err := r.Live.Entries()
-	if err != nil {
-		return merge.Write{}, fmt.Errorf("oldObject: %w", err)
+func (t Table) writeOf(r Request) (w ownership.Write, err error) {
+	w = ownership.Write{Live: r.Live, Incoming: r.Incoming, Kind: r.Kind, Managers: t.Managers, Meter: r.Meter}
+	if w.LiveEntries, err = r.Live.Entries(); err != nil {
+		return w, fmt.Errorf("oldObject: %w", err)
 	}
-	incoming, err := r.Incoming.Entries(live...)
-	if err != nil {
-		return merge.Write{}, fmt.Errorf("object: %w", err)
+	if w.IncomingEntries, err = r.Incoming.Entries(w.LiveEntries...); err != nil {
+		return w, fmt.Errorf("object: %w", err)
 	}
-	return merge.Write{
-		Live: r.Live, Incoming: r.Incoming, LiveEntries: live, IncomingEntries: incoming,
-		Author: t.Managers.Author(r.FieldManager, live, incoming), Managers: t.Managers,
-	}, nil
+	w.Author = t.Managers.Author(r.FieldManager, w.LiveEntries, w.IncomingEntries)
+	if w.Author.Writer == ownership.Applier {
+		w.Manifests, err = t.Managers.ManifestsOf(w.Author, r.Live, r.Incoming, w.LiveEntries)
+	}
+	return w, err
 }

@@ -1,8 +1,6 @@
 package decision
 
 import (
-	"bytes"
-
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/merge"
@@ -11,25 +9,27 @@ import (
 
 // stale decides on the defaults that the manifest contradicts. What somebody has declared is left to the API server, which
 // refuses the write.
-func stale(r Request, w merge.Write, contested contested) []Change {
+func stale(w ownership.Write, context ownership.ObjectContext) []Change {
 	if w.Author.Writer != ownership.Applier {
 		return nil // whose manifests nobody has looked for
 	}
 	var found []Change
-	for _, c := range w.Contradictions(r.Kind.Group, r.Kind.Kind) {
-		if contested.manifests.On(c.Choice).Manifest != ownership.Sets {
+	for _, c := range merge.Contradictions(w, w.Kind.Group, w.Kind.Kind) {
+		if w.Manifests.On(c.Choice).Manifest != ownership.Sets {
 			continue
 		}
-		declared := contested.manifests.On(c.Member)
-		field := merge.Field{
-			Owner: ownership.Default, Writer: w.Author.Writer, Manifest: declared.Manifest, Base: declared.Base,
-			Changed:      !bytes.Equal(r.Live.Value(c.Member), r.Incoming.Value(c.Member)),
-			Contradicted: true,
+		field := ownership.Contested{
+			Path: c.Member, Declared: w.Manifests.On(c.Member),
+			Live: w.Live.Value(c.Member), Incoming: w.Incoming.Value(c.Member),
 		}
-		if !contested.manifests.Defaulted(c.Member, w.LiveEntries) {
-			field.Owner = contested.contextOf(c.Member).Resolve(c.Member, w.LiveEntries, declared.Base).Owner
+		if !w.Manifests.Defaulted(c.Member, w.LiveEntries) {
+			of := ownership.Context{Managers: w.Managers, Controlled: context.Controls(c.Member)}
+			field.Owned = of.Resolve(c.Member, w.LiveEntries, field.Base)
 		}
-		decided := changeOf(c.Member, field, "", "", "")
+		decided := changeOf(field, w.Author.Writer)
+		decided.Field.Contradicted = true
+		decided = decided.decided()
+		decided.From, decided.Owner, decided.Incoming = nil, ownership.Owned{Owner: field.Owner}, ""
 		if decided.Choice = c.By; decided.Verdict == merge.Clear {
 			found = append(found, decided)
 		}

@@ -72,7 +72,7 @@ func (e Explanation) Keeps(f *ownership.Field, manifest, base ownership.Claim) b
 		return false
 	}
 	decision := merge.Decide(merge.Field{
-		Owner: f.Owner, Writer: ownership.Applier, Manifest: manifest, Base: base, Changed: true,
+		Owner: f.Owner.Decided(), Writer: ownership.Applier, Manifest: manifest, Base: base, Changed: true,
 		Scale: e.Context.Scale != nil && f.Path.Equals(e.Context.Scale),
 	})
 	return decision.Verdict == merge.Keep

@@ -79,13 +79,11 @@ func ObjectOf(s source.Subject) ObjectData {
 // FieldData returns a field as data.
 func (e Explanation) FieldData(f *ownership.Field) FieldData {
 	d := FieldData{
-		Path: Text(f.Path), Value: f.Value, Owner: f.Owner.String(), By: f.By, Since: f.Since, Manifest: e.declared(f),
+		Path: Text(f.Path), Value: e.Visible(f.Path, f.Value), Owner: f.Owner.String(), By: f.By, Since: f.Since,
+		Manifest: e.declared(f),
 	}
 	if f.DeclaredValue != nil {
-		d.Manifest, d.ManifestValue = "other", f.DeclaredValue
-	}
-	if e.Hidden(f.Path) {
-		d.Value, d.ManifestValue = nil, nil
+		d.Manifest, d.ManifestValue = "other", e.Visible(f.Path, f.DeclaredValue)
 	}
 	for _, h := range f.Holders {
 		d.Claims = append(d.Claims, ClaimData{h.Manager, h.Operation, h.Subresource, h.Time})

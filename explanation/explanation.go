@@ -3,6 +3,9 @@
 package explanation
 
 import (
+	"errors"
+	"slices"
+
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/table"
@@ -26,8 +29,9 @@ func Of(s source.Subject) (Explanation, error) {
 	e := Explanation{Subject: s}
 	var err error
 	if e.Fields, err = s.Context.Fields(s.Object); err != nil {
-		return e, &Error{s.String(), err.Error() + "; apply the object again, which writes it anew"}
+		return e, &Error{s.String(), unreadable(s, err) + "; apply the object again, which writes it anew"}
 	}
+	e.Fields = slices.DeleteFunc(e.Fields, func(f ownership.Field) bool { return s.Nameless(f.Path) })
 	e.date()
 	_, e.recorded = s.Object.LastApplied()
 	for i := range e.Fields {
@@ -48,6 +52,19 @@ func Of(s source.Subject) (Explanation, error) {
 			"look into the manifest itself")
 	}
 	return e, nil
+}
+
+// unreadable says what of a record cannot be read. The details can quote it, and a Secret's records hold its values.
+func unreadable(s source.Subject, err error) string {
+	if !s.IsSecret() {
+		return err.Error()
+	}
+	for _, record := range []error{ownership.ErrManagedFields, ownership.ErrLastApplied} {
+		if errors.Is(err, record) {
+			return record.Error()
+		}
+	}
+	return "it cannot be read"
 }
 
 // date adds when the autoscaler has scaled: an entry of /scale has no time.

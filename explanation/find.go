@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ownership-handoff/handoff/internal/jsonindex"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -55,9 +56,11 @@ func (e Explanation) at(pattern ownership.Pattern) Explanation {
 	if !plain || e.Object.Value(path) == nil {
 		return Explanation{}
 	}
-	pointer := e.Object.Locate(path).Pointer
+	live := jsonindex.New(e.Object.Text())
+	pointer, _ := live.Pointer(path)
 	return e.Select(func(f ownership.Field) bool {
-		rest, ok := strings.CutPrefix(e.Object.Locate(f.Path).Pointer, pointer)
+		at, _ := live.Pointer(f.Path)
+		rest, ok := strings.CutPrefix(at, pointer)
 		return f.Value != nil && ok && (rest == "" || rest[0] == '/')
 	})
 }

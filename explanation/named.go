@@ -1,11 +1,11 @@
 package explanation
 
 import (
-	"slices"
 	"strings"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/jsonindex"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -19,9 +19,12 @@ func (e Explanation) Named(text string) ([]fieldpath.Path, error) {
 	}
 	pattern, _ := ParseField(text) // nil where only the plain text has led to fields
 	var paths []fieldpath.Path
+	live := jsonindex.New(e.Object.Text())
+	listed := map[string]bool{}
 	for i := range found.Fields {
-		path := e.named(found.Fields[i].Path, pattern, text)
-		if !slices.ContainsFunc(paths, path.Equals) {
+		path := named(live, found.Fields[i].Path, pattern, text)
+		if name := path.String(); !listed[name] {
+			listed[name] = true
 			paths = append(paths, path.Copy())
 		}
 	}
@@ -29,14 +32,16 @@ func (e Explanation) Named(text string) ([]fieldpath.Path, error) {
 }
 
 // named returns as much of a field's path as the argument names.
-func (e Explanation) named(path fieldpath.Path, pattern ownership.Pattern, text string) fieldpath.Path {
+func named(live *jsonindex.Index, path fieldpath.Path, pattern ownership.Pattern, text string) fieldpath.Path {
 	if n := len(pattern); n > 0 && n <= len(path) {
 		if pattern.Covers(path) {
 			return path[:n]
 		}
-		asked, plain := PathOf(pattern)
-		if plain && e.Object.Locate(asked).Pointer == e.Object.Locate(path[:n]).Pointer {
-			return path[:n]
+		if asked, plain := PathOf(pattern); plain {
+			at, found := live.Pointer(asked)
+			if pointer, there := live.Pointer(path[:n]); found && there && pointer == at {
+				return path[:n]
+			}
 		}
 	}
 	wanted := strings.ReplaceAll(plainText(text), `\.`, ".")
@@ -59,10 +64,11 @@ func (e Explanation) Within(text string) (field ownership.Field, ok bool) {
 	if !plain || e.Object.Value(path) == nil {
 		return field, false
 	}
-	pointer := e.Object.Locate(path).Pointer
+	live := jsonindex.New(e.Object.Text())
+	pointer, _ := live.Pointer(path)
 	for i := range e.Fields {
 		f := e.Fields[i]
-		if f.Value != nil && strings.HasPrefix(pointer, e.Object.Locate(f.Path).Pointer+"/") {
+		if at, ok := live.Pointer(f.Path); ok && f.Value != nil && strings.HasPrefix(pointer, at+"/") {
 			return f, true
 		}
 	}

@@ -1,11 +1,12 @@
 package explanation
 
 import (
-	"strconv"
 	"strings"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 
+	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -20,14 +21,30 @@ func Text(path fieldpath.Path) string {
 }
 
 func elementText(element fieldpath.PathElement) string {
-	if element.FieldName == nil {
+	switch {
+	case element.Key != nil:
+		keys := make([]string, len(*element.Key))
+		for i, key := range *element.Key {
+			keys[i] = key.Name + "=" + scalarText(key.Value)
+		}
+		return "[" + strings.Join(keys, ",") + "]"
+	case element.Value != nil:
+		return "[=" + scalarText(*element.Value) + "]"
+	case element.FieldName == nil:
 		return element.String()
 	}
 	name := *element.FieldName
-	if name == "" || name == "*" || strings.ContainsAny(name, `.[]"`) {
-		return "[" + strconv.Quote(name) + "]"
+	if name == "" || name == "*" || strings.ContainsAny(name, `.[]"`) || printable.Text(name) != name {
+		return "[" + printable.Quote(name) + "]"
 	}
 	return "." + name
+}
+
+func scalarText(v value.Value) string {
+	if v.IsString() {
+		return printable.Quote(v.AsString())
+	}
+	return value.ToString(v)
 }
 
 // PathOf returns the path that a pattern is, unless it has a wildcard.

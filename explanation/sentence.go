@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -21,7 +22,7 @@ func (e Explanation) Sentences(w io.Writer, prefix string, chosen func(ownership
 		if len(fold.Fields) > 1 {
 			sentence = e.whyAll(&fold)
 		}
-		if _, err := io.WriteString(w, prefix+sentence+"\n"); err != nil {
+		if _, err := io.WriteString(w, printable.Text(prefix+sentence)+"\n"); err != nil {
 			return err
 		}
 	}
@@ -77,9 +78,8 @@ func (e Explanation) who(f *ownership.Field, it string) string {
 	case ownership.Controller:
 		return fmt.Sprintf("the controller %#q set %s%s%s", f.By, it, through, since)
 	case ownership.Imperative:
-		if e.Context.Managers.IsImperative(f.Holders[0]) {
-			return fmt.Sprintf("a person set %s by a direct command (%#q)%s%s", it, f.By, through, since)
-		}
+		return fmt.Sprintf("a person set %s by a direct command (%#q)%s%s", it, f.By, through, since)
+	case ownership.Other:
 		return fmt.Sprintf("%#q, which no list of managers names, set %s%s%s", f.By, it, through, since)
 	case ownership.Manifest:
 		return strings.TrimSpace(fmt.Sprintf("the manifest set %s%s%s", it, by(f.By), since))

@@ -28,6 +28,7 @@ func colourOf(owner ownership.Owner) int {
 	return map[ownership.Owner]int{
 		ownership.Autoscaler: 35, ownership.Controller: 36, ownership.Imperative: 33,
 		ownership.Manifest: 32, ownership.Default: 90, ownership.Unknown: 31,
+		ownership.Other: 36,
 	}[owner]
 }
 

@@ -21,6 +21,8 @@ const (
 	Keep
 	// Clear takes the field out of the incoming object, and everybody's claim on it.
 	Clear
+	// Yield lets the incoming value stand although a row says Keep: see Rewritten.Overruled.
+	Yield
 )
 
 // Field is a field that a write has a say in, as the decision table sees it.
@@ -32,16 +34,16 @@ type Field struct {
 	Manifest, Base ownership.Claim
 	// Changed says that the write changes the field's value or, for a new object, that the autoscaler wants more.
 	Changed bool
-	// Created says that the write creates the object.
-	Created bool
+	// Removed reports whether the write takes the field away although neither manifest has it, as a replace of the whole
+	// object does.
+	Removed bool
+	// Created says that the write creates the object, SwitchedOff that the manifest does so with a count of 0.
+	Created, SwitchedOff bool
 	// Scale says that it is the object's scale field.
 	Scale bool
 	// Contradicted says that it is a member of a union that another choice of the manifest excludes.
 	Contradicted bool
 }
-
-// Held says whether an autoscaler or a controller owns the field.
-func (f Field) Held() bool { return f.Owner == ownership.Autoscaler || f.Owner == ownership.Controller }
 
 // Decision is a row of the decision table and its verdict.
 type Decision struct {
@@ -117,22 +119,21 @@ func Decide(f Field) Decision {
 }
 
 func (r row) fits(f Field, manifest says) bool {
-	if f.Created != r.created || r.created && !f.Changed {
+	if f.Created != r.created || r.created && (!f.Changed || f.SwitchedOff) {
 		return false
 	}
 	return f.Writer == r.writer && (r.manifest == anything || r.manifest == manifest) && (!r.scaleOnly || f.Scale) &&
-		(!r.contradictedOnly || f.Contradicted) && (len(r.owners) == 0 || slices.Contains(r.owners, f.Owner))
+		(!r.contradictedOnly || f.Contradicted && !f.Changed) && (len(r.owners) == 0 || slices.Contains(r.owners, f.Owner))
 }
 
-// manifest returns what the manifest says. A write that replaces the whole object takes away what its manifest lacks even
-// where the base lacks it as well.
+// manifest returns what the manifest says.
 func (f Field) manifest() says {
 	switch {
 	case f.Manifest == ownership.Sets:
 		return setsIt
 	case f.Manifest == ownership.Clears:
 		return setsNull
-	case f.Base != ownership.Lacks || f.Changed:
+	case f.Base != ownership.Lacks || f.Removed:
 		return letsGo
 	default:
 		return lacksIt
@@ -150,6 +151,8 @@ func (v Verdict) String() string {
 		return "keep"
 	case Clear:
 		return "clear"
+	case Yield:
+		return "yield"
 	default:
 		return "through"
 	}

@@ -36,12 +36,13 @@ type expectation struct {
 	manifest, base []ownership.Claim
 	changed, scale []bool
 	contradicted   []bool
+	removed, off   []bool
 	want           merge.Decision
 }
 
 func (e expectation) covers(f merge.Field) bool {
 	return e.created == f.Created && has(e.contradicted, f.Contradicted) && has(e.owners, f.Owner) && has(e.writers, f.Writer) && has(e.manifest, f.Manifest) && has(e.base, f.Base) &&
-		has(e.changed, f.Changed) && has(e.scale, f.Scale)
+		has(e.changed, f.Changed) && has(e.scale, f.Scale) && has(e.removed, f.Removed) && has(e.off, f.SwitchedOff)
 }
 
 func has[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
@@ -60,29 +61,29 @@ func expectations() map[string]expectation {
 			want: merge.Decision{Row: 2, Verdict: merge.Keep},
 		},
 		"row 2: and when a write takes it away that no manifest ever had": {
-			owners: autoscalerOrController, writers: applier, manifest: lacksIt, base: lacksIt, changed: yes,
+			owners: autoscalerOrController, writers: applier, manifest: lacksIt, base: lacksIt, removed: yes,
 			want: merge.Decision{Row: 2, Verdict: merge.Keep},
 		},
 		"no row: a manifest that never had an autoscaler's field and does not change it": {
-			owners: autoscalerOrController, writers: applier, manifest: lacksIt, base: lacksIt, changed: no, want: none,
+			owners: autoscalerOrController, writers: applier, manifest: lacksIt, base: lacksIt, removed: no, want: none,
 		},
 		"row 3: what a person has set is kept when the manifest lets go of it": {
 			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: hasIt,
 			want: merge.Decision{Row: 3, Verdict: merge.Keep},
 		},
 		"row 3: and when a write takes it away that no manifest ever had": {
-			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: lacksIt, changed: yes,
+			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes,
 			want: merge.Decision{Row: 3, Verdict: merge.Keep},
 		},
 		"no row: a manifest that never had a person's field and does not change it": {
-			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: lacksIt, changed: no, want: none,
+			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: lacksIt, removed: no, want: none,
 		},
 		"row 4: letting go of replicas never means 1": {
 			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: hasIt, scale: yes,
 			want: merge.Decision{Row: 4, Verdict: merge.Keep},
 		},
 		"row 4: nor does a write that takes the manifest's replicas away": {
-			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: lacksIt, changed: yes, scale: yes,
+			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes, scale: yes,
 			want: merge.Decision{Row: 4, Verdict: merge.Keep},
 		},
 		"row 5: other fields of the manifest are deleted with it": {
@@ -90,11 +91,11 @@ func expectations() map[string]expectation {
 			want: merge.Decision{Row: 5, Verdict: merge.Through},
 		},
 		"row 5: and so are those that a write takes away": {
-			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: lacksIt, changed: yes, scale: no,
+			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes, scale: no,
 			want: merge.Decision{Row: 5, Verdict: merge.Through},
 		},
 		"no row: a field that an applier claims and that neither manifest has nor this write changes": {
-			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: lacksIt, changed: no, want: none,
+			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: lacksIt, removed: no, want: none,
 		},
 		"no row: the manifest sets its own field": {
 			owners: of(ownership.Manifest), writers: applier, manifest: setsIt, want: none,
@@ -107,15 +108,18 @@ func expectations() map[string]expectation {
 			owners: of(ownership.Default), writers: applier, manifest: lacksIt, contradicted: no, want: none,
 		},
 		"row 7: a default that another choice of the manifest excludes is cleared": {
-			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, changed: no, contradicted: yes,
+			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, changed: no, removed: no, contradicted: yes,
 			want: merge.Decision{Row: 7, Verdict: merge.Clear},
 		},
 		"no row: it is not, where the manifest has had it": {
 			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: hasIt, contradicted: yes, want: none,
 		},
 		"no row: nor where this very write has changed it": {
-			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, changed: yes, contradicted: yes,
+			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, changed: yes, removed: no, contradicted: yes,
 			want: none,
+		},
+		"no row: nor where it has taken it away": {
+			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes, contradicted: yes, want: none,
 		},
 		"row 8: null clears what no autoscaler or controller owns": {
 			owners: otherThanThese, writers: applier, manifest: null, want: merge.Decision{Row: 8, Verdict: merge.Through},
@@ -135,8 +139,11 @@ func expectations() map[string]expectation {
 			writers: []ownership.Writer{ownership.OtherWriter}, want: merge.Decision{Row: 10, Verdict: merge.Through},
 		},
 		"row 12: a new workload starts at the count of the autoscaler, which wants more": {
-			created: true, owners: of(ownership.Autoscaler), writers: applier, changed: yes, scale: yes,
+			created: true, owners: of(ownership.Autoscaler), writers: applier, changed: yes, scale: yes, off: no,
 			want: merge.Decision{Row: 12, Verdict: merge.Start},
+		},
+		"no row: a manifest that says 0 creates the workload switched off": {
+			created: true, owners: of(ownership.Autoscaler), writers: applier, changed: yes, scale: yes, off: yes, want: none,
 		},
 		"no row: it starts at the manifest's count, where the autoscaler wants no more": {
 			created: true, owners: of(ownership.Autoscaler), writers: applier, changed: no, want: none,
@@ -186,10 +193,11 @@ func everyField() func(yield func(merge.Field) bool) {
 			for _, writer := range writers {
 				for _, manifest := range claims {
 					for _, base := range claims {
-						for flags := range 1 << 4 {
+						for flags := range 1 << 6 {
 							if !yield(merge.Field{
 								Owner: owner, Writer: writer, Manifest: manifest, Base: base,
 								Changed: flags&1 != 0, Scale: flags&2 != 0, Created: flags&4 != 0, Contradicted: flags&8 != 0,
+								Removed: flags&16 != 0, SwitchedOff: flags&32 != 0,
 							}) {
 								return
 							}
@@ -202,15 +210,16 @@ func everyField() func(yield func(merge.Field) bool) {
 }
 
 func text(f merge.Field) string {
-	return fmt.Sprintf("owner %s, writer %s, manifest %s, base %s, changed %t, scale field %t, created %t, contradicted %t",
-		f.Owner, f.Writer, f.Manifest, f.Base, f.Changed, f.Scale, f.Created, f.Contradicted)
+	return fmt.Sprintf("owner %s, writer %s, manifest %s, base %s, changed %t, scale field %t, created %t, contradicted %t, removed %t, off %t",
+		f.Owner, f.Writer, f.Manifest, f.Base, f.Changed, f.Scale, f.Created, f.Contradicted, f.Removed, f.SwitchedOff)
 }
 
 func TestAVerdictIsWrittenAsAWord(t *testing.T) {
 	got := []string{
 		merge.Through.String(), merge.Warn.String(), merge.Start.String(), merge.Keep.String(), merge.Clear.String(),
+		merge.Yield.String(),
 	}
-	if diff := cmp.Diff([]string{"through", "warn", "start", "keep", "clear"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"through", "warn", "start", "keep", "clear", "yield"}, got); diff != "" {
 		t.Errorf("words (-want +got):\n%s", diff)
 	}
 }

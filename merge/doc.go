@@ -1,5 +1,5 @@
 // Package merge decides what becomes of the fields of an object that several parties write, and carries that out: on a write
-// that the API server has merged already, or by merging itself.
+// that the API server has merged already, or on a three-way merge.
 //
 // The words are those of docs/decisions.md: live is the object as stored, incoming the object as the API server is about to
 // store it, base the manifest applied last and manifest the one being applied now. Whose a field is, package ownership says.
@@ -20,11 +20,6 @@
 //
 // # A merge
 //
-// For those who have no API server that has merged before: ThreeWay merges a manifest into live as kubectl apply does, with
-// owners as an option; TwoWay merges a source over a destination as kustomize does. Both come for decoded values and, with
-// JSON behind the name, for texts; the latter keep what they do not change as it is written. docs/merge.md has their tables.
-//
-// How each place of an object merges, a Schema says. Types makes one of a Go type of Kubernetes (Types.Of) or of a
-// CustomResourceDefinition (Types.CustomResource); JSONMergePatch and Inferred are for kinds that nothing is known of. What
-// cannot be merged is an InputError.
+// The sub-packages merge objects themselves, and know nothing of admission: threeway as kubectl apply does, twoway as
+// kustomize does, by the schemas of package schema. Owners apply the decision table to a three-way merge.
 package merge

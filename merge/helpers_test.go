@@ -87,9 +87,9 @@ func hpaEntry() string {
 }
 
 // writeOf returns the write that makes incoming of live, sent by a field manager.
-func writeOf(t *testing.T, fieldManager string, live, incoming stored) merge.Write {
+func writeOf(t *testing.T, fieldManager string, live, incoming stored) ownership.Write {
 	t.Helper()
-	w := merge.Write{Managers: managers}
+	w := ownership.Write{Managers: managers}
 	w.Live, w.LiveEntries = parsed(t, live.text())
 	w.Incoming, w.IncomingEntries = parsed(t, incoming.text())
 	w.Author = managers.Author(fieldManager, w.LiveEntries, w.IncomingEntries)

@@ -32,7 +32,6 @@ func TestKeep(t *testing.T) {
 		by             string
 		live, incoming stored
 		kept           merge.Kept
-		recorded       bool
 		operations     []string
 		want           stored
 	}{
@@ -57,7 +56,6 @@ func TestKeep(t *testing.T) {
 				entries: []string{hpaEntry(), csaEntry(early, image)},
 			},
 			incoming: stored{lastApplied: manifest3, spec: `{"image":"a","replicas":3}`, entries: []string{csaEntry(late, image, count)}},
-			kept:     merge.Kept{Held: true}, recorded: true,
 			operations: []string{
 				`{"op":"add","path":"/spec/replicas","value":7}`,
 				`{"op":"replace","path":"` + lastAppliedAt + `","value":` + quoted(manifestNone) + `}`,
@@ -78,7 +76,6 @@ func TestKeep(t *testing.T) {
 				lastApplied: manifest3, spec: `{"image":"a","replicas":3}`,
 				entries: []string{entry("x", "Update", early, "status.x"), csaEntry(late, image, count)},
 			},
-			kept: merge.Kept{Held: true}, recorded: true,
 			operations: []string{
 				`{"op":"add","path":"/spec/replicas","value":7}`,
 				`{"op":"replace","path":"` + lastAppliedAt + `","value":` + quoted(manifestNone) + `}`,
@@ -97,7 +94,6 @@ func TestKeep(t *testing.T) {
 				entries: []string{hpaEntry(), csaEntry(early, image)},
 			},
 			incoming: stored{lastApplied: manifestNone, spec: `{"image":"a","replicas":1}`, entries: []string{csaEntry(late, image, count)}},
-			kept:     merge.Kept{Held: true}, recorded: true,
 			operations: []string{
 				`{"op":"add","path":"/spec/replicas","value":7}`,
 				`{"op":"add","path":"/metadata/managedFields","value":` + list(hpaEntry(), csaEntry(late, image)) + `}`,
@@ -111,22 +107,21 @@ func TestKeep(t *testing.T) {
 			by:       csa,
 			live:     stored{lastApplied: manifestNone, spec: `{"image":"a","replicas":7}`, entries: []string{hpaEntry(), csaEntry(early, image)}},
 			incoming: stored{lastApplied: `{"spec":{"image":"b","replicas":null}}`, spec: `{"image":"b","replicas":7}`, entries: []string{hpaEntry(), csaEntry(late, image)}},
-			kept:     merge.Kept{Held: true}, recorded: true,
 			operations: []string{
 				`{"op":"replace","path":"` + lastAppliedAt + `","value":` + quoted(`{"spec":{"image":"b"}}`) + `}`,
 			},
 			want: stored{lastApplied: `{"spec":{"image":"b"}}`, spec: `{"image":"b","replicas":7}`, entries: []string{hpaEntry(), csaEntry(late, image)}},
 		},
-		"an annotation that is not this write's manifest stays": {
+		"an annotation that is not this write's manifest is put right as well": {
 			by:       "helm",
 			live:     stored{lastApplied: manifest3, spec: `{"image":"a","replicas":7}`, entries: []string{hpaEntry(), entry("helm", "Update", early, image)}},
 			incoming: stored{lastApplied: manifest3, spec: `{"image":"a","replicas":3}`, entries: []string{entry("helm", "Update", late, image, count)}},
-			kept:     merge.Kept{Held: true},
 			operations: []string{
 				`{"op":"add","path":"/spec/replicas","value":7}`,
-				`{"op":"add","path":"/metadata/managedFields","value":` + list(hpaEntry(), entry("helm", "Update", early, image)) + `}`,
+				`{"op":"replace","path":"` + lastAppliedAt + `","value":` + quoted(manifestNone) + `}`,
+				`{"op":"add","path":"/metadata/managedFields","value":` + list(hpaEntry(), entry("helm", "Update", late, image)) + `}`,
 			},
-			want: stored{lastApplied: manifest3, spec: `{"image":"a","replicas":7}`, entries: []string{hpaEntry(), entry("helm", "Update", early, image)}},
+			want: stored{lastApplied: manifestNone, spec: `{"image":"a","replicas":7}`, entries: []string{hpaEntry(), entry("helm", "Update", late, image)}},
 		},
 		"an update entry of the applier keeps what it had in live": {
 			by: csa,
@@ -134,7 +129,6 @@ func TestKeep(t *testing.T) {
 				lastApplied: manifest3, spec: `{"image":"a","replicas":3}`, entries: []string{csaEntry(early, image, count)},
 			},
 			incoming: stored{lastApplied: `{"spec":{"image":"b","replicas":5}}`, spec: `{"image":"b","replicas":5}`, entries: []string{csaEntry(late, image, count)}},
-			kept:     merge.Kept{Held: true}, recorded: true,
 			operations: []string{
 				`{"op":"add","path":"/spec/replicas","value":3}`,
 				`{"op":"replace","path":"` + lastAppliedAt + `","value":` + quoted(`{"spec":{"image":"b"}}`) + `}`,
@@ -151,7 +145,6 @@ func TestKeep(t *testing.T) {
 				lastApplied: manifestNone, spec: `{"image":"a","replicas":1}`,
 				entries: []string{entry("kubectl-edit", "Update", early, "spec.paused"), csaEntry(late, image, count)},
 			},
-			recorded: true,
 			operations: []string{
 				`{"op":"add","path":"/spec/replicas","value":5}`,
 				`{"op":"add","path":"/metadata/managedFields","value":` +
@@ -166,7 +159,6 @@ func TestKeep(t *testing.T) {
 			by:       csa,
 			live:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{hpaEntry(), entry("x", "Update", early, image)}},
 			incoming: stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("x", "Update", early, image), entry(csa, "Update", late, count)}},
-			kept:     merge.Kept{Held: true},
 			operations: []string{
 				`{"op":"add","path":"/spec/replicas","value":7}`,
 				`{"op":"add","path":"/metadata/managedFields","value":` + list(hpaEntry(), entry("x", "Update", early, image)) + `}`,
@@ -177,7 +169,6 @@ func TestKeep(t *testing.T) {
 			by:       "kubectl",
 			live:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", early, image), hpaEntry()}},
 			incoming: stored{spec: `{"image":"b","replicas":3}`, entries: []string{entry("kubectl", "Apply", late, image, count)}},
-			kept:     merge.Kept{Held: true},
 			operations: []string{
 				`{"op":"add","path":"/spec/replicas","value":7}`,
 				`{"op":"add","path":"/metadata/managedFields","value":` + list(entry("kubectl", "Apply", late, image), hpaEntry()) + `}`,
@@ -188,14 +179,12 @@ func TestKeep(t *testing.T) {
 			by:       "kubectl",
 			live:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", early, image, count), hpaEntry()}},
 			incoming: stored{spec: `{"image":"b","replicas":7}`, entries: []string{entry("kubectl", "Apply", late, image, count), hpaEntry()}},
-			kept:     merge.Kept{Held: true},
 			want:     stored{spec: `{"image":"b","replicas":7}`, entries: []string{entry("kubectl", "Apply", late, image, count), hpaEntry()}},
 		},
 		"an Apply entry of somebody else keeps what it held": {
 			by:       csa,
 			live:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("flux", "Apply", early, count), csaEntry(early, image)}},
 			incoming: stored{spec: `{"image":"b","replicas":3}`, entries: []string{csaEntry(late, image, count)}},
-			kept:     merge.Kept{Held: true},
 			operations: []string{
 				`{"op":"add","path":"/spec/replicas","value":7}`,
 				`{"op":"add","path":"/metadata/managedFields","value":` + list(entry("flux", "Apply", early, count), csaEntry(late, image)) + `}`,
@@ -206,7 +195,6 @@ func TestKeep(t *testing.T) {
 			by:       "kubectl",
 			live:     stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("kubectl", "Apply", early, image, count)}},
 			incoming: stored{spec: `{"image":"a","replicas":5}`, entries: []string{entry("kubectl", "Apply", late, image, count)}},
-			kept:     merge.Kept{Held: true},
 			operations: []string{
 				`{"op":"add","path":"/spec/replicas","value":3}`,
 				`{"op":"add","path":"/metadata/managedFields","value":` + list(entry("kubectl", "Apply", early, image, count)) + `}`,
@@ -216,89 +204,7 @@ func TestKeep(t *testing.T) {
 				entries: []string{entry("kubectl", "Apply", early, image, count)}, // and its time: nothing has changed
 			},
 		},
-		"the manifest lets go of the only claim on an autoscaler's field: the handover manager takes it": {
-			by:       "kubectl",
-			live:     stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("kubectl", "Apply", early, image, count)}},
-			incoming: stored{spec: `{"image":"a","replicas":1}`, entries: []string{entry("kubectl", "Apply", late, image)}},
-			kept:     merge.Kept{Held: true},
-			operations: []string{
-				`{"op":"add","path":"/spec/replicas","value":3}`,
-				`{"op":"add","path":"/metadata/managedFields","value":` +
-					list(entry("kubectl", "Apply", late, image), entry("ownership-handoff", "Update", late, count)) + `}`,
-			},
-			want: stored{
-				spec:    `{"image":"a","replicas":3}`,
-				entries: []string{entry("kubectl", "Apply", late, image), entry("ownership-handoff", "Update", late, count)},
-			},
-		},
-		"and only once, when the webhook is called again": {
-			by:   "kubectl",
-			live: stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("kubectl", "Apply", early, image, count)}},
-			incoming: stored{
-				spec:    `{"image":"a","replicas":3}`,
-				entries: []string{entry("kubectl", "Apply", late, image), entry("ownership-handoff", "Update", late, count)},
-			},
-			kept: merge.Kept{Held: true},
-			want: stored{
-				spec:    `{"image":"a","replicas":3}`,
-				entries: []string{entry("kubectl", "Apply", late, image), entry("ownership-handoff", "Update", late, count)},
-			},
-		},
-		"the handover manager's claim that a forced apply has taken comes back": {
-			by:       "kubectl",
-			live:     stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("kubectl", "Apply", early, image), entry("ownership-handoff", "Update", early, count)}},
-			incoming: stored{spec: `{"image":"a","replicas":5}`, entries: []string{entry("kubectl", "Apply", late, image, count)}},
-			kept:     merge.Kept{Held: true},
-			operations: []string{
-				`{"op":"add","path":"/spec/replicas","value":3}`,
-				`{"op":"add","path":"/metadata/managedFields","value":` +
-					list(entry("kubectl", "Apply", early, image), entry("ownership-handoff", "Update", early, count)) + `}`,
-			},
-			want: stored{
-				spec:    `{"image":"a","replicas":3}`,
-				entries: []string{entry("kubectl", "Apply", early, image), entry("ownership-handoff", "Update", early, count)},
-			},
-		},
-		"the handover manager takes another field into its entry": {
-			by: "kubectl",
-			live: stored{
-				spec:    `{"image":"a","replicas":3}`,
-				entries: []string{entry("kubectl", "Apply", early, image, count), entry("ownership-handoff", "Update", early, "spec.other")},
-			},
-			incoming: stored{
-				spec:    `{"image":"a","replicas":5}`,
-				entries: []string{entry("kubectl", "Apply", late, image), entry("ownership-handoff", "Update", early, "spec.other")},
-			},
-			kept: merge.Kept{Held: true},
-			operations: []string{
-				`{"op":"add","path":"/spec/replicas","value":3}`,
-				`{"op":"add","path":"/metadata/managedFields","value":` +
-					list(entry("kubectl", "Apply", late, image), entry("ownership-handoff", "Update", early, "spec.other", count)) + `}`,
-			},
-			want: stored{
-				spec:    `{"image":"a","replicas":3}`,
-				entries: []string{entry("kubectl", "Apply", late, image), entry("ownership-handoff", "Update", early, "spec.other", count)},
-			},
-		},
-		"the handover has a version even where the write leaves its author no entry": {
-			by:       "helm",
-			live:     stored{spec: `{"replicas":1}`, entries: []string{entry("helm", "Update", early, count)}},
-			incoming: stored{spec: `{"replicas":1}`},
-			kept:     merge.Kept{Held: true},
-			operations: []string{
-				`{"op":"add","path":"/metadata/managedFields","value":` + list(entry("ownership-handoff", "Update", early, count)) + `}`,
-			},
-			want: stored{spec: `{"replicas":1}`, entries: []string{entry("ownership-handoff", "Update", early, count)}},
-		},
-		"a field that nobody has ever claimed is not handed over": {
-			by:         "helm",
-			live:       stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("helm", "Update", early, image)}},
-			incoming:   stored{spec: `{"image":"b","replicas":1}`, entries: []string{entry("helm", "Update", late, image)}},
-			kept:       merge.Kept{Held: true},
-			operations: []string{`{"op":"add","path":"/spec/replicas","value":3}`},
-			want:       stored{spec: `{"image":"b","replicas":3}`, entries: []string{entry("helm", "Update", late, image)}},
-		},
-		"a manifest's field is let go of without a handover": {
+		"a manifest drops the only claim on a field: nobody claims it": {
 			by:       "kubectl",
 			live:     stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("kubectl", "Apply", early, image, count)}},
 			incoming: stored{spec: `{"image":"b","replicas":1}`, entries: []string{entry("kubectl", "Apply", late, image)}},
@@ -311,7 +217,6 @@ func TestKeep(t *testing.T) {
 			by:       "kubectl",
 			live:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{hpaEntry(), csaEntry(early, image)}},
 			incoming: stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("kubectl", "Apply", late, image, count)}},
-			kept:     merge.Kept{Held: true},
 			operations: []string{
 				`{"op":"add","path":"/spec/replicas","value":7}`,
 				`{"op":"add","path":"/metadata/managedFields","value":` + list(entry("kubectl", "Apply", late, image), hpaEntry()) + `}`,
@@ -323,28 +228,31 @@ func TestKeep(t *testing.T) {
 			by:       "kubectl",
 			live:     stored{spec: `{"image":"a","replicas":3}`, entries: []string{csaEntry(early, image, count)}},
 			incoming: stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("kubectl", "Apply", late, image, count)}},
-			kept:     merge.Kept{Held: true},
 			want: stored{
 				spec:    `{"image":"a","replicas":3}`,
 				entries: []string{entry("kubectl", "Apply", late, image, count)},
 			},
 		},
-		"somebody else who lost a claim beside an unchanged value gets it back": {
+		"somebody else who lost a claim to a forced apply whose value was put back gets it back": {
 			by:       "kubectl",
 			live:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", early, image), hpaEntry()}},
 			incoming: stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", late, image, count)}},
-			kept:     merge.Kept{Held: true},
 			operations: []string{
 				`{"op":"add","path":"/metadata/managedFields","value":` + list(entry("kubectl", "Apply", early, image), hpaEntry()) + `}`,
 			},
 			want: stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", early, image), hpaEntry()}},
 		},
+		"a claim that a write of managedFields alone has moved stays moved": {
+			by:       "kubectl",
+			live:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", early, image), hpaEntry()}},
+			incoming: stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", early, image, count)}},
+			want:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", early, image, count)}},
+		},
 		"nothing, where all is as it should be": {
 			by:       csa,
 			live:     stored{lastApplied: manifest3, spec: `{"image":"a","replicas":7}`, entries: []string{hpaEntry(), csaEntry(early, image)}},
 			incoming: stored{lastApplied: `{"spec":{"image":"b"}}`, spec: `{"image":"b","replicas":7}`, entries: []string{hpaEntry(), csaEntry(late, image)}},
-			kept:     merge.Kept{Held: true}, recorded: true,
-			want: stored{lastApplied: `{"spec":{"image":"b"}}`, spec: `{"image":"b","replicas":7}`, entries: []string{hpaEntry(), csaEntry(late, image)}},
+			want:     stored{lastApplied: `{"spec":{"image":"b"}}`, spec: `{"image":"b","replicas":7}`, entries: []string{hpaEntry(), csaEntry(late, image)}},
 		},
 		"claims beneath the kept path are kept as well": {
 			by: "helm",
@@ -366,6 +274,16 @@ func TestKeep(t *testing.T) {
 				entries: []string{entry("x", "Update", early, "spec.replicas.max", "spec.replicas.min", "spec.y")},
 			},
 		},
+		"an object that had no managedFields and becomes live again has none": {
+			by:       "helm",
+			live:     stored{spec: `{"replicas":7}`},
+			incoming: stored{spec: `{"replicas":3}`, entries: []string{entry("helm", "Update", late, count)}},
+			operations: []string{
+				`{"op":"add","path":"/spec/replicas","value":7}`,
+				`{"op":"add","path":"/metadata/managedFields","value":[]}`,
+			},
+			want: stored{spec: `{"replicas":7}`, entries: []string{}},
+		},
 		"a path whose names are escaped in a pointer": {
 			by:       "helm",
 			live:     stored{spec: `{"a/b~c":7}`},
@@ -381,11 +299,12 @@ func TestKeep(t *testing.T) {
 			if c.kept.Path == nil {
 				c.kept.Path = replicas
 			}
-			operations, err := writeOf(t, c.by, c.live, c.incoming).Keep([]merge.Kept{c.kept}, c.recorded)
+			w := writeOf(t, c.by, c.live, c.incoming)
+			rewritten, err := merge.Rewrite(w, []merge.Kept{c.kept}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := operationsOf(t, operations)
+			got := operationsOf(t, rewritten.Operations)
 			if diff := cmp.Diff(c.operations, got); diff != "" {
 				t.Errorf("operations (-want +got):\n%s", diff)
 			}
@@ -394,11 +313,11 @@ func TestKeep(t *testing.T) {
 				t.Errorf("the object (-want +got):\n%s", diff)
 			}
 			again := stored{lastApplied: c.want.lastApplied, entries: c.want.entries, spec: c.want.spec}
-			if operations, err = writeOf(t, c.by, c.live, again).Keep([]merge.Kept{c.kept}, c.recorded); err != nil {
+			if rewritten, err = merge.Rewrite(writeOf(t, c.by, c.live, again), []merge.Kept{c.kept}, nil); err != nil {
 				t.Fatal(err)
 			}
-			if len(operations) > 0 {
-				t.Errorf("once more, it changes the object again: %s", operationsOf(t, operations))
+			if len(rewritten.Operations) > 0 {
+				t.Errorf("once more, it changes the object again: %s", operationsOf(t, rewritten.Operations))
 			}
 		})
 	}
@@ -414,11 +333,11 @@ func TestSeveralFieldsAreKeptAtOnce(t *testing.T) {
 		lastApplied: `{"spec":{"image":"a","paused":false,"replicas":3}}`, spec: `{"image":"a","paused":false,"replicas":3}`,
 		entries: []string{csaEntry(late, image, count, "spec.paused")},
 	}
-	operations, err := writeOf(t, csa, live, incoming).Keep([]merge.Kept{{Path: replicas, Held: true}, {Path: paused}}, true)
+	rewritten, err := merge.Rewrite(writeOf(t, csa, live, incoming), []merge.Kept{{Path: replicas}, {Path: paused}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := diffJSON(t, live.text(), patched(t, incoming.text(), operationsOf(t, operations))); diff != "" {
+	if diff := diffJSON(t, live.text(), patched(t, incoming.text(), operationsOf(t, rewritten.Operations))); diff != "" {
 		t.Errorf("it is not live again (-want +got):\n%s", diff)
 	}
 }
@@ -433,13 +352,13 @@ func TestASetThatCannotBeReadIsAnErrorOfKeep(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			w := writeOf(t, "helm", stored{entries: c.live, spec: `{"replicas":7}`}, stored{entries: c.incoming, spec: `{"replicas":3}`})
-			if _, err := w.Keep([]merge.Kept{{Path: replicas}}, false); !errors.Is(err, ownership.ErrManagedFields) {
+			if _, err := merge.Rewrite(w, []merge.Kept{{Path: replicas}}, nil); !errors.Is(err, ownership.ErrManagedFields) {
 				t.Errorf("want %v, got %v", ownership.ErrManagedFields, err)
 			}
 		})
 	}
 	w := writeOf(t, "helm", stored{entries: []string{whole}, spec: `{"replicas":7}`}, stored{entries: []string{broken}, spec: `{"replicas":7}`})
-	if _, err := w.Keep([]merge.Kept{{Path: replicas}}, false); err != nil {
+	if _, err := merge.Rewrite(w, []merge.Kept{{Path: replicas}}, nil); err != nil {
 		t.Errorf("a set that does not have to be read is let be: %v", err)
 	}
 }
@@ -453,38 +372,57 @@ func TestClaimsCannotComeBackIntoAnObjectWithoutMetadata(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			w := writeOf(t, "helm", live, stored{spec: "{}"})
 			w.Incoming, w.IncomingEntries = parsed(t, incoming)
-			if operations, err := w.Keep([]merge.Kept{{Path: replicas}}, false); !errors.Is(err, ownership.ErrManagedFields) {
+			if operations, err := merge.Rewrite(w, []merge.Kept{{Path: replicas}}, nil); !errors.Is(err, ownership.ErrManagedFields) {
 				t.Errorf("want %v, got %v and %v", ownership.ErrManagedFields, err, operations)
 			}
 		})
 	}
 }
 
-func TestWhereTheContainerOfAFieldStands(t *testing.T) {
-	deep := fieldpath.MakePathOrDie("spec", "pool", "size")
+func TestWhatBecomesOfAFieldWhoseParentsAreMissing(t *testing.T) {
+	size := fieldpath.MakePathOrDie("spec", "pool", "size")
+	inList := fieldpath.MakePathOrDie("spec", "list", fieldpath.KeyByFields("name", "a"), "x")
+	const kept, gone, overruled = "kept", "gone", "overruled"
 	for sentence, c := range map[string]struct {
-		spec string
-		path fieldpath.Path
-		want bool
+		live, incoming string
+		path           fieldpath.Path
+		want           string
 	}{
-		"the object that holds it is there":          {`{}`, replicas, true},
-		"a deeper one is there":                      {`{"pool":{}}`, deep, true},
-		"its owner has deleted it: it is made again": {`{}`, deep, true},
-		"an element of a list is not":                {`{"list":[]}`, fieldpath.MakePathOrDie("spec", "list", fieldpath.KeyByFields("name", "a"), "x"), false},
-		"it is null":                                 {`{"pool":null}`, deep, false},
-		"it is a list":                               {`{"pool":[]}`, deep, false},
-		"it is a string":                             {`{"pool":"{}"}`, deep, false},
-		"what holds it is null":                      {`null`, replicas, false},
-		"a field of the object itself always stands": {`{}`, fieldpath.MakePathOrDie("replicas"), true},
+		"its parent is there":                          {`{"pool":{"size":1}}`, `{"pool":{}}`, size, kept},
+		"its parent is missing and comes back":         {`{"pool":{"size":1}}`, `{}`, size, kept},
+		"its parent is null":                           {`{"pool":{"size":1}}`, `{"pool":null}`, size, kept},
+		"an element of a list has been deleted":        {`{"list":[{"name":"a","x":1}]}`, `{"list":[]}`, inList, gone},
+		"a list with its element is missing":           {`{"list":[{"name":"a","x":1}]}`, `{}`, inList, kept},
+		"the manifest has made its parent a list":      {`{"pool":{"size":1}}`, `{"pool":[]}`, size, overruled},
+		"the manifest has made its parent a string":    {`{"pool":{"size":1}}`, `{"pool":"{}"}`, size, overruled},
+		"the manifest has made an element a string":    {`{"list":[{"name":"a","x":1}]}`, `{"list":["a"]}`, inList, gone},
+		"the manifest has made the list an object":     {`{"list":[{"name":"a","x":1}]}`, `{"list":{}}`, inList, gone},
+		"what the manifest made of it is of no matter": {`{"pool":{"size":1}}`, `{"pool":{"size":{}}}`, size, kept},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			w := writeOf(t, csa, stored{spec: `{}`}, stored{spec: c.spec})
-			if got := w.ContainerStands(c.path); got != c.want {
-				t.Errorf("want %t, got %t", c.want, got)
+			incoming := stored{spec: c.incoming}
+			rewritten, err := merge.Rewrite(writeOf(t, csa, stored{spec: c.live}, incoming), []merge.Kept{{Path: c.path}}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := kept
+			switch {
+			case rewritten.Gone[0]:
+				got = gone
+			case rewritten.Overruled[0] != "":
+				got = overruled
+			}
+			if got != c.want {
+				t.Errorf("want %s, got %s", c.want, got)
+			}
+			want := c.incoming
+			if got == kept {
+				want = c.live
+			}
+			object := patched(t, incoming.text(), operationsOf(t, rewritten.Operations))
+			if diff := diffJSON(t, stored{spec: want}.text(), object); diff != "" {
+				t.Errorf("the object (-want +got):\n%s", diff)
 			}
 		})
-	}
-	if (merge.Write{}).ContainerStands(fieldpath.MakePathOrDie("replicas")) {
-		t.Error("it stands in an object that is not there")
 	}
 }

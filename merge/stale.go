@@ -63,7 +63,7 @@ type Contradiction struct {
 // that defaulting gives. Any other value has been set by somebody, whatever the records say. The group is as in an
 // apiVersion, empty for core kinds. Whether the manifest has made the choice, and nobody declared the default, is for the
 // caller to ask: ownership.Manifests.
-func (w Write) Contradictions(group, kind string) []Contradiction {
+func Contradictions(w ownership.Write, group, kind string) []Contradiction {
 	var found []Contradiction
 	spec := w.Incoming.Value(fieldpath.MakePathOrDie("spec"))
 	for _, s := range staleDefaults() {

@@ -78,7 +78,7 @@ func TestTheTableOfStaleDefaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			group, kind, _ := strings.Cut(c.kind, "/")
 			found := make([]string, 0, 1)
-			for _, c := range (merge.Write{Incoming: object(t, c.incoming)}).Contradictions(group, kind) {
+			for _, c := range merge.Contradictions(ownership.Write{Incoming: object(t, c.incoming)}, group, kind) {
 				found = append(found, c.Member.String()+" by "+c.By)
 			}
 			if diff := cmp.Diff(c.want, strings.Join(found, ", ")); diff != "" {
@@ -99,16 +99,13 @@ func TestWhatIsClearedIsGoneAndClaimedByNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write := merge.Write{Live: incoming, Incoming: incoming, LiveEntries: claims, IncomingEntries: claims}
-	write, cleared, err := write.Clear([]fieldpath.Path{fieldpath.MakePathOrDie("spec", "updateStrategy", "rollingUpdate")})
+	write := ownership.Write{Live: incoming, Incoming: incoming, LiveEntries: claims, IncomingEntries: claims}
+	rollingUpdate := fieldpath.MakePathOrDie("spec", "updateStrategy", "rollingUpdate")
+	rewritten, err := merge.Rewrite(write, nil, []fieldpath.Path{rollingUpdate})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rest, err := write.Keep(nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	patch, err := merge.EncodePatch(append(cleared, rest...))
+	patch, err := merge.EncodePatch(rewritten.Operations)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,25 +2,61 @@ package ownership_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-func printed(paths []fieldpath.Path) []string {
-	found := make([]string, 0, len(paths))
-	for _, path := range paths {
-		found = append(found, path.String())
+// contestedBy returns the contested fields of a write by kubectl apply, with their owners.
+func contestedBy(t *testing.T, context ownership.ObjectContext, live, incoming ownership.Object, claims ...string) []string {
+	t.Helper()
+	w := ownership.Write{
+		Live: live, Incoming: incoming, LiveEntries: entries(t, claims...), Managers: managers,
+		Author: by(t, "kubectl-client-side-apply", "Update", ownsLastApplied),
+	}
+	var err error
+	if w.Manifests, err = managers.ManifestsOf(w.Author, live, incoming, w.LiveEntries); err != nil {
+		t.Fatal(err)
+	}
+	context.Managers = managers
+	contested, err := context.Contested(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := []string{}
+	for _, c := range contested {
+		if c.Manifest == ownership.Lacks {
+			found = append(found, c.Path.String()+" "+c.Owner.String())
+		}
 	}
 	return found
 }
 
-func TestWhatControllersHaveWrittenOfWhatRulesGiveThem(t *testing.T) {
+// applied is an object with a spec whose last-applied annotation is a manifest.
+func applied(t *testing.T, object, manifest string) ownership.Object {
+	t.Helper()
+	annotations := fmt.Sprintf(`"annotations":{%q:%s}`, ownership.LastAppliedAnnotation, quoted(manifest))
+	if !strings.Contains(object, `"metadata":{`) {
+		return parse(t, `{"metadata":{`+annotations+`},`+object[1:])
+	}
+	return parse(t, strings.Replace(object, `"metadata":{`, `"metadata":{`+annotations+`,`, 1))
+}
+
+func parse(t *testing.T, text string) ownership.Object {
+	t.Helper()
+	o, err := ownership.ParseObject([]byte(text))
+	if err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return o
+}
+
+func TestContestedFieldsOfControllers(t *testing.T) {
 	const fields = `{"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{".":{},"f:image":{},"f:resources":{"f:limits":{"f:cpu":{}},"f:requests":{"f:cpu":{}}}}},"f:paused":{}}}`
-	cpu := func(kind string) string { return `.spec.containers[name="app"].resources.` + kind + ".cpu" }
+	cpu := func(kind string) string { return `.spec.containers[name="app"].resources.` + kind + ".cpu Controller" }
 	for sentence, c := range map[string]struct {
 		manager, operation, subresource, rules string
 		want                                   []string
@@ -28,7 +64,7 @@ func TestWhatControllersHaveWrittenOfWhatRulesGiveThem(t *testing.T) {
 		"all beneath what a rule names": {"vpa", "Update", "", `.spec.containers[*].resources`, []string{cpu("limits"), cpu("requests")}},
 		"of one element":                {"vpa", "Update", "", `.spec.containers[name="app"].resources.limits`, []string{cpu("limits")}},
 		"not of another element":        {"vpa", "Update", "", `.spec.containers[name="web"].resources`, []string{}},
-		"several rules":                 {"vpa", "Update", "", `.spec.paused,.spec.containers[*].resources.limits`, []string{".spec.paused", cpu("limits")}},
+		"several rules":                 {"vpa", "Update", "", `.spec.paused,.spec.containers[*].resources.limits`, []string{cpu("limits"), ".spec.paused Controller"}},
 		"no rule, no field":             {"vpa", "Update", "", ``, []string{}},
 		"not by an applier":             {"kubectl-client-side-apply", "Update", "", `.spec.paused`, []string{}},
 		"not by server-side apply":      {"vpa", "Apply", "", `.spec.paused`, []string{}},
@@ -40,19 +76,17 @@ func TestWhatControllersHaveWrittenOfWhatRulesGiveThem(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			live := entries(t, entry(c.manager, c.operation, early, fields, c.subresource))
-			paths, err := managers.Controlled(live, patterns)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(c.want, printed(paths)); diff != "" {
+			live := applied(t, `{"spec":{"containers":[{"name":"app","image":"1","resources":{"limits":{"cpu":1},"requests":{"cpu":1}}}],"paused":true}}`, `{}`)
+			got := contestedBy(t, ownership.ObjectContext{Controlled: patterns}, live, live,
+				entry(c.manager, c.operation, early, fields, c.subresource))
+			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("paths (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestWhatAManifestLetsGoOfThatSomebodyElseHasWritten(t *testing.T) {
+func TestContestedFieldsThatTheManifestDrops(t *testing.T) {
 	const base = `{"metadata":{"labels":{"tier":"a"}},"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"1"}]}],"paused":true,"x":{"y":1,"z":2}}}`
 	const written = `{"f:metadata":{"f:labels":{".":{},"f:tier":{}}},"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{"f:env":{"k:{\"name\":\"E\"}":{"f:value":{}}}}},"f:other":{},"f:paused":{},"f:x":{"f:y":{}}}}`
 	for sentence, c := range map[string]struct {
@@ -60,31 +94,50 @@ func TestWhatAManifestLetsGoOfThatSomebodyElseHasWritten(t *testing.T) {
 		want                           []string
 	}{
 		"nothing while the manifest is the same": {"kubectl-edit", "", base, []string{}},
-		"a field":                                {"kubectl-edit", "", `{"metadata":{"labels":{"tier":"a"}},"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"1"}]}],"x":{"y":1,"z":2}}}`, []string{".spec.paused"}},
-		"a field of an object":                   {"kubectl-edit", "", `{"metadata":{"labels":{"tier":"a"}},"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"1"}]}],"paused":true,"x":{"z":2}}}`, []string{".spec.x.y"}},
-		"an element of a list within one":        {"kubectl-edit", "", `{"metadata":{"labels":{"tier":"a"}},"spec":{"containers":[{"name":"app","image":"2"}],"paused":true,"x":{"y":1,"z":2}}}`, []string{`.spec.containers[name="app"].env[name="E"].value`}},
-		"a whole block":                          {"kubectl-edit", "", `{"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"1"}]}],"paused":true}}`, []string{".metadata.labels.tier", ".spec.x.y"}},
+		"a field":                                {"kubectl-edit", "", `{"metadata":{"labels":{"tier":"a"}},"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"1"}]}],"x":{"y":1,"z":2}}}`, []string{".spec.paused Imperative"}},
+		"a field of an object":                   {"kubectl-edit", "", `{"metadata":{"labels":{"tier":"a"}},"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"1"}]}],"paused":true,"x":{"z":2}}}`, []string{".spec.x.y Imperative"}},
+		"an element of a list within one":        {"kubectl-edit", "", `{"metadata":{"labels":{"tier":"a"}},"spec":{"containers":[{"name":"app","image":"2"}],"paused":true,"x":{"y":1,"z":2}}}`, []string{`.spec.containers[name="app"].env[name="E"].value Imperative`}},
+		"a whole block":                          {"kubectl-edit", "", `{"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"1"}]}],"paused":true}}`, []string{".metadata.labels.tier Imperative", ".spec.x.y Imperative"}},
 		"not what changes its value":             {"kubectl-edit", "", `{"metadata":{"labels":{"tier":"b"}},"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"1"}]}],"paused":false,"x":{"y":1,"z":2}}}`, []string{}},
 		"not what only an applier has":           {"kubectl-client-side-apply", "", `{"spec":{}}`, []string{}},
 		"not what a status writer says":          {"my-operator", "status", `{"spec":{}}`, []string{}},
-		"what an unlisted client has":            {"my-operator", "", `{"metadata":{"labels":{"tier":"a"}},"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"1"}]}],"x":{"y":1,"z":2}}}`, []string{".spec.paused"}},
+		"what an unlisted client has":            {"my-operator", "", `{"metadata":{"labels":{"tier":"a"}},"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"1"}]}],"x":{"y":1,"z":2}}}`, []string{".spec.paused Imperative"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			applied := func(manifest string) ownership.Object {
-				return object(t, fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, ownership.LastAppliedAnnotation, quoted(manifest)))
-			}
-			author := by(t, "kubectl-client-side-apply", "Update", ownsLastApplied)
-			live := entries(t, entry(c.manager, "Update", early, written, c.subresource))
-			manifests, err := ownership.ManifestsOf(author, applied(base), applied(c.manifest), live)
-			if err != nil {
-				t.Fatal(err)
-			}
-			paths, err := managers.LetGo(live, manifests)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(c.want, printed(paths)); diff != "" {
+			const live = `{"metadata":{"labels":{"tier":"z"}},"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"9"}]}],"paused":false,"x":{"y":9,"z":2}}}`
+			got := contestedBy(t, ownership.ObjectContext{}, applied(t, live, base), applied(t, live, c.manifest),
+				entry(c.manager, "Update", early, written, c.subresource))
+			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("paths (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAFieldIsTheManifestsWhereLiveHasItsValue(t *testing.T) {
+	manifest := func(field string) string { return `{"spec":{"a":1,` + field + `}}` }
+	for sentence, c := range map[string]struct {
+		declared, live, claim string
+		want                  []string
+	}{
+		"the very value":                          {`"x":true`, `"x":true`, `"f:x":{}`, []string{".spec.x Manifest"}},
+		"another value":                           {`"x":true`, `"x":false`, `"f:x":{}`, []string{".spec.x Imperative"}},
+		"a quantity as the API server stores it":  {`"limits":{"cpu":0.5}`, `"limits":{"cpu":"500m"}`, `"f:limits":{"f:cpu":{}}`, []string{".spec.limits.cpu Manifest"}},
+		"another quantity":                        {`"limits":{"cpu":0.5}`, `"limits":{"cpu":"501m"}`, `"f:limits":{"f:cpu":{}}`, []string{".spec.limits.cpu Imperative"}},
+		"what only looks like a quantity":         {`"version":"1.0"`, `"version":"1"`, `"f:version":{}`, []string{".spec.version Imperative"}},
+		"an atomic list":                          {`"command":["a","b"]`, `"command":["a","b"]`, `"f:command":{}`, []string{".spec.command Manifest"}},
+		"an atomic list that somebody changed":    {`"command":["a","b"]`, `"command":["a"]`, `"f:command":{}`, []string{".spec.command Imperative"}},
+		"an atomic list with defaults":            {`"ports":[{"port":1}]`, `"ports":[{"port":1,"protocol":"TCP"}]`, `"f:ports":{}`, []string{".spec.ports Manifest"}},
+		"an atomic map":                           {`"ref":{"fieldPath":"p"}`, `"ref":{"apiVersion":"v1","fieldPath":"p"}`, `"f:ref":{}`, []string{".spec.ref Manifest"}},
+		"an atomic map to which somebody added":   {`"selector":{"a":"b"}`, `"selector":{"a":"b","c":"d"}`, `"f:selector":{}`, []string{".spec.selector Imperative"}},
+		"an atomic list with limits of its own":   {`"list":[{"max":{"cpu":"1000m"}}]`, `"list":[{"max":{"cpu":"1"}}]`, `"f:list":{}`, []string{".spec.list Manifest"}},
+		"a value of which nobody but the applier": {`"x":true`, `"x":false`, ``, []string{}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got := contestedBy(t, ownership.ObjectContext{}, applied(t, manifest(c.live), manifest(c.declared)),
+				applied(t, `{"spec":{"a":1}}`, `{"spec":{"a":1}}`), entry("kubectl-create", "Update", early, `{"f:spec":{`+c.claim+`}}`, ""))
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("fields (-want +got):\n%s", diff)
 			}
 		})
 	}

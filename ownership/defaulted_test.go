@@ -67,7 +67,7 @@ func TestAClaimIsADeclarationUnlessItsManagersRecordSaysOtherwise(t *testing.T) 
 				c.manifest = c.base
 			}
 			incoming, author := object(c.manifest, c.author)
-			manifests, err := ownership.ManifestsOf(ownership.Author{Writer: ownership.Applier, Entry: author[0]}, live, incoming, liveEntries)
+			manifests, err := managers.ManifestsOf(ownership.Author{Writer: ownership.Applier, Entry: author[0]}, live, incoming, liveEntries)
 			if err != nil {
 				t.Fatal(err)
 			}

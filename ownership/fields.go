@@ -52,6 +52,8 @@ type ObjectContext struct {
 	Autoscaler string
 	// Scale is the path of the scale field, nil where the object's kind has none.
 	Scale fieldpath.Path
+	// ScaleIn returns that path in another version of the kind; nil stands for the same path in all of them.
+	ScaleIn ScalePaths
 	// Controlled names the fields that go to controllers, by rules of the configuration and by the object's annotation
 	// (ParseControllerFields).
 	Controlled []Pattern
@@ -61,7 +63,8 @@ type ObjectContext struct {
 // what makes the object the one it is or records ownership: apiVersion, kind, metadata's name, namespace, uid,
 // resourceVersion, generation, creationTimestamp and managedFields, and the last-applied annotation.
 //
-// The owner is the one that Context.Resolve gives, by which decisions are made, but more exactly in three places:
+// The owner is the one that Context.Resolve gives, by which decisions are made, but more exactly in four places:
+//   - Other is a client that no list of managers names, which decisions count as Imperative.
 //   - A field that a client-side applier claims and its last-applied annotation lacks is Default. The API server gives
 //     whoever creates an object the claims of all that it adds itself.
 //   - Under status, it is who writes the status subresource: Controller, or Imperative for a manager listed as that.

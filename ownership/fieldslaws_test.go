@@ -45,7 +45,7 @@ func holdLaws(t *testing.T, live ownership.Object, fields ownership.Fields) {
 	all, byOwner := fieldpath.NewSet(), fieldpath.NewSet()
 	total := 0
 	for _, owner := range []ownership.Owner{
-		ownership.Unknown, ownership.Default, ownership.Manifest, ownership.Imperative, ownership.Controller, ownership.Autoscaler,
+		ownership.Other, ownership.Unknown, ownership.Default, ownership.Manifest, ownership.Imperative, ownership.Controller, ownership.Autoscaler,
 	} {
 		set := fields.Of(owner)
 		total += set.Size()

@@ -64,7 +64,11 @@ func (w *fieldWalk) owner(f *Field, holders []int) (Owned, int) {
 	}
 	traced := slices.DeleteFunc(slices.Clone(holders), func(i int) bool { return w.entries[i].untraced() })
 	untraced := len(traced) == 0 && (len(holders) > 0 || len(w.entries) == 0)
-	return w.strongest(f, traced, w.contextOf(f.Path, isScale), f.unclaimed(untraced))
+	owned, own := w.strongest(f, traced, w.contextOf(f.Path, isScale), f.unclaimed(untraced))
+	if owned.Owner == Imperative && !w.Managers.IsImperative(w.entries[own]) {
+		owned.Owner = Other
+	}
+	return owned, own
 }
 
 // unclaimed returns the field's owner as far as no entry says who it is; untraced says that who wrote it is not recorded.
@@ -88,7 +92,11 @@ func (w *fieldWalk) strongest(f *Field, holders []int, context Context, unclaime
 		if w.authors[i] && f.Declared == Lacks {
 			continue
 		}
-		if by := context.holds(w.entries[i]); by > owned.Owner || owned.By == "" && by == owned.Owner {
+		by := context.holds(w.entries[i])
+		if by == Imperative && f.asApplied() {
+			by = Manifest
+		}
+		if by > owned.Owner || owned.By == "" && by == owned.Owner {
 			owned, own = Owned{Owner: by, By: w.entries[i].Manager}, i
 		}
 	}
@@ -99,14 +107,21 @@ func (f *Field) inStatus() bool {
 	return f.Path[0].FieldName != nil && *f.Path[0].FieldName == "status"
 }
 
+// asApplied reports whether live has the value that the manifest last set.
+func (f *Field) asApplied() bool {
+	return f.declaredAsIs() || f.Declared == Sets && asApplied(f.Path, f.Value, f.DeclaredValue)
+}
+
 func (f *Field) declaredAsIs() bool { return f.Declared == Sets && f.DeclaredValue == nil }
 
 // contextOf returns what is known about a field beyond the object and its autoscaler.
 func (c ObjectContext) contextOf(path fieldpath.Path, isScale bool) Context {
-	return Context{
-		Managers: c.Managers, Scale: isScale,
-		Controlled: slices.ContainsFunc(c.Controlled, func(p Pattern) bool { return p.Covers(path) }),
-	}
+	return Context{Managers: c.Managers, Scale: isScale, Controlled: c.Controls(path)}
+}
+
+// Controls reports whether a pattern gives the field at path to controllers.
+func (c ObjectContext) Controls(path fieldpath.Path) bool {
+	return slices.ContainsFunc(c.Controlled, func(p Pattern) bool { return p.Covers(path) })
 }
 
 // through returns the position of the first holder that wrote through a subresource, -1 where none did.

@@ -52,7 +52,7 @@ func TestWhoseAFieldIs(t *testing.T) {
 		},
 		"an unlisted client's, which counts as a person's": {
 			live: liveWith(`,"spec":{"replicas":5}`, "", claimOf("operator/Update", "T", size)),
-			want: []string{".spec.replicas=5 Imperative operator T [operator/Update]"},
+			want: []string{".spec.replicas=5 Other operator T [operator/Update]"},
 		},
 		"a controller's, by a rule": {
 			context: ruled,

@@ -20,7 +20,7 @@ func TestWhatIsAField(t *testing.T) {
 		},
 		"a container that is claimed, and something in it by another": {
 			live: liveWith(`,"spec":{"pool":{"min":1,"size":7}}`, "", claimOf("me/Apply", "", `{"f:spec":{"f:pool":{}}}`), claimOf("keda/Update", "", `{"f:spec":{"f:pool":{"f:size":{}}}}`)),
-			want: []string{".spec.pool.min=1 Default []", ".spec.pool.size=7 Imperative keda [keda/Update]"},
+			want: []string{".spec.pool.min=1 Default []", ".spec.pool.size=7 Other keda [keda/Update]"},
 		},
 		"annotations are never taken as a whole: one of them is left out": {
 			live: liveWith("", `{}`, claimOf("me/Apply", "", `{"f:metadata":{"f:annotations":{}}}`)),

@@ -73,11 +73,11 @@ func TestFieldsOfStatusBelongToTheWriterOfItsSubresource(t *testing.T) {
 		},
 		"without a status subresource, as any field": {
 			live: liveWith(`,"status":{"ready":1}`, "", claimOf("operator/Update", "T", ready)),
-			want: []string{".status.ready=1 Imperative operator T [operator/Update]"},
+			want: []string{".status.ready=1 Other operator T [operator/Update]"},
 		},
 		"what its writer claims elsewhere is as any field": {
 			live: liveWith(`,"spec":{"ready":1}`, "", claimOf("operator/Update/status", "T", `{"f:spec":{"f:ready":{}}}`)),
-			want: []string{".spec.ready=1 Imperative operator T [operator/Update/status]"},
+			want: []string{".spec.ready=1 Other operator T [operator/Update/status]"},
 		},
 	} {
 		t.Run(name, c.run)

@@ -70,7 +70,7 @@ func claimInLastApplied(t *testing.T, manifest string, path fieldpath.Path) (own
 		Entry:  entries(t, entry("kubectl-client-side-apply", ownership.OperationUpdate, early, ownsLastApplied, ""))[0],
 	}
 	created := object(t, `{"metadata":{"annotations":{"`+ownership.LastAppliedAnnotation+`":`+quoted(manifest)+`}}}`)
-	manifests, err := ownership.ManifestsOf(author, ownership.Object{}, created, nil)
+	manifests, err := managers.ManifestsOf(author, ownership.Object{}, created, nil)
 	return manifests.On(path).Manifest, err
 }
 

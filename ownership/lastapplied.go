@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -22,13 +23,13 @@ type Declared struct {
 // Manifests are the manifest that an applier's write applies and the one that was applied before, wherever the applier
 // records them:
 //   - server-side apply: its own entry in incoming and in live
-//   - client-side apply: the last-applied annotation of incoming and of live, which the writer's entry claims or the
-//     write has changed
-//   - neither, as Helm 3: all that the write changes, or comes to claim, counts as set by the manifest
+//   - client-side apply: the last-applied annotation of incoming and of live
+//   - neither, as Helm 3: everything that the write changes, or comes to claim, counts as set by the manifest
 //
-// An annotation that is there but neither changed nor claimed by the writer is another's, and no manifest of this write.
+// An annotation that the write leaves as it is and that another applier claims is that one's, and no manifest of this write:
+// Helm has adopted an object that kubectl once applied.
 type Manifests struct {
-	// Recorded says that the manifest is the incoming last-applied annotation.
+	// Recorded reports whether the manifest is the incoming last-applied annotation.
 	Recorded bool
 
 	author         Author
@@ -39,7 +40,7 @@ type Manifests struct {
 
 // ManifestsOf returns the manifests of an applier's write. Live is the zero Object when the write creates, and liveEntries are
 // the managedFields of live. The error is ErrLastApplied, for either annotation.
-func ManifestsOf(author Author, live, incoming Object, liveEntries []Entry) (Manifests, error) {
+func (managers Managers) ManifestsOf(author Author, live, incoming Object, liveEntries []Entry) (Manifests, error) {
 	m := Manifests{author: author, live: live, incoming: incoming}
 	m.was, _ = author.Entry.Find(liveEntries)
 	if author.ServerSide() {
@@ -48,13 +49,18 @@ func ManifestsOf(author Author, live, incoming Object, liveEntries []Entry) (Man
 	manifest, ok := rawjson.UnquoteBytes(incoming.lastApplied.Of(incoming.text))
 	base, hadBase := rawjson.UnquoteBytes(live.lastApplied.Of(live.text))
 	same := bytes.Equal(manifest, base)
-	if !ok || (same && !author.Entry.Holds(LastAppliedPath())) {
+	if !ok {
 		return m, nil
 	}
-	m.Recorded, m.manifest = true, manifest
-	if err := checkLastApplied(m.manifest); err != nil {
+	own := !same || author.Entry.Holds(LastAppliedPath())
+	err := checkLastApplied(manifest)
+	switch {
+	case !own && (err != nil || managers.othersAnnotation(author, liveEntries)):
+		return m, nil //nolint:nilerr // what is another's need not be readable
+	case err != nil:
 		return Manifests{}, err
 	}
+	m.Recorded, m.manifest = true, manifest
 	switch {
 	case same:
 		m.base = m.manifest
@@ -65,6 +71,13 @@ func ManifestsOf(author Author, live, incoming Object, liveEntries []Entry) (Man
 		}
 	}
 	return m, nil
+}
+
+// othersAnnotation reports whether another applier than the author claims the last-applied annotation.
+func (managers Managers) othersAnnotation(author Author, live []Entry) bool {
+	return slices.ContainsFunc(Holders(live, LastAppliedPath()), func(e Entry) bool {
+		return managers.IsApplier(e) && !e.Same(author.Entry)
+	})
 }
 
 func checkLastApplied(text []byte) error {
@@ -89,17 +102,30 @@ func (m Manifests) On(path fieldpath.Path) Declared {
 		gained := m.author.Entry.Holds(path) && !m.was.Holds(path)
 		return Declared{Manifest: claimOf(changed || gained)}
 	}
-	d := Declared{Manifest: claimIn(m.manifest, path), Base: claimIn(m.base, path)}
-	// kubectl diff sends the change without the annotation that would go with it: a value that neither manifest nor live
-	// has is the only trace.
-	if m.sameText() && changed && d.Manifest == Lacks {
-		d.Manifest = Sets
-	}
-	return d
+	return m.recorded(claimIn(m.manifest, path), claimIn(m.base, path), changed)
 }
 
-// letsGo says whether the manifest applied now can have let go of anything that the one applied before has set.
-func (m Manifests) letsGo() bool { return m.Recorded && len(m.base) > 0 && !m.sameText() }
+// recorded returns what the annotations say, and what the change alone tells: kubectl diff sends it without the annotation
+// that would go with it. A value that neither manifest nor live has is the only trace.
+func (m Manifests) recorded(manifest, base Claim, changed bool) Declared {
+	if m.sameText() && changed && manifest == Lacks {
+		manifest = Sets
+	}
+	return Declared{Manifest: manifest, Base: base}
+}
+
+// drops reports whether the manifest applied now can lack anything that the one applied before has set.
+func (m Manifests) drops() bool { return m.Recorded && len(m.base) > 0 && !m.sameText() }
+
+// Manifest returns the text of the manifest that client-side apply applies now; nil where none is recorded.
+func (m Manifests) Manifest() []byte { return m.manifest }
+
+// Base returns the text of the manifest that client-side apply applied before; nil where none is recorded.
+func (m Manifests) Base() []byte { return m.base }
+
+// Declares returns the entry by which the author of the write declared its fields in live, where that is recorded by
+// managedFields: the author's own.
+func (m Manifests) Declares() Entry { return m.was }
 
 func (m Manifests) sameText() bool { return bytes.Equal(m.manifest, m.base) }
 
@@ -107,24 +133,32 @@ func claimIn(manifest []byte, path fieldpath.Path) Claim {
 	if len(manifest) == 0 {
 		return Lacks
 	}
-	switch value := valueAt(manifest, path).Of(manifest); {
-	case string(value) == jsonNull, len(value) == 0 && nullOver(manifest, path):
-		return Clears
-	case len(value) == 0:
-		return Lacks
-	default:
-		return Sets
+	if text := valueAt(manifest, path).Of(manifest); len(text) > 0 {
+		return claimOfText(text)
 	}
-}
-
-// nullOver says whether the manifest clears what the field is in, and the field with it: resources: null.
-func nullOver(manifest []byte, path fieldpath.Path) bool {
 	for end := len(path) - 1; end > 0; end-- {
-		if value := valueAt(manifest, path[:end]).Of(manifest); len(value) > 0 {
-			return string(value) == jsonNull
+		if text := valueAt(manifest, path[:end]).Of(manifest); len(text) > 0 {
+			return clearsWithin(text)
 		}
 	}
-	return false
+	return Lacks
+}
+
+// claimOfText returns what a manifest says about a field by the value that it gives it.
+func claimOfText(text []byte) Claim {
+	if string(text) == jsonNull {
+		return Clears
+	}
+	return Sets
+}
+
+// clearsWithin returns what a manifest says about a field by the value of the nearest parent that it has: a parent that is
+// null clears the field with it.
+func clearsWithin(parent []byte) Claim {
+	if string(parent) == jsonNull {
+		return Clears
+	}
+	return Lacks
 }
 
 func claimOf(sets bool) Claim {

@@ -3,6 +3,7 @@ package ownership_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,6 +88,8 @@ func TestWhatAnApplierDeclares(t *testing.T) {
 	argo := by(t, "argocd-controller", "Update", ownsLastApplied)
 	helm := by(t, "helm", "Update", ownsReplicas)
 	had := []string{entry("helm", "Update", early, ownsReplicas, "")}
+	kubectls := []string{entry("kubectl-client-side-apply", "Update", early, ownsLastApplied, "")}
+	creates := []string{entry("kubectl-create", "Update", early, ownsLastApplied, "")}
 	unclaimed := ownership.Author{Writer: ownership.Applier, Entry: ownership.Entry{Manager: "x", Operation: "Update"}}
 	for sentence, c := range map[string]struct {
 		write write
@@ -144,10 +147,16 @@ func TestWhatAnApplierDeclares(t *testing.T) {
 			write{helm, "", "", "7", "7", nil}, declared{Manifest: ownership.Sets},
 		},
 		"Helm: an annotation that kubectl has left there is not its manifest": {
-			write{helm, sets3, sets3, "7", "5", nil}, declared{Manifest: ownership.Sets},
+			write{helm, sets3, sets3, "7", "5", kubectls}, declared{Manifest: ownership.Sets},
 		},
 		"Helm: nor where it changes nothing": {
-			write{helm, sets3, sets3, "7", "7", had}, declared{},
+			write{helm, sets3, sets3, "7", "7", slices.Concat(kubectls, had)}, declared{},
+		},
+		"an annotation that kubectl create --save-config has left there is the manifest of the apply after it": {
+			write{unclaimed, sets3, sets3, "3", "3", creates}, declared{Manifest: ownership.Sets, Base: ownership.Sets, Recorded: true},
+		},
+		"and so is one that nobody claims, as after managedFields were reset": {
+			write{unclaimed, sets3, sets3, "3", "3", nil}, declared{Manifest: ownership.Sets, Base: ownership.Sets, Recorded: true},
 		},
 		"Helm: nor is one that is gone": {
 			write{helm, sets3, "", "7", "7", had}, declared{},
@@ -192,7 +201,7 @@ func (w write) declared(t *testing.T) (declared, error) {
 		}
 		return object(t, fmt.Sprintf(`{"metadata":{"annotations":{%s}},"spec":{"replicas":%s}}`, annotation, value))
 	}
-	manifests, err := ownership.ManifestsOf(w.author, with(w.base, w.live), with(w.manifest, w.incoming), entries(t, w.was...))
+	manifests, err := managers.ManifestsOf(w.author, with(w.base, w.live), with(w.manifest, w.incoming), entries(t, w.was...))
 	if err != nil {
 		return declared{}, err
 	}

@@ -61,10 +61,11 @@ func (o Object) Entries(known ...Entry) ([]Entry, error) {
 		return readEntries(o.ManagedFields())
 	}
 	entries := make([]Entry, len(o.entries))
+	same := textsOf(known)
 	for i, at := range o.entries {
 		text := at.whole.Of(o.text)
-		if same := slices.IndexFunc(known, func(e Entry) bool { return bytes.Equal(e.Text, text) }); same >= 0 {
-			entries[i] = known[same]
+		if e, ok := same.find(text, i); ok {
+			entries[i] = e
 			continue
 		}
 		var err error
@@ -73,6 +74,79 @@ func (o Object) Entries(known ...Entry) ([]Entry, error) {
 		}
 	}
 	return entries, nil
+}
+
+// entryTexts finds entries by their text.
+type entryTexts struct {
+	entries []Entry
+	byText  map[string]Entry // where there are many
+}
+
+const manyEntries = 16
+
+func textsOf(entries []Entry) entryTexts {
+	t := entryTexts{entries: entries}
+	if len(entries) > manyEntries {
+		t.byText = make(map[string]Entry, len(entries))
+		for _, e := range entries {
+			t.byText[string(e.Text)] = e
+		}
+	}
+	return t
+}
+
+// find returns the entry with a text, which is most likely at a position.
+func (t entryTexts) find(text []byte, likely int) (e Entry, ok bool) {
+	if likely < len(t.entries) && bytes.Equal(t.entries[likely].Text, text) {
+		return t.entries[likely], true
+	}
+	if t.byText != nil {
+		e, ok = t.byText[string(text)]
+		return e, ok
+	}
+	for _, e := range t.entries {
+		if bytes.Equal(e.Text, text) {
+			return e, true
+		}
+	}
+	return Entry{}, false
+}
+
+// entryIndex finds entries that are the Same.
+type entryIndex struct {
+	entries []Entry
+	byID    map[entryID]Entry // where there are many
+}
+
+// entryID is what entries that are the Same agree on.
+type entryID struct{ manager, operation, subresource, apiVersion string }
+
+func (e Entry) id() entryID {
+	id := entryID{manager: e.Manager, operation: e.Operation, subresource: e.Subresource}
+	if e.Operation != OperationApply {
+		id.apiVersion = e.APIVersion
+	}
+	return id
+}
+
+func indexOf(entries []Entry) entryIndex {
+	index := entryIndex{entries: entries}
+	if len(entries) > manyEntries {
+		index.byID = make(map[entryID]Entry, len(entries))
+		for _, e := range slices.Backward(entries) {
+			index.byID[e.id()] = e // the first counts
+		}
+	}
+	return index
+}
+
+// find is Entry.Find.
+func (x entryIndex) find(e Entry) (same Entry, ok bool) {
+	if x.byID == nil {
+		return e.Find(x.entries)
+	}
+	same, ok = x.byID[e.id()]
+	return same, ok
 }
 
 // Same says whether two entries record the same manager's writes: the identity that the API server merges entries by

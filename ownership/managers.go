@@ -79,12 +79,12 @@ func (m Managers) Author(fieldManager string, live, incoming []Entry) Author {
 // manager that has only ever applied has applied now.
 func authorEntry(fieldManager string, live, incoming []Entry) Entry {
 	var own Entry
-	found := 0
+	found, before := 0, indexOf(live)
 	for _, e := range incoming {
 		if e.Subresource != "" || (fieldManager != "" && e.Manager != fieldManager) {
 			continue
 		}
-		if e.moved(live) {
+		if e.moved(before) {
 			return e
 		}
 		if fieldManager != "" {
@@ -110,8 +110,8 @@ func hasApplied(manager string, entries []Entry) bool {
 
 // moved says whether the entry's own manager wrote since live: another's write only ever takes fields from it. The API
 // server sets the time of an entry whenever its manager takes a field, in whole seconds.
-func (e Entry) moved(live []Entry) bool {
-	was, ok := e.Find(live)
+func (e Entry) moved(live entryIndex) bool {
+	was, ok := live.find(e)
 	if !ok || e.Time != was.Time {
 		return true
 	}

@@ -23,6 +23,18 @@ const (
 // docs/decisions.md.
 const Unknown Owner = -1
 
+// Other stands for a client that no list of managers names, such as a controller: it is no person. Only ObjectContext.Fields
+// says so; a decision counts the client as Imperative.
+const Other Owner = -2
+
+// Decided returns the owner that a decision is made on.
+func (o Owner) Decided() Owner {
+	if o == Other {
+		return Imperative
+	}
+	return o
+}
+
 // String returns the owner's word in docs and messages.
 func (o Owner) String() string {
 	switch o {
@@ -36,6 +48,8 @@ func (o Owner) String() string {
 		return "Controller"
 	case Autoscaler:
 		return "Autoscaler"
+	case Other:
+		return "Other"
 	default:
 		return "Unknown"
 	}

@@ -1,12 +1,13 @@
 package ownership
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/fieldtree"
 )
 
 // Pattern names fields and all that is in them: a path in which any element can be a wildcard. ParsePattern reads one.
@@ -24,8 +25,11 @@ func ParsePattern(text string) (Pattern, error) {
 	var pattern Pattern
 	for rest != "" {
 		element, after, err := parseElement(rest)
+		if err == nil && len(pattern) == fieldtree.MaxDepth {
+			err = fmt.Errorf("a path has %d elements at most", fieldtree.MaxDepth)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("path %s: at %q: %w", text, rest, err)
+			return nil, fmt.Errorf("path %s: at %q: %w", shortened(text), shortened(rest), err)
 		}
 		pattern, rest = append(pattern, element), after
 	}
@@ -45,16 +49,11 @@ func (p Pattern) Covers(path fieldpath.Path) bool {
 	return true
 }
 
-// canCoverIn says whether the text of an entry has the field names of the pattern at all: few entries do, and the others
-// need not be read.
-func (p Pattern) canCoverIn(e Entry) bool {
-	for _, matcher := range p {
-		if matcher.Wildcard || matcher.FieldName == nil || strings.ContainsFunc(*matcher.FieldName, escaped) {
-			continue
-		}
-		if !bytes.Contains(e.Fields, []byte(*matcher.FieldName)) {
-			return false
-		}
+// shortened returns the beginning of a text for a message.
+func shortened(text string) string {
+	const most = 200
+	if len(text) <= most {
+		return text
 	}
-	return true
+	return strings.ToValidUTF8(text[:most], "") + "..."
 }

@@ -1,7 +1,6 @@
 package ownership
 
 import (
-	"bytes"
 	"errors"
 	"strconv"
 	"strings"
@@ -77,8 +76,8 @@ type bracketed struct {
 
 // parseBracketed reads one part. The rest, which begins with what stands behind it, is not empty.
 func parseBracketed(text string) (part bracketed, rest string, err error) {
-	if before, behind, found := strings.Cut(text, "="); found && !strings.ContainsAny(before, `"]`) {
-		part.key, part.behindEq, text = before, true, behind
+	if at := strings.IndexAny(text, `="],`); at >= 0 && text[at] == '=' {
+		part.key, part.behindEq, text = text[:at], true, text[at+1:]
 	}
 	if part.value, rest, err = parseScalar(text); err != nil {
 		return part, "", err
@@ -109,15 +108,35 @@ func (b bracketed) alone(rest string) (element fieldpath.PathElementMatcher, beh
 
 // parseScalar reads the JSON scalar that text starts with.
 func parseScalar(text string) (v value.Value, rest string, err error) {
-	dec := jsontext.NewDecoder(bytes.NewBufferString(text))
-	raw, err := dec.ReadValue()
-	if err != nil || raw.Kind() == '{' || raw.Kind() == '[' {
+	end := scalarEnd(text)
+	raw := jsontext.Value(text[:end])
+	if !raw.IsValid() || raw.Kind() == '{' || raw.Kind() == '[' {
 		return nil, "", errors.New("a quoted string, a number, true or false is expected")
 	}
-	rest = text[dec.InputOffset():]
-	if n, err := strconv.ParseInt(string(raw), 10, 32); err == nil {
+	rest = text[end:]
+	if n, err := strconv.ParseInt(text[:end], 10, 32); err == nil {
 		return value.NewValueInterface(n), rest, nil
 	}
 	v, err = value.FromJSON(raw)
 	return v, rest, err
+}
+
+// scalarEnd returns the end of the scalar that text starts with: of a string in quotes, or else what stands before a comma or
+// a bracket.
+func scalarEnd(text string) int {
+	if !strings.HasPrefix(text, `"`) {
+		if end := strings.IndexAny(text, ",]"); end >= 0 {
+			return end
+		}
+		return len(text)
+	}
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(text)
 }

@@ -20,6 +20,11 @@ type Context struct {
 // (https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management), so an applier that stands beside
 // it has only agreed.
 func (c Context) Resolve(path fieldpath.Path, live []Entry, base Claim) Owned {
+	return c.resolve(Holders(live, path), base, false)
+}
+
+// resolve is Resolve for the holders of a field. AsApplied reports whether live has the value that the manifest last set.
+func (c Context) resolve(holders []Entry, base Claim, asApplied bool) Owned {
 	if c.Autoscaler != "" {
 		return Owned{Owner: Autoscaler, By: c.Autoscaler}
 	}
@@ -27,8 +32,12 @@ func (c Context) Resolve(path fieldpath.Path, live []Entry, base Claim) Owned {
 	if base != Lacks {
 		owned.Owner = Manifest
 	}
-	for _, holder := range Holders(live, path) {
-		if by := c.holds(holder); by > owned.Owner || owned.By == "" && by == owned.Owner {
+	for _, holder := range holders {
+		by := c.holds(holder)
+		if by == Imperative && asApplied {
+			by = Manifest
+		}
+		if by > owned.Owner || owned.By == "" && by == owned.Owner {
 			owned = Owned{Owner: by, By: holder.Manager}
 		}
 	}

@@ -25,8 +25,11 @@ func (r Rule) Fits(group, kind string) bool {
 
 func fits(want, is string) bool { return want == "" || want == "*" || want == is }
 
+// maxErrors is how many paths that do not parse are named.
+const maxErrors = 8
+
 // ParseControllerFields reads the controller-fields annotation: patterns separated by commas outside of brackets. The
-// patterns that parse are returned beside the error about those that do not.
+// patterns that parse are returned beside the error about those that do not, the first few of them.
 func ParseControllerFields(text string) ([]Pattern, error) {
 	var patterns []Pattern
 	var errs []error
@@ -36,7 +39,9 @@ func ParseControllerFields(text string) ([]Pattern, error) {
 		}
 		pattern, err := ParsePattern(part)
 		if err != nil {
-			errs = append(errs, err)
+			if len(errs) < maxErrors {
+				errs = append(errs, err)
+			}
 			continue
 		}
 		patterns = append(patterns, pattern)

@@ -59,9 +59,9 @@ func (p *Preview) Data() Data {
 }
 
 func (p *Preview) fieldData(f *Field) FieldData {
-	d := FieldData{Path: explanation.Text(f.Path), Live: f.Live, Without: f.Without, With: f.With, Why: f.Why}
-	if p.Hidden(f.Path) {
-		d.Live, d.Without, d.With = nil, nil, nil
+	d := FieldData{
+		Path: explanation.Text(f.Path), Why: f.Why,
+		Live: p.Visible(f.Path, f.Live), Without: p.Visible(f.Path, f.Without), With: p.Visible(f.Path, f.With),
 	}
 	if f.Decided != nil {
 		d.Verdict, d.Row = f.Decided.Verdict.String(), f.Decided.Row

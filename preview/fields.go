@@ -8,8 +8,11 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/decision"
+	"github.com/ownership-handoff/handoff/internal/jsonindex"
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 	"github.com/ownership-handoff/handoff/merge"
+	"github.com/ownership-handoff/handoff/merge/schema"
+	"github.com/ownership-handoff/handoff/merge/threeway"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -26,20 +29,18 @@ type Field struct {
 
 // fields are those that handoff decides on, and then all others that the apply changes.
 func (p *Preview) fields(t *trial, decided []decision.Change) ([]Field, error) {
-	without, err := ownership.ParseObject(p.Without)
-	if err != nil && p.Without != nil {
-		return nil, err
-	}
 	with, err := ownership.ParseObject(p.With)
 	if err != nil {
 		return nil, err
 	}
-	at := func(path fieldpath.Path) Field {
-		f := Field{Path: path, Live: t.Object.Value(path), With: with.Value(path)}
-		if p.Without != nil {
-			f.Without = without.Value(path)
+	var objects [3]*jsonindex.Index
+	for i, text := range [][]byte{t.Object.Text(), p.Without, p.With} {
+		if objects[i], err = shownOf(text); err != nil {
+			return nil, err
 		}
-		return f
+	}
+	at := func(path fieldpath.Path) Field {
+		return Field{Path: path, Live: objects[0].Value(path), Without: objects[1].Value(path), With: objects[2].Value(path)}
 	}
 	var fields []Field
 	for i := range decided {
@@ -55,33 +56,40 @@ func (p *Preview) fields(t *trial, decided []decision.Change) ([]Field, error) {
 	if err != nil {
 		return nil, err
 	}
+	isDecided := map[string]bool{}
+	for i := range fields {
+		isDecided[fields[i].Path.String()] = true
+	}
 	for _, c := range changes {
-		if !has(fields, c.Path) {
+		if !isDecided[c.Path.String()] {
 			f := at(c.Path)
-			f.Why = reason(c.Path)
+			f.Why = reason(c.Path, f.With != nil)
 			fields = append(fields, f)
 		}
 	}
 	return fields, nil
 }
 
-func has(fields []Field, path fieldpath.Path) bool {
-	for i := range fields {
-		if fields[i].Path.Equals(path) {
-			return true
+// shownOf reads an object without what no field shows: a container has no last-applied annotation in it.
+func shownOf(text []byte) (_ *jsonindex.Index, err error) {
+	if text != nil {
+		if text, err = plain(text); err != nil {
+			return nil, err
 		}
 	}
-	return false
+	return jsonindex.New(text), nil
 }
 
 func becauseOf(c *decision.Change) string {
-	did := map[merge.Verdict]string{merge.Keep: "kept", merge.Clear: "cleared", merge.Start: "started"}[c.Verdict]
+	did := map[merge.Verdict]string{
+		merge.Keep: "kept", merge.Clear: "cleared", merge.Start: "started", merge.Yield: "not kept",
+	}[c.Verdict]
 	before, by, after := c.Because()
 	return did + before + by + after
 }
 
 // changes are the differences between live and an object after the apply. A new object is none.
-func (t *trial) changes(after []byte) ([]merge.Change, error) {
+func (t *trial) changes(after []byte) ([]threeway.Change, error) {
 	if !t.Object.Present() {
 		return nil, nil
 	}
@@ -89,13 +97,13 @@ func (t *trial) changes(after []byte) ([]merge.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	var changes []merge.Change
-	if _, err := merge.ThreeWayJSON(live, after, live, t.Schema(), merge.Options{Changes: &changes}); err == nil {
+	var changes []threeway.Change
+	if _, err := threeway.MergeJSON(live, after, live, t.Schema(), threeway.Options{Changes: &changes}); err == nil {
 		return changes, nil
 	}
 	// What cannot be merged by its keys, as a list that has one twice, is compared as a whole.
 	changes = nil
-	_, err = merge.ThreeWayJSON(live, after, live, merge.JSONMergePatch(), merge.Options{Changes: &changes})
+	_, err = threeway.MergeJSON(live, after, live, schema.JSONMergePatch(), threeway.Options{Changes: &changes})
 	return changes, err
 }
 
@@ -124,35 +132,6 @@ func plain(text []byte) ([]byte, error) {
 		text = rawjson.Cut(text, "metadata", "annotations")
 	}
 	return text, rawjson.Check(text)
-}
-
-// reasons returns why fields change: what the manifests say.
-func (t *trial) reasons(with ownership.Object) (func(fieldpath.Path) string, error) {
-	live, err := t.Object.Entries()
-	if err != nil {
-		return nil, err
-	}
-	incoming, err := with.Entries(live...)
-	if err != nil {
-		return nil, err
-	}
-	author := t.options.Managers.Author(t.options.manager(), live, incoming)
-	manifests, err := ownership.ManifestsOf(author, t.Object, with, live)
-	if err != nil {
-		return nil, err
-	}
-	return func(path fieldpath.Path) string {
-		switch declared := manifests.On(path); {
-		case declared.Manifest == ownership.Sets:
-			return "the manifest sets it"
-		case declared.Manifest == ownership.Clears:
-			return "the manifest clears it"
-		case declared.Base == ownership.Sets:
-			return "the manifest has let go of it"
-		default:
-			return "the API server sets it, or another webhook"
-		}
-	}, nil
 }
 
 // appliedClientSide says whether kubectl has applied the object client-side before.

@@ -70,6 +70,9 @@ func (p *Preview) of(ctx context.Context, t *trial) error {
 	if err := p.limits(t); err != nil {
 		return err
 	}
+	if err := t.stale(); err != nil {
+		return err
+	}
 	merged, err := t.merged()
 	if err != nil {
 		return err

@@ -4,12 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"strings"
 
 	"gomodules.xyz/jsonpatch/v2"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,19 +13,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
-	"github.com/ownership-handoff/handoff/source"
 )
-
-// refusal is the API server's word that the object an apply would make is invalid.
-type refusal struct{ err error }
-
-const refuses = "the API server refuses it: "
-
-// Error implements error.
-func (r *refusal) Error() string { return refuses + r.err.Error() }
-
-// Unwrap implements error.
-func (r *refusal) Unwrap() error { return r.err }
 
 // without returns what an apply stores where handoff does nothing. An installed webhook is told so by the annotation.
 func (t *trial) without(ctx context.Context, merged []byte, mode ownership.Mode) ([]byte, error) {
@@ -71,7 +55,7 @@ func (t *trial) tryBy(ctx context.Context, send request, merged []byte, quiet bo
 	}
 	stored, err := send(ctx, sent, quiet)
 	if err != nil {
-		return nil, answered(err, t.Namespace)
+		return nil, t.answered(err)
 	}
 	if quiet {
 		if err := t.loud(stored, merged); err != nil {
@@ -180,46 +164,4 @@ func annotateMode(o *unstructured.Unstructured, text string, annotated bool) {
 		annotations = nil
 	}
 	o.SetAnnotations(annotations)
-}
-
-func causesOf(status apierrors.APIStatus) []metav1.StatusCause {
-	if details := status.Status().Details; details != nil {
-		return details.Causes
-	}
-	return nil
-}
-
-// answered tells what the API server refuses from what keeps it from answering.
-func answered(err error, namespace string) error {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return source.Advise(err, namespace)
-	}
-	// What is wrong with a patch, the API server tells with the whole object.
-	if _, unknown, strict := strings.Cut(err.Error(), "strict decoding error: "); strict {
-		return errors.New(refuses + unknown + "; correct it, or write --validate=warn")
-	}
-	if causes := causesOf(status); apierrors.IsInvalid(err) && len(causes) == 1 && causes[0].Field == "patch" {
-		quoted := `": `
-		at := strings.LastIndex(causes[0].Message, quoted)
-		if at < 0 {
-			return errors.New(refuses + "a field has a value of another type than it is declared to have")
-		}
-		return errors.New(refuses + strings.Join(strings.Fields(causes[0].Message[at+len(quoted):]), " "))
-	}
-	switch {
-	case apierrors.IsInvalid(err):
-		return &refusal{errors.New(strings.Join(strings.Fields(err.Error()), " "))}
-	case apierrors.IsBadRequest(err):
-		return errors.New(refuses + strings.Join(strings.Fields(err.Error()), " "))
-	case apierrors.IsConflict(err):
-		var fields []string
-		for _, cause := range causesOf(status) {
-			fields = append(fields, fmt.Sprintf("%s (%s)", cause.Field, strings.ReplaceAll(cause.Message, "\n", " ")))
-		}
-		return fmt.Errorf(refuses+"others claim %s; take that out of the manifest, or write --force-conflicts",
-			strings.Join(fields, ", "))
-	default:
-		return source.Advise(err, namespace)
-	}
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/ownership-handoff/handoff/cluster"
 	"github.com/ownership-handoff/handoff/merge"
+	"github.com/ownership-handoff/handoff/merge/schema"
+	"github.com/ownership-handoff/handoff/merge/threeway"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/source"
 )
@@ -28,7 +30,12 @@ type trial struct {
 type around struct{ source.Subject }
 
 // ScalePath implements decision.Cluster.
-func (a around) ScalePath(string, string, string) fieldpath.Path { return a.Context.Scale }
+func (a around) ScalePath(group, version, _ string) fieldpath.Path {
+	if a.Context.ScaleIn == nil {
+		return a.Context.Scale
+	}
+	return a.Context.ScaleIn(metav1.GroupVersion{Group: group, Version: version}.String())
+}
 
 // Autoscaler implements decision.Cluster.
 func (a around) Autoscaler(string, string, string, string) (autoscaler string, desired int64) {
@@ -44,7 +51,7 @@ func (t *trial) merged() ([]byte, error) {
 	merged, err := t.recorded()
 	if err == nil && t.Object.Present() {
 		base, _ := t.Object.LastApplied()
-		merged, err = merge.ThreeWayJSON([]byte(base), merged, t.Object.Text(), t.Schema(), merge.Options{})
+		merged, err = t.ThreeWay([]byte(base), merged, t.Object.Text())
 	}
 	if err != nil {
 		return nil, err
@@ -126,7 +133,7 @@ func (t *trial) guessed(merged []byte) ([]byte, error) {
 	if !t.options.ServerSide {
 		return merged, nil
 	}
-	text, err := merge.ThreeWayJSON(nil, merged, t.Object.Text(), granular{t.Schema()}, merge.Options{})
+	text, err := threeway.MergeJSON(nil, merged, t.Object.Text(), granular{t.Schema()}, threeway.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -152,19 +159,19 @@ func (t *trial) guessed(merged []byte) ([]byte, error) {
 
 // granular is a schema for server-side apply, which keeps the other members of a union (patchStrategy=retainKeys is
 // strategicpatch's).
-type granular struct{ merge.Schema }
+type granular struct{ schema.Schema }
 
-// Field implements merge.Schema.
-func (g granular) Field(name string) merge.Schema { return granular{g.Schema.Field(name)} }
+// Field implements schema.Schema.
+func (g granular) Field(name string) schema.Schema { return granular{g.Schema.Field(name)} }
 
-// Element implements merge.Schema.
-func (g granular) Element() merge.Schema { return granular{g.Schema.Element()} }
+// Element implements schema.Schema.
+func (g granular) Element() schema.Schema { return granular{g.Schema.Element()} }
 
-// Strategy implements merge.Schema.
-func (g granular) Strategy() merge.Strategy {
+// Strategy implements schema.Schema.
+func (g granular) Strategy() schema.Strategy {
 	strategy := g.Schema.Strategy()
-	if strategy.Object == merge.RetainKeys {
-		strategy.Object = merge.MergeFields
+	if strategy.Object == schema.RetainKeys {
+		strategy.Object = schema.MergeFields
 	}
 	return strategy
 }

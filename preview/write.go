@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/ownership-handoff/handoff/explanation"
+	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/source"
@@ -28,7 +29,7 @@ func (p *Preview) Write(w io.Writer, style table.Style, wide bool) error {
 		if !p.Object.Present() {
 			done = "created"
 		}
-		_, err := fmt.Fprintf(w, "%s: %s\n", p.Title(), done)
+		_, err := fmt.Fprintln(w, printable.Text(p.Title()+": "+done))
 		return err
 	}
 	head := []string{p.Title(), "LIVE", "WITHOUT HANDOFF", "WITH HANDOFF", "WHY"}
@@ -43,7 +44,7 @@ func (p *Preview) Write(w io.Writer, style table.Style, wide bool) error {
 		return err
 	}
 	for _, line := range p.remarks() {
-		if _, err := fmt.Fprintln(w, line); err != nil {
+		if _, err := fmt.Fprintln(w, printable.Text(line)); err != nil {
 			return err
 		}
 	}

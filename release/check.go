@@ -10,8 +10,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/explanation"
-	"github.com/ownership-handoff/handoff/merge"
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/internal/jsonindex"
 )
 
 // unsafe plays the next kubectl apply, of the manifest that was applied last without the fields, and refuses what would not be
@@ -21,34 +20,44 @@ func (p Plan) unsafe(now time.Time) (refusals []error) {
 	if p.was == "" {
 		return nil
 	}
-	for _, path := range p.Paths {
-		err := p.survives(path)
-		if err == nil {
+	errs := p.survive(p.Paths)
+	wider := map[string]fieldpath.Path{} // by what a path is in
+	for i, path := range p.Paths {
+		if errs[i] == nil {
 			continue
 		}
+		in := path[:len(path)-1].String()
+		whole, known := wider[in]
+		if !known {
+			whole = p.wider(path, now)
+			wider[in] = whole
+		}
 		remedy := "keep it in the manifest"
-		if whole := p.wider(path, now); whole != nil {
+		if whole != nil {
 			remedy = "release " + explanation.Text(whole) + " as a whole instead"
 		}
-		refusals = append(refusals, fmt.Errorf("%s: %s %w; %s", p, explanation.Text(path), err, remedy))
+		refusals = append(refusals, fmt.Errorf("%s: %s %w; %s", p, explanation.Text(path), errs[i], remedy))
 	}
 	return refusals
 }
 
-// survives plays the apply and looks at one path.
-func (p Plan) survives(path fieldpath.Path) error {
-	result, err := merge.ThreeWayJSON([]byte(p.text), []byte(p.text), p.Object.Text(), p.Schema(), merge.Options{})
+// survive plays the apply, and returns for each path why it would not be as it is, nil where it would.
+func (p Plan) survive(paths []fieldpath.Path) []error {
+	errs := make([]error, len(paths))
+	result, err := p.ThreeWay([]byte(p.text), []byte(p.text), p.Object.Text())
 	if err != nil {
-		return fmt.Errorf("cannot be released, for the manifest without it cannot be applied: %w", err)
+		err = fmt.Errorf("cannot be released, for the manifest without it cannot be applied: %w", err)
 	}
-	applied, err := ownership.ParseObject(result)
-	if err != nil {
-		return err
+	live, applied := jsonindex.New(p.Object.Text()), jsonindex.New(result)
+	for i, path := range paths {
+		switch {
+		case err != nil:
+			errs[i] = err
+		case !same(live.Value(path), applied.Value(path)):
+			errs[i] = errors.New("is part of what kubectl apply takes as a whole: a manifest without it would still change it")
+		}
 	}
-	if was, is := p.Object.Value(path), applied.Value(path); !same(was, is) {
-		return errors.New("is part of what kubectl apply takes as a whole: a manifest without it would still change it")
-	}
-	return nil
+	return errs
 }
 
 // wider returns the nearest container of a path that could be released, nil where there is none.
@@ -58,7 +67,7 @@ func (p Plan) wider(path fieldpath.Path, now time.Time) fieldpath.Path {
 			return nil
 		}
 		whole, err := planOf(p.Explanation, []fieldpath.Path{path[:n]}, now)
-		if err == nil && whole.survives(path[:n]) == nil {
+		if err == nil && whole.survive(whole.Paths)[0] == nil {
 			return path[:n]
 		}
 	}

@@ -18,8 +18,24 @@ type move struct {
 	paths, containers []fieldpath.Path
 }
 
-func (m move) concerns(path fieldpath.Path) bool {
-	return contains(m.paths, path) || slices.ContainsFunc(m.containers, func(in fieldpath.Path) bool { return hasPrefix(path, in) })
+// concernOf returns whether any of some moves concerns a path.
+func concernOf(moves []move) func(fieldpath.Path) bool {
+	paths, containers := map[string]bool{}, map[string]bool{}
+	for _, m := range moves {
+		for _, path := range m.paths {
+			paths[path.String()] = true
+		}
+		for _, path := range m.containers {
+			containers[path.String()] = true
+		}
+	}
+	return func(path fieldpath.Path) bool {
+		found := paths[path.String()]
+		for n := 0; n <= len(path) && !found && len(containers) > 0; n++ {
+			found = containers[path[:n].String()]
+		}
+		return found
+	}
 }
 
 // speaks says whether an entry speaks for a manifest. Whoever claims the annotation does, for kubectl: the first
@@ -80,8 +96,9 @@ func (p Plan) containers(paths []fieldpath.Path) *fieldpath.Set {
 // handOver gives claims to those who are to hold them.
 func (p *Plan) handOver(claims *fieldpath.Set, now time.Time) error {
 	var held []fieldpath.Path
+	others := p.othersFields()
 	for _, path := range p.Paths {
-		if p.held(path) {
+		if others[path.String()] {
 			held = append(held, path)
 		}
 	}
@@ -106,18 +123,19 @@ func (p *Plan) handOver(claims *fieldpath.Set, now time.Time) error {
 	return nil
 }
 
-// held says whether all of a path is an autoscaler's or a controller's.
-func (p Plan) held(path fieldpath.Path) bool {
-	held := false
+// othersFields says of each field, and of each container, whether all of it is an autoscaler's or a controller's.
+func (p Plan) othersFields() map[string]bool {
+	all := map[string]bool{}
 	for i := range p.Fields {
-		if f := p.Fields[i]; hasPrefix(f.Path, path) {
-			if f.Owner != ownership.Autoscaler && f.Owner != ownership.Controller {
-				return false
-			}
-			held = true
+		f := &p.Fields[i]
+		others := f.Owner == ownership.Autoscaler || f.Owner == ownership.Controller
+		for n := range f.Path {
+			name := f.Path[:n+1].String()
+			before, known := all[name]
+			all[name] = others && (before || !known)
 		}
 	}
-	return held
+	return all
 }
 
 // withClaims adds an entry with claims, or the claims to the entry that its manager has already. The entries are in the API
@@ -140,7 +158,7 @@ func withClaims(entries []ownership.Entry, entry ownership.Entry, claims *fieldp
 func (p Plan) moved(e ownership.Entry, claims *fieldpath.Set, gains bool) move {
 	m := move{entry: e, gains: gains}
 	for _, path := range p.Paths {
-		if !beneath(claims, path).Empty() {
+		if touches(claims, path) {
 			m.paths = append(m.paths, path)
 		}
 	}
@@ -150,6 +168,21 @@ func (p Plan) moved(e ownership.Entry, claims *fieldpath.Set, gains bool) move {
 		}
 	}
 	return m
+}
+
+// touches reports whether a set holds a path, or something beneath it.
+func touches(set *fieldpath.Set, path fieldpath.Path) bool {
+	for i, element := range path {
+		inner, more := set.Children.Get(element)
+		if i == len(path)-1 && set.Members.Has(element) {
+			return true
+		}
+		if !more {
+			return false
+		}
+		set = inner
+	}
+	return !set.Empty()
 }
 
 // beneath returns what a set holds of paths and of the fields beneath them.

@@ -6,17 +6,18 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/jsonindex"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // Without returns an object to try whether the API server would create it from a manifest without the fields: the live one
 // without them, and without what the API server gives it.
 func (p Plan) Without() []byte {
-	text := p.bare()
+	object := jsonindex.New(p.bare())
 	for _, path := range p.Paths {
-		text = cutWithEmptied(text, path)
+		object.Cut(path, canGo)
 	}
-	return text
+	return object.Text()
 }
 
 // With returns the same with the fields.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -15,14 +14,26 @@ import (
 // is returned once, in the order of the document.
 func widen(places []*place) []*place {
 	gone := map[*yaml.Node]bool{}
+	left := map[*yaml.Node]int{} // how many parts of a container are not gone
+	goes := func(at *place) {
+		if gone[at.node] || at.in == nil {
+			return
+		}
+		gone[at.node] = true
+		container := resolve(at.in.node)
+		if _, known := left[container]; !known {
+			left[container] = parts(container)
+		}
+		left[container]--
+	}
 	var wide []*place
 	for _, at := range places {
-		gone[at.node] = true
+		goes(at)
 	}
 	for _, at := range places {
-		for at.in != nil && at.in.key != nil && !at.shared && allGone(resolve(at.in.node), gone) {
+		for at.in != nil && at.in.key != nil && !at.shared && left[resolve(at.in.node)] == 0 {
 			at = at.in
-			gone[at.node] = true
+			goes(at)
 		}
 		wide = append(wide, at)
 	}
@@ -34,50 +45,48 @@ func widen(places []*place) []*place {
 		}
 		return false
 	})
-	slices.SortStableFunc(wide, func(a, b *place) int { return a.line() - b.line() })
+	slices.SortStableFunc(wide, func(a, b *place) int { return a.first().Line - b.first().Line })
 	return slices.CompactFunc(wide, func(a, b *place) bool { return a.node == b.node })
 }
 
-func allGone(container *yaml.Node, gone map[*yaml.Node]bool) bool {
-	step := 1
+func parts(container *yaml.Node) int {
 	if container.Kind == yaml.MappingNode {
-		step = 2
+		return len(container.Content) / 2
 	}
-	for i := step - 1; i < len(container.Content); i += step {
-		if !gone[container.Content[i]] {
-			return false
-		}
-	}
-	return true
+	return len(container.Content)
 }
 
-func (at *place) line() int {
+// first is the node that the place begins with.
+func (at *place) first() *yaml.Node {
 	if at.key != nil {
-		return at.key.Line
+		return at.key
 	}
-	return at.node.Line
+	return at.node
 }
 
 // sentence says what to delete there.
-func (at *place) sentence(m source.Text) string {
-	lines := strconv.Itoa(at.line())
-	if last := at.last(m.Content); last > at.line() {
+func (at *place) sentence(m source.Text, w written, others aliases) string {
+	first, last := w.extent(at)
+	lines := strconv.Itoa(first)
+	if last > first {
 		lines += fmt.Sprintf("-%d", last)
 	}
-	sentence := fmt.Sprintf("%s:%s: delete %q", m.Name, lines, at.snippet())
-	if at.shared {
+	sentence := fmt.Sprintf("%s:%s: delete %q", m.Name, lines, at.snippet(last > first))
+	if at.shared || others.leadInto(at) {
 		sentence += "; an anchor stands there, which others use as well"
 	}
 	return sentence
 }
 
 // snippet is how the place begins, enough to know it by.
-func (at *place) snippet() string {
+func (at *place) snippet(several bool) string {
 	switch {
 	case at.hidden && at.key == nil:
 		return "-"
 	case at.hidden:
 		return at.key.Value + ":"
+	case at.key == nil && at.node.Kind == yaml.ScalarNode && several:
+		return "-"
 	case at.key == nil && at.node.Kind == yaml.ScalarNode:
 		return "- " + at.node.Value
 	case at.key == nil:
@@ -87,48 +96,9 @@ func (at *place) snippet() string {
 			}
 		}
 		return "-"
-	case at.node.Kind == yaml.ScalarNode && at.node.Line == at.key.Line && at.node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0:
+	case at.node.Kind == yaml.ScalarNode && !several:
 		return at.key.Value + ": " + at.node.Value
 	default:
 		return at.key.Value + ":"
 	}
-}
-
-// last returns the last line of the place. A block's is told by how far its lines are indented, as YAML tells it; anything
-// else ends where the last of its nodes begins.
-func (at *place) last(document []byte) int {
-	if at.key == nil || !at.isBlock() {
-		return max(at.line(), lastOf(at.node))
-	}
-	lines := strings.Split(string(document), "\n")
-	last := at.line()
-	for i := last; i < len(lines); i++ {
-		content := strings.TrimSpace(lines[i])
-		indent := len(lines[i]) - len(strings.TrimLeft(lines[i], " "))
-		// The elements of a list can stand as far out as its key.
-		element := at.node.Kind == yaml.SequenceNode && strings.HasPrefix(content+" ", "- ") && indent == at.key.Column-1
-		if content != "" && indent < at.key.Column && !element {
-			break
-		}
-		if content != "" {
-			last = i + 1
-		}
-	}
-	return last
-}
-
-// isBlock says whether the place is written as indented lines below its key.
-func (at *place) isBlock() bool {
-	if at.node.Kind == yaml.ScalarNode {
-		return at.node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
-	}
-	return at.node.Kind != yaml.AliasNode && at.node.Style&yaml.FlowStyle == 0 && at.node.Line != at.key.Line
-}
-
-func lastOf(node *yaml.Node) int {
-	last := node.Line
-	for _, inner := range node.Content {
-		last = max(last, lastOf(inner))
-	}
-	return last
 }

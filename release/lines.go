@@ -52,9 +52,13 @@ func objectsOf(m source.Text) (objects []*yaml.Node, err error) {
 		case errors.Is(err, io.EOF):
 			return objects, nil
 		case err != nil:
-			return nil, fmt.Errorf("%s: %s; correct the file there", m.Name, strings.TrimPrefix(err.Error(), "yaml: "))
+			return nil, fmt.Errorf("%s: %s; correct the file there", m.Name, source.ParserText(err))
 		case len(document.Content) == 0:
 			continue
+		}
+		if circular := circle(document, map[*yaml.Node]bool{}); circular != nil {
+			return nil, fmt.Errorf("%s: line %d: the anchor %s contains itself; correct the file there",
+				m.Name, circular.Line, circular.Anchor)
 		}
 		root := document.Content[0]
 		items := child(root, "items")
@@ -66,6 +70,33 @@ func objectsOf(m source.Text) (objects []*yaml.Node, err error) {
 			objects = append(objects, resolve(item))
 		}
 	}
+}
+
+// circle returns an anchor that holds an alias of itself, nil where there is none. Done are those that are known to hold none.
+func circle(node *yaml.Node, done map[*yaml.Node]bool) *yaml.Node {
+	within := map[*yaml.Node]bool{}
+	var visit func(*yaml.Node) *yaml.Node
+	visit = func(node *yaml.Node) *yaml.Node {
+		if node.Kind == yaml.AliasNode {
+			node = node.Alias
+		}
+		switch {
+		case within[node]:
+			return node
+		case done[node]:
+			return nil
+		}
+		within[node] = true
+		for _, part := range node.Content {
+			if found := visit(part); found != nil {
+				return found
+			}
+		}
+		delete(within, node)
+		done[node] = true
+		return nil
+	}
+	return visit(node)
 }
 
 // is says whether a document is of the object. Which version it is written in, and whether it names the namespace, does not
@@ -96,8 +127,10 @@ func (p Plan) linesOf(m source.Text, document *yaml.Node) (lines []string) {
 			lines = append(lines, fmt.Sprintf("%s: does not set %s; nothing to delete", m.Name, explanation.Text(path)))
 		}
 	}
+	w, others := newWritten(m.Content), aliasesOf(document)
 	for _, at := range widen(places) {
-		lines = append(lines, at.sentence(m))
+		at.hidden = at.hidden || p.IsSecret()
+		lines = append(lines, at.sentence(m, w, others))
 	}
 	return lines
 }

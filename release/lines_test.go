@@ -1,6 +1,7 @@
 package release_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -13,8 +14,8 @@ const head = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n" //
 
 func TestWhichLinesToDelete(t *testing.T) {
 	live := object{
-		body: `{"spec":{"replicas":3,"strategy":{"type":"Recreate"},"template":{"spec":{"containers":[{"name":"a","resources":{"limits":{"cpu":"1"}}}]}}}}`,
-		claims: []string{claim("kubectl/Apply", `"f:spec":{"f:replicas":{},"f:strategy":{"f:type":{}},"f:template":{"f:spec":{"f:containers":{`+
+		body: `{"spec":{"replicas":3,"note":"all of us","strategy":{"type":"Recreate"},"template":{"spec":{"containers":[{"name":"a","resources":{"limits":{"cpu":"1"}}}]}}}}`,
+		claims: []string{claim("kubectl/Apply", `"f:spec":{"f:replicas":{},"f:note":{},"f:strategy":{"f:type":{}},"f:template":{"f:spec":{"f:containers":{`+
 			`"k:{\"name\":\"a\"}":{".":{},"f:name":{},"f:resources":{"f:limits":{"f:cpu":{}}}}}}}}`)},
 	}
 	const limits = `.spec.template.spec.containers[name="a"].resources.limits`
@@ -67,7 +68,35 @@ func TestWhichLinesToDelete(t *testing.T) {
 			[]string{`f:2: delete "replicas: 3"; an anchor stands there, which others use as well`},
 		},
 		"not set": {".spec.replicas", head + "spec: {paused: true}\n", []string{"f: does not set .spec.replicas; nothing to delete"}},
-		"null":    {".spec.replicas", head + "spec:\n  paused: true\n  replicas:\n", []string{`f:6: delete "replicas: "`}},
+		"a plain scalar over two lines": {
+			".spec.note", head + "spec:\n  note: all of\n      us\n  other: x",
+			[]string{`f:5-6: delete "note:"`},
+		},
+		"a quoted scalar over two lines": {
+			".spec.note", head + "spec:\n  note: \"all \\\"of\n      us\" # team\n  other: x",
+			[]string{`f:5-6: delete "note:"`},
+		},
+		"a scalar in single quotes over three lines": {
+			".spec.note", head + "spec:\n  note: 'all ''of\n\n      us'\n  other: x",
+			[]string{`f:5-7: delete "note:"`},
+		},
+		"a scalar below its key": {
+			".spec.note", head + "spec:\n  note:\n      # whose\n      !!str us\n  other: x",
+			[]string{`f:5-7: delete "note:"`},
+		},
+		"a list in brackets over lines": {
+			limits, head + "spec:\n  template:\n    spec:\n      containers:\n      - name: a\n        image: x\n        resources:\n          limits: {cpu: 1,\n            memory: \"}\", # }\n          }\n          requests: {}\n",
+			[]string{`f:11-13: delete "limits:"`},
+		},
+		"an element whose dash stands alone": {
+			`.spec.template.spec.containers[name="a"]`, head + "spec:\n  template:\n    spec:\n      containers:\n      - name: b\n      - # the first\n        name: a\n        command: [a,\n         b]\n",
+			[]string{`f:9-12: delete "- name: a"`},
+		},
+		"an anchor that is used elsewhere": {
+			".spec.replicas", head + "spec:\n  replicas: &three 3\n  minReadySeconds: *three\n",
+			[]string{`f:5: delete "replicas: 3"; an anchor stands there, which others use as well`},
+		},
+		"null": {".spec.replicas", head + "spec:\n  paused: true\n  replicas:\n", []string{`f:6: delete "replicas: "`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, refusals := planOf(t, live.subject(t), strings.Fields(c.fields)...)
@@ -101,5 +130,33 @@ func TestAManifestThatDoesNotHoldTheObjectIsAnError(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: want an error that says %q, got %v and %v", text, says, lines, err)
 		}
+	}
+}
+
+func TestAnAnchorThatContainsItselfIsAnError(t *testing.T) {
+	live := object{body: `{"spec":{"replicas":3}}`, annotated: `{"spec":{"replicas":3}}`, claims: []string{claim(client, annotation)}}
+	p, _ := planOf(t, live.subject(t), ".spec.replicas")
+	for _, text := range []string{
+		"metadata: &m {<<: *m}\n", "metadata: &m\n  a: [*m]\n", "a: &a {b: &b {c: *a}}\n", "&x\n<<: [*x]\n", "items: &i [*i]\nkind: List\n",
+	} {
+		_, err := p.Lines([]source.Text{{Name: "f", Content: []byte(text)}})
+		if err == nil || !strings.Contains(err.Error(), "contains itself; correct the file there") {
+			t.Errorf("%q: want an error, got %v", text, err)
+		}
+	}
+}
+
+func TestMergesOfMergesAreLookedThroughOnce(t *testing.T) {
+	live := object{body: `{"spec":{"replicas":3}}`, annotated: `{"spec":{"replicas":3}}`, claims: []string{claim(client, annotation)}}
+	p, _ := planOf(t, live.subject(t), ".spec.replicas")
+	var text strings.Builder
+	text.WriteString("x0: &x0 {a: 1}\n")
+	for i := range 60 { // 2^60 ways lead to x0
+		fmt.Fprintf(&text, "x%d: &x%d {<<: [*x%d, *x%d]}\n", i+1, i+1, i, i)
+	}
+	text.WriteString(head + "spec: {<<: *x60, paused: true}\n")
+	lines, err := p.Lines([]source.Text{{Name: "f", Content: []byte(text.String())}})
+	if diff := cmp.Diff([]string{"f: does not set .spec.replicas; nothing to delete"}, lines); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }

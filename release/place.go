@@ -80,6 +80,15 @@ func sameScalar(node *yaml.Node, want value.Value) bool {
 
 // member returns the key and the value of a mapping's field, and whether a merge key leads to it.
 func member(node *yaml.Node, name string) (key, found *yaml.Node, merged bool) {
+	return memberOf(node, name, map[*yaml.Node]bool{})
+}
+
+// memberOf is member; looked has the mappings that lack the field: merge keys can lead to one in many ways.
+func memberOf(node *yaml.Node, name string, looked map[*yaml.Node]bool) (key, found *yaml.Node, merged bool) {
+	if looked[node] {
+		return nil, nil, false
+	}
+	looked[node] = true
 	if node.Kind != yaml.MappingNode {
 		return nil, nil, false
 	}
@@ -97,7 +106,7 @@ func member(node *yaml.Node, name string) (key, found *yaml.Node, merged bool) {
 			from = from[0].Content
 		}
 		for _, other := range from {
-			if key, found, _ := member(resolve(other), name); found != nil {
+			if key, found, _ := memberOf(resolve(other), name, looked); found != nil {
 				return key, found, true
 			}
 		}

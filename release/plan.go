@@ -1,12 +1,12 @@
 package release
 
 import (
-	"slices"
 	"time"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/explanation"
+	"github.com/ownership-handoff/handoff/internal/jsonindex"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -49,8 +49,9 @@ func Of(e explanation.Explanation, fields []string, now time.Time) (Plan, []erro
 	}
 	var refusals []error
 	var paths []fieldpath.Path
+	live := jsonindex.New(e.Object.Text())
 	for _, field := range fields {
-		named, err := named(e, field)
+		named, err := named(e, live, field)
 		if err != nil {
 			refusals = append(refusals, err)
 		}
@@ -87,16 +88,21 @@ func planOf(e explanation.Explanation, paths []fieldpath.Path, now time.Time) (P
 // summarize notes what is released, and returns what is to be deleted.
 func (p *Plan) summarize() []fieldpath.Path {
 	var all []fieldpath.Path
+	isCut := map[string]bool{}
+	for _, c := range p.cuts {
+		isCut[c.path.String()] = true
+	}
+	concern := concernOf(p.moves)
+	left := newLeft(p)
 	for _, path := range p.Paths {
 		var in []fieldpath.Path
-		for _, c := range p.cuts {
-			if contains(p.recordedAs(path), c.path) {
-				in = append(in, p.emptied(c.path))
+		for _, recorded := range p.recordedAs(path) {
+			if isCut[recorded.String()] {
+				in = append(in, left.emptied(recorded))
 			}
 		}
-		claimed := slices.ContainsFunc(p.moves, func(m move) bool { return m.concerns(path) })
-		if in == nil && claimed {
-			in = []fieldpath.Path{p.emptied(path)}
+		if in == nil && concern(path) {
+			in = []fieldpath.Path{left.emptied(path)}
 		}
 		if in != nil {
 			p.Released = append(p.Released, path)
@@ -111,14 +117,19 @@ func (p Plan) Unchanged() bool { return p.was == p.text && len(p.moves) == 0 }
 
 // outermost leaves the paths that are not within others.
 func outermost(paths []fieldpath.Path) []fieldpath.Path {
+	listed, taken := map[string]bool{}, map[string]bool{}
+	for _, path := range paths {
+		listed[path.String()] = true
+	}
 	var left []fieldpath.Path
-	for i, path := range paths {
-		within := false
-		for j, other := range paths {
-			within = within || j != i && hasPrefix(path, other) && (len(other) < len(path) || j < i)
+	for _, path := range paths {
+		within := taken[path.String()]
+		for n := 1; n < len(path) && !within; n++ {
+			within = listed[path[:n].String()]
 		}
 		if !within {
 			left = append(left, path)
+			taken[path.String()] = true
 		}
 	}
 	return left
@@ -126,8 +137,4 @@ func outermost(paths []fieldpath.Path) []fieldpath.Path {
 
 func hasPrefix(path, prefix fieldpath.Path) bool {
 	return len(prefix) <= len(path) && path[:len(prefix)].Equals(prefix)
-}
-
-func contains(paths []fieldpath.Path, path fieldpath.Path) bool {
-	return slices.ContainsFunc(paths, path.Equals)
 }

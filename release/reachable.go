@@ -88,9 +88,10 @@ func elsewhere(s source.Subject, who, where, remedy string) error {
 }
 
 // otherVersion refuses records that are of another version than the object was read in: there, fields can have other names.
+// Where they are of several versions, the object can be read in none.
 func otherVersion(s source.Subject, applies []ownership.Entry) error {
 	read := s.Kind.GroupVersion().String()
-	declared := read
+	var declared []string
 	if text, ok := s.Object.LastApplied(); ok {
 		var manifest struct {
 			APIVersion string `json:"apiVersion"`
@@ -98,21 +99,25 @@ func otherVersion(s source.Subject, applies []ownership.Entry) error {
 		if err := json.Unmarshal([]byte(text), &manifest); err != nil {
 			return fmt.Errorf("%s: %w; apply the object again, which writes it anew", s, ownership.ErrLastApplied)
 		}
-		declared = manifest.APIVersion
+		declared = append(declared, manifest.APIVersion)
 	}
 	for _, e := range applies {
-		if e.APIVersion != read {
-			declared = e.APIVersion
-		}
+		declared = append(declared, e.APIVersion)
 	}
-	if declared == read {
+	slices.Sort(declared)
+	declared = slices.Compact(declared)
+	switch {
+	case len(declared) == 0 || len(declared) == 1 && declared[0] == read:
 		return nil
+	case len(declared) > 1:
+		return fmt.Errorf("%s: its manifests are written in several versions, %s, in which fields can have other names; "+
+			"write all of them in one version, and apply each once", s, strings.Join(declared, " and "))
 	}
-	version, err := schema.ParseGroupVersion(declared)
+	version, err := schema.ParseGroupVersion(declared[0])
 	remedy := "write it in that version, and apply it once"
 	if err == nil && version.Group == s.Kind.Group {
 		remedy = fmt.Sprintf("name the object as %s.%s.%s/%s", strings.ToLower(s.Kind.Kind), version.Version, version.Group, s.Name)
 	}
 	return fmt.Errorf("%s: its manifest is written in %s, and the object was read in %s, in which fields can have other names; %s",
-		s, declared, read, remedy)
+		s, declared[0], read, remedy)
 }

@@ -8,11 +8,12 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/explanation"
+	"github.com/ownership-handoff/handoff/internal/jsonindex"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // named returns the paths that a FIELD argument names, unless one of them cannot be released.
-func named(e explanation.Explanation, field string) ([]fieldpath.Path, error) {
+func named(e explanation.Explanation, live *jsonindex.Index, field string) ([]fieldpath.Path, error) {
 	if pattern, err := explanation.ParseField(field); err == nil {
 		if path, plain := explanation.PathOf(pattern); plain {
 			if err := refuseIdentity(e, path); err != nil {
@@ -29,7 +30,7 @@ func named(e explanation.Explanation, field string) ([]fieldpath.Path, error) {
 		return nil, err
 	}
 	for _, path := range paths {
-		if err := errors.Join(refuseIdentity(e, path), refuse(e, path)); err != nil {
+		if err := errors.Join(refuseIdentity(e, path), refuse(e, live, path)); err != nil {
 			return nil, err
 		}
 	}
@@ -74,9 +75,9 @@ func isIdentity(path fieldpath.Path) bool {
 func holdsIdentity(path fieldpath.Path) bool { return hasPrefix(ownership.LastAppliedPath(), path) }
 
 // refuse refuses what there is nothing of to release, or what its manifest cannot go without.
-func refuse(e explanation.Explanation, path fieldpath.Path) error {
+func refuse(e explanation.Explanation, live *jsonindex.Index, path fieldpath.Path) error {
 	text := explanation.Text(path)
-	if e.Object.Value(path) == nil {
+	if live.Value(path) == nil {
 		return fmt.Errorf("%s: %s is not there any more, so that there is nothing to keep; delete it from the manifest", e, text)
 	}
 	for i, element := range path {

@@ -53,6 +53,16 @@ func TestWhatWouldNotStayIsRefused(t *testing.T) {
 			annotated("", `{"spec":{"replicas":3}}`, `{"spec":{"replicas":3}}`, claim("helm/Update", `"f:spec":{"f:paused":{}}`)), ".spec.replicas",
 			"Helm records its manifest in the Secret of the release",
 		},
+		"server-side appliers in two versions, which read the object in either": {
+			object{kind: "shop.example.com/v1 Gadget", body: `{"spec":{"replicas":3}}`, claims: []string{
+				versioned("a", "v1"), versioned("b", "v2"),
+			}}, ".spec.replicas", "write all of them in one version, and apply each once",
+		},
+		"server-side appliers in two versions, read in the other one": {
+			object{kind: "shop.example.com/v2 Gadget", body: `{"spec":{"replicas":3}}`, claims: []string{
+				versioned("a", "v1"), versioned("b", "v2"),
+			}}, ".spec.replicas", "write all of them in one version, and apply each once",
+		},
 		"a tool that records its manifest by itself": {
 			object{body: `{"spec":{"replicas":3}}`, claims: []string{claim("HashiCorp/Update", `"f:spec":{"f:replicas":{}}`)}}, ".spec.replicas",
 			"HashiCorp records its manifest by itself",
@@ -65,6 +75,11 @@ func TestWhatWouldNotStayIsRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// versioned is a claim of a server-side applier whose manifest is written in a version.
+func versioned(manager, version string) string {
+	return strings.Replace(claim(manager+"/Apply", `"f:spec":{"f:replicas":{}}`), "VERSION", "shop.example.com/"+version, 1)
 }
 
 // TestHelm4IsReachable has its claims recorded as any server-side apply.

@@ -24,34 +24,52 @@ const (
 	spread = 5 * time.Second
 )
 
-// trust sees to it that the caBundle of every webhook in the configuration has the authority, and returns since when it
-// has been seen there. A configuration that does not exist calls nobody: it is trusted at once, and found when it comes.
-func (k *Keeper) trust(ctx context.Context, ca []byte) (since time.Time, err error) {
+// configuration reads the configuration of the webhook, nil where there is none.
+func (k *Keeper) configuration(ctx context.Context) (*admissionregistrationv1.MutatingWebhookConfiguration, error) {
 	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{}
-	err = k.client.Get(ctx, client.ObjectKey{Name: k.Configuration}, configuration)
+	err := k.client.Get(ctx, client.ObjectKey{Name: k.Configuration}, configuration)
 	if apierrors.IsNotFound(err) {
 		k.Log.V(1).Info("there is no configuration to tell of the authority", "name", k.Configuration)
-		return time.Time{}, nil
+		return nil, nil //nolint:nilnil // none is no error
 	}
 	if err != nil {
-		return time.Time{}, fmt.Errorf("reading the caBundle: %w", err)
+		return nil, fmt.Errorf("reading the caBundle: %w", err)
 	}
+	return configuration, nil
+}
+
+// trust sees to it that the caBundle of every webhook in the configuration has the authority, and returns since when it has
+// been seen there, and when to look again. A configuration that does not exist calls nobody: it is trusted at once, and
+// found when it comes.
+func (k *Keeper) trust(
+	ctx context.Context, configuration *admissionregistrationv1.MutatingWebhookConfiguration, p pair,
+) (since time.Time, again time.Duration, err error) {
+	if configuration == nil {
+		return time.Time{}, lookEvery, nil
+	}
+	now := time.Now()
 	before := configuration.DeepCopy()
+	k.others.note(p, now)
 	for i := range configuration.Webhooks {
 		to := &configuration.Webhooks[i].ClientConfig
-		if to.CABundle, err = bundle(ca, to.CABundle, time.Now()); err != nil {
-			return time.Time{}, err
+		known := func(other *x509.Certificate) bool { return k.others.known(other, now) }
+		if to.CABundle, err = bundle(p.ca, to.CABundle, known, now); err != nil {
+			return time.Time{}, 0, err
 		}
 	}
 	if !sameBundles(before.Webhooks, configuration.Webhooks) {
+		if wait := k.repairs.wait(now); wait > 0 {
+			return now, wait, nil
+		}
+		k.repairs.note(now)
 		// Only the caBundles are sent, and refused if somebody has changed the configuration since.
 		patch := client.StrategicMergeFrom(before, client.MergeFromWithOptimisticLock{})
 		if err := k.client.Patch(ctx, configuration, patch, client.FieldOwner("handoff-webhook")); err != nil {
-			return time.Time{}, fmt.Errorf("storing the caBundle: %w", err)
+			return time.Time{}, 0, fmt.Errorf("storing the caBundle: %w", err)
 		}
 		k.Log.Info("told the API server of the authority", "configuration", k.Configuration)
 	}
-	return k.seen(ca), nil
+	return k.seen(p.ca), k.others.again(now), nil
 }
 
 func sameBundles(a, b []admissionregistrationv1.MutatingWebhook) bool {
@@ -70,10 +88,10 @@ func (k *Keeper) seen(ca []byte) time.Time {
 	return since
 }
 
-// bundle returns the authority and, of those that were in the caBundle, the ones that replicas may still serve with: all
-// in the authority's first day, then only younger ones, which another replica has just added. The order is always the
-// same, so that no two replicas write in turns.
-func bundle(ca, before []byte, now time.Time) ([]byte, error) {
+// bundle returns the authority and, of those that were in the caBundle, the ones that replicas may still serve with: those
+// that are known, for the authority's first day. None is added back, so that no two replicas write in turns, and the order
+// is always the same.
+func bundle(ca, before []byte, known func(*x509.Certificate) bool, now time.Time) ([]byte, error) {
 	authorities, err := cert.ParseCertsPEM(ca)
 	if err != nil {
 		return nil, fmt.Errorf("%s of the Secret: %w", caCrt, err)
@@ -83,8 +101,8 @@ func bundle(ca, before []byte, now time.Time) ([]byte, error) {
 	others, _ := cert.ParseCertsPEM(before) // what is no certificate is nobody's
 	for _, other := range others {
 		old := settled && !other.NotBefore.After(current.NotBefore)
-		known := slices.ContainsFunc(authorities, other.Equal)
-		if !old && !known && now.Before(other.NotAfter) {
+		there := slices.ContainsFunc(authorities, other.Equal)
+		if !old && !there && now.Before(other.NotAfter) && known(other) {
 			authorities = append(authorities, other)
 		}
 	}

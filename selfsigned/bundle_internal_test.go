@@ -2,6 +2,7 @@ package selfsigned
 
 import (
 	"bytes"
+	"crypto/x509"
 	"slices"
 	"strings"
 	"testing"
@@ -29,6 +30,9 @@ func authority(t *testing.T, age, duration time.Duration) *rotator.KeyPairArtifa
 	return a
 }
 
+// everybody is known.
+func everybody(*x509.Certificate) bool { return true }
+
 func TestTheBundleHasTheOldAuthorityForADayBesideTheNewOne(t *testing.T) {
 	older, old := authority(t, 800*day, caDuration).CertPEM, authority(t, 400*day, caDuration).CertPEM
 	settled, fresh := authority(t, overlap+time.Minute, caDuration).CertPEM, authority(t, overlap-time.Minute, caDuration).CertPEM
@@ -47,19 +51,19 @@ func TestTheBundleHasTheOldAuthorityForADayBesideTheNewOne(t *testing.T) {
 		"another replica has just added a newer one": {settled, slices.Concat(newest, settled, old), slices.Concat(newest, settled)},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			got, err := bundle(c.ca, c.before, time.Now())
+			got, err := bundle(c.ca, c.before, everybody, time.Now())
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(string(c.want), string(got)); diff != "" {
 				t.Errorf("caBundle (-want +got):\n%s", diff)
 			}
-			if again, err := bundle(c.ca, got, time.Now()); err != nil || !bytes.Equal(again, got) {
+			if again, err := bundle(c.ca, got, everybody, time.Now()); err != nil || !bytes.Equal(again, got) {
 				t.Errorf("once more it is another: %v\n%s", err, again)
 			}
 		})
 	}
-	if _, err := bundle([]byte("no authority"), newest, time.Now()); err == nil || !strings.Contains(err.Error(), "ca.crt") {
+	if _, err := bundle([]byte("no authority"), newest, everybody, time.Now()); err == nil || !strings.Contains(err.Error(), "ca.crt") {
 		t.Errorf("a broken authority: got %v", err)
 	}
 }

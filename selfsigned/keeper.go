@@ -60,6 +60,9 @@ type Keeper struct {
 	config  *rest.Config
 	scheme  *runtime.Scheme
 	trusted map[string]time.Time // since when each authority has been seen in the caBundle
+	last    []byte               // the authority that the Secret had at the last look
+	others  others
+	repairs repairs
 
 	mutex sync.Mutex
 	done  bool
@@ -74,7 +77,7 @@ func New(config *rest.Config, o Options) (*Keeper, error) {
 			return nil, fmt.Errorf("building the scheme: %w", err)
 		}
 	}
-	c, err := client.New(config, client.Options{Scheme: scheme})
+	c, err := client.New(config, client.Options{Scheme: scheme, Mapper: mapper()})
 	if err != nil {
 		return nil, fmt.Errorf("self-signed certificates: %w", err)
 	}
@@ -120,17 +123,24 @@ func (k *Keeper) look(ctx context.Context) (next time.Duration) {
 	return tryAgain
 }
 
-// sync brings the Secret, the caBundle and the files up to date, in this order.
+// sync brings the Secret, the caBundle and the files up to date, in this order. The configuration is read before the Secret: an
+// authority that another replica has added to it is then in the Secret that is read.
 func (k *Keeper) sync(ctx context.Context) (next time.Duration, err error) {
+	configuration, unread := k.configuration(ctx)
 	pair, err := k.secret(ctx)
+	if err == nil {
+		err = unread
+	}
 	if err != nil {
 		return 0, err
 	}
-	trusted, err := k.trust(ctx, pair.ca)
+	k.last = pair.ca
+	trusted, again, err := k.trust(ctx, configuration, pair)
 	if err != nil {
 		return 0, err
 	}
-	return k.write(pair, trusted)
+	next, err = k.write(pair, trusted)
+	return min(next, again), err
 }
 
 // Ready is a readiness check: an error until there are certificates. Later errors are logged, and no reason to send

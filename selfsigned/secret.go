@@ -15,10 +15,12 @@ import (
 )
 
 const (
-	caKey   = "ca.key"
-	caCrt   = "ca.crt"
-	caName  = "handoff-webhook-ca"
-	project = "ownership-handoff"
+	caKey = "ca.key"
+	caCrt = "ca.crt"
+	// caPrevious has the authority before the current one, so that all replicas know it for theirs.
+	caPrevious = "ca-previous.crt"
+	caName     = "handoff-webhook-ca"
+	project    = "ownership-handoff"
 
 	day = 24 * time.Hour
 	// backdate is for clocks that are slow.
@@ -30,8 +32,8 @@ const (
 	servingRenewal = 30 * day
 )
 
-// pair is what is served, and the authority behind it, in PEM.
-type pair struct{ ca, crt, key []byte }
+// pair is what is served, the authority behind it, and the one before that, in PEM.
+type pair struct{ ca, crt, key, previous []byte }
 
 // secret returns the pair in the Secret, which it makes, or renews as far as necessary, before.
 func (k *Keeper) secret(ctx context.Context) (pair, error) {
@@ -57,38 +59,54 @@ func (k *Keeper) secret(ctx context.Context) (pair, error) {
 	if changed {
 		k.Log.Info("stored", "secret", k.Namespace+"/"+k.Secret)
 	}
-	return pair{ca: secret.Data[caCrt], crt: secret.Data[corev1.TLSCertKey], key: secret.Data[corev1.TLSPrivateKeyKey]}, nil
+	return pair{
+		ca: secret.Data[caCrt], crt: secret.Data[corev1.TLSCertKey], key: secret.Data[corev1.TLSPrivateKeyKey],
+		previous: secret.Data[caPrevious],
+	}, nil
 }
 
-// renew makes anew what is missing in a Secret, broken, for other names, or about to expire. A serving certificate alone
-// is signed by the authority that is there.
+// renew makes anew what is missing in a Secret, broken, for other names, not valid yet, or about to expire. A serving
+// certificate alone is signed by the authority that is there.
 func (k *Keeper) renew(secret *corev1.Secret) (changed bool, err error) {
 	maker := &rotator.CertRotator{
 		CAName: caName, CAOrganization: project, DNSName: k.names()[0], ExtraDNSNames: k.names()[1:],
 		ExtKeyUsages: &[]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	now := time.Now()
-	data := secret.Data
+	data, previous := secret.Data, secret.Data[caPrevious]
 	authority, err := authorityOf(data, now)
 	if err != nil {
 		k.Log.Info("making a new authority", "reason", err.Error())
 		if authority, err = maker.CreateCACert(now.Add(-backdate), now.Add(caDuration)); err != nil {
 			return false, fmt.Errorf("making an authority: %w", err)
 		}
-		data = nil
+		data, previous = nil, secret.Data[caCrt]
+		if len(previous) == 0 {
+			previous = k.last // the Secret was deleted
+		}
 	}
-	_, err = rotator.ValidCert(authority.CertPEM, data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey], maker.DNSName,
-		maker.ExtKeyUsages, now.Add(servingRenewal))
+	for _, at := range []time.Time{now, now.Add(servingRenewal)} {
+		_, err = rotator.ValidCert(authority.CertPEM, data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey], maker.DNSName,
+			maker.ExtKeyUsages, at)
+		if err != nil {
+			break
+		}
+	}
 	if err == nil {
 		return false, nil
 	}
 	k.Log.Info("making a new serving certificate", "reason", err.Error())
-	crt, key, err := maker.CreateCertPEM(authority, now.Add(-backdate), now.Add(servingFor))
+	// It is valid since its authority is. With a beginning of its own, replicas whose clocks are far apart would replace each
+	// other's.
+	crt, key, err := maker.CreateCertPEM(authority, authority.Cert.NotBefore, now.Add(servingFor))
 	if err != nil {
 		return false, fmt.Errorf("making a serving certificate: %w", err)
 	}
 	secret.Data = map[string][]byte{
 		caCrt: authority.CertPEM, caKey: authority.KeyPEM, corev1.TLSCertKey: crt, corev1.TLSPrivateKeyKey: key,
+	}
+	if len(previous) > 0 {
+		secret.Data[caPrevious] = previous
 	}
 	return true, nil
 }
@@ -100,8 +118,10 @@ func (k *Keeper) names() []string {
 
 // authorityOf reads the authority in a Secret; the error says why there has to be a new one.
 func authorityOf(data map[string][]byte, now time.Time) (*rotator.KeyPairArtifacts, error) {
-	if _, err := rotator.ValidCert(data[caCrt], data[caCrt], data[caKey], caName, nil, now.Add(caRenewal)); err != nil {
-		return nil, fmt.Errorf("%s of the Secret: %w", caCrt, err)
+	for _, at := range []time.Time{now, now.Add(caRenewal)} {
+		if _, err := rotator.ValidCert(data[caCrt], data[caCrt], data[caKey], caName, nil, at); err != nil {
+			return nil, fmt.Errorf("%s of the Secret: %w", caCrt, err)
+		}
 	}
 	read, err := tls.X509KeyPair(data[caCrt], data[caKey])
 	if err != nil {

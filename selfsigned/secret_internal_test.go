@@ -46,6 +46,10 @@ func TestOnlyWhatIsMissingOrNoLongerGoodIsMadeAnew(t *testing.T) {
 		"the authority's key is empty":        {data: set(made.Data, map[string][]byte{"ca.key": {}}), authority: true, serving: true},
 		"the authority's key is another's":    {data: set(made.Data, map[string][]byte{"ca.key": other.Data["ca.key"]}), authority: true, serving: true},
 		"the authority is a text":             {data: set(made.Data, map[string][]byte{"ca.crt": []byte("ca")}), authority: true, serving: true},
+		"the certificate is not valid yet":    {data: ahead(t, k, 0, 20*day), serving: true},
+		"a clock was ahead by 20 days":        {data: ahead(t, k, 20*day, 20*day), authority: true, serving: true},
+		"a clock was ahead by 200 days":       {data: ahead(t, k, 200*day, 200*day), authority: true, serving: true},
+		"a clock was ahead by half an hour":   {data: ahead(t, k, backdate/2, backdate/2)},
 		"the authority expires within a year": {data: set(made.Data, map[string][]byte{"ca.crt": ending.CertPEM, "ca.key": ending.KeyPEM}), authority: true, serving: true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -75,6 +79,64 @@ func TestOnlyWhatIsMissingOrNoLongerGoodIsMadeAnew(t *testing.T) {
 	}
 }
 
+// ahead is a Secret whose authority and certificate were made by replicas whose clocks were ahead.
+func ahead(t *testing.T, k *Keeper, authorityBy, servingBy time.Duration) map[string][]byte {
+	t.Helper()
+	a := authority(t, -authorityBy, caDuration)
+	maker := &rotator.CertRotator{DNSName: k.names()[0], ExtraDNSNames: k.names()[1:], ExtKeyUsages: &[]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	made := time.Now().Add(servingBy)
+	crt, key, err := maker.CreateCertPEM(a, made.Add(-backdate), made.Add(servingFor-time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string][]byte{"ca.crt": a.CertPEM, "ca.key": a.KeyPEM, "tls.crt": crt, "tls.key": key}
+}
+
+func TestTheAuthorityBeforeIsKeptInTheSecret(t *testing.T) {
+	old := authority(t, 0, caRenewal-day)
+	for sentence, c := range map[string]struct {
+		data map[string][]byte
+		last []byte
+		want []byte
+	}{
+		"there is none yet":            {nil, nil, nil},
+		"it is about to expire":        {map[string][]byte{"ca.crt": old.CertPEM, "ca.key": old.KeyPEM}, nil, old.CertPEM},
+		"the Secret has been deleted":  {nil, old.CertPEM, old.CertPEM},
+		"the authority has been taken": {map[string][]byte{"ca.crt": {}}, old.CertPEM, old.CertPEM},
+	} {
+		k := keeper("")
+		k.last = c.last
+		secret := &corev1.Secret{Data: c.data}
+		if _, err := k.renew(secret); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(secret.Data[caPrevious], c.want) {
+			t.Errorf("%s: got %q, want %q", sentence, secret.Data[caPrevious], c.want)
+		}
+		secret.Data["tls.crt"] = nil
+		if _, err := k.renew(secret); err != nil || !bytes.Equal(secret.Data[caPrevious], c.want) {
+			t.Errorf("%s: a new certificate changes it: %v", sentence, err)
+		}
+	}
+}
+
+// TestACertificateIsValidSinceItsAuthorityIs has a replica renew it whose clock is ahead: the others take it all the same.
+func TestACertificateIsValidSinceItsAuthorityIs(t *testing.T) {
+	k := keeper("")
+	a := authority(t, 100*day, caDuration)
+	secret := &corev1.Secret{Data: map[string][]byte{"ca.crt": a.CertPEM, "ca.key": a.KeyPEM}}
+	if _, err := k.renew(secret); err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if begins := pair.Leaf.NotBefore; !begins.Equal(a.Cert.NotBefore) {
+		t.Errorf("the certificate begins at %s, its authority at %s", begins, a.Cert.NotBefore)
+	}
+}
+
 // shortLived is a Secret whose certificate is good, and is to be renewed.
 func shortLived(t *testing.T, k *Keeper) map[string][]byte {
 	t.Helper()
@@ -100,6 +162,11 @@ func wantServed(t *testing.T, k *Keeper, data map[string][]byte) {
 		options := x509.VerifyOptions{Roots: roots, DNSName: name, CurrentTime: time.Now().Add(servingRenewal)}
 		if _, err := pair.Leaf.Verify(options); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, at := range []time.Time{time.Now(), time.Now().Add(servingRenewal)} {
+		if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: at}); err != nil {
+			t.Errorf("at %s: %v", at, err)
 		}
 	}
 	if left := time.Until(pair.Leaf.NotAfter); left > servingFor {

@@ -16,7 +16,7 @@ import (
 // watched by its name alone, so that no other Secret has to be readable.
 func (k *Keeper) watch(ctx context.Context) (<-chan struct{}, error) {
 	c, err := cache.New(k.config, cache.Options{
-		Scheme: k.scheme,
+		Scheme: k.scheme, Mapper: mapper(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Secret{}: {
 				Namespaces: map[string]cache.Config{k.Namespace: {}}, Field: fields.OneTermEqualSelector("metadata.name", k.Secret),

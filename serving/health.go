@@ -111,13 +111,16 @@ func (h *Health) Run(ctx context.Context, address string) error {
 	if address == "" || address == "0" {
 		return nil
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	port, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("answering probes: %w", err)
 	}
-	server := &http.Server{Handler: h, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, MaxHeaderBytes: headerLimit}
+	bounded := newConnections(probeConnections, h.log)
+	server := &http.Server{
+		Handler: h, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, MaxHeaderBytes: headerLimit, ConnState: bounded.changed,
+	}
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(listener{port, bounded}); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("answering probes: %w", err)
 	}
 	return nil

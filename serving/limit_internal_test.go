@@ -1,9 +1,10 @@
 package serving
 
 import (
+	"bytes"
+	"io"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,30 +21,38 @@ func (g gated) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 
 func (gated) Shed(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }
 
+// TestReviewsThatAreTooLargeTogetherAreShed verifies that what has arrived counts, and nothing that is announced.
 func TestReviewsThatAreTooLargeTogetherAreShed(t *testing.T) {
+	const half = mostBytes / 2
 	for sentence, c := range map[string]struct {
-		before, size int64
+		before, size int
+		announced    int64 // of both; 0: the truth
 		want         int
 	}{
-		"one that is larger than all may be, alone": {0, mostBytes + 1, http.StatusOK},
-		"two that fit":                  {mostBytes / 2, mostBytes / 2, http.StatusOK},
-		"two that do not":               {mostBytes / 2, mostBytes/2 + 1, http.StatusTeapot},
-		"a small one beside a huge one": {mostBytes, 1, http.StatusTeapot},
-		"one that does not say its size beside a huge one": {mostBytes, -1, http.StatusTeapot},
+		"one alone":                            {0, mostBytes, 0, http.StatusOK},
+		"two that fit":                         {half, half, 0, http.StatusOK},
+		"two that do not":                      {half, half + 1, 0, http.StatusTeapot},
+		"a small one beside a huge one":        {mostBytes, 1, 0, http.StatusTeapot},
+		"two that fit and announce nothing":    {half, half, -1, http.StatusOK},
+		"two that announce more than there is": {half, half, 1 << 62, http.StatusOK},
+		"two that announce less than they are": {half, half + 1, 1, http.StatusTeapot},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			reviews := gated{make(chan struct{}, 2), make(chan struct{})}
-			handler, err := limit(0, reviews, prometheus.NewRegistry())
+			limiter, err := newLimiter(0, 2*mostBytes, reviews, prometheus.NewRegistry())
 			if err != nil {
 				t.Fatal(err)
 			}
-			send := func(size int64) chan int {
-				request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mutate", strings.NewReader(""))
-				request.ContentLength = size
+			send := func(size int) chan int {
+				body := bytes.NewReader(make([]byte, size))
+				request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mutate", io.NopCloser(body))
+				if request.ContentLength = c.announced; c.announced == 0 {
+					request.ContentLength = int64(size)
+				}
 				answered := make(chan int, 1)
 				go func() {
 					w := httptest.NewRecorder()
-					handler.ServeHTTP(w, request)
+					limiter.ServeHTTP(w, request)
 					answered <- w.Code
 				}()
 				return answered
@@ -62,6 +71,25 @@ func TestReviewsThatAreTooLargeTogetherAreShed(t *testing.T) {
 			}
 			if got := <-answered; got != c.want {
 				t.Errorf("got %d, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+// TestTheBufferGrowsWithWhatArrives verifies that memory follows the bytes that have come, not those that are announced.
+func TestTheBufferGrowsWithWhatArrives(t *testing.T) {
+	for sentence, announced := range map[string]int64{
+		"nothing is announced": -1, "more than there is": 1 << 62, "the truth": 100_000, "less than there is": 10,
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			text := make([]byte, 0, firstBuffer)
+			for arrived := range 100_000 {
+				if len(text) == cap(text) {
+					text = grow(text, announced, defaultMaxBody)
+				}
+				if text = append(text, 0); cap(text) > max(firstBuffer, 2*len(text)+1) {
+					t.Fatalf("%d bytes have arrived, and the buffer has %d", arrived, cap(text))
+				}
 			}
 		})
 	}

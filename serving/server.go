@@ -1,6 +1,7 @@
 // Package serving is how reviews reach the webhook: the TLS server, its certificate and the clients that it lets in, which
-// are both read anew when their files change; the limit of reviews in flight; the end of the server, on which no review is
-// lost; and the health that tells the cluster which of this holds. What is in a review is none of its business.
+// are both read anew when their files change; the limits of reviews in flight and of connections; the end of the server, on
+// which no review is lost; and the health that tells the cluster which of this holds. What is in a review is none of its
+// business.
 package serving
 
 import (
@@ -25,7 +26,8 @@ const (
 	// The API server closes a connection that was idle for 90 seconds. It has to be the first who does: a review that it
 	// sends while this end closes would be lost.
 	idleTimeout = 2 * time.Minute
-	headerLimit = 64 << 10
+	// The API server's headers have some 300 bytes.
+	headerLimit = 8 << 10
 	// followEvery is how soon a file that has changed is read.
 	followEvery = time.Second
 )
@@ -45,6 +47,8 @@ type Options struct {
 	ClientNames []string
 	// MaxInFlight is how many reviews are worked on at a time; 0: no limit.
 	MaxInFlight int
+	// MaxBody is how large a review may be, in bytes; 0: 7 MiB.
+	MaxBody int64
 	// ShutdownDelay is how long requests go on being served after the end has come, DrainTimeout how long those in flight
 	// may take after that.
 	ShutdownDelay, DrainTimeout time.Duration
@@ -63,6 +67,7 @@ type Reviews interface {
 type Server struct {
 	options     Options
 	http        *http.Server
+	connections *connections
 	certificate *certificate
 	clients     *clients // nil: any client is served
 	open        atomic.Bool
@@ -71,11 +76,17 @@ type Server struct {
 
 // New returns a server that does nothing before Run.
 func New(o Options, reviews Reviews) (*Server, error) {
-	limited, err := limit(o.MaxInFlight, reviews, o.Registerer)
+	if o.MaxBody == 0 {
+		o.MaxBody = defaultMaxBody
+	}
+	limited, err := newLimiter(o.MaxInFlight, o.MaxBody, reviews, o.Registerer)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, certificate: newCertificate(o.CertDir, o.Log)}
+	s := &Server{
+		options: o, certificate: newCertificate(o.CertDir, o.Log),
+		connections: newConnections(max(fewestConnections, 2*o.MaxInFlight), o.Log),
+	}
 	if err := o.Registerer.Register(s.certificate.expiry()); err != nil {
 		return nil, fmt.Errorf("registering metrics: %w", err)
 	}
@@ -88,7 +99,8 @@ func New(o Options, reviews Reviews) (*Server, error) {
 		Handler: mux, TLSConfig: s.tlsConfig(), ErrorLog: errorLog(o.Log),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: headerLimit,
-		Protocols:      new(http.Protocols),
+		ConnState:      s.connections.changed, ConnContext: withConnection,
+		Protocols: new(http.Protocols),
 	}
 	// The API server calls webhooks by HTTP/1.1, to be balanced between replicas. Without HTTP/2, its floods are no matter.
 	s.http.Protocols.SetHTTP1(true)
@@ -98,7 +110,7 @@ func New(o Options, reviews Reviews) (*Server, error) {
 // Run serves until the context ends, and for the delay after that, then lets what is in flight come to its end. A context
 // with a cause of its own ends for a failure: then nobody is to be waited for. Run reports what kept it from serving.
 func (s *Server) Run(ctx context.Context) error {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort("", strconv.Itoa(s.options.Port)))
+	port, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort("", strconv.Itoa(s.options.Port)))
 	if err != nil {
 		return fmt.Errorf("serving reviews: %w", err)
 	}
@@ -107,7 +119,7 @@ func (s *Server) Run(ctx context.Context) error {
 	defer stop()
 	go s.follow(outliving)
 	served := make(chan error, 1)
-	go func() { served <- s.http.ServeTLS(listener, "", "") }()
+	go func() { served <- s.http.ServeTLS(listener{port, s.connections}, "", "") }()
 	s.open.Store(true)
 	select {
 	case err := <-served:

@@ -58,6 +58,11 @@ type server struct {
 // serve starts a server with the options, which it completes. It has no certificate before writePair.
 func serve(t *testing.T, r reviews, o serving.Options) *server {
 	t.Helper()
+	return serveReviews(t, r, o)
+}
+
+func serveReviews(t *testing.T, r serving.Reviews, o serving.Options) *server {
+	t.Helper()
 	ports, err := process.FreePorts(1)
 	if err != nil {
 		t.Fatal(err)

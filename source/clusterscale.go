@@ -13,11 +13,24 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/cluster"
+	"github.com/ownership-handoff/handoff/ownership"
 )
 
 type scaleField struct {
 	path fieldpath.Path
+	in   ownership.ScalePaths // in other versions of the kind
 	gap  string
+}
+
+// scalesOf returns where definitions declare the scale field of a kind to be, by its version.
+func scalesOf(crds []apiextensionsv1.CustomResourceDefinition, kind schema.GroupKind) ownership.ScalePaths {
+	return func(apiVersion string) fieldpath.Path {
+		gv, err := schema.ParseGroupVersion(apiVersion)
+		if err != nil {
+			return nil
+		}
+		return cluster.DeclaredScale(crds, gv.Group, gv.Version, kind.Kind)
+	}
 }
 
 func (f *clusterFacts) scalePath(ctx context.Context, s *Subject) (fieldpath.Path, error) {
@@ -35,6 +48,7 @@ func (f *clusterFacts) scalePath(ctx context.Context, s *Subject) (fieldpath.Pat
 	if field.gap != "" {
 		s.gap("%s", field.gap)
 	}
+	s.Context.ScaleIn = field.in
 	return field.path, nil
 }
 
@@ -70,6 +84,7 @@ func (f *clusterFacts) customScale(ctx context.Context, kind schema.GroupVersion
 		return field, Advise(err, "")
 	}
 	crd, err := crdOf(found)
-	field.path = cluster.DeclaredScale([]apiextensionsv1.CustomResourceDefinition{crd}, kind.Group, kind.Version, kind.Kind)
+	field.in = scalesOf([]apiextensionsv1.CustomResourceDefinition{crd}, kind.GroupKind())
+	field.path = field.in(kind.GroupVersion().String())
 	return field, err
 }

@@ -137,7 +137,8 @@ func (f fileFacts) scalePath(_ context.Context, s *Subject) (fieldpath.Path, err
 	if !builtin(s.Kind.Group) && !slices.ContainsFunc(f.crds, defined) {
 		s.gap("which field an autoscaler sets is not known; add the CustomResourceDefinition of %s to the files", s.Kind.Kind)
 	}
-	return cluster.DeclaredScale(f.crds, s.Kind.Group, s.Kind.Version, s.Kind.Kind), nil
+	s.Context.ScaleIn = scalesOf(f.crds, s.Kind.GroupKind())
+	return s.Context.ScaleIn(s.Kind.GroupVersion().String()), nil
 }
 
 // builtin says whether a group is one of Kubernetes itself: custom ones have a domain of their own.

@@ -20,6 +20,7 @@ func locate(err error, input []byte) error {
 		return fmt.Errorf("%s is missing; the files must hold objects, as kubectl get -o yaml prints them",
 			strings.TrimPrefix(before, "error: "))
 	}
+	line = ParserText(err)
 	found := regexp.MustCompile(`^(?:error: )?error parsing (.+?): `).FindStringSubmatch(line)
 	if strings.HasSuffix(line, "does not exist") {
 		return errors.New(line + "; correct it, or write - for standard input")
@@ -39,7 +40,7 @@ func locate(err error, input []byte) error {
 		case errors.Is(err, io.EOF):
 			return errors.New(line)
 		case err != nil:
-			return fmt.Errorf("%s: %s; correct the file there", found[1], strings.TrimPrefix(err.Error(), "yaml: "))
+			return fmt.Errorf("%s: %s; correct the file there", found[1], ParserText(err))
 		}
 	}
 }

@@ -3,15 +3,15 @@ package source
 import (
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/ownership-handoff/handoff/merge"
+	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
 // Schema is the one by which kubectl apply merges the object: that of the Go type where it knows one
 // (k8s.io/kubectl/pkg/cmd/apply/patcher.go), else that of a JSON merge patch.
-func (s Subject) Schema() merge.Schema {
+func (s Subject) Schema() schema.Schema {
 	object, err := scheme.Scheme.New(s.Kind)
 	if err != nil {
-		return merge.JSONMergePatch()
+		return schema.JSONMergePatch()
 	}
-	return new(merge.Types).Of(object)
+	return new(schema.Types).Of(object)
 }

@@ -1,13 +1,11 @@
 package source
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -88,7 +86,9 @@ func (s *Subject) annotated() {
 	}
 	own, err := ownership.ParseControllerFields(text)
 	s.Context.Controlled = append(s.Context.Controlled, own...)
-	if err != nil {
+	if err != nil && s.IsSecret() {
+		s.gap("annotation %s counts for nothing where it cannot be read; correct it", ownership.ControllerFieldsAnnotation)
+	} else if err != nil {
 		s.gap("annotation %s counts for nothing where it cannot be read; correct it: %v", ownership.ControllerFieldsAnnotation,
 			strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
@@ -97,23 +97,4 @@ func (s *Subject) annotated() {
 // gap notes what is not known of the subject.
 func (s *Subject) gap(format string, args ...any) {
 	s.Gaps = append(s.Gaps, s.String()+": "+fmt.Sprintf(format, args...))
-}
-
-// Show returns the text of a field's value for people: what a Secret holds is not shown, as in kubectl diff.
-func (s Subject) Show(path fieldpath.Path, value []byte) string {
-	if value == nil {
-		return "(gone)"
-	}
-	if s.Hidden(path) {
-		return "***"
-	}
-	return string(bytes.TrimSpace(value))
-}
-
-// Hidden says whether a field is what a Secret holds.
-func (s Subject) Hidden(path fieldpath.Path) bool {
-	if s.Kind.Group != "" || s.Kind.Kind != "Secret" || path[0].FieldName == nil {
-		return false
-	}
-	return *path[0].FieldName == "data" || *path[0].FieldName == "stringData"
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
+	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,6 +35,9 @@ func answerOf(r *review, out outcome) (*admissionv1.AdmissionResponse, error) {
 // maxWarnings is how many fields a writer is told about by name: more would bury what matters.
 const maxWarnings = 8
 
+// maxRecorded is how many fields the audit log and the log of the webhook have by name.
+const maxRecorded = 100
+
 func (out outcome) warnings() []string {
 	var lines []string
 	for i, c := range out.changes {
@@ -45,18 +49,27 @@ func (out outcome) warnings() []string {
 	return lines
 }
 
-// auditAnnotations returns a text for each row of the decision table that decided something.
+// auditAnnotations returns a text for each row of the decision table that decided something: the first fields by name, and
+// how many there are besides.
 func (out outcome) auditAnnotations() map[string]string {
 	if len(out.changes) == 0 {
 		return nil
 	}
-	annotations := map[string]string{}
+	texts, more := map[string][]string{}, map[string]int{}
 	for _, c := range out.changes {
-		key, text := "row-"+strconv.Itoa(c.Row), c.record(out.mode)
-		if before, ok := annotations[key]; ok {
-			text = before + "; " + text
+		key := "row-" + strconv.Itoa(c.Row)
+		if len(texts[key]) == maxRecorded {
+			more[key]++
+			continue
 		}
-		annotations[key] = text
+		texts[key] = append(texts[key], c.record(out.mode))
+	}
+	annotations := map[string]string{}
+	for key, list := range texts {
+		if more[key] > 0 {
+			list = append(list, strconv.Itoa(more[key])+" more fields likewise")
+		}
+		annotations[key] = strings.Join(list, "; ")
 	}
 	return annotations
 }
@@ -85,6 +98,8 @@ func reasonOf(err error) reason {
 		{errNoReview, reason{"bad_review", "the body is no AdmissionReview"}},
 		{errNoRequest, reason{"bad_review", "the review has no request"}},
 		{decision.ErrNotANumber, reason{"not_a_number", "the scale field is no whole number"}},
+		{decision.ErrBudget, reason{"over_budget", "the review takes too much work"}},
+		{merge.ErrNotWhole, reason{"not_whole", "an internal error"}},
 		{ownership.ErrLastApplied, reason{"last_applied", "annotation last-applied-configuration is broken"}},
 		{ownership.ErrManagedFields, reason{"managed_fields", "metadata.managedFields are malformed"}},
 		{ownership.ErrNotAnObject, reason{"bad_review", "an object of the review is no object"}},

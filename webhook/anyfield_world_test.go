@@ -16,7 +16,8 @@ import (
 	"k8s.io/client-go/applyconfigurations"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/ownership-handoff/handoff/merge"
+	"github.com/ownership-handoff/handoff/merge/schema"
+	"github.com/ownership-handoff/handoff/merge/threeway"
 )
 
 // knob is a field that the generated writes turn, which may be absent. Its path is that of the rules; in a manifest it
@@ -33,7 +34,7 @@ func knobs() []knob {
 		{".metadata.labels.tier", `{"metadata":{"labels":{"tier":%s}}}`, false},
 		{`.metadata.annotations["example.com/note"]`, `{"metadata":{"annotations":{"example.com/note":%s}}}`, false},
 		{".spec.minReadySeconds", `{"spec":{"minReadySeconds":%s}}`, true},
-		{".spec.progressDeadlineSeconds", `{"spec":{"progressDeadlineSeconds":%s}}`, true},
+		{".spec.revisionHistoryLimit", `{"spec":{"revisionHistoryLimit":%s}}`, true},
 		{".spec.template.metadata.annotations.restarted", `{"spec":{"template":{"metadata":{"annotations":{"restarted":%s}}}}}`, false},
 		{".spec.template.spec.securityContext.fsGroup", `{"spec":{"template":{"spec":{"securityContext":{"fsGroup":%s}}}}}`, true},
 		{`.spec.template.spec.containers[name="app"].resources.limits.memory`,
@@ -122,7 +123,7 @@ func read(t *testing.T, object string) settings {
 // world makes of writes what an API server hands to a webhook, with its own library for managedFields.
 type world struct {
 	fields *managedfields.FieldManager
-	schema merge.Schema
+	place  schema.Schema
 }
 
 func newWorld(t *testing.T) world {
@@ -134,7 +135,7 @@ func newWorld(t *testing.T) world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return world{fields: fields, schema: new(merge.Types).Of(appsv1.Deployment{})}
+	return world{fields: fields, place: new(schema.Types).Of(appsv1.Deployment{})}
 }
 
 // noDefaults leaves what is absent absent: a default would be a value that no writer of the model has set.
@@ -184,7 +185,7 @@ func (w world) apply(t *testing.T, live, manifest string) string {
 		objectIn(at(document, []string{"metadata", "annotations"}))[lastApplied] = manifest
 		return []byte(encode(document))
 	}
-	merged, err := merge.ThreeWayJSON([]byte(base), annotated(manifest), []byte(live), w.schema, merge.Options{})
+	merged, err := threeway.MergeJSON([]byte(base), annotated(manifest), []byte(live), w.place, threeway.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

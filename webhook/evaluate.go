@@ -75,6 +75,7 @@ func intercepted(r *review) bool {
 func (r *review) request() decision.Request {
 	request := decision.Request{
 		Kind: r.kind, Namespace: r.namespace, Name: r.name, FieldManager: r.fieldManager, Live: r.live, Incoming: r.incoming,
+		Meter: r.meter,
 	}
 	if r.operation == "CREATE" {
 		request.Live = ownership.Object{}

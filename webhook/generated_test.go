@@ -24,7 +24,7 @@ type scenario struct {
 	mode   string
 }
 
-const generated = 4000
+const generated = 9000
 
 // TestWhateverIsWrittenThePropertyHolds generates writes: who owns what in live, who writes, what their manifest says, and
 // what they change.

@@ -1,11 +1,14 @@
 package webhook
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -38,6 +41,8 @@ type Handler struct {
 
 	walkers  rawjson.Walkers
 	shedding seldom.Log
+
+	eventLimit eventLimit
 }
 
 // ServeHTTP answers one review. The status is 200 for whatever is posted: anything else would be an error to the API
@@ -47,7 +52,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	start := time.Now()
-	h.respond(w, h.review(readBody(req)))
+	ctx, cancel := waitedFor(req)
+	defer cancel()
+	body, err := readBody(req)
+	h.respond(w, h.review(ctx, body, err)) //nolint:contextcheck // it is the request's own
 	h.Metrics.duration.Observe(time.Since(start).Seconds())
 }
 
@@ -67,36 +75,50 @@ func (h *Handler) respond(w http.ResponseWriter, response *admissionv1.Admission
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if _, err := w.Write(answer); err != nil {
+	if _, err := w.Write(answer); err != nil { //nolint:gosec // JSON, and no browser
 		h.Log.V(1).Info("the API server did not wait for the answer", "error", err.Error())
 	}
 }
 
-// readBody reads a body up to the limit. With errTooLarge comes what was read: the uid stands at its front.
+// readBody reads a body up to the limit, into a buffer that grows with what arrives: what is announced proves nothing. With
+// errTooLarge comes what was read: the uid stands at its front. A body that package serving has read is not copied.
 func readBody(req *http.Request) ([]byte, error) {
-	size := min(max(req.ContentLength, 0), MaxBody) + 1
-	body := make([]byte, 0, size)
+	if arrived, ok := req.Body.(interface{ Bytes() ([]byte, error) }); ok {
+		body, err := arrived.Bytes()
+		return checked(body, err)
+	}
+	var body []byte
 	for {
+		body = slices.Grow(body, bytes.MinRead)
 		n, err := req.Body.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
 		switch {
 		case len(body) > MaxBody:
-			// To who is still sending, an answer looks like a failure. What is larger still is from no API server.
+			// A client that is still sending treats an early response as a failure. What is larger still is from no API server.
 			_, _ = io.Copy(io.Discard, io.LimitReader(req.Body, 4*MaxBody))
-			return body, errTooLarge
+			return checked(body, nil)
 		case errors.Is(err, io.EOF):
 			return body, nil
 		case err != nil:
-			return body, fmt.Errorf("reading the body: %w", err)
-		case len(body) == cap(body):
-			body = append(body, 0)[:len(body)]
+			return checked(body, err)
 		}
 	}
 }
 
+func checked(body []byte, err error) ([]byte, error) {
+	switch {
+	case len(body) > MaxBody:
+		return body, errTooLarge
+	case err != nil:
+		return body, fmt.Errorf("reading the body: %w", err)
+	default:
+		return body, nil
+	}
+}
+
 // review answers one review: the one place where errors and panics become an answer that lets the write through.
-func (h *Handler) review(body []byte, readErr error) (response *admissionv1.AdmissionResponse) {
-	var r review
+func (h *Handler) review(ctx context.Context, body []byte, readErr error) (response *admissionv1.AdmissionResponse) {
+	r := review{meter: newMeter(ctx, len(body))}
 	defer func() {
 		if p := recover(); p != nil {
 			h.Log.Error(errPanic, "failing open", "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))

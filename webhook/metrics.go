@@ -25,15 +25,16 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 		}, []string{"result"}),
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "handoff_decisions_total",
-			Help: "Fields kept or cleared, or that would have been or were warned about, by row of the decision table, mode and owner.",
-		}, []string{"row", "mode", "owner"}),
+			Help: "Decisions on fields, by row of the decision table, mode, owner and verdict: keep, yield (the manifest wins), " +
+				"clear, start or warn.",
+		}, []string{"row", "mode", "owner", "verdict"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "handoff_failed_open_total",
 			Help: "Writes let through unchanged because handoff could not do its work, by reason.",
 		}, []string{"reason"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "handoff_review_duration_seconds",
-			Help:    "Time from a review's first byte to its answer's last, in seconds.",
+			Help:    "Time from the arrival of a whole review to its answer's last byte, in seconds.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 10),
 		}),
 	}
@@ -57,7 +58,7 @@ func (m *Metrics) reviewed(out outcome) {
 }
 
 func (m *Metrics) decided(mode ownership.Mode, c change) {
-	m.decisions.WithLabelValues(strconv.Itoa(c.Row), string(mode), c.Owner.Owner.String()).Inc()
+	m.decisions.WithLabelValues(strconv.Itoa(c.Row), string(mode), c.Owner.Owner.String(), c.Verdict.String()).Inc()
 }
 
 func (m *Metrics) failedOpen(reason string) {

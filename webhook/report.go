@@ -1,9 +1,7 @@
 package webhook
 
 import (
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -14,17 +12,20 @@ type EventRecorder interface {
 	Eventf(regarding, related runtime.Object, eventtype, reason, action, note string, args ...any)
 }
 
-// report tells those who run handoff what was decided: metrics and the log for all, an Event where the write is real.
+// report tells those who run handoff what was decided: metrics and the log for all, Events where the write is real.
 func (h *Handler) report(r *review, out outcome) {
 	h.Metrics.reviewed(out)
-	for _, c := range out.changes {
+	for i, c := range out.changes {
 		h.Metrics.decided(out.mode, c)
-		h.Log.Info("decided", append(r.identity(),
-			"row", c.Row, "mode", out.mode, "verdict", c.Verdict.String(), "decision", c.record(out.mode))...)
-		if c.Verdict != merge.Warn && !r.dryRun && h.Events != nil {
-			h.Events.Eventf(r.reference(), nil, corev1.EventTypeNormal, eventReason(c, out.mode), "Apply", "%s", c.record(out.mode))
+		if i < maxRecorded {
+			h.Log.Info("decided", append(r.identity(),
+				"row", c.Row, "mode", out.mode, "verdict", c.Verdict.String(), "decision", c.record(out.mode))...)
 		}
 	}
+	if more := len(out.changes) - maxRecorded; more > 0 {
+		h.Log.Info("decided on more fields likewise", append(r.identity(), "fields", more)...)
+	}
+	h.recordEvents(r, out)
 	for _, note := range out.notes {
 		h.Log.Info("noted", append(r.identity(), "note", note)...)
 	}
@@ -32,6 +33,10 @@ func (h *Handler) report(r *review, out outcome) {
 
 func eventReason(c change, m ownership.Mode) string {
 	switch {
+	case c.Verdict == merge.Yield && m == ownership.ModeEnforce:
+		return "OwnershipOverruled"
+	case c.Verdict == merge.Yield:
+		return "OwnershipWouldBeOverruled"
 	case c.Verdict == merge.Clear && m == ownership.ModeEnforce:
 		return "DefaultCleared"
 	case c.Verdict == merge.Clear:
@@ -48,12 +53,5 @@ func (r *review) identity() []any {
 	return []any{
 		"uid", r.uid, "kind", r.kind.String(), "namespace", r.namespace, "name", r.name,
 		"fieldManager", r.fieldManager, "dryRun", r.dryRun,
-	}
-}
-
-func (r *review) reference() *corev1.ObjectReference {
-	return &corev1.ObjectReference{
-		APIVersion: r.kind.GroupVersion().String(), Kind: r.kind.Kind,
-		Namespace: r.namespace, Name: r.name, UID: types.UID(r.live.UID()),
 	}
 }

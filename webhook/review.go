@@ -25,6 +25,8 @@ type review struct {
 	fieldManager                                 string
 	dryRun                                       bool
 	incoming, live                               ownership.Object
+
+	meter ownership.Meter
 }
 
 // decode reads a body in one pass. What it has read when an error comes stays in r: the uid above all, which an answer

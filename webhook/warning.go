@@ -39,6 +39,9 @@ func (c change) overlong(m ownership.Mode, path, value string) int {
 
 // words are what is told, around the name of the owner.
 func (c change) words(m ownership.Mode, path, value string) (before, by, after string) {
+	if c.Verdict == merge.Yield {
+		value = ""
+	}
 	if c.Verdict == merge.Warn {
 		return "", c.Owner.By, " owns " + path + " and may undo this change; change the autoscaler instead"
 	}
@@ -63,6 +66,8 @@ func (c change) did(m ownership.Mode) string {
 		would, done = "would start", "started"
 	case merge.Clear:
 		would, done = "would clear", "cleared"
+	case merge.Yield:
+		would, done = "would not keep", "not kept"
 	default:
 	}
 	if m == ownership.ModeEnforce {

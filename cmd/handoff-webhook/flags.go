@@ -54,7 +54,8 @@ func (o *options) addServing(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.clientNames, "client-name", nil,
 		"common `name` that the client's certificate may have; can be repeated. None: any, as long as --client-ca has signed it")
 	flags.IntVar(&o.maxInFlight, "max-in-flight", 400,
-		"reviews in flight beyond which a review is answered at once: allowed, unchanged, with a warning; 0: no limit")
+		"reviews that are worked on at a time; one that arrives beyond that is answered at once: allowed, unchanged, with a "+
+			"warning; 0: no limit")
 }
 
 func (o *options) addEnding(flags *pflag.FlagSet) {
@@ -83,8 +84,8 @@ func (o *options) addObserved(flags *pflag.FlagSet) {
 	flags.StringVar(&o.metrics, "metrics-bind-address", ":8080",
 		"`address` that Prometheus metrics are served on, under /metrics; 0: not at all")
 	flags.StringVar(&o.health, "health-probe-bind-address", ":8081",
-		"`address` that /healthz and /readyz are served on; 0: not at all. Ready means that the caches are synced, the "+
-			"certificate is good and requests are served; /readyz says what is not, and why")
+		"`address` that /healthz and /readyz are served on; 0: not at all. Ready means that the caches are synced and "+
+			"their watches can be renewed, the certificate is good and requests are served; /readyz says what is not, and why")
 	zapFlags := goflag.NewFlagSet("zap", goflag.ContinueOnError)
 	o.zap.BindFlags(zapFlags)
 	flags.AddGoFlagSet(zapFlags)

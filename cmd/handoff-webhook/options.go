@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
@@ -87,10 +89,33 @@ func (o options) validate() error {
 		return fmt.Errorf("--shutdown-delay=%s: write 0s for none, or how long", o.shutdownDelay)
 	case o.drainTimeout < 0:
 		return fmt.Errorf("--drain-timeout=%s: write 0s for none, or how long", o.drainTimeout)
+	case o.webhookPort < 1 || o.webhookPort > 65535:
+		return fmt.Errorf("--webhook-port=%d: write a port from 1 to 65535", o.webhookPort)
+	case o.certDir == "":
+		return errors.New("--webhook-cert-dir: it is empty; name the folder of tls.crt and tls.key")
 	case o.selfSigned && o.namespace == "":
 		return fmt.Errorf("--self-signed: say by --namespace, or by $%s, where the Secret %s is to be",
 			namespaceVariable, o.selfSignedSecret)
 	default:
-		return nil
+		return o.validateNames()
 	}
+}
+
+// validateNames refuses names that no object can have.
+func (o options) validateNames() error {
+	for _, flag := range []struct {
+		name, value string
+		refused     []string
+	}{
+		{"service", o.service, validation.IsDNS1035Label(o.service)},
+		{"self-signed-secret", o.selfSignedSecret, validation.IsDNS1123Subdomain(o.selfSignedSecret)},
+		{"webhook-configuration", o.webhookConfiguration, validation.IsDNS1123Subdomain(o.webhookConfiguration)},
+		{"namespace", o.namespace, validation.IsDNS1123Label(o.namespace)},
+	} {
+		if len(flag.refused) == 0 || flag.name == "namespace" && flag.value == "" {
+			continue
+		}
+		return fmt.Errorf("--%s=%q: it is not a name: %s", flag.name, flag.value, flag.refused[0])
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
@@ -28,6 +29,9 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 			return err
 		}
 	}
+	if err := noticeDeadConnections(); err != nil {
+		return err
+	}
 	restConfig, err := clusterConfig(o.kubeconfig)
 	if err != nil {
 		return err
@@ -40,6 +44,9 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
+	if err := metrics.Registry.Register(facts.Ages()); err != nil {
+		return fmt.Errorf("registering metrics: %w", err)
+	}
 	handler, err := newHandler(mgr, facts, configuration, log.WithName("webhook"))
 	if err != nil {
 		return err
@@ -49,7 +56,11 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 		return err
 	}
 	checks := append(server.Checks(), serving.Check{Name: "caches", Ready: facts.Check})
-	parts := []part{mgr.Start}
+	kinds, err := warnOfKinds(restConfig, configuration, log.WithName("configuration"))
+	if err != nil {
+		return err
+	}
+	parts := []part{mgr.Start, kinds}
 	if o.selfSigned {
 		keeper, err := newKeeper(restConfig, o, log.WithName("self-signed"))
 		if err != nil {
@@ -61,6 +72,20 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	health := serving.NewHealth(log.WithName("health"), checks...)
 	parts = append(parts, func(ctx context.Context) error { return health.Run(ctx, o.health) })
 	return run(ctx, server.Run, parts)
+}
+
+// noticeDeadConnections makes client-go test a silent connection to the API server within seconds instead of 45: all
+// requests share one, and none of them gets an answer while it leads nowhere. Its only setting for this is the environment.
+func noticeDeadConnections() error {
+	for _, name := range []string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP2_PING_TIMEOUT_SECONDS"} {
+		if _, given := os.LookupEnv(name); given {
+			continue
+		}
+		if err := os.Setenv(name, "5"); err != nil {
+			return fmt.Errorf("setting %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 func clusterConfig(kubeconfig string) (*rest.Config, error) {
@@ -116,6 +141,7 @@ func newHandler(
 func newServer(o options, reviews serving.Reviews, log logr.Logger) (*serving.Server, error) {
 	return serving.New(serving.Options{
 		Port: o.webhookPort, CertDir: o.certDir, ClientCA: o.clientCA, ClientNames: o.clientNames, MaxInFlight: o.maxInFlight,
+		MaxBody:       webhook.MaxBody,
 		ShutdownDelay: o.shutdownDelay, DrainTimeout: o.drainTimeout, Log: log, Registerer: metrics.Registry,
 	}, reviews)
 }

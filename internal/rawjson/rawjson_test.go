@@ -70,6 +70,8 @@ func TestCheckRefusesWhatIsNotOneJSONValue(t *testing.T) {
 		"two values":         `{} {}`,
 		"rubbish behind":     `{} x`,
 		"very deep nesting":  strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000),
+		"other white space":  "{}\v",
+		"a space of Unicode": "{}\u00a0",
 		"a single quote":     `{'a':1}`,
 		"a bare closing one": `]`,
 	} {

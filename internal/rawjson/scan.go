@@ -37,6 +37,15 @@ func Elements(text []byte, visit func(value Span) (more bool)) {
 	}
 }
 
+// SkipSpace returns where the first byte at or behind i stands that is no white space.
+func SkipSpace(text []byte, i int) int { return space(text, i) }
+
+// SkipString returns the end of the string that starts at i.
+func SkipString(text []byte, i int) int { return skipString(text, i) }
+
+// Skip returns the end of the value that starts at i.
+func Skip(text []byte, i int) int { return skip(text, i) }
+
 // open returns where the first part of an object or a list starts, -1 where text is none.
 func open(text []byte, opening byte) int {
 	i := space(text, 0)

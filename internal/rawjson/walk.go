@@ -18,6 +18,9 @@ type Span struct{ Start, End int }
 // Present says whether there is a value.
 func (s Span) Present() bool { return s.End > s.Start }
 
+// From returns the Span within a text in which this one's text starts at start.
+func (s Span) From(start int) Span { return Span{Start: s.Start + start, End: s.End + start} }
+
 // Of returns the value's text, without a copy; nil when it is not there.
 func (s Span) Of(text []byte) []byte {
 	if !s.Present() {
@@ -163,7 +166,7 @@ func (w *Walker) End() error {
 	if kind := w.Kind(); kind != 0 {
 		return fmt.Errorf("there is more after the value, at byte %d", w.dec.InputOffset())
 	}
-	if rest := bytes.TrimSpace(w.text[w.dec.InputOffset():]); len(rest) > 0 {
+	if space(w.text, int(w.dec.InputOffset())) < len(w.text) {
 		return fmt.Errorf("there is more after the value, at byte %d", w.dec.InputOffset())
 	}
 	return nil

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/ownership-handoff/handoff/internal/printable"
 )
 
 // Style is how text is written.
@@ -26,8 +28,12 @@ type Row struct {
 	Colour, At int
 }
 
-// Write writes a table.
+// Write writes a table. What is not printable in a cell is quoted.
 func (s Style) Write(w io.Writer, head []string, rows []Row) error {
+	head = Cells(head...)
+	for i := range rows {
+		rows[i].Cells = Cells(rows[i].Cells...)
+	}
 	widths := make([]int, len(head))
 	for _, r := range append([]Row{{Cells: head}}, rows...) {
 		for i, cell := range r.Cells {
@@ -50,6 +56,15 @@ func (s Style) Write(w io.Writer, head []string, rows []Row) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// Cells returns texts as cells of a table: printable, and part of one line.
+func Cells(texts ...string) []string {
+	cells := make([]string, len(texts))
+	for i, text := range texts {
+		cells[i] = printable.Text(text)
+	}
+	return cells
 }
 
 // Paint colours a text where colours are shown.

@@ -109,7 +109,12 @@ func asSent(manifest map[string]any, namespace string) ([]byte, error) {
 		maps.Copy(metadata, own)
 	}
 	if own, ok := metadata["annotations"].(map[string]any); ok {
-		maps.Copy(annotations, own)
+		for name, value := range own {
+			if value == nil {
+				value = "" // as kubectl reads annotations
+			}
+			annotations[name] = value
+		}
 	}
 	if namespace != "" {
 		metadata["namespace"] = namespace

@@ -8,15 +8,16 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/ownership-handoff/handoff/merge"
+	"github.com/ownership-handoff/handoff/merge/schema"
+	"github.com/ownership-handoff/handoff/merge/threeway"
 )
 
-// merger is merge.ThreeWayJSON, or something that a test tries in its place.
-type merger func(base, manifest, live []byte, schema merge.Schema) ([]byte, error)
+// merger is threeway.MergeJSON, or something that a test tries in its place.
+type merger func(base, manifest, live []byte, place schema.Schema) ([]byte, error)
 
 // threeWay merges texts, and holds that decoded values merge the same way.
-func threeWay(base, manifest, live []byte, schema merge.Schema) ([]byte, error) {
-	result, err := merge.ThreeWayJSON(base, manifest, live, schema, merge.Options{})
+func threeWay(base, manifest, live []byte, place schema.Schema) ([]byte, error) {
+	result, err := threeway.MergeJSON(base, manifest, live, place, threeway.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +27,7 @@ func threeWay(base, manifest, live []byte, schema merge.Schema) ([]byte, error) 
 			return nil, err
 		}
 	}
-	decoded, err := merge.ThreeWay(inputs[0], inputs[1], inputs[2], schema, merge.Options{})
+	decoded, err := threeway.Merge(inputs[0], inputs[1], inputs[2], place, threeway.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -37,11 +38,11 @@ func threeWay(base, manifest, live []byte, schema merge.Schema) ([]byte, error) 
 }
 
 // schemaOf returns the schema by which kubectl apply merges an object: that of its Go type where there is one.
-func schemaOf(o *unstructured.Unstructured) merge.Schema {
+func schemaOf(o *unstructured.Unstructured) schema.Schema {
 	typed, err := clientgoscheme.Scheme.New(o.GroupVersionKind())
 	if err != nil {
-		return merge.JSONMergePatch()
+		return schema.JSONMergePatch()
 	}
-	var types merge.Types
+	var types schema.Types
 	return types.Of(typed)
 }

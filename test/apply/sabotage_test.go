@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/ownership-handoff/handoff/merge"
+	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
 // TestAWrongMergeIsNoticed plays edits with merges that are wrong in one way each: the comparison has to see it through the
@@ -24,12 +24,12 @@ func TestAWrongMergeIsNoticed(t *testing.T) {
 		edits []string
 	}{
 		"one that leaves live as it is": {
-			func(_, _, live []byte, _ merge.Schema) ([]byte, error) { return live, nil },
+			func(_, _, live []byte, _ schema.Schema) ([]byte, error) { return live, nil },
 			[]string{"a field is changed", "arguments are taken as a whole"},
 		},
 		"one that takes nothing away": {
-			func(_, manifest, live []byte, schema merge.Schema) ([]byte, error) {
-				return threeWay([]byte("{}"), manifest, live, schema)
+			func(_, manifest, live []byte, place schema.Schema) ([]byte, error) {
+				return threeWay([]byte("{}"), manifest, live, place)
 			},
 			[]string{"a field with a default is removed", "labels: added, changed and removed", "containers: one is removed", "finalizers: all go, and another's with them", "custom: the whole spec is removed"},
 		},
@@ -38,14 +38,14 @@ func TestAWrongMergeIsNoticed(t *testing.T) {
 			[]string{"a field that another has scaled is set back by the same manifest", "a field that another has removed comes back", "custom: what another has scaled is set back"},
 		},
 		"one that takes all lists as a whole": {
-			func(base, manifest, live []byte, _ merge.Schema) ([]byte, error) {
-				return threeWay(base, manifest, live, merge.JSONMergePatch())
+			func(base, manifest, live []byte, _ schema.Schema) ([]byte, error) {
+				return threeWay(base, manifest, live, schema.JSONMergePatch())
 			},
 			[]string{"containers: another's stays, with one added", "env: another's stays", "finalizers: another's stays", "service ports: another's stays"},
 		},
 		"one that knows no unions": {
-			func(base, manifest, live []byte, schema merge.Schema) ([]byte, error) {
-				return threeWay(base, manifest, live, withoutUnions{schema})
+			func(base, manifest, live []byte, place schema.Schema) ([]byte, error) {
+				return threeWay(base, manifest, live, withoutUnions{place})
 			},
 			[]string{"the strategy: what is defaulted goes with the type", "volumes: a type is switched where another has chosen a third"},
 		},
@@ -77,7 +77,7 @@ func TestAWrongMergeIsNoticed(t *testing.T) {
 	}
 }
 
-func setsOnlyWhatIsNew(base, manifest, live []byte, schema merge.Schema) ([]byte, error) {
+func setsOnlyWhatIsNew(base, manifest, live []byte, place schema.Schema) ([]byte, error) {
 	var before, after map[string]any
 	if err := errors.Join(utiljson.Unmarshal(base, &before), utiljson.Unmarshal(manifest, &after)); err != nil {
 		return nil, fmt.Errorf("read the manifests: %w", err)
@@ -86,7 +86,7 @@ func setsOnlyWhatIsNew(base, manifest, live []byte, schema merge.Schema) ([]byte
 	if err != nil {
 		return nil, fmt.Errorf("write the manifest: %w", err)
 	}
-	return threeWay([]byte("{}"), onlyNew, live, schema)
+	return threeWay([]byte("{}"), onlyNew, live, place)
 }
 
 // withoutWhatTheBaseHas takes out of a manifest what it has in common with the base.
@@ -107,22 +107,22 @@ func withoutWhatTheBaseHas(base, manifest map[string]any) map[string]any {
 }
 
 // withoutUnions is a schema that knows no patchStrategy=retainKeys.
-type withoutUnions struct{ merge.Schema }
+type withoutUnions struct{ schema.Schema }
 
-func (s withoutUnions) Field(name string) merge.Schema { return withoutUnions{s.Schema.Field(name)} }
-func (s withoutUnions) Element() merge.Schema          { return withoutUnions{s.Schema.Element()} }
-func (s withoutUnions) Strategy() merge.Strategy {
+func (s withoutUnions) Field(name string) schema.Schema { return withoutUnions{s.Schema.Field(name)} }
+func (s withoutUnions) Element() schema.Schema          { return withoutUnions{s.Schema.Element()} }
+func (s withoutUnions) Strategy() schema.Strategy {
 	strategy := s.Schema.Strategy()
-	if strategy.Object == merge.RetainKeys {
-		strategy.Object = merge.MergeFields
+	if strategy.Object == schema.RetainKeys {
+		strategy.Object = schema.MergeFields
 	}
 	return strategy
 }
 
 // spoiled merges, and then does something to each object and list of the result.
 func spoiled(spoil func(value any)) merger {
-	return func(base, manifest, live []byte, schema merge.Schema) ([]byte, error) {
-		text, err := threeWay(base, manifest, live, schema)
+	return func(base, manifest, live []byte, place schema.Schema) ([]byte, error) {
+		text, err := threeWay(base, manifest, live, place)
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-// Package apply holds what merge.ThreeWay promises against the real thing: for each edit of a manifest, its result is what
+// Package apply holds what threeway.Merge promises against the real thing: for each edit of a manifest, its result is what
 // the real kubectl apply makes a real API server store. No webhook is registered here: this is about upstream.
 package apply_test
 

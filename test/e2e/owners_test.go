@@ -94,7 +94,7 @@ func TestTheOwnersOfAnObjectThatEverybodyHasWritten(t *testing.T) {
 		`.spec.template.spec.containers[name="app"].resources.requests.cpu`: "Manifest kubectl-client-side-apply [kubectl-client-side-apply/Update] sets it",
 		`.spec.template.spec.containers[name="app"].imagePullPolicy`:        "Default [kubectl-client-side-apply/Update] lacks it",
 		`.status.conditions[type="Progressing"].status`:                     "Controller kube-controller-manager [kube-controller-manager/Update/status] lacks it",
-		".metadata.annotations.deployment.kubernetes.io/revision":           "Imperative kube-controller-manager [kube-controller-manager/Update/status] lacks it",
+		".metadata.annotations.deployment.kubernetes.io/revision":           "Other kube-controller-manager [kube-controller-manager/Update/status] lacks it",
 	})
 	n.wantOwners("without managedFields", n.owners("deployment", "web"), map[string]string{
 		".spec.replicas":                          "Autoscaler HorizontalPodAutoscaler web [] sets it 3",

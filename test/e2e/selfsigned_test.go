@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestReplicasKeepTheirOwnCertificatesAndNoRotationCostsARequest(t *testing.T) {
@@ -73,6 +74,27 @@ func TestACaBundleThatIsTakenAwayComesBack(t *testing.T) {
 	if !bytes.Equal(again["tls.crt"], data["tls.crt"]) || !bytes.Equal(again["ca.crt"], data["ca.crt"]) {
 		t.Error("nothing is to be made anew")
 	}
+}
+
+// Somebody who takes the caBundle away all the time gets it back, after growing pauses.
+func TestACaBundleThatIsTakenAwayAllTheTimeIsWrittenSeldom(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	servers := startSelfSigned(n, 1)
+	agree(n, servers, "it serves")
+	writes := 0
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		caBundle := n.kubectl("get", "mutatingwebhookconfiguration", n.name, "-o", "jsonpath={.webhooks[0].clientConfig.caBundle}").stdout
+		if caBundle != "" {
+			writes++
+			n.kubectl("patch", "mutatingwebhookconfiguration", n.name, "--type=json", "-p", `[{"op":"remove","path":"/webhooks/0/clientConfig/caBundle"}]`)
+		}
+	}
+	t.Logf("it was written %d times", writes)
+	if writes < 2 || writes > 7 {
+		t.Errorf("the caBundle was written %d times in 10 s", writes)
+	}
+	agree(n, servers, "the caBundle is back")
 }
 
 func TestWithoutRightsOnTheSecretItIsNotReadyAndSaysSo(t *testing.T) {

@@ -96,10 +96,16 @@ func (s *server) metric(line string) bool {
 // review posts aReview on a connection of its own and returns the response.
 func (s *server) review(certificates ...tls.Certificate) (*admissionv1.AdmissionResponse, error) {
 	s.Helper()
+	return s.post(aReview, certificates...)
+}
+
+// post posts a review on a connection of its own and returns the response.
+func (s *server) post(body string, certificates ...tls.Certificate) (*admissionv1.AdmissionResponse, error) {
+	s.Helper()
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: certificates}}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
-	response, err := client.Post(s.mutate, "application/json", strings.NewReader(aReview))
+	response, err := client.Post(s.mutate, "application/json", strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

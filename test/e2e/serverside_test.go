@@ -72,12 +72,27 @@ func TestServerSideApplyRow2WhereTheAutoscalerNeverHadToScale(t *testing.T) {
 	n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("5", "app:1"), "--server-side") })
 	n.applyServerSide(deployment("", "app:1"))
 	n.wantReplicas(3)
-	n.wantHolders("ownership-handoff/Update") // the manifest lets go, and the autoscaler has not written yet
+	n.wantHolders() // as if the manifest had never set it
 	n.unchangedBy("a second apply without replicas", func() { n.applyServerSide(deployment("", "app:1")) })
 
 	n.kubectl("patch", "hpa", "web", "-p", `{"spec":{"minReplicas":7}}`)
 	n.eventually("the HPA controller scales to 7", func() bool { return n.replicas() == 7 })
-	n.wantHolders("kube-controller-manager/Update/scale")
+	n.applyServerSide(deployment("5", "app:1"))
+	n.wantReplicas(7)
+}
+
+func TestServerSideApplyWithReplicasAgainIsNoConflictWithHandoff(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(deployment("3", "app:1"), "--server-side")
+	n.autoscale("3")
+	n.apply(deployment("", "app:1"), "--server-side")
+	n.wantReplicas(3)
+	n.kubectl("delete", "hpa", "web")
+	n.known(false)
+	n.apply(deployment("5", "app:1"), "--server-side") // without force
+	n.wantReplicas(5)
+	n.wantHolders("kubectl/Apply")
 }
 
 func TestServerSideApplyRow4LettingGoOfReplicasNeverMeansOne(t *testing.T) {

@@ -45,6 +45,29 @@ func TestTheSchemaRefusesWhatTheChartDoesNotKnow(t *testing.T) {
 	}
 }
 
+func TestTheChartRefusesWhatWouldMakeItsPartsDisagree(t *testing.T) {
+	t.Parallel()
+	for value, says := range map[string]string{
+		`config.appliers=null`:                               "config.appliers: it is null; leave it out for the default, or write [] for none",
+		`config.autoscalers=null`:                            "config.autoscalers: it is null",
+		`config.controllers=null`:                            "config.controllers: it is null",
+		`podLabels={"app.kubernetes.io/name":"x"}`:           "podLabels: app.kubernetes.io/name is a label of handoff itself",
+		`podLabels={"app.kubernetes.io/component":"x"}`:      "podLabels: app.kubernetes.io/component is a label of handoff itself",
+		`podLabels={"a":"b","app.kubernetes.io/part-of":""}`: "podLabels: app.kubernetes.io/part-of is a label of handoff itself",
+	} {
+		t.Run(value, func(t *testing.T) {
+			t.Parallel()
+			if r := template(t, value, `guard.enabled=true`); r.err == nil || !strings.Contains(r.stderr, says) {
+				t.Errorf("want an error that says %q, got %v\n%s", says, r.err, r.stderr)
+			}
+		})
+	}
+	labels, _, _ := unstructured.NestedStringMap(chart(t, `podLabels={"team":"a"}`)["Deployment/handoff-webhook"].Object, "spec", "template", "metadata", "labels")
+	if labels["team"] != "a" || labels["app.kubernetes.io/name"] != "handoff" {
+		t.Errorf("the labels of the pods are %v", labels)
+	}
+}
+
 // pod is the pod of the Deployment of a chart with values.
 func pod(t *testing.T, values ...string) map[string]any {
 	t.Helper()

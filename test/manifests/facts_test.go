@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	facts "github.com/ownership-handoff/handoff/cluster"
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/serving"
 	"github.com/ownership-handoff/handoff/webhook"
@@ -98,6 +99,9 @@ func TestAlertsAndPanelsAreAboutMetricsThatHandoffHas(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := serving.New(serving.Options{Registerer: &has}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := has.Register(new(facts.Facts).Ages()); err != nil {
 		t.Fatal(err)
 	}
 	text := read(t, "components", "monitoring", "prometheusrule.yaml") + read(t, "components", "monitoring", "dashboard.json")

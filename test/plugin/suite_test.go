@@ -3,6 +3,7 @@ package plugin_test
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,7 +26,17 @@ var cluster struct {
 	limited string // a kubeconfig
 }
 
+// generate is how much the generators make, and from which seed: 0 for one of each run.
+var generate struct {
+	releases, previews int
+	seed               uint64
+}
+
 func TestMain(m *testing.M) {
+	flag.IntVar(&generate.releases, "releases", 25, "how many releases are generated")
+	flag.IntVar(&generate.previews, "previews", 25, "how many previews are generated")
+	flag.Uint64Var(&generate.seed, "seed", 0, "the seed of what is generated; 0: another one each time")
+	flag.Parse()
 	os.Exit(func() int {
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 		defer cancel()

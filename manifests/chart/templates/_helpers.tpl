@@ -15,6 +15,16 @@ app.kubernetes.io/name: handoff
 app.kubernetes.io/component: webhook
 {{- end }}
 
+{{- /* The labels of the pods that are not handoff's own. Those that the Deployment and the Service select them by cannot be replaced. */}}
+{{- define "handoff.podLabels" -}}
+{{- range $name, $value := .Values.podLabels -}}
+{{- if has $name (list "app.kubernetes.io/name" "app.kubernetes.io/component" "app.kubernetes.io/part-of") -}}
+{{- fail (printf "podLabels: %s is a label of handoff itself, by which its pods are selected; use another one" $name) -}}
+{{- end -}}
+{{- end -}}
+{{ toYaml .Values.podLabels }}
+{{- end }}
+
 {{- define "handoff.image" -}}
 {{- $image := .Values.image -}}
 {{- if $image.digest -}}
@@ -24,7 +34,14 @@ app.kubernetes.io/component: webhook
 {{- end }}
 {{- end }}
 
+{{- /* A list that is null is the default to the webhook, and none to the guard. */}}
 {{- define "handoff.config" -}}
+{{- $config := .Values.config -}}
+{{- range list "appliers" "imperative" "autoscalers" "controllers" -}}
+{{- if not (kindIs "slice" (get $config .)) -}}
+{{- fail (printf "config.%s: it is null; leave it out for the default, or write [] for none" .) -}}
+{{- end -}}
+{{- end -}}
 apiVersion: config.ownership-handoff.io/v1alpha1
 kind: HandoffConfiguration
 {{ toYaml .Values.config }}
@@ -42,6 +59,8 @@ matchExpressions:
 - key: kubernetes.io/metadata.name
   operator: NotIn
   values: {{ concat (list "kube-system" .Release.Namespace) .Values.webhook.excludedNamespaces | toJson }}
+- key: ownership-handoff.io/system
+  operator: DoesNotExist
 {{- with .Values.webhook.namespaceSelector }}
 {{ toYaml . }}
 {{- end }}

@@ -1,0 +1,218 @@
+package cli_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// planted is a value that no output may contain, in any of its spellings. Each place of an input gets one of its own, so that a
+// leak names its source.
+func planted(place string) string { return "hunter-" + place + "-hunter" }
+
+// leaks returns the places whose values are part of an output, as they are or as a Secret stores them.
+func leaks(output string) (found []string) {
+	for _, place := range []string{
+		"data", "extra", "stringData", "applied", "copied", "original", "claimed", "handover", "immutable", "alias", "tag", "merge",
+		"scalar", "list", "nested", "number", "truncated", "directive", "unread",
+	} {
+		value := planted(place)
+		// Any long part of a value counts: what is cut to a width, or begins in the middle of a group of base64, is still a leak.
+		for _, part := range []string{value[:len(value)-4], base64.StdEncoding.EncodeToString([]byte(value))[:12]} {
+			if strings.Contains(output, part) {
+				found = append(found, place)
+				break
+			}
+		}
+	}
+	return found
+}
+
+func encoded(place string) string { return base64.StdEncoding.EncodeToString([]byte(planted(place))) }
+
+// liveSecret is a Secret that holds planted values in every place that can hold one.
+func liveSecret(t *testing.T, annotations map[string]string, claims string) string {
+	t.Helper()
+	secret := map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "type": "Opaque",
+		"metadata": map[string]any{
+			"name": "token", "namespace": "shop", "uid": "1", "resourceVersion": "7", "annotations": annotations,
+			"managedFields": json.RawMessage(claims),
+		},
+		"data": map[string]any{"token": encoded("data"), "extra": encoded("extra")},
+	}
+	text, err := json.Marshal(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// secretInputs are files with a live Secret, by what is special about them.
+func secretInputs(t *testing.T) map[string]string {
+	t.Helper()
+	applied := fmt.Sprintf(`{"apiVersion":"v1","kind":"Secret","metadata":{"annotations":{},"name":"token","namespace":"shop"},`+
+		`"data":{"extra":%q},"stringData":{"token":%q,"gone":%q}}`, encoded("applied"), planted("applied"), planted("stringData"))
+	claim := func(manager, operation, fields string) string {
+		return fmt.Sprintf(`{"manager":%q,"operation":%q,"apiVersion":"v1","fieldsType":"FieldsV1","time":"2026-01-02T03:04:05Z","fieldsV1":%s}`,
+			manager, operation, fields)
+	}
+	all := `{"f:data":{".":{},"f:token":{},"f:extra":{}},"f:type":{},"f:metadata":{"f:annotations":{".":{},"f:` + ownership.LastAppliedAnnotation + `":{}}}}`
+	whole := `{"f:data":{},"f:type":{},"f:metadata":{}}`
+	forged := `{"f:data":{"v:\"` + planted("claimed") + `\"":{},"k:{\"name\":\"` + planted("claimed") + `\"}":{}}}`
+	annotated := map[string]string{ownership.LastAppliedAnnotation: applied}
+	return map[string]string{
+		"applied":                    liveSecret(t, annotated, "["+claim("kubectl-client-side-apply", "Update", all)+"]"),
+		"claimed whole":              liveSecret(t, annotated, "["+claim("kubectl", "Apply", whole)+"]"),
+		"claims that hold values":    liveSecret(t, annotated, "["+claim("kubectl-client-side-apply", "Update", all)+","+claim("someone", "Update", forged)+"]"),
+		"claims that cannot be read": liveSecret(t, annotated, "["+claim("someone", "Update", `{"k:{`+planted("claimed")+`":{}}`)+"]"),
+		"copies in annotations": liveSecret(t, map[string]string{
+			ownership.LastAppliedAnnotation: applied, "kapp.k14s.io/original": planted("original"), "example.com/copy": planted("copied"),
+			ownership.ControllerFieldsAnnotation: ".data[" + planted("handover"), ownership.ModeAnnotation: planted("handover"),
+		}, "["+claim("kubectl-client-side-apply", "Update", all)+"]"),
+		"an annotation that cannot be read": liveSecret(t, map[string]string{
+			ownership.LastAppliedAnnotation: `{"data":{"token":"` + planted("applied"),
+		}, "["+claim("kubectl-client-side-apply", "Update", all)+"]"),
+		"nobody claims it": liveSecret(t, annotated, "[]"),
+	}
+}
+
+// secretManifests are manifests of the same Secret, by what is special about them; many cannot be read.
+func secretManifests() map[string]string {
+	const head = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: token\n  namespace: shop\n"
+	return map[string]string{
+		"stringData":                  head + "stringData:\n  token: " + planted("stringData") + "\n",
+		"data":                        head + "data:\n  token: " + encoded("nested") + "\n",
+		"an annotation of its own":    head + "  annotations: {example.com/copy: " + planted("copied") + "}\nstringData: {token: " + planted("stringData") + "}\n",
+		"an alias":                    head + "stringData:\n  token: *" + planted("alias") + "\n",
+		"a tag":                       head + "stringData:\n  token: !!int " + planted("tag") + "\n",
+		"an unknown tag":              head + "stringData:\n  token: !" + planted("tag") + "!x y\n",
+		"a merge":                     head + "stringData:\n  <<: " + planted("merge") + "\n",
+		"data is a scalar":            head + "data: " + planted("scalar") + "\n",
+		"data is a list":              head + "data: [" + planted("list") + "]\n",
+		"a nested value":              head + "stringData:\n  token: {a: " + planted("nested") + "}\n",
+		"a number":                    head + "stringData:\n  token: 12" + strings.Repeat("9", 400) + "\n  other: " + planted("number") + "\n",
+		"annotations of another type": head + "  annotations: {a: [" + planted("nested") + "], b: 1}\nstringData: {token: " + planted("scalar") + "}\n",
+		"annotations are a scalar":    head + "  annotations: " + planted("scalar") + "\n",
+		"truncated JSON":              `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"token","namespace":"shop"},"stringData":{"token":"` + planted("truncated"),
+		"a bare word in JSON":         `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"token"},"stringData":{"token":` + planted("truncated") + "}}",
+		"a directive":                 "%" + planted("directive") + "\n---\n" + head,
+		"no kind":                     "apiVersion: v1\nmetadata: {name: token}\nstringData: {token: " + planted("unread") + "}\n",
+		"no apiVersion":               "kind: Secret\nmetadata: {name: token}\nstringData: {token: " + planted("unread") + "}\n",
+		"a broken block":              head + "stringData:\n  token: |\n   " + planted("unread") + "\n " + planted("unread") + "\n",
+		"a quote without an end":      head + "stringData:\n  token: \"" + planted("unread") + "\n",
+		"a map key that is none":      head + "stringData:\n  ? {" + planted("unread") + "}\n  : x\n",
+		"no object":                   planted("unread") + "\n",
+		"a list of words":             "- " + planted("list") + "\n",
+	}
+}
+
+func TestNoOutputOfAnyCommandHoldsWhatASecretHolds(t *testing.T) {
+	t.Setenv("KUBECONFIG", "/no/such/file")
+	folder := t.TempDir()
+	write := func(name, text string) string {
+		t.Helper()
+		path := filepath.Join(folder, strings.ReplaceAll(name, " ", "-")+".yaml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	check := func(t *testing.T, args ...string) {
+		t.Helper()
+		if _, output := run(t, nil, args...); leaks(output) != nil {
+			t.Errorf("kubectl handoff %s: holds the value of %v\n%s", strings.Join(args, " "), leaks(output), output)
+		}
+	}
+	formats := [][]string{nil, {"-o", "wide"}, {"-o", "json"}, {"-o", "yaml"}, {"-o", "jsonpath={}"}, {"-o", "go-template={{.}}"}, {"-o", "jsonpath={.no.such}"}}
+	live := map[string]string{}
+	for name, text := range secretInputs(t) {
+		live[name] = write("live "+name, text)
+	}
+	manifests := map[string]string{}
+	for name, text := range secretManifests() {
+		manifests[name] = write("manifest "+name, text)
+	}
+	all := map[string]string{}
+	for name, file := range live {
+		all["live: "+name] = file
+	}
+	for name, file := range manifests {
+		all["manifest: "+name] = file
+	}
+	for name, file := range all {
+		t.Run(name, func(t *testing.T) {
+			for _, format := range formats {
+				check(t, append([]string{"explain", "-f", file}, format...)...)
+				check(t, append([]string{"audit", "-f", file, "secrets"}, format...)...)
+				for _, field := range []string{".data", ".metadata", ".data.token", ".metadata.annotations", ".data[" + "0]"} {
+					check(t, append([]string{"explain", "-f", file, field}, format...)...)
+				}
+			}
+			check(t, "__complete", "explain", "-f", file, "secret/token", ".")
+			for name, stored := range live {
+				for _, format := range formats {
+					check(t, append([]string{"preview", "-f", file, "--live", stored}, format...)...)
+				}
+				if name == "applied" {
+					check(t, "preview", "-f", stored, "--live", file)
+				}
+			}
+		})
+	}
+}
+
+func TestNoKustomizationTellsWhatASecretHolds(t *testing.T) {
+	t.Setenv("KUBECONFIG", "/no/such/file")
+	for name, resource := range secretManifests() {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			for file, text := range map[string]string{
+				"secret.yaml": resource, "kustomization.yaml": "resources: [secret.yaml]\nnamePrefix: a-\nlabels:\n- pairs: {a: b}\n  includeSelectors: true\n",
+			} {
+				if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, command := range [][]string{{"explain", "-k", folder}, {"audit", "-k", folder}, {"preview", "-k", folder, "--live", "testdata/shop.yaml"}} {
+				if _, output := run(t, nil, command...); leaks(output) != nil {
+					t.Errorf("kubectl handoff %s: holds the value of %v\n%s", strings.Join(command, " "), leaks(output), output)
+				}
+			}
+		})
+	}
+}
+
+func TestNoPreviewShowsTheLastAppliedConfigurationOfAnyKind(t *testing.T) {
+	t.Setenv("KUBECONFIG", "/no/such/file")
+	folder := t.TempDir()
+	files := map[string]string{}
+	for name, annotations := range map[string]string{"none": "", "one": `,"annotations":{"team":"a"}`} {
+		manifest := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","namespace":"shop"` + annotations + `},"data":{"a":"b"}}`
+		recorded, err := json.Marshal(manifest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Replace(manifest, `"annotations":{`, `"annotations":{"`+ownership.LastAppliedAnnotation+`":`+string(recorded)+`,`, 1)
+		for file, text := range map[string]string{"manifest": manifest, "live": text} {
+			files[file+" "+name] = filepath.Join(folder, file+name+".json")
+			if err := os.WriteFile(files[file+" "+name], []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, states := range [][2]string{{"none", "one"}, {"one", "none"}, {"one", "one"}} {
+		for _, format := range []string{"-o=jsonpath={}", "-o=wide", "-o=json", "-o=yaml"} {
+			_, output := run(t, nil, "preview", "-f", files["manifest "+states[1]], "--live", files["live "+states[0]], format)
+			if strings.Contains(output, "last-applied-conf") || !strings.Contains(output, "nchanged") && states[0] != states[1] && !strings.Contains(output, "team") {
+				t.Errorf("from %s to %s annotations, %s:\n%s", states[0], states[1], format, output)
+			}
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package config_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+
+	"github.com/ownership-handoff/handoff/config"
+)
+
+// serves answers as an API server of two groups, with an error beside that.
+type serves struct {
+	discovery.ServerResourcesInterface
+	err error
+}
+
+func (s serves) ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1.APIResourceList, error) {
+	return nil, []*metav1.APIResourceList{
+		{GroupVersion: "v1", APIResources: []metav1.APIResource{{Name: "services", Kind: "Service"}}},
+		{GroupVersion: "apps/v1", APIResources: []metav1.APIResource{{Name: "deployments", Kind: "Deployment"}, {Name: "deployments/scale", Kind: "Scale"}}},
+	}, s.err
+}
+
+func TestKindsThatTheAPIServerDoesNotServeAreSaid(t *testing.T) {
+	down := &discovery.ErrGroupDiscoveryFailed{Groups: map[schema.GroupVersion]error{{Group: "shop.example.com", Version: "v1"}: errors.New("down")}}
+	for sentence, c := range map[string]struct {
+		rule config.ControllerRule
+		err  error
+		want []string
+	}{
+		"a kind of a group":       {rule: config.ControllerRule{Group: "apps", Kind: "Deployment"}},
+		"a kind of core":          {rule: config.ControllerRule{Group: "core", Kind: "Service"}},
+		"a kind of any group":     {rule: config.ControllerRule{Kind: "Service"}},
+		"any kind":                {rule: config.ControllerRule{Group: "nosuch", Kind: "*"}},
+		"a type for a kind":       {rule: config.ControllerRule{Group: "apps", Kind: "Deployments"}, want: []string{`controllers[0].kind: the API server serves no kind Deployments in the group "apps"; write Deployment`}},
+		"a kind of another group": {rule: config.ControllerRule{Group: "batch", Kind: "Deployment"}, want: []string{`controllers[0].kind: the API server serves no kind Deployment in the group "batch"; correct it, or install the kind`}},
+		"a kind of core in no group": {
+			rule: config.ControllerRule{Group: "core", Kind: "Deployment"}, want: []string{`controllers[0].kind: the API server serves no kind Deployment in the group ""; correct it, or install the kind`},
+		},
+		"a group that does not answer": {rule: config.ControllerRule{Group: "shop.example.com", Kind: "Gadget"}, err: down},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			configuration := config.HandoffConfiguration{Controllers: []config.ControllerRule{c.rule}}
+			got, err := configuration.UnknownKinds(serves{err: c.err})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	if _, err := (config.HandoffConfiguration{Controllers: []config.ControllerRule{{Kind: "Gadget"}}}).UnknownKinds(serves{err: errors.New("no answer")}); err == nil {
+		t.Error("no answer is no error")
+	}
+}

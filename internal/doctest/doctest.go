@@ -1,0 +1,220 @@
+// Package doctest tests a document against the code that it describes.
+package doctest
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Sides are the inputs and the result of a merge, by the columns of the document's tables.
+type Sides map[string]string
+
+// Check reads a document. Each link has to lead somewhere: to a file, to a heading, to a name in the Go file that is linked.
+// Each row of a table below the link to a test of the folder at hand has to be a case of this test, with the values that
+// the row shows; and each of the cases, given by test, has to be shown.
+func Check(t *testing.T, document string, cases map[string]map[string]Sides) {
+	t.Helper()
+	text, err := os.ReadFile(document) //nolint:gosec // a file of this repository
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := docCheck{t: t, document: document, sources: map[string]goSource{}, cases: cases, shown: map[string]bool{}}
+	for i, line := range strings.Split(string(text), "\n") {
+		c.line = i + 1
+		c.links(line)
+		c.row(line)
+	}
+	for test, cases := range c.cases {
+		for name := range cases {
+			if !c.shown[test+"/"+name] {
+				t.Errorf("%s shows no case %q of %s", document, name, test)
+			}
+		}
+	}
+}
+
+// docCheck is a walk through the document.
+type docCheck struct {
+	t        *testing.T
+	document string
+	line     int
+	sources  map[string]goSource
+	cases    map[string]map[string]Sides
+	shown    map[string]bool // by test/case
+
+	// The test that was linked last, and what the names of its cases begin with.
+	test, prefix string
+	elsewhere    bool // it is a test of another folder, which has a check of its own
+	source       goSource
+	columns      []string // of the table at hand
+}
+
+func (c *docCheck) errorf(format string, args ...any) {
+	c.t.Helper()
+	c.t.Errorf("%s:%d: "+format, append([]any{c.document, c.line}, args...)...)
+}
+
+func (c *docCheck) links(line string) {
+	for _, link := range regexp.MustCompile(`\[([^\]]+)\]\(([^)\s]+)\)`).FindAllStringSubmatch(line, -1) {
+		label, target := strings.Trim(link[1], "`"), link[2]
+		if strings.HasPrefix(target, "https://") {
+			continue
+		}
+		file, anchor, _ := strings.Cut(target, "#")
+		path := c.document
+		if file != "" {
+			path = filepath.Join(filepath.Dir(c.document), file)
+		}
+		text, err := os.ReadFile(path) //nolint:gosec // a file of this repository
+		switch {
+		case err != nil:
+			c.errorf("the link to %s leads nowhere: %v", target, err)
+		case anchor != "" && !slices.Contains(anchors(string(text)), anchor):
+			c.errorf("%s has no heading #%s", path, anchor)
+		case strings.HasSuffix(path, ".go"):
+			c.name(path, label)
+		}
+	}
+}
+
+// name checks the name that a link to a Go file has for its text: threeway.Merge, or TestX/the beginning of a case.
+func (c *docCheck) name(path, label string) {
+	source, ok := c.sources[path]
+	if !ok {
+		source = readGo(c.t, path)
+		c.sources[path] = source
+	}
+	if !strings.HasSuffix(path, "_test.go") {
+		if declared := label[strings.LastIndexByte(label, '.')+1:]; !source.names[declared] {
+			c.errorf("%s declares no %s", path, declared)
+		}
+		return
+	}
+	test, begins, sub := strings.Cut(label, "/")
+	if !source.names[test] {
+		c.errorf("%s has no test %s", path, test)
+	}
+	c.test, c.prefix, c.source, c.columns = test, "", source, nil
+	folder, err := filepath.Abs(filepath.Dir(path))
+	here, errHere := filepath.Abs(".")
+	c.elsewhere = err != nil || errHere != nil || folder != here
+	if !sub {
+		return
+	}
+	if !slices.ContainsFunc(source.texts, func(text string) bool { return strings.HasPrefix(text, begins) }) {
+		c.errorf("%s has no case %q", path, begins)
+	}
+	c.prefix = begins + ": "
+}
+
+// row checks a row of a table that begins with the name of a case.
+func (c *docCheck) row(line string) {
+	if !strings.HasPrefix(line, "| ") {
+		if strings.HasPrefix(line, "#") {
+			c.test = ""
+		}
+		if !strings.HasPrefix(line, "|") {
+			c.columns = nil
+		}
+		return
+	}
+	cells := strings.Split(strings.Trim(line, "| "), " | ")
+	if c.columns == nil {
+		c.columns = cells
+		return
+	}
+	if c.columns[0] != "case" {
+		return
+	}
+	if c.test == "" {
+		c.errorf("no test is linked above the table")
+		return
+	}
+	if c.elsewhere {
+		return
+	}
+	name := c.prefix + cells[0]
+	cases, shows := c.cases[c.test]
+	has, known := cases[name]
+	switch {
+	case shows && !known, !shows && !slices.Contains(c.source.texts, name):
+		c.errorf("%s has no case %q", c.test, name)
+		return
+	case !shows:
+		return
+	}
+	c.shown[c.test+"/"+name] = true
+	for i, cell := range cells[1:] {
+		for _, code := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cell, -1) {
+			if side := c.columns[i+1]; !strings.Contains(has[side], code[1]) {
+				c.errorf("%s of %q is %s, and has no %s", side, name, has[side], code[1])
+			}
+		}
+	}
+}
+
+// anchors returns the anchors of a document's headings.
+func anchors(text string) []string {
+	var found []string
+	for line := range strings.Lines(text) {
+		if heading, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && strings.HasPrefix(line, "#") {
+			anchor := strings.Map(func(r rune) rune {
+				switch {
+				case r == ' ':
+					return '-'
+				case strings.ContainsRune("`'\".,:()…", r):
+					return -1
+				default:
+					return r
+				}
+			}, strings.ToLower(strings.TrimSpace(heading)))
+			found = append(found, anchor)
+		}
+	}
+	return found
+}
+
+// goSource is what a Go file declares, and the texts in it.
+type goSource struct {
+	names map[string]bool
+	texts []string
+}
+
+func readGo(t *testing.T, path string) goSource {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := goSource{names: map[string]bool{}}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			source.names[n.Name.Name] = true
+		case *ast.TypeSpec:
+			source.names[n.Name.Name] = true
+		case *ast.ValueSpec:
+			for _, name := range n.Names {
+				source.names[name.Name] = true
+			}
+		case *ast.Field:
+			for _, name := range n.Names {
+				source.names[name.Name] = true
+			}
+		case *ast.BasicLit:
+			if text, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING {
+				source.texts = append(source.texts, text)
+			}
+		}
+		return true
+	})
+	return source
+}

@@ -1,0 +1,147 @@
+package fieldtree_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/ownership-handoff/handoff/internal/fieldtree"
+)
+
+func TestClaims(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		fields string
+		paths  []fieldpath.Path
+		want   []string // the paths that are visited, each with what the set has below it
+	}{
+		"a field that the set has": {`{"f:a":{}}`, []fieldpath.Path{path("a"), path("b")}, []string{".a {}"}},
+		"a parent of a field":      {`{"f:a":{"f:b":{}}}`, []fieldpath.Path{path("a")}, []string{`.a {"f:b":{}}`}},
+		"a field below a field":    {`{"f:a":{}}`, []fieldpath.Path{path("a", "b")}, []string{".a {}"}},
+		"a field, and its parents on the way": {
+			`{"f:a":{".":{},"f:b":{}}}`, []fieldpath.Path{path("a", "b")}, []string{".a.b {}", `.a {".":{},"f:b":{}}`},
+		},
+		"elements by key, by value and by position": {
+			`{"f:l":{"i:0":{},"k:{\"name\":\"x\"}":{".":{},"f:y":{}},"v:\"s\"":{}}}`,
+			[]fieldpath.Path{path("l", named("x"), "y"), path("l", value.NewValueInterface("s")), path("l", 0), path("l", 1)},
+			[]string{`.l {"i:0":{},"k:{\"name\":\"x\"}":{".":{},"f:y":{}},"v:\"s\"":{}}`, `.l[0] {}`, `.l[="s"] {}`, `.l[name="x"] {".":{},"f:y":{}}`, `.l[name="x"].y {}`},
+		},
+		"a name that is escaped":            {`{"f:\u0061/\"":{}}`, []fieldpath.Path{path(`a/"`)}, []string{`.a/" {}`}},
+		"white space":                       {" { \"f:a\" : { \"f:b\" : { } } } ", []fieldpath.Path{path("a", "b")}, []string{`.a { "f:b" : { } }`, ".a.b { }"}},
+		"the dot is no field":               {`{".":{},"f:a":{}}`, []fieldpath.Path{path(".")}, nil},
+		"an empty text has nothing":         {``, []fieldpath.Path{path("a")}, nil},
+		"null has nothing":                  {`null`, []fieldpath.Path{path("a")}, nil},
+		"a list has nothing":                {`["f:a"]`, []fieldpath.Path{path("a")}, nil},
+		"a set without an end has its part": {`{"f:a":{"f:b":`, []fieldpath.Path{path("a", "b"), path("c")}, []string{`.a {"f:b":`, ".a.b "}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			tree, _ := treeOf(c.paths...)
+			var got []string
+			tree.Claims([]byte(c.fields), nil, func(n *fieldtree.Node, start int) {
+				below := c.fields[start:]
+				if depth, i := 0, strings.IndexByte(below, '{'); i == 0 {
+					for i := range len(below) {
+						depth += strings.Count(below[i:i+1], "{") - strings.Count(below[i:i+1], "}")
+						if below[i] == '}' && depth == 0 {
+							below = below[:i+1]
+							break
+						}
+					}
+				}
+				// The braces of a key come in pairs, and do not matter.
+				got = append(got, n.Path().String()+" "+below)
+			})
+			slices.Sort(got)
+			want := slices.Sorted(slices.Values(c.want))
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("visited (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestIsLeaf(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		fields string
+		want   bool
+	}{
+		"nothing below":                  {`{}`, true},
+		"only the container itself":      {`{".":{}}`, true},
+		"a field":                        {`{"f:a":{}}`, false},
+		"the container and a field":      {`{".":{},"f:a":{}}`, false},
+		"the container, with spaces":     {"{ \".\" : { } }", true},
+		"the container, spaces, a field": {"{ \".\" : { } , \"f:a\" : { } }", false},
+		"an element":                     {`{"k:{\"name\":\".\"}":{}}`, false},
+		"no object":                      {`1`, true},
+		"an empty text":                  {``, true},
+		"a text that ends":               {`{".":`, true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if got := fieldtree.IsLeaf([]byte(c.fields), 0); got != c.want {
+				t.Errorf("want %t, got %t", c.want, got)
+			}
+		})
+	}
+}
+
+func TestAddMatchingAddsTheInnermostFieldsWithin(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		fields string
+		within []fieldpath.Path
+		want   []string
+	}{
+		"a field that is wanted":                   {`{"f:a":{},"f:b":{}}`, []fieldpath.Path{path("a")}, []string{".a"}},
+		"the fields below a wanted one":            {`{"f:a":{".":{},"f:b":{".":{},"f:c":{}},"f:d":{}}}`, []fieldpath.Path{path("a")}, []string{".a.b.c", ".a.d"}},
+		"a container without fields":               {`{"f:a":{".":{}}}`, []fieldpath.Path{path("a")}, []string{".a"}},
+		"not the parent of a wanted field":         {`{"f:a":{}}`, []fieldpath.Path{path("a", "b")}, nil},
+		"not a field beside a wanted one":          {`{"f:a":{"f:c":{}}}`, []fieldpath.Path{path("a", "b")}, nil},
+		"elements below a wanted field":            {`{"f:l":{"k:{\"name\":\"x\"}":{".":{},"f:y":{}},"v:1":{}}}`, []fieldpath.Path{path("l")}, []string{`.l[=1]`, `.l[name="x"].y`}},
+		"an element that is wanted":                {`{"f:l":{"k:{\"name\":\"x\"}":{".":{},"f:y":{}},"k:{\"name\":\"z\"}":{}}}`, []fieldpath.Path{path("l", named("x"))}, []string{`.l[name="x"].y`}},
+		"nothing of an empty set":                  {`{}`, []fieldpath.Path{path("a")}, nil},
+		"nothing of a text that is no set":         {`[1]`, []fieldpath.Path{path("a")}, nil},
+		"nothing of an element that is not wanted": {`{"x":{},"f:a":{}}`, []fieldpath.Path{path("a")}, []string{".a"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			within, _ := treeOf(c.within...)
+			got := &fieldtree.Tree{}
+			if err := fieldtree.AddMatching(got, []byte(c.fields), within.Within(), nil); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, wanted(got)); diff != "" {
+				t.Errorf("wanted paths (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAddMatchingReportsAnElementThatCannotBeRead(t *testing.T) {
+	for _, name := range []string{"x", "", "q:1", "k:1", "v:{", "i:x"} {
+		within, _ := treeOf(path("a"))
+		err := fieldtree.AddMatching(&fieldtree.Tree{}, []byte(`{"f:a":{"`+name+`":{}}}`), within.Within(), nil)
+		if !errors.Is(err, fieldtree.ErrElement) || err.Error() != fieldtree.ErrElement.Error() {
+			t.Errorf("%q: want %v, got %v", name, fieldtree.ErrElement, err)
+		}
+	}
+}
+
+func TestAddMatchingStopsAtMaxDepth(t *testing.T) {
+	for _, depth := range []int{fieldtree.MaxDepth, fieldtree.MaxDepth + 1} {
+		set := fieldpath.NewSet(nested(depth))
+		fields, err := set.ToJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		within, _ := treeOf(path("0"))
+		got := &fieldtree.Tree{}
+		if err := fieldtree.AddMatching(got, fields, within.Within(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if want := depth <= fieldtree.MaxDepth; (len(wanted(got)) == 1) != want || got.Len() > fieldtree.MaxDepth {
+			t.Errorf("depth %d: %d nodes, wanted %s", depth, got.Len(), wanted(got))
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package fieldtree
+
+import (
+	"strconv"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/ownership-handoff/handoff/internal/rawjson"
+)
+
+// Place is where a node's path leads in a text.
+type Place struct {
+	// Span is the value's; not Present where the path leads nowhere.
+	rawjson.Span
+
+	// Index is the position of an element in its list.
+	Index int
+}
+
+// Places are the places of all nodes of a tree in one text, by Node.ID.
+type Places []Place
+
+// Find follows all paths through the JSON text of an object: field names through objects; keys, values and indexes through
+// lists. An element of a keyed list is the first whose fields have the key's values; a field of the key that the element
+// lacks counts as equal where the API server would default it, which is so for the protocol of a port. An element that the
+// paths name in several ways is found under one of the names: its index, else its value, else a key. The text must be valid
+// JSON. Where the meter ends the work, the rest is not found.
+func (t *Tree) Find(text []byte, meter Meter) Places {
+	f := finder{text: text, meter: meter, places: make(Places, len(t.nodes))}
+	if start := rawjson.SkipSpace(text, 0); start < len(text) && len(t.nodes) > 0 {
+		f.value(start, &t.root)
+	}
+	return f.places
+}
+
+// Of returns the text of a node's value, nil where there is none.
+func (p Places) Of(n *Node, text []byte) []byte { return p[n.ID].Of(text) }
+
+// Missing returns the first node on the way from the root to n that leads nowhere; nil where n itself leads somewhere.
+func (p Places) Missing(n *Node) *Node {
+	var missing *Node
+	for ; n != nil && n.parent != nil && !p[n.ID].Present(); n = n.parent {
+		missing = n
+	}
+	return missing
+}
+
+// Pointer returns the JSON pointer (RFC 6901) of a node whose parents are all there.
+func (p Places) Pointer(n *Node) string {
+	steps := make([]string, 0, n.depth)
+	size := 0
+	for ; n.parent != nil; n = n.parent {
+		step := strconv.Itoa(p[n.ID].Index)
+		if n.IsField() {
+			step = rawjson.EscapePointer(*n.Element.FieldName)
+		}
+		steps, size = append(steps, step), size+1+len(step)
+	}
+	pointer := make([]byte, 0, size)
+	for i := len(steps) - 1; i >= 0; i-- {
+		pointer = append(append(pointer, '/'), steps[i]...)
+	}
+	return string(pointer)
+}
+
+// finder reads each byte of a text once, and the elements of a list again for each set of names that its keys have.
+type finder struct {
+	text   []byte
+	meter  Meter
+	places Places
+	over   bool // the meter has ended the work
+}
+
+// value follows the paths below n through the value that starts at i, and returns the value's end.
+func (f *finder) value(i int, n *Node) (end int) {
+	if len(n.children) == 0 || f.over {
+		return f.skip(i)
+	}
+	switch f.text[i] {
+	case '{':
+		return f.object(i, n)
+	case '[':
+		return f.list(i, n)
+	default:
+		return f.skip(i)
+	}
+}
+
+func (f *finder) skip(i int) (end int) {
+	end = rawjson.Skip(f.text, i)
+	f.over = f.over || !f.meter.spend(end-i)
+	return end
+}
+
+func (f *finder) object(i int, n *Node) (end int) {
+	for i = rawjson.SkipSpace(f.text, i+1); i < len(f.text) && f.text[i] == '"'; {
+		nameEnd := rawjson.SkipString(f.text, i)
+		name := rawjson.Name(f.text[i:nameEnd])
+		f.over = f.over || !f.meter.spend(nameEnd-i+1)
+		i = rawjson.SkipSpace(f.text, nameEnd)
+		if i >= len(f.text) || f.text[i] != ':' {
+			return len(f.text)
+		}
+		i = rawjson.SkipSpace(f.text, i+1)
+		if i >= len(f.text) {
+			return i
+		}
+		i = f.next(f.visit(i, n.field(name), 0))
+	}
+	return min(i+1, len(f.text))
+}
+
+// visit notes where a child stands, and goes on below it. A nil child is nobody's.
+func (f *finder) visit(i int, child *Node, index int) (end int) {
+	if child == nil || f.places[child.ID].Present() {
+		return f.skip(i)
+	}
+	end = f.value(i, child)
+	f.places[child.ID] = Place{Span: rawjson.Span{Start: i, End: end}, Index: index}
+	return end
+}
+
+// next steps over what separates two members or elements.
+func (f *finder) next(i int) int {
+	i = rawjson.SkipSpace(f.text, i)
+	if i < len(f.text) && f.text[i] == ',' {
+		return rawjson.SkipSpace(f.text, i+1)
+	}
+	return i
+}
+
+func (f *finder) list(i int, n *Node) (end int) {
+	elements := elementsOf(n)
+	index := 0
+	for i = rawjson.SkipSpace(f.text, i+1); i < len(f.text) && f.text[i] != ']'; index++ {
+		child := f.element(i, index, elements)
+		end := f.visit(i, child, index)
+		if end <= i {
+			return len(f.text)
+		}
+		i = f.next(end)
+	}
+	return min(i+1, len(f.text))
+}
+
+// elements is what the children of a node say about a list.
+type elements struct {
+	node   *Node
+	shapes []value.FieldList // one key for each set of field names
+	values bool
+	index  bool
+}
+
+func elementsOf(n *Node) elements {
+	e := elements{node: n}
+	seen := map[string]bool{}
+	for _, c := range n.children {
+		switch {
+		case c.Element.Index != nil:
+			e.index = true
+		case c.Element.Value != nil:
+			e.values = true
+		case c.Element.Key != nil:
+			if names := namesOf(*c.Element.Key); !seen[names] {
+				seen[names] = true
+				e.shapes = append(e.shapes, *c.Element.Key)
+			}
+		}
+	}
+	return e
+}
+
+func namesOf(key value.FieldList) string {
+	var names []byte
+	for _, field := range key {
+		names = append(strconv.AppendQuote(names, field.Name), ',')
+	}
+	return string(names)
+}
+
+// element returns the child that the element of a list at i is for, nil where it is for none.
+func (f *finder) element(i, index int, e elements) *Node {
+	if e.index {
+		if c := e.node.child("i:" + strconv.Itoa(index)); c != nil {
+			return c
+		}
+	}
+	if f.over || !e.values && len(e.shapes) == 0 {
+		return nil
+	}
+	text := f.text[i:f.skip(i)]
+	if e.values && len(text) > 0 && text[0] != '{' && text[0] != '[' {
+		if v, err := value.FromJSON(text); err == nil {
+			if c := e.childFor(fieldpath.ValueElement(v)); c != nil {
+				return c
+			}
+		}
+	}
+	for _, shape := range e.shapes {
+		if key, ok := f.keyIn(text, shape); ok {
+			if c := e.childFor(fieldpath.PathElement{Key: &key}); c != nil {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+func (e elements) childFor(element fieldpath.PathElement) *Node {
+	key, err := fieldpath.SerializePathElement(element)
+	if err != nil {
+		return nil
+	}
+	return e.node.child(key)
+}
+
+// keyIn returns the key of an element by the field names that another key has.
+func (f *finder) keyIn(text []byte, shape value.FieldList) (value.FieldList, bool) {
+	var key value.FieldList // most elements lack the first field of a key that is not theirs
+	for _, field := range shape {
+		if f.over = f.over || !f.meter.spend(1+len(text)/4); f.over {
+			return nil, false
+		}
+		found := rawjson.Find(text, field.Name).Of(text)
+		if found == nil {
+			if field.Name != "protocol" {
+				return nil, false
+			}
+			found = []byte(`"TCP"`) // the default that Kubernetes gives the key of a port
+		}
+		if found[0] == '{' || found[0] == '[' {
+			return nil, false
+		}
+		v, err := value.FromJSON(found)
+		if err != nil {
+			return nil, false
+		}
+		if key == nil {
+			key = make(value.FieldList, 0, len(shape))
+		}
+		key = append(key, value.Field{Name: field.Name, Value: v})
+	}
+	return key, true
+}
+
+// Names returns the elements of a node's path below another as text: the names of fields, and "*" for an element of a list.
+func (n *Node) Names(below *Node) []string {
+	var names []string
+	for ; n != nil && n != below && n.parent != nil; n = n.parent {
+		name := "*"
+		if n.IsField() {
+			name = *n.Element.FieldName
+		}
+		names = append(names, name)
+	}
+	for i, j := 0, len(names)-1; i < j; i, j = i+1, j-1 {
+		names[i], names[j] = names[j], names[i]
+	}
+	return names
+}

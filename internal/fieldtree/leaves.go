@@ -1,0 +1,135 @@
+package fieldtree
+
+import (
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/rawjson"
+)
+
+// AddLeaves adds to into what a JSON text has at a node of t, which stands where places say: each scalar, and each list that
+// t does not look into. An element of a list that t looks into is named as t names it, or else by its index. A value that is
+// null or an empty object adds nothing.
+func (t *Tree) AddLeaves(into *Tree, top *Node, text []byte, places Places, meter Meter) {
+	at := places[top.ID]
+	if !at.Present() {
+		return
+	}
+	l := leafAdder{finder: finder{text: text, meter: meter}, into: into}
+	l.value(at.Start, top, l.target(top))
+}
+
+// leafAdder walks a text along one tree, as far as that goes, and adds to another.
+type leafAdder struct {
+	finder
+
+	into *Tree
+}
+
+// target returns the node of the other tree with the path of n.
+func (l *leafAdder) target(n *Node) *Node {
+	if n.parent == nil {
+		return &l.into.root
+	}
+	return l.into.child(l.target(n.parent), n.key, n.Element)
+}
+
+// value adds the value at i to the node target; n is the node that leads there, nil where none does.
+func (l *leafAdder) value(i int, n, target *Node) (end int) {
+	switch {
+	case i >= len(l.text):
+		return i
+	case l.over || target.depth >= MaxDepth:
+		target.Wanted = true
+		return l.skip(i)
+	case l.text[i] == '{':
+		return l.object(i, n, target)
+	case l.text[i] == '[' && n != nil && len(n.children) > 0:
+		return l.list(i, n, target)
+	case l.text[i] == 'n':
+		return l.skip(i)
+	default:
+		target.Wanted = true
+		return l.skip(i)
+	}
+}
+
+func (l *leafAdder) object(i int, n, target *Node) (end int) {
+	for i = rawjson.SkipSpace(l.text, i+1); i < len(l.text) && l.text[i] == '"'; {
+		nameEnd := rawjson.SkipString(l.text, i)
+		name := string(rawjson.Name(l.text[i:nameEnd]))
+		l.over = l.over || !l.meter.spend(nameEnd-i+1)
+		i = rawjson.SkipSpace(l.text, nameEnd)
+		if i >= len(l.text) || l.text[i] != ':' {
+			return len(l.text)
+		}
+		var child *Node
+		if n != nil {
+			child = n.field([]byte(name))
+		}
+		next := l.into.child(target, "f:"+name, fieldpath.FieldNameElement(name))
+		i = l.next(l.value(rawjson.SkipSpace(l.text, i+1), child, next))
+	}
+	return min(i+1, len(l.text))
+}
+
+func (l *leafAdder) list(i int, n, target *Node) (end int) {
+	of := elementsOf(n)
+	index, seen := 0, map[*Node]bool{}
+	for i = rawjson.SkipSpace(l.text, i+1); i < len(l.text) && l.text[i] != ']'; index++ {
+		child := l.element(i, index, of)
+		if seen[child] {
+			child = nil // the first element with a key is the one
+		}
+		seen[child] = child != nil
+		element := fieldpath.PathElement{Index: &[]int{index}[0]}
+		if child != nil {
+			element = child.Element
+		}
+		key, err := fieldpath.SerializePathElement(element)
+		if err != nil {
+			target.Wanted = true
+			return l.skip(i)
+		}
+		end := l.value(i, child, l.into.child(target, key, element))
+		if end <= i {
+			return len(l.text)
+		}
+		i = l.next(end)
+	}
+	return min(i+1, len(l.text))
+}
+
+// Has reports whether a path of another tree's node is a wanted path of t, or below one.
+func (t *Tree) Has(n *Node) bool {
+	at := t.lookup(n)
+	return at != nil && at.Wanted
+}
+
+// lookup returns the node of t with the longest beginning of the path of n that t has up to a wanted node, nil where t does
+// not have the path.
+func (t *Tree) lookup(n *Node) *Node {
+	if n.parent == nil {
+		return &t.root
+	}
+	at := t.lookup(n.parent)
+	if at == nil || at.Wanted {
+		return at
+	}
+	return at.child(n.key)
+}
+
+// Deepest returns the node of t that the path of another tree's node leads to, or the last on the way; the root where t has
+// nothing of it.
+func (t *Tree) Deepest(n *Node) *Node {
+	if n.parent == nil {
+		return &t.root
+	}
+	at := t.Deepest(n.parent)
+	if at.depth != n.depth-1 {
+		return at
+	}
+	if c := at.child(n.key); c != nil {
+		return c
+	}
+	return at
+}

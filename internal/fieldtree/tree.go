@@ -1,0 +1,168 @@
+// Package fieldtree looks up many field paths in one text at once.
+//
+// A Tree holds paths (sigs.k8s.io/structured-merge-diff/v6/fieldpath) by their common beginnings. Find follows all of them
+// through the JSON text of an object, and Claims through the fieldsV1 of a managedFields entry
+// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management), each in one pass: the time is
+// linear in the text, however many paths there are. What a tenant can write decides how long the paths and the texts are,
+// so every pass is metered.
+package fieldtree
+
+import (
+	"slices"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+)
+
+// MaxDepth is how many elements a path can have. A field that is nested deeper is not looked up: the path of each of n
+// fields at depth d alone would take n*d elements.
+const MaxDepth = 128
+
+// Meter counts steps of work, about one for each byte that is read, and reports whether the work may go on. A nil Meter
+// allows everything.
+type Meter func(steps int) (ok bool)
+
+func (m Meter) spend(steps int) bool { return m == nil || m(steps) }
+
+// manyChildren is from how many children on a Node looks them up in a map.
+const manyChildren = 8
+
+// Tree is a set of paths.
+type Tree struct {
+	root  Node
+	nodes []*Node // by ID
+}
+
+// Node is a place in a Tree: a path, or the beginning of one.
+type Node struct {
+	// ID numbers the nodes of a Tree from 0 in the order in which they were added, parents before children.
+	ID int
+	// Element is the last element of the node's path.
+	Element fieldpath.PathElement
+	// Wanted reports that the path was added, and is not only the beginning of others.
+	Wanted bool
+
+	key      string // Element as managedFields write it: f:replicas
+	parent   *Node
+	depth    int
+	children []*Node
+	byKey    map[string]*Node // of children, where there are many
+}
+
+// Nodes returns all nodes but the root, by ID.
+func (t *Tree) Nodes() []*Node { return t.nodes }
+
+// Len returns the number of nodes.
+func (t *Tree) Len() int { return len(t.nodes) }
+
+// Empty reports whether the tree has no paths.
+func (t *Tree) Empty() bool { return len(t.nodes) == 0 }
+
+// Add adds a path. It returns nil for a path that is empty, longer than MaxDepth or cannot be written as a claim.
+func (t *Tree) Add(path fieldpath.Path) *Node {
+	n := t.AddUnwanted(path)
+	if n != nil {
+		n.Wanted = true
+	}
+	return n
+}
+
+// AddUnwanted is Add for a path that is looked up beside those that are wanted.
+func (t *Tree) AddUnwanted(path fieldpath.Path) *Node {
+	if len(path) == 0 || len(path) > MaxDepth {
+		return nil
+	}
+	n := &t.root
+	for _, element := range path {
+		key, err := fieldpath.SerializePathElement(element)
+		if err != nil {
+			return nil
+		}
+		n = t.child(n, key, element)
+	}
+	return n
+}
+
+// child returns the child of a node with a key, which it adds where there is none.
+func (t *Tree) child(n *Node, key string, element fieldpath.PathElement) *Node {
+	if c := n.child(key); c != nil {
+		return c
+	}
+	c := &Node{ID: len(t.nodes), Element: element, key: key, parent: n, depth: n.depth + 1}
+	t.nodes = append(t.nodes, c)
+	n.children = append(n.children, c)
+	switch {
+	case n.byKey != nil:
+		n.byKey[key] = c
+	case len(n.children) > manyChildren:
+		n.byKey = make(map[string]*Node, 2*len(n.children))
+		for _, c := range n.children {
+			n.byKey[c.key] = c
+		}
+	}
+	return c
+}
+
+func (n *Node) child(key string) *Node {
+	if n.byKey != nil {
+		return n.byKey[key]
+	}
+	for _, c := range n.children {
+		if c.key == key {
+			return c
+		}
+	}
+	return nil
+}
+
+// field returns the child for a member of an object.
+func (n *Node) field(name []byte) *Node {
+	if n.byKey != nil {
+		key := make([]byte, 0, 64)
+		return n.byKey[string(append(append(key, "f:"...), name...))]
+	}
+	for _, c := range n.children {
+		if c.Element.FieldName != nil && *c.Element.FieldName == string(name) {
+			return c
+		}
+	}
+	return nil
+}
+
+// Root returns the node of the empty path.
+func (t *Tree) Root() *Node { return &t.root }
+
+// Parent returns the node of the path without its last element; nil for a path of one element.
+func (n *Node) Parent() *Node {
+	if n.parent == nil || n.parent.parent == nil {
+		return nil
+	}
+	return n.parent
+}
+
+// Children returns the nodes one element longer, in the order in which they were added.
+func (n *Node) Children() []*Node { return n.children }
+
+// IsField reports whether the node is a member of an object, and not an element of a list.
+func (n *Node) IsField() bool { return n.Element.FieldName != nil }
+
+// Path returns the node's path.
+func (n *Node) Path() fieldpath.Path {
+	path := make(fieldpath.Path, 0, n.depth)
+	for ; n.parent != nil; n = n.parent {
+		path = append(path, n.Element)
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// Depth returns the number of elements in the node's path.
+func (n *Node) Depth() int { return n.depth }
+
+// IsKey reports whether the node is a field of the key of a list element, which makes the element the one it is.
+func (n *Node) IsKey() bool {
+	if n.parent == nil || n.parent.Element.Key == nil || n.Element.FieldName == nil {
+		return false
+	}
+	return slices.ContainsFunc(*n.parent.Element.Key, func(f value.Field) bool { return f.Name == *n.Element.FieldName })
+}

@@ -1,0 +1,192 @@
+package fieldtree_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/ownership-handoff/handoff/internal/fieldtree"
+)
+
+func path(elements ...any) fieldpath.Path { return fieldpath.MakePathOrDie(elements...) }
+
+func named(name string) *value.FieldList { return fieldpath.KeyByFields("name", name) }
+
+func nested(depth int) fieldpath.Path {
+	p := make(fieldpath.Path, 0, depth)
+	for i := range depth {
+		p = append(p, fieldpath.FieldNameElement(strconv.Itoa(i)))
+	}
+	return p
+}
+
+// wanted returns the wanted paths of a tree.
+func wanted(tree *fieldtree.Tree) []string {
+	var paths []string
+	for _, n := range tree.Nodes() {
+		if n.Wanted {
+			paths = append(paths, n.Path().String())
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+func TestAdd(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		paths  []fieldpath.Path
+		nodes  int
+		wanted []string
+	}{
+		"no path adds nothing":                          {nil, 0, nil},
+		"the empty path is not added":                   {[]fieldpath.Path{{}}, 0, nil},
+		"a path adds a node for each element":           {[]fieldpath.Path{path("a", "b", "c")}, 3, []string{".a.b.c"}},
+		"a path that is added twice is there once":      {[]fieldpath.Path{path("a"), path("a")}, 1, []string{".a"}},
+		"two paths share their beginning":               {[]fieldpath.Path{path("a", "b"), path("a", "c")}, 3, []string{".a.b", ".a.c"}},
+		"the beginning of another path can be wanted":   {[]fieldpath.Path{path("a", "b"), path("a")}, 2, []string{".a", ".a.b"}},
+		"a field, an index and a value can look alike":  {[]fieldpath.Path{path("1"), path(1), path(value.NewValueInterface(1))}, 3, []string{".1", "[1]", "[=1]"}},
+		"the fields of a key can come in any order":     {[]fieldpath.Path{path(fieldpath.KeyByFields("a", 1, "b", 2)), path(fieldpath.KeyByFields("b", 2, "a", 1))}, 1, []string{`[a=1,b=2]`}},
+		"a path of MaxDepth elements is added":          {[]fieldpath.Path{nested(fieldtree.MaxDepth)}, fieldtree.MaxDepth, []string{nested(fieldtree.MaxDepth).String()}},
+		"a longer path is not added":                    {[]fieldpath.Path{nested(fieldtree.MaxDepth + 1)}, 0, nil},
+		"a path with an element of no kind is not kept": {[]fieldpath.Path{{{}}}, 0, nil},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			tree, nodes := treeOf(c.paths...)
+			if diff := cmp.Diff(c.wanted, wanted(tree)); diff != "" {
+				t.Errorf("wanted paths (-want +got):\n%s", diff)
+			}
+			if tree.Len() != c.nodes || len(tree.Nodes()) != c.nodes || tree.Empty() != (c.nodes == 0) {
+				t.Errorf("want %d nodes, got %d and %d, empty %t", c.nodes, tree.Len(), len(tree.Nodes()), tree.Empty())
+			}
+			for id, n := range tree.Nodes() {
+				if n.ID != id || n.Depth() != len(n.Path()) || n.Parent() != nil && n.Parent().ID >= id {
+					t.Errorf("node %d has ID %d, depth %d, path %s", id, n.ID, n.Depth(), n.Path())
+				}
+			}
+			for i, n := range nodes {
+				if n != nil && !n.Path().Equals(c.paths[i]) {
+					t.Errorf("%s is added as %s", c.paths[i], n.Path())
+				}
+			}
+		})
+	}
+}
+
+func TestANodeWithManyChildrenFindsEach(t *testing.T) {
+	const many = 40
+	tree := &fieldtree.Tree{}
+	var members strings.Builder
+	for i := range many {
+		tree.Add(path("a", strconv.Itoa(i)))
+		fmt.Fprintf(&members, `"%d":%d,`, i, i)
+	}
+	text := `{"a":{` + members.String() + `"other":1}}`
+	places := tree.Find([]byte(text), nil)
+	for _, n := range tree.Root().Children()[0].Children() {
+		if got := string(places.Of(n, []byte(text))); got != *n.Element.FieldName {
+			t.Errorf("%s is found as %q", n.Path(), got)
+		}
+	}
+	if n := tree.Add(path("a", "7")); n != tree.Root().Children()[0].Children()[7] || tree.Len() != many+1 {
+		t.Errorf("a path that is added twice makes %d nodes", tree.Len())
+	}
+}
+
+func TestAddUnwantedLeavesAPathUnwanted(t *testing.T) {
+	tree := &fieldtree.Tree{}
+	tree.Add(path("a", "b"))
+	tree.AddUnwanted(path("a"))
+	tree.AddUnwanted(path("c", "d"))
+	tree.AddUnwanted(path("a", "b"))
+	if diff := cmp.Diff([]string{".a.b"}, wanted(tree)); diff != "" {
+		t.Errorf("wanted paths (-want +got):\n%s", diff)
+	}
+	if tree.Len() != 4 {
+		t.Errorf("want 4 nodes, got %d", tree.Len())
+	}
+}
+
+func TestNodes(t *testing.T) {
+	app := named("app")
+	for sentence, c := range map[string]struct {
+		path           fieldpath.Path
+		isField, isKey bool
+		parent         string
+		names          []string
+		below          []string // below the first element
+	}{
+		"a field at the root":                   {path("a"), true, false, "", []string{"a"}, nil},
+		"a nested field":                        {path("a", "b", "c"), true, false, ".a.b", []string{"a", "b", "c"}, []string{"b", "c"}},
+		"an element by its key":                 {path("a", app), false, false, ".a", []string{"a", "*"}, []string{"*"}},
+		"a field of the key":                    {path("a", app, "name"), true, true, `.a[name="app"]`, []string{"a", "*", "name"}, []string{"*", "name"}},
+		"another field of the element":          {path("a", app, "image"), true, false, `.a[name="app"]`, []string{"a", "*", "image"}, []string{"*", "image"}},
+		"a field below a field with its name":   {path("a", app, "x", "name"), true, false, `.a[name="app"].x`, []string{"a", "*", "x", "name"}, []string{"*", "x", "name"}},
+		"an element of a set":                   {path("a", value.NewValueInterface("x")), false, false, ".a", []string{"a", "*"}, []string{"*"}},
+		"a field of an element by its position": {path("a", 0, "name"), true, false, ".a[0]", []string{"a", "*", "name"}, []string{"*", "name"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			tree, nodes := treeOf(c.path)
+			n := nodes[0]
+			if n.IsField() != c.isField || n.IsKey() != c.isKey {
+				t.Errorf("want field %t, key %t, got %t, %t", c.isField, c.isKey, n.IsField(), n.IsKey())
+			}
+			parent := ""
+			if n.Parent() != nil {
+				parent = n.Parent().Path().String()
+			}
+			if diff := cmp.Diff(c.parent, parent); diff != "" {
+				t.Errorf("parent (-want +got):\n%s", diff)
+			}
+			for below, want := range map[*fieldtree.Node][]string{nil: c.names, tree.Root(): c.names, tree.Nodes()[0]: c.below, n: nil} {
+				if below == n && len(c.path) == 1 {
+					continue
+				}
+				if diff := cmp.Diff(want, n.Names(below)); diff != "" {
+					t.Errorf("names (-want +got):\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+func TestHasAndDeepest(t *testing.T) {
+	tree, _ := treeOf(path("a", "b"), path("a", "b", "c"), path("list", named("x"), "y"))
+	tree.AddUnwanted(path("u", "v"))
+	for sentence, c := range map[string]struct {
+		path    fieldpath.Path
+		has     bool
+		deepest string
+	}{
+		"a wanted path":                      {path("a", "b"), true, ".a.b"},
+		"a path below a wanted one":          {path("a", "b", "x", "y"), true, ".a.b"},
+		"a wanted path below a wanted one":   {path("a", "b", "c"), true, ".a.b.c"},
+		"the beginning of a wanted path":     {path("a"), false, ".a"},
+		"a path beside a wanted one":         {path("a", "c"), false, ".a"},
+		"a path that leaves and would enter": {path("b", "b"), false, ""},
+		"a path that comes back to a name":   {path("a", "x", "b"), false, ".a"},
+		"an element":                         {path("list", named("x"), "y"), true, `.list[name="x"].y`},
+		"another element":                    {path("list", named("z"), "y"), false, ".list"},
+		"a path that is not wanted":          {path("u", "v"), false, ".u.v"},
+		"a path below one that is not":       {path("u", "v", "w"), false, ".u.v"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			_, nodes := treeOf(c.path)
+			if got := tree.Has(nodes[0]); got != c.has {
+				t.Errorf("has: want %t, got %t", c.has, got)
+			}
+			deepest := ""
+			if n := tree.Deepest(nodes[0]); n != tree.Root() {
+				deepest = n.Path().String()
+			}
+			if diff := cmp.Diff(c.deepest, deepest); diff != "" {
+				t.Errorf("deepest (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

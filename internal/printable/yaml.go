@@ -1,0 +1,44 @@
+package printable
+
+import (
+	"bytes"
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// YAML returns a JSON text as YAML that is printable: of scalars that are not, what is not printable is escaped.
+func YAML(json string) (string, error) {
+	var document yaml.Node
+	if err := yaml.Unmarshal([]byte(escape(json, "\n", yamlEscape)), &document); err != nil {
+		return "", fmt.Errorf("quoting YAML: %w", err)
+	}
+	restyle(&document)
+	var b bytes.Buffer
+	encoder := yaml.NewEncoder(&b)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(&document); err != nil {
+		return "", fmt.Errorf("quoting YAML: %w", err)
+	}
+	return escape(b.String(), "\n", yamlEscape), nil
+}
+
+// restyle makes block style of JSON's, with quotes where they are needed.
+func restyle(node *yaml.Node) {
+	switch {
+	case node.Kind == yaml.ScalarNode && Text(node.Value) != node.Value:
+		node.Style = yaml.DoubleQuotedStyle
+	case len(node.Content) > 0 || node.Kind == yaml.ScalarNode:
+		node.Style = 0
+	}
+	for _, part := range node.Content {
+		restyle(part)
+	}
+}
+
+func yamlEscape(r rune) string {
+	if r > 0xffff {
+		return fmt.Sprintf(`\U%08x`, r)
+	}
+	return jsonEscape(r)
+}

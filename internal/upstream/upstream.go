@@ -1,0 +1,167 @@
+// Package upstream reads the tables of other modules' tests out of the module cache, so that tests can run them against this
+// module's code without a copy of them.
+package upstream
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Dir returns the folder of a module in the module cache: of one that this module depends on, or of another with its version
+// behind an @. Where the cache lacks it, the test is skipped, and says what to do.
+func Dir(t *testing.T, module string) string {
+	t.Helper()
+	//nolint:gosec // the module is a constant of a test
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module)
+	cmd.Env = append(os.Environ(), "GOPROXY=off")
+	out, err := cmd.Output()
+	dir := strings.TrimSpace(string(out))
+	if err != nil || dir == "" {
+		t.Skipf("the module cache has no %s (%v); go mod download %s gets it", module, err, module)
+	}
+	return dir
+}
+
+// Row is a row of a table: its fields by name, those of embedded structs among them. A string or a []byte is its value;
+// anything else is there as it is written.
+type Row map[string]string
+
+// Table returns the rows of a variable that is a slice of structs.
+func Table(t *testing.T, file, variable string) []Row {
+	t.Helper()
+	list, ok := value(t, file, variable).(*ast.CompositeLit)
+	if !ok {
+		t.Fatalf("%s: %s is no table", file, variable)
+	}
+	rows := make([]Row, len(list.Elts))
+	for i, element := range list.Elts {
+		rows[i] = Row{}
+		fill(rows[i], element)
+	}
+	if len(rows) == 0 {
+		t.Fatalf("%s: %s is empty", file, variable)
+	}
+	return rows
+}
+
+func fill(row Row, element ast.Expr) {
+	literal, ok := element.(*ast.CompositeLit)
+	if !ok {
+		return
+	}
+	for _, field := range literal.Elts {
+		pair, ok := field.(*ast.KeyValueExpr)
+		if !ok {
+			continue
+		}
+		name := written(pair.Key)
+		if text, ok := Text(pair.Value); ok {
+			row[name] = text
+		} else if _, nested := pair.Value.(*ast.CompositeLit); nested {
+			fill(row, pair.Value)
+		} else {
+			row[name] = written(pair.Value)
+		}
+	}
+}
+
+// String returns the value of a variable that is a string or a []byte.
+func String(t *testing.T, file, variable string) string {
+	t.Helper()
+	text, ok := Text(value(t, file, variable))
+	if !ok {
+		t.Fatalf("%s: %s is no text", file, variable)
+	}
+	return text
+}
+
+// Text returns the value of an expression that is a string or a []byte of one.
+func Text(e ast.Expr) (string, bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		text, err := strconv.Unquote(e.Value)
+		return text, err == nil && e.Kind == token.STRING
+	case *ast.CallExpr:
+		if _, conversion := e.Fun.(*ast.ArrayType); conversion && len(e.Args) == 1 {
+			return Text(e.Args[0])
+		}
+	case *ast.BinaryExpr:
+		left, ok := Text(e.X)
+		right, okRight := Text(e.Y)
+		return left + right, ok && okRight && e.Op == token.ADD
+	}
+	return "", false
+}
+
+// Texts returns the strings in each function of the tests of a folder, by file and function.
+func Texts(t *testing.T, folder string) map[string][]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s has no tests: %v", folder, err)
+	}
+	texts := map[string][]string{}
+	for _, file := range files {
+		for _, declaration := range parse(t, file).Decls {
+			function, ok := declaration.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			name := filepath.Base(file) + "/" + function.Name.Name
+			ast.Inspect(function, func(n ast.Node) bool {
+				if literal, ok := n.(*ast.BasicLit); ok {
+					if text, isText := Text(literal); isText {
+						texts[name] = append(texts[name], text)
+					}
+				}
+				return true
+			})
+		}
+	}
+	return texts
+}
+
+func value(t *testing.T, file, variable string) ast.Expr {
+	t.Helper()
+	var found ast.Expr
+	ast.Inspect(parse(t, file), func(n ast.Node) bool {
+		if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Values) == 1 && spec.Names[0].Name == variable {
+			found = spec.Values[0]
+		}
+		return found == nil
+	})
+	if found == nil {
+		t.Fatalf("%s has no variable %s", file, variable)
+	}
+	return found
+}
+
+func parse(t *testing.T, file string) *ast.File {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed
+}
+
+// written returns the last name in an expression: ManifestFirst of pkg.ManifestFirst.
+func written(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	case *ast.BasicLit:
+		return e.Value
+	default:
+		return ""
+	}
+}

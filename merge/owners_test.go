@@ -1,0 +1,195 @@
+package merge_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ownership-handoff/handoff/merge"
+	"github.com/ownership-handoff/handoff/merge/schema"
+	"github.com/ownership-handoff/handoff/merge/threeway"
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// owned says whose fields are, by their paths as the API server writes them; all others are the manifest's.
+type owned map[string]ownership.Owner
+
+func (o owned) of(path fieldpath.Path) ownership.Owned {
+	if owner, ok := o[path.String()]; ok {
+		return ownership.Owned{Owner: owner, By: "somebody"}
+	}
+	return ownership.Owned{Owner: ownership.Manifest, By: "kubectl"}
+}
+
+func TestAFieldGoesToWhomTheDecisionTableSays(t *testing.T) {
+	const resources = `.spec.template.spec.containers[name="app"].resources`
+	for name, c := range map[string]struct {
+		base, manifest, live string
+		owned                owned
+		want                 string
+		changes              []string
+	}{
+		"row 1: what an autoscaler owns stays although the manifest sets it": {
+			`{spec: {replicas: 3}}`, `{spec: {replicas: 3, paused: true}}`, `{spec: {replicas: 10}}`, owned{".spec.replicas": ownership.Autoscaler},
+			`{spec: {replicas: 10, paused: true}}`,
+			[]string{"kept .spec.replicas 10 -> 10 (Autoscaler, row 1)", "added .spec.paused nil -> true (Default, row 0)"},
+		},
+		"row 1: what a controller owns stays, its neighbour is set": {
+			``, `{spec: {template: {spec: {containers: [{name: app, image: new, resources: {limits: {cpu: "1", memory: 1Gi}}}]}}}}`,
+			`{spec: {template: {spec: {containers: [{name: app, image: old, resources: {limits: {cpu: "2", memory: 2Gi}}}]}}}}`,
+			owned{resources + ".limits.cpu": ownership.Controller},
+			`{spec: {template: {spec: {containers: [{name: app, image: new, resources: {limits: {cpu: "2", memory: 1Gi}}}]}}}}`,
+			[]string{
+				`set .spec.template.spec.containers[name="app"].image "old" -> "new" (Manifest, row 0)`,
+				`kept ` + resources + `.limits.cpu "2" -> "2" (Controller, row 1)`, `set ` + resources + `.limits.memory "2Gi" -> "1Gi" (Manifest, row 0)`,
+			},
+		},
+		"row 2: what an autoscaler owns stays when the manifest lets go of it": {
+			`{spec: {replicas: 3}}`, `{spec: {}}`, `{spec: {replicas: 10}}`, owned{".spec.replicas": ownership.Autoscaler},
+			`{spec: {replicas: 10}}`, []string{"kept .spec.replicas 10 -> 10 (Autoscaler, row 2)"},
+		},
+		"row 2: what a controller owns stays in an object that the manifest lets go of": {
+			`{spec: {template: {spec: {containers: [{name: app, resources: {limits: {cpu: "1"}, requests: {cpu: "1"}}}]}}}}`,
+			`{spec: {template: {spec: {containers: [{name: app}]}}}}`,
+			`{spec: {template: {spec: {containers: [{name: app, resources: {limits: {cpu: "2"}, requests: {cpu: "1"}}}]}}}}`,
+			owned{resources + ".limits.cpu": ownership.Controller},
+			`{spec: {template: {spec: {containers: [{name: app, resources: {limits: {cpu: "2"}}}]}}}}`,
+			[]string{`kept ` + resources + `.limits.cpu "2" -> "2" (Controller, row 2)`, `deleted ` + resources + `.requests {"cpu":"1"} -> nil (Manifest, row 5)`},
+		},
+		"row 3: what a person set stays when the manifest lets go of it": {
+			`{metadata: {labels: {a: "1", b: "1"}}}`, `{metadata: {labels: {}}}`, `{metadata: {labels: {a: "2", b: "1"}}}`,
+			owned{".metadata.labels.a": ownership.Imperative},
+			`{metadata: {labels: {a: "2"}}}`,
+			[]string{`kept .metadata.labels.a "2" -> "2" (Imperative, row 3)`, `deleted .metadata.labels.b "1" -> nil (Manifest, row 5)`},
+		},
+		"row 3: a value of a set that a person holds stays": {
+			`{metadata: {finalizers: [x/a, x/b]}}`, `{metadata: {finalizers: []}}`, `{metadata: {finalizers: [x/a, x/b]}}`,
+			owned{`.metadata.finalizers[="x/b"]`: ownership.Imperative}, `{metadata: {finalizers: [x/b]}}`,
+			[]string{`deleted .metadata.finalizers[="x/a"] "x/a" -> nil (Manifest, row 5)`, `kept .metadata.finalizers[="x/b"] "x/b" -> "x/b" (Imperative, row 3)`},
+		},
+		"row 4: letting go of replicas never means 1": {
+			`{spec: {replicas: 3, paused: true}}`, `{spec: {}}`, `{spec: {replicas: 3, paused: true}}`, nil,
+			`{spec: {replicas: 3}}`,
+			[]string{"deleted .spec.paused true -> nil (Manifest, row 5)", "kept .spec.replicas 3 -> 3 (Manifest, row 4)"},
+		},
+		"row 5: what the manifest owns goes with it, in one piece": {
+			`{spec: {strategy: {rollingUpdate: {maxSurge: 1}}}}`, `{spec: {}}`, `{spec: {strategy: {rollingUpdate: {maxSurge: 1}}}}`, nil,
+			`{spec: {}}`, []string{`deleted .spec.strategy {"rollingUpdate":{"maxSurge":1}} -> nil (Manifest, row 5)`},
+		},
+		"row 6: what a person or the API server set goes to the manifest that sets it": {
+			``, `{spec: {paused: true, minReadySeconds: 5}}`, `{spec: {paused: false, minReadySeconds: 0}}`,
+			owned{".spec.paused": ownership.Imperative, ".spec.minReadySeconds": ownership.Default},
+			`{spec: {paused: true, minReadySeconds: 5}}`,
+			[]string{"set .spec.paused false -> true (Imperative, row 6)", "set .spec.minReadySeconds 0 -> 5 (Default, row 6)"},
+		},
+		"row 8: null clears, but not what an autoscaler owns": {
+			``, `{spec: {replicas: null, paused: null}}`, `{spec: {replicas: 10, paused: true}}`, owned{".spec.replicas": ownership.Autoscaler, ".spec.paused": ownership.Imperative},
+			`{spec: {replicas: 10}}`,
+			[]string{"kept .spec.replicas 10 -> 10 (Autoscaler, row 8)", "cleared .spec.paused true -> nil (Imperative, row 8)"},
+		},
+		"a kept field goes with the container that leaves": {
+			`{spec: {template: {spec: {containers: [{name: app}, {name: web}]}}}}`, `{spec: {template: {spec: {containers: [{name: web}]}}}}`,
+			`{spec: {template: {spec: {containers: [{name: app, resources: {limits: {cpu: "2"}}}, {name: web}]}}}}`,
+			owned{resources + ".limits.cpu": ownership.Controller},
+			`{spec: {template: {spec: {containers: [{name: web}]}}}}`,
+			[]string{`deleted .spec.template.spec.containers[name="app"] {"name":"app","resources":{"limits":{"cpu":"2"}}} -> nil (Manifest, row 5)`},
+		},
+		"an element that a controller owns stays where the manifest lets go of the list": {
+			`{spec: {template: {spec: {volumes: [{name: a}, {name: b}]}}}}`, `{spec: {template: {spec: {}}}}`, `{spec: {template: {spec: {volumes: [{name: a}, {name: b}]}}}}`,
+			owned{`.spec.template.spec.volumes[name="b"]`: ownership.Controller},
+			`{spec: {template: {spec: {volumes: [{name: b}]}}}}`,
+			[]string{
+				`deleted .spec.template.spec.volumes[name="a"] {"name":"a"} -> nil (Manifest, row 5)`,
+				`kept .spec.template.spec.volumes[name="b"] {"name":"b"} -> {"name":"b"} (Controller, row 2)`,
+			},
+		},
+		"a member of a union that the manifest has left goes, whoever owns it": {
+			``, `{spec: {strategy: {type: Recreate}}}`, `{spec: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}}}`,
+			owned{".spec.strategy.rollingUpdate.maxSurge": ownership.Controller},
+			`{spec: {strategy: {type: Recreate}}}`,
+			[]string{
+				`set .spec.strategy.type "RollingUpdate" -> "Recreate" (Manifest, row 0)`,
+				`cleared .spec.strategy.rollingUpdate {"maxSurge":1} -> nil (Default, row 0)`,
+			},
+		},
+		"what live lacks is nobody's": {
+			`{spec: {replicas: 3}}`, `{spec: {replicas: 3}}`, `{spec: {}}`, owned{".spec.replicas": ownership.Autoscaler},
+			`{spec: {replicas: 3}}`, []string{"added .spec.replicas nil -> 3 (Default, row 0)"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var types schema.Types
+			var changes []threeway.Change
+			asked := decisions{by: merge.Owners{Owner: c.owned.of, Scale: replicas}, at: map[string]merge.Change{}}
+			options := threeway.Options{Keep: asked.keep, Changes: &changes}
+			base, manifest, live := fromYAML(t, c.base), fromYAML(t, c.manifest), fromYAML(t, c.live)
+			got, err := threeway.MergeJSON(base, manifest, live, types.Of(&appsv1.Deployment{}), options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := diffJSON(t, string(fromYAML(t, c.want)), string(got)); diff != "" {
+				t.Errorf("result (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(inAnyOrder(c.changes), inAnyOrder(asked.told(changes))); diff != "" {
+				t.Errorf("changes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// decisions are those on the changes of a merge, by path.
+type decisions struct {
+	by merge.Owners
+	at map[string]merge.Change
+}
+
+func (d decisions) keep(change threeway.Change) bool {
+	decided := d.by.Decide(change)
+	d.at[change.Path.String()] = decided
+	if keeps := d.by.Keep(change); keeps != (decided.Verb == merge.FieldKept) {
+		panic("Keep and Decide disagree")
+	}
+	return decided.Verb == merge.FieldKept
+}
+
+// told returns one line for each change, with the decision on it.
+func (d decisions) told(changes []threeway.Change) []string {
+	lines := make([]string, len(changes))
+	for i, c := range changes {
+		decided := d.at[c.Path.String()]
+		lines[i] = fmt.Sprintf("%s %s %s -> %s (%s, row %d)", c.Verb, c.Path, asText(c.From), asText(c.To), decided.Owner.Owner, decided.Row)
+	}
+	return lines
+}
+
+func asText(value any) string {
+	if value == nil {
+		return "nil"
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(string(text))
+}
+
+func inAnyOrder(lines []string) []string { return slices.Sorted(slices.Values(lines)) }
+
+func fromYAML(tb testing.TB, text string) []byte {
+	tb.Helper()
+	if text == "" {
+		text = "{}"
+	}
+	out, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		tb.Fatalf("%v in %s", err, text)
+	}
+	return out
+}

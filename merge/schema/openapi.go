@@ -1,0 +1,126 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// openAPI is what a merge needs to know of an OpenAPI schema.
+type openAPI struct {
+	Type                 string              `json:"type"`
+	Properties           map[string]*openAPI `json:"properties"`
+	AdditionalProperties json.RawMessage     `json:"additionalProperties"`
+	Items                *openAPI            `json:"items"`
+	IntOrString          bool                `json:"x-kubernetes-int-or-string"`
+	EmbeddedResource     bool                `json:"x-kubernetes-embedded-resource"`
+	ListType             string              `json:"x-kubernetes-list-type"`
+	ListMapKeys          []string            `json:"x-kubernetes-list-map-keys"`
+	MapType              string              `json:"x-kubernetes-map-type"`
+}
+
+// OpenAPI returns the schema that a version of a CustomResourceDefinition declares for its objects: the JSON text of its
+// schema.openAPIV3Schema, read as server-side apply reads it
+// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy). Lists are atomic unless
+// x-kubernetes-list-type says set or map, objects granular unless x-kubernetes-map-type says atomic. What
+// x-kubernetes-preserve-unknown-fields lets in merges field by field, and its lists are atomic. A set of anything but
+// scalars is atomic, too. Metadata, also that of embedded resources, merges as in every object.
+//
+// An empty text is a definition without a schema. The error is the JSON reader's.
+func OpenAPI(text []byte) (Schema, error) {
+	root := &place{strategy: Strategy{Holds: HoldsObject}}
+	types := new(Types)
+	if len(text) > 0 {
+		var declared openAPI
+		if err := json.Unmarshal(text, &declared); err != nil {
+			return nil, fmt.Errorf("reading the OpenAPI schema: %w", err)
+		}
+		var err error
+		if root, err = types.declared(&declared); err != nil {
+			return nil, err
+		}
+	}
+	types.embed(root)
+	return root, nil
+}
+
+func (t *Types) declared(schema *openAPI) (*place, error) {
+	p := &place{strategy: Strategy{Holds: declaredKind(schema)}}
+	switch p.strategy.Holds {
+	case HoldsList:
+		return p, t.declareList(p, schema)
+	case HoldsObject:
+		return p, t.declareObject(p, schema)
+	default:
+		return p, nil
+	}
+}
+
+func (t *Types) declareList(p *place, schema *openAPI) (err error) {
+	if schema.Items != nil {
+		if p.element, err = t.declared(schema.Items); err != nil {
+			return err
+		}
+	}
+	scalars := p.element != nil && p.element.strategy.Holds != HoldsObject && p.element.strategy.Holds != HoldsList
+	switch {
+	case schema.ListType == "map" && len(schema.ListMapKeys) > 0:
+		p.strategy.List, p.strategy.Keys = MergeByKey, schema.ListMapKeys
+	case schema.ListType == "set" && scalars:
+		p.strategy.List = MergeSet
+	}
+	return nil
+}
+
+func (t *Types) declareObject(p *place, schema *openAPI) (err error) {
+	if schema.MapType == "atomic" {
+		p.strategy.Object = ReplaceObject
+	}
+	p.fields = &fields{byName: make(map[string]*place, len(schema.Properties))}
+	for name, property := range schema.Properties {
+		if p.fields.byName[name], err = t.declared(property); err != nil {
+			return err
+		}
+	}
+	// additionalProperties is a schema, or a boolean that says nothing of the values.
+	if more := schema.AdditionalProperties; len(more) > 0 && more[0] == '{' {
+		var values openAPI
+		if err := json.Unmarshal(more, &values); err != nil {
+			return fmt.Errorf("reading the OpenAPI schema: additionalProperties: %w", err)
+		}
+		if p.fields.values, err = t.declared(&values); err != nil {
+			return err
+		}
+	}
+	if schema.EmbeddedResource {
+		t.embed(p)
+	}
+	return nil
+}
+
+// embed gives an object what every Kubernetes object has, whether its schema says so or not.
+func (t *Types) embed(p *place) {
+	if p.fields == nil {
+		p.fields = &fields{byName: map[string]*place{}}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for name, field := range t.fieldsOf(objectType()).byName {
+		p.fields.byName[name] = field
+	}
+}
+
+func declaredKind(schema *openAPI) Kind {
+	if schema.IntOrString {
+		return HoldsAnything
+	}
+	switch schema.Type {
+	case "object":
+		return HoldsObject
+	case "array":
+		return HoldsList
+	case "string", "integer", "number", "boolean":
+		return HoldsScalar
+	default:
+		return HoldsAnything
+	}
+}

@@ -1,0 +1,150 @@
+package schema
+
+import (
+	"encoding"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"sync"
+)
+
+// Types compiles the schemas of Go types and keeps them: each type once, however many objects of it are merged. The zero
+// value is ready to use, by several goroutines at once.
+type Types struct {
+	mu       sync.Mutex
+	compiled map[reflect.Type]*fields
+}
+
+// Of returns the schema of built-in objects of a Go type of k8s.io/api, given a value or a pointer of it, such as
+// &appsv1.Deployment{}. It says what the type's patchStrategy and patchMergeKey tags say, as
+// k8s.io/apimachinery/pkg/util/strategicpatch reads them. Of a type that writes its own JSON only the field's
+// patchStrategy is known, and of anything but a struct nothing.
+func (t *Types) Of(object any) Schema {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.place(reflect.TypeOf(object), "", "")
+}
+
+// place compiles a type and the tags of the field that holds it.
+func (t *Types) place(typ reflect.Type, strategies, key string) *place {
+	if typ == nil {
+		return &place{}
+	}
+	for typ.Kind() == reflect.Pointer {
+		typ = typ.Elem()
+	}
+	if writesItself(typ) {
+		return &place{strategy: Strategy{Object: objectStrategy(strategies)}}
+	}
+	switch typ.Kind() {
+	case reflect.Struct, reflect.Map:
+		return &place{strategy: Strategy{Holds: HoldsObject, Object: objectStrategy(strategies)}, fields: t.fieldsOf(typ)}
+	case reflect.Slice, reflect.Array:
+		if typ.Elem().Kind() == reflect.Uint8 {
+			return &place{strategy: Strategy{Holds: HoldsScalar}} // base64
+		}
+		return t.list(typ, strategies, key)
+	case reflect.Interface:
+		return &place{}
+	default:
+		return &place{strategy: Strategy{Holds: HoldsScalar}}
+	}
+}
+
+// list compiles a list. Of the field's tags, retainKeys concerns the elements.
+func (t *Types) list(typ reflect.Type, strategies, key string) *place {
+	element := t.place(typ.Elem(), strategies, "")
+	list := &place{strategy: Strategy{Holds: HoldsList}, element: element}
+	if !has(strategies, "merge") {
+		return list
+	}
+	switch holds := element.strategy.Holds; {
+	case holds == HoldsScalar:
+		list.strategy.List = MergeSet
+	case holds == HoldsObject && key != "":
+		list.strategy.List, list.strategy.Keys = MergeByKey, []string{key}
+	}
+	return list
+}
+
+// fieldsOf compiles the fields of a struct or a map. A type that holds itself finds its own fields half compiled, which
+// does no harm: nobody reads them before all is done.
+func (t *Types) fieldsOf(typ reflect.Type) *fields {
+	if done, ok := t.compiled[typ]; ok {
+		return done
+	}
+	if t.compiled == nil {
+		t.compiled = map[reflect.Type]*fields{}
+	}
+	f := &fields{byName: map[string]*place{}}
+	t.compiled[typ] = f
+	if typ.Kind() == reflect.Map {
+		f.values = t.place(typ.Elem(), "", "")
+		return f
+	}
+	t.addFields(f, typ)
+	return f
+}
+
+// addFields adds a struct's own fields, then those of the structs that are written inline: the outer field of a name
+// hides the inner one, as for encoding/json.
+func (t *Types) addFields(f *fields, typ reflect.Type) {
+	var inline []reflect.Type
+	for i := range typ.NumField() {
+		field := typ.Field(i)
+		tag := field.Tag.Get("json")
+		name, _, _ := strings.Cut(tag, ",")
+		if tag == "-" || !field.IsExported() && !field.Anonymous {
+			continue
+		}
+		if inner := indirect(field.Type); field.Anonymous && name == "" && inner.Kind() == reflect.Struct {
+			inline = append(inline, inner)
+			continue
+		}
+		if name == "" {
+			name = field.Name
+		}
+		if _, hidden := f.byName[name]; hidden {
+			continue
+		}
+		f.byName[name] = t.place(field.Type, field.Tag.Get("patchStrategy"), field.Tag.Get("patchMergeKey"))
+		f.names = append(f.names, name)
+	}
+	for _, inner := range inline {
+		t.addFields(f, inner)
+	}
+}
+
+func objectStrategy(strategies string) ObjectStrategy {
+	switch {
+	case has(strategies, "replace"):
+		return ReplaceObject
+	case has(strategies, "retainKeys"):
+		return RetainKeys
+	default:
+		return MergeFields
+	}
+}
+
+// has says whether a patchStrategy tag, which separates strategies by commas, names one.
+func has(strategies, strategy string) bool {
+	for one := range strings.SplitSeq(strategies, ",") {
+		if one == strategy {
+			return true
+		}
+	}
+	return false
+}
+
+// writesItself says whether a type's JSON is its own affair, as that of a Quantity, a Time or a RawExtension.
+func writesItself(typ reflect.Type) bool {
+	pointer := reflect.PointerTo(typ)
+	return pointer.Implements(reflect.TypeFor[json.Marshaler]()) || pointer.Implements(reflect.TypeFor[encoding.TextMarshaler]())
+}
+
+func indirect(typ reflect.Type) reflect.Type {
+	if typ.Kind() == reflect.Pointer {
+		return typ.Elem()
+	}
+	return typ
+}

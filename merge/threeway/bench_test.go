@@ -1,0 +1,231 @@
+package threeway_test
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"github.com/ownership-handoff/handoff/merge/threeway"
+)
+
+// applied is an apply that changes an image: the manifest lets go of a field and live has what the API server adds.
+type applied struct {
+	sample
+	base, manifest, live []byte
+}
+
+// deploymentOf returns an apply of a Deployment with so many containers, each with its ports, variables and mounts.
+func deploymentOf(tb testing.TB, containers int) applied {
+	tb.Helper()
+	o := sampleObjects(tb)[4]
+	if o.name != "deployment" {
+		tb.Fatalf("the sample is %s", o.name)
+	}
+	template := `{"name":"c%d","image":"web:1.%s","args":["--verbose","--port=8080"],"ports":[{"containerPort":8080}],` +
+		`"env":[{"name":"MODE","value":"fast"},{"name":"LEVEL","value":"3"},{"name":"POD","value":"x"}],` +
+		`"resources":{"limits":{"cpu":"1","memory":"512Mi"},"requests":{"cpu":"250m"}},"volumeMounts":[{"name":"v","mountPath":"/etc/web"}]%s}`
+	defaulted := `,"imagePullPolicy":"IfNotPresent","terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"`
+	list := func(image, more string) string {
+		var b bytes.Buffer
+		for i := range containers {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, template, i, image, more)
+		}
+		return b.String()
+	}
+	text := func(image, spec, more, around string) []byte {
+		return fmt.Appendf(nil, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"labels":{"app":"web","team":"checkout"},"name":"web"%s},`+
+			`"spec":{"replicas":3,%s"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[%s]}}}}`,
+			around, spec, list(image, more))
+	}
+	return applied{
+		sample: o, base: text("4", `"minReadySeconds":5,`, "", ""), manifest: text("5", "", "", ""),
+		live: text("4", `"minReadySeconds":5,"progressDeadlineSeconds":600,"strategy":{"type":"RollingUpdate"},`, defaulted,
+			`,"uid":"4b6e0c1e-7a7d-4e7c-9c0d-0d4f6a4f8a11","resourceVersion":"48211"`),
+	}
+}
+
+func BenchmarkThreeWay(b *testing.B) {
+	for _, size := range []struct {
+		name       string
+		containers int
+	}{{"5KB", 9}, {"50KB", 95}} {
+		a := deploymentOf(b, size.containers)
+		b.Logf("%s: base %d, manifest %d, live %d bytes", size.name, len(a.base), len(a.manifest), len(a.live))
+		b.Run(size.name+"/texts/handoff", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := threeway.MergeJSON(a.base, a.manifest, a.live, a.place, threeway.Options{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(size.name+"/texts/strategicpatch", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := upstreamStrategic(a.base, a.manifest, a.live, a.typed); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(size.name+"/decoded/handoff", func(b *testing.B) {
+			base, manifest, live := fromJSON(b, a.base), fromJSON(b, a.manifest), fromJSON(b, a.live)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := threeway.Merge(base, manifest, live, a.place, threeway.Options{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(size.name+"/decoded/strategicpatch", func(b *testing.B) { benchmarkUpstreamDecoded(b, a) })
+	}
+}
+
+// benchmarkUpstreamDecoded merges decoded values the way strategicpatch allows: it makes three-way patches of texts only,
+// and consumes the object that it applies them to.
+func benchmarkUpstreamDecoded(b *testing.B, a applied) {
+	b.Helper()
+	base, manifest, live := fromJSON(b, a.base), fromJSON(b, a.manifest), fromJSON(b, a.live)
+	meta, err := strategicpatch.NewPatchMetaFromStruct(a.typed)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		text := toJSON(b, live)
+		patch, err := strategicpatch.CreateThreeWayMergePatch(toJSON(b, base), toJSON(b, manifest), text, meta, true)
+		if err != nil {
+			b.Fatal(err)
+		}
+		_, err = strategicpatch.StrategicMergeMapPatch(fromJSON(b, text), fromJSON(b, patch), a.typed)
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkThreeWayGrows shows what a keyed list of up to 5,000 elements costs: the time for each element stays.
+func BenchmarkThreeWayGrows(b *testing.B) {
+	for _, elements := range []int{625, 1250, 2500, 5000} {
+		a := serviceOf(b, elements)
+		b.Run(strconv.Itoa(elements), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := threeway.MergeJSON(a.base, a.manifest, a.live, a.place, threeway.Options{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(elements), "ns/element")
+			b.ReportMetric(float64(len(a.live)), "bytes")
+		})
+	}
+}
+
+// serviceOf returns an apply of a Service with so many ports, in another order than they have in live.
+func serviceOf(tb testing.TB, ports int) applied {
+	tb.Helper()
+	all := sampleObjects(tb)
+	o := all[len(all)-3]
+	if o.name != "service" {
+		tb.Fatalf("the sample is %s", o.name)
+	}
+	text := func(from int, more string) []byte {
+		var b bytes.Buffer
+		for i := range ports {
+			port := (i*7919 + from) % ports
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, `{"name":"port-number-%d","port":%d,"targetPort":"named-target-%d"%s}`, port, port+1, port, more)
+		}
+		return fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"},"spec":{"selector":{"app":"web"},"ports":[%s]}}`, &b)
+	}
+	return applied{
+		sample: o, base: text(0, ""), manifest: text(1, `,"appProtocol":"http"`),
+		live: text(2, `,"protocol":"TCP","nodePort":30080,"appProtocol":"https","note":"what a controller has noted on it, at some length and then some more"`),
+	}
+}
+
+// patient is how many rounds a comparison of times gets: the best of a side only ever gets nearer to what it costs, and a
+// machine that does much else needs many.
+const patient = 300
+
+func TestThreeWayTakesTimeInProportionToItsInput(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures time")
+	}
+	const eight = 8
+	small, large := serviceOf(t, 625), serviceOf(t, 625*eight)
+	best := map[*applied]time.Duration{&small: time.Hour, &large: time.Hour}
+	perByte := func(a *applied) float64 {
+		return float64(best[a].Nanoseconds()) / float64(len(a.base)+len(a.manifest)+len(a.live))
+	}
+	for round := 0; round < 5 || round < patient && perByte(&large) > 3*perByte(&small); round++ {
+		for a := range best {
+			best[a] = min(best[a], a.timed(t))
+		}
+	}
+	t.Logf("%.2f ns for each byte read, %.2f ns in an object %d times as large", perByte(&small), perByte(&large), eight)
+	if perByte(&large) > 3*perByte(&small) {
+		t.Errorf("a byte costs %.2f ns in an object %d times as large, %.2f ns in the small one", perByte(&large), eight, perByte(&small))
+	}
+}
+
+// timed merges once.
+func (a *applied) timed(t *testing.T) time.Duration {
+	t.Helper()
+	start := time.Now()
+	if _, err := threeway.MergeJSON(a.base, a.manifest, a.live, a.place, threeway.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	return time.Since(start)
+}
+
+// TestThreeWayIsFasterThanStrategicpatch compares the best of many runs, taken in turns, so that what else the machine
+// does counts little: texts, and decoded values with the bare algorithms. The benchmarks tell how much faster it is.
+func TestThreeWayIsFasterThanStrategicpatch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures time")
+	}
+	const times = 3
+	for _, a := range []applied{configMapOf(80), configMapOf(800), deploymentOf(t, 9), deploymentOf(t, 95), serviceOf(t, 50)} {
+		base, manifest, live := fromJSON(t, a.base), fromJSON(t, a.manifest), fromJSON(t, a.live)
+		for by, sides := range map[string][2]func() time.Duration{
+			"texts": {
+				func() time.Duration { return a.timed(t) },
+				func() time.Duration {
+					start := time.Now()
+					if _, err := upstreamStrategic(a.base, a.manifest, a.live, a.typed); err != nil {
+						t.Fatal(err)
+					}
+					return time.Since(start)
+				},
+			},
+			"decoded": {
+				func() time.Duration {
+					start := time.Now()
+					if _, err := threeway.Merge(base, manifest, live, a.place, threeway.Options{}); err != nil {
+						t.Fatal(err)
+					}
+					return time.Since(start)
+				},
+				func() time.Duration { return timedAlgorithm(t, a, base, manifest, live) },
+			},
+		} {
+			ours, theirs := time.Hour, time.Hour
+			for round := 0; round < 20 || round < patient && theirs < times*ours; round++ {
+				ours, theirs = min(ours, sides[0]()), min(theirs, sides[1]())
+			}
+			t.Logf("%s of %d bytes, %s: %v, strategicpatch %v, %.1f times as fast", a.name, len(a.live), by, ours, theirs, float64(theirs)/float64(ours))
+			if theirs < times*ours {
+				t.Errorf("%s of %d bytes, %s: %v is not %d times as fast as %v", a.name, len(a.live), by, ours, times, theirs)
+			}
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package threeway
+
+import "github.com/ownership-handoff/handoff/merge/schema"
+
+// strategicpatch compares base with manifest, and manifest with live, even where nothing comes of it, and refuses elements
+// that it cannot tell apart. The functions of this file refuse the same where the merge itself has no need to look.
+
+// merging is how a strategic merge goes on at a value.
+type merging int
+
+const (
+	whole merging = iota
+	byField
+	byElement
+	byInference
+)
+
+func (n *node) merges(place schema.Schema) merging {
+	if n.kind != '{' && n.kind != '[' {
+		return whole
+	}
+	strategy := place.Strategy()
+	switch {
+	case !n.fits(strategy.Holds):
+		return whole
+	case n.kind == '{' && strategy.Object != schema.ReplaceObject && strategy.Object != schema.MergePatchFields:
+		return byField
+	case n.kind == '{' || strategy.List == schema.ReplaceList:
+		return whole
+	case strategy.List == schema.InferKey:
+		return byInference
+	default:
+		return byElement
+	}
+}
+
+// examine checks the elements of the lists that merge in a value that is the same in manifest and live.
+func (m *merger) examine(n *node, place schema.Schema) error {
+	switch n.merges(place) {
+	case byElement:
+		return m.examineList(n, place)
+	case byInference:
+		return m.noStrategy()
+	case byField:
+	default:
+		return nil
+	}
+	n.open()
+	for i := range n.children {
+		c := &n.children[i]
+		if c.kind != '{' && c.kind != '[' {
+			continue
+		}
+		m.enter(step{name: c.name})
+		err := m.examine(&c.node, place.Field(c.name))
+		m.leave()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *merger) examineList(list *node, place schema.Schema) error {
+	strategy, element := place.Strategy(), place.Element()
+	list.open()
+	var kinds setKinds
+	for i := range list.children {
+		c := &list.children[i].node
+		id, err := m.identify(inManifest, c, i, strategy)
+		if err != nil {
+			return err
+		}
+		if strategy.List == schema.MergeSet {
+			if err := m.oneKind(&kinds, inManifest, id, i); err != nil {
+				return err
+			}
+			continue
+		}
+		m.enter(step{element: c, keys: strategy.Keys})
+		err = m.examine(c, element)
+		m.leave()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare checks the elements of the lists that merge in base and manifest, where live has the same as the manifest
+// (present) or nothing to merge with. A nil base, or one of another kind, is not compared.
+func (m *merger) compare(base, manifest *node, place schema.Schema, present bool) error {
+	if base == nil || base.kind != manifest.kind {
+		return nil
+	}
+	if base.text != "" && base.text == manifest.text {
+		return m.examine(manifest, place)
+	}
+	switch manifest.merges(place) {
+	case byElement:
+		return m.compareLists(base, manifest, place, present)
+	case byInference:
+		return m.noStrategy()
+	case byField:
+	default:
+		return nil
+	}
+	manifest.open()
+	if present {
+		if err := m.baseDirective(base, manifest); err != nil {
+			return err
+		}
+	}
+	for i := range manifest.children {
+		c := &manifest.children[i]
+		if c.kind != '{' && c.kind != '[' {
+			continue
+		}
+		m.enter(step{name: c.name})
+		err := m.compare(base.field(c.name, i), &c.node, place.Field(c.name), present)
+		m.leave()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *merger) compareLists(base, manifest *node, place schema.Schema, present bool) error {
+	base.open()
+	if len(base.children) == 0 {
+		return nil
+	}
+	strategy, element := place.Strategy(), place.Element()
+	wanted, err := m.identified(inManifest, manifest, strategy)
+	if err != nil {
+		return err
+	}
+	had, err := m.identified(inBase, base, strategy)
+	if err != nil {
+		return err
+	}
+	if strategy.List == schema.MergeSet {
+		return m.sameKinds(had, wanted)
+	}
+	for i := range wanted.elements {
+		m.enter(wanted.step(i))
+		err := m.compare(had.find(wanted.ids[i], i), &wanted.elements[i].node, element, present)
+		m.leave()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// baseDirective returns an error where a base's object has a directive that the manifest has not: the patch would take it
+// away from live, which strategicpatch takes for another directive.
+func (m *merger) baseDirective(base, manifest *node) error {
+	base.open()
+	for i := range base.children {
+		if name := base.children[i].name; isPatchDirective(name) && manifest.find(name, i) < 0 {
+			return m.wrong(inBase, ErrDirective, "%s", name)
+		}
+	}
+	return nil
+}
+
+// drops reports whether the base has anything that the manifest lacks, within the same objects and elements.
+func drops(base, manifest *node, place schema.Schema) bool {
+	if base == nil || base == manifest || base.kind != manifest.kind {
+		return false
+	}
+	switch base.merges(place) {
+	case byField:
+		base.open()
+		for i := range base.children {
+			c := &base.children[i]
+			want := manifest.field(c.name, i)
+			if want == nil || drops(&c.node, want, place.Field(c.name)) {
+				return true
+			}
+		}
+	case byElement:
+		return dropsElement(base, manifest, place)
+	default:
+	}
+	return false
+}
+
+func dropsElement(base, manifest *node, place schema.Schema) bool {
+	m, strategy := merger{}, place.Strategy()
+	had, err := m.identified(inBase, base, strategy)
+	wanted, errWanted := m.identified(inManifest, manifest, strategy)
+	if err != nil || errWanted != nil {
+		return false // which the merge reports
+	}
+	for i, id := range had.ids {
+		at := wanted.at(id, i)
+		if at < 0 || strategy.List == schema.MergeByKey && drops(&had.elements[i].node, &wanted.elements[at].node, place.Element()) {
+			return true
+		}
+	}
+	return false
+}
+
+// directive returns an error that names the first directive in a manifest, nil where it has none. Under a JSON merge patch
+// no field is one.
+func (m *merger) directive(n *node, place schema.Schema) error {
+	if n.kind != '{' && n.kind != '[' {
+		return nil
+	}
+	n.open()
+	isObject := n.kind == '{'
+	strategic := place.Strategy().Object != schema.MergePatchFields
+	for i := range n.children {
+		c := &n.children[i]
+		if isObject && strategic && isPatchDirective(c.name) {
+			return m.wrong(inManifest, ErrDirective, "%s", c.name)
+		}
+		at, next := step{name: c.name}, place.Element
+		if isObject {
+			next = func() schema.Schema { return place.Field(c.name) }
+		} else {
+			at = step{indexed: true, index: i}
+		}
+		m.enter(at)
+		err := m.directive(&c.node, next())
+		m.leave()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mentionsDirective reports whether a decoded value has a field that is named like a directive.
+func mentionsDirective(value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			if isPatchDirective(name) || mentionsDirective(inner) {
+				return true
+			}
+		}
+	case []any:
+		for _, inner := range v {
+			if mentionsDirective(inner) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,145 @@
+package threeway_test
+
+import (
+	"errors"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"github.com/ownership-handoff/handoff/merge/schema"
+	"github.com/ownership-handoff/handoff/merge/threeway"
+)
+
+// A program that made a patch of three objects with strategicpatch, only to apply it, merges them instead.
+func Example_strategicpatch() {
+	base := []byte(`{"spec":{"replicas":3,"paused":true}}`)
+	manifest := []byte(`{"spec":{"replicas":5}}`)
+	live := []byte(`{"spec":{"replicas":3,"paused":true,"minReadySeconds":10}}`)
+
+	// Before.
+	meta, err := strategicpatch.NewPatchMetaFromStruct(&appsv1.Deployment{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	patch, err := strategicpatch.CreateThreeWayMergePatch(base, manifest, live, meta, true)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	patched, err := strategicpatch.StrategicMergePatch(live, patch, &appsv1.Deployment{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	// Now. The types are kept for all objects.
+	var types schema.Types
+	merged, err := threeway.MergeJSON(base, manifest, live, types.Of(&appsv1.Deployment{}), threeway.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(string(patched))
+	fmt.Println(string(merged)) // with live's order of fields
+	// Output:
+	// {"spec":{"minReadySeconds":10,"replicas":5}}
+	// {"spec":{"replicas":5,"minReadySeconds":10}}
+}
+
+// The fields of a custom resource merge as its definition says. Without one, or with a nil schema, they merge as a JSON merge
+// patch.
+func ExampleMergeJSON_customResource() {
+	definition := []byte(`{"type":"object","properties":{"spec":{"type":"object","properties":{
+		"hosts":{"type":"array","x-kubernetes-list-type":"set","items":{"type":"string"}}}}}}`)
+	manifest, live := []byte(`{"spec":{"hosts":["a"]}}`), []byte(`{"spec":{"hosts":["b"]}}`)
+
+	gateway, err := schema.OpenAPI(definition)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, by := range []schema.Schema{gateway, nil} {
+		merged, err := threeway.MergeJSON(nil, manifest, live, by, threeway.Options{})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(string(merged))
+	}
+	// Output:
+	// {"spec":{"hosts":["a","b"]}}
+	// {"spec":{"hosts":["a"]}}
+}
+
+// Options tell what a merge does, and keep fields from it.
+func ExampleOptions() {
+	var types schema.Types
+	var changes []threeway.Change
+	options := threeway.Options{
+		Keep:    func(c threeway.Change) bool { return c.Path.String() == ".spec.replicas" },
+		Changes: &changes,
+	}
+	manifest, live := []byte(`{"spec":{"replicas":3,"paused":true}}`), []byte(`{"spec":{"replicas":10}}`)
+
+	merged, err := threeway.MergeJSON(nil, manifest, live, types.Of(&appsv1.Deployment{}), options)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(string(merged))
+	for _, c := range changes {
+		fmt.Println(c.Verb, c.Path)
+	}
+	// Output:
+	// {"spec":{"replicas":10,"paused":true}}
+	// kept .spec.replicas
+	// added .spec.paused
+}
+
+// The manifest drops paused and has a new value for replicas. minReadySeconds is somebody else's.
+func ExampleMergeJSON() {
+	var types schema.Types // kept for all objects: it compiles each type once
+	base := `{"spec":{"replicas":3,"paused":true}}`
+	manifest := `{"spec":{"replicas":5}}`
+	live := `{"spec":{"replicas":3,"paused":true,"minReadySeconds":10}}`
+
+	merged, err := threeway.MergeJSON([]byte(base), []byte(manifest), []byte(live), types.Of(&appsv1.Deployment{}), threeway.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(string(merged))
+	// Output: {"spec":{"replicas":5,"minReadySeconds":10}}
+}
+
+// Decoded values merge as texts do.
+func ExampleMerge() {
+	var types schema.Types
+	base := map[string]any{"metadata": map[string]any{"finalizers": []any{"a", "b"}}}
+	manifest := map[string]any{"metadata": map[string]any{"finalizers": []any{"a", "c"}}}
+	live := map[string]any{"metadata": map[string]any{"finalizers": []any{"a", "b", "d"}}}
+
+	merged, err := threeway.Merge(base, manifest, live, types.Of(&appsv1.Deployment{}), threeway.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(merged)
+	// Output: map[metadata:map[finalizers:[a c d]]]
+}
+
+// What cannot be merged is an InputError, which names the input and the place.
+func ExampleInputError() {
+	var types schema.Types
+	manifest := `{"spec":{"template":{"spec":{"containers":[{"image":"nginx"}]}}}}`
+	live := `{"spec":{"template":{"spec":{"containers":[{"name":"web"}]}}}}`
+
+	_, err := threeway.MergeJSON(nil, []byte(manifest), []byte(live), types.Of(&appsv1.Deployment{}), threeway.Options{})
+	var input *threeway.InputError
+	if errors.As(err, &input) {
+		fmt.Println(input.Input, input.Path, errors.Is(err, threeway.ErrNoKey))
+	}
+	// Output: manifest .spec.template.spec.containers[0] true
+}

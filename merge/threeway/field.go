@@ -1,0 +1,187 @@
+package threeway
+
+import (
+	"github.com/ownership-handoff/handoff/merge/schema"
+)
+
+// field is what the three inputs have of a field that the manifest mentions; live and base are nil where they lack it.
+type field struct {
+	base, manifest, live *node
+	place                schema.Schema
+}
+
+// field returns what becomes of a field that the manifest mentions: live's own node where nothing, a node without kind
+// where the field goes or does not come.
+func (m *merger) field(f field, mergePatch bool) (node, error) {
+	if f.manifest.kind == 0 {
+		return node{}, m.wrong(inManifest, ErrWrongKind, "it is %s", f.manifest.kindName())
+	}
+	if f.manifest.kind == 'n' {
+		return m.null(f, mergePatch)
+	}
+	if f.base != nil && !f.base.is(f.manifest) {
+		f.base = nil // a base of another kind has nothing that the manifest could have dropped
+	}
+	switch {
+	case f.live != nil && f.live.kind == 0:
+		return node{}, m.wrong(inLive, ErrWrongKind, "it is %s", f.live.kindName())
+	case f.live != nil && f.live.is(f.manifest):
+		return m.alike(f, mergePatch)
+	case mergePatch:
+		return m.create(f), nil
+	default:
+		return m.add(f)
+	}
+}
+
+// alike returns what becomes of a field whose values in manifest and live are of one kind.
+func (m *merger) alike(f field, mergePatch bool) (node, error) {
+	strategy := f.place.Strategy()
+	if !f.manifest.fits(strategy.Holds) {
+		if equal(f.manifest, f.live) {
+			return *f.live, nil
+		}
+		return node{}, m.wrong(inManifest, ErrWrongKind, "it is %s", f.manifest.kindName())
+	}
+	switch {
+	case f.manifest.kind == '[' && strategy.List == schema.InferKey:
+		return node{}, m.noStrategy()
+	case f.manifest.kind == '{' && strategy.Object != schema.ReplaceObject:
+		return m.object(f.base, f.manifest, f.live, f.place)
+	case f.manifest.kind == '[' && strategy.List != schema.ReplaceList:
+		return m.list(f)
+	case equal(f.manifest, f.live):
+		return *f.live, nil
+	case mergePatch:
+		value := withoutNulls(f.manifest)
+		if equal(&value, f.live) {
+			return *f.live, nil
+		}
+		return m.set(f, value), nil
+	default:
+		return m.set(f, *f.manifest), nil // as it is: strategicpatch leaves nulls in what replaces a list
+	}
+}
+
+// fits reports whether a value that a merge looks into, an object or a list, is of the declared kind.
+func (n *node) fits(holds schema.Kind) bool {
+	switch n.kind {
+	case '{':
+		return holds == schema.HoldsAnything || holds == schema.HoldsObject
+	case '[':
+		return holds == schema.HoldsAnything || holds == schema.HoldsList
+	default:
+		return true
+	}
+}
+
+// null is what becomes of a field that the manifest sets to null.
+func (m *merger) null(f field, mergePatch bool) (node, error) {
+	switch {
+	case f.live == nil:
+		return node{}, nil
+	case mergePatch && f.base != nil && f.base.kind == 'n':
+		return *f.live, nil // jsonmergepatch sees no change between base and manifest
+	case !mergePatch && f.live.kind == 'n':
+		return *f.live, nil
+	default:
+		return m.remove(removal{live: f.live, place: f.place, null: true})
+	}
+}
+
+// add puts the manifest's value where live has none, or one of another kind. Nulls in it have nothing to clear, and go.
+func (m *merger) add(f field) (node, error) {
+	if err := m.compare(f.base, f.manifest, f.place, false); err != nil {
+		return node{}, err
+	}
+	return m.set(f, withoutNulls(f.manifest)), nil
+}
+
+// create is add in a JSON merge patch.
+func (m *merger) create(f field) node {
+	value, there := created(f.base, f.manifest)
+	switch {
+	case there:
+		return m.set(f, value)
+	case f.live != nil:
+		return *f.live
+	default:
+		return node{}
+	}
+}
+
+// set puts a value in the place of live's, unless the caller keeps that.
+func (m *merger) set(f field, value node) node {
+	if f.live == nil || f.live.kind == 'n' {
+		m.record(Added, f.live, &value)
+		return value
+	}
+	if m.keeps(Set, f.live, &value) {
+		return *f.live
+	}
+	m.record(Set, f.live, &value)
+	return value
+}
+
+// withoutNulls returns a value without the members that are null, at any depth. A null that is an element of a list stays.
+func withoutNulls(n *node) node {
+	if n.kind != '{' && n.kind != '[' {
+		return *n
+	}
+	n.open()
+	var out []member
+	for i := range n.children {
+		c := &n.children[i]
+		clean := withoutNulls(&c.node)
+		gone := n.kind == '{' && c.kind == 'n'
+		if out == nil && (gone || clean.made() && !c.made()) {
+			out = append(make([]member, 0, len(n.children)), n.children[:i]...)
+		}
+		if out != nil && !gone {
+			out = append(out, member{c.name, clean})
+		}
+	}
+	if out == nil {
+		return *n
+	}
+	return node{kind: n.kind, decoded: n.decoded, opened: true, children: out}
+}
+
+// created returns the object that a JSON merge patch puts where live has none. A null leaves nothing behind but the
+// object it stands in, and that only where it is news to the base. There is false where nothing is put at all: the
+// manifest's object holds nulls only, all of them old.
+func created(base, manifest *node) (result node, there bool) {
+	if manifest.kind != '{' {
+		return withoutNulls(manifest), true
+	}
+	if base != nil && base.kind != '{' {
+		base = nil
+	}
+	manifest.open()
+	there = len(manifest.children) == 0 || letsGoOfAny(base, manifest)
+	out := make([]member, 0, len(manifest.children))
+	for i := range manifest.children {
+		c := &manifest.children[i]
+		old := base.field(c.name, i)
+		if c.kind == 'n' {
+			there = there || old == nil || old.kind != 'n'
+		} else if value, ok := created(old, &c.node); ok {
+			out, there = append(out, member{c.name, value}), true
+		}
+	}
+	return node{kind: '{', decoded: manifest.decoded, opened: true, children: out}, there
+}
+
+// letsGoOfAny says whether the base has a member that the manifest lacks.
+func letsGoOfAny(base, manifest *node) bool {
+	if base == nil {
+		return false
+	}
+	base.open()
+	for i := range base.children {
+		if manifest.find(base.children[i].name, i) < 0 {
+			return true
+		}
+	}
+	return false
+}

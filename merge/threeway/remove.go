@@ -1,0 +1,103 @@
+package threeway
+
+import "github.com/ownership-handoff/handoff/merge/schema"
+
+// removal is a field of live that the merge is about to take away: the manifest drops it, or sets it to null.
+type removal struct {
+	live  *node
+	place schema.Schema
+	null  bool
+}
+
+func (r removal) verb() Verb {
+	if r.null {
+		return Cleared
+	}
+	return Deleted
+}
+
+// remove returns what is left of the field: a node without kind where it goes whole. What has parts goes part by part
+// when the caller may keep some of them, so that a part that is kept stays, and the whole around it.
+func (m *merger) remove(r removal) (node, error) {
+	if m.options.Keep == nil {
+		m.record(r.verb(), r.live, nil)
+		return node{}, nil
+	}
+	strategy := r.place.Strategy()
+	switch {
+	case r.live.kind == '{' && strategy.Object != schema.ReplaceObject:
+		return m.removeMembers(r)
+	case r.live.kind == '[' && strategy.List != schema.ReplaceList && strategy.List != schema.InferKey:
+		return m.removeElements(r)
+	default:
+		return m.removeWhole(r), nil
+	}
+}
+
+// removeWhole takes the field away as a whole, or keeps it as a whole.
+func (m *merger) removeWhole(r removal) node {
+	if m.keeps(r.verb(), r.live, nil) {
+		return *r.live
+	}
+	m.record(r.verb(), r.live, nil)
+	return node{}
+}
+
+func (m *merger) removeMembers(r removal) (node, error) {
+	r.live.open()
+	mark := m.mark()
+	out, left := builder{live: r.live}, false
+	for i := range r.live.children {
+		c := &r.live.children[i]
+		m.enter(step{name: c.name})
+		result, err := m.remove(removal{live: &c.node, place: r.place.Field(c.name), null: r.null})
+		m.leave()
+		if err != nil {
+			return node{}, err
+		}
+		out.put(i, c.name, result)
+		left = left || result.kind != 0
+	}
+	return m.leftOf(r, out.done(), left, mark), nil
+}
+
+func (m *merger) removeElements(r removal) (node, error) {
+	live, err := m.indexed(inLive, r.live, r.place.Strategy())
+	if err != nil {
+		return node{}, err
+	}
+	mark := m.mark()
+	var left []member
+	for i := range live.elements {
+		m.enter(live.step(i))
+		result := m.removeWhole(removal{live: &live.elements[i].node, null: r.null})
+		m.leave()
+		if result.kind != 0 {
+			left = append(left, live.elements[i])
+		}
+	}
+	if len(left) == len(live.elements) {
+		return m.leftOf(r, *r.live, len(left) > 0, mark), nil
+	}
+	rest := node{kind: '[', decoded: r.live.decoded, opened: true, children: left}
+	return m.leftOf(r, rest, len(left) > 0, mark), nil
+}
+
+// leftOf returns what is left of something that went part by part; where that is nothing, it has gone as a whole.
+func (m *merger) leftOf(r removal, rest node, left bool, mark int) node {
+	if left {
+		return rest
+	}
+	if m.options.Changes != nil {
+		*m.options.Changes = (*m.options.Changes)[:mark]
+	}
+	return m.removeWhole(r)
+}
+
+// mark returns how many changes there are by now.
+func (m *merger) mark() int {
+	if m.options.Changes == nil {
+		return 0
+	}
+	return len(*m.options.Changes)
+}

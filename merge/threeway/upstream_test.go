@@ -1,0 +1,154 @@
+package threeway_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"github.com/ownership-handoff/handoff/merge/schema"
+	"github.com/ownership-handoff/handoff/merge/threeway"
+)
+
+// upstreamStrategic is what kubectl and the API server make of an apply of a built-in object.
+func upstreamStrategic(base, manifest, live []byte, typed any) (result []byte, err error) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			err = fmt.Errorf("strategicpatch panics: %v", panicked)
+		}
+	}()
+	meta, err := strategicpatch.NewPatchMetaFromStruct(typed)
+	if err != nil {
+		return nil, err
+	}
+	patch, err := strategicpatch.CreateThreeWayMergePatch(base, manifest, live, meta, true)
+	if err != nil {
+		return nil, err
+	}
+	return strategicpatch.StrategicMergePatch(live, patch, typed)
+}
+
+// upstreamMergePatch is what they make of an apply of a custom resource.
+func upstreamMergePatch(base, manifest, live []byte) ([]byte, error) {
+	patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(base, manifest, live)
+	if err != nil {
+		return nil, err
+	}
+	return jsonpatch.MergePatch(live, patch)
+}
+
+func fromJSON(tb testing.TB, text []byte) map[string]any {
+	tb.Helper()
+	var value map[string]any
+	if err := json.Unmarshal(text, &value); err != nil {
+		tb.Fatalf("%v in %s", err, text)
+	}
+	return value
+}
+
+func TestThreeWayGivesWhatUpstreamGives(t *testing.T) {
+	t.Parallel()
+	for _, o := range sampleObjects(t) {
+		t.Run(o.name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range rounds(t) {
+				c := choices{script: scriptOf(seed)}
+				base, manifest, live := c.inputs(o)
+				differential(t, o, toJSON(t, base), toJSON(t, manifest), toJSON(t, live))
+				if t.Failed() {
+					return
+				}
+			}
+		})
+	}
+}
+
+// scriptOf returns 40 to 240 bytes that look random and are the same for each seed.
+func scriptOf(seed uint64) []byte {
+	var key [32]byte
+	binary.LittleEndian.PutUint64(key[:], seed)
+	random := rand.NewChaCha8(key)
+	script := make([]byte, 40+random.Uint64()%200)
+	_, _ = random.Read(script) // never fails
+	return script
+}
+
+func rounds(t *testing.T) uint64 {
+	t.Helper()
+	if testing.Short() {
+		return 100
+	}
+	return 500
+}
+
+// differential merges the same texts with both dialects, from texts and decoded, and compares with upstream.
+func differential(t *testing.T, o sample, base, manifest, live []byte) {
+	t.Helper()
+	want, wantErr := upstreamStrategic(base, manifest, live, o.typed)
+	got, err := threeway.MergeJSON(base, manifest, live, o.place, threeway.Options{})
+	switch {
+	case wantErr == nil && err == nil:
+		compareStrategic(t, o, base, manifest, live, want, got)
+	case err == nil && comesBack(fromJSON(t, base), fromJSON(t, manifest), fromJSON(t, live), o.place):
+		// upstream trips over its own leftovers: docs/merge-differences.md
+	case wantErr == nil || err == nil:
+		t.Errorf("strategic: error %v, upstream's %v\nbase     %s\nmanifest %s\nlive     %s", err, wantErr, base, manifest, live)
+	}
+
+	sameDecoded(t, o.place, base, manifest, live, got, err)
+
+	want, wantErr = upstreamMergePatch(base, manifest, live)
+	got, err = threeway.MergeJSON(base, manifest, live, schema.JSONMergePatch(), threeway.Options{})
+	if wantErr != nil || err != nil {
+		t.Fatalf("merge patch: error %v, upstream's %v", err, wantErr)
+	}
+	if diff := cmp.Diff(fromJSON(t, want), fromJSON(t, got)); diff != "" {
+		t.Errorf("merge patch (-upstream +handoff):\n%s\nbase     %s\nmanifest %s\nlive     %s", diff, base, manifest, live)
+	}
+	sameDecoded(t, schema.JSONMergePatch(), base, manifest, live, got, err)
+}
+
+// sameDecoded holds that decoded values merge as their texts do, and stay as they were.
+func sameDecoded(t *testing.T, place schema.Schema, base, manifest, live, text []byte, textErr error) {
+	t.Helper()
+	b, m, l := fromJSON(t, base), fromJSON(t, manifest), fromJSON(t, live)
+	got, err := threeway.Merge(b, m, l, place, threeway.Options{})
+	if textErr != nil || err != nil {
+		if fmt.Sprint(err) != fmt.Sprint(textErr) {
+			t.Errorf("decoded: error %v, want %v", err, textErr)
+		}
+		return
+	}
+	if diff := cmp.Diff(fromJSON(t, text), got); diff != "" {
+		t.Errorf("decoded (-text +decoded):\n%s", diff)
+	}
+	for _, in := range []struct {
+		text  []byte
+		value map[string]any
+	}{{base, b}, {manifest, m}, {live, l}} {
+		if diff := cmp.Diff(fromJSON(t, in.text), in.value); diff != "" {
+			t.Errorf("the merge has changed an input (-before +after):\n%s", diff)
+		}
+	}
+}
+
+// compareStrategic compares exactly, but for what strategicpatch leaves of its patch in what comes back.
+func compareStrategic(t *testing.T, o sample, base, manifest, live, want, got []byte) {
+	t.Helper()
+	var wanted, merged any = fromJSON(t, want), fromJSON(t, got)
+	if cmp.Equal(wanted, merged) {
+		return
+	}
+	if comesBack(fromJSON(t, base), fromJSON(t, manifest), fromJSON(t, live), o.place) {
+		wanted, merged = withoutLeftovers(wanted), withoutLeftovers(merged)
+	}
+	if diff := cmp.Diff(wanted, merged); diff != "" {
+		t.Errorf("strategic (-upstream +handoff):\n%s\nbase     %s\nmanifest %s\nlive     %s", diff, base, manifest, live)
+	}
+}

@@ -1,0 +1,96 @@
+package twoway_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/ownership-handoff/handoff/merge/twoway"
+)
+
+func TestTwoWayNamesWhatItCannotMerge(t *testing.T) {
+	for name, c := range map[string]struct {
+		manifest, live string
+		reason         error
+		path           string
+	}{
+		"a scalar over an object":                     {`{a: {b: 1}}`, `{a: {b: {c: 1}}}`, twoway.ErrWrongKind, ".a.b"},
+		"a list over an object":                       {`{a: []}`, `{a: {}}`, twoway.ErrWrongKind, ".a"},
+		"an object over a scalar":                     {`{a: {}}`, `{a: 1}`, twoway.ErrWrongKind, ".a"},
+		"an object over a list, at the root":          {`{}`, `[]`, twoway.ErrWrongKind, ""},
+		"a scalar in an element":                      {containers(`{name: a, ports: 1}`), containers(`{name: a, ports: []}`), twoway.ErrWrongKind, `.spec.template.spec.containers[name="a"].ports`},
+		"a scalar in an element of two keys":          {ports(`{containerPort: 1, protocol: TCP, x: 1}`), ports(`{containerPort: 1, protocol: TCP, x: []}`), twoway.ErrWrongKind, `.spec.template.spec.containers[name="a"].ports[containerPort=1,protocol="TCP"].x`},
+		"a scalar in a list of objects":               {containers(`a`), containers(`{name: a}`), twoway.ErrWrongKind, ".spec.template.spec.containers[0]"},
+		"an element without a key":                    {containers(`{name: a}, {}`), containers(`{name: a}`), twoway.ErrNoKey, ".spec.template.spec.containers[1]"},
+		"an element without the first key":            {ports(`{protocol: TCP}`), ports(`{containerPort: 1}`), twoway.ErrNoKey, `.spec.template.spec.containers[name="a"].ports[0]`},
+		"a directive that is no string":               {`{a: {$patch: 1}}`, `{a: {}}`, twoway.ErrUnknownDirective, ".a"},
+		"a directive that is unknown, in what is new": {`{a: {b: {$patch: keep}}}`, `{}`, twoway.ErrUnknownDirective, ".a.b"},
+		"a fraction in a key":                         {`{apiVersion: v1, kind: Pod, metadata: {ownerReferences: [{uid: 1.5, x: 1}]}}`, `{metadata: {ownerReferences: [{uid: 1.5, x: []}]}}`, twoway.ErrWrongKind, `.metadata.ownerReferences[uid=1.5].x`},
+		"a large number in a key":                     {`{apiVersion: v1, kind: Pod, metadata: {ownerReferences: [{uid: 1e30, x: 1}]}}`, `{metadata: {ownerReferences: [{uid: 1e30, x: []}]}}`, twoway.ErrWrongKind, `.metadata.ownerReferences[uid=1e+30].x`},
+		"an empty name":                               {`{a: {"": 1}}`, `{a: {b: 1}}`, twoway.ErrEmptyName, `.a`},
+		"an empty name that is null":                  {`{a: {"": null}}`, `{a: {b: 1}}`, twoway.ErrEmptyName, `.a`},
+		"an empty name in what is new":                {`{a: {b: {"": 1}}}`, `{}`, twoway.ErrEmptyName, `.a.b`},
+		"an empty name in what replaces":              {`{a: {$patch: replace, b: {"": 1}}}`, `{a: {}}`, twoway.ErrEmptyName, `.a.b`},
+		"an empty name in live":                       {`{a: {b: 1}}`, `{a: {"": 1}}`, twoway.ErrEmptyName, `.a`},
+		"the first of two, by the order of names":     {`{a: 1, b: 1}`, `{a: [], b: []}`, twoway.ErrWrongKind, ".a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := twoWayCase{manifest: c.manifest, live: c.live}.merge(t)
+			var input *twoway.InputError
+			if !errors.As(err, &input) || !errors.Is(err, c.reason) {
+				t.Fatalf("got the error %v, want an InputError with the reason %v", err, c.reason)
+			}
+			if got := input.Path.String(); got != c.path {
+				t.Errorf("the error is at %s, want %s: %v", got, c.path, err)
+			}
+		})
+	}
+}
+
+func TestTwoWayRefusesWhatJSONDoesNotDecodeInto(t *testing.T) {
+	for name, manifest := range map[string]any{
+		"a typed map":  map[string]any{"a": map[string]string{"b": "c"}},
+		"a typed list": map[string]any{"a": []string{"b"}},
+		"a struct":     map[string]any{"a": struct{}{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, live := range []map[string]any{{}, {"a": "b"}, {"a": nil}} {
+				_, err := twoway.Merge(manifest, live, nil, twoway.Options{})
+				if !errors.Is(err, twoway.ErrWrongKind) {
+					t.Errorf("got the error %v, want %v", err, twoway.ErrWrongKind)
+				}
+			}
+		})
+	}
+}
+
+func TestTwoWayJSONReadsStrictly(t *testing.T) {
+	for name, c := range map[string]struct{ manifest, live, want string }{
+		"no JSON":                            {`{`, `{}`, "manifest: decoding JSON"},
+		"nothing":                            {`{}`, ``, "live: decoding JSON"},
+		"two values":                         {`{} {}`, `{}`, "more follows the value"},
+		"a name twice":                       {`{"a":1,"a":2}`, `{}`, "duplicate"},
+		"a name twice that is not looked at": {`{}`, `{"a":{"b":1,"b":2}}`, "duplicate"},
+		"an invalid string":                  {`{}`, "{\"a\":\"\xff\"}", "UTF-8"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := twoway.MergeJSON([]byte(c.manifest), []byte(c.live), nil, twoway.Options{})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got the error %v, want one with %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestTwoWayJSONKeepsNumbersAndWhatItDoesNotTouch(t *testing.T) {
+	manifest := `{"a":{"n":12345678901234567890},"l":[{"name":"x","v":1.50}]}`
+	live := `{"a":{"m":0.10,"n":1},"b":{ "z":1e3, "a":"\u00e9" },"l":[{"name":"x","w":[1, 2]}]}`
+	want := `{"a":{"m":0.10,"n":12345678901234567890},"b":{ "z":1e3, "a":"\u00e9" },"l":[{"name":"x","v":1.50,"w":[1, 2]}]}`
+	got, err := twoway.MergeJSON([]byte(manifest), []byte(live), nil, twoway.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

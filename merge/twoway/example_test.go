@@ -1,0 +1,52 @@
+package twoway_test
+
+import (
+	"fmt"
+
+	"github.com/ownership-handoff/handoff/merge/twoway"
+)
+
+// Of a kind that nothing is known of, lists whose elements all have a name merge by it.
+func ExampleMerge() {
+	manifest := map[string]any{"listeners": []any{map[string]any{"name": "http", "port": 8080}}}
+	live := map[string]any{"listeners": []any{map[string]any{"name": "http", "port": 80, "tls": false}}}
+
+	merged, err := twoway.Merge(manifest, live, nil, twoway.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(merged)
+	// Output: map[listeners:[map[name:http port:8080 tls:false]]]
+}
+
+// As kustomize merges a patch: by the kinds that it knows, and with the patch's elements first.
+func ExampleKustomize() {
+	kustomize := twoway.Kustomize() // kept for all merges: it reads a table
+	patch := `{"spec":{"template":{"spec":{"containers":[{"name":"proxy"},{"name":"log","$patch":"delete"}]}}}}`
+	resource := `{"apiVersion":"apps/v1","kind":"Deployment",
+		"spec":{"template":{"spec":{"containers":[{"name":"web"},{"name":"log"}]}}}}`
+
+	options := twoway.Options{Order: twoway.ManifestFirst}
+	merged, err := twoway.MergeJSON([]byte(patch), []byte(resource), kustomize, options)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(string(merged))
+	// Output: {"apiVersion":"apps/v1","kind":"Deployment","spec":{"template":{"spec":{"containers":[{"name":"proxy"},{"name":"web"}]}}}}
+}
+
+// A Service has one port 53 for each protocol, which its Go type cannot tell apart.
+func ExampleKustomize_ports() {
+	patch := `{"spec":{"ports":[{"port":53,"protocol":"TCP"}]}}`
+	resource := `{"apiVersion":"v1","kind":"Service","spec":{"ports":[{"port":53,"protocol":"UDP"}]}}`
+
+	merged, err := twoway.MergeJSON([]byte(patch), []byte(resource), twoway.Kustomize(), twoway.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(string(merged))
+	// Output: {"apiVersion":"v1","kind":"Service","spec":{"ports":[{"port":53,"protocol":"UDP"},{"port":53,"protocol":"TCP"}]}}
+}

@@ -1,0 +1,111 @@
+package twoway_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/ownership-handoff/handoff/merge/twoway"
+)
+
+// FuzzTwoWay holds that a merge is kyaml's, but for the listed differences: of an object of objects.yaml and a patch to
+// it, both made from bytes, in either order of lists, with and without inferring keys.
+func FuzzTwoWay(f *testing.F) {
+	objects := realObjects(f)
+	random := rand.NewChaCha8([32]byte{})
+	for kind := range objects {
+		for flags := range byte(4) {
+			seed := make([]byte, 300)
+			_, _ = random.Read(seed)
+			f.Add(byte(kind), flags, seed)
+		}
+	}
+	f.Fuzz(func(t *testing.T, kind, flags byte, seed []byte) {
+		compare(t, objects[int(kind)%len(objects)], flags, seed)
+	})
+}
+
+// TestTwoWayIsKyaml compares thousands of merges, and holds that few of them run into a listed difference.
+func TestTwoWayIsKyaml(t *testing.T) {
+	objects := realObjects(t)
+	random := rand.NewChaCha8([32]byte{1})
+	compared, all := 0, 0
+	for range 60 {
+		for _, object := range objects {
+			for flags := range byte(4) {
+				seed := make([]byte, 400)
+				_, _ = random.Read(seed)
+				all++
+				if compare(t, object, flags, seed) {
+					compared++
+				}
+			}
+		}
+	}
+	t.Logf("%d of %d merges have no listed difference", compared, all)
+	if compared < all/2 {
+		t.Errorf("only %d of %d merges have been compared", compared, all)
+	}
+}
+
+// shippedSchema is read once.
+var shippedSchema = sync.OnceValue(twoway.Kustomize)
+
+// compare makes a pair of objects out of one and merges them. It says whether the result has been compared with kyaml's:
+// it is not where a listed difference may show.
+func compare(t *testing.T, object any, flags byte, seed []byte) bool {
+	t.Helper()
+	order, infer := twoway.ListOrder(flags&1), flags&2 != 0
+	c := &picks{bytes: seed}
+	live := c.age(object)
+	manifest := c.patch(live)
+	place := kyamlSchema(infer)
+	got, err := mergeBothWays(t, manifest, live, place, twoway.Options{Order: order})
+	if !infer {
+		shipped, shippedErr := twoway.Merge(manifest, live, shippedSchema(), twoway.Options{Order: order})
+		if diff := cmp.Diff(got, shipped); diff != "" || fmt.Sprint(err) != fmt.Sprint(shippedErr) {
+			t.Fatalf("by Kustomize: error %v, want %v; (-kyaml's schema +Kustomize):\n%s", shippedErr, err, diff)
+		}
+	}
+	if differences := listed(manifest, live, place, order); len(differences) > 0 {
+		return false
+	}
+	want, kyamlErr := kyamlMerge(yaml.NewRNode(nodeOf(manifest)), yaml.NewRNode(nodeOf(live)), infer, order)
+	if (err == nil) != (kyamlErr == nil) {
+		t.Fatalf("got the error %v, kyaml has %v\nmanifest %s\nlive %s", err, kyamlErr, encode(t, manifest), encode(t, live))
+	}
+	var invalid *twoway.InputError
+	if err != nil && !errors.As(err, &invalid) {
+		t.Fatalf("the error is no InputError: %v", err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("infer %v, order %d, kyaml's result (-want +got):\n%s\nmanifest %s\nlive %s", infer, order, diff, encode(t, manifest), encode(t, live))
+	}
+	return true
+}
+
+func realObjects(tb testing.TB) []any {
+	tb.Helper()
+	text, err := os.ReadFile("testdata/objects.yaml")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var objects []any
+	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		var object any
+		if err := decoder.Decode(&object); errors.Is(err, io.EOF) {
+			return objects
+		} else if err != nil {
+			tb.Fatal(err)
+		}
+		objects = append(objects, plainJSON(tb, object))
+	}
+}

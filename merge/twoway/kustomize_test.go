@@ -1,0 +1,211 @@
+package twoway_test
+
+import (
+	"bytes"
+	"cmp"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/ownership-handoff/handoff/merge/schema"
+	"github.com/ownership-handoff/handoff/merge/twoway"
+)
+
+var update = flag.Bool("update", false, "write kustomize_schema.txt anew")
+
+// TestTheKustomizeSchemaIsKyamls reduces kyaml's OpenAPI documents once more.
+func TestTheKustomizeSchemaIsKyamls(t *testing.T) {
+	const file = "kustomize_schema.txt"
+	want := reducedOpenAPI(t)
+	if *update {
+		if err := os.WriteFile(file, want, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")); diff != "" {
+		t.Errorf("%s is not what go generate makes (-want +got):\n%s", file, diff)
+	}
+}
+
+// reducer keeps of OpenAPI definitions what a merge needs to know.
+type reducer struct {
+	t           *testing.T
+	definitions map[string]*openapi.ResourceSchema
+	// lists are the definitions that hold lists which merge, or objects of which nothing is known.
+	lists map[string]bool
+}
+
+func newReducer(t *testing.T) reducer {
+	t.Helper()
+	openapi.SchemaForResourceType(yaml.TypeMeta{APIVersion: "v1", Kind: "Pod"}) // reads the documents
+	r := reducer{t: t, definitions: map[string]*openapi.ResourceSchema{}, lists: map[string]bool{}}
+	for name, definition := range openapi.Schema().Definitions {
+		r.definitions[name] = &openapi.ResourceSchema{Schema: &definition}
+	}
+	return r
+}
+
+func reducedOpenAPI(t *testing.T) []byte {
+	t.Helper()
+	r := newReducer(t)
+	names := slices.Sorted(maps.Keys(r.definitions))
+	for before := -1; before < len(r.lists); {
+		before = len(r.lists)
+		for _, name := range names {
+			if slices.ContainsFunc(r.fields(name), func(line string) bool { return strings.Contains(line, "[") || !strings.HasSuffix(line, " -") }) {
+				r.lists[name] = true
+			}
+		}
+	}
+	var out bytes.Buffer
+	var plain []string // kinds without such lists
+	for _, name := range names {
+		kinds := r.kinds(name)
+		switch {
+		case r.lists[name]:
+			line := short(name)
+			if len(kinds) > 0 {
+				line += ": " + strings.Join(kinds, ", ")
+			}
+			fmt.Fprintf(&out, "%s\n%s\n", line, strings.Join(r.fields(name), "\n"))
+		default:
+			plain = append(plain, kinds...)
+		}
+	}
+	fmt.Fprintf(&out, "-: %s\n", strings.Join(plain, ", "))
+	return out.Bytes()
+}
+
+// kinds returns those that a definition describes.
+func (r reducer) kinds(name string) []string {
+	extension, _ := r.definitions[name].Schema.Extensions["x-kubernetes-group-version-kind"].([]any)
+	kinds := make([]string, 0, len(extension))
+	for _, e := range extension {
+		gvk, _ := e.(map[string]any)
+		apiVersion := strings.TrimPrefix(fmt.Sprintf("%v/%v", cmp.Or(gvk["group"], any("")), gvk["version"]), "/")
+		kinds = append(kinds, fmt.Sprintf("%s %v", apiVersion, gvk["kind"]))
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+// fields returns the lines of a definition's fields.
+func (r reducer) fields(name string) []string {
+	d := r.definitions[name].Schema
+	var lines []string
+	for _, field := range slices.Sorted(maps.Keys(d.Properties)) {
+		property := d.Properties[field]
+		if target := r.target(&openapi.ResourceSchema{Schema: &property}); target != "" {
+			lines = append(lines, " "+field+" "+target)
+		}
+	}
+	if d.AdditionalProperties != nil && d.AdditionalProperties.Schema != nil {
+		if target := r.target(&openapi.ResourceSchema{Schema: d.AdditionalProperties.Schema}); target != "" {
+			lines = append(lines, " * "+target)
+		}
+	}
+	return lines
+}
+
+// target returns the type of a field as the reduced schema has it, empty for scalars.
+func (r reducer) target(of *openapi.ResourceSchema) string {
+	s := of.Schema
+	if name, ok := strings.CutPrefix(s.Ref.String(), "#/definitions/"); ok {
+		d := r.definitions[name]
+		switch {
+		case len(d.Schema.Properties) == 0 && d.Schema.AdditionalProperties == nil:
+			return r.target(d)
+		case r.lists[name]:
+			return short(name)
+		}
+		return "-"
+	}
+	switch {
+	case s.Type.Contains("array"):
+		strategies, keys := of.PatchStrategyAndKeyList()
+		if !slices.Contains(strings.Split(strategies, ","), "merge") {
+			return "-"
+		}
+		return "[" + strings.Join(keys, ",") + "] " + cmp.Or(r.target(&openapi.ResourceSchema{Schema: s.Items.Schema}), "-")
+	case len(s.Properties) > 0:
+		r.t.Fatalf("a type without a name: %v", s)
+		return ""
+	case s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil:
+		target := r.target(&openapi.ResourceSchema{Schema: s.AdditionalProperties.Schema})
+		if target == "" || target == "-" {
+			return "-"
+		}
+		return "{" + target + "}"
+	case len(s.Type) == 0 || s.Type.Contains("object"):
+		return "?"
+	default:
+		return ""
+	}
+}
+
+func short(name string) string { return strings.TrimPrefix(name, "io.k8s.") }
+
+// TestKustomizeIsKyamlsSchema compares the schemas of all kinds at all places that kyaml knows.
+func TestKustomizeIsKyamlsSchema(t *testing.T) {
+	r := newReducer(t)
+	root := twoway.Kustomize().(*twoway.Inferred)  //nolint:forcetypeassert // which fails the test
+	kyaml := kyamlSchema(false).(*twoway.Inferred) //nolint:forcetypeassert // likewise
+	seen, kinds := map[string]int{}, 0
+	for _, name := range slices.Sorted(maps.Keys(r.definitions)) {
+		for _, kind := range r.kinds(name) {
+			apiVersion, kind, _ := strings.Cut(kind, " ")
+			want, got := kyaml.ByKind(apiVersion, kind), root.ByKind(apiVersion, kind)
+			if want == nil || got == nil {
+				t.Fatalf("%s %s: kyaml has %v, Kustomize %v", apiVersion, kind, want, got)
+			}
+			kinds++
+			r.compare(apiVersion+" "+kind, r.definitions[name], want, got, seen)
+		}
+	}
+	t.Logf("%d kinds", kinds)
+	if kinds < 200 || root.ByKind("example.com/v1", "Unheard") != nil {
+		t.Errorf("%d kinds", kinds)
+	}
+}
+
+// compare compares two schemas at a place and at all nested ones, up to a few visits of each definition.
+func (r reducer) compare(at string, of *openapi.ResourceSchema, want, got schema.Schema, seen map[string]int) {
+	r.t.Helper()
+	s := of.Schema
+	for s.Ref.String() != "" {
+		name := strings.TrimPrefix(s.Ref.String(), "#/definitions/")
+		seen[name]++
+		if seen[name] > 3 {
+			return
+		}
+		s = r.definitions[name].Schema
+	}
+	w, g := want.Strategy(), got.Strategy()
+	if w.List != g.List || !slices.Equal(w.Keys, g.Keys) {
+		r.t.Errorf("%s: kyaml merges by %v, Kustomize by %v", at, w, g)
+	}
+	if w.List == schema.ReplaceList && s.Type.Contains("array") {
+		return
+	}
+	for name, field := range s.Properties {
+		r.compare(at+"."+name, &openapi.ResourceSchema{Schema: &field}, want.Field(name), got.Field(name), seen)
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+		r.compare(at+".*", &openapi.ResourceSchema{Schema: s.AdditionalProperties.Schema}, want.Field("any"), got.Field("any"), seen)
+	}
+	if s.Items != nil && s.Items.Schema != nil {
+		r.compare(at+"[]", &openapi.ResourceSchema{Schema: s.Items.Schema}, want.Element(), got.Element(), seen)
+	}
+}

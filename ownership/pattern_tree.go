@@ -1,0 +1,91 @@
+package ownership
+
+import "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+// patternTree holds patterns by their common beginnings, so that a set of fields is matched against all of them at once.
+type patternTree struct{ root patternNode }
+
+type patternNode struct {
+	byKey map[string]*patternNode // by the element as managedFields write it
+	any   *patternNode            // behind a wildcard
+	end   bool
+}
+
+func newPatternTree(patterns []Pattern, meter Meter) *patternTree {
+	t := &patternTree{}
+	for _, p := range patterns {
+		if meter != nil && !meter(len(p)) {
+			break
+		}
+		t.add(p)
+	}
+	return t
+}
+
+func (t *patternTree) add(p Pattern) {
+	n := &t.root
+	for _, matcher := range p {
+		if matcher.Wildcard {
+			if n.any == nil {
+				n.any = &patternNode{}
+			}
+			n = n.any
+			continue
+		}
+		key, err := fieldpath.SerializePathElement(matcher.PathElement)
+		if err != nil {
+			return
+		}
+		if n.byKey == nil {
+			n.byKey = map[string]*patternNode{}
+		}
+		if n.byKey[key] == nil {
+			n.byKey[key] = &patternNode{}
+		}
+		n = n.byKey[key]
+	}
+	n.end = true
+}
+
+// patternMatcher is a fieldtree.Matcher: its states are the nodes that the elements so far lead to.
+type patternMatcher struct {
+	tree  *patternTree
+	meter Meter
+}
+
+func (m patternMatcher) Start() []*patternNode { return []*patternNode{&m.tree.root} }
+
+func (m patternMatcher) Step(at []*patternNode, key string) (next []*patternNode, all, ok bool) {
+	if m.meter != nil && !m.meter(len(at)) {
+		return nil, false, false
+	}
+	for _, n := range at {
+		for _, to := range []*patternNode{n.byKey[key], n.any} {
+			if to == nil {
+				continue
+			}
+			if to.end {
+				return nil, true, true
+			}
+			next = append(next, to)
+		}
+	}
+	return next, false, len(next) > 0
+}
+
+// covers reports whether a pattern names the field at path, or a parent of it.
+func (m patternMatcher) covers(path fieldpath.Path) bool {
+	at := m.Start()
+	for _, element := range path {
+		key, err := fieldpath.SerializePathElement(element)
+		if err != nil {
+			return false
+		}
+		next, all, ok := m.Step(at, key)
+		if all || !ok {
+			return all
+		}
+		at = next
+	}
+	return false
+}

@@ -1,0 +1,260 @@
+package release
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// written is a YAML stream as it is written, in which nodes know where they begin. Where they end, it finds out.
+type written struct {
+	text   []byte
+	starts []int // of the lines, as YAML counts them
+}
+
+func newWritten(text []byte) written {
+	w := written{text: text, starts: []int{0}}
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
+		i += size
+		if r == '\r' && i < len(text) && text[i] == '\n' {
+			i++
+		}
+		if strings.ContainsRune("\r\n\u0085\u2028\u2029", r) {
+			w.starts = append(w.starts, i)
+		}
+	}
+	return w
+}
+
+// extent returns the first and the last line of a place, counted from 1 as editors do.
+func (w written) extent(at *place) (first, last int) {
+	start := w.offset(at.first())
+	if at.key == nil {
+		start = w.dash(start)
+	}
+	end := max(start, w.end(at.node, w.column(start)))
+	if at.key != nil {
+		end = max(end, w.end(at.key, 0))
+	}
+	return w.line(start), w.line(end)
+}
+
+func (w written) line(offset int) int { return 1 + bytes.Count(w.text[:offset], []byte("\n")) }
+
+// offset is where a node begins. Its column counts characters.
+func (w written) offset(node *yaml.Node) int {
+	if node.Line < 1 || node.Line > len(w.starts) {
+		return len(w.text)
+	}
+	i := w.starts[node.Line-1]
+	for n := 1; n < node.Column && i < len(w.text); n++ {
+		_, size := utf8.DecodeRune(w.text[i:])
+		i += size
+	}
+	return i
+}
+
+// column is how many characters stand before an offset on its line.
+func (w written) column(offset int) int {
+	start := bytes.LastIndexByte(w.text[:offset], '\n') + 1
+	return utf8.RuneCount(w.text[start:offset])
+}
+
+// dash is where the dash before an element of a block list is, or else the start of the element itself.
+func (w written) dash(start int) int {
+	before := w.text[:start]
+	for {
+		before = bytes.TrimRight(before, " \t\r\n")
+		if bytes.HasSuffix(before, []byte("-")) {
+			return len(before) - 1
+		}
+		line := before[bytes.LastIndexByte(before, '\n')+1:]
+		comment := bytes.IndexByte(line, '#')
+		if comment < 0 || comment > 0 && line[comment-1] != ' ' && line[comment-1] != '\t' {
+			return start
+		}
+		before = before[:len(before)-len(line)+comment]
+	}
+}
+
+// end returns an offset on the last line of a node: that of its last character. Indent is how far the key, or the dash, of
+// the node is indented.
+func (w written) end(node *yaml.Node, indent int) int {
+	start := w.offset(node)
+	if node.Kind == yaml.AliasNode {
+		return start
+	}
+	content := w.content(start, node)
+	switch {
+	case node.Kind == yaml.ScalarNode:
+		return w.scalarEnd(node, content, indent)
+	case node.Style&yaml.FlowStyle != 0:
+		return w.flowEnd(node, content)
+	}
+	end := start
+	for i, part := range node.Content {
+		column := w.column(w.offset(part))
+		if node.Kind == yaml.MappingNode && i%2 == 1 {
+			column = w.column(w.offset(node.Content[i-1]))
+		} else if node.Kind == yaml.SequenceNode {
+			column = w.column(w.dash(w.offset(part)))
+		}
+		end = max(end, w.end(part, column))
+	}
+	return end
+}
+
+// content is where a node goes on after its anchor and its tag.
+func (w written) content(at int, node *yaml.Node) int {
+	for node.Anchor != "" || node.Style&yaml.TaggedStyle != 0 || at < len(w.text) && (w.text[at] == '&' || w.text[at] == '!') {
+		at = w.skip(at)
+		if at >= len(w.text) || w.text[at] != '&' && w.text[at] != '!' {
+			return at
+		}
+		for at < len(w.text) && !strings.ContainsRune(" \t\r\n,[]{}", rune(w.text[at])) {
+			at++
+		}
+	}
+	return w.skip(at)
+}
+
+// skip goes over spaces, line breaks and comments.
+func (w written) skip(at int) int {
+	for at < len(w.text) {
+		switch c := w.text[at]; {
+		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
+			at++
+		case c == '#' && (at == 0 || strings.ContainsRune(" \t\r\n", rune(w.text[at-1]))):
+			for at < len(w.text) && w.text[at] != '\n' {
+				at++
+			}
+		default:
+			return at
+		}
+	}
+	return at
+}
+
+func (w written) scalarEnd(node *yaml.Node, at, indent int) int {
+	switch {
+	case node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		return w.blockEnd(at, indent)
+	case node.Style&yaml.DoubleQuotedStyle != 0:
+		for at++; at < len(w.text) && w.text[at] != '"'; at++ {
+			if w.text[at] == '\\' {
+				at++
+			}
+		}
+		return min(at, len(w.text))
+	case node.Style&yaml.SingleQuotedStyle != 0:
+		for at++; at < len(w.text); at++ {
+			if w.text[at] != '\'' {
+				continue
+			}
+			if at+1 >= len(w.text) || w.text[at+1] != '\'' {
+				return at
+			}
+			at++
+		}
+		return len(w.text)
+	default:
+		return w.plainEnd(node, at)
+	}
+}
+
+// plainEnd follows the characters of a plain scalar: it is written as it is, but for spaces and line breaks. None is written
+// where it is null, or where a merge has given it.
+func (w written) plainEnd(node *yaml.Node, at int) int {
+	last := w.offset(node)
+	for _, r := range strings.Join(strings.Fields(node.Value), "") {
+		for at < len(w.text) && strings.ContainsRune(" \t\r\n", rune(w.text[at])) {
+			at++
+		}
+		is, size := utf8.DecodeRune(w.text[min(at, len(w.text)):])
+		if is != r {
+			return last
+		}
+		last, at = at, at+size
+	}
+	return last
+}
+
+// blockEnd is the end of the last line, but for empty ones, that is indented further than the key of a block scalar.
+func (w written) blockEnd(at, indent int) int {
+	last := at
+	for at < len(w.text) {
+		next := bytes.IndexByte(w.text[at:], '\n')
+		if next < 0 {
+			break
+		}
+		at += next + 1
+		line, _, _ := bytes.Cut(w.text[at:], []byte("\n"))
+		content := bytes.TrimLeft(line, " ")
+		switch {
+		case len(bytes.TrimSpace(content)) == 0:
+			continue
+		case len(line)-len(content) <= indent:
+			return last
+		}
+		last = at + len(line) - 1
+	}
+	return last
+}
+
+// flowEnd is the closing bracket of a list or an object in brackets.
+func (w written) flowEnd(node *yaml.Node, at int) int {
+	at++ // the opening one
+	for _, part := range node.Content {
+		if begins := w.offset(part); begins >= at {
+			at = w.end(part, 0) + 1
+		}
+	}
+	for at < len(w.text) && w.text[at] != ']' && w.text[at] != '}' {
+		if next := w.skip(at); next > at {
+			at = next
+			continue
+		}
+		at++
+	}
+	return min(at, len(w.text))
+}
+
+// aliases are those of a document, by the node that they lead to.
+type aliases map[*yaml.Node][]*yaml.Node
+
+func aliasesOf(document *yaml.Node) aliases {
+	found := aliases{}
+	each(document, func(node *yaml.Node) {
+		if node.Kind == yaml.AliasNode {
+			found[node.Alias] = append(found[node.Alias], node)
+		}
+	})
+	return found
+}
+
+// leadInto reports whether an alias outside of a place leads to an anchor in it.
+func (a aliases) leadInto(at *place) bool {
+	if len(a) == 0 {
+		return false
+	}
+	inside := map[*yaml.Node]bool{}
+	each(at.node, func(node *yaml.Node) { inside[node] = true })
+	for node := range inside {
+		if slices.ContainsFunc(a[node], func(alias *yaml.Node) bool { return !inside[alias] }) {
+			return true
+		}
+	}
+	return false
+}
+
+// each visits a node and what is in it, as it is written: aliases are not followed.
+func each(node *yaml.Node, visit func(*yaml.Node)) {
+	visit(node)
+	for _, part := range node.Content {
+		each(part, visit)
+	}
+}

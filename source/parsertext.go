@@ -1,0 +1,33 @@
+package source
+
+import (
+	"regexp"
+	"strings"
+)
+
+// ParserText returns the text of an error of a parser as one line, without what it quotes of the file: a file can hold a
+// Secret, and a password that begins with an asterisk is, to YAML, the name of an alias.
+func ParserText(err error) string {
+	line := strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: ")
+	// kyaml appends the node that it could not use.
+	for _, before := range []string{": value: {", "node contents:", ": node:"} {
+		line, _, _ = strings.Cut(line, before)
+	}
+	for _, quoted := range []string{
+		"`[^`]*`",             // cannot unmarshal !!str `hunter2` into …
+		`'[^']*'`,             // unknown anchor 'hunter2' referenced
+		`![^ ]*[^ !,:;]`,      // a tag
+		`invalid map key: .*`, // … map[interface {}]interface {}{"hunter2":…}
+		`strconv\.[A-Za-z]+: parsing "(\\.|[^"])*"`, // … parsing "hunter2"
+		`parsing time .*`,             // … as "2006-01-02T15:04:05Z07:00"
+		`number [^ ]*[0-9][^ ]* into`, // cannot unmarshal number 1234 into …
+	} {
+		line = regexp.MustCompile(quoted).ReplaceAllStringFunc(line, func(found string) string {
+			if first, _, more := strings.Cut(found, " "); more && found[0] != '\'' && found[0] != '`' {
+				return first + " " + hiddenText
+			}
+			return hiddenText
+		})
+	}
+	return line
+}

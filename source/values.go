@@ -1,0 +1,120 @@
+package source
+
+import (
+	"bytes"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/rawjson"
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// This file is the one place that decides which values are shown. Everything that prints a value asks Show or Visible for
+// it, and whoever prints a whole object prints what Masked returns.
+
+// hiddenText replaces a value that is not shown.
+const hiddenText = "***"
+
+// IsSecret reports whether the object is a Secret. Secrets show no values but those of fields that every object has.
+func (s Subject) IsSecret() bool { return isSecret(s.Kind) }
+
+func isSecret(kind schema.GroupVersionKind) bool { return kind.Group == "" && kind.Kind == "Secret" }
+
+// Show returns the text of a field's value for people.
+func (s Subject) Show(path fieldpath.Path, value []byte) string {
+	if value == nil {
+		return "(gone)"
+	}
+	if s.Hidden(path) {
+		return hiddenText
+	}
+	return string(bytes.TrimSpace(visible(path, value)))
+}
+
+// Visible returns the part of a field's value that is shown, nil for none.
+func (s Subject) Visible(path fieldpath.Path, value []byte) []byte {
+	if value == nil || s.Hidden(path) {
+		return nil
+	}
+	return visible(path, value)
+}
+
+// Hidden reports whether no part of a field's value is shown. That is so for the last-applied annotation, and for all that a
+// Secret holds: what it stores, and its annotations, in which tools keep copies of manifests.
+func (s Subject) Hidden(path fieldpath.Path) bool {
+	if within(path, ownership.LastAppliedPath()) {
+		return true
+	}
+	return s.IsSecret() && !harmless(path)
+}
+
+// harmless reports whether a field of a Secret says nothing about what the Secret holds.
+func harmless(path fieldpath.Path) bool {
+	if len(path) == 0 || path[0].FieldName == nil {
+		return false
+	}
+	switch *path[0].FieldName {
+	case "apiVersion", "kind", "type", "immutable":
+		return true
+	case "metadata":
+		return len(path) > 1 && path[1].FieldName != nil && *path[1].FieldName != "annotations"
+	default:
+		return false
+	}
+}
+
+func within(path, of fieldpath.Path) bool {
+	return len(path) >= len(of) && path[:len(of)].Equals(of)
+}
+
+// visible returns a value without the last-applied annotation. The value is a part of the object's text or of a manifest's.
+func visible(path fieldpath.Path, value []byte) []byte {
+	hidden := ownership.LastAppliedPath()
+	if !within(hidden, path) {
+		return value
+	}
+	var names []string
+	for _, element := range hidden[len(path):] {
+		names = append(names, *element.FieldName)
+	}
+	return rawjson.Cut(value, names...)
+}
+
+// Masked returns an object as it is printed: a Secret without what it holds, any other object as it is.
+func Masked(o *unstructured.Unstructured) *unstructured.Unstructured {
+	if !isSecret(o.GroupVersionKind()) {
+		return o
+	}
+	masked := o.DeepCopy()
+	for name, value := range masked.Object {
+		if name != "metadata" && !harmless(fieldpath.MakePathOrDie(name)) {
+			masked.Object[name] = maskedValue(value)
+		}
+	}
+	metadata, ok := masked.Object["metadata"].(map[string]any)
+	if ok && metadata["annotations"] != nil {
+		metadata["annotations"] = maskedValue(metadata["annotations"])
+	}
+	return masked
+}
+
+// maskedValue hides the values of a map, and keeps its keys.
+func maskedValue(value any) any {
+	of, ok := value.(map[string]any)
+	if !ok {
+		return hiddenText
+	}
+	for key := range of {
+		of[key] = hiddenText
+	}
+	return of
+}
+
+// Nameless reports whether the path of a Secret's field could hold a value: an element of a list is named by its key or value.
+func (s Subject) Nameless(path fieldpath.Path) bool {
+	byValue := func(e fieldpath.PathElement) bool { return e.Key != nil || e.Value != nil }
+	return s.IsSecret() && !harmless(path) && slices.ContainsFunc(path, byValue)
+}

@@ -1,0 +1,157 @@
+package e2e_test
+
+import (
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	certutil "k8s.io/client-go/util/cert"
+)
+
+// gizmoVersions is a custom resource in two versions of different layouts: a field of one version has another path in the
+// other, and .spec.shape is another field in each. Only .spec.note is the same in both.
+const gizmoVersions = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gizmos.{group}}
+spec:
+  group: {group}
+  scope: Namespaced
+  names: {plural: gizmos, singular: gizmo, kind: Gizmo, listKind: GizmoList}
+  conversion:
+    strategy: Webhook
+    webhook: {conversionReviewVersions: [v1], clientConfig: {url: "{url}", caBundle: {ca}}}
+  versions:
+  - name: v1
+    served: true
+    storage: {storesV1}
+    subresources: {status: {}, scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          status: {type: object, properties: {replicas: {type: integer}, selector: {type: string}}}
+          spec:
+            type: object
+            properties:
+              replicas: {type: integer}
+              burst: {type: integer}
+              color: {type: string}
+              font: {type: string}
+              shape: {type: string}
+              outline: {type: string}
+              note: {type: string}
+  - name: v2
+    served: true
+    storage: {storesV2}
+    subresources: {status: {}, scale: {specReplicasPath: .spec.scaling.replicas, statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          status: {type: object, properties: {replicas: {type: integer}, selector: {type: string}}}
+          spec:
+            type: object
+            properties:
+              scaling: {type: object, properties: {replicas: {type: integer}, burst: {type: integer}}}
+              look: {type: object, properties: {color: {type: string}, font: {type: string}, shape: {type: string}}}
+              shape: {type: string}
+              note: {type: string}
+`
+
+// gizmoFields are where the fields of a gizmo are in v1 and in v2.
+func gizmoFields() [][2]string {
+	return [][2]string{
+		{"replicas", "scaling.replicas"}, {"burst", "scaling.burst"}, {"color", "look.color"}, {"font", "look.font"},
+		{"shape", "look.shape"}, {"outline", "shape"}, {"note", "note"},
+	}
+}
+
+// convertGizmo returns a gizmo in another version. A block of v2 without fields is not known in v1.
+func convertGizmo(o map[string]any, apiVersion string) (map[string]any, error) {
+	gizmo := (&unstructured.Unstructured{Object: o}).DeepCopy()
+	if gizmo.GetAPIVersion() == apiVersion {
+		return gizmo.Object, nil
+	}
+	from, to := 0, 1
+	if strings.HasSuffix(apiVersion, "/v1") {
+		from, to = 1, 0
+	}
+	spec := map[string]any{}
+	for _, names := range gizmoFields() {
+		value, found := field(gizmo, strings.Split("spec."+names[from], ".")...)
+		if !found {
+			continue
+		}
+		if err := unstructured.SetNestedField(spec, value, strings.Split(names[to], ".")...); err != nil {
+			return nil, err
+		}
+	}
+	delete(gizmo.Object, "spec")
+	if len(spec) > 0 {
+		gizmo.Object["spec"] = spec
+	}
+	gizmo.SetAPIVersion(apiVersion)
+	return gizmo.Object, nil
+}
+
+// serveConversion answers ConversionReviews of gizmos while the test runs, and returns where, and the CA bundle.
+func serveConversion(t *testing.T) (url, ca string) {
+	t.Helper()
+	crt, key, err := certutil.GenerateSelfSignedCertKey("127.0.0.1", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.X509KeyPair(crt, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(http.HandlerFunc(convert))
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s.URL, base64.StdEncoding.EncodeToString(crt)
+}
+
+// convert answers a ConversionReview (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1). What it says of an error is
+// what the API server reports.
+func convert(w http.ResponseWriter, r *http.Request) {
+	var review struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Request    struct {
+			UID               string            `json:"uid"`
+			DesiredAPIVersion string            `json:"desiredAPIVersion"`
+			Objects           []json.RawMessage `json:"objects"`
+		} `json:"request"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	var converted []map[string]any
+	result := map[string]string{"status": "Success"}
+	for _, text := range review.Request.Objects {
+		o := &unstructured.Unstructured{}
+		err := o.UnmarshalJSON(text)
+		if err == nil {
+			o.Object, err = convertGizmo(o.Object, review.Request.DesiredAPIVersion)
+		}
+		if err != nil {
+			result = map[string]string{"status": "Failure", "message": err.Error()}
+			break
+		}
+		converted = append(converted, o.Object)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{ //nolint:errchkjson // it is made of JSON
+		"apiVersion": review.APIVersion, "kind": review.Kind,
+		"response": map[string]any{"uid": review.Request.UID, "result": result, "convertedObjects": converted},
+	})
+}

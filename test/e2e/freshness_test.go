@@ -1,0 +1,171 @@
+package e2e_test
+
+import (
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/ownership-handoff/handoff/test/proxy"
+)
+
+// behindTCP returns the administrator's kubeconfig, by way of a proxy.
+func behindTCP(t *testing.T) (kubeconfig string, p *proxy.TCP) {
+	t.Helper()
+	besideOnly(t)
+	server, err := url.Parse(cluster.Plane.Config.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = proxy.StartTCP(t, server.Host)
+	return servedAt(t, cluster.Plane.Kubeconfig, "https://"+p.Address), p
+}
+
+// behindHTTP returns a kubeconfig of a proxy that acts for the administrator.
+func behindHTTP(t *testing.T) (kubeconfig string, p *proxy.HTTP) {
+	t.Helper()
+	besideOnly(t)
+	p = proxy.StartHTTP(t, cluster.Plane.Config)
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	config := clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{"proxy": {Server: p.URL}},
+		Contexts:       map[string]*clientcmdapi.Context{"proxy": {Cluster: "proxy"}},
+		CurrentContext: "proxy",
+	}
+	if err := clientcmd.WriteToFile(config, file); err != nil {
+		t.Fatal(err)
+	}
+	return file, p
+}
+
+// servedAt returns a kubeconfig with another address of the API server.
+func servedAt(t *testing.T, kubeconfig, address string) string {
+	t.Helper()
+	text, err := os.ReadFile(kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.Replace(string(text), strings.TrimSuffix(cluster.Plane.Config.Host, "/"), address, 1)
+	if changed == string(text) {
+		t.Fatalf("%s is not in %s", cluster.Plane.Config.Host, kubeconfig)
+	}
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// applied is a review of an apply in a namespace that would reset replicas from 7 to 3.
+func applied(namespace string) string {
+	const manifest = `{\"spec\":{\"replicas\":3}}`
+	object := func(replicas string) string {
+		return `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"` + namespace + `","uid":"an-uid",` +
+			`"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"` + manifest + `"},"managedFields":[` +
+			`{"manager":"kubectl-client-side-apply","operation":"Update","apiVersion":"apps/v1","fieldsType":"FieldsV1","fieldsV1":` +
+			`{"f:metadata":{"f:annotations":{"f:kubectl.kubernetes.io/last-applied-configuration":{}}},"f:spec":{"f:replicas":{}}}}]},` +
+			`"spec":{"replicas":` + replicas + `}}`
+	}
+	return `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"UPDATE",` +
+		`"kind":{"group":"apps","version":"v1","kind":"Deployment"},"namespace":"` + namespace + `","name":"web",` +
+		`"options":{"fieldManager":"kubectl-client-side-apply"},"object":` + object("3") + `,"oldObject":` + object("7") + `}}`
+}
+
+// TestAPodThatHasLostTheAPIServerIsNotReadyAndSaysSo verifies the life of a stale pod: not ready within 30 seconds, decisions
+// by what it last knew, with a warning, a metric, and ready again without a restart.
+func TestAPodThatHasLostTheAPIServerIsNotReadyAndSaysSo(t *testing.T) {
+	t.Parallel()
+	tcpConfig, tcp := behindTCP(t)
+	httpConfig, watches := behindHTTP(t)
+	for sentence, c := range map[string]struct {
+		kubeconfig     string
+		lose, findBack func()
+	}{
+		"a proxy passes on nothing":            {tcpConfig, tcp.Silence, tcp.Pass},
+		"a proxy passes on nothing of watches": {httpConfig, watches.SilenceWatches, watches.Pass},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			n := newNamespace(t, "enforce")
+			n.applyServerSide(deployment("3", "app:1"))
+			n.autoscale("7")
+			s := startServer(n, c.kubeconfig)
+			s.ready()
+			review := func() (kept bool, warnings string) {
+				response, err := s.post(applied(n.name))
+				if err != nil || !response.Allowed {
+					t.Fatalf("got %+v, %v", response, err)
+				}
+				return len(response.Patch) > 0, strings.Join(response.Warnings, "\n")
+			}
+			s.eventually("the autoscaler is known", func() bool { kept, _ := review(); return kept })
+			if _, warnings := review(); strings.Contains(warnings, "cluster state") {
+				t.Errorf("before: %s", warnings)
+			}
+			c.lose()
+			lost := time.Now()
+			for status := http.StatusOK; status == http.StatusOK; time.Sleep(100 * time.Millisecond) {
+				if status, _ = s.get("/readyz"); time.Since(lost) > 30*time.Second {
+					t.Fatal("after 30 seconds it is ready")
+				}
+			}
+			s.said("[-]caches: ", "namespaces are not up to date since ")
+			if kept, warnings := review(); !kept || !strings.HasPrefix(warnings, "handoff: cluster state is ") {
+				t.Errorf("while it is stale: kept %t, %s", kept, warnings)
+			}
+			if !s.metricHas(`handoff_cache_age_seconds{resource="namespaces"} `) {
+				t.Error("there is no metric of its age")
+			}
+			if !strings.Contains(s.process.Log(), "namespaces are not up to date since") {
+				t.Error("the log does not say so")
+			}
+			c.findBack()
+			s.waitReady()
+			if kept, warnings := review(); !kept || strings.Contains(warnings, "cluster state") {
+				t.Errorf("when it is back: kept %t, %s", kept, warnings)
+			}
+		})
+	}
+}
+
+// TestAPodThatStartsBeforeTheAPIServerWaits verifies that it neither exits nor has to be restarted.
+func TestAPodThatStartsBeforeTheAPIServerWaits(t *testing.T) {
+	t.Parallel()
+	tcpConfig, tcp := behindTCP(t)
+	signingConfig, signing := behindTCP(t)
+	httpConfig, refusing := behindHTTP(t)
+	for sentence, c := range map[string]struct {
+		kubeconfig     string
+		lose, findBack func()
+		want           string
+		args           []string
+	}{
+		"nothing answers": {tcpConfig, tcp.Silence, tcp.Pass, "did not answer", nil},
+		"it is not known": {
+			httpConfig, func() { refusing.Refuse(http.StatusUnauthorized) }, refusing.Pass, "provide credentials", nil,
+		},
+		"nothing answers one with certificates of its own": {
+			signingConfig, signing.Cut, signing.Pass, "did not answer", []string{"--self-signed", "--namespace=default"},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			c.lose()
+			n := newNamespace(t, "enforce")
+			names := []string{"--self-signed-secret=" + n.name, "--webhook-configuration=" + n.name}
+			s := startServer(n, c.kubeconfig, append(c.args, names...)...)
+			s.said("[-]caches: ", "are not listed yet: ", c.want)
+			c.findBack()
+			s.eventually("its caches are filled", func() bool { status, _ := s.get("/readyz/caches"); return status == http.StatusOK })
+			if c.args == nil {
+				s.ready()
+			}
+		})
+	}
+}

@@ -1,0 +1,383 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// app is a Deployment with lines in its only container, and others in the spec of its pods.
+func app(container, pod string) string {
+	indented := func(spaces, lines string) string {
+		var all strings.Builder
+		for line := range strings.Lines(lines) {
+			all.WriteString(spaces + strings.TrimSuffix(line, "\n") + "\n")
+		}
+		return all.String()
+	}
+	return `apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+` + indented("      ", pod) + `      containers:
+      - name: app
+        image: registry.invalid/app:1
+` + indented("        ", container)
+}
+
+func (n *namespace) jsonpath(path string) string {
+	n.Helper()
+	return n.kubectl("get", n.kind, "web", "-o", "jsonpath={"+path+"}").stdout
+}
+
+func TestFieldsUnderAParentThatLeavesTheManifestAreKeptTogether(t *testing.T) {
+	t.Parallel()
+	const resourcesOf = ".spec.template.spec.containers[0].resources"
+	t.Run("four resources that a person has set", func(t *testing.T) {
+		t.Parallel()
+		n := newNamespace(t, "enforce")
+		n.apply(app("resources: {requests: {cpu: 10m, memory: 10Mi}, limits: {cpu: 20m, memory: 20Mi}}", ""))
+		n.kubectl("set", "resources", "deployment/web", "--requests=cpu=11m,memory=11Mi", "--limits=cpu=21m,memory=21Mi")
+		before := n.jsonpath(resourcesOf)
+		if r := n.apply(app("", "")); len(r.warnings()) != 4 {
+			t.Errorf("want four warnings, got %q", r.warnings())
+		}
+		if diff := cmp.Diff(before, n.jsonpath(resourcesOf)); diff != "" {
+			t.Errorf("resources (-before +after):\n%s", diff)
+		}
+		n.unchangedBy("a second unchanged apply", func() { n.apply(app("", "")) })
+	})
+	t.Run("all keys of a ConfigMap", func(t *testing.T) {
+		t.Parallel()
+		n := newNamespace(t, "enforce")
+		n.kind = "configmap"
+		const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n"
+		n.apply(configMap + "data: {a: '1', b: '2', c.d: '3'}\n")
+		n.kubectl("patch", "configmap", "web", "-p", `{"data":{"a":"x","b":"y","c.d":"z"}}`)
+		n.apply(configMap)
+		if got := n.jsonpath(".data"); got != `{"a":"x","b":"y","c.d":"z"}` {
+			t.Errorf("data: got %s", got)
+		}
+	})
+	t.Run("the scale of a custom resource and what a person set beside it", func(t *testing.T) {
+		t.Parallel()
+		withGadgets(t)
+		n := newNamespace(t, "enforce")
+		n.kind = "gadget"
+		n.apply(gadget("{other: 1, pool: {size: 3, zone: a}}"))
+		n.kubectl("patch", "gadget", "web", "--type=merge", "-p", `{"spec":{"pool":{"zone":"b"}}}`)
+		n.kubectl("scale", "gadget", "web", "--replicas=6")
+		n.kubectl("create", "-f", n.file("hpa", `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web},
+			spec: {minReplicas: 6, maxReplicas: 9, scaleTargetRef: {apiVersion: e2e.example.com/v1, kind: Gadget, name: web}}}`))
+		n.eventually("handoff knows of the autoscaler", func() bool {
+			r := n.run(gadget("{other: 1, pool: {size: 2, zone: b}}"), "apply", "--dry-run=server", "-f", "-")
+			return strings.Contains(r.stderr, "HorizontalPodAutoscaler")
+		})
+		n.apply(gadget("{other: 1}"))
+		if got := n.jsonpath(".spec.pool"); got != `{"size":6,"zone":"b"}` {
+			t.Errorf("pool: got %s", got)
+		}
+	})
+}
+
+func TestAManifestThatIsAcceptedWithoutHandoffIsAcceptedWithIt(t *testing.T) {
+	t.Parallel()
+	const probe = "livenessProbe: {httpGet: {path: /a, port: 80}}"
+	container := func(fields string) string {
+		return `{"spec":{"template":{"spec":{"containers":[{"name":"app",` + fields + `}]}}}}`
+	}
+	rolling := strings.Replace(app("", ""), "spec:\n", "spec:\n  strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}\n", 1)
+	for sentence, c := range map[string]struct {
+		before  string
+		changes []string // by a person, as a strategic merge patch or the arguments of kubectl
+		after   string
+		notKept string
+	}{
+		"an environment variable moves to valueFrom": {
+			app("env: [{name: FOO, value: x}]", ""), []string{"set", "env", "deployment/web", "FOO=y"},
+			app("env: [{name: FOO, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]", ""), `.env[name="FOO"].value`,
+		},
+		"a probe changes its handler": {
+			app(probe, ""), []string{container(`"livenessProbe":{"httpGet":{"path":"/b"}}`)},
+			app("livenessProbe: {tcpSocket: {port: 80}}", ""), ".livenessProbe.httpGet.path",
+		},
+		"a probe leaves the manifest, of which a person changed the timeout": {
+			app(probe, ""), []string{container(`"livenessProbe":{"timeoutSeconds":5}`)}, app("", ""), ".livenessProbe.timeoutSeconds",
+		},
+		"the strategy becomes Recreate": {
+			rolling, []string{`{"spec":{"strategy":{"rollingUpdate":{"maxSurge":2}}}}`},
+			strings.Replace(rolling, "{type: RollingUpdate, rollingUpdate: {maxSurge: 1}}", "{type: Recreate}", 1), ".maxSurge",
+		},
+		"a volume changes its source": {
+			app("", "volumes: [{name: v, configMap: {name: a, defaultMode: 420}}]"),
+			[]string{`{"spec":{"template":{"spec":{"volumes":[{"name":"v","configMap":{"name":"b","defaultMode":421}}]}}}}`},
+			app("", "volumes: [{name: v, secret: {secretName: a}}]"), ".configMap",
+		},
+		"limits fall below the requests that a person has set": {
+			app("resources: {requests: {cpu: 10m}, limits: {cpu: 90m}}", ""), []string{"set", "resources", "deployment/web", "--requests=cpu=80m"},
+			app("resources: {limits: {cpu: 50m}}", ""), ".resources.requests.cpu",
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			with, twin := newNamespace(t, "enforce"), newNamespace(t, "")
+			for _, n := range []*namespace{with, twin} {
+				n.apply(c.before)
+				if len(c.changes) == 1 {
+					n.kubectl("patch", "deployment", "web", "-p", c.changes[0])
+				} else {
+					n.kubectl(c.changes...)
+				}
+			}
+			twin.apply(c.after)
+			r := with.apply(c.after)
+			if !slices.ContainsFunc(r.warnings(), func(w string) bool {
+				return strings.HasPrefix(w, "not kept ") && strings.Contains(w, c.notKept)
+			}) {
+				t.Errorf("want a warning that %s is not kept, got %q", c.notKept, r.warnings())
+			}
+			if diff := cmp.Diff(stored(twin)["spec"], stored(with)["spec"]); diff != "" {
+				t.Errorf("the object (-without +with handoff):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestLimitsBelowTheRequestsOfAController verifies the same for a field that a rule gives to controllers.
+func TestLimitsBelowTheRequestsOfAController(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	manifest := func(limit string) string {
+		return ruled(".spec.template.spec.containers[*].resources.requests", app("resources: {requests: {cpu: 10m}, limits: {cpu: "+limit+"}}", ""))
+	}
+	n.apply(manifest("90m"))
+	n.kubectl("patch", "deployment", "web", "--field-manager=vpa", "-p",
+		`{"spec":{"template":{"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"80m"}}}]}}}}`)
+	n.apply(manifest("90m"))
+	if n.cpu() != "80m" {
+		t.Errorf("cpu is %s", n.cpu())
+	}
+	n.apply(manifest("50m"))
+	if n.cpu() != "10m" {
+		t.Errorf("the manifest's request has to win, cpu is %s", n.cpu())
+	}
+}
+
+func TestWhatTheManifestSetGoesWithItWhoeverCreatedTheObject(t *testing.T) {
+	t.Parallel()
+	full := app("command: [sleep]\nsecurityContext: {capabilities: {add: [NET_ADMIN]}}", "hostNetwork: true")
+	for sentence, create := range map[string]func(n *namespace){
+		"by kubectl create":               func(n *namespace) { n.must(n.run(full, "create", "-f", "-")) },
+		"by kubectl create --save-config": func(n *namespace) { n.must(n.run(full, "create", "--save-config", "-f", "-")) },
+		"by a client that no list names":  func(n *namespace) { n.must(n.run(full, "create", "--field-manager=ci", "-f", "-")) },
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			with, twin := newNamespace(t, "enforce"), newNamespace(t, "")
+			for _, n := range []*namespace{with, twin} {
+				create(n)
+				n.apply(full)
+				if r := n.apply(app("", "")); len(r.warnings()) > 0 {
+					t.Errorf("nothing is kept, got %q", r.warnings())
+				}
+			}
+			if diff := cmp.Diff(stored(twin), stored(with)); diff != "" {
+				t.Errorf("the object (-without +with handoff):\n%s", diff)
+			}
+		})
+	}
+	t.Run("a key of a ConfigMap", func(t *testing.T) {
+		t.Parallel()
+		n := newNamespace(t, "enforce")
+		n.kind = "configmap"
+		manifest := func(data string) string {
+			return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: " + data + "\n"
+		}
+		n.must(n.run(manifest("{user: a, password: b}"), "create", "-f", "-"))
+		n.apply(manifest("{user: a, password: b}"))
+		n.apply(manifest("{user: a}"))
+		if got := n.jsonpath(".data"); got != `{"user":"a"}` {
+			t.Errorf("data: got %s", got)
+		}
+	})
+}
+
+// atLeastTwo is a policy of the platform's that makes replicas at least 2 in the namespaces with a label.
+const atLeastTwo = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: e2e-at-least-two}
+spec:
+  reinvocationPolicy: IfNeeded
+  matchConstraints:
+    namespaceSelector: {matchLabels: {e2e-at-least: two}}
+    resourceRules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [deployments]}]
+  matchConditions: [{name: fewer, expression: "object.spec.?replicas.orValue(0) < 2"}]
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration: {expression: "Object{spec: Object.spec{replicas: 2}}"}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: e2e-at-least-two}
+spec: {policyName: e2e-at-least-two}
+`
+
+func TestAValueThatAPolicyChangesIsNotDroppedByTheManifest(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(deployment("", "app:1"))
+	n.wantReplicas(1)
+	n.kubectl("label", "namespace", n.name, "e2e-at-least=two")
+	n.apply(atLeastTwo)
+	t.Cleanup(func() {
+		n.run("", "delete", "mutatingadmissionpolicybinding,mutatingadmissionpolicy", "e2e-at-least-two")
+	})
+	n.eventually("the policy is in effect", func() bool {
+		out := n.kubectl("patch", "deployment", "web", "--dry-run=server", "-o", "jsonpath={.spec.replicas}", "-p",
+			`{"metadata":{"labels":{"try":"again"}}}`).stdout
+		return out == "2"
+	})
+	n.apply(deployment("", "app:2"))
+	n.wantReplicas(2)
+}
+
+// TestClaimsThatAreMovedOnPurposeStayMoved plays what Flux does before its first apply: it renames the entries of kubectl in
+// managedFields to its own, by a JSON patch (fluxcd/pkg/ssa, PatchReplaceFieldsManagers).
+func TestClaimsThatAreMovedOnPurposeStayMoved(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(deployment("3", "app:1"))
+	n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"replicas":5}}`)
+	n.kubectl("autoscale", "deployment", "web", "--min=5", "--max=20")
+	n.known(true)
+	n.settled()
+	rename := func() bool {
+		entries := n.object().GetManagedFields()
+		renamed := false
+		for i := range entries {
+			if strings.HasPrefix(entries[i].Manager, "kubectl") && entries[i].Subresource == "" {
+				entries[i].Manager, entries[i].Operation, renamed = "kustomize-controller", "Apply", true
+			}
+		}
+		if !renamed {
+			return false
+		}
+		// Two entries of the same manager are merged, as Flux does.
+		merged, own := entries[:0], -1
+		for _, e := range entries {
+			if e.Manager == "kustomize-controller" && e.Operation == "Apply" {
+				if own >= 0 {
+					merged[own].FieldsV1.SetRawBytes(unionOf(t, merged[own].FieldsV1.GetRawBytes(), e.FieldsV1.GetRawBytes()))
+					continue
+				}
+				own = len(merged)
+			}
+			merged = append(merged, e)
+		}
+		text, err := json.Marshal(merged)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.kubectl("patch", "deployment", "web", "--type=json", "--field-manager=kustomize-controller", "-p",
+			fmt.Sprintf(`[{"op":"replace","path":"/metadata/managedFields","value":%s}]`, text))
+		return true
+	}
+	if !rename() {
+		t.Fatal("there is nothing to rename")
+	}
+	if rename() {
+		t.Error("the claims came back: they would be renamed at each reconciliation")
+	}
+	n.wantReplicas(5)
+}
+
+func unionOf(t *testing.T, a, b []byte) []byte {
+	t.Helper()
+	var left, right fieldpath.Set
+	if err := left.FromJSON(strings.NewReader(string(a))); err != nil {
+		t.Fatal(err)
+	}
+	if err := right.FromJSON(strings.NewReader(string(b))); err != nil {
+		t.Fatal(err)
+	}
+	text, err := left.Union(&right).ToJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// TestLastAppliedIsPutRightWhoeverWroteIt verifies that the removal of replicas means nothing once handoff is away.
+func TestLastAppliedIsPutRightWhoeverWroteIt(t *testing.T) {
+	t.Parallel()
+	for sentence, prepare := range map[string]func(n *namespace){
+		"kubectl create --save-config": func(n *namespace) {
+			n.must(n.run(deployment("3", "app:1"), "create", "--save-config", "-f", "-"))
+		},
+		"kubectl replace --save-config": func(n *namespace) {
+			n.apply(deployment("3", "app:1"))
+			n.eventually("kubectl replace meets no other writer", func() bool {
+				return n.run(deployment("3", "app:1"), "replace", "--save-config", "-f", "-").err == nil
+			})
+		},
+		"managedFields have been reset": func(n *namespace) {
+			n.apply(deployment("3", "app:1"))
+			n.kubectl("patch", "deployment", "web", "--type=json", "-p", `[{"op":"replace","path":"/metadata/managedFields","value":[{}]}]`)
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			n := newNamespace(t, "enforce")
+			prepare(n)
+			n.autoscale("7")
+			n.apply(deployment("3", "app:1"))
+			n.wantReplicas(7)
+			n.wantLastApplied("replicas", false)
+			n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("3", "app:1")) })
+
+			n.kubectl("annotate", "namespace", n.name, "ownership-handoff.io/mode-") // handoff is away
+			n.apply(deployment("", "app:1"))
+			n.wantReplicas(7)
+		})
+	}
+}
+
+func TestABlockOfWhichEverythingWasKeptCanLeaveTheManifestWhileHandoffIsAway(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	manifest := ruled(".spec.template.spec.containers[*].resources", deployment("3", "app:1"))
+	n.apply(manifest)
+	n.kubectl("patch", "deployment", "web", "--field-manager=vpa", "-p", resources)
+	n.apply(manifest)
+	n.wantLastApplied("resources", true) // in the annotation that gives it to controllers
+	n.wantLastApplied("requests", false)
+	n.wantLastApplied(`"resources":`, false)
+	n.kubectl("annotate", "namespace", n.name, "ownership-handoff.io/mode-")
+	n.apply(withoutResources(manifest))
+	if n.cpu() != "50m" {
+		t.Errorf("cpu is %s", n.cpu())
+	}
+}
+
+func TestAManifestThatSaysZeroCreatesAWorkloadSwitchedOff(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(deployment("3", "app:1"))
+	n.autoscale("7")
+	n.kubectl("delete", "deployment", "web")
+	if r := n.apply(deployment("0", "app:1")); len(r.warnings()) > 0 {
+		t.Errorf("want no warning, got %q", r.warnings())
+	}
+	n.wantReplicas(0)
+}

@@ -1,0 +1,444 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// gizmoCluster is a definition of gizmos that the API server serves, by the version that it stores.
+type gizmoCluster struct {
+	*testing.T
+	group, stored string
+}
+
+// withGizmos serves gizmos while the test and its subtests run.
+func withGizmos(t *testing.T, stored string) gizmoCluster {
+	t.Helper()
+	url, ca := serveConversion(t)
+	c := gizmoCluster{T: t, stored: stored, group: "stores-" + stored + ".e2e.example.com"}
+	n := &namespace{T: t, name: "default"}
+	n.apply(strings.NewReplacer("{group}", c.group, "{url}", url, "{ca}", ca, "{storesV1}", strconv.FormatBool(stored == "v1"),
+		"{storesV2}", strconv.FormatBool(stored == "v2")).Replace(gizmoVersions))
+	t.Cleanup(func() { // while conversions are answered: objects of the definition are deleted with it
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		out, err := exec.CommandContext(ctx, cluster.Plane.Kubectl, "delete", "crd", "gizmos."+c.group).CombinedOutput()
+		if err != nil {
+			t.Errorf("deleting the definition: %v: %s", err, out)
+		}
+	})
+	n.kubectl("wait", "--for=condition=Established", "crd/gizmos."+c.group, "--timeout=60s")
+	probe := c.namespace(t, "enforce")
+	probe.eventually("gizmos can be applied in both versions", func() bool {
+		return probe.run(probe.manifest("v1", "replicas=3"), "apply", "-f", "-").err == nil &&
+			probe.run(probe.manifest("v2", "replicas=3"), "apply", "-f", "-", "--dry-run=server").err == nil
+	})
+	probe.autoscaled("v2")
+	return c
+}
+
+// gizmos are a namespace with an object web.
+type gizmos struct {
+	*namespace
+	group string
+}
+
+func (c gizmoCluster) namespace(t *testing.T, mode string) *gizmos {
+	t.Helper()
+	return &gizmos{namespace: newNamespace(t, mode), group: c.group}
+}
+
+// resource is what kubectl calls gizmos in a version.
+func (g *gizmos) resource(version string) string { return "gizmos." + version + "." + g.group }
+
+// manifest returns the gizmo web with fields ("replicas=3", "color=red"), laid out as in a version.
+func (g *gizmos) manifest(version string, fields ...string) string {
+	g.Helper()
+	o := &unstructured.Unstructured{Object: map[string]any{}}
+	o.SetAPIVersion(g.group + "/" + version)
+	o.SetKind("Gizmo")
+	o.SetName("web")
+	for _, f := range fields {
+		name, text, _ := strings.Cut(f, "=")
+		var value any = text
+		if number, err := strconv.ParseInt(text, 10, 64); err == nil {
+			value = number
+		}
+		if err := unstructured.SetNestedField(o.Object, value, gizmoPath(version, name)...); err != nil {
+			g.Fatal(err)
+		}
+	}
+	text, err := json.Marshal(o.Object)
+	if err != nil {
+		g.Fatal(err)
+	}
+	return string(text)
+}
+
+// gizmoPath returns where a field of v1 is in a version.
+func gizmoPath(version, name string) []string {
+	for _, names := range gizmoFields() {
+		if names[0] == name && version == "v2" {
+			name = names[1]
+			break
+		}
+	}
+	return strings.Split("spec."+name, ".")
+}
+
+// in returns the gizmo web in a version, after a check that the other version has the same fields.
+func (g *gizmos) in(version string) *unstructured.Unstructured {
+	g.Helper()
+	objects := map[string]*unstructured.Unstructured{}
+	for _, v := range []string{"v1", "v2"} {
+		g.kind = g.resource(v)
+		objects[v] = g.object()
+	}
+	converted, err := convertGizmo(objects["v1"].Object, objects["v2"].GetAPIVersion())
+	if err != nil {
+		g.Fatal(err)
+	}
+	if diff := cmp.Diff(objects["v2"].Object, converted); diff != "" {
+		g.Errorf("the versions do not agree (-v2 +v1 as v2):\n%s", diff)
+	}
+	g.kind = g.resource(version)
+	return objects[version]
+}
+
+// want checks fields, each as "name=value", without a value where the object is to lack it.
+func (g *gizmos) want(fields ...string) {
+	g.Helper()
+	o := g.in("v2")
+	for _, f := range fields {
+		name, want, _ := strings.Cut(f, "=")
+		value, found := field(o, gizmoPath("v2", name)...)
+		got := ""
+		if text, err := json.Marshal(value); err == nil && found {
+			got = strings.Trim(string(text), `"`)
+		}
+		if got != want {
+			g.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+// scale scales the object web to 7, through a version.
+func (g *gizmos) scale(version string) {
+	g.Helper()
+	g.kubectl("scale", g.resource(version), "web", "--replicas=7")
+}
+
+// patch patches fields by a person's command, in a version.
+func (g *gizmos) patch(version string, fields ...string) {
+	g.Helper()
+	g.kubectl("patch", g.resource(version), "web", "--type=merge", "-p", g.manifest(version, fields...))
+}
+
+// autoscaled makes an autoscaler that never scales, and waits until handoff knows that it targets the object web.
+func (g *gizmos) autoscaled(version string) {
+	g.Helper()
+	g.kubectl("create", "-f", g.file("hpa.yaml", `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web},
+		spec: {minReplicas: 1, maxReplicas: 20, scaleTargetRef: {apiVersion: `+g.group+`/v1, kind: Gizmo, name: web}}}`))
+	g.eventually("handoff knows of the autoscaler", func() bool {
+		r := g.run(g.manifest(version, "replicas=19"), "apply", "--server-side", "--force-conflicts", "--field-manager=probe", "--dry-run=server", "-f", "-")
+		return strings.Contains(r.stderr, "HorizontalPodAutoscaler")
+	})
+}
+
+// entries are the managedFields of others than appliers, by manager, version and subresource, with what they claim.
+func (g *gizmos) entries(o *unstructured.Unstructured) map[string]string {
+	g.Helper()
+	found := map[string]string{}
+	for _, e := range o.GetManagedFields() {
+		if isOthers(e) {
+			found[e.Manager+" "+e.APIVersion+" "+e.Subresource] = string(e.FieldsV1.GetRawBytes())
+		}
+	}
+	return found
+}
+
+func isOthers(e metav1.ManagedFieldsEntry) bool {
+	return e.Operation == metav1.ManagedFieldsOperationUpdate && e.Manager != "kubectl-client-side-apply"
+}
+
+// claimsStay checks that an apply leaves the entries of others as they were.
+func (g *gizmos) claimsStay(what string, apply func()) {
+	g.Helper()
+	before := g.entries(g.in("v2"))
+	if len(before) == 0 {
+		g.Fatal("nobody but the applier has written the object")
+	}
+	apply()
+	if diff := cmp.Diff(before, g.entries(g.in("v2"))); diff != "" {
+		g.Errorf("%s: the entries of others (-before +after):\n%s", what, diff)
+	}
+}
+
+// eachWay plays a test for client-side and server-side apply, with others writing through the same and another version than
+// the one that is applied, in both directions.
+func (c gizmoCluster) eachWay(t *testing.T, play func(t *testing.T, way gizmoWay)) {
+	t.Helper()
+	ways := []gizmoWay{
+		{applied: "v2", written: "v1"}, {applied: "v1", written: "v2"},
+		{applied: "v2", written: "v1", args: []string{"--server-side", "--force-conflicts"}},
+		{applied: "v1", written: "v2", args: []string{"--server-side", "--force-conflicts"}},
+	}
+	if c.stored == "v2" {
+		ways = append(ways, gizmoWay{applied: "v2", written: "v2"})
+	}
+	for _, way := range ways {
+		way.gizmoCluster = c
+		side := "client-side"
+		if way.args != nil {
+			side = "server-side"
+		}
+		t.Run("written through "+way.written+", applied "+side+" in "+way.applied, func(t *testing.T) {
+			t.Parallel()
+			play(t, way)
+		})
+	}
+}
+
+type gizmoWay struct {
+	gizmoCluster
+
+	applied, written string
+	args             []string
+}
+
+func (w gizmoWay) serverSide() bool { return w.args != nil }
+
+// apply applies fields in the version of the way, twice: the second time changes nothing.
+func (w gizmoWay) apply(g *gizmos, fields ...string) result {
+	g.Helper()
+	r := g.apply(g.manifest(w.applied, fields...), w.args...)
+	g.in(w.applied)
+	g.unchangedBy("a second unchanged apply", func() { g.apply(g.manifest(w.applied, fields...), w.args...) })
+	return r
+}
+
+func TestVersionsOfACustomResourceWithDifferentLayouts(t *testing.T) {
+	t.Parallel()
+	besideOnly(t)
+	for _, stored := range []string{"v1", "v2"} {
+		t.Run("stored in "+stored, func(t *testing.T) {
+			t.Parallel()
+			c := withGizmos(t, stored)
+			t.Run("all", func(t *testing.T) { // ends before the definition is deleted
+				for sentence, play := range map[string]func(*testing.T, gizmoWay){
+					"replicas of an autoscaler":                  playAutoscaled,
+					"replicas of an autoscaler, with its block":  playAutoscaledBlock,
+					"replicas that a person has scaled":          playScaled,
+					"a field that a person has patched":          playPatched,
+					"a block in which a person has patched":      playPatchedBlock,
+					"a field that a person has added to a block": playAddedInBlock,
+					"a path that is another field elsewhere":     playSamePath,
+					"a field that is in both versions":           playNote,
+				} {
+					if stored == "v1" && !inBothStorages(sentence) {
+						continue // the API server converts the other way round, and the webhook sees the same
+					}
+					t.Run(sentence, func(t *testing.T) {
+						t.Parallel()
+						c.eachWay(t, play)
+					})
+				}
+				t.Run("a manifest that moves from one version to another", func(t *testing.T) {
+					t.Parallel()
+					playMoves(t, c)
+				})
+			})
+		})
+	}
+}
+
+// inBothStorages reports whether a scenario is played with either version stored.
+func inBothStorages(sentence string) bool {
+	return sentence == "replicas of an autoscaler" || sentence == "a field that a person has patched"
+}
+
+func playAutoscaled(t *testing.T, way gizmoWay) {
+	t.Helper()
+	g := way.namespace(t, "enforce")
+	g.apply(g.manifest(way.applied, "replicas=3", "color=red"), way.args...)
+	g.autoscaled(way.applied)
+	g.scale(way.written)
+	g.claimsStay("an apply that sets replicas", func() {
+		if r := way.apply(g, "replicas=3", "color=red"); len(r.warnings()) != 1 || !strings.HasPrefix(r.warnings()[0], "kept .spec.") {
+			t.Errorf("want one warning of a kept field, got %q", r.warnings())
+		}
+	})
+	g.want("replicas=7", "color=red")
+	g.claimsStay("an apply that sets other replicas and something else", func() { way.apply(g, "replicas=4", "color=blue") })
+	g.want("replicas=7", "color=blue")
+	g.claimsStay("an apply that drops replicas", func() { way.apply(g, "color=green") })
+	g.want("replicas=7", "color=green")
+}
+
+func playAutoscaledBlock(t *testing.T, way gizmoWay) {
+	t.Helper()
+	g := way.namespace(t, "enforce")
+	g.apply(g.manifest(way.applied, "replicas=3", "burst=9", "color=red"), way.args...)
+	g.autoscaled(way.applied)
+	g.scale(way.written)
+	g.claimsStay("an apply that drops the block", func() { way.apply(g, "color=red") })
+	g.want("replicas=7", "color=red")
+}
+
+func playScaled(t *testing.T, way gizmoWay) {
+	t.Helper()
+	with, twin := way.namespace(t, "enforce"), way.namespace(t, "")
+	for _, g := range []*gizmos{with, twin} {
+		g.apply(g.manifest(way.applied, "replicas=3", "color=red"), way.args...)
+		g.scale(way.written)
+	}
+	with.claimsStay("an apply that drops replicas", func() { way.apply(with, "color=red") })
+	with.want("replicas=7", "color=red")
+	twin.apply(twin.manifest(way.applied, "color=red"), way.args...)
+	if way.serverSide() {
+		twin.want("replicas=7")
+	} else {
+		twin.want("replicas=")
+	}
+	for _, g := range []*gizmos{with, twin} { // row 6
+		way.apply(g, "replicas=4", "color=red")
+		g.want("replicas=4")
+	}
+}
+
+func playPatched(t *testing.T, way gizmoWay) {
+	t.Helper()
+	with, twin := way.namespace(t, "enforce"), way.namespace(t, "")
+	for _, g := range []*gizmos{with, twin} {
+		g.apply(g.manifest(way.applied, "replicas=3", "color=red", "font=a", "note=n"), way.args...)
+		g.patch(way.written, "color=pink")
+	}
+	with.claimsStay("an apply that drops the field", func() { way.apply(with, "replicas=3", "font=a", "note=n") })
+	with.want("replicas=3", "color=pink", "font=a", "note=n")
+	twin.apply(twin.manifest(way.applied, "replicas=3", "font=a", "note=n"), way.args...)
+	if !way.serverSide() {
+		twin.want("color=")
+	}
+	with.claimsStay("an apply that drops something else", func() { way.apply(with, "replicas=3", "font=a") })
+	with.want("color=pink", "font=a", "note=")
+	for _, g := range []*gizmos{with, twin} { // row 6
+		way.apply(g, "replicas=3", "color=blue")
+		g.want("color=blue")
+	}
+}
+
+func playPatchedBlock(t *testing.T, way gizmoWay) {
+	t.Helper()
+	for sentence, block := range map[string][]string{
+		"of one field": {"color=red"}, "of two fields": {"color=red", "font=a"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			g := way.namespace(t, "enforce")
+			g.apply(g.manifest(way.applied, append(block, "replicas=3", "note=n")...), way.args...)
+			g.patch(way.written, "color=pink")
+			r := way.apply(g, "replicas=3", "note=other")
+			color, _ := field(g.in("v2"), gizmoPath("v2", "color")...)
+			said := slices.ContainsFunc(r.warnings(), func(w string) bool { return strings.HasPrefix(w, "not kept ") && strings.Contains(w, "color") })
+			if (color == "pink") == said {
+				t.Errorf("color is %v, warnings are %q", color, r.warnings())
+			}
+			if len(block) == 1 && color != "pink" {
+				t.Errorf("color is all that the manifest had in the block: got %v", color)
+			}
+			g.want("font=", "replicas=3", "note=other")
+		})
+	}
+}
+
+// playAddedInBlock plays a field that no manifest has ever had: kubectl deletes it with its block.
+func playAddedInBlock(t *testing.T, way gizmoWay) {
+	t.Helper()
+	g := way.namespace(t, "enforce")
+	g.apply(g.manifest(way.applied, "color=red", "replicas=3"), way.args...)
+	g.patch(way.written, "font=mine")
+	r := way.apply(g, "replicas=3")
+	font, _ := field(g.in("v2"), gizmoPath("v2", "font")...)
+	said := slices.ContainsFunc(r.warnings(), func(w string) bool { return strings.HasPrefix(w, "not kept ") && strings.Contains(w, "font") })
+	if (font == "mine") == said {
+		t.Errorf("font is %v, warnings are %q", font, r.warnings())
+	}
+	g.want("color=")
+}
+
+func playSamePath(t *testing.T, way gizmoWay) {
+	t.Helper()
+	with, twin := way.namespace(t, "enforce"), way.namespace(t, "")
+	for _, g := range []*gizmos{with, twin} {
+		g.apply(g.manifest(way.applied, "shape=round", "outline=thin", "replicas=3"), way.args...)
+		g.patch(way.written, "shape=square")
+		r := g.apply(g.manifest(way.applied, "shape=square", "replicas=3"), way.args...)
+		if g == with && len(r.warnings()) > 0 {
+			t.Errorf("nothing of others is dropped, got %q", r.warnings())
+		}
+		g.want("shape=square", "outline=")
+	}
+	wantSameStored(t, way, with, twin)
+}
+
+func playNote(t *testing.T, way gizmoWay) {
+	t.Helper()
+	g := way.namespace(t, "enforce")
+	g.apply(g.manifest(way.applied, "note=n", "replicas=3"), way.args...)
+	g.patch(way.written, "note=mine", "color=pink")
+	g.claimsStay("an apply that drops the field", func() { way.apply(g, "replicas=3") })
+	g.want("note=mine", "color=pink", "replicas=3")
+}
+
+func wantSameStored(t *testing.T, way gizmoWay, with, twin *gizmos) {
+	t.Helper()
+	with.kind, twin.kind = with.resource(way.applied), twin.resource(way.applied)
+	if diff := cmp.Diff(stored(twin.namespace), stored(with.namespace)); diff != "" {
+		t.Errorf("the object (-without +with handoff):\n%s", diff)
+	}
+}
+
+// playMoves applies a manifest in one version, and then the same or a smaller one in the other.
+func playMoves(t *testing.T, c gizmoCluster) {
+	t.Helper()
+	c.eachWay(t, func(t *testing.T, way gizmoWay) {
+		t.Helper()
+		if way.applied == way.written {
+			t.Skip("it does not move")
+		}
+		for sentence, prepare := range map[string]func(g *gizmos){
+			"of a workload that nothing scales":             func(*gizmos) {},
+			"of a workload whose autoscaler has scaled":     func(g *gizmos) { g.autoscaled(way.written); g.scale(way.applied) },
+			"of a workload whose autoscaler did not scale":  func(g *gizmos) { g.autoscaled(way.written) },
+			"of a workload that a person scaled":            func(g *gizmos) { g.scale(way.written) },
+			"of a workload that a person scaled afterwards": func(g *gizmos) { g.scale(way.applied) },
+		} {
+			t.Run(sentence, func(t *testing.T) {
+				t.Parallel()
+				g := way.namespace(t, "enforce")
+				g.apply(g.manifest(way.written, "replicas=3", "color=red"), way.args...)
+				prepare(g)
+				before, _ := field(g.in("v2"), gizmoPath("v2", "replicas")...)
+				claims := g.entries(g.in("v2"))
+				way.apply(g, "color=red")
+				after, _ := field(g.in("v2"), gizmoPath("v2", "replicas")...)
+				if diff := cmp.Diff(before, after); diff != "" {
+					t.Errorf("replicas (-before +after):\n%s", diff)
+				}
+				if diff := cmp.Diff(claims, g.entries(g.in("v2"))); diff != "" {
+					t.Errorf("the entries of others (-before +after):\n%s", diff)
+				}
+				g.want("color=red")
+			})
+		}
+	})
+}

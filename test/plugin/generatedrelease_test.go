@@ -1,0 +1,298 @@
+package plugin_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// seedOf is the seed of the generators: the one that is given, or the time.
+func seedOf(t *testing.T) uint64 {
+	t.Helper()
+	seed := generate.seed
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("seed %d: repeat with -args -seed=%d", seed, seed)
+	return seed
+}
+
+// story is one object that a generator plays with.
+type story struct {
+	*testing.T
+	generator
+	yard, kind, name string
+	apply            string
+}
+
+func newStory(t *testing.T, seed uint64, n int, yard string) story {
+	t.Helper()
+	s := story{T: t, generator: newGenerator(seed, n), yard: yard}
+	s.kind = []string{"Deployment", "Deployment", "Deployment", "Service", "ConfigMap"}[s.IntN(5)]
+	s.name = fmt.Sprintf("web-%d", n)
+	s.apply = []string{"apply -f ", "apply -f ", "apply --server-side -f "}[s.IntN(3)]
+	return s
+}
+
+func (s story) target() string { return strings.ToLower(s.kind) + "/" + s.name }
+
+func (s story) write(name, text string) string {
+	s.Helper()
+	file := filepath.Join(cluster.Dir, s.name+"-"+name+".yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		s.Fatal(err)
+	}
+	return file
+}
+
+func (s story) live() ownership.Object {
+	s.Helper()
+	text, err := kubectl("get", s.target(), "-n", s.yard, "-o", "json", "--show-managed-fields")
+	if err != nil {
+		s.Fatal(err)
+	}
+	o, err := ownership.ParseObject([]byte(text))
+	if err != nil {
+		s.Fatal(err)
+	}
+	return o
+}
+
+// person changes something by hand.
+func (s story) person() {
+	s.Helper()
+	steps := []string{"annotate " + s.target() + " team=theirs --overwrite", "label " + s.target() + " tier=back --overwrite"}
+	if s.kind == "Deployment" {
+		steps = append(steps, "scale "+s.target()+" --replicas=4", "set image "+s.target()+" a=registry.invalid/a:3", "set env "+s.target()+" -c a A=theirs")
+	}
+	if n := s.IntN(len(steps) + 1); n < len(steps) {
+		play(s.T, steps[n]+" -n "+s.yard)
+	}
+}
+
+// content is an object without what the API server, controllers and records make of it.
+func content(t *testing.T, o ownership.Object) map[string]any {
+	t.Helper()
+	var of map[string]any
+	if err := json.Unmarshal(o.Text(), &of); err != nil {
+		t.Fatal(err)
+	}
+	delete(of, "status")
+	for _, given := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"} {
+		delete(metadata(t, of), given)
+	}
+	if annotations, ok := metadata(t, of)["annotations"].(map[string]any); ok {
+		delete(annotations, "deployment.kubernetes.io/revision")
+		delete(annotations, ownership.LastAppliedAnnotation)
+		if len(annotations) == 0 {
+			delete(metadata(t, of), "annotations")
+		}
+	}
+	return of
+}
+
+func TestGeneratedReleasesStayAndRefusalsAreTrue(t *testing.T) {
+	seed := seedOf(t)
+	yard := newYard(t, "generated")
+	released, refused := 0, map[string]int{}
+	for n := range generate.releases {
+		s := newStory(t, seed, n, yard)
+		switch why := s.release(); why {
+		case "":
+			released++
+		default:
+			refused[why]++
+		}
+		if t.Failed() {
+			t.Fatalf("story %d of seed %d", n, seed)
+		}
+	}
+	t.Logf("%d released, refused: %v", released, refused)
+	if generate.releases >= 20 && released < generate.releases/4 {
+		t.Errorf("of %d, %d are released: the generator makes too little that can be", generate.releases, released)
+	}
+}
+
+// release plays one release, and returns why it was refused.
+func (s story) release() string {
+	s.Helper()
+	manifest := s.manifest(s.kind, s.name)
+	text := s.yaml(manifest)
+	before := s.write("before", text)
+	play(s.T, s.apply+before+" -n "+s.yard)
+	s.person()
+	field := s.field(manifest)
+	if field == "" {
+		return "nothing to release"
+	}
+	live := s.live()
+	said := handoff(s.T, cluster.Kubeconfig, "release "+s.target()+" "+field+" -n "+s.yard+" --from-manifest "+before)
+	without, err := json.Marshal(manifest)
+	if err != nil {
+		s.Fatal(err)
+	}
+	without = ownership.Cut(without, pathOf(s.T, field))
+	if !strings.Contains(said, "[exit code 0]") {
+		return s.isTrue(said, field, before, without, live)
+	}
+	after := strike(s.T, said, before, text)
+	if strings.Contains(after, "UNSTRUCK") {
+		after = string(without)
+	}
+	var got, want any
+	if err := yaml.Unmarshal([]byte(after), &got); err != nil {
+		s.Fatalf("%s: %v\n%s\nof\n%s", said, err, after, text)
+	}
+	if err := json.Unmarshal(without, &want); err != nil {
+		s.Fatal(err)
+	}
+	if diff := cmp.Diff(pruned(want), pruned(got)); diff != "" {
+		s.Errorf("%s\nthe manifest without it (-want +got):\n%s\nof\n%s", said, diff, text)
+		return ""
+	}
+	apply := strings.Replace(s.apply, "--server-side", "--server-side --force-conflicts", 1) // what a person has changed conflicts
+	play(s.T, apply+s.write("after", after)+" -n "+s.yard)
+	if was, is := live.Value(pathOf(s.T, field)), s.live().Value(pathOf(s.T, field)); !bytes.Equal(was, is) && !sameValue(was, is) {
+		s.Errorf("%s\nit was %s, and is %s", said, was, is)
+	}
+	return ""
+}
+
+func sameValue(a, b []byte) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && cmp.Equal(x, y)
+}
+
+// pruned is a value without what is empty, and with numbers as JSON has them.
+func pruned(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		o := map[string]any{}
+		for name, part := range v {
+			if part = pruned(part); part != nil {
+				o[name] = part
+			}
+		}
+		if len(o) > 0 {
+			return o
+		}
+		return nil
+	case []any:
+		l := []any{}
+		for _, part := range v {
+			if part = pruned(part); part != nil {
+				l = append(l, part)
+			}
+		}
+		if len(l) > 0 {
+			return l
+		}
+		return nil
+	case int:
+		return float64(v)
+	default:
+		return v
+	}
+}
+
+// field chooses a field that the manifest declares, or what holds some.
+func (s story) field(manifest object) string {
+	s.Helper()
+	text, err := json.Marshal(manifest)
+	if err != nil {
+		s.Fatal(err)
+	}
+	declared, err := ownership.ParseObject(text)
+	if err != nil {
+		s.Fatal(err)
+	}
+	said := handoff(s.T, cluster.Kubeconfig, "explain "+s.target()+" -n "+s.yard+" -o json")
+	_, said, _ = strings.Cut(said, "\n")
+	if strings.Contains(said, "it has no managedFields") { // a manifest with nothing but a name, applied server-side
+		return ""
+	}
+	var explained struct {
+		Fields []struct{ Path, Manifest string }
+	}
+	if err := json.NewDecoder(strings.NewReader(said)).Decode(&explained); err != nil {
+		s.Fatal(err, said)
+	}
+	var fields []string
+	for _, f := range explained.Fields {
+		path := pathOf(s.T, f.Path)
+		for n := len(path); n > 1; n-- {
+			if declared.Value(path[:n]) != nil && (n == len(path) || s.IntN(4) == 0) {
+				fields = append(fields, textOf(path[:n]))
+			}
+		}
+	}
+	if fields == nil {
+		return ""
+	}
+	return fields[s.IntN(len(fields))]
+}
+
+// isDefault reports whether the API server puts back a field's value when the field is removed.
+func (s story) isDefault(field string, live ownership.Object) bool {
+	s.Helper()
+	at := live.Locate(pathOf(s.T, field))
+	text, err := kubectl("patch", s.target(), "-n", s.yard, "--type=json", "--dry-run=server", "-o", "json",
+		"-p", fmt.Sprintf(`[{"op":"remove","path":%q}]`, at.Pointer))
+	if err != nil {
+		return false
+	}
+	_, text, _ = strings.Cut("\n"+text, "\n{") // behind warnings of the API server
+	without, err := ownership.ParseObject([]byte("{" + text))
+	return err == nil && sameValue(at.Value, without.Value(pathOf(s.T, field)))
+}
+
+// isTrue verifies what a refusal says, and returns its sort.
+func (s story) isTrue(said, field, before string, without []byte, live ownership.Object) string {
+	s.Helper()
+	switch {
+	case strings.Contains(said, "cannot be applied"):
+		if output, err := kubectl(append(strings.Fields(s.apply+before), "-n", s.yard, "--dry-run=server")...); err == nil {
+			s.Errorf("%s\nkubectl applies it: %s", said, output)
+		}
+		return "cannot be applied"
+	case strings.Contains(said, "would still change it") && s.isDefault(field, live):
+		return "would be deleted, and come back as the default" // which release does not know
+	case strings.Contains(said, "would still change it"):
+		reduced := s.write("reduced", string(without))
+		for _, step := range []string{"apply set-last-applied -f ", "apply -f "} {
+			if _, err := kubectl(append(strings.Fields(step+reduced), "-n", s.yard)...); err != nil {
+				return "would still change it: it is refused" // which is a change as well
+			}
+		}
+		if is := s.live().Value(pathOf(s.T, field)); sameValue(live.Value(pathOf(s.T, field)), is) {
+			s.Errorf("%s\nby hand, it stays %s", said, is)
+		}
+		return "would still change it"
+	case strings.Contains(said, "would not create the object"):
+		created := strings.Replace(string(without), `"name":"`+s.name+`"`, `"name":"`+s.name+`-new"`, 1)
+		if output, err := kubectl("create", "-f", s.write("new", created), "-n", s.yard, "--dry-run=server"); err == nil {
+			s.Errorf("%s\nkubectl creates it: %s", said, output)
+		}
+		return "would not be created"
+	}
+	if strings.Contains(said, "no manifest is recorded on it") && strings.Contains(s.apply, "--server-side") {
+		return "no manifest is recorded" // a person has taken over all that it claimed
+	}
+	for _, sort := range []string{"makes the object the one it is", "is the key of its list element", "have no key", "is part of", "records what was applied"} {
+		if strings.Contains(said, sort) {
+			return sort
+		}
+	}
+	s.Errorf("refused for another reason:\n%s", said)
+	return ""
+}

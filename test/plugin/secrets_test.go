@@ -1,0 +1,142 @@
+package plugin_test
+
+import (
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	hunted  = "hunter-value-hunter"
+	another = "hunter-other-hunter"
+)
+
+// quoting is a policy that quotes what a Secret holds, in its refusals and warnings.
+const quoting = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: quoting}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [secrets]}]
+    namespaceSelector: {matchLabels: {quoting: "ACTION"}}
+  validations:
+  - expression: "false"
+    messageExpression: "'it holds ' + string(object.data.token) + ' and ' + object.metadata.annotations['example.com/copy']"
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: quoting}
+spec: {policyName: quoting, validationActions: [ACTION]}
+`
+
+// secretOf is the manifest of a Secret with a field, be it none.
+func secretOf(annotations, field string) string {
+	return "apiVersion: v1\nkind: Secret\nmetadata: {name: token" + annotations + "}\n" + field + "\n"
+}
+
+// tellsNothing runs commands, in all formats, and looks for what the Secrets hold.
+func tellsNothing(t *testing.T, line string, formats ...string) {
+	t.Helper()
+	for _, format := range append([]string{""}, formats...) {
+		seen := handoff(t, cluster.Kubeconfig, strings.TrimSpace(line+" "+format))
+		for _, value := range []string{hunted, another} {
+			for _, text := range []string{value, base64.StdEncoding.EncodeToString([]byte(value))} {
+				if strings.Contains(seen, text[:12]) {
+					t.Errorf("an output holds %q:\n%s", text[:12], seen)
+				}
+			}
+		}
+	}
+}
+
+func TestNothingTellsWhatASecretHolds(t *testing.T) {
+	data := []string{"-o wide", "-o json", "-o yaml", "-o jsonpath={}", "-o jsonpath={.no.such}", "-o go-template={{.}}"}
+	objects := []string{"-o json", "-o yaml", "-o jsonpath={.data}", "-o jsonpath={.no.such}", "-o go-template={{.data}}", "-o name", "--show-managed-fields -o yaml"}
+	const copied = `, annotations: {example.com/copy: ` + hunted + `}`
+	folder := t.TempDir()
+	file := func(name, text string) string {
+		t.Helper()
+		path := filepath.Join(folder, name+".yaml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	stored := secretOf(copied, "stringData: {token: "+hunted+", user: "+hunted+"}")
+	manifests := map[string]string{
+		"same":             stored,
+		"another":          secretOf(copied, "stringData: {token: "+another+"}"),
+		"no-annotation":    secretOf("", "stringData: {token: "+hunted+"}"),
+		"nothing":          secretOf("", "type: Opaque"),
+		"not-base64":       secretOf("", "data: {token: "+another+"}"),
+		"another-type":     secretOf("", "type: kubernetes.io/dockerconfigjson\nstringData: {token: "+another+"}"),
+		"an-unknown-field": secretOf("", "stringData: {token: "+another+"}\nunknown: "+another),
+		"a-scalar":         secretOf("", "data: "+another),
+		"a-number":         secretOf("", "stringData: {token: 1234, user: "+another+"}"),
+		"a-label":          secretOf(", labels: {a: \""+another+" x\"}", "stringData: {token: "+another+"}"),
+		"a-bad-name":       strings.Replace(secretOf("", "stringData: {token: "+another+"}"), "token}", "TOKEN_}", 1),
+		"a-bad-key":        secretOf("", "stringData: {token: "+another+", \"a key\": "+another+"}"),
+		"immutable":        secretOf(copied, "immutable: true\nstringData: {token: "+another+"}"),
+	}
+	for _, how := range []string{"client", "server", "annotated", "immutable", "Deny", "Warn"} {
+		t.Run(how, func(t *testing.T) {
+			yard := newYard(t, strings.ToLower(how))
+			applied := file("applied-"+how, stored)
+			switch how {
+			case "server":
+				play(t, "apply --server-side -n "+yard+" -f "+applied)
+			case "annotated": // the only annotation is last-applied, and comes and goes
+				play(t, "create -n "+yard+" -f "+file("made", secretOf("", "stringData: {token: "+hunted+"}")))
+			default:
+				play(t, "apply -n "+yard+" -f "+applied)
+			}
+			switch how {
+			case "immutable":
+				play(t, "patch secret token -n "+yard+` -p {"immutable":true}`)
+			case "Deny", "Warn":
+				quote(t, yard, how, file("policy-"+how, strings.ReplaceAll(quoting, "ACTION", how)))
+			}
+			for name, text := range manifests {
+				manifest := file(name, text)
+				tellsNothing(t, "preview -n "+yard+" -f "+manifest, data...)
+				tellsNothing(t, "preview -n "+yard+" --validate=warn --server-side -f "+manifest)
+				tellsNothing(t, "preview -n "+yard+" --server-side --force-conflicts -f "+manifest, data[:3]...)
+				tellsNothing(t, "release secret/token .data -n "+yard+" --dry-run=client --from-manifest "+manifest)
+			}
+			tellsNothing(t, "explain secret/token -n "+yard, data...)
+			tellsNothing(t, "explain secret/token .data -n "+yard, data...)
+			tellsNothing(t, "explain secret/token .metadata -n "+yard, data...)
+			tellsNothing(t, "audit secrets -n "+yard, data...)
+			tellsNothing(t, "status "+yard, data...)
+			for _, field := range []string{".data.token", ".data", ".metadata.annotations.*", ".data.nosuch", ".type"} {
+				tellsNothing(t, "release secret/token "+field+" -n "+yard+" --dry-run=client", objects...)
+				tellsNothing(t, "release secret/token "+field+" -n "+yard+" --dry-run=server", objects...)
+			}
+			tellsNothing(t, "release secret/token .data.token -n "+yard+" --from-manifest "+applied, objects...)
+			tellsNothing(t, "release secret/token .data.user -n "+yard, "-o yaml")
+		})
+	}
+}
+
+// quote puts a policy into effect that quotes a Secret.
+func quote(t *testing.T, yard, action, policy string) {
+	t.Helper()
+	play(t, "label namespace "+yard+" quoting="+action, "apply -f "+policy)
+	t.Cleanup(func() { play(t, "delete -f "+policy) })
+	for end := time.Now().Add(patience); ; time.Sleep(250 * time.Millisecond) {
+		said, err := kubectl("label", "secret", "token", "-n", yard, "probe=yes", "--overwrite", "--dry-run=server")
+		if err != nil {
+			said += err.Error()
+		}
+		if strings.Contains(said, "it holds "+hunted) || strings.Contains(said, "it holds "+base64.StdEncoding.EncodeToString([]byte(hunted))) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the policy is not in effect: %s", said)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package plugin_test
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// strike deletes from a manifest what release has named, as a person does: the snippet, up to the end of the last line or, in
+// brackets, of the value.
+func strike(t *testing.T, said, file, text string) string {
+	t.Helper()
+	named := regexp.MustCompile(regexp.QuoteMeta(file)+`:(\d+)(?:-(\d+))?: delete ("(?:\\.|[^"\\])*")`).FindAllStringSubmatch(said, -1)
+	lines := strings.SplitAfter(text, "\n")
+	for _, one := range slices.Backward(named) {
+		first, _ := strconv.Atoi(one[1])
+		last := first
+		if one[2] != "" {
+			last, _ = strconv.Atoi(one[2])
+		}
+		snippet, err := strconv.Unquote(one[3])
+		if err != nil {
+			t.Fatal(err)
+		}
+		struck := strikeSnippet(t, strings.Join(lines[first-1:last], ""), snippet)
+		lines = slices.Replace(lines, first-1, last, append([]string{struck}, slices.Repeat([]string{""}, last-first)...)...)
+	}
+	return strings.Join(lines, "")
+}
+
+// isInBrackets reports whether lines are a part of what stands in brackets.
+func isInBrackets(lines string) bool {
+	bare := regexp.MustCompile(`"(\\.|[^"\\])*"|'[^']*'|#.*`).ReplaceAllString(lines, "")
+	opened := strings.Count(bare, "{") + strings.Count(bare, "[")
+	return opened != strings.Count(bare, "}")+strings.Count(bare, "]") || strings.HasSuffix(strings.TrimSpace(bare), ",")
+}
+
+// strikeSnippet deletes a snippet from its lines.
+func strikeSnippet(t *testing.T, lines, snippet string) string {
+	t.Helper()
+	key, _, _ := strings.Cut(snippet, ":")
+	begin := strings.TrimLeft(lines, " ")
+	switch indent := lines[:len(lines)-len(begin)]; {
+	case strings.HasPrefix(snippet, "-") && strings.HasPrefix(begin, "-"), strings.HasPrefix(begin, key+":") && !isInBrackets(lines):
+		return ""
+	case strings.HasPrefix(strings.TrimLeft(begin, "- "), key+":") && strings.HasPrefix(begin, "- "):
+		return indent + "-\n"
+	}
+	// In brackets.
+	at := regexp.MustCompile(`(?:^\s*|[{,]\s*)"?` + regexp.QuoteMeta(strings.TrimPrefix(key, "- ")) + `"?:`).FindStringIndex(lines)
+	if strings.HasPrefix(snippet, "-") {
+		t.Logf("an element in brackets is not struck: %s of %s", snippet, lines)
+		return "UNSTRUCK"
+	}
+	if at == nil {
+		t.Fatalf("%q is not in the lines that are named:\n%s", snippet, lines)
+	}
+	from, depth, quoted := at[0], 0, false
+	if strings.ContainsRune("{,", rune(lines[from])) {
+		from++
+	}
+	for i := at[1]; i < len(lines); i++ {
+		switch c := lines[i]; {
+		case c == '"' && lines[i-1] != '\\':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+		case depth > 0 && (c == '}' || c == ']'):
+			depth--
+		case c == ',' && depth == 0:
+			return lines[:from] + lines[i+1:]
+		case (c == '}' || c == ']') && depth == 0:
+			return strings.TrimSuffix(lines[:from], ",") + lines[i:]
+		}
+	}
+	t.Fatalf("%q has no end:\n%s", snippet, lines)
+	return ""
+}

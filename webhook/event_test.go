@@ -1,0 +1,134 @@
+package webhook_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// forged is text that whoever has sent a review would like to see in the cluster.
+const forged = "your cluster expires today, call 555"
+
+// TestEventsSayNothingThatAReviewCanChoose verifies that a forged review makes no Event outside of namespaces that have
+// opted in, and that its text is in none.
+func TestEventsSayNothingThatAReviewCanChoose(t *testing.T) {
+	row1 := update(csa, scaledBy7(), applied3())
+	annotatedOne := applied3().with("ownership-handoff.io/mode", "enforce")
+	annotated := update(csa, scaledBy7(), annotatedOne).body()
+	for sentence, c := range map[string]struct {
+		body   string
+		modes  map[string]string
+		events int
+	}{
+		"a namespace that has opted in":       {row1.body(), map[string]string{"shop": "enforce"}, 1},
+		"a namespace under warn":              {row1.body(), map[string]string{"shop": "warn"}, 1},
+		"a namespace under an unknown mode":   {row1.body(), map[string]string{"shop": "enforced"}, 1},
+		"only the object has opted in":        {annotated, nil, 0},
+		"the namespace has opted out":         {annotated, map[string]string{"shop": "off"}, 0},
+		"only another namespace has opted in": {annotated, map[string]string{"bar": "enforce"}, 0},
+		"a name that is a text":               {strings.Replace(row1.body(), `"name":"web"`, `"name":"`+forged+`"`, 1), map[string]string{"shop": "enforce"}, 0},
+		"a kind that is a text":               {strings.Replace(row1.body(), `"kind":"Deployment"`, `"kind":"`+forged+`"`, 1), map[string]string{"shop": "enforce"}, 0},
+		"a version that is a text":            {strings.Replace(row1.body(), `"version":"v1"`, `"version":"`+forged+`"`, 1), map[string]string{"shop": "enforce"}, 0},
+		"a uid that is a text":                {strings.ReplaceAll(row1.body(), "object-uid", forged), map[string]string{"shop": "enforce"}, 0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			cluster := enforced()
+			cluster.modes = c.modes
+			s := newServer(t, cluster)
+			s.answer(t, c.body)
+			if len(s.events) != c.events {
+				t.Errorf("events: want %d, got %v", c.events, s.events)
+			}
+			if strings.Contains(fmt.Sprint(s.events), forged) {
+				t.Errorf("the text is recorded: %v", s.events)
+			}
+		})
+	}
+}
+
+// configMap is a review in which an apply drops fields that a manager has set.
+func configMap(manager string, keys ...string) string {
+	data, set := make([]string, 0, len(keys)), make([]string, 0, len(keys))
+	for _, key := range keys {
+		data = append(data, fmt.Sprintf("%q:%q", key, "mine"))
+		set = append(set, fmt.Sprintf("%q:{}", "f:"+key))
+	}
+	entries := fmt.Sprintf(`[{"manager":%q,"operation":"Update","apiVersion":"v1","time":"2026-01-01T00:00:01Z","fieldsType":"FieldsV1",`+
+		`"fieldsV1":{"f:data":{%s}}}]`, manager, strings.Join(set, ","))
+	lastApplied := func(data string) string {
+		return fmt.Sprintf("%q", `{"apiVersion":"v1","data":{`+data+`},"kind":"ConfigMap","metadata":{"name":"web"}}`)
+	}
+	object := func(applied, data string) string {
+		return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web","namespace":"shop","uid":"object-uid","annotations":`+
+			`{"kubectl.kubernetes.io/last-applied-configuration":%s},"managedFields":%s},"data":{%s}}`, applied, entries, data)
+	}
+	was := strings.ReplaceAll(strings.Join(data, ","), "mine", "manifest's")
+	return fmt.Sprintf(`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"UPDATE",`+
+		`"kind":{"group":"","version":"v1","kind":"ConfigMap"},"namespace":"shop","name":"web","options":{"fieldManager":"kubectl-client-side-apply"},`+
+		`"object":%s,"oldObject":%s}}`, object(lastApplied(""), ""), object(lastApplied(was), strings.Join(data, ",")))
+}
+
+// TestOneEventNamesHowManyFieldsWereKept verifies that an Event is neither one for each field nor about the first alone.
+func TestOneEventNamesHowManyFieldsWereKept(t *testing.T) {
+	keys := make([]string, 1000)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("key%03d", i)
+	}
+	for sentence, c := range map[string]struct {
+		keys []string
+		want string
+	}{
+		"one field":    {keys[:1], "kept .data.key000: owner Imperative"},
+		"three fields": {keys[:3], "kept .data.key000: owner Imperative; kept .data.key001: owner Imperative; kept .data.key002: owner Imperative"},
+		"1,000 fields": {keys, "kept .data.key000: owner Imperative; kept .data.key001: owner Imperative; kept .data.key002: owner Imperative; " +
+			"and 997 more (1000 fields)"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := newServer(t, enforced())
+			s.answer(t, configMap("kubectl-edit", c.keys...))
+			if diff := cmp.Diff([]string{c.want}, s.notes()); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestNotesArePlain verifies that what a review calls its managers and keys cannot be read as text of handoff's.
+func TestNotesArePlain(t *testing.T) {
+	s := newServer(t, enforced())
+	s.answer(t, configMap(forged, "a b!c\u202ed;e", strings.Repeat("x", 300)))
+	if len(s.events) != 1 {
+		t.Fatalf("one event is expected, got %v", s.events)
+	}
+	plain := regexp.MustCompile(`^kept \.data\.a\?b\?c\?d\?e: owner Imperative; kept \.\.\.x{97}: owner Imperative$`)
+	if note := s.events[0].Note; !plain.MatchString(note) {
+		t.Errorf("the note is %q", note)
+	}
+}
+
+// TestEventsAreRateLimited verifies that many reviews, all about another object, are few Events, and that a namespace
+// leaves others theirs.
+func TestEventsAreRateLimited(t *testing.T) {
+	cluster := enforced()
+	cluster.modes["other"] = "enforce"
+	s := newServer(t, cluster)
+	body := update(csa, scaledBy7(), applied3()).body()
+	const sent = 1000
+	for i := range sent {
+		s.answer(t, strings.Replace(body, `"name":"web"`, fmt.Sprintf(`"name":"web-%d"`, i), 1))
+	}
+	recorded := len(s.events)
+	if recorded == 0 || recorded > sent/2 {
+		t.Errorf("%d reviews make %d events", sent, recorded)
+	}
+	s.answer(t, strings.Replace(body, `"namespace":"shop"`, `"namespace":"other"`, 1))
+	if len(s.events) <= recorded {
+		t.Error("another namespace is limited as well")
+	}
+	if !strings.Contains(s.logged(), "Events are rate-limited") {
+		t.Error("the log does not say so")
+	}
+}
