@@ -50,11 +50,11 @@ build: ## build the webhook, bin/handoff-webhook
 .PHONY: plugin
 plugin: ## build the plugin of kubectl, bin/kubectl-handoff, and what completes it
 	go build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubectl-handoff ./cmd/kubectl-handoff
-	cp plugins/kubectl_complete-handoff bin/
+	cp manifests/krew/kubectl_complete-handoff bin/
 
 .PHONY: plugin-krew
 plugin-krew: ## build the archives of the plugin for krew, bin/plugin: VERSION=TAG PLUGIN_PLATFORMS="linux/amd64 ..."
-	sh plugins/archives.sh bin/plugin '$(VERSION)' $(PLUGIN_PLATFORMS)
+	sh hack/krew-archives.sh bin/plugin '$(VERSION)' $(PLUGIN_PLATFORMS)
 
 # bin/build-image --help says what is written, and how the digests can be checked.
 .PHONY: image
@@ -67,10 +67,10 @@ push: bin/build-image ## build the image and push it to IMAGE, with the credenti
 
 .PHONY: image-check
 image-check: ## check that the image of the last commit is reproducible, static and not root
-	cd image && go vet ./... && go test -count=1 -timeout 30m ./...
+	cd hack/image && go vet ./... && go test -count=1 -timeout 30m ./...
 
-bin/build-image: $(wildcard image/*.go image/go.*)
-	go build -C image -o ../$@ .
+bin/build-image: $(wildcard hack/image/*.go hack/image/go.*)
+	go build -C hack/image -o ../../$@ .
 
 .PHONY: helm
 helm: bin/helm ## build Helm 3 for the tests
@@ -83,7 +83,7 @@ bin/helm: test/helm/go.mod
 test: controlplane helm build ## vet, then all tests, many against a real control plane
 	go vet ./...
 	go test -race -timeout 30m -parallel 8 ./...
-	go test -timeout 20m -run 'Grow|PeakMemory' ./webhook ./cli ./release
+	go test -timeout 20m -run 'Grow|PeakMemory' ./webhook ./plugin/cli ./plugin/release
 
 # A failure prints the seed: SEED plays the same sequences again.
 .PHONY: accepted
@@ -139,13 +139,13 @@ record: controlplane build ## record anew the reviews that unit tests and benchm
 	go run ./test/record
 
 .PHONY: lint
-lint: bin/golangci-lint ## run golangci-lint, built from tools/go.mod
+lint: bin/golangci-lint ## run golangci-lint, built from hack/tools/go.mod
 	bin/golangci-lint run ./...
-	cd image && ../bin/golangci-lint run ./...
+	cd hack/image && ../../bin/golangci-lint run ./...
 
-bin/golangci-lint: tools/go.mod
+bin/golangci-lint: hack/tools/go.mod
 	@echo 'lint: building golangci-lint, which takes some minutes the first time'
-	go build -C tools -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	go build -C hack/tools -o ../../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 .PHONY: clean
 clean: ## remove all that is built

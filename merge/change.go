@@ -1,34 +1,93 @@
 package merge
 
 import (
+	"encoding/json"
+
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/merge/threeway"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// Verb is what a write or a merge does to a field of live.
-type Verb = threeway.Verb
-
-// The verbs.
-const (
-	FieldAdded   = threeway.Added
-	FieldSet     = threeway.Set
-	FieldDeleted = threeway.Deleted
-	FieldCleared = threeway.Cleared
-	FieldKept    = threeway.Kept
-)
-
-// Change is what becomes of one field of live, and why.
+// Change is what becomes of one contested field of a write, and why.
 type Change struct {
-	// Path leads to the field. Elements of a keyed list are named by their keys, those of a set by their value.
+	// Path leads to the field. Elements of a keyed list are named by their keys, elements of a set by their values.
 	Path fieldpath.Path
-	Verb Verb
-	// From is live's value and To the one afterwards; nil where there is none. They are json.RawMessage, or decoded
-	// values where the merge was of decoded values.
-	From, To any
-	// Owner is the field's owner in live; the zero Owned where nobody asked.
+	// Verb is what the write does to the field, after the decision.
+	Verb threeway.Verb
+	// From is the value in live, To the value afterwards and Incoming the value that the writer sent, as JSON; nil if the
+	// field is missing there.
+	From, To, Incoming json.RawMessage
+	// Owner is the field's owner in live.
 	Owner ownership.Owned
-	// Row is the row of docs/decisions.md that decided; 0 where none did.
-	Row int
+	// Field is what the decision was made on.
+	Field Field
+	Decision
+	// Choice is the value or member that contradicts a cleared field, as "OnDelete".
+	Choice string
+	// Overruled is why the manifest wins over a field that would be kept, as "the manifest sets valueFrom".
+	Overruled string
+}
+
+// changeOf decides on a contested field. On a create, its live value is the one that the autoscaler wants.
+func changeOf(field ownership.Contested, writer ownership.Writer) Change {
+	c := Change{
+		Path: field.Path, Owner: field.Owned, From: field.Live, To: field.Incoming, Incoming: field.Incoming,
+		Field: Field{
+			Owner: field.Owner, Writer: writer, Manifest: field.Manifest, Base: field.Base,
+			Scale: field.Scale, Changed: field.Changed(), Removed: field.Removed,
+		},
+	}
+	return c.decided()
+}
+
+// decided returns the change with the decision on its Field.
+func (c Change) decided() Change {
+	c.Decision, c.Verb = Lookup(c.Field), threeway.Set
+	switch c.Verdict {
+	case Keep:
+		c.Verb, c.To = threeway.Kept, c.From
+	case Clear:
+		c.Verb, c.To = threeway.Cleared, nil
+	case Start:
+		c.From, c.To = nil, c.From
+	default:
+	}
+	return c
+}
+
+// yielding returns the change if the manifest wins over a field that would be kept.
+func (c Change) yielding(reason string) Change {
+	c.Verdict, c.Overruled = Yield, reason
+	c.Verb, c.To = threeway.Set, c.Incoming
+	if len(c.Incoming) == 0 {
+		c.Verb, c.To = threeway.Deleted, nil
+	}
+	return c
+}
+
+// Value returns the value that the field has in live or, on a create, is given; as JSON.
+func (c Change) Value() json.RawMessage {
+	if c.Verdict == Start {
+		return c.To
+	}
+	return c.From
+}
+
+// Because returns why a field does not get the value that was sent, and the remedy, as the text that follows
+// "kept .spec.replicas=7". It comes in three parts, so that the name in the middle can be shortened.
+func (c Change) Because() (before, name, after string) {
+	name = c.Owner.By
+	if name == "" {
+		name = "an unnamed manager"
+	}
+	switch {
+	case c.Verdict == Yield:
+		return ", set by ", name, ": " + c.Overruled
+	case c.Verdict == Clear:
+		name = c.Choice
+	case c.message.after == "": // the owner is the manifest itself
+		name = ""
+	}
+	return c.message.before, name, c.message.after
 }

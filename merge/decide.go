@@ -1,159 +1,194 @@
 package merge
 
 import (
-	"slices"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"gomodules.xyz/jsonpatch/v2"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// Verdict is what becomes of a field of the incoming object.
-type Verdict int
-
-// The verdicts.
-const (
-	// Through lets the incoming value stand.
-	Through Verdict = iota
-	// Warn lets the incoming value stand and tells the writer that the field's owner may undo it.
-	Warn
-	// Start gives a new object the autoscaler's count.
-	Start
-	// Keep puts the live value and the live claims back, and takes the field out of the recorded last-applied.
-	Keep
-	// Clear takes the field out of the incoming object, and everybody's claim on it.
-	Clear
-	// Yield lets the incoming value stand although a row says Keep: see Rewritten.Overruled.
-	Yield
+var (
+	// ErrNotANumber is returned if the scale field's value is not an int32 from 0.
+	ErrNotANumber = errors.New("the scale field is not an integer")
+	// ErrBudget is returned if a write needs more work than Request.Meter allows.
+	ErrBudget = errors.New("the work budget is spent")
 )
 
-// Field is a field that a write has a say in, as the decision table sees it.
-type Field struct {
-	// Owner is whose the field is in live, Writer for whom the write speaks.
-	Owner  ownership.Owner
-	Writer ownership.Writer
-	// Manifest and Base are what the manifest applied now and the one applied before say about the field.
-	Manifest, Base ownership.Claim
-	// Changed says that the write changes the field's value or, for a new object, that the autoscaler wants more.
-	Changed bool
-	// Removed reports whether the write takes the field away although neither manifest has it, as a replace of the whole
-	// object does.
-	Removed bool
-	// Created says that the write creates the object, SwitchedOff that the manifest does so with a count of 0.
-	Created, SwitchedOff bool
-	// Scale says that it is the object's scale field.
-	Scale bool
-	// Contradicted says that it is a member of a union that another choice of the manifest excludes.
-	Contradicted bool
+// Request is a write to an object itself, as admission sees it.
+type Request struct {
+	Kind            schema.GroupVersionKind
+	Namespace, Name string
+	// FieldManager is that of the request's options, or empty.
+	FieldManager string
+	// Live is the object as stored, the zero Object when the write creates it; Incoming as it is about to be stored.
+	Live, Incoming ownership.Object
+	// Meter bounds the work; nil does not. Where it ends the work, the error is ErrBudget.
+	Meter ownership.Meter
 }
 
-// Decision is a row of the decision table and its verdict.
-type Decision struct {
-	// Row is the row's number in docs/decisions.md, 0 where no row fits.
-	Row     int
-	Verdict Verdict
+// Outcome is what is decided for a write. The zero Outcome leaves it as it is.
+type Outcome struct {
+	// Changes are the fields that do not get the value that the writer sent, and those that the writer is to be warned about.
+	Changes []Change
+	// Operations make the incoming object what it should be.
+	Operations []jsonpatch.Operation
+	// Unread is the error of the paths in annotation ownership.ControllerFieldsAnnotation that do not parse, and are ignored;
+	// nil if all do.
+	Unread error
 }
 
-// says is what an applier's manifest says about a field, beside the base.
-type says int
-
-const (
-	anything says = iota
-	setsIt        // the manifest gives it a value
-	letsGo        // the manifest lacks it and the base has it
-	setsNull      // the manifest says null
-	lacksIt       // neither has it
-)
-
-// row is a row of the decision table. No owners means any owner.
-type row struct {
-	number           int
-	owners           []ownership.Owner
-	writer           ownership.Writer
-	manifest         says
-	scaleOnly        bool
-	contradictedOnly bool
-	created          bool
-	verdict          Verdict
+// Cluster answers what a decision has to know beyond the write.
+type Cluster interface {
+	// ScalePath returns the path of the scale field of a kind, nil if the kind has none.
+	ScalePath(group, version, kind string) fieldpath.Path
+	// Autoscaler returns the autoscaler that targets an object, as "HorizontalPodAutoscaler/web", and the replicas it wants;
+	// empty if none does.
+	Autoscaler(namespace, group, kind, name string) (autoscaler string, desired int64)
 }
 
-// table is the decision table of docs/decisions.md, in its order. Row 11 is not in it: it concerns requests that are never
-// intercepted.
-func table() []row {
-	held := []ownership.Owner{ownership.Autoscaler, ownership.Controller}
-	manifest := []ownership.Owner{ownership.Manifest}
-	return []row{
-		{number: 1, owners: held, writer: ownership.Applier, manifest: setsIt, verdict: Keep},
-		{number: 2, owners: held, writer: ownership.Applier, manifest: letsGo, verdict: Keep},
-		{number: 3, owners: []ownership.Owner{ownership.Imperative}, writer: ownership.Applier, manifest: letsGo, verdict: Keep},
-		{number: 4, owners: manifest, writer: ownership.Applier, manifest: letsGo, scaleOnly: true, verdict: Keep},
-		{number: 5, owners: manifest, writer: ownership.Applier, manifest: letsGo, verdict: Through},
-		{
-			number: 6, owners: []ownership.Owner{ownership.Imperative, ownership.Default},
-			writer: ownership.Applier, manifest: setsIt, verdict: Through,
-		},
-		{
-			number: 7, owners: []ownership.Owner{ownership.Default}, writer: ownership.Applier, manifest: lacksIt,
-			contradictedOnly: true, verdict: Clear,
-		},
-		{number: 8, owners: held, writer: ownership.Applier, manifest: setsNull, verdict: Keep},
-		{number: 8, writer: ownership.Applier, manifest: setsNull, verdict: Through},
-		{number: 9, owners: []ownership.Owner{ownership.Autoscaler}, writer: ownership.ImperativeWriter, verdict: Warn},
-		{number: 9, writer: ownership.ImperativeWriter, verdict: Through},
-		{number: 10, writer: ownership.OtherWriter, verdict: Through},
-		{
-			number: 12, owners: []ownership.Owner{ownership.Autoscaler},
-			writer: ownership.Applier, scaleOnly: true, created: true, verdict: Start,
-		},
+// Decider decides on writes by the decision table of docs/decisions.md.
+type Decider struct {
+	Cluster  Cluster
+	Managers ownership.Managers
+	Rules    []ownership.Rule
+}
+
+// Decide decides on each contested field of a write, and returns what to do about all of them. The error is ErrNotANumber, ErrBudget, ErrNotWhole, ownership.ErrManagedFields
+// or ownership.ErrLastApplied.
+func (d Decider) Decide(r Request) (Outcome, error) {
+	spent := &budget{spend: r.Meter}
+	if r.Meter != nil {
+		r.Meter = spent.count
 	}
+	decide := d.decideWrite
+	if !r.Live.Present() {
+		decide = d.decideCreate
+	}
+	out, err := decide(r)
+	if spent.over {
+		return Outcome{Unread: out.Unread}, ErrBudget
+	}
+	return out, err
 }
 
-// Decide looks a field up in the decision table of docs/decisions.md: the first row that fits. Row 0 is none: the
-// manifest's own field, or one that it has no say in.
-func Decide(f Field) Decision {
-	manifest := f.manifest()
-	for _, r := range table() {
-		if r.fits(f, manifest) {
-			return Decision{Row: r.number, Verdict: r.verdict}
+// budget remembers that the work was ended: no result after that can be used, not even an error.
+type budget struct {
+	spend ownership.Meter
+	over  bool
+}
+
+func (m *budget) count(steps int) bool {
+	m.over = m.over || !m.spend(steps)
+	return !m.over
+}
+
+func (d Decider) decideWrite(r Request) (out Outcome, err error) {
+	w, err := d.writeOf(r)
+	if err != nil {
+		return out, err
+	}
+	if w.Author.Writer == ownership.OtherWriter {
+		return out, nil // row 10: nothing to do, so return before any work
+	}
+	context := d.contextOf(r)
+	context.Controlled, out.Unread = d.patterns(r)
+	contested, err := context.Contested(w)
+	if err != nil {
+		return out, err
+	}
+	var keep []Change
+	for _, field := range contested {
+		c := changeOf(field, w.Author.Writer)
+		switch {
+		case c.Verdict == Keep:
+			keep = append(keep, c)
+		case c.Verdict == Warn && c.Field.Changed:
+			out.Changes = append(out.Changes, c)
+		default:
+			continue
+		}
+		if err := c.checkScale(); err != nil {
+			return Outcome{}, err
 		}
 	}
-	return Decision{}
+	rewritten, err := rewrite(w, context, keep, stale(w, context))
+	out.Changes, out.Operations = append(out.Changes, rewritten.Changes...), rewritten.Operations
+	return out, err
 }
 
-func (r row) fits(f Field, manifest says) bool {
-	if f.Created != r.created || r.created && (!f.Changed || f.SwitchedOff) {
-		return false
+// rewrite carries the decisions out. The outcome does not list fields that already are what they should be.
+func rewrite(w ownership.Write, context ownership.ObjectContext, keep, stale []Change) (out Outcome, err error) {
+	if len(keep)+len(stale) == 0 {
+		return out, nil
 	}
-	return f.Writer == r.writer && (r.manifest == anything || r.manifest == manifest) && (!r.scaleOnly || f.Scale) &&
-		(!r.contradictedOnly || f.Contradicted && !f.Changed) && (len(r.owners) == 0 || slices.Contains(r.owners, f.Owner))
+	kept := make([]Kept, len(keep))
+	for i, c := range keep {
+		kept[i] = Kept{Path: c.Path, Scale: c.Field.Scale, ScaleIn: context.ScaleIn}
+		if c.Verdict == Start {
+			kept[i].Value = c.Value()
+		}
+	}
+	rewritten, err := Rewrite(w, kept, pathsOf(stale))
+	if err != nil {
+		return out, fmt.Errorf("keeping %d fields, clearing %d: %w", len(keep), len(stale), err)
+	}
+	for i, c := range keep {
+		reason, overruled := rewritten.Overruled[i]
+		switch {
+		case overruled:
+			out.Changes = append(out.Changes, c.yielding(reason))
+		case !rewritten.Gone[i] && len(rewritten.Operations) > len(stale):
+			out.Changes = append(out.Changes, c)
+		}
+	}
+	out.Changes = append(out.Changes, stale...)
+	out.Operations = rewritten.Operations
+	return out, nil
 }
 
-// manifest returns what the manifest says.
-func (f Field) manifest() says {
-	switch {
-	case f.Manifest == ownership.Sets:
-		return setsIt
-	case f.Manifest == ownership.Clears:
-		return setsNull
-	case f.Base != ownership.Lacks || f.Removed:
-		return letsGo
-	default:
-		return lacksIt
+// checkScale returns an error unless the scale field's values are what a scale can have, an int32 from 0
+// (k8s.io/api/autoscaling/v1, ScaleSpec): reports then contain nothing but a number. An incoming value that is missing or null
+// has been dropped.
+func (c Change) checkScale() error {
+	if !c.Field.Scale {
+		return nil
 	}
+	incoming := string(c.Incoming)
+	if incoming == "" || incoming == "null" {
+		incoming = "0"
+	}
+	for _, value := range []string{string(c.Value()), incoming} {
+		if _, err := strconv.ParseUint(value, 10, 31); err != nil {
+			return ErrNotANumber
+		}
+	}
+	return nil
 }
 
-// String returns the verdict as logs write it.
-func (v Verdict) String() string {
-	switch v {
-	case Warn:
-		return "warn"
-	case Start:
-		return "start"
-	case Keep:
-		return "keep"
-	case Clear:
-		return "clear"
-	case Yield:
-		return "yield"
-	default:
-		return "through"
+func (d Decider) writeOf(r Request) (w ownership.Write, err error) {
+	w = ownership.Write{Live: r.Live, Incoming: r.Incoming, Kind: r.Kind, Managers: d.Managers, Meter: r.Meter}
+	if w.LiveEntries, err = r.Live.Entries(); err != nil {
+		return w, fmt.Errorf("oldObject: %w", err)
 	}
+	if w.IncomingEntries, err = r.Incoming.Entries(w.LiveEntries...); err != nil {
+		return w, fmt.Errorf("object: %w", err)
+	}
+	w.Author = d.Managers.Author(r.FieldManager, w.LiveEntries, w.IncomingEntries)
+	if w.Author.Writer == ownership.Applier {
+		w.Manifests, err = d.Managers.ManifestsOf(w.Author, r.Live, r.Incoming, w.LiveEntries)
+	}
+	return w, err
+}
+
+func pathsOf(changes []Change) []fieldpath.Path {
+	paths := make([]fieldpath.Path, len(changes))
+	for i, c := range changes {
+		paths[i] = c.Path
+	}
+	return paths
 }

@@ -1,225 +1,117 @@
 package merge_test
 
 import (
-	"fmt"
-	"slices"
+	"errors"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-var (
-	owners = []ownership.Owner{
-		ownership.Default, ownership.Manifest, ownership.Imperative, ownership.Controller, ownership.Autoscaler,
+// fakeCluster has an autoscaler for each object, which wants that number of replicas; none if it is 0.
+type fakeCluster int64
+
+func (fakeCluster) ScalePath(string, string, string) fieldpath.Path {
+	return fieldpath.MakePathOrDie("spec", "replicas")
+}
+
+func (f fakeCluster) Autoscaler(string, string, string, string) (autoscaler string, desired int64) {
+	if f == 0 {
+		return "", 0
 	}
-	writers = []ownership.Writer{ownership.OtherWriter, ownership.Applier, ownership.ImperativeWriter}
-	claims  = []ownership.Claim{ownership.Lacks, ownership.Sets, ownership.Clears}
-
-	// As the columns of the decision table have them.
-	autoscalerOrController = []ownership.Owner{ownership.Autoscaler, ownership.Controller}
-	otherThanThese         = []ownership.Owner{ownership.Manifest, ownership.Imperative, ownership.Default}
-	applier                = []ownership.Writer{ownership.Applier}
-	lacksIt                = []ownership.Claim{ownership.Lacks}
-	setsIt                 = []ownership.Claim{ownership.Sets}
-	null                   = []ownership.Claim{ownership.Clears}
-	hasIt                  = []ownership.Claim{ownership.Sets, ownership.Clears}
-)
-
-// expectation is what docs/decisions.md says about some fields. An empty list stands for any; created is as it stands.
-type expectation struct {
-	created        bool
-	owners         []ownership.Owner
-	writers        []ownership.Writer
-	manifest, base []ownership.Claim
-	changed, scale []bool
-	contradicted   []bool
-	removed, off   []bool
-	want           merge.Decision
+	return "HorizontalPodAutoscaler/web", int64(f)
 }
 
-func (e expectation) covers(f merge.Field) bool {
-	return e.created == f.Created && has(e.contradicted, f.Contradicted) && has(e.owners, f.Owner) && has(e.writers, f.Writer) && has(e.manifest, f.Manifest) && has(e.base, f.Base) &&
-		has(e.changed, f.Changed) && has(e.scale, f.Scale) && has(e.removed, f.Removed) && has(e.off, f.SwitchedOff)
-}
-
-func has[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
-
-// expectations is the decision table written out once more, in disjoint sentences: each field is in exactly one.
-func expectations() map[string]expectation {
-	of := func(o ...ownership.Owner) []ownership.Owner { return o }
-	yes, no := []bool{true}, []bool{false}
-	none := merge.Decision{Row: 0, Verdict: merge.Through}
-	return map[string]expectation{
-		"row 1: what an autoscaler or a controller owns is kept, though the manifest sets it": {
-			owners: autoscalerOrController, writers: applier, manifest: setsIt, want: merge.Decision{Row: 1, Verdict: merge.Keep},
-		},
-		"row 2: what an autoscaler or a controller owns is kept when the manifest lets go of it": {
-			owners: autoscalerOrController, writers: applier, manifest: lacksIt, base: hasIt,
-			want: merge.Decision{Row: 2, Verdict: merge.Keep},
-		},
-		"row 2: and when a write takes it away that no manifest ever had": {
-			owners: autoscalerOrController, writers: applier, manifest: lacksIt, base: lacksIt, removed: yes,
-			want: merge.Decision{Row: 2, Verdict: merge.Keep},
-		},
-		"no row: a manifest that never had an autoscaler's field and does not change it": {
-			owners: autoscalerOrController, writers: applier, manifest: lacksIt, base: lacksIt, removed: no, want: none,
-		},
-		"row 3: what a person has set is kept when the manifest lets go of it": {
-			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: hasIt,
-			want: merge.Decision{Row: 3, Verdict: merge.Keep},
-		},
-		"row 3: and when a write takes it away that no manifest ever had": {
-			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes,
-			want: merge.Decision{Row: 3, Verdict: merge.Keep},
-		},
-		"no row: a manifest that never had a person's field and does not change it": {
-			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: lacksIt, removed: no, want: none,
-		},
-		"row 4: letting go of replicas never means 1": {
-			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: hasIt, scale: yes,
-			want: merge.Decision{Row: 4, Verdict: merge.Keep},
-		},
-		"row 4: nor does a write that takes the manifest's replicas away": {
-			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes, scale: yes,
-			want: merge.Decision{Row: 4, Verdict: merge.Keep},
-		},
-		"row 5: other fields of the manifest are deleted with it": {
-			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: hasIt, scale: no,
-			want: merge.Decision{Row: 5, Verdict: merge.Through},
-		},
-		"row 5: and so are those that a write takes away": {
-			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes, scale: no,
-			want: merge.Decision{Row: 5, Verdict: merge.Through},
-		},
-		"no row: a field that an applier claims and that neither manifest has nor this write changes": {
-			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: lacksIt, removed: no, want: none,
-		},
-		"no row: the manifest sets its own field": {
-			owners: of(ownership.Manifest), writers: applier, manifest: setsIt, want: none,
-		},
-		"row 6: the manifest takes what a person has set, and what nobody has": {
-			owners: of(ownership.Imperative, ownership.Default), writers: applier, manifest: setsIt,
-			want: merge.Decision{Row: 6, Verdict: merge.Through},
-		},
-		"no row: what nobody has declared follows the API server's default": {
-			owners: of(ownership.Default), writers: applier, manifest: lacksIt, contradicted: no, want: none,
-		},
-		"row 7: a default that another choice of the manifest excludes is cleared": {
-			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, changed: no, removed: no, contradicted: yes,
-			want: merge.Decision{Row: 7, Verdict: merge.Clear},
-		},
-		"no row: it is not, where the manifest has had it": {
-			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: hasIt, contradicted: yes, want: none,
-		},
-		"no row: nor where this very write has changed it": {
-			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, changed: yes, removed: no, contradicted: yes,
-			want: none,
-		},
-		"no row: nor where it has taken it away": {
-			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes, contradicted: yes, want: none,
-		},
-		"row 8: null clears what no autoscaler or controller owns": {
-			owners: otherThanThese, writers: applier, manifest: null, want: merge.Decision{Row: 8, Verdict: merge.Through},
-		},
-		"row 8: null does not clear what row 1's owner holds": {
-			owners: autoscalerOrController, writers: applier, manifest: null, want: merge.Decision{Row: 8, Verdict: merge.Keep},
-		},
-		"row 9: a person is warned where an autoscaler owns the field": {
-			owners: of(ownership.Autoscaler), writers: []ownership.Writer{ownership.ImperativeWriter},
-			want: merge.Decision{Row: 9, Verdict: merge.Warn},
-		},
-		"row 9: a person is let through elsewhere": {
-			owners:  of(ownership.Controller, ownership.Manifest, ownership.Imperative, ownership.Default),
-			writers: []ownership.Writer{ownership.ImperativeWriter}, want: merge.Decision{Row: 9, Verdict: merge.Through},
-		},
-		"row 10: all others are let through": {
-			writers: []ownership.Writer{ownership.OtherWriter}, want: merge.Decision{Row: 10, Verdict: merge.Through},
-		},
-		"row 12: a new workload starts at the count of the autoscaler, which wants more": {
-			created: true, owners: of(ownership.Autoscaler), writers: applier, changed: yes, scale: yes, off: no,
-			want: merge.Decision{Row: 12, Verdict: merge.Start},
-		},
-		"no row: a manifest that says 0 creates the workload switched off": {
-			created: true, owners: of(ownership.Autoscaler), writers: applier, changed: yes, scale: yes, off: yes, want: none,
-		},
-		"no row: it starts at the manifest's count, where the autoscaler wants no more": {
-			created: true, owners: of(ownership.Autoscaler), writers: applier, changed: no, want: none,
-		},
-		"no row: other fields of a new object are the manifest's": {
-			created: true, owners: of(ownership.Autoscaler), writers: applier, changed: yes, scale: no, want: none,
-		},
-		"no row: what no autoscaler owns is created as it comes": {
-			created: true, owners: of(ownership.Controller, ownership.Manifest, ownership.Imperative, ownership.Default),
-			writers: applier, want: none,
-		},
-		"no row: what no applier creates is created as it comes": {
-			created: true, writers: []ownership.Writer{ownership.ImperativeWriter, ownership.OtherWriter}, want: none,
-		},
+// applied is an object that kubectl apply has written from a manifest with a spec.
+func applied(t *testing.T, spec, manifest string) ownership.Object {
+	t.Helper()
+	if spec == "" {
+		return ownership.Object{}
 	}
+	text := `{"metadata":{"annotations":{"` + ownership.LastAppliedAnnotation + `":"{\"spec\":` + strings.ReplaceAll(manifest, `"`, `\"`) + `}"},` +
+		`"managedFields":[{"manager":"kubectl-client-side-apply","operation":"Update","apiVersion":"apps/v1","fieldsV1":` +
+		`{"f:metadata":{"f:annotations":{"f:` + ownership.LastAppliedAnnotation + `":{}}},"f:spec":{"f:replicas":{}}}}]},"spec":` + spec + `}`
+	o, err := ownership.ParseObject([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
 }
 
-func TestDecideIsTheDecisionTable(t *testing.T) {
-	table := expectations()
-	covered := map[string]int{}
-	for f := range everyField() {
-		var sentences []string
-		for sentence, e := range table {
-			if e.covers(f) {
-				sentences = append(sentences, sentence)
+func TestDecide(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		cluster        fakeCluster
+		live, incoming string
+		base, manifest string
+		want           []string
+	}{
+		"an autoscaler keeps replicas that the manifest sets": {
+			7, `{"replicas":7}`, `{"replicas":3}`, `{"replicas":3}`, `{"replicas":3}`,
+			[]string{"row 1: keep 7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"},
+		},
+		"an autoscaler keeps replicas that the manifest drops": {
+			7, `{"replicas":7}`, `{"replicas":1}`, `{"replicas":3}`, `{}`,
+			[]string{"row 2: keep 7, owned by HorizontalPodAutoscaler/web; no action needed"},
+		},
+		"dropping replicas never means 1": {
+			0, `{"replicas":3}`, `{"replicas":1}`, `{"replicas":3}`, `{}`,
+			[]string{"row 4: keep 3, no longer in the manifest; use kubectl scale from now on"},
+		},
+		"the manifest sets replicas that nobody else owns": {
+			0, `{"replicas":3}`, `{"replicas":5}`, `{"replicas":3}`, `{"replicas":5}`, nil,
+		},
+		"a new object starts with the replicas that its autoscaler wants": {
+			7, "", `{"replicas":3}`, "", `{"replicas":3}`,
+			[]string{"row 12: start 7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"},
+		},
+		"a new object with more replicas stays as it is": {
+			2, "", `{"replicas":3}`, "", `{"replicas":3}`, nil,
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			table := merge.Decider{Cluster: c.cluster, Managers: config.Default().Managers()}
+			out, err := table.Decide(merge.Request{
+				Kind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Namespace: "shop", Name: "web",
+				FieldManager: "kubectl-client-side-apply",
+				Live:         applied(t, c.live, c.base), Incoming: applied(t, c.incoming, c.manifest),
+			})
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		if len(sentences) != 1 {
-			t.Fatalf("%s: want one sentence about it, got %q", text(f), sentences)
-		}
-		covered[sentences[0]]++
-		if diff := cmp.Diff(table[sentences[0]].want, merge.Decide(f)); diff != "" {
-			t.Errorf("%s\n%s (-want +got):\n%s", sentences[0], text(f), diff)
-		}
-	}
-	for sentence := range table {
-		if covered[sentence] == 0 {
-			t.Errorf("no field is what this is about: %s", sentence)
-		}
-	}
-}
-
-// everyField yields every combination of what the decision table looks at.
-func everyField() func(yield func(merge.Field) bool) {
-	return func(yield func(merge.Field) bool) {
-		for _, owner := range owners {
-			for _, writer := range writers {
-				for _, manifest := range claims {
-					for _, base := range claims {
-						for flags := range 1 << 6 {
-							if !yield(merge.Field{
-								Owner: owner, Writer: writer, Manifest: manifest, Base: base,
-								Changed: flags&1 != 0, Scale: flags&2 != 0, Created: flags&4 != 0, Contradicted: flags&8 != 0,
-								Removed: flags&16 != 0, SwitchedOff: flags&32 != 0,
-							}) {
-								return
-							}
-						}
-					}
-				}
+			got := make([]string, len(out.Changes))
+			for i := range out.Changes {
+				got[i] = summary(&out.Changes[i])
 			}
-		}
+			if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("changes (-want +got):\n%s", diff)
+			}
+			if (len(out.Operations) > 0) != (len(c.want) > 0) {
+				t.Errorf("operations: %v", out.Operations)
+			}
+		})
 	}
 }
 
-func text(f merge.Field) string {
-	return fmt.Sprintf("owner %s, writer %s, manifest %s, base %s, changed %t, scale field %t, created %t, contradicted %t, removed %t, off %t",
-		f.Owner, f.Writer, f.Manifest, f.Base, f.Changed, f.Scale, f.Created, f.Contradicted, f.Removed, f.SwitchedOff)
+func summary(c *merge.Change) string {
+	before, name, after := c.Because()
+	return "row " + strconv.Itoa(c.Row) + ": " + c.Verdict.String() + " " + string(c.Value()) + before + name + after
 }
 
-func TestAVerdictIsWrittenAsAWord(t *testing.T) {
-	got := []string{
-		merge.Through.String(), merge.Warn.String(), merge.Start.String(), merge.Keep.String(), merge.Clear.String(),
-		merge.Yield.String(),
-	}
-	if diff := cmp.Diff([]string{"through", "warn", "start", "keep", "clear", "yield"}, got); diff != "" {
-		t.Errorf("words (-want +got):\n%s", diff)
+func TestDecideRefusesAScaleFieldThatIsNotAnInteger(t *testing.T) {
+	table := merge.Decider{Cluster: fakeCluster(7), Managers: config.Default().Managers()}
+	_, err := table.Decide(merge.Request{
+		FieldManager: "kubectl-client-side-apply",
+		Live:         applied(t, `{"replicas":"seven"}`, `{"replicas":3}`), Incoming: applied(t, `{"replicas":3}`, `{"replicas":3}`),
+	})
+	if !errors.Is(err, merge.ErrNotANumber) {
+		t.Errorf("want %v, got %v", merge.ErrNotANumber, err)
 	}
 }

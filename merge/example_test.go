@@ -20,7 +20,7 @@ func ExampleOwners() {
 	owners := merge.Owners{
 		Owner: func(path fieldpath.Path) ownership.Owned {
 			if path.Equals(replicas) {
-				return ownership.Owned{Owner: ownership.Autoscaler, By: "HorizontalPodAutoscaler web"}
+				return ownership.Owned{Owner: ownership.Autoscaler, By: "HorizontalPodAutoscaler/web"}
 			}
 			return ownership.Owned{Owner: ownership.Manifest}
 		},
@@ -46,8 +46,8 @@ func ExampleOwners() {
 }
 
 // A manifest still sets a field that an autoscaler owns.
-func ExampleDecide() {
-	decision := merge.Decide(merge.Field{
+func ExampleLookup() {
+	decision := merge.Lookup(merge.Field{
 		Owner: ownership.Autoscaler, Writer: ownership.Applier, Manifest: ownership.Sets, Changed: true, Scale: true,
 	})
 	fmt.Printf("row %d: %s\n", decision.Row, decision.Verdict)

@@ -127,7 +127,7 @@ func TestAFieldGoesToWhomTheDecisionTableSays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var types schema.Types
 			var changes []threeway.Change
-			asked := decisions{by: merge.Owners{Owner: c.owned.of, Scale: replicas}, at: map[string]merge.Change{}}
+			asked := decisions{by: merge.Owners{Owner: c.owned.of, Scale: replicas}, at: map[string]merge.Decision{}}
 			options := threeway.Options{Keep: asked.keep, Changes: &changes}
 			base, manifest, live := fromYAML(t, c.base), fromYAML(t, c.manifest), fromYAML(t, c.live)
 			got, err := threeway.MergeJSON(base, manifest, live, types.Of(&appsv1.Deployment{}), options)
@@ -147,16 +147,13 @@ func TestAFieldGoesToWhomTheDecisionTableSays(t *testing.T) {
 // decisions are those on the changes of a merge, by path.
 type decisions struct {
 	by merge.Owners
-	at map[string]merge.Change
+	at map[string]merge.Decision
 }
 
 func (d decisions) keep(change threeway.Change) bool {
 	decided := d.by.Decide(change)
 	d.at[change.Path.String()] = decided
-	if keeps := d.by.Keep(change); keeps != (decided.Verb == merge.FieldKept) {
-		panic("Keep and Decide disagree")
-	}
-	return decided.Verb == merge.FieldKept
+	return d.by.Keep(change)
 }
 
 // told returns one line for each change, with the decision on it.
@@ -164,9 +161,17 @@ func (d decisions) told(changes []threeway.Change) []string {
 	lines := make([]string, len(changes))
 	for i, c := range changes {
 		decided := d.at[c.Path.String()]
-		lines[i] = fmt.Sprintf("%s %s %s -> %s (%s, row %d)", c.Verb, c.Path, asText(c.From), asText(c.To), decided.Owner.Owner, decided.Row)
+		lines[i] = fmt.Sprintf("%s %s %s -> %s (%s, row %d)", c.Verb, c.Path, asText(c.From), asText(c.To), d.owner(c.Path), decided.Row)
 	}
 	return lines
+}
+
+// owner returns the owner of a field that a decision was asked for, Default for others.
+func (d decisions) owner(path fieldpath.Path) ownership.Owner {
+	if _, asked := d.at[path.String()]; !asked {
+		return ownership.Default
+	}
+	return d.by.Owner(path).Owner
 }
 
 func asText(value any) string {

@@ -67,10 +67,10 @@ func ExampleContext_Resolve() {
 		fmt.Println(err)
 		return
 	}
-	context := ownership.Context{Managers: exampleContext().Managers, Scale: true, Autoscaler: "HorizontalPodAutoscaler web"}
+	context := ownership.Context{Managers: exampleContext().Managers, Scale: true, Autoscaler: "HorizontalPodAutoscaler/web"}
 	owned := context.Resolve(fieldpath.MakePathOrDie("spec", "replicas"), entries, ownership.Lacks)
 	fmt.Println(owned.Owner, owned.By)
-	// Output: Autoscaler HorizontalPodAutoscaler web
+	// Output: Autoscaler HorizontalPodAutoscaler/web
 }
 
 // A pattern names a field and all that is in it.

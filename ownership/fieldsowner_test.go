@@ -10,7 +10,7 @@ import (
 
 func TestWhoseAFieldIs(t *testing.T) {
 	replicas := ownership.ObjectContext{Scale: fieldpath.MakePathOrDie("spec", "replicas")}
-	targeted := ownership.ObjectContext{Scale: replicas.Scale, Autoscaler: "HorizontalPodAutoscaler web"}
+	targeted := ownership.ObjectContext{Scale: replicas.Scale, Autoscaler: "HorizontalPodAutoscaler/web"}
 	ruled := ownership.ObjectContext{Controlled: []ownership.Pattern{{fieldpath.MatchAnyPathElement()}}}
 	size := `{"f:spec":{"f:replicas":{}}}`
 	for name, c := range map[string]fieldsCase{
@@ -69,14 +69,14 @@ func TestWhoseAFieldIs(t *testing.T) {
 			live: liveWith(`,"spec":{"replicas":7,"paused":true}`, `{"spec":{"replicas":3}}`,
 				claimOf("kubectl/Apply", "T", size), claimOf("kube-controller-manager/Update/scale", "", size)),
 			want: []string{
-				".spec.replicas=7 Autoscaler HorizontalPodAutoscaler web [kube-controller-manager/Update/scale kubectl/Apply] sets it to 3",
+				".spec.replicas=7 Autoscaler HorizontalPodAutoscaler/web [kube-controller-manager/Update/scale kubectl/Apply] sets it to 3",
 				".spec.paused=true Default []",
 			},
 		},
 		"an autoscaler's, which has never scaled": {
 			context: targeted,
 			live:    liveWith(`,"spec":{"replicas":7}`, "", claimOf("helm/Update", "T", size)),
-			want:    []string{".spec.replicas=7 Autoscaler HorizontalPodAutoscaler web [helm/Update]"},
+			want:    []string{".spec.replicas=7 Autoscaler HorizontalPodAutoscaler/web [helm/Update]"},
 		},
 		"an autoscaler's, by the list": {
 			context: replicas,

@@ -58,7 +58,7 @@ func (o Owner) String() string {
 // Owned is an answer to "whose field is it".
 type Owned struct {
 	Owner Owner
-	// By names the party: "HorizontalPodAutoscaler web", or a field manager. Empty for Default, and where nothing records it.
+	// By names the party: "HorizontalPodAutoscaler/web", or a field manager. Empty for Default, and where nothing records it.
 	By string
 }
 

@@ -15,7 +15,7 @@ func TestWhoseAFieldIsByDecision(t *testing.T) {
 	apply := func(manager string) string { return entry(manager, "Apply", early, ownsReplicas, "") }
 	scale := func(manager string) string { return entry(manager, "Update", "", ownsReplicas, "scale") }
 	image := entry("kubectl-edit", "Update", early, ownsImage, "")
-	targeted := ownership.Context{Autoscaler: "HorizontalPodAutoscaler web", Scale: true}
+	targeted := ownership.Context{Autoscaler: "HorizontalPodAutoscaler/web", Scale: true}
 	scaled := ownership.Context{Scale: true}
 	controlled := ownership.Context{Controlled: true}
 	both := ownership.Context{Scale: true, Controlled: true}
@@ -40,7 +40,7 @@ func TestWhoseAFieldIsByDecision(t *testing.T) {
 		"claims put together as ancient changes":               {scaled, []string{update("ancient-changes")}, ownership.Lacks, owned(ownership.Imperative, "ancient-changes")},
 		"what was before the first apply, whatever the base":   {scaled, []string{update("before-first-apply")}, ownership.Sets, owned(ownership.Imperative, "before-first-apply")},
 		"either of them where a rule names the field":          {controlled, []string{update("ancient-changes")}, ownership.Sets, owned(ownership.Controller, "ancient-changes")},
-		"either of them beside an autoscaler that targets it":  {targeted, []string{update("ancient-changes")}, ownership.Sets, owned(ownership.Autoscaler, "HorizontalPodAutoscaler web")},
+		"either of them beside an autoscaler that targets it":  {targeted, []string{update("ancient-changes")}, ownership.Sets, owned(ownership.Autoscaler, "HorizontalPodAutoscaler/web")},
 		"a person goes before the base":                        {scaled, []string{update("kubectl-edit")}, ownership.Sets, owned(ownership.Imperative, "kubectl-edit")},
 		"a person goes before an applier who agreed":           {scaled, []string{apply("flux"), update("kubectl-edit")}, ownership.Sets, owned(ownership.Imperative, "kubectl-edit")},
 		"whatever the order":                                   {scaled, []string{update("kubectl-edit"), update("helm")}, ownership.Sets, owned(ownership.Imperative, "kubectl-edit")},
@@ -50,8 +50,8 @@ func TestWhoseAFieldIsByDecision(t *testing.T) {
 		"a person is no controller, whatever a rule says":      {controlled, []string{update("kubectl-edit")}, ownership.Lacks, owned(ownership.Imperative, "kubectl-edit")},
 		"an applier is no controller, whatever a rule says":    {controlled, []string{apply("vpa")}, ownership.Lacks, owned(ownership.Manifest, "vpa")},
 		"a rule without a controller that has written":         {controlled, nil, ownership.Sets, owned(ownership.Manifest, "")},
-		"an autoscaler that targets it, though nobody claims":  {targeted, nil, ownership.Lacks, owned(ownership.Autoscaler, "HorizontalPodAutoscaler web")},
-		"an autoscaler that targets it goes before all":        {targeted, []string{update("kubectl-edit"), update("keda")}, ownership.Sets, owned(ownership.Autoscaler, "HorizontalPodAutoscaler web")},
+		"an autoscaler that targets it, though nobody claims":  {targeted, nil, ownership.Lacks, owned(ownership.Autoscaler, "HorizontalPodAutoscaler/web")},
+		"an autoscaler that targets it goes before all":        {targeted, []string{update("kubectl-edit"), update("keda")}, ownership.Sets, owned(ownership.Autoscaler, "HorizontalPodAutoscaler/web")},
 		"an autoscaler by its claim on the scale field":        {scaled, []string{scale("keda")}, ownership.Lacks, owned(ownership.Autoscaler, "keda")},
 		"even where it applied":                                {scaled, []string{apply("keda")}, ownership.Lacks, owned(ownership.Autoscaler, "keda")},
 		"an autoscaler's claim goes before a controller's":     {both, []string{update("vpa"), scale("keda")}, ownership.Sets, owned(ownership.Autoscaler, "keda")},

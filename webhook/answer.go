@@ -10,12 +10,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/ownership-handoff/handoff/decision"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// answerOf returns the response that an outcome makes. It allows the write, always.
+// answerOf returns the response for an outcome. It always allows the write.
 func answerOf(r *review, out outcome) (*admissionv1.AdmissionResponse, error) {
 	response := &admissionv1.AdmissionResponse{UID: types.UID(r.uid), Allowed: true, Warnings: out.notes}
 	response.Warnings = append(response.Warnings, out.warnings()...)
@@ -32,32 +31,32 @@ func answerOf(r *review, out outcome) (*admissionv1.AdmissionResponse, error) {
 	return response, nil
 }
 
-// maxWarnings is how many fields a writer is told about by name: more would bury what matters.
+// maxWarnings is how many fields are named in warnings: more would bury the important ones.
 const maxWarnings = 8
 
-// maxRecorded is how many fields the audit log and the log of the webhook have by name.
+// maxRecorded is how many fields are named in the audit log and in the webhook's log.
 const maxRecorded = 100
 
 func (out outcome) warnings() []string {
 	var lines []string
 	for i, c := range out.changes {
 		if i == maxWarnings {
-			return append(lines, warningOf("", strconv.Itoa(len(out.changes)-i)+" more fields likewise", ""))
+			return append(lines, warningOf("", strconv.Itoa(len(out.changes)-i)+" more fields", ""))
 		}
 		lines = append(lines, c.warning(out.mode))
 	}
 	return lines
 }
 
-// auditAnnotations returns a text for each row of the decision table that decided something: the first fields by name, and
-// how many there are besides.
+// auditAnnotations returns one annotation for each decision, as "keep-autoscaled": the first fields by path, and the number of
+// the others.
 func (out outcome) auditAnnotations() map[string]string {
 	if len(out.changes) == 0 {
 		return nil
 	}
 	texts, more := map[string][]string{}, map[string]int{}
 	for _, c := range out.changes {
-		key := "row-" + strconv.Itoa(c.Row)
+		key := c.Name
 		if len(texts[key]) == maxRecorded {
 			more[key]++
 			continue
@@ -67,23 +66,23 @@ func (out outcome) auditAnnotations() map[string]string {
 	annotations := map[string]string{}
 	for key, list := range texts {
 		if more[key] > 0 {
-			list = append(list, strconv.Itoa(more[key])+" more fields likewise")
+			list = append(list, strconv.Itoa(more[key])+" more fields")
 		}
 		annotations[key] = strings.Join(list, "; ")
 	}
 	return annotations
 }
 
-// failOpen returns the response for a write that handoff lets through because it could not do its work.
+// failOpen returns the response that allows a write unmodified because of an error.
 func failOpen(r *review, err error) *admissionv1.AdmissionResponse {
 	return &admissionv1.AdmissionResponse{
 		UID: types.UID(r.uid), Allowed: true,
-		Warnings: []string{warningOf("did nothing: ", reasonOf(err).text, "; the write went through unchanged")},
+		Warnings: []string{warningOf("skipped, ", reasonOf(err).text, ": the write was not modified")},
 	}
 }
 
-// reason is why handoff failed open: a label for the metric and a text for the warning. The error itself goes to the log
-// only: it can be long, and quote names from an object.
+// reason is why a review failed open: a label for the metric and a text for the warning. The error itself is only logged: it
+// can be long, and quote names from an object.
 type reason struct{ label, text string }
 
 func reasonOf(err error) reason {
@@ -91,24 +90,24 @@ func reasonOf(err error) reason {
 		err error
 		reason
 	}{
-		{errTooLarge, reason{"body_too_large", "the review is too large"}},
-		{errShed, reason{"shed", "too many reviews are in flight"}},
-		{errPanic, reason{"panic", "an internal error"}},
-		{errNotReady, reason{"not_ready", "it is starting"}},
-		{errNoReview, reason{"bad_review", "the body is no AdmissionReview"}},
+		{errTooLarge, reason{"body_too_large", "review too large"}},
+		{errShed, reason{"shed", "too many reviews in flight"}},
+		{errPanic, reason{"panic", "internal error"}},
+		{errNotReady, reason{"not_ready", "still starting"}},
+		{errNoReview, reason{"bad_review", "the body is not an AdmissionReview"}},
 		{errNoRequest, reason{"bad_review", "the review has no request"}},
-		{decision.ErrNotANumber, reason{"not_a_number", "the scale field is no whole number"}},
-		{decision.ErrBudget, reason{"over_budget", "the review takes too much work"}},
-		{merge.ErrNotWhole, reason{"not_whole", "an internal error"}},
-		{ownership.ErrLastApplied, reason{"last_applied", "annotation last-applied-configuration is broken"}},
-		{ownership.ErrManagedFields, reason{"managed_fields", "metadata.managedFields are malformed"}},
-		{ownership.ErrNotAnObject, reason{"bad_review", "an object of the review is no object"}},
+		{merge.ErrNotANumber, reason{"not_a_number", "replicas is not an integer"}},
+		{merge.ErrBudget, reason{"over_budget", "review too complex"}},
+		{merge.ErrNotWhole, reason{"not_whole", "internal error"}},
+		{ownership.ErrLastApplied, reason{"last_applied", "annotation last-applied-configuration is not valid JSON"}},
+		{ownership.ErrManagedFields, reason{"managed_fields", "metadata.managedFields is malformed"}},
+		{ownership.ErrNotAnObject, reason{"bad_review", "an object of the review is not a JSON object"}},
 	} {
 		if errors.Is(err, known.err) {
 			return known.reason
 		}
 	}
-	return reason{"bad_review", "the review cannot be read"}
+	return reason{"bad_review", "the review cannot be parsed"}
 }
 
 // encode returns the body of an answer.

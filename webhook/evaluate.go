@@ -5,7 +5,7 @@ import (
 
 	"gomodules.xyz/jsonpatch/v2"
 
-	"github.com/ownership-handoff/handoff/decision"
+	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -13,7 +13,7 @@ var errNotReady = errors.New("handoff has just started and does not know the clu
 
 // Cluster is what the webhook has to know beyond a review.
 type Cluster interface {
-	decision.Cluster
+	merge.Cluster
 	// Ready says whether the answers of the other methods are to be relied on.
 	Ready() bool
 	// NamespaceMode returns a namespace's mode annotation; ok is false where it has none.
@@ -32,7 +32,7 @@ type outcome struct {
 
 // change is a change as it is told to people.
 type change struct {
-	decision.Change
+	merge.Change
 
 	secret bool // no word of the value to anybody
 }
@@ -48,7 +48,7 @@ func (h *Handler) evaluate(r *review) (out outcome, err error) {
 	if out.mode, out.notes = h.modeOf(r); out.mode == ownership.ModeOff {
 		return outcome{}, nil
 	}
-	table := decision.Table{Cluster: h.Cluster, Managers: h.Managers, Rules: h.Rules}
+	table := merge.Decider{Cluster: h.Cluster, Managers: h.Managers, Rules: h.Rules}
 	decided, err := table.Decide(r.request())
 	if err != nil {
 		return out, err
@@ -72,8 +72,8 @@ func intercepted(r *review) bool {
 	return wanted && r.subResource == "" && r.incoming.Present()
 }
 
-func (r *review) request() decision.Request {
-	request := decision.Request{
+func (r *review) request() merge.Request {
+	request := merge.Request{
 		Kind: r.kind, Namespace: r.namespace, Name: r.name, FieldManager: r.fieldManager, Live: r.live, Incoming: r.incoming,
 		Meter: r.meter,
 	}

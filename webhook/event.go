@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/ownership-handoff/handoff/internal/seldom"
+	"github.com/ownership-handoff/handoff/internal/ratelimit"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -51,7 +51,7 @@ func (h *Handler) recordEvents(r *review, out outcome) {
 	}
 	for _, reason := range reasons {
 		if !h.eventLimit.allow(r.namespace, time.Now()) {
-			h.eventLimit.skipped.Say(10*time.Second, func(times int) {
+			h.eventLimit.skipped.Do(10*time.Second, func(times int) {
 				h.Log.Info("Events are rate-limited", "skipped since the last line", times, "namespace", r.namespace)
 			})
 			continue
@@ -81,8 +81,8 @@ func (h *Handler) eventNote(r *review, changes []change, m ownership.Mode) strin
 	return strings.Join(texts, "; ")
 }
 
-// eventText is record without what whoever has sent the review can choose: the names of managers and values that are no
-// counts. The autoscaler is the one that the informer knows.
+// eventText is record without anything that the sender of the review can choose, as names of managers and values that are not
+// integers. The autoscaler is the one in the informer's cache.
 func (c change) eventText(m ownership.Mode, autoscaler string) string {
 	owner := c.Owner.Owner.String()
 	if autoscaler != "" && c.Owner.By == autoscaler {
@@ -90,7 +90,7 @@ func (c change) eventText(m ownership.Mode, autoscaler string) string {
 	}
 	text := c.did(m) + " " + plainPath(c.Path.String()) + ": "
 	if c.Field.Scale {
-		text += "live " + plainCount(c.Value()) + ", incoming " + plainCount(c.Incoming) + ", "
+		text += "live " + plainCount(string(c.Value())) + ", incoming " + plainCount(string(c.Incoming)) + ", "
 	}
 	return text + "owner " + owner
 }
@@ -157,7 +157,7 @@ func (b *bucket) at(rate eventRate, now time.Time) float64 {
 
 // eventLimit limits the Events of a namespace, and of all. The zero eventLimit is ready.
 type eventLimit struct {
-	skipped seldom.Log
+	skipped ratelimit.Log
 
 	mutex      sync.Mutex
 	all        bucket

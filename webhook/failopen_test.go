@@ -19,7 +19,7 @@ type broken struct {
 	cluster *facts // enforced() if nil
 	uid     string
 	reason  string
-	warning string // between "did nothing: " and "; the write went through unchanged"
+	warning string // between "skipped, " and ": the write was not modified"
 }
 
 func deep(open, closing string) string {
@@ -28,13 +28,13 @@ func deep(open, closing string) string {
 
 func brokenReviews() map[string]broken {
 	const (
-		unreadable = "the review cannot be read"
-		noReview   = "the body is no AdmissionReview"
+		unreadable = "the review cannot be parsed"
+		noReview   = "the body is not an AdmissionReview"
 		noRequest  = "the review has no request"
-		noObject   = "an object of the review is no object"
-		claims     = "metadata.managedFields are malformed"
-		annotation = "annotation last-applied-configuration is broken"
-		noNumber   = "the scale field is no whole number"
+		noObject   = "an object of the review is not a JSON object"
+		claims     = "metadata.managedFields is malformed"
+		annotation = "annotation last-applied-configuration is not valid JSON"
+		noNumber   = "replicas is not an integer"
 	)
 	good := update(csa, scaledBy7(), applied3())
 	reviews := map[string]broken{
@@ -56,8 +56,8 @@ func brokenReviews() map[string]broken {
 		"a request that is a list":      {body: reviewOf(`[{"uid":"review-uid"}]`), reason: "bad_review", warning: noRequest},
 		"a uid that is a number":        {body: reviewOf(`{"uid":1}`), reason: "bad_review", warning: noRequest},
 		"a repeated uid":                {body: reviewOf(`{"uid":"review-uid","uid":"another"}`), uid: "review-uid", reason: "bad_review", warning: unreadable},
-		"a body that is too large":      {body: strings.Replace(good.body(), "app:1", strings.Repeat("a", webhook.MaxBody), 1), uid: "review-uid", reason: "body_too_large", warning: "the review is too large"},
-		"a body that is large and deep": {body: good.body()[:200] + strings.Repeat("[", webhook.MaxBody), uid: "review-uid", reason: "body_too_large", warning: "the review is too large"},
+		"a body that is too large":      {body: strings.Replace(good.body(), "app:1", strings.Repeat("a", webhook.MaxBody), 1), uid: "review-uid", reason: "body_too_large", warning: "review too large"},
+		"a body that is large and deep": {body: good.body()[:200] + strings.Repeat("[", webhook.MaxBody), uid: "review-uid", reason: "body_too_large", warning: "review too large"},
 		"a cluster that panics with a text": {
 			body: good.body(), cluster: &facts{panics: "out of order"}, uid: "review-uid", reason: "panic", warning: "an internal error",
 		},
@@ -164,7 +164,7 @@ func TestWhatCannotBeWorkedOnGoesThrough(t *testing.T) {
 			if response.Patch != nil || response.AuditAnnotations != nil {
 				t.Errorf("nothing was to be decided, got %s, %v", response.Patch, response.AuditAnnotations)
 			}
-			want := []string{"handoff: did nothing: " + c.warning + "; the write went through unchanged"}
+			want := []string{"handoff: skipped, " + c.warning + ": the write was not modified"}
 			if diff := cmp.Diff(want, response.Warnings); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
@@ -194,7 +194,7 @@ func TestWhatIsBrokenElsewhereIsNotLookedAt(t *testing.T) {
 	live, incoming := scaledBy7(), applied3()
 	live.managedFields, incoming.managedFields = `"broken"`, `"broken"`
 	incoming = incoming.with(lastApplied, "{")
-	off := &facts{modes: map[string]string{"shop": "off"}, autoscaler: "HorizontalPodAutoscaler web"}
+	off := &facts{modes: map[string]string{"shop": "off"}, autoscaler: "HorizontalPodAutoscaler/web"}
 	other := update("my-operator", scaledBy7(), applied3().with(lastApplied, "{"))
 	for sentence, c := range map[string]struct {
 		cluster *facts

@@ -199,7 +199,7 @@ func generate(random *rand.Rand) scenario {
 	incoming := live.writtenBy(author, random)
 	c := scenario{cluster: &facts{modes: map[string]string{}}, writer: author.writer, mode: pick([]string{"enforce", "enforce", "enforce", "warn", "off", ""})}
 	if random.IntN(2) == 0 {
-		c.cluster.autoscaler = "HorizontalPodAutoscaler web"
+		c.cluster.autoscaler = "HorizontalPodAutoscaler/web"
 	}
 	onObject := ""
 	if c.mode != "" {

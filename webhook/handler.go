@@ -14,8 +14,8 @@ import (
 	"github.com/go-logr/logr"
 	admissionv1 "k8s.io/api/admission/v1"
 
+	"github.com/ownership-handoff/handoff/internal/ratelimit"
 	"github.com/ownership-handoff/handoff/internal/rawjson"
-	"github.com/ownership-handoff/handoff/internal/seldom"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -40,7 +40,7 @@ type Handler struct {
 	Events EventRecorder
 
 	walkers  rawjson.Walkers
-	shedding seldom.Log
+	shedding ratelimit.Log
 
 	eventLimit eventLimit
 }
@@ -148,6 +148,6 @@ func (h *Handler) review(ctx context.Context, body []byte, readErr error) (respo
 
 func (h *Handler) failOpen(r *review, err error) *admissionv1.AdmissionResponse {
 	h.Metrics.failedOpen(reasonOf(err).label)
-	h.Log.Error(err, "failing open: the write goes through unchanged", r.identity()...)
+	h.Log.Error(err, "failed open: the write was not modified", r.identity()...)
 	return failOpen(r, err)
 }

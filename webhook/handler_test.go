@@ -38,7 +38,7 @@ func TestAWriteBecomesTheObjectThatTheTableAsksFor(t *testing.T) {
 	null := applied3().with(lastApplied, `{"spec":{"replicas":null,"template":{}}}`)
 	null.replicas = "1"
 	alone := &facts{modes: map[string]string{"shop": "enforce"}}
-	hpa := "HorizontalPodAutoscaler web"
+	hpa := "HorizontalPodAutoscaler/web"
 	for sentence, c := range map[string]struct {
 		cluster  *facts
 		by       string
@@ -50,22 +50,22 @@ func TestAWriteBecomesTheObjectThatTheTableAsksFor(t *testing.T) {
 	}{
 		"row 1": {
 			enforced(), csa, scaledBy7(), applied3(), kept7(),
-			[]string{"handoff: kept .spec.replicas at 7 for " + hpa + "; delete it from the manifest"},
+			[]string{"handoff: kept .spec.replicas=7, owned by " + hpa + "; remove it from the manifest"},
 			map[string]string{"row-1": "kept .spec.replicas: live 7, incoming 3, owner " + hpa + " (Autoscaler)"},
 		},
 		"row 2": {
 			enforced(), csa, scaledBy7(), lets(applied3()), kept7(),
-			[]string{"handoff: kept .spec.replicas at 7 for " + hpa + "; there is nothing to do"},
+			[]string{"handoff: kept .spec.replicas=7, owned by " + hpa + "; no action needed"},
 			map[string]string{"row-2": "kept .spec.replicas: live 7, incoming 1, owner " + hpa + " (Autoscaler)"},
 		},
 		"row 3": {
 			alone, csa, scaledByHand, lets(applied3()), keptByHand,
-			[]string{"handoff: kept .spec.replicas at 7, set by kubectl; from now on use kubectl scale"},
+			[]string{"handoff: kept .spec.replicas=7, set by kubectl and no longer in the manifest; use kubectl scale from now on"},
 			map[string]string{"row-3": "kept .spec.replicas: live 7, incoming 1, owner kubectl (Imperative)"},
 		},
 		"row 4": {
 			alone, csa, declared, lets(applied3()), keptDeclared,
-			[]string{"handoff: kept .spec.replicas at 7, no longer in the manifest; from now on use kubectl scale"},
+			[]string{"handoff: kept .spec.replicas=7, no longer in the manifest; use kubectl scale from now on"},
 			map[string]string{"row-4": "kept .spec.replicas: live 7, incoming 1, owner " + csa + " (Manifest)"},
 		},
 		"row 6":                             {alone, csa, scaledByHand, applied3(), applied3(), nil, nil},
@@ -79,12 +79,12 @@ func TestAWriteBecomesTheObjectThatTheTableAsksFor(t *testing.T) {
 		"an owner's claim without a target": {alone, csa, scaledBy7(), applied3(), applied3(), nil, nil},
 		"row 8, an autoscaler's": {
 			enforced(), csa, scaledBy7(), null, kept7(),
-			[]string{"handoff: kept .spec.replicas at 7 for " + hpa + "; delete it from the manifest"},
+			[]string{"handoff: kept .spec.replicas=7, owned by " + hpa + "; remove it from the manifest"},
 			map[string]string{"row-8": "kept .spec.replicas: live 7, incoming 1, owner " + hpa + " (Autoscaler)"},
 		},
 		"row 9, an autoscaler's": {
 			enforced(), "kubectl-patch", scaledBy7(), patched1(), patched1(),
-			[]string{"handoff: " + hpa + " owns .spec.replicas and may undo this change; change the autoscaler instead"},
+			[]string{"handoff: " + hpa + " owns .spec.replicas and may revert this change; change the autoscaler instead"},
 			map[string]string{"row-9": "let through .spec.replicas: live 7, incoming 1, owner " + hpa + " (Autoscaler)"},
 		},
 	} {
@@ -135,8 +135,8 @@ func decode(tb testing.TB, text string) map[string]any {
 func TestTheObjectGoesBeforeItsNamespaceAndOffIsSilent(t *testing.T) {
 	const (
 		nothing = ""
-		kept    = "handoff: kept .spec.replicas at 7 for HorizontalPodAutoscaler web; delete it from the manifest"
-		would   = "handoff: (warn) would keep .spec.replicas at 7 for HorizontalPodAutoscaler web; delete it from the manifest"
+		kept    = "handoff: kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"
+		would   = "handoff: (warn) would keep .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"
 		empty   = "handoff: ownership-handoff.io/mode is empty and counts as warn; write enforce, warn or off"
 		unknown = "handoff: ownership-handoff.io/mode Enforce is unknown and counts as warn; write enforce, warn or off"
 	)
@@ -162,7 +162,7 @@ func TestTheObjectGoesBeforeItsNamespaceAndOffIsSilent(t *testing.T) {
 		"a namespace's unknown mode below an object": {"Enforce", "enforce", []string{kept}, true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			cluster := &facts{modes: map[string]string{}, autoscaler: "HorizontalPodAutoscaler web"}
+			cluster := &facts{modes: map[string]string{}, autoscaler: "HorizontalPodAutoscaler/web"}
 			if c.namespace != none {
 				cluster.modes["shop"] = c.namespace
 			}
@@ -229,7 +229,7 @@ func TestACustomResourceIsKeptAtItsOwnPath(t *testing.T) {
 func TestARuleOrAnAnnotationMakesAController(t *testing.T) {
 	live, incoming := scaledBy7(), applied3()
 	live.entries[0] = entry("my-scaler", "Update", early, claimsReplicas, "")
-	kept := []string{"handoff: kept .spec.replicas at 7 for my-scaler; delete it from the manifest"}
+	kept := []string{"handoff: kept .spec.replicas=7, owned by my-scaler; remove it from the manifest"}
 	patterns, err := ownership.ParseControllerFields(".spec.replicas")
 	if err != nil {
 		t.Fatal(err)
@@ -276,7 +276,7 @@ func TestWhatWasDecidedIsRecorded(t *testing.T) {
 	row1 := update(csa, scaledBy7(), applied3())
 	row9 := update("kubectl-patch", scaledBy7(), patched1())
 	dry := func(r request) request { return changed(r, func(r *request) { r.dryRun = true }) }
-	warnOnly := &facts{modes: map[string]string{"shop": "warn"}, autoscaler: "HorizontalPodAutoscaler web"}
+	warnOnly := &facts{modes: map[string]string{"shop": "warn"}, autoscaler: "HorizontalPodAutoscaler/web"}
 	reference := corev1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "object-uid"}
 	for sentence, c := range map[string]struct {
 		cluster      *facts
@@ -289,7 +289,7 @@ func TestWhatWasDecidedIsRecorded(t *testing.T) {
 		"kept": {
 			enforced(), row1, []event{{
 				"Normal", "OwnershipKept", "Apply",
-				"kept .spec.replicas: live 7, incoming 3, owner HorizontalPodAutoscaler web (Autoscaler)", reference,
+				"kept .spec.replicas: live 7, incoming 3, owner HorizontalPodAutoscaler/web (Autoscaler)", reference,
 			}}, "patched", "1", "enforce", true, true,
 		},
 		"kept by a dry run":           {enforced(), dry(row1), nil, "patched", "1", "enforce", true, true},
@@ -299,7 +299,7 @@ func TestWhatWasDecidedIsRecorded(t *testing.T) {
 		"would be kept": {
 			warnOnly, row1, []event{{
 				"Normal", "OwnershipWouldBeKept", "Apply",
-				"would keep .spec.replicas: live 7, incoming 3, owner HorizontalPodAutoscaler web (Autoscaler)", reference,
+				"would keep .spec.replicas: live 7, incoming 3, owner HorizontalPodAutoscaler/web (Autoscaler)", reference,
 			}}, "warned", "1", "warn", false, true,
 		},
 	} {

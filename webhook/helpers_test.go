@@ -61,7 +61,7 @@ func (f *facts) Autoscaler(string, string, string, string) (autoscaler string, d
 
 // enforced is a cluster whose namespace shop has opted in, and where an autoscaler targets everything.
 func enforced() *facts {
-	return &facts{modes: map[string]string{"shop": "enforce"}, autoscaler: "HorizontalPodAutoscaler web"}
+	return &facts{modes: map[string]string{"shop": "enforce"}, autoscaler: "HorizontalPodAutoscaler/web"}
 }
 
 // event is what a recorder was told.

@@ -42,7 +42,7 @@ func TestNothingOfAnObjectIsEverLogged(t *testing.T) {
 		of.replicas = replicas
 		return update(by, live, of)
 	}
-	warn := &facts{modes: map[string]string{"shop": "warn"}, autoscaler: "HorizontalPodAutoscaler web"}
+	warn := &facts{modes: map[string]string{"shop": "warn"}, autoscaler: "HorizontalPodAutoscaler/web"}
 	for sentence, c := range map[string]struct {
 		cluster webhook.Cluster
 		body    string

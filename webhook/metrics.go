@@ -1,8 +1,6 @@
 package webhook
 
 import (
-	"strconv"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ownership-handoff/handoff/ownership"
@@ -21,20 +19,20 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		reviews: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "handoff_reviews_total",
-			Help: "Reviews answered, by result: unchanged, patched, warned or failed_open.",
+			Help: "Answered reviews, by result: unchanged, patched, warned or failed_open.",
 		}, []string{"result"}),
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "handoff_decisions_total",
-			Help: "Decisions on fields, by row of the decision table, mode, owner and verdict: keep, yield (the manifest wins), " +
-				"clear, start or warn.",
-		}, []string{"row", "mode", "owner", "verdict"}),
+			Help: "Decisions on fields, by decision (a row of the decision table), mode, owner and verdict: keep, yield (the " +
+				"manifest wins), clear, start or warn.",
+		}, []string{"decision", "mode", "owner", "verdict"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "handoff_failed_open_total",
-			Help: "Writes let through unchanged because handoff could not do its work, by reason.",
+			Help: "Writes that were not modified because of an error, by reason.",
 		}, []string{"reason"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "handoff_review_duration_seconds",
-			Help:    "Time from the arrival of a whole review to its answer's last byte, in seconds.",
+			Help:    "Seconds from the last byte of a review to the last byte of its response.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 10),
 		}),
 	}
@@ -58,7 +56,7 @@ func (m *Metrics) reviewed(out outcome) {
 }
 
 func (m *Metrics) decided(mode ownership.Mode, c change) {
-	m.decisions.WithLabelValues(strconv.Itoa(c.Row), string(mode), c.Owner.Owner.String(), c.Verdict.String()).Inc()
+	m.decisions.WithLabelValues(c.Name, string(mode), c.Owner.Owner.String(), c.Verdict.String()).Inc()
 }
 
 func (m *Metrics) failedOpen(reason string) {

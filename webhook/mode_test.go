@@ -23,7 +23,7 @@ func (o outdated) Stale() (time.Time, bool) { return o.since, !o.since.IsZero() 
 func TestOutdatedFactsDecideAndSaySo(t *testing.T) {
 	const old = `^handoff: cluster state is 1m4[0-9]s old; autoscalers and modes may have changed since$`
 	apply := update(csa, scaledBy7(), applied3())
-	off := &facts{autoscaler: "HorizontalPodAutoscaler web"}
+	off := &facts{autoscaler: "HorizontalPodAutoscaler/web"}
 	for sentence, c := range map[string]struct {
 		cluster webhook.Cluster
 		request request

@@ -65,7 +65,7 @@ func hold(tb testing.TB, handler http.Handler, body []byte) *admissionv1.Admissi
 }
 
 func failedOpen(response *admissionv1.AdmissionResponse) bool {
-	return len(response.Warnings) == 1 && strings.HasPrefix(response.Warnings[0], "handoff: did nothing: ")
+	return len(response.Warnings) == 1 && strings.HasPrefix(response.Warnings[0], "handoff: skipped, ")
 }
 
 func holdPatch(tb testing.TB, request opened, response *admissionv1.AdmissionResponse) {
@@ -229,5 +229,5 @@ type everywhere struct{ facts }
 func (everywhere) NamespaceMode(string) (mode string, ok bool) { return "enforce", true }
 
 func enforcedEverywhere() webhook.Cluster {
-	return &everywhere{facts{autoscaler: "HorizontalPodAutoscaler web"}}
+	return &everywhere{facts{autoscaler: "HorizontalPodAutoscaler/web"}}
 }

@@ -12,18 +12,18 @@ type EventRecorder interface {
 	Eventf(regarding, related runtime.Object, eventtype, reason, action, note string, args ...any)
 }
 
-// report tells those who run handoff what was decided: metrics and the log for all, Events where the write is real.
+// report records the decisions in metrics and in the log and, unless the write is a dry run, as Events.
 func (h *Handler) report(r *review, out outcome) {
 	h.Metrics.reviewed(out)
 	for i, c := range out.changes {
 		h.Metrics.decided(out.mode, c)
 		if i < maxRecorded {
 			h.Log.Info("decided", append(r.identity(),
-				"row", c.Row, "mode", out.mode, "verdict", c.Verdict.String(), "decision", c.record(out.mode))...)
+				"decision", c.Name, "mode", out.mode, "verdict", c.Verdict.String(), "detail", c.record(out.mode))...)
 		}
 	}
 	if more := len(out.changes) - maxRecorded; more > 0 {
-		h.Log.Info("decided on more fields likewise", append(r.identity(), "fields", more)...)
+		h.Log.Info("decided on more fields", append(r.identity(), "fields", more)...)
 	}
 	h.recordEvents(r, out)
 	for _, note := range out.notes {
@@ -48,7 +48,7 @@ func eventReason(c change, m ownership.Mode) string {
 	}
 }
 
-// identity names the object of a review for the log. Nothing else of an object is ever logged: it can hold secrets.
+// identity returns what the log says of a review's object. Nothing else of an object is ever logged: it can contain secrets.
 func (r *review) identity() []any {
 	return []any{
 		"uid", r.uid, "kind", r.kind.String(), "namespace", r.namespace, "name", r.name,

@@ -22,7 +22,7 @@ func (h *Handler) Shed(w http.ResponseWriter, req *http.Request) {
 	// To who is still sending, an answer with the end of the connection looks like a failure.
 	_, _ = io.Copy(io.Discard, body)
 	h.Metrics.failedOpen(reasonOf(errShed).label)
-	h.shedding.Say(10*time.Second, func(times int) {
+	h.shedding.Do(10*time.Second, func(times int) {
 		h.Log.Error(errShed, "failing open: writes go through unchanged", "reviews since the last line", times)
 	})
 	h.respond(w, failOpen(&r, errShed))

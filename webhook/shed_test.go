@@ -40,7 +40,7 @@ func TestAReviewThatIsShedGoesThroughUnchangedWithItsUID(t *testing.T) {
 			s := newServer(t, &facts{panics: "nobody is to be asked"})
 			recorder := s.shed(t, strings.NewReader(c.body))
 			response := allowed(t, recorder.Code, recorder.Body.Bytes())
-			want := []string{"handoff: did nothing: too many reviews are in flight; the write went through unchanged"}
+			want := []string{"handoff: skipped, too many reviews in flight: the write was not modified"}
 			if diff := cmp.Diff(want, response.Warnings); diff != "" || response.Patch != nil {
 				t.Errorf("patch %s, warnings (-want +got):\n%s", response.Patch, diff)
 			}

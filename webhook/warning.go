@@ -8,17 +8,17 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// warningLimit is the length of a warning in bytes that no client cuts (k8s.io/api/admission/v1, AdmissionResponse).
+// warningLimit is the length in bytes up to which warnings are not truncated (k8s.io/api/admission/v1, AdmissionResponse).
 const (
 	warningLimit  = 120
 	warningPrefix = "handoff: "
 )
 
-// shortName is how much of an owner's name is left before anything else of a warning is shortened.
+// shortName is the length to which an owner's name is cut before any other part of the warning.
 const shortName = 16
 
-// warning returns what the writer is told about a change: the field, the kept value, its owner, and what to do. Where that
-// is too long, first the end of the name goes, then the value, then the front of the path.
+// warning returns the text for the writer: the field, the kept value, its owner, and what to do. If it is too long, the end
+// of the owner's name is cut first, then the value, then the front of the path.
 func (c change) warning(m ownership.Mode) string {
 	path, value := c.Path.String(), c.shortValue()
 	if c.overlong(m, path, value) > 0 {
@@ -27,43 +27,43 @@ func (c change) warning(m ownership.Mode) string {
 	if over := c.overlong(m, path, value); over > 0 && over+len("...") < len(path) {
 		path = "..." + path[over+len("..."):]
 	}
-	before, by, after := c.words(m, path, value)
-	return warningOf(before, by, after)
+	before, name, after := c.words(m, path, value)
+	return warningOf(before, name, after)
 }
 
-// overlong is by how many bytes a warning is too long, even with a short name.
+// overlong returns by how many bytes a warning is too long, even with a short name.
 func (c change) overlong(m ownership.Mode, path, value string) int {
-	before, by, after := c.words(m, path, value)
-	return len(warningPrefix) + len(before) + min(len(by), shortName) + len(after) - warningLimit
+	before, name, after := c.words(m, path, value)
+	return len(warningPrefix) + len(before) + min(len(name), shortName) + len(after) - warningLimit
 }
 
-// words are what is told, around the name of the owner.
-func (c change) words(m ownership.Mode, path, value string) (before, by, after string) {
+// words returns the warning in three parts: before the owner's name, the name, and after it.
+func (c change) words(m ownership.Mode, path, value string) (before, name, after string) {
 	if c.Verdict == merge.Yield {
 		value = ""
 	}
 	if c.Verdict == merge.Warn {
-		return "", c.Owner.By, " owns " + path + " and may undo this change; change the autoscaler instead"
+		return "", c.Owner.By, " owns " + path + " and may revert this change; change the autoscaler instead"
 	}
 	did := c.did(m) + " "
 	if m != ownership.ModeEnforce {
 		did = "(warn) " + did
 	}
-	before, by, after = c.Because()
+	before, name, after = c.Because()
 	if m != ownership.ModeEnforce && c.Verdict == merge.Clear {
-		after = "" // there is something to do
+		after = "" // the API server will refuse the write
 	}
-	return did + path + value + before, by, after
+	return did + path + value + before, name, after
 }
 
-// did says in a word what was done or, under warn, would have been.
+// did returns what was done or, in mode warn, what would have been.
 func (c change) did(m ownership.Mode) string {
 	would, done := "would keep", "kept"
 	switch c.Verdict {
 	case merge.Warn:
-		return "let through"
+		return "allowed"
 	case merge.Start:
-		would, done = "would start", "started"
+		would, done = "would start with", "started with"
 	case merge.Clear:
 		would, done = "would clear", "cleared"
 	case merge.Yield:
@@ -76,16 +76,17 @@ func (c change) did(m ownership.Mode) string {
 	return would
 }
 
-// shortValue is the kept value, when it is short. The writer gets the whole object back with the answer, so this tells
-// them nothing that they may not know; logs, events and audit annotations never have the value of any but scale fields.
+// shortValue returns "=" and the kept value if it is short. The response contains the whole object, so this tells the writer
+// nothing new; logs, Events and audit annotations never contain values of other fields than the scale field.
 func (c change) shortValue() string {
-	if c.secret || len(c.Value()) > 20 || c.Value() == "" || c.Value()[0] == '{' || c.Value()[0] == '[' {
+	value := string(c.Value())
+	if c.secret || len(value) > 20 || value == "" || value[0] == '{' || value[0] == '[' {
 		return ""
 	}
-	return " at " + strings.Trim(c.Value(), `"`)
+	return "=" + strings.Trim(value, `"`)
 }
 
-// record returns what was decided for those who read the audit log, the events or the log of the webhook.
+// record returns the decision for the audit log and the webhook's log.
 func (c change) record(m ownership.Mode) string {
 	owner := c.Owner.Owner.String()
 	if c.Owner.By != "" {
@@ -95,16 +96,15 @@ func (c change) record(m ownership.Mode) string {
 	if !c.Field.Scale {
 		return verb + " " + c.Path.String() + ": owner " + owner
 	}
-	incoming := c.Incoming
+	incoming := string(c.Incoming)
 	if incoming == "" {
 		incoming = "none"
 	}
-	return verb + " " + c.Path.String() + ": live " + c.Value() + ", incoming " + incoming + ", owner " + owner
+	return verb + " " + c.Path.String() + ": live " + string(c.Value()) + ", incoming " + incoming + ", owner " + owner
 }
 
-// warningOf puts a warning together from two fixed parts and a name between them, which is shortened when the whole would
-// be too long. Line breaks and other control characters become spaces: the API server makes a header of a warning, and
-// drops one that has any.
+// warningOf joins a warning from two fixed parts and the name between them, which is cut if the whole is too long. Line breaks
+// and other control characters become spaces: the API server sends warnings as HTTP headers, and drops one that contains any.
 func warningOf(before, name, after string) string {
 	const dots = "..."
 	name = strings.Join(strings.FieldsFunc(name, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " ")

@@ -25,36 +25,36 @@ func TestAWarningOfALongNameStillSaysWhatToDo(t *testing.T) {
 		want       string
 	}{
 		"row 1": {
-			csa, scaledBy7(), applied3(), "HorizontalPodAutoscaler " + name, "enforce",
-			"handoff: kept .spec.replicas at 7 for HorizontalPodAutoscaler nnnnnnnnnnnnnnnnnnnnnnnnnnn...; delete it from the manifest",
+			csa, scaledBy7(), applied3(), "HorizontalPodAutoscaler/" + name, "enforce",
+			"handoff: kept .spec.replicas=7, owned by HorizontalPodAutoscaler/nnnnnnnnnnnnnnnnnnnnnnnnnnn...; remove it from the manifest",
 		},
 		"row 1, in mode warn": {
-			csa, scaledBy7(), applied3(), "HorizontalPodAutoscaler " + name, "warn",
-			"handoff: (warn) would keep .spec.replicas at 7 for HorizontalPodAutoscaler nnnnnnnnnnnnn...; delete it from the manifest",
+			csa, scaledBy7(), applied3(), "HorizontalPodAutoscaler/" + name, "warn",
+			"handoff: (warn) would keep .spec.replicas=7, owned by HorizontalPodAutoscaler/nnnnnnnnnnnnn...; remove it from the manifest",
 		},
 		"row 2": {
-			csa, scaledBy7(), lets, "HorizontalPodAutoscaler " + name, "enforce",
-			"handoff: kept .spec.replicas at 7 for HorizontalPodAutoscaler nnnnnnnnnnnnnnnnnnnnnnnnnnnnn...; there is nothing to do",
+			csa, scaledBy7(), lets, "HorizontalPodAutoscaler/" + name, "enforce",
+			"handoff: kept .spec.replicas=7, owned by HorizontalPodAutoscaler/nnnnnnnnnnnnnnnnnnnnnnnnnnnnn...; no action needed",
 		},
 		"row 3": {
 			csa, byHand, lets, "", "enforce",
-			"handoff: kept .spec.replicas at 7, set by kubectl-mmmmmmmmmmmmmmmmmmmmmmmmmmmmmmm...; from now on use kubectl scale",
+			"handoff: kept .spec.replicas=7, set by kubectl-mmmmmmmmmmmmmmmmmmmmmmmmmmmmmmm... and no longer in the manifest; use kubectl scale from now on",
 		},
 		"row 9": {
-			"kubectl-patch", scaledBy7(), patched1(), "HorizontalPodAutoscaler " + name, "enforce",
-			"handoff: HorizontalPodAutoscaler nnn... owns .spec.replicas and may undo this change; change the autoscaler instead",
+			"kubectl-patch", scaledBy7(), patched1(), "HorizontalPodAutoscaler/" + name, "enforce",
+			"handoff: HorizontalPodAutoscaler/nnn... owns .spec.replicas and may revert this change; change the autoscaler instead",
 		},
 		"a name of several bytes a character": {
-			csa, scaledBy7(), applied3(), "HorizontalPodAutoscaler " + strings.Repeat("é", 200), "enforce",
-			"handoff: kept .spec.replicas at 7 for HorizontalPodAutoscaler ééééééééééééé...; delete it from the manifest",
+			csa, scaledBy7(), applied3(), "HorizontalPodAutoscaler/" + strings.Repeat("é", 200), "enforce",
+			"handoff: kept .spec.replicas=7, owned by HorizontalPodAutoscaler/ééééééééééééé...; remove it from the manifest",
 		},
 		"a name with line breaks and tabs": {
-			csa, scaledBy7(), applied3(), "HorizontalPodAutoscaler a\r\n\tb  c", "enforce",
-			"handoff: kept .spec.replicas at 7 for HorizontalPodAutoscaler a b c; delete it from the manifest",
+			csa, scaledBy7(), applied3(), "HorizontalPodAutoscaler/a\r\n\tb  c", "enforce",
+			"handoff: kept .spec.replicas=7, owned by HorizontalPodAutoscaler/a b c; remove it from the manifest",
 		},
 		"a name with other control characters": {
-			csa, scaledBy7(), applied3(), "HorizontalPodAutoscaler a\x00b\x1b[31mc\x7f\u0085d", "enforce",
-			"handoff: kept .spec.replicas at 7 for HorizontalPodAutoscaler a b [31mc d; delete it from the manifest",
+			csa, scaledBy7(), applied3(), "HorizontalPodAutoscaler/a\x00b\x1b[31mc\x7f\u0085d", "enforce",
+			"handoff: kept .spec.replicas=7, owned by HorizontalPodAutoscaler/a b [31mc d; remove it from the manifest",
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestOfASecretNoValueIsToldToAnybody(t *testing.T) {
 	}.body())
 	s := newServer(t, enforced())
 	response := s.answer(t, body)
-	want := []string{"handoff: kept .data.password, set by kubectl-patch; the manifest has let go of it"}
+	want := []string{"handoff: kept .data.password, set by kubectl-patch and no longer in the manifest"}
 	if diff := cmp.Diff(want, response.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}

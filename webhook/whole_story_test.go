@@ -270,7 +270,7 @@ func distinct(paths []fieldpath.Path) []fieldpath.Path {
 func (l *life) cluster() *widgetCluster {
 	c := &widgetCluster{facts{modes: map[string]string{"shop": "enforce"}}}
 	if l.hasAutoscaler && l.kind.scale != nil {
-		c.autoscaler = "HorizontalPodAutoscaler web"
+		c.autoscaler = "HorizontalPodAutoscaler/web"
 	}
 	return c
 }

@@ -13,11 +13,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/ownership-handoff/handoff/cluster"
 	"github.com/ownership-handoff/handoff/config"
-	"github.com/ownership-handoff/handoff/selfsigned"
-	"github.com/ownership-handoff/handoff/serving"
 	"github.com/ownership-handoff/handoff/webhook"
+	"github.com/ownership-handoff/handoff/webhook/certs"
+	"github.com/ownership-handoff/handoff/webhook/cluster"
+	"github.com/ownership-handoff/handoff/webhook/serving"
 )
 
 // serve wires the parts and runs them until the context ends and the last request is answered.
@@ -146,8 +146,8 @@ func newServer(o options, reviews serving.Reviews, log logr.Logger) (*serving.Se
 	}, reviews)
 }
 
-func newKeeper(c *rest.Config, o options, log logr.Logger) (*selfsigned.Keeper, error) {
-	return selfsigned.New(c, selfsigned.Options{
+func newKeeper(c *rest.Config, o options, log logr.Logger) (*certs.Keeper, error) {
+	return certs.New(c, certs.Options{
 		Namespace: o.namespace, Secret: o.selfSignedSecret, Service: o.service, Configuration: o.webhookConfiguration,
 		Folder: o.certDir, Log: log,
 	})

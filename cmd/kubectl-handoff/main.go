@@ -13,7 +13,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/klog/v2"
 
-	"github.com/ownership-handoff/handoff/cli"
+	"github.com/ownership-handoff/handoff/plugin/cli"
 )
 
 // version is written by the linker.

@@ -123,9 +123,9 @@ func TestTheChecksSeeALie(t *testing.T) {
 func TestWarningsAreRead(t *testing.T) {
 	t.Parallel()
 	for _, warning := range []string{
-		"handoff: kept .data.person at b for tuner; delete it from the manifest",
 		"handoff: kept .data.person=b, owned by tuner; remove it from the manifest",
-		"handoff: kept .data.person, set by kubectl-patch; the manifest has let go of it",
+		"handoff: kept .data.person=b, owned by tuner; remove it from the manifest",
+		"handoff: kept .data.person, set by kubectl-patch and no longer in the manifest",
 		"handoff: kept ...data.person, set by kubectl-patch",
 		`handoff: kept .data["person"], set by kubectl-patch`,
 	} {
@@ -136,7 +136,7 @@ func TestWarningsAreRead(t *testing.T) {
 		}
 	}
 	o := honest(t)
-	o.warnings = []string{"handoff: not kept .data.person, the manifest sets another", "handoff: 3 more fields likewise"}
+	o.warnings = []string{"handoff: not kept .data.person, the manifest sets another", "handoff: 3 more fields"}
 	if w := o.read(); len(w.notKept) != 1 || len(w.kept) != 0 || !w.more {
 		t.Errorf("read as %+v", w)
 	}

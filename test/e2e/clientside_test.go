@@ -18,7 +18,7 @@ func TestRow1AnApplyThatSetsReplicasKeepsTheAutoscalersCount(t *testing.T) {
 	n.wantHolders("kube-controller-manager/Update/scale")
 
 	r := n.apply(deployment("3", "app:1"))
-	want := []string{"kept .spec.replicas at 7 for HorizontalPodAutoscaler web; delete it from the manifest"}
+	want := []string{"kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"}
 	if diff := cmp.Diff(want, r.warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
@@ -93,7 +93,7 @@ func TestRow2AManifestThatLetsGoOfReplicasKeepsTheAutoscalersCount(t *testing.T)
 	n.apply(deployment("3", "app:1"))
 	n.autoscale("7")
 	r := n.apply(deployment("", "app:1"))
-	want := []string{"kept .spec.replicas at 7 for HorizontalPodAutoscaler web; there is nothing to do"}
+	want := []string{"kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; no action needed"}
 	if diff := cmp.Diff(want, r.warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
@@ -142,7 +142,7 @@ spec:
 	n.eventually("the HPA controller scales to 7", func() bool { return n.replicas() == 7 })
 	n.known(true)
 	r := n.apply(deployment("3", "app:2"))
-	want := []string{"kept .spec.replicas at 7 for HorizontalPodAutoscaler keda-hpa-web; delete it from the manifest"}
+	want := []string{"kept .spec.replicas=7, owned by HorizontalPodAutoscaler/keda-hpa-web; remove it from the manifest"}
 	if diff := cmp.Diff(want, r.warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
@@ -166,7 +166,7 @@ func TestRow3WhatWasSetByHandStaysWhenTheManifestLetsGo(t *testing.T) {
 			n.kubectl(set...)
 			before := n.holders()
 			r := n.apply(deployment("", "app:1"))
-			if len(r.warnings()) != 1 || !strings.Contains(r.stderr, "kept .spec.replicas at 5, set by kubectl") {
+			if len(r.warnings()) != 1 || !strings.Contains(r.stderr, "kept .spec.replicas=5, set by kubectl") {
 				t.Errorf("warnings: %q", r.stderr)
 			}
 			n.wantReplicas(5)
@@ -181,7 +181,7 @@ func TestRow4LettingGoOfReplicasNeverMeansOne(t *testing.T) {
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
 	r := n.apply(deployment("", "app:1"))
-	want := []string{"kept .spec.replicas at 3, no longer in the manifest; from now on use kubectl scale"}
+	want := []string{"kept .spec.replicas=3, no longer in the manifest and no longer in the manifest; use kubectl scale from now on"}
 	if diff := cmp.Diff(want, r.warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
@@ -262,7 +262,7 @@ func TestRow9APersonMayDoWhatTheyLikeAndIsTold(t *testing.T) {
 			n.apply(deployment("3", "app:1"))
 			n.autoscale("7")
 			r := write(n)
-			want := []string{"HorizontalPodAutoscaler web owns .spec.replicas and may undo this change; change the autoscaler instead"}
+			want := []string{"HorizontalPodAutoscaler/web owns .spec.replicas and may revert this change; change the autoscaler instead"}
 			if diff := cmp.Diff(want, r.warnings()); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}

@@ -56,7 +56,7 @@ func TestNoMatchConditionErrs(t *testing.T) {
 	large.applyServerSide(manifest("3", "app:1")) // client-side apply could not record it: annotations end at 256 KiB
 	large.autoscale("7")
 	r := large.applyServerSide(manifest("3", "app:2"))
-	want := []string{"kept .spec.replicas at 7 for HorizontalPodAutoscaler web; delete it from the manifest"}
+	want := []string{"kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"}
 	if diff := cmp.Diff(want, r.warnings()); diff != "" {
 		t.Errorf("warnings for an object of 1 MB (-want +got):\n%s", diff)
 	}

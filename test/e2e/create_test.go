@@ -16,11 +16,11 @@ func TestRow12AWorkloadThatAnAutoscalerAlreadyTargetsStartsAtItsCount(t *testing
 		}{
 			"the manifest says less": {
 				deployment("3", "app:1"), 7,
-				[]string{"started .spec.replicas at 7 for HorizontalPodAutoscaler web; delete it from the manifest"},
+				[]string{"started with .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"},
 			},
 			"the manifest says nothing": {
 				deployment("", "app:1"), 7,
-				[]string{"started .spec.replicas at 7 for HorizontalPodAutoscaler web; there is nothing to do"},
+				[]string{"started with .spec.replicas=7, owned by HorizontalPodAutoscaler/web; no action needed"},
 			},
 			"the manifest says more": {deployment("9", "app:1"), 9, nil},
 		} {

@@ -71,7 +71,7 @@ func TestWhatIsTooMuchIsShed(t *testing.T) {
 			}
 			shed++
 			if !response.Allowed || response.UID != "u" || len(response.Patch) > 0 || strings.Join(response.Warnings, "\n") !=
-				"handoff: did nothing: too many reviews are in flight; the write went through unchanged" {
+				"handoff: skipped, too many reviews in flight: the write was not modified" {
 				t.Errorf("beyond the limit: got %+v", response)
 			}
 		}

@@ -14,7 +14,7 @@ func TestABrokenLastAppliedStopsNobody(t *testing.T) {
 	n.autoscale("7")
 	r := n.kubectl("patch", "deployment", "web", "--field-manager=argocd-controller", "-o", "jsonpath={.spec.replicas}", "-p",
 		`{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{broken"}},"spec":{"replicas":3}}`)
-	want := []string{"did nothing: annotation last-applied-configuration is broken; the write went through unchanged"}
+	want := []string{"skipped, annotation last-applied-configuration is not valid JSON: the write was not modified"}
 	if diff := cmp.Diff(want, r.warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}

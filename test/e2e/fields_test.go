@@ -43,7 +43,7 @@ func TestAFieldOfAListElementThatARuleGivesToControllers(t *testing.T) {
 				n.apply(manifest, args...)
 				n.kubectl("patch", "deployment", "web", "--field-manager=vpa", "-p", resources)
 				r := n.apply(manifest, args...)
-				want := []string{`kept .spec.template.spec.containers[name="app"].resources.requests.cpu for vpa; delete it from the manifest`}
+				want := []string{`kept .spec.template.spec.containers[name="app"].resources.requests.cpu, owned by vpa; remove it from the manifest`}
 				if diff := cmp.Diff(want, r.warnings()); diff != "" {
 					t.Errorf("warnings (-want +got):\n%s", diff)
 				}
@@ -137,7 +137,7 @@ func TestRows3To6ForAnyField(t *testing.T) {
 	n.apply(with("5"))
 	n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"minReadySeconds":9}}`)
 	r := n.apply(deployment("3", "app:1"))
-	want := []string{"kept .spec.minReadySeconds at 9, set by kubectl-patch; the manifest has let go of it"}
+	want := []string{"kept .spec.minReadySeconds=9, set by kubectl-patch and no longer in the manifest"}
 	if diff := cmp.Diff(want, r.warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/ownership"
-	"github.com/ownership-handoff/handoff/preview"
-	"github.com/ownership-handoff/handoff/source"
+	"github.com/ownership-handoff/handoff/plugin/preview"
+	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 // foretold is what kubectl handoff preview says of an apply before it is made.

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/ownership"
-	"github.com/ownership-handoff/handoff/preview"
+	"github.com/ownership-handoff/handoff/plugin/preview"
 )
 
 // scaledSince says whether an autoscaler has scaled an object after the apply of it was foretold: where the apply does not

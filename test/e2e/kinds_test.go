@@ -87,7 +87,7 @@ spec:
 			n.eventually("the HPA controller scales to 7", func() bool { return size() == "7" })
 
 			r := n.apply(gadget("{pool: {size: 3, zone: a}}"), args...)
-			want := []string{"kept .spec.pool.size at 7 for HorizontalPodAutoscaler web-pool; delete it from the manifest"}
+			want := []string{"kept .spec.pool.size=7, owned by HorizontalPodAutoscaler/web-pool; remove it from the manifest"}
 			if diff := cmp.Diff(want, r.warnings()); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}

@@ -19,7 +19,7 @@ func TestArgoCDsClientSideApply(t *testing.T) {
 	n.apply(deployment("3", "app:1"), as)
 	n.autoscale("7")
 	r := n.apply(deployment("3", "app:1"), as)
-	want := []string{"kept .spec.replicas at 7 for HorizontalPodAutoscaler web; delete it from the manifest"}
+	want := []string{"kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"}
 	if diff := cmp.Diff(want, r.warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
@@ -83,7 +83,7 @@ func TestHelm3(t *testing.T) {
 	n.wantHolders("kube-controller-manager/Update/scale")
 
 	r := n.helm("upgrade", "replicas=3", "image=app:2")
-	if !strings.Contains(r.stderr, "kept .spec.replicas at 7 for HorizontalPodAutoscaler web") {
+	if !strings.Contains(r.stderr, "kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web") {
 		t.Errorf("helm does not show the warning: %s", r.stderr)
 	}
 	n.wantReplicas(7)
@@ -110,7 +110,7 @@ func TestAFieldThatARuleGivesToControllersIsTheirs(t *testing.T) {
 	n.apply(ruled("3"))
 	n.kubectl("patch", "deployment", "web", "--field-manager=my-operator", "-p", `{"spec":{"replicas":8}}`)
 	r := n.apply(ruled("3"))
-	want := []string{"kept .spec.replicas at 8 for my-operator; delete it from the manifest"}
+	want := []string{"kept .spec.replicas=8 for my-operator; remove it from the manifest"}
 	if diff := cmp.Diff(want, r.warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
@@ -134,7 +134,7 @@ func TestAnAutoscalerOfTheListOwnsWhatItHasWritten(t *testing.T) {
 	n.kubectl("patch", "deployment", "web", "--field-manager=keda", "--subresource=scale", "--type=merge", "-p", `{"spec":{"replicas":6}}`)
 	n.wantHolders("keda/Update/scale")
 	r := n.apply(deployment("3", "app:1"))
-	want := []string{"kept .spec.replicas at 6 for keda; delete it from the manifest"}
+	want := []string{"kept .spec.replicas=6, owned by keda; remove it from the manifest"}
 	if diff := cmp.Diff(want, r.warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}

@@ -190,7 +190,7 @@ func (n *namespace) wantHolders(want ...string) {
 	}
 }
 
-// autoscale makes the HorizontalPodAutoscaler web and waits until its controller has scaled the object web to min.
+// autoscale makes the HorizontalPodAutoscaler/web and waits until its controller has scaled the object web to min.
 func (n *namespace) autoscale(minimum string) {
 	n.Helper()
 	n.kubectl("autoscale", n.kind, "web", "--min="+minimum, "--max=20")

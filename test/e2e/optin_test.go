@@ -33,8 +33,8 @@ func refusesMode(t *testing.T, mode string) bool {
 
 func TestWhoOptsInIsTheNamespaceAndTheObjectOverridesIt(t *testing.T) {
 	t.Parallel()
-	kept := "kept .spec.replicas at 7 for HorizontalPodAutoscaler web; delete it from the manifest"
-	would := "(warn) would keep .spec.replicas at 7 for HorizontalPodAutoscaler web; delete it from the manifest"
+	kept := "kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"
+	would := "(warn) would keep .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"
 	unknown := func(value string) string {
 		return ownership.ModeAnnotation + " " + value + " is unknown and counts as warn; write enforce, warn or off"
 	}
@@ -134,7 +134,7 @@ func TestWhatIsKeptIsRecorded(t *testing.T) {
 		}
 		return len(found) > 0
 	})
-	want := event{"OwnershipKept", "kept .spec.replicas: live 7, incoming 3, owner HorizontalPodAutoscaler web (Autoscaler)", "Normal"}
+	want := event{"OwnershipKept", "kept .spec.replicas: live 7, incoming 3, owner HorizontalPodAutoscaler/web (Autoscaler)", "Normal"}
 	if diff := cmp.Diff(want, found[0]); diff != "" {
 		t.Errorf("event (-want +got):\n%s", diff)
 	}

@@ -24,7 +24,7 @@ func (n *namespace) owners(args ...string) map[string]string {
 		n.Fatal(err)
 	}
 	fields, err := ownership.ObjectContext{
-		Managers: config.Default().Managers(), Autoscaler: "HorizontalPodAutoscaler web", Scale: fieldpath.MakePathOrDie("spec", "replicas"),
+		Managers: config.Default().Managers(), Autoscaler: "HorizontalPodAutoscaler/web", Scale: fieldpath.MakePathOrDie("spec", "replicas"),
 	}.Fields(live)
 	if err != nil {
 		n.Fatal(err)
@@ -83,7 +83,7 @@ func TestTheOwnersOfAnObjectThatEverybodyHasWritten(t *testing.T) {
 	n.settled()
 
 	n.wantOwners("with managedFields", n.owners("deployment", "web", "--show-managed-fields"), map[string]string{
-		".spec.replicas":                                   "Autoscaler HorizontalPodAutoscaler web [kube-controller-manager/Update/scale] sets it 3",
+		".spec.replicas":                                   "Autoscaler HorizontalPodAutoscaler/web [kube-controller-manager/Update/scale] sets it 3",
 		".spec.minReadySeconds":                            "Imperative kubectl-patch [kubectl-patch/Update] lacks it",
 		".metadata.labels.tier":                            "Imperative kubectl-label [kubectl-label/Update] lacks it",
 		".spec.progressDeadlineSeconds":                    "Manifest platform [platform/Apply] lacks it",
@@ -97,7 +97,7 @@ func TestTheOwnersOfAnObjectThatEverybodyHasWritten(t *testing.T) {
 		".metadata.annotations.deployment.kubernetes.io/revision":           "Other kube-controller-manager [kube-controller-manager/Update/status] lacks it",
 	})
 	n.wantOwners("without managedFields", n.owners("deployment", "web"), map[string]string{
-		".spec.replicas":                          "Autoscaler HorizontalPodAutoscaler web [] sets it 3",
+		".spec.replicas":                          "Autoscaler HorizontalPodAutoscaler/web [] sets it 3",
 		".spec.minReadySeconds":                   "Unknown [] lacks it",
 		".status.replicas":                        "Unknown [] lacks it",
 		".spec.selector.matchLabels.app":          "Manifest [] sets it",

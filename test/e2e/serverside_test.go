@@ -31,7 +31,7 @@ func TestServerSideApplyRow1(t *testing.T) {
 			n.wantHolders("kube-controller-manager/Update/scale")
 
 			r := n.applyServerSide(deployment("3", "app:1"), as)
-			want := []string{"kept .spec.replicas at 7 for HorizontalPodAutoscaler web; delete it from the manifest"}
+			want := []string{"kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"}
 			if diff := cmp.Diff(want, r.warnings()); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
@@ -100,7 +100,7 @@ func TestServerSideApplyRow4LettingGoOfReplicasNeverMeansOne(t *testing.T) {
 	n := newNamespace(t, "enforce")
 	n.applyServerSide(deployment("3", "app:1"))
 	r := n.applyServerSide(deployment("", "app:1"))
-	want := []string{"kept .spec.replicas at 3, no longer in the manifest; from now on use kubectl scale"}
+	want := []string{"kept .spec.replicas=3, no longer in the manifest; use kubectl scale from now on"}
 	if diff := cmp.Diff(want, r.warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}

@@ -73,7 +73,7 @@ func TestReadyMeansACertificateAndSyncedCaches(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !response.Allowed || response.UID != "u" || len(response.Patch) > 0 ||
-		strings.Join(response.Warnings, "\n") != "handoff: did nothing: it is starting; the write went through unchanged" {
+		strings.Join(response.Warnings, "\n") != "handoff: skipped, still starting: the write was not modified" {
 		t.Errorf("before the caches are ready: got %+v", response)
 	}
 

@@ -25,7 +25,7 @@ func newStatefulSets(t *testing.T, mode string) *namespace {
 
 func (n *namespace) wantCleared(r result) {
 	n.Helper()
-	want := []string{"cleared .spec.updateStrategy.rollingUpdate, a default that OnDelete contradicts; there is nothing to do"}
+	want := []string{"cleared .spec.updateStrategy.rollingUpdate, a default that conflicts with OnDelete; no action needed"}
 	if diff := cmp.Diff(want, r.warnings()); diff != "" {
 		n.Errorf("warnings (-want +got):\n%s", diff)
 	}

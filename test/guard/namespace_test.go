@@ -128,7 +128,7 @@ func in(mode, manifest string) string {
 		"  name: web\n  annotations: {"+ownership.ModeAnnotation+": \""+mode+"\"}\n", 1)
 }
 
-// scaled makes the HorizontalPodAutoscaler web and waits until its controller has scaled the object web to 7 and the guard
+// scaled makes the HorizontalPodAutoscaler/web and waits until its controller has scaled the object web to 7 and the guard
 // knows of it.
 func (n *namespace) scaled() {
 	n.Helper()

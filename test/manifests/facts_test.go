@@ -12,9 +12,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	facts "github.com/ownership-handoff/handoff/cluster"
+	facts "github.com/ownership-handoff/handoff/webhook/cluster"
 	"github.com/ownership-handoff/handoff/config"
-	"github.com/ownership-handoff/handoff/serving"
+	"github.com/ownership-handoff/handoff/webhook/serving"
 	"github.com/ownership-handoff/handoff/webhook"
 )
 

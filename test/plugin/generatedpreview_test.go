@@ -11,11 +11,11 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/explanation"
+	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-func textOf(path fieldpath.Path) string { return explanation.Text(path) }
+func textOf(path fieldpath.Path) string { return explain.Text(path) }
 
 // foretold is what a preview says for programs.
 type foretold struct {

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/ownership"
-	"github.com/ownership-handoff/handoff/release"
+	"github.com/ownership-handoff/handoff/plugin/release"
 )
 
 // settings is an object that no controller changes in between.

@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
-	"github.com/ownership-handoff/handoff/explanation"
+	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/ownership"
-	"github.com/ownership-handoff/handoff/release"
+	"github.com/ownership-handoff/handoff/plugin/release"
 )
 
 // released is a field that is released, with what is done before and afterwards. Each step is a kubectl command; MANIFEST is
@@ -332,7 +332,7 @@ func pathOf(t *testing.T, field string) fieldpath.Path {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path, plain := explanation.PathOf(pattern)
+	path, plain := explain.PathOf(pattern)
 	if !plain {
 		t.Fatalf("%s has a wildcard", field)
 	}

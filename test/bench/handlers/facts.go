@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/ownership-handoff/handoff/cluster"
+	"github.com/ownership-handoff/handoff/webhook/cluster"
 )
 
 // factsOf returns the facts of a cluster that holds the given objects and never changes. The informers, their transforms

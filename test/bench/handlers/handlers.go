@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	"github.com/ownership-handoff/handoff/cluster"
+	"github.com/ownership-handoff/handoff/webhook/cluster"
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/controlplane"
@@ -43,7 +43,7 @@ func Review(name string) ([]byte, error) {
 type Options struct {
 	// Mode is the mode annotation of the namespace; empty stands for none.
 	Mode string
-	// Namespace has a HorizontalPodAutoscaler web that targets the Deployment web.
+	// Namespace has a HorizontalPodAutoscaler/web that targets the Deployment web.
 	Namespace string
 	// Rules are the controller rules of the configuration.
 	Rules []config.ControllerRule

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/ownership-handoff/handoff/cluster"
+	"github.com/ownership-handoff/handoff/webhook/cluster"
 )
 
 // The caches that are compared.

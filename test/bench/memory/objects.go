@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/ownership-handoff/handoff/cluster"
+	"github.com/ownership-handoff/handoff/webhook/cluster"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 

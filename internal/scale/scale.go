@@ -1,0 +1,90 @@
+// Package scale finds the scale subresource of a kind, and the HorizontalPodAutoscalers that target an object.
+package scale
+
+import (
+	"strings"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// Targeting returns the HorizontalPodAutoscaler among those of one namespace that targets an object, as
+// "HorizontalPodAutoscaler/web", and the replicas it wants; the first by name if several do, empty if none does. Targets are
+// compared by group and kind, whatever version an autoscaler names.
+func Targeting(hpas []autoscalingv2.HorizontalPodAutoscaler, group, kind, name string) (autoscaler string, desired int64) {
+	var first *autoscalingv2.HorizontalPodAutoscaler
+	for i := range hpas {
+		hpa := &hpas[i]
+		target, targetName, ok := Target(hpa)
+		targeted := ok && targetName == name && target == schema.GroupKind{Group: group, Kind: kind}
+		if targeted && (first == nil || hpa.Name < first.Name) {
+			first = hpa
+		}
+	}
+	if first == nil {
+		return "", 0
+	}
+	return "HorizontalPodAutoscaler/" + first.Name, desiredBy(first)
+}
+
+// Target returns the object that an autoscaler targets; ok is false if its apiVersion cannot be parsed, and it targets
+// nothing.
+func Target(hpa *autoscalingv2.HorizontalPodAutoscaler) (kind schema.GroupKind, name string, ok bool) {
+	ref := hpa.Spec.ScaleTargetRef
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	return schema.GroupKind{Group: gv.Group, Kind: ref.Kind}, ref.Name, err == nil
+}
+
+// desiredBy returns the replicas an autoscaler wants: its recommendation within its bounds.
+func desiredBy(hpa *autoscalingv2.HorizontalPodAutoscaler) int64 {
+	least := int32(1)
+	if hpa.Spec.MinReplicas != nil {
+		least = *hpa.Spec.MinReplicas
+	}
+	return int64(min(max(hpa.Status.DesiredReplicas, least), hpa.Spec.MaxReplicas))
+}
+
+// Builtin returns the path of the scale field of a built-in kind, nil if the kind has none or is not built in.
+func Builtin(group, kind string) fieldpath.Path {
+	switch kind {
+	case "Deployment", "StatefulSet", "ReplicaSet":
+		if group != "apps" {
+			return nil
+		}
+	case "ReplicationController":
+		if group != "" {
+			return nil
+		}
+	default:
+		return nil
+	}
+	return fieldpath.MakePathOrDie("spec", "replicas")
+}
+
+// Declared returns the path of the scale field that a CustomResourceDefinition declares for a version of its kind, nil if
+// none of those given does.
+func Declared(crds []apiextensionsv1.CustomResourceDefinition, group, version, kind string) fieldpath.Path {
+	for i := range crds {
+		if crds[i].Spec.Group != group || crds[i].Spec.Names.Kind != kind {
+			continue
+		}
+		for _, v := range crds[i].Spec.Versions {
+			if v.Name == version && v.Subresources != nil && v.Subresources.Scale != nil {
+				return path(v.Subresources.Scale.SpecReplicasPath)
+			}
+		}
+	}
+	return nil
+}
+
+// path parses a specReplicasPath: field names after dots, without lists (CustomResourceSubresourceScale).
+func path(jsonPath string) fieldpath.Path {
+	names := strings.Split(strings.TrimPrefix(jsonPath, "."), ".")
+	path := make(fieldpath.Path, len(names))
+	for i, name := range names {
+		path[i] = fieldpath.FieldNameElement(name)
+	}
+	return path
+}

@@ -1,0 +1,37 @@
+package merge
+
+import (
+	"strconv"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// decideCreate is row 12: a workload that is applied while an autoscaler already targets it, as after a deletion or a
+// move, starts with the autoscaler's replicas instead of the manifest's. A manifest that sets 0 creates it switched off.
+func (d Decider) decideCreate(r Request) (out Outcome, err error) {
+	path := d.Cluster.ScalePath(r.Kind.Group, r.Kind.Version, r.Kind.Kind)
+	if path == nil {
+		return out, nil
+	}
+	autoscaler, desired := d.Cluster.Autoscaler(r.Namespace, r.Kind.Group, r.Kind.Kind, r.Name)
+	if autoscaler == "" {
+		return out, nil
+	}
+	w, err := d.writeOf(r)
+	if err != nil || w.Author.Writer != ownership.Applier {
+		return out, err // rows 9 and 10: there is no manifest
+	}
+	incoming := r.Incoming.Value(path)
+	now, _ := strconv.ParseInt(string(incoming), 10, 64)
+	c := changeOf(ownership.Contested{
+		Path: path, Scale: true, Live: strconv.AppendInt(nil, desired, 10), Incoming: incoming,
+		Owned:    ownership.Owned{Owner: ownership.Autoscaler, By: autoscaler},
+		Declared: ownership.Declared{Manifest: w.Manifests.On(path).Manifest},
+	}, w.Author.Writer)
+	c.Field.Created, c.Field.Changed, c.Field.SwitchedOff = true, desired > now, string(incoming) == "0"
+	c = c.decided()
+	if err := c.checkScale(); err != nil || c.Verdict != Start {
+		return out, err
+	}
+	return rewrite(w, ownership.ObjectContext{Managers: d.Managers, Scale: path}, []Change{c}, nil)
+}

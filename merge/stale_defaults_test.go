@@ -1,0 +1,148 @@
+package merge_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/merge"
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+func object(t *testing.T, text string) ownership.Object {
+	t.Helper()
+	o, err := ownership.ParseObject([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func TestTheTableOfStaleDefaults(t *testing.T) {
+	template := func(volumes string) string { return `{"spec":{"template":{"spec":{"volumes":` + volumes + `}}}}` }
+	for name, c := range map[string]struct {
+		kind, incoming string
+		want           string // the member, and what contradicts it
+	}{
+		"a stateful set's rollingUpdate by OnDelete": {
+			"apps/StatefulSet", `{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0},"type":"OnDelete"}}}`,
+			".spec.updateStrategy.rollingUpdate by OnDelete",
+		},
+		"with what newer API servers default there": {
+			"apps/StatefulSet", `{"spec":{"updateStrategy":{"rollingUpdate":{"maxUnavailable":1,"partition":0},"type":"OnDelete"}}}`,
+			".spec.updateStrategy.rollingUpdate by OnDelete",
+		},
+		"a deployment's rollingUpdate by Recreate": {
+			"apps/Deployment", `{"spec":{"strategy":{"rollingUpdate":{"maxSurge":"25%","maxUnavailable":"25%"},"type":"Recreate"}}}`,
+			".spec.strategy.rollingUpdate by Recreate",
+		},
+		"a volume's emptyDir by its source": {
+			"apps/DaemonSet", template(`[{"name":"u","emptyDir":{}},{"configMap":{"name":"c"},"emptyDir":{},"name":"v"}]`),
+			`.spec.template.spec.volumes[name="v"].emptyDir by configMap`,
+		},
+		"in the core group": {
+			"/ReplicationController", template(`[{"name":"v","emptyDir":{},"secret":{}}]`),
+			`.spec.template.spec.volumes[name="v"].emptyDir by secret`,
+		},
+		"in a cron job": {
+			"batch/CronJob", `{"spec":{"jobTemplate":` + template(`[{"name":"v","emptyDir":{},"secret":{}}]`) + `}}`,
+			`.spec.jobTemplate.spec.template.spec.volumes[name="v"].emptyDir by secret`,
+		},
+		"a value that is no default": {
+			"apps/StatefulSet", `{"spec":{"updateStrategy":{"rollingUpdate":{"partition":2},"type":"OnDelete"}}}`, "",
+		},
+		"an emptyDir with something in it": {
+			"apps/Deployment", template(`[{"name":"v","emptyDir":{"medium":"Memory"},"secret":{}}]`), "",
+		},
+		"a choice that goes with it": {
+			"apps/StatefulSet", `{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0},"type":"RollingUpdate"}}}`, "",
+		},
+		"two sources besides": {
+			"apps/Deployment", template(`[{"name":"v","emptyDir":{},"secret":{},"configMap":{}}]`), "",
+		},
+		"an emptyDir alone": {"apps/Deployment", template(`[{"name":"v","emptyDir":{}}]`), ""},
+		"what the API server takes": {
+			"apps/DaemonSet", `{"spec":{"updateStrategy":{"rollingUpdate":{"maxSurge":0,"maxUnavailable":1},"type":"OnDelete"}}}`, "",
+		},
+		"a kind of another group": {
+			"example.com/StatefulSet", `{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0},"type":"OnDelete"}}}`, "",
+		},
+		"no union at all":       {"apps/StatefulSet", `{"spec":{}}`, ""},
+		"a union of other type": {"apps/StatefulSet", `{"spec":{"updateStrategy":["rollingUpdate"]}}`, ""},
+		"volumes of other type": {"apps/Deployment", template(`{"emptyDir":{}}`), ""},
+		"a nameless volume":     {"apps/Deployment", template(`[{"emptyDir":{},"secret":{}}]`), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			group, kind, _ := strings.Cut(c.kind, "/")
+			found := make([]string, 0, 1)
+			for _, c := range merge.Contradictions(ownership.Write{Incoming: object(t, c.incoming)}, group, kind) {
+				found = append(found, c.Member.String()+" by "+c.By)
+			}
+			if diff := cmp.Diff(c.want, strings.Join(found, ", ")); diff != "" {
+				t.Errorf("contradictions (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWhatIsClearedIsGoneAndClaimedByNobody(t *testing.T) {
+	const entry = `{"manager":"%","operation":"Update","apiVersion":"apps/v1","fieldsType":"FieldsV1","fieldsV1":`
+	entries := func(manager, fields string) string { return strings.Replace(entry, "%", manager, 1) + fields + "}" }
+	incoming := object(t, `{"metadata":{"managedFields":[`+
+		entries("a", `{"f:spec":{"f:updateStrategy":{"f:rollingUpdate":{".":{},"f:partition":{}},"f:type":{}}}}`)+`,`+
+		entries("b", `{"f:spec":{"f:updateStrategy":{"f:rollingUpdate":{"f:partition":{}}}}}`)+
+		`]},"spec":{"updateStrategy":{"rollingUpdate":{"partition":0},"type":"OnDelete"}}}`)
+	claims, err := incoming.Entries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := ownership.Write{Live: incoming, Incoming: incoming, LiveEntries: claims, IncomingEntries: claims}
+	rollingUpdate := fieldpath.MakePathOrDie("spec", "updateStrategy", "rollingUpdate")
+	rewritten, err := merge.Rewrite(write, nil, []fieldpath.Path{rollingUpdate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch, err := merge.EncodePatch(rewritten.Operations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `[{"op":"remove","path":"/spec/updateStrategy/rollingUpdate"},` +
+		`{"op":"add","path":"/metadata/managedFields","value":[` + entries("a", `{"f:spec":{"f:updateStrategy":{"f:type":{}}}}`) + `]}]`
+	if diff := cmp.Diff(want, string(patch)); diff != "" {
+		t.Errorf("patch (-want +got):\n%s", diff)
+	}
+	if !json.Valid(patch) {
+		t.Error("the patch is no JSON")
+	}
+}
+
+func TestRow7IsForDefaultsAlone(t *testing.T) {
+	contradicted := merge.Field{Writer: ownership.Applier, Contradicted: true}
+	for name, c := range map[string]struct {
+		change func(*merge.Field)
+		want   merge.Verdict
+	}{
+		"a default":                          {func(*merge.Field) {}, merge.Clear},
+		"a default that nothing contradicts": {func(f *merge.Field) { f.Contradicted = false }, merge.Through},
+		"what a person has set":              {func(f *merge.Field) { f.Owner = ownership.Imperative }, merge.Through},
+		"what a controller has set":          {func(f *merge.Field) { f.Owner = ownership.Controller }, merge.Through},
+		"what a manifest has set":            {func(f *merge.Field) { f.Owner = ownership.Manifest }, merge.Through},
+		"what the manifest sets":             {func(f *merge.Field) { f.Manifest = ownership.Sets }, merge.Through},
+		"what the manifest says null to":     {func(f *merge.Field) { f.Manifest = ownership.Clears }, merge.Through},
+		"what the base has":                  {func(f *merge.Field) { f.Base = ownership.Sets }, merge.Through},
+		"what the write changes":             {func(f *merge.Field) { f.Changed = true }, merge.Through},
+		"a person's write":                   {func(f *merge.Field) { f.Writer = ownership.ImperativeWriter }, merge.Through},
+		"a controller's write":               {func(f *merge.Field) { f.Writer = ownership.OtherWriter }, merge.Through},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := contradicted
+			c.change(&f)
+			if got := merge.Lookup(f); got.Verdict != c.want || (got.Row == 7) != (c.want == merge.Clear) {
+				t.Errorf("got row %d, %s, want %s", got.Row, got.Verdict, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,195 @@
+package merge
+
+import (
+	"slices"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// Verdict is what becomes of a field of the incoming object.
+type Verdict int
+
+// The verdicts.
+const (
+	// Through leaves the incoming value.
+	Through Verdict = iota
+	// Warn leaves the incoming value, and warns that the field's owner may revert it.
+	Warn
+	// Start gives a new object the replicas that its autoscaler wants.
+	Start
+	// Keep restores the live value and its managedFields entries, and removes the field from the last-applied annotation.
+	Keep
+	// Clear removes the field from the incoming object and from every managedFields entry.
+	Clear
+	// Yield leaves the incoming value although a row says Keep: see Rewritten.Overruled.
+	Yield
+)
+
+// Field is a contested field, as the decision table sees it.
+type Field struct {
+	// Owner is the field's owner in live, Writer the kind of client that writes.
+	Owner  ownership.Owner
+	Writer ownership.Writer
+	// Manifest and Base are what the manifest applied now and the one applied before do with the field.
+	Manifest, Base ownership.Claim
+	// Changed reports whether the write changes the field's value or, for a new object, whether the autoscaler wants more.
+	Changed bool
+	// Removed reports whether the write removes the field although neither manifest has it, as replacing the whole object
+	// does.
+	Removed bool
+	// Created reports whether the write creates the object, SwitchedOff whether its manifest sets 0 replicas.
+	Created, SwitchedOff bool
+	// Scale reports whether it is the object's scale field.
+	Scale bool
+	// Contradicted reports whether the manifest chooses another member of the field's union.
+	Contradicted bool
+}
+
+// Decision is the decision on a field.
+type Decision struct {
+	// Row is the number in docs/decisions.md of the row that decides, 0 if none does.
+	Row int
+	// Name is the row's name in metrics, logs and audit annotations, as "keep-autoscaled"; empty if no row decides.
+	Name    string
+	Verdict Verdict
+	message message
+}
+
+// message is the reason for a decision and the remedy, around the name of the field's owner.
+type message struct{ before, after string }
+
+// says is what an applier's manifest does with a field, compared with the base.
+type says int
+
+const (
+	anything says = iota
+	setsIt        // the manifest gives it a value
+	dropsIt       // the manifest lacks it and the base has it
+	setsNull      // the manifest says null
+	lacksIt       // neither has it
+)
+
+// row is a row of the decision table. No owners means any owner.
+type row struct {
+	number           int
+	name             string
+	owners           []ownership.Owner
+	writer           ownership.Writer
+	manifest         says
+	scaleOnly        bool
+	contradictedOnly bool
+	created          bool
+	verdict          Verdict
+	message          message
+}
+
+// table is the decision table of docs/decisions.md, in its order. Row 11 is missing: requests that are never intercepted.
+func table() []row {
+	controlled := []ownership.Owner{ownership.Autoscaler, ownership.Controller}
+	manifest := []ownership.Owner{ownership.Manifest}
+	imperative := []ownership.Owner{ownership.Imperative}
+	return []row{
+		{
+			number: 1, name: "keep-autoscaled", owners: controlled, writer: ownership.Applier, manifest: setsIt, verdict: Keep,
+			message: message{", owned by ", "; remove it from the manifest"},
+		},
+		{
+			number: 2, name: "keep-autoscaled-removed", owners: controlled, writer: ownership.Applier, manifest: dropsIt, verdict: Keep,
+			message: message{", owned by ", "; no action needed"},
+		},
+		{
+			number: 3, name: "keep-imperative", owners: imperative, writer: ownership.Applier, manifest: dropsIt, scaleOnly: true,
+			verdict: Keep, message: message{", set by ", " and no longer in the manifest; use kubectl scale from now on"},
+		},
+		{
+			number: 3, name: "keep-imperative", owners: imperative, writer: ownership.Applier, manifest: dropsIt, verdict: Keep,
+			message: message{", set by ", " and no longer in the manifest"},
+		},
+		{
+			number: 4, name: "keep-replicas-removed", owners: manifest, writer: ownership.Applier, manifest: dropsIt, scaleOnly: true,
+			verdict: Keep, message: message{before: ", no longer in the manifest; use kubectl scale from now on"},
+		},
+		{number: 5, name: "delete-removed", owners: manifest, writer: ownership.Applier, manifest: dropsIt, verdict: Through},
+		{
+			number: 6, name: "take-over", owners: []ownership.Owner{ownership.Imperative, ownership.Default},
+			writer: ownership.Applier, manifest: setsIt, verdict: Through,
+		},
+		{
+			number: 7, name: "clear-stale-default", owners: []ownership.Owner{ownership.Default}, writer: ownership.Applier,
+			manifest: lacksIt, contradictedOnly: true, verdict: Clear,
+			message: message{", a default that conflicts with ", "; no action needed"},
+		},
+		{
+			number: 8, name: "keep-autoscaled-null", owners: controlled, writer: ownership.Applier, manifest: setsNull, verdict: Keep,
+			message: message{", owned by ", "; remove it from the manifest"},
+		},
+		{number: 8, name: "clear-null", writer: ownership.Applier, manifest: setsNull, verdict: Through},
+		{
+			number: 9, name: "warn-autoscaled", owners: []ownership.Owner{ownership.Autoscaler}, writer: ownership.ImperativeWriter,
+			verdict: Warn,
+		},
+		{number: 9, name: "imperative", writer: ownership.ImperativeWriter, verdict: Through},
+		{number: 10, name: "other-writer", writer: ownership.OtherWriter, verdict: Through},
+		{
+			number: 12, name: "start-autoscaled", owners: []ownership.Owner{ownership.Autoscaler}, writer: ownership.Applier,
+			manifest: setsIt, scaleOnly: true, created: true, verdict: Start,
+			message: message{", owned by ", "; remove it from the manifest"},
+		},
+		{
+			number: 12, name: "start-autoscaled", owners: []ownership.Owner{ownership.Autoscaler}, writer: ownership.Applier,
+			scaleOnly: true, created: true, verdict: Start, message: message{", owned by ", "; no action needed"},
+		},
+	}
+}
+
+// Lookup returns the decision on a field: the first row of the table in docs/decisions.md that matches. The zero Decision
+// means that none does: the field is the manifest's own, or one that the manifest has no say in.
+func Lookup(f Field) Decision {
+	manifest := f.manifest()
+	for _, r := range table() {
+		if r.matches(f, manifest) {
+			return Decision{Row: r.number, Name: r.name, Verdict: r.verdict, message: r.message}
+		}
+	}
+	return Decision{}
+}
+
+func (r row) matches(f Field, manifest says) bool {
+	if f.Created != r.created || r.created && (!f.Changed || f.SwitchedOff) {
+		return false
+	}
+	return f.Writer == r.writer && (r.manifest == anything || r.manifest == manifest) && (!r.scaleOnly || f.Scale) &&
+		(!r.contradictedOnly || f.Contradicted && !f.Changed) && (len(r.owners) == 0 || slices.Contains(r.owners, f.Owner))
+}
+
+// manifest returns what the manifest does with the field.
+func (f Field) manifest() says {
+	switch {
+	case f.Manifest == ownership.Sets:
+		return setsIt
+	case f.Manifest == ownership.Clears:
+		return setsNull
+	case f.Base != ownership.Lacks || f.Removed:
+		return dropsIt
+	default:
+		return lacksIt
+	}
+}
+
+// String returns the verdict as logs write it.
+func (v Verdict) String() string {
+	switch v {
+	case Warn:
+		return "warn"
+	case Start:
+		return "start"
+	case Keep:
+		return "keep"
+	case Clear:
+		return "clear"
+	case Yield:
+		return "yield"
+	default:
+		return "through"
+	}
+}

@@ -1,0 +1,253 @@
+package merge_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/ownership-handoff/handoff/merge"
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+var (
+	owners = []ownership.Owner{
+		ownership.Default, ownership.Manifest, ownership.Imperative, ownership.Controller, ownership.Autoscaler,
+	}
+	writers = []ownership.Writer{ownership.OtherWriter, ownership.Applier, ownership.ImperativeWriter}
+	claims  = []ownership.Claim{ownership.Lacks, ownership.Sets, ownership.Clears}
+
+	// As the columns of the decision table have them.
+	autoscalerOrController = []ownership.Owner{ownership.Autoscaler, ownership.Controller}
+	otherThanThese         = []ownership.Owner{ownership.Manifest, ownership.Imperative, ownership.Default}
+	applier                = []ownership.Writer{ownership.Applier}
+	lacksIt                = []ownership.Claim{ownership.Lacks}
+	setsIt                 = []ownership.Claim{ownership.Sets}
+	null                   = []ownership.Claim{ownership.Clears}
+	hasIt                  = []ownership.Claim{ownership.Sets, ownership.Clears}
+)
+
+// expectation is what docs/decisions.md says about some fields. An empty list stands for any; created is as it stands.
+type expectation struct {
+	created        bool
+	owners         []ownership.Owner
+	writers        []ownership.Writer
+	manifest, base []ownership.Claim
+	changed, scale []bool
+	contradicted   []bool
+	removed, off   []bool
+	want           merge.Decision
+}
+
+func (e expectation) covers(f merge.Field) bool {
+	return e.created == f.Created && has(e.contradicted, f.Contradicted) && has(e.owners, f.Owner) && has(e.writers, f.Writer) && has(e.manifest, f.Manifest) && has(e.base, f.Base) &&
+		has(e.changed, f.Changed) && has(e.scale, f.Scale) && has(e.removed, f.Removed) && has(e.off, f.SwitchedOff)
+}
+
+func has[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
+
+// expectations is the decision table written out once more, in disjoint sentences: each field is in exactly one.
+func expectations() map[string]expectation {
+	of := func(o ...ownership.Owner) []ownership.Owner { return o }
+	yes, no := []bool{true}, []bool{false}
+	none := merge.Decision{Row: 0, Verdict: merge.Through}
+	return map[string]expectation{
+		"row 1: what an autoscaler or a controller owns is kept, though the manifest sets it": {
+			owners: autoscalerOrController, writers: applier, manifest: setsIt, want: merge.Decision{Row: 1, Verdict: merge.Keep},
+		},
+		"row 2: what an autoscaler or a controller owns is kept when the manifest lets go of it": {
+			owners: autoscalerOrController, writers: applier, manifest: lacksIt, base: hasIt,
+			want: merge.Decision{Row: 2, Verdict: merge.Keep},
+		},
+		"row 2: and when a write takes it away that no manifest ever had": {
+			owners: autoscalerOrController, writers: applier, manifest: lacksIt, base: lacksIt, removed: yes,
+			want: merge.Decision{Row: 2, Verdict: merge.Keep},
+		},
+		"no row: a manifest that never had an autoscaler's field and does not change it": {
+			owners: autoscalerOrController, writers: applier, manifest: lacksIt, base: lacksIt, removed: no, want: none,
+		},
+		"row 3: what a person has set is kept when the manifest lets go of it": {
+			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: hasIt,
+			want: merge.Decision{Row: 3, Verdict: merge.Keep},
+		},
+		"row 3: and when a write takes it away that no manifest ever had": {
+			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes,
+			want: merge.Decision{Row: 3, Verdict: merge.Keep},
+		},
+		"no row: a manifest that never had a person's field and does not change it": {
+			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: lacksIt, removed: no, want: none,
+		},
+		"row 4: letting go of replicas never means 1": {
+			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: hasIt, scale: yes,
+			want: merge.Decision{Row: 4, Verdict: merge.Keep},
+		},
+		"row 4: nor does a write that takes the manifest's replicas away": {
+			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes, scale: yes,
+			want: merge.Decision{Row: 4, Verdict: merge.Keep},
+		},
+		"row 5: other fields of the manifest are deleted with it": {
+			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: hasIt, scale: no,
+			want: merge.Decision{Row: 5, Verdict: merge.Through},
+		},
+		"row 5: and so are those that a write takes away": {
+			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes, scale: no,
+			want: merge.Decision{Row: 5, Verdict: merge.Through},
+		},
+		"no row: a field that an applier claims and that neither manifest has nor this write changes": {
+			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: lacksIt, removed: no, want: none,
+		},
+		"no row: the manifest sets its own field": {
+			owners: of(ownership.Manifest), writers: applier, manifest: setsIt, want: none,
+		},
+		"row 6: the manifest takes what a person has set, and what nobody has": {
+			owners: of(ownership.Imperative, ownership.Default), writers: applier, manifest: setsIt,
+			want: merge.Decision{Row: 6, Verdict: merge.Through},
+		},
+		"no row: what nobody has declared follows the API server's default": {
+			owners: of(ownership.Default), writers: applier, manifest: lacksIt, contradicted: no, want: none,
+		},
+		"row 7: a default that another choice of the manifest excludes is cleared": {
+			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, changed: no, removed: no, contradicted: yes,
+			want: merge.Decision{Row: 7, Verdict: merge.Clear},
+		},
+		"no row: it is not, where the manifest has had it": {
+			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: hasIt, contradicted: yes, want: none,
+		},
+		"no row: nor where this very write has changed it": {
+			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, changed: yes, removed: no, contradicted: yes,
+			want: none,
+		},
+		"no row: nor where it has taken it away": {
+			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes, contradicted: yes, want: none,
+		},
+		"row 8: null clears what no autoscaler or controller owns": {
+			owners: otherThanThese, writers: applier, manifest: null, want: merge.Decision{Row: 8, Verdict: merge.Through},
+		},
+		"row 8: null does not clear what row 1's owner holds": {
+			owners: autoscalerOrController, writers: applier, manifest: null, want: merge.Decision{Row: 8, Verdict: merge.Keep},
+		},
+		"row 9: a person is warned where an autoscaler owns the field": {
+			owners: of(ownership.Autoscaler), writers: []ownership.Writer{ownership.ImperativeWriter},
+			want: merge.Decision{Row: 9, Verdict: merge.Warn},
+		},
+		"row 9: a person is let through elsewhere": {
+			owners:  of(ownership.Controller, ownership.Manifest, ownership.Imperative, ownership.Default),
+			writers: []ownership.Writer{ownership.ImperativeWriter}, want: merge.Decision{Row: 9, Verdict: merge.Through},
+		},
+		"row 10: all others are let through": {
+			writers: []ownership.Writer{ownership.OtherWriter}, want: merge.Decision{Row: 10, Verdict: merge.Through},
+		},
+		"row 12: a new workload starts at the count of the autoscaler, which wants more": {
+			created: true, owners: of(ownership.Autoscaler), writers: applier, changed: yes, scale: yes, off: no,
+			want: merge.Decision{Row: 12, Verdict: merge.Start},
+		},
+		"no row: a manifest that says 0 creates the workload switched off": {
+			created: true, owners: of(ownership.Autoscaler), writers: applier, changed: yes, scale: yes, off: yes, want: none,
+		},
+		"no row: it starts at the manifest's count, where the autoscaler wants no more": {
+			created: true, owners: of(ownership.Autoscaler), writers: applier, changed: no, want: none,
+		},
+		"no row: other fields of a new object are the manifest's": {
+			created: true, owners: of(ownership.Autoscaler), writers: applier, changed: yes, scale: no, want: none,
+		},
+		"no row: what no autoscaler owns is created as it comes": {
+			created: true, owners: of(ownership.Controller, ownership.Manifest, ownership.Imperative, ownership.Default),
+			writers: applier, want: none,
+		},
+		"no row: what no applier creates is created as it comes": {
+			created: true, writers: []ownership.Writer{ownership.ImperativeWriter, ownership.OtherWriter}, want: none,
+		},
+	}
+}
+
+func TestDecideIsTheDecisionTable(t *testing.T) {
+	table := expectations()
+	covered := map[string]int{}
+	for f := range everyField() {
+		var sentences []string
+		for sentence, e := range table {
+			if e.covers(f) {
+				sentences = append(sentences, sentence)
+			}
+		}
+		if len(sentences) != 1 {
+			t.Fatalf("%s: want one sentence about it, got %q", text(f), sentences)
+		}
+		covered[sentences[0]]++
+		if diff := cmp.Diff(table[sentences[0]].want, withoutWords(merge.Lookup(f)), cmpopts.IgnoreUnexported(merge.Decision{})); diff != "" {
+			t.Errorf("%s\n%s (-want +got):\n%s", sentences[0], text(f), diff)
+		}
+	}
+	for sentence := range table {
+		if covered[sentence] == 0 {
+			t.Errorf("no field is what this is about: %s", sentence)
+		}
+	}
+}
+
+// withoutWords leaves the row and the verdict.
+func withoutWords(d merge.Decision) merge.Decision {
+	return merge.Decision{Row: d.Row, Verdict: d.Verdict}
+}
+
+// The names are labels of metrics and keys of audit annotations: people query for them.
+func TestTheNameOfARow(t *testing.T) {
+	got := map[int][]string{}
+	for f := range everyField() {
+		d := merge.Lookup(f)
+		if !slices.Contains(got[d.Row], d.Name) {
+			got[d.Row] = append(got[d.Row], d.Name)
+		}
+	}
+	for _, names := range got {
+		slices.Sort(names)
+	}
+	want := map[int][]string{
+		0: {""}, 1: {"keep-autoscaled"}, 2: {"keep-autoscaled-removed"}, 3: {"keep-imperative"}, 4: {"keep-replicas-removed"},
+		5: {"delete-removed"}, 6: {"take-over"}, 7: {"clear-stale-default"}, 8: {"clear-null", "keep-autoscaled-null"},
+		9: {"imperative", "warn-autoscaled"}, 10: {"other-writer"}, 12: {"start-autoscaled"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("names by row (-want +got):\n%s", diff)
+	}
+}
+
+// everyField yields every combination of what the decision table looks at.
+func everyField() func(yield func(merge.Field) bool) {
+	return func(yield func(merge.Field) bool) {
+		for _, owner := range owners {
+			for _, writer := range writers {
+				for _, manifest := range claims {
+					for _, base := range claims {
+						for flags := range 1 << 6 {
+							if !yield(merge.Field{
+								Owner: owner, Writer: writer, Manifest: manifest, Base: base,
+								Changed: flags&1 != 0, Scale: flags&2 != 0, Created: flags&4 != 0, Contradicted: flags&8 != 0,
+								Removed: flags&16 != 0, SwitchedOff: flags&32 != 0,
+							}) {
+								return
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func text(f merge.Field) string {
+	return fmt.Sprintf("owner %s, writer %s, manifest %s, base %s, changed %t, scale field %t, created %t, contradicted %t, removed %t, off %t",
+		f.Owner, f.Writer, f.Manifest, f.Base, f.Changed, f.Scale, f.Created, f.Contradicted, f.Removed, f.SwitchedOff)
+}
+
+func TestAVerdictIsWrittenAsAWord(t *testing.T) {
+	got := []string{
+		merge.Through.String(), merge.Warn.String(), merge.Start.String(), merge.Keep.String(), merge.Clear.String(),
+		merge.Yield.String(),
+	}
+	if diff := cmp.Diff([]string{"through", "warn", "start", "keep", "clear", "yield"}, got); diff != "" {
+		t.Errorf("words (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,118 @@
+package audit_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/plugin/audit"
+	"github.com/ownership-handoff/handoff/plugin/source"
+)
+
+// object is a Deployment web in namespace shop, or what a test makes of it.
+type object struct {
+	kind, apiVersion string // Deployment of apps/v1 where they are empty
+	mode             string // its own annotation
+	manifest         string // last-applied; none where it is empty
+	spec             string
+	entries          []string
+}
+
+func (o object) text() string {
+	annotations := map[string]string{}
+	if o.manifest != "" {
+		annotations["kubectl.kubernetes.io/last-applied-configuration"] = o.manifest
+	}
+	if o.mode != "" {
+		annotations["ownership-handoff.io/mode"] = o.mode
+	}
+	encoded, err := json.Marshal(annotations)
+	if err != nil {
+		panic(err)
+	}
+	kind, apiVersion := "Deployment", "apps/v1"
+	if o.kind != "" {
+		kind, apiVersion = o.kind, o.apiVersion
+	}
+	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":"web","namespace":"shop","annotations":%s,"managedFields":[%s]},"spec":%s}`,
+		apiVersion, kind, encoded, strings.Join(o.entries, ","), o.spec)
+}
+
+// entry claims fields of spec, each a fieldsV1 text such as "f:replicas":{}.
+func entry(manager, operation, subresource, fields string) string {
+	return fmt.Sprintf(`{"manager":%q,"operation":%q,"subresource":%q,"apiVersion":"apps/v1","time":"2026-01-02T03:04:05Z","fieldsType":"FieldsV1",
+		"fieldsV1":{"f:spec":{%s}}}`, manager, operation, subresource, fields)
+}
+
+// kubectl is the entry of client-side apply, which claims the annotation as well.
+func kubectl(fields string) string {
+	return fmt.Sprintf(`{"manager":"kubectl-client-side-apply","operation":"Update","apiVersion":"apps/v1","time":"2026-01-02T03:04:05Z","fieldsType":"FieldsV1",
+		"fieldsV1":{"f:metadata":{"f:annotations":{"f:kubectl.kubernetes.io/last-applied-configuration":{}}},"f:spec":{%s}}}`, fields)
+}
+
+const (
+	scaled   = `{"manager":"kube-controller-manager","operation":"Update","subresource":"scale","apiVersion":"apps/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:replicas":{}}}}`
+	replicas = `"f:replicas":{}`
+)
+
+func hpa(name, apiVersion, kind, target, conditions string) string {
+	return fmt.Sprintf(`{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":%q,"namespace":"shop","managedFields":[{"manager":"x"}]},
+		"spec":{"minReplicas":2,"maxReplicas":9,"scaleTargetRef":{"apiVersion":%q,"kind":%q,"name":%q}},"status":{"conditions":[%s]}}`,
+		name, apiVersion, kind, target, conditions)
+}
+
+func ofWeb(name string) string { return hpa(name, "apps/v1", "Deployment", "web", "") }
+
+// shop is the namespace in a mode; an empty one has no annotation.
+func shop(mode string) string {
+	annotations := "{}"
+	if mode != "" {
+		annotations = fmt.Sprintf(`{"ownership-handoff.io/mode":%q}`, mode)
+	}
+	return `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop","annotations":` + annotations + `,"managedFields":[{"manager":"x"}]}}`
+}
+
+func reportOf(t *testing.T, objects ...string) *audit.Report {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "objects.json")
+	list := `{"apiVersion":"v1","kind":"List","items":[` + strings.Join(objects, ",") + `]}`
+	if err := os.WriteFile(file, []byte(list), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reader := source.Reader{Cluster: genericclioptions.NewConfigFlags(false), Configuration: config.Default()}
+	survey, err := reader.Survey(t.Context(), source.Query{Files: resource.FilenameOptions{Filenames: []string{file}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := audit.Run(t.Context(), survey, func(audit.Progress) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// risks are the risks of a report, in a line each.
+func risks(r *audit.Report) string {
+	lines := make([]string, len(r.Risks))
+	for i, risk := range r.Risks {
+		lines[i] = strings.Join([]string{
+			string(risk.Kind), risk.Field, risk.Now, risk.NextApply, risk.Handoff, strings.Join(risk.Managers, "+"),
+		}, " | ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func check(t *testing.T, want string, r *audit.Report) {
+	t.Helper()
+	if diff := cmp.Diff(want, risks(r)); diff != "" {
+		t.Errorf("risks (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,65 @@
+package audit
+
+import (
+	"fmt"
+	"strings"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+
+	"github.com/ownership-handoff/handoff/plugin/explain"
+	"github.com/ownership-handoff/handoff/plugin/source"
+)
+
+// several looks for a second autoscaler on an object.
+func (a *auditor) several(e explain.Explanation) {
+	on := a.survey.On(e.Subject)
+	if len(on) < 2 || e.Context.Scale == nil {
+		return
+	}
+	r := Risk{
+		Kind: TwoAutoscalers, Object: explain.ObjectOf(e.Subject), name: e.String(), Field: explain.Text(e.Context.Scale),
+		Now: e.Short(e.Context.Scale, e.Object.Value(e.Context.Scale)),
+	}
+	bounds := make([]string, len(on))
+	for i, hpa := range on {
+		bounds[i] = fmt.Sprintf("%s %d to %d", hpa.Name, hpa.Min, hpa.Max)
+		r.Since = max(r.Since, hpa.Ambiguous)
+		r.Managers = append(r.Managers, "HorizontalPodAutoscaler/"+hpa.Name)
+		if i > 0 {
+			r.Remedies = append(r.Remedies, fmt.Sprintf("kubectl delete %s -n %s", hpa, hpa.Namespace))
+		}
+	}
+	r.NextApply = "each sizes it: " + strings.Join(bounds, ", ")
+	if r.Since != "" {
+		r.NextApply = "none goes by the load: " + strings.Join(bounds, ", ")
+	}
+	a.add(r)
+}
+
+// targets looks for autoscalers that scale nothing.
+func (a *auditor) targets() {
+	for _, hpa := range a.survey.Autoscalers {
+		if !hpa.Chosen {
+			continue
+		}
+		var why, remedy string
+		switch hpa.Presence {
+		case source.Missing:
+			why = fmt.Sprintf("is scaled to %d at least, once it is there", hpa.Min)
+			remedy = "or apply " + hpa.TargetText()
+		case source.NotScalable:
+			why = "nothing: there is no such kind with a scale"
+			remedy = "or name a kind with a scale subresource in its scaleTargetRef"
+		default:
+			continue
+		}
+		a.add(Risk{
+			Kind: NoTarget, name: hpa.String(), Field: ".spec.scaleTargetRef", Now: "no " + hpa.TargetText(), NextApply: why,
+			Since: hpa.Since, Remedies: []string{fmt.Sprintf("kubectl delete %s -n %s", hpa, hpa.Namespace), remedy},
+			Object: explain.ObjectData{
+				APIVersion: autoscalingv2.SchemeGroupVersion.String(), Kind: "HorizontalPodAutoscaler",
+				Namespace: hpa.Namespace, Name: hpa.Name,
+			},
+		})
+	}
+}

@@ -1,0 +1,85 @@
+package audit_test
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestAutoscalersThatScaleNothingOrFight(t *testing.T) {
+	const (
+		failed = `{"type":"AbleToScale","status":"False","reason":"FailedGetScale","lastTransitionTime":"2026-01-02T03:04:05Z"}`
+		able   = `{"type":"AbleToScale","status":"True","reason":"ReadyForNewScale"}`
+		crd    = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"x","managedFields":[{"manager":"x"}]},
+			"spec":{"group":"example.com","names":{"kind":"Gadget"},"versions":[{"name":"v1"}]}}`
+	)
+	web := object{spec: `{"replicas":7}`, entries: []string{scaled}}.text()
+	for sentence, test := range map[string]struct {
+		objects   []string
+		want, gap string // gap is a part of what is not known
+	}{
+		"it targets what the files hold": {[]string{web, ofWeb("web")}, "", ""},
+		"two target the same": {
+			[]string{web, ofWeb("b"), ofWeb("a")},
+			"two-autoscalers | .spec.replicas | 7 | each sizes it: a 2 to 9, b 2 to 9 |  | HorizontalPodAutoscaler/a+HorizontalPodAutoscaler/b", "",
+		},
+		"two target the same, in different versions, and their controller has noticed": {
+			[]string{web, ofWeb("b"), hpa("a", "apps/v1beta1", "Deployment", "web",
+				`{"type":"ScalingActive","status":"False","reason":"AmbiguousSelector","lastTransitionTime":"2026-01-02T03:04:05Z"}`)},
+			"two-autoscalers | .spec.replicas | 7 | none goes by the load: a 2 to 9, b 2 to 9 |  | HorizontalPodAutoscaler/a+HorizontalPodAutoscaler/b", "",
+		},
+		"the files hold others of the kind, but not this one": {
+			[]string{web, hpa("gone", "apps/v1", "Deployment", "gone", "")},
+			"no-target | .spec.scaleTargetRef | no deployment.apps/gone | is scaled to 2 at least, once it is there |  | ", "",
+		},
+		"the files lack it, and its controller has found it": {
+			[]string{web, hpa("far", "apps/v1", "Deployment", "far", able)}, "", "",
+		},
+		"the files hold none of the kind": {
+			[]string{hpa("far", "apps/v1", "StatefulSet", "far", "")}, "", "whether what HorizontalPodAutoscalers target is there is not known of statefulset.apps/far",
+		},
+		"the files hold none of the kind, and its controller has not found it": {
+			[]string{hpa("gone", "apps/v1", "StatefulSet", "gone", failed)},
+			"no-target | .spec.scaleTargetRef | no statefulset.apps/gone | is scaled to 2 at least, once it is there |  | ", "",
+		},
+		"a built-in kind without a scale": {
+			[]string{hpa("nodes", "apps/v1", "DaemonSet", "agent", "")},
+			"no-target | .spec.scaleTargetRef | no daemonset.apps/agent | nothing: there is no such kind with a scale |  | ", "",
+		},
+		"a custom kind without a scale": {
+			[]string{crd, hpa("pool", "example.com/v1", "Gadget", "pool", able)},
+			"no-target | .spec.scaleTargetRef | no gadget.example.com/pool | nothing: there is no such kind with a scale |  | ", "",
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			report := reportOf(t, append(test.objects, shop(""))...)
+			check(t, test.want, report)
+			if gaps := strings.Join(report.Gaps, "\n"); (gaps != "") != (test.gap != "") || !strings.Contains(gaps, test.gap) {
+				t.Errorf("want %q, got gaps\n%s", test.gap, gaps)
+			}
+		})
+	}
+}
+
+func TestTheSameGapOfManyObjectsIsOneSentence(t *testing.T) {
+	objects := make([]string, 0, 9)
+	for range 5 {
+		objects = append(objects, object{spec: `{"replicas":7}`}.text())
+	}
+	unreadable := object{spec: `{}`, manifest: "{", entries: []string{kubectl(``)}}.text()
+	report := reportOf(t, append(objects, unreadable, unreadable, ofWeb("web"), shop(""))...)
+	want := []string{
+		"deployment.apps/web -n shop, deployment.apps/web -n shop, deployment.apps/web -n shop and 2 others: they have no managedFields",
+		"deployment.apps/web: annotation kubectl.kubernetes.io/last-applied-configuration cannot be read",
+	}
+	if len(report.Gaps) != len(want) {
+		t.Fatalf("got %q", report.Gaps)
+	}
+	for i, beginning := range want {
+		if !strings.HasPrefix(report.Gaps[i], beginning) {
+			t.Errorf("want %s, got %s", beginning, report.Gaps[i])
+		}
+	}
+	if !strings.HasSuffix(report.Gaps[1], "(and 1 other like it)") {
+		t.Errorf("got %s", report.Gaps[1])
+	}
+}

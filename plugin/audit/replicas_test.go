@@ -1,0 +1,95 @@
+package audit_test
+
+import (
+	"testing"
+)
+
+func TestWhatAManifestTakesFromAnAutoscaler(t *testing.T) {
+	const three, seven, none, null = `{"spec":{"replicas":3}}`, `{"spec":{"replicas":7}}`, `{"spec":{"paused":true}}`, `{"spec":{"replicas":null}}`
+	for sentence, test := range map[string]struct {
+		object     object
+		autoscaler string // none where it is empty
+		want       string
+		unrecorded bool
+	}{
+		"the manifest says another number": {
+			object{manifest: three, spec: `{"replicas":7}`, entries: []string{kubectl(``), scaled}}, "web",
+			"replicas | .spec.replicas | 7 | sets 3 | off: would keep 7 | HorizontalPodAutoscaler/web+kubectl-client-side-apply", false,
+		},
+		"both agree now": {
+			object{manifest: seven, spec: `{"replicas":7}`, entries: []string{kubectl(replicas)}}, "web",
+			"replicas | .spec.replicas | 7 | sets 7, as it is now | off: would keep 7 | HorizontalPodAutoscaler/web+kubectl-client-side-apply", false,
+		},
+		"the manifest says null": {
+			object{manifest: null, spec: `{"replicas":7}`, entries: []string{kubectl(``), scaled}}, "web",
+			"replicas | .spec.replicas | 7 | clears it: back to the default | off: would keep 7 | HorizontalPodAutoscaler/web+kubectl-client-side-apply", false,
+		},
+		"the annotation was written by hand": {
+			object{manifest: three, spec: `{"replicas":7}`, entries: []string{scaled}}, "web",
+			"replicas | .spec.replicas | 7 | sets 3 | off: would keep 7 | HorizontalPodAutoscaler/web+last-applied", false,
+		},
+		"managedFields were stripped": {
+			object{manifest: three, spec: `{"replicas":7}`}, "web",
+			"replicas | .spec.replicas | 7 | sets 3 | off: would keep 7 | HorizontalPodAutoscaler/web+last-applied", false,
+		},
+		"a manager that is listed as an autoscaler has written it": {
+			object{manifest: three, spec: `{"replicas":7}`, entries: []string{kubectl(``), entry("keda", "Update", "", replicas)}}, "",
+			"replicas | .spec.replicas | 7 | sets 3 | off: would keep 7 | keda+kubectl-client-side-apply", false,
+		},
+		"a server-side applier claims it": {
+			object{spec: `{"replicas":7}`, entries: []string{entry("flux", "Apply", "", replicas)}}, "web",
+			"replicas | .spec.replicas | 7 | sets 7, as it is now | off: would keep 7 | HorizontalPodAutoscaler/web+flux", false,
+		},
+		"helm claims it, and records no manifest": {
+			object{spec: `{"replicas":7}`, entries: []string{entry("helm", "Update", "", replicas)}}, "web",
+			"replicas | .spec.replicas | 7 | may set it: the manifest of helm is not recorded | off: would keep 7 | HorizontalPodAutoscaler/web+helm", false,
+		},
+		"the object is in another mode than its namespace": {
+			object{mode: "enforce", manifest: three, spec: `{"replicas":7}`, entries: []string{kubectl(``), scaled}}, "web",
+			"replicas | .spec.replicas | 7 | sets 3 | keeps 7 | HorizontalPodAutoscaler/web+kubectl-client-side-apply", false,
+		},
+		"the manifest lacks it, and the default is claimed by who created the object": {
+			object{manifest: none, spec: `{"replicas":1}`, entries: []string{kubectl(replicas)}}, "web", "", false,
+		},
+		"the manifest lacks it, and the autoscaler has set it": {
+			object{manifest: none, spec: `{"replicas":7}`, entries: []string{kubectl(``), scaled}}, "web", "", false,
+		},
+		"no autoscaler is there": {
+			object{manifest: three, spec: `{"replicas":7}`, entries: []string{kubectl(``), entry("kubectl", "Update", "scale", replicas)}}, "", "", false,
+		},
+		"an autoscaler was there": {
+			object{manifest: three, spec: `{"replicas":7}`, entries: []string{kubectl(``), scaled}}, "", "", false,
+		},
+		"a server-side applier has lost its claim": {
+			object{spec: `{"replicas":7}`, entries: []string{entry("flux", "Apply", "", `"f:paused":{}`), scaled}}, "web", "", true,
+		},
+		"a server-side applier has never set it": {
+			object{spec: `{"replicas":7}`, entries: []string{entry("flux", "Apply", "", `"f:paused":{}`)}}, "web", "", false,
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			objects := []string{test.object.text(), shop("")}
+			objects = append(objects, hpa("other", "apps/v1", "Deployment", "other", `{"type":"AbleToScale","status":"True"}`))
+			if test.autoscaler != "" {
+				objects = append(objects, ofWeb(test.autoscaler))
+			}
+			report := reportOf(t, objects...)
+			check(t, test.want, report)
+			if (len(report.Unrecorded) > 0) != test.unrecorded {
+				t.Errorf("unrecorded: %v", report.Unrecorded)
+			}
+		})
+	}
+}
+
+func TestTheModeSaysWhatHandoffDoes(t *testing.T) {
+	for mode, want := range map[string]string{
+		"": "off: would keep 7", "off": "off: would keep 7", "warn": "warn: would keep 7", "enforce": "keeps 7", "maybe": "warn: would keep 7",
+	} {
+		o := object{manifest: `{"spec":{"replicas":3}}`, spec: `{"replicas":7}`, entries: []string{kubectl(``), scaled}}
+		report := reportOf(t, o.text(), ofWeb("web"), shop(mode))
+		if len(report.Risks) != 1 || report.Risks[0].Handoff != want {
+			t.Errorf("%s: want %s, got %s", mode, want, risks(report))
+		}
+	}
+}

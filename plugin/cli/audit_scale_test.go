@@ -1,0 +1,163 @@
+package cli_test
+
+import (
+	"io"
+	"os"
+	"runtime"
+	"runtime/metrics"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/ownership-handoff/handoff/plugin/cli"
+)
+
+func TestAnAuditReadsPages(t *testing.T) {
+	c := &bigCluster{deployments: 5000, autoscalers: 1000, busy: true, expired: true}
+	c.start(t)
+	began := time.Now()
+	code, output := run(t, nil, "audit", "-A", "--fail-on-risk", "--progress=plain")
+	t.Logf("5,000 workloads and 1,000 autoscalers: %.2f s", time.Since(began).Seconds())
+	if code != cli.ExitNo {
+		t.Errorf("exit code %d\n%s", code, output)
+	}
+	for _, want := range []string{
+		"deployments.apps: 500 of 5000 objects, risks so far: 500\n",
+		"ns-3        deployment.apps/web-13    replicas   .spec.replicas   7     sets 3       off: would keep 7\n",
+		"ns-2        deployment.apps/web-12    replicas   .spec.replicas   7     sets 3       keeps 7\n",
+		"1000 risks in 5000 objects (deployments.apps). Namespaces by mode: enforce 5 (ns-0, ns-2, ns-4, ns-6, ns-8), off 5",
+	} {
+		if !strings.Contains(output, want) {
+			t.Errorf("want %s in\n%s", want, output[:min(len(output), 2000)])
+		}
+	}
+	want := []string{"", "500", "1000", "1500", "1500", "anew-1500", "2000", "2500", "3000", "3500", "4000", "4500"}
+	if diff := cmp.Diff(want, c.lists); diff != "" {
+		t.Errorf("pages of Deployments (-want +got):\n%s", diff)
+	}
+}
+
+func TestAListThatBreaksOffIsSaidToBePartial(t *testing.T) {
+	c := &bigCluster{deployments: 5000, autoscalers: 10, broken: true}
+	c.start(t)
+	code, output := run(t, nil, "audit", "-A")
+	if code != cli.ExitPartial || !strings.Contains(output, "10 risks in 1500 objects") ||
+		!strings.Contains(output, "partial: deployments.apps: the list is not whole: ") {
+		t.Errorf("exit code %d\n%s", code, output)
+	}
+}
+
+func TestTargetsAreLookedForWithoutARequestForEach(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		cluster  *bigCluster
+		line     string
+		missing  int
+		requests int // lists of Deployments
+	}{
+		"among what is listed anyway":            {&bigCluster{deployments: 990, autoscalers: 1000}, "audit -A", 10, 2},
+		"by a list, where that is not":           {&bigCluster{deployments: 990, autoscalers: 1000}, "audit horizontalpodautoscalers -A", 10, 2},
+		"one by one, where there are few":        {&bigCluster{deployments: 990, autoscalers: 15}, "audit horizontalpodautoscalers -A", 15, 0},
+		"not at all, where nobody asks for them": {&bigCluster{deployments: 990, autoscalers: 1000}, "audit namespaces -A", 0, 0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			test.cluster.start(t)
+			_, output := run(t, nil, words(test.line)...)
+			if got := strings.Count(output, " no-target "); got != test.missing || len(test.cluster.lists) != test.requests {
+				t.Errorf("want %d in %d lists, got %d in %d:\n%s", test.missing, test.requests, got, len(test.cluster.lists), output)
+			}
+		})
+	}
+}
+
+func TestProgressIsShownOnTerminalsAndTakenAway(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		terminal bool
+		style    string
+		lines    bool
+		rewrites bool
+	}{
+		"a terminal":                        {true, "auto", false, true},
+		"no terminal":                       {false, "auto", false, false},
+		"lines, wherever":                   {false, "plain", true, false},
+		"nothing, on a terminal or not":     {true, "none", false, false},
+		"lines on a terminal, who wants it": {true, "plain", true, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := &bigCluster{deployments: 600}
+			c.start(t)
+			_, output := run(t, func(env *cli.Environment) { env.Terminal = test.terminal }, "audit", "-A", "--progress="+test.style)
+			const line, away = "deployments.apps: 500 of 600 objects, risks so far: 0", "\r\x1b[K"
+			if strings.HasPrefix(output, line+"\n") != test.lines || strings.HasPrefix(output, away+line) != test.rewrites {
+				t.Errorf("got %q", output)
+			}
+			if test.rewrites && !strings.Contains(output, away+"No risks in 600 objects") {
+				t.Errorf("the line is not taken away: %q", output)
+			}
+			if strings.Contains(output, "\x1b") != test.rewrites {
+				t.Errorf("got %q", output)
+			}
+		})
+	}
+}
+
+// TestAnAuditHoldsNoObjects compares what is in memory at most for 2,500 objects and for four times as many. The page that is
+// on its way while another is looked at is in memory more or less whole, so that the figures of two runs differ by some MB, of
+// few objects and of many; an audit that holds its objects takes nearly three times the memory.
+func TestAnAuditHoldsNoObjects(t *testing.T) {
+	few, many := max(peak(t, 2500), peak(t, 2500)), peak(t, 10000)
+	ratio := float64(many) / float64(few)
+	t.Logf("at most %.1f MB for 2,500 objects, %.1f MB for 10,000: %.2f times as much", float64(few)/1e6, float64(many)/1e6, ratio)
+	if ratio > 2 {
+		t.Errorf("four times the objects take %.2f times the memory", ratio)
+	}
+}
+
+// peak returns how much more memory is in use at most during an audit than before. It is measured whenever progress is shown:
+// then nothing is being looked at, so that what the collector leaves is held by somebody.
+func peak(t *testing.T, objects int) uint64 {
+	t.Helper()
+	c := &bigCluster{deployments: objects, autoscalers: 1000}
+	c.start(t)
+	before, most, measured := inUse(), uint64(0), 0
+	code, output := run(t, func(env *cli.Environment) {
+		env.Terminal = true
+		env.ErrOut = writer(func() { most, measured = max(most, inUse()), measured+1 })
+	}, "audit", "-A")
+	if code != cli.ExitYes || measured < 3 {
+		t.Fatalf("exit code %d, measured %d times\n%s", code, measured, output)
+	}
+	return most - min(before, most)
+}
+
+// inUse is what is left when all has been taken away that nobody holds.
+func inUse() uint64 {
+	runtime.GC()
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	return live[0].Value.Uint64()
+}
+
+// writer is called for each write.
+type writer func()
+
+func (w writer) Write(p []byte) (int, error) {
+	w()
+	return len(p), nil
+}
+
+// BenchmarkAudit is an audit of 1,000 workloads, of which 200 are autoscaled, of a server in the same process.
+func BenchmarkAudit(b *testing.B) {
+	c := &bigCluster{deployments: 1000, autoscalers: 200}
+	c.start(b)
+	for b.Loop() {
+		env := cli.Environment{
+			IOStreams: genericiooptions.IOStreams{Out: io.Discard, ErrOut: os.Stderr}, Version: "test", Now: time.Now,
+		}
+		if code := cli.Run(b.Context(), env, []string{"audit", "-A"}); code != cli.ExitYes {
+			b.Fatalf("exit code %d", code)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/resource"
+	"k8s.io/client-go/discovery"
+
+	"github.com/ownership-handoff/handoff/plugin/explain"
+)
+
+const noFiles = cobra.ShellCompDirectiveNoFileComp
+
+func (s *shared) completeClusterFlags(root *cobra.Command) {
+	must(root.RegisterFlagCompletionFunc("namespace", s.completeNamespaces))
+	contexts := func(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		raw, err := s.cluster.ToRawKubeConfigLoader().RawConfig()
+		if err != nil {
+			return nil, noFiles
+		}
+		var names []string
+		for name := range raw.Contexts {
+			names = append(names, name)
+		}
+		return beginning(names, begun), noFiles
+	}
+	must(root.RegisterFlagCompletionFunc("context", contexts))
+}
+
+// completeNamespaces suggests those that are not named yet.
+func (s *shared) completeNamespaces(
+	c *cobra.Command, args []string, begun string,
+) ([]cobra.Completion, cobra.ShellCompDirective) {
+	namespaces, err := s.namespaces()
+	if err != nil {
+		return nil, noFiles
+	}
+	list, err := namespaces.List(contextOf(c), metav1.ListOptions{})
+	if err != nil {
+		return nil, noFiles
+	}
+	var names []string
+	for i := range list.Items {
+		if name := list.Items[i].GetName(); !slices.Contains(args, name) {
+			names = append(names, name)
+		}
+	}
+	return beginning(names, begun), noFiles
+}
+
+// complete suggests types, then names, then fields.
+func (e *explainOptions) complete(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	kind, _, named := strings.Cut(begun, "/")
+	switch {
+	case len(args) > 0 || e.offline():
+		if len(args) == 1 && !strings.Contains(args[0], "/") && !strings.HasPrefix(begun, ".") && !e.offline() {
+			return beginning(e.names(args[0]), begun), noFiles
+		}
+		return beginning(e.fieldPaths(contextOf(c), args), begun), noFiles
+	case named:
+		var names []string
+		for _, name := range e.names(kind) {
+			names = append(names, kind+"/"+name)
+		}
+		return beginning(names, begun), noFiles
+	default:
+		return beginning(e.types(), begun), noFiles | cobra.ShellCompDirectiveNoSpace
+	}
+}
+
+// complete suggests what explain does, and fields more than once.
+func (r *releaseOptions) complete(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	object := 1
+	if len(args) > 0 && !strings.Contains(args[0], "/") {
+		object = 2
+	}
+	return (&explainOptions{shared: r.shared}).complete(c, args[:min(object, len(args))], begun)
+}
+
+// types are the types that can be listed, with a slash for the name that is to come.
+func (s *shared) types() []string {
+	client, err := s.cluster.ToDiscoveryClient()
+	if err != nil {
+		return nil
+	}
+	lists, _ := discovery.ServerPreferredResources(client) // what a broken API service leaves is enough
+	var types []string
+	for _, list := range lists {
+		_, version, grouped := strings.Cut(list.GroupVersion, "/")
+		group := strings.TrimSuffix(list.GroupVersion, "/"+version)
+		for i := range list.APIResources {
+			r := &list.APIResources[i]
+			if !slices.Contains(r.Verbs, "get") || strings.Contains(r.Name, "/") {
+				continue
+			}
+			name := r.Name
+			if grouped {
+				name += "." + group
+			}
+			types = append(types, name+"/")
+		}
+	}
+	return types
+}
+
+func (e *explainOptions) names(kind string) []string {
+	namespace, _, err := e.cluster.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return nil
+	}
+	infos, err := resource.NewBuilder(e.cluster).Unstructured().NamespaceParam(namespace).DefaultNamespace().
+		AllNamespaces(e.allNamespaces).ResourceTypeOrNameArgs(true, kind).Flatten().Do().Infos()
+	if err != nil {
+		return nil
+	}
+	names := make([]string, len(infos))
+	for i, info := range infos {
+		names[i] = info.Name
+	}
+	return names
+}
+
+// fieldPaths are all fields of the objects, and what they are in.
+func (e *explainOptions) fieldPaths(ctx context.Context, args []string) []string {
+	reading, err := e.read(ctx, &e.subjectFlags, args)
+	if err != nil {
+		return nil
+	}
+	var paths []string
+	for _, s := range reading.Subjects {
+		explained, err := explain.Of(s)
+		if err != nil {
+			continue
+		}
+		paths = append(paths, explained.Paths()...)
+	}
+	return paths
+}
+
+// complete suggests types, behind the comma where there is one.
+func (a *auditOptions) complete(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if a.offline() {
+		return nil, noFiles
+	}
+	before := begun[:strings.LastIndex(begun, ",")+1]
+	types := a.types()
+	for i, word := range types {
+		types[i] = before + strings.TrimSuffix(word, "/")
+	}
+	return beginning(types, begun), noFiles | cobra.ShellCompDirectiveNoSpace
+}
+
+// beginning leaves, sorted and each once, what begins as a text does.
+func beginning(words []string, begun string) []cobra.Completion {
+	matching := slices.DeleteFunc(words, func(word string) bool { return !strings.HasPrefix(word, begun) })
+	slices.Sort(matching)
+	return slices.Compact(matching)
+}
+
+// contextOf is the command's context. Completion of a flag has none.
+func contextOf(c *cobra.Command) context.Context {
+	if ctx := c.Context(); ctx != nil {
+		return ctx
+	}
+	return context.Background()
+}

@@ -1,0 +1,77 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/ownership-handoff/handoff/test/golden"
+)
+
+// TestThePageShowsRealOutput holds docs/kubectl-plugin.md against the golden files, which the tests hold against reality.
+func TestThePageShowsRealOutput(t *testing.T) {
+	var seen strings.Builder
+	for _, pattern := range []string{"testdata/*.golden", "../../test/plugin/testdata/*.golden"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v, %v", pattern, files, err)
+		}
+		for _, file := range files {
+			seen.WriteString(read(t, file))
+		}
+	}
+	shown := 0
+	for _, block := range regexp.MustCompile("(?s)```console\n(.*?)```").FindAllStringSubmatch(read(t, "../../docs/kubectl-plugin.md"), -1) {
+		for command := range strings.SplitSeq(strings.TrimPrefix(block[1], "$ "), "\n$ ") {
+			want := "$ " + golden.Settle(strings.TrimSuffix(command, "\n")) + "\n[exit code "
+			if !strings.Contains(seen.String(), want) {
+				t.Errorf("no test has seen\n%s", want)
+			}
+			shown++
+		}
+	}
+	if shown < 10 {
+		t.Errorf("found %d commands on the page", shown)
+	}
+}
+
+func TestTheManifestOfKrewNamesEveryPlatformOfTheMakefile(t *testing.T) {
+	var manifest struct {
+		Spec struct {
+			Platforms []struct {
+				Selector struct {
+					MatchLabels struct{ OS, Arch string } `json:"matchLabels"`
+				}
+				URI, SHA256, Bin string
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "../../manifests/krew/handoff.yaml")), &manifest); err != nil {
+		t.Fatal(err)
+	}
+	platforms := make([]string, 0, len(manifest.Spec.Platforms))
+	for _, p := range manifest.Spec.Platforms {
+		name := p.Selector.MatchLabels.OS + "-" + p.Selector.MatchLabels.Arch
+		if p.SHA256 != "SHA256-"+name || !strings.HasSuffix(p.URI, "/VERSION/kubectl-handoff-"+name+".tar.gz") {
+			t.Errorf("%s: %+v", name, p)
+		}
+		platforms = append(platforms, strings.Replace(name, "-", "/", 1))
+	}
+	want := "PLUGIN_PLATFORMS ?= " + strings.Join(platforms, " ") + "\n"
+	if !strings.Contains(read(t, "../../Makefile"), want) {
+		t.Errorf("the Makefile has no line %s", want)
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file) //nolint:gosec // the callers name files of this repository
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/ownership-handoff/handoff/internal/table"
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/explain"
+)
+
+func (e *explainOptions) write(explanations []explain.Explanation, asked bool, chosen func(ownership.Owner) bool) error {
+	if e.isData() {
+		items := make([]any, len(explanations))
+		for i, explained := range explanations {
+			items[i] = explained.Data(chosen)
+		}
+		return e.print(e.shared, "Explanation", items, true)
+	}
+	several := len(explanations) > 1
+	written := 0
+	for _, explained := range explanations {
+		ofChosen := func(f ownership.Field) bool { return chosen(f.Owner) }
+		if several && len(explained.Select(ofChosen).Fields) == 0 {
+			continue
+		}
+		written++
+		if written > 1 && (!asked || e.isWide()) {
+			if _, err := fmt.Fprintln(e.Out); err != nil {
+				return err
+			}
+		}
+		if err := e.writeOne(explained, asked, several, chosen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *explainOptions) writeOne(explained explain.Explanation, asked, several bool, chosen func(ownership.Owner) bool) error {
+	style := table.Style{Colour: e.Colour, Now: e.Now()}
+	switch {
+	case e.isWide():
+		return explained.Wide(e.Out, style, chosen)
+	case !asked:
+		return explained.Tree(e.Out, style, chosen)
+	case several:
+		return explained.Sentences(e.Out, explained.Title()+": ", chosen)
+	default:
+		return explained.Sentences(e.Out, "", chosen)
+	}
+}

@@ -1,0 +1,108 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ownership-handoff/handoff/internal/race"
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/cli"
+)
+
+// manyFields writes a live ConfigMap of so many fields, applied from a manifest that a person has changed each of since, and
+// a manifest with other values.
+func manyFields(t *testing.T, fields int) (live, manifest string) {
+	t.Helper()
+	data, declared, other, claims := map[string]string{}, map[string]string{}, map[string]string{}, map[string]any{}
+	for i := range fields {
+		key := fmt.Sprintf("key-%05d", i)
+		data[key], declared[key], other[key], claims["f:"+key] = "live", "applied", "other", map[string]any{}
+	}
+	object := func(data map[string]string) map[string]any {
+		return map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "many", "namespace": "shop"}, "data": data}
+	}
+	recorded, err := json.Marshal(object(declared))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := object(data)
+	stored["metadata"] = map[string]any{
+		"name": "many", "namespace": "shop", "annotations": map[string]any{ownership.LastAppliedAnnotation: string(recorded)},
+		"managedFields": []any{
+			map[string]any{"manager": "kubectl-client-side-apply", "operation": "Update", "apiVersion": "v1", "fieldsV1": map[string]any{
+				"f:metadata": map[string]any{"f:annotations": map[string]any{"f:" + ownership.LastAppliedAnnotation: map[string]any{}}},
+			}},
+			map[string]any{"manager": "kubectl-edit", "operation": "Update", "apiVersion": "v1", "fieldsV1": map[string]any{"f:data": claims}},
+		},
+	}
+	dir := t.TempDir()
+	live, manifest = filepath.Join(dir, "live.json"), filepath.Join(dir, "manifest.json")
+	for file, o := range map[string]any{live: stored, manifest: object(other)} {
+		text, err := json.Marshal(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return live, manifest
+}
+
+// mostGrowth is how many times longer four times the fields may take. Linear work takes 4 times, quadratic 16 times.
+const mostGrowth = 12
+
+func TestTimeGrowsWithTheFieldsAndNotWithTheirSquare(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector has costs of its own: make test runs this test without it")
+	}
+	t.Setenv("KUBECONFIG", "/no/such/file")
+	const few = 1500
+	for name, command := range map[string]string{
+		"explain as a tree":        "explain -f LIVE",
+		"explain wide":             "explain -f LIVE -o wide",
+		"explain as data":          "explain -f LIVE -o json",
+		"explain fields":           "explain -f LIVE .data.*",
+		"explain fields of a word": "explain -f LIVE .data",
+		"complete":                 "__complete explain -f LIVE .data",
+		"audit":                    "audit -f LIVE configmaps",
+		"preview":                  "preview -f MANIFEST --live LIVE",
+		"preview as data":          "preview -f MANIFEST --live LIVE -o json",
+	} {
+		t.Run(name, func(t *testing.T) {
+			times := map[int]time.Duration{}
+			for _, fields := range []int{few, 4 * few} {
+				live, manifest := manyFields(t, fields)
+				args := strings.Fields(strings.NewReplacer("LIVE", live, "MANIFEST", manifest).Replace(command))
+				for range 3 { // the least of three: the collector of garbage runs when it does
+					begin := used(t)
+					if code, output := run(t, nil, args...); code == cli.ExitError {
+						t.Fatal(output)
+					}
+					if took := used(t) - begin; times[fields] == 0 || took < times[fields] {
+						times[fields] = took
+					}
+				}
+			}
+			if growth := float64(times[4*few]) / float64(times[few]); growth > mostGrowth {
+				t.Errorf("four times the fields take %.1f times as long: %v", growth, times)
+			}
+		})
+	}
+}
+
+// used is the time of CPU that this process has used: other programs do not lengthen it.
+func used(t *testing.T) time.Duration {
+	t.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}

@@ -1,0 +1,44 @@
+package cli_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ownership-handoff/handoff/plugin/cli"
+)
+
+func TestFilesAreReadFromWhereverKubectlReadsThem(t *testing.T) {
+	t.Setenv("KUBECONFIG", "/no/such/file")
+	folder := t.TempDir()
+	deep := filepath.Join(folder, "deep")
+	if err := os.CopyFS(deep, os.DirFS("testdata")); err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []string{"malformed.yaml", "nokind.yaml", "unreadable.yaml", "stripped.yaml", "manifest.yaml"} {
+		if err := os.Remove(filepath.Join(deep, other)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(deep, "preview")); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.FileServer(http.Dir(folder)))
+	defer server.Close()
+	for sentence, args := range map[string][]string{
+		"a file":             {"-f", "testdata/shop.yaml"},
+		"a folder":           {"-f", deep},
+		"folders in folders": {"-R", "-f", folder},
+		"a URL":              {"-f", server.URL + "/deep/shop.yaml"},
+		"standard input":     {"-f", "-"},
+		"two files":          {"-f", "testdata/helm.yaml", "-f", "testdata/shop.yaml"},
+	} {
+		code, output := run(t, nil, append([]string{"explain", "deployment/web", ".spec.replicas"}, args...)...)
+		if code != cli.ExitYes || !strings.HasPrefix(output, "`.spec.replicas` is 7: HorizontalPodAutoscaler `web` set it") {
+			t.Errorf("%s: exit code %d\n%s", sentence, code, output)
+		}
+	}
+}

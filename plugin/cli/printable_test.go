@@ -1,0 +1,128 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/ownership-handoff/handoff/internal/printable"
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/cli"
+)
+
+// hostile are texts that act on a terminal, or pass for lines of their own.
+func hostile() map[string]string {
+	return map[string]string{
+		"line break": "a\n.spec.replicas   3   Manifest", "escape": "\x1b[2J\x1b]0;x\a", "C1": "\u009b31m", "direction": "\u202egpj", "bell": "\a",
+		"carriage return": "a\rb", "tab": "a\tb", "separator": "a\u2028b\u0085c",
+	}
+}
+
+// hostileObject is an object that has a text in all places that an API server or a file lets it have.
+func hostileObject(t *testing.T, kind, text string) string {
+	t.Helper()
+	claims := map[string]any{"f:data": map[string]any{"f:" + text: map[string]any{}, "f:gone " + text: map[string]any{}}}
+	manifest, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": kind, "data": map[string]any{text: "other " + text}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	object, err := json.Marshal(map[string]any{
+		"apiVersion": "v1", "kind": kind,
+		"metadata": map[string]any{
+			"name": "web" + text, "namespace": "shop", "labels": map[string]any{text: text}, "finalizers": []any{text},
+			"annotations": map[string]any{
+				ownership.LastAppliedAnnotation: string(manifest), ownership.ModeAnnotation: text, ownership.ControllerFieldsAnnotation: ".data[" + text, text: text,
+			},
+			"managedFields": []any{
+				map[string]any{"manager": "me" + text, "operation": "Update", "apiVersion": "v1", "time": "2026-01-02T03:04:05Z", "fieldsV1": claims},
+				map[string]any{"manager": "you" + text, "operation": "Apply" + text, "apiVersion": "v1" + text, "subresource": text, "fieldsV1": map[string]any{
+					"f:metadata": map[string]any{"f:finalizers": map[string]any{"v:" + strconv.Quote("x"): map[string]any{}}},
+				}},
+			},
+		},
+		"data": map[string]any{text: text, "plain": text},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(object)
+}
+
+func TestWhatIsNotPrintableIsQuotedInEveryOutput(t *testing.T) {
+	t.Setenv("KUBECONFIG", "/no/such/file")
+	for name, text := range hostile() {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "live.json")
+			other := filepath.Join(t.TempDir(), "manifest.json")
+			broken := filepath.Join(t.TempDir(), "broken.yaml")
+			for path, content := range map[string]string{
+				file: hostileObject(t, "ConfigMap", text), other: strings.ReplaceAll(hostileObject(t, "ConfigMap", text), "plain", "another"),
+				broken: "a: *x" + text + "\n" + text + ": [\n",
+			} {
+				if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			named := "configmap/web" + text
+			for _, args := range [][]string{
+				{"explain", "-f", file}, {"explain", "-f", file, "-o", "wide"}, {"explain", "-f", file, ".data"}, {"explain", "-f", file, ".data" + text},
+				{"explain", "-f", file, "-o", "json"}, {"explain", "-f", file, "-o", "yaml"}, {"explain", "-f", file, "-o", "kyaml"},
+				{"explain", "-f", file, "-o", "jsonpath={.fields[*].path}"}, {"explain", "-f", file, "-o", "go-template={{.}}"},
+				{"explain", "-f", file, named + "x"}, {"explain", "-f", broken}, {"explain", "-f", text}, {"explain", text}, {text}, {"explain", "--" + text},
+				{"audit", "-f", file, "configmaps"}, {"audit", "-f", file, "configmaps", "-o", "wide"}, {"audit", "-f", file, "configmaps", "-o", "yaml"},
+				{"audit", "-f", broken}, {"audit", "-f", file, text},
+				{"preview", "-f", other, "--live", file}, {"preview", "-f", other, "--live", file, "-o", "wide"}, {"preview", "-f", other, "--live", file, "-o", "yaml"},
+				{"preview", "-f", broken, "--live", file}, {"preview", "-f", file}, {"status", text}, {"enable", text}, {"__complete", "explain", "-f", file, "."},
+			} {
+				_, output := run(t, func(env *cli.Environment) { env.Colour = false }, args...)
+				template := strings.Contains(strings.Join(args, " "), "template=") // in which a reader has decided about lines
+				if template {
+					output = strings.ReplaceAll(output, "\t", "")
+				}
+				if !printable.Is(output) {
+					t.Errorf("kubectl handoff %q: not printable:\n%q", args, output)
+				}
+				for line := range strings.Lines(output) {
+					if !template && strings.HasPrefix(line, ".spec.replicas ") {
+						t.Errorf("kubectl handoff %q: a line is forged: %s", args, line)
+					}
+				}
+			}
+			_, output := run(t, nil, "explain", "-f", file, ".data["+printable.Quote(text)+"]", "-o", "wide")
+			if lines := strings.Split(strings.TrimSpace(output), "\n"); !strings.HasPrefix(output, "configmap/web") || len(strings.Split(lines[1], "   ")) < 5 {
+				t.Errorf("a field that is named as it is printed is not found:\n%s", output)
+			}
+		})
+	}
+}
+
+func TestProgramsReadTheSameFromQuotedOutput(t *testing.T) {
+	t.Setenv("KUBECONFIG", "/no/such/file")
+	for name, text := range hostile() {
+		file := filepath.Join(t.TempDir(), "live.json")
+		if err := os.WriteFile(file, []byte(hostileObject(t, "ConfigMap", text)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for format, decode := range map[string]func([]byte, any) error{"json": json.Unmarshal, "yaml": yaml.Unmarshal, "kyaml": yaml.Unmarshal} {
+			_, output := run(t, nil, "explain", "-f", file, ".data.plain", "-o", format)
+			output, _, _ = strings.Cut(output, "\npartial:")
+			var got struct {
+				Object struct{ Name string }
+				Fields []struct{ Value string }
+			}
+			if err := decode([]byte(output), &got); err != nil || len(got.Fields) != 1 {
+				t.Errorf("%s, %s: %v\n%s", name, format, err, output)
+				continue
+			}
+			if diff := cmp.Diff([]string{"web" + text, text}, []string{got.Object.Name, got.Fields[0].Value}); diff != "" {
+				t.Errorf("%s, %s (-want +got):\n%s", name, format, diff)
+			}
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/printers"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/table"
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/source"
+)
+
+type statusOptions struct {
+	*shared
+	outputFlags
+	selector string
+}
+
+// modeStatus is what status says of a namespace.
+type modeStatus struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace"`
+	// Mode is enforce, warn or off; Annotation is what says so, where it says anything else.
+	Mode       string `json:"mode"`
+	Annotation string `json:"annotation,omitempty"`
+	// By and Since are who claims the annotation.
+	By    string `json:"by,omitempty"`
+	Since string `json:"since,omitempty"`
+}
+
+func (s *shared) newStatus() *cobra.Command {
+	st := &statusOptions{shared: s}
+	c := &cobra.Command{
+		Use:   "status [NAMESPACE...]",
+		Short: "Say in which namespaces handoff is enabled",
+		Long: `Says in which mode handoff is in namespaces, by their annotations; without a NAMESPACE, in all. With -o wide it also
+says who set that, and when. An annotation of a value that handoff does not know counts as warn.
+
+Where no webhook of handoff is installed, a note says so.
+
+With a NAMESPACE, the exit code is 0 where handoff is enabled in all that are named, be it in mode warn, else 1.`,
+		Example: `  # all namespaces
+  kubectl handoff status
+
+  # in a script
+  kubectl handoff status shop > /dev/null || kubectl handoff enable shop`,
+		ValidArgsFunction: s.completeNamespaces,
+		RunE:              func(c *cobra.Command, args []string) error { return st.run(c.Context(), args) },
+	}
+	c.Flags().StringVarP(&st.selector, "selector", "l", "", "Selector (label query) to choose namespaces by.")
+	must(st.add(c))
+	return c
+}
+
+func (st *statusOptions) run(ctx context.Context, names []string) error {
+	if len(names) > 0 && st.selector != "" {
+		return errors.New("accepts either namespaces or --selector, not both")
+	}
+	found, err := st.find(ctx, names)
+	if err != nil {
+		return source.Advise(err, "")
+	}
+	statuses := make([]modeStatus, len(found))
+	for i := range found {
+		if statuses[i], err = statusOf(&found[i]); err != nil {
+			return err
+		}
+	}
+	if err := st.write(statuses, len(names) == 1); err != nil {
+		return err
+	}
+	on := func(s modeStatus) bool { return s.Mode != string(ownership.ModeOff) }
+	if !st.isData() && slices.ContainsFunc(statuses, on) {
+		if err := st.noteUninstalled(ctx); err != nil {
+			return err
+		}
+	}
+	off := func(s modeStatus) bool { return !on(s) }
+	if len(names) > 0 && slices.ContainsFunc(statuses, off) {
+		return answer(ExitNo)
+	}
+	return nil
+}
+
+func (st *statusOptions) find(ctx context.Context, names []string) ([]unstructured.Unstructured, error) {
+	namespaces, err := st.namespaces()
+	if err != nil {
+		return nil, err
+	}
+	if len(names) == 0 {
+		list, err := namespaces.List(ctx, metav1.ListOptions{LabelSelector: st.selector})
+		if err != nil {
+			return nil, err
+		}
+		return list.Items, nil
+	}
+	var found []unstructured.Unstructured
+	for _, name := range names {
+		o, err := namespaces.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, *o)
+	}
+	return found, nil
+}
+
+func statusOf(o *unstructured.Unstructured) (modeStatus, error) {
+	s := modeStatus{APIVersion: apiVersion, Kind: "NamespaceStatus", Namespace: o.GetName()}
+	mode, ok := o.GetAnnotations()[ownership.ModeAnnotation]
+	if !ok {
+		s.Mode = string(ownership.ModeOff)
+		return s, nil
+	}
+	counts, known := ownership.ParseMode(mode)
+	if s.Mode = string(counts); !known {
+		s.Annotation = fmt.Sprintf("%q", mode)
+	}
+	text, err := o.MarshalJSON()
+	if err != nil {
+		return s, err
+	}
+	read, err := ownership.ParseObject(text)
+	if err != nil {
+		return s, err
+	}
+	entries, err := read.Entries()
+	if err != nil {
+		return s, fmt.Errorf("namespace %s: %w", o.GetName(), err)
+	}
+	claimed := ownership.Holders(entries, fieldpath.MakePathOrDie("metadata", "annotations", ownership.ModeAnnotation))
+	if len(claimed) > 0 {
+		s.By, s.Since = claimed[0].Manager, claimed[0].Time
+	}
+	return s, nil
+}
+
+func (st *statusOptions) write(statuses []modeStatus, alone bool) error {
+	if st.isData() {
+		items := make([]any, len(statuses))
+		for i, s := range statuses {
+			items[i] = s
+		}
+		return st.print(st.shared, "NamespaceStatus", items, alone)
+	}
+	w := printers.GetNewTabWriter(st.Out)
+	more := st.isWide()
+	line := func(namespace, mode, by, since string) {
+		cells := []string{namespace, mode}
+		if more {
+			cells = append(cells, by, since)
+		}
+		_, _ = fmt.Fprintln(w, strings.Join(table.Cells(cells...), "\t")) // Flush tells
+	}
+	line("NAMESPACE", "MODE", "SET BY", "SINCE")
+	for _, s := range statuses {
+		mode := s.Mode
+		if s.Annotation != "" {
+			mode += " (" + s.Annotation + " is unknown)"
+		}
+		line(s.Namespace, mode, orNone(s.By), orNone(s.Since))
+	}
+	return w.Flush()
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "<none>"
+	}
+	return text
+}

@@ -1,0 +1,92 @@
+package explain
+
+import (
+	"encoding/json"
+
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/source"
+)
+
+// APIVersion is the version of the data that kubectl handoff prints with -o json and -o yaml.
+const APIVersion = "cli.ownership-handoff.io/v1alpha1"
+
+// Data is an explanation for programs.
+type Data struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	// Object is the one that is explained.
+	Object ObjectData `json:"object"`
+	// Autoscaler targets the object; Scale is the field that it sets.
+	Autoscaler string      `json:"autoscaler,omitempty"`
+	Scale      string      `json:"scale,omitempty"`
+	Fields     []FieldData `json:"fields"`
+	// Gaps say what is not known; there are none where the answer is complete.
+	Gaps []string `json:"gaps,omitempty"`
+}
+
+// ObjectData names an object.
+type ObjectData struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
+}
+
+// FieldData is a field.
+type FieldData struct {
+	Path string `json:"path"`
+	// Value is missing for a claim on what has gone, and for what a Secret holds.
+	Value json.RawMessage `json:"value,omitempty"`
+	Owner string          `json:"owner"`
+	// By names the owner: a field manager, or "HorizontalPodAutoscaler/web".
+	By    string `json:"by,omitempty"`
+	Since string `json:"since,omitempty"`
+	// Manifest is "yes", "no", "other" with ManifestValue, "null", or "?" where no manifest is recorded.
+	Manifest      string          `json:"manifest"`
+	ManifestValue json.RawMessage `json:"manifestValue,omitempty"`
+	Claims        []ClaimData     `json:"claims,omitempty"`
+}
+
+// ClaimData is an entry of managedFields that claims a field.
+type ClaimData struct {
+	Manager     string `json:"manager"`
+	Operation   string `json:"operation"`
+	Subresource string `json:"subresource,omitempty"`
+	Time        string `json:"time,omitempty"`
+}
+
+// Data returns the explanation as data.
+func (e Explanation) Data(chosen func(ownership.Owner) bool) Data {
+	d := Data{APIVersion: APIVersion, Kind: "Explanation", Autoscaler: e.Context.Autoscaler, Gaps: e.Gaps}
+	d.Object = ObjectOf(e.Subject)
+	if e.Context.Scale != nil {
+		d.Scale = Text(e.Context.Scale)
+	}
+	d.Fields = []FieldData{}
+	for i := range e.Fields {
+		if chosen(e.Fields[i].Owner) {
+			d.Fields = append(d.Fields, e.FieldData(&e.Fields[i]))
+		}
+	}
+	return d
+}
+
+// ObjectOf names the object of a subject.
+func ObjectOf(s source.Subject) ObjectData {
+	return ObjectData{s.Kind.GroupVersion().String(), s.Kind.Kind, s.Namespace, s.Name}
+}
+
+// FieldData returns a field as data.
+func (e Explanation) FieldData(f *ownership.Field) FieldData {
+	d := FieldData{
+		Path: Text(f.Path), Value: e.Visible(f.Path, f.Value), Owner: f.Owner.String(), By: f.By, Since: f.Since,
+		Manifest: e.declared(f),
+	}
+	if f.DeclaredValue != nil {
+		d.Manifest, d.ManifestValue = "other", e.Visible(f.Path, f.DeclaredValue)
+	}
+	for _, h := range f.Holders {
+		d.Claims = append(d.Claims, ClaimData{h.Manager, h.Operation, h.Subresource, h.Time})
+	}
+	return d
+}

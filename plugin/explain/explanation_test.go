@@ -1,0 +1,164 @@
+package explain_test
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/explain"
+	"github.com/ownership-handoff/handoff/plugin/source"
+)
+
+const (
+	clientSide = `{"manager":"kubectl-client-side-apply","operation":"Update","fieldsV1":{
+		"f:metadata":{"f:annotations":{"f:kubectl.kubernetes.io/last-applied-configuration":{}}},"f:spec":{"f:paused":{}}}}`
+	lastApplied = `"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"spec\":{\"paused\":true,\"replicas\":3,\"mood\":null}}"}`
+)
+
+// claim is an entry of managedFields about one field of spec.
+func claim(manager, operation, subresource, field string) string {
+	return `{"manager":"` + manager + `","operation":"` + operation + `","subresource":"` + subresource +
+		`","time":"2026-01-02T03:04:05Z","fieldsV1":{"f:spec":{"f:` + field + `":{}}}}`
+}
+
+func subject(t *testing.T, annotations, spec string, entries ...string) source.Subject {
+	t.Helper()
+	metadata := strings.Trim(annotations+`,"managedFields":[`+strings.Join(entries, ",")+`]`, ",")
+	object, err := ownership.ParseObject([]byte(`{"metadata":{` + metadata + `},"spec":` + spec + `}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source.Subject{
+		Object: object, Name: "web", Kind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"},
+		Context: ownership.ObjectContext{
+			Managers: config.Default().Managers(), Scale: fieldpath.MakePathOrDie("spec", "replicas"),
+		},
+	}
+}
+
+func TestASentenceSaysWhyAFieldIsWhatItIs(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		subject source.Subject
+		field   string
+		want    string
+	}{
+		"an autoscaler that has not scaled yet": {
+			autoscaled(subject(t, lastApplied, `{"replicas":3}`, clientSide, claim("kubectl-client-side-apply", "Update", "", "replicas"))),
+			"spec.replicas", "`.spec.replicas` is 3: an apply of the manifest (`kubectl-client-side-apply`) set it at 2026-01-02T03:04:05Z, " +
+				"though HorizontalPodAutoscaler `web` owns it; the manifest says the same; an apply without it would delete it (handoff: keeps 3)",
+		},
+		"a person who has scaled what an autoscaler owns": {
+			autoscaled(subject(t, lastApplied, `{"replicas":9}`, clientSide, claim("kubectl", "Update", "scale", "replicas"))),
+			"spec.replicas", "`.spec.replicas` is 9: a person set it by a direct command (`kubectl`) through /scale at 2026-01-02T03:04:05Z, " +
+				"though HorizontalPodAutoscaler `web` owns it; the manifest last said 3; an apply would set 3 (handoff: keeps 9)",
+		},
+		"an autoscaler that owns what nobody claims": {
+			autoscaled(subject(t, lastApplied, `{"replicas":9}`, clientSide)),
+			"spec.replicas", "`.spec.replicas` is 9: HorizontalPodAutoscaler `web` owns it, though it has not yet set it; " +
+				"the manifest last said 3; an apply would set 3 (handoff: keeps 9)",
+		},
+		"an autoscaler that the configuration lists": {
+			subject(t, lastApplied, `{"replicas":9}`, clientSide, claim("keda", "Update", "", "replicas")),
+			"spec.replicas", "`.spec.replicas` is 9: the autoscaler `keda` set it at 2026-01-02T03:04:05Z; the manifest last said 3; " +
+				"an apply would set 3 (handoff: keeps 9)",
+		},
+		"a person, against the manifest": {
+			subject(t, lastApplied, `{"replicas":9}`, clientSide, claim("kubectl", "Update", "scale", "replicas")),
+			"spec.replicas", "`.spec.replicas` is 9: a person set it by a direct command (`kubectl`) through /scale at 2026-01-02T03:04:05Z; " +
+				"the manifest last said 3; an apply would set 3",
+		},
+		"the manifest": {
+			subject(t, lastApplied, `{"paused":true}`, clientSide),
+			"spec.paused", "`.spec.paused` is true: the manifest set it (`kubectl-client-side-apply`); the manifest says the same; " +
+				"an apply without it would delete it",
+		},
+		"a null in the manifest": {
+			subject(t, lastApplied, `{"mood":"good"}`, clientSide, claim("someone", "Update", "", "mood")),
+			"spec.mood", "`.spec.mood` is \"good\": `someone`, which no list of managers names, set it at 2026-01-02T03:04:05Z; " +
+				"the manifest last said null; an apply would clear it",
+		},
+		"two who apply": {
+			subject(t, "", `{"mood":"good"}`, claim("a", "Apply", "", "mood"), claim("b", "Apply", "", "mood")),
+			"spec.mood", "`.spec.mood` is \"good\": the manifest set it (`a`) at 2026-01-02T03:04:05Z; " +
+				"an apply without it would leave it, for others claim it as well",
+		},
+		"a claim on what has gone": {
+			subject(t, "", `{"a":1}`, claim("kubectl-edit", "Update", "", "mood")),
+			"spec.mood", "`.spec.mood` has gone, and is still claimed: a person set it by a direct command (`kubectl-edit`) " +
+				"at 2026-01-02T03:04:05Z; no manifest is recorded",
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			explained, err := explain.Of(test.subject)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, err := explained.Find(test.field)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got strings.Builder
+			if err := found.Sentences(&got, "", func(ownership.Owner) bool { return true }); err != nil {
+				t.Fatal(err)
+			}
+			if strings.TrimSpace(got.String()) != test.want {
+				t.Errorf("got  %s\nwant %s", got.String(), test.want)
+			}
+		})
+	}
+}
+
+func autoscaled(s source.Subject) source.Subject {
+	s.Context.Autoscaler = "HorizontalPodAutoscaler/web"
+	return s
+}
+
+func TestAPathIsWrittenAsPatternsAreRead(t *testing.T) {
+	for _, path := range []fieldpath.Path{
+		fieldpath.MakePathOrDie("metadata", "annotations", "a.b/c"),
+		fieldpath.MakePathOrDie("spec", "containers", fieldpath.KeyByFields("name", "a.b"), "ports",
+			fieldpath.KeyByFields("containerPort", 80, "protocol", "TCP"), "hostPort"),
+		fieldpath.MakePathOrDie("data", "*"),
+		fieldpath.MakePathOrDie("data", `"[x]`),
+		fieldpath.MakePathOrDie("spec", "args", 0),
+	} {
+		pattern, err := ownership.ParsePattern(explain.Text(path))
+		if err != nil || len(pattern) != len(path) || !pattern.Covers(path) || pattern[len(pattern)-1].Wildcard {
+			t.Errorf("%s is written %s, which reads as %v (%v)", path, explain.Text(path), pattern, err)
+		}
+	}
+}
+
+func TestAFieldIsFoundAsItIsWritten(t *testing.T) {
+	s := subject(t, `"annotations":{"a.b/c":"x"}`, `{"containers":[{"name":"app","image":"i"},{"name":"b","image":"j"}]}`,
+		`{"manager":"kubectl","operation":"Apply","fieldsV1":{"f:spec":{"f:containers":{
+			"k:{\"name\":\"app\"}":{".":{},"f:image":{},"f:name":{}},"k:{\"name\":\"b\"}":{".":{},"f:image":{},"f:name":{}}}}}}`)
+	explained, err := explain.Of(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		`.spec.containers[name="app"].image`:   `.spec.containers[name="app"].image`,
+		`{.spec.containers[1].image}`:          `.spec.containers[name="b"].image`,
+		`spec.containers[*].image`:             `.spec.containers[name="app"].image .spec.containers[name="b"].image`,
+		`$.metadata.annotations["a.b/c"]`:      `.metadata.annotations["a.b/c"]`,
+		`.metadata.annotations.a.b/c`:          `.metadata.annotations["a.b/c"]`,
+		`{.metadata.annotations.a\.b/c}`:       `.metadata.annotations["a.b/c"]`,
+		`.spec.containers[1]`:                  `.spec.containers[name="b"].name .spec.containers[name="b"].image`,
+		`.spec.containers[name="app"].imagine`: ``,
+		`.spec.container`:                      ``,
+	} {
+		found, err := explained.Find(text)
+		got := make([]string, 0, len(found.Fields))
+		for _, f := range found.Fields {
+			got = append(got, explain.Text(f.Path))
+		}
+		if strings.Join(got, " ") != want || (err == nil) != (want != "") {
+			t.Errorf("%s: want %s, got %s (%v)", text, want, got, err)
+		}
+	}
+}

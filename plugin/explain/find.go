@@ -1,0 +1,123 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ownership-handoff/handoff/internal/jsonindex"
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// Find leaves the fields that a FIELD argument names: as conflicts print it, or as JSONPath writes it, {.spec.replicas}, with
+// a leading dot or without. Where there are none, the error says which ones are near.
+func (e Explanation) Find(text string) (Explanation, error) {
+	text = plainText(text)
+	pattern, err := ownership.ParsePattern(text)
+	if err == nil {
+		if found := e.Select(func(f ownership.Field) bool { return pattern.Covers(f.Path) }); len(found.Fields) > 0 {
+			return found, nil
+		}
+		if found := e.at(pattern); len(found.Fields) > 0 {
+			return found, nil
+		}
+	}
+	// In conflicts, the dots of a name are not told from those between names; JSONPath writes \. for them.
+	plain := strings.ReplaceAll(text, `\.`, ".")
+	found := e.Select(func(f ownership.Field) bool {
+		rest, ok := strings.CutPrefix(f.Path.String(), plain)
+		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	})
+	if len(found.Fields) > 0 {
+		return found, nil
+	}
+	return found, e.noField(text, err)
+}
+
+// ParseField reads a FIELD argument.
+func ParseField(text string) (ownership.Pattern, error) {
+	return ownership.ParsePattern(plainText(text))
+}
+
+// plainText writes a FIELD argument as conflicts print it.
+func plainText(text string) string {
+	text = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(text), "{"), "}")
+	text = strings.TrimPrefix(text, "$")
+	if !strings.HasPrefix(text, ".") && !strings.HasPrefix(text, "[") {
+		text = "." + text
+	}
+	return text
+}
+
+// at leaves the fields at a path that names elements of lists by index, as JSONPath does, or by other keys than they have.
+func (e Explanation) at(pattern ownership.Pattern) Explanation {
+	path, plain := PathOf(pattern)
+	if !plain || e.Object.Value(path) == nil {
+		return Explanation{}
+	}
+	live := jsonindex.New(e.Object.Text())
+	pointer, _ := live.Pointer(path)
+	return e.Select(func(f ownership.Field) bool {
+		at, _ := live.Pointer(f.Path)
+		rest, ok := strings.CutPrefix(at, pointer)
+		return f.Value != nil && ok && (rest == "" || rest[0] == '/')
+	})
+}
+
+func (e Explanation) noField(text string, unread error) error {
+	expected := `write it as the API server prints it in conflicts, such as .spec.template.spec.containers[name="app"].image`
+	if unread != nil {
+		expected = unread.Error() + "; " + expected
+	}
+	near := e.Near(text, 3)
+	if len(near) == 0 {
+		return fmt.Errorf("%s has no field %s; %s", e, text, expected)
+	}
+	return fmt.Errorf("%s has no field %s; the nearest are %s; %s", e, text, strings.Join(near, ", "), expected)
+}
+
+// Near returns the paths of fields, and of what they are in, that are nearest to a text.
+func (e Explanation) Near(text string, most int) []string {
+	distances := map[string]int{}
+	paths := e.Paths()
+	for _, path := range paths {
+		distances[path] = distance(strings.ToLower(text), strings.ToLower(path))
+	}
+	slices.SortFunc(paths, func(a, b string) int {
+		return cmp.Or(cmp.Compare(distances[a], distances[b]), cmp.Compare(a, b))
+	})
+	return paths[:min(most, len(paths))]
+}
+
+// Paths returns the paths of all fields and of what they are in, sorted, each once.
+func (e Explanation) Paths() []string {
+	var paths []string
+	for i := range e.Fields {
+		for end := range e.Fields[i].Path {
+			paths = append(paths, Text(e.Fields[i].Path[:end+1]))
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// distance is how many bytes have to be put in, taken out or replaced to get from one text to the other (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal, row[j+1] = row[j+1], min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,127 @@
+package explain
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ownership-handoff/handoff/internal/printable"
+	"github.com/ownership-handoff/handoff/internal/table"
+	"github.com/ownership-handoff/handoff/merge"
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// Sentences writes why the fields are what they are: one sentence for a field, and one for each part of a container that
+// somebody holds whole. Each begins with the prefix.
+func (e Explanation) Sentences(w io.Writer, prefix string, chosen func(ownership.Owner) bool) error {
+	for _, fold := range e.Fields.Fold() {
+		if !chosen(fold.Owner) {
+			continue
+		}
+		sentence := e.why(&fold.Fields[0])
+		if len(fold.Fields) > 1 {
+			sentence = e.whyAll(&fold)
+		}
+		if _, err := io.WriteString(w, printable.Text(prefix+sentence)+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// whyAll is the sentence of several fields of one owner.
+func (e Explanation) whyAll(fold *ownership.Fold) string {
+	_, declared := e.foldValue(fold)
+	f := fold.Fields[0]
+	sentence := fmt.Sprintf("%#q has %d fields: %s", table.Dash(Text(fold.Path)), len(fold.Fields), e.who(&f, "them"))
+	switch declared {
+	case "yes":
+		return sentence + "; the manifest sets all of them"
+	case "no":
+		return sentence + "; the manifest sets none of them"
+	case "?":
+		return sentence + "; what the manifest says is not recorded"
+	default:
+		return sentence + "; the manifest sets some of them: see -o wide"
+	}
+}
+
+// why is the sentence of one field.
+func (e Explanation) why(f *ownership.Field) string {
+	parts := []string{e.is(f) + ": " + e.who(f, "it")}
+	if inStatus(f) {
+		return strings.Join(append(parts, "it is status, which no apply sets"), "; ")
+	}
+	return strings.Join(append(parts, e.manifest(f)...), "; ")
+}
+
+func (e Explanation) is(f *ownership.Field) string {
+	if f.Value == nil {
+		return fmt.Sprintf("%#q has gone, and is still claimed", Text(f.Path))
+	}
+	return fmt.Sprintf("%#q is %s", Text(f.Path), table.Shorten(e.Show(f.Path, f.Value), 2*mostValue))
+}
+
+// who says who set a field, and how.
+func (e Explanation) who(f *ownership.Field, it string) string {
+	since := ""
+	if f.Since != "" {
+		since = " at " + f.Since
+	}
+	through := ""
+	if len(f.Holders) > 0 && f.Holders[0].Subresource != "" {
+		through = " through /" + f.Holders[0].Subresource
+	}
+	switch f.Owner {
+	case ownership.Autoscaler:
+		return e.whoScales(f, it, through, since)
+	case ownership.Controller:
+		return fmt.Sprintf("the controller %#q set %s%s%s", f.By, it, through, since)
+	case ownership.Imperative:
+		return fmt.Sprintf("a person set %s by a direct command (%#q)%s%s", it, f.By, through, since)
+	case ownership.Other:
+		return fmt.Sprintf("%#q, which no list of managers names, set %s%s%s", f.By, it, through, since)
+	case ownership.Manifest:
+		return strings.TrimSpace(fmt.Sprintf("the manifest set %s%s%s", it, by(f.By), since))
+	case ownership.Unknown:
+		return "who set " + it + " is not recorded"
+	default:
+		return fmt.Sprintf("nobody declared %s, the API server put %s in", it, it)
+	}
+}
+
+func (e Explanation) whoScales(f *ownership.Field, it, through, since string) string {
+	kind, name, ok := strings.Cut(f.By, "/")
+	if !ok {
+		return fmt.Sprintf("the autoscaler %#q set %s%s%s", f.By, it, through, since)
+	}
+	if len(f.Holders) == 0 || f.Holders[0].Manager == merge.HandoverManager {
+		return fmt.Sprintf("%s %#q owns %s, though it has not yet set it", kind, name, it)
+	}
+	last := f.Holders[0]
+	though := fmt.Sprintf(", though %s %#q owns %s", kind, name, it)
+	if last.Time != "" {
+		though = " at " + last.Time + though
+	}
+	switch {
+	case e.Context.Managers.IsApplier(last):
+		return fmt.Sprintf("an apply of the manifest (%#q) set %s%s", last.Manager, it, though)
+	case e.Context.Managers.IsImperative(last):
+		return fmt.Sprintf("a person set %s by a direct command (%#q)%s%s", it, last.Manager, through, though)
+	case through == "":
+		return fmt.Sprintf("%#q set %s%s", last.Manager, it, though)
+	default:
+		return fmt.Sprintf("%s %#q set %s%s%s", kind, name, it, through, since)
+	}
+}
+
+func by(manager string) string {
+	if manager == "" {
+		return ""
+	}
+	return " (`" + manager + "`)"
+}
+
+func inStatus(f *ownership.Field) bool {
+	return f.Path[0].FieldName != nil && *f.Path[0].FieldName == "status"
+}

@@ -1,0 +1,193 @@
+package preview
+
+import (
+	"encoding/json"
+	"slices"
+
+	"gomodules.xyz/jsonpatch/v2"
+	jsonpatchv4 "gopkg.in/evanphx/json-patch.v4"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/ownership-handoff/handoff/internal/scale"
+	"github.com/ownership-handoff/handoff/merge"
+	"github.com/ownership-handoff/handoff/merge/schema"
+	"github.com/ownership-handoff/handoff/merge/threeway"
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/source"
+)
+
+// trial is an apply that is tried.
+type trial struct {
+	source.Application
+
+	options Options
+}
+
+// around answers what decisions ask of the cluster, for the one object.
+type around struct{ source.Subject }
+
+// ScalePath implements merge.Cluster.
+func (a around) ScalePath(group, version, _ string) fieldpath.Path {
+	if a.Context.ScaleIn == nil {
+		return a.Context.Scale
+	}
+	return a.Context.ScaleIn(metav1.GroupVersion{Group: group, Version: version}.String())
+}
+
+// Autoscaler implements merge.Cluster.
+func (a around) Autoscaler(string, string, string, string) (autoscaler string, desired int64) {
+	return a.Context.Autoscaler, a.Desired
+}
+
+// merged returns the object that kubectl apply has in mind when it sends its request, and for a server-side apply the
+// manifest.
+func (t *trial) merged() ([]byte, error) {
+	if t.options.ServerSide {
+		return json.Marshal(t.Manifest)
+	}
+	merged, err := t.recorded()
+	if err == nil && t.Object.Present() {
+		base, _ := t.Object.LastApplied()
+		merged, err = t.ThreeWay([]byte(base), merged, t.Object.Text())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t.defaulted(merged)
+}
+
+// recorded returns the manifest with itself in the last-applied annotation, as kubectl writes it: with annotations, be they
+// empty, and with a line break (GetModifiedConfiguration in k8s.io/kubectl/pkg/util/apply.go).
+func (t *trial) recorded() ([]byte, error) {
+	manifest := t.Manifest.DeepCopy()
+	annotations := manifest.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	delete(annotations, ownership.LastAppliedAnnotation)
+	if err := setAnnotations(manifest, annotations); err != nil {
+		return nil, err
+	}
+	text, err := manifest.MarshalJSON() // ends with a line break
+	if err != nil {
+		return nil, err
+	}
+	annotations[ownership.LastAppliedAnnotation] = string(text)
+	if err := setAnnotations(manifest, annotations); err != nil {
+		return nil, err
+	}
+	return json.Marshal(manifest.Object)
+}
+
+// setAnnotations is SetAnnotations, which leaves no empty map.
+func setAnnotations(o *unstructured.Unstructured, annotations map[string]string) error {
+	return unstructured.SetNestedStringMap(o.Object, annotations, "metadata", "annotations")
+}
+
+// defaulted puts in what the API server does for a built-in kind that has lost its replicas (k8s.io/api/apps/v1,
+// DeploymentSpec), where no API server is asked.
+func (t *trial) defaulted(merged []byte) ([]byte, error) {
+	path := scale.Builtin(t.Kind.Group, t.Kind.Kind)
+	if t.Resource != nil || path == nil {
+		return merged, nil
+	}
+	o, err := ownership.ParseObject(merged)
+	if err != nil {
+		return nil, err
+	}
+	if replicas := o.Value(path); replicas != nil && string(replicas) != "null" || o.Value(path[:1]) == nil {
+		return merged, nil
+	}
+	return patched(merged, []jsonpatch.Operation{jsonpatch.NewOperation("add", "/spec/replicas", json.RawMessage("1"))})
+}
+
+// modeAnnotation is that of the object itself after the apply. Of a server-side apply the manifest is all that is merged; what
+// it does not say, live does.
+func (t *trial) modeAnnotation(merged []byte) (text string, annotated bool, err error) {
+	o, err := ownership.ParseObject(merged)
+	if err != nil {
+		return "", false, err
+	}
+	if text, annotated = o.Mode(); !annotated && t.options.ServerSide {
+		text, annotated = t.Object.Mode()
+	}
+	return text, annotated, nil
+}
+
+// mode is the one that holds for an object once it is merged.
+func (t *trial) mode(merged []byte) (ownership.Mode, error) {
+	text, annotated, err := t.modeAnnotation(merged)
+	if err != nil || !annotated || t.ClusterScoped {
+		return t.Mode, err
+	}
+	mode, _ := ownership.ParseMode(text)
+	return mode, nil
+}
+
+// guessed returns what an apply is about to store that the API server refuses, and so does not tell: without the defaults.
+// A server-side apply merges where the manifest says something, and claims that.
+func (t *trial) guessed(merged []byte) ([]byte, error) {
+	if !t.options.ServerSide {
+		return merged, nil
+	}
+	text, err := threeway.MergeJSON(nil, merged, t.Object.Text(), granular{t.Schema()}, threeway.Options{})
+	if err != nil {
+		return nil, err
+	}
+	o := &unstructured.Unstructured{}
+	if err := o.UnmarshalJSON(text); err != nil {
+		return nil, err
+	}
+	claimed, err := fieldpath.SetFromValue(value.NewValueInterface(t.Manifest.Object)).ToJSON()
+	if err != nil {
+		return nil, err
+	}
+	entry := metav1.ManagedFieldsEntry{
+		Manager: t.options.manager(), Operation: metav1.ManagedFieldsOperationApply, APIVersion: o.GetAPIVersion(),
+		FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{},
+	}
+	entry.FieldsV1.SetRawBytes(claimed)
+	others := slices.DeleteFunc(o.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == entry.Manager && e.Operation == entry.Operation && e.Subresource == ""
+	})
+	o.SetManagedFields(append(others, entry))
+	return o.MarshalJSON()
+}
+
+// granular is a schema for server-side apply, which keeps the other members of a union (patchStrategy=retainKeys is
+// strategicpatch's).
+type granular struct{ schema.Schema }
+
+// Field implements schema.Schema.
+func (g granular) Field(name string) schema.Schema { return granular{g.Schema.Field(name)} }
+
+// Element implements schema.Schema.
+func (g granular) Element() schema.Schema { return granular{g.Schema.Element()} }
+
+// Strategy implements schema.Schema.
+func (g granular) Strategy() schema.Strategy {
+	strategy := g.Schema.Strategy()
+	if strategy.Object == schema.RetainKeys {
+		strategy.Object = schema.MergeFields
+	}
+	return strategy
+}
+
+// patched applies operations to a text.
+func patched(text []byte, operations []jsonpatch.Operation) ([]byte, error) {
+	if len(operations) == 0 {
+		return text, nil
+	}
+	encoded, err := merge.EncodePatch(operations)
+	if err != nil {
+		return nil, err
+	}
+	patch, err := jsonpatchv4.DecodePatch(encoded)
+	if err != nil {
+		return nil, err
+	}
+	return patch.Apply(text)
+}

@@ -1,0 +1,108 @@
+package preview
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/ownership-handoff/handoff/internal/printable"
+	"github.com/ownership-handoff/handoff/internal/table"
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/explain"
+	"github.com/ownership-handoff/handoff/plugin/source"
+)
+
+// mostValue is how many characters of a value are shown.
+const mostValue = 40
+
+// withAt is where the table has what handoff makes of a field, and kept the colour of what it keeps.
+const (
+	withAt = 3
+	kept   = 35
+)
+
+// Write writes for people what becomes of the fields: as a table, and in lines beneath it what depends on where handoff is
+// enabled. Wide adds whose the fields are and the row of the decision table.
+func (p *Preview) Write(w io.Writer, style table.Style, wide bool) error {
+	if len(p.Fields) == 0 {
+		done := "unchanged"
+		if !p.Object.Present() {
+			done = "created"
+		}
+		_, err := fmt.Fprintln(w, printable.Text(p.Title()+": "+done))
+		return err
+	}
+	head := []string{p.Title(), "LIVE", "WITHOUT HANDOFF", "WITH HANDOFF", "WHY"}
+	if wide {
+		head = append(head, "OWNER", "ROW")
+	}
+	rows := make([]table.Row, len(p.Fields))
+	for i := range p.Fields {
+		rows[i] = p.row(&p.Fields[i], wide)
+	}
+	if err := style.Write(w, head, rows); err != nil {
+		return err
+	}
+	for _, line := range p.remarks() {
+		if _, err := fmt.Fprintln(w, printable.Text(line)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Preview) row(f *Field, wide bool) table.Row {
+	without := p.show(f, f.Without)
+	if p.Without == nil {
+		without = "(refused)"
+	}
+	r := table.Row{Cells: []string{explain.Text(f.Path), p.show(f, f.Live), without, p.show(f, f.With), f.Why}, At: withAt}
+	owner, number := "", ""
+	if f.Decided != nil {
+		r.Colour = kept
+		owner, number = f.Decided.Owner.Owner.String(), strconv.Itoa(f.Decided.Row)
+	}
+	if wide {
+		r.Cells = append(r.Cells, table.Dash(owner), table.Dash(number))
+	}
+	return r
+}
+
+func (p *Preview) show(f *Field, value []byte) string {
+	if value == nil {
+		return "-"
+	}
+	return table.Shorten(p.Show(f.Path, value), mostValue)
+}
+
+// remarks are what has to be known beside the fields.
+func (p *Preview) remarks() (lines []string) {
+	if p.Refused != "" {
+		lines = append(lines, "without handoff, "+p.Refused)
+	}
+	if !p.Keeps() {
+		return lines
+	}
+	switch {
+	case p.Mode == ownership.ModeOff:
+		return append(lines, "handoff is off here, so that an apply does what WITHOUT HANDOFF says; "+p.enabling())
+	case p.Mode == ownership.ModeWarn:
+		return append(lines, "handoff only warns here, so that an apply does what WITHOUT HANDOFF says; "+p.enabling())
+	case p.Tried && !p.Acts && p.Mode == source.UnknownMode:
+		return append(lines, "a dry run does what WITHOUT HANDOFF says: handoff is not enabled here, or its webhook is not installed")
+	case p.Mode == source.UnknownMode && !p.Tried:
+		return append(lines, "whether handoff is enabled here is not known; add the namespace to the live objects")
+	case p.Tried && !p.Acts:
+		return append(lines, "handoff is enabled here, but a dry run does what WITHOUT HANDOFF says; "+
+			"see whether the webhook is installed and running: kubectl get mutatingwebhookconfigurations")
+	default:
+		return lines
+	}
+}
+
+func (p *Preview) enabling() string {
+	if p.Namespace == "" {
+		return "annotate it " + ownership.ModeAnnotation + "=" + string(ownership.ModeEnforce)
+	}
+	return "kubectl handoff enable " + p.Namespace
+}

@@ -1,0 +1,83 @@
+package release
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/jsonindex"
+	"github.com/ownership-handoff/handoff/plugin/explain"
+)
+
+// unsafe plays the next kubectl apply, of the manifest that was applied last without the fields, and refuses what would not be
+// as it is afterwards. That server-side apply leaves it needs no playing: it takes away nothing but what its own entry claims
+// alone.
+func (p Plan) unsafe(now time.Time) (refusals []error) {
+	if p.was == "" {
+		return nil
+	}
+	errs := p.survive(p.Paths)
+	wider := map[string]fieldpath.Path{} // by what a path is in
+	for i, path := range p.Paths {
+		if errs[i] == nil {
+			continue
+		}
+		in := path[:len(path)-1].String()
+		whole, known := wider[in]
+		if !known {
+			whole = p.wider(path, now)
+			wider[in] = whole
+		}
+		remedy := "keep it in the manifest"
+		if whole != nil {
+			remedy = "release " + explain.Text(whole) + " as a whole instead"
+		}
+		refusals = append(refusals, fmt.Errorf("%s: %s %w; %s", p, explain.Text(path), errs[i], remedy))
+	}
+	return refusals
+}
+
+// survive plays the apply, and returns for each path why it would not be as it is, nil where it would.
+func (p Plan) survive(paths []fieldpath.Path) []error {
+	errs := make([]error, len(paths))
+	result, err := p.ThreeWay([]byte(p.text), []byte(p.text), p.Object.Text())
+	if err != nil {
+		err = fmt.Errorf("cannot be released, for the manifest without it cannot be applied: %w", err)
+	}
+	live, applied := jsonindex.New(p.Object.Text()), jsonindex.New(result)
+	for i, path := range paths {
+		switch {
+		case err != nil:
+			errs[i] = err
+		case !same(live.Value(path), applied.Value(path)):
+			errs[i] = errors.New("is part of what kubectl apply takes as a whole: a manifest without it would still change it")
+		}
+	}
+	return errs
+}
+
+// wider returns the nearest container of a path that could be released, nil where there is none.
+func (p Plan) wider(path fieldpath.Path, now time.Time) fieldpath.Path {
+	for n := len(path) - 1; n > 0; n-- {
+		if refuseIdentity(p.Explanation, path[:n]) != nil {
+			return nil
+		}
+		whole, err := planOf(p.Explanation, []fieldpath.Path{path[:n]}, now)
+		if err == nil && whole.survive(whole.Paths)[0] == nil {
+			return path[:n]
+		}
+	}
+	return nil
+}
+
+func same(a, b []byte) bool {
+	var was, is any
+	if json.Unmarshal(a, &was) != nil || json.Unmarshal(b, &is) != nil {
+		return false
+	}
+	return reflect.DeepEqual(was, is)
+}

@@ -1,0 +1,120 @@
+package release_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/release"
+)
+
+// claimsOf shows who claims what: manager operation set.
+func claimsOf(t *testing.T, o ownership.Object) (lines []string) {
+	t.Helper()
+	entries, err := o.Entries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		lines = append(lines, strings.TrimSpace(e.Manager+" "+e.Operation+" "+string(e.Fields)))
+	}
+	return lines
+}
+
+func patched(t *testing.T, o ownership.Object, patch []byte) ownership.Object {
+	t.Helper()
+	decoded, err := jsonpatch.DecodePatch(patch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := decoded.Apply(o.Text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := ownership.ParseObject(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func TestThePatchTouchesTheRecordsAlone(t *testing.T) {
+	o := object{
+		body: `{"spec":{"replicas":3}}`, annotated: `{"spec":{"replicas":3}}`,
+		claims: []string{claim(client, annotation+`,"f:spec":{"f:replicas":{}}`)},
+	}
+	p, refusals := planOf(t, o.subject(t), ".spec.replicas")
+	if refusals != nil {
+		t.Fatal(refusals)
+	}
+	patch, err := p.Patch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var operations []struct{ Op, Path string }
+	if err := json.Unmarshal(patch, &operations); err != nil {
+		t.Fatal(err)
+	}
+	want := []struct{ Op, Path string }{
+		{"replace", "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"},
+		{"replace", "/metadata/managedFields"}, {"replace", "/metadata/resourceVersion"},
+	}
+	if diff := cmp.Diff(want, operations); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestTheClaimOnTheAnnotationGoesBack(t *testing.T) {
+	bare := `{"f:metadata":{"f:annotations":{"f:kubectl.kubernetes.io/last-applied-configuration":{}}}}`
+	replicas := `"f:spec":{"f:replicas":{}}`
+	for name, c := range map[string]struct {
+		before, after []string // claims
+		want          []string
+	}{
+		"to the one who had it": {
+			[]string{claim(client, annotation+","+replicas)},
+			[]string{claim(client, `"f:spec":{"f:paused":{}}`), claim(release.WriterManager+"/Update", bare[1:len(bare)-1])},
+			[]string{"kubectl-client-side-apply Update " + strings.TrimSuffix(bare, "}") + `,"f:spec":{"f:paused":{}}}`},
+		},
+		"to one who claimed nothing else, and has gone": {
+			[]string{claim(client, replicas), claim("kubectl-last-applied/Apply", annotation)},
+			[]string{claim(release.WriterManager+"/Update", bare[1:len(bare)-1])},
+			[]string{"kubectl-last-applied Apply " + bare},
+		},
+		"what else came to the writer stays its": {
+			[]string{claim(client, annotation)}, []string{claim(release.WriterManager+"/Update", bare[1:len(bare)-1]+`,"f:spec":{"f:paused":{}}`)},
+			[]string{"kubectl-client-side-apply Update " + bare, release.WriterManager + ` Update {"f:spec":{"f:paused":{}}}`},
+		},
+		"after a release that was cut short, to who applies by updates": {
+			[]string{claim(client, replicas), claim(release.WriterManager+"/Update", annotation)},
+			[]string{claim(client, replicas), claim(release.WriterManager+"/Update", bare[1:len(bare)-1])},
+			[]string{"kubectl-client-side-apply Update " + strings.TrimSuffix(bare, "}") + "," + replicas + "}"},
+		},
+		"nobody took it": {[]string{claim(client, annotation)}, []string{claim(client, annotation)}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := object{body: `{"spec":{"replicas":3}}`, annotated: `{"spec":{"replicas":3}}`, claims: c.before}
+			p, refusals := planOf(t, o.subject(t), ".spec.replicas")
+			if refusals != nil {
+				t.Fatal(refusals)
+			}
+			o.claims = c.after
+			after := o.subject(t).Object
+			patch, err := p.Settle(after)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			if patch != nil {
+				got = claimsOf(t, patched(t, after, patch))
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,247 @@
+package release_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/explain"
+	"github.com/ownership-handoff/handoff/plugin/release"
+	"github.com/ownership-handoff/handoff/plugin/source"
+)
+
+// object is what a case is about: a Deployment where it says no other kind.
+type object struct {
+	kind       string // "apps/v1 Deployment"
+	body       string // all but the metadata
+	annotated  string // the last-applied annotation
+	claims     []string
+	autoscaler string
+}
+
+const (
+	client = "kubectl-client-side-apply/Update"
+	// annotation is a claim on the annotation.
+	annotation = `"f:metadata":{"f:annotations":{".":{},"f:kubectl.kubernetes.io/last-applied-configuration":{}}}`
+)
+
+func claim(who, fields string) string {
+	manager, operation, _ := strings.Cut(who, "/")
+	operation, subresource, _ := strings.Cut(operation, "/")
+	return fmt.Sprintf(`{"manager":%q,"operation":%q,"subresource":%q,"apiVersion":"VERSION","fieldsType":"FieldsV1","fieldsV1":{%s}}`,
+		manager, operation, subresource, fields)
+}
+
+func (o object) subject(t *testing.T) source.Subject {
+	t.Helper()
+	if o.kind == "" {
+		o.kind = "apps/v1 Deployment"
+	}
+	version, kind, _ := strings.Cut(o.kind, " ")
+	annotations := ""
+	if o.annotated != "" {
+		annotated := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"annotations":{},"name":"web"},%s`, version, kind, o.annotated[1:])
+		annotations = fmt.Sprintf(`"annotations":{%q:%s},`, ownership.LastAppliedAnnotation, strconv.Quote(annotated))
+	}
+	text := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{%s"name":"web","resourceVersion":"7","managedFields":[%s]},%s`,
+		version, kind, annotations, strings.ReplaceAll(strings.Join(o.claims, ","), "VERSION", version), o.body[1:])
+	group, err := schema.ParseGroupVersion(version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := source.Subject{Kind: group.WithKind(kind), Name: "web"}
+	if s.Object, err = ownership.ParseObject([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	s.Context = ownership.ObjectContext{Managers: config.Default().Managers(), Autoscaler: o.autoscaler}
+	if o.autoscaler != "" {
+		s.Context.Scale = fieldpath.MakePathOrDie("spec", "replicas")
+	}
+	return s
+}
+
+func planOf(t *testing.T, s source.Subject, fields ...string) (release.Plan, []error) {
+	t.Helper()
+	e, err := explain.Of(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return release.Of(e, fields, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+}
+
+// afterwards is a subject with the records that a plan gives it.
+func afterwards(t *testing.T, s source.Subject, p release.Plan) source.Subject {
+	t.Helper()
+	var o map[string]any
+	if err := json.Unmarshal(s.Object.Text(), &o); err != nil {
+		t.Fatal(err)
+	}
+	lastApplied, managedFields := p.Records()
+	metadata, _ := o["metadata"].(map[string]any)
+	metadata["managedFields"] = managedFields
+	if lastApplied != "" {
+		metadata["annotations"] = map[string]any{ownership.LastAppliedAnnotation: lastApplied}
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Object, err = ownership.ParseObject(text); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+type planCase struct {
+	object
+	fields []string
+	diff   []string
+	delete string
+	left   string // of the annotation, without what is in each
+}
+
+func planCases() map[string]planCase {
+	three := `{"spec":{"replicas":3}}`
+	scaled := object{body: `{"spec":{"replicas":7}}`, annotated: `{"spec":{"paused":true,"replicas":3}}`}
+	with := func(o object, claims ...string) object { o.claims = claims; return o }
+	byAutoscaler := object{body: three, claims: []string{claim("kubectl/Apply", `"f:spec":{"f:paused":{},"f:replicas":{}}`)}, autoscaler: "HPA web"}
+	gadget := object{kind: "shop.example.com/v1 Gadget", body: `{"spec":{"pool":{"size":5}}}`}
+	return map[string]planCase{
+		"another has changed the value: the annotation alone": {
+			object: with(scaled, claim(client, annotation), claim("kubectl/Update/scale", `"f:spec":{"f:replicas":{}}`)), fields: []string{".spec.replicas"},
+			diff: []string{"- last-applied: .spec.replicas: 3"}, delete: ".spec.replicas", left: `{"spec":{"paused":true}}`,
+		},
+		"nobody else claims it: a person does": {
+			object: with(scaled, claim(client, annotation+`,"f:spec":{"f:replicas":{},"f:paused":{}}`)), fields: []string{"spec.replicas"},
+			diff: []string{
+				"- last-applied: .spec.replicas: 3", "- claim of kubectl-client-side-apply: .spec.replicas", "+ claim of kubectl-handoff: .spec.replicas",
+			},
+			delete: ".spec.replicas", left: `{"spec":{"paused":true}}`,
+		},
+		"nobody else claims what an autoscaler owns: the webhook's manager does": {
+			object: byAutoscaler, fields: []string{".spec.replicas"},
+			diff:   []string{"- claim of kubectl (Apply): .spec.replicas", "+ claim of ownership-handoff: .spec.replicas"},
+			delete: ".spec.replicas",
+		},
+		"all who apply let go": {
+			object: object{body: three, claims: []string{
+				claim("flux/Apply", `"f:spec":{"f:replicas":{}}`), claim("kubectl/Apply", `"f:spec":{"f:paused":{},"f:replicas":{}}`),
+				claim("me/Update", `"f:spec":{"f:replicas":{}}`),
+			}},
+			fields: []string{".spec.replicas"},
+			diff:   []string{"- claim of flux (Apply): .spec.replicas", "- claim of kubectl (Apply): .spec.replicas"}, delete: ".spec.replicas",
+		},
+		"whoever claims the annotation speaks for a manifest": {
+			object: object{body: three, annotated: three, claims: []string{claim("kubectl-edit/Update", annotation+`,"f:spec":{"f:replicas":{}}`)}},
+			fields: []string{".spec.replicas"},
+			diff: []string{
+				"- last-applied: .spec.replicas: 3", "- claim of kubectl-edit: .spec.replicas", "+ claim of kubectl-handoff: .spec.replicas",
+			},
+			delete: ".spec", left: `{}`,
+		},
+		"what is applied to a subresource is not of the manifest": {
+			object: object{body: three, annotated: three, claims: []string{claim(client, annotation), claim("me/Apply/scale", `"f:spec":{"f:replicas":{}}`)}},
+			fields: []string{".spec.replicas"}, diff: []string{"- last-applied: .spec.replicas: 3"}, delete: ".spec", left: `{}`,
+		},
+		"null is declared, too": {
+			object: object{body: three, annotated: `{"spec":{"paused":true,"replicas":null}}`, claims: []string{claim(client, annotation)}},
+			fields: []string{".spec.replicas"}, diff: []string{"- last-applied: .spec.replicas: null"}, delete: ".spec.replicas", left: `{"spec":{"paused":true}}`,
+		},
+		"what is emptied goes, up to an element of a list": {
+			object: object{
+				body:      `{"spec":{"template":{"spec":{"containers":[{"name":"a","resources":{"limits":{"cpu":"1"},"requests":{"cpu":"1"}}}]}}}}`,
+				annotated: `{"spec":{"template":{"spec":{"containers":[{"name":"a","resources":{"limits":{"cpu":"1"},"requests":{"cpu":"1"}}}]}}}}`,
+				claims: []string{claim(client, annotation+`,"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"a\"}":{".":{},"f:name":{},`+
+					`"f:resources":{".":{},"f:limits":{".":{},"f:cpu":{}},"f:requests":{".":{},"f:cpu":{}}}}}}}}`)},
+			},
+			fields: []string{"spec.template.spec.containers[0].resources.limits.cpu", ".spec.template.spec.containers[*].resources.requests"},
+			diff: []string{
+				`- last-applied: .spec.template.spec.containers[name="a"].resources.limits.cpu: "1"`,
+				`- last-applied: .spec.template.spec.containers[name="a"].resources.requests: {"cpu":"1"}`,
+				`- claim of kubectl-client-side-apply: .spec.template.spec.containers[name="a"].resources.limits.cpu, .spec.template.spec.containers[name="a"].resources.requests`,
+				`+ claim of kubectl-handoff: .spec.template.spec.containers[name="a"].resources.limits.cpu, .spec.template.spec.containers[name="a"].resources.requests`,
+			},
+			delete: `.spec.template.spec.containers[name="a"].resources`, left: `{"spec":{"template":{"spec":{"containers":[{"name":"a"}]}}}}`,
+		},
+		"a field within another that is named as well": {
+			object: with(object{body: `{"spec":{"strategy":{"type":"Recreate"}}}`, annotated: `{"spec":{"paused":true,"strategy":{"type":"Recreate"}}}`},
+				claim(client, annotation), claim("me/Update", `"f:spec":{"f:strategy":{"f:type":{}}}`)),
+			fields: []string{".spec.strategy.type", ".spec.strategy"}, diff: []string{`- last-applied: .spec.strategy: {"type":"Recreate"}`},
+			delete: ".spec.strategy", left: `{"spec":{"paused":true}}`,
+		},
+		"what a Secret holds is not shown, and goes from stringData": {
+			object: object{
+				kind: "v1 Secret", body: `{"data":{"a":"eA==","b":"eQ=="}}`, annotated: `{"data":{"b":"eQ=="},"stringData":{"a":"x"}}`,
+				claims: []string{claim(client, annotation), claim("me/Update", `"f:data":{"f:a":{}}`)},
+			},
+			fields: []string{".data.a"}, diff: []string{"- last-applied: .stringData.a: ***"}, delete: ".stringData", left: `{"data":{"b":"eQ=="}}`,
+		},
+		"a custom resource: what the field is in stays claimed": {
+			object: with(gadget, claim("kubectl/Apply", `"f:spec":{".":{},"f:pool":{".":{}}}`), claim("hpa/Update/scale", `"f:spec":{"f:pool":{"f:size":{}}}`)),
+			fields: []string{".spec.pool.size"}, diff: []string{"+ claim of kubectl-handoff: .spec, .spec.pool"}, delete: ".spec",
+		},
+		"no manifest declares it": {
+			object: with(object{body: three, annotated: `{"spec":{"paused":true}}`}, claim(client, annotation), claim("me/Update", `"f:spec":{"f:replicas":{}}`)),
+			fields: []string{".spec.replicas"}, left: `{"spec":{"paused":true}}`,
+		},
+	}
+}
+
+func TestWhatIsReleased(t *testing.T) {
+	for name, c := range planCases() {
+		t.Run(name, func(t *testing.T) {
+			s := c.subject(t)
+			p, refusals := planOf(t, s, c.fields...)
+			if refusals != nil {
+				t.Fatal(refusals)
+			}
+			if diff := cmp.Diff(c.diff, p.Diff(), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("diff (-want +got):\n%s", diff)
+			}
+			if got := release.Texts(p.Delete); got != c.delete {
+				t.Errorf("delete %s, want %s", got, c.delete)
+			}
+			lastApplied, _ := p.Records()
+			if got := lastAppliedBody(t, lastApplied); got != c.left {
+				t.Errorf("last-applied: %s, want %s", got, c.left)
+			}
+			again, refusals := planOf(t, afterwards(t, s, p), c.fields...)
+			if refusals != nil || !again.Unchanged() {
+				t.Errorf("once more: %v %v", again.Diff(), refusals)
+			}
+		})
+	}
+}
+
+// lastAppliedBody is a last-applied annotation without what each has.
+func lastAppliedBody(t *testing.T, text string) string {
+	t.Helper()
+	if text == "" {
+		return ""
+	}
+	var o map[string]any
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"apiVersion", "kind", "metadata"} {
+		if o[name] == nil {
+			t.Errorf("last-applied has lost its %s", name)
+		}
+		delete(o, name)
+	}
+	body, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}

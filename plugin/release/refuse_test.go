@@ -1,0 +1,99 @@
+package release_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ownership-handoff/handoff/plugin/release"
+)
+
+// TestWhatWouldNotStayIsRefused is about what the next apply would do. What the API server and objects of other tools are
+// refused for is in test/plugin.
+func TestWhatWouldNotStayIsRefused(t *testing.T) {
+	annotated := func(kind, body, declared string, claims ...string) object {
+		return object{kind: kind, body: body, annotated: declared, claims: append(claims, claim(client, annotation))}
+	}
+	containers := `{"spec":{"template":{"spec":{"containers":[{"name":"a","args":["x","y"]}]}}}}`
+	for name, c := range map[string]struct {
+		object
+		field, says string
+	}{
+		"a member of a union of which the manifest sets another": {
+			annotated("", `{"spec":{"strategy":{"rollingUpdate":{"maxSurge":5},"type":"RollingUpdate"}}}`,
+				`{"spec":{"strategy":{"rollingUpdate":{"maxSurge":2},"type":"RollingUpdate"}}}`),
+			".spec.strategy.rollingUpdate.maxSurge", "release .spec.strategy as a whole instead",
+		},
+		"a part of a list that nobody claims": {
+			annotated("", containers, containers), ".spec.template.spec.containers[0].args[0]",
+			"is in a list whose elements have no key; release .spec.template.spec.containers as a whole instead",
+		},
+		"a part of a list that is claimed as a whole": {
+			annotated("", containers, containers, claim("me/Update", `"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"a\"}":{"f:args":{}}}}}}`)),
+			".spec.template.spec.containers[0].args[0]", `is part of .spec.template.spec.containers[name="a"].args, which is taken as a whole`,
+		},
+		"a part of what a custom resource has in a list": {
+			annotated("shop.example.com/v1 Gadget", `{"spec":{"hosts":[{"name":"a","weight":5},{"name":"b"}]}}`, `{"spec":{"hosts":[{"name":"a","weight":1},{"name":"b"}]}}`,
+				claim("me/Update", `"f:spec":{"f:hosts":{"k:{\"name\":\"a\"}":{".":{},"f:name":{},"f:weight":{}}}}`)),
+			`.spec.hosts[name="a"].weight`, "kubectl apply takes as a whole: a manifest without it would still change it; release .spec.hosts as a whole",
+		},
+		"a manifest that does not merge": {
+			annotated("", `{"spec":{"replicas":3,"template":{"spec":{"containers":[{"name":"a"}]}}}}`,
+				`{"spec":{"replicas":3,"template":{"spec":{"containers":[{"image":"x"}]}}}}`),
+			".spec.replicas", "cannot be released, for the manifest without it cannot be applied",
+		},
+		"what has gone": {
+			annotated("", `{"spec":{"replicas":3}}`, `{"spec":{"paused":true}}`, claim("me/Update", `"f:spec":{"f:paused":{}}`)), ".spec.paused",
+			".spec.paused is not there any more, so that there is nothing to keep; delete it from the manifest",
+		},
+		"the annotation itself": {
+			annotated("", `{"spec":{"replicas":3}}`, `{"spec":{"replicas":3}}`),
+			`.metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"]`, "makes the object the one it is",
+		},
+		"Helm 3, beside kubectl apply": {
+			annotated("", `{"spec":{"replicas":3}}`, `{"spec":{"replicas":3}}`, claim("helm/Update", `"f:spec":{"f:paused":{}}`)), ".spec.replicas",
+			"Helm records its manifest in the Secret of the release",
+		},
+		"server-side appliers in two versions, which read the object in either": {
+			object{kind: "shop.example.com/v1 Gadget", body: `{"spec":{"replicas":3}}`, claims: []string{
+				versioned("a", "v1"), versioned("b", "v2"),
+			}}, ".spec.replicas", "write all of them in one version, and apply each once",
+		},
+		"server-side appliers in two versions, read in the other one": {
+			object{kind: "shop.example.com/v2 Gadget", body: `{"spec":{"replicas":3}}`, claims: []string{
+				versioned("a", "v1"), versioned("b", "v2"),
+			}}, ".spec.replicas", "write all of them in one version, and apply each once",
+		},
+		"a tool that records its manifest by itself": {
+			object{body: `{"spec":{"replicas":3}}`, claims: []string{claim("HashiCorp/Update", `"f:spec":{"f:replicas":{}}`)}}, ".spec.replicas",
+			"HashiCorp records its manifest by itself",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, refusals := planOf(t, c.subject(t), c.field)
+			if len(refusals) != 1 || !strings.Contains(refusals[0].Error(), c.says) || strings.Contains(refusals[0].Error(), "\n") {
+				t.Errorf("want one line that says %q, got %v", c.says, refusals)
+			}
+		})
+	}
+}
+
+// versioned is a claim of a server-side applier whose manifest is written in a version.
+func versioned(manager, version string) string {
+	return strings.Replace(claim(manager+"/Apply", `"f:spec":{"f:replicas":{}}`), "VERSION", "shop.example.com/"+version, 1)
+}
+
+// TestHelm4IsReachable has its claims recorded as any server-side apply.
+func TestHelm4IsReachable(t *testing.T) {
+	o := object{body: `{"spec":{"replicas":3}}`, claims: []string{claim("helm/Apply", `"f:spec":{"f:paused":{},"f:replicas":{}}`)}}
+	p, refusals := planOf(t, o.subject(t), ".spec.replicas")
+	if refusals != nil || release.Texts(p.Released) != ".spec.replicas" {
+		t.Errorf("got %s, %v", release.Texts(p.Released), refusals)
+	}
+}
+
+func TestEachRefusalIsReturned(t *testing.T) {
+	o := object{body: `{"spec":{"replicas":3}}`, annotated: `{"spec":{"replicas":3}}`, claims: []string{claim(client, annotation)}}
+	if _, refusals := planOf(t, o.subject(t), ".spec.nosuch", ".spec.replicas", ".status", "kind"); len(refusals) != 3 {
+		t.Errorf("got %v", refusals)
+	}
+}

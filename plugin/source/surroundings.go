@@ -1,0 +1,95 @@
+package source
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ownership-handoff/handoff/internal/scale"
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+func (c *clusterSurvey) readNamespaces(ctx context.Context) error {
+	note := func(text []byte) error {
+		o, err := ownership.ParseObject(text)
+		c.addNamespace(o)
+		return err
+	}
+	var err error
+	verb, which := "list", "namespaces"
+	if c.namespace == "" {
+		err = c.lister.each(ctx, list{path: "/api/v1/namespaces", metadata: true}, func(page listed) error {
+			for _, item := range page.items {
+				if err := note(item); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	} else {
+		verb, which = "get", "namespaces "+c.namespace
+		var body []byte
+		if body, err = c.lister.get(ctx, "/api/v1/namespaces/"+c.namespace); err == nil {
+			err = note(body)
+		}
+	}
+	if apierrors.IsForbidden(err) {
+		c.gap("in which mode handoff is in the namespaces is not known; ask for the right to %s %s", verb, which)
+		return nil
+	}
+	if err != nil {
+		return Advise(err, "")
+	}
+	return nil
+}
+
+func (c *clusterSurvey) readAutoscalers(ctx context.Context) error {
+	selector, err := selectorOf(c.query)
+	if err != nil {
+		return err
+	}
+	own := hpaKind()
+	path := resourceKind{
+		GroupVersionKind: own.WithVersion("v2"), resource: "horizontalpodautoscalers", namespaced: true,
+	}.path(c.namespace)
+	err = c.lister.each(ctx, list{path: path}, func(page listed) error {
+		for _, item := range page.items {
+			var hpa autoscalingv2.HorizontalPodAutoscaler
+			if err := json.Unmarshal(item, &hpa); err != nil {
+				return fmt.Errorf("a HorizontalPodAutoscaler cannot be read: %w", err)
+			}
+			target, _, _ := scale.Target(&hpa)
+			c.add(&hpa, selector.Matches(labels.Set(hpa.Labels)) && (len(c.query.Objects) == 0 || c.looksAt(own) || c.looksAt(target)))
+			c.settleKind(&c.Autoscalers[len(c.Autoscalers)-1])
+		}
+		return nil
+	})
+	switch {
+	case apierrors.IsForbidden(err):
+		c.gap("which objects a HorizontalPodAutoscaler targets is not known; "+
+			"ask for the right to list horizontalpodautoscalers.autoscaling %s", c.where())
+		return nil
+	case apierrors.IsNotFound(err): // the API server does not serve them, so there are none
+		return nil
+	case err != nil:
+		return Advise(err, c.namespace)
+	}
+	return nil
+}
+
+func (c *clusterSurvey) where() string {
+	if c.namespace == "" {
+		return "in all namespaces, or look into one of them with -n"
+	}
+	return "in namespace " + c.namespace
+}
+
+func (c *clusterSurvey) looksAt(kind schema.GroupKind) bool {
+	return slices.ContainsFunc(c.kinds, func(k resourceKind) bool { return k.GroupKind() == kind })
+}

@@ -1,0 +1,141 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/scale"
+)
+
+// clusterSurvey is a survey of a cluster.
+type clusterSurvey struct {
+	*Survey
+	lister    lister
+	facts     *clusterFacts
+	served    servedKinds
+	kinds     []resourceKind // to look at
+	whole     map[schema.GroupKind]bool
+	query     Query
+	namespace string // empty for all
+}
+
+func (r Reader) surveyCluster(ctx context.Context, s *Survey, q Query) error {
+	namespace, _, err := r.Cluster.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return Advise(err, "")
+	}
+	if q.AllNamespaces {
+		namespace = ""
+	}
+	c := clusterSurvey{Survey: s, query: q, namespace: namespace, whole: map[schema.GroupKind]bool{}}
+	if c.lister, err = newLister(r.Cluster); err != nil {
+		return Advise(err, "")
+	}
+	if c.served, err = newServedKinds(r.Cluster); err != nil {
+		return Advise(err, "")
+	}
+	if c.kinds, err = c.served.chosen(r.Cluster, q.Objects); err != nil {
+		return Advise(err, "")
+	}
+	if c.facts, err = newClusterFacts(r.Cluster, q.AllNamespaces); err != nil {
+		return Advise(err, "")
+	}
+	for group := range c.served.unknown {
+		s.gap("what the API group %s serves is not known, for the API server behind it does not answer; "+
+			"see kubectl get apiservices", group)
+	}
+	if err := c.readNamespaces(ctx); err != nil {
+		return err
+	}
+	if err := c.readAutoscalers(ctx); err != nil {
+		return err
+	}
+	s.each = c.each
+	return nil
+}
+
+// each reads the lists, and then what autoscalers target beside them.
+func (c *clusterSurvey) each(ctx context.Context, visit func(Page) error) error {
+	var first error
+	var refused []string
+	read := false
+	for _, kind := range c.kinds {
+		err := c.eachOf(ctx, kind, func(page Page) error {
+			read = true
+			return visit(page)
+		})
+		switch {
+		case err == nil:
+			c.whole[kind.GroupKind()] = c.query.Selector == ""
+			continue
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case apierrors.IsForbidden(err):
+			refused = append(refused, kind.String())
+		default:
+			c.gap("%s: the list is not whole: %v", kind, Advise(err, c.namespace))
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	switch {
+	case read || first == nil:
+	case len(refused) < len(c.kinds):
+		return Advise(first, c.namespace)
+	default:
+		return fmt.Errorf("%s may not be listed; ask for the right to list them %s", strings.Join(refused, ", "), c.where())
+	}
+	if len(refused) > 0 {
+		c.gap("%s were not looked at; ask for the right to list them %s", strings.Join(refused, ", "), c.where())
+	}
+	return c.settle(ctx, visit)
+}
+
+func (c *clusterSurvey) eachOf(ctx context.Context, kind resourceKind, visit func(Page) error) error {
+	scale, gap, err := c.scaleOf(ctx, kind)
+	if err != nil {
+		return err
+	}
+	of := list{path: kind.path(c.namespace), selector: c.query.Selector}
+	err = c.lister.each(ctx, of, func(page listed) error {
+		to := Page{Resource: kind.String(), Left: page.left, Subjects: make([]Subject, 0, len(page.items))}
+		for _, item := range page.items {
+			subject, err := c.subject(kind.GroupVersionKind, item, scale)
+			if err != nil {
+				return err
+			}
+			to.Subjects = append(to.Subjects, subject)
+		}
+		return visit(to)
+	})
+	if err == nil && gap != "" {
+		c.gap("%s: %s", kind, gap)
+	}
+	return err
+}
+
+// subject reads an item of a list, which does not say its kind.
+func (c *clusterSurvey) subject(kind schema.GroupVersionKind, item []byte, scale fieldpath.Path) (Subject, error) {
+	subject, err := c.who.subject(kind, "", "", item)
+	if err != nil {
+		return subject, err
+	}
+	subject.Namespace, subject.Name = stringAt(subject.Object, "metadata", "namespace"), stringAt(subject.Object, "metadata", "name")
+	c.complete(&subject, scale)
+	return subject, nil
+}
+
+// scaleOf returns the scale field of a kind, nil where it has none, and why it is not known.
+func (c *clusterSurvey) scaleOf(ctx context.Context, kind resourceKind) (path fieldpath.Path, gap string, err error) {
+	if path = scale.Builtin(kind.Group, kind.Kind); path != nil || !kind.scales {
+		return path, "", nil
+	}
+	field, err := c.facts.customScale(ctx, kind.GroupVersionKind)
+	return field.path, field.gap, err
+}

@@ -1,0 +1,145 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/scale"
+)
+
+// fileSurvey is a survey of files. They are read whole: what they hold is in memory anyway.
+type fileSurvey struct {
+	*Survey
+	facts  fileFacts
+	chosen []*unstructured.Unstructured
+	held   map[schema.GroupKind]map[string]bool // namespaces by kind
+}
+
+func (r Reader) surveyFiles(s *Survey, q Query) error {
+	f := fileSurvey{Survey: s, held: map[schema.GroupKind]map[string]bool{}}
+	types := q.Objects
+	selector, err := selectorOf(q)
+	if err != nil {
+		return err
+	}
+	// The autoscalers of what is selected need not have its labels.
+	q.Objects, q.Selector = nil, ""
+	objects, around, _, err := r.readFiles(q)
+	if err != nil {
+		return err
+	}
+	f.facts, _ = around.(fileFacts)
+	for _, o := range objects {
+		if err := f.note(o); err != nil {
+			return err
+		}
+	}
+	if f.chosen, err = ofTypes(objects, types, selector); err != nil {
+		return err
+	}
+	for i := range f.facts.hpas {
+		hpa := &f.facts.hpas[i]
+		target, _, _ := scale.Target(hpa)
+		f.add(hpa, selector.Matches(labels.Set(hpa.Labels)) && (len(types) == 0 || isOf(hpaKind(), types) || isOf(target, types)))
+		f.settleKind(&f.Autoscalers[len(f.Autoscalers)-1])
+	}
+	for _, o := range objects { // those that are not looked at are targets as well
+		f.complete(&Subject{Kind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()}, nil)
+	}
+	s.each = f.each
+	return nil
+}
+
+func (f *fileSurvey) note(o *unstructured.Unstructured) error {
+	kind := o.GroupVersionKind().GroupKind()
+	if f.held[kind] == nil {
+		f.held[kind] = map[string]bool{}
+	}
+	f.held[kind][o.GetNamespace()] = true
+	if kind != (schema.GroupKind{Kind: "Namespace"}) {
+		return nil
+	}
+	subject, err := newSubject(o, f.who)
+	f.addNamespace(subject.Object)
+	return err
+}
+
+// ofTypes leaves the objects of some types that a selector selects.
+func ofTypes(
+	objects []*unstructured.Unstructured, types []string, selector labels.Selector,
+) (chosen []*unstructured.Unstructured, err error) {
+	if len(objects) == 0 {
+		return nil, errors.New("the files hold no objects; see kubectl get -o yaml --show-managed-fields")
+	}
+	for _, word := range types {
+		held := func(o *unstructured.Unstructured) bool { return isOf(o.GroupVersionKind().GroupKind(), []string{word}) }
+		if !slices.ContainsFunc(objects, held) {
+			return nil, fmt.Errorf("the files hold no %s; write types in full, such as deployments, or leave them out", word)
+		}
+	}
+	for _, o := range objects {
+		kind := o.GroupVersionKind().GroupKind()
+		if len(types) > 0 && !isOf(kind, types) || len(types) == 0 && saysOfOthers(kind) {
+			continue
+		}
+		if selector.Matches(labels.Set(o.GetLabels())) {
+			chosen = append(chosen, o)
+		}
+	}
+	return chosen, nil
+}
+
+// saysOfOthers says whether objects of a kind are in files for what they say of others. They are looked at where a type names
+// them.
+func saysOfOthers(kind schema.GroupKind) bool {
+	return kind == hpaKind() || kind == schema.GroupKind{Kind: "Namespace"} ||
+		kind == schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}
+}
+
+func isOf(kind schema.GroupKind, types []string) bool {
+	return slices.ContainsFunc(types, func(word string) bool { return isType(kind.WithVersion(""), strings.ToLower(word)) })
+}
+
+func (f *fileSurvey) each(ctx context.Context, visit func(Page) error) error {
+	scales := map[schema.GroupVersionKind]fieldpath.Path{}
+	var workloads []string
+	for i, o := range f.chosen {
+		subject, err := newSubject(o, f.who)
+		if err != nil {
+			return err
+		}
+		scale, known := scales[subject.Kind]
+		if !known {
+			about := Subject{Kind: subject.Kind, Name: "*"}
+			if scale, err = f.facts.scalePath(ctx, &about); err != nil {
+				return err
+			}
+			scales[subject.Kind] = scale
+			f.gaps = append(f.gaps, about.Gaps...)
+		}
+		if scale != nil {
+			workloads = append(workloads, subject.String())
+		}
+		f.complete(&subject, scale)
+		f.expect(subject.Namespace)
+		if err := visit(Page{Subjects: []Subject{subject}, Left: int64(len(f.chosen) - i - 1)}); err != nil {
+			return err
+		}
+	}
+	if len(workloads) > 0 && len(f.facts.hpas) == 0 {
+		f.gap("whether HorizontalPodAutoscalers target %s is not known: the files hold none; "+
+			"if there are any, add them: kubectl get hpa -A -o yaml", some(workloads))
+	}
+	f.settle()
+	f.unsaid()
+	return nil
+}

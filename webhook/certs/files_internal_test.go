@@ -1,0 +1,75 @@
+package certs
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestFilesOfANewAuthorityWaitUntilTheAPIServersHaveSeenIt(t *testing.T) {
+	now := time.Now()
+	first := pair{ca: []byte("ca 1"), crt: []byte("crt 1"), key: []byte("key 1")}
+	renewed := pair{ca: first.ca, crt: []byte("crt 2"), key: []byte("key 2")}
+	rotated := pair{ca: []byte("ca 2"), crt: []byte("crt 3"), key: []byte("key 3")}
+	for sentence, c := range map[string]struct {
+		onDisk, next *pair
+		trusted      time.Time
+		waits        bool
+	}{
+		"there is nothing on disk":                      {nil, &first, now, false},
+		"nothing has changed":                           {&first, &first, now, false},
+		"the same authority has signed a new one":       {&first, &renewed, now, false},
+		"a new authority has just come":                 {&first, &rotated, now, true},
+		"a new authority has been there for a while":    {&first, &rotated, now.Add(-spread), false},
+		"there is no configuration that has to know it": {&first, &rotated, time.Time{}, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			k := keeper(t.TempDir())
+			if c.onDisk != nil {
+				if _, err := k.write(*c.onDisk, time.Time{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			next, err := k.write(*c.next, c.trusted)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := c.next
+			if c.waits {
+				want = c.onDisk
+			}
+			if (next < lookEvery) != c.waits || next <= 0 || c.waits && next > spread {
+				t.Errorf("it looks again in %s", next)
+			}
+			wantFiles(t, k.Folder, *want)
+		})
+	}
+}
+
+func wantFiles(t *testing.T, folder string, want pair) {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	if err != nil || len(entries) != 3 {
+		t.Errorf("want three files, got %v, %v", entries, err)
+	}
+	for name, content := range map[string][]byte{"ca.crt": want.ca, "tls.crt": want.crt, "tls.key": want.key} {
+		file := filepath.Join(folder, name)
+		got, err := os.ReadFile(file) //nolint:gosec // in a folder of this test
+		if err != nil || !bytes.Equal(got, content) {
+			t.Errorf("%s: want %s, got %s, %v", name, content, got, err)
+		}
+		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s is readable by others: %v, %v", name, info.Mode(), err)
+		}
+	}
+}
+
+func TestAFolderThatCannotBeWrittenIsSaid(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "missing")
+	if _, err := keeper(folder).write(pair{}, time.Time{}); err == nil || !strings.Contains(err.Error(), folder) {
+		t.Errorf("want the folder in the error, got %v", err)
+	}
+}

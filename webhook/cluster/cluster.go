@@ -1,0 +1,168 @@
+// Package cluster is what the webhook knows about the cluster beyond a review: which namespaces opted in, what autoscalers
+// target, and where custom resources keep their scale. It is read from informers that hold nothing else.
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/scale"
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// The indexes of the informers.
+const (
+	byTarget = "target"
+	byKind   = "kind"
+)
+
+// Facts answers from informers. Its methods may be called at any time and never wait: until Ready they know nothing but what
+// is built in. A read of an informer that has not synced would wait until it has.
+type Facts struct {
+	reader    client.Reader
+	informers map[string]cache.Informer
+	proofs    map[string]*proof // by resource, of the informers that renew their watches
+	ready     atomic.Bool
+}
+
+// Scheme returns the types that the informers read.
+func Scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		corev1.AddToScheme, autoscalingv2.AddToScheme, apiextensionsv1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("building the scheme: %w", err)
+		}
+	}
+	return scheme, nil
+}
+
+// CacheOptions returns the options of a cache that Facts can be read from: it drops what Facts does not read before it
+// is stored, hands out what it holds without a copy, renews its watches every few seconds, and asks the API server for
+// nothing before it is started.
+func CacheOptions() cache.Options {
+	uncopied := true
+	return cache.Options{
+		Mapper:                       mapper(),
+		NewInformer:                  newInformer,
+		ReaderFailOnMissingInformer:  true,
+		DefaultUnsafeDisableDeepCopy: &uncopied,
+		ByObject: map[client.Object]cache.ByObject{
+			namespaces():                                {Transform: keepMode},
+			&autoscalingv2.HorizontalPodAutoscaler{}:    {Transform: keepTarget},
+			&apiextensionsv1.CustomResourceDefinition{}: {Transform: keepScale},
+		},
+	}
+}
+
+// mapper returns the names and scopes of what is read. Discovery would have to be answered before anything can start.
+func mapper() meta.RESTMapper {
+	m := meta.NewDefaultRESTMapper(nil)
+	m.Add(corev1.SchemeGroupVersion.WithKind("Namespace"), meta.RESTScopeRoot)
+	m.Add(autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"), meta.RESTScopeNamespace)
+	m.Add(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"), meta.RESTScopeRoot)
+	return m
+}
+
+func namespaces() *metav1.PartialObjectMetadata {
+	o := &metav1.PartialObjectMetadata{}
+	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	return o
+}
+
+// New registers the informers with a cache that has CacheOptions and is started by the caller. It does not wait.
+func New(ctx context.Context, c cache.Cache) (*Facts, error) {
+	f := &Facts{reader: c, informers: map[string]cache.Informer{}, proofs: map[string]*proof{}}
+	if err := c.IndexField(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, byTarget, targetOf); err != nil {
+		return nil, fmt.Errorf("indexing HorizontalPodAutoscalers: %w", err)
+	}
+	if err := c.IndexField(ctx, &apiextensionsv1.CustomResourceDefinition{}, byKind, kindOf); err != nil {
+		return nil, fmt.Errorf("indexing CustomResourceDefinitions: %w", err)
+	}
+	for resource, object := range map[string]client.Object{
+		"namespaces":                                     namespaces(),
+		"horizontalpodautoscalers.autoscaling":           &autoscalingv2.HorizontalPodAutoscaler{},
+		"customresourcedefinitions.apiextensions.k8s.io": &apiextensionsv1.CustomResourceDefinition{},
+	} {
+		informer, err := c.GetInformer(ctx, object, cache.BlockUntilSynced(false))
+		if err != nil {
+			return nil, fmt.Errorf("watching %s: %w", resource, err)
+		}
+		f.informers[resource] = informer
+		if renewed, ok := informer.(*current); ok { // else the caller's own, which knows nothing of its age
+			f.proofs[resource] = renewed.proof
+		}
+	}
+	return f, nil
+}
+
+// Ready says whether all informers have the whole of what they watch. Once true it stays true.
+func (f *Facts) Ready() bool {
+	if f.ready.Load() {
+		return true
+	}
+	if len(f.missing()) > 0 {
+		return false
+	}
+	f.ready.Store(true)
+	return true
+}
+
+// NamespaceMode returns a namespace's mode annotation; ok is false where it has none.
+func (f *Facts) NamespaceMode(namespace string) (mode string, ok bool) {
+	if !f.Ready() {
+		return "", false
+	}
+	o := namespaces()
+	if err := f.reader.Get(context.Background(), client.ObjectKey{Name: namespace}, o); err != nil {
+		return "", false
+	}
+	mode, ok = o.Annotations[ownership.ModeAnnotation]
+	return mode, ok
+}
+
+// Autoscaler returns the HorizontalPodAutoscaler that targets an object, as "HorizontalPodAutoscaler/web", and how many
+// replicas it wants; the first by name where several do, empty where none does. A target is known by group and kind,
+// whatever version it is written in.
+func (f *Facts) Autoscaler(namespace, group, kind, name string) (autoscaler string, desired int64) {
+	if !f.Ready() {
+		return "", 0
+	}
+	var list autoscalingv2.HorizontalPodAutoscalerList
+	err := f.reader.List(context.Background(), &list, client.InNamespace(namespace),
+		client.MatchingFields{byTarget: target(group, kind, name)})
+	if err != nil {
+		return "", 0
+	}
+	return scale.Targeting(list.Items, group, kind, name)
+}
+
+// ScalePath returns the path of the scale field of a kind, nil where the kind has none.
+func (f *Facts) ScalePath(group, version, kind string) fieldpath.Path {
+	if path := scale.Builtin(group, kind); path != nil {
+		return path
+	}
+	if !f.Ready() {
+		return nil
+	}
+	var list apiextensionsv1.CustomResourceDefinitionList
+	groupKind := schema.GroupKind{Group: group, Kind: kind}.String()
+	err := f.reader.List(context.Background(), &list, client.MatchingFields{byKind: groupKind})
+	if err != nil {
+		return nil
+	}
+	return scale.Declared(list.Items, group, version, kind)
+}

@@ -1,0 +1,266 @@
+package cluster_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/webhook/cluster"
+)
+
+type mode struct {
+	Mode  string
+	Known bool
+}
+
+func modeOf(namespace string) mode {
+	m, ok := suite.facts.NamespaceMode(namespace)
+	return mode{m, ok}
+}
+
+func TestTheModeOfANamespaceIsItsAnnotation(t *testing.T) {
+	t.Parallel()
+	for sentence, c := range map[string]struct {
+		annotations map[string]string
+		want        mode
+	}{
+		"enforce":                     {map[string]string{ownership.ModeAnnotation: "enforce"}, mode{"enforce", true}},
+		"beside others":               {map[string]string{ownership.ModeAnnotation: "warn", "a": "b"}, mode{"warn", true}},
+		"one that nobody knows":       {map[string]string{ownership.ModeAnnotation: "Enforce"}, mode{"Enforce", true}},
+		"an empty one is one as well": {map[string]string{ownership.ModeAnnotation: ""}, mode{"", true}},
+	} {
+		n := namespace(t, c.annotations)
+		eventually(t, sentence, c.want, func() mode { return modeOf(n.Name) })
+	}
+	for sentence, name := range map[string]string{
+		"a namespace without annotations":    namespace(t, nil).Name,
+		"a namespace with other annotations": namespace(t, map[string]string{"ownership-handoff.io/other": "enforce"}).Name,
+		"a namespace that is not there":      "nowhere",
+		"no namespace":                       "",
+	} {
+		if got := modeOf(name); got.Known {
+			t.Errorf("%s: want no mode, got %v", sentence, got)
+		}
+	}
+}
+
+func TestTheModeFollowsTheAnnotation(t *testing.T) {
+	t.Parallel()
+	n := namespace(t, map[string]string{ownership.ModeAnnotation: "warn"})
+	eventually(t, "at first", mode{"warn", true}, func() mode { return modeOf(n.Name) })
+	update := func(change func(*corev1.Namespace)) {
+		t.Helper()
+		before := n.DeepCopy()
+		change(n)
+		if err := suite.client.Patch(t.Context(), n, client.MergeFrom(before)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	update(func(n *corev1.Namespace) { n.Annotations[ownership.ModeAnnotation] = "enforce" })
+	eventually(t, "once changed", mode{"enforce", true}, func() mode { return modeOf(n.Name) })
+	update(func(n *corev1.Namespace) { delete(n.Annotations, ownership.ModeAnnotation) })
+	eventually(t, "once removed", mode{}, func() mode { return modeOf(n.Name) })
+}
+
+// autoscale makes an autoscaler that targets an object.
+func autoscale(t *testing.T, namespace, name, apiVersion, kind, target string) *autoscalingv2.HorizontalPodAutoscaler {
+	t.Helper()
+	o := &autoscalingv2.HorizontalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: apiVersion, Kind: kind, Name: target},
+			MaxReplicas:    20,
+		},
+	}
+	create(t, o)
+	return o
+}
+
+func autoscalerOf(namespace, group, kind, name string) string {
+	autoscaler, _ := suite.facts.Autoscaler(namespace, group, kind, name)
+	return autoscaler
+}
+
+func TestAnAutoscalerIsKnownByGroupKindAndNameOfItsTarget(t *testing.T) {
+	t.Parallel()
+	n := namespace(t, nil).Name
+	autoscale(t, n, "web", "apps/v1", "Deployment", "web")
+	autoscale(t, n, "old", "apps/v1beta2", "Deployment", "old")
+	autoscale(t, n, "core", "v1", "ReplicationController", "core")
+	autoscale(t, n, "foreign", "example.com/v1", "Deployment", "foreign")
+	autoscale(t, n, "b-second", "apps/v1", "StatefulSet", "twice")
+	autoscale(t, n, "a-first", "apps/v1", "StatefulSet", "twice")
+	autoscale(t, n, "last", "apps/v1", "Deployment", "last")
+	eventually(t, "all are known", "HorizontalPodAutoscaler/last", func() string {
+		return autoscalerOf(n, "apps", "Deployment", "last")
+	})
+	for sentence, c := range map[string]struct{ namespace, group, kind, name, want string }{
+		"its target":                            {n, "apps", "Deployment", "web", "HorizontalPodAutoscaler/web"},
+		"written in another version":            {n, "apps", "Deployment", "old", "HorizontalPodAutoscaler/old"},
+		"of the core group":                     {n, "", "ReplicationController", "core", "HorizontalPodAutoscaler/core"},
+		"of another group with the same kind":   {n, "example.com", "Deployment", "foreign", "HorizontalPodAutoscaler/foreign"},
+		"but not that of apps":                  {n, "apps", "Deployment", "foreign", ""},
+		"nor the first one in the other group":  {n, "example.com", "Deployment", "web", ""},
+		"the first by name where there are two": {n, "apps", "StatefulSet", "twice", "HorizontalPodAutoscaler/a-first"},
+		"another kind of that name":             {n, "apps", "StatefulSet", "web", ""},
+		"another name":                          {n, "apps", "Deployment", "api", ""},
+		"another namespace":                     {"default", "apps", "Deployment", "web", ""},
+		"no namespace":                          {"", "apps", "Deployment", "none", ""},
+		"no such namespace":                     {"nowhere", "apps", "Deployment", "web", ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			got := autoscalerOf(c.namespace, c.group, c.kind, c.name)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("autoscaler (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAutoscalersAreFollowed(t *testing.T) {
+	t.Parallel()
+	n := namespace(t, nil).Name
+	known := func(name string) func() string {
+		return func() string { return autoscalerOf(n, "apps", "Deployment", name) }
+	}
+	hpa := autoscale(t, n, "web", "apps/v1", "Deployment", "web")
+	eventually(t, "once made", "HorizontalPodAutoscaler/web", known("web"))
+
+	before := hpa.DeepCopy()
+	hpa.Spec.ScaleTargetRef.Name = "api"
+	if err := suite.client.Patch(t.Context(), hpa, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "its new target", "HorizontalPodAutoscaler/web", known("api"))
+	eventually(t, "its old target", "", known("web"))
+
+	if err := suite.client.Delete(t.Context(), hpa); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "once deleted", "", known("api"))
+}
+
+func TestAnAutoscalerOfVersion1IsOneAsWell(t *testing.T) {
+	t.Parallel()
+	scheme, err := cluster.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := autoscalingv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	v1, err := client.New(suite.plane.Config, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := namespace(t, nil).Name
+	if err := v1.Create(t.Context(), &autoscalingv1.HorizontalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Namespace: n, Name: "one"},
+		Spec: autoscalingv1.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv1.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"},
+			MaxReplicas:    20,
+		},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "its target", "HorizontalPodAutoscaler/one", func() string {
+		return autoscalerOf(n, "apps", "Deployment", "web")
+	})
+}
+
+// widgets is a custom resource with a scale subresource in some of its versions, each at a path of its own.
+func widgets(group string, paths map[string]string) *apiextensionsv1.CustomResourceDefinition {
+	preserve := true
+	crd := &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "widgets." + group},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: group, Scope: apiextensionsv1.NamespaceScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "widgets", Singular: "widget", Kind: "Widget", ListKind: "WidgetList"},
+		},
+	}
+	for _, name := range []string{"v1", "v2", "v3"} {
+		version := apiextensionsv1.CustomResourceDefinitionVersion{
+			Name: name, Served: true, Storage: name == "v1",
+			Schema: &apiextensionsv1.CustomResourceValidation{
+				OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &preserve},
+			},
+		}
+		if path, ok := paths[name]; ok {
+			version.Subresources = &apiextensionsv1.CustomResourceSubresources{
+				Scale: &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: path, StatusReplicasPath: ".status.replicas"},
+			}
+		}
+		crd.Spec.Versions = append(crd.Spec.Versions, version)
+	}
+	return crd
+}
+
+func scalePath(group, version, kind string) string {
+	path := suite.facts.ScalePath(group, version, kind)
+	if path == nil {
+		return "none"
+	}
+	return path.String()
+}
+
+func TestBuiltInKindsScaleAtTheirReplicas(t *testing.T) {
+	t.Parallel()
+	for sentence, c := range map[string]struct{ group, version, kind, want string }{
+		"a Deployment":                         {"apps", "v1", "Deployment", ".spec.replicas"},
+		"a StatefulSet":                        {"apps", "v1", "StatefulSet", ".spec.replicas"},
+		"a ReplicaSet":                         {"apps", "v1", "ReplicaSet", ".spec.replicas"},
+		"a ReplicationController":              {"", "v1", "ReplicationController", ".spec.replicas"},
+		"a DaemonSet does not":                 {"apps", "v1", "DaemonSet", "none"},
+		"a Pod does not":                       {"", "v1", "Pod", "none"},
+		"a Deployment of another group":        {"example.com", "v1", "Deployment", "none"},
+		"a ReplicationController of another":   {"apps", "v1", "ReplicationController", "none"},
+		"a kind that nobody has ever heard of": {"example.com", "v1", "Unheard", "none"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(c.want, scalePath(c.group, c.version, c.kind)); diff != "" {
+				t.Errorf("path (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestACustomResourceScalesWhereItsVersionSays(t *testing.T) {
+	t.Parallel()
+	crd := widgets("paths.example.com", map[string]string{"v1": ".spec.replicas", "v2": ".spec.pool.size"})
+	create(t, crd)
+	create(t, widgets("elsewhere.example.com", map[string]string{"v1": ".spec.count"}))
+	known := func(group, version string) func() string {
+		return func() string { return scalePath(group, version, "Widget") }
+	}
+	eventually(t, "the first version", ".spec.replicas", known("paths.example.com", "v1"))
+	eventually(t, "the second version", ".spec.pool.size", known("paths.example.com", "v2"))
+	eventually(t, "the same kind of another group", ".spec.count", known("elsewhere.example.com", "v1"))
+	for sentence, path := range map[string]string{
+		"a version without a scale":        scalePath("paths.example.com", "v3", "Widget"),
+		"a version that is not there":      scalePath("paths.example.com", "v9", "Widget"),
+		"the other group's second version": scalePath("elsewhere.example.com", "v2", "Widget"),
+		"the plural is no kind":            scalePath("paths.example.com", "v1", "widgets"),
+	} {
+		if path != "none" {
+			t.Errorf("%s: want none, got %s", sentence, path)
+		}
+	}
+
+	before := crd.DeepCopy()
+	crd.Spec.Versions[0].Subresources.Scale.SpecReplicasPath = ".spec.moved"
+	crd.Spec.Versions[1].Subresources = nil
+	if err := suite.client.Patch(t.Context(), crd, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "once it has moved", ".spec.moved", known("paths.example.com", "v1"))
+	eventually(t, "once it is gone", "none", known("paths.example.com", "v2"))
+}

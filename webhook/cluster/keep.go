@@ -1,0 +1,86 @@
+package cluster
+
+import (
+	"fmt"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ownership-handoff/handoff/internal/scale"
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// keepMode reduces a namespace to its mode annotation.
+func keepMode(in any) (any, error) {
+	namespace, ok := in.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return in, nil
+	}
+	out := namespaces()
+	out.Name, out.ResourceVersion = namespace.Name, namespace.ResourceVersion
+	if mode, ok := namespace.Annotations[ownership.ModeAnnotation]; ok {
+		out.Annotations = map[string]string{ownership.ModeAnnotation: mode}
+	}
+	return out, nil
+}
+
+// keepTarget reduces a HorizontalPodAutoscaler to what it targets and how many it wants.
+func keepTarget(in any) (any, error) {
+	hpa, ok := in.(*autoscalingv2.HorizontalPodAutoscaler)
+	if !ok {
+		return in, nil
+	}
+	out := &autoscalingv2.HorizontalPodAutoscaler{}
+	out.Name, out.Namespace, out.ResourceVersion = hpa.Name, hpa.Namespace, hpa.ResourceVersion
+	out.Spec.ScaleTargetRef = hpa.Spec.ScaleTargetRef
+	out.Spec.MinReplicas, out.Spec.MaxReplicas = hpa.Spec.MinReplicas, hpa.Spec.MaxReplicas
+	out.Status.DesiredReplicas = hpa.Status.DesiredReplicas
+	return out, nil
+}
+
+// keepScale reduces a CustomResourceDefinition to the scale subresources of its versions: its schema is what is large.
+func keepScale(in any) (any, error) {
+	crd, ok := in.(*apiextensionsv1.CustomResourceDefinition)
+	if !ok {
+		return in, nil
+	}
+	out := &apiextensionsv1.CustomResourceDefinition{}
+	out.Name, out.ResourceVersion = crd.Name, crd.ResourceVersion
+	out.Spec.Group, out.Spec.Names.Kind = crd.Spec.Group, crd.Spec.Names.Kind
+	for _, v := range crd.Spec.Versions {
+		if v.Subresources == nil || v.Subresources.Scale == nil {
+			continue
+		}
+		out.Spec.Versions = append(out.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{
+			Name: v.Name, Subresources: &apiextensionsv1.CustomResourceSubresources{
+				Scale: &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: v.Subresources.Scale.SpecReplicasPath},
+			},
+		})
+	}
+	return out, nil
+}
+
+func targetOf(o client.Object) []string {
+	hpa, ok := o.(*autoscalingv2.HorizontalPodAutoscaler)
+	if !ok {
+		return nil
+	}
+	kind, name, ok := scale.Target(hpa)
+	if !ok {
+		return nil
+	}
+	return []string{target(kind.Group, kind.Kind, name)}
+}
+
+func target(group, kind, name string) string { return fmt.Sprintf("%s.%s/%s", kind, group, name) }
+
+func kindOf(o client.Object) []string {
+	crd, ok := o.(*apiextensionsv1.CustomResourceDefinition)
+	if !ok {
+		return nil
+	}
+	return []string{schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}.String()}
+}

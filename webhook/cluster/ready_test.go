@@ -1,0 +1,204 @@
+package cluster_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/webhook/cluster"
+)
+
+// user returns the configuration of a user whom nothing is permitted but what every user may do.
+func user(t *testing.T, name string) *rest.Config {
+	t.Helper()
+	kubeconfig, err := suite.plane.AddUser(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config
+}
+
+// watching returns facts that are kept up to date as far as the user may read, until the test ends.
+func watching(t *testing.T, config *rest.Config) *cluster.Facts {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	c, facts, err := factsOf(ctx, config)
+	if err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = c.Start(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	return facts
+}
+
+// permit lets a user list and watch a resource.
+func permit(t *testing.T, name, group, resource string) {
+	t.Helper()
+	role := name + "-" + resource
+	for _, o := range []client.Object{
+		&rbacv1.ClusterRole{
+			ObjectMeta: metav1.ObjectMeta{Name: role},
+			Rules:      []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: []string{resource}, Verbs: []string{"list", "watch"}}},
+		},
+		&rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: role},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: name}},
+		},
+	} {
+		create(t, o)
+	}
+}
+
+func TestFactsAreReadyWhenAllIsListed(t *testing.T) {
+	if !suite.facts.Ready() {
+		t.Error("all is listed, and they are not ready")
+	}
+	if err := suite.facts.Check(); err != nil {
+		t.Errorf("all is listed: %v", err)
+	}
+}
+
+func TestWithoutPermissionNothingIsReadyAndTheCheckSaysWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	facts := watching(t, user(t, "nobody"))
+	var said string
+	eventually(t, "the check says what is refused", true, func() bool {
+		if facts.Ready() {
+			t.Fatal("it is ready")
+		}
+		err := facts.Check()
+		if err == nil {
+			t.Fatal("the check has nothing to say")
+		}
+		said = err.Error()
+		return strings.Count(said, `is forbidden: User "nobody" cannot `) == 3
+	})
+	for _, want := range []string{
+		"namespaces are not listed yet", `resource "namespaces" in API group ""`,
+		"horizontalpodautoscalers.autoscaling are not listed yet", `resource "horizontalpodautoscalers" in API group "autoscaling"`,
+		"customresourcedefinitions.apiextensions.k8s.io are not listed yet", `resource "customresourcedefinitions"`,
+		"cannot list", "list and watch must be permitted",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is expected to be named in: %s", want, said)
+		}
+	}
+}
+
+func TestWhatIsNotKnownYetIsAnsweredAtOnce(t *testing.T) {
+	t.Parallel()
+	n := namespace(t, map[string]string{ownership.ModeAnnotation: "enforce"})
+	_, unstarted, err := factsOf(t.Context(), suite.plane.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for sentence, facts := range map[string]*cluster.Facts{
+		"before the cache starts": unstarted, "without permission": watching(t, user(t, "waiting")),
+	} {
+		answered := make(chan struct{})
+		go func() {
+			defer close(answered)
+			if mode, ok := facts.NamespaceMode(n.Name); ok {
+				t.Errorf("%s: mode %s", sentence, mode)
+			}
+			if got, _ := facts.Autoscaler(n.Name, "apps", "Deployment", "web"); got != "" {
+				t.Errorf("%s: autoscaler %s", sentence, got)
+			}
+			if got := facts.ScalePath("example.com", "v1", "Widget"); got != nil {
+				t.Errorf("%s: scale path %s", sentence, got)
+			}
+			if got := facts.ScalePath("apps", "v1", "Deployment"); got.String() != ".spec.replicas" {
+				t.Errorf("%s: what is built in is known, got %s", sentence, got)
+			}
+		}()
+		select {
+		case <-answered:
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s: still waiting for an answer", sentence)
+		}
+	}
+}
+
+func TestTheCheckNamesTheOneResourceThatIsMissing(t *testing.T) {
+	t.Parallel()
+	const name = "almost"
+	permit(t, name, "", "namespaces")
+	permit(t, name, "apiextensions.k8s.io", "customresourcedefinitions")
+	facts := watching(t, user(t, name))
+	eventually(t, "the others are listed", true, func() bool {
+		err := facts.Check()
+		return err != nil && strings.HasPrefix(err.Error(), "horizontalpodautoscalers.autoscaling are not listed yet: ") &&
+			strings.Count(err.Error(), "are not listed") == 1
+	})
+	if facts.Ready() {
+		t.Fatal("it is ready without autoscalers")
+	}
+	permit(t, name, "autoscaling", "horizontalpodautoscalers")
+	eventually(t, "all are permitted", true, facts.Ready)
+	if err := facts.Check(); err != nil {
+		t.Errorf("once ready: %v", err)
+	}
+}
+
+// What a cluster has of these is most of it schemas, labels and status, and in memory for nothing.
+func TestOnlyWhatIsReadIsHeld(t *testing.T) {
+	t.Parallel()
+	crd := widgets("held.example.com", map[string]string{"v1": ".spec.size"})
+	create(t, crd)
+	n := namespace(t, map[string]string{ownership.ModeAnnotation: "warn", "other": "annotation"})
+	hpa := autoscale(t, n.Name, "web", "apps/v1", "Deployment", "web")
+	get := func(key client.ObjectKey, o client.Object) {
+		t.Helper()
+		eventually(t, key.String()+" is known", true, func() bool { return suite.cache.Get(t.Context(), key, o) == nil })
+	}
+	heldCRD := &apiextensionsv1.CustomResourceDefinition{}
+	get(client.ObjectKeyFromObject(crd), heldCRD)
+	wantCRD := []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Subresources: &apiextensionsv1.CustomResourceSubresources{
+		Scale: &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: ".spec.size"},
+	}}}
+	if diff := cmp.Diff(wantCRD, heldCRD.Spec.Versions); diff != "" {
+		t.Errorf("the versions (-want +got):\n%s", diff)
+	}
+	heldHPA := &autoscalingv2.HorizontalPodAutoscaler{}
+	get(client.ObjectKeyFromObject(hpa), heldHPA)
+	wantHPA := autoscalingv2.HorizontalPodAutoscalerSpec{
+		ScaleTargetRef: hpa.Spec.ScaleTargetRef, MinReplicas: hpa.Spec.MinReplicas, MaxReplicas: hpa.Spec.MaxReplicas,
+	}
+	if diff := cmp.Diff(wantHPA, heldHPA.Spec); diff != "" {
+		t.Errorf("the autoscaler (-want +got):\n%s", diff)
+	}
+	heldNamespace := &metav1.PartialObjectMetadata{}
+	heldNamespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	get(client.ObjectKeyFromObject(n), heldNamespace)
+	wantNamespace := metav1.ObjectMeta{
+		Name: n.Name, ResourceVersion: heldNamespace.ResourceVersion, Annotations: map[string]string{ownership.ModeAnnotation: "warn"},
+	}
+	if diff := cmp.Diff(wantNamespace, heldNamespace.ObjectMeta); diff != "" {
+		t.Errorf("the namespace (-want +got):\n%s", diff)
+	}
+}

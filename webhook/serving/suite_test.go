@@ -1,0 +1,193 @@
+package serving_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ownership-handoff/handoff/test/controlplane/process"
+	"github.com/ownership-handoff/handoff/webhook/serving"
+)
+
+// patience is how long anything may take: it is only spent where something is broken.
+const patience = 30 * time.Second
+
+// reviews answers "reviewed" or "shed", and waits before it does so when there is a gate.
+type reviews struct {
+	entered chan struct{} // receives once for each review that waits
+	gate    chan struct{}
+}
+
+func (r reviews) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	_, _ = io.Copy(io.Discard, req.Body)
+	if r.gate != nil {
+		r.entered <- struct{}{}
+		<-r.gate
+	}
+	_, _ = io.WriteString(w, "reviewed")
+}
+
+func (reviews) Shed(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "shed") }
+
+// server is one that serves until the test ends, or until end is called.
+type server struct {
+	*testing.T
+	*serving.Server
+	url      string
+	options  serving.Options
+	registry *prometheus.Registry
+	end      context.CancelCauseFunc
+	ended    chan struct{} // closed when Run has returned
+	err      error         // of Run, then
+	mutex    sync.Mutex
+	log      strings.Builder
+}
+
+// serve starts a server with the options, which it completes. It has no certificate before writePair.
+func serve(t *testing.T, r reviews, o serving.Options) *server {
+	t.Helper()
+	return serveReviews(t, r, o)
+}
+
+func serveReviews(t *testing.T, r serving.Reviews, o serving.Options) *server {
+	t.Helper()
+	ports, err := process.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{T: t, registry: prometheus.NewRegistry(), ended: make(chan struct{})}
+	s.url = fmt.Sprintf("https://127.0.0.1:%d/mutate", ports[0])
+	if o.DrainTimeout == 0 {
+		o.DrainTimeout = patience
+	}
+	o.Port, o.CertDir, o.Registerer = ports[0], t.TempDir(), s.registry
+	o.Log = funcr.New(func(prefix, args string) {
+		s.mutex.Lock()
+		defer s.mutex.Unlock()
+		s.log.WriteString(prefix + args + "\n")
+	}, funcr.Options{})
+	s.options = o
+	if s.Server, err = serving.New(o, r); err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancelCause(context.Background())
+	s.end = end
+	go func() {
+		defer close(s.ended)
+		s.err = s.Server.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		end(errors.New("the test is over"))
+		<-s.ended
+	})
+	return s
+}
+
+// check returns what a check says, "" where it has nothing to say.
+func (s *server) check(name string) string {
+	s.Helper()
+	for _, check := range s.Checks() {
+		if check.Name != name {
+			continue
+		}
+		if err := check.Ready(); err != nil {
+			return err.Error()
+		}
+		return ""
+	}
+	s.Fatalf("there is no check %s", name)
+	return ""
+}
+
+// post posts a body on a connection of its own, and returns the answer.
+func (s *server) post(certificates ...tls.Certificate) (string, error) {
+	s.Helper()
+	config := unverified()
+	if len(certificates) > 0 { // even where the server has asked for another
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &certificates[0], nil }
+	}
+	transport := &http.Transport{TLSClientConfig: config}
+	defer transport.CloseIdleConnections()
+	return s.postBy(&http.Client{Transport: transport, Timeout: patience})
+}
+
+func (s *server) postBy(client *http.Client) (string, error) {
+	response, err := client.Post(s.url, "application/json", strings.NewReader("{}"))
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	return string(text), err
+}
+
+// unverified takes any certificate: which one is served is what is tested.
+func unverified() *tls.Config {
+	return &tls.Config{InsecureSkipVerify: true} //nolint:gosec // see above
+}
+
+func (s *server) logged() string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.log.String()
+}
+
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if condition() {
+			return
+		}
+	}
+	t.Fatalf("not within %s: %s", patience, what)
+}
+
+// writePair writes what is to be served; nil removes a file.
+func (s *server) writePair(crt, key []byte) {
+	s.Helper()
+	write(s.T, filepath.Join(s.options.CertDir, "tls.crt"), crt)
+	write(s.T, filepath.Join(s.options.CertDir, "tls.key"), key)
+}
+
+func write(t *testing.T, file string, content []byte) {
+	t.Helper()
+	err := os.Remove(file)
+	if content != nil {
+		err = os.WriteFile(file, content, 0o600)
+	}
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+}
+
+// ready gives the server a certificate and waits until it serves.
+func (s *server) ready() {
+	s.Helper()
+	pair := issue(s.T, "localhost", nil, ago, soon)
+	s.writePair(pair.crt, pair.key)
+	eventually(s.T, "it serves", func() bool { return s.check("certificate") == "" && s.check("serving") == "" })
+}
+
+// served is the certificate that a client sees.
+func (s *server) served() []byte {
+	s.Helper()
+	address := strings.TrimSuffix(strings.TrimPrefix(s.url, "https://"), "/mutate")
+	connection, err := tls.Dial("tcp", address, unverified())
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = connection.Close() }()
+	return connection.ConnectionState().PeerCertificates[0].Raw
+}
