@@ -37,6 +37,23 @@ func isInBrackets(lines string) bool {
 	return opened != strings.Count(bare, "}")+strings.Count(bare, "]") || strings.HasSuffix(strings.TrimSpace(bare), ",")
 }
 
+// findMember returns where a member in brackets begins and where its name ends: of several with that name, the one with the
+// value of the snippet; nil if there is none.
+func findMember(lines, name, value string) []int {
+	plain := strings.NewReplacer(`"`, "", `'`, "")
+	value = strings.TrimSpace(strings.TrimSuffix(plain.Replace(strings.TrimPrefix(value, ":")), "..."))
+	all := regexp.MustCompile(`(?:^\s*|[{,]\s*)"?`+regexp.QuoteMeta(name)+`"?:`).FindAllStringIndex(lines, -1)
+	for _, at := range all {
+		if strings.HasPrefix(strings.TrimSpace(plain.Replace(lines[at[1]:])), value) {
+			return at
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all[0]
+}
+
 // strikeSnippet deletes a snippet from its lines.
 func strikeSnippet(t *testing.T, lines, snippet string) string {
 	t.Helper()
@@ -49,7 +66,7 @@ func strikeSnippet(t *testing.T, lines, snippet string) string {
 		return indent + "-\n"
 	}
 	// In brackets.
-	at := regexp.MustCompile(`(?:^\s*|[{,]\s*)"?` + regexp.QuoteMeta(strings.TrimPrefix(key, "- ")) + `"?:`).FindStringIndex(lines)
+	at := findMember(lines, strings.TrimPrefix(key, "- "), snippet[len(key):])
 	if strings.HasPrefix(snippet, "-") {
 		t.Logf("an element in brackets is not struck: %s of %s", snippet, lines)
 		return "UNSTRUCK"
