@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
@@ -75,9 +74,7 @@ func isScalar(v any) bool {
 }
 
 func TestAnIndexFindsAndCutsWhatOwnershipFindsAndCuts(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // not for secrets
+	r := rand.New(rand.NewPCG(1, 0)) //nolint:gosec // not for secrets
 	for range 3000 {
 		object := map[string]any{"spec": generated(r, 4), "other": generated(r, 3)}
 		text, err := json.MarshalIndent(object, "", []string{"", " "}[r.IntN(2)])
