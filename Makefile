@@ -118,8 +118,8 @@ fuzz: ## fuzz every fuzz target for FUZZTIME=30s
 	done
 
 .PHONY: edits
-edits: controlplane ## apply EDITS=1000 generated edits, and compare what is stored with what the three-way merge predicts
-	GENERATED_EDITS=$(or $(EDITS),1000) go test -count 1 -timeout 30m -run TestGeneratedEditsAreStoredAsMerged -v ./test/apply
+edits: controlplane ## apply EDITS=1000 generated edits, and compare what is stored with what the three-way merge predicts: SEED=N
+	GENERATED_EDITS=$(or $(EDITS),1000) GENERATED_SEED=$(if $(filter-out 0,$(SEED)),$(SEED),$$(date +%s)) go test -count 1 -timeout 30m -run TestGeneratedEditsAreStoredAsMerged -v ./test/apply
 
 .PHONY: demo
 demo: controlplane build ## show the problem and the cure on a real control plane

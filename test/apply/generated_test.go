@@ -23,10 +23,10 @@ const batchSize = 20
 
 // TestGeneratedEditsAreStoredAsMerged generates edits, 200 of them or as many as GENERATED_EDITS says: an object is applied,
 // somebody else writes, and what the merge makes of another manifest is what the real kubectl apply makes the API server
-// store. Where the API server refuses what is merged, kubectl's apply has to be refused as well. GENERATED_SEED repeats a run.
+// store. Where the API server refuses what is merged, kubectl's apply has to be refused as well. GENERATED_SEED is the seed, 1 by default.
 func TestGeneratedEditsAreStoredAsMerged(t *testing.T) {
 	t.Parallel()
-	count, seed := fromEnvironment(t, "GENERATED_EDITS", 200), fromEnvironment(t, "GENERATED_SEED", rand.Uint64()>>1)
+	count, seed := fromEnvironment(t, "GENERATED_EDITS", 200), fromEnvironment(t, "GENERATED_SEED", 1)
 	t.Logf("GENERATED_SEED=%d", seed)
 	results := map[string]int{}
 	for batch := range (count + batchSize - 1) / batchSize {
