@@ -51,22 +51,22 @@ func TestAWriteBecomesTheObjectThatTheTableAsksFor(t *testing.T) {
 		"row 1": {
 			enforced(), csa, scaledBy7(), applied3(), kept7(),
 			[]string{"handoff: kept .spec.replicas=7, owned by " + hpa + "; remove it from the manifest"},
-			map[string]string{"row-1": "kept .spec.replicas: live 7, incoming 3, owner " + hpa + " (Autoscaler)"},
+			map[string]string{"keep-autoscaled": "kept .spec.replicas: live 7, incoming 3, owner " + hpa + " (Autoscaler)"},
 		},
 		"row 2": {
 			enforced(), csa, scaledBy7(), lets(applied3()), kept7(),
 			[]string{"handoff: kept .spec.replicas=7, owned by " + hpa + "; no action needed"},
-			map[string]string{"row-2": "kept .spec.replicas: live 7, incoming 1, owner " + hpa + " (Autoscaler)"},
+			map[string]string{"keep-autoscaled-removed": "kept .spec.replicas: live 7, incoming 1, owner " + hpa + " (Autoscaler)"},
 		},
 		"row 3": {
 			alone, csa, scaledByHand, lets(applied3()), keptByHand,
 			[]string{"handoff: kept .spec.replicas=7, set by kubectl and no longer in the manifest; use kubectl scale from now on"},
-			map[string]string{"row-3": "kept .spec.replicas: live 7, incoming 1, owner kubectl (Imperative)"},
+			map[string]string{"keep-imperative": "kept .spec.replicas: live 7, incoming 1, owner kubectl (Imperative)"},
 		},
 		"row 4": {
 			alone, csa, declared, lets(applied3()), keptDeclared,
 			[]string{"handoff: kept .spec.replicas=7, no longer in the manifest; use kubectl scale from now on"},
-			map[string]string{"row-4": "kept .spec.replicas: live 7, incoming 1, owner " + csa + " (Manifest)"},
+			map[string]string{"keep-replicas-removed": "kept .spec.replicas: live 7, incoming 1, owner " + csa + " (Manifest)"},
 		},
 		"row 6":                             {alone, csa, scaledByHand, applied3(), applied3(), nil, nil},
 		"the manifest's own field":          {alone, csa, declared, applied3(), applied3(), nil, nil},
@@ -80,12 +80,12 @@ func TestAWriteBecomesTheObjectThatTheTableAsksFor(t *testing.T) {
 		"row 8, an autoscaler's": {
 			enforced(), csa, scaledBy7(), null, kept7(),
 			[]string{"handoff: kept .spec.replicas=7, owned by " + hpa + "; remove it from the manifest"},
-			map[string]string{"row-8": "kept .spec.replicas: live 7, incoming 1, owner " + hpa + " (Autoscaler)"},
+			map[string]string{"keep-autoscaled-null": "kept .spec.replicas: live 7, incoming 1, owner " + hpa + " (Autoscaler)"},
 		},
 		"row 9, an autoscaler's": {
 			enforced(), "kubectl-patch", scaledBy7(), patched1(), patched1(),
 			[]string{"handoff: " + hpa + " owns .spec.replicas and may revert this change; change the autoscaler instead"},
-			map[string]string{"row-9": "let through .spec.replicas: live 7, incoming 1, owner " + hpa + " (Autoscaler)"},
+			map[string]string{"warn-autoscaled": "allowed .spec.replicas: live 7, incoming 1, owner " + hpa + " (Autoscaler)"},
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
