@@ -121,7 +121,7 @@ func (h *Handler) review(ctx context.Context, body []byte, readErr error) (respo
 	r := review{meter: newMeter(ctx, len(body))}
 	defer func() {
 		if p := recover(); p != nil {
-			h.Log.Error(errPanic, "failing open", "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+			h.Log.Error(errPanic, "failed open: recovered from a panic", "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
 			response = h.failOpen(&r, errPanic)
 		}
 	}()

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-var errShed = errors.New("too many reviews are in flight")
+var errShed = errors.New("too many reviews in flight")
 
 // Shed answers a review at once, for when there are too many to work on: it reads no more of it than its uid, and lets
 // the write through unchanged.
@@ -23,7 +23,7 @@ func (h *Handler) Shed(w http.ResponseWriter, req *http.Request) {
 	_, _ = io.Copy(io.Discard, body)
 	h.Metrics.failedOpen(reasonOf(errShed).label)
 	h.shedding.Do(10*time.Second, func(times int) {
-		h.Log.Error(errShed, "failing open: writes go through unchanged", "reviews since the last line", times)
+		h.Log.Error(errShed, "failed open: writes were not modified", "reviews since the last line", times)
 	})
 	h.respond(w, failOpen(&r, errShed))
 }
