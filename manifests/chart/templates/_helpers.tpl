@@ -19,7 +19,7 @@ app.kubernetes.io/component: webhook
 {{- define "handoff.podLabels" -}}
 {{- range $name, $value := .Values.podLabels -}}
 {{- if has $name (list "app.kubernetes.io/name" "app.kubernetes.io/component" "app.kubernetes.io/part-of") -}}
-{{- fail (printf "podLabels: %s is a label of handoff itself, by which its pods are selected; use another one" $name) -}}
+{{- fail (printf "podLabels: %s is a label of handoff itself, which selects its pods; use another one" $name) -}}
 {{- end -}}
 {{- end -}}
 {{ toYaml .Values.podLabels }}
@@ -39,7 +39,7 @@ app.kubernetes.io/component: webhook
 {{- $config := .Values.config -}}
 {{- range list "appliers" "imperative" "autoscalers" "controllers" -}}
 {{- if not (kindIs "slice" (get $config .)) -}}
-{{- fail (printf "config.%s: it is null; leave it out for the default, or write [] for none" .) -}}
+{{- fail (printf "config.%s: must not be null; omit it for the default, or write [] for none" .) -}}
 {{- end -}}
 {{- end -}}
 apiVersion: config.ownership-handoff.io/v1alpha1
@@ -76,7 +76,7 @@ matchExpressions:
 {{- else if regexMatch "^[^*?\\[\\\\]*\\*$" . -}}
 {{- $prefixes = append $prefixes (printf " || e.manager.startsWith('%s')" (trimSuffix "*" .)) -}}
 {{- else -}}
-{{- fail (printf "guard: %s is a pattern with more than a * at its end, which the guard cannot match: disable guard, or list the managers" .) -}}
+{{- fail (printf "guard: %s is not supported: the guard only matches patterns with a single * at the end; list the managers, or disable the guard" .) -}}
 {{- end -}}
 {{- end -}}
 e.manager in [{{ join ", " $names }}]{{ join "" $prefixes }}
