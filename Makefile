@@ -1,26 +1,26 @@
-# Everything a contributor runs. It needs go, make, git and, for the race detector, a C compiler; nothing is installed.
+# Everything that contributors run. It requires go, make, git and, for the race detector, a C compiler. Nothing is installed.
 
 .DEFAULT_GOAL := help
-# go uses all cores by itself, and lines of progress stay whole.
+# go already uses all cores, and progress messages do not interleave.
 .NOTPARALLEL:
 
 PARTS := etcd kube-apiserver kube-controller-manager kubectl
 FUZZTIME ?= 30s
 SEQUENCES ?= 2000
 GENERATE ?= 1000
-# 0 is another one each time. The one that was used is printed.
+# 0 selects a new seed for each run. The seed is printed.
 SEED ?= 0
-# The kind that is installed, or else one that is built. It needs docker.
+# The installed kind, or else one that is built. It requires docker.
 KIND ?= $(or $(shell command -v kind),bin/kind)
 ARCH = $(shell go env GOARCH)
-# Twelve digits of a commit, because git itself takes more or fewer by what else a clone holds: the same commit would be
-# another version, and another image.
+# Twelve digits of a commit: by default, git uses more or fewer depending on the clone, so the same commit would have different
+# versions and images.
 VERSION = $(shell git describe --tags --always --dirty --abbrev=12 2>/dev/null || echo unknown)
 IMAGE ?= ghcr.io/ownership-handoff/handoff-webhook
 PLATFORMS ?= linux/amd64,linux/arm64
 PLUGIN_PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 
-# CONTROLPLANE_BIN=DIR takes the control plane's four binaries from there and builds none.
+# CONTROLPLANE_BIN=DIR uses the control plane's four binaries in DIR instead of building them.
 ifdef CONTROLPLANE_BIN
 CONTROLPLANE := $(PARTS:%=have-%)
 else
@@ -34,35 +34,35 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: controlplane
-controlplane: $(CONTROLPLANE) ## build a real control plane for the tests, about five minutes the first time
+controlplane: $(CONTROLPLANE) ## build a real control plane for the tests (about five minutes the first time)
 
 bin/controlplane/%:
 	@sh test/controlplane/build.sh $@
 
 .PHONY: $(PARTS:%=have-%)
 $(PARTS:%=have-%): have-%:
-	@test -x '$(CONTROLPLANE_BIN)/$*' || { echo 'CONTROLPLANE_BIN: there is no executable $(CONTROLPLANE_BIN)/$*' >&2; exit 1; }
+	@test -x '$(CONTROLPLANE_BIN)/$*' || { echo 'CONTROLPLANE_BIN: no executable $(CONTROLPLANE_BIN)/$*' >&2; exit 1; }
 
 .PHONY: build
 build: ## build the webhook, bin/handoff-webhook
 	go build -ldflags '-X main.version=$(VERSION)' -o bin/handoff-webhook ./cmd/handoff-webhook
 
 .PHONY: plugin
-plugin: ## build the plugin of kubectl, bin/kubectl-handoff, and what completes it
+plugin: ## build the kubectl plugin, bin/kubectl-handoff, and its shell completion
 	go build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubectl-handoff ./cmd/kubectl-handoff
 	cp manifests/krew/kubectl_complete-handoff bin/
 
 .PHONY: plugin-krew
-plugin-krew: ## build the archives of the plugin for krew, bin/plugin: VERSION=TAG PLUGIN_PLATFORMS="linux/amd64 ..."
+plugin-krew: ## build the plugin's archives for krew, bin/plugin: VERSION=TAG PLUGIN_PLATFORMS="linux/amd64 ..."
 	sh hack/krew-archives.sh bin/plugin '$(VERSION)' $(PLUGIN_PLATFORMS)
 
-# bin/build-image --help says what is written, and how the digests can be checked.
+# bin/build-image --help describes the output and how to verify the digests.
 .PHONY: image
 image: bin/build-image ## build the image, bin/image and bin/image-amd64.tar: VERSION=TAG IMAGE=NAME PLATFORMS=linux/amd64,...
 	bin/build-image --repository='$(IMAGE)' --version='$(VERSION)' --platforms='$(PLATFORMS)'
 
 .PHONY: push
-push: bin/build-image ## build the image and push it to IMAGE, with the credentials of docker login
+push: bin/build-image ## build the image and push it to IMAGE with the credentials of docker login
 	bin/build-image --repository='$(IMAGE)' --version='$(VERSION)' --platforms='$(PLATFORMS)' --push
 
 .PHONY: image-check
@@ -76,18 +76,18 @@ bin/build-image: $(wildcard hack/image/*.go hack/image/go.*)
 helm: bin/helm ## build Helm 3 for the tests
 
 bin/helm: test/helm/go.mod
-	@echo 'helm: building Helm 3, which takes some minutes the first time'
+	@echo 'helm: building Helm 3, which takes a few minutes the first time'
 	go build -C test/helm -o ../../$@ helm.sh/helm/v3/cmd/helm
 
 .PHONY: test
-test: controlplane helm build ## vet, then all tests, many against a real control plane
+test: controlplane helm build ## run vet and all tests, many of them against a real control plane
 	go vet ./...
 	go test -race -timeout 30m -parallel 8 ./...
 	go test -timeout 20m -run 'Grow|PeakMemory' ./webhook ./plugin/cli ./plugin/release
 
-# A failure prints the seed: SEED plays the same sequences again.
+# A failure prints the seed. SEED repeats the same sequences.
 .PHONY: accepted
-accepted: controlplane build ## compare generated applies with the same ones without handoff: SEQUENCES=2000 SEED=N
+accepted: controlplane build ## compare generated applies with the same applies without handoff: SEQUENCES=2000 SEED=N
 	go test -count=1 -timeout 2h ./test/accepted -sequences=$(SEQUENCES) -seed=$(SEED)
 
 .PHONY: generate
@@ -95,7 +95,7 @@ generate: controlplane ## generate 1,000 releases and 1,000 previews on a real c
 	go test ./test/plugin -count=1 -timeout 4h -v -run '^TestGenerated' -args -releases=$(GENERATE) -previews=$(GENERATE) -seed=$(SEED)
 
 .PHONY: e2e-kind
-e2e-kind: controlplane helm build bin/build-image bin/certmanager $(KIND) ## prove an installation on a kind cluster: KIND_NODE_IMAGE=IMAGE KEEP=yes
+e2e-kind: controlplane helm build bin/build-image bin/certmanager $(KIND) ## test each way to install on a kind cluster: KIND_NODE_IMAGE=IMAGE KEEP=yes
 	@bin/build-image --platforms=linux/$(ARCH) --repository='$(IMAGE)' --version='$(VERSION)' --output=bin/e2e-kind/this
 	@bin/build-image --platforms=linux/$(ARCH) --repository='$(IMAGE)' --version='$(VERSION)-next' --output=bin/e2e-kind/next
 	go run ./test/kind --kind='$(KIND)' --image='$(IMAGE)' --version='$(VERSION)' --next='$(VERSION)-next' \
@@ -105,7 +105,7 @@ bin/kind: test/kind/binary/go.mod
 	go build -C test/kind/binary -o ../../../$@ sigs.k8s.io/kind
 
 bin/certmanager: $(wildcard test/kind/certmanager/*.go) test/kind/certmanager/go.mod
-	@echo 'certmanager: building the controllers of cert-manager, which takes some minutes the first time'
+	@echo 'certmanager: building the controllers of cert-manager, which takes a few minutes the first time'
 	go build -C test/kind/certmanager -o ../../../$@ .
 	cat "$$(go list -C test/kind/certmanager -m -f '{{.Dir}}' github.com/cert-manager/cert-manager)"/deploy/crds/*.yaml >$@-crds.yaml
 
@@ -122,20 +122,20 @@ edits: controlplane ## apply EDITS=1000 generated edits, and compare what is sto
 	GENERATED_EDITS=$(or $(EDITS),1000) GENERATED_SEED=$(if $(filter-out 0,$(SEED)),$(SEED),$$(date +%s)) go test -count 1 -timeout 30m -run TestGeneratedEditsAreStoredAsMerged -v ./test/apply
 
 .PHONY: demo
-demo: controlplane build ## show the problem and the cure on a real control plane
+demo: controlplane build ## show the problem and the fix on a real control plane
 	go run ./test/demo
 
 .PHONY: run
-run: controlplane build ## start a control plane with the webhook, to try it out
+run: controlplane build ## start a control plane with the webhook to experiment with
 	@go build -o bin/run ./test/run
 	@bin/run
 
 .PHONY: bench
-bench: controlplane build ## measure what the webhook costs
+bench: controlplane build ## measure the costs of the webhook
 	go run ./test/bench
 
 .PHONY: record
-record: controlplane build ## record anew the reviews that unit tests and benchmarks use
+record: controlplane build ## record the reviews for unit tests and benchmarks again
 	go run ./test/record
 
 .PHONY: lint
@@ -144,9 +144,9 @@ lint: bin/golangci-lint ## run golangci-lint, built from hack/tools/go.mod
 	cd hack/image && ../../bin/golangci-lint run ./...
 
 bin/golangci-lint: hack/tools/go.mod
-	@echo 'lint: building golangci-lint, which takes some minutes the first time'
+	@echo 'lint: building golangci-lint, which takes a few minutes the first time'
 	go build -C hack/tools -o ../../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 .PHONY: clean
-clean: ## remove all that is built
+clean: ## remove everything that was built
 	rm -rf bin

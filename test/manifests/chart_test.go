@@ -48,9 +48,9 @@ func TestTheSchemaRefusesWhatTheChartDoesNotKnow(t *testing.T) {
 func TestTheChartRefusesWhatWouldMakeItsPartsDisagree(t *testing.T) {
 	t.Parallel()
 	for value, says := range map[string]string{
-		`config.appliers=null`:                               "config.appliers: it is null; leave it out for the default, or write [] for none",
-		`config.autoscalers=null`:                            "config.autoscalers: it is null",
-		`config.controllers=null`:                            "config.controllers: it is null",
+		`config.appliers=null`:                               "config.appliers: must not be null; omit it for the default, or write [] for none",
+		`config.autoscalers=null`:                            "config.autoscalers: must not be null",
+		`config.controllers=null`:                            "config.controllers: must not be null",
 		`podLabels={"app.kubernetes.io/name":"x"}`:           "podLabels: app.kubernetes.io/name is a label of handoff itself",
 		`podLabels={"app.kubernetes.io/component":"x"}`:      "podLabels: app.kubernetes.io/component is a label of handoff itself",
 		`podLabels={"a":"b","app.kubernetes.io/part-of":""}`: "podLabels: app.kubernetes.io/part-of is a label of handoff itself",

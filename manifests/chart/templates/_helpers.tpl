@@ -15,11 +15,11 @@ app.kubernetes.io/name: handoff
 app.kubernetes.io/component: webhook
 {{- end }}
 
-{{- /* The labels of the pods that are not handoff's own. Those that the Deployment and the Service select them by cannot be replaced. */}}
+{{- /* The configured pod labels. They cannot replace the labels that the Deployment and the Service select. */}}
 {{- define "handoff.podLabels" -}}
 {{- range $name, $value := .Values.podLabels -}}
 {{- if has $name (list "app.kubernetes.io/name" "app.kubernetes.io/component" "app.kubernetes.io/part-of") -}}
-{{- fail (printf "podLabels: %s is a label of handoff itself, by which its pods are selected; use another one" $name) -}}
+{{- fail (printf "podLabels: %s is a label of handoff itself, which selects its pods; use another one" $name) -}}
 {{- end -}}
 {{- end -}}
 {{ toYaml .Values.podLabels }}
@@ -34,12 +34,12 @@ app.kubernetes.io/component: webhook
 {{- end }}
 {{- end }}
 
-{{- /* A list that is null is the default to the webhook, and none to the guard. */}}
+{{- /* Refuses a null list: the webhook would use its default, and the guard no list. */}}
 {{- define "handoff.config" -}}
 {{- $config := .Values.config -}}
 {{- range list "appliers" "imperative" "autoscalers" "controllers" -}}
 {{- if not (kindIs "slice" (get $config .)) -}}
-{{- fail (printf "config.%s: it is null; leave it out for the default, or write [] for none" .) -}}
+{{- fail (printf "config.%s: must not be null; omit it for the default, or write [] for none" .) -}}
 {{- end -}}
 {{- end -}}
 apiVersion: config.ownership-handoff.io/v1alpha1
@@ -53,7 +53,7 @@ name: handoff-webhook
 namespace: {{ .Release.Namespace }}
 {{- end }}
 
-{{- /* The namespaces whose objects are looked at, by the webhook and by the guard. */}}
+{{- /* The namespace selector of the webhook and of the guard. */}}
 {{- define "handoff.namespaceSelector" -}}
 matchExpressions:
 - key: kubernetes.io/metadata.name
@@ -66,7 +66,7 @@ matchExpressions:
 {{- end }}
 {{- end }}
 
-{{- /* Whether the manager of the claim e is one of a list: a CEL expression. Of patterns, the guard knows a * at the end. */}}
+{{- /* A CEL expression that reports whether the manager of the managedFields entry e is in a list. The guard only supports patterns that end in *. */}}
 {{- define "handoff.listed" -}}
 {{- $names := list -}}
 {{- $prefixes := list -}}
@@ -76,7 +76,7 @@ matchExpressions:
 {{- else if regexMatch "^[^*?\\[\\\\]*\\*$" . -}}
 {{- $prefixes = append $prefixes (printf " || e.manager.startsWith('%s')" (trimSuffix "*" .)) -}}
 {{- else -}}
-{{- fail (printf "guard: %s is a pattern with more than a * at its end, which the guard cannot match: disable guard, or list the managers" .) -}}
+{{- fail (printf "guard: %s is not supported: the guard only matches patterns with a single * at the end; list the managers, or disable the guard" .) -}}
 {{- end -}}
 {{- end -}}
 e.manager in [{{ join ", " $names }}]{{ join "" $prefixes }}

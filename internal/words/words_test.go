@@ -1,0 +1,197 @@
+// Package words_test tests that the project's texts use its terms: words.txt lists the words that are always wrong here.
+package words_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+const root = "../.."
+
+// word is a line of words.txt.
+type word struct {
+	scope, text, replacement string
+	pattern                  *regexp.Regexp
+}
+
+func words(t *testing.T) []word {
+	t.Helper()
+	var list []word
+	for _, line := range strings.Split(read(t, "words.txt"), "\n") {
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		scope, rest, _ := strings.Cut(line, " ")
+		text, replacement, ok := strings.Cut(rest, " -> ")
+		if !ok || scope != "go" && scope != "prose" {
+			t.Fatalf("words.txt: %q is not SCOPE WORD -> REPLACEMENT", line)
+		}
+		// A phrase can continue on the next line, also in a comment or a list.
+		pattern := `(?i)\b` + strings.ReplaceAll(regexp.QuoteMeta(text), " ", `[\s#]+`) + `\b`
+		list = append(list, word{scope, text, replacement, regexp.MustCompile(pattern)})
+	}
+	if len(list) == 0 {
+		t.Fatal("words.txt lists no words")
+	}
+	return list
+}
+
+// findings returns a line for each wrong word in a text, with the number of its line, counted from first.
+func findings(list []word, text string, first int) []string {
+	var found []string
+	for _, w := range list {
+		for _, at := range w.pattern.FindAllStringIndex(text, -1) {
+			line := first + strings.Count(text[:at[0]], "\n")
+			found = append(found, fmt.Sprintf("%d: write %q instead of %q", line, w.replacement, w.text))
+		}
+	}
+	return found
+}
+
+func TestDocumentsUseTheProjectsTerms(t *testing.T) {
+	list := words(t)
+	for _, pattern := range []string{"*.md", "docs/*.md", ".github/*.md"} {
+		for _, file := range glob(t, pattern) {
+			for _, finding := range findings(list, proseOf(read(t, file)), 1) {
+				t.Errorf("%s:%s", file, finding)
+			}
+		}
+	}
+}
+
+func TestManifestsUseTheProjectsTerms(t *testing.T) {
+	list, files := words(t), glob(t, "Makefile")
+	err := filepath.WalkDir(filepath.Join(root, "manifests"), func(path string, _ fs.DirEntry, err error) error {
+		switch filepath.Ext(path) {
+		case ".yaml", ".txt", ".tpl", ".json":
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		for _, finding := range findings(list, read(t, file), 1) {
+			t.Errorf("%s:%s", file, finding)
+		}
+	}
+}
+
+// TestHelpUsesTheProjectsTerms checks the strings of the packages that print help: flags, commands, errors.
+func TestHelpUsesTheProjectsTerms(t *testing.T) {
+	list := words(t)
+	for _, pattern := range []string{"cmd/*/*.go", "plugin/cli/*.go"} {
+		for _, file := range glob(t, pattern) {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			files := token.NewFileSet()
+			parsed, err := parser.ParseFile(files, file, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(parsed, func(n ast.Node) bool {
+				if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+					for _, finding := range findings(list, literal.Value, files.Position(literal.Pos()).Line) {
+						t.Errorf("%s:%s", file, finding)
+					}
+				}
+				return true
+			})
+		}
+	}
+}
+
+// TestTheLinterHasTheSameWords compares the "go" words with those of golangci-lint's misspell.
+func TestTheLinterHasTheSameWords(t *testing.T) {
+	var config struct {
+		Linters struct {
+			Settings struct {
+				Misspell struct {
+					ExtraWords []struct{ Typo, Correction string } `json:"extra-words"`
+				} `json:"misspell"`
+			} `json:"settings"`
+		} `json:"linters"`
+	}
+	if err := yaml.Unmarshal([]byte(read(t, filepath.Join(root, ".golangci.yml"))), &config); err != nil {
+		t.Fatal(err)
+	}
+	got, want := map[string]string{}, map[string]string{}
+	for _, extra := range config.Linters.Settings.Misspell.ExtraWords {
+		got[extra.Typo] = extra.Correction
+	}
+	for _, w := range words(t) {
+		if w.scope == "go" {
+			want[w.text] = w.replacement
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("extra-words in .golangci.yml differ from words.txt (-want +got):\n%s", diff)
+	}
+}
+
+// TestEveryWordIsFound verifies that the checks find each word: at the start of a sentence, over a line break and in a list.
+func TestEveryWordIsFound(t *testing.T) {
+	for _, w := range words(t) {
+		for name, text := range map[string]string{
+			"a sentence":        "It is " + w.text + " it.",
+			"a capital":         strings.ToUpper(w.text[:1]) + w.text[1:] + " it.",
+			"over a line break": "It is " + strings.ReplaceAll(w.text, " ", "\n  # ") + " it.",
+		} {
+			if len(findings([]word{w}, proseOf(text), 1)) != 1 {
+				t.Errorf("%q is not found in %s: %s", w.text, name, strconv.Quote(text))
+			}
+		}
+		for name, text := range map[string]string{
+			"a longer word": "It is x" + w.text + "x.",
+			"code":          "It is `" + w.text + "`.",
+			"a code block":  "It is\n```sh\n" + w.text + "\n```\n",
+			"a link":        "It is [here](" + strings.ReplaceAll(w.text, " ", "-") + ").",
+		} {
+			if found := findings([]word{w}, proseOf(text), 1); len(found) > 0 {
+				t.Errorf("%q is found in %s: %v", w.text, name, found)
+			}
+		}
+	}
+}
+
+// proseOf returns a document without code and link targets, which quote what others have named. Its lines keep their numbers.
+func proseOf(markdown string) string {
+	for _, quoted := range []string{"(?ms)^ *```.*?^ *```", "``[^`].*?``", "`[^`]*`", `\]\([^)\s]*\)`} {
+		markdown = regexp.MustCompile(quoted).ReplaceAllStringFunc(markdown, func(s string) string {
+			return "|" + strings.Repeat("\n", strings.Count(s, "\n"))
+		})
+	}
+	return markdown
+}
+
+func glob(t *testing.T, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, pattern))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files match %s: %v", pattern, err)
+	}
+	return files
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file) //nolint:gosec // a file of this repository
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
