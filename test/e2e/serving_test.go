@@ -122,9 +122,9 @@ func TestAMistakeInFlagsOrConfigurationIsSaidAtTheStart(t *testing.T) {
 		"a port that is taken":               {[]string{"--kubeconfig=" + cluster.Plane.Kubeconfig, "--health-probe-bind-address=" + strings.Trim(strings.TrimPrefix(cluster.Plane.Config.Host, "https:"), "/"), "--metrics-bind-address=0", "--webhook-port=58443"}, []string{"answering probes", "address already in use"}},
 		"its own certificates, nowhere":      {[]string{"--self-signed", "--namespace="}, []string{"--self-signed", "--namespace", "POD_NAMESPACE"}},
 		"port 0":                             {[]string{"--webhook-port=0"}, []string{"--webhook-port=0", "from 1 to 65535"}},
-		"no Service":                         {[]string{"--service="}, []string{`--service=""`, "is not a name"}},
-		"a namespace that is none":           {[]string{"--self-signed", "--namespace=A B"}, []string{`--namespace="A B"`, "is not a name"}},
-		"a manager in two lists":             {[]string{"--config=" + n.file("d.yaml", "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\nimperative: [helm]\n")}, []string{"d.yaml", "imperative[0]", "in appliers as well"}},
+		"no Service":                         {[]string{"--service="}, []string{`--service=""`, "not a valid name"}},
+		"a namespace that is none":           {[]string{"--self-signed", "--namespace=A B"}, []string{`--namespace="A B"`, "not a valid name"}},
+		"a manager in two lists":             {[]string{"--config=" + n.file("d.yaml", "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\nimperative: [helm]\n")}, []string{"d.yaml", "imperative[0]", "also in appliers"}},
 		"a bad kubeconfig":                   {[]string{"--kubeconfig=/no/such/file"}, []string{"--kubeconfig", "/no/such/file"}},
 	} {
 		t.Run(name, func(t *testing.T) {
