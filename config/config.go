@@ -1,4 +1,4 @@
-// Package config is the configuration file of the webhook: its versioned form, its defaults, and reading it strictly.
+// Package config reads and validates the configuration file of the webhook.
 package config
 
 import (
@@ -19,33 +19,32 @@ const (
 	Kind       = "HandoffConfiguration"
 )
 
-// HandoffConfiguration says which field managers are what, and which fields belong to controllers. A list that the file
-// does not mention keeps its default; one that it mentions replaces the default. Managers are names or patterns as
-// path.Match has them ("kubectl-*").
+// HandoffConfiguration lists field managers by role, and the fields that belong to controllers. A list in the file replaces its
+// default; a list that is missing from the file keeps its default. Managers are names or patterns for path.Match ("kubectl-*").
 type HandoffConfiguration struct {
 	APIVersion string `yaml:"apiVersion"`
 	Kind       string `yaml:"kind"`
-	// Appliers are the managers that speak for a manifest by an update. Server-side apply needs no listing.
+	// Appliers are the managers that apply manifests with updates. Server-side apply is recognized without this list.
 	Appliers []string `yaml:"appliers"`
-	// Imperative are the managers that carry a person's direct command.
+	// Imperative are the managers that execute a person's direct command.
 	Imperative []string `yaml:"imperative"`
-	// Autoscalers are managers that set the size of workloads. A workload whose scale field one of them wrote last keeps
-	// its size until somebody else sets it. What a HorizontalPodAutoscaler targets is known without this list.
+	// Autoscalers are the managers that scale workloads. If one of them wrote a workload's scale field last, the workload keeps
+	// its size until another manager sets it. Targets of HorizontalPodAutoscalers are known without this list.
 	Autoscalers []string `yaml:"autoscalers"`
-	// Controllers are the rules that give fields to controllers.
+	// Controllers are the rules for fields that controllers own.
 	Controllers []ControllerRule `yaml:"controllers"`
 }
 
-// ControllerRule gives fields of some objects to the controllers that write them.
+// ControllerRule makes controllers the owners of the fields that they write on matching objects.
 type ControllerRule struct {
-	// Group and Kind choose the objects; empty or "*" stands for any. The core group is written "core".
+	// Group and Kind select the objects; empty or "*" matches any. The core group is written "core".
 	Group string `yaml:"group"`
 	Kind  string `yaml:"kind"`
-	// Fields are paths as the API server prints them in conflicts, with * for any key: see ownership.ParsePattern.
+	// Fields are paths in the format of the API server's conflict errors, with * for any key: see ownership.ParsePattern.
 	Fields []string `yaml:"fields"`
 }
 
-// Default returns what holds without a file.
+// Default returns the configuration that applies without a file.
 func Default() HandoffConfiguration {
 	return HandoffConfiguration{
 		APIVersion: APIVersion,
@@ -59,9 +58,10 @@ func Default() HandoffConfiguration {
 	}
 }
 
-// Read reads a file over the defaults. The error names the file and, where one is at fault, the line and the field.
+// Read reads a file; lists that are missing from it keep their defaults. The error names the file and, if known, the line and
+// the field.
 func Read(file string) (HandoffConfiguration, error) {
-	text, err := os.ReadFile(file) //nolint:gosec // the path is the flag of whoever starts the program
+	text, err := os.ReadFile(file) //nolint:gosec // the path comes from a flag
 	if err != nil {
 		return HandoffConfiguration{}, fmt.Errorf("reading the configuration: %w", err)
 	}
@@ -72,7 +72,7 @@ func Read(file string) (HandoffConfiguration, error) {
 	return c, nil
 }
 
-// Parse reads the text of a file over the defaults. Unknown and repeated fields are errors.
+// Parse parses the text of a file; lists that are missing from it keep their defaults. Unknown and repeated fields are errors.
 func Parse(text []byte) (HandoffConfiguration, error) {
 	c := Default()
 	c.APIVersion, c.Kind = "", ""
@@ -82,39 +82,39 @@ func Parse(text []byte) (HandoffConfiguration, error) {
 		return c, err
 	}
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return c, errors.New("there is a second YAML document; the file holds one")
+		return c, errors.New("second YAML document; write a single document")
 	}
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
 		return c, err
 	}
-	if err := refuseNulls(&document, ""); err != nil {
+	if err := rejectNulls(&document, ""); err != nil {
 		return c, err
 	}
 	return c, c.validate()
 }
 
-// Managers returns the lists of managers as ownership reads them.
+// Managers returns the lists of managers as ownership.Managers.
 func (c HandoffConfiguration) Managers() ownership.Managers {
 	return ownership.Managers{Autoscalers: c.Autoscalers, Appliers: c.Appliers, Imperative: c.Imperative}
 }
 
-// Rules returns the controller rules as ownership reads them.
+// Rules returns the controller rules as ownership.Rules. The error names the invalid field.
 func (c HandoffConfiguration) Rules() ([]ownership.Rule, error) {
 	rules := make([]ownership.Rule, 0, len(c.Controllers))
 	for i, rule := range c.Controllers {
 		if len(rule.Fields) == 0 {
-			return nil, fmt.Errorf("controllers[%d].fields: it is empty; list at least one path", i)
+			return nil, fmt.Errorf("controllers[%d].fields: must not be empty; list at least one path", i)
 		}
-		read := ownership.Rule{Group: rule.Group, Kind: rule.Kind}
+		parsed := ownership.Rule{Group: rule.Group, Kind: rule.Kind}
 		for j, field := range rule.Fields {
 			pattern, err := ownership.ParsePattern(field)
 			if err != nil {
 				return nil, fmt.Errorf("controllers[%d].fields[%d]: %w", i, j, err)
 			}
-			read.Fields = append(read.Fields, pattern)
+			parsed.Fields = append(parsed.Fields, pattern)
 		}
-		rules = append(rules, read)
+		rules = append(rules, parsed)
 	}
 	return rules, nil
 }

@@ -16,7 +16,7 @@ import (
 
 const head = "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\n"
 
-func TestWithoutAFileTheKnownManagersAreWhatTheyAre(t *testing.T) {
+func TestDefaultManagers(t *testing.T) {
 	managers := config.Default().Managers()
 	type lists struct{ Autoscaler, Applier, Imperative bool }
 	for manager, want := range map[string]lists{
@@ -48,11 +48,11 @@ func TestWithoutAFileTheKnownManagersAreWhatTheyAre(t *testing.T) {
 		}
 	}
 	if rules, err := config.Default().Rules(); len(rules) > 0 || err != nil {
-		t.Errorf("no rules by default, got %v, %v", rules, err)
+		t.Errorf("want no rules by default, got %v, %v", rules, err)
 	}
 }
 
-func TestAListOfTheFileReplacesItsDefaultAndNoOther(t *testing.T) {
+func TestAListInTheFileReplacesOnlyItsDefault(t *testing.T) {
 	with := func(change func(*config.HandoffConfiguration)) config.HandoffConfiguration {
 		c := config.Default()
 		change(&c)
@@ -62,7 +62,7 @@ func TestAListOfTheFileReplacesItsDefaultAndNoOther(t *testing.T) {
 		text string
 		want config.HandoffConfiguration
 	}{
-		"nothing but the type": {head, config.Default()},
+		"only apiVersion and kind": {head, config.Default()},
 		"appliers": {head + "appliers: [helm, my-*]\n", with(func(c *config.HandoffConfiguration) {
 			c.Appliers = []string{"helm", "my-*"}
 		})},
@@ -86,7 +86,7 @@ func TestAListOfTheFileReplacesItsDefaultAndNoOther(t *testing.T) {
 				}
 			}),
 		},
-		"all of them, as JSON, which is YAML as well": {
+		"all lists, as JSON": {
 			`{"apiVersion":"config.ownership-handoff.io/v1alpha1","kind":"HandoffConfiguration","appliers":["a"],"imperative":["b"],` +
 				`"autoscalers":["c"],"controllers":[{"fields":[".spec.x"]}]}`,
 			config.HandoffConfiguration{
@@ -108,7 +108,7 @@ func TestAListOfTheFileReplacesItsDefaultAndNoOther(t *testing.T) {
 	}
 }
 
-func TestAFileWithAMistakeIsRefusedAndTheErrorSaysWhere(t *testing.T) {
+func TestParseErrorsNameTheFieldAndTheRemedy(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		text string
 		want []string
@@ -122,21 +122,21 @@ func TestAFileWithAMistakeIsRefusedAndTheErrorSaysWhere(t *testing.T) {
 		"an unknown kind":                        {"apiVersion: config.ownership-handoff.io/v1alpha1\nkind: Config\n", []string{"kind", `"Config"`}},
 		"an unknown field":                       {head + "applier: [helm]\n", []string{"line 3", "applier"}},
 		"an unknown field of a rule":             {head + "controllers:\n- kind: X\n  field: [.a]\n", []string{"line 5", "field"}},
-		"a field in other case":                  {head + "Appliers: [helm]\n", []string{"line 3", "Appliers"}},
+		"a field in the wrong case":              {head + "Appliers: [helm]\n", []string{"line 3", "Appliers"}},
 		"a repeated field":                       {head + "appliers: [a]\nappliers: [b]\n", []string{"line 4", "appliers"}},
 		"a repeated field of a rule":             {head + "controllers:\n- kind: X\n  kind: Y\n  fields: [.a]\n", []string{"line 5", "kind"}},
-		"a text for a list":                      {head + "appliers: helm\n", []string{"line 3"}},
+		"a string instead of a list":             {head + "appliers: helm\n", []string{"line 3"}},
 		"a list of lists":                        {head + "appliers: [[helm]]\n", []string{"line 3"}},
-		"an object for a list":                   {head + "controllers: {kind: X}\n", []string{"line 3"}},
-		"a list for a text":                      {"apiVersion: [a]\nkind: b\n", []string{"line 1"}},
-		"a list for the whole":                   {"- a\n", []string{"line 1"}},
-		"a text for the whole":                   {"handoff\n", []string{"line 1"}},
+		"an object instead of a list":            {head + "controllers: {kind: X}\n", []string{"line 3"}},
+		"a list instead of a string":             {"apiVersion: [a]\nkind: b\n", []string{"line 1"}},
+		"a list instead of an object":            {"- a\n", []string{"line 1"}},
+		"a string instead of an object":          {"handoff\n", []string{"line 1"}},
 		"broken YAML":                            {head + "appliers: [helm\n", []string{"line"}},
 		"a tab":                                  {head + "controllers:\n\t- kind: X\n", []string{"line"}},
 		"a second document":                      {head + "---\n" + head, []string{"second YAML document"}},
 		"a second empty document":                {head + "---\n", []string{"second YAML document"}},
 		"a broken second document":               {head + "---\n[", []string{"second YAML document"}},
-		"no name of a manager":                   {head + "appliers: [helm, '']\n", []string{"appliers[1]", `""`}},
+		"an empty manager":                       {head + "appliers: [helm, '']\n", []string{"appliers[1]", `""`}},
 		"a null in a list":                       {head + "imperative: [~]\n", []string{"line 3", "imperative[0]", "null", "delete the element"}},
 		"a dash without a name":                  {head + "appliers:\n- helm\n-\n", []string{"line 5", "appliers[1]", "null", "write a value"}},
 		"a rule that is null":                    {head + "controllers:\n- fields: [.a]\n- null\n", []string{"line 5", "controllers[1]", "null"}},
@@ -148,19 +148,19 @@ func TestAFileWithAMistakeIsRefusedAndTheErrorSaysWhere(t *testing.T) {
 		"a manager with spaces":                  {head + "appliers: [\" helm \"]\n", []string{"appliers[0]", `" helm "`, `write "helm"`}},
 		"a manager that is too long":             {head + "appliers: [" + strings.Repeat("a", 129) + "]\n", []string{"appliers[0]", "at most 128"}},
 		"a manager with a line break":            {head + "appliers: [\"a\\nb\"]\n", []string{"appliers[0]", "printable"}},
-		"a manager in two lists":                 {head + "appliers: [me]\nautoscalers: [me]\n", []string{"autoscalers[0]", `"me"`, "in appliers as well", "take it out"}},
-		"a manager of the defaults in two lists": {head + "imperative: [helm]\n", []string{"imperative[0]", `"helm"`, "in appliers as well", "defaults"}},
+		"a manager in two lists":                 {head + "appliers: [me]\nautoscalers: [me]\n", []string{"autoscalers[0]", `"me"`, "also in appliers", "remove it from one of them"}},
+		"a manager of the defaults in two lists": {head + "imperative: [helm]\n", []string{"imperative[0]", `"helm"`, "also in appliers", "defaults"}},
 		"a group with its version":               {head + "controllers:\n- {group: apps/v1, fields: [.spec.x]}\n", []string{"controllers[0].group", "apps/v1", "write apps"}},
-		"a version for a group":                  {head + "controllers:\n- {group: v1, fields: [.spec.x]}\n", []string{"controllers[0].group", "write core"}},
-		"a group that is none":                   {head + "controllers:\n- {group: ' apps', fields: [.spec.x]}\n", []string{"controllers[0].group", `" apps"`, "such as apps"}},
-		"a type for a kind":                      {head + "controllers:\n- {kind: deployments, fields: [.spec.x]}\n", []string{"controllers[0].kind", "deployments", "such as Deployment"}},
+		"a version instead of a group":           {head + "controllers:\n- {group: v1, fields: [.spec.x]}\n", []string{"controllers[0].group", "write core"}},
+		"an invalid group":                       {head + "controllers:\n- {group: ' apps', fields: [.spec.x]}\n", []string{"controllers[0].group", `" apps"`, "such as apps"}},
+		"a plural resource name as kind":         {head + "controllers:\n- {kind: deployments, fields: [.spec.x]}\n", []string{"controllers[0].kind", "deployments", "such as Deployment"}},
 		"status":                                 {head + "controllers:\n- {fields: [.spec.x, .status.*]}\n", []string{"controllers[0].fields[1]", ".status.*", "delete the path"}},
-		"the name":                               {head + "controllers:\n- {fields: [.metadata.name]}\n", []string{"controllers[0].fields[0]", ".metadata.name", "name other fields"}},
-		"everything":                             {head + "controllers:\n- {fields: ['.*']}\n", []string{"controllers[0].fields[0]", ".*", "name other fields"}},
-		"all metadata":                           {head + "controllers:\n- {fields: ['.metadata']}\n", []string{"controllers[0].fields[0]", "name other fields"}},
-		"the last-applied annotation":            {head + "controllers:\n- {fields: ['.metadata.annotations[\"kubectl.kubernetes.io/last-applied-configuration\"]']}\n", []string{"controllers[0].fields[0]", "last-applied", "name other annotations"}},
+		"the name":                               {head + "controllers:\n- {fields: [.metadata.name]}\n", []string{"controllers[0].fields[0]", ".metadata.name", "use a path that"}},
+		"everything":                             {head + "controllers:\n- {fields: ['.*']}\n", []string{"controllers[0].fields[0]", ".*", "use a path that"}},
+		"all metadata":                           {head + "controllers:\n- {fields: ['.metadata']}\n", []string{"controllers[0].fields[0]", "use a path that"}},
+		"the last-applied annotation":            {head + "controllers:\n- {fields: ['.metadata.annotations[\"kubectl.kubernetes.io/last-applied-configuration\"]']}\n", []string{"controllers[0].fields[0]", "last-applied", "list other annotations"}},
 		"all annotations":                        {head + "controllers:\n- {fields: ['.metadata.annotations.*']}\n", []string{"controllers[0].fields[0]", "last-applied"}},
-		"an element of the object":               {head + "controllers:\n- {fields: ['[0].x']}\n", []string{"controllers[0].fields[0]", "begin with a field"}},
+		"a list element of the object":           {head + "controllers:\n- {fields: ['[0].x']}\n", []string{"controllers[0].fields[0]", "begin with a field"}},
 		"a rule with an empty path":              {head + "controllers:\n- fields: ['']\n", []string{"controllers[0].fields[0]", "empty"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -170,17 +170,17 @@ func TestAFileWithAMistakeIsRefusedAndTheErrorSaysWhere(t *testing.T) {
 			}
 			for _, want := range c.want {
 				if !strings.Contains(err.Error(), want) {
-					t.Errorf("%q is expected to be named in: %v", want, err)
+					t.Errorf("want %q in: %v", want, err)
 				}
 			}
 		})
 	}
 }
 
-func TestAFileIsReadAndNamedInItsErrors(t *testing.T) {
+func TestReadErrorsNameTheFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "handoff.yaml")
 	if _, err := config.Read(file); err == nil || !strings.Contains(err.Error(), file) {
-		t.Errorf("the missing file %s is expected to be named in: %v", file, err)
+		t.Errorf("want the missing file %s in: %v", file, err)
 	}
 	write := func(text string) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -189,7 +189,7 @@ func TestAFileIsReadAndNamedInItsErrors(t *testing.T) {
 	}
 	write(head + "appliers: [helm]\nx: 1\n")
 	if _, err := config.Read(file); err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), "line 4") {
-		t.Errorf("file %s and line 4 are expected to be named in: %v", file, err)
+		t.Errorf("want file %s and line 4 in: %v", file, err)
 	}
 	write(head + "appliers: [helm]\n")
 	got, err := config.Read(file)
@@ -203,7 +203,7 @@ func TestAFileIsReadAndNamedInItsErrors(t *testing.T) {
 	}
 }
 
-func TestTheListsAreHandedToOwnership(t *testing.T) {
+func TestManagersAndRulesReturnTheParsedLists(t *testing.T) {
 	c, err := config.Parse([]byte(head + "appliers: [a]\nimperative: [b]\nautoscalers: [c]\n" +
 		"controllers:\n- group: core\n  kind: ReplicationController\n  fields: [.spec.replicas, '.metadata.labels[\"a.b/c\"]']\n"))
 	if err != nil {
@@ -215,15 +215,15 @@ func TestTheListsAreHandedToOwnership(t *testing.T) {
 	}
 	rules, err := c.Rules()
 	if err != nil || len(rules) != 1 {
-		t.Fatalf("one rule is expected, got %v, %v", rules, err)
+		t.Fatalf("want one rule, got %v, %v", rules, err)
 	}
-	for sentence, named := range map[string]bool{
-		"its first field":  names(rules[0], "", "ReplicationController", fieldpath.MakePathOrDie("spec", "replicas")),
-		"its second field": names(rules[0], "", "ReplicationController", fieldpath.MakePathOrDie("metadata", "labels", "a.b/c")),
-		"no other kind":    !names(rules[0], "", "Pod", fieldpath.MakePathOrDie("spec", "replicas")),
+	for sentence, ok := range map[string]bool{
+		"its first field":  matches(rules[0], "", "ReplicationController", fieldpath.MakePathOrDie("spec", "replicas")),
+		"its second field": matches(rules[0], "", "ReplicationController", fieldpath.MakePathOrDie("metadata", "labels", "a.b/c")),
+		"no other kind":    !matches(rules[0], "", "Pod", fieldpath.MakePathOrDie("spec", "replicas")),
 	} {
-		if !named {
-			t.Errorf("the rule is expected to name %s", sentence)
+		if !ok {
+			t.Errorf("want the rule to match %s", sentence)
 		}
 	}
 }
@@ -231,10 +231,10 @@ func TestTheListsAreHandedToOwnership(t *testing.T) {
 func TestTheDefaultsAreNotShared(t *testing.T) {
 	config.Default().Appliers[0] = "changed"
 	if got := config.Default().Appliers[0]; got == "changed" {
-		t.Error("who changes one configuration changes the next")
+		t.Error("changing one configuration changes the next")
 	}
 }
 
-func names(rule ownership.Rule, group, kind string, path fieldpath.Path) bool {
+func matches(rule ownership.Rule, group, kind string, path fieldpath.Path) bool {
 	return rule.Fits(group, kind) && slices.ContainsFunc(rule.Fields, func(p ownership.Pattern) bool { return p.Covers(path) })
 }

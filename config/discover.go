@@ -8,9 +8,9 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// UnknownKinds returns a sentence for each kind that rules name and the API server does not serve: such a rule is never
-// used. A kind can be installed later, so that is no error. What an API group serves whose own API server is down is not
-// known.
+// UnknownKinds returns a message for each kind that a rule names and the API server does not serve: such a rule is never used.
+// It is not an error, because the kind can be installed later. Kinds of an aggregated API whose server is unavailable are
+// not reported.
 func (c HandoffConfiguration) UnknownKinds(client discovery.ServerResourcesInterface) ([]string, error) {
 	named := c.Kinds()
 	if len(named) == 0 {
@@ -19,10 +19,10 @@ func (c HandoffConfiguration) UnknownKinds(client discovery.ServerResourcesInter
 	_, lists, err := client.ServerGroupsAndResources()
 	failed, partly := discovery.GroupDiscoveryFailedErrorGroups(err)
 	if err != nil && !partly {
-		return nil, fmt.Errorf("reading the kinds that the API server serves: %w", err)
+		return nil, fmt.Errorf("discovering the kinds that the API server serves: %w", err)
 	}
 	served := map[schema.GroupKind]bool{}
-	byName := map[string]schema.GroupKind{} // of types, as people write them
+	byName := map[string]schema.GroupKind{} // by plural resource name
 	for _, list := range lists {
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
@@ -47,12 +47,12 @@ func (c HandoffConfiguration) UnknownKinds(client discovery.ServerResourcesInter
 		if served[schema.GroupKind{Group: k.Group, Kind: k.Kind}] || down || k.Group == "*" && len(failed) > 0 {
 			continue
 		}
-		remedy := "correct it, or install the kind"
+		remedy := "correct the rule, or install the kind"
 		if meant, ok := byName[strings.ToLower(k.Kind)]; ok {
 			remedy = "write " + meant.Kind
 		}
 		unknown = append(unknown,
-			fmt.Sprintf("%s: the API server serves no kind %s in the group %q; %s", k.At, k.Kind, k.Group, remedy))
+			fmt.Sprintf("%s: the API server does not serve kind %s in group %q; %s", k.At, k.Kind, k.Group, remedy))
 	}
 	return unknown, nil
 }

@@ -12,20 +12,20 @@ import (
 	"github.com/ownership-handoff/handoff/config"
 )
 
-// serves answers as an API server of two groups, with an error beside that.
-type serves struct {
+// fakeDiscovery returns the resources of two groups, and an error.
+type fakeDiscovery struct {
 	discovery.ServerResourcesInterface
 	err error
 }
 
-func (s serves) ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1.APIResourceList, error) {
+func (s fakeDiscovery) ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1.APIResourceList, error) {
 	return nil, []*metav1.APIResourceList{
 		{GroupVersion: "v1", APIResources: []metav1.APIResource{{Name: "services", Kind: "Service"}}},
 		{GroupVersion: "apps/v1", APIResources: []metav1.APIResource{{Name: "deployments", Kind: "Deployment"}, {Name: "deployments/scale", Kind: "Scale"}}},
 	}, s.err
 }
 
-func TestKindsThatTheAPIServerDoesNotServeAreSaid(t *testing.T) {
+func TestUnknownKindsReportsKindsNotServed(t *testing.T) {
 	down := &discovery.ErrGroupDiscoveryFailed{Groups: map[schema.GroupVersion]error{{Group: "shop.example.com", Version: "v1"}: errors.New("down")}}
 	for sentence, c := range map[string]struct {
 		rule config.ControllerRule
@@ -36,16 +36,16 @@ func TestKindsThatTheAPIServerDoesNotServeAreSaid(t *testing.T) {
 		"a kind of core":          {rule: config.ControllerRule{Group: "core", Kind: "Service"}},
 		"a kind of any group":     {rule: config.ControllerRule{Kind: "Service"}},
 		"any kind":                {rule: config.ControllerRule{Group: "nosuch", Kind: "*"}},
-		"a type for a kind":       {rule: config.ControllerRule{Group: "apps", Kind: "Deployments"}, want: []string{`controllers[0].kind: the API server serves no kind Deployments in the group "apps"; write Deployment`}},
-		"a kind of another group": {rule: config.ControllerRule{Group: "batch", Kind: "Deployment"}, want: []string{`controllers[0].kind: the API server serves no kind Deployment in the group "batch"; correct it, or install the kind`}},
-		"a kind of core in no group": {
-			rule: config.ControllerRule{Group: "core", Kind: "Deployment"}, want: []string{`controllers[0].kind: the API server serves no kind Deployment in the group ""; correct it, or install the kind`},
+		"a plural resource name":  {rule: config.ControllerRule{Group: "apps", Kind: "Deployments"}, want: []string{`controllers[0].kind: the API server does not serve kind Deployments in group "apps"; write Deployment`}},
+		"a kind of another group": {rule: config.ControllerRule{Group: "batch", Kind: "Deployment"}, want: []string{`controllers[0].kind: the API server does not serve kind Deployment in group "batch"; correct the rule, or install the kind`}},
+		"a kind that is not in core": {
+			rule: config.ControllerRule{Group: "core", Kind: "Deployment"}, want: []string{`controllers[0].kind: the API server does not serve kind Deployment in group ""; correct the rule, or install the kind`},
 		},
-		"a group that does not answer": {rule: config.ControllerRule{Group: "shop.example.com", Kind: "Gadget"}, err: down},
+		"a group that is unavailable": {rule: config.ControllerRule{Group: "shop.example.com", Kind: "Gadget"}, err: down},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			configuration := config.HandoffConfiguration{Controllers: []config.ControllerRule{c.rule}}
-			got, err := configuration.UnknownKinds(serves{err: c.err})
+			got, err := configuration.UnknownKinds(fakeDiscovery{err: c.err})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,7 @@ func TestKindsThatTheAPIServerDoesNotServeAreSaid(t *testing.T) {
 			}
 		})
 	}
-	if _, err := (config.HandoffConfiguration{Controllers: []config.ControllerRule{{Kind: "Gadget"}}}).UnknownKinds(serves{err: errors.New("no answer")}); err == nil {
-		t.Error("no answer is no error")
+	if _, err := (config.HandoffConfiguration{Controllers: []config.ControllerRule{{Kind: "Gadget"}}}).UnknownKinds(fakeDiscovery{err: errors.New("no answer")}); err == nil {
+		t.Error("want an error if discovery fails")
 	}
 }

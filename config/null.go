@@ -7,9 +7,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// refuseNulls refuses null as an element of a list: the decoder drops it without a word, and whoever wrote "- " without
-// anything behind it, or "~", has meant something. The path is that of the node, as the error names it.
-func refuseNulls(node *yaml.Node, path string) error {
+// rejectNulls returns an error for a null element of a list: the decoder would silently drop it, and a "- " without a value, or
+// a "~", is most likely a mistake. The path is the node's, for the error.
+func rejectNulls(node *yaml.Node, path string) error {
 	if node.Kind == yaml.AliasNode {
 		node = node.Alias
 	}
@@ -19,7 +19,7 @@ func refuseNulls(node *yaml.Node, path string) error {
 		case yaml.SequenceNode:
 			at = fmt.Sprintf("%s[%d]", path, i)
 			if isNull(child) {
-				return fmt.Errorf("line %d: %s: it is null; write a value, or delete the element", child.Line, at)
+				return fmt.Errorf("line %d: %s: must not be null; write a value, or delete the element", child.Line, at)
 			}
 		case yaml.MappingNode:
 			if i%2 == 0 {
@@ -28,7 +28,7 @@ func refuseNulls(node *yaml.Node, path string) error {
 			at = strings.TrimPrefix(path+"."+node.Content[i-1].Value, ".")
 		default:
 		}
-		if err := refuseNulls(child, at); err != nil {
+		if err := rejectNulls(child, at); err != nil {
 			return err
 		}
 	}

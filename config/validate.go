@@ -14,15 +14,15 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// mostManager is how long the name of a field manager may be (k8s.io/apimachinery/pkg/apis/meta/v1/validation).
-const mostManager = 128
+// maxManagerLen is the maximum length of a field manager's name (k8s.io/apimachinery/pkg/apis/meta/v1/validation).
+const maxManagerLen = 128
 
 func (c HandoffConfiguration) validate() error {
 	if c.APIVersion != APIVersion {
-		return fmt.Errorf("apiVersion: %q is not known; write %s", c.APIVersion, APIVersion)
+		return fmt.Errorf("apiVersion: %q is not supported; write %s", c.APIVersion, APIVersion)
 	}
 	if c.Kind != Kind {
-		return fmt.Errorf("kind: %q is not known; write %s", c.Kind, Kind)
+		return fmt.Errorf("kind: %q is not supported; write %s", c.Kind, Kind)
 	}
 	if err := c.validateManagers(); err != nil {
 		return err
@@ -38,7 +38,8 @@ func (c HandoffConfiguration) validate() error {
 	return nil
 }
 
-// validateManagers refuses names that no field manager can have, and one in two lists, of which only the first would count.
+// validateManagers returns an error for a name that is not valid for a field manager, and for a name in two lists, of which only
+// the first would apply.
 func (c HandoffConfiguration) validateManagers() error {
 	listed := map[string]string{}
 	for _, list := range []struct {
@@ -50,9 +51,9 @@ func (c HandoffConfiguration) validateManagers() error {
 			if err := validateManager(manager); err != nil {
 				return fmt.Errorf("%s: %q %w", at, manager, err)
 			}
-			if before, twice := listed[manager]; twice && before != list.field {
-				return fmt.Errorf("%s: %q is in %s as well; take it out of one of them (a list that the file leaves out has its defaults)",
-					at, manager, before)
+			if first, twice := listed[manager]; twice && first != list.field {
+				return fmt.Errorf("%s: %q is also in %s; remove it from one of them (a list missing from the file has its defaults)",
+					at, manager, first)
 			}
 			listed[manager] = list.field
 		}
@@ -64,11 +65,11 @@ func validateManager(manager string) error {
 	_, err := path.Match(manager, "")
 	switch trimmed := strings.TrimSpace(manager); {
 	case err != nil || manager == "":
-		return errors.New("is neither the name of a field manager nor a pattern")
+		return errors.New("is neither a field manager's name nor a pattern; correct or remove it")
 	case trimmed != manager:
-		return fmt.Errorf("has spaces around it; write %q", trimmed)
-	case len(manager) > mostManager || strings.ContainsFunc(manager, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return fmt.Errorf("is not the name of a field manager, which has at most %d printable characters; correct it", mostManager)
+		return fmt.Errorf("has leading or trailing spaces; write %q", trimmed)
+	case len(manager) > maxManagerLen || strings.ContainsFunc(manager, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return fmt.Errorf("is not a field manager's name; use at most %d printable characters", maxManagerLen)
 	default:
 		return nil
 	}
@@ -78,14 +79,13 @@ func validateRule(rule ControllerRule) error {
 	group, version, versioned := strings.Cut(rule.Group, "/")
 	switch {
 	case versioned:
-		return fmt.Errorf("group: %q is a group with the version %s; write %s", rule.Group, version, group)
+		return fmt.Errorf("group: %q includes the version %s; write %s", rule.Group, version, group)
 	case regexp.MustCompile(`^v\d+((alpha|beta)\d+)?$`).MatchString(rule.Group):
-		return fmt.Errorf("group: %q is a version; write core for the group without a name", rule.Group)
+		return fmt.Errorf("group: %q is a version; write core for the core group", rule.Group)
 	case rule.Group != "" && rule.Group != "*" && !regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`).MatchString(rule.Group):
-		return fmt.Errorf("group: %q is not the name of an API group; write it as in an apiVersion, without the version, such as apps",
-			rule.Group)
+		return fmt.Errorf("group: %q is not an API group; write it as in apiVersion, without the version, such as apps", rule.Group)
 	case rule.Kind != "" && rule.Kind != "*" && !regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`).MatchString(rule.Kind):
-		return fmt.Errorf("kind: %q is not the name of a kind; write it as manifests do, such as Deployment", rule.Kind)
+		return fmt.Errorf("kind: %q is not a kind; write it as in a manifest, such as Deployment", rule.Kind)
 	}
 	for i, field := range rule.Fields {
 		pattern, err := ownership.ParsePattern(field)
@@ -99,28 +99,29 @@ func validateRule(rule ControllerRule) error {
 	return nil
 }
 
-// validateField refuses paths that can never be contested, and those that name what records ownership or makes an object the
-// one it is.
+// validateField returns an error for a path that can never be in conflict, and for a path that matches a field that identifies
+// an object or records ownership.
 func validateField(text string, pattern ownership.Pattern) error {
 	switch first := pattern[0]; {
 	case !first.Wildcard && first.FieldName == nil:
-		return fmt.Errorf("%s begins with an element of a list, and an object is none; begin with a field, such as .spec", text)
+		return fmt.Errorf("%s begins with a list element, but an object is not a list; begin with a field, such as .spec", text)
 	case !first.Wildcard && *first.FieldName == "status":
-		return fmt.Errorf("%s is status, which no manifest sets; delete the path", text)
+		return fmt.Errorf("%s is in status, which manifests do not set; delete the path", text)
 	}
 	for _, identity := range identities() {
 		if pattern.Covers(identity) {
-			return fmt.Errorf("%s names %s, which no manifest can give away; name other fields", text, identity)
+			return fmt.Errorf("%s matches %s, which a manifest cannot leave to a controller; use a path that does not match it",
+				text, identity)
 		}
 	}
 	if pattern.Covers(ownership.LastAppliedPath()) {
-		return fmt.Errorf("%s names the last-applied annotation, which records what was applied; name other annotations, "+
-			`each by itself, such as .metadata.annotations["example.com/team"]`, text)
+		return fmt.Errorf("%s matches the last-applied configuration annotation, which records what was applied; "+
+			`list other annotations one by one, such as .metadata.annotations["example.com/team"]`, text)
 	}
 	return nil
 }
 
-// identities are the fields that make an object the one it is, or that the API server keeps.
+// identities returns the fields that identify an object or that only the API server sets.
 func identities() []fieldpath.Path {
 	names := []string{
 		"name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
@@ -134,10 +135,10 @@ func identities() []fieldpath.Path {
 	return paths
 }
 
-// KindOf is a kind that a rule names; At says where. An empty Group stands for the group without a name.
+// KindOf is a kind that a rule names. At is the path of its field in the configuration; Group is empty for the core group.
 type KindOf struct{ At, Group, Kind string }
 
-// Kinds returns the kinds that rules name together with their group. Whether a cluster has them, only its API server knows.
+// Kinds returns the kinds that rules name, with their groups. It does not check whether an API server serves them.
 func (c HandoffConfiguration) Kinds() []KindOf {
 	var kinds []KindOf
 	for i, rule := range c.Controllers {

@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// namespaceVariable is set by the downward API.
+// namespaceVariable is the environment variable that the downward API sets.
 const namespaceVariable = "POD_NAMESPACE"
 
-// group is some of the flags under a title of --help.
+// group is a titled group of flags in --help.
 type group struct {
 	title string
 	flags *pflag.FlagSet
@@ -19,11 +19,11 @@ type group struct {
 
 func (o *options) groups() []group {
 	return []group{
-		groupOf("What it decides by", o.addGeneral),
-		groupOf("Serving reviews", o.addServing),
-		groupOf("Ending without a lost request", o.addEnding),
-		groupOf("Certificates of its own", o.addSelfSigned),
-		groupOf("Being observed", o.addObserved),
+		groupOf("Configuration", o.addConfiguration),
+		groupOf("Serving", o.addServing),
+		groupOf("Graceful shutdown", o.addShutdown),
+		groupOf("Self-signed certificates", o.addSelfSigned),
+		groupOf("Observability", o.addObservability),
 	}
 }
 
@@ -34,58 +34,60 @@ func groupOf(title string, add func(*pflag.FlagSet)) group {
 	return group{title, flags}
 }
 
-func (o *options) addGeneral(flags *pflag.FlagSet) {
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file` of the cluster; empty: the cluster that this runs in")
+func (o *options) addConfiguration(flags *pflag.FlagSet) {
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file`; if empty, the in-cluster configuration is used")
 	flags.StringVar(&o.config, "config", "",
 		"`file` with a HandoffConfiguration (config.ownership-handoff.io/v1alpha1): the lists of appliers, imperative managers "+
-			"and autoscalers, and the controller rules; empty: the defaults, see docs/configuration.md")
+			"and autoscalers, and the controller rules; if empty, the defaults apply, see docs/configuration.md")
 	flags.BoolVar(&o.version, "version", false, "print the version and exit")
 }
 
 func (o *options) addServing(flags *pflag.FlagSet) {
-	flags.IntVar(&o.webhookPort, "webhook-port", 9443, "`port` that POST /mutate is served on, over TLS 1.3 and HTTP/1.1")
+	flags.IntVar(&o.webhookPort, "webhook-port", 9443, "`port` on which POST /mutate is served, over TLS 1.3 and HTTP/1.1")
 	flags.StringVar(&o.certDir, "webhook-cert-dir", "/etc/handoff/tls",
-		"`folder` with the serving certificate, tls.crt and tls.key in PEM; read again when they change. While they are missing, "+
-			"broken or expired, the last good certificate goes on being served, and /readyz says what is wrong")
+		"`directory` with the serving certificate, tls.crt and tls.key in PEM, which is reloaded when it changes. While the "+
+			"files are missing, broken or expired, the last valid certificate is served, and /readyz reports the error")
 	flags.StringVar(&o.clientCA, "client-ca", "",
-		"`file` with authorities in PEM; read again when it changes. When set, a client without a certificate that one of them "+
-			"has signed does not get past the TLS handshake on --webhook-port. The API server presents one where the kubeconfig "+
-			"of its --admission-control-config-file says so. Empty: any client is served")
+		"`file` with CA certificates in PEM, which is reloaded when it changes. If set, --webhook-port requires a client "+
+			"certificate that one of these CAs has signed; other clients fail in the TLS handshake. The API server presents a "+
+			"client certificate if the kubeconfig of its --admission-control-config-file has one. If empty, any client is served")
 	flags.StringArrayVar(&o.clientNames, "client-name", nil,
-		"common `name` that the client's certificate may have; can be repeated. None: any, as long as --client-ca has signed it")
+		"common `name` that is accepted in a client certificate; can be repeated. If none is given, any certificate signed by "+
+			"--client-ca is accepted")
 	flags.IntVar(&o.maxInFlight, "max-in-flight", 400,
-		"reviews that are worked on at a time; one that arrives beyond that is answered at once: allowed, unchanged, with a "+
-			"warning; 0: no limit")
+		"maximum number of reviews processed at a time; a review beyond that is answered immediately: allowed, unmodified, with "+
+			"a warning. 0 means no limit")
 }
 
-func (o *options) addEnding(flags *pflag.FlagSet) {
+func (o *options) addShutdown(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.shutdownDelay, "shutdown-delay", 10*time.Second,
-		"how long requests, on new connections too, go on being served after SIGTERM. /readyz fails at once, so that this is "+
-			"the time for everybody to learn of it")
+		"how long the server accepts requests, also on new connections, after SIGTERM. /readyz fails immediately, so that "+
+			"clients have this time to switch to other replicas")
 	flags.DurationVar(&o.drainTimeout, "drain-timeout", 15*time.Second,
-		"how long requests in flight may take after that. terminationGracePeriodSeconds of the pod has to be longer than both")
+		"grace period for requests in flight after --shutdown-delay. The pod's terminationGracePeriodSeconds must be longer than "+
+			"both together")
 }
 
 func (o *options) addSelfSigned(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.selfSigned, "self-signed", false,
-		"make an authority and a serving certificate, renew them in time, write them to --webhook-cert-dir, and keep the "+
-			"caBundle of --webhook-configuration current. Any number of replicas share one Secret")
+		"create and renew a CA and a serving certificate, write them to --webhook-cert-dir, and keep the caBundle of "+
+			"--webhook-configuration up to date. All replicas share one Secret")
 	flags.StringVar(&o.selfSignedSecret, "self-signed-secret", "handoff-webhook-tls",
-		"`name` of that Secret, in --namespace; made when it is missing. Without its ca.crt a new authority is made, "+
-			"without its tls.crt a new certificate")
-	flags.StringVar(&o.service, "service", "handoff-webhook", "`name` of the Service, for the names in the certificate")
+		"`name` of that Secret in --namespace; created if missing. If its ca.crt is missing, a new CA is created; if its tls.crt "+
+			"is missing, a new certificate")
+	flags.StringVar(&o.service, "service", "handoff-webhook", "`name` of the Service, used for the DNS names in the certificate")
 	flags.StringVar(&o.webhookConfiguration, "webhook-configuration", "handoff",
-		"`name` of the MutatingWebhookConfiguration whose webhooks get the caBundle")
+		"`name` of the MutatingWebhookConfiguration in which the caBundle is set")
 	flags.StringVar(&o.namespace, "namespace", os.Getenv(namespaceVariable),
-		"`namespace` that this runs in; by default the one that $"+namespaceVariable+" names")
+		"`namespace` in which handoff-webhook runs; defaults to $"+namespaceVariable)
 }
 
-func (o *options) addObserved(flags *pflag.FlagSet) {
+func (o *options) addObservability(flags *pflag.FlagSet) {
 	flags.StringVar(&o.metrics, "metrics-bind-address", ":8080",
-		"`address` that Prometheus metrics are served on, under /metrics; 0: not at all")
+		"`address` on which Prometheus metrics are served, under /metrics; 0 disables them")
 	flags.StringVar(&o.health, "health-probe-bind-address", ":8081",
-		"`address` that /healthz and /readyz are served on; 0: not at all. Ready means that the caches are synced and "+
-			"their watches can be renewed, the certificate is good and requests are served; /readyz says what is not, and why")
+		"`address` on which /healthz and /readyz are served; 0 disables them. /readyz succeeds when the caches are synced and "+
+			"their watches can be renewed, the certificate is valid and requests are served; otherwise it reports what fails and why")
 	zapFlags := goflag.NewFlagSet("zap", goflag.ContinueOnError)
 	o.zap.BindFlags(zapFlags)
 	flags.AddGoFlagSet(zapFlags)

@@ -12,20 +12,20 @@ import (
 	"github.com/ownership-handoff/handoff/config"
 )
 
-// kindsRetry is how soon the API server is asked again for the kinds that it serves.
+// kindsRetry is the pause between two discovery requests.
 const kindsRetry = 30 * time.Second
 
-// warnOfKinds returns a part that logs which kinds of the configuration's rules the API server does not serve.
-func warnOfKinds(c *rest.Config, configuration config.HandoffConfiguration, log logr.Logger) (part, error) {
+// logUnknownKinds returns a part that logs the kinds in the configuration's rules that the API server does not serve.
+func logUnknownKinds(c *rest.Config, configuration config.HandoffConfiguration, log logr.Logger) (part, error) {
 	client, err := discovery.NewDiscoveryClientForConfig(c)
 	if err != nil {
-		return nil, fmt.Errorf("setting up: %w", err)
+		return nil, fmt.Errorf("creating the discovery client: %w", err)
 	}
 	return func(ctx context.Context) error {
 		for {
 			unknown, err := configuration.UnknownKinds(client)
-			for _, sentence := range unknown {
-				log.Info("a rule of the configuration is never used", "reason", sentence)
+			for _, reason := range unknown {
+				log.Info("controller rule is never used", "reason", reason)
 			}
 			if err == nil {
 				return nil

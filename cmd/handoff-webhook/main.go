@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
-// version is written by the linker.
+// version is set by the linker.
 var version = "unknown"
 
 func main() {

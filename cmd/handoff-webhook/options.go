@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
-// options are the flags.
+// options are the values of the flags.
 type options struct {
 	kubeconfig string
 	config     string
@@ -36,22 +36,22 @@ type options struct {
 	zap     zap.Options
 }
 
-const usage = `handoff-webhook keeps what autoscalers, controllers and people own when a manifest is applied.
+const usage = `handoff-webhook keeps fields that autoscalers, controllers and people own when a manifest is applied.
 
-It serves POST /mutate for a MutatingWebhookConfiguration (see manifests/base), for namespaces and objects annotated
-ownership-handoff.io/mode: enforce or warn. Whatever goes wrong inside, it lets the write through.
+It serves POST /mutate for a MutatingWebhookConfiguration (see manifests/base). It acts on namespaces and objects annotated
+with ownership-handoff.io/mode: enforce or warn. If an error occurs, it allows the write unmodified.
 
 Usage:
   handoff-webhook [flags]
 
 Examples:
-  # In a cluster: everything from the service account, the certificate from a mounted Secret.
+  # Run in a cluster, with the pod's ServiceAccount and the certificate from a mounted Secret.
   handoff-webhook --webhook-cert-dir=/etc/handoff/tls
 
-  # In a cluster that has nothing to make certificates: it makes its own.
+  # Run in a cluster without cert-manager, with self-signed certificates.
   handoff-webhook --self-signed --namespace=handoff-system
 
-  # Against another cluster, from a shell.
+  # Run outside the cluster, with a kubeconfig.
   handoff-webhook --kubeconfig=$HOME/.kube/config --webhook-port=9443 --webhook-cert-dir=./certs \
     --metrics-bind-address=127.0.0.1:8080 --health-probe-bind-address=127.0.0.1:8081
 `
@@ -73,49 +73,49 @@ func parse(args []string) (options, error) {
 		return o, err
 	}
 	if flags.NArg() > 0 {
-		return o, fmt.Errorf("unexpected argument %q: handoff-webhook takes flags only, see --help", flags.Arg(0))
+		return o, fmt.Errorf("unexpected argument %q: handoff-webhook only accepts flags, see --help", flags.Arg(0))
 	}
 	return o, o.validate()
 }
 
-// validate refuses what no start can make sense of, by the flag's name and with what to write.
+// validate returns an error for the first invalid flag. The error names the flag and the remedy.
 func (o options) validate() error {
 	switch {
 	case len(o.clientNames) > 0 && o.clientCA == "":
-		return fmt.Errorf("--client-name=%s: without --client-ca no client is asked for a certificate; give both", o.clientNames[0])
+		return fmt.Errorf("--client-name=%s: requires --client-ca; set --client-ca as well", o.clientNames[0])
 	case o.maxInFlight < 0:
-		return fmt.Errorf("--max-in-flight=%d: write 0 for no limit, or how many", o.maxInFlight)
+		return fmt.Errorf("--max-in-flight=%d: must not be negative; use 0 for no limit", o.maxInFlight)
 	case o.shutdownDelay < 0:
-		return fmt.Errorf("--shutdown-delay=%s: write 0s for none, or how long", o.shutdownDelay)
+		return fmt.Errorf("--shutdown-delay=%s: must not be negative; use 0s for no delay", o.shutdownDelay)
 	case o.drainTimeout < 0:
-		return fmt.Errorf("--drain-timeout=%s: write 0s for none, or how long", o.drainTimeout)
+		return fmt.Errorf("--drain-timeout=%s: must not be negative; use 0s for no grace period", o.drainTimeout)
 	case o.webhookPort < 1 || o.webhookPort > 65535:
-		return fmt.Errorf("--webhook-port=%d: write a port from 1 to 65535", o.webhookPort)
+		return fmt.Errorf("--webhook-port=%d: must be a port from 1 to 65535", o.webhookPort)
 	case o.certDir == "":
-		return errors.New("--webhook-cert-dir: it is empty; name the folder of tls.crt and tls.key")
+		return errors.New("--webhook-cert-dir: must not be empty; set it to the directory with tls.crt and tls.key")
 	case o.selfSigned && o.namespace == "":
-		return fmt.Errorf("--self-signed: say by --namespace, or by $%s, where the Secret %s is to be",
-			namespaceVariable, o.selfSignedSecret)
+		return fmt.Errorf("--self-signed: the namespace of Secret %s is unknown; set --namespace or $%s",
+			o.selfSignedSecret, namespaceVariable)
 	default:
 		return o.validateNames()
 	}
 }
 
-// validateNames refuses names that no object can have.
+// validateNames returns an error for a name that is not valid for its kind of object.
 func (o options) validateNames() error {
 	for _, flag := range []struct {
 		name, value string
-		refused     []string
+		problems    []string
 	}{
 		{"service", o.service, validation.IsDNS1035Label(o.service)},
 		{"self-signed-secret", o.selfSignedSecret, validation.IsDNS1123Subdomain(o.selfSignedSecret)},
 		{"webhook-configuration", o.webhookConfiguration, validation.IsDNS1123Subdomain(o.webhookConfiguration)},
 		{"namespace", o.namespace, validation.IsDNS1123Label(o.namespace)},
 	} {
-		if len(flag.refused) == 0 || flag.name == "namespace" && flag.value == "" {
+		if len(flag.problems) == 0 || flag.name == "namespace" && flag.value == "" {
 			continue
 		}
-		return fmt.Errorf("--%s=%q: it is not a name: %s", flag.name, flag.value, flag.refused[0])
+		return fmt.Errorf("--%s=%q: not a valid name: %s", flag.name, flag.value, flag.problems[0])
 	}
 	return nil
 }

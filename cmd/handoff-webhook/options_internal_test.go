@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-func TestAFlagThatCanNeverWorkIsRefusedByItsName(t *testing.T) {
-	for args, says := range map[string]string{ //nolint:gosec // no credentials, but flags
-		"--webhook-port=0": "--webhook-port=0: write a port from 1 to 65535", "--webhook-port=-1": "--webhook-port=-1", "--webhook-port=65536": "--webhook-port=65536",
-		"--webhook-cert-dir=":       "--webhook-cert-dir: it is empty",
-		"--service=":                `--service="": it is not a name`,
+func TestInvalidFlagsAreErrors(t *testing.T) {
+	for args, want := range map[string]string{ //nolint:gosec // flags, not credentials
+		"--webhook-port=0": "--webhook-port=0: must be a port from 1 to 65535", "--webhook-port=-1": "--webhook-port=-1", "--webhook-port=65536": "--webhook-port=65536",
+		"--webhook-cert-dir=":       "--webhook-cert-dir: must not be empty",
+		"--service=":                `--service="": not a valid name`,
 		"--service=a.b":             `--service="a.b"`,
 		"--namespace=A B":           `--namespace="A B"`,
 		"--namespace=a.b":           `--namespace="a.b"`,
@@ -18,8 +18,8 @@ func TestAFlagThatCanNeverWorkIsRefusedByItsName(t *testing.T) {
 		"--webhook-configuration=":  `--webhook-configuration=""`,
 		"--webhook-configuration=/": `--webhook-configuration="/"`,
 	} {
-		if _, err := parse([]string{args}); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: want an error that says %q, got %v", args, says, err)
+		if _, err := parse([]string{args}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: want an error containing %q, got %v", args, want, err)
 		}
 	}
 	t.Setenv(namespaceVariable, "")

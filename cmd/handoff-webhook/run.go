@@ -7,37 +7,37 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// lingering is how long parts may take to end when no request is left that could need them. controller-runtime's manager
-// does not end at all while its informers have not synced, which is what missing rights lead to.
-const lingering = 5 * time.Second
+// shutdownGrace is how long the other parts may take to return after the server has drained. controller-runtime's manager
+// never returns while its informers have not synced, for instance because permissions are missing.
+const shutdownGrace = 5 * time.Second
 
-// part is something that runs until its context ends.
+// part is a function that runs until its context is done.
 type part func(context.Context) error
 
-// run runs the server until the context ends, and the other parts until the server has ended: as long as it answers, it
-// needs what they know. When one of them fails, all end.
+// run runs the server until the context is done, and the other parts until the server has returned: the server needs them as
+// long as it answers requests. If one of them fails, all are stopped.
 func run(ctx context.Context, server part, others []part) error {
 	group, failed := errgroup.WithContext(context.WithoutCancel(ctx))
-	outliving, stop := context.WithCancel(failed)
+	othersCtx, stop := context.WithCancel(failed)
 	defer stop()
 	for _, other := range others {
-		group.Go(func() error { return other(outliving) })
+		group.Go(func() error { return other(othersCtx) })
 	}
-	served, all := make(chan struct{}), make(chan error, 1)
+	served, done := make(chan struct{}), make(chan error, 1)
 	group.Go(func() error {
 		defer close(served)
 		defer stop()
-		ctx, end := context.WithCancelCause(ctx)
-		defer end(nil)
-		defer context.AfterFunc(failed, func() { end(context.Cause(failed)) })()
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer context.AfterFunc(failed, func() { cancel(context.Cause(failed)) })()
 		return server(ctx)
 	})
-	go func() { all <- group.Wait() }()
+	go func() { done <- group.Wait() }()
 	<-served
 	select {
-	case err := <-all:
+	case err := <-done:
 		return err
-	case <-time.After(lingering):
-		return context.Cause(failed) // nil, when none has failed
+	case <-time.After(shutdownGrace):
+		return context.Cause(failed) // nil if none has failed
 	}
 }

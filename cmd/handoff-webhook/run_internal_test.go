@@ -12,19 +12,21 @@ import (
 
 var errBroken = errors.New("broken")
 
-func TestTheServerEndsFirstAndWhateverFailsEndsAll(t *testing.T) {
-	lasting := func(context.Context) error { select {} }
+func TestServerStopsFirstAndAnyFailureStopsAll(t *testing.T) {
+	neverReturns := func(context.Context) error { select {} }
 	for sentence, c := range map[string]struct {
-		server, other error // what they fail with by themselves; nil: they run until they are to end
+		server, other error // the errors with which they fail; nil: they run until their context is done
 		third         part
 		want          error
 		events        []string
 	}{
-		"it is asked to end":                     {nil, nil, nil, nil, []string{"asked", "server ends: context canceled", "other ends"}},
-		"the server fails":                       {errBroken, nil, nil, errBroken, []string{"other ends"}},
-		"another part fails":                     {nil, errBroken, nil, errBroken, []string{"server ends: broken"}},
-		"a part does not end":                    {nil, nil, lasting, nil, []string{"asked", "server ends: context canceled", "other ends"}},
-		"a part does not end when another fails": {nil, errBroken, lasting, errBroken, []string{"server ends: broken"}},
+		"the context is canceled": {nil, nil, nil, nil, []string{"canceled", "server stops: context canceled", "other stops"}},
+		"the server fails":        {errBroken, nil, nil, errBroken, []string{"other stops"}},
+		"another part fails":      {nil, errBroken, nil, errBroken, []string{"server stops: broken"}},
+		"a part never returns": {
+			nil, nil, neverReturns, nil, []string{"canceled", "server stops: context canceled", "other stops"},
+		},
+		"a part never returns and another fails": {nil, errBroken, neverReturns, errBroken, []string{"server stops: broken"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			var mutex sync.Mutex
@@ -41,7 +43,7 @@ func TestTheServerEndsFirstAndWhateverFailsEndsAll(t *testing.T) {
 					return c.server
 				}
 				<-ctx.Done()
-				note("server ends: " + context.Cause(ctx).Error())
+				note("server stops: " + context.Cause(ctx).Error())
 				return nil
 			}
 			others := []part{func(ctx context.Context) error {
@@ -49,14 +51,14 @@ func TestTheServerEndsFirstAndWhateverFailsEndsAll(t *testing.T) {
 					return c.other
 				}
 				<-ctx.Done()
-				note("other ends")
+				note("other stops")
 				return nil
 			}}
 			if c.third != nil {
 				others = append(others, c.third)
 			}
 			if c.server == nil && c.other == nil {
-				time.AfterFunc(50*time.Millisecond, func() { note("asked"); cancel() })
+				time.AfterFunc(50*time.Millisecond, func() { note("canceled"); cancel() })
 			}
 			if err := run(ctx, server, others); !errors.Is(err, c.want) {
 				t.Errorf("want %v, got %v", c.want, err)

@@ -20,7 +20,7 @@ import (
 	"github.com/ownership-handoff/handoff/webhook/serving"
 )
 
-// serve wires the parts and runs them until the context ends and the last request is answered.
+// serve creates the parts and runs them until the context is done and the last request is answered.
 func serve(ctx context.Context, o options, log logr.Logger) error {
 	configuration := config.Default()
 	if o.config != "" {
@@ -29,7 +29,7 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 			return err
 		}
 	}
-	if err := noticeDeadConnections(); err != nil {
+	if err := detectDeadConnections(); err != nil {
 		return err
 	}
 	restConfig, err := clusterConfig(o.kubeconfig)
@@ -56,7 +56,7 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 		return err
 	}
 	checks := append(server.Checks(), serving.Check{Name: "caches", Ready: facts.Check})
-	kinds, err := warnOfKinds(restConfig, configuration, log.WithName("configuration"))
+	kinds, err := logUnknownKinds(restConfig, configuration, log.WithName("configuration"))
 	if err != nil {
 		return err
 	}
@@ -74,11 +74,12 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	return run(ctx, server.Run, parts)
 }
 
-// noticeDeadConnections makes client-go test a silent connection to the API server within seconds instead of 45: all
-// requests share one, and none of them gets an answer while it leads nowhere. Its only setting for this is the environment.
-func noticeDeadConnections() error {
+// detectDeadConnections makes client-go ping an idle connection to the API server after 5 seconds, with a timeout of 5 seconds;
+// by default it takes 45 seconds to close a dead one. All requests share one connection, so all of them wait until then.
+// client-go can only be configured through these environment variables.
+func detectDeadConnections() error {
 	for _, name := range []string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP2_PING_TIMEOUT_SECONDS"} {
-		if _, given := os.LookupEnv(name); given {
+		if _, set := os.LookupEnv(name); set {
 			continue
 		}
 		if err := os.Setenv(name, "5"); err != nil {
@@ -98,12 +99,12 @@ func clusterConfig(kubeconfig string) (*rest.Config, error) {
 	}
 	c, err := rest.InClusterConfig()
 	if err != nil {
-		return nil, fmt.Errorf("not in a cluster, so give --kubeconfig: %w", err)
+		return nil, fmt.Errorf("no in-cluster configuration; set --kubeconfig: %w", err)
 	}
 	return c, nil
 }
 
-// newManager returns what runs the informers and serves metrics.
+// newManager returns the manager, which runs the informers and serves metrics.
 func newManager(c *rest.Config, o options) (manager.Manager, error) {
 	scheme, err := cluster.Scheme()
 	if err != nil {
@@ -113,10 +114,10 @@ func newManager(c *rest.Config, o options) (manager.Manager, error) {
 		Scheme:                 scheme,
 		Cache:                  cluster.CacheOptions(),
 		Metrics:                metricsserver.Options{BindAddress: o.metrics},
-		HealthProbeBindAddress: "0", // package serving has an own one, which says why
+		HealthProbeBindAddress: "0", // package serving provides its own probes, which report the reason
 	})
 	if err != nil {
-		return nil, fmt.Errorf("setting up: %w", err)
+		return nil, fmt.Errorf("creating the manager: %w", err)
 	}
 	return mgr, nil
 }

@@ -54,5 +54,5 @@ func TestWithoutTheFileOfTheAuthorityItIsNotReady(t *testing.T) {
 	n := newNamespace(t, "enforce")
 	missing := filepath.Join(t.TempDir(), "ca.crt")
 	s := startServer(n, cluster.Plane.Kubeconfig, "--client-ca="+missing)
-	s.said("[-]client-ca: ", missing, "no such file", "no client is let in")
+	s.said("[-]client-ca: ", missing, "no such file", "all clients are rejected")
 }

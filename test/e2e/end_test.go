@@ -52,7 +52,7 @@ func TestNoRequestIsLostWhenItIsAskedToEnd(t *testing.T) {
 	if code := s.process.ExitCode(); code != 0 {
 		t.Errorf("it exits with %d", code)
 	}
-	if !strings.Contains(s.process.Log(), "drained: no request was cut") {
+	if !strings.Contains(s.process.Log(), "drained: all requests completed") {
 		t.Errorf("the log says otherwise:\n%s", tail(s.process.Log()))
 	}
 }

@@ -115,14 +115,14 @@ func TestAPodThatHasLostTheAPIServerIsNotReadyAndSaysSo(t *testing.T) {
 					t.Fatal("after 30 seconds it is ready")
 				}
 			}
-			s.said("[-]caches: ", "namespaces are not up to date since ")
+			s.said("[-]caches: ", "namespaces have been stale since ")
 			if kept, warnings := review(); !kept || !strings.HasPrefix(warnings, "handoff: cluster state is ") {
 				t.Errorf("while it is stale: kept %t, %s", kept, warnings)
 			}
 			if !s.metricHas(`handoff_cache_age_seconds{resource="namespaces"} `) {
 				t.Error("there is no metric of its age")
 			}
-			if !strings.Contains(s.process.Log(), "namespaces are not up to date since") {
+			if !strings.Contains(s.process.Log(), "namespaces have been stale since") {
 				t.Error("the log does not say so")
 			}
 			c.findBack()

@@ -93,7 +93,7 @@ func TestWhileTheCertificateIsBrokenItIsNotReadyAndServesTheLastGoodOne(t *testi
 	}
 	for _, key := range [][]byte{key[:len(key)/2], nil, []byte("key")} {
 		s.writeCertificate(crt, key)
-		s.said("[-]certificate: ", filepath.Join(s.certDir, "tls.key"), "the last good certificate", "[+]caches ok")
+		s.said("[-]certificate: ", filepath.Join(s.certDir, "tls.key"), "the last valid certificate", "[+]caches ok")
 		if response, err := s.review(); err != nil || !response.Allowed {
 			t.Errorf("it does not serve any more: %v", err)
 		}
@@ -119,12 +119,12 @@ func TestAMistakeInFlagsOrConfigurationIsSaidAtTheStart(t *testing.T) {
 		"a limit below zero":                 {[]string{"--max-in-flight=-1"}, []string{"--max-in-flight=-1", "0 for no limit"}},
 		"a delay below zero":                 {[]string{"--shutdown-delay=-1s"}, []string{"--shutdown-delay=-1s"}},
 		"a timeout below zero":               {[]string{"--drain-timeout=-1s"}, []string{"--drain-timeout=-1s"}},
-		"a port that is taken":               {[]string{"--kubeconfig=" + cluster.Plane.Kubeconfig, "--health-probe-bind-address=" + strings.Trim(strings.TrimPrefix(cluster.Plane.Config.Host, "https:"), "/"), "--metrics-bind-address=0", "--webhook-port=58443"}, []string{"answering probes", "address already in use"}},
+		"a port that is taken":               {[]string{"--kubeconfig=" + cluster.Plane.Kubeconfig, "--health-probe-bind-address=" + strings.Trim(strings.TrimPrefix(cluster.Plane.Config.Host, "https:"), "/"), "--metrics-bind-address=0", "--webhook-port=58443"}, []string{"serving health probes", "address already in use"}},
 		"its own certificates, nowhere":      {[]string{"--self-signed", "--namespace="}, []string{"--self-signed", "--namespace", "POD_NAMESPACE"}},
 		"port 0":                             {[]string{"--webhook-port=0"}, []string{"--webhook-port=0", "from 1 to 65535"}},
-		"no Service":                         {[]string{"--service="}, []string{`--service=""`, "is not a name"}},
-		"a namespace that is none":           {[]string{"--self-signed", "--namespace=A B"}, []string{`--namespace="A B"`, "is not a name"}},
-		"a manager in two lists":             {[]string{"--config=" + n.file("d.yaml", "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\nimperative: [helm]\n")}, []string{"d.yaml", "imperative[0]", "in appliers as well"}},
+		"no Service":                         {[]string{"--service="}, []string{`--service=""`, "not a valid name"}},
+		"a namespace that is none":           {[]string{"--self-signed", "--namespace=A B"}, []string{`--namespace="A B"`, "not a valid name"}},
+		"a manager in two lists":             {[]string{"--config=" + n.file("d.yaml", "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\nimperative: [helm]\n")}, []string{"d.yaml", "imperative[0]", "also in appliers"}},
 		"a bad kubeconfig":                   {[]string{"--kubeconfig=/no/such/file"}, []string{"--kubeconfig", "/no/such/file"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,38 +18,38 @@ import (
 )
 
 const (
-	// overlap is how long an old authority stays trusted beside a new one: long enough for a replica that was cut off.
+	// overlap is how long an old CA stays trusted next to a new one: long enough for a replica that was disconnected.
 	overlap = day
-	// spread is how long API servers may take to see a new caBundle, which they watch.
-	spread = 5 * time.Second
+	// propagation is how long API servers may take to see a new caBundle, which they watch.
+	propagation = 5 * time.Second
 )
 
-// configuration reads the configuration of the webhook, nil where there is none.
+// configuration reads the MutatingWebhookConfiguration. It returns nil if there is none.
 func (k *Keeper) configuration(ctx context.Context) (*admissionregistrationv1.MutatingWebhookConfiguration, error) {
 	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{}
 	err := k.client.Get(ctx, client.ObjectKey{Name: k.Configuration}, configuration)
 	if apierrors.IsNotFound(err) {
-		k.Log.V(1).Info("there is no configuration to tell of the authority", "name", k.Configuration)
-		return nil, nil //nolint:nilnil // none is no error
+		k.Log.V(1).Info("MutatingWebhookConfiguration not found, not setting the caBundle", "name", k.Configuration)
+		return nil, nil //nolint:nilnil // a missing configuration is not an error
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the caBundle: %w", err)
+		return nil, fmt.Errorf("reading MutatingWebhookConfiguration %s: %w", k.Configuration, err)
 	}
 	return configuration, nil
 }
 
-// trust sees to it that the caBundle of every webhook in the configuration has the authority, and returns since when it has
-// been seen there, and when to look again. A configuration that does not exist calls nobody: it is trusted at once, and
-// found when it comes.
+// trust adds the CA to the caBundle of every webhook in the configuration. It returns when the CA was first seen there, and the
+// time until the next sync. Without a configuration, no API server calls the webhook, and since is zero; the watch notices
+// when the configuration is created.
 func (k *Keeper) trust(
 	ctx context.Context, configuration *admissionregistrationv1.MutatingWebhookConfiguration, p pair,
 ) (since time.Time, again time.Duration, err error) {
 	if configuration == nil {
-		return time.Time{}, lookEvery, nil
+		return time.Time{}, resyncEvery, nil
 	}
 	now := time.Now()
 	before := configuration.DeepCopy()
-	k.others.note(p, now)
+	k.others.record(p, now)
 	for i := range configuration.Webhooks {
 		to := &configuration.Webhooks[i].ClientConfig
 		known := func(other *x509.Certificate) bool { return k.others.known(other, now) }
@@ -58,18 +58,18 @@ func (k *Keeper) trust(
 		}
 	}
 	if !sameBundles(before.Webhooks, configuration.Webhooks) {
-		if wait := k.repairs.wait(now); wait > 0 {
+		if wait := k.backoff.wait(now); wait > 0 {
 			return now, wait, nil
 		}
-		k.repairs.note(now)
-		// Only the caBundles are sent, and refused if somebody has changed the configuration since.
+		k.backoff.record(now)
+		// The patch contains only the caBundles, and fails if the configuration has changed since it was read.
 		patch := client.StrategicMergeFrom(before, client.MergeFromWithOptimisticLock{})
 		if err := k.client.Patch(ctx, configuration, patch, client.FieldOwner("handoff-webhook")); err != nil {
-			return time.Time{}, 0, fmt.Errorf("storing the caBundle: %w", err)
+			return time.Time{}, 0, fmt.Errorf("patching the caBundle of MutatingWebhookConfiguration %s: %w", k.Configuration, err)
 		}
-		k.Log.Info("told the API server of the authority", "configuration", k.Configuration)
+		k.Log.Info("updated the caBundle", "configuration", k.Configuration)
 	}
-	return k.seen(p.ca), k.others.again(now), nil
+	return k.seen(p.ca), k.others.nextSync(now), nil
 }
 
 func sameBundles(a, b []admissionregistrationv1.MutatingWebhook) bool {
@@ -78,7 +78,7 @@ func sameBundles(a, b []admissionregistrationv1.MutatingWebhook) bool {
 	})
 }
 
-// seen remembers since when an authority has been in the caBundle, as far as this process knows.
+// seen returns when this process first saw the CA in the caBundle. The first call records the current time.
 func (k *Keeper) seen(ca []byte) time.Time {
 	since, ok := k.trusted[string(ca)]
 	if !ok {
@@ -88,40 +88,40 @@ func (k *Keeper) seen(ca []byte) time.Time {
 	return since
 }
 
-// bundle returns the authority and, of those that were in the caBundle, the ones that replicas may still serve with: those
-// that are known, for the authority's first day. None is added back, so that no two replicas write in turns, and the order
-// is always the same.
+// bundle returns the caBundle with the CA and those CAs of the previous caBundle that replicas may still use: known ones, during
+// the first day of the current CA. It never adds a CA back, and the order is deterministic, so that replicas do not overwrite
+// each other's writes.
 func bundle(ca, before []byte, known func(*x509.Certificate) bool, now time.Time) ([]byte, error) {
-	authorities, err := cert.ParseCertsPEM(ca)
+	cas, err := cert.ParseCertsPEM(ca)
 	if err != nil {
-		return nil, fmt.Errorf("%s of the Secret: %w", caCrt, err)
+		return nil, fmt.Errorf("%s in the Secret: %w", caCrt, err)
 	}
-	current := authorities[0]
+	current := cas[0]
 	settled := now.After(current.NotBefore.Add(backdate + overlap))
-	others, _ := cert.ParseCertsPEM(before) // what is no certificate is nobody's
+	others, _ := cert.ParseCertsPEM(before) // content that cannot be parsed is dropped
 	for _, other := range others {
 		old := settled && !other.NotBefore.After(current.NotBefore)
-		there := slices.ContainsFunc(authorities, other.Equal)
-		if !old && !there && now.Before(other.NotAfter) && known(other) {
-			authorities = append(authorities, other)
+		present := slices.ContainsFunc(cas, other.Equal)
+		if !old && !present && now.Before(other.NotAfter) && known(other) {
+			cas = append(cas, other)
 		}
 	}
-	slices.SortStableFunc(authorities, func(a, b *x509.Certificate) int {
+	slices.SortStableFunc(cas, func(a, b *x509.Certificate) int {
 		if order := b.NotBefore.Compare(a.NotBefore); order != 0 {
 			return order
 		}
 		return bytes.Compare(a.Raw, b.Raw)
 	})
 	var text bytes.Buffer
-	for _, authority := range authorities {
-		if err := pem.Encode(&text, &pem.Block{Type: cert.CertificateBlockType, Bytes: authority.Raw}); err != nil {
+	for _, ca := range cas {
+		if err := pem.Encode(&text, &pem.Block{Type: cert.CertificateBlockType, Bytes: ca.Raw}); err != nil {
 			return nil, fmt.Errorf("encoding the caBundle: %w", err)
 		}
 	}
 	return text.Bytes(), nil
 }
 
-var errNotRSA = errors.New(caKey + " of the Secret is not the RSA key that was made")
+var errNotRSA = errors.New(caKey + " in the Secret is not an RSA key")
 
 func rsaKey(key any) (*rsa.PrivateKey, error) {
 	if key, ok := key.(*rsa.PrivateKey); ok {

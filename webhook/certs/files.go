@@ -10,19 +10,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// write makes the files what the pair is, and says when to look again. Files of another authority, which are being served,
-// stay until the API servers trust the new one.
+// write writes the pair to the files, and returns the time until the next sync. If the files of another CA are being served, it
+// keeps them until the API servers trust the new CA.
 func (k *Keeper) write(p pair, trusted time.Time) (next time.Duration, err error) {
 	ca, err := os.ReadFile(filepath.Join(k.Folder, caCrt))
 	if err != nil && !os.IsNotExist(err) {
 		return 0, fmt.Errorf("reading the certificate files: %w", err)
 	}
 	served := err == nil
-	if wait := time.Until(trusted.Add(spread)); served && !bytes.Equal(ca, p.ca) && wait > 0 {
+	if wait := time.Until(trusted.Add(propagation)); served && !bytes.Equal(ca, p.ca) && wait > 0 {
 		return wait, nil
 	}
 	wrote := false
-	// The authority comes last: its file says whose certificate is served.
+	// ca.crt is written last: it records the CA of the certificate that is served.
 	for _, file := range []struct {
 		name    string
 		content []byte
@@ -34,24 +34,24 @@ func (k *Keeper) write(p pair, trusted time.Time) (next time.Duration, err error
 		wrote = wrote || changed
 	}
 	if wrote {
-		k.Log.Info("wrote the certificate files", "folder", k.Folder)
+		k.Log.Info("wrote the certificate files", "directory", k.Folder)
 	}
-	return lookEvery, nil
+	return resyncEvery, nil
 }
 
-// replace makes a file what it should be in one step, if it is not.
+// replace atomically replaces the content of a file if it differs.
 func replace(name string, content []byte) (changed bool, err error) {
-	//nolint:gosec // the folder is the flag of whoever starts the program
+	//nolint:gosec // the directory comes from a flag
 	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, content) {
 		return false, nil
 	}
-	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*") // only its owner may read it
+	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*") // with mode 0600
 	if err != nil {
 		return false, err
 	}
 	_, err = file.Write(content)
-	if closing := file.Close(); err == nil {
-		err = closing
+	if closeErr := file.Close(); err == nil {
+		err = closeErr
 	}
 	if err == nil {
 		err = os.Rename(file.Name(), name)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestFilesOfANewAuthorityWaitUntilTheAPIServersHaveSeenIt(t *testing.T) {
+func TestFilesOfANewCAWaitForTheAPIServers(t *testing.T) {
 	now := time.Now()
 	first := pair{ca: []byte("ca 1"), crt: []byte("crt 1"), key: []byte("key 1")}
 	renewed := pair{ca: first.ca, crt: []byte("crt 2"), key: []byte("key 2")}
@@ -19,12 +19,12 @@ func TestFilesOfANewAuthorityWaitUntilTheAPIServersHaveSeenIt(t *testing.T) {
 		trusted      time.Time
 		waits        bool
 	}{
-		"there is nothing on disk":                      {nil, &first, now, false},
-		"nothing has changed":                           {&first, &first, now, false},
-		"the same authority has signed a new one":       {&first, &renewed, now, false},
-		"a new authority has just come":                 {&first, &rotated, now, true},
-		"a new authority has been there for a while":    {&first, &rotated, now.Add(-spread), false},
-		"there is no configuration that has to know it": {&first, &rotated, time.Time{}, false},
+		"no files on disk":                       {nil, &first, now, false},
+		"nothing has changed":                    {&first, &first, now, false},
+		"a new certificate of the same CA":       {&first, &renewed, now, false},
+		"a CA that was just added to the bundle": {&first, &rotated, now, true},
+		"a CA that the API servers have seen":    {&first, &rotated, now.Add(-propagation), false},
+		"no MutatingWebhookConfiguration":        {&first, &rotated, time.Time{}, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			k := keeper(t.TempDir())
@@ -41,8 +41,8 @@ func TestFilesOfANewAuthorityWaitUntilTheAPIServersHaveSeenIt(t *testing.T) {
 			if c.waits {
 				want = c.onDisk
 			}
-			if (next < lookEvery) != c.waits || next <= 0 || c.waits && next > spread {
-				t.Errorf("it looks again in %s", next)
+			if (next < resyncEvery) != c.waits || next <= 0 || c.waits && next > propagation {
+				t.Errorf("the next sync is in %s", next)
 			}
 			wantFiles(t, k.Folder, *want)
 		})
@@ -57,7 +57,7 @@ func wantFiles(t *testing.T, folder string, want pair) {
 	}
 	for name, content := range map[string][]byte{"ca.crt": want.ca, "tls.crt": want.crt, "tls.key": want.key} {
 		file := filepath.Join(folder, name)
-		got, err := os.ReadFile(file) //nolint:gosec // in a folder of this test
+		got, err := os.ReadFile(file) //nolint:gosec // in a temporary directory
 		if err != nil || !bytes.Equal(got, content) {
 			t.Errorf("%s: want %s, got %s, %v", name, content, got, err)
 		}
@@ -67,9 +67,9 @@ func wantFiles(t *testing.T, folder string, want pair) {
 	}
 }
 
-func TestAFolderThatCannotBeWrittenIsSaid(t *testing.T) {
+func TestWriteErrorsNameTheDirectory(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "missing")
 	if _, err := keeper(folder).write(pair{}, time.Time{}); err == nil || !strings.Contains(err.Error(), folder) {
-		t.Errorf("want the folder in the error, got %v", err)
+		t.Errorf("want the directory in the error, got %v", err)
 	}
 }

@@ -1,17 +1,18 @@
-// Package selfsigned gives the webhook a certificate where the cluster has nothing that would: it makes an authority and a
-// serving certificate, keeps both in a Secret that all replicas share, renews them in time, tells the API server of the
-// authority by the caBundle of the webhook's configuration, and writes the files that package serving reads.
+// Package certs manages self-signed certificates for the webhook, for clusters without cert-manager.
 //
-// The certificates themselves, and whether they hold, are the library's (cert-controller's rotator). Its loop is not used:
-// it reads every Secret of the namespace, ends the process when its own is missing, and replaces the caBundle at the same
-// time as the certificate, so that requests fail until both have arrived. Here, as everywhere, no rotation costs a request:
+// It creates a CA and a serving certificate, stores both in a Secret that all replicas share, renews them before they expire,
+// adds the CA to the caBundle of the MutatingWebhookConfiguration, and writes the files that package serving reads.
 //
-//   - A new serving certificate is signed by the same authority; whoever trusted the old one trusts the new one.
-//   - A new authority is first added to the caBundle, beside the old one. No replica serves what it has signed before the
-//     API servers have had time to see that. The old one leaves the caBundle a day later, when all have long changed.
+// The library cert-controller creates and validates the certificates (package rotator). Its controller is not used: it reads
+// every Secret in the namespace, ends the process if its own Secret is missing, and replaces the caBundle at the same time as
+// the certificate, so that requests fail until API servers and replicas have both. This package rotates without failed requests:
 //
-// Any number of replicas may do this at once: each reads, decides the same, and writes only what nobody has changed since
-// (by resourceVersion); who comes second reads again.
+//   - A new serving certificate is signed by the same CA, so that clients which trust the old one trust the new one.
+//   - A new CA is first added to the caBundle next to the old one. Replicas serve a certificate of the new CA only after the API
+//     servers have had time to see the new caBundle. The old CA is removed a day later, when all replicas have long switched.
+//
+// All replicas may do this concurrently: each reads the same objects, makes the same decisions, and writes with optimistic
+// locking (resourceVersion). A replica whose write conflicts reads again.
 package certs
 
 import (
@@ -30,46 +31,46 @@ import (
 )
 
 const (
-	// lookEvery is how often is looked without a change, since certificates also grow old without one.
-	lookEvery = time.Minute
-	// tryAgain is how soon is looked again after an error.
-	tryAgain = 2 * time.Second
-	// readAgain is how soon is looked again after another replica has written.
-	readAgain = 100 * time.Millisecond
-	// requestTimeout is how long the API server may take.
+	// resyncEvery is the interval between syncs without a change: certificates also expire without one.
+	resyncEvery = time.Minute
+	// retryAfter is the pause after an error.
+	retryAfter = 2 * time.Second
+	// conflictRetryAfter is the pause after another replica has written.
+	conflictRetryAfter = 100 * time.Millisecond
+	// requestTimeout is the timeout of all requests in a sync.
 	requestTimeout = 30 * time.Second
 )
 
-// Options say what to keep.
+// Options configure a Keeper.
 type Options struct {
-	// Namespace and Secret are where the certificates are kept. The Secret is made when it is missing.
+	// Namespace and Secret name the Secret that stores the certificates. It is created if it is missing.
 	Namespace, Secret string
-	// Service is what the API server calls, for the names in the certificate.
+	// Service is the Service that the API server calls, for the DNS names in the certificate.
 	Service string
-	// Configuration is the MutatingWebhookConfiguration whose webhooks get the caBundle.
+	// Configuration is the MutatingWebhookConfiguration in which the caBundle is set.
 	Configuration string
-	// Folder gets tls.crt, tls.key and ca.crt.
+	// Folder is the directory to which tls.crt, tls.key and ca.crt are written.
 	Folder string
 	Log    logr.Logger
 }
 
-// Keeper keeps the certificates.
+// Keeper creates and renews the certificates, and keeps the Secret, the caBundle and the files up to date.
 type Keeper struct {
 	Options
 	client  client.Client
 	config  *rest.Config
 	scheme  *runtime.Scheme
-	trusted map[string]time.Time // since when each authority has been seen in the caBundle
-	last    []byte               // the authority that the Secret had at the last look
-	others  others
-	repairs repairs
+	trusted map[string]time.Time // by CA, when it was first seen in the caBundle
+	last    []byte               // the CA in the Secret at the last sync
+	others  otherCAs
+	backoff writeBackoff
 
 	mutex sync.Mutex
 	done  bool
 	err   error
 }
 
-// New returns a keeper that does nothing before Run.
+// New returns a Keeper. Run starts it.
 func New(config *rest.Config, o Options) (*Keeper, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, admissionregistrationv1.AddToScheme} {
@@ -84,14 +85,14 @@ func New(config *rest.Config, o Options) (*Keeper, error) {
 	return &Keeper{Options: o, client: c, config: config, scheme: scheme, trusted: map[string]time.Time{}}, nil
 }
 
-// Run keeps the certificates until the context ends.
+// Run keeps the certificates up to date until the context is done.
 func (k *Keeper) Run(ctx context.Context) error {
 	changed, err := k.watch(ctx)
 	if err != nil {
 		return err
 	}
 	for ctx.Err() == nil {
-		next := k.look(ctx)
+		next := k.trySync(ctx)
 		select {
 		case <-ctx.Done():
 		case <-changed:
@@ -101,8 +102,8 @@ func (k *Keeper) Run(ctx context.Context) error {
 	return nil
 }
 
-// look does what there is to do and says when to look again.
-func (k *Keeper) look(ctx context.Context) (next time.Duration) {
+// trySync calls sync, records its error, and returns the time until the next sync.
+func (k *Keeper) trySync(ctx context.Context) (next time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	next, err := k.sync(ctx)
@@ -113,23 +114,23 @@ func (k *Keeper) look(ctx context.Context) (next time.Duration) {
 		return next
 	}
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-		k.Log.Info("another replica was faster; reading what it has written")
-		return readAgain
+		k.Log.Info("another replica wrote first, reading again")
+		return conflictRetryAfter
 	}
 	if ctx.Err() == nil && (k.err == nil || k.err.Error() != err.Error()) {
-		k.Log.Error(err, "the certificates cannot be kept; trying again", "in", tryAgain.String())
+		k.Log.Error(err, "updating the certificates failed, retrying", "after", retryAfter.String())
 	}
 	k.err = err
-	return tryAgain
+	return retryAfter
 }
 
-// sync brings the Secret, the caBundle and the files up to date, in this order. The configuration is read before the Secret: an
-// authority that another replica has added to it is then in the Secret that is read.
+// sync updates the Secret, the caBundle and the files, in this order. It reads the MutatingWebhookConfiguration before the
+// Secret, so that a CA which another replica has added to the caBundle is already in the Secret that it reads.
 func (k *Keeper) sync(ctx context.Context) (next time.Duration, err error) {
-	configuration, unread := k.configuration(ctx)
+	configuration, configurationErr := k.configuration(ctx)
 	pair, err := k.secret(ctx)
 	if err == nil {
-		err = unread
+		err = configurationErr
 	}
 	if err != nil {
 		return 0, err
@@ -143,8 +144,8 @@ func (k *Keeper) sync(ctx context.Context) (next time.Duration, err error) {
 	return min(next, again), err
 }
 
-// Ready is a readiness check: an error until there are certificates. Later errors are logged, and no reason to send
-// reviews elsewhere: what is there goes on being served, and its own check says when it is no longer good.
+// Ready is a readiness check. It returns an error until the certificates exist. Later errors are only logged: the existing
+// certificate is still served, and the check of package serving fails when it is no longer valid.
 func (k *Keeper) Ready() error {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -154,6 +155,6 @@ func (k *Keeper) Ready() error {
 	case k.err != nil:
 		return k.err
 	default:
-		return fmt.Errorf("secret %s/%s has not been read yet", k.Namespace, k.Secret)
+		return fmt.Errorf("waiting to read Secret %s/%s", k.Namespace, k.Secret)
 	}
 }

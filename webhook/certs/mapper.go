@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 )
 
-// mapper returns the names and scopes of what is read and written. Discovery would fail, and end the process, where it
-// starts before the API server answers.
+// mapper returns the REST mappings of the kinds that the Keeper uses. Discovery would fail, and end the process, if the API
+// server is not available at startup.
 func mapper() meta.RESTMapper {
 	m := meta.NewDefaultRESTMapper(nil)
 	m.Add(corev1.SchemeGroupVersion.WithKind("Secret"), meta.RESTScopeNamespace)

@@ -7,38 +7,38 @@ import (
 	"k8s.io/client-go/util/cert"
 )
 
-// foreignFor is how long an authority in the caBundle that is not known stays there: a replica that has not started long ago
-// does not know which one another may still serve with, for the time until it has changed.
-const foreignFor = time.Minute
+// unknownFor is how long an unknown CA stays in the caBundle. A replica that has just started does not know the CAs that other
+// replicas may serve with until they have switched to the current one.
+const unknownFor = time.Minute
 
-// others are the authorities besides the current one that the caBundle may have.
-type others struct {
-	// until is how long an authority of the Secret, or the one before, stays in the caBundle once another is current.
+// otherCAs are the CAs that the caBundle may contain besides the current one.
+type otherCAs struct {
+	// until is when a CA that was in the Secret is removed from the caBundle, after it has been replaced.
 	until map[string]time.Time
-	// found is when one that is not known was first seen.
+	// found is when an unknown CA was first seen.
 	found map[string]time.Time
 }
 
-// note remembers the authorities of the Secret.
-func (o *others) note(p pair, now time.Time) {
+// record records the CAs in the Secret.
+func (o *otherCAs) record(p pair, now time.Time) {
 	if o.until == nil {
 		o.until, o.found = map[string]time.Time{}, map[string]time.Time{}
 	}
 	current, _ := cert.ParseCertsPEM(p.ca)
 	previous, _ := cert.ParseCertsPEM(p.previous)
-	for _, authority := range current {
-		o.until[string(authority.Raw)] = now.Add(overlap)
+	for _, ca := range current {
+		o.until[string(ca.Raw)] = now.Add(overlap)
 	}
-	for _, authority := range previous {
-		if _, was := o.until[string(authority.Raw)]; !was && len(current) > 0 {
-			o.until[string(authority.Raw)] = current[0].NotBefore.Add(backdate + overlap)
+	for _, ca := range previous {
+		if _, recorded := o.until[string(ca.Raw)]; !recorded && len(current) > 0 {
+			o.until[string(ca.Raw)] = current[0].NotBefore.Add(backdate + overlap)
 		}
 	}
 }
 
-// known reports whether replicas may still serve with an authority's certificates.
-func (o *others) known(authority *x509.Certificate, now time.Time) bool {
-	name := string(authority.Raw)
+// known reports whether replicas may still serve certificates of a CA.
+func (o *otherCAs) known(ca *x509.Certificate, now time.Time) bool {
+	name := string(ca.Raw)
 	if until, ok := o.until[name]; ok {
 		return now.Before(until)
 	}
@@ -47,42 +47,42 @@ func (o *others) known(authority *x509.Certificate, now time.Time) bool {
 		since = now
 		o.found[name] = now
 	}
-	return now.Sub(since) < foreignFor
+	return now.Sub(since) < unknownFor
 }
 
-// again returns when to look again: when the next authority that is not known has been there for long enough.
-func (o *others) again(now time.Time) time.Duration {
-	again := lookEvery
+// nextSync returns the time until the next unknown CA is to be removed, at most resyncEvery.
+func (o *otherCAs) nextSync(now time.Time) time.Duration {
+	next := resyncEvery
 	for name, since := range o.found {
-		left := since.Add(foreignFor).Sub(now)
+		left := since.Add(unknownFor).Sub(now)
 		if left > 0 {
-			again = min(again, left)
+			next = min(next, left)
 		} else if left < -overlap {
 			delete(o.found, name)
 		}
 	}
-	return again
+	return next
 }
 
 const (
-	// firstPause is the one after the first write of the caBundle; each is twice as long as the one before.
+	// firstPause is the pause after the first write of the caBundle. Each further pause is twice as long, up to maxPause.
 	firstPause = time.Second
-	mostPause  = 5 * time.Minute
+	maxPause   = 5 * time.Minute
 )
 
-// repairs are writes of the caBundle. Whoever else writes it all the time is answered with growing pauses.
-type repairs struct {
+// writeBackoff delays writes of the caBundle exponentially, in case another client keeps resetting it.
+type writeBackoff struct {
 	last  time.Time
 	pause time.Duration
 }
 
-// wait returns how long the next write has to wait.
-func (r *repairs) wait(now time.Time) time.Duration { return max(0, r.last.Add(r.pause).Sub(now)) }
+// wait returns how long to wait until the next write.
+func (b *writeBackoff) wait(now time.Time) time.Duration { return max(0, b.last.Add(b.pause).Sub(now)) }
 
-// note remembers a write. When the caBundle has been left alone for long enough, the pauses begin anew.
-func (r *repairs) note(now time.Time) {
-	if now.Sub(r.last) > 2*max(r.pause, firstPause)+firstPause {
-		r.pause = 0
+// record records a write. If the caBundle has not been reset for long enough, the pauses start again from firstPause.
+func (b *writeBackoff) record(now time.Time) {
+	if now.Sub(b.last) > 2*max(b.pause, firstPause)+firstPause {
+		b.pause = 0
 	}
-	r.last, r.pause = now, min(max(2*r.pause, firstPause), mostPause)
+	b.last, b.pause = now, min(max(2*b.pause, firstPause), maxPause)
 }

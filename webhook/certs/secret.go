@@ -17,31 +17,31 @@ import (
 const (
 	caKey = "ca.key"
 	caCrt = "ca.crt"
-	// caPrevious has the authority before the current one, so that all replicas know it for theirs.
+	// caPrevious is the key of the CA before the current one, so that all replicas know it.
 	caPrevious = "ca-previous.crt"
 	caName     = "handoff-webhook-ca"
 	project    = "ownership-handoff"
 
 	day = 24 * time.Hour
-	// backdate is for clocks that are slow.
+	// backdate allows for clients whose clocks are slow.
 	backdate = time.Hour
-	// An authority is renewed while it still outlives every certificate that it signs.
-	caDuration     = 10 * 365 * day
-	caRenewal      = 365 * day
-	servingFor     = 90 * day
-	servingRenewal = 30 * day
+	// A CA is renewed early enough to outlive every certificate that it signs.
+	caDuration      = 10 * 365 * day
+	caRenewal       = 365 * day
+	servingDuration = 90 * day
+	servingRenewal  = 30 * day
 )
 
-// pair is what is served, the authority behind it, and the one before that, in PEM.
+// pair is the serving certificate and its key, their CA, and the previous CA, in PEM.
 type pair struct{ ca, crt, key, previous []byte }
 
-// secret returns the pair in the Secret, which it makes, or renews as far as necessary, before.
+// secret returns the pair in the Secret. If necessary, it creates the Secret or renews the certificates first.
 func (k *Keeper) secret(ctx context.Context) (pair, error) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: k.Namespace, Name: k.Secret}, Type: corev1.SecretTypeTLS}
 	err := k.client.Get(ctx, client.ObjectKeyFromObject(secret), secret)
 	missing := apierrors.IsNotFound(err)
 	if err != nil && !missing {
-		return pair{}, fmt.Errorf("reading the certificates: %w", err)
+		return pair{}, fmt.Errorf("reading Secret %s/%s: %w", k.Namespace, k.Secret, err)
 	}
 	changed, err := k.renew(secret)
 	if err != nil {
@@ -51,13 +51,13 @@ func (k *Keeper) secret(ctx context.Context) (pair, error) {
 	case missing:
 		err = k.client.Create(ctx, secret)
 	case changed:
-		err = k.client.Update(ctx, secret) // of the version that was read, or it is refused
+		err = k.client.Update(ctx, secret) // fails if the Secret has changed since it was read
 	}
 	if err != nil {
-		return pair{}, fmt.Errorf("storing new certificates: %w", err)
+		return pair{}, fmt.Errorf("writing Secret %s/%s: %w", k.Namespace, k.Secret, err)
 	}
 	if changed {
-		k.Log.Info("stored", "secret", k.Namespace+"/"+k.Secret)
+		k.Log.Info("stored the certificates", "secret", k.Namespace+"/"+k.Secret)
 	}
 	return pair{
 		ca: secret.Data[caCrt], crt: secret.Data[corev1.TLSCertKey], key: secret.Data[corev1.TLSPrivateKeyKey],
@@ -65,8 +65,8 @@ func (k *Keeper) secret(ctx context.Context) (pair, error) {
 	}, nil
 }
 
-// renew makes anew what is missing in a Secret, broken, for other names, not valid yet, or about to expire. A serving
-// certificate alone is signed by the authority that is there.
+// renew renews certificates in a Secret that are missing, broken, for other names, not valid yet, or about to expire. If only the
+// serving certificate is renewed, the existing CA signs it.
 func (k *Keeper) renew(secret *corev1.Secret) (changed bool, err error) {
 	maker := &rotator.CertRotator{
 		CAName: caName, CAOrganization: project, DNSName: k.names()[0], ExtraDNSNames: k.names()[1:],
@@ -74,11 +74,11 @@ func (k *Keeper) renew(secret *corev1.Secret) (changed bool, err error) {
 	}
 	now := time.Now()
 	data, previous := secret.Data, secret.Data[caPrevious]
-	authority, err := authorityOf(data, now)
+	ca, err := caOf(data, now)
 	if err != nil {
-		k.Log.Info("making a new authority", "reason", err.Error())
-		if authority, err = maker.CreateCACert(now.Add(-backdate), now.Add(caDuration)); err != nil {
-			return false, fmt.Errorf("making an authority: %w", err)
+		k.Log.Info("creating a new CA", "reason", err.Error())
+		if ca, err = maker.CreateCACert(now.Add(-backdate), now.Add(caDuration)); err != nil {
+			return false, fmt.Errorf("creating a CA: %w", err)
 		}
 		data, previous = nil, secret.Data[caCrt]
 		if len(previous) == 0 {
@@ -86,7 +86,7 @@ func (k *Keeper) renew(secret *corev1.Secret) (changed bool, err error) {
 		}
 	}
 	for _, at := range []time.Time{now, now.Add(servingRenewal)} {
-		_, err = rotator.ValidCert(authority.CertPEM, data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey], maker.DNSName,
+		_, err = rotator.ValidCert(ca.CertPEM, data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey], maker.DNSName,
 			maker.ExtKeyUsages, at)
 		if err != nil {
 			break
@@ -95,15 +95,15 @@ func (k *Keeper) renew(secret *corev1.Secret) (changed bool, err error) {
 	if err == nil {
 		return false, nil
 	}
-	k.Log.Info("making a new serving certificate", "reason", err.Error())
-	// It is valid since its authority is. With a beginning of its own, replicas whose clocks are far apart would replace each
-	// other's.
-	crt, key, err := maker.CreateCertPEM(authority, authority.Cert.NotBefore, now.Add(servingFor))
+	k.Log.Info("creating a new serving certificate", "reason", err.Error())
+	// It starts with its CA. If it started now, replicas whose clocks differ would find each other's certificates not valid yet,
+	// and replace them.
+	crt, key, err := maker.CreateCertPEM(ca, ca.Cert.NotBefore, now.Add(servingDuration))
 	if err != nil {
-		return false, fmt.Errorf("making a serving certificate: %w", err)
+		return false, fmt.Errorf("creating a serving certificate: %w", err)
 	}
 	secret.Data = map[string][]byte{
-		caCrt: authority.CertPEM, caKey: authority.KeyPEM, corev1.TLSCertKey: crt, corev1.TLSPrivateKeyKey: key,
+		caCrt: ca.CertPEM, caKey: ca.KeyPEM, corev1.TLSCertKey: crt, corev1.TLSPrivateKeyKey: key,
 	}
 	if len(previous) > 0 {
 		secret.Data[caPrevious] = previous
@@ -111,25 +111,25 @@ func (k *Keeper) renew(secret *corev1.Secret) (changed bool, err error) {
 	return true, nil
 }
 
-// names are what the API server may call the Service by.
+// names returns the DNS names of the Service.
 func (k *Keeper) names() []string {
 	return []string{k.Service + "." + k.Namespace + ".svc", k.Service + "." + k.Namespace, k.Service}
 }
 
-// authorityOf reads the authority in a Secret; the error says why there has to be a new one.
-func authorityOf(data map[string][]byte, now time.Time) (*rotator.KeyPairArtifacts, error) {
+// caOf returns the CA in a Secret. The error is the reason why a new CA is needed.
+func caOf(data map[string][]byte, now time.Time) (*rotator.KeyPairArtifacts, error) {
 	for _, at := range []time.Time{now, now.Add(caRenewal)} {
 		if _, err := rotator.ValidCert(data[caCrt], data[caCrt], data[caKey], caName, nil, at); err != nil {
-			return nil, fmt.Errorf("%s of the Secret: %w", caCrt, err)
+			return nil, fmt.Errorf("%s in the Secret: %w", caCrt, err)
 		}
 	}
-	read, err := tls.X509KeyPair(data[caCrt], data[caKey])
+	parsed, err := tls.X509KeyPair(data[caCrt], data[caKey])
 	if err != nil {
-		return nil, fmt.Errorf("%s of the Secret: %w", caCrt, err)
+		return nil, fmt.Errorf("%s in the Secret: %w", caCrt, err)
 	}
-	key, err := rsaKey(read.PrivateKey)
+	key, err := rsaKey(parsed.PrivateKey)
 	if err != nil {
 		return nil, err
 	}
-	return &rotator.KeyPairArtifacts{Cert: read.Leaf, Key: key, CertPEM: data[caCrt], KeyPEM: data[caKey]}, nil
+	return &rotator.KeyPairArtifacts{Cert: parsed.Leaf, Key: key, CertPEM: data[caCrt], KeyPEM: data[caKey]}, nil
 }

@@ -12,45 +12,45 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-func TestOnlyWhatIsMissingOrNoLongerGoodIsMadeAnew(t *testing.T) {
+func TestRenewReplacesOnlyInvalidCertificates(t *testing.T) {
 	k := keeper("")
-	made := &corev1.Secret{}
-	if changed, err := k.renew(made); !changed || err != nil {
-		t.Fatalf("from nothing: %t, %v", changed, err)
+	created := &corev1.Secret{}
+	if changed, err := k.renew(created); !changed || err != nil {
+		t.Fatalf("an empty Secret: %t, %v", changed, err)
 	}
 	other := &corev1.Secret{}
 	if _, err := k.renew(other); err != nil {
 		t.Fatal(err)
 	}
 	short := shortLived(t, k)
-	ending := authority(t, 0, caRenewal-day)
+	ending := newCA(t, 0, caRenewal-day)
 	set := func(from map[string][]byte, changes map[string][]byte) map[string][]byte {
 		data := maps.Clone(from)
 		maps.Copy(data, changes)
 		return data
 	}
 	for sentence, c := range map[string]struct {
-		data               map[string][]byte
-		service            string
-		authority, serving bool // is made anew
+		data        map[string][]byte
+		service     string
+		ca, serving bool // whether they are renewed
 	}{
-		"all is well":                         {data: made.Data},
-		"nothing is there":                    {data: nil, authority: true, serving: true},
-		"the certificate is empty":            {data: set(made.Data, map[string][]byte{"tls.crt": {}}), serving: true},
-		"the key is empty":                    {data: set(made.Data, map[string][]byte{"tls.key": {}}), serving: true},
-		"the certificate is another's":        {data: set(made.Data, map[string][]byte{"tls.crt": other.Data["tls.crt"]}), serving: true},
-		"the pair is of another authority":    {data: set(other.Data, map[string][]byte{"ca.crt": made.Data["ca.crt"], "ca.key": made.Data["ca.key"]}), serving: true},
-		"the certificate is about to expire":  {data: short, serving: true},
-		"the Service has another name":        {data: made.Data, service: "renamed", serving: true},
-		"the authority is empty":              {data: set(made.Data, map[string][]byte{"ca.crt": {}}), authority: true, serving: true},
-		"the authority's key is empty":        {data: set(made.Data, map[string][]byte{"ca.key": {}}), authority: true, serving: true},
-		"the authority's key is another's":    {data: set(made.Data, map[string][]byte{"ca.key": other.Data["ca.key"]}), authority: true, serving: true},
-		"the authority is a text":             {data: set(made.Data, map[string][]byte{"ca.crt": []byte("ca")}), authority: true, serving: true},
-		"the certificate is not valid yet":    {data: ahead(t, k, 0, 20*day), serving: true},
-		"a clock was ahead by 20 days":        {data: ahead(t, k, 20*day, 20*day), authority: true, serving: true},
-		"a clock was ahead by 200 days":       {data: ahead(t, k, 200*day, 200*day), authority: true, serving: true},
-		"a clock was ahead by half an hour":   {data: ahead(t, k, backdate/2, backdate/2)},
-		"the authority expires within a year": {data: set(made.Data, map[string][]byte{"ca.crt": ending.CertPEM, "ca.key": ending.KeyPEM}), authority: true, serving: true},
+		"valid certificates":                 {data: created.Data},
+		"an empty Secret":                    {data: nil, ca: true, serving: true},
+		"the certificate is empty":           {data: set(created.Data, map[string][]byte{"tls.crt": {}}), serving: true},
+		"the key is empty":                   {data: set(created.Data, map[string][]byte{"tls.key": {}}), serving: true},
+		"the certificate has another key":    {data: set(created.Data, map[string][]byte{"tls.crt": other.Data["tls.crt"]}), serving: true},
+		"another CA signed the certificate":  {data: set(other.Data, map[string][]byte{"ca.crt": created.Data["ca.crt"], "ca.key": created.Data["ca.key"]}), serving: true},
+		"the certificate is about to expire": {data: short, serving: true},
+		"the Service has another name":       {data: created.Data, service: "renamed", serving: true},
+		"the CA is empty":                    {data: set(created.Data, map[string][]byte{"ca.crt": {}}), ca: true, serving: true},
+		"the CA key is empty":                {data: set(created.Data, map[string][]byte{"ca.key": {}}), ca: true, serving: true},
+		"the CA has another key":             {data: set(created.Data, map[string][]byte{"ca.key": other.Data["ca.key"]}), ca: true, serving: true},
+		"the CA is not PEM":                  {data: set(created.Data, map[string][]byte{"ca.crt": []byte("ca")}), ca: true, serving: true},
+		"the certificate is not valid yet":   {data: ahead(t, k, 0, 20*day), serving: true},
+		"a clock was ahead by 20 days":       {data: ahead(t, k, 20*day, 20*day), ca: true, serving: true},
+		"a clock was ahead by 200 days":      {data: ahead(t, k, 200*day, 200*day), ca: true, serving: true},
+		"a clock was ahead by half an hour":  {data: ahead(t, k, backdate/2, backdate/2)},
+		"the CA expires within a year":       {data: set(created.Data, map[string][]byte{"ca.crt": ending.CertPEM, "ca.key": ending.KeyPEM}), ca: true, serving: true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			k := keeper("")
@@ -62,47 +62,47 @@ func TestOnlyWhatIsMissingOrNoLongerGoodIsMadeAnew(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if changed != (c.authority || c.serving) {
+			if changed != (c.ca || c.serving) {
 				t.Errorf("changed: %t", changed)
 			}
-			if got := !bytes.Equal(secret.Data["ca.crt"], c.data["ca.crt"]); got != c.authority {
-				t.Errorf("a new authority: want %t, got %t", c.authority, got)
+			if got := !bytes.Equal(secret.Data["ca.crt"], c.data["ca.crt"]); got != c.ca {
+				t.Errorf("CA renewed: want %t, got %t", c.ca, got)
 			}
 			if got := !bytes.Equal(secret.Data["tls.crt"], c.data["tls.crt"]); got != c.serving {
-				t.Errorf("a new certificate: want %t, got %t", c.serving, got)
+				t.Errorf("certificate renewed: want %t, got %t", c.serving, got)
 			}
-			wantServed(t, k, secret.Data)
+			wantValid(t, k, secret.Data)
 			if again, err := k.renew(secret); again || err != nil {
-				t.Errorf("once more: %t, %v", again, err)
+				t.Errorf("a second renewal: %t, %v", again, err)
 			}
 		})
 	}
 }
 
-// ahead is a Secret whose authority and certificate were made by replicas whose clocks were ahead.
-func ahead(t *testing.T, k *Keeper, authorityBy, servingBy time.Duration) map[string][]byte {
+// ahead returns the data of a Secret whose CA and certificate were created by replicas with clocks that were ahead.
+func ahead(t *testing.T, k *Keeper, caBy, servingBy time.Duration) map[string][]byte {
 	t.Helper()
-	a := authority(t, -authorityBy, caDuration)
+	a := newCA(t, -caBy, caDuration)
 	maker := &rotator.CertRotator{DNSName: k.names()[0], ExtraDNSNames: k.names()[1:], ExtKeyUsages: &[]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
-	made := time.Now().Add(servingBy)
-	crt, key, err := maker.CreateCertPEM(a, made.Add(-backdate), made.Add(servingFor-time.Hour))
+	created := time.Now().Add(servingBy)
+	crt, key, err := maker.CreateCertPEM(a, created.Add(-backdate), created.Add(servingDuration-time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return map[string][]byte{"ca.crt": a.CertPEM, "ca.key": a.KeyPEM, "tls.crt": crt, "tls.key": key}
 }
 
-func TestTheAuthorityBeforeIsKeptInTheSecret(t *testing.T) {
-	old := authority(t, 0, caRenewal-day)
+func TestThePreviousCAIsStoredInTheSecret(t *testing.T) {
+	old := newCA(t, 0, caRenewal-day)
 	for sentence, c := range map[string]struct {
 		data map[string][]byte
 		last []byte
 		want []byte
 	}{
-		"there is none yet":            {nil, nil, nil},
-		"it is about to expire":        {map[string][]byte{"ca.crt": old.CertPEM, "ca.key": old.KeyPEM}, nil, old.CertPEM},
-		"the Secret has been deleted":  {nil, old.CertPEM, old.CertPEM},
-		"the authority has been taken": {map[string][]byte{"ca.crt": {}}, old.CertPEM, old.CertPEM},
+		"there is no CA yet":         {nil, nil, nil},
+		"the CA is about to expire":  {map[string][]byte{"ca.crt": old.CertPEM, "ca.key": old.KeyPEM}, nil, old.CertPEM},
+		"the Secret was deleted":     {nil, old.CertPEM, old.CertPEM},
+		"the CA was removed from it": {map[string][]byte{"ca.crt": {}}, old.CertPEM, old.CertPEM},
 	} {
 		k := keeper("")
 		k.last = c.last
@@ -115,15 +115,15 @@ func TestTheAuthorityBeforeIsKeptInTheSecret(t *testing.T) {
 		}
 		secret.Data["tls.crt"] = nil
 		if _, err := k.renew(secret); err != nil || !bytes.Equal(secret.Data[caPrevious], c.want) {
-			t.Errorf("%s: a new certificate changes it: %v", sentence, err)
+			t.Errorf("%s: a new certificate changes the previous CA: %v", sentence, err)
 		}
 	}
 }
 
-// TestACertificateIsValidSinceItsAuthorityIs has a replica renew it whose clock is ahead: the others take it all the same.
-func TestACertificateIsValidSinceItsAuthorityIs(t *testing.T) {
+// TestACertificateStartsWithItsCA verifies that a certificate which a replica with a fast clock creates is valid for the others.
+func TestACertificateStartsWithItsCA(t *testing.T) {
 	k := keeper("")
-	a := authority(t, 100*day, caDuration)
+	a := newCA(t, 100*day, caDuration)
 	secret := &corev1.Secret{Data: map[string][]byte{"ca.crt": a.CertPEM, "ca.key": a.KeyPEM}}
 	if _, err := k.renew(secret); err != nil {
 		t.Fatal(err)
@@ -133,14 +133,14 @@ func TestACertificateIsValidSinceItsAuthorityIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if begins := pair.Leaf.NotBefore; !begins.Equal(a.Cert.NotBefore) {
-		t.Errorf("the certificate begins at %s, its authority at %s", begins, a.Cert.NotBefore)
+		t.Errorf("the certificate starts at %s, its CA at %s", begins, a.Cert.NotBefore)
 	}
 }
 
-// shortLived is a Secret whose certificate is good, and is to be renewed.
+// shortLived returns the data of a Secret whose certificate is valid, but due for renewal.
 func shortLived(t *testing.T, k *Keeper) map[string][]byte {
 	t.Helper()
-	a := authority(t, 0, caDuration)
+	a := newCA(t, 0, caDuration)
 	maker := &rotator.CertRotator{DNSName: k.names()[0], ExtKeyUsages: &[]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	crt, key, err := maker.CreateCertPEM(a, time.Now().Add(-backdate), time.Now().Add(servingRenewal-time.Hour))
 	if err != nil {
@@ -149,8 +149,8 @@ func shortLived(t *testing.T, k *Keeper) map[string][]byte {
 	return map[string][]byte{"ca.crt": a.CertPEM, "ca.key": a.KeyPEM, "tls.crt": crt, "tls.key": key}
 }
 
-// wantServed holds that a client which trusts the authority takes the certificate for the Service, until it is renewed.
-func wantServed(t *testing.T, k *Keeper, data map[string][]byte) {
+// wantValid verifies that clients which trust the CA accept the certificate for the Service until it is renewed.
+func wantValid(t *testing.T, k *Keeper, data map[string][]byte) {
 	t.Helper()
 	pair, err := tls.X509KeyPair(data["tls.crt"], data["tls.key"])
 	if err != nil {
@@ -169,7 +169,7 @@ func wantServed(t *testing.T, k *Keeper, data map[string][]byte) {
 			t.Errorf("at %s: %v", at, err)
 		}
 	}
-	if left := time.Until(pair.Leaf.NotAfter); left > servingFor {
-		t.Errorf("it is valid for %s", left)
+	if left := time.Until(pair.Leaf.NotAfter); left > servingDuration {
+		t.Errorf("the certificate is valid for %s", left)
 	}
 }

@@ -12,18 +12,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// watch says when the Secret or the configuration may have changed. Nothing is read from the cache: it only wakes. Each is
-// watched by its name alone, so that no other Secret has to be readable.
+// watch returns a channel that receives when the Secret or the MutatingWebhookConfiguration may have changed. The cache is only
+// used for notifications, not for reads. Each object is watched by name, so that permission on other Secrets is not required.
 func (k *Keeper) watch(ctx context.Context) (<-chan struct{}, error) {
 	c, err := cache.New(k.config, cache.Options{
 		Scheme: k.scheme, Mapper: mapper(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Secret{}: {
 				Namespaces: map[string]cache.Config{k.Namespace: {}}, Field: fields.OneTermEqualSelector("metadata.name", k.Secret),
-				Transform: forget,
+				Transform: dropContent,
 			},
 			&admissionregistrationv1.MutatingWebhookConfiguration{}: {
-				Field: fields.OneTermEqualSelector("metadata.name", k.Configuration), Transform: forget,
+				Field: fields.OneTermEqualSelector("metadata.name", k.Configuration), Transform: dropContent,
 			},
 		},
 	})
@@ -34,31 +34,31 @@ func (k *Keeper) watch(ctx context.Context) (<-chan struct{}, error) {
 	wake := func() {
 		select {
 		case changed <- struct{}{}:
-		default: // it is to be looked at anyway
+		default: // a sync is already pending
 		}
 	}
 	for _, object := range []client.Object{&corev1.Secret{}, &admissionregistrationv1.MutatingWebhookConfiguration{}} {
 		informer, err := c.GetInformer(ctx, object, cache.BlockUntilSynced(false))
 		if err != nil {
-			return nil, fmt.Errorf("watching a %T: %w", object, err)
+			return nil, fmt.Errorf("watching %T: %w", object, err)
 		}
 		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 			AddFunc: func(any) { wake() }, UpdateFunc: func(any, any) { wake() }, DeleteFunc: func(any) { wake() },
 		})
 		if err != nil {
-			return nil, fmt.Errorf("watching a %T: %w", object, err)
+			return nil, fmt.Errorf("watching %T: %w", object, err)
 		}
 	}
 	go func() {
 		if err := c.Start(ctx); err != nil {
-			k.Log.Error(err, "changes are no longer watched, and seen by looking", "every", lookEvery.String())
+			k.Log.Error(err, "watching for changes failed, polling instead", "interval", resyncEvery.String())
 		}
 	}()
 	return changed, nil
 }
 
-// forget keeps private keys out of the cache.
-func forget(in any) (any, error) {
+// dropContent keeps private keys out of the cache.
+func dropContent(in any) (any, error) {
 	switch o := in.(type) {
 	case *corev1.Secret:
 		out := &corev1.Secret{}

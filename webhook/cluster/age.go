@@ -10,58 +10,59 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// maxAge is how long ago an informer's watch may last have proved to be current. In a healthy cluster each proves it every
-// 8 seconds; the kubelet needs up to 15 seconds to see that a pod is not ready.
+// maxAge is the age from which an informer's cache is stale. In a healthy cluster, each watch is confirmed every 8 seconds. The
+// kubelet needs up to 15 more seconds to mark a pod as not ready.
 const maxAge = 15 * time.Second
 
-// proof is when a watch last proved to be current, and why it has not since.
-type proof struct {
+// freshness is when a watch was last confirmed to be up to date, and the last error since.
+type freshness struct {
 	mutex   sync.Mutex
 	last    time.Time
-	problem error
+	lastErr error
 }
 
-func newProof() *proof { return &proof{last: time.Now()} }
+func newFreshness() *freshness { return &freshness{last: time.Now()} }
 
-func (p *proof) given() {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	p.last, p.problem = time.Now(), nil
+func (f *freshness) confirmed() {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.last, f.lastErr = time.Now(), nil
 }
 
-func (p *proof) failed(err error) {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	p.problem = err
+func (f *freshness) failed(err error) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.lastErr = err
 }
 
-func (p *proof) read() (last time.Time, problem error) {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	return p.last, p.problem
+func (f *freshness) read() (last time.Time, lastErr error) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	return f.last, f.lastErr
 }
 
-// Stale reports whether what is known can be out of date, because a watch could not be renewed, and since when.
+// Stale reports whether the facts may be out of date because a watch could not be renewed, and since when.
 func (f *Facts) Stale() (since time.Time, stale bool) {
-	for _, proof := range f.proofs {
-		if last, _ := proof.read(); time.Since(last) > maxAge && (!stale || last.Before(since)) {
+	for _, freshness := range f.freshness {
+		if last, _ := freshness.read(); time.Since(last) > maxAge && (!stale || last.Before(since)) {
 			since, stale = last, true
 		}
 	}
 	return since, stale
 }
 
-// outdated returns a text for each resource whose watch cannot be renewed. A text stays the same as long as its reason does.
-func (f *Facts) outdated() []string {
+// staleResources returns a text for each resource whose watch cannot be renewed. The text only changes if the reason does,
+// because each change of readiness is logged.
+func (f *Facts) staleResources() []string {
 	var texts []string
-	for resource, proof := range f.proofs {
-		last, problem := proof.read()
+	for resource, freshness := range f.freshness {
+		last, lastErr := freshness.read()
 		if time.Since(last) <= maxAge {
 			continue
 		}
-		text := fmt.Sprintf("%s are not up to date since %s", resource, last.UTC().Format(time.RFC3339))
-		if problem != nil {
-			text = fmt.Sprintf("%s: %v", text, problem)
+		text := fmt.Sprintf("%s have been stale since %s", resource, last.UTC().Format(time.RFC3339))
+		if lastErr != nil {
+			text = fmt.Sprintf("%s: %v", text, lastErr)
 		}
 		texts = append(texts, text)
 	}
@@ -69,10 +70,10 @@ func (f *Facts) outdated() []string {
 	return texts
 }
 
-// Ages returns the metric of how old the facts can be.
+// Ages returns the metric of the age of each resource.
 func (f *Facts) Ages() prometheus.Collector {
 	return ages{f, prometheus.NewDesc("handoff_cache_age_seconds",
-		"Time since the watch of a resource last proved to be current, or since the start, in seconds.", []string{"resource"}, nil)}
+		"Seconds since the watch of a resource was last confirmed to be up to date, or since startup.", []string{"resource"}, nil)}
 }
 
 type ages struct {
@@ -83,13 +84,13 @@ type ages struct {
 func (a ages) Describe(descriptions chan<- *prometheus.Desc) { descriptions <- a.description }
 
 func (a ages) Collect(metrics chan<- prometheus.Metric) {
-	for resource, proof := range a.facts.proofs {
-		last, _ := proof.read()
+	for resource, freshness := range a.facts.freshness {
+		last, _ := freshness.read()
 		metrics <- prometheus.MustNewConstMetric(a.description, prometheus.GaugeValue, time.Since(last).Seconds(), resource)
 	}
 }
 
-// notCurrent is the error of outdated facts.
-func notCurrent(texts []string) error {
-	return fmt.Errorf("%s (writes are decided by what was known then)", strings.Join(texts, "; "))
+// staleError returns the error for stale resources.
+func staleError(texts []string) error {
+	return fmt.Errorf("%s (decisions use the last known state)", strings.Join(texts, "; "))
 }

@@ -1,5 +1,7 @@
-// Package cluster is what the webhook knows about the cluster beyond a review: which namespaces opted in, what autoscalers
-// target, and where custom resources keep their scale. It is read from informers that hold nothing else.
+// Package cluster provides the cluster state that the webhook needs in addition to a review.
+//
+// It returns the mode annotations of namespaces, the targets of HorizontalPodAutoscalers, and the scale paths of custom
+// resources. It reads them from informers that store nothing else.
 package cluster
 
 import (
@@ -28,12 +30,12 @@ const (
 	byKind   = "kind"
 )
 
-// Facts answers from informers. Its methods may be called at any time and never wait: until Ready they know nothing but what
-// is built in. A read of an informer that has not synced would wait until it has.
+// Facts is the state of a cluster, read from informers. Its methods may be called at any time and never block: until Ready
+// returns true, they only return what is built in, because reading from an informer blocks until it has synced.
 type Facts struct {
 	reader    client.Reader
 	informers map[string]cache.Informer
-	proofs    map[string]*proof // by resource, of the informers that renew their watches
+	freshness map[string]*freshness // by resource, of the informers that renew their watches
 	ready     atomic.Bool
 }
 
@@ -50,16 +52,16 @@ func Scheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// CacheOptions returns the options of a cache that Facts can be read from: it drops what Facts does not read before it
-// is stored, hands out what it holds without a copy, renews its watches every few seconds, and asks the API server for
-// nothing before it is started.
+// CacheOptions returns the options of a cache for Facts. The cache drops fields that Facts does not read before it stores an
+// object, returns stored objects without a copy, renews its watches every few seconds, and sends no requests to the API server
+// before it is started.
 func CacheOptions() cache.Options {
-	uncopied := true
+	withoutCopy := true
 	return cache.Options{
 		Mapper:                       mapper(),
 		NewInformer:                  newInformer,
 		ReaderFailOnMissingInformer:  true,
-		DefaultUnsafeDisableDeepCopy: &uncopied,
+		DefaultUnsafeDisableDeepCopy: &withoutCopy,
 		ByObject: map[client.Object]cache.ByObject{
 			namespaces():                                {Transform: keepMode},
 			&autoscalingv2.HorizontalPodAutoscaler{}:    {Transform: keepTarget},
@@ -68,7 +70,7 @@ func CacheOptions() cache.Options {
 	}
 }
 
-// mapper returns the names and scopes of what is read. Discovery would have to be answered before anything can start.
+// mapper returns the REST mappings of the kinds that Facts reads. Discovery would require the API server at startup.
 func mapper() meta.RESTMapper {
 	m := meta.NewDefaultRESTMapper(nil)
 	m.Add(corev1.SchemeGroupVersion.WithKind("Namespace"), meta.RESTScopeRoot)
@@ -83,9 +85,9 @@ func namespaces() *metav1.PartialObjectMetadata {
 	return o
 }
 
-// New registers the informers with a cache that has CacheOptions and is started by the caller. It does not wait.
+// New returns Facts that read from a cache with CacheOptions. The caller starts the cache. New does not block.
 func New(ctx context.Context, c cache.Cache) (*Facts, error) {
-	f := &Facts{reader: c, informers: map[string]cache.Informer{}, proofs: map[string]*proof{}}
+	f := &Facts{reader: c, informers: map[string]cache.Informer{}, freshness: map[string]*freshness{}}
 	if err := c.IndexField(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, byTarget, targetOf); err != nil {
 		return nil, fmt.Errorf("indexing HorizontalPodAutoscalers: %w", err)
 	}
@@ -102,14 +104,14 @@ func New(ctx context.Context, c cache.Cache) (*Facts, error) {
 			return nil, fmt.Errorf("watching %s: %w", resource, err)
 		}
 		f.informers[resource] = informer
-		if renewed, ok := informer.(*current); ok { // else the caller's own, which knows nothing of its age
-			f.proofs[resource] = renewed.proof
+		if renewed, ok := informer.(*renewingInformer); ok { // a cache with other options does not record freshness
+			f.freshness[resource] = renewed.freshness
 		}
 	}
 	return f, nil
 }
 
-// Ready says whether all informers have the whole of what they watch. Once true it stays true.
+// Ready reports whether all informers have synced. Once true, it stays true.
 func (f *Facts) Ready() bool {
 	if f.ready.Load() {
 		return true
@@ -121,7 +123,7 @@ func (f *Facts) Ready() bool {
 	return true
 }
 
-// NamespaceMode returns a namespace's mode annotation; ok is false where it has none.
+// NamespaceMode returns a namespace's mode annotation; ok is false if it has none.
 func (f *Facts) NamespaceMode(namespace string) (mode string, ok bool) {
 	if !f.Ready() {
 		return "", false
@@ -134,9 +136,9 @@ func (f *Facts) NamespaceMode(namespace string) (mode string, ok bool) {
 	return mode, ok
 }
 
-// Autoscaler returns the HorizontalPodAutoscaler that targets an object, as "HorizontalPodAutoscaler/web", and how many
-// replicas it wants; the first by name where several do, empty where none does. A target is known by group and kind,
-// whatever version it is written in.
+// Autoscaler returns the HorizontalPodAutoscaler that targets an object, as "HorizontalPodAutoscaler/web", and its desired
+// replicas. If several target the object, it returns the first by name; if none does, it returns "". The version of the target
+// reference is ignored.
 func (f *Facts) Autoscaler(namespace, group, kind, name string) (autoscaler string, desired int64) {
 	if !f.Ready() {
 		return "", 0
@@ -150,7 +152,7 @@ func (f *Facts) Autoscaler(namespace, group, kind, name string) (autoscaler stri
 	return scale.Targeting(list.Items, group, kind, name)
 }
 
-// ScalePath returns the path of the scale field of a kind, nil where the kind has none.
+// ScalePath returns the path of the scale field of a kind, nil if the kind has none.
 func (f *Facts) ScalePath(group, version, kind string) fieldpath.Path {
 	if path := scale.Builtin(group, kind); path != nil {
 		return path

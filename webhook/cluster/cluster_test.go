@@ -25,16 +25,16 @@ func modeOf(namespace string) mode {
 	return mode{m, ok}
 }
 
-func TestTheModeOfANamespaceIsItsAnnotation(t *testing.T) {
+func TestNamespaceModeReturnsTheAnnotation(t *testing.T) {
 	t.Parallel()
 	for sentence, c := range map[string]struct {
 		annotations map[string]string
 		want        mode
 	}{
-		"enforce":                     {map[string]string{ownership.ModeAnnotation: "enforce"}, mode{"enforce", true}},
-		"beside others":               {map[string]string{ownership.ModeAnnotation: "warn", "a": "b"}, mode{"warn", true}},
-		"one that nobody knows":       {map[string]string{ownership.ModeAnnotation: "Enforce"}, mode{"Enforce", true}},
-		"an empty one is one as well": {map[string]string{ownership.ModeAnnotation: ""}, mode{"", true}},
+		"enforce":                {map[string]string{ownership.ModeAnnotation: "enforce"}, mode{"enforce", true}},
+		"with other annotations": {map[string]string{ownership.ModeAnnotation: "warn", "a": "b"}, mode{"warn", true}},
+		"an unknown mode":        {map[string]string{ownership.ModeAnnotation: "Enforce"}, mode{"Enforce", true}},
+		"an empty annotation":    {map[string]string{ownership.ModeAnnotation: ""}, mode{"", true}},
 	} {
 		n := namespace(t, c.annotations)
 		eventually(t, sentence, c.want, func() mode { return modeOf(n.Name) })
@@ -42,7 +42,7 @@ func TestTheModeOfANamespaceIsItsAnnotation(t *testing.T) {
 	for sentence, name := range map[string]string{
 		"a namespace without annotations":    namespace(t, nil).Name,
 		"a namespace with other annotations": namespace(t, map[string]string{"ownership-handoff.io/other": "enforce"}).Name,
-		"a namespace that is not there":      "nowhere",
+		"a missing namespace":                "nowhere",
 		"no namespace":                       "",
 	} {
 		if got := modeOf(name); got.Known {
@@ -51,10 +51,10 @@ func TestTheModeOfANamespaceIsItsAnnotation(t *testing.T) {
 	}
 }
 
-func TestTheModeFollowsTheAnnotation(t *testing.T) {
+func TestNamespaceModeFollowsChanges(t *testing.T) {
 	t.Parallel()
 	n := namespace(t, map[string]string{ownership.ModeAnnotation: "warn"})
-	eventually(t, "at first", mode{"warn", true}, func() mode { return modeOf(n.Name) })
+	eventually(t, "initially", mode{"warn", true}, func() mode { return modeOf(n.Name) })
 	update := func(change func(*corev1.Namespace)) {
 		t.Helper()
 		before := n.DeepCopy()
@@ -64,12 +64,12 @@ func TestTheModeFollowsTheAnnotation(t *testing.T) {
 		}
 	}
 	update(func(n *corev1.Namespace) { n.Annotations[ownership.ModeAnnotation] = "enforce" })
-	eventually(t, "once changed", mode{"enforce", true}, func() mode { return modeOf(n.Name) })
+	eventually(t, "after a change", mode{"enforce", true}, func() mode { return modeOf(n.Name) })
 	update(func(n *corev1.Namespace) { delete(n.Annotations, ownership.ModeAnnotation) })
-	eventually(t, "once removed", mode{}, func() mode { return modeOf(n.Name) })
+	eventually(t, "after the removal", mode{}, func() mode { return modeOf(n.Name) })
 }
 
-// autoscale makes an autoscaler that targets an object.
+// autoscale creates a HorizontalPodAutoscaler that targets an object.
 func autoscale(t *testing.T, namespace, name, apiVersion, kind, target string) *autoscalingv2.HorizontalPodAutoscaler {
 	t.Helper()
 	o := &autoscalingv2.HorizontalPodAutoscaler{
@@ -88,7 +88,7 @@ func autoscalerOf(namespace, group, kind, name string) string {
 	return autoscaler
 }
 
-func TestAnAutoscalerIsKnownByGroupKindAndNameOfItsTarget(t *testing.T) {
+func TestAutoscalerMatchesGroupKindAndNameOfTheTarget(t *testing.T) {
 	t.Parallel()
 	n := namespace(t, nil).Name
 	autoscale(t, n, "web", "apps/v1", "Deployment", "web")
@@ -98,22 +98,22 @@ func TestAnAutoscalerIsKnownByGroupKindAndNameOfItsTarget(t *testing.T) {
 	autoscale(t, n, "b-second", "apps/v1", "StatefulSet", "twice")
 	autoscale(t, n, "a-first", "apps/v1", "StatefulSet", "twice")
 	autoscale(t, n, "last", "apps/v1", "Deployment", "last")
-	eventually(t, "all are known", "HorizontalPodAutoscaler/last", func() string {
+	eventually(t, "all are cached", "HorizontalPodAutoscaler/last", func() string {
 		return autoscalerOf(n, "apps", "Deployment", "last")
 	})
 	for sentence, c := range map[string]struct{ namespace, group, kind, name, want string }{
-		"its target":                            {n, "apps", "Deployment", "web", "HorizontalPodAutoscaler/web"},
-		"written in another version":            {n, "apps", "Deployment", "old", "HorizontalPodAutoscaler/old"},
-		"of the core group":                     {n, "", "ReplicationController", "core", "HorizontalPodAutoscaler/core"},
-		"of another group with the same kind":   {n, "example.com", "Deployment", "foreign", "HorizontalPodAutoscaler/foreign"},
-		"but not that of apps":                  {n, "apps", "Deployment", "foreign", ""},
-		"nor the first one in the other group":  {n, "example.com", "Deployment", "web", ""},
-		"the first by name where there are two": {n, "apps", "StatefulSet", "twice", "HorizontalPodAutoscaler/a-first"},
-		"another kind of that name":             {n, "apps", "StatefulSet", "web", ""},
-		"another name":                          {n, "apps", "Deployment", "api", ""},
-		"another namespace":                     {"default", "apps", "Deployment", "web", ""},
-		"no namespace":                          {"", "apps", "Deployment", "none", ""},
-		"no such namespace":                     {"nowhere", "apps", "Deployment", "web", ""},
+		"the target":                           {n, "apps", "Deployment", "web", "HorizontalPodAutoscaler/web"},
+		"a target with another version":        {n, "apps", "Deployment", "old", "HorizontalPodAutoscaler/old"},
+		"a target in the core group":           {n, "", "ReplicationController", "core", "HorizontalPodAutoscaler/core"},
+		"the same kind in another group":       {n, "example.com", "Deployment", "foreign", "HorizontalPodAutoscaler/foreign"},
+		"the target's name in apps":            {n, "apps", "Deployment", "foreign", ""},
+		"the first target in another group":    {n, "example.com", "Deployment", "web", ""},
+		"the first by name of two autoscalers": {n, "apps", "StatefulSet", "twice", "HorizontalPodAutoscaler/a-first"},
+		"another kind with the same name":      {n, "apps", "StatefulSet", "web", ""},
+		"another name":                         {n, "apps", "Deployment", "api", ""},
+		"another namespace":                    {"default", "apps", "Deployment", "web", ""},
+		"no namespace":                         {"", "apps", "Deployment", "none", ""},
+		"a missing namespace":                  {"nowhere", "apps", "Deployment", "web", ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
@@ -125,30 +125,30 @@ func TestAnAutoscalerIsKnownByGroupKindAndNameOfItsTarget(t *testing.T) {
 	}
 }
 
-func TestAutoscalersAreFollowed(t *testing.T) {
+func TestAutoscalerFollowsChanges(t *testing.T) {
 	t.Parallel()
 	n := namespace(t, nil).Name
 	known := func(name string) func() string {
 		return func() string { return autoscalerOf(n, "apps", "Deployment", name) }
 	}
 	hpa := autoscale(t, n, "web", "apps/v1", "Deployment", "web")
-	eventually(t, "once made", "HorizontalPodAutoscaler/web", known("web"))
+	eventually(t, "after the creation", "HorizontalPodAutoscaler/web", known("web"))
 
 	before := hpa.DeepCopy()
 	hpa.Spec.ScaleTargetRef.Name = "api"
 	if err := suite.client.Patch(t.Context(), hpa, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "its new target", "HorizontalPodAutoscaler/web", known("api"))
-	eventually(t, "its old target", "", known("web"))
+	eventually(t, "the new target", "HorizontalPodAutoscaler/web", known("api"))
+	eventually(t, "the old target", "", known("web"))
 
 	if err := suite.client.Delete(t.Context(), hpa); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "once deleted", "", known("api"))
+	eventually(t, "after the deletion", "", known("api"))
 }
 
-func TestAnAutoscalerOfVersion1IsOneAsWell(t *testing.T) {
+func TestAutoscalerReadsAutoscalingV1Objects(t *testing.T) {
 	t.Parallel()
 	scheme, err := cluster.Scheme()
 	if err != nil {
@@ -171,12 +171,12 @@ func TestAnAutoscalerOfVersion1IsOneAsWell(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "its target", "HorizontalPodAutoscaler/one", func() string {
+	eventually(t, "the target", "HorizontalPodAutoscaler/one", func() string {
 		return autoscalerOf(n, "apps", "Deployment", "web")
 	})
 }
 
-// widgets is a custom resource with a scale subresource in some of its versions, each at a path of its own.
+// widgets returns a CRD with a scale subresource in some of its versions, each with its own path.
 func widgets(group string, paths map[string]string) *apiextensionsv1.CustomResourceDefinition {
 	preserve := true
 	crd := &apiextensionsv1.CustomResourceDefinition{
@@ -211,18 +211,18 @@ func scalePath(group, version, kind string) string {
 	return path.String()
 }
 
-func TestBuiltInKindsScaleAtTheirReplicas(t *testing.T) {
+func TestScalePathOfBuiltInKinds(t *testing.T) {
 	t.Parallel()
 	for sentence, c := range map[string]struct{ group, version, kind, want string }{
-		"a Deployment":                         {"apps", "v1", "Deployment", ".spec.replicas"},
-		"a StatefulSet":                        {"apps", "v1", "StatefulSet", ".spec.replicas"},
-		"a ReplicaSet":                         {"apps", "v1", "ReplicaSet", ".spec.replicas"},
-		"a ReplicationController":              {"", "v1", "ReplicationController", ".spec.replicas"},
-		"a DaemonSet does not":                 {"apps", "v1", "DaemonSet", "none"},
-		"a Pod does not":                       {"", "v1", "Pod", "none"},
-		"a Deployment of another group":        {"example.com", "v1", "Deployment", "none"},
-		"a ReplicationController of another":   {"apps", "v1", "ReplicationController", "none"},
-		"a kind that nobody has ever heard of": {"example.com", "v1", "Unheard", "none"},
+		"a Deployment":                    {"apps", "v1", "Deployment", ".spec.replicas"},
+		"a StatefulSet":                   {"apps", "v1", "StatefulSet", ".spec.replicas"},
+		"a ReplicaSet":                    {"apps", "v1", "ReplicaSet", ".spec.replicas"},
+		"a ReplicationController":         {"", "v1", "ReplicationController", ".spec.replicas"},
+		"a DaemonSet":                     {"apps", "v1", "DaemonSet", "none"},
+		"a Pod":                           {"", "v1", "Pod", "none"},
+		"a Deployment of another group":   {"example.com", "v1", "Deployment", "none"},
+		"a ReplicationController in apps": {"apps", "v1", "ReplicationController", "none"},
+		"an unknown kind":                 {"example.com", "v1", "Unheard", "none"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
@@ -233,7 +233,7 @@ func TestBuiltInKindsScaleAtTheirReplicas(t *testing.T) {
 	}
 }
 
-func TestACustomResourceScalesWhereItsVersionSays(t *testing.T) {
+func TestScalePathOfCustomResources(t *testing.T) {
 	t.Parallel()
 	crd := widgets("paths.example.com", map[string]string{"v1": ".spec.replicas", "v2": ".spec.pool.size"})
 	create(t, crd)
@@ -246,9 +246,9 @@ func TestACustomResourceScalesWhereItsVersionSays(t *testing.T) {
 	eventually(t, "the same kind of another group", ".spec.count", known("elsewhere.example.com", "v1"))
 	for sentence, path := range map[string]string{
 		"a version without a scale":        scalePath("paths.example.com", "v3", "Widget"),
-		"a version that is not there":      scalePath("paths.example.com", "v9", "Widget"),
+		"a missing version":                scalePath("paths.example.com", "v9", "Widget"),
 		"the other group's second version": scalePath("elsewhere.example.com", "v2", "Widget"),
-		"the plural is no kind":            scalePath("paths.example.com", "v1", "widgets"),
+		"a plural resource name":           scalePath("paths.example.com", "v1", "widgets"),
 	} {
 		if path != "none" {
 			t.Errorf("%s: want none, got %s", sentence, path)
@@ -261,6 +261,6 @@ func TestACustomResourceScalesWhereItsVersionSays(t *testing.T) {
 	if err := suite.client.Patch(t.Context(), crd, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "once it has moved", ".spec.moved", known("paths.example.com", "v1"))
-	eventually(t, "once it is gone", "none", known("paths.example.com", "v2"))
+	eventually(t, "after the path has changed", ".spec.moved", known("paths.example.com", "v1"))
+	eventually(t, "after the subresource was removed", "none", known("paths.example.com", "v2"))
 }

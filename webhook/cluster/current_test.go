@@ -16,17 +16,17 @@ import (
 	"github.com/ownership-handoff/handoff/webhook/cluster"
 )
 
-// noticed is how soon facts must say that a watch cannot be renewed.
+// noticed is the time within which facts must report that a watch cannot be renewed.
 const noticed = 30 * time.Second
 
-// broken is a way between the facts and the API server that can be broken.
-type broken struct {
+// connection is a connection to the API server that can be broken and repaired.
+type connection struct {
 	config *rest.Config
-	broken func()
+	fail   func()
 	repair func()
 }
 
-func overTCP(t *testing.T, harm func(*proxy.TCP)) broken {
+func overTCP(t *testing.T, fail func(*proxy.TCP)) connection {
 	t.Helper()
 	server, err := url.Parse(suite.plane.Config.Host)
 	if err != nil {
@@ -35,112 +35,112 @@ func overTCP(t *testing.T, harm func(*proxy.TCP)) broken {
 	p := proxy.StartTCP(t, server.Host)
 	config := rest.CopyConfig(suite.plane.Config)
 	config.Host = "https://" + p.Address
-	return broken{config, func() { harm(p) }, p.Pass}
+	return connection{config, func() { fail(p) }, p.Pass}
 }
 
-func overHTTP(t *testing.T, harm func(*proxy.HTTP)) broken {
+func overHTTP(t *testing.T, fail func(*proxy.HTTP)) connection {
 	t.Helper()
 	p := proxy.StartHTTP(t, suite.plane.Config)
-	return broken{&rest.Config{Host: p.URL, QPS: 1000, Burst: 1000}, func() { harm(p) }, p.Pass}
+	return connection{&rest.Config{Host: p.URL, QPS: 1000, Burst: 1000}, func() { fail(p) }, p.Pass}
 }
 
-// lost are the ways of losing the API server, with what the check says. None may look like a quiet cluster.
-func lost() map[string]loss {
-	const noAnswer = "the API server did not answer within 5s"
-	refuse := func(status int) func(*testing.T) broken {
-		return func(t *testing.T) broken {
+// outages returns ways to lose the API server, with the reason in the check's error. None may look like a cluster without
+// changes.
+func outages() map[string]outage {
+	const noResponse = "the API server did not answer within 5s"
+	refuse := func(status int) func(*testing.T) connection {
+		return func(t *testing.T) connection {
 			t.Helper()
 			return overHTTP(t, func(p *proxy.HTTP) { p.Refuse(status) })
 		}
 	}
-	tcp := func(harm func(*proxy.TCP)) func(*testing.T) broken {
-		return func(t *testing.T) broken {
+	tcp := func(fail func(*proxy.TCP)) func(*testing.T) connection {
+		return func(t *testing.T) connection {
 			t.Helper()
-			return overTCP(t, harm)
+			return overTCP(t, fail)
 		}
 	}
-	watches := func(harm func(*proxy.HTTP)) func(*testing.T) broken {
-		return func(t *testing.T) broken {
+	watches := func(fail func(*proxy.HTTP)) func(*testing.T) connection {
+		return func(t *testing.T) connection {
 			t.Helper()
-			return overHTTP(t, harm)
+			return overHTTP(t, fail)
 		}
 	}
-	return map[string]loss{
-		"a proxy ends every connection":                     {tcp((*proxy.TCP).Cut), noAnswer},
-		"a proxy accepts connections and passes on nothing": {tcp((*proxy.TCP).Silence), noAnswer},
-		"a proxy ends watches alone":                        {watches((*proxy.HTTP).CutWatches), noAnswer},
-		"a proxy passes on nothing of watches alone":        {watches((*proxy.HTTP).SilenceWatches), "the watch did not end when it was due"},
-		"the token is not accepted any more":                {refuse(http.StatusUnauthorized), "provide credentials"},
-		"the permission is gone":                            {refuse(http.StatusForbidden), "Forbidden"},
-		"a load balancer has no API server behind it":       {refuse(http.StatusBadGateway), "Bad Gateway"},
+	return map[string]outage{
+		"a proxy closes every connection":             {tcp((*proxy.TCP).Cut), noResponse},
+		"a proxy forwards nothing":                    {tcp((*proxy.TCP).Silence), noResponse},
+		"a proxy closes only watches":                 {watches((*proxy.HTTP).CutWatches), noResponse},
+		"a proxy forwards nothing of watches":         {watches((*proxy.HTTP).SilenceWatches), "did not end the watch after its timeout"},
+		"the token is no longer accepted":             {refuse(http.StatusUnauthorized), "provide credentials"},
+		"the permission is revoked":                   {refuse(http.StatusForbidden), "Forbidden"},
+		"a load balancer has no API server behind it": {refuse(http.StatusBadGateway), "Bad Gateway"},
 	}
 }
 
-type loss struct {
-	way func(*testing.T) broken
-	// want is the reason.
-	want string
+type outage struct {
+	connect func(*testing.T) connection
+	want    string // the reason
 }
 
-// TestFactsThatCannotBeRenewedSaySo breaks all ways at the same time: each takes a while.
-func TestFactsThatCannotBeRenewedSaySo(t *testing.T) {
+// TestFactsReportStaleWatches causes all outages at the same time, because each takes a while.
+func TestFactsReportStaleWatches(t *testing.T) {
 	t.Parallel()
 	n := namespace(t, map[string]string{ownership.ModeAnnotation: "warn"})
 	known := func(f *cluster.Facts) string { mode, _ := f.NamespaceMode(n.Name); return mode }
-	ways, facts := map[string]broken{}, map[string]*cluster.Facts{}
-	for sentence, c := range lost() {
-		ways[sentence] = c.way(t)
-		facts[sentence] = watching(t, ways[sentence].config)
+	connections, facts := map[string]connection{}, map[string]*cluster.Facts{}
+	for sentence, c := range outages() {
+		connections[sentence] = c.connect(t)
+		facts[sentence] = watching(t, connections[sentence].config)
 	}
 	for sentence, f := range facts {
-		eventually(t, sentence+": the namespace is known before", "warn", func() string { return known(f) })
+		eventually(t, sentence+": the mode before the outage", "warn", func() string { return known(f) })
 		if err := f.Check(); err != nil {
-			t.Fatalf("%s: before anything is broken: %v", sentence, err)
+			t.Fatalf("%s: before the outage: %v", sentence, err)
 		}
 	}
-	for _, way := range ways {
-		way.broken()
+	for _, c := range connections {
+		c.fail()
 	}
 	began := time.Now()
 	for sentence, f := range facts {
-		wantStale(t, f, sentence, lost()[sentence].want, began)
+		wantStale(t, f, sentence, outages()[sentence].want, began)
 	}
 	setMode(t, n, "enforce")
-	eventually(t, "facts that are not cut off follow", "enforce", func() string { return known(suite.facts) })
+	eventually(t, "facts without an outage", "enforce", func() string { return known(suite.facts) })
 	for sentence, f := range facts {
 		if got := known(f); got != "warn" {
-			t.Errorf("%s: the way is not broken: mode %s is known", sentence, got)
+			t.Errorf("%s: mode %s was read during the outage", sentence, got)
 		}
-		ways[sentence].repair()
+		connections[sentence].repair()
 	}
 	for sentence, f := range facts {
-		eventually(t, sentence+": the change is known without a restart", "enforce", func() string { return known(f) })
+		eventually(t, sentence+": the mode after the outage, without a restart", "enforce", func() string { return known(f) })
 		eventually(t, sentence+": the check passes again", true, func() bool { return f.Check() == nil })
 		if _, stale := f.Stale(); stale {
-			t.Errorf("%s: they are stale and the check does not say so", sentence)
+			t.Errorf("%s: the facts are stale, but the check passes", sentence)
 		}
 	}
 }
 
-// wantStale waits until the check names all resources, with the reason, and the metric has their age.
+// wantStale waits until the check's error contains all resources and the reason, and the metric has their age.
 func wantStale(t *testing.T, facts *cluster.Facts, sentence, reason string, began time.Time) {
 	t.Helper()
-	said := ""
-	for strings.Count(said, " are not up to date since ") < 3 || !strings.Contains(said, reason) {
+	got := ""
+	for strings.Count(got, " have been stale since ") < 3 || !strings.Contains(got, reason) {
 		if time.Since(began) > noticed {
-			t.Errorf("%s: %s after the watches were lost, the check says: %s", sentence, noticed, said)
+			t.Errorf("%s: %s into the outage, the check returns: %s", sentence, noticed, got)
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
 		if err := facts.Check(); err != nil {
-			said = err.Error()
+			got = err.Error()
 		}
 	}
 	if since, stale := facts.Stale(); !stale || since.After(time.Now()) {
-		t.Errorf("%s: the check says %s; stale: %t, since %s", sentence, said, stale, since)
+		t.Errorf("%s: the check returns %s; stale: %t, since %s", sentence, got, stale, since)
 	}
 	if !facts.Ready() {
-		t.Errorf("%s: what was known before is not known any more", sentence)
+		t.Errorf("%s: the facts are no longer ready", sentence)
 	}
 	for resource, age := range ages(t, facts) {
 		if age < 1 {
@@ -170,17 +170,17 @@ func ages(t *testing.T, facts *cluster.Facts) map[string]float64 {
 		}
 	}
 	if len(found) != 3 {
-		t.Errorf("three resources are expected, got %v", found)
+		t.Errorf("want three resources, got %v", found)
 	}
 	return found
 }
 
-// TestFactsStayUpToDateWhereNothingHappens verifies that a quiet cluster does not look like a lost one, and that no proof
-// takes as long as the limit: over several watches, the age begins anew again and again.
-func TestFactsStayUpToDateWhereNothingHappens(t *testing.T) {
+// TestFactsStayFreshWithoutChanges verifies that facts do not become stale in a cluster without changes: over several watches,
+// the age is reset again and again.
+func TestFactsStayFreshWithoutChanges(t *testing.T) {
 	t.Parallel()
 	facts := watching(t, suite.plane.Config)
-	eventually(t, "they are ready", true, facts.Ready)
+	eventually(t, "the facts are ready", true, facts.Ready)
 	renewed, before := map[string]int{}, ages(t, facts)
 	for end := time.Now().Add(noticed); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		if err := facts.Check(); err != nil {
@@ -196,7 +196,7 @@ func TestFactsStayUpToDateWhereNothingHappens(t *testing.T) {
 	}
 	for resource := range before {
 		if renewed[resource] < 2 {
-			t.Errorf("%s: the age began anew %d times in %s", resource, renewed[resource], noticed)
+			t.Errorf("%s: the age was reset %d times in %s", resource, renewed[resource], noticed)
 		}
 	}
 }
@@ -209,29 +209,29 @@ func setMode(t *testing.T, n *corev1.Namespace, mode string) {
 	}
 }
 
-// TestFactsWaitForAnAPIServer verifies that facts exist before anybody answers, and are ready when somebody does.
+// TestFactsWaitForAnAPIServer verifies that facts can be created before the API server is available, and become ready later.
 func TestFactsWaitForAnAPIServer(t *testing.T) {
 	t.Parallel()
-	ways, facts := map[string]broken{}, map[string]*cluster.Facts{}
-	for sentence, c := range lost() {
-		ways[sentence] = c.way(t)
-		ways[sentence].broken()
-		facts[sentence] = watching(t, ways[sentence].config)
+	connections, facts := map[string]connection{}, map[string]*cluster.Facts{}
+	for sentence, c := range outages() {
+		connections[sentence] = c.connect(t)
+		connections[sentence].fail()
+		facts[sentence] = watching(t, connections[sentence].config)
 	}
 	for sentence, f := range facts {
 		eventually(t, sentence+": the check names three resources and a reason", 3, func() int {
 			err := f.Check()
 			if err == nil {
-				t.Fatalf("%s: the check has nothing to say", sentence)
+				t.Fatalf("%s: the check passes", sentence)
 			}
 			return strings.Count(err.Error(), "are not listed yet: ")
 		})
 		if f.Ready() {
-			t.Fatalf("%s: they are ready", sentence)
+			t.Fatalf("%s: the facts are ready", sentence)
 		}
-		ways[sentence].repair()
+		connections[sentence].repair()
 	}
 	for sentence, f := range facts {
-		eventually(t, sentence+": they are ready", true, f.Ready)
+		eventually(t, sentence+": the facts are ready", true, f.Ready)
 	}
 }

@@ -27,7 +27,7 @@ func keepMode(in any) (any, error) {
 	return out, nil
 }
 
-// keepTarget reduces a HorizontalPodAutoscaler to what it targets and how many it wants.
+// keepTarget reduces a HorizontalPodAutoscaler to its target and the fields that determine its desired replicas.
 func keepTarget(in any) (any, error) {
 	hpa, ok := in.(*autoscalingv2.HorizontalPodAutoscaler)
 	if !ok {
@@ -41,7 +41,7 @@ func keepTarget(in any) (any, error) {
 	return out, nil
 }
 
-// keepScale reduces a CustomResourceDefinition to the scale subresources of its versions: its schema is what is large.
+// keepScale reduces a CustomResourceDefinition to the scale subresources of its versions, without the large schemas.
 func keepScale(in any) (any, error) {
 	crd, ok := in.(*apiextensionsv1.CustomResourceDefinition)
 	if !ok {

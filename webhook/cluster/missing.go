@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// missing names the resources that are not listed yet.
+// missing returns the resources that have not been listed yet.
 func (f *Facts) missing() []string {
 	var resources []string
 	for resource, informer := range f.informers {
@@ -19,21 +19,21 @@ func (f *Facts) missing() []string {
 	return resources
 }
 
-// Check returns what is missing for Ready, or which facts are out of date, and why: the API server's own words where it
-// has refused a request, which name the verb, the resource and the user.
+// Check is a readiness check. It returns an error with the resources that have not been listed yet or are stale, and the reason.
+// If the API server denied a request, the reason is its message, which contains the verb, the resource and the user.
 func (f *Facts) Check() error {
 	if f.Ready() {
-		if texts := f.outdated(); texts != nil {
-			return notCurrent(texts)
+		if texts := f.staleResources(); texts != nil {
+			return staleError(texts)
 		}
 		return nil
 	}
 	var texts []string
 	for _, resource := range f.missing() {
 		text := resource + " are not listed yet"
-		if proof := f.proofs[resource]; proof != nil {
-			if _, problem := proof.read(); problem != nil {
-				text = fmt.Sprintf("%s: %v", text, problem)
+		if freshness := f.freshness[resource]; freshness != nil {
+			if _, lastErr := freshness.read(); lastErr != nil {
+				text = fmt.Sprintf("%s: %v", text, lastErr)
 			}
 		}
 		texts = append(texts, text)
@@ -41,5 +41,5 @@ func (f *Facts) Check() error {
 	if texts == nil {
 		return errors.New("the informers have just synced")
 	}
-	return fmt.Errorf("%s (list and watch must be permitted)", strings.Join(texts, "; "))
+	return fmt.Errorf("%s (requires list and watch permission)", strings.Join(texts, "; "))
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/ownership-handoff/handoff/webhook/cluster"
 )
 
-// user returns the configuration of a user whom nothing is permitted but what every user may do.
+// user returns the configuration of a new user without any RBAC rules.
 func user(t *testing.T, name string) *rest.Config {
 	t.Helper()
 	kubeconfig, err := suite.plane.AddUser(name)
@@ -34,7 +34,7 @@ func user(t *testing.T, name string) *rest.Config {
 	return config
 }
 
-// watching returns facts that are kept up to date as far as the user may read, until the test ends.
+// watching returns facts that watch the cluster with a user's permissions until the test ends.
 func watching(t *testing.T, config *rest.Config) *cluster.Facts {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -55,7 +55,7 @@ func watching(t *testing.T, config *rest.Config) *cluster.Facts {
 	return facts
 }
 
-// permit lets a user list and watch a resource.
+// permit grants a user permission to list and watch a resource.
 func permit(t *testing.T, name, group, resource string) {
 	t.Helper()
 	role := name + "-" + resource
@@ -74,43 +74,43 @@ func permit(t *testing.T, name, group, resource string) {
 	}
 }
 
-func TestFactsAreReadyWhenAllIsListed(t *testing.T) {
+func TestFactsAreReadyOnceAllResourcesAreListed(t *testing.T) {
 	if !suite.facts.Ready() {
-		t.Error("all is listed, and they are not ready")
+		t.Error("all resources are listed, but the facts are not ready")
 	}
 	if err := suite.facts.Check(); err != nil {
-		t.Errorf("all is listed: %v", err)
+		t.Errorf("all resources are listed: %v", err)
 	}
 }
 
-func TestWithoutPermissionNothingIsReadyAndTheCheckSaysWhatIsMissing(t *testing.T) {
+func TestTheCheckReportsMissingPermissions(t *testing.T) {
 	t.Parallel()
 	facts := watching(t, user(t, "nobody"))
-	var said string
-	eventually(t, "the check says what is refused", true, func() bool {
+	var got string
+	eventually(t, "the check reports the denied requests", true, func() bool {
 		if facts.Ready() {
-			t.Fatal("it is ready")
+			t.Fatal("the facts are ready")
 		}
 		err := facts.Check()
 		if err == nil {
-			t.Fatal("the check has nothing to say")
+			t.Fatal("the check passes")
 		}
-		said = err.Error()
-		return strings.Count(said, `is forbidden: User "nobody" cannot `) == 3
+		got = err.Error()
+		return strings.Count(got, `is forbidden: User "nobody" cannot `) == 3
 	})
 	for _, want := range []string{
 		"namespaces are not listed yet", `resource "namespaces" in API group ""`,
 		"horizontalpodautoscalers.autoscaling are not listed yet", `resource "horizontalpodautoscalers" in API group "autoscaling"`,
 		"customresourcedefinitions.apiextensions.k8s.io are not listed yet", `resource "customresourcedefinitions"`,
-		"cannot list", "list and watch must be permitted",
+		"cannot list", "requires list and watch permission",
 	} {
-		if !strings.Contains(said, want) {
-			t.Errorf("%q is expected to be named in: %s", want, said)
+		if !strings.Contains(got, want) {
+			t.Errorf("want %q in: %s", want, got)
 		}
 	}
 }
 
-func TestWhatIsNotKnownYetIsAnsweredAtOnce(t *testing.T) {
+func TestFactsDoNotBlockBeforeTheyAreReady(t *testing.T) {
 	t.Parallel()
 	n := namespace(t, map[string]string{ownership.ModeAnnotation: "enforce"})
 	_, unstarted, err := factsOf(t.Context(), suite.plane.Config)
@@ -133,72 +133,72 @@ func TestWhatIsNotKnownYetIsAnsweredAtOnce(t *testing.T) {
 				t.Errorf("%s: scale path %s", sentence, got)
 			}
 			if got := facts.ScalePath("apps", "v1", "Deployment"); got.String() != ".spec.replicas" {
-				t.Errorf("%s: what is built in is known, got %s", sentence, got)
+				t.Errorf("%s: want the built-in scale path, got %s", sentence, got)
 			}
 		}()
 		select {
 		case <-answered:
 		case <-time.After(10 * time.Second):
-			t.Fatalf("%s: still waiting for an answer", sentence)
+			t.Fatalf("%s: a method blocks", sentence)
 		}
 	}
 }
 
-func TestTheCheckNamesTheOneResourceThatIsMissing(t *testing.T) {
+func TestTheCheckNamesTheMissingResource(t *testing.T) {
 	t.Parallel()
 	const name = "almost"
 	permit(t, name, "", "namespaces")
 	permit(t, name, "apiextensions.k8s.io", "customresourcedefinitions")
 	facts := watching(t, user(t, name))
-	eventually(t, "the others are listed", true, func() bool {
+	eventually(t, "only HorizontalPodAutoscalers are missing", true, func() bool {
 		err := facts.Check()
 		return err != nil && strings.HasPrefix(err.Error(), "horizontalpodautoscalers.autoscaling are not listed yet: ") &&
 			strings.Count(err.Error(), "are not listed") == 1
 	})
 	if facts.Ready() {
-		t.Fatal("it is ready without autoscalers")
+		t.Fatal("the facts are ready without HorizontalPodAutoscalers")
 	}
 	permit(t, name, "autoscaling", "horizontalpodautoscalers")
-	eventually(t, "all are permitted", true, facts.Ready)
+	eventually(t, "the facts are ready", true, facts.Ready)
 	if err := facts.Check(); err != nil {
 		t.Errorf("once ready: %v", err)
 	}
 }
 
-// What a cluster has of these is most of it schemas, labels and status, and in memory for nothing.
-func TestOnlyWhatIsReadIsHeld(t *testing.T) {
+// TestTheCacheStoresOnlyFieldsInUse verifies that schemas, labels and statuses, which are most of these objects, take no memory.
+func TestTheCacheStoresOnlyFieldsInUse(t *testing.T) {
 	t.Parallel()
-	crd := widgets("held.example.com", map[string]string{"v1": ".spec.size"})
+	crd := widgets("cached.example.com", map[string]string{"v1": ".spec.size"})
 	create(t, crd)
 	n := namespace(t, map[string]string{ownership.ModeAnnotation: "warn", "other": "annotation"})
 	hpa := autoscale(t, n.Name, "web", "apps/v1", "Deployment", "web")
 	get := func(key client.ObjectKey, o client.Object) {
 		t.Helper()
-		eventually(t, key.String()+" is known", true, func() bool { return suite.cache.Get(t.Context(), key, o) == nil })
+		eventually(t, key.String()+" is cached", true, func() bool { return suite.cache.Get(t.Context(), key, o) == nil })
 	}
-	heldCRD := &apiextensionsv1.CustomResourceDefinition{}
-	get(client.ObjectKeyFromObject(crd), heldCRD)
+	cachedCRD := &apiextensionsv1.CustomResourceDefinition{}
+	get(client.ObjectKeyFromObject(crd), cachedCRD)
 	wantCRD := []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Subresources: &apiextensionsv1.CustomResourceSubresources{
 		Scale: &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: ".spec.size"},
 	}}}
-	if diff := cmp.Diff(wantCRD, heldCRD.Spec.Versions); diff != "" {
+	if diff := cmp.Diff(wantCRD, cachedCRD.Spec.Versions); diff != "" {
 		t.Errorf("the versions (-want +got):\n%s", diff)
 	}
-	heldHPA := &autoscalingv2.HorizontalPodAutoscaler{}
-	get(client.ObjectKeyFromObject(hpa), heldHPA)
+	cachedHPA := &autoscalingv2.HorizontalPodAutoscaler{}
+	get(client.ObjectKeyFromObject(hpa), cachedHPA)
 	wantHPA := autoscalingv2.HorizontalPodAutoscalerSpec{
 		ScaleTargetRef: hpa.Spec.ScaleTargetRef, MinReplicas: hpa.Spec.MinReplicas, MaxReplicas: hpa.Spec.MaxReplicas,
 	}
-	if diff := cmp.Diff(wantHPA, heldHPA.Spec); diff != "" {
+	if diff := cmp.Diff(wantHPA, cachedHPA.Spec); diff != "" {
 		t.Errorf("the autoscaler (-want +got):\n%s", diff)
 	}
-	heldNamespace := &metav1.PartialObjectMetadata{}
-	heldNamespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	get(client.ObjectKeyFromObject(n), heldNamespace)
+	cachedNamespace := &metav1.PartialObjectMetadata{}
+	cachedNamespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	get(client.ObjectKeyFromObject(n), cachedNamespace)
 	wantNamespace := metav1.ObjectMeta{
-		Name: n.Name, ResourceVersion: heldNamespace.ResourceVersion, Annotations: map[string]string{ownership.ModeAnnotation: "warn"},
+		Name: n.Name, ResourceVersion: cachedNamespace.ResourceVersion, Annotations: map[string]string{ownership.ModeAnnotation: "warn"},
 	}
-	if diff := cmp.Diff(wantNamespace, heldNamespace.ObjectMeta); diff != "" {
+	if diff := cmp.Diff(wantNamespace, cachedNamespace.ObjectMeta); diff != "" {
 		t.Errorf("the namespace (-want +got):\n%s", diff)
 	}
 }

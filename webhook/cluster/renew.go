@@ -14,102 +14,102 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// A watch of client-go lasts five to ten minutes, and silence does not distinguish a quiet cluster from a dead watch: a
-// proxy can drop one without closing it, and bookmarks are not guaranteed. So each watch is short, and its end, which the
-// API server sends, proves that nothing was missed.
+// A watch of client-go lasts five to ten minutes, and a watch without events can mean that nothing changed or that the
+// connection is dead: a proxy can drop a connection without closing it, and bookmarks are not guaranteed. Therefore each watch is
+// short, and its regular end, which the API server sends, confirms that no event was missed.
 const (
 	watchFor = 8 * time.Second
-	// answerWithin is how long the API server may take to begin a watch, and to end one that is over.
-	answerWithin = 5 * time.Second
-	listWithin   = time.Minute
+	// responseTimeout is how long the API server may take to start a watch, and to end it after its timeout.
+	responseTimeout = 5 * time.Second
+	listTimeout     = time.Minute
 	// handoverAfter is how long the watch that streams the initial objects is used afterwards. client-go reports a shorter
-	// one as an error.
+	// watch as an error.
 	handoverAfter = 2 * time.Second
-	// firstPause and lastPause are between two attempts to renew a watch. client-go would pause for up to a minute.
+	// firstPause and maxPause limit the pause between two attempts to renew a watch. client-go would pause for up to a minute.
 	firstPause = time.Second
-	lastPause  = 4 * time.Second
+	maxPause   = 4 * time.Second
 )
 
 var (
-	errNoAnswer = fmt.Errorf("the API server did not answer within %s", answerWithin)
-	errSilent   = errors.New("the watch did not end when it was due")
+	errNoResponse = fmt.Errorf("the API server did not answer within %s", responseTimeout)
+	errOverdue    = errors.New("the API server did not end the watch after its timeout")
 )
 
-// current is an informer that records when its watch last proved to be current.
-type current struct {
+// renewingInformer is an informer that records when its watch was last confirmed to be up to date.
+type renewingInformer struct {
 	toolscache.SharedIndexInformer
 
-	proof *proof
+	freshness *freshness
 }
 
 func newInformer(
 	lw toolscache.ListerWatcher, o runtime.Object, resync time.Duration, indexers toolscache.Indexers,
 ) toolscache.SharedIndexInformer {
-	r := &renewal{api: toolscache.ToListerWatcherWithContext(lw), proof: newProof()}
+	r := &renewal{api: toolscache.ToListerWatcherWithContext(lw), freshness: newFreshness()}
 	short := &toolscache.ListWatch{ListWithContextFunc: r.list, WatchFuncWithContext: r.watch}
-	return &current{toolscache.NewSharedIndexInformer(short, o, resync, indexers), r.proof}
+	return &renewingInformer{toolscache.NewSharedIndexInformer(short, o, resync, indexers), r.freshness}
 }
 
-// renewal lists and watches for an informer, by short watches, and records what they prove.
+// renewal lists and watches for an informer with short watches, and records whether they are up to date.
 type renewal struct {
-	api   toolscache.ListerWatcherWithContext
-	proof *proof
+	api       toolscache.ListerWatcherWithContext
+	freshness *freshness
 }
 
 func (r *renewal) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	ctx, cancel := context.WithTimeout(ctx, listWithin)
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	list, err := r.api.ListWithContext(ctx, options)
 	if err != nil {
-		r.proof.failed(err)
+		r.freshness.failed(err)
 		return nil, err
 	}
-	r.proof.given()
+	r.freshness.confirmed()
 	return list, nil
 }
 
-// watch opens a watch, and repeats that while the API server cannot be asked: where nothing else is wrong, the informer
-// goes on from the resource version that it has reached, instead of listing everything again.
+// watch opens a watch, and retries while the API server is unavailable, so that the informer can continue from its current
+// resource version instead of listing everything again.
 func (r *renewal) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	streaming := options.SendInitialEvents != nil && *options.SendInitialEvents
 	if !streaming {
 		seconds := int64(watchFor / time.Second)
 		options.TimeoutSeconds = &seconds
 	}
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		opened, err := r.open(ctx, options)
 		if err == nil {
 			return r.follow(opened, streaming), nil
 		}
-		again := repeats(err, streaming)
-		if again || !streaming { // else the informer lists instead, and what that fails with is the reason
-			r.proof.failed(err)
+		retry := retryable(err, streaming)
+		if retry || !streaming { // otherwise the informer lists instead, and the error of the list is the reason
+			r.freshness.failed(err)
 		}
-		if !again {
+		if !retry {
 			return nil, err
 		}
 		select {
 		case <-ctx.Done():
 			return nil, err
-		case <-time.After(pause/2 + rand.N(pause)): //nolint:gosec // spreads requests, hides nothing
+		case <-time.After(pause/2 + rand.N(pause)): //nolint:gosec // jitter does not need a secure random number
 		}
 	}
 }
 
-// repeats reports whether the same request can succeed later. A refusal of the initial objects is left to the informer,
-// which then tries to list them.
-func repeats(err error, streaming bool) bool {
+// retryable reports whether the same request can succeed later. If streaming the initial objects is forbidden, it returns false,
+// so that the informer tries to list them instead.
+func retryable(err error, streaming bool) bool {
 	if apierrors.ReasonForError(err) == metav1.StatusReasonUnknown {
-		return true // no answer of the API server
+		return true // not a response of the API server
 	}
 	return apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) && !streaming ||
 		apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err)
 }
 
-// open begins a watch, which the API server has to answer in time: a connection that is open may lead nowhere.
+// open starts a watch, and fails if the API server does not respond in time: an open connection can be dead.
 func (r *renewal) open(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	timer := time.AfterFunc(answerWithin, cancel)
+	timer := time.AfterFunc(responseTimeout, cancel)
 	opened, err := r.api.WatchWithContext(ctx, options)
 	inTime := timer.Stop()
 	switch {
@@ -120,12 +120,12 @@ func (r *renewal) open(ctx context.Context, options metav1.ListOptions) (watch.I
 	}
 	cancel()
 	if !inTime {
-		err = errNoAnswer
+		err = errNoResponse
 	}
 	return nil, err
 }
 
-// canceling is a watch that ends its request when it is stopped.
+// canceling is a watch that cancels its request when it is stopped.
 type canceling struct {
 	watch.Interface
 
@@ -137,39 +137,39 @@ func (c *canceling) Stop() {
 	c.cancel()
 }
 
-// follow passes on the events of a watch and records what they prove. It ends a watch that has lasted too long.
+// follow forwards the events of a watch and records its freshness. It ends a watch that takes too long.
 func (r *renewal) follow(w watch.Interface, streaming bool) watch.Interface {
 	events := make(chan watch.Event)
-	passed := watch.NewProxyWatcher(events)
+	forwarded := watch.NewProxyWatcher(events)
 	go func() {
 		defer close(events)
 		defer w.Stop()
-		s := stream{renewal: r, streaming: streaming, began: time.Now(), due: time.NewTimer(watchFor + answerWithin)}
+		s := stream{renewal: r, streaming: streaming, started: time.Now(), due: time.NewTimer(watchFor + responseTimeout)}
 		defer s.due.Stop()
-		for s.next(w, passed.StopChan(), events) {
+		for s.next(w, forwarded.StopChan(), events) {
 		}
 	}()
-	return passed
+	return forwarded
 }
 
-// stream is one watch on its way.
+// stream is an open watch.
 type stream struct {
 	*renewal
 
-	streaming bool // of the initial objects
-	began     time.Time
+	streaming bool // streams the initial objects
+	started   time.Time
 	due       *time.Timer
 	handover  bool
 }
 
-// next passes on one event, and reports whether there can be another.
+// next forwards one event, and reports whether the watch is still open.
 func (s *stream) next(w watch.Interface, stopped <-chan struct{}, events chan<- watch.Event) bool {
 	select {
 	case <-stopped:
 		return false
 	case <-s.due.C:
 		if !s.handover {
-			s.proof.failed(errSilent)
+			s.freshness.failed(errOverdue)
 		}
 		return false
 	case event, ok := <-w.ResultChan():
@@ -187,23 +187,23 @@ func (s *stream) next(w watch.Interface, stopped <-chan struct{}, events chan<- 
 	}
 }
 
-// ended records the end of a watch: a proof if it is the API server's own, which comes when the watch is due.
+// ended records the end of a watch. It confirms that the watch is up to date if the API server ended it after its timeout.
 func (s *stream) ended() {
-	if !s.streaming && time.Since(s.began) >= watchFor-time.Second {
-		s.proof.given()
+	if !s.streaming && time.Since(s.started) >= watchFor-time.Second {
+		s.freshness.confirmed()
 	}
 }
 
 func (s *stream) read(event watch.Event) {
 	if event.Type == watch.Error {
-		s.proof.failed(apierrors.FromObject(event.Object))
+		s.freshness.failed(apierrors.FromObject(event.Object))
 		return
 	}
-	s.proof.given()
+	s.freshness.confirmed()
 	if !s.streaming || s.handover {
 		return
 	}
-	s.due.Reset(watchFor + answerWithin)
+	s.due.Reset(watchFor + responseTimeout)
 	if bookmark, ok := event.Object.(metav1.Object); ok && event.Type == watch.Bookmark &&
 		bookmark.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
 		s.handover = true

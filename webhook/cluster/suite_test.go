@@ -18,7 +18,7 @@ import (
 	"github.com/ownership-handoff/handoff/webhook/cluster"
 )
 
-// suite is what all tests of the package share: a control plane that leaves objects alone, and what is known of it.
+// suite is shared by all tests of the package: a control plane without a controller manager, and facts about it.
 var suite struct {
 	plane  *controlplane.Plane
 	client client.Client
@@ -47,7 +47,7 @@ func prepare(ctx context.Context, plane *controlplane.Plane) error {
 		return err
 	}
 	if facts.Ready() || facts.Check() == nil {
-		return errors.New("facts are ready before anything is watched")
+		return errors.New("facts are ready before the cache is started")
 	}
 	go func() { _ = c.Start(ctx) }()
 	if !c.WaitForCacheSync(ctx) {
@@ -57,7 +57,7 @@ func prepare(ctx context.Context, plane *controlplane.Plane) error {
 	return nil
 }
 
-// factsOf returns facts about a cluster as a user sees it, and the cache that they come from, which is not started.
+// factsOf returns facts that are read with a user's permissions, and their cache, which is not started.
 func factsOf(ctx context.Context, config *rest.Config) (cache.Cache, *cluster.Facts, error) {
 	scheme, err := cluster.Scheme()
 	if err != nil {
@@ -73,7 +73,7 @@ func factsOf(ctx context.Context, config *rest.Config) (cache.Cache, *cluster.Fa
 	return c, facts, err
 }
 
-// namespace makes a namespace of the test's own.
+// namespace creates a namespace for the test.
 func namespace(t *testing.T, annotations map[string]string) *corev1.Namespace {
 	t.Helper()
 	o := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-", Annotations: annotations}}
@@ -89,7 +89,7 @@ func create(t *testing.T, o client.Object) {
 	if o.GetNamespace() != "" {
 		return
 	}
-	t.Cleanup(func() { // t.Context is done by then
+	t.Cleanup(func() { // not with t.Context, which is canceled by then
 		err := suite.client.Delete(context.Background(), o)
 		if client.IgnoreNotFound(err) != nil {
 			t.Error(err)
@@ -97,7 +97,7 @@ func create(t *testing.T, o client.Object) {
 	})
 }
 
-// eventually waits until what is known is what is wanted: facts follow the cluster, they do not ask it.
+// eventually waits until known returns the wanted value: facts are updated asynchronously.
 func eventually[T comparable](t *testing.T, what string, want T, known func() T) {
 	t.Helper()
 	var got T

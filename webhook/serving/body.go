@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// defaultMaxBody is for Options without MaxBody.
+	// defaultMaxBody applies if Options.MaxBody is 0.
 	defaultMaxBody = 7 << 20
-	// firstBuffer is what a connection may cost that announces a review and sends none.
+	// firstBuffer is the initial buffer of a review, and all that a connection costs that sends a header and no body.
 	firstBuffer = 4 << 10
-	// drained is how many times MaxBody is read and thrown away of a body that is too large: a client that is still sending
-	// treats an early response as a failure.
-	drained = 4
+	// discardFactor limits how much of a body that is too large is read and discarded, in multiples of MaxBody: a client that is
+	// still sending treats an early response as a failure.
+	discardFactor = 4
 )
 
-// body is one that has arrived. With it comes the error that it ended with, if it was cut.
+// body is a request body that has been read, with the error that ended it early, if any.
 type body struct {
 	io.Reader
 
@@ -25,26 +25,26 @@ type body struct {
 	err  error
 }
 
-// Bytes returns the whole body, as if by reading it.
+// Bytes returns the whole body without a copy, and the error that ended it early.
 func (b *body) Bytes() ([]byte, error) { return b.text, b.err }
 
 func (*body) Close() error { return nil }
 
-// read reads a request's body, and puts it in place of the one that is read: of one that is refused, no more than what its
-// uid is found in.
-func (p *passage) read(req *http.Request) {
+// read reads a request's body and replaces req.Body with the result. Of a refused review, it retains only the first bytes, which
+// contain its uid.
+func (p *pendingReview) read(req *http.Request) {
 	limit := int(p.limiter.maxBody) + 1
 	text := make([]byte, 0, firstBuffer)
 	for {
 		n, err := req.Body.Read(text[len(text):min(cap(text), limit)])
 		text = text[:len(text)+n]
 		ended := err != nil
-		fits := p.arrive(n)
+		fits := p.received(n)
 		if !fits {
 			text = bytes.Clone(text[:min(len(text), firstBuffer)])
 		}
 		if !fits || !ended && len(text) == limit {
-			_, err = io.Copy(io.Discard, io.LimitReader(req.Body, drained*p.limiter.maxBody))
+			_, err = io.Copy(io.Discard, io.LimitReader(req.Body, discardFactor*p.limiter.maxBody))
 			ended = true
 		}
 		switch {
@@ -60,11 +60,11 @@ func (p *passage) read(req *http.Request) {
 	}
 }
 
-// grow makes room for as much again as has arrived, or for what is announced if that is less.
-func grow(text []byte, announced int64, limit int) []byte {
+// grow returns text in a larger buffer: twice as large, or as large as the Content-Length if that is less.
+func grow(text []byte, contentLength int64, limit int) []byte {
 	size := min(2*cap(text), limit)
-	if announced >= int64(len(text)) && announced < int64(size) {
-		size = int(announced) + 1 // one more, to see the end
+	if contentLength >= int64(len(text)) && contentLength < int64(size) {
+		size = int(contentLength) + 1 // one more, to detect the end
 	}
 	grown := make([]byte, len(text), size)
 	copy(grown, text)
@@ -74,11 +74,11 @@ func grow(text []byte, announced int64, limit int) []byte {
 func replace(req *http.Request, text []byte, err error) {
 	reader := io.Reader(bytes.NewReader(text))
 	if err != nil {
-		reader = io.MultiReader(reader, failing{err})
+		reader = io.MultiReader(reader, errReader{err})
 	}
 	req.Body, req.ContentLength = &body{reader, text, err}, int64(len(text))
 }
 
-type failing struct{ err error }
+type errReader struct{ err error }
 
-func (f failing) Read([]byte) (int, error) { return 0, f.err }
+func (r errReader) Read([]byte) (int, error) { return 0, r.err }

@@ -15,28 +15,28 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-var errNoCertificate = errors.New("no certificate is loaded yet")
+var errNoCertificate = errors.New("no certificate loaded yet")
 
-// halfWritten is how long two files may be at odds with each other while somebody writes them.
-const halfWritten = 50 * time.Millisecond
+// partialWrite is how long the two files may be inconsistent while they are being written.
+const partialWrite = 50 * time.Millisecond
 
-// certificate is the serving certificate: the files tls.crt and tls.key of a folder, as a Secret of type
-// kubernetes.io/tls is mounted. They may come late, and change. What is served is the last pair that was good.
+// certificate is the serving certificate: the files tls.crt and tls.key in a directory, as in a mounted Secret of type
+// kubernetes.io/tls. The files may appear late, and change. The last valid pair is served.
 type certificate struct {
 	crt, key string
-	said     lastSaid
-	mutex    sync.Mutex // of reload
+	log      changeLog
+	mutex    sync.Mutex // guards reload
 	served   atomic.Pointer[tls.Certificate]
 }
 
 func newCertificate(folder string, log logr.Logger) *certificate {
 	return &certificate{
 		crt: filepath.Join(folder, "tls.crt"), key: filepath.Join(folder, "tls.key"),
-		said: lastSaid{log: log, what: "certificate"},
+		log: changeLog{log: log, subject: "certificate"},
 	}
 }
 
-// get returns the certificate to serve with (tls.Config.GetCertificate).
+// get returns the serving certificate (tls.Config.GetCertificate).
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if served := c.served.Load(); served != nil {
 		return served, nil
@@ -44,11 +44,11 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return nil, errNoCertificate
 }
 
-// expiry is the metric of when the certificate that is served expires.
+// expiry returns the metric of the serving certificate's expiration.
 func (c *certificate) expiry() prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "handoff_certificate_expiration_timestamp_seconds",
-		Help: "When the certificate that is served expires, in seconds since 1970; 0 while there is none.",
+		Help: "Expiration time of the serving certificate, in seconds since the Unix epoch; 0 if none is loaded.",
 	}, func() float64 {
 		served := c.served.Load()
 		if served == nil {
@@ -58,8 +58,8 @@ func (c *certificate) expiry() prometheus.Collector {
 	})
 }
 
-// reload makes the pair on disk the one that is served, if it is good. The error says what is wrong with the pair on disk,
-// or with the one that is served.
+// reload serves the pair on disk if it is valid. It returns what is wrong with the pair on disk, which may be the one that is
+// served.
 func (c *certificate) reload() error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -72,19 +72,19 @@ func (c *certificate) reload() error {
 	switch {
 	case err == nil && !same:
 		c.served.Store(&pair)
-		c.said.note("loaded", "file", c.crt, "subject", pair.Leaf.Subject.String(), "until", pair.Leaf.NotAfter)
+		c.log.loaded("file", c.crt, "subject", pair.Leaf.Subject.String(), "notAfter", pair.Leaf.NotAfter)
 	case err != nil && served != nil && !same:
-		err = fmt.Errorf("%w; the last good certificate, valid until %s, goes on being served",
+		err = fmt.Errorf("%w; still serving the last valid certificate, which expires at %s",
 			err, served.Leaf.NotAfter.Format(time.RFC3339))
 	}
-	c.said.problem(err)
+	c.log.update(err)
 	return err
 }
 
 func (c *certificate) read() (tls.Certificate, error) {
 	pair, err := tls.LoadX509KeyPair(c.crt, c.key)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		time.Sleep(halfWritten)
+		time.Sleep(partialWrite)
 		pair, err = tls.LoadX509KeyPair(c.crt, c.key)
 	}
 	if err != nil {
@@ -96,26 +96,26 @@ func (c *certificate) read() (tls.Certificate, error) {
 func (c *certificate) valid(pair tls.Certificate, now time.Time) error {
 	switch leaf := pair.Leaf; {
 	case now.After(leaf.NotAfter):
-		return fmt.Errorf("certificate %s: it has expired at %s", c.crt, leaf.NotAfter.Format(time.RFC3339))
+		return fmt.Errorf("certificate %s: expired at %s", c.crt, leaf.NotAfter.Format(time.RFC3339))
 	case now.Before(leaf.NotBefore):
-		return fmt.Errorf("certificate %s: it is not valid before %s", c.crt, leaf.NotBefore.Format(time.RFC3339))
+		return fmt.Errorf("certificate %s: not valid before %s", c.crt, leaf.NotBefore.Format(time.RFC3339))
 	default:
 		return nil
 	}
 }
 
-// lastSaid logs what is wrong with a file once, and not each time that somebody looks.
-type lastSaid struct {
-	log  logr.Logger
-	what string
-	last string
+// changeLog logs the state of a file when it changes, and not at each reload.
+type changeLog struct {
+	log     logr.Logger
+	subject string
+	last    string
 }
 
-func (l *lastSaid) note(text string, keysAndValues ...any) {
-	l.log.Info(l.what+" "+text, keysAndValues...)
+func (l *changeLog) loaded(keysAndValues ...any) {
+	l.log.Info(l.subject+" loaded", keysAndValues...)
 }
 
-func (l *lastSaid) problem(err error) {
+func (l *changeLog) update(err error) {
 	text := ""
 	if err != nil {
 		text = err.Error()
@@ -123,9 +123,9 @@ func (l *lastSaid) problem(err error) {
 	switch {
 	case text == l.last:
 	case err != nil:
-		l.log.Error(err, l.what+" is not as it should be; looking again every second")
+		l.log.Error(err, l.subject+" is missing or invalid; checking again every second")
 	default:
-		l.log.Info(l.what + " is as it should be again")
+		l.log.Info(l.subject + " is valid again")
 	}
 	l.last = text
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/ownership-handoff/handoff/webhook/serving"
 )
 
-func TestWithAClientCAOnlyItsClientsAreServed(t *testing.T) {
+func TestClientCertificatesAreVerified(t *testing.T) {
 	t.Parallel()
 	ours, theirs := issue(t, "ours", nil, ago, soon), issue(t, "theirs", nil, ago, soon)
 	apiserver, other := issue(t, "apiserver", ours, ago, soon), issue(t, "other", ours, ago, soon)
@@ -17,18 +17,18 @@ func TestWithAClientCAOnlyItsClientsAreServed(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		names  []string
 		client *issued
-		want   string // in the error; "": it is served
+		want   string // in the error; "" if the client is served
 	}{
-		"a client without a certificate":                 {nil, nil, "certificate required"},
-		"a client of the authority":                      {nil, apiserver, ""},
-		"another client of the authority":                {nil, other, ""},
-		"a client of another authority":                  {nil, stranger, "unknown certificate authority"},
-		"a client whose certificate has expired":         {nil, expired, "expired certificate"},
-		"a client with the name":                         {[]string{"apiserver"}, apiserver, ""},
-		"a client with one of the names":                 {[]string{"kubelet", "apiserver"}, apiserver, ""},
-		"a client with another name":                     {[]string{"apiserver"}, other, "bad certificate"},
-		"a client of another authority, with the name":   {[]string{"apiserver"}, stranger, "unknown certificate authority"},
-		"a client without a certificate, and with names": {[]string{"apiserver"}, nil, "certificate required"},
+		"no client certificate":                   {nil, nil, "certificate required"},
+		"a certificate of the CA":                 {nil, apiserver, ""},
+		"another certificate of the CA":           {nil, other, ""},
+		"a certificate of another CA":             {nil, stranger, "unknown certificate authority"},
+		"an expired certificate":                  {nil, expired, "expired certificate"},
+		"the listed name":                         {[]string{"apiserver"}, apiserver, ""},
+		"one of the listed names":                 {[]string{"kubelet", "apiserver"}, apiserver, ""},
+		"a name that is not listed":               {[]string{"apiserver"}, other, "bad certificate"},
+		"the listed name, signed by another CA":   {[]string{"apiserver"}, stranger, "unknown certificate authority"},
+		"no client certificate, and listed names": {[]string{"apiserver"}, nil, "certificate required"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
@@ -37,12 +37,12 @@ func TestWithAClientCAOnlyItsClientsAreServed(t *testing.T) {
 			s := serve(t, reviews{}, serving.Options{ClientCA: bundle, ClientNames: c.names})
 			s.ready()
 			if text := s.check("client-ca"); text != "" {
-				t.Fatalf("the bundle is good: %s", text)
+				t.Fatalf("with a valid bundle: %s", text)
 			}
 			answer, err := s.postAs(c.client)
 			switch {
 			case c.want == "" && (err != nil || answer != "reviewed"):
-				t.Errorf("want it served, got %q, %v", answer, err)
+				t.Errorf("want the client served, got %q, %v", answer, err)
 			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 				t.Errorf("want %q in the error, got %q, %v", c.want, answer, err)
 			}
@@ -58,7 +58,7 @@ func (s *server) postAs(client *issued) (string, error) {
 	return s.post(client.pair)
 }
 
-func TestABrokenBundleKeepsTheLastGoodOneAndReadinessSaysWhy(t *testing.T) {
+func TestABrokenBundleIsReportedAndTheLastValidOneUsed(t *testing.T) {
 	t.Parallel()
 	ours, theirs := issue(t, "ours", nil, ago, soon), issue(t, "theirs", nil, ago, soon)
 	client, stranger := issue(t, "apiserver", ours, ago, soon), issue(t, "apiserver", theirs, ago, soon)
@@ -68,13 +68,13 @@ func TestABrokenBundleKeepsTheLastGoodOneAndReadinessSaysWhy(t *testing.T) {
 		bundle []byte
 		want   string
 	}{
-		"it is missing":             {nil, "no such file"},
-		"it is empty":               {[]byte{}, "no certificate in PEM"},
-		"it is a text":              {[]byte("authority"), "no certificate in PEM"},
-		"it is cut":                 {both[:len(both)-40], "it ends within certificate number 2"},
-		"it is a key":               {ours.key, "it holds a PRIVATE KEY"},
-		"all of it has expired":     {expired.crt, "have expired"},
-		"a block is no certificate": {[]byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), "its certificate number 1: x509"},
+		"a missing file":              {nil, "no such file"},
+		"an empty file":               {[]byte{}, "no PEM certificate"},
+		"a file without PEM":          {[]byte("CA"), "no PEM certificate"},
+		"a truncated certificate":     {both[:len(both)-40], "truncated in certificate 2"},
+		"a private key":               {ours.key, "contains a PRIVATE KEY"},
+		"only expired certificates":   {expired.crt, "have expired"},
+		"a block without certificate": {[]byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), "certificate 1: x509"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
@@ -82,7 +82,7 @@ func TestABrokenBundleKeepsTheLastGoodOneAndReadinessSaysWhy(t *testing.T) {
 			write(t, file, c.bundle)
 			s := serve(t, reviews{}, serving.Options{ClientCA: file})
 			s.ready()
-			said := func(more string) {
+			wantError := func(more string) {
 				t.Helper()
 				text := s.check("client-ca")
 				for _, want := range []string{file, c.want, more} {
@@ -91,32 +91,32 @@ func TestABrokenBundleKeepsTheLastGoodOneAndReadinessSaysWhy(t *testing.T) {
 					}
 				}
 			}
-			served := func(who string, client *issued, want bool) {
+			served := func(sentence string, client *issued, want bool) {
 				t.Helper()
 				if answer, err := s.postAs(client); (err == nil && answer == "reviewed") != want {
-					t.Errorf("%s: served is to be %t, got %q, %v", who, want, answer, err)
+					t.Errorf("%s: want served %t, got %q, %v", sentence, want, answer, err)
 				}
 			}
-			said("no client is let in")
+			wantError("all clients are rejected")
 			served("before there is a bundle", client, false)
 
 			write(t, file, ours.crt)
 			if text := s.check("client-ca"); text != "" {
-				t.Errorf("the bundle is good: %s", text)
+				t.Errorf("with a valid bundle: %s", text)
 			}
 			served("ours", client, true)
 			served("theirs", stranger, false)
 
 			write(t, file, c.bundle)
-			said("the last good bundle still counts")
+			wantError("still using the last valid CA bundle")
 			served("ours, after the bundle broke", client, true)
 			served("theirs, after the bundle broke", stranger, false)
 
 			write(t, file, both)
-			eventually(t, "the new bundle counts", func() bool { answer, _ := s.postAs(stranger); return answer == "reviewed" })
+			eventually(t, "the new bundle is used", func() bool { answer, _ := s.postAs(stranger); return answer == "reviewed" })
 			served("ours, in the new bundle", client, true)
 			write(t, file, theirs.crt)
-			eventually(t, "who has left the bundle is let out", func() bool { answer, _ := s.postAs(client); return answer == "" })
+			eventually(t, "clients of the removed CA are rejected", func() bool { answer, _ := s.postAs(client); return answer == "" })
 		})
 	}
 }

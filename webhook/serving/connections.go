@@ -13,17 +13,17 @@ import (
 	"github.com/ownership-handoff/handoff/internal/ratelimit"
 )
 
-// A connection takes some 40 KiB, whoever has opened it and whatever it does. These are how many there may be.
+// Connection limits. A connection takes about 40 KiB, also if it is idle.
 const (
-	fewestConnections = 1024
-	probeConnections  = 64
+	minConnections   = 1024 // lower bound of the limit for the webhook port
+	probeConnections = 64
 )
 
-// connections bounds the connections of a server. When there are too many, one is closed that no review is worked on for:
-// of the address with the most of them, the one that has been quiet for the longest time. So a client that opens many
-// closes its own, and a connection that has just been opened has time to send a review.
+// connections limits the number of connections of a server. Above the limit, it closes a connection for which no review is being
+// processed: of the address with the most connections, the one that has been idle longest. So a client with many connections
+// loses its own, and a new connection has time to send a review.
 type connections struct {
-	most    int
+	limit   int
 	log     logr.Logger
 	closing ratelimit.Log
 
@@ -32,11 +32,11 @@ type connections struct {
 	addresses map[string]int
 }
 
-func newConnections(most int, log logr.Logger) *connections {
-	return &connections{most: most, log: log, open: map[*connection]struct{}{}, addresses: map[string]int{}}
+func newConnections(limit int, log logr.Logger) *connections {
+	return &connections{limit: limit, log: log, open: map[*connection]struct{}{}, addresses: map[string]int{}}
 }
 
-// connection is one of them. Its fields belong to the mutex of connections.
+// connection is an open connection. Its fields are guarded by the mutex of connections.
 type connection struct {
 	net.Conn
 
@@ -46,7 +46,7 @@ type connection struct {
 	working bool
 }
 
-// listener is a listener whose connections are bounded.
+// listener limits the connections of a net.Listener.
 type listener struct {
 	net.Listener
 
@@ -70,44 +70,44 @@ func (all *connections) add(accepted net.Conn) *connection {
 	all.open[c] = struct{}{}
 	all.addresses[c.address]++
 	var surplus *connection
-	if len(all.open) > all.most {
-		surplus = all.quietest(c)
+	if len(all.open) > all.limit {
+		surplus = all.longestIdle(c)
 	}
 	all.mutex.Unlock()
 	if surplus != nil {
 		all.closing.Do(10*time.Second, func(times int) {
-			all.log.Info("too many connections: the quietest is closed", "most", all.most, "address", surplus.address,
-				"since the last line", times)
+			all.log.Info("too many connections, closed an idle one", "limit", all.limit, "address", surplus.address,
+				"sinceLastLog", times)
 		})
 		_ = surplus.Close()
 	}
 	return c
 }
 
-// quietest returns the connection to close in favor of a new one, nil where a review is worked on for each. The mutex is
-// held.
-func (all *connections) quietest(favored *connection) *connection {
+// longestIdle returns the connection to close after a new one was added, nil if a review is being processed for each. The caller
+// must hold the mutex.
+func (all *connections) longestIdle(added *connection) *connection {
 	var found *connection
 	for c := range all.open {
-		if c == favored || c.working {
+		if c == added || c.working {
 			continue
 		}
-		if found == nil || all.before(c, found) {
+		if found == nil || all.closeFirst(c, found) {
 			found = c
 		}
 	}
 	return found
 }
 
-// before reports whether one connection is to be closed before another. The mutex is held.
-func (all *connections) before(a, b *connection) bool {
+// closeFirst reports whether a should be closed before b. The caller must hold the mutex.
+func (all *connections) closeFirst(a, b *connection) bool {
 	if n, m := all.addresses[a.address], all.addresses[b.address]; n != m {
 		return n > m
 	}
 	return a.active.Before(b.active)
 }
 
-// changed is called by the server when a request begins on a connection, or has ended (http.Server.ConnState).
+// changed records activity on a connection (http.Server.ConnState).
 func (*connections) changed(conn net.Conn, _ http.ConnState) {
 	if c := recorded(conn); c != nil {
 		c.all.mutex.Lock()
@@ -116,7 +116,7 @@ func (*connections) changed(conn net.Conn, _ http.ConnState) {
 	}
 }
 
-// recorded returns the connection beneath one of the server's.
+// recorded returns the connection that a TLS connection wraps, nil if it was not accepted by listener.
 func recorded(conn net.Conn) *connection {
 	if secured, ok := conn.(*tls.Conn); ok {
 		conn = secured.NetConn()
@@ -125,13 +125,13 @@ func recorded(conn net.Conn) *connection {
 	return c
 }
 
-// withConnection is http.Server.ConnContext.
+// withConnection adds the connection to the context of its requests (http.Server.ConnContext).
 func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, recorded(conn))
 }
 
-// busy records whether a review is worked on for a connection, nil for one that is not recorded.
-func (c *connection) busy(working bool) {
+// setWorking records whether a review is being processed for the connection, which may be nil.
+func (c *connection) setWorking(working bool) {
 	if c == nil {
 		return
 	}
@@ -140,7 +140,7 @@ func (c *connection) busy(working bool) {
 	c.working, c.active = working, time.Now()
 }
 
-// Close may be called by the server and by add, in any order.
+// Close closes the connection. Both the server and add may call it, in any order.
 func (c *connection) Close() error {
 	c.all.mutex.Lock()
 	if _, open := c.all.open[c]; open {

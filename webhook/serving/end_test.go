@@ -11,7 +11,7 @@ import (
 	"github.com/ownership-handoff/handoff/webhook/serving"
 )
 
-// client keeps its connection, as the API server does.
+// client returns a client that reuses its connection, as the API server does.
 func client() *http.Client {
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: unverified()}, Timeout: patience}
 }
@@ -25,7 +25,7 @@ func (s *server) hasEnded() bool {
 	}
 }
 
-func TestAfterTheEndRequestsAreServedForTheDelayAndThoseInFlightAreFinished(t *testing.T) {
+func TestShutdownServesRequestsDuringTheDelayAndDrainsThem(t *testing.T) {
 	t.Parallel()
 	const delay = 8 * time.Second
 	r := reviews{entered: make(chan struct{}, 100), gate: make(chan struct{})}
@@ -43,41 +43,41 @@ func TestAfterTheEndRequestsAreServedForTheDelayAndThoseInFlightAreFinished(t *t
 		<-r.entered
 	}
 	kept := client()
-	post(kept) // in flight before the end
+	post(kept) // in flight before the shutdown
 	ended := time.Now()
 	s.end(context.Canceled)
-	eventually(t, "it is not ready", func() bool { return strings.Contains(s.check("serving"), "shutting down") })
+	eventually(t, "the server is not ready", func() bool { return strings.Contains(s.check("serving"), "shutting down") })
 	if late := time.Since(ended); late > delay/2 {
-		t.Fatalf("it is not ready only after %s", late)
+		t.Fatalf("the server is ready for %s after the shutdown began", late)
 	}
 	post(client()) // on a new connection during the delay
 	post(client())
 	if s.hasEnded() {
-		t.Fatal("it ends although requests are in flight")
+		t.Fatal("Run returned with requests in flight")
 	}
 	eventually(t, "the port is closed after the delay", func() bool { return s.served() == nil })
 	if early := time.Since(ended); early < delay {
 		t.Errorf("the port is closed after %s, want %s", early, delay)
 	}
 	if s.hasEnded() {
-		t.Fatal("it ends although requests are in flight")
+		t.Fatal("Run returned with requests in flight")
 	}
 	close(r.gate)
 	for range 3 {
 		if answer := <-answers; answer != "reviewed" {
-			t.Errorf("a request was cut: %s", answer)
+			t.Errorf("a request was aborted: %s", answer)
 		}
 	}
 	<-s.ended
 	if s.err != nil {
 		t.Error(s.err)
 	}
-	if !strings.Contains(s.logged(), "drained: no request was cut") {
-		t.Errorf("the log says otherwise:\n%s", s.logged())
+	if !strings.Contains(s.logged(), "drained: all requests completed") {
+		t.Errorf("want it in the log:\n%s", s.logged())
 	}
 }
 
-func TestAConnectionIsClosedWithItsAnswerOnceTheEndHasCome(t *testing.T) {
+func TestResponsesDuringTheShutdownCloseTheConnection(t *testing.T) {
 	t.Parallel()
 	s := serve(t, reviews{}, serving.Options{ShutdownDelay: 6 * time.Second})
 	s.ready()
@@ -91,16 +91,16 @@ func TestAConnectionIsClosedWithItsAnswerOnceTheEndHasCome(t *testing.T) {
 		return response.Close
 	}
 	if closes() {
-		t.Error("it is closed before the end")
+		t.Error("the connection is closed before the shutdown")
 	}
 	s.end(context.Canceled)
-	eventually(t, "it is not ready", func() bool { return s.check("serving") != "" })
+	eventually(t, "the server is not ready", func() bool { return s.check("serving") != "" })
 	if !closes() {
-		t.Error("it stays open after the end")
+		t.Error("the connection stays open during the shutdown")
 	}
 }
 
-func TestARequestThatTakesLongerThanTheDrainTimeoutIsCutAndSaid(t *testing.T) {
+func TestARequestThatExceedsTheDrainTimeoutIsAborted(t *testing.T) {
 	t.Parallel()
 	r := reviews{entered: make(chan struct{}), gate: make(chan struct{})}
 	defer close(r.gate)
@@ -112,14 +112,14 @@ func TestARequestThatTakesLongerThanTheDrainTimeoutIsCutAndSaid(t *testing.T) {
 	s.end(context.Canceled)
 	<-s.ended
 	if err := <-answered; err == nil {
-		t.Error("it is answered although nobody has let it through")
+		t.Error("the request is answered although the gate is closed")
 	}
-	if s.err != nil || !strings.Contains(s.logged(), "still in flight at the end of the drain timeout") {
-		t.Errorf("want no error, and a line in the log, got %v\n%s", s.err, s.logged())
+	if s.err != nil || !strings.Contains(s.logged(), "drain timeout exceeded") {
+		t.Errorf("want no error, and a log message, got %v\n%s", s.err, s.logged())
 	}
 }
 
-func TestAPortThatIsTakenIsSaid(t *testing.T) {
+func TestAPortInUseIsAnError(t *testing.T) {
 	t.Parallel()
 	s := serve(t, reviews{}, serving.Options{})
 	s.ready()
@@ -130,11 +130,11 @@ func TestAPortThatIsTakenIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := second.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "address already in use") {
-		t.Errorf("want what is wrong, got %v", err)
+		t.Errorf("want the reason in the error, got %v", err)
 	}
 }
 
-func TestTheProtocolIsNoOlderThanTLS13(t *testing.T) {
+func TestTLS13IsRequired(t *testing.T) {
 	t.Parallel()
 	s := serve(t, reviews{}, serving.Options{})
 	s.ready()
@@ -156,6 +156,6 @@ func TestTheProtocolIsNoOlderThanTLS13(t *testing.T) {
 	}
 	_ = response.Body.Close()
 	if response.StatusCode != http.StatusNotFound {
-		t.Errorf("nothing but /mutate is served on this port, got %s", response.Status)
+		t.Errorf("want only /mutate on this port, got %s for /healthz", response.Status)
 	}
 }

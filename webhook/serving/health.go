@@ -13,30 +13,30 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// Check is one of the things that readiness depends on. Ready may be called at any time, and does not wait.
+// Check is a readiness check. Ready returns the reason if the check fails; it may be called at any time and does not block.
 type Check struct {
 	Name  string
 	Ready func() error
 }
 
-// Health answers /healthz, which says that the process lives, and /readyz, which says whether reviews are to be sent to
-// it, and if not why: in full, other than controller-runtime's, which withholds the reason. /readyz/NAME is one check
-// alone, and /readyz?verbose lists all of them when all is well, too.
+// Health serves health probes. /healthz reports that the process is alive. /readyz reports whether reviews should be sent to it
+// and, unlike controller-runtime's, why not. /readyz/NAME runs a single check, and /readyz?verbose lists all checks even if
+// they succeed.
 type Health struct {
 	checks []Check
 	log    logr.Logger
 	mutex  sync.Mutex
-	said   string
+	logged string // the last state that was logged
 }
 
-// NewHealth returns the health that these checks make.
+// NewHealth returns a Health with these checks.
 func NewHealth(log logr.Logger, checks ...Check) *Health {
-	h := &Health{checks: slices.Clone(checks), log: log, said: "ok"}
+	h := &Health{checks: slices.Clone(checks), log: log, logged: "ok"}
 	slices.SortFunc(h.checks, func(a, b Check) int { return strings.Compare(a.Name, b.Name) })
 	return h
 }
 
-// ServeHTTP answers a probe.
+// ServeHTTP responds to a probe.
 func (h *Health) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -47,7 +47,7 @@ func (h *Health) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case path == "readyz" && name == "":
 		h.readiness(w, req.URL.Query().Has("verbose"))
 	case path == "readyz":
-		h.one(w, req, name)
+		h.serveCheck(w, req, name)
 	default:
 		http.NotFound(w, req)
 	}
@@ -63,20 +63,20 @@ func (h *Health) readiness(w http.ResponseWriter, verbose bool) {
 		}
 		lines = append(lines, "[+]"+check.Name+" ok")
 	}
-	h.say(failures)
-	verdict := "ok"
+	h.logChange(failures)
+	status := "ok"
 	if failures != nil {
-		verdict = "not ready"
+		status = "not ready"
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
 	if verbose || failures != nil {
 		_, _ = fmt.Fprintln(w, strings.Join(lines, "\n"))
 	}
-	_, _ = fmt.Fprintln(w, verdict)
+	_, _ = fmt.Fprintln(w, status)
 }
 
-// say logs what a probe was told when it is something new.
-func (h *Health) say(failures []string) {
+// logChange logs the result of a probe if it differs from the last one.
+func (h *Health) logChange(failures []string) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	text := "ok"
@@ -84,16 +84,16 @@ func (h *Health) say(failures []string) {
 		text = strings.Join(failures, "; ")
 	}
 	switch {
-	case text == h.said:
+	case text == h.logged:
 	case failures != nil:
 		h.log.Info("not ready", "reason", text)
 	default:
 		h.log.Info("ready")
 	}
-	h.said = text
+	h.logged = text
 }
 
-func (h *Health) one(w http.ResponseWriter, req *http.Request, name string) {
+func (h *Health) serveCheck(w http.ResponseWriter, req *http.Request, name string) {
 	i := slices.IndexFunc(h.checks, func(c Check) bool { return c.Name == name })
 	if i < 0 {
 		http.NotFound(w, req)
@@ -106,14 +106,14 @@ func (h *Health) one(w http.ResponseWriter, req *http.Request, name string) {
 	_, _ = fmt.Fprintln(w, "ok")
 }
 
-// Run answers probes at an address until the context ends; "0" and no address mean not at all.
+// Run serves probes at an address until the context is done. If the address is empty or "0", it serves none.
 func (h *Health) Run(ctx context.Context, address string) error {
 	if address == "" || address == "0" {
 		return nil
 	}
 	port, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
-		return fmt.Errorf("answering probes: %w", err)
+		return fmt.Errorf("serving health probes: %w", err)
 	}
 	bounded := newConnections(probeConnections, h.log)
 	server := &http.Server{
@@ -121,7 +121,7 @@ func (h *Health) Run(ctx context.Context, address string) error {
 	}
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 	if err := server.Serve(listener{port, bounded}); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("answering probes: %w", err)
+		return fmt.Errorf("serving health probes: %w", err)
 	}
 	return nil
 }

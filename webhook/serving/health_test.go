@@ -13,7 +13,7 @@ import (
 	"github.com/ownership-handoff/handoff/webhook/serving"
 )
 
-func TestHealthSaysWhatIsNotReadyAndWhy(t *testing.T) {
+func TestProbesReportFailedChecksWithTheReason(t *testing.T) {
 	fine := serving.Check{Name: "fine", Ready: func() error { return nil }}
 	broken := serving.Check{Name: "broken", Ready: func() error { return errors.New("namespaces is forbidden") }}
 	for sentence, c := range map[string]struct {
@@ -22,16 +22,16 @@ func TestHealthSaysWhatIsNotReadyAndWhy(t *testing.T) {
 		status int
 		body   string
 	}{
-		"it lives, whatever else":     {[]serving.Check{broken}, "/healthz", 200, "ok\n"},
-		"all is well":                 {[]serving.Check{fine}, "/readyz", 200, "ok\n"},
-		"all is well, in detail":      {[]serving.Check{fine}, "/readyz?verbose", 200, "[+]fine ok\n" + "ok\n"},
-		"one is broken":               {[]serving.Check{fine, broken}, "/readyz", 503, "[-]broken: namespaces is forbidden\n[+]fine ok\nnot ready\n"},
-		"one is broken, in detail":    {[]serving.Check{fine, broken}, "/readyz?verbose", 503, "[-]broken: namespaces is forbidden\n[+]fine ok\nnot ready\n"},
-		"the broken one alone":        {[]serving.Check{fine, broken}, "/readyz/broken", 503, "namespaces is forbidden\n"},
-		"another one alone":           {[]serving.Check{fine, broken}, "/readyz/fine", 200, "ok\n"},
-		"one that there is not":       {[]serving.Check{fine}, "/readyz/other", 404, "404 page not found\n"},
-		"something else":              {[]serving.Check{fine}, "/metrics", 404, "404 page not found\n"},
-		"a slash at the end, as well": {[]serving.Check{fine}, "/readyz/", 200, "ok\n"},
+		"alive with a broken check": {[]serving.Check{broken}, "/healthz", 200, "ok\n"},
+		"all checks pass":           {[]serving.Check{fine}, "/readyz", 200, "ok\n"},
+		"all checks pass, verbose":  {[]serving.Check{fine}, "/readyz?verbose", 200, "[+]fine ok\n" + "ok\n"},
+		"one check fails":           {[]serving.Check{fine, broken}, "/readyz", 503, "[-]broken: namespaces is forbidden\n[+]fine ok\nnot ready\n"},
+		"one check fails, verbose":  {[]serving.Check{fine, broken}, "/readyz?verbose", 503, "[-]broken: namespaces is forbidden\n[+]fine ok\nnot ready\n"},
+		"only the failing check":    {[]serving.Check{fine, broken}, "/readyz/broken", 503, "namespaces is forbidden\n"},
+		"only the passing check":    {[]serving.Check{fine, broken}, "/readyz/fine", 200, "ok\n"},
+		"an unknown check":          {[]serving.Check{fine}, "/readyz/other", 404, "404 page not found\n"},
+		"an unknown path":           {[]serving.Check{fine}, "/metrics", 404, "404 page not found\n"},
+		"a trailing slash":          {[]serving.Check{fine}, "/readyz/", 200, "ok\n"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			h := serving.NewHealth(funcr.New(func(string, string) {}, funcr.Options{}), c.checks...)

@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// issued is a certificate with its key, in PEM and parsed.
+// issued is a certificate and its key, in PEM and parsed.
 type issued struct {
 	crt, key []byte
 	pair     tls.Certificate
 }
 
-// issue makes a certificate of a name, signed by an authority, or by itself without one.
-func issue(t *testing.T, name string, authority *issued, notBefore, notAfter time.Duration) *issued {
+// issue creates a certificate for a name, signed by a CA, or self-signed if ca is nil.
+func issue(t *testing.T, name string, ca *issued, notBefore, notAfter time.Duration) *issued {
 	t.Helper()
 	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
 	if err != nil {
@@ -29,7 +29,7 @@ func issue(t *testing.T, name string, authority *issued, notBefore, notAfter tim
 	template := &x509.Certificate{
 		SerialNumber: serial, Subject: pkix.Name{CommonName: name},
 		NotBefore: time.Now().Add(notBefore), NotAfter: time.Now().Add(notAfter),
-		IsCA: authority == nil, BasicConstraintsValid: true,
+		IsCA: ca == nil, BasicConstraintsValid: true,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -37,8 +37,8 @@ func issue(t *testing.T, name string, authority *issued, notBefore, notAfter tim
 		t.Fatal(err)
 	}
 	parent, signer := template, any(key)
-	if authority != nil {
-		parent, signer = authority.pair.Leaf, authority.pair.PrivateKey
+	if ca != nil {
+		parent, signer = ca.pair.Leaf, ca.pair.PrivateKey
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
 	if err != nil {

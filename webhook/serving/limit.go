@@ -11,31 +11,31 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// mostBytes is how large the reviews in flight may be together, as far as they have arrived. A review takes some three
-// times its size while it is worked on, and a container has a limit of memory.
-const mostBytes = 64 << 20
+// maxBytes is the maximum total size of the reviews in flight, counting only bytes that have been received. A review takes about
+// three times its size while it is processed, and the container has a memory limit.
+const maxBytes = 64 << 20
 
-// limiter lets reviews in when they have arrived, and has those shed that come faster than they can be answered: they
-// would otherwise all be answered too late. A client that is slow to send, or to read its answer, takes nothing that
-// another needs: it holds no slot, what it announces counts for nothing, and where memory runs out, it is the first to go.
+// limiter starts processing a review once it has been read completely. It sheds reviews that arrive faster than they can be
+// answered, because otherwise all of them would be answered too late. A client that sends slowly, or reads its response slowly,
+// does not affect others: it occupies no slot, its Content-Length is not counted, and it is evicted first if memory runs out.
 type limiter struct {
 	reviews Reviews
-	// most is how many reviews are worked on at a time; 0: no limit.
-	most    int
-	maxBody int64
+	// maxWorking is the maximum number of reviews that are processed at a time; 0 means no limit.
+	maxWorking int
+	maxBody    int64
 
 	mutex             sync.Mutex
 	inFlight, working int
 	bytes             int64
-	// waiting are the reviews that wait for their client, with what they hold, longest first.
+	// waiting are the reviews that wait for their client, and the bytes received for them. The longest waiting is first.
 	waiting *list.List
 }
 
-func newLimiter(most int, maxBody int64, reviews Reviews, r prometheus.Registerer) (*limiter, error) {
-	l := &limiter{reviews: reviews, most: most, maxBody: maxBody, waiting: list.New()}
+func newLimiter(maxWorking int, maxBody int64, reviews Reviews, r prometheus.Registerer) (*limiter, error) {
+	l := &limiter{reviews: reviews, maxWorking: maxWorking, maxBody: maxBody, waiting: list.New()}
 	gauge := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "handoff_reviews_in_flight",
-		Help: "Reviews that are read, worked on or answered now; those beyond --max-in-flight are shed as soon as they have arrived.",
+		Help: "Reviews being read, processed or answered. Reviews beyond --max-in-flight are shed as soon as they have been read.",
 	}, func() float64 {
 		l.mutex.Lock()
 		defer l.mutex.Unlock()
@@ -47,73 +47,74 @@ func newLimiter(most int, maxBody int64, reviews Reviews, r prometheus.Registere
 	return l, nil
 }
 
-// passage is one review on its way through. Its fields belong to the limiter's mutex.
-type passage struct {
+// pendingReview is a review in flight. Its fields are guarded by the limiter's mutex.
+type pendingReview struct {
 	limiter    *limiter
-	connection *connection // nil: not one of the server's
+	connection *connection // nil if the server did not record it
 	bytes      int64
 	working    bool
-	// refused is one for which there was no memory, or no longer.
+	// refused reports that there was not enough memory for the review.
 	refused bool
 	place   *list.Element // in waiting
-	// end ends what the client is waited for.
-	end func(time.Time) error
+	// setDeadline sets the deadline of the read or write that waits for the client.
+	setDeadline func(time.Time) error
 }
 
 func (l *limiter) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	controller := http.NewResponseController(w)
-	p := &passage{limiter: l, connection: connectionOf(req.Context())}
+	p := &pendingReview{limiter: l, connection: connectionOf(req.Context())}
 	l.enter(p, controller.SetReadDeadline)
 	defer l.leave(p)
 	p.read(req)
 	if l.begin(p) {
-		l.reviews.ServeHTTP(&answer{w, p, controller}, req)
+		l.reviews.ServeHTTP(&response{w, p, controller}, req)
 		return
 	}
 	l.reviews.Shed(w, req)
 }
 
-func (l *limiter) enter(p *passage, end func(time.Time) error) {
+func (l *limiter) enter(p *pendingReview, setDeadline func(time.Time) error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.inFlight++
-	p.wait(end)
+	p.wait(setDeadline)
 }
 
-func (l *limiter) leave(p *passage) {
+func (l *limiter) leave(p *pendingReview) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.inFlight--
 	l.bytes -= p.bytes
 	p.bytes = 0
 	p.finish()
-	p.proceed()
+	p.stopWaiting()
 }
 
-// wait records that the review waits for its client. The mutex is held.
-func (p *passage) wait(end func(time.Time) error) {
-	p.end, p.place = end, p.limiter.waiting.PushBack(p)
+// wait records that the review waits for its client. The caller must hold the mutex.
+func (p *pendingReview) wait(setDeadline func(time.Time) error) {
+	p.setDeadline, p.place = setDeadline, p.limiter.waiting.PushBack(p)
 }
 
-// proceed records that the review waits no longer. The mutex is held.
-func (p *passage) proceed() {
+// stopWaiting records that the review no longer waits for its client. The caller must hold the mutex.
+func (p *pendingReview) stopWaiting() {
 	if p.place != nil {
 		p.limiter.waiting.Remove(p.place)
 		p.place = nil
 	}
 }
 
-// finish gives the slot back. The mutex is held.
-func (p *passage) finish() {
+// finish releases the slot. The caller must hold the mutex.
+func (p *pendingReview) finish() {
 	if p.working {
 		p.working = false
 		p.limiter.working--
-		p.connection.busy(false)
+		p.connection.setWorking(false)
 	}
 }
 
-// arrive counts bytes that have come, and reports whether there is memory for them.
-func (p *passage) arrive(n int) bool {
+// received counts bytes that have been received, and reports whether there is enough memory for them. If there is not, it first
+// evicts other reviews that wait for their clients.
+func (p *pendingReview) received(n int) bool {
 	l := p.limiter
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -122,64 +123,64 @@ func (p *passage) arrive(n int) bool {
 	}
 	p.bytes += int64(n)
 	l.bytes += int64(n)
-	for e := l.waiting.Front(); e != nil && l.bytes > mostBytes; {
-		other, next := e.Value.(*passage), e.Next() //nolint:forcetypeassert // nothing else is in there
+	for e := l.waiting.Front(); e != nil && l.bytes > maxBytes; {
+		other, next := e.Value.(*pendingReview), e.Next() //nolint:forcetypeassert // the list has no other type
 		if other != p && other.bytes > 0 {
 			other.evict()
 		}
 		e = next
 	}
-	if l.bytes > mostBytes {
+	if l.bytes > maxBytes {
 		p.refuse()
 	}
 	return !p.refused
 }
 
-// refuse counts a review no longer: its body is thrown away. The mutex is held.
-func (p *passage) refuse() {
+// refuse marks a review whose body is discarded, and stops counting its bytes. The caller must hold the mutex.
+func (p *pendingReview) refuse() {
 	p.refused = true
 	p.limiter.bytes -= p.bytes
 	p.bytes = 0
 }
 
-// evict refuses a review whose client is slow. The mutex is held.
-func (p *passage) evict() {
+// evict refuses a review whose client is slow. The caller must hold the mutex.
+func (p *pendingReview) evict() {
 	p.refuse()
-	p.proceed()
-	_ = p.end(time.Unix(1, 0)) // on a connection that is already gone, there is nothing to end
+	p.stopWaiting()
+	_ = p.setDeadline(time.Unix(1, 0)) // fails only if the connection is already closed
 }
 
-// begin takes a slot, if one is free.
-func (l *limiter) begin(p *passage) bool {
+// begin takes a slot, and reports whether one was free.
+func (l *limiter) begin(p *pendingReview) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	if p.refused || l.most > 0 && l.working >= l.most {
+	if p.refused || l.maxWorking > 0 && l.working >= l.maxWorking {
 		return false
 	}
-	p.proceed()
+	p.stopWaiting()
 	p.working = true
 	l.working++
-	p.connection.busy(true)
+	p.connection.setWorking(true)
 	return true
 }
 
-// answer gives the slot back before the client gets the answer: the work is done, and the client may be slow to read.
-type answer struct {
+// response releases the slot before the response is written: processing is done, and the client may read slowly.
+type response struct {
 	http.ResponseWriter
 
-	passage    *passage
+	review     *pendingReview
 	controller *http.ResponseController
 }
 
-func (a *answer) Write(text []byte) (int, error) {
-	a.passage.answered(a.controller)
-	return a.ResponseWriter.Write(text)
+func (r *response) Write(text []byte) (int, error) {
+	r.review.answered(r.controller)
+	return r.ResponseWriter.Write(text)
 }
 
-// Unwrap is for http.ResponseController.
-func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+// Unwrap is used by http.ResponseController.
+func (r *response) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-func (p *passage) answered(controller *http.ResponseController) {
+func (p *pendingReview) answered(controller *http.ResponseController) {
 	p.limiter.mutex.Lock()
 	defer p.limiter.mutex.Unlock()
 	if p.working {
@@ -190,7 +191,7 @@ func (p *passage) answered(controller *http.ResponseController) {
 
 type connectionKey struct{}
 
-// connectionOf returns the connection that a request came on, nil where the server has not recorded it.
+// connectionOf returns the connection of a request, nil if the server did not record it.
 func connectionOf(ctx context.Context) *connection {
 	c, _ := ctx.Value(connectionKey{}).(*connection)
 	return c

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// gated lets reviews in and keeps them until the gate opens.
+// gated blocks reviews until the gate opens.
 type gated struct{ entered, gate chan struct{} }
 
 func (g gated) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
@@ -21,32 +21,32 @@ func (g gated) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 
 func (gated) Shed(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }
 
-// TestReviewsThatAreTooLargeTogetherAreShed verifies that what has arrived counts, and nothing that is announced.
-func TestReviewsThatAreTooLargeTogetherAreShed(t *testing.T) {
-	const half = mostBytes / 2
+// TestReviewsAboveTheMemoryLimitAreShed verifies that received bytes count, and the Content-Length does not.
+func TestReviewsAboveTheMemoryLimitAreShed(t *testing.T) {
+	const half = maxBytes / 2
 	for sentence, c := range map[string]struct {
-		before, size int
-		announced    int64 // of both; 0: the truth
-		want         int
+		before, size  int
+		contentLength int64 // of both; 0: their size
+		want          int
 	}{
-		"one alone":                            {0, mostBytes, 0, http.StatusOK},
-		"two that fit":                         {half, half, 0, http.StatusOK},
-		"two that do not":                      {half, half + 1, 0, http.StatusTeapot},
-		"a small one beside a huge one":        {mostBytes, 1, 0, http.StatusTeapot},
-		"two that fit and announce nothing":    {half, half, -1, http.StatusOK},
-		"two that announce more than there is": {half, half, 1 << 62, http.StatusOK},
-		"two that announce less than they are": {half, half + 1, 1, http.StatusTeapot},
+		"a single review":                          {0, maxBytes, 0, http.StatusOK},
+		"two reviews that fit":                     {half, half, 0, http.StatusOK},
+		"two reviews that do not fit":              {half, half + 1, 0, http.StatusTeapot},
+		"a small review next to a huge one":        {maxBytes, 1, 0, http.StatusTeapot},
+		"two that fit, without a Content-Length":   {half, half, -1, http.StatusOK},
+		"two that fit, with a huge Content-Length": {half, half, 1 << 62, http.StatusOK},
+		"two that do not fit, with a small one":    {half, half + 1, 1, http.StatusTeapot},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			reviews := gated{make(chan struct{}, 2), make(chan struct{})}
-			limiter, err := newLimiter(0, 2*mostBytes, reviews, prometheus.NewRegistry())
+			limiter, err := newLimiter(0, 2*maxBytes, reviews, prometheus.NewRegistry())
 			if err != nil {
 				t.Fatal(err)
 			}
 			send := func(size int) chan int {
 				body := bytes.NewReader(make([]byte, size))
 				request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mutate", io.NopCloser(body))
-				if request.ContentLength = c.announced; c.announced == 0 {
+				if request.ContentLength = c.contentLength; c.contentLength == 0 {
 					request.ContentLength = int64(size)
 				}
 				answered := make(chan int, 1)
@@ -63,7 +63,7 @@ func TestReviewsThatAreTooLargeTogetherAreShed(t *testing.T) {
 			}
 			answered := send(c.size)
 			select {
-			case <-reviews.entered: // it was let in, and can be answered
+			case <-reviews.entered: // it is being processed, and can be answered
 				close(reviews.gate)
 			case got := <-answered:
 				answered <- got
@@ -76,19 +76,19 @@ func TestReviewsThatAreTooLargeTogetherAreShed(t *testing.T) {
 	}
 }
 
-// TestTheBufferGrowsWithWhatArrives verifies that memory follows the bytes that have come, not those that are announced.
-func TestTheBufferGrowsWithWhatArrives(t *testing.T) {
-	for sentence, announced := range map[string]int64{
-		"nothing is announced": -1, "more than there is": 1 << 62, "the truth": 100_000, "less than there is": 10,
+// TestTheBufferGrowsWithReceivedBytes verifies that memory follows the bytes received, not the Content-Length.
+func TestTheBufferGrowsWithReceivedBytes(t *testing.T) {
+	for sentence, contentLength := range map[string]int64{
+		"no Content-Length": -1, "more than the size": 1 << 62, "the size": 100_000, "less than the size": 10,
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			text := make([]byte, 0, firstBuffer)
-			for arrived := range 100_000 {
+			for received := range 100_000 {
 				if len(text) == cap(text) {
-					text = grow(text, announced, defaultMaxBody)
+					text = grow(text, contentLength, defaultMaxBody)
 				}
 				if text = append(text, 0); cap(text) > max(firstBuffer, 2*len(text)+1) {
-					t.Fatalf("%d bytes have arrived, and the buffer has %d", arrived, cap(text))
+					t.Fatalf("%d bytes received, but the buffer has %d", received, cap(text))
 				}
 			}
 		})

@@ -10,7 +10,7 @@ import (
 
 func newRegistry() *prometheus.Registry { return prometheus.NewRegistry() }
 
-// inFlight is the gauge.
+// inFlight returns the value of the gauge.
 func (s *server) inFlight() float64 {
 	s.Helper()
 	families, err := s.registry.Gather()
@@ -22,11 +22,11 @@ func (s *server) inFlight() float64 {
 			return family.GetMetric()[0].GetGauge().GetValue()
 		}
 	}
-	s.Fatal("there is no gauge")
+	s.Fatal("no gauge handoff_reviews_in_flight")
 	return 0
 }
 
-func TestReviewsBeyondTheLimitAreShedAtOnceUntilThereIsRoom(t *testing.T) {
+func TestReviewsBeyondTheLimitAreShed(t *testing.T) {
 	t.Parallel()
 	for sentence, c := range map[string]struct{ limit, sent, shed int }{
 		"a limit of one":          {limit: 1, sent: 1, shed: 3},
@@ -49,7 +49,7 @@ func TestReviewsBeyondTheLimitAreShedAtOnceUntilThereIsRoom(t *testing.T) {
 				}()
 				<-r.entered
 			}
-			for range c.shed { // while all that have been let in wait
+			for range c.shed { // while all slots are taken
 				if answer, err := s.post(); answer != "shed" || err != nil {
 					t.Errorf("beyond the limit: got %q, %v", answer, err)
 				}
@@ -66,7 +66,7 @@ func TestReviewsBeyondTheLimitAreShedAtOnceUntilThereIsRoom(t *testing.T) {
 			eventually(t, "none is in flight", func() bool { return s.inFlight() == 0 })
 			go func() { <-r.entered }()
 			if answer, err := s.post(); answer != "reviewed" || err != nil {
-				t.Errorf("when there is room again: got %q, %v", answer, err)
+				t.Errorf("with a free slot: got %q, %v", answer, err)
 			}
 		})
 	}

@@ -1,7 +1,7 @@
-// Package serving is how reviews reach the webhook: the TLS server, its certificate and the clients that it lets in, which
-// are both read anew when their files change; the limits of reviews in flight and of connections; the end of the server, on
-// which no review is lost; and the health that tells the cluster which of this holds. What is in a review is none of its
-// business.
+// Package serving runs the TLS server of the webhook.
+//
+// It reloads the serving certificate and the client CA when their files change, limits connections and reviews in flight, shuts
+// down without losing a review, and serves health probes. It does not parse reviews.
 package serving
 
 import (
@@ -19,62 +19,63 @@ import (
 )
 
 const (
-	// A review is one request of the API server, which waits for 30 seconds at most.
+	// The API server waits at most 30 seconds for a review.
 	headerTimeout = 5 * time.Second
 	readTimeout   = 15 * time.Second
 	writeTimeout  = 30 * time.Second
-	// The API server closes a connection that was idle for 90 seconds. It has to be the first who does: a review that it
-	// sends while this end closes would be lost.
+	// The API server closes a connection after 90 idle seconds. It must be the first to close: a review that it sends while the
+	// webhook closes the connection would be lost.
 	idleTimeout = 2 * time.Minute
-	// The API server's headers have some 300 bytes.
+	// The API server sends about 300 bytes of headers.
 	headerLimit = 8 << 10
-	// followEvery is how soon a file that has changed is read.
-	followEvery = time.Second
+	// reloadEvery is the interval at which files are checked for changes.
+	reloadEvery = time.Second
 )
 
 var (
 	errNotListening = errors.New("the port is not open yet")
-	errLeaving      = errors.New("shutting down: requests are still served, and should be sent elsewhere")
+	errShuttingDown = errors.New("shutting down: still serving requests, but new ones should go to other replicas")
 )
 
-// Options say how to serve.
+// Options configure a Server.
 type Options struct {
 	Port int
-	// CertDir is the folder with tls.crt and tls.key.
+	// CertDir is the directory with tls.crt and tls.key.
 	CertDir string
-	// ClientCA is a file; empty: any client is served. ClientNames are the common names that are let in; none: any.
+	// ClientCA is a file with CA certificates; if empty, any client is served. ClientNames are the accepted common names; if
+	// empty, any name is accepted.
 	ClientCA    string
 	ClientNames []string
-	// MaxInFlight is how many reviews are worked on at a time; 0: no limit.
+	// MaxInFlight is the maximum number of reviews that are processed at a time; 0 means no limit.
 	MaxInFlight int
-	// MaxBody is how large a review may be, in bytes; 0: 7 MiB.
+	// MaxBody is the maximum size of a review in bytes; 0 means 7 MiB.
 	MaxBody int64
-	// ShutdownDelay is how long requests go on being served after the end has come, DrainTimeout how long those in flight
-	// may take after that.
+	// ShutdownDelay is how long requests are accepted after the context of Run is done. DrainTimeout is the grace period for
+	// requests in flight after that.
 	ShutdownDelay, DrainTimeout time.Duration
 	Log                         logr.Logger
 	Registerer                  prometheus.Registerer
 }
 
-// Reviews answers reviews.
+// Reviews handles reviews.
 type Reviews interface {
 	http.Handler
-	// Shed answers a review at once, without work on it.
+	// Shed answers a review immediately, without processing it.
 	Shed(http.ResponseWriter, *http.Request)
 }
 
 // Server serves reviews on POST /mutate.
 type Server struct {
-	options     Options
-	http        *http.Server
-	connections *connections
-	certificate *certificate
-	clients     *clients // nil: any client is served
-	open        atomic.Bool
-	leaving     atomic.Bool
+	options      Options
+	http         *http.Server
+	connections  *connections
+	certificate  *certificate
+	clients      *clients // nil if any client is served
+	open         atomic.Bool
+	shuttingDown atomic.Bool
 }
 
-// New returns a server that does nothing before Run.
+// New returns a Server. Run starts it.
 func New(o Options, reviews Reviews) (*Server, error) {
 	if o.MaxBody == 0 {
 		o.MaxBody = defaultMaxBody
@@ -85,7 +86,7 @@ func New(o Options, reviews Reviews) (*Server, error) {
 	}
 	s := &Server{
 		options: o, certificate: newCertificate(o.CertDir, o.Log),
-		connections: newConnections(max(fewestConnections, 2*o.MaxInFlight), o.Log),
+		connections: newConnections(max(minConnections, 2*o.MaxInFlight), o.Log),
 	}
 	if err := o.Registerer.Register(s.certificate.expiry()); err != nil {
 		return nil, fmt.Errorf("registering metrics: %w", err)
@@ -102,22 +103,24 @@ func New(o Options, reviews Reviews) (*Server, error) {
 		ConnState:      s.connections.changed, ConnContext: withConnection,
 		Protocols: new(http.Protocols),
 	}
-	// The API server calls webhooks by HTTP/1.1, to be balanced between replicas. Without HTTP/2, its floods are no matter.
+	// The API server calls webhooks over HTTP/1.1, to balance requests between replicas. Without HTTP/2, there are no HTTP/2
+	// floods.
 	s.http.Protocols.SetHTTP1(true)
 	return s, nil
 }
 
-// Run serves until the context ends, and for the delay after that, then lets what is in flight come to its end. A context
-// with a cause of its own ends for a failure: then nobody is to be waited for. Run reports what kept it from serving.
+// Run serves until the context is done and the shutdown delay has passed, then drains the requests in flight. If the context
+// has a cause other than context.Canceled, another part has failed, and Run drains without the delay. Run returns an error if
+// it cannot serve.
 func (s *Server) Run(ctx context.Context) error {
 	port, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort("", strconv.Itoa(s.options.Port)))
 	if err != nil {
 		return fmt.Errorf("serving reviews: %w", err)
 	}
-	// Certificates change during the delay as well.
-	outliving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	// Certificates may also change during the shutdown delay.
+	runCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	go s.follow(outliving)
+	go s.reloadFiles(runCtx)
 	served := make(chan error, 1)
 	go func() { served <- s.http.ServeTLS(listener{port, s.connections}, "", "") }()
 	s.open.Store(true)
@@ -126,22 +129,21 @@ func (s *Server) Run(ctx context.Context) error {
 		return fmt.Errorf("serving reviews: %w", err)
 	case <-ctx.Done():
 	}
-	s.leaving.Store(true)
+	s.shuttingDown.Store(true)
 	if errors.Is(context.Cause(ctx), context.Canceled) {
-		s.options.Log.Info("shutting down: not ready any more, and still serving", "delay", s.options.ShutdownDelay.String())
+		s.options.Log.Info("shutting down: not ready, still serving requests", "delay", s.options.ShutdownDelay.String())
 		time.Sleep(s.options.ShutdownDelay)
 	}
-	s.drain(outliving)
+	s.drain(runCtx)
 	return nil
 }
 
-// follow reads the files again and again, until the context ends. Looking is cheap, and sees every change on every kind
-// of volume.
-func (s *Server) follow(ctx context.Context) {
-	tick := time.NewTicker(followEvery)
+// reloadFiles reloads the files at an interval until the context is done. Polling is cheap, and works on every kind of volume.
+func (s *Server) reloadFiles(ctx context.Context) {
+	tick := time.NewTicker(reloadEvery)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		_ = s.certificate.reload() // it is logged, and readiness has it
+		_ = s.certificate.reload() // errors are logged, and reported by the readiness check
 		if s.clients != nil {
 			_ = s.clients.reload()
 		}
@@ -152,7 +154,7 @@ func (s *Server) follow(ctx context.Context) {
 	}
 }
 
-// Checks are what has to hold for reviews to be sent here.
+// Checks returns the readiness checks of the server.
 func (s *Server) Checks() []Check {
 	checks := []Check{{"certificate", s.certificate.reload}, {"serving", s.accepting}}
 	if s.clients != nil {
@@ -163,8 +165,8 @@ func (s *Server) Checks() []Check {
 
 func (s *Server) accepting() error {
 	switch {
-	case s.leaving.Load():
-		return errLeaving
+	case s.shuttingDown.Load():
+		return errShuttingDown
 	case !s.open.Load():
 		return errNotListening
 	default:

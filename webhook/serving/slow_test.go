@@ -19,12 +19,12 @@ import (
 
 const maxBody = 7 << 20
 
-// address is where the server listens.
+// address returns the address on which the server listens.
 func (s *server) address() string {
 	return strings.TrimSuffix(strings.TrimPrefix(s.url, "https://"), "/mutate")
 }
 
-// dialer dials from an address of this machine. Its many ports can be listened on by other tests all the same.
+// dialer dials from a local address. It sets SO_REUSEADDR, so that other tests can listen on the many ports it uses.
 func dialer(from string) *net.Dialer {
 	return &net.Dialer{
 		LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: patience,
@@ -35,7 +35,7 @@ func dialer(from string) *net.Dialer {
 	}
 }
 
-// dial opens a connection from an address of this machine, which stays open until the test ends.
+// dial opens a connection from a local address, which stays open until the test ends.
 func (s *server) dial(from string) net.Conn {
 	s.Helper()
 	connection, err := dialer(from).Dial("tcp", s.address())
@@ -46,33 +46,33 @@ func (s *server) dial(from string) net.Conn {
 	return connection
 }
 
-// send opens a connection, and sends what begins a request and does not end it.
+// send opens a connection and sends the header of a request, and size bytes of its body.
 func (s *server) send(head string, size int) {
 	s.Helper()
 	connection := tls.Client(s.dial("127.0.0.1"), unverified())
 	if _, err := io.WriteString(connection, "POST /mutate HTTP/1.1\r\nHost: handoff\r\n"+head+"\r\n\r\n"); err != nil {
 		s.Fatal(err)
 	}
-	// The server may refuse it before all is sent.
+	// The server may close the connection before everything is sent.
 	_, _ = connection.Write([]byte(strings.Repeat(" ", size)))
 }
 
-// TestClientsThatAreSlowKeepNobodyOut verifies that reviews are answered as ever while others announce, trickle or do not
-// read. Only what has arrived takes a place.
-func TestClientsThatAreSlowKeepNobodyOut(t *testing.T) {
+// TestSlowSendersDoNotBlockOtherReviews verifies that reviews are answered while other clients send large Content-Lengths or
+// send slowly. Only received bytes count against the limits.
+func TestSlowSendersDoNotBlockOtherReviews(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		connections int
 		head        string
-		size        int // of what is sent of the body
-		inFlight    int // at least so many of them have to be there
+		size        int // bytes of the body that are sent
+		inFlight    int // at least this many must be in flight
 	}{
-		"one announces 70 MiB and sends nothing":       {1, "Content-Length: 73400320", 0, 1},
-		"two announce more than can be counted":        {2, "Content-Length: 9000000000000000000", 0, 2},
-		"ten send chunks of which none comes":          {10, "Transfer-Encoding: chunked", 0, 10},
-		"ten are in the midst of a chunk":              {10, "Transfer-Encoding: chunked\r\n\r\n700000\r\n", 1 << 10, 10},
-		"more than may be worked on have sent half":    {20, "Content-Length: 2000", 1000, 20},
-		"all but the last byte of too many is there":   {20, fmt.Sprintf("Content-Length: %d", maxBody-1), maxBody - 2, 5},
-		"more is sent than may be sent, and no end is": {20, "Content-Length: 73400320", maxBody + 1, 5},
+		"one with Content-Length 70 MiB and no body":    {1, "Content-Length: 73400320", 0, 1},
+		"two whose Content-Lengths overflow when added": {2, "Content-Length: 9000000000000000000", 0, 2},
+		"ten with chunked encoding and no chunk":        {10, "Transfer-Encoding: chunked", 0, 10},
+		"ten that stop within a chunk":                  {10, "Transfer-Encoding: chunked\r\n\r\n700000\r\n", 1 << 10, 10},
+		"more than --max-in-flight that stop halfway":   {20, "Content-Length: 2000", 1000, 20},
+		"too many that stop before the last byte":       {20, fmt.Sprintf("Content-Length: %d", maxBody-1), maxBody - 2, 5},
+		"bodies above the limit that do not end":        {20, "Content-Length: 73400320", maxBody + 1, 5},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := serve(t, reviews{}, serving.Options{MaxInFlight: 2, MaxBody: maxBody})
@@ -80,24 +80,24 @@ func TestClientsThatAreSlowKeepNobodyOut(t *testing.T) {
 			for range c.connections {
 				s.send(c.head, c.size)
 			}
-			eventually(t, "they are in flight", func() bool { return s.inFlight() >= float64(c.inFlight) })
+			eventually(t, "the slow reviews are in flight", func() bool { return s.inFlight() >= float64(c.inFlight) })
 			before := s.inFlight()
 			for range 5 {
 				if answer, err := s.post(); answer != "reviewed" || err != nil {
-					t.Errorf("beside them: got %q, %v", answer, err)
+					t.Errorf("another review: got %q, %v", answer, err)
 				}
 			}
 			if s.inFlight() == 0 {
-				t.Errorf("%v were in flight, and are gone", before)
+				t.Errorf("%v reviews were in flight, now none", before)
 			}
 		})
 	}
 }
 
-// bulky answers with more than a connection holds on its way.
-type bulky struct{ written *atomic.Int32 }
+// largeResponses answers with more than the buffers of a connection can take.
+type largeResponses struct{ written *atomic.Int32 }
 
-func (b bulky) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (b largeResponses) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	_, _ = io.Copy(io.Discard, req.Body)
 	if req.Header.Get("Big") == "" {
 		_, _ = io.WriteString(w, "reviewed")
@@ -107,56 +107,56 @@ func (b bulky) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	_, _ = w.Write(make([]byte, 64<<20))
 }
 
-func (bulky) Shed(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "shed") }
+func (largeResponses) Shed(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "shed") }
 
-// TestClientsThatDoNotReadKeepNobodyOut verifies that an answer on its way holds no slot.
-func TestClientsThatDoNotReadKeepNobodyOut(t *testing.T) {
+// TestSlowReadersDoNotBlockOtherReviews verifies that a review whose response is being written occupies no slot.
+func TestSlowReadersDoNotBlockOtherReviews(t *testing.T) {
 	t.Parallel()
 	written := new(atomic.Int32)
-	s := serveReviews(t, bulky{written}, serving.Options{MaxInFlight: 2, MaxBody: maxBody})
+	s := serveReviews(t, largeResponses{written}, serving.Options{MaxInFlight: 2, MaxBody: maxBody})
 	s.ready()
 	for i := range int32(6) {
 		s.send("Big: yes\r\nContent-Length: 2", 2)
-		eventually(t, "it is answered", func() bool { return written.Load() == i+1 })
-		eventually(t, "another is reviewed beside it", func() bool {
+		eventually(t, "the large response is being written", func() bool { return written.Load() == i+1 })
+		eventually(t, "another review is answered", func() bool {
 			answer, err := s.post()
 			return answer == "reviewed" && err == nil
 		})
 	}
-	eventually(t, "they are in flight", func() bool { return s.inFlight() == 6 })
+	eventually(t, "all six are in flight", func() bool { return s.inFlight() == 6 })
 }
 
 // closed reports whether the other end has closed a connection.
 func closed(connection net.Conn) bool {
 	_ = connection.SetReadDeadline(time.Now().Add(time.Millisecond))
 	_, err := connection.Read(make([]byte, 1))
-	timeout, ok := err.(net.Error) //nolint:errorlint // of this very read
+	timeout, ok := err.(net.Error) //nolint:errorlint // returned by this Read, not wrapped
 	return err != nil && (!ok || !timeout.Timeout())
 }
 
-// TestIdleConnectionsLockNobodyOut verifies that a client of many connections loses its own: neither the connection that
-// another has kept, nor a new one of another, nor one of its own that sends a review is closed for them.
-func TestIdleConnectionsLockNobodyOut(t *testing.T) {
+// TestIdleConnectionsDoNotBlockOtherClients verifies that a client with many idle connections loses its own. The server closes
+// neither an open or new connection of another client, nor a new connection of the same client that sends a review.
+func TestIdleConnectionsDoNotBlockOtherClients(t *testing.T) {
 	t.Parallel()
 	s := serve(t, reviews{}, serving.Options{MaxInFlight: 2})
 	s.ready()
-	kept := client() // as the API server's
+	kept := client() // reuses its connection, as the API server does
 	if answer, err := s.postBy(kept); answer != "reviewed" || err != nil {
-		t.Fatalf("before the others: got %q, %v", answer, err)
+		t.Fatalf("before the idle connections: got %q, %v", answer, err)
 	}
 	opened := make([]net.Conn, 0, 3000)
 	for range cap(opened) {
 		opened = append(opened, s.dial("127.0.0.2"))
 	}
-	eventually(t, "the server has seen them", func() bool { return strings.Contains(s.logged(), "too many connections") })
+	eventually(t, "the server closes connections", func() bool { return strings.Contains(s.logged(), "too many connections") })
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.GetBody = nil // on a connection that was closed, it would fail
+	request.GetBody = nil // no retry: the request fails if its connection was closed
 	response, err := kept.Do(request)
 	if err != nil {
-		t.Fatalf("on the connection that was kept: %v", err)
+		t.Fatalf("on the open connection: %v", err)
 	}
 	_ = response.Body.Close()
 	if answer, err := s.post(); answer != "reviewed" || err != nil {
@@ -166,7 +166,7 @@ func TestIdleConnectionsLockNobodyOut(t *testing.T) {
 		Transport: &http.Transport{TLSClientConfig: unverified(), DialContext: dialer("127.0.0.2").DialContext}, Timeout: patience,
 	}
 	if answer, err := s.postBy(from); answer != "reviewed" || err != nil {
-		t.Errorf("on a new connection of the same address: got %q, %v", answer, err)
+		t.Errorf("on a new connection from the same address: got %q, %v", answer, err)
 	}
 	open := 0
 	for _, connection := range opened {
@@ -179,7 +179,7 @@ func TestIdleConnectionsLockNobodyOut(t *testing.T) {
 	}
 }
 
-// inUse is the memory of heap and stacks.
+// inUse returns the memory used by heap and stacks.
 func inUse() uint64 {
 	runtime.GC()
 	var stats runtime.MemStats
@@ -187,8 +187,8 @@ func inUse() uint64 {
 	return stats.HeapInuse + stats.StackInuse
 }
 
-// TestIdleConnectionsTakeBoundedMemory verifies that a multiple of the connections takes no multiple of the memory. It
-// runs alone, since other tests take memory as well.
+// TestIdleConnectionsTakeBoundedMemory verifies that four times the connections do not take four times the memory. It does not
+// run in parallel with other tests, because they take memory as well.
 func TestIdleConnectionsTakeBoundedMemory(t *testing.T) {
 	s := serve(t, reviews{}, serving.Options{MaxInFlight: 2})
 	s.ready()
@@ -200,7 +200,7 @@ func TestIdleConnectionsTakeBoundedMemory(t *testing.T) {
 				t.Fatal(err)
 			}
 			raw := connection.NetConn()
-			t.Cleanup(func() { _ = raw.Close() }) // and nothing else of the client's is kept
+			t.Cleanup(func() { _ = raw.Close() }) // keeps only the raw connection alive
 		}
 	}
 	before := inUse()

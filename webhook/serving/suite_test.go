@@ -21,10 +21,10 @@ import (
 	"github.com/ownership-handoff/handoff/webhook/serving"
 )
 
-// patience is how long anything may take: it is only spent where something is broken.
+// patience is the timeout of every wait. Only failing tests take that long.
 const patience = 30 * time.Second
 
-// reviews answers "reviewed" or "shed", and waits before it does so when there is a gate.
+// reviews answers "reviewed" or "shed". If there is a gate, it waits for the gate first.
 type reviews struct {
 	entered chan struct{} // receives once for each review that waits
 	gate    chan struct{}
@@ -41,7 +41,7 @@ func (r reviews) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 func (reviews) Shed(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "shed") }
 
-// server is one that serves until the test ends, or until end is called.
+// server is a serving.Server that runs until the test ends, or until end is called.
 type server struct {
 	*testing.T
 	*serving.Server
@@ -50,12 +50,12 @@ type server struct {
 	registry *prometheus.Registry
 	end      context.CancelCauseFunc
 	ended    chan struct{} // closed when Run has returned
-	err      error         // of Run, then
+	err      error         // the error of Run, once ended is closed
 	mutex    sync.Mutex
 	log      strings.Builder
 }
 
-// serve starts a server with the options, which it completes. It has no certificate before writePair.
+// serve starts a server with these options and a free port. The server has no certificate before writePair.
 func serve(t *testing.T, r reviews, o serving.Options) *server {
 	t.Helper()
 	return serveReviews(t, r, o)
@@ -95,7 +95,7 @@ func serveReviews(t *testing.T, r serving.Reviews, o serving.Options) *server {
 	return s
 }
 
-// check returns what a check says, "" where it has nothing to say.
+// check returns the error text of a readiness check, "" if the check passes.
 func (s *server) check(name string) string {
 	s.Helper()
 	for _, check := range s.Checks() {
@@ -107,15 +107,15 @@ func (s *server) check(name string) string {
 		}
 		return ""
 	}
-	s.Fatalf("there is no check %s", name)
+	s.Fatalf("no check %s", name)
 	return ""
 }
 
-// post posts a body on a connection of its own, and returns the answer.
+// post posts a body on a new connection, and returns the response body.
 func (s *server) post(certificates ...tls.Certificate) (string, error) {
 	s.Helper()
 	config := unverified()
-	if len(certificates) > 0 { // even where the server has asked for another
+	if len(certificates) > 0 { // sent even if the server accepts none of its CAs
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &certificates[0], nil }
 	}
 	transport := &http.Transport{TLSClientConfig: config}
@@ -133,7 +133,7 @@ func (s *server) postBy(client *http.Client) (string, error) {
 	return string(text), err
 }
 
-// unverified takes any certificate: which one is served is what is tested.
+// unverified returns a client configuration that accepts any certificate: tests compare the certificate themselves.
 func unverified() *tls.Config {
 	return &tls.Config{InsecureSkipVerify: true} //nolint:gosec // see above
 }
@@ -154,7 +154,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	t.Fatalf("not within %s: %s", patience, what)
 }
 
-// writePair writes what is to be served; nil removes a file.
+// writePair writes the certificate and the key; nil removes the file.
 func (s *server) writePair(crt, key []byte) {
 	s.Helper()
 	write(s.T, filepath.Join(s.options.CertDir, "tls.crt"), crt)
@@ -177,10 +177,10 @@ func (s *server) ready() {
 	s.Helper()
 	pair := issue(s.T, "localhost", nil, ago, soon)
 	s.writePair(pair.crt, pair.key)
-	eventually(s.T, "it serves", func() bool { return s.check("certificate") == "" && s.check("serving") == "" })
+	eventually(s.T, "the server is ready", func() bool { return s.check("certificate") == "" && s.check("serving") == "" })
 }
 
-// served is the certificate that a client sees.
+// served returns the certificate that the server presents, nil if the connection fails.
 func (s *server) served() []byte {
 	s.Helper()
 	address := strings.TrimSuffix(strings.TrimPrefix(s.url, "https://"), "/mutate")

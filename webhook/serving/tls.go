@@ -11,8 +11,8 @@ import (
 	"github.com/ownership-handoff/handoff/internal/ratelimit"
 )
 
-// tlsConfig asks for a client certificate at the level of TLS: nothing but /mutate is served here, health and metrics have
-// ports of their own.
+// tlsConfig returns the TLS configuration. With a client CA, every client needs a certificate: only /mutate is served on this
+// port; health probes and metrics have their own ports.
 func (s *Server) tlsConfig() *tls.Config {
 	c := &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: s.certificate.get}
 	if s.clients == nil {
@@ -20,22 +20,23 @@ func (s *Server) tlsConfig() *tls.Config {
 	}
 	c.ClientAuth = tls.RequireAndVerifyClientCert
 	c.VerifyConnection = s.clients.verifyName
-	// A resumed session would outlive the authority that let it in.
+	// A resumed session would not be verified against the current CA bundle.
 	c.SessionTicketsDisabled = true
-	own := c.Clone()
+	base := c.Clone()
 	c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
-		pool, err := s.clients.authorities()
+		pool, err := s.clients.caPool()
 		if err != nil {
-			return nil, err // without a pool, the authorities of the system would do
+			return nil, err // with a nil pool, the CAs of the system would be trusted
 		}
-		current := own.Clone()
+		current := base.Clone()
 		current.ClientCAs = pool
 		return current, nil
 	}
 	return c
 }
 
-// errorLog takes what the library has to say about connections: mostly handshakes that fail, which can be many.
+// errorLog returns the error log of http.Server. It is rate-limited, because most errors are failed TLS handshakes, which can be
+// frequent.
 func errorLog(log logr.Logger) *stdlog.Logger {
 	return stdlog.New(&connectionLog{log: log}, "", 0)
 }
@@ -49,12 +50,12 @@ const lineLimit = 300
 
 func (c *connectionLog) Write(line []byte) (int, error) {
 	text := strings.TrimSpace(string(line[:min(len(line), lineLimit)]))
-	if strings.HasSuffix(text, ": EOF") { // whoever only looks whether the port is open
-		c.log.V(1).Info("a connection failed", "reason", text)
+	if strings.HasSuffix(text, ": EOF") { // a client that only checks whether the port is open
+		c.log.V(1).Info("connection failed", "reason", text)
 		return len(line), nil
 	}
 	c.failing.Do(10*time.Second, func(times int) {
-		c.log.Info("connections failed; this is the last one", "since the last line", times, "reason", text)
+		c.log.Info("connections failed, logging the last one", "sinceLastLog", times, "reason", text)
 	})
 	return len(line), nil
 }
