@@ -124,7 +124,7 @@ func TestWarningsAreRead(t *testing.T) {
 	t.Parallel()
 	for _, warning := range []string{
 		"handoff: kept .data.person=b, owned by tuner; remove it from the manifest",
-		"handoff: kept .data.person=b, owned by tuner; remove it from the manifest",
+		"handoff: kept .data.person=b, owned by tuner; no action needed",
 		"handoff: kept .data.person, set by kubectl-patch and no longer in the manifest",
 		"handoff: kept ...data.person, set by kubectl-patch",
 		`handoff: kept .data["person"], set by kubectl-patch`,

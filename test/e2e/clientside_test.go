@@ -181,7 +181,7 @@ func TestRow4LettingGoOfReplicasNeverMeansOne(t *testing.T) {
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
 	r := n.apply(deployment("", "app:1"))
-	want := []string{"kept .spec.replicas=3, no longer in the manifest and no longer in the manifest; use kubectl scale from now on"}
+	want := []string{"kept .spec.replicas=3, no longer in the manifest; use kubectl scale from now on"}
 	if diff := cmp.Diff(want, r.warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}

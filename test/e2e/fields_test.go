@@ -43,7 +43,7 @@ func TestAFieldOfAListElementThatARuleGivesToControllers(t *testing.T) {
 				n.apply(manifest, args...)
 				n.kubectl("patch", "deployment", "web", "--field-manager=vpa", "-p", resources)
 				r := n.apply(manifest, args...)
-				want := []string{`kept .spec.template.spec.containers[name="app"].resources.requests.cpu, owned by vpa; remove it from the manifest`}
+				want := []string{`kept ....template.spec.containers[name="app"].resources.requests.cpu, owned by vpa; remove it from the manifest`}
 				if diff := cmp.Diff(want, r.warnings()); diff != "" {
 					t.Errorf("warnings (-want +got):\n%s", diff)
 				}

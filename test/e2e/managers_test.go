@@ -110,7 +110,7 @@ func TestAFieldThatARuleGivesToControllersIsTheirs(t *testing.T) {
 	n.apply(ruled("3"))
 	n.kubectl("patch", "deployment", "web", "--field-manager=my-operator", "-p", `{"spec":{"replicas":8}}`)
 	r := n.apply(ruled("3"))
-	want := []string{"kept .spec.replicas=8 for my-operator; remove it from the manifest"}
+	want := []string{"kept .spec.replicas=8, owned by my-operator; remove it from the manifest"}
 	if diff := cmp.Diff(want, r.warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}

@@ -143,7 +143,8 @@ func TestWhatIsKeptIsRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, metric := range []string{
-		`handoff_decisions_total{mode="enforce",owner="Autoscaler",row="1",verdict="keep"}`, `handoff_reviews_total{result="patched"}`,
+		`handoff_decisions_total{decision="keep-autoscaled",mode="enforce",owner="Autoscaler",verdict="keep"}`,
+		`handoff_reviews_total{result="patched"}`,
 		"handoff_review_duration_seconds_count",
 	} {
 		if !strings.Contains(metrics, metric) {

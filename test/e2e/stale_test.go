@@ -131,7 +131,7 @@ func TestRow7UnderWarnIsTheAPIServersErrorAndAWarning(t *testing.T) {
 	if r.err == nil || !strings.Contains(r.stderr, only) {
 		t.Errorf("the API server's error is expected, got %v: %s", r.err, r.stderr)
 	}
-	want := []string{"(warn) would clear .spec.updateStrategy.rollingUpdate, a default that OnDelete contradicts"}
+	want := []string{"(warn) would clear .spec.updateStrategy.rollingUpdate, a default that conflicts with OnDelete"}
 	if diff := cmp.Diff(want, r.warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
