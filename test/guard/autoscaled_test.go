@@ -12,7 +12,7 @@ import (
 // serverSide are the flags of kubectl apply for a server-side apply that takes what it wants.
 var serverSide = []string{"--server-side", "--force-conflicts"}
 
-func TestAnApplyKeepsWhatAnAutoscalerTargets(t *testing.T) {
+func TestAppliesKeepAutoscaledReplicas(t *testing.T) {
 	t.Parallel()
 	argo := []string{"--field-manager=argocd-controller"}
 	for sentence, c := range map[string]struct {
@@ -65,7 +65,7 @@ func TestEveryKindIsGuarded(t *testing.T) {
 	}
 }
 
-func TestAPersonsCommandGoesThrough(t *testing.T) {
+func TestImperativeCommandsPass(t *testing.T) {
 	t.Parallel()
 	for sentence, write := range map[string]func(n *namespace) string{
 		"kubectl scale": func(n *namespace) string {
@@ -105,7 +105,7 @@ func TestAPersonsCommandGoesThrough(t *testing.T) {
 	}
 }
 
-func TestKubectlSetChangesWhatItSaysAlone(t *testing.T) {
+func TestKubectlSetImageKeepsReplicas(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(n.manifest("3", "app:1"))
@@ -116,7 +116,7 @@ func TestKubectlSetChangesWhatItSaysAlone(t *testing.T) {
 	}
 }
 
-func TestAClientThatNamesNoFieldManagerIsKnownByItsClaim(t *testing.T) {
+func TestClientsWithoutAFieldManagerAreIdentifiedByManagedFields(t *testing.T) {
 	t.Parallel()
 	for agent, want := range map[string]int64{"HashiCorp/1.0 Terraform/1.9": 7, "pulumi-kubernetes/4.0": 7, "operator/1.0": 9} {
 		t.Run(agent, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestAClientThatNamesNoFieldManagerIsKnownByItsClaim(t *testing.T) {
 	}
 }
 
-func TestWhenTheAutoscalerGoesReplicasAreHandedBack(t *testing.T) {
+func TestTheManifestOwnsReplicasAfterTheAutoscalerIsDeleted(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(n.manifest("3", "app:1"))
@@ -157,7 +157,7 @@ func TestWhenTheAutoscalerGoesReplicasAreHandedBack(t *testing.T) {
 	}
 }
 
-func TestAnAutoscalerOfAnotherObjectIsNoConcernOfThisOne(t *testing.T) {
+func TestAutoscalersOfOtherObjectsAreIgnored(t *testing.T) {
 	t.Parallel()
 	for sentence, target := range map[string]string{
 		"of another name":  "{apiVersion: apps/v1, kind: Deployment, name: api}",

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestLettingGoOfReplicasNeverMeansOne(t *testing.T) {
+func TestRemovingReplicasFromTheManifestKeepsThem(t *testing.T) {
 	t.Parallel()
 	for sentence, c := range map[string]struct {
 		mode, before string

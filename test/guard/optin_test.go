@@ -2,7 +2,7 @@ package guard_test
 
 import "testing"
 
-func TestTheGuardActsWhereTheWebhookWould(t *testing.T) {
+func TestTheGuardFollowsTheModeAnnotation(t *testing.T) {
 	t.Parallel()
 	for sentence, c := range map[string]struct {
 		namespace, object, want string
@@ -35,7 +35,7 @@ func TestTheGuardActsWhereTheWebhookWould(t *testing.T) {
 	}
 }
 
-func TestAWriteThatSwitchesTheModeIsUnderTheNewOne(t *testing.T) {
+func TestAWriteThatChangesTheModeUsesTheNewMode(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(n.manifest("3", "app:1"))

@@ -14,7 +14,7 @@ func foreign(o *unstructured.Unstructured) bool {
 	return group == "cert-manager.io" || group == "monitoring.coreos.com"
 }
 
-func TestTheAPIServerAcceptsEverythingAndWarnsOfNothing(t *testing.T) {
+func TestTheAPIServerAcceptsAllManifestsWithoutWarnings(t *testing.T) {
 	t.Parallel()
 	for sentence, all := range map[string]objects{
 		"base":                 kustomize(t, "base"),
@@ -56,7 +56,7 @@ func helmTest(t *testing.T) objects {
 	return decode(t, r.stdout)
 }
 
-func TestKubectlAppliesAnOverlayByItsFolder(t *testing.T) {
+func TestKubectlAppliesOverlays(t *testing.T) {
 	t.Parallel()
 	for _, folder := range []string{"base", "overlays/default", "overlays/self-signed", "guard", "policies"} {
 		r := kubectl(t, "", "apply", "-k", cluster.root+"/manifests/"+folder, "--dry-run=server", "--validate=strict")

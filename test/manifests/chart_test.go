@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-func TestTheChartIsCleanToHelm(t *testing.T) {
+func TestHelmLint(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(cluster.root, "manifests", "chart")
 	r := helm(t, "lint", "--strict", folder, "--kube-version", kubernetes, "--set", "guard.enabled=true,monitoring.enabled=true")
@@ -18,7 +18,7 @@ func TestTheChartIsCleanToHelm(t *testing.T) {
 	}
 }
 
-func TestTheSchemaRefusesWhatTheChartDoesNotKnow(t *testing.T) {
+func TestTheSchemaRejectsInvalidValues(t *testing.T) {
 	t.Parallel()
 	for sentence, c := range map[string]struct{ value, named string }{
 		"a way to certificates that there is not":      {`certificates="vault"`, "certificates"},
@@ -45,7 +45,7 @@ func TestTheSchemaRefusesWhatTheChartDoesNotKnow(t *testing.T) {
 	}
 }
 
-func TestTheChartRefusesWhatWouldMakeItsPartsDisagree(t *testing.T) {
+func TestTheChartRejectsInconsistentValues(t *testing.T) {
 	t.Parallel()
 	for value, says := range map[string]string{
 		`config.appliers=null`:                               "config.appliers: it is null; leave it out for the default, or write [] for none",
@@ -78,7 +78,7 @@ func pod(t *testing.T, values ...string) map[string]any {
 	return spec
 }
 
-func TestValuesReachWhereTheyBelong(t *testing.T) {
+func TestValuesAreRendered(t *testing.T) {
 	t.Parallel()
 	container := func(spec map[string]any, field string) any {
 		containers, _, _ := unstructured.NestedSlice(spec, "containers")
@@ -117,7 +117,7 @@ func TestValuesReachWhereTheyBelong(t *testing.T) {
 	}
 }
 
-func TestAnotherConfigurationReplacesThePods(t *testing.T) {
+func TestAChangedConfigurationChangesThePodTemplate(t *testing.T) {
 	t.Parallel()
 	sum := func(values ...string) string {
 		text, _, _ := unstructured.NestedString(chart(t, values...)["Deployment/handoff-webhook"].Object,
@@ -129,7 +129,7 @@ func TestAnotherConfigurationReplacesThePods(t *testing.T) {
 	}
 }
 
-func TestTheGuardTakesItsManagersFromTheConfiguration(t *testing.T) {
+func TestTheGuardUsesTheConfiguredFieldManagers(t *testing.T) {
 	t.Parallel()
 	values := []string{`guard.enabled=true`, `config.appliers=["ours","team-*"]`, `config.autoscalers=[]`}
 	for _, name := range []string{"handoff-guard-autoscaled", "handoff-guard-letting-go"} {

@@ -13,7 +13,7 @@ import (
 	"github.com/ownership-handoff/handoff/config"
 )
 
-func TestTheChartMakesTheObjectsOfTheOverlays(t *testing.T) {
+func TestTheChartRendersTheObjectsOfTheOverlays(t *testing.T) {
 	t.Parallel()
 	const (
 		noPolicy    = `modePolicy.enabled=false`

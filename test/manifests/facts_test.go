@@ -12,10 +12,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	facts "github.com/ownership-handoff/handoff/webhook/cluster"
 	"github.com/ownership-handoff/handoff/config"
-	"github.com/ownership-handoff/handoff/webhook/serving"
 	"github.com/ownership-handoff/handoff/webhook"
+	facts "github.com/ownership-handoff/handoff/webhook/cluster"
+	"github.com/ownership-handoff/handoff/webhook/serving"
 )
 
 func read(t *testing.T, path ...string) string {
@@ -27,7 +27,7 @@ func read(t *testing.T, path ...string) string {
 	return string(text)
 }
 
-func TestTheConfigurationThatIsInstalledIsTheDefaultOne(t *testing.T) {
+func TestTheInstalledConfigurationIsTheDefault(t *testing.T) {
 	t.Parallel()
 	got, err := config.Parse([]byte(read(t, "base", "config.yaml")))
 	if err != nil {
@@ -40,7 +40,7 @@ func TestTheConfigurationThatIsInstalledIsTheDefaultOne(t *testing.T) {
 	}
 }
 
-func TestTheGuardHasTheDefaultFieldManagers(t *testing.T) {
+func TestTheGuardUsesTheDefaultFieldManagers(t *testing.T) {
 	t.Parallel()
 	listed := func(managers []string) string {
 		var names, prefixes []string
@@ -92,7 +92,7 @@ func (d *described) Register(c prometheus.Collector) error {
 func (d *described) MustRegister(...prometheus.Collector) {}
 func (d *described) Unregister(prometheus.Collector) bool { return false }
 
-func TestAlertsAndPanelsAreAboutMetricsThatHandoffHas(t *testing.T) {
+func TestAlertsAndPanelsUseTheMetricsOfHandoff(t *testing.T) {
 	t.Parallel()
 	var has described
 	if _, err := webhook.NewMetrics(&has); err != nil {
@@ -118,7 +118,7 @@ func TestAlertsAndPanelsAreAboutMetricsThatHandoffHas(t *testing.T) {
 	}
 }
 
-func TestAlertsAndPanelsAreAboutThisWebhook(t *testing.T) {
+func TestAlertsAndPanelsUseTheNameOfTheWebhook(t *testing.T) {
 	t.Parallel()
 	webhooks, _, err := unstructured.NestedSlice(kustomize(t, "base")["MutatingWebhookConfiguration/handoff"].Object, "webhooks")
 	if err != nil || len(webhooks) != 1 {

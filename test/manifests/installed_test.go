@@ -30,7 +30,7 @@ func installed(t *testing.T, folder string) {
 	})
 }
 
-func TestThePodsAreAdmittedAndTheWebhookNeedsNoFurtherRights(t *testing.T) {
+func TestThePodsAreAdmittedAndThePermissionsSuffice(t *testing.T) {
 	installed(t, "overlays/cert-manager") // the rights of base, and no more
 	eventually(t, "pod security, the quota and the priority class admit two pods", func() bool {
 		pods := kubectl(t, "", "-n", system, "get", "pods", "-l", "app.kubernetes.io/component=webhook", "-o", "name").stdout
@@ -82,7 +82,7 @@ func TestThePodsAreAdmittedAndTheWebhookNeedsNoFurtherRights(t *testing.T) {
 	}
 }
 
-func TestTheRightsAreNoWiderThanTheirReasons(t *testing.T) {
+func TestThePermissionsAreMinimal(t *testing.T) {
 	// Not side by side with the test above, which gives the same account the same rights.
 	installed(t, "overlays/self-signed")
 	kubeconfig, err := cluster.plane.AddUser("system:serviceaccount:"+system+":handoff-webhook",

@@ -8,7 +8,7 @@ import (
 // mode is the annotation in an argument of kubectl annotate.
 const mode = "ownership-handoff.io/mode="
 
-func TestANamespacesModeIsOneOfThree(t *testing.T) {
+func TestThePolicyRejectsUnknownModes(t *testing.T) {
 	t.Parallel()
 	kubectl(t, "", "create", "namespace", "mode")
 	kubectl(t, "", "apply", "-k", cluster.root+"/manifests/policies", "--validate=strict")

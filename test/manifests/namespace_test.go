@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// TestHandoffIsNotInterceptedByItselfInAnyNamespace has kustomize install it in another namespace than that of the manifests.
-func TestHandoffIsNotInterceptedByItselfInAnyNamespace(t *testing.T) {
+// TestHandoffDoesNotInterceptItsOwnNamespace has kustomize install it in another namespace than that of the manifests.
+func TestHandoffDoesNotInterceptItsOwnNamespace(t *testing.T) {
 	t.Parallel()
 	for _, folder := range []string{"overlays/default", "overlays/self-signed", "overlays/cert-manager"} {
 		for _, name := range []string{system, "platform"} {

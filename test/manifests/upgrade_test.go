@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestInstallingAgainLeavesTheAuthority holds that an upgrade takes no caBundle away, which handoff or cert-manager wrote
+// TestInstallingAgainKeepsTheCABundle holds that an upgrade takes no caBundle away, which handoff or cert-manager wrote
 // since: until it was written again, the API server would trust nobody and do without handoff.
-func TestInstallingAgainLeavesTheAuthority(t *testing.T) {
+func TestInstallingAgainKeepsTheCABundle(t *testing.T) {
 	folder := filepath.Join(cluster.root, "manifests")
 	throughHelm := func(t *testing.T, verb string, args ...string) {
 		t.Helper()
