@@ -34,7 +34,7 @@ func TestTheInstalledConfigurationIsTheDefault(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := config.Default()
-	want.Controllers = []config.ControllerRule{} // written, and empty
+	want.Controllers = []config.ControllerRule{} // present but empty
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -62,7 +62,7 @@ func TestTheGuardUsesTheDefaultFieldManagers(t *testing.T) {
 		last, _, _ := unstructured.NestedString(writer, "expression")
 		for _, want := range []string{listed(config.Default().Appliers), listed(config.Default().Autoscalers)} {
 			if !strings.Contains(last, want) {
-				t.Errorf("%s lacks\n%s\nin\n%s", name, want, last)
+				t.Errorf("%s does not contain\n%s\nin\n%s", name, want, last)
 			}
 		}
 	}
@@ -108,12 +108,12 @@ func TestAlertsAndPanelsUseTheMetricsOfHandoff(t *testing.T) {
 	used := regexp.MustCompile(`\bhandoff_[a-z_]+`).FindAllString(strings.ReplaceAll(text, "_bucket", ""), -1)
 	for _, name := range used {
 		if !slices.Contains(has.names, name) {
-			t.Errorf("%s is no metric of handoff: it has %v", name, has.names)
+			t.Errorf("%s is not a metric of handoff, which has %v", name, has.names)
 		}
 	}
 	for _, name := range has.names {
 		if !slices.Contains(used, name) {
-			t.Errorf("%s is neither alerted about nor shown", name)
+			t.Errorf("%s is in no alert and no panel", name)
 		}
 	}
 }
@@ -129,11 +129,11 @@ func TestAlertsAndPanelsUseTheNameOfTheWebhook(t *testing.T) {
 		text := read(t, "components", "monitoring", file)
 		named := regexp.MustCompile(`apiserver_[a-z_]+\{name=\\?"([^"\\]+)`).FindAllStringSubmatch(text, -1)
 		if len(named) == 0 {
-			t.Errorf("%s asks the API server nothing", file)
+			t.Errorf("%s uses no metric of the API server", file)
 		}
 		for _, n := range named {
 			if n[1] != name {
-				t.Errorf("%s is about %s, the webhook is %s", file, n[1], name)
+				t.Errorf("%s uses webhook name %s, want %s", file, n[1], name)
 			}
 		}
 	}
