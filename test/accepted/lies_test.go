@@ -59,8 +59,8 @@ func decodeObject(t *testing.T, text string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: object}
 }
 
-// TestTheChecksSeeALie breaks each promise in an apply that keeps all of them.
-func TestTheChecksSeeALie(t *testing.T) {
+// TestChecksDetectViolations breaks each promise in an apply that keeps all of them.
+func TestChecksDetectViolations(t *testing.T) {
 	t.Parallel()
 	set := func(o *unstructured.Unstructured, name string, value any) {
 		setAt(o.Object, []string{"data", name}, value)
@@ -119,12 +119,12 @@ func TestTheChecksSeeALie(t *testing.T) {
 	}
 }
 
-// TestWarningsAreRead tests that warnings of the past and of the next version name the same field.
-func TestWarningsAreRead(t *testing.T) {
+// TestFieldsOfWarnings tests that warnings of the past and of the next version name the same field.
+func TestFieldsOfWarnings(t *testing.T) {
 	t.Parallel()
 	for _, warning := range []string{
 		"handoff: kept .data.person=b, owned by tuner; remove it from the manifest",
-		"handoff: kept .data.person=b, owned by tuner; remove it from the manifest",
+		"handoff: kept .data.person=b, owned by tuner; no action needed",
 		"handoff: kept .data.person, set by kubectl-patch and no longer in the manifest",
 		"handoff: kept ...data.person, set by kubectl-patch",
 		`handoff: kept .data["person"], set by kubectl-patch`,

@@ -17,7 +17,7 @@ type words struct {
 	perhaps []fieldpath.Path
 	// more reports whether further fields are summed up.
 	more bool
-	// open is a warning that says that handoff did nothing.
+	// open is a warning that handoff did not modify the write.
 	open string
 	// unread are warnings that name no field of the object.
 	unread []string
@@ -32,7 +32,7 @@ func (o observation) read() (w words) {
 		form := warningForm.FindStringSubmatch(warning)
 		switch {
 		case !strings.HasPrefix(warning, "handoff: "):
-		case strings.Contains(warning, "did nothing") || strings.Contains(warning, "skipped"):
+		case strings.HasPrefix(warning, "handoff: skipped, "):
 			w.open = warning
 		case strings.Contains(warning, " more fields"):
 			w.more = true

@@ -1,5 +1,5 @@
-// Command bench measures what handoff costs: the time of a review, the memory for a large cluster, and the share of a
-// cluster's writes that come to the webhook at all. Each number stands beside one that was measured in the same run.
+// Command bench measures the cost of handoff: the time of a review, the memory for a large cluster, and the share of a
+// cluster's writes that reach the webhook. It prints each number next to a reference that it measures in the same run.
 package main
 
 import (
@@ -24,24 +24,24 @@ import (
 	"github.com/ownership-handoff/handoff/test/bench/table"
 )
 
-// part is a part of the table, which can be measured alone.
+// part is a part of the table that can be measured separately.
 type part struct {
 	name    string
 	measure func(ctx context.Context, progress io.Writer) ([]table.Row, error)
-	note    string // below the table
+	note    string // printed after the table
 }
 
 func parts() []part {
 	return []part{
 		{name: "handler", measure: handlers.Compare},
 		{name: "memory", measure: func(ctx context.Context, progress io.Writer) ([]table.Row, error) {
-			return memory.Measure(ctx, progress, holdingProcess)
+			return memory.Measure(ctx, progress, cacheProcess)
 		}},
 		{name: "share", measure: share.Measure, note: share.Mix},
 	}
 }
 
-var errMissed = errors.New("a target is missed")
+var errMissed = errors.New("a target was missed")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -56,15 +56,15 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	only := flags.String("part", "", "measure only these `parts`, separated by commas: handler, memory, share")
-	strict := flags.Bool("strict", false, "exit with 1 when a target is missed")
-	held := flags.String("held", "", "internal: hold this `cache` and print its size")
-	kubeconfig := flags.String("kubeconfig", "", "internal: `file` of the cluster to hold")
+	only := flags.String("part", "", "comma-separated `parts` to measure: handler, memory, share (default all)")
+	strict := flags.Bool("strict", false, "exit with 1 if a target is missed")
+	cacheName := flags.String("held", "", "internal: fill this `cache` and print its size")
+	kubeconfig := flags.String("kubeconfig", "", "internal: kubeconfig `file` of the cluster to cache")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if *held != "" {
-		size, err := memory.Held(ctx, *kubeconfig, *held)
+	if *cacheName != "" {
+		size, err := memory.Held(ctx, *kubeconfig, *cacheName)
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func run(ctx context.Context, args []string) error {
 	return measure(ctx, chosen, *strict)
 }
 
-// choose returns the parts of a list of names, all for none.
+// choose returns the parts in a comma-separated list of names, or all parts if the list is empty.
 func choose(names string) ([]part, error) {
 	if names == "" {
 		return parts(), nil
@@ -87,7 +87,7 @@ func choose(names string) ([]part, error) {
 	for name := range strings.SplitSeq(names, ",") {
 		i := slices.IndexFunc(parts(), func(p part) bool { return p.name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no part %q: want handler, memory or share", name)
+			return nil, fmt.Errorf("unknown part %q: want handler, memory or share", name)
 		}
 		chosen = append(chosen, parts()[i])
 	}
@@ -122,11 +122,11 @@ func measure(ctx context.Context, chosen []part, strict bool) error {
 	return nil
 }
 
-// holdingProcess is this program once more, which holds a cache.
-func holdingProcess(ctx context.Context, kubeconfig, which string) (*exec.Cmd, error) {
+// cacheProcess returns a command that runs this program to fill one cache and print its size.
+func cacheProcess(ctx context.Context, kubeconfig, which string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("find this program: %w", err)
+		return nil, fmt.Errorf("finding this program: %w", err)
 	}
 	return exec.CommandContext(ctx, self, "-held="+which, "-kubeconfig="+kubeconfig), nil
 }

@@ -24,13 +24,13 @@ spec:
       containers: [{name: web, image: registry.invalid/web}]
 `
 
-func TestTheRealAutoscalerScalesADeployment(t *testing.T) {
+func TestAutoscalerScalesDeployment(t *testing.T) {
 	plane := start(t, controlplane.Options{})
 	manifest := filepath.Join(plane.Dir, "web.yaml")
 	if err := os.WriteFile(manifest, []byte(web), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// Whatever cluster a developer has at hand, a test must not reach it.
+	// The test must not reach the cluster of the developer's own kubeconfig.
 	t.Setenv("KUBECONFIG", "/no/such/file")
 	kubectl(t, plane, "apply", "-f", manifest)
 	eventually(t, plane, "3", "get", "deployment", "web", "-o", "jsonpath={.status.replicas}")
@@ -45,7 +45,7 @@ func TestTheRealAutoscalerScalesADeployment(t *testing.T) {
 	if managers != "kube-controller-manager" {
 		t.Errorf("scaled by %q", managers)
 	}
-	// Each further controller that a namespace's life depends on.
+	// Check the other controllers that create and delete the contents of a namespace.
 	eventually(t, plane, "kube-root-ca.crt", "get", "configmaps", "-o", "jsonpath={.items[*].metadata.name}")
 	eventually(t, plane, "default", "get", "serviceaccounts", "-o", "jsonpath={.items[*].metadata.name}")
 	kubectl(t, plane, "create", "namespace", "short-lived")
@@ -62,7 +62,7 @@ func kubectl(t *testing.T, plane *controlplane.Plane, args ...string) string {
 	return strings.TrimSpace(string(output))
 }
 
-// eventually waits until a command prints what is wanted.
+// eventually waits until a command prints the wanted text.
 func eventually(t *testing.T, plane *controlplane.Plane, want string, args ...string) {
 	t.Helper()
 	var got string

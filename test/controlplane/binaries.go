@@ -13,12 +13,12 @@ import (
 //go:embed kubectl.sh
 var kubectlScript string
 
-// Root is the folder of this repository: the nearest one with a go.mod, from the working directory upwards. A test runs
-// in its package's folder, a command of this repository mostly at its root.
+// Root returns the root directory of this repository: the nearest directory with a go.mod, from the working directory upwards.
+// A test runs in its package's directory, a command of this repository usually at its root.
 func Root() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {
-		return "", fmt.Errorf("find this repository: %w", err)
+		return "", fmt.Errorf("finding this repository: %w", err)
 	}
 	for dir := start; ; dir = filepath.Dir(dir) {
 		_, err := os.Stat(filepath.Join(dir, "go.mod"))
@@ -26,12 +26,12 @@ func Root() (string, error) {
 			return dir, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("find this repository: no go.mod in %s or above", start)
+			return "", fmt.Errorf("finding this repository: no go.mod in %s or its parents", start)
 		}
 	}
 }
 
-// findBinaries returns the directory to take the binaries from, which is sure to hold them all.
+// findBinaries returns the directory of the binaries, or an error if a binary is missing.
 func findBinaries(given string) (string, error) {
 	dir := given
 	if dir == "" {
@@ -46,7 +46,7 @@ func findBinaries(given string) (string, error) {
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return "", fmt.Errorf("binaries of the control plane: %w", err)
+		return "", fmt.Errorf("finding the binaries of the control plane: %w", err)
 	}
 	var missing []string
 	for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kubectl"} {
@@ -55,12 +55,12 @@ func findBinaries(given string) (string, error) {
 		}
 	}
 	if missing != nil {
-		return "", fmt.Errorf("%s lacks %s: run make controlplane", dir, strings.Join(missing, ", "))
+		return "", fmt.Errorf("%s does not contain %s; run make controlplane", dir, strings.Join(missing, ", "))
 	}
 	return dir, nil
 }
 
-// installKubectl puts a kubectl that belongs to the plane into its directory.
+// installKubectl installs a kubectl for this control plane in its directory.
 func (p *Plane) installKubectl(binaries string) error {
 	if err := os.MkdirAll(filepath.Dir(p.Kubectl), 0o700); err != nil {
 		return err
@@ -68,6 +68,6 @@ func (p *Plane) installKubectl(binaries string) error {
 	if err := os.WriteFile(p.Kubectl, []byte(kubectlScript), 0o700); err != nil {
 		return err
 	}
-	// By this name, kubectl's own command line mentions the plane's directory, too.
+	// The link makes kubectl's command line contain the control plane's directory, so that the watchdog finds it.
 	return os.Symlink(filepath.Join(binaries, "kubectl"), filepath.Join(p.Dir, "kubectl"))
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds one part of the control plane: build.sh DIRECTORY/PART, with the versions that parts/go.mod says.
+# Builds one component of the control plane in the version from parts/go.mod: build.sh DIRECTORY/COMPONENT
 set -eu
 
 target=$1
@@ -7,10 +7,10 @@ part=${target##*/}
 case $part in
 etcd) module=go.etcd.io/etcd/server/v3 package=$module ;;
 kube-apiserver | kube-controller-manager | kubectl) module=k8s.io/kubernetes package=$module/cmd/$part ;;
-*) echo "controlplane: there is no part $part" >&2 && exit 2 ;;
+*) echo "controlplane: unknown component $part" >&2 && exit 2 ;;
 esac
 
-# The file appears under its name when it is complete, so that an interrupted build is no build.
+# The file is renamed when it is complete, so that an interrupted build leaves no incomplete binary.
 mkdir -p "$(dirname "$target")"
 directory=$(cd "$(dirname "$target")" && pwd)
 unfinished=$directory/.$part.$$
@@ -20,7 +20,7 @@ trap 'exit 1' HUP INT TERM
 cd "$(dirname "$0")/parts"
 version=$(go list -m -f '{{.Version}}' "$module")
 
-# Kubernetes takes its version from the linker. Without one, servers claim to be v0.0.0, and clients refuse to work.
+# Kubernetes takes its version from the linker. Without one, servers report v0.0.0, and clients refuse to work.
 number=${version#v}
 minor=${number#*.}
 stamp=

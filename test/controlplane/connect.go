@@ -10,10 +10,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-var errNotOurs = errors.New("the control plane runs elsewhere")
+var errNotOurs = errors.New("the control plane was not started by this process")
 
-// Connect returns a plane that runs elsewhere, as in a kind cluster, with a kubectl of its own as Start's plane has it.
-// Stop leaves it running; AddUser fails.
+// Connect returns a control plane that this process did not start, such as a kind cluster's, with its own kubectl as from
+// Start. Stop leaves it running; AddUser returns an error.
 func Connect(kubeconfig string) (*Plane, error) {
 	binaries, err := findBinaries("")
 	if err != nil {
@@ -25,7 +25,7 @@ func Connect(kubeconfig string) (*Plane, error) {
 	}
 	dir, err := os.MkdirTemp("", "handoff-plane-*.d")
 	if err != nil {
-		return nil, fmt.Errorf("directory of the control plane: %w", err)
+		return nil, fmt.Errorf("creating a directory for the control plane: %w", err)
 	}
 	p := &Plane{Dir: dir, Kubectl: filepath.Join(dir, "bin", "kubectl"), Kubeconfig: filepath.Join(dir, "kubeconfig")}
 	p.stop = sync.OnceValue(func() error { return os.RemoveAll(dir) })
@@ -35,12 +35,12 @@ func Connect(kubeconfig string) (*Plane, error) {
 	if p.Config, err = clientcmd.BuildConfigFromFlags("", p.Kubeconfig); err != nil {
 		return nil, errors.Join(fmt.Errorf("kubeconfig %s: %w", kubeconfig, err), p.Stop())
 	}
-	p.Config.QPS, p.Config.Burst = 1000, 2000 // as for the users of Start's plane
+	p.Config.QPS, p.Config.Burst = 1000, 2000 // the same as for users of a control plane from Start
 	if err := p.installKubectl(binaries); err != nil {
-		return nil, errors.Join(fmt.Errorf("install kubectl: %w", err), p.Stop())
+		return nil, errors.Join(fmt.Errorf("installing kubectl: %w", err), p.Stop())
 	}
 	return p, nil
 }
 
-// Elsewhere says whether the plane runs elsewhere.
+// Elsewhere reports whether the control plane was started by another process (see Connect).
 func (p *Plane) Elsewhere() bool { return p.servers == nil }

@@ -11,10 +11,10 @@ import (
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 )
 
-// startControllerManager starts the controllers, among them the horizontal pod autoscaler, and waits until they run.
+// startControllerManager starts the controllers, including the HorizontalPodAutoscaler controller, and waits until they run.
 func (p *Plane) startControllerManager(ctx context.Context, binaries string) error {
-	// As on a real cluster, each controller is a service account of its own with no more rights than it needs, and the
-	// webhook sees those names.
+	// As in a real cluster, each controller has its own service account with minimal permissions, and the webhook sees the
+	// names of these accounts.
 	kubeconfig, err := p.AddUser("system:kube-controller-manager")
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (p *Plane) startControllerManager(ctx context.Context, binaries string) err
 		"--controllers="+controllers(),
 		"--kube-api-qps=200",
 		"--kube-api-burst=400",
-		// A test cannot wait the 15 seconds between two looks, nor the five minutes before scaling down.
+		// The defaults of 15 seconds and five minutes are too long for a test.
 		"--horizontal-pod-autoscaler-sync-period=2s",
 		"--horizontal-pod-autoscaler-downscale-stabilization=1s",
 	)
@@ -51,13 +51,13 @@ func (p *Plane) startControllerManager(ctx context.Context, binaries string) err
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	if err := p.controllerManager.WaitHealthy(ctx, "https://127.0.0.1:"+port+"/healthz"); err != nil {
-		return fmt.Errorf("wait for the controllers: %w", err)
+		return fmt.Errorf("waiting for the controllers: %w", err)
 	}
 	return nil
 }
 
-// controllers are all but those that have nothing to do without nodes and disks, of which some would look for plugins
-// in folders of this machine.
+// controllers returns the value of --controllers. It disables controllers that need nodes or volumes, some of which would
+// search directories of this machine for plugins.
 func controllers() string {
 	return strings.Join([]string{
 		"*",

@@ -1,5 +1,5 @@
-// Package controlplane gives a test a real Kubernetes control plane: etcd, kube-apiserver and kube-controller-manager as
-// processes of this machine, without nodes, ready in seconds, of which nothing is left when the test is gone.
+// Package controlplane starts a real Kubernetes control plane for tests: etcd, kube-apiserver and kube-controller-manager as
+// local processes, without nodes. It is ready in seconds, and leaves nothing behind when the test process ends.
 package controlplane
 
 import (
@@ -18,30 +18,30 @@ import (
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 )
 
-// Options say what kind of plane to start. The zero value is a complete one.
+// Options configure a control plane. The zero value starts all components.
 type Options struct {
-	// Binaries is the directory of etcd, kube-apiserver, kube-controller-manager and kubectl. Without it, it is
-	// $CONTROLPLANE_BIN, and without that bin/controlplane of this repository, where `make controlplane` puts them.
+	// Binaries is the directory of etcd, kube-apiserver, kube-controller-manager and kubectl. The default is
+	// $CONTROLPLANE_BIN or, if that is empty, bin/controlplane of this repository, where `make controlplane` builds them.
 	Binaries string
-	// Output receives a line for each part that is ready. Nil discards them.
+	// Output receives a line for each component that becomes ready. Nil discards the lines.
 	Output io.Writer
-	// APIServerArgs are further flags of kube-apiserver, without their dashes. In the values, {dir} is Plane.Dir:
+	// APIServerArgs are additional flags of kube-apiserver, without dashes. In the values, {dir} is replaced by Plane.Dir:
 	// {"audit-log-path": {"{dir}/audit.log"}}.
 	APIServerArgs map[string][]string
-	// WithoutControllerManager leaves the objects alone: no pods for a Deployment, no autoscaling, no garbage collection.
+	// WithoutControllerManager starts no controllers: no pods for a Deployment, no autoscaling, no garbage collection.
 	WithoutControllerManager bool
 }
 
 // Plane is a running control plane. Several can run at the same time.
 type Plane struct {
-	// Dir holds every file of the plane: data, certificates, kubeconfigs and one log for each process. Whatever else
-	// belongs to the plane may be put there. Every process whose command line mentions it ends with the plane.
+	// Dir contains all files of the control plane: data, certificates, kubeconfigs and a log for each process. Callers may
+	// add files. Every process whose command line contains Dir is terminated with the control plane.
 	Dir string
-	// Config and Kubeconfig, which is the path of a file, are for the administrator.
+	// Config and Kubeconfig, which is a file's path, authenticate as the administrator.
 	Config     *rest.Config
 	Kubeconfig string
-	// Kubectl is the path of a kubectl that talks to this plane, as its administrator if --kubeconfig names nobody else,
-	// whatever the environment says. Its folder can be put into PATH.
+	// Kubectl is the path of a kubectl for this control plane. It ignores the environment, and runs as the administrator
+	// unless --kubeconfig is set. Its directory can be added to PATH.
 	Kubectl string
 
 	servers           *envtest.ControlPlane
@@ -53,24 +53,24 @@ type Plane struct {
 
 const (
 	startTimeout = 60 * time.Second
-	// stopTimeout is what the API server may take: it waits for the requests that it is answering, a minute at most.
+	// stopTimeout is longer than the minute that the API server waits for requests in flight.
 	stopTimeout = 70 * time.Second
 )
 
-// Start starts a plane and returns once all of it is ready. The caller must stop it, but nothing is left behind either
-// when this process ends without: see Stop. When ctx is done, starting ends after the part it is at.
+// Start starts a control plane and returns when all components are ready. The caller must stop it; see Stop for what happens
+// if the process ends without doing so. If ctx ends, Start returns an error after the component that is starting.
 func Start(ctx context.Context, options Options) (*Plane, error) {
 	binaries, err := findBinaries(options.Binaries)
 	if err != nil {
 		return nil, err
 	}
-	// The suffix keeps one plane's directory from being the beginning of another's, which a watchdog would mistake for it.
+	// The suffix prevents one directory's path from being a prefix of another's, which would confuse their watchdogs.
 	dir, err := os.MkdirTemp("", "handoff-plane-*.d")
 	if err == nil {
 		dir, err = filepath.Abs(dir)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("directory of the control plane: %w", err)
+		return nil, fmt.Errorf("creating a directory for the control plane: %w", err)
 	}
 	plane := &Plane{Dir: dir, Kubectl: filepath.Join(dir, "bin", "kubectl")}
 	plane.stop = sync.OnceValue(plane.stopAll)
@@ -96,15 +96,15 @@ func (p *Plane) start(ctx context.Context, options Options, binaries string) err
 		parts = parts[:1]
 	}
 	if err := p.installKubectl(binaries); err != nil {
-		return fmt.Errorf("install kubectl: %w", err)
+		return fmt.Errorf("installing kubectl: %w", err)
 	}
 	for _, part := range parts {
 		began := time.Now()
 		if err := part.start(); err != nil {
-			return fmt.Errorf("start %s: %w", part.name, err)
+			return fmt.Errorf("starting %s: %w", part.name, err)
 		}
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("after the start of %s: %w", part.name, err)
+			return fmt.Errorf("after starting %s: %w", part.name, err)
 		}
 		if options.Output != nil {
 			fmt.Fprintf(options.Output, "control plane: %s ready after %.1f s\n", part.name, time.Since(began).Seconds())
@@ -113,14 +113,14 @@ func (p *Plane) start(ctx context.Context, options Options, binaries string) err
 	return nil
 }
 
-// Stop ends all processes of the plane and removes its directory. It may be called more than once.
+// Stop terminates all processes of the control plane and removes its directory. It may be called more than once.
 //
-// When this process ends without calling it, be it by a panic, a timeout of `go test`, os.Exit, Ctrl-C or SIGKILL, the
-// same happens within seconds. What stays is a cache of envtest: an empty file for each port that it has handed out, in
-// the user's cache folder, which it removes when a plane starts more than two minutes later.
+// If this process ends without calling Stop, through a panic, a timeout of `go test`, os.Exit, Ctrl-C or SIGKILL, a watchdog
+// does the same within seconds. Only a cache of envtest remains: an empty file for each allocated port in the user's cache
+// directory. envtest removes these files when a control plane starts more than two minutes later.
 func (p *Plane) Stop() error { return p.stop() }
 
-// stopAll goes from the top to the bottom, so that no part spends its last seconds looking for one below it.
+// stopAll stops the clients of each component before the component, so that none retries during its shutdown.
 func (p *Plane) stopAll() error {
 	var failures []error
 	if p.controllerManager != nil {
@@ -131,7 +131,7 @@ func (p *Plane) stopAll() error {
 	}
 	failures = append(failures, p.watchdog.release())
 	if err := errors.Join(failures...); err != nil {
-		return fmt.Errorf("stop control plane: %w", err)
+		return fmt.Errorf("stopping the control plane: %w", err)
 	}
 	return nil
 }

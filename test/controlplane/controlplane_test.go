@@ -15,14 +15,14 @@ import (
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
 
-func TestAPlaneThatIsStoppedLeavesNothing(t *testing.T) {
+func TestStopLeavesNothingBehind(t *testing.T) {
 	var progress bytes.Buffer
 	plane := start(t, controlplane.Options{Output: &progress})
 	if running := mentioning(t, plane.Dir); len(running) != 3 {
 		t.Errorf("want etcd, kube-apiserver and kube-controller-manager, got %q", running)
 	}
 	if lines := strings.Count(progress.String(), "\n"); lines != 2 {
-		t.Errorf("want a line of progress for each of two parts, got:\n%s", &progress)
+		t.Errorf("want a line of progress for each of two components, got:\n%s", &progress)
 	}
 	t.Log(progress.String())
 	if err := plane.Stop(); err != nil {
@@ -34,25 +34,25 @@ func TestAPlaneThatIsStoppedLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestWithoutItsControllerManagerAPlaneIsEtcdAndAPIServer(t *testing.T) {
+func TestWithoutControllerManager(t *testing.T) {
 	audit := map[string][]string{"audit-log-path": {"{dir}/audit.log"}}
 	plane := start(t, controlplane.Options{WithoutControllerManager: true, APIServerArgs: audit})
 	if running := mentioning(t, plane.Dir); len(running) != 2 {
 		t.Errorf("want etcd and kube-apiserver, got %q", running)
 	}
 	if _, err := os.Stat(filepath.Join(plane.Dir, "audit.log")); err != nil {
-		t.Errorf("the flag that asks for an audit log had no effect: %v", err)
+		t.Errorf("the flag audit-log-path had no effect: %v", err)
 	}
 }
 
-func TestUsersMayDoWhatTheirGroupsMay(t *testing.T) {
+func TestUsersHaveThePermissionsOfTheirGroups(t *testing.T) {
 	plane := start(t, controlplane.Options{WithoutControllerManager: true})
 	for sentence, test := range map[string]struct {
 		groups []string
 		want   string
 	}{
-		"a user without groups may not read pods":                 {nil, "no"},
-		"a user in the administrators' group may delete anything": {[]string{"system:masters"}, "yes"},
+		"a user without groups cannot delete pods":       {nil, "no"},
+		"a user in group system:masters can delete pods": {[]string{"system:masters"}, "yes"},
 	} {
 		kubeconfig, err := plane.AddUser("system:serviceaccount:default:tester", test.groups...)
 		if err != nil {
@@ -65,14 +65,15 @@ func TestUsersMayDoWhatTheirGroupsMay(t *testing.T) {
 	}
 }
 
-func TestMissingBinariesAreNamedWithTheCure(t *testing.T) {
+func TestMissingBinariesAreNamedWithTheRemedy(t *testing.T) {
 	_, err := controlplane.Start(t.Context(), controlplane.Options{Binaries: t.TempDir()})
-	if err == nil || !strings.Contains(err.Error(), "lacks etcd") || !strings.Contains(err.Error(), "run make controlplane") {
-		t.Errorf("want what is missing and what to run, got: %v", err)
+	want := []string{"does not contain etcd", "run make controlplane"}
+	if err == nil || !strings.Contains(err.Error(), want[0]) || !strings.Contains(err.Error(), want[1]) {
+		t.Errorf("want the missing binary and the make target, got: %v", err)
 	}
 }
 
-func TestAPartThatDoesNotStartSaysWhyAndLeavesNothing(t *testing.T) {
+func TestFailedStartReturnsTheLogAndLeavesNothingBehind(t *testing.T) {
 	parent := t.TempDir()
 	t.Setenv("TMPDIR", parent)
 	_, err := controlplane.Start(t.Context(), controlplane.Options{
@@ -84,7 +85,7 @@ func TestAPartThatDoesNotStartSaysWhyAndLeavesNothing(t *testing.T) {
 	wantNothingLeft(t, parent, parent, 0)
 }
 
-// start starts a plane that is stopped when the test ends.
+// start starts a control plane, which is stopped when the test ends.
 func start(t *testing.T, options controlplane.Options) *controlplane.Plane {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -101,11 +102,11 @@ func start(t *testing.T, options controlplane.Options) *controlplane.Plane {
 	return plane
 }
 
-// wantNothingLeft fails the test if, after some patience, a process that mentions the name or a file in the directory is
-// left.
-func wantNothingLeft(t *testing.T, name, dir string, patience time.Duration) {
+// wantNothingLeft fails the test unless, within the timeout, no process's command line contains the name and the directory is
+// empty or missing.
+func wantNothingLeft(t *testing.T, name, dir string, timeout time.Duration) {
 	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(timeout); ; time.Sleep(100 * time.Millisecond) {
 		running := mentioning(t, name)
 		files, err := os.ReadDir(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -115,12 +116,12 @@ func wantNothingLeft(t *testing.T, name, dir string, patience time.Duration) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("left after %v: processes %q, files %v", patience, running, files)
+			t.Fatalf("left after %v: processes %q, files %v", timeout, running, files)
 		}
 	}
 }
 
-// mentioning lists the processes whose command line mentions the name.
+// mentioning lists the processes whose command line contains the name.
 func mentioning(t *testing.T, name string) []string {
 	t.Helper()
 	list, err := exec.Command("ps", "-A", "-o", "pid=,args=").Output()

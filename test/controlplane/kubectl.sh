@@ -1,6 +1,6 @@
 #!/bin/sh
-# kubectl as the administrator of this plane alone: it knows no other cluster, reads no preferences of the person who
-# runs it, and keeps its cache here. Through the environment and not as flags, so that plugins get it as well.
+# Runs kubectl as the administrator of this control plane only: without other clusters, without the user's preferences, and
+# with its own cache. It sets environment variables instead of flags, so that plugins inherit them.
 plane=${0%/bin/kubectl}
 export KUBECONFIG="$plane/kubeconfig" KUBECACHEDIR="$plane/kubectl-cache" KUBERC=off
 exec "$plane/kubectl" "$@"

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// startTime is how long a plane may take to start, on a machine that has much else to do.
+// startTime is the timeout for starting a control plane, on a busy machine.
 const startTime = 3 * time.Minute
 
-// Main is a TestMain for a package whose tests share a plane: it starts one, has it prepared, runs the tests (testing.M.Run)
-// and stops the plane. It returns the exit code, and writes what went wrong. The context of prepare ends before the plane is
-// stopped: the API server waits for those who watch.
+// Main is the body of a TestMain for a package whose tests share a control plane. It starts one, calls prepare and then run,
+// which is testing.M.Run, and stops the control plane. It returns the exit code and writes errors to progress. The context of
+// prepare ends before the control plane is stopped, because the API server waits for open watches.
 func Main(run func() int, progress io.Writer, options Options, prepare func(context.Context, *Plane) error) (code int) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -29,7 +29,7 @@ func Main(run func() int, progress io.Writer, options Options, prepare func(cont
 	}
 	cancel()
 	if err = errors.Join(err, plane.Stop()); err != nil {
-		_, _ = fmt.Fprintln(progress, "the control plane:", err)
+		_, _ = fmt.Fprintln(progress, "control plane:", err)
 		return 1
 	}
 	return code

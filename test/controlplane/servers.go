@@ -16,11 +16,11 @@ import (
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 )
 
-// startServers starts etcd and kube-apiserver and makes the administrator.
+// startServers starts etcd and kube-apiserver, and adds the administrator.
 //
-// envtest.Environment would start them as well, but tries five times, and lets the environment choose other binaries.
+// It does not use envtest.Environment, which retries five times and lets environment variables choose other binaries.
 func (p *Plane) startServers(ctx context.Context, apiServerArgs map[string][]string, binaries string) error {
-	// Files and not pipes: see process.Start. The servers keep them open after they are closed here.
+	// Log to files instead of pipes (see process.Start). The servers keep the files open after this function closes them.
 	etcdLog, err := os.Create(filepath.Join(p.Dir, "etcd.log"))
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (p *Plane) startServers(ctx context.Context, apiServerArgs map[string][]str
 	return waitForNamespace(ctx, p.Config, "default")
 }
 
-// waitForNamespace waits for what the API server makes a moment after it has begun to answer.
+// waitForNamespace waits for a namespace that the API server creates shortly after it has become ready.
 func waitForNamespace(ctx context.Context, config *rest.Config, name string) error {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -76,7 +76,7 @@ func waitForNamespace(ctx context.Context, config *rest.Config, name string) err
 		return response.StatusCode == http.StatusOK, response.Body.Close()
 	}
 	if err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, startTimeout, true, exists); err != nil {
-		return fmt.Errorf("namespace %s: %w", name, err)
+		return fmt.Errorf("waiting for namespace %s: %w", name, err)
 	}
 	return nil
 }

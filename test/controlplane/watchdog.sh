@@ -1,9 +1,9 @@
-# Ends whatever is left of a control plane once the test that started it is gone, however that came about: its end, a
-# panic, os.Exit, a timeout, Ctrl-C or SIGKILL. Only the test holds the other end of standard input, so that standard
-# input ends exactly when the test does.
+# Terminates the remaining processes of a control plane when the test process that started it has ended, for any reason: its
+# normal end, a panic, os.Exit, a timeout, Ctrl-C or SIGKILL. Only the test process has the other end of standard input open,
+# so that standard input ends exactly when the test process does.
 #
-# The directory comes on standard input and not as an argument: the watchdog must not find itself among those it ends.
-# Their command lines all mention the directory.
+# The command lines of all these processes contain the directory. The watchdog reads the directory from standard input instead
+# of an argument, so that it does not find itself.
 
 trap '' HUP INT TERM
 cd /
@@ -22,7 +22,7 @@ left_behind() {
 	fi
 }
 
-# Kubernetes' servers end at once when they are asked twice.
+# Kubernetes servers exit immediately on the second signal.
 for signal in TERM TERM KILL KILL KILL KILL KILL KILL; do
 	pids=$(left_behind)
 	[ -n "$pids" ] || break

@@ -13,18 +13,19 @@ import (
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
 
-// planeVariable makes this test binary a program that starts a plane and never stops it, but does what the value says.
-const planeVariable = "TEST_START_A_PLANE_AND"
+// startVariable makes this test binary a program that starts a control plane and never stops it: it panics, exits or waits,
+// depending on the value.
+const startVariable = "TEST_START_CONTROL_PLANE_AND"
 
 func TestMain(m *testing.M) {
-	if then := os.Getenv(planeVariable); then != "" {
-		startAPlaneAnd(then)
+	if then := os.Getenv(startVariable); then != "" {
+		startControlPlaneAnd(then)
 		return
 	}
 	os.Exit(m.Run())
 }
 
-func startAPlaneAnd(then string) {
+func startControlPlaneAnd(then string) {
 	plane, err := controlplane.Start(context.Background(), controlplane.Options{})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -35,46 +36,46 @@ func startAPlaneAnd(then string) {
 	}
 	switch then {
 	case "panic":
-		panic("as go test does it after its timeout")
+		panic("like go test after its timeout")
 	case "exit":
 		os.Exit(3)
 	}
 	time.Sleep(5 * time.Minute)
 }
 
-func TestAProgramThatEndsWithoutStoppingItsPlaneLeavesNothing(t *testing.T) {
+func TestWatchdogLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	for sentence, test := range map[string]struct {
-		then  string         // what the program does, or wait for
-		until string         // this file of the plane, then
-		send  syscall.Signal // this signal
+		then  string         // what the program does: panic, exit or wait
+		until string         // if it waits, wait for this file of the control plane
+		send  syscall.Signal // then send this signal
 	}{
-		"it panics":                         {then: "panic"},
-		"it calls os.Exit":                  {then: "exit"},
-		"Ctrl-C ends it":                    {then: "wait", until: "ready", send: syscall.SIGINT},
-		"SIGTERM ends it":                   {then: "wait", until: "ready", send: syscall.SIGTERM},
-		"SIGKILL ends it":                   {then: "wait", until: "ready", send: syscall.SIGKILL},
-		"SIGKILL ends it while etcd starts": {then: "wait", until: "etcd.log", send: syscall.SIGKILL},
-		"SIGKILL ends it while it starts":   {then: "wait", until: "kubeconfig", send: syscall.SIGKILL},
+		"panic":                               {then: "panic"},
+		"os.Exit":                             {then: "exit"},
+		"SIGINT":                              {then: "wait", until: "ready", send: syscall.SIGINT},
+		"SIGTERM":                             {then: "wait", until: "ready", send: syscall.SIGTERM},
+		"SIGKILL":                             {then: "wait", until: "ready", send: syscall.SIGKILL},
+		"SIGKILL while etcd starts":           {then: "wait", until: "etcd.log", send: syscall.SIGKILL},
+		"SIGKILL while the controllers start": {then: "wait", until: "kubeconfig", send: syscall.SIGKILL},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			parent := t.TempDir()
 			program := exec.Command(os.Args[0])
-			program.Env = append(os.Environ(), planeVariable+"="+test.then, "TMPDIR="+parent)
+			program.Env = append(os.Environ(), startVariable+"="+test.then, "TMPDIR="+parent)
 			program.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 			if err := program.Start(); err != nil {
 				t.Fatal(err)
 			}
 			dir := waitForFile(t, parent, test.until)
 			if test.send != 0 {
-				// To the whole group, as a terminal does it.
+				// Signal the whole process group, as a terminal does.
 				if err := syscall.Kill(-program.Process.Pid, test.send); err != nil {
 					t.Error(err)
 				}
 			}
 			if err := program.Wait(); err == nil {
-				t.Error("the program ended with success")
+				t.Error("the program exited with code 0")
 			}
 			began := time.Now()
 			wantNothingLeft(t, filepath.Base(dir), parent, time.Minute)
@@ -83,7 +84,7 @@ func TestAProgramThatEndsWithoutStoppingItsPlaneLeavesNothing(t *testing.T) {
 	}
 }
 
-// waitForFile waits until the plane below the folder has the file, and returns the plane's directory.
+// waitForFile waits until the control plane in the parent directory has the file, and returns the control plane's directory.
 func waitForFile(t *testing.T, parent, name string) string {
 	t.Helper()
 	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -98,6 +99,6 @@ func waitForFile(t *testing.T, parent, name string) string {
 			return dirs[0]
 		}
 	}
-	t.Fatalf("no plane in %s has got %s", parent, name)
+	t.Fatalf("no control plane in %s has the file %s", parent, name)
 	return ""
 }

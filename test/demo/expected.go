@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// expected is how a step must leave the Deployment, and what its last command must have printed.
+// expected is the state of the Deployment after a step, and the number of warnings that its last command prints.
 type expected struct {
 	replicas           int32
 	owner, lastApplied string
-	warnings           int  // of handoff
-	unwritten          bool // the resourceVersion is still the same
+	warnings           int  // from handoff
+	unwritten          bool // the resourceVersion does not change
 }
 
-// fact is one thing that was expected, and what came.
+// fact is an expected value and the actual one.
 type fact struct {
 	name, want, got string
-	shown           bool // already where it holds, and not only where it does not
+	shown           bool // printed even if it is as expected
 }
 
-func (f fact) holds() bool { return f.want == f.got }
+func (f fact) met() bool { return f.want == f.got }
 
-// facts are about the object alone.
+// facts compares the object with the expectation.
 func (e expected) facts(got state) []fact {
 	return []fact{
 		{name: "replicas", want: number(e.replicas), got: number(got.replicas), shown: true},
@@ -30,7 +30,7 @@ func (e expected) facts(got state) []fact {
 	}
 }
 
-// traces are what a write leaves behind besides.
+// traces compares the other effects of a write: warnings and the resourceVersion.
 func (e expected) traces(before, got state, output string) []fact {
 	warnings := strings.Count(output, "Warning: handoff: ")
 	found := []fact{{name: "warnings", want: strconv.Itoa(e.warnings), got: strconv.Itoa(warnings), shown: e.warnings > 0}}

@@ -14,25 +14,25 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// patience is how long anything may take that another process does.
+// patience is the timeout for anything that another process does.
 const patience = 30 * time.Second
 
-// history reads the Deployment web, as it is and as it was.
+// history reads the current and previous versions of the Deployment web.
 type history struct{ api client.WithWatch }
 
 func (h history) live(ctx context.Context) (*appsv1.Deployment, state, error) {
 	web := &appsv1.Deployment{}
 	if err := h.api.Get(ctx, client.ObjectKey{Namespace: "shop", Name: "web"}, web); err != nil {
-		return nil, state{}, fmt.Errorf("read the Deployment: %w", err)
+		return nil, state{}, fmt.Errorf("reading the Deployment: %w", err)
 	}
 	s, err := stateOf(web)
 	return web, s, err
 }
 
-// lowest returns the version with the fewest replicas that was stored after a version, the latest of several; that version
-// itself where nothing was stored.
+// lowest returns the version with the fewest replicas among those stored after the given version, the latest of several. If
+// nothing was stored, it returns the given version.
 //
-// It reads every version and not only the last: the autoscaler repairs what an apply has done, maybe before one looks.
+// It reads every version and not only the last: the autoscaler may restore the replicas before the demo reads the object.
 func (h history) lowest(ctx context.Context, after state) (state, error) {
 	_, last, err := h.live(ctx)
 	if err != nil || last.resourceVersion == after.resourceVersion {
@@ -46,7 +46,7 @@ func (h history) lowest(ctx context.Context, after state) (state, error) {
 		Raw:           &metav1.ListOptions{ResourceVersion: after.resourceVersion},
 	})
 	if err != nil {
-		return state{}, fmt.Errorf("read the versions of the Deployment: %w", err)
+		return state{}, fmt.Errorf("watching the Deployment: %w", err)
 	}
 	defer events.Stop()
 	lowest := last
@@ -62,18 +62,18 @@ func (h history) lowest(ctx context.Context, after state) (state, error) {
 			lowest = s
 		}
 	}
-	return state{}, errors.New("read the versions of the Deployment: they ended before the last one")
+	return state{}, errors.New("watching the Deployment: the watch ended before the last version")
 }
 
 func stateIn(event watch.Event) (state, error) {
 	web, ok := event.Object.(*appsv1.Deployment)
 	if !ok {
-		return state{}, fmt.Errorf("read the versions of the Deployment: %s: %v", event.Type, event.Object)
+		return state{}, fmt.Errorf("watching the Deployment: %s: %v", event.Type, event.Object)
 	}
 	return stateOf(web)
 }
 
-// settled returns the Deployment once its controllers have written all the status they have to write.
+// settled waits until the Deployment's controllers have stopped writing its status, and returns its state.
 func (h history) settled(ctx context.Context) (state, error) {
 	const rest = 400 * time.Millisecond
 	var last state
@@ -91,13 +91,12 @@ func (h history) settled(ctx context.Context) (state, error) {
 		return written && time.Since(since) > rest, nil
 	})
 	if err != nil {
-		return last, fmt.Errorf("wait until the controllers are done: %w", err)
+		return last, fmt.Errorf("waiting until the controllers are done: %w", err)
 	}
 	return last, nil
 }
 
-// reached waits until the Deployment has a number of replicas and returns it as it is then, or as it is at the end of all
-// patience.
+// reached waits until the Deployment has the given number of replicas and returns its state then, or at the timeout.
 func (h history) reached(ctx context.Context, replicas int32) (state, error) {
 	var last state
 	err := poll(ctx, func(context.Context) (_ bool, err error) {

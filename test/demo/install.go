@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// install registers the webhook and opts the namespace in.
+// install registers the webhook and enables handoff in the namespace.
 func (d *demo) install(ctx context.Context) error {
-	d.begin("handoff is installed, and namespace shop opts in. A dry run shows what an apply would do from now on.")
+	d.begin("handoff is installed and enabled in namespace shop. A dry run shows what an apply does now.")
 	if err := d.cluster.Webhook.Register(ctx); err != nil {
 		return err
 	}
@@ -33,13 +33,13 @@ func (d *demo) install(ctx context.Context) error {
 	return d.page.verdict([]fact{{name: "dry run", want: want, got: lastLine(output), shown: true}}, 0)
 }
 
-// lastLine is what kubectl itself prints, below the warnings.
+// lastLine returns the output of kubectl itself, which follows the warnings.
 func lastLine(output string) string { return output[strings.LastIndex(output, "\n")+1:] }
 
-// dryRunUntil repeats the dry run until it prints what is wanted, or patience does: the webhook learns of a namespace's
-// annotation a moment after it is stored, and nothing tells when.
+// dryRunUntil repeats the dry run until it prints what is wanted, or until the timeout: the webhook sees a namespace's
+// annotation a moment after it is stored, and nothing signals when.
 func (d *demo) dryRunUntil(ctx context.Context, want string) (output string, err error) {
-	// Not with the context of the poll: the last dry run must not end halfway, or nobody would see what it says.
+	// Do not use the context of the poll: it would interrupt the last dry run, and its output would be lost.
 	err = poll(ctx, func(context.Context) (bool, error) {
 		output, err = d.shell.run(ctx, dryRun)
 		if err != nil {

@@ -1,5 +1,5 @@
 // Command demo shows on a real control plane what an apply does to a Deployment that an autoscaler has scaled: first
-// without handoff, then with it. It fails when any step ends otherwise than told.
+// without handoff, then with it. It fails if the result of any step differs from the expected one.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// Whoever asks twice does not want to wait for an orderly end. The watchdog of the plane cleans up all the same.
+	// A second Ctrl-C ends the process at once. The control plane's watchdog still cleans up.
 	context.AfterFunc(ctx, stop)
 	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
@@ -26,19 +26,19 @@ func main() {
 	}
 }
 
-// run plays the story. The transcript goes to standard output, progress and failures to standard error.
+// run runs the steps. The transcript goes to standard output, progress and failures to standard error.
 func run(ctx context.Context) (err error) {
 	root, err := controlplane.Root()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(os.Stderr, "demo: starting a real control plane, about 10 seconds")
+	fmt.Fprintln(os.Stderr, "demo: starting a real control plane, which takes about 10 seconds")
 	cluster, err := handofftest.StartCluster(ctx, os.Stderr)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, cluster.Stop()) }()
-	fmt.Fprintln(os.Stderr, "control plane: webhook ready, not registered yet")
+	fmt.Fprintln(os.Stderr, "control plane: webhook ready, not yet registered")
 
 	d, err := newDemo(cluster, root)
 	if err != nil {
@@ -48,14 +48,14 @@ func run(ctx context.Context) (err error) {
 	if err := d.play(ctx); err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
 	} else if err != nil {
-		return fmt.Errorf("step %d (%s): %w\n%s", d.number, d.says, err, tail(cluster.Webhook.Log()))
+		return fmt.Errorf("step %d (%s): %w\n%s", d.number, d.sentence, err, tail(cluster.Webhook.Log()))
 	}
 	d.page.table(d.rows)
 	d.page.conclude(d.number, time.Since(began))
 	return nil
 }
 
-// tail is the end of the webhook's log.
+// tail returns the end of the webhook's log.
 func tail(log string) string {
 	const most = 20
 	lines := strings.Split(strings.TrimSpace(log), "\n")

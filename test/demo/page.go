@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 )
 
-// The colours of a terminal.
+// The terminal's escape codes for colors.
 const (
 	bold  = "1"
 	dim   = "2"
@@ -19,22 +19,22 @@ const (
 	green = "32"
 )
 
-// page is where the transcript is written.
+// page writes the transcript.
 type page struct {
-	out    io.Writer
-	colour bool
+	out   io.Writer
+	color bool
 }
 
 func newPage() page {
-	colour := os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(os.Stdout.Fd()))
-	return page{out: os.Stdout, colour: colour}
+	color := os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(os.Stdout.Fd()))
+	return page{out: os.Stdout, color: color}
 }
 
-func (p page) paint(colour, text string) string {
-	if !p.colour {
+func (p page) paint(color, text string) string {
+	if !p.color {
 		return text
 	}
-	return "\x1b[" + colour + "m" + text + "\x1b[0m"
+	return "\x1b[" + color + "m" + text + "\x1b[0m"
 }
 
 func (p page) title(text string) { fmt.Fprintln(p.out, text) }
@@ -43,7 +43,9 @@ func (p page) heading(text string) {
 	fmt.Fprintf(p.out, "\n%s\n", p.paint(bold, "=== "+text+" ==="))
 }
 
-func (p page) step(number int, says string) { fmt.Fprintf(p.out, "\n%d. %s\n", number, says) }
+func (p page) step(number int, sentence string) {
+	fmt.Fprintf(p.out, "\n%d. %s\n", number, sentence)
+}
 
 func (p page) note(text string) { fmt.Fprintf(p.out, "   %s\n", text) }
 
@@ -61,25 +63,26 @@ func (p page) state(s state) {
 		label("replicas"), s.replicas, label("owner"), s.owner, label("last-applied"), s.lastApplied)
 }
 
-// verdict prints a tick where all facts hold, and else a cross for each that does not, which is also the error.
+// verdict prints a tick if all facts are as expected. Otherwise, it prints a cross for each that is not, and returns these as
+// an error.
 func (p page) verdict(facts []fact, after time.Duration) error {
-	var held, missed []string
+	var met, missed []string
 	for _, f := range facts {
 		text := fmt.Sprintf("%s: expected %s, got %s", f.name, f.want, f.got)
 		switch {
-		case !f.holds():
+		case !f.met():
 			fmt.Fprintf(p.out, "   %s\n", p.paint(red, "✗ "+text))
 			missed = append(missed, text)
 		case f.shown:
-			held = append(held, text)
+			met = append(met, text)
 		}
 	}
 	if missed != nil {
 		return errors.New(strings.Join(missed, "; "))
 	}
-	text := "✓ " + strings.Join(held, "; ")
+	text := "✓ " + strings.Join(met, "; ")
 	if after > 100*time.Millisecond {
-		text += fmt.Sprintf(", %.1f s later", after.Seconds())
+		text += fmt.Sprintf(", after %.1f s", after.Seconds())
 	}
 	fmt.Fprintf(p.out, "   %s\n", p.paint(green, text))
 	return nil
@@ -91,7 +94,7 @@ type row struct{ step, without, with string }
 func (p page) table(rows []row) {
 	const format = "%-40s%-20s%s\n"
 	fmt.Fprintln(p.out)
-	fmt.Fprint(p.out, p.paint(bold, fmt.Sprintf(format, "replicas, before -> after, when", "without handoff", "with handoff")))
+	fmt.Fprint(p.out, p.paint(bold, fmt.Sprintf(format, "replicas before -> after", "without handoff", "with handoff")))
 	for _, r := range rows {
 		without := p.paint(red, fmt.Sprintf("%-20s", r.without))
 		fmt.Fprintf(p.out, "%-40s%s%s\n", r.step, without, p.paint(green, r.with))
@@ -99,5 +102,5 @@ func (p page) table(rows []row) {
 }
 
 func (p page) conclude(steps int, took time.Duration) {
-	fmt.Fprintf(p.out, "\nAll %d steps ended as told, in %.0f s.\n", steps, took.Seconds())
+	fmt.Fprintf(p.out, "\nAll %d steps ended as expected, in %.0f s.\n", steps, took.Seconds())
 }

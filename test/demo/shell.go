@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// shell runs command lines exactly as they are shown.
+// shell runs the command lines exactly as the transcript shows them.
 type shell struct {
-	dir string // with web.yaml
-	bin string // with the plane's kubectl
+	dir string // contains web.yaml
+	bin string // contains the control plane's kubectl
 }
 
-// run returns all that a command prints, in the order in which it prints it.
+// run runs a command and returns its standard output and standard error, in order.
 func (s shell) run(ctx context.Context, line string) (string, error) {
 	cmd := exec.CommandContext(ctx, "sh", "-c", line)
 	cmd.Dir = s.dir
 	cmd.Env = append(os.Environ(), "PATH="+s.bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-	// The parts of a pipeline may outlive the shell that is killed, and hold its output.
+	// The processes of a pipeline may outlive the killed shell and keep its output open.
 	cmd.WaitDelay = time.Second
 	output, err := cmd.CombinedOutput()
 	return string(output), err

@@ -12,34 +12,34 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// What a state says where there is nothing to name.
+// The texts of a state without an owner or without replicas in the annotation.
 const (
-	nobody = "nobody"
-	none   = "no replicas"
+	noOwner    = "none"
+	noReplicas = "no replicas"
 )
 
-// state is what one version of the Deployment says about its replicas.
+// state is what one version of the Deployment contains about its replicas.
 type state struct {
 	resourceVersion string
 	replicas        int32
-	owner           string // who claims .spec.replicas in managedFields
-	lastApplied     string // what the last-applied annotation says about replicas
+	owner           string // the managers of .spec.replicas in managedFields
+	lastApplied     string // the replicas in the last-applied annotation
 }
 
-// stateOf reads the object itself and asks nothing of handoff: what is being shown must not be its own judge.
+// stateOf reads the object itself, without code of handoff: the demo must not use handoff to judge handoff.
 func stateOf(web *appsv1.Deployment) (state, error) {
-	s := state{resourceVersion: web.ResourceVersion, lastApplied: none}
+	s := state{resourceVersion: web.ResourceVersion, lastApplied: noReplicas}
 	if web.Spec.Replicas != nil {
 		s.replicas = *web.Spec.Replicas
 	}
 	var err error
-	if s.owner, err = claimants(web.ManagedFields); err != nil {
+	if s.owner, err = managersOf(web.ManagedFields); err != nil {
 		return s, err
 	}
 	var manifest appsv1.Deployment
 	if text, ok := web.Annotations[corev1.LastAppliedConfigAnnotation]; ok {
 		if err := json.Unmarshal([]byte(text), &manifest); err != nil {
-			return s, fmt.Errorf("last-applied: %w", err)
+			return s, fmt.Errorf("parsing the last-applied annotation: %w", err)
 		}
 	}
 	if manifest.Spec.Replicas != nil {
@@ -48,8 +48,8 @@ func stateOf(web *appsv1.Deployment) (state, error) {
 	return s, nil
 }
 
-// claimants are the managers that hold .spec.replicas, each with its operation and subresource.
-func claimants(entries []metav1.ManagedFieldsEntry) (string, error) {
+// managersOf returns the managers of .spec.replicas, each with its operation and subresource.
+func managersOf(entries []metav1.ManagedFieldsEntry) (string, error) {
 	replicas := fieldpath.MakePathOrDie("spec", "replicas")
 	var found []string
 	for _, entry := range entries {
@@ -67,7 +67,7 @@ func claimants(entries []metav1.ManagedFieldsEntry) (string, error) {
 		found = append(found, fmt.Sprintf("%s (%s)", entry.Manager, how))
 	}
 	if found == nil {
-		return nobody, nil
+		return noOwner, nil
 	}
 	return strings.Join(found, " and "), nil
 }

@@ -11,25 +11,25 @@ import (
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
-// step is one sentence of the story, the commands that make it come true, and what must have become of it.
+// step is a sentence of the transcript, the commands it describes, and the expected result.
 type step struct {
-	says     string
+	sentence string
 	commands []string
 	want     expected
-	later    bool   // it comes true some time after the commands, and not by the last of them
-	row      string // the row of the table at the end that it fills
+	later    bool   // the result is reached some time after the commands
+	row      string // the row of the summary table that it fills
 }
 
-// demo is the story while it is being told.
+// demo is a run of the demo.
 type demo struct {
-	cluster *handofftest.Cluster
-	history history
-	shell   shell
-	page    page
-	number  int    // of the step it is at
-	says    string // what that step says
-	handoff bool   // whether handoff is installed by now
-	rows    []row
+	cluster  *handofftest.Cluster
+	history  history
+	shell    shell
+	page     page
+	number   int    // of the current step
+	sentence string // of the current step
+	handoff  bool   // whether handoff is installed
+	rows     []row
 }
 
 func newDemo(cluster *handofftest.Cluster, root string) (*demo, error) {
@@ -42,31 +42,31 @@ func newDemo(cluster *handofftest.Cluster, root string) (*demo, error) {
 		history: history{api: api},
 		shell:   shell{dir: filepath.Join(root, "test", "demo"), bin: filepath.Dir(cluster.Plane.Kubectl)},
 		page:    newPage(),
-		rows:    []row{{step: unchanged}, {step: again}, {step: letGo}},
+		rows:    []row{{step: unchanged}, {step: again}, {step: removed}},
 	}, nil
 }
 
-func (d *demo) begin(says string) {
+func (d *demo) begin(sentence string) {
 	d.number++
-	d.says = says
-	d.page.step(d.number, says)
+	d.sentence = sentence
+	d.page.step(d.number, sentence)
 }
 
 func (d *demo) steps(ctx context.Context, steps []step) error {
 	for _, s := range steps {
-		d.begin(s.says)
-		play := d.apply
+		d.begin(s.sentence)
+		run := d.apply
 		if s.later {
-			play = d.arrange
+			run = d.arrange
 		}
-		if err := play(ctx, s); err != nil {
+		if err := run(ctx, s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// run shows commands and what they print, and returns what the last one printed.
+// run runs commands, prints them with their output, and returns the output of the last one.
 func (d *demo) run(ctx context.Context, commands []string) (output string, err error) {
 	for _, command := range commands {
 		d.page.command(command)
@@ -79,7 +79,7 @@ func (d *demo) run(ctx context.Context, commands []string) (output string, err e
 	return output, nil
 }
 
-// arrange runs commands and waits for what they lead to.
+// arrange runs commands and waits for their result.
 func (d *demo) arrange(ctx context.Context, s step) error {
 	if _, err := d.run(ctx, s.commands); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (d *demo) arrange(ctx context.Context, s step) error {
 	return d.await(ctx, s.want)
 }
 
-// await waits until the live object has the replicas that are expected.
+// await waits until the live object has the expected replicas.
 func (d *demo) await(ctx context.Context, want expected) error {
 	began := time.Now()
 	got, err := d.history.reached(ctx, want.replicas)
@@ -98,7 +98,7 @@ func (d *demo) await(ctx context.Context, want expected) error {
 	return d.page.verdict(want.facts(got), time.Since(began))
 }
 
-// apply runs commands of which the last is an apply, and judges what it has done to the object.
+// apply runs commands, the last of which is an apply, and checks what the apply did to the object.
 func (d *demo) apply(ctx context.Context, s step) error {
 	before, err := d.history.settled(ctx)
 	if err != nil {
@@ -121,18 +121,18 @@ func (d *demo) apply(ctx context.Context, s step) error {
 	if got.replicas == before.replicas {
 		return nil
 	}
-	d.page.note("The autoscaler repairs it:")
+	d.page.note("The autoscaler scales it back:")
 	return d.await(ctx, expected{replicas: before.replicas, owner: autoscaler, lastApplied: got.lastApplied})
 }
 
-// fill puts what became of the object into its row of the table.
+// fill writes the change of the replicas into its row of the summary table.
 func (d *demo) fill(name string, before, after state) {
 	cell := fmt.Sprintf("%d -> %d", before.replicas, after.replicas)
 	switch {
 	case after.replicas < before.replicas:
 		cell += ", outage"
 	case after.resourceVersion == before.resourceVersion:
-		cell += ", nothing written"
+		cell += ", no write"
 	}
 	for i := range d.rows {
 		if d.rows[i].step != name {

@@ -9,22 +9,22 @@ const (
 	optIn        = "kubectl annotate namespace shop ownership-handoff.io/mode=enforce"
 
 	applier    = "kubectl-client-side-apply (Update)"
-	asks3      = "replicas 3"
+	replicas3  = "replicas 3"
 	autoscaler = "kube-controller-manager (Update, scale)"
 )
 
-// The rows of the table at the end.
+// The rows of the summary table.
 const (
-	unchanged = "the same manifest is applied"
-	again     = "and applied again"
-	letGo     = "replicas is deleted from the manifest"
+	unchanged = "apply the unchanged manifest"
+	again     = "apply it again"
+	removed   = "apply after removing replicas"
 )
 
-// play tells the story from the beginning to the end, or to the first step that does not end as told.
+// play runs all steps, up to the first one that fails.
 func (d *demo) play(ctx context.Context) error {
 	d.page.title("What does kubectl apply do to a Deployment that an autoscaler has scaled?")
-	d.page.title("API server, autoscaler and kubectl are real. Nodes are missing, so --min=7 stands for the load.")
-	d.page.title("The autoscaler looks every 2 seconds here, and every 15 by default.")
+	d.page.title("The API server, the autoscaler and kubectl are real. There are no nodes, so --min=7 stands for load.")
+	d.page.title("The autoscaler syncs every 2 seconds here (default: every 15 seconds).")
 	d.page.heading("Without handoff")
 	if err := d.steps(ctx, withoutHandoff()); err != nil {
 		return err
@@ -38,48 +38,48 @@ func (d *demo) play(ctx context.Context) error {
 
 func withoutHandoff() []step {
 	return []step{{
-		says:     "A team applies its manifest, which asks for 3 replicas.",
+		sentence: "A team applies its manifest, which sets 3 replicas.",
 		commands: []string{"grep replicas: web.yaml", "kubectl create namespace shop", apply},
-		want:     expected{replicas: 3, owner: applier, lastApplied: asks3},
+		want:     expected{replicas: 3, owner: applier, lastApplied: replicas3},
 		later:    true,
 	}, {
-		says:     "The load needs 7, and an autoscaler sees to it.",
+		sentence: "The load requires 7 replicas, and an autoscaler scales to 7.",
 		commands: []string{"kubectl -n shop autoscale deployment web --min=7 --max=20"},
-		want:     expected{replicas: 7, owner: autoscaler, lastApplied: asks3},
+		want:     expected{replicas: 7, owner: autoscaler, lastApplied: replicas3},
 		later:    true,
 	}, {
-		says:     "The pipeline runs again and applies the same manifest: under full load, 4 of 7 replicas go.",
+		sentence: "The pipeline applies the same manifest again: under full load, 4 of 7 replicas are removed.",
 		commands: []string{apply},
-		want:     expected{replicas: 3, owner: applier, lastApplied: asks3},
+		want:     expected{replicas: 3, owner: applier, lastApplied: replicas3},
 		row:      unchanged,
 	}, {
-		says:     "The team deletes replicas from the manifest, as the documentation advises: now 6 of 7 go.",
+		sentence: "The team removes replicas from the manifest, as the documentation advises: now 6 of 7 are removed.",
 		commands: []string{applyWithout},
-		want:     expected{replicas: 1, owner: applier, lastApplied: none},
-		row:      letGo,
+		want:     expected{replicas: 1, owner: applier, lastApplied: noReplicas},
+		row:      removed,
 	}, {
-		says:     "The team takes that back. It costs the next outage.",
+		sentence: "The team reverts this change, which causes the next outage.",
 		commands: []string{apply},
-		want:     expected{replicas: 3, owner: applier, lastApplied: asks3},
+		want:     expected{replicas: 3, owner: applier, lastApplied: replicas3},
 		row:      again,
 	}}
 }
 
 func withHandoff() []step {
 	return []step{{
-		says:     "The pipeline applies the same manifest: all 7 stay, and last-applied lets go of replicas.",
+		sentence: "The pipeline applies the same manifest: handoff keeps all 7, and removes replicas from last-applied.",
 		commands: []string{apply},
-		want:     expected{replicas: 7, owner: autoscaler, lastApplied: none, warnings: 1},
+		want:     expected{replicas: 7, owner: autoscaler, lastApplied: noReplicas, warnings: 1},
 		row:      unchanged,
 	}, {
-		says:     "And again: nothing at all is written.",
+		sentence: "The pipeline applies it again: nothing is written.",
 		commands: []string{apply},
-		want:     expected{replicas: 7, owner: autoscaler, lastApplied: none, warnings: 1, unwritten: true},
+		want:     expected{replicas: 7, owner: autoscaler, lastApplied: noReplicas, warnings: 1, unwritten: true},
 		row:      again,
 	}, {
-		says:     "The team deletes replicas from the manifest, as the warning says: all 7 stay, no more warnings.",
+		sentence: "The team removes replicas from the manifest, as the warning says: handoff keeps all 7, without a warning.",
 		commands: []string{applyWithout},
-		want:     expected{replicas: 7, owner: autoscaler, lastApplied: none, unwritten: true},
-		row:      letGo,
+		want:     expected{replicas: 7, owner: autoscaler, lastApplied: noReplicas, unwritten: true},
+		row:      removed,
 	}}
 }

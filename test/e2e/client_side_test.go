@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-func TestRow1AnApplyThatSetsReplicasKeepsTheAutoscalersCount(t *testing.T) {
+func TestRow1KeepsReplicasThatTheManifestSets(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
 	n.autoscale("7")
-	n.wantHolders("kube-controller-manager/Update/scale")
+	n.wantManagers("kube-controller-manager/Update/scale")
 
 	r := n.apply(deployment("3", "app:1"))
 	want := []string{"kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"}
@@ -23,21 +23,21 @@ func TestRow1AnApplyThatSetsReplicasKeepsTheAutoscalersCount(t *testing.T) {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	n.wantReplicas(7)
-	n.wantHolders("kube-controller-manager/Update/scale")
+	n.wantManagers("kube-controller-manager/Update/scale")
 	n.wantLastApplied("replicas", false)
 
 	n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("3", "app:1")) })
 
 	n.apply(deployment("3", "app:2"))
 	n.wantReplicas(7)
-	n.wantHolders("kube-controller-manager/Update/scale")
+	n.wantManagers("kube-controller-manager/Update/scale")
 	n.wantLastApplied("app:2", true)
 	n.wantLastApplied("replicas", false)
 	n.unchangedBy("an unchanged apply after another change", func() { n.apply(deployment("3", "app:2")) })
 }
 
-// unchangedBy holds that a write leaves the object web as it is, its resourceVersion and all. Where nothing is another but what
-// controllers have reported meanwhile, that says nothing of the resourceVersion, and is tried again.
+// unchangedBy verifies that a write changes nothing in the object web, not even its resourceVersion. If only the status has
+// changed in the meantime, the resourceVersion proves nothing, and it tries again.
 func (n *namespace) unchangedBy(what string, write func()) {
 	n.Helper()
 	for try := 1; ; try++ {
@@ -57,7 +57,7 @@ func (n *namespace) unchangedBy(what string, write func()) {
 	}
 }
 
-// reports are the claims of those who have written an object's status. They say when as well.
+// reports returns the managedFields entries of the status, which also contain times.
 func reports(o *unstructured.Unstructured) []metav1.ManagedFieldsEntry {
 	return slices.DeleteFunc(o.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource != "status" })
 }
@@ -70,7 +70,7 @@ func withoutReports(o *unstructured.Unstructured) map[string]any {
 	return o.Object
 }
 
-// settled waits until the controllers have written the status they have to write.
+// settled waits until the controllers have stopped writing the status.
 func (n *namespace) settled() {
 	n.Helper()
 	last, same := "", 0
@@ -87,7 +87,7 @@ func (n *namespace) settled() {
 	})
 }
 
-func TestRow2AManifestThatLetsGoOfReplicasKeepsTheAutoscalersCount(t *testing.T) {
+func TestRow2KeepsReplicasRemovedFromTheManifest(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
@@ -98,7 +98,7 @@ func TestRow2AManifestThatLetsGoOfReplicasKeepsTheAutoscalersCount(t *testing.T)
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	n.wantReplicas(7)
-	n.wantHolders("kube-controller-manager/Update/scale")
+	n.wantManagers("kube-controller-manager/Update/scale")
 	n.wantLastApplied("replicas", false)
 	n.unchangedBy("a second unchanged apply", func() {
 		if again := n.apply(deployment("", "app:1")); len(again.warnings()) > 0 {
@@ -107,26 +107,26 @@ func TestRow2AManifestThatLetsGoOfReplicasKeepsTheAutoscalersCount(t *testing.T)
 	})
 }
 
-func TestAnAutoscalerThatNeverHadToScaleOwnsReplicasAsWell(t *testing.T) {
+func TestAnAutoscalerThatNeverScaledOwnsReplicas(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
 	n.autoscale("3")
-	n.wantHolders("kubectl-client-side-apply/Update")
+	n.wantManagers("kubectl-client-side-apply/Update")
 
 	n.apply(deployment("5", "app:1"))
 	n.wantReplicas(3)
-	n.wantHolders("kubectl-client-side-apply/Update") // as it was in live
+	n.wantManagers("kubectl-client-side-apply/Update") // as in live
 	n.wantLastApplied("replicas", false)
-	n.kubectl("annotate", "deployment", "web", "some=body") // an entry behind which the applier's must not move
+	n.kubectl("annotate", "deployment", "web", "some=body") // another entry, after which the applier's must not move
 	n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("5", "app:1")) })
 
 	n.apply(deployment("", "app:2"))
 	n.wantReplicas(3)
 }
 
-// KEDA names the HorizontalPodAutoscaler that it makes after its ScaledObject, and scales to zero and back by itself.
-func TestAnAutoscalerThatKEDAMade(t *testing.T) {
+// KEDA names its HorizontalPodAutoscaler after the ScaledObject, and scales to zero and back by itself.
+func TestAnAutoscalerCreatedByKEDA(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
@@ -148,12 +148,12 @@ spec:
 	}
 	n.wantReplicas(7)
 
-	n.kubectl("scale", "deployment", "web", "--replicas=0") // as KEDA does where nothing is to be done
+	n.kubectl("scale", "deployment", "web", "--replicas=0") // as KEDA does without load
 	n.apply(deployment("3", "app:1"))
 	n.wantReplicas(0)
 }
 
-func TestRow3WhatWasSetByHandStaysWhenTheManifestLetsGo(t *testing.T) {
+func TestRow3KeepsReplicasSetImperatively(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string][]string{
 		"kubectl scale": {"scale", "deployment", "web", "--replicas=5"},
@@ -170,18 +170,18 @@ func TestRow3WhatWasSetByHandStaysWhenTheManifestLetsGo(t *testing.T) {
 				t.Errorf("warnings: %q", r.stderr)
 			}
 			n.wantReplicas(5)
-			n.wantHolders(before...)
+			n.wantManagers(before...)
 			n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("", "app:1")) })
 		})
 	}
 }
 
-func TestRow4LettingGoOfReplicasNeverMeansOne(t *testing.T) {
+func TestRow4KeepsReplicasRemovedFromTheManifest(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
 	r := n.apply(deployment("", "app:1"))
-	want := []string{"kept .spec.replicas=3, no longer in the manifest and no longer in the manifest; use kubectl scale from now on"}
+	want := []string{"kept .spec.replicas=3, no longer in the manifest; use kubectl scale from now on"}
 	if diff := cmp.Diff(want, r.warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
@@ -190,7 +190,7 @@ func TestRow4LettingGoOfReplicasNeverMeansOne(t *testing.T) {
 	n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("", "app:1")) })
 }
 
-func TestRow5OtherFieldsOfTheManifestAreDeletedAsEver(t *testing.T) {
+func TestRow5DeletesOtherFieldsRemovedFromTheManifest(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(strings.Replace(deployment("3", "app:1"), "spec:", "spec:\n  minReadySeconds: 9", 1))
@@ -200,9 +200,9 @@ func TestRow5OtherFieldsOfTheManifestAreDeletedAsEver(t *testing.T) {
 	}
 }
 
-func TestRow6AManifestTakesWhatNoAutoscalerOwns(t *testing.T) {
+func TestRow6TheManifestTakesOverReplicas(t *testing.T) {
 	t.Parallel()
-	t.Run("from a person", func(t *testing.T) {
+	t.Run("set imperatively", func(t *testing.T) {
 		t.Parallel()
 		n := newNamespace(t, "enforce")
 		n.apply(deployment("3", "app:1"))
@@ -212,10 +212,10 @@ func TestRow6AManifestTakesWhatNoAutoscalerOwns(t *testing.T) {
 			t.Errorf("warnings: %v", r.warnings())
 		}
 		n.wantReplicas(3)
-		n.wantHolders("kubectl-client-side-apply/Update")
+		n.wantManagers("kubectl-client-side-apply/Update")
 		n.wantLastApplied(`"replicas":3`, true)
 	})
-	t.Run("from the default", func(t *testing.T) {
+	t.Run("set by default", func(t *testing.T) {
 		t.Parallel()
 		n := newNamespace(t, "enforce")
 		n.apply(deployment("", "app:1"))
@@ -225,7 +225,7 @@ func TestRow6AManifestTakesWhatNoAutoscalerOwns(t *testing.T) {
 	})
 }
 
-func TestRow8NullClearsWhatNoAutoscalerOwns(t *testing.T) {
+func TestRow8NullClearsReplicasWithoutAnAutoscaler(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
@@ -239,10 +239,10 @@ func TestRow8NullClearsWhatNoAutoscalerOwns(t *testing.T) {
 	}
 	n.wantReplicas(7)
 	n.wantLastApplied("replicas", false)
-	n.wantHolders("kube-controller-manager/Update/scale")
+	n.wantManagers("kube-controller-manager/Update/scale")
 }
 
-func TestRow9APersonMayDoWhatTheyLikeAndIsTold(t *testing.T) {
+func TestRow9ImperativeWritesPassWithAWarning(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(*namespace) result{
 		"kubectl patch": func(n *namespace) result {
@@ -271,7 +271,7 @@ func TestRow9APersonMayDoWhatTheyLikeAndIsTold(t *testing.T) {
 	}
 }
 
-func TestRow10OtherWritersAreLetThrough(t *testing.T) {
+func TestRow10OtherWritersPass(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
@@ -295,7 +295,7 @@ func TestRow11ScaleIsNeverIntercepted(t *testing.T) {
 	n.wantReplicas(11)
 }
 
-func TestHandedBackWhenTheAutoscalerGoes(t *testing.T) {
+func TestTheManifestOwnsReplicasAfterTheAutoscalerIsDeleted(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
@@ -309,5 +309,5 @@ func TestHandedBackWhenTheAutoscalerGoes(t *testing.T) {
 	}
 	n.wantReplicas(3)
 	n.wantLastApplied(`"replicas":3`, true)
-	n.wantHolders("kubectl-client-side-apply/Update")
+	n.wantManagers("kubectl-client-side-apply/Update")
 }

@@ -10,10 +10,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// clientOf is the client certificate of a user, whom the authority of the control plane has signed.
+// clientOf returns a client certificate for a user, signed by the control plane's CA.
 func clientOf(t *testing.T, name string) (certificate tls.Certificate, config *rest.Config) {
 	t.Helper()
-	besideOnly(t)
+	localOnly(t)
 	kubeconfig, err := cluster.Plane.AddUser(name)
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +27,7 @@ func clientOf(t *testing.T, name string) (certificate tls.Certificate, config *r
 	return certificate, config
 }
 
-func TestOnlyTheClientsOfAnAuthorityAreServed(t *testing.T) {
+func TestOnlyClientsOfTheClientCAAreServed(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	apiserver, _ := clientOf(t, "kube-apiserver-of-webhooks")
@@ -45,11 +45,11 @@ func TestOnlyTheClientsOfAnAuthorityAreServed(t *testing.T) {
 		t.Errorf("with the certificate and the name: got %+v, %v", response, err)
 	}
 	if !strings.Contains(s.process.Log(), "connections failed") {
-		t.Errorf("who is turned away is not logged:\n%s", tail(s.process.Log()))
+		t.Errorf("the rejected connection is not logged:\n%s", tail(s.process.Log()))
 	}
 }
 
-func TestWithoutTheFileOfTheAuthorityItIsNotReady(t *testing.T) {
+func TestWithoutTheClientCAFileItIsNotReady(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	missing := filepath.Join(t.TempDir(), "ca.crt")

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// apiServerMetric is the sum of a metric of the API server over the series that a text stands in.
+// apiServerMetric returns the sum of an API server metric over the series whose labels contain a text.
 func apiServerMetric(n *namespace, metric, label string) float64 {
 	n.Helper()
 	sum := 0.0
@@ -28,9 +28,9 @@ func apiServerMetric(n *namespace, metric, label string) float64 {
 	return sum
 }
 
-// TestNoMatchConditionErrs holds that the webhook is reached whatever the object is like: a condition that errs, or exceeds
-// the cost budget of CEL, skips it without a word.
-func TestNoMatchConditionErrs(t *testing.T) {
+// TestMatchConditionsDoNotFail verifies that the API server calls the webhook for all kinds of objects. It silently skips the
+// webhook if a match condition fails or exceeds the CEL cost budget.
+func TestMatchConditionsDoNotFail(t *testing.T) {
 	withGadgets(t)
 	n := newNamespace(t, "enforce")
 	n.kind = "gadget"
@@ -53,7 +53,7 @@ func TestNoMatchConditionErrs(t *testing.T) {
 	manifest := func(replicas, image string) string {
 		return deployment(replicas, image) + "        env:\n" + env.String()
 	}
-	large.applyServerSide(manifest("3", "app:1")) // client-side apply could not record it: annotations end at 256 KiB
+	large.applyServerSide(manifest("3", "app:1")) // too large for client-side apply: annotations are limited to 256 KiB
 	large.autoscale("7")
 	r := large.applyServerSide(manifest("3", "app:2"))
 	want := []string{"kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"}
@@ -63,17 +63,17 @@ func TestNoMatchConditionErrs(t *testing.T) {
 	large.wantReplicas(7)
 
 	if errs := apiServerMetric(n, "apiserver_admission_match_condition_evaluation_errors_total", "ownership-handoff"); errs != 0 {
-		t.Errorf("match conditions erred %v times", errs)
+		t.Errorf("match conditions failed %v times", errs)
 	}
 	if seen := apiServerMetric(n, "apiserver_admission_webhook_admission_duration_seconds_count", "ownership-handoff"); seen == 0 {
-		t.Error("the API server has no metric of the webhook: the check above would see nothing")
+		t.Error("the API server has no metric of the webhook, so the check above is void")
 	}
 }
 
-// TestMostWritesNeverLeaveTheAPIServer holds for single writes what each match condition is for.
-func TestMostWritesNeverLeaveTheAPIServer(t *testing.T) {
+// TestMatchConditionsSkipMostWrites verifies each match condition with a write that it skips.
+func TestMatchConditionsSkipMostWrites(t *testing.T) {
 	n := newNamespace(t, "enforce")
-	n.silent = true // reviews are counted
+	n.silent = true // the test counts reviews
 	n.apply(deployment("3", "app:1"))
 	n.settled()
 	reviews := func() string {
@@ -100,6 +100,6 @@ func TestMostWritesNeverLeaveTheAPIServer(t *testing.T) {
 	before := reviews()
 	n.kubectl("set", "image", "deployment/web", "app=app:2")
 	if before == reviews() {
-		t.Error("a change of the spec did not reach the webhook: the checks above would see nothing")
+		t.Error("a change of the spec did not reach the webhook, so the checks above are void")
 	}
 }

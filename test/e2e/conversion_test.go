@@ -14,8 +14,8 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
-// gizmoVersions is a custom resource in two versions of different layouts: a field of one version has another path in the
-// other, and .spec.shape is another field in each. Only .spec.note is the same in both.
+// gizmoVersions is a CRD with two versions of different layouts: fields have different paths in the two versions, and .spec.shape
+// is a different field in each. Only .spec.note is the same in both.
 const gizmoVersions = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -65,7 +65,7 @@ spec:
               note: {type: string}
 `
 
-// gizmoFields are where the fields of a gizmo are in v1 and in v2.
+// gizmoFields are the paths of a gizmo's fields in v1 and v2.
 func gizmoFields() [][2]string {
 	return [][2]string{
 		{"replicas", "scaling.replicas"}, {"burst", "scaling.burst"}, {"color", "look.color"}, {"font", "look.font"},
@@ -101,7 +101,7 @@ func convertGizmo(o map[string]any, apiVersion string) (map[string]any, error) {
 	return gizmo.Object, nil
 }
 
-// serveConversion answers ConversionReviews of gizmos while the test runs, and returns where, and the CA bundle.
+// serveConversion starts a conversion webhook for gizmos that runs until the test ends, and returns its URL and CA bundle.
 func serveConversion(t *testing.T) (url, ca string) {
 	t.Helper()
 	crt, key, err := certutil.GenerateSelfSignedCertKey("127.0.0.1", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
@@ -119,8 +119,8 @@ func serveConversion(t *testing.T) (url, ca string) {
 	return s.URL, base64.StdEncoding.EncodeToString(crt)
 }
 
-// convert answers a ConversionReview (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1). What it says of an error is
-// what the API server reports.
+// convert answers a ConversionReview (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1). The API server reports its
+// errors.
 func convert(w http.ResponseWriter, r *http.Request) {
 	var review struct {
 		APIVersion string `json:"apiVersion"`

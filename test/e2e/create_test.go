@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestRow12AWorkloadThatAnAutoscalerAlreadyTargetsStartsAtItsCount(t *testing.T) {
+func TestRow12StartsWithTheAutoscalersReplicas(t *testing.T) {
 	t.Parallel()
 	for side, args := range map[string][]string{"client": nil, "server": {"--server-side"}} {
 		for name, c := range map[string]struct {
@@ -14,15 +14,15 @@ func TestRow12AWorkloadThatAnAutoscalerAlreadyTargetsStartsAtItsCount(t *testing
 			replicas int64
 			warnings []string
 		}{
-			"the manifest says less": {
+			"the manifest sets less": {
 				deployment("3", "app:1"), 7,
 				[]string{"started with .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"},
 			},
-			"the manifest says nothing": {
+			"the manifest sets nothing": {
 				deployment("", "app:1"), 7,
 				[]string{"started with .spec.replicas=7, owned by HorizontalPodAutoscaler/web; no action needed"},
 			},
-			"the manifest says more": {deployment("9", "app:1"), 9, nil},
+			"the manifest sets more": {deployment("9", "app:1"), 9, nil},
 		} {
 			t.Run(name+", "+side+"-side", func(t *testing.T) {
 				t.Parallel()
@@ -49,7 +49,7 @@ func TestRow12AWorkloadThatAnAutoscalerAlreadyTargetsStartsAtItsCount(t *testing
 	}
 }
 
-func TestRow12LeavesAloneWhoIsNoApplierOrHasNoAutoscaler(t *testing.T) {
+func TestRow12RequiresAnApplierAndAnAutoscaler(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))

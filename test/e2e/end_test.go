@@ -12,11 +12,11 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 )
 
-// TestNoRequestIsLostWhenItIsAskedToEnd sends what API servers send: requests on new connections after SIGTERM, which they
-// have not heard of yet, and one that takes its time.
-func TestNoRequestIsLostWhenItIsAskedToEnd(t *testing.T) {
+// TestGracefulShutdownLosesNoRequest sends the requests that API servers send: requests on new connections after SIGTERM, which
+// they do not know about yet, and a slow one.
+func TestGracefulShutdownLosesNoRequest(t *testing.T) {
 	t.Parallel()
-	const delay = 9 * time.Second // below the time that a body may take
+	const delay = 9 * time.Second // shorter than the timeout for reading a body
 	s := startServer(newNamespace(t, "enforce"), cluster.Plane.Kubeconfig, "--shutdown-delay="+delay.String())
 	s.ready()
 	finish := s.half()
@@ -25,10 +25,10 @@ func TestNoRequestIsLostWhenItIsAskedToEnd(t *testing.T) {
 	asked := time.Now()
 	s.said("[-]serving: shutting down", "[+]caches ok", "[+]certificate ok")
 	if took := time.Since(asked); took > delay-time.Second {
-		t.Fatalf("it is not ready only after %s", took)
+		t.Fatalf("it became not ready only after %s", took)
 	}
 	if status, _ := s.get("/healthz"); status != http.StatusOK {
-		t.Errorf("a process that drains lives, got %d", status)
+		t.Errorf("a draining process must be live, got %d", status)
 	}
 	for range 5 {
 		response, err := s.review()
@@ -41,10 +41,10 @@ func TestNoRequestIsLostWhenItIsAskedToEnd(t *testing.T) {
 	}
 	s.eventually("it drains", func() bool { return strings.Contains(s.process.Log(), "draining") })
 	if took := time.Since(asked); took < delay {
-		t.Errorf("it drains after %s, want %s", took, delay)
+		t.Errorf("draining started after %s, want %s", took, delay)
 	}
 	if response, err := finish(); err != nil || !response.Allowed || response.UID != "u" {
-		t.Errorf("what was in flight: got %+v, %v", response, err)
+		t.Errorf("request in flight: got %+v, %v", response, err)
 	}
 	if err := <-stopped; err != nil {
 		t.Error(err)
@@ -53,18 +53,18 @@ func TestNoRequestIsLostWhenItIsAskedToEnd(t *testing.T) {
 		t.Errorf("it exits with %d", code)
 	}
 	if !strings.Contains(s.process.Log(), "drained: all requests completed") {
-		t.Errorf("the log says otherwise:\n%s", tail(s.process.Log()))
+		t.Errorf("unexpected log:\n%s", tail(s.process.Log()))
 	}
 }
 
-// TestWhatIsTooMuchIsShed sends large reviews at the same time, of which one is worked on at a time.
-func TestWhatIsTooMuchIsShed(t *testing.T) {
+// TestLoadShedding sends large reviews concurrently to a webhook that processes one at a time.
+func TestLoadShedding(t *testing.T) {
 	t.Parallel()
 	s := startServer(newNamespace(t, "enforce"), cluster.Plane.Kubeconfig, "--max-in-flight=1")
 	s.ready()
 	large := strings.Replace(aReview, `"replicas":1`, `"replicas":1,"list":[`+strings.Repeat("1,", 1<<20)+"1]", 1)
 	shed := 0
-	s.eventually("one is shed", func() bool {
+	s.eventually("a review is shed", func() bool {
 		for _, response := range s.together(large, 10) {
 			if response.Warnings == nil {
 				continue
@@ -82,11 +82,11 @@ func TestWhatIsTooMuchIsShed(t *testing.T) {
 	}
 	s.eventually("none is in flight", func() bool { return s.metric("handoff_reviews_in_flight 0") })
 	if response, err := s.review(); err != nil || response.Warnings != nil {
-		t.Errorf("when there is room again: got %+v, %v", response, err)
+		t.Errorf("after the reviews in flight: got %+v, %v", response, err)
 	}
 }
 
-// together posts a review several times at once, and returns the responses.
+// together posts a review several times concurrently, and returns the responses.
 func (s *server) together(body string, times int) []*admissionv1.AdmissionResponse {
 	s.Helper()
 	responses, errs := make([]*admissionv1.AdmissionResponse, times), make([]error, times)
@@ -101,16 +101,16 @@ func (s *server) together(body string, times int) []*admissionv1.AdmissionRespon
 	return responses
 }
 
-// TestASlowClientTakesNoPlace verifies that a review of which half has come keeps no other from being worked on.
-func TestASlowClientTakesNoPlace(t *testing.T) {
+// TestASlowClientDoesNotBlockOthers verifies that an incomplete review does not block other reviews.
+func TestASlowClientDoesNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	s := startServer(newNamespace(t, "enforce"), cluster.Plane.Kubeconfig, "--max-in-flight=1")
 	s.ready()
 	finish := s.half()
 	if response, err := s.review(); err != nil || !response.Allowed || response.Warnings != nil {
-		t.Errorf("beside it: got %+v, %v", response, err)
+		t.Errorf("concurrent review: got %+v, %v", response, err)
 	}
 	if response, err := finish(); err != nil || response.Warnings != nil {
-		t.Errorf("the slow one: got %+v, %v", response, err)
+		t.Errorf("slow review: got %+v, %v", response, err)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestABrokenLastAppliedStopsNobody holds for the real API server that a write which handoff cannot understand goes through.
-func TestABrokenLastAppliedStopsNobody(t *testing.T) {
+// TestInvalidLastAppliedFailsOpen holds for the real API server that a write which handoff cannot understand goes through.
+func TestInvalidLastAppliedFailsOpen(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.applyServerSide(deployment("3", "app:1"))

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// ruled is a deployment whose annotation gives fields to controllers.
+// ruled returns a Deployment with the annotation controller-fields.
 func ruled(fields, manifest string) string {
 	return strings.Replace(manifest, "  name: web\n",
 		"  name: web\n  annotations: {ownership-handoff.io/controller-fields: '"+fields+"'}\n", 1)
@@ -28,7 +28,7 @@ func (n *namespace) cpu() string {
 	return n.kubectl("get", "deployment", "web", "-o", "jsonpath={.spec.template.spec.containers[0].resources.requests.cpu}").stdout
 }
 
-func TestAFieldOfAListElementThatARuleGivesToControllers(t *testing.T) {
+func TestControllerRuleForAFieldOfAListElement(t *testing.T) {
 	t.Parallel()
 	path := fieldpath.MakePathOrDie("spec", "template", "spec", "containers", fieldpath.KeyByFields("name", "app"), "resources", "requests", "cpu")
 	for name, rule := range map[string]string{
@@ -43,7 +43,7 @@ func TestAFieldOfAListElementThatARuleGivesToControllers(t *testing.T) {
 				n.apply(manifest, args...)
 				n.kubectl("patch", "deployment", "web", "--field-manager=vpa", "-p", resources)
 				r := n.apply(manifest, args...)
-				want := []string{`kept .spec.template.spec.containers[name="app"].resources.requests.cpu, owned by vpa; remove it from the manifest`}
+				want := []string{`kept ....template.spec.containers[name="app"].resources.requests.cpu, owned by vpa; remove it from the manifest`}
 				if diff := cmp.Diff(want, r.warnings()); diff != "" {
 					t.Errorf("warnings (-want +got):\n%s", diff)
 				}
@@ -58,18 +58,18 @@ func TestAFieldOfAListElementThatARuleGivesToControllers(t *testing.T) {
 
 				n.apply(withoutResources(manifest), args...)
 				if n.cpu() != "50m" {
-					t.Errorf("let go of: cpu is %s", n.cpu())
+					t.Errorf("after removal from the manifest: cpu is %s", n.cpu())
 				}
 				n.apply(deployment("3", "app:1"), args...)
 				if n.cpu() != "10m" {
-					t.Errorf("handed back when the rule goes: cpu is %s", n.cpu())
+					t.Errorf("after removal of the rule: cpu is %s", n.cpu())
 				}
 			})
 		}
 	}
 }
 
-func TestRow2AWholeBlockThatTheManifestLetsGoOf(t *testing.T) {
+func TestRow2KeepsABlockRemovedFromTheManifest(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	manifest := ruled(".spec.template.spec.containers[*].resources", deployment("3", "app:1"))
@@ -82,19 +82,19 @@ func TestRow2AWholeBlockThatTheManifestLetsGoOf(t *testing.T) {
 	n.unchangedBy("a second unchanged apply", func() { n.apply(withoutResources(manifest)) })
 }
 
-// TestRow8ANullOverAWholeBlock holds that a null clears what is in the block as it clears a field, and no more than that.
-func TestRow8ANullOverAWholeBlock(t *testing.T) {
+// TestRow8NullForAWholeBlock verifies that null for a block clears exactly the fields that null for each field would clear.
+func TestRow8NullForAWholeBlock(t *testing.T) {
 	t.Parallel()
 	cleared := func(manifest string) string {
 		return strings.Replace(manifest, resourcesLine, "        resources: null", 1)
 	}
 	rule := func(manifest string) string { return ruled(".spec.template.spec.containers[*].resources", manifest) }
 	for name, c := range map[string]struct{ before, manifest, manager, want string }{
-		"a controller's, that the base set":      {rule(deployment("3", "app:1")), rule(deployment("3", "app:1")), "vpa", "50m"},
-		"a controller's, that no manifest knew":  {rule(withoutResources(deployment("3", "app:1"))), rule(deployment("3", "app:1")), "vpa", "50m"},
-		"a person's, that the base set":          {deployment("3", "app:1"), deployment("3", "app:1"), "kubectl-patch", ""},
-		"a person's, that no manifest knew":      {withoutResources(deployment("3", "app:1")), deployment("3", "app:1"), "kubectl-patch", ""},
-		"the manifest's own, that the base sets": {deployment("3", "app:1"), deployment("3", "app:1"), "", ""},
+		"a controller's field, in the base":         {rule(deployment("3", "app:1")), rule(deployment("3", "app:1")), "vpa", "50m"},
+		"a controller's field, never in a manifest": {rule(withoutResources(deployment("3", "app:1"))), rule(deployment("3", "app:1")), "vpa", "50m"},
+		"an imperative field, in the base":          {deployment("3", "app:1"), deployment("3", "app:1"), "kubectl-patch", ""},
+		"an imperative field, never in a manifest":  {withoutResources(deployment("3", "app:1")), deployment("3", "app:1"), "kubectl-patch", ""},
+		"the manifest's own field, in the base":     {deployment("3", "app:1"), deployment("3", "app:1"), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -112,7 +112,7 @@ func TestRow8ANullOverAWholeBlock(t *testing.T) {
 	}
 }
 
-func TestAFieldGoesWithTheElementThatItsOwnerDeletes(t *testing.T) {
+func TestAFieldIsDeletedWithItsListElement(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	side := "      - {name: side, image: \"side:1\", resources: {requests: {cpu: 10m}}}\n"

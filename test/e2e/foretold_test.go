@@ -18,15 +18,15 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// foretold is what kubectl handoff preview says of an apply before it is made.
-type foretold struct {
+// previewed contains the results of kubectl handoff preview for an apply.
+type previewed struct {
 	*namespace
 	previews []preview.Preview
 	err      error
 }
 
-// foretell foretells an apply of a manifest from the standard input; nil for any other command.
-func (n *namespace) foretell(stdin string, args []string) *foretold {
+// preview previews an apply of a manifest from standard input. It returns nil for any other command.
+func (n *namespace) preview(stdin string, args []string) *previewed {
 	n.Helper()
 	if args[0] != "apply" || stdin == "" || !slices.Contains(args, "-f") || n.silent {
 		return nil
@@ -52,13 +52,13 @@ func (n *namespace) foretell(stdin string, args []string) *foretold {
 	}
 	flags := genericclioptions.NewConfigFlags(true)
 	*flags.KubeConfig, *flags.Namespace = cluster.Plane.Kubeconfig, n.name
-	*flags.CacheDir = filepath.Join(cluster.Plane.Dir, "cache") // of this plane: another one may have had its port
+	*flags.CacheDir = filepath.Join(cluster.Plane.Dir, "cache") // another control plane may have used the same port before
 	flags.WrapConfigFn = func(c *rest.Config) *rest.Config {
 		c.QPS, c.Burst, c.WarningHandler = -1, 0, rest.NoWarnings{}
 		return c
 	}
 	reader := source.Reader{Cluster: flags, In: strings.NewReader(stdin), Configuration: configuration}
-	f := &foretold{namespace: n}
+	f := &previewed{namespace: n}
 	applications, gaps, err := reader.ReadApplications(n.Context(), source.Query{Files: resource.FilenameOptions{Filenames: []string{"-"}}}, resource.FilenameOptions{})
 	if err != nil || len(gaps) > 0 {
 		n.Fatal(err, gaps)
@@ -73,15 +73,15 @@ func (n *namespace) foretell(stdin string, args []string) *foretold {
 	return f
 }
 
-// check compares what was foretold with what an apply has done.
-func (f *foretold) check(r result, args []string) {
+// check compares the preview with the result of the apply.
+func (f *previewed) check(r result, args []string) {
 	f.Helper()
-	cluster.foretold.Add(1)
+	cluster.previewed.Add(1)
 	refuses := func(p preview.Preview) bool { return p.Without == nil && p.Mode != ownership.ModeEnforce }
 	refused := f.err != nil || slices.ContainsFunc(f.previews, refuses)
 	if refused || r.err != nil {
 		if refused != (r.err != nil) {
-			f.Errorf("foretold: refused %v, %v; the apply: %v", refused, f.err, r.err)
+			f.Errorf("preview: rejected %v, %v; apply: %v", refused, f.err, r.err)
 		}
 		return
 	}
@@ -95,7 +95,7 @@ func (f *foretold) check(r result, args []string) {
 			want = p.With
 		}
 		if want == nil {
-			f.Errorf("%s: foretold: %s; the apply has succeeded", p, p.Refused)
+			f.Errorf("%s: preview: %s; the apply succeeded", p, p.Refused)
 			continue
 		}
 		got := f.run("", "get", p.Kind.Kind+"."+p.Kind.Version+"."+p.Kind.Group, p.Name, "-o", "json", "--show-managed-fields")
@@ -109,13 +109,13 @@ func (f *foretold) check(r result, args []string) {
 			unstructured.RemoveNestedField(said, "spec", "replicas")
 		}
 		if diff := cmp.Diff(done, said); diff != "" {
-			f.Errorf("%s, keeps %v, tried %v, acts %v (-applied +foretold):\n%s", p, p.Keeps(), p.Tried, p.Acts, diff)
+			f.Errorf("%s, keeps %v, tried %v, acts %v (-applied +previewed):\n%s", p, p.Keeps(), p.Tried, p.Acts, diff)
 		}
 	}
 }
 
-// TestAPreviewSeesWhetherTheWebhookActs holds that a preview tells a webhook that does its work from one that does not.
-func TestAPreviewSeesWhetherTheWebhookActs(t *testing.T) {
+// TestPreviewDetectsWhetherTheWebhookActs verifies that a preview reports whether the webhook keeps fields.
+func TestPreviewDetectsWhetherTheWebhookActs(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
@@ -123,7 +123,7 @@ func TestAPreviewSeesWhetherTheWebhookActs(t *testing.T) {
 	apply := []string{"apply", "-f", "-"}
 	for mode, want := range map[string]struct{ tried, acts bool }{"enforce": {true, true}, "warn": {}, "off": {}} {
 		n.kubectl("annotate", "--overwrite", "deployment", "web", ownership.ModeAnnotation+"="+mode)
-		f := n.foretell(deployment("3", "app:2"), apply)
+		f := n.preview(deployment("3", "app:2"), apply)
 		if f.err != nil {
 			t.Fatal(f.err)
 		}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestForgedReviewsStoreNoEventsElsewhere posts reviews as anybody can who reaches the port. Only in a namespace that has
-// opted in is an Event stored, and it has no text of theirs.
+// TestForgedReviewsStoreNoEventsElsewhere posts reviews like any client that can reach the port. Events are stored only in a
+// namespace where handoff is enabled, and contain no text of these reviews.
 func TestForgedReviewsStoreNoEventsElsewhere(t *testing.T) {
 	t.Parallel()
 	const text = "call-me-at-555"
@@ -20,7 +20,7 @@ func TestForgedReviewsStoreNoEventsElsewhere(t *testing.T) {
 	forge := func(namespace string) {
 		body := strings.ReplaceAll(applied(namespace), `"name":"web"`, `"name":"`+name+`"`)
 		body = strings.ReplaceAll(body, `"annotations":{`, `"annotations":{"ownership-handoff.io/mode":"enforce",`)
-		body = strings.Replace(body, `{\"spec\":{\"replicas\":3}}`, `{\"spec\":{}}`, 1) // drops them
+		body = strings.Replace(body, `{\"spec\":{\"replicas\":3}}`, `{\"spec\":{}}`, 1) // removes replicas
 		body = strings.ReplaceAll(body, `"managedFields":[`, `"managedFields":[{"manager":"`+text+`","operation":"Update",`+
 			`"apiVersion":"apps/v1","time":"2026-01-01T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:replicas":{}}}},`)
 		if response, err := s.post(body); err != nil || len(response.Patch) == 0 {
@@ -41,19 +41,19 @@ func TestForgedReviewsStoreNoEventsElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range found.Items {
-			if e.Metadata.Namespace == in.name { // the last of them
+			if e.Metadata.Namespace == in.name { // the last Event
 				return true
 			}
 		}
 		return false
 	}
-	in.eventually("the namespace that has opted in has an Event", recorded)
+	in.eventually("the namespace with handoff enabled has an Event", recorded)
 	for _, e := range found.Items {
 		if e.Metadata.Namespace != in.name {
 			t.Errorf("an Event is stored in %s: %s", e.Metadata.Namespace, e.Message)
 		}
 		if strings.Contains(e.Message, text) {
-			t.Errorf("an Event has their text: %s", e.Message)
+			t.Errorf("an Event contains text of a forged review: %s", e.Message)
 		}
 	}
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/ownership-handoff/handoff/test/proxy"
 )
 
-// behindTCP returns the administrator's kubeconfig, by way of a proxy.
+// behindTCP returns the administrator's kubeconfig with the address of a TCP proxy.
 func behindTCP(t *testing.T) (kubeconfig string, p *proxy.TCP) {
 	t.Helper()
-	besideOnly(t)
+	localOnly(t)
 	server, err := url.Parse(cluster.Plane.Config.Host)
 	if err != nil {
 		t.Fatal(err)
@@ -27,10 +27,10 @@ func behindTCP(t *testing.T) (kubeconfig string, p *proxy.TCP) {
 	return servedAt(t, cluster.Plane.Kubeconfig, "https://"+p.Address), p
 }
 
-// behindHTTP returns a kubeconfig of a proxy that acts for the administrator.
+// behindHTTP returns a kubeconfig for an HTTP proxy with the administrator's credentials.
 func behindHTTP(t *testing.T) (kubeconfig string, p *proxy.HTTP) {
 	t.Helper()
-	besideOnly(t)
+	localOnly(t)
 	p = proxy.StartHTTP(t, cluster.Plane.Config)
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	config := clientcmdapi.Config{
@@ -44,7 +44,7 @@ func behindHTTP(t *testing.T) (kubeconfig string, p *proxy.HTTP) {
 	return file, p
 }
 
-// servedAt returns a kubeconfig with another address of the API server.
+// servedAt returns a copy of a kubeconfig with another server address.
 func servedAt(t *testing.T, kubeconfig, address string) string {
 	t.Helper()
 	text, err := os.ReadFile(kubeconfig)
@@ -62,7 +62,7 @@ func servedAt(t *testing.T, kubeconfig, address string) string {
 	return file
 }
 
-// applied is a review of an apply in a namespace that would reset replicas from 7 to 3.
+// applied returns a review of an apply in a namespace that would reset replicas from 7 to 3.
 func applied(namespace string) string {
 	const manifest = `{\"spec\":{\"replicas\":3}}`
 	object := func(replicas string) string {
@@ -77,9 +77,9 @@ func applied(namespace string) string {
 		`"options":{"fieldManager":"kubectl-client-side-apply"},"object":` + object("3") + `,"oldObject":` + object("7") + `}}`
 }
 
-// TestAPodThatHasLostTheAPIServerIsNotReadyAndSaysSo verifies the life of a stale pod: not ready within 30 seconds, decisions
-// by what it last knew, with a warning, a metric, and ready again without a restart.
-func TestAPodThatHasLostTheAPIServerIsNotReadyAndSaysSo(t *testing.T) {
+// TestAPodWithoutTheAPIServerBecomesNotReady verifies that a pod with stale caches is not ready within 30 seconds, decides
+// with its last known state, warns, exports a metric, and becomes ready again without a restart.
+func TestAPodWithoutTheAPIServerBecomesNotReady(t *testing.T) {
 	t.Parallel()
 	tcpConfig, tcp := behindTCP(t)
 	httpConfig, watches := behindHTTP(t)
@@ -87,8 +87,8 @@ func TestAPodThatHasLostTheAPIServerIsNotReadyAndSaysSo(t *testing.T) {
 		kubeconfig     string
 		lose, findBack func()
 	}{
-		"a proxy passes on nothing":            {tcpConfig, tcp.Silence, tcp.Pass},
-		"a proxy passes on nothing of watches": {httpConfig, watches.SilenceWatches, watches.Pass},
+		"a proxy forwards nothing":   {tcpConfig, tcp.Silence, tcp.Pass},
+		"a proxy makes watches hang": {httpConfig, watches.SilenceWatches, watches.Pass},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
@@ -112,7 +112,7 @@ func TestAPodThatHasLostTheAPIServerIsNotReadyAndSaysSo(t *testing.T) {
 			lost := time.Now()
 			for status := http.StatusOK; status == http.StatusOK; time.Sleep(100 * time.Millisecond) {
 				if status, _ = s.get("/readyz"); time.Since(lost) > 30*time.Second {
-					t.Fatal("after 30 seconds it is ready")
+					t.Fatal("the pod is still ready after 30 seconds")
 				}
 			}
 			s.said("[-]caches: ", "namespaces have been stale since ")
@@ -120,10 +120,10 @@ func TestAPodThatHasLostTheAPIServerIsNotReadyAndSaysSo(t *testing.T) {
 				t.Errorf("while it is stale: kept %t, %s", kept, warnings)
 			}
 			if !s.metricHas(`handoff_cache_age_seconds{resource="namespaces"} `) {
-				t.Error("there is no metric of its age")
+				t.Error("there is no metric of the caches' age")
 			}
 			if !strings.Contains(s.process.Log(), "namespaces have been stale since") {
-				t.Error("the log does not say so")
+				t.Error("the log does not report the stale caches")
 			}
 			c.findBack()
 			s.waitReady()
@@ -134,7 +134,7 @@ func TestAPodThatHasLostTheAPIServerIsNotReadyAndSaysSo(t *testing.T) {
 	}
 }
 
-// TestAPodThatStartsBeforeTheAPIServerWaits verifies that it neither exits nor has to be restarted.
+// TestAPodThatStartsBeforeTheAPIServerWaits verifies that the pod does not exit and becomes ready without a restart.
 func TestAPodThatStartsBeforeTheAPIServerWaits(t *testing.T) {
 	t.Parallel()
 	tcpConfig, tcp := behindTCP(t)
@@ -146,11 +146,11 @@ func TestAPodThatStartsBeforeTheAPIServerWaits(t *testing.T) {
 		want           string
 		args           []string
 	}{
-		"nothing answers": {tcpConfig, tcp.Silence, tcp.Pass, "did not answer", nil},
-		"it is not known": {
+		"the API server does not respond": {tcpConfig, tcp.Silence, tcp.Pass, "did not answer", nil},
+		"the user is unknown": {
 			httpConfig, func() { refusing.Refuse(http.StatusUnauthorized) }, refusing.Pass, "provide credentials", nil,
 		},
-		"nothing answers one with certificates of its own": {
+		"the API server does not respond, self-signed": {
 			signingConfig, signing.Cut, signing.Pass, "did not answer", []string{"--self-signed", "--namespace=default"},
 		},
 	} {

@@ -15,9 +15,9 @@ import (
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
 
-// installGuard installs manifests/guard, except that here its bindings are for namespaces with the label e2e-guard: all
-// other tests are about the webhook alone. It stays where the cluster does: an API server that has lost a binding with
-// parameters follows them no more when it comes back (https://github.com/kubernetes/kubernetes/issues/130887).
+// installGuard installs manifests/guard with bindings for namespaces with the label e2e-guard only, because all other tests are
+// about the webhook alone. The guard is never removed: when a binding with parameters is deleted and created again, the API
+// server does not watch the parameters any more (https://github.com/kubernetes/kubernetes/issues/130887).
 func installGuard(ctx context.Context) error {
 	root, err := controlplane.Root()
 	if err != nil {
@@ -49,8 +49,8 @@ patches:
 	return nil
 }
 
-// guarded waits until the guard keeps what an apply would change. The webhook is not asked: it leaves alone what the
-// scheduler writes.
+// guarded waits until the guard keeps what an apply would change. The webhook does not interfere, because it ignores writes of
+// the scheduler.
 func (n *namespace) guarded(manifest string, args []string) {
 	n.Helper()
 	n.kubectl("label", "namespace", n.name, "e2e-guard=")
@@ -61,9 +61,9 @@ func (n *namespace) guarded(manifest string, args []string) {
 	})
 }
 
-// TestBehindTheGuardTheWebhookDoesWhatItDoesAlone holds that the stored object is the same with the guard as without: to
-// the webhook, the value is then already as it is in live, and only the claims and last-applied are wrong.
-func TestBehindTheGuardTheWebhookDoesWhatItDoesAlone(t *testing.T) {
+// TestTheWebhookStoresTheSameWithTheGuard verifies that the stored object is the same with and without the guard. With the
+// guard, the incoming value already equals the live value, and the webhook corrects only managedFields and last-applied.
+func TestTheWebhookStoresTheSameWithTheGuard(t *testing.T) {
 	t.Parallel()
 	argo := []string{"--field-manager=argocd-controller"}
 	forced := []string{"--server-side", "--force-conflicts"}
@@ -101,15 +101,16 @@ func TestBehindTheGuardTheWebhookDoesWhatItDoesAlone(t *testing.T) {
 				n.settled()
 			}
 			if diff := cmp.Diff(stored(alone), stored(behind)); diff != "" {
-				t.Errorf("the object (-the webhook alone +behind the guard):\n%s", diff)
+				t.Errorf("the object (-without +with the guard):\n%s", diff)
 			}
 			behind.unchangedBy("a second unchanged apply", func() { behind.apply(c.manifest, c.args...) })
 		})
 	}
 }
 
-// Helm 3 records no manifest: once the guard has kept the value, only the claim that Helm has gained tells that it was set.
-func TestBehindTheGuardHelm3KeepsTheValueAndTheClaim(t *testing.T) {
+// Helm 3 does not write last-applied. After the guard has kept the value, only Helm's new managedFields entry shows that the
+// manifest sets it.
+func TestWithTheGuardHelm3KeepsTheValueAndItsManager(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.helm("install", "replicas=3")
@@ -117,16 +118,16 @@ func TestBehindTheGuardHelm3KeepsTheValueAndTheClaim(t *testing.T) {
 	n.guarded(deployment("4", "app:1"), nil)
 	n.helm("upgrade", "replicas=4", "image=app:2")
 	n.wantReplicas(7)
-	n.wantHolders("kube-controller-manager/Update/scale")
+	n.wantManagers("kube-controller-manager/Update/scale")
 	n.helm("upgrade", "image=app:3")
 	n.wantReplicas(7)
-	n.wantHolders("kube-controller-manager/Update/scale")
+	n.wantManagers("kube-controller-manager/Update/scale")
 	n.kubectl("patch", "hpa", "web", "-p", `{"spec":{"minReplicas":8}}`)
 	n.eventually("the HPA controller scales to 8", func() bool { return n.replicas() == 8 })
-	n.wantHolders("kube-controller-manager/Update/scale")
+	n.wantManagers("kube-controller-manager/Update/scale")
 }
 
-func TestBehindTheGuardTheClaimsArePutRight(t *testing.T) {
+func TestWithTheGuardTheWebhookCorrectsTheManagers(t *testing.T) {
 	t.Parallel()
 	for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
 		t.Run(side+"-side apply", func(t *testing.T) {
@@ -137,16 +138,16 @@ func TestBehindTheGuardTheClaimsArePutRight(t *testing.T) {
 			n.guarded(deployment("3", "app:1"), args)
 			n.apply(deployment("3", "app:1"), args...)
 			n.wantReplicas(7)
-			n.wantHolders("kube-controller-manager/Update/scale")
+			n.wantManagers("kube-controller-manager/Update/scale")
 			n.wantLastApplied("replicas", false)
 			n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("3", "app:1"), args...) })
 			n.apply(deployment("", "app:2"), args...)
 			n.wantReplicas(7)
-			n.wantHolders("kube-controller-manager/Update/scale")
+			n.wantManagers("kube-controller-manager/Update/scale")
 
 			n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"replicas":9}}`)
 			n.wantReplicas(9)
-			n.wantHolders("kubectl-patch/Update")
+			n.wantManagers("kubectl-patch/Update")
 		})
 	}
 }

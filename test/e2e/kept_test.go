@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// app is a Deployment with lines in its only container, and others in the spec of its pods.
+// app returns a Deployment with additional fields in its only container and in its pod spec.
 func app(container, pod string) string {
 	indented := func(spaces, lines string) string {
 		var all strings.Builder
@@ -40,10 +40,10 @@ func (n *namespace) jsonpath(path string) string {
 	return n.kubectl("get", n.kind, "web", "-o", "jsonpath={"+path+"}").stdout
 }
 
-func TestFieldsUnderAParentThatLeavesTheManifestAreKeptTogether(t *testing.T) {
+func TestFieldsOfAParentRemovedFromTheManifestAreKeptTogether(t *testing.T) {
 	t.Parallel()
 	const resourcesOf = ".spec.template.spec.containers[0].resources"
-	t.Run("four resources that a person has set", func(t *testing.T) {
+	t.Run("four resources that a user has set", func(t *testing.T) {
 		t.Parallel()
 		n := newNamespace(t, "enforce")
 		n.apply(app("resources: {requests: {cpu: 10m, memory: 10Mi}, limits: {cpu: 20m, memory: 20Mi}}", ""))
@@ -69,7 +69,7 @@ func TestFieldsUnderAParentThatLeavesTheManifestAreKeptTogether(t *testing.T) {
 			t.Errorf("data: got %s", got)
 		}
 	})
-	t.Run("the scale of a custom resource and what a person set beside it", func(t *testing.T) {
+	t.Run("the scale field of a custom resource and a field next to it", func(t *testing.T) {
 		t.Parallel()
 		withGadgets(t)
 		n := newNamespace(t, "enforce")
@@ -99,7 +99,7 @@ func TestAManifestThatIsAcceptedWithoutHandoffIsAcceptedWithIt(t *testing.T) {
 	rolling := strings.Replace(app("", ""), "spec:\n", "spec:\n  strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}\n", 1)
 	for sentence, c := range map[string]struct {
 		before  string
-		changes []string // by a person, as a strategic merge patch or the arguments of kubectl
+		changes []string // by a user, as strategic merge patches or arguments of kubectl
 		after   string
 		notKept string
 	}{
@@ -111,7 +111,7 @@ func TestAManifestThatIsAcceptedWithoutHandoffIsAcceptedWithIt(t *testing.T) {
 			app(probe, ""), []string{container(`"livenessProbe":{"httpGet":{"path":"/b"}}`)},
 			app("livenessProbe: {tcpSocket: {port: 80}}", ""), ".livenessProbe.httpGet.path",
 		},
-		"a probe leaves the manifest, of which a person changed the timeout": {
+		"a probe with a changed timeout is removed from the manifest": {
 			app(probe, ""), []string{container(`"livenessProbe":{"timeoutSeconds":5}`)}, app("", ""), ".livenessProbe.timeoutSeconds",
 		},
 		"the strategy becomes Recreate": {
@@ -123,7 +123,7 @@ func TestAManifestThatIsAcceptedWithoutHandoffIsAcceptedWithIt(t *testing.T) {
 			[]string{`{"spec":{"template":{"spec":{"volumes":[{"name":"v","configMap":{"name":"b","defaultMode":421}}]}}}}`},
 			app("", "volumes: [{name: v, secret: {secretName: a}}]"), ".configMap",
 		},
-		"limits fall below the requests that a person has set": {
+		"limits fall below requests that a user has set": {
 			app("resources: {requests: {cpu: 10m}, limits: {cpu: 90m}}", ""), []string{"set", "resources", "deployment/web", "--requests=cpu=80m"},
 			app("resources: {limits: {cpu: 50m}}", ""), ".resources.requests.cpu",
 		},
@@ -153,8 +153,8 @@ func TestAManifestThatIsAcceptedWithoutHandoffIsAcceptedWithIt(t *testing.T) {
 	}
 }
 
-// TestLimitsBelowTheRequestsOfAController verifies the same for a field that a rule gives to controllers.
-func TestLimitsBelowTheRequestsOfAController(t *testing.T) {
+// TestLimitsBelowTheRequestsSetByAController verifies the same for a field of a controller rule.
+func TestLimitsBelowTheRequestsSetByAController(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	manifest := func(limit string) string {
@@ -173,13 +173,13 @@ func TestLimitsBelowTheRequestsOfAController(t *testing.T) {
 	}
 }
 
-func TestWhatTheManifestSetGoesWithItWhoeverCreatedTheObject(t *testing.T) {
+func TestFieldsOfTheManifestAreDeletedForAllWaysToCreateTheObject(t *testing.T) {
 	t.Parallel()
 	full := app("command: [sleep]\nsecurityContext: {capabilities: {add: [NET_ADMIN]}}", "hostNetwork: true")
 	for sentence, create := range map[string]func(n *namespace){
 		"by kubectl create":               func(n *namespace) { n.must(n.run(full, "create", "-f", "-")) },
 		"by kubectl create --save-config": func(n *namespace) { n.must(n.run(full, "create", "--save-config", "-f", "-")) },
-		"by a client that no list names":  func(n *namespace) { n.must(n.run(full, "create", "--field-manager=ci", "-f", "-")) },
+		"by an unknown client":            func(n *namespace) { n.must(n.run(full, "create", "--field-manager=ci", "-f", "-")) },
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
@@ -212,7 +212,7 @@ func TestWhatTheManifestSetGoesWithItWhoeverCreatedTheObject(t *testing.T) {
 	})
 }
 
-// atLeastTwo is a policy of the platform's that makes replicas at least 2 in the namespaces with a label.
+// atLeastTwo is a policy that raises replicas to at least 2 in namespaces with a label.
 const atLeastTwo = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicy
@@ -233,7 +233,7 @@ metadata: {name: e2e-at-least-two}
 spec: {policyName: e2e-at-least-two}
 `
 
-func TestAValueThatAPolicyChangesIsNotDroppedByTheManifest(t *testing.T) {
+func TestAValueChangedByAPolicyIsNotRemovedFromTheManifest(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("", "app:1"))
@@ -252,9 +252,9 @@ func TestAValueThatAPolicyChangesIsNotDroppedByTheManifest(t *testing.T) {
 	n.wantReplicas(2)
 }
 
-// TestClaimsThatAreMovedOnPurposeStayMoved plays what Flux does before its first apply: it renames the entries of kubectl in
-// managedFields to its own, by a JSON patch (fluxcd/pkg/ssa, PatchReplaceFieldsManagers).
-func TestClaimsThatAreMovedOnPurposeStayMoved(t *testing.T) {
+// TestRenamedFieldManagersStayRenamed does what Flux does before its first apply: it renames kubectl's managedFields entries
+// to its own manager with a JSON patch (fluxcd/pkg/ssa, PatchReplaceFieldsManagers).
+func TestRenamedFieldManagersStayRenamed(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
@@ -273,7 +273,7 @@ func TestClaimsThatAreMovedOnPurposeStayMoved(t *testing.T) {
 		if !renamed {
 			return false
 		}
-		// Two entries of the same manager are merged, as Flux does.
+		// Merge two entries of the same manager, as Flux does.
 		merged, own := entries[:0], -1
 		for _, e := range entries {
 			if e.Manager == "kustomize-controller" && e.Operation == "Apply" {
@@ -297,7 +297,7 @@ func TestClaimsThatAreMovedOnPurposeStayMoved(t *testing.T) {
 		t.Fatal("there is nothing to rename")
 	}
 	if rename() {
-		t.Error("the claims came back: they would be renamed at each reconciliation")
+		t.Error("kubectl's entries are back, and would be renamed in each reconciliation")
 	}
 	n.wantReplicas(5)
 }
@@ -318,8 +318,8 @@ func unionOf(t *testing.T, a, b []byte) []byte {
 	return text
 }
 
-// TestLastAppliedIsPutRightWhoeverWroteIt verifies that the removal of replicas means nothing once handoff is away.
-func TestLastAppliedIsPutRightWhoeverWroteIt(t *testing.T) {
+// TestLastAppliedIsCorrectedForAllWriters verifies that replicas can be removed from the manifest after handoff is uninstalled.
+func TestLastAppliedIsCorrectedForAllWriters(t *testing.T) {
 	t.Parallel()
 	for sentence, prepare := range map[string]func(n *namespace){
 		"kubectl create --save-config": func(n *namespace) {
@@ -327,7 +327,7 @@ func TestLastAppliedIsPutRightWhoeverWroteIt(t *testing.T) {
 		},
 		"kubectl replace --save-config": func(n *namespace) {
 			n.apply(deployment("3", "app:1"))
-			n.eventually("kubectl replace meets no other writer", func() bool {
+			n.eventually("kubectl replace does not conflict", func() bool {
 				return n.run(deployment("3", "app:1"), "replace", "--save-config", "-f", "-").err == nil
 			})
 		},
@@ -346,21 +346,21 @@ func TestLastAppliedIsPutRightWhoeverWroteIt(t *testing.T) {
 			n.wantLastApplied("replicas", false)
 			n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("3", "app:1")) })
 
-			n.kubectl("annotate", "namespace", n.name, "ownership-handoff.io/mode-") // handoff is away
+			n.kubectl("annotate", "namespace", n.name, "ownership-handoff.io/mode-") // disable handoff
 			n.apply(deployment("", "app:1"))
 			n.wantReplicas(7)
 		})
 	}
 }
 
-func TestABlockOfWhichEverythingWasKeptCanLeaveTheManifestWhileHandoffIsAway(t *testing.T) {
+func TestACompletelyKeptBlockCanBeRemovedWithoutHandoff(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	manifest := ruled(".spec.template.spec.containers[*].resources", deployment("3", "app:1"))
 	n.apply(manifest)
 	n.kubectl("patch", "deployment", "web", "--field-manager=vpa", "-p", resources)
 	n.apply(manifest)
-	n.wantLastApplied("resources", true) // in the annotation that gives it to controllers
+	n.wantLastApplied("resources", true) // in the annotation controller-fields
 	n.wantLastApplied("requests", false)
 	n.wantLastApplied(`"resources":`, false)
 	n.kubectl("annotate", "namespace", n.name, "ownership-handoff.io/mode-")
@@ -370,7 +370,7 @@ func TestABlockOfWhichEverythingWasKeptCanLeaveTheManifestWhileHandoffIsAway(t *
 	}
 }
 
-func TestAManifestThatSaysZeroCreatesAWorkloadSwitchedOff(t *testing.T) {
+func TestAManifestWithZeroReplicasCreatesADisabledWorkload(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))

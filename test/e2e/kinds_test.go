@@ -22,7 +22,7 @@ func TestEveryBuiltInKindWithAScaleIsKept(t *testing.T) {
 				n.autoscale("7")
 				n.apply(manifest("3"), args...)
 				n.wantReplicas(7)
-				n.wantHolders("kube-controller-manager/Update/scale")
+				n.wantManagers("kube-controller-manager/Update/scale")
 				n.wantLastApplied("replicas", false)
 				n.apply(manifest(""), args...)
 				n.wantReplicas(7)
@@ -31,7 +31,7 @@ func TestEveryBuiltInKindWithAScaleIsKept(t *testing.T) {
 	}
 }
 
-// gadgets is a custom resource whose scale lies deep and has no default, in two versions.
+// gadgets is a CRD with two versions, and a nested scale field without a default.
 const (
 	gadgets = `
 apiVersion: apiextensions.k8s.io/v1
@@ -54,7 +54,7 @@ func gadget(spec string) string {
 	return "apiVersion: e2e.example.com/v1\nkind: Gadget\nmetadata: {name: web}\nspec: " + spec + "\n"
 }
 
-// withGadgets makes the custom resource known to the API server.
+// withGadgets installs the CRD.
 func withGadgets(t *testing.T) {
 	t.Helper()
 	cluster.gadgets.Do(func() {
@@ -96,12 +96,12 @@ spec:
 			}
 			n.apply(gadget("{pool: {zone: b}}"), args...)
 			if got := size(); got != "7" {
-				t.Errorf("a size let go of: got %s, want 7", got)
+				t.Errorf("a size removed from the manifest: got %s, want 7", got)
 			}
 			n.wantLastApplied("size", false)
 			n.apply(gadget("{other: 1}"), args...)
 			if got := size(); got != "7" {
-				t.Errorf("a size let go of with the object that it is in: got %s, want 7", got)
+				t.Errorf("a size removed from the manifest with its parent: got %s, want 7", got)
 			}
 			n.unchangedBy("a second unchanged apply", func() { n.apply(gadget("{other: 1}"), args...) })
 		})

@@ -24,14 +24,14 @@ func TestArgoCDsClientSideApply(t *testing.T) {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	n.wantReplicas(7)
-	n.wantHolders("kube-controller-manager/Update/scale")
+	n.wantManagers("kube-controller-manager/Update/scale")
 	n.wantLastApplied("replicas", false)
 	n.unchangedBy("a second unchanged sync", func() { n.apply(deployment("3", "app:1"), as) })
 	n.apply(deployment("", "app:2"), as)
 	n.wantReplicas(7)
 }
 
-// helm runs the real Helm 3 with a chart whose values are replicas and image.
+// helm runs Helm 3 with a chart that has the values replicas and image.
 func (n *namespace) helm(verb string, values ...string) result {
 	n.Helper()
 	chart := n.TempDir()
@@ -60,7 +60,7 @@ func (n *namespace) helm(verb string, values ...string) result {
 	return n.must(result{stdout: string(out), stderr: stderr.String(), err: err})
 }
 
-// helmBinary is where make test builds Helm.
+// helmBinary returns the path of Helm, which make helm builds.
 func helmBinary(t *testing.T) string {
 	t.Helper()
 	root, err := controlplane.Root()
@@ -69,7 +69,7 @@ func helmBinary(t *testing.T) string {
 	}
 	path := filepath.Join(root, "bin", "helm")
 	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("no Helm to test with, run make helm: %v", err)
+		t.Fatalf("finding Helm: %v; run make helm", err)
 	}
 	return path
 }
@@ -78,29 +78,29 @@ func TestHelm3(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.helm("install", "replicas=3")
-	n.wantHolders("helm/Update")
+	n.wantManagers("helm/Update")
 	n.autoscale("7")
-	n.wantHolders("kube-controller-manager/Update/scale")
+	n.wantManagers("kube-controller-manager/Update/scale")
 
 	r := n.helm("upgrade", "replicas=3", "image=app:2")
 	if !strings.Contains(r.stderr, "kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web") {
 		t.Errorf("helm does not show the warning: %s", r.stderr)
 	}
 	n.wantReplicas(7)
-	n.wantHolders("kube-controller-manager/Update/scale")
-	n.helm("upgrade", "image=app:3") // lets go of replicas
+	n.wantManagers("kube-controller-manager/Update/scale")
+	n.helm("upgrade", "image=app:3") // without replicas
 	n.wantReplicas(7)
-	n.wantHolders("kube-controller-manager/Update/scale")
+	n.wantManagers("kube-controller-manager/Update/scale")
 	n.unchangedBy("an unchanged upgrade", func() { n.helm("upgrade", "image=app:3") })
 
 	n.kubectl("delete", "hpa", "web")
 	n.known(false)
 	n.helm("upgrade", "replicas=4", "image=app:3")
 	n.wantReplicas(4)
-	n.wantHolders("helm/Update")
+	n.wantManagers("helm/Update")
 }
 
-func TestAFieldThatARuleGivesToControllersIsTheirs(t *testing.T) {
+func TestControllerRuleForReplicas(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	ruled := func(replicas string) string {
@@ -110,39 +110,39 @@ func TestAFieldThatARuleGivesToControllersIsTheirs(t *testing.T) {
 	n.apply(ruled("3"))
 	n.kubectl("patch", "deployment", "web", "--field-manager=my-operator", "-p", `{"spec":{"replicas":8}}`)
 	r := n.apply(ruled("3"))
-	want := []string{"kept .spec.replicas=8 for my-operator; remove it from the manifest"}
+	want := []string{"kept .spec.replicas=8, owned by my-operator; remove it from the manifest"}
 	if diff := cmp.Diff(want, r.warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	n.wantReplicas(8)
-	n.wantHolders("my-operator/Update")
+	n.wantManagers("my-operator/Update")
 	n.wantLastApplied(`"replicas"`, false)
 
 	n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"replicas":5}}`)
 	n.apply(ruled("3"))
-	n.wantReplicas(3) // row 6: a person wrote it last, and no controller
+	n.wantReplicas(3) // row 6: the last writer is imperative, not a controller
 
 	n.kubectl("patch", "deployment", "web", "--field-manager=my-operator", "-p", `{"spec":{"replicas":8}}`)
 	n.apply(deployment("3", "app:1"))
-	n.wantReplicas(3) // handed back: the annotation has gone
+	n.wantReplicas(3) // the manifest owns replicas again: the annotation is removed
 }
 
-func TestAnAutoscalerOfTheListOwnsWhatItHasWritten(t *testing.T) {
+func TestAConfiguredAutoscalerOwnsTheFieldsItSets(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
 	n.kubectl("patch", "deployment", "web", "--field-manager=keda", "--subresource=scale", "--type=merge", "-p", `{"spec":{"replicas":6}}`)
-	n.wantHolders("keda/Update/scale")
+	n.wantManagers("keda/Update/scale")
 	r := n.apply(deployment("3", "app:1"))
 	want := []string{"kept .spec.replicas=6, owned by keda; remove it from the manifest"}
 	if diff := cmp.Diff(want, r.warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	n.wantReplicas(6)
-	n.wantHolders("keda/Update/scale")
+	n.wantManagers("keda/Update/scale")
 }
 
-func TestAPathThatDoesNotParseIsSaidAndCountsForNothing(t *testing.T) {
+func TestAnInvalidPathIsReportedAndIgnored(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	manifest := strings.Replace(deployment("3", "app:1"), "  name: web\n",

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// workload is a manifest of an object web. The line "replicas" is left out when replicas is empty. Its pods are scheduled
-// nowhere: that they run is no matter, and a kind cluster would have hundreds to start.
+// workload returns a manifest of an object web. If replicas is empty, the manifest does not set it. The pods are never scheduled,
+// because the tests do not need them, and a kind cluster would have to start hundreds.
 func workload(apiVersion, kind, replicas, image string) string {
 	if replicas != "" {
 		replicas = "\n  replicas: " + replicas

@@ -20,16 +20,16 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// namespace is one test's own.
+// namespace is the namespace of a test.
 type namespace struct {
 	*testing.T
 	name string
-	kind string // what object reads, as kubectl writes it
-	// silent says that nothing but the commands of the test may reach the API server, not even what foretells them.
+	kind string // of the object web, in the syntax of kubectl
+	// silent turns off previews, so that only the commands of the test reach the API server.
 	silent bool
 }
 
-// newNamespace makes a namespace in a mode; an empty mode leaves it without the annotation.
+// newNamespace creates a namespace with the mode annotation, or without it if mode is empty.
 func newNamespace(t *testing.T, mode string) *namespace {
 	t.Helper()
 	o := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-"}}
@@ -43,13 +43,13 @@ func newNamespace(t *testing.T, mode string) *namespace {
 	return &namespace{T: t, name: o.Name, kind: "deployment"}
 }
 
-// result is what a command said.
+// result is the output of a command.
 type result struct {
 	stdout, stderr string
 	err            error
 }
 
-// warnings are the lines that kubectl prints for warnings of handoff.
+// warnings returns handoff's warnings in the output of kubectl.
 func (r result) warnings() []string {
 	var found []string
 	for line := range strings.Lines(r.stderr) {
@@ -67,7 +67,7 @@ func (n *namespace) run(stdin string, args ...string) result {
 
 func (n *namespace) runAs(env []string, stdin string, args ...string) result {
 	n.Helper()
-	foretold := n.foretell(stdin, args)
+	previewed := n.preview(stdin, args)
 	cmd := exec.CommandContext(n.Context(), cluster.Plane.Kubectl, append([]string{"--namespace", n.name}, args...)...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdin = strings.NewReader(stdin)
@@ -78,8 +78,8 @@ func (n *namespace) runAs(env []string, stdin string, args ...string) result {
 		n.Logf("kubectl %s: %v\n%s%s", strings.Join(args, " "), err, stdout.String(), stderr.String())
 	}
 	r := result{stdout: stdout.String(), stderr: stderr.String(), err: err}
-	if foretold != nil {
-		foretold.check(r, args)
+	if previewed != nil {
+		previewed.check(r, args)
 	}
 	return r
 }
@@ -90,12 +90,12 @@ func (n *namespace) kubectl(args ...string) result {
 	return n.must(n.run("", args...))
 }
 
-// replace replaces an object, which must succeed. The command reads the object's version and writes, and unlike apply it
-// gives up where a controller has written the status between the two: then it runs again.
+// replace runs kubectl replace, which must succeed. The command reads and then writes the object. Unlike apply, it fails if a
+// controller writes the status in between, and is then run again.
 func (n *namespace) replace(manifest string) result {
 	n.Helper()
 	var r result
-	n.eventually("kubectl replace meets no other writer", func() bool {
+	n.eventually("kubectl replace does not conflict", func() bool {
 		r = n.run(manifest, "replace", "-f", "-")
 		return r.err == nil || !strings.Contains(r.stderr, "(Conflict)")
 	})
@@ -127,7 +127,7 @@ func (n *namespace) object() *unstructured.Unstructured {
 	return o
 }
 
-// replicas is the scale field of the object web; -1 where it has none.
+// replicas returns the scale field of the object web, or -1 if it is not set.
 func (n *namespace) replicas() int64 {
 	n.Helper()
 	replicas, found, err := unstructured.NestedInt64(n.object().Object, "spec", "replicas")
@@ -147,21 +147,21 @@ func (n *namespace) wantReplicas(want int64) {
 	}
 }
 
-// lastApplied is the last-applied annotation of the object web.
+// lastApplied returns the last-applied annotation of the object web.
 func (n *namespace) lastApplied() string {
 	n.Helper()
 	return n.object().GetAnnotations()[ownership.LastAppliedAnnotation]
 }
 
-// wantLastApplied says whether last-applied may hold a text.
+// wantLastApplied checks whether last-applied contains a text.
 func (n *namespace) wantLastApplied(part string, want bool) {
 	n.Helper()
 	if text := n.lastApplied(); strings.Contains(text, part) != want {
-		n.Errorf("last-applied holds %s: want %v, in %s", part, want, text)
+		n.Errorf("last-applied contains %s: want %v, in %s", part, want, text)
 	}
 }
 
-// holders are the managedFields entries that claim the scale field, as MANAGER/OPERATION[/SUBRESOURCE], in order.
+// holders returns the managers of the scale field as MANAGER/OPERATION[/SUBRESOURCE], in order.
 func (n *namespace) holders() []string {
 	n.Helper()
 	return holders(n.T, n.object(), fieldpath.MakePathOrDie("spec", "replicas"))
@@ -183,14 +183,14 @@ func holders(t *testing.T, o *unstructured.Unstructured, path fieldpath.Path) []
 	return found
 }
 
-func (n *namespace) wantHolders(want ...string) {
+func (n *namespace) wantManagers(want ...string) {
 	n.Helper()
 	if got := n.holders(); !slices.Equal(got, want) {
 		n.Errorf("managers of .spec.replicas: got %v, want %v", got, want)
 	}
 }
 
-// autoscale makes the HorizontalPodAutoscaler/web and waits until its controller has scaled the object web to min.
+// autoscale creates HorizontalPodAutoscaler/web and waits until its controller has scaled the object web to the minimum.
 func (n *namespace) autoscale(minimum string) {
 	n.Helper()
 	n.kubectl("autoscale", n.kind, "web", "--min="+minimum, "--max=20")
@@ -201,8 +201,8 @@ func (n *namespace) autoscale(minimum string) {
 	n.known(true)
 }
 
-// known waits until handoff's informers know whether an autoscaler targets the object web. A dry run of a server-side
-// apply asks: it changes nothing.
+// known waits until handoff's informers know whether an autoscaler targets the object web, which it finds out with dry runs of
+// server-side applies.
 func (n *namespace) known(want bool) {
 	n.Helper()
 	probe := n.object()
@@ -226,7 +226,7 @@ func (n *namespace) eventually(what string, done func() bool) {
 	n.Helper()
 	for deadline := time.Now().Add(patience); !done(); time.Sleep(250 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			n.Fatalf("waited %s in vain: %s\nwebhook: %s", patience, what, tail(cluster.Webhook.Log()))
+			n.Fatalf("timed out after %s: %s\nwebhook: %s", patience, what, tail(cluster.Webhook.Log()))
 		}
 	}
 }

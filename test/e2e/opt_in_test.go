@@ -11,13 +11,13 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// inMode is a deployment with the mode annotation on the object itself.
+// inMode returns a Deployment with the mode annotation.
 func inMode(mode, replicas, image string) string {
 	return strings.Replace(deployment(replicas, image), "  name: web\n",
 		"  name: web\n  annotations: {"+ownership.ModeAnnotation+": "+mode+"}\n", 1)
 }
 
-// refusesMode says whether the policy of manifests/policies is installed, and holds that it then refuses a mode.
+// refusesMode reports whether the policy of manifests/policies is installed. If so, it verifies that the policy rejects a mode.
 func refusesMode(t *testing.T, mode string) bool {
 	t.Helper()
 	n := &namespace{T: t, name: "default"}
@@ -26,12 +26,12 @@ func refusesMode(t *testing.T, mode string) bool {
 	}
 	manifest := "{apiVersion: v1, kind: Namespace, metadata: {name: e2e-refused, annotations: {" + ownership.ModeAnnotation + ": " + mode + "}}}"
 	if r := n.run(manifest, "create", "-f", "-"); r.err == nil || !strings.Contains(r.stderr, "write enforce, warn or off") {
-		t.Errorf("the policy should refuse the mode %s: %v\n%s", mode, r.err, r.stderr)
+		t.Errorf("the policy should reject the mode %s: %v\n%s", mode, r.err, r.stderr)
 	}
 	return true
 }
 
-func TestWhoOptsInIsTheNamespaceAndTheObjectOverridesIt(t *testing.T) {
+func TestTheObjectsModeOverridesTheNamespaces(t *testing.T) {
 	t.Parallel()
 	kept := "kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"
 	would := "(warn) would keep .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"
@@ -43,15 +43,15 @@ func TestWhoOptsInIsTheNamespaceAndTheObjectOverridesIt(t *testing.T) {
 		replicas          int64
 		warnings          []string
 	}{
-		"a namespace without the annotation":        {"", "", 3, nil},
-		"a namespace that is off":                   {"off", "", 3, nil},
-		"a namespace that warns":                    {"warn", "", 3, []string{would}},
-		"a namespace that enforces":                 {"enforce", "", 7, []string{kept}},
-		"an unknown value counts as warn":           {"enfroce", "", 3, []string{unknown("enfroce"), would}},
-		"an object enforces where nothing does":     {"", "enforce", 7, []string{kept}},
-		"an object is off where its namespace does": {"enforce", "off", 3, nil},
-		"an object warns where its namespace does":  {"enforce", "warn", 3, []string{would}},
-		"an object's unknown value counts as warn":  {"enforce", "yes", 3, []string{unknown("yes"), would}},
+		"a namespace without the annotation":                 {"", "", 3, nil},
+		"a namespace in mode off":                            {"off", "", 3, nil},
+		"a namespace in mode warn":                           {"warn", "", 3, []string{would}},
+		"a namespace in mode enforce":                        {"enforce", "", 7, []string{kept}},
+		"an unknown value counts as warn":                    {"enfroce", "", 3, []string{unknown("enfroce"), would}},
+		"an object in mode enforce, a namespace without one": {"", "enforce", 7, []string{kept}},
+		"an object in mode off, its namespace in enforce":    {"enforce", "off", 3, nil},
+		"an object in mode warn, its namespace in enforce":   {"enforce", "warn", 3, []string{would}},
+		"an object's unknown value counts as warn":           {"enforce", "yes", 3, []string{unknown("yes"), would}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -74,7 +74,7 @@ func TestWhoOptsInIsTheNamespaceAndTheObjectOverridesIt(t *testing.T) {
 					return len(r.warnings()) == len(c.warnings)
 				})
 			}
-			r := n.apply(manifest("app:1"), "-o", "jsonpath={.spec.replicas}") // the autoscaler may be quick to repair it
+			r := n.apply(manifest("app:1"), "-o", "jsonpath={.spec.replicas}") // the autoscaler may restore the replicas before a separate read
 			if diff := cmp.Diff(c.warnings, r.warnings()); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
@@ -86,7 +86,7 @@ func TestWhoOptsInIsTheNamespaceAndTheObjectOverridesIt(t *testing.T) {
 	}
 }
 
-func TestADryRunAndADiffShowTheTruth(t *testing.T) {
+func TestDryRunAndDiffShowTheKeptReplicas(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
@@ -108,20 +108,20 @@ func TestADryRunAndADiffShowTheTruth(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptIsRecorded(t *testing.T) {
+func TestKeptFieldsAreRecordedInEventsAndMetrics(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
 	n.autoscale("7")
 	n.apply(deployment("3", "app:1"), "--dry-run=server")
 	if out := n.kubectl("get", "events", "-o", "jsonpath={.items[*].reason}").stdout; strings.Contains(out, "OwnershipKept") {
-		t.Errorf("a dry run has recorded an event: %s", out)
+		t.Errorf("a dry run has recorded an Event: %s", out)
 	}
 	n.apply(deployment("3", "app:1"))
 
 	type event struct{ Reason, Message, Type string }
 	var found []event
-	n.eventually("an event is recorded", func() bool {
+	n.eventually("an Event is recorded", func() bool {
 		var list struct{ Items []event }
 		out := n.kubectl("get", "events", "--field-selector=involvedObject.name=web,involvedObject.uid="+string(n.object().GetUID()), "-o", "json")
 		if err := json.Unmarshal([]byte(out.stdout), &list); err != nil {
@@ -143,7 +143,8 @@ func TestWhatIsKeptIsRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, metric := range []string{
-		`handoff_decisions_total{mode="enforce",owner="Autoscaler",row="1",verdict="keep"}`, `handoff_reviews_total{result="patched"}`,
+		`handoff_decisions_total{decision="keep-autoscaled",mode="enforce",owner="Autoscaler",verdict="keep"}`,
+		`handoff_reviews_total{result="patched"}`,
 		"handoff_review_duration_seconds_count",
 	} {
 		if !strings.Contains(metrics, metric) {

@@ -13,9 +13,9 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// TestTheOracle holds that the object stored with handoff is the one that the documented manual procedure gives on a twin
-// in a namespace without handoff: kubectl apply edit-last-applied takes the field out of the annotation, the field is
-// taken out of the manifest, the manifest is applied
+// TestTheOracle verifies that handoff stores the same object as the documented manual procedure on a twin in a namespace without
+// handoff: remove the field from the annotation with kubectl apply edit-last-applied, remove the field from the manifest, and
+// apply the manifest
 // (https://kubernetes.io/docs/tasks/manage-kubernetes-objects/declarative-config/#how-to-change-ownership-of-a-field).
 func TestTheOracle(t *testing.T) {
 	t.Parallel()
@@ -33,47 +33,47 @@ func TestTheOracle(t *testing.T) {
 	for name, c := range map[string]struct {
 		before   func(*namespace)
 		manifest string // applied with handoff
-		let      string // the manifest that has let go, applied by the manual procedure
-		edit     string // for sed: what lets go of the field in last-applied, by default of replicas
+		removed  string // the manifest without the field, applied in the manual procedure
+		edit     string // sed script that removes the field from last-applied; default: replicas
 	}{
-		"row 1 of a field that a rule gives to controllers": {
+		"row 1, a field of a controller rule": {
 			before: resized, manifest: ruledApp(deployment("3", "app:2")),
-			let:  ruledApp(withoutResources(deployment("3", "app:2"))),
-			edit: "/resources:$/d; /requests:/d; /cpu: 10m/d",
+			removed: ruledApp(withoutResources(deployment("3", "app:2"))),
+			edit:    "/resources:$/d; /requests:/d; /cpu: 10m/d",
 		},
-		"row 2 of a field that a rule gives to controllers": {
+		"row 2, a field of a controller rule": {
 			before: resized, manifest: ruledApp(withoutResources(deployment("3", "app:2"))),
-			let:  ruledApp(withoutResources(deployment("3", "app:2"))),
-			edit: "/resources:$/d; /requests:/d; /cpu: 10m/d",
+			removed: ruledApp(withoutResources(deployment("3", "app:2"))),
+			edit:    "/resources:$/d; /requests:/d; /cpu: 10m/d",
 		},
-		"row 3 of any field": {
+		"row 3, another field": {
 			before: func(n *namespace) {
 				n.apply(waiting)
 				n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"minReadySeconds":9}}`)
 			},
-			manifest: deployment("3", "app:2"), let: deployment("3", "app:2"), edit: "/minReadySeconds/d",
+			manifest: deployment("3", "app:2"), removed: deployment("3", "app:2"), edit: "/minReadySeconds/d",
 		},
-		"row 1, the manifest still sets replicas":         {before: autoscaled, manifest: deployment("3", "app:1"), let: deployment("", "app:1")},
-		"row 1, and changes its image":                    {before: autoscaled, manifest: deployment("3", "app:2"), let: deployment("", "app:2")},
-		"row 1, and replicas are what they are by chance": {before: autoscaled, manifest: deployment("7", "app:2"), let: deployment("", "app:2")},
-		"row 2, the manifest lets go":                     {before: autoscaled, manifest: deployment("", "app:1"), let: deployment("", "app:1")},
-		"row 2, and changes its image":                    {before: autoscaled, manifest: deployment("", "app:2"), let: deployment("", "app:2")},
-		"row 8, the manifest says null":                   {before: autoscaled, manifest: deployment("null", "app:1"), let: deployment("", "app:1")},
-		"row 3, a person has scaled": {before: func(n *namespace) {
+		"row 1, the manifest still sets replicas":    {before: autoscaled, manifest: deployment("3", "app:1"), removed: deployment("", "app:1")},
+		"row 1, the manifest changes the image":      {before: autoscaled, manifest: deployment("3", "app:2"), removed: deployment("", "app:2")},
+		"row 1, the manifest sets the live replicas": {before: autoscaled, manifest: deployment("7", "app:2"), removed: deployment("", "app:2")},
+		"row 2, the manifest does not set replicas":  {before: autoscaled, manifest: deployment("", "app:1"), removed: deployment("", "app:1")},
+		"row 2, the manifest changes the image":      {before: autoscaled, manifest: deployment("", "app:2"), removed: deployment("", "app:2")},
+		"row 8, the manifest sets null":              {before: autoscaled, manifest: deployment("null", "app:1"), removed: deployment("", "app:1")},
+		"row 3, after kubectl scale": {before: func(n *namespace) {
 			n.apply(deployment("3", "app:1"))
 			n.kubectl("scale", "deployment", "web", "--replicas=5")
-		}, manifest: deployment("", "app:1"), let: deployment("", "app:1")},
-		"row 3, a person has patched": {before: func(n *namespace) {
+		}, manifest: deployment("", "app:1"), removed: deployment("", "app:1")},
+		"row 3, after kubectl patch": {before: func(n *namespace) {
 			n.apply(deployment("3", "app:1"))
 			n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"replicas":5}}`)
-		}, manifest: deployment("", "app:2"), let: deployment("", "app:2")},
-		"row 4, nobody else wrote replicas": {before: func(n *namespace) {
+		}, manifest: deployment("", "app:2"), removed: deployment("", "app:2")},
+		"row 4, no other writer of replicas": {before: func(n *namespace) {
 			n.apply(deployment("3", "app:1"))
-		}, manifest: deployment("", "app:1"), let: deployment("", "app:1")},
-		"an autoscaler that never had to scale": {before: func(n *namespace) {
+		}, manifest: deployment("", "app:1"), removed: deployment("", "app:1")},
+		"an autoscaler that never scaled": {before: func(n *namespace) {
 			n.apply(deployment("3", "app:1"))
 			n.kubectl("autoscale", "deployment", "web", "--min=3", "--max=20")
-		}, manifest: deployment("5", "app:1"), let: deployment("", "app:1")},
+		}, manifest: deployment("5", "app:1"), removed: deployment("", "app:1")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -86,32 +86,32 @@ func TestTheOracle(t *testing.T) {
 			with.apply(c.manifest)
 
 			twin.editLastApplied(cmp.Or(c.edit, "/^ *replicas:/d"))
-			twin.apply(c.let)
+			twin.apply(c.removed)
 
 			with.settled()
 			twin.settled()
 			if diff := gocmp.Diff(stored(twin), stored(with)); diff != "" {
-				t.Errorf("the object (-by hand +by handoff):\n%s", diff)
+				t.Errorf("the object (-manual +handoff):\n%s", diff)
 			}
 		})
 	}
 }
 
-// editLastApplied edits what the object web was last applied with, by an expression for sed.
+// editLastApplied edits the last-applied configuration of the object web with a sed script.
 func (n *namespace) editLastApplied(expression string) {
 	n.Helper()
 	was := n.object().GetAnnotations()[ownership.LastAppliedAnnotation]
 	editor := n.file("editor", `sed -i '`+expression+`' "$1"`)
 	n.must(n.runAs([]string{"KUBE_EDITOR=sh " + editor}, "", "apply", "edit-last-applied", "deployment/web"))
 	if n.object().GetAnnotations()[ownership.LastAppliedAnnotation] == was {
-		n.Fatalf("%s leaves last-applied as it is", expression)
+		n.Fatalf("%s does not change last-applied", expression)
 	}
 }
 
-// TestTheOracleOfServerSideApply verifies the same for server-side apply. A field that a manifest drops and nobody else
-// claims has no documented procedure that leaves no trace: the transfer between managers
-// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#transferring-ownership) gives it to a manager that
-// nobody is, and that conflicts with every later apply. So the twin is an object whose manifest never set replicas, as that
+// TestTheOracleOfServerSideApply verifies the same for server-side apply. For a field that only the manifest manages, no
+// documented procedure leaves no trace: the transfer between managers
+// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#transferring-ownership) gives it to a manager without a
+// client, which conflicts with every later apply. The twin is therefore an object whose manifest never set replicas, as that
 // page advises, scaled to the same count.
 func TestTheOracleOfServerSideApply(t *testing.T) {
 	t.Parallel()
@@ -132,19 +132,19 @@ func TestTheOracleOfServerSideApply(t *testing.T) {
 		n.settled()
 	}
 	if diff := gocmp.Diff(stored(twin), stored(with)); diff != "" {
-		t.Errorf("the object (-by hand +by handoff):\n%s", diff)
+		t.Errorf("the object (-manual +handoff):\n%s", diff)
 	}
 }
 
-// stored is the object web without what the API server gives each object of its own: identity, times, and versions. The
-// generation is one: the procedure by hand takes a write more.
+// stored returns the object web without the fields that differ between equal objects: identity, times, and versions. This
+// includes the generation, because the manual procedure takes one more write.
 func stored(n *namespace) map[string]any {
 	n.Helper()
 	o := n.object()
 	for _, name := range []string{"uid", "resourceVersion", "creationTimestamp", "namespace", "generation"} {
 		unstructured.RemoveNestedField(o.Object, "metadata", name)
 	}
-	// What the controllers claim of the status is as it was when they last looked.
+	// The controllers' entries for the status depend on when they last wrote it.
 	entries := slices.DeleteFunc(o.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "status" })
 	for i := range entries {
 		entries[i].Time = nil
@@ -154,13 +154,13 @@ func stored(n *namespace) map[string]any {
 	})
 	o.SetManagedFields(entries)
 	annotations := o.GetAnnotations()
-	// How many templates the Deployment controller has seen is its pace: it may miss one that is soon replaced.
+	// The revision depends on timing: the Deployment controller may miss a template that is replaced soon.
 	delete(annotations, "deployment.kubernetes.io/revision")
 	for name, value := range annotations {
 		annotations[name] = strings.ReplaceAll(value, n.name, "NAMESPACE")
 	}
 	o.SetAnnotations(annotations)
-	// Which pods a replica set has made so far is its controller's pace, and not of anybody's writing.
+	// The number of created pods depends on the controller's timing.
 	delete(o.Object, "status")
 	return o.Object
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// owners reads an object with kubectl and returns whose its fields are, by their paths, each as
-// OWNER BY [HOLDERS] CLAIM-OF-THE-ANNOTATION VALUE-OF-THE-ANNOTATION, and "gone" in front for a claim without a value.
+// owners reads an object with kubectl and returns the owners of its fields, by path, each as
+// OWNER BY [HOLDERS] CLAIM-OF-THE-ANNOTATION VALUE-OF-THE-ANNOTATION, with the prefix "gone" for managed fields without a value.
 func (n *namespace) owners(args ...string) map[string]string {
 	n.Helper()
 	live, err := ownership.ParseObject([]byte(n.kubectl(append([]string{"get", "-o", "json"}, args...)...).stdout))
@@ -35,7 +35,7 @@ func (n *namespace) owners(args ...string) map[string]string {
 		for _, h := range f.Holders {
 			holders = append(holders, strings.TrimSuffix(h.Manager+"/"+h.Operation+"/"+h.Subresource, "/"))
 			if (f.Since == "") != (h.Time == "") && h.Manager == f.By {
-				n.Errorf("%s: since %q, but the entry says %q", f.Path, f.Since, h.Time)
+				n.Errorf("%s: since %q, but the entry has %q", f.Path, f.Since, h.Time)
 			}
 		}
 		line := fmt.Sprintf("%s %s %v %s %s", f.Owner, f.By, holders, f.Declared, f.DeclaredValue)
@@ -56,7 +56,7 @@ func (n *namespace) wantOwners(what string, got, want map[string]string) {
 	}
 }
 
-// appliedBy applies server-side as a controller does. kubectl would take all claims of client-side apply along.
+// appliedBy runs a server-side apply as a controller does. kubectl would migrate the managedFields of client-side applies.
 func (n *namespace) appliedBy(manager, manifest string) {
 	n.Helper()
 	web := &unstructured.Unstructured{}
@@ -71,7 +71,7 @@ func (n *namespace) appliedBy(manager, manifest string) {
 	}
 }
 
-func TestTheOwnersOfAnObjectThatEverybodyHasWritten(t *testing.T) {
+func TestOwnersOfAnObjectWithAllKindsOfManagers(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "")
 	n.apply(deployment("3", "app:1"))

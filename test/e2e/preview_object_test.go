@@ -13,9 +13,9 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/preview"
 )
 
-// scaledSince says whether an autoscaler has scaled an object after the apply of it was foretold: where the apply does not
-// touch what it owns, that shows in the value; elsewhere in that it has taken the claim back.
-func (f *foretold) scaledSince(p *preview.Preview, now []byte) bool {
+// scaledSince reports whether an autoscaler has scaled an object after the preview. If the apply keeps the replicas, their value
+// shows this; otherwise, the autoscaler's managedFields entry does.
+func (f *previewed) scaledSince(p *preview.Preview, now []byte) bool {
 	f.Helper()
 	o := &unstructured.Unstructured{}
 	if err := o.UnmarshalJSON(now); err != nil {
@@ -31,12 +31,12 @@ func (f *foretold) scaledSince(p *preview.Preview, now []byte) bool {
 		slices.Contains(holders(f.T, o, path), "kube-controller-manager/Update/scale")
 }
 
-// applied is an object without what the API server and its controllers write on their own.
-func (f *foretold) applied(p *preview.Preview, text []byte) map[string]any {
+// applied returns an object without the fields that the API server and its controllers set.
+func (f *previewed) applied(p *preview.Preview, text []byte) map[string]any {
 	f.Helper()
 	var o map[string]any
 	if uid := regexp.MustCompile(`"uid": ?"([^"]+)"`).FindSubmatch(text); uid != nil {
-		text = bytes.ReplaceAll(text, uid[1], []byte("UID")) // a Job has it in its labels
+		text = bytes.ReplaceAll(text, uid[1], []byte("UID")) // the labels of a Job contain the UID
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -46,7 +46,7 @@ func (f *foretold) applied(p *preview.Preview, text []byte) map[string]any {
 	for _, name := range []string{"managedFields", "resourceVersion", "generation", "creationTimestamp", "uid"} {
 		unstructured.RemoveNestedField(o, "metadata", name)
 	}
-	if len(p.Gaps) > 0 { // kubectl moves the claims of client-side applies, the one on last-applied with them
+	if len(p.Gaps) > 0 { // kubectl migrates the managedFields of client-side applies, including those of last-applied
 		unstructured.RemoveNestedField(o, "metadata", "annotations", ownership.LastAppliedAnnotation)
 	}
 	for _, name := range []string{
@@ -62,7 +62,7 @@ func (f *foretold) applied(p *preview.Preview, text []byte) map[string]any {
 	switch o["kind"] {
 	case "Service":
 		withoutAllocated(o)
-	case "MutatingWebhookConfiguration": // the webhook under test puts its authority in
+	case "MutatingWebhookConfiguration": // the webhook under test writes its CA bundle
 		hooks, _, _ := unstructured.NestedSlice(o, "webhooks")
 		for _, hook := range hooks {
 			if hook, ok := hook.(map[string]any); ok {
@@ -74,7 +74,7 @@ func (f *foretold) applied(p *preview.Preview, text []byte) map[string]any {
 	return o
 }
 
-// withoutAllocated takes out what the API server draws by lot.
+// withoutAllocated removes the fields that the API server allocates.
 func withoutAllocated(service map[string]any) {
 	for _, name := range []string{"clusterIP", "clusterIPs", "healthCheckNodePort"} {
 		if ip, _, _ := unstructured.NestedString(service, "spec", name); ip != "None" && ip != "" || name != "clusterIP" {

@@ -16,13 +16,13 @@ import (
 
 const selfSignedSecret = "handoff-webhook-tls"
 
-// startSelfSigned starts replicas that make their own certificates for localhost, as a user who may do exactly what the
-// comment of each rule says, and registers them: each as a webhook of its own, without which no config map can be created
-// in the namespace. So the API server calls all of them, and a call that fails is seen.
+// startSelfSigned starts replicas with self-signed certificates for localhost, as a user with the minimal permissions, and
+// registers each as a separate webhook with failure policy Fail for ConfigMaps of the namespace. The API server therefore calls
+// all of them, and a failed call fails the write.
 func startSelfSigned(n *namespace, replicas int) []*server {
 	n.Helper()
 	user := n.name + "-self-signed"
-	besideOnly(n.T)
+	localOnly(n.T)
 	kubeconfig, err := cluster.Plane.AddUser(user)
 	if err != nil {
 		n.Fatal(err)
@@ -91,7 +91,7 @@ const selfSignedHook = `
   rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
 `
 
-// shared reads the Secret; nil while there is none.
+// shared returns the data of the Secret, or nil if it does not exist.
 func (n *namespace) shared() map[string][]byte {
 	n.Helper()
 	secret := &corev1.Secret{}
@@ -102,7 +102,7 @@ func (n *namespace) shared() map[string][]byte {
 	return secret.Data
 }
 
-// bundles are the caBundles of the configuration, as the API server has them.
+// bundles returns the CA bundles of the configuration.
 func (n *namespace) bundles() (bundles [][]byte, err error) {
 	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{}
 	if err := cluster.client.Get(n.Context(), client.ObjectKey{Name: n.name}, configuration); err != nil {
@@ -114,7 +114,7 @@ func (n *namespace) bundles() (bundles [][]byte, err error) {
 	return bundles, nil
 }
 
-// served is the certificate that a replica serves, verified by a caBundle; empty where it cannot be.
+// served returns the serving certificate of a replica, or nil if the CA bundle does not verify it.
 func (s *server) served(bundle []byte) []byte {
 	s.Helper()
 	roots := x509.NewCertPool()
@@ -128,7 +128,7 @@ func (s *server) served(bundle []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: connection.ConnectionState().PeerCertificates[0].Raw})
 }
 
-// agree waits until every replica serves what is in the Secret, and every caBundle leads to it.
+// agree waits until every replica serves the certificate in the Secret, and every CA bundle verifies it.
 func agree(n *namespace, servers []*server, what string) map[string][]byte {
 	n.Helper()
 	var data map[string][]byte
@@ -148,8 +148,8 @@ func agree(n *namespace, servers []*server, what string) map[string][]byte {
 	return data
 }
 
-// stream creates config maps, which goes through every replica, and connects anew to each, until the result is called: it
-// says how many times all went well, and what did not.
+// stream creates ConfigMaps, which every replica reviews, and opens new connections to each replica, until the returned function
+// is called. The function returns the number of successful rounds and the failures.
 func stream(n *namespace, servers []*server) (stop func() (int, []string)) {
 	n.Helper()
 	end, ended := make(chan struct{}), make(chan struct{})
@@ -170,7 +170,7 @@ func stream(n *namespace, servers []*server) (stop func() (int, []string)) {
 			}
 			for i, s := range servers {
 				if err == nil && s.served(bundles[i]) == nil {
-					failures = append(failures, "a certificate that the caBundle does not lead to is served by "+s.mutate)
+					failures = append(failures, "the CA bundle does not verify the certificate of "+s.mutate)
 				}
 			}
 			if err := n.create(); err != nil {
@@ -193,7 +193,7 @@ func (n *namespace) create() error {
 	return cluster.client.Create(n.Context(), o, client.DryRunAll)
 }
 
-// without empties a key of the Secret: its type has the API server insist on the names.
+// without empties a key of the Secret. The API server requires the keys of this Secret type.
 func (n *namespace) without(key string) {
 	n.Helper()
 	n.kubectl("patch", "secret", selfSignedSecret, "--type=merge", "-p", `{"data":{"`+key+`":""}}`)

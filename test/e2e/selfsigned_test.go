@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-func TestReplicasKeepTheirOwnCertificatesAndNoRotationCostsARequest(t *testing.T) {
+func TestCertificateRotationFailsNoRequest(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	servers := startSelfSigned(n, 2)
-	first := agree(n, servers, "both serve what one of them has made")
+	first := agree(n, servers, "both serve the certificate that one of them created")
 	for _, s := range servers {
 		s.waitReady()
 		for _, name := range []string{"tls.crt", "tls.key", "ca.crt"} {
@@ -24,7 +24,7 @@ func TestReplicasKeepTheirOwnCertificatesAndNoRotationCostsARequest(t *testing.T
 		}
 	}
 	if bundles, err := n.bundles(); err != nil || !bytes.Equal(bundles[0], first["ca.crt"]) || !bytes.Equal(bundles[1], first["ca.crt"]) {
-		t.Errorf("the caBundles are to be the authority alone, got %v\n%s", err, slices.Concat(bundles...))
+		t.Errorf("want only the CA in the CA bundles, got %v\n%s", err, slices.Concat(bundles...))
 	}
 	n.eventually("the API server calls both", func() bool {
 		return n.create() == nil && servers[0].metricHas("handoff_reviews_total") && servers[1].metricHas("handoff_reviews_total")
@@ -34,12 +34,12 @@ func TestReplicasKeepTheirOwnCertificatesAndNoRotationCostsARequest(t *testing.T
 	n.without("tls.crt")
 	second := agree(n, servers, "both serve the new certificate")
 	if !bytes.Equal(second["ca.crt"], first["ca.crt"]) || bytes.Equal(second["tls.crt"], first["tls.crt"]) {
-		t.Error("a new certificate of the same authority is expected")
+		t.Error("want a new certificate from the same CA")
 	}
 	n.without("ca.crt")
-	third := agree(n, servers, "both serve a certificate of the new authority")
+	third := agree(n, servers, "both serve a certificate of the new CA")
 	if bytes.Equal(third["ca.crt"], second["ca.crt"]) {
-		t.Error("a new authority is expected")
+		t.Error("want a new CA")
 	}
 	bundles, err := n.bundles()
 	if err != nil {
@@ -47,37 +47,37 @@ func TestReplicasKeepTheirOwnCertificatesAndNoRotationCostsARequest(t *testing.T
 	}
 	for _, bundle := range bundles {
 		if !bytes.Contains(bundle, third["ca.crt"]) || !bytes.Contains(bundle, first["ca.crt"]) {
-			t.Errorf("the caBundle is to have the old and the new authority, got\n%s", bundle)
+			t.Errorf("want the old and the new CA in the CA bundle, got\n%s", bundle)
 		}
 	}
 	n.kubectl("delete", "secret", selfSignedSecret)
-	fourth := agree(n, servers, "both serve what one of them has made anew")
+	fourth := agree(n, servers, "both serve the recreated certificate")
 	if bytes.Equal(fourth["ca.crt"], third["ca.crt"]) {
-		t.Error("a new authority is expected")
+		t.Error("want a new CA")
 	}
 	well, failures := stop()
 	if len(failures) > 0 || well < 10 {
-		t.Errorf("%d times all went well, and %d times not:\n%s", well, len(failures), strings.Join(failures, "\n"))
+		t.Errorf("%d rounds succeeded, %d failures:\n%s", well, len(failures), strings.Join(failures, "\n"))
 	}
-	t.Logf("%d times all went well", well)
+	t.Logf("%d rounds succeeded", well)
 }
 
-// Whoever applies the manifests again takes nothing away: the caBundle is not in them. Who takes it away all the same, or
-// installs the configuration late, gets it back.
-func TestACaBundleThatIsTakenAwayComesBack(t *testing.T) {
+// Applying the manifests again does not remove the CA bundle, because they do not contain it. If a client removes it anyway, or
+// installs the configuration later, handoff writes it.
+func TestARemovedCABundleIsRestored(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	servers := startSelfSigned(n, 1)
 	data := agree(n, servers, "it serves")
 	n.kubectl("patch", "mutatingwebhookconfiguration", n.name, "--type=json", "-p", `[{"op":"remove","path":"/webhooks/0/clientConfig/caBundle"}]`)
-	again := agree(n, servers, "the caBundle is back")
+	again := agree(n, servers, "the CA bundle is restored")
 	if !bytes.Equal(again["tls.crt"], data["tls.crt"]) || !bytes.Equal(again["ca.crt"], data["ca.crt"]) {
-		t.Error("nothing is to be made anew")
+		t.Error("want the same certificate and CA")
 	}
 }
 
-// Somebody who takes the caBundle away all the time gets it back, after growing pauses.
-func TestACaBundleThatIsTakenAwayAllTheTimeIsWrittenSeldom(t *testing.T) {
+// If a client removes the CA bundle repeatedly, handoff restores it with increasing delays.
+func TestRestoringTheCABundleIsRateLimited(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	servers := startSelfSigned(n, 1)
@@ -90,18 +90,18 @@ func TestACaBundleThatIsTakenAwayAllTheTimeIsWrittenSeldom(t *testing.T) {
 			n.kubectl("patch", "mutatingwebhookconfiguration", n.name, "--type=json", "-p", `[{"op":"remove","path":"/webhooks/0/clientConfig/caBundle"}]`)
 		}
 	}
-	t.Logf("it was written %d times", writes)
+	t.Logf("the CA bundle was written %d times", writes)
 	if writes < 2 || writes > 7 {
-		t.Errorf("the caBundle was written %d times in 10 s", writes)
+		t.Errorf("the CA bundle was written %d times in 10 s", writes)
 	}
-	agree(n, servers, "the caBundle is back")
+	agree(n, servers, "the CA bundle is restored")
 }
 
-func TestWithoutRightsOnTheSecretItIsNotReadyAndSaysSo(t *testing.T) {
+func TestWithoutPermissionForTheSecretItIsNotReady(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	user := n.name + "-without-rights"
-	besideOnly(t)
+	localOnly(t)
 	kubeconfig, err := cluster.Plane.AddUser(user)
 	if err != nil {
 		t.Fatal(err)

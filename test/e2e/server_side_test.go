@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// applyServerSide applies as a pipeline does: by force.
+// applyServerSide applies with --force-conflicts, as a pipeline does.
 func (n *namespace) applyServerSide(manifest string, args ...string) result {
 	n.Helper()
 	return n.apply(manifest, append([]string{"--server-side", "--force-conflicts"}, args...)...)
@@ -28,7 +28,7 @@ func TestServerSideApplyRow1(t *testing.T) {
 			as := "--field-manager=" + manager
 			n.applyServerSide(deployment("3", "app:1"), as)
 			n.autoscale("7")
-			n.wantHolders("kube-controller-manager/Update/scale")
+			n.wantManagers("kube-controller-manager/Update/scale")
 
 			r := n.applyServerSide(deployment("3", "app:1"), as)
 			want := []string{"kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"}
@@ -36,43 +36,43 @@ func TestServerSideApplyRow1(t *testing.T) {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
 			n.wantReplicas(7)
-			n.wantHolders("kube-controller-manager/Update/scale")
+			n.wantManagers("kube-controller-manager/Update/scale")
 			n.unchangedBy("a second unchanged apply", func() { n.applyServerSide(deployment("3", "app:1"), as) })
 
 			n.applyServerSide(deployment("3", "app:2"), as)
 			n.wantReplicas(7)
-			n.wantHolders("kube-controller-manager/Update/scale")
+			n.wantManagers("kube-controller-manager/Update/scale")
 			n.unchangedBy("an apply without replicas", func() { n.applyServerSide(deployment("", "app:2"), as) })
 		})
 	}
 }
 
-func TestServerSideApplyWithoutForceIsTheAPIServersConflict(t *testing.T) {
+func TestServerSideApplyWithoutForceConflicts(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"), "--server-side")
 	n.autoscale("7")
 	r := n.run(deployment("3", "app:1"), "apply", "-f", "-", "--server-side")
 	if r.err == nil || !strings.Contains(r.stderr, `conflict with "kube-controller-manager"`) {
-		t.Errorf("the API server's own conflict is expected, got %v: %s", r.err, r.stderr)
+		t.Errorf("want the API server's own conflict, got %v: %s", r.err, r.stderr)
 	}
 	n.wantReplicas(7)
 }
 
-func TestServerSideApplyRow2WhereTheAutoscalerNeverHadToScale(t *testing.T) {
+func TestServerSideApplyRow2WithAnAutoscalerThatNeverScaled(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.applyServerSide(deployment("3", "app:1"))
 	n.autoscale("3")
-	n.wantHolders("kubectl/Apply")
+	n.wantManagers("kubectl/Apply")
 
 	n.applyServerSide(deployment("5", "app:1"))
 	n.wantReplicas(3)
-	n.wantHolders("kubectl/Apply") // as in live: a claim of somebody else's would make the next apply a conflict
+	n.wantManagers("kubectl/Apply") // as in live: another manager would make the next apply conflict
 	n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("5", "app:1"), "--server-side") })
 	n.applyServerSide(deployment("", "app:1"))
 	n.wantReplicas(3)
-	n.wantHolders() // as if the manifest had never set it
+	n.wantManagers() // as if the manifest had never set it
 	n.unchangedBy("a second apply without replicas", func() { n.applyServerSide(deployment("", "app:1")) })
 
 	n.kubectl("patch", "hpa", "web", "-p", `{"spec":{"minReplicas":7}}`)
@@ -81,7 +81,7 @@ func TestServerSideApplyRow2WhereTheAutoscalerNeverHadToScale(t *testing.T) {
 	n.wantReplicas(7)
 }
 
-func TestServerSideApplyWithReplicasAgainIsNoConflictWithHandoff(t *testing.T) {
+func TestServerSideApplyWithReplicasAgainDoesNotConflictWithHandoff(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"), "--server-side")
@@ -92,10 +92,10 @@ func TestServerSideApplyWithReplicasAgainIsNoConflictWithHandoff(t *testing.T) {
 	n.known(false)
 	n.apply(deployment("5", "app:1"), "--server-side") // without force
 	n.wantReplicas(5)
-	n.wantHolders("kubectl/Apply")
+	n.wantManagers("kubectl/Apply")
 }
 
-func TestServerSideApplyRow4LettingGoOfReplicasNeverMeansOne(t *testing.T) {
+func TestServerSideApplyRow4KeepsReplicasRemovedFromTheManifest(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.applyServerSide(deployment("3", "app:1"))
@@ -105,7 +105,7 @@ func TestServerSideApplyRow4LettingGoOfReplicasNeverMeansOne(t *testing.T) {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	n.wantReplicas(3)
-	n.wantHolders()
+	n.wantManagers()
 	n.unchangedBy("a second unchanged apply", func() {
 		if again := n.applyServerSide(deployment("", "app:1")); len(again.warnings()) > 0 {
 			t.Errorf("a manifest without replicas still warns: %v", again.warnings())
@@ -113,52 +113,52 @@ func TestServerSideApplyRow4LettingGoOfReplicasNeverMeansOne(t *testing.T) {
 	})
 }
 
-func TestServerSideApplyRow6AManifestTakesWhatAPersonSet(t *testing.T) {
+func TestServerSideApplyRow6TheManifestTakesOverReplicas(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.applyServerSide(deployment("3", "app:1"))
 	n.kubectl("scale", "deployment", "web", "--replicas=5")
 	n.applyServerSide(deployment("", "app:1"))
-	n.wantReplicas(5) // row 3, which server-side apply does by itself
+	n.wantReplicas(5) // row 3, without handoff's help in server-side apply
 	n.applyServerSide(deployment("3", "app:1"))
 	n.wantReplicas(3)
-	n.wantHolders("kubectl/Apply")
+	n.wantManagers("kubectl/Apply")
 }
 
 func TestAManifestMovesFromClientSideToServerSideApply(t *testing.T) {
 	t.Parallel()
-	t.Run("while the autoscaler has scaled", func(t *testing.T) {
+	t.Run("after the autoscaler has scaled", func(t *testing.T) {
 		t.Parallel()
 		n := newNamespace(t, "enforce")
 		n.apply(deployment("3", "app:1"))
 		n.autoscale("7")
 		n.applyServerSide(deployment("3", "app:1"))
 		n.wantReplicas(7)
-		n.wantHolders("kube-controller-manager/Update/scale")
+		n.wantManagers("kube-controller-manager/Update/scale")
 		n.unchangedBy("a second unchanged apply", func() { n.applyServerSide(deployment("3", "app:1")) })
 	})
-	t.Run("while the autoscaler never had to scale", func(t *testing.T) {
+	t.Run("with an autoscaler that never scaled", func(t *testing.T) {
 		t.Parallel()
 		n := newNamespace(t, "enforce")
 		n.apply(deployment("3", "app:1"))
 		n.autoscale("3")
-		n.apply(deployment("5", "app:1"), "--server-side") // kubectl moves the claims by itself: no conflict
+		n.apply(deployment("5", "app:1"), "--server-side") // kubectl migrates the managedFields: no conflict
 		n.wantReplicas(3)
 		n.apply(deployment("5", "app:1"), "--server-side")
 		n.wantReplicas(3)
-		n.wantHolders("kubectl/Apply")
+		n.wantManagers("kubectl/Apply")
 		for _, e := range n.object().GetManagedFields() {
 			if e.Manager == "kubectl-client-side-apply" && e.Operation == "Update" {
-				t.Errorf("kubectl's client-side claims are still there: %s", e.FieldsV1)
+				t.Errorf("kubectl's client-side entry still exists: %s", e.FieldsV1)
 			}
 		}
 	})
-	t.Run("while nothing targets it", func(t *testing.T) {
+	t.Run("without an autoscaler", func(t *testing.T) {
 		t.Parallel()
 		n := newNamespace(t, "enforce")
 		n.apply(deployment("3", "app:1"))
 		n.apply(deployment("4", "app:1"), "--server-side")
 		n.wantReplicas(4)
-		n.wantHolders("kubectl/Apply")
+		n.wantManagers("kubectl/Apply")
 	})
 }

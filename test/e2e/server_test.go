@@ -20,7 +20,7 @@ import (
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 )
 
-// server is a webhook of a test's own, started in a state that it has to get out of by itself.
+// server is a separate webhook of a test, which starts in a state from which it must recover.
 type server struct {
 	*namespace
 	process                          *process.Process
@@ -36,10 +36,10 @@ func webhookBinary(t *testing.T) string {
 	return filepath.Join(root, "bin", "handoff-webhook")
 }
 
-// startServer starts the webhook, without a certificate, for a namespace of its own that others may be in as well.
+// startServer starts a webhook without a certificate.
 func startServer(n *namespace, kubeconfig string, args ...string) *server {
 	n.Helper()
-	besideOnly(n.T)
+	localOnly(n.T)
 	ports, err := process.FreePorts(3)
 	if err != nil {
 		n.Fatal(err)
@@ -66,7 +66,7 @@ func startServer(n *namespace, kubeconfig string, args ...string) *server {
 	return s
 }
 
-// get returns the status of a probe, and its answer.
+// get returns the status and the body of a probe.
 func (s *server) get(path string) (int, string) {
 	s.Helper()
 	return s.read(s.health + path)
@@ -86,20 +86,20 @@ func (s *server) read(url string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// metric says whether a line is among the metrics.
+// metric reports whether the metrics contain a line.
 func (s *server) metric(line string) bool {
 	s.Helper()
 	_, text := s.read(s.metrics)
 	return strings.Contains(text, "\n"+line+"\n")
 }
 
-// review posts aReview on a connection of its own and returns the response.
+// review posts aReview on a new connection and returns the response.
 func (s *server) review(certificates ...tls.Certificate) (*admissionv1.AdmissionResponse, error) {
 	s.Helper()
 	return s.post(aReview, certificates...)
 }
 
-// post posts a review on a connection of its own and returns the response.
+// post posts a review on a new connection and returns the response.
 func (s *server) post(body string, certificates ...tls.Certificate) (*admissionv1.AdmissionResponse, error) {
 	s.Helper()
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: certificates}}
@@ -121,7 +121,7 @@ func decode(body io.Reader) (*admissionv1.AdmissionResponse, error) {
 	return review.Response, nil
 }
 
-// half sends the first half of aReview, waits until it is in flight, and returns what sends the rest.
+// half sends the first half of aReview, waits until it is in flight, and returns a function that sends the rest.
 func (s *server) half() (finish func() (*admissionv1.AdmissionResponse, error)) {
 	s.Helper()
 	address := strings.TrimSuffix(strings.TrimPrefix(s.mutate, "https://"), "/mutate")
@@ -159,7 +159,7 @@ func (s *server) writeCertificate(crt, key []byte) {
 	}
 }
 
-// ready gives the server a certificate and waits until it is ready.
+// ready writes a certificate and waits until the server is ready.
 func (s *server) ready() {
 	s.Helper()
 	crt, key, err := certutil.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
@@ -182,7 +182,7 @@ func (s *server) waitReady() {
 	s.Fatalf("it is not ready: %s", answer)
 }
 
-// metricHas says whether the metrics have a name at all.
+// metricHas reports whether the metrics contain a name.
 func (s *server) metricHas(name string) bool {
 	s.Helper()
 	_, text := s.read(s.metrics)

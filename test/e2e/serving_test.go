@@ -15,11 +15,11 @@ const aReview = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","r
 "kind":{"group":"apps","version":"v1","kind":"Deployment"},"namespace":"x","name":"web",
 "object":{"spec":{"replicas":1}},"oldObject":{"spec":{"replicas":3}}}}`
 
-// said waits until readiness says all of this, with or without asking it to be verbose.
+// said waits until the readiness endpoint returns all of these texts, with and without the query parameter verbose.
 func (s *server) said(wants ...string) {
 	s.Helper()
 	for _, path := range []string{"/readyz?verbose", "/readyz"} {
-		s.eventually("readiness says "+strings.Join(wants, ", "), func() bool {
+		s.eventually("readiness contains "+strings.Join(wants, ", "), func() bool {
 			status, answer := s.get(path)
 			for _, want := range wants {
 				if status != http.StatusServiceUnavailable || !strings.Contains(answer, want) {
@@ -31,10 +31,10 @@ func (s *server) said(wants ...string) {
 	}
 }
 
-func TestReadyMeansACertificateAndSyncedCaches(t *testing.T) {
+func TestReadinessRequiresACertificateAndSyncedCaches(t *testing.T) {
 	t.Parallel()
 	const user = "handoff-without-rights"
-	besideOnly(t)
+	localOnly(t)
 	kubeconfig, err := cluster.Plane.AddUser(user)
 	if err != nil {
 		t.Fatal(err)
@@ -59,14 +59,14 @@ func TestReadyMeansACertificateAndSyncedCaches(t *testing.T) {
 	}
 	s.writeCertificate(crt[:len(crt)/2], key)
 	if status, answer := s.get("/readyz/certificate"); status == http.StatusOK || !strings.Contains(answer, "tls.crt") {
-		t.Errorf("half a certificate counts as one: %d %s", status, answer)
+		t.Errorf("half a certificate is accepted: %d %s", status, answer)
 	}
 	s.writeCertificate(crt, key)
 	if status, answer := s.get("/readyz/certificate"); status != http.StatusOK {
-		t.Errorf("a good certificate: %d %s", status, answer)
+		t.Errorf("a valid certificate: %d %s", status, answer)
 	}
 	if status, _ := s.get("/readyz"); status == http.StatusOK {
-		t.Error("it is ready without knowing the cluster")
+		t.Error("it is ready before its caches have synced")
 	}
 	response, err := s.review()
 	if err != nil {
@@ -83,7 +83,7 @@ func TestReadyMeansACertificateAndSyncedCaches(t *testing.T) {
 	s.waitReady()
 }
 
-func TestWhileTheCertificateIsBrokenItIsNotReadyAndServesTheLastGoodOne(t *testing.T) {
+func TestWithABrokenCertificateItServesTheLastValidOne(t *testing.T) {
 	t.Parallel()
 	s := startServer(newNamespace(t, "enforce"), cluster.Plane.Kubeconfig)
 	s.ready()
@@ -95,37 +95,37 @@ func TestWhileTheCertificateIsBrokenItIsNotReadyAndServesTheLastGoodOne(t *testi
 		s.writeCertificate(crt, key)
 		s.said("[-]certificate: ", filepath.Join(s.certDir, "tls.key"), "the last valid certificate", "[+]caches ok")
 		if response, err := s.review(); err != nil || !response.Allowed {
-			t.Errorf("it does not serve any more: %v", err)
+			t.Errorf("it does not serve requests: %v", err)
 		}
 	}
 	s.writeCertificate(crt, key)
 	s.waitReady()
 }
 
-func TestAMistakeInFlagsOrConfigurationIsSaidAtTheStart(t *testing.T) {
+func TestInvalidFlagsAndConfigurationAreReportedAtStartup(t *testing.T) {
 	t.Parallel()
 	n := &namespace{T: t, name: "default"}
 	for name, c := range map[string]struct {
 		args []string
 		want []string
 	}{
-		"an unknown flag":                    {[]string{"--no-such-flag"}, []string{"unknown flag: --no-such-flag"}},
-		"an argument":                        {[]string{"serve"}, []string{`unexpected argument "serve"`}},
-		"a missing file":                     {[]string{"--config=/no/such/file"}, []string{"/no/such/file", "no such file"}},
-		"an unknown field":                   {[]string{"--config=" + n.file("a.yaml", "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\napplyers: []\n")}, []string{"a.yaml", "line 3", "applyers"}},
-		"a path that is off":                 {[]string{"--config=" + n.file("b.yaml", "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\ncontrollers: [{fields: [spec.replicas]}]\n")}, []string{"b.yaml", "controllers[0].fields[0]", "a dot is missing before a field name"}},
-		"a null in a list":                   {[]string{"--config=" + n.file("c.yaml", "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\nimperative: [~]\n")}, []string{"c.yaml", "line 3", "imperative[0]", "null"}},
-		"a client name without an authority": {[]string{"--client-name=apiserver"}, []string{"--client-name=apiserver", "--client-ca"}},
-		"a limit below zero":                 {[]string{"--max-in-flight=-1"}, []string{"--max-in-flight=-1", "0 for no limit"}},
-		"a delay below zero":                 {[]string{"--shutdown-delay=-1s"}, []string{"--shutdown-delay=-1s"}},
-		"a timeout below zero":               {[]string{"--drain-timeout=-1s"}, []string{"--drain-timeout=-1s"}},
-		"a port that is taken":               {[]string{"--kubeconfig=" + cluster.Plane.Kubeconfig, "--health-probe-bind-address=" + strings.Trim(strings.TrimPrefix(cluster.Plane.Config.Host, "https:"), "/"), "--metrics-bind-address=0", "--webhook-port=58443"}, []string{"serving health probes", "address already in use"}},
-		"its own certificates, nowhere":      {[]string{"--self-signed", "--namespace="}, []string{"--self-signed", "--namespace", "POD_NAMESPACE"}},
-		"port 0":                             {[]string{"--webhook-port=0"}, []string{"--webhook-port=0", "from 1 to 65535"}},
-		"no Service":                         {[]string{"--service="}, []string{`--service=""`, "not a valid name"}},
-		"a namespace that is none":           {[]string{"--self-signed", "--namespace=A B"}, []string{`--namespace="A B"`, "not a valid name"}},
-		"a manager in two lists":             {[]string{"--config=" + n.file("d.yaml", "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\nimperative: [helm]\n")}, []string{"d.yaml", "imperative[0]", "also in appliers"}},
-		"a bad kubeconfig":                   {[]string{"--kubeconfig=/no/such/file"}, []string{"--kubeconfig", "/no/such/file"}},
+		"an unknown flag":                   {[]string{"--no-such-flag"}, []string{"unknown flag: --no-such-flag"}},
+		"an argument":                       {[]string{"serve"}, []string{`unexpected argument "serve"`}},
+		"a missing file":                    {[]string{"--config=/no/such/file"}, []string{"/no/such/file", "no such file"}},
+		"an unknown field":                  {[]string{"--config=" + n.file("a.yaml", "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\napplyers: []\n")}, []string{"a.yaml", "line 3", "applyers"}},
+		"an invalid path":                   {[]string{"--config=" + n.file("b.yaml", "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\ncontrollers: [{fields: [spec.replicas]}]\n")}, []string{"b.yaml", "controllers[0].fields[0]", "a dot is missing before a field name"}},
+		"a null in a list":                  {[]string{"--config=" + n.file("c.yaml", "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\nimperative: [~]\n")}, []string{"c.yaml", "line 3", "imperative[0]", "null"}},
+		"a client name without a client CA": {[]string{"--client-name=apiserver"}, []string{"--client-name=apiserver", "--client-ca"}},
+		"a limit below zero":                {[]string{"--max-in-flight=-1"}, []string{"--max-in-flight=-1", "0 for no limit"}},
+		"a delay below zero":                {[]string{"--shutdown-delay=-1s"}, []string{"--shutdown-delay=-1s"}},
+		"a timeout below zero":              {[]string{"--drain-timeout=-1s"}, []string{"--drain-timeout=-1s"}},
+		"a port in use":                     {[]string{"--kubeconfig=" + cluster.Plane.Kubeconfig, "--health-probe-bind-address=" + strings.Trim(strings.TrimPrefix(cluster.Plane.Config.Host, "https:"), "/"), "--metrics-bind-address=0", "--webhook-port=58443"}, []string{"serving health probes", "address already in use"}},
+		"self-signed without a namespace":   {[]string{"--self-signed", "--namespace="}, []string{"--self-signed", "--namespace", "POD_NAMESPACE"}},
+		"port 0":                            {[]string{"--webhook-port=0"}, []string{"--webhook-port=0", "from 1 to 65535"}},
+		"an empty Service name":             {[]string{"--service="}, []string{`--service=""`, "not a valid name"}},
+		"an invalid namespace":              {[]string{"--self-signed", "--namespace=A B"}, []string{`--namespace="A B"`, "not a valid name"}},
+		"a manager in two lists":            {[]string{"--config=" + n.file("d.yaml", "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\nimperative: [helm]\n")}, []string{"d.yaml", "imperative[0]", "also in appliers"}},
+		"a bad kubeconfig":                  {[]string{"--kubeconfig=/no/such/file"}, []string{"--kubeconfig", "/no/such/file"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -133,11 +133,11 @@ func TestAMistakeInFlagsOrConfigurationIsSaidAtTheStart(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), webhookBinary(t), c.args...)
 			cmd.Stderr = &stderr
 			if err := cmd.Run(); err == nil {
-				t.Error("it exits with 0")
+				t.Error("it exits with code 0")
 			}
 			for _, want := range c.want {
 				if !strings.Contains(stderr.String(), want) {
-					t.Errorf("it does not say %q: %s", want, stderr.String())
+					t.Errorf("want %q in the output: %s", want, stderr.String())
 				}
 			}
 		})

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// strategy is the manifest of a stateful set.
+// strategy returns the manifest of a StatefulSet.
 func strategy(own string) string { return union{kind: "StatefulSet"}.manifest(pods(own, "", "")) }
 
 const (
@@ -34,7 +34,7 @@ func (n *namespace) wantCleared(r result) {
 	}
 }
 
-func TestRow7WhateverTheObjectWasCreatedBy(t *testing.T) {
+func TestRow7ForAllWaysToCreateTheObject(t *testing.T) {
 	t.Parallel()
 	server := []string{"--server-side", "--force-conflicts"}
 	for name, c := range map[string]struct {
@@ -45,7 +45,7 @@ func TestRow7WhateverTheObjectWasCreatedBy(t *testing.T) {
 		"from server-side to client-side apply": {append([]string{"apply"}, server...), nil},
 		"another manager's server-side apply":   {[]string{"apply", "--server-side", "--field-manager=other"}, server},
 		"kubectl create --save-config":          {[]string{"create", "--save-config"}, nil},
-		"an applier by another name":            {[]string{"apply", "--field-manager=argocd-controller"}, nil},
+		"another applier":                       {[]string{"apply", "--field-manager=argocd-controller"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -58,14 +58,14 @@ func TestRow7WhateverTheObjectWasCreatedBy(t *testing.T) {
 	}
 }
 
-func TestRow7WithAnApplierThatRecordsNothing(t *testing.T) {
+func TestRow7WithAnApplierWithoutLastApplied(t *testing.T) {
 	t.Parallel()
 	n := newStatefulSets(t, "enforce")
 	n.must(n.run(strategy(""), "create", "--field-manager=helm", "-f", "-"))
 	n.wantCleared(n.kubectl("patch", "statefulset", "web", "--field-manager=helm", "-p", `{"spec":{"updateStrategy":{"type":"OnDelete"}}}`))
 }
 
-func TestWhatSomebodyHasDeclaredIsNotCleared(t *testing.T) {
+func TestRow7DoesNotClearDeclaredFields(t *testing.T) {
 	t.Parallel()
 	patch := func(partition string) func(*namespace) {
 		return func(n *namespace) {
@@ -77,12 +77,12 @@ func TestWhatSomebodyHasDeclaredIsNotCleared(t *testing.T) {
 		then     func(*namespace)
 		manifest string
 	}{
-		"the manifest still declares it":      {strategy(zero), nil, strategy("updateStrategy: {type: OnDelete, rollingUpdate: {partition: 0}}")},
-		"a person has declared it":            {strategy(""), patch("2"), strategy(onDelete)},
-		"a person has put the default back":   {strategy(""), func(n *namespace) { patch("2")(n); patch("0")(n) }, strategy(onDelete)},
-		"another applier has declared it":     {strategy(""), func(n *namespace) { n.apply(strategy(zero), "--server-side", "--field-manager=other") }, strategy(onDelete)},
-		"a person's command made all of it":   {"", func(n *namespace) { n.must(n.run(strategy(""), "create", "-f", "-")) }, strategy(onDelete)},
-		"nobody has, but a person writes now": {strategy(""), nil, ""},
+		"the manifest still sets it":                         {strategy(zero), nil, strategy("updateStrategy: {type: OnDelete, rollingUpdate: {partition: 0}}")},
+		"a user has set it":                                  {strategy(""), patch("2"), strategy(onDelete)},
+		"a user has restored the default":                    {strategy(""), func(n *namespace) { patch("2")(n); patch("0")(n) }, strategy(onDelete)},
+		"another applier has set it":                         {strategy(""), func(n *namespace) { n.apply(strategy(zero), "--server-side", "--field-manager=other") }, strategy(onDelete)},
+		"the object was created imperatively":                {"", func(n *namespace) { n.must(n.run(strategy(""), "create", "-f", "-")) }, strategy(onDelete)},
+		"no manager has set it, but the write is imperative": {strategy(""), nil, ""},
 	} {
 		for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
 			t.Run(name+", "+side+"-side", func(t *testing.T) {
@@ -99,14 +99,14 @@ func TestWhatSomebodyHasDeclaredIsNotCleared(t *testing.T) {
 					r = n.run("", "patch", "statefulset", "web", "-p", `{"spec":{"updateStrategy":{"type":"OnDelete"}}}`)
 				}
 				if r.err == nil || !strings.Contains(r.stderr, only) || len(r.warnings()) > 0 {
-					t.Errorf("the API server's error alone is expected, got %v: %s", r.err, r.stderr)
+					t.Errorf("want only the API server's error, got %v: %s", r.err, r.stderr)
 				}
 			})
 		}
 	}
 }
 
-func TestRow7BesideAFieldThatIsKept(t *testing.T) {
+func TestRow7WithAKeptField(t *testing.T) {
 	t.Parallel()
 	n := newStatefulSets(t, "enforce")
 	n.apply(strategy("replicas: 3"))
@@ -116,28 +116,28 @@ func TestRow7BesideAFieldThatIsKept(t *testing.T) {
 		t.Errorf("warnings: %v", r.warnings())
 	}
 	n.wantReplicas(5)
-	n.wantHolders("kubectl/Update/scale")
+	n.wantManagers("kubectl/Update/scale")
 	if rest, ok := field(n.object(), "spec", "updateStrategy", "rollingUpdate"); ok {
 		t.Errorf("still there: %v", rest)
 	}
 	n.unchangedBy("a second unchanged apply", func() { n.apply(strategy(onDelete)) })
 }
 
-func TestRow7UnderWarnIsTheAPIServersErrorAndAWarning(t *testing.T) {
+func TestRow7InModeWarnOnlyWarns(t *testing.T) {
 	t.Parallel()
 	n := newStatefulSets(t, "warn")
 	n.apply(strategy(""))
 	r := n.run(strategy(onDelete), "apply", "-f", "-")
 	if r.err == nil || !strings.Contains(r.stderr, only) {
-		t.Errorf("the API server's error is expected, got %v: %s", r.err, r.stderr)
+		t.Errorf("want the API server's error, got %v: %s", r.err, r.stderr)
 	}
-	want := []string{"(warn) would clear .spec.updateStrategy.rollingUpdate, a default that OnDelete contradicts"}
+	want := []string{"(warn) would clear .spec.updateStrategy.rollingUpdate, a default that conflicts with OnDelete"}
 	if diff := cmp.Diff(want, r.warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }
 
-func TestRow7OnDryRunsAndInKubectlDiff(t *testing.T) {
+func TestRow7InDryRunsAndKubectlDiff(t *testing.T) {
 	t.Parallel()
 	for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
 		t.Run(side+"-side", func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestRow7OnDryRunsAndInKubectlDiff(t *testing.T) {
 				r = n.run(strategy(onDelete), append([]string{"diff", "-f", "-"}, args...)...)
 				for _, line := range []string{"-    rollingUpdate:\n", "-      partition: 0\n", "-    type: RollingUpdate\n", "+    type: OnDelete\n"} {
 					if !strings.Contains(r.stdout, line) {
-						t.Errorf("kubectl diff does not say %q: %s%s", line, r.stdout, r.stderr)
+						t.Errorf("kubectl diff does not contain %q: %s%s", line, r.stdout, r.stderr)
 					}
 				}
 			})

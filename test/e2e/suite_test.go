@@ -19,34 +19,34 @@ import (
 
 const patience = 60 * time.Second
 
-// kubeconfigVariable names a cluster that has the webhook installed, to run the suite against. Without it, the suite
-// starts a control plane of its own and the webhook beside it.
+// kubeconfigVariable is the kubeconfig of a cluster in which the webhook is installed. If it is empty, the suite starts its own
+// control plane, and the webhook as a local process.
 const kubeconfigVariable = "E2E_KUBECONFIG"
 
-// cluster is what all tests of the suite share.
+// cluster is shared by all tests of the suite.
 var cluster struct {
 	Plane *controlplane.Plane
-	// Webhook is the one under test, wherever it runs.
+	// Webhook is the webhook under test, either a local process or in the cluster.
 	Webhook interface {
 		Metrics(ctx context.Context) (string, error)
 		Log() string
 	}
 	client  client.Client
 	gadgets sync.Once
-	// foretold counts the applies that kubectl handoff preview was compared with.
-	foretold atomic.Int64
-	stop     func() error
+	// previewed counts the applies that were compared with kubectl handoff preview.
+	previewed atomic.Int64
+	stop      func() error
 }
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
 		if err := start(); err != nil {
 			fmt.Fprintln(os.Stderr, "e2e:", err)
-			_ = stop() // what kept it from starting tells more
+			_ = stop() // the error of start is the cause
 			return 1
 		}
 		code := m.Run()
-		fmt.Fprintln(os.Stderr, "e2e: applies that were compared with what was foretold:", cluster.foretold.Load())
+		fmt.Fprintln(os.Stderr, "e2e: applies compared with their previews:", cluster.previewed.Load())
 		if err := stop(); err != nil {
 			fmt.Fprintln(os.Stderr, "e2e:", err)
 			return 1
@@ -61,7 +61,7 @@ func start() (err error) {
 	if kubeconfig := os.Getenv(kubeconfigVariable); kubeconfig != "" {
 		err = connect(ctx, kubeconfig)
 	} else {
-		err = startBeside(ctx)
+		err = startLocal(ctx)
 	}
 	if err != nil {
 		return err
@@ -74,8 +74,8 @@ func start() (err error) {
 	return installGuard(ctx)
 }
 
-// startBeside starts a control plane, and the webhook as a process beside it.
-func startBeside(ctx context.Context) error {
+// startLocal starts a control plane, and the webhook as a local process.
+func startLocal(ctx context.Context) error {
 	started, err := handofftest.StartCluster(ctx, os.Stderr)
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func startBeside(ctx context.Context) error {
 	return started.Webhook.Register(ctx)
 }
 
-// connect takes a cluster as it is.
+// connect connects to an existing cluster in which the webhook is installed.
 func connect(ctx context.Context, kubeconfig string) (err error) {
 	if cluster.Plane, err = controlplane.Connect(kubeconfig); err != nil {
 		return err
@@ -100,15 +100,15 @@ func connect(ctx context.Context, kubeconfig string) (err error) {
 
 func stop() error {
 	if cluster.stop == nil {
-		return errors.New("nothing has been started")
+		return errors.New("nothing was started")
 	}
 	return cluster.stop()
 }
 
-// besideOnly skips a test that starts webhooks of its own, which a cluster elsewhere could not reach.
-func besideOnly(t *testing.T) {
+// localOnly skips a test that starts its own webhooks, if the suite runs against a cluster that could not reach them.
+func localOnly(t *testing.T) {
 	t.Helper()
 	if cluster.Plane.Elsewhere() {
-		t.Skip("it starts processes beside the API server, with users that this one does not know")
+		t.Skip("the test starts local webhooks with users that this API server does not know")
 	}
 }

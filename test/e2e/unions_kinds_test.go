@@ -33,7 +33,7 @@ func batch() map[string]union {
 	}
 	table["CronJob, volume, no source to configMap"] = union{
 		kind: "CronJob", before: cron("", "volumes: [{name: v}]"), after: cron("", "volumes: [{name: v, configMap: {name: c}}]"),
-		server: cured + "spec.jobTemplate.spec.template.spec.volumes[0].configMap: Forbidden: may not specify more than 1 volume type",
+		server: fixed + "spec.jobTemplate.spec.template.spec.volumes[0].configMap: Forbidden: may not specify more than 1 volume type",
 	}
 	return table
 }

@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// union is a place of a built-in type where one choice excludes another: before makes the API server default what the
-// choice in after excludes.
+// union is a union in a built-in type: for the choice in before, the API server sets a default that conflicts with the choice
+// in after.
 type union struct {
 	kind          string
 	apiVersion    string // if it is not the usual one of the kind
 	before, after string // the fields of the spec, as YAML
-	// client and server are what comes of applying after over before, on either side, without handoff: empty where the
-	// object becomes what a fresh one of after is; else a prefix below and what goes with it.
+	// client and server are the results of applying after over before with each kind of apply without handoff: empty if the
+	// object becomes equal to a new one from after, otherwise one of the prefixes below and details.
 	client, server string
 }
 
-// What can come of an apply, besides all being well.
+// The prefixes of results that differ from a new object.
 const (
-	refused = "refused: " // by the API server, with this error
-	cured   = "cured: "   // the same, but with handoff it succeeds
-	keeps   = "keeps: "   // these fields, although a fresh object has them otherwise or not at all
+	refused = "refused: " // the API server rejects the write with this error
+	fixed   = "fixed: "   // the same, but the write succeeds with handoff
+	keeps   = "keeps: "   // these fields differ from a new object, or a new one lacks them
 )
 
 func (u union) manifest(spec string) string {
@@ -41,7 +41,7 @@ func (u union) manifest(spec string) string {
 	return "apiVersion: " + apiVersion + "\nkind: " + u.kind + "\nmetadata: {name: web}\nspec: {" + spec + "}\n"
 }
 
-// pods is a workload's spec, with fields of its own, of the pods and of their container.
+// pods returns a workload's spec with additional fields for the workload, its pods and their container.
 func pods(own, pod, container string) string {
 	return fields(own, "selector: {matchLabels: {app: web}}", "template: {metadata: {labels: {app: web}}, spec: {"+
 		fields(pod, "containers: [{"+fields("name: app", "image: \"app:1\"", container)+"}]")+"}}")

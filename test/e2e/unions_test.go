@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// sides are the ways to apply, with the field that says in a union what comes of it.
+// sides are the kinds of apply, with the union's field for the result.
 func (u union) sides() map[string]side {
 	return map[string]side{
 		"client-side": {says: u.client},
@@ -26,8 +26,8 @@ type side struct {
 	args []string
 }
 
-// TestTheUnionsThatTheAPIServerRefuses holds what a real API server makes of each union without handoff. Where it fails
-// with a new version of Kubernetes, docs/stale-defaults.md, and perhaps the table in merge/stale.go, have to change.
+// TestTheUnionsThatTheAPIServerRefuses verifies the result for each union without handoff. If it fails with a new version of
+// Kubernetes, update docs/stale-defaults.md and, if necessary, the table in merge/stale.go.
 func TestTheUnionsThatTheAPIServerRefuses(t *testing.T) {
 	t.Parallel()
 	for name, u := range unions() {
@@ -59,19 +59,19 @@ func TestTheUnionsThatTheAPIServerRefuses(t *testing.T) {
 
 func (n *namespace) wantRefused(r result, says string) {
 	n.Helper()
-	text := strings.TrimPrefix(strings.TrimPrefix(says, cured), refused)
+	text := strings.TrimPrefix(strings.TrimPrefix(says, fixed), refused)
 	if text == says || r.err == nil || !strings.Contains(r.stderr, text) {
 		n.Errorf("got error %v: %s, want %q", r.err, r.stderr, says)
 	}
 }
 
-// TestRow7ADefaultThatTheManifestContradictsIsCleared holds for all unions marked as cured that an apply gives what a fresh
-// object would be.
+// TestRow7ADefaultThatTheManifestContradictsIsCleared verifies for all unions marked as fixed that an apply stores the same spec
+// as in a new object.
 func TestRow7ADefaultThatTheManifestContradictsIsCleared(t *testing.T) {
 	t.Parallel()
 	for name, u := range unions() {
 		for side, s := range u.sides() {
-			if !strings.HasPrefix(s.says, cured) {
+			if !strings.HasPrefix(s.says, fixed) {
 				continue
 			}
 			t.Run(name+", "+side, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestRow7ADefaultThatTheManifestContradictsIsCleared(t *testing.T) {
 				}
 				for _, e := range n.object().GetManagedFields() {
 					if fields := string(e.FieldsV1.GetRawBytes()); strings.Contains(fields, "f:rollingUpdate") || strings.Contains(fields, "f:emptyDir") {
-						t.Errorf("%s still claims what is cleared: %s", e.Manager, fields)
+						t.Errorf("%s still manages the cleared field: %s", e.Manager, fields)
 					}
 				}
 				n.unchangedBy("a second unchanged apply", func() { n.apply(u.manifest(u.after), s.args...) })
@@ -99,7 +99,7 @@ func TestRow7ADefaultThatTheManifestContradictsIsCleared(t *testing.T) {
 	}
 }
 
-// fresh is the spec that the API server would give an object of a union's second manifest.
+// fresh returns the spec of a new object from a union's second manifest.
 func (n *namespace) fresh(u union) any {
 	n.Helper()
 	text, err := yaml.ToJSON([]byte(u.manifest(u.after)))
@@ -126,8 +126,8 @@ func specOf(t *testing.T, text string) any {
 	return o.Object["spec"]
 }
 
-// differences are the paths at which two JSON values differ, but for what the API server chooses anew for each object:
-// addresses, ports and identities.
+// differences returns the paths at which two JSON values differ, except for values that the API server allocates for each
+// object: addresses, ports and identities.
 func differences(path string, a, b any) []string {
 	var paths []string
 	switch left, right := members(a), members(b); {
@@ -149,7 +149,7 @@ func differences(path string, a, b any) []string {
 	return paths
 }
 
-// members are those of an object or a list by the step of a path that leads to them; nil for anything else.
+// members returns the members of an object or list by their path elements, or nil for any other value.
 func members(value any) map[string]any {
 	found := map[string]any{}
 	switch v := value.(type) {
@@ -167,7 +167,7 @@ func members(value any) map[string]any {
 	return found
 }
 
-// chosen is the text of a value, without what the API server chooses.
+// chosen returns the text of a value without allocated values.
 func chosen(value any) string {
 	return regexp.MustCompile(`^10\.\d+\.\d+\.\d+$|^3\d{4}$|^[0-9a-f]{8}-.*$`).ReplaceAllString(fmt.Sprint(value), "chosen")
 }

@@ -2,8 +2,8 @@ package e2e_test
 
 func strategies() map[string]union {
 	const (
-		onDeleteRefused = cured + `spec.updateStrategy.rollingUpdate: Invalid value: {"Partition":0,"MaxUnavailable":null}: only allowed for updateStrategy 'RollingUpdate'`
-		recreate        = cured + "spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'"
+		onDeleteRefused = fixed + `spec.updateStrategy.rollingUpdate: Invalid value: {"Partition":0,"MaxUnavailable":null}: only allowed for updateStrategy 'RollingUpdate'`
+		recreate        = fixed + "spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'"
 		daemons         = keeps + ".updateStrategy.rollingUpdate"
 	)
 	return map[string]union{
@@ -72,7 +72,7 @@ func volumeSources() map[string]union {
 	for _, kind := range []string{"DaemonSet", "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"} {
 		table[kind+", volume, no source to configMap"] = union{
 			kind: kind, before: volume(""), after: volume(config),
-			server: cured + "spec.template.spec.volumes[0].configMap: Forbidden: may not specify more than 1 volume type",
+			server: fixed + "spec.template.spec.volumes[0].configMap: Forbidden: may not specify more than 1 volume type",
 		}
 	}
 	return table

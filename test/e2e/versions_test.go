@@ -14,13 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// gizmoCluster is a definition of gizmos that the API server serves, by the version that it stores.
+// gizmoCluster is an installed CRD of gizmos with its storage version.
 type gizmoCluster struct {
 	*testing.T
 	group, stored string
 }
 
-// withGizmos serves gizmos while the test and its subtests run.
+// withGizmos installs the CRD until the test and its subtests end.
 func withGizmos(t *testing.T, stored string) gizmoCluster {
 	t.Helper()
 	url, ca := serveConversion(t)
@@ -28,12 +28,12 @@ func withGizmos(t *testing.T, stored string) gizmoCluster {
 	n := &namespace{T: t, name: "default"}
 	n.apply(strings.NewReplacer("{group}", c.group, "{url}", url, "{ca}", ca, "{storesV1}", strconv.FormatBool(stored == "v1"),
 		"{storesV2}", strconv.FormatBool(stored == "v2")).Replace(gizmoVersions))
-	t.Cleanup(func() { // while conversions are answered: objects of the definition are deleted with it
+	t.Cleanup(func() { // before the conversion webhook stops: deleting the CRD deletes its objects
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		out, err := exec.CommandContext(ctx, cluster.Plane.Kubectl, "delete", "crd", "gizmos."+c.group).CombinedOutput()
 		if err != nil {
-			t.Errorf("deleting the definition: %v: %s", err, out)
+			t.Errorf("deleting the CRD: %v: %s", err, out)
 		}
 	})
 	n.kubectl("wait", "--for=condition=Established", "crd/gizmos."+c.group, "--timeout=60s")
@@ -46,7 +46,7 @@ func withGizmos(t *testing.T, stored string) gizmoCluster {
 	return c
 }
 
-// gizmos are a namespace with an object web.
+// gizmos is a namespace with a gizmo web.
 type gizmos struct {
 	*namespace
 	group string
@@ -57,10 +57,10 @@ func (c gizmoCluster) namespace(t *testing.T, mode string) *gizmos {
 	return &gizmos{namespace: newNamespace(t, mode), group: c.group}
 }
 
-// resource is what kubectl calls gizmos in a version.
+// resource returns the resource of gizmos in a version, in the syntax of kubectl.
 func (g *gizmos) resource(version string) string { return "gizmos." + version + "." + g.group }
 
-// manifest returns the gizmo web with fields ("replicas=3", "color=red"), laid out as in a version.
+// manifest returns the gizmo web with fields ("replicas=3", "color=red"), in the layout of a version.
 func (g *gizmos) manifest(version string, fields ...string) string {
 	g.Helper()
 	o := &unstructured.Unstructured{Object: map[string]any{}}
@@ -84,7 +84,7 @@ func (g *gizmos) manifest(version string, fields ...string) string {
 	return string(text)
 }
 
-// gizmoPath returns where a field of v1 is in a version.
+// gizmoPath returns the path of a field of v1 in a version.
 func gizmoPath(version, name string) []string {
 	for _, names := range gizmoFields() {
 		if names[0] == name && version == "v2" {
@@ -95,7 +95,7 @@ func gizmoPath(version, name string) []string {
 	return strings.Split("spec."+name, ".")
 }
 
-// in returns the gizmo web in a version, after a check that the other version has the same fields.
+// in returns the gizmo web in a version. It verifies that the other version has the same fields.
 func (g *gizmos) in(version string) *unstructured.Unstructured {
 	g.Helper()
 	objects := map[string]*unstructured.Unstructured{}
@@ -108,13 +108,13 @@ func (g *gizmos) in(version string) *unstructured.Unstructured {
 		g.Fatal(err)
 	}
 	if diff := cmp.Diff(objects["v2"].Object, converted); diff != "" {
-		g.Errorf("the versions do not agree (-v2 +v1 as v2):\n%s", diff)
+		g.Errorf("the versions differ (-v2 +v1 as v2):\n%s", diff)
 	}
 	g.kind = g.resource(version)
 	return objects[version]
 }
 
-// want checks fields, each as "name=value", without a value where the object is to lack it.
+// want checks fields, each as "name=value", without a value for a missing field.
 func (g *gizmos) want(fields ...string) {
 	g.Helper()
 	o := g.in("v2")
@@ -131,19 +131,19 @@ func (g *gizmos) want(fields ...string) {
 	}
 }
 
-// scale scales the object web to 7, through a version.
+// scale scales the gizmo web to 7 in a version.
 func (g *gizmos) scale(version string) {
 	g.Helper()
 	g.kubectl("scale", g.resource(version), "web", "--replicas=7")
 }
 
-// patch patches fields by a person's command, in a version.
+// patch patches fields with kubectl patch in a version.
 func (g *gizmos) patch(version string, fields ...string) {
 	g.Helper()
 	g.kubectl("patch", g.resource(version), "web", "--type=merge", "-p", g.manifest(version, fields...))
 }
 
-// autoscaled makes an autoscaler that never scales, and waits until handoff knows that it targets the object web.
+// autoscaled creates an autoscaler that never scales, and waits until handoff knows that it targets the gizmo web.
 func (g *gizmos) autoscaled(version string) {
 	g.Helper()
 	g.kubectl("create", "-f", g.file("hpa.yaml", `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web},
@@ -154,7 +154,7 @@ func (g *gizmos) autoscaled(version string) {
 	})
 }
 
-// entries are the managedFields of others than appliers, by manager, version and subresource, with what they claim.
+// entries returns the field sets of managers other than appliers, by manager, version and subresource.
 func (g *gizmos) entries(o *unstructured.Unstructured) map[string]string {
 	g.Helper()
 	found := map[string]string{}
@@ -170,12 +170,12 @@ func isOthers(e metav1.ManagedFieldsEntry) bool {
 	return e.Operation == metav1.ManagedFieldsOperationUpdate && e.Manager != "kubectl-client-side-apply"
 }
 
-// claimsStay checks that an apply leaves the entries of others as they were.
-func (g *gizmos) claimsStay(what string, apply func()) {
+// entriesStay checks that an apply does not change the managedFields entries of other managers.
+func (g *gizmos) entriesStay(what string, apply func()) {
 	g.Helper()
 	before := g.entries(g.in("v2"))
 	if len(before) == 0 {
-		g.Fatal("nobody but the applier has written the object")
+		g.Fatal("only the applier has written the object")
 	}
 	apply()
 	if diff := cmp.Diff(before, g.entries(g.in("v2"))); diff != "" {
@@ -183,8 +183,8 @@ func (g *gizmos) claimsStay(what string, apply func()) {
 	}
 }
 
-// eachWay plays a test for client-side and server-side apply, with others writing through the same and another version than
-// the one that is applied, in both directions.
+// eachWay runs a test for client-side and server-side apply, with other writers that use the applied version or the other one,
+// in both directions.
 func (c gizmoCluster) eachWay(t *testing.T, play func(t *testing.T, way gizmoWay)) {
 	t.Helper()
 	ways := []gizmoWay{
@@ -217,7 +217,7 @@ type gizmoWay struct {
 
 func (w gizmoWay) serverSide() bool { return w.args != nil }
 
-// apply applies fields in the version of the way, twice: the second time changes nothing.
+// apply applies fields in the version of the way twice, and verifies that the second apply changes nothing.
 func (w gizmoWay) apply(g *gizmos, fields ...string) result {
 	g.Helper()
 	r := g.apply(g.manifest(w.applied, fields...), w.args...)
@@ -228,24 +228,24 @@ func (w gizmoWay) apply(g *gizmos, fields ...string) result {
 
 func TestVersionsOfACustomResourceWithDifferentLayouts(t *testing.T) {
 	t.Parallel()
-	besideOnly(t)
+	localOnly(t)
 	for _, stored := range []string{"v1", "v2"} {
 		t.Run("stored in "+stored, func(t *testing.T) {
 			t.Parallel()
 			c := withGizmos(t, stored)
-			t.Run("all", func(t *testing.T) { // ends before the definition is deleted
+			t.Run("all", func(t *testing.T) { // ends before the CRD is deleted
 				for sentence, play := range map[string]func(*testing.T, gizmoWay){
-					"replicas of an autoscaler":                  playAutoscaled,
-					"replicas of an autoscaler, with its block":  playAutoscaledBlock,
-					"replicas that a person has scaled":          playScaled,
-					"a field that a person has patched":          playPatched,
-					"a block in which a person has patched":      playPatchedBlock,
-					"a field that a person has added to a block": playAddedInBlock,
-					"a path that is another field elsewhere":     playSamePath,
-					"a field that is in both versions":           playNote,
+					"replicas of an autoscaler":                            playAutoscaled,
+					"replicas of an autoscaler, removed with their parent": playAutoscaledBlock,
+					"replicas set with kubectl scale":                      playScaled,
+					"a field set with kubectl patch":                       playPatched,
+					"a block with a field set with kubectl patch":          playPatchedBlock,
+					"a field added to a block with kubectl patch":          playAddedInBlock,
+					"a path that is another field in the other version":    playSamePath,
+					"a field with the same path in both versions":          playNote,
 				} {
 					if stored == "v1" && !inBothStorages(sentence) {
-						continue // the API server converts the other way round, and the webhook sees the same
+						continue // the webhook sees the same with the other storage version
 					}
 					t.Run(sentence, func(t *testing.T) {
 						t.Parallel()
@@ -261,9 +261,9 @@ func TestVersionsOfACustomResourceWithDifferentLayouts(t *testing.T) {
 	}
 }
 
-// inBothStorages reports whether a scenario is played with either version stored.
+// inBothStorages reports whether a scenario runs with both storage versions.
 func inBothStorages(sentence string) bool {
-	return sentence == "replicas of an autoscaler" || sentence == "a field that a person has patched"
+	return sentence == "replicas of an autoscaler" || sentence == "a field set with kubectl patch"
 }
 
 func playAutoscaled(t *testing.T, way gizmoWay) {
@@ -272,15 +272,15 @@ func playAutoscaled(t *testing.T, way gizmoWay) {
 	g.apply(g.manifest(way.applied, "replicas=3", "color=red"), way.args...)
 	g.autoscaled(way.applied)
 	g.scale(way.written)
-	g.claimsStay("an apply that sets replicas", func() {
+	g.entriesStay("an apply that sets replicas", func() {
 		if r := way.apply(g, "replicas=3", "color=red"); len(r.warnings()) != 1 || !strings.HasPrefix(r.warnings()[0], "kept .spec.") {
-			t.Errorf("want one warning of a kept field, got %q", r.warnings())
+			t.Errorf("want one warning about a kept field, got %q", r.warnings())
 		}
 	})
 	g.want("replicas=7", "color=red")
-	g.claimsStay("an apply that sets other replicas and something else", func() { way.apply(g, "replicas=4", "color=blue") })
+	g.entriesStay("an apply that sets other replicas and something else", func() { way.apply(g, "replicas=4", "color=blue") })
 	g.want("replicas=7", "color=blue")
-	g.claimsStay("an apply that drops replicas", func() { way.apply(g, "color=green") })
+	g.entriesStay("an apply that drops replicas", func() { way.apply(g, "color=green") })
 	g.want("replicas=7", "color=green")
 }
 
@@ -290,7 +290,7 @@ func playAutoscaledBlock(t *testing.T, way gizmoWay) {
 	g.apply(g.manifest(way.applied, "replicas=3", "burst=9", "color=red"), way.args...)
 	g.autoscaled(way.applied)
 	g.scale(way.written)
-	g.claimsStay("an apply that drops the block", func() { way.apply(g, "color=red") })
+	g.entriesStay("an apply that drops the block", func() { way.apply(g, "color=red") })
 	g.want("replicas=7", "color=red")
 }
 
@@ -301,7 +301,7 @@ func playScaled(t *testing.T, way gizmoWay) {
 		g.apply(g.manifest(way.applied, "replicas=3", "color=red"), way.args...)
 		g.scale(way.written)
 	}
-	with.claimsStay("an apply that drops replicas", func() { way.apply(with, "color=red") })
+	with.entriesStay("an apply that drops replicas", func() { way.apply(with, "color=red") })
 	with.want("replicas=7", "color=red")
 	twin.apply(twin.manifest(way.applied, "color=red"), way.args...)
 	if way.serverSide() {
@@ -322,13 +322,13 @@ func playPatched(t *testing.T, way gizmoWay) {
 		g.apply(g.manifest(way.applied, "replicas=3", "color=red", "font=a", "note=n"), way.args...)
 		g.patch(way.written, "color=pink")
 	}
-	with.claimsStay("an apply that drops the field", func() { way.apply(with, "replicas=3", "font=a", "note=n") })
+	with.entriesStay("an apply that drops the field", func() { way.apply(with, "replicas=3", "font=a", "note=n") })
 	with.want("replicas=3", "color=pink", "font=a", "note=n")
 	twin.apply(twin.manifest(way.applied, "replicas=3", "font=a", "note=n"), way.args...)
 	if !way.serverSide() {
 		twin.want("color=")
 	}
-	with.claimsStay("an apply that drops something else", func() { way.apply(with, "replicas=3", "font=a") })
+	with.entriesStay("an apply that drops something else", func() { way.apply(with, "replicas=3", "font=a") })
 	with.want("color=pink", "font=a", "note=")
 	for _, g := range []*gizmos{with, twin} { // row 6
 		way.apply(g, "replicas=3", "color=blue")
@@ -353,14 +353,14 @@ func playPatchedBlock(t *testing.T, way gizmoWay) {
 				t.Errorf("color is %v, warnings are %q", color, r.warnings())
 			}
 			if len(block) == 1 && color != "pink" {
-				t.Errorf("color is all that the manifest had in the block: got %v", color)
+				t.Errorf("want no color, the only field of the manifest in the block: got %v", color)
 			}
 			g.want("font=", "replicas=3", "note=other")
 		})
 	}
 }
 
-// playAddedInBlock plays a field that no manifest has ever had: kubectl deletes it with its block.
+// playAddedInBlock tests a field that was never in a manifest: kubectl deletes it with its block.
 func playAddedInBlock(t *testing.T, way gizmoWay) {
 	t.Helper()
 	g := way.namespace(t, "enforce")
@@ -383,7 +383,7 @@ func playSamePath(t *testing.T, way gizmoWay) {
 		g.patch(way.written, "shape=square")
 		r := g.apply(g.manifest(way.applied, "shape=square", "replicas=3"), way.args...)
 		if g == with && len(r.warnings()) > 0 {
-			t.Errorf("nothing of others is dropped, got %q", r.warnings())
+			t.Errorf("no field of another manager is removed, got %q", r.warnings())
 		}
 		g.want("shape=square", "outline=")
 	}
@@ -395,7 +395,7 @@ func playNote(t *testing.T, way gizmoWay) {
 	g := way.namespace(t, "enforce")
 	g.apply(g.manifest(way.applied, "note=n", "replicas=3"), way.args...)
 	g.patch(way.written, "note=mine", "color=pink")
-	g.claimsStay("an apply that drops the field", func() { way.apply(g, "replicas=3") })
+	g.entriesStay("an apply that drops the field", func() { way.apply(g, "replicas=3") })
 	g.want("note=mine", "color=pink", "replicas=3")
 }
 
@@ -413,14 +413,14 @@ func playMoves(t *testing.T, c gizmoCluster) {
 	c.eachWay(t, func(t *testing.T, way gizmoWay) {
 		t.Helper()
 		if way.applied == way.written {
-			t.Skip("it does not move")
+			t.Skip("the way does not change the version")
 		}
 		for sentence, prepare := range map[string]func(g *gizmos){
-			"of a workload that nothing scales":             func(*gizmos) {},
-			"of a workload whose autoscaler has scaled":     func(g *gizmos) { g.autoscaled(way.written); g.scale(way.applied) },
-			"of a workload whose autoscaler did not scale":  func(g *gizmos) { g.autoscaled(way.written) },
-			"of a workload that a person scaled":            func(g *gizmos) { g.scale(way.written) },
-			"of a workload that a person scaled afterwards": func(g *gizmos) { g.scale(way.applied) },
+			"a workload without an autoscaler":                    func(*gizmos) {},
+			"a workload that an autoscaler has scaled":            func(g *gizmos) { g.autoscaled(way.written); g.scale(way.applied) },
+			"a workload whose autoscaler did not scale":           func(g *gizmos) { g.autoscaled(way.written) },
+			"a workload scaled with kubectl":                      func(g *gizmos) { g.scale(way.written) },
+			"a workload scaled with kubectl in the other version": func(g *gizmos) { g.scale(way.applied) },
 		} {
 			t.Run(sentence, func(t *testing.T) {
 				t.Parallel()

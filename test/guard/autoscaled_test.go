@@ -9,24 +9,24 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// serverSide are the flags of kubectl apply for a server-side apply that takes what it wants.
+// serverSide are the flags of kubectl apply for a forced server-side apply.
 var serverSide = []string{"--server-side", "--force-conflicts"}
 
-func TestAnApplyKeepsWhatAnAutoscalerTargets(t *testing.T) {
+func TestAppliesKeepAutoscaledReplicas(t *testing.T) {
 	t.Parallel()
 	argo := []string{"--field-manager=argocd-controller"}
 	for sentence, c := range map[string]struct {
 		args     []string
 		replicas string
 	}{
-		"client-side, that sets replicas":                   {nil, "3"},
-		"client-side, that sets other replicas than before": {nil, "4"},
-		"client-side, that lets go of replicas":             {nil, ""},
-		"client-side, of null":                              {nil, "null"},
-		"server-side, that sets replicas":                   {serverSide, "3"},
-		"server-side, that lets go of replicas":             {serverSide, ""},
-		"of Argo CD, that sets replicas":                    {argo, "3"},
-		"of Argo CD, that lets go of replicas":              {argo, ""},
+		"client-side, sets replicas":                   {nil, "3"},
+		"client-side, sets other replicas than before": {nil, "4"},
+		"client-side, drops replicas":                  {nil, ""},
+		"client-side, sets null":                       {nil, "null"},
+		"server-side, sets replicas":                   {serverSide, "3"},
+		"server-side, drops replicas":                  {serverSide, ""},
+		"Argo CD, sets replicas":                       {argo, "3"},
+		"Argo CD, drops replicas":                      {argo, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
@@ -39,7 +39,7 @@ func TestAnApplyKeepsWhatAnAutoscalerTargets(t *testing.T) {
 				}
 			}
 			if got := n.kubectl("get", "deployment", "web", "-ojsonpath={.spec.template.spec.containers[0].image}"); got != "app:2" {
-				t.Errorf("the rest of the manifest is applied: got image %s, want app:2", got)
+				t.Errorf("the guard must keep only replicas: got image %s, want app:2", got)
 			}
 		})
 	}
@@ -65,7 +65,7 @@ func TestEveryKindIsGuarded(t *testing.T) {
 	}
 }
 
-func TestAPersonsCommandGoesThrough(t *testing.T) {
+func TestImperativeCommandsPass(t *testing.T) {
 	t.Parallel()
 	for sentence, write := range map[string]func(n *namespace) string{
 		"kubectl scale": func(n *namespace) string {
@@ -77,7 +77,7 @@ func TestAPersonsCommandGoesThrough(t *testing.T) {
 		},
 		"kubectl edit": func(n *namespace) string {
 			editor := []string{"KUBE_EDITOR=sed -i 's/^  replicas: 7/  replicas: 9/'"}
-			edited := n.run(editor, "", "edit", "deployment", "web", "-oyaml") // it prints nothing shorter
+			edited := n.run(editor, "", "edit", "deployment", "web", "-oyaml") // kubectl edit supports no shorter output
 			return map[bool]string{true: "9"}[strings.Contains(edited, "\n  replicas: 9\n")]
 		},
 		"kubectl replace": func(n *namespace) string {
@@ -86,10 +86,10 @@ func TestAPersonsCommandGoesThrough(t *testing.T) {
 		"kubectl replace of a manifest without replicas": func(n *namespace) string {
 			return map[string]string{"1": "9"}[n.replace(n.manifest("", "app:2"))]
 		},
-		"kubectl patch in an autoscaler's name": func(n *namespace) string {
+		"kubectl patch with an autoscaler's field manager": func(n *namespace) string {
 			return n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"replicas":9}}`, printReplicas, "--field-manager=keda-operator")
 		},
-		"an update by a client that no list names": func(n *namespace) string {
+		"an update by an unknown client": func(n *namespace) string {
 			return n.apply(n.manifest("9", "app:2"), "--field-manager=operator")
 		},
 	} {
@@ -105,7 +105,7 @@ func TestAPersonsCommandGoesThrough(t *testing.T) {
 	}
 }
 
-func TestKubectlSetChangesWhatItSaysAlone(t *testing.T) {
+func TestKubectlSetImageKeepsReplicas(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(n.manifest("3", "app:1"))
@@ -116,7 +116,7 @@ func TestKubectlSetChangesWhatItSaysAlone(t *testing.T) {
 	}
 }
 
-func TestAClientThatNamesNoFieldManagerIsKnownByItsClaim(t *testing.T) {
+func TestClientsWithoutAFieldManagerAreIdentifiedByManagedFields(t *testing.T) {
 	t.Parallel()
 	for agent, want := range map[string]int64{"HashiCorp/1.0 Terraform/1.9": 7, "pulumi-kubernetes/4.0": 7, "operator/1.0": 9} {
 		t.Run(agent, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestAClientThatNamesNoFieldManagerIsKnownByItsClaim(t *testing.T) {
 	}
 }
 
-func TestWhenTheAutoscalerGoesReplicasAreHandedBack(t *testing.T) {
+func TestTheManifestOwnsReplicasAfterTheAutoscalerIsDeleted(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(n.manifest("3", "app:1"))
@@ -157,18 +157,18 @@ func TestWhenTheAutoscalerGoesReplicasAreHandedBack(t *testing.T) {
 	}
 }
 
-func TestAnAutoscalerOfAnotherObjectIsNoConcernOfThisOne(t *testing.T) {
+func TestAutoscalersOfOtherObjectsAreIgnored(t *testing.T) {
 	t.Parallel()
 	for sentence, target := range map[string]string{
-		"of another name":  "{apiVersion: apps/v1, kind: Deployment, name: api}",
-		"of another kind":  "{apiVersion: apps/v1, kind: StatefulSet, name: web}",
-		"of another group": "{apiVersion: apps.example.com/v1, kind: Deployment, name: web}",
+		"another name":  "{apiVersion: apps/v1, kind: Deployment, name: api}",
+		"another kind":  "{apiVersion: apps/v1, kind: StatefulSet, name: web}",
+		"another group": "{apiVersion: apps.example.com/v1, kind: Deployment, name: web}",
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			n := newNamespace(t, "enforce")
 			n.apply(n.manifest("3", "app:1"))
-			n.scaled() // so that the guard is known to see autoscalers of this namespace
+			n.scaled() // ensures that the guard sees autoscalers of this namespace
 			other := strings.NewReplacer("TARGET", target).Replace(
 				"{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {maxReplicas: 20, scaleTargetRef: TARGET}}")
 			n.replace(other)

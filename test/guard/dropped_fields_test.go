@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestLettingGoOfReplicasNeverMeansOne(t *testing.T) {
+func TestRemovingReplicasFromTheManifestKeepsThem(t *testing.T) {
 	t.Parallel()
 	for sentence, c := range map[string]struct {
 		mode, before string
@@ -15,22 +15,22 @@ func TestLettingGoOfReplicasNeverMeansOne(t *testing.T) {
 		scale        string
 		after, want  string
 	}{
-		"client-side":                 {"enforce", "3", nil, "", "", "3"},
-		"server-side":                 {"enforce", "3", serverSide, "", "", "3"},
-		"of Argo CD":                  {"enforce", "3", []string{"--field-manager=argocd-controller"}, "", "", "3"},
-		"of what a person has scaled": {"enforce", "3", nil, "5", "", "5"},
-		"of what a person has scaled, server-side":        {"enforce", "3", serverSide, "5", "", "5"},
-		"null is no letting go":                           {"enforce", "3", nil, "", "null", "1"},
-		"a manifest that sets another number takes it":    {"enforce", "3", nil, "5", "4", "4"},
-		"server-side, too":                                {"enforce", "3", serverSide, "5", "4", "4"},
-		"where nothing opts in, it means 1 as ever":       {"", "3", nil, "", "", "1"},
-		"a client that no list names is no applier":       {"enforce", "3", []string{"--field-manager=operator"}, "", "", "1"},
-		"a server-side apply in an autoscaler's name":     {"enforce", "3", append(serverSide[:2:2], "--field-manager=keda"), "", "", "1"},
-		"a manifest that never had it goes on as ever":    {"enforce", "", nil, "5", "", "5"},
-		"a manifest that says it for the first time":      {"enforce", "", nil, "5", "2", "2"},
-		"zero is kept like any number":                    {"enforce", "0", nil, "", "", "0"},
-		"zero is kept like any number, server-side":       {"enforce", "0", serverSide, "", "", "0"},
-		"letting go of what is 1 already changes nothing": {"enforce", "1", nil, "", "", "1"},
+		"client-side":                                      {"enforce", "3", nil, "", "", "3"},
+		"server-side":                                      {"enforce", "3", serverSide, "", "", "3"},
+		"Argo CD":                                          {"enforce", "3", []string{"--field-manager=argocd-controller"}, "", "", "3"},
+		"after kubectl scale":                              {"enforce", "3", nil, "5", "", "5"},
+		"after kubectl scale, server-side":                 {"enforce", "3", serverSide, "5", "", "5"},
+		"null is not a removal":                            {"enforce", "3", nil, "", "null", "1"},
+		"the manifest sets another number":                 {"enforce", "3", nil, "5", "4", "4"},
+		"the manifest sets another number, server-side":    {"enforce", "3", serverSide, "5", "4", "4"},
+		"without the mode annotation":                      {"", "3", nil, "", "", "1"},
+		"an unknown client":                                {"enforce", "3", []string{"--field-manager=operator"}, "", "", "1"},
+		"a server-side apply with an autoscaler's manager": {"enforce", "3", append(serverSide[:2:2], "--field-manager=keda"), "", "", "1"},
+		"the manifest never set replicas":                  {"enforce", "", nil, "5", "", "5"},
+		"the manifest sets replicas for the first time":    {"enforce", "", nil, "5", "2", "2"},
+		"zero is kept":                                     {"enforce", "0", nil, "", "", "0"},
+		"zero is kept, server-side":                        {"enforce", "0", serverSide, "", "", "0"},
+		"replicas are already 1":                           {"enforce", "1", nil, "", "", "1"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
@@ -47,7 +47,7 @@ func TestLettingGoOfReplicasNeverMeansOne(t *testing.T) {
 	}
 }
 
-// inEffect asks by an object of its own, so that the one under test is not touched.
+// inEffect reports whether the guard is in effect. It uses a separate object, so that the object under test does not change.
 func (n *namespace) inEffect() bool {
 	n.Helper()
 	probe := strings.ReplaceAll(in("enforce", n.manifest("3", "app:1")), "name: web\n", "name: probe\n")
@@ -62,19 +62,19 @@ func TestHelm3(t *testing.T) {
 	n.scaled()
 	for _, values := range []string{"replicas=4,image=app:2", "replicas=3,image=app:3", "image=app:4"} {
 		n.helm("upgrade", values)
-		// Not even for a moment: the autoscaler has had nothing to repair, so there is nothing of its own to be seen.
+		// The replicas never changed, so the autoscaler had nothing to restore.
 		if got := n.kubectl("get", "deployment", "web", "-ojsonpath={.spec.replicas} {.spec.template.spec.containers[0].image}"); !strings.HasPrefix(got, "7 ") {
 			t.Errorf("after an upgrade to %s: got %s, want 7 replicas", values, got)
 		}
 	}
 }
 
-// helm runs the real Helm 3 with a chart whose values are replicas and image.
+// helm runs Helm 3 with a chart that has the values replicas and image.
 func (n *namespace) helm(verb, values string) {
 	n.Helper()
 	binary := filepath.Join(cluster.root, "bin", "helm")
 	if _, err := os.Stat(binary); err != nil {
-		n.Fatalf("no Helm to test with, run make helm: %v", err)
+		n.Fatalf("finding Helm: %v; run make helm", err)
 	}
 	chart := n.TempDir()
 	template := strings.Replace(n.manifest("0", "{{ .Values.image }}"), "  replicas: 0\n", "{{ with .Values.replicas }}\n  replicas: {{ . }}\n{{ end }}", 1)

@@ -18,7 +18,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// namespace is one test's own.
+// namespace is the namespace of a test.
 type namespace struct {
 	*testing.T
 	name       string
@@ -26,7 +26,7 @@ type namespace struct {
 	kind       string // of the object web
 }
 
-// newNamespace makes a namespace in a mode; an empty mode leaves it without the annotation.
+// newNamespace creates a namespace with the mode annotation, or without it if mode is empty.
 func newNamespace(t *testing.T, mode string) *namespace {
 	t.Helper()
 	o := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "guard-"}}
@@ -40,7 +40,7 @@ func newNamespace(t *testing.T, mode string) *namespace {
 	return &namespace{T: t, name: o.Name, apiVersion: "apps/v1", kind: "Deployment"}
 }
 
-// run runs kubectl, which must succeed, and returns what it printed.
+// run runs kubectl, which must succeed, and returns its standard output.
 func (n *namespace) run(env []string, stdin string, args ...string) string {
 	n.Helper()
 	return n.command(cluster.plane.Kubectl, env, stdin, append([]string{"--namespace", n.name}, args...)...)
@@ -66,13 +66,13 @@ func (n *namespace) attempt(name string, env []string, stdin string, args ...str
 	return out.String(), problems.String(), err
 }
 
-// replace runs kubectl replace and returns the replicas that it leads to. The command reads the object's version and
-// writes, and unlike apply it gives up where a controller has written the status between the two: then it runs again.
+// replace runs kubectl replace and returns the stored replicas. The command reads and then writes the object. Unlike apply, it
+// fails if a controller writes the status in between, and is then run again.
 func (n *namespace) replace(manifest string) string {
 	n.Helper()
 	args := []string{"--namespace", n.name, "replace", "-f-", printReplicas}
 	var replicas string
-	n.eventually("kubectl replace meets no other writer", func() bool {
+	n.eventually("kubectl replace does not conflict", func() bool {
 		out, stderr, err := n.attempt(cluster.plane.Kubectl, nil, manifest, args...)
 		if err != nil && !strings.Contains(stderr, "(Conflict)") {
 			n.Fatalf("kubectl replace: %v\n%s%s", err, out, stderr)
@@ -83,7 +83,7 @@ func (n *namespace) replace(manifest string) string {
 	return replicas
 }
 
-// printReplicas makes kubectl print the replicas that a write has stored. The autoscaler may be quick to repair them.
+// printReplicas makes kubectl print the replicas that a write stores, because the autoscaler may change them soon after.
 const printReplicas = "-ojsonpath={.spec.replicas}"
 
 func (n *namespace) kubectl(args ...string) string {
@@ -91,13 +91,13 @@ func (n *namespace) kubectl(args ...string) string {
 	return n.run(nil, "", args...)
 }
 
-// apply applies a manifest and returns the replicas that it leads to.
+// apply applies a manifest and returns the stored replicas.
 func (n *namespace) apply(manifest string, args ...string) string {
 	n.Helper()
 	return n.run(nil, manifest, append([]string{"apply", "-f-", printReplicas}, args...)...)
 }
 
-// manifest is one of the object web. The line "replicas" is left out when replicas is empty.
+// manifest returns a manifest of the object web. If replicas is empty, the manifest does not set it.
 func (n *namespace) manifest(replicas, image string) string {
 	if replicas != "" {
 		replicas = "\n  replicas: " + replicas
@@ -122,14 +122,14 @@ spec:%s
 `, n.apiVersion, n.kind, replicas, selector, image)
 }
 
-// in puts the mode annotation on the object of a manifest.
+// in adds the mode annotation to a manifest.
 func in(mode, manifest string) string {
 	return strings.Replace(manifest, "  name: web\n",
 		"  name: web\n  annotations: {"+ownership.ModeAnnotation+": \""+mode+"\"}\n", 1)
 }
 
-// scaled makes the HorizontalPodAutoscaler/web and waits until its controller has scaled the object web to 7 and the guard
-// knows of it.
+// scaled creates HorizontalPodAutoscaler/web and waits until its controller has scaled the object web to 7 and the guard knows
+// the autoscaler.
 func (n *namespace) scaled() {
 	n.Helper()
 	n.kubectl("autoscale", n.kind, "web", "--min=7", "--max=20")
@@ -137,8 +137,8 @@ func (n *namespace) scaled() {
 	n.guarded(true)
 }
 
-// guarded waits until an apply of replicas is kept back, or is not. It asks by a dry run that opts in, whatever the
-// namespace does.
+// guarded waits until the guard keeps replicas, or does not keep them. It uses a dry run with the mode annotation, so that it
+// does not depend on the namespace's mode.
 func (n *namespace) guarded(want bool) {
 	n.Helper()
 	probe := &unstructured.Unstructured{Object: map[string]any{
@@ -164,7 +164,7 @@ func (n *namespace) eventually(what string, done func() bool) {
 	n.Helper()
 	for deadline := time.Now().Add(patience); !done(); time.Sleep(250 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			n.Fatalf("waited %s in vain: %s", patience, what)
+			n.Fatalf("timed out after %s: %s", patience, what)
 		}
 	}
 }

@@ -2,22 +2,22 @@ package guard_test
 
 import "testing"
 
-func TestTheGuardActsWhereTheWebhookWould(t *testing.T) {
+func TestTheGuardFollowsTheModeAnnotation(t *testing.T) {
 	t.Parallel()
 	for sentence, c := range map[string]struct {
 		namespace, object, want string
 	}{
-		"a namespace without the annotation is left alone":    {"", "", "3"},
-		"a namespace that is off is left alone":               {"off", "", "3"},
-		"a namespace that warns is left alone":                {"warn", "", "3"},
-		"a namespace with an unknown value is left alone":     {"enfroce", "", "3"},
-		"an object enforces where nothing does":               {"", "enforce", "7"},
-		"an object enforces where its namespace is off":       {"off", "enforce", "7"},
-		"an object is off where its namespace enforces":       {"enforce", "off", "3"},
-		"an object warns where its namespace enforces":        {"enforce", "warn", "3"},
-		"an object's unknown value is no reason to enforce":   {"enforce", "yes", "3"},
-		"an object's empty value is no reason to enforce":     {"enforce", " ", "3"},
-		"an object agrees with its namespace that it enforce": {"enforce", "enforce", "7"},
+		"a namespace without the annotation":                       {"", "", "3"},
+		"a namespace in mode off":                                  {"off", "", "3"},
+		"a namespace in mode warn":                                 {"warn", "", "3"},
+		"a namespace with an unknown mode":                         {"enfroce", "", "3"},
+		"an object in mode enforce, a namespace without one":       {"", "enforce", "7"},
+		"an object in mode enforce, its namespace in off":          {"off", "enforce", "7"},
+		"an object in mode off, its namespace in enforce":          {"enforce", "off", "3"},
+		"an object in mode warn, its namespace in enforce":         {"enforce", "warn", "3"},
+		"an object with an unknown mode, its namespace in enforce": {"enforce", "yes", "3"},
+		"an object with an empty mode, its namespace in enforce":   {"enforce", " ", "3"},
+		"an object and its namespace in mode enforce":              {"enforce", "enforce", "7"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
@@ -35,20 +35,20 @@ func TestTheGuardActsWhereTheWebhookWould(t *testing.T) {
 	}
 }
 
-func TestAWriteThatSwitchesTheModeIsUnderTheNewOne(t *testing.T) {
+func TestAWriteThatChangesTheModeUsesTheNewMode(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(n.manifest("3", "app:1"))
 	n.scaled()
 	if got := n.apply(in("off", n.manifest("3", "app:1"))); got != "3" {
-		t.Errorf("replicas when the object is switched off: got %s, want 3", got)
+		t.Errorf("replicas with mode off: got %s, want 3", got)
 	}
 	n.eventually("the HPA controller scales to 7", func() bool { return n.kubectl("get", n.kind, "web", printReplicas) == "7" })
 	if got := n.apply(in("enforce", n.manifest("3", "app:1"))); got != "7" {
-		t.Errorf("replicas when the object is switched on: got %s, want 7", got)
+		t.Errorf("replicas with mode enforce: got %s, want 7", got)
 	}
 	n.kubectl("annotate", "namespace", n.name, "ownership-handoff.io/mode-", "--overwrite")
 	if got := n.apply(n.manifest("3", "app:1")); got != "3" {
-		t.Errorf("replicas when nothing opts in any more: got %s, want 3", got)
+		t.Errorf("replicas without the annotations: got %s, want 3", got)
 	}
 }

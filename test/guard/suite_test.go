@@ -1,5 +1,5 @@
-// Package guard holds manifests/guard against a real API server and the real HPA controller, without any webhook: what the
-// guard keeps while every pod of handoff is down, and what it lets through.
+// Package guard tests manifests/guard on a real API server with the real HPA controller and without the webhook: it verifies
+// which fields the guard keeps while all pods of handoff are down, and which writes pass.
 package guard_test
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
 
-// patience is how long anything that another process does may take here.
+// patience is the timeout for anything that another process does.
 const patience = 60 * time.Second
 
-// cluster is what the tests share: they run side by side, each in a namespace of its own.
+// cluster is shared by the tests, which run in parallel, each in its own namespace.
 var cluster struct {
 	root   string
 	plane  *controlplane.Plane
@@ -46,7 +46,7 @@ func prepare(ctx context.Context, plane *controlplane.Plane) (err error) {
 	return nil
 }
 
-// clientOf returns a client that names no field manager, and is known by its user agent.
+// clientOf returns a client without a field manager and with the given user agent.
 func clientOf(userAgent string) (client.Client, error) {
 	config := rest.CopyConfig(cluster.plane.Config)
 	config.WarningHandlerWithContext = rest.NoWarnings{}

@@ -8,14 +8,14 @@ import (
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
 
-// Cluster is a control plane with this repository's webhook beside it.
+// Cluster is a control plane and this repository's webhook.
 type Cluster struct {
 	Plane   *controlplane.Plane
 	Webhook *Webhook
 }
 
-// StartCluster starts a control plane and a webhook for it, which the API server does not know before Webhook.Register.
-// Progress receives a line for each part that is ready. The caller must stop it.
+// StartCluster starts a control plane and a webhook, which the API server does not call before Webhook.Register. Progress
+// receives a line for each component that becomes ready. The caller must stop the cluster.
 func StartCluster(ctx context.Context, progress io.Writer) (*Cluster, error) {
 	plane, err := controlplane.Start(ctx, controlplane.Options{Output: progress})
 	if err != nil {
@@ -28,7 +28,7 @@ func StartCluster(ctx context.Context, progress io.Writer) (*Cluster, error) {
 	return &Cluster{Plane: plane, Webhook: webhook}, nil
 }
 
-// Stop ends the webhook, then the plane: the other way round, the API server would wait for the webhook's watches to end.
+// Stop stops the webhook and then the control plane: in the other order, the API server would wait for the webhook's watches.
 func (c *Cluster) Stop() error {
 	return errors.Join(c.Webhook.Stop(), c.Plane.Stop())
 }

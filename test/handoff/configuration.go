@@ -16,7 +16,7 @@ import (
 
 const kind = "MutatingWebhookConfiguration"
 
-// configuration is the one that the manifests install, except that it leads to this process and not to a Service.
+// configuration returns the configuration from the manifests, with the URL of this process instead of a Service.
 func (w *Webhook) configuration(ctx context.Context) (*admissionregistrationv1.MutatingWebhookConfiguration, error) {
 	manifests, err := exec.CommandContext(ctx, w.plane.Kubectl, "kustomize", w.manifests).Output()
 	if err != nil {
@@ -39,7 +39,7 @@ func (w *Webhook) configuration(ctx context.Context) (*admissionregistrationv1.M
 	return configuration, nil
 }
 
-// find decodes the only webhook configuration among the documents.
+// find decodes the only webhook configuration in the documents.
 func find(manifests []byte) (*admissionregistrationv1.MutatingWebhookConfiguration, error) {
 	var found *admissionregistrationv1.MutatingWebhookConfiguration
 	for documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(manifests), 4096); ; {
@@ -60,7 +60,7 @@ func find(manifests []byte) (*admissionregistrationv1.MutatingWebhookConfigurati
 			return nil, errors.New("more than one " + kind)
 		}
 		found = &admissionregistrationv1.MutatingWebhookConfiguration{}
-		// Strictly: a field that the API server would ignore is a mistake in the manifests.
+		// Decode strictly: a field that the API server would ignore is a mistake in the manifests.
 		if err := yaml.UnmarshalStrict(document.Raw, found); err != nil {
 			return nil, err
 		}
@@ -71,7 +71,7 @@ func find(manifests []byte) (*admissionregistrationv1.MutatingWebhookConfigurati
 	return found, nil
 }
 
-// redirect replaces the Service by a URL with the same path.
+// redirect replaces the Service with a URL with the same path.
 func redirect(to *admissionregistrationv1.WebhookClientConfig, url string, ca []byte) error {
 	if to.Service == nil {
 		return errors.New("clientConfig has no service")

@@ -10,22 +10,22 @@ import (
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
 
-// The names of an installation: see manifests/base.
+// The names and labels of an installation, as in manifests/base.
 const (
 	Namespace  = "handoff-system"
 	Deployment = "handoff-webhook"
 	Selector   = "app.kubernetes.io/name=handoff,app.kubernetes.io/component=webhook"
 )
 
-// Installed is the webhook as pods of the cluster that it works for.
+// Installed is a webhook that runs in pods of its cluster.
 type Installed struct{ plane *controlplane.Plane }
 
-// InCluster returns the webhook that is installed in a cluster, once it is available.
+// InCluster waits until the webhook that is installed in a cluster is available, and returns it.
 func InCluster(ctx context.Context, plane *controlplane.Plane) (*Installed, error) {
 	w := &Installed{plane: plane}
 	if _, err := w.kubectl(ctx, "rollout", "status", "deployment/"+Deployment, "--timeout=3m"); err != nil {
-		log := w.Log() //nolint:contextcheck // it is wanted most when the context has ended
-		return nil, fmt.Errorf("the webhook in the cluster: %w\n%s", err, log)
+		log := w.Log() //nolint:contextcheck // the log is most useful after the context has ended
+		return nil, fmt.Errorf("waiting for the webhook in the cluster: %w\n%s", err, log)
 	}
 	return w, nil
 }
@@ -36,7 +36,7 @@ func (w *Installed) Pods(ctx context.Context) ([]string, error) {
 	return strings.Fields(names), err
 }
 
-// Metrics is what the pods' /metrics say, one after another.
+// Metrics returns the concatenated metrics of all pods.
 func (w *Installed) Metrics(ctx context.Context) (string, error) {
 	pods, err := w.Pods(ctx)
 	if err != nil {
@@ -53,7 +53,7 @@ func (w *Installed) Metrics(ctx context.Context) (string, error) {
 	return all.String(), nil
 }
 
-// Log is the end of what the pods have written so far.
+// Log returns the end of the pods' logs.
 func (w *Installed) Log() string {
 	log, err := w.kubectl(context.Background(), "logs", "--selector="+Selector, "--tail=50", "--prefix")
 	if err != nil {

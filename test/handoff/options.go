@@ -8,21 +8,21 @@ import (
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
 
-// Options say what to run. The zero value is what this repository builds and installs.
+// Options configure a webhook. The zero value runs what this repository builds and installs.
 type Options struct {
-	// Binary is the webhook's path, by default bin/handoff-webhook, where `make build` puts it.
+	// Binary is the webhook's path. The default is bin/handoff-webhook, which `make build` builds.
 	Binary string
-	// Config is a file for --config; without it, the webhook has its defaults.
+	// Config is a file for --config. If it is empty, the webhook uses its default configuration.
 	Config string
-	// Kubeconfig is of the user that the webhook is, by default the plane's administrator.
+	// Kubeconfig is the webhook's kubeconfig. The default is that of the control plane's administrator.
 	Kubeconfig string
-	// Args are further flags.
+	// Args are additional flags.
 	Args []string
-	// Manifests is the kustomization with the MutatingWebhookConfiguration, by default manifests/base.
+	// Manifests is the kustomization with the MutatingWebhookConfiguration. The default is manifests/base.
 	Manifests string
 }
 
-// withDefaults fills in what is not given.
+// withDefaults returns the options with defaults for empty fields.
 func (o Options) withDefaults(plane *controlplane.Plane) (Options, error) {
 	root, err := controlplane.Root()
 	if err != nil {
@@ -38,7 +38,7 @@ func (o Options) withDefaults(plane *controlplane.Plane) (Options, error) {
 		o.Kubeconfig = plane.Kubeconfig
 	}
 	if _, err := os.Stat(o.Binary); err != nil {
-		return o, fmt.Errorf("no webhook to start, run make build: %w", err)
+		return o, fmt.Errorf("finding the webhook's binary: %w; run make build", err)
 	}
 	return o, nil
 }

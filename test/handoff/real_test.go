@@ -9,8 +9,8 @@ import (
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
-func TestTheRealWebhookIsCalledAsTheManifestsSayAndDrains(t *testing.T) {
-	plane := startPlane(t)
+func TestWebhookIsRegisteredAsInTheManifestsAndDrains(t *testing.T) {
+	plane := startControlPlane(t)
 	webhook, err := handofftest.Start(t.Context(), plane, handofftest.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +27,7 @@ func TestTheRealWebhookIsCalledAsTheManifestsSayAndDrains(t *testing.T) {
 	}
 	const answered = `handoff_reviews_total{result="unchanged"} `
 	if !strings.Contains(metrics, answered) || strings.Contains(metrics, answered+"0\n") {
-		t.Errorf("the webhook has answered nothing; its log:\n%s", webhook.Log())
+		t.Errorf("the webhook has answered no review; its log:\n%s", webhook.Log())
 	}
 	if err := webhook.Stop(); err != nil {
 		t.Error(err)

@@ -13,44 +13,44 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// The API server picks up a webhook configuration some time after it is stored, and nothing tells when. So a probe goes
-// along with the webhooks: one that nobody serves, and that only refuses config maps with a label of its own. A
-// configuration takes effect as a whole: when a dry-run of such a config map is refused, the webhooks are called as well.
+// The API server reads a webhook configuration some time after it is stored, and does not signal when. Register therefore adds
+// a probe webhook that has no server, and so rejects every ConfigMap with the probe label. A configuration takes effect as a
+// whole: when a dry run of such a ConfigMap is rejected, the API server calls the other webhooks as well.
 const (
 	probeName  = "registered.probe.handofftest"
 	probeLabel = "handofftest/registered-probe"
 	probeURL   = "https://127.0.0.1:1/"
 )
 
-// Register makes the API server call the webhook as the manifests say, and returns once it does.
+// Register registers the webhook as in the manifests, and waits until the API server calls it.
 func (w *Webhook) Register(ctx context.Context) error {
 	configuration, err := w.configuration(ctx)
 	if err != nil {
-		return fmt.Errorf("register webhook: %w", err)
+		return fmt.Errorf("registering the webhook: %w", err)
 	}
 	configuration.Webhooks = append(configuration.Webhooks, probeWebhook())
 	api, err := client.New(w.plane.Config, client.Options{})
 	if err != nil {
-		return fmt.Errorf("register webhook: %w", err)
+		return fmt.Errorf("registering the webhook: %w", err)
 	}
 	if err := api.Create(ctx, configuration); err != nil {
-		return fmt.Errorf("register webhook: %w", err)
+		return fmt.Errorf("registering the webhook: %w", err)
 	}
 	return waitRegistered(ctx, api, true)
 }
 
-// Unregister deletes the webhook's configuration and returns once the API server has stopped calling it.
+// Unregister deletes the webhook's configuration, and waits until the API server does not call the webhook any more.
 func (w *Webhook) Unregister(ctx context.Context) error {
 	configuration, err := w.configuration(ctx)
 	if err != nil {
-		return fmt.Errorf("unregister webhook: %w", err)
+		return fmt.Errorf("unregistering the webhook: %w", err)
 	}
 	api, err := client.New(w.plane.Config, client.Options{})
 	if err != nil {
-		return fmt.Errorf("unregister webhook: %w", err)
+		return fmt.Errorf("unregistering the webhook: %w", err)
 	}
 	if err := api.Delete(ctx, configuration); err != nil {
-		return fmt.Errorf("unregister webhook: %w", err)
+		return fmt.Errorf("unregistering the webhook: %w", err)
 	}
 	return waitRegistered(ctx, api, false)
 }
@@ -73,9 +73,9 @@ func probeWebhook() admissionregistrationv1.MutatingWebhook {
 	}
 }
 
-// waitRegistered waits until the probe is refused, or until it is not refused any more.
+// waitRegistered waits until the probe is rejected, or until it is accepted.
 func waitRegistered(ctx context.Context, api client.Client, want bool) error {
-	refused := func(ctx context.Context) (bool, error) {
+	done := func(ctx context.Context) (bool, error) {
 		probe := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 			GenerateName: "probe-", Namespace: metav1.NamespaceDefault, Labels: map[string]string{probeLabel: ""},
 		}}
@@ -85,8 +85,8 @@ func waitRegistered(ctx context.Context, api client.Client, want bool) error {
 		}
 		return (err != nil) == want, nil
 	}
-	if err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, readyTimeout, true, refused); err != nil {
-		return fmt.Errorf("wait for the webhook to be registered: %t: %w", want, err)
+	if err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, readyTimeout, true, done); err != nil {
+		return fmt.Errorf("waiting for registered=%t: %w", want, err)
 	}
 	return nil
 }

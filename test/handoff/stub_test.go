@@ -12,9 +12,9 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 )
 
-// stubVariable makes this test binary a webhook with the flags of the real one, which marks what it sees. With the value
-// "broken" it ends at once.
-const stubVariable = "TEST_BE_A_WEBHOOK"
+// stubVariable makes this test binary a webhook with the flags of the real one, which annotates every object. With the value
+// "broken" it exits immediately.
+const stubVariable = "TEST_RUN_STUB_WEBHOOK"
 
 const mark = "stub/seen"
 

@@ -1,5 +1,5 @@
-// Package handofftest runs the real webhook of this repository against a control plane of package controlplane, and
-// registers it there as its manifests do.
+// Package handofftest runs this repository's webhook with a control plane of package controlplane, and registers it as its
+// manifests do.
 package handofftest
 
 import (
@@ -17,7 +17,7 @@ import (
 
 // Webhook is a running webhook.
 type Webhook struct {
-	// URL is where it serves, without a path. CA is the PEM of the authority behind its certificate.
+	// URL is the webhook's address, without a path. CA is the PEM-encoded CA certificate.
 	URL string
 	CA  []byte
 
@@ -29,12 +29,12 @@ type Webhook struct {
 
 const (
 	readyTimeout = 60 * time.Second
-	// drainTimeout is how long the webhook may take to answer what it has already accepted.
+	// drainTimeout is the timeout for the webhook to finish the requests in flight.
 	drainTimeout = 20 * time.Second
 )
 
-// Start starts a webhook and returns once it says that it is ready. The API server does not know of it before Register.
-// It ends with the plane, if it is not stopped before.
+// Start starts a webhook and waits until it is ready. The API server does not call it before Register. If it is not stopped,
+// it is terminated with the control plane.
 func Start(ctx context.Context, plane *controlplane.Plane, options Options) (*Webhook, error) {
 	options, err := options.withDefaults(plane)
 	if err != nil {
@@ -42,7 +42,7 @@ func Start(ctx context.Context, plane *controlplane.Plane, options Options) (*We
 	}
 	dir, err := os.MkdirTemp(plane.Dir, "handoff-webhook-*")
 	if err != nil {
-		return nil, fmt.Errorf("directory of the webhook: %w", err)
+		return nil, fmt.Errorf("creating a directory for the webhook: %w", err)
 	}
 	ca, err := writeCertificate(dir)
 	if err != nil {
@@ -66,7 +66,7 @@ func Start(ctx context.Context, plane *controlplane.Plane, options Options) (*We
 		"--webhook-cert-dir=" + dir,
 		"--metrics-bind-address=" + address(1),
 		"--health-probe-bind-address=" + address(2),
-		"--shutdown-delay=0s", // nobody has to learn of the end, unless a test says so
+		"--shutdown-delay=0s", // tests that need a delay set it in Args
 	}, options.Args...)
 	if options.Config != "" {
 		args = append(args, "--config="+options.Config)
@@ -84,36 +84,36 @@ func (w *Webhook) waitReady(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	if err := w.process.WaitHealthy(ctx, url); err != nil {
-		_ = w.Stop() // what it said until now tells more than how it ends
+		_ = w.Stop() // the error already contains the log
 		return err
 	}
 	return nil
 }
 
-// Stop ends the process as a rolling update does: it may finish what it has accepted, and is killed if that takes too
-// long, which is an error. The API server keeps calling it until Unregister.
+// Stop terminates the process as a rolling update does: the webhook finishes the requests in flight. If that takes too long,
+// Stop kills the process and returns an error. The API server keeps calling the webhook until Unregister.
 func (w *Webhook) Stop() error { return w.process.Stop(drainTimeout) }
 
-// Log is all that the webhook has logged so far.
+// Log returns the webhook's log so far.
 func (w *Webhook) Log() string { return w.process.Log() }
 
-// Metrics are the webhook's metrics now, in Prometheus' text format.
+// Metrics returns the webhook's current metrics in the Prometheus text format.
 func (w *Webhook) Metrics(ctx context.Context) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.metrics, http.NoBody)
 	if err != nil {
-		return "", fmt.Errorf("metrics of the webhook: %w", err)
+		return "", fmt.Errorf("reading the webhook's metrics: %w", err)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return "", fmt.Errorf("metrics of the webhook: %w", err)
+		return "", fmt.Errorf("reading the webhook's metrics: %w", err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
-		return "", fmt.Errorf("metrics of the webhook: %w", err)
+		return "", fmt.Errorf("reading the webhook's metrics: %w", err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("metrics of the webhook: %s: %s", response.Status, text)
+		return "", fmt.Errorf("reading the webhook's metrics: %s: %s", response.Status, text)
 	}
 	return string(text), nil
 }

@@ -14,9 +14,9 @@ import (
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
-func TestAWebhookIsCalledFromRegisterUntilUnregister(t *testing.T) {
+func TestWebhookIsCalledFromRegisterUntilUnregister(t *testing.T) {
 	t.Setenv(stubVariable, "yes")
-	plane := startPlane(t)
+	plane := startControlPlane(t)
 	webhook, err := handofftest.Start(t.Context(), plane, stub())
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +25,7 @@ func TestAWebhookIsCalledFromRegisterUntilUnregister(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Several times: what takes effect a moment later would mostly go well once.
+	// Repeat, because a race with a delayed effect often passes once.
 	for range 5 {
 		if seen(t, api) {
 			t.Error("the API server calls the webhook before it is registered")
@@ -51,9 +51,9 @@ func TestAWebhookIsCalledFromRegisterUntilUnregister(t *testing.T) {
 	}
 }
 
-func TestAWebhookThatIsNotStoppedEndsWithItsPlane(t *testing.T) {
+func TestWebhookIsTerminatedWithItsControlPlane(t *testing.T) {
 	t.Setenv(stubVariable, "yes")
-	plane := startPlane(t)
+	plane := startControlPlane(t)
 	webhook, err := handofftest.Start(t.Context(), plane, stub())
 	if err != nil {
 		t.Fatal(err)
@@ -66,17 +66,17 @@ func TestAWebhookThatIsNotStoppedEndsWithItsPlane(t *testing.T) {
 	}
 }
 
-func TestAWebhookThatDoesNotStartSaysWhy(t *testing.T) {
-	plane := startPlane(t)
+func TestFailedStartReturnsTheReason(t *testing.T) {
+	plane := startControlPlane(t)
 	t.Run("the binary is missing", func(t *testing.T) {
 		options := stub()
 		options.Binary = filepath.Join(t.TempDir(), "handoff-webhook")
 		_, err := handofftest.Start(t.Context(), plane, options)
 		if err == nil || !strings.Contains(err.Error(), "run make build") {
-			t.Errorf("want what to run, got: %v", err)
+			t.Errorf("want the make target, got: %v", err)
 		}
 	})
-	t.Run("it ends at once", func(t *testing.T) {
+	t.Run("it exits immediately", func(t *testing.T) {
 		t.Setenv(stubVariable, "broken")
 		_, err := handofftest.Start(t.Context(), plane, stub())
 		if err == nil || !strings.Contains(err.Error(), "stub: broken on purpose") {
@@ -89,7 +89,7 @@ func stub() handofftest.Options {
 	return handofftest.Options{Binary: os.Args[0], Manifests: "testdata"}
 }
 
-func startPlane(t *testing.T) *controlplane.Plane {
+func startControlPlane(t *testing.T) *controlplane.Plane {
 	t.Helper()
 	plane, err := controlplane.Start(t.Context(), controlplane.Options{WithoutControllerManager: true})
 	if err != nil {

@@ -11,19 +11,19 @@ import (
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 )
 
-// certManagerRelease is what everybody installs. Its version is that of certmanager/go.mod.
+// certManagerRelease is the manifest of the official release. Its version is the same as in certmanager/go.mod.
 const certManagerRelease = "https://github.com/cert-manager/cert-manager/releases/download/v1.21.2/cert-manager.yaml"
 
-// certManager is cert-manager at work.
+// certManager is a running cert-manager.
 type certManager struct {
-	beside *process.Process // nil where it runs in the cluster
+	local *process.Process // nil if it runs in the cluster
 }
 
-// installCertManager installs the release or, where that cannot be got, as on a machine that pulls no images either, runs
-// the same controllers beside the cluster.
+// installCertManager installs the release. If it cannot be downloaded, as on a machine that cannot pull images either, it runs
+// the same controllers as a local process.
 func installCertManager(ctx context.Context, c *cluster, binary string) (certManager, error) {
 	if manifests, err := download(ctx, certManagerRelease); err == nil {
-		say("installing cert-manager's release")
+		report("installing cert-manager's release")
 		if err := c.apply(ctx, manifests); err != nil {
 			return certManager{}, err
 		}
@@ -31,18 +31,18 @@ func installCertManager(ctx context.Context, c *cluster, binary string) (certMan
 			"--for=condition=Available", "--timeout=5m")
 		return certManager{}, err
 	}
-	say("cert-manager's release cannot be got: running its controllers and its cainjector beside the cluster")
+	report("cannot download cert-manager's release: running its controllers and its cainjector as a local process")
 	if _, err := c.kubectl(ctx, "apply", "--server-side", "-f", binary+"-crds.yaml"); err != nil {
 		return certManager{}, err
 	}
-	if err := eventually(ctx, "cert-manager's resources are served", time.Minute, func() (bool, error) {
+	if err := eventually(ctx, "the API server serves cert-manager's resources", time.Minute, func() (bool, error) {
 		_, err := c.kubectl(ctx, "get", "issuers,certificates,certificaterequests", "--all-namespaces")
 		return err == nil, err
 	}); err != nil {
 		return certManager{}, err
 	}
-	beside, err := process.Start(filepath.Join(c.Dir, "cert-manager.log"), binary, "--kubeconfig="+c.Kubeconfig)
-	return certManager{beside: beside}, err
+	local, err := process.Start(filepath.Join(c.Dir, "cert-manager.log"), binary, "--kubeconfig="+c.Kubeconfig)
+	return certManager{local: local}, err
 }
 
 func download(ctx context.Context, url string) (string, error) {
@@ -50,33 +50,33 @@ func download(ctx context.Context, url string) (string, error) {
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
-		return "", fmt.Errorf("get %s: %w", url, err)
+		return "", fmt.Errorf("downloading %s: %w", url, err)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return "", fmt.Errorf("get %s: %w", url, err)
+		return "", fmt.Errorf("downloading %s: %w", url, err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("get %s: %s", url, response.Status)
+		return "", fmt.Errorf("downloading %s: %s", url, response.Status)
 	}
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
-		return "", fmt.Errorf("get %s: %w", url, err)
+		return "", fmt.Errorf("downloading %s: %w", url, err)
 	}
 	return string(text), nil
 }
 
 func (m certManager) stop() {
-	if m.beside != nil {
-		_ = m.beside.Stop(10 * time.Second)
+	if m.local != nil {
+		_ = m.local.Stop(10 * time.Second)
 	}
 }
 
-// log is the end of what it has said, where it runs beside the cluster.
+// log returns the end of its log if it runs as a local process.
 func (m certManager) log() string {
-	if m.beside == nil {
+	if m.local == nil {
 		return ""
 	}
-	return "cert-manager:\n" + tail(m.beside.Log(), 20)
+	return "cert-manager:\n" + tail(m.local.Log(), 20)
 }

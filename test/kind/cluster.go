@@ -22,7 +22,7 @@ type cluster struct {
 	kubeconfig string
 }
 
-// kindConfig makes the HorizontalPodAutoscaler controller look every other second, as in the other tests.
+// kindConfig makes the HorizontalPodAutoscaler controller sync every two seconds, as in the other tests.
 const kindConfig = `
 kind: Cluster
 apiVersion: kind.x-k8s.io/v1alpha4
@@ -36,18 +36,18 @@ nodes:
       - {name: horizontal-pod-autoscaler-sync-period, value: 2s}
 `
 
-// create makes the cluster and loads the images into it.
+// create creates the cluster and loads the images into it.
 func create(ctx context.Context, o options) (*cluster, error) {
 	dir, err := os.MkdirTemp("", "handoff-kind-*")
 	if err != nil {
-		return nil, fmt.Errorf("folder of the cluster: %w", err)
+		return nil, fmt.Errorf("creating a directory for the cluster: %w", err)
 	}
 	c := &cluster{options: o, kubeconfig: filepath.Join(dir, "kubeconfig")}
 	args := []string{"create", "cluster", "--name", o.name, "--kubeconfig", c.kubeconfig, "--wait", "3m", "--config", "-"}
 	if o.nodeImage != "" {
 		args = append(args, "--image", o.nodeImage)
 	}
-	say("creating the kind cluster %s", o.name)
+	report("creating kind cluster %s", o.name)
 	if _, err := command(ctx, kindConfig, o.kind, args...); err != nil {
 		return nil, errors.Join(err, c.delete(ctx))
 	}
@@ -59,7 +59,7 @@ func create(ctx context.Context, o options) (*cluster, error) {
 
 func (c *cluster) prepare(ctx context.Context) (err error) {
 	for _, archive := range strings.Split(c.options.archives, ",") {
-		say("loading %s", archive)
+		report("loading %s", archive)
 		if _, err := command(ctx, "", c.options.kind, "load", "image-archive", archive, "--name", c.options.name); err != nil {
 			return err
 		}
@@ -68,28 +68,29 @@ func (c *cluster) prepare(ctx context.Context) (err error) {
 	return err
 }
 
-// end deletes the cluster, unless it is to be kept.
+// end deletes the cluster, unless --keep is set.
 func (c *cluster) end(ctx context.Context, why error) error {
 	if c.Plane != nil {
-		defer func() { _ = c.Stop() }() // only a folder
+		defer func() { _ = c.Stop() }() // only removes a directory
 	}
 	if c.options.keep {
-		say("the cluster stays: export KUBECONFIG=%s; kind delete cluster --name %s", c.kubeconfig, c.options.name)
+		report("keeping the cluster; use it with: export KUBECONFIG=%s; delete it with: kind delete cluster --name %s",
+			c.kubeconfig, c.options.name)
 		return nil
 	}
 	if why != nil {
-		say("deleting the cluster: --keep would leave it to be looked at")
+		report("deleting the cluster; use --keep to keep it for inspection")
 	}
 	return c.delete(ctx)
 }
 
 func (c *cluster) delete(ctx context.Context) error {
-	// Whatever ended the run, the cluster goes.
+	// Delete the cluster even if the context is canceled.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Minute)
 	defer cancel()
 	err := eventually(ctx, "the cluster is deleted", 3*time.Minute, func() (bool, error) {
 		_, err := command(ctx, "", c.options.kind, "delete", "cluster", "--name", c.options.name, "--kubeconfig", c.kubeconfig)
-		return err == nil, err // docker does not always get a busy node to end at once
+		return err == nil, err // docker sometimes fails to stop a busy node at the first attempt
 	})
 	return errors.Join(err, os.RemoveAll(filepath.Dir(c.kubeconfig)))
 }
@@ -110,25 +111,25 @@ func (c *cluster) apply(ctx context.Context, manifests string, args ...string) e
 	return err
 }
 
-// command runs a program and returns its standard output; the error has its standard error.
+// command runs a program and returns its standard output. The error contains its standard error.
 func command(ctx context.Context, stdin, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Stdin = strings.NewReader(stdin)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		said := strings.TrimSpace(stderr.String())
-		return stdout.String(), fmt.Errorf("%s %s: %w: %s", filepath.Base(name), strings.Join(args, " "), err, said)
+		text := strings.TrimSpace(stderr.String())
+		return stdout.String(), fmt.Errorf("%s %s: %w: %s", filepath.Base(name), strings.Join(args, " "), err, text)
 	}
 	return stdout.String(), nil
 }
 
-// say tells the person who waits what is going on.
-func say(format string, args ...any) {
+// report prints progress to standard error.
+func report(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, time.Now().Format("15:04:05")+" kind: "+format+"\n", args...)
 }
 
-// eventually waits until done says so.
+// eventually waits until done returns true.
 func eventually(ctx context.Context, what string, patience time.Duration, done func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -139,7 +140,7 @@ func eventually(ctx context.Context, what string, patience time.Duration, done f
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waited %s in vain until %s: %w", patience, what, errors.Join(ctx.Err(), err))
+			return fmt.Errorf("timed out after %s waiting until %s: %w", patience, what, errors.Join(ctx.Err(), err))
 		case <-time.After(500 * time.Millisecond):
 		}
 	}

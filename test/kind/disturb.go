@@ -8,9 +8,9 @@ import (
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
-// upgraded upgrades to the next version under the stream.
+// upgraded returns a step that upgrades to the next version during the stream.
 func (p *proof) upgraded(by way) func(context.Context) error {
-	return p.under("a rolling upgrade, "+by.name(), func(ctx context.Context) ([]string, error) {
+	return p.under("rolling upgrade, "+by.name(), func(ctx context.Context) ([]string, error) {
 		began := time.Now()
 		if err := by.install(ctx, p.options.next); err != nil {
 			return nil, err
@@ -25,7 +25,7 @@ func (p *proof) upgraded(by way) func(context.Context) error {
 	})
 }
 
-// rotated has the serving certificate replaced under the stream, and waits until every pod serves the new one.
+// rotated returns a step that replaces the serving certificate during the stream, and waits until every pod serves the new one.
 func (p *proof) rotated(what string, replace func(context.Context) error) func(context.Context) error {
 	return p.under(what, func(ctx context.Context) ([]string, error) {
 		before, err := p.served(ctx)
@@ -45,21 +45,21 @@ func (p *proof) rotated(what string, replace func(context.Context) error) func(c
 			}
 			return len(now) == len(before), err
 		})
-		return []string{fmt.Sprintf("%d pods serve the new one after %.0f s", len(before), time.Since(began).Seconds())}, err
+		return []string{fmt.Sprintf("all %d pods serve the new one after %.0f s", len(before), time.Since(began).Seconds())}, err
 	})
 }
 
-// renew does what `cmctl renew` does.
+// renew triggers a renewal as `cmctl renew` does.
 func (p *proof) renew(ctx context.Context) error {
 	now := time.Now().UTC().Format(time.RFC3339)
 	condition := fmt.Sprintf(`[{"op":"add","path":"/status/conditions/-","value":{"type":"Issuing","status":"True",
-		"reason":"ManuallyTriggered","message":"renewal was asked for","lastTransitionTime":%q}}]`, now)
+		"reason":"ManuallyTriggered","message":"renewal requested","lastTransitionTime":%q}}]`, now)
 	_, err := p.cluster.handoff(ctx, "patch", "certificate", "handoff-webhook",
 		"--subresource=status", "--type=json", "-p", condition)
 	return err
 }
 
-// rotate takes the certificate away, which is as good as expired.
+// rotate empties the certificate, which the webhook treats as an expired one.
 func (p *proof) rotate(ctx context.Context) error {
 	_, err := p.cluster.handoff(ctx, "patch", "secret", "handoff-webhook-tls", "--type=merge",
 		"-p", `{"data":{"tls.crt":"","tls.key":""}}`)
@@ -81,7 +81,7 @@ func (p *proof) deletePods(ctx context.Context) ([]string, error) {
 	return []string{fmt.Sprintf("all webhook pods deleted at once, %d times", times)}, nil
 }
 
-// outage leaves the cluster without any webhook pod for a while.
+// outage scales the webhook to zero pods for a while.
 func (p *proof) outage(ctx context.Context) ([]string, error) {
 	const length = 20 * time.Second
 	scale := func(replicas string) error {
@@ -98,7 +98,7 @@ func (p *proof) outage(ctx context.Context) ([]string, error) {
 	return []string{fmt.Sprintf("no webhook pod for %.0f s", length.Seconds())}, p.available(ctx)
 }
 
-// uninstalled removes handoff under the stream's workloads, and holds that nothing is left, and that applies do what they
+// uninstalled returns a step that uninstalls handoff and verifies that nothing is left behind, and that applies behave as they
 // do without handoff.
 func (p *proof) uninstalled(by way) func(context.Context) error {
 	return func(ctx context.Context) error {
@@ -118,9 +118,9 @@ func (p *proof) uninstalled(by way) func(context.Context) error {
 			return err
 		}
 		if stored != "3" {
-			return fmt.Errorf("without handoff an apply sets the manifest's 3, got %s", stored)
+			return fmt.Errorf("without handoff an apply should set the manifest's 3 replicas, got %s", stored)
 		}
-		p.figures.add("uninstalled, "+by.name(), "nothing left behind", "applies set the manifest's replicas again")
+		p.figures.add("uninstall, "+by.name(), "nothing left behind", "applies set the manifest's replicas again")
 		_, err = p.cluster.kubectl(ctx, "delete", "namespace", s.namespace(0), "--wait=true")
 		return err
 	}

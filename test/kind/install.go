@@ -11,7 +11,7 @@ import (
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
-// way is a way to install handoff, as docs/install.md has it.
+// way is a way to install handoff, as described in docs/install.md.
 type way interface {
 	name() string
 	// install installs a version, or upgrades to it.
@@ -19,26 +19,26 @@ type way interface {
 	uninstall(ctx context.Context) error
 }
 
-// kustomization is the way by kubectl apply -k.
+// kustomization installs with kubectl apply -k.
 type kustomization struct {
 	*proof
 
-	overlay string // a folder of manifests/
+	overlay string // a directory in manifests/
 }
 
 func (k kustomization) name() string { return "kubectl apply -k " + k.overlay }
 
-// folder writes a kustomization as an operator would: an overlay, and the image that they want.
+// folder writes a kustomization as an operator would, with an overlay and an image, and returns its directory.
 func (k kustomization) folder(version string) (string, error) {
 	folder := filepath.Join(k.root, "bin", "e2e-kind")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return "", fmt.Errorf("folder of a kustomization: %w", err)
+		return "", fmt.Errorf("creating a directory for the kustomization: %w", err)
 	}
 	const image = "ghcr.io/ownership-handoff/handoff-webhook"
 	text := fmt.Sprintf("resources: [../../manifests/%s]\nimages: [{name: %s, newName: %q, newTag: %q}]\n",
 		k.overlay, image, k.options.image, version)
 	if err := os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(text), 0o600); err != nil {
-		return "", fmt.Errorf("kustomization: %w", err)
+		return "", fmt.Errorf("writing the kustomization: %w", err)
 	}
 	return folder, nil
 }
@@ -61,7 +61,7 @@ func (k kustomization) uninstall(ctx context.Context) error {
 	return err
 }
 
-// chart is the way by Helm.
+// chart installs with Helm.
 type chart struct{ *proof }
 
 func (chart) name() string { return "helm install" }
@@ -83,7 +83,7 @@ func (h chart) uninstall(ctx context.Context) error {
 	return err
 }
 
-// available waits until the webhook serves, and the API server can trust it.
+// available waits until the webhook is ready and its configuration has a CA bundle.
 func (p *proof) available(ctx context.Context) error {
 	installed, err := handofftest.InCluster(ctx, p.cluster.Plane)
 	if err != nil {
@@ -97,7 +97,7 @@ func (p *proof) available(ctx context.Context) error {
 	})
 }
 
-// nothingLeft is an error that lists what carries the labels of handoff, of whatever resource. Events are history.
+// nothingLeft returns an error that lists the objects of any resource that match the labels. It ignores Events, which expire.
 func (p *proof) nothingLeft(ctx context.Context, labels string) error {
 	names, err := p.cluster.kubectl(ctx, "api-resources", "--verbs=list", "-o", "name")
 	if err != nil {

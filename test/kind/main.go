@@ -1,6 +1,7 @@
-// Command kind proves an installation of handoff on a kind cluster: it creates the cluster, loads the image, installs
-// cert-manager and then handoff, each way in turn, runs the end-to-end suite against the webhook in the cluster, disturbs
-// it in every way an operator can under a steady stream of applies, prints the figures, and deletes the cluster.
+// Command kind tests an installation of handoff on a kind cluster. It creates the cluster, loads the image, installs
+// cert-manager, and installs handoff each way in turn. It runs the end-to-end suite against the webhook in the cluster, and
+// upgrades, rotates, deletes and uninstalls it during a steady stream of applies. Then it prints the results and deletes the
+// cluster.
 package main
 
 import (
@@ -24,23 +25,23 @@ type options struct {
 
 func main() {
 	var o options
-	// A name of its own: a run that was killed can have left its cluster, and another can be under way beside it.
+	// Use a unique name: a killed run may have left its cluster behind, and several runs may be active.
 	flag.StringVar(&o.name, "name", fmt.Sprintf("handoff-e2e-%d", os.Getpid()), "`name` of the kind cluster")
-	flag.StringVar(&o.nodeImage, "node-image", os.Getenv("KIND_NODE_IMAGE"), "node `image`; empty: the one that kind has by default")
+	flag.StringVar(&o.nodeImage, "node-image", os.Getenv("KIND_NODE_IMAGE"), "node `image` (default: that of kind)")
 	flag.StringVar(&o.kind, "kind", "kind", "kind's `binary`")
 	flag.StringVar(&o.helm, "helm", "bin/helm", "Helm's `binary`")
 	flag.StringVar(&o.certmanager, "certmanager", "bin/certmanager",
-		"`binary` of cert-manager's controllers, for where its release cannot be got")
+		"`binary` of cert-manager's controllers, used if its release cannot be downloaded")
 	flag.StringVar(&o.image, "image", "ghcr.io/ownership-handoff/handoff-webhook", "`repository` of the image under test")
-	flag.StringVar(&o.version, "version", "", "its `tag`")
-	flag.StringVar(&o.next, "next", "", "the `tag` to upgrade to")
-	flag.StringVar(&o.archives, "archives", "", "`files`, separated by commas, that hold the image with both tags")
-	flag.StringVar(&o.ways, "ways", ways, "`ways` to install that are proven, in this order")
-	flag.BoolVar(&o.keep, "keep", false, "leave the cluster, with handoff installed by the chart, and say how to get to it")
+	flag.StringVar(&o.version, "version", "", "`tag` of the image to install")
+	flag.StringVar(&o.next, "next", "", "`tag` of the image to upgrade to")
+	flag.StringVar(&o.archives, "archives", "", "comma-separated archive `files` that contain the image with both tags")
+	flag.StringVar(&o.ways, "ways", ways, "comma-separated `ways` to install, tested in this order")
+	flag.BoolVar(&o.keep, "keep", false, "keep the cluster and print how to use it")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// Whoever asks twice does not want to wait for an orderly end.
+	// A second Ctrl-C ends the process at once.
 	context.AfterFunc(ctx, stop)
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "kind:", err)

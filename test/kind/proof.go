@@ -12,7 +12,7 @@ import (
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
-// proof is what is to be shown, and what it is shown on.
+// proof is a run of the steps on a cluster.
 type proof struct {
 	cluster *cluster
 	root    string
@@ -21,53 +21,53 @@ type proof struct {
 	webhook *handofftest.Installed
 }
 
-// step is a part of the proof. Its name is printed before it, and with its error.
+// step is a step of the proof. Its name is printed before it runs, and with its error.
 type step struct {
 	name string
 	do   func(context.Context) error
 }
 
-// ways are the names of the ways that are proven, in their order.
+// ways are the names of the ways to install, in the default order.
 const ways = "cert-manager,self-signed,default,chart"
 
-// all installs handoff each way in turn, and removes it again.
+// all installs, tests and uninstalls handoff each way in turn.
 func (p *proof) all(ctx context.Context) error {
 	withManager, selfSigned := kustomization{p, "overlays/cert-manager"}, kustomization{p, "overlays/self-signed"}
 	byDefault, byHelm := kustomization{p, "overlays/default"}, chart{p}
-	const suite = "the end-to-end suite against the webhook in the cluster"
+	const suite = "end-to-end suite against the webhook in the cluster"
 	proofs := map[string][]step{
 		"cert-manager": {
 			{"install: " + withManager.name(), p.installed(withManager)},
 			{suite, p.suite},
-			{"a rolling upgrade", p.upgraded(withManager)},
-			{"a renewal of the certificate by cert-manager", p.rotated("cert-manager renews the certificate", p.renew)},
-			{"all webhook pods deleted at once, with the guard", p.guarded(p.deletePods)},
-			{"no webhook pod for a while, with the guard", p.guarded(p.outage)},
+			{"rolling upgrade", p.upgraded(withManager)},
+			{"certificate renewal by cert-manager", p.rotated("certificate renewal by cert-manager", p.renew)},
+			{"deletion of all webhook pods at once, with the guard", p.guarded(p.deletePods)},
+			{"webhook outage, with the guard", p.guarded(p.outage)},
 			{"uninstall", p.uninstalled(withManager)},
 		},
 		"self-signed": {
 			{"install: " + selfSigned.name(), p.installed(selfSigned)},
-			{"a rotation of the certificate by the webhook", p.rotated("the webhook rotates its certificate", p.rotate)},
+			{"certificate rotation by the webhook", p.rotated("certificate rotation by the webhook", p.rotate)},
 			{"uninstall", p.uninstalled(selfSigned)},
 		},
 		"default": {
 			{"install: " + byDefault.name(), p.installed(byDefault)},
 			{"applies", p.keeps("applies with " + byDefault.name())},
-			{"an unknown mode", p.refusesUnknownModes},
+			{"rejection of an unknown mode", p.refusesUnknownModes},
 			{"uninstall", p.uninstalled(byDefault)},
 		},
 		"chart": {
 			{"install: " + byHelm.name(), p.installed(byHelm)},
 			{suite, p.suite},
 			{"helm test", p.helmTest},
-			{"a rolling upgrade", p.upgraded(byHelm)},
+			{"rolling upgrade", p.upgraded(byHelm)},
 			{"uninstall", p.uninstalled(byHelm)},
 		},
 	}
 	var wanted []step
 	for _, name := range strings.Split(p.options.ways, ",") {
 		if proofs[name] == nil {
-			return fmt.Errorf("--ways: %q is none of %s", name, ways)
+			return fmt.Errorf("--ways: unknown way %q: want some of %s", name, ways)
 		}
 		wanted = append(wanted, proofs[name]...)
 	}
@@ -76,7 +76,7 @@ func (p *proof) all(ctx context.Context) error {
 
 func steps(ctx context.Context, all ...step) error {
 	for i, s := range all {
-		say("step %d of %d: %s", i+1, len(all), s.name)
+		report("step %d of %d: %s", i+1, len(all), s.name)
 		if err := s.do(ctx); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
@@ -93,18 +93,18 @@ func (p *proof) installed(by way) func(context.Context) error {
 		if err := p.available(ctx); err != nil {
 			return errors.Join(err, p.state(ctx))
 		}
-		p.figures.add(by.name(), fmt.Sprintf("serving after %.0f s", time.Since(began).Seconds()))
+		p.figures.add(by.name(), fmt.Sprintf("ready after %.0f s", time.Since(began).Seconds()))
 		return nil
 	}
 }
 
-// state is what an operator would look at when the webhook does not come up.
+// state returns the descriptions of the webhook's pods as an error, for a webhook that does not become ready.
 func (p *proof) state(ctx context.Context) error {
 	pods, _ := p.cluster.handoff(ctx, "describe", "pods")
 	return errors.New(tail(pods, 60))
 }
 
-// suite runs the end-to-end suite as it is, against this cluster.
+// suite runs the unmodified end-to-end suite against this cluster.
 func (p *proof) suite(ctx context.Context) error {
 	began := time.Now()
 	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-timeout=30m", "-parallel=4", "./test/e2e")
@@ -113,16 +113,16 @@ func (p *proof) suite(ctx context.Context) error {
 	output, err := cmd.CombinedOutput()
 	passed, skipped := strings.Count(string(output), "--- PASS: "), strings.Count(string(output), "--- SKIP: ")
 	if err != nil {
-		log := p.webhook.Log() //nolint:contextcheck // it is wanted most when the context has ended
+		log := p.webhook.Log() //nolint:contextcheck // the log is most useful after the context has ended
 		return fmt.Errorf("%w\n%s\n%s", err, failuresOf(string(output)), tail(log, 20))
 	}
-	p.figures.add("the end-to-end suite", fmt.Sprintf("%d tests passed", passed),
-		fmt.Sprintf("%d that start their own webhooks skipped", skipped),
+	p.figures.add("end-to-end suite", fmt.Sprintf("%d tests passed", passed),
+		fmt.Sprintf("%d skipped because they start their own webhooks", skipped),
 		fmt.Sprintf("%.0f s", time.Since(began).Seconds()))
 	return nil
 }
 
-// failuresOf is what go test -v says of the tests that failed, with the differences they show, and no more than can be read.
+// failuresOf returns the end of what go test -v prints about failed tests, with their diffs.
 func failuresOf(output string) string {
 	var kept []string
 	for line := range strings.Lines(output) {
@@ -137,23 +137,23 @@ func failuresOf(output string) string {
 	return tail(strings.Join(kept, "\n"), 80)
 }
 
-// keeps lets the stream run for a while.
+// keeps returns a step that only runs the stream.
 func (p *proof) keeps(what string) func(context.Context) error {
 	return p.under(what, func(context.Context) ([]string, error) { return nil, nil })
 }
 
-// under does something under the stream, of which every apply has to go through and keep the replicas.
+// under returns a step that runs do during the stream. Every apply of the stream must succeed and keep the replicas.
 func (p *proof) under(what string, do func(context.Context) ([]string, error)) func(context.Context) error {
 	return func(ctx context.Context) error {
 		s, err := newStream(ctx, p.cluster)
 		if err != nil {
 			return err
 		}
-		said, err := do(ctx)
+		results, err := do(ctx)
 		if err := errors.Join(err, s.stop(ctx)); err != nil {
 			return err
 		}
-		p.figures.add(what, append(s.figures(), said...)...)
+		p.figures.add(what, append(s.figures(), results...)...)
 		return s.flawless()
 	}
 }
@@ -164,12 +164,12 @@ func (p *proof) helmTest(ctx context.Context) error {
 	return err
 }
 
-// refusesUnknownModes is the policy that comes with the default overlay.
+// refusesUnknownModes tests the policy that is part of the default overlay.
 func (p *proof) refusesUnknownModes(ctx context.Context) error {
 	_, err := p.cluster.kubectl(ctx, "annotate", "namespace", "default", "ownership-handoff.io/mode=enforced")
 	if err == nil || !strings.Contains(err.Error(), "enforce") {
-		return fmt.Errorf("an unknown mode should be refused with the modes there are, got: %w", err)
+		return fmt.Errorf("an unknown mode should be rejected with a list of the modes, got: %w", err)
 	}
-	p.figures.add("an unknown mode on a namespace", "refused")
+	p.figures.add("unknown mode on a namespace", "rejected")
 	return nil
 }

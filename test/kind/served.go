@@ -14,7 +14,7 @@ import (
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
-// served returns, by pod, the fingerprint of the certificate that the pod serves with.
+// served returns the fingerprint of each pod's serving certificate, by the pod's name.
 func (p *proof) served(ctx context.Context) (map[string]string, error) {
 	pods, err := p.webhook.Pods(ctx)
 	if err != nil {
@@ -22,8 +22,8 @@ func (p *proof) served(ctx context.Context) (map[string]string, error) {
 	}
 	found := map[string]string{}
 	for _, pod := range pods {
-		// What kubectl forwards can get stuck on a busy machine.
-		err := eventually(ctx, "pod "+pod+" says with which certificate it serves", time.Minute, func() (bool, error) {
+		// kubectl port-forward can hang on a busy machine.
+		err := eventually(ctx, "pod "+pod+" serves a certificate", time.Minute, func() (bool, error) {
 			found[pod], err = p.servedBy(ctx, pod)
 			return err == nil, err
 		})
@@ -34,7 +34,7 @@ func (p *proof) served(ctx context.Context) (map[string]string, error) {
 	return found, nil
 }
 
-// servedBy asks a pod through kubectl port-forward.
+// servedBy connects to a pod through kubectl port-forward.
 func (p *proof) servedBy(ctx context.Context, pod string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -46,7 +46,7 @@ func (p *proof) servedBy(ctx context.Context, pod string) (string, error) {
 	if err := forward.Start(); err != nil {
 		return "", err
 	}
-	defer func() { cancel(); _ = forward.Wait() }() // it is ended, and says so
+	defer func() { cancel(); _ = forward.Wait() }() // it fails because it is killed
 	address := regexp.MustCompile(`127\.0\.0\.1:\d+`)
 	for lines := bufio.NewScanner(output); lines.Scan(); {
 		if at := address.FindString(lines.Text()); at != "" {
@@ -57,7 +57,7 @@ func (p *proof) servedBy(ctx context.Context, pod string) (string, error) {
 }
 
 func fingerprint(ctx context.Context, address string) (string, error) {
-	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} // what is served, not whether to trust it
+	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} // only the fingerprint matters
 	connection, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return "", err

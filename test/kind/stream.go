@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// appliers apply side by side, each to a workload of its own.
+	// appliers is the number of concurrent appliers, each of which has its own workload.
 	appliers = 2
-	// margin is how long the stream runs before and after what is done under it.
+	// margin is how long the stream runs before and after the step under test.
 	margin = 3 * time.Second
 )
 
-// manifest says replicas: 3; the autoscaler wants at least 7. Each apply changes something, so that each is a write. Its pods
-// are never scheduled: a node that starts and ends thousands of them would be what is measured.
+// manifest returns a manifest with replicas: 3; the autoscaler's minimum is 7. Each apply changes the image, so that each is a
+// write. The pods are never scheduled: starting and stopping thousands of them would dominate the measurement.
 func manifest(image int) string {
 	return fmt.Sprintf(`
 apiVersion: apps/v1
@@ -34,7 +34,7 @@ spec:
 `, image)
 }
 
-// autoscaler is named as KEDA names those that it makes.
+// autoscaler has the name and labels of an HPA that KEDA creates.
 const autoscaler = `
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
@@ -56,7 +56,7 @@ type stream struct {
 	failures              []error
 }
 
-// newStream makes the workloads, waits until they are scaled, and starts to apply.
+// newStream creates the workloads, waits until they are scaled, and starts the applies.
 func newStream(ctx context.Context, c *cluster) (*stream, error) {
 	s := &stream{c: c}
 	for i := range appliers {
@@ -90,13 +90,13 @@ func (s *stream) workload(ctx context.Context, namespace string) error {
 	})
 }
 
-// applyOn applies again and again. What an apply stored is in its own answer: the autoscaler might put it right again.
+// applyOn applies repeatedly. It takes the stored replicas from the response, because the autoscaler may correct them later.
 func (s *stream) applyOn(ctx context.Context, namespace string) {
 	for image := 1; ctx.Err() == nil; image++ {
 		stored, err := command(ctx, manifest(image), s.c.Kubectl, "apply", "-f", "-", "--namespace", namespace,
 			"-o", "jsonpath={.spec.replicas}")
 		if ctx.Err() != nil {
-			return // stopped amid an apply, which says nothing
+			return // the apply was interrupted: do not count it
 		}
 		s.count(strings.TrimSpace(stored), err)
 	}
@@ -117,7 +117,7 @@ func (s *stream) count(stored string, err error) {
 	}
 }
 
-// stop ends the stream, and removes its workloads.
+// stop stops the stream and deletes its namespaces.
 func (s *stream) stop(ctx context.Context) error {
 	time.Sleep(margin)
 	s.cancel()
@@ -130,16 +130,16 @@ func (s *stream) stop(ctx context.Context) error {
 	return nil
 }
 
-// figures says what became of the applies.
+// figures returns the number of applies and of their failures.
 func (s *stream) figures() []string {
 	return []string{fmt.Sprintf("%d applies, %d failed, %d lost replicas", s.applies, s.failed, s.lost)}
 }
 
-// flawless is an error unless every apply went through and kept the replicas.
+// flawless returns an error unless at least 10 applies ran, and all of them succeeded and kept the replicas.
 func (s *stream) flawless() error {
 	if s.failed+s.lost == 0 && s.applies >= 10 {
 		return nil
 	}
-	return fmt.Errorf("of %d applies %d failed and %d lost replicas: %w", s.applies, s.failed, s.lost,
+	return fmt.Errorf("%d applies, %d failed, %d lost replicas: %w", s.applies, s.failed, s.lost,
 		errors.Join(s.failures[:min(5, len(s.failures))]...))
 }

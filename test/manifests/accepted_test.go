@@ -7,14 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// foreign says whether an object is of a kind that cert-manager or the Prometheus operator define. This API server does not
-// know them, and stand-ins that accept anything would prove nothing.
+// foreign reports whether cert-manager or the Prometheus operator define an object's kind. This API server does not have their
+// CRDs, and CRDs without a schema would prove nothing.
 func foreign(o *unstructured.Unstructured) bool {
 	group := o.GroupVersionKind().Group
 	return group == "cert-manager.io" || group == "monitoring.coreos.com"
 }
 
-func TestTheAPIServerAcceptsEverythingAndWarnsOfNothing(t *testing.T) {
+func TestTheAPIServerAcceptsAllManifestsWithoutWarnings(t *testing.T) {
 	t.Parallel()
 	for sentence, all := range map[string]objects{
 		"base":                 kustomize(t, "base"),
@@ -25,7 +25,7 @@ func TestTheAPIServerAcceptsEverythingAndWarnsOfNothing(t *testing.T) {
 		"policies": kustomize(t, "policies"),
 		"monitoring, without the kinds of the Prometheus operator": kustomize(t, "overlays/default", "components/monitoring"),
 		"the chart": chart(t, `guard.enabled=true`),
-		"the chart with all that it can be given": chart(t, `certificates="cert-manager"`, `guard.enabled=true`, `monitoring.enabled=true`,
+		"the chart with all values": chart(t, `certificates="cert-manager"`, `guard.enabled=true`, `monitoring.enabled=true`,
 			`monitoring.labels={"release":"prometheus"}`, `webhook.namespaceSelector=[{"key":"team","operator":"Exists"}]`,
 			`webhook.excludedNamespaces=["ci"]`, `imagePullSecrets=[{"name":"registry"}]`, `nodeSelector={"kubernetes.io/os":"linux"}`,
 			`tolerations=[{"operator":"Exists"}]`, `podAnnotations={"a":"b"}`, `podLabels={"a":"b"}`, `extraArgs=["--zap-log-level=debug"]`,
@@ -36,7 +36,7 @@ func TestTheAPIServerAcceptsEverythingAndWarnsOfNothing(t *testing.T) {
 			t.Parallel()
 			r := kubectl(t, all.without(foreign).text(t), "apply", "--dry-run=server", "--validate=strict", "-f-")
 			if r.stderr != "" {
-				t.Errorf("kubectl apply says:\n%s", r.stderr)
+				t.Errorf("kubectl apply warns:\n%s", r.stderr)
 			}
 			if got, want := strings.Count(r.stdout, "(server dry run)"), len(all.without(foreign)); got != want || want == 0 {
 				t.Errorf("accepted %d of %d objects:\n%s", got, want, r.stdout)
@@ -45,7 +45,7 @@ func TestTheAPIServerAcceptsEverythingAndWarnsOfNothing(t *testing.T) {
 	}
 }
 
-// helmTest is what the chart has for helm test.
+// helmTest returns the chart's objects for helm test.
 func helmTest(t *testing.T) objects {
 	t.Helper()
 	r := helm(t, "template", "handoff", cluster.root+"/manifests/chart", "--namespace", system, "--kube-version", kubernetes,
@@ -56,7 +56,7 @@ func helmTest(t *testing.T) objects {
 	return decode(t, r.stdout)
 }
 
-func TestKubectlAppliesAnOverlayByItsFolder(t *testing.T) {
+func TestKubectlAppliesOverlays(t *testing.T) {
 	t.Parallel()
 	for _, folder := range []string{"base", "overlays/default", "overlays/self-signed", "guard", "policies"} {
 		r := kubectl(t, "", "apply", "-k", cluster.root+"/manifests/"+folder, "--dry-run=server", "--validate=strict")

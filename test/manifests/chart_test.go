@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-func TestTheChartIsCleanToHelm(t *testing.T) {
+func TestHelmLint(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(cluster.root, "manifests", "chart")
 	r := helm(t, "lint", "--strict", folder, "--kube-version", kubernetes, "--set", "guard.enabled=true,monitoring.enabled=true")
@@ -18,34 +18,34 @@ func TestTheChartIsCleanToHelm(t *testing.T) {
 	}
 }
 
-func TestTheSchemaRefusesWhatTheChartDoesNotKnow(t *testing.T) {
+func TestTheSchemaRejectsInvalidValues(t *testing.T) {
 	t.Parallel()
 	for sentence, c := range map[string]struct{ value, named string }{
-		"a way to certificates that there is not":      {`certificates="vault"`, "certificates"},
-		"a value of another name":                      {`replicaCount=3`, "replicaCount"},
-		"a nested value of another name":               {`webhook.failPolicy="Fail"`, "failPolicy"},
-		"no pods":                                      {`replicas=0`, "replicas"},
-		"a number as text":                             {`replicas="2"`, "replicas"},
-		"a failure policy that there is not":           {`webhook.failurePolicy="Open"`, "failurePolicy"},
-		"a timeout that the API server refuses":        {`webhook.timeoutSeconds=31`, "timeoutSeconds"},
-		"a yes that is text":                           {`guard.enabled="false"`, "enabled"},
-		"a field manager that would end an expression": {`config.appliers=["it's"]`, "appliers"},
-		"a list of managers of another name":           {`config.imperatives=["k9s"]`, "imperatives"},
-		"a controller rule without fields":             {`config.controllers=[{"kind":"Deployment"}]`, "controllers"},
-		"a digest that is none":                        {`image.digest="latest"`, "digest"},
-		"a flag that is none":                          {`extraArgs=["v=1"]`, "extraArgs"},
+		"an unknown source of certificates":     {`certificates="vault"`, "certificates"},
+		"an unknown value":                      {`replicaCount=3`, "replicaCount"},
+		"an unknown nested value":               {`webhook.failPolicy="Fail"`, "failPolicy"},
+		"no pods":                               {`replicas=0`, "replicas"},
+		"a number as text":                      {`replicas="2"`, "replicas"},
+		"an unknown failure policy":             {`webhook.failurePolicy="Open"`, "failurePolicy"},
+		"a timeout that the API server rejects": {`webhook.timeoutSeconds=31`, "timeoutSeconds"},
+		"a boolean as text":                     {`guard.enabled="false"`, "enabled"},
+		"a field manager with a quote":          {`config.appliers=["it's"]`, "appliers"},
+		"an unknown list of managers":           {`config.imperatives=["k9s"]`, "imperatives"},
+		"a controller rule without fields":      {`config.controllers=[{"kind":"Deployment"}]`, "controllers"},
+		"an invalid digest":                     {`image.digest="latest"`, "digest"},
+		"an invalid flag":                       {`extraArgs=["v=1"]`, "extraArgs"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			r := template(t, c.value)
 			if r.err == nil || !strings.Contains(r.stderr, "schema") || !strings.Contains(r.stderr, c.named) {
-				t.Errorf("want the schema to refuse %s, got %v\n%s", c.value, r.err, r.stderr)
+				t.Errorf("want the schema to reject %s, got %v\n%s", c.value, r.err, r.stderr)
 			}
 		})
 	}
 }
 
-func TestTheChartRefusesWhatWouldMakeItsPartsDisagree(t *testing.T) {
+func TestTheChartRejectsInconsistentValues(t *testing.T) {
 	t.Parallel()
 	for value, says := range map[string]string{
 		`config.appliers=null`:                               "config.appliers: must not be null; omit it for the default, or write [] for none",
@@ -68,7 +68,7 @@ func TestTheChartRefusesWhatWouldMakeItsPartsDisagree(t *testing.T) {
 	}
 }
 
-// pod is the pod of the Deployment of a chart with values.
+// pod returns the pod spec of the chart's Deployment with the given values.
 func pod(t *testing.T, values ...string) map[string]any {
 	t.Helper()
 	spec, found, err := unstructured.NestedMap(chart(t, values...)["Deployment/handoff-webhook"].Object, "spec", "template", "spec")
@@ -78,7 +78,7 @@ func pod(t *testing.T, values ...string) map[string]any {
 	return spec
 }
 
-func TestValuesReachWhereTheyBelong(t *testing.T) {
+func TestValuesAreRendered(t *testing.T) {
 	t.Parallel()
 	container := func(spec map[string]any, field string) any {
 		containers, _, _ := unstructured.NestedSlice(spec, "containers")
@@ -93,7 +93,7 @@ func TestValuesReachWhereTheyBelong(t *testing.T) {
 		t.Errorf("a digest: got %v, want %s", got, want)
 	}
 	if got := pod(t, `shutdownDelaySeconds=20`, `drainTimeoutSeconds=40`)["terminationGracePeriodSeconds"]; got != float64(70) {
-		t.Errorf("the grace period follows the delay and the drain: got %v, want 70", got)
+		t.Errorf("terminationGracePeriodSeconds, from the shutdown delay and the drain timeout: got %v, want 70", got)
 	}
 	ca := pod(t, `extraArgs=["--client-ca=/ca/ca.crt"]`, `extraVolumes=[{"name":"ca","secret":{"secretName":"ca"}}]`,
 		`extraVolumeMounts=[{"name":"ca","mountPath":"/ca"}]`)
@@ -104,20 +104,20 @@ func TestValuesReachWhereTheyBelong(t *testing.T) {
 	hooks, _, _ := unstructured.NestedSlice(
 		chart(t, `webhook.matchConditions=[{"name":"mine","expression":"true"}]`)["MutatingWebhookConfiguration/handoff"].Object, "webhooks")
 	if conditions := fmt.Sprint(hooks); !strings.Contains(conditions, "name:mine") || !strings.Contains(conditions, "name:kind-can-be-applied") {
-		t.Errorf("a further match condition: got %s", conditions)
+		t.Errorf("an additional match condition: got %s", conditions)
 	}
 	if _, found := pod(t, `priorityClassName=""`)["priorityClassName"]; found {
-		t.Error("no priority class: got one")
+		t.Error("an empty priorityClassName is rendered")
 	}
 	if _, found := chart(t, `priorityClassName=""`)["ResourceQuota/handoff-webhook"]; found {
-		t.Error("without a priority class there is nothing to grant: got a ResourceQuota")
+		t.Error("a ResourceQuota is rendered without a priority class")
 	}
 	if _, found := chart(t, `replicas=1`)["PodDisruptionBudget/handoff-webhook"]; found {
-		t.Error("of one pod one has to be available: the node could never be drained")
+		t.Error("a PodDisruptionBudget is rendered for one pod, which would block node drains")
 	}
 }
 
-func TestAnotherConfigurationReplacesThePods(t *testing.T) {
+func TestAChangedConfigurationChangesThePodTemplate(t *testing.T) {
 	t.Parallel()
 	sum := func(values ...string) string {
 		text, _, _ := unstructured.NestedString(chart(t, values...)["Deployment/handoff-webhook"].Object,
@@ -129,7 +129,7 @@ func TestAnotherConfigurationReplacesThePods(t *testing.T) {
 	}
 }
 
-func TestTheGuardTakesItsManagersFromTheConfiguration(t *testing.T) {
+func TestTheGuardUsesTheConfiguredFieldManagers(t *testing.T) {
 	t.Parallel()
 	values := []string{`guard.enabled=true`, `config.appliers=["ours","team-*"]`, `config.autoscalers=[]`}
 	for _, name := range []string{"handoff-guard-autoscaled", "handoff-guard-letting-go"} {
@@ -138,7 +138,7 @@ func TestTheGuardTakesItsManagersFromTheConfiguration(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := `e.manager in ['ours'] || e.manager.startsWith('team-')`; !strings.Contains(string(policy), want) {
-			t.Errorf("%s lacks %s:\n%s", name, want, policy)
+			t.Errorf("%s does not contain %s:\n%s", name, want, policy)
 		}
 	}
 	if r := template(t, `guard.enabled=true`, `config.appliers=["a*b"]`); r.err == nil || !strings.Contains(r.stderr, "a*b") {

@@ -13,7 +13,7 @@ import (
 	"github.com/ownership-handoff/handoff/config"
 )
 
-func TestTheChartMakesTheObjectsOfTheOverlays(t *testing.T) {
+func TestTheChartRendersTheObjectsOfTheOverlays(t *testing.T) {
 	t.Parallel()
 	const (
 		noPolicy    = `modePolicy.enabled=false`
@@ -24,19 +24,19 @@ func TestTheChartMakesTheObjectsOfTheOverlays(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		folders, values []string
 	}{
-		"with the default values":      {[]string{"overlays/default"}, nil},
-		"with certificates of its own": {[]string{"overlays/self-signed"}, []string{noPolicy}},
-		"with those of cert-manager":   {[]string{"overlays/cert-manager"}, []string{noPolicy, certManager}},
-		"with the guard":               {[]string{"overlays/default", "guard"}, []string{guard}},
-		"with monitoring":              {[]string{"overlays/default", "components/monitoring"}, []string{monitoring}},
-		"with cert-manager and all else": {
+		"with the default values":             {[]string{"overlays/default"}, nil},
+		"with self-signed certificates":       {[]string{"overlays/self-signed"}, []string{noPolicy}},
+		"with certificates from cert-manager": {[]string{"overlays/cert-manager"}, []string{noPolicy, certManager}},
+		"with the guard":                      {[]string{"overlays/default", "guard"}, []string{guard}},
+		"with monitoring":                     {[]string{"overlays/default", "components/monitoring"}, []string{monitoring}},
+		"with cert-manager and all options": {
 			[]string{"overlays/cert-manager", "policies", "guard", "components/monitoring"}, []string{certManager, guard, monitoring},
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			want := alike(t, kustomize(t, c.folders...))
-			// Helm makes the namespace of a release, or finds it there.
+			// Helm creates the namespace of a release if it does not exist.
 			delete(want, "Namespace/"+system)
 			if diff := cmp.Diff(want, alike(t, chart(t, c.values...))); diff != "" {
 				t.Errorf("-overlay +chart:\n%s", diff)
@@ -45,10 +45,10 @@ func TestTheChartMakesTheObjectsOfTheOverlays(t *testing.T) {
 	}
 }
 
-// ofHelm are the labels that objects of a chart have on top of those that all have.
+// ofHelm are the labels that only the chart's objects have.
 var ofHelm = []string{"app.kubernetes.io/managed-by", "app.kubernetes.io/instance", "app.kubernetes.io/version", "helm.sh/chart"}
 
-// hashed is the name of the config map, which in an overlay ends in a hash. In the chart a checksum replaces the pods.
+// hashed matches the name of an overlay's ConfigMap, which ends with a hash. The chart uses a checksum annotation instead.
 var hashed = regexp.MustCompile(`^handoff-webhook-config-[a-z0-9]{10}$`)
 
 const (
@@ -56,7 +56,7 @@ const (
 	checksum      = "checksum/config"
 )
 
-// alike takes out what the overlays and the chart cannot have in common, and nothing else.
+// alike removes only the unavoidable differences between the overlays and the chart.
 func alike(t *testing.T, all objects) map[string]map[string]any {
 	t.Helper()
 	found := map[string]map[string]any{}
@@ -86,7 +86,7 @@ func alike(t *testing.T, all objects) map[string]map[string]any {
 	return found
 }
 
-// sameVolume makes the volume of the configuration lead to the config map's name without the hash.
+// sameVolume removes the hash from the ConfigMap's name in the configuration volume.
 func sameVolume(t *testing.T, deployment *unstructured.Unstructured) {
 	t.Helper()
 	volumes, _, err := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "volumes")
@@ -108,7 +108,7 @@ func sameVolume(t *testing.T, deployment *unstructured.Unstructured) {
 	}
 }
 
-// sameContent decodes the files of a config map: comments and spaces may differ.
+// sameContent decodes the files of a ConfigMap, because comments and whitespace may differ.
 func sameContent(t *testing.T, configMap *unstructured.Unstructured) {
 	t.Helper()
 	files, _, err := unstructured.NestedStringMap(configMap.Object, "data")

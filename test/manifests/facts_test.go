@@ -12,10 +12,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	facts "github.com/ownership-handoff/handoff/webhook/cluster"
 	"github.com/ownership-handoff/handoff/config"
-	"github.com/ownership-handoff/handoff/webhook/serving"
 	"github.com/ownership-handoff/handoff/webhook"
+	facts "github.com/ownership-handoff/handoff/webhook/cluster"
+	"github.com/ownership-handoff/handoff/webhook/serving"
 )
 
 func read(t *testing.T, path ...string) string {
@@ -27,20 +27,20 @@ func read(t *testing.T, path ...string) string {
 	return string(text)
 }
 
-func TestTheConfigurationThatIsInstalledIsTheDefaultOne(t *testing.T) {
+func TestTheInstalledConfigurationIsTheDefault(t *testing.T) {
 	t.Parallel()
 	got, err := config.Parse([]byte(read(t, "base", "config.yaml")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := config.Default()
-	want.Controllers = []config.ControllerRule{} // written, and empty
+	want.Controllers = []config.ControllerRule{} // present but empty
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
-func TestTheGuardHasTheDefaultFieldManagers(t *testing.T) {
+func TestTheGuardUsesTheDefaultFieldManagers(t *testing.T) {
 	t.Parallel()
 	listed := func(managers []string) string {
 		var names, prefixes []string
@@ -62,7 +62,7 @@ func TestTheGuardHasTheDefaultFieldManagers(t *testing.T) {
 		last, _, _ := unstructured.NestedString(writer, "expression")
 		for _, want := range []string{listed(config.Default().Appliers), listed(config.Default().Autoscalers)} {
 			if !strings.Contains(last, want) {
-				t.Errorf("%s lacks\n%s\nin\n%s", name, want, last)
+				t.Errorf("%s does not contain\n%s\nin\n%s", name, want, last)
 			}
 		}
 	}
@@ -92,7 +92,7 @@ func (d *described) Register(c prometheus.Collector) error {
 func (d *described) MustRegister(...prometheus.Collector) {}
 func (d *described) Unregister(prometheus.Collector) bool { return false }
 
-func TestAlertsAndPanelsAreAboutMetricsThatHandoffHas(t *testing.T) {
+func TestAlertsAndPanelsUseTheMetricsOfHandoff(t *testing.T) {
 	t.Parallel()
 	var has described
 	if _, err := webhook.NewMetrics(&has); err != nil {
@@ -108,17 +108,17 @@ func TestAlertsAndPanelsAreAboutMetricsThatHandoffHas(t *testing.T) {
 	used := regexp.MustCompile(`\bhandoff_[a-z_]+`).FindAllString(strings.ReplaceAll(text, "_bucket", ""), -1)
 	for _, name := range used {
 		if !slices.Contains(has.names, name) {
-			t.Errorf("%s is no metric of handoff: it has %v", name, has.names)
+			t.Errorf("%s is not a metric of handoff, which has %v", name, has.names)
 		}
 	}
 	for _, name := range has.names {
 		if !slices.Contains(used, name) {
-			t.Errorf("%s is neither alerted about nor shown", name)
+			t.Errorf("%s is in no alert and no panel", name)
 		}
 	}
 }
 
-func TestAlertsAndPanelsAreAboutThisWebhook(t *testing.T) {
+func TestAlertsAndPanelsUseTheNameOfTheWebhook(t *testing.T) {
 	t.Parallel()
 	webhooks, _, err := unstructured.NestedSlice(kustomize(t, "base")["MutatingWebhookConfiguration/handoff"].Object, "webhooks")
 	if err != nil || len(webhooks) != 1 {
@@ -129,11 +129,11 @@ func TestAlertsAndPanelsAreAboutThisWebhook(t *testing.T) {
 		text := read(t, "components", "monitoring", file)
 		named := regexp.MustCompile(`apiserver_[a-z_]+\{name=\\?"([^"\\]+)`).FindAllStringSubmatch(text, -1)
 		if len(named) == 0 {
-			t.Errorf("%s asks the API server nothing", file)
+			t.Errorf("%s uses no metric of the API server", file)
 		}
 		for _, n := range named {
 			if n[1] != name {
-				t.Errorf("%s is about %s, the webhook is %s", file, n[1], name)
+				t.Errorf("%s uses webhook name %s, want %s", file, n[1], name)
 			}
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
-// installed puts an overlay into the cluster, all but the MutatingWebhookConfiguration: its Service leads to pods, and
-// there is no node here for them to run on.
+// installed installs an overlay except for the MutatingWebhookConfiguration, because its Service has no pods: the cluster has no
+// nodes.
 func installed(t *testing.T, folder string) {
 	t.Helper()
 	all := kustomize(t, folder).without(func(o *unstructured.Unstructured) bool {
@@ -21,7 +21,7 @@ func installed(t *testing.T, folder string) {
 	kubectl(t, all.text(t), "apply", "--validate=strict", "-f-")
 	t.Cleanup(func() {
 		delete(all, "Namespace/"+system)
-		// The context of a test ends before its cleanup.
+		// The test's context is canceled before the cleanup.
 		cmd := exec.CommandContext(context.WithoutCancel(t.Context()), cluster.plane.Kubectl, "delete", "--ignore-not-found", "-f-")
 		cmd.Stdin = strings.NewReader(all.text(t))
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -30,8 +30,8 @@ func installed(t *testing.T, folder string) {
 	})
 }
 
-func TestThePodsAreAdmittedAndTheWebhookNeedsNoFurtherRights(t *testing.T) {
-	installed(t, "overlays/cert-manager") // the rights of base, and no more
+func TestThePodsAreAdmittedAndThePermissionsSuffice(t *testing.T) {
+	installed(t, "overlays/cert-manager") // exactly the permissions of base
 	eventually(t, "pod security, the quota and the priority class admit two pods", func() bool {
 		pods := kubectl(t, "", "-n", system, "get", "pods", "-l", "app.kubernetes.io/component=webhook", "-o", "name").stdout
 		return strings.Count(pods, "pod/") == 2
@@ -44,7 +44,7 @@ func TestThePodsAreAdmittedAndTheWebhookNeedsNoFurtherRights(t *testing.T) {
 	}
 	hook, err := handofftest.Start(t.Context(), cluster.plane, handofftest.Options{Kubeconfig: kubeconfig})
 	if err != nil {
-		t.Fatal(err) // not ready without what the ClusterRole lists
+		t.Fatal(err) // the webhook is not ready without the ClusterRole's permissions
 	}
 	if err := hook.Register(t.Context()); err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestThePodsAreAdmittedAndTheWebhookNeedsNoFurtherRights(t *testing.T) {
 		"selector": {"matchLabels": {"app": "web"}}, "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web", "image": "web"}]}}}}`
 	kubectl(t, web, "apply", "-f-")
 	kubectl(t, "", "-n", "shop", "autoscale", "deployment", "web", "--min=7", "--max=9")
-	eventually(t, "an apply is kept and recorded as an event", func() bool {
+	eventually(t, "replicas are kept and an Event is recorded", func() bool {
 		kubectl(t, web, "apply", "-f-")
 		return strings.Contains(kubectl(t, "", "-n", "shop", "get", "events.events.k8s.io", "-o", "jsonpath={.items[*].reason}").stdout, "OwnershipKept")
 	})
@@ -68,7 +68,7 @@ func TestThePodsAreAdmittedAndTheWebhookNeedsNoFurtherRights(t *testing.T) {
 		"handoff_certificate_expiration_timestamp_seconds", "process_resident_memory_bytes", "go_memstats_heap_inuse_bytes",
 	} {
 		if !strings.Contains(metrics, "\n"+used+" ") {
-			t.Errorf("alerts or panels are about %s, which the webhook does not have", used)
+			t.Errorf("alerts or panels use %s, which the webhook does not export", used)
 		}
 	}
 	if err := hook.Unregister(t.Context()); err != nil {
@@ -78,12 +78,12 @@ func TestThePodsAreAdmittedAndTheWebhookNeedsNoFurtherRights(t *testing.T) {
 		t.Error(err)
 	}
 	if log := hook.Log(); strings.Contains(log, "forbidden") {
-		t.Errorf("the webhook asked for what it may not do:\n%s", log)
+		t.Errorf("a request of the webhook was forbidden:\n%s", log)
 	}
 }
 
-func TestTheRightsAreNoWiderThanTheirReasons(t *testing.T) {
-	// Not side by side with the test above, which gives the same account the same rights.
+func TestThePermissionsAreMinimal(t *testing.T) {
+	// Do not run in parallel with the test above, which grants permissions to the same ServiceAccount.
 	installed(t, "overlays/self-signed")
 	kubeconfig, err := cluster.plane.AddUser("system:serviceaccount:"+system+":handoff-webhook",
 		"system:serviceaccounts", "system:serviceaccounts:"+system, "system:authenticated")
@@ -91,33 +91,33 @@ func TestTheRightsAreNoWiderThanTheirReasons(t *testing.T) {
 		t.Fatal(err)
 	}
 	may := func(question string) string {
-		// kubectl auth can-i ends with an error where the answer is no.
+		// kubectl auth can-i fails if the answer is no.
 		args := append([]string{"--kubeconfig", kubeconfig, "auth", "can-i"}, strings.Fields(question)...)
 		return strings.TrimSpace(run(t, "", cluster.plane.Kubectl, args...).stdout)
 	}
 	const last = "create secrets -n handoff-system"
-	eventually(t, "the rights are granted", func() bool {
+	eventually(t, "the permissions are granted", func() bool {
 		return may(last) == "yes" && may("list namespaces") == "yes" && may("patch mutatingwebhookconfigurations/handoff") == "yes"
 	})
 	for sentence, c := range map[string]struct{ question, want string }{
-		"it reads its own Secret":             {"get secret/handoff-webhook-tls -n handoff-system", "yes"},
-		"it reads no other Secret beside it":  {"get secret/other -n handoff-system", "no"},
-		"it reads no Secret elsewhere":        {"get secret/handoff-webhook-tls -n default", "no"},
-		"it lists no Secrets":                 {"list secrets -n handoff-system", "no"},
-		"it keeps its own configuration":      {"patch mutatingwebhookconfigurations/handoff", "yes"},
-		"it keeps nobody else's":              {"patch mutatingwebhookconfigurations/other", "no"},
-		"it makes no configuration":           {"create mutatingwebhookconfigurations", "no"},
-		"it follows namespaces":               {"watch namespaces", "yes"},
-		"it writes none":                      {"update namespaces", "no"},
-		"it follows autoscalers everywhere":   {"list horizontalpodautoscalers.autoscaling -A", "yes"},
-		"it reads no workloads":               {"get deployments.apps -A", "no"},
-		"it writes no workloads":              {"update deployments.apps -A", "no"},
-		"it records events everywhere":        {"create events.events.k8s.io -n default", "yes"},
-		"it deletes none":                     {"delete events.events.k8s.io -n default", "no"},
-		"it stores its Secret the first time": {last, "yes"},
-		"it elects no leader":                 {"create leases.coordination.k8s.io -n handoff-system", "no"},
-		"it writes no Secret elsewhere":       {"create secrets -n default", "no"},
-		"it deletes no Secret":                {"delete secret/handoff-webhook-tls -n handoff-system", "no"},
+		"read its own Secret":                  {"get secret/handoff-webhook-tls -n handoff-system", "yes"},
+		"read another Secret in its namespace": {"get secret/other -n handoff-system", "no"},
+		"read a Secret in another namespace":   {"get secret/handoff-webhook-tls -n default", "no"},
+		"list Secrets":                         {"list secrets -n handoff-system", "no"},
+		"patch its own configuration":          {"patch mutatingwebhookconfigurations/handoff", "yes"},
+		"patch another configuration":          {"patch mutatingwebhookconfigurations/other", "no"},
+		"create a configuration":               {"create mutatingwebhookconfigurations", "no"},
+		"watch namespaces":                     {"watch namespaces", "yes"},
+		"update namespaces":                    {"update namespaces", "no"},
+		"list autoscalers in all namespaces":   {"list horizontalpodautoscalers.autoscaling -A", "yes"},
+		"read workloads":                       {"get deployments.apps -A", "no"},
+		"update workloads":                     {"update deployments.apps -A", "no"},
+		"create Events in any namespace":       {"create events.events.k8s.io -n default", "yes"},
+		"delete Events":                        {"delete events.events.k8s.io -n default", "no"},
+		"create its Secret":                    {last, "yes"},
+		"create Leases":                        {"create leases.coordination.k8s.io -n handoff-system", "no"},
+		"create a Secret in another namespace": {"create secrets -n default", "no"},
+		"delete its Secret":                    {"delete secret/handoff-webhook-tls -n handoff-system", "no"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if got := may(c.question); got != c.want {

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// mode is the annotation in an argument of kubectl annotate.
+// mode is the beginning of an argument of kubectl annotate.
 const mode = "ownership-handoff.io/mode="
 
-func TestANamespacesModeIsOneOfThree(t *testing.T) {
+func TestThePolicyRejectsUnknownModes(t *testing.T) {
 	t.Parallel()
 	kubectl(t, "", "create", "namespace", "mode")
 	kubectl(t, "", "apply", "-k", cluster.root+"/manifests/policies", "--validate=strict")
@@ -27,20 +27,20 @@ func TestANamespacesModeIsOneOfThree(t *testing.T) {
 	for _, value := range []string{"enfroce", "Enforce", "", " enforce"} {
 		want := mode[:len(mode)-1] + " " + value + " is unknown; write enforce, warn or off"
 		if r := annotate("mode", mode+value); r.err == nil || !strings.Contains(r.stderr, want) {
-			t.Errorf("%q: want it refused with %s, got %v %s", value, want, r.err, r.stderr)
+			t.Errorf("%q: want an error with %s, got %v %s", value, want, r.err, r.stderr)
 		}
 	}
 	const made = `{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "made", "annotations": {"ownership-handoff.io/mode": "on"}}}`
 	if r := run(t, made, cluster.plane.Kubectl, "create", "-f-"); r.err == nil || !strings.Contains(r.stderr, "write enforce, warn or off") {
-		t.Errorf("a namespace made with an unknown mode: want it refused, got %v %s", r.err, r.stderr)
+		t.Errorf("create a namespace with an unknown mode: want an error, got %v %s", r.err, r.stderr)
 	}
 
-	// What is wrong already stands in nobody's way.
+	// A namespace that already has an unknown mode can be changed otherwise.
 	kubectl(t, "", "label", "namespace", mistyped, "team=web")
 	kubectl(t, "", "annotate", "namespace", mistyped, "other=annotation")
 	kubectl(t, "", "patch", "namespace", mistyped, "--subresource=status", "--type=merge", "-p", `{"status":{"conditions":[]}}`)
 	if r := annotate(mistyped, mode+"ENFORCE"); r.err == nil {
-		t.Error("another unknown mode: want it refused")
+		t.Error("another unknown mode: want an error")
 	}
 	kubectl(t, "", "annotate", "namespace", "mode", mode[:len(mode)-1]+"-")
 	for _, namespace := range []string{"mode", mistyped} {

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// TestHandoffIsNotInterceptedByItselfInAnyNamespace has kustomize install it in another namespace than that of the manifests.
-func TestHandoffIsNotInterceptedByItselfInAnyNamespace(t *testing.T) {
+// TestHandoffDoesNotInterceptItsOwnNamespace verifies this also for another namespace that is set with kustomize.
+func TestHandoffDoesNotInterceptItsOwnNamespace(t *testing.T) {
 	t.Parallel()
 	for _, folder := range []string{"overlays/default", "overlays/self-signed", "overlays/cert-manager"} {
 		for _, name := range []string{system, "platform"} {
@@ -31,7 +31,7 @@ func TestHandoffIsNotInterceptedByItselfInAnyNamespace(t *testing.T) {
 			var selectors []*metav1.LabelSelector
 			for _, o := range decode(t, kubectl(t, "", "kustomize", dir).stdout) {
 				var webhook admissionregistrationv1.MutatingWebhookConfiguration
-				var policy admissionregistrationv1.ValidatingAdmissionPolicy // a MutatingAdmissionPolicy has the same constraints
+				var policy admissionregistrationv1.ValidatingAdmissionPolicy // a MutatingAdmissionPolicy has the same match constraints
 				switch o.GetKind() {
 				case "Namespace":
 					convert(t, o.Object, &namespace)
@@ -39,7 +39,7 @@ func TestHandoffIsNotInterceptedByItselfInAnyNamespace(t *testing.T) {
 					convert(t, o.Object, &webhook)
 					selectors = append(selectors, webhook.Webhooks[0].NamespaceSelector)
 				case "MutatingAdmissionPolicy":
-					delete(o.Object["spec"].(map[string]any), "mutations") //nolint:forcetypeassert // the API server takes it
+					delete(o.Object["spec"].(map[string]any), "mutations") //nolint:forcetypeassert // the API server accepts it
 					convert(t, o.Object, &policy)
 					selectors = append(selectors, policy.Spec.MatchConstraints.NamespaceSelector)
 				}
@@ -47,7 +47,7 @@ func TestHandoffIsNotInterceptedByItselfInAnyNamespace(t *testing.T) {
 			if namespace.Name != name || len(selectors) != 3 {
 				t.Fatalf("%s: the namespace %s, and %d selectors", folder, namespace.Name, len(selectors))
 			}
-			namespace.Labels["kubernetes.io/metadata.name"] = namespace.Name // the API server does that
+			namespace.Labels["kubernetes.io/metadata.name"] = namespace.Name // the API server sets this label
 			for _, s := range selectors {
 				selector, err := metav1.LabelSelectorAsSelector(s)
 				if err != nil {

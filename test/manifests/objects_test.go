@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// objects are those of some manifests, by KIND/NAME.
+// objects are the objects of manifests, by KIND/NAME.
 type objects map[string]*unstructured.Unstructured
 
 func decode(t *testing.T, text string) objects {
@@ -28,18 +28,18 @@ func decode(t *testing.T, text string) objects {
 			t.Fatalf("%v in\n%s", err, text)
 		}
 		if content == nil {
-			continue // a template that renders nothing
+			continue // an empty template
 		}
 		o := &unstructured.Unstructured{Object: content}
 		key := o.GetKind() + "/" + o.GetName()
 		if found[key] != nil {
-			t.Fatalf("%s is there twice", key)
+			t.Fatalf("duplicate object %s", key)
 		}
 		found[key] = o
 	}
 }
 
-// text is a list of the objects, for kubectl.
+// text returns the objects as a List for kubectl.
 func (o objects) text(t *testing.T) string {
 	t.Helper()
 	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "v1", "kind": "List"}}
@@ -53,7 +53,7 @@ func (o objects) text(t *testing.T) string {
 	return string(text)
 }
 
-// without leaves out what is not to be had here.
+// without returns the objects for which unwanted returns false.
 func (o objects) without(unwanted func(*unstructured.Unstructured) bool) objects {
 	rest := objects{}
 	for key, object := range o {
@@ -64,7 +64,7 @@ func (o objects) without(unwanted func(*unstructured.Unstructured) bool) objects
 	return rest
 }
 
-// kustomize builds folders of manifests as one kustomization; those of components are named as such.
+// kustomize builds directories of manifests as one kustomization, with components/ as its components.
 func kustomize(t *testing.T, folders ...string) objects {
 	t.Helper()
 	dir := t.TempDir()
@@ -90,7 +90,7 @@ func kustomize(t *testing.T, folders ...string) objects {
 	return decode(t, kubectl(t, "", "kustomize", dir).stdout)
 }
 
-// kubernetes is the version that the chart is rendered for: Helm asks no cluster here.
+// kubernetes is the version for which the chart is rendered, because helm template has no cluster.
 const kubernetes = "1.36.3"
 
 func template(t *testing.T, values ...string) result {

@@ -1,5 +1,5 @@
-// Package manifests holds what is installed against itself and a real API server: the overlays and the chart make the same
-// objects, the API server accepts them, and they permit the webhook what it does.
+// Package manifests tests the manifests: the overlays and the chart render the same objects, a real API server accepts them, and
+// their RBAC rules suffice for the webhook.
 package manifests_test
 
 import (
@@ -15,16 +15,16 @@ import (
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
 
-// patience is how long anything that another process does may take here.
+// patience is the timeout for anything that another process does.
 const patience = 60 * time.Second
 
 // system is the namespace that handoff is installed in.
 const system = "handoff-system"
 
-// mistyped is a namespace whose mode is unknown.
+// mistyped is a namespace with an unknown mode.
 const mistyped = "mistyped"
 
-// cluster is what the tests share. Its namespace handoff-system is there, as the manifests have it.
+// cluster is shared by the tests. It contains the namespace handoff-system from the manifests.
 var cluster struct {
 	root  string
 	plane *controlplane.Plane
@@ -41,7 +41,7 @@ func prepare(ctx context.Context, plane *controlplane.Plane) (err error) {
 	}
 	for _, step := range [][]string{
 		{"apply", "-f", filepath.Join(cluster.root, "manifests", "base", "namespace.yaml")},
-		// A mode that is wrong from before there was a policy: several tests install the one for all.
+		// Set an unknown mode before a test installs the policy, which applies to the whole cluster.
 		{"create", "namespace", mistyped},
 		{"annotate", "namespace", mistyped, mode + "Enforce"},
 	} {
@@ -52,7 +52,7 @@ func prepare(ctx context.Context, plane *controlplane.Plane) (err error) {
 	return nil
 }
 
-// result is what a command said.
+// result is the output of a command.
 type result struct {
 	stdout, stderr string
 	err            error
@@ -68,7 +68,7 @@ func run(t *testing.T, stdin, name string, args ...string) result {
 	return result{stdout: stdout.String(), stderr: stderr.String(), err: err}
 }
 
-// kubectl runs a command that must succeed, and returns what it printed.
+// kubectl runs kubectl, which must succeed, and returns its output.
 func kubectl(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
 	r := run(t, stdin, cluster.plane.Kubectl, args...)
@@ -78,12 +78,12 @@ func kubectl(t *testing.T, stdin string, args ...string) result {
 	return r
 }
 
-// helm runs Helm 3, which asks no cluster.
+// helm runs Helm 3.
 func helm(t *testing.T, args ...string) result {
 	t.Helper()
 	binary := filepath.Join(cluster.root, "bin", "helm")
 	if _, err := os.Stat(binary); err != nil {
-		t.Fatalf("no Helm to test with, run make helm: %v", err)
+		t.Fatalf("finding Helm: %v; run make helm", err)
 	}
 	return run(t, "", binary, args...)
 }
@@ -92,7 +92,7 @@ func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !done(); time.Sleep(250 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited %s in vain: %s", patience, what)
+			t.Fatalf("timed out after %s: %s", patience, what)
 		}
 	}
 }

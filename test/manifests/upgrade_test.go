@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestInstallingAgainLeavesTheAuthority holds that an upgrade takes no caBundle away, which handoff or cert-manager wrote
-// since: until it was written again, the API server would trust nobody and do without handoff.
-func TestInstallingAgainLeavesTheAuthority(t *testing.T) {
+// TestInstallingAgainKeepsTheCABundle verifies that an upgrade does not remove the CA bundle that handoff or cert-manager wrote.
+// Otherwise the API server could not call the webhook until the CA bundle is written again.
+func TestInstallingAgainKeepsTheCABundle(t *testing.T) {
 	folder := filepath.Join(cluster.root, "manifests")
 	throughHelm := func(t *testing.T, verb string, args ...string) {
 		t.Helper()
@@ -52,7 +52,7 @@ func TestInstallingAgainLeavesTheAuthority(t *testing.T) {
 			c.again(t)
 			got := kubectl(t, "", "get", "mutatingwebhookconfiguration", "handoff", "-o", "jsonpath={.webhooks[0].clientConfig.caBundle}").stdout
 			if got != want {
-				t.Errorf("the caBundle has %d characters, want the %d that were written", len(got), len(want))
+				t.Errorf("the caBundle has %d characters, want %d", len(got), len(want))
 			}
 			c.remove(t)
 		})

@@ -13,19 +13,19 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// HTTP passes on requests, in the name of the user whose configuration it was given, until it is told to do something
-// else. It ends the client's HTTP connection itself, as a load balancer of layer 7 does.
+// HTTP is a reverse proxy that forwards requests with the credentials of a rest.Config, unless one of its methods changes that.
+// It terminates the client's HTTP connections, as a layer 7 load balancer does.
 type HTTP struct {
-	// URL is the address for clients.
+	// URL is the proxy's address.
 	URL string
 
 	mutex  sync.Mutex
-	watch  string // what happens to watches: "", "cut" or "silent"
-	status int    // what everything is answered with; 0: what the API server answers
+	watch  string // the failure of watches: "" for none, "cut" or "silent"
+	status int    // the status of every response; 0 for the API server's
 	broken chan struct{}
 }
 
-// StartHTTP starts a proxy in front of an API server, which ends with the test.
+// StartHTTP starts a proxy for an API server. It is stopped when the test ends.
 func StartHTTP(t *testing.T, config *rest.Config) *HTTP {
 	t.Helper()
 	upstream, err := url.Parse(config.Host)
@@ -53,17 +53,17 @@ func StartHTTP(t *testing.T, config *rest.Config) *HTTP {
 	return p
 }
 
-// Pass passes on everything.
+// Pass forwards everything.
 func (p *HTTP) Pass() { p.set("", 0) }
 
-// CutWatches ends all watches, and each new one, without an answer. Everything else passes.
+// CutWatches closes the connections of all watches and of each new one without a response. It forwards everything else.
 func (p *HTTP) CutWatches() { p.set("cut", 0) }
 
-// SilenceWatches passes on nothing of any watch any more: no event, and no end. Each new one is answered with its header
-// and nothing else. Everything else passes.
+// SilenceWatches makes all watches hang: they receive neither events nor an end. Each new watch receives only its response
+// header. It forwards everything else.
 func (p *HTTP) SilenceWatches() { p.set("silent", 0) }
 
-// Refuse cuts all watches and answers every request with a status.
+// Refuse closes all watches and responds to every request with a status.
 func (p *HTTP) Refuse(status int) { p.set("cut", status) }
 
 func (p *HTTP) set(watch string, status int) {
@@ -98,7 +98,7 @@ func (p *HTTP) serve(reverse http.Handler, w http.ResponseWriter, r *http.Reques
 	}
 }
 
-// passWatch passes on a watch until the proxy is told to do something else.
+// passWatch forwards a watch until the proxy's behavior is changed.
 func (p *HTTP) passWatch(reverse http.Handler, w http.ResponseWriter, r *http.Request, broken <-chan struct{}) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
@@ -128,7 +128,7 @@ func (p *HTTP) passWatch(reverse http.Handler, w http.ResponseWriter, r *http.Re
 	}
 }
 
-// keep keeps a request without an end until the client gives up or the proxy does something else.
+// keep keeps a request open until the client cancels it or the proxy's behavior is changed.
 func (p *HTTP) keep(r *http.Request, broken <-chan struct{}) {
 	select {
 	case <-r.Context().Done():

@@ -1,5 +1,4 @@
-// Package proxy stands between a client and a real API server, and breaks what passes between them as networks and load
-// balancers do.
+// Package proxy provides proxies for a real API server that simulate failures of networks and load balancers.
 package proxy
 
 import (
@@ -10,9 +9,9 @@ import (
 	"testing"
 )
 
-// TCP passes on connections until it is told to do something else. The client sees the API server's own TLS.
+// TCP is a proxy that forwards connections, unless one of its methods changes that. It does not terminate TLS.
 type TCP struct {
-	// Address is where it listens, as host:port.
+	// Address is the proxy's address, as host:port.
 	Address string
 
 	target string
@@ -23,7 +22,7 @@ type TCP struct {
 	open   map[net.Conn]struct{}
 }
 
-// StartTCP starts a proxy in front of host:port, which ends with the test.
+// StartTCP starts a proxy for host:port. It is stopped when the test ends.
 func StartTCP(t *testing.T, target string) *TCP {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -48,13 +47,13 @@ func StartTCP(t *testing.T, target string) *TCP {
 	return p
 }
 
-// Pass passes on everything again; what was held back as well.
+// Pass forwards everything again, including the data that Silence has delayed.
 func (p *TCP) Pass() { p.set(false, false) }
 
-// Silence accepts connections and passes on nothing: no byte, and no end.
+// Silence accepts connections but forwards nothing: neither data nor the end of a connection.
 func (p *TCP) Silence() { p.set(true, false) }
 
-// Cut ends all connections, and every new one at once.
+// Cut closes all connections, and closes each new one immediately.
 func (p *TCP) Cut() {
 	p.set(false, true)
 	p.mutex.Lock()
@@ -71,7 +70,7 @@ func (p *TCP) set(silent, cut bool) {
 	p.gate.Broadcast()
 }
 
-// enter waits as long as the proxy is silent, and reports whether it passes on.
+// enter waits while the proxy is silent, and reports whether it forwards.
 func (p *TCP) enter(connections ...net.Conn) bool {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -111,7 +110,7 @@ func (p *TCP) pass(ctx context.Context, client net.Conn) {
 	delete(p.open, server)
 }
 
-// gated reads from a connection, and hands on what was read when the proxy passes on.
+// gated reads from a connection, and returns the data when the proxy forwards.
 type gated struct {
 	proxy *TCP
 	net.Conn

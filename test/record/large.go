@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// largeOnes are reviews as large applications make them: several containers, and a long history of managers.
-func largeOnes() []recording {
+// largeRecordings returns recordings of about 30 KB, like those of large applications with several containers and many managers.
+func largeRecordings() []recording {
 	aboutThirtyKilobytes := func(bytes int) bool { return bytes >= 28<<10 && bytes <= 32<<10 }
 	return []recording{
 		{
-			// What most applies in an opted-in namespace are: the manifest has let go of replicas long ago.
+			// The most frequent apply with handoff enabled: the manifest has not set replicas for a long time.
 			name: "large-nothing-to-do", resource: deployment, size: aboutThirtyKilobytes,
 			before: history(large("", "1")), write: apply(large("", "3")),
 		},
@@ -19,7 +19,7 @@ func largeOnes() []recording {
 			before: history(large("3", "1")), write: apply(large("3", "3")),
 		},
 		{
-			// What a GitOps controller does all day to a manifest that still sets replicas.
+			// The repeated sync of a GitOps controller whose manifest still sets replicas.
 			name: "large-kept-and-nothing-else", resource: deployment, size: aboutThirtyKilobytes,
 			before: append(history(large("3", "1")),
 				scaledAgain(7, apply(large("3", "3"))), edit("/^  replicas:/d", "apply", "edit-last-applied", "{}")),
@@ -28,7 +28,7 @@ func largeOnes() []recording {
 	}
 }
 
-// history is what a Deployment goes through in a year: each command leaves its manager behind.
+// history returns the steps of a Deployment's typical history. Each command leaves a field manager behind.
 func history(manifest string) []step {
 	return []step{
 		apply(manifest),
@@ -44,7 +44,7 @@ func history(manifest string) []step {
 	}
 }
 
-// policy and mesh are what two more appliers of a cluster add to a Deployment.
+// policy and mesh are the fields that two other appliers add to a Deployment.
 const (
 	policy = `
 apiVersion: apps/v1
@@ -102,7 +102,7 @@ spec:%s
 	return b.String()
 }
 
-// largeContainer writes a container with so many environment variables, probes and mounts.
+// largeContainer writes a container with probes, mounts and the given number of environment variables.
 func largeContainer(b *strings.Builder, name, version string, port, variables int) {
 	fmt.Fprintf(b, `      - name: %s
         image: registry.invalid/shop/%s:%s

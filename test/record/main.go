@@ -1,8 +1,8 @@
-// Command record plays writes on a real control plane, with the real kubectl and the real autoscaler, and stores the
-// admission reviews that the API server makes of them: what the tests and benchmarks of the webhook are fed with.
+// Command record runs writes on a real control plane, with the real kubectl and the real autoscaler, and stores the
+// AdmissionReviews that the API server sends. They are the input of the webhook's tests and benchmarks.
 //
-// It records what the API server sends, whatever handoff does with it: no namespace here has opted in. Run again, it
-// stores the same reviews but for times, uids and resource versions.
+// Handoff is not enabled in any of its namespaces, so that the reviews do not depend on handoff. Another run stores the same
+// reviews except for times, UIDs and resource versions.
 package main
 
 import (
@@ -36,8 +36,8 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	flags := flag.NewFlagSet("record", flag.ContinueOnError)
-	dir := flags.String("dir", filepath.Join(root, "webhook", "testdata", "reviews"), "`folder` to store the reviews in")
-	only := flags.String("only", "", "record only those whose name contains this `text`")
+	dir := flags.String("dir", filepath.Join(root, "webhook", "testdata", "reviews"), "`directory` to store the reviews in")
+	only := flags.String("only", "", "record only reviews whose name contains this `text`")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	// Before the plane: the API server waits for those who watch.
+	// Stop the webhook before the control plane, because the API server waits for open watches.
 	defer func() { err = errors.Join(err, webhook.Stop()) }()
 	kept, err := recorder.InFrontOf(webhook)
 	if err != nil {
@@ -75,16 +75,16 @@ func run(ctx context.Context, args []string) (err error) {
 	return nil
 }
 
-// store plays a recording and writes its review into a file of the folder.
+// store runs a recording and writes its review to a file in the directory.
 func (s *stage) store(recording recording, dir string) error {
-	review, err := s.play(recording)
+	review, err := s.record(recording)
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	// The bytes as they came, without so much as a line's end.
+	// Store exactly the received bytes, without a final newline.
 	if err := os.WriteFile(filepath.Join(dir, recording.name+".json"), review, 0o644); err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// web is the manifest of a Deployment. The line "replicas" is left out when replicas is empty.
+// web returns the manifest of a Deployment. If replicas is empty, the manifest does not set it.
 func web(replicas, image string) string { return workload("Deployment", replicas, image) }
 
 func workload(kind, replicas, image string) string {
@@ -34,8 +34,7 @@ func replicasLine(replicas string) string {
 	return "\n  replicas: " + replicas
 }
 
-// autoscaler is the manifest of a HorizontalPodAutoscaler with room for the minimum and for the target's apiVersion,
-// kind and name.
+// autoscaler is a format string for a HorizontalPodAutoscaler. It takes the minimum and the target's apiVersion, kind and name.
 const autoscaler = `
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
@@ -47,7 +46,7 @@ spec:
   metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}}]
 `
 
-// gadgets is a custom resource whose scale is not where the built-in kinds have theirs.
+// gadgets is a CRD whose scale field has another path than in the built-in kinds.
 const gadgets = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -82,7 +81,7 @@ spec: {flavor: %s, pool: {size: %s}}
 `, flavor, size)
 }
 
-// withGadgets makes the custom resource known to the API server, and then does a step.
+// withGadgets returns a step that installs the CRD and then runs another step.
 func withGadgets(then step) step {
 	return func(s *stage) error {
 		if err := apply(gadgets)(s); err != nil {

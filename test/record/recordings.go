@@ -2,13 +2,13 @@ package main
 
 // recording is a write whose review is stored.
 type recording struct {
-	// name is a sentence, and the name of file and namespace.
+	// name describes the write, and is the name of the file and of the namespace.
 	name string
-	// resource is what is written: KIND/NAME, as kubectl has it.
+	// resource is the written object as KIND/NAME, in the syntax of kubectl.
 	resource string
 	before   []step
 	write    step
-	// size says whether a review of so many bytes is what the recording is for; nil takes any.
+	// size reports whether a review of the given size in bytes is acceptable; nil accepts any size.
 	size func(bytes int) bool
 }
 
@@ -23,9 +23,9 @@ func recordings() []recording {
 	all := clientSide()
 	all = append(all, serverSide()...)
 	all = append(all, otherAppliers()...)
-	all = append(all, people()...)
+	all = append(all, imperative()...)
 	all = append(all, otherKinds()...)
-	return append(all, largeOnes()...)
+	return append(all, largeRecordings()...)
 }
 
 func clientSide() []recording {
@@ -98,7 +98,7 @@ func otherAppliers() []recording {
 	}
 }
 
-func people() []recording {
+func imperative() []recording {
 	scaled := []step{apply(web("3", "web:1")), autoscaled(7)}
 	return []recording{
 		{

@@ -18,27 +18,27 @@ import (
 )
 
 const (
-	// patience is how long a controller may take for anything.
+	// patience is the timeout for anything that a controller does.
 	patience = 90 * time.Second
-	// rest is how long nobody may have written an object for its controllers to be done with it.
+	// rest is the time without writes after which an object's controllers count as done.
 	rest = time.Second
 )
 
-// stage is the namespace that a recording is played in.
+// stage is the namespace of a recording.
 type stage struct {
-	ctx       context.Context //nolint:containedctx // a stage lives as long as one recording
+	ctx       context.Context //nolint:containedctx // a stage exists only during one recording
 	plane     *controlplane.Plane
 	recorder  *recorder.Recorder
 	api       client.Client
 	namespace string
-	// resource is what the recording writes: KIND/NAME, as kubectl has it.
+	// resource is the written object as KIND/NAME, in the syntax of kubectl.
 	resource string
 }
 
 func newStage(ctx context.Context, plane *controlplane.Plane, r *recorder.Recorder, namespace string) (*stage, error) {
 	api, err := client.New(plane.Config, client.Options{})
 	if err != nil {
-		return nil, fmt.Errorf("client of the API server: %w", err)
+		return nil, fmt.Errorf("creating a client: %w", err)
 	}
 	s := &stage{ctx: ctx, plane: plane, recorder: r, api: api, namespace: namespace}
 	if err := s.run("", nil, "create", "namespace", namespace); err != nil {
@@ -47,8 +47,8 @@ func newStage(ctx context.Context, plane *controlplane.Plane, r *recorder.Record
 	return s, nil
 }
 
-// play plays a recording and returns the review of its write.
-func (s *stage) play(recording recording) ([]byte, error) {
+// record runs a recording and returns the review of its write.
+func (s *stage) record(recording recording) ([]byte, error) {
 	s.resource = recording.resource
 	for _, step := range recording.before {
 		if err := step(s); err != nil {
@@ -63,17 +63,17 @@ func (s *stage) play(recording recording) ([]byte, error) {
 		return nil, err
 	}
 	reviews := s.recorder.Reviews(s.namespace)[before:]
-	// A write that meets another on its way is admitted again, against another live object: not to be repeated.
+	// The API server reviews a write again if it conflicts with another one. Such a recording is not reproducible.
 	if len(reviews) != 1 {
 		return nil, fmt.Errorf("want one review of the write, got %d", len(reviews))
 	}
 	if size := len(reviews[0]); recording.size != nil && !recording.size(size) {
-		return nil, fmt.Errorf("the review has %d bytes, which is not what the recording is for", size)
+		return nil, fmt.Errorf("unexpected size of the review: %d bytes", size)
 	}
 	return reviews[0], nil
 }
 
-// run runs kubectl, which must succeed.
+// run runs kubectl, and returns an error with its standard error if it fails.
 func (s *stage) run(stdin string, env []string, args ...string) error {
 	_, err := s.output(stdin, env, args...)
 	return err
@@ -91,7 +91,7 @@ func (s *stage) output(stdin string, env []string, args ...string) ([]byte, erro
 	return stdout.Bytes(), nil
 }
 
-// object reads what the recording writes.
+// object reads the object that the recording writes.
 func (s *stage) object() (*unstructured.Unstructured, error) {
 	text, err := s.output("", nil, "get", s.resource, "-o", "json", "--show-managed-fields")
 	if err != nil {
@@ -99,13 +99,12 @@ func (s *stage) object() (*unstructured.Unstructured, error) {
 	}
 	object := &unstructured.Unstructured{}
 	if err := object.UnmarshalJSON(text); err != nil {
-		return nil, fmt.Errorf("read %s: %w", s.resource, err)
+		return nil, fmt.Errorf("reading %s: %w", s.resource, err)
 	}
 	return object, nil
 }
 
-// settled waits until the controllers have written all that they have to write, so that a recording has the same status
-// whenever it is made.
+// settled waits until the controllers have stopped writing the object, so that every run records the same status.
 func (s *stage) settled() error {
 	last, since := "", time.Now()
 	return s.eventually("the controllers are done", func() (bool, error) {
@@ -120,7 +119,7 @@ func (s *stage) settled() error {
 	})
 }
 
-// observed says whether an object's status, where controllers keep one, is of its present spec.
+// observed reports whether the status of an object is up to date with its spec. It returns true for kinds without such a status.
 func observed(object *unstructured.Unstructured) bool {
 	if object.GroupVersionKind().Group != "apps" {
 		return true
@@ -128,14 +127,14 @@ func observed(object *unstructured.Unstructured) bool {
 	seen, _, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
 	pods, _, _ := unstructured.NestedInt64(object.Object, "status", "replicas")
 	want, _, _ := unstructured.NestedInt64(object.Object, "spec", "replicas")
-	// Without nodes no pod gets ready: a rollout stays at its first new pods, and a stateful set at its first.
+	// Without nodes, no pod becomes ready: a rollout stops at its first new pods, and a StatefulSet at its first pod.
 	return seen == object.GetGeneration() && (pods >= want || object.GetKind() == "StatefulSet")
 }
 
 func (s *stage) eventually(what string, done func() (bool, error)) error {
 	poll := func(context.Context) (bool, error) { return done() }
 	if err := wait.PollUntilContextTimeout(s.ctx, 200*time.Millisecond, patience, true, poll); err != nil {
-		return fmt.Errorf("wait until %s: %w", what, err)
+		return fmt.Errorf("waiting until %s: %w", what, err)
 	}
 	return nil
 }

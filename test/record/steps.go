@@ -14,20 +14,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// step is one thing that happens on a stage.
+// step is an action on a stage.
 type step func(*stage) error
 
-// apply applies a manifest by the real kubectl.
+// apply returns a step that runs kubectl apply.
 func apply(manifest string, flags ...string) step {
 	return func(s *stage) error { return s.run(manifest, nil, append([]string{"apply", "-f", "-"}, flags...)...) }
 }
 
-// serverSideApply is another manager's, as a sync of a GitOps controller is.
+// serverSideApply returns a step that runs a server-side apply with another field manager, like the sync of a GitOps controller.
 func serverSideApply(manifest, manager string) step {
 	return apply(manifest, "--server-side", "--force-conflicts", "--field-manager="+manager)
 }
 
-// kubectl runs any other command of the real kubectl, with {} for what the recording writes.
+// kubectl returns a step that runs another kubectl command. It replaces {} in the arguments with the recording's resource.
 func kubectl(args ...string) step {
 	return func(s *stage) error { return s.run("", nil, s.expand(args)...) }
 }
@@ -40,26 +40,26 @@ func (s *stage) expand(args []string) []string {
 	return expanded
 }
 
-// edit runs a command that opens an editor, with sed for one.
+// edit returns a step that runs a kubectl command with sed as the editor.
 func edit(script string, args ...string) step {
 	return func(s *stage) error {
 		return s.run("", []string{"KUBE_EDITOR=sed -i.before -e '" + script + "'"}, s.expand(args)...)
 	}
 }
 
-// diff runs kubectl diff, which sends a dry run and then shows the outcome by a program: here, one that shows nothing.
+// diff returns a step that runs kubectl diff, which sends a dry run. The external diff program is true, which prints nothing.
 func diff(manifest string) step {
 	return func(s *stage) error {
 		return s.run(manifest, []string{"KUBECTL_EXTERNAL_DIFF=true"}, "diff", "-f", "-")
 	}
 }
 
-// replace replaces the whole object.
+// replace returns a step that replaces the whole object.
 func replace(manifest string) step {
 	return func(s *stage) error { return s.run(manifest, nil, "replace", "-f", "-") }
 }
 
-// autoscaled makes a HorizontalPodAutoscaler and waits until the real controller has scaled to its minimum.
+// autoscaled returns a step that creates a HorizontalPodAutoscaler and waits until the controller has scaled to its minimum.
 func autoscaled(minimum int) step {
 	return func(s *stage) error {
 		object, err := s.object()
@@ -74,7 +74,7 @@ func autoscaled(minimum int) step {
 	}
 }
 
-// scaledAgain does a step that takes from the autoscaler what it has set, and waits until it has set it again.
+// scaledAgain returns a step that runs another step, which resets the replicas, and waits until the autoscaler has restored them.
 func scaledAgain(minimum int, then step) step {
 	return func(s *stage) error {
 		if err := then(s); err != nil {
@@ -94,12 +94,12 @@ func (s *stage) scaled(replicas int) error {
 
 const helm = client.FieldOwner("helm")
 
-// helmInstall creates a Deployment as Helm 3 does: without last-applied, under the field manager helm.
+// helmInstall returns a step that creates a Deployment as Helm 3 does: without last-applied, with the field manager helm.
 func helmInstall(manifest string) step {
 	return func(s *stage) error {
 		object := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(manifest), &object.Object); err != nil {
-			return fmt.Errorf("read the chart: %w", err)
+			return fmt.Errorf("parsing the manifest: %w", err)
 		}
 		object.SetNamespace(s.namespace)
 		if err := s.api.Create(s.ctx, object, helm); err != nil {
@@ -109,17 +109,17 @@ func helmInstall(manifest string) step {
 	}
 }
 
-// helmUpgrade patches a Deployment as Helm 3 does: by the three-way strategic merge of the manifest of the release
-// before, the new one and the live object (createPatch in helm.sh/helm/v3/pkg/kube).
+// helmUpgrade returns a step that patches a Deployment as Helm 3 does: with a three-way strategic merge patch from the previous
+// release's manifest, the new manifest and the live object (createPatch in helm.sh/helm/v3/pkg/kube).
 func helmUpgrade(before, after string) step {
 	return func(s *stage) error {
 		from, err := yaml.ToJSON([]byte(before))
 		if err != nil {
-			return fmt.Errorf("read the chart: %w", err)
+			return fmt.Errorf("parsing the manifest: %w", err)
 		}
 		to, err := yaml.ToJSON([]byte(after))
 		if err != nil {
-			return fmt.Errorf("read the chart: %w", err)
+			return fmt.Errorf("parsing the manifest: %w", err)
 		}
 		object, err := s.object()
 		if err != nil {
@@ -127,7 +127,7 @@ func helmUpgrade(before, after string) step {
 		}
 		live, err := json.Marshal(object)
 		if err != nil {
-			return fmt.Errorf("write the live object: %w", err)
+			return fmt.Errorf("encoding the live object: %w", err)
 		}
 		meta, err := strategicpatch.NewPatchMetaFromStruct(appsv1.Deployment{})
 		if err != nil {

@@ -1,4 +1,4 @@
-// Package recorder stands between an API server and a webhook and keeps every AdmissionReview that passes, byte for byte.
+// Package recorder provides a proxy between an API server and a webhook that stores every AdmissionReview, byte for byte.
 package recorder
 
 import (
@@ -20,9 +20,9 @@ import (
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
-// Recorder is an HTTPS server that passes what it is asked on to a handler. It never answers by itself.
+// Recorder is an HTTPS server that stores reviews and forwards them to a handler.
 type Recorder struct {
-	// URL is where it serves, without a path. CA is the PEM of the authority behind its certificate.
+	// URL is the recorder's address, without a path. CA is the PEM-encoded CA certificate.
 	URL string
 	CA  []byte
 
@@ -33,7 +33,7 @@ type Recorder struct {
 	reviews map[string][][]byte // by namespace
 }
 
-// Start starts a recorder in front of a handler. The caller must Close it.
+// Start starts a recorder for a handler. The caller must close it.
 func Start(next http.Handler) *Recorder {
 	r := &Recorder{next: next, reviews: map[string][][]byte{}}
 	r.server = httptest.NewTLSServer(r)
@@ -42,16 +42,16 @@ func Start(next http.Handler) *Recorder {
 	return r
 }
 
-// InFrontOf starts a recorder in front of a webhook that is not registered yet: Register makes the API server call the
-// recorder in its place.
+// InFrontOf starts a recorder for a webhook that is not registered yet. It changes the webhook's URL and CA, so that Register
+// registers the recorder.
 func InFrontOf(webhook *handofftest.Webhook) (*Recorder, error) {
 	target, err := url.Parse(webhook.URL)
 	if err != nil {
-		return nil, fmt.Errorf("record what the webhook is asked: %w", err)
+		return nil, fmt.Errorf("recording reviews: %w", err)
 	}
 	trusted := x509.NewCertPool()
 	if !trusted.AppendCertsFromPEM(webhook.CA) {
-		return nil, errors.New("record what the webhook is asked: its authority is no certificate")
+		return nil, errors.New("recording reviews: the webhook's CA is not a certificate")
 	}
 	proxy := &httputil.ReverseProxy{
 		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
@@ -62,10 +62,10 @@ func InFrontOf(webhook *handofftest.Webhook) (*Recorder, error) {
 	return r, nil
 }
 
-// Close ends the server once it has answered what it has accepted.
+// Close stops the server when all requests in flight have finished.
 func (r *Recorder) Close() { r.server.Close() }
 
-// ServeHTTP keeps a review and passes it on. What is no review of an object in a namespace counts for the namespace "".
+// ServeHTTP stores and forwards a review. A body that is not a review of a namespaced object is stored for namespace "".
 func (r *Recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
@@ -77,7 +77,7 @@ func (r *Recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			Namespace string `json:"namespace"`
 		} `json:"request"`
 	}
-	_ = json.Unmarshal(body, &review) // what is to be said about a broken body is for the webhook to say
+	_ = json.Unmarshal(body, &review) // the webhook reports malformed bodies
 
 	r.mutex.Lock()
 	namespace := review.Request.Namespace
@@ -88,14 +88,14 @@ func (r *Recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.next.ServeHTTP(w, req)
 }
 
-// Reviews are the bodies that came for objects in a namespace so far, in order. They must not be changed.
+// Reviews returns the bodies for objects in a namespace so far, in order. The caller must not modify them.
 func (r *Recorder) Reviews(namespace string) [][]byte {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	return slices.Clone(r.reviews[namespace])
 }
 
-// Count is how many reviews came for objects in a namespace so far.
+// Count returns the number of reviews of objects in a namespace so far.
 func (r *Recorder) Count(namespace string) int {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

@@ -14,14 +14,14 @@ import (
 	"github.com/ownership-handoff/handoff/test/recorder"
 )
 
-func TestWhatPassesIsKeptByteForByteAndCountedByNamespace(t *testing.T) {
-	var passed []string
+func TestReviewsAreStoredByteForByteByNamespace(t *testing.T) {
+	var forwarded []string
 	next := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			t.Error(err)
 		}
-		passed = append(passed, string(body))
+		forwarded = append(forwarded, string(body))
 		fmt.Fprint(w, "the answer")
 	})
 	r := recorder.Start(next)
@@ -38,17 +38,17 @@ func TestWhatPassesIsKeptByteForByteAndCountedByNamespace(t *testing.T) {
 			t.Errorf("answer to %s: %s", body, answer)
 		}
 	}
-	if diff := cmp.Diff(sent, passed); diff != "" {
-		t.Errorf("passed on (-want +got):\n%s", diff)
+	if diff := cmp.Diff(sent, forwarded); diff != "" {
+		t.Errorf("forwarded (-want +got):\n%s", diff)
 	}
 	want := map[string][]string{"a": sent[:2], "b": sent[2:3], "": sent[3:], "c": nil}
 	for namespace, bodies := range want {
-		var kept []string
+		var stored []string
 		for _, body := range r.Reviews(namespace) {
-			kept = append(kept, string(body))
+			stored = append(stored, string(body))
 		}
-		if diff := cmp.Diff(bodies, kept); diff != "" {
-			t.Errorf("kept for %q (-want +got):\n%s", namespace, diff)
+		if diff := cmp.Diff(bodies, stored); diff != "" {
+			t.Errorf("stored for %q (-want +got):\n%s", namespace, diff)
 		}
 		if got := r.Count(namespace); got != len(bodies) {
 			t.Errorf("count for %q: want %d, got %d", namespace, len(bodies), got)
@@ -56,7 +56,7 @@ func TestWhatPassesIsKeptByteForByteAndCountedByNamespace(t *testing.T) {
 	}
 }
 
-// post sends a body as somebody who trusts the recorder's authority alone.
+// post sends a body with a client that trusts only the recorder's CA.
 func post(t *testing.T, r *recorder.Recorder, body string) string {
 	t.Helper()
 	trusted := x509.NewCertPool()

@@ -11,8 +11,8 @@ import (
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
-// follow copies what the webhook logs from now on, until ctx is done or whoever started this process is gone: a `go run`
-// that is killed says nothing to what it runs, and the cluster would stay for ever.
+// follow copies new lines of the webhook's log until ctx is done or the parent process has ended. A killed `go run` does not
+// signal its child, which would keep the cluster running forever.
 func follow(ctx context.Context, webhook *handofftest.Webhook, to io.Writer) {
 	const pause = 500 * time.Millisecond
 	parent := os.Getppid()

@@ -7,32 +7,32 @@ import (
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
 
-// invitation takes kubeconfig, the folder of kubectl and a manifest with replicas: 3.
+// invitation is a format string for a kubeconfig, the folder of kubectl and a manifest with replicas: 3.
 const invitation = `
-handoff is running on a real control plane without nodes. Namespace demo has opted in. In another terminal:
+handoff is running on a real control plane without nodes, and is enabled in namespace demo. In another terminal:
 
   export KUBECONFIG="%[1]s"
   export PATH="%[2]s:$PATH"
   manifest="%[3]s"
 
-Let an autoscaler take a Deployment from 3 replicas to 7 (without nodes, --min stands for the load):
+Let an autoscaler scale a Deployment from 3 replicas to 7 (without nodes, --min stands for load):
 
   kubectl -n demo apply -f "$manifest"
   kubectl -n demo autoscale deployment web --min=7 --max=20
   kubectl -n demo wait --for=jsonpath='{.spec.replicas}'=7 deployment web
 
-Then apply what would be outages without handoff, and see who owns replicas:
+Run applies that would cause outages without handoff, and see who owns replicas:
 
   kubectl -n demo apply -f "$manifest"
   grep -v replicas: "$manifest" | kubectl -n demo apply -f -
   kubectl -n demo get deployment web -o yaml --show-managed-fields
   kubectl -n demo get events --field-selector reason=OwnershipKept
 
-Compare with handoff off, or only warning (warn); enforce switches it on again:
+Compare with handoff disabled (off) or only warning (warn); enforce enables it again:
 
   kubectl annotate --overwrite namespace demo ownership-handoff.io/mode=off
 
-Ctrl-C here ends all of it and leaves nothing behind. What the webhook logs follows.
+Ctrl-C in this terminal stops everything and leaves nothing behind. The webhook's log follows.
 
 `
 

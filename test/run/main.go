@@ -1,4 +1,4 @@
-// Command run starts a real control plane with the webhook, for trying it out, until Ctrl-C.
+// Command run starts a real control plane with the webhook, to try it out until Ctrl-C.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// Whoever asks twice does not want to wait for an orderly end. The watchdog of the plane cleans up all the same.
+	// A second Ctrl-C ends the process at once. The control plane's watchdog still cleans up.
 	context.AfterFunc(ctx, stop)
 	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "run:", err)
@@ -34,7 +34,7 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(os.Stderr, "run: starting a real control plane, about 10 seconds")
+	fmt.Fprintln(os.Stderr, "run: starting a real control plane, which takes about 10 seconds")
 	cluster, err := handofftest.StartCluster(ctx, os.Stderr)
 	if err != nil {
 		return err
@@ -48,11 +48,11 @@ func run(ctx context.Context) (err error) {
 	}
 	invite(cluster.Plane, filepath.Join(root, "test", "demo", "web.yaml"))
 	follow(ctx, cluster.Webhook, os.Stderr)
-	fmt.Fprintln(os.Stderr, "run: ending")
+	fmt.Fprintln(os.Stderr, "run: shutting down")
 	return nil
 }
 
-// optIn makes the namespace demo.
+// optIn creates the namespace demo with handoff enabled.
 func optIn(ctx context.Context, plane *controlplane.Plane) error {
 	api, err := client.New(plane.Config, client.Options{})
 	if err != nil {

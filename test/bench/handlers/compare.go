@@ -17,15 +17,15 @@ import (
 const (
 	// rounds is odd, so that there is a middle one.
 	rounds = 7
-	// roundTime is how long each side is measured in each round, in the words of -test.benchtime.
+	// roundTime is how long each side is measured in each round, in the syntax of -test.benchtime.
 	roundTime = "300ms"
 )
 
-// comparison is a review that both sides answer.
+// comparison is a review that both handlers answer.
 type comparison struct {
-	sentence, review, mode string
-	rules                  []config.ControllerRule
-	// patched says whether handoff has to patch. A side that answers wrongly is not worth measuring.
+	name, review, mode string
+	rules              []config.ControllerRule
+	// patched reports whether handoff must return a patch. A handler with a wrong answer is not measured.
 	patched bool
 	target  float64
 }
@@ -34,28 +34,28 @@ func comparisons() []comparison {
 	const idle, kept, enforce = "large-nothing-to-do", "large-kept", "enforce"
 	ten := TenRules()
 	return []comparison{
-		{sentence: "namespace not opted in", review: idle},
-		{sentence: "nothing to do", review: idle, mode: enforce, target: 0.3},
-		{sentence: "nothing to do, ten rules", review: idle, mode: enforce, rules: ten, target: 0.3},
-		{sentence: "kept, image changed", review: kept, mode: enforce, patched: true, target: 1},
-		{sentence: "kept, image changed, ten rules", review: kept, mode: enforce, rules: ten, patched: true, target: 1},
-		{sentence: "kept, nothing else changed", review: kept + "-and-nothing-else", mode: enforce, patched: true, target: 1},
+		{name: "namespace not opted in", review: idle},
+		{name: "nothing to do", review: idle, mode: enforce, target: 0.3},
+		{name: "nothing to do, ten rules", review: idle, mode: enforce, rules: ten, target: 0.3},
+		{name: "field kept, image changed", review: kept, mode: enforce, patched: true, target: 1},
+		{name: "field kept, image changed, ten rules", review: kept, mode: enforce, rules: ten, patched: true, target: 1},
+		{name: "field kept, nothing else changed", review: kept + "-and-nothing-else", mode: enforce, patched: true, target: 1},
 	}
 }
 
-// Compare measures both sides on recorded reviews of about 30 KB.
+// Compare measures both handlers with recorded reviews of about 30 KB.
 func Compare(ctx context.Context, progress io.Writer) ([]table.Row, error) {
-	testing.Init() // the flags that say how long a benchmark takes
+	testing.Init() // registers test.benchtime
 	if err := flag.CommandLine.Set("test.benchtime", roundTime); err != nil {
-		return nil, fmt.Errorf("time of a benchmark: %w", err)
+		return nil, fmt.Errorf("setting the time of a benchmark: %w", err)
 	}
 	var rows []table.Row
 	for _, c := range comparisons() {
 		row, err := c.measure(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.sentence, err)
+			return nil, fmt.Errorf("%s: %w", c.name, err)
 		}
-		fmt.Fprintf(progress, "handler: %s: measured in %d rounds of %s\n", c.sentence, rounds, roundTime)
+		fmt.Fprintf(progress, "handler: %s: measured in %d rounds of %s\n", c.name, rounds, roundTime)
 		rows = append(rows, row)
 	}
 	return rows, nil
@@ -88,28 +88,28 @@ func (c comparison) measure(ctx context.Context) (table.Row, error) {
 	}
 	ours, theirs, ratio := interleaved(exchange, handoff, plain)
 	return table.Row{
-		What:      fmt.Sprintf("handler, %.1f KB, %s", float64(len(body))/1000, c.sentence),
+		What:      fmt.Sprintf("handler, %.1f KB, %s", float64(len(body))/1000, c.name),
 		Handoff:   describe(ours),
-		Reference: describe(theirs) + " controller-runtime no-op",
+		Reference: describe(theirs) + ", no-op controller-runtime webhook",
 		Ratio:     table.Ratio{Value: ratio},
 		Target:    table.Ratio{Value: c.target},
 	}, nil
 }
 
-// check makes sure that a side does its work at all.
+// check verifies that a handler returns the expected answer.
 func (c comparison) check(exchange *Exchange, handler http.Handler, patched bool) error {
 	answer, err := exchange.Answer(handler)
 	if err != nil {
 		return err
 	}
 	if got := len(answer.Patch) > 0; got != patched {
-		return fmt.Errorf("want a patch: %t, got %q with warnings %q", patched, answer.Patch, answer.Warnings)
+		return fmt.Errorf("want a patch: %t, got patch %q with warnings %q", patched, answer.Patch, answer.Warnings)
 	}
 	return nil
 }
 
-// interleaved measures both sides round by round, so that whatever else the machine does meets both, and returns the
-// median result of each and the median of the rounds' ratios.
+// interleaved measures both handlers round by round, so that other load on the machine affects both. It returns the median
+// result of each and the median of the rounds' ratios.
 func interleaved(exchange *Exchange, a, b http.Handler) (ofA, ofB testing.BenchmarkResult, ratio float64) {
 	allA, allB := make([]testing.BenchmarkResult, rounds), make([]testing.BenchmarkResult, rounds)
 	ratios := make([]float64, rounds)

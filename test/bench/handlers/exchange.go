@@ -11,8 +11,8 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 )
 
-// Exchange sends the same review again and again, and costs next to nothing itself: no connection, no new request, no
-// answer that is kept.
+// Exchange sends the same review repeatedly at almost no cost of its own: it opens no connection, reuses its request and
+// discards the answers.
 type Exchange struct {
 	body    []byte
 	reader  *bytes.Reader
@@ -20,20 +20,20 @@ type Exchange struct {
 	answer  answer
 }
 
-// NewExchange returns an exchange of a review.
+// NewExchange returns an Exchange that sends the given review.
 func NewExchange(body []byte) (*Exchange, error) {
 	e := &Exchange{body: body, reader: bytes.NewReader(body), answer: answer{header: http.Header{}}}
 	var err error
-	//nolint:noctx // a server gets its requests without one
+	//nolint:noctx // this is a server's request, without a client's context
 	if e.request, err = http.NewRequest(http.MethodPost, "/mutate", io.NopCloser(e.reader)); err != nil {
-		return nil, fmt.Errorf("request with a review: %w", err)
+		return nil, fmt.Errorf("creating a request: %w", err)
 	}
 	e.request.Header.Set("Content-Type", "application/json")
 	e.request.ContentLength = int64(len(body))
 	return e, nil
 }
 
-// Benchmark measures a handler (testing.Benchmark, or a benchmark of go test).
+// Benchmark returns a benchmark of a handler, for testing.Benchmark or testing.B.Run.
 func (e *Exchange) Benchmark(handler http.Handler) func(*testing.B) {
 	return func(b *testing.B) {
 		b.Helper()
@@ -45,7 +45,7 @@ func (e *Exchange) Benchmark(handler http.Handler) func(*testing.B) {
 	}
 }
 
-// Answer returns what a handler answers.
+// Answer returns a handler's response, which must allow the write.
 func (e *Exchange) Answer(handler http.Handler) (*admissionv1.AdmissionResponse, error) {
 	var kept bytes.Buffer
 	e.answer.body = &kept
@@ -53,10 +53,10 @@ func (e *Exchange) Answer(handler http.Handler) (*admissionv1.AdmissionResponse,
 	e.serve(handler)
 	var review admissionv1.AdmissionReview
 	if err := json.Unmarshal(kept.Bytes(), &review); err != nil {
-		return nil, fmt.Errorf("read an answer: %w", err)
+		return nil, fmt.Errorf("parsing the answer: %w", err)
 	}
 	if review.Response == nil || !review.Response.Allowed {
-		return nil, fmt.Errorf("an answer that does not allow: %s", kept.Bytes())
+		return nil, fmt.Errorf("the answer does not allow the write: %s", kept.Bytes())
 	}
 	return review.Response, nil
 }
@@ -66,7 +66,7 @@ func (e *Exchange) serve(handler http.Handler) {
 	handler.ServeHTTP(&e.answer, e.request)
 }
 
-// answer is an http.ResponseWriter that drops what is written, unless there is a body to keep it in.
+// answer is an http.ResponseWriter that writes to body, or discards what is written if body is nil.
 type answer struct {
 	header http.Header
 	body   *bytes.Buffer

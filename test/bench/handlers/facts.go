@@ -23,8 +23,8 @@ import (
 	"github.com/ownership-handoff/handoff/webhook/cluster"
 )
 
-// factsOf returns the facts of a cluster that holds the given objects and never changes. The informers, their transforms
-// and their indexes are the real ones; only what they list and watch is not behind an API server.
+// factsOf returns the facts of a cluster that consists of the given objects and never changes. The informers, their
+// transforms and their indexes are the real ones; only the lists and watches do not come from an API server.
 func factsOf(ctx context.Context, objects ...client.Object) (*cluster.Facts, error) {
 	scheme, err := cluster.Scheme()
 	if err != nil {
@@ -36,25 +36,25 @@ func factsOf(ctx context.Context, objects ...client.Object) (*cluster.Facts, err
 	options.NewInformer = func(
 		_ toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers,
 	) toolscache.SharedIndexInformer {
-		return toolscache.NewSharedIndexInformer(still(objects, example), example, resync, indexers)
+		return toolscache.NewSharedIndexInformer(staticList(objects, example), example, resync, indexers)
 	}
-	// Nobody answers there, and nobody is asked.
+	// No server listens at this address, and no request is sent to it.
 	informers, err := cache.New(&rest.Config{Host: "https://127.0.0.1:1"}, options)
 	if err != nil {
-		return nil, fmt.Errorf("informers of a still cluster: %w", err)
+		return nil, fmt.Errorf("creating informers for a static cluster: %w", err)
 	}
 	facts, err := cluster.New(ctx, informers)
 	if err != nil {
-		return nil, fmt.Errorf("facts of a still cluster: %w", err)
+		return nil, fmt.Errorf("creating facts of a static cluster: %w", err)
 	}
-	go func() { _ = informers.Start(ctx) }() // it only ends with the context
+	go func() { _ = informers.Start(ctx) }() // it ends only with the context
 	if !informers.WaitForCacheSync(ctx) || !facts.Ready() {
-		return nil, errors.New("facts of a still cluster: they do not get ready")
+		return nil, errors.New("facts of a static cluster: the caches did not sync")
 	}
 	return facts, nil
 }
 
-// mapper knows what the informers read.
+// mapper returns the REST mappings of the kinds that the informers read.
 func mapper() meta.RESTMapper {
 	known := meta.NewDefaultRESTMapper(nil)
 	known.Add(corev1.SchemeGroupVersion.WithKind("Namespace"), meta.RESTScopeRoot)
@@ -63,27 +63,27 @@ func mapper() meta.RESTMapper {
 	return known
 }
 
-// still lists those objects of the example's type, and then has nothing more to say.
-func still(objects []client.Object, example runtime.Object) stillWatch {
+// staticList lists the objects of the example's type, and watches without any event.
+func staticList(objects []client.Object, example runtime.Object) staticWatch {
 	list := &metav1.List{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}
 	for _, object := range objects {
 		if reflect.TypeOf(object) == reflect.TypeOf(example) {
 			list.Items = append(list.Items, runtime.RawExtension{Object: object})
 		}
 	}
-	return stillWatch{&toolscache.ListWatch{
+	return staticWatch{&toolscache.ListWatch{
 		ListWithContextFunc:  func(context.Context, metav1.ListOptions) (runtime.Object, error) { return list.DeepCopy(), nil },
 		WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return watch.NewFake(), nil },
 	}}
 }
 
-// stillWatch is a ListWatch that cannot begin a watch with a list.
-type stillWatch struct{ *toolscache.ListWatch }
+// staticWatch is a ListWatch without support for streaming lists.
+type staticWatch struct{ *toolscache.ListWatch }
 
-// IsWatchListSemanticsUnSupported makes the informer list first.
-func (stillWatch) IsWatchListSemanticsUnSupported() bool { return true }
+// IsWatchListSemanticsUnSupported returns true, so that the informer lists before it watches.
+func (staticWatch) IsWatchListSemanticsUnSupported() bool { return true }
 
-// namespace and autoscaler are such objects as the API server would list them.
+// namespace returns a Namespace as the API server would list it; autoscaler does the same for a HorizontalPodAutoscaler.
 func namespace(name string, annotations map[string]string) client.Object {
 	o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations}}
 	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))

@@ -1,5 +1,5 @@
-// Package handlers has the two sides of a comparison over recorded reviews: the whole handler of this repository, and
-// the least that a webhook built with controller-runtime does.
+// Package handlers compares two handlers on recorded reviews: the complete handler of this repository, and a webhook built
+// with controller-runtime that allows every request.
 package handlers
 
 import (
@@ -19,14 +19,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	"github.com/ownership-handoff/handoff/webhook/cluster"
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	"github.com/ownership-handoff/handoff/webhook"
+	"github.com/ownership-handoff/handoff/webhook/cluster"
 )
 
-// Review reads a recorded review by its name, which is that of its namespace as well.
+// Review returns a recorded review by its name, which is also the name of its namespace.
 func Review(name string) ([]byte, error) {
 	root, err := controlplane.Root()
 	if err != nil {
@@ -34,22 +34,22 @@ func Review(name string) ([]byte, error) {
 	}
 	body, err := os.ReadFile(filepath.Join(root, "webhook", "testdata", "reviews", name+".json"))
 	if err != nil {
-		return nil, fmt.Errorf("read a recorded review: %w", err)
+		return nil, fmt.Errorf("reading a recorded review: %w", err)
 	}
 	return body, nil
 }
 
-// Options say what handoff knows and is told.
+// Options are handoff's configuration and the objects of its cluster.
 type Options struct {
-	// Mode is the mode annotation of the namespace; empty stands for none.
+	// Mode is the mode annotation of the namespace; empty means no annotation.
 	Mode string
-	// Namespace has a HorizontalPodAutoscaler/web that targets the Deployment web.
+	// Namespace is the namespace of a HorizontalPodAutoscaler/web that targets the Deployment web.
 	Namespace string
 	// Rules are the controller rules of the configuration.
 	Rules []config.ControllerRule
 }
 
-// TenRules are controller rules as a cluster with vertical autoscaling, a mesh and a node pool manager might have them.
+// TenRules returns controller rules like those of a cluster with vertical autoscaling, a service mesh and a node pool manager.
 func TenRules() []config.ControllerRule {
 	const apps, deployment, anything = "apps", "Deployment", "*"
 	return []config.ControllerRule{
@@ -66,8 +66,8 @@ func TenRules() []config.ControllerRule {
 	}
 }
 
-// Handoff returns the handler as cmd/handoff-webhook wires it, until the context ends. Its log lines are all encoded and
-// then dropped, and its Events are dropped where they would be sent.
+// Handoff returns the handler as cmd/handoff-webhook sets it up, which runs until the context ends. It encodes its log lines
+// and then discards them. Its Events are discarded instead of sent.
 func Handoff(ctx context.Context, o Options) (http.Handler, error) {
 	configuration := config.Default()
 	configuration.Controllers = o.Rules
@@ -86,7 +86,7 @@ func Handoff(ctx context.Context, o Options) (http.Handler, error) {
 	}
 	metrics, err := webhook.NewMetrics(prometheus.NewRegistry())
 	if err != nil {
-		return nil, fmt.Errorf("metrics: %w", err)
+		return nil, fmt.Errorf("registering metrics: %w", err)
 	}
 	recorder, err := eventRecorder(ctx)
 	if err != nil {
@@ -97,19 +97,19 @@ func Handoff(ctx context.Context, o Options) (http.Handler, error) {
 	}, nil
 }
 
-// ControllerRuntime returns a webhook of controller-runtime whose handler says nothing but "allowed".
+// ControllerRuntime returns a controller-runtime webhook whose handler allows every request.
 func ControllerRuntime() (http.Handler, error) {
 	allow := func(context.Context, admission.Request) admission.Response { return admission.Allowed("") }
 	hook := &admission.Webhook{Handler: admission.HandlerFunc(allow)}
 	handler, err := admission.StandaloneWebhook(hook, admission.StandaloneOptions{Logger: logger()})
 	if err != nil {
-		return nil, fmt.Errorf("webhook of controller-runtime: %w", err)
+		return nil, fmt.Errorf("creating the controller-runtime webhook: %w", err)
 	}
 	return handler, nil
 }
 
-// logger is the production logger but for its sampling, which would hide what a line costs from a benchmark: it is off
-// from this level on, at which neither side says more.
+// logger returns the production logger without sampling, which would hide the cost of a log line from the benchmark. The log
+// level turns sampling off; neither handler logs more at this level.
 func logger() logr.Logger {
 	return zap.New(zap.WriteTo(io.Discard), zap.Level(zapcore.Level(-2)))
 }
@@ -121,12 +121,12 @@ func eventRecorder(ctx context.Context) (webhook.EventRecorder, error) {
 	}
 	broadcaster := events.NewBroadcaster(noSink{})
 	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
-		return nil, fmt.Errorf("record events: %w", err)
+		return nil, fmt.Errorf("recording Events: %w", err)
 	}
 	return broadcaster.NewRecorder(scheme, "handoff-webhook"), nil
 }
 
-// noSink takes every Event and keeps none.
+// noSink discards every Event.
 type noSink struct{}
 
 func (noSink) Create(_ context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {

@@ -17,20 +17,20 @@ import (
 	"github.com/ownership-handoff/handoff/webhook/cluster"
 )
 
-// The caches that are compared.
+// The names of the compared caches.
 const (
-	// Facts is the webhook's own.
+	// Facts is the webhook's own cache.
 	Facts = "facts"
-	// Whole is what the same three kinds take by default: typed objects, as they come.
+	// Whole is a default cache of the same three kinds: typed objects without transforms.
 	Whole = "whole"
 )
 
-// Held starts a cache in this process, waits until it has all of the cluster, and returns the bytes of heap that it
-// holds. It is meant for a process of its own, which has no other use of the heap.
+// Held starts a cache in this process, waits until it has synced, and returns its size on the heap in bytes. Call it in a
+// separate process that uses the heap for nothing else.
 func Held(ctx context.Context, kubeconfig, which string) (uint64, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
-		return 0, fmt.Errorf("read the kubeconfig: %w", err)
+		return 0, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
 	options := cache.Options{}
 	if which == Facts {
@@ -41,31 +41,31 @@ func Held(ctx context.Context, kubeconfig, which string) (uint64, error) {
 	}
 	informers, err := cache.New(config, options)
 	if err != nil {
-		return 0, fmt.Errorf("cache: %w", err)
+		return 0, fmt.Errorf("creating the cache: %w", err)
 	}
 	before := heap()
 	if err := synced(ctx, informers, which); err != nil {
 		return 0, err
 	}
-	// What the first list was decoded with goes when its connections and its buffers have come to rest.
+	// Wait until the connections and buffers of the first list are idle and can be collected.
 	time.Sleep(2 * time.Second)
 	after := heap()
 	runtime.KeepAlive(informers)
 	if after < before {
-		return 0, errors.New("the heap has become smaller")
+		return 0, errors.New("the heap shrank while the cache was filled")
 	}
 	return after - before, nil
 }
 
 func heap() uint64 {
 	runtime.GC()
-	runtime.GC() // what the first one found to have a finalizer
+	runtime.GC() // collects objects whose finalizers the first one ran
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return stats.HeapAlloc
 }
 
-// synced starts the informers and waits until they have all that there is.
+// synced starts the informers and waits until they have synced.
 func synced(ctx context.Context, informers cache.Cache, which string) error {
 	ready := func() bool { return true }
 	switch which {
@@ -80,27 +80,27 @@ func synced(ctx context.Context, informers cache.Cache, which string) error {
 			&corev1.Namespace{}, &autoscalingv2.HorizontalPodAutoscaler{}, &apiextensionsv1.CustomResourceDefinition{},
 		} {
 			if _, err := informers.GetInformer(ctx, o, cache.BlockUntilSynced(false)); err != nil {
-				return fmt.Errorf("watch %T: %w", o, err)
+				return fmt.Errorf("watching %T: %w", o, err)
 			}
 		}
 	default:
-		return fmt.Errorf("no such cache: %s", which)
+		return fmt.Errorf("unknown cache %q", which)
 	}
-	go func() { _ = informers.Start(ctx) }() // it only ends with the context
+	go func() { _ = informers.Start(ctx) }() // it ends only with the context
 	if !informers.WaitForCacheSync(ctx) || !ready() {
-		return errors.New("the cache does not sync")
+		return errors.New("the cache did not sync")
 	}
 	return complete(ctx, informers)
 }
 
-// complete makes sure that the cache holds what it is measured for.
+// complete verifies that the cache contains all HorizontalPodAutoscalers.
 func complete(ctx context.Context, informers cache.Cache) error {
 	var list autoscalingv2.HorizontalPodAutoscalerList
 	if err := informers.List(ctx, &list); err != nil {
-		return fmt.Errorf("list what is held: %w", err)
+		return fmt.Errorf("listing the cached HorizontalPodAutoscalers: %w", err)
 	}
 	if len(list.Items) != autoscalers {
-		return fmt.Errorf("%d HorizontalPodAutoscalers are held, want %d", len(list.Items), autoscalers)
+		return fmt.Errorf("the cache has %d HorizontalPodAutoscalers, want %d", len(list.Items), autoscalers)
 	}
 	return nil
 }

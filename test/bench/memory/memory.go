@@ -1,4 +1,4 @@
-// Package memory measures what the webhook's knowledge of a large cluster takes.
+// Package memory measures the memory of the webhook's cache for a large cluster.
 package memory
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
 
-// Measure fills a real API server and starts a process for each cache: the command that hold makes, which prints what
-// Held returns.
+// Measure fills a real API server and runs a process for each cache: the command that newProcess returns, which prints the
+// result of Held.
 func Measure(
-	ctx context.Context, progress io.Writer, hold func(ctx context.Context, kubeconfig, which string) (*exec.Cmd, error),
+	ctx context.Context, progress io.Writer, newProcess func(ctx context.Context, kubeconfig, which string) (*exec.Cmd, error),
 ) (rows []table.Row, err error) {
 	plane, err := controlplane.Start(ctx, controlplane.Options{Output: progress, WithoutControllerManager: true})
 	if err != nil {
@@ -28,25 +28,25 @@ func Measure(
 	if err := fill(ctx, plane.Config, progress); err != nil {
 		return nil, err
 	}
-	held := map[string]float64{}
+	sizes := map[string]float64{}
 	for _, which := range []string{Facts, Whole} {
-		cmd, err := hold(ctx, plane.Kubeconfig, which)
+		cmd, err := newProcess(ctx, plane.Kubeconfig, which)
 		if err != nil {
 			return nil, err
 		}
-		if held[which], err = output(cmd); err != nil {
-			return nil, fmt.Errorf("process with cache %s: %w", which, err)
+		if sizes[which], err = output(cmd); err != nil {
+			return nil, fmt.Errorf("measuring the cache %s: %w", which, err)
 		}
-		fmt.Fprintf(progress, "memory: cache %s holds %.1f MB\n", which, held[which]/1e6)
+		fmt.Fprintf(progress, "memory: cache %s takes %.1f MB\n", which, sizes[which]/1e6)
 	}
 	describe := func(which string) string {
-		return fmt.Sprintf("%.1f MB, %.0f B per object", held[which]/1e6, held[which]/(autoscalers+namespaces))
+		return fmt.Sprintf("%.1f MB, %.0f B per object", sizes[which]/1e6, sizes[which]/(autoscalers+namespaces))
 	}
 	return []table.Row{{
-		What:      fmt.Sprintf("heap held, %d HPAs, %d namespaces", autoscalers, namespaces),
+		What:      fmt.Sprintf("heap of the cache, %d HPAs, %d namespaces", autoscalers, namespaces),
 		Handoff:   describe(Facts),
 		Reference: describe(Whole) + ", typed cache without transforms",
-		Ratio:     table.Ratio{Value: held[Facts] / held[Whole]},
+		Ratio:     table.Ratio{Value: sizes[Facts] / sizes[Whole]},
 	}}, nil
 }
 

@@ -15,28 +15,28 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/ownership-handoff/handoff/webhook/cluster"
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/webhook/cluster"
 )
 
 const (
 	namespaces  = 1000
 	autoscalers = 10_000
-	// workers is how many objects are created at a time.
+	// workers is how many objects are created concurrently.
 	workers = 16
 )
 
-// fill creates the namespaces and then the HorizontalPodAutoscalers, spread over them.
+// fill creates the namespaces, and then the HorizontalPodAutoscalers, which are spread over them.
 func fill(ctx context.Context, config *rest.Config, progress io.Writer) error {
 	config = rest.CopyConfig(config)
-	config.QPS = -1 // the API server never makes an administrator wait, and neither does this client
+	config.QPS = -1 // no client-side rate limit: the API server does not limit administrators either
 	scheme, err := cluster.Scheme()
 	if err != nil {
 		return err
 	}
 	api, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
-		return fmt.Errorf("client of the API server: %w", err)
+		return fmt.Errorf("creating a client: %w", err)
 	}
 	if err := create(ctx, api, progress, "namespaces", namespaces, namespace); err != nil {
 		return err
@@ -57,7 +57,7 @@ func create(
 				return err
 			}
 			if err := api.Create(ctx, o, client.FieldOwner("kubectl-client-side-apply")); err != nil {
-				return fmt.Errorf("create %s: %w", o.GetName(), err)
+				return fmt.Errorf("creating %s: %w", o.GetName(), err)
 			}
 			if n := created.Add(1); n%2000 == 0 || int(n) == total {
 				fmt.Fprintf(progress, "memory: %d of %d %s created\n", n, total, what)
@@ -70,7 +70,7 @@ func create(
 
 func namespaceName(i int) string { return fmt.Sprintf("team-%03d", i) }
 
-// namespace is one of which every second has opted in.
+// namespace returns the i-th namespace. Handoff is enabled in every second one.
 func namespace(i int) (client.Object, error) {
 	o := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name: namespaceName(i),
@@ -86,7 +86,7 @@ func namespace(i int) (client.Object, error) {
 	return applied(o)
 }
 
-// autoscaler is one with two metrics and both behaviors, without a status.
+// autoscaler returns the i-th HorizontalPodAutoscaler, with two metrics and both behaviors, without a status.
 func autoscaler(i int) (client.Object, error) {
 	name := fmt.Sprintf("web-%05d", i)
 	o := &autoscalingv2.HorizontalPodAutoscaler{
@@ -132,11 +132,11 @@ func scaling(window, percent int32) *autoscalingv2.HPAScalingRules {
 	}
 }
 
-// applied gives an object the annotation that kubectl apply leaves on it.
+// applied adds the last-applied annotation that kubectl apply writes.
 func applied(o client.Object) (client.Object, error) {
 	text, err := json.Marshal(o)
 	if err != nil {
-		return nil, fmt.Errorf("manifest of %s: %w", o.GetName(), err)
+		return nil, fmt.Errorf("encoding %s: %w", o.GetName(), err)
 	}
 	annotations := map[string]string{ownership.LastAppliedAnnotation: string(text)}
 	for name, value := range o.GetAnnotations() {

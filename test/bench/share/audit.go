@@ -16,7 +16,7 @@ import (
 
 const auditLog = "audit.log"
 
-// auditPolicy makes a line of each write, once it is answered.
+// auditPolicy logs one line for each write, when its response is complete.
 const auditPolicy = `
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -26,32 +26,32 @@ rules:
 - {level: None}
 `
 
-// counts are what happened in each namespace.
+// counts are the numbers of reviews and writes in each namespace.
 type counts struct {
 	reviews map[string]int
-	// writes are those that count, events those that do not but are told, by what they write.
+	// writes counts writes by verb and resource; events counts writes of Events, which are only reported.
 	writes, events map[string]map[string]int
-	// updates are those of the writes that update a whole object.
+	// updates counts the writes that update or patch an object, not a subresource.
 	updates map[string]int
 }
 
-// audit is an audit log from a moment on.
+// audit is an audit log, read from the position at which it was opened.
 type audit struct{ file *os.File }
 
 func openAudit(path string) (*audit, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("audit log: %w", err)
+		return nil, fmt.Errorf("reading the audit log: %w", err)
 	}
 	if _, err := file.Seek(0, io.SeekEnd); err != nil {
-		return nil, fmt.Errorf("audit log: %w", err)
+		return nil, fmt.Errorf("reading the audit log: %w", err)
 	}
 	return &audit{file}, nil
 }
 
 func (a *audit) close() { _ = a.file.Close() }
 
-// counts reads what has been logged since the log was opened.
+// counts returns the counts of the lines logged since the log was opened.
 func (a *audit) counts() (*counts, error) {
 	c := &counts{
 		reviews: map[string]int{}, updates: map[string]int{},
@@ -60,19 +60,19 @@ func (a *audit) counts() (*counts, error) {
 	lines := bufio.NewReader(a.file)
 	for {
 		line, err := lines.ReadBytes('\n')
-		if errors.Is(err, io.EOF) { // a line that is still being written is of a write that nobody waited for
+		if errors.Is(err, io.EOF) { // an incomplete line belongs to a write that the load did not wait for
 			return c, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("audit log: %w", err)
+			return nil, fmt.Errorf("reading the audit log: %w", err)
 		}
 		if err := c.add(line); err != nil {
-			return nil, fmt.Errorf("audit log: %w", err)
+			return nil, fmt.Errorf("reading the audit log: %w", err)
 		}
 	}
 }
 
-// add counts a line of the log, unless the write was refused or is the load's own stand-in for metrics.
+// add counts a line of the log, unless the write failed or is one of the load's writes to HPAs that replace metrics.
 func (c *counts) add(line []byte) error {
 	var event struct {
 		Verb string `json:"verb"`
@@ -117,13 +117,13 @@ func total(counts map[string]int) int {
 	return sum
 }
 
-// print tells what the writes of a namespace were.
+// print prints the writes of a namespace by verb and resource, the most frequent first.
 func (c *counts) print(w io.Writer, namespace string) {
 	writes := c.writes[namespace]
-	fmt.Fprintf(w, "share: %s: %d reviews; %d writes, without %d of events:\n",
+	fmt.Fprintf(w, "share: %s: %d reviews; %d writes, not counting %d of Events:\n",
 		namespace, c.reviews[namespace], total(writes), total(c.events[namespace]))
-	most := func(a, b string) int { return cmp.Or(cmp.Compare(writes[b], writes[a]), cmp.Compare(a, b)) }
-	for _, what := range slices.SortedFunc(maps.Keys(writes), most) {
+	byCount := func(a, b string) int { return cmp.Or(cmp.Compare(writes[b], writes[a]), cmp.Compare(a, b)) }
+	for _, what := range slices.SortedFunc(maps.Keys(writes), byCount) {
 		fmt.Fprintf(w, "  %6d  %s\n", writes[what], what)
 	}
 }
@@ -131,12 +131,12 @@ func (c *counts) print(w io.Writer, namespace string) {
 func (c *counts) row(namespace string) table.Row {
 	writes := total(c.writes[namespace])
 	row := table.Row{
-		What:      "share of writes that is reviewed, namespace " + namespace,
+		What:      "reviewed share of writes, namespace " + namespace,
 		Handoff:   fmt.Sprintf("%d reviews", c.reviews[namespace]),
-		Reference: fmt.Sprintf("%d writes in the audit log, %d of them updates of objects", writes, c.updates[namespace]),
+		Reference: fmt.Sprintf("%d writes in the audit log, %d of them update objects", writes, c.updates[namespace]),
 		Ratio:     table.Ratio{Value: float64(c.reviews[namespace]) / float64(writes), Percent: true},
 	}
-	if namespace == quiet {
+	if namespace == withoutApplies {
 		row.Target, row.Below = table.Ratio{Value: target, Percent: true}, true
 	}
 	return row

@@ -8,16 +8,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestWritesAreCountedByNamespaceFromTheOpeningOfTheLogOn(t *testing.T) {
+func TestAuditCountsWritesByNamespaceSinceItWasOpened(t *testing.T) {
 	line := func(verb, user, ref, code string) string {
 		return `{"verb":"` + verb + `","user":{"username":"` + user + `"},"objectRef":` + ref +
 			`,"responseStatus":{"code":` + code + `}}` + "\n"
 	}
 	const (
-		deployment = `{"resource":"deployments","namespace":"quiet"}`
-		scale      = `{"resource":"deployments","subresource":"scale","namespace":"quiet"}`
-		event      = `{"resource":"events","namespace":"quiet"}`
-		elsewhere  = `{"resource":"deployments","namespace":"applied"}`
+		deployment = `{"resource":"deployments","namespace":"without-applies"}`
+		scale      = `{"resource":"deployments","subresource":"scale","namespace":"without-applies"}`
+		event      = `{"resource":"events","namespace":"without-applies"}`
+		elsewhere  = `{"resource":"deployments","namespace":"with-applies"}`
 	)
 	path := filepath.Join(t.TempDir(), auditLog)
 	if err := os.WriteFile(path, []byte(line("patch", "admin", deployment, "200")), 0o600); err != nil {
@@ -42,11 +42,11 @@ func TestWritesAreCountedByNamespaceFromTheOpeningOfTheLogOn(t *testing.T) {
 	want := &counts{
 		reviews: map[string]int{},
 		writes: map[string]map[string]int{
-			"quiet":   {"create deployments": 1, "patch deployments": 1, "update deployments/scale": 1},
-			"applied": {"update deployments": 1},
+			"without-applies": {"create deployments": 1, "patch deployments": 1, "update deployments/scale": 1},
+			"with-applies":    {"update deployments": 1},
 		},
-		events:  map[string]map[string]int{"quiet": {"create events": 1}},
-		updates: map[string]int{"quiet": 1, "applied": 1},
+		events:  map[string]map[string]int{"without-applies": {"create events": 1}},
+		updates: map[string]int{"without-applies": 1, "with-applies": 1},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(counts{})); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)

@@ -14,7 +14,7 @@ import (
 
 const nodeName = "node-1"
 
-// kubelet stands for scheduler and kubelet: it writes what they write to a pod, under their names, and runs nothing.
+// kubelet simulates the scheduler and a kubelet: it writes to pods as they do, under their user names, but runs no containers.
 type kubelet struct {
 	scheduler, node client.Client
 	cancel          context.CancelFunc
@@ -23,16 +23,16 @@ type kubelet struct {
 }
 
 func (b *bench) startKubelet(ctx context.Context) (*kubelet, error) {
-	// The garbage collector of pods deletes those whose node does not exist.
+	// The pod garbage collector deletes pods whose node does not exist.
 	if err := b.api.Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName}}); err != nil {
-		return nil, fmt.Errorf("create a node: %w", err)
+		return nil, fmt.Errorf("creating a node: %w", err)
 	}
 	k := &kubelet{done: make(chan error, 1)}
 	var err error
 	if k.scheduler, err = b.as("system:kube-scheduler"); err != nil {
 		return nil, err
 	}
-	// A real kubelet's rights come from an authorizer that this API server does not have.
+	// A real kubelet's permissions come from the node authorizer, which this API server does not enable.
 	if k.node, err = b.as("system:node:"+nodeName, "system:nodes", "system:masters"); err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (b *bench) startKubelet(ctx context.Context) (*kubelet, error) {
 func (k *kubelet) stop() error {
 	k.cancel()
 	if err := <-k.done; err != nil && !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("stand-in for the kubelet: %w", err)
+		return fmt.Errorf("simulating the kubelet: %w", err)
 	}
 	return nil
 }
@@ -60,10 +60,10 @@ func (k *kubelet) run(ctx context.Context) error {
 		}
 		var pods corev1.PodList
 		if err := k.node.List(ctx, &pods); err != nil {
-			return fmt.Errorf("list pods: %w", err)
+			return fmt.Errorf("listing pods: %w", err)
 		}
 		for i := range pods.Items {
-			// A pod that somebody else has written or deleted meanwhile has its turn next time.
+			// Retry at the next tick if another client has changed or deleted the pod in the meantime.
 			err := k.step(ctx, &pods.Items[i])
 			if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 				return err
@@ -72,12 +72,12 @@ func (k *kubelet) run(ctx context.Context) error {
 	}
 }
 
-// step does the next thing that is to be done about a pod.
+// step performs the next write in a pod's life cycle.
 func (k *kubelet) step(ctx context.Context, pod *corev1.Pod) error {
 	ready := len(pod.Status.ContainerStatuses) > 0 && pod.Status.ContainerStatuses[0].Ready
 	switch {
 	case pod.DeletionTimestamp != nil && pod.Spec.NodeName == "":
-		return nil // the API server deletes what is bound to no node
+		return nil // the API server deletes pods that are bound to no node
 	case pod.DeletionTimestamp != nil && ready:
 		return k.write(ctx, pod, terminated)
 	case pod.DeletionTimestamp != nil:
@@ -94,7 +94,7 @@ func (k *kubelet) step(ctx context.Context, pod *corev1.Pod) error {
 	}
 }
 
-// write patches the pod's status as a kubelet does.
+// write patches the pod's status as the kubelet does.
 func (k *kubelet) write(ctx context.Context, pod *corev1.Pod, change func(*corev1.PodStatus)) error {
 	before := client.StrategicMergeFrom(pod.DeepCopy())
 	change(&pod.Status)

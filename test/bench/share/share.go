@@ -1,4 +1,4 @@
-// Package share measures how many of the writes of a namespace come to the webhook at all.
+// Package share measures the share of a namespace's writes that reach the webhook.
 package share
 
 import (
@@ -21,15 +21,15 @@ import (
 	"github.com/ownership-handoff/handoff/test/recorder"
 )
 
-// The two namespaces, both opted in. In both, autoscalers scale and people roll out; in one, manifests are applied, too.
+// The two namespaces. Handoff is enabled, autoscalers scale and users roll out in both; manifests are applied in only one.
 const (
-	quiet   = "quiet"
-	applied = "applied"
+	withoutApplies = "without-applies"
+	withApplies    = "with-applies"
 )
 
 const (
 	rounds = 10
-	// target is what the share of the quiet namespace should be less than.
+	// target is the exclusive upper limit for the share of the namespace without applies.
 	target = 0.15
 )
 
@@ -42,7 +42,7 @@ type bench struct {
 	progress io.Writer
 }
 
-// Measure plays a mixed load and compares the reviews that it makes with the writes in the API server's audit log.
+// Measure runs a mixed load and compares the number of reviews with the number of writes in the API server's audit log.
 func Measure(ctx context.Context, progress io.Writer) (rows []table.Row, err error) {
 	b := &bench{progress: progress}
 	defer func() { err = errors.Join(err, b.stop()) }()
@@ -57,18 +57,18 @@ func Measure(ctx context.Context, progress io.Writer) (rows []table.Row, err err
 	if err := errors.Join(err, kubelet.stop()); err != nil {
 		return nil, err
 	}
-	for _, namespace := range []string{quiet, applied} {
+	for _, namespace := range []string{withoutApplies, withApplies} {
 		counts.print(progress, namespace)
 		rows = append(rows, counts.row(namespace))
 	}
 	return rows, nil
 }
 
-// measure sets the namespaces up, plays the load, and counts what happens from the one to the other.
+// measure sets up the namespaces, runs the load, and counts reviews and writes during the load.
 func (b *bench) measure(ctx context.Context) (*counts, error) {
-	for _, namespace := range []string{quiet, applied} {
+	for _, namespace := range []string{withoutApplies, withApplies} {
 		if err := b.setUp(ctx, namespace); err != nil {
-			return nil, fmt.Errorf("set up namespace %s: %w", namespace, err)
+			return nil, fmt.Errorf("setting up namespace %s: %w", namespace, err)
 		}
 	}
 	audit, err := openAudit(filepath.Join(b.plane.Dir, auditLog))
@@ -76,13 +76,13 @@ func (b *bench) measure(ctx context.Context) (*counts, error) {
 		return nil, err
 	}
 	defer audit.close()
-	before := map[string]int{quiet: b.recorder.Count(quiet), applied: b.recorder.Count(applied)}
+	before := map[string]int{withoutApplies: b.recorder.Count(withoutApplies), withApplies: b.recorder.Count(withApplies)}
 	for round := range rounds {
 		began := time.Now()
 		if err := b.play(ctx, round); err != nil {
 			return nil, fmt.Errorf("round %d: %w", round+1, err)
 		}
-		fmt.Fprintf(b.progress, "share: round %d of %d played in %.0f s\n", round+1, rounds, time.Since(began).Seconds())
+		fmt.Fprintf(b.progress, "share: round %d of %d took %.0f s\n", round+1, rounds, time.Since(began).Seconds())
 	}
 	counts, err := audit.counts()
 	if err != nil {
@@ -95,15 +95,15 @@ func (b *bench) measure(ctx context.Context) (*counts, error) {
 }
 
 func (b *bench) start(ctx context.Context) (err error) {
-	// The API server reads its policy before the plane's directory exists.
+	// The API server needs the policy file before the control plane's directory exists.
 	dir, err := os.MkdirTemp("", "handoff-bench-*")
 	if err != nil {
-		return fmt.Errorf("directory of the audit policy: %w", err)
+		return fmt.Errorf("creating a directory for the audit policy: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	policy := filepath.Join(dir, "policy.yaml")
 	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
-		return fmt.Errorf("audit policy: %w", err)
+		return fmt.Errorf("writing the audit policy: %w", err)
 	}
 	b.plane, err = controlplane.Start(ctx, controlplane.Options{
 		Output: b.progress,
@@ -126,7 +126,7 @@ func (b *bench) start(ctx context.Context) (err error) {
 	return b.webhook.Register(ctx)
 }
 
-// stop ends the webhook before the plane: the API server waits for those who watch.
+// stop stops the webhook before the control plane, because the API server waits for open watches.
 func (b *bench) stop() error {
 	var failures []error
 	if b.webhook != nil {
@@ -141,20 +141,20 @@ func (b *bench) stop() error {
 	return errors.Join(failures...)
 }
 
-// clientOf is a client of the user of a kubeconfig.
+// clientOf returns a client for the user of a kubeconfig.
 func clientOf(kubeconfig string) (client.Client, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
-		return nil, fmt.Errorf("read a kubeconfig: %w", err)
+		return nil, fmt.Errorf("reading a kubeconfig: %w", err)
 	}
 	config.QPS = -1
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		return nil, fmt.Errorf("types of the client: %w", err)
+		return nil, fmt.Errorf("registering types: %w", err)
 	}
 	api, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
-		return nil, fmt.Errorf("client of the API server: %w", err)
+		return nil, fmt.Errorf("creating a client: %w", err)
 	}
 	return api, nil
 }

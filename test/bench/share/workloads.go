@@ -8,7 +8,7 @@ import (
 
 func deploymentName(i int) string { return fmt.Sprintf("web-%d", i) }
 
-// manifest is a Deployment as its team keeps it in git.
+// manifest returns the manifest of the i-th Deployment, as its team stores it in Git.
 func manifest(i int) string {
 	return strings.ReplaceAll(`
 ---
@@ -31,9 +31,9 @@ spec:
 `, "NAME", deploymentName(i))
 }
 
-// around is what belongs to a Deployment and is applied once: with a Service, the pods that come and go make writes of
-// endpoint slices as well.
-func around(i int) string {
+// dependents returns the manifest of a Deployment's Service and HorizontalPodAutoscaler, which is applied once. The Service
+// makes starting and terminating pods cause writes of EndpointSlices.
+func dependents(i int) string {
 	return strings.NewReplacer("NAME", deploymentName(i), "FEW", strconv.Itoa(few)).Replace(`
 ---
 apiVersion: v1
@@ -51,7 +51,7 @@ spec:
 `)
 }
 
-// each is a manifest of every Deployment.
+// each returns the concatenated manifests for all Deployments.
 func each(manifest func(int) string) string {
 	var all strings.Builder
 	for i := range deployments {

@@ -1,4 +1,4 @@
-// Package table prints what was measured.
+// Package table prints measurements as a table.
 package table
 
 import (
@@ -7,24 +7,24 @@ import (
 	"text/tabwriter"
 )
 
-// Row is one measurement: what it is of, the two sides, and how they compare.
+// Row is a measurement of handoff next to a reference.
 type Row struct {
 	What, Handoff, Reference string
-	// Ratio is the first side in terms of the second.
+	// Ratio is handoff's value divided by the reference.
 	Ratio Ratio
-	// Target is what the ratio should be at most; zero is no target.
+	// Target is the upper limit of the ratio; zero means no target.
 	Target Ratio
-	// Below says that the ratio should be less than the target, and not at most as much.
+	// Below reports whether the ratio must be less than the target rather than at most the target.
 	Below bool
 }
 
-// Ratio prints as it is, or as a percentage.
+// Ratio is a ratio that is printed as a number or as a percentage.
 type Ratio struct {
 	Value   float64
 	Percent bool
 }
 
-// Met says whether the target is met, and whether there is one.
+// Met reports whether the target is met, and whether there is a target.
 func (r Row) Met() (met, targeted bool) {
 	if r.Target.Value == 0 {
 		return false, false
@@ -35,7 +35,7 @@ func (r Row) Met() (met, targeted bool) {
 	return r.Ratio.Value <= r.Target.Value, true
 }
 
-// String returns the ratio with as many digits as matter.
+// String returns the ratio with two decimals, or as a percentage with one.
 func (r Ratio) String() string {
 	if r.Percent {
 		return fmt.Sprintf("%.1f %%", 100*r.Value)
@@ -43,7 +43,7 @@ func (r Ratio) String() string {
 	return fmt.Sprintf("%.2f", r.Value)
 }
 
-// Print prints the rows under a heading.
+// Print writes the rows with a heading.
 func Print(w io.Writer, rows []Row) error {
 	columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(columns, "MEASURED\tHANDOFF\tREFERENCE\tRATIO\tTARGET")
@@ -51,7 +51,7 @@ func Print(w io.Writer, rows []Row) error {
 		fmt.Fprintf(columns, "%s\t%s\t%s\t%s\t%s\n", row.What, row.Handoff, row.Reference, row.Ratio, row.verdict())
 	}
 	if err := columns.Flush(); err != nil {
-		return fmt.Errorf("print the table: %w", err)
+		return fmt.Errorf("printing the table: %w", err)
 	}
 	return nil
 }

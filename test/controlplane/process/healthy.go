@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// tailLines is how much of a log an error quotes: enough for a panic's message and the lines that led to it.
+// tailLines is the number of log lines that an error quotes: enough for a panic's message and the lines before it.
 const tailLines = 25
 
-// WaitHealthy returns once the URL answers 200. It fails, with the end of the log, when the process ends before, and
-// when ctx is done. The server's certificate is not checked.
+// WaitHealthy waits until the URL returns 200. If the process ends before that, or ctx is done, it returns an error with the
+// end of the log. It does not verify the server's certificate.
 func (p *Process) WaitHealthy(ctx context.Context, url string) error {
 	client := &http.Client{
 		Timeout:   5 * time.Second,
@@ -22,13 +22,13 @@ func (p *Process) WaitHealthy(ctx context.Context, url string) error {
 	}
 	retry := time.NewTicker(50 * time.Millisecond)
 	defer retry.Stop()
-	answer := "no answer yet"
+	answer := "no response yet"
 	for {
 		select {
 		case <-p.exited:
 			return fmt.Errorf("%s ended before it was ready: %s\n%s", p.name, p.cmd.ProcessState, Tail(p.log))
 		case <-ctx.Done():
-			return fmt.Errorf("%s is not ready: %w; %s says: %s\n%s", p.name, ctx.Err(), url, answer, Tail(p.log))
+			return fmt.Errorf("%s is not ready: %w; %s returned: %s\n%s", p.name, ctx.Err(), url, answer, Tail(p.log))
 		case <-retry.C:
 		}
 		var ok bool
@@ -38,7 +38,7 @@ func (p *Process) WaitHealthy(ctx context.Context, url string) error {
 	}
 }
 
-// get reports whether the URL answers 200, and if not, what it answers.
+// get reports whether the URL returns 200, and returns the status or the error.
 func get(ctx context.Context, client *http.Client, url string) (ok bool, answer string) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
@@ -52,7 +52,7 @@ func get(ctx context.Context, client *http.Client, url string) (ok bool, answer 
 	return response.StatusCode == http.StatusOK, response.Status
 }
 
-// Tail is the end of a log file, as a heading and indented lines that an error message can carry.
+// Tail returns the end of a log file for an error message, as indented lines with a heading.
 func Tail(log string) string {
 	content, err := os.ReadFile(log)
 	if err != nil {

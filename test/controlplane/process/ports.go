@@ -6,25 +6,25 @@ import (
 	"net"
 )
 
-// FreePorts are n different ports of 127.0.0.1 on which nobody listens.
+// FreePorts returns n different free ports of 127.0.0.1.
 //
-// All are held until all are found, since a port that is given back at once may be handed out again.
+// It keeps all ports open until it has found all of them, because a closed port may be returned again.
 func FreePorts(n int) (ports []int, err error) {
-	var held []net.Listener
+	var listeners []net.Listener
 	defer func() {
-		for _, listener := range held {
+		for _, listener := range listeners {
 			err = errors.Join(err, listener.Close())
 		}
 	}()
 	for range n {
-		listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it never waits
+		listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not block
 		if err != nil {
-			return nil, fmt.Errorf("find a free port: %w", err)
+			return nil, fmt.Errorf("finding a free port: %w", err)
 		}
-		held = append(held, listener)
+		listeners = append(listeners, listener)
 		address, ok := listener.Addr().(*net.TCPAddr)
 		if !ok {
-			return nil, fmt.Errorf("find a free port: %v has none", listener.Addr())
+			return nil, fmt.Errorf("finding a free port: %v has no port", listener.Addr())
 		}
 		ports = append(ports, address.Port)
 	}

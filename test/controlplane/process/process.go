@@ -1,4 +1,4 @@
-// Package process runs one server that a test needs: it starts it, waits until it answers, keeps its log and ends it.
+// Package process runs a server for a test: it starts the server, waits until it is healthy, stores its log and stops it.
 package process
 
 import (
@@ -16,29 +16,29 @@ type Process struct {
 	name   string
 	cmd    *exec.Cmd
 	log    string
-	exited chan struct{} // closed once err holds how it ended
+	exited chan struct{} // closed when the process has ended and err is set
 	err    error
 }
 
-// Start runs a binary that writes all it says to the file log.
+// Start starts a binary with its standard output and standard error appended to the file log.
 //
-// The process gets a group of its own, so that Ctrl-C in a terminal reaches only the test, which then ends its processes
-// in an order that makes sense. Its output goes to a file and not through a pipe: it outlives the test by a moment when
-// the test is killed, and must not hang on a pipe that nobody reads, nor keep `go test` waiting for one.
+// The process gets its own process group, so that Ctrl-C in a terminal reaches only the test, which then stops its processes
+// in the right order. The output goes to a file instead of a pipe, because the process outlives a killed test for a moment: it
+// must neither block on a pipe without a reader nor make `go test` wait for an open pipe.
 func Start(log, binary string, args ...string) (*Process, error) {
 	name := filepath.Base(binary)
 	output, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("log of %s: %w", name, err)
+		return nil, fmt.Errorf("creating the log of %s: %w", name, err)
 	}
 	defer func() { _ = output.Close() }()
 
-	cmd := exec.Command(binary, args...) //nolint:noctx // it lives until Stop, not until a context is done
+	cmd := exec.Command(binary, args...) //nolint:noctx // it runs until Stop, not until a context is done
 	p := &Process{name: name, cmd: cmd, log: log, exited: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = output, output
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", name, err)
+		return nil, fmt.Errorf("starting %s: %w", name, err)
 	}
 	go func() {
 		p.err = p.cmd.Wait()
@@ -47,10 +47,10 @@ func Start(log, binary string, args ...string) (*Process, error) {
 	return p, nil
 }
 
-// PID is the process id.
+// PID returns the process ID.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// ExitCode is the code that the process has ended with: -1 before it has, and where a signal has ended it.
+// ExitCode returns the exit code. It is -1 if the process has not exited or was terminated by a signal.
 func (p *Process) ExitCode() int {
 	select {
 	case <-p.exited:
@@ -60,7 +60,7 @@ func (p *Process) ExitCode() int {
 	}
 }
 
-// Log is all that the process has written so far.
+// Log returns all output of the process so far.
 func (p *Process) Log() string {
 	content, err := os.ReadFile(p.log)
 	if err != nil {
@@ -69,12 +69,12 @@ func (p *Process) Log() string {
 	return string(content)
 }
 
-// Stop asks the process to end, and kills it when it has not within the grace period.
+// Stop sends SIGTERM to the process, and kills it if it has not exited within the grace period.
 //
-// The error says when it had to be killed, ended with a failure, or had ended by itself before. Stopping twice is fine.
+// It returns an error if the process was killed or has exited with a failure. It may be called more than once.
 func (p *Process) Stop(grace time.Duration) error {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("stop %s: %w", p.name, err)
+		return fmt.Errorf("stopping %s: %w", p.name, err)
 	}
 	select {
 	case <-p.exited:
@@ -82,13 +82,13 @@ func (p *Process) Stop(grace time.Duration) error {
 	case <-time.After(grace):
 	}
 	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("kill %s: %w", p.name, err)
+		return fmt.Errorf("killing %s: %w", p.name, err)
 	}
 	<-p.exited
-	return fmt.Errorf("%s did not end within %v and was killed", p.name, grace)
+	return fmt.Errorf("%s did not exit within %v and was killed", p.name, grace)
 }
 
-// failure says how the process ended, once it has; ending because it was asked to is none.
+// failure returns an error if the process has exited with a failure. Termination by SIGTERM is not a failure.
 func (p *Process) failure() error {
 	if p.err == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-// runInjector runs the cainjector for the kinds that a webhook's caBundle is in.
+// runInjector runs the cainjector for MutatingWebhookConfigurations.
 func runInjector(ctx context.Context, kubeconfig string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {

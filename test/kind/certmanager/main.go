@@ -1,6 +1,6 @@
-// Command certmanager runs cert-manager's own controllers and its cainjector against the cluster of a kubeconfig, from
-// outside of it: for machines that can get Go modules and no container images. The webhook of cert-manager, which only
-// checks what people write, is not run.
+// Command certmanager runs cert-manager's controllers and its cainjector outside the cluster of a kubeconfig, for machines that
+// can download Go modules but no container images. It does not run cert-manager's webhook, which only validates what users
+// write.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	// Each of these registers itself: what an Issuer of the kinds selfSigned and ca, and a Certificate of it, need.
+	// These controllers register themselves. Issuers of the types selfSigned and ca, and their Certificates, need them.
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/approver"
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/ca"
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/selfsigned"
@@ -35,9 +35,9 @@ import (
 )
 
 func main() {
-	flags := flag.NewFlagSet("certmanager", flag.ExitOnError) // controller-runtime has its own flags in the common one
+	flags := flag.NewFlagSet("certmanager", flag.ExitOnError) // controller-runtime adds its own flags to flag.CommandLine
 	kubeconfig := flags.String("kubeconfig", "", "kubeconfig `file` of the cluster")
-	_ = flags.Parse(os.Args[1:]) // which exits on an error
+	_ = flags.Parse(os.Args[1:]) // exits on an error
 	log := klog.NewKlogr()
 	ctrl.SetLogger(log)
 	ctx, stop := signal.NotifyContext(klog.NewContext(context.Background(), log), os.Interrupt)
@@ -61,7 +61,7 @@ func run(ctx context.Context, kubeconfig string) error {
 	return group.Wait()
 }
 
-// startControllers starts what has registered itself, with the options that cert-manager's own command has by default.
+// startControllers starts the registered controllers with the default options of cert-manager's own command.
 func startControllers(ctx context.Context, group *errgroup.Group, kubeconfig string) error {
 	factory, err := controller.NewContextFactory(ctx, controller.ContextOptions{
 		Kubeconfig: kubeconfig,
