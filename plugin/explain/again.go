@@ -36,7 +36,7 @@ func (e Explanation) clientSide(f *ownership.Field) []string {
 		clears := "an apply would clear it" + e.kept(f, ownership.Clears, ownership.Clears)
 		return []string{"the last-applied manifest sets null", clears}
 	case f.DeclaredValue != nil:
-		value := table.Shorten(e.Show(f.Path, f.DeclaredValue), 2*mostValue)
+		value := table.Shorten(e.Show(f.Path, f.DeclaredValue), 2*maxValueLen)
 		sets := "an apply would set " + value + e.kept(f, ownership.Sets, ownership.Sets)
 		return []string{"the last-applied manifest sets " + value, sets}
 	case f.Declared == ownership.Sets:

@@ -153,5 +153,5 @@ func (e *Explanation) applied(f *ownership.Field) string {
 
 // Short returns a value as the tree shows it: shortened, and masked for the contents of a Secret.
 func (e Explanation) Short(path fieldpath.Path, value []byte) string {
-	return table.Shorten(e.Show(path, value), mostValue)
+	return table.Shorten(e.Show(path, value), maxValueLen)
 }

@@ -59,7 +59,7 @@ func (e Explanation) is(f *ownership.Field) string {
 	if f.Value == nil {
 		return fmt.Sprintf("%#q no longer exists, but is still in managedFields", Text(f.Path))
 	}
-	return fmt.Sprintf("%#q is %s", Text(f.Path), table.Shorten(e.Show(f.Path, f.Value), 2*mostValue))
+	return fmt.Sprintf("%#q is %s", Text(f.Path), table.Shorten(e.Show(f.Path, f.Value), 2*maxValueLen))
 }
 
 // who returns who set a field, and how.
