@@ -89,7 +89,8 @@ func (p *Preview) remarks() (lines []string) {
 	case p.Mode == ownership.ModeWarn:
 		return append(lines, "handoff only warns here, so WITHOUT HANDOFF applies; "+p.enableRemedy())
 	case p.Tried && !p.Acts && p.Mode == source.UnknownMode:
-		return append(lines, "a dry run has the result of WITHOUT HANDOFF: handoff is not enabled here, or its webhook is not installed")
+		return append(lines, "a dry run has the result of WITHOUT HANDOFF: "+
+			"handoff is not enabled here, or its webhook is not installed")
 	case p.Mode == source.UnknownMode && !p.Tried:
 		return append(lines, "unknown whether handoff is enabled here; add the namespace to the live objects")
 	case p.Tried && !p.Acts:
