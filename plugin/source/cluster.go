@@ -64,7 +64,7 @@ type clusterFacts struct {
 	hpas      map[string]hpaList // by namespace
 	// everywhere lists the autoscalers of all namespaces in one request. Users without that permission list them by namespace.
 	everywhere, requested bool
-	scales            map[schema.GroupVersionKind]scaleField
+	scales                map[schema.GroupVersionKind]scaleField
 }
 
 type hpaList struct {
