@@ -27,7 +27,7 @@ func (f *fileSurvey) reportUnknownModes() {
 	}
 	slices.Sort(names)
 	if len(names) > 0 {
-		f.gap("unknown mode of handoff in namespace %s; add the namespaces to the files: kubectl get namespaces -o yaml",
+		f.gap("the mode of handoff in namespace %s is unknown; add the namespaces to the files: kubectl get namespaces -o yaml",
 			some(names))
 	}
 }

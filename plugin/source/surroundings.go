@@ -40,7 +40,7 @@ func (c *clusterSurvey) readNamespaces(ctx context.Context) error {
 		}
 	}
 	if apierrors.IsForbidden(err) {
-		c.gap("unknown mode of handoff in the namespaces; ask for permission to %s %s", verb, which)
+		c.gap("the mode of handoff in the namespaces is unknown; ask for permission to %s %s", verb, which)
 		return nil
 	}
 	if err != nil {
