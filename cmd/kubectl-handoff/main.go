@@ -1,4 +1,4 @@
-// Command kubectl-handoff is a plugin of kubectl. See --help.
+// Command kubectl-handoff is a kubectl plugin that shows and changes who owns each field. See --help.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/cli"
 )
 
-// version is written by the linker.
+// version is set by the linker.
 var version = "unknown"
 
 func main() { os.Exit(run()) }
@@ -24,7 +24,7 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// What client-go logs of a request that fails, the error says once more.
+	// client-go also logs errors that it returns.
 	klog.SetLogger(logr.Discard())
 	return cli.Run(ctx, cli.Environment{
 		IOStreams: genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},

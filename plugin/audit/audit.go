@@ -1,6 +1,6 @@
-// Package audit finds what would go wrong at the next apply, over a stream of objects: sizes that a manifest takes from an
-// autoscaler, fields that two managers fight over, autoscalers that fight each other or scale nothing. Whose a field is and
-// what handoff would do, it asks ownership and merge. It keeps what it has found, and none of the objects.
+// Package audit finds objects that the next apply would break, in a stream of objects: replicas that a manifest resets, fields
+// that two managers write, autoscalers that share a target or have none. Packages ownership and merge determine owners and
+// decisions. The package keeps its findings, but not the objects.
 package audit
 
 import (
@@ -13,34 +13,34 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// Report is what an audit has found.
+// Report is the result of an audit.
 type Report struct {
-	// Risks are in the order of their namespaces, objects and fields.
+	// Risks are sorted by namespace, object and field.
 	Risks []Risk
-	// Objects is how many objects were looked at, Kinds of which resources; the latter is empty for files.
+	// Objects is the number of audited objects. Kinds are their resources; empty for files.
 	Objects int
 	Kinds   []string
-	// Namespaces are the names of the namespaces that were looked into, by mode, sorted.
+	// Namespaces are the sorted names of the audited namespaces, by mode.
 	Namespaces map[ownership.Mode][]string
-	// Unrecorded are the objects whose size an autoscaler has taken from a client that records no manifest: whether the
-	// manifest still sets it, nothing in the cluster says.
+	// Unrecorded are the objects that an autoscaler scaled after a client that does not record its manifest: nothing in the
+	// cluster tells whether the manifest still sets the replicas.
 	Unrecorded []explain.ObjectData
-	// Gaps say what is not known, a sentence each.
+	// Gaps describe what is unknown, one sentence each.
 	Gaps []string
 }
 
-// Progress is how far an audit has come.
+// Progress is the progress of an audit.
 type Progress struct {
-	// Resource is the kind that is being read, Looked how many of it have been looked at, and Of how many there are: 0 where
-	// the API server does not say.
+	// Resource is the resource that is being read. Looked is the number of its objects audited so far, Of the total, or 0 if
+	// the API server does not return it.
 	Resource   string
 	Looked, Of int64
-	// Risks is how many have been found, in all kinds.
+	// Risks is the number of risks found so far, in all kinds.
 	Risks int
 }
 
-// Run audits what a survey reads. It tells how far it is after each page.
-func Run(ctx context.Context, survey *source.Survey, tell func(Progress)) (*Report, error) {
+// Run audits the objects that a survey reads, and calls report after each page.
+func Run(ctx context.Context, survey *source.Survey, report func(Progress)) (*Report, error) {
 	a := auditor{survey: survey, report: &Report{Namespaces: map[ownership.Mode][]string{}}}
 	var progress Progress
 	err := survey.Each(ctx, func(page source.Page) error {
@@ -49,14 +49,14 @@ func Run(ctx context.Context, survey *source.Survey, tell func(Progress)) (*Repo
 			a.report.Kinds = append(a.report.Kinds, page.Resource)
 		}
 		for _, s := range page.Subjects {
-			a.look(s)
+			a.audit(s)
 		}
 		progress.Looked += int64(len(page.Subjects))
 		progress.Of, progress.Risks = 0, len(a.report.Risks)
 		if page.Left >= 0 {
 			progress.Of = progress.Looked + page.Left
 		}
-		tell(progress)
+		report(progress)
 		return ctx.Err()
 	})
 	if err != nil {
@@ -70,12 +70,12 @@ func Run(ctx context.Context, survey *source.Survey, tell func(Progress)) (*Repo
 type auditor struct {
 	survey *source.Survey
 	report *Report
-	// stripped lack managedFields, unreadable have records that cannot be read.
+	// stripped counts objects without managedFields, unreadable those with records that cannot be parsed.
 	stripped, unreadable tally
 }
 
-// look looks at one object.
-func (a *auditor) look(s source.Subject) {
+// audit audits one object.
+func (a *auditor) audit(s source.Subject) {
 	a.report.Objects++
 	a.report.Gaps = append(a.report.Gaps, s.Gaps...)
 	entries, err := s.Object.Entries()
@@ -106,8 +106,8 @@ func (a *auditor) finish() {
 	}
 	r.Gaps = append(r.Gaps, a.survey.Gaps()...)
 	if a.stripped.count > 0 {
-		r.Gaps = append(r.Gaps, a.stripped.are("it has", "they have")+
-			" no managedFields, so that who writes the fields is not known; save objects with kubectl get -o yaml --show-managed-fields")
+		r.Gaps = append(r.Gaps, a.stripped.some()+
+			": no managedFields, so the owners of fields are unknown; export objects with kubectl get -o yaml --show-managed-fields")
 	}
 	if a.unreadable.count > 0 {
 		r.Gaps = append(r.Gaps, a.unreadable.first+a.unreadable.others())

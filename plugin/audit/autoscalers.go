@@ -10,7 +10,7 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// several looks for a second autoscaler on an object.
+// several adds a risk if several autoscalers target an object.
 func (a *auditor) several(e explain.Explanation) {
 	on := a.survey.On(e.Subject)
 	if len(on) < 2 || e.Context.Scale == nil {
@@ -29,14 +29,14 @@ func (a *auditor) several(e explain.Explanation) {
 			r.Remedies = append(r.Remedies, fmt.Sprintf("kubectl delete %s -n %s", hpa, hpa.Namespace))
 		}
 	}
-	r.NextApply = "each sizes it: " + strings.Join(bounds, ", ")
+	r.NextApply = "each autoscaler scales it: " + strings.Join(bounds, ", ")
 	if r.Since != "" {
-		r.NextApply = "none goes by the load: " + strings.Join(bounds, ", ")
+		r.NextApply = "no autoscaler scales by metrics: " + strings.Join(bounds, ", ")
 	}
 	a.add(r)
 }
 
-// targets looks for autoscalers that scale nothing.
+// targets adds risks for autoscalers that scale nothing.
 func (a *auditor) targets() {
 	for _, hpa := range a.survey.Autoscalers {
 		if !hpa.Chosen {
@@ -45,11 +45,11 @@ func (a *auditor) targets() {
 		var why, remedy string
 		switch hpa.Presence {
 		case source.Missing:
-			why = fmt.Sprintf("is scaled to %d at least, once it is there", hpa.Min)
+			why = fmt.Sprintf("is scaled to at least %d once it exists", hpa.Min)
 			remedy = "or apply " + hpa.TargetText()
 		case source.NotScalable:
-			why = "nothing: there is no such kind with a scale"
-			remedy = "or name a kind with a scale subresource in its scaleTargetRef"
+			why = "nothing: no such kind with a scale subresource"
+			remedy = "or set its scaleTargetRef to a kind with a scale subresource"
 		default:
 			continue
 		}

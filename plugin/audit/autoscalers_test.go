@@ -20,34 +20,34 @@ func TestAutoscalersThatScaleNothingOrFight(t *testing.T) {
 		"it targets what the files hold": {[]string{web, ofWeb("web")}, "", ""},
 		"two target the same": {
 			[]string{web, ofWeb("b"), ofWeb("a")},
-			"two-autoscalers | .spec.replicas | 7 | each sizes it: a 2 to 9, b 2 to 9 |  | HorizontalPodAutoscaler/a+HorizontalPodAutoscaler/b", "",
+			"two-autoscalers | .spec.replicas | 7 | each autoscaler scales it: a 2 to 9, b 2 to 9 |  | HorizontalPodAutoscaler/a+HorizontalPodAutoscaler/b", "",
 		},
 		"two target the same, in different versions, and their controller has noticed": {
 			[]string{web, ofWeb("b"), hpa("a", "apps/v1beta1", "Deployment", "web",
 				`{"type":"ScalingActive","status":"False","reason":"AmbiguousSelector","lastTransitionTime":"2026-01-02T03:04:05Z"}`)},
-			"two-autoscalers | .spec.replicas | 7 | none goes by the load: a 2 to 9, b 2 to 9 |  | HorizontalPodAutoscaler/a+HorizontalPodAutoscaler/b", "",
+			"two-autoscalers | .spec.replicas | 7 | no autoscaler scales by metrics: a 2 to 9, b 2 to 9 |  | HorizontalPodAutoscaler/a+HorizontalPodAutoscaler/b", "",
 		},
 		"the files hold others of the kind, but not this one": {
 			[]string{web, hpa("gone", "apps/v1", "Deployment", "gone", "")},
-			"no-target | .spec.scaleTargetRef | no deployment.apps/gone | is scaled to 2 at least, once it is there |  | ", "",
+			"no-target | .spec.scaleTargetRef | no deployment.apps/gone | is scaled to at least 2 once it exists |  | ", "",
 		},
 		"the files lack it, and its controller has found it": {
 			[]string{web, hpa("far", "apps/v1", "Deployment", "far", able)}, "", "",
 		},
 		"the files hold none of the kind": {
-			[]string{hpa("far", "apps/v1", "StatefulSet", "far", "")}, "", "whether what HorizontalPodAutoscalers target is there is not known of statefulset.apps/far",
+			[]string{hpa("far", "apps/v1", "StatefulSet", "far", "")}, "", "unknown whether the HorizontalPodAutoscaler targets statefulset.apps/far exist",
 		},
 		"the files hold none of the kind, and its controller has not found it": {
 			[]string{hpa("gone", "apps/v1", "StatefulSet", "gone", failed)},
-			"no-target | .spec.scaleTargetRef | no statefulset.apps/gone | is scaled to 2 at least, once it is there |  | ", "",
+			"no-target | .spec.scaleTargetRef | no statefulset.apps/gone | is scaled to at least 2 once it exists |  | ", "",
 		},
 		"a built-in kind without a scale": {
 			[]string{hpa("nodes", "apps/v1", "DaemonSet", "agent", "")},
-			"no-target | .spec.scaleTargetRef | no daemonset.apps/agent | nothing: there is no such kind with a scale |  | ", "",
+			"no-target | .spec.scaleTargetRef | no daemonset.apps/agent | nothing: no such kind with a scale subresource |  | ", "",
 		},
 		"a custom kind without a scale": {
 			[]string{crd, hpa("pool", "example.com/v1", "Gadget", "pool", able)},
-			"no-target | .spec.scaleTargetRef | no gadget.example.com/pool | nothing: there is no such kind with a scale |  | ", "",
+			"no-target | .spec.scaleTargetRef | no gadget.example.com/pool | nothing: no such kind with a scale subresource |  | ", "",
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -9,41 +9,41 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/explain"
 )
 
-// mark is before the owners that contested fields get, so that no manager is called the same.
+// mark prefixes the artificial owners of contested fields, so that they differ from all managers.
 const mark = "\x00"
 
-// contested looks for fields that two managers fight over. Those that the same ones fight over are one risk where a container
-// holds nothing else that somebody has declared.
+// contested adds a risk for fields that several managers write. Fields with the same contenders are one risk if their common
+// parent has no other declared fields.
 func (a *auditor) contested(e explain.Explanation) {
-	author := annotator(e)
-	fights := map[string]fight{}
+	clientSide := clientSideApplier(e)
+	contests := map[string]contest{}
 	fields := make(ownership.Fields, 0, len(e.Fields))
 	for i := range e.Fields {
-		f := e.Fields[i] // a copy, whose owner is of this function alone
-		found := fightOver(e, author, &f)
+		f := e.Fields[i] // a copy with an artificial owner
+		found := contestOf(e, clientSide, &f)
 		switch {
-		case found.is():
-			f.Owned = ownership.Owned{Owner: f.Owner, By: mark + found.writer + mark + strings.Join(found.speakers, mark)}
-			fights[f.By] = found
+		case found.exists():
+			f.Owned = ownership.Owned{Owner: f.Owner, By: mark + found.writer + mark + strings.Join(found.appliers, mark)}
+			contests[f.By] = found
 		case f.Owner == ownership.Default, f.Value == nil:
-			continue // splits no container
+			continue // such a field does not split its parent
 		}
 		fields = append(fields, f)
 	}
-	if len(fights) == 0 {
+	if len(contests) == 0 {
 		return
 	}
 	for _, fold := range fields.Fold() {
-		found, contested := fights[fold.By]
+		found, contested := contests[fold.By]
 		onlyKeys := !slices.ContainsFunc(fold.Fields, func(f ownership.Field) bool { return !isKey(f.Path) })
 		if contested && (!onlyKeys || found.writer != "") {
-			a.fought(e, fold, found)
+			a.addContest(e, fold, found)
 		}
 	}
 }
 
-// fought adds the risk of a fold.
-func (a *auditor) fought(e explain.Explanation, fold ownership.Fold, found fight) {
+// addContest adds the risk of a fold.
+func (a *auditor) addContest(e explain.Explanation, fold ownership.Fold, found contest) {
 	r := a.riskOf(Contested, e, fold.Fields)
 	r.Field = explain.Text(fold.Path)
 	if r.Field == "" {
@@ -63,47 +63,47 @@ func (a *auditor) fought(e explain.Explanation, fold ownership.Fold, found fight
 	}
 	r.Handoff = handoff(r.Mode, kept)
 	r.NextApply = nextOf(e, fold, found)
-	r.Managers = found.speakers
+	r.Managers = found.appliers
 	if found.writer == "" {
-		r.Remedies = []string{"take " + r.Field + " out of one of the manifests"}
+		r.Remedies = []string{"remove " + r.Field + " from one of the manifests"}
 		a.add(r)
 		return
 	}
-	r.Managers = append([]string{found.writer}, found.speakers...)
+	r.Managers = append([]string{found.writer}, found.appliers...)
 	if kept == "" {
-		r.Remedies = append(r.Remedies, giving(e, r.Field))
+		r.Remedies = append(r.Remedies, assignCommand(e, r.Field))
 	}
 	if r.Mode != ownership.ModeEnforce {
-		r.Remedies = append(r.Remedies, enabling(e.Subject))
+		r.Remedies = append(r.Remedies, enableCommand(e.Subject))
 	}
-	r.Remedies = append(r.Remedies, releasing(e, r.Field), "take "+r.Field+" out of the manifest")
+	r.Remedies = append(r.Remedies, releaseCommand(e, r.Field), "remove "+r.Field+" from the manifest")
 	a.add(r)
 }
 
-// nextOf says what the next apply does to fields that are fought over.
-func nextOf(e explain.Explanation, fold ownership.Fold, found fight) string {
+// nextOf returns what the next apply does to contested fields.
+func nextOf(e explain.Explanation, fold ownership.Fold, found contest) string {
 	first := &fold.Fields[0]
 	sets := ""
 	switch {
 	case len(fold.Fields) == 1 && first.DeclaredValue != nil:
 		sets = "sets " + e.Short(first.Path, first.DeclaredValue)
 	case first.DeclaredValue != nil:
-		sets = "sets what the manifest says"
+		sets = "sets the manifest's values"
 	}
-	both := strings.Join(found.speakers, " and ")
+	all := strings.Join(found.appliers, " and ")
 	switch {
 	case found.writer != "":
-		return sets + ", against " + found.writer
+		return sets + ", overwriting " + found.writer
 	case sets != "":
-		return sets + ": " + both + " differ"
+		return sets + ", as " + all + " differ"
 	case serverSide(first):
-		return "is a conflict, once " + both + " differ"
+		return "conflicts once " + all + " differ"
 	default:
-		return "sets it back, once " + both + " differ"
+		return "overwrites the other once " + all + " differ"
 	}
 }
 
-// serverSide says whether all who claim a field for a manifest do so by server-side apply.
+// serverSide reports whether all managers of a field use server-side apply.
 func serverSide(f *ownership.Field) bool {
 	return !slices.ContainsFunc(f.Holders, func(h ownership.Entry) bool { return h.Operation != ownership.OperationApply })
 }

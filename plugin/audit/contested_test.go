@@ -20,7 +20,7 @@ func TestWhoFightsOverFields(t *testing.T) {
 	}{
 		"a controller has written another value than the manifest's": {
 			object{manifest: manifest, spec: `{"paused":false}`, entries: []string{kubectl(``), entry("pauser", "Update", "", `"f:paused":{}`)}},
-			"contested | .spec.paused | false | sets true, against pauser | lets it through | pauser+kubectl-client-side-apply",
+			"contested | .spec.paused | false | sets true, overwriting pauser | does not keep it | pauser+kubectl-client-side-apply",
 		},
 		"a person has": {
 			object{manifest: manifest, spec: `{"paused":false}`, entries: []string{kubectl(``), entry("kubectl-edit", "Update", "", `"f:paused":{}`)}}, "",
@@ -38,14 +38,14 @@ func TestWhoFightsOverFields(t *testing.T) {
 			object{manifest: manifest, spec: `{` + app + `}`, entries: []string{
 				kubectl(container(``)), entry("resizer", "Update", "", container(`,"f:image":{},"f:tty":{}`)),
 			}},
-			"contested | .spec.containers[name=\"app\"].image | \"b\" | sets \"a\", against resizer | lets it through | resizer+kubectl-client-side-apply\n" +
-				"contested | .spec.containers[name=\"app\"].tty | false | sets true, against resizer | lets it through | resizer+kubectl-client-side-apply",
+			"contested | .spec.containers[name=\"app\"].image | \"b\" | sets \"a\", overwriting resizer | does not keep it | resizer+kubectl-client-side-apply\n" +
+				"contested | .spec.containers[name=\"app\"].tty | false | sets true, overwriting resizer | does not keep it | resizer+kubectl-client-side-apply",
 		},
 		"two apply a whole container server-side, of which the API server has set a part": {
 			object{spec: `{` + app + `}`, entries: []string{
 				entry("a", "Apply", "", container(`,"f:image":{},"f:tty":{}`)), entry("b", "Apply", "", container(`,"f:image":{},"f:tty":{}`)),
 			}},
-			"contested | .spec.containers[name=\"app\"] | (3 fields) | is a conflict, once a and b differ | lets it through | a+b",
+			"contested | .spec.containers[name=\"app\"] | (3 fields) | conflicts once a and b differ | does not keep it | a+b",
 		},
 		"two apply other fields of a container server-side": {
 			object{spec: `{` + app + `}`, entries: []string{
@@ -59,11 +59,11 @@ func TestWhoFightsOverFields(t *testing.T) {
 		},
 		"a server-side applier has taken what the manifest of another says": {
 			object{manifest: manifest, spec: `{"paused":false}`, entries: []string{kubectl(``), entry("flux", "Apply", "", `"f:paused":{}`)}},
-			"contested | .spec.paused | false | sets true: kubectl-client-side-apply and flux differ | lets it through | kubectl-client-side-apply+flux",
+			"contested | .spec.paused | false | sets true, as kubectl-client-side-apply and flux differ | does not keep it | kubectl-client-side-apply+flux",
 		},
 		"helm and a server-side applier claim it": {
 			object{spec: `{"paused":false}`, entries: []string{entry("helm", "Update", "", `"f:paused":{}`), entry("flux", "Apply", "", `"f:paused":{}`)}},
-			"contested | .spec.paused | false | sets it back, once helm and flux differ | lets it through | helm+flux",
+			"contested | .spec.paused | false | overwrites the other once helm and flux differ | does not keep it | helm+flux",
 		},
 		"a server-side applier claims a default of who created the object": {
 			object{manifest: `{"spec":{}}`, spec: `{"paused":false}`, entries: []string{
@@ -79,11 +79,11 @@ func TestWhoFightsOverFields(t *testing.T) {
 		},
 		"two apply the size of what no autoscaler sizes": {
 			object{spec: `{"replicas":3}`, entries: []string{entry("a", "Apply", "", replicas), entry("b", "Apply", "", replicas)}},
-			"contested | .spec.replicas | 3 | is a conflict, once a and b differ | lets it through | a+b",
+			"contested | .spec.replicas | 3 | conflicts once a and b differ | does not keep it | a+b",
 		},
 		"a scaler that no list names goes against the manifest": {
 			object{manifest: `{"spec":{"replicas":3}}`, spec: `{"replicas":7}`, entries: []string{kubectl(``), entry("scaler", "Update", "scale", replicas)}},
-			"contested | .spec.replicas | 7 | sets 3, against scaler | lets it through | scaler+kubectl-client-side-apply",
+			"contested | .spec.replicas | 7 | sets 3, overwriting scaler | does not keep it | scaler+kubectl-client-side-apply",
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestWhatASecretHoldsIsNotTold(t *testing.T) {
 		entries: []string{kubectl(``), `{"manager":"rotator","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:token":{}}}}`},
 	}
 	report := reportOf(t, o.text(), shop(""))
-	check(t, "contested | .data.token | *** | sets ***, against rotator | lets it through | rotator+kubectl-client-side-apply", report)
+	check(t, "contested | .data.token | *** | sets ***, overwriting rotator | does not keep it | rotator+kubectl-client-side-apply", report)
 	if field := report.Risks[0].Fields[0]; field.Value != nil || field.ManifestValue != nil {
 		t.Errorf("%s, %s", field.Value, field.ManifestValue)
 	}

@@ -6,19 +6,19 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// Data is a report for programs.
+// Data is the machine-readable form of a report.
 type Data struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	// Objects is how many were looked at, Resources of which types.
+	// Objects is the number of audited objects, Resources their types.
 	Objects   int      `json:"objects"`
 	Resources []string `json:"resources,omitempty"`
-	// Namespaces are those that were looked into, by mode: enforce, warn, off and unknown.
+	// Namespaces are the audited namespaces by mode: enforce, warn, off and unknown.
 	Namespaces map[ownership.Mode][]string `json:"namespaces"`
 	Risks      []Risk                      `json:"risks"`
-	// Unrecorded are autoscaled objects of clients that record no manifest: whether one sets the size is not known.
+	// Unrecorded are autoscaled objects of clients that do not record their manifest: it is unknown whether it sets the replicas.
 	Unrecorded []explain.ObjectData `json:"unrecorded,omitempty"`
-	// Gaps say what is not known; there are none where the answer is complete.
+	// Gaps describe what is unknown; a complete answer has none.
 	Gaps []string `json:"gaps,omitempty"`
 }
 

@@ -5,7 +5,7 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// modeOf returns the mode of an object: that of its own annotation, else its namespace's.
+// modeOf returns the mode from an object's own annotation, or else from its namespace.
 func (a *auditor) modeOf(s source.Subject) ownership.Mode {
 	if text, ok := s.Object.Mode(); ok {
 		mode, _ := ownership.ParseMode(text)
@@ -14,7 +14,7 @@ func (a *auditor) modeOf(s source.Subject) ownership.Mode {
 	namespace, read := a.survey.Namespaces[s.Namespace]
 	switch {
 	case s.Namespace == "":
-		return ownership.ModeOff // handoff leaves what is outside of namespaces alone
+		return ownership.ModeOff // handoff does not act on cluster-scoped objects
 	case !read:
 		return source.UnknownMode
 	default:
@@ -22,12 +22,11 @@ func (a *auditor) modeOf(s source.Subject) ownership.Mode {
 	}
 }
 
-// handoff says what handoff does about an apply in a mode; kept is the value that it would keep, empty where it would let the
-// apply through.
+// handoff returns how handoff responds to an apply in a mode; kept is the value that it would keep, or "".
 func handoff(m ownership.Mode, kept string) string {
 	switch {
 	case kept == "":
-		return "lets it through"
+		return "does not keep it"
 	case m == ownership.ModeEnforce:
 		return "keeps " + kept
 	default:

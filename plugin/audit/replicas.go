@@ -9,17 +9,17 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/explain"
 )
 
-// sizing is what is recorded of somebody who speaks for a manifest that sets the size of an object.
+// sizing is the record of a manifest that sets the scale field of an object.
 type sizing struct {
 	by        string
 	nextApply string
 	claim     ownership.Claim
-	// unrecorded says that the manifest itself is recorded nowhere.
+	// unrecorded reports whether the content of the manifest is not recorded.
 	unrecorded bool
 }
 
-// replicas looks for a manifest that sets what an autoscaler sizes. That the two agree at the moment, or that the autoscaler
-// has no choice, is no reason to leave it: the next change of either makes them differ.
+// replicas adds a risk if a manifest sets the scale field that an autoscaler owns. It is a risk even if both values are equal,
+// or the autoscaler's bounds allow only one value: the next change of either makes them differ.
 func (a *auditor) replicas(e explain.Explanation) {
 	f := fieldAt(e.Fields, e.Context.Scale)
 	if f == nil || f.Owner != ownership.Autoscaler || f.Value == nil {
@@ -41,22 +41,22 @@ func (a *auditor) replicas(e explain.Explanation) {
 	r.Now, r.NextApply, r.Handoff = now, found.nextApply, handoff(r.Mode, kept)
 	r.Managers = []string{f.By, found.by}
 	if r.Mode != ownership.ModeEnforce && kept != "" {
-		r.Remedies = append(r.Remedies, enabling(e.Subject))
+		r.Remedies = append(r.Remedies, enableCommand(e.Subject))
 	}
 	if !found.unrecorded {
-		r.Remedies = append(r.Remedies, releasing(e, r.Field))
+		r.Remedies = append(r.Remedies, releaseCommand(e, r.Field))
 	}
-	r.Remedies = append(r.Remedies, "take "+r.Field+" out of the manifest")
+	r.Remedies = append(r.Remedies, "remove "+r.Field+" from the manifest")
 	a.add(r)
 }
 
-// sizingOf returns the manifest that sets the size, as far as that is recorded: in the last-applied annotation, in an Apply
-// entry, or as a claim of a client that records no manifest.
+// sizingOf returns the manifest that sets the scale field, according to the last-applied annotation, an Apply entry in
+// managedFields, or the entry of a client that does not record its manifest.
 func sizingOf(e explain.Explanation, f *ownership.Field) (sizing, bool) {
-	by, same := cmp.Or(annotator(e), "last-applied"), "sets "+e.Short(f.Path, f.Value)+", as it is now"
+	by, same := cmp.Or(clientSideApplier(e), "last-applied"), "sets "+e.Short(f.Path, f.Value)+", the current value"
 	switch {
 	case f.Declared == ownership.Clears:
-		return sizing{by: by, nextApply: "clears it: back to the default", claim: ownership.Clears}, true
+		return sizing{by: by, nextApply: "clears it; the default applies", claim: ownership.Clears}, true
 	case f.DeclaredValue != nil:
 		return sizing{by: by, nextApply: "sets " + e.Short(f.Path, f.DeclaredValue), claim: ownership.Sets}, true
 	case f.Declared == ownership.Sets:
@@ -67,7 +67,7 @@ func sizingOf(e explain.Explanation, f *ownership.Field) (sizing, bool) {
 		case !e.Context.Managers.IsApplier(h):
 		case h.Operation == ownership.OperationApply:
 			return sizing{by: h.Manager, nextApply: same, claim: ownership.Sets}, true
-		case !h.Holds(ownership.LastAppliedPath()): // what that one's manifest says, the annotation has told
+		case !h.Holds(ownership.LastAppliedPath()): // otherwise the annotation records the manifest, handled above
 			may := "may set it: the manifest of " + h.Manager + " is not recorded"
 			return sizing{by: h.Manager, nextApply: may, claim: ownership.Sets, unrecorded: true}, true
 		}
@@ -75,9 +75,9 @@ func sizingOf(e explain.Explanation, f *ownership.Field) (sizing, bool) {
 	return sizing{}, false
 }
 
-// unrecorded says whether an autoscaler has taken the size from somebody, of whom it may have been a client that records no
-// manifest but its claims. Such a client has none left then, whatever its manifest goes on saying. A size that nobody has
-// ever claimed has no entry of /scale: the API server does not make one.
+// unrecorded reports whether the autoscaler may have taken over the scale field from a client that records its manifest only in
+// managedFields. Such a client then no longer has the field in its entry, even if its manifest still sets it. A scale field
+// that no manager ever set has no /scale entry, because the API server does not create one.
 func unrecorded(e explain.Explanation, f *ownership.Field) bool {
 	if len(f.Holders) == 0 {
 		return false
@@ -106,7 +106,7 @@ func fieldAt(fields ownership.Fields, path fieldpath.Path) *ownership.Field {
 	return nil
 }
 
-// riskOf begins a risk of fields of an object.
+// riskOf returns a new risk for fields of an object.
 func (a *auditor) riskOf(kind Kind, e explain.Explanation, fields []ownership.Field) Risk {
 	r := Risk{Kind: kind, Object: explain.ObjectOf(e.Subject), Mode: a.modeOf(e.Subject), name: e.String()}
 	for i := range fields {

@@ -18,11 +18,11 @@ func TestWhatAManifestTakesFromAnAutoscaler(t *testing.T) {
 		},
 		"both agree now": {
 			object{manifest: seven, spec: `{"replicas":7}`, entries: []string{kubectl(replicas)}}, "web",
-			"replicas | .spec.replicas | 7 | sets 7, as it is now | off: would keep 7 | HorizontalPodAutoscaler/web+kubectl-client-side-apply", false,
+			"replicas | .spec.replicas | 7 | sets 7, the current value | off: would keep 7 | HorizontalPodAutoscaler/web+kubectl-client-side-apply", false,
 		},
 		"the manifest says null": {
 			object{manifest: null, spec: `{"replicas":7}`, entries: []string{kubectl(``), scaled}}, "web",
-			"replicas | .spec.replicas | 7 | clears it: back to the default | off: would keep 7 | HorizontalPodAutoscaler/web+kubectl-client-side-apply", false,
+			"replicas | .spec.replicas | 7 | clears it; the default applies | off: would keep 7 | HorizontalPodAutoscaler/web+kubectl-client-side-apply", false,
 		},
 		"the annotation was written by hand": {
 			object{manifest: three, spec: `{"replicas":7}`, entries: []string{scaled}}, "web",
@@ -38,7 +38,7 @@ func TestWhatAManifestTakesFromAnAutoscaler(t *testing.T) {
 		},
 		"a server-side applier claims it": {
 			object{spec: `{"replicas":7}`, entries: []string{entry("flux", "Apply", "", replicas)}}, "web",
-			"replicas | .spec.replicas | 7 | sets 7, as it is now | off: would keep 7 | HorizontalPodAutoscaler/web+flux", false,
+			"replicas | .spec.replicas | 7 | sets 7, the current value | off: would keep 7 | HorizontalPodAutoscaler/web+flux", false,
 		},
 		"helm claims it, and records no manifest": {
 			object{spec: `{"replicas":7}`, entries: []string{entry("helm", "Update", "", replicas)}}, "web",

@@ -13,55 +13,55 @@ type Kind string
 
 // The kinds of risks.
 const (
-	// Replicas: an autoscaler sizes the object, and a manifest or an applier's claim still sets the size.
+	// Replicas means that an autoscaler scales the object and a manifest still sets the scale field.
 	Replicas Kind = "replicas"
-	// Contested: two managers fight over fields.
+	// Contested means that several managers write the same fields.
 	Contested Kind = "contested"
-	// NoTarget: a HorizontalPodAutoscaler scales nothing.
+	// NoTarget means that a HorizontalPodAutoscaler scales nothing.
 	NoTarget Kind = "no-target"
-	// TwoAutoscalers: two HorizontalPodAutoscalers, or more, target the object.
+	// TwoAutoscalers means that two or more HorizontalPodAutoscalers target the object.
 	TwoAutoscalers Kind = "two-autoscalers"
 )
 
-// Risk is something that would go wrong. What it says of one object stands on its own: the object is not kept.
+// Risk is a risk of one object. It does not refer to the object, which is not kept.
 type Risk struct {
 	Kind   Kind               `json:"risk"`
 	Object explain.ObjectData `json:"object"`
-	// Field is the field, or what holds all of the Fields.
+	// Field is the path of the field, or of the common parent of all Fields.
 	Field  string  `json:"field"`
 	Fields []Field `json:"fields,omitempty"`
-	// Now is the field's value, or what there is instead, in short; NextApply what an apply would do.
+	// Now describes the field's current value, NextApply what an apply would do.
 	Now       string `json:"now"`
 	NextApply string `json:"nextApply"`
-	// Mode is that of the object, Handoff what handoff does in it. Both are empty for what is no matter of an apply.
+	// Mode is the object's mode, Handoff how handoff responds in it. Both are empty if the risk does not depend on an apply.
 	Mode    ownership.Mode `json:"mode,omitempty"`
 	Handoff string         `json:"handoff,omitempty"`
-	// Managers have a say in the field: who holds it first.
+	// Managers are the managers involved, the owner first.
 	Managers []string `json:"managers,omitempty"`
 	Since    string   `json:"since,omitempty"`
-	// Remedies are what to do, the quickest first: commands where they begin with kubectl.
+	// Remedies are in order, the quickest first. Those that begin with kubectl are commands.
 	Remedies []string `json:"remedies"`
 
 	name string
 }
 
-// Field is a field that is at risk.
+// Field is a field at risk.
 type Field struct {
 	Path string `json:"path"`
-	// Value and ManifestValue are left out where they are long, and of Secrets.
+	// Value and ManifestValue are left out if they are long, and for Secrets.
 	Value         json.RawMessage `json:"value,omitempty"`
 	ManifestValue json.RawMessage `json:"manifestValue,omitempty"`
 }
 
-// mostValue is how long a value can be that is kept.
-const mostValue = 256
+// maxValueLen limits the length of a value that a risk keeps.
+const maxValueLen = 256
 
 func fieldOf(d explain.FieldData) Field {
 	short := func(value json.RawMessage) json.RawMessage {
-		if len(value) > mostValue {
+		if len(value) > maxValueLen {
 			return nil
 		}
-		return append(json.RawMessage(nil), value...) // the page that it is from is to be let go
+		return append(json.RawMessage(nil), value...) // a copy, so that the page can be garbage-collected
 	}
 	return Field{Path: d.Path, Value: short(d.Value), ManifestValue: short(d.ManifestValue)}
 }

@@ -10,53 +10,54 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/explain"
 )
 
-// autoscaling is the manager by which the controller of HorizontalPodAutoscalers is known, through /scale.
+// autoscaling is the field manager of the HorizontalPodAutoscaler controller, which writes through /scale.
 const autoscaling = "kube-controller-manager"
 
-// fight is who fights over a field.
-type fight struct {
-	// speakers speak for manifests that set the field.
-	speakers []string
-	// writer is neither one of them nor a person, and has written another value; empty where the manifests fight.
+// contest lists the managers that contend for a field.
+type contest struct {
+	// appliers are the managers with manifests that set the field.
+	appliers []string
+	// writer is a manager that is neither an applier nor imperative and has written another value. It is empty if the
+	// appliers contend with each other.
 	writer string
 }
 
-func (f fight) is() bool { return f.writer != "" || len(f.speakers) > 1 }
+func (c contest) exists() bool { return c.writer != "" || len(c.appliers) > 1 }
 
-// fightOver returns who fights over a field. It is one of these:
-//   - The manifest that was applied last declares another value than the field has, and who wrote that is neither an applier
-//     nor a person: both write again and again. What a person has changed is changed once; and a value that the API server
-//     has only rewritten, 0.5 as 500m, is the applier's own.
-//   - Two managers that speak for manifests set it.
+// contestOf returns the managers that contend for a field, in one of two cases:
+//   - The last-applied manifest declares a different value, and the field's manager is neither an applier nor imperative: both
+//     write repeatedly. An imperative change happens once. A value that the API server has only normalized, such as 0.5 to
+//     500m, is still the applier's.
+//   - Several appliers set it.
 //
-// The size of what is autoscaled is another risk, and what an autoscaler has left behind is the manifest's again.
-func fightOver(e explain.Explanation, author string, f *ownership.Field) fight {
+// The scale field of an autoscaled object is another risk. A value that an autoscaler left behind belongs to the manifest.
+func contestOf(e explain.Explanation, clientSide string, f *ownership.Field) contest {
 	if f.Value == nil || f.Owner == ownership.Autoscaler || under(f.Path, "status") {
-		return fight{}
+		return contest{}
 	}
-	found := fight{speakers: speakers(e, author, f)}
+	found := contest{appliers: appliers(e, clientSide, f)}
 	byOwner := f.Owner.Decided() == ownership.Imperative || f.Owner == ownership.Controller
 	if f.DeclaredValue == nil || len(f.Holders) == 0 || !byOwner {
 		return found
 	}
 	writer := f.Holders[0]
-	isPerson := e.Context.Managers.IsImperative(writer)
-	hasGone := writer.Manager == autoscaling && writer.Subresource == "scale"
-	if !isPerson && !hasGone && !e.Context.Managers.IsApplier(writer) {
+	isImperative := e.Context.Managers.IsImperative(writer)
+	formerAutoscaler := writer.Manager == autoscaling && writer.Subresource == "scale"
+	if !isImperative && !formerAutoscaler && !e.Context.Managers.IsApplier(writer) {
 		found.writer = writer.Manager
 	}
 	return found
 }
 
-// speakers are who speaks for a manifest that sets a field, each once: who applies it server-side; whose last-applied
-// annotation declares it; and who claims it without recording a manifest, as Helm 3. What the API server has added for a
-// client-side applier, that one does not set.
-func speakers(e explain.Explanation, author string, f *ownership.Field) (names []string) {
-	if author != "" && f.Declared == ownership.Sets {
-		names = append(names, author)
+// appliers returns the managers with manifests that set a field, without duplicates: the client-side applier if the
+// last-applied annotation declares the field, server-side appliers, and clients that do not record their manifest, such as
+// Helm 3. The client-side applier's managedFields entry does not count, because it includes defaults.
+func appliers(e explain.Explanation, clientSide string, f *ownership.Field) (names []string) {
+	if clientSide != "" && f.Declared == ownership.Sets {
+		names = append(names, clientSide)
 	}
 	for _, h := range f.Holders {
-		recorded := h.Operation == ownership.OperationUpdate && h.Manager == author
+		recorded := h.Operation == ownership.OperationUpdate && h.Manager == clientSide
 		if e.Context.Managers.IsApplier(h) && h.Subresource == "" && !recorded && !slices.Contains(names, h.Manager) {
 			names = append(names, h.Manager)
 		}
@@ -64,9 +65,9 @@ func speakers(e explain.Explanation, author string, f *ownership.Field) (names [
 	return names
 }
 
-// annotator names the client-side applier whose last-applied annotation an object has; empty where it has none, or one that
-// nobody keeps any more but the API server, for a server-side applier.
-func annotator(e explain.Explanation) string {
+// clientSideApplier returns the client-side applier that wrote the last-applied annotation. It returns "" if there is no
+// annotation, or if only the API server still updates it, for a server-side applier.
+func clientSideApplier(e explain.Explanation) string {
 	entries, err := e.Object.Entries()
 	if err != nil {
 		return ""
@@ -83,7 +84,7 @@ func under(path fieldpath.Path, name string) bool {
 	return len(path) > 0 && path[0].FieldName != nil && *path[0].FieldName == name
 }
 
-// isKey says whether a field only names the element of a list that it is in. Whoever sets anything in the element claims it.
+// isKey reports whether a field is a key of its list element. Every manager that sets a field of the element also manages it.
 func isKey(path fieldpath.Path) bool {
 	last := len(path) - 1
 	if last < 1 || path[last].FieldName == nil || path[last-1].Key == nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// Table writes the report for a person: a line for each risk, what to do, and what was looked at. A wide one has who is
-// involved, since when, and what to do for each risk.
+// Table writes the report for people: a line for each risk, remedies, and a summary. The wide table has the managers, time and
+// remedies of each risk.
 func (r *Report) Table(w io.Writer, wide bool) error {
 	if len(r.Risks) > 0 {
 		if err := r.risks(w, wide); err != nil {
@@ -25,7 +25,7 @@ func (r *Report) Table(w io.Writer, wide bool) error {
 		if !wide {
 			r.remedies(w)
 		}
-		_, _ = fmt.Fprintln(w) // the line below tells
+		_, _ = fmt.Fprintln(w) // the write below returns the error
 	}
 	_, err := io.WriteString(w, r.summary())
 	return err
@@ -38,7 +38,7 @@ func (r *Report) risks(w io.Writer, wide bool) error {
 		for i, cell := range cells {
 			cells[i] = cmp.Or(cell, "-")
 		}
-		_, _ = fmt.Fprintln(table, strings.Join(cells, "\t")) // Flush tells
+		_, _ = fmt.Fprintln(table, strings.Join(cells, "\t")) // Flush returns the error
 	}
 	head := []string{"NAMESPACE", "OBJECT", "RISK", "FIELD", "NOW", "NEXT APPLY", "HANDOFF"}
 	if wide {
@@ -57,15 +57,15 @@ func (r *Report) risks(w io.Writer, wide bool) error {
 	return table.Flush()
 }
 
-// remedies says for the first risk of each kind what to do.
+// remedies writes the remedies for the first risk of each kind.
 func (r *Report) remedies(w io.Writer) {
-	told := map[Kind]bool{}
-	_, _ = fmt.Fprintln(w, "\nWhat to do, for the first of each (-o wide: for all):")
+	written := map[Kind]bool{}
+	_, _ = fmt.Fprintln(w, "\nRemedies for the first risk of each kind (-o wide shows all):")
 	for _, risk := range r.Risks {
-		if told[risk.Kind] {
+		if written[risk.Kind] {
 			continue
 		}
-		told[risk.Kind] = true
+		written[risk.Kind] = true
 		_, _ = fmt.Fprintf(w, "  %s\n", risk.Kind)
 		for _, remedy := range risk.Remedies {
 			_, _ = fmt.Fprintf(w, "    %s\n", printable.Text(remedy))
@@ -73,7 +73,7 @@ func (r *Report) remedies(w io.Writer) {
 	}
 }
 
-// summary is what was found and what was looked at.
+// summary returns the number of risks, and the audited objects and namespaces.
 func (r *Report) summary() string {
 	var b strings.Builder
 	found := "No risks"
@@ -81,10 +81,10 @@ func (r *Report) summary() string {
 	case len(r.Risks) > 0:
 		found = counted(len(r.Risks), "risk", "risks")
 	case r.Objects == 0:
-		found = "Nothing to look at"
+		found = "Nothing to audit"
 	}
 	fmt.Fprintf(&b, "%s in %s", found, counted(r.Objects, "object", "objects"))
-	if len(r.Kinds) > 2*mostNames {
+	if len(r.Kinds) > 2*maxNames {
 		fmt.Fprintf(&b, " of %d types", len(r.Kinds))
 	} else if len(r.Kinds) > 0 {
 		fmt.Fprintf(&b, " (%s)", strings.Join(r.Kinds, ", "))
@@ -93,7 +93,7 @@ func (r *Report) summary() string {
 	for _, mode := range []ownership.Mode{ownership.ModeEnforce, ownership.ModeWarn, ownership.ModeOff, source.UnknownMode} {
 		if names := r.Namespaces[mode]; len(names) > 0 {
 			text := fmt.Sprintf("%s %d", mode, len(names))
-			if len(names) <= mostNames {
+			if len(names) <= maxNames {
 				text += " (" + strings.Join(names, ", ") + ")"
 			}
 			modes = append(modes, text)
@@ -105,23 +105,19 @@ func (r *Report) summary() string {
 	b.WriteByte('.')
 	sentences := []string{b.String()}
 	if len(r.Unrecorded) > 0 {
-		them := "it"
-		if len(r.Unrecorded) > 1 {
-			them = "them"
-		}
-		sentences = append(sentences, fmt.Sprintf("Not recorded: whether the manifest sets the size of %s. "+
-			"An autoscaler has sized %s, and has taken the claim "+
-			"that helm or server-side apply had; look into the manifest.", r.unrecorded(), them))
+		sentences = append(sentences, fmt.Sprintf("Not recorded: whether the manifest sets the replicas of %s. "+
+			"An autoscaler has taken over the field in managedFields from Helm or server-side apply; check the manifest.",
+			r.unrecorded()))
 	}
 	return strings.Join(tables.Cells(sentences...), "\n") + "\n"
 }
 
-// mostNames is how many names a sentence lists.
-const mostNames = 5
+// maxNames limits the names that a sentence lists.
+const maxNames = 5
 
 func (r *Report) unrecorded() string {
-	names := make([]string, 0, mostNames)
-	for _, o := range r.Unrecorded[:min(len(r.Unrecorded), mostNames)] {
+	names := make([]string, 0, maxNames)
+	for _, o := range r.Unrecorded[:min(len(r.Unrecorded), maxNames)] {
 		gv, _ := schema.ParseGroupVersion(o.APIVersion)
 		kind := strings.ToLower(gv.WithKind(o.Kind).GroupKind().String())
 		names = append(names, fmt.Sprintf("%s/%s -n %s", kind, o.Name, o.Namespace))

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// tally counts objects of which the same is to be said, and names the first ones.
+// tally counts objects with the same gap, and keeps the names of the first ones.
 type tally struct {
 	count int
 	names []string
@@ -19,7 +19,7 @@ func (t *tally) add(name string) {
 	}
 }
 
-// addWith also keeps the sentence about the first one.
+// addWith also keeps the sentence about the first object.
 func (t *tally) addWith(name, sentence string) {
 	t.add(name)
 	if t.count == 1 {
@@ -27,15 +27,7 @@ func (t *tally) addWith(name, sentence string) {
 	}
 }
 
-// are begins a sentence about all of them.
-func (t *tally) are(one, many string) string {
-	if t.count == 1 {
-		return t.names[0] + ": " + one
-	}
-	return t.some() + ": " + many
-}
-
-// some names them, as far as there are few.
+// some returns the names of the first objects and the number of others.
 func (t *tally) some() string {
 	text := strings.Join(t.names, ", ")
 	if more := t.count - len(t.names); more > 0 {
@@ -44,10 +36,10 @@ func (t *tally) some() string {
 	return text
 }
 
-// others says how many there are beside the first one.
+// others returns how many objects there are besides the first one.
 func (t *tally) others() string {
 	if t.count == 1 {
 		return ""
 	}
-	return fmt.Sprintf(" (and %s)", counted(t.count-1, "other like it", "others like it"))
+	return fmt.Sprintf(" (and %s)", counted(t.count-1, "other object", "other objects"))
 }

@@ -24,47 +24,47 @@ func (s *shared) newAudit() *cobra.Command {
 	a := &auditOptions{shared: s}
 	c := &cobra.Command{
 		Use:   "audit [TYPE...] [-A | -f FILE]",
-		Short: "Find what would go wrong at the next apply",
-		Long: `Finds the time bombs of a cluster: what works now, and will not when somebody applies a manifest that did not change.
+		Short: "Find objects that the next apply would break",
+		Long: `Finds objects that work now and that the next apply of an unchanged manifest would break.
 
-Why did the replicas come back? A manifest says replicas: 3, and an autoscaler has made them 10. Whoever applies that
-manifest again, for whatever reason, sets 3: the manifest still has a say in the field. And who takes replicas out of
-the manifest, as the documentation advises, gets 1, for kubectl apply deletes what was in the manifest that was
-applied last. Both are the risk "replicas" here, before they happen; "kubectl handoff explain deployment/web
-.spec.replicas" tells the story of one object.
+Why were the replicas reset? The manifest sets replicas: 3, and an autoscaler has scaled the object to 10. Applying the
+manifest again, for any reason, sets 3, because the manifest still sets the field. Removing replicas from the manifest,
+as the documentation advises, results in 1, because kubectl apply deletes fields that the last-applied manifest had.
+This command reports both as the risk "replicas" before they happen. For the history of one object, see
+"kubectl handoff explain deployment/web .spec.replicas".
 
 Risks:
-  replicas          an autoscaler sizes the object, and its manifest still sets the size: by the last-applied
-                    annotation, as a server-side applier's claim, or as a claim of a client that records no
-                    manifest, as Helm 3. It is one even where both agree now
-  contested         two fight over fields: a manifest says one thing and a controller has written another, or two
-                    manifests set the same. What a person has changed is no fight: see kubectl diff
-  no-target         a HorizontalPodAutoscaler scales nothing: its target is not there, or cannot be scaled
+  replicas          an autoscaler scales the object, and its manifest still sets the replicas: according to the
+                    last-applied annotation, or to managedFields of a server-side apply or of a client that does not
+                    record its manifest, such as Helm 3. It is a risk even if both values are equal now
+  contested         two managers write the same field: a manifest declares a value and a controller has written
+                    another, or two manifests set the field. Changes by users do not count: see kubectl diff
+  no-target         a HorizontalPodAutoscaler scales nothing: its target does not exist or cannot be scaled
   two-autoscalers   several HorizontalPodAutoscalers target one object
 
-NEXT APPLY is what an apply of the same manifest does, and HANDOFF what handoff does about that in the mode that the
-namespace, or the object, is in: "keeps 10", "off: would keep 10", "lets it through". It works where the webhook is
-installed. Status fields are left out, and what a Secret holds is not shown.
+NEXT APPLY shows what an apply of the same manifest does. HANDOFF shows how handoff responds in the mode of the object or
+its namespace: "keeps 10", "off: would keep 10" or "does not keep it". It requires that the webhook is installed. Status
+fields and the contents of Secrets are not shown.
 
-Without a TYPE, all kinds with a scale subresource are looked at; of ReplicaSets those that an autoscaler targets.
-With -f, files are audited, which kubectl get deployments,hpa,namespaces -o yaml --show-managed-fields writes.
+Without a TYPE, the command audits all kinds with a scale subresource, but only those ReplicaSets that an autoscaler
+targets. With -f, it audits files written by kubectl get deployments,hpa,namespaces -o yaml --show-managed-fields.
 
-Risks do not change the exit code: it is 0, or 3 where something is not known. With --fail-on-risk it is 1 where there
-is a risk, be it one that handoff keeps off as long as it runs.`,
-		Example: `  # the time bombs of a namespace, and of all
+Risks do not change the exit code: it is 0, or 3 if something is unknown. With --fail-on-risk, it is 1 if there is a
+risk, even one that handoff prevents while it runs.`,
+		Example: `  # Audit one namespace, or all
   kubectl handoff audit -n shop
   kubectl handoff audit -A
 
-  # who is involved, since when, and what to do about each
+  # Show the managers, times and remedies of each risk
   kubectl handoff audit -n shop -o wide
 
-  # also what others fight over
+  # Audit other types for contested fields
   kubectl handoff audit deployments,configmaps,services -n shop
 
-  # in a pipeline
+  # Fail a pipeline if there is a risk
   kubectl handoff audit -n shop --fail-on-risk
 
-  # without a cluster
+  # Audit files, without a cluster
   kubectl get deployments,hpa -n shop -o yaml --show-managed-fields > shop.yaml
   kubectl get namespace shop -o yaml > namespace.yaml
   kubectl handoff audit -f shop.yaml -f namespace.yaml`,
@@ -72,10 +72,10 @@ is a risk, be it one that handoff keeps off as long as it runs.`,
 		ValidArgsFunction: a.complete,
 	}
 	a.subjectFlags.add(c)
-	c.Flags().BoolVar(&a.failOnRisk, "fail-on-risk", false, "End with exit code 1 where there is a risk.")
+	c.Flags().BoolVar(&a.failOnRisk, "fail-on-risk", false, "Exit with code 1 if there is a risk.")
 	styles := []string{"auto", "plain", "none"}
 	c.Flags().StringVar(&a.progress, "progress", "auto",
-		`One of "auto", "plain" or "none": auto shows on a terminal how far it is, plain writes lines, both on standard error.`)
+		`Progress on standard error. One of "auto", "plain" or "none": auto updates one line on a terminal, plain writes lines.`)
 	must(c.RegisterFlagCompletionFunc("progress", cobra.FixedCompletions(styles, noFiles)))
 	must(a.outputFlags.add(c))
 	return c
@@ -103,8 +103,8 @@ func (a *auditOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	report, err := audit.Run(ctx, survey, shown.tell)
-	shown.end()
+	report, err := audit.Run(ctx, survey, shown.update)
+	shown.clear()
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (a *auditOptions) run(ctx context.Context, args []string) error {
 	}
 	err = finish(a.ErrOut, report.Gaps)
 	if a.failOnRisk && len(report.Risks) > 0 {
-		return answer(ExitNo)
+		return exitCode(ExitNo)
 	}
 	return err
 }
@@ -125,13 +125,13 @@ func (a *auditOptions) write(report *audit.Report) error {
 	return report.Table(a.Out, a.isWide())
 }
 
-// typesOf reads the arguments, each of which is types with commas between them.
+// typesOf parses the arguments, each a comma-separated list of types.
 func typesOf(args []string) (types []string, err error) {
 	for _, arg := range args {
 		for word := range strings.SplitSeq(arg, ",") {
 			if strings.Contains(word, "/") {
-				return nil, fmt.Errorf("%s names an object, and audit takes types, such as deployments; "+
-					"see kubectl handoff explain %s", word, word)
+				return nil, fmt.Errorf("%s names an object, but audit accepts types only, such as deployments; "+
+					"use kubectl handoff explain %s", word, word)
 			}
 			if word == "" {
 				return nil, errors.New("requires a type before and after each comma")

@@ -17,7 +17,7 @@ const noFiles = cobra.ShellCompDirectiveNoFileComp
 
 func (s *shared) completeClusterFlags(root *cobra.Command) {
 	must(root.RegisterFlagCompletionFunc("namespace", s.completeNamespaces))
-	contexts := func(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	contexts := func(_ *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		raw, err := s.cluster.ToRawKubeConfigLoader().RawConfig()
 		if err != nil {
 			return nil, noFiles
@@ -26,14 +26,14 @@ func (s *shared) completeClusterFlags(root *cobra.Command) {
 		for name := range raw.Contexts {
 			names = append(names, name)
 		}
-		return beginning(names, begun), noFiles
+		return withPrefix(names, prefix), noFiles
 	}
 	must(root.RegisterFlagCompletionFunc("context", contexts))
 }
 
-// completeNamespaces suggests those that are not named yet.
+// completeNamespaces suggests namespaces that the arguments do not contain yet.
 func (s *shared) completeNamespaces(
-	c *cobra.Command, args []string, begun string,
+	c *cobra.Command, args []string, prefix string,
 ) ([]cobra.Completion, cobra.ShellCompDirective) {
 	namespaces, err := s.namespaces()
 	if err != nil {
@@ -49,45 +49,45 @@ func (s *shared) completeNamespaces(
 			names = append(names, name)
 		}
 	}
-	return beginning(names, begun), noFiles
+	return withPrefix(names, prefix), noFiles
 }
 
 // complete suggests types, then names, then fields.
-func (e *explainOptions) complete(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	kind, _, named := strings.Cut(begun, "/")
+func (e *explainOptions) complete(c *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	kind, _, named := strings.Cut(prefix, "/")
 	switch {
 	case len(args) > 0 || e.offline():
-		if len(args) == 1 && !strings.Contains(args[0], "/") && !strings.HasPrefix(begun, ".") && !e.offline() {
-			return beginning(e.names(args[0]), begun), noFiles
+		if len(args) == 1 && !strings.Contains(args[0], "/") && !strings.HasPrefix(prefix, ".") && !e.offline() {
+			return withPrefix(e.names(args[0]), prefix), noFiles
 		}
-		return beginning(e.fieldPaths(contextOf(c), args), begun), noFiles
+		return withPrefix(e.fieldPaths(contextOf(c), args), prefix), noFiles
 	case named:
 		var names []string
 		for _, name := range e.names(kind) {
 			names = append(names, kind+"/"+name)
 		}
-		return beginning(names, begun), noFiles
+		return withPrefix(names, prefix), noFiles
 	default:
-		return beginning(e.types(), begun), noFiles | cobra.ShellCompDirectiveNoSpace
+		return withPrefix(e.types(), prefix), noFiles | cobra.ShellCompDirectiveNoSpace
 	}
 }
 
-// complete suggests what explain does, and fields more than once.
-func (r *releaseOptions) complete(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// complete makes the suggestions of explain, and repeats those for fields.
+func (r *releaseOptions) complete(c *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	object := 1
 	if len(args) > 0 && !strings.Contains(args[0], "/") {
 		object = 2
 	}
-	return (&explainOptions{shared: r.shared}).complete(c, args[:min(object, len(args))], begun)
+	return (&explainOptions{shared: r.shared}).complete(c, args[:min(object, len(args))], prefix)
 }
 
-// types are the types that can be listed, with a slash for the name that is to come.
+// types returns the types that have the get verb, each with a slash before the name that follows.
 func (s *shared) types() []string {
 	client, err := s.cluster.ToDiscoveryClient()
 	if err != nil {
 		return nil
 	}
-	lists, _ := discovery.ServerPreferredResources(client) // what a broken API service leaves is enough
+	lists, _ := discovery.ServerPreferredResources(client) // an unavailable API service only leaves out its own types
 	var types []string
 	for _, list := range lists {
 		_, version, grouped := strings.Cut(list.GroupVersion, "/")
@@ -124,7 +124,7 @@ func (e *explainOptions) names(kind string) []string {
 	return names
 }
 
-// fieldPaths are all fields of the objects, and what they are in.
+// fieldPaths returns the paths of all fields of the objects and of their ancestors.
 func (e *explainOptions) fieldPaths(ctx context.Context, args []string) []string {
 	reading, err := e.read(ctx, &e.subjectFlags, args)
 	if err != nil {
@@ -141,27 +141,27 @@ func (e *explainOptions) fieldPaths(ctx context.Context, args []string) []string
 	return paths
 }
 
-// complete suggests types, behind the comma where there is one.
-func (a *auditOptions) complete(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// complete suggests types, for the word after the last comma.
+func (a *auditOptions) complete(_ *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if a.offline() {
 		return nil, noFiles
 	}
-	before := begun[:strings.LastIndex(begun, ",")+1]
+	before := prefix[:strings.LastIndex(prefix, ",")+1]
 	types := a.types()
 	for i, word := range types {
 		types[i] = before + strings.TrimSuffix(word, "/")
 	}
-	return beginning(types, begun), noFiles | cobra.ShellCompDirectiveNoSpace
+	return withPrefix(types, prefix), noFiles | cobra.ShellCompDirectiveNoSpace
 }
 
-// beginning leaves, sorted and each once, what begins as a text does.
-func beginning(words []string, begun string) []cobra.Completion {
-	matching := slices.DeleteFunc(words, func(word string) bool { return !strings.HasPrefix(word, begun) })
+// withPrefix returns the words with a prefix, sorted and without duplicates.
+func withPrefix(words []string, prefix string) []cobra.Completion {
+	matching := slices.DeleteFunc(words, func(word string) bool { return !strings.HasPrefix(word, prefix) })
 	slices.Sort(matching)
 	return slices.Compact(matching)
 }
 
-// contextOf is the command's context. Completion of a flag has none.
+// contextOf returns the command's context. Completion of a flag has none.
 func contextOf(c *cobra.Command) context.Context {
 	if ctx := c.Context(); ctx != nil {
 		return ctx

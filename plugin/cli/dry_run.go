@@ -16,27 +16,27 @@ import (
 // noDryRun is the value of --dry-run that writes.
 const noDryRun = "none"
 
-// writeFlags are the flags of a command that writes objects: --dry-run and, for the objects as they are then, -o.
+// writeFlags are the flags of a command that writes objects: --dry-run, and -o to print the resulting objects.
 type writeFlags struct {
 	dryRun   string
 	printing *genericclioptions.PrintFlags
 }
 
-// add adds the flags to a command; operation is what it does, in the past tense as kubectl prints it.
+// add adds the flags to a command; operation is the verb that kubectl prints, in the past tense.
 func (w *writeFlags) add(c *cobra.Command, operation string) {
 	modes := []string{noDryRun, "server", "client"}
 	c.Flags().StringVar(&w.dryRun, "dry-run", noDryRun,
-		`One of "none", "server" or "client": client only prints what would be sent, server sends it and has it not stored.`)
+		`One of "none", "server" or "client": client only prints the result, server submits the request without storing it.`)
 	must(c.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions(modes, noFiles)))
 	w.printing = genericclioptions.NewPrintFlags(operation)
 	w.printing.AddFlags(c)
 }
 
-// done is what an object is said to be after an operation. The error is that of a --dry-run that is not known.
+// done returns the operation as printed, with the kind of dry run. It fails if the value of --dry-run is invalid.
 func (w *writeFlags) done(operation string) (string, error) {
 	suffix, known := map[string]string{noDryRun: "", "server": " (server dry run)", "client": " (dry run)"}[w.dryRun]
 	if !known {
-		return "", fmt.Errorf("--dry-run=%s is not known; write none, server or client", w.dryRun)
+		return "", fmt.Errorf("invalid --dry-run=%s; use none, server or client", w.dryRun)
 	}
 	return operation + suffix, nil
 }
@@ -45,7 +45,7 @@ func (w *writeFlags) isClientDryRun() bool { return w.dryRun == "client" }
 
 func (w *writeFlags) isServerDryRun() bool { return w.dryRun == "server" }
 
-// isForPeople says that no format for programs is asked for.
+// isForPeople reports whether no machine-readable format is requested.
 func (w *writeFlags) isForPeople() bool { return *w.printing.OutputFormat == "" }
 
 func (w *writeFlags) patchOptions(manager string) metav1.PatchOptions {
@@ -56,8 +56,8 @@ func (w *writeFlags) patchOptions(manager string) metav1.PatchOptions {
 	return options
 }
 
-// say prints an object in the format that is asked for, without what a Secret holds.
-func (w *writeFlags) say(out io.Writer, o runtime.Object, operation string) error {
+// printObject prints an object in the requested format, without the contents of a Secret.
+func (w *writeFlags) printObject(out io.Writer, o runtime.Object, operation string) error {
 	w.printing.NamePrintFlags.Operation = operation
 	printer, err := w.printing.ToPrinter()
 	if err != nil {

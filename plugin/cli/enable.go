@@ -11,15 +11,16 @@ func (s *shared) newEnable() *cobra.Command {
 	warn := false
 	c := &cobra.Command{
 		Use:   "enable NAMESPACE...",
-		Short: "Let handoff keep what autoscalers and controllers own in namespaces",
-		Long: `Sets the annotation ownership-handoff.io/mode of namespaces to enforce, or with --warn to warn: handoff then says what
-it would do, and changes nothing. Nothing else of the namespace is touched.
+		Short: "Enable handoff in a namespace",
+		Long: `Sets the annotation ownership-handoff.io/mode of namespaces to enforce: handoff then keeps the fields that autoscalers
+and controllers own. With --warn, sets it to warn: handoff then only reports what it would keep, and changes nothing.
+Nothing else in the namespaces changes.
 
-The annotation has an effect where the webhook is installed. One on an object overrides its namespace's.`,
-		Example: `  # say what would be kept
+The annotation has an effect only if the webhook is installed. The annotation of an object overrides that of its namespace.`,
+		Example: `  # Report what handoff would keep
   kubectl handoff enable shop --warn
 
-  # keep it
+  # Keep it
   kubectl handoff enable shop`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: s.completeNamespaces,
@@ -31,7 +32,7 @@ The annotation has an effect where the webhook is installed. One on an object ov
 			return m.run(c.Context(), args)
 		},
 	}
-	c.Flags().BoolVar(&warn, "warn", false, "Set the mode warn instead of enforce.")
+	c.Flags().BoolVar(&warn, "warn", false, "Set mode warn instead of enforce.")
 	m.add(c)
 	return c
 }

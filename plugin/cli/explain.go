@@ -13,7 +13,7 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// apiVersion is that of all data that is printed.
+// apiVersion is the API version of all printed data.
 const apiVersion = explain.APIVersion
 
 type explainOptions struct {
@@ -27,33 +27,41 @@ func (s *shared) newExplain() *cobra.Command {
 	e := &explainOptions{shared: s}
 	c := &cobra.Command{
 		Use:   "explain (TYPE/NAME | TYPE [NAME] | -f FILE) [FIELD]",
-		Short: "Say whose the fields of objects are, and why",
-		Long: `Says of every field of an object what it is, whose it is, who claims it, since when, and whether the manifest that was
-applied last declares it. What one owner holds whole is one line of the tree; -o wide has a line for each field, with
-all who claim it.
+		Short: "Show who owns each field, and why",
+		Long: `Shows the value, owner and field manager of every field of an object, the time of its last change, and whether the
+last-applied manifest declares it. Subtrees with a single owner take one line of the tree; -o wide prints one line for
+each field, with all of its field managers.
 
-With a FIELD, one sentence says why that is what it is, what an apply of the same manifest would do to it and, in
-brackets, what handoff would do about that. Write FIELD as the API server prints it in conflicts, such as
-.spec.template.spec.containers[name="app"].image, or as JSONPath; the leading dot can be left out, and * stands for
-any name or key. A FIELD that holds others is explained part by part.
+With a FIELD, prints one sentence that says who set it, what an apply of the same manifest would do to it and, in
+parentheses, how handoff would respond. Write FIELD as the API server prints it in conflicts, such as
+.spec.template.spec.containers[name="app"].image, or as JSONPath. The leading dot is optional, and * matches any name or
+key. For a FIELD with nested fields, each of them is explained.
 
-With -f, objects are read from files, which kubectl get -o yaml --show-managed-fields writes, and no cluster is asked:
-add the HorizontalPodAutoscalers, and the CustomResourceDefinitions of custom resources, to the files.
+With -f, objects are read from files instead of a cluster. Write the files with
+kubectl get -o yaml --show-managed-fields, and include the HorizontalPodAutoscalers, and the CustomResourceDefinitions of
+custom resources.
 
-Owners: autoscaler (of the field behind /scale), controller (by a rule of --config or of the object's annotation),
-imperative (a person's command), other (a client that no list names, such as another controller), manifest, default (the
-API server put it in) and unknown (nothing records it). MANIFEST is yes, no, another value that the manifest declares,
-or ? where the manifest is recorded nowhere, as that of Helm 3. What a Secret holds is not shown.`,
-		Example: `  # the fields of a Deployment, as a tree
+Owners:
+  autoscaler   a HorizontalPodAutoscaler owns the field that the scale subresource sets
+  controller   a rule of --config or the object's annotation assigns the field to a controller
+  imperative   a user set the field with an imperative command
+  other        the field manager is not in the configuration, such as another controller
+  manifest     the manifest declares the field
+  default      the API server set the field as a default
+  unknown      the owner is not recorded
+
+MANIFEST is yes, no, the different value that the manifest declares, or ? if the manifest is not recorded, as with Helm 3.
+The contents of Secrets are not shown.`,
+		Example: `  # Show the fields of a Deployment as a tree
   kubectl handoff explain deployment/web
 
-  # why there are so many replicas
+  # Show why a Deployment has so many replicas
   kubectl handoff explain deployment/web .spec.replicas
 
-  # all that autoscalers own, in all namespaces
+  # Show all fields that autoscalers own, in all namespaces
   kubectl handoff explain deployments,statefulsets -A --owner autoscaler
 
-  # without a cluster
+  # Explain files, without a cluster
   kubectl get deployment,hpa -o yaml --show-managed-fields > shop.yaml
   kubectl handoff explain -f shop.yaml`,
 		Args:              cobra.MaximumNArgs(3),
@@ -61,13 +69,13 @@ or ? where the manifest is recorded nowhere, as that of Helm 3. What a Secret ho
 		ValidArgsFunction: e.complete,
 	}
 	e.subjectFlags.add(c)
-	c.Flags().StringSliceVar(&e.owners, "owner", nil, "Only fields of these owners: "+strings.Join(ownerWords(), ", ")+".")
+	c.Flags().StringSliceVar(&e.owners, "owner", nil, "Show only fields of these owners: "+strings.Join(ownerWords(), ", ")+".")
 	must(e.outputFlags.add(c))
 	must(c.RegisterFlagCompletionFunc("owner", cobra.FixedCompletions(ownerWords(), noFiles)))
 	return c
 }
 
-// must is for what only a mistake in this package can make fail.
+// must panics on an error that only a bug in this package can cause.
 func must(err error) {
 	if err != nil {
 		panic(err)
@@ -99,7 +107,7 @@ func (e *explainOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if len(reading.Subjects) == 0 {
-		return e.nothing(objects)
+		return e.notFound(objects)
 	}
 	explanations, gaps, err := explainAll(reading, field)
 	if err != nil {
@@ -114,8 +122,8 @@ func (e *explainOptions) run(ctx context.Context, args []string) error {
 	return finish(e.ErrOut, gaps)
 }
 
-// explainAll explains what has been read. Of several objects, those that cannot be explained are gaps; those that lack the
-// field are left out.
+// explainAll explains all objects that were read. If at least one can be explained, objects that cannot are gaps, and objects
+// without the field are left out.
 func explainAll(reading source.Reading, field string) (explanations []explain.Explanation, gaps []string, err error) {
 	gaps = reading.Gaps
 	var first error

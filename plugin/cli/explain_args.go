@@ -10,33 +10,34 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/explain"
 )
 
-// nothing says that no object is there, and where to look for some.
-func (e *explainOptions) nothing(objects []string) error {
-	where := "look into other namespaces with -n or -A"
+// notFound returns the error that no object matches, with a remedy.
+func (e *explainOptions) notFound(objects []string) error {
+	remedy := "choose another namespace with -n, or all with -A"
 	if e.allNamespaces || e.offline() {
-		where = "leave out --selector, or name others"
+		remedy = "omit --selector, or name other objects"
 	}
-	return fmt.Errorf("there are no %s; %s", cmp.Or(strings.Join(objects, " "), "objects"), where)
+	return fmt.Errorf("no %s found; %s", cmp.Or(strings.Join(objects, " "), "objects"), remedy)
 }
 
-// split tells the objects of the arguments from the FIELD.
+// split separates the objects in the arguments from the FIELD.
 func (e *explainOptions) split(args []string) (objects []string, field string) {
-	most := 1 // words that name objects
+	maxObjects := 1 // arguments that name objects
 	switch {
 	case len(args) == 0:
 		return nil, ""
 	case isField(args[0], e.offline()):
-		most = 0
+		maxObjects = 0
 	case len(args) > 1 && !strings.Contains(args[0], "/") && e.selector == "" && !e.allNamespaces && !isField(args[1], false):
-		most = 2
+		maxObjects = 2
 	}
-	if len(args) <= most {
+	if len(args) <= maxObjects {
 		return args, ""
 	}
-	return args[:most], strings.Join(args[most:], " ")
+	return args[:maxObjects], strings.Join(args[maxObjects:], " ")
 }
 
-// isField says whether a word is a FIELD and no object. One without a leading dot is known only where no TYPE can stand.
+// isField reports whether a word is a FIELD rather than an object. A FIELD without a leading dot is only recognized where
+// a TYPE is not allowed.
 func isField(word string, offline bool) bool {
 	if strings.ContainsAny(word[:min(1, len(word))], ".[{$") {
 		return true
@@ -49,7 +50,7 @@ func (e *explainOptions) chosen() (func(ownership.Owner) bool, error) {
 	words := ownerWords()
 	for _, word := range e.owners {
 		if !slices.Contains(words, strings.ToLower(word)) {
-			return nil, fmt.Errorf("owner %q is not known; write one of %s", word, strings.Join(words, ", "))
+			return nil, fmt.Errorf("invalid owner %q; use one of %s", word, strings.Join(words, ", "))
 		}
 	}
 	return func(owner ownership.Owner) bool {
@@ -58,12 +59,12 @@ func (e *explainOptions) chosen() (func(ownership.Owner) bool, error) {
 	}, nil
 }
 
-// applicable refuses a question for the autoscaler of an object that can have none.
+// applicable returns an error if --owner asks only for the autoscaler of an object that cannot have one.
 func (e *explainOptions) applicable(explanations []explain.Explanation, chosen func(ownership.Owner) bool) error {
 	only := len(e.owners) == 1 && chosen(ownership.Autoscaler)
 	if first := explanations[0]; only && len(explanations) == 1 && first.Context.Scale == nil && len(first.Gaps) == 0 {
-		return fmt.Errorf("%s: its kind, %s, has no scale subresource, so that no autoscaler can own a field of it; "+
-			"leave out --owner to see whose its fields are", first, first.Kind.Kind)
+		return fmt.Errorf("%s: kind %s has no scale subresource, so no autoscaler can own a field; "+
+			"omit --owner to see who owns each field", first, first.Kind.Kind)
 	}
 	return nil
 }

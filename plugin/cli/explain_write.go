@@ -8,7 +8,7 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/explain"
 )
 
-func (e *explainOptions) write(explanations []explain.Explanation, asked bool, chosen func(ownership.Owner) bool) error {
+func (e *explainOptions) write(explanations []explain.Explanation, sentences bool, chosen func(ownership.Owner) bool) error {
 	if e.isData() {
 		items := make([]any, len(explanations))
 		for i, explained := range explanations {
@@ -24,24 +24,26 @@ func (e *explainOptions) write(explanations []explain.Explanation, asked bool, c
 			continue
 		}
 		written++
-		if written > 1 && (!asked || e.isWide()) {
+		if written > 1 && (!sentences || e.isWide()) {
 			if _, err := fmt.Fprintln(e.Out); err != nil {
 				return err
 			}
 		}
-		if err := e.writeOne(explained, asked, several, chosen); err != nil {
+		if err := e.writeOne(explained, sentences, several, chosen); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (e *explainOptions) writeOne(explained explain.Explanation, asked, several bool, chosen func(ownership.Owner) bool) error {
+func (e *explainOptions) writeOne(
+	explained explain.Explanation, sentences, several bool, chosen func(ownership.Owner) bool,
+) error {
 	style := table.Style{Colour: e.Colour, Now: e.Now()}
 	switch {
 	case e.isWide():
 		return explained.Wide(e.Out, style, chosen)
-	case !asked:
+	case !sentences:
 		return explained.Tree(e.Out, style, chosen)
 	case several:
 		return explained.Sentences(e.Out, explained.Title()+": ", chosen)

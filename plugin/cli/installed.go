@@ -11,11 +11,11 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// webhookName is how the manifests name the webhook in its configuration, whatever that is named.
+// webhookName is the suffix of the webhook's name in the manifests. The name of the configuration can differ.
 const webhookName = ".ownership-handoff.io"
 
-// noteUninstalled says on standard error that modes have no effect, where it is known that the webhook is not installed. Who
-// may not list webhook configurations does not know.
+// noteUninstalled notes on standard error that modes have no effect if the webhook is not installed. Users who cannot list
+// MutatingWebhookConfigurations get no note.
 func (s *shared) noteUninstalled(ctx context.Context) error {
 	restConfig, err := s.cluster.ToRESTConfig()
 	if err != nil {
@@ -28,7 +28,7 @@ func (s *shared) noteUninstalled(ctx context.Context) error {
 	configurations := admissionregistrationv1.SchemeGroupVersion.WithResource("mutatingwebhookconfigurations")
 	list, err := objects.Resource(configurations).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return nil //nolint:nilerr // the answer is given without
+		return nil //nolint:nilerr // the note is optional
 	}
 	for i := range list.Items {
 		hooks, _, _ := unstructured.NestedSlice(list.Items[i].Object, "webhooks")
@@ -39,6 +39,6 @@ func (s *shared) noteUninstalled(ctx context.Context) error {
 			}
 		}
 	}
-	_, err = fmt.Fprintln(s.ErrOut, "note: the webhook of handoff is not installed in this cluster, so that no mode has an effect")
+	_, err = fmt.Fprintln(s.ErrOut, "note: the handoff webhook is not installed in this cluster, so modes have no effect")
 	return err
 }

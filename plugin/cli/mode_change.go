@@ -21,7 +21,7 @@ type modeChange struct {
 	*shared
 	writeFlags
 	operation string // in the past tense, as kubectl prints it
-	mode      string // empty removes the annotation
+	mode      string // "" removes the annotation
 }
 
 func (m *modeChange) add(c *cobra.Command) { m.writeFlags.add(c, m.operation) }
@@ -56,7 +56,7 @@ func (m *modeChange) change(ctx context.Context, namespaces dynamic.ResourceInte
 	}
 	was, annotated := o.GetAnnotations()[ownership.ModeAnnotation]
 	if was == m.mode && annotated == (m.mode != "") {
-		return m.say(m.Out, o, "unchanged")
+		return m.printObject(m.Out, o, "unchanged")
 	}
 	if m.isClientDryRun() {
 		annotations := o.GetAnnotations()
@@ -68,15 +68,15 @@ func (m *modeChange) change(ctx context.Context, namespaces dynamic.ResourceInte
 			delete(annotations, ownership.ModeAnnotation)
 		}
 		o.SetAnnotations(annotations)
-		return m.say(m.Out, o, done)
+		return m.printObject(m.Out, o, done)
 	}
 	if o, err = m.patch(ctx, namespaces, name); err != nil {
 		return err
 	}
-	return m.say(m.Out, o, done)
+	return m.printObject(m.Out, o, done)
 }
 
-// patch sends a merge patch of the one annotation.
+// patch sends a merge patch that sets or removes the annotation.
 func (m *modeChange) patch(
 	ctx context.Context, namespaces dynamic.ResourceInterface, name string,
 ) (*unstructured.Unstructured, error) {
@@ -92,7 +92,7 @@ func (m *modeChange) patch(
 	return namespaces.Patch(ctx, name, types.MergePatchType, patch, m.patchOptions(fieldManager))
 }
 
-// namespaces returns a client of namespaces.
+// namespaces returns a client for namespaces.
 func (s *shared) namespaces() (dynamic.ResourceInterface, error) {
 	restConfig, err := s.cluster.ToRESTConfig()
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/ownership-handoff/handoff/internal/printable"
 )
 
-// wide is the output format that has more to read.
+// wide is the output format with additional columns.
 const wide = "wide"
 
-// outputFlags are -o for what is no object of Kubernetes: for people, wide, and the formats of kubectl for data.
+// outputFlags implement -o for data that is not a Kubernetes object: wide for people, and kubectl's formats for programs.
 type outputFlags struct {
 	format string
 	data   *genericclioptions.JSONYamlPrintFlags
@@ -37,31 +37,31 @@ func (o *outputFlags) formats() []string {
 	return slices.Concat([]string{wide}, o.data.AllowedFormats(), o.path.AllowedFormats())
 }
 
-// isData says whether the output is for programs.
+// isData reports whether the output is machine-readable.
 func (o *outputFlags) isData() bool { return o.format != "" && !o.isWide() }
 
 func (o *outputFlags) isWide() bool { return o.format == wide }
 
-// check refuses a format that is not known, before anything is read.
+// check returns an error for an invalid format, before anything is read.
 func (o *outputFlags) check() error {
 	if o.isData() && !slices.Contains(o.formats(), strings.SplitN(o.format, "=", 2)[0]) {
-		return o.unknownFormat()
+		return o.invalidFormat()
 	}
 	return nil
 }
 
-func (o *outputFlags) unknownFormat() error {
-	return fmt.Errorf("output format %q is not known; write one of %s", o.format, strings.Join(o.formats(), ", "))
+func (o *outputFlags) invalidFormat() error {
+	return fmt.Errorf("invalid output format %q; use one of %s", o.format, strings.Join(o.formats(), ", "))
 }
 
-// print writes data: an item as it is, several as a list of them.
+// print writes the items as a list, or as the item itself if alone is set and there is only one.
 func (o *outputFlags) print(s *shared, kind string, items []any, alone bool) error {
 	printer, err := o.data.ToPrinter(o.format)
 	if genericclioptions.IsNoCompatiblePrinterError(err) {
 		printer, err = o.path.ToPrinter(o.format)
 	}
 	if genericclioptions.IsNoCompatiblePrinterError(err) {
-		return o.unknownFormat()
+		return o.invalidFormat()
 	}
 	if err != nil {
 		return err
@@ -88,8 +88,8 @@ func (o *outputFlags) print(s *shared, kind string, items []any, alone bool) err
 	return printQuoted(s.Out, o.format, printer, asJSON, object)
 }
 
-// printQuoted prints an object so that what is not printable is quoted, as the format does it: programs read the same. In a
-// template's output line breaks and tabs are left, of which the reader has decided.
+// printQuoted prints an object with unprintable characters escaped by the rules of the format, so that programs read the same
+// values. In the output of templates, line breaks and tabs are kept, because the template's author chose them.
 func printQuoted(out io.Writer, format string, printer, asJSON printers.ResourcePrinter, object runtime.Object) error {
 	isYAML := format == "yaml" || format == "kyaml"
 	isJSON := format == "json" || strings.HasPrefix(format, "jsonpath-as-json")
@@ -103,7 +103,7 @@ func printQuoted(out io.Writer, format string, printer, asJSON printers.Resource
 	}
 	switch {
 	case isYAML && (err != nil || !printable.Is(text) || !printable.Is(encoded.String())):
-		// kubectl's printer fails, or changes the text.
+		// kubectl's printer fails on this text, or changes it.
 		text, err = printable.YAML(encoded.String())
 	case isJSON:
 		text = printable.JSON(text)

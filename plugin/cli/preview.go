@@ -30,33 +30,33 @@ func (s *shared) newPreview() *cobra.Command {
 	p := &previewOptions{shared: s}
 	c := &cobra.Command{
 		Use:   "preview -f FILE",
-		Short: "Say what kubectl apply would do, without handoff and with it",
-		Long: `Says of each object of the files what kubectl apply would do to it, field by field: what the field is now, what it would
-become without handoff and with it, and why. Nothing is stored.
+		Short: "Preview an apply, with and without handoff",
+		Long: `Shows what kubectl apply would do to each object in the files, field by field: the live value, the value after an apply
+without and with handoff, and the reason. Nothing is stored.
 
-Fields that autoscalers, controllers and people own come first: a replicas that comes back to what the manifest says, or to 1,
-is seen here before it happens. What an apply alone does, a dry run of the API server says, so that defaults and other
-webhooks are in it; it takes the rights of an apply. Fields that only change in status or by server bookkeeping are left out,
-and so is the last-applied annotation.
+Fields that autoscalers, controllers and users own come first, so replicas that the apply would reset to the value in the
+manifest, or to 1, are visible before it happens. The values without handoff come from a dry run of the API server, so they
+include defaults and the effects of other webhooks. The dry run requires the permissions of an apply. Status fields, server
+bookkeeping and the last-applied annotation are left out.
 
-Where handoff is enabled, another dry run says whether the webhook is there and does what stands under WITH HANDOFF.
+If handoff is enabled, a second dry run checks that the webhook is installed and produces the values under WITH HANDOFF.
 
-With --live, live objects are read from files, which kubectl get -o yaml --show-managed-fields writes, and no cluster is
-asked: add the HorizontalPodAutoscalers and the namespaces to them. The defaults of the API server are then not known, but for
-replicas.
+With --live, live objects are read from files instead of a cluster. Write the files with
+kubectl get -o yaml --show-managed-fields, and include the HorizontalPodAutoscalers and the namespaces. The API server's
+defaults are then unknown, except for replicas.
 
-The exit code is 0 where handoff would change nothing of what the apply does, 1 where it would keep something, and more for
-errors, as that of kubectl diff.`,
-		Example: `  # before an apply
+The exit code is 0 if handoff would not change the result of the apply, 1 if it would keep a field, and greater than 1 on
+errors, as with kubectl diff.`,
+		Example: `  # Preview an apply
   kubectl handoff preview -f shop.yaml
 
-  # a whole folder, with the rows of the decision table
+  # Preview a whole directory, with the rows of the decision table
   kubectl handoff preview -R -f manifests/ -o wide
 
-  # of a server-side apply
+  # Preview a server-side apply
   kubectl handoff preview --server-side -f shop.yaml
 
-  # without a cluster
+  # Preview without a cluster
   kubectl get deployment,hpa -o yaml --show-managed-fields > live.yaml
   kubectl handoff preview -f shop.yaml --live live.yaml`,
 		Args: cobra.NoArgs,
@@ -69,26 +69,26 @@ errors, as that of kubectl diff.`,
 func (p *previewOptions) add(c *cobra.Command) {
 	filenames, kustomize, recursive := []string{}, "", false
 	p.files = &genericclioptions.FileNameFlags{
-		Usage:     "Files, folders or URLs with the manifests; - is standard input.",
+		Usage:     "Files, directories or URLs that contain the manifests; - is standard input.",
 		Filenames: &filenames, Kustomize: &kustomize, Recursive: &recursive,
 	}
 	p.files.AddFlags(c.Flags())
 	flags := c.Flags()
 	flags.StringSliceVar(&p.live, "live", nil,
-		"Files, folders or URLs to read the live objects from instead of the cluster; - is standard input.")
-	flags.StringVarP(&p.selector, "selector", "l", "", "Selector (label query) to choose manifests by.")
+		"Files, directories or URLs to read the live objects from instead of the cluster; - is standard input.")
+	flags.StringVarP(&p.selector, "selector", "l", "", "Selector (label query) to filter the manifests on.")
 	flags.StringVar(&p.config, "config", "", configUsage)
-	flags.BoolVar(&p.options.ServerSide, "server-side", false, "Foretell kubectl apply --server-side.")
-	flags.BoolVar(&p.options.ForceConflicts, "force-conflicts", false, "Foretell a server-side apply with --force-conflicts.")
-	flags.StringVar(&p.options.FieldManager, "field-manager", "", "Name of the manager that applies, by default kubectl's own.")
+	flags.BoolVar(&p.options.ServerSide, "server-side", false, "Preview kubectl apply --server-side.")
+	flags.BoolVar(&p.options.ForceConflicts, "force-conflicts", false, "Preview a server-side apply with --force-conflicts.")
+	flags.StringVar(&p.options.FieldManager, "field-manager", "", "Field manager of the apply; defaults to kubectl's own.")
 	flags.StringVar(&p.options.Validate, "validate", "strict",
-		`What is to become of unknown fields: "strict", "warn" or "ignore", as with kubectl apply.`)
+		`How to handle unknown fields: "strict", "warn" or "ignore", as with kubectl apply.`)
 	must(c.RegisterFlagCompletionFunc("validate", cobra.FixedCompletions([]string{"strict", "warn", "ignore"}, noFiles)))
 	must(p.outputFlags.add(c))
 }
 
 func (p *previewOptions) run(ctx context.Context) error {
-	p.tries = true
+	p.dryRunOnly = true
 	options, err := p.complete()
 	if err != nil {
 		return err
@@ -98,63 +98,63 @@ func (p *previewOptions) run(ctx context.Context) error {
 		return err
 	}
 	if len(applications) == 0 && len(gaps) == 0 {
-		return errors.New("the files hold no objects to apply; name others with -f, or leave out --selector")
+		return errors.New("the files contain no objects to apply; name other files with -f, or omit --selector")
 	}
-	told := telling{previewOptions: p, failed: gaps}
+	w := previewWriter{previewOptions: p, failed: gaps}
 	for i := range applications {
-		foretold, err := preview.Of(ctx, applications[i], options)
+		one, err := preview.Of(ctx, applications[i], options)
 		if err != nil {
-			told.failed = append(told.failed, err.Error())
-		} else if err := told.add(&foretold); err != nil {
+			w.failed = append(w.failed, err.Error())
+		} else if err := w.add(&one); err != nil {
 			return err
 		}
 	}
-	return told.end()
+	return w.finish()
 }
 
-// telling tells previews, each as soon as it is there.
-type telling struct {
+// previewWriter writes previews for people one by one, and collects those for programs.
+type previewWriter struct {
 	*previewOptions
 	failed, gaps []string
 	keeps        bool
 	items        []any
-	// table says that the last one told is a table.
+	// table reports whether the last preview was written as a table.
 	table bool
 }
 
-func (t *telling) add(foretold *preview.Preview) error {
-	t.keeps, t.gaps = t.keeps || foretold.Keeps(), append(t.gaps, foretold.Gaps...)
-	t.items = append(t.items, foretold.Data())
-	if t.isData() {
+func (w *previewWriter) add(one *preview.Preview) error {
+	w.keeps, w.gaps = w.keeps || one.Keeps(), append(w.gaps, one.Gaps...)
+	w.items = append(w.items, one.Data())
+	if w.isData() {
 		return nil
 	}
-	was := t.table
-	if t.table = len(foretold.Fields) > 0; len(t.items) > 1 && (was || t.table) {
-		if _, err := fmt.Fprintln(t.Out); err != nil {
+	was := w.table
+	if w.table = len(one.Fields) > 0; len(w.items) > 1 && (was || w.table) {
+		if _, err := fmt.Fprintln(w.Out); err != nil {
 			return err
 		}
 	}
-	return foretold.Write(t.Out, table.Style{Colour: t.Colour, Now: t.Now()}, t.isWide())
+	return one.Write(w.Out, table.Style{Colour: w.Colour, Now: w.Now()}, w.isWide())
 }
 
-// end says what went wrong, a line each, and makes the exit code.
-func (t *telling) end() error {
-	if t.isData() {
-		if err := t.print(t.shared, "Preview", t.items, true); err != nil {
+// finish writes the errors, one line each, and returns the exit code.
+func (w *previewWriter) finish() error {
+	if w.isData() {
+		if err := w.print(w.shared, "Preview", w.items, true); err != nil {
 			return err
 		}
 	}
-	for _, line := range t.failed {
-		if _, err := fmt.Fprintln(t.ErrOut, "error:", printable.Text(line)); err != nil {
+	for _, line := range w.failed {
+		if _, err := fmt.Fprintln(w.ErrOut, "error:", printable.Text(line)); err != nil {
 			return err
 		}
 	}
-	err := finish(t.ErrOut, t.gaps)
+	err := finish(w.ErrOut, w.gaps)
 	switch {
-	case len(t.failed) > 0:
-		return answer(ExitError)
-	case err == nil && t.keeps:
-		return answer(ExitNo)
+	case len(w.failed) > 0:
+		return exitCode(ExitError)
+	case err == nil && w.keeps:
+		return exitCode(ExitNo)
 	default:
 		return err
 	}
@@ -167,14 +167,14 @@ func (p *previewOptions) complete() (preview.Options, error) {
 	case len(files.Filenames) == 0 && files.Kustomize == "":
 		return options, errors.New("requires manifests; name files with -f, or a kustomization with -k")
 	case options.ForceConflicts && !options.ServerSide:
-		return options, errors.New("accepts --force-conflicts with --server-side only")
+		return options, errors.New("accepts --force-conflicts only with --server-side")
 	}
 	if err := p.check(); err != nil {
 		return options, err
 	}
 	validations := map[string]string{"strict": "Strict", "true": "Strict", "warn": "Warn", "ignore": "Ignore", "false": "Ignore"}
 	if options.Validate = validations[options.Validate]; options.Validate == "" {
-		return options, fmt.Errorf("--validate=%s is not known; write strict, warn or ignore", p.options.Validate)
+		return options, fmt.Errorf("invalid --validate=%s; use strict, warn or ignore", p.options.Validate)
 	}
 	configuration, err := p.configuration(p.config)
 	if err != nil {
@@ -197,7 +197,7 @@ func (p *previewOptions) applications(ctx context.Context) ([]source.Application
 	return reader.ReadApplications(ctx, query, resource.FilenameOptions{Filenames: p.live})
 }
 
-// configuration reads the file of --config; without one, it is the default.
+// configuration reads the file of --config, or returns the default without one.
 func (s *shared) configuration(file string) (config.HandoffConfiguration, error) {
 	if file == "" {
 		return config.Default(), nil

@@ -9,19 +9,19 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/audit"
 )
 
-// progress shows on standard error how far an audit is.
+// progress shows the progress of an audit on standard error.
 type progress struct {
 	out io.Writer
 	now func() time.Time
-	// rewriting says that a line takes the place of the one before, and is taken away at the end.
+	// rewriting makes each line overwrite the last one; clear removes it at the end.
 	rewriting bool
 	every     time.Duration
 	last      time.Time
 	shown     bool
 }
 
-// mostColumns is how long a line is at most: one that a terminal breaks cannot be taken away.
-const mostColumns = 79
+// maxColumns limits the length of a line: a line that the terminal wraps cannot be overwritten.
+const maxColumns = 79
 
 func newProgress(env Environment, style string) (*progress, error) {
 	p := &progress{out: env.ErrOut, now: time.Now}
@@ -36,13 +36,13 @@ func newProgress(env Environment, style string) (*progress, error) {
 	case "none":
 		p.out = io.Discard
 	default:
-		return nil, fmt.Errorf("--progress=%s is not known; write auto, plain or none", style)
+		return nil, fmt.Errorf("invalid --progress=%s; use auto, plain or none", style)
 	}
 	return p, nil
 }
 
-// tell shows a state, unless one was shown just before.
-func (p *progress) tell(state audit.Progress) {
+// update shows a state, unless one was shown recently.
+func (p *progress) update(state audit.Progress) {
 	now := p.now()
 	if p.shown && now.Sub(p.last) < p.every {
 		return
@@ -56,8 +56,8 @@ func (p *progress) tell(state audit.Progress) {
 		line = state.Resource + ": " + line
 	}
 	line += fmt.Sprintf(", risks so far: %d", state.Risks)
-	if len(line) > mostColumns {
-		line = line[:mostColumns]
+	if len(line) > maxColumns {
+		line = line[:maxColumns]
 	}
 	if p.rewriting {
 		_, _ = fmt.Fprint(p.out, "\r\x1b[K", line)
@@ -66,8 +66,8 @@ func (p *progress) tell(state audit.Progress) {
 	_, _ = fmt.Fprintln(p.out, strings.TrimSpace(line))
 }
 
-// end takes the line away.
-func (p *progress) end() {
+// clear removes the line from the terminal.
+func (p *progress) clear() {
 	if p.rewriting && p.shown {
 		_, _ = fmt.Fprint(p.out, "\r\x1b[K")
 	}

@@ -27,36 +27,38 @@ func (s *shared) newRelease() *cobra.Command {
 	r := &releaseOptions{shared: s}
 	c := &cobra.Command{
 		Use:   "release TYPE/NAME FIELD...",
-		Short: "Take fields away from the manifest, so that an apply without them leaves them as they are",
-		Long: `Takes fields of an object away from its manifest, before they are deleted from the manifest itself. Without that, kubectl
-apply deletes a field that the manifest had and has no more, and server-side apply one that nobody else claims: replicas
-become 1. It is the documented procedure (kubectl apply edit-last-applied; for server-side apply, the transfer to another
-manager) in one command: the field goes from the last-applied annotation, and from the claims in managedFields of those
-who speak for manifests. Claims that nobody else has go to the manager ownership-handoff where an autoscaler or a
-controller owns the field, and else to kubectl-handoff. Its value is not written to. A change in between is seen, and the
-plan made anew.
+		Short: "Stop managing fields through the manifest",
+		Long: `Stops managing fields of an object through its manifest. Run it before you remove the fields from the manifest.
+Otherwise kubectl apply deletes a field that was removed from the manifest, and server-side apply deletes one that no
+other manager owns: replicas default to 1.
 
-What changes is printed first, then what to delete from the manifest: until that is done, an apply takes the field back.
-With --from-manifest, the lines are named.
+This command combines the documented procedures: kubectl apply edit-last-applied and, for server-side apply, the transfer
+to another field manager. It removes the field from the last-applied annotation and from the managedFields entries of all
+managers that apply manifests. If no other manager has the field in managedFields, it is transferred: to
+ownership-handoff if an autoscaler or a controller owns the field, otherwise to kubectl-handoff. The value of the field does
+not change. If the object changes in the meantime, the command reads it again and starts over.
 
-Write FIELD as kubectl handoff explain prints it; with *, it stands for several. Refused, and then nothing is written at
-all, is what the next apply would not leave as it is: a part of a list that is taken as a whole, the key of an element;
-what the API server would not create the object without, where you may create such objects; and objects whose manifest is
-recorded elsewhere, as Helm 3 does. It works with the webhook of handoff and without it.`,
-		Example: `  # replicas belong to an autoscaler: see what would change
+The output shows the changes, and then what to remove from the manifest: until you do, an apply makes the manifest manage the
+field again. With --from-manifest, it lists the lines to delete.
+
+Write FIELD as kubectl handoff explain prints it; * matches several fields. If any field would not survive the next apply,
+the command fails and writes nothing. That is so for part of an atomic list, for the key of a list element, and for objects
+that record their manifest elsewhere, as Helm 3 does. The command also fails if the API server would not create the object
+without the field; this check requires permission to create such objects. It works with and without the handoff webhook.`,
+		Example: `  # Show what would change
   kubectl handoff release deployment/web .spec.replicas --dry-run=server
 
-  # do it, and say which line of the manifest is to be deleted
+  # Release the field, and list the lines to delete from the manifest
   kubectl handoff release deployment/web .spec.replicas --from-manifest web.yaml
 
-  # the resources of all containers belong to people
+  # Release the resources of all containers
   kubectl handoff release deployment/web '.spec.template.spec.containers[*].resources'`,
 		Args:              cobra.MinimumNArgs(2),
 		RunE:              func(c *cobra.Command, args []string) error { return r.run(c.Context(), args) },
 		ValidArgsFunction: r.complete,
 	}
 	c.Flags().StringSliceVar(&r.manifests, "from-manifest", nil,
-		"Files, folders or URLs that the object is applied from; - is standard input. They are not written to.")
+		"Files, directories or URLs that the object is applied from; - is standard input. They are not modified.")
 	c.Flags().StringVar(&r.subject.config, "config", "", configUsage)
 	r.add(c, "released")
 	return c
@@ -88,14 +90,14 @@ func (r *releaseOptions) run(ctx context.Context, args []string) error {
 	return r.write(outcome, done)
 }
 
-// plan reads the object and plans. Of several refusals, all but the last one are written here.
+// plan reads the object and returns the plan. If there are several refusals, it writes all but the last.
 func (r *releaseOptions) plan(ctx context.Context, objects, fields []string) (release.Plan, error) {
 	reading, err := r.read(ctx, &r.subject, objects)
 	if err != nil {
 		return release.Plan{}, err
 	}
 	if len(reading.Subjects) != 1 {
-		return release.Plan{}, fmt.Errorf("requires one object, and %s are %d; name it as TYPE/NAME", strings.Join(objects, " "),
+		return release.Plan{}, fmt.Errorf("requires one object, but %s selects %d; name it as TYPE/NAME", strings.Join(objects, " "),
 			len(reading.Subjects))
 	}
 	if err := release.Reachable(reading.Subjects[0]); err != nil {
@@ -109,7 +111,7 @@ func (r *releaseOptions) plan(ctx context.Context, objects, fields []string) (re
 	return plan, r.refuse(refusals)
 }
 
-// refuse writes refusals, each a line of its own: but for the last, which is the error that the command ends with.
+// refuse writes all refusals but the last, one line each, and returns the last as the command's error.
 func (r *releaseOptions) refuse(refusals []error) error {
 	if len(refusals) == 0 {
 		return nil
@@ -123,21 +125,21 @@ func (r *releaseOptions) refuse(refusals []error) error {
 	return refusals[last]
 }
 
-// write says what was done.
+// write prints the result.
 func (r *releaseOptions) write(o outcome, done string) error {
 	if !r.isForPeople() {
-		return r.say(r.Out, o.object, done)
+		return r.printObject(r.Out, o.object, done)
 	}
 	operation := "unchanged"
 	if len(o.plan.Released) > 0 {
 		operation = strings.Replace(done, "released", "released "+release.Texts(o.plan.Released), 1)
 	}
-	if err := r.say(r.Out, o.object, operation); err != nil {
+	if err := r.printObject(r.Out, o.object, operation); err != nil {
 		return err
 	}
 	lines := o.lines
 	if r.manifests == nil && len(o.plan.Delete) > 0 {
-		lines = []string{fmt.Sprintf("delete %s from the manifest before the next apply, which would take %s back",
+		lines = []string{fmt.Sprintf("remove %s from the manifest before the next apply, or the manifest will manage %s again",
 			release.Texts(o.plan.Delete), map[bool]string{true: "it", false: "them"}[len(o.plan.Delete) == 1])}
 	}
 	for _, line := range lines {
@@ -148,24 +150,24 @@ func (r *releaseOptions) write(o outcome, done string) error {
 	return nil
 }
 
-// show prints what is about to change, before it does. A plan that is made anew is shown again where it is another.
+// show prints the changes before they are written. After a retry, it prints them again only if they differ.
 func (r *releaseOptions) show(diff []string) error {
 	if !r.isForPeople() || slices.Equal(diff, r.shown) {
 		return nil
 	}
 	r.shown = diff
 	for _, line := range diff {
-		if _, err := fmt.Fprintln(r.Out, coloured(r.Colour, printable.Text(line))); err != nil {
+		if _, err := fmt.Fprintln(r.Out, colored(r.Colour, printable.Text(line))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func coloured(colour bool, line string) string {
+func colored(color bool, line string) string {
 	const red, green, plain = "\x1b[31m", "\x1b[32m", "\x1b[0m"
 	switch {
-	case !colour:
+	case !color:
 		return line
 	case strings.HasPrefix(line, "-"):
 		return red + line + plain

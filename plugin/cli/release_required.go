@@ -13,9 +13,9 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/release"
 )
 
-// required refuses what the API server would not create the object without: live, it would go on without it, but the manifest
-// could not make it again. That is asked by dry runs: that the object is there already, the API server says only when it has
-// found nothing wrong with it. Where the question is not permitted, there is no answer.
+// required returns an error if the API server would not create the object without the fields: the live object would survive,
+// but the manifest could not create it again. It checks that by dry runs: the API server validates an object before it reports
+// that the object already exists. Without permission to create the object, nothing is checked.
 func required(ctx context.Context, client dynamic.ResourceInterface, plan release.Plan) error {
 	without, err := objectionsTo(ctx, client, plan.Without())
 	if err != nil || len(without) == 0 {
@@ -27,22 +27,22 @@ func required(ctx context.Context, client dynamic.ResourceInterface, plan releas
 	}
 	for _, objection := range without {
 		if !slices.Contains(with, objection) && plan.Concerns(objection.Field, objection.Type == metav1.CauseTypeFieldValueRequired) {
-			return fmt.Errorf("%s: from a manifest without %s, the API server would not create the object: %s: %s; leave it there",
-				plan, release.Texts(plan.Paths), objection.Field, reason(objection))
+			return fmt.Errorf("%s: the API server would not create the object from a manifest without %s: %s: %s; "+
+				"keep it in the manifest", plan, release.Texts(plan.Paths), objection.Field, reason(objection))
 		}
 	}
 	return nil
 }
 
-// reason is what is wrong, without the value that it is wrong of.
+// reason returns what is wrong, without quoting the value.
 func reason(objection metav1.StatusCause) string {
 	if objection.Type == metav1.CauseTypeFieldValueRequired {
 		return "required value"
 	}
-	return "the value there would be refused"
+	return "invalid value"
 }
 
-// objectionsTo returns what the API server has against creating an object.
+// objectionsTo returns the causes for which the API server would not create an object.
 func objectionsTo(ctx context.Context, client dynamic.ResourceInterface, text []byte) ([]metav1.StatusCause, error) {
 	object, err := read(text)
 	if err != nil {
@@ -52,11 +52,11 @@ func objectionsTo(ctx context.Context, client dynamic.ResourceInterface, text []
 	_, err = client.Create(ctx, object, dryRun)
 	var refused *apierrors.StatusError
 	if !apierrors.IsInvalid(err) || !errors.As(err, &refused) || refused.ErrStatus.Details == nil {
-		return nil, nil // it is there already, or may not be created, which tells nothing
+		return nil, nil // the object already exists, or the user cannot create it
 	}
 	causes := refused.ErrStatus.Details.Causes
 	for i := range causes {
-		causes[i].Message = "" // which quotes values
+		causes[i].Message = "" // it can quote values
 	}
 	return causes, nil
 }

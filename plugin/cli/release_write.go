@@ -17,14 +17,14 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// outcome is what a release has come to.
+// outcome is the result of a release.
 type outcome struct {
 	plan   release.Plan
-	object *unstructured.Unstructured // as it is, or would be, afterwards
-	lines  []string                   // of the manifests
+	object *unstructured.Unstructured // after the release, or as a dry run returns it
+	lines  []string                   // to delete from the manifests
 }
 
-// try plans and writes, anew where the object has been changed in between.
+// try plans and writes, and starts over if the object has changed in the meantime.
 func (r *releaseOptions) try(ctx context.Context, objects, fields []string, texts []source.Text) (outcome, error) {
 	var o outcome
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() (err error) {
@@ -42,13 +42,13 @@ func (r *releaseOptions) try(ctx context.Context, objects, fields []string, text
 		return nil
 	})
 	if apierrors.IsConflict(err) {
-		return o, fmt.Errorf("%s: others changed it at each of %d attempts; nothing is released, try again", o.plan,
+		return o, fmt.Errorf("%s: the object changed during each of %d attempts; nothing was released, try again", o.plan,
 			retry.DefaultRetry.Steps)
 	}
 	return o, err
 }
 
-// carryOut writes a plan. The error can be a conflict, before anything is written.
+// carryOut writes a plan. On a conflict, it returns the error and has written nothing.
 func (r *releaseOptions) carryOut(ctx context.Context, plan release.Plan) (*unstructured.Unstructured, error) {
 	object, err := read(plan.Object.Text())
 	if err != nil || plan.Unchanged() && (plan.Settled() || r.dryRun != noDryRun) {
@@ -83,7 +83,8 @@ func (r *releaseOptions) carryOut(ctx context.Context, plan release.Plan) (*unst
 	return r.settle(ctx, client, plan, object)
 }
 
-// settle gives the claim on the annotation back. What cannot be settled now can be later, by the same command.
+// settle returns the annotation to the managers that had it in managedFields. If that fails, running the same command again
+// completes it.
 func (r *releaseOptions) settle(
 	ctx context.Context, client dynamic.ResourceInterface, plan release.Plan, object *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
@@ -102,11 +103,11 @@ func (r *releaseOptions) settle(
 			return err
 		}
 		settled, err := client.Patch(ctx, plan.Name, types.JSONPatchType, patch, r.patchOptions(release.WriterManager))
-		object = settled // nil after an error, so that it is read anew
+		object = settled // nil after an error, so that the next attempt reads the object
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s is released, but %s still claims the last-applied annotation: %s; run the same command again",
+		return nil, fmt.Errorf("%s: %s is released, but %s still manages the last-applied annotation: %s; run the same command again",
 			plan, release.Texts(plan.Paths), release.WriterManager, plan.Advise(err).Error())
 	}
 	return object, nil
@@ -132,7 +133,7 @@ func (r *releaseOptions) clientOf(plan release.Plan) (dynamic.ResourceInterface,
 	return client.Resource(mapping.Resource).Namespace(plan.Namespace), nil
 }
 
-// asPlanned gives an object of a dry run the records that it would have.
+// asPlanned sets the planned annotation and managedFields on the object of a dry run.
 func asPlanned(object *unstructured.Unstructured, plan release.Plan) error {
 	text, entries := plan.Records()
 	if annotations := object.GetAnnotations(); text != "" {

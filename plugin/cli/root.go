@@ -9,15 +9,15 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// fieldManager is by whom the writes of kubectl handoff are known: a person's command, as all of kubectl's.
+// fieldManager is the field manager of writes by kubectl handoff. Like kubectl's own, it counts as imperative.
 const fieldManager = "kubectl-handoff"
 
-// shared is what all commands have.
+// shared is the state of all commands.
 type shared struct {
 	Environment
 	cluster *genericclioptions.ConfigFlags
-	// tries says that writes are only tried: what handoff warns about them is the answer, and no warning.
-	tries bool
+	// dryRunOnly suppresses handoff's warnings: the command reports the same facts itself.
+	dryRunOnly bool
 }
 
 func newRoot(env Environment) *cobra.Command {
@@ -26,47 +26,50 @@ func newRoot(env Environment) *cobra.Command {
 		c.QPS, c.Burst = 50, 300 // as kubectl
 		c.UserAgent = "kubectl-handoff/" + env.Version
 		c.WarningHandler = rest.NewWarningWriter(env.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
-		if s.tries {
-			c.WarningHandler = others{c.WarningHandler}
+		if s.dryRunOnly {
+			c.WarningHandler = withoutHandoffWarnings{c.WarningHandler}
 		}
 		c.Wrap(func(inner http.RoundTripper) http.RoundTripper { return secretWarnings{inner} })
 		return c
 	}
 	root := &cobra.Command{
 		Use:   "kubectl-handoff",
-		Short: "Tell and decide whose the fields of objects are",
-		Long: `Tells whose the fields of Kubernetes objects are: an autoscaler's, a controller's, a person's, the manifest's, or
-nobody's. It works on any cluster, with the webhook of handoff or without, and on files.
+		Short: "Show and change who owns each field",
+		Long: `Shows who owns each field of a Kubernetes object: an autoscaler, a controller, a user, the manifest, or nobody. It works
+on any cluster, with or without the handoff webhook, and on files.
 
-Why did the replicas of a Deployment come back? kubectl apply sets what its manifest says, whoever has set it since: replicas
-that an autoscaler had raised go back to the manifest's. And it deletes what the manifest says no more: replicas that were
-taken out of it become 1. explain says who set a field and what the next apply does to it, audit finds where that is going to
-happen, preview shows it for the files at hand. release takes a field away from the manifest for good, and enable lets the
-webhook of handoff do so in a namespace at each apply.
+Why were the replicas of a Deployment reset? kubectl apply sets every field in the manifest, even if another client has
+changed it since: replicas that an autoscaler raised go back to the value in the manifest. It also deletes fields that
+were removed from the manifest: the replicas then default to 1.
 
-Exit codes, of all commands:
-  0  answered or done; to a question, the answer is yes
-  1  the answer is no
-  2  an error: not answered, or not done
-  3  answered in part; lines on standard error that begin with "partial:" say what is not known`,
-		Example: `  # why there are so many replicas, or so few
+explain shows who set a field and what the next apply does to it. audit finds the objects that the next apply would break.
+preview shows what an apply of given files would do. release stops managing a field through the manifest, permanently.
+enable turns on the handoff webhook in a namespace, which keeps such fields at each apply.
+
+Exit codes of all commands:
+  0  success
+  1  negative result: preview found a field that handoff would keep, status a namespace where handoff is not enabled,
+     or audit --fail-on-risk a risk
+  2  error
+  3  incomplete result; lines on standard error that begin with "partial:" say what is unknown`,
+		Example: `  # Show why a Deployment has so many replicas, or so few
   kubectl handoff explain deployment/web .spec.replicas
 
-  # what would go wrong at the next apply, in all namespaces
+  # Find objects that the next apply would break, in all namespaces
   kubectl handoff audit -A
 
-  # what an apply of these files would do, without handoff and with it
+  # Preview an apply of these files, with and without handoff
   kubectl handoff preview -f shop.yaml
 
-  # take replicas away from the manifest, before deleting them there
+  # Stop managing replicas through the manifest, before removing them from it
   kubectl handoff release deployment/web .spec.replicas
 
-  # let handoff keep what autoscalers own in a namespace
+  # Keep the fields that autoscalers own in a namespace
   kubectl handoff enable shop`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl handoff"},
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		// Without it, cobra takes any word for an argument.
+		// Without it, cobra accepts an unknown command as an argument.
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -78,12 +81,12 @@ Exit codes, of all commands:
 	return root
 }
 
-// others hands on the warnings that are not the webhook's own.
-type others struct{ rest.WarningHandler }
+// withoutHandoffWarnings drops the webhook's own warnings and forwards all others.
+type withoutHandoffWarnings struct{ rest.WarningHandler }
 
 // HandleWarningHeader implements rest.WarningHandler.
-func (o others) HandleWarningHeader(code int, agent, text string) {
+func (w withoutHandoffWarnings) HandleWarningHeader(code int, agent, text string) {
 	if !strings.HasPrefix(text, "handoff: ") {
-		o.WarningHandler.HandleWarningHeader(code, agent, text)
+		w.WarningHandler.HandleWarningHeader(code, agent, text)
 	}
 }

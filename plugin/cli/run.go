@@ -1,5 +1,5 @@
-// Package cli is the commands of kubectl handoff, one file for each. They read by package source, answer by packages like
-// explanation, and add no knowledge of their own.
+// Package cli implements the commands of kubectl handoff, one file for each. Package source reads the objects; explain,
+// preview, audit and release evaluate them.
 package cli
 
 import (
@@ -15,47 +15,47 @@ import (
 	"github.com/ownership-handoff/handoff/internal/printable"
 )
 
-// The exit codes, the same for all commands. kubectl diff has the first three as well.
+// The exit codes of all commands. The first three follow kubectl diff.
 const (
-	ExitYes     = 0 // answered or done; to a question, the answer is yes
-	ExitNo      = 1 // the answer is no
-	ExitError   = 2 // not answered, or not done
-	ExitPartial = 3 // answered as far as can be known; the lines that begin with "partial:" say what is not
+	ExitYes     = 0 // success
+	ExitNo      = 1 // negative result, such as a risk found by audit --fail-on-risk
+	ExitError   = 2 // error
+	ExitPartial = 3 // incomplete result; lines that begin with "partial:" say what is unknown
 )
 
-// Environment is what a process gives a command.
+// Environment is the environment that a command runs in.
 type Environment struct {
 	genericiooptions.IOStreams
 	Version string
-	// Now is the time that ages are counted to.
+	// Now returns the time from which ages are computed.
 	Now func() time.Time
-	// Colour says that Out shows colours, Terminal that ErrOut is a terminal.
+	// Colour reports whether Out displays colors, Terminal whether ErrOut is a terminal.
 	Colour, Terminal bool
 }
 
-// answer is how a command ends that is no error: an exit code other than ExitYes.
-type answer int
+// exitCode ends a command with an exit code other than ExitYes, without an error message.
+type exitCode int
 
 // Error implements error.
-func (a answer) Error() string { return fmt.Sprintf("exit code %d", int(a)) }
+func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
-// Run runs a command line and returns the exit code. What went wrong is one line on ErrOut.
+// Run runs a command line and returns the exit code. It writes an error to ErrOut as one line.
 func Run(ctx context.Context, env Environment, args []string) int {
 	out, errOut := env.writers()
 	defer func() { _, _ = out.Flush(), errOut.Flush() }()
 	env.Out, env.ErrOut = out, errOut
-	root := newRoot(env) //nolint:contextcheck // the commands are given ctx when they run
+	root := newRoot(env) //nolint:contextcheck // the commands receive ctx when they run
 	root.SetArgs(args)
 	root.SetIn(env.In)
 	root.SetOut(env.Out)
 	root.SetErr(env.ErrOut)
 	command, err := root.ExecuteContextC(ctx)
-	var given answer
+	var code exitCode
 	switch {
 	case err == nil:
 		return ExitYes
-	case errors.As(err, &given):
-		return int(given)
+	case errors.As(err, &code):
+		return int(code)
 	}
 	text := strings.Join(strings.Fields(err.Error()), " ")
 	if isUsage(text) {
@@ -65,7 +65,7 @@ func Run(ctx context.Context, env Environment, args []string) int {
 	return ExitError
 }
 
-// writers are Out and ErrOut, to which nothing gets that could act on a terminal but the commands' own colors and progress.
+// writers returns Out and ErrOut with all control sequences quoted, except the commands' own colors and progress.
 func (env Environment) writers() (out, errOut *printable.Writer) {
 	var colors, progress []string
 	if env.Colour {
@@ -77,17 +77,17 @@ func (env Environment) writers() (out, errOut *printable.Writer) {
 	return printable.NewWriter(env.Out, colors...), printable.NewWriter(env.ErrOut, progress...)
 }
 
-// isUsage says whether an error is one of the command line itself, which cobra tells by its text alone.
+// isUsage reports whether an error is about the command line itself. Cobra's usage errors differ only in their text.
 func isUsage(text string) bool {
-	for _, beginning := range []string{"unknown ", "flag needs", "invalid argument", "requires ", "accepts "} {
-		if strings.HasPrefix(text, beginning) {
+	for _, prefix := range []string{"unknown ", "flag needs", "invalid argument", "requires ", "accepts "} {
+		if strings.HasPrefix(text, prefix) {
 			return true
 		}
 	}
 	return false
 }
 
-// finish reports what a command could not find out, and makes that its exit code.
+// finish writes what a command could not determine, and returns the matching exit code.
 func finish(errOut io.Writer, gaps []string) error {
 	for _, gap := range gaps {
 		if _, err := fmt.Fprintln(errOut, "partial:", printable.Text(gap)); err != nil {
@@ -95,7 +95,7 @@ func finish(errOut io.Writer, gaps []string) error {
 		}
 	}
 	if len(gaps) > 0 {
-		return answer(ExitPartial)
+		return exitCode(ExitPartial)
 	}
 	return nil
 }

@@ -5,8 +5,8 @@ import (
 	"regexp"
 )
 
-// secretWarnings takes warnings out of what the API server answers about Secrets: an admission webhook or policy can quote
-// in one what the Secret holds. What is left is about names of fields.
+// secretWarnings hides warnings in responses about Secrets: an admission webhook or policy can quote the Secret's contents
+// in one. It forwards only warnings about unknown or duplicate field names.
 type secretWarnings struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -16,11 +16,11 @@ func (w secretWarnings) RoundTrip(request *http.Request) (*http.Response, error)
 	if err != nil || !regexp.MustCompile(`^/api/v1/(namespaces/[^/]+/)?secrets(/|$)`).MatchString(request.URL.Path) {
 		return response, err
 	}
-	said := response.Header.Values(warning)
+	texts := response.Header.Values(warning)
 	response.Header.Del(warning)
-	for _, text := range said {
+	for _, text := range texts {
 		if !regexp.MustCompile(`^299 - "(unknown|duplicate) field \\"[^"\\]*\\""$`).MatchString(text) {
-			text = `299 - "a warning about the Secret is not shown, for it can quote what the Secret holds"`
+			text = `299 - "a warning about the Secret is hidden because it can quote the Secret's contents"`
 		}
 		response.Header.Add(warning, text)
 	}

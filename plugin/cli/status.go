@@ -24,15 +24,15 @@ type statusOptions struct {
 	selector string
 }
 
-// modeStatus is what status says of a namespace.
+// modeStatus is the mode of a namespace.
 type modeStatus struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace"`
-	// Mode is enforce, warn or off; Annotation is what says so, where it says anything else.
+	// Mode is enforce, warn or off; Annotation is the quoted value of the annotation if it is not a known mode.
 	Mode       string `json:"mode"`
 	Annotation string `json:"annotation,omitempty"`
-	// By and Since are who claims the annotation.
+	// By and Since are the manager and the time of the annotation's managedFields entry.
 	By    string `json:"by,omitempty"`
 	Since string `json:"since,omitempty"`
 }
@@ -41,29 +41,29 @@ func (s *shared) newStatus() *cobra.Command {
 	st := &statusOptions{shared: s}
 	c := &cobra.Command{
 		Use:   "status [NAMESPACE...]",
-		Short: "Say in which namespaces handoff is enabled",
-		Long: `Says in which mode handoff is in namespaces, by their annotations; without a NAMESPACE, in all. With -o wide it also
-says who set that, and when. An annotation of a value that handoff does not know counts as warn.
+		Short: "Show where handoff is enabled",
+		Long: `Shows the mode of handoff in the given namespaces, or in all without a NAMESPACE. The mode is that of the namespace's
+annotation; a value that handoff does not know counts as warn. -o wide also shows who set the annotation, and when.
 
-Where no webhook of handoff is installed, a note says so.
+A note says if the handoff webhook is not installed.
 
-With a NAMESPACE, the exit code is 0 where handoff is enabled in all that are named, be it in mode warn, else 1.`,
-		Example: `  # all namespaces
+With a NAMESPACE, the exit code is 0 if handoff is enabled in all given namespaces, including in mode warn, and otherwise 1.`,
+		Example: `  # Show all namespaces
   kubectl handoff status
 
-  # in a script
+  # Use it in a script
   kubectl handoff status shop > /dev/null || kubectl handoff enable shop`,
 		ValidArgsFunction: s.completeNamespaces,
 		RunE:              func(c *cobra.Command, args []string) error { return st.run(c.Context(), args) },
 	}
-	c.Flags().StringVarP(&st.selector, "selector", "l", "", "Selector (label query) to choose namespaces by.")
+	c.Flags().StringVarP(&st.selector, "selector", "l", "", "Selector (label query) to filter namespaces on.")
 	must(st.add(c))
 	return c
 }
 
 func (st *statusOptions) run(ctx context.Context, names []string) error {
 	if len(names) > 0 && st.selector != "" {
-		return errors.New("accepts either namespaces or --selector, not both")
+		return errors.New("accepts namespaces or --selector, not both")
 	}
 	found, err := st.find(ctx, names)
 	if err != nil {
@@ -86,7 +86,7 @@ func (st *statusOptions) run(ctx context.Context, names []string) error {
 	}
 	off := func(s modeStatus) bool { return !on(s) }
 	if len(names) > 0 && slices.ContainsFunc(statuses, off) {
-		return answer(ExitNo)
+		return exitCode(ExitNo)
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (st *statusOptions) write(statuses []modeStatus, alone bool) error {
 		if more {
 			cells = append(cells, by, since)
 		}
-		_, _ = fmt.Fprintln(w, strings.Join(table.Cells(cells...), "\t")) // Flush tells
+		_, _ = fmt.Fprintln(w, strings.Join(table.Cells(cells...), "\t")) // Flush returns the error
 	}
 	line("NAMESPACE", "MODE", "SET BY", "SINCE")
 	for _, s := range statuses {

@@ -10,10 +10,10 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-const configUsage = "The configuration that the webhook is given with --config: who is who, " +
-	"and rules that give fields to controllers."
+const configUsage = "Configuration file of the webhook (its --config): the lists of field managers, " +
+	"and rules that assign fields to controllers."
 
-// subjectFlags choose the objects of a command that is about objects, as the flags of kubectl get do.
+// subjectFlags select the objects of a command, like the flags of kubectl get.
 type subjectFlags struct {
 	files         *genericclioptions.FileNameFlags
 	selector      string
@@ -24,24 +24,24 @@ type subjectFlags struct {
 func (f *subjectFlags) add(c *cobra.Command) {
 	filenames, kustomize, recursive := []string{}, "", false
 	f.files = &genericclioptions.FileNameFlags{
-		Usage:     "Files, folders or URLs to read objects from instead of the cluster; - is standard input.",
+		Usage:     "Files, directories or URLs to read objects from instead of the cluster; - is standard input.",
 		Filenames: &filenames, Kustomize: &kustomize, Recursive: &recursive,
 	}
 	f.files.AddFlags(c.Flags())
-	c.Flags().StringVarP(&f.selector, "selector", "l", "", "Selector (label query) to choose objects by.")
-	c.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "Look into all namespaces.")
+	c.Flags().StringVarP(&f.selector, "selector", "l", "", "Selector (label query) to filter objects on.")
+	c.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "Use all namespaces.")
 	c.Flags().StringVar(&f.config, "config", "", configUsage)
 }
 
 func (f *subjectFlags) filenames() resource.FilenameOptions { return f.files.ToOptions() }
 
-// offline says whether files are read and no cluster.
+// offline reports whether objects are read from files instead of a cluster.
 func (f *subjectFlags) offline() bool {
 	files := f.filenames()
 	return len(files.Filenames) > 0 || files.Kustomize != ""
 }
 
-// reader reads with the configuration that the flags name.
+// reader returns a reader that uses the configuration of --config.
 func (s *shared) reader(f *subjectFlags) (source.Reader, error) {
 	configuration, err := s.configuration(f.config)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *shared) reader(f *subjectFlags) (source.Reader, error) {
 	return source.Reader{Cluster: s.cluster, In: s.In, Configuration: configuration}, nil
 }
 
-// read reads the objects, which are TYPE, TYPE NAME or TYPE/NAME.
+// read reads the objects named as TYPE, TYPE NAME or TYPE/NAME.
 func (s *shared) read(ctx context.Context, f *subjectFlags, objects []string) (source.Reading, error) {
 	reader, err := s.reader(f)
 	if err != nil {

@@ -10,8 +10,8 @@ func (s *shared) newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version of this plugin",
-		Long:    "Prints the version of this plugin. The cluster is not asked.",
-		Example: "  kubectl handoff version",
+		Long:    "Prints the version of this plugin, without contacting a cluster.",
+		Example: "  # Print the version\n  kubectl handoff version",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintln(s.Out, "kubectl-handoff", s.Version)

@@ -7,20 +7,20 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// APIVersion is the version of the data that kubectl handoff prints with -o json and -o yaml.
+// APIVersion is the API version of the data that kubectl handoff prints with -o json and -o yaml.
 const APIVersion = "cli.ownership-handoff.io/v1alpha1"
 
-// Data is an explanation for programs.
+// Data is the machine-readable form of an explanation.
 type Data struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	// Object is the one that is explained.
+	// Object is the explained object.
 	Object ObjectData `json:"object"`
 	// Autoscaler targets the object; Scale is the field that it sets.
 	Autoscaler string      `json:"autoscaler,omitempty"`
 	Scale      string      `json:"scale,omitempty"`
 	Fields     []FieldData `json:"fields"`
-	// Gaps say what is not known; there are none where the answer is complete.
+	// Gaps describe what is unknown; a complete answer has none.
 	Gaps []string `json:"gaps,omitempty"`
 }
 
@@ -35,19 +35,19 @@ type ObjectData struct {
 // FieldData is a field.
 type FieldData struct {
 	Path string `json:"path"`
-	// Value is missing for a claim on what has gone, and for what a Secret holds.
+	// Value is missing if only managedFields still has the field, and for the contents of a Secret.
 	Value json.RawMessage `json:"value,omitempty"`
 	Owner string          `json:"owner"`
-	// By names the owner: a field manager, or "HorizontalPodAutoscaler/web".
+	// By is the owner's name: a field manager, or "HorizontalPodAutoscaler/web".
 	By    string `json:"by,omitempty"`
 	Since string `json:"since,omitempty"`
-	// Manifest is "yes", "no", "other" with ManifestValue, "null", or "?" where no manifest is recorded.
+	// Manifest is "yes", "no", "null", "?" if no manifest is recorded, or "other" with ManifestValue.
 	Manifest      string          `json:"manifest"`
 	ManifestValue json.RawMessage `json:"manifestValue,omitempty"`
 	Claims        []ClaimData     `json:"claims,omitempty"`
 }
 
-// ClaimData is an entry of managedFields that claims a field.
+// ClaimData is a managedFields entry that contains a field.
 type ClaimData struct {
 	Manager     string `json:"manager"`
 	Operation   string `json:"operation"`
@@ -71,7 +71,7 @@ func (e Explanation) Data(chosen func(ownership.Owner) bool) Data {
 	return d
 }
 
-// ObjectOf names the object of a subject.
+// ObjectOf returns the name of a subject's object.
 func ObjectOf(s source.Subject) ObjectData {
 	return ObjectData{s.Kind.GroupVersion().String(), s.Kind.Kind, s.Namespace, s.Name}
 }

@@ -1,5 +1,5 @@
-// Package explanation says whose the fields of an object are: as a tree, a table, data or a sentence. All that it says comes
-// from ownership and merge.
+// Package explain shows who owns each field of an object, as a tree, a table, data or sentences. Packages ownership and merge
+// determine the owners and decisions.
 package explain
 
 import (
@@ -17,19 +17,18 @@ import (
 type Explanation struct {
 	source.Subject
 	Fields ownership.Fields
-	// recorded says that the object has a last-applied annotation.
+	// recorded reports whether the object has a last-applied annotation.
 	recorded bool
-	// applier has applied the object server-side; empty where nobody has.
+	// applier is a manager that has applied the object server-side, or "".
 	applier string
 }
 
-// Of explains a subject. Where nothing at all tells whose its fields are, that is an error; where something does, what is
-// missing is a gap.
+// Of explains a subject. It returns an error if no owner at all is known. If some are, missing records are gaps.
 func Of(s source.Subject) (Explanation, error) {
 	e := Explanation{Subject: s}
 	var err error
 	if e.Fields, err = s.Context.Fields(s.Object); err != nil {
-		return e, &Error{s.String(), unreadable(s, err) + "; apply the object again, which writes it anew"}
+		return e, &Error{s.String(), unreadable(s, err) + "; apply the object again to rewrite it"}
 	}
 	e.Fields = slices.DeleteFunc(e.Fields, func(f ownership.Field) bool { return s.Nameless(f.Path) })
 	e.date()
@@ -40,21 +39,21 @@ func Of(s source.Subject) (Explanation, error) {
 		}
 	}
 	if len(s.Object.ManagedFields()) == 0 {
-		if !e.anything() {
-			return e, &Error{s.String(), "it has no managedFields, and so nothing tells whose its fields are; " +
-				"save it with kubectl get -o yaml --show-managed-fields"}
+		if !e.anyOwner() {
+			return e, &Error{s.String(), "no managedFields, so the owners of its fields are unknown; " +
+				"export it with kubectl get -o yaml --show-managed-fields"}
 		}
-		e.gap("it has no managedFields: only what its annotations and autoscalers tell is known; " +
-			"save it with kubectl get -o yaml --show-managed-fields")
+		e.gap("no managedFields, so owners are known only from annotations and autoscalers; " +
+			"export it with kubectl get -o yaml --show-managed-fields")
 	}
 	if client := e.unrecorded(); client != "" {
-		e.gap("it has no last-applied annotation, so that what the manifest of " + client + " declares is not known; " +
-			"look into the manifest itself")
+		e.gap("no last-applied annotation, so the fields that the manifest of " + client + " declares are unknown; " +
+			"check the manifest itself")
 	}
 	return e, nil
 }
 
-// unreadable says what of a record cannot be read. The details can quote it, and a Secret's records hold its values.
+// unreadable describes the error of an unreadable record. For a Secret it omits the details, which can quote the contents.
 func unreadable(s source.Subject, err error) string {
 	if !s.IsSecret() {
 		return err.Error()
@@ -67,7 +66,7 @@ func unreadable(s source.Subject, err error) string {
 	return "it cannot be read"
 }
 
-// date adds when the autoscaler has scaled: an entry of /scale has no time.
+// date adds the time when the autoscaler last scaled: managedFields entries of /scale have no time.
 func (e *Explanation) date() {
 	for i := range e.Fields {
 		f := &e.Fields[i]
@@ -78,7 +77,7 @@ func (e *Explanation) date() {
 	}
 }
 
-// Error is what is wrong with one object.
+// Error is an error about one object.
 type Error struct{ Object, Text string }
 
 // Error implements error.
@@ -86,8 +85,8 @@ func (e *Error) Error() string { return e.Object + ": " + e.Text }
 
 func (e *Explanation) gap(text string) { e.Gaps = append(e.Gaps, e.String()+": "+text) }
 
-// anything says whether any owner is known.
-func (e *Explanation) anything() bool {
+// anyOwner reports whether any owner is known.
+func (e *Explanation) anyOwner() bool {
 	for i := range e.Fields {
 		if e.Fields[i].Owner != ownership.Unknown {
 			return true
@@ -96,7 +95,7 @@ func (e *Explanation) anything() bool {
 	return false
 }
 
-// unrecorded names a client that speaks for a manifest and records it nowhere, as Helm 3 does; empty where there is none.
+// unrecorded returns a client that applies a manifest without recording it, such as Helm 3, or "".
 func (e *Explanation) unrecorded() string {
 	if e.recorded {
 		return ""
@@ -111,7 +110,7 @@ func (e *Explanation) unrecorded() string {
 	return ""
 }
 
-// Select leaves the fields that are chosen.
+// Select returns the explanation with only the chosen fields.
 func (e Explanation) Select(chosen func(ownership.Field) bool) Explanation {
 	var fields ownership.Fields
 	for i := range e.Fields {
@@ -123,8 +122,8 @@ func (e Explanation) Select(chosen func(ownership.Field) bool) Explanation {
 	return e
 }
 
-// declared is what the object records of a manifest about a field: "yes", "no", another value than the field's, or "?"
-// where the only manifest is one that is recorded nowhere.
+// declared returns what the recorded manifests declare about a field: "yes", "no", "null", a value that differs from the
+// field's, or "?" if its manager does not record its manifest.
 func (e *Explanation) declared(f *ownership.Field) string {
 	switch {
 	case f.Declared == ownership.Clears:
@@ -142,7 +141,7 @@ func (e *Explanation) declared(f *ownership.Field) string {
 	return "no"
 }
 
-// applied names who has applied a field server-side; empty where nobody has.
+// applied returns a manager that has applied a field server-side, or "".
 func (e *Explanation) applied(f *ownership.Field) string {
 	for _, h := range f.Holders {
 		if h.Operation == ownership.OperationApply && e.Context.Managers.IsApplier(h) {
@@ -152,7 +151,7 @@ func (e *Explanation) applied(f *ownership.Field) string {
 	return ""
 }
 
-// Short returns the text of a value of the object, as short as a tree shows it. What a Secret holds is not shown.
+// Short returns a value as the tree shows it: shortened, and masked for the contents of a Secret.
 func (e Explanation) Short(path fieldpath.Path, value []byte) string {
-	return table.Shorten(e.Show(path, value), mostValue)
+	return table.Shorten(e.Show(path, value), maxValueLen)
 }

@@ -49,46 +49,46 @@ func TestASentenceSaysWhyAFieldIsWhatItIs(t *testing.T) {
 		"an autoscaler that has not scaled yet": {
 			autoscaled(subject(t, lastApplied, `{"replicas":3}`, clientSide, claim("kubectl-client-side-apply", "Update", "", "replicas"))),
 			"spec.replicas", "`.spec.replicas` is 3: an apply of the manifest (`kubectl-client-side-apply`) set it at 2026-01-02T03:04:05Z, " +
-				"though HorizontalPodAutoscaler `web` owns it; the manifest says the same; an apply without it would delete it (handoff: keeps 3)",
+				"though HorizontalPodAutoscaler `web` owns it; the last-applied manifest sets the same value; an apply without the field would delete it (handoff: keeps 3)",
 		},
 		"a person who has scaled what an autoscaler owns": {
 			autoscaled(subject(t, lastApplied, `{"replicas":9}`, clientSide, claim("kubectl", "Update", "scale", "replicas"))),
-			"spec.replicas", "`.spec.replicas` is 9: a person set it by a direct command (`kubectl`) through /scale at 2026-01-02T03:04:05Z, " +
-				"though HorizontalPodAutoscaler `web` owns it; the manifest last said 3; an apply would set 3 (handoff: keeps 9)",
+			"spec.replicas", "`.spec.replicas` is 9: a user set it with an imperative command (`kubectl`) through /scale at 2026-01-02T03:04:05Z, " +
+				"though HorizontalPodAutoscaler `web` owns it; the last-applied manifest sets 3; an apply would set 3 (handoff: keeps 9)",
 		},
 		"an autoscaler that owns what nobody claims": {
 			autoscaled(subject(t, lastApplied, `{"replicas":9}`, clientSide)),
-			"spec.replicas", "`.spec.replicas` is 9: HorizontalPodAutoscaler `web` owns it, though it has not yet set it; " +
-				"the manifest last said 3; an apply would set 3 (handoff: keeps 9)",
+			"spec.replicas", "`.spec.replicas` is 9: HorizontalPodAutoscaler `web` owns it, but has not set it yet; " +
+				"the last-applied manifest sets 3; an apply would set 3 (handoff: keeps 9)",
 		},
 		"an autoscaler that the configuration lists": {
 			subject(t, lastApplied, `{"replicas":9}`, clientSide, claim("keda", "Update", "", "replicas")),
-			"spec.replicas", "`.spec.replicas` is 9: the autoscaler `keda` set it at 2026-01-02T03:04:05Z; the manifest last said 3; " +
+			"spec.replicas", "`.spec.replicas` is 9: the autoscaler `keda` set it at 2026-01-02T03:04:05Z; the last-applied manifest sets 3; " +
 				"an apply would set 3 (handoff: keeps 9)",
 		},
 		"a person, against the manifest": {
 			subject(t, lastApplied, `{"replicas":9}`, clientSide, claim("kubectl", "Update", "scale", "replicas")),
-			"spec.replicas", "`.spec.replicas` is 9: a person set it by a direct command (`kubectl`) through /scale at 2026-01-02T03:04:05Z; " +
-				"the manifest last said 3; an apply would set 3",
+			"spec.replicas", "`.spec.replicas` is 9: a user set it with an imperative command (`kubectl`) through /scale at 2026-01-02T03:04:05Z; " +
+				"the last-applied manifest sets 3; an apply would set 3",
 		},
 		"the manifest": {
 			subject(t, lastApplied, `{"paused":true}`, clientSide),
-			"spec.paused", "`.spec.paused` is true: the manifest set it (`kubectl-client-side-apply`); the manifest says the same; " +
-				"an apply without it would delete it",
+			"spec.paused", "`.spec.paused` is true: the manifest set it (`kubectl-client-side-apply`); the last-applied manifest sets the same value; " +
+				"an apply without the field would delete it",
 		},
 		"a null in the manifest": {
 			subject(t, lastApplied, `{"mood":"good"}`, clientSide, claim("someone", "Update", "", "mood")),
-			"spec.mood", "`.spec.mood` is \"good\": `someone`, which no list of managers names, set it at 2026-01-02T03:04:05Z; " +
-				"the manifest last said null; an apply would clear it",
+			"spec.mood", "`.spec.mood` is \"good\": `someone`, a manager that the configuration does not list, set it at 2026-01-02T03:04:05Z; " +
+				"the last-applied manifest sets null; an apply would clear it",
 		},
 		"two who apply": {
 			subject(t, "", `{"mood":"good"}`, claim("a", "Apply", "", "mood"), claim("b", "Apply", "", "mood")),
 			"spec.mood", "`.spec.mood` is \"good\": the manifest set it (`a`) at 2026-01-02T03:04:05Z; " +
-				"an apply without it would leave it, for others claim it as well",
+				"an apply without the field would not delete it, because other managers also manage it",
 		},
 		"a claim on what has gone": {
 			subject(t, "", `{"a":1}`, claim("kubectl-edit", "Update", "", "mood")),
-			"spec.mood", "`.spec.mood` has gone, and is still claimed: a person set it by a direct command (`kubectl-edit`) " +
+			"spec.mood", "`.spec.mood` no longer exists, but is still in managedFields: a user set it with an imperative command (`kubectl-edit`) " +
 				"at 2026-01-02T03:04:05Z; no manifest is recorded",
 		},
 	} {

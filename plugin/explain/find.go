@@ -10,8 +10,8 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// Find leaves the fields that a FIELD argument names: as conflicts print it, or as JSONPath writes it, {.spec.replicas}, with
-// a leading dot or without. Where there are none, the error says which ones are near.
+// Find returns the explanation with only the fields that a FIELD argument matches. FIELD is written as in conflicts, or as
+// JSONPath such as {.spec.replicas}; the leading dot is optional. If no field matches, the error lists similar fields.
 func (e Explanation) Find(text string) (Explanation, error) {
 	text = plainText(text)
 	pattern, err := ownership.ParsePattern(text)
@@ -23,7 +23,7 @@ func (e Explanation) Find(text string) (Explanation, error) {
 			return found, nil
 		}
 	}
-	// In conflicts, the dots of a name are not told from those between names; JSONPath writes \. for them.
+	// Conflicts do not escape dots in names; JSONPath writes them as \. .
 	plain := strings.ReplaceAll(text, `\.`, ".")
 	found := e.Select(func(f ownership.Field) bool {
 		rest, ok := strings.CutPrefix(f.Path.String(), plain)
@@ -35,12 +35,12 @@ func (e Explanation) Find(text string) (Explanation, error) {
 	return found, e.noField(text, err)
 }
 
-// ParseField reads a FIELD argument.
+// ParseField parses a FIELD argument.
 func ParseField(text string) (ownership.Pattern, error) {
 	return ownership.ParsePattern(plainText(text))
 }
 
-// plainText writes a FIELD argument as conflicts print it.
+// plainText returns a FIELD argument in the form of conflicts.
 func plainText(text string) string {
 	text = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(text), "{"), "}")
 	text = strings.TrimPrefix(text, "$")
@@ -50,7 +50,8 @@ func plainText(text string) string {
 	return text
 }
 
-// at leaves the fields at a path that names elements of lists by index, as JSONPath does, or by other keys than they have.
+// at returns the explanation with only the fields at a path that identifies list elements by index, as JSONPath does, or by
+// other fields than their keys.
 func (e Explanation) at(pattern ownership.Pattern) Explanation {
 	path, plain := PathOf(pattern)
 	if !plain || e.Object.Value(path) == nil {
@@ -66,7 +67,7 @@ func (e Explanation) at(pattern ownership.Pattern) Explanation {
 }
 
 func (e Explanation) noField(text string, unread error) error {
-	expected := `write it as the API server prints it in conflicts, such as .spec.template.spec.containers[name="app"].image`
+	expected := `write the field as in conflicts, such as .spec.template.spec.containers[name="app"].image`
 	if unread != nil {
 		expected = unread.Error() + "; " + expected
 	}
@@ -74,11 +75,11 @@ func (e Explanation) noField(text string, unread error) error {
 	if len(near) == 0 {
 		return fmt.Errorf("%s has no field %s; %s", e, text, expected)
 	}
-	return fmt.Errorf("%s has no field %s; the nearest are %s; %s", e, text, strings.Join(near, ", "), expected)
+	return fmt.Errorf("%s has no field %s; similar fields: %s; %s", e, text, strings.Join(near, ", "), expected)
 }
 
-// Near returns the paths of fields, and of what they are in, that are nearest to a text.
-func (e Explanation) Near(text string, most int) []string {
+// Near returns the paths of fields and their ancestors that are most similar to a text, at most limit of them.
+func (e Explanation) Near(text string, limit int) []string {
 	distances := map[string]int{}
 	paths := e.Paths()
 	for _, path := range paths {
@@ -87,10 +88,10 @@ func (e Explanation) Near(text string, most int) []string {
 	slices.SortFunc(paths, func(a, b string) int {
 		return cmp.Or(cmp.Compare(distances[a], distances[b]), cmp.Compare(a, b))
 	})
-	return paths[:min(most, len(paths))]
+	return paths[:min(limit, len(paths))]
 }
 
-// Paths returns the paths of all fields and of what they are in, sorted, each once.
+// Paths returns the paths of all fields and their ancestors, sorted and without duplicates.
 func (e Explanation) Paths() []string {
 	var paths []string
 	for i := range e.Fields {

@@ -9,15 +9,15 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// Named returns the paths that a FIELD argument names, each once, in the order of the object: a field, or what holds some; with
-// a wildcard there can be several. Elements of lists are named as the fields of the explanation name them. The error is that of
-// Find.
+// Named returns the paths that a FIELD argument matches, without duplicates and in the order of the object. A path is that of
+// a field or of an ancestor; a wildcard can match several. List elements are identified as in the explanation's fields. The
+// error is that of Find.
 func (e Explanation) Named(text string) ([]fieldpath.Path, error) {
 	found, err := e.Find(text)
 	if err != nil {
 		return nil, err
 	}
-	pattern, _ := ParseField(text) // nil where only the plain text has led to fields
+	pattern, _ := ParseField(text) // nil if only the plain text matches fields
 	var paths []fieldpath.Path
 	live := jsonindex.New(e.Object.Text())
 	listed := map[string]bool{}
@@ -31,15 +31,15 @@ func (e Explanation) Named(text string) ([]fieldpath.Path, error) {
 	return paths, nil
 }
 
-// named returns as much of a field's path as the argument names.
+// named returns the part of a field's path that the argument matches.
 func named(live *jsonindex.Index, path fieldpath.Path, pattern ownership.Pattern, text string) fieldpath.Path {
 	if n := len(pattern); n > 0 && n <= len(path) {
 		if pattern.Covers(path) {
 			return path[:n]
 		}
-		if asked, plain := PathOf(pattern); plain {
-			at, found := live.Pointer(asked)
-			if pointer, there := live.Pointer(path[:n]); found && there && pointer == at {
+		if exact, plain := PathOf(pattern); plain {
+			at, found := live.Pointer(exact)
+			if pointer, ok := live.Pointer(path[:n]); found && ok && pointer == at {
 				return path[:n]
 			}
 		}
@@ -53,8 +53,7 @@ func named(live *jsonindex.Index, path fieldpath.Path, pattern ownership.Pattern
 	return path
 }
 
-// Within returns the field that is taken as a whole and holds the place that a FIELD argument names; ok is false where the
-// object has no such place.
+// Within returns the atomic field that contains the path of a FIELD argument; ok is false if the object has no such path.
 func (e Explanation) Within(text string) (field ownership.Field, ok bool) {
 	pattern, err := ParseField(text)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// Text writes a path as ownership.ParsePattern reads it: as the API server prints it in conflicts, but for names that hold
-// dots, which are quoted in brackets.
+// Text returns a path in the form that ownership.ParsePattern parses: as the API server prints it in conflicts, except that
+// names with dots are quoted in brackets.
 func Text(path fieldpath.Path) string {
 	var b strings.Builder
 	for _, element := range path {
@@ -47,7 +47,7 @@ func scalarText(v value.Value) string {
 	return value.ToString(v)
 }
 
-// PathOf returns the path that a pattern is, unless it has a wildcard.
+// PathOf returns the path that a pattern matches; plain is false if the pattern has a wildcard.
 func PathOf(pattern ownership.Pattern) (path fieldpath.Path, plain bool) {
 	for _, matcher := range pattern {
 		if matcher.Wildcard {

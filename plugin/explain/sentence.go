@@ -11,8 +11,8 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// Sentences writes why the fields are what they are: one sentence for a field, and one for each part of a container that
-// somebody holds whole. Each begins with the prefix.
+// Sentences writes why the fields have their values: one sentence for each field, or for each subtree with a single owner.
+// Each begins with the prefix.
 func (e Explanation) Sentences(w io.Writer, prefix string, chosen func(ownership.Owner) bool) error {
 	for _, fold := range e.Fields.Fold() {
 		if !chosen(fold.Owner) {
@@ -29,7 +29,7 @@ func (e Explanation) Sentences(w io.Writer, prefix string, chosen func(ownership
 	return nil
 }
 
-// whyAll is the sentence of several fields of one owner.
+// whyAll returns the sentence for several fields of one owner.
 func (e Explanation) whyAll(fold *ownership.Fold) string {
 	_, declared := e.foldValue(fold)
 	f := fold.Fields[0]
@@ -40,29 +40,29 @@ func (e Explanation) whyAll(fold *ownership.Fold) string {
 	case "no":
 		return sentence + "; the manifest sets none of them"
 	case "?":
-		return sentence + "; what the manifest says is not recorded"
+		return sentence + "; the manifest is not recorded"
 	default:
 		return sentence + "; the manifest sets some of them: see -o wide"
 	}
 }
 
-// why is the sentence of one field.
+// why returns the sentence for one field.
 func (e Explanation) why(f *ownership.Field) string {
 	parts := []string{e.is(f) + ": " + e.who(f, "it")}
 	if inStatus(f) {
-		return strings.Join(append(parts, "it is status, which no apply sets"), "; ")
+		return strings.Join(append(parts, "an apply does not set status"), "; ")
 	}
 	return strings.Join(append(parts, e.manifest(f)...), "; ")
 }
 
 func (e Explanation) is(f *ownership.Field) string {
 	if f.Value == nil {
-		return fmt.Sprintf("%#q has gone, and is still claimed", Text(f.Path))
+		return fmt.Sprintf("%#q no longer exists, but is still in managedFields", Text(f.Path))
 	}
-	return fmt.Sprintf("%#q is %s", Text(f.Path), table.Shorten(e.Show(f.Path, f.Value), 2*mostValue))
+	return fmt.Sprintf("%#q is %s", Text(f.Path), table.Shorten(e.Show(f.Path, f.Value), 2*maxValueLen))
 }
 
-// who says who set a field, and how.
+// who returns who set a field, and how.
 func (e Explanation) who(f *ownership.Field, it string) string {
 	since := ""
 	if f.Since != "" {
@@ -78,15 +78,15 @@ func (e Explanation) who(f *ownership.Field, it string) string {
 	case ownership.Controller:
 		return fmt.Sprintf("the controller %#q set %s%s%s", f.By, it, through, since)
 	case ownership.Imperative:
-		return fmt.Sprintf("a person set %s by a direct command (%#q)%s%s", it, f.By, through, since)
+		return fmt.Sprintf("a user set %s with an imperative command (%#q)%s%s", it, f.By, through, since)
 	case ownership.Other:
-		return fmt.Sprintf("%#q, which no list of managers names, set %s%s%s", f.By, it, through, since)
+		return fmt.Sprintf("%#q, a manager that the configuration does not list, set %s%s%s", f.By, it, through, since)
 	case ownership.Manifest:
 		return strings.TrimSpace(fmt.Sprintf("the manifest set %s%s%s", it, by(f.By), since))
 	case ownership.Unknown:
-		return "who set " + it + " is not recorded"
+		return "its manager is not recorded"
 	default:
-		return fmt.Sprintf("nobody declared %s, the API server put %s in", it, it)
+		return "the API server set " + it + " by default"
 	}
 }
 
@@ -96,20 +96,20 @@ func (e Explanation) whoScales(f *ownership.Field, it, through, since string) st
 		return fmt.Sprintf("the autoscaler %#q set %s%s%s", f.By, it, through, since)
 	}
 	if len(f.Holders) == 0 || f.Holders[0].Manager == merge.HandoverManager {
-		return fmt.Sprintf("%s %#q owns %s, though it has not yet set it", kind, name, it)
+		return fmt.Sprintf("%s %#q owns %s, but has not set it yet", kind, name, it)
 	}
 	last := f.Holders[0]
-	though := fmt.Sprintf(", though %s %#q owns %s", kind, name, it)
+	owner := fmt.Sprintf(", but %s %#q owns %s", kind, name, it)
 	if last.Time != "" {
-		though = " at " + last.Time + though
+		owner = " at " + last.Time + owner
 	}
 	switch {
 	case e.Context.Managers.IsApplier(last):
-		return fmt.Sprintf("an apply of the manifest (%#q) set %s%s", last.Manager, it, though)
+		return fmt.Sprintf("an apply of the manifest (%#q) set %s%s", last.Manager, it, owner)
 	case e.Context.Managers.IsImperative(last):
-		return fmt.Sprintf("a person set %s by a direct command (%#q)%s%s", it, last.Manager, through, though)
+		return fmt.Sprintf("a user set %s with an imperative command (%#q)%s%s", it, last.Manager, through, owner)
 	case through == "":
-		return fmt.Sprintf("%#q set %s%s", last.Manager, it, though)
+		return fmt.Sprintf("%#q set %s%s", last.Manager, it, owner)
 	default:
 		return fmt.Sprintf("%s %#q set %s%s%s", kind, name, it, through, since)
 	}

@@ -10,21 +10,21 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// mostValue is how many characters of a value a tree shows.
-const mostValue = 40
+// maxValueLen limits the length of a displayed value.
+const maxValueLen = 40
 
-// node is a place of the tree: a container, or what one owner holds whole.
+// node is a node of the tree: a subtree with a single owner if fold is set, otherwise a parent of such subtrees.
 type node struct {
-	element fieldpath.PathElement
-	fold    *ownership.Fold
-	kids    []*node
+	element  fieldpath.PathElement
+	fold     *ownership.Fold
+	children []*node
 }
 
-// ownerAt is where each table has the owner.
+// ownerAt is the index of the owner column.
 const ownerAt = 2
 
-// colourOf gives each owner a colour: what outlives an apply is warm, what a manifest holds green.
-func colourOf(owner ownership.Owner) int {
+// colorOf returns the color of an owner.
+func colorOf(owner ownership.Owner) int {
 	return map[ownership.Owner]int{
 		ownership.Autoscaler: 35, ownership.Controller: 36, ownership.Imperative: 33,
 		ownership.Manifest: 32, ownership.Default: 90, ownership.Unknown: 31,
@@ -32,8 +32,8 @@ func colourOf(owner ownership.Owner) int {
 	}[owner]
 }
 
-// Tree writes the object as a tree, in which what one owner holds whole is one line. Of these, those whose owner is chosen
-// are written.
+// Tree writes the object as a tree with one line for each subtree that has a single owner. It leaves out the subtrees of owners
+// that are not chosen.
 func (e Explanation) Tree(w io.Writer, style table.Style, chosen func(ownership.Owner) bool) error {
 	root := &node{}
 	folds := e.Fields.Fold()
@@ -46,7 +46,7 @@ func (e Explanation) Tree(w io.Writer, style table.Style, chosen func(ownership.
 	if root.fold != nil {
 		rows = append(rows, e.treeRow(style, ".", root.fold))
 	}
-	rows = e.treeRows(rows, style, root.kids, "")
+	rows = e.treeRows(rows, style, root.children, "")
 	head := []string{e.Title(), "VALUE", "OWNER", "MANAGER", "MANIFEST", "SINCE"}
 	return style.Write(w, head, rows)
 }
@@ -56,27 +56,27 @@ func (n *node) add(path fieldpath.Path, fold *ownership.Fold) {
 		n.fold = fold
 		return
 	}
-	for _, kid := range n.kids {
-		if kid.element.Equals(path[0]) {
-			kid.add(path[1:], fold)
+	for _, child := range n.children {
+		if child.element.Equals(path[0]) {
+			child.add(path[1:], fold)
 			return
 		}
 	}
-	kid := &node{element: path[0]}
-	n.kids = append(n.kids, kid)
-	kid.add(path[1:], fold)
+	child := &node{element: path[0]}
+	n.children = append(n.children, child)
+	child.add(path[1:], fold)
 }
 
 func (e Explanation) treeRows(rows []table.Row, style table.Style, nodes []*node, indent string) []table.Row {
 	for i, n := range nodes {
-		branch, beneath := "├─ ", "│  "
+		branch, nested := "├─ ", "│  "
 		if i == len(nodes)-1 {
-			branch, beneath = "└─ ", "   "
+			branch, nested = "└─ ", "   "
 		}
-		// What leads to one place only is one line.
+		// Nodes with a single child share its line.
 		path := fieldpath.Path{n.element}
-		for n.fold == nil && len(n.kids) == 1 {
-			n = n.kids[0]
+		for n.fold == nil && len(n.children) == 1 {
+			n = n.children[0]
 			path = append(path, n.element)
 		}
 		label := Text(path)
@@ -85,7 +85,7 @@ func (e Explanation) treeRows(rows []table.Row, style table.Style, nodes []*node
 		} else {
 			rows = append(rows, e.treeRow(style, indent+branch+label, n.fold))
 		}
-		rows = e.treeRows(rows, style, n.kids, indent+beneath)
+		rows = e.treeRows(rows, style, n.children, indent+nested)
 	}
 	return rows
 }
@@ -98,24 +98,24 @@ func (e Explanation) treeRow(style table.Style, label string, fold *ownership.Fo
 	}
 	return table.Row{
 		Cells:  []string{label, value, fold.Owner.String(), table.Dash(fold.By), declared, style.Age(since)},
-		Colour: colourOf(fold.Owner), At: ownerAt,
+		Colour: colorOf(fold.Owner), At: ownerAt,
 	}
 }
 
-// foldValue is what a fold holds and how much of that the manifest declares.
+// foldValue returns the value of a fold, and which part of it the manifest declares.
 func (e Explanation) foldValue(fold *ownership.Fold) (value, declared string) {
 	if len(fold.Fields) == 1 {
 		f := &fold.Fields[0]
-		return table.Shorten(e.Show(f.Path, f.Value), mostValue), table.Shorten(e.declared(f), mostValue)
+		return table.Shorten(e.Show(f.Path, f.Value), maxValueLen), table.Shorten(e.declared(f), maxValueLen)
 	}
 	counts := map[string]int{}
 	for i := range fold.Fields {
 		counts[e.declared(&fold.Fields[i])]++
 	}
 	value = fmt.Sprintf("(%d fields)", len(fold.Fields))
-	for _, all := range []string{"yes", "no", "?"} {
-		if counts[all] == len(fold.Fields) {
-			return value, all
+	for _, answer := range []string{"yes", "no", "?"} {
+		if counts[answer] == len(fold.Fields) {
+			return value, answer
 		}
 	}
 	return value, fmt.Sprintf("yes for %d", counts["yes"])

@@ -6,36 +6,36 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/explain"
 )
 
-// Data is a preview for programs.
+// Data is the machine-readable form of a preview.
 type Data struct {
 	APIVersion string             `json:"apiVersion"`
 	Kind       string             `json:"kind"`
 	Object     explain.ObjectData `json:"object"`
-	// Creates says that there is no live object yet.
+	// Creates reports whether the apply creates the object.
 	Creates bool `json:"creates,omitempty"`
-	// Mode is the one that holds for the object: enforce, warn, off, or unknown.
+	// Mode is the object's mode: enforce, warn, off, or unknown.
 	Mode string `json:"mode"`
-	// Keeps says that an apply with handoff differs from one without.
+	// Keeps reports whether an apply with handoff differs from one without.
 	Keeps bool `json:"keeps"`
-	// Refused says why the API server refuses an apply without handoff.
+	// Refused is the API server's reason for rejecting an apply without handoff.
 	Refused string `json:"refused,omitempty"`
-	// Acts says whether a dry run of the apply gives what stands under with; missing where none was made.
+	// Acts reports whether a dry run of the apply produces the values under With; missing if there was no dry run.
 	Acts   *bool       `json:"acts,omitempty"`
 	Fields []FieldData `json:"fields"`
-	// Gaps say what is not known; there are none where the answer is complete.
+	// Gaps describe what is unknown; a complete answer has none.
 	Gaps []string `json:"gaps,omitempty"`
 }
 
-// FieldData is a field that an apply changes, or that handoff keeps. Live, Without and With are missing where the field is,
-// and for what a Secret holds.
+// FieldData is a field that an apply changes, or that handoff keeps. Live, Without and With are missing if the object does not
+// have the field, and for the contents of a Secret.
 type FieldData struct {
 	Path    string          `json:"path"`
 	Live    json.RawMessage `json:"live,omitempty"`
 	Without json.RawMessage `json:"without,omitempty"`
 	With    json.RawMessage `json:"with,omitempty"`
 	Why     string          `json:"why"`
-	// Verdict is what handoff decides, by which row of the decision table, and Owner and By whose the field is; missing where
-	// handoff lets the apply do as it does.
+	// Verdict, Row, Owner and By are handoff's decision, its row in the decision table, and the field's owner. They are missing
+	// if handoff does not act on the field.
 	Verdict string `json:"verdict,omitempty"`
 	Row     int    `json:"row,omitempty"`
 	Owner   string `json:"owner,omitempty"`

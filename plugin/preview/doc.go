@@ -1,4 +1,4 @@
-// Package preview foretells what kubectl apply of a manifest does to its live object, without handoff and with it, field by
-// field. What an apply alone does is found out by a dry run of the API server or, without one, by threeway.Merge; what
-// handoff makes of that, by package decision, which decides for the webhook as well.
+// Package preview predicts what kubectl apply of a manifest does to its live object, field by field, without and with handoff.
+// A dry run of the API server, or threeway.MergeJSON without one, determines the result of the apply alone. Package merge, which
+// also decides in the webhook, determines the result with handoff.
 package preview

@@ -18,15 +18,15 @@ import (
 // Field is a field that an apply changes, or that handoff keeps.
 type Field struct {
 	Path fieldpath.Path
-	// Live, Without and With are its values as JSON, nil where it has none.
+	// Live, Without and With are its values as JSON, nil if the object does not have the field.
 	Live, Without, With json.RawMessage
-	// Why says in words why the field becomes what it does.
+	// Why describes why the field changes or is kept.
 	Why string
-	// Decided is what handoff decides; nil where it lets the apply do as it does.
+	// Decided is handoff's decision; nil if it does not act on the field.
 	Decided *merge.Change
 }
 
-// fields are those that handoff decides on, and then all others that the apply changes.
+// fields returns the fields that handoff acts on, followed by all others that the apply changes.
 func (p *Preview) fields(t *trial, decided []merge.Change) ([]Field, error) {
 	with, err := ownership.ParseObject(p.With)
 	if err != nil {
@@ -69,7 +69,7 @@ func (p *Preview) fields(t *trial, decided []merge.Change) ([]Field, error) {
 	return fields, nil
 }
 
-// shownOf reads an object without what no field shows: a container has no last-applied annotation in it.
+// shownOf indexes an object without the parts that a preview leaves out, so that ancestors do not contain them either.
 func shownOf(text []byte) (_ *jsonindex.Index, err error) {
 	if text != nil {
 		if text, err = plain(text); err != nil {
@@ -87,7 +87,7 @@ func becauseOf(c *merge.Change) string {
 	return did + before + by + after
 }
 
-// changes are the differences between live and an object after the apply. A new object is none.
+// changes returns the differences between the live object and the object after the apply; none if there is no live object.
 func (t *trial) changes(after []byte) ([]threeway.Change, error) {
 	if !t.Object.Present() {
 		return nil, nil
@@ -100,7 +100,7 @@ func (t *trial) changes(after []byte) ([]threeway.Change, error) {
 	if _, err := threeway.MergeJSON(live, after, live, t.Schema(), threeway.Options{Changes: &changes}); err == nil {
 		return changes, nil
 	}
-	// What cannot be merged by its keys, as a list that has one twice, is compared as a whole.
+	// Lists that cannot be merged by key, such as those with duplicate keys, are compared as a whole.
 	changes = nil
 	_, err = threeway.MergeJSON(live, after, live, schema.JSONMergePatch(), threeway.Options{Changes: &changes})
 	return changes, err
@@ -119,8 +119,8 @@ func both(a, b []byte, do func([]byte) ([]byte, error)) (doneA, doneB []byte, er
 	return doneA, doneB, err
 }
 
-// plain is an object without what the API server writes on each write, and without last-applied: that is as the fields say. Nor
-// has it a status, which its controller may have written since live was read.
+// plain returns an object without the metadata that the API server updates on each write, without the last-applied annotation,
+// which the other fields determine, and without status, which a controller may have changed since the live object was read.
 func plain(text []byte) ([]byte, error) {
 	for _, name := range []string{"managedFields", "resourceVersion", "generation", "creationTimestamp", "uid"} {
 		text = rawjson.Cut(text, "metadata", name)
@@ -133,7 +133,7 @@ func plain(text []byte) ([]byte, error) {
 	return text, rawjson.Check(text)
 }
 
-// appliedClientSide says whether kubectl has applied the object client-side before.
+// appliedClientSide reports whether kubectl has applied the object client-side before.
 func (t *trial) appliedClientSide() bool {
 	entries, err := t.Object.Entries()
 	if err != nil {

@@ -10,31 +10,31 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// Options say how the manifests would be applied, as the flags of kubectl apply do.
+// Options are the options of the apply, as in the flags of kubectl apply.
 type Options struct {
 	ServerSide, ForceConflicts bool
-	// FieldManager is the one that writes, empty for kubectl's own.
+	// FieldManager is the field manager of the apply, or "" for kubectl's default.
 	FieldManager string
-	// Validate is what becomes of fields that the API server does not know: Strict, Warn or Ignore.
+	// Validate is how to handle unknown fields: Strict, Warn or Ignore.
 	Validate string
-	// Managers and Rules are those of the configuration.
+	// Managers and Rules come from the configuration.
 	Managers ownership.Managers
 	Rules    []ownership.Rule
 }
 
-// Preview is what an apply would do to an object.
+// Preview is the predicted result of an apply to an object.
 type Preview struct {
 	source.Subject
 
-	// Mode is the one that holds for the object, or source.UnknownMode.
+	// Mode is the object's mode, or source.UnknownMode.
 	Mode ownership.Mode
-	// Without and With are the object after an apply, without handoff and with it, as JSON. Without is nil where the API server
-	// would refuse it; Refused then says why.
+	// Without and With are the object after an apply, without and with handoff, as JSON. Without is nil if the API server
+	// rejects that apply; Refused is then the reason.
 	Without, With []byte
 	Refused       string
-	// Fields are those that the apply changes or handoff keeps, the latter first.
+	// Fields are the fields that handoff acts on, followed by all others that the apply changes.
 	Fields []Field
-	// Acts says whether a dry run of the apply gives With; Tried whether one was made.
+	// Acts reports whether a dry run of the apply results in With; Tried whether there was such a dry run.
 	Acts, Tried bool
 }
 
@@ -55,8 +55,8 @@ func (o Options) manager() string {
 	}
 }
 
-// Of foretells the apply of a manifest. The error names the object, and says what the API server says: that it would refuse
-// the apply, above all.
+// Of predicts the apply of a manifest. The error starts with the name of the object; in most cases it is the API server's reason
+// for rejecting the apply.
 func Of(ctx context.Context, a source.Application, o Options) (Preview, error) {
 	p := Preview{Subject: a.Subject}
 	t := &trial{Application: a, options: o}
@@ -80,7 +80,7 @@ func (p *Preview) of(ctx context.Context, t *trial) error {
 	if p.Mode, err = t.mode(merged); err != nil {
 		return err
 	}
-	decided, err := p.foretell(ctx, t, merged)
+	decided, err := p.predict(ctx, t, merged)
 	if err != nil {
 		return err
 	}
@@ -93,24 +93,24 @@ func (p *Preview) of(ctx context.Context, t *trial) error {
 	return err
 }
 
-// limits says what cannot be foretold, or not wholly.
+// limits returns an error if the apply cannot be predicted, and notes gaps if it can be predicted only in part.
 func (p *Preview) limits(t *trial) error {
 	if t.options.ServerSide && t.Resource == nil {
-		return errors.New("what a server-side apply merges, the API server alone knows; leave out --live, or --server-side")
+		return errors.New("a server-side apply can only be previewed by the API server; omit --live or --server-side")
 	}
 	if t.Object.Present() && len(t.Object.ManagedFields()) == 0 {
-		p.Gaps = append(p.Gaps, p.String()+": it has no managedFields, so that who else has set its fields is not known; "+
-			"save it with kubectl get -o yaml --show-managed-fields")
+		p.Gaps = append(p.Gaps, p.String()+": no managedFields, so the managers that set its fields are unknown; "+
+			"export it with kubectl get -o yaml --show-managed-fields")
 	}
 	if t.options.ServerSide && t.appliedClientSide() {
-		p.Gaps = append(p.Gaps, p.String()+": kubectl moves the claims of earlier client-side applies to this one, and then deletes "+
-			"what the manifest lacks of them, which no dry run shows")
+		p.Gaps = append(p.Gaps, p.String()+": after earlier client-side applies, kubectl first moves their managedFields entries to "+
+			"the server-side manager and then deletes fields that are missing from the manifest; a dry run does not show that")
 	}
 	return nil
 }
 
-// foretell makes Without and With.
-func (p *Preview) foretell(ctx context.Context, t *trial, merged []byte) (merge.Outcome, error) {
+// predict sets Without and With.
+func (p *Preview) predict(ctx context.Context, t *trial, merged []byte) (merge.Outcome, error) {
 	var refused *refusal
 	incoming, err := t.without(ctx, merged, p.Mode)
 	if err == nil {
@@ -128,12 +128,12 @@ func (p *Preview) foretell(ctx context.Context, t *trial, merged []byte) (merge.
 	if err != nil {
 		return decided, err
 	}
-	return decided, p.cure(ctx, t, refused, decided)
+	return decided, p.retryWithHandoff(ctx, t, refused, decided)
 }
 
-// decide asks what handoff makes of the incoming object, and makes With of it.
+// decide returns handoff's decision on the incoming object, and sets With accordingly.
 func (p *Preview) decide(t *trial, incoming []byte) (merge.Outcome, error) {
-	if t.ClusterScoped { // which the webhook is never asked about
+	if t.ClusterScoped { // the webhook does not review cluster-scoped objects
 		p.With = incoming
 		return merge.Outcome{}, nil
 	}
@@ -141,7 +141,7 @@ func (p *Preview) decide(t *trial, incoming []byte) (merge.Outcome, error) {
 	if err != nil {
 		return merge.Outcome{}, err
 	}
-	table := merge.Decider{Cluster: around{t.Subject}, Managers: t.options.Managers, Rules: t.options.Rules}
+	table := merge.Decider{Cluster: subjectCluster{t.Subject}, Managers: t.options.Managers, Rules: t.options.Rules}
 	decided, err := table.Decide(merge.Request{
 		Kind: t.Kind, Namespace: t.Namespace, Name: t.Name, FieldManager: t.options.manager(), Live: t.Object, Incoming: read,
 	})
@@ -152,9 +152,9 @@ func (p *Preview) decide(t *trial, incoming []byte) (merge.Outcome, error) {
 	return decided, err
 }
 
-// cure finds out whether the API server takes With where it refuses Without: a default that the manifest contradicts is
-// cleared.
-func (p *Preview) cure(ctx context.Context, t *trial, refused *refusal, decided merge.Outcome) (err error) {
+// retryWithHandoff checks that the API server accepts With after it has rejected Without: handoff can make an apply valid by
+// clearing a default that conflicts with the manifest.
+func (p *Preview) retryWithHandoff(ctx context.Context, t *trial, refused *refusal, decided merge.Outcome) (err error) {
 	if len(decided.Operations) == 0 {
 		return refused
 	}
@@ -162,8 +162,8 @@ func (p *Preview) cure(ctx context.Context, t *trial, refused *refusal, decided 
 	return err
 }
 
-// try makes a dry run of the apply as it would be made, to see whether the webhook does what With says: it may not be
-// installed. Where it is not to do anything, there is nothing to see.
+// try sends a dry run of the unmodified apply, to check that the webhook is installed and produces With. If handoff is not in
+// mode enforce, there is nothing to check.
 func (p *Preview) try(ctx context.Context, t *trial, merged []byte) error {
 	if t.Resource == nil || p.Mode == ownership.ModeOff || p.Mode == ownership.ModeWarn {
 		return nil
@@ -178,14 +178,14 @@ func (p *Preview) try(ctx context.Context, t *trial, merged []byte) error {
 		return err
 	}
 	if p.Refused != "" {
-		p.Acts, p.With = true, stored // which is no guess
+		p.Acts, p.With = true, stored // the API server's result replaces the guess
 		return nil
 	}
 	p.Acts, err = t.same(stored, p.With)
 	return err
 }
 
-// Keeps says whether an apply with handoff differs from one without.
+// Keeps reports whether an apply with handoff differs from one without.
 func (p *Preview) Keeps() bool {
 	for i := range p.Fields {
 		if p.Fields[i].Decided != nil {

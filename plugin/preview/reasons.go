@@ -7,42 +7,44 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// reasons returns why fields change: what the manifests say. It answers as ownership.Manifests does, for any number of fields.
+// reasons returns a function that returns why a field changes, according to the manifests. It is equivalent to
+// ownership.Manifests, but indexes the records once for any number of fields.
 func (t *trial) reasons(with ownership.Object) (func(path fieldpath.Path, stays bool) string, error) {
-	says := recorded
+	claims := lastAppliedClaims
 	if t.options.ServerSide {
-		says = t.claimed
+		claims = t.managedClaims
 	}
-	manifest, base, err := says(t.Object, with)
+	manifest, base, err := claims(t.Object, with)
 	if err != nil {
 		return nil, err
 	}
 	return func(path fieldpath.Path, stays bool) string {
 		switch now := manifest(path); {
-		case now == ownership.Sets && stays: // kubectl records annotations, be they empty
-			return "the manifest sets it"
+		case now == ownership.Sets && stays: // kubectl records annotations even if they are empty
+			return "set by the manifest"
 		case now == ownership.Clears:
-			return "the manifest clears it"
+			return "cleared by the manifest"
 		case base(path) == ownership.Sets:
-			return "the manifest has let go of it"
+			return "removed from the manifest"
 		default:
-			return "the API server sets it, or another webhook"
+			return "set by the API server or another webhook"
 		}
 	}, nil
 }
 
-type says func(fieldpath.Path) ownership.Claim
+// claimFunc returns what a manifest declares about a path.
+type claimFunc func(fieldpath.Path) ownership.Claim
 
-// recorded returns what the last-applied annotations say, of the object with the apply and of live.
-func recorded(live, with ownership.Object) (manifest, base says, err error) {
-	in := func(o ownership.Object) says {
+// lastAppliedClaims returns the claims of the incoming and of the live object's last-applied annotation.
+func lastAppliedClaims(live, with ownership.Object) (manifest, base claimFunc, err error) {
+	in := func(o ownership.Object) claimFunc {
 		text, ok := o.LastApplied()
 		if !ok {
 			return func(fieldpath.Path) ownership.Claim { return ownership.Lacks }
 		}
 		index := jsonindex.New([]byte(text))
 		return func(path fieldpath.Path) ownership.Claim {
-			for n := len(path); n > 0; n-- { // null clears what is in it as well
+			for n := len(path); n > 0; n-- { // null also clears nested fields
 				switch value := index.Value(path[:n]); {
 				case string(value) == "null":
 					return ownership.Clears
@@ -58,8 +60,8 @@ func recorded(live, with ownership.Object) (manifest, base says, err error) {
 	return in(with), in(live), nil
 }
 
-// claimed returns what the applier's own entries claim.
-func (t *trial) claimed(live, with ownership.Object) (manifest, base says, err error) {
+// managedClaims returns the claims of the applier's managedFields entries, after and before the apply.
+func (t *trial) managedClaims(live, with ownership.Object) (manifest, base claimFunc, err error) {
 	before, err := live.Entries()
 	if err != nil {
 		return nil, nil, err
@@ -70,7 +72,7 @@ func (t *trial) claimed(live, with ownership.Object) (manifest, base says, err e
 	}
 	author := t.options.Managers.Author(t.options.manager(), before, after)
 	was, _ := author.Entry.Find(before)
-	sets := [2]says{}
+	sets := [2]claimFunc{}
 	for i, e := range []ownership.Entry{author.Entry, was} {
 		set, err := e.Set()
 		if err != nil {

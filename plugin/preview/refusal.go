@@ -14,13 +14,13 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// refusal is the API server's word that the object an apply would make is invalid.
+// refusal is the API server's error for an invalid object after an apply.
 type refusal struct{ err error }
 
-const refuses = "the API server refuses it: "
+const rejects = "the API server rejects it: "
 
 // Error implements error.
-func (r *refusal) Error() string { return refuses + r.err.Error() }
+func (r *refusal) Error() string { return rejects + r.err.Error() }
 
 // Unwrap implements error.
 func (r *refusal) Unwrap() error { return r.err }
@@ -32,8 +32,8 @@ func causesOf(status apierrors.APIStatus) []metav1.StatusCause {
 	return nil
 }
 
-// answered tells what the API server refuses from what keeps it from answering.
-func (t *trial) answered(err error) error {
+// classify separates rejections by the API server from failed requests.
+func (t *trial) classify(err error) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return source.Advise(err, t.Namespace)
@@ -44,32 +44,33 @@ func (t *trial) answered(err error) error {
 	case t.IsSecret() && !source.IsPermission(err):
 		return aboutSecret(err)
 	}
-	if _, unknown, strict := strings.Cut(err.Error(), strictly); strict {
-		return errors.New(refuses + unknown + "; correct it, or write --validate=warn")
+	if _, unknown, strict := strings.Cut(err.Error(), strictDecoding); strict {
+		return errors.New(rejects + unknown + "; fix it, or use --validate=warn")
 	}
-	// The API server reports what is wrong with a patch together with the whole object.
+	// The API server's error for an invalid patch quotes the whole object.
 	if causes := causesOf(status); apierrors.IsInvalid(err) && len(causes) == 1 && causes[0].Field == "patch" {
 		quoted := `": `
 		at := strings.LastIndex(causes[0].Message, quoted)
 		if at < 0 {
-			return errors.New(refuses + "a field has a value of another type than it is declared to have")
+			return errors.New(rejects + "a field's value does not match its declared type")
 		}
-		return errors.New(refuses + strings.Join(strings.Fields(causes[0].Message[at+len(quoted):]), " "))
+		return errors.New(rejects + strings.Join(strings.Fields(causes[0].Message[at+len(quoted):]), " "))
 	}
 	switch {
 	case apierrors.IsInvalid(err):
 		return &refusal{errors.New(strings.Join(strings.Fields(err.Error()), " "))}
 	case apierrors.IsBadRequest(err):
-		return errors.New(refuses + strings.Join(strings.Fields(err.Error()), " "))
+		return errors.New(rejects + strings.Join(strings.Fields(err.Error()), " "))
 	default:
 		return source.Advise(err, t.Namespace)
 	}
 }
 
-// strictly begins what the API server says of fields that it does not know.
-const strictly = "strict decoding error: "
+// strictDecoding is the prefix of the API server's error for unknown fields.
+const strictDecoding = "strict decoding error: "
 
-// conflict names the fields that other managers own. Without any, the object has another version than the manifest asks for.
+// conflict returns an error that lists the fields of other managers. Without any, the object's resourceVersion differs from the
+// one in the manifest.
 func conflict(status apierrors.APIStatus) error {
 	causes := causesOf(status)
 	fields := make([]string, 0, len(causes))
@@ -77,16 +78,16 @@ func conflict(status apierrors.APIStatus) error {
 		fields = append(fields, fmt.Sprintf("%s (%s)", cause.Field, strings.ReplaceAll(cause.Message, "\n", " ")))
 	}
 	if len(fields) == 0 {
-		return errors.New(refuses + "the object has been modified since; " + withoutVersion)
+		return errors.New(rejects + "the object has been modified since; " + withoutVersion)
 	}
-	return fmt.Errorf(refuses+"others claim %s; take that out of the manifest, or write --force-conflicts",
+	return fmt.Errorf(rejects+"other managers own %s; remove that from the manifest, or use --force-conflicts",
 		strings.Join(fields, ", "))
 }
 
-const withoutVersion = "delete metadata.resourceVersion and metadata.uid from the manifest"
+const withoutVersion = "remove metadata.resourceVersion and metadata.uid from the manifest"
 
-// stale refuses a manifest that asks for another version of the object than the one that is there, as the API server does: a
-// dry run does not show it, for it asks about the object as it was read.
+// stale returns an error if the manifest's resourceVersion differs from the live one, as the API server does. A dry run does not
+// show that, because it leaves out the resourceVersion.
 func (t *trial) stale() error {
 	version := t.Manifest.GetResourceVersion()
 	var live string
@@ -97,22 +98,22 @@ func (t *trial) stale() error {
 	case version == "" || version == live || t.Object.Present() && live == "":
 		return nil
 	case !t.Object.Present():
-		return errors.New(refuses + "metadata.resourceVersion must not be set on objects to be created; delete it from the manifest")
+		return errors.New(rejects + "metadata.resourceVersion must not be set on objects to be created; remove it from the manifest")
 	default:
-		return fmt.Errorf(refuses+"the manifest sets resourceVersion %s, and the object has been modified since; "+withoutVersion,
+		return fmt.Errorf(rejects+"the manifest sets resourceVersion %s, but the object has been modified since; "+withoutVersion,
 			version)
 	}
 }
 
-// aboutSecret says what the API server has against a Secret.
+// aboutSecret returns the API server's error for a Secret, without its message.
 func aboutSecret(err error) error {
-	if _, strict, ok := strings.Cut(err.Error(), strictly); ok {
+	if _, strict, ok := strings.Cut(err.Error(), strictDecoding); ok {
 		fields := regexp.MustCompile(`(unknown|duplicate) field "[^"]*"`).FindAllString(strict, -1)
-		return errors.New(refuses + strings.Join(fields, ", ") + "; correct it, or write --validate=warn")
+		return errors.New(rejects + strings.Join(fields, ", ") + "; fix it, or use --validate=warn")
 	}
 	text := source.WithoutMessage(err)
 	if apierrors.IsInvalid(err) {
 		return &refusal{text}
 	}
-	return errors.New(refuses + text.Error())
+	return errors.New(rejects + text.Error())
 }

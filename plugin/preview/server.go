@@ -15,15 +15,15 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// without returns what an apply stores where handoff does nothing. An installed webhook is told so by the annotation.
+// without returns the object after an apply without handoff. The mode annotation turns an installed webhook off.
 func (t *trial) without(ctx context.Context, merged []byte, mode ownership.Mode) ([]byte, error) {
 	if t.Resource == nil || bytes.Equal(merged, t.Object.Text()) {
-		return merged, nil // kubectl sends nothing that changes nothing
+		return merged, nil // kubectl sends no request if nothing changes
 	}
 	if mode == ownership.ModeOff || !t.options.ServerSide {
 		return t.try(ctx, merged, mode != ownership.ModeOff)
 	}
-	// The annotation may be somebody else's, which takes force. Whether there are other conflicts is asked before.
+	// Another manager may own the annotation, so the request needs force. Check for other conflicts first.
 	if _, err := t.try(ctx, merged, false); err != nil {
 		return nil, err
 	}
@@ -31,43 +31,44 @@ func (t *trial) without(ctx context.Context, merged []byte, mode ownership.Mode)
 }
 
 // request sends an object as a dry run and returns what would be stored.
-type request func(ctx context.Context, o *unstructured.Unstructured, quiet bool) (*unstructured.Unstructured, error)
+type request func(ctx context.Context, o *unstructured.Unstructured, withoutHandoff bool) (*unstructured.Unstructured, error)
 
-// try has an apply tried, quietly where handoff is to do nothing, and returns the object as it would be stored.
-func (t *trial) try(ctx context.Context, merged []byte, quiet bool) ([]byte, error) {
+// try sends a dry run of the apply, with the webhook turned off if withoutHandoff is set, and returns the object as it would be
+// stored.
+func (t *trial) try(ctx context.Context, merged []byte, withoutHandoff bool) ([]byte, error) {
 	switch {
 	case t.options.ServerSide:
-		return t.tryBy(ctx, t.apply, merged, quiet)
+		return t.tryBy(ctx, t.apply, merged, withoutHandoff)
 	case t.Object.Present():
-		return t.tryBy(ctx, t.update, merged, quiet)
+		return t.tryBy(ctx, t.update, merged, withoutHandoff)
 	default:
-		return t.tryBy(ctx, t.create, merged, quiet)
+		return t.tryBy(ctx, t.create, merged, withoutHandoff)
 	}
 }
 
-func (t *trial) tryBy(ctx context.Context, send request, merged []byte, quiet bool) ([]byte, error) {
+func (t *trial) tryBy(ctx context.Context, send request, merged []byte, withoutHandoff bool) ([]byte, error) {
 	sent := &unstructured.Unstructured{}
 	if err := sent.UnmarshalJSON(merged); err != nil {
 		return nil, err
 	}
-	if quiet {
+	if withoutHandoff {
 		annotateMode(sent, string(ownership.ModeOff), true)
 	}
-	stored, err := send(ctx, sent, quiet)
+	stored, err := send(ctx, sent, withoutHandoff)
 	if err != nil {
-		return nil, t.answered(err)
+		return nil, t.classify(err)
 	}
-	if quiet {
-		if err := t.loud(stored, merged); err != nil {
+	if withoutHandoff {
+		if err := t.restoreMode(stored, merged); err != nil {
 			return nil, err
 		}
 	}
 	return stored.MarshalJSON()
 }
 
-// loud takes back what has made a request quiet. Of a server-side apply the API server writes last-applied anew, where there is
-// one (k8s.io/apimachinery/pkg/util/managedfields/internal/lastappliedupdater.go).
-func (t *trial) loud(stored *unstructured.Unstructured, merged []byte) error {
+// restoreMode undoes the mode annotation of a request without handoff. On a server-side apply, the API server also updates an
+// existing last-applied annotation (k8s.io/apimachinery/pkg/util/managedfields/internal/lastappliedupdater.go).
+func (t *trial) restoreMode(stored *unstructured.Unstructured, merged []byte) error {
 	text, annotated, err := t.modeAnnotation(merged)
 	if err != nil {
 		return err
@@ -87,13 +88,15 @@ func (t *trial) loud(stored *unstructured.Unstructured, merged []byte) error {
 	return nil
 }
 
-// apply is the request of a server-side apply. The annotation that makes it quiet is no reason for a conflict.
-func (t *trial) apply(ctx context.Context, o *unstructured.Unstructured, quiet bool) (*unstructured.Unstructured, error) {
+// apply sends a server-side apply. Without handoff it uses force, so that the mode annotation cannot cause a conflict.
+func (t *trial) apply(
+	ctx context.Context, o *unstructured.Unstructured, withoutHandoff bool,
+) (*unstructured.Unstructured, error) {
 	text, err := o.MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
-	options, force := t.patchOptions(), t.options.ForceConflicts || quiet
+	options, force := t.patchOptions(), t.options.ForceConflicts || withoutHandoff
 	options.Force = &force
 	return t.Resource.Patch(ctx, t.Name, types.ApplyPatchType, text, options)
 }
@@ -105,7 +108,7 @@ func (t *trial) create(ctx context.Context, o *unstructured.Unstructured, _ bool
 	})
 }
 
-// update is a request that makes live another object.
+// update sends a patch that replaces the live object.
 func (t *trial) update(ctx context.Context, o *unstructured.Unstructured, _ bool) (*unstructured.Unstructured, error) {
 	text, err := o.MarshalJSON()
 	if err != nil {
@@ -124,8 +127,8 @@ func (t *trial) patchOptions() metav1.PatchOptions {
 	}
 }
 
-// replacing returns operations that make an object another one, member by member. The resourceVersion is left alone: what is
-// asked about is the object as it was read, even if there is a newer one.
+// replacing returns the operations that turn the live object into the wanted one, member by member. It leaves out the
+// resourceVersion, so that a newer live object does not cause a conflict.
 func replacing(live, wanted []byte) []jsonpatch.Operation {
 	operations := replacingMembers(live, wanted, "/", "metadata")
 	of := func(text []byte) []byte { return rawjson.Find(text, "metadata").Of(text) }

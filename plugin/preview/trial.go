@@ -19,31 +19,30 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// trial is an apply that is tried.
+// trial is an apply to predict.
 type trial struct {
 	source.Application
 
 	options Options
 }
 
-// around answers what decisions ask of the cluster, for the one object.
-type around struct{ source.Subject }
+// subjectCluster is a merge.Cluster that knows only one object.
+type subjectCluster struct{ source.Subject }
 
 // ScalePath implements merge.Cluster.
-func (a around) ScalePath(group, version, _ string) fieldpath.Path {
-	if a.Context.ScaleIn == nil {
-		return a.Context.Scale
+func (c subjectCluster) ScalePath(group, version, _ string) fieldpath.Path {
+	if c.Context.ScaleIn == nil {
+		return c.Context.Scale
 	}
-	return a.Context.ScaleIn(metav1.GroupVersion{Group: group, Version: version}.String())
+	return c.Context.ScaleIn(metav1.GroupVersion{Group: group, Version: version}.String())
 }
 
 // Autoscaler implements merge.Cluster.
-func (a around) Autoscaler(string, string, string, string) (autoscaler string, desired int64) {
-	return a.Context.Autoscaler, a.Desired
+func (c subjectCluster) Autoscaler(string, string, string, string) (autoscaler string, desired int64) {
+	return c.Context.Autoscaler, c.Desired
 }
 
-// merged returns the object that kubectl apply has in mind when it sends its request, and for a server-side apply the
-// manifest.
+// merged returns the object that results from the patch of kubectl apply, or the manifest for a server-side apply.
 func (t *trial) merged() ([]byte, error) {
 	if t.options.ServerSide {
 		return json.Marshal(t.Manifest)
@@ -59,8 +58,8 @@ func (t *trial) merged() ([]byte, error) {
 	return t.defaulted(merged)
 }
 
-// recorded returns the manifest with itself in the last-applied annotation, as kubectl writes it: with annotations, be they
-// empty, and with a line break (GetModifiedConfiguration in k8s.io/kubectl/pkg/util/apply.go).
+// recorded returns the manifest with itself in the last-applied annotation, as kubectl writes it: with an annotations map, even
+// if it is empty, and with a trailing newline (GetModifiedConfiguration in k8s.io/kubectl/pkg/util/apply.go).
 func (t *trial) recorded() ([]byte, error) {
 	manifest := t.Manifest.DeepCopy()
 	annotations := manifest.GetAnnotations()
@@ -71,7 +70,7 @@ func (t *trial) recorded() ([]byte, error) {
 	if err := setAnnotations(manifest, annotations); err != nil {
 		return nil, err
 	}
-	text, err := manifest.MarshalJSON() // ends with a line break
+	text, err := manifest.MarshalJSON() // ends with a newline
 	if err != nil {
 		return nil, err
 	}
@@ -82,13 +81,13 @@ func (t *trial) recorded() ([]byte, error) {
 	return json.Marshal(manifest.Object)
 }
 
-// setAnnotations is SetAnnotations, which leaves no empty map.
+// setAnnotations sets the annotations. Unlike SetAnnotations, it keeps an empty map.
 func setAnnotations(o *unstructured.Unstructured, annotations map[string]string) error {
 	return unstructured.SetNestedStringMap(o.Object, annotations, "metadata", "annotations")
 }
 
-// defaulted puts in what the API server does for a built-in kind that has lost its replicas (k8s.io/api/apps/v1,
-// DeploymentSpec), where no API server is asked.
+// defaulted sets the default replicas of a built-in kind (k8s.io/api/apps/v1, DeploymentSpec), as the API server does, if
+// there is no API server to do so.
 func (t *trial) defaulted(merged []byte) ([]byte, error) {
 	path := scale.Builtin(t.Kind.Group, t.Kind.Kind)
 	if t.Resource != nil || path == nil {
@@ -104,8 +103,8 @@ func (t *trial) defaulted(merged []byte) ([]byte, error) {
 	return patched(merged, []jsonpatch.Operation{jsonpatch.NewOperation("add", "/spec/replicas", json.RawMessage("1"))})
 }
 
-// modeAnnotation is that of the object itself after the apply. Of a server-side apply the manifest is all that is merged; what
-// it does not say, live does.
+// modeAnnotation returns the object's mode annotation after the apply. For a server-side apply, merged is only the manifest, so
+// an annotation that it does not set comes from the live object.
 func (t *trial) modeAnnotation(merged []byte) (text string, annotated bool, err error) {
 	o, err := ownership.ParseObject(merged)
 	if err != nil {
@@ -117,7 +116,7 @@ func (t *trial) modeAnnotation(merged []byte) (text string, annotated bool, err 
 	return text, annotated, nil
 }
 
-// mode is the one that holds for an object once it is merged.
+// mode returns the object's mode after the apply.
 func (t *trial) mode(merged []byte) (ownership.Mode, error) {
 	text, annotated, err := t.modeAnnotation(merged)
 	if err != nil || !annotated || t.ClusterScoped {
@@ -127,8 +126,8 @@ func (t *trial) mode(merged []byte) (ownership.Mode, error) {
 	return mode, nil
 }
 
-// guessed returns what an apply is about to store that the API server refuses, and so does not tell: without the defaults.
-// A server-side apply merges where the manifest says something, and claims that.
+// guessed returns an approximation of the object after an apply that the API server rejects, without defaults. For a server-side
+// apply, it merges the manifest into the live object and adds the managedFields entry.
 func (t *trial) guessed(merged []byte) ([]byte, error) {
 	if !t.options.ServerSide {
 		return merged, nil
@@ -157,8 +156,8 @@ func (t *trial) guessed(merged []byte) ([]byte, error) {
 	return o.MarshalJSON()
 }
 
-// granular is a schema for server-side apply, which keeps the other members of a union (patchStrategy=retainKeys is
-// strategicpatch's).
+// granular is a schema for server-side apply, which ignores patchStrategy=retainKeys: only strategic merge patches remove the
+// other members of a union.
 type granular struct{ schema.Schema }
 
 // Field implements schema.Schema.
@@ -176,7 +175,7 @@ func (g granular) Strategy() schema.Strategy {
 	return strategy
 }
 
-// patched applies operations to a text.
+// patched returns the text with JSON patch operations applied.
 func patched(text []byte, operations []jsonpatch.Operation) ([]byte, error) {
 	if len(operations) == 0 {
 		return text, nil

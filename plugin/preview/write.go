@@ -12,17 +12,17 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// mostValue is how many characters of a value are shown.
-const mostValue = 40
+// maxValueLen limits the length of a displayed value.
+const maxValueLen = 40
 
-// withAt is where the table has what handoff makes of a field, and kept the colour of what it keeps.
+// withAt is the index of the WITH HANDOFF column, and kept the color of its kept values.
 const (
 	withAt = 3
 	kept   = 35
 )
 
-// Write writes for people what becomes of the fields: as a table, and in lines beneath it what depends on where handoff is
-// enabled. Wide adds whose the fields are and the row of the decision table.
+// Write writes the preview for people: a table of the fields, followed by remarks. Wide adds the owner and the row of the
+// decision table.
 func (p *Preview) Write(w io.Writer, style table.Style, wide bool) error {
 	if len(p.Fields) == 0 {
 		done := "unchanged"
@@ -54,7 +54,7 @@ func (p *Preview) Write(w io.Writer, style table.Style, wide bool) error {
 func (p *Preview) row(f *Field, wide bool) table.Row {
 	without := p.show(f, f.Without)
 	if p.Without == nil {
-		without = "(refused)"
+		without = "(rejected)"
 	}
 	r := table.Row{Cells: []string{explain.Text(f.Path), p.show(f, f.Live), without, p.show(f, f.With), f.Why}, At: withAt}
 	owner, number := "", ""
@@ -72,10 +72,10 @@ func (p *Preview) show(f *Field, value []byte) string {
 	if value == nil {
 		return "-"
 	}
-	return table.Shorten(p.Show(f.Path, value), mostValue)
+	return table.Shorten(p.Show(f.Path, value), maxValueLen)
 }
 
-// remarks are what has to be known beside the fields.
+// remarks returns what the reader has to know beyond the fields.
 func (p *Preview) remarks() (lines []string) {
 	if p.Refused != "" {
 		lines = append(lines, "without handoff, "+p.Refused)
@@ -85,24 +85,25 @@ func (p *Preview) remarks() (lines []string) {
 	}
 	switch {
 	case p.Mode == ownership.ModeOff:
-		return append(lines, "handoff is off here, so that an apply does what WITHOUT HANDOFF says; "+p.enabling())
+		return append(lines, "handoff is off here, so WITHOUT HANDOFF applies; "+p.enableRemedy())
 	case p.Mode == ownership.ModeWarn:
-		return append(lines, "handoff only warns here, so that an apply does what WITHOUT HANDOFF says; "+p.enabling())
+		return append(lines, "handoff only warns here, so WITHOUT HANDOFF applies; "+p.enableRemedy())
 	case p.Tried && !p.Acts && p.Mode == source.UnknownMode:
-		return append(lines, "a dry run does what WITHOUT HANDOFF says: handoff is not enabled here, or its webhook is not installed")
+		return append(lines, "a dry run has the result of WITHOUT HANDOFF: "+
+			"handoff is not enabled here, or its webhook is not installed")
 	case p.Mode == source.UnknownMode && !p.Tried:
-		return append(lines, "whether handoff is enabled here is not known; add the namespace to the live objects")
+		return append(lines, "unknown whether handoff is enabled here; add the namespace to the live objects")
 	case p.Tried && !p.Acts:
-		return append(lines, "handoff is enabled here, but a dry run does what WITHOUT HANDOFF says; "+
-			"see whether the webhook is installed and running: kubectl get mutatingwebhookconfigurations")
+		return append(lines, "handoff is enabled here, but a dry run has the result of WITHOUT HANDOFF; "+
+			"check that the webhook is installed and running: kubectl get mutatingwebhookconfigurations")
 	default:
 		return lines
 	}
 }
 
-func (p *Preview) enabling() string {
+func (p *Preview) enableRemedy() string {
 	if p.Namespace == "" {
-		return "annotate it " + ownership.ModeAnnotation + "=" + string(ownership.ModeEnforce)
+		return "annotate the object with " + ownership.ModeAnnotation + "=" + string(ownership.ModeEnforce)
 	}
-	return "kubectl handoff enable " + p.Namespace
+	return "to enable it: kubectl handoff enable " + p.Namespace
 }

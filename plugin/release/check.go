@@ -13,15 +13,14 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/explain"
 )
 
-// unsafe plays the next kubectl apply, of the manifest that was applied last without the fields, and refuses what would not be
-// as it is afterwards. That server-side apply leaves it needs no playing: it takes away nothing but what its own entry claims
-// alone.
+// unsafe simulates the next kubectl apply, of the last-applied manifest without the fields, and returns an error for each field
+// that would change. Server-side apply needs no simulation: it removes only fields that its own entry alone contains.
 func (p Plan) unsafe(now time.Time) (refusals []error) {
 	if p.was == "" {
 		return nil
 	}
 	errs := p.survive(p.Paths)
-	wider := map[string]fieldpath.Path{} // by what a path is in
+	wider := map[string]fieldpath.Path{} // by parent
 	for i, path := range p.Paths {
 		if errs[i] == nil {
 			continue
@@ -34,19 +33,19 @@ func (p Plan) unsafe(now time.Time) (refusals []error) {
 		}
 		remedy := "keep it in the manifest"
 		if whole != nil {
-			remedy = "release " + explain.Text(whole) + " as a whole instead"
+			remedy = "release all of " + explain.Text(whole) + " instead"
 		}
 		refusals = append(refusals, fmt.Errorf("%s: %s %w; %s", p, explain.Text(path), errs[i], remedy))
 	}
 	return refusals
 }
 
-// survive plays the apply, and returns for each path why it would not be as it is, nil where it would.
+// survive simulates the apply, and returns for each path why it would change, or nil.
 func (p Plan) survive(paths []fieldpath.Path) []error {
 	errs := make([]error, len(paths))
 	result, err := p.ThreeWay([]byte(p.text), []byte(p.text), p.Object.Text())
 	if err != nil {
-		err = fmt.Errorf("cannot be released, for the manifest without it cannot be applied: %w", err)
+		err = fmt.Errorf("cannot be released, because a manifest without it cannot be applied: %w", err)
 	}
 	live, applied := jsonindex.New(p.Object.Text()), jsonindex.New(result)
 	for i, path := range paths {
@@ -54,13 +53,13 @@ func (p Plan) survive(paths []fieldpath.Path) []error {
 		case err != nil:
 			errs[i] = err
 		case !same(live.Value(path), applied.Value(path)):
-			errs[i] = errors.New("is part of what kubectl apply takes as a whole: a manifest without it would still change it")
+			errs[i] = errors.New("is part of a value that kubectl apply treats as atomic: a manifest without it would still change it")
 		}
 	}
 	return errs
 }
 
-// wider returns the nearest container of a path that could be released, nil where there is none.
+// wider returns the nearest ancestor of a path that can be released, or nil.
 func (p Plan) wider(path fieldpath.Path, now time.Time) fieldpath.Path {
 	for n := len(path) - 1; n > 0; n-- {
 		if refuseIdentity(p.Explanation, path[:n]) != nil {

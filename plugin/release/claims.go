@@ -10,43 +10,43 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// move is what happens to the claims of one entry.
+// move is the change of one managedFields entry.
 type move struct {
 	entry ownership.Entry
 	gains bool
-	// paths are those among Paths that the claims are on; containers, where they are on none of these, what these are in.
-	paths, containers []fieldpath.Path
+	// paths are the Paths of the plan that the entry gains or loses. If there are none, ancestors are the ancestors that it does.
+	paths, ancestors []fieldpath.Path
 }
 
-// concernOf returns whether any of some moves concerns a path.
-func concernOf(moves []move) func(fieldpath.Path) bool {
-	paths, containers := map[string]bool{}, map[string]bool{}
+// affectedBy returns a function that reports whether any of the moves affects a path.
+func affectedBy(moves []move) func(fieldpath.Path) bool {
+	paths, ancestors := map[string]bool{}, map[string]bool{}
 	for _, m := range moves {
 		for _, path := range m.paths {
 			paths[path.String()] = true
 		}
-		for _, path := range m.containers {
-			containers[path.String()] = true
+		for _, path := range m.ancestors {
+			ancestors[path.String()] = true
 		}
 	}
 	return func(path fieldpath.Path) bool {
 		found := paths[path.String()]
-		for n := 0; n <= len(path) && !found && len(containers) > 0; n++ {
-			found = containers[path[:n].String()]
+		for n := 0; n <= len(path) && !found && len(ancestors) > 0; n++ {
+			found = ancestors[path[:n].String()]
 		}
 		return found
 	}
 }
 
-// speaks says whether an entry speaks for a manifest. Whoever claims the annotation does, for kubectl: the first
-// kubectl apply --server-side takes such claims over as those of its manifest (client-go's csaupgrade).
-func (p Plan) speaks(e ownership.Entry) bool {
+// isApplier reports whether an entry belongs to a manager that applies a manifest. That includes every entry that contains the
+// last-applied annotation: the first kubectl apply --server-side migrates such entries to its own (client-go's csaupgrade).
+func (p Plan) isApplier(e ownership.Entry) bool {
 	return e.Subresource == "" && (p.Context.Managers.IsApplier(e) ||
 		e.Operation == ownership.OperationUpdate && e.Manager != WriterManager && e.Holds(ownership.LastAppliedPath()))
 }
 
-// release takes the claims on the paths out of the entries that speak for manifests, and gives those that nobody has then to
-// a manager who applies no manifest.
+// release removes the paths from the managedFields entries of appliers. Paths that are then in no entry are transferred to a
+// manager that applies no manifest.
 func (p *Plan) release(now time.Time) error {
 	released, others := fieldpath.NewSet(), fieldpath.NewSet()
 	for _, e := range p.before {
@@ -54,13 +54,13 @@ func (p *Plan) release(now time.Time) error {
 		if err != nil {
 			return err
 		}
-		if !p.speaks(e) {
+		if !p.isApplier(e) {
 			others = others.Union(set)
 			p.after = append(p.after, e)
 			continue
 		}
-		claimed := beneath(set, p.Paths...)
-		released = released.Union(claimed).Union(set.Intersection(p.containers(p.Paths)))
+		claimed := nestedUnder(set, p.Paths...)
+		released = released.Union(claimed).Union(set.Intersection(p.untypedAncestors(p.Paths)))
 		if claimed.Empty() {
 			p.after = append(p.after, e)
 			continue
@@ -77,10 +77,10 @@ func (p *Plan) release(now time.Time) error {
 	return p.handOver(released.Difference(others), now)
 }
 
-// containers returns the objects that paths are in, up to an element of a list, of a kind that is not built in. There, where
-// a schema need not name the fields, who lets go of the only claim on an object takes all that is in it along, whoever claims
-// that.
-func (p Plan) containers(paths []fieldpath.Path) *fieldpath.Set {
+// untypedAncestors returns the ancestors of paths, up to the nearest list element, for kinds that are not built in. Their schema
+// need not declare the fields: when the last manager of an object there gives it up, server-side apply removes the object with
+// all nested fields, even those that other managers have.
+func (p Plan) untypedAncestors(paths []fieldpath.Path) *fieldpath.Set {
 	set := fieldpath.NewSet()
 	if scheme.Scheme.Recognizes(p.Kind) {
 		return set
@@ -93,16 +93,16 @@ func (p Plan) containers(paths []fieldpath.Path) *fieldpath.Set {
 	return set
 }
 
-// handOver gives claims to those who are to hold them.
+// handOver transfers paths to HandoverManager or PersonManager.
 func (p *Plan) handOver(claims *fieldpath.Set, now time.Time) error {
-	var held []fieldpath.Path
-	others := p.othersFields()
+	var owned []fieldpath.Path
+	others := p.ownedByControllers()
 	for _, path := range p.Paths {
 		if others[path.String()] {
-			held = append(held, path)
+			owned = append(owned, path)
 		}
 	}
-	toOwners := beneath(claims, held...).Union(claims.Intersection(p.containers(held)))
+	toOwners := nestedUnder(claims, owned...).Union(claims.Intersection(p.untypedAncestors(owned)))
 	like := ownership.Entry{APIVersion: p.Kind.GroupVersion().String(), Time: now.UTC().Format(time.RFC3339)}
 	for _, to := range []struct {
 		manager string
@@ -123,8 +123,8 @@ func (p *Plan) handOver(claims *fieldpath.Set, now time.Time) error {
 	return nil
 }
 
-// othersFields says of each field, and of each container, whether all of it is an autoscaler's or a controller's.
-func (p Plan) othersFields() map[string]bool {
+// ownedByControllers returns the fields, and ancestors of fields, that autoscalers or controllers own completely.
+func (p Plan) ownedByControllers() map[string]bool {
 	all := map[string]bool{}
 	for i := range p.Fields {
 		f := &p.Fields[i]
@@ -138,8 +138,7 @@ func (p Plan) othersFields() map[string]bool {
 	return all
 }
 
-// withClaims adds an entry with claims, or the claims to the entry that its manager has already. The entries are in the API
-// server's order.
+// withClaims adds paths to the entry of a manager, or adds a new entry. The entries stay in the API server's order.
 func withClaims(entries []ownership.Entry, entry ownership.Entry, claims *fieldpath.Set) ([]ownership.Entry, error) {
 	at := slices.IndexFunc(entries, entry.Same)
 	if at < 0 {
@@ -164,13 +163,13 @@ func (p Plan) moved(e ownership.Entry, claims *fieldpath.Set, gains bool) move {
 	}
 	if m.paths == nil {
 		for path := range claims.All() {
-			m.containers = append(m.containers, path.Copy())
+			m.ancestors = append(m.ancestors, path.Copy())
 		}
 	}
 	return m
 }
 
-// touches reports whether a set holds a path, or something beneath it.
+// touches reports whether a set contains a path, or one nested under it.
 func touches(set *fieldpath.Set, path fieldpath.Path) bool {
 	for i, element := range path {
 		inner, more := set.Children.Get(element)
@@ -185,7 +184,7 @@ func touches(set *fieldpath.Set, path fieldpath.Path) bool {
 	return !set.Empty()
 }
 
-// beneath returns what a set holds of paths and of the fields beneath them.
-func beneath(set *fieldpath.Set, paths ...fieldpath.Path) *fieldpath.Set {
+// nestedUnder returns the part of a set that consists of paths and the fields nested under them.
+func nestedUnder(set *fieldpath.Set, paths ...fieldpath.Path) *fieldpath.Set {
 	return set.Difference(set.RecursiveDifference(fieldpath.NewSet(paths...)))
 }

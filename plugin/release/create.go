@@ -10,29 +10,29 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// Without returns an object to try whether the API server would create it from a manifest without the fields: the live one
-// without them, and without what the API server gives it.
+// Without returns the live object without the fields and without server-generated metadata, to check whether the API server
+// would create it from a manifest without the fields.
 func (p Plan) Without() []byte {
 	object := jsonindex.New(p.bare())
 	for _, path := range p.Paths {
-		object.Cut(path, canGo)
+		object.Cut(path, removableIfEmpty)
 	}
 	return object.Text()
 }
 
-// With returns the same with the fields.
+// With returns the same object with the fields.
 func (p Plan) With() []byte { return p.bare() }
 
 func (p Plan) bare() []byte {
 	text := ownership.Cut(p.Object.Text(), fieldpath.MakePathOrDie("status"))
-	for _, given := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"} {
-		text = ownership.Cut(text, fieldpath.MakePathOrDie("metadata", given))
+	for _, generated := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"} {
+		text = ownership.Cut(text, fieldpath.MakePathOrDie("metadata", generated))
 	}
 	return text
 }
 
-// Concerns says whether what the API server has against an object without the fields is due to that, by the field that it
-// names: as validation writes paths, spec.containers[0].image. That something is missing is due to it in any case.
+// Concerns reports whether the removal of the fields causes a validation error. It compares the paths of the fields with the
+// error's, such as spec.containers[0].image. A missing required field is always caused by the removal.
 func (p Plan) Concerns(field string, missing bool) bool {
 	if missing {
 		return true

@@ -13,14 +13,14 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/explain"
 )
 
-// mostValue is how many characters of a value are shown.
-const mostValue = 80
+// maxValueLen limits the length of a displayed value.
+const maxValueLen = 80
 
-// Diff says in lines what goes from where and, with a + instead of a -, what comes.
+// Diff returns the changes as lines: those with - are removed from a record, those with + are added.
 func (p Plan) Diff() []string {
 	lines := make([]string, 0, len(p.cuts)+len(p.moves))
 	for _, c := range p.cuts {
-		value := table.Shorten(p.Show(c.path, c.value), mostValue)
+		value := table.Shorten(p.Show(c.path, c.value), maxValueLen)
 		lines = append(lines, fmt.Sprintf("- last-applied: %s: %s", explain.Text(c.path), value))
 	}
 	for _, m := range p.moves {
@@ -31,13 +31,13 @@ func (p Plan) Diff() []string {
 		if m.entry.Operation == ownership.OperationApply {
 			applies = " (Apply)"
 		}
-		on := Texts(slices.Concat(m.paths, m.containers))
-		lines = append(lines, fmt.Sprintf("%s claim of %s%s: %s", sign, m.entry.Manager, applies, on))
+		on := Texts(slices.Concat(m.paths, m.ancestors))
+		lines = append(lines, fmt.Sprintf("%s managed by %s%s: %s", sign, m.entry.Manager, applies, on))
 	}
 	return lines
 }
 
-// Texts lists paths.
+// Texts returns paths as a comma-separated list.
 func Texts(paths []fieldpath.Path) string {
 	texts := make([]string, len(paths))
 	for i, path := range paths {
@@ -46,7 +46,7 @@ func Texts(paths []fieldpath.Path) string {
 	return strings.Join(texts, ", ")
 }
 
-// Records returns the two records as they will be: the text of the annotation, empty where there is none, and managedFields.
+// Records returns the records after the release: the text of the annotation, or "" without one, and managedFields.
 func (p Plan) Records() (lastApplied string, managedFields json.RawMessage) {
 	return p.text, textOf(p.after)
 }

@@ -1,9 +1,10 @@
-// Package release plans how fields are taken away from the manifest that an object was applied from, so that the next apply,
-// of the manifest without them, leaves them as they are. It is the documented procedure for giving a field to a direct
-// writer (https://kubernetes.io/docs/tasks/manage-kubernetes-objects/declarative-config/), and for transferring it between
-// managers (https://kubernetes.io/docs/reference/using-api/server-side-apply/#transferring-ownership).
+// Package release plans how to stop managing fields through the manifest that an object was applied from, so that the next
+// apply of the manifest without them does not change them. It follows the documented procedures for changing the ownership of
+// a field to an imperative writer (https://kubernetes.io/docs/tasks/manage-kubernetes-objects/declarative-config/), and for
+// transferring it between managers
+// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#transferring-ownership).
 //
-// That a manifest declares a field is recorded in two places: the last-applied annotation, and the claims in managedFields
-// of those who speak for manifests. A Plan takes it out of both and writes nothing else. It is made of the object alone and
-// knows no client. What the next apply would not leave as it is, is refused.
+// Two records say that a manifest declares a field: the last-applied annotation, and the managedFields entries of managers
+// that apply manifests. A Plan removes the field from both and writes nothing else. It depends on the object alone, not on a
+// client. If any field would not survive the next apply, there is no plan.
 package release

@@ -10,36 +10,36 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// widen goes from places to what they are in, where nothing else is: up to, and not including, an element of a list. Each place
-// is returned once, in the order of the document.
+// widen replaces places by their parents if a parent has no other content, but never by a list element. It returns the places
+// in the order of the document, without duplicates.
 func widen(places []*place) []*place {
-	gone := map[*yaml.Node]bool{}
-	left := map[*yaml.Node]int{} // how many parts of a container are not gone
-	goes := func(at *place) {
-		if gone[at.node] || at.in == nil {
+	removed := map[*yaml.Node]bool{}
+	left := map[*yaml.Node]int{} // number of remaining children by parent
+	remove := func(at *place) {
+		if removed[at.node] || at.in == nil {
 			return
 		}
-		gone[at.node] = true
-		container := resolve(at.in.node)
-		if _, known := left[container]; !known {
-			left[container] = parts(container)
+		removed[at.node] = true
+		parent := resolve(at.in.node)
+		if _, known := left[parent]; !known {
+			left[parent] = countChildren(parent)
 		}
-		left[container]--
+		left[parent]--
 	}
 	var wide []*place
 	for _, at := range places {
-		goes(at)
+		remove(at)
 	}
 	for _, at := range places {
 		for at.in != nil && at.in.key != nil && !at.shared && left[resolve(at.in.node)] == 0 {
 			at = at.in
-			goes(at)
+			remove(at)
 		}
 		wide = append(wide, at)
 	}
-	wide = slices.DeleteFunc(wide, func(at *place) bool { // what another place, found later, holds as well
+	wide = slices.DeleteFunc(wide, func(at *place) bool { // nested in another removed place
 		for in := at.in; in != nil; in = in.in {
-			if gone[in.node] {
+			if removed[in.node] {
 				return true
 			}
 		}
@@ -49,14 +49,14 @@ func widen(places []*place) []*place {
 	return slices.CompactFunc(wide, func(a, b *place) bool { return a.node == b.node })
 }
 
-func parts(container *yaml.Node) int {
-	if container.Kind == yaml.MappingNode {
-		return len(container.Content) / 2
+func countChildren(node *yaml.Node) int {
+	if node.Kind == yaml.MappingNode {
+		return len(node.Content) / 2
 	}
-	return len(container.Content)
+	return len(node.Content)
 }
 
-// first is the node that the place begins with.
+// first returns the node that the place begins with.
 func (at *place) first() *yaml.Node {
 	if at.key != nil {
 		return at.key
@@ -64,7 +64,7 @@ func (at *place) first() *yaml.Node {
 	return at.node
 }
 
-// sentence says what to delete there.
+// sentence returns the instruction to delete the place.
 func (at *place) sentence(m source.Text, w written, others aliases) string {
 	first, last := w.extent(at)
 	lines := strconv.Itoa(first)
@@ -73,12 +73,12 @@ func (at *place) sentence(m source.Text, w written, others aliases) string {
 	}
 	sentence := fmt.Sprintf("%s:%s: delete %q", m.Name, lines, at.snippet(last > first))
 	if at.shared || others.leadInto(at) {
-		sentence += "; an anchor stands there, which others use as well"
+		sentence += "; other parts of the file use it through an anchor"
 	}
 	return sentence
 }
 
-// snippet is how the place begins, enough to know it by.
+// snippet returns the beginning of the place, so that the reader can recognize it.
 func (at *place) snippet(several bool) string {
 	switch {
 	case at.hidden && at.key == nil:

@@ -6,14 +6,14 @@ import (
 	"github.com/ownership-handoff/handoff/internal/jsonindex"
 )
 
-// cut is something that goes from the last-applied annotation.
+// cut is a value to remove from the last-applied annotation.
 type cut struct {
 	path  fieldpath.Path
 	value []byte
 }
 
-// cutAll takes the paths out of the annotation, and what they are in where nothing else is left in that: an empty object
-// there would make the next manifest without it delete all that live has in it.
+// cutAll removes the paths from the annotation, and parents that become empty: if an empty object remained there, applying a
+// manifest without it would delete the whole object from the live object.
 func (p *Plan) cutAll() {
 	p.text = p.was
 	if p.was == "" {
@@ -22,7 +22,7 @@ func (p *Plan) cutAll() {
 	annotation := jsonindex.New([]byte(p.was))
 	for _, path := range p.Paths {
 		for _, path := range p.recordedAs(path) {
-			if value := annotation.Cut(path, canGo); value != nil {
+			if value := annotation.Cut(path, removableIfEmpty); value != nil {
 				p.cuts = append(p.cuts, cut{path, value})
 			}
 		}
@@ -30,7 +30,7 @@ func (p *Plan) cutAll() {
 	p.text = string(annotation.Text())
 }
 
-// recordedAs returns the names of a field in a manifest. What a Secret has in stringData becomes data.
+// recordedAs returns the possible paths of a field in a manifest: a Secret's data can be in stringData.
 func (p Plan) recordedAs(path fieldpath.Path) []fieldpath.Path {
 	if p.Kind.Group == "" && p.Kind.Kind == "Secret" && *path[0].FieldName == "data" {
 		return []fieldpath.Path{path, append(fieldpath.MakePathOrDie("stringData"), path[1:]...)}
@@ -38,8 +38,8 @@ func (p Plan) recordedAs(path fieldpath.Path) []fieldpath.Path {
 	return []fieldpath.Path{path}
 }
 
-// canGo says whether what has become empty goes. An element of a list stands for something by being there; and annotations
-// are in each manifest that kubectl records, be they empty.
-func canGo(path fieldpath.Path) bool {
-	return len(path) > 0 && path[len(path)-1].FieldName != nil && !holdsIdentity(path)
+// removableIfEmpty reports whether a value is removed when it becomes empty. List elements stay, because they have a meaning
+// even if empty, and so does the annotations map, which kubectl always records.
+func removableIfEmpty(path fieldpath.Path) bool {
+	return len(path) > 0 && path[len(path)-1].FieldName != nil && !containsIdentity(path)
 }

@@ -9,21 +9,21 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// left is what the records of a plan leave of the containers that fields are released from.
+// left tells what remains, in the records of a plan, of the ancestors of released fields.
 type left struct {
-	before, after *jsonindex.Index // of the annotation; nil where there is none
+	before, after *jsonindex.Index // of the annotation; nil if there is none
 	claims        []claimsLeft     // of server-side appliers
 	known         map[string]state
 }
 
-// claimsLeft are what an applier claims before, and its set after.
+// claimsLeft is an applier's entry before the release, and its field set after it.
 type claimsLeft struct {
 	entry ownership.Entry
 	after *fieldpath.Set
 }
 
-// state is what is known about a container: whether a manifest has recorded it, and whether the annotation still has it.
-// Claims are what appliers still claim of it.
+// state is the state of an ancestor: whether a manifest recorded it, and whether the annotation still declares it. Claims are
+// the paths nested under it that appliers still manage.
 type state struct {
 	recorded, declared bool
 	claims             []fieldpath.Path
@@ -35,32 +35,32 @@ func newLeft(p *Plan) *left {
 		l.before, l.after = jsonindex.New([]byte(p.was)), jsonindex.New([]byte(p.text))
 	}
 	for _, e := range p.before {
-		if e.Operation != ownership.OperationApply || !p.speaks(e) {
+		if e.Operation != ownership.OperationApply || !p.isApplier(e) {
 			continue
 		}
 		now, _ := e.Find(p.after)
 		set, err := now.Set()
 		if err != nil {
-			set = fieldpath.NewSet(fieldpath.Path{}) // Explanation has read it
+			set = fieldpath.NewSet(fieldpath.Path{}) // cannot fail: the explanation has parsed the set
 		}
 		l.claims = append(l.claims, claimsLeft{e, set})
 	}
 	return l
 }
 
-// emptied returns what goes from the manifest with a path: the outermost that holds nothing else of any manifest.
+// emptied returns the path to remove from the manifest: the outermost ancestor that contains nothing else of any manifest.
 func (l *left) emptied(path fieldpath.Path) fieldpath.Path {
 	n := len(path)
-	for n > 1 && canGo(path[:n-1]) && l.nothingIn(path[:n-1], path) {
+	for n > 1 && removableIfEmpty(path[:n-1]) && l.isEmpty(path[:n-1], path) {
 		n--
 	}
 	return path[:n]
 }
 
-// nothingIn reports whether no manifest declares anything in a container any more, but for what a path is in. What an
-// applier claims by updates says nothing: it claims defaults as well.
-func (l *left) nothingIn(container, path fieldpath.Path) bool {
-	at := l.of(container)
+// isEmpty reports whether no manifest still declares anything in an ancestor of a path, apart from the path's ancestors. Entries
+// of client-side appliers do not count, because they contain defaults.
+func (l *left) isEmpty(ancestor, path fieldpath.Path) bool {
+	at := l.of(ancestor)
 	if at.declared || !at.recorded {
 		return false
 	}
@@ -71,19 +71,19 @@ func (l *left) nothingIn(container, path fieldpath.Path) bool {
 	return !slices.ContainsFunc(at.claims, func(claim fieldpath.Path) bool { return !on.Has(claim) })
 }
 
-func (l *left) of(container fieldpath.Path) state {
-	name := container.String()
+func (l *left) of(ancestor fieldpath.Path) state {
+	name := ancestor.String()
 	if at, ok := l.known[name]; ok {
 		return at
 	}
 	var at state
 	if l.before != nil {
-		at.recorded, at.declared = l.before.Value(container) != nil, l.after.Value(container) != nil
+		at.recorded, at.declared = l.before.Value(ancestor) != nil, l.after.Value(ancestor) != nil
 	}
 	for _, c := range l.claims {
-		if c.entry.Holds(container) {
+		if c.entry.Holds(ancestor) {
 			at.recorded = true
-			for claim := range beneath(c.after, container).All() {
+			for claim := range nestedUnder(c.after, ancestor).All() {
 				at.claims = append(at.claims, claim.Copy())
 			}
 		}

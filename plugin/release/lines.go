@@ -14,11 +14,11 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// Lines says what to delete from manifests, a line for each place. Where they set a field nowhere, it says that. That they do
-// not hold the object at all is an error, as is a text that cannot be read.
+// Lines returns what to delete from manifests, one line for each place, and a line for each field that a manifest does not set.
+// It returns an error if no manifest contains the object, or if one cannot be parsed.
 func (p Plan) Lines(manifests []source.Text) ([]string, error) {
 	var lines []string
-	var held []string
+	var others []string
 	found := false
 	for _, m := range manifests {
 		documents, err := objectsOf(m)
@@ -27,7 +27,7 @@ func (p Plan) Lines(manifests []source.Text) ([]string, error) {
 		}
 		for _, document := range documents {
 			if !p.is(document) {
-				held = append(held, nameOf(document))
+				others = append(others, nameOf(document))
 				continue
 			}
 			found = true
@@ -35,16 +35,16 @@ func (p Plan) Lines(manifests []source.Text) ([]string, error) {
 		}
 	}
 	if !found {
-		holds := "no objects"
-		if held != nil {
-			holds = strings.Join(held, ", ")
+		contents := "no objects"
+		if others != nil {
+			contents = strings.Join(others, ", ")
 		}
-		return nil, fmt.Errorf("%s: it is not in the files, which hold %s; name the file that it is applied from", p, holds)
+		return nil, fmt.Errorf("%s: not in the files, which contain %s; name the file that the object is applied from", p, contents)
 	}
 	return lines, nil
 }
 
-// objectsOf returns the objects of all documents, and those of lists.
+// objectsOf returns the objects of all documents, including the items of lists.
 func objectsOf(m source.Text) (objects []*yaml.Node, err error) {
 	for documents := yaml.NewDecoder(bytes.NewReader(m.Content)); ; {
 		document := &yaml.Node{}
@@ -52,12 +52,12 @@ func objectsOf(m source.Text) (objects []*yaml.Node, err error) {
 		case errors.Is(err, io.EOF):
 			return objects, nil
 		case err != nil:
-			return nil, fmt.Errorf("%s: %s; correct the file there", m.Name, source.ParserText(err))
+			return nil, fmt.Errorf("%s: %s; fix the file", m.Name, source.ParserText(err))
 		case len(document.Content) == 0:
 			continue
 		}
 		if circular := circle(document, map[*yaml.Node]bool{}); circular != nil {
-			return nil, fmt.Errorf("%s: line %d: the anchor %s contains itself; correct the file there",
+			return nil, fmt.Errorf("%s: line %d: the anchor %s contains itself; fix the file",
 				m.Name, circular.Line, circular.Anchor)
 		}
 		root := document.Content[0]
@@ -72,7 +72,7 @@ func objectsOf(m source.Text) (objects []*yaml.Node, err error) {
 	}
 }
 
-// circle returns an anchor that holds an alias of itself, nil where there is none. Done are those that are known to hold none.
+// circle returns an anchor that contains an alias of itself, or nil. Nodes in done are known to contain none.
 func circle(node *yaml.Node, done map[*yaml.Node]bool) *yaml.Node {
 	within := map[*yaml.Node]bool{}
 	var visit func(*yaml.Node) *yaml.Node
@@ -99,8 +99,7 @@ func circle(node *yaml.Node, done map[*yaml.Node]bool) *yaml.Node {
 	return visit(node)
 }
 
-// is says whether a document is of the object. Which version it is written in, and whether it names the namespace, does not
-// matter.
+// is reports whether a document describes the object. The API version can differ, and the namespace can be missing.
 func (p Plan) is(document *yaml.Node) bool {
 	version, err := schema.ParseGroupVersion(text(document, "apiVersion"))
 	namespace := text(document, "metadata", "namespace")
@@ -112,7 +111,7 @@ func nameOf(document *yaml.Node) string {
 	return strings.ToLower(text(document, "kind")) + "/" + text(document, "metadata", "name")
 }
 
-// linesOf says what to delete from the document of the object.
+// linesOf returns what to delete from the document of the object.
 func (p Plan) linesOf(m source.Text, document *yaml.Node) (lines []string) {
 	var places []*place
 	for _, path := range p.Paths {

@@ -118,13 +118,13 @@ func TestAManifestThatDoesNotHoldTheObjectIsAnError(t *testing.T) {
 	live := object{body: `{"spec":{"replicas":3}}`, annotated: `{"spec":{"replicas":3}}`, claims: []string{claim(client, annotation)}}
 	p, _ := planOf(t, live.subject(t), ".spec.replicas")
 	for text, says := range map[string]string{
-		"":            "it is not in the files, which hold no objects",
+		"":            "not in the files, which contain no objects",
 		"a: b":        "it is not in the files",
 		"- 1":         "it is not in the files",
 		"x: [":        "f: line 1: ",
-		"kind: Web\n": "which hold web/",
-		strings.Replace(head, "apps/v1", "other/v1", 1):                              "which hold deployment/web",
-		strings.Replace(head, "{name: web}", "{name: web, namespace: elsewhere}", 1): "which hold deployment/web",
+		"kind: Web\n": "which contain web/",
+		strings.Replace(head, "apps/v1", "other/v1", 1):                              "which contain deployment/web",
+		strings.Replace(head, "{name: web}", "{name: web, namespace: elsewhere}", 1): "which contain deployment/web",
 	} {
 		lines, err := p.Lines([]source.Text{{Name: "f", Content: []byte(text)}})
 		if err == nil || !strings.Contains(err.Error(), says) {

@@ -13,8 +13,8 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// Patch returns the plan as a JSON patch (RFC 6902) of the annotation and managedFields. It fails with a conflict on an
-// object that is not as it was. WriterManager has to send it, and what comes back goes to Settle.
+// Patch returns the plan as a JSON patch (RFC 6902) of the annotation and managedFields. If the object has changed, the API
+// server answers the patch with a conflict. WriterManager has to send the patch; pass the resulting object to Settle.
 func (p Plan) Patch() ([]byte, error) {
 	var operations []jsonpatch.Operation
 	if p.was != p.text {
@@ -24,8 +24,8 @@ func (p Plan) Patch() ([]byte, error) {
 	return patchOf(p.Object, p.after, operations...)
 }
 
-// Settle returns the patch that gives the claim on the annotation, which came to WriterManager with the text, back to those
-// who had it; nil where there is none to be given back. After is the object as it is now.
+// Settle returns the patch that moves the annotation in managedFields from WriterManager, which took it over by writing the
+// text, back to the managers that had it. It returns nil if there is nothing to move. After is the current object.
 func (p Plan) Settle(after ownership.Object) ([]byte, error) {
 	entries, err := after.Entries()
 	if err != nil {
@@ -36,9 +36,9 @@ func (p Plan) Settle(after ownership.Object) ([]byte, error) {
 		return nil, nil
 	}
 	holders := slices.DeleteFunc(ownership.Holders(p.before, ownership.LastAppliedPath()), isWriter)
-	if len(holders) == 0 { // an earlier release was cut short
+	if len(holders) == 0 { // an earlier release was interrupted
 		holders = slices.DeleteFunc(slices.Clone(entries), func(e ownership.Entry) bool {
-			return isWriter(e) || !p.speaks(e) || e.Operation != ownership.OperationUpdate
+			return isWriter(e) || !p.isApplier(e) || e.Operation != ownership.OperationUpdate
 		})
 	}
 	if len(holders) == 0 {
@@ -51,7 +51,7 @@ func (p Plan) Settle(after ownership.Object) ([]byte, error) {
 	return patchOf(after, settled)
 }
 
-// giveBack moves the claim on the annotation from WriterManager to others.
+// giveBack moves the annotation from the entry of WriterManager to other entries.
 func giveBack(entries, holders []ownership.Entry) (settled []ownership.Entry, err error) {
 	annotation := fieldpath.NewSet(ownership.LastAppliedPath())
 	for _, e := range entries {
@@ -82,15 +82,15 @@ func giveBack(entries, holders []ownership.Entry) (settled []ownership.Entry, er
 	return settled, nil
 }
 
-// Settled says that no earlier release was cut short before Settle.
+// Settled reports whether no earlier release was interrupted before Settle.
 func (p Plan) Settled() bool { return !slices.ContainsFunc(p.before, isWriter) }
 
 func isWriter(e ownership.Entry) bool {
 	return e.Manager == WriterManager && e.Holds(ownership.LastAppliedPath())
 }
 
-// patchOf adds what gives an object other entries. To replace the resourceVersion, and not to test it, is what makes the API
-// server answer with a conflict.
+// patchOf adds the operations that replace managedFields. The operation on the resourceVersion is a replace and not a test,
+// because only the former makes the API server answer with a conflict.
 func patchOf(o ownership.Object, entries []ownership.Entry, operations ...jsonpatch.Operation) ([]byte, error) {
 	version := o.Value(fieldpath.MakePathOrDie("metadata", "resourceVersion"))
 	return merge.EncodePatch(append(operations,

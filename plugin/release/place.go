@@ -6,18 +6,18 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// place is where a field or an element stands in a document.
+// place is the position of a field or a list element in a document.
 type place struct {
-	in   *place     // what it is in; nil for the document
+	in   *place     // the parent; nil for the document
 	key  *yaml.Node // of a field; nil for an element
 	node *yaml.Node
-	// shared says that an alias or a merge key leads to it: others use it as well.
+	// shared reports whether the place is reached through an alias or a merge key, so that other parts of the file use it.
 	shared bool
-	// hidden says that its value is not to be shown.
+	// hidden reports whether the value must not be shown.
 	hidden bool
 }
 
-// follow returns where a path leads in a document, nil where nowhere.
+// follow returns the place of a path in a document, or nil.
 func follow(document *yaml.Node, path fieldpath.Path) *place {
 	at := &place{node: document}
 	for _, element := range path {
@@ -64,7 +64,7 @@ func isElement(item *yaml.Node, index int, element fieldpath.PathElement) bool {
 		case found != nil && !sameScalar(resolve(found), key.Value):
 			return false
 		case found == nil && (key.Name != "protocol" || !key.Value.IsString() || key.Value.AsString() != "TCP"):
-			return false // the protocol of a port has a default
+			return false // the protocol of a port defaults to TCP
 		}
 	}
 	return true
@@ -78,17 +78,17 @@ func sameScalar(node *yaml.Node, want value.Value) bool {
 	return value.Equals(value.NewValueInterface(is), want)
 }
 
-// member returns the key and the value of a mapping's field, and whether a merge key leads to it.
+// member returns the key and the value of a mapping's field, and whether it comes from a merge key.
 func member(node *yaml.Node, name string) (key, found *yaml.Node, merged bool) {
 	return memberOf(node, name, map[*yaml.Node]bool{})
 }
 
-// memberOf is member; looked has the mappings that lack the field: merge keys can lead to one in many ways.
-func memberOf(node *yaml.Node, name string, looked map[*yaml.Node]bool) (key, found *yaml.Node, merged bool) {
-	if looked[node] {
+// memberOf implements member; visited avoids searching a mapping again that several merge keys refer to.
+func memberOf(node *yaml.Node, name string, visited map[*yaml.Node]bool) (key, found *yaml.Node, merged bool) {
+	if visited[node] {
 		return nil, nil, false
 	}
-	looked[node] = true
+	visited[node] = true
 	if node.Kind != yaml.MappingNode {
 		return nil, nil, false
 	}
@@ -106,7 +106,7 @@ func memberOf(node *yaml.Node, name string, looked map[*yaml.Node]bool) (key, fo
 			from = from[0].Content
 		}
 		for _, other := range from {
-			if key, found, _ := memberOf(resolve(other), name, looked); found != nil {
+			if key, found, _ := memberOf(resolve(other), name, visited); found != nil {
 				return key, found, true
 			}
 		}

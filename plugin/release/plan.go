@@ -11,28 +11,28 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/explain"
 )
 
-// The managers that claim a released field which nobody else claims: without a claim on it, server-side apply deletes it
-// together with what it is in, and writes to it through /scale are not recorded.
+// The field managers of released fields that no other manager has. Without a managedFields entry, server-side apply would delete
+// a field together with its parent, and the API server would not record writes to it through /scale.
 const (
-	// HandoverManager claims what an autoscaler or a controller owns, until that writes: as the webhook does.
+	// HandoverManager manages fields that an autoscaler or a controller owns until the owner writes them, as in the webhook.
 	HandoverManager = merge.HandoverManager
-	// PersonManager claims all else: whoever releases it keeps its value by a direct command.
+	// PersonManager manages all other fields. It counts as imperative, because a user decided to keep the value.
 	PersonManager = "kubectl-handoff"
-	// WriterManager has to send the Patch of a plan. It claims the annotation for a moment, until Settle, and must not be one
-	// of the two others: kubectl apply --server-side takes over the claims of whoever claims the annotation, and deletes what
-	// its manifest lacks.
+	// WriterManager has to send the Patch of a plan. It manages the annotation temporarily, until Settle, and must differ from
+	// the other two: kubectl apply --server-side takes over all fields of a manager that manages the annotation, and deletes
+	// those that are missing from its manifest.
 	WriterManager = PersonManager + "-release"
 )
 
-// Plan is what becomes of the records of an object.
+// Plan is a planned change of an object's records.
 type Plan struct {
 	explain.Explanation
-	// Paths are what was asked for: fields, or what holds some.
+	// Paths are the requested fields, or ancestors of fields.
 	Paths []fieldpath.Path
-	// Released are those among Paths that a manifest declares.
+	// Released are the Paths that a manifest declares.
 	Released []fieldpath.Path
-	// Delete is what is to be deleted from the manifest: for each of Released the path, or what it is in where nothing else
-	// would be left in that. What is empty in a manifest is null, and null deletes.
+	// Delete are the paths to remove from the manifest: for each of Released the path itself, or the outermost ancestor that
+	// would become empty. An empty value in a YAML manifest is null, and null deletes the field.
 	Delete []fieldpath.Path
 
 	cuts          []cut
@@ -41,8 +41,8 @@ type Plan struct {
 	moves         []move
 }
 
-// Of plans the release of fields, which are named as explain takes them. Instead of a plan there can be refusals, each one
-// line that says why and what to do. The time is that of claims that are handed over.
+// Of plans the release of fields, given as FIELD arguments of explain. If it cannot, it returns errors, each one line with a
+// reason and a remedy. Now is the time of new managedFields entries.
 func Of(e explain.Explanation, fields []string, now time.Time) (Plan, []error) {
 	if err := Reachable(e.Subject); err != nil {
 		return Plan{}, []error{err}
@@ -85,14 +85,14 @@ func planOf(e explain.Explanation, paths []fieldpath.Path, now time.Time) (Plan,
 	return p, nil
 }
 
-// summarize notes what is released, and returns what is to be deleted.
+// summarize sets Released, and returns the paths to remove from the manifest.
 func (p *Plan) summarize() []fieldpath.Path {
 	var all []fieldpath.Path
 	isCut := map[string]bool{}
 	for _, c := range p.cuts {
 		isCut[c.path.String()] = true
 	}
-	concern := concernOf(p.moves)
+	affected := affectedBy(p.moves)
 	left := newLeft(p)
 	for _, path := range p.Paths {
 		var in []fieldpath.Path
@@ -101,7 +101,7 @@ func (p *Plan) summarize() []fieldpath.Path {
 				in = append(in, left.emptied(recorded))
 			}
 		}
-		if in == nil && concern(path) {
+		if in == nil && affected(path) {
 			in = []fieldpath.Path{left.emptied(path)}
 		}
 		if in != nil {
@@ -112,10 +112,10 @@ func (p *Plan) summarize() []fieldpath.Path {
 	return outermost(all)
 }
 
-// Unchanged says that there is nothing to write: no manifest declares any of the fields.
+// Unchanged reports whether there is nothing to write, because no manifest declares any of the fields.
 func (p Plan) Unchanged() bool { return p.was == p.text && len(p.moves) == 0 }
 
-// outermost leaves the paths that are not within others.
+// outermost returns the paths that are not nested under others, without duplicates.
 func outermost(paths []fieldpath.Path) []fieldpath.Path {
 	listed, taken := map[string]bool{}, map[string]bool{}
 	for _, path := range paths {

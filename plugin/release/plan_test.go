@@ -124,13 +124,13 @@ func planCases() map[string]planCase {
 		"nobody else claims it: a person does": {
 			object: with(scaled, claim(client, annotation+`,"f:spec":{"f:replicas":{},"f:paused":{}}`)), fields: []string{"spec.replicas"},
 			diff: []string{
-				"- last-applied: .spec.replicas: 3", "- claim of kubectl-client-side-apply: .spec.replicas", "+ claim of kubectl-handoff: .spec.replicas",
+				"- last-applied: .spec.replicas: 3", "- managed by kubectl-client-side-apply: .spec.replicas", "+ managed by kubectl-handoff: .spec.replicas",
 			},
 			delete: ".spec.replicas", left: `{"spec":{"paused":true}}`,
 		},
 		"nobody else claims what an autoscaler owns: the webhook's manager does": {
 			object: byAutoscaler, fields: []string{".spec.replicas"},
-			diff:   []string{"- claim of kubectl (Apply): .spec.replicas", "+ claim of ownership-handoff: .spec.replicas"},
+			diff:   []string{"- managed by kubectl (Apply): .spec.replicas", "+ managed by ownership-handoff: .spec.replicas"},
 			delete: ".spec.replicas",
 		},
 		"all who apply let go": {
@@ -139,13 +139,13 @@ func planCases() map[string]planCase {
 				claim("me/Update", `"f:spec":{"f:replicas":{}}`),
 			}},
 			fields: []string{".spec.replicas"},
-			diff:   []string{"- claim of flux (Apply): .spec.replicas", "- claim of kubectl (Apply): .spec.replicas"}, delete: ".spec.replicas",
+			diff:   []string{"- managed by flux (Apply): .spec.replicas", "- managed by kubectl (Apply): .spec.replicas"}, delete: ".spec.replicas",
 		},
 		"whoever claims the annotation speaks for a manifest": {
 			object: object{body: three, annotated: three, claims: []string{claim("kubectl-edit/Update", annotation+`,"f:spec":{"f:replicas":{}}`)}},
 			fields: []string{".spec.replicas"},
 			diff: []string{
-				"- last-applied: .spec.replicas: 3", "- claim of kubectl-edit: .spec.replicas", "+ claim of kubectl-handoff: .spec.replicas",
+				"- last-applied: .spec.replicas: 3", "- managed by kubectl-edit: .spec.replicas", "+ managed by kubectl-handoff: .spec.replicas",
 			},
 			delete: ".spec", left: `{}`,
 		},
@@ -168,8 +168,8 @@ func planCases() map[string]planCase {
 			diff: []string{
 				`- last-applied: .spec.template.spec.containers[name="a"].resources.limits.cpu: "1"`,
 				`- last-applied: .spec.template.spec.containers[name="a"].resources.requests: {"cpu":"1"}`,
-				`- claim of kubectl-client-side-apply: .spec.template.spec.containers[name="a"].resources.limits.cpu, .spec.template.spec.containers[name="a"].resources.requests`,
-				`+ claim of kubectl-handoff: .spec.template.spec.containers[name="a"].resources.limits.cpu, .spec.template.spec.containers[name="a"].resources.requests`,
+				`- managed by kubectl-client-side-apply: .spec.template.spec.containers[name="a"].resources.limits.cpu, .spec.template.spec.containers[name="a"].resources.requests`,
+				`+ managed by kubectl-handoff: .spec.template.spec.containers[name="a"].resources.limits.cpu, .spec.template.spec.containers[name="a"].resources.requests`,
 			},
 			delete: `.spec.template.spec.containers[name="a"].resources`, left: `{"spec":{"template":{"spec":{"containers":[{"name":"a"}]}}}}`,
 		},
@@ -188,7 +188,7 @@ func planCases() map[string]planCase {
 		},
 		"a custom resource: what the field is in stays claimed": {
 			object: with(gadget, claim("kubectl/Apply", `"f:spec":{".":{},"f:pool":{".":{}}}`), claim("hpa/Update/scale", `"f:spec":{"f:pool":{"f:size":{}}}`)),
-			fields: []string{".spec.pool.size"}, diff: []string{"+ claim of kubectl-handoff: .spec, .spec.pool"}, delete: ".spec",
+			fields: []string{".spec.pool.size"}, diff: []string{"+ managed by kubectl-handoff: .spec, .spec.pool"}, delete: ".spec",
 		},
 		"no manifest declares it": {
 			object: with(object{body: three, annotated: `{"spec":{"paused":true}}`}, claim(client, annotation), claim("me/Update", `"f:spec":{"f:replicas":{}}`)),

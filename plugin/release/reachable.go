@@ -13,23 +13,23 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// The annotations of tools that record manifests elsewhere.
+// Annotations of tools that record their manifest elsewhere.
 const (
 	helmAnnotation = "meta.helm.sh/release-name"
 	kappAnnotation = "kapp.k14s.io/original"
 )
 
-// Reachable refuses an object whose manifest is not recorded where a plan could take something out of it.
+// Reachable returns an error if an object's manifest is not recorded where a plan can edit it.
 func Reachable(s source.Subject) error {
 	entries, err := s.Object.Entries()
 	if err != nil {
-		return fmt.Errorf("%s: %w; apply the object again, which writes it anew", s, err)
+		return fmt.Errorf("%s: %w; apply the object again to rewrite it", s, err)
 	}
 	if len(entries) == 0 {
-		return fmt.Errorf("%s: its managedFields were taken away, so that nothing tells which manifests declare its fields; "+
-			"apply the manifest once, which records them anew, and release then", s)
+		return fmt.Errorf("%s: no managedFields, so the manifests that declare its fields are unknown; "+
+			"apply the manifest once to record them, then release", s)
 	}
-	var updates, applies []ownership.Entry // of those who apply
+	var updates, applies []ownership.Entry // of appliers
 	for _, e := range entries {
 		switch {
 		case e.Subresource != "" || !s.Context.Managers.IsApplier(e):
@@ -50,8 +50,8 @@ func Reachable(s source.Subject) error {
 	return otherVersion(s, applies)
 }
 
-// ofOtherTools refuses the objects of tools that have their own record of the manifest, and go by that. Helm 3 updates; Helm 4
-// applies server-side, as others do.
+// ofOtherTools returns an error for objects of tools that use their own record of the manifest. Helm 3 sends updates; Helm 4
+// uses server-side apply and is not affected.
 func ofOtherTools(s source.Subject, updates, applies []ownership.Entry) error {
 	annotated := func(name string) bool {
 		return s.Object.Value(fieldpath.MakePathOrDie("metadata", "annotations", name)) != nil
@@ -67,28 +67,28 @@ func ofOtherTools(s source.Subject, updates, applies []ownership.Entry) error {
 	return nil
 }
 
-// unrecorded refuses an object without an annotation, unless it was applied server-side alone.
+// unrecorded returns an error for an object without the annotation, unless it is only applied server-side.
 func unrecorded(s source.Subject, updates, applies []ownership.Entry) error {
 	switch {
 	case len(updates) == 0 && len(applies) == 0:
-		return fmt.Errorf("%s: no manifest is recorded on it, neither by a last-applied annotation nor by server-side apply, "+
-			"so that no apply would delete a field of it; there is nothing to release", s)
+		return fmt.Errorf("%s: no manifest is recorded, neither in a last-applied annotation nor by server-side apply, "+
+			"so no apply would delete its fields; nothing to release", s)
 	case len(updates) == 0:
 		return nil
 	case updates[0].Manager == "kubectl-client-side-apply":
-		return fmt.Errorf("%s: it has no last-applied annotation any more, so that what its manifest declares is not known; "+
-			"write it with kubectl apply set-last-applied --create-annotation -f FILE", s)
+		return fmt.Errorf("%s: the last-applied annotation was removed, so the fields that its manifest declares are unknown; "+
+			"restore it with kubectl apply set-last-applied --create-annotation -f FILE", s)
 	default:
-		return elsewhere(s, updates[0].Manager, "by itself", "see there how it ignores a field")
+		return elsewhere(s, updates[0].Manager, "elsewhere", "see its documentation on ignoring fields")
 	}
 }
 
-func elsewhere(s source.Subject, who, where, remedy string) error {
-	return fmt.Errorf("%s: %s records its manifest %s, where this command cannot take a field out of it; %s", s, who, where, remedy)
+func elsewhere(s source.Subject, tool, where, remedy string) error {
+	return fmt.Errorf("%s: %s records its manifest %s, which this command cannot edit; %s", s, tool, where, remedy)
 }
 
-// otherVersion refuses records that are of another version than the object was read in: there, fields can have other names.
-// Where they are of several versions, the object can be read in none.
+// otherVersion returns an error if the records use another API version than the object was read in, because field names can
+// differ between versions. If they use several versions, no version fits all of them.
 func otherVersion(s source.Subject, applies []ownership.Entry) error {
 	read := s.Kind.GroupVersion().String()
 	var declared []string
@@ -97,7 +97,7 @@ func otherVersion(s source.Subject, applies []ownership.Entry) error {
 			APIVersion string `json:"apiVersion"`
 		}
 		if err := json.Unmarshal([]byte(text), &manifest); err != nil {
-			return fmt.Errorf("%s: %w; apply the object again, which writes it anew", s, ownership.ErrLastApplied)
+			return fmt.Errorf("%s: %w; apply the object again to rewrite it", s, ownership.ErrLastApplied)
 		}
 		declared = append(declared, manifest.APIVersion)
 	}
@@ -110,14 +110,14 @@ func otherVersion(s source.Subject, applies []ownership.Entry) error {
 	case len(declared) == 0 || len(declared) == 1 && declared[0] == read:
 		return nil
 	case len(declared) > 1:
-		return fmt.Errorf("%s: its manifests are written in several versions, %s, in which fields can have other names; "+
-			"write all of them in one version, and apply each once", s, strings.Join(declared, " and "))
+		return fmt.Errorf("%s: its manifests use several API versions, %s, between which field names can differ; "+
+			"change all of them to one version, and apply each once", s, strings.Join(declared, " and "))
 	}
 	version, err := schema.ParseGroupVersion(declared[0])
-	remedy := "write it in that version, and apply it once"
+	remedy := "change the manifest to that version, and apply it once"
 	if err == nil && version.Group == s.Kind.Group {
 		remedy = fmt.Sprintf("name the object as %s.%s.%s/%s", strings.ToLower(s.Kind.Kind), version.Version, version.Group, s.Name)
 	}
-	return fmt.Errorf("%s: its manifest is written in %s, and the object was read in %s, in which fields can have other names; %s",
+	return fmt.Errorf("%s: its manifest uses %s, but the object was read in %s, and field names can differ between them; %s",
 		s, declared[0], read, remedy)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/explain"
 )
 
-// named returns the paths that a FIELD argument names, unless one of them cannot be released.
+// named returns the paths that a FIELD argument matches, or an error if one of them cannot be released.
 func named(e explain.Explanation, live *jsonindex.Index, field string) ([]fieldpath.Path, error) {
 	if pattern, err := explain.ParseField(field); err == nil {
 		if path, plain := explain.PathOf(pattern); plain {
@@ -24,7 +24,7 @@ func named(e explain.Explanation, live *jsonindex.Index, field string) ([]fieldp
 	paths, err := e.Named(field)
 	if err != nil {
 		if whole, ok := e.Within(field); ok {
-			return nil, fmt.Errorf("%s: %s is part of %s, which is taken as a whole; release that instead", e, field,
+			return nil, fmt.Errorf("%s: %s is part of %s, which is atomic; release all of it instead", e, field,
 				explain.Text(whole.Path))
 		}
 		return nil, err
@@ -37,20 +37,20 @@ func named(e explain.Explanation, live *jsonindex.Index, field string) ([]fieldp
 	return paths, nil
 }
 
-// refuseIdentity refuses what makes the object the one it is.
+// refuseIdentity returns an error for fields that identify the object, and for status.
 func refuseIdentity(e explain.Explanation, path fieldpath.Path) error {
 	text := explain.Text(path)
 	switch first := path[0].FieldName; {
 	case first == nil:
-		return fmt.Errorf("%s: %s is no field; write it with its name, such as .spec.replicas", e, text)
+		return fmt.Errorf("%s: %s is not a field; write its name, such as .spec.replicas", e, text)
 	case *first == "status":
-		return fmt.Errorf("%s: %s is status, which no apply sets; there is nothing to release", e, text)
+		return fmt.Errorf("%s: %s is in status, which an apply does not set; nothing to release", e, text)
 	case isIdentity(path):
-		return fmt.Errorf("%s: %s makes the object the one it is, and belongs in its manifest; leave it there", e, text)
-	case holdsIdentity(path):
-		parts := map[int]string{1: ".metadata.labels", 2: ".metadata.annotations.*"}[len(path)]
-		return fmt.Errorf("%s: %s holds what makes the object the one it is, or records what was applied; name its parts, such as %s",
-			e, text, parts)
+		return fmt.Errorf("%s: %s identifies the object or records its state; it cannot be released", e, text)
+	case containsIdentity(path):
+		nested := map[int]string{1: ".metadata.labels", 2: ".metadata.annotations.*"}[len(path)]
+		return fmt.Errorf("%s: %s contains fields that identify the object or record what was applied; name nested fields, such as %s",
+			e, text, nested)
 	}
 	return nil
 }
@@ -72,26 +72,26 @@ func isIdentity(path fieldpath.Path) bool {
 	return path[1].FieldName != nil && slices.Contains(names, *path[1].FieldName)
 }
 
-func holdsIdentity(path fieldpath.Path) bool { return hasPrefix(ownership.LastAppliedPath(), path) }
+func containsIdentity(path fieldpath.Path) bool { return hasPrefix(ownership.LastAppliedPath(), path) }
 
-// refuse refuses what there is nothing of to release, or what its manifest cannot go without.
+// refuse returns an error for a field that does not exist, and for a part of a list that cannot be released by itself.
 func refuse(e explain.Explanation, live *jsonindex.Index, path fieldpath.Path) error {
 	text := explain.Text(path)
 	if live.Value(path) == nil {
-		return fmt.Errorf("%s: %s is not there any more, so that there is nothing to keep; delete it from the manifest", e, text)
+		return fmt.Errorf("%s: %s no longer exists, so there is nothing to keep; remove it from the manifest", e, text)
 	}
 	for i, element := range path {
 		switch {
 		case element.Index != nil:
-			return fmt.Errorf("%s: %s is in a list whose elements have no key; release %s as a whole instead", e, text,
+			return fmt.Errorf("%s: %s is in a list without keys; release all of %s instead", e, text,
 				explain.Text(path[:i]))
 		case element.Key == nil || i+2 != len(path) || path[i+1].FieldName == nil:
 			continue
 		}
 		for _, key := range *element.Key {
 			if key.Name == *path[i+1].FieldName {
-				return fmt.Errorf("%s: %s is the key of its list element, which could not be found without it; "+
-					"release %s as a whole instead", e, text, explain.Text(path[:i+1]))
+				return fmt.Errorf("%s: %s is a key of its list element, which cannot be identified without it; "+
+					"release all of %s instead", e, text, explain.Text(path[:i+1]))
 			}
 		}
 	}

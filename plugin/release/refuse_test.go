@@ -21,33 +21,33 @@ func TestWhatWouldNotStayIsRefused(t *testing.T) {
 		"a member of a union of which the manifest sets another": {
 			annotated("", `{"spec":{"strategy":{"rollingUpdate":{"maxSurge":5},"type":"RollingUpdate"}}}`,
 				`{"spec":{"strategy":{"rollingUpdate":{"maxSurge":2},"type":"RollingUpdate"}}}`),
-			".spec.strategy.rollingUpdate.maxSurge", "release .spec.strategy as a whole instead",
+			".spec.strategy.rollingUpdate.maxSurge", "release all of .spec.strategy instead",
 		},
 		"a part of a list that nobody claims": {
 			annotated("", containers, containers), ".spec.template.spec.containers[0].args[0]",
-			"is in a list whose elements have no key; release .spec.template.spec.containers as a whole instead",
+			"is in a list without keys; release all of .spec.template.spec.containers instead",
 		},
 		"a part of a list that is claimed as a whole": {
 			annotated("", containers, containers, claim("me/Update", `"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"a\"}":{"f:args":{}}}}}}`)),
-			".spec.template.spec.containers[0].args[0]", `is part of .spec.template.spec.containers[name="a"].args, which is taken as a whole`,
+			".spec.template.spec.containers[0].args[0]", `is part of .spec.template.spec.containers[name="a"].args, which is atomic`,
 		},
 		"a part of what a custom resource has in a list": {
 			annotated("shop.example.com/v1 Gadget", `{"spec":{"hosts":[{"name":"a","weight":5},{"name":"b"}]}}`, `{"spec":{"hosts":[{"name":"a","weight":1},{"name":"b"}]}}`,
 				claim("me/Update", `"f:spec":{"f:hosts":{"k:{\"name\":\"a\"}":{".":{},"f:name":{},"f:weight":{}}}}`)),
-			`.spec.hosts[name="a"].weight`, "kubectl apply takes as a whole: a manifest without it would still change it; release .spec.hosts as a whole",
+			`.spec.hosts[name="a"].weight`, "kubectl apply treats as atomic: a manifest without it would still change it; release all of .spec.hosts",
 		},
 		"a manifest that does not merge": {
 			annotated("", `{"spec":{"replicas":3,"template":{"spec":{"containers":[{"name":"a"}]}}}}`,
 				`{"spec":{"replicas":3,"template":{"spec":{"containers":[{"image":"x"}]}}}}`),
-			".spec.replicas", "cannot be released, for the manifest without it cannot be applied",
+			".spec.replicas", "cannot be released, because a manifest without it cannot be applied",
 		},
 		"what has gone": {
 			annotated("", `{"spec":{"replicas":3}}`, `{"spec":{"paused":true}}`, claim("me/Update", `"f:spec":{"f:paused":{}}`)), ".spec.paused",
-			".spec.paused is not there any more, so that there is nothing to keep; delete it from the manifest",
+			".spec.paused no longer exists, so there is nothing to keep; remove it from the manifest",
 		},
 		"the annotation itself": {
 			annotated("", `{"spec":{"replicas":3}}`, `{"spec":{"replicas":3}}`),
-			`.metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"]`, "makes the object the one it is",
+			`.metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"]`, "identifies the object",
 		},
 		"Helm 3, beside kubectl apply": {
 			annotated("", `{"spec":{"replicas":3}}`, `{"spec":{"replicas":3}}`, claim("helm/Update", `"f:spec":{"f:paused":{}}`)), ".spec.replicas",
@@ -56,16 +56,16 @@ func TestWhatWouldNotStayIsRefused(t *testing.T) {
 		"server-side appliers in two versions, which read the object in either": {
 			object{kind: "shop.example.com/v1 Gadget", body: `{"spec":{"replicas":3}}`, claims: []string{
 				versioned("a", "v1"), versioned("b", "v2"),
-			}}, ".spec.replicas", "write all of them in one version, and apply each once",
+			}}, ".spec.replicas", "change all of them to one version, and apply each once",
 		},
 		"server-side appliers in two versions, read in the other one": {
 			object{kind: "shop.example.com/v2 Gadget", body: `{"spec":{"replicas":3}}`, claims: []string{
 				versioned("a", "v1"), versioned("b", "v2"),
-			}}, ".spec.replicas", "write all of them in one version, and apply each once",
+			}}, ".spec.replicas", "change all of them to one version, and apply each once",
 		},
-		"a tool that records its manifest by itself": {
+		"a tool that records its manifest elsewhere": {
 			object{body: `{"spec":{"replicas":3}}`, claims: []string{claim("HashiCorp/Update", `"f:spec":{"f:replicas":{}}`)}}, ".spec.replicas",
-			"HashiCorp records its manifest by itself",
+			"HashiCorp records its manifest elsewhere",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestWhatWouldNotStayIsRefused(t *testing.T) {
 	}
 }
 
-// versioned is a claim of a server-side applier whose manifest is written in a version.
+// versioned is a managed by a server-side applier whose manifest is written in a version.
 func versioned(manager, version string) string {
 	return strings.Replace(claim(manager+"/Apply", `"f:spec":{"f:replicas":{}}`), "VERSION", "shop.example.com/"+version, 1)
 }

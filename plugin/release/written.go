@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// written is a YAML stream as it is written, in which nodes know where they begin. Where they end, it finds out.
+// written is the text of a YAML stream. Nodes record where they begin; written computes where they end.
 type written struct {
 	text   []byte
 	starts []int // of the lines, as YAML counts them
@@ -30,7 +30,7 @@ func newWritten(text []byte) written {
 	return w
 }
 
-// extent returns the first and the last line of a place, counted from 1 as editors do.
+// extent returns the first and the last line of a place, counted from 1.
 func (w written) extent(at *place) (first, last int) {
 	start := w.offset(at.first())
 	if at.key == nil {
@@ -45,7 +45,7 @@ func (w written) extent(at *place) (first, last int) {
 
 func (w written) line(offset int) int { return 1 + bytes.Count(w.text[:offset], []byte("\n")) }
 
-// offset is where a node begins. Its column counts characters.
+// offset returns where a node begins. A node's column counts characters, an offset bytes.
 func (w written) offset(node *yaml.Node) int {
 	if node.Line < 1 || node.Line > len(w.starts) {
 		return len(w.text)
@@ -58,13 +58,13 @@ func (w written) offset(node *yaml.Node) int {
 	return i
 }
 
-// column is how many characters stand before an offset on its line.
+// column returns the number of characters before an offset on its line.
 func (w written) column(offset int) int {
 	start := bytes.LastIndexByte(w.text[:offset], '\n') + 1
 	return utf8.RuneCount(w.text[start:offset])
 }
 
-// dash is where the dash before an element of a block list is, or else the start of the element itself.
+// dash returns the offset of the dash before an element of a block list, or the start of the element if there is none.
 func (w written) dash(start int) int {
 	before := w.text[:start]
 	for {
@@ -81,8 +81,7 @@ func (w written) dash(start int) int {
 	}
 }
 
-// end returns an offset on the last line of a node: that of its last character. Indent is how far the key, or the dash, of
-// the node is indented.
+// end returns the offset of a node's last character. Indent is the indentation of the node's key or dash.
 func (w written) end(node *yaml.Node, indent int) int {
 	start := w.offset(node)
 	if node.Kind == yaml.AliasNode {
@@ -108,7 +107,7 @@ func (w written) end(node *yaml.Node, indent int) int {
 	return end
 }
 
-// content is where a node goes on after its anchor and its tag.
+// content returns the offset of a node's content, after its anchor and tag.
 func (w written) content(at int, node *yaml.Node) int {
 	for node.Anchor != "" || node.Style&yaml.TaggedStyle != 0 || at < len(w.text) && (w.text[at] == '&' || w.text[at] == '!') {
 		at = w.skip(at)
@@ -122,7 +121,7 @@ func (w written) content(at int, node *yaml.Node) int {
 	return w.skip(at)
 }
 
-// skip goes over spaces, line breaks and comments.
+// skip returns the next offset after spaces, line breaks and comments.
 func (w written) skip(at int) int {
 	for at < len(w.text) {
 		switch c := w.text[at]; {
@@ -166,8 +165,8 @@ func (w written) scalarEnd(node *yaml.Node, at, indent int) int {
 	}
 }
 
-// plainEnd follows the characters of a plain scalar: it is written as it is, but for spaces and line breaks. None is written
-// where it is null, or where a merge has given it.
+// plainEnd returns the end of a plain scalar. Its text equals its value except for spaces and line breaks; it is empty for an
+// implicit null and for a value from a merge key.
 func (w written) plainEnd(node *yaml.Node, at int) int {
 	last := w.offset(node)
 	for _, r := range strings.Join(strings.Fields(node.Value), "") {
@@ -183,7 +182,7 @@ func (w written) plainEnd(node *yaml.Node, at int) int {
 	return last
 }
 
-// blockEnd is the end of the last line, but for empty ones, that is indented further than the key of a block scalar.
+// blockEnd returns the end of a block scalar: the last non-empty line that is indented further than its key.
 func (w written) blockEnd(at, indent int) int {
 	last := at
 	for at < len(w.text) {
@@ -205,9 +204,9 @@ func (w written) blockEnd(at, indent int) int {
 	return last
 }
 
-// flowEnd is the closing bracket of a list or an object in brackets.
+// flowEnd returns the offset of the closing bracket of a flow sequence or mapping.
 func (w written) flowEnd(node *yaml.Node, at int) int {
-	at++ // the opening one
+	at++ // the opening bracket
 	for _, part := range node.Content {
 		if begins := w.offset(part); begins >= at {
 			at = w.end(part, 0) + 1
@@ -223,7 +222,7 @@ func (w written) flowEnd(node *yaml.Node, at int) int {
 	return min(at, len(w.text))
 }
 
-// aliases are those of a document, by the node that they lead to.
+// aliases are the aliases of a document, by the node that they refer to.
 type aliases map[*yaml.Node][]*yaml.Node
 
 func aliasesOf(document *yaml.Node) aliases {
@@ -236,7 +235,7 @@ func aliasesOf(document *yaml.Node) aliases {
 	return found
 }
 
-// leadInto reports whether an alias outside of a place leads to an anchor in it.
+// leadInto reports whether an alias outside of a place refers to an anchor in it.
 func (a aliases) leadInto(at *place) bool {
 	if len(a) == 0 {
 		return false
@@ -251,7 +250,7 @@ func (a aliases) leadInto(at *place) bool {
 	return false
 }
 
-// each visits a node and what is in it, as it is written: aliases are not followed.
+// each visits a node and its descendants, without following aliases.
 func each(node *yaml.Node, visit func(*yaml.Node)) {
 	visit(node)
 	for _, part := range node.Content {

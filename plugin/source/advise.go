@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Advise returns an error of a request as one line, with what to do about it; namespace is where it looked, or empty.
+// Advise returns the error of a request as one line, with a remedy; namespace is that of the request, or "".
 func Advise(err error, namespace string) error {
 	line := strings.Join(strings.Fields(err.Error()), " ")
 	advice := ""
@@ -20,19 +20,19 @@ func Advise(err error, namespace string) error {
 	switch {
 	case clientcmd.IsEmptyConfig(err):
 		line = "no cluster is configured"
-		advice = "name one with --kubeconfig or --context, or read files with -f"
+		advice = "select one with --kubeconfig or --context, or read files with -f"
 	case clientcmd.IsContextNotFound(err), strings.HasPrefix(line, "context ") && strings.HasSuffix(line, "does not exist"):
 		advice = "see kubectl config get-contexts"
 	case errors.As(err, &unreachable):
-		advice = "name another cluster with --context, or read files with -f"
-	case strings.Contains(line, "dial tcp"): // the reader of files keeps the text alone
-		advice = "name another cluster with --context, or do without one: see --help"
+		advice = "select another cluster with --context, or read files with -f"
+	case strings.Contains(line, "dial tcp"): // the resource builder wraps errors as text only
+		advice = "select another cluster with --context, or use files without a cluster: see --help"
 	case apierrors.IsNotFound(err):
 		if advice = "see kubectl get" + resourceOf(err); resourceOf(err) != " namespaces" {
 			advice += inNamespace(namespace)
 		}
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
-		advice = "ask for that right, or name another user with --context"
+		advice = "ask for that permission, or select another user with --context"
 	case meta.IsNoMatchError(err), strings.Contains(line, "server doesn't have a resource type"):
 		advice = "see kubectl api-resources"
 	case errors.As(err, &refused):

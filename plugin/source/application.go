@@ -18,22 +18,21 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// Application is a manifest, and the live object that it would be applied to. The zero Object stands for one that is not
-// there.
+// Application is a manifest and the live object that it is applied to. The zero Object means that there is no live object.
 type Application struct {
 	Subject
 
 	Manifest *unstructured.Unstructured
-	// ClusterScoped says that the object is in no namespace.
+	// ClusterScoped reports whether the object is cluster-scoped.
 	ClusterScoped bool
-	// Mode is that of the namespace, or UnknownMode.
+	// Mode is the namespace's mode, or UnknownMode.
 	Mode ownership.Mode
-	// Resource leads to the object in the cluster; nil where live objects are read from files.
+	// Resource is the client for the object; nil if live objects are read from files.
 	Resource dynamic.ResourceInterface
 }
 
-// ReadApplications reads the manifests of a query's files, of which its selector chooses, and to each its live object: from the
-// cluster or, where there are any, from the files of live objects. What cannot be read of single objects is a gap.
+// ReadApplications reads the manifests in a query's files that match its selector, each with its live object from the cluster
+// or, if given, from the files of live objects. Errors of single objects are gaps.
 func (r Reader) ReadApplications(ctx context.Context, q Query, live resource.FilenameOptions) ([]Application, []string, error) {
 	w, err := whoOf(r.Configuration)
 	if err != nil {
@@ -53,11 +52,11 @@ func (r Reader) applicationsOfCluster(
 	if err != nil {
 		return nil, nil, Advise(err, "")
 	}
-	around, err := newClusterFacts(r.Cluster, false)
+	cluster, err := newClusterFacts(r.Cluster, false)
 	if err != nil {
 		return nil, nil, Advise(err, namespace)
 	}
-	// Read without the cluster first, for what is wrong with a file is told better where nothing else can be.
+	// Parse the files without the cluster first: the errors of malformed files are clearer.
 	var input bytes.Buffer
 	if _, err := (Reader{Cluster: r.Cluster, In: io.TeeReader(r.In, &input)}).localObjects(q); err != nil {
 		return nil, nil, err
@@ -72,7 +71,7 @@ func (r Reader) applicationsOfCluster(
 	var applications []Application
 	var gaps []string
 	for _, info := range infos {
-		a, err := w.application(ctx, info, around)
+		a, err := w.application(ctx, info, cluster)
 		if err != nil {
 			gaps = append(gaps, fmt.Sprintf("%s: %v", nameOf(info.Mapping.GroupVersionKind, info.Name), err))
 			continue
@@ -83,19 +82,19 @@ func (r Reader) applicationsOfCluster(
 }
 
 // application reads the live object of a manifest from the cluster.
-func (w who) application(ctx context.Context, info *resource.Info, around *clusterFacts) (Application, error) {
+func (w who) application(ctx context.Context, info *resource.Info, cluster *clusterFacts) (Application, error) {
 	manifest, ok := info.Object.(*unstructured.Unstructured)
 	if !ok {
-		return Application{}, fmt.Errorf("it is a %T and no object", info.Object)
+		return Application{}, fmt.Errorf("a %T is not an object", info.Object)
 	}
 	if manifest.GetName() == "" {
-		return Application{}, errors.New("it has no metadata.name, which kubectl apply requires; give it one, or use kubectl create")
+		return Application{}, errors.New("metadata.name is missing, but kubectl apply requires it; set it, or use kubectl create")
 	}
-	a := Application{Manifest: manifest, Resource: around.objects.Resource(info.Mapping.Resource)}
+	a := Application{Manifest: manifest, Resource: cluster.objects.Resource(info.Mapping.Resource)}
 	a.ClusterScoped = info.Mapping.Scope.Name() == meta.RESTScopeNameRoot
 	if !a.ClusterScoped {
 		manifest.SetNamespace(info.Namespace)
-		a.Resource = around.objects.Resource(info.Mapping.Resource).Namespace(info.Namespace)
+		a.Resource = cluster.objects.Resource(info.Mapping.Resource).Namespace(info.Namespace)
 	}
 	live, err := a.Resource.Get(ctx, manifest.GetName(), metav1.GetOptions{})
 	switch {
@@ -104,12 +103,12 @@ func (w who) application(ctx context.Context, info *resource.Info, around *clust
 	case err != nil:
 		return a, Advise(err, info.Namespace)
 	}
-	err = w.complete(ctx, &a, live, around)
+	err = w.complete(ctx, &a, live, cluster)
 	return a, err
 }
 
-// complete adds the live object, nil for none, and what is known around it.
-func (w who) complete(ctx context.Context, a *Application, live *unstructured.Unstructured, around facts) (err error) {
+// complete sets the live object, or nil, and the facts about it.
+func (w who) complete(ctx context.Context, a *Application, live *unstructured.Unstructured, known facts) (err error) {
 	if live == nil {
 		if a.Subject, err = newSubject(a.Manifest, w); err != nil {
 			return err
@@ -118,10 +117,10 @@ func (w who) complete(ctx context.Context, a *Application, live *unstructured.Un
 	} else if a.Subject, err = newSubject(live, w); err != nil {
 		return err
 	}
-	if err := a.lookAround(ctx, around); err != nil {
+	if err := a.addFacts(ctx, known); err != nil {
 		return err
 	}
-	a.Mode, err = around.namespaceMode(ctx, a.Namespace)
+	a.Mode, err = known.namespaceMode(ctx, a.Namespace)
 	return err
 }
 
@@ -129,7 +128,7 @@ func (r Reader) applicationsOfFiles(
 	ctx context.Context, w who, q Query, live resource.FilenameOptions,
 ) ([]Application, error) {
 	if slices.Contains(q.Files.Filenames, "-") && slices.Contains(live.Filenames, "-") {
-		return nil, errors.New("manifests and live objects cannot both be the standard input; write a file's name for one of them")
+		return nil, errors.New("manifests and live objects cannot both come from standard input; name a file for one of them")
 	}
 	sent, err := r.localObjects(q)
 	if err != nil {
@@ -139,7 +138,7 @@ func (r Reader) applicationsOfFiles(
 	if err != nil {
 		return nil, err
 	}
-	around, err := newFileFacts(stored)
+	known, err := newFileFacts(stored)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +153,7 @@ func (r Reader) applicationsOfFiles(
 			return nil, err
 		}
 		a := Application{Manifest: manifest}
-		if err := w.complete(ctx, &a, found, around); err != nil {
+		if err := w.complete(ctx, &a, found, known); err != nil {
 			return nil, err
 		}
 		applications = append(applications, a)
@@ -171,8 +170,8 @@ func (r Reader) localObjects(q Query) ([]*unstructured.Unstructured, error) {
 	return unstructuredOf(infos)
 }
 
-// liveOf finds the object of a manifest among objects of files, and gives the manifest its namespace. Where neither the
-// manifest nor the caller names one, the name has to be enough.
+// liveOf finds the object of a manifest among the objects of files, and sets the manifest's namespace. If neither the manifest
+// nor the caller specifies a namespace, the name must be unique.
 func liveOf(
 	manifest *unstructured.Unstructured, live []*unstructured.Unstructured, namespace string,
 ) (*unstructured.Unstructured, error) {
@@ -187,7 +186,7 @@ func liveOf(
 			continue
 		}
 		if found != nil {
-			return nil, fmt.Errorf("%s: the files hold it in the namespaces %s and %s; choose one with -n",
+			return nil, fmt.Errorf("%s: the files contain it in namespaces %s and %s; select one with -n",
 				nameOf(kind, manifest.GetName()), found.GetNamespace(), o.GetNamespace())
 		}
 		found = o

@@ -13,49 +13,49 @@ import (
 	"github.com/ownership-handoff/handoff/internal/scale"
 )
 
-// Autoscaler is a HorizontalPodAutoscaler, as far as a survey asks about it.
+// Autoscaler contains the parts of a HorizontalPodAutoscaler that a survey needs.
 type Autoscaler struct {
 	Namespace, Name string
-	// Target and TargetName say what it targets.
+	// Target and TargetName identify its target.
 	Target     schema.GroupKind
 	TargetName string
 	// Min and Max are its bounds.
 	Min, Max int32
-	// Presence says whether what it targets is there, Since since when it is known that it is not.
+	// Presence is the state of the target. Since is the time since when the target is known to be missing.
 	Presence Presence
 	Since    string
-	// Ambiguous is since when its controller has not scaled by metrics, for others scale the same; empty where it does.
+	// Ambiguous is the time since when it does not scale by metrics because others scale the same pods; empty if it does.
 	Ambiguous string
-	// Chosen says that the query asks for what is wrong with it.
+	// Chosen reports whether the query selects it.
 	Chosen bool
 
 	apiVersion string
-	scaled     *metav1.Time // when it last did
-	// able says that its controller has found what it targets.
+	scaled     *metav1.Time // last scale time
+	// able reports whether its controller has found the target.
 	able bool
 }
 
-// Presence is whether something is there that an autoscaler can scale.
+// Presence is the state of an autoscaler's target.
 type Presence int
 
-// What an autoscaler targets can be one of these.
+// The states of a target.
 const (
-	// NotKnown: it may not be looked for.
+	// NotKnown means that the target has not been looked up, or cannot be.
 	NotKnown Presence = iota
-	// Present: it is there.
+	// Present means that the target exists.
 	Present
-	// Missing: there is no object of that name.
+	// Missing means that there is no object of that name.
 	Missing
-	// NotScalable: there is no such kind, or it has no scale subresource.
+	// NotScalable means that there is no such kind, or that it has no scale subresource.
 	NotScalable
 )
 
-// String names the autoscaler as kubectl does.
+// String returns the name of the autoscaler as kubectl prints it.
 func (a Autoscaler) String() string {
 	return nameOf(schema.GroupVersionKind{Group: autoscalingv2.GroupName, Kind: "HorizontalPodAutoscaler"}, a.Name)
 }
 
-// TargetText names what it targets as kubectl does.
+// TargetText returns the name of the target as kubectl prints it.
 func (a Autoscaler) TargetText() string {
 	return nameOf(schema.GroupVersionKind{Group: a.Target.Group, Kind: a.Target.Kind}, a.TargetName)
 }
@@ -84,7 +84,7 @@ func autoscalerOf(hpa *autoscalingv2.HorizontalPodAutoscaler) Autoscaler {
 	return a
 }
 
-// reduced is the autoscaler as package cluster reads it.
+// reduced returns an autoscaler with only the parts that package scale reads.
 func (a Autoscaler) reduced() (hpa autoscalingv2.HorizontalPodAutoscaler) {
 	hpa.Namespace, hpa.Name = a.Namespace, a.Name
 	hpa.Status.LastScaleTime = a.scaled

@@ -19,7 +19,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// readCluster reads what the cluster has of a query. Where some of it can be read, the rest is gaps.
+// readCluster reads the objects of a query from the cluster. If some of them can be read, errors about the others are gaps.
 func (r Reader) readCluster(q Query) ([]*unstructured.Unstructured, facts, []string, error) {
 	namespace, _, err := r.Cluster.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
@@ -36,18 +36,18 @@ func (r Reader) readCluster(q Query) ([]*unstructured.Unstructured, facts, []str
 	if err != nil {
 		gaps = gapsOf(err, namespace)
 	}
-	around, err := newClusterFacts(r.Cluster, q.AllNamespaces)
+	known, err := newClusterFacts(r.Cluster, q.AllNamespaces)
 	if err != nil {
 		return nil, nil, nil, Advise(err, namespace)
 	}
 	objects, err := unstructuredOf(infos)
-	return objects, around, gaps, err
+	return objects, known, gaps, err
 }
 
-// gapsOf are the sentences of an error that has left something to answer about.
+// gapsOf returns the gaps of an error of a request that has succeeded in part.
 func gapsOf(err error, namespace string) []string {
 	errs := []error{err}
-	if all, ok := err.(utilerrors.Aggregate); ok { //nolint:errorlint // only the outermost one is a list of what was tried
+	if all, ok := err.(utilerrors.Aggregate); ok { //nolint:errorlint // only the outermost error aggregates the requests
 		errs = all.Errors()
 	}
 	gaps := make([]string, len(errs))
@@ -57,14 +57,14 @@ func gapsOf(err error, namespace string) []string {
 	return gaps
 }
 
-// clusterFacts asks a cluster, for each namespace and each kind once.
+// clusterFacts are the facts of a cluster. It requests those of each namespace and each kind once.
 type clusterFacts struct {
 	objects   dynamic.Interface
 	discovery discovery.CachedDiscoveryInterface
 	hpas      map[string]hpaList // by namespace
-	// everywhere says that the autoscalers of all namespaces are worth one request. Who may not send it asks for each.
-	everywhere, asked bool
-	scales            map[schema.GroupVersionKind]scaleField
+	// everywhere lists the autoscalers of all namespaces in one request. Users without that permission list them by namespace.
+	everywhere, requested bool
+	scales                map[schema.GroupVersionKind]scaleField
 }
 
 type hpaList struct {
@@ -116,10 +116,10 @@ func (f *clusterFacts) namespaceMode(ctx context.Context, namespace string) (own
 	return modeIn(text, annotated), nil
 }
 
-// UnknownMode is that of a namespace that could not be read.
+// UnknownMode is the mode of a namespace that could not be read.
 const UnknownMode ownership.Mode = "unknown"
 
-// modeIn is the mode that an annotation says.
+// modeIn returns the mode of an annotation.
 func modeIn(text string, annotated bool) ownership.Mode {
 	if !annotated {
 		return ownership.ModeOff
@@ -130,8 +130,8 @@ func modeIn(text string, annotated bool) ownership.Mode {
 
 // hpasOf returns the autoscalers of a namespace.
 func (f *clusterFacts) hpasOf(ctx context.Context, namespace string) (list hpaList, err error) {
-	if f.everywhere && !f.asked {
-		f.asked = true
+	if f.everywhere && !f.requested {
+		f.requested = true
 		if list, err = f.listHPAs(ctx, metav1.NamespaceAll); err != nil {
 			return list, err
 		}
@@ -158,8 +158,8 @@ func (f *clusterFacts) listHPAs(ctx context.Context, namespace string) (list hpa
 	found, err := f.objects.Resource(resources).Namespace(namespace).List(ctx, metav1.ListOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
-		list.gap = fmt.Sprintf("whether a HorizontalPodAutoscaler targets it is not known; "+
-			"ask for the right to list horizontalpodautoscalers.autoscaling in namespace %s", namespace)
+		list.gap = fmt.Sprintf("unknown whether a HorizontalPodAutoscaler targets it; "+
+			"ask for permission to list horizontalpodautoscalers.autoscaling in namespace %s", namespace)
 		return list, nil
 	case apierrors.IsNotFound(err): // the API server does not serve them, so there are none
 		return list, nil

@@ -22,7 +22,7 @@ type scaleField struct {
 	gap  string
 }
 
-// scalesOf returns where definitions declare the scale field of a kind to be, by its version.
+// scalesOf returns the scale field of a kind, by version, as its CustomResourceDefinitions declare it.
 func scalesOf(crds []apiextensionsv1.CustomResourceDefinition, kind schema.GroupKind) ownership.ScalePaths {
 	return func(apiVersion string) fieldpath.Path {
 		gv, err := schema.ParseGroupVersion(apiVersion)
@@ -52,8 +52,8 @@ func (f *clusterFacts) scalePath(ctx context.Context, s *Subject) (fieldpath.Pat
 	return field.path, nil
 }
 
-// customScale reads the definition of a kind, if the API server serves a scale subresource for it at all: to know that,
-// nobody needs a right.
+// customScale reads the CustomResourceDefinition of a kind, but only if the kind has a scale subresource: discovery shows that
+// without any permission.
 func (f *clusterFacts) customScale(ctx context.Context, kind schema.GroupVersionKind) (field scaleField, err error) {
 	served, err := f.discovery.ServerResourcesForGroupVersion(kind.GroupVersion().String())
 	if err != nil {
@@ -74,11 +74,11 @@ func (f *clusterFacts) customScale(ctx context.Context, kind schema.GroupVersion
 	found, err := f.objects.Resource(resources).Get(ctx, name+"."+kind.Group, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
-		field.gap = fmt.Sprintf("which field an autoscaler sets is not known; "+
-			"ask for the right to get customresourcedefinitions.apiextensions.k8s.io %s.%s", name, kind.Group)
+		field.gap = fmt.Sprintf("unknown which field an autoscaler sets; "+
+			"ask for permission to get customresourcedefinitions.apiextensions.k8s.io %s.%s", name, kind.Group)
 		return field, nil
-	case apierrors.IsNotFound(err): // served by an API server of its own, which tells nobody
-		field.gap = "which field an autoscaler sets is not known: no CustomResourceDefinition says so"
+	case apierrors.IsNotFound(err): // served by an aggregated API server, which does not publish the path
+		field.gap = "unknown which field an autoscaler sets: there is no CustomResourceDefinition"
 		return field, nil
 	case err != nil:
 		return field, Advise(err, "")

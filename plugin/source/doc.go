@@ -1,3 +1,3 @@
-// Package source is what the commands of kubectl handoff read: objects, and what is known about them beyond themselves, of
-// a cluster or of files. What cannot be found out is no error but a gap, which makes the answers partial.
+// Package source reads objects, and the autoscalers, definitions and namespaces that affect them, from a cluster or from files.
+// Information that cannot be read is not an error but a gap, which makes the results partial.
 package source

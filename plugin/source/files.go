@@ -21,30 +21,29 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// stdin is how messages name the standard input.
+// stdin is the name of standard input in messages.
 const stdin = "standard input"
 
-// readFiles reads what the files of a query hold. They say themselves what is known about their objects: by the
-// autoscalers and the definitions among them.
+// readFiles reads the objects in the files of a query. The autoscalers and definitions in the files are the facts about them.
 func (r Reader) readFiles(q Query) ([]*unstructured.Unstructured, facts, []string, error) {
 	objects, err := r.localObjects(q)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	around, err := newFileFacts(objects)
+	known, err := newFileFacts(objects)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	chosen, err := choose(objects, q.Objects)
-	return chosen, around, nil, err
+	return chosen, known, nil, err
 }
 
-// visitFiles reads what files hold, by a builder that says how.
+// visitFiles reads the objects in files with a builder.
 func (r Reader) visitFiles(
 	builder *resource.Builder, enforceNamespace bool, files resource.FilenameOptions,
 ) ([]*resource.Info, error) {
 	files.Filenames = slices.Clone(files.Filenames)
-	// Another FilenameParam would read the standard input of the process, and could not tell the line of an error.
+	// The builder would read the standard input of the process, and its errors would lack line numbers.
 	piped := slices.Contains(files.Filenames, "-")
 	files.Filenames = slices.DeleteFunc(files.Filenames, func(name string) bool { return name == "-" })
 	var input []byte
@@ -62,40 +61,40 @@ func (r Reader) visitFiles(
 	return infos, nil
 }
 
-// choose leaves what TYPE/NAME means among objects of files, where no API server tells what types there are.
+// choose returns the objects of files that TYPE/NAME matches, without an API server to resolve types.
 func choose(objects []*unstructured.Unstructured, names []string) ([]*unstructured.Unstructured, error) {
 	if len(names) == 0 {
 		if len(objects) == 0 {
-			return nil, errors.New("the files hold no objects; see kubectl get -o yaml --show-managed-fields")
+			return nil, errors.New("the files contain no objects; write them with kubectl get -o yaml --show-managed-fields")
 		}
 		return objects, nil
 	}
 	kind, name, ok := strings.Cut(names[0], "/")
 	if !ok || len(names) > 1 {
-		return nil, fmt.Errorf("%s: name the object of the files as TYPE/NAME", strings.Join(names, " "))
+		return nil, fmt.Errorf("%s: with -f, name one object as TYPE/NAME", strings.Join(names, " "))
 	}
 	var chosen []*unstructured.Unstructured
-	var held []string
+	var contained []string
 	for _, o := range objects {
 		if o.GetName() == name && isType(o.GroupVersionKind(), strings.ToLower(kind)) {
 			chosen = append(chosen, o)
 		}
-		held = append(held, nameOf(o.GroupVersionKind(), o.GetName()))
+		contained = append(contained, nameOf(o.GroupVersionKind(), o.GetName()))
 	}
 	if chosen == nil {
-		return nil, fmt.Errorf("the files hold no %s; they hold %s", names[0], strings.Join(held, ", "))
+		return nil, fmt.Errorf("%s not found in the files; they contain %s", names[0], strings.Join(contained, ", "))
 	}
 	return chosen, nil
 }
 
-// isType says whether a word names a kind: singular or plural, with its group or without.
+// isType reports whether a word is the singular or plural name of a kind, with or without its group.
 func isType(kind schema.GroupVersionKind, word string) bool {
 	word, group, qualified := strings.Cut(word, ".")
 	singular := strings.ToLower(kind.Kind)
 	return (word == singular || word == singular+"s" || word == singular+"es") && (!qualified || group == kind.Group)
 }
 
-// fileFacts are the autoscalers, the definitions and the namespaces that files hold.
+// fileFacts are the autoscalers, CustomResourceDefinitions and namespaces in files.
 type fileFacts struct {
 	hpas []autoscalingv2.HorizontalPodAutoscaler
 	crds []apiextensionsv1.CustomResourceDefinition
@@ -111,7 +110,7 @@ func newFileFacts(objects []*unstructured.Unstructured) (f fileFacts, err error)
 			text, annotated := o.GetAnnotations()[ownership.ModeAnnotation]
 			f.namespaces[o.GetName()] = modeIn(text, annotated)
 		case schema.GroupKind{Group: autoscalingv2.GroupName, Kind: "HorizontalPodAutoscaler"}:
-			hpa, err := hpaOf(o) // all versions agree in what is read of it
+			hpa, err := hpaOf(o) // all versions agree in the fields that are read
 			if err != nil {
 				return f, err
 			}
@@ -135,20 +134,20 @@ func (f fileFacts) scalePath(_ context.Context, s *Subject) (fieldpath.Path, err
 		return crd.Spec.Group == s.Kind.Group && crd.Spec.Names.Kind == s.Kind.Kind
 	}
 	if !builtin(s.Kind.Group) && !slices.ContainsFunc(f.crds, defined) {
-		s.gap("which field an autoscaler sets is not known; add the CustomResourceDefinition of %s to the files", s.Kind.Kind)
+		s.gap("unknown which field an autoscaler sets; add the CustomResourceDefinition of %s to the files", s.Kind.Kind)
 	}
 	s.Context.ScaleIn = scalesOf(f.crds, s.Kind.GroupKind())
 	return s.Context.ScaleIn(s.Kind.GroupVersion().String()), nil
 }
 
-// builtin says whether a group is one of Kubernetes itself: custom ones have a domain of their own.
+// builtin reports whether a group belongs to Kubernetes. Other groups have their own domain.
 func builtin(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
 func (f fileFacts) autoscalers(_ context.Context, s *Subject) ([]autoscalingv2.HorizontalPodAutoscaler, error) {
 	if len(f.hpas) == 0 {
-		s.gap("whether a HorizontalPodAutoscaler targets it is not known: the files hold none; " +
+		s.gap("unknown whether a HorizontalPodAutoscaler targets it, because the files contain none; " +
 			"if there are any, add them: kubectl get hpa -o yaml")
 	}
 	var near []autoscalingv2.HorizontalPodAutoscaler

@@ -19,14 +19,14 @@ type resourceKind struct {
 	namespaced, scales, list bool
 }
 
-// String names the resource as kubectl does: deployments.apps.
+// String returns the name of the resource as kubectl prints it, such as deployments.apps.
 func (k resourceKind) String() string { return k.groupResource().String() }
 
 func (k resourceKind) groupResource() schema.GroupResource {
 	return schema.GroupResource{Group: k.Group, Resource: k.resource}
 }
 
-// path is where the API server has the objects of the kind, in one namespace or in all.
+// path returns the API path of the kind's objects, in one namespace or in all.
 func (k resourceKind) path(namespace string) string {
 	path := "/apis/" + k.Group + "/" + k.Version
 	if k.Group == "" {
@@ -38,15 +38,15 @@ func (k resourceKind) path(namespace string) string {
 	return path + "/" + k.resource
 }
 
-// servedKinds are all kinds of an API server, each in its preferred version, in an order of their own.
+// servedKinds are all kinds of an API server, each in its preferred version, sorted by name.
 type servedKinds struct {
 	kinds []resourceKind
-	// unknown are the groups that do not say what they serve: an API server behind this one is down.
+	// unknown are the groups without discovery information, because their aggregated API server is down.
 	unknown map[string]bool
 }
 
-// newServedKinds asks the API server: what kubectl has on its disk may be six hours old, and lack the kind that a
-// definition has just added.
+// newServedKinds requests the kinds from the API server. The discovery cache of kubectl can be six hours old, and so lack the
+// kinds of a new CustomResourceDefinition.
 func newServedKinds(getter genericclioptions.RESTClientGetter) (served servedKinds, err error) {
 	client, err := getter.ToDiscoveryClient()
 	if err != nil {
@@ -80,7 +80,7 @@ func newServedKinds(getter genericclioptions.RESTClientGetter) (served servedKin
 	return served, nil
 }
 
-// add adds what a version of a group serves and no version before it does.
+// add adds the kinds of a group version that no earlier version serves.
 func (s *servedKinds) add(list *metav1.APIResourceList) {
 	gv, err := schema.ParseGroupVersion(list.GroupVersion)
 	if err != nil {
@@ -118,7 +118,7 @@ func isReplicaSet(k schema.GroupKind) bool {
 	return k == schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}
 }
 
-// chosen returns the kinds that types name, or all with a scale but ReplicaSets.
+// chosen returns the kinds of the given types, or else all with a scale subresource except ReplicaSets.
 func (s *servedKinds) chosen(getter genericclioptions.RESTClientGetter, types []string) (kinds []resourceKind, err error) {
 	if len(types) == 0 {
 		for _, k := range s.kinds {
@@ -136,20 +136,20 @@ func (s *servedKinds) chosen(getter genericclioptions.RESTClientGetter, types []
 		var gvk schema.GroupVersionKind
 		versioned, grouped := schema.ParseResourceArg(word)
 		if versioned != nil {
-			gvk, _ = mapper.KindFor(*versioned) // else the first dot ends the name of the resource
+			gvk, _ = mapper.KindFor(*versioned) // otherwise the word is RESOURCE.GROUP
 		}
 		if gvk.Empty() {
 			gvk, err = mapper.KindFor(grouped.WithVersion(""))
 		}
 		if meta.IsNoMatchError(err) {
-			return nil, fmt.Errorf("the server doesn't have a resource type %q", word) // as kubectl says it
+			return nil, fmt.Errorf("the server doesn't have a resource type %q", word) // kubectl's text
 		}
 		if err != nil {
 			return nil, err
 		}
 		kind, ok := s.of(gvk.GroupKind())
 		if !ok || !kind.list {
-			return nil, fmt.Errorf("%s cannot be listed; name other types", word)
+			return nil, fmt.Errorf("%s cannot be listed; use other types", word)
 		}
 		if !slices.Contains(kinds, kind) {
 			kinds = append(kinds, kind)

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// pageLimit is how many objects are asked for at once, as kubectl does.
+	// pageLimit is the number of objects per page, as in kubectl.
 	pageLimit = 500
-	// pageBytes is what a page should stay below: of large objects, fewer are asked for.
+	// pageBytes is the target size of a page: pages of large objects contain fewer.
 	pageBytes = 16 << 20
-	// onlyMetadata asks for objects without what they hold.
+	// onlyMetadata requests objects with their metadata only.
 	onlyMetadata = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
 )
 
-// lister reads lists as the text they come as. A request that the API server puts off (429) is sent again, by client-go.
+// lister reads lists as raw JSON. client-go repeats requests that the API server rejects with 429.
 type lister struct{ client rest.Interface }
 
 func newLister(getter genericclioptions.RESTClientGetter) (lister, error) {
@@ -43,7 +43,7 @@ type list struct {
 	metadata       bool
 }
 
-// listed is a page of a list: its items as text, where it goes on, and how many are left, -1 where that is not said.
+// listed is a page of a list: its items as JSON, the continue token, and the number of remaining items, -1 if unknown.
 type listed struct {
 	items [][]byte
 	next  string
@@ -51,7 +51,7 @@ type listed struct {
 	err   error
 }
 
-// each calls visit for each page of a list. While one is visited, the next is fetched; there are never more.
+// each calls visit for each page of a list. It fetches at most one page ahead.
 func (l lister) each(ctx context.Context, of list, visit func(listed) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	pages := make(chan listed)
@@ -75,15 +75,15 @@ func (l lister) each(ctx context.Context, of list, visit func(listed) error) err
 	return nil
 }
 
-// fetch sends the pages of a list. Where the API server no longer has the state that the list began with, it goes on with
-// the one it has: an object can then be of a later state than those before it, which an audit does not mind.
+// fetch sends the pages of a list to a channel. If the resource version of the list has expired, it continues with the current
+// one: the pages are then inconsistent, which is acceptable for an audit.
 func (l lister) fetch(ctx context.Context, of list, pages chan<- listed) {
 	next, limit := "", pageLimit
 	for {
 		body, err := l.request(ctx, of, next, limit)
 		if apierrors.IsResourceExpired(err) {
-			if anew := goOn(err); anew != "" && anew != next {
-				next = anew
+			if current := continueToken(err); current != "" && current != next {
+				next = current
 				continue
 			}
 		}
@@ -119,7 +119,7 @@ func (l lister) request(ctx context.Context, of list, next string, limit int) ([
 	return bodyOf(request.Do(ctx))
 }
 
-// bodyOf prefers the error that the API server has written.
+// bodyOf returns the body of a response, or the API server's own error.
 func bodyOf(result rest.Result) ([]byte, error) {
 	body, err := result.Raw()
 	if err != nil {
@@ -128,8 +128,8 @@ func bodyOf(result rest.Result) ([]byte, error) {
 	return body, nil
 }
 
-// goOn returns where a list goes on that has expired.
-func goOn(err error) string {
+// continueToken returns the token to continue an expired list.
+func continueToken(err error) string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return ""
@@ -158,10 +158,10 @@ func splitList(body []byte) (page listed) {
 		return err
 	})
 	if err == nil && !isObject {
-		err = errors.New("it is no list")
+		err = errors.New("not a list")
 	}
 	if err != nil {
-		page.err = fmt.Errorf("the answer of the API server cannot be read: %w", err)
+		page.err = fmt.Errorf("reading the API server's response: %w", err)
 	}
 	return page
 }

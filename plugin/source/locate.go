@@ -12,18 +12,18 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// locate says of an error of files where it is. The reader counts lines from the start of a YAML document; what it says of
-// one without a kind holds the whole of it.
+// locate returns an error of files with its position in the file. The parser counts lines from the start of a YAML document, and
+// its error for a document without a kind quotes the whole document.
 func locate(err error, input []byte) error {
 	line := strings.Join(strings.Fields(err.Error()), " ")
 	if before, _, found := strings.Cut(line, " is missing in "); found {
-		return fmt.Errorf("%s is missing; the files must hold objects, as kubectl get -o yaml prints them",
+		return fmt.Errorf("%s is missing; the files must contain objects, as written by kubectl get -o yaml",
 			strings.TrimPrefix(before, "error: "))
 	}
 	line = ParserText(err)
 	found := regexp.MustCompile(`^(?:error: )?error parsing (.+?): `).FindStringSubmatch(line)
 	if strings.HasSuffix(line, "does not exist") {
-		return errors.New(line + "; correct it, or write - for standard input")
+		return errors.New(line + "; check the path, or use - for standard input")
 	}
 	if found == nil {
 		return errors.New(strings.TrimPrefix(line, "error: "))
@@ -40,7 +40,7 @@ func locate(err error, input []byte) error {
 		case errors.Is(err, io.EOF):
 			return errors.New(line)
 		case err != nil:
-			return fmt.Errorf("%s: %s; correct the file there", found[1], ParserText(err))
+			return fmt.Errorf("%s: %s; fix the file", found[1], ParserText(err))
 		}
 	}
 }

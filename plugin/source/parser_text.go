@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ParserText returns the text of an error of a parser as one line, without what it quotes of the file: a file can hold a
-// Secret, and a password that begins with an asterisk is, to YAML, the name of an alias.
+// ParserText returns a parser's error as one line, without the parts that it quotes from the file. The file can contain a Secret,
+// and YAML parses a password that begins with an asterisk as the name of an alias.
 func ParserText(err error) string {
 	line := strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: ")
 	// kyaml appends the node that it could not use.

@@ -19,46 +19,46 @@ import (
 
 // Reader reads subjects.
 type Reader struct {
-	// Cluster leads to the cluster. It is not asked for anything where the query names files.
+	// Cluster provides the clients. It is not used if the query has files.
 	Cluster genericclioptions.RESTClientGetter
-	// In is what the file name "-" stands for.
+	// In is read for the file name "-".
 	In            io.Reader
 	Configuration config.HandoffConfiguration
 }
 
-// Query says which objects to read.
+// Query selects the objects to read.
 type Query struct {
-	// Files are read instead of a cluster where there are any.
+	// Files are read instead of a cluster if there are any.
 	Files resource.FilenameOptions
-	// Objects are TYPE, TYPE NAME... or TYPE/NAME..., as kubectl get takes them; of files, none or one TYPE/NAME.
+	// Objects are TYPE, TYPE NAME... or TYPE/NAME..., as in kubectl get; for files, none or one TYPE/NAME.
 	Objects       []string
 	Selector      string
 	AllNamespaces bool
 }
 
-// Reading is what has been read.
+// Reading is the result of a query.
 type Reading struct {
 	Subjects []Subject
-	// Gaps say what else should have been read and could not be.
+	// Gaps describe what could not be read.
 	Gaps []string
 }
 
-// facts are what a subject's surroundings say about it. What they do not know, they note as a gap of the subject.
+// facts provide information about a subject from other objects. They add a gap to the subject if something is unknown.
 type facts interface {
 	scalePath(ctx context.Context, s *Subject) (fieldpath.Path, error)
-	// autoscalers are those in its namespace.
+	// autoscalers returns the autoscalers in the subject's namespace.
 	autoscalers(ctx context.Context, s *Subject) ([]autoscalingv2.HorizontalPodAutoscaler, error)
-	// namespaceMode is the mode of a namespace; UnknownMode where that is not known, which is no gap: few may read namespaces.
+	// namespaceMode returns the mode of a namespace, or UnknownMode. That is not a gap, because few users can read namespaces.
 	namespaceMode(ctx context.Context, namespace string) (ownership.Mode, error)
 }
 
-// Read reads the objects of a query. The error is one line, and says what to do.
+// Read reads the objects of a query. The error is one line that includes a remedy.
 func (r Reader) Read(ctx context.Context, q Query) (Reading, error) {
 	read := r.readCluster
 	if len(q.Files.Filenames) > 0 || q.Files.Kustomize != "" {
 		read = r.readFiles
 	}
-	objects, around, gaps, err := read(q)
+	objects, known, gaps, err := read(q)
 	if err != nil {
 		return Reading{}, err
 	}
@@ -72,7 +72,7 @@ func (r Reader) Read(ctx context.Context, q Query) (Reading, error) {
 		if err != nil {
 			return reading, err
 		}
-		if err := s.lookAround(ctx, around); err != nil {
+		if err := s.addFacts(ctx, known); err != nil {
 			return reading, err
 		}
 		reading.Subjects = append(reading.Subjects, s)
@@ -80,12 +80,12 @@ func (r Reader) Read(ctx context.Context, q Query) (Reading, error) {
 	return reading, nil
 }
 
-// lookAround finds out what its surroundings say about a subject.
-func (s *Subject) lookAround(ctx context.Context, around facts) (err error) {
-	if s.Context.Scale, err = around.scalePath(ctx, s); err != nil || s.Context.Scale == nil {
+// addFacts adds the scale field and the autoscaler to a subject.
+func (s *Subject) addFacts(ctx context.Context, known facts) (err error) {
+	if s.Context.Scale, err = known.scalePath(ctx, s); err != nil || s.Context.Scale == nil {
 		return err
 	}
-	hpas, err := around.autoscalers(ctx, s)
+	hpas, err := known.autoscalers(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (s *Subject) lookAround(ctx context.Context, around facts) (err error) {
 	return nil
 }
 
-// targetedBy notes which of the autoscalers of its namespace targets a subject.
+// targetedBy sets the autoscaler that targets a subject, among those of its namespace.
 func (s *Subject) targetedBy(hpas []autoscalingv2.HorizontalPodAutoscaler) {
 	s.Context.Autoscaler, s.Desired = scale.Targeting(hpas, s.Kind.Group, s.Kind.Kind, s.Name)
 	for i := range hpas {
@@ -109,7 +109,7 @@ func unstructuredOf(infos []*resource.Info) ([]*unstructured.Unstructured, error
 	for i, info := range infos {
 		o, ok := info.Object.(*unstructured.Unstructured)
 		if !ok {
-			return nil, fmt.Errorf("%s is a %T and no object", info.ObjectName(), info.Object)
+			return nil, fmt.Errorf("%s is a %T, not an object", info.ObjectName(), info.Object)
 		}
 		objects[i] = o
 	}

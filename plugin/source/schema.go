@@ -6,8 +6,8 @@ import (
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
-// Schema is the one by which kubectl apply merges the object: that of the Go type where it knows one
-// (k8s.io/kubectl/pkg/cmd/apply/patcher.go), else that of a JSON merge patch.
+// Schema returns the schema by which kubectl apply merges the object: that of the Go type for built-in kinds
+// (k8s.io/kubectl/pkg/cmd/apply/patcher.go), otherwise that of a JSON merge patch.
 func (s Subject) Schema() schema.Schema {
 	object, err := scheme.Scheme.New(s.Kind)
 	if err != nil {

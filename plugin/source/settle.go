@@ -10,7 +10,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// fewTargets is how many targets of a kind are asked for one by one. Of more, the kind is listed.
+// fewTargets is the maximum number of targets of a kind to get one by one. For more, the kind is listed.
 const fewTargets = 20
 
 // get reads the text of one object.
@@ -18,15 +18,15 @@ func (l lister) get(ctx context.Context, path string) ([]byte, error) {
 	return bodyOf(l.client.Get().AbsPath(path).Do(ctx))
 }
 
-// settleKind notes what the kind of a target tells already.
+// settleKind marks an autoscaler with a target kind that cannot be scaled.
 func (c *clusterSurvey) settleKind(a *Autoscaler) {
 	if kind, served := c.served.of(a.Target); !kind.scales && (served || !c.served.unknown[a.Target.Group]) {
 		a.Presence = NotScalable
 	}
 }
 
-// settle finds out whether the targets are there that no list has had. What is listed whole, and lacks a target, has been
-// listed after the autoscaler: then there is none.
+// settle determines whether the targets exist that no list contained. If a kind was listed completely without a target, the
+// target is missing, because the autoscalers were listed first.
 func (c *clusterSurvey) settle(ctx context.Context, visit func(Page) error) error {
 	open := map[schema.GroupKind][]int{}
 	for i := range c.Autoscalers {
@@ -53,7 +53,7 @@ func (c *clusterSurvey) settle(ctx context.Context, visit func(Page) error) erro
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case apierrors.IsForbidden(err):
-			c.gap("whether %s are there that %d HorizontalPodAutoscalers target is not known; ask for the right to get and list them %s",
+			c.gap("unknown whether the %s exist that %d HorizontalPodAutoscalers target; ask for permission to get and list them %s",
 				kind, len(all), c.where())
 		case err != nil:
 			return fmt.Errorf("%s: %w", kind, Advise(err, c.namespace))
@@ -62,7 +62,7 @@ func (c *clusterSurvey) settle(ctx context.Context, visit func(Page) error) erro
 	return nil
 }
 
-// getTargets asks for each target, and lets it be looked at where no list holds it.
+// getTargets gets each target, and also visits it if look is set.
 func (c *clusterSurvey) getTargets(
 	ctx context.Context, kind resourceKind, all []int, look bool, visit func(Page) error,
 ) error {
@@ -72,7 +72,7 @@ func (c *clusterSurvey) getTargets(
 	}
 	for _, i := range all {
 		a := &c.Autoscalers[i]
-		if a.Presence != NotKnown { // another autoscaler's as well
+		if a.Presence != NotKnown { // shared with another autoscaler
 			continue
 		}
 		text, err := c.lister.get(ctx, kind.path(a.Namespace)+"/"+a.TargetName)
@@ -97,7 +97,7 @@ func (c *clusterSurvey) getTargets(
 	return nil
 }
 
-// listTargets lists the names of a kind.
+// listTargets lists the metadata of a kind to find its targets.
 func (c *clusterSurvey) listTargets(ctx context.Context, kind resourceKind, all []int) error {
 	names := list{path: kind.path(c.namespace), metadata: true}
 	err := c.lister.each(ctx, names, func(page listed) error {

@@ -10,15 +10,15 @@ import (
 	"github.com/ownership-handoff/handoff/internal/scale"
 )
 
-// expect notes a namespace that there is.
+// expect adds a namespace that an object is in, with UnknownMode if the files do not contain it.
 func (f *fileSurvey) expect(namespace string) {
 	if _, known := f.Namespaces[namespace]; !known && namespace != "" {
 		f.Namespaces[namespace] = UnknownMode
 	}
 }
 
-// unsaid notes the namespaces that the files lack.
-func (f *fileSurvey) unsaid() {
+// reportUnknownModes adds a gap for the namespaces that the files do not contain.
+func (f *fileSurvey) reportUnknownModes() {
 	var names []string
 	for name, namespace := range f.Namespaces {
 		if namespace == UnknownMode {
@@ -27,13 +27,13 @@ func (f *fileSurvey) unsaid() {
 	}
 	slices.Sort(names)
 	if len(names) > 0 {
-		f.gap("in which mode handoff is in namespace %s is not known; add the namespaces to the files: kubectl get namespaces -o yaml",
+		f.gap("the mode of handoff in namespace %s is unknown; add the namespaces to the files: kubectl get namespaces -o yaml",
 			some(names))
 	}
 }
 
-// settle finds out whether the targets are there that the files do not hold, as far as files can tell: by the status of the
-// autoscaler, and where they hold others of the kind in the namespace.
+// settle determines whether the targets exist that the files do not contain: from the autoscaler's status, or because the files
+// contain other objects of the same kind and namespace.
 func (f *fileSurvey) settle() {
 	var open []string
 	for i := range f.Autoscalers {
@@ -44,18 +44,19 @@ func (f *fileSurvey) settle() {
 			a.Presence = Missing
 		case a.able:
 			a.Presence = Present
-		case f.held[a.Target][a.Namespace]:
+		case f.contained[a.Target][a.Namespace]:
 			a.Presence = Missing
 		default:
 			open = append(open, a.TargetText())
 		}
 	}
 	if len(open) > 0 {
-		f.gap("whether what HorizontalPodAutoscalers target is there is not known of %s: the files lack it; add it to them", some(open))
+		f.gap("unknown whether the HorizontalPodAutoscaler targets %s exist; add them to the files", some(open))
 	}
 }
 
-// settleKind notes what the kind of a target tells already: of a custom one, its definition.
+// settleKind marks an autoscaler with a target kind that cannot be scaled, according to the CustomResourceDefinition of a custom
+// resource.
 func (f *fileSurvey) settleKind(a *Autoscaler) {
 	scales := scale.Builtin(a.Target.Group, a.Target.Kind) != nil
 	known := builtin(a.Target.Group)
@@ -74,7 +75,7 @@ func (f *fileSurvey) settleKind(a *Autoscaler) {
 	}
 }
 
-// some names a few of many.
+// some returns the first few names and the number of others.
 func some(names []string) string {
 	if len(names) <= 3 {
 		return strings.Join(names, ", ")

@@ -11,25 +11,25 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// Subject is an object, with all that is known about who owns its fields.
+// Subject is an object with the information that determines who owns its fields.
 type Subject struct {
 	Object ownership.Object
-	// Kind, Namespace and Name say which object it is.
+	// Kind, Namespace and Name identify the object.
 	Kind            schema.GroupVersionKind
 	Namespace, Name string
 	Context         ownership.ObjectContext
-	// Desired is how many replicas the autoscaler wants that targets the object.
+	// Desired is the number of replicas in the status of the autoscaler that targets the object.
 	Desired int64
-	// Scaled is when it last scaled the object, RFC 3339; empty where it has not, or that is not known.
+	// Scaled is the RFC 3339 time when the autoscaler last scaled the object, or "" if unknown.
 	Scaled string
-	// Gaps say, a sentence each, what could not be found out about the object, and what to do about it.
+	// Gaps describe what is unknown about the object, with a remedy, one sentence each.
 	Gaps []string
 }
 
-// String names the object as kubectl does: deployment.apps/web.
+// String returns the name of the object as kubectl prints it, such as deployment.apps/web.
 func (s Subject) String() string { return nameOf(s.Kind, s.Name) }
 
-// Title names the object with its namespace.
+// Title returns the name of the object with its namespace.
 func (s Subject) Title() string {
 	if s.Namespace == "" {
 		return s.String()
@@ -41,7 +41,7 @@ func nameOf(kind schema.GroupVersionKind, name string) string {
 	return strings.ToLower(kind.GroupKind().String()) + "/" + name
 }
 
-// who is the configuration as subjects need it.
+// who is the part of the configuration that determines owners.
 type who struct {
 	managers ownership.Managers
 	rules    []ownership.Rule
@@ -52,7 +52,7 @@ func whoOf(c config.HandoffConfiguration) (who, error) {
 	return who{c.Managers(), rules}, err
 }
 
-// newSubject reads an object as ownership does. Its text is that of kubectl: fields in the order of their names.
+// newSubject returns the subject of an object. Like kubectl's output, its text has the fields in alphabetical order.
 func newSubject(o *unstructured.Unstructured, w who) (Subject, error) {
 	text, err := o.MarshalJSON()
 	if err != nil {
@@ -61,7 +61,7 @@ func newSubject(o *unstructured.Unstructured, w who) (Subject, error) {
 	return w.subject(o.GroupVersionKind(), o.GetNamespace(), o.GetName(), text)
 }
 
-// subject reads the text of an object, which must not change afterwards.
+// subject returns the subject of an object's text, which must not change afterwards.
 func (w who) subject(kind schema.GroupVersionKind, namespace, name string, text []byte) (s Subject, err error) {
 	s = Subject{Kind: kind, Namespace: namespace, Name: name}
 	if s.Object, err = ownership.ParseObject(text); err != nil {
@@ -77,8 +77,7 @@ func (w who) subject(kind schema.GroupVersionKind, namespace, name string, text 
 	return s, nil
 }
 
-// annotated adds what the object itself gives to controllers. As in the webhook, a path that does not parse counts for
-// nothing.
+// annotated adds the fields that the object's annotation assigns to controllers. As in the webhook, an invalid path is ignored.
 func (s *Subject) annotated() {
 	text, ok := s.Object.ControllerFields()
 	if !ok {
@@ -87,14 +86,14 @@ func (s *Subject) annotated() {
 	own, err := ownership.ParseControllerFields(text)
 	s.Context.Controlled = append(s.Context.Controlled, own...)
 	if err != nil && s.IsSecret() {
-		s.gap("annotation %s counts for nothing where it cannot be read; correct it", ownership.ControllerFieldsAnnotation)
+		s.gap("invalid paths in annotation %s are ignored; fix them", ownership.ControllerFieldsAnnotation)
 	} else if err != nil {
-		s.gap("annotation %s counts for nothing where it cannot be read; correct it: %v", ownership.ControllerFieldsAnnotation,
+		s.gap("invalid paths in annotation %s are ignored; fix them: %v", ownership.ControllerFieldsAnnotation,
 			strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 }
 
-// gap notes what is not known of the subject.
+// gap adds a gap to the subject.
 func (s *Subject) gap(format string, args ...any) {
 	s.Gaps = append(s.Gaps, s.String()+": "+fmt.Sprintf(format, args...))
 }

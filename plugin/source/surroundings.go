@@ -40,7 +40,7 @@ func (c *clusterSurvey) readNamespaces(ctx context.Context) error {
 		}
 	}
 	if apierrors.IsForbidden(err) {
-		c.gap("in which mode handoff is in the namespaces is not known; ask for the right to %s %s", verb, which)
+		c.gap("the mode of handoff in the namespaces is unknown; ask for permission to %s %s", verb, which)
 		return nil
 	}
 	if err != nil {
@@ -62,7 +62,7 @@ func (c *clusterSurvey) readAutoscalers(ctx context.Context) error {
 		for _, item := range page.items {
 			var hpa autoscalingv2.HorizontalPodAutoscaler
 			if err := json.Unmarshal(item, &hpa); err != nil {
-				return fmt.Errorf("a HorizontalPodAutoscaler cannot be read: %w", err)
+				return fmt.Errorf("parsing a HorizontalPodAutoscaler: %w", err)
 			}
 			target, _, _ := scale.Target(&hpa)
 			c.add(&hpa, selector.Matches(labels.Set(hpa.Labels)) && (len(c.query.Objects) == 0 || c.looksAt(own) || c.looksAt(target)))
@@ -72,8 +72,8 @@ func (c *clusterSurvey) readAutoscalers(ctx context.Context) error {
 	})
 	switch {
 	case apierrors.IsForbidden(err):
-		c.gap("which objects a HorizontalPodAutoscaler targets is not known; "+
-			"ask for the right to list horizontalpodautoscalers.autoscaling %s", c.where())
+		c.gap("unknown which objects HorizontalPodAutoscalers target; "+
+			"ask for permission to list horizontalpodautoscalers.autoscaling %s", c.where())
 		return nil
 	case apierrors.IsNotFound(err): // the API server does not serve them, so there are none
 		return nil
@@ -85,7 +85,7 @@ func (c *clusterSurvey) readAutoscalers(ctx context.Context) error {
 
 func (c *clusterSurvey) where() string {
 	if c.namespace == "" {
-		return "in all namespaces, or look into one of them with -n"
+		return "in all namespaces, or select one with -n"
 	}
 	return "in namespace " + c.namespace
 }

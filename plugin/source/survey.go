@@ -14,13 +14,11 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// Survey reads objects that may be too many to hold: page by page, and holds none of them. What is known about all of
-// them, it has read at the beginning.
+// Survey reads objects page by page and keeps none of them in memory. It reads autoscalers and namespaces at the beginning.
 type Survey struct {
-	// Autoscalers are the HorizontalPodAutoscalers, in no order that means anything. Whether what they target is there is
-	// known after Each.
+	// Autoscalers are the HorizontalPodAutoscalers, in no particular order. Their Presence is known after Each.
 	Autoscalers []Autoscaler
-	// Namespaces are the modes of those that are looked into, by name.
+	// Namespaces are the modes of the surveyed namespaces, by name.
 	Namespaces map[string]ownership.Mode
 
 	who     who
@@ -31,10 +29,10 @@ type Survey struct {
 
 // Page is a part of the objects of one resource.
 type Page struct {
-	// Resource is named as kubectl does: deployments.apps. It is empty for the objects of files.
+	// Resource is the name of the resource as kubectl prints it, such as deployments.apps; empty for files.
 	Resource string
 	Subjects []Subject
-	// Left is how many more the API server has, -1 where it does not say.
+	// Left is the number of remaining objects, or -1 if the API server does not return it.
 	Left int64
 }
 
@@ -44,8 +42,8 @@ type target struct {
 	name      string
 }
 
-// Survey begins to read what a query chooses. Its Objects are types; where there are none, it chooses all that has a scale.
-// Of ReplicaSets it then chooses those that an autoscaler targets: all others have a Deployment, or had one.
+// Survey starts a survey of a query. The query's Objects are types; without any, it surveys all kinds with a scale subresource.
+// Of ReplicaSets it then surveys only those that an autoscaler targets, because a Deployment usually owns the others.
 func (r Reader) Survey(ctx context.Context, q Query) (*Survey, error) {
 	w, err := whoOf(r.Configuration)
 	if err != nil {
@@ -58,18 +56,18 @@ func (r Reader) Survey(ctx context.Context, q Query) (*Survey, error) {
 	return s, r.surveyCluster(ctx, s, q)
 }
 
-// Each reads the objects and calls visit for each page of them. A page, and what it holds, is not to be kept. What cannot be
-// read while other things can is no error, but a gap.
+// Each reads the objects and calls visit for each page of them. Visit must not keep a page or its contents. If only some objects
+// cannot be read, that is a gap, not an error.
 func (s *Survey) Each(ctx context.Context, visit func(Page) error) error { return s.each(ctx, visit) }
 
-// Gaps say what else should have been read and could not be. They are complete after Each.
+// Gaps returns descriptions of what could not be read. They are complete after Each.
 func (s *Survey) Gaps() []string { return s.gaps }
 
 func (s *Survey) gap(format string, args ...any) {
 	s.gaps = append(s.gaps, fmt.Sprintf(format, args...))
 }
 
-// On returns the autoscalers that target a subject, by name.
+// On returns the autoscalers that target a subject, sorted by name.
 func (s *Survey) On(subject Subject) []Autoscaler {
 	positions := s.targets[targetOf(subject)]
 	on := make([]Autoscaler, len(positions))
@@ -82,7 +80,7 @@ func (s *Survey) On(subject Subject) []Autoscaler {
 
 func targetOf(s Subject) target { return target{s.Namespace, s.Kind.GroupKind(), s.Name} }
 
-// add notes an autoscaler.
+// add adds an autoscaler.
 func (s *Survey) add(hpa *autoscalingv2.HorizontalPodAutoscaler, chosen bool) {
 	a := autoscalerOf(hpa)
 	a.Chosen = chosen
@@ -91,14 +89,14 @@ func (s *Survey) add(hpa *autoscalingv2.HorizontalPodAutoscaler, chosen bool) {
 	s.Autoscalers = append(s.Autoscalers, a)
 }
 
-// addNamespace notes the mode of a namespace.
+// addNamespace adds the mode of a namespace.
 func (s *Survey) addNamespace(o ownership.Object) {
 	name := stringAt(o, "metadata", "name")
 	mode, annotated := o.Mode()
 	s.Namespaces[name] = modeIn(strings.Clone(mode), annotated)
 }
 
-// complete tells a subject what is known about it beyond itself, and notes that a target is there.
+// complete sets the scale field and autoscaler of a subject, and marks it as a present target.
 func (s *Survey) complete(subject *Subject, scale fieldpath.Path) {
 	subject.Context.Scale = scale
 	on := s.targets[targetOf(*subject)]
@@ -120,12 +118,12 @@ func (s *Survey) complete(subject *Subject, scale fieldpath.Path) {
 func selectorOf(q Query) (labels.Selector, error) {
 	selector, err := labels.Parse(q.Selector)
 	if err != nil {
-		return nil, fmt.Errorf("selector %q: %w; write it as kubectl get takes it, such as app=web", q.Selector, err)
+		return nil, fmt.Errorf("selector %q: %w; use the syntax of kubectl get, such as app=web", q.Selector, err)
 	}
 	return selector, nil
 }
 
-// stringAt reads a string of an object, a copy.
+// stringAt returns a copy of a string in an object.
 func stringAt(o ownership.Object, names ...any) string {
 	return strings.Clone(unquoted(o.Value(fieldpath.MakePathOrDie(names...))))
 }

@@ -18,7 +18,7 @@ type clusterSurvey struct {
 	lister    lister
 	facts     *clusterFacts
 	served    servedKinds
-	kinds     []resourceKind // to look at
+	kinds     []resourceKind // to survey
 	whole     map[schema.GroupKind]bool
 	query     Query
 	namespace string // empty for all
@@ -46,7 +46,7 @@ func (r Reader) surveyCluster(ctx context.Context, s *Survey, q Query) error {
 		return Advise(err, "")
 	}
 	for group := range c.served.unknown {
-		s.gap("what the API group %s serves is not known, for the API server behind it does not answer; "+
+		s.gap("unknown resources in API group %s, because its API server does not respond; "+
 			"see kubectl get apiservices", group)
 	}
 	if err := c.readNamespaces(ctx); err != nil {
@@ -59,7 +59,7 @@ func (r Reader) surveyCluster(ctx context.Context, s *Survey, q Query) error {
 	return nil
 }
 
-// each reads the lists, and then what autoscalers target beside them.
+// each reads the lists, and then the targets of autoscalers that the lists do not contain.
 func (c *clusterSurvey) each(ctx context.Context, visit func(Page) error) error {
 	var first error
 	var refused []string
@@ -78,7 +78,7 @@ func (c *clusterSurvey) each(ctx context.Context, visit func(Page) error) error 
 		case apierrors.IsForbidden(err):
 			refused = append(refused, kind.String())
 		default:
-			c.gap("%s: the list is not whole: %v", kind, Advise(err, c.namespace))
+			c.gap("%s: incomplete list: %v", kind, Advise(err, c.namespace))
 		}
 		if first == nil {
 			first = err
@@ -89,10 +89,10 @@ func (c *clusterSurvey) each(ctx context.Context, visit func(Page) error) error 
 	case len(refused) < len(c.kinds):
 		return Advise(first, c.namespace)
 	default:
-		return fmt.Errorf("%s may not be listed; ask for the right to list them %s", strings.Join(refused, ", "), c.where())
+		return fmt.Errorf("cannot list %s; ask for permission to list them %s", strings.Join(refused, ", "), c.where())
 	}
 	if len(refused) > 0 {
-		c.gap("%s were not looked at; ask for the right to list them %s", strings.Join(refused, ", "), c.where())
+		c.gap("%s were not audited; ask for permission to list them %s", strings.Join(refused, ", "), c.where())
 	}
 	return c.settle(ctx, visit)
 }
@@ -120,7 +120,7 @@ func (c *clusterSurvey) eachOf(ctx context.Context, kind resourceKind, visit fun
 	return err
 }
 
-// subject reads an item of a list, which does not say its kind.
+// subject returns the subject of a list item, which does not contain its kind.
 func (c *clusterSurvey) subject(kind schema.GroupVersionKind, item []byte, scale fieldpath.Path) (Subject, error) {
 	subject, err := c.who.subject(kind, "", "", item)
 	if err != nil {
@@ -131,7 +131,7 @@ func (c *clusterSurvey) subject(kind schema.GroupVersionKind, item []byte, scale
 	return subject, nil
 }
 
-// scaleOf returns the scale field of a kind, nil where it has none, and why it is not known.
+// scaleOf returns the scale field of a kind, nil if it has none, or the gap if it is unknown.
 func (c *clusterSurvey) scaleOf(ctx context.Context, kind resourceKind) (path fieldpath.Path, gap string, err error) {
 	if path = scale.Builtin(kind.Group, kind.Kind); path != nil || !kind.scales {
 		return path, "", nil

@@ -16,30 +16,30 @@ import (
 	"github.com/ownership-handoff/handoff/internal/scale"
 )
 
-// fileSurvey is a survey of files. They are read whole: what they hold is in memory anyway.
+// fileSurvey is a survey of files. Their objects are all in memory.
 type fileSurvey struct {
 	*Survey
-	facts  fileFacts
-	chosen []*unstructured.Unstructured
-	held   map[schema.GroupKind]map[string]bool // namespaces by kind
+	facts     fileFacts
+	chosen    []*unstructured.Unstructured
+	contained map[schema.GroupKind]map[string]bool // namespaces by kind
 }
 
 func (r Reader) surveyFiles(s *Survey, q Query) error {
-	f := fileSurvey{Survey: s, held: map[schema.GroupKind]map[string]bool{}}
+	f := fileSurvey{Survey: s, contained: map[schema.GroupKind]map[string]bool{}}
 	types := q.Objects
 	selector, err := selectorOf(q)
 	if err != nil {
 		return err
 	}
-	// The autoscalers of what is selected need not have its labels.
+	// Autoscalers need not have the labels of the selected objects.
 	q.Objects, q.Selector = nil, ""
-	objects, around, _, err := r.readFiles(q)
+	objects, known, _, err := r.readFiles(q)
 	if err != nil {
 		return err
 	}
-	f.facts, _ = around.(fileFacts)
+	f.facts, _ = known.(fileFacts)
 	for _, o := range objects {
-		if err := f.note(o); err != nil {
+		if err := f.register(o); err != nil {
 			return err
 		}
 	}
@@ -52,19 +52,19 @@ func (r Reader) surveyFiles(s *Survey, q Query) error {
 		f.add(hpa, selector.Matches(labels.Set(hpa.Labels)) && (len(types) == 0 || isOf(hpaKind(), types) || isOf(target, types)))
 		f.settleKind(&f.Autoscalers[len(f.Autoscalers)-1])
 	}
-	for _, o := range objects { // those that are not looked at are targets as well
+	for _, o := range objects { // objects that are not chosen can still be targets
 		f.complete(&Subject{Kind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()}, nil)
 	}
 	s.each = f.each
 	return nil
 }
 
-func (f *fileSurvey) note(o *unstructured.Unstructured) error {
+func (f *fileSurvey) register(o *unstructured.Unstructured) error {
 	kind := o.GroupVersionKind().GroupKind()
-	if f.held[kind] == nil {
-		f.held[kind] = map[string]bool{}
+	if f.contained[kind] == nil {
+		f.contained[kind] = map[string]bool{}
 	}
-	f.held[kind][o.GetNamespace()] = true
+	f.contained[kind][o.GetNamespace()] = true
 	if kind != (schema.GroupKind{Kind: "Namespace"}) {
 		return nil
 	}
@@ -73,22 +73,22 @@ func (f *fileSurvey) note(o *unstructured.Unstructured) error {
 	return err
 }
 
-// ofTypes leaves the objects of some types that a selector selects.
+// ofTypes returns the objects of the given types that match a selector.
 func ofTypes(
 	objects []*unstructured.Unstructured, types []string, selector labels.Selector,
 ) (chosen []*unstructured.Unstructured, err error) {
 	if len(objects) == 0 {
-		return nil, errors.New("the files hold no objects; see kubectl get -o yaml --show-managed-fields")
+		return nil, errors.New("the files contain no objects; write them with kubectl get -o yaml --show-managed-fields")
 	}
 	for _, word := range types {
-		held := func(o *unstructured.Unstructured) bool { return isOf(o.GroupVersionKind().GroupKind(), []string{word}) }
-		if !slices.ContainsFunc(objects, held) {
-			return nil, fmt.Errorf("the files hold no %s; write types in full, such as deployments, or leave them out", word)
+		matches := func(o *unstructured.Unstructured) bool { return isOf(o.GroupVersionKind().GroupKind(), []string{word}) }
+		if !slices.ContainsFunc(objects, matches) {
+			return nil, fmt.Errorf("the files contain no %s; write types in full, such as deployments, or omit them", word)
 		}
 	}
 	for _, o := range objects {
 		kind := o.GroupVersionKind().GroupKind()
-		if len(types) > 0 && !isOf(kind, types) || len(types) == 0 && saysOfOthers(kind) {
+		if len(types) > 0 && !isOf(kind, types) || len(types) == 0 && isAuxiliary(kind) {
 			continue
 		}
 		if selector.Matches(labels.Set(o.GetLabels())) {
@@ -98,9 +98,8 @@ func ofTypes(
 	return chosen, nil
 }
 
-// saysOfOthers says whether objects of a kind are in files for what they say of others. They are looked at where a type names
-// them.
-func saysOfOthers(kind schema.GroupKind) bool {
+// isAuxiliary reports whether objects of a kind only provide facts about others. They are surveyed only if a type names them.
+func isAuxiliary(kind schema.GroupKind) bool {
 	return kind == hpaKind() || kind == schema.GroupKind{Kind: "Namespace"} ||
 		kind == schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}
 }
@@ -136,10 +135,10 @@ func (f *fileSurvey) each(ctx context.Context, visit func(Page) error) error {
 		}
 	}
 	if len(workloads) > 0 && len(f.facts.hpas) == 0 {
-		f.gap("whether HorizontalPodAutoscalers target %s is not known: the files hold none; "+
+		f.gap("unknown whether HorizontalPodAutoscalers target %s, because the files contain none; "+
 			"if there are any, add them: kubectl get hpa -A -o yaml", some(workloads))
 	}
 	f.settle()
-	f.unsaid()
+	f.reportUnknownModes()
 	return nil
 }

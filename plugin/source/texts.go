@@ -14,15 +14,15 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 )
 
-// Text is what a file holds, as it is written there.
+// Text is the text of a file.
 type Text struct {
-	// Name is that of the file, or its URL.
+	// Name is the name or URL of the file.
 	Name    string
 	Content []byte
 }
 
-// ReadTexts reads files, what folders hold that kubectl would take for a manifest, URLs and, for "-", what in holds. The
-// error is one line, and says what to do.
+// ReadTexts reads files, the files in directories with an extension that kubectl reads, URLs and, for "-", in. The error is one
+// line that includes a remedy.
 func ReadTexts(ctx context.Context, in io.Reader, names []string) ([]Text, error) {
 	var texts []Text
 	for _, name := range names {
@@ -47,17 +47,17 @@ func readText(ctx context.Context, in io.Reader, name string) ([]Text, error) {
 	info, err := os.Stat(name)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("the path %q does not exist; correct it, or write - for standard input", name)
+		return nil, fmt.Errorf("the path %q does not exist; check the path, or use - for standard input", name)
 	case err != nil:
 		return nil, err
 	case info.IsDir():
-		return readFolder(name)
+		return readDir(name)
 	}
-	content, err := os.ReadFile(name) //nolint:gosec // a person names the file
+	content, err := os.ReadFile(name) //nolint:gosec // the user names the file
 	return []Text{{name, content}}, err
 }
 
-func readFolder(name string) ([]Text, error) {
+func readDir(name string) ([]Text, error) {
 	entries, err := os.ReadDir(name)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func readFolder(name string) ([]Text, error) {
 		if entry.IsDir() || !slices.Contains(resource.FileExtensions, filepath.Ext(path)) {
 			continue
 		}
-		content, err := os.ReadFile(path) //nolint:gosec // in a folder that a person names
+		content, err := os.ReadFile(path) //nolint:gosec // in a directory that the user names
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +88,7 @@ func download(ctx context.Context, url string) (content []byte, err error) {
 	}
 	defer func() { err = errors.Join(err, response.Body.Close()) }()
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: the server answers %s; correct the URL", url, response.Status)
+		return nil, fmt.Errorf("%s: the server responded with %s; check the URL", url, response.Status)
 	}
 	return io.ReadAll(response.Body)
 }

@@ -41,7 +41,7 @@ func TestTextsAreReadFromWhereverKubectlReadsManifests(t *testing.T) {
 		}
 	}
 	for from, says := range map[string]string{
-		filepath.Join(folder, "nosuch"): "does not exist; correct it", server.URL + "/nosuch": "the server answers 404 Not Found; correct the URL",
+		filepath.Join(folder, "nosuch"): "does not exist; check the path", server.URL + "/nosuch": "the server responded with 404 Not Found; check the URL",
 	} {
 		if _, err := source.ReadTexts(t.Context(), nil, []string{from}); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: want an error that says %q, got %v", from, says, err)

@@ -10,9 +10,8 @@ import (
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
 
-// ThreeWay returns the object that kubectl apply makes of a live one: threeway.MergeJSON, but for lists of which two
-// elements share the key that kubectl merges by, as ports of one number and two protocols do. Of these kubectl makes what
-// its library makes.
+// ThreeWay returns the live object after kubectl apply. It uses threeway.MergeJSON, or kubectl's own library for lists in which
+// two elements share a merge key, such as ports of one number and two protocols.
 func (s Subject) ThreeWay(base, manifest, live []byte) ([]byte, error) {
 	merged, err := threeway.MergeJSON(base, manifest, live, s.Schema(), threeway.Options{})
 	if !errors.Is(err, threeway.ErrDuplicate) {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// hpaOf reads an autoscaler of any version: they agree in what is asked of it.
+// hpaOf converts an autoscaler of any version: the versions agree in the fields that are read.
 func hpaOf(o *unstructured.Unstructured) (hpa autoscalingv2.HorizontalPodAutoscaler, err error) {
 	if err = runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &hpa); err != nil {
 		err = fmt.Errorf("HorizontalPodAutoscaler %s: %w", o.GetName(), err)

@@ -12,18 +12,18 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// This file is the one place that decides which values are shown. Everything that prints a value asks Show or Visible for
-// it, and whoever prints a whole object prints what Masked returns.
+// This file decides which values are shown. All code that prints a value uses Show or Visible, and all code that prints a whole
+// object uses Masked.
 
 // hiddenText replaces a value that is not shown.
 const hiddenText = "***"
 
-// IsSecret reports whether the object is a Secret. Secrets show no values but those of fields that every object has.
+// IsSecret reports whether the object is a Secret. Most values of Secrets are hidden; see Hidden.
 func (s Subject) IsSecret() bool { return isSecret(s.Kind) }
 
 func isSecret(kind schema.GroupVersionKind) bool { return kind.Group == "" && kind.Kind == "Secret" }
 
-// Show returns the text of a field's value for people.
+// Show returns a field's value for people.
 func (s Subject) Show(path fieldpath.Path, value []byte) string {
 	if value == nil {
 		return "(gone)"
@@ -42,8 +42,8 @@ func (s Subject) Visible(path fieldpath.Path, value []byte) []byte {
 	return visible(path, value)
 }
 
-// Hidden reports whether no part of a field's value is shown. That is so for the last-applied annotation, and for all that a
-// Secret holds: what it stores, and its annotations, in which tools keep copies of manifests.
+// Hidden reports whether a field's value is hidden completely. That is the case for the last-applied annotation, and for the
+// contents and annotations of a Secret, because tools keep copies of manifests in annotations.
 func (s Subject) Hidden(path fieldpath.Path) bool {
 	if within(path, ownership.LastAppliedPath()) {
 		return true
@@ -51,7 +51,7 @@ func (s Subject) Hidden(path fieldpath.Path) bool {
 	return s.IsSecret() && !harmless(path)
 }
 
-// harmless reports whether a field of a Secret says nothing about what the Secret holds.
+// harmless reports whether a field of a Secret reveals nothing about its contents.
 func harmless(path fieldpath.Path) bool {
 	if len(path) == 0 || path[0].FieldName == nil {
 		return false
@@ -70,7 +70,7 @@ func within(path, of fieldpath.Path) bool {
 	return len(path) >= len(of) && path[:len(of)].Equals(of)
 }
 
-// visible returns a value without the last-applied annotation. The value is a part of the object's text or of a manifest's.
+// visible returns a value, which is part of an object or a manifest, without the last-applied annotation.
 func visible(path fieldpath.Path, value []byte) []byte {
 	hidden := ownership.LastAppliedPath()
 	if !within(hidden, path) {
@@ -83,7 +83,7 @@ func visible(path fieldpath.Path, value []byte) []byte {
 	return rawjson.Cut(value, names...)
 }
 
-// Masked returns an object as it is printed: a Secret without what it holds, any other object as it is.
+// Masked returns an object for printing: a Secret without its contents, any other object unchanged.
 func Masked(o *unstructured.Unstructured) *unstructured.Unstructured {
 	if !isSecret(o.GroupVersionKind()) {
 		return o
@@ -101,7 +101,7 @@ func Masked(o *unstructured.Unstructured) *unstructured.Unstructured {
 	return masked
 }
 
-// maskedValue hides the values of a map, and keeps its keys.
+// maskedValue returns a value with the values of a map hidden and its keys kept.
 func maskedValue(value any) any {
 	of, ok := value.(map[string]any)
 	if !ok {
@@ -113,7 +113,7 @@ func maskedValue(value any) any {
 	return of
 }
 
-// Nameless reports whether the path of a Secret's field could hold a value: an element of a list is named by its key or value.
+// Nameless reports whether the path of a Secret's field can contain a value: the paths of list elements contain keys or values.
 func (s Subject) Nameless(path fieldpath.Path) bool {
 	byValue := func(e fieldpath.PathElement) bool { return e.Key != nil || e.Value != nil }
 	return s.IsSecret() && !harmless(path) && slices.ContainsFunc(path, byValue)

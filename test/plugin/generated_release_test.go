@@ -218,7 +218,7 @@ func (s story) field(manifest object) string {
 	}
 	said := handoff(s.T, cluster.Kubeconfig, "explain "+s.target()+" -n "+s.yard+" -o json")
 	_, said, _ = strings.Cut(said, "\n")
-	if strings.Contains(said, "it has no managedFields") { // a manifest with nothing but a name, applied server-side
+	if strings.Contains(said, "no managedFields, so") { // a manifest with only a name, applied server-side
 		return ""
 	}
 	var explained struct {
@@ -285,10 +285,12 @@ func (s story) isTrue(said, field, before string, without []byte, live ownership
 		}
 		return "would not be created"
 	}
-	if strings.Contains(said, "no manifest is recorded on it") && strings.Contains(s.apply, "--server-side") {
-		return "no manifest is recorded" // a person has taken over all that it claimed
+	if strings.Contains(said, "no manifest is recorded, ") && strings.Contains(s.apply, "--server-side") {
+		return "no manifest is recorded" // a user has taken over all fields that it managed
 	}
-	for _, sort := range []string{"makes the object the one it is", "is the key of its list element", "have no key", "is part of", "records what was applied"} {
+	for _, sort := range []string{
+		"identifies the object", "is a key of its list element", "list without keys", "is part of", "or record what was applied",
+	} {
 		if strings.Contains(said, sort) {
 			return sort
 		}

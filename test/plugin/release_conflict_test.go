@@ -108,7 +108,7 @@ func TestAReleaseThatWasCutShortIsFinishedByTheSameCommand(t *testing.T) {
 	yard := appliedIn(t)
 	line := "release configmap/web .data.size -n " + yard
 	said := handoff(t, between(t, func(_ int, text string) bool { return strings.Contains(text, "~1last-applied") }), line)
-	if !strings.Contains(said, "is released, but "+release.WriterManager+" still claims") || !strings.Contains(said, "[exit code 2]") {
+	if !strings.Contains(said, "is released, but "+release.WriterManager+" still manages") || !strings.Contains(said, "[exit code 2]") {
 		t.Errorf("cut short: %s", said)
 	}
 	if got := claimantsOf(t, yard); got != release.WriterManager {
@@ -124,7 +124,7 @@ func TestAReleaseThatWasCutShortIsFinishedByTheSameCommand(t *testing.T) {
 
 func claimantsOf(t *testing.T, yard string) string {
 	t.Helper()
-	return claimants(t, string(settings.live(t, yard).Text()), `.metadata.annotations["`+ownership.LastAppliedAnnotation+`"]`)
+	return managersOf(t, string(settings.live(t, yard).Text()), `.metadata.annotations["`+ownership.LastAppliedAnnotation+`"]`)
 }
 
 // TestADryRunWritesNothing holds that for both kinds.

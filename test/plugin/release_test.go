@@ -70,27 +70,27 @@ func TestRelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := claimants(t, text, ".spec.replicas"); got != "kube-controller-manager" {
+	if got := managersOf(t, text, ".spec.replicas"); got != "kube-controller-manager" {
 		t.Errorf("replicas are claimed by %q", got)
 	}
 }
 
-func TestADiffIsColouredOnATerminalAlone(t *testing.T) {
+func TestDiffIsColoredOnlyOnATerminal(t *testing.T) {
 	yard := appliedIn(t)
 	t.Setenv("KUBECONFIG", cluster.Kubeconfig)
-	for _, colour := range []bool{true, false} {
+	for _, color := range []bool{true, false} {
 		var both bytes.Buffer
 		code := cli.Run(t.Context(), cli.Environment{
-			IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &both, ErrOut: &both}, Now: time.Now, Colour: colour,
+			IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &both, ErrOut: &both}, Now: time.Now, Colour: color,
 		}, strings.Fields("release "+settings.object+" "+settings.field+" --dry-run=client -n "+yard))
-		coloured := strings.HasPrefix(both.String(), "\x1b[31m- last-applied") && strings.Contains(both.String(), "\x1b[32m+ claim of")
-		if code != cli.ExitYes || coloured != colour || strings.Contains(both.String(), "\x1b") != colour {
-			t.Errorf("colour %v: exit code %d\n%q", colour, code, both.String())
+		colored := strings.HasPrefix(both.String(), "\x1b[31m- last-applied") && strings.Contains(both.String(), "\x1b[32m+ managed by")
+		if code != cli.ExitYes || colored != color || strings.Contains(both.String(), "\x1b") != color {
+			t.Errorf("color %v: exit code %d\n%q", color, code, both.String())
 		}
 	}
 }
 
-func TestWhatCannotBeReleasedIsRefusedInOneLine(t *testing.T) {
+func TestReleaseRefusalsAreOneLine(t *testing.T) {
 	inYard(t,
 		"apply -n yard -f testdata/yard.yaml",
 		"apply -n yard -f testdata/odd.yaml",
@@ -153,7 +153,7 @@ func TestWhatCannotBeReleasedIsRefusedInOneLine(t *testing.T) {
 	}
 }
 
-// annotationsInYard are those of the objects that the tests made: the controllers put one there at a time of their own.
+// annotationsInYard returns the annotations of the objects that the tests create, without those that controllers create.
 func annotationsInYard() (string, error) {
 	return kubectl("get", "deployment,configmap,secret,gadget", "-n", "yard", "--field-selector=metadata.name!=kube-root-ca.crt",
 		"-o", `jsonpath={range .items[*]}{.metadata.annotations}{"\n"}{end}`)
@@ -191,7 +191,7 @@ func TestReleaseIsTheSameWithTheWebhook(t *testing.T) {
 		lastApplied, _ := live.LastApplied()
 		results[mode] = strings.Split(strings.ReplaceAll(said+lastApplied, yard, "YARD"), "\n")
 		for _, field := range []string{".spec.replicas", annotated, resources.field} {
-			results[mode] = append(results[mode], field+" is claimed by "+claimants(t, string(live.Text()), field))
+			results[mode] = append(results[mode], field+" is managed by "+managersOf(t, string(live.Text()), field))
 		}
 	}
 	if diff := cmp.Diff(results["off"], results["enforce"]); diff != "" {
@@ -202,8 +202,8 @@ func TestReleaseIsTheSameWithTheWebhook(t *testing.T) {
 	}
 }
 
-// claimants are the managers that claim a field, sorted: managedFields have them by time.
-func claimants(t *testing.T, object, field string) string {
+// managersOf returns the managers of a field, sorted by name instead of by time as in managedFields.
+func managersOf(t *testing.T, object, field string) string {
 	t.Helper()
 	o, err := ownership.ParseObject([]byte(object))
 	if err != nil {
