@@ -3,7 +3,6 @@ package ownership
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -160,25 +159,4 @@ func (o Object) find(path fieldpath.Path) rawjson.Span {
 		return rawjson.Span{}
 	}
 	return rawjson.Span{Start: in.Start + found.Start, End: in.Start + found.End}
-}
-
-// EqualBut says whether two objects, as one API server encoded them, are the same outside of metadata.managedFields, the
-// value of the last-applied annotation and the values of the given fields.
-func (o Object) EqualBut(other Object, paths ...fieldpath.Path) bool {
-	return rawjson.EqualBut(o.whole.Of(o.text), o.aside(paths), other.whole.Of(other.text), other.aside(paths))
-}
-
-// aside returns the positions that EqualBut leaves out, within the object's own text and in order.
-func (o Object) aside(paths []fieldpath.Path) []rawjson.Span {
-	spans := []rawjson.Span{o.managedFields, o.lastApplied}
-	for _, path := range paths {
-		spans = append(spans, o.find(path))
-	}
-	spans = slices.DeleteFunc(spans, func(s rawjson.Span) bool { return !s.Present() })
-	slices.SortFunc(spans, func(a, b rawjson.Span) int { return a.Start - b.Start })
-	for i := range spans {
-		spans[i].Start -= o.whole.Start
-		spans[i].End -= o.whole.Start
-	}
-	return spans
 }
