@@ -9,27 +9,27 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// Change is what becomes of one contested field of a write, and why.
+// Change is the result of the decision on one contested field of a write.
 type Change struct {
 	// Path leads to the field. Elements of a keyed list are named by their keys, elements of a set by their values.
 	Path fieldpath.Path
 	// Verb is what the write does to the field, after the decision.
 	Verb threeway.Verb
-	// From is the value in live, To the value afterwards and Incoming the value that the writer sent, as JSON; nil if the
-	// field is missing there.
+	// From is the value in live, To the value after the decision and Incoming the value that the writer sent, as JSON; nil if
+	// the field is missing there.
 	From, To, Incoming json.RawMessage
 	// Owner is the field's owner in live.
 	Owner ownership.Owned
-	// Field is what the decision was made on.
+	// Field has the facts that the decision is based on.
 	Field Field
 	Decision
-	// Choice is the value or member that contradicts a cleared field, as "OnDelete".
+	// Choice is the value or member that excludes a cleared field, as "OnDelete".
 	Choice string
-	// Overruled is why the manifest wins over a field that would be kept, as "the manifest sets valueFrom".
+	// Overruled is the reason why the manifest wins over a field to keep, as "the manifest sets valueFrom".
 	Overruled string
 }
 
-// changeOf decides on a contested field. On a create, its live value is the one that the autoscaler wants.
+// changeOf decides on a contested field. If the write creates the object, field.Live is the autoscaler's desired replicas.
 func changeOf(field ownership.Contested, writer ownership.Writer) Change {
 	c := Change{
 		Path: field.Path, Owner: field.Owned, From: field.Live, To: field.Incoming, Incoming: field.Incoming,
@@ -41,7 +41,7 @@ func changeOf(field ownership.Contested, writer ownership.Writer) Change {
 	return c.decided()
 }
 
-// decided returns the change with the decision on its Field.
+// decided returns the change with the decision on c.Field.
 func (c Change) decided() Change {
 	c.Decision, c.Verb = Lookup(c.Field), threeway.Set
 	switch c.Verdict {
@@ -56,7 +56,7 @@ func (c Change) decided() Change {
 	return c
 }
 
-// yielding returns the change if the manifest wins over a field that would be kept.
+// yielding returns the change of a field to keep over which the manifest wins.
 func (c Change) yielding(reason string) Change {
 	c.Verdict, c.Overruled = Yield, reason
 	c.Verb, c.To = threeway.Set, c.Incoming
@@ -66,7 +66,7 @@ func (c Change) yielding(reason string) Change {
 	return c
 }
 
-// Value returns the value that the field has in live or, on a create, is given; as JSON.
+// Value returns the field's value in live or, if the write creates the object, the value that it gets, as JSON.
 func (c Change) Value() json.RawMessage {
 	if c.Verdict == Start {
 		return c.To
@@ -74,8 +74,8 @@ func (c Change) Value() json.RawMessage {
 	return c.From
 }
 
-// Because returns why a field does not get the value that was sent, and the remedy, as the text that follows
-// "kept .spec.replicas=7". It comes in three parts, so that the name in the middle can be shortened.
+// Because returns the reason why a field does not get the value that was sent, and the remedy. They are the text that follows
+// "kept .spec.replicas=7", in three parts, so that a caller can shorten the name in the middle.
 func (c Change) Because() (before, name, after string) {
 	name = c.Owner.By
 	if name == "" {

@@ -10,107 +10,121 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// restoreClaims returns the incoming entries with the claims on the units as they are in live, in the API server's order.
-// There are two exceptions. A server-side applier's own Apply entry is its record of what its manifest sets, as last-applied
-// is for client-side apply: a field that the manifest drops leaves the entry. And claims that the write moves from one
-// manager to another while the value stays are moved on purpose: by kubectl when a manifest goes from client-side to
-// server-side apply, by Flux when it takes over what kubectl wrote.
-func (k *keeper) restoreClaims(incoming []ownership.Entry) ([]ownership.Entry, error) {
+// restoreEntries returns the incoming managedFields entries in the API server's order, in which each unit has the managers
+// that it has in live. There are two exceptions:
+//   - The Apply entry of the server-side applier that sends the write stays as it is. It records what the manifest sets, as
+//     the last-applied annotation does for client-side apply, so a field that the manifest drops leaves it.
+//   - A field that the write moves to another manager without changing its value stays with the new manager. Such a move is
+//     intended: kubectl makes it when a manifest migrates from client-side to server-side apply, and Flux when it takes
+//     over the fields that kubectl wrote.
+func (k *keeper) restoreEntries(incoming []ownership.Entry) ([]ownership.Entry, error) {
 	if len(k.units) == 0 || !k.write.Live.Present() {
 		return ownership.InOrder(incoming), nil
 	}
-	c := k.claims(incoming)
-	claims := make([]ownership.Entry, len(c.pairs))
-	for i, pair := range c.pairs {
+	r := k.newEntryRestorer(incoming)
+	restored := make([]ownership.Entry, len(r.pairs))
+	for i, pair := range r.pairs {
 		var err error
-		if claims[i], err = c.restore(pair); err != nil {
+		if restored[i], err = r.restore(pair); err != nil {
 			return nil, err
 		}
 	}
-	if err := c.restoreForeign(claims); err != nil {
+	if err := r.restoreOtherVersions(restored); err != nil {
 		return nil, err
 	}
 	var entries []ownership.Entry
-	for i, pair := range c.pairs {
-		restored := claims[i]
-		if !restored.ClaimsNothing() || pair.isIncoming && pair.now.ClaimsNothing() {
-			entries = append(entries, restored)
+	for i, pair := range r.pairs {
+		wasEmpty := pair.inIncoming && pair.incoming.ClaimsNothing()
+		if !restored[i].ClaimsNothing() || wasEmpty {
+			entries = append(entries, restored[i])
 		}
 	}
 	return ownership.InOrder(entries), nil
 }
 
-// claimPair is an entry in the incoming object and what it was in live.
-type claimPair struct {
-	now, was              ownership.Entry
-	isIncoming, isChanged bool
-	inNow, inWas          map[*unit][]byte // what they claim of units, as text
+// entryPair is the entries of one manager in live and in the incoming object.
+type entryPair struct {
+	live, incoming ownership.Entry
+	// inIncoming reports whether the incoming object has the entry.
+	inIncoming bool
+	// changed reports whether the write changes the entry's field set.
+	changed bool
+	// liveUnits and incomingUnits are the parts of the two field sets at each unit; nil unless the entry is changed.
+	liveUnits, incomingUnits map[*unit][]byte
 }
 
-// unitClaims are the claims on the units of a write.
-type unitClaims struct {
+// entry returns the incoming entry or, if the write has removed it, the one of live.
+func (p entryPair) entry() ownership.Entry {
+	if p.inIncoming {
+		return p.incoming
+	}
+	return p.live
+}
+
+// entryRestorer restores the managedFields entries of a write.
+type entryRestorer struct {
 	*keeper
 
-	pairs []claimPair
+	pairs []entryPair
 	byTop map[*fieldtree.Node]*unit
-	// moved are the units whose claim the write moves on purpose.
+	// moved are the units that the write moves from one manager to another on purpose.
 	moved map[*unit]bool
 }
 
-func (k *keeper) claims(incoming []ownership.Entry) *unitClaims {
-	c := &unitClaims{keeper: k, byTop: map[*fieldtree.Node]*unit{}, moved: map[*unit]bool{}}
+func (k *keeper) newEntryRestorer(incoming []ownership.Entry) *entryRestorer {
+	r := &entryRestorer{keeper: k, byTop: map[*fieldtree.Node]*unit{}, moved: map[*unit]bool{}}
 	for _, u := range k.units {
-		c.byTop[u.top] = u
+		r.byTop[u.top] = u
 	}
 	for _, both := range ownership.Pairs(k.write.LiveEntries, incoming) {
-		pair := claimPair{now: both.Incoming, was: both.Live, isIncoming: both.InIncoming}
-		pair.isChanged = !both.InIncoming || !both.InLive || !bytes.Equal(pair.now.Fields, pair.was.Fields)
-		if pair.isChanged {
-			pair.inNow, pair.inWas = c.unitsIn(pair.now), c.unitsIn(pair.was)
-			for u := range pair.inWas {
-				if pair.inNow[u] == nil && c.isMoved(pair.was, u) && !c.isOwn(pair.was) {
-					c.moved[u] = true
+		pair := entryPair{live: both.Live, incoming: both.Incoming, inIncoming: both.InIncoming}
+		pair.changed = !both.InIncoming || !both.InLive || !bytes.Equal(pair.incoming.Fields, pair.live.Fields)
+		if pair.changed {
+			pair.liveUnits, pair.incomingUnits = r.unitsOf(pair.live), r.unitsOf(pair.incoming)
+			for u := range pair.liveUnits {
+				if pair.incomingUnits[u] == nil && r.isMoved(pair.live, u) && !r.isAuthorsApply(pair.live) {
+					r.moved[u] = true
 				}
 			}
 		}
-		c.pairs = append(c.pairs, pair)
+		r.pairs = append(r.pairs, pair)
 	}
-	return c
+	return r
 }
 
-// isMoved reports whether the write takes the claim on a unit from an entry on purpose.
-func (k *keeper) isMoved(was ownership.Entry, u *unit) bool {
-	return k.stays(u) && k.write.MovesFrom(was)
+// isMoved reports whether the write takes a unit from an entry of live on purpose.
+func (k *keeper) isMoved(live ownership.Entry, u *unit) bool {
+	return k.isUnchanged(u) && k.write.MovesFrom(live)
 }
 
-// stays reports whether the write leaves the value of a unit as it is in live.
-func (k *keeper) stays(u *unit) bool {
+// isUnchanged reports whether the incoming object has a unit's value as it is in live.
+func (k *keeper) isUnchanged(u *unit) bool {
 	return bytes.Equal(k.incoming.Of(u.top, k.write.Incoming.Text()), k.live.Of(u.top, k.write.Live.Text()))
 }
 
-// isOwn reports whether an entry is the own Apply entry of the author of a server-side apply.
-func (k *keeper) isOwn(e ownership.Entry) bool {
+// isAuthorsApply reports whether an entry is the Apply entry of the server-side applier that sends the write.
+func (k *keeper) isAuthorsApply(e ownership.Entry) bool {
 	return k.write.Author.ServerSide() && k.write.Author.Entry.Same(e)
 }
 
-// unitsIn returns what an entry claims of units, as text; nothing for a unit of which it claims nothing.
-func (c *unitClaims) unitsIn(e ownership.Entry) map[*unit][]byte {
-	in := map[*unit][]byte{}
-	c.tree.Claims(e.Fields, c.meter, func(n *fieldtree.Node, start int) {
-		if u := c.byTop[n]; u != nil {
-			in[u] = e.Fields[start:rawjson.Skip(e.Fields, start)]
+// unitsOf returns the part of an entry's field set at each unit, as JSON. Units that the entry does not manage are missing.
+func (r *entryRestorer) unitsOf(e ownership.Entry) map[*unit][]byte {
+	parts := map[*unit][]byte{}
+	r.tree.Claims(e.Fields, r.meter, func(n *fieldtree.Node, start int) {
+		if u := r.byTop[n]; u != nil {
+			parts[u] = e.Fields[start:rawjson.Skip(e.Fields, start)]
 		}
 	})
-	if k := c.scaleUnit(); k != nil && c.write.InOtherVersion(e) {
-		delete(in, k)
-		if e.Holds(c.scalePathIn(e)) {
-			in[k] = []byte("{}")
+	if scale := r.scaleUnit(); scale != nil && r.write.InOtherVersion(e) {
+		delete(parts, scale)
+		if e.Holds(r.scalePathIn(e)) {
+			parts[scale] = []byte("{}")
 		}
 	}
-	return in
+	return parts
 }
 
-// scaleUnit returns the unit with the scale field, nil where there is none.
+// scaleUnit returns the unit with the scale field, nil if there is none.
 func (k *keeper) scaleUnit() *unit {
 	for _, u := range k.units {
 		if u.scale {
@@ -120,7 +134,7 @@ func (k *keeper) scaleUnit() *unit {
 	return nil
 }
 
-// scalePathIn returns the path of the scale field in the version of an entry.
+// scalePathIn returns the path of the scale field in the API version of an entry.
 func (k *keeper) scalePathIn(e ownership.Entry) fieldpath.Path {
 	for _, field := range k.kept {
 		switch {
@@ -134,81 +148,78 @@ func (k *keeper) scalePathIn(e ownership.Entry) fieldpath.Path {
 	return nil
 }
 
-// restore returns an entry with its claims on the units as they should be.
-func (c *unitClaims) restore(pair claimPair) (ownership.Entry, error) {
-	if !pair.isChanged {
-		return pair.now, nil
+// restore returns an entry with its field set restored at the units.
+func (r *entryRestorer) restore(pair entryPair) (ownership.Entry, error) {
+	if !pair.changed {
+		return pair.incoming, nil
 	}
-	remove, restore := c.changes(pair)
-	if len(remove)+len(restore) == 0 {
-		return pair.now, nil
+	gained, lost := r.toUndo(pair)
+	if len(gained)+len(lost) == 0 {
+		return pair.incoming, nil
 	}
-	now, err := pair.now.Set()
+	incoming, err := pair.incoming.Set()
 	if err != nil {
-		return pair.now, err
+		return pair.incoming, err
 	}
-	was, err := pair.was.Set()
+	live, err := pair.live.Set()
 	if err != nil {
-		return pair.now, err
+		return pair.incoming, err
 	}
-	set := now.RecursiveDifference(c.paths(remove, pair)).RecursiveDifference(c.paths(restore, pair))
-	set = set.Union(c.below(was, restore, pair))
-	if set.Equals(now) && pair.isIncoming {
-		return pair.now, nil
+	set := incoming.RecursiveDifference(r.pathsOf(gained, pair)).RecursiveDifference(r.pathsOf(lost, pair))
+	set = set.Union(r.subset(live, lost, pair))
+	if set.Equals(incoming) && pair.inIncoming {
+		return pair.incoming, nil
 	}
 	return pair.entry().WithSet(set)
 }
 
-// changes returns the units on which an entry has claims that it should not have, and those on which it should have live's.
-func (c *unitClaims) changes(pair claimPair) (remove, restore []*unit) {
-	own := c.isOwn(pair.entry())
-	for u := range pair.inNow {
-		if pair.inWas[u] == nil && !c.moved[u] && !c.isForeign(pair, u) {
-			remove = append(remove, u)
+// toUndo returns the units that an entry has gained and must not manage, and those that it has lost, in whole or in part,
+// and is to manage as in live.
+func (r *entryRestorer) toUndo(pair entryPair) (gained, lost []*unit) {
+	for u := range pair.incomingUnits {
+		if pair.liveUnits[u] == nil && !r.moved[u] && !r.hasUnknownPath(u, pair) {
+			gained = append(gained, u)
 		}
 	}
-	for u, was := range pair.inWas {
-		now := pair.inNow[u]
+	if r.isAuthorsApply(pair.entry()) {
+		return gained, nil
+	}
+	for u, live := range pair.liveUnits {
+		incoming := pair.incomingUnits[u]
 		switch {
-		case own, bytes.Equal(now, was), now != nil && c.isForeign(pair, u), now == nil && c.isMoved(pair.was, u):
+		case bytes.Equal(incoming, live):
+		case incoming != nil && r.hasUnknownPath(u, pair):
+		case incoming == nil && r.isMoved(pair.live, u):
 		default:
-			restore = append(restore, u)
+			lost = append(lost, u)
 		}
 	}
-	return remove, restore
+	return gained, lost
 }
 
-// isForeign reports whether the paths of an entry say nothing about a unit: it has been recorded in another version of the
-// kind, and only the scale field has a known path there.
-func (c *unitClaims) isForeign(pair claimPair, u *unit) bool {
-	return !u.scale && c.write.InOtherVersion(pair.entry())
+// hasUnknownPath reports whether a unit's path in the API version of an entry is unknown. In versions other than the
+// write's, only the path of the scale field is known.
+func (r *entryRestorer) hasUnknownPath(u *unit, pair entryPair) bool {
+	return !u.scale && r.write.InOtherVersion(pair.entry())
 }
 
-// entry returns the incoming entry or, where the write has emptied it, the one of live.
-func (p claimPair) entry() ownership.Entry {
-	if p.isIncoming {
-		return p.now
-	}
-	return p.was
-}
-
-// paths returns where units are in the version of an entry.
-func (c *unitClaims) paths(units []*unit, pair claimPair) *fieldpath.Set {
+// pathsOf returns the paths of units in the API version of an entry.
+func (r *entryRestorer) pathsOf(units []*unit, pair entryPair) *fieldpath.Set {
 	set := fieldpath.NewSet()
 	for _, u := range units {
-		set.Insert(c.pathOf(u, pair))
+		set.Insert(r.pathOf(u, pair))
 	}
 	return set
 }
 
-func (c *unitClaims) pathOf(u *unit, pair claimPair) fieldpath.Path {
-	if e := pair.entry(); u.scale && c.write.InOtherVersion(e) {
-		return c.scalePathIn(e)
+func (r *entryRestorer) pathOf(u *unit, pair entryPair) fieldpath.Path {
+	if e := pair.entry(); u.scale && r.write.InOtherVersion(e) {
+		return r.scalePathIn(e)
 	}
 	return u.top.Path()
 }
 
-// below returns what a set has of units and below them.
-func (c *unitClaims) below(set *fieldpath.Set, units []*unit, pair claimPair) *fieldpath.Set {
-	return set.Difference(set.RecursiveDifference(c.paths(units, pair)))
+// subset returns the elements of a set at units and nested under them.
+func (r *entryRestorer) subset(set *fieldpath.Set, units []*unit, pair entryPair) *fieldpath.Set {
+	return set.Difference(set.RecursiveDifference(r.pathsOf(units, pair)))
 }

@@ -13,53 +13,54 @@ import (
 )
 
 var (
-	// ErrNotANumber is returned if the scale field's value is not an int32 from 0.
+	// ErrNotANumber is returned if a value of the scale field is not an integer from 0 to the maximum of int32.
 	ErrNotANumber = errors.New("the scale field is not an integer")
 	// ErrBudget is returned if a write needs more work than Request.Meter allows.
-	ErrBudget = errors.New("the work budget is spent")
+	ErrBudget = errors.New("the work budget is exhausted")
 )
 
-// Request is a write to an object itself, as admission sees it.
+// Request is a write to an object, not to one of its subresources, as an admission webhook sees it.
 type Request struct {
 	Kind            schema.GroupVersionKind
 	Namespace, Name string
-	// FieldManager is that of the request's options, or empty.
+	// FieldManager is the one in the request's options, or empty.
 	FieldManager string
-	// Live is the object as stored, the zero Object when the write creates it; Incoming as it is about to be stored.
+	// Live is the stored object, the zero Object if the write creates it. Incoming is the object about to be stored.
 	Live, Incoming ownership.Object
-	// Meter bounds the work; nil does not. Where it ends the work, the error is ErrBudget.
+	// Meter limits the work; nil sets no limit. If it ends the work, the error is ErrBudget.
 	Meter ownership.Meter
 }
 
-// Outcome is what is decided for a write. The zero Outcome leaves it as it is.
+// Outcome is the result of the decisions on a write. The zero Outcome does not modify the write.
 type Outcome struct {
-	// Changes are the fields that do not get the value that the writer sent, and those that the writer is to be warned about.
+	// Changes are the fields that do not get the value that the writer sent, and the fields to warn the writer about.
 	Changes []Change
-	// Operations make the incoming object what it should be.
+	// Operations are a JSON patch (RFC 6902) on the incoming object.
 	Operations []jsonpatch.Operation
-	// Unread is the error of the paths in annotation ownership.ControllerFieldsAnnotation that do not parse, and are ignored;
-	// nil if all do.
+	// Unread is the error about the paths in annotation ownership.ControllerFieldsAnnotation that do not parse and are
+	// ignored; nil if all parse.
 	Unread error
 }
 
-// Cluster answers what a decision has to know beyond the write.
+// Cluster looks up other objects that a decision depends on.
 type Cluster interface {
 	// ScalePath returns the path of the scale field of a kind, nil if the kind has none.
 	ScalePath(group, version, kind string) fieldpath.Path
-	// Autoscaler returns the autoscaler that targets an object, as "HorizontalPodAutoscaler/web", and the replicas it wants;
-	// empty if none does.
+	// Autoscaler returns the autoscaler that targets an object, as "HorizontalPodAutoscaler/web", and its desired replicas. It
+	// returns an empty name if none does.
 	Autoscaler(namespace, group, kind, name string) (autoscaler string, desired int64)
 }
 
 // Decider decides on writes by the decision table of docs/decisions.md.
 type Decider struct {
-	Cluster  Cluster
+	Cluster Cluster
+	// Managers are the field managers of the configuration, Rules its rules that assign fields to controllers.
 	Managers ownership.Managers
 	Rules    []ownership.Rule
 }
 
-// Decide decides on each contested field of a write, and returns what to do about all of them. The error is ErrNotANumber, ErrBudget, ErrNotWhole, ownership.ErrManagedFields
-// or ownership.ErrLastApplied.
+// Decide decides on each contested field of a write, and returns the changes and the patch. The error is ErrNotANumber,
+// ErrBudget, ErrNotWhole, ownership.ErrManagedFields or ownership.ErrLastApplied.
 func (d Decider) Decide(r Request) (Outcome, error) {
 	spent := &budget{spend: r.Meter}
 	if r.Meter != nil {
@@ -76,7 +77,7 @@ func (d Decider) Decide(r Request) (Outcome, error) {
 	return out, err
 }
 
-// budget remembers that the work was ended: no result after that can be used, not even an error.
+// budget records that the meter has ended the work. After that, neither results nor errors are valid.
 type budget struct {
 	spend ownership.Meter
 	over  bool
@@ -121,7 +122,7 @@ func (d Decider) decideWrite(r Request) (out Outcome, err error) {
 	return out, err
 }
 
-// rewrite carries the decisions out. The outcome does not list fields that already are what they should be.
+// rewrite carries out the decisions. The outcome does not list fields that need no change.
 func rewrite(w ownership.Write, context ownership.ObjectContext, keep, stale []Change) (out Outcome, err error) {
 	if len(keep)+len(stale) == 0 {
 		return out, nil
@@ -151,9 +152,9 @@ func rewrite(w ownership.Write, context ownership.ObjectContext, keep, stale []C
 	return out, nil
 }
 
-// checkScale returns an error unless the scale field's values are what a scale can have, an int32 from 0
-// (k8s.io/api/autoscaling/v1, ScaleSpec): reports then contain nothing but a number. An incoming value that is missing or null
-// has been dropped.
+// checkScale returns ErrNotANumber unless the scale field's values are valid replicas, nonnegative int32s
+// (k8s.io/api/autoscaling/v1, ScaleSpec), so that warnings and events quote nothing but numbers. A missing or null incoming
+// value is valid: the write drops the field.
 func (c Change) checkScale() error {
 	if !c.Field.Scale {
 		return nil
@@ -170,6 +171,7 @@ func (c Change) checkScale() error {
 	return nil
 }
 
+// writeOf reads the managedFields, the author and the manifests of a write.
 func (d Decider) writeOf(r Request) (w ownership.Write, err error) {
 	w = ownership.Write{Live: r.Live, Incoming: r.Incoming, Kind: r.Kind, Managers: d.Managers, Meter: r.Meter}
 	if w.LiveEntries, err = r.Live.Entries(); err != nil {

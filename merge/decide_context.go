@@ -9,7 +9,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// contextOf returns what the cluster knows about the object of a write.
+// contextOf returns the scale field and the autoscaler of a write's object.
 func (d Decider) contextOf(r Request) ownership.ObjectContext {
 	context := ownership.ObjectContext{
 		Managers: d.Managers, Scale: d.Cluster.ScalePath(r.Kind.Group, r.Kind.Version, r.Kind.Kind),
@@ -30,8 +30,8 @@ func (d Decider) contextOf(r Request) ownership.ObjectContext {
 	return context
 }
 
-// patterns returns the fields that the configuration and the object's annotation assign to controllers. Paths of the
-// annotation that do not parse are ignored, and are the error.
+// patterns returns the fields that the configuration and the object's annotation assign to controllers. The error is about
+// the annotation's paths that do not parse, which are ignored.
 func (d Decider) patterns(r Request) (patterns []ownership.Pattern, unread error) {
 	for _, rule := range d.Rules {
 		if rule.Fits(r.Kind.Group, r.Kind.Kind) {

@@ -6,8 +6,8 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// decideCreate is row 12: a workload that is applied while an autoscaler already targets it, as after a deletion or a
-// move, starts with the autoscaler's replicas instead of the manifest's. A manifest that sets 0 creates it switched off.
+// decideCreate is row 12: if an apply creates a workload that an autoscaler already targets, as after a deletion, the workload
+// starts with the autoscaler's desired replicas instead of the manifest's. A manifest that sets 0 replicas is left alone.
 func (d Decider) decideCreate(r Request) (out Outcome, err error) {
 	path := d.Cluster.ScalePath(r.Kind.Group, r.Kind.Version, r.Kind.Kind)
 	if path == nil {

@@ -1,25 +1,28 @@
-// Package merge decides what becomes of the fields of an object that several parties write, and carries that out: on a write
-// that the API server has merged already, or on a three-way merge.
+// Package merge decides which of the fields that several managers write an apply may change, and rewrites the write
+// accordingly.
 //
-// The words are those of docs/decisions.md: live is the object as stored, incoming the object as the API server is about to
-// store it, base the manifest applied last and manifest the one being applied now. Whose a field is, package ownership says.
-// Like ownership the package knows no HTTP, no client and no clock.
+// The terms are those of docs/decisions.md: live is the stored object, incoming the object that the API server is about to
+// store, base the last-applied configuration, and manifest the configuration being applied. Package ownership determines
+// who owns a field. Neither package uses HTTP, a client or a clock: a Cluster passes in what a decision needs to know about
+// other objects.
 //
-// # A write that has been merged
+// # Writes
 //
-// An admission webhook sees live and incoming. For each field that the manifest and another owner both have a say in, Decide
-// looks a Field up in the decision table and returns a Verdict. A Write carries verdicts out: Clear for defaults that
-// contradict the manifest (Contradictions finds them), Keep for what is to stay as it is in live. Both return JSON patch
-// operations for EncodePatch:
+// Decider.Decide takes a write, as an admission webhook sees it, through the decision table. It finds the contested fields,
+// which both the manifest and another owner can set, and calls Lookup on each, which returns the Decision of the first
+// matching row. It passes the fields to keep and the stale defaults to clear (Contradictions) to Rewrite. The Outcome has the
+// changed fields with their reasons, and JSON patch operations on the incoming object, which EncodePatch encodes:
 //
-//	Write -> Field -> Decide -> Clear, Keep -> EncodePatch
+//	Request -> Decider.Decide -> Lookup -> Rewrite -> Outcome -> EncodePatch
 //
-// Keep restores the field's value, its claims in metadata.managedFields and what last-applied says of it. The operations are
-// made directly of the texts at hand; whole objects are compared only where a write has deleted a kept field, to know whether
-// it changes anything else.
+// Rewrite restores a field's value and its managedFields entries, and removes it from the last-applied annotation. It does
+// not decode whole objects.
 //
-// # A merge
+// # Three-way merges
 //
-// The sub-packages merge objects themselves, and know nothing of admission: threeway as kubectl apply does, twoway as
-// kustomize does, by the schemas of package schema. Owners apply the decision table to a three-way merge.
+// Owners applies the decision table to a three-way merge outside a webhook, such as a preview: its method Keep is the Keep
+// function of threeway.Options.
+//
+// The packages threeway and twoway merge objects as kubectl apply and kustomize do. They know nothing of owners and of
+// admission. Package schema describes how each field merges.
 package merge

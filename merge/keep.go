@@ -13,48 +13,48 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// HandoverManager is the field manager that takes over the claim on a field from an applier that no longer declares it, by
-// the documented transfer between managers
-// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#transferring-ownership). The webhook never claims
-// anything itself: a claim of its own would make an apply without force a conflict.
+// HandoverManager is the field manager that takes over a field from an applier that no longer declares it, by the documented
+// transfer between managers (https://kubernetes.io/docs/reference/using-api/server-side-apply/#transferring-ownership). The
+// webhook never becomes the manager of a field: that would cause conflicts for an apply without force.
 const HandoverManager = "ownership-handoff"
 
-// Kept is a field that is to be as it is in live.
+// Kept is a field to keep.
 type Kept struct {
-	// Path leads to the field, in both objects alike.
+	// Path leads to the field, in live and in the incoming object.
 	Path fieldpath.Path
-	// Value is what the field is to be, as JSON; nil stands for live's value.
+	// Value is the value that the field gets, as JSON; nil stands for live's value.
 	Value json.RawMessage
 	// Scale reports whether it is the scale field, which is kept whatever else the manifest sets.
 	Scale bool
-	// ScaleIn returns the path of the scale field in another version of the kind; nil stands for Path.
+	// ScaleIn returns the path of the scale field in another API version of the kind; nil stands for Path in every version.
 	ScaleIn ownership.ScalePaths
 }
 
-// Rewritten is what becomes of the incoming object.
+// Rewritten is the result of Rewrite.
 type Rewritten struct {
-	// Operations are a JSON patch (RFC 6902) on the incoming object; none where it is already as it should be.
+	// Operations are a JSON patch (RFC 6902) on the incoming object; none if it needs no change.
 	Operations []jsonpatch.Operation
-	// Overruled says, by the position of a field among those to be kept, why the manifest wins: keeping the field would make
-	// the API server refuse an object that it accepts without.
+	// Overruled has the fields that are not kept, because the manifest wins. The keys are indexes in the list of fields to
+	// keep; the values are the reasons, as "the manifest sets valueFrom".
 	Overruled map[int]string
-	// Gone are the positions of the fields that went with an element of a list: its owner has deleted it.
+	// Gone are the indexes of the fields that are not kept because their list element was deleted.
 	Gone map[int]bool
 }
 
-// Rewrite returns the incoming object of a write with the fields to keep as they are in live, in value and in managedFields,
-// and without the fields to clear and all claims on them.
+// Rewrite returns the JSON patch that restores the fields to keep, with live's values and managedFields entries, and that
+// removes the fields to clear from the incoming object and from every managedFields entry.
 //
-// A kept field of which no parent is missing is set. Where parents are missing, the outermost comes back as it is in live,
-// in one operation for all fields in it, if they are all that the manifest declared there; else the manifest has removed the
-// rest, and half a parent is none that anybody declared. The parent of the scale field comes back in any case. Where the
-// manifest now sets what excludes a kept field (relations.go), the manifest wins.
+// If the incoming object lacks parents of a kept field, the patch restores the outermost of them as it is in live, in one
+// operation for all kept fields nested under it. It does so only if the manifest had declared nothing else there: otherwise
+// the manifest wins, because the restored parent would be one that nobody declared. The parent of the scale field is
+// restored in any case. The manifest also wins if the API server would reject a kept field beside the fields that the
+// manifest sets (relations.go), or if kubectl apply would delete the kept field next time (patchStrategy=retainKeys).
 //
-// The last-applied annotation loses the kept fields, whoever wrote it, and parents that are empty without them. A write that
-// changes nothing else becomes the live object, byte for byte, so that the API server stores nothing and the
-// resourceVersion stays.
+// The patch removes the kept fields from the last-applied annotation, whichever applier wrote it, and with them parents that
+// are left empty. If the write changes nothing else, the result is the live object, byte for byte: the API server then stores
+// nothing, and the resourceVersion stays the same.
 //
-// The error is ownership.ErrManagedFields, ErrNotWhole, or of a value that is no JSON.
+// The error is ownership.ErrManagedFields, ErrNotWhole, or that of a value that is not JSON.
 func Rewrite(w ownership.Write, keep []Kept, clearing []fieldpath.Path) (Rewritten, error) {
 	cleared, operations, err := clearFields(w, clearing)
 	if err != nil {
@@ -72,7 +72,7 @@ func Rewrite(w ownership.Write, keep []Kept, clearing []fieldpath.Path) (Rewritt
 		at := "/metadata/annotations/" + rawjson.EscapePointer(ownership.LastAppliedAnnotation)
 		operations = append(operations, jsonpatch.NewOperation("replace", at, lastApplied))
 	}
-	entries, err := k.restoreClaims(cleared)
+	entries, err := k.restoreEntries(cleared)
 	if err != nil {
 		return Rewritten{}, err
 	}
@@ -85,8 +85,8 @@ func Rewrite(w ownership.Write, keep []Kept, clearing []fieldpath.Path) (Rewritt
 	return out, k.verify(restored, entries)
 }
 
-// clearFields returns the incoming entries without claims on the fields, and the operations that take these out of the
-// incoming object, which has them.
+// clearFields returns the incoming managedFields entries without the fields to clear, and the operations that remove these
+// fields from the incoming object.
 func clearFields(w ownership.Write, paths []fieldpath.Path) ([]ownership.Entry, []jsonpatch.Operation, error) {
 	if len(paths) == 0 {
 		return w.IncomingEntries, nil, nil
@@ -122,22 +122,22 @@ type keeper struct {
 	meter fieldtree.Meter
 
 	tree           *fieldtree.Tree
-	nodes          []*fieldtree.Node // of the kept fields; nil where a path cannot be followed
+	nodes          []*fieldtree.Node // of the kept fields; nil for a path that is too long
 	live, incoming fieldtree.Places
 	units          []*unit
 	overruled      map[int]string
 	gone           map[int]bool
 }
 
-// unit is a part of the object that one operation gives live's value: a kept field, or the outermost missing parent of one
-// or more.
+// unit is a part of the object that one operation restores: a kept field, or the outermost missing parent of one or more
+// kept fields.
 type unit struct {
 	top *fieldtree.Node
-	// kept are the positions of the kept fields in it.
+	// kept are the indexes of its kept fields.
 	kept []int
-	// value is what it is to be.
+	// value is the value that it gets, as JSON.
 	value json.RawMessage
-	// scale reports whether the scale field is in it.
+	// scale reports whether it contains the scale field.
 	scale bool
 }
 
@@ -153,7 +153,7 @@ func newKeeper(w ownership.Write, kept []Kept) *keeper {
 	return k
 }
 
-// group puts the kept fields into units.
+// group groups the kept fields into units.
 func (k *keeper) group() {
 	byTop := map[*fieldtree.Node]*unit{}
 	for i, n := range k.nodes {
@@ -180,12 +180,11 @@ func (k *keeper) group() {
 	}
 }
 
-// topOf returns the node that is to be restored for a kept field: the outermost kept field that it is in, or the outermost
-// missing parent. It returns nil where that is an element of a list, and a reason where the manifest has put something
-// else in the place of a parent.
+// topOf returns the node to restore for a kept field: the outermost kept field that contains it, or the outermost missing
+// parent. It returns nil if that is a list element, which has been deleted. It returns a reason if the manifest wins.
 func (k *keeper) topOf(n *fieldtree.Node) (top *fieldtree.Node, reason string) {
 	if n == nil {
-		return nil, "its path is too long"
+		return nil, "the field is nested too deeply"
 	}
 	for p := n; p != nil; p = p.Parent() {
 		if p.Wanted {
@@ -203,7 +202,7 @@ func (k *keeper) topOf(n *fieldtree.Node) (top *fieldtree.Node, reason string) {
 			top = parent
 			continue
 		case top.IsField() && text[0] != '{':
-			return nil, "the manifest sets another type of value"
+			return nil, "the manifest sets a value of another type"
 		}
 		break
 	}
@@ -213,7 +212,7 @@ func (k *keeper) topOf(n *fieldtree.Node) (top *fieldtree.Node, reason string) {
 	return top, ""
 }
 
-// wrapped returns a field's value as a part of a parent's that has nothing else.
+// wrapped returns the value of a parent that has nothing but one field with a value.
 func wrapped(value json.RawMessage, n, top *fieldtree.Node) json.RawMessage {
 	for ; n != top; n = n.Parent() {
 		name, _ := json.Marshal(*n.Element.FieldName) //nolint:errchkjson // a string can always be encoded
@@ -222,7 +221,7 @@ func wrapped(value json.RawMessage, n, top *fieldtree.Node) json.RawMessage {
 	return value
 }
 
-// restoreValues returns one operation for each unit that the incoming object has otherwise.
+// restoreValues returns one operation for each unit that has another value in the incoming object.
 func (k *keeper) restoreValues() []jsonpatch.Operation {
 	var operations []jsonpatch.Operation
 	for _, u := range k.units {
@@ -233,7 +232,7 @@ func (k *keeper) restoreValues() []jsonpatch.Operation {
 	return operations
 }
 
-// lastApplied returns the text that the last-applied annotation is to have, and whether that is another than it has.
+// lastApplied returns the last-applied annotation without the kept fields, and whether that changes it.
 func (k *keeper) lastApplied() (text string, cut bool) {
 	text, ok := k.write.Incoming.LastApplied()
 	if !ok || rawjson.Check([]byte(text)) != nil {
@@ -246,27 +245,28 @@ func (k *keeper) lastApplied() (text string, cut bool) {
 			tree.Add(ownership.StringData(k.write.Kind.GroupKind(), field.Path))
 		}
 	}
-	left, cut := tree.Cut([]byte(text), holdsLastApplied, k.meter)
+	left, cut := tree.Cut([]byte(text), isAnnotationsParent, k.meter)
 	return string(left), cut
 }
 
-// holdsLastApplied reports whether a node is metadata or annotations, which kubectl records in each manifest, be they empty.
-func holdsLastApplied(n *fieldtree.Node) bool {
+// isAnnotationsParent reports whether a node is metadata or metadata.annotations, which kubectl records in every last-applied
+// configuration, even if they are empty.
+func isAnnotationsParent(n *fieldtree.Node) bool {
 	names := n.Names(nil)
 	return names[0] == "metadata" && (len(names) == 1 || len(names) == 2 && names[1] == "annotations")
 }
 
-// managedFields returns the operation that gives the incoming object its entries, none where it has them. Alone reports
-// whether nothing but what is kept is rewritten.
-func (k *keeper) managedFields(entries []ownership.Entry, lastApplied string, alone bool) ([]jsonpatch.Operation, error) {
+// managedFields returns the operation that sets the entries in the incoming object, none if it has them already. onlyKept
+// reports whether the rewrite clears no fields.
+func (k *keeper) managedFields(entries []ownership.Entry, lastApplied string, onlyKept bool) ([]jsonpatch.Operation, error) {
 	w := k.write
 	if !w.Live.Present() {
-		return nil, nil // what created the object claims it, until the autoscaler writes
+		return nil, nil // the creator manages the field until the autoscaler writes it
 	}
 	text := ownership.EncodeEntries(entries)
 	changed := !ownership.SameTexts(entries, ownership.InOrder(w.IncomingEntries))
-	if alone && len(k.units) > 0 && len(w.Live.ManagedFields()) > 0 && k.becomesLive(entries, lastApplied) {
-		// The applier's entry has the time of this write, and with it another place among the entries.
+	if onlyKept && len(k.units) > 0 && len(w.Live.ManagedFields()) > 0 && k.becomesLive(entries, lastApplied) {
+		// The applier's entry has the time of this write, and so may have another position.
 		text = w.Live.ManagedFields()
 		changed = !bytes.Equal(text, w.Incoming.ManagedFields())
 	}
@@ -279,17 +279,17 @@ func (k *keeper) managedFields(entries []ownership.Entry, lastApplied string, al
 	return []jsonpatch.Operation{jsonpatch.NewOperation("add", "/metadata/managedFields", json.RawMessage(text))}, nil
 }
 
-// becomesLive reports whether the rewritten object is the live object but for the times and the order of the entries.
+// becomesLive reports whether the rewritten object equals the live object, except for the times and the order of the entries.
 func (k *keeper) becomesLive(entries []ownership.Entry, lastApplied string) bool {
 	was, _ := k.write.Live.LastApplied()
 	if lastApplied != was || !ownership.SameClaims(entries, k.write.LiveEntries, ownership.LastAppliedPath()) {
 		return false
 	}
-	aside := &fieldtree.Tree{}
-	aside.Add(fieldpath.MakePathOrDie("metadata", "managedFields"))
-	aside.Add(ownership.LastAppliedPath())
+	ignored := &fieldtree.Tree{}
+	ignored.Add(fieldpath.MakePathOrDie("metadata", "managedFields"))
+	ignored.Add(ownership.LastAppliedPath())
 	for _, u := range k.units {
-		aside.Add(u.top.Path())
+		ignored.Add(u.top.Path())
 	}
-	return aside.Equal(k.write.Live.Text(), k.write.Incoming.Text(), k.meter)
+	return ignored.Equal(k.write.Live.Text(), k.write.Incoming.Text(), k.meter)
 }

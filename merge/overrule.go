@@ -11,9 +11,10 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// overrule takes out the units that the API server might refuse, or that the manifest has removed for the most part.
+// overrule removes the units that must not be kept: the manifest removed more of a parent than is kept, the next apply would
+// remove the field, or the API server would reject the object.
 func (k *keeper) overrule() error {
-	if err := k.overruleHalfParents(); err != nil {
+	if err := k.overruleIncompleteParents(); err != nil {
 		return err
 	}
 	k.overruleRetained()
@@ -27,10 +28,10 @@ func (k *keeper) overrule() error {
 	return nil
 }
 
-// maxRounds is how often relations are looked at again after units were taken out: a unit can be in several.
+// maxRounds limits how often relations are checked. Removing a unit can break another relation.
 const maxRounds = 8
 
-// drop takes units out, each for a reason: the manifest wins.
+// drop removes units, for which the manifest wins, and records the reason for their fields.
 func (k *keeper) drop(reasons map[*unit]string) {
 	k.units = slices.DeleteFunc(k.units, func(u *unit) bool {
 		reason, dropped := reasons[u]
@@ -43,22 +44,22 @@ func (k *keeper) drop(reasons map[*unit]string) {
 	})
 }
 
-// isParent reports whether a unit is a missing parent, and not a kept field.
+// isParent reports whether a unit restores a missing parent rather than a kept field.
 func (u *unit) isParent() bool { return !u.top.Wanted }
 
-// overruleHalfParents looks at the missing parents. One that comes back comes back whole: what the manifest declared in it
-// and has removed must be kept, all of it. The parent of the scale field comes back in any case, with what the manifest has
-// removed beside it: as it was in live, the API server accepts it.
-func (k *keeper) overruleHalfParents() error {
+// overruleIncompleteParents removes the missing parents in which the manifest had declared more than the kept fields: a
+// parent is restored only as a whole. The parent of the scale field is restored in any case, together with the fields that
+// the manifest has removed from it: the API server accepted it like that in live.
+func (k *keeper) overruleIncompleteParents() error {
 	if !k.write.Live.Present() || !slices.ContainsFunc(k.units, (*unit).isParent) {
 		return nil
 	}
-	half, err := k.halfParents()
+	incomplete, err := k.incompleteParents()
 	if err != nil {
 		return err
 	}
 	reasons := map[*unit]string{}
-	for u := range half {
+	for u := range incomplete {
 		if !u.scale {
 			reasons[u] = "the manifest removed " + u.top.Names(u.top.Parent())[0]
 		}
@@ -67,9 +68,9 @@ func (k *keeper) overruleHalfParents() error {
 	return nil
 }
 
-// overruleRetained looks at the objects of which kubectl apply leaves in live what the manifest has and nothing else
-// (patchStrategy=retainKeys in k8s.io/api: the source of a volume, the strategy of a Deployment). A field that is kept there
-// although the manifest has the object without it would go at the next apply that handoff does not see.
+// overruleRetained removes units in objects with patchStrategy=retainKeys (k8s.io/api: the source of a volume, the strategy
+// of a Deployment). kubectl apply deletes every field of such an object that the manifest lacks, so a kept field would be
+// lost at the next apply that bypasses handoff.
 func (k *keeper) overruleRetained() {
 	manifest := k.write.Manifests.Manifest()
 	if len(manifest) == 0 {
@@ -89,6 +90,7 @@ func (k *keeper) overruleRetained() {
 	k.drop(reasons)
 }
 
+// retainsKeys reports whether an object has patchStrategy=retainKeys.
 func (k *keeper) retainsKeys(n *fieldtree.Node) bool {
 	names := n.Names(nil)
 	if len(names) > 2 && names[len(names)-1] == "*" {
@@ -98,8 +100,9 @@ func (k *keeper) retainsKeys(n *fieldtree.Node) bool {
 	return isDeployment && slices.Equal(names, []string{"spec", "strategy"})
 }
 
-// halfParents returns the missing parents in which the manifest declared more than what is kept.
-func (k *keeper) halfParents() (map[*unit]bool, error) {
+// incompleteParents returns the missing parents in which the base declares more than the kept fields. If the base is not
+// recorded as an annotation, the author's managedFields entry of live stands for it.
+func (k *keeper) incompleteParents() (map[*unit]bool, error) {
 	declared, tops := &fieldtree.Tree{}, &fieldtree.Tree{}
 	byTop := map[*fieldtree.Node]*unit{}
 	base := k.write.Manifests.Base()
@@ -114,19 +117,19 @@ func (k *keeper) halfParents() (map[*unit]bool, error) {
 	if !k.write.Manifests.Recorded {
 		was := k.write.Manifests.Declares()
 		if err := fieldtree.AddMatching(declared, was.Fields, tops.Within(), k.meter); err != nil {
-			return nil, fmt.Errorf("%w: the set of %s: %w", ownership.ErrManagedFields, was.Manager, err)
+			return nil, fmt.Errorf("%w: the field set of %s: %w", ownership.ErrManagedFields, was.Manager, err)
 		}
 	}
-	half := map[*unit]bool{}
+	incomplete := map[*unit]bool{}
 	for _, n := range declared.Nodes() {
 		if !n.Wanted || k.tree.Has(n) {
 			continue
 		}
 		for top := k.tree.Deepest(n); top != nil; top = top.Parent() {
 			if u := byTop[top]; u != nil {
-				half[u] = true
+				incomplete[u] = true
 			}
 		}
 	}
-	return half, nil
+	return incomplete, nil
 }

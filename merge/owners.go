@@ -15,10 +15,10 @@ type Owners struct {
 	Scale fieldpath.Path
 }
 
-// Keep reports whether the field's owner keeps it as it is in live.
+// Keep reports whether the decision on a change is to keep live's value.
 func (o Owners) Keep(change threeway.Change) bool { return o.Decide(change).Verdict == Keep }
 
-// Decide returns the decision on a field that the merge is about to change or to delete.
+// Decide returns the decision on a change that the merge is about to make.
 func (o Owners) Decide(change threeway.Change) Decision {
 	manifest, base := ownership.Sets, ownership.Lacks
 	switch change.Verb {

@@ -9,10 +9,10 @@ import (
 	"gomodules.xyz/jsonpatch/v2"
 )
 
-// EncodePatch returns operations as a JSON patch (RFC 6902), [] for none. Each value is a string or a json.RawMessage; any other
-// is an error. "remove" has none.
-// The raw ones can be large, and are checked once on their way through: the marshaller of Operation goes through them four
-// times.
+// EncodePatch returns operations as a JSON patch (RFC 6902), [] if there are none. A value must be a string or a
+// json.RawMessage; any other type is an error, and so is invalid JSON. The value of a "remove" operation is ignored.
+//
+// Raw values can be large. EncodePatch scans them once, whereas the MarshalJSON method of Operation scans them four times.
 func EncodePatch(operations []jsonpatch.Operation) ([]byte, error) {
 	var out bytes.Buffer
 	enc := jsontext.NewEncoder(&out)
@@ -46,7 +46,7 @@ func EncodePatch(operations []jsonpatch.Operation) ([]byte, error) {
 	return bytes.TrimSpace(out.Bytes()), nil
 }
 
-// writeValue writes the member "value", which the operation "remove" has no place for (RFC 6902, section 4.2).
+// writeValue writes the member "value", which the operation "remove" does not have (RFC 6902, section 4.2).
 func writeValue(enc *jsontext.Encoder, o jsonpatch.Operation) error {
 	if o.Operation == "remove" {
 		return nil

@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// isSet reports whether a member of an object counts as set: validation takes an empty string for none.
+// isSet reports whether a member of an object counts as set. To the API server's validation, an empty string is not set.
 func isSet(v any) bool { return v != nil && v != "" }
 
-// oneOf returns the members that are set, where they are more than one.
+// oneOf returns a fault for each member that is set, if more than one is.
 func oneOf(o map[string]any) []fault {
 	var set []string
 	for _, name := range slices.Sorted(maps.Keys(o)) {
@@ -23,7 +23,7 @@ func oneOf(o map[string]any) []fault {
 	return exclusive(set)
 }
 
-// exclusive returns a fault for each of several names that exclude each other.
+// exclusive returns a fault for each of several names of which only one can be set.
 func exclusive(names []string) []fault {
 	if len(names) < 2 {
 		return nil
@@ -35,14 +35,14 @@ func exclusive(names []string) []fault {
 	return faults
 }
 
-// oneVolumeSource is oneOf for volumes, which have a name beside their source.
+// oneVolumeSource is oneOf for volumes, which have a name in addition to their source.
 func oneVolumeSource(o map[string]any) []fault {
 	o = maps.Clone(o)
 	delete(o, "name")
 	return oneOf(o)
 }
 
-// together returns a fault for each of several members.
+// together returns a fault with the same reason for each of several members. A member is a dotted path.
 func together(reason string, members ...string) []fault {
 	faults := make([]fault, 0, len(members))
 	for _, member := range members {
@@ -51,6 +51,7 @@ func together(reason string, members ...string) []fault {
 	return faults
 }
 
+// at returns the value at a dotted path, nil if there is none.
 func at(o map[string]any, path string) any {
 	var v any = o
 	for name := range strings.SplitSeq(path, ".") {
@@ -63,6 +64,7 @@ func at(o map[string]any, path string) any {
 	return v
 }
 
+// mapAt returns the object at a dotted path, nil if there is none.
 func mapAt(o map[string]any, path string) map[string]any {
 	object, _ := at(o, path).(map[string]any)
 	return object
@@ -73,8 +75,7 @@ func quantityOf(v any) (q resource.Quantity, ok bool) {
 	return q, v != nil && err == nil
 }
 
-// requestsWithinLimits finds requests that are over their limits; those of extended resources and huge pages must be equal to
-// them.
+// requestsWithinLimits finds requests that exceed their limits. Requests of extended resources and huge pages must equal them.
 func requestsWithinLimits(o map[string]any) []fault {
 	limits := mapAt(o, "limits")
 	var faults []fault
@@ -85,14 +86,19 @@ func requestsWithinLimits(o map[string]any) []fault {
 		if !okRequest || !okLimit || request.Cmp(limit) < 0 && !exact || request.Cmp(limit) == 0 {
 			continue
 		}
+		ofRequest, ofLimit := "it exceeds limits."+name, "it is less than requests."+name
+		if exact {
+			ofRequest, ofLimit = "it must equal limits."+name, "it must equal requests."+name
+		}
 		faults = append(faults,
-			fault{names: []string{"requests", name}, reason: "it is over limits." + name},
-			fault{names: []string{"limits", name}, reason: "it is below requests." + name})
+			fault{names: []string{"requests", name}, reason: ofRequest},
+			fault{names: []string{"limits", name}, reason: ofLimit})
 	}
 	return faults
 }
 
-func rollingUpdateOfItsType(o map[string]any) []fault {
+// rollingUpdateWithoutType finds a rollingUpdate beside a type other than RollingUpdate.
+func rollingUpdateWithoutType(o map[string]any) []fault {
 	strategy := o["type"]
 	if o["rollingUpdate"] == nil || strategy == nil || strategy == "RollingUpdate" {
 		return nil
@@ -103,32 +109,34 @@ func rollingUpdateOfItsType(o map[string]any) []fault {
 	}
 }
 
-// isZero reports whether an int or percentage is nothing.
+// isZero reports whether an integer or a percentage is 0.
 func isZero(v any) bool { return v == float64(0) || v == "0" || v == "0%" }
 
-func someProgress(o map[string]any) []fault {
+// noProgress finds a rolling update that can neither add nor remove a pod.
+func noProgress(o map[string]any) []fault {
 	if isZero(o["maxSurge"]) && isZero(o["maxUnavailable"]) {
-		return together("both would be 0", "maxSurge", "maxUnavailable")
+		return together("maxSurge and maxUnavailable cannot both be 0", "maxSurge", "maxUnavailable")
 	}
 	return nil
 }
 
-// surgeOrUnavailable is of DaemonSets, which allow one of the two.
+// surgeOrUnavailable finds a DaemonSet's maxSurge beside its maxUnavailable. Only one of the two can be nonzero.
 func surgeOrUnavailable(o map[string]any) []fault {
 	rolling := mapAt(o, "updateStrategy.rollingUpdate")
 	surge, unavailable := rolling["maxSurge"], rolling["maxUnavailable"]
 	if surge == nil || unavailable == nil || isZero(surge) || isZero(unavailable) {
 		return nil
 	}
-	return together("maxSurge excludes maxUnavailable",
+	return together("maxSurge and maxUnavailable cannot both be nonzero",
 		"updateStrategy.rollingUpdate.maxSurge", "updateStrategy.rollingUpdate.maxUnavailable")
 }
 
+// localhostProfile finds type Localhost without a localhostProfile, and a localhostProfile with another type.
 func localhostProfile(o map[string]any) []fault {
 	if isLocalhost := o["type"] == "Localhost"; o["type"] == nil || isLocalhost == isSet(o["localhostProfile"]) {
 		return nil
 	}
-	return together("type and localhostProfile do not fit", "type", "localhostProfile")
+	return together("type and localhostProfile conflict", "type", "localhostProfile")
 }
 
 func privilegeEscalation(o map[string]any) []fault {
@@ -139,12 +147,13 @@ func privilegeEscalation(o map[string]any) []fault {
 	if o["privileged"] != true && !slices.Contains(added, any("SYS_ADMIN")) && !slices.Contains(added, any("CAP_SYS_ADMIN")) {
 		return nil
 	}
-	return together("it excludes allowPrivilegeEscalation=false", "privileged", "allowPrivilegeEscalation", "capabilities.add")
+	return together("allowPrivilegeEscalation=false conflicts with privileged and SYS_ADMIN",
+		"privileged", "allowPrivilegeEscalation", "capabilities.add")
 }
 
 func hostPID(o map[string]any) []fault {
 	if o["hostPID"] == true && o["shareProcessNamespace"] == true {
-		return together("hostPID excludes shareProcessNamespace", "hostPID", "shareProcessNamespace")
+		return together("hostPID and shareProcessNamespace cannot both be true", "hostPID", "shareProcessNamespace")
 	}
 	return nil
 }
@@ -153,18 +162,18 @@ func hostUsers(o map[string]any) []fault {
 	if o["hostUsers"] != false || o["hostNetwork"] != true && o["hostPID"] != true && o["hostIPC"] != true {
 		return nil
 	}
-	return together("hostUsers=false excludes host namespaces", "hostUsers", "hostNetwork", "hostPID", "hostIPC")
+	return together("hostUsers=false conflicts with host namespaces", "hostUsers", "hostNetwork", "hostPID", "hostIPC")
 }
 
 func dnsPolicyNone(o map[string]any) []fault {
 	servers, _ := at(o, "dnsConfig.nameservers").([]any)
 	if o["dnsPolicy"] == "None" && len(servers) == 0 {
-		return together("dnsPolicy None needs nameservers", "dnsPolicy", "dnsConfig")
+		return together("dnsPolicy None requires dnsConfig.nameservers", "dnsPolicy", "dnsConfig")
 	}
 	return nil
 }
 
-// hostNetworkPorts finds host ports that are not the container's: with hostNetwork they have to be.
+// hostNetworkPorts finds host ports that differ from the container port. With hostNetwork, they must be equal.
 func hostNetworkPorts(o map[string]any) []fault {
 	if o["hostNetwork"] != true {
 		return nil
@@ -173,7 +182,7 @@ func hostNetworkPorts(o map[string]any) []fault {
 		for _, c := range objectsIn(o[list]) {
 			for _, port := range objectsIn(c["ports"]) {
 				if host := port["hostPort"]; host != nil && host != port["containerPort"] {
-					return together("hostNetwork needs hostPort to be containerPort",
+					return together("hostNetwork requires hostPort to equal containerPort",
 						"hostNetwork", list+".*.ports.*.hostPort", list+".*.ports")
 				}
 			}
@@ -182,6 +191,7 @@ func hostNetworkPorts(o map[string]any) []fault {
 	return nil
 }
 
+// objectsIn returns the elements of a list that are objects.
 func objectsIn(v any) []map[string]any {
 	list, _ := v.([]any)
 	objects := make([]map[string]any, 0, len(list))
@@ -193,7 +203,7 @@ func objectsIn(v any) []map[string]any {
 	return objects
 }
 
-// repeated reports whether two objects of a list have the same value of a member.
+// repeated reports whether two objects of a list have the same value for a member. Empty values and 0 do not count.
 func repeated(list any, member string) bool {
 	seen := map[any]bool{}
 	for _, o := range objectsIn(list) {
@@ -208,7 +218,7 @@ func repeated(list any, member string) bool {
 
 func uniquePortNames(o map[string]any) []fault {
 	if repeated(o["ports"], "name") {
-		return together("the manifest gives its name to another port", "ports.*.name")
+		return together("the manifest uses its name for another port", "ports.*.name")
 	}
 	return nil
 }
@@ -216,31 +226,32 @@ func uniquePortNames(o map[string]any) []fault {
 func servicePorts(o map[string]any) []fault {
 	var faults []fault
 	if repeated(o["ports"], "name") {
-		faults = together("the manifest gives its name to another port", "ports.*.name")
+		faults = together("the manifest uses its name for another port", "ports.*.name")
 	}
 	if repeated(o["ports"], "nodePort") {
-		faults = append(faults, together("the manifest gives it to another port", "ports.*.nodePort")...)
+		faults = append(faults, together("the manifest uses it for another port", "ports.*.nodePort")...)
 	}
 	return faults
 }
 
-func boundsOfAutoscaler(o map[string]any) []fault {
+// autoscalerBounds finds minReplicas above maxReplicas, and minReplicas 0 without a metric that works without pods.
+func autoscalerBounds(o map[string]any) []fault {
 	least, okLeast := o["minReplicas"].(float64)
 	most, okMost := o["maxReplicas"].(float64)
 	switch {
 	case okLeast && okMost && least > most:
 		return []fault{
-			{names: []string{"minReplicas"}, reason: "it is over maxReplicas"},
-			{names: []string{"maxReplicas"}, reason: "it is below minReplicas"},
+			{names: []string{"minReplicas"}, reason: "it exceeds maxReplicas"},
+			{names: []string{"maxReplicas"}, reason: "it is less than minReplicas"},
 		}
-	case okLeast && least == 0 && !slices.ContainsFunc(objectsIn(o["metrics"]), countsWithoutPods):
-		return together("minReplicas=0 needs an object or external metric", "minReplicas", "metrics")
+	case okLeast && least == 0 && !slices.ContainsFunc(objectsIn(o["metrics"]), worksWithoutPods):
+		return together("minReplicas=0 requires an Object or External metric", "minReplicas", "metrics")
 	default:
 		return nil
 	}
 }
 
-func countsWithoutPods(metric map[string]any) bool {
+func worksWithoutPods(metric map[string]any) bool {
 	return metric["type"] == "Object" || metric["type"] == "External"
 }
 
@@ -251,11 +262,12 @@ func deadlineAfterReady(o map[string]any) []fault {
 		return nil
 	}
 	return []fault{
-		{names: []string{"progressDeadlineSeconds"}, reason: "it is not over minReadySeconds"},
-		{names: []string{"minReadySeconds"}, reason: "it is not below progressDeadlineSeconds"},
+		{names: []string{"progressDeadlineSeconds"}, reason: "it must be greater than minReadySeconds"},
+		{names: []string{"minReadySeconds"}, reason: "it must be less than progressDeadlineSeconds"},
 	}
 }
 
+// disjointData finds keys of a ConfigMap that are in both data and binaryData.
 func disjointData(o map[string]any) []fault {
 	binary := mapAt(o, "binaryData")
 	var faults []fault
@@ -275,7 +287,7 @@ func jobMembers() []string {
 	}
 }
 
-// jobSpec finds members of a Job that its completion mode or its pod failure policy has no place for.
+// jobSpec finds members of a Job that its completion mode or its pod failure policy does not allow.
 func jobSpec(o map[string]any) []fault {
 	var faults []fault
 	indexed := o["completionMode"] == "Indexed"
@@ -285,26 +297,26 @@ func jobSpec(o map[string]any) []fault {
 		}
 	}
 	if indexed && o["completions"] == nil {
-		faults = append(faults, together("completionMode Indexed needs completions", "completionMode")...)
+		faults = append(faults, together("completionMode Indexed requires completions", "completionMode")...)
 	}
 	if o["maxFailedIndexes"] != nil && o["backoffLimitPerIndex"] == nil {
-		faults = append(faults, together("it needs backoffLimitPerIndex", "maxFailedIndexes")...)
+		faults = append(faults, together("it requires backoffLimitPerIndex", "maxFailedIndexes")...)
 	}
 	if o["podFailurePolicy"] == nil {
 		return faults
 	}
 	if at(o, "template.spec.restartPolicy") != "Never" {
-		faults = append(faults, together("podFailurePolicy needs restartPolicy Never",
+		faults = append(faults, together("podFailurePolicy requires restartPolicy Never",
 			"podFailurePolicy", "template.spec.restartPolicy")...)
 	}
 	if policy := o["podReplacementPolicy"]; policy != nil && policy != "Failed" {
-		faults = append(faults, together("podFailurePolicy needs podReplacementPolicy Failed",
+		faults = append(faults, together("podFailurePolicy requires podReplacementPolicy Failed",
 			"podFailurePolicy", "podReplacementPolicy")...)
 	}
 	return faults
 }
 
-// sidecarOnly is of init containers: only those that restart can have probes and handlers.
+// sidecarOnly finds probes and lifecycle handlers of init containers that are not sidecars (restartPolicy: Always).
 func sidecarOnly(o map[string]any) []fault {
 	if o["restartPolicy"] == "Always" {
 		return nil
@@ -318,7 +330,7 @@ func sidecarOnly(o map[string]any) []fault {
 	return faults
 }
 
-// sleepWithinGrace finds handlers that sleep longer than the grace period.
+// sleepWithinGrace finds lifecycle handlers whose sleep action is longer than the grace period.
 func sleepWithinGrace(o map[string]any) []fault {
 	grace, ok := o["terminationGracePeriodSeconds"].(float64)
 	if !ok {
@@ -328,7 +340,7 @@ func sleepWithinGrace(o map[string]any) []fault {
 		for _, c := range objectsIn(o[list]) {
 			for _, handler := range []string{"preStop", "postStart"} {
 				if sleep, _ := at(c, "lifecycle."+handler+".sleep.seconds").(float64); sleep > grace {
-					return together("a handler sleeps longer than terminationGracePeriodSeconds",
+					return together("a sleep action exceeds terminationGracePeriodSeconds",
 						"terminationGracePeriodSeconds", list+".*.lifecycle")
 				}
 			}
@@ -337,7 +349,8 @@ func sleepWithinGrace(o map[string]any) []fault {
 	return nil
 }
 
-// withinPodResources compares the resources of a pod with what its containers request together.
+// withinPodResources finds pod-level requests below the sum of the containers' requests, and pod-level limits below a
+// container's limit.
 func withinPodResources(o map[string]any) []fault {
 	for name, v := range mapAt(o, "resources.requests") {
 		whole, ok := quantityOf(v)
@@ -347,7 +360,7 @@ func withinPodResources(o map[string]any) []fault {
 			sum.Add(request)
 		}
 		if ok && sum.Cmp(whole) > 0 {
-			return together("the containers request more than the pod", "resources", "containers.*.resources")
+			return together("the containers' requests exceed the pod's", "resources", "containers.*.resources")
 		}
 	}
 	for name, v := range mapAt(o, "resources.limits") {
@@ -355,50 +368,50 @@ func withinPodResources(o map[string]any) []fault {
 		for _, c := range objectsIn(o["containers"]) {
 			limit, _ := quantityOf(mapAt(c, "resources.limits")[name])
 			if ok && limit.Cmp(whole) > 0 {
-				return together("a container's limit is over the pod's", "resources", "containers.*.resources")
+				return together("a container's limit exceeds the pod's", "resources", "containers.*.resources")
 			}
 		}
 	}
 	return nil
 }
 
-// fieldsOfWindows finds fields that a pod for Windows cannot have, and those of Windows in another.
-func fieldsOfWindows(o map[string]any) []fault {
-	system := at(o, "os.name")
+// fieldsOfOtherOS finds fields of Linux in a pod for Windows, and fields of Windows in a pod for Linux.
+func fieldsOfOtherOS(o map[string]any) []fault {
+	osName := at(o, "os.name")
 	var faults []fault
 	refuse := func(in map[string]any, path string, members ...string) {
 		for _, member := range members {
 			if in[member] != nil {
-				faults = append(faults, together(fmt.Sprintf("os.name is %v", system), path+member)...)
+				faults = append(faults, together(fmt.Sprintf("os.name is %v", osName), path+member)...)
 			}
 		}
 	}
-	ofLinux := []string{
+	excluded := []string{
 		"appArmorProfile", "seLinuxOptions", "seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls", "runAsUser",
 		"runAsGroup", "supplementalGroups", "supplementalGroupsPolicy", "capabilities", "readOnlyRootFilesystem", "privileged",
 		"allowPrivilegeEscalation", "procMount", "seLinuxChangePolicy",
 	}
-	switch system {
+	switch osName {
 	case "windows":
 		refuse(o, "", "hostPID", "hostIPC", "hostUsers", "shareProcessNamespace")
-		refuse(mapAt(o, "securityContext"), "securityContext.", ofLinux...)
+		refuse(mapAt(o, "securityContext"), "securityContext.", excluded...)
 	case "linux":
 		refuse(mapAt(o, "securityContext"), "securityContext.", "windowsOptions")
-		ofLinux = []string{"windowsOptions"}
+		excluded = []string{"windowsOptions"}
 	default:
 		return nil
 	}
 	for _, list := range []string{"containers", "initContainers"} {
 		for _, c := range objectsIn(o[list]) {
-			refuse(mapAt(c, "securityContext"), list+".*.securityContext.", ofLinux...)
+			refuse(mapAt(c, "securityContext"), list+".*.securityContext.", excluded...)
 		}
 	}
-	return append(faults, together("a field excludes it", "os")...)[:len(faults)+min(1, len(faults))]
+	return append(faults, together("another field conflicts with os.name", "os")...)[:len(faults)+min(1, len(faults))]
 }
 
-// sessionAffinityOfManifest finds an affinity that the manifest switches off: the API server drops its configuration before
-// anybody can keep it.
-func sessionAffinityOfManifest(o, incoming map[string]any) []fault {
+// sessionAffinityDropped finds a kept session affinity that the manifest turns off. The API server has already dropped
+// sessionAffinityConfig from the incoming object, so it cannot be kept.
+func sessionAffinityDropped(o, incoming map[string]any) []fault {
 	if o["sessionAffinity"] == "ClientIP" && incoming["sessionAffinity"] == "None" {
 		return together("the manifest sets sessionAffinity None", "sessionAffinity", "sessionAffinityConfig")
 	}
@@ -413,7 +426,7 @@ func serviceMembers() []string {
 	}
 }
 
-// serviceType finds members that the type of a Service has no place for.
+// serviceType finds members that the type of a Service does not allow.
 func serviceType(o map[string]any) []fault {
 	kind, _ := o["type"].(string)
 	balanced := kind == "LoadBalancer"
@@ -422,7 +435,7 @@ func serviceType(o map[string]any) []fault {
 	refuse := func(allowed bool, members ...string) {
 		for _, member := range members {
 			if !allowed && o[member] != nil {
-				faults = append(faults, together("the type of the Service is "+kind, member)...)
+				faults = append(faults, together("the Service type is "+kind, member)...)
 			}
 		}
 	}
@@ -432,12 +445,12 @@ func serviceType(o map[string]any) []fault {
 	refuse(kind != "ExternalName", "internalTrafficPolicy")
 	refuse(kind == "ExternalName" || kind == "", "externalName")
 	if !external && slices.ContainsFunc(objectsIn(o["ports"]), func(p map[string]any) bool { return p["nodePort"] != nil }) {
-		faults = append(faults, together("the type of the Service is "+kind, "ports.*.nodePort")...)
+		faults = append(faults, together("the Service type is "+kind, "ports.*.nodePort")...)
 	}
 	return append(faults, serviceValues(o, kind)...)
 }
 
-// serviceValues finds members of a Service whose values do not go together.
+// serviceValues finds members of a Service whose values conflict.
 func serviceValues(o map[string]any, kind string) (faults []fault) {
 	if o["sessionAffinityConfig"] != nil && o["sessionAffinity"] != "ClientIP" {
 		faults = together("sessionAffinity is not ClientIP", "sessionAffinityConfig", "sessionAffinity")
@@ -446,7 +459,7 @@ func serviceValues(o map[string]any, kind string) (faults []fault) {
 		faults = append(faults, together("clusterIP is None", "type")...)
 	}
 	if kind == "ExternalName" && !isSet(o["externalName"]) {
-		faults = append(faults, together("ExternalName needs externalName", "type")...)
+		faults = append(faults, together("type ExternalName requires externalName", "type")...)
 	}
 	if kind == "LoadBalancer" && o["healthCheckNodePort"] != nil && o["externalTrafficPolicy"] != "Local" {
 		faults = append(faults, together("externalTrafficPolicy is not Local", "healthCheckNodePort", "externalTrafficPolicy")...)

@@ -8,43 +8,43 @@ import (
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
-// question is a relation of one object, and the units in it.
-type question struct {
-	relation int // among relations()
+// relationOf is a relation, and an object of the write that it applies to.
+type relationOf struct {
+	relation int // index in relations()
 	object   *fieldtree.Node
 }
 
-// brokenRelations returns the units whose being kept breaks a relation that the incoming object keeps, each with the reason
-// why the manifest wins. The unit with the scale field is never among them.
+// brokenRelations returns the units that break a relation if they are kept, although the incoming object satisfies it. Each
+// comes with the reason why the manifest wins. The unit with the scale field is never one of them.
 func (k *keeper) brokenRelations() map[*unit]string {
 	all := relations()
-	inside := map[question][]*unit{}
-	var questions []question
+	unitsIn := map[relationOf][]*unit{}
+	var found []relationOf // in the order of the units
 	for _, u := range k.units {
-		if k.stays(u) {
+		if k.isUnchanged(u) {
 			continue
 		}
-		k.ask(u, all, func(q question) {
-			if inside[q] == nil {
-				questions = append(questions, q)
+		k.visitRelations(u, all, func(of relationOf) {
+			if unitsIn[of] == nil {
+				found = append(found, of)
 			}
-			inside[q] = append(inside[q], u)
+			unitsIn[of] = append(unitsIn[of], u)
 		})
 	}
 	broken := map[*unit]string{}
-	for _, q := range questions {
-		r, units := all[q.relation], inside[q]
-		incoming, after := k.objectAt(q.object, r, nil), k.objectAt(q.object, r, units)
+	for _, of := range found {
+		r, units := all[of.relation], unitsIn[of]
+		incoming, after := k.objectAt(of.object, r, nil), k.objectAt(of.object, r, units)
 		before, faults := r.broken(incoming), r.broken(after)
-		if r.undone != nil {
-			faults = append(faults, r.undone(after, incoming)...)
+		if r.dropped != nil {
+			faults = append(faults, r.dropped(after, incoming)...)
 		}
 		for _, f := range faults {
 			if slices.ContainsFunc(before, f.isAt) {
-				continue // the API server puts it right, or refuses the manifest in any case
+				continue // the API server corrects it, or rejects the manifest in any case
 			}
 			for _, u := range units {
-				if !u.scale && overlaps(u.top.Names(q.object), f.names) {
+				if !u.scale && overlaps(u.top.Names(of.object), f.names) {
 					broken[u] = f.reason
 				}
 			}
@@ -53,8 +53,8 @@ func (k *keeper) brokenRelations() map[*unit]string {
 	return broken
 }
 
-// ask calls visit for each relation that a unit is in, with the object that it is about.
-func (k *keeper) ask(u *unit, all []relation, visit func(question)) {
+// visitRelations calls visit for each relation that concerns a unit, with the object that the relation applies to.
+func (k *keeper) visitRelations(u *unit, all []relation, visit func(relationOf)) {
 	path := u.top.Names(nil)
 	if k.meter != nil && !k.meter(len(path)*len(all)) {
 		return
@@ -69,17 +69,17 @@ func (k *keeper) ask(u *unit, all []relation, visit func(question)) {
 			if object = object.Parent(); object == nil {
 				object = k.tree.Root()
 			}
-			if !r.isAbout(path[:depth]) || r.members != nil && !slices.Contains(r.members, path[depth]) {
+			if !r.appliesAt(path[:depth]) || r.members != nil && !slices.Contains(r.members, path[depth]) {
 				continue
 			}
-			visit(question{relation: i, object: object})
+			visit(relationOf{relation: i, object: object})
 		}
 	}
 }
 
-// isAbout reports whether a relation is about the object at a path.
-func (r relation) isAbout(path []string) bool {
-	if r.whole {
+// appliesAt reports whether a relation applies to the object at a path.
+func (r relation) appliesAt(path []string) bool {
+	if r.fromRoot {
 		return slices.Equal(path, r.object)
 	}
 	return len(path) >= len(r.object) && slices.Equal(path[len(path)-len(r.object):], r.object)
@@ -88,14 +88,14 @@ func (r relation) isAbout(path []string) bool {
 // isAt reports whether another fault is at the same field.
 func (f fault) isAt(other fault) bool { return slices.Equal(f.names, other.names) }
 
-// overlaps reports whether one of two paths is the beginning of the other.
+// overlaps reports whether one of two paths is a prefix of the other.
 func overlaps(a, b []string) bool {
 	n := min(len(a), len(b))
 	return slices.Equal(a[:n], b[:n])
 }
 
-// objectAt returns the members of the incoming object at a node that a relation is about, with the values of the units that
-// are in it; nil where there is no object.
+// objectAt returns the object at a node of the incoming object, with the values of the units set in it. It has only the
+// members that the relation concerns. It is nil if the work budget is exhausted.
 func (k *keeper) objectAt(n *fieldtree.Node, r relation, units []*unit) map[string]any {
 	text := k.write.Incoming.Text()
 	if n != k.tree.Root() {
@@ -122,13 +122,13 @@ func (k *keeper) objectAt(n *fieldtree.Node, r relation, units []*unit) map[stri
 	return object
 }
 
-// overlay sets the value at a node in the decoded object at another.
+// overlay sets the value of node to in object, the decoded value of its ancestor from. A path that leads nowhere is ignored.
 func (k *keeper) overlay(object any, from, to *fieldtree.Node, value any) {
-	var way []*fieldtree.Node
+	var nodes []*fieldtree.Node // from the field upward
 	for n := to; n != nil && n != from; n = n.Parent() {
-		way = append(way, n)
+		nodes = append(nodes, n)
 	}
-	for i, n := range slices.Backward(way) {
+	for i, n := range slices.Backward(nodes) {
 		switch in := object.(type) {
 		case map[string]any:
 			if !n.IsField() {

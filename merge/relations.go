@@ -1,36 +1,35 @@
 package merge
 
-// relation is what the API server's validation demands of fields beside each other, in the types that are built in
-// (k8s.io/kubernetes, pkg/apis/*/validation). It is told by the names on the way to an object, and so holds in whatever kind
-// embeds the type, as a custom resource with a pod template does.
+// relation is a rule of the API server's validation about several fields of one object, for built-in types
+// (k8s.io/kubernetes, pkg/apis/*/validation). The object is recognized by the field names of its path, so the rule also
+// applies in other kinds that embed the type, such as a custom resource with a pod template.
 type relation struct {
-	// object is what the path of the object ends with; "*" is any element of a list. At is where a path that starts at the
-	// root has to be met as a whole.
-	object []string
-	whole  bool
-	kinds  []string // with their groups; nil for any
-	// members are those of the object that the relation is about; nil for all of them.
+	// object is the end of the object's path; "*" is any element of a list. If fromRoot is set, it is the whole path.
+	object   []string
+	fromRoot bool
+	kinds    []string // as "group/kind"; nil for any
+	// members are the object's members that the rule concerns; nil for all of them.
 	members []string
-	// broken returns the fields at fault, by their names below the object, each with the words of a warning; none where the
-	// relation holds. A field at fault that is not kept does not matter.
+	// broken returns the fields that break the rule, none if the object satisfies it. Fields that are not kept have no
+	// effect.
 	broken func(o map[string]any) []fault
-	// undone is the same for what the API server has already dropped from the incoming object, because of a value there
-	// that is not what it is to be; nil for nothing.
-	undone func(o, incoming map[string]any) []fault
+	// dropped returns the kept fields that cannot take effect, because the API server has already dropped fields that
+	// belong to them from the incoming object; nil if the rule has no such fields.
+	dropped func(o, incoming map[string]any) []fault
 }
 
-// fault is a field that breaks a relation, and why it gives way: "the manifest sets valueFrom".
+// fault is a field that breaks a relation, and the reason that a warning gives for not keeping it.
 type fault struct {
-	names  []string
-	reason string
+	names  []string // path of the field in the object
+	reason string   // as "the manifest sets valueFrom"
 }
 
-// relations is the list. TestAcceptedWithoutHandoffIsAcceptedWithIt in test/accepted looks for those that are missing.
+// relations returns all relations. TestAcceptedWithoutHandoffIsAcceptedWithIt in test/accepted looks for missing ones.
 func relations() []relation {
 	return append(unions(), append(podRelations(), kindRelations()...)...)
 }
 
-// unions are the objects of which one member at most can be set.
+// unions returns the relations of objects of which at most one member can be set.
 func unions() []relation {
 	handlers := []string{"exec", "httpGet", "tcpSocket", "grpc", "sleep"}
 	var all []relation
@@ -55,18 +54,18 @@ func unions() []relation {
 	return append(all,
 		relation{object: []string{"volumes", "*"}, broken: oneVolumeSource},
 		relation{
-			object: []string{"spec"}, whole: true, kinds: []string{"policy/PodDisruptionBudget"},
+			object: []string{"spec"}, fromRoot: true, kinds: []string{"policy/PodDisruptionBudget"},
 			members: []string{"minAvailable", "maxUnavailable"}, broken: oneOf,
 		})
 }
 
-// podRelations are those of pod templates and of the strategies that replace pods.
+// podRelations returns the relations of pod templates and of rollout strategies.
 func podRelations() []relation {
 	return []relation{
 		{object: []string{"resources"}, members: []string{"requests", "limits"}, broken: requestsWithinLimits},
-		{object: []string{"strategy"}, members: []string{"type", "rollingUpdate"}, broken: rollingUpdateOfItsType},
-		{object: []string{"updateStrategy"}, members: []string{"type", "rollingUpdate"}, broken: rollingUpdateOfItsType},
-		{object: []string{"rollingUpdate"}, members: []string{"maxSurge", "maxUnavailable"}, broken: someProgress},
+		{object: []string{"strategy"}, members: []string{"type", "rollingUpdate"}, broken: rollingUpdateWithoutType},
+		{object: []string{"updateStrategy"}, members: []string{"type", "rollingUpdate"}, broken: rollingUpdateWithoutType},
+		{object: []string{"rollingUpdate"}, members: []string{"maxSurge", "maxUnavailable"}, broken: noProgress},
 		{object: []string{"seccompProfile"}, members: []string{"type", "localhostProfile"}, broken: localhostProfile},
 		{object: []string{"appArmorProfile"}, members: []string{"type", "localhostProfile"}, broken: localhostProfile},
 		{
@@ -91,39 +90,39 @@ func podRelations() []relation {
 		},
 		{object: []string{"template", "spec"}, members: []string{"resources", "containers"}, broken: withinPodResources},
 		{
-			object: []string{"template", "spec"}, broken: fieldsOfWindows, members: []string{
+			object: []string{"template", "spec"}, broken: fieldsOfOtherOS, members: []string{
 				"os", "hostPID", "hostIPC", "hostUsers", "shareProcessNamespace", "securityContext", "containers", "initContainers",
 			},
 		},
 	}
 }
 
-// kindRelations are those of single kinds.
+// kindRelations returns the relations of single kinds.
 func kindRelations() []relation {
 	spec := []string{"spec"}
 	return []relation{
 		{
-			object: spec, whole: true, kinds: []string{"autoscaling/HorizontalPodAutoscaler"},
-			members: []string{"minReplicas", "maxReplicas", "metrics"}, broken: boundsOfAutoscaler,
+			object: spec, fromRoot: true, kinds: []string{"autoscaling/HorizontalPodAutoscaler"},
+			members: []string{"minReplicas", "maxReplicas", "metrics"}, broken: autoscalerBounds,
 		},
 		{
-			object: spec, whole: true, kinds: []string{"apps/Deployment"},
+			object: spec, fromRoot: true, kinds: []string{"apps/Deployment"},
 			members: []string{"progressDeadlineSeconds", "minReadySeconds"}, broken: deadlineAfterReady,
 		},
 		{
-			object: spec, whole: true, kinds: []string{"apps/DaemonSet"}, members: []string{"updateStrategy"},
+			object: spec, fromRoot: true, kinds: []string{"apps/DaemonSet"}, members: []string{"updateStrategy"},
 			broken: surgeOrUnavailable,
 		},
 		{
-			object: spec, whole: true, kinds: []string{"/Service"}, members: serviceMembers(), broken: serviceType,
-			undone: sessionAffinityOfManifest,
+			object: spec, fromRoot: true, kinds: []string{"/Service"}, members: serviceMembers(), broken: serviceType,
+			dropped: sessionAffinityDropped,
 		},
-		{object: spec, whole: true, kinds: []string{"/Service"}, members: []string{"ports"}, broken: servicePorts},
+		{object: spec, fromRoot: true, kinds: []string{"/Service"}, members: []string{"ports"}, broken: servicePorts},
 		{
-			object: nil, whole: true, kinds: []string{"/ConfigMap"}, members: []string{"data", "binaryData"},
+			object: nil, fromRoot: true, kinds: []string{"/ConfigMap"}, members: []string{"data", "binaryData"},
 			broken: disjointData,
 		},
-		{object: spec, whole: true, kinds: []string{"batch/Job"}, members: jobMembers(), broken: jobSpec},
+		{object: spec, fromRoot: true, kinds: []string{"batch/Job"}, members: jobMembers(), broken: jobSpec},
 		{object: []string{"jobTemplate", "spec"}, members: jobMembers(), broken: jobSpec},
 	}
 }

@@ -12,23 +12,24 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// staleDefault is what the API server once set by defaulting and now refuses, because of what a manifest has chosen since:
-// "result after merge - ERROR!" in
+// staleDefault is a member of a union that the API server set by defaulting, and rejects after a manifest has chosen another
+// member: "result after merge - ERROR!" in
 // https://kubernetes.io/docs/tasks/manage-kubernetes-objects/declarative-config/#default-field-values.
 type staleDefault struct {
-	kinds []string // with their groups
-	union string   // where in the object; [name] stands for every element of a list with that key
-	// choice is the member of the union that the manifest sets: to a value or, where that is empty, to any. Every choice
-	// but the member itself is another.
+	kinds []string // as "group/kind"
+	union string   // path of the union; [name] stands for every element of a list with that key
+	// choice is the field by which the manifest chooses: another member of the union, or a discriminator. value is the value
+	// that makes the choice, as JSON; empty if any does.
 	choice, value string
-	member        string            // what the choice contradicts
-	defaults      map[string]string // what the API server, of any version, puts into it; as JSON
+	member        string            // the defaulted member that the choice contradicts
+	defaults      map[string]string // the values that API servers of all versions set in the member, as JSON
 }
 
+// another is the choice of any member of the union except the defaulted one.
 const another = "*"
 
-// staleDefaults is the table of row 7. TestTheUnionsThatTheAPIServerRefuses in test/e2e holds that it has all that a real
-// API server refuses for no other reason, among the unions of its types. What the API server takes, handoff leaves alone.
+// staleDefaults is the table of row 7. TestTheUnionsThatTheAPIServerRefuses in test/e2e verifies that it has all unions of
+// built-in types that a real API server rejects for no other reason. handoff leaves alone what the API server accepts.
 func staleDefaults() []staleDefault {
 	templates := []string{
 		"apps/DaemonSet", "apps/Deployment", "apps/ReplicaSet", "apps/StatefulSet", "/ReplicationController",
@@ -50,24 +51,26 @@ func staleDefaults() []staleDefault {
 	}
 }
 
-// Contradiction is a default in an incoming object beside a choice that excludes it.
+// Contradiction is a defaulted member of a union in an incoming object, together with a choice that excludes it.
 type Contradiction struct {
-	// Member is the default, Choice what the manifest may have chosen: .spec.updateStrategy.rollingUpdate and
-	// .spec.updateStrategy.type.
+	// Member is the path of the defaulted member, as .spec.updateStrategy.rollingUpdate. Choice is the path of the field that
+	// excludes it, as .spec.updateStrategy.type.
 	Member, Choice fieldpath.Path
-	// By is the choice in a word: "OnDelete", "configMap".
+	// By names the choice: "OnDelete", "configMap".
 	By string
 }
 
-// Contradictions finds in the incoming object what the table of stale defaults has for its kind, wherever it has the value
-// that defaulting gives. Any other value has been set by somebody, whatever the records say. The group is as in an
-// apiVersion, empty for core kinds. Whether the manifest has made the choice, and nobody declared the default, is for the
-// caller to ask: ownership.Manifests.
+// Contradictions returns the stale defaults in the incoming object of a write. A member counts only if it has exactly the
+// value that defaulting sets: any other value was set by a client, whatever managedFields say. The group is as in an
+// apiVersion, empty for core kinds.
+//
+// The caller has to check that the manifest made the choice and that no manager declared the default
+// (ownership.Manifests).
 func Contradictions(w ownership.Write, group, kind string) []Contradiction {
 	var found []Contradiction
 	spec := w.Incoming.Value(fieldpath.MakePathOrDie("spec"))
 	for _, s := range staleDefaults() {
-		if !slices.Contains(s.kinds, group+"/"+kind) || !s.canStandIn(spec) {
+		if !slices.Contains(s.kinds, group+"/"+kind) || !s.mayBeIn(spec) {
 			continue
 		}
 		for _, union := range s.unions(w.Live, w.Incoming) {
@@ -79,12 +82,13 @@ func Contradictions(w ownership.Write, group, kind string) []Contradiction {
 	return found
 }
 
-// canStandIn says whether a text has the words at all, which spares most objects the search for their place.
-func (s staleDefault) canStandIn(spec []byte) bool {
+// mayBeIn reports whether a text contains the names at all, which spares most objects a search.
+func (s staleDefault) mayBeIn(spec []byte) bool {
 	return bytes.Contains(spec, []byte(s.value)) && bytes.Contains(spec, []byte(s.member))
 }
 
-// unions returns where incoming has the union, none where it is as the API server has taken it before.
+// unions returns the paths of the union in the incoming object. It returns none if the value is the same as in live, which
+// the API server has accepted before.
 func (s staleDefault) unions(live, incoming ownership.Object) []fieldpath.Path {
 	names, key, isList := strings.Cut(strings.TrimSuffix(s.union, "]"), "[")
 	var path fieldpath.Path
@@ -110,10 +114,10 @@ func (s staleDefault) unions(live, incoming ownership.Object) []fieldpath.Path {
 	return paths
 }
 
-// contradiction looks at the text of one union.
+// contradiction returns the contradiction in the text of one union; ok is false if there is none.
 func (s staleDefault) contradiction(union fieldpath.Path, text []byte) (c Contradiction, ok bool) {
 	if !rawjson.Find(text, s.member).Present() {
-		return c, false // the usual end, before anything is decoded
+		return c, false // the usual case, before any decoding
 	}
 	var members map[string]json.RawMessage
 	var content map[string]json.RawMessage
@@ -142,8 +146,8 @@ func (s staleDefault) contradiction(union fieldpath.Path, text []byte) (c Contra
 	return c, true
 }
 
-// other returns the one member of a union that is neither the default nor the key of its element; empty where there are
-// several, which is for the API server to refuse.
+// other returns the one member of a union that is neither the defaulted one nor the key of its list element. It is empty if
+// there are several, which the API server rejects.
 func (s staleDefault) other(union fieldpath.Path, members map[string]json.RawMessage) string {
 	var others []string
 	for name := range members {
@@ -157,8 +161,8 @@ func (s staleDefault) other(union fieldpath.Path, members map[string]json.RawMes
 	return others[0]
 }
 
-// stale returns the defaults to clear because the manifest contradicts them (row 7). Fields that somebody has declared are left
-// to the API server, which refuses the write.
+// stale returns the defaults to clear because the manifest contradicts them (row 7). A member that a manifest or a manager
+// has declared is not cleared: the API server rejects the write.
 func stale(w ownership.Write, context ownership.ObjectContext) []Change {
 	if w.Author.Writer != ownership.Applier {
 		return nil // the manifests of other writers are not read

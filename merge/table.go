@@ -21,18 +21,19 @@ const (
 	Keep
 	// Clear removes the field from the incoming object and from every managedFields entry.
 	Clear
-	// Yield leaves the incoming value although a row says Keep: see Rewritten.Overruled.
+	// Yield leaves the incoming value of a field to keep, because the manifest wins: see Rewritten.Overruled.
 	Yield
 )
 
-// Field is a contested field, as the decision table sees it.
+// Field has the facts about a contested field that the decision table uses.
 type Field struct {
 	// Owner is the field's owner in live, Writer the kind of client that writes.
 	Owner  ownership.Owner
 	Writer ownership.Writer
 	// Manifest and Base are what the manifest applied now and the one applied before do with the field.
 	Manifest, Base ownership.Claim
-	// Changed reports whether the write changes the field's value or, for a new object, whether the autoscaler wants more.
+	// Changed reports whether the write changes the field's value or, for a new object, whether the autoscaler's desired
+	// replicas exceed the manifest's.
 	Changed bool
 	// Removed reports whether the write removes the field although neither manifest has it, as replacing the whole object
 	// does.
@@ -47,15 +48,15 @@ type Field struct {
 
 // Decision is the decision on a field.
 type Decision struct {
-	// Row is the number in docs/decisions.md of the row that decides, 0 if none does.
+	// Row is the number of the matching row in docs/decisions.md, 0 if none matches.
 	Row int
-	// Name is the row's name in metrics, logs and audit annotations, as "keep-autoscaled"; empty if no row decides.
+	// Name is the row's name in metrics, logs and audit annotations, as "keep-autoscaled"; empty if no row matches.
 	Name    string
 	Verdict Verdict
 	message message
 }
 
-// message is the reason for a decision and the remedy, around the name of the field's owner.
+// message is the reason for a decision and the remedy: the texts before and after the name of the field's owner.
 type message struct{ before, after string }
 
 // says is what an applier's manifest does with a field, compared with the base.
@@ -65,7 +66,7 @@ const (
 	anything says = iota
 	setsIt        // the manifest gives it a value
 	dropsIt       // the manifest lacks it and the base has it
-	setsNull      // the manifest says null
+	setsNull      // the manifest sets it to null
 	lacksIt       // neither has it
 )
 
@@ -83,7 +84,7 @@ type row struct {
 	message          message
 }
 
-// table is the decision table of docs/decisions.md, in its order. Row 11 is missing: requests that are never intercepted.
+// table is the decision table of docs/decisions.md, in its order. It lacks row 11, about requests that are never intercepted.
 func table() []row {
 	controlled := []ownership.Owner{ownership.Autoscaler, ownership.Controller}
 	manifest := []ownership.Owner{ownership.Manifest}
@@ -142,8 +143,8 @@ func table() []row {
 	}
 }
 
-// Lookup returns the decision on a field: the first row of the table in docs/decisions.md that matches. The zero Decision
-// means that none does: the field is the manifest's own, or one that the manifest has no say in.
+// Lookup returns the decision on a field: that of the first matching row of the table in docs/decisions.md. If no row matches,
+// it returns the zero Decision: the manifest owns the field, or does not set it.
 func Lookup(f Field) Decision {
 	manifest := f.manifest()
 	for _, r := range table() {

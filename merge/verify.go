@@ -11,25 +11,24 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// ErrNotWhole is returned for a patch after which a field would be called kept and not be as it was.
-var ErrNotWhole = errors.New("the patch does not keep what it should")
+// ErrNotWhole is returned if the patch would not restore a kept field as Rewrite promises.
+var ErrNotWhole = errors.New("the patch does not restore every kept field")
 
-// verify checks what Rewrite promises, on the finished operations and entries and not by how they came about: no operation
-// undoes another, each unit has its value in one of them or in the incoming object, and each entry claims of it what it did
-// in live.
+// verify checks the result of Rewrite, independently of how it was made: no operation undoes another, each unit has its
+// value in an operation or in the incoming object, and each managedFields entry manages the same part of it as in live.
 func (k *keeper) verify(restored []jsonpatch.Operation, entries []ownership.Entry) error {
 	values := make(map[string][]byte, len(restored))
 	for _, o := range restored {
 		value, _ := rawOf(o.Value)
 		if _, twice := values[o.Path]; twice {
-			return fmt.Errorf("%w: two operations at one place", ErrNotWhole)
+			return fmt.Errorf("%w: two operations have the same path", ErrNotWhole)
 		}
 		values[o.Path] = value
 	}
 	for _, o := range restored {
 		for end := strings.LastIndexByte(o.Path, '/'); end > 0; end = strings.LastIndexByte(o.Path[:end], '/') {
-			if _, above := values[o.Path[:end]]; above {
-				return fmt.Errorf("%w: an operation within another", ErrNotWhole)
+			if _, nested := values[o.Path[:end]]; nested {
+				return fmt.Errorf("%w: an operation's path is nested under another's", ErrNotWhole)
 			}
 		}
 	}
@@ -39,42 +38,43 @@ func (k *keeper) verify(restored []jsonpatch.Operation, entries []ownership.Entr
 			got = k.incoming.Of(u.top, k.write.Incoming.Text())
 		}
 		if !bytes.Equal(got, u.value) || len(got) == 0 {
-			return fmt.Errorf("%w: a value", ErrNotWhole)
+			return fmt.Errorf("%w: a value differs", ErrNotWhole)
 		}
 	}
-	return k.verifyClaims(entries)
+	return k.verifyEntries(entries)
 }
 
-// verifyClaims checks the claims of the finished entries.
-func (k *keeper) verifyClaims(entries []ownership.Entry) error {
+// verifyEntries checks that the finished entries have the same units as in live.
+func (k *keeper) verifyEntries(entries []ownership.Entry) error {
 	if !k.write.Live.Present() {
 		return nil
 	}
-	c := k.claims(k.write.IncomingEntries)
+	r := k.newEntryRestorer(k.write.IncomingEntries)
 	for _, both := range ownership.Pairs(k.write.LiveEntries, entries) {
-		if c.isOwn(both.Live) || c.isOwn(both.Incoming) || bytes.Equal(both.Live.Fields, both.Incoming.Fields) {
+		if r.isAuthorsApply(both.Live) || r.isAuthorsApply(both.Incoming) || bytes.Equal(both.Live.Fields, both.Incoming.Fields) {
 			continue
 		}
-		was, now := c.unitsIn(both.Live), c.unitsIn(both.Incoming)
-		pair := claimPair{now: both.Incoming, was: both.Live, isIncoming: both.InIncoming}
-		excused := func(u *unit) bool { return c.moved[u] || c.isForeign(pair, u) }
-		if lacks(was, now, excused) || lacks(now, was, excused) {
-			return fmt.Errorf("%w: a claim of %s", ErrNotWhole, pair.entry().Manager)
+		live, incoming := r.unitsOf(both.Live), r.unitsOf(both.Incoming)
+		pair := entryPair{live: both.Live, incoming: both.Incoming, inIncoming: both.InIncoming}
+		mayDiffer := func(u *unit) bool { return r.moved[u] || r.hasUnknownPath(u, pair) }
+		if lacks(live, incoming, mayDiffer) || lacks(incoming, live, mayDiffer) {
+			return fmt.Errorf("%w: the managedFields entry of %s differs", ErrNotWhole, pair.entry().Manager)
 		}
 	}
 	return nil
 }
 
-// lacks reports whether b lacks a unit of a that is not excused.
-func lacks(a, b map[*unit][]byte, excused func(*unit) bool) bool {
+// lacks reports whether b lacks a unit of a, except the units that may differ.
+func lacks(a, b map[*unit][]byte, mayDiffer func(*unit) bool) bool {
 	for u := range a {
-		if b[u] == nil && !excused(u) {
+		if b[u] == nil && !mayDiffer(u) {
 			return true
 		}
 	}
 	return false
 }
 
+// rawOf returns an operation's value if it is JSON text.
 func rawOf(v any) (text []byte, ok bool) {
 	switch v := v.(type) {
 	case []byte:

@@ -9,234 +9,242 @@ import (
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 )
 
-// Contested is a field of live that the author of a write and somebody else may both have a say in, and what is recorded
-// about it.
+// Contested is a field of live that both the author of a write and another manager can set, and its owner.
 type Contested struct {
 	Path fieldpath.Path
-	// Live and Incoming are its values as JSON; Incoming is nil where the incoming object lacks the field.
+	// Live and Incoming are its values as JSON; Incoming is nil if the incoming object lacks the field.
 	Live, Incoming []byte
+	// Declared is how the manifests declare the field. It is zero unless the author is an applier.
 	Declared
 	Owned
 
 	// Scale reports whether it is the object's scale field.
 	Scale bool
-	// Removed reports whether the write takes the field away although neither manifest has it, as a replace of the whole
-	// object does. Any other value that nobody's manifest has was set on the way through admission, and is nobody's to undo.
+	// Removed reports whether the write removes the field although neither manifest has it, as replacing the whole object
+	// does. Any other change that no manifest declares was made by another admission webhook, and must not be undone.
 	Removed bool
 }
 
 // Changed reports whether the write changes the field's value.
 func (c Contested) Changed() bool { return !bytes.Equal(c.Live, c.Incoming) }
 
-// Contested returns the contested fields of a write: the scale field and, for an applier, what the patterns give to
-// controllers and a controller has written, and what somebody other than an applier has written and the manifest drops. A
-// field that live does not have is left out. The order is that of managedFields, the scale field first.
+// Contested returns the contested fields of a write. These are the scale field and, if the author is an applier:
+//   - fields that c.Controlled matches and that a controller has written
+//   - fields that the manifest drops and that a manager other than an applier has written
 //
-// The time is linear in the objects. Where the meter ends the work, the result is not to be used. The error is
+// Fields that live lacks are not contested. The scale field comes first; the others have the order of managedFields.
+//
+// The time is linear in the size of the objects. If the meter ends the work, the result is not valid. The error is
 // ErrManagedFields.
 func (c ObjectContext) Contested(w Write) ([]Contested, error) {
-	f := finding{
+	s := search{
 		context: c, write: w, tree: &fieldtree.Tree{}, incoming: indexOf(w.IncomingEntries),
 		patterns: patternMatcher{tree: newPatternTree(c.Controlled, w.Meter), meter: w.Meter},
 	}
-	f.scale = f.tree.Add(c.Scale)
+	s.scale = s.tree.Add(c.Scale)
 	if w.Author.Writer == Applier {
-		if err := f.addControlled(); err != nil {
+		if err := s.addControlled(); err != nil {
 			return nil, err
 		}
-		if err := f.addDropped(); err != nil {
+		if err := s.addDropped(); err != nil {
 			return nil, err
 		}
 	}
-	if f.tree.Empty() {
+	if s.tree.Empty() {
 		return nil, nil
 	}
-	f.addAliases()
-	r := f.read()
+	s.addAliases()
+	f := s.facts()
 	var contested []Contested
-	for _, n := range f.tree.Nodes() {
-		if n.Wanted && r.live[n.ID].Present() && !r.isContainer(n) {
-			contested = append(contested, r.field(n))
+	for _, n := range s.tree.Nodes() {
+		if n.Wanted && f.inLive[n.ID].Present() && !f.isParentOrKey(n) {
+			contested = append(contested, f.field(n))
 		}
 	}
 	return contested, nil
 }
 
-// finding is the search for the contested fields of a write.
-type finding struct {
+// search collects the paths of a write's contested fields in a tree.
+type search struct {
 	context  ObjectContext
 	write    Write
 	patterns patternMatcher
 	incoming entryIndex
 
 	tree  *fieldtree.Tree
-	scale *fieldtree.Node // nil where the kind has no scale field
-	// aliases are the other places at which a manifest can set fields, by Node.ID.
+	scale *fieldtree.Node // nil if the kind has no scale field
+	// aliases are the other paths by which a manifest can set fields, by Node.ID of the field.
 	aliases map[int]*fieldtree.Node
-	loser   string // losesInOtherVersion
+	// otherVersionLoser is the result of loserInOtherVersion.
+	otherVersionLoser string
 }
 
-// addControlled adds what the patterns give to controllers and a controller has written: a manager that is neither applier
-// nor imperative. What a controller reports in status is no manifest's business.
-func (f *finding) addControlled() error {
-	if len(f.context.Controlled) == 0 {
+// addControlled adds the fields that the patterns match and that a controller has written. Every manager that is neither an
+// applier nor imperative counts as a controller. Entries of the status subresource do not count: manifests cannot set it.
+func (s *search) addControlled() error {
+	if len(s.context.Controlled) == 0 {
 		return nil
 	}
-	managers := f.context.Managers
-	for _, e := range f.write.LiveEntries {
-		if e.Subresource == "status" || managers.IsApplier(e) || managers.IsImperative(e) || f.write.InOtherVersion(e) {
+	managers := s.context.Managers
+	for _, e := range s.write.LiveEntries {
+		if e.Subresource == "status" || managers.IsApplier(e) || managers.IsImperative(e) || s.write.InOtherVersion(e) {
 			continue
 		}
-		if err := addMatching(f, e, f.patterns); err != nil {
+		if err := addMatching(s, e, s.patterns); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func addMatching[State any](f *finding, e Entry, m fieldtree.Matcher[State]) error {
-	if err := fieldtree.AddMatching(f.tree, e.Fields, m, f.meter()); err != nil {
-		return fmt.Errorf("%w: the set of %s: %w", ErrManagedFields, e.Manager, err)
+// addMatching adds the fields of an entry that m matches.
+func addMatching[State any](s *search, e Entry, m fieldtree.Matcher[State]) error {
+	if err := fieldtree.AddMatching(s.tree, e.Fields, m, s.meter()); err != nil {
+		return fmt.Errorf("%w: the field set of %s: %w", ErrManagedFields, e.Manager, err)
 	}
 	return nil
 }
 
-func (f *finding) meter() fieldtree.Meter { return fieldtree.Meter(f.write.Meter) }
+func (s *search) meter() fieldtree.Meter { return fieldtree.Meter(s.write.Meter) }
 
-// addDropped adds what somebody other than an applier claims where the manifest lacks what the base has.
-func (f *finding) addDropped() error {
-	if !f.write.Manifests.drops() {
+// addDropped adds the fields that the manifest drops and that a manager other than an applier manages.
+func (s *search) addDropped() error {
+	if !s.write.Manifests.mayDrop() {
 		return nil
 	}
-	base := f.write.Manifests.base
-	dropped := differences(base, f.write.Manifests.manifest, f.write.Meter)
+	base := s.write.Manifests.base
+	dropped := differences(base, s.write.Manifests.manifest, s.write.Meter)
 	if dropped.Empty() {
 		return nil
 	}
-	for _, e := range f.write.LiveEntries {
-		if e.Subresource == "status" || f.context.Managers.IsApplier(e) || f.write.InOtherVersion(e) && !f.takesFrom(e) {
+	for _, e := range s.write.LiveEntries {
+		if e.Subresource == "status" || s.context.Managers.IsApplier(e) || s.write.InOtherVersion(e) && !s.changes(e) {
 			continue
 		}
-		if err := addMatching(f, e, dropped.Within()); err != nil {
+		if err := addMatching(s, e, dropped.Within()); err != nil {
 			return err
 		}
 	}
-	if f.loser = f.losesInOtherVersion(); f.loser == "" {
+	if s.otherVersionLoser = s.loserInOtherVersion(); s.otherVersionLoser == "" {
 		return nil
 	}
-	for _, text := range [][]byte{base, f.write.Live.Text()} { // what the manifest never had is dropped with its parent
-		places := dropped.Find(text, f.meter())
+	// The loser's paths in this version are unknown: any dropped field can be one of them. Live's leaves are added as well,
+	// because a dropped parent also drops fields that the manifest never had.
+	for _, text := range [][]byte{base, s.write.Live.Text()} {
+		places := dropped.Find(text, s.meter())
 		for _, n := range dropped.Nodes() {
 			if n.Wanted {
-				dropped.AddLeaves(f.tree, n, text, places, f.meter())
+				dropped.AddLeaves(s.tree, n, text, places, s.meter())
 			}
 		}
 	}
 	return nil
 }
 
-// addAliases adds the names that fields have in manifests alone: what a Secret's manifest has in stringData is data in the
-// object (k8s.io/api/core/v1, Secret).
-func (f *finding) addAliases() {
-	f.aliases = map[int]*fieldtree.Node{}
-	for _, n := range f.tree.Nodes() {
+// addAliases adds the paths that exist only in manifests: stringData in the manifest of a Secret becomes data in the object
+// (k8s.io/api/core/v1, Secret).
+func (s *search) addAliases() {
+	s.aliases = map[int]*fieldtree.Node{}
+	for _, n := range s.tree.Nodes() {
 		if !n.Wanted || n.Depth() != 2 {
 			continue
 		}
-		if alias := StringData(f.write.Kind.GroupKind(), n.Path()); alias != nil {
-			f.aliases[n.ID] = f.tree.AddUnwanted(alias)
+		if alias := StringData(s.write.Kind.GroupKind(), n.Path()); alias != nil {
+			s.aliases[n.ID] = s.tree.AddUnwanted(alias)
 		}
 	}
 }
 
-// takesFrom reports whether the write takes fields from an entry of live.
-func (f *finding) takesFrom(e Entry) bool {
-	now, _ := f.incoming.find(e)
+// changes reports whether the write changes the field set of an entry of live.
+func (s *search) changes(e Entry) bool {
+	now, _ := s.incoming.find(e)
 	return !bytes.Equal(now.Fields, e.Fields)
 }
 
-// losesInOtherVersion returns a manager that is no applier and from which the write takes fields that it has claimed in
-// another version of the kind, empty where there is none. Which fields those are in this version is not known.
-func (f *finding) losesInOtherVersion() string {
-	for _, e := range f.write.LiveEntries {
-		if e.Subresource == "" && f.write.InOtherVersion(e) && !f.context.Managers.IsApplier(e) && f.takesFrom(e) {
+// loserInOtherVersion returns a manager, not an applier, whose entry was recorded in another API version of the kind and
+// loses fields by the write; empty if there is none. Which fields these are in the write's version is not known.
+func (s *search) loserInOtherVersion() string {
+	for _, e := range s.write.LiveEntries {
+		if e.Subresource == "" && s.write.InOtherVersion(e) && !s.context.Managers.IsApplier(e) && s.changes(e) {
 			return e.Manager
 		}
 	}
 	return ""
 }
 
-// reading is what the objects of a write and their records say about the fields that were found.
-type reading struct {
-	*finding
+// facts are the values, the declarations and the managers of the fields that a search has found.
+type facts struct {
+	*search
 
-	live, places   fieldtree.Places // in live and incoming
-	manifest, base fieldtree.Places
-	own, was       map[int]bool // what the author's entry claims, now and in live
-	holders        [][]Entry
-	parents        map[int]bool // in which some entry claims fields
+	inLive, inIncoming fieldtree.Places
+	inManifest, inBase fieldtree.Places
+	// applied and wasApplied are the fields in the author's managedFields entry, in incoming and in live, by Node.ID.
+	applied, wasApplied map[int]bool
+	managers            [][]Entry    // the live entries that contain a field, by Node.ID
+	parents             map[int]bool // the fields under which an entry contains others, by Node.ID
 }
 
-// isContainer reports whether a claimed field is a container or names one, and not a value to keep: whoever adds the first
-// key to a map claims the map as well, and the fields of a list element's key make it the one it is.
-func (r *reading) isContainer(n *fieldtree.Node) bool {
-	return r.parents[n.ID] || n.Element.Key != nil || n.IsKey()
+// isParentOrKey reports whether a managed field is the parent or the key of others, and so not a value to keep: a manager
+// that adds the first key to a map manages the map as well, and the key fields identify a list element.
+func (f *facts) isParentOrKey(n *fieldtree.Node) bool {
+	return f.parents[n.ID] || n.Element.Key != nil || n.IsKey()
 }
 
-func (f *finding) read() reading {
-	w, meter := f.write, f.meter()
-	r := reading{
-		finding: f,
-		live:    f.tree.Find(w.Live.Text(), meter), places: f.tree.Find(w.Incoming.Text(), meter),
-		manifest: f.tree.Find(w.Manifests.manifest, meter), base: f.tree.Find(w.Manifests.base, meter),
-		own: f.declares(w.Author.Entry), was: f.declares(w.Manifests.was),
-		holders: make([][]Entry, f.tree.Len()), parents: map[int]bool{},
+func (s *search) facts() facts {
+	w, meter := s.write, s.meter()
+	f := facts{
+		search: s,
+		inLive: s.tree.Find(w.Live.Text(), meter), inIncoming: s.tree.Find(w.Incoming.Text(), meter),
+		inManifest: s.tree.Find(w.Manifests.manifest, meter), inBase: s.tree.Find(w.Manifests.base, meter),
+		applied: s.appliedBy(w.Author.Entry), wasApplied: s.appliedBy(w.Manifests.was),
+		managers: make([][]Entry, s.tree.Len()), parents: map[int]bool{},
 	}
 	for _, e := range w.LiveEntries {
-		r.readClaims(e)
+		f.addManager(e)
 	}
-	return r
+	return f
 }
 
-// claims returns the nodes that an entry claims, by ID.
-func (f *finding) claims(e Entry) map[int]bool {
-	claims := map[int]bool{}
-	f.tree.Claims(e.Fields, f.meter(), func(n *fieldtree.Node, _ int) { claims[n.ID] = true })
-	return claims
+// fieldsOf returns the fields in an entry's field set, by Node.ID.
+func (s *search) fieldsOf(e Entry) map[int]bool {
+	fields := map[int]bool{}
+	s.tree.Claims(e.Fields, s.meter(), func(n *fieldtree.Node, _ int) { fields[n.ID] = true })
+	return fields
 }
 
-// declares returns the nodes that an applier's own entry claims, by ID. An applier keeps its entry when its manifest moves
-// to another version of the kind, in which the scale field can have another path.
-func (f *finding) declares(e Entry) map[int]bool {
-	claims := f.claims(e)
-	if f.scale != nil && f.write.InOtherVersion(e) {
-		claims[f.scale.ID] = e.Holds(f.context.scaleIn(e, f.write))
+// appliedBy is fieldsOf for the author's entry. An Apply entry can be recorded in another API version, in which the scale
+// field can have another path.
+func (s *search) appliedBy(e Entry) map[int]bool {
+	fields := s.fieldsOf(e)
+	if s.scale != nil && s.write.InOtherVersion(e) {
+		fields[s.scale.ID] = e.Holds(s.context.scaleIn(e, s.write))
 	}
-	return claims
+	return fields
 }
 
-// readClaims adds an entry to the holders of the fields that it claims. A claim in another version of the kind counts where
-// the write takes it away at the same path, and for the scale field by the path that it has in that version.
-func (r *reading) readClaims(e Entry) {
-	var left map[int]bool
-	if r.write.InOtherVersion(e) {
-		now, _ := r.incoming.find(e)
-		left = r.claims(now)
-		if r.scale != nil && e.Holds(r.context.scaleIn(e, r.write)) {
-			r.holders[r.scale.ID] = append(r.holders[r.scale.ID], e)
+// addManager adds an entry to the managers of the fields in its field set. If the entry was recorded in another API version,
+// the scale field counts by its path in that version. Any other field counts only if the write removes it from the entry: its
+// path is then the same in both versions.
+func (f *facts) addManager(e Entry) {
+	var remaining map[int]bool
+	if f.write.InOtherVersion(e) {
+		now, _ := f.incoming.find(e)
+		remaining = f.fieldsOf(now)
+		if f.scale != nil && e.Holds(f.context.scaleIn(e, f.write)) {
+			f.managers[f.scale.ID] = append(f.managers[f.scale.ID], e)
 		}
 	}
-	r.tree.Claims(e.Fields, r.meter(), func(n *fieldtree.Node, start int) {
-		if n.Wanted && n != r.scale && !fieldtree.IsLeaf(e.Fields, start) {
-			r.parents[n.ID] = true
+	f.tree.Claims(e.Fields, f.meter(), func(n *fieldtree.Node, start int) {
+		if n.Wanted && n != f.scale && !fieldtree.IsLeaf(e.Fields, start) {
+			f.parents[n.ID] = true
 		}
-		if n.Wanted && (left == nil || n != r.scale && !left[n.ID]) {
-			r.holders[n.ID] = append(r.holders[n.ID], e)
+		if n.Wanted && (remaining == nil || n != f.scale && !remaining[n.ID]) {
+			f.managers[n.ID] = append(f.managers[n.ID], e)
 		}
 	})
 }
 
-// scaleIn returns the path of the scale field in the version of an entry.
+// scaleIn returns the path of the scale field in the API version of an entry.
 func (c ObjectContext) scaleIn(e Entry, w Write) fieldpath.Path {
 	if c.ScaleIn == nil || !w.InOtherVersion(e) {
 		return c.Scale
@@ -244,62 +252,62 @@ func (c ObjectContext) scaleIn(e Entry, w Write) fieldpath.Path {
 	return c.ScaleIn(e.APIVersion)
 }
 
-// field returns what is known of a field that live has.
-func (r *reading) field(n *fieldtree.Node) Contested {
-	w := r.write
+// field returns a contested field with its values, declarations and owner.
+func (f *facts) field(n *fieldtree.Node) Contested {
+	w := f.write
 	c := Contested{
-		Path: n.Path(), Scale: n == r.scale,
-		Live: r.live.Of(n, w.Live.Text()), Incoming: r.places.Of(n, w.Incoming.Text()),
+		Path: n.Path(), Scale: n == f.scale,
+		Live: f.inLive.Of(n, w.Live.Text()), Incoming: f.inIncoming.Of(n, w.Incoming.Text()),
 	}
-	c.Declared = r.declared(n, c.Changed())
-	c.Owned = r.owner(n, c)
+	c.Declared = f.declared(n, c.Changed())
+	c.Owned = f.owner(n, c)
 	undeclared := w.Author.Writer == Applier && c.Manifest == Lacks && c.Base == Lacks
-	c.Removed = undeclared && c.Changed() && c.Owner > Manifest && r.removes(n, c)
+	c.Removed = undeclared && c.Changed() && c.Owner > Manifest && f.removes(n, c)
 	return c
 }
 
-// removes reports whether a write that changes a field takes it away. A parent that the manifest drops takes the field with
-// it, even where the API server has put a default in its place; else the field is gone.
-func (r *reading) removes(n *fieldtree.Node, c Contested) bool {
-	gone := len(c.Incoming) == 0 || string(c.Incoming) == jsonNull || c.Scale && string(c.Incoming) == defaultScale
-	if parent := r.lostParent(n); parent != nil {
-		return gone || parent.Depth() > 1 // nothing puts defaults in the place of a whole spec
+// removes reports whether a write that changes a field removes it. If the manifest drops a parent of the field, the field
+// counts as removed even if the API server has defaulted it since.
+func (f *facts) removes(n *fieldtree.Node, c Contested) bool {
+	gone := len(c.Incoming) == 0 || string(c.Incoming) == jsonNull || c.Scale && string(c.Incoming) == defaultReplicas
+	if parent := f.droppedParent(n); parent != nil {
+		return gone || parent.Depth() > 1 // the API server does not default a whole spec
 	}
 	return gone && (c.Owner > Imperative || c.Scale)
 }
 
-// lostParent returns the outermost parent of a field that the base has and the manifest lacks, nil where there is none.
-func (r *reading) lostParent(n *fieldtree.Node) (lost *fieldtree.Node) {
+// droppedParent returns the outermost parent of a field that the manifest drops, nil if there is none.
+func (f *facts) droppedParent(n *fieldtree.Node) (dropped *fieldtree.Node) {
 	for n = n.Parent(); n != nil; n = n.Parent() {
-		if r.base[n.ID].Present() && !r.manifest[n.ID].Present() {
-			lost = n
+		if f.inBase[n.ID].Present() && !f.inManifest[n.ID].Present() {
+			dropped = n
 		}
 	}
-	return lost
+	return dropped
 }
 
-// defaultScale is what the API server sets replicas to where nobody does (k8s.io/api/apps/v1, DeploymentSpec).
-const defaultScale = "1"
+// defaultReplicas is the API server's default for replicas (k8s.io/api/apps/v1, DeploymentSpec).
+const defaultReplicas = "1"
 
 // declared is Manifests.On for a node.
-func (r *reading) declared(n *fieldtree.Node, changed bool) Declared {
-	m := r.write.Manifests
+func (f *facts) declared(n *fieldtree.Node, changed bool) Declared {
+	m := f.write.Manifests
 	switch {
-	case r.write.Author.Writer != Applier:
+	case f.write.Author.Writer != Applier:
 		return Declared{}
 	case m.author.ServerSide():
-		return Declared{Manifest: claimOf(r.own[n.ID]), Base: claimOf(r.was[n.ID])}
+		return Declared{Manifest: claimOf(f.applied[n.ID]), Base: claimOf(f.wasApplied[n.ID])}
 	case !m.Recorded:
-		return Declared{Manifest: claimOf(changed || r.own[n.ID] && !r.was[n.ID])}
+		return Declared{Manifest: claimOf(changed || f.applied[n.ID] && !f.wasApplied[n.ID])}
 	default:
-		return m.recorded(r.claimAt(r.manifest, n, m.manifest), r.claimAt(r.base, n, m.base), changed)
+		return m.recorded(f.claimAt(f.inManifest, n, m.manifest), f.claimAt(f.inBase, n, m.base), changed)
 	}
 }
 
-// claimAt is claimIn for a node, under either of its names.
-func (r *reading) claimAt(places fieldtree.Places, n *fieldtree.Node, manifest []byte) Claim {
+// claimAt is claimIn for a node or, if the manifest lacks that, its alias.
+func (f *facts) claimAt(places fieldtree.Places, n *fieldtree.Node, manifest []byte) Claim {
 	claim := claimAt(places, n, manifest)
-	if alias := r.aliases[n.ID]; claim == Lacks && alias != nil {
+	if alias := f.aliases[n.ID]; claim == Lacks && alias != nil {
 		return claimAt(places, alias, manifest)
 	}
 	return claim
@@ -312,29 +320,31 @@ func claimAt(places fieldtree.Places, n *fieldtree.Node, manifest []byte) Claim 
 	}
 	for n = n.Parent(); n != nil; n = n.Parent() {
 		if text := places.Of(n, manifest); len(text) > 0 {
-			return clearsWithin(text)
+			return claimOfParent(text)
 		}
 	}
 	return Lacks
 }
 
-// owner is Context.Resolve for a node. A field whose live value is the one that the manifest last set is the manifest's,
-// whoever claims it: kubectl create, for one, which made the object that has been applied since.
-func (r *reading) owner(n *fieldtree.Node, c Contested) Owned {
-	context := Context{Managers: r.context.Managers, Scale: c.Scale}
+// owner is Context.Resolve for a node, with two differences. If live has the value that the base sets, the manifest owns the
+// field although an imperative manager manages it, such as the kubectl create that made the object. And if live has a value
+// that neither the base nor an entry in the write's API version accounts for, the owner is a manager that loses fields in
+// another version.
+func (f *facts) owner(n *fieldtree.Node, c Contested) Owned {
+	context := Context{Managers: f.context.Managers, Scale: c.Scale}
 	if c.Scale {
-		context.Autoscaler = r.context.Autoscaler
+		context.Autoscaler = f.context.Autoscaler
 	}
-	context.Controlled = r.patterns.covers(c.Path)
-	asApplied := c.Base == Sets && asApplied(c.Path, c.Live, r.base.Of(n, r.write.Manifests.base))
-	owned := context.resolve(r.holders[n.ID], c.Base, asApplied)
-	if r.loser == "" || !r.write.Manifests.Recorded {
+	context.Controlled = f.patterns.covers(c.Path)
+	asApplied := c.Base == Sets && asApplied(c.Path, c.Live, f.inBase.Of(n, f.write.Manifests.base))
+	owned := context.resolve(f.managers[n.ID], c.Base, asApplied)
+	if f.otherVersionLoser == "" || !f.write.Manifests.Recorded {
 		return owned
 	}
 	changed := owned.Owner == Manifest && c.Base == Sets && !asApplied
-	added := owned.Owner == Default && c.Base == Lacks && r.lostParent(n) != nil
+	added := owned.Owner == Default && c.Base == Lacks && f.droppedParent(n) != nil
 	if changed || added {
-		return Owned{Owner: Imperative, By: r.loser}
+		return Owned{Owner: Imperative, By: f.otherVersionLoser}
 	}
 	return owned
 }

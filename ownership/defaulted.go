@@ -2,14 +2,14 @@ package ownership
 
 import "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-// Defaulted says whether nobody has declared the field at path of live, as far as that is recorded: neither the manifests
-// of this write nor anybody who claims it.
+// Defaulted reports whether no manager has declared the field at path of live, as far as that is recorded. live are the
+// managedFields of the live object.
 //
-// Not every claim is a declaration. Whoever creates an object by an update, as client-side apply does, claims all that the
-// API server puts in by defaulting as well
-// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management). Two records say what such a manager
-// has declared: for the author of this write its manifests, and for the one that claims the last-applied annotation that
-// annotation. The claims of all others stand: what a person or a controller may have meant is not for handoff to clear.
+// A manager can manage a field without having declared it: the manager that creates an object by an update, as client-side
+// apply does, also manages the fields that the API server sets by defaulting
+// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management). What such a manager has declared is
+// recorded in two cases: the manifests of the author of this write, and the last-applied annotation of the manager that wrote
+// it. All other managers count as having declared the field.
 func (m Manifests) Defaulted(path fieldpath.Path, live []Entry) bool {
 	if declared := m.On(path); declared != (Declared{}) {
 		return false

@@ -1,30 +1,31 @@
-// Package ownership answers who owns a field of a live object, and who writes.
+// Package ownership determines who owns the fields of a live object, and which kind of client sends a write.
 //
-// It reads what Kubernetes itself records about that: the last-applied annotation of client-side apply, and
-// metadata.managedFields of every write. To these come the autoscalers that target an object and the rules of the
-// configuration, which the caller passes in. The package knows no HTTP, no client and no clock, and builds no objects:
-// an object stays the JSON text it came as, and only the places where ownership is recorded are read.
+// It reads what Kubernetes records: the last-applied configuration of client-side apply, and metadata.managedFields. The
+// caller passes in the autoscalers that target an object and the rules of the configuration. The package uses no HTTP, no
+// client and no clock. It does not decode whole objects: an object stays JSON text, of which only the parts that record
+// ownership are read.
 //
-// The words are those of docs/decisions.md: live is the object as stored, incoming the object as the API server is about
-// to store it, base the manifest applied last and manifest the one being applied now.
+// The terms are those of docs/decisions.md: live is the stored object, incoming the object that the API server is about to
+// store, base the last-applied configuration, and manifest the configuration being applied.
 //
 // # All fields of an object
 //
-// To know whose the fields of one object are, nothing but the object is needed, with its managedFields:
+// ObjectContext.Fields returns every field of one object with its owner. It needs only the object, with its managedFields:
 //
 //	ParseObject -> ObjectContext.Fields -> Fields.Of, Fields.Fold
 //
-// # The fields that a write has a say in
+// # The contested fields of a write
 //
-// Of a write there are two objects, and the entries of their managedFields. Managers sorts field managers by what they stand
-// for: it tells the Author of the write, which fields a controller has written (Controlled) and which the manifest lets go
-// of (LetGo). What the manifest and the base say about one of these fields, Manifests knows; whose it is in live, Context:
+// A write has a live and an incoming object, each with managedFields. Managers.Author determines the field manager that sends
+// it, and Managers.ManifestsOf the manifest and the base. ObjectContext.Contested then returns the fields that both the author
+// and another manager can set, each with its owner:
 //
-//	ParseObject, Object.Entries -> Managers.Author -> ManifestsOf -> Manifests.On
-//	                                               -> Context.Resolve
+//	ParseObject, Object.Entries -> Managers.Author -> Managers.ManifestsOf -> ObjectContext.Contested
 //
-// What is to become of the field is then for package merge to decide.
+// Package merge decides on these fields.
 //
-// Fields are named by fieldpath.Path, as managedFields name them; in text, by a Pattern, as the API server prints them in
-// conflicts.
+// # Paths
+//
+// A fieldpath.Path names a field, as in managedFields. A Pattern is its text form, as the API server prints it in conflicts,
+// with wildcards.
 package ownership

@@ -7,15 +7,15 @@ import (
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
-// entryAt is where the parts of an entry stand in the text of its object.
+// entryAt has the positions of an entry and its fields in the text of its object.
 type entryAt struct {
 	whole, manager, operation, apiVersion, subresource, time, fields rawjson.Span
 }
 
-// readManagedFields steps over metadata.managedFields and notes where its entries stand: they need not be searched for in
-// what is most of an object's text. What is wrong with them is for Entries to say, to those who ask.
+// readManagedFields steps over metadata.managedFields and records the positions of its entries, so that the largest part of
+// an object's text is read only once. It does not fail on invalid entries, but Entries does.
 func (o *Object) readManagedFields(w *rawjson.Walker) error {
-	odd := false
+	invalid := false
 	isArray, err := w.Array(func() error {
 		var at entryAt
 		isObject, err := w.Object(func(name []byte) (err error) {
@@ -24,17 +24,18 @@ func (o *Object) readManagedFields(w *rawjson.Walker) error {
 			return err
 		})
 		at.whole = w.Last()
-		odd = odd || !isObject
+		invalid = invalid || !isObject
 		o.entries = append(o.entries, at)
 		return err
 	})
 	o.managedFields = w.Last()
-	if odd || !isArray {
+	if invalid || !isArray {
 		o.entries = nil
 	}
 	return err
 }
 
+// part returns the position to set for a field of an entry.
 func (at *entryAt) part(name []byte) *rawjson.Span {
 	switch string(name) {
 	case "manager":
@@ -54,7 +55,7 @@ func (at *entryAt) part(name []byte) *rawjson.Span {
 	}
 }
 
-// readEntry reads an entry whose parts are known.
+// readEntry reads an entry whose positions are known.
 func (o Object) readEntry(at entryAt) (Entry, error) {
 	e := Entry{Text: at.whole.Of(o.text)}
 	parts := [...]struct {
@@ -84,10 +85,10 @@ func (o Object) readEntry(at entryAt) (Entry, error) {
 	return e, err
 }
 
-// readEntries reads a text that has been through a Walker.
+// readEntries reads the entries from valid JSON text.
 func readEntries(text []byte) ([]Entry, error) {
 	if text[0] != '[' {
-		return nil, fmt.Errorf("%w: they are no list", ErrManagedFields)
+		return nil, fmt.Errorf("%w: not a list", ErrManagedFields)
 	}
 	entries := make([]Entry, 0, 8)
 	var err error
@@ -133,7 +134,7 @@ func readEntry(text []byte) (Entry, error) {
 	return e, err
 }
 
-// readFields reads a set of fields: an object, or null for none.
+// readFields returns the position of fieldsV1, which must be an object or null.
 func readFields(text []byte, value rawjson.Span) (rawjson.Span, error) {
 	switch text[value.Start] {
 	case '{':
@@ -148,7 +149,7 @@ func readFields(text []byte, value rawjson.Span) (rawjson.Span, error) {
 func readString(text []byte) (string, error) {
 	s, ok := rawjson.Unquote(text)
 	if !ok && string(text) != jsonNull {
-		return "", errors.New("a string is expected")
+		return "", errors.New("not a string")
 	}
 	return s, nil
 }

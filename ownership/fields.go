@@ -9,32 +9,33 @@ import (
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
-// Field is an innermost field of a live object and whose it is: a scalar, an empty object or list, or an object or list
-// that is claimed as a whole.
+// Field is a leaf field of a live object, and its owner. A leaf is a scalar, an empty object or list, or an object or list
+// that managedFields contain as one field.
 type Field struct {
-	// Path names an element of a list as managedFields do, by key or by value, and by index where nobody claims it.
+	// Path leads to the field. It names list elements as managedFields do, by key or by value, and elements without a manager
+	// by index.
 	Path fieldpath.Path
-	// Value is the field's JSON text, a part of the object's. It is nil for a claim that leads nowhere in the object: of an
-	// entry of another API version, or on something that has gone.
+	// Value is the field's JSON text, a part of the object's text. It is nil if managedFields contain a field that the object
+	// lacks: the entry was recorded in another API version, or the field has been removed.
 	Value []byte
 	Owned
-	// Since is the time of the owner's own entry, RFC 3339. Empty where that has none, as an entry of /scale, and where the
-	// owner has no entry.
+	// Since is the time of the owner's managedFields entry, in RFC 3339 format. It is empty if the entry has no time, as for the
+	// scale subresource, and if the owner has no entry.
 	Since string
-	// Holders are the entries that claim the field, the owner's own first, the others as managedFields have them.
+	// Holders are the managedFields entries that contain the field: the owner's first, the others in their order.
 	Holders []Entry
-	// Declared is what the last-applied annotation says about the field.
+	// Declared is how the last-applied configuration declares the field.
 	Declared Claim
-	// DeclaredValue is the JSON text of the value that the annotation gives the field, where that is another one than Value
-	// (as text: a quantity that the API server has rewritten, 0.5 as 500m, is another). Nil where they agree.
+	// DeclaredValue is the JSON text of the value in the last-applied configuration, nil if it equals Value. Quantities that the
+	// API server has rewritten, such as 0.5 as 500m, are not equal.
 	DeclaredValue []byte
 }
 
-// Fields are fields of one object: first as the object has them, within each container then the claims that lead nowhere.
-// No two have the same path.
+// Fields are the fields of one object, in the order of the object. Fields that only managedFields contain follow the other
+// fields of their parent. No two fields have the same path.
 type Fields []Field
 
-// Of returns the set of an owner's fields. The sets of all owners are disjoint, and their union is the set of all fields.
+// Of returns the paths of an owner's fields. The sets of all owners are disjoint, and their union is the set of all fields.
 func (f Fields) Of(owner Owner) *fieldpath.Set {
 	set := fieldpath.NewSet()
 	for i := range f {
@@ -45,34 +46,36 @@ func (f Fields) Of(owner Owner) *fieldpath.Set {
 	return set
 }
 
-// ObjectContext is what a live object does not say itself about who owns its fields.
+// ObjectContext has the facts about the owners of an object's fields that the live object does not record.
 type ObjectContext struct {
 	Managers Managers
-	// Autoscaler names the autoscaler that targets the object; empty where none does.
+	// Autoscaler names the autoscaler that targets the object, as "HorizontalPodAutoscaler/web"; empty if none does.
 	Autoscaler string
-	// Scale is the path of the scale field, nil where the object's kind has none.
+	// Scale is the path of the scale field, nil if the object's kind has none.
 	Scale fieldpath.Path
-	// ScaleIn returns that path in another version of the kind; nil stands for the same path in all of them.
+	// ScaleIn returns that path in another API version of the kind; nil means that the path is the same in every version.
 	ScaleIn ScalePaths
-	// Controlled names the fields that go to controllers, by rules of the configuration and by the object's annotation
-	// (ParseControllerFields).
+	// Controlled matches the fields that rules of the configuration and the object's annotation (ParseControllerFields) assign
+	// to controllers.
 	Controlled []Pattern
 }
 
-// Fields returns every innermost field of a live object with its owner, and every claim that leads nowhere. Left out is
-// what makes the object the one it is or records ownership: apiVersion, kind, metadata's name, namespace, uid,
-// resourceVersion, generation, creationTimestamp and managedFields, and the last-applied annotation.
+// Fields returns every leaf field of a live object, and every field of its managedFields that the object lacks, each with its
+// owner. It leaves out the fields that identify the object or record ownership: apiVersion, kind, metadata's name, namespace,
+// uid, resourceVersion, generation, creationTimestamp and managedFields, and the last-applied annotation.
 //
-// The owner is the one that Context.Resolve gives, by which decisions are made, but more exactly in four places:
-//   - Other is a client that no list of managers names, which decisions count as Imperative.
-//   - A field that a client-side applier claims and its last-applied annotation lacks is Default. The API server gives
-//     whoever creates an object the claims of all that it adds itself.
-//   - Under status, it is who writes the status subresource: Controller, or Imperative for a manager listed as that.
-//   - Unknown is a field whose writer is not recorded: without managedFields, as an object read without
-//     --show-managed-fields has none, or claimed by nobody but "ancient-changes" and "before-first-apply". Where the
-//     annotation declares the very value, it is Manifest all the same.
+// The owner is that of Context.Resolve, which decisions use, with four refinements:
+//   - Other owns a field that was written by a client that no list of managers names. Decisions count it as Imperative.
+//   - Default owns a field that a client-side applier manages and that its last-applied configuration lacks. The API server
+//     records the fields that it adds to a new object for the manager that creates it.
+//   - A field of status that was written through the status subresource belongs to Controller, or to Imperative if the manager
+//     is listed as imperative.
+//   - Unknown owns a field whose writer is not recorded: the object has no managedFields, as without --show-managed-fields, or
+//     only "ancient-changes" and "before-first-apply" contain the field. If the last-applied configuration declares the same
+//     value, the owner is Manifest.
 //
-// Nothing tells a list or map that is atomic from one that is claimed and of whose content nothing is: both are one field.
+// managedFields do not distinguish an atomic list or map from one without managed fields nested under it. Fields returns both
+// as one field.
 //
 // The error is ErrManagedFields or ErrLastApplied. The fields refer to the object's text, which must not change.
 func (c ObjectContext) Fields(live Object) (Fields, error) {
@@ -87,8 +90,8 @@ func (c ObjectContext) Fields(live Object) (Fields, error) {
 	if w.entries, err = live.Entries(); err != nil {
 		return nil, err
 	}
-	s := spot{live: &root, aside: identity()}
-	if s.declared, err = declaredBy(live); err != nil {
+	s := position{live: &root, excluded: excludedFields()}
+	if s.declared, err = lastAppliedOutline(live); err != nil {
 		return nil, err
 	}
 	for i, e := range w.entries {
@@ -96,16 +99,16 @@ func (c ObjectContext) Fields(live Object) (Fields, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.beneath = append(s.beneath, claims{entry: i, set: set})
-		author := e.Operation == OperationUpdate && c.Managers.IsApplier(e) && set.Has(LastAppliedPath())
-		w.authors = append(w.authors, author)
+		s.nested = append(s.nested, entrySet{entry: i, set: set})
+		clientSide := e.Operation == OperationUpdate && c.Managers.IsApplier(e) && set.Has(LastAppliedPath())
+		w.clientSide = append(w.clientSide, clientSide)
 	}
 	w.visit(s)
 	return slices.Clip(w.found), nil
 }
 
-// identity is what Fields leaves out.
-func identity() *fieldpath.Set {
+// excludedFields returns the paths that Fields leaves out.
+func excludedFields() *fieldpath.Set {
 	set := fieldpath.NewSet(fieldpath.MakePathOrDie("apiVersion"), fieldpath.MakePathOrDie("kind"), LastAppliedPath())
 	for _, name := range []string{
 		"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields",

@@ -6,20 +6,20 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Fold is a container that one owner holds whole, or a single field.
+// Fold is a single field, or an object or list of which one owner owns every field.
 type Fold struct {
-	// Path is that of the container: the innermost one that has all of the fields. For a single field it is the field's.
+	// Path is the longest common prefix of the fields' paths. For a single field it is the field's path.
 	Path fieldpath.Path
 	Owned
-	// Fields are all that are listed of the container, in their order.
+	// Fields are all fields at Path or nested under it, in their order.
 	Fields Fields
 }
 
-// Fold puts fields that one owner holds whole together into their common container, the outermost that has no field of
-// anybody else, for a display as a tree. Each field is in exactly one fold; the order stays.
+// Fold groups fields for display as a tree: each group is the largest object or list of which one owner owns every field. Each
+// field is in exactly one group, and the order stays the same.
 func (f Fields) Fold() []Fold { return f.fold(nil, 0) }
 
-// fold appends the folds of fields whose paths agree in their first elements, as many as depth says.
+// fold appends the folds of fields whose paths have the first depth elements in common.
 func (f Fields) fold(folds []Fold, depth int) []Fold {
 	if len(f) == 0 {
 		return folds
@@ -38,11 +38,12 @@ func (f Fields) fold(folds []Fold, depth int) []Fold {
 	return folds
 }
 
+// sameElement reports whether two paths have the same element at an index.
 func sameElement(a, b fieldpath.Path, at int) bool {
 	return len(a) > at && len(b) > at && a[at].Equals(b[at])
 }
 
-// common returns how far the paths agree.
+// common returns the longest common prefix of the fields' paths.
 func (f Fields) common() fieldpath.Path {
 	path := f[0].Path
 	for _, other := range f[1:] {

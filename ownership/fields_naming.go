@@ -7,12 +7,13 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// naming is how claims name the elements of a list.
+// naming is how managedFields name the elements of a list.
 type naming struct {
-	keys   [][]string // the names of a key's fields, for each sort of key
-	values bool       // some are named by their value
+	keys   [][]string // the names of the key fields, for each different key
+	values bool       // whether they name elements by value
 }
 
+// namingOf returns the naming that a list's path elements use.
 func namingOf(names []fieldpath.PathElement) (n naming) {
 	for _, name := range names {
 		if name.Value != nil {
@@ -30,11 +31,12 @@ func namingOf(names []fieldpath.PathElement) (n naming) {
 	return n
 }
 
+// isKeyOf reports whether a key has exactly the key fields.
 func isKeyOf(key value.FieldList, fields []string) bool {
 	return slices.EqualFunc(key, fields, func(f value.Field, name string) bool { return f.Name == name })
 }
 
-// aliases returns every name that claims may use for an element, its index last.
+// aliases returns every path element that managedFields may use for a list's element, its index last.
 func (n naming) aliases(element *outline, index int) []fieldpath.PathElement {
 	var aliases []fieldpath.PathElement
 	for _, fields := range n.keys {
@@ -50,9 +52,10 @@ func (n naming) aliases(element *outline, index int) []fieldpath.PathElement {
 	return append(aliases, fieldpath.IndexElement(index))
 }
 
-// same returns the name by which an element of the live list is found in the manifest's: its first alias or, where claims
-// use none but the index, a field called name, as structured-merge-diff guesses it (AssociativeListCandidateFieldNames).
-func same(element *outline, aliases []fieldpath.PathElement) fieldpath.PathElement {
+// matchBy returns the path element by which an element of the live list is matched with the manifest's: its first alias. If
+// that is the index, it is the field called name, if there is one, as structured-merge-diff guesses
+// (AssociativeListCandidateFieldNames).
+func matchBy(element *outline, aliases []fieldpath.PathElement) fieldpath.PathElement {
 	if len(aliases) == 1 {
 		if key, ok := keyOf(element, []string{"name"}); ok {
 			return key
@@ -61,8 +64,8 @@ func same(element *outline, aliases []fieldpath.PathElement) fieldpath.PathEleme
 	return aliases[0]
 }
 
-// keyOf returns the key that an element's fields make; ok is false where it lacks one of them. A port's protocol may be
-// missing, as Locate has it.
+// keyOf returns the key of an element for its key fields; ok is false if it lacks one of them. A missing protocol counts as
+// TCP, as in Object.Locate.
 func keyOf(element *outline, fields []string) (key fieldpath.PathElement, ok bool) {
 	if !element.isObject() || len(fields) == 0 {
 		return key, false
@@ -71,7 +74,7 @@ func keyOf(element *outline, fields []string) (key fieldpath.PathElement, ok boo
 	for _, name := range fields {
 		text := []byte(`"TCP"`)
 		switch field := element.member(name); {
-		case field != nil && len(field.kids) == 0:
+		case field != nil && len(field.children) == 0:
 			text = field.text
 		case field != nil || name != "protocol":
 			return key, false
@@ -85,45 +88,45 @@ func keyOf(element *outline, fields []string) (key fieldpath.PathElement, ok boo
 	return fieldpath.PathElement{Key: &list}, true
 }
 
-// declarations finds the parts of a container of the manifest by the names of the live object's.
+// declarations finds the members of a manifest's object, or the elements of a manifest's list.
 type declarations struct {
 	members  map[string]*outline
-	elements []declaration
+	elements []declaration // sorted by name
 }
 
 type declaration struct {
-	name fieldpath.PathElement
-	part *outline
+	name  fieldpath.PathElement
+	value *outline
 }
 
-// in lists the parts of the manifest's container, which may be nil. Of members that share a name the last one counts.
-func (n naming) in(container *outline) (d declarations) {
+// declarationsIn returns the declarations in a value of the manifest, which may be nil. If members share a name, the last wins.
+func (n naming) declarationsIn(parent *outline) (d declarations) {
 	switch {
-	case container == nil || len(container.kids) == 0:
-	case container.isObject():
-		d.members = make(map[string]*outline, len(container.kids))
-		for i := range container.kids {
-			d.members[container.kids[i].name] = &container.kids[i]
+	case parent == nil || len(parent.children) == 0:
+	case parent.isObject():
+		d.members = make(map[string]*outline, len(parent.children))
+		for i := range parent.children {
+			d.members[parent.children[i].name] = &parent.children[i]
 		}
 	default:
-		for i := range container.kids {
-			part := &container.kids[i]
-			d.elements = append(d.elements, declaration{name: same(part, n.aliases(part, i)), part: part})
+		for i := range parent.children {
+			value := &parent.children[i]
+			d.elements = append(d.elements, declaration{name: matchBy(value, n.aliases(value, i)), value: value})
 		}
 		slices.SortStableFunc(d.elements, func(a, b declaration) int { return a.name.Compare(b.name) })
 	}
 	return d
 }
 
-// of returns what the manifest has of a part of the live container, nil where it has nothing.
-func (d declarations) of(part *outline, aliases []fieldpath.PathElement) *outline {
+// of returns the manifest's value for a live value with these aliases, nil if the manifest lacks it.
+func (d declarations) of(live *outline, aliases []fieldpath.PathElement) *outline {
 	if len(d.elements) == 0 {
 		return d.find(aliases[0])
 	}
-	return d.find(same(part, aliases))
+	return d.find(matchBy(live, aliases))
 }
 
-// find returns the part of that name, the first of several, or nil.
+// find returns the value with a name, the first of several, or nil.
 func (d declarations) find(name fieldpath.PathElement) *outline {
 	if name.FieldName != nil {
 		return d.members[*name.FieldName]
@@ -134,5 +137,5 @@ func (d declarations) find(name fieldpath.PathElement) *outline {
 	if !ok {
 		return nil
 	}
-	return d.elements[i].part
+	return d.elements[i].value
 }

@@ -8,26 +8,26 @@ import (
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
-// outline is where the parts of a JSON text stand, taken in one pass; nothing but names is decoded.
+// outline is the tree of the values in a JSON text. Only the names of members are decoded.
 type outline struct {
-	name string // of a member of an object
-	text []byte
-	kids []outline // members or elements
+	name     string // of a member of an object
+	text     []byte
+	children []outline // members or elements
 }
 
-// outlineOf steps over one value.
+// outlineOf returns the outline of the next value, and advances w by it.
 func outlineOf(w *rawjson.Walker) (o outline, err error) {
-	kid := func(name []byte) error {
+	addChild := func(name []byte) error {
 		child, err := outlineOf(w)
 		child.name = string(name)
-		o.kids = append(o.kids, child)
+		o.children = append(o.children, child)
 		return err
 	}
 	switch w.Kind() {
 	case '{':
-		_, err = w.Object(kid)
+		_, err = w.Object(addChild)
 	case '[':
-		_, err = w.Array(func() error { return kid(nil) })
+		_, err = w.Array(func() error { return addChild(nil) })
 	default:
 		_, err = w.Value()
 	}
@@ -39,24 +39,24 @@ func (o *outline) isObject() bool { return o.text[0] == '{' }
 
 func (o *outline) isNull() bool { return string(o.text) == jsonNull }
 
-// member returns an object's member, nil where it has none of that name.
+// member returns the member of an object with a name, nil if there is none.
 func (o *outline) member(name string) *outline {
-	for i := range o.kids {
-		if o.isObject() && o.kids[i].name == name {
-			return &o.kids[i]
+	for i := range o.children {
+		if o.isObject() && o.children[i].name == name {
+			return &o.children[i]
 		}
 	}
 	return nil
 }
 
-// declaredBy returns the outline of the object's last-applied annotation, nil where it has none.
-func declaredBy(live Object) (*outline, error) {
+// lastAppliedOutline returns the outline of the object's last-applied configuration, nil if it has none.
+func lastAppliedOutline(live Object) (*outline, error) {
 	if !live.lastApplied.Present() {
-		return nil, nil //nolint:nilnil // no annotation is no error
+		return nil, nil //nolint:nilnil // the annotation is optional
 	}
 	text, ok := live.LastApplied()
 	if !ok {
-		return nil, fmt.Errorf("%w: it is no string", ErrLastApplied)
+		return nil, fmt.Errorf("%w: not a string", ErrLastApplied)
 	}
 	if err := checkLastApplied([]byte(text)); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func declaredBy(live Object) (*outline, error) {
 	return &declared, nil
 }
 
-// addStringData makes the data of a Secret's manifest what the API server makes of its stringData, which it never stores
+// addStringData merges the stringData of a Secret's manifest into its data, as the API server does before it stores the Secret
 // (https://kubernetes.io/docs/concepts/configuration/secret/#restriction-names-data).
 func (o *outline) addStringData() {
 	kind, from := o.member("kind"), o.member("stringData")
@@ -78,13 +78,13 @@ func (o *outline) addStringData() {
 	}
 	data := outline{name: "data", text: []byte("{}")}
 	if was := o.member("data"); was != nil && was.isObject() {
-		data.kids = slices.Clone(was.kids)
+		data.children = slices.Clone(was.children)
 	}
-	for _, kid := range from.kids { // behind the others: it goes before them
-		if plain, ok := rawjson.Unquote(kid.text); ok {
-			kid.text = []byte(`"` + base64.StdEncoding.EncodeToString([]byte(plain)) + `"`)
-			data.kids = append(data.kids, kid)
+	for _, child := range from.children { // appended last, because stringData overrides data
+		if plain, ok := rawjson.Unquote(child.text); ok {
+			child.text = []byte(`"` + base64.StdEncoding.EncodeToString([]byte(plain)) + `"`)
+			data.children = append(data.children, child)
 		}
 	}
-	o.kids = append(o.kids, data)
+	o.children = append(o.children, data)
 }

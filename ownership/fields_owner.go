@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// field says whose the spot is.
-func (w *fieldWalk) field(s spot) Field {
+// field returns the field at a position, with its owner.
+func (w *fieldWalk) field(s position) Field {
 	f := Field{Path: slices.Clone(w.path)}
 	if s.live != nil {
 		f.Value = s.live.text
@@ -22,11 +22,11 @@ func (w *fieldWalk) field(s spot) Field {
 			f.DeclaredValue = s.declared.text
 		}
 	}
-	w.own(&f, s.holders)
+	w.setOwner(&f, s.entries)
 	return f
 }
 
-// sameValue compares two JSON texts by what they mean.
+// sameValue reports whether two JSON texts have the same value.
 func sameValue(a, b []byte) bool {
 	if bytes.Equal(a, b) || len(a) == 0 {
 		return len(a) > 0
@@ -36,97 +36,99 @@ func sameValue(a, b []byte) bool {
 	return errLeft == nil && errRight == nil && value.Equals(left, right)
 }
 
-// own gives a field its owner and its holders, whose positions among the entries are given.
-func (w *fieldWalk) own(f *Field, holders []int) {
-	owned, own := w.owner(f, holders)
+// setOwner sets the field's owner and Holders. entries are the indexes of the entries that contain the field.
+func (w *fieldWalk) setOwner(f *Field, entries []int) {
+	owned, by := w.owner(f, entries)
 	f.Owned = owned
-	if own >= 0 {
-		f.Since = w.entries[own].Time
+	if by >= 0 {
+		f.Since = w.entries[by].Time
 	}
-	for _, i := range holders {
+	for _, i := range entries {
 		f.Holders = append(f.Holders, w.entries[i])
-		if i == own {
+		if i == by {
 			last := len(f.Holders) - 1
 			copy(f.Holders[1:], f.Holders[:last])
-			f.Holders[0] = w.entries[own]
+			f.Holders[0] = w.entries[by]
 		}
 	}
 }
 
-// owner returns the field's owner and the position of the entry that makes it, -1 where none does.
-func (w *fieldWalk) owner(f *Field, holders []int) (Owned, int) {
+// owner returns the field's owner, and the index of the owner's entry, -1 if it has none.
+func (w *fieldWalk) owner(f *Field, entries []int) (owned Owned, by int) {
 	isScale := w.Scale != nil && f.Path.Equals(w.Scale)
 	if isScale && w.Autoscaler != "" {
-		return Owned{Owner: Autoscaler, By: w.Autoscaler}, w.through("scale", holders)
+		return Owned{Owner: Autoscaler, By: w.Autoscaler}, w.through("scale", entries)
 	}
-	if own := w.through("status", holders); own >= 0 && f.inStatus() {
-		return w.statusWriter(w.entries[own].Manager), own
+	if by := w.through("status", entries); by >= 0 && f.inStatus() {
+		return w.statusWriter(w.entries[by].Manager), by
 	}
-	traced := slices.DeleteFunc(slices.Clone(holders), func(i int) bool { return w.entries[i].untraced() })
-	untraced := len(traced) == 0 && (len(holders) > 0 || len(w.entries) == 0)
-	owned, own := w.strongest(f, traced, w.contextOf(f.Path, isScale), f.unclaimed(untraced))
-	if owned.Owner == Imperative && !w.Managers.IsImperative(w.entries[own]) {
+	named := slices.DeleteFunc(slices.Clone(entries), func(i int) bool { return w.entries[i].isAnonymous() })
+	unrecorded := len(named) == 0 && (len(entries) > 0 || len(w.entries) == 0)
+	owned, by = w.resolve(f, named, w.contextOf(f.Path, isScale), f.ownerWithoutEntry(unrecorded))
+	if owned.Owner == Imperative && !w.Managers.IsImperative(w.entries[by]) {
 		owned.Owner = Other
 	}
-	return owned, own
+	return owned, by
 }
 
-// unclaimed returns the field's owner as far as no entry says who it is; untraced says that who wrote it is not recorded.
-// What a manifest says about status does not count: the API server drops it.
-func (f *Field) unclaimed(untraced bool) Owner {
+// ownerWithoutEntry returns the owner of a field for which no entry names one. unrecorded reports whether a manager has written
+// the field whose name is not recorded. Declarations of status do not count, because the API server drops them.
+func (f *Field) ownerWithoutEntry(unrecorded bool) Owner {
 	switch {
-	case f.Declared != Lacks && !f.inStatus() && (!untraced || f.declaredAsIs()):
+	case f.Declared != Lacks && !f.inStatus() && (!unrecorded || f.declaredAsIs()):
 		return Manifest
-	case untraced:
+	case unrecorded:
 		return Unknown
 	default:
 		return Default
 	}
 }
 
-// strongest is Context.Resolve for the entries at the given positions, but for what the API server has added to a
-// manifest.
-func (w *fieldWalk) strongest(f *Field, holders []int, context Context, unclaimed Owner) (owned Owned, own int) {
-	owned, own = Owned{Owner: unclaimed}, -1
-	for _, i := range holders {
-		if w.authors[i] && f.Declared == Lacks {
+// resolve is Context.Resolve for the entries at the given indexes. It ignores a client-side applier's entry for fields that
+// the last-applied configuration lacks: the API server set them by defaulting.
+func (w *fieldWalk) resolve(f *Field, entries []int, context Context, withoutEntry Owner) (owned Owned, by int) {
+	owned, by = Owned{Owner: withoutEntry}, -1
+	for _, i := range entries {
+		if w.clientSide[i] && f.Declared == Lacks {
 			continue
 		}
-		by := context.holds(w.entries[i])
-		if by == Imperative && f.asApplied() {
-			by = Manifest
+		owner := context.ownerFor(w.entries[i])
+		if owner == Imperative && f.asApplied() {
+			owner = Manifest
 		}
-		if by > owned.Owner || owned.By == "" && by == owned.Owner {
-			owned, own = Owned{Owner: by, By: w.entries[i].Manager}, i
+		if owner > owned.Owner || owned.By == "" && owner == owned.Owner {
+			owned, by = Owned{Owner: owner, By: w.entries[i].Manager}, i
 		}
 	}
-	return owned, own
+	return owned, by
 }
 
+// inStatus reports whether the field is in status.
 func (f *Field) inStatus() bool {
 	return f.Path[0].FieldName != nil && *f.Path[0].FieldName == "status"
 }
 
-// asApplied reports whether live has the value that the manifest last set.
+// asApplied reports whether live has the value of the last-applied configuration, as the API server stores it.
 func (f *Field) asApplied() bool {
 	return f.declaredAsIs() || f.Declared == Sets && asApplied(f.Path, f.Value, f.DeclaredValue)
 }
 
+// declaredAsIs reports whether live has the value of the last-applied configuration.
 func (f *Field) declaredAsIs() bool { return f.Declared == Sets && f.DeclaredValue == nil }
 
-// contextOf returns what is known about a field beyond the object and its autoscaler.
+// contextOf returns the Context of a field, without its autoscaler.
 func (c ObjectContext) contextOf(path fieldpath.Path, isScale bool) Context {
 	return Context{Managers: c.Managers, Scale: isScale, Controlled: c.Controls(path)}
 }
 
-// Controls reports whether a pattern gives the field at path to controllers.
+// Controls reports whether c.Controlled assigns the field at path to controllers.
 func (c ObjectContext) Controls(path fieldpath.Path) bool {
 	return slices.ContainsFunc(c.Controlled, func(p Pattern) bool { return p.Covers(path) })
 }
 
-// through returns the position of the first holder that wrote through a subresource, -1 where none did.
-func (w *fieldWalk) through(subresource string, holders []int) int {
-	for _, i := range holders {
+// through returns the first of the entries that was written through a subresource, -1 if there is none.
+func (w *fieldWalk) through(subresource string, entries []int) int {
+	for _, i := range entries {
 		if w.entries[i].Subresource == subresource {
 			return i
 		}
@@ -134,8 +136,8 @@ func (w *fieldWalk) through(subresource string, holders []int) int {
 	return -1
 }
 
-// statusWriter returns the owner that a writer of the status subresource is: by its nature a controller, whatever the
-// operation, but for a person's tool.
+// statusWriter returns the owner of a field that a manager wrote through the status subresource: a controller, unless the
+// manager is listed as imperative.
 func (c ObjectContext) statusWriter(manager string) Owned {
 	if matches(c.Managers.Imperative, manager) {
 		return Owned{Owner: Imperative, By: manager}
@@ -143,9 +145,9 @@ func (c ObjectContext) statusWriter(manager string) Owned {
 	return Owned{Owner: Controller, By: manager}
 }
 
-// untraced says whether the entry stands for writers that are not recorded: all whose updates were beyond the number of
-// entries that the API server keeps, or all before the first server-side apply (capmanagers.go and skipnonapplied.go in
-// k8s.io/apimachinery/pkg/util/managedfields/internal).
-func (e Entry) untraced() bool {
+// isAnonymous reports whether the entry stands for managers that are not recorded: those whose entries exceeded the API
+// server's maximum number of entries, or those that wrote before the first server-side apply (capmanagers.go and
+// skipnonapplied.go in k8s.io/apimachinery/pkg/util/managedfields/internal).
+func (e Entry) isAnonymous() bool {
 	return e.Operation == OperationUpdate && (e.Manager == "ancient-changes" || e.Manager == "before-first-apply")
 }

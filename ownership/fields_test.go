@@ -98,14 +98,14 @@ func TestAnObjectThatCannotBeReadIsAnErrorThatNamesWhatIsBroken(t *testing.T) {
 		want error
 		says string
 	}{
-		"managedFields are no list":             {`{"metadata":{"managedFields":{}}}`, ownership.ErrManagedFields, "they are no list"},
+		"managedFields are no list":             {`{"metadata":{"managedFields":{}}}`, ownership.ErrManagedFields, "not a list"},
 		"an entry is no object":                 {`{"metadata":{"managedFields":[{},1]}}`, ownership.ErrManagedFields, "entry 2"},
-		"a manager is no string":                {`{"metadata":{"managedFields":[{"manager":1}]}}`, ownership.ErrManagedFields, "entry 1: a string"},
+		"a manager is no string":                {`{"metadata":{"managedFields":[{"manager":1}]}}`, ownership.ErrManagedFields, "entry 1: not a string"},
 		"a set is no object":                    {`{"metadata":{"managedFields":[{"fieldsV1":[]}]}}`, ownership.ErrManagedFields, "fieldsV1"},
-		"a set cannot be parsed":                {liveWith("", "", claimOf("me/Update", "", `{"k:x":{}}`)), ownership.ErrManagedFields, "the set of me"},
+		"a set cannot be parsed":                {liveWith("", "", claimOf("me/Update", "", `{"k:x":{}}`)), ownership.ErrManagedFields, "the field set of me"},
 		"the annotation is no JSON":             {liveWith("", `{"spec":`), ownership.ErrLastApplied, ""},
 		"the annotation is no object":           {liveWith("", `[]`), ownership.ErrLastApplied, "not a JSON object"},
-		"the annotation is no string":           {`{"metadata":{"annotations":{"` + ownership.LastAppliedAnnotation + `":1}}}`, ownership.ErrLastApplied, "no string"},
+		"the annotation is no string":           {`{"metadata":{"annotations":{"` + ownership.LastAppliedAnnotation + `":1}}}`, ownership.ErrLastApplied, "not a string"},
 		"the annotation is empty":               {`{"metadata":{"annotations":{"` + ownership.LastAppliedAnnotation + `":""}}}`, ownership.ErrLastApplied, ""},
 		"the annotation repeats a name":         {liveWith("", `{"a":1,"a":2}`), ownership.ErrLastApplied, "duplicate"},
 		"the annotation goes on behind its end": {liveWith("", `{} {}`), ownership.ErrLastApplied, "more after the value"},

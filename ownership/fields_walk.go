@@ -6,83 +6,84 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// fieldWalk goes through a live object, its last-applied annotation and the sets of its managedFields side by side.
+// fieldWalk visits a live object, its last-applied configuration and the field sets of its managedFields together.
 type fieldWalk struct {
 	ObjectContext
-	entries []Entry
-	authors []bool         // which entries are of the applier that the last-applied annotation is from
-	path    fieldpath.Path // to the spot that is visited
-	found   Fields
+	entries    []Entry
+	clientSide []bool         // which entries are of the client-side applier that wrote the last-applied configuration
+	path       fieldpath.Path // to the current position
+	found      Fields
 }
 
-// spot is a place in the object and what is known about it.
-type spot struct {
-	live     *outline       // nil where claims lead nowhere
-	declared *outline       // in the last-applied annotation, nil where that has nothing
-	holders  []int          // the entries that claim the spot itself
-	beneath  []claims       // what entries claim beneath it
-	aside    *fieldpath.Set // what is left out beneath it
+// position is a path in the object, with the values and the entries at that path.
+type position struct {
+	live     *outline       // nil if only managedFields contain the path
+	declared *outline       // in the last-applied configuration, nil if that lacks it
+	entries  []int          // the entries that contain the path itself
+	nested   []entrySet     // the field sets of entries that contain fields nested under the path
+	excluded *fieldpath.Set // the nested fields that are left out
 }
 
-type claims struct {
-	entry int
+// entrySet is the part of an entry's field set nested under a path.
+type entrySet struct {
+	entry int // index of the entry
 	set   *fieldpath.Set
 }
 
-// innermost says whether the spot is a field, and no container of some. What holds something that is left out is never
-// taken as a whole.
-func (s spot) innermost() bool {
+// isLeaf reports whether the position is a leaf field. A parent of excluded fields is not.
+func (s position) isLeaf() bool {
 	switch {
 	case s.live == nil:
-		return len(s.beneath) == 0
-	case len(s.live.kids) == 0:
+		return len(s.nested) == 0
+	case len(s.live.children) == 0:
 		return true
 	default:
-		return len(s.holders) > 0 && len(s.beneath) == 0 && s.aside == nil
+		return len(s.entries) > 0 && len(s.nested) == 0 && s.excluded == nil
 	}
 }
 
-// visit lists the fields of a spot: its own parts in their order, then the claims that lead nowhere.
-func (w *fieldWalk) visit(s spot) {
-	names := s.claimed()
+// visit lists the fields at a position: those of the object in their order, then those that only managedFields contain.
+func (w *fieldWalk) visit(s position) {
+	names := s.managed()
 	naming := namingOf(names)
-	declared := naming.in(s.declared)
-	reached := make([]bool, len(names))
+	declared := naming.declarationsIn(s.declared)
+	visited := make([]bool, len(names))
 	switch {
-	case len(w.path) > 0 && s.innermost():
+	case len(w.path) > 0 && s.isLeaf():
 		w.found = append(w.found, w.field(s))
 	case s.live != nil:
-		for i := range s.live.kids {
-			kid := &s.live.kids[i]
-			aliases := []fieldpath.PathElement{fieldpath.FieldNameElement(kid.name)}
+		for i := range s.live.children {
+			child := &s.live.children[i]
+			aliases := []fieldpath.PathElement{fieldpath.FieldNameElement(child.name)}
 			if !s.live.isObject() {
-				aliases = naming.aliases(kid, i)
+				aliases = naming.aliases(child, i)
 			}
-			name, claimed := reach(names, reached, aliases)
-			w.step(s, spot{live: kid, declared: declared.of(kid, aliases)}, name, claimed)
+			name, managed := match(names, visited, aliases)
+			w.step(s, position{live: child, declared: declared.of(child, aliases)}, name, managed)
 		}
 	}
 	for i, name := range names {
-		if !reached[i] {
-			w.step(s, spot{declared: declared.find(name)}, name, names[i:i+1])
+		if !visited[i] {
+			w.step(s, position{declared: declared.find(name)}, name, names[i:i+1])
 		}
 	}
 }
 
-// claimed returns the names that claims use beneath the spot, in order and each once.
-func (s spot) claimed() (names []fieldpath.PathElement) {
-	for _, c := range s.beneath {
-		names = slices.AppendSeq(names, c.set.Members.All())
-		names = slices.AppendSeq(names, c.set.Children.All())
+// managed returns the path elements that the field sets contain directly under the position, sorted and without duplicates.
+func (s position) managed() (names []fieldpath.PathElement) {
+	for _, n := range s.nested {
+		names = slices.AppendSeq(names, n.set.Members.All())
+		names = slices.AppendSeq(names, n.set.Children.All())
 	}
 	slices.SortFunc(names, fieldpath.PathElement.Compare)
 	return slices.CompactFunc(names, fieldpath.PathElement.Equals)
 }
 
-// reach notes which of the claimed names a part has and returns them, and the one that its path gets: the first that no
-// part before it has got, else its own last alias. Parts can share a key: the API server takes lists that have one twice.
-func reach(names []fieldpath.PathElement, reached []bool, aliases []fieldpath.PathElement) (
-	name fieldpath.PathElement, claimed []fieldpath.PathElement,
+// match returns those of the names that are aliases of a value, and marks them as visited. It also returns the name for the
+// value's path: the first of them that was not visited before, else the last alias. Elements can share a key, because the API
+// server accepts lists with duplicate keys.
+func match(names []fieldpath.PathElement, visited []bool, aliases []fieldpath.PathElement) (
+	name fieldpath.PathElement, managed []fieldpath.PathElement,
 ) {
 	name = aliases[len(aliases)-1]
 	named := false
@@ -91,30 +92,30 @@ func reach(names []fieldpath.PathElement, reached []bool, aliases []fieldpath.Pa
 		if !ok {
 			continue
 		}
-		claimed = append(claimed, names[i])
-		if !reached[i] && !named {
+		managed = append(managed, names[i])
+		if !visited[i] && !named {
 			name, named = names[i], true
 		}
-		reached[i] = true
+		visited[i] = true
 	}
-	return name, claimed
+	return name, managed
 }
 
-// step visits a part of a spot: name is for its path, claimed are the names that claims use for it.
-func (w *fieldWalk) step(from, to spot, name fieldpath.PathElement, claimed []fieldpath.PathElement) {
-	if from.aside != nil {
-		if from.aside.Members.Has(name) {
+// step visits a child of a position. name is the child's path element; managed are the names that the field sets use for it.
+func (w *fieldWalk) step(from, to position, name fieldpath.PathElement, managed []fieldpath.PathElement) {
+	if from.excluded != nil {
+		if from.excluded.Members.Has(name) {
 			return
 		}
-		to.aside, _ = from.aside.Children.Get(name)
+		to.excluded, _ = from.excluded.Children.Get(name)
 	}
-	for _, c := range from.beneath {
-		for _, name := range claimed {
-			if c.set.Members.Has(name) && !slices.Contains(to.holders, c.entry) {
-				to.holders = append(to.holders, c.entry)
+	for _, n := range from.nested {
+		for _, name := range managed {
+			if n.set.Members.Has(name) && !slices.Contains(to.entries, n.entry) {
+				to.entries = append(to.entries, n.entry)
 			}
-			if set, ok := c.set.Children.Get(name); ok {
-				to.beneath = append(to.beneath, claims{entry: c.entry, set: set})
+			if set, ok := n.set.Children.Get(name); ok {
+				to.nested = append(to.nested, entrySet{entry: n.entry, set: set})
 			}
 		}
 	}

@@ -11,35 +11,36 @@ import (
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
-// ErrLastApplied is returned for a last-applied annotation that cannot be read.
+// ErrLastApplied is returned for a last-applied annotation that is not a JSON object.
 var ErrLastApplied = errors.New("annotation " + LastAppliedAnnotation + " cannot be read")
 
-// Declared is what an applier's write says about one field.
+// Declared is how an applier's manifests declare one field.
 type Declared struct {
-	// Manifest is the claim of the manifest applied now, Base that of the one applied before.
+	// Manifest is how the manifest applied now declares the field, Base how the one applied before does.
 	Manifest, Base Claim
 }
 
-// Manifests are the manifest that an applier's write applies and the one that was applied before, wherever the applier
-// records them:
-//   - server-side apply: its own entry in incoming and in live
-//   - client-side apply: the last-applied annotation of incoming and of live
-//   - neither, as Helm 3: everything that the write changes, or comes to claim, counts as set by the manifest
+// Manifests are the manifest that an applier's write applies, and the base, which it applied before. Where they are recorded
+// depends on the applier:
+//   - server-side apply: the applier's managedFields entry, in incoming and in live
+//   - client-side apply: the last-applied annotation, of incoming and of live
+//   - others, such as Helm 3: not recorded; every field that the write changes, or that the applier comes to manage, counts as
+//     set by the manifest
 //
-// An annotation that the write leaves as it is and that another applier claims is that one's, and no manifest of this write:
-// Helm has adopted an object that kubectl once applied.
+// An annotation that the write does not change and that another applier manages does not count: an example is an object that
+// kubectl once applied and that Helm has adopted.
 type Manifests struct {
 	// Recorded reports whether the manifest is the incoming last-applied annotation.
 	Recorded bool
 
 	author         Author
 	live, incoming Object
-	was            Entry  // the author's own in live
+	was            Entry  // the author's entry in live
 	manifest, base []byte // the annotations of client-side apply
 }
 
-// ManifestsOf returns the manifests of an applier's write. Live is the zero Object when the write creates, and liveEntries are
-// the managedFields of live. The error is ErrLastApplied, for either annotation.
+// ManifestsOf returns the manifests of an applier's write. live is the zero Object if the write creates the object, and
+// liveEntries are its managedFields. The error is ErrLastApplied, for either annotation.
 func (managers Managers) ManifestsOf(author Author, live, incoming Object, liveEntries []Entry) (Manifests, error) {
 	m := Manifests{author: author, live: live, incoming: incoming}
 	m.was, _ = author.Entry.Find(liveEntries)
@@ -56,7 +57,7 @@ func (managers Managers) ManifestsOf(author Author, live, incoming Object, liveE
 	err := checkLastApplied(manifest)
 	switch {
 	case !own && (err != nil || managers.othersAnnotation(author, liveEntries)):
-		return m, nil //nolint:nilerr // what is another's need not be readable
+		return m, nil //nolint:nilerr // another applier's annotation may be invalid
 	case err != nil:
 		return Manifests{}, err
 	}
@@ -73,13 +74,14 @@ func (managers Managers) ManifestsOf(author Author, live, incoming Object, liveE
 	return m, nil
 }
 
-// othersAnnotation reports whether another applier than the author claims the last-applied annotation.
+// othersAnnotation reports whether an applier other than the author manages the last-applied annotation.
 func (managers Managers) othersAnnotation(author Author, live []Entry) bool {
 	return slices.ContainsFunc(Holders(live, LastAppliedPath()), func(e Entry) bool {
 		return managers.IsApplier(e) && !e.Same(author.Entry)
 	})
 }
 
+// checkLastApplied returns ErrLastApplied unless the text is a JSON object.
 func checkLastApplied(text []byte) error {
 	if err := rawjson.Check(text); err != nil {
 		return fmt.Errorf("%w: %w", ErrLastApplied, err)
@@ -90,23 +92,23 @@ func checkLastApplied(text []byte) error {
 	return nil
 }
 
-// On returns what the manifests say about the field at path. A manifest that is recorded as a set of fields (server-side
-// apply) or not at all never says null.
+// On returns how the manifests declare the field at path. It returns Clears only for client-side apply: the other records
+// do not have null.
 func (m Manifests) On(path fieldpath.Path) Declared {
 	if m.author.ServerSide() {
 		return Declared{Manifest: claimOf(m.author.Entry.Holds(path)), Base: claimOf(m.was.Holds(path))}
 	}
 	changed := !bytes.Equal(m.incoming.Value(path), m.live.Value(path))
 	if !m.Recorded {
-		// Where something before us has put the value back, the claim that the writer has gained still tells.
+		// If another webhook has restored the value, the applier has still become a manager of the field.
 		gained := m.author.Entry.Holds(path) && !m.was.Holds(path)
 		return Declared{Manifest: claimOf(changed || gained)}
 	}
 	return m.recorded(claimIn(m.manifest, path), claimIn(m.base, path), changed)
 }
 
-// recorded returns what the annotations say, and what the change alone tells: kubectl diff sends it without the annotation
-// that would go with it. A value that neither manifest nor live has is the only trace.
+// recorded returns how the annotations declare a field. If the write changes the field but not the annotation, the manifest
+// counts as setting it: kubectl diff sends a write without the annotation's update.
 func (m Manifests) recorded(manifest, base Claim, changed bool) Declared {
 	if m.sameText() && changed && manifest == Lacks {
 		manifest = Sets
@@ -114,21 +116,22 @@ func (m Manifests) recorded(manifest, base Claim, changed bool) Declared {
 	return Declared{Manifest: manifest, Base: base}
 }
 
-// drops reports whether the manifest applied now can lack anything that the one applied before has set.
-func (m Manifests) drops() bool { return m.Recorded && len(m.base) > 0 && !m.sameText() }
+// mayDrop reports whether the manifest may drop fields of the base.
+func (m Manifests) mayDrop() bool { return m.Recorded && len(m.base) > 0 && !m.sameText() }
 
-// Manifest returns the text of the manifest that client-side apply applies now; nil where none is recorded.
+// Manifest returns the JSON text of the manifest of client-side apply; nil if none is recorded.
 func (m Manifests) Manifest() []byte { return m.manifest }
 
-// Base returns the text of the manifest that client-side apply applied before; nil where none is recorded.
+// Base returns the JSON text of the base of client-side apply; nil if none is recorded.
 func (m Manifests) Base() []byte { return m.base }
 
-// Declares returns the entry by which the author of the write declared its fields in live, where that is recorded by
-// managedFields: the author's own.
+// Declares returns the author's managedFields entry in live, the zero Entry if there is none. It records the base of appliers
+// that do not use the last-applied annotation.
 func (m Manifests) Declares() Entry { return m.was }
 
 func (m Manifests) sameText() bool { return bytes.Equal(m.manifest, m.base) }
 
+// claimIn returns how a manifest declares the field at path.
 func claimIn(manifest []byte, path fieldpath.Path) Claim {
 	if len(manifest) == 0 {
 		return Lacks
@@ -138,13 +141,13 @@ func claimIn(manifest []byte, path fieldpath.Path) Claim {
 	}
 	for end := len(path) - 1; end > 0; end-- {
 		if text := valueAt(manifest, path[:end]).Of(manifest); len(text) > 0 {
-			return clearsWithin(text)
+			return claimOfParent(text)
 		}
 	}
 	return Lacks
 }
 
-// claimOfText returns what a manifest says about a field by the value that it gives it.
+// claimOfText returns how a manifest declares a field by the value that it has for it.
 func claimOfText(text []byte) Claim {
 	if string(text) == jsonNull {
 		return Clears
@@ -152,9 +155,9 @@ func claimOfText(text []byte) Claim {
 	return Sets
 }
 
-// clearsWithin returns what a manifest says about a field by the value of the nearest parent that it has: a parent that is
-// null clears the field with it.
-func clearsWithin(parent []byte) Claim {
+// claimOfParent returns how a manifest declares a field that it lacks, by the nearest parent that it has. A null parent also
+// clears the fields nested under it.
+func claimOfParent(parent []byte) Claim {
 	if string(parent) == jsonNull {
 		return Clears
 	}

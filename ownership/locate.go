@@ -11,26 +11,23 @@ import (
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
-// Place is where a path leads in the text of an object.
+// Place is the position of a field in the text of an object.
 type Place struct {
-	// Value is the value's text, nil where there is none.
+	// Value is the field's value as JSON, nil if the object lacks the field.
 	Value []byte
-	// Found is how many elements of the path lead somewhere: all of them when the value is there.
+	// Found is the number of leading path elements that the object has: all of them if it has the field.
 	Found int
-	// Pointer is the JSON pointer (RFC 6901) of as much of the path as leads somewhere.
+	// Pointer is the JSON pointer (RFC 6901) for these path elements.
 	Pointer string
 
 	at rawjson.Span
 }
 
-// locate follows a path through a JSON text: field names through objects; keys, values and indexes through lists. An
-// element of a keyed list is the first one whose fields have the key's values; a key's field that the element lacks
-// counts as equal when the API server would default it, which is so for the protocol of a port. The text must be valid.
+// locate is Object.Locate for a JSON text, which must be valid.
 func locate(text []byte, path fieldpath.Path) Place {
 	place := Place{at: rawjson.Span{Start: 0, End: len(text)}}
 	for _, element := range path {
-		here := place.at.Of(text)
-		found, step := child(here, element)
+		found, step := child(place.at.Of(text), element)
 		if !found.Present() {
 			place.at = rawjson.Span{}
 			return place
@@ -43,7 +40,7 @@ func locate(text []byte, path fieldpath.Path) Place {
 	return place
 }
 
-// valueAt is locate for the value alone, which is faster for a path of field names.
+// valueAt returns the position of the value at path. It is faster than locate for a path of field names.
 func valueAt(text []byte, path fieldpath.Path) rawjson.Span {
 	names := make([]string, 0, 8)
 	for _, element := range path {
@@ -55,7 +52,7 @@ func valueAt(text []byte, path fieldpath.Path) rawjson.Span {
 	return rawjson.Find(text, names...)
 }
 
-// child returns where a path element leads within the text of an object or a list, and the step of a JSON pointer.
+// child returns the position of a path element's value in the text of an object or a list, and its step of a JSON pointer.
 func child(text []byte, element fieldpath.PathElement) (at rawjson.Span, step string) {
 	if element.FieldName != nil {
 		return rawjson.Find(text, *element.FieldName), "/" + rawjson.EscapePointer(*element.FieldName)
@@ -71,7 +68,7 @@ func child(text []byte, element fieldpath.PathElement) (at rawjson.Span, step st
 	return at, step
 }
 
-// isElement says whether a list's element is the one that a path element names.
+// isElement reports whether a path element names a list's element.
 func isElement(text []byte, index int, element fieldpath.PathElement) bool {
 	switch {
 	case element.Index != nil:
@@ -83,7 +80,7 @@ func isElement(text []byte, index int, element fieldpath.PathElement) bool {
 			found := rawjson.Find(text, field.Name)
 			if !found.Present() {
 				if field.Name == "protocol" && field.Value.IsString() && field.Value.AsString() == "TCP" {
-					continue // the default that Kubernetes gives the key of a port
+					continue // the API server's default for a port
 				}
 				return false
 			}
@@ -102,27 +99,27 @@ func sameScalar(text []byte, want value.Value) bool {
 	return err == nil && value.Equals(got, want)
 }
 
-// Cut returns a JSON text without the field at path, and nothing else changed; text itself where there is no such field. The
-// text must be valid, and is not written to.
+// Cut returns a JSON text without the field at path, and otherwise unchanged. It returns text itself if there is no such
+// field. The text must be valid, and is not modified.
 func Cut(text []byte, path fieldpath.Path) []byte {
 	if len(path) == 0 {
 		return text
 	}
 	last := path[len(path)-1]
-	container := locate(text, path[:len(path)-1])
-	if container.Value == nil {
+	parent := locate(text, path[:len(path)-1])
+	if parent.Value == nil {
 		return text
 	}
 	var cut []byte
 	if last.FieldName != nil {
-		cut = rawjson.Cut(container.Value, *last.FieldName)
+		cut = rawjson.Cut(parent.Value, *last.FieldName)
 	} else {
-		_, step := child(container.Value, last)
+		_, step := child(parent.Value, last)
 		index, err := strconv.Atoi(strings.TrimPrefix(step, "/"))
 		if err != nil {
 			return text
 		}
-		cut = rawjson.CutElement(container.Value, index)
+		cut = rawjson.CutElement(parent.Value, index)
 	}
-	return slices.Concat(text[:container.at.Start], cut, text[container.at.End:])
+	return slices.Concat(text[:parent.at.Start], cut, text[parent.at.End:])
 }

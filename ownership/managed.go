@@ -13,7 +13,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
-// The operations of a managedFields entry, as metav1.ManagedFieldsOperationType has them.
+// The operations of a managedFields entry (metav1.ManagedFieldsOperationType).
 const (
 	OperationApply  = "Apply"
 	OperationUpdate = "Update"
@@ -22,24 +22,23 @@ const (
 // ErrManagedFields is returned for managedFields that cannot be read.
 var ErrManagedFields = errors.New("metadata.managedFields cannot be read")
 
-// Entry is one entry of metadata.managedFields (metav1.ManagedFieldsEntry). Its set of fields stays text until it is
-// asked for.
+// Entry is an entry of metadata.managedFields (metav1.ManagedFieldsEntry). Its field set stays JSON text; Set decodes it.
 type Entry struct {
-	// Manager is the name that a client gives itself, Operation OperationApply or OperationUpdate. Subresource is empty for a
-	// write to the object itself.
+	// Manager is the field manager, Operation is OperationApply or OperationUpdate. Subresource is empty for writes to the
+	// object itself.
 	Manager, Operation, APIVersion, Subresource string
-	// Time is RFC 3339, or empty: a scale entry has none.
+	// Time is in RFC 3339 format, or empty, as for an entry of the scale subresource.
 	Time string
 	// Text is the whole entry as JSON.
 	Text []byte
 	// Fields is its fieldsV1 as JSON, a part of Text.
 	Fields []byte
 
-	fieldsAt rawjson.Span // where Fields stands in Text
+	fieldsAt rawjson.Span // position of Fields in Text
 }
 
-// ParseEntries reads metadata.managedFields from its JSON text, a list; none for an empty text. The error is ErrManagedFields.
-// The entries refer to the text, which must not change.
+// ParseEntries reads metadata.managedFields from JSON text. For an empty text it returns no entries. The error is
+// ErrManagedFields. The entries refer to the text, which must not change.
 func ParseEntries(text []byte) ([]Entry, error) {
 	if len(text) == 0 {
 		return nil, nil
@@ -51,8 +50,8 @@ func ParseEntries(text []byte) ([]Entry, error) {
 	return readEntries(text)
 }
 
-// Entries returns the entries of metadata.managedFields; none where there are none. Of those that stand text for text
-// among known, usually the object's from before a write, what is known is returned. The error is ErrManagedFields.
+// Entries returns the entries of metadata.managedFields. Entries whose text equals that of a known entry, usually one of the
+// live object, are not read again. The error is ErrManagedFields.
 func (o Object) Entries(known ...Entry) ([]Entry, error) {
 	if !o.managedFields.Present() {
 		return nil, nil
@@ -79,9 +78,10 @@ func (o Object) Entries(known ...Entry) ([]Entry, error) {
 // entryTexts finds entries by their text.
 type entryTexts struct {
 	entries []Entry
-	byText  map[string]Entry // where there are many
+	byText  map[string]Entry // nil for few entries
 }
 
+// manyEntries is the number of entries above which an index is built.
 const manyEntries = 16
 
 func textsOf(entries []Entry) entryTexts {
@@ -95,7 +95,7 @@ func textsOf(entries []Entry) entryTexts {
 	return t
 }
 
-// find returns the entry with a text, which is most likely at a position.
+// find returns the entry with a text. likely is its most likely index.
 func (t entryTexts) find(text []byte, likely int) (e Entry, ok bool) {
 	if likely < len(t.entries) && bytes.Equal(t.entries[likely].Text, text) {
 		return t.entries[likely], true
@@ -112,13 +112,13 @@ func (t entryTexts) find(text []byte, likely int) (e Entry, ok bool) {
 	return Entry{}, false
 }
 
-// entryIndex finds entries that are the Same.
+// entryIndex finds entries by their identity (Entry.Same).
 type entryIndex struct {
 	entries []Entry
-	byID    map[entryID]Entry // where there are many
+	byID    map[entryID]Entry // nil for few entries
 }
 
-// entryID is what entries that are the Same agree on.
+// entryID is the identity of an entry: equal for entries that are the Same.
 type entryID struct{ manager, operation, subresource, apiVersion string }
 
 func (e Entry) id() entryID {
@@ -134,7 +134,7 @@ func indexOf(entries []Entry) entryIndex {
 	if len(entries) > manyEntries {
 		index.byID = make(map[entryID]Entry, len(entries))
 		for _, e := range slices.Backward(entries) {
-			index.byID[e.id()] = e // the first counts
+			index.byID[e.id()] = e // the first entry wins
 		}
 	}
 	return index
@@ -149,14 +149,14 @@ func (x entryIndex) find(e Entry) (same Entry, ok bool) {
 	return same, ok
 }
 
-// Same says whether two entries record the same manager's writes: the identity that the API server merges entries by
-// (BuildManagerIdentifier in k8s.io/apimachinery). An applier keeps its entry across API versions.
+// Same reports whether two entries record writes of the same manager, by the identity that the API server uses
+// (BuildManagerIdentifier in k8s.io/apimachinery). An Apply entry stays the same across API versions.
 func (e Entry) Same(other Entry) bool {
 	return e.Manager == other.Manager && e.Operation == other.Operation && e.Subresource == other.Subresource &&
 		(e.Operation == OperationApply || e.APIVersion == other.APIVersion)
 }
 
-// Find returns the entry among entries that is the Same as e.
+// Find returns the first of the entries that is the Same as e; ok is false if there is none.
 func (e Entry) Find(entries []Entry) (same Entry, ok bool) {
 	for _, other := range entries {
 		if e.Same(other) {
@@ -166,7 +166,7 @@ func (e Entry) Find(entries []Entry) (same Entry, ok bool) {
 	return Entry{}, false
 }
 
-// Holds says whether the entry claims the field at path or anything beneath it.
+// Holds reports whether the entry's field set contains the field at path or a field nested under it.
 func (e Entry) Holds(path fieldpath.Path) bool {
 	if len(path) == 0 || len(e.Fields) == 0 {
 		return false
@@ -180,27 +180,28 @@ func (e Entry) Holds(path fieldpath.Path) bool {
 		names[i] = name
 	}
 	if last := names[len(names)-1]; !bytes.Contains(e.Fields, []byte(last)) && !strings.ContainsFunc(last, escaped) {
-		return false // most entries claim nothing of the kind, and need no walk
+		return false // the usual case, without a walk
 	}
 	return rawjson.Find(e.Fields, names...).Present()
 }
 
-// escaped says whether JSON can have another text for a character: encoding/json escapes those of HTML as well.
+// escaped reports whether a character can be escaped in JSON text. encoding/json also escapes those of HTML.
 func escaped(c rune) bool { return c < ' ' || c > '~' || strings.ContainsRune(`"\<>&`, c) }
 
-// Set returns the fields that the entry claims, empty where it has none. The error is ErrManagedFields.
+// Set returns the decoded field set of the entry, empty if it has none. The error is ErrManagedFields.
 func (e Entry) Set() (*fieldpath.Set, error) {
 	set := &fieldpath.Set{}
 	if len(e.Fields) == 0 {
 		return set, nil
 	}
-	if set.FromJSON(bytes.NewReader(e.Fields)) != nil { // its error would quote what is in the set
-		return nil, fmt.Errorf("%w: the set of %s", ErrManagedFields, e.Manager)
+	if set.FromJSON(bytes.NewReader(e.Fields)) != nil { // its error would quote values from the set
+		return nil, fmt.Errorf("%w: the field set of %s", ErrManagedFields, e.Manager)
 	}
 	return set, nil
 }
 
-// CompareEntries orders entries as the API server stores them (sortEncodedManagedFields in k8s.io/apimachinery).
+// CompareEntries compares two entries by the order in which the API server stores them (sortEncodedManagedFields in
+// k8s.io/apimachinery). It returns a negative number if a comes first, a positive one if b does.
 func CompareEntries(a, b Entry) int {
 	return cmp.Or(
 		cmp.Compare(a.Operation, b.Operation),
@@ -211,7 +212,7 @@ func CompareEntries(a, b Entry) int {
 	)
 }
 
-// Holders returns the entries that claim the field at path or anything beneath it.
+// Holders returns the entries whose field set contains the field at path or a field nested under it.
 func Holders(entries []Entry, path fieldpath.Path) []Entry {
 	var holders []Entry
 	for _, e := range entries {

@@ -10,12 +10,12 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// WithSet returns the entry with another set of fields, encoded as the API server encodes it. The error is ErrManagedFields
-// for an entry that has no fieldsV1 to replace.
+// WithSet returns the entry with another field set, encoded as the API server encodes it. The error is ErrManagedFields for
+// an entry without fieldsV1, or about a set that cannot be encoded.
 func (e Entry) WithSet(set *fieldpath.Set) (Entry, error) {
 	fields, err := set.ToJSON()
 	if err != nil {
-		return e, fmt.Errorf("encoding the set of %s: %w", e.Manager, err)
+		return e, fmt.Errorf("encoding the field set of %s: %w", e.Manager, err)
 	}
 	if len(e.Fields) == 0 {
 		return e, fmt.Errorf("%w: the entry of %s has no fieldsV1", ErrManagedFields, e.Manager)
@@ -26,13 +26,13 @@ func (e Entry) WithSet(set *fieldpath.Set) (Entry, error) {
 	return e, nil
 }
 
-// NewEntry returns an entry of a manager's update with a set of fields, of the API version and the time of another entry. It
-// is encoded as the API server encodes it, and fails on a set that cannot be.
+// NewEntry returns an Update entry of a manager with a field set. It has the API version and the time of the entry like, and
+// is encoded as the API server encodes it. The error is about a set that cannot be encoded.
 func NewEntry(manager string, like Entry, set *fieldpath.Set) (Entry, error) {
 	var fields metav1.FieldsV1
 	raw, err := set.ToJSON()
 	if err != nil {
-		return Entry{}, fmt.Errorf("encoding the set of %s: %w", manager, err)
+		return Entry{}, fmt.Errorf("encoding the field set of %s: %w", manager, err)
 	}
 	fields.SetRawBytes(raw)
 	entry := metav1.ManagedFieldsEntry{

@@ -7,27 +7,28 @@ import (
 	"strings"
 )
 
-// Managers sorts field managers by what they stand for. Each list holds names or patterns as path.Match has them, such
-// as "kubectl-*"; a manager in several lists counts by the first list that has it, in the order of this struct.
+// Managers lists field managers by kind. The lists contain names or path.Match patterns, such as "kubectl-*". A manager that
+// several lists match has the kind of the first of them, in the order of this struct.
 type Managers struct {
-	// Autoscalers set a workload's size. The HorizontalPodAutoscaler controller is not listed: whether an autoscaler of its
-	// kind targets an object is known from the object it is.
+	// Autoscalers set the replicas of workloads. The HorizontalPodAutoscaler controller need not be listed: the
+	// HorizontalPodAutoscaler objects show which objects it targets.
 	Autoscalers []string
-	// Appliers speak for a manifest.
+	// Appliers apply manifests.
 	Appliers []string
-	// Imperative managers carry a person's direct command.
+	// Imperative managers are used by imperative commands, such as kubectl edit.
 	Imperative []string
 }
 
-// IsAutoscaler says whether the manager is listed as an autoscaler.
+// IsAutoscaler reports whether the manager is listed as an autoscaler.
 func (m Managers) IsAutoscaler(manager string) bool { return matches(m.Autoscalers, manager) }
 
-// IsApplier says whether the entry speaks for a manifest: by its operation, as server-side apply does, or by its manager.
+// IsApplier reports whether the entry records an applied manifest: its operation is Apply, or its manager is listed as an
+// applier. Entries of autoscalers never do.
 func (m Managers) IsApplier(e Entry) bool {
 	return !m.IsAutoscaler(e.Manager) && (e.Operation == OperationApply || matches(m.Appliers, e.Manager))
 }
 
-// IsImperative says whether the entry comes from a person's direct command.
+// IsImperative reports whether the entry records imperative commands.
 func (m Managers) IsImperative(e Entry) bool {
 	return !m.IsAutoscaler(e.Manager) && !m.IsApplier(e) && matches(m.Imperative, e.Manager)
 }
@@ -47,20 +48,20 @@ func matches(patterns []string, manager string) bool {
 	return false
 }
 
-// Author is who sends a write.
+// Author is the field manager that sends a write.
 type Author struct {
 	Writer Writer
-	// Entry is the author's own in the incoming object's managedFields. Where the write claims nothing, it holds the
-	// manager's name and operation alone.
+	// Entry is the author's managedFields entry in the incoming object. If there is none, it has only the manager and the
+	// operation.
 	Entry Entry
 }
 
-// ServerSide says whether the write is a server-side apply.
+// ServerSide reports whether the write is a server-side apply.
 func (a Author) ServerSide() bool { return a.Entry.Operation == OperationApply }
 
-// Author finds out who sends a write: fieldManager is that of the request's options, or empty; live and incoming are the
-// managedFields before and after it. A client that names none is known by the entry that the write moved. The zero Author
-// stands for one that nothing tells.
+// Author returns the field manager that sends a write. fieldManager is the one in the request's options, or empty; live and
+// incoming are the managedFields before and after the write. If fieldManager is empty, the author is the manager whose entry
+// the write updated, and the zero Author if there is none.
 func (m Managers) Author(fieldManager string, live, incoming []Entry) Author {
 	entry := authorEntry(fieldManager, live, incoming)
 	switch {
@@ -75,8 +76,8 @@ func (m Managers) Author(fieldManager string, live, incoming []Entry) Author {
 	}
 }
 
-// authorEntry prefers an entry that the write moved: a manager can have one of each operation. Where none moved, a
-// manager that has only ever applied has applied now.
+// authorEntry returns the author's entry. It prefers an entry that the write updated, because a manager can have one for
+// each operation. If the write updated none, a manager that has only an Apply entry has applied.
 func authorEntry(fieldManager string, live, incoming []Entry) Entry {
 	var own Entry
 	found, before := 0, indexOf(live)
@@ -84,7 +85,7 @@ func authorEntry(fieldManager string, live, incoming []Entry) Entry {
 		if e.Subresource != "" || (fieldManager != "" && e.Manager != fieldManager) {
 			continue
 		}
-		if e.moved(before) {
+		if e.isUpdated(before) {
 			return e
 		}
 		if fieldManager != "" {
@@ -95,22 +96,22 @@ func authorEntry(fieldManager string, live, incoming []Entry) Entry {
 	case found == 1:
 		return own
 	case found == 0 && fieldManager != "" && hasApplied(fieldManager, live):
-		return Entry{Manager: fieldManager, Operation: OperationApply} // which has let go of all it had
+		return Entry{Manager: fieldManager, Operation: OperationApply} // the manifest has dropped all of its fields
 	default:
 		return Entry{Manager: fieldManager, Operation: OperationUpdate}
 	}
 }
 
-// hasApplied says whether a manager has an Apply entry of its own.
+// hasApplied reports whether a manager has an Apply entry.
 func hasApplied(manager string, entries []Entry) bool {
 	return slices.ContainsFunc(entries, func(e Entry) bool {
 		return e.Manager == manager && e.Operation == OperationApply && e.Subresource == ""
 	})
 }
 
-// moved says whether the entry's own manager wrote since live: another's write only ever takes fields from it. The API
-// server sets the time of an entry whenever its manager takes a field, in whole seconds.
-func (e Entry) moved(live entryIndex) bool {
+// isUpdated reports whether the entry's own manager has written since live: its time is new, or it has gained fields. The API
+// server sets the time, in whole seconds, when the manager gains a field; writes of other managers only remove fields.
+func (e Entry) isUpdated(live entryIndex) bool {
 	was, ok := live.find(e)
 	if !ok || e.Time != was.Time {
 		return true

@@ -1,6 +1,6 @@
 package ownership
 
-// Mode is what handoff does in a namespace or to an object.
+// Mode is whether handoff acts on a namespace or an object.
 type Mode string
 
 // The modes. A namespace or an object without ModeAnnotation is in ModeOff.
@@ -10,7 +10,7 @@ const (
 	ModeEnforce Mode = "enforce"
 )
 
-// ParseMode reads the value of ModeAnnotation. One that is not known counts as ModeWarn.
+// ParseMode returns the mode for a value of ModeAnnotation. For an unknown value it returns ModeWarn, and known is false.
 func ParseMode(text string) (mode Mode, known bool) {
 	switch mode = Mode(text); mode {
 	case ModeOff, ModeWarn, ModeEnforce:

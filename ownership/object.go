@@ -3,32 +3,31 @@ package ownership
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
-// The annotations that ownership is recorded in and steered by.
+// The annotations that record or configure ownership.
 const (
-	// LastAppliedAnnotation holds the manifest that client-side apply applied last, as JSON
+	// LastAppliedAnnotation contains the manifest that client-side apply applied last, as JSON
 	// (https://kubernetes.io/docs/tasks/manage-kubernetes-objects/declarative-config/).
 	LastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
-	// ModeAnnotation opts a namespace or an object in: "enforce", "warn" or "off".
+	// ModeAnnotation sets the Mode of a namespace or an object: "enforce", "warn" or "off".
 	ModeAnnotation = "ownership-handoff.io/mode"
-	// ControllerFieldsAnnotation lists, separated by commas, paths of an object's fields that belong to controllers.
+	// ControllerFieldsAnnotation lists the fields of an object that controllers own, as paths separated by commas
+	// (ParseControllerFields).
 	ControllerFieldsAnnotation = "ownership-handoff.io/controller-fields"
 )
 
-// jsonNull is null as JSON writes it.
 const jsonNull = "null"
 
-// ErrNotAnObject is returned for a JSON value that should be an object and is none.
-var ErrNotAnObject = errors.New("it is not a JSON object")
+// ErrNotAnObject is returned for a JSON value that must be an object and is not.
+var ErrNotAnObject = errors.New("not a JSON object")
 
-// Object is a Kubernetes object as text, and the places in it that matter to ownership. The zero Object stands for an
-// object that is not there. It refers to the text it was read from, which must not change.
+// Object is a Kubernetes object as JSON text, with the positions of the parts that record ownership. The zero Object stands
+// for a missing object. An Object refers to the text that it was read from, which must not change.
 type Object struct {
 	text []byte
 	// Positions within text.
@@ -36,7 +35,7 @@ type Object struct {
 	entries                                                              []entryAt
 }
 
-// ReadObject is ParseObject for an object that stands within another text, such as that of a review: it steps over one value.
+// ReadObject is ParseObject for an object within another text, such as an AdmissionReview. It advances w by one value.
 func ReadObject(w *rawjson.Walker) (Object, error) {
 	o := Object{text: w.Text()}
 	if w.Kind() == 'n' {
@@ -64,12 +63,13 @@ func ReadObject(w *rawjson.Walker) (Object, error) {
 	return o, nil
 }
 
-// ParseObject reads an object from a text of its own, or null for none. The error is the JSON reader's or ErrNotAnObject.
+// ParseObject reads an object from JSON text. For null it returns the zero Object. The error is that of the JSON reader, or
+// ErrNotAnObject.
 func ParseObject(text []byte) (Object, error) {
 	w := rawjson.Walk(text)
 	o, err := ReadObject(w)
 	if err != nil {
-		return Object{}, fmt.Errorf("parsing an object: %w", err)
+		return Object{}, fmt.Errorf("parsing the object: %w", err)
 	}
 	return o, w.End()
 }
@@ -108,40 +108,40 @@ func (o *Object) readAnnotations(w *rawjson.Walker) error {
 	return err
 }
 
-// Present says whether there is an object.
+// Present reports whether there is an object.
 func (o Object) Present() bool { return o.whole.Present() }
 
 // Text returns the object as JSON.
 func (o Object) Text() []byte { return o.whole.Of(o.text) }
 
-// UID returns metadata.uid, empty where there is none.
+// UID returns metadata.uid, empty if there is none.
 func (o Object) UID() string {
 	uid, _ := rawjson.Unquote(o.uid.Of(o.text))
 	return uid
 }
 
-// Mode returns the object's mode annotation; ok is false where it has none.
+// Mode returns the value of ModeAnnotation; ok is false if the object does not have it.
 func (o Object) Mode() (mode string, ok bool) { return rawjson.Unquote(o.mode.Of(o.text)) }
 
-// ControllerFields returns the object's controller-fields annotation; ok is false where it has none.
+// ControllerFields returns the value of ControllerFieldsAnnotation; ok is false if the object does not have it.
 func (o Object) ControllerFields() (fields string, ok bool) {
 	return rawjson.Unquote(o.controllerFields.Of(o.text))
 }
 
-// LastApplied returns the text of the last-applied annotation; ok is false where there is none.
+// LastApplied returns the value of LastAppliedAnnotation; ok is false if the object does not have it.
 func (o Object) LastApplied() (text string, ok bool) {
 	return rawjson.Unquote(o.lastApplied.Of(o.text))
 }
 
-// ManagedFields returns metadata.managedFields as JSON text, nil where there are none.
+// ManagedFields returns metadata.managedFields as JSON text, nil if there are none.
 func (o Object) ManagedFields() []byte { return o.managedFields.Of(o.text) }
 
-// Value returns the JSON text of the field at path, a part of the object's; nil where there is none.
+// Value returns the value of the field at path as JSON text, a part of the object's text; nil if the object lacks the field.
 func (o Object) Value(path fieldpath.Path) []byte { return o.find(path).Of(o.text) }
 
-// Locate follows a path through the object: field names through objects; keys, values and indexes through lists. An element
-// of a keyed list is the first one whose fields have the key's values; a key's field that the element lacks counts as equal
-// when the API server would default it, which is so for the protocol of a port.
+// Locate returns where the field at path is in the object. Field names are followed in objects; keys, values and indexes in
+// lists. A key matches the first element with equal key fields. A missing protocol, as in a port, counts as TCP, which is the
+// API server's default.
 func (o Object) Locate(path fieldpath.Path) Place { return locate(o.whole.Of(o.text), path) }
 
 func (o Object) find(path fieldpath.Path) rawjson.Span {
@@ -150,7 +150,7 @@ func (o Object) find(path fieldpath.Path) rawjson.Span {
 	}
 	in := o.whole
 	if path[0].FieldName != nil && *path[0].FieldName == "spec" {
-		in, path = o.spec, path[1:] // where most fields are: spares the walk through the metadata
+		in, path = o.spec, path[1:] // most fields are in spec: skip the metadata
 	}
 	if len(path) == 0 {
 		return in
@@ -160,25 +160,4 @@ func (o Object) find(path fieldpath.Path) rawjson.Span {
 		return rawjson.Span{}
 	}
 	return rawjson.Span{Start: in.Start + found.Start, End: in.Start + found.End}
-}
-
-// EqualBut says whether two objects, as one API server encoded them, are the same outside of metadata.managedFields, the
-// value of the last-applied annotation and the values of the given fields.
-func (o Object) EqualBut(other Object, paths ...fieldpath.Path) bool {
-	return rawjson.EqualBut(o.whole.Of(o.text), o.aside(paths), other.whole.Of(other.text), other.aside(paths))
-}
-
-// aside returns the positions that EqualBut leaves out, within the object's own text and in order.
-func (o Object) aside(paths []fieldpath.Path) []rawjson.Span {
-	spans := []rawjson.Span{o.managedFields, o.lastApplied}
-	for _, path := range paths {
-		spans = append(spans, o.find(path))
-	}
-	spans = slices.DeleteFunc(spans, func(s rawjson.Span) bool { return !s.Present() })
-	slices.SortFunc(spans, func(a, b rawjson.Span) int { return a.Start - b.Start })
-	for i := range spans {
-		spans[i].Start -= o.whole.Start
-		spans[i].End -= o.whole.Start
-	}
-	return spans
 }

@@ -1,33 +1,33 @@
 package ownership
 
-// Owner says what kind of party a field of a live object belongs to.
+// Owner is the kind of owner of a field in a live object.
 type Owner int
 
-// The owners, from the one that gives way to everybody to the one that gives way to nobody.
+// The owners, by increasing precedence.
 const (
-	// Default is a field that the API server set and nobody declared.
+	// Default owns a field that the API server set by defaulting and that no manager declared.
 	Default Owner = iota
-	// Manifest is a field that an applier's manifest set.
+	// Manifest owns a field that an applier's manifest set.
 	Manifest
-	// Imperative is a field that was written outside any manifest, by a person's direct command or by a client that the
+	// Imperative owns a field that was written outside any manifest, by an imperative command or by a client that the
 	// configuration does not list.
 	Imperative
-	// Controller is a field that a rule gives to controllers, last written by one.
+	// Controller owns a field that a rule assigns to controllers and that a controller has written.
 	Controller
-	// Autoscaler is a scale field that an autoscaler targets or has written.
+	// Autoscaler owns the scale field of an object that an autoscaler targets, or that a listed autoscaler has written.
 	Autoscaler
 )
 
-// Unknown stands for an owner that nothing records: managedFields were taken away, or claims have been put together under
-// a name that is nobody's. Only ObjectContext.Fields says so; Context.Resolve, on which decisions are made, never does: see
-// docs/decisions.md.
+// Unknown is the owner of a field whose writer is not recorded: the object has no managedFields, or the API server has merged
+// the entries of several managers into one. ObjectContext.Fields returns it; Context.Resolve, which decisions use, does not
+// (docs/decisions.md).
 const Unknown Owner = -1
 
-// Other stands for a client that no list of managers names, such as a controller: it is no person. Only ObjectContext.Fields
-// says so; a decision counts the client as Imperative.
+// Other is the owner of a field that was written by a client that no list of managers names, such as a controller.
+// ObjectContext.Fields returns it; decisions count such a client as Imperative.
 const Other Owner = -2
 
-// Decided returns the owner that a decision is made on.
+// Decided returns the owner that decisions use: Imperative for Other, and o itself for any other owner.
 func (o Owner) Decided() Owner {
 	if o == Other {
 		return Imperative
@@ -35,7 +35,7 @@ func (o Owner) Decided() Owner {
 	return o
 }
 
-// String returns the owner's word in docs and messages.
+// String returns the owner's name in docs and messages.
 func (o Owner) String() string {
 	switch o {
 	case Default:
@@ -55,27 +55,28 @@ func (o Owner) String() string {
 	}
 }
 
-// Owned is an answer to "whose field is it".
+// Owned is the owner of a field.
 type Owned struct {
 	Owner Owner
-	// By names the party: "HorizontalPodAutoscaler/web", or a field manager. Empty for Default, and where nothing records it.
+	// By names the owner: an autoscaler, as "HorizontalPodAutoscaler/web", or a field manager. It is empty for Default, and if
+	// the name is not recorded.
 	By string
 }
 
-// Writer says for whom a request speaks.
+// Writer is the kind of client that sends a request.
 type Writer int
 
-// The writers of a request.
+// The kinds of clients.
 const (
-	// OtherWriter is everybody else: controllers, operators, clients that no list names.
+	// OtherWriter is any other client: a controller, an operator, or a client that no list of managers names.
 	OtherWriter Writer = iota
-	// Applier speaks for a manifest.
+	// Applier applies a manifest.
 	Applier
-	// ImperativeWriter is a person's direct command.
+	// ImperativeWriter runs an imperative command.
 	ImperativeWriter
 )
 
-// String returns the writer's word in docs and messages.
+// String returns the writer's name in docs and messages.
 func (w Writer) String() string {
 	switch w {
 	case Applier:
@@ -89,10 +90,10 @@ func (w Writer) String() string {
 	}
 }
 
-// Claim is what a manifest says about a field.
+// Claim is how a manifest declares a field.
 type Claim int
 
-// The claims of a manifest.
+// The ways to declare a field.
 const (
 	// Lacks: the manifest does not mention the field.
 	Lacks Claim = iota
@@ -102,7 +103,7 @@ const (
 	Clears
 )
 
-// String returns the claim as the decision table writes it.
+// String returns the claim in the words of the decision table.
 func (c Claim) String() string {
 	switch c {
 	case Lacks:

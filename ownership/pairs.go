@@ -7,14 +7,15 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Pair is what managedFields of live and of the incoming object have for the same manager's writes.
+// Pair is a managedFields entry in live and in the incoming object (Entry.Same).
 type Pair struct {
-	Live, Incoming     Entry
+	Live, Incoming Entry
+	// InLive and InIncoming report whether the object has the entry.
 	InLive, InIncoming bool
 }
 
-// Pairs matches the entries of live and of the incoming object (Entry.Same): first the incoming ones in their order, then
-// those that the write has emptied. The time is linear in the number of entries.
+// Pairs pairs the managedFields entries of live and of the incoming object. It returns the incoming entries first, in their
+// order, then the entries that only live has. The time is linear in the number of entries.
 func Pairs(live, incoming []Entry) []Pair {
 	pairs := make([]Pair, 0, len(incoming)+1)
 	before, after := indexOf(live), indexOf(incoming)
@@ -30,10 +31,11 @@ func Pairs(live, incoming []Entry) []Pair {
 	return pairs
 }
 
-// ClaimsNothing reports whether the entry has no fields.
+// ClaimsNothing reports whether the entry's field set is empty.
 func (e Entry) ClaimsNothing() bool { return len(e.Fields) == 0 || string(e.Fields) == "{}" }
 
-// SameClaims reports whether two lists of entries record the same claims but on one field, whatever their order and times.
+// SameClaims reports whether two lists of entries have the same field sets, except for one field. The order and the times of
+// the entries do not matter.
 func SameClaims(a, b []Entry, but fieldpath.Path) bool {
 	for _, p := range Pairs(a, b) {
 		same := p.InLive && p.InIncoming && p.Live.APIVersion == p.Incoming.APIVersion
@@ -47,7 +49,7 @@ func SameClaims(a, b []Entry, but fieldpath.Path) bool {
 	return true
 }
 
-// sameSets reports whether two entries claim the same but for one field.
+// sameSets reports whether the field sets of two entries differ in one field and its parents only.
 func sameSets(a, b Entry, but fieldpath.Path) bool {
 	if !a.Holds(but) && !b.Holds(but) {
 		return false
@@ -64,17 +66,17 @@ func sameSets(a, b Entry, but fieldpath.Path) bool {
 	return left.Difference(parents).Equals(right.Difference(parents))
 }
 
-// InOrder returns the entries as the API server stores them.
+// InOrder returns the entries in the order in which the API server stores them.
 func InOrder(entries []Entry) []Entry {
 	return slices.SortedStableFunc(slices.Values(entries), CompareEntries)
 }
 
-// SameTexts reports whether two lists of entries are the same, text for text.
+// SameTexts reports whether two lists of entries have the same texts in the same order.
 func SameTexts(a, b []Entry) bool {
 	return slices.EqualFunc(a, b, func(a, b Entry) bool { return bytes.Equal(a.Text, b.Text) })
 }
 
-// EncodeEntries returns metadata.managedFields as JSON.
+// EncodeEntries returns the entries as the JSON text of metadata.managedFields.
 func EncodeEntries(entries []Entry) []byte {
 	texts := make([][]byte, len(entries))
 	for i, e := range entries {

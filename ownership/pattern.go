@@ -10,13 +10,13 @@ import (
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 )
 
-// Pattern names fields and all that is in them: a path in which any element can be a wildcard. ParsePattern reads one.
+// Pattern matches fields and the fields nested under them: a path in which any element can be a wildcard.
 type Pattern []fieldpath.PathElementMatcher
 
-// ParsePattern reads a path as the API server prints it in conflicts, such as
-// .spec.template.spec.containers[name="app"].resources. An element "*", as in .data.* or containers[*], stands for any
-// field, key, value or index; in quotes it is none: containers[name="*"] is the container with that name. A field name that
-// holds a dot is written in brackets and quotes: .metadata.labels["a.b/c"]. The error says at which part of the text.
+// ParsePattern parses a path as the API server prints it in conflicts, such as
+// .spec.template.spec.containers[name="app"].resources. The wildcard *, as in .data.* or containers[*], matches any field,
+// key, value or index. In quotes it is not a wildcard: containers[name="*"] is the container named *. A field name that
+// contains a dot is written in brackets and quotes: .metadata.labels["a.b/c"]. The error quotes the part that does not parse.
 func ParsePattern(text string) (Pattern, error) {
 	rest := strings.TrimSpace(text)
 	if rest == "" {
@@ -26,7 +26,7 @@ func ParsePattern(text string) (Pattern, error) {
 	for rest != "" {
 		element, after, err := parseElement(rest)
 		if err == nil && len(pattern) == fieldtree.MaxDepth {
-			err = fmt.Errorf("a path has %d elements at most", fieldtree.MaxDepth)
+			err = fmt.Errorf("a path can have at most %d elements", fieldtree.MaxDepth)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("path %s: at %q: %w", shortened(text), shortened(rest), err)
@@ -36,7 +36,7 @@ func ParsePattern(text string) (Pattern, error) {
 	return pattern, nil
 }
 
-// Covers says whether the pattern names the field at path, or what it is in.
+// Covers reports whether the pattern matches the field at path or one of its parents.
 func (p Pattern) Covers(path fieldpath.Path) bool {
 	if len(p) > len(path) {
 		return false
@@ -49,11 +49,11 @@ func (p Pattern) Covers(path fieldpath.Path) bool {
 	return true
 }
 
-// shortened returns the beginning of a text for a message.
+// shortened truncates a text for an error message.
 func shortened(text string) string {
-	const most = 200
-	if len(text) <= most {
+	const maxLen = 200
+	if len(text) <= maxLen {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "") + "..."
+	return strings.ToValidUTF8(text[:maxLen], "") + "..."
 }

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// parseElement reads the element that text starts with: .name, or brackets.
+// parseElement parses the path element at the beginning of text: .name, or brackets.
 func parseElement(text string) (element fieldpath.PathElementMatcher, rest string, err error) {
 	switch text[0] {
 	case '.':
@@ -37,10 +37,10 @@ func fieldMatcher(name string) fieldpath.PathElementMatcher {
 	return fieldpath.PathElementMatcher{PathElement: fieldpath.FieldNameElement(name)}
 }
 
-// parseBrackets reads [*], ["field name"], [="value"], [0] and [key="value",key=1].
+// parseBrackets parses [*], ["field name"], [="value"], [0] and [key="value",key=1].
 func parseBrackets(text string) (element fieldpath.PathElementMatcher, rest string, err error) {
-	if behind, ok := strings.CutPrefix(text, "[*]"); ok {
-		return fieldpath.MatchAnyPathElement(), behind, nil
+	if after, ok := strings.CutPrefix(text, "[*]"); ok {
+		return fieldpath.MatchAnyPathElement(), after, nil
 	}
 	var keys value.FieldList
 	for rest = text[1:]; ; rest = rest[1:] {
@@ -50,7 +50,7 @@ func parseBrackets(text string) (element fieldpath.PathElementMatcher, rest stri
 		}
 		switch {
 		case part.key == "" && len(keys) > 0:
-			return element, "", errors.New("brackets hold either keys with their values, or one name, value or index")
+			return element, "", errors.New("brackets must contain either keys with their values, or one name, value or index")
 		case part.key == "":
 			return part.alone(rest)
 		}
@@ -67,17 +67,17 @@ func parseBrackets(text string) (element fieldpath.PathElementMatcher, rest stri
 	}
 }
 
-// bracketed is one part of what stands in brackets: key="value", ="value" or a scalar.
+// bracketed is a part of the text in brackets: key="value", ="value" or a scalar.
 type bracketed struct {
-	key      string // empty where there is none
-	behindEq bool
-	value    value.Value
+	key     string // empty if there is none
+	afterEq bool   // the value follows a "="
+	value   value.Value
 }
 
-// parseBracketed reads one part. The rest, which begins with what stands behind it, is not empty.
+// parseBracketed parses one part. The rest, which begins with the character after the part, is not empty.
 func parseBracketed(text string) (part bracketed, rest string, err error) {
 	if at := strings.IndexAny(text, `="],`); at >= 0 && text[at] == '=' {
-		part.key, part.behindEq, text = text[:at], true, text[at+1:]
+		part.key, part.afterEq, text = text[:at], true, text[at+1:]
 	}
 	if part.value, rest, err = parseScalar(text); err != nil {
 		return part, "", err
@@ -88,17 +88,17 @@ func parseBracketed(text string) (part bracketed, rest string, err error) {
 	return part, rest, nil
 }
 
-// alone makes an element of a part without a key: a value of a set behind "=", else a field name or an index.
-func (b bracketed) alone(rest string) (element fieldpath.PathElementMatcher, behind string, err error) {
+// alone returns the path element for a part without a key: a value of a set after "=", else a field name or an index.
+func (b bracketed) alone(rest string) (element fieldpath.PathElementMatcher, after string, err error) {
 	switch {
-	case b.behindEq:
+	case b.afterEq:
 		element.PathElement = fieldpath.ValueElement(b.value)
 	case b.value.IsString():
 		element.PathElement = fieldpath.FieldNameElement(b.value.AsString())
 	case b.value.IsInt():
 		element.PathElement = fieldpath.IndexElement(int(b.value.AsInt()))
 	default:
-		return element, "", errors.New("brackets hold a key, a quoted name, an index or *")
+		return element, "", errors.New("brackets must contain a key, a quoted name, an index or *")
 	}
 	if rest[0] != ']' {
 		return element, "", errors.New("the closing bracket is missing")
@@ -106,12 +106,12 @@ func (b bracketed) alone(rest string) (element fieldpath.PathElementMatcher, beh
 	return element, rest[1:], nil
 }
 
-// parseScalar reads the JSON scalar that text starts with.
+// parseScalar parses the JSON scalar at the beginning of text.
 func parseScalar(text string) (v value.Value, rest string, err error) {
 	end := scalarEnd(text)
 	raw := jsontext.Value(text[:end])
 	if !raw.IsValid() || raw.Kind() == '{' || raw.Kind() == '[' {
-		return nil, "", errors.New("a quoted string, a number, true or false is expected")
+		return nil, "", errors.New("expected a quoted string, a number, true or false")
 	}
 	rest = text[end:]
 	if n, err := strconv.ParseInt(text[:end], 10, 32); err == nil {
@@ -121,8 +121,8 @@ func parseScalar(text string) (v value.Value, rest string, err error) {
 	return v, rest, err
 }
 
-// scalarEnd returns the end of the scalar that text starts with: of a string in quotes, or else what stands before a comma or
-// a bracket.
+// scalarEnd returns the index after the scalar at the beginning of text: after the closing quote of a string, or else before
+// the next comma or bracket.
 func scalarEnd(text string) int {
 	if !strings.HasPrefix(text, `"`) {
 		if end := strings.IndexAny(text, ",]"); end >= 0 {

@@ -2,13 +2,13 @@ package ownership
 
 import "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-// patternTree holds patterns by their common beginnings, so that a set of fields is matched against all of them at once.
+// patternTree is a prefix tree of patterns, by which a field set is matched against all of them in one pass.
 type patternTree struct{ root patternNode }
 
 type patternNode struct {
-	byKey map[string]*patternNode // by the element as managedFields write it
-	any   *patternNode            // behind a wildcard
-	end   bool
+	byKey map[string]*patternNode // by the path element as managedFields encode it
+	any   *patternNode            // after a wildcard
+	end   bool                    // of a pattern
 }
 
 func newPatternTree(patterns []Pattern, meter Meter) *patternTree {
@@ -47,7 +47,7 @@ func (t *patternTree) add(p Pattern) {
 	n.end = true
 }
 
-// patternMatcher is a fieldtree.Matcher: its states are the nodes that the elements so far lead to.
+// patternMatcher is a fieldtree.Matcher. Its state is the nodes that the path so far leads to.
 type patternMatcher struct {
 	tree  *patternTree
 	meter Meter
@@ -73,7 +73,7 @@ func (m patternMatcher) Step(at []*patternNode, key string) (next []*patternNode
 	return next, false, len(next) > 0
 }
 
-// covers reports whether a pattern names the field at path, or a parent of it.
+// covers reports whether a pattern matches the field at path or one of its parents.
 func (m patternMatcher) covers(path fieldpath.Path) bool {
 	at := m.Start()
 	for _, element := range path {

@@ -2,29 +2,31 @@ package ownership
 
 import "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-// Context is what a live object does not say itself about who owns the field at hand.
+// Context has the facts about a field's owner that the live object does not record.
 type Context struct {
 	Managers Managers
-	// Autoscaler names the autoscaler that targets the object, when the field is its scale field; empty where none does.
+	// Autoscaler names the autoscaler that targets the object, if the field is its scale field; empty if none does.
 	Autoscaler string
-	// Scale says that the field is the object's scale field.
+	// Scale reports whether the field is the object's scale field.
 	Scale bool
-	// Controlled says that a rule gives the field to controllers.
+	// Controlled reports whether a rule assigns the field to controllers.
 	Controlled bool
 }
 
-// Resolve returns who owns the field at path in the live object whose managedFields are given; base is what the manifest
-// applied last says about it.
+// Resolve returns the owner of the field at path. live are the managedFields of the live object, and base is how the last
+// applied manifest declares the field.
 //
-// A holder that is no applier wrote the present value: whoever changes a value takes the claims of all others
-// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management), so an applier that stands beside
-// it has only agreed.
+// If several managers manage the field, the owner with the highest precedence wins. A manager that changes a value removes
+// the field from all other entries
+// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management), so a manager other than an applier
+// wrote the current value, and an applier beside it has only set the same value.
 func (c Context) Resolve(path fieldpath.Path, live []Entry, base Claim) Owned {
 	return c.resolve(Holders(live, path), base, false)
 }
 
-// resolve is Resolve for the holders of a field. AsApplied reports whether live has the value that the manifest last set.
-func (c Context) resolve(holders []Entry, base Claim, asApplied bool) Owned {
+// resolve is Resolve for the entries that contain a field. asApplied reports whether live has the value that the base sets:
+// the manifest then owns the field rather than an imperative manager.
+func (c Context) resolve(entries []Entry, base Claim, asApplied bool) Owned {
 	if c.Autoscaler != "" {
 		return Owned{Owner: Autoscaler, By: c.Autoscaler}
 	}
@@ -32,26 +34,26 @@ func (c Context) resolve(holders []Entry, base Claim, asApplied bool) Owned {
 	if base != Lacks {
 		owned.Owner = Manifest
 	}
-	for _, holder := range holders {
-		by := c.holds(holder)
-		if by == Imperative && asApplied {
-			by = Manifest
+	for _, e := range entries {
+		owner := c.ownerFor(e)
+		if owner == Imperative && asApplied {
+			owner = Manifest
 		}
-		if by > owned.Owner || owned.By == "" && by == owned.Owner {
-			owned = Owned{Owner: by, By: holder.Manager}
+		if owner > owned.Owner || owned.By == "" && owner == owned.Owner {
+			owned = Owned{Owner: owner, By: e.Manager}
 		}
 	}
 	return owned
 }
 
-// holds returns the owner that a holder of the field makes.
-func (c Context) holds(holder Entry) Owner {
+// ownerFor returns the kind of owner for an entry that contains the field.
+func (c Context) ownerFor(e Entry) Owner {
 	switch {
-	case c.Scale && c.Managers.IsAutoscaler(holder.Manager):
+	case c.Scale && c.Managers.IsAutoscaler(e.Manager):
 		return Autoscaler
-	case c.Managers.IsApplier(holder):
+	case c.Managers.IsApplier(e):
 		return Manifest
-	case c.Controlled && !c.Managers.IsImperative(holder):
+	case c.Controlled && !c.Managers.IsImperative(e):
 		return Controller
 	default:
 		return Imperative

@@ -5,17 +5,18 @@ import (
 	"strings"
 )
 
-// coreGroup is how a rule writes the API group whose name is empty.
+// coreGroup is the name of the core API group in a rule.
 const coreGroup = "core"
 
-// Rule gives fields of the objects of one kind to controllers. An empty or "*" group or kind stands for any; "core" is the
-// group whose name is empty. A field is a controller's once one has written it: Managers.Controlled.
+// Rule assigns fields of one kind's objects to controllers. A controller owns such a field once it has written it.
 type Rule struct {
+	// Group and Kind select objects; "" and "*" match any. The group of core kinds is "core".
 	Group, Kind string
-	Fields      []Pattern
+	// Fields match the fields that the rule assigns.
+	Fields []Pattern
 }
 
-// Fits says whether the rule is about objects of a kind; group is as in an apiVersion, empty for core kinds.
+// Fits reports whether the rule applies to a kind. group is as in an apiVersion, empty for core kinds.
 func (r Rule) Fits(group, kind string) bool {
 	if group == "" {
 		group = coreGroup
@@ -25,11 +26,11 @@ func (r Rule) Fits(group, kind string) bool {
 
 func fits(want, is string) bool { return want == "" || want == "*" || want == is }
 
-// maxErrors is how many paths that do not parse are named.
+// maxErrors is the maximum number of errors that ParseControllerFields reports.
 const maxErrors = 8
 
-// ParseControllerFields reads the controller-fields annotation: patterns separated by commas outside of brackets. The
-// patterns that parse are returned beside the error about those that do not, the first few of them.
+// ParseControllerFields parses the value of ControllerFieldsAnnotation: patterns separated by commas or line breaks. It returns
+// the patterns that parse, together with an error about the first few that do not.
 func ParseControllerFields(text string) ([]Pattern, error) {
 	var patterns []Pattern
 	var errs []error
@@ -49,7 +50,7 @@ func ParseControllerFields(text string) ([]Pattern, error) {
 	return patterns, errors.Join(errs...)
 }
 
-// splitOutsideBrackets splits at commas and line breaks. What is quoted within brackets can hold brackets of its own.
+// splitOutsideBrackets splits at commas and line breaks outside of brackets. A quoted string in brackets can contain brackets.
 func splitOutsideBrackets(text string) []string {
 	var parts []string
 	depth, start := 0, 0

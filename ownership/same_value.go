@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// asApplied reports whether the live value of a field is the one that a manifest gives it, as the API server stores that:
-// a quantity in its canonical form (k8s.io/apimachinery/pkg/api/resource), and with the defaults that it puts into what is
-// one field to managedFields.
+// asApplied reports whether the live value of a field is the one that a manifest declares, as the API server stores it:
+// quantities in canonical form (k8s.io/apimachinery/pkg/api/resource), and atomic lists and maps with the defaults of their
+// members.
 func asApplied(path fieldpath.Path, live, declared []byte) bool {
 	if len(live) == 0 || len(declared) == 0 {
 		return false
@@ -32,11 +32,11 @@ func asApplied(path fieldpath.Path, live, declared []byte) bool {
 	if json.Unmarshal(live, &is) != nil || json.Unmarshal(declared, &want) != nil {
 		return false
 	}
-	return applied(is, want, false)
+	return equalWithDefaults(is, want, false)
 }
 
-// largeValue is from what size on values are not decoded, which takes many times their size: a default in them then makes
-// them differ.
+// largeValue is the size in bytes, of both texts together, above which values are not decoded: decoding takes a multiple of
+// their memory. Larger values that differ by a default count as different.
 const largeValue = 64 << 10
 
 // sameText compares two JSON texts by their canonical form (RFC 8785).
@@ -50,8 +50,8 @@ func sameText(a, b []byte) bool {
 
 func isScalar(text []byte) bool { return text[0] != '{' && text[0] != '[' }
 
-// isQuantity reports whether a field is one that the API reads as a quantity. The texts of other fields that look like one,
-// as that of a label, are compared as they are.
+// isQuantity reports whether the API declares a field as a quantity. Other values that look like one, such as a label, are
+// compared as text.
 func isQuantity(path fieldpath.Path) bool {
 	for i, element := range path {
 		if element.FieldName == nil {
@@ -67,10 +67,12 @@ func isQuantity(path fieldpath.Path) bool {
 	return false
 }
 
+// quantityParents are fields in k8s.io/api that are maps of quantities.
 func quantityParents() []string {
 	return []string{"limits", "requests", "hard", "capacity", "overhead", "min", "max", "default", "defaultRequest"}
 }
 
+// quantityFields are fields in k8s.io/api that are quantities.
 func quantityFields() []string { return []string{"sizeLimit", "divisor", "averageValue"} }
 
 func sameQuantity(a, b []byte) bool {
@@ -79,15 +81,16 @@ func sameQuantity(a, b []byte) bool {
 	return errLeft == nil && errRight == nil && left.Cmp(right) == 0
 }
 
-// applied reports whether a decoded live value is the declared one with defaults. The members of some objects are quantities.
-func applied(live, declared any, quantities bool) bool {
+// equalWithDefaults reports whether a decoded live value is the declared one, except for defaults. quantities reports whether
+// scalars are quantities.
+func equalWithDefaults(live, declared any, quantities bool) bool {
 	switch want := declared.(type) {
 	case map[string]any:
 		is, ok := live.(map[string]any)
-		return ok && appliedObject(is, want, quantities)
+		return ok && equalObjectWithDefaults(is, want, quantities)
 	case []any:
 		is, ok := live.([]any)
-		return ok && slices.EqualFunc(is, want, func(a, b any) bool { return applied(a, b, false) })
+		return ok && slices.EqualFunc(is, want, func(a, b any) bool { return equalWithDefaults(a, b, false) })
 	default:
 		if value.Equals(value.NewValueInterface(live), value.NewValueInterface(declared)) {
 			return true
@@ -96,11 +99,11 @@ func applied(live, declared any, quantities bool) bool {
 	}
 }
 
-func appliedObject(live, declared map[string]any, quantities bool) bool {
+func equalObjectWithDefaults(live, declared map[string]any, quantities bool) bool {
 	for name, want := range declared {
 		is, ok := live[name]
-		of := quantities || slices.Contains(quantityParents(), name) || slices.Contains(quantityFields(), name)
-		if want != nil && (!ok || !applied(is, want, of)) {
+		areQuantities := quantities || slices.Contains(quantityParents(), name) || slices.Contains(quantityFields(), name)
+		if want != nil && (!ok || !equalWithDefaults(is, want, areQuantities)) {
 			return false
 		}
 	}
@@ -112,8 +115,8 @@ func appliedObject(live, declared map[string]any, quantities bool) bool {
 	return true
 }
 
-// isDefault reports whether the API server puts the value in by itself, in the atomic lists and maps of the built-in kinds:
-// the protocol of a NetworkPolicy's port, the version of a fieldRef, the divisor of a resourceFieldRef, the group of an RBAC
+// isDefault reports whether the API server sets the value by defaulting in atomic lists and maps of built-in kinds: the
+// protocol of a NetworkPolicy's port, the apiVersion of a fieldRef, the divisor of a resourceFieldRef, the apiGroup of an RBAC
 // subject.
 func isDefault(name string, v any) bool {
 	switch name {

@@ -8,29 +8,30 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Write is a write to an object as admission sees it. Nothing changes the texts that it refers to.
+// Write is a write to an object, as an admission webhook sees it. The texts that it refers to must not change.
 type Write struct {
-	// Live is the object as stored, the zero Object where the write creates it; Incoming is the object about to be stored.
+	// Live is the stored object, the zero Object if the write creates it. Incoming is the object about to be stored.
 	Live, Incoming Object
-	// Kind is that of both objects. Without a version, every managedFields entry counts as recorded in this one.
+	// Kind is the kind of both objects. If its version is empty, every managedFields entry counts as recorded in the same
+	// version.
 	Kind schema.GroupVersionKind
-	// LiveEntries and IncomingEntries are the managedFields of either object.
+	// LiveEntries and IncomingEntries are the managedFields of the two objects.
 	LiveEntries, IncomingEntries []Entry
-	// Author is who sends the write.
+	// Author is the field manager that sends the write (Managers.Author).
 	Author Author
-	// Managers says what the managers of the entries stand for.
+	// Managers are the kinds of the field managers.
 	Managers Managers
 	// Manifests are those of an applier's write (Managers.ManifestsOf).
 	Manifests Manifests
-	// Meter bounds the work on this write; nil does not.
+	// Meter limits the work on this write; nil sets no limit.
 	Meter Meter
 }
 
-// Meter counts steps of work, about one for each byte that is read, and reports whether the work may go on.
+// Meter counts steps of work, about one for each byte read, and reports whether the work may continue.
 type Meter func(steps int) (ok bool)
 
-// InOtherVersion reports whether an entry has been recorded in another version of the kind than the write's, so that its
-// paths need not be those of the write's objects.
+// InOtherVersion reports whether an entry was recorded in another API version than the write's, so that its paths may differ
+// from those in the write's objects.
 func (w Write) InOtherVersion(e Entry) bool {
 	if w.Kind.Version == "" || e.APIVersion == "" {
 		return false
@@ -42,11 +43,14 @@ func (w Write) InOtherVersion(e Entry) bool {
 	return group != w.Kind.Group || version != w.Kind.Version
 }
 
-// MovesFrom reports whether claims that the write takes from an entry, without changing the fields' values, are moved on
-// purpose. That is so from one applier to another, as kubectl migrates from client-side to server-side apply. It is so as
-// well where they go to an Apply entry whose time is an old one: whoever applies gets a new time, and whoever writes
-// managedFields itself copies what was there, as Flux does to take over what kubectl wrote (fluxcd/pkg/ssa,
-// PatchReplaceFieldsManagers). In all other cases the value was changed, and something before this webhook put it back.
+// MovesFrom reports whether the write moves fields to another manager on purpose, given that it removes them from entry e
+// without changing their values. There are two such cases:
+//   - e is an applier's, as when kubectl migrates an object from client-side to server-side apply.
+//   - The author's Apply entry has the time of a live entry. An apply sets a new time, but a client that rewrites
+//     managedFields copies an old one, as Flux does to take over the fields that kubectl wrote (fluxcd/pkg/ssa,
+//     PatchReplaceFieldsManagers).
+//
+// In all other cases the author changed the value, and another admission webhook restored it.
 func (w Write) MovesFrom(e Entry) bool {
 	if w.Managers.IsApplier(e) {
 		return true
@@ -56,11 +60,11 @@ func (w Write) MovesFrom(e Entry) bool {
 	})
 }
 
-// ScalePaths returns the path of an object's scale field in an API version ("apps/v1"), nil where that has none.
+// ScalePaths returns the path of an object's scale field in an API version ("apps/v1"), nil if the kind has none there.
 type ScalePaths func(apiVersion string) fieldpath.Path
 
-// StringData returns the other path at which the manifest of a Secret can set a field, nil where there is none: what it has
-// in stringData becomes data (k8s.io/api/core/v1, Secret).
+// StringData returns the path in stringData by which the manifest of a Secret can set the field at path in data
+// (k8s.io/api/core/v1, Secret). It returns nil for other kinds and paths.
 func StringData(kind schema.GroupKind, path fieldpath.Path) fieldpath.Path {
 	isSecret := kind.Group == "" && kind.Kind == "Secret"
 	if !isSecret || len(path) != 2 || path[0].FieldName == nil || *path[0].FieldName != "data" {

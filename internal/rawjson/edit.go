@@ -131,19 +131,3 @@ func EscapePointer(name string) string {
 	}
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
-
-// EqualBut says whether two texts are the same outside the given spans, which are in order, do not overlap, and are as
-// many in either text. What the spans hold may differ.
-func EqualBut(a []byte, inA []Span, b []byte, inB []Span) bool {
-	if len(inA) != len(inB) {
-		return false
-	}
-	fromA, fromB := 0, 0
-	for i := range inA {
-		if !bytes.Equal(a[fromA:inA[i].Start], b[fromB:inB[i].Start]) {
-			return false
-		}
-		fromA, fromB = inA[i].End, inB[i].End
-	}
-	return bytes.Equal(a[fromA:], b[fromB:])
-}

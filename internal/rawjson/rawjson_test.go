@@ -83,30 +83,6 @@ func TestCheckRefusesWhatIsNotOneJSONValue(t *testing.T) {
 	}
 }
 
-func TestEqualButComparesWhatIsOutsideTheSpans(t *testing.T) {
-	span := func(text, part string) rawjson.Span {
-		start := strings.Index(text, part)
-		return rawjson.Span{Start: start, End: start + len(part)}
-	}
-	a, b := `{"x":1,"r":3,"y":2}`, `{"x":1,"r":700,"y":2}`
-	for name, c := range map[string]struct {
-		b    string
-		inB  []rawjson.Span
-		want bool
-	}{
-		"only the span differs":       {b, []rawjson.Span{span(b, "700")}, true},
-		"a spans more than b":         {b, nil, false},
-		"something before it differs": {`{"z":1,"r":3,"y":2}`, []rawjson.Span{span(a, "3")}, false},
-		"something behind it differs": {`{"x":1,"r":3,"y":4}`, []rawjson.Span{span(a, "3")}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := rawjson.EqualBut([]byte(a), []rawjson.Span{span(a, "3")}, []byte(c.b), c.inB); got != c.want {
-				t.Errorf("got %v, want %v", got, c.want)
-			}
-		})
-	}
-}
-
 func TestAnErrorSaysWhatAndWhereWithoutQuotingTheText(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"a repeated name":   {`{"secret":1,"secret":2}`, "reading a value: duplicate object member name, after byte 12"},

@@ -5,8 +5,8 @@ import (
 	"reflect"
 )
 
-// object is what every Kubernetes object has: metav1.PartialObjectMetadata, without what merging does not need to know.
-// That package brings a network client with it.
+// object has the fields of every Kubernetes object. It stands for metav1.PartialObjectMetadata, whose package depends on a
+// network client.
 type object struct {
 	APIVersion string     `json:"apiVersion"`
 	Kind       string     `json:"kind"`

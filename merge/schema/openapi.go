@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// openAPI is what a merge needs to know of an OpenAPI schema.
+// openAPI has the parts of an OpenAPI schema that describe merging.
 type openAPI struct {
 	Type                 string              `json:"type"`
 	Properties           map[string]*openAPI `json:"properties"`
@@ -18,14 +18,16 @@ type openAPI struct {
 	MapType              string              `json:"x-kubernetes-map-type"`
 }
 
-// OpenAPI returns the schema that a version of a CustomResourceDefinition declares for its objects: the JSON text of its
-// schema.openAPIV3Schema, read as server-side apply reads it
-// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy). Lists are atomic unless
-// x-kubernetes-list-type says set or map, objects granular unless x-kubernetes-map-type says atomic. What
-// x-kubernetes-preserve-unknown-fields lets in merges field by field, and its lists are atomic. A set of anything but
-// scalars is atomic, too. Metadata, also that of embedded resources, merges as in every object.
+// OpenAPI returns the schema of a CustomResourceDefinition's objects. text is the JSON text of openAPIV3Schema in one of the
+// definition's versions; it is empty for a definition without a schema. The error is that of the JSON decoder.
 //
-// An empty text is a definition without a schema. The error is the JSON reader's.
+// The rules are those of server-side apply
+// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy):
+//
+//   - Lists are atomic unless x-kubernetes-list-type is set or map. A set whose elements are not scalars is atomic.
+//   - Objects are granular unless x-kubernetes-map-type is atomic.
+//   - Objects of unknown fields (x-kubernetes-preserve-unknown-fields) are granular, and their lists are atomic.
+//   - Metadata merges as in every object, also in embedded resources (x-kubernetes-embedded-resource).
 func OpenAPI(text []byte) (Schema, error) {
 	root := &place{strategy: Strategy{Holds: HoldsObject}}
 	types := new(Types)
@@ -81,7 +83,7 @@ func (t *Types) declareObject(p *place, schema *openAPI) (err error) {
 			return err
 		}
 	}
-	// additionalProperties is a schema, or a boolean that says nothing of the values.
+	// additionalProperties is a schema, or a boolean, which does not describe the values.
 	if more := schema.AdditionalProperties; len(more) > 0 && more[0] == '{' {
 		var values openAPI
 		if err := json.Unmarshal(more, &values); err != nil {
@@ -97,7 +99,7 @@ func (t *Types) declareObject(p *place, schema *openAPI) (err error) {
 	return nil
 }
 
-// embed gives an object what every Kubernetes object has, whether its schema says so or not.
+// embed adds apiVersion, kind and metadata to an object, even if its schema does not declare them.
 func (t *Types) embed(p *place) {
 	if p.fields == nil {
 		p.fields = &fields{byName: map[string]*place{}}

@@ -2,27 +2,27 @@ package schema
 
 import "strings"
 
-// place is a compiled Schema: how one place merges, and what is beneath it. Places are immutable once compiled. They form
-// a graph rather than a tree: a type that holds itself leads back to its own fields.
+// place is a compiled Schema. Places are immutable once compiled. They form a graph rather than a tree, because Go types can
+// be recursive.
 type place struct {
 	strategy Strategy
-	// fields of an object; nil where it has none that are known.
+	// fields are those of an object; nil if they are unknown.
 	fields *fields
-	// element of a list; nil where nothing is known of it.
+	// element is the place of a list's elements; nil if it is unknown.
 	element *place
 }
 
-// fields are what a struct or a map holds.
+// fields are the places of a struct's fields or of a map's values.
 type fields struct {
 	byName map[string]*place
-	// names of a struct in the order of its declaration, for names that differ in case.
+	// names are those of a struct's fields, in the order of declaration.
 	names []string
-	// values of a map; nil where nothing is known of them.
+	// values is the place of a map's values; nil if it is unknown.
 	values *place
 }
 
-// Field implements Schema. A struct's field is found as the JSON library does: by its name, else by the first declared
-// name that differs in case only.
+// Field implements Schema. It finds the field of a struct as encoding/json does: by its name, else by the first declared name
+// that differs only in case.
 func (p *place) Field(name string) Schema {
 	if p.fields == nil {
 		return unknown{}
@@ -52,19 +52,18 @@ func (p *place) Element() Schema {
 // Strategy implements Schema.
 func (p *place) Strategy() Strategy { return p.strategy }
 
-// unknown is the Schema of a place that a known type does not describe: objects merge field by field, lists are
-// replaced.
+// unknown is the Schema of a field of unknown type: objects merge field by field, lists are replaced.
 type unknown struct{}
 
 func (unknown) Field(string) Schema { return unknown{} }
 func (unknown) Element() Schema     { return unknown{} }
 func (unknown) Strategy() Strategy  { return Strategy{} }
 
-// JSONMergePatch returns the schema of custom resources under client-side apply, where kubectl knows no types and sends a
-// JSON merge patch (RFC 7386): objects merge field by field, lists are replaced.
+// JSONMergePatch returns the schema of custom resources under client-side apply, for which kubectl sends a JSON merge patch
+// (RFC 7386): objects merge field by field, lists are replaced.
 //
-// Nulls are read as k8s.io/apimachinery/pkg/util/jsonmergepatch reads them: a null in the manifest clears the live field
-// unless the base had that null already, and never reaches the result.
+// Nulls have the meaning that they have in k8s.io/apimachinery/pkg/util/jsonmergepatch: a null in the manifest removes the
+// live field unless the base also has that null, and the result contains no null of the manifest.
 func JSONMergePatch() Schema { return mergePatch{} }
 
 type mergePatch struct{}

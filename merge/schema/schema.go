@@ -1,50 +1,53 @@
-// Package schema describes how the fields of Kubernetes objects merge: which objects and lists are replaced, which merge,
-// and by what keys the elements of a list are matched.
+// Package schema describes how the fields of Kubernetes objects merge: which objects and lists are atomic, which merge, and
+// by which keys list elements are matched.
 //
-// A Schema is made from a Go type of Kubernetes (Types.Of) or from the OpenAPI schema of a CustomResourceDefinition
-// (OpenAPI); JSONMergePatch is for kinds without either. The packages threeway and twoway merge by it.
+// Types.Of returns the Schema of a Go type of k8s.io/api, OpenAPI that of a CustomResourceDefinition, and JSONMergePatch that
+// of kinds without either. The packages threeway and twoway merge by a Schema.
 package schema
 
-// Schema describes how the value at one place of an object merges, and leads to the places nested under it. It is never
-// nil: where nothing is known of a place, its Schema has the zero Strategy.
+// Schema describes how a field merges, and the fields nested under it. No method returns a nil Schema: a field of unknown
+// type has the zero Strategy.
 //
-// Implementations are safe for concurrent use, and cheap: a merge asks for each field of an object.
+// Implementations must be safe for concurrent use. Their methods should be fast, because a merge calls them for each field of
+// an object.
 type Schema interface {
-	// Field returns the schema of the field of that name, when the place holds an object.
+	// Field returns the schema of an object's field with that name.
 	Field(name string) Schema
-	// Element returns the schema of each element, when the place holds a list.
+	// Element returns the schema of a list's elements.
 	Element() Schema
-	// Strategy returns how the place itself merges.
+	// Strategy returns how the field itself merges.
 	Strategy() Strategy
 }
 
-// Strategy is how an object or a list merges.
+// Strategy is how a field merges.
 type Strategy struct {
-	// Holds is what the place is declared to hold. A three-way merge refuses to merge objects or lists where something
-	// else is declared; values of wrong kinds that it need not look into it leaves to the API server.
+	// Holds is the declared kind of the field's value. A three-way merge returns an error if it has to merge an object or a
+	// list for which another kind is declared. It does not check other values, which the API server validates.
 	Holds Kind
-	// Object is how an object merges; of no meaning where the place holds something else.
+	// Object is how an object merges. It is ignored for other values.
 	Object ObjectStrategy
-	// List is how a list merges; of no meaning where the place holds something else.
+	// List is how a list merges. It is ignored for other values.
 	List ListStrategy
-	// Keys are the names of the fields that tell the elements of a keyed list apart. Only a keyed list has any.
+	// Keys are the names of the key fields of a keyed list (MergeByKey), by which its elements are matched. They are empty for
+	// other fields.
 	Keys []string
 }
 
-// Kind is what a place is declared to hold; null aside, which every place can hold.
+// Kind is the declared kind of a field's value. Every field can also be null.
 type Kind int
 
 const (
-	// HoldsAnything checks nothing: objects and lists merge by the place's other strategies, whichever the value is. It
-	// is for places without a declared type (unknown fields, runtime.RawExtension), for places that take several kinds
-	// (x-kubernetes-int-or-string, a JSON schema's default), and for Go types that write their own JSON, such as a
-	// Quantity. A Schema that cannot know should answer it: any other answer makes values of other kinds an error.
+	// HoldsAnything allows any value. An object or a list merges by the field's Object or List strategy. It is for fields
+	// without a declared type (unknown fields, runtime.RawExtension), for fields that allow several kinds
+	// (x-kubernetes-int-or-string, the default of a JSON schema), and for Go types with their own JSON encoding, such as a
+	// Quantity. A Schema should return it for every field of unknown kind: with any other kind, values of other kinds are an
+	// error.
 	HoldsAnything Kind = iota
-	// HoldsObject is said of structs and maps.
+	// HoldsObject is for structs and maps.
 	HoldsObject
-	// HoldsList is said of lists.
+	// HoldsList is for lists.
 	HoldsList
-	// HoldsScalar is said of strings, numbers and booleans.
+	// HoldsScalar is for strings, numbers and booleans.
 	HoldsScalar
 )
 
@@ -54,13 +57,12 @@ type ObjectStrategy int
 const (
 	// MergeFields merges field by field.
 	MergeFields ObjectStrategy = iota
-	// ReplaceObject takes the object as a whole (x-kubernetes-map-type: atomic, patchStrategy=replace).
+	// ReplaceObject replaces the object: it is atomic (x-kubernetes-map-type: atomic, patchStrategy=replace).
 	ReplaceObject
-	// RetainKeys merges field by field, and clears the fields that the manifest does not mention
-	// (patchStrategy=retainKeys).
+	// RetainKeys merges field by field, and removes the fields that the manifest lacks (patchStrategy=retainKeys).
 	RetainKeys
-	// MergePatchFields merges field by field as a JSON merge patch (RFC 7386) does. It differs from MergeFields in what
-	// a null means: see JSONMergePatch.
+	// MergePatchFields merges field by field like a JSON merge patch (RFC 7386). It differs from MergeFields in the meaning of
+	// null: see JSONMergePatch.
 	MergePatchFields
 )
 
@@ -68,14 +70,14 @@ const (
 type ListStrategy int
 
 const (
-	// ReplaceList takes the list as a whole (x-kubernetes-list-type: atomic, no patchStrategy).
+	// ReplaceList replaces the list: it is atomic (x-kubernetes-list-type: atomic, no patchStrategy).
 	ReplaceList ListStrategy = iota
 	// MergeSet merges a list of scalars as an ordered set (x-kubernetes-list-type: set, patchStrategy=merge).
 	MergeSet
 	// MergeByKey merges a list of objects element by element (x-kubernetes-list-type: map, patchStrategy=merge with a
 	// patchMergeKey).
 	MergeByKey
-	// InferKey merges a list by a key that all of its elements have, and replaces lists without one. Only a merge that
-	// looks for such a key can do that: package twoway does, and package threeway returns an error.
+	// InferKey merges a list of objects by a field that all of its elements have, and replaces lists without such a field.
+	// Package twoway supports it; package threeway returns an error.
 	InferKey
 )

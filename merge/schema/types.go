@@ -8,24 +8,23 @@ import (
 	"sync"
 )
 
-// Types compiles the schemas of Go types and keeps them: each type once, however many objects of it are merged. The zero
-// value is ready to use, by several goroutines at once.
+// Types compiles the schemas of Go types and caches them by type. The zero value is ready to use. Its methods are safe for
+// concurrent use.
 type Types struct {
 	mu       sync.Mutex
 	compiled map[reflect.Type]*fields
 }
 
-// Of returns the schema of built-in objects of a Go type of k8s.io/api, given a value or a pointer of it, such as
-// &appsv1.Deployment{}. It says what the type's patchStrategy and patchMergeKey tags say, as
-// k8s.io/apimachinery/pkg/util/strategicpatch reads them. Of a type that writes its own JSON only the field's
-// patchStrategy is known, and of anything but a struct nothing.
+// Of returns the schema of a Go type of k8s.io/api, given a value of the type or a pointer to one, such as
+// &appsv1.Deployment{}. It reads the tags patchStrategy and patchMergeKey as k8s.io/apimachinery/pkg/util/strategicpatch does.
+// For a type with its own JSON encoding, it uses only the patchStrategy of the field that has the type.
 func (t *Types) Of(object any) Schema {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.place(reflect.TypeOf(object), "", "")
 }
 
-// place compiles a type and the tags of the field that holds it.
+// place compiles a type, given the patchStrategy and patchMergeKey tags of the field that has the type.
 func (t *Types) place(typ reflect.Type, strategies, key string) *place {
 	if typ == nil {
 		return &place{}
@@ -33,7 +32,7 @@ func (t *Types) place(typ reflect.Type, strategies, key string) *place {
 	for typ.Kind() == reflect.Pointer {
 		typ = typ.Elem()
 	}
-	if writesItself(typ) {
+	if hasOwnEncoding(typ) {
 		return &place{strategy: Strategy{Object: objectStrategy(strategies)}}
 	}
 	switch typ.Kind() {
@@ -51,7 +50,7 @@ func (t *Types) place(typ reflect.Type, strategies, key string) *place {
 	}
 }
 
-// list compiles a list. Of the field's tags, retainKeys concerns the elements.
+// list compiles a list. The field's strategy retainKeys applies to the elements.
 func (t *Types) list(typ reflect.Type, strategies, key string) *place {
 	element := t.place(typ.Elem(), strategies, "")
 	list := &place{strategy: Strategy{Holds: HoldsList}, element: element}
@@ -67,8 +66,8 @@ func (t *Types) list(typ reflect.Type, strategies, key string) *place {
 	return list
 }
 
-// fieldsOf compiles the fields of a struct or a map. A type that holds itself finds its own fields half compiled, which
-// does no harm: nobody reads them before all is done.
+// fieldsOf compiles the fields of a struct or a map. A recursive type refers to its own fields before they are complete. That
+// is safe, because they are not read before compilation ends.
 func (t *Types) fieldsOf(typ reflect.Type) *fields {
 	if done, ok := t.compiled[typ]; ok {
 		return done
@@ -86,8 +85,8 @@ func (t *Types) fieldsOf(typ reflect.Type) *fields {
 	return f
 }
 
-// addFields adds a struct's own fields, then those of the structs that are written inline: the outer field of a name
-// hides the inner one, as for encoding/json.
+// addFields adds a struct's own fields, then those of its inline structs. As in encoding/json, an outer field hides an inner
+// field of the same name.
 func (t *Types) addFields(f *fields, typ reflect.Type) {
 	var inline []reflect.Type
 	for i := range typ.NumField() {
@@ -126,7 +125,7 @@ func objectStrategy(strategies string) ObjectStrategy {
 	}
 }
 
-// has says whether a patchStrategy tag, which separates strategies by commas, names one.
+// has reports whether a patchStrategy tag, a comma-separated list, contains a strategy.
 func has(strategies, strategy string) bool {
 	for one := range strings.SplitSeq(strategies, ",") {
 		if one == strategy {
@@ -136,8 +135,8 @@ func has(strategies, strategy string) bool {
 	return false
 }
 
-// writesItself says whether a type's JSON is its own affair, as that of a Quantity, a Time or a RawExtension.
-func writesItself(typ reflect.Type) bool {
+// hasOwnEncoding reports whether a type implements its own JSON encoding, as Quantity, Time and RawExtension do.
+func hasOwnEncoding(typ reflect.Type) bool {
 	pointer := reflect.PointerTo(typ)
 	return pointer.Implements(reflect.TypeFor[json.Marshaler]()) || pointer.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }

@@ -6,24 +6,24 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Verb is what a merge does to a field of live.
+// Verb is the kind of a Change.
 type Verb int
 
 // The verbs.
 const (
-	// Added: live lacks the field, and the manifest sets it.
+	// Added: the manifest sets the field, and live lacks it.
 	Added Verb = iota
-	// Set: live has another value, or a list another order.
+	// Set: the manifest sets the field, and live has another value or, for a list, another order.
 	Set
 	// Deleted: the base has the field, and the manifest lacks it.
 	Deleted
-	// Cleared: the manifest says null, or sets another member of a union (patchStrategy=retainKeys).
+	// Cleared: the manifest sets the field to null, or sets another member of its union (patchStrategy=retainKeys).
 	Cleared
-	// Kept: the manifest says otherwise, and Options.Keep keeps live's value.
+	// Kept: the manifest would change the field, and Options.Keep kept live's value.
 	Kept
 )
 
-// String returns the verb in lower case, as messages write it.
+// String returns the verb in lower case.
 func (v Verb) String() string {
 	switch v {
 	case Added:
@@ -41,17 +41,18 @@ func (v Verb) String() string {
 	}
 }
 
-// Change is what a merge does to one field of live. A subtree that comes or goes whole is one change, at its top.
+// Change is a change that a merge makes to one field of live. An object or list that is added or deleted as a whole is one
+// change.
 type Change struct {
-	// Path leads to the field. Elements of a keyed list are named by their keys, those of a set by their value.
+	// Path leads to the field. Elements of a keyed list are named by their keys, elements of a set by their values.
 	Path fieldpath.Path
 	Verb Verb
-	// From is live's value and To the result's; nil where there is none. They are decoded values after Merge, and
-	// json.RawMessage after MergeJSON.
+	// From is live's value and To the result's, nil if the field is missing there. They are decoded values in Merge, and of
+	// type json.RawMessage in MergeJSON.
 	From, To any
 }
 
-// change returns the change that is made, or is about to be made, to the field at hand.
+// change returns a change to the current field.
 func (m *merger) change(verb Verb, from, to *node) Change {
 	change := Change{Path: m.path(), Verb: verb}
 	if from != nil {
@@ -63,14 +64,14 @@ func (m *merger) change(verb Verb, from, to *node) Change {
 	return change
 }
 
-// record notes a change, when changes are asked for.
+// record appends a change to Options.Changes, if it is set.
 func (m *merger) record(verb Verb, from, to *node) {
 	if m.options.Changes != nil {
 		*m.options.Changes = append(*m.options.Changes, m.change(verb, from, to))
 	}
 }
 
-// keeps asks whether a field of live stays in spite of a change, and notes that it does.
+// keeps reports whether Options.Keep keeps a field of live instead of making a change, and records that.
 func (m *merger) keeps(verb Verb, from, to *node) bool {
 	if m.options.Keep == nil || !m.options.Keep(m.change(verb, from, to)) {
 		return false
@@ -79,7 +80,7 @@ func (m *merger) keeps(verb Verb, from, to *node) bool {
 	return true
 }
 
-// export returns the value as a caller gets to see it.
+// export returns the value in the form that a Change has it.
 func (n *node) export() any {
 	if n.decoded {
 		return n.decode()

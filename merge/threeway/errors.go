@@ -11,29 +11,28 @@ import (
 
 // The reasons of an InputError, for errors.Is.
 var (
-	// ErrWrongKind: an object or a list that has to be merged is of another kind than the schema declares, or an element
-	// of another kind than its list's.
+	// ErrWrongKind: an object or a list that has to merge is not of the kind that the schema declares, or an element is not of
+	// the kind that its list requires.
 	ErrWrongKind = errors.New("the value is of the wrong kind")
-	// ErrNoKey: an element of a keyed list lacks a key.
+	// ErrNoKey: an element of a keyed list lacks a key field.
 	ErrNoKey = errors.New("the element lacks the key of its list")
-	// ErrDuplicate: two elements of a keyed list have the same keys, or a set has a value twice.
+	// ErrDuplicate: two elements of a keyed list have the same key, or a set contains a value twice.
 	ErrDuplicate = errors.New("the list has the element twice")
-	// ErrDirective: the manifest, or the base where it matters, holds a directive of strategic merge patches.
+	// ErrDirective: the manifest, or a part of the base that has to merge, contains a directive of strategic merge patches.
 	ErrDirective = errors.New("the field is a patch directive, not part of an object")
 )
 
-// ErrNoStrategy is returned for a schema that leaves it to the merge to infer keys (schema.InferKey, twoway.Inferred), which
-// kubectl apply does not.
-var ErrNoStrategy = errors.New("the schema infers the keys of lists, which a three-way merge does not")
+// ErrNoStrategy is returned for a schema that requires the merge to infer list keys (schema.InferKey, twoway.Inferred).
+// kubectl apply does not infer keys.
+var ErrNoStrategy = errors.New("the schema infers list keys, which a three-way merge does not support")
 
-// InputError is an input that cannot be merged, and the place in it.
+// InputError is returned for an input that cannot be merged.
 type InputError struct {
 	// Input is "base", "manifest" or "live".
 	Input string
-	// Path leads to the place within it; empty for the input as a whole.
+	// Path leads to the field in the input; empty for the input as a whole.
 	Path fieldpath.Path
-	// Err is a reason, wrapped in detail: ErrWrongKind, ErrNoKey, ErrDuplicate or ErrDirective; or the JSON reader's
-	// error.
+	// Err wraps a reason: ErrWrongKind, ErrNoKey, ErrDuplicate, ErrDirective, or the error of the JSON reader.
 	Err error
 }
 
@@ -54,12 +53,12 @@ func (e *InputError) Error() string {
 // Unwrap returns the reason.
 func (e *InputError) Unwrap() error { return e.Err }
 
-// wrong returns the error of an input at the path at hand.
+// wrong returns the error of an input at the current field.
 func (m *merger) wrong(input string, reason error, detail string, args ...any) error {
 	return &InputError{Input: input, Path: m.path(), Err: fmt.Errorf("%w: "+detail, append([]any{reason}, args...)...)}
 }
 
-// check says whether a value is of the kind that the schema declares.
+// check returns ErrWrongKind unless a value is null or of the declared kind.
 func (m *merger) check(input string, n *node, holds schema.Kind) error {
 	var ok bool
 	switch holds {

@@ -7,39 +7,39 @@ import (
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
-// Options change what a merge does, or report it. The zero value merges exactly as kubectl apply does.
+// Options modify a merge, or report its changes. The zero value merges exactly as kubectl apply does.
 type Options struct {
-	// Keep reports whether a field of live stays as it is, although the merge is about to make the change. Nil keeps
-	// nothing. Keep must not change the values.
+	// Keep reports whether to keep the live value of a field instead of making a change. A nil Keep keeps nothing. Keep must
+	// not modify the values.
 	//
-	// It is asked about scalars, lists and objects that are replaced as a whole, elements of keyed lists that the
-	// manifest drops (their fields go or stay with them), values of sets, and about other objects and lists once none of
-	// their parts would be left. It is not asked about fields that live lacks, nor about the members of a union that the
-	// manifest leaves (patchStrategy=retainKeys).
+	// The merge calls it for scalars, for atomic lists and objects, for elements of keyed lists that the manifest drops (their
+	// fields are kept or deleted with them), for values of sets, and for other objects and lists of which nothing would be
+	// left. It does not call it for fields that live lacks, nor for members of a union that are cleared because the manifest
+	// sets another one (patchStrategy=retainKeys).
 	Keep func(Change) bool
-	// Changes receives what the merge does to live, in the manifest's order; what the manifest drops follows what it
-	// sets. Nil asks for none, and costs nothing.
+	// Changes, if not nil, receives the changes to live: in each object first the fields that the manifest sets, in its order,
+	// then those that it drops.
 	Changes *[]Change
 }
 
-// Merge merges a manifest into a live object as kubectl apply and the API server do together: fields that the manifest
-// sets are set, fields that the base (the manifest applied before) has and the manifest lacks are deleted, and all other
-// fields of live stay. A nil base or manifest is an empty one.
+// Merge merges a manifest into a live object as kubectl apply and the API server do together. It sets the fields that the
+// manifest sets, deletes the fields that the base has and the manifest lacks, and leaves all other fields of live as they are.
+// A nil base or manifest counts as empty.
 //
-// The schema is that of the live object. A nil schema is schema.JSONMergePatch, as kubectl uses it for custom resources.
+// s is the schema of the live object. If it is nil, Merge uses schema.JSONMergePatch, as kubectl does for custom resources.
 //
-// The values are what JSON decodes into: map[string]any, []any, string, bool, nil, and for numbers int64, float64 or
-// json.Number, which one being part of the value. The inputs are never changed; the result shares with live and the
-// manifest what it takes from them whole, and is live itself where nothing changes.
+// Values have the types into which JSON is decoded: map[string]any, []any, string, bool, nil, and int64, float64 or
+// json.Number for numbers. Numbers of different types are different values. Merge does not modify its inputs. The result
+// shares unchanged values with live and the manifest, and is live itself if nothing changes.
 //
-// The error is an *InputError: elements of a keyed list lack their key or share it, objects or lists that have to merge are
-// of another kind than the schema declares, or the manifest holds a patch directive. For a schema that infers keys it is
-// ErrNoStrategy.
+// The error is an *InputError if elements of a keyed list lack their key or share it, if an object or list that has to merge
+// is not of the kind that the schema declares, or if the manifest contains a patch directive. It is ErrNoStrategy if the schema
+// infers keys.
 func Merge(base, manifest, live map[string]any, s schema.Schema, options Options) (map[string]any, error) {
 	m := merger{options: options, directives: mentionsDirective(manifest), unordered: options.Keep == nil && options.Changes == nil}
 	b, w, l := given(base), given(manifest), given(live)
 	result, err := m.merge(&b, &w, &l, s)
-	if err != nil && m.unordered { // once more in the order of names, for the same error each time
+	if err != nil && m.unordered { // merge again, sorted by name, for a deterministic error
 		m = merger{options: options, directives: m.directives}
 		b, w, l = given(base), given(manifest), given(live)
 		result, err = m.merge(&b, &w, &l, s)
@@ -51,10 +51,9 @@ func Merge(base, manifest, live map[string]any, s schema.Schema, options Options
 	return merged, nil
 }
 
-// MergeJSON is Merge on JSON texts, and returns one: what is taken whole from live or the manifest stands as it was
-// written there, numbers and escapes included, and the result is the text of live itself where nothing changes. An empty
-// text is an empty object. A text that is not a JSON object by RFC 8259 and RFC 7493, which allows no name twice, is an
-// *InputError.
+// MergeJSON is Merge for JSON texts. The result has the texts of values taken from live or the manifest as they are written
+// there, including numbers and escapes, and is live itself if nothing changes. An empty text counts as an empty object. A text
+// that is not a JSON object according to RFC 8259 and RFC 7493, which does not allow duplicate names, is an *InputError.
 func MergeJSON(base, manifest, live []byte, s schema.Schema, options Options) ([]byte, error) {
 	m, r := merger{options: options, steps: make([]step, 0, 16)}, reader{}
 	w, err := r.read(manifest, nil)
@@ -82,14 +81,14 @@ func MergeJSON(base, manifest, live []byte, s schema.Schema, options Options) ([
 	return result.appendText(make([]byte, 0, len(live)+len(manifest))), nil
 }
 
-// merger is one merge under way.
+// merger is the state of a merge.
 type merger struct {
 	options Options
-	// directives says that the manifest may hold a patch directive.
+	// directives reports whether the manifest may contain a patch directive.
 	directives bool
-	// unordered says that it makes no difference in which order members merge.
+	// unordered reports whether members may merge in any order.
 	unordered bool
-	// steps lead to the field at hand.
+	// steps are the path to the current field.
 	steps []step
 }
 

@@ -1,36 +1,35 @@
 package twoway
 
-// patchDirective is the field by which manifest says how its object or its list merges
+// patchDirective is the field by which a manifest chooses how its object or list merges
 // (https://github.com/kubernetes/community, sig-api-machinery/strategic-merge-patch.md).
 const patchDirective = "$patch"
 
-// directive is what a $patch says.
+// directive is a value of $patch.
 type directive string
 
 const (
-	merges   directive = "merge" // what goes without saying
+	merges   directive = "merge" // the default
 	replaces directive = "replace"
 	deletes  directive = "delete"
 )
 
-// directiveOf returns what the manifest says of its own object.
+// directiveOf returns the directive of a manifest's object.
 func directiveOf(manifest map[string]any) (directive, error) {
 	value, ok := manifest[patchDirective]
 	if !ok {
 		return merges, nil
 	}
 	text, _ := value.(string)
-	switch said := directive(text); said {
+	switch d := directive(text); d {
 	case merges, replaces, deletes:
-		return said, nil
+		return d, nil
 	}
 	return merges, wrong(inManifest, ErrUnknownDirective, "%s is %v", patchDirective, value)
 }
 
-// listDirectiveOf returns what the manifest says of its own list, in an element that holds nothing else, and the elements that
-// remain without it.
+// listDirectiveOf returns the directive of a manifest's list, and the list without the elements that contain it.
 func listDirectiveOf(manifest []any) (directive, []any, error) {
-	said, found := merges, false
+	d, found := merges, false
 	for _, element := range manifest {
 		if !isDirective(element) {
 			continue
@@ -40,18 +39,18 @@ func listDirectiveOf(manifest []any) (directive, []any, error) {
 		if err != nil {
 			return merges, nil, err
 		}
-		if found && next != said {
-			return merges, nil, wrong(inManifest, ErrUnknownDirective, "one list has both %s %s and %s", patchDirective, said, next)
+		if found && next != d {
+			return merges, nil, wrong(inManifest, ErrUnknownDirective, "one list has both %s %s and %s", patchDirective, d, next)
 		}
-		said, found = next, true
+		d, found = next, true
 	}
 	if !found {
 		return merges, manifest, nil
 	}
-	return said, without(manifest, isDirective), nil
+	return d, without(manifest, isDirective), nil
 }
 
-// isDirective says whether an element of a list holds a $patch and nothing else.
+// isDirective reports whether an element of a list is an object with $patch as its only field.
 func isDirective(element any) bool {
 	object, ok := element.(map[string]any)
 	if !ok || len(object) != 1 {

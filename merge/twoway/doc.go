@@ -1,8 +1,9 @@
 // Package twoway merges a manifest into a live object as kustomize merges a strategic merge patch into a resource.
 //
-// Its result is that of merge2 in sigs.k8s.io/kustomize/kyaml, compared value by value: JSON has neither comments nor styles.
-// docs/merge-differences-twoway.md lists where it is not kyaml's, each case with its reason.
+// Merge and MergeJSON have two inputs: the manifest is kustomize's patch (src in kyaml), and live is the resource that it
+// changes (dest in kyaml). Package schema describes how each list merges. Kustomize returns the schema that kustomize uses, and
+// Inferred is a schema for unknown kinds.
 //
-// The inputs are named as in package threeway: the manifest is kustomize's patch (kyaml's src), and live the resource that it
-// changes (kyaml's dest). Package schema describes how each list merges; Kustomize is the schema that kustomize uses.
+// The result has the same values as that of merge2 in sigs.k8s.io/kustomize/kyaml. YAML comments and styles, which JSON does
+// not have, are not compared. docs/merge-differences-twoway.md lists the differences from kyaml, with the reasons.
 package twoway

@@ -10,24 +10,23 @@ import (
 
 // The reasons of an InputError, for errors.Is.
 var (
-	// ErrWrongKind: a value is of another kind than the other side's, or than its list's elements have to be.
+	// ErrWrongKind: a value is not of the same kind as that of the other input, or not of the kind that its list requires.
 	ErrWrongKind = errors.New("the value is of the wrong kind")
-	// ErrNoKey: an element of a keyed list lacks a key.
+	// ErrNoKey: an element of a keyed list lacks the first key field, or the elements of two lists have no common key.
 	ErrNoKey = errors.New("the element lacks the key of its list")
-	// ErrEmptyName: a field has no name.
+	// ErrEmptyName: the name of a field is empty.
 	ErrEmptyName = errors.New("the name of a field is empty")
-	// ErrUnknownDirective: the $patch of an object or of a list is none of merge, replace and delete.
-	ErrUnknownDirective = errors.New("the directive is none of merge, replace and delete")
+	// ErrUnknownDirective: the $patch of an object or a list is not merge, replace or delete, or a list has two different ones.
+	ErrUnknownDirective = errors.New("the directive is not merge, replace or delete")
 )
 
-// InputError is an input that cannot be merged, and the place in it.
+// InputError is returned for an input that cannot be merged.
 type InputError struct {
 	// Input is "manifest" or "live".
 	Input string
-	// Path leads to the place within it; empty for the input as a whole.
+	// Path leads to the field in the input; empty for the input as a whole.
 	Path fieldpath.Path
-	// Err is a reason, wrapped in detail: ErrWrongKind, ErrNoKey, ErrEmptyName or ErrUnknownDirective;
-	// or the JSON reader's error.
+	// Err wraps a reason: ErrWrongKind, ErrNoKey, ErrEmptyName, ErrUnknownDirective, or the error of the JSON reader.
 	Err error
 }
 
@@ -47,13 +46,13 @@ func (e *InputError) Error() string {
 // Unwrap returns the reason.
 func (e *InputError) Unwrap() error { return e.Err }
 
-// wrong returns the error of an input at the place at hand; under leads there on the way out, so that a merge that
-// succeeds builds no path.
+// wrong returns the error of an input at the current field. The callers add the path on return (under), so that a successful
+// merge builds no path.
 func wrong(input string, reason error, detail string, args ...any) error {
 	return &InputError{Input: input, Err: fmt.Errorf("%w: "+detail, append([]any{reason}, args...)...)}
 }
 
-// under puts one more step in front of the error's path. Until located, the path is the wrong way round.
+// under adds a step to the error's path, which is in reverse order until located is called.
 func under(err error, step fieldpath.PathElement) error {
 	var at *InputError
 	if errors.As(err, &at) {
@@ -62,7 +61,7 @@ func under(err error, step fieldpath.PathElement) error {
 	return err
 }
 
-// located turns the error's path the right way round.
+// located puts the error's path in order.
 func located(err error) error {
 	var at *InputError
 	if errors.As(err, &at) {

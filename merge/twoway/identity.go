@@ -10,22 +10,22 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// separator stands between the parts of an identity. No key of Kubernetes holds it.
+// separator separates the key values in an identity. Kubernetes keys do not contain it.
 const separator = "\x00"
 
-// identities are what tells the elements of a keyed list apart.
+// identities are the key values by which the elements of a keyed list are matched.
 type identities struct {
 	texts []string
-	// several says that an element has more than the first key, and partial that another lacks one.
+	// several reports whether an element has a key field besides the first, partial whether an element lacks one.
 	several, partial bool
 }
 
-// identify returns the identities of a list's elements. Each has to be an object with the first of the keys; side names
-// the list in the error.
+// identify returns the identities of a list's elements. Each element must be an object with the first key field. side is
+// the name of the input, for the error.
 func identify(list []any, keys []string, side string) (identities, error) {
 	ids := identities{texts: make([]string, len(list))}
 	if len(keys) == 0 {
-		return ids, wrong(side, ErrNoKey, "the schema has none for the list")
+		return ids, wrong(side, ErrNoKey, "the schema declares no key for the list")
 	}
 	for i, element := range list {
 		object, ok := element.(map[string]any)
@@ -44,7 +44,7 @@ func identify(list []any, keys []string, side string) (identities, error) {
 	return ids, nil
 }
 
-// join adds the other keys to the text of the first.
+// join returns the text of the first key value, followed by those of the other key fields.
 func (ids *identities) join(text string, object map[string]any, keys []string) string {
 	joined := make([]byte, 0, 32)
 	joined = append(joined, text...)
@@ -57,10 +57,10 @@ func (ids *identities) join(text string, object map[string]any, keys []string) s
 	return string(joined)
 }
 
-// few is up to how many elements are looked through rather than indexed.
+// few is the maximum number of elements that are searched without an index.
 const few = 8
 
-// finder returns a function that returns the index of the first element of an identity, or -1.
+// finder returns a function that returns the index of the first element with an identity, -1 if there is none.
 func (ids identities) finder() func(text string) int {
 	if len(ids.texts) <= few {
 		return func(text string) int { return slices.Index(ids.texts, text) }
@@ -79,18 +79,18 @@ func (ids identities) finder() func(text string) int {
 	}
 }
 
-// pairing says which elements of two keyed lists are the same one.
+// pairing matches the elements of two keyed lists.
 type pairing struct {
-	// partner has, for each element of the manifest, the index of its element of live, or -1.
+	// partner has, for each element of the manifest, the index of the matching element of live, or -1.
 	partner []int
-	// several says that more than one key tells the elements apart.
+	// several reports whether elements are matched by more than one key field.
 	several bool
 }
 
-// pair finds live's element for each of the manifest's. Of several that share their keys in one list, live's
-// first is the partner of all of the manifest's. An element can lack any key but the first: it is then the partner of one that
-// says the same as far as both say anything, unless that has a partner of its own
-// (kyaml: two ports of the same containerPort are one, when one of them lacks the protocol).
+// pair matches each element of the manifest with an element of live. If elements of one list share their key, all of the
+// manifest's match the first of live's. Elements may lack any key field but the first: such an element matches an unmatched
+// one that has the same values for the key fields that both have (kyaml: two ports with the same containerPort match if one
+// of them lacks the protocol).
 func pair(manifest, live []any, keys []string) (pairing, error) {
 	from, err := identify(manifest, keys, inManifest)
 	if err != nil {
@@ -114,13 +114,13 @@ func pair(manifest, live []any, keys []string) (pairing, error) {
 		pairs.partner[i] = pairs.partner[find(text)]
 	}
 	if pairs.several && (from.partial || to.partial) {
-		pairs.loosely(from, to)
+		pairs.matchPartial(from, to)
 	}
 	return pairs, nil
 }
 
-// loosely pairs the elements that are still alone and lack a key, or whose partner lacks one.
-func (p pairing) loosely(from, to identities) {
+// matchPartial matches the remaining elements if one of the two lacks a key field.
+func (p pairing) matchPartial(from, to identities) {
 	taken, byFirst := make([]bool, len(to.texts)), make(map[string][]int)
 	for _, at := range p.partner {
 		if at >= 0 {
@@ -147,7 +147,7 @@ func (p pairing) loosely(from, to identities) {
 	}
 }
 
-// agree says whether two identities say the same as far as both say anything.
+// agree reports whether two identities have the same values for the key fields that both have.
 func agree(a, b string) bool {
 	for a != "" || b != "" {
 		var headA, headB string
@@ -160,8 +160,8 @@ func agree(a, b string) bool {
 	return true
 }
 
-// identity returns the text of the field that tells an element apart. An empty one tells nothing. Numbers and strings of
-// the same text are the same, as YAML makes no difference in a key.
+// identity returns the text of an element's key field; ok is false if it is missing, empty or not a scalar. A number and a
+// string with the same text are the same key, as in kyaml.
 func identity(object map[string]any, key string) (string, bool) {
 	switch value := opened(object[key], nil).(type) {
 	case nil, map[string]any, []any, rawJSON:
@@ -174,7 +174,7 @@ func identity(object map[string]any, key string) (string, bool) {
 	}
 }
 
-// textOf returns a scalar as YAML would write it without quotes.
+// textOf returns a scalar as unquoted YAML text.
 func textOf(scalar any) string {
 	switch v := scalar.(type) {
 	case string:
@@ -194,7 +194,7 @@ func textOf(scalar any) string {
 	}
 }
 
-// plain returns a scalar in a type that a path can hold.
+// plain returns a scalar in a type that a fieldpath.Path supports.
 func plain(scalar any) any {
 	number, ok := scalar.(json.Number)
 	if !ok {
@@ -209,17 +209,17 @@ func plain(scalar any) any {
 	return number.String()
 }
 
-// checkScalar returns why a value that is no object and no list is no decoded JSON, or nil.
+// checkScalar returns ErrWrongKind unless a value is a scalar of decoded JSON.
 func checkScalar(value any) error {
 	switch value.(type) {
 	case string, bool, json.Number, float64, float32, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64:
 		return nil
 	default:
-		return wrong(inManifest, ErrWrongKind, "a %T is no decoded JSON", value)
+		return wrong(inManifest, ErrWrongKind, "%T is not a decoded JSON type", value)
 	}
 }
 
-// kindName names the kind of a value in an error.
+// kindName returns the name of a value's kind, for an error.
 func kindName(value any) string {
 	switch v := value.(type) {
 	case nil:

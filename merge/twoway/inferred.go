@@ -2,23 +2,24 @@ package twoway
 
 import "github.com/ownership-handoff/handoff/merge/schema"
 
-// Inferred is the schema of objects of which nothing is known: whether a list has a key is told by its elements, as kyaml
-// does it (walk.Walker with InferAssociativeLists). The zero value is ready to use. Only this package merges by it: for
-// package threeway it is an error, unless it replaces lists.
+// Inferred is the schema of objects of unknown kinds. It infers the keys of lists from their elements, as kyaml does
+// (walk.Walker with InferAssociativeLists). The zero value is ready to use. Package threeway does not support it unless
+// ReplaceLists is set.
 //
-// The key of a list is the first of Keys that all of its elements have. Two lists that merge need the same key; an empty
-// list goes with any. Lists without a key are replaced.
+// The key of a list is the first of Keys that all of its elements have. Two lists that merge need the same key; an empty list
+// merges with any list. Lists without a key are replaced.
 //
-// The pointer is the schema. Its fields must not change once it is in use.
+// A pointer to an Inferred implements schema.Schema. Its fields must not change after first use.
 type Inferred struct {
-	// Keys are the names of fields that can tell elements apart, in the order in which they are tried; nil is name alone,
-	// as in kyaml v0.21.1. Earlier versions of kyaml went by mountPath, devicePath, ip, type, topologyKey, name and
-	// containerPort, in this order.
+	// Keys are the names of possible key fields, in order of preference. If it is nil, the only one is name, as in kyaml
+	// v0.21.1. Earlier versions of kyaml used mountPath, devicePath, ip, type, topologyKey, name and containerPort, in this
+	// order.
 	Keys []string
-	// ReplaceLists infers no key: each list is replaced. So kustomize merges custom resources (merge2.Merge).
+	// ReplaceLists replaces every list instead of inferring its key. kustomize merges custom resources like that
+	// (merge2.Merge).
 	ReplaceLists bool
-	// ByKind returns the schema of a kind, or nil where it knows none. It is asked for the object itself, and for those
-	// within it that say their apiVersion and kind. It may be nil.
+	// ByKind returns the schema of a kind, nil if the kind is unknown. It is called for the merged object, and for objects in
+	// it that have an apiVersion and a kind. It may be nil.
 	ByKind func(apiVersion, kind string) schema.Schema
 }
 
@@ -36,8 +37,8 @@ func (i *Inferred) Strategy() schema.Strategy {
 	return schema.Strategy{List: schema.InferKey}
 }
 
-// seen returns the schema of a place that holds these objects. The second may be nil.
-func seen(place schema.Schema, first, second map[string]any) schema.Schema {
+// schemaOf returns the schema of a field, given its objects in the two inputs. The second may be nil.
+func schemaOf(place schema.Schema, first, second map[string]any) schema.Schema {
 	inferred, ok := place.(*Inferred)
 	if !ok || inferred.ByKind == nil {
 		return place
@@ -55,15 +56,15 @@ func seen(place schema.Schema, first, second map[string]any) schema.Schema {
 	return place
 }
 
-// seenList returns the schema of a place that holds these lists. The second may be nil.
-func seenList(place schema.Schema, manifest, live []any) (schema.Schema, error) {
+// schemaOfLists returns the schema of a field, given its lists in the two inputs. live may be nil.
+func schemaOfLists(place schema.Schema, manifest, live []any) (schema.Schema, error) {
 	inferred, ok := place.(*Inferred)
 	if !ok || inferred.ReplaceLists {
 		return place, nil
 	}
 	key, other := inferred.key(manifest), inferred.key(live)
 	if key == "" && other != "" {
-		// manifest may be held up by an element that means the list
+		// a list directive among the manifest's elements has no key
 		_, rest, err := listDirectiveOf(manifest)
 		if err != nil {
 			return nil, err
@@ -74,7 +75,7 @@ func seenList(place schema.Schema, manifest, live []any) (schema.Schema, error) 
 	case len(manifest) == 0:
 		key = other
 	case len(live) > 0 && key != other:
-		return nil, wrong(inManifest, ErrNoKey, "what all elements have is %q, and %q in live", key, other)
+		return nil, wrong(inManifest, ErrNoKey, "the elements' common key is %q, and %q in live", key, other)
 	}
 	if key == "" {
 		return place, nil
@@ -82,7 +83,7 @@ func seenList(place schema.Schema, manifest, live []any) (schema.Schema, error) 
 	return &keyedBy{Inferred: inferred, key: [1]string{key}}, nil
 }
 
-// key returns the first key that all elements have as a field, empty when there is none or no element.
+// key returns the first of the possible key fields that all elements have; empty if there is none, or the list is empty.
 func (i *Inferred) key(list []any) string {
 	if len(list) == 0 {
 		return ""
@@ -101,6 +102,7 @@ func (i *Inferred) key(list []any) string {
 	return ""
 }
 
+// allHave reports whether all elements of a list are objects with a field of that name.
 func allHave(list []any, key string) bool {
 	for _, element := range list {
 		object, ok := element.(map[string]any)

@@ -12,12 +12,11 @@ import (
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
-// MergeJSON is Merge on JSON texts, and returns one: null where the manifest deletes the whole object. What the manifest
-// does not mention stands as it is written in live, and all numbers as they are written; the fields of objects that both
-// sides have are sorted by name.
+// MergeJSON is Merge for JSON texts. The result is null if the manifest deletes the whole object. Values that the manifest lacks
+// have live's text, and all numbers are as written. The fields of objects that both inputs have are sorted by name.
 //
-// Either side is one JSON value by RFC 8259 and RFC 7493, which allows no name twice in an object. Any other text is an
-// *InputError that says at which byte.
+// Both inputs must be JSON values according to RFC 8259 and RFC 7493, which does not allow duplicate names in an object. Any
+// other text is an *InputError that includes the byte offset.
 func MergeJSON(manifest, live []byte, s schema.Schema, options Options) ([]byte, error) {
 	from, err := decodeJSON(manifest)
 	if err != nil {
@@ -38,10 +37,10 @@ func MergeJSON(manifest, live []byte, s schema.Schema, options Options) ([]byte,
 	return w.out, nil
 }
 
-// jsonWriter writes a value that has been decoded here.
+// jsonWriter encodes a value that jsonDecoder has decoded.
 type jsonWriter struct {
 	out []byte
-	// names are those of the objects that are being written.
+	// names are those of the members of the objects being written.
 	names []string
 }
 
@@ -62,7 +61,7 @@ func (w *jsonWriter) value(value any) (err error) {
 	case map[string]any:
 		err = w.object(v)
 	default:
-		err = fmt.Errorf("there is a %T", value)
+		err = fmt.Errorf("unexpected type %T", value)
 	}
 	return err
 }
@@ -106,11 +105,11 @@ func (w *jsonWriter) object(object map[string]any) (err error) {
 	return nil
 }
 
-// rawJSON is a value of live that has been checked but not decoded, as the manifest has nothing there: most of an object
-// is never looked at. It is found within opened values only.
+// rawJSON is the valid JSON text of a value in live that has not been decoded, because the manifest lacks it. Most of a live
+// object stays like that.
 type rawJSON string
 
-// opened returns a value to look at: live's, decoded as far as the manifest's asks for it.
+// opened returns a value, decoded as far as the merge with the manifest's value requires.
 func opened(value, manifest any) any {
 	raw, ok := value.(rawJSON)
 	if !ok {
@@ -124,7 +123,7 @@ func opened(value, manifest any) any {
 		decoded, err = scalar(string(raw))
 	}
 	if err != nil {
-		return value // it has been read before: this does not happen
+		return value // cannot happen: the text is valid
 	}
 	return decoded
 }
@@ -132,15 +131,15 @@ func opened(value, manifest any) any {
 // decodeJSON decodes all of a text, with numbers as they are written.
 func decodeJSON(text []byte) (any, error) { return newDecoder(text, true).only(nil) }
 
-// decodeBeside decodes what a merge with the manifest looks at.
+// decodeBeside decodes a text as far as the merge with the manifest requires.
 func decodeBeside(text []byte, manifest any) (any, error) {
 	return newDecoder(text, false).only(manifest)
 }
 
-// jsonDecoder decodes one text, or what a model has of it. Strings share the memory of the text.
+// jsonDecoder decodes a text, as far as a model has the same objects and lists. Strings share the memory of the text.
 type jsonDecoder struct {
 	scan strictjson.Scanner
-	all  bool
+	all  bool // decode everything, without a model
 }
 
 func newDecoder(text []byte, all bool) *jsonDecoder {
@@ -149,7 +148,7 @@ func newDecoder(text []byte, all bool) *jsonDecoder {
 	return d
 }
 
-// only returns the one value that the text holds.
+// only returns the single value of the text.
 func (d *jsonDecoder) only(model any) (any, error) {
 	value, err := d.value(model)
 	if err == nil {
@@ -201,26 +200,26 @@ func (d *jsonDecoder) object(model map[string]any) (map[string]any, error) {
 	}
 }
 
-// list decodes the scalars and the objects of a list, the latter beside the model's element of the same index, which is
-// no more than a good guess.
+// list decodes the scalars and the objects of a list. The model of an object is the model's element at the same index, a guess
+// that costs time only if it is wrong.
 func (d *jsonDecoder) list(model []any) ([]any, error) {
 	if err := d.scan.Enter(); err != nil {
 		return nil, err
 	}
 	list := make([]any, 0, len(model))
-	var unlike any = map[string]any(nil)
+	var emptyModel any = map[string]any(nil)
 	for {
 		more, err := d.scan.Next()
 		if err != nil || !more {
 			return list, err
 		}
-		beside := unlike
+		elementModel := emptyModel
 		if i := len(list); i < len(model) {
 			if object, ok := model[i].(map[string]any); ok {
-				beside = object
+				elementModel = object
 			}
 		}
-		element, err := d.value(beside)
+		element, err := d.value(elementModel)
 		if err != nil {
 			return nil, err
 		}
@@ -228,7 +227,7 @@ func (d *jsonDecoder) list(model []any) ([]any, error) {
 	}
 }
 
-// scalar decodes the text of one.
+// scalar decodes the text of a scalar.
 func scalar(text string) (any, error) {
 	switch text[0] {
 	case '"':

@@ -9,19 +9,23 @@ import (
 
 //go:generate go test . -run TestTheKustomizeSchemaIsKyamls -update
 
-// kustomizeSchema is what kyaml's OpenAPI documents say of lists. A line without indent is a type, behind the colon the
-// kinds that it describes. An indented line is a field that is no scalar, and its type: [keys] for a keyed list and [] for a
-// set, before the type of the elements; - for a type under which nothing merges by key, ? for an object of which nothing is
-// known, {type} for a map.
+// kustomizeSchema describes the lists in kyaml's OpenAPI documents. A line without indentation is the name of a type, followed
+// by a colon and the kinds of that type. An indented line is a field that is not a scalar, followed by its type. A type is one
+// of these:
+//   - a name
+//   - "[keys] type" for a keyed list and "[] type" for a set of elements of a type
+//   - "{type}" for a map
+//   - "-" for a type under which no list merges
+//   - "?" for an object of unknown type
 //
 //go:embed kustomize_schema.txt
 var kustomizeSchema string
 
-// Kustomize returns the schema by which kustomize merges patches: that of the kinds which kyaml v0.21.1 knows (Kubernetes
-// v1.21 and kustomize's own); lists of all other kinds are replaced. For kustomize's order of elements the merge needs
-// Options{Order: ManifestFirst} as well.
+// Kustomize returns the schema that kustomize uses to merge patches. It describes the kinds in kyaml v0.21.1 (Kubernetes v1.21
+// and kustomize's own); lists of all other kinds are replaced. To get the order of elements that kustomize uses, set
+// Options.Order to ManifestFirst.
 //
-// Each call reads the schema anew: keep the result.
+// Each call parses the schema again, so callers should reuse the result.
 func Kustomize() schema.Schema {
 	k := kyamlTypes{unknown: &Inferred{ReplaceLists: true}, types: map[string]*kyamlType{}, kinds: map[string]*kyamlType{}}
 	k.types["-"], k.types["?"] = &kyamlType{leaf: true}, &kyamlType{unknown: k.unknown}
@@ -43,7 +47,7 @@ func Kustomize() schema.Schema {
 	return k.unknown
 }
 
-// kyamlTypes are the types of kustomizeSchema while they are read.
+// kyamlTypes are the types of kustomizeSchema while it is parsed.
 type kyamlTypes struct {
 	unknown *Inferred
 	types   map[string]*kyamlType
@@ -77,7 +81,7 @@ func (k kyamlTypes) addField(t *kyamlType, line string) {
 	t.fields[name] = place
 }
 
-// typeOf returns the type of that name, which may be described further down.
+// typeOf returns the type of that name, which may be declared later in the file.
 func (k kyamlTypes) typeOf(name string) *kyamlType {
 	t, ok := k.types[name]
 	if !ok {
@@ -90,7 +94,7 @@ func (k kyamlTypes) typeOf(name string) *kyamlType {
 	return t
 }
 
-// kyamlType is a place in an object of a kind that kyaml knows.
+// kyamlType is the schema of a field in a kind that kyaml knows.
 type kyamlType struct {
 	strategy schema.Strategy
 	fields   map[string]*kyamlType

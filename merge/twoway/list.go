@@ -8,9 +8,9 @@ import (
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
-// list merges the manifest's list over live's, as schema says of the place.
+// list merges the manifest's list over live's.
 func (m merger) list(manifest, live []any, place schema.Schema) (any, outcome, error) {
-	place, err := seenList(place, manifest, live)
+	place, err := schemaOfLists(place, manifest, live)
 	if err != nil {
 		return nil, gone, err
 	}
@@ -18,14 +18,14 @@ func (m merger) list(manifest, live []any, place schema.Schema) (any, outcome, e
 	if strategy.List == schema.ReplaceList || strategy.List == schema.InferKey {
 		return manifest, put, nil
 	}
-	said, manifest, err := listDirectiveOf(manifest)
+	d, manifest, err := listDirectiveOf(manifest)
 	if err != nil {
 		return nil, gone, err
 	}
 	switch {
-	case said == deletes:
+	case d == deletes:
 		return nil, gone, nil
-	case said == replaces:
+	case d == replaces:
 		merged, err := m.elements(manifest, strategy, place.Element())
 		return merged, put, err
 	case strategy.List == schema.MergeSet:
@@ -35,9 +35,9 @@ func (m merger) list(manifest, live []any, place schema.Schema) (any, outcome, e
 	}
 }
 
-// newList returns the list that the manifest brings.
+// newList returns the manifest's list for a field that live lacks.
 func (m merger) newList(manifest []any, place schema.Schema) (any, outcome, error) {
-	place, err := seenList(place, manifest, nil)
+	place, err := schemaOfLists(place, manifest, nil)
 	if err != nil {
 		return nil, gone, err
 	}
@@ -45,15 +45,15 @@ func (m merger) newList(manifest []any, place schema.Schema) (any, outcome, erro
 	if strategy.List == schema.ReplaceList || strategy.List == schema.InferKey {
 		return manifest, kept, nil
 	}
-	said, manifest, err := listDirectiveOf(manifest)
-	if err != nil || said == deletes {
+	d, manifest, err := listDirectiveOf(manifest)
+	if err != nil || d == deletes {
 		return nil, gone, err
 	}
 	merged, err := m.elements(manifest, strategy, place.Element())
 	return merged, put, err
 }
 
-// elements returns the manifest's own elements, in a list that would merge: without those that delete themselves.
+// elements returns the manifest's list, which merges with nothing, without the elements that have $patch: delete.
 func (m merger) elements(manifest []any, strategy schema.Strategy, place schema.Schema) ([]any, error) {
 	if strategy.List == schema.MergeSet {
 		return m.members(manifest)
@@ -81,7 +81,7 @@ func (m merger) elements(manifest []any, strategy schema.Strategy, place schema.
 	return without(merged, isRemoved), nil
 }
 
-// removed stands in a list for an element that is to go.
+// removed marks an element of a list to be removed.
 type removed struct{}
 
 func isRemoved(element any) bool {
@@ -89,7 +89,7 @@ func isRemoved(element any) bool {
 	return ok
 }
 
-// elementOf names an element of a keyed list in a path.
+// elementOf returns the path element of a keyed list's element.
 func elementOf(element any, keys []string) fieldpath.PathElement {
 	object, _ := element.(map[string]any)
 	var named []any
@@ -111,7 +111,7 @@ func (m merger) keyed(manifest, live []any, keys []string, place schema.Schema) 
 		return nil, gone, err
 	}
 	merged, done := live, kept
-	var added []any // by index of the manifest, where the element has no partner
+	var added []any // by index in the manifest, for elements without a partner
 	for i, from := range manifest {
 		to := any(nil)
 		at := pairs.partner[i]
@@ -146,8 +146,8 @@ func (m merger) keyed(manifest, live []any, keys []string, place schema.Schema) 
 	return m.ordered(merged, added, pairs), put, nil
 }
 
-// ordered returns the elements of a merged list in the order that the options ask for: merged are live's, and
-// added are the manifest's new ones, each at its index there.
+// ordered returns the elements of a merged list in the order of the options. merged are live's elements; added are the
+// manifest's new ones, each at its index in the manifest.
 func (m merger) ordered(merged, added []any, pairs pairing) []any {
 	list := make([]any, 0, len(merged)+len(pairs.partner))
 	put := func(element any) {
@@ -185,7 +185,7 @@ func (m merger) ordered(merged, added []any, pairs pairing) []any {
 	return list
 }
 
-// set merges lists of scalars as ordered sets. 1 and "1" are the same member, of which the later spelling stays.
+// set merges lists of scalars as ordered sets. 1 and "1" are the same member; the result has the later one.
 func (m merger) set(manifest, live []any) (any, outcome, error) {
 	if err := checkMembers(manifest, inManifest); err != nil {
 		return nil, gone, err
@@ -199,7 +199,7 @@ func (m merger) set(manifest, live []any) (any, outcome, error) {
 	return union(live, manifest), put, nil
 }
 
-// members returns the set that the manifest brings.
+// members returns the manifest's set for a field that live lacks.
 func (m merger) members(manifest []any) ([]any, error) {
 	if err := checkMembers(manifest, inManifest); err != nil || m.order == LiveFirst {
 		return manifest, err
@@ -207,7 +207,7 @@ func (m merger) members(manifest []any) ([]any, error) {
 	return union(nil, manifest), nil
 }
 
-// union returns the list, and behind it the members that it lacks.
+// union returns the list, followed by the members that it lacks.
 func union(list, members []any) []any {
 	all := make([]any, len(list), len(list)+len(members))
 	at := make(map[string]int, cap(all))
@@ -229,7 +229,7 @@ func union(list, members []any) []any {
 	return all
 }
 
-// checkMembers returns why a list is no set of scalars, or nil.
+// checkMembers returns ErrWrongKind unless all elements of a list are scalars.
 func checkMembers(list []any, side string) error {
 	for i, member := range list {
 		switch member.(type) {

@@ -8,13 +8,13 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// object merges the manifest's fields over live's. The objects stay as they are: the first change copies live.
+// object merges the manifest's fields over live's. It does not modify live, but copies it before the first change.
 func (m merger) object(manifest, live map[string]any, place schema.Schema) (any, outcome, error) {
-	switch said, err := directiveOf(manifest); {
-	case err != nil || said == deletes:
+	switch d, err := directiveOf(manifest); {
+	case err != nil || d == deletes:
 		return nil, gone, err
-	case said == replaces:
-		merged, err := m.fields(manifest, seen(place, live, manifest))
+	case d == replaces:
+		merged, err := m.fields(manifest, schemaOf(place, live, manifest))
 		return merged, put, err
 	}
 	if err := checkNames(manifest, inManifest); err != nil {
@@ -23,7 +23,7 @@ func (m merger) object(manifest, live map[string]any, place schema.Schema) (any,
 	if err := checkNames(live, inLive); err != nil {
 		return nil, gone, err
 	}
-	place = seen(place, live, manifest)
+	place = schemaOf(place, live, manifest)
 	merged, done := live, kept
 	var failed failure
 	for name, from := range manifest {
@@ -48,35 +48,34 @@ func (m merger) object(manifest, live map[string]any, place schema.Schema) (any,
 	return merged, done, failed.err()
 }
 
-// field merges manifest over a field of live, which may lack it.
+// field merges the manifest's value of a field over live's. had reports whether live has the field.
 func (m merger) field(manifest, live any, had bool, place schema.Schema) (any, outcome, error) {
 	if had {
 		return m.over(manifest, live, place)
 	}
 	value, did, err := m.added(manifest, place)
 	if did == kept {
-		did = put // kept by manifest is new to live
+		did = put // unchanged from the manifest, but new in live
 	}
 	return value, did, err
 }
 
-// newObject returns the object that the manifest brings: it heeds its directive, and so do the objects beneath.
+// newObject returns the manifest's object for a field that live lacks, with its directives carried out.
 func (m merger) newObject(manifest map[string]any, place schema.Schema) (any, outcome, error) {
-	said, err := directiveOf(manifest)
-	if err != nil || said == deletes {
+	d, err := directiveOf(manifest)
+	if err != nil || d == deletes {
 		return nil, gone, err
 	}
 	merged, err := m.fields(manifest, place)
 	return merged, put, err
 }
 
-// fields returns the manifest's own fields: without the directive, without nulls, and so on beneath. It is manifest itself when
-// that is already like this.
+// fields returns the manifest's object without directives and nulls, at any depth: manifest itself if it has none.
 func (m merger) fields(manifest map[string]any, place schema.Schema) (map[string]any, error) {
 	if err := checkNames(manifest, inManifest); err != nil {
 		return nil, err
 	}
-	place = seen(place, manifest, nil)
+	place = schemaOf(place, manifest, nil)
 	merged, done := manifest, kept
 	var failed failure
 	for name, from := range manifest {
@@ -101,7 +100,7 @@ func (m merger) fields(manifest map[string]any, place schema.Schema) (map[string
 	return merged, failed.err()
 }
 
-// checkNames returns an error where an object has a field with an empty name, which kyaml cannot find.
+// checkNames returns ErrEmptyName if an object has a field with an empty name, which kyaml cannot find.
 func checkNames(object map[string]any, side string) error {
 	if _, ok := object[""]; ok {
 		return &InputError{Input: side, Err: ErrEmptyName}
@@ -109,7 +108,7 @@ func checkNames(object map[string]any, side string) error {
 	return nil
 }
 
-// failure is the first error of an object's fields in the order of their names: that of a map is another each time.
+// failure is the first error of an object's fields by name, so that the error does not depend on the order of map iteration.
 type failure struct {
 	name  string
 	error error

@@ -6,20 +6,20 @@ import (
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
-// ListOrder is where a merged list has the elements of only one side.
+// ListOrder is the order of the elements in a merged list.
 type ListOrder int
 
 const (
-	// LiveFirst leaves live's elements where they are and puts the manifest's new ones behind them, in the manifest's
-	// order. It is kyaml's MergeOptionsListAppend.
+	// LiveFirst keeps live's elements in their order, followed by the manifest's new elements in the manifest's order. It is
+	// MergeOptionsListAppend in kyaml.
 	LiveFirst ListOrder = iota
-	// ManifestFirst puts the manifest's elements first, in the manifest's order, and then the ones that only live has. A list
-	// whose elements several keys tell apart starts with the manifest's new elements only, and all of live's follow in
-	// their order. It is kyaml's MergeOptionsListPrepend, in both.
+	// ManifestFirst puts the manifest's elements first, in the manifest's order, followed by the elements that only live has.
+	// A list with several key fields starts with the manifest's new elements only, followed by all of live's in their order.
+	// It is MergeOptionsListPrepend in kyaml.
 	ManifestFirst
 )
 
-// Options are the choices that Merge leaves to its caller. The zero value is kyaml's default.
+// Options configure a merge. The zero value is kyaml's default.
 type Options struct {
 	// Order is the order of the elements of merged lists.
 	Order ListOrder
@@ -28,21 +28,21 @@ type Options struct {
 // Merge merges a manifest into a live object as kustomize merges a strategic merge patch (merge2 of
 // sigs.k8s.io/kustomize/kyaml v0.21.1, which has no base). The rules are kyaml's:
 //
-//   - A scalar of the manifest replaces that of live. Null clears a field; a null that only live has stays.
-//   - An object merges field by field, whatever the schema says of it, unless its field $patch says replace (only the
-//     manifest's fields are left), delete (it goes) or merge. Other names with a dollar, such as
-//     $setElementOrder/containers, are fields like any other.
-//   - A list merges as the schema says of its place. A list that merges can hold an element {$patch: replace|delete|merge},
-//     which speaks of the list. In a list that is replaced it is an element like any other.
+//   - A scalar in the manifest replaces live's. A null in the manifest clears the field; a null that only live has stays.
+//   - An object merges field by field, whatever its schema, unless its field $patch is replace (only the manifest's fields are
+//     left) or delete (the object is deleted). $patch: merge has no effect. Other names that begin with $, such as
+//     $setElementOrder/containers, are ordinary fields.
+//   - A list merges by its schema. An element {$patch: replace|delete|merge} of a list that merges is a directive for the list.
+//     In a list that is replaced it is an ordinary element.
 //
-// Both sides are decoded JSON: map[string]any, []any, strings, booleans, numbers of any type (json.Number included) and nil
-// for null. So is the result, which is nil where the manifest deletes the whole object. The inputs are never changed; the
-// result shares with them what the merge takes from them whole: copy before you change either.
+// Values are decoded JSON: map[string]any, []any, strings, booleans, numbers of any type including json.Number, and nil for
+// null. The result is nil if the manifest deletes the whole object. Merge does not modify its inputs, and the result shares
+// values with them: make a copy before you modify any of them.
 //
-// The schema is Kustomize, that of a type, or an Inferred. A nil schema is the zero Inferred, which merges lists by name.
+// s is Kustomize, an Inferred, or the schema of a type. If it is nil, Merge uses the zero Inferred, which merges lists by name.
 //
-// The error is an *InputError: manifest and live differ in kind, an element of a list that merges lacks its key, a field has
-// no name, or a $patch is unknown. docs/merge-differences-twoway.md lists where that is stricter than kyaml.
+// The error is an *InputError if manifest and live differ in kind, if an element of a list that merges lacks its key, if a
+// field's name is empty, or if a $patch is unknown. docs/merge-differences-twoway.md lists where Merge is stricter than kyaml.
 func Merge(manifest, live any, s schema.Schema, options Options) (any, error) {
 	if s == nil {
 		s = new(Inferred)
@@ -59,19 +59,19 @@ type merger struct {
 	order ListOrder
 }
 
-// outcome is what becomes of a value of live.
+// outcome is the effect of a merge on a value.
 type outcome int
 
 const (
-	// kept is the very value that live has.
+	// kept: the value is unchanged.
 	kept outcome = iota
-	// put is another value.
+	// put: there is a new value.
 	put
-	// gone is none.
+	// gone: there is no value.
 	gone
 )
 
-// over returns what the manifest makes of a live that is there, if only as null.
+// over merges the manifest's value over a value of live, which may be null.
 func (m merger) over(manifest, live any, place schema.Schema) (any, outcome, error) {
 	live = opened(live, manifest)
 	if live == nil {
@@ -101,8 +101,8 @@ func (m merger) over(manifest, live any, place schema.Schema) (any, outcome, err
 	return nil, gone, wrong(inManifest, ErrWrongKind, "it is %s, and %s in live", kindName(manifest), kindName(live))
 }
 
-// added returns what the manifest alone makes: live has nothing there, or manifest replaces what it has. The outcome put
-// says that it is another value than manifest.
+// added returns the manifest's value for a field that live lacks, or that the manifest replaces. The outcome is kept if the
+// result is manifest itself.
 func (m merger) added(manifest any, place schema.Schema) (any, outcome, error) {
 	switch from := manifest.(type) {
 	case nil:
@@ -116,7 +116,7 @@ func (m merger) added(manifest any, place schema.Schema) (any, outcome, error) {
 	}
 }
 
-// without returns the list without the elements that drop is true of. It is the list itself when there are none.
+// without returns the list without the elements for which drop returns true: the list itself if there are none.
 func without(list []any, drop func(any) bool) []any {
 	if !slices.ContainsFunc(list, drop) {
 		return list
