@@ -48,7 +48,7 @@ func compile(ctx context.Context, from source, platform v1.Platform) (_ []byte, 
 // pack makes the only layer. It holds no certificates of authorities: the webhook talks to the API server alone, whose
 // authority comes with the service account.
 func pack(from source, binary []byte) (v1.Layer, error) {
-	licence, err := os.ReadFile(filepath.Join(from.root, "LICENSE"))
+	license, err := os.ReadFile(filepath.Join(from.root, "LICENSE"))
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func pack(from source, binary []byte) (v1.Layer, error) {
 		name    string
 		mode    int64
 		content []byte
-	}{{"LICENSE", 0o644, licence}, {entrypoint, 0o755, binary}} {
+	}{{"LICENSE", 0o644, license}, {entrypoint, 0o755, binary}} {
 		// Owner and group are root's, and no names are noted: user 65532 can run the binary and not change it.
 		header := &tar.Header{
 			Typeflag: tar.TypeReg, Name: file.name, Mode: file.mode, Size: int64(len(file.content)),

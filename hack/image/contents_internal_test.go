@@ -55,7 +55,7 @@ func layerFiles(t *testing.T, image v1.Image) map[string]file {
 	}
 }
 
-// checkLayer holds that the layer has the static binary and the licence, nobody's but root's, and nothing else.
+// checkLayer holds that the layer has the static binary and the license, nobody's but root's, and nothing else.
 func checkLayer(t *testing.T, image v1.Image, architecture, seconds string) {
 	t.Helper()
 	files := layerFiles(t, image)

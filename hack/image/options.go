@@ -21,7 +21,7 @@ type options struct {
 	push       bool
 }
 
-const usage = `image builds the container image of handoff-webhook from source: a static binary, the licence and nothing else, run
+const usage = `image builds the container image of handoff-webhook from source: a static binary, the license and nothing else, run
 as user 65532. No docker is needed, and nothing is pulled.
 
 Two builds of the same commit, with the same version of Go, give the same digests: on another machine, in another folder, on
