@@ -132,7 +132,7 @@ func TestAChangedConfigurationChangesThePodTemplate(t *testing.T) {
 func TestTheGuardUsesTheConfiguredFieldManagers(t *testing.T) {
 	t.Parallel()
 	values := []string{`guard.enabled=true`, `config.appliers=["ours","team-*"]`, `config.autoscalers=[]`}
-	for _, name := range []string{"handoff-guard-autoscaled", "handoff-guard-letting-go"} {
+	for _, name := range []string{"handoff-guard-autoscaled", "handoff-guard-dropped-fields"} {
 		policy, err := chart(t, values...)["MutatingAdmissionPolicy/"+name].MarshalJSON()
 		if err != nil {
 			t.Fatal(err)
