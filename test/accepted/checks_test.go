@@ -49,7 +49,7 @@ const (
 	checkWords     = "a warning names a field of the object"
 	checkAccepted  = "an apply that the API server accepts is accepted with handoff"
 	checkValue     = "a kept field has the value it had"
-	checkClaims    = "a kept field has the managedFields entries it had"
+	checkEntries   = "a kept field has the managedFields entries it had"
 	checkHalf      = "a parent of kept fields is recreated whole or not at all"
 	checkElsewhere = "a field not named as kept is the same as without handoff"
 	checkOwners    = "the managedFields entries of a field not named as kept are the same as without handoff"
@@ -64,7 +64,7 @@ const (
 func (o observation) check() []finding {
 	var found []finding
 	for _, check := range []func(observation) []finding{
-		observation.troubled, observation.accepted, observation.keptValues, observation.keptClaims, observation.halves, observation.elsewhere,
+		observation.troubled, observation.accepted, observation.keptValues, observation.keptEntries, observation.halves, observation.elsewhere,
 		observation.owners,
 		observation.removed, observation.silent, observation.record, observation.repeated, observation.withoutHandoff,
 	} {
@@ -125,13 +125,13 @@ func (o observation) keptValues() (found []finding) {
 	return found
 }
 
-// keptClaims ignores the server-side applier's own entry, which records the fields of its manifest, and the temporary manager of
+// keptEntries ignores the server-side applier's own entry, which records the fields of its manifest, and the temporary manager of
 // a field that no other entry contains.
-func (o observation) keptClaims() (found []finding) {
+func (o observation) keptEntries() (found []finding) {
 	if o.refused != nil {
 		return nil
 	}
-	before, after := claimsOf(o.live), claimsOf(o.stored)
+	before, after := entrySetsOf(o.live), entrySetsOf(o.stored)
 	for _, p := range o.words.kept {
 		was, is := before.on(p), after.on(p)
 		if o.server {
@@ -142,7 +142,7 @@ func (o observation) keptClaims() (found []finding) {
 			maps.DeleteFunc(is, func(name, _ string) bool { return strings.HasPrefix(name, "ownership-handoff/") })
 		}
 		if !maps.Equal(was, is) {
-			found = append(found, finding{check: checkClaims, at: p.String(), text: fmt.Sprintf("%s: was %v, is %v; warnings: %q", p, was, is, o.warnings)})
+			found = append(found, finding{check: checkEntries, at: p.String(), text: fmt.Sprintf("%s: was %v, is %v; warnings: %q", p, was, is, o.warnings)})
 		}
 	}
 	return found
@@ -170,7 +170,7 @@ func (o observation) owners() (found []finding) {
 	if !o.compared() || o.words.more {
 		return nil
 	}
-	stored, twin := claimsOf(o.stored), claimsOf(o.twin)
+	stored, twin := entrySetsOf(o.stored), entrySetsOf(o.twin)
 	for name := range stored {
 		if twin[name] == nil {
 			twin[name] = &fieldpath.Set{}
@@ -232,7 +232,7 @@ func (o observation) halves() (found []finding) {
 func (o observation) defaulted(p fieldpath.Path) bool {
 	_, inTwin := at(o.twin.Object, p)
 	beside := slices.ContainsFunc(o.words.kept, func(kept fieldpath.Path) bool { return covers(kept[:len(kept)-1], p) })
-	return !inTwin && len(o.words.kept) > 0 && (len(claimsOf(o.stored).by(p)) == 0 || beside && equal(o.live.Object, o.stored.Object, p))
+	return !inTwin && len(o.words.kept) > 0 && (len(entrySetsOf(o.stored).by(p)) == 0 || beside && equal(o.live.Object, o.stored.Object, p))
 }
 
 // broughtAlong reports whether a field is in a parent that exists only because of a kept field.
@@ -265,7 +265,7 @@ func (o observation) controlled(p fieldpath.Path) bool {
 	if !slices.ContainsFunc(o.rules, func(rule ownership.Pattern) bool { return rule.Covers(p) }) {
 		return false
 	}
-	return slices.ContainsFunc(claimsOf(o.live).by(p), func(entry string) bool {
+	return slices.ContainsFunc(entrySetsOf(o.live).by(p), func(entry string) bool {
 		return !strings.HasPrefix(entry, "kubectl") && !strings.HasSuffix(entry, "/Apply")
 	})
 }
@@ -289,7 +289,7 @@ func (o observation) removed() (found []finding) {
 			continue
 		}
 		got, _ := at(o.stored.Object, p)
-		by := claimsOf(o.live).by(p)
+		by := entrySetsOf(o.live).by(p)
 		found = append(found, finding{
 			check: checkRemoval, at: p.String(), cause: "managed by " + strings.Join(by, ", "),
 			text: fmt.Sprintf("%s: still %s, in live managed by %v; warnings: %q", p, text(got), by, o.warnings),
@@ -303,19 +303,19 @@ func (o observation) silent() (found []finding) {
 	if !o.compared() || o.words.more {
 		return nil
 	}
-	claims := claimsOf(o.live)
+	entrySets := entrySetsOf(o.live)
 	for _, p := range o.schemas.leaves(o.live.Object) {
 		if equal(o.live.Object, o.stored.Object, p) || o.words.name(p) || o.elementGone(p) || chosen(p) {
 			continue
 		}
-		if !o.controlled(p) && (!o.drops(p) || !o.changed(p) || !others(claims.by(p), o.applier)) {
+		if !o.controlled(p) && (!o.drops(p) || !o.changed(p) || !others(entrySets.by(p), o.applier)) {
 			continue
 		}
 		was, _ := at(o.live.Object, p)
 		is, _ := at(o.stored.Object, p)
 		found = append(found, finding{
-			check: checkSilent, at: p.String(), cause: o.silence(p, claims.by(p)),
-			text: fmt.Sprintf("%s: was %s, managed by %v; is %s; warnings: %q", p, text(was), claims.by(p), text(is), o.warnings),
+			check: checkSilent, at: p.String(), cause: o.silence(p, entrySets.by(p)),
+			text: fmt.Sprintf("%s: was %s, managed by %v; is %s; warnings: %q", p, text(was), entrySets.by(p), text(is), o.warnings),
 		})
 	}
 	return found
@@ -401,7 +401,7 @@ func (o observation) record() (found []finding) {
 		return nil
 	}
 	if o.server {
-		own, ok := claimsOf(o.stored)[o.applier]
+		own, ok := entrySetsOf(o.stored)[o.applier]
 		for _, p := range o.words.kept {
 			if _, sets := at(o.manifest, p); ok && !sets && own.Has(p) {
 				found = append(found, finding{check: checkRecord, at: p.String(), text: fmt.Sprintf("%s is in the entry %s; warnings: %q", p, o.applier, o.warnings)})
@@ -459,7 +459,7 @@ func (o observation) difference(a, b *unstructured.Unstructured) string {
 	if before, after := a.GetAnnotations()[lastApplied], b.GetAnnotations()[lastApplied]; before != after {
 		names = append(names, "last-applied")
 	}
-	was, is := claimsOf(a), claimsOf(b)
+	was, is := entrySetsOf(a), entrySetsOf(b)
 	for name, set := range is {
 		mode := fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "annotations", modeAnnotation), fieldpath.MakePathOrDie("metadata", "annotations"))
 		if old := was[name]; old == nil || !old.Difference(mode).Equals(set.Difference(mode)) {

@@ -75,7 +75,7 @@ func TestChecksDetectViolations(t *testing.T) {
 		},
 		checkAccepted: func(o *observation) { o.refused = errors.New("invalid") },
 		checkValue:    func(o *observation) { set(o.stored, "person", "c") },
-		checkClaims: func(o *observation) {
+		checkEntries: func(o *observation) {
 			o.stored.SetManagedFields(slices.Delete(o.stored.GetManagedFields(), 1, 2))
 		},
 		checkHalf: func(o *observation) {

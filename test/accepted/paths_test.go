@@ -155,11 +155,11 @@ func covers(p, q fieldpath.Path) bool { return len(p) <= len(q) && p.Equals(q[:l
 
 func related(p, q fieldpath.Path) bool { return covers(p, q) || covers(q, p) }
 
-// claims are the field sets of an object's managedFields entries.
-type claims map[string]*fieldpath.Set
+// entrySets are the field sets of an object's managedFields entries.
+type entrySets map[string]*fieldpath.Set
 
-func claimsOf(o *unstructured.Unstructured) claims {
-	all := claims{}
+func entrySetsOf(o *unstructured.Unstructured) entrySets {
+	all := entrySets{}
 	for _, e := range o.GetManagedFields() {
 		if e.FieldsV1 == nil {
 			continue
@@ -177,7 +177,7 @@ func entryName(e metav1.ManagedFieldsEntry) string {
 }
 
 // on returns, by entry, the managed paths at or below a path, as text.
-func (c claims) on(p fieldpath.Path) map[string]string {
+func (c entrySets) on(p fieldpath.Path) map[string]string {
 	found := map[string]string{}
 	for name, set := range c {
 		var paths []string
@@ -195,7 +195,7 @@ func (c claims) on(p fieldpath.Path) map[string]string {
 }
 
 // by returns the entries that manage a field or a field nested under it. An entry for a map alone does not manage its members.
-func (c claims) by(p fieldpath.Path) []string {
+func (c entrySets) by(p fieldpath.Path) []string {
 	var names []string
 	for name, set := range c {
 		claimed := false

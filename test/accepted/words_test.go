@@ -75,7 +75,7 @@ func (o observation) candidates() map[string]fieldpath.Path {
 	if o.live == nil {
 		return found
 	}
-	for _, set := range claimsOf(o.live) {
+	for _, set := range entrySetsOf(o.live) {
 		set.Iterate(add)
 	}
 	for _, p := range o.schemas.leaves(o.live.Object) {

@@ -121,7 +121,7 @@ func (e *generatedEdit) prepare(g generator) error {
 	if err := o.UnmarshalJSON(sent); err != nil {
 		return err
 	}
-	if err := plane.client.Create(e.ctx, o, client.FieldOwner("kubectl-client-side-apply")); err != nil {
+	if err := controlPlane.client.Create(e.ctx, o, client.FieldOwner("kubectl-client-side-apply")); err != nil {
 		return err
 	}
 	if err := e.others(g, o); err != nil {
@@ -148,7 +148,7 @@ func (e *generatedEdit) merge(sent, live []byte) {
 		err = e.dryRun.UnmarshalJSON(result)
 	}
 	if err == nil {
-		err = plane.client.Update(e.ctx, e.dryRun, client.DryRunAll)
+		err = controlPlane.client.Update(e.ctx, e.dryRun, client.DryRunAll)
 	}
 	e.refused = err
 }
@@ -171,7 +171,7 @@ func (e *generatedEdit) others(g generator, o *unstructured.Unstructured) error 
 		kind = client.RawPatch("application/merge-patch+json", patch)
 	}
 	patched := o.DeepCopy()
-	err = plane.client.Patch(e.ctx, patched, kind, client.FieldOwner("kubectl-edit"))
+	err = controlPlane.client.Patch(e.ctx, patched, kind, client.FieldOwner("kubectl-edit"))
 	if err == nil {
 		*o = *patched
 	}
@@ -192,7 +192,7 @@ func applyAll(t *testing.T, namespace string, edits []*generatedEdit) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), plane.Kubectl, "--namespace", namespace, "apply", "--validate=false", "-f", "-")
+	cmd := exec.CommandContext(t.Context(), controlPlane.Kubectl, "--namespace", namespace, "apply", "--validate=false", "-f", "-")
 	cmd.Stdin = strings.NewReader(string(stdin))
 	output, err := cmd.CombinedOutput()
 	for _, e := range edits {
@@ -213,7 +213,7 @@ func (e *generatedEdit) compare(t *testing.T) string {
 	stored := &unstructured.Unstructured{}
 	stored.SetAPIVersion(apiVersion(e.edit.kind))
 	stored.SetKind(e.edit.kind)
-	if err := plane.client.Get(e.ctx, client.ObjectKey{Namespace: e.namespace, Name: e.name}, stored); err != nil {
+	if err := controlPlane.client.Get(e.ctx, client.ObjectKey{Namespace: e.namespace, Name: e.name}, stored); err != nil {
 		t.Fatal(err)
 	}
 	want, result := e.dryRun, "stored"

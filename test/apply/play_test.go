@@ -26,16 +26,16 @@ type stage struct {
 func newStage(t *testing.T, e edit) *stage {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "apply-"}}
-	if err := plane.client.Create(t.Context(), namespace); err != nil {
+	if err := controlPlane.client.Create(t.Context(), namespace); err != nil {
 		t.Fatal(err)
 	}
 	s := &stage{ctx: t.Context(), edit: e, namespace: namespace.Name}
 	// No controller creates the default ServiceAccount here, and Pods require it.
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "default"}}
-	if err := plane.client.Create(t.Context(), account); err != nil {
+	if err := controlPlane.client.Create(t.Context(), account); err != nil {
 		t.Fatal(err)
 	}
-	namespaced, err := plane.client.IsObjectNamespaced(s.object())
+	namespaced, err := controlPlane.client.IsObjectNamespaced(s.object())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func (s *stage) play(try merger) (outcome, error) {
 		return outcome{}, err
 	}
 	replaced := &unstructured.Unstructured{Object: merged.DeepCopy().Object}
-	refused := plane.client.Update(s.ctx, replaced, client.DryRunAll)
+	refused := controlPlane.client.Update(s.ctx, replaced, client.DryRunAll)
 	if err := s.apply(s.edit.second); err != nil {
 		return outcome{}, err
 	}
@@ -138,7 +138,7 @@ func (s *stage) apply(text string) error {
 }
 
 func (s *stage) kubectl(stdin string, args ...string) error {
-	cmd := exec.CommandContext(s.ctx, plane.Kubectl, append([]string{"--namespace", s.namespace}, args...)...)
+	cmd := exec.CommandContext(s.ctx, controlPlane.Kubectl, append([]string{"--namespace", s.namespace}, args...)...)
 	cmd.Stdin = strings.NewReader(stdin)
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("kubectl %s: %w\n%s", strings.Join(args, " "), err, output)
@@ -158,7 +158,7 @@ func (s *stage) object() *unstructured.Unstructured {
 
 func (s *stage) read() (*unstructured.Unstructured, error) {
 	o := s.object()
-	if err := plane.client.Get(s.ctx, client.ObjectKeyFromObject(o), o); err != nil {
+	if err := controlPlane.client.Get(s.ctx, client.ObjectKeyFromObject(o), o); err != nil {
 		return nil, fmt.Errorf("reading the object: %w", err)
 	}
 	return o, nil

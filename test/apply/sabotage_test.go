@@ -93,13 +93,13 @@ func setsOnlyChanges(base, manifest, live []byte, place schema.Schema) ([]byte, 
 func withoutBase(base, manifest map[string]any) map[string]any {
 	left := map[string]any{}
 	for name, value := range manifest {
-		had, held := base[name]
+		had, inBase := base[name]
 		inner, isObject := value.(map[string]any)
 		before, wasObject := had.(map[string]any)
 		switch {
 		case isObject && wasObject:
 			left[name] = withoutBase(before, inner)
-		case !held || !cmp.Equal(had, value):
+		case !inBase || !cmp.Equal(had, value):
 			left[name] = value
 		}
 	}

@@ -22,8 +22,8 @@ import (
 // patience is the timeout for anything that another process does.
 const patience = 60 * time.Second
 
-// plane is shared by the tests, which run in parallel, each in its own namespace.
-var plane struct {
+// controlPlane is shared by the tests, which run in parallel, each in its own namespace.
+var controlPlane struct {
 	*controlplane.Plane
 	client client.Client
 }
@@ -35,10 +35,10 @@ func TestMain(m *testing.M) {
 }
 
 func prepare(ctx context.Context, started *controlplane.Plane) (err error) {
-	plane.Plane = started
-	config := rest.CopyConfig(plane.Config)
+	controlPlane.Plane = started
+	config := rest.CopyConfig(controlPlane.Config)
 	config.WarningHandlerWithContext = rest.NoWarnings{}
-	if plane.client, err = client.New(config, client.Options{}); err != nil {
+	if controlPlane.client, err = client.New(config, client.Options{}); err != nil {
 		return fmt.Errorf("creating a client: %w", err)
 	}
 	return defineGadgets(ctx)
@@ -88,7 +88,7 @@ func defineGadgets(ctx context.Context) error {
 	if err := yaml.Unmarshal([]byte(gadgets), &definition.Object); err != nil {
 		return fmt.Errorf("parsing the CRD: %w", err)
 	}
-	if err := plane.client.Create(ctx, definition); err != nil {
+	if err := controlPlane.client.Create(ctx, definition); err != nil {
 		return fmt.Errorf("creating the CRD: %w", err)
 	}
 	var last error
@@ -96,7 +96,7 @@ func defineGadgets(ctx context.Context) error {
 		list := &unstructured.UnstructuredList{}
 		list.SetAPIVersion("apply.example.com/v1")
 		list.SetKind("GadgetList")
-		last = plane.client.List(ctx, list)
+		last = controlPlane.client.List(ctx, list)
 		return last == nil, nil
 	}
 	if err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, patience, true, served); err != nil {
