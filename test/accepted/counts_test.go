@@ -93,7 +93,7 @@ func (c *counts) wantEnough(t *testing.T) {
 		least("applies of "+k.Kind, n/len(kinds())/2)
 		least("edits of "+k.Kind, n/len(kinds())/2)
 	}
-	for _, by := range append(people(), controller, scaler, "kubectl-replace") {
+	for _, by := range append(imperativeManagers(), controller, scaler, "kubectl-replace") {
 		least("edits by "+by, n/40)
 	}
 	least("kept", n/4)

@@ -115,8 +115,8 @@ func (g *generator) pruned(value any) any {
 	return members
 }
 
-// people returns the field managers of users who change a live object. The configuration lists all but the last.
-func people() []string {
+// imperativeManagers returns the field managers of users who change a live object. The configuration lists all but the last.
+func imperativeManagers() []string {
 	return []string{"kubectl-patch", "kubectl-edit", "kubectl-set", "kubectl-patch", "kubectl-edit", "dashboard"}
 }
 
@@ -131,7 +131,7 @@ func (g *generator) edit() step {
 			return e
 		}
 	}
-	e := step{by: pick(g.Rand, people())}
+	e := step{by: pick(g.Rand, imperativeManagers())}
 	if g.chance(12) {
 		e.put, e.by = true, "kubectl-replace"
 	}
