@@ -23,7 +23,7 @@ const batchSize = 20
 
 // TestGeneratedEditsMatchKubectlApply generates GENERATED_EDITS edits, by default 200: it applies an object, writes as another
 // manager, and verifies that the merge of another manifest equals the object that kubectl apply stores. If the API server
-// rejects the merged object, it must also reject kubectl's apply. GENERATED_SEED repeats a run.
+// rejects the merged object, it must also reject kubectl's apply. GENERATED_SEED is the seed, by default 1.
 func TestGeneratedEditsMatchKubectlApply(t *testing.T) {
 	t.Parallel()
 	count, seed := fromEnvironment(t, "GENERATED_EDITS", 200), fromEnvironment(t, "GENERATED_SEED", rand.Uint64()>>1)
