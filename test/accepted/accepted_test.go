@@ -15,8 +15,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// TestAnApplyIsWhatItWouldBeWithoutHandoffExceptForWhatIsKept plays generated sequences.
-func TestAnApplyIsWhatItWouldBeWithoutHandoffExceptForWhatIsKept(t *testing.T) {
+// TestAppliesDifferFromThoseWithoutHandoffOnlyInKeptFields runs generated sequences.
+func TestAppliesDifferFromThoseWithoutHandoffOnlyInKeptFields(t *testing.T) {
 	seed := *seedFlag
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano() % 1_000_000)
@@ -37,7 +37,7 @@ func TestAnApplyIsWhatItWouldBeWithoutHandoffExceptForWhatIsKept(t *testing.T) {
 	wantNoFailOpen(t)
 }
 
-// failure is a class of findings with the smallest script of its first.
+// failure is a class of findings with the minimized script of its first finding.
 type failure struct {
 	first finding
 	index int
@@ -50,7 +50,7 @@ func (f *failure) String() string {
 	return fmt.Sprintf("%d times, in %v; first -only=%d: %s\n%s", f.times, f.kinds, f.index, f.first.text, f.script)
 }
 
-// runner plays sequences side by side.
+// runner runs sequences concurrently.
 type runner struct {
 	seed    uint64
 	schemas schemas
@@ -138,7 +138,7 @@ func (r *runner) write(t *testing.T, file string) {
 	}
 }
 
-// unexpected is an error that is no refusal of an object.
+// unexpected returns the error unless it is the rejection of an object.
 func unexpected(err error) error {
 	if err == nil || errors.Is(err, errNoChange) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) ||
 		apierrors.IsInternalError(err) || strings.Contains(err.Error(), "exit status") {
@@ -147,7 +147,7 @@ func unexpected(err error) error {
 	return err
 }
 
-// wantNoFailOpen fails where the API server has let writes through without the webhook: then nothing was tested.
+// wantNoFailOpen fails the test if the API server has failed open, because these writes were not tested.
 func wantNoFailOpen(t *testing.T) {
 	t.Helper()
 	metrics, err := metrics(t.Context())
@@ -156,7 +156,7 @@ func wantNoFailOpen(t *testing.T) {
 	}
 	for line := range strings.Lines(metrics) {
 		if strings.HasPrefix(line, "apiserver_admission_webhook_fail_open_count{") {
-			t.Errorf("the API server did without the webhook: %s", line)
+			t.Errorf("the API server failed open: %s", line)
 		}
 	}
 }

@@ -16,16 +16,16 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// finding is a promise that a write broke.
+// finding is a violation of a check by a write.
 type finding struct {
-	// check is the promise, at the field or the validation rule that it is broken for.
+	// check is the violated check, at the field or the validation rule.
 	check, at string
 	text      string
-	// cause takes the place of the field in a class, where fields do not tell causes apart.
+	// cause replaces the field in a class if fields do not distinguish causes.
 	cause string
 }
 
-// class is the same for findings of the same cause, as far as can be told.
+// class returns a text that is the same for findings with the same likely cause.
 func (f finding) class() string {
 	if f.cause != "" {
 		return f.check + ": " + general(f.cause)
@@ -43,28 +43,28 @@ func general(text string) string {
 	return numbers.ReplaceAllString(brackets.ReplaceAllString(templatePrefix.ReplaceAllString(text, "${1}~"), "[]"), "N")
 }
 
-// The promises, in the order in which they are looked at.
+// The checks, in order.
 const (
-	checkOpen      = "the webhook let a write through because of trouble"
+	checkOpen      = "the webhook does not fail open"
 	checkWords     = "a warning names a field of the object"
 	checkAccepted  = "an apply that the API server accepts is accepted with handoff"
 	checkValue     = "a kept field has the value it had"
-	checkClaims    = "a kept field has the managedFields entries it had"
+	checkEntries   = "a kept field has the managedFields entries it had"
 	checkHalf      = "a parent of kept fields is recreated whole or not at all"
-	checkElsewhere = "a field that is not named as kept is as without handoff"
-	checkOwners    = "the managedFields entries of a field that is not named as kept are as without handoff"
-	checkRemoval   = "a field that has the last manifest's value goes when the manifest drops it"
-	checkSilent    = "a field that somebody changed is not lost without a word"
-	checkRecord    = "last-applied lacks a kept field, and parents of which nothing is left"
-	checkAgain     = "the same apply once more stores nothing"
-	checkOff       = "the same apply without handoff leaves a kept field alone"
-	checkKubectl   = "the real kubectl sends and gets the same"
+	checkElsewhere = "a field not named as kept is the same as without handoff"
+	checkOwners    = "the managedFields entries of a field not named as kept are the same as without handoff"
+	checkRemoval   = "a field with the last manifest's value is deleted if the manifest drops it"
+	checkSilent    = "a field that another manager changed is not lost without a warning"
+	checkRecord    = "last-applied contains neither kept fields nor their empty parents"
+	checkAgain     = "a second identical apply stores nothing"
+	checkOff       = "the same apply without handoff does not change a kept field"
+	checkKubectl   = "kubectl sends and stores the same"
 )
 
 func (o observation) check() []finding {
 	var found []finding
 	for _, check := range []func(observation) []finding{
-		observation.troubled, observation.accepted, observation.keptValues, observation.keptClaims, observation.halves, observation.elsewhere,
+		observation.troubled, observation.accepted, observation.keptValues, observation.keptEntries, observation.halves, observation.elsewhere,
 		observation.owners,
 		observation.removed, observation.silent, observation.record, observation.repeated, observation.withoutHandoff,
 	} {
@@ -96,7 +96,7 @@ func (o observation) accepted() []finding {
 	return []finding{{check: checkAccepted, at: rule(o.refused), text: fmt.Sprintf("%v\n  warnings: %q", o.refused, o.warnings)}}
 }
 
-// rule names the validation rules that refuse an object, without values.
+// rule returns the validation errors that reject an object, without values.
 func rule(err error) string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil || len(status.Status().Details.Causes) == 0 {
@@ -125,13 +125,13 @@ func (o observation) keptValues() (found []finding) {
 	return found
 }
 
-// keptClaims leaves aside the server-side applier's own entry, which is its record of what its manifest sets, and the
-// temporary manager of a field that nobody else claims.
-func (o observation) keptClaims() (found []finding) {
+// keptEntries ignores the server-side applier's own entry, which records the fields of its manifest, and the temporary manager of
+// a field that no other entry contains.
+func (o observation) keptEntries() (found []finding) {
 	if o.refused != nil {
 		return nil
 	}
-	before, after := claimsOf(o.live), claimsOf(o.stored)
+	before, after := entrySetsOf(o.live), entrySetsOf(o.stored)
 	for _, p := range o.words.kept {
 		was, is := before.on(p), after.on(p)
 		if o.server {
@@ -142,13 +142,13 @@ func (o observation) keptClaims() (found []finding) {
 			maps.DeleteFunc(is, func(name, _ string) bool { return strings.HasPrefix(name, "ownership-handoff/") })
 		}
 		if !maps.Equal(was, is) {
-			found = append(found, finding{check: checkClaims, at: p.String(), text: fmt.Sprintf("%s: was %v, is %v; warnings: %q", p, was, is, o.warnings)})
+			found = append(found, finding{check: checkEntries, at: p.String(), text: fmt.Sprintf("%s: was %v, is %v; warnings: %q", p, was, is, o.warnings)})
 		}
 	}
 	return found
 }
 
-// elsewhere allows what a kept field needs around it: its parents, and the rest of a parent that was recreated as it was.
+// elsewhere allows the parents of a kept field, and the other fields of a parent that was recreated.
 func (o observation) elsewhere() (found []finding) {
 	if !o.compared() || o.words.more {
 		return nil
@@ -165,12 +165,12 @@ func (o observation) elsewhere() (found []finding) {
 	return found
 }
 
-// owners compares the entries of all fields that elsewhere compares the values of.
+// owners compares the managedFields entries of the fields whose values elsewhere compares.
 func (o observation) owners() (found []finding) {
 	if !o.compared() || o.words.more {
 		return nil
 	}
-	stored, twin := claimsOf(o.stored), claimsOf(o.twin)
+	stored, twin := entrySetsOf(o.stored), entrySetsOf(o.twin)
 	for name := range stored {
 		if twin[name] == nil {
 			twin[name] = &fieldpath.Set{}
@@ -183,22 +183,22 @@ func (o observation) owners() (found []finding) {
 		}
 		with.Difference(without).Union(without.Difference(with)).Iterate(func(p fieldpath.Path) {
 			if p[0].String() != ".metadata" && !o.words.name(p) && !o.broughtAlong(p) {
-				found = append(found, finding{check: checkOwners, at: p.String(), text: fmt.Sprintf("%s: %s claims it with handoff: %t; warnings: %q", p, name, with.Has(p), o.warnings)})
+				found = append(found, finding{check: checkOwners, at: p.String(), text: fmt.Sprintf("%s: managed by %s with handoff: %t; warnings: %q", p, name, with.Has(p), o.warnings)})
 			}
 		})
 	}
 	return found
 }
 
-// chosen reports whether the API server chooses the value of a field, or clears it with the type of a Service: both come
+// chosen reports whether the API server allocates the value of a field, or clears it with the type of a Service. Both happen
 // after admission.
 func chosen(p fieldpath.Path) bool {
 	last := p[len(p)-1].String()
 	return last == ".deprecated.daemonset.template.generation" || last == ".nodePort" || last == ".healthCheckNodePort" || last == ".externalTrafficPolicy" || strings.Contains(p.String(), "clusterIP")
 }
 
-// halves looks at the parents that are there only because something in them is kept. Maps of free keys, and resources, are
-// sets of independent values; in anything else, one field means little without the others.
+// halves checks the parents that exist only because of a kept field. Maps with arbitrary keys and resources are sets of
+// independent values; in other parents, fields depend on each other.
 func (o observation) halves() (found []finding) {
 	if !o.compared() || o.words.more {
 		return nil
@@ -227,15 +227,15 @@ func (o observation) halves() (found []finding) {
 	return found
 }
 
-// defaulted reports whether a field is there only because the API server defaults it beside one that is kept: it does so
-// after the webhook, when managedFields are as they will be, so that nobody claims it or those who did before.
+// defaulted reports whether a field exists only because the API server sets its default next to a kept field. This happens after
+// the webhook and after managedFields are set, so that the field has no manager, or those that it had before.
 func (o observation) defaulted(p fieldpath.Path) bool {
 	_, inTwin := at(o.twin.Object, p)
 	beside := slices.ContainsFunc(o.words.kept, func(kept fieldpath.Path) bool { return covers(kept[:len(kept)-1], p) })
-	return !inTwin && len(o.words.kept) > 0 && (len(claimsOf(o.stored).by(p)) == 0 || beside && equal(o.live.Object, o.stored.Object, p))
+	return !inTwin && len(o.words.kept) > 0 && (len(entrySetsOf(o.stored).by(p)) == 0 || beside && equal(o.live.Object, o.stored.Object, p))
 }
 
-// broughtAlong reports whether a field is in a parent that is there only because something in it is kept.
+// broughtAlong reports whether a field is in a parent that exists only because of a kept field.
 func (o observation) broughtAlong(p fieldpath.Path) bool {
 	return slices.ContainsFunc(o.words.kept, func(kept fieldpath.Path) bool {
 		for i := 1; i < len(kept); i++ {
@@ -247,7 +247,7 @@ func (o observation) broughtAlong(p fieldpath.Path) bool {
 	})
 }
 
-// elementGone reports whether an element of a list on the way to a field is gone without handoff.
+// elementGone reports whether a list element that contains the field is deleted without handoff.
 func (o observation) elementGone(p fieldpath.Path) bool {
 	for i, e := range p {
 		if e.FieldName == nil {
@@ -259,13 +259,13 @@ func (o observation) elementGone(p fieldpath.Path) bool {
 	return false
 }
 
-// controlled reports whether the configuration gives a field to a controller, and one has written it: anybody who neither
-// applies nor carries a person's command.
+// controlled reports whether a controller rule contains the field, and a controller has written it: a manager that is neither an
+// applier nor imperative.
 func (o observation) controlled(p fieldpath.Path) bool {
 	if !slices.ContainsFunc(o.rules, func(rule ownership.Pattern) bool { return rule.Covers(p) }) {
 		return false
 	}
-	return slices.ContainsFunc(claimsOf(o.live).by(p), func(entry string) bool {
+	return slices.ContainsFunc(entrySetsOf(o.live).by(p), func(entry string) bool {
 		return !strings.HasPrefix(entry, "kubectl") && !strings.HasSuffix(entry, "/Apply")
 	})
 }
@@ -283,52 +283,52 @@ func (o observation) removed() (found []finding) {
 			continue
 		}
 		if isMore(declared, live) {
-			continue // somebody has added to a map that is one value
+			continue // another manager has added to an atomic map
 		}
 		if equal(o.twin.Object, o.live.Object, p) || equal(o.stored.Object, o.twin.Object, p) {
 			continue
 		}
 		got, _ := at(o.stored.Object, p)
-		by := claimsOf(o.live).by(p)
+		by := entrySetsOf(o.live).by(p)
 		found = append(found, finding{
-			check: checkRemoval, at: p.String(), cause: "claimed by " + strings.Join(by, ", "),
-			text: fmt.Sprintf("%s: still %s, in live claimed by %v; warnings: %q", p, text(got), by, o.warnings),
+			check: checkRemoval, at: p.String(), cause: "managed by " + strings.Join(by, ", "),
+			text: fmt.Sprintf("%s: still %s, in live managed by %v; warnings: %q", p, text(got), by, o.warnings),
 		})
 	}
 	return found
 }
 
-// silent looks for fields whose value somebody changed, that the manifest drops or the configuration gives to a controller.
+// silent checks fields that another manager changed and the manifest drops, and fields of controller rules.
 func (o observation) silent() (found []finding) {
 	if !o.compared() || o.words.more {
 		return nil
 	}
-	claims := claimsOf(o.live)
+	entrySets := entrySetsOf(o.live)
 	for _, p := range o.schemas.leaves(o.live.Object) {
 		if equal(o.live.Object, o.stored.Object, p) || o.words.name(p) || o.elementGone(p) || chosen(p) {
 			continue
 		}
-		if !o.controlled(p) && (!o.drops(p) || !o.changed(p) || !others(claims.by(p), o.applier)) {
+		if !o.controlled(p) && (!o.drops(p) || !o.changed(p) || !others(entrySets.by(p), o.applier)) {
 			continue
 		}
 		was, _ := at(o.live.Object, p)
 		is, _ := at(o.stored.Object, p)
 		found = append(found, finding{
-			check: checkSilent, at: p.String(), cause: o.silence(p, claims.by(p)),
-			text: fmt.Sprintf("%s: was %s, claimed by %v; is %s; warnings: %q", p, text(was), claims.by(p), text(is), o.warnings),
+			check: checkSilent, at: p.String(), cause: o.silence(p, entrySets.by(p)),
+			text: fmt.Sprintf("%s: was %s, managed by %v; is %s; warnings: %q", p, text(was), entrySets.by(p), text(is), o.warnings),
 		})
 	}
 	return found
 }
 
-// silence says in which way a field was lost.
+// silence describes how a field was lost.
 func (o observation) silence(p fieldpath.Path, by []string) string {
 	_, declared := at(o.base, p)
 	_, sets := at(o.manifest, p)
-	return fmt.Sprintf("the controller's: %t, in base: %t, in the manifest: %t, claimed by %s", o.controlled(p), declared, sets, strings.Join(by, ", "))
+	return fmt.Sprintf("controlled: %t, in base: %t, in the manifest: %t, managed by %s", o.controlled(p), declared, sets, strings.Join(by, ", "))
 }
 
-// isMore reports whether a live value has more members, anywhere in it, than the manifest declared.
+// isMore reports whether a live value has more members than the manifest declares, at any depth.
 func isMore(declared, live any) bool {
 	switch said := declared.(type) {
 	case map[string]any:
@@ -351,8 +351,8 @@ func isMore(declared, live any) bool {
 	}
 }
 
-// drops reports whether the base has a field, or what it is in, that the manifest lacks. What a Secret's manifest has in
-// stringData is data.
+// drops reports whether the base has a field or a parent of it that is missing from the manifest. The stringData of a Secret's
+// manifest counts as data.
 func (o observation) drops(p fieldpath.Path) bool {
 	if _, sets := at(o.manifest, append(fieldpath.MakePathOrDie("stringData"), p[1:]...)); sets && p[0].FieldName != nil && *p[0].FieldName == "data" {
 		return false
@@ -360,7 +360,7 @@ func (o observation) drops(p fieldpath.Path) bool {
 	for i := 1; i <= len(p); i++ {
 		value, now := at(o.manifest, p[:i])
 		if now && value == nil {
-			return false // it says null
+			return false // the manifest sets null
 		}
 		if _, before := at(o.base, p[:i]); !now {
 			return before
@@ -369,7 +369,7 @@ func (o observation) drops(p fieldpath.Path) bool {
 	return false
 }
 
-// says reports whether the manifest has a field, or says null for what it is in.
+// says reports whether the manifest has a field, or null for a parent of it.
 func (o observation) says(p fieldpath.Path) bool {
 	for i := 1; i <= len(p); i++ {
 		if value, now := at(o.manifest, p[:i]); !now {
@@ -381,15 +381,15 @@ func (o observation) says(p fieldpath.Path) bool {
 	return true
 }
 
-// changed reports whether live has another value than the last manifest has set.
+// changed reports whether the live value differs from the last manifest's.
 func (o observation) changed(p fieldpath.Path) bool {
 	declared, ok := at(o.base, p)
 	live, _ := at(o.live.Object, p)
 	return !ok || !within(declared, live)
 }
 
-// others reports whether people or controllers claim a field, and the applier does not: beside theirs, its claim says that
-// nobody has changed the value that it found.
+// others reports whether users or controllers manage a field and the applier does not. If the applier manages it too, nobody has
+// changed its value.
 func others(entries []string, applier string) bool {
 	return !slices.Contains(entries, applier) && slices.ContainsFunc(entries, func(entry string) bool {
 		return !strings.HasPrefix(entry, clientSide) && !strings.HasSuffix(entry, "/Apply")
@@ -401,7 +401,7 @@ func (o observation) record() (found []finding) {
 		return nil
 	}
 	if o.server {
-		own, ok := claimsOf(o.stored)[o.applier]
+		own, ok := entrySetsOf(o.stored)[o.applier]
 		for _, p := range o.words.kept {
 			if _, sets := at(o.manifest, p); ok && !sets && own.Has(p) {
 				found = append(found, finding{check: checkRecord, at: p.String(), text: fmt.Sprintf("%s is in the entry %s; warnings: %q", p, o.applier, o.warnings)})
@@ -433,22 +433,22 @@ func (o observation) repeated() []finding {
 	case o.refused != nil || o.again == nil:
 		return nil
 	case o.refusedAgain != nil && o.refusedOff != nil, o.repeatsLikeTwin():
-		return nil // without handoff it is the same: the API server's own doing
+		return nil // the same without handoff, so the API server is the cause
 	case o.refusedAgain != nil:
 		return []finding{{check: checkAgain, at: rule(o.refusedAgain), text: o.refusedAgain.Error()}}
 	case o.again.GetResourceVersion() == o.stored.GetResourceVersion():
 		return nil
 	}
 	difference := o.difference(o.stored, o.again)
-	return []finding{{check: checkAgain, at: difference, text: fmt.Sprintf("it stores %s; warnings before: %q", difference, o.warnings)}}
+	return []finding{{check: checkAgain, at: difference, text: fmt.Sprintf("the second apply stores %s; warnings before: %q", difference, o.warnings)}}
 }
 
-// repeatsLikeTwin reports whether the same apply changes the object without handoff as well, and in the same way.
+// repeatsLikeTwin reports whether a second apply changes the object in the same way without handoff.
 func (o observation) repeatsLikeTwin() bool {
 	return o.refusedAgain == nil && o.refusedOff == nil && o.difference(o.stored, o.again) != "" && o.difference(o.off, o.again) == ""
 }
 
-// difference names the fields in which two objects differ, or else the managedFields entries.
+// difference returns the fields and managedFields entries in which two objects differ.
 func (o observation) difference(a, b *unstructured.Unstructured) string {
 	var names []string
 	for _, p := range append(o.schemas.leaves(a.Object), o.schemas.leaves(b.Object)...) {
@@ -459,7 +459,7 @@ func (o observation) difference(a, b *unstructured.Unstructured) string {
 	if before, after := a.GetAnnotations()[lastApplied], b.GetAnnotations()[lastApplied]; before != after {
 		names = append(names, "last-applied")
 	}
-	was, is := claimsOf(a), claimsOf(b)
+	was, is := entrySetsOf(a), entrySetsOf(b)
 	for name, set := range is {
 		mode := fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "annotations", modeAnnotation), fieldpath.MakePathOrDie("metadata", "annotations"))
 		if old := was[name]; old == nil || !old.Difference(mode).Equals(set.Difference(mode)) {

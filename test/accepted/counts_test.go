@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// counts says what the sequences have exercised.
+// counts are the numbers of writes and results of the sequences.
 type counts struct {
 	mutex sync.Mutex
 	of    map[string]int
@@ -35,7 +35,7 @@ func (c *counts) created(kind string, err error) {
 
 func (c *counts) edited(kind string, e step, err error) {
 	if err != nil {
-		c.add("edits refused", "edits refused: "+general(rule(err)))
+		c.add("edits rejected", "edits rejected: "+general(rule(err)))
 		return
 	}
 	c.add("edits", "edits of "+kind, "edits by "+e.by)
@@ -51,9 +51,9 @@ func (c *counts) applied(kind string, o observation) {
 	}
 	switch {
 	case o.refused != nil && o.refusedTwin != nil:
-		c.add("applies refused without handoff too", "applies refused: "+general(rule(o.refused)))
+		c.add("applies rejected also without handoff", "applies rejected: "+general(rule(o.refused)))
 	case o.refusedTwin != nil:
-		c.add("applies that handoff cured")
+		c.add("applies that only handoff makes valid")
 	}
 	for range o.words.kept {
 		c.add("kept", "kept in "+kind)
@@ -79,12 +79,12 @@ func (c *counts) applied(kind string, o observation) {
 	}
 }
 
-// wantEnough fails where too little was exercised for the checks to mean anything.
+// wantEnough fails the test if the sequences contain too few writes of a type for meaningful checks.
 func (c *counts) wantEnough(t *testing.T) {
 	t.Helper()
 	least := func(name string, want int) {
 		if c.of[name] < want {
-			t.Errorf("%s: %d, want at least %d: the sequences exercise too little", name, c.of[name], want)
+			t.Errorf("%s: %d, want at least %d", name, c.of[name], want)
 		}
 	}
 	n := *sequencesFlag
@@ -93,15 +93,15 @@ func (c *counts) wantEnough(t *testing.T) {
 		least("applies of "+k.Kind, n/len(kinds())/2)
 		least("edits of "+k.Kind, n/len(kinds())/2)
 	}
-	for _, by := range append(people(), controller, scaler, "kubectl-replace") {
+	for _, by := range append(imperativeManagers(), controller, scaler, "kubectl-replace") {
 		least("edits by "+by, n/40)
 	}
 	least("kept", n/4)
 	least("kept although the manifest sets it", n/40)
 	least("fields dropped", n/2)
 	least("applies server-side", n/10)
-	if refused, all := c.of["applies refused without handoff too"], c.of["applies"]; refused > all/2 {
-		t.Errorf("%d of %d applies are refused without handoff: the manifests are too bad to test anything", refused, all)
+	if refused, all := c.of["applies rejected also without handoff"], c.of["applies"]; refused > all/2 {
+		t.Errorf("%d of %d applies are rejected without handoff: too many for a meaningful test", refused, all)
 	}
 }
 

@@ -13,24 +13,24 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// generator makes the steps of a sequence up, each from the object as it is then.
+// generator generates the steps of a sequence, each for the current object.
 type generator struct {
 	*rand.Rand
 	stage   *stage
 	declare manifest
-	// touched are the slots that somebody else has written since the last apply.
+	// touched are the slots that other managers have written since the last apply.
 	touched []string
-	// focus are slots that the sequence is about; it writes others seldom.
+	// focus are the slots that most steps of the sequence write.
 	focus []string
 }
 
 func pick[T any](g *rand.Rand, from []T) T { return from[g.IntN(len(from))] }
 
-// chance is true as often as this in a hundred.
+// chance returns true with the given probability in percent.
 func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
 
-// first makes the first manifest up: slots that are near each other in the grammar, which often have to do with each other,
-// and a few of the others.
+// first generates the first manifest: slots that are close to each other in the grammar, because these are often related, and a
+// few others.
 func (g *generator) first() manifest {
 	k := g.stage.kind
 	middle := g.IntN(len(k.slots))
@@ -53,7 +53,7 @@ func (g *generator) first() manifest {
 	return maps.Clone(g.declare)
 }
 
-// provide declares what a slot needs.
+// provide sets the slots that a slot requires.
 func (g *generator) provide(s slot) {
 	if s.needs == "" || g.stage.kind.allowed(s, g.declare) {
 		return
@@ -69,7 +69,7 @@ func (g *generator) slot(at string) slot {
 	return g.stage.kind.slots[i]
 }
 
-// next makes the next manifest up: mostly of what somebody has touched.
+// next generates the next manifest, which mostly changes slots that other managers have written.
 func (g *generator) next() manifest {
 	for range 1 + g.IntN(3) {
 		at := pick(g.Rand, g.focus)
@@ -88,7 +88,7 @@ func (g *generator) next() manifest {
 func (g *generator) change(s slot) {
 	value, has := g.declare[s.at]
 	switch n := g.IntN(100); {
-	case n < 4 && !s.required && !strings.HasPrefix(s.at, "metadata/"): // kubectl reads null as an empty text there
+	case n < 4 && !s.required && !strings.HasPrefix(s.at, "metadata/"): // kubectl reads null as an empty text here
 		g.declare[s.at] = null{}
 	case n < 50 && has && !s.required:
 		delete(g.declare, s.at)
@@ -99,7 +99,7 @@ func (g *generator) change(s slot) {
 	}
 }
 
-// pruned is a value without one of its fields.
+// pruned returns a value without one of its fields.
 func (g *generator) pruned(value any) any {
 	members, ok := value.(map[string]any)
 	if !ok || len(members) == 0 {
@@ -115,12 +115,12 @@ func (g *generator) pruned(value any) any {
 	return members
 }
 
-// people are those who change a live object by hand; the last is in no list of the configuration.
-func people() []string {
+// imperativeManagers returns the field managers of users who change a live object. The configuration lists all but the last.
+func imperativeManagers() []string {
 	return []string{"kubectl-patch", "kubectl-edit", "kubectl-set", "kubectl-patch", "kubectl-edit", "dashboard"}
 }
 
-// edit makes up what somebody changes in live.
+// edit generates a user's change of the live object.
 func (g *generator) edit() step {
 	k := g.stage.kind
 	switch {
@@ -131,7 +131,7 @@ func (g *generator) edit() step {
 			return e
 		}
 	}
-	e := step{by: pick(g.Rand, people())}
+	e := step{by: pick(g.Rand, imperativeManagers())}
 	if g.chance(12) {
 		e.put, e.by = true, "kubectl-replace"
 	}
@@ -144,8 +144,8 @@ func (g *generator) edit() step {
 	return e
 }
 
-// poke makes up what becomes of a slot in live: another value somewhere in it, everywhere, or something else altogether.
-// Where only is given, it is asked which fields may be written.
+// poke generates changes of a slot in live: other values for one or all of its fields, or another option. If only is not nil, it
+// restricts the fields.
 func (g *generator) poke(s slot, only func(string) bool) (sets []setting) {
 	if live, ok := getAt(g.stage.live.Object, strings.Split(s.at, "/")); ok && g.chance(80) {
 		leaves := slices.DeleteFunc(leavesOf(s.at, live), func(l setting) bool { return only != nil && !only(l.at) })
@@ -170,7 +170,7 @@ func (g *generator) poke(s slot, only func(string) bool) (sets []setting) {
 	return []setting{{at: s.at, value: option}}
 }
 
-// control makes up what the controller of the configuration writes: fields that a rule gives to it.
+// control generates a write of the controller to fields of its rules.
 func (g *generator) control() (e step, ok bool) {
 	var rules []ownership.Pattern
 	for _, rule := range g.stage.kind.ruled {
@@ -195,7 +195,7 @@ func (g *generator) control() (e step, ok bool) {
 	return step{by: controller, sets: sets}, len(sets) > 0
 }
 
-// pathOf is a place as a path.
+// pathOf returns a place as a path.
 func pathOf(at string) (p fieldpath.Path) {
 	for _, name := range strings.Split(at, "/") {
 		if key, value, ok := strings.Cut(name, "="); ok {
@@ -207,7 +207,7 @@ func pathOf(at string) (p fieldpath.Path) {
 	return p
 }
 
-// leavesOf are the fields of a value that hold no others, with their values. A list is one, unless its elements have names.
+// leavesOf returns the leaves of a value, with their values. A list is a leaf unless its elements have names.
 func leavesOf(at string, value any) (found []setting) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -239,7 +239,7 @@ var (
 	base64d  = regexp.MustCompile(`^[A-Za-z]{2}==$`)
 )
 
-// alternatives are the values of fields of which not everything is valid.
+// alternatives returns the valid values of a field with restricted values.
 func alternatives(name string) []any {
 	all := map[string][]any{
 		"path": {"/p"}, "scheme": {"HTTP", "HTTPS"}, "imagePullPolicy": {"Always", "Never"}, "dnsPolicy": {"Default", "ClusterFirst"},
@@ -255,7 +255,7 @@ func alternatives(name string) []any {
 	return all[name]
 }
 
-// other is another value for a field, valid for most.
+// other returns another value for a field, which is valid for most fields.
 func (g *generator) other(at string, value any) any {
 	name := at[strings.LastIndexByte(at, '/')+1:]
 	if choices := alternatives(name); choices != nil && g.chance(90) {

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// kinds are all kinds of the grammar.
+// kinds returns all kinds of the grammar.
 func kinds() []kind {
 	return slices.Concat(workloads(), batch(), configuration(), networking(), policies())
 }
@@ -15,7 +15,7 @@ func gvk(group, version, name string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: group, Version: version, Kind: name}
 }
 
-// metadataSlots are labels and annotations, which every kind has.
+// metadataSlots returns the slots for labels and annotations of every kind.
 func metadataSlots() []slot {
 	return []slot{
 		options("metadata/labels/team", "a", "b"),

@@ -1,6 +1,6 @@
 package accepted_test
 
-// podSlots are what the pods of a template can have. They are written so that one container is called a.
+// podSlots returns the slots of a pod template. One of its containers is named a.
 func podSlots(template string) []slot {
 	const a = "spec/containers/name=a/"
 	all := []slot{

@@ -13,42 +13,41 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// kind is what the manifests of a kind can say.
+// kind is the grammar for the manifests of a kind.
 type kind struct {
 	schema.GroupVersionKind
 
-	// base is what every manifest of the kind has.
+	// base is the part that all manifests of the kind have.
 	base string
-	// slots are the places at which a manifest says one of several things, or nothing.
+	// slots are the optional parts of a manifest, each with several options.
 	slots []slot
-	// ruled are the fields that the configuration gives to the controller tuner, as patterns.
+	// ruled are the fields of a controller rule, which the controller tuner writes, as patterns.
 	ruled []string
 	// scaled reports whether the kind has /scale.
 	scaled bool
 }
 
-// slot is a place in a manifest and what can be there. The options are chosen so that the API server accepts most
-// combinations.
+// slot is a place in a manifest with its options, which are chosen so that the API server accepts most combinations.
 type slot struct {
-	// at is the place: names separated by slashes, name=a for the element of a list with that key.
+	// at is the place: names separated by slashes, with name=a for the list element with that key.
 	at      string
 	options []any
 	// required slots are never empty.
 	required bool
-	// needs is another slot's place: where that is empty, or has none of the values, so is this.
+	// needs is another slot's place. If that slot is empty or has none of the values, this slot is empty too.
 	needs  string
 	values []any
 }
 
-// null is the option of a manifest that says null.
+// null is the option null.
 type null struct{}
 
-// manifest is the option at each slot that has one.
+// manifest is the chosen option of each non-empty slot.
 type manifest map[string]any
 
 func (k kind) namespace() string { return "accepted-" + strings.ToLower(k.Kind) }
 
-// options reads alternatives of a slot from YAML.
+// options returns a slot with options from YAML texts.
 func options(at string, texts ...string) slot {
 	s := slot{at: at}
 	for _, text := range texts {
@@ -74,7 +73,7 @@ func (s slot) under(prefix string) slot {
 	return s
 }
 
-// decodeYAML reads a fragment of the grammar. A mistake in it is a mistake in this package.
+// decodeYAML decodes a fragment of the grammar. It panics on an error, which is a mistake in this package.
 func decodeYAML(text string) any {
 	asJSON, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
@@ -87,7 +86,7 @@ func decodeYAML(text string) any {
 	return value
 }
 
-// object makes the object that a manifest declares.
+// object returns the object that a manifest declares.
 func (k kind) object(m manifest, name string) map[string]any {
 	o, _ := decodeYAML(k.base).(map[string]any)
 	if o == nil {
@@ -109,7 +108,7 @@ func (k kind) object(m manifest, name string) map[string]any {
 	return o
 }
 
-// allowed reports whether a manifest has what a slot needs.
+// allowed reports whether a manifest has the slot that a slot requires.
 func (k kind) allowed(s slot, m manifest) bool {
 	if s.needs == "" {
 		return true
@@ -122,7 +121,7 @@ func (k kind) allowed(s slot, m manifest) bool {
 	return k.allowed(k.slots[i], m)
 }
 
-// setAt puts a value at a place, with the objects and elements on the way to it.
+// setAt sets the value at a place, and creates its parents.
 func setAt(o map[string]any, at []string, value any) {
 	if len(at) == 1 {
 		o[at[0]] = runtime.DeepCopyJSONValue(value)

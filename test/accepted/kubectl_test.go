@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// byKubectl applies by the real kubectl, and says how that differs from a dry run of what this package would send.
+// byKubectl runs kubectl apply, and returns how the result differs from a dry run of this package's request.
 func (s *stage) byKubectl(ctx context.Context, r request, declared map[string]any) (a answer, difference string) {
 	expected := s.send(ctx, r, client.DryRunAll)
 	manifest, err := json.Marshal(declared)
@@ -36,7 +36,7 @@ func (s *stage) byKubectl(ctx context.Context, r request, declared map[string]an
 	if err := cmd.Run(); err != nil {
 		a.err = fmt.Errorf("kubectl apply: %w: %s", err, stderr.String())
 		if expected.err == nil {
-			return a, "kubectl is refused, this package is not: " + stderr.String()
+			return a, "only kubectl is rejected: " + stderr.String()
 		}
 		return answer{err: expected.err, warnings: expected.warnings}, ""
 	}
@@ -50,13 +50,13 @@ func (s *stage) byKubectl(ctx context.Context, r request, declared map[string]an
 		}
 	}
 	if expected.err != nil {
-		return a, "this package is refused, kubectl is not: " + expected.err.Error()
+		return a, "only this package is rejected: " + expected.err.Error()
 	}
 	ours := slices.DeleteFunc(expected.warnings, func(w string) bool { return !strings.HasPrefix(w, "handoff: ") })
 	return a, cmp.Diff(ours, a.warnings, cmpopts.EquateEmpty()) + cmp.Diff(timeless(expected.object), timeless(a.object))
 }
 
-// timeless is an object without what differs between a dry run and a write.
+// timeless returns an object without the fields that differ between a dry run and a write.
 func timeless(o *unstructured.Unstructured) map[string]any {
 	o = o.DeepCopy()
 	o.SetResourceVersion("")
@@ -64,7 +64,7 @@ func timeless(o *unstructured.Unstructured) map[string]any {
 	for i := range entries {
 		entries[i].Time = nil
 	}
-	// They are sorted by time.
+	// The entries are sorted by time.
 	slices.SortFunc(entries, func(a, b metav1.ManagedFieldsEntry) int { return strings.Compare(entryName(a), entryName(b)) })
 	o.SetManagedFields(entries)
 	ports, _, _ := unstructured.NestedSlice(o.Object, "spec", "ports")
@@ -79,7 +79,7 @@ func timeless(o *unstructured.Unstructured) map[string]any {
 	return o.Object
 }
 
-// metrics are those of the API server.
+// metrics returns the API server's metrics.
 func metrics(ctx context.Context) (string, error) {
 	c, err := rest.HTTPClientFor(cluster.Config)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// liveText is an object whose key a person has changed and whose key tuned a controller has written; stored is the same
-// after a manifest has dropped both and the key same, which has the manifest's value.
+// liveText is an object in which a user has changed the key person and a controller has written the key tuned. storedText is the
+// object after a manifest without the keys person, tuned and same, of which same has the manifest's value.
 const (
 	liveText = `{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: y, resourceVersion: "1",
 		annotations: {kubectl.kubernetes.io/last-applied-configuration: '{"data":{"person":"a","same":"a","other":"a"}}'},
@@ -31,8 +31,8 @@ const (
 	keptWarning = "handoff: kept .data.person=b, set by kubectl-patch and no longer in the manifest"
 )
 
-// honest is an apply as it should be.
-func honest(t *testing.T) observation {
+// correct returns an apply without violations.
+func correct(t *testing.T) observation {
 	t.Helper()
 	o := observation{schemas: newSchemas(), applier: clientSide + "/Update", warnings: []string{keptWarning}}
 	o.live, o.stored, o.twin = decodeObject(t, liveText), decodeObject(t, storedText), decodeObject(t, storedText)
@@ -54,18 +54,18 @@ func decodeObject(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	object, ok := decodeYAML(text).(map[string]any)
 	if !ok {
-		t.Fatal("the text is no object")
+		t.Fatal("the text is not an object")
 	}
 	return &unstructured.Unstructured{Object: object}
 }
 
-// TestChecksDetectViolations breaks each promise in an apply that keeps all of them.
+// TestChecksDetectViolations verifies each check with a violation in an otherwise correct apply.
 func TestChecksDetectViolations(t *testing.T) {
 	t.Parallel()
 	set := func(o *unstructured.Unstructured, name string, value any) {
 		setAt(o.Object, []string{"data", name}, value)
 	}
-	for check, lie := range map[string]func(*observation){
+	for check, violate := range map[string]func(*observation){
 		"": func(*observation) {},
 		checkOpen: func(o *observation) {
 			o.warnings = append(o.warnings, "handoff: skipped, review too large: the write was not modified")
@@ -75,7 +75,7 @@ func TestChecksDetectViolations(t *testing.T) {
 		},
 		checkAccepted: func(o *observation) { o.refused = errors.New("invalid") },
 		checkValue:    func(o *observation) { set(o.stored, "person", "c") },
-		checkClaims: func(o *observation) {
+		checkEntries: func(o *observation) {
 			o.stored.SetManagedFields(slices.Delete(o.stored.GetManagedFields(), 1, 2))
 		},
 		checkHalf: func(o *observation) {
@@ -105,21 +105,21 @@ func TestChecksDetectViolations(t *testing.T) {
 	} {
 		t.Run(check, func(t *testing.T) {
 			t.Parallel()
-			o := honest(t)
-			lie(&o)
+			o := correct(t)
+			violate(&o)
 			o.words = o.read()
 			found := o.check()
 			if seen := slices.ContainsFunc(found, func(f finding) bool { return f.check == check }); seen != (check != "") {
 				t.Errorf("found %+v", found)
 			}
 			if check == "" && len(found) > 0 {
-				t.Errorf("an honest apply breaks %+v", found)
+				t.Errorf("a correct apply has findings %+v", found)
 			}
 		})
 	}
 }
 
-// TestFieldsOfWarnings tests that warnings of the past and of the next version name the same field.
+// TestFieldsOfWarnings tests that different forms of warnings name the same field.
 func TestFieldsOfWarnings(t *testing.T) {
 	t.Parallel()
 	for _, warning := range []string{
@@ -129,13 +129,13 @@ func TestFieldsOfWarnings(t *testing.T) {
 		"handoff: kept ...data.person, set by kubectl-patch",
 		`handoff: kept .data["person"], set by kubectl-patch`,
 	} {
-		o := honest(t)
+		o := correct(t)
 		o.warnings = []string{warning}
 		if w := o.read(); len(w.kept) != 1 || w.kept[0].String() != ".data.person" {
 			t.Errorf("%s: read as %+v", warning, w)
 		}
 	}
-	o := honest(t)
+	o := correct(t)
 	o.warnings = []string{"handoff: not kept .data.person, the manifest sets another", "handoff: 3 more fields"}
 	if w := o.read(); len(w.notKept) != 1 || len(w.kept) != 0 || !w.more {
 		t.Errorf("read as %+v", w)

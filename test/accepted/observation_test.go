@@ -13,13 +13,13 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// observation is an apply with handoff beside the same apply without it.
+// observation is the result of an apply with handoff and of the same apply without it.
 type observation struct {
 	schemas schemas
 	rules   []ownership.Pattern
-	// live is the object before, stored the one afterwards, twin the one that the API server would have stored.
+	// live is the object before the apply, stored the one after it, twin the one that would be stored without handoff.
 	live, stored, twin *unstructured.Unstructured
-	// base and manifest are what the manifests before and now declare.
+	// base and manifest are the previous and the current manifest.
 	base, manifest map[string]any
 	// applier is the managedFields entry of the writer.
 	applier string
@@ -28,16 +28,16 @@ type observation struct {
 	refused, refusedTwin error
 	warnings             []string
 	words                words
-	// again is the object after the same apply once more, off what the API server would store of that without handoff.
+	// again is the object after a second identical apply, off the result of that apply without handoff.
 	again, off               *unstructured.Unstructured
 	refusedAgain, refusedOff error
-	// unusable is why kubectl cannot merge another manifest into the object.
+	// unusable is the error if kubectl cannot merge another manifest into the object.
 	unusable error
-	// kubectl says how the real kubectl differs from what this package sends.
+	// kubectl is the difference between kubectl's apply and this package's request.
 	kubectl string
 }
 
-// apply applies a manifest and looks at what comes of it.
+// apply applies a manifest and returns the observation.
 func (s *stage) apply(ctx context.Context, m manifest) (o observation, err error) {
 	declared := s.kind.object(m, s.name)
 	o = observation{schemas: s.schemas, live: s.live, manifest: declared, server: s.server, base: s.base, applier: clientSide + "/Update"}
@@ -78,11 +78,11 @@ func (s *stage) apply(ctx context.Context, m manifest) (o observation, err error
 	return o, err
 }
 
-// applyAgain plays the same manifest once more: without handoff as a dry run, then with it.
+// applyAgain applies the same manifest again: without handoff as a dry run, then with it.
 func (s *stage) applyAgain(ctx context.Context, o *observation, declared map[string]any) error {
 	var r request
 	if r, o.unusable = s.applying(o.stored, declared); o.unusable != nil {
-		return nil //nolint:nilerr // it is a finding, and not trouble of the test
+		return nil //nolint:nilerr // this is a finding, not an error of the test
 	}
 	without, err := r.switchedOff()
 	if err != nil {
@@ -115,7 +115,7 @@ func lastAppliedOf(o *unstructured.Unstructured) (base map[string]any, err error
 	return base, nil
 }
 
-// remove takes a field out of an object.
+// remove removes a field from an object.
 func remove(o map[string]any, p fieldpath.Path) {
 	last := p[len(p)-1]
 	parent, _ := at(o, p[:len(p)-1])

@@ -17,20 +17,20 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// schemas knows which lists of the built-in kinds have keys.
+// schemas are the schemas of the built-in kinds, with the keys of their lists.
 type schemas struct{ managedfields.TypeConverter }
 
 func newSchemas() schemas { return schemas{applyconfigurations.NewTypeConverter(scheme.Scheme)} }
 
-// leaves are the fields of an object that hold no others, elements of lists by their keys, without what the API server
-// sets by itself and the annotations that this package compares otherwise.
+// leaves returns the leaf fields of an object, with list elements by key, except for the fields that the API server sets and
+// annotations that this package compares separately.
 func (s schemas) leaves(o map[string]any) []fieldpath.Path {
 	if o == nil {
 		return nil
 	}
 	typed, err := s.ObjectToTyped(&unstructured.Unstructured{Object: withoutServer(o)})
 	if err != nil {
-		return nil // two elements with the same key, which the API server may refuse
+		return nil // two elements have the same key, which the API server may reject
 	}
 	set, err := typed.ToFieldSet()
 	if err != nil {
@@ -45,7 +45,7 @@ func (s schemas) leaves(o map[string]any) []fieldpath.Path {
 	return found
 }
 
-// withoutServer is an object without identity, record-keeping and status.
+// withoutServer returns an object without identity, bookkeeping and status.
 func withoutServer(o map[string]any) map[string]any {
 	c := (&unstructured.Unstructured{Object: o}).DeepCopy().Object
 	delete(c, "status")
@@ -111,14 +111,14 @@ func isElement(v any, e fieldpath.PathElement) bool {
 	return true
 }
 
-// equal compares what two objects have at a path.
+// equal reports whether two objects have the same value at a path.
 func equal(a, b any, p fieldpath.Path) bool {
 	left, inLeft := at(a, p)
 	right, inRight := at(b, p)
 	return inLeft == inRight && reflect.DeepEqual(left, right)
 }
 
-// within reports whether all that a manifest says is in a stored value, which can have defaults beside it.
+// within reports whether a stored value contains all values of a manifest. The stored value can also contain defaults.
 func within(said, stored any) bool {
 	switch s := said.(type) {
 	case map[string]any:
@@ -139,27 +139,27 @@ func within(said, stored any) bool {
 	}
 }
 
-// sameQuantity reports whether two values are the same quantity: the API server stores 1000 as 1k. The grammar has no other
-// values that look like one and are written in two ways.
+// sameQuantity reports whether two values are the same quantity: the API server stores 1000 as 1k. No other values of the
+// grammar look like quantities and have two spellings.
 func sameQuantity(a, b any) bool {
 	left, errLeft := resource.ParseQuantity(fmt.Sprint(a))
 	right, errRight := resource.ParseQuantity(fmt.Sprint(b))
 	if !strings.ContainsAny(fmt.Sprint(a), "0123456789") {
-		return false // a unit alone is read as 0
+		return false // a unit without a number is parsed as 0
 	}
 	return errLeft == nil && errRight == nil && left.Cmp(right) == 0
 }
 
-// covers reports whether one path is the other, or leads to it.
+// covers reports whether p equals q or is an ancestor of q.
 func covers(p, q fieldpath.Path) bool { return len(p) <= len(q) && p.Equals(q[:len(p)]) }
 
 func related(p, q fieldpath.Path) bool { return covers(p, q) || covers(q, p) }
 
-// claims are the fields of each managedFields entry of an object.
-type claims map[string]*fieldpath.Set
+// entrySets are the field sets of an object's managedFields entries.
+type entrySets map[string]*fieldpath.Set
 
-func claimsOf(o *unstructured.Unstructured) claims {
-	all := claims{}
+func entrySetsOf(o *unstructured.Unstructured) entrySets {
+	all := entrySets{}
 	for _, e := range o.GetManagedFields() {
 		if e.FieldsV1 == nil {
 			continue
@@ -176,8 +176,8 @@ func entryName(e metav1.ManagedFieldsEntry) string {
 	return strings.TrimSuffix(e.Manager+"/"+string(e.Operation)+"/"+e.Subresource, "/")
 }
 
-// on are the claims on a field and on what is in it, as text.
-func (c claims) on(p fieldpath.Path) map[string]string {
+// on returns, by entry, the managed paths at or below a path, as text.
+func (c entrySets) on(p fieldpath.Path) map[string]string {
 	found := map[string]string{}
 	for name, set := range c {
 		var paths []string
@@ -194,8 +194,8 @@ func (c claims) on(p fieldpath.Path) map[string]string {
 	return found
 }
 
-// by are the entries that claim a field or what is in it. A claim of a map alone is none of its members.
-func (c claims) by(p fieldpath.Path) []string {
+// by returns the entries that manage a field or a field nested under it. An entry for a map alone does not manage its members.
+func (c entrySets) by(p fieldpath.Path) []string {
 	var names []string
 	for name, set := range c {
 		claimed := false

@@ -15,7 +15,7 @@ import (
 
 func cloneDeep(o map[string]any) map[string]any { return runtime.DeepCopyJSON(o) }
 
-// script is a sequence as it was played, to be played again.
+// script is the record of a sequence, for a replay.
 type script struct {
 	kind    kind
 	server  bool
@@ -27,8 +27,8 @@ type script struct {
 	steps   []step
 }
 
-// sequence generates a sequence, plays it, and returns what it was and what broke in its last step. It ends with the first
-// step that breaks something: what follows would be about an object that should not be.
+// sequence generates and runs a sequence, and returns its script and the findings of its last step. It stops at the first step
+// with findings, because the object is wrong afterwards.
 func sequence(ctx context.Context, schemas schemas, k kind, seed uint64, index int, count *counts) (script, []finding, error) {
 	random := rand.New(rand.NewPCG(seed, uint64(index)))
 	s := script{kind: k, server: random.IntN(100) < 20, kubectl: (index+index/len(kinds()))%20 == 7, scaled: k.scaled && random.IntN(100) < 30}
@@ -65,7 +65,7 @@ func (s *script) stage(schemas schemas, name string) *stage {
 	return &stage{kind: s.kind, name: name, server: s.server, creator: s.creator, saved: s.saved, kubectl: s.kubectl, schemas: schemas}
 }
 
-// begin creates the object. It reports false where the API server does not take it, which ends the sequence.
+// begin creates the object. It returns false if the API server rejects the object, which ends the sequence.
 func (s *script) begin(ctx context.Context, st *stage, count *counts) (bool, error) {
 	err := st.create(ctx, s.kind.object(s.first, st.name))
 	count.created(s.kind.Kind, err)
@@ -75,7 +75,7 @@ func (s *script) begin(ctx context.Context, st *stage, count *counts) (bool, err
 	return err == nil, unexpected(err)
 }
 
-// play plays a step, records it, and returns what it broke.
+// play runs a step, records it, and returns its findings.
 func (s *script) play(ctx context.Context, st *stage, e step, count *counts) ([]finding, error) {
 	var err error
 	switch {
@@ -99,10 +99,10 @@ func (s *script) play(ctx context.Context, st *stage, e step, count *counts) ([]
 	if err == nil {
 		s.steps = append(s.steps, e)
 	}
-	return nil, nil // who is refused leaves the object as it was
+	return nil, nil // a rejected write does not change the object
 }
 
-// replay plays a script again on another object and returns what its last apply broke.
+// replay runs a script on another object and returns the findings of its last apply.
 func (s *script) replay(ctx context.Context, schemas schemas, name string) []finding {
 	again := *s
 	again.steps = nil
@@ -120,7 +120,7 @@ func (s *script) replay(ctx context.Context, schemas schemas, name string) []fin
 	return nil
 }
 
-// smaller drops what a failure does not need: steps, slots of all manifests, settings of edits.
+// smaller removes steps, slots of all manifests and settings of edits that a failure does not require.
 func (s script) smaller(ctx context.Context, schemas schemas, class, name string) script {
 	tries := 0
 	breaks := func(t script) bool {
@@ -156,7 +156,7 @@ func (s script) reductions() (all []func(script) script) {
 		func(t script) script { t.creator, t.saved = "", false; return t },
 	)
 	for i := len(s.steps) - 2; i >= 0; i-- {
-		left := len(s.steps) - i // from the end, which stays the same whatever was dropped before
+		left := len(s.steps) - i // counted from the end, which earlier removals do not change
 		all = append(all, func(t script) script {
 			if at := len(t.steps) - left; at >= 0 {
 				t.steps = slices.Delete(t.steps, at, at+1)
@@ -198,7 +198,7 @@ func (s script) says(at string) bool {
 	return ok || slices.ContainsFunc(s.steps, func(e step) bool { _, ok := e.manifest[at]; return ok })
 }
 
-// String is the script for people.
+// String returns a readable form of the script.
 func (s script) String() string {
 	var b strings.Builder
 	creator := s.creator
@@ -211,7 +211,7 @@ func (s script) String() string {
 	if s.server {
 		side = "server-side"
 	}
-	fmt.Fprintf(&b, "%s, %s apply, an HPA targets it: %t, by kubectl: %t\n- create by %s: %s\n", s.kind.Kind, side, s.scaled, s.kubectl, creator, s.declared(s.first))
+	fmt.Fprintf(&b, "%s, %s apply, with an HPA: %t, with kubectl: %t\n- create by %s: %s\n", s.kind.Kind, side, s.scaled, s.kubectl, creator, s.declared(s.first))
 	for _, e := range s.steps {
 		switch {
 		case e.manifest != nil:
@@ -223,7 +223,7 @@ func (s script) String() string {
 			for _, set := range e.sets {
 				fmt.Fprintf(&b, " %s=%s", set.at, text(set.value))
 				if set.gone {
-					b.WriteString(" (takes it away)")
+					b.WriteString(" (removed)")
 				}
 			}
 			b.WriteString("\n")

@@ -32,34 +32,34 @@ const (
 	scaler         = "kube-controller-manager"
 )
 
-// stage is where a sequence is played: one object.
+// stage is the object of a sequence.
 type stage struct {
 	kind kind
 	name string
-	// server reports whether manifests are applied server-side.
+	// server reports whether manifests are applied with server-side apply.
 	server bool
-	// creator is the field manager that creates the object; the empty one is the applier. With saved, it records
+	// creator is the field manager that creates the object; empty means the applier. If saved is set, the creator writes
 	// last-applied.
 	creator string
 	saved   bool
-	// kubectl reports whether manifests are applied by the real kubectl, beside what this package would send.
+	// kubectl reports whether manifests are applied with kubectl, and compared with the requests of this package.
 	kubectl bool
 
 	schemas schemas
-	// live is the object as stored, nil before it is.
+	// live is the stored object, nil before it is created.
 	live *unstructured.Unstructured
-	// base is what a server-side applier's manifest has set before.
+	// base is the previous manifest of a server-side applier.
 	base map[string]any
 }
 
-// setting is a value that somebody puts at a place; gone takes it away.
+// setting sets the value at a place, or removes it if gone is set.
 type setting struct {
 	at    string
 	value any
 	gone  bool
 }
 
-// step is one write of a sequence: an apply, an edit or a scaling.
+// step is a write of a sequence: an apply, an edit or a write to /scale.
 type step struct {
 	by       string
 	manifest manifest
@@ -77,14 +77,14 @@ func (s *stage) empty() *unstructured.Unstructured {
 	return o
 }
 
-// answer is what the API server says to a write.
+// answer is the API server's response to a write.
 type answer struct {
 	object   *unstructured.Unstructured
 	warnings []string
 	err      error
 }
 
-// request is a write as it is sent.
+// request is the request of a write.
 type request struct {
 	patch types.PatchType
 	body  []byte
@@ -109,7 +109,7 @@ func (s *stage) send(ctx context.Context, r request, options ...client.PatchOpti
 	return a
 }
 
-// applying returns what an apply of a manifest to a live object sends.
+// applying returns the request of an apply of a manifest to a live object.
 func (s *stage) applying(live *unstructured.Unstructured, declared map[string]any) (request, error) {
 	if s.server {
 		body, err := json.Marshal(declared)
@@ -143,7 +143,7 @@ func (s *stage) schema() (strategicpatch.PatchMetaFromStruct, error) {
 	return strategicpatch.NewPatchMetaFromStruct(typed)
 }
 
-// recorded is a manifest as kubectl apply merges it: with itself in the annotation last-applied
+// recorded returns a manifest as kubectl apply merges it, with the annotation last-applied
 // (util.GetModifiedConfiguration of k8s.io/kubectl).
 func recorded(declared map[string]any) ([]byte, error) {
 	metadata, annotations := map[string]any{}, map[string]any{}
@@ -164,7 +164,7 @@ func recorded(declared map[string]any) ([]byte, error) {
 	return json.Marshal(sent)
 }
 
-// switchedOff is the same write with the annotation that turns handoff off for this object.
+// switchedOff returns the same request with the annotation that turns handoff off for the object.
 func (r request) switchedOff() (request, error) {
 	if r.nothing() {
 		return r, nil
@@ -179,7 +179,7 @@ func (r request) switchedOff() (request, error) {
 	return r, err
 }
 
-// create creates the object as its first writer does.
+// create creates the object as its creator.
 func (s *stage) create(ctx context.Context, declared map[string]any) (err error) {
 	by := s.creator
 	switch {
@@ -209,7 +209,7 @@ func (s *stage) create(ctx context.Context, declared map[string]any) (err error)
 
 var errNoChange = errors.New("the edit changes nothing")
 
-// edit plays what a person or a controller writes.
+// edit runs a write of a user or a controller.
 func (s *stage) edit(ctx context.Context, e step) error {
 	changed := s.live.DeepCopy()
 	for _, set := range e.sets {
@@ -253,7 +253,7 @@ func (s *stage) edit(ctx context.Context, e step) error {
 	return a.err
 }
 
-// removeAt takes away what is at a place.
+// removeAt removes the value at a place.
 func removeAt(o map[string]any, place []string) {
 	parent, _ := getAt(o, place[:len(place)-1])
 	name := place[len(place)-1]
@@ -275,7 +275,7 @@ func setList(o map[string]any, place []string, list []any) {
 	}
 }
 
-// scale plays a write to /scale.
+// scale runs a write to /scale.
 func (s *stage) scale(ctx context.Context, e step) error {
 	body := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, e.replicas)
 	err := cluster.client.SubResource("scale").Patch(ctx, s.empty(), client.RawPatch(types.MergePatchType, body), client.FieldOwner(e.by))
@@ -290,7 +290,7 @@ func (s *stage) read(ctx context.Context) error {
 	return cluster.client.Get(ctx, client.ObjectKeyFromObject(s.live), s.live)
 }
 
-// target gives the object a HorizontalPodAutoscaler, and waits until the webhook knows it.
+// target creates a HorizontalPodAutoscaler for the object, and waits until the webhook knows it.
 func (s *stage) target(ctx context.Context) error {
 	hpa := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",

@@ -1,10 +1,10 @@
-// Package accepted generates sequences of writes by manifests, people and controllers, plays them on a real API server
-// behind the real webhook, and checks after each apply that handoff kept what it says it kept, refused nothing that the
-// API server accepts without it, and left everything else as it is without it.
+// Package accepted generates sequences of writes by manifests, users and controllers, and runs them on a real API server with the
+// webhook. After each apply, it verifies that handoff has kept the fields that its warnings name, that the API server has
+// accepted the write if it accepts it without handoff, and that everything else is the same as without handoff.
 //
-// The object without handoff is a server-side dry run of the same write on the same live object, with the annotation that
-// turns handoff off for this object in the write. So one write with handoff is compared with one write without it, and
-// nothing else differs: no history, no allocated address, no managedFields.
+// The object without handoff comes from a server-side dry run of the same write on the same live object, with the annotation
+// that turns handoff off for the object. The two writes differ in nothing else: neither in history, nor in allocated addresses,
+// nor in managedFields.
 package accepted_test
 
 import (
@@ -28,25 +28,25 @@ import (
 )
 
 var (
-	sequencesFlag = flag.Int("sequences", 200, "how many sequences of writes are played")
-	seedFlag      = flag.Uint64("seed", 41, "seed of the sequences; 0: one is chosen and printed")
-	onlyFlag      = flag.Int("only", -1, "play this sequence alone")
-	kindFlag      = flag.String("kind", "", "play sequences of this kind alone")
-	workersFlag   = flag.Int("workers", 4, "how many sequences are played at a time")
-	failuresFlag  = flag.String("failures", "", "a file for every class of failure with its replay")
-	exploreFlag   = flag.Bool("explore", false, "report refused applies alone, and go on after anything else that breaks")
-	shrinkFlag    = flag.Bool("shrink", true, "make the replay of a failure smaller")
+	sequencesFlag = flag.Int("sequences", 200, "number of sequences to run")
+	seedFlag      = flag.Uint64("seed", 41, "seed of the sequences; 0 chooses one and prints it")
+	onlyFlag      = flag.Int("only", -1, "run only the sequence with this index")
+	kindFlag      = flag.String("kind", "", "run only sequences of this kind")
+	workersFlag   = flag.Int("workers", 4, "number of sequences to run concurrently")
+	failuresFlag  = flag.String("failures", "", "write all classes of failures with their replays to this file")
+	exploreFlag   = flag.Bool("explore", false, "report only rejected applies, and continue after other failures")
+	shrinkFlag    = flag.Bool("shrink", true, "minimize the replay of a failure")
 )
 
-// cluster is what the sequences share. Each kind has a namespace of its own in mode enforce: a ResourceQuota or a
-// LimitRange must not decide about other objects.
+// cluster is shared by the sequences. Each kind has a separate namespace in mode enforce, so that a ResourceQuota or LimitRange
+// does not affect other kinds.
 var cluster struct {
 	*controlplane.Plane
 	webhook *handofftest.Webhook
 	client  client.Client
 }
 
-// TestMain starts a control plane without controllers: between two writes of a sequence, nobody else writes.
+// TestMain starts a control plane without controllers, so that nothing else writes between two writes of a sequence.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	options := controlplane.Options{Output: os.Stderr, WithoutControllerManager: true}
@@ -61,21 +61,21 @@ func TestMain(m *testing.M) {
 	os.Exit(controlplane.Main(run, os.Stderr, options, prepare))
 }
 
-// prepare creates the namespaces before the webhook starts, so that it knows them once it is ready.
+// prepare creates the namespaces before it starts the webhook, so that the webhook knows them when it is ready.
 func prepare(ctx context.Context, started *controlplane.Plane) (err error) {
 	cluster.Plane = started
 	config := rest.CopyConfig(started.Config)
 	config.QPS = -1
 	config.WarningHandlerWithContext = collectWarnings{}
 	if cluster.client, err = client.New(config, client.Options{}); err != nil {
-		return fmt.Errorf("client of the API server: %w", err)
+		return fmt.Errorf("creating a client: %w", err)
 	}
 	for _, k := range kinds() {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 			Name: k.namespace(), Annotations: map[string]string{ownership.ModeAnnotation: "enforce"},
 		}}
 		if err := cluster.client.Create(ctx, namespace); err != nil {
-			return fmt.Errorf("namespace of %s: %w", k.Kind, err)
+			return fmt.Errorf("creating the namespace of %s: %w", k.Kind, err)
 		}
 	}
 	options, err := webhookOptions(started.Dir)
@@ -91,8 +91,8 @@ func prepare(ctx context.Context, started *controlplane.Plane) (err error) {
 	return nil
 }
 
-// webhookOptions configures a controller for some fields of each kind, and gives the webhook more time than the API server
-// usually grants: a busy machine must not decide what goes through unreviewed.
+// webhookOptions returns options with controller rules for some fields of each kind, and a longer timeout than usual, so that no
+// write is unreviewed because of a busy machine.
 func webhookOptions(dir string) (handofftest.Options, error) {
 	var options handofftest.Options
 	root, err := controlplane.Root()
@@ -125,10 +125,10 @@ func webhookOptions(dir string) (handofftest.Options, error) {
 	)
 }
 
-// warningsKey is where a context holds the warnings of the requests that are made with it.
+// warningsKey is the context key for the warnings of requests.
 type warningsKey struct{}
 
-// collectWarnings hands each warning to the context of its request.
+// collectWarnings stores each warning in the context of its request.
 type collectWarnings struct{}
 
 func (collectWarnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _, text string) {

@@ -10,12 +10,12 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// words are what the warnings of a write say about fields.
+// words are the fields that the warnings of a write name.
 type words struct {
 	kept, notKept, cleared []fieldpath.Path
-	// perhaps are fields that a warning may name whose path is cut off.
+	// perhaps are fields that a warning with a truncated path may name.
 	perhaps []fieldpath.Path
-	// more reports whether further fields are summed up.
+	// more reports whether a warning only counts further fields.
 	more bool
 	// open is a warning that handoff did not modify the write.
 	open string
@@ -25,7 +25,7 @@ type words struct {
 
 var warningForm = regexp.MustCompile(`^handoff: (kept|not kept|cleared) (\S.*)$`)
 
-// read finds the fields that warnings name, among all that live and twin have.
+// read returns the fields of live and twin that the warnings name.
 func (o observation) read() (w words) {
 	fields := o.candidates()
 	for _, warning := range o.warnings {
@@ -63,7 +63,7 @@ func (o observation) read() (w words) {
 	return w
 }
 
-// candidates are all paths that a warning can name, by their texts.
+// candidates returns all paths that a warning can name, by their texts.
 func (o observation) candidates() map[string]fieldpath.Path {
 	found := map[string]fieldpath.Path{}
 	add := func(p fieldpath.Path) {
@@ -75,7 +75,7 @@ func (o observation) candidates() map[string]fieldpath.Path {
 	if o.live == nil {
 		return found
 	}
-	for _, set := range claimsOf(o.live) {
+	for _, set := range entrySetsOf(o.live) {
 		set.Iterate(add)
 	}
 	for _, p := range o.schemas.leaves(o.live.Object) {
@@ -89,7 +89,8 @@ func (o observation) candidates() map[string]fieldpath.Path {
 	return found
 }
 
-// named returns the longest path that a text begins with; where the front of a path is cut off, those with the longest end.
+// named returns the longest path that a text begins with. If the path's front is truncated, it returns the paths with the longest
+// matching end.
 func named(fields map[string]fieldpath.Path, text string) (best []fieldpath.Path) {
 	longest := 0
 	cut, isCut := strings.CutPrefix(text, "...")
@@ -115,13 +116,13 @@ func named(fields map[string]fieldpath.Path, text string) (best []fieldpath.Path
 	return best
 }
 
-// begins reports whether a text begins with a path, and goes on with something else.
+// begins reports whether a text begins with a path that ends there.
 func begins(text, path string) bool {
 	rest, ok := strings.CutPrefix(text, path)
 	return ok && (rest == "" || strings.ContainsRune(" =,;:", rune(rest[0])) || strings.HasPrefix(rest, "..."))
 }
 
-// parsed reads a path that is written otherwise than fieldpath does.
+// parsed parses a path in another syntax than that of fieldpath.
 func parsed(fields map[string]fieldpath.Path, text string) fieldpath.Path {
 	ends := regexp.MustCompile(`[ =,;]|$`).FindAllStringIndex(text, -1)
 	slices.Reverse(ends)

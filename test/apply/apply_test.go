@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// TestThreeWayGivesWhatKubectlApplyStores compares all of each object, last-applied included, and holds each sentence to
-// what it says of the outcome.
-func TestThreeWayGivesWhatKubectlApplyStores(t *testing.T) {
+// TestThreeWayMatchesKubectlApply compares the complete objects, including last-applied, and verifies the results that the
+// sentences state.
+func TestThreeWayMatchesKubectlApply(t *testing.T) {
 	t.Parallel()
 	all, kinds := edits(t), map[string]int{}
 	for sentence, e := range all {
@@ -28,23 +28,23 @@ func TestThreeWayGivesWhatKubectlApplyStores(t *testing.T) {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff(o.stored, o.merged); (diff != "") != e.defaulted {
-				t.Errorf("defaulted is %v, and before the API server's defaults (-stored +merged):\n%s", e.defaulted, diff)
+				t.Errorf("defaulted is %v; before the API server's defaults (-stored +merged):\n%s", e.defaulted, diff)
 			}
 			if stays, says, known := staysOf(sentence, e, o); known && stays != says {
-				t.Errorf("the sentence says that another's stays: %v, and it is so: %v", says, stays)
+				t.Errorf("another manager's value stays: want %v, got %v", says, stays)
 			}
 			if nothing := strings.HasSuffix(sentence, nothingChanges); nothing != o.nothing() {
-				t.Errorf("the sentence says that nothing changes: %v, and it is so: %v", nothing, o.nothing())
+				t.Errorf("nothing changes: want %v, got %v", nothing, o.nothing())
 			}
 		})
 	}
 	t.Logf("%d edits of %d kinds: %v", len(all), len(kinds), kinds)
 }
 
-// differs says where the merge's result is not what kubectl apply has made the API server store.
+// differs returns the difference between the merge's result and the object stored by kubectl apply, or "".
 func (o outcome) differs() string {
 	if o.refused != nil {
-		return "the API server refuses the result of the merge: " + o.refused.Error()
+		return "the API server rejects the result of the merge: " + o.refused.Error()
 	}
 	if diff := cmp.Diff(o.stored, o.replaced); diff != "" {
 		return "the object (-stored +merged):\n" + diff
@@ -52,13 +52,13 @@ func (o outcome) differs() string {
 	return ""
 }
 
-// nothing says whether the second apply has stored nothing new but, perhaps, its manifest.
+// nothing reports whether the second apply has stored nothing new except, possibly, its manifest in last-applied.
 func (o outcome) nothing() bool {
 	return cmp.Equal(withoutLastApplied(o.live), withoutLastApplied(o.stored))
 }
 
-// staysOf says whether what others have written, if they call it theirs, is stored after the second apply, and whether
-// the edit's sentence says so.
+// staysOf reports whether another manager's value, which contains "theirs", is stored after the second apply, whether the
+// sentence states this, and whether the edit has such a value.
 func staysOf(sentence string, e edit, o outcome) (stays, says, known bool) {
 	theirs := func(value any) bool { return strings.Contains(strings.ToLower(fmt.Sprint(value)), "theirs") }
 	return theirs(withoutLastApplied(o.stored)), strings.Contains(sentence, "stay"), theirs(e.others)

@@ -13,23 +13,23 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// edit is one change of a manifest: the first is applied, others write, the second is applied.
+// edit is a change of a manifest: the first manifest is applied, other managers write, and the second one is applied.
 type edit struct {
 	kind string
 	// first and second are the manifests as YAML, without apiVersion, kind and name.
 	first, second string
-	// others are commands of kubectl by which somebody else writes in between, with OBJECT for what they write. They are
-	// split at spaces.
+	// others are kubectl commands that run in between, with OBJECT for the object. Their arguments are separated by
+	// spaces.
 	others []string
-	// defaulted says that the API server changes something after the merge: what is let go of has a default, or a new
-	// element has. Elsewhere the merge gives what is stored without its help.
+	// defaulted reports whether the API server sets defaults after the merge, for a removed field or in a new element.
+	// Otherwise, the merge's result equals the stored object.
 	defaulted bool
 }
 
-// nothingChanges ends the sentence of an edit after which the API server stores what it has stored before.
+// nothingChanges is the end of the sentence of an edit that does not change the stored object.
 const nothingChanges = "nothing changes"
 
-// edits are all of them, by their sentences.
+// edits returns all edits by their sentences.
 func edits(t *testing.T) map[string]edit {
 	t.Helper()
 	all := map[string]edit{}
@@ -39,7 +39,7 @@ func edits(t *testing.T) map[string]edit {
 	} {
 		for sentence, e := range family {
 			if _, twice := all[sentence]; twice {
-				t.Fatalf("two edits are called %q", sentence)
+				t.Fatalf("duplicate edit %q", sentence)
 			}
 			all[sentence] = e
 		}
@@ -47,19 +47,19 @@ func edits(t *testing.T) map[string]edit {
 	return all
 }
 
-// deployment is a manifest of a Deployment, a StatefulSet or a DaemonSet: its pods, and what else its spec has.
+// deployment returns a manifest of a Deployment, StatefulSet or DaemonSet with the given pod spec and other fields of its spec.
 func deployment(pod string, spec ...string) string {
 	spec = append(spec, "selector: {matchLabels: {app: web}}", "template: {metadata: {labels: {app: web}}, spec: {"+pod+"}}")
 	return "spec: {" + strings.Join(spec, ", ") + "}"
 }
 
-// container is a manifest of a Deployment with one container that has these fields, and what else its pods have.
+// container returns a manifest of a Deployment whose container has the given fields, with other fields of its pod spec.
 func container(fields string, pod ...string) string {
 	app := "containers: [{name: app, image: registry.invalid/app, " + fields + "}]"
 	return deployment(strings.Join(append([]string{app}, pod...), ", "))
 }
 
-// plain is a pod with nothing special about it.
+// plain is a minimal pod spec.
 const plain = "containers: [{name: app, image: registry.invalid/app}]"
 
 // apiVersion of a kind.
@@ -84,25 +84,25 @@ func apiVersion(kind string) string {
 	}
 }
 
-// manifest returns what is given to kubectl, as JSON, of an object with that name.
+// manifest returns the manifest of an object with the given name.
 func (e edit) manifest(text, name string) (map[string]any, error) {
 	asJSON, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
-		return nil, fmt.Errorf("read a manifest: %w", err)
+		return nil, fmt.Errorf("parsing a manifest: %w", err)
 	}
 	var manifest map[string]any
 	if err := utiljson.Unmarshal(asJSON, &manifest); err != nil {
-		return nil, fmt.Errorf("read a manifest: %w", err)
+		return nil, fmt.Errorf("parsing a manifest: %w", err)
 	}
 	manifest["apiVersion"], manifest["kind"] = apiVersion(e.kind), e.kind
 	if err := unstructured.SetNestedField(manifest, name, "metadata", "name"); err != nil {
-		return nil, fmt.Errorf("name a manifest: %w", err)
+		return nil, fmt.Errorf("setting the name of a manifest: %w", err)
 	}
 	return manifest, nil
 }
 
-// asSent returns a manifest as kubectl apply merges it: in its namespace, and with itself in the annotation last-applied,
-// annotations being there even where they are empty. (util.GetModifiedConfiguration of k8s.io/kubectl.)
+// asSent returns a manifest as kubectl apply merges it: with its namespace and the annotation last-applied, and with annotations
+// even if they are empty (util.GetModifiedConfiguration of k8s.io/kubectl).
 func asSent(manifest map[string]any, namespace string) ([]byte, error) {
 	metadata, annotations := map[string]any{}, map[string]any{}
 	if own, ok := manifest["metadata"].(map[string]any); ok {
@@ -111,7 +111,7 @@ func asSent(manifest map[string]any, namespace string) ([]byte, error) {
 	if own, ok := metadata["annotations"].(map[string]any); ok {
 		for name, value := range own {
 			if value == nil {
-				value = "" // as kubectl reads annotations
+				value = "" // kubectl reads null as an empty annotation
 			}
 			annotations[name] = value
 		}
@@ -124,11 +124,11 @@ func asSent(manifest map[string]any, namespace string) ([]byte, error) {
 	sent["metadata"] = metadata
 	recorded, err := json.Marshal(sent)
 	if err != nil {
-		return nil, fmt.Errorf("write a manifest: %w", err)
+		return nil, fmt.Errorf("encoding a manifest: %w", err)
 	}
 	annotations[corev1.LastAppliedConfigAnnotation] = string(recorded) + "\n"
 	if recorded, err = json.Marshal(sent); err != nil {
-		return nil, fmt.Errorf("write a manifest: %w", err)
+		return nil, fmt.Errorf("encoding a manifest: %w", err)
 	}
 	return recorded, nil
 }

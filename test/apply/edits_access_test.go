@@ -1,20 +1,20 @@
 package apply_test
 
-// accessEdits are of the kinds for access, and of what all objects have: finalizers, owners.
+// accessEdits returns edits of RBAC kinds and ServiceAccounts, and of metadata: finalizers and owners.
 func accessEdits() map[string]edit {
 	const get, list = "{apiGroups: [''], resources: [pods], verbs: [get]}", "{apiGroups: [''], resources: [pods, services], verbs: [list, watch]}"
 	role := "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}, "
 	return map[string]edit{
-		"rules of a role are taken as a whole":                {kind: "Role", first: "rules: [" + get + "]", second: "rules: [" + list + ", " + get + "]"},
+		"rules of a role are atomic":                          {kind: "Role", first: "rules: [" + get + "]", second: "rules: [" + list + ", " + get + "]"},
 		"rules of a role: another's go":                       {kind: "Role", first: "rules: [" + get + "]", others: []string{`patch OBJECT -p {"rules":[{"apiGroups":[""],"resources":["theirs"],"verbs":["get"]}]}`}, second: "rules: [" + get + "]"},
 		"rules of a role become empty":                        {kind: "Role", first: "rules: [" + get + "]", second: "rules: []", defaulted: true},
 		"rules of a cluster's role: their order":              {kind: "ClusterRole", first: "rules: [" + get + ", " + list + "]", second: "rules: [" + list + ", " + get + "]"},
 		"a cluster's role becomes an aggregated one":          {kind: "ClusterRole", first: "{metadata: {labels: {a: one}}, rules: [" + get + "]}", second: "{aggregationRule: {clusterRoleSelectors: [{matchLabels: {b: one}}]}, rules: [" + get + "]}"},
 		"an aggregated role selects others":                   {kind: "ClusterRole", first: "aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: one}}]}", second: "aggregationRule: {clusterRoleSelectors: [{matchLabels: {b: one}}, {matchLabels: {a: one}}]}"},
-		"subjects of a binding are taken as a whole":          {kind: "RoleBinding", first: "{" + role + "subjects: [{kind: User, name: a}]}", others: []string{`patch OBJECT -p {"subjects":[{"kind":"User","name":"theirs"}]}`}, second: "{" + role + "subjects: [{kind: Group, name: b}, {kind: User, name: a}]}", defaulted: true},
+		"subjects of a binding are atomic":                    {kind: "RoleBinding", first: "{" + role + "subjects: [{kind: User, name: a}]}", others: []string{`patch OBJECT -p {"subjects":[{"kind":"User","name":"theirs"}]}`}, second: "{" + role + "subjects: [{kind: Group, name: b}, {kind: User, name: a}]}", defaulted: true},
 		"subjects of a binding are removed":                   {kind: "RoleBinding", first: "{" + role + "subjects: [{kind: User, name: a}]}", second: "{" + role + "}"},
 		"secrets of an account: another's stays":              {kind: "ServiceAccount", first: "secrets: [{name: a}, {name: b}]", others: []string{`patch OBJECT -p {"secrets":[{"name":"theirs"}]}`}, second: "secrets: [{name: c}, {name: b}]"},
-		"pull secrets of an account are taken whole":          {kind: "ServiceAccount", first: "imagePullSecrets: [{name: a}]", others: []string{`patch OBJECT -p {"imagePullSecrets":[{"name":"theirs"}]}`}, second: "imagePullSecrets: [{name: b}]"},
+		"pull secrets of an account are atomic":               {kind: "ServiceAccount", first: "imagePullSecrets: [{name: a}]", others: []string{`patch OBJECT -p {"imagePullSecrets":[{"name":"theirs"}]}`}, second: "imagePullSecrets: [{name: b}]"},
 		"finalizers: added and removed":                       {kind: "ConfigMap", first: "metadata: {finalizers: [e.org/a, e.org/b]}", second: "metadata: {finalizers: [e.org/c, e.org/b]}"},
 		"finalizers: another's stays":                         {kind: "ConfigMap", first: "metadata: {finalizers: [e.org/a]}", others: []string{`patch OBJECT -p {"metadata":{"finalizers":["e.org/theirs"]}}`}, second: "metadata: {finalizers: [e.org/b, e.org/a]}"},
 		"finalizers: one goes, another's stays":               {kind: "ConfigMap", first: "metadata: {finalizers: [e.org/a, e.org/b]}", others: []string{`patch OBJECT -p {"metadata":{"finalizers":["e.org/theirs"]}}`}, second: "metadata: {finalizers: [e.org/b]}"},

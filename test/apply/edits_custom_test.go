@@ -1,7 +1,7 @@
 package apply_test
 
-// customEdits are of a custom resource, which kubectl apply merges by a JSON merge patch: its list types are those of
-// server-side apply alone.
+// customEdits returns edits of a custom resource, for which kubectl apply sends a JSON merge patch: only server-side apply uses
+// the list types of its schema.
 func customEdits() map[string]edit {
 	return map[string]edit{
 		"custom: fields are set, changed and removed":                      {kind: "Gadget", first: "spec: {size: 3, ratio: 0.5}", second: "spec: {ratio: 1.25, labels: {a: one}}", defaulted: true},

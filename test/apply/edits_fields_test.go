@@ -1,6 +1,6 @@
 package apply_test
 
-// fieldEdits are of fields that hold one value, and of whole blocks.
+// fieldEdits returns edits of single fields and of blocks.
 func fieldEdits() map[string]edit {
 	return map[string]edit{
 		"a field that was missing is set":               {kind: "Deployment", first: deployment(plain), second: deployment(plain, "minReadySeconds: 5")},
@@ -39,7 +39,7 @@ func fieldEdits() map[string]edit {
 		},
 		"the same manifest again, nothing changes": {kind: "Deployment", first: deployment(plain, "replicas: 3"), second: deployment(plain, "replicas: 3")},
 		"a boolean becomes its zero value":         {kind: "Deployment", first: deployment(plain, "paused: true"), second: deployment(plain, "paused: false"), defaulted: true},
-		"a number of bytes is written otherwise, nothing changes": {
+		"a quantity is written differently, nothing changes": {
 			kind: "Deployment", first: container("resources: {limits: {memory: 1Gi}}"), second: container("resources: {limits: {memory: 1024Mi}}"), defaulted: true,
 		},
 		"a block is removed":         {kind: "Deployment", first: container("readinessProbe: {httpGet: {path: /, port: 80}}"), second: container("")},
@@ -65,7 +65,7 @@ func fieldEdits() map[string]edit {
 	}
 }
 
-// mapEdits are of objects whose names are free: labels, annotations, data, quantities.
+// mapEdits returns edits of maps with arbitrary keys: labels, annotations, data, quantities.
 func mapEdits() map[string]edit {
 	return map[string]edit{
 		"labels: added, changed and removed": {kind: "ConfigMap", first: "metadata: {labels: {a: one, b: one}}", second: "metadata: {labels: {a: two, c: one}}"},
@@ -73,11 +73,11 @@ func mapEdits() map[string]edit {
 		"labels: all are removed, and another's go with them": {
 			kind: "Deployment", first: "metadata: {labels: {a: one}}\n" + deployment(plain), others: []string{"label OBJECT theirs=one"}, second: deployment(plain),
 		},
-		"labels: all are removed, but the map itself is not, another's stays": {
+		"labels: all are removed, but not the map, another's stays": {
 			kind: "Deployment", first: "metadata: {labels: {a: one}}\n" + deployment(plain), others: []string{"label OBJECT theirs=one"}, second: "metadata: {labels: {}}\n" + deployment(plain),
 		},
 		"labels: a null clears another's": {
-			// Of the labels an empty map is left, which the API server does not store.
+			// The merge leaves an empty map of labels, which the API server does not store.
 			kind: "ConfigMap", first: "data: {a: one}", others: []string{"label OBJECT theirs=one"},
 			second: "{metadata: {labels: {theirs: null}}, data: {a: one}}", defaulted: true,
 		},

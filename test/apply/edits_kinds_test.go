@@ -11,7 +11,7 @@ func workloadEdits() map[string]edit {
 		"a stateful set: its claims stay as they are": {
 			kind: "StatefulSet", first: deployment(plain, "serviceName: web", "replicas: 2", claims), second: deployment(plain, "serviceName: web", claims), defaulted: true,
 		},
-		"a stateful set: the update strategy is no union to strategicpatch": {
+		"a stateful set: the update strategy is no union for strategicpatch": {
 			kind: "StatefulSet", first: deployment(plain, "updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 2}}"),
 			second: deployment(plain, "updateStrategy: {type: OnDelete}"),
 		},
@@ -74,7 +74,7 @@ func jobEdits() map[string]edit {
 		"a cron job: volumes are changed, another's variable stays beside them": {
 			kind: "CronJob", first: cron("", "", "volumes: [{name: a, emptyDir: {}}], "), others: []string{"set env OBJECT THEIRS=one"}, second: cron("", "", "volumes: [{name: b, emptyDir: {}}], "),
 		},
-		"a cron job: rules of failures are taken as a whole": {
+		"a cron job: rules of failures are atomic": {
 			kind:   "CronJob",
 			first:  cron("", "podFailurePolicy: {rules: [{action: Ignore, onPodConditions: [{type: A}]}, {action: Count, onPodConditions: [{type: B}]}]}, ", ""),
 			second: cron("", "podFailurePolicy: {rules: [{action: FailJob, onPodConditions: [{type: C}]}, {action: Ignore, onPodConditions: [{type: A}]}]}, ", ""), defaulted: true,

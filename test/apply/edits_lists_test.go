@@ -1,6 +1,6 @@
 package apply_test
 
-// containerEdits are of the list of containers, and of lists that are taken as a whole.
+// containerEdits are of the list of containers, and of lists that are atomic.
 func containerEdits() map[string]edit {
 	return map[string]edit{
 		"containers: one is added":   {kind: "Deployment", first: deployment("containers: [{name: a, image: i}]"), second: deployment("containers: [{name: a, image: i}, {name: b, image: i}]"), defaulted: true},
@@ -52,7 +52,7 @@ func containerEdits() map[string]edit {
 			kind: "Deployment", first: deployment(plain + ", initContainers: [{name: a, image: i}]"), second: deployment(plain + ", initContainers: []"), defaulted: true,
 		},
 		"initial containers: the list becomes null": {kind: "Deployment", first: deployment(plain + ", initContainers: [{name: a, image: i}]"), second: deployment(plain + ", initContainers: null")},
-		"arguments are taken as a whole":            {kind: "Deployment", first: container("args: [a, b]"), second: container("args: [a, c, b]")},
+		"arguments are atomic":                      {kind: "Deployment", first: container("args: [a, b]"), second: container("args: [a, c, b]")},
 		"arguments: another's go": {
 			kind: "Deployment", first: container("args: [a, b]"), others: []string{`patch OBJECT -p {"spec":{"template":{"spec":{"containers":[{"name":"app","args":["a","b","theirs"]}]}}}}`},
 			second: container("args: [a, b]"),
@@ -88,7 +88,7 @@ func keyedListEdits() map[string]edit {
 			kind: "Deployment", first: container("env: [{name: A, valueFrom: {configMapKeyRef: {name: c, key: k}}}]"), second: container("env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]"), defaulted: true,
 		},
 		"env: a value is removed": {kind: "Deployment", first: container("env: [{name: A, value: one}]"), second: container("env: [{name: A}]")},
-		"sources of env are taken as a whole": {
+		"sources of env are atomic": {
 			kind: "Deployment", first: container("envFrom: [{configMapRef: {name: a}}, {configMapRef: {name: b}}]"), second: container("envFrom: [{prefix: X_, secretRef: {name: c}}, {configMapRef: {name: a}}]"),
 		},
 		"mounts: added, moved, removed": {
@@ -122,7 +122,7 @@ func keyedListEdits() map[string]edit {
 			first:  container("ports: [{containerPort: 53, protocol: UDP}, {containerPort: 53, protocol: TCP}]"),
 			second: container("ports: [{containerPort: 53, protocol: UDP}, {containerPort: 53, protocol: TCP}], args: [a]"),
 		},
-		"resize policies are taken as a whole": {
+		"resize policies are atomic": {
 			kind: "Deployment", first: container("resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired}]"),
 			second: container("resizePolicy: [{resourceName: memory, restartPolicy: RestartContainer}]"),
 		},

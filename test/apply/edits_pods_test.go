@@ -33,7 +33,7 @@ func podEdits() map[string]edit {
 			others: []string{`patch OBJECT -p {"spec":{"template":{"spec":{"topologySpreadConstraints":[{"topologyKey":"theirs","maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway"}]}}}}`},
 			second: deployment(plain + ", topologySpreadConstraints: [{topologyKey: rack, maxSkew: 1, whenUnsatisfiable: DoNotSchedule}]"),
 		},
-		"tolerations are taken as a whole": {
+		"tolerations are atomic": {
 			kind:   "Deployment",
 			first:  deployment(plain + ", tolerations: [{key: a, operator: Exists}, {key: b, operator: Exists}]"),
 			others: []string{`patch OBJECT -p {"spec":{"template":{"spec":{"tolerations":[{"key":"theirs","operator":"Exists"}]}}}}`},
@@ -49,7 +49,7 @@ func podEdits() map[string]edit {
 			first:  deployment(plain + ", dnsPolicy: None, dnsConfig: {nameservers: [10.0.0.1], searches: [a, b], options: [{name: x, value: one}]}"),
 			second: deployment(plain + ", dnsPolicy: None, dnsConfig: {nameservers: [10.0.0.1, 10.0.0.2], searches: [b], options: [{name: z}]}"),
 		},
-		"terms of an affinity are taken as a whole": {
+		"terms of an affinity are atomic": {
 			kind:   "Deployment",
 			first:  deployment(plain + ", affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: a}}]}}"),
 			second: deployment(plain + ", affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 2, podAffinityTerm: {topologyKey: b}}, {weight: 1, podAffinityTerm: {topologyKey: a}}]}}"),
@@ -59,7 +59,7 @@ func podEdits() map[string]edit {
 			first:  deployment(plain + ", securityContext: {fsGroup: 1, supplementalGroups: [1, 2], sysctls: [{name: kernel.shm_rmid_forced, value: '0'}]}"),
 			second: deployment(plain + ", securityContext: {supplementalGroups: [3, 1], sysctls: [{name: kernel.shm_rmid_forced, value: '1'}]}"),
 		},
-		"capabilities are taken as a whole": {
+		"capabilities are atomic": {
 			kind:   "Deployment",
 			first:  container("securityContext: {capabilities: {add: [A, B], drop: [ALL]}}"),
 			second: container("securityContext: {capabilities: {add: [C, A]}}"),
@@ -79,7 +79,7 @@ func podEdits() map[string]edit {
 	}
 }
 
-// unionEdits are of objects in which one choice excludes the others.
+// unionEdits returns edits of unions.
 func unionEdits() map[string]edit {
 	return map[string]edit{
 		"the strategy: what is defaulted goes with the type": {kind: "Deployment", first: deployment(plain), second: deployment(plain, "strategy: {type: Recreate}")},
@@ -121,7 +121,7 @@ func unionEdits() map[string]edit {
 		"volumes: a field in a volume is removed": {
 			kind: "Deployment", first: deployment(plain + ", volumes: [{name: v, emptyDir: {sizeLimit: 1Gi}}]"), second: deployment(plain + ", volumes: [{name: v, emptyDir: {}}]"),
 		},
-		"volumes: sources of a projection are taken as a whole": {
+		"volumes: sources of a projection are atomic": {
 			kind:   "Deployment",
 			first:  deployment(plain + ", volumes: [{name: v, projected: {sources: [{configMap: {name: a}}, {configMap: {name: b}}]}}]"),
 			second: deployment(plain + ", volumes: [{name: v, projected: {sources: [{secret: {name: c}}, {configMap: {name: a}}]}}]"),
@@ -130,7 +130,7 @@ func unionEdits() map[string]edit {
 			kind: "Deployment", first: deployment(plain + ", volumes: [{name: v, emptyDir: {}}]"),
 			others: []string{`patch OBJECT -p {"spec":{"template":{"spec":{"volumes":[{"name":"theirs","emptyDir":{}}]}}}}`}, second: deployment(plain),
 		},
-		"a probe: its kind is switched, which is no union to strategicpatch": {
+		"a probe: its kind is switched, which is no union for strategicpatch": {
 			kind: "Deployment", first: container("readinessProbe: {httpGet: {path: /, port: 80}}"), second: container("readinessProbe: {tcpSocket: {port: 80}}"),
 		},
 	}

@@ -2,7 +2,7 @@ package apply_test
 
 import "strings"
 
-// serviceEdits are of what leads to pods, and of what scales them.
+// serviceEdits returns edits of Services and other networking kinds, autoscalers and disruption budgets.
 func serviceEdits() map[string]edit {
 	const backend = "backend: {service: {name: web, port: {number: 80}}}"
 	rules := func(hosts ...string) string {
@@ -32,13 +32,13 @@ func serviceEdits() map[string]edit {
 			kind: "Service", first: "spec: {ports: [{port: 80, targetPort: 8080}]}", second: "spec: {ports: [{port: 80}]}", defaulted: true,
 		},
 		"service ports: the number changes": {kind: "Service", first: "spec: {ports: [{port: 80}]}", second: "spec: {ports: [{port: 81}]}", defaulted: true},
-		"service ports: two protocols on one number stay where the selector changes": {
-			// Where such a list itself changes, upstream loses a port: docs/merge-differences.md.
+		"service ports: two protocols on one port stay when the selector changes": {
+			// If such a list itself changes, upstream loses a port: docs/merge-differences.md.
 			kind:   "Service",
 			first:  "spec: {selector: {app: a}, ports: [{name: a, port: 53, protocol: UDP, targetPort: 53}, {name: b, port: 53, protocol: TCP, targetPort: 53}]}",
 			second: "spec: {selector: {app: b}, ports: [{name: a, port: 53, protocol: UDP, targetPort: 53}, {name: b, port: 53, protocol: TCP, targetPort: 53}]}",
 		},
-		"external addresses are taken as a whole": {
+		"external addresses are atomic": {
 			kind: "Service", first: "spec: {ports: [{port: 80}], externalIPs: [192.0.2.1, 192.0.2.2]}", others: []string{`patch OBJECT -p {"spec":{"externalIPs":["192.0.2.1","192.0.2.9"]}}`},
 			second: "spec: {ports: [{port: 80}], externalIPs: [192.0.2.2, 192.0.2.3]}",
 		},
@@ -54,20 +54,20 @@ func serviceEdits() map[string]edit {
 		"a service is published early, and inside its node": {
 			kind: "Service", first: "spec: {ports: [{port: 80}]}", second: "spec: {ports: [{port: 80}], publishNotReadyAddresses: true, internalTrafficPolicy: Local}",
 		},
-		"rules of an ingress are taken as a whole, another's annotation stays": {
+		"rules of an ingress are atomic, another's annotation stays": {
 			kind: "Ingress", first: "spec: {" + rules("a", "b") + "}", others: []string{"annotate OBJECT theirs=one"}, second: "spec: {" + rules("c", "a") + "}",
 		},
-		"TLS of an ingress is taken as a whole": {
+		"TLS of an ingress is atomic": {
 			kind: "Ingress", first: "spec: {tls: [{hosts: [a, b], secretName: s}], " + rules("a") + "}", second: "spec: {tls: [{hosts: [c, a], secretName: s}, {hosts: [d]}], " + rules("a") + "}",
 		},
 		"TLS of an ingress is removed, its class set": {
 			kind: "Ingress", first: "spec: {tls: [{hosts: [a], secretName: s}], " + rules("a") + "}", second: "spec: {ingressClassName: c, " + rules("a") + "}",
 		},
-		"peers and ports of a network policy are taken as a whole": {
+		"peers and ports of a network policy are atomic": {
 			kind: "NetworkPolicy", first: "spec: {podSelector: {matchLabels: {a: one}}, ingress: [{from: [{podSelector: {}}], ports: [{port: 80}]}]}",
 			second: "spec: {podSelector: {matchLabels: {b: one}}, policyTypes: [Egress, Ingress], ingress: [{ports: [{port: 81}, {port: 80}]}]}", defaulted: true,
 		},
-		"metrics of an autoscaler are taken as a whole": {
+		"metrics of an autoscaler are atomic": {
 			kind: "HorizontalPodAutoscaler", first: autoscaler("metrics: [" + metric("cpu", "50") + "]"), second: autoscaler("metrics: [" + metric("memory", "60") + ", " + metric("cpu", "50") + "]"),
 		},
 		"metrics of an autoscaler are removed": {kind: "HorizontalPodAutoscaler", first: autoscaler("metrics: [" + metric("memory", "50") + "]"), second: autoscaler(""), defaulted: true},

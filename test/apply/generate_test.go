@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// generator makes manifests up: of pieces that the API server accepts, so that most edits are stored.
+// generator generates manifests from parts that the API server accepts, so that most edits are stored.
 type generator struct{ *rand.Rand }
 
 func (g generator) one(of ...any) any       { return of[g.IntN(len(of))] }
 func (g generator) likely(one, in int) bool { return g.IntN(in) < one }
 
-// fields returns some of the members of an object, made by functions.
+// fields returns a random subset of the members of an object.
 func (g generator) fields(members map[string]func() any) map[string]any {
 	object := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
@@ -24,7 +24,7 @@ func (g generator) fields(members map[string]func() any) map[string]any {
 	return object
 }
 
-// some returns some elements in any order.
+// some returns a random subset of the elements in random order.
 func (g generator) some(elements ...func() any) []any {
 	list := []any{}
 	for _, i := range g.Perm(len(elements)) {
@@ -122,7 +122,7 @@ func (g generator) pod() map[string]any {
 	return spec
 }
 
-// manifest returns one of a kind, without name.
+// manifest returns a manifest of a kind, without a name.
 func (g generator) manifest(kind string) map[string]any {
 	m := map[string]any{"metadata": g.fields(map[string]func() any{"labels": g.words(), "annotations": g.words()})}
 	switch kind {
@@ -184,7 +184,7 @@ func (g generator) workload(kind string) map[string]any {
 	return spec
 }
 
-// edited returns a manifest that is like another, with changes taken from a third.
+// edited returns a copy of a manifest with changes from another one.
 func (g generator) edited(value, fresh any) any {
 	if fresh != nil && g.likely(1, 12) {
 		return fresh
@@ -228,7 +228,7 @@ func (g generator) editedObject(value, fresh map[string]any) map[string]any {
 	return object
 }
 
-// editedTemplate leaves the labels of a workload's pods, which its selector needs.
+// editedTemplate keeps the labels of a workload's pods, which must match its selector.
 func (g generator) editedTemplate(value, fresh any) any {
 	v, _ := value.(map[string]any)
 	f, _ := fresh.(map[string]any)
@@ -257,7 +257,7 @@ func (g generator) editedList(value, fresh []any) []any {
 	return list
 }
 
-// keyOf returns what tells an element from the others of its list.
+// keyOf returns the key of a list element.
 func keyOf(element any) string {
 	object, ok := element.(map[string]any)
 	if !ok {

@@ -18,13 +18,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Edits are generated this many at a time, for one kubectl apply of all of them.
+// Edits are generated in batches of this size, which one kubectl apply applies.
 const batchSize = 20
 
-// TestGeneratedEditsAreStoredAsMerged generates edits, 200 of them or as many as GENERATED_EDITS says: an object is applied,
-// somebody else writes, and what the merge makes of another manifest is what the real kubectl apply makes the API server
-// store. Where the API server refuses what is merged, kubectl's apply has to be refused as well. GENERATED_SEED is the seed, 1 by default.
-func TestGeneratedEditsAreStoredAsMerged(t *testing.T) {
+// TestGeneratedEditsMatchKubectlApply generates GENERATED_EDITS edits, by default 200: it applies an object, writes as another
+// manager, and verifies that the merge of another manifest equals the object that kubectl apply stores. If the API server
+// rejects the merged object, it must also reject kubectl's apply. GENERATED_SEED is the seed, by default 1.
+func TestGeneratedEditsMatchKubectlApply(t *testing.T) {
 	t.Parallel()
 	count, seed := fromEnvironment(t, "GENERATED_EDITS", 200), fromEnvironment(t, "GENERATED_SEED", 1)
 	t.Logf("GENERATED_SEED=%d", seed)
@@ -37,7 +37,7 @@ func TestGeneratedEditsAreStoredAsMerged(t *testing.T) {
 	}
 	t.Logf("%d edits: %v", count, results)
 	if stored := results["stored"]; uint64(stored) < count*3/4 {
-		t.Errorf("only %d of %d edits have been stored", stored, count)
+		t.Errorf("only %d of %d edits were stored", stored, count)
 	}
 }
 
@@ -54,7 +54,7 @@ func fromEnvironment(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// generatedEdit is an edit under way.
+// generatedEdit is a generated edit and its state.
 type generatedEdit struct {
 	*stage
 	name         string
@@ -63,7 +63,7 @@ type generatedEdit struct {
 	refused      error
 }
 
-// playBatch plays edits in a namespace of their own, and returns how many of them have come to what.
+// playBatch runs edits in a separate namespace, and returns the number of edits for each result.
 func playBatch(t *testing.T, g generator, count int) map[string]int {
 	t.Helper()
 	kinds := []string{"Deployment", "Deployment", "StatefulSet", "ConfigMap", "Service", "ServiceAccount", "Gadget"}
@@ -91,7 +91,7 @@ func playBatch(t *testing.T, g generator, count int) map[string]int {
 	return results
 }
 
-// generate makes up the manifests.
+// generate generates the manifests.
 func (e *generatedEdit) generate(g generator) {
 	e.base = g.manifest(e.edit.kind)
 	fresh := g.manifest(e.edit.kind)
@@ -111,7 +111,7 @@ func (e *generatedEdit) generate(g generator) {
 	}
 }
 
-// prepare creates the object as kubectl apply does, lets somebody else write, and merges.
+// prepare creates the object as kubectl apply does, writes as another manager, and merges.
 func (e *generatedEdit) prepare(g generator) error {
 	sent, err := asSent(e.base, e.namespace)
 	if err != nil {
@@ -121,7 +121,7 @@ func (e *generatedEdit) prepare(g generator) error {
 	if err := o.UnmarshalJSON(sent); err != nil {
 		return err
 	}
-	if err := plane.client.Create(e.ctx, o, client.FieldOwner("kubectl-client-side-apply")); err != nil {
+	if err := controlPlane.client.Create(e.ctx, o, client.FieldOwner("kubectl-client-side-apply")); err != nil {
 		return err
 	}
 	if err := e.others(g, o); err != nil {
@@ -139,7 +139,7 @@ func (e *generatedEdit) prepare(g generator) error {
 	return nil
 }
 
-// merge merges the second manifest as kubectl apply sends it, and has the API server check the result.
+// merge merges the second manifest as kubectl apply sends it, and validates the result with a dry run.
 func (e *generatedEdit) merge(sent, live []byte) {
 	base := e.live.GetAnnotations()[corev1.LastAppliedConfigAnnotation]
 	result, err := threeWay([]byte(base), sent, live, schemaOf(e.live))
@@ -148,12 +148,12 @@ func (e *generatedEdit) merge(sent, live []byte) {
 		err = e.dryRun.UnmarshalJSON(result)
 	}
 	if err == nil {
-		err = plane.client.Update(e.ctx, e.dryRun, client.DryRunAll)
+		err = controlPlane.client.Update(e.ctx, e.dryRun, client.DryRunAll)
 	}
 	e.refused = err
 }
 
-// others has somebody else patch the object with parts of another manifest. What the API server refuses stays undone.
+// others patches the object with parts of another manifest as another manager. It ignores patches that the API server rejects.
 func (e *generatedEdit) others(g generator, o *unstructured.Unstructured) error {
 	if g.likely(1, 4) {
 		return nil
@@ -171,7 +171,7 @@ func (e *generatedEdit) others(g generator, o *unstructured.Unstructured) error 
 		kind = client.RawPatch("application/merge-patch+json", patch)
 	}
 	patched := o.DeepCopy()
-	err = plane.client.Patch(e.ctx, patched, kind, client.FieldOwner("kubectl-edit"))
+	err = controlPlane.client.Patch(e.ctx, patched, kind, client.FieldOwner("kubectl-edit"))
 	if err == nil {
 		*o = *patched
 	}
@@ -181,7 +181,7 @@ func (e *generatedEdit) others(g generator, o *unstructured.Unstructured) error 
 	return err
 }
 
-// applyAll applies the second manifests by one kubectl, which goes on behind one that is refused.
+// applyAll applies the second manifests with one kubectl apply, which continues after a rejected object.
 func applyAll(t *testing.T, namespace string, edits []*generatedEdit) {
 	t.Helper()
 	items := make([]any, len(edits))
@@ -192,12 +192,12 @@ func applyAll(t *testing.T, namespace string, edits []*generatedEdit) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), plane.Kubectl, "--namespace", namespace, "apply", "--validate=false", "-f", "-")
+	cmd := exec.CommandContext(t.Context(), controlPlane.Kubectl, "--namespace", namespace, "apply", "--validate=false", "-f", "-")
 	cmd.Stdin = strings.NewReader(string(stdin))
 	output, err := cmd.CombinedOutput()
 	for _, e := range edits {
 		if e.refused != nil && err == nil {
-			t.Errorf("kubectl applies everything, and %s has been refused before: %v", e.name, e.refused)
+			t.Errorf("kubectl applied all objects, but the merged %s was rejected: %v", e.name, e.refused)
 		}
 	}
 	t.Cleanup(func() {
@@ -207,13 +207,13 @@ func applyAll(t *testing.T, namespace string, edits []*generatedEdit) {
 	})
 }
 
-// compare compares what is stored with what was merged.
+// compare compares the stored object with the merged one.
 func (e *generatedEdit) compare(t *testing.T) string {
 	t.Helper()
 	stored := &unstructured.Unstructured{}
 	stored.SetAPIVersion(apiVersion(e.edit.kind))
 	stored.SetKind(e.edit.kind)
-	if err := plane.client.Get(e.ctx, client.ObjectKey{Namespace: e.namespace, Name: e.name}, stored); err != nil {
+	if err := controlPlane.client.Get(e.ctx, client.ObjectKey{Namespace: e.namespace, Name: e.name}, stored); err != nil {
 		t.Fatal(err)
 	}
 	want, result := e.dryRun, "stored"

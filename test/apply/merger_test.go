@@ -12,10 +12,10 @@ import (
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
 
-// merger is threeway.MergeJSON, or something that a test tries in its place.
+// merger is threeway.MergeJSON or a wrong merge.
 type merger func(base, manifest, live []byte, place schema.Schema) ([]byte, error)
 
-// threeWay merges texts, and holds that decoded values merge the same way.
+// threeWay merges JSON texts, and verifies that decoded values merge the same way.
 func threeWay(base, manifest, live []byte, place schema.Schema) ([]byte, error) {
 	result, err := threeway.MergeJSON(base, manifest, live, place, threeway.Options{})
 	if err != nil {
@@ -32,12 +32,12 @@ func threeWay(base, manifest, live []byte, place schema.Schema) ([]byte, error) 
 		return nil, err
 	}
 	if diff := cmp.Diff(inputs[3], decoded); diff != "" {
-		return nil, fmt.Errorf("decoded values merge otherwise (-text +decoded):\n%s", diff)
+		return nil, fmt.Errorf("decoded values merge differently (-text +decoded):\n%s", diff)
 	}
 	return result, nil
 }
 
-// schemaOf returns the schema by which kubectl apply merges an object: that of its Go type where there is one.
+// schemaOf returns the schema that kubectl apply uses for an object: that of its Go type if there is one.
 func schemaOf(o *unstructured.Unstructured) schema.Schema {
 	typed, err := clientgoscheme.Scheme.New(o.GroupVersionKind())
 	if err != nil {

@@ -14,28 +14,28 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// stage is where an edit is played: a namespace, and the object in it, which has its name.
+// stage is the namespace of an edit and an object with the same name.
 type stage struct {
-	ctx       context.Context //nolint:containedctx // a stage lives as long as one test
+	ctx       context.Context //nolint:containedctx // a stage exists only during one test
 	edit      edit
 	namespace string
-	// scope is the namespace as the object has it: empty where that is in none.
+	// scope is the object's namespace, empty for a cluster-scoped kind.
 	scope string
 }
 
 func newStage(t *testing.T, e edit) *stage {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "apply-"}}
-	if err := plane.client.Create(t.Context(), namespace); err != nil {
+	if err := controlPlane.client.Create(t.Context(), namespace); err != nil {
 		t.Fatal(err)
 	}
 	s := &stage{ctx: t.Context(), edit: e, namespace: namespace.Name}
-	// Nobody else makes it here, and without it no Pod is admitted.
+	// No controller creates the default ServiceAccount here, and Pods require it.
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "default"}}
-	if err := plane.client.Create(t.Context(), account); err != nil {
+	if err := controlPlane.client.Create(t.Context(), account); err != nil {
 		t.Fatal(err)
 	}
-	namespaced, err := plane.client.IsObjectNamespaced(s.object())
+	namespaced, err := controlPlane.client.IsObjectNamespaced(s.object())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,20 +45,20 @@ func newStage(t *testing.T, e edit) *stage {
 	return s
 }
 
-// outcome is what comes of an edit, without what the API server sets by itself.
+// outcome is the result of an edit, without the fields that the API server sets.
 type outcome struct {
-	// live is the object before the second apply, and stored what kubectl apply then made the API server store.
+	// live is the object before the second apply, stored the object after it.
 	live, stored map[string]any
-	// merged is what the merge makes of live.
+	// merged is the result of the merge.
 	merged map[string]any
-	// replaced is merged as the API server would store it. Between a merge and the store it defaults what is missing and
-	// writes quantities its own way, for a patch as for a replacement: a dry run of one is what stored compares with.
+	// replaced is merged as the API server would store it, from a dry run of a replacement. For patches and replacements,
+	// the API server sets defaults and normalizes quantities; stored is therefore compared with replaced.
 	replaced map[string]any
-	// refused is the API server's answer where it takes no such object.
+	// refused is the API server's error if it rejects the merged object.
 	refused error
 }
 
-// play plays an edit. The merge goes before kubectl, because a replacement has to name the version that it replaces.
+// play runs an edit. The merge is tried before kubectl, because a replacement requires the current resourceVersion.
 func (s *stage) play(try merger) (outcome, error) {
 	if err := s.apply(s.edit.first); err != nil {
 		return outcome{}, err
@@ -77,7 +77,7 @@ func (s *stage) play(try merger) (outcome, error) {
 		return outcome{}, err
 	}
 	replaced := &unstructured.Unstructured{Object: merged.DeepCopy().Object}
-	refused := plane.client.Update(s.ctx, replaced, client.DryRunAll)
+	refused := controlPlane.client.Update(s.ctx, replaced, client.DryRunAll)
 	if err := s.apply(s.edit.second); err != nil {
 		return outcome{}, err
 	}
@@ -88,7 +88,7 @@ func (s *stage) play(try merger) (outcome, error) {
 	return outcome{live: own(live), stored: own(stored), merged: own(merged), replaced: own(replaced), refused: refused}, nil
 }
 
-// merge merges the second manifest as kubectl apply sends it into live. Its base is what live has recorded.
+// merge merges the second manifest as kubectl apply sends it into live. The base is the last-applied configuration of live.
 func (s *stage) merge(live *unstructured.Unstructured, try merger) (*unstructured.Unstructured, error) {
 	manifest, err := s.edit.manifest(s.edit.second, s.namespace)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *stage) merge(live *unstructured.Unstructured, try merger) (*unstructure
 	}
 	text, err := live.MarshalJSON()
 	if err != nil {
-		return nil, fmt.Errorf("write live: %w", err)
+		return nil, fmt.Errorf("encoding live: %w", err)
 	}
 	base := live.GetAnnotations()[corev1.LastAppliedConfigAnnotation]
 	result, err := try([]byte(base), sent, text, schemaOf(live))
@@ -109,12 +109,12 @@ func (s *stage) merge(live *unstructured.Unstructured, try merger) (*unstructure
 	}
 	merged := &unstructured.Unstructured{}
 	if err := merged.UnmarshalJSON(result); err != nil {
-		return nil, fmt.Errorf("read the result of the merge: %w", err)
+		return nil, fmt.Errorf("parsing the result of the merge: %w", err)
 	}
 	return merged, nil
 }
 
-// own returns an object without what the API server sets by itself at each write.
+// own returns an object without the fields that the API server sets with each write.
 func own(o *unstructured.Unstructured) map[string]any {
 	o = o.DeepCopy()
 	for _, field := range []string{"resourceVersion", "generation", "managedFields"} {
@@ -124,7 +124,7 @@ func own(o *unstructured.Unstructured) map[string]any {
 	return o.Object
 }
 
-// apply applies a manifest by the real kubectl.
+// apply runs kubectl apply.
 func (s *stage) apply(text string) error {
 	manifest, err := s.edit.manifest(text, s.namespace)
 	if err != nil {
@@ -132,13 +132,13 @@ func (s *stage) apply(text string) error {
 	}
 	stdin, err := json.Marshal(manifest)
 	if err != nil {
-		return fmt.Errorf("write a manifest: %w", err)
+		return fmt.Errorf("encoding a manifest: %w", err)
 	}
 	return s.kubectl(string(stdin), "apply", "-f", "-")
 }
 
 func (s *stage) kubectl(stdin string, args ...string) error {
-	cmd := exec.CommandContext(s.ctx, plane.Kubectl, append([]string{"--namespace", s.namespace}, args...)...)
+	cmd := exec.CommandContext(s.ctx, controlPlane.Kubectl, append([]string{"--namespace", s.namespace}, args...)...)
 	cmd.Stdin = strings.NewReader(stdin)
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("kubectl %s: %w\n%s", strings.Join(args, " "), err, output)
@@ -146,7 +146,7 @@ func (s *stage) kubectl(stdin string, args ...string) error {
 	return nil
 }
 
-// object is the one of the stage, with nothing but its identity.
+// object returns the stage's object with only its kind, name and namespace.
 func (s *stage) object() *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
 	o.SetAPIVersion(apiVersion(s.edit.kind))
@@ -158,8 +158,8 @@ func (s *stage) object() *unstructured.Unstructured {
 
 func (s *stage) read() (*unstructured.Unstructured, error) {
 	o := s.object()
-	if err := plane.client.Get(s.ctx, client.ObjectKeyFromObject(o), o); err != nil {
-		return nil, fmt.Errorf("read the object: %w", err)
+	if err := controlPlane.client.Get(s.ctx, client.ObjectKeyFromObject(o), o); err != nil {
+		return nil, fmt.Errorf("reading the object: %w", err)
 	}
 	return o, nil
 }

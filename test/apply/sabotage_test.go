@@ -14,46 +14,46 @@ import (
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
-// TestAWrongMergeIsNoticed plays edits with merges that are wrong in one way each: the comparison has to see it through the
-// defaults of the API server, or the API server has to refuse the result.
-func TestAWrongMergeIsNoticed(t *testing.T) {
+// TestWrongMergesAreDetected runs edits with merges that contain one error each. The comparison must detect the error despite the
+// API server's defaults, or the API server must reject the result.
+func TestWrongMergesAreDetected(t *testing.T) {
 	t.Parallel()
 	all := edits(t)
 	for wrong, c := range map[string]struct {
 		merge merger
 		edits []string
 	}{
-		"one that leaves live as it is": {
+		"returns live": {
 			func(_, _, live []byte, _ schema.Schema) ([]byte, error) { return live, nil },
-			[]string{"a field is changed", "arguments are taken as a whole"},
+			[]string{"a field is changed", "arguments are atomic"},
 		},
-		"one that takes nothing away": {
+		"removes nothing": {
 			func(_, manifest, live []byte, place schema.Schema) ([]byte, error) {
 				return threeWay([]byte("{}"), manifest, live, place)
 			},
 			[]string{"a field with a default is removed", "labels: added, changed and removed", "containers: one is removed", "finalizers: all go, and another's with them", "custom: the whole spec is removed"},
 		},
-		"one that sets only what is new in the manifest": {
-			setsOnlyWhatIsNew,
+		"sets only fields that differ from the base": {
+			setsOnlyChanges,
 			[]string{"a field that another has scaled is set back by the same manifest", "a field that another has removed comes back", "custom: what another has scaled is set back"},
 		},
-		"one that takes all lists as a whole": {
+		"treats all lists as atomic": {
 			func(base, manifest, live []byte, _ schema.Schema) ([]byte, error) {
 				return threeWay(base, manifest, live, schema.JSONMergePatch())
 			},
 			[]string{"containers: another's stays, with one added", "env: another's stays", "finalizers: another's stays", "service ports: another's stays"},
 		},
-		"one that knows no unions": {
+		"ignores unions": {
 			func(base, manifest, live []byte, place schema.Schema) ([]byte, error) {
 				return threeWay(base, manifest, live, withoutUnions{place})
 			},
 			[]string{"the strategy: what is defaulted goes with the type", "volumes: a type is switched where another has chosen a third"},
 		},
-		"one that turns lists round": {
-			spoiled(turnRound),
-			[]string{"env: another's stays", "containers: the order changes", "finalizers: another's stays", "rules of a role are taken as a whole", "custom: a set loses another's"},
+		"reverses lists": {
+			spoiled(reverse),
+			[]string{"env: another's stays", "containers: the order changes", "finalizers: another's stays", "rules of a role are atomic", "custom: a set loses another's"},
 		},
-		"one that forgets last-applied": {
+		"does not write last-applied": {
 			spoiled(forgetLastApplied),
 			[]string{"a field is changed", "the manifest adopts another's value, nothing changes"},
 		},
@@ -63,50 +63,50 @@ func TestAWrongMergeIsNoticed(t *testing.T) {
 				t.Parallel()
 				e, ok := all[sentence]
 				if !ok {
-					t.Fatal("there is no such edit")
+					t.Fatal("unknown edit")
 				}
 				o, err := newStage(t, e).play(c.merge)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if o.differs() == "" {
-					t.Error("nobody has noticed")
+					t.Error("the error is not detected")
 				}
 			})
 		}
 	}
 }
 
-func setsOnlyWhatIsNew(base, manifest, live []byte, place schema.Schema) ([]byte, error) {
+func setsOnlyChanges(base, manifest, live []byte, place schema.Schema) ([]byte, error) {
 	var before, after map[string]any
 	if err := errors.Join(utiljson.Unmarshal(base, &before), utiljson.Unmarshal(manifest, &after)); err != nil {
-		return nil, fmt.Errorf("read the manifests: %w", err)
+		return nil, fmt.Errorf("parsing the manifests: %w", err)
 	}
-	onlyNew, err := json.Marshal(withoutWhatTheBaseHas(before, after))
+	onlyNew, err := json.Marshal(withoutBase(before, after))
 	if err != nil {
-		return nil, fmt.Errorf("write the manifest: %w", err)
+		return nil, fmt.Errorf("encoding the manifest: %w", err)
 	}
 	return threeWay([]byte("{}"), onlyNew, live, place)
 }
 
-// withoutWhatTheBaseHas takes out of a manifest what it has in common with the base.
-func withoutWhatTheBaseHas(base, manifest map[string]any) map[string]any {
+// withoutBase returns a manifest without the values that equal the base.
+func withoutBase(base, manifest map[string]any) map[string]any {
 	left := map[string]any{}
 	for name, value := range manifest {
-		had, held := base[name]
+		had, inBase := base[name]
 		inner, isObject := value.(map[string]any)
 		before, wasObject := had.(map[string]any)
 		switch {
 		case isObject && wasObject:
-			left[name] = withoutWhatTheBaseHas(before, inner)
-		case !held || !cmp.Equal(had, value):
+			left[name] = withoutBase(before, inner)
+		case !inBase || !cmp.Equal(had, value):
 			left[name] = value
 		}
 	}
 	return left
 }
 
-// withoutUnions is a schema that knows no patchStrategy=retainKeys.
+// withoutUnions is a schema without patchStrategy=retainKeys.
 type withoutUnions struct{ schema.Schema }
 
 func (s withoutUnions) Field(name string) schema.Schema { return withoutUnions{s.Schema.Field(name)} }
@@ -119,7 +119,7 @@ func (s withoutUnions) Strategy() schema.Strategy {
 	return strategy
 }
 
-// spoiled merges, and then does something to each object and list of the result.
+// spoiled returns a merger that changes each object and list of the result.
 func spoiled(spoil func(value any)) merger {
 	return func(base, manifest, live []byte, place schema.Schema) ([]byte, error) {
 		text, err := threeWay(base, manifest, live, place)
@@ -128,7 +128,7 @@ func spoiled(spoil func(value any)) merger {
 		}
 		var result any
 		if err := utiljson.Unmarshal(text, &result); err != nil {
-			return nil, fmt.Errorf("read the result of the merge: %w", err)
+			return nil, fmt.Errorf("parsing the result of the merge: %w", err)
 		}
 		everywhere(result, spoil)
 		return json.Marshal(result)
@@ -149,7 +149,7 @@ func everywhere(value any, spoil func(value any)) {
 	}
 }
 
-func turnRound(value any) {
+func reverse(value any) {
 	if list, ok := value.([]any); ok {
 		slices.Reverse(list)
 	}

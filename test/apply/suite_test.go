@@ -1,5 +1,5 @@
-// Package apply holds what threeway.Merge promises against the real thing: for each edit of a manifest, its result is what
-// the real kubectl apply makes a real API server store. No webhook is registered here: this is about upstream.
+// Package apply compares threeway.Merge with kubectl apply: for each edit of a manifest, the merge must return the object that
+// kubectl apply stores on a real API server. The tests use no webhook.
 package apply_test
 
 import (
@@ -19,33 +19,33 @@ import (
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
 
-// patience is how long anything that another process does may take here.
+// patience is the timeout for anything that another process does.
 const patience = 60 * time.Second
 
-// plane is what the tests share: they run side by side, each in a namespace of its own.
-var plane struct {
+// controlPlane is shared by the tests, which run in parallel, each in its own namespace.
+var controlPlane struct {
 	*controlplane.Plane
 	client client.Client
 }
 
-// TestMain starts a plane without controllers: between two writes of a test, nobody else writes.
+// TestMain starts a control plane without controllers, so that nothing else writes between two writes of a test.
 func TestMain(m *testing.M) {
 	options := controlplane.Options{Output: os.Stderr, WithoutControllerManager: true}
 	os.Exit(controlplane.Main(m.Run, os.Stderr, options, prepare))
 }
 
 func prepare(ctx context.Context, started *controlplane.Plane) (err error) {
-	plane.Plane = started
-	config := rest.CopyConfig(plane.Config)
+	controlPlane.Plane = started
+	config := rest.CopyConfig(controlPlane.Config)
 	config.WarningHandlerWithContext = rest.NoWarnings{}
-	if plane.client, err = client.New(config, client.Options{}); err != nil {
-		return fmt.Errorf("client of the API server: %w", err)
+	if controlPlane.client, err = client.New(config, client.Options{}); err != nil {
+		return fmt.Errorf("creating a client: %w", err)
 	}
 	return defineGadgets(ctx)
 }
 
-// gadgets is a custom resource that declares lists of every type. kubectl apply is blind to that: it knows no Go type to
-// read them from, and sends a JSON merge patch.
+// gadgets is a CRD with lists of every type. kubectl apply ignores these types: it has no Go type for the kind, and sends a JSON
+// merge patch.
 const gadgets = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -82,25 +82,25 @@ spec:
               free: {type: object, x-kubernetes-preserve-unknown-fields: true}
 `
 
-// defineGadgets makes the custom resource known to the API server, and waits until it serves it.
+// defineGadgets installs the CRD and waits until the API server serves it.
 func defineGadgets(ctx context.Context) error {
 	definition := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(gadgets), &definition.Object); err != nil {
-		return fmt.Errorf("read the definition of gadgets: %w", err)
+		return fmt.Errorf("parsing the CRD: %w", err)
 	}
-	if err := plane.client.Create(ctx, definition); err != nil {
-		return fmt.Errorf("define gadgets: %w", err)
+	if err := controlPlane.client.Create(ctx, definition); err != nil {
+		return fmt.Errorf("creating the CRD: %w", err)
 	}
 	var last error
 	served := func(ctx context.Context) (bool, error) {
 		list := &unstructured.UnstructuredList{}
 		list.SetAPIVersion("apply.example.com/v1")
 		list.SetKind("GadgetList")
-		last = plane.client.List(ctx, list)
+		last = controlPlane.client.List(ctx, list)
 		return last == nil, nil
 	}
 	if err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, patience, true, served); err != nil {
-		return fmt.Errorf("wait for gadgets: %w", errors.Join(err, last))
+		return fmt.Errorf("waiting for the CRD: %w", errors.Join(err, last))
 	}
 	return nil
 }

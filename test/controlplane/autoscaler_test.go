@@ -25,37 +25,37 @@ spec:
 `
 
 func TestAutoscalerScalesDeployment(t *testing.T) {
-	plane := start(t, controlplane.Options{})
-	manifest := filepath.Join(plane.Dir, "web.yaml")
+	controlPlane := start(t, controlplane.Options{})
+	manifest := filepath.Join(controlPlane.Dir, "web.yaml")
 	if err := os.WriteFile(manifest, []byte(web), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	// The test must not reach the cluster of the developer's own kubeconfig.
 	t.Setenv("KUBECONFIG", "/no/such/file")
-	kubectl(t, plane, "apply", "-f", manifest)
-	eventually(t, plane, "3", "get", "deployment", "web", "-o", "jsonpath={.status.replicas}")
+	kubectl(t, controlPlane, "apply", "-f", manifest)
+	eventually(t, controlPlane, "3", "get", "deployment", "web", "-o", "jsonpath={.status.replicas}")
 
-	kubectl(t, plane, "autoscale", "deployment", "web", "--min=7", "--max=20")
+	kubectl(t, controlPlane, "autoscale", "deployment", "web", "--min=7", "--max=20")
 	began := time.Now()
-	eventually(t, plane, "7", "get", "deployment", "web", "-o", "jsonpath={.status.replicas}")
+	eventually(t, controlPlane, "7", "get", "deployment", "web", "-o", "jsonpath={.status.replicas}")
 	t.Logf("scaled to 7 after %v", time.Since(began).Round(100*time.Millisecond))
 
-	managers := kubectl(t, plane, "get", "deployment", "web", "--show-managed-fields",
+	managers := kubectl(t, controlPlane, "get", "deployment", "web", "--show-managed-fields",
 		"-o", `jsonpath={.metadata.managedFields[?(@.subresource=="scale")].manager}`)
 	if managers != "kube-controller-manager" {
 		t.Errorf("scaled by %q", managers)
 	}
 	// Check the other controllers that create and delete the contents of a namespace.
-	eventually(t, plane, "kube-root-ca.crt", "get", "configmaps", "-o", "jsonpath={.items[*].metadata.name}")
-	eventually(t, plane, "default", "get", "serviceaccounts", "-o", "jsonpath={.items[*].metadata.name}")
-	kubectl(t, plane, "create", "namespace", "short-lived")
-	kubectl(t, plane, "delete", "namespace", "short-lived", "--timeout=60s")
+	eventually(t, controlPlane, "kube-root-ca.crt", "get", "configmaps", "-o", "jsonpath={.items[*].metadata.name}")
+	eventually(t, controlPlane, "default", "get", "serviceaccounts", "-o", "jsonpath={.items[*].metadata.name}")
+	kubectl(t, controlPlane, "create", "namespace", "short-lived")
+	kubectl(t, controlPlane, "delete", "namespace", "short-lived", "--timeout=60s")
 }
 
 // kubectl runs a command that must succeed, and returns what it prints.
-func kubectl(t *testing.T, plane *controlplane.Plane, args ...string) string {
+func kubectl(t *testing.T, controlPlane *controlplane.Plane, args ...string) string {
 	t.Helper()
-	output, err := exec.Command(plane.Kubectl, args...).CombinedOutput()
+	output, err := exec.Command(controlPlane.Kubectl, args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, output)
 	}
@@ -63,11 +63,11 @@ func kubectl(t *testing.T, plane *controlplane.Plane, args ...string) string {
 }
 
 // eventually waits until a command prints the wanted text.
-func eventually(t *testing.T, plane *controlplane.Plane, want string, args ...string) {
+func eventually(t *testing.T, controlPlane *controlplane.Plane, want string, args ...string) {
 	t.Helper()
 	var got string
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		if got = kubectl(t, plane, args...); got == want {
+		if got = kubectl(t, controlPlane, args...); got == want {
 			return
 		}
 	}

@@ -72,15 +72,15 @@ func Start(ctx context.Context, options Options) (*Plane, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating a directory for the control plane: %w", err)
 	}
-	plane := &Plane{Dir: dir, Kubectl: filepath.Join(dir, "bin", "kubectl")}
-	plane.stop = sync.OnceValue(plane.stopAll)
-	if plane.watchdog, err = watch(dir); err != nil {
+	controlPlane := &Plane{Dir: dir, Kubectl: filepath.Join(dir, "bin", "kubectl")}
+	controlPlane.stop = sync.OnceValue(controlPlane.stopAll)
+	if controlPlane.watchdog, err = watch(dir); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	if err := plane.start(ctx, options, binaries); err != nil {
-		return nil, errors.Join(err, plane.Stop())
+	if err := controlPlane.start(ctx, options, binaries); err != nil {
+		return nil, errors.Join(err, controlPlane.Stop())
 	}
-	return plane, nil
+	return controlPlane, nil
 }
 
 func (p *Plane) start(ctx context.Context, options Options, binaries string) error {

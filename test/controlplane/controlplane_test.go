@@ -17,36 +17,36 @@ import (
 
 func TestStopLeavesNothingBehind(t *testing.T) {
 	var progress bytes.Buffer
-	plane := start(t, controlplane.Options{Output: &progress})
-	if running := mentioning(t, plane.Dir); len(running) != 3 {
+	controlPlane := start(t, controlplane.Options{Output: &progress})
+	if running := mentioning(t, controlPlane.Dir); len(running) != 3 {
 		t.Errorf("want etcd, kube-apiserver and kube-controller-manager, got %q", running)
 	}
 	if lines := strings.Count(progress.String(), "\n"); lines != 2 {
 		t.Errorf("want a line of progress for each of two components, got:\n%s", &progress)
 	}
 	t.Log(progress.String())
-	if err := plane.Stop(); err != nil {
+	if err := controlPlane.Stop(); err != nil {
 		t.Error(err)
 	}
-	wantNothingLeft(t, filepath.Base(plane.Dir), plane.Dir, 0)
-	if err := plane.Stop(); err != nil {
+	wantNothingLeft(t, filepath.Base(controlPlane.Dir), controlPlane.Dir, 0)
+	if err := controlPlane.Stop(); err != nil {
 		t.Errorf("stopping again: %v", err)
 	}
 }
 
 func TestWithoutControllerManager(t *testing.T) {
 	audit := map[string][]string{"audit-log-path": {"{dir}/audit.log"}}
-	plane := start(t, controlplane.Options{WithoutControllerManager: true, APIServerArgs: audit})
-	if running := mentioning(t, plane.Dir); len(running) != 2 {
+	controlPlane := start(t, controlplane.Options{WithoutControllerManager: true, APIServerArgs: audit})
+	if running := mentioning(t, controlPlane.Dir); len(running) != 2 {
 		t.Errorf("want etcd and kube-apiserver, got %q", running)
 	}
-	if _, err := os.Stat(filepath.Join(plane.Dir, "audit.log")); err != nil {
+	if _, err := os.Stat(filepath.Join(controlPlane.Dir, "audit.log")); err != nil {
 		t.Errorf("the flag audit-log-path had no effect: %v", err)
 	}
 }
 
 func TestUsersHaveThePermissionsOfTheirGroups(t *testing.T) {
-	plane := start(t, controlplane.Options{WithoutControllerManager: true})
+	controlPlane := start(t, controlplane.Options{WithoutControllerManager: true})
 	for sentence, test := range map[string]struct {
 		groups []string
 		want   string
@@ -54,11 +54,11 @@ func TestUsersHaveThePermissionsOfTheirGroups(t *testing.T) {
 		"a user without groups cannot delete pods":       {nil, "no"},
 		"a user in group system:masters can delete pods": {[]string{"system:masters"}, "yes"},
 	} {
-		kubeconfig, err := plane.AddUser("system:serviceaccount:default:tester", test.groups...)
+		kubeconfig, err := controlPlane.AddUser("system:serviceaccount:default:tester", test.groups...)
 		if err != nil {
 			t.Fatalf("%s: %v", sentence, err)
 		}
-		got, _ := exec.Command(plane.Kubectl, "--kubeconfig", kubeconfig, "auth", "can-i", "delete", "pods").Output()
+		got, _ := exec.Command(controlPlane.Kubectl, "--kubeconfig", kubeconfig, "auth", "can-i", "delete", "pods").Output()
 		if strings.TrimSpace(string(got)) != test.want {
 			t.Errorf("%s: want %s, got %s", sentence, test.want, got)
 		}
@@ -90,16 +90,16 @@ func start(t *testing.T, options controlplane.Options) *controlplane.Plane {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	plane, err := controlplane.Start(ctx, options)
+	controlPlane, err := controlplane.Start(ctx, options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := plane.Stop(); err != nil {
+		if err := controlPlane.Stop(); err != nil {
 			t.Error(err)
 		}
 	})
-	return plane
+	return controlPlane
 }
 
 // wantNothingLeft fails the test unless, within the timeout, no process's command line contains the name and the directory is

@@ -19,16 +19,16 @@ func Main(run func() int, progress io.Writer, options Options, prepare func(cont
 	defer cancel()
 	starting, started := context.WithTimeout(ctx, startTime)
 	defer started()
-	plane, err := Start(starting, options)
+	controlPlane, err := Start(starting, options)
 	if err != nil {
 		_, _ = fmt.Fprintln(progress, "starting the control plane:", err)
 		return 1
 	}
-	if err = prepare(ctx, plane); err == nil {
+	if err = prepare(ctx, controlPlane); err == nil {
 		code = run()
 	}
 	cancel()
-	if err = errors.Join(err, plane.Stop()); err != nil {
+	if err = errors.Join(err, controlPlane.Stop()); err != nil {
 		_, _ = fmt.Fprintln(progress, "control plane:", err)
 		return 1
 	}

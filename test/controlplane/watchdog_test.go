@@ -26,12 +26,12 @@ func TestMain(m *testing.M) {
 }
 
 func startControlPlaneAnd(then string) {
-	plane, err := controlplane.Start(context.Background(), controlplane.Options{})
+	controlPlane, err := controlplane.Start(context.Background(), controlplane.Options{})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	if err := os.WriteFile(filepath.Join(plane.Dir, "ready"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(controlPlane.Dir, "ready"), nil, 0o600); err != nil {
 		panic(err)
 	}
 	switch then {

@@ -164,7 +164,7 @@ func TestRow3KeepsReplicasSetImperatively(t *testing.T) {
 			n := newNamespace(t, "enforce")
 			n.apply(deployment("3", "app:1"))
 			n.kubectl(set...)
-			before := n.holders()
+			before := n.fieldManagers()
 			r := n.apply(deployment("", "app:1"))
 			if len(r.warnings()) != 1 || !strings.Contains(r.stderr, "kept .spec.replicas=5, set by kubectl") {
 				t.Errorf("warnings: %q", r.stderr)

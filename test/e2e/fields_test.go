@@ -50,7 +50,7 @@ func TestControllerRuleForAFieldOfAListElement(t *testing.T) {
 				if n.cpu() != "50m" {
 					t.Errorf("row 1: cpu is %s", n.cpu())
 				}
-				if diff := cmp.Diff([]string{"vpa/Update"}, holders(t, n.object(), path)); diff != "" {
+				if diff := cmp.Diff([]string{"vpa/Update"}, fieldManagers(t, n.object(), path)); diff != "" {
 					t.Errorf("managers of the field (-want +got):\n%s", diff)
 				}
 				n.wantLastApplied("cpu", false)

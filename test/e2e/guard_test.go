@@ -68,8 +68,8 @@ func TestTheWebhookStoresTheSameWithTheGuard(t *testing.T) {
 	argo := []string{"--field-manager=argocd-controller"}
 	forced := []string{"--server-side", "--force-conflicts"}
 	scaled := func(n *namespace) { n.autoscale("7") }
-	person := func(n *namespace) { n.kubectl("scale", "deployment", "web", "--replicas=5") }
-	nobody := func(*namespace) {}
+	scaledByUser := func(n *namespace) { n.kubectl("scale", "deployment", "web", "--replicas=5") }
+	noOther := func(*namespace) {}
 	for sentence, c := range map[string]struct {
 		args     []string
 		then     func(*namespace)
@@ -81,9 +81,9 @@ func TestTheWebhookStoresTheSameWithTheGuard(t *testing.T) {
 		"row 1, server-side":                     {forced, scaled, deployment("3", "app:2")},
 		"row 2, client-side":                     {nil, scaled, deployment("", "app:2")},
 		"row 2, Argo CD":                         {argo, scaled, deployment("", "app:1")},
-		"row 3, client-side":                     {nil, person, deployment("", "app:2")},
-		"row 4, client-side":                     {nil, nobody, deployment("", "app:2")},
-		"row 4, server-side":                     {forced, nobody, deployment("", "app:2")},
+		"row 3, client-side":                     {nil, scaledByUser, deployment("", "app:2")},
+		"row 4, client-side":                     {nil, noOther, deployment("", "app:2")},
+		"row 4, server-side":                     {forced, noOther, deployment("", "app:2")},
 		"row 8, client-side":                     {nil, scaled, deployment("null", "app:1")},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -161,13 +161,13 @@ func (n *namespace) wantLastApplied(part string, want bool) {
 	}
 }
 
-// holders returns the managers of the scale field as MANAGER/OPERATION[/SUBRESOURCE], in order.
-func (n *namespace) holders() []string {
+// fieldManagers returns the managers of the scale field as MANAGER/OPERATION[/SUBRESOURCE], in order.
+func (n *namespace) fieldManagers() []string {
 	n.Helper()
-	return holders(n.T, n.object(), fieldpath.MakePathOrDie("spec", "replicas"))
+	return fieldManagers(n.T, n.object(), fieldpath.MakePathOrDie("spec", "replicas"))
 }
 
-func holders(t *testing.T, o *unstructured.Unstructured, path fieldpath.Path) []string {
+func fieldManagers(t *testing.T, o *unstructured.Unstructured, path fieldpath.Path) []string {
 	t.Helper()
 	var found []string
 	for _, e := range o.GetManagedFields() {
@@ -185,7 +185,7 @@ func holders(t *testing.T, o *unstructured.Unstructured, path fieldpath.Path) []
 
 func (n *namespace) wantManagers(want ...string) {
 	n.Helper()
-	if got := n.holders(); !slices.Equal(got, want) {
+	if got := n.fieldManagers(); !slices.Equal(got, want) {
 		n.Errorf("managers of .spec.replicas: got %v, want %v", got, want)
 	}
 }

@@ -74,7 +74,7 @@ func TestTheObjectsModeOverridesTheNamespaces(t *testing.T) {
 					return len(r.warnings()) == len(c.warnings)
 				})
 			}
-			r := n.apply(manifest("app:1"), "-o", "jsonpath={.spec.replicas}") // the autoscaler may restore the replicas before a separate read
+			r := n.apply(manifest("app:1"), "-o", "jsonpath={.spec.replicas}") // a later read may see the autoscaler's correction
 			if diff := cmp.Diff(c.warnings, r.warnings()); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}

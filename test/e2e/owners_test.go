@@ -31,14 +31,14 @@ func (n *namespace) owners(args ...string) map[string]string {
 	}
 	owners := map[string]string{}
 	for _, f := range fields {
-		holders := make([]string, 0, len(f.Holders))
+		fieldManagers := make([]string, 0, len(f.Holders))
 		for _, h := range f.Holders {
-			holders = append(holders, strings.TrimSuffix(h.Manager+"/"+h.Operation+"/"+h.Subresource, "/"))
+			fieldManagers = append(fieldManagers, strings.TrimSuffix(h.Manager+"/"+h.Operation+"/"+h.Subresource, "/"))
 			if (f.Since == "") != (h.Time == "") && h.Manager == f.By {
 				n.Errorf("%s: since %q, but the entry has %q", f.Path, f.Since, h.Time)
 			}
 		}
-		line := fmt.Sprintf("%s %s %v %s %s", f.Owner, f.By, holders, f.Declared, f.DeclaredValue)
+		line := fmt.Sprintf("%s %s %v %s %s", f.Owner, f.By, fieldManagers, f.Declared, f.DeclaredValue)
 		if f.Value == nil {
 			line = "gone " + line
 		}

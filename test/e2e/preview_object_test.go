@@ -28,7 +28,7 @@ func (f *previewed) scaledSince(p *preview.Preview, now []byte) bool {
 	}
 	other := p.Mode != ownership.ModeEnforce || !bytes.Equal(stored.Value(path), p.Object.Value(path))
 	return p.Object.Present() && other &&
-		slices.Contains(holders(f.T, o, path), "kube-controller-manager/Update/scale")
+		slices.Contains(fieldManagers(f.T, o, path), "kube-controller-manager/Update/scale")
 }
 
 // applied returns an object without the fields that the API server and its controllers set.

@@ -27,7 +27,7 @@ func startSelfSigned(n *namespace, replicas int) []*server {
 	if err != nil {
 		n.Fatal(err)
 	}
-	n.apply(strings.NewReplacer("{name}", n.name, "{user}", user, "{secret}", selfSignedSecret).Replace(selfSignedRights))
+	n.apply(strings.NewReplacer("{name}", n.name, "{user}", user, "{secret}", selfSignedSecret).Replace(selfSignedRBAC))
 	n.Cleanup(func() {
 		for _, kind := range []string{"mutatingwebhookconfiguration", "clusterrole", "clusterrolebinding"} {
 			n.run("", "delete", kind, n.name, "--ignore-not-found")
@@ -48,7 +48,7 @@ func startSelfSigned(n *namespace, replicas int) []*server {
 	return servers
 }
 
-const selfSignedRights = `
+const selfSignedRBAC = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {name: "{name}", namespace: "{name}"}

@@ -89,5 +89,5 @@ func (n *namespace) helm(verb, values string) {
 		}
 	}
 	env := []string{"HELM_CONFIG_HOME=" + chart, "HELM_CACHE_HOME=" + chart, "HELM_DATA_HOME=" + chart}
-	n.command(binary, env, "", verb, "web", chart, "--namespace", n.name, "--kubeconfig", cluster.plane.Kubeconfig, "--set", values)
+	n.command(binary, env, "", verb, "web", chart, "--namespace", n.name, "--kubeconfig", cluster.controlPlane.Kubeconfig, "--set", values)
 }

@@ -43,7 +43,7 @@ func newNamespace(t *testing.T, mode string) *namespace {
 // run runs kubectl, which must succeed, and returns its standard output.
 func (n *namespace) run(env []string, stdin string, args ...string) string {
 	n.Helper()
-	return n.command(cluster.plane.Kubectl, env, stdin, append([]string{"--namespace", n.name}, args...)...)
+	return n.command(cluster.controlPlane.Kubectl, env, stdin, append([]string{"--namespace", n.name}, args...)...)
 }
 
 func (n *namespace) command(name string, env []string, stdin string, args ...string) string {
@@ -73,7 +73,7 @@ func (n *namespace) replace(manifest string) string {
 	args := []string{"--namespace", n.name, "replace", "-f-", printReplicas}
 	var replicas string
 	n.eventually("kubectl replace does not conflict", func() bool {
-		out, stderr, err := n.attempt(cluster.plane.Kubectl, nil, manifest, args...)
+		out, stderr, err := n.attempt(cluster.controlPlane.Kubectl, nil, manifest, args...)
 		if err != nil && !strings.Contains(stderr, "(Conflict)") {
 			n.Fatalf("kubectl replace: %v\n%s%s", err, out, stderr)
 		}

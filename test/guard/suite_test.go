@@ -22,17 +22,17 @@ const patience = 60 * time.Second
 
 // cluster is shared by the tests, which run in parallel, each in its own namespace.
 var cluster struct {
-	root   string
-	plane  *controlplane.Plane
-	client client.Client
+	root         string
+	controlPlane *controlplane.Plane
+	client       client.Client
 }
 
 func TestMain(m *testing.M) {
 	os.Exit(controlplane.Main(m.Run, os.Stderr, controlplane.Options{Output: os.Stderr}, prepare))
 }
 
-func prepare(ctx context.Context, plane *controlplane.Plane) (err error) {
-	cluster.plane = plane
+func prepare(ctx context.Context, controlPlane *controlplane.Plane) (err error) {
+	cluster.controlPlane = controlPlane
 	if cluster.root, err = controlplane.Root(); err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func prepare(ctx context.Context, plane *controlplane.Plane) (err error) {
 		return err
 	}
 	guard := filepath.Join(cluster.root, "manifests", "guard")
-	if out, err := exec.CommandContext(ctx, plane.Kubectl, "apply", "-k", guard, "--validate=strict").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, controlPlane.Kubectl, "apply", "-k", guard, "--validate=strict").CombinedOutput(); err != nil {
 		return fmt.Errorf("kubectl apply -k %s: %w\n%s", guard, err, out)
 	}
 	return nil
@@ -48,7 +48,7 @@ func prepare(ctx context.Context, plane *controlplane.Plane) (err error) {
 
 // clientOf returns a client without a field manager and with the given user agent.
 func clientOf(userAgent string) (client.Client, error) {
-	config := rest.CopyConfig(cluster.plane.Config)
+	config := rest.CopyConfig(cluster.controlPlane.Config)
 	config.WarningHandlerWithContext = rest.NoWarnings{}
 	config.UserAgent = userAgent
 	return client.New(config, client.Options{})

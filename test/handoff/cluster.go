@@ -17,15 +17,15 @@ type Cluster struct {
 // StartCluster starts a control plane and a webhook, which the API server does not call before Webhook.Register. Progress
 // receives a line for each component that becomes ready. The caller must stop the cluster.
 func StartCluster(ctx context.Context, progress io.Writer) (*Cluster, error) {
-	plane, err := controlplane.Start(ctx, controlplane.Options{Output: progress})
+	controlPlane, err := controlplane.Start(ctx, controlplane.Options{Output: progress})
 	if err != nil {
 		return nil, err
 	}
-	webhook, err := Start(ctx, plane, Options{})
+	webhook, err := Start(ctx, controlPlane, Options{})
 	if err != nil {
-		return nil, errors.Join(err, plane.Stop())
+		return nil, errors.Join(err, controlPlane.Stop())
 	}
-	return &Cluster{Plane: plane, Webhook: webhook}, nil
+	return &Cluster{Plane: controlPlane, Webhook: webhook}, nil
 }
 
 // Stop stops the webhook and then the control plane: in the other order, the API server would wait for the webhook's watches.

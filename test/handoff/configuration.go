@@ -18,7 +18,7 @@ const kind = "MutatingWebhookConfiguration"
 
 // configuration returns the configuration from the manifests, with the URL of this process instead of a Service.
 func (w *Webhook) configuration(ctx context.Context) (*admissionregistrationv1.MutatingWebhookConfiguration, error) {
-	manifests, err := exec.CommandContext(ctx, w.plane.Kubectl, "kustomize", w.manifests).Output()
+	manifests, err := exec.CommandContext(ctx, w.controlPlane.Kubectl, "kustomize", w.manifests).Output()
 	if err != nil {
 		var exit *exec.ExitError
 		if errors.As(err, &exit) {

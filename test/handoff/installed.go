@@ -18,11 +18,11 @@ const (
 )
 
 // Installed is a webhook that runs in pods of its cluster.
-type Installed struct{ plane *controlplane.Plane }
+type Installed struct{ controlPlane *controlplane.Plane }
 
 // InCluster waits until the webhook that is installed in a cluster is available, and returns it.
-func InCluster(ctx context.Context, plane *controlplane.Plane) (*Installed, error) {
-	w := &Installed{plane: plane}
+func InCluster(ctx context.Context, controlPlane *controlplane.Plane) (*Installed, error) {
+	w := &Installed{controlPlane: controlPlane}
 	if _, err := w.kubectl(ctx, "rollout", "status", "deployment/"+Deployment, "--timeout=3m"); err != nil {
 		log := w.Log() //nolint:contextcheck // the log is most useful after the context has ended
 		return nil, fmt.Errorf("waiting for the webhook in the cluster: %w\n%s", err, log)
@@ -63,7 +63,7 @@ func (w *Installed) Log() string {
 }
 
 func (w *Installed) kubectl(ctx context.Context, args ...string) (string, error) {
-	output, err := exec.CommandContext(ctx, w.plane.Kubectl, append([]string{"--namespace", Namespace}, args...)...).Output()
+	output, err := exec.CommandContext(ctx, w.controlPlane.Kubectl, append([]string{"--namespace", Namespace}, args...)...).Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))

@@ -23,7 +23,7 @@ type Options struct {
 }
 
 // withDefaults returns the options with defaults for empty fields.
-func (o Options) withDefaults(plane *controlplane.Plane) (Options, error) {
+func (o Options) withDefaults(controlPlane *controlplane.Plane) (Options, error) {
 	root, err := controlplane.Root()
 	if err != nil {
 		return o, err
@@ -35,7 +35,7 @@ func (o Options) withDefaults(plane *controlplane.Plane) (Options, error) {
 		o.Manifests = filepath.Join(root, "manifests", "base")
 	}
 	if o.Kubeconfig == "" {
-		o.Kubeconfig = plane.Kubeconfig
+		o.Kubeconfig = controlPlane.Kubeconfig
 	}
 	if _, err := os.Stat(o.Binary); err != nil {
 		return o, fmt.Errorf("finding the webhook's binary: %w; run make build", err)

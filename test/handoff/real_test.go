@@ -10,16 +10,16 @@ import (
 )
 
 func TestWebhookIsRegisteredAsInTheManifestsAndDrains(t *testing.T) {
-	plane := startControlPlane(t)
-	webhook, err := handofftest.Start(t.Context(), plane, handofftest.Options{})
+	controlPlane := startControlPlane(t)
+	webhook, err := handofftest.Start(t.Context(), controlPlane, handofftest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := webhook.Register(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	kubectl(t, plane, "create", "deployment", "web", "--image=registry.invalid/web:1")
-	kubectl(t, plane, "set", "image", "deployment/web", "web=registry.invalid/web:2")
+	kubectl(t, controlPlane, "create", "deployment", "web", "--image=registry.invalid/web:1")
+	kubectl(t, controlPlane, "set", "image", "deployment/web", "web=registry.invalid/web:2")
 
 	metrics, err := webhook.Metrics(t.Context())
 	if err != nil {
@@ -35,9 +35,9 @@ func TestWebhookIsRegisteredAsInTheManifestsAndDrains(t *testing.T) {
 }
 
 // kubectl runs a command that must succeed.
-func kubectl(t *testing.T, plane *controlplane.Plane, args ...string) {
+func kubectl(t *testing.T, controlPlane *controlplane.Plane, args ...string) {
 	t.Helper()
-	if output, err := exec.Command(plane.Kubectl, args...).CombinedOutput(); err != nil {
+	if output, err := exec.Command(controlPlane.Kubectl, args...).CombinedOutput(); err != nil {
 		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, output)
 	}
 }

@@ -29,7 +29,7 @@ func (w *Webhook) Register(ctx context.Context) error {
 		return fmt.Errorf("registering the webhook: %w", err)
 	}
 	configuration.Webhooks = append(configuration.Webhooks, probeWebhook())
-	api, err := client.New(w.plane.Config, client.Options{})
+	api, err := client.New(w.controlPlane.Config, client.Options{})
 	if err != nil {
 		return fmt.Errorf("registering the webhook: %w", err)
 	}
@@ -45,7 +45,7 @@ func (w *Webhook) Unregister(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("unregistering the webhook: %w", err)
 	}
-	api, err := client.New(w.plane.Config, client.Options{})
+	api, err := client.New(w.controlPlane.Config, client.Options{})
 	if err != nil {
 		return fmt.Errorf("unregistering the webhook: %w", err)
 	}

@@ -21,10 +21,10 @@ type Webhook struct {
 	URL string
 	CA  []byte
 
-	plane     *controlplane.Plane
-	process   *process.Process
-	manifests string
-	metrics   string
+	controlPlane *controlplane.Plane
+	process      *process.Process
+	manifests    string
+	metrics      string
 }
 
 const (
@@ -35,12 +35,12 @@ const (
 
 // Start starts a webhook and waits until it is ready. The API server does not call it before Register. If it is not stopped,
 // it is terminated with the control plane.
-func Start(ctx context.Context, plane *controlplane.Plane, options Options) (*Webhook, error) {
-	options, err := options.withDefaults(plane)
+func Start(ctx context.Context, controlPlane *controlplane.Plane, options Options) (*Webhook, error) {
+	options, err := options.withDefaults(controlPlane)
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(plane.Dir, "handoff-webhook-*")
+	dir, err := os.MkdirTemp(controlPlane.Dir, "handoff-webhook-*")
 	if err != nil {
 		return nil, fmt.Errorf("creating a directory for the webhook: %w", err)
 	}
@@ -54,11 +54,11 @@ func Start(ctx context.Context, plane *controlplane.Plane, options Options) (*We
 	}
 	address := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
 	w := &Webhook{
-		URL:       "https://" + address(0),
-		CA:        ca,
-		plane:     plane,
-		manifests: options.Manifests,
-		metrics:   "http://" + address(1) + "/metrics",
+		URL:          "https://" + address(0),
+		CA:           ca,
+		controlPlane: controlPlane,
+		manifests:    options.Manifests,
+		metrics:      "http://" + address(1) + "/metrics",
 	}
 	args := append([]string{
 		"--kubeconfig=" + options.Kubeconfig,

@@ -16,12 +16,12 @@ import (
 
 func TestWebhookIsCalledFromRegisterUntilUnregister(t *testing.T) {
 	t.Setenv(stubVariable, "yes")
-	plane := startControlPlane(t)
-	webhook, err := handofftest.Start(t.Context(), plane, stub())
+	controlPlane := startControlPlane(t)
+	webhook, err := handofftest.Start(t.Context(), controlPlane, stub())
 	if err != nil {
 		t.Fatal(err)
 	}
-	api, err := client.New(plane.Config, client.Options{})
+	api, err := client.New(controlPlane.Config, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,12 +53,12 @@ func TestWebhookIsCalledFromRegisterUntilUnregister(t *testing.T) {
 
 func TestWebhookIsTerminatedWithItsControlPlane(t *testing.T) {
 	t.Setenv(stubVariable, "yes")
-	plane := startControlPlane(t)
-	webhook, err := handofftest.Start(t.Context(), plane, stub())
+	controlPlane := startControlPlane(t)
+	webhook, err := handofftest.Start(t.Context(), controlPlane, stub())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := plane.Stop(); err != nil {
+	if err := controlPlane.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	if metrics, err := webhook.Metrics(t.Context()); err == nil {
@@ -67,18 +67,18 @@ func TestWebhookIsTerminatedWithItsControlPlane(t *testing.T) {
 }
 
 func TestFailedStartReturnsTheReason(t *testing.T) {
-	plane := startControlPlane(t)
+	controlPlane := startControlPlane(t)
 	t.Run("the binary is missing", func(t *testing.T) {
 		options := stub()
 		options.Binary = filepath.Join(t.TempDir(), "handoff-webhook")
-		_, err := handofftest.Start(t.Context(), plane, options)
+		_, err := handofftest.Start(t.Context(), controlPlane, options)
 		if err == nil || !strings.Contains(err.Error(), "run make build") {
 			t.Errorf("want the make target, got: %v", err)
 		}
 	})
 	t.Run("it exits immediately", func(t *testing.T) {
 		t.Setenv(stubVariable, "broken")
-		_, err := handofftest.Start(t.Context(), plane, stub())
+		_, err := handofftest.Start(t.Context(), controlPlane, stub())
 		if err == nil || !strings.Contains(err.Error(), "stub: broken on purpose") {
 			t.Errorf("want the end of its log, got: %v", err)
 		}
@@ -91,16 +91,16 @@ func stub() handofftest.Options {
 
 func startControlPlane(t *testing.T) *controlplane.Plane {
 	t.Helper()
-	plane, err := controlplane.Start(t.Context(), controlplane.Options{WithoutControllerManager: true})
+	controlPlane, err := controlplane.Start(t.Context(), controlplane.Options{WithoutControllerManager: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := plane.Stop(); err != nil {
+		if err := controlPlane.Stop(); err != nil {
 			t.Error(err)
 		}
 	})
-	return plane
+	return controlPlane
 }
 
 // seen reports whether a write goes through the webhook.

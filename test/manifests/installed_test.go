@@ -22,7 +22,7 @@ func installed(t *testing.T, folder string) {
 	t.Cleanup(func() {
 		delete(all, "Namespace/"+system)
 		// The test's context is canceled before the cleanup.
-		cmd := exec.CommandContext(context.WithoutCancel(t.Context()), cluster.plane.Kubectl, "delete", "--ignore-not-found", "-f-")
+		cmd := exec.CommandContext(context.WithoutCancel(t.Context()), cluster.controlPlane.Kubectl, "delete", "--ignore-not-found", "-f-")
 		cmd.Stdin = strings.NewReader(all.text(t))
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("kubectl delete: %v\n%s", err, out)
@@ -37,12 +37,12 @@ func TestThePodsAreAdmittedAndThePermissionsSuffice(t *testing.T) {
 		return strings.Count(pods, "pod/") == 2
 	})
 
-	kubeconfig, err := cluster.plane.AddUser("system:serviceaccount:"+system+":handoff-webhook",
+	kubeconfig, err := cluster.controlPlane.AddUser("system:serviceaccount:"+system+":handoff-webhook",
 		"system:serviceaccounts", "system:serviceaccounts:"+system, "system:authenticated")
 	if err != nil {
 		t.Fatal(err)
 	}
-	hook, err := handofftest.Start(t.Context(), cluster.plane, handofftest.Options{Kubeconfig: kubeconfig})
+	hook, err := handofftest.Start(t.Context(), cluster.controlPlane, handofftest.Options{Kubeconfig: kubeconfig})
 	if err != nil {
 		t.Fatal(err) // the webhook is not ready without the ClusterRole's permissions
 	}
@@ -85,7 +85,7 @@ func TestThePodsAreAdmittedAndThePermissionsSuffice(t *testing.T) {
 func TestThePermissionsAreMinimal(t *testing.T) {
 	// Do not run in parallel with the test above, which grants permissions to the same ServiceAccount.
 	installed(t, "overlays/self-signed")
-	kubeconfig, err := cluster.plane.AddUser("system:serviceaccount:"+system+":handoff-webhook",
+	kubeconfig, err := cluster.controlPlane.AddUser("system:serviceaccount:"+system+":handoff-webhook",
 		"system:serviceaccounts", "system:serviceaccounts:"+system, "system:authenticated")
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestThePermissionsAreMinimal(t *testing.T) {
 	may := func(question string) string {
 		// kubectl auth can-i fails if the answer is no.
 		args := append([]string{"--kubeconfig", kubeconfig, "auth", "can-i"}, strings.Fields(question)...)
-		return strings.TrimSpace(run(t, "", cluster.plane.Kubectl, args...).stdout)
+		return strings.TrimSpace(run(t, "", cluster.controlPlane.Kubectl, args...).stdout)
 	}
 	const last = "create secrets -n handoff-system"
 	eventually(t, "the permissions are granted", func() bool {

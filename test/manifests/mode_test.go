@@ -13,10 +13,10 @@ func TestThePolicyRejectsUnknownModes(t *testing.T) {
 	kubectl(t, "", "create", "namespace", "mode")
 	kubectl(t, "", "apply", "-k", cluster.root+"/manifests/policies", "--validate=strict")
 	annotate := func(namespace, value string) result {
-		return run(t, "", cluster.plane.Kubectl, "annotate", "namespace", namespace, "--overwrite", value)
+		return run(t, "", cluster.controlPlane.Kubectl, "annotate", "namespace", namespace, "--overwrite", value)
 	}
 	eventually(t, "the policy is in effect", func() bool {
-		return run(t, "", cluster.plane.Kubectl, "annotate", "namespace", "mode", mode+"no", "--dry-run=server").err != nil
+		return run(t, "", cluster.controlPlane.Kubectl, "annotate", "namespace", "mode", mode+"no", "--dry-run=server").err != nil
 	})
 
 	for _, value := range []string{"enforce", "warn", "off"} {
@@ -31,7 +31,7 @@ func TestThePolicyRejectsUnknownModes(t *testing.T) {
 		}
 	}
 	const made = `{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "made", "annotations": {"ownership-handoff.io/mode": "on"}}}`
-	if r := run(t, made, cluster.plane.Kubectl, "create", "-f-"); r.err == nil || !strings.Contains(r.stderr, "write enforce, warn or off") {
+	if r := run(t, made, cluster.controlPlane.Kubectl, "create", "-f-"); r.err == nil || !strings.Contains(r.stderr, "write enforce, warn or off") {
 		t.Errorf("create a namespace with an unknown mode: want an error, got %v %s", r.err, r.stderr)
 	}
 

@@ -26,16 +26,16 @@ const mistyped = "mistyped"
 
 // cluster is shared by the tests. It contains the namespace handoff-system from the manifests.
 var cluster struct {
-	root  string
-	plane *controlplane.Plane
+	root         string
+	controlPlane *controlplane.Plane
 }
 
 func TestMain(m *testing.M) {
 	os.Exit(controlplane.Main(m.Run, os.Stderr, controlplane.Options{Output: os.Stderr}, prepare))
 }
 
-func prepare(ctx context.Context, plane *controlplane.Plane) (err error) {
-	cluster.plane = plane
+func prepare(ctx context.Context, controlPlane *controlplane.Plane) (err error) {
+	cluster.controlPlane = controlPlane
 	if cluster.root, err = controlplane.Root(); err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func prepare(ctx context.Context, plane *controlplane.Plane) (err error) {
 		{"create", "namespace", mistyped},
 		{"annotate", "namespace", mistyped, mode + "Enforce"},
 	} {
-		if out, err := exec.CommandContext(ctx, plane.Kubectl, step...).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(ctx, controlPlane.Kubectl, step...).CombinedOutput(); err != nil {
 			return fmt.Errorf("kubectl %s: %w\n%s", strings.Join(step, " "), err, out)
 		}
 	}
@@ -71,7 +71,7 @@ func run(t *testing.T, stdin, name string, args ...string) result {
 // kubectl runs kubectl, which must succeed, and returns its output.
 func kubectl(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
-	r := run(t, stdin, cluster.plane.Kubectl, args...)
+	r := run(t, stdin, cluster.controlPlane.Kubectl, args...)
 	if r.err != nil {
 		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), r.err, r.stderr)
 	}

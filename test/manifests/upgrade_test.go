@@ -13,7 +13,7 @@ func TestInstallingAgainKeepsTheCABundle(t *testing.T) {
 	folder := filepath.Join(cluster.root, "manifests")
 	throughHelm := func(t *testing.T, verb string, args ...string) {
 		t.Helper()
-		args = append([]string{verb, "handoff", "--namespace", system, "--kubeconfig", cluster.plane.Kubeconfig}, args...)
+		args = append([]string{verb, "handoff", "--namespace", system, "--kubeconfig", cluster.controlPlane.Kubeconfig}, args...)
 		if r := helm(t, args...); r.err != nil {
 			t.Fatalf("helm %v: %v\n%s", args, r.err, r.stderr)
 		}
@@ -46,7 +46,7 @@ func TestInstallingAgainKeepsTheCABundle(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c.install(t)
-			want := base64.StdEncoding.EncodeToString(cluster.plane.Config.CAData)
+			want := base64.StdEncoding.EncodeToString(cluster.controlPlane.Config.CAData)
 			patch := fmt.Sprintf(`[{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": %q}]`, want)
 			kubectl(t, "", "patch", "mutatingwebhookconfiguration", "handoff", "--type=json", "-p", patch)
 			c.again(t)

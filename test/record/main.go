@@ -41,12 +41,12 @@ func run(ctx context.Context, args []string) (err error) {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	plane, err := controlplane.Start(ctx, controlplane.Options{Output: os.Stdout})
+	controlPlane, err := controlplane.Start(ctx, controlplane.Options{Output: os.Stdout})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, plane.Stop()) }()
-	webhook, err := handofftest.Start(ctx, plane, handofftest.Options{})
+	defer func() { err = errors.Join(err, controlPlane.Stop()) }()
+	webhook, err := handofftest.Start(ctx, controlPlane, handofftest.Options{})
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func run(ctx context.Context, args []string) (err error) {
 		if !strings.Contains(recording.name, *only) {
 			continue
 		}
-		s, err := newStage(ctx, plane, kept, recording.name)
+		s, err := newStage(ctx, controlPlane, kept, recording.name)
 		if err != nil {
 			return err
 		}

@@ -26,21 +26,21 @@ const (
 
 // stage is the namespace of a recording.
 type stage struct {
-	ctx       context.Context //nolint:containedctx // a stage exists only during one recording
-	plane     *controlplane.Plane
-	recorder  *recorder.Recorder
-	api       client.Client
-	namespace string
+	ctx          context.Context //nolint:containedctx // a stage exists only during one recording
+	controlPlane *controlplane.Plane
+	recorder     *recorder.Recorder
+	api          client.Client
+	namespace    string
 	// resource is the written object as KIND/NAME, in the syntax of kubectl.
 	resource string
 }
 
-func newStage(ctx context.Context, plane *controlplane.Plane, r *recorder.Recorder, namespace string) (*stage, error) {
-	api, err := client.New(plane.Config, client.Options{})
+func newStage(ctx context.Context, controlPlane *controlplane.Plane, r *recorder.Recorder, namespace string) (*stage, error) {
+	api, err := client.New(controlPlane.Config, client.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("creating a client: %w", err)
 	}
-	s := &stage{ctx: ctx, plane: plane, recorder: r, api: api, namespace: namespace}
+	s := &stage{ctx: ctx, controlPlane: controlPlane, recorder: r, api: api, namespace: namespace}
 	if err := s.run("", nil, "create", "namespace", namespace); err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (s *stage) run(stdin string, env []string, args ...string) error {
 }
 
 func (s *stage) output(stdin string, env []string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(s.ctx, s.plane.Kubectl, append([]string{"--namespace", s.namespace}, args...)...)
+	cmd := exec.CommandContext(s.ctx, s.controlPlane.Kubectl, append([]string{"--namespace", s.namespace}, args...)...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdin = strings.NewReader(stdin)
 	var stdout, stderr bytes.Buffer

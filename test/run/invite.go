@@ -36,6 +36,6 @@ Ctrl-C in this terminal stops everything and leaves nothing behind. The webhook'
 
 `
 
-func invite(plane *controlplane.Plane, manifest string) {
-	fmt.Printf(invitation, plane.Kubeconfig, filepath.Dir(plane.Kubectl), manifest)
+func invite(controlPlane *controlplane.Plane, manifest string) {
+	fmt.Printf(invitation, controlPlane.Kubeconfig, filepath.Dir(controlPlane.Kubectl), manifest)
 }

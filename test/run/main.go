@@ -53,8 +53,8 @@ func run(ctx context.Context) (err error) {
 }
 
 // optIn creates the namespace demo with handoff enabled.
-func optIn(ctx context.Context, plane *controlplane.Plane) error {
-	api, err := client.New(plane.Config, client.Options{})
+func optIn(ctx context.Context, controlPlane *controlplane.Plane) error {
+	api, err := client.New(controlPlane.Config, client.Options{})
 	if err != nil {
 		return fmt.Errorf("client for the control plane: %w", err)
 	}

@@ -20,17 +20,17 @@ import (
 func Measure(
 	ctx context.Context, progress io.Writer, newProcess func(ctx context.Context, kubeconfig, which string) (*exec.Cmd, error),
 ) (rows []table.Row, err error) {
-	plane, err := controlplane.Start(ctx, controlplane.Options{Output: progress, WithoutControllerManager: true})
+	controlPlane, err := controlplane.Start(ctx, controlplane.Options{Output: progress, WithoutControllerManager: true})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, plane.Stop()) }()
-	if err := fill(ctx, plane.Config, progress); err != nil {
+	defer func() { err = errors.Join(err, controlPlane.Stop()) }()
+	if err := fill(ctx, controlPlane.Config, progress); err != nil {
 		return nil, err
 	}
 	sizes := map[string]float64{}
 	for _, which := range []string{Facts, Whole} {
-		cmd, err := newProcess(ctx, plane.Kubeconfig, which)
+		cmd, err := newProcess(ctx, controlPlane.Kubeconfig, which)
 		if err != nil {
 			return nil, err
 		}

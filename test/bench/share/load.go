@@ -137,7 +137,7 @@ func up(d *appsv1.Deployment, pods int32) bool {
 
 // kubectl runs kubectl, and returns an error with its standard error if it fails.
 func (b *bench) kubectl(ctx context.Context, namespace, stdin string, args ...string) error {
-	cmd := exec.CommandContext(ctx, b.plane.Kubectl, append([]string{"--namespace", namespace}, args...)...)
+	cmd := exec.CommandContext(ctx, b.controlPlane.Kubectl, append([]string{"--namespace", namespace}, args...)...)
 	cmd.Stdin = strings.NewReader(stdin)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -149,7 +149,7 @@ func (b *bench) kubectl(ctx context.Context, namespace, stdin string, args ...st
 
 // as returns a client for another user.
 func (b *bench) as(name string, groups ...string) (client.Client, error) {
-	kubeconfig, err := b.plane.AddUser(name, groups...)
+	kubeconfig, err := b.controlPlane.AddUser(name, groups...)
 	if err != nil {
 		return nil, err
 	}

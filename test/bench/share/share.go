@@ -35,11 +35,11 @@ const (
 
 // bench is a control plane with a webhook whose reviews are counted.
 type bench struct {
-	plane    *controlplane.Plane
-	webhook  *handofftest.Webhook
-	recorder *recorder.Recorder
-	api      client.Client
-	progress io.Writer
+	controlPlane *controlplane.Plane
+	webhook      *handofftest.Webhook
+	recorder     *recorder.Recorder
+	api          client.Client
+	progress     io.Writer
 }
 
 // Measure runs a mixed load and compares the number of reviews with the number of writes in the API server's audit log.
@@ -71,7 +71,7 @@ func (b *bench) measure(ctx context.Context) (*counts, error) {
 			return nil, fmt.Errorf("setting up namespace %s: %w", namespace, err)
 		}
 	}
-	audit, err := openAudit(filepath.Join(b.plane.Dir, auditLog))
+	audit, err := openAudit(filepath.Join(b.controlPlane.Dir, auditLog))
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (b *bench) start(ctx context.Context) (err error) {
 	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
 		return fmt.Errorf("writing the audit policy: %w", err)
 	}
-	b.plane, err = controlplane.Start(ctx, controlplane.Options{
+	b.controlPlane, err = controlplane.Start(ctx, controlplane.Options{
 		Output: b.progress,
 		APIServerArgs: map[string][]string{
 			"audit-log-path": {"{dir}/" + auditLog}, "audit-policy-file": {policy}, "audit-log-maxsize": {"10000"},
@@ -114,10 +114,10 @@ func (b *bench) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if b.api, err = clientOf(b.plane.Kubeconfig); err != nil {
+	if b.api, err = clientOf(b.controlPlane.Kubeconfig); err != nil {
 		return err
 	}
-	if b.webhook, err = handofftest.Start(ctx, b.plane, handofftest.Options{}); err != nil {
+	if b.webhook, err = handofftest.Start(ctx, b.controlPlane, handofftest.Options{}); err != nil {
 		return err
 	}
 	if b.recorder, err = recorder.InFrontOf(b.webhook); err != nil {
@@ -135,8 +135,8 @@ func (b *bench) stop() error {
 	if b.recorder != nil {
 		b.recorder.Close()
 	}
-	if b.plane != nil {
-		failures = append(failures, b.plane.Stop())
+	if b.controlPlane != nil {
+		failures = append(failures, b.controlPlane.Stop())
 	}
 	return errors.Join(failures...)
 }
