@@ -37,6 +37,16 @@ func isInBrackets(lines string) bool {
 	return opened != strings.Count(bare, "}")+strings.Count(bare, "]") || strings.HasSuffix(strings.TrimSpace(bare), ",")
 }
 
+// beginsElement reports whether lines begin with the dash of an element whose first member has that name, or whose members
+// follow on the next lines. Otherwise, the dash is that of an element around the brackets.
+func beginsElement(lines, name string) bool {
+	if !strings.HasPrefix(lines, "-") {
+		return false
+	}
+	first := regexp.MustCompile(`^-[ \t]*["']?([\w./-]+)["']?:`).FindStringSubmatch(lines)
+	return first == nil || first[1] == strings.Trim(name, `"'`)
+}
+
 // findMember returns where a member in brackets begins and where its name ends: of several with that name, the one with the
 // value of the snippet; nil if there is none.
 func findMember(lines, name, value string) []int {
@@ -60,7 +70,8 @@ func strikeSnippet(t *testing.T, lines, snippet string) string {
 	key, _, _ := strings.Cut(snippet, ":")
 	begin := strings.TrimLeft(lines, " ")
 	switch indent := lines[:len(lines)-len(begin)]; {
-	case strings.HasPrefix(snippet, "-") && strings.HasPrefix(begin, "-"), strings.HasPrefix(begin, key+":") && !isInBrackets(lines):
+	case strings.HasPrefix(snippet, "-") && beginsElement(begin, strings.TrimPrefix(key, "- ")),
+		strings.HasPrefix(begin, key+":") && !isInBrackets(lines):
 		return ""
 	case strings.HasPrefix(strings.TrimLeft(begin, "- "), key+":") && strings.HasPrefix(begin, "- "):
 		return indent + "-\n"
