@@ -59,13 +59,13 @@ func brokenReviews() map[string]broken {
 		"a body that is too large":      {body: strings.Replace(good.body(), "app:1", strings.Repeat("a", webhook.MaxBody), 1), uid: "review-uid", reason: "body_too_large", warning: "review too large"},
 		"a body that is large and deep": {body: good.body()[:200] + strings.Repeat("[", webhook.MaxBody), uid: "review-uid", reason: "body_too_large", warning: "review too large"},
 		"a cluster that panics with a text": {
-			body: good.body(), cluster: &facts{panics: "out of order"}, uid: "review-uid", reason: "panic", warning: "an internal error",
+			body: good.body(), cluster: &facts{panics: "out of order"}, uid: "review-uid", reason: "panic", warning: "internal error",
 		},
 		"a cluster that panics with an error": {
-			body: good.body(), cluster: &facts{panics: io.ErrUnexpectedEOF}, uid: "review-uid", reason: "panic", warning: "an internal error",
+			body: good.body(), cluster: &facts{panics: io.ErrUnexpectedEOF}, uid: "review-uid", reason: "panic", warning: "internal error",
 		},
 		"a cluster that is not ready": {
-			body: good.body(), cluster: &facts{notReady: true}, uid: "review-uid", reason: "not_ready", warning: "it is starting",
+			body: good.body(), cluster: &facts{notReady: true}, uid: "review-uid", reason: "not_ready", warning: "still starting",
 		},
 	}
 	for sentence, text := range map[string]string{"a string": `"Deployment"`, "a number": "12", "a list": "[{}]", "true": "true"} {
@@ -177,7 +177,7 @@ func TestWhatCannotBeWorkedOnGoesThrough(t *testing.T) {
 			if n := s.counted(t, "handoff_reviews_total", map[string]string{"result": "failed_open"}); n != 1 {
 				t.Errorf("handoff_reviews_total of failed_open: want 1, got %v", n)
 			}
-			if logged := s.logged(); strings.Count(logged, "failing open") != 1+strings.Count(c.reason, "panic") {
+			if logged := s.logged(); strings.Count(logged, "failed open") != 1+strings.Count(c.reason, "panic") {
 				t.Errorf("it is to be logged, got:\n%s", logged)
 			} else if len(logged) > 16<<10 {
 				t.Errorf("what is logged is as long as what was sent: %d bytes", len(logged))

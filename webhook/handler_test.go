@@ -51,22 +51,22 @@ func TestAWriteBecomesTheObjectThatTheTableAsksFor(t *testing.T) {
 		"row 1": {
 			enforced(), csa, scaledBy7(), applied3(), kept7(),
 			[]string{"handoff: kept .spec.replicas=7, owned by " + hpa + "; remove it from the manifest"},
-			map[string]string{"row-1": "kept .spec.replicas: live 7, incoming 3, owner " + hpa + " (Autoscaler)"},
+			map[string]string{"keep-autoscaled": "kept .spec.replicas: live 7, incoming 3, owner " + hpa + " (Autoscaler)"},
 		},
 		"row 2": {
 			enforced(), csa, scaledBy7(), lets(applied3()), kept7(),
 			[]string{"handoff: kept .spec.replicas=7, owned by " + hpa + "; no action needed"},
-			map[string]string{"row-2": "kept .spec.replicas: live 7, incoming 1, owner " + hpa + " (Autoscaler)"},
+			map[string]string{"keep-autoscaled-removed": "kept .spec.replicas: live 7, incoming 1, owner " + hpa + " (Autoscaler)"},
 		},
 		"row 3": {
 			alone, csa, scaledByHand, lets(applied3()), keptByHand,
 			[]string{"handoff: kept .spec.replicas=7, set by kubectl and no longer in the manifest; use kubectl scale from now on"},
-			map[string]string{"row-3": "kept .spec.replicas: live 7, incoming 1, owner kubectl (Imperative)"},
+			map[string]string{"keep-imperative": "kept .spec.replicas: live 7, incoming 1, owner kubectl (Imperative)"},
 		},
 		"row 4": {
 			alone, csa, declared, lets(applied3()), keptDeclared,
 			[]string{"handoff: kept .spec.replicas=7, no longer in the manifest; use kubectl scale from now on"},
-			map[string]string{"row-4": "kept .spec.replicas: live 7, incoming 1, owner " + csa + " (Manifest)"},
+			map[string]string{"keep-replicas-removed": "kept .spec.replicas: live 7, incoming 1, owner " + csa + " (Manifest)"},
 		},
 		"row 6":                             {alone, csa, scaledByHand, applied3(), applied3(), nil, nil},
 		"the manifest's own field":          {alone, csa, declared, applied3(), applied3(), nil, nil},
@@ -80,12 +80,12 @@ func TestAWriteBecomesTheObjectThatTheTableAsksFor(t *testing.T) {
 		"row 8, an autoscaler's": {
 			enforced(), csa, scaledBy7(), null, kept7(),
 			[]string{"handoff: kept .spec.replicas=7, owned by " + hpa + "; remove it from the manifest"},
-			map[string]string{"row-8": "kept .spec.replicas: live 7, incoming 1, owner " + hpa + " (Autoscaler)"},
+			map[string]string{"keep-autoscaled-null": "kept .spec.replicas: live 7, incoming 1, owner " + hpa + " (Autoscaler)"},
 		},
 		"row 9, an autoscaler's": {
 			enforced(), "kubectl-patch", scaledBy7(), patched1(), patched1(),
 			[]string{"handoff: " + hpa + " owns .spec.replicas and may revert this change; change the autoscaler instead"},
-			map[string]string{"row-9": "let through .spec.replicas: live 7, incoming 1, owner " + hpa + " (Autoscaler)"},
+			map[string]string{"warn-autoscaled": "allowed .spec.replicas: live 7, incoming 1, owner " + hpa + " (Autoscaler)"},
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -279,28 +279,28 @@ func TestWhatWasDecidedIsRecorded(t *testing.T) {
 	warnOnly := &facts{modes: map[string]string{"shop": "warn"}, autoscaler: "HorizontalPodAutoscaler/web"}
 	reference := corev1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "object-uid"}
 	for sentence, c := range map[string]struct {
-		cluster      *facts
-		request      request
-		events       []event
-		result       string
-		row, mode    string
-		patched, log bool
+		cluster        *facts
+		request        request
+		events         []event
+		result         string
+		decision, mode string
+		patched, log   bool
 	}{
 		"kept": {
 			enforced(), row1, []event{{
 				"Normal", "OwnershipKept", "Apply",
 				"kept .spec.replicas: live 7, incoming 3, owner HorizontalPodAutoscaler/web (Autoscaler)", reference,
-			}}, "patched", "1", "enforce", true, true,
+			}}, "patched", "keep-autoscaled", "enforce", true, true,
 		},
-		"kept by a dry run":           {enforced(), dry(row1), nil, "patched", "1", "enforce", true, true},
-		"would be kept by a dry run":  {warnOnly, dry(row1), nil, "warned", "1", "warn", false, true},
-		"a person was let through":    {enforced(), row9, nil, "warned", "9", "enforce", false, true},
+		"kept by a dry run":           {enforced(), dry(row1), nil, "patched", "keep-autoscaled", "enforce", true, true},
+		"would be kept by a dry run":  {warnOnly, dry(row1), nil, "warned", "keep-autoscaled", "warn", false, true},
+		"a person was let through":    {enforced(), row9, nil, "warned", "warn-autoscaled", "enforce", false, true},
 		"an update of no consequence": {enforced(), update(csa, kept7(), kept7()), nil, "unchanged", "", "", false, false},
 		"would be kept": {
 			warnOnly, row1, []event{{
 				"Normal", "OwnershipWouldBeKept", "Apply",
 				"would keep .spec.replicas: live 7, incoming 3, owner HorizontalPodAutoscaler/web (Autoscaler)", reference,
-			}}, "warned", "1", "warn", false, true,
+			}}, "warned", "keep-autoscaled", "warn", false, true,
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -314,15 +314,15 @@ func TestWhatWasDecidedIsRecorded(t *testing.T) {
 			if n := s.counted(t, "handoff_reviews_total", map[string]string{"result": c.result}); n != 1 {
 				t.Errorf("handoff_reviews_total of %s: want 1, got %v", c.result, n)
 			}
-			want := map[bool]float64{true: 1, false: 0}[c.row != ""]
-			labels := map[string]string{"row": c.row, "mode": c.mode, "owner": "Autoscaler"}
+			want := map[bool]float64{true: 1, false: 0}[c.decision != ""]
+			labels := map[string]string{"decision": c.decision, "mode": c.mode, "owner": "Autoscaler"}
 			if n := s.counted(t, "handoff_decisions_total", labels); n != want {
-				t.Errorf("handoff_decisions_total of row %s: want %v, got %v", c.row, want, n)
+				t.Errorf("handoff_decisions_total of %s: want %v, got %v", c.decision, want, n)
 			}
 			if n := s.counted(t, "handoff_failed_open_total", nil); n != 0 {
 				t.Errorf("nothing failed, got %v", n)
 			}
-			if got := strings.Contains(s.logged(), `"row"=`+c.row) && s.logged() != ""; got != c.log {
+			if got := strings.Contains(s.logged(), `"decision"="`+c.decision) && s.logged() != ""; got != c.log {
 				t.Errorf("logged: want %t, got %q", c.log, s.logged())
 			}
 		})

@@ -91,7 +91,7 @@ func holdPatch(tb testing.TB, request opened, response *admissionv1.AdmissionRes
 		remove(document, []string{"metadata", "annotations", lastApplied})
 		remove(document, []string{"metadata", "managedFields"})
 	}
-	if _, started := response.AuditAnnotations["row-12"]; started {
+	if _, started := response.AuditAnnotations["start-autoscaled"]; started {
 		scale := []string{"spec", "replicas"}
 		if request.kind == "Gadget" {
 			scale = []string{"spec", "pool", "size"}
@@ -102,7 +102,7 @@ func holdPatch(tb testing.TB, request opened, response *admissionv1.AdmissionRes
 		removeWithContainers(before, scale)
 		removeWithContainers(after, scale)
 	}
-	_, cleared := response.AuditAnnotations["row-7"]
+	_, cleared := response.AuditAnnotations["clear-stale-default"]
 	if changes := unexplained("", before, after, live, cleared); len(changes) > 0 {
 		tb.Errorf("the patch changes what it has no reason to:\n%s\n(-incoming +patched):\n%s",
 			strings.Join(changes, "\n"), cmp.Diff(before, after))

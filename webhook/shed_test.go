@@ -65,7 +65,7 @@ func TestManyReviewsThatAreShedAreOneLineInTheLog(t *testing.T) {
 			t.Fatalf("%d bytes are left unread", reader.Len())
 		}
 	}
-	if n := strings.Count(s.logged(), "\n"); n > 1 || !strings.Contains(s.logged(), "too many reviews are in flight") {
+	if n := strings.Count(s.logged(), "\n"); n > 1 || !strings.Contains(s.logged(), "too many reviews in flight") {
 		t.Errorf("want one line, got:\n%s", s.logged())
 	}
 	if n := s.counted(t, "handoff_failed_open_total", map[string]string{"reason": "shed"}); n != 1000 {
