@@ -8,10 +8,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Check walks a whole text and returns why it is not one valid JSON value, or nil.
+// Check returns an error if a text is not exactly one valid JSON value.
 func Check(text []byte) error {
 	if jsontext.Value(text).IsValid() {
-		return nil // by a decoder that the library keeps for it; only the reason needs one of our own
+		return nil // uses a pooled decoder; only the error needs a Walker
 	}
 	w := Walk(text)
 	if _, err := w.Value(); err != nil {
@@ -20,19 +20,18 @@ func Check(text []byte) error {
 	return w.End()
 }
 
-// Find returns where the value stands that the names lead to, from the outermost object inwards. The Span is empty when
-// there is none: a name is missing, or what should hold it is no object. The text must have passed a Walker before: what
-// follows the value is not looked at.
+// Find returns the position of the value at the path names, from the outermost object inwards. The Span is empty if a name is
+// missing or its parent is not an object. The text must be valid JSON: Find does not read what follows the value.
 func Find(text []byte, names ...string) Span {
 	return find(text, names).value
 }
 
-// place is where a member stands in its object.
+// place is the position of a member.
 type place struct {
 	name, value Span
 }
 
-// find goes inwards without looking where the values end that it goes through.
+// find follows the names without looking for the ends of the objects on the way.
 func find(text []byte, names []string) place {
 	at := place{value: Span{Start: space(text, 0)}}
 	for _, name := range names {
@@ -44,7 +43,7 @@ func find(text []byte, names []string) place {
 	return at
 }
 
-// member returns where a member's name and the start of its value stand in the object that starts at i.
+// member returns the position of a member's name and the start of its value, in the object that starts at i.
 func member(text []byte, i int, name string) place {
 	if i >= len(text) || text[i] != '{' {
 		return place{}
@@ -64,9 +63,8 @@ func member(text []byte, i int, name string) place {
 	return place{}
 }
 
-// Cut returns the text without the member that the names lead to, and nothing else changed: the member goes with the
-// comma and the white space that set it apart. The result is text itself when there is no such member. The text must
-// have passed a Walker before.
+// Cut returns the text without the member at the path names. Only the member, its comma and the white space around it are
+// removed. If there is no such member, Cut returns text itself. The text must be valid JSON.
 func Cut(text []byte, names ...string) []byte {
 	if len(names) == 0 {
 		return text
@@ -78,7 +76,7 @@ func Cut(text []byte, names ...string) []byte {
 	return slices.Concat(text[:at.cutStart(text)], text[at.cutEnd(text):])
 }
 
-// cutStart is where the member's own text starts: at its name or, for the last of several, at the comma before it.
+// cutStart returns the start of the text to cut: the member's name or, for the last of several members, the comma before it.
 func (p place) cutStart(text []byte) int {
 	if nextByte(text[p.value.End:]) == ',' {
 		return p.name.Start
@@ -90,7 +88,7 @@ func (p place) cutStart(text []byte) int {
 	return p.name.Start
 }
 
-// cutEnd is where what follows the member starts: after the comma and the white space behind it, if it has one.
+// cutEnd returns the end of the text to cut: after the following comma and white space, if there is a comma.
 func (p place) cutEnd(text []byte) int {
 	after := text[p.value.End:]
 	if nextByte(after) != ',' {
@@ -107,7 +105,7 @@ func nextByte(text []byte) byte {
 	return 0
 }
 
-// CutElement returns the text of a list without the element at index, and nothing else changed, as Cut does for members.
+// CutElement returns the text of a list without the element at index. Like Cut, it changes nothing else.
 func CutElement(text []byte, index int) []byte {
 	var at place
 	n := 0
@@ -124,7 +122,7 @@ func CutElement(text []byte, index int) []byte {
 	return slices.Concat(text[:at.cutStart(text)], text[at.cutEnd(text):])
 }
 
-// EscapePointer returns a name as a step of a JSON pointer (RFC 6901).
+// EscapePointer returns a name as a reference token of a JSON pointer (RFC 6901).
 func EscapePointer(name string) string {
 	if !strings.ContainsAny(name, "~/") {
 		return name
@@ -132,8 +130,8 @@ func EscapePointer(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-// EqualBut says whether two texts are the same outside the given spans, which are in order, do not overlap, and are as
-// many in either text. What the spans hold may differ.
+// EqualBut reports whether two texts are equal outside the given spans. The spans must be sorted and must not overlap. If their
+// numbers differ, EqualBut returns false.
 func EqualBut(a []byte, inA []Span, b []byte, inB []Span) bool {
 	if len(inA) != len(inB) {
 		return false
