@@ -306,7 +306,7 @@ func slopes(before, last step) string {
 }
 
 // A review whose sender has gone is not worked on to its end.
-func TestAReviewThatNobodyWaitsForCostsLess(t *testing.T) {
+func TestACanceledReviewCostsLess(t *testing.T) {
 	d := dimensions()["dropped keys"]
 	handler, body := d.handler(t, d.from), d.body(d.from)
 	cost := func(ctx context.Context) uint64 {

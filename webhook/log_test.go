@@ -28,7 +28,7 @@ func (panicking) Autoscaler(string, string, string, string) (autoscaler string, 
 	panic(fmt.Errorf("cannot make sense of %s", secret))
 }
 
-func TestNothingOfAnObjectIsEverLogged(t *testing.T) {
+func TestObjectContentIsNeverLogged(t *testing.T) {
 	live, incoming := secretive(scaledBy7()), secretive(applied3())
 	good := update(csa, live, incoming)
 	applies := func(manifest string) request { return update(csa, live, incoming.with(lastApplied, manifest)) }

@@ -20,7 +20,7 @@ func (s *server) shed(t *testing.T, body io.Reader) *httptest.ResponseRecorder {
 	return recorder
 }
 
-func TestAReviewThatIsShedGoesThroughUnchangedWithItsUID(t *testing.T) {
+func TestAShedReviewIsAllowedUnmodifiedWithItsUID(t *testing.T) {
 	good := update(csa, scaledBy7(), applied3()).body()
 	for sentence, c := range map[string]struct{ body, uid string }{
 		"a review":                      {good, "review-uid"},
@@ -55,7 +55,7 @@ func TestAReviewThatIsShedGoesThroughUnchangedWithItsUID(t *testing.T) {
 }
 
 // Whoever sends too much is not to fill the log as well, and is to be able to send all of it.
-func TestManyReviewsThatAreShedAreOneLineInTheLog(t *testing.T) {
+func TestShedReviewsAreLoggedOnce(t *testing.T) {
 	s := newServer(t, enforced())
 	body := update(csa, scaledBy7(), applied3()).body()
 	for range 1000 {

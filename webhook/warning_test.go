@@ -10,7 +10,7 @@ import (
 )
 
 // Names go up to 253 characters, those of field managers to 128. What the writer has to do is never cut away for them.
-func TestAWarningOfALongNameStillSaysWhatToDo(t *testing.T) {
+func TestAWarningWithALongNameStillContainsTheRemedy(t *testing.T) {
 	name := strings.Repeat("n", 253)
 	manager := "kubectl-" + strings.Repeat("m", 120)
 	lets := applied3().with(lastApplied, manifestNone)
@@ -85,7 +85,7 @@ func squeezed(s string) string {
 	return s
 }
 
-func TestAnUnknownModeIsQuotedNoLongerThanItFits(t *testing.T) {
+func TestAnUnknownModeIsTruncatedInTheWarning(t *testing.T) {
 	for sentence, c := range map[string]struct{ mode, want string }{
 		"a long one": {
 			strings.Repeat("x", 70_000),
@@ -111,7 +111,7 @@ func TestAnUnknownModeIsQuotedNoLongerThanItFits(t *testing.T) {
 	}
 }
 
-func TestOfASecretNoValueIsToldToAnybody(t *testing.T) {
+func TestValuesOfSecretsAreNeverReported(t *testing.T) {
 	const value = "aHVudGVyMg=="
 	secret := func(data, manifest, entries string) string {
 		return `{"kind":"Secret","apiVersion":"v1","metadata":{"name":"web","namespace":"shop","annotations":{` +

@@ -74,7 +74,7 @@ func isScalar(v any) bool {
 	}
 }
 
-func TestAnIndexFindsAndCutsWhatOwnershipFindsAndCuts(t *testing.T) {
+func TestAnIndexAgreesWithOwnership(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // not for secrets
@@ -118,7 +118,7 @@ func sameJSON(t *testing.T, a, b string) bool {
 	return fmt.Sprint(left) == fmt.Sprint(right)
 }
 
-func TestWhatIsEmptiedGoesAsFarAsItMay(t *testing.T) {
+func TestCutRemovesEmptyParentsIfPermitted(t *testing.T) {
 	for _, c := range []struct {
 		text, want string
 		depth      int // of what may go

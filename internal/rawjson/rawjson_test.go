@@ -9,7 +9,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
-func TestCutTakesOneMemberAndNothingElse(t *testing.T) {
+func TestCutRemovesOnlyTheMember(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
 		path []string
@@ -40,7 +40,7 @@ func TestCutTakesOneMemberAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestFindSaysWhereAValueStands(t *testing.T) {
+func TestFindReturnsThePositionOfAValue(t *testing.T) {
 	text := []byte(`{"a":{"b":[1,2],"n":null},"s":"x"}`)
 	for name, c := range map[string]struct {
 		path []string
@@ -61,7 +61,7 @@ func TestFindSaysWhereAValueStands(t *testing.T) {
 	}
 }
 
-func TestCheckRefusesWhatIsNotOneJSONValue(t *testing.T) {
+func TestCheckRejectsInvalidJSON(t *testing.T) {
 	for name, text := range map[string]string{
 		"nothing":            "",
 		"half an object":     `{"a":`,
@@ -83,7 +83,7 @@ func TestCheckRefusesWhatIsNotOneJSONValue(t *testing.T) {
 	}
 }
 
-func TestEqualButComparesWhatIsOutsideTheSpans(t *testing.T) {
+func TestEqualButIgnoresTheSpans(t *testing.T) {
 	span := func(text, part string) rawjson.Span {
 		start := strings.Index(text, part)
 		return rawjson.Span{Start: start, End: start + len(part)}
@@ -107,7 +107,7 @@ func TestEqualButComparesWhatIsOutsideTheSpans(t *testing.T) {
 	}
 }
 
-func TestAnErrorSaysWhatAndWhereWithoutQuotingTheText(t *testing.T) {
+func TestErrorsDoNotQuoteTheText(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"a repeated name":   {`{"secret":1,"secret":2}`, "reading a value: duplicate object member name, after byte 12"},
 		"a wrong literal":   {`{"secret":{"a":tru}}`, "reading a value: invalid character, after byte 18"},
@@ -130,7 +130,7 @@ func TestAnErrorSaysWhatAndWhereWithoutQuotingTheText(t *testing.T) {
 	}
 }
 
-func TestWalkersReadEachTextAnewWhateverTheyReadBefore(t *testing.T) {
+func TestReusedWalkersReadEachTextIndependently(t *testing.T) {
 	var walkers rawjson.Walkers
 	for range 3 {
 		for text, wantError := range map[string]bool{
