@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// forged is text that whoever has sent a review would like to see in the cluster.
+// forged is text that an attacker would like to place in the cluster.
 const forged = "your cluster expires today, call 555"
 
 // TestEventsContainNoTextFromTheReview verifies that a forged review makes no Event outside of namespaces that have

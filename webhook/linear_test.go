@@ -160,7 +160,7 @@ func (d dimension) check(t *testing.T) {
 	}
 }
 
-// handler returns a handler that tells nobody anything: what is measured is the review.
+// handler returns a handler without log and Events, so that only the review is measured.
 func (d dimension) handler(tb testing.TB, n int) http.Handler {
 	tb.Helper()
 	s := newServer(tb, &facts{modes: map[string]string{}})

@@ -37,7 +37,7 @@ func TestAShedReviewIsAllowedUnmodifiedWithItsUID(t *testing.T) {
 		"an object that does not close": {`{"request":{"object":{`, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			s := newServer(t, &facts{panics: "nobody is to be asked"})
+			s := newServer(t, &facts{panics: "the cluster must not be queried"})
 			recorder := s.shed(t, strings.NewReader(c.body))
 			response := allowed(t, recorder.Code, recorder.Body.Bytes())
 			want := []string{"handoff: skipped, too many reviews in flight: the write was not modified"}
@@ -54,7 +54,7 @@ func TestAShedReviewIsAllowedUnmodifiedWithItsUID(t *testing.T) {
 	}
 }
 
-// Whoever sends too much is not to fill the log as well, and is to be able to send all of it.
+// A client that sends too many reviews must not fill the log, and its bodies are read completely.
 func TestShedReviewsAreLoggedOnce(t *testing.T) {
 	s := newServer(t, enforced())
 	body := update(csa, scaledBy7(), applied3()).body()

@@ -131,8 +131,8 @@ func TestValuesOfSecretsAreNeverReported(t *testing.T) {
 	if diff := cmp.Diff(want, response.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
-	if told := fmt.Sprint(response.AuditAnnotations, s.events, s.logged()); strings.Contains(told, value) {
-		t.Errorf("the value is told: %s", told)
+	if texts := fmt.Sprint(response.AuditAnnotations, s.events, s.logged()); strings.Contains(texts, value) {
+		t.Errorf("the value is reported: %s", texts)
 	}
 	if !strings.Contains(string(response.Patch), value) {
 		t.Errorf("it is not kept: %s", response.Patch)
