@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestReviewsWithPartsAmissHoldTheProperty takes good reviews and puts parts of them out of place: values that are gone,
-// of another type, somebody else's, or there twice.
-func TestReviewsWithPartsAmissHoldTheProperty(t *testing.T) {
+// TestMalformedReviewsFailOpen changes parts of valid reviews: values are removed, repeated, replaced by other
+// parts, or have another type.
+func TestMalformedReviewsFailOpen(t *testing.T) {
 	bases := reviewBases(t)
 	handler := newServer(t, enforcedEverywhere())
 	patches := 0
@@ -32,7 +32,7 @@ func TestReviewsWithPartsAmissHoldTheProperty(t *testing.T) {
 	t.Logf("%d patches", patches)
 }
 
-// FuzzAmiss has the fuzzer choose what is put out of place.
+// FuzzAmiss lets the fuzzer choose which parts are changed.
 func FuzzAmiss(f *testing.F) {
 	bases := reviewBases(f)
 	for base := range bases {
@@ -68,7 +68,7 @@ func reviewBases(tb testing.TB) [][]byte {
 	return bases
 }
 
-// chooser hands out choices; zeros when they are used up.
+// chooser returns the next choice, 0 when all are used.
 type chooser struct{ choices []byte }
 
 func (c *chooser) next(of int) int {
@@ -80,7 +80,7 @@ func (c *chooser) next(of int) int {
 	return choice % of
 }
 
-// amiss returns the review with the chosen parts out of place.
+// amiss returns the review with the chosen parts changed.
 func amiss(tb testing.TB, body, choices []byte) []byte {
 	tb.Helper()
 	var review any
@@ -98,7 +98,7 @@ func amiss(tb testing.TB, body, choices []byte) []byte {
 	return []byte(encode(review))
 }
 
-// part chooses a part of a document, and returns the container that it is in.
+// part chooses a part of a document, and returns its parent.
 func (c *chooser) part(v any) (container any, name string, index int) {
 	for {
 		var child any
@@ -118,7 +118,7 @@ func (c *chooser) part(v any) (container any, name string, index int) {
 		default:
 			return container, name, index
 		}
-		// Of a review, what matters is deep inside.
+		// The important parts of a review are deeply nested.
 		if c.next(5) == 1 {
 			return container, name, index
 		}
@@ -126,7 +126,7 @@ func (c *chooser) part(v any) (container any, name string, index int) {
 	}
 }
 
-// gone stands for a part that is not there any more, and again for one that is there once more.
+// gone is the replacement of a part that is removed.
 type gone struct{}
 
 func (c *chooser) replacement(review any) any {
@@ -139,7 +139,7 @@ func (c *chooser) replacement(review any) any {
 	if choice := c.next(len(values) + 8); choice < len(values) {
 		return values[choice]
 	}
-	// Some other part, as it stands there.
+	// A copy of another part.
 	switch container, name, index := c.part(review); in := container.(type) {
 	case map[string]any:
 		return clone(in[name])
@@ -158,7 +158,7 @@ func clone(v any) any {
 	return copied
 }
 
-// put replaces a part, or puts the replacement beside it.
+// put replaces or removes a part.
 func (c *chooser) put(review, replacement any) {
 	_, isGone := replacement.(gone)
 	switch container, name, index := c.part(review); in := container.(type) {

@@ -110,7 +110,7 @@ func reasonOf(err error) reason {
 	return reason{"bad_review", "the review cannot be parsed"}
 }
 
-// encode returns the body of an answer.
+// encode returns the AdmissionReview with a response as JSON.
 func encode(response *admissionv1.AdmissionResponse) ([]byte, error) {
 	return json.Marshal(admissionv1.AdmissionReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"},

@@ -1,7 +1,6 @@
-// Package webhook takes one AdmissionReview in and gives one out.
+// Package webhook answers AdmissionReviews.
 //
-// A review goes one way: decode (review.go), opt-in (mode.go), who owns the fields and what becomes of them (evaluate.go, by
-// package decision), the answer (answer.go). Whatever happens on
-// that way, the write is allowed: the handler never denies, and an error anywhere means an answer without a patch, with a
-// warning that says why (handler.go).
+// It decodes a review (review.go), reads the mode that applies (mode.go), decides which fields are kept (evaluate.go, with
+// package merge), and encodes the response (answer.go). The write is always allowed: the handler never denies one. If an error
+// occurs, the response has no patch, and a warning with the reason (handler.go).
 package webhook

@@ -9,35 +9,35 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-var errNotReady = errors.New("handoff has just started and does not know the cluster yet")
+var errNotReady = errors.New("the caches have not synced yet")
 
-// Cluster is what the webhook has to know beyond a review.
+// Cluster is the cluster state that the webhook needs in addition to a review.
 type Cluster interface {
 	merge.Cluster
-	// Ready says whether the answers of the other methods are to be relied on.
+	// Ready reports whether the results of the other methods are complete.
 	Ready() bool
-	// NamespaceMode returns a namespace's mode annotation; ok is false where it has none.
+	// NamespaceMode returns a namespace's mode annotation; ok is false if it has none.
 	NamespaceMode(namespace string) (mode string, ok bool)
 }
 
-// outcome is what is decided for a review. The zero outcome lets the write through without a word.
+// outcome is the result of evaluating a review. The zero outcome allows the write unmodified, without warnings.
 type outcome struct {
 	mode    ownership.Mode
 	changes []change
-	// notes are what is wrong with how namespace or object are annotated.
+	// notes are warnings about the annotations of the namespace or the object, and about stale cluster state.
 	notes []string
-	// operations make the incoming object what it should be; none under warn.
+	// operations patch the incoming object; empty in mode warn.
 	operations []jsonpatch.Operation
 }
 
-// change is a change as it is told to people.
+// change is a decision on a field, with what its texts need.
 type change struct {
 	merge.Change
 
-	secret bool // no word of the value to anybody
+	secret bool // whether the value must not appear in any text
 }
 
-// evaluate has a review decided, as far as its mode allows.
+// evaluate decides on a review according to its mode.
 func (h *Handler) evaluate(r *review) (out outcome, err error) {
 	if !intercepted(r) {
 		return outcome{}, nil
@@ -48,8 +48,8 @@ func (h *Handler) evaluate(r *review) (out outcome, err error) {
 	if out.mode, out.notes = h.modeOf(r); out.mode == ownership.ModeOff {
 		return outcome{}, nil
 	}
-	table := merge.Decider{Cluster: h.Cluster, Managers: h.Managers, Rules: h.Rules}
-	decided, err := table.Decide(r.request())
+	decider := merge.Decider{Cluster: h.Cluster, Managers: h.Managers, Rules: h.Rules}
+	decided, err := decider.Decide(r.request())
 	if err != nil {
 		return out, err
 	}
@@ -66,7 +66,7 @@ func (h *Handler) evaluate(r *review) (out outcome, err error) {
 	return out, nil
 }
 
-// intercepted is row 11 of the decision table, and what has nothing to decide on.
+// intercepted reports whether there can be anything to decide: row 11 of the decision table, and reviews without an object.
 func intercepted(r *review) bool {
 	wanted := r.operation == "CREATE" || r.operation == "UPDATE" && r.live.Present()
 	return wanted && r.subResource == "" && r.incoming.Present()

@@ -15,17 +15,17 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// Whoever reaches the port can post a review of any content, and an Event is stored in the cluster in handoff's name. So
-// an Event needs a namespace that has opted in by itself, says nothing but handoff's own words, paths and counts, and is
-// rate-limited.
+// Any client that reaches the port can post a review with any content, and Events are stored in the cluster in handoff's name.
+// Therefore Events are only recorded in namespaces that opted in with their own annotation, contain only fixed texts, paths and
+// counts, and are rate-limited.
 const (
-	// eventFields is how many fields an Event names.
+	// eventFields is the maximum number of fields in an Event.
 	eventFields = 3
-	// eventPath is how much of a path an Event has, in bytes.
-	eventPath = 100
+	// maxEventPath is the maximum length of a path in an Event, in bytes.
+	maxEventPath = 100
 )
 
-// eventRate is how many Events may be recorded at once, and how many a second after that.
+// eventRate is the burst and the rate of a limit on Events.
 type eventRate struct{ burst, perSecond float64 }
 
 func namespaceRate() eventRate { return eventRate{100, 1} }
@@ -52,7 +52,7 @@ func (h *Handler) recordEvents(r *review, out outcome) {
 	for _, reason := range reasons {
 		if !h.eventLimit.allow(r.namespace, time.Now()) {
 			h.eventLimit.skipped.Do(10*time.Second, func(times int) {
-				h.Log.Info("Events are rate-limited", "skipped since the last line", times, "namespace", r.namespace)
+				h.Log.Info("Events are rate-limited", "skippedSinceLastLog", times, "namespace", r.namespace)
 			})
 			continue
 		}
@@ -60,14 +60,15 @@ func (h *Handler) recordEvents(r *review, out outcome) {
 	}
 }
 
-// optedIn reports whether a namespace has opted in by its own annotation. What a review says is not enough.
+// optedIn reports whether a namespace has opted in with its own annotation. The annotation of the object in the review is not
+// enough.
 func (h *Handler) optedIn(namespace string) bool {
 	text, ok := h.Cluster.NamespaceMode(namespace)
 	mode, _ := ownership.ParseMode(text)
 	return ok && mode != ownership.ModeOff
 }
 
-// eventNote names the first of the changes, and how many there are.
+// eventNote returns the first changes, and the number of the others.
 func (h *Handler) eventNote(r *review, changes []change, m ownership.Mode) string {
 	autoscaler, _ := h.Cluster.Autoscaler(r.namespace, r.kind.Group, r.kind.Kind, r.name)
 	var texts []string
@@ -81,7 +82,7 @@ func (h *Handler) eventNote(r *review, changes []change, m ownership.Mode) strin
 	return strings.Join(texts, "; ")
 }
 
-// eventText is record without anything that the sender of the review can choose, as names of managers and values that are not
+// eventText is record without text that the sender of the review can choose, such as names of managers and values that are not
 // integers. The autoscaler is the one in the informer's cache.
 func (c change) eventText(m ownership.Mode, autoscaler string) string {
 	owner := c.Owner.Owner.String()
@@ -102,8 +103,8 @@ func plainCount(text string) string {
 	return text
 }
 
-// plainPath returns a path without spaces and other characters that would make it read as text, and the end of one that is
-// too long.
+// plainPath replaces spaces and other characters that could make a path look like a sentence, and truncates the front of a long
+// path.
 func plainPath(path string) string {
 	path = strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune(`._-[]="`, c) {
@@ -111,14 +112,14 @@ func plainPath(path string) string {
 		}
 		return '?'
 	}, path)
-	if len(path) > eventPath {
-		path = "..." + path[len(path)-eventPath+len("..."):]
+	if len(path) > maxEventPath {
+		path = "..." + path[len(path)-maxEventPath+len("..."):]
 	}
 	return path
 }
 
-// reference returns the object that an Event is about; ok is false where no Event could be stored for it, because a name
-// is not one that Kubernetes gives.
+// reference returns the object that an Event is about; ok is false if no Event can be stored for it, because a name is not a
+// valid Kubernetes name.
 func (r *review) reference() (reference *corev1.ObjectReference, ok bool) {
 	uid := r.live.UID()
 	ok = len(validation.IsDNS1123Label(r.namespace)) == 0 && len(validation.IsDNS1123Subdomain(r.name)) == 0 &&
@@ -131,7 +132,7 @@ func (r *review) reference() (reference *corev1.ObjectReference, ok bool) {
 	}, ok
 }
 
-// bucket holds what may be recorded at once.
+// bucket is a token bucket.
 type bucket struct {
 	tokens float64
 	since  time.Time
@@ -155,7 +156,7 @@ func (b *bucket) at(rate eventRate, now time.Time) float64 {
 	return min(rate.burst, b.tokens+now.Sub(b.since).Seconds()*rate.perSecond)
 }
 
-// eventLimit limits the Events of a namespace, and of all. The zero eventLimit is ready.
+// eventLimit limits the Events of each namespace, and of all namespaces together. The zero eventLimit is ready to use.
 type eventLimit struct {
 	skipped ratelimit.Log
 
@@ -164,21 +165,21 @@ type eventLimit struct {
 	namespaces map[string]*bucket
 }
 
-// maxBuckets is how many namespaces are remembered before those whose buckets are full are forgotten.
+// maxBuckets is the number of namespaces from which full buckets are removed.
 const maxBuckets = 1000
 
 func (l *eventLimit) allow(namespace string, now time.Time) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if l.namespaces[namespace] == nil {
-		l.forget(now)
+		l.removeFull(now)
 		l.namespaces[namespace] = &bucket{}
 	}
-	// The namespace's first: what it may not record is no load on the others.
+	// Check the namespace's limit first, so that Events beyond it do not use up the common limit.
 	return l.namespaces[namespace].take(namespaceRate(), now) && l.all.take(podRate(), now)
 }
 
-func (l *eventLimit) forget(now time.Time) {
+func (l *eventLimit) removeFull(now time.Time) {
 	if l.namespaces == nil {
 		l.namespaces = map[string]*bucket{}
 	}

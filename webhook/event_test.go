@@ -9,12 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// forged is text that whoever has sent a review would like to see in the cluster.
+// forged is text that an attacker would like to place in the cluster.
 const forged = "your cluster expires today, call 555"
 
-// TestEventsSayNothingThatAReviewCanChoose verifies that a forged review makes no Event outside of namespaces that have
+// TestEventsContainNoTextFromTheReview verifies that a forged review makes no Event outside of namespaces that have
 // opted in, and that its text is in none.
-func TestEventsSayNothingThatAReviewCanChoose(t *testing.T) {
+func TestEventsContainNoTextFromTheReview(t *testing.T) {
 	row1 := update(csa, scaledBy7(), applied3())
 	annotatedOne := applied3().with("ownership-handoff.io/mode", "enforce")
 	annotated := update(csa, scaledBy7(), annotatedOne).body()
@@ -71,8 +71,8 @@ func configMap(manager string, keys ...string) string {
 		`"object":%s,"oldObject":%s}}`, object(lastApplied(""), ""), object(lastApplied(was), strings.Join(data, ",")))
 }
 
-// TestOneEventNamesHowManyFieldsWereKept verifies that an Event is neither one for each field nor about the first alone.
-func TestOneEventNamesHowManyFieldsWereKept(t *testing.T) {
+// TestOneEventReportsTheNumberOfKeptFields verifies that an Event is neither one for each field nor about the first alone.
+func TestOneEventReportsTheNumberOfKeptFields(t *testing.T) {
 	keys := make([]string, 1000)
 	for i := range keys {
 		keys[i] = fmt.Sprintf("key%03d", i)
@@ -96,8 +96,8 @@ func TestOneEventNamesHowManyFieldsWereKept(t *testing.T) {
 	}
 }
 
-// TestNotesArePlain verifies that what a review calls its managers and keys cannot be read as text of handoff's.
-func TestNotesArePlain(t *testing.T) {
+// TestEventNotesEscapeNames verifies that what a review calls its managers and keys cannot be read as text of handoff's.
+func TestEventNotesEscapeNames(t *testing.T) {
 	s := newServer(t, enforced())
 	s.answer(t, configMap(forged, "a b!c\u202ed;e", strings.Repeat("x", 300)))
 	if len(s.events) != 1 {

@@ -152,7 +152,7 @@ func reviewOf(request string) string {
 	return `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":` + request + `}`
 }
 
-func TestWhatCannotBeWorkedOnGoesThrough(t *testing.T) {
+func TestInvalidReviewsFailOpen(t *testing.T) {
 	for sentence, c := range brokenReviews() {
 		t.Run(sentence, func(t *testing.T) {
 			cluster := c.cluster
@@ -190,7 +190,7 @@ func TestWhatCannotBeWorkedOnGoesThrough(t *testing.T) {
 }
 
 // What is broken where handoff does not look is none of its business.
-func TestWhatIsBrokenElsewhereIsNotLookedAt(t *testing.T) {
+func TestInvalidDataThatIsNotNeededIsIgnored(t *testing.T) {
 	live, incoming := scaledBy7(), applied3()
 	live.managedFields, incoming.managedFields = `"broken"`, `"broken"`
 	incoming = incoming.with(lastApplied, "{")
@@ -224,7 +224,7 @@ func silent(t *testing.T, s *server, r request) {
 	}
 }
 
-func TestOnlyPostIsAnswered(t *testing.T) {
+func TestOnlyPostIsAllowed(t *testing.T) {
 	s := newServer(t, enforced())
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete} {
 		recorder := httptest.NewRecorder()
@@ -239,7 +239,7 @@ func TestOnlyPostIsAnswered(t *testing.T) {
 }
 
 // Over the network, a body comes in pieces, and its length can be unknown.
-func TestABodyInPiecesIsReadWhole(t *testing.T) {
+func TestABodyInChunksIsReadCompletely(t *testing.T) {
 	s := newServer(t, enforced())
 	server := httptest.NewServer(s)
 	defer server.Close()
@@ -288,7 +288,7 @@ func (b brokenBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func TestABodyThatEndsInAnErrorGoesThrough(t *testing.T) {
+func TestAnIncompleteBodyFailsOpen(t *testing.T) {
 	s := newServer(t, enforced())
 	body := brokenBody{strings.NewReader(update(csa, scaledBy7(), applied3()).body())}
 	recorder := httptest.NewRecorder()

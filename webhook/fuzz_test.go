@@ -65,7 +65,7 @@ func FuzzHandler(f *testing.F) {
 	})
 }
 
-// forget empties what the server has told.
+// forget clears the log and the recorded Events.
 func (s *server) forget() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

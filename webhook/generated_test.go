@@ -26,9 +26,9 @@ type scenario struct {
 
 const generated = 9000
 
-// TestWhateverIsWrittenThePropertyHolds generates writes: who owns what in live, who writes, what their manifest says, and
+// TestGeneratedReviewsSatisfyTheProperty generates writes: who owns what in live, who writes, what their manifest says, and
 // what they change.
-func TestWhateverIsWrittenThePropertyHolds(t *testing.T) {
+func TestGeneratedReviewsSatisfyTheProperty(t *testing.T) {
 	patches, rows := 0, map[string]int{}
 	for seed := range uint64(generated) {
 		c := generate(seeded(seed))
@@ -254,8 +254,8 @@ func (s state) writtenBy(author party, random *rand.Rand) state {
 	return s
 }
 
-// TestTheRecordedReviewsHoldTheProperty is about what a real API server has sent: see test/record.
-func TestTheRecordedReviewsHoldTheProperty(t *testing.T) {
+// TestRecordedReviewsSatisfyTheProperty is about what a real API server has sent: see test/record.
+func TestRecordedReviewsSatisfyTheProperty(t *testing.T) {
 	for name, body := range recorded(t) {
 		t.Run(name, func(t *testing.T) {
 			for _, cluster := range []webhook.Cluster{enforcedEverywhere(), &everywhere{}} {

@@ -19,24 +19,24 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// MaxBody is the most bytes of a review that are read: two objects of the 3 MiB that the API server takes, and what
-// surrounds them.
+// MaxBody is the maximum size of a review in bytes: two objects of 3 MiB, which is the limit of the API server, and the rest
+// of the review.
 const MaxBody = 7 << 20
 
 var (
-	errTooLarge = fmt.Errorf("the body is over %d bytes", MaxBody)
+	errTooLarge = fmt.Errorf("the body is larger than %d bytes", MaxBody)
 	errPanic    = errors.New("panic")
 )
 
-// Handler answers AdmissionReviews (admission.k8s.io/v1) over HTTP. Every answer allows the write. All fields but Rules
-// and Events are required.
+// Handler answers AdmissionReviews (admission.k8s.io/v1) over HTTP. Every response allows the write. All exported fields except
+// Rules and Events are required.
 type Handler struct {
 	Cluster  Cluster
 	Managers ownership.Managers
 	Rules    []ownership.Rule
 	Metrics  *Metrics
 	Log      logr.Logger
-	// Events records what was kept on the object; nil records nothing.
+	// Events records an Event on the object for each decision; if nil, no Events are recorded.
 	Events EventRecorder
 
 	walkers  rawjson.Walkers
@@ -45,17 +45,17 @@ type Handler struct {
 	eventLimit eventLimit
 }
 
-// ServeHTTP answers one review. The status is 200 for whatever is posted: anything else would be an error to the API
-// server, and under failurePolicy Fail a denial.
+// ServeHTTP answers one review. The status of every POST request is 200: the API server treats any other status as an error, and
+// with failurePolicy Fail it would deny the write.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if !posted(w, req) {
 		return
 	}
 	start := time.Now()
-	ctx, cancel := waitedFor(req)
+	ctx, cancel := requestContext(req)
 	defer cancel()
 	body, err := readBody(req)
-	h.respond(w, h.review(ctx, body, err)) //nolint:contextcheck // it is the request's own
+	h.respond(w, h.review(ctx, body, err)) //nolint:contextcheck // derived from the request's context
 	h.Metrics.duration.Observe(time.Since(start).Seconds())
 }
 
@@ -68,23 +68,24 @@ func posted(w http.ResponseWriter, req *http.Request) bool {
 }
 
 func (h *Handler) respond(w http.ResponseWriter, response *admissionv1.AdmissionResponse) {
-	answer, err := encode(response)
+	body, err := encode(response)
 	if err != nil {
-		h.Log.Error(err, "the answer could not be encoded")
-		http.Error(w, "handoff: the answer could not be encoded", http.StatusInternalServerError)
+		h.Log.Error(err, "encoding the response failed")
+		http.Error(w, "handoff: encoding the response failed", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if _, err := w.Write(answer); err != nil { //nolint:gosec // JSON, and no browser
-		h.Log.V(1).Info("the API server did not wait for the answer", "error", err.Error())
+	if _, err := w.Write(body); err != nil { //nolint:gosec // JSON, and no browser
+		h.Log.V(1).Info("the API server did not wait for the response", "error", err.Error())
 	}
 }
 
-// readBody reads a body up to the limit, into a buffer that grows with what arrives: what is announced proves nothing. With
-// errTooLarge comes what was read: the uid stands at its front. A body that package serving has read is not copied.
+// readBody reads a body up to MaxBody. The buffer grows with the bytes received, because the Content-Length can be wrong. With an
+// error, it also returns what was read so far, which most likely contains the uid. It does not copy a body that package serving
+// has already read.
 func readBody(req *http.Request) ([]byte, error) {
-	if arrived, ok := req.Body.(interface{ Bytes() ([]byte, error) }); ok {
-		body, err := arrived.Bytes()
+	if received, ok := req.Body.(interface{ Bytes() ([]byte, error) }); ok {
+		body, err := received.Bytes()
 		return checked(body, err)
 	}
 	var body []byte
@@ -94,7 +95,7 @@ func readBody(req *http.Request) ([]byte, error) {
 		body = body[:len(body)+n]
 		switch {
 		case len(body) > MaxBody:
-			// A client that is still sending treats an early response as a failure. What is larger still is from no API server.
+			// Drain the body: a client that is still sending treats an early response as a failure. An API server never sends more.
 			_, _ = io.Copy(io.Discard, io.LimitReader(req.Body, 4*MaxBody))
 			return checked(body, nil)
 		case errors.Is(err, io.EOF):
@@ -116,7 +117,7 @@ func checked(body []byte, err error) ([]byte, error) {
 	}
 }
 
-// review answers one review: the one place where errors and panics become an answer that lets the write through.
+// review answers one review. All errors and panics are handled here, with a response that allows the write unmodified.
 func (h *Handler) review(ctx context.Context, body []byte, readErr error) (response *admissionv1.AdmissionResponse) {
 	r := review{meter: newMeter(ctx, len(body))}
 	defer func() {

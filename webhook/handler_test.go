@@ -21,7 +21,7 @@ func kept7() deployment {
 	return d
 }
 
-func TestAWriteBecomesTheObjectThatTheTableAsksFor(t *testing.T) {
+func TestWritesFollowTheDecisionTable(t *testing.T) {
 	lets := func(d deployment) deployment {
 		d = d.with(lastApplied, manifestNone)
 		d.replicas = "1"
@@ -70,10 +70,10 @@ func TestAWriteBecomesTheObjectThatTheTableAsksFor(t *testing.T) {
 		},
 		"row 6":                             {alone, csa, scaledByHand, applied3(), applied3(), nil, nil},
 		"the manifest's own field":          {alone, csa, declared, applied3(), applied3(), nil, nil},
-		"row 8, nobody's":                   {alone, csa, declared, null, null, nil, nil},
+		"row 8, no owner":                   {alone, csa, declared, null, null, nil, nil},
 		"row 10":                            {enforced(), "my-operator", scaledBy7(), applied3(), applied3(), nil, nil},
 		"row 9, where nothing changes":      {enforced(), "kubectl-edit", scaledBy7(), scaledBy7(), scaledBy7(), nil, nil},
-		"row 9, where nobody will undo it":  {alone, "kubectl-patch", scaledBy7(), patched1(), patched1(), nil, nil},
+		"row 9, without an autoscaler":      {alone, "kubectl-patch", scaledBy7(), patched1(), patched1(), nil, nil},
 		"an unchanged apply after a keep":   {enforced(), csa, kept7(), kept7(), kept7(), nil, nil},
 		"replicas that live does not have":  {enforced(), csa, deployment{image: "a"}, applied3(), applied3(), nil, nil},
 		"an owner's claim without a target": {alone, csa, scaledBy7(), applied3(), applied3(), nil, nil},
@@ -132,7 +132,7 @@ func decode(tb testing.TB, text string) map[string]any {
 	return v
 }
 
-func TestTheObjectGoesBeforeItsNamespaceAndOffIsSilent(t *testing.T) {
+func TestTheModeOfTheObjectOverridesItsNamespace(t *testing.T) {
 	const (
 		nothing = ""
 		kept    = "handoff: kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"
@@ -185,7 +185,7 @@ func TestTheObjectGoesBeforeItsNamespaceAndOffIsSilent(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotInterceptedGoesThroughSilently(t *testing.T) {
+func TestOtherRequestsAreAllowedSilently(t *testing.T) {
 	for sentence, change := range map[string]func(*request){
 		"a delete":                       func(r *request) { r.operation, r.object = "DELETE", "null" },
 		"a connect":                      func(r *request) { r.operation = "CONNECT" },
@@ -226,7 +226,7 @@ func TestACustomResourceIsKeptAtItsOwnPath(t *testing.T) {
 	}
 }
 
-func TestARuleOrAnAnnotationMakesAController(t *testing.T) {
+func TestRulesAndAnnotationsMakeControllersOwners(t *testing.T) {
 	live, incoming := scaledBy7(), applied3()
 	live.entries[0] = entry("my-scaler", "Update", early, claimsReplicas, "")
 	kept := []string{"handoff: kept .spec.replicas=7, owned by my-scaler; remove it from the manifest"}
@@ -272,7 +272,7 @@ func TestARuleOrAnAnnotationMakesAController(t *testing.T) {
 	}
 }
 
-func TestWhatWasDecidedIsRecorded(t *testing.T) {
+func TestDecisionsAreRecorded(t *testing.T) {
 	row1 := update(csa, scaledBy7(), applied3())
 	row9 := update("kubectl-patch", scaledBy7(), patched1())
 	dry := func(r request) request { return changed(r, func(r *request) { r.dryRun = true }) }
@@ -329,7 +329,7 @@ func TestWhatWasDecidedIsRecorded(t *testing.T) {
 	}
 }
 
-func TestWithoutARecorderNoEventIsMissed(t *testing.T) {
+func TestEventsAreOptional(t *testing.T) {
 	s := newServer(t, enforced())
 	s.Events = nil
 	if response := s.answer(t, update(csa, scaledBy7(), applied3()).body()); response.Patch == nil {

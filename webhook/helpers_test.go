@@ -25,7 +25,7 @@ import (
 // facts is a cluster in memory.
 type facts struct {
 	notReady bool
-	// panics is what every question but Ready panics with.
+	// panics is the value with which NamespaceMode panics, if not nil.
 	panics any
 	// modes are the mode annotations of namespaces.
 	modes map[string]string
@@ -43,7 +43,7 @@ func (f *facts) NamespaceMode(namespace string) (mode string, ok bool) {
 	return mode, ok
 }
 
-// ScalePath knows built-in kinds, and a custom one that keeps its scale elsewhere.
+// ScalePath returns the paths of built-in kinds, and of a custom resource with another path.
 func (f *facts) ScalePath(_, _, kind string) fieldpath.Path {
 	switch kind {
 	case "Deployment", "StatefulSet":
@@ -59,18 +59,18 @@ func (f *facts) Autoscaler(string, string, string, string) (autoscaler string, d
 	return f.autoscaler, 7
 }
 
-// enforced is a cluster whose namespace shop has opted in, and where an autoscaler targets everything.
+// enforced returns a cluster in which namespace shop has mode enforce, and an autoscaler targets every object.
 func enforced() *facts {
 	return &facts{modes: map[string]string{"shop": "enforce"}, autoscaler: "HorizontalPodAutoscaler/web"}
 }
 
-// event is what a recorder was told.
+// event is a recorded Event.
 type event struct {
 	Type, Reason, Action, Note string
 	Regarding                  corev1.ObjectReference
 }
 
-// server is a handler with all that it tells anybody.
+// server is a handler with everything that it logs, records and counts.
 type server struct {
 	*webhook.Handler
 
@@ -109,7 +109,7 @@ func (s *server) Eventf(regarding, _ runtime.Object, eventtype, reason, action, 
 	s.events = append(s.events, e)
 }
 
-// answer posts a body and returns the answer, which must be one that lets the write through.
+// answer posts a body and returns the response, which must allow the write.
 func (s *server) answer(tb testing.TB, body string) *admissionv1.AdmissionResponse {
 	tb.Helper()
 	recorder := httptest.NewRecorder()
@@ -117,7 +117,7 @@ func (s *server) answer(tb testing.TB, body string) *admissionv1.AdmissionRespon
 	return allowed(tb, recorder.Code, recorder.Body.Bytes())
 }
 
-// allowed holds what is true of every answer: status 200, an AdmissionReview of v1, allowed, warnings that get through.
+// allowed verifies the properties of every response: status 200, an AdmissionReview of v1, allowed, valid warnings.
 func allowed(tb testing.TB, status int, body []byte) *admissionv1.AdmissionResponse {
 	tb.Helper()
 	if status != http.StatusOK {

@@ -160,7 +160,7 @@ func (d dimension) check(t *testing.T) {
 	}
 }
 
-// handler returns a handler that tells nobody anything: what is measured is the review.
+// handler returns a handler without log and Events, so that only the review is measured.
 func (d dimension) handler(tb testing.TB, n int) http.Handler {
 	tb.Helper()
 	s := newServer(tb, &facts{modes: map[string]string{}})
@@ -306,7 +306,7 @@ func slopes(before, last step) string {
 }
 
 // A review whose sender has gone is not worked on to its end.
-func TestAReviewThatNobodyWaitsForCostsLess(t *testing.T) {
+func TestACanceledReviewCostsLess(t *testing.T) {
 	d := dimensions()["dropped keys"]
 	handler, body := d.handler(t, d.from), d.body(d.from)
 	cost := func(ctx context.Context) uint64 {

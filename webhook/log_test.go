@@ -28,7 +28,7 @@ func (panicking) Autoscaler(string, string, string, string) (autoscaler string, 
 	panic(fmt.Errorf("cannot make sense of %s", secret))
 }
 
-func TestNothingOfAnObjectIsEverLogged(t *testing.T) {
+func TestObjectContentIsNeverLogged(t *testing.T) {
 	live, incoming := secretive(scaledBy7()), secretive(applied3())
 	good := update(csa, live, incoming)
 	applies := func(manifest string) request { return update(csa, live, incoming.with(lastApplied, manifest)) }
@@ -47,25 +47,25 @@ func TestNothingOfAnObjectIsEverLogged(t *testing.T) {
 		cluster webhook.Cluster
 		body    string
 	}{
-		"it was patched":                   {enforced(), good.body()},
-		"it would have been patched":       {warn, good.body()},
-		"a person was warned":              {enforced(), update("kubectl-patch", live, secretive(patched1())).body()},
-		"the mode is unknown":              {enforced(), update(csa, live, incoming.with(modeAnnotation, "enforced")).body()},
-		"the manifest is no JSON":          {enforced(), applies(`{"a":"` + secret).body()},
-		"the manifest is the secret":       {enforced(), applies(secret).body()},
-		"the manifest repeats a name":      {enforced(), applies(`{"` + secret + `":1,"` + secret + `":2}`).body()},
-		"the manifest breaks beneath":      {enforced(), applies(`{"` + secret + `":{"` + secret + `":[tru]}}`).body()},
-		"the manifest breaks in a string":  {enforced(), applies(`{"a":"` + secret + `\x"}`).body()},
-		"the manifest is a list":           {enforced(), applies(`["` + secret + `"]`).body()},
-		"the object is a string":           {enforced(), object(`"` + secret + `"`).body()},
-		"the object repeats a name":        {enforced(), object(`{"` + secret + `":1,"` + secret + `":2}`).body()},
-		"the object breaks beneath a name": {enforced(), object(`{"` + secret + `":{"a":tru}}`).body()},
-		"the object is not ended":          {enforced(), good.body()[:strings.Index(good.body(), secret)+len(secret)]},
-		"the object has half a character":  {enforced(), object(`{"` + secret + `":"` + secret + `\ud800"}`).body()},
-		"the object is nested deeply":      {enforced(), object(deep(`{"`+secret+`":`, "}")).body()},
-		"the review is too large":          {enforced(), object(`{"` + secret + `":"` + strings.Repeat(secret, 1<<20) + `"}`).body()},
-		"claims are a string":              {enforced(), claims(`"` + secret + `"`).body()},
-		"claims have a broken entry":       {enforced(), claims(`[{"manager":"a","` + secret + `":1,"fieldsV1":"` + secret + `"}]`).body()},
+		"it was patched":                  {enforced(), good.body()},
+		"it would have been patched":      {warn, good.body()},
+		"a person was warned":             {enforced(), update("kubectl-patch", live, secretive(patched1())).body()},
+		"the mode is unknown":             {enforced(), update(csa, live, incoming.with(modeAnnotation, "enforced")).body()},
+		"the manifest is no JSON":         {enforced(), applies(`{"a":"` + secret).body()},
+		"the manifest is the secret":      {enforced(), applies(secret).body()},
+		"the manifest repeats a name":     {enforced(), applies(`{"` + secret + `":1,"` + secret + `":2}`).body()},
+		"the manifest breaks when nested": {enforced(), applies(`{"` + secret + `":{"` + secret + `":[tru]}}`).body()},
+		"the manifest breaks in a string": {enforced(), applies(`{"a":"` + secret + `\x"}`).body()},
+		"the manifest is a list":          {enforced(), applies(`["` + secret + `"]`).body()},
+		"the object is a string":          {enforced(), object(`"` + secret + `"`).body()},
+		"the object repeats a name":       {enforced(), object(`{"` + secret + `":1,"` + secret + `":2}`).body()},
+		"the object breaks under a name":  {enforced(), object(`{"` + secret + `":{"a":tru}}`).body()},
+		"the object is not ended":         {enforced(), good.body()[:strings.Index(good.body(), secret)+len(secret)]},
+		"the object has half a character": {enforced(), object(`{"` + secret + `":"` + secret + `\ud800"}`).body()},
+		"the object is nested deeply":     {enforced(), object(deep(`{"`+secret+`":`, "}")).body()},
+		"the review is too large":         {enforced(), object(`{"` + secret + `":"` + strings.Repeat(secret, 1<<20) + `"}`).body()},
+		"claims are a string":             {enforced(), claims(`"` + secret + `"`).body()},
+		"claims have a broken entry":      {enforced(), claims(`[{"manager":"a","` + secret + `":1,"fieldsV1":"` + secret + `"}]`).body()},
 		"claims have a broken set": {
 			enforced(), claims("[" + entry(csa, "Update", late, `{"f:spec":{"f:replicas":{}},"k:`+secret+`":{}}`, "") + "]").body(),
 		},

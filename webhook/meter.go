@@ -8,19 +8,19 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// The work that a review may cause, in steps of about a byte read. Each of the two objects and of the two manifests in them
-// is read some ten times while fields are kept, whatever they hold; more means that something is not linear in them.
+// The budget of a review in steps, of which each is about one byte read. While fields are kept, both objects and the last-applied
+// configurations in them are read about ten times; more steps mean that the work is not linear in their size.
 const (
-	leastSteps   = 1 << 20
+	minSteps     = 1 << 20
 	stepsPerByte = 64
-	// pollSteps is after how many steps the request's context is looked at again.
+	// pollSteps is the number of steps between two checks of the request's context.
 	pollSteps = 1 << 16
 )
 
-// newMeter returns the meter of a review with a body of so many bytes: it ends the work when that has taken too many steps,
-// and when nobody waits for the answer any more.
+// newMeter returns the meter of a review with a body of size bytes. It stops the work when the budget is exhausted, and when the
+// context is done.
 func newMeter(ctx context.Context, size int) ownership.Meter {
-	left, poll := leastSteps+stepsPerByte*size, 0
+	left, poll := minSteps+stepsPerByte*size, 0
 	return func(steps int) bool {
 		left -= steps
 		if poll -= steps; poll < 0 {
@@ -33,9 +33,9 @@ func newMeter(ctx context.Context, size int) ownership.Meter {
 	}
 }
 
-// waitedFor returns a context that ends when the API server stops waiting: it says how long it waits in the query
+// requestContext returns a context that is done when the API server stops waiting. The API server sends its timeout in the query
 // (k8s.io/apiserver/pkg/admission/plugin/webhook/mutating/dispatcher.go), and closes the connection.
-func waitedFor(req *http.Request) (context.Context, context.CancelFunc) {
+func requestContext(req *http.Request) (context.Context, context.CancelFunc) {
 	timeout, err := time.ParseDuration(req.URL.Query().Get("timeout"))
 	if err != nil || timeout <= 0 {
 		return context.WithCancel(req.Context())

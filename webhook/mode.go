@@ -8,17 +8,16 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// aging is a Cluster that can be out of date, and knows since when.
-type aging interface {
+// staleCluster is a Cluster that reports whether it is stale, and since when.
+type staleCluster interface {
 	Stale() (since time.Time, stale bool)
 }
 
-// modeOf returns the mode that holds for a review, and notes what is wrong with it. Where something is to be decided by
-// facts that are out of date, that is noted as well: they are most likely still true, so that to reset replicas would do
-// more harm than to keep them, but the writer must know.
+// modeOf returns the mode of a review, and notes about an invalid annotation and stale cluster state. Stale state is still used:
+// it is most likely still true, so that resetting replicas would do more harm than keeping them. But the writer must know.
 func (h *Handler) modeOf(r *review) (m ownership.Mode, notes []string) {
 	m, notes = h.annotatedMode(r)
-	facts, ok := h.Cluster.(aging)
+	facts, ok := h.Cluster.(staleCluster)
 	if !ok || m == ownership.ModeOff {
 		return m, notes
 	}
@@ -29,8 +28,8 @@ func (h *Handler) modeOf(r *review) (m ownership.Mode, notes []string) {
 	return m, notes
 }
 
-// annotatedMode returns the mode of the incoming object's annotation, else its namespace's. An unknown value counts as
-// warn and is noted.
+// annotatedMode returns the mode in the annotation of the incoming object, or else of its namespace. An unknown value counts as
+// warn, with a note.
 func (h *Handler) annotatedMode(r *review) (m ownership.Mode, notes []string) {
 	text, ok := r.incoming.Mode()
 	if !ok {

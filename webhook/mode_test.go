@@ -9,18 +9,18 @@ import (
 	"github.com/ownership-handoff/handoff/webhook"
 )
 
-// outdated is a cluster whose watches are lost.
-type outdated struct {
+// staleFacts is a cluster with stale watches.
+type staleFacts struct {
 	*facts
 
 	since time.Time
 }
 
-func (o outdated) Stale() (time.Time, bool) { return o.since, !o.since.IsZero() }
+func (o staleFacts) Stale() (time.Time, bool) { return o.since, !o.since.IsZero() }
 
-// TestOutdatedFactsDecideAndSaySo verifies that a pod that has lost the API server keeps what it last knew to be owned, with
-// a warning wherever something is decided, and that nobody hears of it who has not opted in.
-func TestOutdatedFactsDecideAndSaySo(t *testing.T) {
+// TestStaleFactsDecideWithAWarning verifies that a pod with stale cluster state decides by the last known owners, with a warning
+// on each decision, and that users who have not opted in get no warning.
+func TestStaleFactsDecideWithAWarning(t *testing.T) {
 	const old = `^handoff: cluster state is 1m4[0-9]s old; autoscalers and modes may have changed since$`
 	apply := update(csa, scaledBy7(), applied3())
 	off := &facts{autoscaler: "HorizontalPodAutoscaler/web"}
@@ -30,10 +30,10 @@ func TestOutdatedFactsDecideAndSaySo(t *testing.T) {
 		patched bool
 		warned  bool
 	}{
-		"an apply, with current facts":              {outdated{enforced(), time.Time{}}, apply, true, false},
-		"an apply":                                  {outdated{enforced(), time.Now().Add(-100 * time.Second)}, apply, true, true},
-		"a write of no consequence":                 {outdated{enforced(), time.Now().Add(-100 * time.Second)}, update(csa, kept7(), kept7()), false, true},
-		"an apply in a namespace that is not known": {outdated{off, time.Now().Add(-100 * time.Second)}, apply, false, false},
+		"an apply, with current facts":              {staleFacts{enforced(), time.Time{}}, apply, true, false},
+		"an apply":                                  {staleFacts{enforced(), time.Now().Add(-100 * time.Second)}, apply, true, true},
+		"a write of no consequence":                 {staleFacts{enforced(), time.Now().Add(-100 * time.Second)}, update(csa, kept7(), kept7()), false, true},
+		"an apply in a namespace that is not known": {staleFacts{off, time.Now().Add(-100 * time.Second)}, apply, false, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			response := newServer(t, c.cluster).answer(t, c.request.body())

@@ -11,11 +11,12 @@ import (
 )
 
 var (
-	errNoReview  = errors.New("the body is no AdmissionReview of admission.k8s.io/v1")
+	errNoReview  = errors.New("the body is not an admission.k8s.io/v1 AdmissionReview")
 	errNoRequest = errors.New("the review has no request")
 )
 
-// review is what is read of an AdmissionReview's request (k8s.io/api/admission/v1). The objects stay text.
+// review contains the fields of an AdmissionReview's request that are read (k8s.io/api/admission/v1). The objects are not parsed
+// into values.
 type review struct {
 	apiVersion, kindOfReview string
 	hasRequest               bool
@@ -29,8 +30,8 @@ type review struct {
 	meter ownership.Meter
 }
 
-// decode reads a body in one pass. What it has read when an error comes stays in r: the uid above all, which an answer
-// needs.
+// decode reads a body in one pass. If it returns an error, r contains what was read before, in particular the uid, which the
+// response needs.
 func (r *review) decode(w *rawjson.Walker) error {
 	isObject, err := w.Object(func(name []byte) (err error) {
 		switch string(name) {
@@ -112,7 +113,7 @@ func (r *review) readOption(w *rawjson.Walker, name []byte) (err error) {
 	return err
 }
 
-// stringOf steps over one value; what is no string counts as empty.
+// stringOf reads one value and returns it if it is a string, "" otherwise.
 func stringOf(w *rawjson.Walker) (string, error) {
 	s, _, err := w.String()
 	return s, err

@@ -11,25 +11,24 @@ import (
 
 var errShed = errors.New("too many reviews in flight")
 
-// Shed answers a review at once, for when there are too many to work on: it reads no more of it than its uid, and lets
-// the write through unchanged.
+// Shed answers a review immediately if too many reviews are in flight. It only parses the uid, and allows the write unmodified.
 func (h *Handler) Shed(w http.ResponseWriter, req *http.Request) {
 	if !posted(w, req) {
 		return
 	}
 	body := io.LimitReader(req.Body, MaxBody)
 	r := review{uid: uidOf(body)}
-	// To who is still sending, an answer with the end of the connection looks like a failure.
+	// Drain the body: a client that is still sending treats an early response as a failure.
 	_, _ = io.Copy(io.Discard, body)
 	h.Metrics.failedOpen(reasonOf(errShed).label)
 	h.shedding.Do(10*time.Second, func(times int) {
-		h.Log.Error(errShed, "failed open: writes were not modified", "reviews since the last line", times)
+		h.Log.Error(errShed, "failed open: writes were not modified", "reviewsSinceLastLog", times)
 	})
 	h.respond(w, failOpen(&r, errShed))
 }
 
-// uidOf returns the uid of the review that a body holds, as far as it can be found. It reads little more than what stands
-// before it, which is little.
+// uidOf returns the uid of the review in a body, "" if it is not found. It reads little more than the fields before the uid,
+// which are short.
 func uidOf(body io.Reader) string {
 	dec := jsontext.NewDecoder(body, jsontext.AllowDuplicateNames(true))
 	if !enter(dec, "request") || !enter(dec, "uid") {
@@ -42,7 +41,7 @@ func uidOf(body io.Reader) string {
 	return uid.String()
 }
 
-// enter goes into an object and up to the value of one of its members.
+// enter reads the start of an object up to the value of a member, and reports whether it found the member.
 func enter(dec *jsontext.Decoder, member string) bool {
 	if token, err := dec.ReadToken(); err != nil || token.Kind() != '{' {
 		return false

@@ -20,7 +20,7 @@ func (s *server) shed(t *testing.T, body io.Reader) *httptest.ResponseRecorder {
 	return recorder
 }
 
-func TestAReviewThatIsShedGoesThroughUnchangedWithItsUID(t *testing.T) {
+func TestAShedReviewIsAllowedUnmodifiedWithItsUID(t *testing.T) {
 	good := update(csa, scaledBy7(), applied3()).body()
 	for sentence, c := range map[string]struct{ body, uid string }{
 		"a review":                      {good, "review-uid"},
@@ -37,7 +37,7 @@ func TestAReviewThatIsShedGoesThroughUnchangedWithItsUID(t *testing.T) {
 		"an object that does not close": {`{"request":{"object":{`, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			s := newServer(t, &facts{panics: "nobody is to be asked"})
+			s := newServer(t, &facts{panics: "the cluster must not be queried"})
 			recorder := s.shed(t, strings.NewReader(c.body))
 			response := allowed(t, recorder.Code, recorder.Body.Bytes())
 			want := []string{"handoff: skipped, too many reviews in flight: the write was not modified"}
@@ -54,8 +54,8 @@ func TestAReviewThatIsShedGoesThroughUnchangedWithItsUID(t *testing.T) {
 	}
 }
 
-// Whoever sends too much is not to fill the log as well, and is to be able to send all of it.
-func TestManyReviewsThatAreShedAreOneLineInTheLog(t *testing.T) {
+// A client that sends too many reviews must not fill the log, and its bodies are read completely.
+func TestShedReviewsAreLoggedOnce(t *testing.T) {
 	s := newServer(t, enforced())
 	body := update(csa, scaledBy7(), applied3()).body()
 	for range 1000 {

@@ -10,7 +10,7 @@ import (
 )
 
 // Names go up to 253 characters, those of field managers to 128. What the writer has to do is never cut away for them.
-func TestAWarningOfALongNameStillSaysWhatToDo(t *testing.T) {
+func TestAWarningWithALongNameStillContainsTheRemedy(t *testing.T) {
 	name := strings.Repeat("n", 253)
 	manager := "kubectl-" + strings.Repeat("m", 120)
 	lets := applied3().with(lastApplied, manifestNone)
@@ -85,7 +85,7 @@ func squeezed(s string) string {
 	return s
 }
 
-func TestAnUnknownModeIsQuotedNoLongerThanItFits(t *testing.T) {
+func TestAnUnknownModeIsTruncatedInTheWarning(t *testing.T) {
 	for sentence, c := range map[string]struct{ mode, want string }{
 		"a long one": {
 			strings.Repeat("x", 70_000),
@@ -111,7 +111,7 @@ func TestAnUnknownModeIsQuotedNoLongerThanItFits(t *testing.T) {
 	}
 }
 
-func TestOfASecretNoValueIsToldToAnybody(t *testing.T) {
+func TestValuesOfSecretsAreNeverReported(t *testing.T) {
 	const value = "aHVudGVyMg=="
 	secret := func(data, manifest, entries string) string {
 		return `{"kind":"Secret","apiVersion":"v1","metadata":{"name":"web","namespace":"shop","annotations":{` +
@@ -131,8 +131,8 @@ func TestOfASecretNoValueIsToldToAnybody(t *testing.T) {
 	if diff := cmp.Diff(want, response.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
-	if told := fmt.Sprint(response.AuditAnnotations, s.events, s.logged()); strings.Contains(told, value) {
-		t.Errorf("the value is told: %s", told)
+	if texts := fmt.Sprint(response.AuditAnnotations, s.events, s.logged()); strings.Contains(texts, value) {
+		t.Errorf("the value is reported: %s", texts)
 	}
 	if !strings.Contains(string(response.Patch), value) {
 		t.Errorf("it is not kept: %s", response.Patch)

@@ -43,7 +43,7 @@ func everyLife(t *testing.T, check func(*testing.T, *life) []string) {
 }
 
 // A field that any warning, Event, audit annotation or log line calls kept has its live value in the object that is stored.
-func TestWhatIsCalledKeptIsKept(t *testing.T) {
+func TestFieldsReportedAsKeptAreKept(t *testing.T) {
 	everyLife(t, func(t *testing.T, l *life) (found []string) {
 		t.Helper()
 		live, patched := decode(t, l.live), decode(t, l.patched)
@@ -58,7 +58,7 @@ func TestWhatIsCalledKeptIsKept(t *testing.T) {
 }
 
 // What is called kept is a field of the live object.
-func TestWhatIsCalledKeptIsAFieldOfTheLiveObject(t *testing.T) {
+func TestFieldsReportedAsKeptAreLiveFields(t *testing.T) {
 	everyLife(t, func(_ *testing.T, l *life) (found []string) {
 		for _, text := range l.unknown {
 			found = append(found, "called kept, and no field of the live object: "+text)
@@ -79,7 +79,7 @@ func TestKeptFieldsHaveTheManagedFieldsOfLive(t *testing.T) {
 }
 
 // Everything that is not kept is as it was sent, or came back with a parent that is as in the live object.
-func TestWhatIsNotKeptIsAsSent(t *testing.T) {
+func TestOtherFieldsAreAsSent(t *testing.T) {
 	everyLife(t, func(t *testing.T, l *life) (found []string) {
 		t.Helper()
 		live, incoming, patched := decode(t, l.live), decode(t, l.incoming), decode(t, l.patched)
@@ -103,7 +103,7 @@ func TestWhatIsNotKeptIsAsSent(t *testing.T) {
 }
 
 // A missing parent is created again with all that it has in the live object, or not at all.
-func TestAParentComesBackWholeOrNotAtAll(t *testing.T) {
+func TestAParentIsRestoredCompletelyOrNotAtAll(t *testing.T) {
 	everyLife(t, func(t *testing.T, l *life) (found []string) {
 		t.Helper()
 		live, incoming, patched := decode(t, l.live), decode(t, l.incoming), decode(t, l.patched)
@@ -210,7 +210,7 @@ func TestAValueThatTheManifestSetIsNotKept(t *testing.T) {
 }
 
 // The generator proves something only where several siblings are kept under a parent that the manifest dropped.
-func TestLivesHaveManyKeptSiblingsUnderMissingParents(t *testing.T) {
+func TestLiveObjectsHaveManyKeptSiblingsUnderMissingParents(t *testing.T) {
 	siblings, kept, failedOpenCount := map[string]int{}, map[string]int{}, 0
 	everyLife(t, func(t *testing.T, l *life) []string {
 		t.Helper()

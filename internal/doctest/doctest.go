@@ -1,4 +1,4 @@
-// Package doctest tests a document against the code that it describes.
+// Package doctest checks documents against the code that they describe.
 package doctest
 
 import (
@@ -14,12 +14,12 @@ import (
 	"testing"
 )
 
-// Sides are the inputs and the result of a merge, by the columns of the document's tables.
+// Sides are the inputs and the result of a merge, by column of the document's tables.
 type Sides map[string]string
 
-// Check reads a document. Each link has to lead somewhere: to a file, to a heading, to a name in the Go file that is linked.
-// Each row of a table below the link to a test of the folder at hand has to be a case of this test, with the values that
-// the row shows; and each of the cases, given by test, has to be shown.
+// Check checks a document. Each link must lead to an existing file, heading, or name in a Go file. Each row of a table that
+// follows a link to a test in the current directory must be a case of this test, with the values in the row. Each of the
+// given cases, by test, must be in the document.
 func Check(t *testing.T, document string, cases map[string]map[string]Sides) {
 	t.Helper()
 	text, err := os.ReadFile(document) //nolint:gosec // a file of this repository
@@ -35,13 +35,13 @@ func Check(t *testing.T, document string, cases map[string]map[string]Sides) {
 	for test, cases := range c.cases {
 		for name := range cases {
 			if !c.shown[test+"/"+name] {
-				t.Errorf("%s shows no case %q of %s", document, name, test)
+				t.Errorf("%s does not contain case %q of %s", document, name, test)
 			}
 		}
 	}
 }
 
-// docCheck is a walk through the document.
+// docCheck is the state of a check.
 type docCheck struct {
 	t        *testing.T
 	document string
@@ -50,11 +50,11 @@ type docCheck struct {
 	cases    map[string]map[string]Sides
 	shown    map[string]bool // by test/case
 
-	// The test that was linked last, and what the names of its cases begin with.
+	// The test that was linked last, and the prefix of the names of its cases.
 	test, prefix string
-	elsewhere    bool // it is a test of another folder, which has a check of its own
+	elsewhere    bool // the test is in another directory, which has its own check
 	source       goSource
-	columns      []string // of the table at hand
+	columns      []string // of the current table
 }
 
 func (c *docCheck) errorf(format string, args ...any) {
@@ -76,7 +76,7 @@ func (c *docCheck) links(line string) {
 		text, err := os.ReadFile(path) //nolint:gosec // a file of this repository
 		switch {
 		case err != nil:
-			c.errorf("the link to %s leads nowhere: %v", target, err)
+			c.errorf("broken link %s: %v", target, err)
 		case anchor != "" && !slices.Contains(anchors(string(text)), anchor):
 			c.errorf("%s has no heading #%s", path, anchor)
 		case strings.HasSuffix(path, ".go"):
@@ -85,7 +85,7 @@ func (c *docCheck) links(line string) {
 	}
 }
 
-// name checks the name that a link to a Go file has for its text: threeway.Merge, or TestX/the beginning of a case.
+// name checks the text of a link to a Go file: a name such as threeway.Merge, or TestX/the beginning of a case.
 func (c *docCheck) name(path, label string) {
 	source, ok := c.sources[path]
 	if !ok {
@@ -94,7 +94,7 @@ func (c *docCheck) name(path, label string) {
 	}
 	if !strings.HasSuffix(path, "_test.go") {
 		if declared := label[strings.LastIndexByte(label, '.')+1:]; !source.names[declared] {
-			c.errorf("%s declares no %s", path, declared)
+			c.errorf("%s does not declare %s", path, declared)
 		}
 		return
 	}
@@ -135,7 +135,7 @@ func (c *docCheck) row(line string) {
 		return
 	}
 	if c.test == "" {
-		c.errorf("no test is linked above the table")
+		c.errorf("no link to a test above the table")
 		return
 	}
 	if c.elsewhere {
@@ -182,7 +182,7 @@ func anchors(text string) []string {
 	return found
 }
 
-// goSource is what a Go file declares, and the texts in it.
+// goSource contains the names that a Go file declares, and its string literals.
 type goSource struct {
 	names map[string]bool
 	texts []string

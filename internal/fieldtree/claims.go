@@ -8,21 +8,21 @@ import (
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
-// ErrElement is returned for a path element that cannot be read. It says no more: an element can hold what is secret.
-var ErrElement = errors.New("a path element cannot be read")
+// ErrElement is returned for a path element that cannot be parsed. It does not quote the element, which can contain a secret.
+var ErrElement = errors.New("a path element cannot be parsed")
 
-// Claims follows all paths through a set of fields as managedFields have it (fieldsV1), and calls visit for each node whose
-// path the set has, or anything below it, with the position of what it has below it.
+// Claims follows all paths through a field set of a managedFields entry (fieldsV1). It calls visit for each node whose path, or a
+// path nested under it, is in the set, with the position of the subset under the node.
 func (t *Tree) Claims(fields []byte, meter Meter, visit func(n *Node, start int)) {
 	s := setText{text: fields, meter: meter}
 	s.claims(rawjson.SkipSpace(fields, 0), &t.root, visit)
 }
 
-// setText is a fieldsV1 that is read once, front to back.
+// setText is a fieldsV1 text that is read once, from front to back.
 type setText struct {
 	text  []byte
 	meter Meter
-	over  bool // the meter has ended the work
+	over  bool // the meter has stopped the work
 }
 
 func (s *setText) claims(i int, n *Node, visit func(*Node, int)) (end int) {
@@ -39,8 +39,8 @@ func (s *setText) claims(i int, n *Node, visit func(*Node, int)) (end int) {
 	})
 }
 
-// each calls visit for each member of the object at i with its name and where its value starts; visit returns the value's
-// end. It returns the end of the object.
+// each calls visit for each member of the object at i, with its name and the start of its value; visit returns the end of the
+// value. each returns the end of the object.
 func (s *setText) each(i int, visit func(key []byte, i int) (end int)) (end int) {
 	if i >= len(s.text) || s.text[i] != '{' || s.over {
 		return s.skip(i)
@@ -67,13 +67,13 @@ func (s *setText) skip(i int) (end int) {
 	return end
 }
 
-// IsLeaf reports whether the set that starts at a position of a fieldsV1 has nothing but, perhaps, the container itself.
+// IsLeaf reports whether the set that starts at a position of a fieldsV1 text is empty or only contains its own path.
 func IsLeaf(fields []byte, start int) bool {
 	s := setText{text: fields}
 	return s.isLeaf(start)
 }
 
-// isLeaf reports whether the set at i has nothing but, perhaps, the container itself, which is written as a dot.
+// isLeaf reports whether the set at i is empty or only contains its own path, which is written as a dot.
 func (s *setText) isLeaf(i int) bool {
 	if i >= len(s.text) || s.text[i] != '{' {
 		return true
@@ -92,16 +92,16 @@ func (s *setText) isLeaf(i int) bool {
 	return i >= len(s.text) || s.text[i] != ','
 }
 
-// Matcher says where a walk through a set of fields goes: State is what has been matched on the way to a node.
+// Matcher matches paths of a field set element by element. State is the state of the match after a prefix of a path.
 type Matcher[State any] interface {
-	// Start is the state of the empty path.
+	// Start returns the state of the empty path.
 	Start() State
-	// Step returns the state one element further, which is named as in the set (f:replicas); ok is false where nothing on
-	// this way can match, and all is true where the field and everything below it matches.
+	// Step returns the state after one more element, given as in the set (f:replicas). If ok is false, no path with this prefix
+	// can match. If all is true, the field and everything nested under it matches.
 	Step(s State, key string) (next State, all, ok bool)
 }
 
-// AddMatching adds the innermost fields of a set that match. The error is ErrElement.
+// AddMatching adds the leaf fields of a set that match. The error is ErrElement.
 func AddMatching[State any](t *Tree, fields []byte, m Matcher[State], meter Meter) error {
 	a := adder[State]{tree: t, matcher: m, set: setText{text: fields, meter: meter}}
 	a.add(rawjson.SkipSpace(fields, 0), &t.root, m.Start(), false)
@@ -140,7 +140,7 @@ func (a *adder[State]) add(i int, into *Node, state State, all bool) (end int) {
 	})
 }
 
-// Within matches the wanted paths of another tree and all that is below them.
+// Within returns a Matcher for the wanted paths of t and all paths nested under them.
 func (t *Tree) Within() Matcher[*Node] { return within{t} }
 
 type within struct{ tree *Tree }

@@ -88,7 +88,7 @@ func TestIsLeaf(t *testing.T) {
 	}
 }
 
-func TestAddMatchingAddsTheInnermostFieldsWithin(t *testing.T) {
+func TestAddMatchingAddsLeafFields(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		fields string
 		within []fieldpath.Path
@@ -118,7 +118,7 @@ func TestAddMatchingAddsTheInnermostFieldsWithin(t *testing.T) {
 	}
 }
 
-func TestAddMatchingReportsAnElementThatCannotBeRead(t *testing.T) {
+func TestAddMatchingReportsInvalidElements(t *testing.T) {
 	for _, name := range []string{"x", "", "q:1", "k:1", "v:{", "i:x"} {
 		within, _ := treeOf(path("a"))
 		err := fieldtree.AddMatching(&fieldtree.Tree{}, []byte(`{"f:a":{"`+name+`":{}}}`), within.Within(), nil)

@@ -2,10 +2,10 @@ package fieldtree
 
 import "github.com/ownership-handoff/handoff/internal/rawjson"
 
-// Cut returns a JSON text without the fields at the wanted paths, and without the objects and lists of which nothing is left
-// then; no other byte changes. An object or list that was empty before stays, and so do the outermost value and the elements
-// of lists, which stand for something by being there. Keep reports which other nodes stay although they are emptied; nil
-// stands for none. Changed reports whether anything was cut.
+// Cut returns a JSON text without the fields at the wanted paths, and without the objects and lists that become empty; no other
+// byte changes. Objects and lists that were already empty stay. So do the outermost value and list elements, whose presence has a
+// meaning. If keep is not nil, it reports which other nodes stay although they become empty. Changed reports whether anything was
+// cut.
 func (t *Tree) Cut(text []byte, keep func(*Node) bool, meter Meter) (cut []byte, changed bool) {
 	f := finder{text: text, meter: meter, places: make(Places, len(t.nodes))}
 	c := cutter{finder: f, keep: keep}
@@ -41,7 +41,7 @@ type part struct {
 	gone bool
 }
 
-// value goes through the value at i. Emptied reports that all it had goes.
+// value processes the value at i. Emptied reports whether all its parts are cut.
 func (c *cutter) value(i int, n *Node) (end int, emptied bool) {
 	if len(n.children) == 0 || c.over || i >= len(c.text) {
 		return c.skip(i), false
@@ -94,7 +94,7 @@ func (c *cutter) elements(i int, n *Node) (parts []part, end int) {
 	for i = rawjson.SkipSpace(c.text, i+1); i < len(c.text) && c.text[i] != ']'; {
 		child := c.element(i, len(parts), of)
 		if child != nil && c.places[child.ID].Present() {
-			child = nil // the first element with a key is the one
+			child = nil // only the first element with a key matches
 		}
 		end, gone := c.child(i, child)
 		if end <= i {
@@ -106,7 +106,7 @@ func (c *cutter) elements(i int, n *Node) (parts []part, end int) {
 	return parts, min(i+1, len(c.text))
 }
 
-// child goes through the value of a member or an element. Gone reports that it is to be removed.
+// child processes the value of a member or an element. Gone reports whether the member or element is cut.
 func (c *cutter) child(i int, n *Node) (end int, gone bool) {
 	if n == nil {
 		return c.skip(i), false
@@ -121,8 +121,8 @@ func (c *cutter) child(i int, n *Node) (end int, gone bool) {
 	return end, emptied && n.IsField() && (c.keep == nil || !c.keep(n))
 }
 
-// remove notes the spans of the parts that go, each with the comma that sets it apart from a part that stays. What was
-// removed within parts that go themselves is forgotten.
+// remove records the spans of the parts to cut, each with the comma that separates it from a part that stays. It drops
+// recorded spans within parts that are cut themselves.
 func (c *cutter) remove(parts []part, mark int) {
 	within := c.removed[mark:]
 	var spans []rawjson.Span

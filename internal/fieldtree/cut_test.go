@@ -59,7 +59,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-func TestCutKeepsTheEmptiedNodesThatItIsToldTo(t *testing.T) {
+func TestCutKeepsEmptiedNodes(t *testing.T) {
 	text := `{"m":{"a":{"x":{"y":1}}},"n":1}`
 	for sentence, c := range map[string]struct {
 		keep string

@@ -6,8 +6,8 @@ import (
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
-// Equal reports whether two JSON texts that the same program has encoded are equal but for the values at the wanted paths,
-// which either text may lack. It reports false where the meter ends the work.
+// Equal reports whether two JSON texts from the same encoder are equal except for the values at the wanted paths, which may be
+// missing from either text. It returns false if the meter stops the work.
 func (t *Tree) Equal(a, b []byte, meter Meter) bool {
 	e := equality{a: finder{text: a, meter: meter}, b: finder{text: b, meter: meter}}
 	whole := func(text []byte) member { return member{value: rawjson.Span{End: len(text)}, node: &t.root} }
@@ -17,7 +17,7 @@ func (t *Tree) Equal(a, b []byte, meter Meter) bool {
 // equality compares two texts.
 type equality struct{ a, b finder }
 
-// member is a member of an object or an element of a list. Its node is nil where no path leads there.
+// member is a member of an object or an element of a list. Its node is nil if no path leads to it.
 type member struct {
 	name, value rawjson.Span
 	node        *Node
@@ -43,7 +43,7 @@ func (e *equality) values(a, b member) bool {
 	}
 }
 
-// parts compares what is left of two objects or lists.
+// parts compares the remaining parts of two objects or lists.
 func (e *equality) parts(a, b []member) bool {
 	if len(a) != len(b) {
 		return false
@@ -73,7 +73,8 @@ func (f *finder) membersLeft(object member) []member {
 	return left
 }
 
-// elementsLeft returns the elements of a list without the wanted ones. Of several with one key, the first is the one.
+// elementsLeft returns the elements of a list without the wanted ones. If several elements have the same key, only the first
+// matches.
 func (f *finder) elementsLeft(list member) []member {
 	var left []member
 	var of elements

@@ -9,9 +9,9 @@ import (
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
-// Place is where a node's path leads in a text.
+// Place is the position in a text to which a node's path leads.
 type Place struct {
-	// Span is the value's; not Present where the path leads nowhere.
+	// Span is the position of the value; not Present if the path leads nowhere.
 	rawjson.Span
 
 	// Index is the position of an element in its list.
@@ -22,10 +22,10 @@ type Place struct {
 type Places []Place
 
 // Find follows all paths through the JSON text of an object: field names through objects; keys, values and indexes through
-// lists. An element of a keyed list is the first whose fields have the key's values; a field of the key that the element
-// lacks counts as equal where the API server would default it, which is so for the protocol of a port. An element that the
-// paths name in several ways is found under one of the names: its index, else its value, else a key. The text must be valid
-// JSON. Where the meter ends the work, the rest is not found.
+// lists. A key matches the first element whose fields have the key's values. A missing key field matches the default of the
+// API server, which is only implemented for the protocol of a port. If several path elements match the same list element, it
+// is found under one of them: its index, else its value, else a key. The text must be valid JSON. If the meter stops the
+// work, the remaining paths are not found.
 func (t *Tree) Find(text []byte, meter Meter) Places {
 	f := finder{text: text, meter: meter, places: make(Places, len(t.nodes))}
 	if start := rawjson.SkipSpace(text, 0); start < len(text) && len(t.nodes) > 0 {
@@ -34,10 +34,10 @@ func (t *Tree) Find(text []byte, meter Meter) Places {
 	return f.places
 }
 
-// Of returns the text of a node's value, nil where there is none.
+// Of returns the text of a node's value, nil if there is none.
 func (p Places) Of(n *Node, text []byte) []byte { return p[n.ID].Of(text) }
 
-// Missing returns the first node on the way from the root to n that leads nowhere; nil where n itself leads somewhere.
+// Missing returns the first node on the path from the root to n that is not in the text, nil if n is in the text.
 func (p Places) Missing(n *Node) *Node {
 	var missing *Node
 	for ; n != nil && n.parent != nil && !p[n.ID].Present(); n = n.parent {
@@ -46,7 +46,7 @@ func (p Places) Missing(n *Node) *Node {
 	return missing
 }
 
-// Pointer returns the JSON pointer (RFC 6901) of a node whose parents are all there.
+// Pointer returns the JSON pointer (RFC 6901) of a node whose ancestors are all in the text.
 func (p Places) Pointer(n *Node) string {
 	steps := make([]string, 0, n.depth)
 	size := 0
@@ -64,15 +64,15 @@ func (p Places) Pointer(n *Node) string {
 	return string(pointer)
 }
 
-// finder reads each byte of a text once, and the elements of a list again for each set of names that its keys have.
+// finder reads each byte of a text once, and the elements of a list once more for each set of key names.
 type finder struct {
 	text   []byte
 	meter  Meter
 	places Places
-	over   bool // the meter has ended the work
+	over   bool // the meter has stopped the work
 }
 
-// value follows the paths below n through the value that starts at i, and returns the value's end.
+// value follows the paths under n through the value that starts at i, and returns the end of the value.
 func (f *finder) value(i int, n *Node) (end int) {
 	if len(n.children) == 0 || f.over {
 		return f.skip(i)
@@ -111,7 +111,7 @@ func (f *finder) object(i int, n *Node) (end int) {
 	return min(i+1, len(f.text))
 }
 
-// visit notes where a child stands, and goes on below it. A nil child is nobody's.
+// visit records the position of a child, and follows the paths under it. A nil child means that no path leads there.
 func (f *finder) visit(i int, child *Node, index int) (end int) {
 	if child == nil || f.places[child.ID].Present() {
 		return f.skip(i)
@@ -121,7 +121,7 @@ func (f *finder) visit(i int, child *Node, index int) (end int) {
 	return end
 }
 
-// next steps over what separates two members or elements.
+// next skips the comma and the white space between two members or elements.
 func (f *finder) next(i int) int {
 	i = rawjson.SkipSpace(f.text, i)
 	if i < len(f.text) && f.text[i] == ',' {
@@ -144,7 +144,7 @@ func (f *finder) list(i int, n *Node) (end int) {
 	return min(i+1, len(f.text))
 }
 
-// elements is what the children of a node say about a list.
+// elements describes how the children of a node identify elements of a list.
 type elements struct {
 	node   *Node
 	shapes []value.FieldList // one key for each set of field names
@@ -179,7 +179,7 @@ func namesOf(key value.FieldList) string {
 	return string(names)
 }
 
-// element returns the child that the element of a list at i is for, nil where it is for none.
+// element returns the child that matches the list element at i, nil if none does.
 func (f *finder) element(i, index int, e elements) *Node {
 	if e.index {
 		if c := e.node.child("i:" + strconv.Itoa(index)); c != nil {
@@ -215,9 +215,9 @@ func (e elements) childFor(element fieldpath.PathElement) *Node {
 	return e.node.child(key)
 }
 
-// keyIn returns the key of an element by the field names that another key has.
+// keyIn returns the key of an element with the field names of another key.
 func (f *finder) keyIn(text []byte, shape value.FieldList) (value.FieldList, bool) {
-	var key value.FieldList // most elements lack the first field of a key that is not theirs
+	var key value.FieldList // allocated late: the first field of a key with other names is usually missing
 	for _, field := range shape {
 		if f.over = f.over || !f.meter.spend(1+len(text)/4); f.over {
 			return nil, false
@@ -227,7 +227,7 @@ func (f *finder) keyIn(text []byte, shape value.FieldList) (value.FieldList, boo
 			if field.Name != "protocol" {
 				return nil, false
 			}
-			found = []byte(`"TCP"`) // the default that Kubernetes gives the key of a port
+			found = []byte(`"TCP"`) // the default in Kubernetes for the key of a port
 		}
 		if found[0] == '{' || found[0] == '[' {
 			return nil, false
@@ -244,7 +244,7 @@ func (f *finder) keyIn(text []byte, shape value.FieldList) (value.FieldList, boo
 	return key, true
 }
 
-// Names returns the elements of a node's path below another as text: the names of fields, and "*" for an element of a list.
+// Names returns the elements of a node's path after the path of another node: field names, and "*" for list elements.
 func (n *Node) Names(below *Node) []string {
 	var names []string
 	for ; n != nil && n != below && n.parent != nil; n = n.parent {

@@ -74,7 +74,7 @@ func TestFindMissingAndPointer(t *testing.T) {
 	}
 }
 
-func TestFindFindsAllPathsAtOnce(t *testing.T) {
+func TestFindFindsAllPathsInOnePass(t *testing.T) {
 	text := []byte(`{"l":[{"name":"a","x":{"y":1}},"s",{"name":"b","x":2}],"m":{"n":3}}`)
 	want := map[string]string{
 		".l": `[{"name":"a","x":{"y":1}},"s",{"name":"b","x":2}]`, `.l[name="a"].x.y`: "1", `.l[name="a"].x`: `{"y":1}`,
@@ -92,7 +92,7 @@ func TestFindFindsAllPathsAtOnce(t *testing.T) {
 	}
 }
 
-func TestAnElementIsFoundByOneOfItsNames(t *testing.T) {
+func TestAnElementIsFoundByOneOfItsPathElements(t *testing.T) {
 	text := []byte(`{"l":[{"name":"a","x":1},"s"]}`)
 	tree, nodes := treeOf(path("l", named("a")), path("l", 0), path("l", value.NewValueInterface("s")), path("l", 1))
 	places := tree.Find(text, nil)
@@ -131,7 +131,7 @@ func TestAddLeaves(t *testing.T) {
 	}
 }
 
-func TestAddLeavesAddsWhatIsNestedTooDeepAsAWhole(t *testing.T) {
+func TestAddLeavesAddsDeepValuesAsLeaves(t *testing.T) {
 	text := "1"
 	for i := range fieldtree.MaxDepth + 5 {
 		text = fmt.Sprintf(`{"%d":%s}`, fieldtree.MaxDepth+4-i, text)

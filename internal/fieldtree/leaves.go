@@ -6,9 +6,9 @@ import (
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
-// AddLeaves adds to into what a JSON text has at a node of t, which stands where places say: each scalar, and each list that
-// t does not look into. An element of a list that t looks into is named as t names it, or else by its index. A value that is
-// null or an empty object adds nothing.
+// AddLeaves adds to into the leaf fields that a JSON text has at the node top of t, whose position is in places: scalars, and
+// lists into which no path of t leads. Elements of other lists are identified as in t, or else by index. A null value or an
+// empty object adds nothing.
 func (t *Tree) AddLeaves(into *Tree, top *Node, text []byte, places Places, meter Meter) {
 	at := places[top.ID]
 	if !at.Present() {
@@ -18,7 +18,7 @@ func (t *Tree) AddLeaves(into *Tree, top *Node, text []byte, places Places, mete
 	l.value(at.Start, top, l.target(top))
 }
 
-// leafAdder walks a text along one tree, as far as that goes, and adds to another.
+// leafAdder walks through a text along one tree, as far as its paths lead, and adds to another.
 type leafAdder struct {
 	finder
 
@@ -33,7 +33,7 @@ func (l *leafAdder) target(n *Node) *Node {
 	return l.into.child(l.target(n.parent), n.key, n.Element)
 }
 
-// value adds the value at i to the node target; n is the node that leads there, nil where none does.
+// value adds the value at i to the node target; n is the node of the value, nil if there is none.
 func (l *leafAdder) value(i int, n, target *Node) (end int) {
 	switch {
 	case i >= len(l.text):
@@ -78,7 +78,7 @@ func (l *leafAdder) list(i int, n, target *Node) (end int) {
 	for i = rawjson.SkipSpace(l.text, i+1); i < len(l.text) && l.text[i] != ']'; index++ {
 		child := l.element(i, index, of)
 		if seen[child] {
-			child = nil // the first element with a key is the one
+			child = nil // only the first element with a key matches
 		}
 		seen[child] = child != nil
 		element := fieldpath.PathElement{Index: &[]int{index}[0]}
@@ -99,14 +99,13 @@ func (l *leafAdder) list(i int, n, target *Node) (end int) {
 	return min(i+1, len(l.text))
 }
 
-// Has reports whether a path of another tree's node is a wanted path of t, or below one.
+// Has reports whether the path of another tree's node is a wanted path of t, or nested under one.
 func (t *Tree) Has(n *Node) bool {
 	at := t.lookup(n)
 	return at != nil && at.Wanted
 }
 
-// lookup returns the node of t with the longest beginning of the path of n that t has up to a wanted node, nil where t does
-// not have the path.
+// lookup returns the node of t with the path of n, or the first wanted node on the way to it, nil if there is neither.
 func (t *Tree) lookup(n *Node) *Node {
 	if n.parent == nil {
 		return &t.root
@@ -118,8 +117,7 @@ func (t *Tree) lookup(n *Node) *Node {
 	return at.child(n.key)
 }
 
-// Deepest returns the node of t that the path of another tree's node leads to, or the last on the way; the root where t has
-// nothing of it.
+// Deepest returns the node of t with the longest prefix of the path of another tree's node, which may be the root.
 func (t *Tree) Deepest(n *Node) *Node {
 	if n.parent == nil {
 		return &t.root

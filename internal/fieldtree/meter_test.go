@@ -26,7 +26,7 @@ func work(text []byte, paths []fieldpath.Path, meter fieldtree.Meter) map[string
 	}
 }
 
-func TestATextThatIsCutOffDoesNotPanic(*testing.T) {
+func TestTruncatedTextDoesNotPanic(*testing.T) {
 	text := `{"a": {"b": [ {"name":"x\"", "c":[1, {"d":{}}]}, "x", null], "e" : {"f":{"g":true}}}, "f:a":{".":{},"f:b":{".":{}}}}`
 	paths := []fieldpath.Path{
 		fieldpath.MakePathOrDie("a", "e", "f", "g"), fieldpath.MakePathOrDie("a"),
@@ -42,7 +42,7 @@ func TestATextThatIsCutOffDoesNotPanic(*testing.T) {
 	}
 }
 
-func TestTheMeterEndsTheWork(t *testing.T) {
+func TestTheMeterStopsTheWork(t *testing.T) {
 	random := newRandom(1)
 	for range 200 {
 		text := generated(random, false)
@@ -66,7 +66,7 @@ func TestTheMeterEndsTheWork(t *testing.T) {
 	}
 }
 
-func TestAMeterThatAllowsNothingLeavesTheResultEmpty(t *testing.T) {
+func TestAMeterWithoutBudgetLeavesTheResultEmpty(t *testing.T) {
 	text := []byte(`{"a":[{"name":"x","b":{"c":1}}]}`)
 	tree, nodes := treeOf(fieldpath.MakePathOrDie("a", fieldpath.KeyByFields("name", "x"), "b", "c"))
 	none := func(int) bool { return false }
@@ -122,7 +122,7 @@ func TestEachByteIsMetered(t *testing.T) {
 	}
 }
 
-func TestWhereTheMeterEndsTheWorkNothingIsCutOrEqual(t *testing.T) {
+func TestNothingIsCutOrEqualOnceTheMeterStopsTheWork(t *testing.T) {
 	text := []byte(`{"a":1,"b":{"c":[{"name":"x","d":1},{"name":"y"}],"e":2},"f":3}`)
 	tree, _ := treeOf(path("a"), path("b", "c", named("x"), "d"), path("b", "e"), path("f"))
 	for limit := range 1000 {

@@ -28,7 +28,7 @@ func generatedSet(random *rand.Rand) *fieldpath.Set {
 	return fieldpath.NewSet(newPicker(random.IntN).paths(v, 8)...)
 }
 
-func TestFindFindsEachPathAsALookupOfItAlone(t *testing.T) {
+func TestFindAgreesWithSingleLookups(t *testing.T) {
 	found := 0
 	eachSeed(t, func(t *testing.T, random *rand.Rand) {
 		t.Helper()
@@ -51,7 +51,7 @@ func TestFindFindsEachPathAsALookupOfItAlone(t *testing.T) {
 	}
 }
 
-func TestCutCutsWhatCuttingEachPathAloneCuts(t *testing.T) {
+func TestCutAgreesWithCuttingEachPathAlone(t *testing.T) {
 	changes := 0
 	eachSeed(t, func(t *testing.T, random *rand.Rand) {
 		t.Helper()
@@ -71,7 +71,7 @@ func TestCutCutsWhatCuttingEachPathAloneCuts(t *testing.T) {
 	}
 }
 
-func TestClaimsVisitsWhatASetHas(t *testing.T) {
+func TestClaimsVisitsThePathsInTheSet(t *testing.T) {
 	eachSeed(t, func(t *testing.T, random *rand.Rand) {
 		t.Helper()
 		set := generatedSet(random)
@@ -93,7 +93,7 @@ func TestClaimsVisitsWhatASetHas(t *testing.T) {
 	})
 }
 
-func TestEqualComparesWhatIsLeftWithoutThePaths(t *testing.T) {
+func TestEqualIgnoresTheWantedPaths(t *testing.T) {
 	equal, different := 0, 0
 	eachSeed(t, func(t *testing.T, random *rand.Rand) {
 		t.Helper()

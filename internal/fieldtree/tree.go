@@ -1,10 +1,9 @@
 // Package fieldtree looks up many field paths in one text at once.
 //
-// A Tree holds paths (sigs.k8s.io/structured-merge-diff/v6/fieldpath) by their common beginnings. Find follows all of them
-// through the JSON text of an object, and Claims through the fieldsV1 of a managedFields entry
-// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management), each in one pass: the time is
-// linear in the text, however many paths there are. What a tenant can write decides how long the paths and the texts are,
-// so every pass is metered.
+// A Tree is a prefix tree of paths (sigs.k8s.io/structured-merge-diff/v6/fieldpath). Find follows all paths through the JSON
+// text of an object, and Claims through the fieldsV1 of a managedFields entry
+// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management), each in one pass: the time is linear
+// in the text, however many paths there are. Users determine the length of paths and texts, so every pass is metered.
 package fieldtree
 
 import (
@@ -14,17 +13,16 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// MaxDepth is how many elements a path can have. A field that is nested deeper is not looked up: the path of each of n
-// fields at depth d alone would take n*d elements.
+// MaxDepth is the maximum number of elements in a path. Fields nested deeper are not looked up: the paths of n fields at depth d
+// would take n*d elements.
 const MaxDepth = 128
 
-// Meter counts steps of work, about one for each byte that is read, and reports whether the work may go on. A nil Meter
-// allows everything.
+// Meter counts steps of work, about one for each byte read, and reports whether the work may continue. A nil Meter has no limit.
 type Meter func(steps int) (ok bool)
 
 func (m Meter) spend(steps int) bool { return m == nil || m(steps) }
 
-// manyChildren is from how many children on a Node looks them up in a map.
+// manyChildren is the number of children above which a Node looks them up in a map.
 const manyChildren = 8
 
 // Tree is a set of paths.
@@ -33,20 +31,20 @@ type Tree struct {
 	nodes []*Node // by ID
 }
 
-// Node is a place in a Tree: a path, or the beginning of one.
+// Node is a path in a Tree, or a prefix of one.
 type Node struct {
 	// ID numbers the nodes of a Tree from 0 in the order in which they were added, parents before children.
 	ID int
 	// Element is the last element of the node's path.
 	Element fieldpath.PathElement
-	// Wanted reports that the path was added, and is not only the beginning of others.
+	// Wanted reports whether the path was added, and is not only a prefix of other paths.
 	Wanted bool
 
-	key      string // Element as managedFields write it: f:replicas
+	key      string // Element as serialized in managedFields: f:replicas
 	parent   *Node
 	depth    int
 	children []*Node
-	byKey    map[string]*Node // of children, where there are many
+	byKey    map[string]*Node // children by key, if there are many
 }
 
 // Nodes returns all nodes but the root, by ID.
@@ -58,7 +56,7 @@ func (t *Tree) Len() int { return len(t.nodes) }
 // Empty reports whether the tree has no paths.
 func (t *Tree) Empty() bool { return len(t.nodes) == 0 }
 
-// Add adds a path. It returns nil for a path that is empty, longer than MaxDepth or cannot be written as a claim.
+// Add adds a path and returns its node. It returns nil for a path that is empty, longer than MaxDepth or cannot be serialized.
 func (t *Tree) Add(path fieldpath.Path) *Node {
 	n := t.AddUnwanted(path)
 	if n != nil {
@@ -67,7 +65,7 @@ func (t *Tree) Add(path fieldpath.Path) *Node {
 	return n
 }
 
-// AddUnwanted is Add for a path that is looked up beside those that are wanted.
+// AddUnwanted is like Add, for a path that is looked up but not wanted.
 func (t *Tree) AddUnwanted(path fieldpath.Path) *Node {
 	if len(path) == 0 || len(path) > MaxDepth {
 		return nil
@@ -83,7 +81,7 @@ func (t *Tree) AddUnwanted(path fieldpath.Path) *Node {
 	return n
 }
 
-// child returns the child of a node with a key, which it adds where there is none.
+// child returns the child of a node with a key. It adds the child if there is none.
 func (t *Tree) child(n *Node, key string, element fieldpath.PathElement) *Node {
 	if c := n.child(key); c != nil {
 		return c
@@ -132,7 +130,7 @@ func (n *Node) field(name []byte) *Node {
 // Root returns the node of the empty path.
 func (t *Tree) Root() *Node { return &t.root }
 
-// Parent returns the node of the path without its last element; nil for a path of one element.
+// Parent returns the node of the path without its last element, nil for a path with one element.
 func (n *Node) Parent() *Node {
 	if n.parent == nil || n.parent.parent == nil {
 		return nil
@@ -140,10 +138,10 @@ func (n *Node) Parent() *Node {
 	return n.parent
 }
 
-// Children returns the nodes one element longer, in the order in which they were added.
+// Children returns the nodes whose paths are one element longer, in the order in which they were added.
 func (n *Node) Children() []*Node { return n.children }
 
-// IsField reports whether the node is a member of an object, and not an element of a list.
+// IsField reports whether the node is a member of an object, rather than an element of a list.
 func (n *Node) IsField() bool { return n.Element.FieldName != nil }
 
 // Path returns the node's path.
@@ -159,7 +157,7 @@ func (n *Node) Path() fieldpath.Path {
 // Depth returns the number of elements in the node's path.
 func (n *Node) Depth() int { return n.depth }
 
-// IsKey reports whether the node is a field of the key of a list element, which makes the element the one it is.
+// IsKey reports whether the node is a key field of a list element, which identifies the element.
 func (n *Node) IsKey() bool {
 	if n.parent == nil || n.parent.Element.Key == nil || n.Element.FieldName == nil {
 		return false

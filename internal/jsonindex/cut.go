@@ -2,9 +2,8 @@ package jsonindex
 
 import "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-// Cut cuts the field at a path out of the text, and with it the objects and lists that hold nothing else, as long as canGo
-// permits, which is asked with the path of each. It returns the field's value, nil where there is no such field or it is cut
-// already.
+// Cut cuts the field at a path from the text. It also cuts parents that become empty, as long as canGo returns true for their
+// paths. It returns the value of the field, nil if there is no such field or it has already been cut.
 func (x *Index) Cut(path fieldpath.Path, canGo func(fieldpath.Path) bool) []byte {
 	at := x.find(path)
 	if at == nil || len(path) == 0 || at.isCut() {
@@ -26,7 +25,7 @@ func (x *Index) Cut(path fieldpath.Path, canGo func(fieldpath.Path) bool) []byte
 	}
 }
 
-// isCut reports whether a part, or what it is in, is cut.
+// isCut reports whether a node or one of its ancestors is cut.
 func (n *node) isCut() bool {
 	for ; n != nil; n = n.in {
 		if n.gone {
@@ -36,15 +35,15 @@ func (n *node) isCut() bool {
 	return false
 }
 
-// Text returns the text without what is cut. Nothing else of it changes.
+// Text returns the text without the cut fields. It changes nothing else.
 func (x *Index) Text() []byte { return x.root.appendTo(nil) }
 
 func (n *node) appendTo(text []byte) []byte {
 	if !n.changed {
 		return append(text, n.text...)
 	}
-	end := 0      // of what has been gone over
-	some := false // a part before stays: the first that stays has no comma before it
+	end := 0      // of the text processed so far
+	some := false // an earlier part stays; the first part that stays has no comma before it
 	for i, part := range n.parts {
 		span := n.spans[i]
 		switch {

@@ -1,5 +1,4 @@
-// Package jsonindex finds many fields of one JSON text: each part of the text is gone through once, however many paths lead
-// into it.
+// Package jsonindex finds many fields of one JSON text. It reads each part of the text once, however many paths lead into it.
 package jsonindex
 
 import (
@@ -12,10 +11,10 @@ import (
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
-// Index is a JSON text in which fields are found, as ownership.Object finds them in its own. It is not safe for concurrent use.
+// Index is an index of a JSON text. It finds the same fields as ownership.Object. It is not safe for concurrent use.
 type Index struct{ root *node }
 
-// node is a value of the text. Its parts are listed when the first of them is looked for.
+// node is a value of the text. Its members or elements are listed at the first lookup.
 type node struct {
 	text    []byte
 	in      *node
@@ -23,12 +22,12 @@ type node struct {
 
 	listed bool
 	parts  []*node
-	spans  []rawjson.Span // of the parts, of a member with its name
-	// members are the parts of an object by their names; keyed those of a list by their key's fields, then by these fields'
-	// values.
+	spans  []rawjson.Span // of the parts; the span of a member includes its name
+	// members are the parts of an object by name. keyed are the parts of a list, by the names of key fields and then by the values
+	// of these fields.
 	members map[string]*node
 	keyed   map[string]map[string]*node
-	// gone is set for what is cut, changed for what has such a part.
+	// gone marks a node that is cut, changed a node with such a part.
 	gone, changed bool
 	cut           int
 }
@@ -36,7 +35,7 @@ type node struct {
 // New returns the index of a text, which must be valid JSON and must not change.
 func New(text []byte) *Index { return &Index{&node{text: text}} }
 
-// Value returns the text of the field at a path, nil where there is none.
+// Value returns the text of the field at a path, nil if there is none.
 func (x *Index) Value(path fieldpath.Path) []byte {
 	if found := x.find(path); found != nil && len(path) > 0 {
 		return found.text
@@ -44,7 +43,7 @@ func (x *Index) Value(path fieldpath.Path) []byte {
 	return nil
 }
 
-// Pointer returns the JSON pointer (RFC 6901) of the field at a path; ok is false where there is none.
+// Pointer returns the JSON pointer (RFC 6901) of the field at a path; ok is false if there is none.
 func (x *Index) Pointer(path fieldpath.Path) (pointer string, ok bool) {
 	if found := x.find(path); found != nil {
 		return found.pointer, true
@@ -114,7 +113,8 @@ func (n *node) part(element fieldpath.PathElement) *node {
 	}
 }
 
-// by returns the elements of a list by the values of fields; by themselves for no fields. Of several, the first one counts.
+// by returns the elements of a list by the values of the named fields or, without names, by their own values. If several elements
+// are equal, it returns the first.
 func (n *node) by(names []string) map[string]*node {
 	sort := strings.Join(names, ",")
 	if n.keyed[sort] != nil {
@@ -134,7 +134,7 @@ func (n *node) by(names []string) map[string]*node {
 	return elements
 }
 
-// key returns the values of an element's fields. A port's protocol may be missing, as ownership has it.
+// key returns the values of an element's fields. The protocol of a port defaults to TCP, as in package ownership.
 func (n *node) key(names []string) (key string, ok bool) {
 	if names == nil {
 		v, err := value.FromJSON(n.text)
@@ -155,7 +155,7 @@ func (n *node) key(names []string) (key string, ok bool) {
 	return strings.Join(values, ","), true
 }
 
-// scalarText tells values apart as value.Equals does.
+// scalarText returns a text that is equal for two values if value.Equals is true for them.
 func scalarText(v value.Value) string {
 	if v == nil {
 		return ""

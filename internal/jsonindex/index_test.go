@@ -73,7 +73,7 @@ func isScalar(v any) bool {
 	}
 }
 
-func TestAnIndexFindsAndCutsWhatOwnershipFindsAndCuts(t *testing.T) {
+func TestAnIndexAgreesWithOwnership(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 0)) //nolint:gosec // not for secrets
 	for range 3000 {
 		object := map[string]any{"spec": generated(r, 4), "other": generated(r, 3)}

@@ -1,5 +1,4 @@
-// Package printable writes text that comes from objects and files so that it cannot act on a terminal, and cannot pass for
-// another line: what is not printable is quoted.
+// Package printable escapes text from objects and files, so that it cannot control a terminal or imitate another line of output.
 package printable
 
 import (
@@ -10,32 +9,32 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns a text as part of one line. What is not printable, which includes line breaks, tabs and what turns the
-// direction of writing, is written as Go writes it in strings.
+// Text returns a text as part of one line. Characters that are not printable, including line breaks, tabs and bidirectional
+// controls, are escaped as in Go strings.
 func Text(text string) string { return escape(text, "", goEscape) }
 
-// Quote returns a text as a string of JSON that is printable.
+// Quote returns a text as a printable JSON string.
 func Quote(text string) string {
 	text = strings.ToValidUTF8(text, string(utf8.RuneError))
 	return `"` + escape(strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text), "", jsonEscape) + `"`
 }
 
-// JSON returns the text of a JSON value, which it leaves the same value.
+// JSON returns JSON text with characters escaped that are not printable. The value stays the same.
 func JSON(text string) string { return escape(text, "\n", jsonEscape) }
 
-// Lines is Text, but leaves line breaks and tabs.
+// Lines is like Text, but does not escape line breaks and tabs.
 func Lines(text string) string { return escape(text, "\n\t", goEscape) }
 
-// Is reports whether a text is printable but for line breaks.
+// Is reports whether all characters of a text except line breaks are printable.
 func Is(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && !isPrint(r) }) && utf8.ValidString(text)
 }
 
 func isPrint(r rune) bool { return strconv.IsPrint(r) }
 
-// escape replaces all that is neither printable nor left.
-func escape(text, left string, escaped func(rune) string) string {
-	clean := func(r rune) bool { return isPrint(r) && r != utf8.RuneError || strings.ContainsRune(left, r) }
+// escape replaces characters that are neither printable nor in except.
+func escape(text, except string, escaped func(rune) string) string {
+	clean := func(r rune) bool { return isPrint(r) && r != utf8.RuneError || strings.ContainsRune(except, r) }
 	if !strings.ContainsFunc(text, func(r rune) bool { return !clean(r) }) {
 		return text
 	}

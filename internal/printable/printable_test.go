@@ -13,7 +13,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/printable"
 )
 
-func TestWhatIsNotPrintableIsQuoted(t *testing.T) {
+func TestUnprintableCharactersAreEscaped(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain ü 漢 …":     "plain ü 漢 …",
 		"a\nb\r\tc":       `a\nb\r\tc`,
@@ -38,7 +38,7 @@ func texts() []string {
 	return []string{"a\nb", "\x1b[2J", "\u009b1m", "\u202e", "\a\b\f\v\r\t", "\u00a0", "\U000E0041", `\u202e "quoted" \`, "\ufffd", "", "ü", "\x7f", "\u0085\u2028"}
 }
 
-func TestJSONAndYAMLStayTheSameValue(t *testing.T) {
+func TestJSONAndYAMLPreserveTheValue(t *testing.T) {
 	for _, text := range texts() {
 		value := map[string]any{"key " + text: text, "list": []any{text, map[string]any{"x": "a: " + text}}, "number": 1.5}
 		encoded, err := json.Marshal(value)
@@ -74,7 +74,7 @@ func TestJSONAndYAMLStayTheSameValue(t *testing.T) {
 	}
 }
 
-func TestAQuotedTextIsJSON(t *testing.T) {
+func TestQuoteReturnsJSON(t *testing.T) {
 	for _, text := range texts() {
 		var got string
 		if err := json.Unmarshal([]byte(printable.Quote(text)), &got); err != nil || got != text || !printable.Is(printable.Quote(text)) {
@@ -83,7 +83,7 @@ func TestAQuotedTextIsJSON(t *testing.T) {
 	}
 }
 
-func TestAWriterLetsOnlyItsOwnSequencesThrough(t *testing.T) {
+func TestAWriterEscapesForeignSequences(t *testing.T) {
 	const text = "\x1b[31mred\x1b[0m \x1b]0;title\a \u202e漢\n\tü\x9b\r\x1b[K"
 	want := strings.NewReplacer("\u202e", `\u202e`, "\x1b]", `\x1b]`, "\a", `\a`, "\x9b", `\x9b`, "\r\x1b[K", `\r\x1b[K`)
 	for _, size := range []int{1, 2, 3, len(text)} {

@@ -8,23 +8,23 @@ import (
 	"unicode/utf8"
 )
 
-// Writer writes lines of text, as Lines makes them. It is the last defense: whoever knows what is a line uses Text before.
+// Writer writes lines of text escaped by Lines. It is the last defense: callers that know what belongs to a line use Text first.
 type Writer struct {
 	out io.Writer
 	own *regexp.Regexp
-	// part is the beginning of a character whose rest has not been written yet.
+	// part is the beginning of a UTF-8 character whose remaining bytes have not been written yet.
 	part []byte
 }
 
-// The sequences that a program sends itself.
+// Escape sequences that the program writes itself.
 const (
-	// Color is what Style.Paint writes.
+	// Color matches the sequences that table.Style.Paint writes.
 	Color = `\x1b\[[0-9]{1,2}m`
-	// Progress takes a line of progress away.
+	// Progress matches the sequence that erases a progress line.
 	Progress = `\r\x1b\[K`
 )
 
-// NewWriter returns a writer that leaves sequences of its own, by regular expressions.
+// NewWriter returns a Writer that does not escape sequences that match the regular expressions own.
 func NewWriter(out io.Writer, own ...string) *Writer {
 	w := &Writer{out: out}
 	if len(own) > 0 {
@@ -37,7 +37,7 @@ func NewWriter(out io.Writer, own ...string) *Writer {
 func (w *Writer) Write(text []byte) (int, error) {
 	whole := slices.Concat(w.part, text)
 	end := len(whole)
-	for n := 1; n < utf8.UTFMax && n <= len(whole); n++ { // a character that has begun
+	for n := 1; n < utf8.UTFMax && n <= len(whole); n++ { // an incomplete character
 		if tail := whole[len(whole)-n:]; utf8.RuneStart(tail[0]) {
 			if !utf8.FullRune(tail) {
 				end = len(whole) - n
@@ -52,7 +52,7 @@ func (w *Writer) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Flush writes what is left of a character that never ended.
+// Flush writes the bytes of an incomplete character.
 func (w *Writer) Flush() error {
 	part := string(w.part)
 	w.part = nil

@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// YAML returns a JSON text as YAML that is printable: of scalars that are not, what is not printable is escaped.
+// YAML returns JSON text as YAML in which characters that are not printable are escaped.
 func YAML(json string) (string, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(escape(json, "\n", yamlEscape)), &document); err != nil {
@@ -23,7 +23,7 @@ func YAML(json string) (string, error) {
 	return escape(b.String(), "\n", yamlEscape), nil
 }
 
-// restyle makes block style of JSON's, with quotes where they are needed.
+// restyle changes JSON's flow style to block style, and quotes scalars only if necessary.
 func restyle(node *yaml.Node) {
 	switch {
 	case node.Kind == yaml.ScalarNode && Text(node.Value) != node.Value:

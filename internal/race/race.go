@@ -1,8 +1,8 @@
 //go:build !race
 
-// Package race tells tests whether the race detector is on. It multiplies time and memory by factors of its own, so that
-// tests of how these grow run without it: `make test` runs them apart.
+// Package race reports to tests whether the race detector is enabled. The detector increases time and memory by factors that
+// vary, so tests of their growth only run without it: `make test` runs them separately.
 package race
 
-// Enabled reports whether the race detector is on.
+// Enabled reports whether the race detector is enabled.
 const Enabled = false

@@ -10,7 +10,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/ratelimit"
 )
 
-func TestWhatHappensOftenIsSaidOnceInAWhileWithHowOftenItWas(t *testing.T) {
+func TestDoReportsOncePerIntervalWithTheCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log ratelimit.Log
 		var said []int

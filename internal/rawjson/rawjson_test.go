@@ -83,7 +83,7 @@ func TestCheckRefusesWhatIsNotOneJSONValue(t *testing.T) {
 	}
 }
 
-func TestAnErrorSaysWhatAndWhereWithoutQuotingTheText(t *testing.T) {
+func TestErrorsDoNotQuoteTheText(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"a repeated name":   {`{"secret":1,"secret":2}`, "reading a value: duplicate object member name, after byte 12"},
 		"a wrong literal":   {`{"secret":{"a":tru}}`, "reading a value: invalid character, after byte 18"},

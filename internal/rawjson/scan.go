@@ -2,12 +2,11 @@ package rawjson
 
 import "bytes"
 
-// The scanners go through a text that a Walker has been through, and so is valid JSON. They check nothing and allocate
-// nothing: a review is searched dozens of times for what stands in it. On text that is not valid they find something
-// wrong or nothing, and never fail.
+// These functions scan text that a Walker has read, and that is therefore valid JSON. They check and allocate nothing, because a
+// review is searched dozens of times. For invalid text, their results are wrong, but they never fail.
 
-// Members calls visit for each member of an object until it returns false. The name is quoted, as it stands in the text;
-// the Spans are of the name and of the value. Text that is no object has no members.
+// Members calls visit for each member of an object until visit returns false. The Spans are the positions of the quoted name
+// and of the value. Text that is not an object has no members.
 func Members(text []byte, visit func(name, value Span) (more bool)) {
 	i := open(text, '{')
 	for i >= 0 && i < len(text) && text[i] == '"' {
@@ -25,7 +24,7 @@ func Members(text []byte, visit func(name, value Span) (more bool)) {
 	}
 }
 
-// Elements calls visit for each element of a list until it returns false. Text that is no list has no elements.
+// Elements calls visit for each element of a list until visit returns false. Text that is not a list has no elements.
 func Elements(text []byte, visit func(value Span) (more bool)) {
 	i := open(text, '[')
 	for i >= 0 && i < len(text) && text[i] != ']' {
@@ -37,7 +36,7 @@ func Elements(text []byte, visit func(value Span) (more bool)) {
 	}
 }
 
-// SkipSpace returns where the first byte at or behind i stands that is no white space.
+// SkipSpace returns the index of the first byte from i on that is not white space.
 func SkipSpace(text []byte, i int) int { return space(text, i) }
 
 // SkipString returns the end of the string that starts at i.
@@ -46,7 +45,7 @@ func SkipString(text []byte, i int) int { return skipString(text, i) }
 // Skip returns the end of the value that starts at i.
 func Skip(text []byte, i int) int { return skip(text, i) }
 
-// open returns where the first part of an object or a list starts, -1 where text is none.
+// open returns the start of the first member or element, -1 if text is not an object or a list.
 func open(text []byte, opening byte) int {
 	i := space(text, 0)
 	if i >= len(text) || text[i] != opening {
@@ -55,7 +54,7 @@ func open(text []byte, opening byte) int {
 	return space(text, i+1)
 }
 
-// next returns where the part behind a comma starts, -1 where there is no comma.
+// next returns the start of the member or element after a comma, -1 if there is no comma.
 func next(text []byte, i int) int {
 	i = space(text, i)
 	if i >= len(text) || text[i] != ',' {
@@ -100,7 +99,7 @@ func skipString(text []byte, i int) int {
 	return len(text)
 }
 
-// escapedAt says whether what follows a text within a string is escaped: behind an odd number of backslashes.
+// escapedAt reports whether the character after before is escaped: it follows an odd number of backslashes.
 func escapedAt(before []byte) bool {
 	n := 0
 	for n < len(before) && before[len(before)-1-n] == '\\' {

@@ -1,5 +1,5 @@
-// Package rawjson finds, replaces and cuts members in JSON text without building objects from it. It exists for the hot
-// path of the webhook: a review is walked once, and what is not of interest stays the text it came as.
+// Package rawjson finds, replaces and cuts members of JSON text without decoding it. It serves the hot path of the webhook, which
+// reads a review once and does not decode most of it.
 package rawjson
 
 import (
@@ -12,16 +12,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Span says where a value stands in a text. The zero Span stands for a value that is not there.
+// Span is the position of a value in a text. The zero Span means that there is no value.
 type Span struct{ Start, End int }
 
-// Present says whether there is a value.
+// Present reports whether there is a value.
 func (s Span) Present() bool { return s.End > s.Start }
 
-// From returns the Span within a text in which this one's text starts at start.
+// From returns the Span relative to a text in which the Span's own text starts at start.
 func (s Span) From(start int) Span { return Span{Start: s.Start + start, End: s.End + start} }
 
-// Of returns the value's text, without a copy; nil when it is not there.
+// Of returns the text of the value without a copy, nil if there is no value.
 func (s Span) Of(text []byte) []byte {
 	if !s.Present() {
 		return nil
@@ -29,8 +29,8 @@ func (s Span) Of(text []byte) []byte {
 	return text[s.Start:s.End:s.End]
 }
 
-// Walker reads one JSON value front to back. It refuses what RFC 8259 and RFC 7493 refuse: duplicate names, invalid
-// UTF-8 and, as the library beneath does, more than 10,000 levels of nesting. It keeps no copy of the text.
+// Walker reads one JSON value from front to back. It rejects text that RFC 8259 and RFC 7493 do not allow, such as duplicate
+// names and invalid UTF-8, and, like jsontext, more than 10,000 levels of nesting. It does not copy the text.
 type Walker struct {
 	text []byte
 	dec  *jsontext.Decoder
@@ -43,8 +43,7 @@ func Walk(text []byte) *Walker {
 	return &Walker{text: text, dec: jsontext.NewDecoder(bytes.NewBuffer(text))}
 }
 
-// Walkers are Walkers to be used again: what one has grown to hold the names of a text serves the next text as well. The
-// zero Walkers is ready, and many can use it at once.
+// Walkers is a pool of Walkers, which reuses their memory. The zero Walkers is ready to use, and safe for concurrent use.
 type Walkers struct{ pool sync.Pool }
 
 // Walk returns a Walker at the start of text.
@@ -58,26 +57,26 @@ func (ws *Walkers) Walk(text []byte) *Walker {
 	return w
 }
 
-// Done takes a Walker back that is not used any more.
+// Done returns a Walker to the pool. It must not be used afterwards.
 func (ws *Walkers) Done(w *Walker) {
-	w.dec.Reset(new(bytes.Buffer)) // lets go of the text
+	w.dec.Reset(new(bytes.Buffer)) // releases the text
 	w.text = nil
 	ws.pool.Put(w)
 }
 
-// WalkChecked is Walk for a text that a Walker has been through already: it does not look for duplicate names again.
+// WalkChecked is like Walk, for text that a Walker has already read: it does not check for duplicate names again.
 func WalkChecked(text []byte) *Walker {
 	trusted := jsontext.AllowDuplicateNames(true)
 	return &Walker{text: text, dec: jsontext.NewDecoder(bytes.NewBuffer(text), trusted)}
 }
 
-// Text returns all the text that is walked. Spans refer to it.
+// Text returns the whole text. Spans refer to it.
 func (w *Walker) Text() []byte { return w.text }
 
-// Kind returns what the next value is: '{', '[', '"', '0', 't', 'f', 'n', or 0 where there is none.
+// Kind returns the kind of the next value: '{', '[', '"', '0', 't', 'f', 'n', or 0 if there is none.
 func (w *Walker) Kind() jsontext.Kind { return w.dec.PeekKind() }
 
-// Value steps over one value and says where it stands.
+// Value reads one value and returns its position.
 func (w *Walker) Value() (Span, error) {
 	value, err := w.dec.ReadValue()
 	if err != nil {
@@ -88,8 +87,8 @@ func (w *Walker) Value() (Span, error) {
 	return w.last, nil
 }
 
-// problem says what is wrong with a text and where, without the names and the characters of it that the library quotes:
-// what is read here can be a secret, and errors are logged.
+// problem returns an error with the reason and the position, but without the names and characters that the library quotes:
+// the text can contain secrets, and errors are logged.
 func problem(doing string, err error) error {
 	var syntax *jsontext.SyntacticError
 	if !errors.As(err, &syntax) || syntax.Err == nil {
@@ -102,10 +101,10 @@ func problem(doing string, err error) error {
 	return fmt.Errorf("%s: %s, after byte %d", doing, why, syntax.ByteOffset)
 }
 
-// Last says where the value stands that was stepped over last.
+// Last returns the position of the last value that was read.
 func (w *Walker) Last() Span { return w.last }
 
-// String steps over one value and returns the string it is; ok is false when it is something else.
+// String reads one value and returns it; ok is false if it is not a string.
 func (w *Walker) String() (s string, ok bool, err error) {
 	span, err := w.Value()
 	if err != nil {
@@ -115,8 +114,8 @@ func (w *Walker) String() (s string, ok bool, err error) {
 	return s, ok, nil
 }
 
-// Object steps over one value and calls visit for each of its members when it is an object; isObject tells. The name
-// that visit gets is valid until it moves the Walker on, which it does by exactly one value.
+// Object reads one value. If it is an object, Object calls visit for each member; isObject reports whether it is one. Visit must
+// read exactly one value; its argument is only valid until then.
 func (w *Walker) Object(visit func(name []byte) error) (isObject bool, err error) {
 	if w.Kind() != '{' {
 		_, err := w.Value()
@@ -133,8 +132,8 @@ func (w *Walker) Object(visit func(name []byte) error) (isObject bool, err error
 	})
 }
 
-// Array steps over one value and calls visit for each of its elements when it is an array; isArray tells. Visit moves
-// the Walker on by exactly one value.
+// Array reads one value. If it is an array, Array calls visit for each element; isArray reports whether it is one. Visit must
+// read exactly one value.
 func (w *Walker) Array(visit func() error) (isArray bool, err error) {
 	if w.Kind() != '[' {
 		_, err := w.Value()
@@ -161,7 +160,7 @@ func (w *Walker) each(closing jsontext.Kind, visit func() error) error {
 	return nil
 }
 
-// End refuses anything but white space after the value.
+// End returns an error if anything but white space follows the value.
 func (w *Walker) End() error {
 	if kind := w.Kind(); kind != 0 {
 		return fmt.Errorf("there is more after the value, at byte %d", w.dec.InputOffset())
@@ -172,13 +171,13 @@ func (w *Walker) End() error {
 	return nil
 }
 
-// Unquote returns the string that a JSON text holds; ok is false when the text is no string.
+// Unquote returns the value of a JSON string; ok is false if the text is not a string.
 func Unquote(text []byte) (s string, ok bool) {
 	raw, ok := UnquoteBytes(text)
 	return string(raw), ok
 }
 
-// UnquoteBytes is Unquote without a copy where the string is written without escapes: the result is not to be changed.
+// UnquoteBytes is like Unquote, but does not copy a string without escapes. The result must not be modified.
 func UnquoteBytes(text []byte) (s []byte, ok bool) {
 	if len(text) < 2 || text[0] != '"' {
 		return nil, false
@@ -190,7 +189,7 @@ func UnquoteBytes(text []byte) (s []byte, ok bool) {
 	return s, err == nil
 }
 
-// Name returns the name that a quoted one is, without a copy for all but those that are written with escapes.
+// Name returns the value of a quoted name. It only copies names with escapes.
 func Name(text []byte) []byte {
 	if len(text) < 2 {
 		return nil

@@ -1,6 +1,6 @@
-// Package strictjson reads JSON texts by RFC 8259 and RFC 7493: valid UTF-8, and no name twice in an object. It accepts what
-// jsontext accepts, and is faster on objects whose names are in order, as those of API servers are: it need not remember
-// them.
+// Package strictjson scans JSON text according to RFC 8259 and RFC 7493: UTF-8 must be valid, and names in an object unique. It
+// accepts the same texts as jsontext, and is faster for objects with sorted names, as API servers write them, because it does not
+// need to compare all of them.
 package strictjson
 
 import (
@@ -16,28 +16,28 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Scanner goes through one text. After an error it is of no use.
+// Scanner scans one text. It cannot be used after an error.
 type Scanner struct {
 	text  string
 	bytes []byte // the same
 	pos   int
-	// frames are the objects and lists around the place at hand.
+	// frames are the objects and lists that contain the current position.
 	frames []frame
-	// names are those of the objects around, as far as they have been read.
+	// names are the names read so far in these objects.
 	names []string
 }
 
 type frame struct {
 	object bool
 	begun  bool // an element has been read
-	sorted bool // the names so far are in order
-	names  int  // where those of the object begin
+	sorted bool // the names so far are sorted
+	names  int  // index of the object's first name in Scanner.names
 }
 
-// maxDepth is that of jsontext.
+// maxDepth is the limit of jsontext.
 const maxDepth = 10000
 
-// Reset makes the scanner read a text, which is given as both, in the memory it has.
+// Reset prepares the scanner for a text, which is passed both as a string and as bytes. It reuses the scanner's memory.
 func (s *Scanner) Reset(text string, bytes []byte) {
 	if s.frames == nil {
 		s.frames, s.names = make([]frame, 0, 16), make([]string, 0, 32)
@@ -45,10 +45,10 @@ func (s *Scanner) Reset(text string, bytes []byte) {
 	s.text, s.bytes, s.pos, s.frames, s.names = text, bytes, 0, s.frames[:0], s.names[:0]
 }
 
-// Offset returns where the scanner is: behind what it has read last.
+// Offset returns the current position, which is the end of what was read last.
 func (s *Scanner) Offset() int { return s.pos }
 
-// Kind returns that of the next value, 0 where there is none.
+// Kind returns the kind of the next value, 0 if there is none.
 func (s *Scanner) Kind() jsontext.Kind {
 	s.space()
 	if s.pos == len(s.text) {
@@ -75,7 +75,7 @@ func (s *Scanner) space() {
 	}
 }
 
-// Enter begins to read an object or a list, which is the next value.
+// Enter enters the next value, which must be an object or a list.
 func (s *Scanner) Enter() error {
 	if len(s.frames) == maxDepth {
 		return s.problem("too deep")
@@ -85,7 +85,7 @@ func (s *Scanner) Enter() error {
 	return nil
 }
 
-// Next reports whether the object or list has another member or element. If not, it has been read.
+// Next reports whether the object or list has another member or element. If not, it leaves the object or list.
 func (s *Scanner) Next() (bool, error) {
 	s.space()
 	if s.pos == len(s.text) {
@@ -113,7 +113,7 @@ func (s *Scanner) Next() (bool, error) {
 	return false, s.problem("unexpected character")
 }
 
-// leave checks the names of an object that has been read.
+// leave leaves an object or list, and checks that the names of an object are unique.
 func (s *Scanner) leave(f *frame) error {
 	names, sorted := s.names[f.names:], f.sorted
 	s.names, s.frames = s.names[:f.names], s.frames[:len(s.frames)-1]
@@ -155,7 +155,7 @@ func (s *Scanner) Name() (string, error) {
 	return name, nil
 }
 
-// Value reads the next value as a whole, and returns its text.
+// Value reads the next value completely, and returns its text.
 func (s *Scanner) Value() (string, error) {
 	s.space()
 	start := s.pos
@@ -163,7 +163,8 @@ func (s *Scanner) Value() (string, error) {
 	return s.text[start:s.pos], err
 }
 
-// Repeat steps over the next value, which is as long as one of the same text that has been read before, and returns it.
+// Repeat skips the next value without checking it, and returns its text. The value must equal one that was read before, with the
+// given length.
 func (s *Scanner) Repeat(length int) string {
 	s.space()
 	s.pos += length
@@ -286,7 +287,7 @@ func (s *Scanner) quoted() error {
 	}
 }
 
-// plain returns where the first byte is that is no printable ASCII, or a quote, or a backslash; eight at a time.
+// plain returns the index of the first byte that is not printable ASCII, a quote or a backslash. It checks eight bytes at a time.
 func plain(text []byte, i int) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(text); i += 8 {
@@ -302,7 +303,7 @@ func plain(text []byte, i int) int {
 	return i
 }
 
-// escape returns the length of an escape sequence, 0 where it is none. A surrogate has to come with its other half.
+// escape returns the length of an escape sequence, 0 if it is invalid. A surrogate must be followed by its other half.
 func escape(text []byte) int {
 	if len(text) < 2 {
 		return 0
@@ -360,10 +361,10 @@ func (s *Scanner) End() error {
 	return nil
 }
 
-// ErrSyntax is the reason where jsontext has none.
+// ErrSyntax is returned for invalid text if jsontext reports no error.
 var ErrSyntax = errors.New("not strict JSON")
 
-// problem says what is wrong with the text: in the words of jsontext, which say where it is.
+// problem returns the error of jsontext, which contains the position, or ErrSyntax.
 func (s *Scanner) problem(what string) error {
 	dec := jsontext.NewDecoder(strings.NewReader(s.text))
 	if _, err := dec.ReadValue(); err != nil {
@@ -375,7 +376,7 @@ func (s *Scanner) problem(what string) error {
 	return fmt.Errorf("%w: %s at byte %d", ErrSyntax, what, s.pos)
 }
 
-// Unquote returns the string that a valid JSON string stands for. It shares the memory of one without escapes.
+// Unquote returns the value of a valid JSON string. If the string has no escapes, the result shares its memory.
 func Unquote(quoted string) (string, error) {
 	if strings.IndexByte(quoted, '\\') < 0 {
 		return quoted[1 : len(quoted)-1], nil

@@ -24,7 +24,7 @@ func texts() []string {
 	}
 }
 
-func TestTheScannerAcceptsWhatJSONTextAccepts(t *testing.T) {
+func TestTheScannerAgreesWithJSONText(t *testing.T) {
 	for _, text := range texts() {
 		compare(t, text)
 	}

@@ -1,4 +1,4 @@
-// Package table writes lines of text in columns, for people.
+// Package table writes tables for terminals.
 package table
 
 import (
@@ -13,22 +13,22 @@ import (
 	"github.com/ownership-handoff/handoff/internal/printable"
 )
 
-// Style is how text is written.
+// Style configures how tables are written.
 type Style struct {
-	// Colour says that colours are shown.
+	// Colour enables colors.
 	Colour bool
-	// Now is what ages are counted to.
+	// Now is the time relative to which ages are computed.
 	Now time.Time
 }
 
-// Row is a line of a table. The last cell is not padded, so that its length changes no other.
+// Row is a line of a table. The last cell is not padded.
 type Row struct {
 	Cells []string
-	// Colour is the code by which a terminal colours the cell at At (ECMA-48, SGR); 0 leaves it as it is.
+	// Colour is the SGR code (ECMA-48) of the cell with index At; 0 means no color.
 	Colour, At int
 }
 
-// Write writes a table. What is not printable in a cell is quoted.
+// Write writes a table. Characters that are not printable are escaped.
 func (s Style) Write(w io.Writer, head []string, rows []Row) error {
 	head = Cells(head...)
 	for i := range rows {
@@ -58,7 +58,7 @@ func (s Style) Write(w io.Writer, head []string, rows []Row) error {
 	return err
 }
 
-// Cells returns texts as cells of a table: printable, and part of one line.
+// Cells returns texts as cells, with characters escaped that are not printable.
 func Cells(texts ...string) []string {
 	cells := make([]string, len(texts))
 	for i, text := range texts {
@@ -67,7 +67,7 @@ func Cells(texts ...string) []string {
 	return cells
 }
 
-// Paint colours a text where colours are shown.
+// Paint returns a text in a color if colors are enabled.
 func (s Style) Paint(text string, colour int) string {
 	if !s.Colour || colour == 0 || text == "" {
 		return text
@@ -75,7 +75,7 @@ func (s Style) Paint(text string, colour int) string {
 	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", colour, text)
 }
 
-// Age is how long ago a time of RFC 3339 was, as kubectl writes it; "-" for what is none.
+// Age returns the time since an RFC 3339 timestamp, in kubectl's format; "-" if the timestamp is invalid.
 func (s Style) Age(since string) string {
 	at, err := time.Parse(time.RFC3339, since)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s Style) Age(since string) string {
 	return duration.HumanDuration(s.Now.Sub(at))
 }
 
-// Dash returns a text, or "-" for none.
+// Dash returns a text, or "-" if it is empty.
 func Dash(text string) string {
 	if text == "" {
 		return "-"
@@ -92,11 +92,11 @@ func Dash(text string) string {
 	return text
 }
 
-// Shorten cuts a text to so many characters, and makes a single line of it.
-func Shorten(text string, most int) string {
+// Shorten joins a text into a single line and truncates it to maxLen characters.
+func Shorten(text string, maxLen int) string {
 	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
+	if runes := []rune(text); len(runes) > maxLen {
+		return string(runes[:maxLen-1]) + "…"
 	}
 	return text
 }

@@ -1,5 +1,5 @@
-// Package upstream reads the tables of other modules' tests out of the module cache, so that tests can run them against this
-// module's code without a copy of them.
+// Package upstream reads test tables of other modules from the module cache, so that tests can run them against this module
+// without a copy.
 package upstream
 
 import (
@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// Dir returns the folder of a module in the module cache: of one that this module depends on, or of another with its version
-// behind an @. Where the cache lacks it, the test is skipped, and says what to do.
+// Dir returns the directory of a module in the module cache. The module is a dependency of this module, or has the form
+// path@version. If it is not in the cache, Dir skips the test with a message that contains the remedy.
 func Dir(t *testing.T, module string) string {
 	t.Helper()
 	//nolint:gosec // the module is a constant of a test
@@ -24,13 +24,13 @@ func Dir(t *testing.T, module string) string {
 	out, err := cmd.Output()
 	dir := strings.TrimSpace(string(out))
 	if err != nil || dir == "" {
-		t.Skipf("the module cache has no %s (%v); go mod download %s gets it", module, err, module)
+		t.Skipf("%s is not in the module cache (%v); run go mod download %s", module, err, module)
 	}
 	return dir
 }
 
-// Row is a row of a table: its fields by name, those of embedded structs among them. A string or a []byte is its value;
-// anything else is there as it is written.
+// Row is a row of a table: its fields by name, including those of embedded structs. The value of a string or []byte field is its
+// content; the value of any other field is its source text.
 type Row map[string]string
 
 // Table returns the rows of a variable that is a slice of structs.
@@ -38,7 +38,7 @@ func Table(t *testing.T, file, variable string) []Row {
 	t.Helper()
 	list, ok := value(t, file, variable).(*ast.CompositeLit)
 	if !ok {
-		t.Fatalf("%s: %s is no table", file, variable)
+		t.Fatalf("%s: %s is not a slice of structs", file, variable)
 	}
 	rows := make([]Row, len(list.Elts))
 	for i, element := range list.Elts {
@@ -77,12 +77,12 @@ func String(t *testing.T, file, variable string) string {
 	t.Helper()
 	text, ok := Text(value(t, file, variable))
 	if !ok {
-		t.Fatalf("%s: %s is no text", file, variable)
+		t.Fatalf("%s: %s is not a string or []byte", file, variable)
 	}
 	return text
 }
 
-// Text returns the value of an expression that is a string or a []byte of one.
+// Text returns the value of an expression that is a string, or a conversion of a string to []byte.
 func Text(e ast.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -100,12 +100,12 @@ func Text(e ast.Expr) (string, bool) {
 	return "", false
 }
 
-// Texts returns the strings in each function of the tests of a folder, by file and function.
+// Texts returns the string literals in each function of the test files in a directory, by file and function.
 func Texts(t *testing.T, folder string) map[string][]string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
 	if err != nil || len(files) == 0 {
-		t.Fatalf("%s has no tests: %v", folder, err)
+		t.Fatalf("%s has no test files: %v", folder, err)
 	}
 	texts := map[string][]string{}
 	for _, file := range files {
