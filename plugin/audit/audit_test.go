@@ -17,11 +17,11 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// object is a Deployment web in namespace shop, or what a test makes of it.
+// object is a test object, by default the Deployment web in namespace shop.
 type object struct {
-	kind, apiVersion string // Deployment of apps/v1 where they are empty
+	kind, apiVersion string // default to apps/v1 Deployment
 	mode             string // its own annotation
-	manifest         string // last-applied; none where it is empty
+	manifest         string // last-applied configuration, or ""
 	spec             string
 	entries          []string
 }
@@ -46,13 +46,13 @@ func (o object) text() string {
 		apiVersion, kind, encoded, strings.Join(o.entries, ","), o.spec)
 }
 
-// entry claims fields of spec, each a fieldsV1 text such as "f:replicas":{}.
+// entry returns a managedFields entry of fields in spec, given as fieldsV1 such as "f:replicas":{}.
 func entry(manager, operation, subresource, fields string) string {
 	return fmt.Sprintf(`{"manager":%q,"operation":%q,"subresource":%q,"apiVersion":"apps/v1","time":"2026-01-02T03:04:05Z","fieldsType":"FieldsV1",
 		"fieldsV1":{"f:spec":{%s}}}`, manager, operation, subresource, fields)
 }
 
-// kubectl is the entry of client-side apply, which claims the annotation as well.
+// kubectl returns the managedFields entry of client-side apply, which includes the annotation.
 func kubectl(fields string) string {
 	return fmt.Sprintf(`{"manager":"kubectl-client-side-apply","operation":"Update","apiVersion":"apps/v1","time":"2026-01-02T03:04:05Z","fieldsType":"FieldsV1",
 		"fieldsV1":{"f:metadata":{"f:annotations":{"f:kubectl.kubernetes.io/last-applied-configuration":{}}},"f:spec":{%s}}}`, fields)
@@ -71,7 +71,7 @@ func hpa(name, apiVersion, kind, target, conditions string) string {
 
 func ofWeb(name string) string { return hpa(name, "apps/v1", "Deployment", "web", "") }
 
-// shop is the namespace in a mode; an empty one has no annotation.
+// shop returns the namespace in a mode; without an annotation if the mode is empty.
 func shop(mode string) string {
 	annotations := "{}"
 	if mode != "" {
@@ -99,7 +99,7 @@ func reportOf(t *testing.T, objects ...string) *audit.Report {
 	return report
 }
 
-// risks are the risks of a report, in a line each.
+// risks returns the risks of a report, one line each.
 func risks(r *audit.Report) string {
 	lines := make([]string, len(r.Risks))
 	for i, risk := range r.Risks {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestAutoscalersThatScaleNothingOrFight(t *testing.T) {
+func TestAutoscalerRisks(t *testing.T) {
 	const (
 		failed = `{"type":"AbleToScale","status":"False","reason":"FailedGetScale","lastTransitionTime":"2026-01-02T03:04:05Z"}`
 		able   = `{"type":"AbleToScale","status":"True","reason":"ReadyForNewScale"}`
@@ -15,37 +15,37 @@ func TestAutoscalersThatScaleNothingOrFight(t *testing.T) {
 	web := object{spec: `{"replicas":7}`, entries: []string{scaled}}.text()
 	for sentence, test := range map[string]struct {
 		objects   []string
-		want, gap string // gap is a part of what is not known
+		want, gap string // gap is part of the expected gap
 	}{
-		"it targets what the files hold": {[]string{web, ofWeb("web")}, "", ""},
-		"two target the same": {
+		"the target is in the files": {[]string{web, ofWeb("web")}, "", ""},
+		"two with the same target": {
 			[]string{web, ofWeb("b"), ofWeb("a")},
 			"two-autoscalers | .spec.replicas | 7 | each autoscaler scales it: a 2 to 9, b 2 to 9 |  | HorizontalPodAutoscaler/a+HorizontalPodAutoscaler/b", "",
 		},
-		"two target the same, in different versions, and their controller has noticed": {
+		"two with the same target in different versions, reported by their controller": {
 			[]string{web, ofWeb("b"), hpa("a", "apps/v1beta1", "Deployment", "web",
 				`{"type":"ScalingActive","status":"False","reason":"AmbiguousSelector","lastTransitionTime":"2026-01-02T03:04:05Z"}`)},
 			"two-autoscalers | .spec.replicas | 7 | no autoscaler scales by metrics: a 2 to 9, b 2 to 9 |  | HorizontalPodAutoscaler/a+HorizontalPodAutoscaler/b", "",
 		},
-		"the files hold others of the kind, but not this one": {
+		"the files contain other objects of the kind": {
 			[]string{web, hpa("gone", "apps/v1", "Deployment", "gone", "")},
 			"no-target | .spec.scaleTargetRef | no deployment.apps/gone | is scaled to at least 2 once it exists |  | ", "",
 		},
-		"the files lack it, and its controller has found it": {
+		"not in the files, but found by its controller": {
 			[]string{web, hpa("far", "apps/v1", "Deployment", "far", able)}, "", "",
 		},
-		"the files hold none of the kind": {
+		"the files contain no object of the kind": {
 			[]string{hpa("far", "apps/v1", "StatefulSet", "far", "")}, "", "unknown whether the HorizontalPodAutoscaler targets statefulset.apps/far exist",
 		},
-		"the files hold none of the kind, and its controller has not found it": {
+		"the files contain no object of the kind, and its controller has not found it": {
 			[]string{hpa("gone", "apps/v1", "StatefulSet", "gone", failed)},
 			"no-target | .spec.scaleTargetRef | no statefulset.apps/gone | is scaled to at least 2 once it exists |  | ", "",
 		},
-		"a built-in kind without a scale": {
+		"a built-in kind without a scale subresource": {
 			[]string{hpa("nodes", "apps/v1", "DaemonSet", "agent", "")},
 			"no-target | .spec.scaleTargetRef | no daemonset.apps/agent | nothing: no such kind with a scale subresource |  | ", "",
 		},
-		"a custom kind without a scale": {
+		"a custom resource without a scale subresource": {
 			[]string{crd, hpa("pool", "example.com/v1", "Gadget", "pool", able)},
 			"no-target | .spec.scaleTargetRef | no gadget.example.com/pool | nothing: no such kind with a scale subresource |  | ", "",
 		},
@@ -60,7 +60,7 @@ func TestAutoscalersThatScaleNothingOrFight(t *testing.T) {
 	}
 }
 
-func TestTheSameGapOfManyObjectsIsOneSentence(t *testing.T) {
+func TestGapsOfManyObjectsAreCombined(t *testing.T) {
 	objects := make([]string, 0, 9)
 	for range 5 {
 		objects = append(objects, object{spec: `{"replicas":7}`}.text())
@@ -68,18 +68,18 @@ func TestTheSameGapOfManyObjectsIsOneSentence(t *testing.T) {
 	unreadable := object{spec: `{}`, manifest: "{", entries: []string{kubectl(``)}}.text()
 	report := reportOf(t, append(objects, unreadable, unreadable, ofWeb("web"), shop(""))...)
 	want := []string{
-		"deployment.apps/web -n shop, deployment.apps/web -n shop, deployment.apps/web -n shop and 2 others: they have no managedFields",
+		"deployment.apps/web -n shop, deployment.apps/web -n shop, deployment.apps/web -n shop and 2 others: no managedFields, so",
 		"deployment.apps/web: annotation kubectl.kubernetes.io/last-applied-configuration cannot be read",
 	}
 	if len(report.Gaps) != len(want) {
 		t.Fatalf("got %q", report.Gaps)
 	}
-	for i, beginning := range want {
-		if !strings.HasPrefix(report.Gaps[i], beginning) {
-			t.Errorf("want %s, got %s", beginning, report.Gaps[i])
+	for i, prefix := range want {
+		if !strings.HasPrefix(report.Gaps[i], prefix) {
+			t.Errorf("want %s, got %s", prefix, report.Gaps[i])
 		}
 	}
-	if !strings.HasSuffix(report.Gaps[1], "(and 1 other like it)") {
+	if !strings.HasSuffix(report.Gaps[1], "(and 1 other object)") {
 		t.Errorf("got %s", report.Gaps[1])
 	}
 }

@@ -4,23 +4,23 @@ import (
 	"testing"
 )
 
-func TestWhatAManifestTakesFromAnAutoscaler(t *testing.T) {
+func TestReplicasRisk(t *testing.T) {
 	const three, seven, none, null = `{"spec":{"replicas":3}}`, `{"spec":{"replicas":7}}`, `{"spec":{"paused":true}}`, `{"spec":{"replicas":null}}`
 	for sentence, test := range map[string]struct {
 		object     object
-		autoscaler string // none where it is empty
+		autoscaler string // name, or ""
 		want       string
 		unrecorded bool
 	}{
-		"the manifest says another number": {
+		"the manifest sets another number": {
 			object{manifest: three, spec: `{"replicas":7}`, entries: []string{kubectl(``), scaled}}, "web",
 			"replicas | .spec.replicas | 7 | sets 3 | off: would keep 7 | HorizontalPodAutoscaler/web+kubectl-client-side-apply", false,
 		},
-		"both agree now": {
+		"both are equal now": {
 			object{manifest: seven, spec: `{"replicas":7}`, entries: []string{kubectl(replicas)}}, "web",
 			"replicas | .spec.replicas | 7 | sets 7, the current value | off: would keep 7 | HorizontalPodAutoscaler/web+kubectl-client-side-apply", false,
 		},
-		"the manifest says null": {
+		"the manifest sets null": {
 			object{manifest: null, spec: `{"replicas":7}`, entries: []string{kubectl(``), scaled}}, "web",
 			"replicas | .spec.replicas | 7 | clears it; the default applies | off: would keep 7 | HorizontalPodAutoscaler/web+kubectl-client-side-apply", false,
 		},
@@ -32,15 +32,15 @@ func TestWhatAManifestTakesFromAnAutoscaler(t *testing.T) {
 			object{manifest: three, spec: `{"replicas":7}`}, "web",
 			"replicas | .spec.replicas | 7 | sets 3 | off: would keep 7 | HorizontalPodAutoscaler/web+last-applied", false,
 		},
-		"a manager that is listed as an autoscaler has written it": {
+		"a manager listed as an autoscaler wrote it": {
 			object{manifest: three, spec: `{"replicas":7}`, entries: []string{kubectl(``), entry("keda", "Update", "", replicas)}}, "",
 			"replicas | .spec.replicas | 7 | sets 3 | off: would keep 7 | keda+kubectl-client-side-apply", false,
 		},
-		"a server-side applier claims it": {
+		"a server-side applier manages it": {
 			object{spec: `{"replicas":7}`, entries: []string{entry("flux", "Apply", "", replicas)}}, "web",
 			"replicas | .spec.replicas | 7 | sets 7, the current value | off: would keep 7 | HorizontalPodAutoscaler/web+flux", false,
 		},
-		"helm claims it, and records no manifest": {
+		"helm manages it, and does not record its manifest": {
 			object{spec: `{"replicas":7}`, entries: []string{entry("helm", "Update", "", replicas)}}, "web",
 			"replicas | .spec.replicas | 7 | may set it: the manifest of helm is not recorded | off: would keep 7 | HorizontalPodAutoscaler/web+helm", false,
 		},
@@ -48,22 +48,22 @@ func TestWhatAManifestTakesFromAnAutoscaler(t *testing.T) {
 			object{mode: "enforce", manifest: three, spec: `{"replicas":7}`, entries: []string{kubectl(``), scaled}}, "web",
 			"replicas | .spec.replicas | 7 | sets 3 | keeps 7 | HorizontalPodAutoscaler/web+kubectl-client-side-apply", false,
 		},
-		"the manifest lacks it, and the default is claimed by who created the object": {
+		"not in the manifest, a default of the client that created the object": {
 			object{manifest: none, spec: `{"replicas":1}`, entries: []string{kubectl(replicas)}}, "web", "", false,
 		},
-		"the manifest lacks it, and the autoscaler has set it": {
+		"not in the manifest, set by the autoscaler": {
 			object{manifest: none, spec: `{"replicas":7}`, entries: []string{kubectl(``), scaled}}, "web", "", false,
 		},
-		"no autoscaler is there": {
+		"no autoscaler": {
 			object{manifest: three, spec: `{"replicas":7}`, entries: []string{kubectl(``), entry("kubectl", "Update", "scale", replicas)}}, "", "", false,
 		},
-		"an autoscaler was there": {
+		"a former autoscaler": {
 			object{manifest: three, spec: `{"replicas":7}`, entries: []string{kubectl(``), scaled}}, "", "", false,
 		},
-		"a server-side applier has lost its claim": {
+		"the autoscaler took it over from a server-side applier": {
 			object{spec: `{"replicas":7}`, entries: []string{entry("flux", "Apply", "", `"f:paused":{}`), scaled}}, "web", "", true,
 		},
-		"a server-side applier has never set it": {
+		"a server-side applier never set it": {
 			object{spec: `{"replicas":7}`, entries: []string{entry("flux", "Apply", "", `"f:paused":{}`)}}, "web", "", false,
 		},
 	} {
@@ -82,7 +82,7 @@ func TestWhatAManifestTakesFromAnAutoscaler(t *testing.T) {
 	}
 }
 
-func TestTheModeSaysWhatHandoffDoes(t *testing.T) {
+func TestHandoffColumnByMode(t *testing.T) {
 	for mode, want := range map[string]string{
 		"": "off: would keep 7", "off": "off: would keep 7", "warn": "warn: would keep 7", "enforce": "keeps 7", "maybe": "warn: would keep 7",
 	} {

@@ -15,7 +15,7 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/cli"
 )
 
-func TestAnAuditReadsPages(t *testing.T) {
+func TestAuditReadsPages(t *testing.T) {
 	c := &bigCluster{deployments: 5000, autoscalers: 1000, busy: true, expired: true}
 	c.start(t)
 	began := time.Now()
@@ -40,27 +40,27 @@ func TestAnAuditReadsPages(t *testing.T) {
 	}
 }
 
-func TestAListThatBreaksOffIsSaidToBePartial(t *testing.T) {
+func TestIncompleteListIsPartial(t *testing.T) {
 	c := &bigCluster{deployments: 5000, autoscalers: 10, broken: true}
 	c.start(t)
 	code, output := run(t, nil, "audit", "-A")
 	if code != cli.ExitPartial || !strings.Contains(output, "10 risks in 1500 objects") ||
-		!strings.Contains(output, "partial: deployments.apps: the list is not whole: ") {
+		!strings.Contains(output, "partial: deployments.apps: incomplete list: ") {
 		t.Errorf("exit code %d\n%s", code, output)
 	}
 }
 
-func TestTargetsAreLookedForWithoutARequestForEach(t *testing.T) {
+func TestTargetsNeedFewRequests(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		cluster  *bigCluster
 		line     string
 		missing  int
 		requests int // lists of Deployments
 	}{
-		"among what is listed anyway":            {&bigCluster{deployments: 990, autoscalers: 1000}, "audit -A", 10, 2},
-		"by a list, where that is not":           {&bigCluster{deployments: 990, autoscalers: 1000}, "audit horizontalpodautoscalers -A", 10, 2},
-		"one by one, where there are few":        {&bigCluster{deployments: 990, autoscalers: 15}, "audit horizontalpodautoscalers -A", 15, 0},
-		"not at all, where nobody asks for them": {&bigCluster{deployments: 990, autoscalers: 1000}, "audit namespaces -A", 0, 0},
+		"in lists that are read anyway": {&bigCluster{deployments: 990, autoscalers: 1000}, "audit -A", 10, 2},
+		"by a list of their own":        {&bigCluster{deployments: 990, autoscalers: 1000}, "audit horizontalpodautoscalers -A", 10, 2},
+		"one by one, if there are few":  {&bigCluster{deployments: 990, autoscalers: 15}, "audit horizontalpodautoscalers -A", 15, 0},
+		"not at all, if not requested":  {&bigCluster{deployments: 990, autoscalers: 1000}, "audit namespaces -A", 0, 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			test.cluster.start(t)
@@ -72,29 +72,29 @@ func TestTargetsAreLookedForWithoutARequestForEach(t *testing.T) {
 	}
 }
 
-func TestProgressIsShownOnTerminalsAndTakenAway(t *testing.T) {
+func TestProgress(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		terminal bool
 		style    string
 		lines    bool
 		rewrites bool
 	}{
-		"a terminal":                        {true, "auto", false, true},
-		"no terminal":                       {false, "auto", false, false},
-		"lines, wherever":                   {false, "plain", true, false},
-		"nothing, on a terminal or not":     {true, "none", false, false},
-		"lines on a terminal, who wants it": {true, "plain", true, false},
+		"a terminal":           {true, "auto", false, true},
+		"no terminal":          {false, "auto", false, false},
+		"plain, no terminal":   {false, "plain", true, false},
+		"none, on a terminal":  {true, "none", false, false},
+		"plain, on a terminal": {true, "plain", true, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c := &bigCluster{deployments: 600}
 			c.start(t)
 			_, output := run(t, func(env *cli.Environment) { env.Terminal = test.terminal }, "audit", "-A", "--progress="+test.style)
-			const line, away = "deployments.apps: 500 of 600 objects, risks so far: 0", "\r\x1b[K"
-			if strings.HasPrefix(output, line+"\n") != test.lines || strings.HasPrefix(output, away+line) != test.rewrites {
+			const line, erase = "deployments.apps: 500 of 600 objects, risks so far: 0", "\r\x1b[K"
+			if strings.HasPrefix(output, line+"\n") != test.lines || strings.HasPrefix(output, erase+line) != test.rewrites {
 				t.Errorf("got %q", output)
 			}
-			if test.rewrites && !strings.Contains(output, away+"No risks in 600 objects") {
-				t.Errorf("the line is not taken away: %q", output)
+			if test.rewrites && !strings.Contains(output, erase+"No risks in 600 objects") {
+				t.Errorf("the line is not erased: %q", output)
 			}
 			if strings.Contains(output, "\x1b") != test.rewrites {
 				t.Errorf("got %q", output)
@@ -103,10 +103,10 @@ func TestProgressIsShownOnTerminalsAndTakenAway(t *testing.T) {
 	}
 }
 
-// TestAnAuditHoldsNoObjects compares what is in memory at most for 2,500 objects and for four times as many. The page that is
-// on its way while another is looked at is in memory more or less whole, so that the figures of two runs differ by some MB, of
-// few objects and of many; an audit that holds its objects takes nearly three times the memory.
-func TestAnAuditHoldsNoObjects(t *testing.T) {
+// TestAuditKeepsNoObjects compares the peak memory of an audit of 2,500 objects with that of four times as many. The prefetched
+// page is partly in memory, so both figures vary by some MB between runs. An audit that keeps its objects would take nearly three
+// times the memory.
+func TestAuditKeepsNoObjects(t *testing.T) {
 	few, many := max(peak(t, 2500), peak(t, 2500)), peak(t, 10000)
 	ratio := float64(many) / float64(few)
 	t.Logf("at most %.1f MB for 2,500 objects, %.1f MB for 10,000: %.2f times as much", float64(few)/1e6, float64(many)/1e6, ratio)
@@ -115,24 +115,24 @@ func TestAnAuditHoldsNoObjects(t *testing.T) {
 	}
 }
 
-// peak returns how much more memory is in use at most during an audit than before. It is measured whenever progress is shown:
-// then nothing is being looked at, so that what the collector leaves is held by somebody.
+// peak returns the peak memory of an audit, relative to the memory before. It measures when progress is shown: then no object is
+// being audited, so all memory that survives a garbage collection is referenced.
 func peak(t *testing.T, objects int) uint64 {
 	t.Helper()
 	c := &bigCluster{deployments: objects, autoscalers: 1000}
 	c.start(t)
-	before, most, measured := inUse(), uint64(0), 0
+	before, maximum, measured := inUse(), uint64(0), 0
 	code, output := run(t, func(env *cli.Environment) {
 		env.Terminal = true
-		env.ErrOut = writer(func() { most, measured = max(most, inUse()), measured+1 })
+		env.ErrOut = writer(func() { maximum, measured = max(maximum, inUse()), measured+1 })
 	}, "audit", "-A")
 	if code != cli.ExitYes || measured < 3 {
 		t.Fatalf("exit code %d, measured %d times\n%s", code, measured, output)
 	}
-	return most - min(before, most)
+	return maximum - min(before, maximum)
 }
 
-// inUse is what is left when all has been taken away that nobody holds.
+// inUse returns the memory that survives a garbage collection.
 func inUse() uint64 {
 	runtime.GC()
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
@@ -140,7 +140,7 @@ func inUse() uint64 {
 	return live[0].Value.Uint64()
 }
 
-// writer is called for each write.
+// writer is a function that is called for each write.
 type writer func()
 
 func (w writer) Write(p []byte) (int, error) {
@@ -148,7 +148,7 @@ func (w writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// BenchmarkAudit is an audit of 1,000 workloads, of which 200 are autoscaled, of a server in the same process.
+// BenchmarkAudit audits 1,000 workloads, 200 of them autoscaled, on a server in the same process.
 func BenchmarkAudit(b *testing.B) {
 	c := &bigCluster{deployments: 1000, autoscalers: 200}
 	c.start(b)

@@ -13,19 +13,19 @@ import (
 	"testing"
 )
 
-// bigCluster answers as an API server does that has many Deployments: with discovery, and with lists in pages. It makes each
-// page when it is asked for, so that it holds none itself.
+// bigCluster is a fake API server with many Deployments. It serves discovery and paged lists, and generates each page on
+// request, so that it keeps none in memory.
 type bigCluster struct {
 	deployments, autoscalers int
-	// busy puts the fourth request for Deployments off, and expired says at the fifth that the state which the list is of has
-	// been compacted. broken answers nothing from the fourth on.
+	// busy rejects the fourth request for Deployments with 429. expired fails the fifth because its resource version was
+	// compacted. broken fails all from the fourth on.
 	busy, expired, broken bool
 
 	mu    sync.Mutex
-	lists []string // where the lists of Deployments go on, as they were asked for
+	lists []string // the continue tokens of the requests for Deployments
 }
 
-// start serves until the test ends, and makes the environment lead there.
+// start serves until the test ends, and sets KUBECONFIG to the server.
 func (c *bigCluster) start(tb testing.TB) {
 	tb.Helper()
 	server := httptest.NewServer(c)
@@ -98,11 +98,11 @@ func (c *bigCluster) deploymentPage(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// page answers with a page of a list of so many items.
+// page writes a page of a list with a number of items.
 func (c *bigCluster) page(w http.ResponseWriter, r *http.Request, all int, item func(i int) string) {
 	limit, err := strconv.Atoi(r.URL.Query().Get("limit"))
 	if err != nil || limit > 500 {
-		refuse(w, http.StatusBadRequest, "BadRequest", "") // nobody is to ask for all at once
+		refuse(w, http.StatusBadRequest, "BadRequest", "") // the client must use pages
 		return
 	}
 	begin, _ := strconv.Atoi(strings.TrimPrefix(r.URL.Query().Get("continue"), "anew-"))
@@ -128,10 +128,10 @@ func refuse(w http.ResponseWriter, code int, reason, next string) {
 }
 
 func write(w io.Writer, format string, args ...any) {
-	_, _ = fmt.Fprintf(w, format, args...) // who does not read it to the end says so
+	_, _ = fmt.Fprintf(w, format, args...) // the client reports an incomplete response
 }
 
-// deployment is one that a manifest gives three replicas and an autoscaler seven, of 5 KB, as the API server writes it.
+// deployment returns a Deployment of 5 KB, with three replicas in its manifest and seven from an autoscaler.
 func deployment(i int) string {
 	var env, claims, manifest strings.Builder
 	for n := range 20 {

@@ -12,7 +12,7 @@ import (
 	"github.com/ownership-handoff/handoff/test/golden"
 )
 
-// TestThePageShowsRealOutput holds docs/kubectl-plugin.md against the golden files, which the tests hold against reality.
+// TestThePageShowsRealOutput compares the output in docs/kubectl-plugin.md with the golden files of the tests.
 func TestThePageShowsRealOutput(t *testing.T) {
 	var seen strings.Builder
 	for _, pattern := range []string{"testdata/*.golden", "../../test/plugin/testdata/*.golden"} {
@@ -29,7 +29,7 @@ func TestThePageShowsRealOutput(t *testing.T) {
 		for command := range strings.SplitSeq(strings.TrimPrefix(block[1], "$ "), "\n$ ") {
 			want := "$ " + golden.Settle(strings.TrimSuffix(command, "\n")) + "\n[exit code "
 			if !strings.Contains(seen.String(), want) {
-				t.Errorf("no test has seen\n%s", want)
+				t.Errorf("no golden file contains\n%s", want)
 			}
 			shown++
 		}
@@ -39,7 +39,7 @@ func TestThePageShowsRealOutput(t *testing.T) {
 	}
 }
 
-func TestTheManifestOfKrewNamesEveryPlatformOfTheMakefile(t *testing.T) {
+func TestKrewManifestListsAllPlatforms(t *testing.T) {
 	var manifest struct {
 		Spec struct {
 			Platforms []struct {

@@ -15,8 +15,8 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/cli"
 )
 
-// manyFields writes a live ConfigMap of so many fields, applied from a manifest that a person has changed each of since, and
-// a manifest with other values.
+// manyFields writes a live ConfigMap with a number of fields, all of which a user has changed since the last apply, and a
+// manifest with other values.
 func manyFields(t *testing.T, fields int) (live, manifest string) {
 	t.Helper()
 	data, declared, other, claims := map[string]string{}, map[string]string{}, map[string]string{}, map[string]any{}
@@ -55,12 +55,12 @@ func manyFields(t *testing.T, fields int) (live, manifest string) {
 	return live, manifest
 }
 
-// mostGrowth is how many times longer four times the fields may take. Linear work takes 4 times, quadratic 16 times.
-const mostGrowth = 12
+// maxGrowth limits the growth of the time for four times as many fields. Linear work takes 4 times as long, quadratic 16 times.
+const maxGrowth = 12
 
-func TestTimeGrowsWithTheFieldsAndNotWithTheirSquare(t *testing.T) {
+func TestTimeIsLinearInFields(t *testing.T) {
 	if race.Enabled {
-		t.Skip("the race detector has costs of its own: make test runs this test without it")
+		t.Skip("the race detector distorts the times: make test runs this test without it")
 	}
 	t.Setenv("KUBECONFIG", "/no/such/file")
 	const few = 1500
@@ -80,7 +80,7 @@ func TestTimeGrowsWithTheFieldsAndNotWithTheirSquare(t *testing.T) {
 			for _, fields := range []int{few, 4 * few} {
 				live, manifest := manyFields(t, fields)
 				args := strings.Fields(strings.NewReplacer("LIVE", live, "MANIFEST", manifest).Replace(command))
-				for range 3 { // the least of three: the collector of garbage runs when it does
+				for range 3 { // the minimum of three, to exclude garbage collection
 					begin := used(t)
 					if code, output := run(t, nil, args...); code == cli.ExitError {
 						t.Fatal(output)
@@ -90,14 +90,14 @@ func TestTimeGrowsWithTheFieldsAndNotWithTheirSquare(t *testing.T) {
 					}
 				}
 			}
-			if growth := float64(times[4*few]) / float64(times[few]); growth > mostGrowth {
+			if growth := float64(times[4*few]) / float64(times[few]); growth > maxGrowth {
 				t.Errorf("four times the fields take %.1f times as long: %v", growth, times)
 			}
 		})
 	}
 }
 
-// used is the time of CPU that this process has used: other programs do not lengthen it.
+// used returns the CPU time of this process, which does not depend on other processes.
 func used(t *testing.T) time.Duration {
 	t.Helper()
 	var usage syscall.Rusage

@@ -14,7 +14,7 @@ import (
 	"github.com/ownership-handoff/handoff/test/golden"
 )
 
-// transcript runs command lines without a cluster, and returns what a reader of a terminal would see.
+// transcript runs command lines without a cluster, and returns them with their output.
 func transcript(t *testing.T, lines ...[]string) string {
 	t.Helper()
 	t.Setenv("KUBECONFIG", "/no/such/file")
@@ -49,7 +49,7 @@ func run(t *testing.T, change func(*cli.Environment), args ...string) (code int,
 
 func words(line string) []string { return strings.Split(line, " ") }
 
-func TestFilesAreExplainedWithoutACluster(t *testing.T) {
+func TestExplainFiles(t *testing.T) {
 	const shop = "explain -f testdata/shop.yaml deployment/web"
 	golden.Check(t, "explain", transcript(t,
 		words(shop),
@@ -70,7 +70,7 @@ func TestFilesAreExplainedWithoutACluster(t *testing.T) {
 	))
 }
 
-func TestFilesAreAuditedWithoutACluster(t *testing.T) {
+func TestAuditFiles(t *testing.T) {
 	golden.Check(t, "audit", transcript(t,
 		words("audit -f testdata/shop.yaml -f testdata/namespace.yaml"),
 		words("audit -f testdata/shop.yaml -f testdata/namespace.yaml --fail-on-risk deployments"),
@@ -85,7 +85,7 @@ func TestFilesAreAuditedWithoutACluster(t *testing.T) {
 	))
 }
 
-func TestWhatIsNotKnownIsSaid(t *testing.T) {
+func TestGapsAreReported(t *testing.T) {
 	golden.Check(t, "partial", transcript(t,
 		words("explain -f testdata/stripped.yaml"),
 		words("explain -f testdata/stripped.yaml .spec.replicas"),
@@ -97,7 +97,7 @@ func TestWhatIsNotKnownIsSaid(t *testing.T) {
 	))
 }
 
-func TestAnApplyIsForetoldWithoutACluster(t *testing.T) {
+func TestPreviewFiles(t *testing.T) {
 	seen := transcript(t,
 		words("preview -f testdata/preview/web.yaml --live testdata/shop.yaml"),
 		words("preview -f testdata/preview/web.yaml --live - -o wide"),
@@ -107,11 +107,11 @@ func TestAnApplyIsForetoldWithoutACluster(t *testing.T) {
 	)
 	golden.Check(t, "preview", seen)
 	if strings.Contains(seen, "not to be told") {
-		t.Error("a preview tells what a Secret holds")
+		t.Error("a preview shows a Secret's contents")
 	}
 }
 
-func TestAnErrorIsOneLineThatSaysWhatToDo(t *testing.T) {
+func TestErrorsAreOneLineWithRemedy(t *testing.T) {
 	seen := transcript(t,
 		words("explain"),
 		words("explain -f testdata/manifest.yaml"),
@@ -152,7 +152,7 @@ func TestAnErrorIsOneLineThatSaysWhatToDo(t *testing.T) {
 	)
 	golden.Check(t, "errors", seen)
 	if strings.Contains(seen, "not to be told") {
-		t.Error("an error tells what a file holds")
+		t.Error("an error shows a file's contents")
 	}
 	for block := range strings.SplitSeq(strings.TrimSpace(seen), "\n\n") {
 		lines := strings.Split(block, "\n")
@@ -162,17 +162,17 @@ func TestAnErrorIsOneLineThatSaysWhatToDo(t *testing.T) {
 	}
 }
 
-func TestColourIsForTerminalsAlone(t *testing.T) {
+func TestColorOnlyOnTerminals(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/no/such/file")
-	for _, colour := range []bool{true, false} {
-		_, output := run(t, func(env *cli.Environment) { env.Colour = colour }, "explain", "-f", "testdata/shop.yaml")
-		if strings.Contains(output, "\x1b[35mAutoscaler\x1b[0m") != colour || strings.Contains(output, "\x1b") != colour {
-			t.Errorf("colour %v: got\n%q", colour, output)
+	for _, color := range []bool{true, false} {
+		_, output := run(t, func(env *cli.Environment) { env.Colour = color }, "explain", "-f", "testdata/shop.yaml")
+		if strings.Contains(output, "\x1b[35mAutoscaler\x1b[0m") != color || strings.Contains(output, "\x1b") != color {
+			t.Errorf("color %v: got\n%q", color, output)
 		}
 	}
 }
 
-func TestEveryCommandIsHelpedWithAnExample(t *testing.T) {
+func TestEveryCommandHasAnExample(t *testing.T) {
 	for _, command := range []string{"", "explain", "preview", "audit", "release", "enable", "disable", "status", "version"} {
 		code, output := run(t, nil, strings.Fields(command+" --help")...)
 		if code != cli.ExitYes || !strings.Contains(output, "Examples:\n") || !strings.Contains(output, "kubectl handoff "+command) {
@@ -181,7 +181,7 @@ func TestEveryCommandIsHelpedWithAnExample(t *testing.T) {
 	}
 }
 
-func TestTheFieldsOfFilesAreCompleted(t *testing.T) {
+func TestCompleteFieldsOfFiles(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/no/such/file")
 	_, output := run(t, nil, "__complete", "explain", "-f", "testdata/shop.yaml", "deployment/web", ".spec.re")
 	if first, _, _ := strings.Cut(output, "\n"); first != ".spec.replicas" {
@@ -189,7 +189,7 @@ func TestTheFieldsOfFilesAreCompleted(t *testing.T) {
 	}
 }
 
-func TestTheVersionIsPrinted(t *testing.T) {
+func TestVersion(t *testing.T) {
 	if code, output := run(t, nil, "version"); code != cli.ExitYes || output != "kubectl-handoff v1.2.3\n" {
 		t.Errorf("exit code %d, %q", code, output)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/cli"
 )
 
-func TestFilesAreReadFromWhereverKubectlReadsThem(t *testing.T) {
+func TestReadFilesLikeKubectl(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/no/such/file")
 	folder := t.TempDir()
 	deep := filepath.Join(folder, "deep")

@@ -16,7 +16,7 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/cli"
 )
 
-// hostile are texts that act on a terminal, or pass for lines of their own.
+// hostile returns texts that control a terminal or forge a line.
 func hostile() map[string]string {
 	return map[string]string{
 		"line break": "a\n.spec.replicas   3   Manifest", "escape": "\x1b[2J\x1b]0;x\a", "C1": "\u009b31m", "direction": "\u202egpj", "bell": "\a",
@@ -24,7 +24,7 @@ func hostile() map[string]string {
 	}
 }
 
-// hostileObject is an object that has a text in all places that an API server or a file lets it have.
+// hostileObject returns an object with a text in all places that an API server or a file allows.
 func hostileObject(t *testing.T, kind, text string) string {
 	t.Helper()
 	claims := map[string]any{"f:data": map[string]any{"f:" + text: map[string]any{}, "f:gone " + text: map[string]any{}}}
@@ -54,7 +54,7 @@ func hostileObject(t *testing.T, kind, text string) string {
 	return string(object)
 }
 
-func TestWhatIsNotPrintableIsQuotedInEveryOutput(t *testing.T) {
+func TestUnprintableCharactersAreQuoted(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/no/such/file")
 	for name, text := range hostile() {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestWhatIsNotPrintableIsQuotedInEveryOutput(t *testing.T) {
 				{"preview", "-f", broken, "--live", file}, {"preview", "-f", file}, {"status", text}, {"enable", text}, {"__complete", "explain", "-f", file, "."},
 			} {
 				_, output := run(t, func(env *cli.Environment) { env.Colour = false }, args...)
-				template := strings.Contains(strings.Join(args, " "), "template=") // in which a reader has decided about lines
+				template := strings.Contains(strings.Join(args, " "), "template=") // the template's author chooses the lines
 				if template {
 					output = strings.ReplaceAll(output, "\t", "")
 				}
@@ -90,19 +90,19 @@ func TestWhatIsNotPrintableIsQuotedInEveryOutput(t *testing.T) {
 				}
 				for line := range strings.Lines(output) {
 					if !template && strings.HasPrefix(line, ".spec.replicas ") {
-						t.Errorf("kubectl handoff %q: a line is forged: %s", args, line)
+						t.Errorf("kubectl handoff %q: forged line: %s", args, line)
 					}
 				}
 			}
 			_, output := run(t, nil, "explain", "-f", file, ".data["+printable.Quote(text)+"]", "-o", "wide")
 			if lines := strings.Split(strings.TrimSpace(output), "\n"); !strings.HasPrefix(output, "configmap/web") || len(strings.Split(lines[1], "   ")) < 5 {
-				t.Errorf("a field that is named as it is printed is not found:\n%s", output)
+				t.Errorf("a field is not found by its printed name:\n%s", output)
 			}
 		})
 	}
 }
 
-func TestProgramsReadTheSameFromQuotedOutput(t *testing.T) {
+func TestQuotedOutputDecodesToTheSameValues(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/no/such/file")
 	for name, text := range hostile() {
 		file := filepath.Join(t.TempDir(), "live.json")

@@ -50,11 +50,11 @@ func objectionsTo(ctx context.Context, client dynamic.ResourceInterface, text []
 	}
 	dryRun := metav1.CreateOptions{FieldManager: release.WriterManager, DryRun: []string{metav1.DryRunAll}}
 	_, err = client.Create(ctx, object, dryRun)
-	var refused *apierrors.StatusError
-	if !apierrors.IsInvalid(err) || !errors.As(err, &refused) || refused.ErrStatus.Details == nil {
+	var invalid *apierrors.StatusError
+	if !apierrors.IsInvalid(err) || !errors.As(err, &invalid) || invalid.ErrStatus.Details == nil {
 		return nil, nil // the object already exists, or the user cannot create it
 	}
-	causes := refused.ErrStatus.Details.Causes
+	causes := invalid.ErrStatus.Details.Causes
 	for i := range causes {
 		causes[i].Message = "" // it can quote values
 	}

@@ -12,18 +12,18 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// planted is a value that no output may contain, in any of its spellings. Each place of an input gets one of its own, so that a
-// leak names its source.
+// planted returns a value that no output may contain in any encoding. It is unique for each place in an input, so that a leak
+// shows its source.
 func planted(place string) string { return "hunter-" + place + "-hunter" }
 
-// leaks returns the places whose values are part of an output, as they are or as a Secret stores them.
+// leaks returns the places with values that an output contains, plain or base64-encoded.
 func leaks(output string) (found []string) {
 	for _, place := range []string{
 		"data", "extra", "stringData", "applied", "copied", "original", "claimed", "handover", "immutable", "alias", "tag", "merge",
 		"scalar", "list", "nested", "number", "truncated", "directive", "unread",
 	} {
 		value := planted(place)
-		// Any long part of a value counts: what is cut to a width, or begins in the middle of a group of base64, is still a leak.
+		// A long part of a value is also a leak: output can be truncated, or start in the middle of a base64 group.
 		for _, part := range []string{value[:len(value)-4], base64.StdEncoding.EncodeToString([]byte(value))[:12]} {
 			if strings.Contains(output, part) {
 				found = append(found, place)
@@ -36,7 +36,7 @@ func leaks(output string) (found []string) {
 
 func encoded(place string) string { return base64.StdEncoding.EncodeToString([]byte(planted(place))) }
 
-// liveSecret is a Secret that holds planted values in every place that can hold one.
+// liveSecret returns a Secret with planted values in all places.
 func liveSecret(t *testing.T, annotations map[string]string, claims string) string {
 	t.Helper()
 	secret := map[string]any{
@@ -54,7 +54,7 @@ func liveSecret(t *testing.T, annotations map[string]string, claims string) stri
 	return string(text)
 }
 
-// secretInputs are files with a live Secret, by what is special about them.
+// secretInputs returns files with a live Secret, by their special property.
 func secretInputs(t *testing.T) map[string]string {
 	t.Helper()
 	applied := fmt.Sprintf(`{"apiVersion":"v1","kind":"Secret","metadata":{"annotations":{},"name":"token","namespace":"shop"},`+
@@ -68,22 +68,22 @@ func secretInputs(t *testing.T) map[string]string {
 	forged := `{"f:data":{"v:\"` + planted("claimed") + `\"":{},"k:{\"name\":\"` + planted("claimed") + `\"}":{}}}`
 	annotated := map[string]string{ownership.LastAppliedAnnotation: applied}
 	return map[string]string{
-		"applied":                    liveSecret(t, annotated, "["+claim("kubectl-client-side-apply", "Update", all)+"]"),
-		"claimed whole":              liveSecret(t, annotated, "["+claim("kubectl", "Apply", whole)+"]"),
-		"claims that hold values":    liveSecret(t, annotated, "["+claim("kubectl-client-side-apply", "Update", all)+","+claim("someone", "Update", forged)+"]"),
-		"claims that cannot be read": liveSecret(t, annotated, "["+claim("someone", "Update", `{"k:{`+planted("claimed")+`":{}}`)+"]"),
+		"applied":             liveSecret(t, annotated, "["+claim("kubectl-client-side-apply", "Update", all)+"]"),
+		"managed as a whole":  liveSecret(t, annotated, "["+claim("kubectl", "Apply", whole)+"]"),
+		"entries with values": liveSecret(t, annotated, "["+claim("kubectl-client-side-apply", "Update", all)+","+claim("someone", "Update", forged)+"]"),
+		"unreadable entries":  liveSecret(t, annotated, "["+claim("someone", "Update", `{"k:{`+planted("claimed")+`":{}}`)+"]"),
 		"copies in annotations": liveSecret(t, map[string]string{
 			ownership.LastAppliedAnnotation: applied, "kapp.k14s.io/original": planted("original"), "example.com/copy": planted("copied"),
 			ownership.ControllerFieldsAnnotation: ".data[" + planted("handover"), ownership.ModeAnnotation: planted("handover"),
 		}, "["+claim("kubectl-client-side-apply", "Update", all)+"]"),
-		"an annotation that cannot be read": liveSecret(t, map[string]string{
+		"an unreadable annotation": liveSecret(t, map[string]string{
 			ownership.LastAppliedAnnotation: `{"data":{"token":"` + planted("applied"),
 		}, "["+claim("kubectl-client-side-apply", "Update", all)+"]"),
-		"nobody claims it": liveSecret(t, annotated, "[]"),
+		"no managedFields": liveSecret(t, annotated, "[]"),
 	}
 }
 
-// secretManifests are manifests of the same Secret, by what is special about them; many cannot be read.
+// secretManifests returns manifests of the same Secret, by their special property; many are invalid.
 func secretManifests() map[string]string {
 	const head = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: token\n  namespace: shop\n"
 	return map[string]string{
@@ -113,7 +113,7 @@ func secretManifests() map[string]string {
 	}
 }
 
-func TestNoOutputOfAnyCommandHoldsWhatASecretHolds(t *testing.T) {
+func TestNoOutputContainsSecretValues(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/no/such/file")
 	folder := t.TempDir()
 	write := func(name, text string) string {
@@ -127,7 +127,7 @@ func TestNoOutputOfAnyCommandHoldsWhatASecretHolds(t *testing.T) {
 	check := func(t *testing.T, args ...string) {
 		t.Helper()
 		if _, output := run(t, nil, args...); leaks(output) != nil {
-			t.Errorf("kubectl handoff %s: holds the value of %v\n%s", strings.Join(args, " "), leaks(output), output)
+			t.Errorf("kubectl handoff %s: contains the value of %v\n%s", strings.Join(args, " "), leaks(output), output)
 		}
 	}
 	formats := [][]string{nil, {"-o", "wide"}, {"-o", "json"}, {"-o", "yaml"}, {"-o", "jsonpath={}"}, {"-o", "go-template={{.}}"}, {"-o", "jsonpath={.no.such}"}}
@@ -168,7 +168,7 @@ func TestNoOutputOfAnyCommandHoldsWhatASecretHolds(t *testing.T) {
 	}
 }
 
-func TestNoKustomizationTellsWhatASecretHolds(t *testing.T) {
+func TestKustomizationErrorsHideSecretValues(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/no/such/file")
 	for name, resource := range secretManifests() {
 		t.Run(name, func(t *testing.T) {
@@ -182,14 +182,14 @@ func TestNoKustomizationTellsWhatASecretHolds(t *testing.T) {
 			}
 			for _, command := range [][]string{{"explain", "-k", folder}, {"audit", "-k", folder}, {"preview", "-k", folder, "--live", "testdata/shop.yaml"}} {
 				if _, output := run(t, nil, command...); leaks(output) != nil {
-					t.Errorf("kubectl handoff %s: holds the value of %v\n%s", strings.Join(command, " "), leaks(output), output)
+					t.Errorf("kubectl handoff %s: contains the value of %v\n%s", strings.Join(command, " "), leaks(output), output)
 				}
 			}
 		})
 	}
 }
 
-func TestNoPreviewShowsTheLastAppliedConfigurationOfAnyKind(t *testing.T) {
+func TestPreviewHidesLastAppliedConfiguration(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/no/such/file")
 	folder := t.TempDir()
 	files := map[string]string{}

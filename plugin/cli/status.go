@@ -137,9 +137,9 @@ func statusOf(o *unstructured.Unstructured) (modeStatus, error) {
 	if err != nil {
 		return s, fmt.Errorf("namespace %s: %w", o.GetName(), err)
 	}
-	claimed := ownership.Holders(entries, fieldpath.MakePathOrDie("metadata", "annotations", ownership.ModeAnnotation))
-	if len(claimed) > 0 {
-		s.By, s.Since = claimed[0].Manager, claimed[0].Time
+	managers := ownership.Holders(entries, fieldpath.MakePathOrDie("metadata", "annotations", ownership.ModeAnnotation))
+	if len(managers) > 0 {
+		s.By, s.Since = managers[0].Manager, managers[0].Time
 	}
 	return s, nil
 }

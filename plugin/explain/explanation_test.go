@@ -19,7 +19,7 @@ const (
 	lastApplied = `"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"spec\":{\"paused\":true,\"replicas\":3,\"mood\":null}}"}`
 )
 
-// claim is an entry of managedFields about one field of spec.
+// claim returns a managedFields entry with one field of spec.
 func claim(manager, operation, subresource, field string) string {
 	return `{"manager":"` + manager + `","operation":"` + operation + `","subresource":"` + subresource +
 		`","time":"2026-01-02T03:04:05Z","fieldsV1":{"f:spec":{"f:` + field + `":{}}}}`
@@ -40,7 +40,7 @@ func subject(t *testing.T, annotations, spec string, entries ...string) source.S
 	}
 }
 
-func TestASentenceSaysWhyAFieldIsWhatItIs(t *testing.T) {
+func TestSentences(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		subject source.Subject
 		field   string
@@ -49,14 +49,14 @@ func TestASentenceSaysWhyAFieldIsWhatItIs(t *testing.T) {
 		"an autoscaler that has not scaled yet": {
 			autoscaled(subject(t, lastApplied, `{"replicas":3}`, clientSide, claim("kubectl-client-side-apply", "Update", "", "replicas"))),
 			"spec.replicas", "`.spec.replicas` is 3: an apply of the manifest (`kubectl-client-side-apply`) set it at 2026-01-02T03:04:05Z, " +
-				"though HorizontalPodAutoscaler `web` owns it; the last-applied manifest sets the same value; an apply without the field would delete it (handoff: keeps 3)",
+				"but HorizontalPodAutoscaler `web` owns it; the last-applied manifest sets the same value; an apply without the field would delete it (handoff: keeps 3)",
 		},
-		"a person who has scaled what an autoscaler owns": {
+		"a user who scaled a field that an autoscaler owns": {
 			autoscaled(subject(t, lastApplied, `{"replicas":9}`, clientSide, claim("kubectl", "Update", "scale", "replicas"))),
 			"spec.replicas", "`.spec.replicas` is 9: a user set it with an imperative command (`kubectl`) through /scale at 2026-01-02T03:04:05Z, " +
-				"though HorizontalPodAutoscaler `web` owns it; the last-applied manifest sets 3; an apply would set 3 (handoff: keeps 9)",
+				"but HorizontalPodAutoscaler `web` owns it; the last-applied manifest sets 3; an apply would set 3 (handoff: keeps 9)",
 		},
-		"an autoscaler that owns what nobody claims": {
+		"an autoscaler that owns a field without a manager": {
 			autoscaled(subject(t, lastApplied, `{"replicas":9}`, clientSide)),
 			"spec.replicas", "`.spec.replicas` is 9: HorizontalPodAutoscaler `web` owns it, but has not set it yet; " +
 				"the last-applied manifest sets 3; an apply would set 3 (handoff: keeps 9)",
@@ -66,7 +66,7 @@ func TestASentenceSaysWhyAFieldIsWhatItIs(t *testing.T) {
 			"spec.replicas", "`.spec.replicas` is 9: the autoscaler `keda` set it at 2026-01-02T03:04:05Z; the last-applied manifest sets 3; " +
 				"an apply would set 3 (handoff: keeps 9)",
 		},
-		"a person, against the manifest": {
+		"a user, against the manifest": {
 			subject(t, lastApplied, `{"replicas":9}`, clientSide, claim("kubectl", "Update", "scale", "replicas")),
 			"spec.replicas", "`.spec.replicas` is 9: a user set it with an imperative command (`kubectl`) through /scale at 2026-01-02T03:04:05Z; " +
 				"the last-applied manifest sets 3; an apply would set 3",
@@ -81,12 +81,12 @@ func TestASentenceSaysWhyAFieldIsWhatItIs(t *testing.T) {
 			"spec.mood", "`.spec.mood` is \"good\": `someone`, a manager that the configuration does not list, set it at 2026-01-02T03:04:05Z; " +
 				"the last-applied manifest sets null; an apply would clear it",
 		},
-		"two who apply": {
+		"two server-side appliers": {
 			subject(t, "", `{"mood":"good"}`, claim("a", "Apply", "", "mood"), claim("b", "Apply", "", "mood")),
 			"spec.mood", "`.spec.mood` is \"good\": the manifest set it (`a`) at 2026-01-02T03:04:05Z; " +
 				"an apply without the field would not delete it, because other managers also manage it",
 		},
-		"a claim on what has gone": {
+		"a managed field that no longer exists": {
 			subject(t, "", `{"a":1}`, claim("kubectl-edit", "Update", "", "mood")),
 			"spec.mood", "`.spec.mood` no longer exists, but is still in managedFields: a user set it with an imperative command (`kubectl-edit`) " +
 				"at 2026-01-02T03:04:05Z; no manifest is recorded",
@@ -117,7 +117,7 @@ func autoscaled(s source.Subject) source.Subject {
 	return s
 }
 
-func TestAPathIsWrittenAsPatternsAreRead(t *testing.T) {
+func TestTextParsesAsPattern(t *testing.T) {
 	for _, path := range []fieldpath.Path{
 		fieldpath.MakePathOrDie("metadata", "annotations", "a.b/c"),
 		fieldpath.MakePathOrDie("spec", "containers", fieldpath.KeyByFields("name", "a.b"), "ports",
@@ -128,12 +128,12 @@ func TestAPathIsWrittenAsPatternsAreRead(t *testing.T) {
 	} {
 		pattern, err := ownership.ParsePattern(explain.Text(path))
 		if err != nil || len(pattern) != len(path) || !pattern.Covers(path) || pattern[len(pattern)-1].Wildcard {
-			t.Errorf("%s is written %s, which reads as %v (%v)", path, explain.Text(path), pattern, err)
+			t.Errorf("%s: Text returns %s, which parses as %v (%v)", path, explain.Text(path), pattern, err)
 		}
 	}
 }
 
-func TestAFieldIsFoundAsItIsWritten(t *testing.T) {
+func TestFind(t *testing.T) {
 	s := subject(t, `"annotations":{"a.b/c":"x"}`, `{"containers":[{"name":"app","image":"i"},{"name":"b","image":"j"}]}`,
 		`{"manager":"kubectl","operation":"Apply","fieldsV1":{"f:spec":{"f:containers":{
 			"k:{\"name\":\"app\"}":{".":{},"f:image":{},"f:name":{}},"k:{\"name\":\"b\"}":{".":{},"f:image":{},"f:name":{}}}}}}`)

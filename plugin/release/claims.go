@@ -59,14 +59,14 @@ func (p *Plan) release(now time.Time) error {
 			p.after = append(p.after, e)
 			continue
 		}
-		claimed := nestedUnder(set, p.Paths...)
-		released = released.Union(claimed).Union(set.Intersection(p.untypedAncestors(p.Paths)))
-		if claimed.Empty() {
+		removed := nestedUnder(set, p.Paths...)
+		released = released.Union(removed).Union(set.Intersection(p.untypedAncestors(p.Paths)))
+		if removed.Empty() {
 			p.after = append(p.after, e)
 			continue
 		}
-		p.moves = append(p.moves, p.moved(e, claimed, false))
-		if set = set.Difference(claimed); set.Empty() {
+		p.moves = append(p.moves, p.moved(e, removed, false))
+		if set = set.Difference(removed); set.Empty() {
 			continue
 		}
 		if e, err = e.WithSet(set); err != nil {
@@ -94,7 +94,7 @@ func (p Plan) untypedAncestors(paths []fieldpath.Path) *fieldpath.Set {
 }
 
 // handOver transfers paths to HandoverManager or PersonManager.
-func (p *Plan) handOver(claims *fieldpath.Set, now time.Time) error {
+func (p *Plan) handOver(set *fieldpath.Set, now time.Time) error {
 	var owned []fieldpath.Path
 	others := p.ownedByControllers()
 	for _, path := range p.Paths {
@@ -102,21 +102,21 @@ func (p *Plan) handOver(claims *fieldpath.Set, now time.Time) error {
 			owned = append(owned, path)
 		}
 	}
-	toOwners := nestedUnder(claims, owned...).Union(claims.Intersection(p.untypedAncestors(owned)))
+	toOwners := nestedUnder(set, owned...).Union(set.Intersection(p.untypedAncestors(owned)))
 	like := ownership.Entry{APIVersion: p.Kind.GroupVersion().String(), Time: now.UTC().Format(time.RFC3339)}
 	for _, to := range []struct {
 		manager string
-		claims  *fieldpath.Set
-	}{{HandoverManager, toOwners}, {PersonManager, claims.Difference(toOwners)}} {
-		if to.claims.Empty() {
+		set     *fieldpath.Set
+	}{{HandoverManager, toOwners}, {PersonManager, set.Difference(toOwners)}} {
+		if to.set.Empty() {
 			continue
 		}
-		entry, err := ownership.NewEntry(to.manager, like, to.claims)
+		entry, err := ownership.NewEntry(to.manager, like, to.set)
 		if err != nil {
 			return err
 		}
-		p.moves = append(p.moves, p.moved(entry, to.claims, true))
-		if p.after, err = withClaims(p.after, entry, to.claims); err != nil {
+		p.moves = append(p.moves, p.moved(entry, to.set, true))
+		if p.after, err = withPaths(p.after, entry, to.set); err != nil {
 			return err
 		}
 	}
@@ -138,8 +138,8 @@ func (p Plan) ownedByControllers() map[string]bool {
 	return all
 }
 
-// withClaims adds paths to the entry of a manager, or adds a new entry. The entries stay in the API server's order.
-func withClaims(entries []ownership.Entry, entry ownership.Entry, claims *fieldpath.Set) ([]ownership.Entry, error) {
+// withPaths adds paths to the entry of a manager, or adds a new entry. The entries stay in the API server's order.
+func withPaths(entries []ownership.Entry, entry ownership.Entry, paths *fieldpath.Set) ([]ownership.Entry, error) {
 	at := slices.IndexFunc(entries, entry.Same)
 	if at < 0 {
 		entries = append(entries, entry)
@@ -150,19 +150,19 @@ func withClaims(entries []ownership.Entry, entry ownership.Entry, claims *fieldp
 	if err != nil {
 		return nil, err
 	}
-	entries[at], err = entries[at].WithSet(set.Union(claims))
+	entries[at], err = entries[at].WithSet(set.Union(paths))
 	return entries, err
 }
 
-func (p Plan) moved(e ownership.Entry, claims *fieldpath.Set, gains bool) move {
+func (p Plan) moved(e ownership.Entry, set *fieldpath.Set, gains bool) move {
 	m := move{entry: e, gains: gains}
 	for _, path := range p.Paths {
-		if touches(claims, path) {
+		if touches(set, path) {
 			m.paths = append(m.paths, path)
 		}
 	}
 	if m.paths == nil {
-		for path := range claims.All() {
+		for path := range set.All() {
 			m.ancestors = append(m.ancestors, path.Copy())
 		}
 	}

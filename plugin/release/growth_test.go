@@ -12,12 +12,12 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// mostGrowth is how many times longer four times the fields may take. Linear work takes 4 times, quadratic 16 times.
-const mostGrowth = 12
+// maxGrowth limits the growth of the time for four times as many fields. Linear work takes 4 times as long, quadratic 16 times.
+const maxGrowth = 12
 
-func TestTimeGrowsWithTheReleasedFieldsAndNotWithTheirSquare(t *testing.T) {
+func TestTimeIsLinearInReleasedFields(t *testing.T) {
 	if race.Enabled {
-		t.Skip("the race detector has costs of its own: make test runs this test without it")
+		t.Skip("the race detector distorts the times: make test runs this test without it")
 	}
 	const few = 1500
 	for name, c := range map[string]struct {
@@ -48,7 +48,7 @@ func TestTimeGrowsWithTheReleasedFieldsAndNotWithTheirSquare(t *testing.T) {
 				subject := o.subject(t)
 				version, kind, _ := strings.Cut(c.kind, " ")
 				manifest := source.Text{Name: "f", Content: []byte("apiVersion: " + version + "\nkind: " + kind + "\nmetadata: {name: web}\ndata:\n" + lines.String())}
-				for range 3 { // the least of three: the collector of garbage runs when it does
+				for range 3 { // the minimum of three, to exclude garbage collection
 					begin := used(t)
 					plan, refusals := planOf(t, subject, ".data.*")
 					if refusals == nil {
@@ -59,14 +59,14 @@ func TestTimeGrowsWithTheReleasedFieldsAndNotWithTheirSquare(t *testing.T) {
 					}
 				}
 			}
-			if growth := float64(times[4*few]) / float64(times[few]); growth > mostGrowth {
+			if growth := float64(times[4*few]) / float64(times[few]); growth > maxGrowth {
 				t.Errorf("four times the fields take %.1f times as long: %v", growth, times)
 			}
 		})
 	}
 }
 
-// everythingOf does what the command does with a plan.
+// everythingOf calls all methods of a plan that the command uses.
 func everythingOf(t *testing.T, plan release.Plan, manifest source.Text) {
 	t.Helper()
 	if lines, err := plan.Lines([]source.Text{manifest}); err != nil || len(lines) == 0 {
@@ -76,11 +76,11 @@ func everythingOf(t *testing.T, plan release.Plan, manifest source.Text) {
 		t.Fatal(err)
 	}
 	if len(plan.Released) < 1000 || len(plan.Diff()) == 0 || len(plan.Without()) >= len(plan.With()) {
-		t.Fatal("nothing is released")
+		t.Fatal("nothing was released")
 	}
 }
 
-// used is the time of CPU that this process has used: other programs do not lengthen it.
+// used returns the CPU time of this process, which does not depend on other processes.
 func used(t *testing.T) time.Duration {
 	t.Helper()
 	var usage syscall.Rusage

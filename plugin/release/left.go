@@ -12,21 +12,21 @@ import (
 // left tells what remains, in the records of a plan, of the ancestors of released fields.
 type left struct {
 	before, after *jsonindex.Index // of the annotation; nil if there is none
-	claims        []claimsLeft     // of server-side appliers
+	entries       []entryLeft      // of server-side appliers
 	known         map[string]state
 }
 
-// claimsLeft is an applier's entry before the release, and its field set after it.
-type claimsLeft struct {
+// entryLeft is an applier's entry before the release, and its field set after it.
+type entryLeft struct {
 	entry ownership.Entry
 	after *fieldpath.Set
 }
 
-// state is the state of an ancestor: whether a manifest recorded it, and whether the annotation still declares it. Claims are
-// the paths nested under it that appliers still manage.
+// state is the state of an ancestor: whether a manifest recorded it, and whether the annotation still declares it. Managed
+// are the paths nested under it that appliers still manage.
 type state struct {
 	recorded, declared bool
-	claims             []fieldpath.Path
+	managed            []fieldpath.Path
 }
 
 func newLeft(p *Plan) *left {
@@ -43,7 +43,7 @@ func newLeft(p *Plan) *left {
 		if err != nil {
 			set = fieldpath.NewSet(fieldpath.Path{}) // cannot fail: the explanation has parsed the set
 		}
-		l.claims = append(l.claims, claimsLeft{e, set})
+		l.entries = append(l.entries, entryLeft{e, set})
 	}
 	return l
 }
@@ -68,7 +68,7 @@ func (l *left) isEmpty(ancestor, path fieldpath.Path) bool {
 	for n := range path {
 		on.Insert(path[:n+1])
 	}
-	return !slices.ContainsFunc(at.claims, func(claim fieldpath.Path) bool { return !on.Has(claim) })
+	return !slices.ContainsFunc(at.managed, func(managed fieldpath.Path) bool { return !on.Has(managed) })
 }
 
 func (l *left) of(ancestor fieldpath.Path) state {
@@ -80,11 +80,11 @@ func (l *left) of(ancestor fieldpath.Path) state {
 	if l.before != nil {
 		at.recorded, at.declared = l.before.Value(ancestor) != nil, l.after.Value(ancestor) != nil
 	}
-	for _, c := range l.claims {
-		if c.entry.Holds(ancestor) {
+	for _, e := range l.entries {
+		if e.entry.Holds(ancestor) {
 			at.recorded = true
-			for claim := range nestedUnder(c.after, ancestor).All() {
-				at.claims = append(at.claims, claim.Copy())
+			for managed := range nestedUnder(e.after, ancestor).All() {
+				at.managed = append(at.managed, managed.Copy())
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 const head = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n" // three lines
 
-func TestWhichLinesToDelete(t *testing.T) {
+func TestLines(t *testing.T) {
 	live := object{
 		body: `{"spec":{"replicas":3,"note":"all of us","strategy":{"type":"Recreate"},"template":{"spec":{"containers":[{"name":"a","resources":{"limits":{"cpu":"1"}}}]}}}}`,
 		claims: []string{claim("kubectl/Apply", `"f:spec":{"f:replicas":{},"f:note":{},"f:strategy":{"f:type":{}},"f:template":{"f:spec":{"f:containers":{`+
@@ -35,15 +35,15 @@ func TestWhichLinesToDelete(t *testing.T) {
 			".spec.template", head + "spec:\n  paused: true\n  template:\n    spec:\n      containers:\n      - name: a\n      - name: b\n  replicas: 1\n",
 			[]string{`f:6-10: delete "template:"`},
 		},
-		"an element of a list by its key, with what is emptied": {
+		"a list element by its key, with an empty parent": {
 			limits, head + "spec:\n  template:\n    spec:\n      containers:\n      - name: b\n      - name: a\n        resources:\n          limits: {cpu: 1}\n",
 			[]string{`f:10-11: delete "resources:"`},
 		},
-		"what holds others stays": {
+		"a parent with other content stays": {
 			limits, head + "spec:\n  template:\n    spec:\n      containers:\n      - name: a\n        resources:\n          limits: {cpu: 1}\n          requests: {}\n",
 			[]string{`f:10: delete "limits:"`},
 		},
-		"two fields that empty what they are in together": {
+		"two fields that together empty their parent": {
 			".spec.replicas .spec.strategy", head + "spec:\n  replicas: 3\n  strategy:\n    type: x\n", []string{`f:4-7: delete "spec:"`},
 		},
 		"flow style": {".spec.replicas", head + "spec: {replicas: 3, paused: true}\n", []string{`f:4: delete "replicas: 3"`}},
@@ -59,13 +59,13 @@ func TestWhichLinesToDelete(t *testing.T) {
 			".spec.replicas", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: apps/v1\n  kind: Deployment\n  metadata: {name: web}\n  spec: {replicas: 3, paused: true}\n",
 			[]string{`f:7: delete "replicas: 3"`},
 		},
-		"another version, and the namespace said": {
+		"another version, with a namespace": {
 			".spec.replicas", "apiVersion: apps/v1beta1\nkind: Deployment\nmetadata: {name: web, namespace: \"\"}\nspec:\n  paused: true\n  replicas: 3\n",
 			[]string{`f:6: delete "replicas: 3"`},
 		},
-		"what an anchor gives": {
+		"a value from an anchor": {
 			".spec.replicas", "x: &common\n  replicas: 3\n" + head + "spec:\n  <<: *common\n  paused: true\n",
-			[]string{`f:2: delete "replicas: 3"; an anchor stands there, which others use as well`},
+			[]string{`f:2: delete "replicas: 3"; other parts of the file use it through an anchor`},
 		},
 		"not set": {".spec.replicas", head + "spec: {paused: true}\n", []string{"f: does not set .spec.replicas; nothing to delete"}},
 		"a plain scalar over two lines": {
@@ -84,7 +84,7 @@ func TestWhichLinesToDelete(t *testing.T) {
 			".spec.note", head + "spec:\n  note:\n      # whose\n      !!str us\n  other: x",
 			[]string{`f:5-7: delete "note:"`},
 		},
-		"a list in brackets over lines": {
+		"a flow mapping over several lines": {
 			limits, head + "spec:\n  template:\n    spec:\n      containers:\n      - name: a\n        image: x\n        resources:\n          limits: {cpu: 1,\n            memory: \"}\", # }\n          }\n          requests: {}\n",
 			[]string{`f:11-13: delete "limits:"`},
 		},
@@ -92,9 +92,9 @@ func TestWhichLinesToDelete(t *testing.T) {
 			`.spec.template.spec.containers[name="a"]`, head + "spec:\n  template:\n    spec:\n      containers:\n      - name: b\n      - # the first\n        name: a\n        command: [a,\n         b]\n",
 			[]string{`f:9-12: delete "- name: a"`},
 		},
-		"an anchor that is used elsewhere": {
+		"an anchor with another alias": {
 			".spec.replicas", head + "spec:\n  replicas: &three 3\n  minReadySeconds: *three\n",
-			[]string{`f:5: delete "replicas: 3"; an anchor stands there, which others use as well`},
+			[]string{`f:5: delete "replicas: 3"; other parts of the file use it through an anchor`},
 		},
 		"null": {".spec.replicas", head + "spec:\n  paused: true\n  replicas:\n", []string{`f:6: delete "replicas: "`}},
 	} {
@@ -114,13 +114,13 @@ func TestWhichLinesToDelete(t *testing.T) {
 	}
 }
 
-func TestAManifestThatDoesNotHoldTheObjectIsAnError(t *testing.T) {
+func TestManifestWithoutTheObjectIsAnError(t *testing.T) {
 	live := object{body: `{"spec":{"replicas":3}}`, annotated: `{"spec":{"replicas":3}}`, claims: []string{claim(client, annotation)}}
 	p, _ := planOf(t, live.subject(t), ".spec.replicas")
 	for text, says := range map[string]string{
 		"":            "not in the files, which contain no objects",
-		"a: b":        "it is not in the files",
-		"- 1":         "it is not in the files",
+		"a: b":        "not in the files",
+		"- 1":         "not in the files",
 		"x: [":        "f: line 1: ",
 		"kind: Web\n": "which contain web/",
 		strings.Replace(head, "apps/v1", "other/v1", 1):                              "which contain deployment/web",
@@ -133,25 +133,25 @@ func TestAManifestThatDoesNotHoldTheObjectIsAnError(t *testing.T) {
 	}
 }
 
-func TestAnAnchorThatContainsItselfIsAnError(t *testing.T) {
+func TestCircularAnchorIsAnError(t *testing.T) {
 	live := object{body: `{"spec":{"replicas":3}}`, annotated: `{"spec":{"replicas":3}}`, claims: []string{claim(client, annotation)}}
 	p, _ := planOf(t, live.subject(t), ".spec.replicas")
 	for _, text := range []string{
 		"metadata: &m {<<: *m}\n", "metadata: &m\n  a: [*m]\n", "a: &a {b: &b {c: *a}}\n", "&x\n<<: [*x]\n", "items: &i [*i]\nkind: List\n",
 	} {
 		_, err := p.Lines([]source.Text{{Name: "f", Content: []byte(text)}})
-		if err == nil || !strings.Contains(err.Error(), "contains itself; correct the file there") {
+		if err == nil || !strings.Contains(err.Error(), "contains itself; fix the file") {
 			t.Errorf("%q: want an error, got %v", text, err)
 		}
 	}
 }
 
-func TestMergesOfMergesAreLookedThroughOnce(t *testing.T) {
+func TestNestedMergeKeysAreVisitedOnce(t *testing.T) {
 	live := object{body: `{"spec":{"replicas":3}}`, annotated: `{"spec":{"replicas":3}}`, claims: []string{claim(client, annotation)}}
 	p, _ := planOf(t, live.subject(t), ".spec.replicas")
 	var text strings.Builder
 	text.WriteString("x0: &x0 {a: 1}\n")
-	for i := range 60 { // 2^60 ways lead to x0
+	for i := range 60 { // x0 is reachable in 2^60 ways
 		fmt.Fprintf(&text, "x%d: &x%d {<<: [*x%d, *x%d]}\n", i+1, i+1, i, i)
 	}
 	text.WriteString(head + "spec: {<<: *x60, paused: true}\n")

@@ -75,7 +75,7 @@ func giveBack(entries, holders []ownership.Entry) (settled []ownership.Entry, er
 		if e, err = e.WithSet(annotation); err != nil {
 			return nil, err
 		}
-		if settled, err = withClaims(settled, e, annotation); err != nil {
+		if settled, err = withPaths(settled, e, annotation); err != nil {
 			return nil, err
 		}
 	}

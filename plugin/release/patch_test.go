@@ -12,7 +12,7 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/release"
 )
 
-// claimsOf shows who claims what: manager operation set.
+// claimsOf returns the managedFields entries, one line each: manager, operation, set.
 func claimsOf(t *testing.T, o ownership.Object) (lines []string) {
 	t.Helper()
 	entries, err := o.Entries()
@@ -42,7 +42,7 @@ func patched(t *testing.T, o ownership.Object, patch []byte) ownership.Object {
 	return result
 }
 
-func TestThePatchTouchesTheRecordsAlone(t *testing.T) {
+func TestPatchWritesOnlyTheRecords(t *testing.T) {
 	o := object{
 		body: `{"spec":{"replicas":3}}`, annotated: `{"spec":{"replicas":3}}`,
 		claims: []string{claim(client, annotation+`,"f:spec":{"f:replicas":{}}`)},
@@ -68,33 +68,33 @@ func TestThePatchTouchesTheRecordsAlone(t *testing.T) {
 	}
 }
 
-func TestTheClaimOnTheAnnotationGoesBack(t *testing.T) {
+func TestSettleReturnsTheAnnotation(t *testing.T) {
 	bare := `{"f:metadata":{"f:annotations":{"f:kubectl.kubernetes.io/last-applied-configuration":{}}}}`
 	replicas := `"f:spec":{"f:replicas":{}}`
 	for name, c := range map[string]struct {
-		before, after []string // claims
+		before, after []string // managedFields
 		want          []string
 	}{
-		"to the one who had it": {
+		"to its manager": {
 			[]string{claim(client, annotation+","+replicas)},
 			[]string{claim(client, `"f:spec":{"f:paused":{}}`), claim(release.WriterManager+"/Update", bare[1:len(bare)-1])},
 			[]string{"kubectl-client-side-apply Update " + strings.TrimSuffix(bare, "}") + `,"f:spec":{"f:paused":{}}}`},
 		},
-		"to one who claimed nothing else, and has gone": {
+		"to a manager that had nothing else": {
 			[]string{claim(client, replicas), claim("kubectl-last-applied/Apply", annotation)},
 			[]string{claim(release.WriterManager+"/Update", bare[1:len(bare)-1])},
 			[]string{"kubectl-last-applied Apply " + bare},
 		},
-		"what else came to the writer stays its": {
+		"the writer keeps other fields": {
 			[]string{claim(client, annotation)}, []string{claim(release.WriterManager+"/Update", bare[1:len(bare)-1]+`,"f:spec":{"f:paused":{}}`)},
 			[]string{"kubectl-client-side-apply Update " + bare, release.WriterManager + ` Update {"f:spec":{"f:paused":{}}}`},
 		},
-		"after a release that was cut short, to who applies by updates": {
+		"after an interrupted release, to a client-side applier": {
 			[]string{claim(client, replicas), claim(release.WriterManager+"/Update", annotation)},
 			[]string{claim(client, replicas), claim(release.WriterManager+"/Update", bare[1:len(bare)-1])},
 			[]string{"kubectl-client-side-apply Update " + strings.TrimSuffix(bare, "}") + "," + replicas + "}"},
 		},
-		"nobody took it": {[]string{claim(client, annotation)}, []string{claim(client, annotation)}, nil},
+		"not taken over": {[]string{claim(client, annotation)}, []string{claim(client, annotation)}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := object{body: `{"spec":{"replicas":3}}`, annotated: `{"spec":{"replicas":3}}`, claims: c.before}

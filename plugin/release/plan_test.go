@@ -20,10 +20,10 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// object is what a case is about: a Deployment where it says no other kind.
+// object is a test object.
 type object struct {
-	kind       string // "apps/v1 Deployment"
-	body       string // all but the metadata
+	kind       string // defaults to "apps/v1 Deployment"
+	body       string // everything except the metadata
 	annotated  string // the last-applied annotation
 	claims     []string
 	autoscaler string
@@ -31,12 +31,13 @@ type object struct {
 
 const (
 	client = "kubectl-client-side-apply/Update"
-	// annotation is a claim on the annotation.
+	// annotation is the fieldsV1 of the annotation.
 	annotation = `"f:metadata":{"f:annotations":{".":{},"f:kubectl.kubernetes.io/last-applied-configuration":{}}}`
 )
 
-func claim(who, fields string) string {
-	manager, operation, _ := strings.Cut(who, "/")
+// claim returns a managedFields entry of MANAGER/OPERATION[/SUBRESOURCE].
+func claim(by, fields string) string {
+	manager, operation, _ := strings.Cut(by, "/")
 	operation, subresource, _ := strings.Cut(operation, "/")
 	return fmt.Sprintf(`{"manager":%q,"operation":%q,"subresource":%q,"apiVersion":"VERSION","fieldsType":"FieldsV1","fieldsV1":{%s}}`,
 		manager, operation, subresource, fields)
@@ -79,7 +80,7 @@ func planOf(t *testing.T, s source.Subject, fields ...string) (release.Plan, []e
 	return release.Of(e, fields, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 }
 
-// afterwards is a subject with the records that a plan gives it.
+// afterwards returns a subject with the records of a plan.
 func afterwards(t *testing.T, s source.Subject, p release.Plan) source.Subject {
 	t.Helper()
 	var o map[string]any
@@ -107,7 +108,7 @@ type planCase struct {
 	fields []string
 	diff   []string
 	delete string
-	left   string // of the annotation, without what is in each
+	left   string // of the annotation, without apiVersion, kind and metadata
 }
 
 func planCases() map[string]planCase {
@@ -117,23 +118,23 @@ func planCases() map[string]planCase {
 	byAutoscaler := object{body: three, claims: []string{claim("kubectl/Apply", `"f:spec":{"f:paused":{},"f:replicas":{}}`)}, autoscaler: "HPA web"}
 	gadget := object{kind: "shop.example.com/v1 Gadget", body: `{"spec":{"pool":{"size":5}}}`}
 	return map[string]planCase{
-		"another has changed the value: the annotation alone": {
+		"another manager changed the value: only the annotation": {
 			object: with(scaled, claim(client, annotation), claim("kubectl/Update/scale", `"f:spec":{"f:replicas":{}}`)), fields: []string{".spec.replicas"},
 			diff: []string{"- last-applied: .spec.replicas: 3"}, delete: ".spec.replicas", left: `{"spec":{"paused":true}}`,
 		},
-		"nobody else claims it: a person does": {
+		"no other manager: transferred to kubectl-handoff": {
 			object: with(scaled, claim(client, annotation+`,"f:spec":{"f:replicas":{},"f:paused":{}}`)), fields: []string{"spec.replicas"},
 			diff: []string{
 				"- last-applied: .spec.replicas: 3", "- managed by kubectl-client-side-apply: .spec.replicas", "+ managed by kubectl-handoff: .spec.replicas",
 			},
 			delete: ".spec.replicas", left: `{"spec":{"paused":true}}`,
 		},
-		"nobody else claims what an autoscaler owns: the webhook's manager does": {
+		"no other manager, owned by an autoscaler: transferred to the webhook's manager": {
 			object: byAutoscaler, fields: []string{".spec.replicas"},
 			diff:   []string{"- managed by kubectl (Apply): .spec.replicas", "+ managed by ownership-handoff: .spec.replicas"},
 			delete: ".spec.replicas",
 		},
-		"all who apply let go": {
+		"removed from all appliers": {
 			object: object{body: three, claims: []string{
 				claim("flux/Apply", `"f:spec":{"f:replicas":{}}`), claim("kubectl/Apply", `"f:spec":{"f:paused":{},"f:replicas":{}}`),
 				claim("me/Update", `"f:spec":{"f:replicas":{}}`),
@@ -141,7 +142,7 @@ func planCases() map[string]planCase {
 			fields: []string{".spec.replicas"},
 			diff:   []string{"- managed by flux (Apply): .spec.replicas", "- managed by kubectl (Apply): .spec.replicas"}, delete: ".spec.replicas",
 		},
-		"whoever claims the annotation speaks for a manifest": {
+		"a manager of the annotation is an applier": {
 			object: object{body: three, annotated: three, claims: []string{claim("kubectl-edit/Update", annotation+`,"f:spec":{"f:replicas":{}}`)}},
 			fields: []string{".spec.replicas"},
 			diff: []string{
@@ -149,15 +150,15 @@ func planCases() map[string]planCase {
 			},
 			delete: ".spec", left: `{}`,
 		},
-		"what is applied to a subresource is not of the manifest": {
+		"an apply to a subresource is not of the manifest": {
 			object: object{body: three, annotated: three, claims: []string{claim(client, annotation), claim("me/Apply/scale", `"f:spec":{"f:replicas":{}}`)}},
 			fields: []string{".spec.replicas"}, diff: []string{"- last-applied: .spec.replicas: 3"}, delete: ".spec", left: `{}`,
 		},
-		"null is declared, too": {
+		"null in the manifest": {
 			object: object{body: three, annotated: `{"spec":{"paused":true,"replicas":null}}`, claims: []string{claim(client, annotation)}},
 			fields: []string{".spec.replicas"}, diff: []string{"- last-applied: .spec.replicas: null"}, delete: ".spec.replicas", left: `{"spec":{"paused":true}}`,
 		},
-		"what is emptied goes, up to an element of a list": {
+		"empty parents are removed, up to a list element": {
 			object: object{
 				body:      `{"spec":{"template":{"spec":{"containers":[{"name":"a","resources":{"limits":{"cpu":"1"},"requests":{"cpu":"1"}}}]}}}}`,
 				annotated: `{"spec":{"template":{"spec":{"containers":[{"name":"a","resources":{"limits":{"cpu":"1"},"requests":{"cpu":"1"}}}]}}}}`,
@@ -173,20 +174,20 @@ func planCases() map[string]planCase {
 			},
 			delete: `.spec.template.spec.containers[name="a"].resources`, left: `{"spec":{"template":{"spec":{"containers":[{"name":"a"}]}}}}`,
 		},
-		"a field within another that is named as well": {
+		"a field nested under another given field": {
 			object: with(object{body: `{"spec":{"strategy":{"type":"Recreate"}}}`, annotated: `{"spec":{"paused":true,"strategy":{"type":"Recreate"}}}`},
 				claim(client, annotation), claim("me/Update", `"f:spec":{"f:strategy":{"f:type":{}}}`)),
 			fields: []string{".spec.strategy.type", ".spec.strategy"}, diff: []string{`- last-applied: .spec.strategy: {"type":"Recreate"}`},
 			delete: ".spec.strategy", left: `{"spec":{"paused":true}}`,
 		},
-		"what a Secret holds is not shown, and goes from stringData": {
+		"a Secret: masked, and removed from stringData": {
 			object: object{
 				kind: "v1 Secret", body: `{"data":{"a":"eA==","b":"eQ=="}}`, annotated: `{"data":{"b":"eQ=="},"stringData":{"a":"x"}}`,
 				claims: []string{claim(client, annotation), claim("me/Update", `"f:data":{"f:a":{}}`)},
 			},
 			fields: []string{".data.a"}, diff: []string{"- last-applied: .stringData.a: ***"}, delete: ".stringData", left: `{"data":{"b":"eQ=="}}`,
 		},
-		"a custom resource: what the field is in stays claimed": {
+		"a custom resource: parents stay managed": {
 			object: with(gadget, claim("kubectl/Apply", `"f:spec":{".":{},"f:pool":{".":{}}}`), claim("hpa/Update/scale", `"f:spec":{"f:pool":{"f:size":{}}}`)),
 			fields: []string{".spec.pool.size"}, diff: []string{"+ managed by kubectl-handoff: .spec, .spec.pool"}, delete: ".spec",
 		},
@@ -197,7 +198,7 @@ func planCases() map[string]planCase {
 	}
 }
 
-func TestWhatIsReleased(t *testing.T) {
+func TestPlan(t *testing.T) {
 	for name, c := range planCases() {
 		t.Run(name, func(t *testing.T) {
 			s := c.subject(t)
@@ -223,7 +224,7 @@ func TestWhatIsReleased(t *testing.T) {
 	}
 }
 
-// lastAppliedBody is a last-applied annotation without what each has.
+// lastAppliedBody returns a last-applied annotation without apiVersion, kind and metadata.
 func lastAppliedBody(t *testing.T, text string) string {
 	t.Helper()
 	if text == "" {

@@ -7,9 +7,9 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/release"
 )
 
-// TestWhatWouldNotStayIsRefused is about what the next apply would do. What the API server and objects of other tools are
-// refused for is in test/plugin.
-func TestWhatWouldNotStayIsRefused(t *testing.T) {
+// TestRefusals tests fields that would not survive the next apply. test/plugin tests fields that the API server requires, and
+// objects of other tools.
+func TestRefusals(t *testing.T) {
 	annotated := func(kind, body, declared string, claims ...string) object {
 		return object{kind: kind, body: body, annotated: declared, claims: append(claims, claim(client, annotation))}
 	}
@@ -18,20 +18,20 @@ func TestWhatWouldNotStayIsRefused(t *testing.T) {
 		object
 		field, says string
 	}{
-		"a member of a union of which the manifest sets another": {
+		"a member of a union with another member in the manifest": {
 			annotated("", `{"spec":{"strategy":{"rollingUpdate":{"maxSurge":5},"type":"RollingUpdate"}}}`,
 				`{"spec":{"strategy":{"rollingUpdate":{"maxSurge":2},"type":"RollingUpdate"}}}`),
 			".spec.strategy.rollingUpdate.maxSurge", "release all of .spec.strategy instead",
 		},
-		"a part of a list that nobody claims": {
+		"part of a list without a manager": {
 			annotated("", containers, containers), ".spec.template.spec.containers[0].args[0]",
 			"is in a list without keys; release all of .spec.template.spec.containers instead",
 		},
-		"a part of a list that is claimed as a whole": {
+		"part of an atomic list": {
 			annotated("", containers, containers, claim("me/Update", `"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"a\"}":{"f:args":{}}}}}}`)),
 			".spec.template.spec.containers[0].args[0]", `is part of .spec.template.spec.containers[name="a"].args, which is atomic`,
 		},
-		"a part of what a custom resource has in a list": {
+		"part of a list in a custom resource": {
 			annotated("shop.example.com/v1 Gadget", `{"spec":{"hosts":[{"name":"a","weight":5},{"name":"b"}]}}`, `{"spec":{"hosts":[{"name":"a","weight":1},{"name":"b"}]}}`,
 				claim("me/Update", `"f:spec":{"f:hosts":{"k:{\"name\":\"a\"}":{".":{},"f:name":{},"f:weight":{}}}}`)),
 			`.spec.hosts[name="a"].weight`, "kubectl apply treats as atomic: a manifest without it would still change it; release all of .spec.hosts",
@@ -41,7 +41,7 @@ func TestWhatWouldNotStayIsRefused(t *testing.T) {
 				`{"spec":{"replicas":3,"template":{"spec":{"containers":[{"image":"x"}]}}}}`),
 			".spec.replicas", "cannot be released, because a manifest without it cannot be applied",
 		},
-		"what has gone": {
+		"a field that no longer exists": {
 			annotated("", `{"spec":{"replicas":3}}`, `{"spec":{"paused":true}}`, claim("me/Update", `"f:spec":{"f:paused":{}}`)), ".spec.paused",
 			".spec.paused no longer exists, so there is nothing to keep; remove it from the manifest",
 		},
@@ -49,11 +49,11 @@ func TestWhatWouldNotStayIsRefused(t *testing.T) {
 			annotated("", `{"spec":{"replicas":3}}`, `{"spec":{"replicas":3}}`),
 			`.metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"]`, "identifies the object",
 		},
-		"Helm 3, beside kubectl apply": {
+		"Helm 3 together with kubectl apply": {
 			annotated("", `{"spec":{"replicas":3}}`, `{"spec":{"replicas":3}}`, claim("helm/Update", `"f:spec":{"f:paused":{}}`)), ".spec.replicas",
 			"Helm records its manifest in the Secret of the release",
 		},
-		"server-side appliers in two versions, which read the object in either": {
+		"server-side appliers in two versions, read in one of them": {
 			object{kind: "shop.example.com/v1 Gadget", body: `{"spec":{"replicas":3}}`, claims: []string{
 				versioned("a", "v1"), versioned("b", "v2"),
 			}}, ".spec.replicas", "change all of them to one version, and apply each once",
@@ -77,12 +77,12 @@ func TestWhatWouldNotStayIsRefused(t *testing.T) {
 	}
 }
 
-// versioned is a managed by a server-side applier whose manifest is written in a version.
+// versioned returns the managedFields entry of a server-side applier that uses an API version.
 func versioned(manager, version string) string {
 	return strings.Replace(claim(manager+"/Apply", `"f:spec":{"f:replicas":{}}`), "VERSION", "shop.example.com/"+version, 1)
 }
 
-// TestHelm4IsReachable has its claims recorded as any server-side apply.
+// TestHelm4IsReachable verifies that an object of Helm 4, which uses server-side apply, can be released.
 func TestHelm4IsReachable(t *testing.T) {
 	o := object{body: `{"spec":{"replicas":3}}`, claims: []string{claim("helm/Apply", `"f:spec":{"f:paused":{},"f:replicas":{}}`)}}
 	p, refusals := planOf(t, o.subject(t), ".spec.replicas")
@@ -91,7 +91,7 @@ func TestHelm4IsReachable(t *testing.T) {
 	}
 }
 
-func TestEachRefusalIsReturned(t *testing.T) {
+func TestAllRefusalsAreReturned(t *testing.T) {
 	o := object{body: `{"spec":{"replicas":3}}`, annotated: `{"spec":{"replicas":3}}`, claims: []string{claim(client, annotation)}}
 	if _, refusals := planOf(t, o.subject(t), ".spec.nosuch", ".spec.replicas", ".status", "kind"); len(refusals) != 3 {
 		t.Errorf("got %v", refusals)

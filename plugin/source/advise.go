@@ -16,7 +16,7 @@ func Advise(err error, namespace string) error {
 	line := strings.Join(strings.Fields(err.Error()), " ")
 	advice := ""
 	var unreachable *url.Error
-	var refused apierrors.APIStatus
+	var status apierrors.APIStatus
 	switch {
 	case clientcmd.IsEmptyConfig(err):
 		line = "no cluster is configured"
@@ -35,7 +35,7 @@ func Advise(err error, namespace string) error {
 		advice = "ask for that permission, or select another user with --context"
 	case meta.IsNoMatchError(err), strings.Contains(line, "server doesn't have a resource type"):
 		advice = "see kubectl api-resources"
-	case errors.As(err, &refused):
+	case errors.As(err, &status):
 	default:
 		return errors.New(line)
 	}

@@ -18,7 +18,7 @@ type Subject struct {
 	Kind            schema.GroupVersionKind
 	Namespace, Name string
 	Context         ownership.ObjectContext
-	// Desired is the number of replicas in the status of the autoscaler that targets the object.
+	// Desired is the number of replicas that the autoscaler of the object requests.
 	Desired int64
 	// Scaled is the RFC 3339 time when the autoscaler last scaled the object, or "" if unknown.
 	Scaled string

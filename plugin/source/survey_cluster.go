@@ -62,7 +62,7 @@ func (r Reader) surveyCluster(ctx context.Context, s *Survey, q Query) error {
 // each reads the lists, and then the targets of autoscalers that the lists do not contain.
 func (c *clusterSurvey) each(ctx context.Context, visit func(Page) error) error {
 	var first error
-	var refused []string
+	var forbidden []string
 	read := false
 	for _, kind := range c.kinds {
 		err := c.eachOf(ctx, kind, func(page Page) error {
@@ -76,7 +76,7 @@ func (c *clusterSurvey) each(ctx context.Context, visit func(Page) error) error 
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case apierrors.IsForbidden(err):
-			refused = append(refused, kind.String())
+			forbidden = append(forbidden, kind.String())
 		default:
 			c.gap("%s: incomplete list: %v", kind, Advise(err, c.namespace))
 		}
@@ -86,13 +86,13 @@ func (c *clusterSurvey) each(ctx context.Context, visit func(Page) error) error 
 	}
 	switch {
 	case read || first == nil:
-	case len(refused) < len(c.kinds):
+	case len(forbidden) < len(c.kinds):
 		return Advise(first, c.namespace)
 	default:
-		return fmt.Errorf("cannot list %s; ask for permission to list them %s", strings.Join(refused, ", "), c.where())
+		return fmt.Errorf("cannot list %s; ask for permission to list them %s", strings.Join(forbidden, ", "), c.where())
 	}
-	if len(refused) > 0 {
-		c.gap("%s were not audited; ask for permission to list them %s", strings.Join(refused, ", "), c.where())
+	if len(forbidden) > 0 {
+		c.gap("%s were not audited; ask for permission to list them %s", strings.Join(forbidden, ", "), c.where())
 	}
 	return c.settle(ctx, visit)
 }

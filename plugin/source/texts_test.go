@@ -13,7 +13,7 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-func TestTextsAreReadFromWhereverKubectlReadsManifests(t *testing.T) {
+func TestReadTextsLikeKubectl(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{"a.yaml": "a", "b.json": "b", "c.yml": "c", "notes.txt": "d"} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {

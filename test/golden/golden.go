@@ -1,4 +1,4 @@
-// Package golden compares what a test has got with a file, which UPDATE_GOLDEN=1 writes anew.
+// Package golden compares the output of a test with a golden file. UPDATE_GOLDEN=1 rewrites the file.
 package golden
 
 import (
@@ -10,13 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Settle takes out of a text what is another at each run: times, and how long ago something was at the end of a line.
+// Settle replaces the parts of a text that differ between runs: times, and ages at the end of a line.
 func Settle(text string) string {
 	text = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`).ReplaceAllString(text, "TIME")
 	return regexp.MustCompile(`(?m) (\d+[smhdy])+$`).ReplaceAllString(text, " AGE")
 }
 
-// Check compares a text, settled, with testdata/NAME.golden.
+// Check compares a settled text with testdata/NAME.golden.
 func Check(t *testing.T, name, got string) {
 	t.Helper()
 	got = Settle(got)

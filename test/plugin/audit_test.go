@@ -9,9 +9,9 @@ import (
 	"github.com/ownership-handoff/handoff/test/golden"
 )
 
-// bombs makes what an audit is to find, and lets its autoscalers scale. It is taken away again: other tests look into all
-// namespaces.
-func bombs(t *testing.T) (reader string) {
+// createRisks creates objects with risks and waits for their autoscalers. It deletes them after the test, because other tests read
+// all namespaces.
+func createRisks(t *testing.T) (reader string) {
 	t.Helper()
 	reader, err := cluster.AddUser("reader")
 	if err != nil {
@@ -27,7 +27,7 @@ func bombs(t *testing.T) (reader string) {
 		{"patch", "-n", "market", "gadget", "pool", "--subresource=status", "--type=merge", "-p", `{"status":{"selector":"app=pool"}}`},
 		{"patch", "-n", "market", "deployment", "sized", "--field-manager=resizer", "-p", patch},
 		{"patch", "-n", "pay", "deployment", "sized", "--field-manager=resizer", "-p", patch},
-		// A person, who changes it once.
+		// A user changes a field once.
 		{"patch", "-n", "market", "deployment", "even", "-p", `{"spec":{"template":{"spec":{"containers":[{"name":"app","image":"registry.invalid/hotfix"}]}}}}`},
 		{"apply", "-f", "testdata/audit-hpas.yaml"},
 	} {
@@ -67,7 +67,7 @@ func bombs(t *testing.T) (reader string) {
 }
 
 func TestAudit(t *testing.T) {
-	reader := bombs(t)
+	reader := createRisks(t)
 	for name, lines := range map[string][]string{
 		"audit": {
 			"audit -n market",
@@ -87,31 +87,31 @@ func TestAudit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { golden.Check(t, name, transcript(t, cluster.Kubeconfig, lines...)) })
 	}
-	t.Run("with few rights", func(t *testing.T) {
+	t.Run("with few permissions", func(t *testing.T) {
 		golden.Check(t, "auditlimited", transcript(t, reader, "audit -n market -l tier=front", "audit -A", "audit -n pay")+
 			transcript(t, cluster.limited, "audit -n market -l tier=front", "audit -A --fail-on-risk"))
 	})
-	t.Run("of files", func(t *testing.T) {
+	t.Run("files", func(t *testing.T) {
 		saved, err := kubectl("get", "deployments,statefulsets,replicasets,gadgets,cronjobs,hpa", "-n", "market", "-o", "yaml", "--show-managed-fields")
 		if err != nil {
 			t.Fatal(err)
 		}
-		around := append(make([]string, 0, 3), saved)
+		texts := append(make([]string, 0, 3), saved)
 		for _, object := range []string{"namespace/market", "crd/gadgets.shop.example.com"} {
 			text, err := kubectl("get", object, "-o", "yaml", "--show-managed-fields")
 			if err != nil {
 				t.Fatal(err)
 			}
-			around = append(around, text)
+			texts = append(texts, text)
 		}
 		file := filepath.Join(t.TempDir(), "market.yaml")
-		if err := os.WriteFile(file, []byte(strings.Join(around, "---\n")), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(strings.Join(texts, "---\n")), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		_, online, _ := strings.Cut(handoff(t, cluster.Kubeconfig, "audit -n market"), "\n")
 		_, offline, _ := strings.Cut(handoff(t, "/no/such/file", "audit -f "+file), "\n")
-		online, _, _ = strings.Cut(online, "\nWhat to do")
-		offline, _, _ = strings.Cut(offline, "\nWhat to do")
+		online, _, _ = strings.Cut(online, "\nRemedies for")
+		offline, _, _ = strings.Cut(offline, "\nRemedies for")
 		if online != offline {
 			t.Errorf("of the cluster:\n%s\nof the file:\n%s", online, offline)
 		}

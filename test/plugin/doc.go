@@ -1,2 +1,2 @@
-// Package plugin has no code but its tests: kubectl handoff against a real control plane, with the real autoscaler.
+// Package plugin tests kubectl handoff on a real control plane, with the real autoscaler. It contains only tests.
 package plugin

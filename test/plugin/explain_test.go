@@ -10,7 +10,7 @@ import (
 	"github.com/ownership-handoff/handoff/test/golden"
 )
 
-// TestExplain holds what is said of the objects that prepare has made.
+// TestExplain explains the objects of prepare.
 func TestExplain(t *testing.T) {
 	for name, lines := range map[string][]string{
 		"scaled": {
@@ -57,7 +57,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-func TestSomeoneWithoutRightsIsToldWhatIsNotKnown(t *testing.T) {
+func TestMissingPermissionsAreGaps(t *testing.T) {
 	golden.Check(t, "limited", transcript(t, cluster.limited,
 		"explain deployment/web .spec.replicas -n shop",
 		"explain gadget/web .spec.pool.size -n shop",
@@ -69,7 +69,7 @@ func TestSomeoneWithoutRightsIsToldWhatIsNotKnown(t *testing.T) {
 	))
 }
 
-func TestWhatIsSavedIsExplainedWithoutTheCluster(t *testing.T) {
+func TestExplainExportedObjects(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "shop.yaml")
 	save := func() string {
 		saved, err := kubectl("get", "deployment/web", "hpa/web", "-n", "shop", "-o", "yaml", "--show-managed-fields")
@@ -83,7 +83,7 @@ func TestWhatIsSavedIsExplainedWithoutTheCluster(t *testing.T) {
 	}
 	now := time.Now()
 	for _, format := range []string{"", " -o wide", " -o yaml", " .spec.replicas"} {
-		// What a controller writes meanwhile tells the two apart, and then they are read again.
+		// If a controller writes in the meantime, the outputs differ, so retry.
 		for tries := 1; ; tries++ {
 			saved := save()
 			_, online, _ := strings.Cut(handoffAt(t, now, cluster.Kubeconfig, "explain deployment/web -n shop"+format), "\n")

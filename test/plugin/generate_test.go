@@ -9,7 +9,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/printable"
 )
 
-// generator makes manifests, and writes them as people do. The same seed makes the same.
+// generator generates manifests in many styles of YAML. It is deterministic for a seed.
 type generator struct{ *rand.Rand }
 
 func newGenerator(seed uint64, n int) generator {
@@ -27,7 +27,7 @@ type (
 	list   = []any
 )
 
-// manifest is an object of a kind with fields at random: what must not change is as the name has it.
+// manifest returns an object of a kind with random fields. Immutable fields depend only on the name.
 func (g generator) manifest(kind, name string) object {
 	metadata := object{"name": name}
 	g.maybe(metadata, "annotations", object{"team": "all of us and some more"}, object{"team": "us", "note": "first line\nsecond line\n"}, object{"note": `it's "quoted" here`})
@@ -96,7 +96,7 @@ func (g generator) service() object {
 	return spec
 }
 
-// yaml writes a value in the styles that YAML has.
+// yaml returns an object as YAML in random styles.
 func (g generator) yaml(o object) string {
 	var b strings.Builder
 	if g.IntN(4) == 0 {
@@ -125,7 +125,7 @@ func (g generator) block(b *strings.Builder, o object, indent string) {
 	}
 }
 
-// valueOf writes what follows the colon of a key at an indentation.
+// valueOf writes the value of a key at an indentation.
 func (g generator) valueOf(b *strings.Builder, v any, indent string) {
 	inner := indent + "  "
 	switch v := v.(type) {
@@ -168,14 +168,14 @@ func (g generator) valueOf(b *strings.Builder, v any, indent string) {
 	}
 }
 
-// literal writes a text of lines as a block scalar.
+// literal returns a text as a literal block scalar.
 func (g generator) literal(text, indent string) string {
 	body := strings.TrimRight(text, "\n")
 	chomp := map[int]string{0: "-", 1: "", 2: "+"}[len(text)-len(body)]
 	return " |" + chomp + "\n" + indent + strings.ReplaceAll(body, "\n", "\n"+indent) + strings.Repeat("\n", max(1, len(text)-len(body)))
 }
 
-// scalar writes a text in one of the styles that it can have, over lines where it has words.
+// scalar returns a text as a scalar in a random valid style, possibly folded between words.
 func (g generator) scalar(text, indent string) string {
 	plain := text != "" && !strings.ContainsAny(text, `"'#:`) && text != "yes" && text != "12" && text != "1" && text != "2" && text[0] != '-'
 	quoted := printable.Quote(text)
@@ -193,7 +193,7 @@ func (g generator) scalar(text, indent string) string {
 	return written
 }
 
-// flow writes a value in brackets, perhaps over lines.
+// flow returns a value in flow style, possibly over several lines.
 func (g generator) flow(v any, indent string) string {
 	comma := []string{", ", ", ", ",\n" + indent + " "}[g.IntN(3)]
 	switch v := v.(type) {

@@ -17,38 +17,38 @@ import (
 
 func textOf(path fieldpath.Path) string { return explain.Text(path) }
 
-// foretold is what a preview says for programs.
-type foretold struct {
+// predicted is the machine-readable output of a preview.
+type predicted struct {
 	Fields []struct {
 		Path          string
 		Live, Without json.RawMessage
 	}
 }
 
-func TestGeneratedPreviewsSayWhatKubectlApplyDoes(t *testing.T) {
+func TestGeneratedPreviewsMatchKubectlApply(t *testing.T) {
 	seed := seedOf(t)
-	yard := newYard(t, "foretold")
+	yard := newYard(t, "preview")
 	outcomes := map[string]int{}
 	for n := range generate.previews {
-		s := newStory(t, seed^1, n, yard)
+		s := newScenario(t, seed^1, n, yard)
 		outcomes[s.preview()]++
 		if t.Failed() {
-			t.Fatalf("story %d of seed %d", n, seed)
+			t.Fatalf("scenario %d of seed %d", n, seed)
 		}
 	}
 	t.Logf("outcomes: %v", outcomes)
 }
 
-// preview plays one preview and the apply, and returns what came of it.
-func (s story) preview() string {
+// preview runs one preview and the apply, and returns the outcome.
+func (s scenario) preview() string {
 	s.Helper()
 	play(s.T, s.apply+s.write("first", s.yaml(s.manifest(s.kind, s.name)))+" -n "+s.yard)
-	s.person()
+	s.changeByHand()
 	manifest := s.manifest(s.kind, s.name)
 	if s.IntN(10) == 0 {
 		metadata(s.T, manifest)["resourceVersion"] = "1"
 	}
-	if s.IntN(10) == 0 && s.kind == "Deployment" { // which the API server refuses
+	if s.IntN(10) == 0 && s.kind == "Deployment" { // immutable: the API server rejects it
 		manifest["spec"].(object)["selector"] = object{"matchLabels": object{"app": "other"}} //nolint:forcetypeassert // of the generator
 	}
 	file := s.write("second", s.yaml(manifest))
@@ -57,30 +57,30 @@ func (s story) preview() string {
 	said := handoff(s.T, cluster.Kubeconfig, "preview "+flags+" -f "+file+" -n "+s.yard+" -o json")
 	if output, err := kubectl(append(strings.Fields(s.apply+file), "-n", s.yard)...); err != nil {
 		if !strings.Contains(said, "[exit code 2]") {
-			s.Errorf("kubectl apply fails: %v %s\nand is not foretold to:\n%s", err, output, said)
+			s.Errorf("kubectl apply fails, which the preview does not predict: %v %s\n%s", err, output, said)
 		}
-		return "refused"
+		return "rejected"
 	}
 	after := s.live()
 	if strings.Contains(said, "[exit code 2]") {
-		s.Errorf("kubectl applies what is foretold to be refused:\n%s", said)
+		s.Errorf("kubectl apply succeeds, but the preview predicts a failure:\n%s", said)
 		return ""
 	}
-	_, text, _ := strings.Cut(said, "\n{") // behind warnings of the API server
+	_, text, _ := strings.Cut(said, "\n{") // after warnings of the API server
 	text = "{" + text
-	var told foretold
-	if err := json.NewDecoder(strings.NewReader(text)).Decode(&told); err != nil {
+	var got predicted
+	if err := json.NewDecoder(strings.NewReader(text)).Decode(&got); err != nil {
 		s.Fatal(err, said)
 	}
 	var places []string
-	for _, f := range told.Fields {
+	for _, f := range got.Fields {
 		path := pathOf(s.T, f.Path)
 		for _, c := range []struct {
 			when      string
-			told, was []byte
+			got, want []byte
 		}{{"live", settledAnnotations(path, f.Live), shown(before, path)}, {"without", settledAnnotations(path, f.Without), shown(after, path)}} {
-			if !bytes.Equal(c.told, c.was) && !sameValue(c.told, c.was) {
-				s.Errorf("%s, %s: told %s, is %s\n%s", f.Path, c.when, c.told, c.was, said)
+			if !bytes.Equal(c.got, c.want) && !sameValue(c.got, c.want) {
+				s.Errorf("%s, %s: got %s, want %s\n%s", f.Path, c.when, c.got, c.want, said)
 			}
 		}
 		for _, o := range []ownership.Object{before, after} {
@@ -94,21 +94,21 @@ func (s story) preview() string {
 			return strings.HasPrefix(changed+"/", place+"/") || strings.HasPrefix(place+"/", changed+"/")
 		}
 		if !slices.ContainsFunc(places, near) {
-			s.Errorf("%s changes, and that is not foretold:\n%s", changed, said)
+			s.Errorf("%s changes, which the preview does not predict:\n%s", changed, said)
 		}
 	}
-	if len(told.Fields) == 0 {
+	if len(got.Fields) == 0 {
 		return "unchanged"
 	}
 	return "changed"
 }
 
-// shown is a value as a preview shows it: without last-applied, and none where nothing else is in it.
+// shown returns a value as a preview shows it: without last-applied, and nil if nothing else remains.
 func shown(o ownership.Object, path fieldpath.Path) []byte {
 	return settledAnnotations(path, o.Value(path))
 }
 
-// settledAnnotations leaves out of annotations what records and controllers put there, the latter when they come to it.
+// settledAnnotations removes the last-applied annotation, and that of the Deployment controller, which writes at any time.
 func settledAnnotations(path fieldpath.Path, value []byte) []byte {
 	if len(path) == 2 && textOf(path) == ".metadata.annotations" && value != nil {
 		value = ownership.Cut(value, ownership.LastAppliedPath()[2:])
@@ -120,7 +120,7 @@ func settledAnnotations(path fieldpath.Path, value []byte) []byte {
 	return value
 }
 
-// differences are JSON pointers to what differs: the innermost objects' members, and lists as a whole.
+// differences returns JSON pointers to the innermost members that differ. Lists are compared as a whole.
 func differences(at string, a, b any) (found []string) {
 	left, isObject := a.(map[string]any)
 	right, areObjects := b.(map[string]any)

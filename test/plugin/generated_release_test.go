@@ -16,7 +16,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// seedOf is the seed of the generators: the one that is given, or the time.
+// seedOf returns the seed of the generators: the given one, or the current time.
 func seedOf(t *testing.T) uint64 {
 	t.Helper()
 	seed := generate.seed
@@ -27,26 +27,26 @@ func seedOf(t *testing.T) uint64 {
 	return seed
 }
 
-// story is one object that a generator plays with.
-type story struct {
+// scenario is a generated test of one object.
+type scenario struct {
 	*testing.T
 	generator
 	yard, kind, name string
 	apply            string
 }
 
-func newStory(t *testing.T, seed uint64, n int, yard string) story {
+func newScenario(t *testing.T, seed uint64, n int, yard string) scenario {
 	t.Helper()
-	s := story{T: t, generator: newGenerator(seed, n), yard: yard}
+	s := scenario{T: t, generator: newGenerator(seed, n), yard: yard}
 	s.kind = []string{"Deployment", "Deployment", "Deployment", "Service", "ConfigMap"}[s.IntN(5)]
 	s.name = fmt.Sprintf("web-%d", n)
 	s.apply = []string{"apply -f ", "apply -f ", "apply --server-side -f "}[s.IntN(3)]
 	return s
 }
 
-func (s story) target() string { return strings.ToLower(s.kind) + "/" + s.name }
+func (s scenario) target() string { return strings.ToLower(s.kind) + "/" + s.name }
 
-func (s story) write(name, text string) string {
+func (s scenario) write(name, text string) string {
 	s.Helper()
 	file := filepath.Join(cluster.Dir, s.name+"-"+name+".yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -55,7 +55,7 @@ func (s story) write(name, text string) string {
 	return file
 }
 
-func (s story) live() ownership.Object {
+func (s scenario) live() ownership.Object {
 	s.Helper()
 	text, err := kubectl("get", s.target(), "-n", s.yard, "-o", "json", "--show-managed-fields")
 	if err != nil {
@@ -68,8 +68,8 @@ func (s story) live() ownership.Object {
 	return o
 }
 
-// person changes something by hand.
-func (s story) person() {
+// changeByHand makes a random change as a user does.
+func (s scenario) changeByHand() {
 	s.Helper()
 	steps := []string{"annotate " + s.target() + " team=theirs --overwrite", "label " + s.target() + " tier=back --overwrite"}
 	if s.kind == "Deployment" {
@@ -80,7 +80,7 @@ func (s story) person() {
 	}
 }
 
-// content is an object without what the API server, controllers and records make of it.
+// content returns an object without status, server-generated metadata, and records.
 func content(t *testing.T, o ownership.Object) map[string]any {
 	t.Helper()
 	var of map[string]any
@@ -101,12 +101,12 @@ func content(t *testing.T, o ownership.Object) map[string]any {
 	return of
 }
 
-func TestGeneratedReleasesStayAndRefusalsAreTrue(t *testing.T) {
+func TestGeneratedReleasesSurviveAndRefusalsAreCorrect(t *testing.T) {
 	seed := seedOf(t)
 	yard := newYard(t, "generated")
 	released, refused := 0, map[string]int{}
 	for n := range generate.releases {
-		s := newStory(t, seed, n, yard)
+		s := newScenario(t, seed, n, yard)
 		switch why := s.release(); why {
 		case "":
 			released++
@@ -114,23 +114,23 @@ func TestGeneratedReleasesStayAndRefusalsAreTrue(t *testing.T) {
 			refused[why]++
 		}
 		if t.Failed() {
-			t.Fatalf("story %d of seed %d", n, seed)
+			t.Fatalf("scenario %d of seed %d", n, seed)
 		}
 	}
 	t.Logf("%d released, refused: %v", released, refused)
 	if generate.releases >= 20 && released < generate.releases/4 {
-		t.Errorf("of %d, %d are released: the generator makes too little that can be", generate.releases, released)
+		t.Errorf("only %[2]d of %[1]d releases succeed: the generator generates too few releasable fields", generate.releases, released)
 	}
 }
 
-// release plays one release, and returns why it was refused.
-func (s story) release() string {
+// release runs one release, and returns why it was refused, or "".
+func (s scenario) release() string {
 	s.Helper()
 	manifest := s.manifest(s.kind, s.name)
 	text := s.yaml(manifest)
 	before := s.write("before", text)
 	play(s.T, s.apply+before+" -n "+s.yard)
-	s.person()
+	s.changeByHand()
 	field := s.field(manifest)
 	if field == "" {
 		return "nothing to release"
@@ -160,10 +160,10 @@ func (s story) release() string {
 		s.Errorf("%s\nthe manifest without it (-want +got):\n%s\nof\n%s", said, diff, text)
 		return ""
 	}
-	apply := strings.Replace(s.apply, "--server-side", "--server-side --force-conflicts", 1) // what a person has changed conflicts
+	apply := strings.Replace(s.apply, "--server-side", "--server-side --force-conflicts", 1) // the user's change conflicts
 	play(s.T, apply+s.write("after", after)+" -n "+s.yard)
 	if was, is := live.Value(pathOf(s.T, field)), s.live().Value(pathOf(s.T, field)); !bytes.Equal(was, is) && !sameValue(was, is) {
-		s.Errorf("%s\nit was %s, and is %s", said, was, is)
+		s.Errorf("%s\nthe value was %s, and is %s", said, was, is)
 	}
 	return ""
 }
@@ -173,7 +173,7 @@ func sameValue(a, b []byte) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && cmp.Equal(x, y)
 }
 
-// pruned is a value without what is empty, and with numbers as JSON has them.
+// pruned returns a value without empty parts, and with numbers as JSON decodes them.
 func pruned(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -205,8 +205,8 @@ func pruned(v any) any {
 	}
 }
 
-// field chooses a field that the manifest declares, or what holds some.
-func (s story) field(manifest object) string {
+// field returns a random field that the manifest declares, or an ancestor of one.
+func (s scenario) field(manifest object) string {
 	s.Helper()
 	text, err := json.Marshal(manifest)
 	if err != nil {
@@ -242,8 +242,8 @@ func (s story) field(manifest object) string {
 	return fields[s.IntN(len(fields))]
 }
 
-// isDefault reports whether the API server puts back a field's value when the field is removed.
-func (s story) isDefault(field string, live ownership.Object) bool {
+// isDefault reports whether the API server defaults a field to the same value when the field is removed.
+func (s scenario) isDefault(field string, live ownership.Object) bool {
 	s.Helper()
 	at := live.Locate(pathOf(s.T, field))
 	text, err := kubectl("patch", s.target(), "-n", s.yard, "--type=json", "--dry-run=server", "-o", "json",
@@ -251,13 +251,13 @@ func (s story) isDefault(field string, live ownership.Object) bool {
 	if err != nil {
 		return false
 	}
-	_, text, _ = strings.Cut("\n"+text, "\n{") // behind warnings of the API server
+	_, text, _ = strings.Cut("\n"+text, "\n{") // after warnings of the API server
 	without, err := ownership.ParseObject([]byte("{" + text))
 	return err == nil && sameValue(at.Value, without.Value(pathOf(s.T, field)))
 }
 
-// isTrue verifies what a refusal says, and returns its sort.
-func (s story) isTrue(said, field, before string, without []byte, live ownership.Object) string {
+// isTrue verifies the reason of a refusal, and returns its kind.
+func (s scenario) isTrue(said, field, before string, without []byte, live ownership.Object) string {
 	s.Helper()
 	switch {
 	case strings.Contains(said, "cannot be applied"):
@@ -266,16 +266,16 @@ func (s story) isTrue(said, field, before string, without []byte, live ownership
 		}
 		return "cannot be applied"
 	case strings.Contains(said, "would still change it") && s.isDefault(field, live):
-		return "would be deleted, and come back as the default" // which release does not know
+		return "would be deleted and defaulted to the same value" // release does not know defaults
 	case strings.Contains(said, "would still change it"):
 		reduced := s.write("reduced", string(without))
 		for _, step := range []string{"apply set-last-applied -f ", "apply -f "} {
 			if _, err := kubectl(append(strings.Fields(step+reduced), "-n", s.yard)...); err != nil {
-				return "would still change it: it is refused" // which is a change as well
+				return "would still change it: rejected"
 			}
 		}
 		if is := s.live().Value(pathOf(s.T, field)); sameValue(live.Value(pathOf(s.T, field)), is) {
-			s.Errorf("%s\nby hand, it stays %s", said, is)
+			s.Errorf("%s\nby hand, the value stays %s", said, is)
 		}
 		return "would still change it"
 	case strings.Contains(said, "would not create the object"):

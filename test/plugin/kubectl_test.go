@@ -11,7 +11,7 @@ import (
 	"github.com/ownership-handoff/handoff/test/golden"
 )
 
-// TestKubectlFindsAndCompletesThePlugin goes through kubectl itself, as a person's shell does.
+// TestKubectlFindsAndCompletesThePlugin runs the plugin through kubectl, as a shell does.
 func TestKubectlFindsAndCompletesThePlugin(t *testing.T) {
 	root, err := controlplane.Root()
 	if err != nil {
@@ -23,7 +23,7 @@ func TestKubectlFindsAndCompletesThePlugin(t *testing.T) {
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, output)
 	}
-	script, err := os.ReadFile(filepath.Join(root, "plugins", "kubectl_complete-handoff"))
+	script, err := os.ReadFile(filepath.Join(root, "manifests", "krew", "kubectl_complete-handoff"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestKubectlFindsAndCompletesThePlugin(t *testing.T) {
 	path := bin + ":" + filepath.Dir(cluster.Kubectl) + ":" + os.Getenv("PATH")
 	for line, want := range map[string]string{
 		"handoff explain deployment/web .spec.replicas -n shop": "`.spec.replicas` is 7: HorizontalPodAutoscaler `web` set it through /scale at TIME; " +
-			"the manifest last said 3; an apply would set 3 (handoff: keeps 7)",
+			"the last-applied manifest sets 3; an apply would set 3 (handoff: keeps 7)",
 		"__complete handoff expl":                                                  "explain",
 		"__complete handoff explain deploym":                                       "deployments.apps/",
 		"__complete handoff explain -n shop deployment/w":                          "deployment/web",

@@ -10,7 +10,7 @@ import (
 	"github.com/ownership-handoff/handoff/test/golden"
 )
 
-func TestEnablingTouchesOneAnnotation(t *testing.T) {
+func TestEnableWritesOneAnnotation(t *testing.T) {
 	before := office(t)
 	golden.Check(t, "mode", transcript(t, cluster.Kubeconfig,
 		"status office",
@@ -41,7 +41,7 @@ func TestEnablingTouchesOneAnnotation(t *testing.T) {
 	}
 }
 
-// office reads the namespace office, without the annotation of kubectl apply, which is there from the beginning.
+// office returns the namespace office, without the initial annotation of kubectl apply.
 func office(t *testing.T) map[string]any {
 	t.Helper()
 	if _, err := kubectl("annotate", "namespace", "office", ownership.LastAppliedAnnotation+"-"); err != nil {
@@ -67,7 +67,7 @@ func metadata(t *testing.T, o map[string]any) map[string]any {
 	return m
 }
 
-// settled is the namespace without what each write changes.
+// settled returns an object without its resourceVersion, which each write changes.
 func settled(t *testing.T, o map[string]any) map[string]any {
 	t.Helper()
 	delete(metadata(t, o), "resourceVersion")

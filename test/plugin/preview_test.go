@@ -7,9 +7,9 @@ import (
 	"github.com/ownership-handoff/handoff/test/golden"
 )
 
-// TestAnApplyIsForetold holds what is said of applies to the objects that prepare has made. No webhook is installed here;
-// where one is, the end-to-end suite compares each of its applies with what was foretold.
-func TestAnApplyIsForetold(t *testing.T) {
+// TestPreview previews applies to the objects of prepare. No webhook is installed here; the end-to-end suite, with a webhook,
+// compares each of its applies with a preview.
+func TestPreview(t *testing.T) {
 	for name, lines := range map[string][]string{
 		"preview": {
 			"preview -n shop -f testdata/objects.yaml",
@@ -40,8 +40,8 @@ func TestAnApplyIsForetold(t *testing.T) {
 	golden.Check(t, "previewlimited", transcript(t, cluster.limited, "preview -n shop -f testdata/preview/web.yaml"))
 }
 
-// TestATeamThatMayNotReadItsNamespaceIsForetold holds that the rights of an apply are enough.
-func TestATeamThatMayNotReadItsNamespaceIsForetold(t *testing.T) {
+// TestPreviewWithoutPermissionToReadNamespaces verifies that the permissions of an apply are sufficient.
+func TestPreviewWithoutPermissionToReadNamespaces(t *testing.T) {
 	if _, err := kubectl("apply", "-f", "testdata/preview/team.yaml"); err != nil {
 		t.Fatal(err)
 	}
@@ -56,9 +56,8 @@ func TestATeamThatMayNotReadItsNamespaceIsForetold(t *testing.T) {
 	))
 }
 
-// TestAnApplyIsForetoldWhereTheAPIServerRefusesIt is row 7, in a namespace where handoff is enabled and its webhook is not
-// installed.
-func TestAnApplyIsForetoldWhereTheAPIServerRefusesIt(t *testing.T) {
+// TestPreviewOfRejectedApply tests row 7, in a namespace where handoff is enabled but its webhook is not installed.
+func TestPreviewOfRejectedApply(t *testing.T) {
 	for _, step := range [][]string{
 		{"create", "namespace", "stock"},
 		{"annotate", "namespace", "stock", ownership.ModeAnnotation + "=" + string(ownership.ModeEnforce)},

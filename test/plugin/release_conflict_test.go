@@ -20,15 +20,15 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/release"
 )
 
-// settings is an object that no controller changes in between.
+// settings is an object that no controller changes.
 var settings = released{
 	object: "configmap/web", field: ".data.size",
 	manifest: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {size: big, zone: a}\n",
 }
 
-// between returns a kubeconfig for a person whose patches are seen first: seen is given the number of each, from 1, and its
-// text, and says whether it may go on.
-func between(t *testing.T, seen func(patch int, text string) (goOn bool)) (kubeconfig string) {
+// between returns the kubeconfig of a proxy that calls seen for each patch, with its number from 1 and its text. The proxy
+// forwards the patch if seen returns true.
+func between(t *testing.T, seen func(patch int, text string) (forward bool)) (kubeconfig string) {
 	t.Helper()
 	transport, err := rest.TransportFor(cluster.Config)
 	if err != nil {
@@ -47,7 +47,7 @@ func between(t *testing.T, seen func(patch int, text string) (goOn bool)) (kubec
 			text, err := io.ReadAll(r.Body)
 			r.Body = io.NopCloser(bytes.NewReader(text))
 			if err != nil || !seen(patches, string(text)) {
-				http.Error(w, "the network has gone", http.StatusServiceUnavailable)
+				http.Error(w, "the network is down", http.StatusServiceUnavailable)
 				return
 			}
 		}
@@ -63,7 +63,7 @@ func between(t *testing.T, seen func(patch int, text string) (goOn bool)) (kubec
 	return kubeconfig
 }
 
-// appliedIn applies settings in a yard of its own.
+// appliedIn applies settings in a new namespace.
 func appliedIn(t *testing.T) (yard string) {
 	t.Helper()
 	yard = newYard(t, "conflict")
@@ -72,14 +72,14 @@ func appliedIn(t *testing.T) (yard string) {
 	return yard
 }
 
-func TestAChangeInBetweenIsSeenAndPlannedAnew(t *testing.T) {
+func TestReleaseRetriesOnConflict(t *testing.T) {
 	for name, changed := range map[string]struct {
-		times int // how many patches come too late
+		times int // number of patches that conflict
 		want  string
 	}{
-		"once":         {1, "configmap/web released .data.size\n"},
-		"four times":   {4, "configmap/web released .data.size\n"},
-		"all the time": {100, "error: configmap/web: others changed it at each of 5 attempts; nothing is released, try again\n"},
+		"once":       {1, "configmap/web released .data.size\n"},
+		"four times": {4, "configmap/web released .data.size\n"},
+		"always":     {100, "error: configmap/web: the object changed during each of 5 attempts; nothing was released, try again\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			yard := appliedIn(t)
@@ -95,7 +95,7 @@ func TestAChangeInBetweenIsSeenAndPlannedAnew(t *testing.T) {
 			}
 			live := settings.live(t, yard)
 			if at := live.Value(annotation("example.com/at")); string(at) != fmt.Sprintf(`"%d"`, min(changed.times, 5)) {
-				t.Errorf("what was changed in between is %s", at)
+				t.Errorf("the concurrent change is %s", at)
 			}
 			if text, _ := live.LastApplied(); strings.Contains(text, "size") != (changed.times > 5) {
 				t.Errorf("last-applied: %s", text)
@@ -104,38 +104,38 @@ func TestAChangeInBetweenIsSeenAndPlannedAnew(t *testing.T) {
 	}
 }
 
-func TestAReleaseThatWasCutShortIsFinishedByTheSameCommand(t *testing.T) {
+func TestInterruptedReleaseIsCompletedByRerun(t *testing.T) {
 	yard := appliedIn(t)
 	line := "release configmap/web .data.size -n " + yard
 	said := handoff(t, between(t, func(_ int, text string) bool { return strings.Contains(text, "~1last-applied") }), line)
 	if !strings.Contains(said, "is released, but "+release.WriterManager+" still manages") || !strings.Contains(said, "[exit code 2]") {
-		t.Errorf("cut short: %s", said)
+		t.Errorf("interrupted: %s", said)
 	}
-	if got := claimantsOf(t, yard); got != release.WriterManager {
-		t.Fatalf("the annotation is %s's", got)
+	if got := annotationManagers(t, yard); got != release.WriterManager {
+		t.Fatalf("the annotation is managed by %s", got)
 	}
 	if said = handoff(t, cluster.Kubeconfig, line); !strings.Contains(said, "web unchanged\n[exit code 0]") {
-		t.Errorf("finished: %s", said)
+		t.Errorf("completed: %s", said)
 	}
-	if got := claimantsOf(t, yard); got != "kubectl-client-side-apply" {
-		t.Errorf("the annotation is %s's", got)
+	if got := annotationManagers(t, yard); got != "kubectl-client-side-apply" {
+		t.Errorf("the annotation is managed by %s", got)
 	}
 }
 
-func claimantsOf(t *testing.T, yard string) string {
+func annotationManagers(t *testing.T, yard string) string {
 	t.Helper()
 	return managersOf(t, string(settings.live(t, yard).Text()), `.metadata.annotations["`+ownership.LastAppliedAnnotation+`"]`)
 }
 
-// TestADryRunWritesNothing holds that for both kinds.
-func TestADryRunWritesNothing(t *testing.T) {
+// TestDryRunWritesNothing tests both kinds of dry run.
+func TestDryRunWritesNothing(t *testing.T) {
 	yard := appliedIn(t)
 	before := settings.live(t, yard).Value(version())
 	for _, kind := range []string{"client", "server"} {
 		said := handoff(t, cluster.Kubeconfig, "release configmap/web .data.size --dry-run="+kind+" -o yaml --show-managed-fields -n "+yard)
 		if strings.Contains(said, `"size":`) || !strings.Contains(said, "manager: "+release.PersonManager+"\n") ||
 			strings.Contains(said, release.WriterManager) {
-			t.Errorf("%s: the object as it would be:\n%s", kind, said)
+			t.Errorf("%s: got the object\n%s", kind, said)
 		}
 	}
 	if after := settings.live(t, yard).Value(version()); !bytes.Equal(after, before) {

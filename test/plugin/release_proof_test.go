@@ -21,15 +21,15 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/release"
 )
 
-// released is a field that is released, with what is done before and afterwards. Each step is a kubectl command; MANIFEST is
-// the manifest, which is without the field after the release: as release has said it.
+// released is a field to release, with kubectl commands to run before and after. In these, MANIFEST is the manifest; after the
+// release, it is the manifest without the lines that release lists.
 type released struct {
-	object, field, value string // value is what the field is before and after
+	object, field, value string // value is the expected value before and after
 	manifest             string
 	before, after        []string
-	// want is what the field is where the same is done without the release.
+	// want is the expected value if the same commands run without the release.
 	want string
-	// byHand says that the documented procedure for client-side apply comes to the same.
+	// byHand reports whether the documented procedure for client-side apply has the same result.
 	byHand bool
 }
 
@@ -75,8 +75,8 @@ func (r released) with(byHand bool, before []string, after ...string) released {
 	return r
 }
 
-// proofs are keyed by what is done.
-func proofs() map[string]released {
+// releaseCases returns the test cases, by description.
+func releaseCases() map[string]released {
 	scaled := []string{"autoscale deployment web --min=7 --max=20", "wait --for=jsonpath={.spec.replicas}=7 deployment web"}
 	still := replicas
 	still.value = "3"
@@ -100,20 +100,20 @@ func proofs() map[string]released {
 	side := released{object: "deployment/web", field: `.spec.template.spec.containers[name="side"]`, value: `"side"`, manifest: workload}
 	return map[string]released{
 		"client-side, scaled by the autoscaler":             replicas.with(true, slices.Concat([]string{applied}, scaled), applied),
-		"client-side, scaled by a person":                   replicas.with(true, []string{applied, "scale deployment web --replicas=7"}, applied),
+		"client-side, scaled by a user":                     replicas.with(true, []string{applied, "scale deployment web --replicas=7"}, applied),
 		"client-side, twice":                                replicas.with(true, []string{applied, "scale deployment web --replicas=7"}, applied, applied),
 		"client-side, as the manifest has it":               still.with(true, []string{applied}, applied),
 		"client-side, the resources of a container":         resources.with(true, []string{applied, cpuPatch}, applied),
 		"client-side, a whole container":                    side.with(true, []string{applied}, applied),
-		"client-side, a field whose container empties":      surge,
+		"client-side, a field with an emptied parent":       surge,
 		"client-side, an annotation":                        annotationOf(workload),
 		"client-side, a custom resource":                    gadget,
-		"client-side, what a Secret holds":                  secret(),
+		"client-side, data of a Secret":                     secret(),
 		"server-side, as the manifest has it":               still.with(false, []string{serverSide}, serverSide),
 		"server-side, twice":                                still.with(false, []string{serverSide}, serverSide, serverSide),
-		"server-side, beside an autoscaler":                 still.with(false, []string{serverSide, scaled[0][:len("autoscale deployment web --min=")] + "1 --max=20"}, serverSide),
+		"server-side, with an autoscaler":                   still.with(false, []string{serverSide, scaled[0][:len("autoscale deployment web --min=")] + "1 --max=20"}, serverSide),
 		"server-side, the resources of a container":         resourcesServerSide,
-		"server-side, a field whose container empties":      surgeServerSide,
+		"server-side, a field with an emptied parent":       surgeServerSide,
 		"server-side, a custom resource":                    gadgetServerSide,
 		"client-side, then server-side, a custom resource":  gadgetServerSide.with(false, []string{applied}, serverSide),
 		"server-side, a custom resource, scaled":            gadgetScaled(gadget),
@@ -122,7 +122,7 @@ func proofs() map[string]released {
 		"server-side after client-side":                     still.with(false, []string{applied, serverSide}, serverSide),
 		"server-side after client-side, back to the former": still.with(false, []string{applied, serverSide}, applied),
 		"client-side after server-side":                     still.with(false, []string{serverSide, applied}, applied, serverSide),
-		"edited by a person, annotation included":           edited(still),
+		"edited by a user, including the annotation":        edited(still),
 	}
 }
 
@@ -141,7 +141,7 @@ func secret() released {
 	}
 }
 
-// gadgetScaled has a claim of /scale, which is on the field alone and on nothing that it is in.
+// gadgetScaled has a managedFields entry of /scale, which contains the field but not its parents.
 func gadgetScaled(r released) released {
 	r = r.with(false, []string{serverSide, "scale gadget web --replicas=5"}, serverSide)
 	return r
@@ -153,7 +153,7 @@ func resourcesMigrated() released {
 	return r
 }
 
-// edited has a person's claims and the annotation's in one entry, as kubectl edit leaves it that changes both.
+// edited has a user's fields and the annotation in one managedFields entry, as after a kubectl edit of both.
 func edited(r released) released {
 	return r.with(false, []string{
 		applied, "scale deployment web --replicas=9",
@@ -163,8 +163,8 @@ func edited(r released) released {
 	}, serverSide)
 }
 
-func TestAReleasedFieldStaysAndOneThatIsNotGoes(t *testing.T) {
-	for name, r := range proofs() {
+func TestReleasedFieldSurvivesTheNextApply(t *testing.T) {
+	for name, r := range releaseCases() {
 		t.Run(name, func(t *testing.T) {
 			yards := map[string]string{}
 			for _, yard := range []string{"released", "left", "byhand"}[:map[bool]int{true: 3, false: 2}[r.byHand]] {
@@ -181,8 +181,8 @@ func TestAReleasedFieldStaysAndOneThatIsNotGoes(t *testing.T) {
 			if !strings.Contains(said, "released "+r.field+"\n") || !strings.Contains(said, "[exit code 0]") {
 				t.Fatal(said)
 			}
-			r.wantNoClaims(t, yards["released"])
-			obey(t, said, before, after)
+			r.wantReleased(t, yards["released"])
+			deleteLines(t, said, before, after)
 			r.play(t, yards["released"], after, r.after)
 			if got := r.valueIn(t, yards["released"]); got != r.value {
 				t.Errorf("released: %s is %s, want %s", r.field, got, r.value)
@@ -201,7 +201,7 @@ func TestAReleasedFieldStaysAndOneThatIsNotGoes(t *testing.T) {
 	}
 }
 
-// newYard makes a namespace, which goes with the test.
+// newYard creates a namespace, and deletes it after the test.
 func newYard(t *testing.T, name string) string {
 	t.Helper()
 	name = fmt.Sprintf("yard-%s-%d", name, time.Now().UnixNano())
@@ -212,17 +212,17 @@ func newYard(t *testing.T, name string) string {
 		if _, err := kubectl("delete", "namespace", name, "--wait=false"); err != nil {
 			t.Error(err)
 		}
-		if _, err := kubectl("delete", "hpa", "--all", "-n", name); err != nil { // which others look for in all namespaces
+		if _, err := kubectl("delete", "hpa", "--all", "-n", name); err != nil { // other tests list them in all namespaces
 			t.Error(err)
 		}
 	})
 	return name
 }
 
-// files returns where the manifest is, and where it is to be without the field.
+// files writes the manifest, and returns its path and that for the manifest without the field.
 func files(t *testing.T, manifest string) (before, after string) {
 	t.Helper()
-	dir, err := os.MkdirTemp(cluster.Dir, "manifests-*") //nolint:usetesting // the test's own would have the commas of its name
+	dir, err := os.MkdirTemp(cluster.Dir, "manifests-*") //nolint:usetesting // t.TempDir would contain the commas of the test's name
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,19 +233,19 @@ func files(t *testing.T, manifest string) (before, after string) {
 	return before, after
 }
 
-// obey deletes the lines that release has named.
-func obey(t *testing.T, said, before, after string) {
+// deleteLines deletes the lines that the output of release lists.
+func deleteLines(t *testing.T, output, before, after string) {
 	t.Helper()
 	text, err := os.ReadFile(before)
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.SplitAfter(string(text), "\n")
-	named := regexp.MustCompile(regexp.QuoteMeta(before)+`:(\d+)(?:-(\d+))?: delete`).FindAllStringSubmatch(said, -1)
-	if named == nil {
-		t.Fatalf("no line is named:\n%s", said)
+	listed := regexp.MustCompile(regexp.QuoteMeta(before)+`:(\d+)(?:-(\d+))?: delete`).FindAllStringSubmatch(output, -1)
+	if listed == nil {
+		t.Fatalf("no lines are listed:\n%s", output)
 	}
-	for _, one := range slices.Backward(named) {
+	for _, one := range slices.Backward(listed) {
 		first, _ := strconv.Atoi(one[1])
 		last := first
 		if one[2] != "" {
@@ -281,7 +281,7 @@ func (r released) live(t *testing.T, yard string) ownership.Object {
 	return o
 }
 
-// valueIn returns the field, compact; of an element of a list its name.
+// valueIn returns the field's value as compact JSON, or the name of a list element.
 func (r released) valueIn(t *testing.T, yard string) string {
 	t.Helper()
 	field := r.field
@@ -303,8 +303,8 @@ func (r released) valueIn(t *testing.T, yard string) string {
 	return string(compact)
 }
 
-// wantNoClaims holds that no manifest declares the field any more, and that somebody claims it.
-func (r released) wantNoClaims(t *testing.T, yard string) {
+// wantReleased verifies that no applier manages the field, and that another manager does.
+func (r released) wantReleased(t *testing.T, yard string) {
 	t.Helper()
 	entries, err := r.live(t, yard).Entries()
 	if err != nil {
@@ -313,15 +313,15 @@ func (r released) wantNoClaims(t *testing.T, yard string) {
 	holders := ownership.Holders(entries, pathOf(t, r.field))
 	for _, e := range holders {
 		if config.Default().Managers().IsApplier(e) || e.Holds(ownership.LastAppliedPath()) {
-			t.Errorf("%s %s still claims %s", e.Manager, e.Operation, r.field)
+			t.Errorf("%s %s still manages %s", e.Manager, e.Operation, r.field)
 		}
 	}
 	if len(holders) == 0 {
-		t.Errorf("nobody claims %s", r.field)
+		t.Errorf("%s has no manager", r.field)
 	}
 	for _, e := range entries {
 		if e.Manager == release.WriterManager {
-			t.Errorf("%s is left: %s", e.Manager, e.Fields)
+			t.Errorf("%s still has an entry: %s", e.Manager, e.Fields)
 		}
 	}
 }
@@ -339,7 +339,7 @@ func pathOf(t *testing.T, field string) fieldpath.Path {
 	return path
 }
 
-// objectIn is the object without what the API server gives each, and without who claims what.
+// objectIn returns the object without status and server-generated metadata.
 func (r released) objectIn(t *testing.T, yard string) map[string]any {
 	t.Helper()
 	var o map[string]any
@@ -352,7 +352,7 @@ func (r released) objectIn(t *testing.T, yard string) map[string]any {
 		delete(metadata(t, o), given)
 	}
 	if annotations, ok := metadata(t, o)["annotations"].(map[string]any); ok {
-		delete(annotations, "deployment.kubernetes.io/revision") // the controller's, which comes when it comes
+		delete(annotations, "deployment.kubernetes.io/revision") // written by the controller at any time
 	}
 	return o
 }

@@ -17,7 +17,7 @@ import (
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
-// play plays kubectl commands, a line each.
+// play runs kubectl commands, one per line.
 func play(t *testing.T, lines ...string) {
 	t.Helper()
 	for _, line := range lines {
@@ -27,12 +27,12 @@ func play(t *testing.T, lines ...string) {
 	}
 }
 
-// inYard makes a namespace of the name yard, which the golden files have.
+// inYard creates the namespace yard, which the golden files contain.
 func inYard(t *testing.T, lines ...string) {
 	t.Helper()
 	play(t, "create namespace yard")
 	t.Cleanup(func() {
-		play(t, "delete hpa --all -n yard", "delete namespace yard") // waits, for the next test to make it again
+		play(t, "delete hpa --all -n yard", "delete namespace yard") // waits, so that the next test can create it again
 	})
 	play(t, lines...)
 }
@@ -64,14 +64,14 @@ func TestRelease(t *testing.T) {
 		"explain deployment/dock .spec.replicas -n yard",
 		"release deployment/dock .spec.template.spec.containers[0].imagePullPolicy -n yard",
 	))
-	// The autoscaler's next write is recorded, which it would not be if nobody claimed the field.
+	// The autoscaler's next write is recorded. It would not be if the field had no manager.
 	play(t, "patch hpa dock -n yard -p {\"spec\":{\"minReplicas\":4}}", "wait -n yard --for=jsonpath={.spec.replicas}=4 deployment dock")
 	text, err := kubectl("get", "deployment/dock", "-n", "yard", "-o", "json", "--show-managed-fields")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := managersOf(t, text, ".spec.replicas"); got != "kube-controller-manager" {
-		t.Errorf("replicas are claimed by %q", got)
+		t.Errorf("replicas are managed by %q", got)
 	}
 }
 
@@ -163,7 +163,7 @@ func settledRevision(text string) string {
 	return strings.ReplaceAll(text, `"deployment.kubernetes.io/revision":"1",`, "")
 }
 
-func TestReleaseIsTheSameWithTheWebhook(t *testing.T) {
+func TestReleaseIsIndependentOfTheWebhook(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	webhook, err := handofftest.Start(ctx, cluster.Plane, handofftest.Options{})
@@ -195,7 +195,7 @@ func TestReleaseIsTheSameWithTheWebhook(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(results["off"], results["enforce"]); diff != "" {
-		t.Errorf("without handoff and with it (-without +with):\n%s", diff)
+		t.Errorf("without and with handoff (-without +with):\n%s", diff)
 	}
 	if text := strings.Join(results["off"], "\n"); !strings.Contains(text, "web released .spec.replicas, ") {
 		t.Errorf("nothing was released:\n%s", text)

@@ -14,7 +14,7 @@ const (
 	another = "hunter-other-hunter"
 )
 
-// quoting is a policy that quotes what a Secret holds, in its refusals and warnings.
+// quoting is a policy that quotes a Secret's contents in its errors and warnings.
 const quoting = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
@@ -33,27 +33,27 @@ metadata: {name: quoting}
 spec: {policyName: quoting, validationActions: [ACTION]}
 `
 
-// secretOf is the manifest of a Secret with a field, be it none.
+// secretOf returns the manifest of a Secret with an optional field.
 func secretOf(annotations, field string) string {
 	return "apiVersion: v1\nkind: Secret\nmetadata: {name: token" + annotations + "}\n" + field + "\n"
 }
 
-// tellsNothing runs commands, in all formats, and looks for what the Secrets hold.
-func tellsNothing(t *testing.T, line string, formats ...string) {
+// wantNoSecretValues runs a command in all formats, and searches its output for the Secrets' contents.
+func wantNoSecretValues(t *testing.T, line string, formats ...string) {
 	t.Helper()
 	for _, format := range append([]string{""}, formats...) {
 		seen := handoff(t, cluster.Kubeconfig, strings.TrimSpace(line+" "+format))
 		for _, value := range []string{hunted, another} {
 			for _, text := range []string{value, base64.StdEncoding.EncodeToString([]byte(value))} {
 				if strings.Contains(seen, text[:12]) {
-					t.Errorf("an output holds %q:\n%s", text[:12], seen)
+					t.Errorf("the output contains %q:\n%s", text[:12], seen)
 				}
 			}
 		}
 	}
 }
 
-func TestNothingTellsWhatASecretHolds(t *testing.T) {
+func TestNoOutputContainsSecretValues(t *testing.T) {
 	data := []string{"-o wide", "-o json", "-o yaml", "-o jsonpath={}", "-o jsonpath={.no.such}", "-o go-template={{.}}"}
 	objects := []string{"-o json", "-o yaml", "-o jsonpath={.data}", "-o jsonpath={.no.such}", "-o go-template={{.data}}", "-o name", "--show-managed-fields -o yaml"}
 	const copied = `, annotations: {example.com/copy: ` + hunted + `}`
@@ -89,7 +89,7 @@ func TestNothingTellsWhatASecretHolds(t *testing.T) {
 			switch how {
 			case "server":
 				play(t, "apply --server-side -n "+yard+" -f "+applied)
-			case "annotated": // the only annotation is last-applied, and comes and goes
+			case "annotated": // last-applied is the only annotation, so the annotations map appears and disappears
 				play(t, "create -n "+yard+" -f "+file("made", secretOf("", "stringData: {token: "+hunted+"}")))
 			default:
 				play(t, "apply -n "+yard+" -f "+applied)
@@ -102,27 +102,27 @@ func TestNothingTellsWhatASecretHolds(t *testing.T) {
 			}
 			for name, text := range manifests {
 				manifest := file(name, text)
-				tellsNothing(t, "preview -n "+yard+" -f "+manifest, data...)
-				tellsNothing(t, "preview -n "+yard+" --validate=warn --server-side -f "+manifest)
-				tellsNothing(t, "preview -n "+yard+" --server-side --force-conflicts -f "+manifest, data[:3]...)
-				tellsNothing(t, "release secret/token .data -n "+yard+" --dry-run=client --from-manifest "+manifest)
+				wantNoSecretValues(t, "preview -n "+yard+" -f "+manifest, data...)
+				wantNoSecretValues(t, "preview -n "+yard+" --validate=warn --server-side -f "+manifest)
+				wantNoSecretValues(t, "preview -n "+yard+" --server-side --force-conflicts -f "+manifest, data[:3]...)
+				wantNoSecretValues(t, "release secret/token .data -n "+yard+" --dry-run=client --from-manifest "+manifest)
 			}
-			tellsNothing(t, "explain secret/token -n "+yard, data...)
-			tellsNothing(t, "explain secret/token .data -n "+yard, data...)
-			tellsNothing(t, "explain secret/token .metadata -n "+yard, data...)
-			tellsNothing(t, "audit secrets -n "+yard, data...)
-			tellsNothing(t, "status "+yard, data...)
+			wantNoSecretValues(t, "explain secret/token -n "+yard, data...)
+			wantNoSecretValues(t, "explain secret/token .data -n "+yard, data...)
+			wantNoSecretValues(t, "explain secret/token .metadata -n "+yard, data...)
+			wantNoSecretValues(t, "audit secrets -n "+yard, data...)
+			wantNoSecretValues(t, "status "+yard, data...)
 			for _, field := range []string{".data.token", ".data", ".metadata.annotations.*", ".data.nosuch", ".type"} {
-				tellsNothing(t, "release secret/token "+field+" -n "+yard+" --dry-run=client", objects...)
-				tellsNothing(t, "release secret/token "+field+" -n "+yard+" --dry-run=server", objects...)
+				wantNoSecretValues(t, "release secret/token "+field+" -n "+yard+" --dry-run=client", objects...)
+				wantNoSecretValues(t, "release secret/token "+field+" -n "+yard+" --dry-run=server", objects...)
 			}
-			tellsNothing(t, "release secret/token .data.token -n "+yard+" --from-manifest "+applied, objects...)
-			tellsNothing(t, "release secret/token .data.user -n "+yard, "-o yaml")
+			wantNoSecretValues(t, "release secret/token .data.token -n "+yard+" --from-manifest "+applied, objects...)
+			wantNoSecretValues(t, "release secret/token .data.user -n "+yard, "-o yaml")
 		})
 	}
 }
 
-// quote puts a policy into effect that quotes a Secret.
+// quote applies a policy that quotes a Secret, and waits until it is in effect.
 func quote(t *testing.T, yard, action, policy string) {
 	t.Helper()
 	play(t, "label namespace "+yard+" quoting="+action, "apply -f "+policy)

@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// strike deletes from a manifest what release has named, as a person does: the snippet, up to the end of the last line or, in
-// brackets, of the value.
-func strike(t *testing.T, said, file, text string) string {
+// strike deletes the parts of a manifest that the output of release lists: from the snippet to the end of the last line or, in a
+// flow collection, to the end of the value.
+func strike(t *testing.T, output, file, text string) string {
 	t.Helper()
-	named := regexp.MustCompile(regexp.QuoteMeta(file)+`:(\d+)(?:-(\d+))?: delete ("(?:\\.|[^"\\])*")`).FindAllStringSubmatch(said, -1)
+	listed := regexp.MustCompile(regexp.QuoteMeta(file)+`:(\d+)(?:-(\d+))?: delete ("(?:\\.|[^"\\])*")`).FindAllStringSubmatch(output, -1)
 	lines := strings.SplitAfter(text, "\n")
-	for _, one := range slices.Backward(named) {
+	for _, one := range slices.Backward(listed) {
 		first, _ := strconv.Atoi(one[1])
 		last := first
 		if one[2] != "" {
@@ -30,7 +30,7 @@ func strike(t *testing.T, said, file, text string) string {
 	return strings.Join(lines, "")
 }
 
-// isInBrackets reports whether lines are a part of what stands in brackets.
+// isInBrackets reports whether lines are part of a flow collection.
 func isInBrackets(lines string) bool {
 	bare := regexp.MustCompile(`"(\\.|[^"\\])*"|'[^']*'|#.*`).ReplaceAllString(lines, "")
 	opened := strings.Count(bare, "{") + strings.Count(bare, "[")
@@ -76,14 +76,14 @@ func strikeSnippet(t *testing.T, lines, snippet string) string {
 	case strings.HasPrefix(strings.TrimLeft(begin, "- "), key+":") && strings.HasPrefix(begin, "- "):
 		return indent + "-\n"
 	}
-	// In brackets.
+	// In a flow collection.
 	at := findMember(lines, strings.TrimPrefix(key, "- "), snippet[len(key):])
 	if strings.HasPrefix(snippet, "-") {
-		t.Logf("an element in brackets is not struck: %s of %s", snippet, lines)
+		t.Logf("strike does not support elements of flow sequences: %s of %s", snippet, lines)
 		return "UNSTRUCK"
 	}
 	if at == nil {
-		t.Fatalf("%q is not in the lines that are named:\n%s", snippet, lines)
+		t.Fatalf("%q is not in the listed lines:\n%s", snippet, lines)
 	}
 	from, depth, quoted := at[0], 0, false
 	if strings.ContainsRune("{,", rune(lines[from])) {

@@ -20,22 +20,22 @@ import (
 
 const patience = 60 * time.Second
 
-// cluster is what all tests share: a plane with the objects of testdata/objects.yaml, and a person without many rights.
+// cluster is shared by all tests: a control plane with the objects of testdata/objects.yaml, and a user with few permissions.
 var cluster struct {
 	*controlplane.Plane
-	limited string // a kubeconfig
+	limited string // kubeconfig of the user with few permissions
 }
 
-// generate is how much the generators make, and from which seed: 0 for one of each run.
+// generate configures the generators. With seed 0, each run uses another seed.
 var generate struct {
 	releases, previews int
 	seed               uint64
 }
 
 func TestMain(m *testing.M) {
-	flag.IntVar(&generate.releases, "releases", 25, "how many releases are generated")
-	flag.IntVar(&generate.previews, "previews", 25, "how many previews are generated")
-	flag.Uint64Var(&generate.seed, "seed", 1, "the seed of what is generated; 0: another one each time")
+	flag.IntVar(&generate.releases, "releases", 25, "number of generated releases")
+	flag.IntVar(&generate.previews, "previews", 25, "number of generated previews")
+	flag.Uint64Var(&generate.seed, "seed", 1, "seed of the generators; 0 for another one each time")
 	flag.Parse()
 	os.Exit(func() int {
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
@@ -60,7 +60,7 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// prepare makes the objects, lets their autoscalers scale them, and plays a person.
+// prepare creates the objects, waits for their autoscalers, and makes the changes of a user.
 func prepare() (err error) {
 	if cluster.limited, err = cluster.AddUser("limited"); err != nil {
 		return err
@@ -116,13 +116,13 @@ func kubectl(args ...string) (string, error) {
 	return string(output), nil
 }
 
-// handoff runs a command as a person, and returns what a reader of a terminal would see.
+// handoff runs a command, and returns its output as shown on a terminal.
 func handoff(t *testing.T, kubeconfig, line string) string {
 	t.Helper()
 	return handoffAt(t, time.Now(), kubeconfig, line)
 }
 
-// handoffAt is handoff at a moment, for answers that are compared: an age is one second more every second.
+// handoffAt runs handoff at a fixed time, so that ages in its output can be compared.
 func handoffAt(t *testing.T, now time.Time, kubeconfig, line string) string {
 	t.Helper()
 	t.Setenv("KUBECONFIG", kubeconfig)
