@@ -79,7 +79,7 @@ func expectations() map[string]expectation {
 		"no row: a manifest that never had a person's field and does not change it": {
 			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: lacksIt, removed: no, want: none,
 		},
-		"row 4: letting go of replicas never means 1": {
+		"row 4: dropping replicas does not scale to 1": {
 			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: hasIt, scale: yes,
 			want: merge.Decision{Row: 4, Verdict: merge.Keep},
 		},

@@ -21,7 +21,7 @@ type difference struct {
 	printed bool
 }
 
-func TestTwoWayDiffersFromKyamlAsListed(t *testing.T) {
+func TestTwoWayDifferencesFromKyaml(t *testing.T) {
 	const prepend = twoway.ManifestFirst
 	for name, c := range map[string]difference{
 		"append: what has keys is moved behind what has none":                 {heading: lacksKey, manifest: containers(`{name: a}, {image: x}`), live: deployment(``), kyaml: containers(`{image: x}, {name: a}`), want: `error: manifest: .spec.template.spec.containers[1]: the element lacks the key of its list: it has no "name"`},

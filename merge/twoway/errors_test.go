@@ -8,7 +8,7 @@ import (
 	"github.com/ownership-handoff/handoff/merge/twoway"
 )
 
-func TestTwoWayNamesWhatItCannotMerge(t *testing.T) {
+func TestTwoWayInputErrorsHaveTheFieldsPath(t *testing.T) {
 	for name, c := range map[string]struct {
 		manifest, live string
 		reason         error
@@ -64,7 +64,7 @@ func TestTwoWayRefusesWhatJSONDoesNotDecodeInto(t *testing.T) {
 	}
 }
 
-func TestTwoWayJSONReadsStrictly(t *testing.T) {
+func TestTwoWayJSONRejectsInvalidTexts(t *testing.T) {
 	for name, c := range map[string]struct{ manifest, live, want string }{
 		"no JSON":                            {`{`, `{}`, "manifest: decoding JSON"},
 		"nothing":                            {`{}`, ``, "live: decoding JSON"},
