@@ -58,7 +58,7 @@ func TestTwoWayDifferencesFromKyaml(t *testing.T) {
 		"append: live's are kept as if they had one":                        {heading: oneHasKey, infer: true, manifest: `{a: [{name: x}]}`, live: `{a: [{y: 1}]}`, kyaml: `{a: [{y: 1}, {name: x}]}`, want: `error: manifest: .a: the element lacks the key of its list: the elements' common key is "name", and "" in live`},
 		"prepend: the manifest's are lost":                                  {heading: oneHasKey, infer: true, order: prepend, manifest: `{a: [{name: x}]}`, live: `{a: [{y: 1}]}`, kyaml: `{a: [{y: 1}]}`, want: `error: manifest: .a: the element lacks the key`},
 		"a number over a quoted string is printed as a string":              {heading: "YAML is printed with live's quotes", printed: true, manifest: `{a: 5}`, live: `{a: "5"}`, kyaml: `{a: "5"}`, want: `{a: 5}`},
-		"nothing is no null":                                                {heading: "A null of live is spelled as nothing", manifest: `{}`, live: "a:\nb: 1\n", kyaml: `{b: 1}`, want: `{a: null, b: 1}`},
+		"nothing is no null":                                                {heading: "A null of live is written as nothing", manifest: `{}`, live: "a:\nb: 1\n", kyaml: `{b: 1}`, want: `{a: null, b: 1}`},
 	} {
 		t.Run(c.heading+"/"+name, c.run)
 	}
