@@ -105,7 +105,7 @@ func summary(c *merge.Change) string {
 	return "row " + strconv.Itoa(c.Row) + ": " + c.Verdict.String() + " " + string(c.Value()) + before + name + after
 }
 
-func TestDecideRefusesAScaleFieldThatIsNotAnInteger(t *testing.T) {
+func TestDecideRejectsANonIntegerScaleField(t *testing.T) {
 	table := merge.Decider{Cluster: fakeCluster(7), Managers: config.Default().Managers()}
 	_, err := table.Decide(merge.Request{
 		FieldManager: "kubectl-client-side-apply",

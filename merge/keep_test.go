@@ -323,7 +323,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-func TestSeveralFieldsAreKeptAtOnce(t *testing.T) {
+func TestRewriteKeepsSeveralFields(t *testing.T) {
 	paused := fieldpath.MakePathOrDie("spec", "paused")
 	live := stored{
 		lastApplied: `{"spec":{"image":"a"}}`, spec: `{"image":"a","paused":true,"replicas":7}`,
@@ -342,7 +342,7 @@ func TestSeveralFieldsAreKeptAtOnce(t *testing.T) {
 	}
 }
 
-func TestASetThatCannotBeReadIsAnErrorOfKeep(t *testing.T) {
+func TestRewriteRejectsAnInvalidFieldSet(t *testing.T) {
 	broken := strings.Replace(entry("x", "Update", early, "spec.y", count), `"f:y"`, `"k:1"`, 1)
 	whole := entry("x", "Update", early, "spec.y", count)
 	for sentence, c := range map[string]struct{ live, incoming []string }{
@@ -363,7 +363,7 @@ func TestASetThatCannotBeReadIsAnErrorOfKeep(t *testing.T) {
 	}
 }
 
-func TestClaimsCannotComeBackIntoAnObjectWithoutMetadata(t *testing.T) {
+func TestRewriteRejectsAnObjectWithoutMetadata(t *testing.T) {
 	live := stored{entries: []string{hpaEntry()}, spec: `{"replicas":7}`}
 	for sentence, incoming := range map[string]string{
 		"none at all": `{"spec":{"replicas":3}}`, "null": `{"metadata":null,"spec":{"replicas":3}}`,
@@ -379,7 +379,7 @@ func TestClaimsCannotComeBackIntoAnObjectWithoutMetadata(t *testing.T) {
 	}
 }
 
-func TestWhatBecomesOfAFieldWhoseParentsAreMissing(t *testing.T) {
+func TestRewriteRestoresMissingParents(t *testing.T) {
 	size := fieldpath.MakePathOrDie("spec", "pool", "size")
 	inList := fieldpath.MakePathOrDie("spec", "list", fieldpath.KeyByFields("name", "a"), "x")
 	const kept, gone, overruled = "kept", "gone", "overruled"

@@ -162,7 +162,7 @@ func expectations() map[string]expectation {
 	}
 }
 
-func TestDecideIsTheDecisionTable(t *testing.T) {
+func TestLookupFollowsTheDecisionTable(t *testing.T) {
 	table := expectations()
 	covered := map[string]int{}
 	for f := range everyField() {
@@ -193,7 +193,7 @@ func withoutWords(d merge.Decision) merge.Decision {
 }
 
 // The names are labels of metrics and keys of audit annotations: people query for them.
-func TestTheNameOfARow(t *testing.T) {
+func TestRowNames(t *testing.T) {
 	got := map[int][]string{}
 	for f := range everyField() {
 		d := merge.Lookup(f)
@@ -242,7 +242,7 @@ func text(f merge.Field) string {
 		f.Owner, f.Writer, f.Manifest, f.Base, f.Changed, f.Scale, f.Created, f.Contradicted, f.Removed, f.SwitchedOff)
 }
 
-func TestAVerdictIsWrittenAsAWord(t *testing.T) {
+func TestVerdictString(t *testing.T) {
 	got := []string{
 		merge.Through.String(), merge.Warn.String(), merge.Start.String(), merge.Keep.String(), merge.Clear.String(),
 		merge.Yield.String(),

@@ -114,7 +114,7 @@ func TestContestedFieldsThatTheManifestDrops(t *testing.T) {
 	}
 }
 
-func TestAFieldIsTheManifestsWhereLiveHasItsValue(t *testing.T) {
+func TestManifestOwnsFieldsWithItsValue(t *testing.T) {
 	manifest := func(field string) string { return `{"spec":{"a":1,` + field + `}}` }
 	for sentence, c := range map[string]struct {
 		declared, live, claim string

@@ -9,7 +9,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-func TestAClaimIsADeclarationUnlessItsManagersRecordSaysOtherwise(t *testing.T) {
+func TestDefaulted(t *testing.T) {
 	const (
 		recorded    = `{"spec":{"type":"A"}}`
 		record      = `"f:metadata":{"f:annotations":{"f:kubectl.kubernetes.io/last-applied-configuration":{}}}`

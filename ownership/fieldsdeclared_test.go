@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-func TestWhatTheAnnotationDeclares(t *testing.T) {
+func TestFieldsDeclaredByLastApplied(t *testing.T) {
 	all := `{` + annotated + `,"f:list":{"k:{\"name\":\"a\"}":{"f:x":{}}}}`
 	for name, c := range map[string]fieldsCase{
 		"elements by key, wherever they stand; one that nobody claims is not another's": {

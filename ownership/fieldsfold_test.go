@@ -16,7 +16,7 @@ func foldLines(folds []ownership.Fold) (lines []string) {
 	return lines
 }
 
-func TestFieldsThatOneOwnerHoldsWholeFoldIntoTheirContainer(t *testing.T) {
+func TestFold(t *testing.T) {
 	for name, c := range map[string]struct {
 		live string
 		want []string

@@ -8,7 +8,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-func TestWhoseAFieldIs(t *testing.T) {
+func TestFieldsOwner(t *testing.T) {
 	replicas := ownership.ObjectContext{Scale: fieldpath.MakePathOrDie("spec", "replicas")}
 	targeted := ownership.ObjectContext{Scale: replicas.Scale, Autoscaler: "HorizontalPodAutoscaler/web"}
 	ruled := ownership.ObjectContext{Controlled: []ownership.Pattern{{fieldpath.MatchAnyPathElement()}}}

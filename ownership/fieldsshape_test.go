@@ -6,7 +6,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-func TestWhatIsAField(t *testing.T) {
+func TestFieldsLeaves(t *testing.T) {
 	for name, c := range map[string]fieldsCase{
 		"identity, managedFields and the annotation are none": {
 			live: `{"apiVersion":"v1","kind":"Web","metadata":{"name":"web","namespace":"a","uid":"1","resourceVersion":"2","generation":3,` +

@@ -13,7 +13,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-func TestWhatALastAppliedManifestSaysAboutAField(t *testing.T) {
+func TestManifestsOnClientSideApply(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		text string
 		want ownership.Claim
@@ -44,7 +44,7 @@ func TestWhatALastAppliedManifestSaysAboutAField(t *testing.T) {
 	}
 }
 
-func TestALastAppliedManifestThatCannotBeReadIsNoClaim(t *testing.T) {
+func TestManifestsOfRejectsInvalidLastApplied(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		text string
 		path fieldpath.Path
@@ -82,7 +82,7 @@ func by(t *testing.T, manager, operation, fields string) ownership.Author {
 	return ownership.Author{Writer: ownership.Applier, Entry: entries(t, entry(manager, operation, late, fields, ""))[0]}
 }
 
-func TestWhatAnApplierDeclares(t *testing.T) {
+func TestManifestsOnByApplier(t *testing.T) {
 	const sets3, sets5, lacks, null = `{"spec":{"replicas":3}}`, `{"spec":{"replicas":5}}`, `{"spec":{}}`, `{"spec":{"replicas":null}}`
 	clientSide := by(t, "kubectl-client-side-apply", "Update", ownsLastApplied)
 	argo := by(t, "argocd-controller", "Update", ownsLastApplied)
@@ -209,7 +209,7 @@ func (w write) declared(t *testing.T) (declared, error) {
 	return declared{Manifest: on.Manifest, Base: on.Base, Recorded: manifests.Recorded}, nil
 }
 
-func TestABrokenManifestIsAnErrorWhereItIsRead(t *testing.T) {
+func TestManifestsOfRejectsInvalidAnnotations(t *testing.T) {
 	clientSide := by(t, "kubectl-client-side-apply", "Update", ownsLastApplied)
 	serverSide := by(t, "kubectl", "Apply", ownsBoth)
 	helm := by(t, "helm", "Update", ownsReplicas)

@@ -15,7 +15,7 @@ var managers = ownership.Managers{
 	Imperative:  []string{"kubectl", "kubectl-*", "helm"},
 }
 
-func TestManagersAreSortedByTheFirstListThatHasThem(t *testing.T) {
+func TestManagersUseTheFirstMatchingList(t *testing.T) {
 	type lists struct{ Autoscaler, Applier, Imperative bool }
 	for sentence, c := range map[string]struct {
 		manager, operation string
@@ -44,7 +44,7 @@ func TestManagersAreSortedByTheFirstListThatHasThem(t *testing.T) {
 	}
 }
 
-func TestAPatternThatIsNoneIsAName(t *testing.T) {
+func TestInvalidManagerPatternsAreNames(t *testing.T) {
 	odd := ownership.Managers{Appliers: []string{"[", "a/*"}}
 	for manager, want := range map[string]bool{"[": true, "x": false, "a/b": true, "a/b/c": false} {
 		if got := odd.IsApplier(ownership.Entry{Manager: manager, Operation: "Update"}); got != want {
@@ -53,7 +53,7 @@ func TestAPatternThatIsNoneIsAName(t *testing.T) {
 	}
 }
 
-func TestTheAuthorIsFoundByTheFieldManagerOrByTheEntryThatMoved(t *testing.T) {
+func TestAuthor(t *testing.T) {
 	type author struct {
 		Writer             ownership.Writer
 		Manager, Operation string

@@ -11,7 +11,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-func TestAPatternIsWrittenAsTheAPIServerPrintsAPath(t *testing.T) {
+func TestParsePattern(t *testing.T) {
 	resources := fieldpath.MakePathOrDie("spec", "template", "spec", "containers", fieldpath.KeyByFields("name", "app"), "resources")
 	port := fieldpath.MakePathOrDie("spec", "ports", fieldpath.KeyByFields("port", 80, "protocol", "TCP"), "nodePort")
 	for name, c := range map[string]struct {
@@ -49,7 +49,7 @@ func TestAPatternIsWrittenAsTheAPIServerPrintsAPath(t *testing.T) {
 	}
 }
 
-func TestAPatternThatDoesNotParseSaysWhere(t *testing.T) {
+func TestParsePatternErrors(t *testing.T) {
 	for name, c := range map[string]struct{ pattern, want string }{
 		"nothing":                {"", "path is empty"},
 		"no dot":                 {"spec.replicas", "a dot is missing"},

@@ -10,7 +10,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-func TestWhoseAFieldIsByDecision(t *testing.T) {
+func TestResolve(t *testing.T) {
 	update := func(manager string) string { return entry(manager, "Update", early, ownsReplicas, "") }
 	apply := func(manager string) string { return entry(manager, "Apply", early, ownsReplicas, "") }
 	scale := func(manager string) string { return entry(manager, "Update", "", ownsReplicas, "scale") }
@@ -71,7 +71,7 @@ func TestWhoseAFieldIsByDecision(t *testing.T) {
 	}
 }
 
-func TestTheWordsOfTheDecisionTable(t *testing.T) {
+func TestStrings(t *testing.T) {
 	got := make([]string, 0, 14)
 	for _, o := range []ownership.Owner{ownership.Default, ownership.Manifest, ownership.Imperative, ownership.Controller, ownership.Autoscaler, 99} {
 		got = append(got, o.String())
@@ -95,7 +95,7 @@ func names(rule ownership.Rule, group, kind string, path fieldpath.Path) bool {
 	return rule.Fits(group, kind) && slices.ContainsFunc(rule.Fields, func(p ownership.Pattern) bool { return p.Covers(path) })
 }
 
-func TestARuleNamesTheFieldsOfItsKind(t *testing.T) {
+func TestRuleFits(t *testing.T) {
 	patterns, err := ownership.ParseControllerFields(`.spec.paused, .spec.template.spec.containers[*].resources`)
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func TestARuleNamesTheFieldsOfItsKind(t *testing.T) {
 	}
 }
 
-func TestControllerFieldsAreSeparatedOutsideOfBrackets(t *testing.T) {
+func TestParseControllerFields(t *testing.T) {
 	port := fieldpath.MakePathOrDie("spec", "ports", fieldpath.KeyByFields("port", 80, "protocol", "TCP"))
 	for sentence, c := range map[string]struct {
 		text    string

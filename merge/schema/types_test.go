@@ -14,7 +14,7 @@ import (
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
-func TestBuiltInSchemasSayWhatStrategicpatchLooksUp(t *testing.T) {
+func TestTypesEqualStrategicPatchLookups(t *testing.T) {
 	var types schema.Types
 	walk := schemaWalk{t: t, seen: map[reflect.Type]bool{}}
 	for gvk, typ := range clientgoscheme.Scheme.AllKnownTypes() {
@@ -144,7 +144,7 @@ func indirect(typ reflect.Type) reflect.Type {
 	return typ
 }
 
-func TestASchemaFindsAFieldAsTheJSONLibraryDoes(t *testing.T) {
+func TestFieldMatchesNamesLikeEncodingJSON(t *testing.T) {
 	var types schema.Types
 	crd := types.Of(&apiextensionsv1.CustomResourceDefinition{})
 	props := crd.Field("spec").Field("versions").Element().Field("schema").Field("openAPIV3Schema")

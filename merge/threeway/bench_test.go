@@ -156,7 +156,7 @@ func serviceOf(tb testing.TB, ports int) applied {
 // machine that does much else needs many.
 const patient = 300
 
-func TestThreeWayTakesTimeInProportionToItsInput(t *testing.T) {
+func TestThreeWayTakesLinearTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures time")
 	}

@@ -119,9 +119,9 @@ func TestUpstreamTablesOfJSONMergePatch(t *testing.T) {
 	}
 }
 
-// TestTheObjectsOfKubectlsTests merges the objects of one kind and name in a folder of kubectl's test data: each as base, as
+// TestObjectsOfKubectlTests merges the objects of one kind and name in a folder of kubectl's test data: each as base, as
 // manifest and as live.
-func TestTheObjectsOfKubectlsTests(t *testing.T) {
+func TestObjectsOfKubectlTests(t *testing.T) {
 	root := upstream.Dir(t, "k8s.io/kubectl@v0.36.3")
 	folders := map[string]map[string][]map[string]any{}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
