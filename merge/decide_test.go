@@ -65,7 +65,7 @@ func TestDecide(t *testing.T) {
 			0, `{"replicas":3}`, `{"replicas":1}`, `{"replicas":3}`, `{}`,
 			[]string{"row 4: keep 3, no longer in the manifest; use kubectl scale from now on"},
 		},
-		"the manifest sets replicas that nobody else owns": {
+		"the manifest sets replicas that no one else owns": {
 			0, `{"replicas":3}`, `{"replicas":5}`, `{"replicas":3}`, `{"replicas":5}`, nil,
 		},
 		"a new object starts with the replicas that its autoscaler wants": {

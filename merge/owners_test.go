@@ -18,7 +18,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// owned says whose fields are, by their paths as the API server writes them; all others are the manifest's.
+// owned returns the owner of each field, by its path as the API server prints it. The manifest owns all other fields.
 type owned map[string]ownership.Owner
 
 func (o owned) of(path fieldpath.Path) ownership.Owned {

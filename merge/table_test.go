@@ -57,7 +57,7 @@ func expectations() map[string]expectation {
 		"row 1: what an autoscaler or a controller owns is kept, though the manifest sets it": {
 			owners: autoscalerOrController, writers: applier, manifest: setsIt, want: merge.Decision{Row: 1, Verdict: merge.Keep},
 		},
-		"row 2: what an autoscaler or a controller owns is kept when the manifest lets go of it": {
+		"row 2: a field of an autoscaler or a controller is kept when the manifest drops it": {
 			owners: autoscalerOrController, writers: applier, manifest: lacksIt, base: hasIt,
 			want: merge.Decision{Row: 2, Verdict: merge.Keep},
 		},
@@ -68,7 +68,7 @@ func expectations() map[string]expectation {
 		"no row: a manifest that never had an autoscaler's field and does not change it": {
 			owners: autoscalerOrController, writers: applier, manifest: lacksIt, base: lacksIt, removed: no, want: none,
 		},
-		"row 3: what a person has set is kept when the manifest lets go of it": {
+		"row 3: a field of an imperative command is kept when the manifest drops it": {
 			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: hasIt,
 			want: merge.Decision{Row: 3, Verdict: merge.Keep},
 		},
@@ -101,11 +101,11 @@ func expectations() map[string]expectation {
 		"no row: the manifest sets its own field": {
 			owners: of(ownership.Manifest), writers: applier, manifest: setsIt, want: none,
 		},
-		"row 6: the manifest takes what a person has set, and what nobody has": {
+		"row 6: the manifest takes over imperative and defaulted fields": {
 			owners: of(ownership.Imperative, ownership.Default), writers: applier, manifest: setsIt,
 			want: merge.Decision{Row: 6, Verdict: merge.Through},
 		},
-		"no row: what nobody has declared follows the API server's default": {
+		"no row: an undeclared field follows the API server's default": {
 			owners: of(ownership.Default), writers: applier, manifest: lacksIt, contradicted: no, want: none,
 		},
 		"row 7: a default that another choice of the manifest excludes is cleared": {

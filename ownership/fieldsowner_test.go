@@ -34,7 +34,7 @@ func TestFieldsOwner(t *testing.T) {
 			live: liveWith(`,"spec":{"replicas":3}`, "", claimOf("anybody/Apply", "T", size)),
 			want: []string{".spec.replicas=3 Manifest anybody T [anybody/Apply]"},
 		},
-		"the manifest's: the annotation declares it and nobody claims it": {
+		"the manifest's: the annotation declares it and no entry has it": {
 			live: liveWith(`,"spec":{"replicas":3}`, `{"spec":{"replicas":3}}`, claimOf("helm/Update", "T", `{}`)),
 			want: []string{".spec.replicas=3 Manifest [] sets it"},
 		},

@@ -29,7 +29,7 @@ func TestFieldsLeaves(t *testing.T) {
 			live: liveWith(`,"spec":{"a":{},"b":[],"c":null}`, "", claimOf("me/Apply", "", `{"f:spec":{"f:a":{},"f:b":{},"f:c":{}}}`)),
 			want: []string{".spec.a={} Manifest me [me/Apply]", ".spec.b=[] Manifest me [me/Apply]", ".spec.c=null Manifest me [me/Apply]"},
 		},
-		"elements by key, and by index where nobody claims them": {
+		"elements by key, and by index if no entry has them": {
 			live: liveWith(`,"ports":[{"port":1},{"port":80},{"name":"x"},2]`, "", claimOf("me/Apply", "", `{"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:port":{}}}}`)),
 			want: []string{
 				".ports[0].port=1 Default []", `.ports[port=80,protocol="TCP"].port=80 Manifest me [me/Apply]`,

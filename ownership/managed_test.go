@@ -56,7 +56,7 @@ func TestEmptyManagedFields(t *testing.T) {
 				t.Fatal(err)
 			}
 			if holders := ownership.Holders(entries, replicas); len(holders) > 0 {
-				t.Errorf("nobody claims replicas, got %v", holders)
+				t.Errorf("want no holders of replicas, got %v", holders)
 			}
 			for _, e := range entries {
 				set, err := e.Set()
@@ -134,7 +134,7 @@ func TestEntryHolds(t *testing.T) {
 		"a field":                        {replicas, true},
 		"what is above it":               {fieldpath.MakePathOrDie("spec"), true},
 		"a field that is not there":      {fieldpath.MakePathOrDie("spec", "paused"), false},
-		"nothing beneath a leaf":         {fieldpath.MakePathOrDie("spec", "replicas", "x"), false},
+		"nothing nested under a leaf":    {fieldpath.MakePathOrDie("spec", "replicas", "x"), false},
 		"an element of a list":           {fieldpath.MakePathOrDie("spec", "containers", app), true},
 		"a field of that element":        {fieldpath.MakePathOrDie("spec", "containers", app, "image"), true},
 		"another field of that element":  {fieldpath.MakePathOrDie("spec", "containers", app, "name"), false},

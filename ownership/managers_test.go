@@ -30,8 +30,8 @@ func TestManagersUseTheFirstMatchingList(t *testing.T) {
 		"a person":                                        {"kubectl", "Update", lists{Imperative: true}},
 		"a person by a pattern":                           {"kubectl-edit", "Update", lists{Imperative: true}},
 		"a person who applies server-side":                {"kubectl", "Apply", lists{Applier: true}},
-		"somebody unknown who applies server-side":        {"unknown", "Apply", lists{Applier: true}},
-		"somebody unknown":                                {"unknown", "Update", lists{}},
+		"an unlisted manager that applies server-side":    {"unknown", "Apply", lists{Applier: true}},
+		"an unlisted manager":                             {"unknown", "Update", lists{}},
 		"nobody":                                          {"", "Update", lists{}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestAuthor(t *testing.T) {
 		"a field manager that nothing records": {
 			"helm", nil, nil, author{ownership.Applier, "helm", "Update", false},
 		},
-		"a field manager whose entry moved": {
+		"a field manager with an updated entry": {
 			"kubectl-edit", []string{update("kubectl-edit", early, ownsImage), update("helm", early, ownsReplicas)},
 			[]string{update("helm", early, `{}`), update("kubectl-edit", late, ownsBoth)},
 			author{ownership.ImperativeWriter, "kubectl-edit", "Update", false},
@@ -136,7 +136,7 @@ func TestAuthor(t *testing.T) {
 			"", []string{strings.Replace(update("helm", early, ownsImage), "apps/v1", "apps/v1beta1", 1)}, []string{update("helm", early, ownsImage)},
 			author{ownership.Applier, "helm", "Update", false},
 		},
-		"somebody whom no list names": {
+		"a manager that no list names": {
 			"unknown", nil, []string{update("unknown", late, ownsReplicas)}, author{ownership.OtherWriter, "unknown", "Update", false},
 		},
 		"an autoscaler that applies speaks for no manifest": {

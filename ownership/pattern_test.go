@@ -21,7 +21,7 @@ func TestParsePattern(t *testing.T) {
 	}{
 		"a field":                     {".spec.replicas", fieldpath.MakePathOrDie("spec", "replicas"), true},
 		"another field":               {".spec.replicas", fieldpath.MakePathOrDie("spec", "paused"), false},
-		"a field beneath it":          {".spec", fieldpath.MakePathOrDie("spec", "replicas"), true},
+		"a nested field":              {".spec", fieldpath.MakePathOrDie("spec", "replicas"), true},
 		"what the field is in":        {".spec.replicas", fieldpath.MakePathOrDie("spec"), false},
 		"an element by its key":       {`.spec.template.spec.containers[name="app"].resources`, resources, true},
 		"an element by another key":   {`.spec.template.spec.containers[name="web"].resources`, resources, false},

@@ -26,10 +26,10 @@ func TestResolve(t *testing.T) {
 		base    ownership.Claim
 		want    ownership.Owned
 	}{
-		"nobody has ever declared it":                          {scaled, nil, ownership.Lacks, owned(ownership.Default, "")},
+		"no manager has declared it":                           {scaled, nil, ownership.Lacks, owned(ownership.Default, "")},
 		"those who claim other fields have no part":            {scaled, []string{image}, ownership.Lacks, owned(ownership.Default, "")},
-		"the base sets it, and nobody claims it":               {scaled, nil, ownership.Sets, owned(ownership.Manifest, "")},
-		"the base says null, and nobody claims it":             {scaled, nil, ownership.Clears, owned(ownership.Manifest, "")},
+		"the base sets it, and no entry has it":                {scaled, nil, ownership.Sets, owned(ownership.Manifest, "")},
+		"the base says null, and no entry has it":              {scaled, nil, ownership.Clears, owned(ownership.Manifest, "")},
 		"an applier by an update":                              {scaled, []string{update("helm")}, ownership.Lacks, owned(ownership.Manifest, "helm")},
 		"an applier by server-side apply":                      {scaled, []string{apply("anybody")}, ownership.Lacks, owned(ownership.Manifest, "anybody")},
 		"the base and the applier who claims it":               {scaled, []string{update("helm")}, ownership.Sets, owned(ownership.Manifest, "helm")},
@@ -50,7 +50,7 @@ func TestResolve(t *testing.T) {
 		"a person is no controller, whatever a rule says":      {controlled, []string{update("kubectl-edit")}, ownership.Lacks, owned(ownership.Imperative, "kubectl-edit")},
 		"an applier is no controller, whatever a rule says":    {controlled, []string{apply("vpa")}, ownership.Lacks, owned(ownership.Manifest, "vpa")},
 		"a rule without a controller that has written":         {controlled, nil, ownership.Sets, owned(ownership.Manifest, "")},
-		"an autoscaler that targets it, though nobody claims":  {targeted, nil, ownership.Lacks, owned(ownership.Autoscaler, "HorizontalPodAutoscaler/web")},
+		"an autoscaler that targets it, without an entry":      {targeted, nil, ownership.Lacks, owned(ownership.Autoscaler, "HorizontalPodAutoscaler/web")},
 		"an autoscaler that targets it goes before all":        {targeted, []string{update("kubectl-edit"), update("keda")}, ownership.Sets, owned(ownership.Autoscaler, "HorizontalPodAutoscaler/web")},
 		"an autoscaler by its claim on the scale field":        {scaled, []string{scale("keda")}, ownership.Lacks, owned(ownership.Autoscaler, "keda")},
 		"even where it applied":                                {scaled, []string{apply("keda")}, ownership.Lacks, owned(ownership.Autoscaler, "keda")},

@@ -30,7 +30,7 @@ func TestTypesEqualStrategicPatchLookups(t *testing.T) {
 	}
 }
 
-// schemaWalk goes through all fields of a type and of the types beneath it.
+// schemaWalk visits all fields of a type and of the types nested under it.
 type schemaWalk struct {
 	t        *testing.T
 	seen     map[reflect.Type]bool
@@ -155,7 +155,7 @@ func TestFieldMatchesNamesLikeEncodingJSON(t *testing.T) {
 		"a name that differs in case only":      {crd.Field("SPEC").Field("Versions"), schema.Strategy{Holds: schema.HoldsList}},
 		"a type that holds itself, deep inside": {props.Field("not").Field("not").Field("properties").Field("x").Field("x-kubernetes-validations"), schema.Strategy{Holds: schema.HoldsList, List: schema.MergeByKey, Keys: []string{"rule"}}},
 		"a type that writes its own JSON":       {props.Field("default").Field("anything"), schema.Strategy{}},
-		"a field that nobody declares":          {crd.Field("nonsense").Element(), schema.Strategy{}},
+		"an undeclared field":                   {crd.Field("nonsense").Element(), schema.Strategy{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, c.place.Strategy()); diff != "" {

@@ -15,7 +15,7 @@ import (
 // inputs are those of one merge.
 type inputs struct{ base, manifest, live string }
 
-// TestMergeEqualsStrategicPatch merges corner cases, whose result or refusal has to be strategicpatch's.
+// TestMergeEqualsStrategicPatch merges corner cases, for which the result or error must be that of strategicpatch.
 func TestMergeEqualsStrategicPatch(t *testing.T) {
 	var types schema.Types
 	for name, c := range map[string]struct {
