@@ -65,7 +65,7 @@ func TestDecide(t *testing.T) {
 			0, `{"replicas":3}`, `{"replicas":1}`, `{"replicas":3}`, `{}`,
 			[]string{"row 4: keep 3, no longer in the manifest; use kubectl scale from now on"},
 		},
-		"the manifest sets replicas that nobody else owns": {
+		"the manifest sets replicas that no one else owns": {
 			0, `{"replicas":3}`, `{"replicas":5}`, `{"replicas":3}`, `{"replicas":5}`, nil,
 		},
 		"a new object starts with the replicas that its autoscaler wants": {
@@ -105,7 +105,7 @@ func summary(c *merge.Change) string {
 	return "row " + strconv.Itoa(c.Row) + ": " + c.Verdict.String() + " " + string(c.Value()) + before + name + after
 }
 
-func TestDecideRefusesAScaleFieldThatIsNotAnInteger(t *testing.T) {
+func TestDecideRejectsANonIntegerScaleField(t *testing.T) {
 	table := merge.Decider{Cluster: fakeCluster(7), Managers: config.Default().Managers()}
 	_, err := table.Decide(merge.Request{
 		FieldManager: "kubectl-client-side-apply",

@@ -20,7 +20,7 @@
 //
 // # Three-way merges
 //
-// Owners applies the decision table to a three-way merge outside a webhook, such as a preview: its method Keep is the Keep
+// Owners applies the decision table to a three-way merge: its method Keep is the Keep
 // function of threeway.Options.
 //
 // The packages threeway and twoway merge objects as kubectl apply and kustomize do. They know nothing of owners and of

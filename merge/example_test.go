@@ -12,7 +12,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// An apply that sets replicas, which an autoscaler owns, and another field.
+// A merge keeps replicas, which an autoscaler owns, and sets another field.
 func ExampleOwners() {
 	var types schema.Types
 	var changes []threeway.Change
@@ -45,7 +45,7 @@ func ExampleOwners() {
 	// set .spec.paused: true -> false
 }
 
-// A manifest still sets a field that an autoscaler owns.
+// Lookup returns the decision on a field that a manifest sets although an autoscaler owns it.
 func ExampleLookup() {
 	decision := merge.Lookup(merge.Field{
 		Owner: ownership.Autoscaler, Writer: ownership.Applier, Manifest: ownership.Sets, Changed: true, Scale: true,

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestTheMergesStandAlone lists all that the sub-packages import: neither HTTP, nor Kubernetes clients and types, nor other
+// TestMergePackagesImportNoHTTP lists all that the sub-packages import: neither HTTP, nor Kubernetes clients and types, nor other
 // packages of this module.
-func TestTheMergesStandAlone(t *testing.T) {
+func TestMergePackagesImportNoHTTP(t *testing.T) {
 	const module = "github.com/ownership-handoff/handoff/"
 	allowed := []string{module + "merge/schema", module + "internal/strictjson"}
 	for _, name := range []string{"schema", "threeway", "twoway"} {

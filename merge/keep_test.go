@@ -87,7 +87,7 @@ func TestKeep(t *testing.T) {
 				entries: []string{hpaEntry(), csaEntry(early, image), entry("x", "Update", early, "status.x")},
 			},
 		},
-		"a manifest that lets go of what the autoscaler has set": {
+		"a manifest that drops a field of the autoscaler": {
 			by: csa,
 			live: stored{
 				lastApplied: manifest3, spec: `{"image":"a","replicas":7}`,
@@ -165,7 +165,7 @@ func TestKeep(t *testing.T) {
 			},
 			want: stored{spec: `{"image":"a","replicas":7}`, entries: []string{hpaEntry(), entry("x", "Update", early, image)}},
 		},
-		"an own Apply entry lets go, and the autoscaler's comes back": {
+		"the author's Apply entry drops the field, and the autoscaler's entry is restored": {
 			by:       "kubectl",
 			live:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", early, image), hpaEntry()}},
 			incoming: stored{spec: `{"image":"b","replicas":3}`, entries: []string{entry("kubectl", "Apply", late, image, count)}},
@@ -181,7 +181,7 @@ func TestKeep(t *testing.T) {
 			incoming: stored{spec: `{"image":"b","replicas":7}`, entries: []string{entry("kubectl", "Apply", late, image, count), hpaEntry()}},
 			want:     stored{spec: `{"image":"b","replicas":7}`, entries: []string{entry("kubectl", "Apply", late, image, count), hpaEntry()}},
 		},
-		"an Apply entry of somebody else keeps what it held": {
+		"an Apply entry of another manager keeps its fields": {
 			by:       csa,
 			live:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("flux", "Apply", early, count), csaEntry(early, image)}},
 			incoming: stored{spec: `{"image":"b","replicas":3}`, entries: []string{csaEntry(late, image, count)}},
@@ -204,7 +204,7 @@ func TestKeep(t *testing.T) {
 				entries: []string{entry("kubectl", "Apply", early, image, count)}, // and its time: nothing has changed
 			},
 		},
-		"a manifest drops the only claim on a field: nobody claims it": {
+		"the manifest's entry was the only one with a field: no entry has it": {
 			by:       "kubectl",
 			live:     stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("kubectl", "Apply", early, image, count)}},
 			incoming: stored{spec: `{"image":"b","replicas":1}`, entries: []string{entry("kubectl", "Apply", late, image)}},
@@ -233,7 +233,7 @@ func TestKeep(t *testing.T) {
 				entries: []string{entry("kubectl", "Apply", late, image, count)},
 			},
 		},
-		"somebody else who lost a claim to a forced apply whose value was put back gets it back": {
+		"a manager that lost a field to a forced apply regains it if the value was restored": {
 			by:       "kubectl",
 			live:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", early, image), hpaEntry()}},
 			incoming: stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", late, image, count)}},
@@ -254,7 +254,7 @@ func TestKeep(t *testing.T) {
 			incoming: stored{lastApplied: `{"spec":{"image":"b"}}`, spec: `{"image":"b","replicas":7}`, entries: []string{hpaEntry(), csaEntry(late, image)}},
 			want:     stored{lastApplied: `{"spec":{"image":"b"}}`, spec: `{"image":"b","replicas":7}`, entries: []string{hpaEntry(), csaEntry(late, image)}},
 		},
-		"claims beneath the kept path are kept as well": {
+		"managed fields nested under the kept path are kept as well": {
 			by: "helm",
 			live: stored{
 				spec:    `{"replicas":{"min":1,"max":9}}`,
@@ -284,7 +284,7 @@ func TestKeep(t *testing.T) {
 			},
 			want: stored{spec: `{"replicas":7}`, entries: []string{}},
 		},
-		"a path whose names are escaped in a pointer": {
+		"a path with names that a JSON pointer escapes": {
 			by:       "helm",
 			live:     stored{spec: `{"a/b~c":7}`},
 			incoming: stored{spec: `{"a/b~c":3}`},
@@ -323,7 +323,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-func TestSeveralFieldsAreKeptAtOnce(t *testing.T) {
+func TestRewriteKeepsSeveralFields(t *testing.T) {
 	paused := fieldpath.MakePathOrDie("spec", "paused")
 	live := stored{
 		lastApplied: `{"spec":{"image":"a"}}`, spec: `{"image":"a","paused":true,"replicas":7}`,
@@ -342,7 +342,7 @@ func TestSeveralFieldsAreKeptAtOnce(t *testing.T) {
 	}
 }
 
-func TestASetThatCannotBeReadIsAnErrorOfKeep(t *testing.T) {
+func TestRewriteRejectsAnInvalidFieldSet(t *testing.T) {
 	broken := strings.Replace(entry("x", "Update", early, "spec.y", count), `"f:y"`, `"k:1"`, 1)
 	whole := entry("x", "Update", early, "spec.y", count)
 	for sentence, c := range map[string]struct{ live, incoming []string }{
@@ -363,7 +363,7 @@ func TestASetThatCannotBeReadIsAnErrorOfKeep(t *testing.T) {
 	}
 }
 
-func TestClaimsCannotComeBackIntoAnObjectWithoutMetadata(t *testing.T) {
+func TestRewriteRejectsAnObjectWithoutMetadata(t *testing.T) {
 	live := stored{entries: []string{hpaEntry()}, spec: `{"replicas":7}`}
 	for sentence, incoming := range map[string]string{
 		"none at all": `{"spec":{"replicas":3}}`, "null": `{"metadata":null,"spec":{"replicas":3}}`,
@@ -379,7 +379,7 @@ func TestClaimsCannotComeBackIntoAnObjectWithoutMetadata(t *testing.T) {
 	}
 }
 
-func TestWhatBecomesOfAFieldWhoseParentsAreMissing(t *testing.T) {
+func TestRewriteRestoresMissingParents(t *testing.T) {
 	size := fieldpath.MakePathOrDie("spec", "pool", "size")
 	inList := fieldpath.MakePathOrDie("spec", "list", fieldpath.KeyByFields("name", "a"), "x")
 	const kept, gone, overruled = "kept", "gone", "overruled"

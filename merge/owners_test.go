@@ -18,7 +18,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// owned says whose fields are, by their paths as the API server writes them; all others are the manifest's.
+// owned returns the owner of each field, by its path as the API server prints it. The manifest owns all other fields.
 type owned map[string]ownership.Owner
 
 func (o owned) of(path fieldpath.Path) ownership.Owned {
@@ -28,7 +28,7 @@ func (o owned) of(path fieldpath.Path) ownership.Owned {
 	return ownership.Owned{Owner: ownership.Manifest, By: "kubectl"}
 }
 
-func TestAFieldGoesToWhomTheDecisionTableSays(t *testing.T) {
+func TestOwnersKeepsFieldsByTheDecisionTable(t *testing.T) {
 	const resources = `.spec.template.spec.containers[name="app"].resources`
 	for name, c := range map[string]struct {
 		base, manifest, live string
@@ -36,12 +36,12 @@ func TestAFieldGoesToWhomTheDecisionTableSays(t *testing.T) {
 		want                 string
 		changes              []string
 	}{
-		"row 1: what an autoscaler owns stays although the manifest sets it": {
+		"row 1: a field of an autoscaler is kept although the manifest sets it": {
 			`{spec: {replicas: 3}}`, `{spec: {replicas: 3, paused: true}}`, `{spec: {replicas: 10}}`, owned{".spec.replicas": ownership.Autoscaler},
 			`{spec: {replicas: 10, paused: true}}`,
 			[]string{"kept .spec.replicas 10 -> 10 (Autoscaler, row 1)", "added .spec.paused nil -> true (Default, row 0)"},
 		},
-		"row 1: what a controller owns stays, its neighbour is set": {
+		"row 1: a field of a controller is kept, its neighbor is set": {
 			``, `{spec: {template: {spec: {containers: [{name: app, image: new, resources: {limits: {cpu: "1", memory: 1Gi}}}]}}}}`,
 			`{spec: {template: {spec: {containers: [{name: app, image: old, resources: {limits: {cpu: "2", memory: 2Gi}}}]}}}}`,
 			owned{resources + ".limits.cpu": ownership.Controller},
@@ -51,11 +51,11 @@ func TestAFieldGoesToWhomTheDecisionTableSays(t *testing.T) {
 				`kept ` + resources + `.limits.cpu "2" -> "2" (Controller, row 1)`, `set ` + resources + `.limits.memory "2Gi" -> "1Gi" (Manifest, row 0)`,
 			},
 		},
-		"row 2: what an autoscaler owns stays when the manifest lets go of it": {
+		"row 2: a field of an autoscaler is kept when the manifest drops it": {
 			`{spec: {replicas: 3}}`, `{spec: {}}`, `{spec: {replicas: 10}}`, owned{".spec.replicas": ownership.Autoscaler},
 			`{spec: {replicas: 10}}`, []string{"kept .spec.replicas 10 -> 10 (Autoscaler, row 2)"},
 		},
-		"row 2: what a controller owns stays in an object that the manifest lets go of": {
+		"row 2: a field of a controller is kept in an object that the manifest drops": {
 			`{spec: {template: {spec: {containers: [{name: app, resources: {limits: {cpu: "1"}, requests: {cpu: "1"}}}]}}}}`,
 			`{spec: {template: {spec: {containers: [{name: app}]}}}}`,
 			`{spec: {template: {spec: {containers: [{name: app, resources: {limits: {cpu: "2"}, requests: {cpu: "1"}}}]}}}}`,
@@ -63,45 +63,45 @@ func TestAFieldGoesToWhomTheDecisionTableSays(t *testing.T) {
 			`{spec: {template: {spec: {containers: [{name: app, resources: {limits: {cpu: "2"}}}]}}}}`,
 			[]string{`kept ` + resources + `.limits.cpu "2" -> "2" (Controller, row 2)`, `deleted ` + resources + `.requests {"cpu":"1"} -> nil (Manifest, row 5)`},
 		},
-		"row 3: what a person set stays when the manifest lets go of it": {
+		"row 3: a field set by an imperative command is kept when the manifest drops it": {
 			`{metadata: {labels: {a: "1", b: "1"}}}`, `{metadata: {labels: {}}}`, `{metadata: {labels: {a: "2", b: "1"}}}`,
 			owned{".metadata.labels.a": ownership.Imperative},
 			`{metadata: {labels: {a: "2"}}}`,
 			[]string{`kept .metadata.labels.a "2" -> "2" (Imperative, row 3)`, `deleted .metadata.labels.b "1" -> nil (Manifest, row 5)`},
 		},
-		"row 3: a value of a set that a person holds stays": {
+		"row 3: a value of a set that an imperative command added is kept": {
 			`{metadata: {finalizers: [x/a, x/b]}}`, `{metadata: {finalizers: []}}`, `{metadata: {finalizers: [x/a, x/b]}}`,
 			owned{`.metadata.finalizers[="x/b"]`: ownership.Imperative}, `{metadata: {finalizers: [x/b]}}`,
 			[]string{`deleted .metadata.finalizers[="x/a"] "x/a" -> nil (Manifest, row 5)`, `kept .metadata.finalizers[="x/b"] "x/b" -> "x/b" (Imperative, row 3)`},
 		},
-		"row 4: letting go of replicas never means 1": {
+		"row 4: dropping replicas does not scale to 1": {
 			`{spec: {replicas: 3, paused: true}}`, `{spec: {}}`, `{spec: {replicas: 3, paused: true}}`, nil,
 			`{spec: {replicas: 3}}`,
 			[]string{"deleted .spec.paused true -> nil (Manifest, row 5)", "kept .spec.replicas 3 -> 3 (Manifest, row 4)"},
 		},
-		"row 5: what the manifest owns goes with it, in one piece": {
+		"row 5: a field that the manifest owned is deleted as a whole": {
 			`{spec: {strategy: {rollingUpdate: {maxSurge: 1}}}}`, `{spec: {}}`, `{spec: {strategy: {rollingUpdate: {maxSurge: 1}}}}`, nil,
 			`{spec: {}}`, []string{`deleted .spec.strategy {"rollingUpdate":{"maxSurge":1}} -> nil (Manifest, row 5)`},
 		},
-		"row 6: what a person or the API server set goes to the manifest that sets it": {
+		"row 6: the manifest takes over a field of an imperative command or the API server": {
 			``, `{spec: {paused: true, minReadySeconds: 5}}`, `{spec: {paused: false, minReadySeconds: 0}}`,
 			owned{".spec.paused": ownership.Imperative, ".spec.minReadySeconds": ownership.Default},
 			`{spec: {paused: true, minReadySeconds: 5}}`,
 			[]string{"set .spec.paused false -> true (Imperative, row 6)", "set .spec.minReadySeconds 0 -> 5 (Default, row 6)"},
 		},
-		"row 8: null clears, but not what an autoscaler owns": {
+		"row 8: null clears a field, unless an autoscaler owns it": {
 			``, `{spec: {replicas: null, paused: null}}`, `{spec: {replicas: 10, paused: true}}`, owned{".spec.replicas": ownership.Autoscaler, ".spec.paused": ownership.Imperative},
 			`{spec: {replicas: 10}}`,
 			[]string{"kept .spec.replicas 10 -> 10 (Autoscaler, row 8)", "cleared .spec.paused true -> nil (Imperative, row 8)"},
 		},
-		"a kept field goes with the container that leaves": {
+		"a kept field is deleted with its container": {
 			`{spec: {template: {spec: {containers: [{name: app}, {name: web}]}}}}`, `{spec: {template: {spec: {containers: [{name: web}]}}}}`,
 			`{spec: {template: {spec: {containers: [{name: app, resources: {limits: {cpu: "2"}}}, {name: web}]}}}}`,
 			owned{resources + ".limits.cpu": ownership.Controller},
 			`{spec: {template: {spec: {containers: [{name: web}]}}}}`,
 			[]string{`deleted .spec.template.spec.containers[name="app"] {"name":"app","resources":{"limits":{"cpu":"2"}}} -> nil (Manifest, row 5)`},
 		},
-		"an element that a controller owns stays where the manifest lets go of the list": {
+		"an element of a controller is kept when the manifest drops the list": {
 			`{spec: {template: {spec: {volumes: [{name: a}, {name: b}]}}}}`, `{spec: {template: {spec: {}}}}`, `{spec: {template: {spec: {volumes: [{name: a}, {name: b}]}}}}`,
 			owned{`.spec.template.spec.volumes[name="b"]`: ownership.Controller},
 			`{spec: {template: {spec: {volumes: [{name: b}]}}}}`,
@@ -110,7 +110,7 @@ func TestAFieldGoesToWhomTheDecisionTableSays(t *testing.T) {
 				`kept .spec.template.spec.volumes[name="b"] {"name":"b"} -> {"name":"b"} (Controller, row 2)`,
 			},
 		},
-		"a member of a union that the manifest has left goes, whoever owns it": {
+		"a member of a union is deleted when the manifest sets another, whoever owns it": {
 			``, `{spec: {strategy: {type: Recreate}}}`, `{spec: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}}}`,
 			owned{".spec.strategy.rollingUpdate.maxSurge": ownership.Controller},
 			`{spec: {strategy: {type: Recreate}}}`,
@@ -119,7 +119,7 @@ func TestAFieldGoesToWhomTheDecisionTableSays(t *testing.T) {
 				`cleared .spec.strategy.rollingUpdate {"maxSurge":1} -> nil (Default, row 0)`,
 			},
 		},
-		"what live lacks is nobody's": {
+		"a field that live lacks has no owner": {
 			`{spec: {replicas: 3}}`, `{spec: {replicas: 3}}`, `{spec: {}}`, owned{".spec.replicas": ownership.Autoscaler},
 			`{spec: {replicas: 3}}`, []string{"added .spec.replicas nil -> 3 (Default, row 0)"},
 		},

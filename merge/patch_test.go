@@ -10,7 +10,7 @@ import (
 	"github.com/ownership-handoff/handoff/merge"
 )
 
-func TestAPatchIsEncodedAsItsOperationsAreMarshalled(t *testing.T) {
+func TestEncodePatchEqualsMarshaledOperations(t *testing.T) {
 	operations := []jsonpatch.Operation{
 		jsonpatch.NewOperation("add", "/spec/replicas", json.RawMessage("7")),
 		jsonpatch.NewOperation("add", "/spec/a~1b~0c", json.RawMessage(` { "a" : [ null , "\u00e9<" ] } `)),
@@ -35,7 +35,7 @@ func TestAPatchIsEncodedAsItsOperationsAreMarshalled(t *testing.T) {
 	}
 }
 
-func TestAPatchThatWouldBeNoJSONIsAnError(t *testing.T) {
+func TestEncodePatchRejectsInvalidValues(t *testing.T) {
 	for sentence, value := range map[string]any{
 		"a raw value that is no JSON":          json.RawMessage("{"),
 		"a raw value that is nothing":          json.RawMessage(""),

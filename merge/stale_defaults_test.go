@@ -21,7 +21,7 @@ func object(t *testing.T, text string) ownership.Object {
 	return o
 }
 
-func TestTheTableOfStaleDefaults(t *testing.T) {
+func TestContradictions(t *testing.T) {
 	template := func(volumes string) string { return `{"spec":{"template":{"spec":{"volumes":` + volumes + `}}}}` }
 	for name, c := range map[string]struct {
 		kind, incoming string
@@ -88,7 +88,7 @@ func TestTheTableOfStaleDefaults(t *testing.T) {
 	}
 }
 
-func TestWhatIsClearedIsGoneAndClaimedByNobody(t *testing.T) {
+func TestRewriteClearsFieldsAndTheirManagers(t *testing.T) {
 	const entry = `{"manager":"%","operation":"Update","apiVersion":"apps/v1","fieldsType":"FieldsV1","fieldsV1":`
 	entries := func(manager, fields string) string { return strings.Replace(entry, "%", manager, 1) + fields + "}" }
 	incoming := object(t, `{"metadata":{"managedFields":[`+
@@ -119,7 +119,7 @@ func TestWhatIsClearedIsGoneAndClaimedByNobody(t *testing.T) {
 	}
 }
 
-func TestRow7IsForDefaultsAlone(t *testing.T) {
+func TestRow7ClearsOnlyDefaults(t *testing.T) {
 	contradicted := merge.Field{Writer: ownership.Applier, Contradicted: true}
 	for name, c := range map[string]struct {
 		change func(*merge.Field)

@@ -59,15 +59,15 @@ type Decision struct {
 // message is the reason for a decision and the remedy: the texts before and after the name of the field's owner.
 type message struct{ before, after string }
 
-// says is what an applier's manifest does with a field, compared with the base.
-type says int
+// declaration is what an applier's manifest does with a field, compared with the base.
+type declaration int
 
 const (
-	anything says = iota
-	setsIt        // the manifest gives it a value
-	dropsIt       // the manifest lacks it and the base has it
-	setsNull      // the manifest sets it to null
-	lacksIt       // neither has it
+	anything declaration = iota
+	setsIt               // the manifest gives it a value
+	dropsIt              // the manifest lacks it and the base has it
+	setsNull             // the manifest sets it to null
+	lacksIt              // neither has it
 )
 
 // row is a row of the decision table. No owners means any owner.
@@ -76,7 +76,7 @@ type row struct {
 	name             string
 	owners           []ownership.Owner
 	writer           ownership.Writer
-	manifest         says
+	manifest         declaration
 	scaleOnly        bool
 	contradictedOnly bool
 	created          bool
@@ -155,7 +155,7 @@ func Lookup(f Field) Decision {
 	return Decision{}
 }
 
-func (r row) matches(f Field, manifest says) bool {
+func (r row) matches(f Field, manifest declaration) bool {
 	if f.Created != r.created || r.created && (!f.Changed || f.SwitchedOff) {
 		return false
 	}
@@ -164,7 +164,7 @@ func (r row) matches(f Field, manifest says) bool {
 }
 
 // manifest returns what the manifest does with the field.
-func (f Field) manifest() says {
+func (f Field) manifest() declaration {
 	switch {
 	case f.Manifest == ownership.Sets:
 		return setsIt

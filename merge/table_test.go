@@ -57,7 +57,7 @@ func expectations() map[string]expectation {
 		"row 1: what an autoscaler or a controller owns is kept, though the manifest sets it": {
 			owners: autoscalerOrController, writers: applier, manifest: setsIt, want: merge.Decision{Row: 1, Verdict: merge.Keep},
 		},
-		"row 2: what an autoscaler or a controller owns is kept when the manifest lets go of it": {
+		"row 2: a field of an autoscaler or a controller is kept when the manifest drops it": {
 			owners: autoscalerOrController, writers: applier, manifest: lacksIt, base: hasIt,
 			want: merge.Decision{Row: 2, Verdict: merge.Keep},
 		},
@@ -68,7 +68,7 @@ func expectations() map[string]expectation {
 		"no row: a manifest that never had an autoscaler's field and does not change it": {
 			owners: autoscalerOrController, writers: applier, manifest: lacksIt, base: lacksIt, removed: no, want: none,
 		},
-		"row 3: what a person has set is kept when the manifest lets go of it": {
+		"row 3: a field of an imperative command is kept when the manifest drops it": {
 			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: hasIt,
 			want: merge.Decision{Row: 3, Verdict: merge.Keep},
 		},
@@ -79,7 +79,7 @@ func expectations() map[string]expectation {
 		"no row: a manifest that never had a person's field and does not change it": {
 			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: lacksIt, removed: no, want: none,
 		},
-		"row 4: letting go of replicas never means 1": {
+		"row 4: dropping replicas does not scale to 1": {
 			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: hasIt, scale: yes,
 			want: merge.Decision{Row: 4, Verdict: merge.Keep},
 		},
@@ -101,11 +101,11 @@ func expectations() map[string]expectation {
 		"no row: the manifest sets its own field": {
 			owners: of(ownership.Manifest), writers: applier, manifest: setsIt, want: none,
 		},
-		"row 6: the manifest takes what a person has set, and what nobody has": {
+		"row 6: the manifest takes over imperative and defaulted fields": {
 			owners: of(ownership.Imperative, ownership.Default), writers: applier, manifest: setsIt,
 			want: merge.Decision{Row: 6, Verdict: merge.Through},
 		},
-		"no row: what nobody has declared follows the API server's default": {
+		"no row: an undeclared field follows the API server's default": {
 			owners: of(ownership.Default), writers: applier, manifest: lacksIt, contradicted: no, want: none,
 		},
 		"row 7: a default that another choice of the manifest excludes is cleared": {
@@ -162,7 +162,7 @@ func expectations() map[string]expectation {
 	}
 }
 
-func TestDecideIsTheDecisionTable(t *testing.T) {
+func TestLookupFollowsTheDecisionTable(t *testing.T) {
 	table := expectations()
 	covered := map[string]int{}
 	for f := range everyField() {
@@ -193,7 +193,7 @@ func withoutWords(d merge.Decision) merge.Decision {
 }
 
 // The names are labels of metrics and keys of audit annotations: people query for them.
-func TestTheNameOfARow(t *testing.T) {
+func TestRowNames(t *testing.T) {
 	got := map[int][]string{}
 	for f := range everyField() {
 		d := merge.Lookup(f)
@@ -242,7 +242,7 @@ func text(f merge.Field) string {
 		f.Owner, f.Writer, f.Manifest, f.Base, f.Changed, f.Scale, f.Created, f.Contradicted, f.Removed, f.SwitchedOff)
 }
 
-func TestAVerdictIsWrittenAsAWord(t *testing.T) {
+func TestVerdictString(t *testing.T) {
 	got := []string{
 		merge.Through.String(), merge.Warn.String(), merge.Start.String(), merge.Keep.String(), merge.Clear.String(),
 		merge.Yield.String(),

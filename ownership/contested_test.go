@@ -61,15 +61,15 @@ func TestContestedFieldsOfControllers(t *testing.T) {
 		manager, operation, subresource, rules string
 		want                                   []string
 	}{
-		"all beneath what a rule names": {"vpa", "Update", "", `.spec.containers[*].resources`, []string{cpu("limits"), cpu("requests")}},
-		"of one element":                {"vpa", "Update", "", `.spec.containers[name="app"].resources.limits`, []string{cpu("limits")}},
-		"not of another element":        {"vpa", "Update", "", `.spec.containers[name="web"].resources`, []string{}},
-		"several rules":                 {"vpa", "Update", "", `.spec.paused,.spec.containers[*].resources.limits`, []string{cpu("limits"), ".spec.paused Controller"}},
-		"no rule, no field":             {"vpa", "Update", "", ``, []string{}},
-		"not by an applier":             {"kubectl-client-side-apply", "Update", "", `.spec.paused`, []string{}},
-		"not by server-side apply":      {"vpa", "Apply", "", `.spec.paused`, []string{}},
-		"not by a person":               {"kubectl-patch", "Update", "", `.spec.paused`, []string{}},
-		"not by a status":               {"vpa", "Update", "status", `.spec.paused`, []string{}},
+		"all fields nested under a rule's path": {"vpa", "Update", "", `.spec.containers[*].resources`, []string{cpu("limits"), cpu("requests")}},
+		"of one element":                        {"vpa", "Update", "", `.spec.containers[name="app"].resources.limits`, []string{cpu("limits")}},
+		"not of another element":                {"vpa", "Update", "", `.spec.containers[name="web"].resources`, []string{}},
+		"several rules":                         {"vpa", "Update", "", `.spec.paused,.spec.containers[*].resources.limits`, []string{cpu("limits"), ".spec.paused Controller"}},
+		"no rule, no field":                     {"vpa", "Update", "", ``, []string{}},
+		"not by an applier":                     {"kubectl-client-side-apply", "Update", "", `.spec.paused`, []string{}},
+		"not by server-side apply":              {"vpa", "Apply", "", `.spec.paused`, []string{}},
+		"not by a person":                       {"kubectl-patch", "Update", "", `.spec.paused`, []string{}},
+		"not by a status":                       {"vpa", "Update", "status", `.spec.paused`, []string{}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			patterns, err := ownership.ParseControllerFields(c.rules)
@@ -114,24 +114,24 @@ func TestContestedFieldsThatTheManifestDrops(t *testing.T) {
 	}
 }
 
-func TestAFieldIsTheManifestsWhereLiveHasItsValue(t *testing.T) {
+func TestManifestOwnsFieldsWithItsValue(t *testing.T) {
 	manifest := func(field string) string { return `{"spec":{"a":1,` + field + `}}` }
 	for sentence, c := range map[string]struct {
 		declared, live, claim string
 		want                  []string
 	}{
-		"the very value":                          {`"x":true`, `"x":true`, `"f:x":{}`, []string{".spec.x Manifest"}},
-		"another value":                           {`"x":true`, `"x":false`, `"f:x":{}`, []string{".spec.x Imperative"}},
-		"a quantity as the API server stores it":  {`"limits":{"cpu":0.5}`, `"limits":{"cpu":"500m"}`, `"f:limits":{"f:cpu":{}}`, []string{".spec.limits.cpu Manifest"}},
-		"another quantity":                        {`"limits":{"cpu":0.5}`, `"limits":{"cpu":"501m"}`, `"f:limits":{"f:cpu":{}}`, []string{".spec.limits.cpu Imperative"}},
-		"what only looks like a quantity":         {`"version":"1.0"`, `"version":"1"`, `"f:version":{}`, []string{".spec.version Imperative"}},
-		"an atomic list":                          {`"command":["a","b"]`, `"command":["a","b"]`, `"f:command":{}`, []string{".spec.command Manifest"}},
-		"an atomic list that somebody changed":    {`"command":["a","b"]`, `"command":["a"]`, `"f:command":{}`, []string{".spec.command Imperative"}},
-		"an atomic list with defaults":            {`"ports":[{"port":1}]`, `"ports":[{"port":1,"protocol":"TCP"}]`, `"f:ports":{}`, []string{".spec.ports Manifest"}},
-		"an atomic map":                           {`"ref":{"fieldPath":"p"}`, `"ref":{"apiVersion":"v1","fieldPath":"p"}`, `"f:ref":{}`, []string{".spec.ref Manifest"}},
-		"an atomic map to which somebody added":   {`"selector":{"a":"b"}`, `"selector":{"a":"b","c":"d"}`, `"f:selector":{}`, []string{".spec.selector Imperative"}},
-		"an atomic list with limits of its own":   {`"list":[{"max":{"cpu":"1000m"}}]`, `"list":[{"max":{"cpu":"1"}}]`, `"f:list":{}`, []string{".spec.list Manifest"}},
-		"a value of which nobody but the applier": {`"x":true`, `"x":false`, ``, []string{}},
+		"the very value":                                        {`"x":true`, `"x":true`, `"f:x":{}`, []string{".spec.x Manifest"}},
+		"another value":                                         {`"x":true`, `"x":false`, `"f:x":{}`, []string{".spec.x Imperative"}},
+		"a quantity as the API server stores it":                {`"limits":{"cpu":0.5}`, `"limits":{"cpu":"500m"}`, `"f:limits":{"f:cpu":{}}`, []string{".spec.limits.cpu Manifest"}},
+		"another quantity":                                      {`"limits":{"cpu":0.5}`, `"limits":{"cpu":"501m"}`, `"f:limits":{"f:cpu":{}}`, []string{".spec.limits.cpu Imperative"}},
+		"what only looks like a quantity":                       {`"version":"1.0"`, `"version":"1"`, `"f:version":{}`, []string{".spec.version Imperative"}},
+		"an atomic list":                                        {`"command":["a","b"]`, `"command":["a","b"]`, `"f:command":{}`, []string{".spec.command Manifest"}},
+		"an atomic list that another client changed":            {`"command":["a","b"]`, `"command":["a"]`, `"f:command":{}`, []string{".spec.command Imperative"}},
+		"an atomic list with defaults":                          {`"ports":[{"port":1}]`, `"ports":[{"port":1,"protocol":"TCP"}]`, `"f:ports":{}`, []string{".spec.ports Manifest"}},
+		"an atomic map":                                         {`"ref":{"fieldPath":"p"}`, `"ref":{"apiVersion":"v1","fieldPath":"p"}`, `"f:ref":{}`, []string{".spec.ref Manifest"}},
+		"an atomic map with a member that another client added": {`"selector":{"a":"b"}`, `"selector":{"a":"b","c":"d"}`, `"f:selector":{}`, []string{".spec.selector Imperative"}},
+		"an atomic list with limits of its own":                 {`"list":[{"max":{"cpu":"1000m"}}]`, `"list":[{"max":{"cpu":"1"}}]`, `"f:list":{}`, []string{".spec.list Manifest"}},
+		"a value that only the applier manages":                 {`"x":true`, `"x":false`, ``, []string{}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got := contestedBy(t, ownership.ObjectContext{}, applied(t, manifest(c.live), manifest(c.declared)),

@@ -9,7 +9,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-func TestAClaimIsADeclarationUnlessItsManagersRecordSaysOtherwise(t *testing.T) {
+func TestDefaulted(t *testing.T) {
 	const (
 		recorded    = `{"spec":{"type":"A"}}`
 		record      = `"f:metadata":{"f:annotations":{"f:kubectl.kubernetes.io/last-applied-configuration":{}}}`
@@ -28,7 +28,7 @@ func TestAClaimIsADeclarationUnlessItsManagersRecordSaysOtherwise(t *testing.T) 
 		manifest   string // the last-applied annotation of incoming; empty: as the base
 		want       bool
 	}{
-		"nobody claims it":                          {"", "", entry("s", "Apply", claimsOther), "", true},
+		"no entry has it":                           {"", "", entry("s", "Apply", claimsOther), "", true},
 		"the author created it and recorded":        {entry("c", "Update", claimsBoth), recorded, entry("c", "Update", claimsBoth), "", true},
 		"the author created it and records nothing": {entry("helm", "Update", claims), "", entry("helm", "Update", claims), "", true},
 		"another created it and recorded":           {entry("c", "Update", claimsBoth), recorded, entry("s", "Apply", claimsOther), "", true},

@@ -8,7 +8,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// kubectl apply has set paused, somebody has scaled by hand, and the API server has set minReadySeconds.
+// kubectl apply set paused, a user ran kubectl scale, and the API server defaulted minReadySeconds.
 const exampleObject = `{
   "metadata": {
     "name": "web",
@@ -31,8 +31,8 @@ func exampleContext() ownership.ObjectContext {
 	}
 }
 
-// Whose the fields of an object are. The client that creates an object claims its defaults as well: that nobody declared
-// minReadySeconds is known from last-applied.
+// Fields returns the owner of each field of an object. The client that creates an object also manages its defaults; the
+// last-applied configuration shows that minReadySeconds is one.
 func ExampleObjectContext_Fields() {
 	live, err := ownership.ParseObject([]byte(exampleObject))
 	if err != nil {
@@ -55,7 +55,7 @@ func ExampleObjectContext_Fields() {
 	// .spec.replicas
 }
 
-// Whose one field is, when a decision about it is due: an autoscaler targets the object.
+// Resolve returns the owner of one field. In this example an autoscaler targets the object.
 func ExampleContext_Resolve() {
 	live, err := ownership.ParseObject([]byte(exampleObject))
 	if err != nil {
@@ -73,7 +73,7 @@ func ExampleContext_Resolve() {
 	// Output: Autoscaler HorizontalPodAutoscaler/web
 }
 
-// A pattern names a field and all that is in it.
+// A pattern matches a field and the fields nested under it.
 func ExampleParsePattern() {
 	pattern, err := ownership.ParsePattern(`.spec.template.spec.containers[*].resources`)
 	if err != nil {

@@ -4,10 +4,10 @@ import (
 	"testing"
 )
 
-func TestWhatTheAnnotationDeclares(t *testing.T) {
+func TestFieldsDeclaredByLastApplied(t *testing.T) {
 	all := `{` + annotated + `,"f:list":{"k:{\"name\":\"a\"}":{"f:x":{}}}}`
 	for name, c := range map[string]fieldsCase{
-		"elements by key, wherever they stand; one that nobody claims is not another's": {
+		"elements by key, at any index; an unmanaged one does not match another": {
 			live: liveWith(`,"list":[{"name":"side","x":1},{"name":"a","x":1}]`, `{"list":[{"x":1,"name":"a"}]}`, claimOf(clientSide, "T", all)),
 			want: []string{
 				`.list[0].name="side" Default []`, ".list[0].x=1 Default []", `.list[name="a"].name="a" Manifest [] sets it`,
@@ -26,7 +26,7 @@ func TestWhatTheAnnotationDeclares(t *testing.T) {
 			live: liveWith(`,"args":["b","a"]`, `{"args":["b","c"]}`),
 			want: []string{`.args[0]="b" Manifest [] sets it`, `.args[1]="a" Unknown [] sets it to "c"`},
 		},
-		"a port whose protocol the manifest leaves out": {
+		"a port without a protocol in the manifest": {
 			live: liveWith(`,"ports":[{"port":80,"protocol":"TCP"}]`, `{"ports":[{"port":80}]}`, claimOf("me/Apply", "", `{"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:port":{}}}}`)),
 			want: []string{`.ports[port=80,protocol="TCP"].port=80 Manifest me [me/Apply] sets it`, `.ports[port=80,protocol="TCP"].protocol="TCP" Default []`},
 		},

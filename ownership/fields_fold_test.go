@@ -16,7 +16,7 @@ func foldLines(folds []ownership.Fold) (lines []string) {
 	return lines
 }
 
-func TestFieldsThatOneOwnerHoldsWholeFoldIntoTheirContainer(t *testing.T) {
+func TestFold(t *testing.T) {
 	for name, c := range map[string]struct {
 		live string
 		want []string
@@ -26,10 +26,10 @@ func TestFieldsThatOneOwnerHoldsWholeFoldIntoTheirContainer(t *testing.T) {
 			liveWith(`,"a":{"b":{"x":1,"y":2},"c":2}`, "", claimOf("me/Apply", "", `{"f:a":{"f:b":{"f:x":{},"f:y":{}}}}`)),
 			[]string{".a.b Manifest me 2", ".a.c Default  1"},
 		},
-		"two managers of one owner":  {liveWith(`,"a":1,"b":2`, "", claimOf("me/Apply", "", `{"f:a":{}}`), claimOf("you/Apply", "", `{"f:b":{}}`)), []string{".a Manifest me 1", ".b Manifest you 1"}},
-		"a single field deep within": {liveWith(`,"a":{"b":{"c":1}}`, ""), []string{".a.b.c Unknown  1"}},
-		"a claim beneath a scalar":   {liveWith(`,"a":1`, "", claimOf("me/Apply", "", `{"f:a":{"f:b":{}}}`)), []string{".a Default  1", ".a.b Manifest me 1"}},
-		"nothing":                    {`{}`, nil},
+		"two managers of one owner":             {liveWith(`,"a":1,"b":2`, "", claimOf("me/Apply", "", `{"f:a":{}}`), claimOf("you/Apply", "", `{"f:b":{}}`)), []string{".a Manifest me 1", ".b Manifest you 1"}},
+		"a single field deep within":            {liveWith(`,"a":{"b":{"c":1}}`, ""), []string{".a.b.c Unknown  1"}},
+		"a managed field nested under a scalar": {liveWith(`,"a":1`, "", claimOf("me/Apply", "", `{"f:a":{"f:b":{}}}`)), []string{".a Default  1", ".a.b Manifest me 1"}},
+		"nothing":                               {`{}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, foldLines(fieldsOf(t, c.live).Fold())); diff != "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-func TestWhoseAFieldIs(t *testing.T) {
+func TestFieldsOwner(t *testing.T) {
 	replicas := ownership.ObjectContext{Scale: fieldpath.MakePathOrDie("spec", "replicas")}
 	targeted := ownership.ObjectContext{Scale: replicas.Scale, Autoscaler: "HorizontalPodAutoscaler/web"}
 	ruled := ownership.ObjectContext{Controlled: []ownership.Pattern{{fieldpath.MatchAnyPathElement()}}}
@@ -34,7 +34,7 @@ func TestWhoseAFieldIs(t *testing.T) {
 			live: liveWith(`,"spec":{"replicas":3}`, "", claimOf("anybody/Apply", "T", size)),
 			want: []string{".spec.replicas=3 Manifest anybody T [anybody/Apply]"},
 		},
-		"the manifest's: the annotation declares it and nobody claims it": {
+		"the manifest's: the annotation declares it and no entry has it": {
 			live: liveWith(`,"spec":{"replicas":3}`, `{"spec":{"replicas":3}}`, claimOf("helm/Update", "T", `{}`)),
 			want: []string{".spec.replicas=3 Manifest [] sets it"},
 		},

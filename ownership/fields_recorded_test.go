@@ -60,7 +60,7 @@ func scalars(value any, at string, visit func(string)) {
 	visit(at)
 }
 
-func TestEveryFieldOfARecordedObjectIsListedOnce(t *testing.T) {
+func TestFieldsListsEachFieldOfRecordedObjectsOnce(t *testing.T) {
 	for name, text := range recorded(t) {
 		t.Run(name, func(t *testing.T) {
 			live, fields := parseLive(t, text), fieldsOf(t, text)
@@ -101,8 +101,8 @@ func isIdentity(pointer string) bool {
 	return aside.MatchString(pointer)
 }
 
-// Every claim of a recorded object that leads nowhere has a reason; the recordings have none.
-func TestARecordedObjectHasTheFieldsThatItsClaimsLeadTo(t *testing.T) {
+// TestRecordedObjectsHaveTheirManagedFields verifies that the recorded objects have every field of their managedFields.
+func TestRecordedObjectsHaveTheirManagedFields(t *testing.T) {
 	for name, text := range recorded(t) {
 		for _, f := range fieldsOf(t, text) {
 			if f.Value == nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-func TestWhatIsAField(t *testing.T) {
+func TestFieldsLeaves(t *testing.T) {
 	for name, c := range map[string]fieldsCase{
 		"identity, managedFields and the annotation are none": {
 			live: `{"apiVersion":"v1","kind":"Web","metadata":{"name":"web","namespace":"a","uid":"1","resourceVersion":"2","generation":3,` +
@@ -29,7 +29,7 @@ func TestWhatIsAField(t *testing.T) {
 			live: liveWith(`,"spec":{"a":{},"b":[],"c":null}`, "", claimOf("me/Apply", "", `{"f:spec":{"f:a":{},"f:b":{},"f:c":{}}}`)),
 			want: []string{".spec.a={} Manifest me [me/Apply]", ".spec.b=[] Manifest me [me/Apply]", ".spec.c=null Manifest me [me/Apply]"},
 		},
-		"elements by key, and by index where nobody claims them": {
+		"elements by key, and by index if no entry has them": {
 			live: liveWith(`,"ports":[{"port":1},{"port":80},{"name":"x"},2]`, "", claimOf("me/Apply", "", `{"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:port":{}}}}`)),
 			want: []string{
 				".ports[0].port=1 Default []", `.ports[port=80,protocol="TCP"].port=80 Manifest me [me/Apply]`,

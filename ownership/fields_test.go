@@ -92,7 +92,7 @@ func (c fieldsCase) run(t *testing.T) {
 	}
 }
 
-func TestAnObjectThatCannotBeReadIsAnErrorThatNamesWhatIsBroken(t *testing.T) {
+func TestFieldsRejectsInvalidObjects(t *testing.T) {
 	for name, c := range map[string]struct {
 		live string
 		want error

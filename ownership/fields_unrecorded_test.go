@@ -8,7 +8,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-func TestWhoseAFieldIsWithoutARecordOfItsWriter(t *testing.T) {
+func TestFieldsOwnerUnknown(t *testing.T) {
 	size := `{"f:spec":{"f:replicas":{}}}`
 	for name, c := range map[string]fieldsCase{
 		"managedFields were taken away": {
@@ -53,7 +53,7 @@ func TestWhoseAFieldIsWithoutARecordOfItsWriter(t *testing.T) {
 	}
 }
 
-func TestFieldsOfStatusBelongToTheWriterOfItsSubresource(t *testing.T) {
+func TestFieldsOwnerOfStatus(t *testing.T) {
 	ready := `{"f:status":{"f:ready":{}}}`
 	for name, c := range map[string]fieldsCase{
 		"a controller": {

@@ -11,7 +11,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
-// ErrLastApplied is returned for a last-applied annotation that is not a JSON object.
+// ErrLastApplied is returned for a last-applied annotation that is not a valid JSON object.
 var ErrLastApplied = errors.New("annotation " + LastAppliedAnnotation + " cannot be read")
 
 // Declared is how an applier's manifests declare one field.

@@ -13,7 +13,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-func TestWhatALastAppliedManifestSaysAboutAField(t *testing.T) {
+func TestManifestsOnClientSideApply(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		text string
 		want ownership.Claim
@@ -44,7 +44,7 @@ func TestWhatALastAppliedManifestSaysAboutAField(t *testing.T) {
 	}
 }
 
-func TestALastAppliedManifestThatCannotBeReadIsNoClaim(t *testing.T) {
+func TestManifestsOfRejectsInvalidLastApplied(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		text string
 		path fieldpath.Path
@@ -82,7 +82,7 @@ func by(t *testing.T, manager, operation, fields string) ownership.Author {
 	return ownership.Author{Writer: ownership.Applier, Entry: entries(t, entry(manager, operation, late, fields, ""))[0]}
 }
 
-func TestWhatAnApplierDeclares(t *testing.T) {
+func TestManifestsOnByApplier(t *testing.T) {
 	const sets3, sets5, lacks, null = `{"spec":{"replicas":3}}`, `{"spec":{"replicas":5}}`, `{"spec":{}}`, `{"spec":{"replicas":null}}`
 	clientSide := by(t, "kubectl-client-side-apply", "Update", ownsLastApplied)
 	argo := by(t, "argocd-controller", "Update", ownsLastApplied)
@@ -99,7 +99,7 @@ func TestWhatAnApplierDeclares(t *testing.T) {
 			write{by(t, "kubectl", "Apply", ownsBoth), lacks, lacks, "7", "3", []string{entry("kubectl", "Apply", early, ownsBoth, "")}},
 			declared{Manifest: ownership.Sets, Base: ownership.Sets},
 		},
-		"server-side apply: it has let go": {
+		"server-side apply: the manifest drops it": {
 			write{by(t, "kubectl", "Apply", ownsImage), "", "", "7", "1", []string{entry("kubectl", "Apply", early, ownsBoth, "")}},
 			declared{Manifest: ownership.Lacks, Base: ownership.Sets},
 		},
@@ -117,7 +117,7 @@ func TestWhatAnApplierDeclares(t *testing.T) {
 		"client-side apply: for the first time": {
 			write{clientSide, "", sets3, "7", "3", nil}, declared{Manifest: ownership.Sets, Recorded: true},
 		},
-		"client-side apply: it lets go": {
+		"client-side apply: the manifest drops it": {
 			write{clientSide, sets3, lacks, "7", "1", nil}, declared{Base: ownership.Sets, Recorded: true},
 		},
 		"client-side apply: it never had it": {
@@ -134,7 +134,7 @@ func TestWhatAnApplierDeclares(t *testing.T) {
 		"Argo CD: as client-side apply": {
 			write{argo, sets3, lacks, "7", "1", nil}, declared{Base: ownership.Sets, Recorded: true},
 		},
-		"a manifest whose author claims nothing counts where the write has changed it": {
+		"a manifest counts for a changed field even if its author manages nothing": {
 			write{unclaimed, sets3, lacks, "7", "1", nil}, declared{Base: ownership.Sets, Recorded: true},
 		},
 		"Helm: what it changes is set by its manifest": {
@@ -155,7 +155,7 @@ func TestWhatAnApplierDeclares(t *testing.T) {
 		"an annotation that kubectl create --save-config has left there is the manifest of the apply after it": {
 			write{unclaimed, sets3, sets3, "3", "3", creates}, declared{Manifest: ownership.Sets, Base: ownership.Sets, Recorded: true},
 		},
-		"and so is one that nobody claims, as after managedFields were reset": {
+		"and so is one without a manager, as after a reset of managedFields": {
 			write{unclaimed, sets3, sets3, "3", "3", nil}, declared{Manifest: ownership.Sets, Base: ownership.Sets, Recorded: true},
 		},
 		"Helm: nor is one that is gone": {
@@ -209,7 +209,7 @@ func (w write) declared(t *testing.T) (declared, error) {
 	return declared{Manifest: on.Manifest, Base: on.Base, Recorded: manifests.Recorded}, nil
 }
 
-func TestABrokenManifestIsAnErrorWhereItIsRead(t *testing.T) {
+func TestManifestsOfRejectsInvalidAnnotations(t *testing.T) {
 	clientSide := by(t, "kubectl-client-side-apply", "Update", ownsLastApplied)
 	serverSide := by(t, "kubectl", "Apply", ownsBoth)
 	helm := by(t, "helm", "Update", ownsReplicas)

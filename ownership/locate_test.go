@@ -11,7 +11,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-func TestAPathLeadsThroughObjectsAndLists(t *testing.T) {
+func TestLocate(t *testing.T) {
 	live := object(t, `{"metadata":{"finalizers":["a/b","c"],"labels":{"x~y/z":"1"}},"spec":{"containers":[{"name":"side"},`+
 		`{"name":"app","ports":[{"containerPort":80},{"containerPort":80,"protocol":"UDP"}],"args":["-v","-x"]}]}}`)
 	app := fieldpath.KeyByFields("name", "app")
@@ -43,7 +43,7 @@ func TestAPathLeadsThroughObjectsAndLists(t *testing.T) {
 	}
 }
 
-func TestAFieldIsCutOutOfATextWhereverItStands(t *testing.T) {
+func TestCut(t *testing.T) {
 	const text = `{"spec":{"containers":[{"name":"a","x":1},{"name":"b","x":2}],"list":["p","q"]}}`
 	b := fieldpath.KeyByFields("name", "b")
 	for sentence, c := range map[string]struct {

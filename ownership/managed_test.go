@@ -12,7 +12,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-func TestEntriesAreReadWithTheirText(t *testing.T) {
+func TestEntries(t *testing.T) {
 	scale := entry("kube-controller-manager", "Update", "", ownsReplicas, "scale")
 	applied := entry("kubectl", "Apply", early, ownsImage, "")
 	got, err := ownership.ParseEntries([]byte("[ " + scale + " ,\n" + applied + "]"))
@@ -38,7 +38,7 @@ func TestEntriesAreReadWithTheirText(t *testing.T) {
 	}
 }
 
-func TestManagedFieldsThatClaimNothingAreNoError(t *testing.T) {
+func TestEmptyManagedFields(t *testing.T) {
 	for sentence, text := range map[string]string{
 		"none at all":            "",
 		"an empty list":          "[]",
@@ -56,7 +56,7 @@ func TestManagedFieldsThatClaimNothingAreNoError(t *testing.T) {
 				t.Fatal(err)
 			}
 			if holders := ownership.Holders(entries, replicas); len(holders) > 0 {
-				t.Errorf("nobody claims replicas, got %v", holders)
+				t.Errorf("want no holders of replicas, got %v", holders)
 			}
 			for _, e := range entries {
 				set, err := e.Set()
@@ -68,7 +68,7 @@ func TestManagedFieldsThatClaimNothingAreNoError(t *testing.T) {
 	}
 }
 
-func TestMalformedManagedFieldsAreRefused(t *testing.T) {
+func TestEntriesRejectsInvalidManagedFields(t *testing.T) {
 	for sentence, text := range map[string]string{
 		"they are an object":         `{"manager":"a"}`,
 		"they are a string":          `"a"`,
@@ -105,7 +105,7 @@ func TestMalformedManagedFieldsAreRefused(t *testing.T) {
 	}
 }
 
-func TestASetThatCannotBeReadIsRefused(t *testing.T) {
+func TestSetRejectsInvalidFieldSets(t *testing.T) {
 	for sentence, fields := range map[string]string{
 		"a key that is no object":         `{"f:a":{"k:1":{}}}`,
 		"a value that is no JSON":         `{"f:a":{"v:{":{}}}`,
@@ -122,7 +122,7 @@ func TestASetThatCannotBeReadIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnEntryHoldsAFieldOrWhatIsBeneathIt(t *testing.T) {
+func TestEntryHolds(t *testing.T) {
 	const fields = `{"f:metadata":{"f:finalizers":{"v:\"a/b\"":{}},"f:labels":{"f:a.b/c":{}}},` +
 		`"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{".":{},"f:image":{}}},"f:args":{"i:1":{}},"f:a\u0026b":{},"f:\u003c\u00e9":{},"f:c\\d":{},"f:replicas":{}}}`
 	e := entries(t, entry("a", "Update", early, fields, ""))[0]
@@ -134,7 +134,7 @@ func TestAnEntryHoldsAFieldOrWhatIsBeneathIt(t *testing.T) {
 		"a field":                        {replicas, true},
 		"what is above it":               {fieldpath.MakePathOrDie("spec"), true},
 		"a field that is not there":      {fieldpath.MakePathOrDie("spec", "paused"), false},
-		"nothing beneath a leaf":         {fieldpath.MakePathOrDie("spec", "replicas", "x"), false},
+		"nothing nested under a leaf":    {fieldpath.MakePathOrDie("spec", "replicas", "x"), false},
 		"an element of a list":           {fieldpath.MakePathOrDie("spec", "containers", app), true},
 		"a field of that element":        {fieldpath.MakePathOrDie("spec", "containers", app, "image"), true},
 		"another field of that element":  {fieldpath.MakePathOrDie("spec", "containers", app, "name"), false},
@@ -157,7 +157,7 @@ func TestAnEntryHoldsAFieldOrWhatIsBeneathIt(t *testing.T) {
 	}
 }
 
-func TestASetIsReplacedAndNothingElse(t *testing.T) {
+func TestWithSet(t *testing.T) {
 	const text = `{ "manager":"a","fieldsV1" : ` + ownsBoth + ` , "operation":"Update"}`
 	e := entries(t, entry("b", "Update", early, "{}", ""), text)[1]
 	set, err := e.Set()
@@ -202,7 +202,7 @@ func TestASetIsReplacedAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestTheSameEntryIsTheOneThatTheAPIServerMerges(t *testing.T) {
+func TestEntrySame(t *testing.T) {
 	base := ownership.Entry{Manager: "a", Operation: "Update", APIVersion: "apps/v1"}
 	applied := ownership.Entry{Manager: "a", Operation: "Apply", APIVersion: "apps/v1"}
 	with := func(e ownership.Entry, change func(*ownership.Entry)) ownership.Entry {
@@ -238,7 +238,7 @@ func TestTheSameEntryIsTheOneThatTheAPIServerMerges(t *testing.T) {
 	}
 }
 
-func TestANewEntryIsWrittenAsTheAPIServerWritesIt(t *testing.T) {
+func TestNewEntry(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		like ownership.Entry
 		want string
@@ -266,7 +266,7 @@ func TestANewEntryIsWrittenAsTheAPIServerWritesIt(t *testing.T) {
 	}
 }
 
-func TestEntriesThatAreKnownAreTheSame(t *testing.T) {
+func TestEntriesReusesKnownEntries(t *testing.T) {
 	const was = `{"metadata":{"managedFields":[` +
 		`{"manager":"a","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:x":{}}}},` +
 		`{"manager":"b","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:y":{}}}}]}}`

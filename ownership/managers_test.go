@@ -15,7 +15,7 @@ var managers = ownership.Managers{
 	Imperative:  []string{"kubectl", "kubectl-*", "helm"},
 }
 
-func TestManagersAreSortedByTheFirstListThatHasThem(t *testing.T) {
+func TestManagersUseTheFirstMatchingList(t *testing.T) {
 	type lists struct{ Autoscaler, Applier, Imperative bool }
 	for sentence, c := range map[string]struct {
 		manager, operation string
@@ -30,8 +30,8 @@ func TestManagersAreSortedByTheFirstListThatHasThem(t *testing.T) {
 		"a person":                                        {"kubectl", "Update", lists{Imperative: true}},
 		"a person by a pattern":                           {"kubectl-edit", "Update", lists{Imperative: true}},
 		"a person who applies server-side":                {"kubectl", "Apply", lists{Applier: true}},
-		"somebody unknown who applies server-side":        {"unknown", "Apply", lists{Applier: true}},
-		"somebody unknown":                                {"unknown", "Update", lists{}},
+		"an unlisted manager that applies server-side":    {"unknown", "Apply", lists{Applier: true}},
+		"an unlisted manager":                             {"unknown", "Update", lists{}},
 		"nobody":                                          {"", "Update", lists{}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestManagersAreSortedByTheFirstListThatHasThem(t *testing.T) {
 	}
 }
 
-func TestAPatternThatIsNoneIsAName(t *testing.T) {
+func TestInvalidManagerPatternsAreNames(t *testing.T) {
 	odd := ownership.Managers{Appliers: []string{"[", "a/*"}}
 	for manager, want := range map[string]bool{"[": true, "x": false, "a/b": true, "a/b/c": false} {
 		if got := odd.IsApplier(ownership.Entry{Manager: manager, Operation: "Update"}); got != want {
@@ -53,7 +53,7 @@ func TestAPatternThatIsNoneIsAName(t *testing.T) {
 	}
 }
 
-func TestTheAuthorIsFoundByTheFieldManagerOrByTheEntryThatMoved(t *testing.T) {
+func TestAuthor(t *testing.T) {
 	type author struct {
 		Writer             ownership.Writer
 		Manager, Operation string
@@ -69,7 +69,7 @@ func TestTheAuthorIsFoundByTheFieldManagerOrByTheEntryThatMoved(t *testing.T) {
 		"a field manager that nothing records": {
 			"helm", nil, nil, author{ownership.Applier, "helm", "Update", false},
 		},
-		"a field manager whose entry moved": {
+		"a field manager with an updated entry": {
 			"kubectl-edit", []string{update("kubectl-edit", early, ownsImage), update("helm", early, ownsReplicas)},
 			[]string{update("helm", early, `{}`), update("kubectl-edit", late, ownsBoth)},
 			author{ownership.ImperativeWriter, "kubectl-edit", "Update", false},
@@ -136,7 +136,7 @@ func TestTheAuthorIsFoundByTheFieldManagerOrByTheEntryThatMoved(t *testing.T) {
 			"", []string{strings.Replace(update("helm", early, ownsImage), "apps/v1", "apps/v1beta1", 1)}, []string{update("helm", early, ownsImage)},
 			author{ownership.Applier, "helm", "Update", false},
 		},
-		"somebody whom no list names": {
+		"a manager that no list names": {
 			"unknown", nil, []string{update("unknown", late, ownsReplicas)}, author{ownership.OtherWriter, "unknown", "Update", false},
 		},
 		"an autoscaler that applies speaks for no manifest": {

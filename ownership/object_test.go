@@ -32,7 +32,7 @@ func readOf(o ownership.Object) read {
 	return r
 }
 
-func TestAnObjectIsReadWhereOwnershipIsRecorded(t *testing.T) {
+func TestParseObject(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		text string
 		want read
@@ -71,7 +71,7 @@ func TestAnObjectIsReadWhereOwnershipIsRecorded(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoObjectIsRefused(t *testing.T) {
+func TestParseObjectRejectsOtherValues(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		text string
 		is   error
@@ -101,7 +101,7 @@ func TestWhatIsNoObjectIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnObjectWithinATextIsReadWhereItStands(t *testing.T) {
+func TestReadObject(t *testing.T) {
 	w := rawjson.Walk([]byte(`[{"spec":{"replicas":1}},{"metadata":{"uid":"b"},"spec":{"replicas":22}}]`))
 	var got []read
 	if _, err := w.Array(func() error {
@@ -120,7 +120,7 @@ func TestAnObjectWithinATextIsReadWhereItStands(t *testing.T) {
 	}
 }
 
-func TestAValueIsFoundByItsPath(t *testing.T) {
+func TestObjectValue(t *testing.T) {
 	o := object(t, `{"spec":{"list":[{"name":"a"}]}}`)
 	for sentence, c := range map[string]struct {
 		path fieldpath.Path

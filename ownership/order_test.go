@@ -15,9 +15,9 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// TestEntriesAreOrderedAsTheAPIServerStoresThem has k8s.io/apimachinery sort: its ScaleHandler takes entries in and gives
-// them out in the order in which they are stored.
-func TestEntriesAreOrderedAsTheAPIServerStoresThem(t *testing.T) {
+// TestInOrder compares InOrder with k8s.io/apimachinery, whose ScaleHandler returns entries in
+// the order in which they are stored.
+func TestInOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // no secret is made of it
 	for range 300 {
 		given := randomEntries(random)

@@ -11,7 +11,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-func TestAPatternIsWrittenAsTheAPIServerPrintsAPath(t *testing.T) {
+func TestParsePattern(t *testing.T) {
 	resources := fieldpath.MakePathOrDie("spec", "template", "spec", "containers", fieldpath.KeyByFields("name", "app"), "resources")
 	port := fieldpath.MakePathOrDie("spec", "ports", fieldpath.KeyByFields("port", 80, "protocol", "TCP"), "nodePort")
 	for name, c := range map[string]struct {
@@ -21,7 +21,7 @@ func TestAPatternIsWrittenAsTheAPIServerPrintsAPath(t *testing.T) {
 	}{
 		"a field":                     {".spec.replicas", fieldpath.MakePathOrDie("spec", "replicas"), true},
 		"another field":               {".spec.replicas", fieldpath.MakePathOrDie("spec", "paused"), false},
-		"a field beneath it":          {".spec", fieldpath.MakePathOrDie("spec", "replicas"), true},
+		"a nested field":              {".spec", fieldpath.MakePathOrDie("spec", "replicas"), true},
 		"what the field is in":        {".spec.replicas", fieldpath.MakePathOrDie("spec"), false},
 		"an element by its key":       {`.spec.template.spec.containers[name="app"].resources`, resources, true},
 		"an element by another key":   {`.spec.template.spec.containers[name="web"].resources`, resources, false},
@@ -49,7 +49,7 @@ func TestAPatternIsWrittenAsTheAPIServerPrintsAPath(t *testing.T) {
 	}
 }
 
-func TestAPatternThatDoesNotParseSaysWhere(t *testing.T) {
+func TestParsePatternErrors(t *testing.T) {
 	for name, c := range map[string]struct{ pattern, want string }{
 		"nothing":                {"", "path is empty"},
 		"no dot":                 {"spec.replicas", "a dot is missing"},

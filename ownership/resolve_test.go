@@ -10,7 +10,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-func TestWhoseAFieldIsByDecision(t *testing.T) {
+func TestResolve(t *testing.T) {
 	update := func(manager string) string { return entry(manager, "Update", early, ownsReplicas, "") }
 	apply := func(manager string) string { return entry(manager, "Apply", early, ownsReplicas, "") }
 	scale := func(manager string) string { return entry(manager, "Update", "", ownsReplicas, "scale") }
@@ -26,10 +26,10 @@ func TestWhoseAFieldIsByDecision(t *testing.T) {
 		base    ownership.Claim
 		want    ownership.Owned
 	}{
-		"nobody has ever declared it":                          {scaled, nil, ownership.Lacks, owned(ownership.Default, "")},
+		"no manager has declared it":                           {scaled, nil, ownership.Lacks, owned(ownership.Default, "")},
 		"those who claim other fields have no part":            {scaled, []string{image}, ownership.Lacks, owned(ownership.Default, "")},
-		"the base sets it, and nobody claims it":               {scaled, nil, ownership.Sets, owned(ownership.Manifest, "")},
-		"the base says null, and nobody claims it":             {scaled, nil, ownership.Clears, owned(ownership.Manifest, "")},
+		"the base sets it, and no entry has it":                {scaled, nil, ownership.Sets, owned(ownership.Manifest, "")},
+		"the base says null, and no entry has it":              {scaled, nil, ownership.Clears, owned(ownership.Manifest, "")},
 		"an applier by an update":                              {scaled, []string{update("helm")}, ownership.Lacks, owned(ownership.Manifest, "helm")},
 		"an applier by server-side apply":                      {scaled, []string{apply("anybody")}, ownership.Lacks, owned(ownership.Manifest, "anybody")},
 		"the base and the applier who claims it":               {scaled, []string{update("helm")}, ownership.Sets, owned(ownership.Manifest, "helm")},
@@ -50,7 +50,7 @@ func TestWhoseAFieldIsByDecision(t *testing.T) {
 		"a person is no controller, whatever a rule says":      {controlled, []string{update("kubectl-edit")}, ownership.Lacks, owned(ownership.Imperative, "kubectl-edit")},
 		"an applier is no controller, whatever a rule says":    {controlled, []string{apply("vpa")}, ownership.Lacks, owned(ownership.Manifest, "vpa")},
 		"a rule without a controller that has written":         {controlled, nil, ownership.Sets, owned(ownership.Manifest, "")},
-		"an autoscaler that targets it, though nobody claims":  {targeted, nil, ownership.Lacks, owned(ownership.Autoscaler, "HorizontalPodAutoscaler/web")},
+		"an autoscaler that targets it, without an entry":      {targeted, nil, ownership.Lacks, owned(ownership.Autoscaler, "HorizontalPodAutoscaler/web")},
 		"an autoscaler that targets it goes before all":        {targeted, []string{update("kubectl-edit"), update("keda")}, ownership.Sets, owned(ownership.Autoscaler, "HorizontalPodAutoscaler/web")},
 		"an autoscaler by its claim on the scale field":        {scaled, []string{scale("keda")}, ownership.Lacks, owned(ownership.Autoscaler, "keda")},
 		"even where it applied":                                {scaled, []string{apply("keda")}, ownership.Lacks, owned(ownership.Autoscaler, "keda")},
@@ -71,7 +71,7 @@ func TestWhoseAFieldIsByDecision(t *testing.T) {
 	}
 }
 
-func TestTheWordsOfTheDecisionTable(t *testing.T) {
+func TestStrings(t *testing.T) {
 	got := make([]string, 0, 14)
 	for _, o := range []ownership.Owner{ownership.Default, ownership.Manifest, ownership.Imperative, ownership.Controller, ownership.Autoscaler, 99} {
 		got = append(got, o.String())
@@ -95,7 +95,7 @@ func names(rule ownership.Rule, group, kind string, path fieldpath.Path) bool {
 	return rule.Fits(group, kind) && slices.ContainsFunc(rule.Fields, func(p ownership.Pattern) bool { return p.Covers(path) })
 }
 
-func TestARuleNamesTheFieldsOfItsKind(t *testing.T) {
+func TestRuleFits(t *testing.T) {
 	patterns, err := ownership.ParseControllerFields(`.spec.paused, .spec.template.spec.containers[*].resources`)
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func TestARuleNamesTheFieldsOfItsKind(t *testing.T) {
 	}
 }
 
-func TestControllerFieldsAreSeparatedOutsideOfBrackets(t *testing.T) {
+func TestParseControllerFields(t *testing.T) {
 	port := fieldpath.MakePathOrDie("spec", "ports", fieldpath.KeyByFields("port", 80, "protocol", "TCP"))
 	for sentence, c := range map[string]struct {
 		text    string

@@ -9,7 +9,7 @@ import (
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
-func TestADefinitionWithoutASchemaSaysNothing(t *testing.T) {
+func TestOpenAPIWithoutASchema(t *testing.T) {
 	place, err := schema.OpenAPI(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -19,7 +19,7 @@ func TestADefinitionWithoutASchemaSaysNothing(t *testing.T) {
 	}
 }
 
-func TestADefinitionThatIsNoJSONSchemaIsAnError(t *testing.T) {
+func TestOpenAPIRejectsInvalidSchemas(t *testing.T) {
 	for name, text := range map[string]string{
 		"a text that is no JSON":                `{`,
 		"a type that is no string":              `{"type": ["object"]}`,
@@ -35,8 +35,8 @@ func TestADefinitionThatIsNoJSONSchemaIsAnError(t *testing.T) {
 	}
 }
 
-// TestMetadataIsThatOfKubernetes compares the copy of the metadata's type with the type.
-func TestMetadataIsThatOfKubernetes(t *testing.T) {
+// TestMetadataEqualsObjectMeta compares the copy of the metadata's type with the type.
+func TestMetadataEqualsObjectMeta(t *testing.T) {
 	custom, err := schema.OpenAPI(nil)
 	if err != nil {
 		t.Fatal(err)

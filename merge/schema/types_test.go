@@ -14,7 +14,7 @@ import (
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
-func TestBuiltInSchemasSayWhatStrategicpatchLooksUp(t *testing.T) {
+func TestTypesEqualStrategicPatchLookups(t *testing.T) {
 	var types schema.Types
 	walk := schemaWalk{t: t, seen: map[reflect.Type]bool{}}
 	for gvk, typ := range clientgoscheme.Scheme.AllKnownTypes() {
@@ -30,7 +30,7 @@ func TestBuiltInSchemasSayWhatStrategicpatchLooksUp(t *testing.T) {
 	}
 }
 
-// schemaWalk goes through all fields of a type and of the types beneath it.
+// schemaWalk visits all fields of a type and of the types nested under it.
 type schemaWalk struct {
 	t        *testing.T
 	seen     map[reflect.Type]bool
@@ -144,7 +144,7 @@ func indirect(typ reflect.Type) reflect.Type {
 	return typ
 }
 
-func TestASchemaFindsAFieldAsTheJSONLibraryDoes(t *testing.T) {
+func TestFieldMatchesNamesLikeEncodingJSON(t *testing.T) {
 	var types schema.Types
 	crd := types.Of(&apiextensionsv1.CustomResourceDefinition{})
 	props := crd.Field("spec").Field("versions").Element().Field("schema").Field("openAPIV3Schema")
@@ -155,7 +155,7 @@ func TestASchemaFindsAFieldAsTheJSONLibraryDoes(t *testing.T) {
 		"a name that differs in case only":      {crd.Field("SPEC").Field("Versions"), schema.Strategy{Holds: schema.HoldsList}},
 		"a type that holds itself, deep inside": {props.Field("not").Field("not").Field("properties").Field("x").Field("x-kubernetes-validations"), schema.Strategy{Holds: schema.HoldsList, List: schema.MergeByKey, Keys: []string{"rule"}}},
 		"a type that writes its own JSON":       {props.Field("default").Field("anything"), schema.Strategy{}},
-		"a field that nobody declares":          {crd.Field("nonsense").Element(), schema.Strategy{}},
+		"an undeclared field":                   {crd.Field("nonsense").Element(), schema.Strategy{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, c.place.Strategy()); diff != "" {

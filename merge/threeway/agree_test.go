@@ -15,8 +15,8 @@ import (
 // inputs are those of one merge.
 type inputs struct{ base, manifest, live string }
 
-// TestMergeIsUpstreams merges corner cases, whose result or refusal has to be strategicpatch's.
-func TestMergeIsUpstreams(t *testing.T) {
+// TestMergeEqualsStrategicPatch merges corner cases, for which the result or error must be that of strategicpatch.
+func TestMergeEqualsStrategicPatch(t *testing.T) {
 	var types schema.Types
 	for name, c := range map[string]struct {
 		typed any
@@ -205,8 +205,8 @@ func orEmpty(text string) []byte {
 	return []byte(text)
 }
 
-// TestMergeIsJSONMergePatchs does the same for custom resources.
-func TestMergeIsJSONMergePatchs(t *testing.T) {
+// TestMergeEqualsJSONMergePatch does the same for custom resources.
+func TestMergeEqualsJSONMergePatch(t *testing.T) {
 	for name, in := range map[string]inputs{
 		"a null in a list that live has without it is no change":        {``, `{"list":[{"a":1,"b":null}]}`, `{"list":[{"a":1}]}`},
 		"a null in a nested list that live has without it is no change": {``, `{"list":[{"a":[{"b":null}]}]}`, `{"list":[{"a":[{}]}]}`},
@@ -230,8 +230,8 @@ func TestMergeIsJSONMergePatchs(t *testing.T) {
 	}
 }
 
-// TestDirectivesOfTheManifestAreRefused wherever they are, and whatever live has there.
-func TestDirectivesOfTheManifestAreRefused(t *testing.T) {
+// TestMergeRejectsDirectivesInTheManifest wherever they are, and whatever live has there.
+func TestMergeRejectsDirectivesInTheManifest(t *testing.T) {
 	var types schema.Types
 	place := types.Of(&corev1.Pod{})
 	for name, c := range map[string]struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
 
-// applied is an apply that changes an image: the manifest lets go of a field and live has what the API server adds.
+// applied is an apply that changes an image: the manifest drops a field, and live has the API server's defaults.
 type applied struct {
 	sample
 	base, manifest, live []byte
@@ -156,7 +156,7 @@ func serviceOf(tb testing.TB, ports int) applied {
 // machine that does much else needs many.
 const patient = 300
 
-func TestThreeWayTakesTimeInProportionToItsInput(t *testing.T) {
+func TestThreeWayTakesLinearTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures time")
 	}

@@ -33,23 +33,23 @@ properties:
 
 // Objects of the kind widget.
 var customResource = map[string]documented{
-	"an object merges field by field":                {``, `{spec: {replicas: 3}}`, `{spec: {replicas: 1, port: 80}}`, `{spec: {replicas: 3, port: 80}}`},
-	"a map merges key by key":                        {`{spec: {labels: {a: "1"}}}`, `{spec: {labels: {b: "2"}}}`, `{spec: {labels: {a: "1", c: "3"}}}`, `{spec: {labels: {b: "2", c: "3"}}}`},
-	"an atomic map is taken as a whole":              {``, `{spec: {selector: {app: x}}}`, `{spec: {selector: {app: y, tier: z}}}`, `{spec: {selector: {app: x}}}`},
-	"a set keeps what others added":                  {`{spec: {hosts: [a, b]}}`, `{spec: {hosts: [b, c]}}`, `{spec: {hosts: [a, b, d]}}`, `{spec: {hosts: [b, c, d]}}`},
-	"a list is atomic unless something else is said": {``, `{spec: {args: [a]}}`, `{spec: {args: [b, c]}}`, `{spec: {args: [a]}}`},
-	"elements are told apart by several keys": {
+	"an object merges field by field":      {``, `{spec: {replicas: 3}}`, `{spec: {replicas: 1, port: 80}}`, `{spec: {replicas: 3, port: 80}}`},
+	"a map merges key by key":              {`{spec: {labels: {a: "1"}}}`, `{spec: {labels: {b: "2"}}}`, `{spec: {labels: {a: "1", c: "3"}}}`, `{spec: {labels: {b: "2", c: "3"}}}`},
+	"an atomic map is replaced":            {``, `{spec: {selector: {app: x}}}`, `{spec: {selector: {app: y, tier: z}}}`, `{spec: {selector: {app: x}}}`},
+	"a set keeps values that others added": {`{spec: {hosts: [a, b]}}`, `{spec: {hosts: [b, c]}}`, `{spec: {hosts: [a, b, d]}}`, `{spec: {hosts: [b, c, d]}}`},
+	"a list is atomic by default":          {``, `{spec: {args: [a]}}`, `{spec: {args: [b, c]}}`, `{spec: {args: [a]}}`},
+	"elements are matched by several keys": {
 		`{spec: {listeners: [{port: 53, protocol: TCP}]}}`, `{spec: {listeners: [{port: 53, protocol: UDP, name: dns}]}}`,
 		`{spec: {listeners: [{port: 53, protocol: TCP}, {port: 53, protocol: UDP, more: 1}, {port: 54, protocol: UDP}]}}`,
 		`{spec: {listeners: [{port: 53, protocol: UDP, name: dns, more: 1}, {port: 54, protocol: UDP}]}}`,
 	},
-	"int or string takes either":                  {``, `{spec: {port: http}}`, `{spec: {port: 80}}`, `{spec: {port: http}}`},
-	"unknown fields merge field by field":         {``, `{spec: {free: {a: {b: 1}, l: [1]}}}`, `{spec: {free: {a: {c: 2}, l: [2, 3]}}}`, `{spec: {free: {a: {b: 1, c: 2}, l: [1]}}}`},
-	"metadata merges as that of every object":     {`{metadata: {finalizers: [a]}}`, `{metadata: {finalizers: [b]}}`, `{metadata: {finalizers: [a, c]}}`, `{metadata: {finalizers: [b, c]}}`},
-	"an embedded resource has such metadata, too": {``, `{spec: {template: {metadata: {finalizers: [b]}}}}`, `{spec: {template: {metadata: {finalizers: [c]}}}}`, `{spec: {template: {metadata: {finalizers: [b, c]}}}}`},
+	"int-or-string allows both":                        {``, `{spec: {port: http}}`, `{spec: {port: 80}}`, `{spec: {port: http}}`},
+	"unknown fields merge field by field":              {``, `{spec: {free: {a: {b: 1}, l: [1]}}}`, `{spec: {free: {a: {c: 2}, l: [2, 3]}}}`, `{spec: {free: {a: {b: 1, c: 2}, l: [1]}}}`},
+	"metadata merges as in every object":               {`{metadata: {finalizers: [a]}}`, `{metadata: {finalizers: [b]}}`, `{metadata: {finalizers: [a, c]}}`, `{metadata: {finalizers: [b, c]}}`},
+	"metadata of an embedded resource merges likewise": {``, `{spec: {template: {metadata: {finalizers: [b]}}}}`, `{spec: {template: {metadata: {finalizers: [c]}}}}`, `{spec: {template: {metadata: {finalizers: [b, c]}}}}`},
 }
 
-func TestACustomResourceMergesAsItsDefinitionDeclares(t *testing.T) {
+func TestCustomResourcesMergeByTheirSchema(t *testing.T) {
 	definition, err := yaml.YAMLToJSON([]byte(widget))
 	if err != nil {
 		t.Fatal(err)

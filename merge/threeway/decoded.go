@@ -7,10 +7,10 @@ import (
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
-// Decoded objects merge directly, map by map, as long as nobody asks for the changes: their members need not be put in
-// order, nor wrapped. All else that the manifest has, lists above all, goes the way of texts.
+// Decoded objects merge directly, map by map, unless the options report or keep changes: their members need not be sorted or
+// converted to nodes. All other values, such as lists, are converted to nodes.
 
-// direct reports whether objects at a place merge directly.
+// direct reports whether two objects merge directly.
 func (m *merger) direct(manifest, live *node, place schema.Schema) bool {
 	if !m.unordered || !live.decoded || live.opened || manifest.opened {
 		return false
@@ -19,7 +19,7 @@ func (m *merger) direct(manifest, live *node, place schema.Schema) bool {
 	return strategy == schema.MergeFields || strategy == schema.MergePatchFields
 }
 
-// decodedObject is object for decoded values. The result is live itself where nothing changes.
+// decodedObject is object for decoded values. The result is live itself if nothing changes.
 func (m *merger) decodedObject(base, manifest, live map[string]any, place schema.Schema) (map[string]any, error) {
 	merged := edited{live: live}
 	mergePatch := place.Strategy().Object == schema.MergePatchFields
@@ -41,8 +41,8 @@ func (m *merger) decodedObject(base, manifest, live map[string]any, place schema
 			return nil, err
 		case outcome == changed:
 			merged.put(name, value)
-		case outcome == taken:
-			merged.take(name)
+		case outcome == removed:
+			merged.remove(name)
 		}
 	}
 	for name := range base {
@@ -52,12 +52,12 @@ func (m *merger) decodedObject(base, manifest, live map[string]any, place schema
 		if !mergePatch && isPatchDirective(name) {
 			return nil, m.wrong(inBase, ErrDirective, "%s", name)
 		}
-		merged.take(name)
+		merged.remove(name)
 	}
 	return merged.object(), nil
 }
 
-// edited is live's object, or a copy with changes.
+// edited is live's object, copied before the first change.
 type edited struct{ live, copied map[string]any }
 
 func (e *edited) put(name string, value any) {
@@ -70,7 +70,7 @@ func (e *edited) put(name string, value any) {
 	e.copied[name] = value
 }
 
-func (e *edited) take(name string) {
+func (e *edited) remove(name string) {
 	if _, there := e.live[name]; !there {
 		return
 	}
@@ -87,16 +87,16 @@ func (e *edited) object() map[string]any {
 	return e.live
 }
 
-// outcome is what becomes of a field of a decoded object.
+// outcome is the effect of a merge on a field of a decoded object.
 type outcome int
 
 const (
-	asItIs outcome = iota
+	unmodified outcome = iota
 	changed
-	taken
+	removed
 )
 
-// decodedField merges a field that is no scalar, or that has one where the merge has to look closer.
+// decodedField merges a field by nodes.
 func (m *merger) decodedField(
 	base map[string]any, want, had any, there bool, name string, place schema.Schema, mergePatch bool,
 ) (any, outcome, error) {
@@ -116,17 +116,17 @@ func (m *merger) decodedField(
 	m.leave()
 	switch {
 	case err != nil:
-		return nil, asItIs, err
+		return nil, unmodified, err
 	case result.kind == 0 && !there, there && same(&result, &l):
-		return nil, asItIs, nil
+		return nil, unmodified, nil
 	case result.kind == 0:
-		return nil, taken, nil
+		return nil, removed, nil
 	default:
 		return result.decode(), changed, nil
 	}
 }
 
-// object returns the map that a node was given as, nil where there is none.
+// object returns the decoded object that a node was made from, nil if there is none.
 func (n *node) object() map[string]any {
 	if n == nil {
 		return nil
@@ -135,7 +135,7 @@ func (n *node) object() map[string]any {
 	return object
 }
 
-// identical reports whether two decoded objects or lists are the very same.
+// identical reports whether two decoded values are equal scalars, or the same map or slice in memory.
 func identical(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:

@@ -22,7 +22,7 @@ type unlikeUpstream struct {
 	handoff              string // likewise
 }
 
-func TestTheDifferencesFromUpstreamAreThose(t *testing.T) {
+func TestDifferencesFromStrategicPatch(t *testing.T) {
 	pod, service := &corev1.Pod{}, &corev1.Service{}
 	for name, c := range map[string]unlikeUpstream{
 		"leftovers: directives stay in an object that comes back": {
@@ -102,7 +102,7 @@ func TestTheDifferencesFromUpstreamAreThose(t *testing.T) {
 	}
 }
 
-func TestTheDifferencesFromMergePatchesAreThose(t *testing.T) {
+func TestDifferencesFromJSONMergePatch(t *testing.T) {
 	for name, c := range map[string]unlikeUpstream{
 		"large numbers: a change that is not seen": {
 			nil, ``, `{"n":9007199254740993}`, `{"n":9007199254740992}`, `{"n":9007199254740992}`, `{"n":9007199254740993}`,
@@ -150,7 +150,7 @@ func exact(t *testing.T, text []byte) any {
 	return value
 }
 
-func TestWhatCannotBeMergedIsRefusedWithItsPath(t *testing.T) {
+func TestInputErrorsHaveTheFieldsPath(t *testing.T) {
 	for name, c := range map[string]struct {
 		base, manifest, live string
 		reason               error

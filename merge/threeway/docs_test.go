@@ -13,7 +13,7 @@ func TestTheMergeDocIsTrue(t *testing.T) {
 		"TestDeclarativeConfig": declarativeConfig, "TestDeclarativeConfigOfAStatefulSet": defaultsOfAStatefulSet,
 		"TestFieldMergeSemantics": fieldMergeSemantics, "TestNullInTheManifest": nullInTheManifest,
 		"TestNullInAMergePatch": nullInAMergePatch, "TestRetainKeys": retainKeys, "TestTheOrderOfElements": orderOfElements,
-		"TestTheKeysOfElements": keysOfElements, "TestACustomResourceMergesAsItsDefinitionDeclares": customResource,
+		"TestElementsMatchByKey": keysOfElements, "TestCustomResourcesMergeByTheirSchema": customResource,
 	} {
 		cases[test] = map[string]doctest.Sides{}
 		for name, c := range table {

@@ -70,7 +70,7 @@ var declarativeConfig = map[string]documented{
 		// The page shows c before d. Apply gives d before c: see "Order after a deletion" in docs/merge-differences.md.
 		want: `{spec: {template: {spec: {containers: [{name: nginx, image: "nginx:1.16"}, {name: nginx-helper-b, image: "helper:1.3", args: [run]}, {name: nginx-helper-d, image: "helper:1.3"}, {name: nginx-helper-c, image: "helper:1.3"}]}}}}`,
 	},
-	"Default field values: what the API server set stays": {simpleDeployment, simpleDeployment, defaultedDeployment, defaultedDeployment},
+	"Default field values: a field that the API server set stays": {simpleDeployment, simpleDeployment, defaultedDeployment, defaultedDeployment},
 	"Default field values: strategy.type changes over a defaulted rollingUpdate": {
 		// The page says ERROR: rollingUpdate stays. Since Deployments have retainKeys it goes.
 		base:     `{spec: {template: {metadata: {labels: {app: nginx}}, spec: {containers: [{name: nginx, image: "nginx:1.14.2", ports: [{containerPort: 80}]}]}}}}`,
@@ -78,7 +78,7 @@ var declarativeConfig = map[string]documented{
 		live:     `{spec: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1, maxUnavailable: 1}}, template: {metadata: {labels: {app: nginx}}, spec: {containers: [{name: nginx, image: "nginx:1.14.2", ports: [{containerPort: 80}]}]}}}}`,
 		want:     `{spec: {strategy: {type: Recreate}, template: {metadata: {labels: {app: nginx}}, spec: {containers: [{name: nginx, image: "nginx:1.14.2", ports: [{containerPort: 80}]}]}}}}`,
 	},
-	"Default field values: a rollout strategy that the file defines goes with it": {
+	"Default field values: a rollout strategy that the file defined is deleted with it": {
 		base:     `{spec: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}}}`,
 		manifest: `{spec: {strategy: {type: Recreate}}}`,
 		live:     `{spec: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1, maxUnavailable: 1}}}}`,
@@ -89,7 +89,7 @@ var declarativeConfig = map[string]documented{
 		`{spec: {}}`, `{spec: {replicas: 3}}`, `{spec: {replicas: 7}}`, `{spec: {replicas: 3}}`,
 	},
 	"Changing the owner from a configuration file to a direct imperative writer, without the manual step": {
-		// What handoff is for: with owners the field stays, see TestAFieldGoesToWhomTheDecisionTableSays.
+		// What handoff is for: with owners the field stays, see TestOwnersKeepsFieldsByTheDecisionTable.
 		`{spec: {replicas: 3}}`, `{spec: {}}`, `{spec: {replicas: 7}}`, `{spec: {}}`,
 	},
 	// kubectl replace --save-config has recorded the exported object as last-applied.
@@ -106,7 +106,7 @@ var declarativeConfig = map[string]documented{
 // The chapter "Field Merge Semantics" of the Kubectl Book
 // (https://kubectl.docs.kubernetes.io/pages/app_management/field_merge_semantics.html), by its headings.
 var fieldMergeSemantics = map[string]documented{
-	"Applying Resource Config Updates: what an autoscaler set stays": {`{spec: {minReadySeconds: 3}}`, `{spec: {minReadySeconds: 5}}`, `{spec: {replicas: 9, minReadySeconds: 3}}`, `{spec: {replicas: 9, minReadySeconds: 5}}`},
+	"Applying Resource Config Updates: a field that an autoscaler set stays": {`{spec: {minReadySeconds: 3}}`, `{spec: {minReadySeconds: 5}}`, `{spec: {replicas: 9, minReadySeconds: 3}}`, `{spec: {replicas: 9, minReadySeconds: 5}}`},
 	"Last Applied Resource Config: the Resource does not exist": {
 		``, `{spec: {selector: {matchLabels: {app: nginx}}, template: {metadata: {labels: {app: nginx}}, spec: {containers: [{name: nginx, image: "nginx:1.7.9"}]}}}}`,
 		`{}`, `{spec: {selector: {matchLabels: {app: nginx}}, template: {metadata: {labels: {app: nginx}}, spec: {containers: [{name: nginx, image: "nginx:1.7.9"}]}}}}`,
@@ -114,10 +114,10 @@ var fieldMergeSemantics = map[string]documented{
 	"Adding Fields":   {``, `{spec: {minReadySeconds: 3}}`, `{spec: {}, status: {}}`, `{spec: {minReadySeconds: 3}, status: {}}`},
 	"Updating Fields": {``, `{spec: {replicas: 2}}`, `{spec: {replicas: 1}, status: {}}`, `{spec: {replicas: 2}, status: {}}`},
 	// The API server then sets replicas to its default, 1.
-	"Deleting Fields: removed from the file":                         {`{spec: {replicas: 2, minReadySeconds: 3}}`, `{spec: {}}`, `{spec: {minReadySeconds: 3, replicas: 2}, status: {}}`, `{spec: {}, status: {}}`},
-	"Deleting Fields: set to null":                                   {``, `{spec: {minReadySeconds: null}}`, `{spec: {minReadySeconds: 3}, status: {}}`, `{spec: {}, status: {}}`},
-	"Removing Fields from Resource Config: it deletes them":          {`{spec: {replicas: 2}}`, `{spec: {}}`, `{spec: {replicas: 9}}`, `{spec: {}}`},
-	"Removing Fields from Resource Config: behind edit-last-applied": {`{spec: {}}`, `{spec: {}}`, `{spec: {replicas: 9}}`, `{spec: {replicas: 9}}`},
+	"Deleting Fields: removed from the file":                        {`{spec: {replicas: 2, minReadySeconds: 3}}`, `{spec: {}}`, `{spec: {minReadySeconds: 3, replicas: 2}, status: {}}`, `{spec: {}, status: {}}`},
+	"Deleting Fields: set to null":                                  {``, `{spec: {minReadySeconds: null}}`, `{spec: {minReadySeconds: 3}, status: {}}`, `{spec: {}, status: {}}`},
+	"Removing Fields from Resource Config: it deletes them":         {`{spec: {replicas: 2}}`, `{spec: {}}`, `{spec: {replicas: 9}}`, `{spec: {}}`},
+	"Removing Fields from Resource Config: after edit-last-applied": {`{spec: {}}`, `{spec: {}}`, `{spec: {replicas: 9}}`, `{spec: {replicas: 9}}`},
 
 	"Merging Primitives: in config and resource":             {``, `{spec: {paused: true}}`, `{spec: {paused: false}}`, `{spec: {paused: true}}`},
 	"Merging Primitives: in config, not in resource":         {``, `{spec: {paused: true}}`, `{spec: {}}`, `{spec: {paused: true}}`},
@@ -158,8 +158,8 @@ var fieldMergeSemantics = map[string]documented{
 		`{spec: {template: {spec: {containers: [{name: x}, {name: y}, {name: theirs}]}}}}`, `{spec: {template: {spec: {containers: [{name: y}, {name: x}, {name: new}, {name: theirs}]}}}}`,
 	},
 	"Merging Lists of Objects: of a list without a patch strategy": declarativeConfig["Replace the list where no patchStrategy is specified, whatever its elements"],
-	"Edit and Set: what the file sets is set again":                {`{spec: {replicas: 2}}`, `{spec: {replicas: 2}}`, `{spec: {replicas: 9}}`, `{spec: {replicas: 2}}`},
-	"Edit and Set: what neither has stays":                         {`{spec: {}}`, `{spec: {}}`, `{spec: {paused: true}}`, `{spec: {paused: true}}`},
+	"Edit and Set: a field that the file sets is set again":        {`{spec: {replicas: 2}}`, `{spec: {replicas: 2}}`, `{spec: {replicas: 9}}`, `{spec: {replicas: 2}}`},
+	"Edit and Set: a field that neither has stays":                 {`{spec: {}}`, `{spec: {}}`, `{spec: {paused: true}}`, `{spec: {paused: true}}`},
 	"Merging Lists of Objects: the example":                        declarativeConfig["Merge individual elements of a list of complex elements"],
 }
 

@@ -2,10 +2,10 @@ package threeway
 
 import "github.com/ownership-handoff/handoff/merge/schema"
 
-// strategicpatch compares base with manifest, and manifest with live, even where nothing comes of it, and refuses elements
-// that it cannot tell apart. The functions of this file refuse the same where the merge itself has no need to look.
+// strategicpatch compares base with manifest, and manifest with live, even if the values are the same, and fails on elements
+// without keys. The functions in this file return the same errors for values that the merge itself need not compare.
 
-// merging is how a strategic merge goes on at a value.
+// merging is how strategicpatch merges a value.
 type merging int
 
 const (
@@ -15,6 +15,7 @@ const (
 	byInference
 )
 
+// merges returns how strategicpatch merges the node's value.
 func (n *node) merges(place schema.Schema) merging {
 	if n.kind != '{' && n.kind != '[' {
 		return whole
@@ -34,7 +35,7 @@ func (n *node) merges(place schema.Schema) merging {
 	}
 }
 
-// examine checks the elements of the lists that merge in a value that is the same in manifest and live.
+// examine checks the lists that merge in a value that is the same in manifest and live.
 func (m *merger) examine(n *node, place schema.Schema) error {
 	switch n.merges(place) {
 	case byElement:
@@ -87,8 +88,8 @@ func (m *merger) examineList(list *node, place schema.Schema) error {
 	return nil
 }
 
-// compare checks the elements of the lists that merge in base and manifest, where live has the same as the manifest
-// (present) or nothing to merge with. A nil base, or one of another kind, is not compared.
+// compare checks the lists that merge in base and manifest, if live has the manifest's value (present) or no value of the same
+// kind. A nil base, or one of another kind, is not compared.
 func (m *merger) compare(base, manifest *node, place schema.Schema, present bool) error {
 	if base == nil || base.kind != manifest.kind {
 		return nil
@@ -154,8 +155,8 @@ func (m *merger) compareLists(base, manifest *node, place schema.Schema, present
 	return nil
 }
 
-// baseDirective returns an error where a base's object has a directive that the manifest has not: the patch would take it
-// away from live, which strategicpatch takes for another directive.
+// baseDirective returns an error if a base's object has a directive that the manifest lacks. Upstream's patch would delete it
+// from live, which strategicpatch reads as another directive.
 func (m *merger) baseDirective(base, manifest *node) error {
 	base.open()
 	for i := range base.children {
@@ -193,7 +194,7 @@ func dropsElement(base, manifest *node, place schema.Schema) bool {
 	had, err := m.identified(inBase, base, strategy)
 	wanted, errWanted := m.identified(inManifest, manifest, strategy)
 	if err != nil || errWanted != nil {
-		return false // which the merge reports
+		return false // the merge returns the error
 	}
 	for i, id := range had.ids {
 		at := wanted.at(id, i)
@@ -204,8 +205,7 @@ func dropsElement(base, manifest *node, place schema.Schema) bool {
 	return false
 }
 
-// directive returns an error that names the first directive in a manifest, nil where it has none. Under a JSON merge patch
-// no field is one.
+// directive returns an error for the first directive in a manifest. A JSON merge patch has no directives.
 func (m *merger) directive(n *node, place schema.Schema) error {
 	if n.kind != '{' && n.kind != '[' {
 		return nil
@@ -234,7 +234,7 @@ func (m *merger) directive(n *node, place schema.Schema) error {
 	return nil
 }
 
-// mentionsDirective reports whether a decoded value has a field that is named like a directive.
+// mentionsDirective reports whether a decoded value has a field with the name of a directive.
 func mentionsDirective(value any) bool {
 	switch v := value.(type) {
 	case map[string]any:

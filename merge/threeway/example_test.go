@@ -11,7 +11,7 @@ import (
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
 
-// A program that made a patch of three objects with strategicpatch, only to apply it, merges them instead.
+// A program that creates a patch with strategicpatch only to apply it can merge the objects instead.
 func Example_strategicpatch() {
 	base := []byte(`{"spec":{"replicas":3,"paused":true}}`)
 	manifest := []byte(`{"spec":{"replicas":5}}`)
@@ -34,7 +34,7 @@ func Example_strategicpatch() {
 		return
 	}
 
-	// Now. The types are kept for all objects.
+	// After. The types can be reused for all objects.
 	var types schema.Types
 	merged, err := threeway.MergeJSON(base, manifest, live, types.Of(&appsv1.Deployment{}), threeway.Options{})
 	if err != nil {
@@ -48,8 +48,7 @@ func Example_strategicpatch() {
 	// {"spec":{"replicas":5,"minReadySeconds":10}}
 }
 
-// The fields of a custom resource merge as its definition says. Without one, or with a nil schema, they merge as a JSON merge
-// patch.
+// The fields of a custom resource merge by the schema of its definition. With a nil schema, they merge as by a JSON merge patch.
 func ExampleMergeJSON_customResource() {
 	definition := []byte(`{"type":"object","properties":{"spec":{"type":"object","properties":{
 		"hosts":{"type":"array","x-kubernetes-list-type":"set","items":{"type":"string"}}}}}}`)
@@ -73,7 +72,7 @@ func ExampleMergeJSON_customResource() {
 	// {"spec":{"hosts":["a"]}}
 }
 
-// Options tell what a merge does, and keep fields from it.
+// Options keep fields from changes, and report the changes of a merge.
 func ExampleOptions() {
 	var types schema.Types
 	var changes []threeway.Change
@@ -98,9 +97,9 @@ func ExampleOptions() {
 	// added .spec.paused
 }
 
-// The manifest drops paused and has a new value for replicas. minReadySeconds is somebody else's.
+// The manifest drops paused and has a new value for replicas. Another client owns minReadySeconds.
 func ExampleMergeJSON() {
-	var types schema.Types // kept for all objects: it compiles each type once
+	var types schema.Types // reuse it: it compiles each type once
 	base := `{"spec":{"replicas":3,"paused":true}}`
 	manifest := `{"spec":{"replicas":5}}`
 	live := `{"spec":{"replicas":3,"paused":true,"minReadySeconds":10}}`
@@ -114,7 +113,7 @@ func ExampleMergeJSON() {
 	// Output: {"spec":{"replicas":5,"minReadySeconds":10}}
 }
 
-// Decoded values merge as texts do.
+// Decoded values merge like texts.
 func ExampleMerge() {
 	var types schema.Types
 	base := map[string]any{"metadata": map[string]any{"finalizers": []any{"a", "b"}}}
@@ -130,7 +129,7 @@ func ExampleMerge() {
 	// Output: map[metadata:map[finalizers:[a c d]]]
 }
 
-// What cannot be merged is an InputError, which names the input and the place.
+// An input that cannot be merged is an InputError, which has the name of the input and the path.
 func ExampleInputError() {
 	var types schema.Types
 	manifest := `{"spec":{"template":{"spec":{"containers":[{"image":"nginx"}]}}}}`

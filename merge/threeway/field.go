@@ -4,14 +4,14 @@ import (
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
-// field is what the three inputs have of a field that the manifest mentions; live and base are nil where they lack it.
+// field is a field of the manifest, with its values in the three inputs; live and base are nil if they lack it.
 type field struct {
 	base, manifest, live *node
 	place                schema.Schema
 }
 
-// field returns what becomes of a field that the manifest mentions: live's own node where nothing, a node without kind
-// where the field goes or does not come.
+// field returns the merged value of a field of the manifest: live's own node if nothing changes, a node without kind if the
+// result lacks the field.
 func (m *merger) field(f field, mergePatch bool) (node, error) {
 	if f.manifest.kind == 0 {
 		return node{}, m.wrong(inManifest, ErrWrongKind, "it is %s", f.manifest.kindName())
@@ -26,7 +26,7 @@ func (m *merger) field(f field, mergePatch bool) (node, error) {
 	case f.live != nil && f.live.kind == 0:
 		return node{}, m.wrong(inLive, ErrWrongKind, "it is %s", f.live.kindName())
 	case f.live != nil && f.live.is(f.manifest):
-		return m.alike(f, mergePatch)
+		return m.sameKind(f, mergePatch)
 	case mergePatch:
 		return m.create(f), nil
 	default:
@@ -34,8 +34,8 @@ func (m *merger) field(f field, mergePatch bool) (node, error) {
 	}
 }
 
-// alike returns what becomes of a field whose values in manifest and live are of one kind.
-func (m *merger) alike(f field, mergePatch bool) (node, error) {
+// sameKind merges a field with values of the same kind in manifest and live.
+func (m *merger) sameKind(f field, mergePatch bool) (node, error) {
 	strategy := f.place.Strategy()
 	if !f.manifest.fits(strategy.Holds) {
 		if equal(f.manifest, f.live) {
@@ -59,11 +59,11 @@ func (m *merger) alike(f field, mergePatch bool) (node, error) {
 		}
 		return m.set(f, value), nil
 	default:
-		return m.set(f, *f.manifest), nil // as it is: strategicpatch leaves nulls in what replaces a list
+		return m.set(f, *f.manifest), nil // with nulls, like strategicpatch
 	}
 }
 
-// fits reports whether a value that a merge looks into, an object or a list, is of the declared kind.
+// fits reports whether an object or a list is of the declared kind.
 func (n *node) fits(holds schema.Kind) bool {
 	switch n.kind {
 	case '{':
@@ -75,7 +75,7 @@ func (n *node) fits(holds schema.Kind) bool {
 	}
 }
 
-// null is what becomes of a field that the manifest sets to null.
+// null merges a field that the manifest sets to null.
 func (m *merger) null(f field, mergePatch bool) (node, error) {
 	switch {
 	case f.live == nil:
@@ -89,7 +89,7 @@ func (m *merger) null(f field, mergePatch bool) (node, error) {
 	}
 }
 
-// add puts the manifest's value where live has none, or one of another kind. Nulls in it have nothing to clear, and go.
+// add sets a field that live lacks, or that has a value of another kind in live. Nulls in the value are dropped.
 func (m *merger) add(f field) (node, error) {
 	if err := m.compare(f.base, f.manifest, f.place, false); err != nil {
 		return node{}, err
@@ -97,7 +97,7 @@ func (m *merger) add(f field) (node, error) {
 	return m.set(f, withoutNulls(f.manifest)), nil
 }
 
-// create is add in a JSON merge patch.
+// create is add for a JSON merge patch.
 func (m *merger) create(f field) node {
 	value, there := created(f.base, f.manifest)
 	switch {
@@ -110,7 +110,7 @@ func (m *merger) create(f field) node {
 	}
 }
 
-// set puts a value in the place of live's, unless the caller keeps that.
+// set replaces live's value, unless Options.Keep keeps it.
 func (m *merger) set(f field, value node) node {
 	if f.live == nil || f.live.kind == 'n' {
 		m.record(Added, f.live, &value)
@@ -123,7 +123,7 @@ func (m *merger) set(f field, value node) node {
 	return value
 }
 
-// withoutNulls returns a value without the members that are null, at any depth. A null that is an element of a list stays.
+// withoutNulls returns a value without the members that are null, at any depth. Null elements of lists stay.
 func withoutNulls(n *node) node {
 	if n.kind != '{' && n.kind != '[' {
 		return *n
@@ -147,9 +147,9 @@ func withoutNulls(n *node) node {
 	return node{kind: n.kind, decoded: n.decoded, opened: true, children: out}
 }
 
-// created returns the object that a JSON merge patch puts where live has none. A null leaves nothing behind but the
-// object it stands in, and that only where it is news to the base. There is false where nothing is put at all: the
-// manifest's object holds nulls only, all of them old.
+// created returns the value that a JSON merge patch sets for a field that live lacks. Nulls are dropped, but a null that the base
+// lacks still creates the object that contains it. there is false if nothing is set: the manifest's object contains only nulls,
+// all of which the base has as well.
 func created(base, manifest *node) (result node, there bool) {
 	if manifest.kind != '{' {
 		return withoutNulls(manifest), true
@@ -158,7 +158,7 @@ func created(base, manifest *node) (result node, there bool) {
 		base = nil
 	}
 	manifest.open()
-	there = len(manifest.children) == 0 || letsGoOfAny(base, manifest)
+	there = len(manifest.children) == 0 || dropsMember(base, manifest)
 	out := make([]member, 0, len(manifest.children))
 	for i := range manifest.children {
 		c := &manifest.children[i]
@@ -172,8 +172,8 @@ func created(base, manifest *node) (result node, there bool) {
 	return node{kind: '{', decoded: manifest.decoded, opened: true, children: out}, there
 }
 
-// letsGoOfAny says whether the base has a member that the manifest lacks.
-func letsGoOfAny(base, manifest *node) bool {
+// dropsMember reports whether the base has a member that the manifest lacks.
+func dropsMember(base, manifest *node) bool {
 	if base == nil {
 		return false
 	}

@@ -11,24 +11,23 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// elementID tells the elements of a keyed list, or of a set, apart.
+// elementID is the key of an element of a keyed list, or the value of an element of a set.
 type elementID struct {
 	kind jsontext.Kind
 	text string
 }
 
-// elements are those of a keyed list or a set, by their identity.
+// elements are the elements of a keyed list or a set, with an index by elementID.
 type elements struct {
 	elements []member
 	ids      []elementID
 	keys     []string // none for a set
 	index    map[elementID]int
-	twice    int // the first element that the list has had before, -1 where each is another
+	twice    int // the index of the first duplicate, -1 if there is none
 	kinds    setKinds
 }
 
-// indexed returns the elements of a list, which is nil where the input has none. An element that the list has twice is an
-// error.
+// indexed returns the elements of a list, which may be nil. A duplicate element is an error.
 func (m *merger) indexed(input string, list *node, strategy schema.Strategy) (elements, error) {
 	e, err := m.identified(input, list, strategy)
 	if err == nil && e.twice >= 0 {
@@ -37,7 +36,7 @@ func (m *merger) indexed(input string, list *node, strategy schema.Strategy) (el
 	return e, err
 }
 
-// identified is indexed for lists that may have an element twice: the first is the one to be found.
+// identified is indexed for lists that may contain duplicates: lookups return the first.
 func (m *merger) identified(input string, list *node, strategy schema.Strategy) (elements, error) {
 	e := elements{twice: -1}
 	if list == nil || list.kind != '[' {
@@ -76,7 +75,7 @@ func (m *merger) identified(input string, list *node, strategy schema.Strategy) 
 	return e, nil
 }
 
-// setKinds is what the values of a set are; 0 while none has been seen.
+// setKinds is the kind of a set's values; 0 if no value has been visited.
 type setKinds struct{ kind jsontext.Kind }
 
 // oneKind checks that the values of a set are of one kind.
@@ -91,13 +90,13 @@ func (m *merger) oneKind(kinds *setKinds, input string, id elementID, i int) err
 	}
 	m.enter(step{indexed: true, index: i})
 	defer m.leave()
-	return m.wrong(input, ErrWrongKind, "it is %s in a set of others", node{kind: kind}.kindName())
+	return m.wrong(input, ErrWrongKind, "it is %s in a set of another kind", node{kind: kind}.kindName())
 }
 
 // sameKinds checks that the values of two sets are of one kind.
 func (m *merger) sameKinds(set, other elements) error {
 	if a, b := set.kinds.kind, other.kinds.kind; a != 0 && b != 0 && a != b {
-		return m.wrong(inManifest, ErrWrongKind, "it is a set of other values")
+		return m.wrong(inManifest, ErrWrongKind, "it is a set of another kind")
 	}
 	return nil
 }
@@ -108,7 +107,7 @@ func (m *merger) twice(input string, element step, i int) error {
 	return m.wrong(input, ErrDuplicate, "at index %d", i)
 }
 
-// at returns where the element of that identity is, or -1. The caller guesses the place.
+// at returns the index of the element with an id, or -1. guess is its most likely index.
 func (e elements) at(id elementID, guess int) int {
 	if guess < len(e.ids) && e.ids[guess] == id {
 		return guess
@@ -122,7 +121,7 @@ func (e elements) at(id elementID, guess int) int {
 	return -1
 }
 
-// find returns the element of that identity, nil where there is none.
+// find returns the element with an id, nil if there is none.
 func (e elements) find(id elementID, guess int) *node {
 	if i := e.at(id, guess); i >= 0 {
 		return &e.elements[i].node
@@ -132,6 +131,7 @@ func (e elements) find(id elementID, guess int) *node {
 
 func (e elements) step(i int) step { return step{element: &e.elements[i].node, keys: e.keys} }
 
+// identify returns the id of the element at index i of a list.
 func (m *merger) identify(input string, element *node, i int, strategy schema.Strategy) (elementID, error) {
 	holds := schema.HoldsScalar
 	if strategy.List == schema.MergeByKey {
@@ -161,7 +161,7 @@ func (m *merger) identify(input string, element *node, i int, strategy schema.St
 	return elementID{kind: '{', text: all.String()}, nil
 }
 
-// key returns what one key of an element is.
+// key returns the id for one key field of an element.
 func (m *merger) key(input string, element *node, name string) (elementID, error) {
 	var decodedKey node
 	var key *node
@@ -184,7 +184,7 @@ func (m *merger) key(input string, element *node, name string) (elementID, error
 	return key.identity(), nil
 }
 
-// identity returns that of a scalar. Numbers are the same when their values are: 80 and 8e1 name one port.
+// identity returns the id of a scalar. Numbers with equal values are the same: 80 and 8e1 are one port.
 func (n *node) identity() elementID {
 	switch n.kind {
 	case '"':
@@ -196,6 +196,7 @@ func (n *node) identity() elementID {
 	}
 }
 
+// canonical returns the text of an integer without a fraction or an exponent, and any other number as it is.
 func canonical(number string) string {
 	if !strings.ContainsAny(number, ".eE") {
 		return number

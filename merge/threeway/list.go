@@ -7,7 +7,7 @@ import (
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
-// list merges a manifest's keyed list or set into that of live. Equal lists are one.
+// list merges a manifest's keyed list or set into live's.
 func (m *merger) list(f field) (node, error) {
 	if equal(f.manifest, f.live) {
 		if err := m.examineList(f.manifest, f.place); err != nil {
@@ -27,7 +27,7 @@ func (m *merger) list(f field) (node, error) {
 		return node{}, err
 	}
 	l.base = l.manifest
-	if f.base == nil || f.base.text == "" || f.base.text != f.manifest.text { // texts that are equal are read once
+	if f.base == nil || f.base.text == "" || f.base.text != f.manifest.text { // equal texts are indexed once
 		if l.base, err = m.indexed(inBase, f.base, l.strategy); err != nil {
 			return node{}, err
 		}
@@ -42,23 +42,23 @@ func (m *merger) list(f field) (node, error) {
 	if err := m.mergeElements(&l); err != nil {
 		return node{}, err
 	}
-	m.letGoElements(&l)
+	m.dropElements(&l)
 	return m.arranged(&l), nil
 }
 
-// lists are the three inputs of a list's merge, and what becomes of it.
+// lists is the state of a list's merge.
 type lists struct {
 	base, manifest, live elements
 	strategy             schema.Strategy
 	element              schema.Schema
 	whole                field
-	// results are what becomes of live's elements, a node without kind where one goes, and behind them the new ones.
+	// results are live's elements after the merge, with a node without kind for a deleted one, followed by the new elements.
 	results []member
-	// places says where in results the manifest's elements are, in its order.
+	// places are the indexes in results of the manifest's elements, in the manifest's order.
 	places  []int
-	edited  bool // an element has come, gone or changed
-	removed int  // how many of live's elements go
-	letGo   bool // the base has an element that the manifest lacks
+	edited  bool // an element was added, deleted or changed
+	removed int  // the number of live's elements that are deleted
+	drops   bool // the base has an element that the manifest lacks
 }
 
 // mergeElements merges the manifest's elements into those of live, and adds those that live lacks.
@@ -80,19 +80,19 @@ func (m *merger) mergeElements(l *lists) error {
 	return nil
 }
 
-// addElement adds the manifest's element to the results, and returns its place there.
+// addElement adds the manifest's element at index i to the results, and returns its index there.
 func (m *merger) addElement(l *lists, i int) (int, error) {
 	want := &l.manifest.elements[i].node
 	if err := m.compare(l.base.find(l.manifest.ids[i], i), want, l.element, false); err != nil {
 		return 0, err
 	}
-	l.results = append(l.results, member{"", *want}) // with its nulls, as strategicpatch appends it
+	l.results = append(l.results, member{"", *want}) // with its nulls, like strategicpatch
 	l.edited = true
 	m.record(Added, nil, want)
 	return len(l.results) - 1, nil
 }
 
-// mergeElement merges the manifest's element into that of live. Elements of a set are the same.
+// mergeElement merges the manifest's element at index i into live's at index at. Equal elements of a set need no merge.
 func (m *merger) mergeElement(l *lists, i, at int) error {
 	if l.strategy.List != schema.MergeByKey {
 		return nil
@@ -109,13 +109,13 @@ func (m *merger) mergeElement(l *lists, i, at int) error {
 	return nil
 }
 
-// letGoElements takes away the elements that the base has and the manifest lacks.
-func (m *merger) letGoElements(l *lists) {
+// dropElements deletes the elements that the base has and the manifest lacks.
+func (m *merger) dropElements(l *lists) {
 	for i, id := range l.base.ids {
 		if l.manifest.at(id, i) >= 0 {
 			continue
 		}
-		l.letGo = true
+		l.drops = true
 		at := l.live.at(id, i)
 		if at < 0 {
 			continue
@@ -130,7 +130,7 @@ func (m *merger) letGoElements(l *lists) {
 	}
 }
 
-// arranged returns the list in its order.
+// arranged returns the merged list, in its order.
 func (m *merger) arranged(l *lists) node {
 	live := l.whole.live
 	if l.strategy.List == schema.MergeSet && l.keepsOrder() {
@@ -154,13 +154,13 @@ func (l *lists) inOrder(out []int) bool {
 	return len(out) == len(l.live.elements) && slices.IsSorted(out)
 }
 
-// interleave returns the places in results of the merged list's elements: those of the manifest in its order, and in
-// between, as far as that can be, those that only live has, in live's order. That is the order of
-// https://git.k8s.io/design-proposals-archive/cli/preserve-order-in-strategic-merge-patch.md: of two elements at hand,
-// the one that only live has goes first when live has it before the other.
+// interleave returns the indexes in results of the merged list's elements, in order: the manifest's elements in its order and,
+// between them as far as possible, the elements that only live has, in live's order. That is the order of
+// https://git.k8s.io/design-proposals-archive/cli/preserve-order-in-strategic-merge-patch.md: an element that only live has
+// goes before an element of the manifest if it does so in live.
 //
-// A new element has no place in live. Yet as many of them as elements go take the places at the end of live's list: so
-// it is in strategicpatch, where they come to stand in the memory of the list that it compares with.
+// A new element has no position in live. But as many new elements as are deleted take the positions at the end of live's list.
+// The reason is strategicpatch: it appends them in the memory of the list that it compares with.
 func (l *lists) interleave() []int {
 	inLive := len(l.live.elements)
 	mentioned := make([]bool, inLive)
@@ -175,7 +175,7 @@ func (l *lists) interleave() []int {
 	}
 	out := make([]int, 0, len(l.results))
 	next := 0
-	only := func(before int) {
+	appendLiveOnly := func(before int) {
 		for ; next < inLive && next < before; next++ {
 			if !mentioned[next] && l.results[next].kind != 0 {
 				out = append(out, next)
@@ -184,19 +184,19 @@ func (l *lists) interleave() []int {
 	}
 	for _, at := range l.places {
 		if at < placed {
-			only(at)
+			appendLiveOnly(at)
 		}
 		out = append(out, at)
 	}
-	only(inLive)
+	appendLiveOnly(inLive)
 	return out
 }
 
-// keepsOrder says whether a set stays in live's order although the manifest has another: strategicpatch sorts live's
-// values before it looks whether their order is the manifest's, and so does not see that a manifest that is sorted
-// itself has another. It looks only where the manifest lets go of nothing.
+// keepsOrder reports whether a set keeps live's order although the manifest has another. strategicpatch sorts live's values
+// before it compares their order with the manifest's, so it does not notice the difference if the manifest is sorted. It
+// compares only if the manifest drops nothing.
 func (l *lists) keepsOrder() bool {
-	if l.edited || l.letGo || len(l.live.ids) != len(l.manifest.ids) {
+	if l.edited || l.drops || len(l.live.ids) != len(l.manifest.ids) {
 		return false
 	}
 	return slices.IsSortedFunc(l.manifest.ids, func(a, b elementID) int { return strings.Compare(a.text, b.text) })

@@ -9,21 +9,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// node is a JSON value that takes part in a merge: one that was given, as text or decoded, or one that the merge made. A
-// value that was given is opened, so that its children can be seen, only when the merge has to look inside.
+// node is a JSON value in a merge: a part of an input, as text or decoded, or a value that the merge has made. The children of
+// an input's value are read when the merge first needs them (open).
 type node struct {
-	// kind is that of the value as jsontext names it: '{', '[', '"', '0', 't', 'f', 'n'; 0 where there is none.
+	// kind is the value's kind in jsontext: '{', '[', '"', '0', 't', 'f', 'n'; 0 if there is no value.
 	kind jsontext.Kind
-	// decoded says that the merge is of decoded values.
+	// decoded reports whether the merge is of decoded values.
 	decoded bool
-	// opened says that children hold what is inside.
+	// opened reports whether children are set.
 	opened bool
-	// text is the value as it was written, value the value as it was decoded. Neither is there in what the merge made.
+	// text is an input's value as JSON text, value its decoded value. Both are empty for values that the merge has made.
 	text  string
 	value any
 	// children are the members of an object, or the elements of a list.
 	children []member
-	// index finds the members of a large object by name, once it has been needed.
+	// index finds the members of a large object by name. It is built on first use.
 	index map[string]int
 }
 
@@ -32,10 +32,10 @@ type member struct {
 	node
 }
 
-// linear is up to how many members of an object, or elements of a list, are looked through rather than indexed.
+// linear is the maximum number of members or elements that are searched without an index.
 const linear = 12
 
-// find returns where an object has the member of that name, or -1. The caller guesses the place.
+// find returns the index of an object's member with a name, or -1. guess is its most likely index.
 func (n *node) find(name string, guess int) int {
 	if guess < len(n.children) && n.children[guess].name == name {
 		return guess
@@ -55,7 +55,7 @@ func (n *node) find(name string, guess int) int {
 	return -1
 }
 
-// field returns the member of that name, nil where there is none or the node is no object.
+// field returns an object's member with a name, nil if there is none. guess is its most likely index.
 func (n *node) field(name string, guess int) *node {
 	if n == nil || n.kind != '{' {
 		return nil
@@ -67,7 +67,7 @@ func (n *node) field(name string, guess int) *node {
 	return nil
 }
 
-// open makes the children of a given object or list visible.
+// open sets the children of an input's object or list.
 func (n *node) open() {
 	if n.opened || n.kind != '{' && n.kind != '[' {
 		return
@@ -80,7 +80,7 @@ func (n *node) open() {
 	n.opened = true
 }
 
-// is says whether two values are of the same kind.
+// is reports whether two values are of the same kind.
 func (n *node) is(other *node) bool {
 	a, b := n.kind, other.kind
 	if a == 'f' {
@@ -92,7 +92,7 @@ func (n *node) is(other *node) bool {
 	return a == b
 }
 
-// unquoted returns the string that the node is.
+// unquoted returns the value of a string.
 func (n *node) unquoted() string {
 	if n.decoded {
 		s, _ := n.value.(string)
@@ -103,7 +103,7 @@ func (n *node) unquoted() string {
 	}
 	raw, err := jsontext.AppendUnquote(nil, n.text)
 	if err != nil {
-		return n.text // it has been read as a string before: this does not happen
+		return n.text // cannot happen: the text is a valid string
 	}
 	return string(raw)
 }
@@ -119,7 +119,7 @@ func (n *node) number() string {
 	return "NaN"
 }
 
-// given returns a decoded object as a node.
+// given returns the node of a decoded object, which may be nil.
 func given(object map[string]any) node {
 	if object == nil {
 		object = map[string]any{}
@@ -127,11 +127,12 @@ func given(object map[string]any) node {
 	return nodeOf(object)
 }
 
+// nodeOf returns the node of a decoded value.
 func nodeOf(value any) node {
 	return node{kind: kindOf(value), decoded: true, value: value}
 }
 
-// kindOf returns the kind of a decoded value; 0 for what JSON does not decode into.
+// kindOf returns the kind of a decoded value; 0 for types that are not decoded JSON.
 func kindOf(value any) jsontext.Kind {
 	switch v := value.(type) {
 	case nil:
@@ -154,8 +155,8 @@ func kindOf(value any) jsontext.Kind {
 	}
 }
 
-// openDecoded makes children of what is inside. Members are sorted by name, so that the merge goes through them in an
-// order of which the next one is the same.
+// openDecoded sets the children of a decoded value. Members are sorted by name, so that every merge visits them in the same
+// order.
 func (n *node) openDecoded() {
 	switch value := n.value.(type) {
 	case map[string]any:
@@ -172,7 +173,7 @@ func (n *node) openDecoded() {
 	}
 }
 
-// decode returns the decoded value that a node stands for: the one it was given as, or a new one.
+// decode returns the decoded value of a node: that of the input, or a new one.
 func (n *node) decode() any {
 	switch {
 	case !n.made():
@@ -192,10 +193,10 @@ func (n *node) decode() any {
 	}
 }
 
-// made says whether the merge made the value, rather than having been given it.
+// made reports whether the merge has made the value, rather than taken it from an input.
 func (n *node) made() bool { return n.opened && n.value == nil && n.text == "" }
 
-// kindName returns what messages call the node's kind.
+// kindName returns the name of the node's kind, for an error.
 func (n node) kindName() string {
 	switch n.kind {
 	case '{':
@@ -215,7 +216,7 @@ func (n node) kindName() string {
 	}
 }
 
-// equal says whether two values are the same, whatever the order of their members. A number equals what is written alike.
+// equal reports whether two values are equal. The order of members does not matter. Numbers are equal if their texts are.
 func equal(a, b *node) bool {
 	if !a.is(b) {
 		return false

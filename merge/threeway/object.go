@@ -7,7 +7,7 @@ import (
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
-// object merges a manifest's object into that of live. Base is nil where it has no object there.
+// object merges a manifest's object into live's. base is nil if the base has no object for the field.
 func (m *merger) object(base, manifest, live *node, place schema.Schema) (node, error) {
 	if m.direct(manifest, live, place) {
 		merged, err := m.decodedObject(base.object(), manifest.object(), live.object(), place)
@@ -41,7 +41,7 @@ func (m *merger) object(base, manifest, live *node, place schema.Schema) (node, 
 		}
 		out.put(at, want.name, result)
 	}
-	if err := m.letGo(&out, base, manifest, place); err != nil {
+	if err := m.dropMembers(&out, base, manifest, place); err != nil {
 		return node{}, err
 	}
 	if strategy == schema.RetainKeys {
@@ -50,13 +50,13 @@ func (m *merger) object(base, manifest, live *node, place schema.Schema) (node, 
 	return out.done(), nil
 }
 
-// unchanged says whether live has an object as the manifest writes it, and nothing that a null could clear.
+// unchanged reports whether live has the manifest's text, without nulls.
 func unchanged(manifest, live *node) bool {
 	return manifest.text != "" && manifest.text == live.text && !strings.Contains(live.text, "null")
 }
 
-// letGo takes away what the base has and the manifest lacks.
-func (m *merger) letGo(out *builder, base, manifest *node, place schema.Schema) error {
+// dropMembers deletes the members that the base has and the manifest lacks.
+func (m *merger) dropMembers(out *builder, base, manifest *node, place schema.Schema) error {
 	if base == nil || base == manifest {
 		return nil
 	}
@@ -86,8 +86,8 @@ func (m *merger) letGo(out *builder, base, manifest *node, place schema.Schema) 
 	return nil
 }
 
-// retainKeys takes away every member of live that the manifest does not set: the object is a union, and the manifest has
-// chosen. It does nothing while the manifest chooses nothing, nor about mere nulls of live while upstream's patch would be
+// retainKeys clears every member of live that the manifest does not set: the object is a union, and the manifest sets another
+// member. It does nothing if the manifest sets no member, or if live's other members are all null and upstream's patch would be
 // empty.
 func (m *merger) retainKeys(out *builder, base, manifest *node, place schema.Schema) {
 	retained := func(name string, guess int) bool {
@@ -116,7 +116,7 @@ func (m *merger) retainKeys(out *builder, base, manifest *node, place schema.Sch
 	}
 }
 
-// differs reports whether a manifest's object has anything that live's has not.
+// differs reports whether a manifest's object has a member that live's lacks, or with another value.
 func differs(manifest, live *node) bool {
 	if manifest.kind != '{' || live.kind != '{' {
 		return !equal(manifest, live)
@@ -131,7 +131,7 @@ func differs(manifest, live *node) bool {
 	return false
 }
 
-// isPatchDirective reports whether a field is an instruction to strategicpatch rather than a part of the object.
+// isPatchDirective reports whether a field is a directive of a strategic merge patch rather than a part of the object.
 func isPatchDirective(name string) bool {
 	if name == "" || name[0] != '$' {
 		return false
@@ -140,15 +140,14 @@ func isPatchDirective(name string) bool {
 		strings.HasPrefix(name, "$deleteFromPrimitiveList/")
 }
 
-// builder collects what becomes of an object's members, and copies them only when that is something else.
+// builder builds a merged object, and copies live's members before the first change.
 type builder struct {
 	live    *node
-	members []member // of live, once copied, and behind them those that live lacks
+	members []member // once copied: live's members, followed by new ones
 	edited  bool
 }
 
-// put says what becomes of the member that live has at a place, or lacks where at is negative. A node without kind takes
-// it away.
+// put sets the member at index at of live, or adds one if at is negative. A node without kind deletes the member.
 func (b *builder) put(at int, name string, result node) {
 	switch {
 	case at < 0 && result.kind == 0, at >= 0 && same(&result, &b.live.children[at].node):
@@ -165,10 +164,10 @@ func (b *builder) put(at int, name string, result node) {
 	b.members[at].node = result
 }
 
-// has says whether the member that live has at a place is still there.
+// has reports whether the result still has the member at index at of live.
 func (b *builder) has(at int) bool { return !b.edited || b.members[at].kind != 0 }
 
-// done returns the object: live itself where nothing became of it.
+// done returns the merged object: live itself if nothing has changed.
 func (b *builder) done() node {
 	if !b.edited {
 		return *b.live
@@ -182,7 +181,7 @@ func (b *builder) done() node {
 	return node{kind: '{', decoded: b.live.decoded, opened: true, children: kept}
 }
 
-// same says whether a result is the very value that live has, not just an equal one.
+// same reports whether a result is live's value itself, not only an equal one.
 func same(result, live *node) bool {
 	if result.made() || result.kind != live.kind {
 		return false

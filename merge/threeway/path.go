@@ -7,14 +7,14 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// step is one element of the path to the field at hand; cheap to make, and only made a PathElement when somebody asks.
+// step is an element of the path to the current field. It is converted to a PathElement only when a path is needed.
 type step struct {
 	// name of a field.
 	name string
-	// element of a list: one of a keyed list where there are keys, else one of a set.
+	// element of a list: of a keyed list if there are keys, else of a set.
 	element *node
 	keys    []string
-	// indexed says that it is an element without identity, at index.
+	// indexed reports whether it is a list element named by index.
 	indexed bool
 	index   int
 }
@@ -22,7 +22,7 @@ type step struct {
 func (m *merger) enter(s step) { m.steps = append(m.steps, s) }
 func (m *merger) leave()       { m.steps = m.steps[:len(m.steps)-1] }
 
-// path returns the path to the field at hand, which the caller may keep.
+// path returns the path to the current field. It does not refer to the inputs.
 func (m *merger) path() fieldpath.Path {
 	path := make(fieldpath.Path, len(m.steps))
 	for i, s := range m.steps {
@@ -50,7 +50,7 @@ func (s step) pathElement() fieldpath.PathElement {
 	return fieldpath.PathElement{Key: &keys}
 }
 
-// scalar returns a scalar as paths hold it.
+// scalar returns a scalar as a value for a path.
 func (n *node) scalar() value.Value {
 	if n.kind == '"' {
 		return value.NewValueInterface(strings.Clone(n.unquoted()))

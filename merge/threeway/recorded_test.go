@@ -15,8 +15,8 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// TestRecordedWritesMergeAsUpstreamMergesThem takes base, manifest and live from requests that a real API server sent.
-func TestRecordedWritesMergeAsUpstreamMergesThem(t *testing.T) {
+// TestRecordedWritesMergeAsUpstream takes base, manifest and live from requests that a real API server sent.
+func TestRecordedWritesMergeAsUpstream(t *testing.T) {
 	paths, err := filepath.Glob("../../webhook/testdata/reviews/*.json")
 	if err != nil || len(paths) == 0 {
 		t.Skip("webhook/testdata/reviews has no recorded requests")

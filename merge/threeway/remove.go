@@ -2,7 +2,7 @@ package threeway
 
 import "github.com/ownership-handoff/handoff/merge/schema"
 
-// removal is a field of live that the merge is about to take away: the manifest drops it, or sets it to null.
+// removal is a field of live that the merge is about to delete, because the manifest drops it or sets it to null.
 type removal struct {
 	live  *node
 	place schema.Schema
@@ -16,8 +16,8 @@ func (r removal) verb() Verb {
 	return Deleted
 }
 
-// remove returns what is left of the field: a node without kind where it goes whole. What has parts goes part by part
-// when the caller may keep some of them, so that a part that is kept stays, and the whole around it.
+// remove returns what is left of the field: a node without kind if nothing is. If Options.Keep is set, an object or list that
+// merges is deleted part by part, so that kept parts and their parents stay.
 func (m *merger) remove(r removal) (node, error) {
 	if m.options.Keep == nil {
 		m.record(r.verb(), r.live, nil)
@@ -34,7 +34,7 @@ func (m *merger) remove(r removal) (node, error) {
 	}
 }
 
-// removeWhole takes the field away as a whole, or keeps it as a whole.
+// removeWhole deletes or keeps the field as a whole.
 func (m *merger) removeWhole(r removal) node {
 	if m.keeps(r.verb(), r.live, nil) {
 		return *r.live
@@ -83,7 +83,8 @@ func (m *merger) removeElements(r removal) (node, error) {
 	return m.leftOf(r, rest, len(left) > 0, mark), nil
 }
 
-// leftOf returns what is left of something that went part by part; where that is nothing, it has gone as a whole.
+// leftOf returns what is left of a value that was deleted part by part. If nothing is left, it is deleted as a whole instead,
+// with one change.
 func (m *merger) leftOf(r removal, rest node, left bool, mark int) node {
 	if left {
 		return rest
@@ -94,7 +95,7 @@ func (m *merger) leftOf(r removal, rest node, left bool, mark int) node {
 	return m.removeWhole(r)
 }
 
-// mark returns how many changes there are by now.
+// mark returns the number of recorded changes.
 func (m *merger) mark() int {
 	if m.options.Changes == nil {
 		return 0

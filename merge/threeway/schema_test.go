@@ -10,7 +10,7 @@ import (
 	"github.com/ownership-handoff/handoff/merge/twoway"
 )
 
-func TestASchemaThatInfersKeysIsAnError(t *testing.T) {
+func TestMergeRejectsASchemaThatInfersKeys(t *testing.T) {
 	for name, c := range map[string]struct {
 		place schema.Schema
 		want  string

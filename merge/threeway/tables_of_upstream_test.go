@@ -30,8 +30,8 @@ type upstreamCase struct {
 	result               []byte // nil where the table has none
 }
 
-// TestUpstreamsTablesOfStrategicMergePatches runs the three-way tables of strategicpatch against Merge.
-func TestUpstreamsTablesOfStrategicMergePatches(t *testing.T) {
+// TestUpstreamTablesOfStrategicMergePatch runs the three-way tables of strategicpatch against Merge.
+func TestUpstreamTablesOfStrategicMergePatch(t *testing.T) {
 	folder := filepath.Join(upstream.Dir(t, "k8s.io/apimachinery"), "pkg", "util", "strategicpatch")
 	file := filepath.Join(folder, "patch_test.go")
 	cases := append(rawCases(t, file, "strategicMergePatchRawTestCases"), yamlCases(t, file, "createStrategicMergePatchTestCaseData")...)
@@ -98,8 +98,8 @@ func upstreamByMeta(c upstreamCase, meta strategicpatch.LookupPatchMeta) ([]byte
 	return strategicpatch.StrategicMergePatchUsingLookupPatchMeta(c.live, patch, meta)
 }
 
-// TestUpstreamsTablesOfJSONMergePatches runs those of jsonmergepatch.
-func TestUpstreamsTablesOfJSONMergePatches(t *testing.T) {
+// TestUpstreamTablesOfJSONMergePatch runs those of jsonmergepatch.
+func TestUpstreamTablesOfJSONMergePatch(t *testing.T) {
 	file := filepath.Join(upstream.Dir(t, "k8s.io/apimachinery"), "pkg", "util", "jsonmergepatch", "patch_test.go")
 	cases := yamlCases(t, file, "createJSONMergePatchTestCaseData")
 	for _, c := range cases {
@@ -119,9 +119,9 @@ func TestUpstreamsTablesOfJSONMergePatches(t *testing.T) {
 	}
 }
 
-// TestTheObjectsOfKubectlsTests merges the objects of one kind and name in a folder of kubectl's test data: each as base, as
+// TestObjectsOfKubectlTests merges the objects of one kind and name in a folder of kubectl's test data: each as base, as
 // manifest and as live.
-func TestTheObjectsOfKubectlsTests(t *testing.T) {
+func TestObjectsOfKubectlTests(t *testing.T) {
 	root := upstream.Dir(t, "k8s.io/kubectl@v0.36.3")
 	folders := map[string]map[string][]map[string]any{}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {

@@ -9,21 +9,21 @@ import (
 	"github.com/ownership-handoff/handoff/internal/strictjson"
 )
 
-// reader makes nodes of a JSON text.
+// reader parses JSON texts into nodes.
 type reader struct {
 	scan strictjson.Scanner
 	text string
-	// pending are the children of the objects and lists that are being read.
+	// pending are the children of the objects and lists being read.
 	pending []member
-	// spare is room for the children of those that have been read.
+	// spare is memory for the children of objects and lists that have been read.
 	spare []member
-	// directives says that a name has been read that is that of a directive.
+	// directives reports whether a member has the name of a directive.
 	directives bool
 }
 
-// read returns the node of a JSON text; an empty text is an empty object. All of it is checked, but it is opened only
-// where the model has another object or list at the same place; a nil model opens everything. A reader reads one text
-// after the other, in the same memory.
+// read returns the node of a JSON text; an empty text counts as an empty object. It checks the whole text, but opens only the
+// objects and lists for which the model has a different one. A nil model opens all of them. A reader can read several texts, and
+// reuses its memory.
 func (r *reader) read(text []byte, model *node) (node, error) {
 	if len(text) == 0 {
 		return node{kind: '{', text: "{}"}, nil
@@ -43,10 +43,10 @@ func (r *reader) read(text []byte, model *node) (node, error) {
 	return root, nil
 }
 
-// piece is for how many children a reader reserves memory at a time.
+// piece is the number of children for which a reader allocates memory at a time.
 const piece = 48
 
-// openText opens a value that was stepped over when its text was read, and checked then.
+// openText sets the children of a value whose text was checked but not opened.
 func (n *node) openText() {
 	r := reader{text: n.text}
 	r.scan.Reset(n.text, []byte(n.text))
@@ -59,9 +59,9 @@ func (r *reader) value(model *node, all bool) (node, error) {
 	kind := r.scan.Kind()
 	if kind == '{' || kind == '[' {
 		if all || model != nil && model.kind == kind && !r.repeats(model) {
-			return r.container(kind, model, all)
+			return r.children(kind, model, all)
 		}
-		if model != nil && model.kind == kind && model.text != "" { // which has been checked
+		if model != nil && model.kind == kind && model.text != "" { // the same text has been checked
 			return node{kind: kind, text: r.scan.Repeat(len(model.text))}, nil
 		}
 	}
@@ -69,12 +69,13 @@ func (r *reader) value(model *node, all bool) (node, error) {
 	return node{kind: kind, text: text}, err
 }
 
-// repeats reports whether the next value is written as the model is: then nobody will need to look inside.
+// repeats reports whether the next value has the same text as the model, so that it need not be opened.
 func (r *reader) repeats(model *node) bool {
 	return model.text != "" && strings.HasPrefix(r.text[r.scan.Offset():], model.text)
 }
 
-func (r *reader) container(kind jsontext.Kind, model *node, all bool) (node, error) {
+// children reads an object or a list.
+func (r *reader) children(kind jsontext.Kind, model *node, all bool) (node, error) {
 	start, first := r.scan.Offset(), len(r.pending)
 	if err := r.scan.Enter(); err != nil {
 		return node{}, err
@@ -104,8 +105,8 @@ func (r *reader) container(kind jsontext.Kind, model *node, all bool) (node, err
 	return n, nil
 }
 
-// childOf returns what the model has at the place of a child: the member of that name, or the element of that index,
-// which is no more than a good guess.
+// childOf returns the model of a child: the model's member with that name, or its element at that index. For an element it is a
+// guess, which costs time only if it is wrong.
 func childOf(model *node, name string, i int) *node {
 	switch {
 	case model == nil:
@@ -119,7 +120,7 @@ func childOf(model *node, name string, i int) *node {
 	}
 }
 
-// settle returns a copy of children that stays, many of them in one piece of memory.
+// settle returns a copy of children in memory that is allocated for many of them at a time.
 func (r *reader) settle(children []member) []member {
 	if len(children) == 0 {
 		return nil
@@ -133,7 +134,7 @@ func (r *reader) settle(children []member) []member {
 	return settled
 }
 
-// appendText appends the JSON text of a node to out: the one it was given as, or a new one.
+// appendText appends the JSON text of a node to out: that of the input, or a new one.
 func (n *node) appendText(out []byte) []byte {
 	if !n.made() {
 		return append(out, n.text...)
@@ -159,7 +160,7 @@ func appendName(out []byte, name string) []byte {
 			if err == nil {
 				return quoted
 			}
-			break // it has been read as a name before: this does not happen
+			break // cannot happen: the name is valid
 		}
 	}
 	return append(append(append(out, '"'), name...), '"')

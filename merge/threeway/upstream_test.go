@@ -52,7 +52,7 @@ func fromJSON(tb testing.TB, text []byte) map[string]any {
 	return value
 }
 
-func TestThreeWayGivesWhatUpstreamGives(t *testing.T) {
+func TestThreeWayEqualsUpstream(t *testing.T) {
 	t.Parallel()
 	for _, o := range sampleObjects(t) {
 		t.Run(o.name, func(t *testing.T) {

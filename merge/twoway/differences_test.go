@@ -21,7 +21,7 @@ type difference struct {
 	printed bool
 }
 
-func TestTwoWayDiffersFromKyamlAsListed(t *testing.T) {
+func TestTwoWayDifferencesFromKyaml(t *testing.T) {
 	const prepend = twoway.ManifestFirst
 	for name, c := range map[string]difference{
 		"append: what has keys is moved behind what has none":                 {heading: lacksKey, manifest: containers(`{name: a}, {image: x}`), live: deployment(``), kyaml: containers(`{image: x}, {name: a}`), want: `error: manifest: .spec.template.spec.containers[1]: the element lacks the key of its list: it has no "name"`},
@@ -58,7 +58,7 @@ func TestTwoWayDiffersFromKyamlAsListed(t *testing.T) {
 		"append: live's are kept as if they had one":                        {heading: oneHasKey, infer: true, manifest: `{a: [{name: x}]}`, live: `{a: [{y: 1}]}`, kyaml: `{a: [{y: 1}, {name: x}]}`, want: `error: manifest: .a: the element lacks the key of its list: the elements' common key is "name", and "" in live`},
 		"prepend: the manifest's are lost":                                  {heading: oneHasKey, infer: true, order: prepend, manifest: `{a: [{name: x}]}`, live: `{a: [{y: 1}]}`, kyaml: `{a: [{y: 1}]}`, want: `error: manifest: .a: the element lacks the key`},
 		"a number over a quoted string is printed as a string":              {heading: "YAML is printed with live's quotes", printed: true, manifest: `{a: 5}`, live: `{a: "5"}`, kyaml: `{a: "5"}`, want: `{a: 5}`},
-		"nothing is no null":                                                {heading: "A null of live is spelled as nothing", manifest: `{}`, live: "a:\nb: 1\n", kyaml: `{b: 1}`, want: `{a: null, b: 1}`},
+		"nothing is no null":                                                {heading: "A null of live is written as nothing", manifest: `{}`, live: "a:\nb: 1\n", kyaml: `{b: 1}`, want: `{a: null, b: 1}`},
 	} {
 		t.Run(c.heading+"/"+name, c.run)
 	}

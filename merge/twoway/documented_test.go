@@ -30,10 +30,10 @@ var mergeRules = map[string]twoWayCase{
 	"associative list elements: if present only in the src, it is added to the dest list":    {manifest: containers(`{name: b}`), live: containers(`{name: a}`), want: containers(`{name: a}, {name: b}`)},
 	"associative list elements: in both, the value is recursively merged":                    {manifest: containers(`{name: a, image: new}`), live: containers(`{name: a, image: old, stdin: true}`), want: containers(`{name: a, image: new, stdin: true}`)},
 
-	"Associative Keys: a list is associative where all of its elements have the key": {infer: true, manifest: `{a: [{name: x, v: 1}]}`, live: `{a: [{name: x, w: 1}, {name: y}]}`, want: `{a: [{name: x, v: 1, w: 1}, {name: y}]}`},
-	"Associative Keys: a list is none where one of them lacks it":                    {infer: true, manifest: `{a: [{name: x}, {v: 1}]}`, live: `{a: [{w: 1}]}`, want: `{a: [{name: x}, {v: 1}]}`},
+	"Associative Keys: a list is associative if all of its elements have the key": {infer: true, manifest: `{a: [{name: x, v: 1}]}`, live: `{a: [{name: x, w: 1}, {name: y}]}`, want: `{a: [{name: x, v: 1, w: 1}, {name: y}]}`},
+	"Associative Keys: a list is not associative if an element lacks the key":     {infer: true, manifest: `{a: [{name: x}, {v: 1}]}`, live: `{a: [{w: 1}]}`, want: `{a: [{name: x}, {v: 1}]}`},
 	// The page has seven keys. Of kyaml v0.21.1 name alone is left; the others are in TestTwoWayInfersByOtherKeys.
-	"Associative Keys: mountPath is none any more": {infer: true, manifest: `{a: [{mountPath: /x}]}`, live: `{a: [{mountPath: /y}]}`, want: `{a: [{mountPath: /x}]}`},
+	"Associative Keys: mountPath is not a key any more": {infer: true, manifest: `{a: [{mountPath: /x}]}`, live: `{a: [{mountPath: /y}]}`, want: `{a: [{mountPath: /x}]}`},
 
 	"Example": {
 		manifest: `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 3, template: {spec: {containers: [
@@ -64,12 +64,12 @@ var directives = map[string]twoWayCase{
 
 // The options of a merge in kyaml: MergeOptionsListAppend, which is the zero value, and MergeOptionsListPrepend.
 var listOrders = map[string]twoWayCase{
-	"append: live's elements come first":                                               {manifest: containers(`{name: a}, {name: b, image: i}`), live: containers(`{name: b}, {name: z}`), want: containers(`{name: b, image: i}, {name: z}, {name: a}`)},
-	"prepend: the manifest's elements come first":                                      {order: twoway.ManifestFirst, manifest: containers(`{name: a}, {name: b, image: i}`), live: containers(`{name: z}, {name: b}`), want: containers(`{name: a}, {name: b, image: i}, {name: z}`)},
-	"append: a set grows at its end":                                                   {manifest: finalizers(`b, c`), live: finalizers(`a, b`), want: finalizers(`a, b, c`)},
-	"prepend: a set starts with the manifest's":                                        {order: twoway.ManifestFirst, manifest: finalizers(`b, c`), live: finalizers(`a, b`), want: finalizers(`b, c, a`)},
-	"prepend, several keys: only new elements come first":                              {order: twoway.ManifestFirst, manifest: ports(`{containerPort: 9, protocol: TCP}, {containerPort: 8, protocol: TCP}`), live: ports(`{containerPort: 7, protocol: TCP}, {containerPort: 8, protocol: TCP}`), want: ports(`{containerPort: 9, protocol: TCP}, {containerPort: 7, protocol: TCP}, {containerPort: 8, protocol: TCP}`)},
-	"prepend: a list that is replaced has the manifest's order as in either direction": {order: twoway.ManifestFirst, manifest: `{a: [2, 1]}`, live: `{a: [1, 2, 3]}`, want: `{a: [2, 1]}`},
+	"append: live's elements come first":                                       {manifest: containers(`{name: a}, {name: b, image: i}`), live: containers(`{name: b}, {name: z}`), want: containers(`{name: b, image: i}, {name: z}, {name: a}`)},
+	"prepend: the manifest's elements come first":                              {order: twoway.ManifestFirst, manifest: containers(`{name: a}, {name: b, image: i}`), live: containers(`{name: z}, {name: b}`), want: containers(`{name: a}, {name: b, image: i}, {name: z}`)},
+	"append: a set grows at its end":                                           {manifest: finalizers(`b, c`), live: finalizers(`a, b`), want: finalizers(`a, b, c`)},
+	"prepend: a set starts with the manifest's":                                {order: twoway.ManifestFirst, manifest: finalizers(`b, c`), live: finalizers(`a, b`), want: finalizers(`b, c, a`)},
+	"prepend, several keys: only new elements come first":                      {order: twoway.ManifestFirst, manifest: ports(`{containerPort: 9, protocol: TCP}, {containerPort: 8, protocol: TCP}`), live: ports(`{containerPort: 7, protocol: TCP}, {containerPort: 8, protocol: TCP}`), want: ports(`{containerPort: 9, protocol: TCP}, {containerPort: 7, protocol: TCP}, {containerPort: 8, protocol: TCP}`)},
+	"prepend: a list that is replaced has the manifest's order in both orders": {order: twoway.ManifestFirst, manifest: `{a: [2, 1]}`, live: `{a: [1, 2, 3]}`, want: `{a: [2, 1]}`},
 }
 
 func TestTwoWayMergeRules(t *testing.T) { allOf(t, mergeRules) }

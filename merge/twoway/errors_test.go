@@ -8,7 +8,7 @@ import (
 	"github.com/ownership-handoff/handoff/merge/twoway"
 )
 
-func TestTwoWayNamesWhatItCannotMerge(t *testing.T) {
+func TestTwoWayInputErrorsHaveTheFieldsPath(t *testing.T) {
 	for name, c := range map[string]struct {
 		manifest, live string
 		reason         error
@@ -47,7 +47,7 @@ func TestTwoWayNamesWhatItCannotMerge(t *testing.T) {
 	}
 }
 
-func TestTwoWayRefusesWhatJSONDoesNotDecodeInto(t *testing.T) {
+func TestTwoWayRejectsTypesThatAreNotJSON(t *testing.T) {
 	for name, manifest := range map[string]any{
 		"a typed map":  map[string]any{"a": map[string]string{"b": "c"}},
 		"a typed list": map[string]any{"a": []string{"b"}},
@@ -64,7 +64,7 @@ func TestTwoWayRefusesWhatJSONDoesNotDecodeInto(t *testing.T) {
 	}
 }
 
-func TestTwoWayJSONReadsStrictly(t *testing.T) {
+func TestTwoWayJSONRejectsInvalidTexts(t *testing.T) {
 	for name, c := range map[string]struct{ manifest, live, want string }{
 		"no JSON":                            {`{`, `{}`, "manifest: decoding JSON"},
 		"nothing":                            {`{}`, ``, "live: decoding JSON"},
@@ -82,7 +82,7 @@ func TestTwoWayJSONReadsStrictly(t *testing.T) {
 	}
 }
 
-func TestTwoWayJSONKeepsNumbersAndWhatItDoesNotTouch(t *testing.T) {
+func TestTwoWayJSONKeepsNumbersAndUnchangedTexts(t *testing.T) {
 	manifest := `{"a":{"n":12345678901234567890},"l":[{"name":"x","v":1.50}]}`
 	live := `{"a":{"m":0.10,"n":1},"b":{ "z":1e3, "a":"\u00e9" },"l":[{"name":"x","w":[1, 2]}]}`
 	want := `{"a":{"m":0.10,"n":12345678901234567890},"b":{ "z":1e3, "a":"\u00e9" },"l":[{"name":"x","v":1.50,"w":[1, 2]}]}`

@@ -6,7 +6,7 @@ import (
 	"github.com/ownership-handoff/handoff/merge/twoway"
 )
 
-// Of a kind that nothing is known of, lists whose elements all have a name merge by it.
+// In objects of an unknown kind, lists merge by name if all of their elements have one.
 func ExampleMerge() {
 	manifest := map[string]any{"listeners": []any{map[string]any{"name": "http", "port": 8080}}}
 	live := map[string]any{"listeners": []any{map[string]any{"name": "http", "port": 80, "tls": false}}}
@@ -20,9 +20,9 @@ func ExampleMerge() {
 	// Output: map[listeners:[map[name:http port:8080 tls:false]]]
 }
 
-// As kustomize merges a patch: by the kinds that it knows, and with the patch's elements first.
+// With these options, a patch merges as in kustomize: by the schema of known kinds, with the patch's elements first.
 func ExampleKustomize() {
-	kustomize := twoway.Kustomize() // kept for all merges: it reads a table
+	kustomize := twoway.Kustomize() // reuse it: each call parses the schema
 	patch := `{"spec":{"template":{"spec":{"containers":[{"name":"proxy"},{"name":"log","$patch":"delete"}]}}}}`
 	resource := `{"apiVersion":"apps/v1","kind":"Deployment",
 		"spec":{"template":{"spec":{"containers":[{"name":"web"},{"name":"log"}]}}}}`
@@ -37,7 +37,7 @@ func ExampleKustomize() {
 	// Output: {"apiVersion":"apps/v1","kind":"Deployment","spec":{"template":{"spec":{"containers":[{"name":"proxy"},{"name":"web"}]}}}}
 }
 
-// A Service has one port 53 for each protocol, which its Go type cannot tell apart.
+// A Service has a port 53 for each of two protocols, which the key of its Go type does not distinguish.
 func ExampleKustomize_ports() {
 	patch := `{"spec":{"ports":[{"port":53,"protocol":"TCP"}]}}`
 	resource := `{"apiVersion":"v1","kind":"Service","spec":{"ports":[{"port":53,"protocol":"UDP"}]}}`

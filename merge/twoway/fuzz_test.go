@@ -33,8 +33,8 @@ func FuzzTwoWay(f *testing.F) {
 	})
 }
 
-// TestTwoWayIsKyaml compares thousands of merges, and holds that few of them run into a listed difference.
-func TestTwoWayIsKyaml(t *testing.T) {
+// TestTwoWayEqualsKyaml compares thousands of merges, and holds that few of them run into a listed difference.
+func TestTwoWayEqualsKyaml(t *testing.T) {
 	objects := realObjects(t)
 	random := rand.NewChaCha8([32]byte{1})
 	compared, all := 0, 0

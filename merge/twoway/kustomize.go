@@ -7,7 +7,7 @@ import (
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
-//go:generate go test . -run TestTheKustomizeSchemaIsKyamls -update
+//go:generate go test . -run TestKustomizeSchemaFileEqualsKyaml -update
 
 // kustomizeSchema describes the lists in kyaml's OpenAPI documents. A line without indentation is the name of a type, followed
 // by a colon and the kinds of that type. An indented line is a field that is not a scalar, followed by its type. A type is one

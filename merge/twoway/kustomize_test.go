@@ -21,8 +21,8 @@ import (
 
 var update = flag.Bool("update", false, "write kustomize_schema.txt anew")
 
-// TestTheKustomizeSchemaIsKyamls reduces kyaml's OpenAPI documents once more.
-func TestTheKustomizeSchemaIsKyamls(t *testing.T) {
+// TestKustomizeSchemaFileEqualsKyaml reduces kyaml's OpenAPI documents once more.
+func TestKustomizeSchemaFileEqualsKyaml(t *testing.T) {
 	const file = "kustomize_schema.txt"
 	want := reducedOpenAPI(t)
 	if *update {
@@ -157,8 +157,8 @@ func (r reducer) target(of *openapi.ResourceSchema) string {
 
 func short(name string) string { return strings.TrimPrefix(name, "io.k8s.") }
 
-// TestKustomizeIsKyamlsSchema compares the schemas of all kinds at all places that kyaml knows.
-func TestKustomizeIsKyamlsSchema(t *testing.T) {
+// TestKustomizeEqualsKyamlSchema compares the schemas of all kinds at all places that kyaml knows.
+func TestKustomizeEqualsKyamlSchema(t *testing.T) {
 	r := newReducer(t)
 	root := twoway.Kustomize().(*twoway.Inferred)  //nolint:forcetypeassert // which fails the test
 	kyaml := kyamlSchema(false).(*twoway.Inferred) //nolint:forcetypeassert // likewise

@@ -17,8 +17,8 @@ import (
 	"github.com/ownership-handoff/handoff/merge/twoway"
 )
 
-// TestUpstreamsTablesOfMerge2 runs kyaml's own tables against Merge.
-func TestUpstreamsTablesOfMerge2(t *testing.T) {
+// TestUpstreamTablesOfMerge2 runs kyaml's own tables against Merge.
+func TestUpstreamTablesOfMerge2(t *testing.T) {
 	folder := filepath.Join(upstream.Dir(t, "sigs.k8s.io/kustomize/kyaml"), "yaml", "merge2")
 	count, differences := 0, map[string]int{}
 	for file, variable := range map[string]string{
@@ -101,9 +101,9 @@ func formatted(value any) any {
 	return value
 }
 
-// TestThePatchesOfKustomizesTests merges all objects of one kind and name that occur in one of kustomize's tests, in either
+// TestUpstreamPatchesOfKustomize merges all objects of one kind and name that occur in one of kustomize's tests, in either
 // direction: the resources and the patches to them.
-func TestThePatchesOfKustomizesTests(t *testing.T) {
+func TestUpstreamPatchesOfKustomize(t *testing.T) {
 	module := upstream.Dir(t, "sigs.k8s.io/kustomize/api")
 	pairs, differences := 0, map[string]int{}
 	for _, folder := range []string{"krusty", "resmap", "resource", "internal/builtins", "filters/patchstrategicmerge"} {
