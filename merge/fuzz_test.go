@@ -27,7 +27,7 @@ func FuzzRewrite(f *testing.F) {
 	f.Fuzz(func(t *testing.T, base uint, changes, fields []byte) {
 		c := &choices{changes}
 		pair := fuzzBases()[base%6]
-		live, incoming := c.amiss(t, pair.live.text()), c.amiss(t, pair.incoming.text())
+		live, incoming := c.damaged(t, pair.live.text()), c.damaged(t, pair.incoming.text())
 		by := []string{csa, "kubectl", "helm", "kubectl-edit", "x"}[c.next(5)]
 		w, ok := fuzzedWrite(t, by, live, incoming)
 		if !ok {
@@ -168,8 +168,8 @@ func (c *choices) next(of int) int {
 	return choice % of
 }
 
-// amiss returns an object in which up to three parts were replaced or removed.
-func (c *choices) amiss(t *testing.T, text string) string {
+// damaged returns an object in which up to three parts were replaced or removed.
+func (c *choices) damaged(t *testing.T, text string) string {
 	t.Helper()
 	object := decodedJSON(t, []byte(text))
 	for range c.next(4) {

@@ -110,7 +110,7 @@ func TestOwnersKeepsFieldsByTheDecisionTable(t *testing.T) {
 				`kept .spec.template.spec.volumes[name="b"] {"name":"b"} -> {"name":"b"} (Controller, row 2)`,
 			},
 		},
-		"a member of a union is deleted when the manifest sets another, whoever owns it": {
+		"a member of a union is deleted when the manifest sets another, regardless of its owner": {
 			``, `{spec: {strategy: {type: Recreate}}}`, `{spec: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}}}`,
 			owned{".spec.strategy.rollingUpdate.maxSurge": ownership.Controller},
 			`{spec: {strategy: {type: Recreate}}}`,

@@ -24,7 +24,7 @@ func readOf(o ownership.Object) read {
 	r := read{
 		Present: o.Present(), UID: o.UID(), ManagedFields: string(o.ManagedFields()),
 		Replicas: string(o.Value(replicas)), WholeSpec: string(o.Value(fieldpath.MakePathOrDie("spec"))),
-		ThroughReplica: string(o.Value(fieldpath.MakePathOrDie("spec", "replicas", "beneath"))),
+		ThroughReplica: string(o.Value(fieldpath.MakePathOrDie("spec", "replicas", "under"))),
 	}
 	r.Mode, r.HasMode = o.Mode()
 	r.ControllerFields, r.HasControllerFields = o.ControllerFields()

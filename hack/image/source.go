@@ -88,11 +88,11 @@ func (s *source) setTime(seconds string) error {
 func (s *source) output(ctx context.Context, command ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = s.root
-	var amiss bytes.Buffer
-	cmd.Stderr = &amiss
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	printed, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("%s in %s: %w: %s", strings.Join(command, " "), s.root, err, bytes.TrimSpace(amiss.Bytes()))
+		return "", fmt.Errorf("%s in %s: %w: %s", strings.Join(command, " "), s.root, err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return strings.TrimSpace(string(printed)), nil
 }

@@ -15,8 +15,8 @@ import (
 
 // Style configures how tables are written.
 type Style struct {
-	// Colour enables colors.
-	Colour bool
+	// Color enables colors.
+	Color bool
 	// Now is the time relative to which ages are computed.
 	Now time.Time
 }
@@ -24,8 +24,8 @@ type Style struct {
 // Row is a line of a table. The last cell is not padded.
 type Row struct {
 	Cells []string
-	// Colour is the SGR code (ECMA-48) of the cell with index At; 0 means no color.
-	Colour, At int
+	// Color is the SGR code (ECMA-48) of the cell with index At; 0 means no color.
+	Color, At int
 }
 
 // Write writes a table. Characters that are not printable are escaped.
@@ -48,7 +48,7 @@ func (s Style) Write(w io.Writer, head []string, rows []Row) error {
 				padding = strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+3)
 			}
 			if i == r.At {
-				cell = s.Paint(cell, r.Colour)
+				cell = s.Paint(cell, r.Color)
 			}
 			b.WriteString(cell + padding)
 		}
@@ -68,11 +68,11 @@ func Cells(texts ...string) []string {
 }
 
 // Paint returns a text in a color if colors are enabled.
-func (s Style) Paint(text string, colour int) string {
-	if !s.Colour || colour == 0 || text == "" {
+func (s Style) Paint(text string, color int) string {
+	if !s.Color || color == 0 || text == "" {
 		return text
 	}
-	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", colour, text)
+	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", color, text)
 }
 
 // Age returns the time since an RFC 3339 timestamp, in kubectl's format; "-" if the timestamp is invalid.

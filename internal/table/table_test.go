@@ -12,13 +12,13 @@ import (
 
 func TestColumnsAreAsWideAsTheirWidestCell(t *testing.T) {
 	head := []string{"FIELD", "VALUE", "WHY"}
-	rows := []table.Row{{Cells: []string{".größe", "7", "kept"}, At: 1, Colour: 35}, {Cells: []string{".a", "", "set"}}}
+	rows := []table.Row{{Cells: []string{".größe", "7", "kept"}, At: 1, Color: 35}, {Cells: []string{".a", "", "set"}}}
 	for sentence, c := range map[string]struct {
 		style table.Style
 		want  string
 	}{
 		"plain":    {table.Style{}, "FIELD    VALUE   WHY\n.größe   7       kept\n.a               set\n"},
-		"coloured": {table.Style{Colour: true}, "FIELD    VALUE   WHY\n.größe   \x1b[35m7\x1b[0m       kept\n.a               set\n"},
+		"colored": {table.Style{Color: true}, "FIELD    VALUE   WHY\n.größe   \x1b[35m7\x1b[0m       kept\n.a               set\n"},
 	} {
 		var got strings.Builder
 		if err := c.style.Write(&got, head, rows); err != nil {

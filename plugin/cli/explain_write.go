@@ -39,7 +39,7 @@ func (e *explainOptions) write(explanations []explain.Explanation, sentences boo
 func (e *explainOptions) writeOne(
 	explained explain.Explanation, sentences, several bool, chosen func(ownership.Owner) bool,
 ) error {
-	style := table.Style{Colour: e.Colour, Now: e.Now()}
+	style := table.Style{Color: e.Color, Now: e.Now()}
 	switch {
 	case e.isWide():
 		return explained.Wide(e.Out, style, chosen)

@@ -134,7 +134,7 @@ func (w *previewWriter) add(one *preview.Preview) error {
 			return err
 		}
 	}
-	return one.Write(w.Out, table.Style{Colour: w.Colour, Now: w.Now()}, w.isWide())
+	return one.Write(w.Out, table.Style{Color: w.Color, Now: w.Now()}, w.isWide())
 }
 
 // finish writes the errors, one line each, and returns the exit code.

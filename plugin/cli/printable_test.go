@@ -80,7 +80,7 @@ func TestUnprintableCharactersAreQuoted(t *testing.T) {
 				{"preview", "-f", other, "--live", file}, {"preview", "-f", other, "--live", file, "-o", "wide"}, {"preview", "-f", other, "--live", file, "-o", "yaml"},
 				{"preview", "-f", broken, "--live", file}, {"preview", "-f", file}, {"status", text}, {"enable", text}, {"__complete", "explain", "-f", file, "."},
 			} {
-				_, output := run(t, func(env *cli.Environment) { env.Colour = false }, args...)
+				_, output := run(t, func(env *cli.Environment) { env.Color = false }, args...)
 				template := strings.Contains(strings.Join(args, " "), "template=") // the template's author chooses the lines
 				if template {
 					output = strings.ReplaceAll(output, "\t", "")

@@ -157,7 +157,7 @@ func (r *releaseOptions) show(diff []string) error {
 	}
 	r.shown = diff
 	for _, line := range diff {
-		if _, err := fmt.Fprintln(r.Out, colored(r.Colour, printable.Text(line))); err != nil {
+		if _, err := fmt.Fprintln(r.Out, colored(r.Color, printable.Text(line))); err != nil {
 			return err
 		}
 	}

@@ -29,8 +29,8 @@ type Environment struct {
 	Version string
 	// Now returns the time from which ages are computed.
 	Now func() time.Time
-	// Colour reports whether Out displays colors, Terminal whether ErrOut is a terminal.
-	Colour, Terminal bool
+	// Color reports whether Out displays colors, Terminal whether ErrOut is a terminal.
+	Color, Terminal bool
 }
 
 // exitCode ends a command with an exit code other than ExitYes, without an error message.
@@ -68,7 +68,7 @@ func Run(ctx context.Context, env Environment, args []string) int {
 // writers returns Out and ErrOut with all control sequences quoted, except the commands' own colors and progress.
 func (env Environment) writers() (out, errOut *printable.Writer) {
 	var colors, progress []string
-	if env.Colour {
+	if env.Color {
 		colors = append(colors, printable.Color)
 	}
 	if env.Terminal {

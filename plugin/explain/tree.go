@@ -98,7 +98,7 @@ func (e Explanation) treeRow(style table.Style, label string, fold *ownership.Fo
 	}
 	return table.Row{
 		Cells:  []string{label, value, fold.Owner.String(), table.Dash(fold.By), declared, style.Age(since)},
-		Colour: colorOf(fold.Owner), At: ownerAt,
+		Color: colorOf(fold.Owner), At: ownerAt,
 	}
 }
 

@@ -21,7 +21,7 @@ func (e Explanation) Wide(w io.Writer, style table.Style, chosen func(ownership.
 				Text(f.Path), table.Shorten(e.Show(f.Path, f.Value), maxValueLen), f.Owner.String(), table.Dash(f.By),
 				table.Shorten(e.declared(f), maxValueLen), table.Dash(f.Since), table.Dash(entriesOf(f)),
 			},
-			Colour: colorOf(f.Owner), At: ownerAt,
+			Color: colorOf(f.Owner), At: ownerAt,
 		})
 	}
 	head := []string{e.Title(), "VALUE", "OWNER", "MANAGER", "MANIFEST", "SINCE", "MANAGED BY"}

@@ -59,7 +59,7 @@ func (p *Preview) row(f *Field, wide bool) table.Row {
 	r := table.Row{Cells: []string{explain.Text(f.Path), p.show(f, f.Live), without, p.show(f, f.With), f.Why}, At: withAt}
 	owner, number := "", ""
 	if f.Decided != nil {
-		r.Colour = kept
+		r.Color = kept
 		owner, number = f.Decided.Owner.Owner.String(), strconv.Itoa(f.Decided.Row)
 	}
 	if wide {

@@ -53,7 +53,7 @@ func jobEdits() map[string]edit {
 			first:  "spec: {parallelism: 2, backoffLimit: 3, activeDeadlineSeconds: 60, template: {spec: {" + job + "}}}",
 			second: "spec: {parallelism: 4, activeDeadlineSeconds: 90, ttlSecondsAfterFinished: 60, template: {spec: {" + job + "}}}", defaulted: true,
 		},
-		"a job: what the API server has labelled stays": {
+		"a job: what the API server has labeled stays": {
 			kind: "Job", first: "spec: {parallelism: 2, template: {metadata: {labels: {a: one}}, spec: {" + job + "}}}", others: []string{"label OBJECT theirs=one"},
 			second: "spec: {parallelism: 3, template: {metadata: {labels: {a: one}}, spec: {" + job + "}}}",
 		},

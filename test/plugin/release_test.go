@@ -81,7 +81,7 @@ func TestDiffIsColoredOnlyOnATerminal(t *testing.T) {
 	for _, color := range []bool{true, false} {
 		var both bytes.Buffer
 		code := cli.Run(t.Context(), cli.Environment{
-			IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &both, ErrOut: &both}, Now: time.Now, Colour: color,
+			IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &both, ErrOut: &both}, Now: time.Now, Color: color,
 		}, strings.Fields("release "+settings.object+" "+settings.field+" --dry-run=client -n "+yard))
 		colored := strings.HasPrefix(both.String(), "\x1b[31m- last-applied") && strings.Contains(both.String(), "\x1b[32m+ managed by")
 		if code != cli.ExitYes || colored != color || strings.Contains(both.String(), "\x1b") != color {

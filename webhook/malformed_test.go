@@ -21,7 +21,7 @@ func TestMalformedReviewsFailOpen(t *testing.T) {
 			choices = binary.BigEndian.AppendUint64(choices, random.Uint64())
 		}
 		handler.forget()
-		body := amiss(t, bases[random.IntN(len(bases))], choices)
+		body := malformed(t, bases[random.IntN(len(bases))], choices)
 		if hold(t, handler, body).Patch != nil {
 			patches++
 		}
@@ -42,7 +42,7 @@ func FuzzAmiss(f *testing.F) {
 	handler := newServer(f, enforcedEverywhere())
 	f.Fuzz(func(t *testing.T, base uint, choices []byte) {
 		handler.forget()
-		body := amiss(t, bases[base%uint(len(bases))], choices)
+		body := malformed(t, bases[base%uint(len(bases))], choices)
 		hold(t, handler, body)
 		if t.Failed() {
 			t.Logf("%s", body)
@@ -80,8 +80,8 @@ func (c *chooser) next(of int) int {
 	return choice % of
 }
 
-// amiss returns the review with the chosen parts changed.
-func amiss(tb testing.TB, body, choices []byte) []byte {
+// malformed returns the review with the chosen parts changed.
+func malformed(tb testing.TB, body, choices []byte) []byte {
 	tb.Helper()
 	var review any
 	if err := json.Unmarshal(body, &review); err != nil {
