@@ -13,11 +13,6 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// HandoverManager is the field manager that takes over a field from an applier that no longer declares it, by the documented
-// transfer between managers (https://kubernetes.io/docs/reference/using-api/server-side-apply/#transferring-ownership). The
-// webhook never becomes the manager of a field: that would cause conflicts for an apply without force.
-const HandoverManager = "ownership-handoff"
-
 // Kept is a field to keep.
 type Kept struct {
 	// Path leads to the field, in live and in the incoming object.

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/merge"
 )
 
 const livesOfAKind = 250
@@ -303,18 +302,11 @@ func (l *life) wrongClaims(t *testing.T, path fieldpath.Path, of [3]claims) (fou
 			everyone[by] = true
 		}
 	}
-	others := 0
-	for by := range patched {
-		if by.Manager != merge.HandoverManager && patched.of(by, path) != "" {
-			others++
-		}
-	}
 	for by := range everyone {
 		was, sent, is := live.of(by, path), incoming.of(by, path), patched.of(by, path)
 		own := l.serverSide && by.Manager == l.applier && by.Operation == metav1.ManagedFieldsOperationApply
 		switch {
-		case is == was, moved && is == sent, own && is == "" && sent == "",
-			by.Manager == merge.HandoverManager && (is != "") != (others > 0):
+		case is == was, moved && is == sent, own && is == "" && sent == "":
 		default:
 			found = append(found, fmt.Sprintf("%v: %s (%s %s) managed %q in live, %q in incoming, manages %q in patched",
 				path, by.Manager, by.Operation, by.Subresource, was, sent, is))

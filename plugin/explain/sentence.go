@@ -7,9 +7,13 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/table"
-	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
+
+// HandoverManager is the field manager to which kubectl handoff release transfers a custom resource's field from an applier, until
+// the autoscaler or controller that owns the field writes it
+// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#transferring-ownership).
+const HandoverManager = "ownership-handoff"
 
 // Sentences writes why the fields have their values: one sentence for each field, or for each subtree with a single owner.
 // Each begins with the prefix.
@@ -95,7 +99,7 @@ func (e Explanation) whoScales(f *ownership.Field, it, through, since string) st
 	if !ok {
 		return fmt.Sprintf("the autoscaler %#q set %s%s%s", f.By, it, through, since)
 	}
-	if len(f.Holders) == 0 || f.Holders[0].Manager == merge.HandoverManager {
+	if len(f.Holders) == 0 || f.Holders[0].Manager == HandoverManager {
 		return fmt.Sprintf("%s %#q owns %s, but has not set it yet", kind, name, it)
 	}
 	last := f.Holders[0]

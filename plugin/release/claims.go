@@ -93,7 +93,9 @@ func (p Plan) untypedAncestors(paths []fieldpath.Path) *fieldpath.Set {
 	return set
 }
 
-// handOver transfers paths to HandoverManager or PersonManager.
+// handOver transfers paths to HandoverManager or PersonManager. A built-in kind's fields that an autoscaler or a controller owns
+// stay without a manager, as in the webhook: nothing removes them, and another manager would make a later apply that sets them
+// a conflict.
 func (p *Plan) handOver(set *fieldpath.Set, now time.Time) error {
 	var owned []fieldpath.Path
 	others := p.ownedByControllers()
@@ -108,7 +110,7 @@ func (p *Plan) handOver(set *fieldpath.Set, now time.Time) error {
 		manager string
 		set     *fieldpath.Set
 	}{{HandoverManager, toOwners}, {PersonManager, set.Difference(toOwners)}} {
-		if to.set.Empty() {
+		if to.set.Empty() || to.manager == HandoverManager && scheme.Scheme.Recognizes(p.Kind) {
 			continue
 		}
 		entry, err := ownership.NewEntry(to.manager, like, to.set)

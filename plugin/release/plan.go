@@ -6,7 +6,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/jsonindex"
-	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 )
@@ -14,8 +13,8 @@ import (
 // The field managers of released fields that no other manager has. Without a managedFields entry, server-side apply would delete
 // a field together with its parent, and the API server would not record writes to it through /scale.
 const (
-	// HandoverManager manages fields that an autoscaler or a controller owns until the owner writes them, as in the webhook.
-	HandoverManager = merge.HandoverManager
+	// HandoverManager manages fields of custom resources that an autoscaler or a controller owns, until the owner writes them.
+	HandoverManager = explain.HandoverManager
 	// PersonManager manages all other fields. It counts as imperative, because a user decided to keep the value.
 	PersonManager = "kubectl-handoff"
 	// WriterManager has to send the Patch of a plan. It manages the annotation temporarily, until Settle, and must differ from

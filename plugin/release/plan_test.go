@@ -131,7 +131,7 @@ func planCases() map[string]planCase {
 		},
 		"no other manager, owned by an autoscaler: transferred to the webhook's manager": {
 			object: byAutoscaler, fields: []string{".spec.replicas"},
-			diff:   []string{"- managed by kubectl (Apply): .spec.replicas", "+ managed by ownership-handoff: .spec.replicas"},
+			diff:   []string{"- managed by kubectl (Apply): .spec.replicas"},
 			delete: ".spec.replicas",
 		},
 		"removed from all appliers": {
