@@ -47,21 +47,17 @@ func beginsElement(lines, name string) bool {
 	return first == nil || first[1] == strings.Trim(name, `"'`)
 }
 
-// findMember returns where a member in brackets begins and where its name ends: of several with that name, the one with the
-// value of the snippet; nil if there is none.
-func findMember(lines, name, value string) []int {
+// findMembers returns where the members in a flow collection begin, and where their names end: those with the name and, if the
+// snippet has one, the value.
+func findMembers(lines, name, value string) (found [][]int) {
 	plain := strings.NewReplacer(`"`, "", `'`, "")
 	value = strings.TrimSpace(strings.TrimSuffix(plain.Replace(strings.TrimPrefix(value, ":")), "..."))
-	all := regexp.MustCompile(`(?:^\s*|[{,]\s*)"?`+regexp.QuoteMeta(name)+`"?:`).FindAllStringIndex(lines, -1)
-	for _, at := range all {
+	for _, at := range regexp.MustCompile(`(?:^\s*|[{,]\s*)"?`+regexp.QuoteMeta(name)+`"?:`).FindAllStringIndex(lines, -1) {
 		if strings.HasPrefix(strings.TrimSpace(plain.Replace(lines[at[1]:])), value) {
-			return at
+			found = append(found, at)
 		}
 	}
-	if len(all) == 0 {
-		return nil
-	}
-	return all[0]
+	return found
 }
 
 // strikeSnippet deletes a snippet from its lines.
@@ -77,14 +73,18 @@ func strikeSnippet(t *testing.T, lines, snippet string) string {
 		return indent + "-\n"
 	}
 	// In a flow collection.
-	at := findMember(lines, strings.TrimPrefix(key, "- "), snippet[len(key):])
-	if strings.HasPrefix(snippet, "-") {
+	members := findMembers(lines, strings.TrimPrefix(key, "- "), snippet[len(key):])
+	switch {
+	case strings.HasPrefix(snippet, "-"):
 		t.Logf("strike does not support elements of flow sequences: %s of %s", snippet, lines)
 		return "UNSTRUCK"
+	case len(members) > 1:
+		t.Logf("%s is on these lines more than once: %s", snippet, lines)
+		return "UNSTRUCK"
+	case len(members) == 0:
+		t.Fatalf("%q is not on the lines that are named:\n%s", snippet, lines)
 	}
-	if at == nil {
-		t.Fatalf("%q is not in the listed lines:\n%s", snippet, lines)
-	}
+	at := members[0]
 	from, depth, quoted := at[0], 0, false
 	if strings.ContainsRune("{,", rune(lines[from])) {
 		from++
