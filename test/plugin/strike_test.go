@@ -52,10 +52,14 @@ func beginsElement(lines, name string) bool {
 func findMembers(lines, name, value string) (found [][]int) {
 	plain := strings.NewReplacer(`"`, "", `'`, "")
 	value = strings.TrimSpace(strings.TrimSuffix(plain.Replace(strings.TrimPrefix(value, ":")), "..."))
-	for _, at := range regexp.MustCompile(`(?:^\s*|[{,]\s*)"?`+regexp.QuoteMeta(name)+`"?:`).FindAllStringIndex(lines, -1) {
+	all := regexp.MustCompile(`(?:^\s*|[{,]\s*)"?`+regexp.QuoteMeta(name)+`"?:`).FindAllStringIndex(lines, -1)
+	for _, at := range all {
 		if strings.HasPrefix(strings.TrimSpace(plain.Replace(lines[at[1]:])), value) {
 			found = append(found, at)
 		}
+	}
+	if len(found) == 0 {
+		return all // the snippet shows the value in another style
 	}
 	return found
 }
