@@ -1,8 +1,6 @@
 package merge
 
 import (
-	"slices"
-
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -59,6 +57,9 @@ type Decision struct {
 // message is the reason for a decision and the remedy: the texts before and after the name of the field's owner.
 type message struct{ before, after string }
 
+// NoAction is the remedy at the end of a reason if the decision is all that is needed.
+const NoAction = "; no action needed"
+
 // declaration is what an applier's manifest does with a field, compared with the base.
 type declaration int
 
@@ -70,11 +71,23 @@ const (
 	lacksIt              // neither has it
 )
 
-// row is a row of the decision table. No owners means any owner.
+// owners is a set of owners, one bit for each. The empty set stands for any owner.
+type owners uint
+
+func only(some ...ownership.Owner) (set owners) {
+	for _, owner := range some {
+		set |= 1 << owner
+	}
+	return set
+}
+
+func (o owners) has(owner ownership.Owner) bool { return o == 0 || o&(1<<owner) != 0 }
+
+// row is a row of the decision table.
 type row struct {
 	number           int
 	name             string
-	owners           []ownership.Owner
+	owners           owners
 	writer           ownership.Writer
 	manifest         declaration
 	scaleOnly        bool
@@ -85,18 +98,17 @@ type row struct {
 }
 
 // table is the decision table of docs/decisions.md, in its order. It lacks row 11, about requests that are never intercepted.
-func table() []row {
-	controlled := []ownership.Owner{ownership.Autoscaler, ownership.Controller}
-	manifest := []ownership.Owner{ownership.Manifest}
-	imperative := []ownership.Owner{ownership.Imperative}
-	return []row{
+func table() [15]row { // an array: it is read for each contested field, and must not be allocated for each
+	autoscaled, controlled := only(ownership.Autoscaler), only(ownership.Autoscaler, ownership.Controller)
+	manifest, imperative := only(ownership.Manifest), only(ownership.Imperative)
+	return [...]row{
 		{
 			number: 1, name: "keep-autoscaled", owners: controlled, writer: ownership.Applier, manifest: setsIt, verdict: Keep,
 			message: message{", owned by ", "; remove it from the manifest"},
 		},
 		{
 			number: 2, name: "keep-autoscaled-removed", owners: controlled, writer: ownership.Applier, manifest: dropsIt, verdict: Keep,
-			message: message{", owned by ", "; no action needed"},
+			message: message{", owned by ", NoAction},
 		},
 		{
 			number: 3, name: "keep-imperative", owners: imperative, writer: ownership.Applier, manifest: dropsIt, scaleOnly: true,
@@ -112,13 +124,13 @@ func table() []row {
 		},
 		{number: 5, name: "delete-removed", owners: manifest, writer: ownership.Applier, manifest: dropsIt, verdict: Through},
 		{
-			number: 6, name: "take-over", owners: []ownership.Owner{ownership.Imperative, ownership.Default},
+			number: 6, name: "take-over", owners: only(ownership.Imperative, ownership.Default),
 			writer: ownership.Applier, manifest: setsIt, verdict: Through,
 		},
 		{
-			number: 7, name: "clear-stale-default", owners: []ownership.Owner{ownership.Default}, writer: ownership.Applier,
+			number: 7, name: "clear-stale-default", owners: only(ownership.Default), writer: ownership.Applier,
 			manifest: lacksIt, contradictedOnly: true, verdict: Clear,
-			message: message{", a default that conflicts with ", "; no action needed"},
+			message: message{", a default that conflicts with ", NoAction},
 		},
 		{
 			number: 8, name: "keep-autoscaled-null", owners: controlled, writer: ownership.Applier, manifest: setsNull, verdict: Keep,
@@ -126,19 +138,19 @@ func table() []row {
 		},
 		{number: 8, name: "clear-null", writer: ownership.Applier, manifest: setsNull, verdict: Through},
 		{
-			number: 9, name: "warn-autoscaled", owners: []ownership.Owner{ownership.Autoscaler}, writer: ownership.ImperativeWriter,
+			number: 9, name: "warn-autoscaled", owners: autoscaled, writer: ownership.ImperativeWriter,
 			verdict: Warn,
 		},
 		{number: 9, name: "imperative", writer: ownership.ImperativeWriter, verdict: Through},
 		{number: 10, name: "other-writer", writer: ownership.OtherWriter, verdict: Through},
 		{
-			number: 12, name: "start-autoscaled", owners: []ownership.Owner{ownership.Autoscaler}, writer: ownership.Applier,
+			number: 12, name: "start-autoscaled", owners: autoscaled, writer: ownership.Applier,
 			manifest: setsIt, scaleOnly: true, created: true, verdict: Start,
 			message: message{", owned by ", "; remove it from the manifest"},
 		},
 		{
-			number: 12, name: "start-autoscaled", owners: []ownership.Owner{ownership.Autoscaler}, writer: ownership.Applier,
-			scaleOnly: true, created: true, verdict: Start, message: message{", owned by ", "; no action needed"},
+			number: 12, name: "start-autoscaled", owners: autoscaled, writer: ownership.Applier,
+			scaleOnly: true, created: true, verdict: Start, message: message{", owned by ", NoAction},
 		},
 	}
 }
@@ -147,20 +159,21 @@ func table() []row {
 // it returns the zero Decision: the manifest owns the field, or does not set it.
 func Lookup(f Field) Decision {
 	manifest := f.manifest()
-	for _, r := range table() {
-		if r.matches(f, manifest) {
+	rows := table()
+	for i := range rows {
+		if r := &rows[i]; r.matches(f, manifest) {
 			return Decision{Row: r.number, Name: r.name, Verdict: r.verdict, message: r.message}
 		}
 	}
 	return Decision{}
 }
 
-func (r row) matches(f Field, manifest declaration) bool {
+func (r *row) matches(f Field, manifest declaration) bool {
 	if f.Created != r.created || r.created && (!f.Changed || f.SwitchedOff) {
 		return false
 	}
 	return f.Writer == r.writer && (r.manifest == anything || r.manifest == manifest) && (!r.scaleOnly || f.Scale) &&
-		(!r.contradictedOnly || f.Contradicted && !f.Changed) && (len(r.owners) == 0 || slices.Contains(r.owners, f.Owner))
+		(!r.contradictedOnly || f.Contradicted && !f.Changed) && r.owners.has(f.Owner)
 }
 
 // manifest returns what the manifest does with the field.

@@ -50,8 +50,8 @@ func (c change) words(m ownership.Mode, path, value string) (before, name, after
 		did = "(warn) " + did
 	}
 	before, name, after = c.Because()
-	if m != ownership.ModeEnforce && c.Verdict == merge.Clear {
-		after = "" // the API server will refuse the write
+	if m != ownership.ModeEnforce {
+		after = strings.TrimSuffix(after, merge.NoAction) // nothing was done
 	}
 	return did + path + value + before, name, after
 }

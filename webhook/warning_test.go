@@ -32,6 +32,10 @@ func TestAWarningWithALongNameStillContainsTheRemedy(t *testing.T) {
 			csa, scaledBy7(), applied3(), "HorizontalPodAutoscaler/" + name, "warn",
 			"handoff: (warn) would keep .spec.replicas=7, owned by HorizontalPodAutoscaler/nnnnnnnnnnnnn...; remove it from the manifest",
 		},
+		"row 2, in mode warn": {
+			csa, scaledBy7(), lets, "HorizontalPodAutoscaler/web", "warn",
+			"handoff: (warn) would keep .spec.replicas=7, owned by HorizontalPodAutoscaler/web",
+		},
 		"row 2": {
 			csa, scaledBy7(), lets, "HorizontalPodAutoscaler/" + name, "enforce",
 			"handoff: kept .spec.replicas=7, owned by HorizontalPodAutoscaler/nnnnnnnnnnnnnnnnnnnnnnnnnnnnn...; no action needed",

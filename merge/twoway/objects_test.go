@@ -14,7 +14,7 @@ func TestTwoWayOfObjects(t *testing.T) {
 	for name, c := range map[string]twoWayCase{
 		"strategic merge patch delete 1: the whole goes":                        {manifest: `{kind: D, $patch: delete}`, live: `{kind: D, spec: {foo: bar1}}`, want: ``},
 		"strategic merge patch delete 2: a field goes":                          {manifest: `{kind: D, spec: {$patch: delete}}`, live: `{kind: D, spec: {foo: bar, color: red}}`, want: `{kind: D}`},
-		"strategic merge patch delete 3: its neighbors stay":                   {manifest: `{kind: D, spec: {metadata: {name: wut}, template: {$patch: delete}}}`, live: `{kind: D, spec: {metadata: {name: wut}, template: {spec: {containers: [{name: foo}, {name: bar}]}}}}`, want: `{kind: D, spec: {metadata: {name: wut}}}`},
+		"strategic merge patch delete 3: its neighbors stay":                    {manifest: `{kind: D, spec: {metadata: {name: wut}, template: {$patch: delete}}}`, live: `{kind: D, spec: {metadata: {name: wut}, template: {spec: {containers: [{name: foo}, {name: bar}]}}}}`, want: `{kind: D, spec: {metadata: {name: wut}}}`},
 		"strategic merge patch delete 4: the whole of a known kind goes":        {manifest: `{` + head + `, metadata: {name: app}, $patch: delete}`, live: live, want: ``},
 		"strategic merge patch replace 1: the manifest's fields alone are left": {manifest: `{kind: D, spec: {metal: heavy, $patch: replace, veggie: carrot}}`, live: `{kind: D, spec: {river: nile, color: red}}`, want: `{kind: D, spec: {metal: heavy, veggie: carrot}}`},
 		"merge Map -- update field in dest: the others stay":                    {manifest: `{kind: D, spec: {foo: bar1}}`, live: `{kind: D, spec: {foo: bar0, baz: buz}}`, want: `{kind: D, spec: {foo: bar1, baz: buz}}`},
