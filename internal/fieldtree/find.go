@@ -3,9 +3,6 @@ package fieldtree
 import (
 	"strconv"
 
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/value"
-
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
@@ -70,6 +67,9 @@ type finder struct {
 	meter  Meter
 	places Places
 	over   bool // the meter has stopped the work
+
+	key    []byte   // of a list element, as managedFields write it
+	values [][]byte // of the fields of that key
 }
 
 // value follows the paths under n through the value that starts at i, and returns the end of the value.
@@ -142,106 +142,6 @@ func (f *finder) list(i int, n *Node) (end int) {
 		i = f.next(end)
 	}
 	return min(i+1, len(f.text))
-}
-
-// elements describes how the children of a node identify elements of a list.
-type elements struct {
-	node   *Node
-	shapes []value.FieldList // one key for each set of field names
-	values bool
-	index  bool
-}
-
-func elementsOf(n *Node) elements {
-	e := elements{node: n}
-	seen := map[string]bool{}
-	for _, c := range n.children {
-		switch {
-		case c.Element.Index != nil:
-			e.index = true
-		case c.Element.Value != nil:
-			e.values = true
-		case c.Element.Key != nil:
-			if names := namesOf(*c.Element.Key); !seen[names] {
-				seen[names] = true
-				e.shapes = append(e.shapes, *c.Element.Key)
-			}
-		}
-	}
-	return e
-}
-
-func namesOf(key value.FieldList) string {
-	var names []byte
-	for _, field := range key {
-		names = append(strconv.AppendQuote(names, field.Name), ',')
-	}
-	return string(names)
-}
-
-// element returns the child that matches the list element at i, nil if none does.
-func (f *finder) element(i, index int, e elements) *Node {
-	if e.index {
-		if c := e.node.child("i:" + strconv.Itoa(index)); c != nil {
-			return c
-		}
-	}
-	if f.over || !e.values && len(e.shapes) == 0 {
-		return nil
-	}
-	text := f.text[i:f.skip(i)]
-	if e.values && len(text) > 0 && text[0] != '{' && text[0] != '[' {
-		if v, err := value.FromJSON(text); err == nil {
-			if c := e.childFor(fieldpath.ValueElement(v)); c != nil {
-				return c
-			}
-		}
-	}
-	for _, shape := range e.shapes {
-		if key, ok := f.keyIn(text, shape); ok {
-			if c := e.childFor(fieldpath.PathElement{Key: &key}); c != nil {
-				return c
-			}
-		}
-	}
-	return nil
-}
-
-func (e elements) childFor(element fieldpath.PathElement) *Node {
-	key, err := fieldpath.SerializePathElement(element)
-	if err != nil {
-		return nil
-	}
-	return e.node.child(key)
-}
-
-// keyIn returns the key of an element with the field names of another key.
-func (f *finder) keyIn(text []byte, shape value.FieldList) (value.FieldList, bool) {
-	var key value.FieldList // allocated late: the first field of a key with other names is usually missing
-	for _, field := range shape {
-		if f.over = f.over || !f.meter.spend(1+len(text)/4); f.over {
-			return nil, false
-		}
-		found := rawjson.Find(text, field.Name).Of(text)
-		if found == nil {
-			if field.Name != "protocol" {
-				return nil, false
-			}
-			found = []byte(`"TCP"`) // the default in Kubernetes for the key of a port
-		}
-		if found[0] == '{' || found[0] == '[' {
-			return nil, false
-		}
-		v, err := value.FromJSON(found)
-		if err != nil {
-			return nil, false
-		}
-		if key == nil {
-			key = make(value.FieldList, 0, len(shape))
-		}
-		key = append(key, value.Field{Name: field.Name, Value: v})
-	}
-	return key, true
 }
 
 // Names returns the elements of a node's path after the path of another node: field names, and "*" for list elements.
