@@ -57,6 +57,8 @@ type Decision struct {
 // message is the reason for a decision and the remedy: the texts before and after the name of the field's owner.
 type message struct{ before, after string }
 
+func ownedBy(remedy string) message { return message{", owned by ", remedy} }
+
 // NoAction is the remedy at the end of a reason if the decision is all that is needed.
 const NoAction = "; no action needed"
 
@@ -101,14 +103,15 @@ type row struct {
 func table() [15]row { // an array: it is read for each contested field, and must not be allocated for each
 	autoscaled, controlled := only(ownership.Autoscaler), only(ownership.Autoscaler, ownership.Controller)
 	manifest, imperative := only(ownership.Manifest), only(ownership.Imperative)
+	removeIt, nothing := ownedBy("; remove it from the manifest"), ownedBy(NoAction)
 	return [...]row{
 		{
 			number: 1, name: "keep-autoscaled", owners: controlled, writer: ownership.Applier, manifest: setsIt, verdict: Keep,
-			message: message{", owned by ", "; remove it from the manifest"},
+			message: removeIt,
 		},
 		{
 			number: 2, name: "keep-autoscaled-removed", owners: controlled, writer: ownership.Applier, manifest: dropsIt, verdict: Keep,
-			message: message{", owned by ", NoAction},
+			message: nothing,
 		},
 		{
 			number: 3, name: "keep-imperative", owners: imperative, writer: ownership.Applier, manifest: dropsIt, scaleOnly: true,
@@ -134,7 +137,7 @@ func table() [15]row { // an array: it is read for each contested field, and mus
 		},
 		{
 			number: 8, name: "keep-autoscaled-null", owners: controlled, writer: ownership.Applier, manifest: setsNull, verdict: Keep,
-			message: message{", owned by ", "; remove it from the manifest"},
+			message: removeIt,
 		},
 		{number: 8, name: "clear-null", writer: ownership.Applier, manifest: setsNull, verdict: Through},
 		{
@@ -146,11 +149,11 @@ func table() [15]row { // an array: it is read for each contested field, and mus
 		{
 			number: 12, name: "start-autoscaled", owners: autoscaled, writer: ownership.Applier,
 			manifest: setsIt, scaleOnly: true, created: true, verdict: Start,
-			message: message{", owned by ", "; remove it from the manifest"},
+			message: removeIt,
 		},
 		{
 			number: 12, name: "start-autoscaled", owners: autoscaled, writer: ownership.Applier,
-			scaleOnly: true, created: true, verdict: Start, message: message{", owned by ", NoAction},
+			scaleOnly: true, created: true, verdict: Start, message: nothing,
 		},
 	}
 }

@@ -110,8 +110,8 @@ func (n naming) declarationsIn(parent *outline) (d declarations) {
 		}
 	default:
 		for i := range parent.children {
-			value := &parent.children[i]
-			d.elements = append(d.elements, declaration{name: matchBy(value, n.aliases(value, i)), value: value})
+			element := &parent.children[i]
+			d.elements = append(d.elements, declaration{name: matchBy(element, n.aliases(element, i)), value: element})
 		}
 		slices.SortStableFunc(d.elements, func(a, b declaration) int { return a.name.Compare(b.name) })
 	}

@@ -17,7 +17,7 @@ func TestCutTakesOneMemberAndNothingElse(t *testing.T) {
 	}{
 		"the first of several goes with the comma behind it": {`{"spec":{"replicas":3,"x":1}}`, []string{"spec", "replicas"}, `{"spec":{"x":1}}`},
 		"the last of several goes with the comma before it":  {`{"spec":{"x":1,"replicas":3}}`, []string{"spec", "replicas"}, `{"spec":{"x":1}}`},
-		"one in the middle leaves its neighbors apart":      {`{"a":1,"b":2,"c":3}`, []string{"b"}, `{"a":1,"c":3}`},
+		"one in the middle leaves its neighbors apart":       {`{"a":1,"b":2,"c":3}`, []string{"b"}, `{"a":1,"c":3}`},
 		"the only member leaves an empty object":             {`{"spec":{"replicas":3}}`, []string{"spec", "replicas"}, `{"spec":{}}`},
 		"white space elsewhere stays":                        {"{ \"a\" : 1 ,\n  \"b\" : 2 }\n", []string{"a"}, "{ \"b\" : 2 }\n"},
 		"the comma of the last one goes, not what is before": {"{ \"a\" : 1 ,\n  \"b\" : 2\n}\n", []string{"b"}, "{ \"a\" : 1 \n}\n"},

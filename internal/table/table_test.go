@@ -17,7 +17,7 @@ func TestColumnsAreAsWideAsTheirWidestCell(t *testing.T) {
 		style table.Style
 		want  string
 	}{
-		"plain":    {table.Style{}, "FIELD    VALUE   WHY\n.größe   7       kept\n.a               set\n"},
+		"plain":   {table.Style{}, "FIELD    VALUE   WHY\n.größe   7       kept\n.a               set\n"},
 		"colored": {table.Style{Color: true}, "FIELD    VALUE   WHY\n.größe   \x1b[35m7\x1b[0m       kept\n.a               set\n"},
 	} {
 		var got strings.Builder

@@ -152,9 +152,9 @@ func (w *previewWriter) finish() error {
 	err := finish(w.ErrOut, w.gaps)
 	switch {
 	case len(w.failed) > 0:
-		return exitCode(ExitError)
+		return exitError(ExitError)
 	case err == nil && w.keeps:
-		return exitCode(ExitNo)
+		return exitError(ExitNo)
 	default:
 		return err
 	}

@@ -33,11 +33,11 @@ type Environment struct {
 	Color, Terminal bool
 }
 
-// exitCode ends a command with an exit code other than ExitYes, without an error message.
-type exitCode int
+// exitError ends a command with an exit code other than ExitYes, without an error message.
+type exitError int
 
 // Error implements error.
-func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
+func (c exitError) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
 // Run runs a command line and returns the exit code. It writes an error to ErrOut as one line.
 func Run(ctx context.Context, env Environment, args []string) int {
@@ -50,7 +50,7 @@ func Run(ctx context.Context, env Environment, args []string) int {
 	root.SetOut(env.Out)
 	root.SetErr(env.ErrOut)
 	command, err := root.ExecuteContextC(ctx)
-	var code exitCode
+	var code exitError
 	switch {
 	case err == nil:
 		return ExitYes
@@ -95,7 +95,7 @@ func finish(errOut io.Writer, gaps []string) error {
 		}
 	}
 	if len(gaps) > 0 {
-		return exitCode(ExitPartial)
+		return exitError(ExitPartial)
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ func (st *statusOptions) run(ctx context.Context, names []string) error {
 	}
 	off := func(s modeStatus) bool { return !on(s) }
 	if len(names) > 0 && slices.ContainsFunc(statuses, off) {
-		return exitCode(ExitNo)
+		return exitError(ExitNo)
 	}
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// HandoverManager is the field manager to which kubectl handoff release transfers a custom resource's field from an applier, until
-// the autoscaler or controller that owns the field writes it
+// HandoverManager is the field manager to which kubectl handoff release transfers a custom resource's field from an applier,
+// until the autoscaler or controller that owns the field writes it
 // (https://kubernetes.io/docs/reference/using-api/server-side-apply/#transferring-ownership).
 const HandoverManager = "ownership-handoff"
 

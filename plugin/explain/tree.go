@@ -97,7 +97,7 @@ func (e Explanation) treeRow(style table.Style, label string, fold *ownership.Fo
 		since = max(since, fold.Fields[i].Since) // RFC 3339 in UTC, as the API server writes it, sorts by time
 	}
 	return table.Row{
-		Cells:  []string{label, value, fold.Owner.String(), table.Dash(fold.By), declared, style.Age(since)},
+		Cells: []string{label, value, fold.Owner.String(), table.Dash(fold.By), declared, style.Age(since)},
 		Color: colorOf(fold.Owner), At: ownerAt,
 	}
 }

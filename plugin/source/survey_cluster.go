@@ -98,7 +98,7 @@ func (c *clusterSurvey) each(ctx context.Context, visit func(Page) error) error 
 }
 
 func (c *clusterSurvey) eachOf(ctx context.Context, kind resourceKind, visit func(Page) error) error {
-	scale, gap, err := c.scaleOf(ctx, kind)
+	scalePath, gap, err := c.scaleOf(ctx, kind)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (c *clusterSurvey) eachOf(ctx context.Context, kind resourceKind, visit fun
 	err = c.lister.each(ctx, of, func(page listed) error {
 		to := Page{Resource: kind.String(), Left: page.left, Subjects: make([]Subject, 0, len(page.items))}
 		for _, item := range page.items {
-			subject, err := c.subject(kind.GroupVersionKind, item, scale)
+			subject, err := c.subject(kind.GroupVersionKind, item, scalePath)
 			if err != nil {
 				return err
 			}
@@ -121,13 +121,13 @@ func (c *clusterSurvey) eachOf(ctx context.Context, kind resourceKind, visit fun
 }
 
 // subject returns the subject of a list item, which does not contain its kind.
-func (c *clusterSurvey) subject(kind schema.GroupVersionKind, item []byte, scale fieldpath.Path) (Subject, error) {
+func (c *clusterSurvey) subject(kind schema.GroupVersionKind, item []byte, scalePath fieldpath.Path) (Subject, error) {
 	subject, err := c.who.subject(kind, "", "", item)
 	if err != nil {
 		return subject, err
 	}
 	subject.Namespace, subject.Name = stringAt(subject.Object, "metadata", "namespace"), stringAt(subject.Object, "metadata", "name")
-	c.complete(&subject, scale)
+	c.complete(&subject, scalePath)
 	return subject, nil
 }
 

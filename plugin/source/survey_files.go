@@ -116,19 +116,19 @@ func (f *fileSurvey) each(ctx context.Context, visit func(Page) error) error {
 		if err != nil {
 			return err
 		}
-		scale, known := scales[subject.Kind]
+		scalePath, known := scales[subject.Kind]
 		if !known {
 			about := Subject{Kind: subject.Kind, Name: "*"}
-			if scale, err = f.facts.scalePath(ctx, &about); err != nil {
+			if scalePath, err = f.facts.scalePath(ctx, &about); err != nil {
 				return err
 			}
-			scales[subject.Kind] = scale
+			scales[subject.Kind] = scalePath
 			f.gaps = append(f.gaps, about.Gaps...)
 		}
-		if scale != nil {
+		if scalePath != nil {
 			workloads = append(workloads, subject.String())
 		}
-		f.complete(&subject, scale)
+		f.complete(&subject, scalePath)
 		f.expect(subject.Namespace)
 		if err := visit(Page{Subjects: []Subject{subject}, Left: int64(len(f.chosen) - i - 1)}); err != nil {
 			return err

@@ -103,7 +103,7 @@ func isIn(path, folder string) bool { return path == folder || strings.HasPrefix
 
 func list(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...).Output() //nolint:gosec // a table
+	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

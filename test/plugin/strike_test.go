@@ -44,7 +44,7 @@ func beginsElement(lines, name string) bool {
 		return false
 	}
 	first := regexp.MustCompile(`^-[ \t]*["']?([\w./-]+)["']?:`).FindStringSubmatch(lines)
-	return first == nil || first[1] == strings.Trim(name, `"'`)
+	return len(first) == 0 || first[1] == strings.Trim(name, `"'`)
 }
 
 // findMembers returns where the members in a flow collection begin, and where their names end: those with the name and, if the
