@@ -64,15 +64,16 @@ func TestRelease(t *testing.T) {
 		"explain deployment/dock .spec.replicas -n yard",
 		"release deployment/dock .spec.template.spec.containers[0].imagePullPolicy -n yard",
 	))
-	// The autoscaler's next write is recorded. It would not be if the field had no manager.
+	// The field has no manager: the autoscaler still scales, and once it is gone, a manifest sets the field without a conflict.
 	play(t, "patch hpa dock -n yard -p {\"spec\":{\"minReplicas\":4}}", "wait -n yard --for=jsonpath={.spec.replicas}=4 deployment dock")
 	text, err := kubectl("get", "deployment/dock", "-n", "yard", "-o", "json", "--show-managed-fields")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := managersOf(t, text, ".spec.replicas"); got != "kube-controller-manager" {
+	if got := managersOf(t, text, ".spec.replicas"); got != "" {
 		t.Errorf("replicas are managed by %q", got)
 	}
+	play(t, "delete hpa dock -n yard", "apply --server-side -n yard -f testdata/dock.yaml")
 }
 
 func TestDiffIsColoredOnlyOnATerminal(t *testing.T) {
