@@ -18,18 +18,12 @@ func (k *keeper) overrule() error {
 		return err
 	}
 	k.overruleRetained()
-	for range maxRounds {
-		broken := k.brokenRelations()
-		if len(broken) == 0 {
-			return nil
-		}
+	// Without a unit, another relation can be broken. Each round drops a unit at least, and is metered.
+	for broken := k.brokenRelations(); len(broken) > 0; broken = k.brokenRelations() {
 		k.drop(broken)
 	}
 	return nil
 }
-
-// maxRounds limits how often relations are checked. Removing a unit can break another relation.
-const maxRounds = 8
 
 // drop removes units, for which the manifest wins, and records the reason for their fields.
 func (k *keeper) drop(reasons map[*unit]string) {

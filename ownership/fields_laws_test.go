@@ -73,7 +73,7 @@ func holdLaws(t *testing.T, live ownership.Object, fields ownership.Fields) {
 	}
 }
 
-// coversClaims holds that every claim is listed, or something in what it claims, or its place by another name.
+// coversClaims checks that every managed field is listed, or a field nested under it, or its position under another name.
 func coversClaims(t *testing.T, live ownership.Object, fields ownership.Fields, listed *fieldpath.Set) {
 	t.Helper()
 	entries, err := live.Entries()

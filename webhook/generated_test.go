@@ -236,7 +236,7 @@ func (s state) writtenBy(author party, random *rand.Rand) state {
 	switch {
 	case author.operation == "Apply" && says > 0:
 		s.claims[author] = s.claims[author].Difference(fieldpath.NewSet(replicas))
-		if count != s.replicas { // the default is nobody's
+		if count != s.replicas { // no manager owns the default
 			for p, set := range s.claims {
 				s.claims[p] = set.Difference(fieldpath.NewSet(replicas))
 			}

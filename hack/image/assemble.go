@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// user is nobody's: it owns no file, and a pod with runAsNonRoot runs only a user that is a number.
+// user owns no file. It is a number, because runAsNonRoot requires one.
 const user = "65532:65532"
 
 // labels are what the image says of itself, by the keys that the OCI image specification has for it.

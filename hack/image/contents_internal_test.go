@@ -55,7 +55,7 @@ func layerFiles(t *testing.T, image v1.Image) map[string]file {
 	}
 }
 
-// checkLayer holds that the layer has the static binary and the license, nobody's but root's, and nothing else.
+// checkLayer checks that the layer has the static binary and the license, owned by root, and no other file.
 func checkLayer(t *testing.T, image v1.Image, architecture, seconds string) {
 	t.Helper()
 	files := layerFiles(t, image)
@@ -88,7 +88,7 @@ func checkLayer(t *testing.T, image v1.Image, architecture, seconds string) {
 	checkStatic(t, files["handoff-webhook"].content, architecture)
 }
 
-// checkStatic holds that a program asks for no interpreter and no library: the image has none.
+// checkStatic checks that a program needs no interpreter and no library: the image has none.
 func checkStatic(t *testing.T, program []byte, architecture string) {
 	t.Helper()
 	binary, err := elf.NewFile(bytes.NewReader(program))

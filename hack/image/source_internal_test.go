@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLook holds what an image says of a source that is no clone, and which time goes before which.
+// TestLook verifies the labels of an image whose source is not a clone, and which of several times is used.
 func TestLook(t *testing.T) {
 	for name, c := range map[string]struct {
 		committed      bool
@@ -55,7 +55,7 @@ func commit(t *testing.T, root string) string {
 	return git(t, root, "rev-parse", "HEAD")
 }
 
-// TestRefusals holds what is refused before anything is built, and in which words.
+// TestRefusals verifies what is rejected before anything is built, and the messages.
 func TestRefusals(t *testing.T) {
 	foreign := t.TempDir()
 	kept := filepath.Join(foreign, "kept")

@@ -120,7 +120,7 @@ func TestDifferencesFromJSONMergePatch(t *testing.T) {
 	}
 }
 
-// same holds that a merge gives the JSON that is wanted, or the error.
+// same checks that a merge returns the wanted JSON or error.
 func same(t *testing.T, who, want string, got []byte, err error) {
 	t.Helper()
 	if part, ok := strings.CutPrefix(want, "error:"); ok {

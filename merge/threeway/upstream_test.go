@@ -114,7 +114,7 @@ func differential(t *testing.T, o sample, base, manifest, live []byte) {
 	sameDecoded(t, schema.JSONMergePatch(), base, manifest, live, got, err)
 }
 
-// sameDecoded holds that decoded values merge as their texts do, and stay as they were.
+// sameDecoded checks that decoded values merge like their texts, and are not modified.
 func sameDecoded(t *testing.T, place schema.Schema, base, manifest, live, text []byte, textErr error) {
 	t.Helper()
 	b, m, l := fromJSON(t, base), fromJSON(t, manifest), fromJSON(t, live)

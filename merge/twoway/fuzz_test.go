@@ -16,7 +16,7 @@ import (
 	"github.com/ownership-handoff/handoff/merge/twoway"
 )
 
-// FuzzTwoWay holds that a merge is kyaml's, but for the listed differences: of an object of objects.yaml and a patch to
+// FuzzTwoWay verifies that a merge equals kyaml's, except for the listed differences: of an object of objects.yaml and a patch to
 // it, both made from bytes, in either order of lists, with and without inferring keys.
 func FuzzTwoWay(f *testing.F) {
 	objects := realObjects(f)
@@ -33,7 +33,7 @@ func FuzzTwoWay(f *testing.F) {
 	})
 }
 
-// TestTwoWayEqualsKyaml compares thousands of merges, and holds that few of them run into a listed difference.
+// TestTwoWayEqualsKyaml compares thousands of merges, and verifies that few have a listed difference.
 func TestTwoWayEqualsKyaml(t *testing.T) {
 	objects := realObjects(t)
 	random := rand.NewChaCha8([32]byte{1})

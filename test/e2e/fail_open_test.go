@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestInvalidLastAppliedFailsOpen holds for the real API server that a write which handoff cannot understand goes through.
+// TestInvalidLastAppliedFailsOpen verifies on the real API server that a write that handoff cannot parse is stored.
 func TestInvalidLastAppliedFailsOpen(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")

@@ -26,7 +26,7 @@ const (
 )
 
 // Held starts a cache in this process, waits until it has synced, and returns its size on the heap in bytes. Call it in a
-// separate process that uses the heap for nothing else.
+// separate process, whose heap has no other content.
 func Held(ctx context.Context, kubeconfig, which string) (uint64, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {

@@ -1,0 +1,124 @@
+package layout_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+// go test passes if its -run pattern matches no test. So a test that is renamed would no longer run, and nothing would fail.
+func TestEveryPatternOfACommandMatchesATest(t *testing.T) {
+	command := regexp.MustCompile(`go test [^\n]*`)
+	pattern, folder := regexp.MustCompile(`-run[ =]'?([\w|^/]+)`), regexp.MustCompile(`\./[\w/]+`)
+	checked := 0
+	for _, file := range documents(t) {
+		for _, line := range command.FindAllString(read(t, file), -1) {
+			line, _, _ = strings.Cut(line, "`")
+			run := pattern.FindStringSubmatch(line)
+			if run == nil {
+				continue
+			}
+			checked++
+			name, _, _ := strings.Cut(run[1], "/")
+			for _, dir := range folder.FindAllString(line, -1) {
+				if !matches(name, testsIn(t, dir)) {
+					t.Errorf("%s: %q: no test in %s matches %q", file, line, dir, name)
+				}
+			}
+		}
+	}
+	if checked < 4 {
+		t.Errorf("only %d commands with -run were found", checked)
+	}
+}
+
+// make test runs the tests that the race detector cannot run once more without it.
+func TestTestsThatSkipUnderTheRaceDetectorRunWithoutIt(t *testing.T) {
+	line := regexp.MustCompile(`(?m)^\tgo test -timeout 20m -run '([^']+)' (.*)$`).FindStringSubmatch(read(t, root+"/Makefile"))
+	if line == nil {
+		t.Fatal("the Makefile has no such command")
+	}
+	skipped := regexp.MustCompile(`(?s)func (Test\w+)\(t \*testing\.T\) \{\n\tif race\.Enabled`)
+	found := 0
+	for _, file := range testFiles(t, root) {
+		dir := "./" + strings.TrimPrefix(filepath.ToSlash(filepath.Dir(file)), root+"/")
+		for _, test := range skipped.FindAllStringSubmatch(read(t, file), -1) {
+			found++
+			if !matches(line[1], test[1:2]) || !strings.Contains(line[2]+" ", dir+" ") {
+				t.Errorf("%s in %s is not run: %s", test[1], dir, line[0])
+			}
+		}
+	}
+	if found != strings.Count(strings.Join(readAll(t, testFiles(t, root)), ""), "\tif race"+".Enabled {") {
+		t.Error("a test is skipped under the race detector, but not in its first line")
+	}
+}
+
+// documents returns the Makefile and all Markdown files.
+func documents(t *testing.T) []string {
+	t.Helper()
+	files := []string{root + "/Makefile"}
+	for _, pattern := range []string{"/*.md", "/docs/*.md"} {
+		found, err := filepath.Glob(root + pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	return files
+}
+
+// testFiles returns the test files under a folder, without those of this package.
+func testFiles(t *testing.T, under string) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(under, func(path string, _ os.DirEntry, err error) error {
+		if strings.HasSuffix(path, "_test.go") && !strings.Contains(filepath.ToSlash(path), "test/layout/") {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// testsIn returns the names of the tests in one folder.
+func testsIn(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, dir, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range readAll(t, files) {
+		for _, test := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(text, -1) {
+			names = append(names, test[1])
+		}
+	}
+	return names
+}
+
+func matches(pattern string, names []string) bool {
+	return regexp.MustCompile("(?m)" + pattern).MatchString(strings.Join(names, "\n"))
+}
+
+func readAll(t *testing.T, files []string) (texts []string) {
+	t.Helper()
+	for _, file := range files {
+		texts = append(texts, read(t, file))
+	}
+	return texts
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
