@@ -1,4 +1,4 @@
-module github.com/ownership-handoff/handoff/image
+module github.com/ownership-handoff/handoff/hack/image
 
 go 1.26.0
 

@@ -81,7 +81,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			setEpoch(t, c.epoch)
 			var printed bytes.Buffer
-			err := run(t.Context(), append([]string{"--source=.."}, c.args...), &printed)
+			err := run(t.Context(), append([]string{"--source=../.."}, c.args...), &printed)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, which does not say %q", err, c.want)
 			}
