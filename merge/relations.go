@@ -24,7 +24,8 @@ type fault struct {
 	reason string   // as "the manifest sets valueFrom"
 }
 
-// relations returns all relations. TestAppliesDifferFromThoseWithoutHandoffOnlyInKeptFields in test/accepted looks for missing ones.
+// relations returns all relations. TestAppliesDifferFromThoseWithoutHandoffOnlyInKeptFields in test/accepted looks for
+// missing ones.
 func relations() []relation {
 	return append(unions(), append(podRelations(), kindRelations()...)...)
 }
