@@ -236,5 +236,5 @@ func TestTheDefaultsAreNotShared(t *testing.T) {
 }
 
 func matches(rule ownership.Rule, group, kind string, path fieldpath.Path) bool {
-	return rule.Fits(group, kind) && slices.ContainsFunc(rule.Fields, func(p ownership.Pattern) bool { return p.Covers(path) })
+	return rule.Matches(group, kind) && slices.ContainsFunc(rule.Fields, func(p ownership.Pattern) bool { return p.Matches(path) })
 }

@@ -109,12 +109,12 @@ func validateField(text string, pattern ownership.Pattern) error {
 		return fmt.Errorf("%s is in status, which manifests do not set; delete the path", text)
 	}
 	for _, identity := range identities() {
-		if pattern.Covers(identity) {
+		if pattern.Matches(identity) {
 			return fmt.Errorf("%s matches %s, which a manifest cannot leave to a controller; use a path that does not match it",
 				text, identity)
 		}
 	}
-	if pattern.Covers(ownership.LastAppliedPath()) {
+	if pattern.Matches(ownership.LastAppliedPath()) {
 		return fmt.Errorf("%s matches the last-applied configuration annotation, which records what was applied; "+
 			`list other annotations one by one, such as .metadata.annotations["example.com/team"]`, text)
 	}

@@ -19,7 +19,7 @@ type Change struct {
 	// the field is missing there.
 	From, To, Incoming json.RawMessage
 	// Owner is the field's owner in live.
-	Owner ownership.Owned
+	Owner ownership.FieldOwner
 	// Field has the facts that the decision is based on.
 	Field Field
 	Decision
@@ -32,7 +32,7 @@ type Change struct {
 // changeOf decides on a contested field. If the write creates the object, field.Live is the autoscaler's desired replicas.
 func changeOf(field ownership.Contested, writer ownership.Writer) Change {
 	c := Change{
-		Path: field.Path, Owner: field.Owned, From: field.Live, To: field.Incoming, Incoming: field.Incoming,
+		Path: field.Path, Owner: field.FieldOwner, From: field.Live, To: field.Incoming, Incoming: field.Incoming,
 		Field: Field{
 			Owner: field.Owner, Writer: writer, Manifest: field.Manifest, Base: field.Base,
 			Scale: field.Scale, Changed: field.Changed(), Removed: field.Removed,

@@ -13,8 +13,8 @@ import (
 )
 
 var (
-	// ErrNotANumber is returned if a value of the scale field is not an integer from 0 to the maximum of int32.
-	ErrNotANumber = errors.New("the scale field is not an integer")
+	// ErrNotAnInteger is returned if a value of the scale field is not an integer from 0 to the maximum of int32.
+	ErrNotAnInteger = errors.New("the scale field is not an integer")
 	// ErrBudget is returned if a write needs more work than Request.Meter allows.
 	ErrBudget = errors.New("the work budget is exhausted")
 )
@@ -37,9 +37,9 @@ type Outcome struct {
 	Changes []Change
 	// Operations are a JSON patch (RFC 6902) on the incoming object.
 	Operations []jsonpatch.Operation
-	// Unread is the error about the paths in annotation ownership.ControllerFieldsAnnotation that do not parse and are
+	// InvalidPaths is the error about the paths in annotation ownership.ControllerFieldsAnnotation that do not parse and are
 	// ignored; nil if all parse.
-	Unread error
+	InvalidPaths error
 }
 
 // Cluster looks up other objects that a decision depends on.
@@ -72,7 +72,7 @@ func (d Decider) Decide(r Request) (Outcome, error) {
 	}
 	out, err := decide(r)
 	if spent.over {
-		return Outcome{Unread: out.Unread}, ErrBudget
+		return Outcome{InvalidPaths: out.InvalidPaths}, ErrBudget
 	}
 	return out, err
 }
@@ -93,18 +93,18 @@ func (d Decider) decideWrite(r Request) (out Outcome, err error) {
 	if err != nil {
 		return out, err
 	}
-	if w.Author.Writer == ownership.OtherWriter {
+	if w.Sender.Writer == ownership.OtherWriter {
 		return out, nil // row 10: nothing to do, so return before any work
 	}
 	context := d.contextOf(r)
-	context.Controlled, out.Unread = d.patterns(r)
+	context.Controlled, out.InvalidPaths = d.patterns(r)
 	contested, err := context.Contested(w)
 	if err != nil {
 		return out, err
 	}
 	var keep []Change
 	for _, field := range contested {
-		c := changeOf(field, w.Author.Writer)
+		c := changeOf(field, w.Sender.Writer)
 		switch {
 		case c.Verdict == Keep:
 			keep = append(keep, c)
@@ -165,13 +165,13 @@ func (c Change) checkScale() error {
 	}
 	for _, value := range []string{string(c.Value()), incoming} {
 		if _, err := strconv.ParseUint(value, 10, 31); err != nil {
-			return ErrNotANumber
+			return ErrNotAnInteger
 		}
 	}
 	return nil
 }
 
-// writeOf reads the managedFields, the author and the manifests of a write.
+// writeOf reads the managedFields, the sender and the manifests of a write.
 func (d Decider) writeOf(r Request) (w ownership.Write, err error) {
 	w = ownership.Write{Live: r.Live, Incoming: r.Incoming, Kind: r.Kind, Managers: d.Managers, Meter: r.Meter}
 	if w.LiveEntries, err = r.Live.Entries(); err != nil {
@@ -180,9 +180,9 @@ func (d Decider) writeOf(r Request) (w ownership.Write, err error) {
 	if w.IncomingEntries, err = r.Incoming.Entries(w.LiveEntries...); err != nil {
 		return w, fmt.Errorf("object: %w", err)
 	}
-	w.Author = d.Managers.Author(r.FieldManager, w.LiveEntries, w.IncomingEntries)
-	if w.Author.Writer == ownership.Applier {
-		w.Manifests, err = d.Managers.ManifestsOf(w.Author, r.Live, r.Incoming, w.LiveEntries)
+	w.Sender = d.Managers.Sender(r.FieldManager, w.LiveEntries, w.IncomingEntries)
+	if w.Sender.Writer == ownership.Applier {
+		w.Manifests, err = d.Managers.ManifestsOf(w.Sender, r.Live, r.Incoming, w.LiveEntries)
 	}
 	return w, err
 }

@@ -34,7 +34,7 @@ func (d Decider) contextOf(r Request) ownership.ObjectContext {
 // the annotation's paths that do not parse, which are ignored.
 func (d Decider) patterns(r Request) (patterns []ownership.Pattern, unread error) {
 	for _, rule := range d.Rules {
-		if rule.Fits(r.Kind.Group, r.Kind.Kind) {
+		if rule.Matches(r.Kind.Group, r.Kind.Kind) {
 			patterns = append(patterns, rule.Fields...)
 		}
 	}

@@ -18,16 +18,16 @@ func (d Decider) decideCreate(r Request) (out Outcome, err error) {
 		return out, nil
 	}
 	w, err := d.writeOf(r)
-	if err != nil || w.Author.Writer != ownership.Applier {
+	if err != nil || w.Sender.Writer != ownership.Applier {
 		return out, err // rows 9 and 10: there is no manifest
 	}
 	incoming := r.Incoming.Value(path)
 	now, _ := strconv.ParseInt(string(incoming), 10, 64)
 	c := changeOf(ownership.Contested{
 		Path: path, Scale: true, Live: strconv.AppendInt(nil, desired, 10), Incoming: incoming,
-		Owned:    ownership.Owned{Owner: ownership.Autoscaler, By: autoscaler},
-		Declared: ownership.Declared{Manifest: w.Manifests.On(path).Manifest},
-	}, w.Author.Writer)
+		FieldOwner: ownership.FieldOwner{Owner: ownership.Autoscaler, By: autoscaler},
+		Declared:   ownership.Declared{Manifest: w.Manifests.On(path).Manifest},
+	}, w.Sender.Writer)
 	c.Field.Created, c.Field.Changed, c.Field.SwitchedOff = true, desired > now, string(incoming) == "0"
 	c = c.decided()
 	if err := c.checkScale(); err != nil || c.Verdict != Start {

@@ -111,7 +111,7 @@ func TestDecideRejectsANonIntegerScaleField(t *testing.T) {
 		FieldManager: "kubectl-client-side-apply",
 		Live:         applied(t, `{"replicas":"seven"}`, `{"replicas":3}`), Incoming: applied(t, `{"replicas":3}`, `{"replicas":3}`),
 	})
-	if !errors.Is(err, merge.ErrNotANumber) {
-		t.Errorf("want %v, got %v", merge.ErrNotANumber, err)
+	if !errors.Is(err, merge.ErrNotAnInteger) {
+		t.Errorf("want %v, got %v", merge.ErrNotAnInteger, err)
 	}
 }

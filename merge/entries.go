@@ -34,8 +34,8 @@ func (k *keeper) restoreEntries(incoming []ownership.Entry) ([]ownership.Entry, 
 	}
 	var entries []ownership.Entry
 	for i, pair := range r.pairs {
-		wasEmpty := pair.inIncoming && pair.incoming.ClaimsNothing()
-		if !restored[i].ClaimsNothing() || wasEmpty {
+		wasEmpty := pair.inIncoming && pair.incoming.IsEmpty()
+		if !restored[i].IsEmpty() || wasEmpty {
 			entries = append(entries, restored[i])
 		}
 	}
@@ -104,7 +104,7 @@ func (k *keeper) isUnchanged(u *unit) bool {
 
 // isAuthorsApply reports whether an entry is the Apply entry of the server-side applier that sends the write.
 func (k *keeper) isAuthorsApply(e ownership.Entry) bool {
-	return k.write.Author.ServerSide() && k.write.Author.Entry.Same(e)
+	return k.write.Sender.ServerSide() && k.write.Sender.Entry.Same(e)
 }
 
 // unitsOf returns the part of an entry's field set at each unit, as JSON. Units that the entry does not manage are missing.
@@ -117,7 +117,7 @@ func (r *entryRestorer) unitsOf(e ownership.Entry) map[*unit][]byte {
 	})
 	if scale := r.scaleUnit(); scale != nil && r.write.InOtherVersion(e) {
 		delete(parts, scale)
-		if e.Holds(r.scalePathIn(e)) {
+		if e.Contains(r.scalePathIn(e)) {
 			parts[scale] = []byte("{}")
 		}
 	}

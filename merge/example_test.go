@@ -18,11 +18,11 @@ func ExampleOwners() {
 	var changes []threeway.Change
 	replicas := fieldpath.MakePathOrDie("spec", "replicas")
 	owners := merge.Owners{
-		Owner: func(path fieldpath.Path) ownership.Owned {
+		Owner: func(path fieldpath.Path) ownership.FieldOwner {
 			if path.Equals(replicas) {
-				return ownership.Owned{Owner: ownership.Autoscaler, By: "HorizontalPodAutoscaler/web"}
+				return ownership.FieldOwner{Owner: ownership.Autoscaler, By: "HorizontalPodAutoscaler/web"}
 			}
-			return ownership.Owned{Owner: ownership.Manifest}
+			return ownership.FieldOwner{Owner: ownership.Manifest}
 		},
 		Scale: replicas,
 	}

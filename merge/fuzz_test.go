@@ -97,8 +97,8 @@ func fuzzedWrite(t *testing.T, by, live, incoming string) (w ownership.Write, ok
 			return w, false
 		}
 	}
-	w.Author = managers.Author(by, w.LiveEntries, w.IncomingEntries)
-	manifests, err := managers.ManifestsOf(w.Author, w.Live, w.Incoming, w.LiveEntries)
+	w.Sender = managers.Sender(by, w.LiveEntries, w.IncomingEntries)
+	manifests, err := managers.ManifestsOf(w.Sender, w.Live, w.Incoming, w.LiveEntries)
 	w.Manifests = manifests
 	return w, err == nil
 }

@@ -92,7 +92,7 @@ func writeOf(t *testing.T, fieldManager string, live, incoming stored) ownership
 	w := ownership.Write{Managers: managers}
 	w.Live, w.LiveEntries = parsed(t, live.text())
 	w.Incoming, w.IncomingEntries = parsed(t, incoming.text())
-	w.Author = managers.Author(fieldManager, w.LiveEntries, w.IncomingEntries)
+	w.Sender = managers.Sender(fieldManager, w.LiveEntries, w.IncomingEntries)
 	return w
 }
 

@@ -277,7 +277,7 @@ func (k *keeper) managedFields(entries []ownership.Entry, lastApplied string, on
 // becomesLive reports whether the rewritten object equals the live object, except for the times and the order of the entries.
 func (k *keeper) becomesLive(entries []ownership.Entry, lastApplied string) bool {
 	was, _ := k.write.Live.LastApplied()
-	if lastApplied != was || !ownership.SameClaims(entries, k.write.LiveEntries, ownership.LastAppliedPath()) {
+	if lastApplied != was || !ownership.SameFieldsBut(entries, k.write.LiveEntries, ownership.LastAppliedPath()) {
 		return false
 	}
 	ignored := &fieldtree.Tree{}

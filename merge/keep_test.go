@@ -165,7 +165,7 @@ func TestKeep(t *testing.T) {
 			},
 			want: stored{spec: `{"image":"a","replicas":7}`, entries: []string{hpaEntry(), entry("x", "Update", early, image)}},
 		},
-		"the author's Apply entry drops the field, and the autoscaler's entry is restored": {
+		"the sender's Apply entry drops the field, and the autoscaler's entry is restored": {
 			by:       "kubectl",
 			live:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", early, image), hpaEntry()}},
 			incoming: stored{spec: `{"image":"b","replicas":3}`, entries: []string{entry("kubectl", "Apply", late, image, count)}},

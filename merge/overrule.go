@@ -95,7 +95,7 @@ func (k *keeper) retainsKeys(n *fieldtree.Node) bool {
 }
 
 // incompleteParents returns the missing parents in which the base declares more than the kept fields. If the base is not
-// recorded as an annotation, the author's managedFields entry of live stands for it.
+// recorded as an annotation, the sender's managedFields entry of live stands for it.
 func (k *keeper) incompleteParents() (map[*unit]bool, error) {
 	declared, tops := &fieldtree.Tree{}, &fieldtree.Tree{}
 	byTop := map[*fieldtree.Node]*unit{}

@@ -10,7 +10,7 @@ import (
 // Owners applies the decision table to a three-way merge by an Applier: pass its method Keep in threeway.Options.
 type Owners struct {
 	// Owner returns the owner in live of the field at a path.
-	Owner func(path fieldpath.Path) ownership.Owned
+	Owner func(path fieldpath.Path) ownership.FieldOwner
 	// Scale is the path of the object's scale field (row 4 of the table), nil if it has none.
 	Scale fieldpath.Path
 }

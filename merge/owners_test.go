@@ -21,11 +21,11 @@ import (
 // owned returns the owner of each field, by its path as the API server prints it. The manifest owns all other fields.
 type owned map[string]ownership.Owner
 
-func (o owned) of(path fieldpath.Path) ownership.Owned {
+func (o owned) of(path fieldpath.Path) ownership.FieldOwner {
 	if owner, ok := o[path.String()]; ok {
-		return ownership.Owned{Owner: owner, By: "somebody"}
+		return ownership.FieldOwner{Owner: owner, By: "somebody"}
 	}
-	return ownership.Owned{Owner: ownership.Manifest, By: "kubectl"}
+	return ownership.FieldOwner{Owner: ownership.Manifest, By: "kubectl"}
 }
 
 func TestOwnersKeepsFieldsByTheDecisionTable(t *testing.T) {

@@ -164,7 +164,7 @@ func (s staleDefault) other(union fieldpath.Path, members map[string]json.RawMes
 // stale returns the defaults to clear because the manifest contradicts them (row 7). A member that a manifest or a manager
 // has declared is not cleared: the API server rejects the write.
 func stale(w ownership.Write, context ownership.ObjectContext) []Change {
-	if w.Author.Writer != ownership.Applier {
+	if w.Sender.Writer != ownership.Applier {
 		return nil // the manifests of other writers are not read
 	}
 	var found []Change
@@ -178,12 +178,12 @@ func stale(w ownership.Write, context ownership.ObjectContext) []Change {
 		}
 		if !w.Manifests.Defaulted(c.Member, w.LiveEntries) {
 			of := ownership.Context{Managers: w.Managers, Controlled: context.Controls(c.Member)}
-			field.Owned = of.Resolve(c.Member, w.LiveEntries, field.Base)
+			field.FieldOwner = of.Resolve(c.Member, w.LiveEntries, field.Base)
 		}
-		change := changeOf(field, w.Author.Writer)
+		change := changeOf(field, w.Sender.Writer)
 		change.Field.Contradicted = true
 		change = change.decided()
-		change.From, change.Owner, change.Incoming = nil, ownership.Owned{Owner: field.Owner}, nil
+		change.From, change.Owner, change.Incoming = nil, ownership.FieldOwner{Owner: field.Owner}, nil
 		if change.Choice = c.By; change.Verdict == Clear {
 			found = append(found, change)
 		}

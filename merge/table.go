@@ -29,7 +29,7 @@ type Field struct {
 	Owner  ownership.Owner
 	Writer ownership.Writer
 	// Manifest and Base are what the manifest applied now and the one applied before do with the field.
-	Manifest, Base ownership.Claim
+	Manifest, Base ownership.Declaration
 	// Changed reports whether the write changes the field's value or, for a new object, whether the autoscaler's desired
 	// replicas exceed the manifest's.
 	Changed bool

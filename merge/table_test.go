@@ -17,16 +17,16 @@ var (
 		ownership.Default, ownership.Manifest, ownership.Imperative, ownership.Controller, ownership.Autoscaler,
 	}
 	writers = []ownership.Writer{ownership.OtherWriter, ownership.Applier, ownership.ImperativeWriter}
-	claims  = []ownership.Claim{ownership.Lacks, ownership.Sets, ownership.Clears}
+	claims  = []ownership.Declaration{ownership.Lacks, ownership.Sets, ownership.Clears}
 
 	// As the columns of the decision table have them.
 	autoscalerOrController = []ownership.Owner{ownership.Autoscaler, ownership.Controller}
 	otherThanThese         = []ownership.Owner{ownership.Manifest, ownership.Imperative, ownership.Default}
 	applier                = []ownership.Writer{ownership.Applier}
-	lacksIt                = []ownership.Claim{ownership.Lacks}
-	setsIt                 = []ownership.Claim{ownership.Sets}
-	null                   = []ownership.Claim{ownership.Clears}
-	hasIt                  = []ownership.Claim{ownership.Sets, ownership.Clears}
+	lacksIt                = []ownership.Declaration{ownership.Lacks}
+	setsIt                 = []ownership.Declaration{ownership.Sets}
+	null                   = []ownership.Declaration{ownership.Clears}
+	hasIt                  = []ownership.Declaration{ownership.Sets, ownership.Clears}
 )
 
 // expectation is what docs/decisions.md says about some fields. An empty list stands for any; created is as it stands.
@@ -34,7 +34,7 @@ type expectation struct {
 	created        bool
 	owners         []ownership.Owner
 	writers        []ownership.Writer
-	manifest, base []ownership.Claim
+	manifest, base []ownership.Declaration
 	changed, scale []bool
 	contradicted   []bool
 	removed, off   []bool

@@ -11,8 +11,8 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// ErrNotWhole is returned if the patch would not restore a kept field as Rewrite promises.
-var ErrNotWhole = errors.New("the patch does not restore every kept field")
+// ErrNotRestored is returned if the patch would not restore a kept field as Rewrite promises.
+var ErrNotRestored = errors.New("the patch does not restore every kept field")
 
 // verify checks the result of Rewrite, independently of how it was made: no operation undoes another, each unit has its
 // value in an operation or in the incoming object, and each managedFields entry manages the same part of it as in live.
@@ -21,14 +21,14 @@ func (k *keeper) verify(restored []jsonpatch.Operation, entries []ownership.Entr
 	for _, o := range restored {
 		value, _ := rawOf(o.Value)
 		if _, twice := values[o.Path]; twice {
-			return fmt.Errorf("%w: two operations have the same path", ErrNotWhole)
+			return fmt.Errorf("%w: two operations have the same path", ErrNotRestored)
 		}
 		values[o.Path] = value
 	}
 	for _, o := range restored {
 		for end := strings.LastIndexByte(o.Path, '/'); end > 0; end = strings.LastIndexByte(o.Path[:end], '/') {
 			if _, nested := values[o.Path[:end]]; nested {
-				return fmt.Errorf("%w: an operation's path is nested under another's", ErrNotWhole)
+				return fmt.Errorf("%w: an operation's path is nested under another's", ErrNotRestored)
 			}
 		}
 	}
@@ -38,7 +38,7 @@ func (k *keeper) verify(restored []jsonpatch.Operation, entries []ownership.Entr
 			got = k.incoming.Of(u.top, k.write.Incoming.Text())
 		}
 		if !bytes.Equal(got, u.value) || len(got) == 0 {
-			return fmt.Errorf("%w: a value differs", ErrNotWhole)
+			return fmt.Errorf("%w: a value differs", ErrNotRestored)
 		}
 	}
 	return k.verifyEntries(entries)
@@ -58,7 +58,7 @@ func (k *keeper) verifyEntries(entries []ownership.Entry) error {
 		pair := entryPair{live: both.Live, incoming: both.Incoming, inIncoming: both.InIncoming}
 		mayDiffer := func(u *unit) bool { return r.moved[u] || r.hasUnknownPath(u, pair) }
 		if lacks(live, incoming, mayDiffer) || lacks(incoming, live, mayDiffer) {
-			return fmt.Errorf("%w: the managedFields entry of %s differs", ErrNotWhole, pair.entry().Manager)
+			return fmt.Errorf("%w: the managedFields entry of %s differs", ErrNotRestored, pair.entry().Manager)
 		}
 	}
 	return nil

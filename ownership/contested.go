@@ -9,14 +9,14 @@ import (
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 )
 
-// Contested is a field of live that both the author of a write and another manager can set, and its owner.
+// Contested is a field of live that both the sender of a write and another manager can set, and its owner.
 type Contested struct {
 	Path fieldpath.Path
 	// Live and Incoming are its values as JSON; Incoming is nil if the incoming object lacks the field.
 	Live, Incoming []byte
-	// Declared is how the manifests declare the field. It is zero unless the author is an applier.
+	// Declared is how the manifests declare the field. It is zero unless the sender is an applier.
 	Declared
-	Owned
+	FieldOwner
 
 	// Scale reports whether it is the object's scale field.
 	Scale bool
@@ -28,7 +28,7 @@ type Contested struct {
 // Changed reports whether the write changes the field's value.
 func (c Contested) Changed() bool { return !bytes.Equal(c.Live, c.Incoming) }
 
-// Contested returns the contested fields of a write. These are the scale field and, if the author is an applier:
+// Contested returns the contested fields of a write. These are the scale field and, if the sender is an applier:
 //   - fields that c.Controlled matches and that a controller has written
 //   - fields that the manifest drops and that a manager other than an applier has written
 //
@@ -42,7 +42,7 @@ func (c ObjectContext) Contested(w Write) ([]Contested, error) {
 		patterns: patternMatcher{tree: newPatternTree(c.Controlled, w.Meter), meter: w.Meter},
 	}
 	s.scale = s.tree.Add(c.Scale)
-	if w.Author.Writer == Applier {
+	if w.Sender.Writer == Applier {
 		if err := s.addControlled(); err != nil {
 			return nil, err
 		}
@@ -178,7 +178,7 @@ type facts struct {
 
 	inLive, inIncoming fieldtree.Places
 	inManifest, inBase fieldtree.Places
-	// applied and wasApplied are the fields in the author's managedFields entry, in incoming and in live, by Node.ID.
+	// applied and wasApplied are the fields in the sender's managedFields entry, in incoming and in live, by Node.ID.
 	applied, wasApplied map[int]bool
 	managers            [][]Entry    // the live entries that contain a field, by Node.ID
 	parents             map[int]bool // the fields under which an entry contains others, by Node.ID
@@ -196,7 +196,7 @@ func (s *search) facts() facts {
 		search: s,
 		inLive: s.tree.Find(w.Live.Text(), meter), inIncoming: s.tree.Find(w.Incoming.Text(), meter),
 		inManifest: s.tree.Find(w.Manifests.manifest, meter), inBase: s.tree.Find(w.Manifests.base, meter),
-		applied: s.appliedBy(w.Author.Entry), wasApplied: s.appliedBy(w.Manifests.was),
+		applied: s.appliedBy(w.Sender.Entry), wasApplied: s.appliedBy(w.Manifests.was),
 		managers: make([][]Entry, s.tree.Len()), parents: map[int]bool{},
 	}
 	for _, e := range w.LiveEntries {
@@ -212,12 +212,12 @@ func (s *search) fieldsOf(e Entry) map[int]bool {
 	return fields
 }
 
-// appliedBy is fieldsOf for the author's entry. An Apply entry can be recorded in another API version, in which the scale
+// appliedBy is fieldsOf for the sender's entry. An Apply entry can be recorded in another API version, in which the scale
 // field can have another path.
 func (s *search) appliedBy(e Entry) map[int]bool {
 	fields := s.fieldsOf(e)
 	if s.scale != nil && s.write.InOtherVersion(e) {
-		fields[s.scale.ID] = e.Holds(s.context.scaleIn(e, s.write))
+		fields[s.scale.ID] = e.Contains(s.context.scaleIn(e, s.write))
 	}
 	return fields
 }
@@ -230,7 +230,7 @@ func (f *facts) addManager(e Entry) {
 	if f.write.InOtherVersion(e) {
 		now, _ := f.incoming.find(e)
 		remaining = f.fieldsOf(now)
-		if f.scale != nil && e.Holds(f.context.scaleIn(e, f.write)) {
+		if f.scale != nil && e.Contains(f.context.scaleIn(e, f.write)) {
 			f.managers[f.scale.ID] = append(f.managers[f.scale.ID], e)
 		}
 	}
@@ -260,8 +260,8 @@ func (f *facts) field(n *fieldtree.Node) Contested {
 		Live: f.inLive.Of(n, w.Live.Text()), Incoming: f.inIncoming.Of(n, w.Incoming.Text()),
 	}
 	c.Declared = f.declared(n, c.Changed())
-	c.Owned = f.owner(n, c)
-	undeclared := w.Author.Writer == Applier && c.Manifest == Lacks && c.Base == Lacks
+	c.FieldOwner = f.owner(n, c)
+	undeclared := w.Sender.Writer == Applier && c.Manifest == Lacks && c.Base == Lacks
 	c.Removed = undeclared && c.Changed() && c.Owner > Manifest && f.removes(n, c)
 	return c
 }
@@ -293,9 +293,9 @@ const defaultReplicas = "1"
 func (f *facts) declared(n *fieldtree.Node, changed bool) Declared {
 	m := f.write.Manifests
 	switch {
-	case f.write.Author.Writer != Applier:
+	case f.write.Sender.Writer != Applier:
 		return Declared{}
-	case m.author.ServerSide():
+	case m.sender.ServerSide():
 		return Declared{Manifest: claimOf(f.applied[n.ID]), Base: claimOf(f.wasApplied[n.ID])}
 	case !m.Recorded:
 		return Declared{Manifest: claimOf(changed || f.applied[n.ID] && !f.wasApplied[n.ID])}
@@ -305,7 +305,7 @@ func (f *facts) declared(n *fieldtree.Node, changed bool) Declared {
 }
 
 // claimAt is claimIn for a node or, if the manifest lacks that, its alias.
-func (f *facts) claimAt(places fieldtree.Places, n *fieldtree.Node, manifest []byte) Claim {
+func (f *facts) claimAt(places fieldtree.Places, n *fieldtree.Node, manifest []byte) Declaration {
 	claim := claimAt(places, n, manifest)
 	if alias := f.aliases[n.ID]; claim == Lacks && alias != nil {
 		return claimAt(places, alias, manifest)
@@ -314,7 +314,7 @@ func (f *facts) claimAt(places fieldtree.Places, n *fieldtree.Node, manifest []b
 }
 
 // claimAt is claimIn for a node.
-func claimAt(places fieldtree.Places, n *fieldtree.Node, manifest []byte) Claim {
+func claimAt(places fieldtree.Places, n *fieldtree.Node, manifest []byte) Declaration {
 	if text := places.Of(n, manifest); len(text) > 0 {
 		return claimOfText(text)
 	}
@@ -330,7 +330,7 @@ func claimAt(places fieldtree.Places, n *fieldtree.Node, manifest []byte) Claim 
 // field although an imperative manager manages it, such as the kubectl create that made the object. And if live has a value
 // that neither the base nor an entry in the write's API version accounts for, the owner is a manager that loses fields in
 // another version.
-func (f *facts) owner(n *fieldtree.Node, c Contested) Owned {
+func (f *facts) owner(n *fieldtree.Node, c Contested) FieldOwner {
 	context := Context{Managers: f.context.Managers, Scale: c.Scale}
 	if c.Scale {
 		context.Autoscaler = f.context.Autoscaler
@@ -344,7 +344,7 @@ func (f *facts) owner(n *fieldtree.Node, c Contested) Owned {
 	changed := owned.Owner == Manifest && c.Base == Sets && !asApplied
 	added := owned.Owner == Default && c.Base == Lacks && f.droppedParent(n) != nil
 	if changed || added {
-		return Owned{Owner: Imperative, By: f.otherVersionLoser}
+		return FieldOwner{Owner: Imperative, By: f.otherVersionLoser}
 	}
 	return owned
 }

@@ -15,10 +15,10 @@ func contestedBy(t *testing.T, context ownership.ObjectContext, live, incoming o
 	t.Helper()
 	w := ownership.Write{
 		Live: live, Incoming: incoming, LiveEntries: entries(t, claims...), Managers: managers,
-		Author: by(t, "kubectl-client-side-apply", "Update", ownsLastApplied),
+		Sender: by(t, "kubectl-client-side-apply", "Update", ownsLastApplied),
 	}
 	var err error
-	if w.Manifests, err = managers.ManifestsOf(w.Author, live, incoming, w.LiveEntries); err != nil {
+	if w.Manifests, err = managers.ManifestsOf(w.Sender, live, incoming, w.LiveEntries); err != nil {
 		t.Fatal(err)
 	}
 	context.Managers = managers

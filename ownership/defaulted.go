@@ -8,7 +8,7 @@ import "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 // A manager can manage a field without having declared it: the manager that creates an object by an update, as client-side
 // apply does, also manages the fields that the API server sets by defaulting
 // (https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management). What such a manager has declared is
-// recorded in two cases: the manifests of the author of this write, and the last-applied annotation of the manager that wrote
+// recorded in two cases: the manifests of the sender of this write, and the last-applied annotation of the manager that wrote
 // it. All other managers count as having declared the field.
 func (m Manifests) Defaulted(path fieldpath.Path, live []Entry) bool {
 	if declared := m.On(path); declared != (Declared{}) {
@@ -16,9 +16,9 @@ func (m Manifests) Defaulted(path fieldpath.Path, live []Entry) bool {
 	}
 	text, _ := m.live.LastApplied()
 	lastAppliedLacks := checkLastApplied([]byte(text)) == nil && claimIn([]byte(text), path) == Lacks
-	for _, e := range Holders(live, path) {
-		own := e.Operation == OperationUpdate && e.Same(m.author.Entry)
-		recorded := e.Operation == OperationUpdate && e.Holds(LastAppliedPath())
+	for _, e := range EntriesFor(live, path) {
+		own := e.Operation == OperationUpdate && e.Same(m.sender.Entry)
+		recorded := e.Operation == OperationUpdate && e.Contains(LastAppliedPath())
 		if !own && (!recorded || !lastAppliedLacks) {
 			return false
 		}

@@ -24,18 +24,18 @@ func TestDefaulted(t *testing.T) {
 	path := fieldpath.MakePathOrDie("spec", "member")
 	for name, c := range map[string]struct {
 		live, base string // the entries and the last-applied annotation of live
-		author     string // the author's entry in incoming
+		sender     string // the sender's entry in incoming
 		manifest   string // the last-applied annotation of incoming; empty: as the base
 		want       bool
 	}{
 		"no entry has it":                           {"", "", entry("s", "Apply", claimsOther), "", true},
-		"the author created it and recorded":        {entry("c", "Update", claimsBoth), recorded, entry("c", "Update", claimsBoth), "", true},
-		"the author created it and records nothing": {entry("helm", "Update", claims), "", entry("helm", "Update", claims), "", true},
+		"the sender created it and recorded":        {entry("c", "Update", claimsBoth), recorded, entry("c", "Update", claimsBoth), "", true},
+		"the sender created it and records nothing": {entry("helm", "Update", claims), "", entry("helm", "Update", claims), "", true},
 		"another created it and recorded":           {entry("c", "Update", claimsBoth), recorded, entry("s", "Apply", claimsOther), "", true},
 		"another created it and recorded nothing":   {entry("create", "Update", claims), "", entry("s", "Apply", claimsOther), "", false},
 		"another declared it by server-side apply":  {entry("t", "Apply", claims), "", entry("s", "Apply", claimsOther), "", false},
-		"the author declared it before":             {entry("s", "Apply", claims), "", entry("s", "Apply", claimsOther), "", false},
-		"the author declares it now":                {"", "", entry("s", "Apply", claims), "", false},
+		"the sender declared it before":             {entry("s", "Apply", claims), "", entry("s", "Apply", claimsOther), "", false},
+		"the sender declares it now":                {"", "", entry("s", "Apply", claims), "", false},
 		"the record has it":                         {entry("c", "Update", claimsBoth), `{"spec":{"member":{}}}`, entry("s", "Apply", claimsOther), "", false},
 		"the record is broken":                      {entry("c", "Update", claimsBoth), `{`, entry("s", "Apply", claimsOther), "", false},
 		"the manifest has it": {
@@ -66,8 +66,8 @@ func TestDefaulted(t *testing.T) {
 			if c.manifest == "" {
 				c.manifest = c.base
 			}
-			incoming, author := object(c.manifest, c.author)
-			manifests, err := managers.ManifestsOf(ownership.Author{Writer: ownership.Applier, Entry: author[0]}, live, incoming, liveEntries)
+			incoming, sender := object(c.manifest, c.sender)
+			manifests, err := managers.ManifestsOf(ownership.Sender{Writer: ownership.Applier, Entry: sender[0]}, live, incoming, liveEntries)
 			if err != nil {
 				t.Fatal(err)
 			}

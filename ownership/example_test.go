@@ -81,8 +81,8 @@ func ExampleParsePattern() {
 		return
 	}
 	app := fieldpath.KeyByFields("name", "app")
-	fmt.Println(pattern.Covers(fieldpath.MakePathOrDie("spec", "template", "spec", "containers", app, "resources", "limits")))
-	fmt.Println(pattern.Covers(fieldpath.MakePathOrDie("spec", "template", "spec", "containers", app, "image")))
+	fmt.Println(pattern.Matches(fieldpath.MakePathOrDie("spec", "template", "spec", "containers", app, "resources", "limits")))
+	fmt.Println(pattern.Matches(fieldpath.MakePathOrDie("spec", "template", "spec", "containers", app, "image")))
 	// Output:
 	// true
 	// false

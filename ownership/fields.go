@@ -18,14 +18,14 @@ type Field struct {
 	// Value is the field's JSON text, a part of the object's text. It is nil if managedFields contain a field that the object
 	// lacks: the entry was recorded in another API version, or the field has been removed.
 	Value []byte
-	Owned
+	FieldOwner
 	// Since is the time of the owner's managedFields entry, in RFC 3339 format. It is empty if the entry has no time, as for the
 	// scale subresource, and if the owner has no entry.
 	Since string
-	// Holders are the managedFields entries that contain the field: the owner's first, the others in their order.
-	Holders []Entry
+	// Entries are the managedFields entries that contain the field: the owner's first, the others in their order.
+	Entries []Entry
 	// Declared is how the last-applied configuration declares the field.
-	Declared Claim
+	Declared Declaration
 	// DeclaredValue is the JSON text of the value in the last-applied configuration, nil if it equals Value. Quantities that the
 	// API server has rewritten, such as 0.5 as 500m, are not equal.
 	DeclaredValue []byte

@@ -10,7 +10,7 @@ import (
 type Fold struct {
 	// Path is the longest common prefix of the fields' paths. For a single field it is the field's path.
 	Path fieldpath.Path
-	Owned
+	FieldOwner
 	// Fields are all fields at Path or nested under it, in their order.
 	Fields Fields
 }
@@ -24,8 +24,8 @@ func (f Fields) fold(folds []Fold, depth int) []Fold {
 	if len(f) == 0 {
 		return folds
 	}
-	if !slices.ContainsFunc(f, func(other Field) bool { return other.Owned != f[0].Owned }) {
-		return append(folds, Fold{Path: f.common(), Owned: f[0].Owned, Fields: f})
+	if !slices.ContainsFunc(f, func(other Field) bool { return other.FieldOwner != f[0].FieldOwner }) {
+		return append(folds, Fold{Path: f.common(), FieldOwner: f[0].FieldOwner, Fields: f})
 	}
 	for start := 0; start < len(f); {
 		end := start + 1

@@ -36,28 +36,28 @@ func sameValue(a, b []byte) bool {
 	return errLeft == nil && errRight == nil && value.Equals(left, right)
 }
 
-// setOwner sets the field's owner and Holders. entries are the indexes of the entries that contain the field.
+// setOwner sets the field's owner and Entries. entries are the indexes of the entries that contain the field.
 func (w *fieldWalk) setOwner(f *Field, entries []int) {
 	owned, by := w.owner(f, entries)
-	f.Owned = owned
+	f.FieldOwner = owned
 	if by >= 0 {
 		f.Since = w.entries[by].Time
 	}
 	for _, i := range entries {
-		f.Holders = append(f.Holders, w.entries[i])
+		f.Entries = append(f.Entries, w.entries[i])
 		if i == by {
-			last := len(f.Holders) - 1
-			copy(f.Holders[1:], f.Holders[:last])
-			f.Holders[0] = w.entries[by]
+			last := len(f.Entries) - 1
+			copy(f.Entries[1:], f.Entries[:last])
+			f.Entries[0] = w.entries[by]
 		}
 	}
 }
 
 // owner returns the field's owner, and the index of the owner's entry, -1 if it has none.
-func (w *fieldWalk) owner(f *Field, entries []int) (owned Owned, by int) {
+func (w *fieldWalk) owner(f *Field, entries []int) (owned FieldOwner, by int) {
 	isScale := w.Scale != nil && f.Path.Equals(w.Scale)
 	if isScale && w.Autoscaler != "" {
-		return Owned{Owner: Autoscaler, By: w.Autoscaler}, w.through("scale", entries)
+		return FieldOwner{Owner: Autoscaler, By: w.Autoscaler}, w.through("scale", entries)
 	}
 	if by := w.through("status", entries); by >= 0 && f.inStatus() {
 		return w.statusWriter(w.entries[by].Manager), by
@@ -86,8 +86,8 @@ func (f *Field) ownerWithoutEntry(unrecorded bool) Owner {
 
 // resolve is Context.Resolve for the entries at the given indexes. It ignores a client-side applier's entry for fields that
 // the last-applied configuration lacks: the API server set them by defaulting.
-func (w *fieldWalk) resolve(f *Field, entries []int, context Context, withoutEntry Owner) (owned Owned, by int) {
-	owned, by = Owned{Owner: withoutEntry}, -1
+func (w *fieldWalk) resolve(f *Field, entries []int, context Context, withoutEntry Owner) (owned FieldOwner, by int) {
+	owned, by = FieldOwner{Owner: withoutEntry}, -1
 	for _, i := range entries {
 		if w.clientSide[i] && f.Declared == Lacks {
 			continue
@@ -97,7 +97,7 @@ func (w *fieldWalk) resolve(f *Field, entries []int, context Context, withoutEnt
 			owner = Manifest
 		}
 		if owner > owned.Owner || owned.By == "" && owner == owned.Owner {
-			owned, by = Owned{Owner: owner, By: w.entries[i].Manager}, i
+			owned, by = FieldOwner{Owner: owner, By: w.entries[i].Manager}, i
 		}
 	}
 	return owned, by
@@ -123,7 +123,7 @@ func (c ObjectContext) contextOf(path fieldpath.Path, isScale bool) Context {
 
 // Controls reports whether c.Controlled assigns the field at path to controllers.
 func (c ObjectContext) Controls(path fieldpath.Path) bool {
-	return slices.ContainsFunc(c.Controlled, func(p Pattern) bool { return p.Covers(path) })
+	return slices.ContainsFunc(c.Controlled, func(p Pattern) bool { return p.Matches(path) })
 }
 
 // through returns the first of the entries that was written through a subresource, -1 if there is none.
@@ -138,11 +138,11 @@ func (w *fieldWalk) through(subresource string, entries []int) int {
 
 // statusWriter returns the owner of a field that a manager wrote through the status subresource: a controller, unless the
 // manager is listed as imperative.
-func (c ObjectContext) statusWriter(manager string) Owned {
+func (c ObjectContext) statusWriter(manager string) FieldOwner {
 	if matches(c.Managers.Imperative, manager) {
-		return Owned{Owner: Imperative, By: manager}
+		return FieldOwner{Owner: Imperative, By: manager}
 	}
-	return Owned{Owner: Controller, By: manager}
+	return FieldOwner{Owner: Controller, By: manager}
 }
 
 // isAnonymous reports whether the entry stands for managers that are not recorded: those whose entries exceeded the API

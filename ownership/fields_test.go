@@ -44,8 +44,8 @@ func liveWith(body, declared string, claims ...string) string {
 func linesOf(fields ownership.Fields) []string {
 	lines := make([]string, 0, len(fields))
 	for _, f := range fields {
-		holders := make([]string, 0, len(f.Holders))
-		for _, h := range f.Holders {
+		holders := make([]string, 0, len(f.Entries))
+		for _, h := range f.Entries {
 			holders = append(holders, strings.TrimSuffix(h.Manager+"/"+h.Operation+"/"+h.Subresource, "/"))
 		}
 		line := fmt.Sprintf("%s=%s %s %s %s %v", f.Path, f.Value, f.Owner, f.By, f.Since, holders)

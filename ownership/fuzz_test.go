@@ -75,7 +75,7 @@ func readClaims(t *testing.T, o ownership.Object) {
 			continue
 		}
 		// Only what a set has a name for can be asked for.
-		if set.Has(replicas) && !e.Holds(replicas) {
+		if set.Has(replicas) && !e.Contains(replicas) {
 			t.Errorf("the set %s has replicas, and the entry does not hold it: %s", set, e.Text)
 		}
 		if len(e.Fields) == 0 {

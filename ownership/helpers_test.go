@@ -63,14 +63,14 @@ func object(t *testing.T, text string) ownership.Object {
 }
 
 // claimInLastApplied returns what a manifest says about a field, when client-side apply creates an object with it.
-func claimInLastApplied(t *testing.T, manifest string, path fieldpath.Path) (ownership.Claim, error) {
+func claimInLastApplied(t *testing.T, manifest string, path fieldpath.Path) (ownership.Declaration, error) {
 	t.Helper()
-	author := ownership.Author{
+	sender := ownership.Sender{
 		Writer: ownership.Applier,
 		Entry:  entries(t, entry("kubectl-client-side-apply", ownership.OperationUpdate, early, ownsLastApplied, ""))[0],
 	}
 	created := object(t, `{"metadata":{"annotations":{"`+ownership.LastAppliedAnnotation+`":`+quoted(manifest)+`}}}`)
-	manifests, err := managers.ManifestsOf(author, ownership.Object{}, created, nil)
+	manifests, err := managers.ManifestsOf(sender, ownership.Object{}, created, nil)
 	return manifests.On(path).Manifest, err
 }
 

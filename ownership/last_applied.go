@@ -17,7 +17,7 @@ var ErrLastApplied = errors.New("annotation " + LastAppliedAnnotation + " cannot
 // Declared is how an applier's manifests declare one field.
 type Declared struct {
 	// Manifest is how the manifest applied now declares the field, Base how the one applied before does.
-	Manifest, Base Claim
+	Manifest, Base Declaration
 }
 
 // Manifests are the manifest that an applier's write applies, and the base, which it applied before. Where they are recorded
@@ -33,18 +33,18 @@ type Manifests struct {
 	// Recorded reports whether the manifest is the incoming last-applied annotation.
 	Recorded bool
 
-	author         Author
+	sender         Sender
 	live, incoming Object
-	was            Entry  // the author's entry in live
+	was            Entry  // the sender's entry in live
 	manifest, base []byte // the annotations of client-side apply
 }
 
 // ManifestsOf returns the manifests of an applier's write. live is the zero Object if the write creates the object, and
 // liveEntries are its managedFields. The error is ErrLastApplied, for either annotation.
-func (managers Managers) ManifestsOf(author Author, live, incoming Object, liveEntries []Entry) (Manifests, error) {
-	m := Manifests{author: author, live: live, incoming: incoming}
-	m.was, _ = author.Entry.Find(liveEntries)
-	if author.ServerSide() {
+func (managers Managers) ManifestsOf(sender Sender, live, incoming Object, liveEntries []Entry) (Manifests, error) {
+	m := Manifests{sender: sender, live: live, incoming: incoming}
+	m.was, _ = sender.Entry.Find(liveEntries)
+	if sender.ServerSide() {
 		return m, nil
 	}
 	manifest, ok := rawjson.UnquoteBytes(incoming.lastApplied.Of(incoming.text))
@@ -53,10 +53,10 @@ func (managers Managers) ManifestsOf(author Author, live, incoming Object, liveE
 	if !ok {
 		return m, nil
 	}
-	own := !same || author.Entry.Holds(LastAppliedPath())
+	own := !same || sender.Entry.Contains(LastAppliedPath())
 	err := checkLastApplied(manifest)
 	switch {
-	case !own && (err != nil || managers.othersAnnotation(author, liveEntries)):
+	case !own && (err != nil || managers.othersAnnotation(sender, liveEntries)):
 		return m, nil //nolint:nilerr // another applier's annotation may be invalid
 	case err != nil:
 		return Manifests{}, err
@@ -74,10 +74,10 @@ func (managers Managers) ManifestsOf(author Author, live, incoming Object, liveE
 	return m, nil
 }
 
-// othersAnnotation reports whether an applier other than the author manages the last-applied annotation.
-func (managers Managers) othersAnnotation(author Author, live []Entry) bool {
-	return slices.ContainsFunc(Holders(live, LastAppliedPath()), func(e Entry) bool {
-		return managers.IsApplier(e) && !e.Same(author.Entry)
+// othersAnnotation reports whether an applier other than the sender manages the last-applied annotation.
+func (managers Managers) othersAnnotation(sender Sender, live []Entry) bool {
+	return slices.ContainsFunc(EntriesFor(live, LastAppliedPath()), func(e Entry) bool {
+		return managers.IsApplier(e) && !e.Same(sender.Entry)
 	})
 }
 
@@ -95,13 +95,13 @@ func checkLastApplied(text []byte) error {
 // On returns how the manifests declare the field at path. It returns Clears only for client-side apply: the other records
 // do not have null.
 func (m Manifests) On(path fieldpath.Path) Declared {
-	if m.author.ServerSide() {
-		return Declared{Manifest: claimOf(m.author.Entry.Holds(path)), Base: claimOf(m.was.Holds(path))}
+	if m.sender.ServerSide() {
+		return Declared{Manifest: claimOf(m.sender.Entry.Contains(path)), Base: claimOf(m.was.Contains(path))}
 	}
 	changed := !bytes.Equal(m.incoming.Value(path), m.live.Value(path))
 	if !m.Recorded {
 		// If another webhook has restored the value, the applier has still become a manager of the field.
-		gained := m.author.Entry.Holds(path) && !m.was.Holds(path)
+		gained := m.sender.Entry.Contains(path) && !m.was.Contains(path)
 		return Declared{Manifest: claimOf(changed || gained)}
 	}
 	return m.recorded(claimIn(m.manifest, path), claimIn(m.base, path), changed)
@@ -109,7 +109,7 @@ func (m Manifests) On(path fieldpath.Path) Declared {
 
 // recorded returns how the annotations declare a field. If the write changes the field but not the annotation, the manifest
 // counts as setting it: kubectl diff sends a write without the annotation's update.
-func (m Manifests) recorded(manifest, base Claim, changed bool) Declared {
+func (m Manifests) recorded(manifest, base Declaration, changed bool) Declared {
 	if m.sameText() && changed && manifest == Lacks {
 		manifest = Sets
 	}
@@ -125,14 +125,14 @@ func (m Manifests) Manifest() []byte { return m.manifest }
 // Base returns the JSON text of the base of client-side apply; nil if none is recorded.
 func (m Manifests) Base() []byte { return m.base }
 
-// Declares returns the author's managedFields entry in live, the zero Entry if there is none. It records the base of appliers
+// Declares returns the sender's managedFields entry in live, the zero Entry if there is none. It records the base of appliers
 // that do not use the last-applied annotation.
 func (m Manifests) Declares() Entry { return m.was }
 
 func (m Manifests) sameText() bool { return bytes.Equal(m.manifest, m.base) }
 
 // claimIn returns how a manifest declares the field at path.
-func claimIn(manifest []byte, path fieldpath.Path) Claim {
+func claimIn(manifest []byte, path fieldpath.Path) Declaration {
 	if len(manifest) == 0 {
 		return Lacks
 	}
@@ -148,7 +148,7 @@ func claimIn(manifest []byte, path fieldpath.Path) Claim {
 }
 
 // claimOfText returns how a manifest declares a field by the value that it has for it.
-func claimOfText(text []byte) Claim {
+func claimOfText(text []byte) Declaration {
 	if string(text) == jsonNull {
 		return Clears
 	}
@@ -157,14 +157,14 @@ func claimOfText(text []byte) Claim {
 
 // claimOfParent returns how a manifest declares a field that it lacks, by the nearest parent that it has. A null parent also
 // clears the fields nested under it.
-func claimOfParent(parent []byte) Claim {
+func claimOfParent(parent []byte) Declaration {
 	if string(parent) == jsonNull {
 		return Clears
 	}
 	return Lacks
 }
 
-func claimOf(sets bool) Claim {
+func claimOf(sets bool) Declaration {
 	if sets {
 		return Sets
 	}

@@ -16,7 +16,7 @@ import (
 func TestManifestsOnClientSideApply(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		text string
-		want ownership.Claim
+		want ownership.Declaration
 	}{
 		"it sets it":                      {`{"spec":{"replicas":3}}`, ownership.Sets},
 		"it sets it to zero":              {`{"spec":{"replicas":0}}`, ownership.Sets},
@@ -68,18 +68,18 @@ func TestManifestsOfRejectsInvalidLastApplied(t *testing.T) {
 	}
 }
 
-// write is an update by an author: the last-applied manifests before and after it, "" for no annotation, the values, and
-// the author's entries.
+// write is an update by an sender: the last-applied manifests before and after it, "" for no annotation, the values, and
+// the sender's entries.
 type write struct {
-	author         ownership.Author
+	sender         ownership.Sender
 	base, manifest string
 	live, incoming string
 	was            []string
 }
 
-func by(t *testing.T, manager, operation, fields string) ownership.Author {
+func by(t *testing.T, manager, operation, fields string) ownership.Sender {
 	t.Helper()
-	return ownership.Author{Writer: ownership.Applier, Entry: entries(t, entry(manager, operation, late, fields, ""))[0]}
+	return ownership.Sender{Writer: ownership.Applier, Entry: entries(t, entry(manager, operation, late, fields, ""))[0]}
 }
 
 func TestManifestsOnByApplier(t *testing.T) {
@@ -90,7 +90,7 @@ func TestManifestsOnByApplier(t *testing.T) {
 	had := []string{entry("helm", "Update", early, ownsReplicas, "")}
 	kubectls := []string{entry("kubectl-client-side-apply", "Update", early, ownsLastApplied, "")}
 	creates := []string{entry("kubectl-create", "Update", early, ownsLastApplied, "")}
-	unclaimed := ownership.Author{Writer: ownership.Applier, Entry: ownership.Entry{Manager: "x", Operation: "Update"}}
+	unclaimed := ownership.Sender{Writer: ownership.Applier, Entry: ownership.Entry{Manager: "x", Operation: "Update"}}
 	for sentence, c := range map[string]struct {
 		write write
 		want  declared
@@ -134,7 +134,7 @@ func TestManifestsOnByApplier(t *testing.T) {
 		"Argo CD: as client-side apply": {
 			write{argo, sets3, lacks, "7", "1", nil}, declared{Base: ownership.Sets, Recorded: true},
 		},
-		"a manifest counts for a changed field even if its author manages nothing": {
+		"a manifest counts for a changed field even if its sender manages nothing": {
 			write{unclaimed, sets3, lacks, "7", "1", nil}, declared{Base: ownership.Sets, Recorded: true},
 		},
 		"Helm: what it changes is set by its manifest": {
@@ -188,7 +188,7 @@ func TestManifestsOnByApplier(t *testing.T) {
 
 // declared is what an applier declares, and whether its manifest is the annotation.
 type declared struct {
-	Manifest, Base ownership.Claim
+	Manifest, Base ownership.Declaration
 	Recorded       bool
 }
 
@@ -201,7 +201,7 @@ func (w write) declared(t *testing.T) (declared, error) {
 		}
 		return object(t, fmt.Sprintf(`{"metadata":{"annotations":{%s}},"spec":{"replicas":%s}}`, annotation, value))
 	}
-	manifests, err := managers.ManifestsOf(w.author, with(w.base, w.live), with(w.manifest, w.incoming), entries(t, w.was...))
+	manifests, err := managers.ManifestsOf(w.sender, with(w.base, w.live), with(w.manifest, w.incoming), entries(t, w.was...))
 	if err != nil {
 		return declared{}, err
 	}

@@ -166,8 +166,8 @@ func (e Entry) Find(entries []Entry) (same Entry, ok bool) {
 	return Entry{}, false
 }
 
-// Holds reports whether the entry's field set contains the field at path or a field nested under it.
-func (e Entry) Holds(path fieldpath.Path) bool {
+// Contains reports whether the entry's field set contains the field at path or a field nested under it.
+func (e Entry) Contains(path fieldpath.Path) bool {
 	if len(path) == 0 || len(e.Fields) == 0 {
 		return false
 	}
@@ -212,11 +212,11 @@ func CompareEntries(a, b Entry) int {
 	)
 }
 
-// Holders returns the entries whose field set contains the field at path or a field nested under it.
-func Holders(entries []Entry, path fieldpath.Path) []Entry {
+// EntriesFor returns the entries whose field set contains the field at path or a field nested under it.
+func EntriesFor(entries []Entry, path fieldpath.Path) []Entry {
 	var holders []Entry
 	for _, e := range entries {
-		if e.Holds(path) {
+		if e.Contains(path) {
 			holders = append(holders, e)
 		}
 	}

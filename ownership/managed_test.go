@@ -55,7 +55,7 @@ func TestEmptyManagedFields(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if holders := ownership.Holders(entries, replicas); len(holders) > 0 {
+			if holders := ownership.EntriesFor(entries, replicas); len(holders) > 0 {
 				t.Errorf("want no holders of replicas, got %v", holders)
 			}
 			for _, e := range entries {
@@ -147,10 +147,10 @@ func TestEntryHolds(t *testing.T) {
 		"the same name at another depth": {fieldpath.MakePathOrDie("replicas"), false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if got := e.Holds(c.path); got != c.want {
+			if got := e.Contains(c.path); got != c.want {
 				t.Errorf("holds %s: want %t, got %t", c.path, c.want, got)
 			}
-			if got := len(ownership.Holders([]ownership.Entry{{}, e}, c.path)) == 1; got != c.want {
+			if got := len(ownership.EntriesFor([]ownership.Entry{{}, e}, c.path)) == 1; got != c.want {
 				t.Errorf("holders of %s: want %t, got %t", c.path, c.want, got)
 			}
 		})

@@ -48,35 +48,35 @@ func matches(patterns []string, manager string) bool {
 	return false
 }
 
-// Author is the field manager that sends a write.
-type Author struct {
+// Sender is the field manager that sends a write.
+type Sender struct {
 	Writer Writer
-	// Entry is the author's managedFields entry in the incoming object. If there is none, it has only the manager and the
+	// Entry is the sender's managedFields entry in the incoming object. If there is none, it has only the manager and the
 	// operation.
 	Entry Entry
 }
 
 // ServerSide reports whether the write is a server-side apply.
-func (a Author) ServerSide() bool { return a.Entry.Operation == OperationApply }
+func (a Sender) ServerSide() bool { return a.Entry.Operation == OperationApply }
 
-// Author returns the field manager that sends a write. fieldManager is the one in the request's options, or empty; live and
-// incoming are the managedFields before and after the write. If fieldManager is empty, the author is the manager whose entry
-// the write updated, and the zero Author if there is none.
-func (m Managers) Author(fieldManager string, live, incoming []Entry) Author {
+// Sender returns the field manager that sends a write. fieldManager is the one in the request's options, or empty; live and
+// incoming are the managedFields before and after the write. If fieldManager is empty, the sender is the manager whose entry
+// the write updated, and the zero Sender if there is none.
+func (m Managers) Sender(fieldManager string, live, incoming []Entry) Sender {
 	entry := authorEntry(fieldManager, live, incoming)
 	switch {
 	case entry.Manager == "":
-		return Author{}
+		return Sender{}
 	case m.IsApplier(entry):
-		return Author{Writer: Applier, Entry: entry}
+		return Sender{Writer: Applier, Entry: entry}
 	case m.IsImperative(entry):
-		return Author{Writer: ImperativeWriter, Entry: entry}
+		return Sender{Writer: ImperativeWriter, Entry: entry}
 	default:
-		return Author{Entry: entry}
+		return Sender{Entry: entry}
 	}
 }
 
-// authorEntry returns the author's entry. It prefers an entry that the write updated, because a manager can have one for
+// authorEntry returns the sender's entry. It prefers an entry that the write updated, because a manager can have one for
 // each operation. If the write updated none, a manager that has only an Apply entry has applied.
 func authorEntry(fieldManager string, live, incoming []Entry) Entry {
 	var own Entry

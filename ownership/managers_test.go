@@ -54,7 +54,7 @@ func TestInvalidManagerPatternsAreNames(t *testing.T) {
 }
 
 func TestAuthor(t *testing.T) {
-	type author struct {
+	type sender struct {
 		Writer             ownership.Writer
 		Manager, Operation string
 		ServerSide         bool
@@ -64,90 +64,90 @@ func TestAuthor(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		fieldManager   string
 		live, incoming []string
-		want           author
+		want           sender
 	}{
 		"a field manager that nothing records": {
-			"helm", nil, nil, author{ownership.Applier, "helm", "Update", false},
+			"helm", nil, nil, sender{ownership.Applier, "helm", "Update", false},
 		},
 		"a field manager with an updated entry": {
 			"kubectl-edit", []string{update("kubectl-edit", early, ownsImage), update("helm", early, ownsReplicas)},
 			[]string{update("helm", early, `{}`), update("kubectl-edit", late, ownsBoth)},
-			author{ownership.ImperativeWriter, "kubectl-edit", "Update", false},
+			sender{ownership.ImperativeWriter, "kubectl-edit", "Update", false},
 		},
 		"a field manager goes before an entry that moved": {
 			"helm", []string{update("kubectl-edit", early, ownsImage)},
-			[]string{update("kubectl-edit", late, ownsImage)}, author{ownership.Applier, "helm", "Update", false},
+			[]string{update("kubectl-edit", late, ownsImage)}, sender{ownership.Applier, "helm", "Update", false},
 		},
 		"a field manager that has only ever applied applies now": {
 			"kubectl", []string{apply("kubectl", early, ownsImage)},
-			[]string{apply("kubectl", early, ownsImage)}, author{ownership.Applier, "kubectl", "Apply", true},
+			[]string{apply("kubectl", early, ownsImage)}, sender{ownership.Applier, "kubectl", "Apply", true},
 		},
 		"a field manager that has only ever updated updates now": {
 			"kubectl", []string{update("kubectl", early, ownsImage)},
-			[]string{update("kubectl", early, ownsImage)}, author{ownership.ImperativeWriter, "kubectl", "Update", false},
+			[]string{update("kubectl", early, ownsImage)}, sender{ownership.ImperativeWriter, "kubectl", "Update", false},
 		},
 		"of both operations, the apply moved": {
 			"kubectl", []string{apply("kubectl", early, ownsImage), update("kubectl", early, ownsReplicas)},
 			[]string{apply("kubectl", late, ownsImage), update("kubectl", early, ownsReplicas)},
-			author{ownership.Applier, "kubectl", "Apply", true},
+			sender{ownership.Applier, "kubectl", "Apply", true},
 		},
 		"of both operations, the update moved": {
 			"kubectl", []string{apply("kubectl", early, ownsBoth), update("kubectl", early, ownsImage)},
 			[]string{apply("kubectl", early, ownsImage), update("kubectl", late, ownsBoth)},
-			author{ownership.ImperativeWriter, "kubectl", "Update", false},
+			sender{ownership.ImperativeWriter, "kubectl", "Update", false},
 		},
 		"of both operations, neither moved": {
 			"kubectl", []string{apply("kubectl", early, ownsImage), update("kubectl", early, ownsReplicas)},
 			[]string{apply("kubectl", early, ownsImage), update("kubectl", early, ownsReplicas)},
-			author{ownership.ImperativeWriter, "kubectl", "Update", false},
+			sender{ownership.ImperativeWriter, "kubectl", "Update", false},
 		},
 		"no field manager: the entry with a new time": {
 			"", []string{update("helm", early, ownsImage), update("other", early, ownsReplicas)},
 			[]string{update("other", early, ownsReplicas), update("helm", late, ownsImage)},
-			author{ownership.Applier, "helm", "Update", false},
+			sender{ownership.Applier, "helm", "Update", false},
 		},
 		"no field manager: a new entry": {
 			"", []string{update("other", early, ownsBoth)},
 			[]string{update("other", early, ownsImage), apply("flux", late, ownsReplicas)},
-			author{ownership.Applier, "flux", "Apply", true},
+			sender{ownership.Applier, "flux", "Apply", true},
 		},
 		"no field manager: the entry that took a field within the same second": {
 			"", []string{update("helm", early, ownsImage), update("kubectl-edit", early, ownsReplicas)},
 			[]string{update("helm", early, ownsBoth), update("kubectl-edit", early, `{}`)},
-			author{ownership.Applier, "helm", "Update", false},
+			sender{ownership.Applier, "helm", "Update", false},
 		},
 		"no field manager: entries that only lost fields have not written": {
 			"", []string{update("helm", early, ownsBoth), update("kubectl-edit", early, ownsReplicas)},
-			[]string{update("helm", early, ownsImage), update("kubectl-edit", early, `{}`)}, author{},
+			[]string{update("helm", early, ownsImage), update("kubectl-edit", early, `{}`)}, sender{},
 		},
 		"no field manager: nothing moved": {
-			"", []string{update("helm", early, ownsBoth)}, []string{update("helm", early, ownsBoth)}, author{},
+			"", []string{update("helm", early, ownsBoth)}, []string{update("helm", early, ownsBoth)}, sender{},
 		},
 		"no field manager: an entry of /scale is not of this write": {
 			"", []string{update("helm", early, ownsBoth)},
-			[]string{update("helm", early, ownsImage), entry("kubectl", "Update", late, ownsReplicas, "scale")}, author{},
+			[]string{update("helm", early, ownsImage), entry("kubectl", "Update", late, ownsReplicas, "scale")}, sender{},
 		},
 		"an entry of /scale is not the field manager's own": {
 			"kubectl", []string{apply("kubectl", early, ownsImage), entry("kubectl", "Update", early, ownsReplicas, "scale")},
 			[]string{apply("kubectl", early, ownsImage), entry("kubectl", "Update", late, ownsReplicas, "scale")},
-			author{ownership.Applier, "kubectl", "Apply", true},
+			sender{ownership.Applier, "kubectl", "Apply", true},
 		},
 		"an entry of another API version is new": {
 			"", []string{strings.Replace(update("helm", early, ownsImage), "apps/v1", "apps/v1beta1", 1)}, []string{update("helm", early, ownsImage)},
-			author{ownership.Applier, "helm", "Update", false},
+			sender{ownership.Applier, "helm", "Update", false},
 		},
 		"a manager that no list names": {
-			"unknown", nil, []string{update("unknown", late, ownsReplicas)}, author{ownership.OtherWriter, "unknown", "Update", false},
+			"unknown", nil, []string{update("unknown", late, ownsReplicas)}, sender{ownership.OtherWriter, "unknown", "Update", false},
 		},
 		"an autoscaler that applies speaks for no manifest": {
-			"keda", nil, []string{apply("keda", late, ownsReplicas)}, author{ownership.OtherWriter, "keda", "Apply", true},
+			"keda", nil, []string{apply("keda", late, ownsReplicas)}, sender{ownership.OtherWriter, "keda", "Apply", true},
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			a := managers.Author(c.fieldManager, entries(t, c.live...), entries(t, c.incoming...))
-			got := author{a.Writer, a.Entry.Manager, a.Entry.Operation, a.ServerSide()}
+			a := managers.Sender(c.fieldManager, entries(t, c.live...), entries(t, c.incoming...))
+			got := sender{a.Writer, a.Entry.Manager, a.Entry.Operation, a.ServerSide()}
 			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("author (-want +got):\n%s", diff)
+				t.Errorf("sender (-want +got):\n%s", diff)
 			}
 		})
 	}

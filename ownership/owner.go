@@ -55,8 +55,8 @@ func (o Owner) String() string {
 	}
 }
 
-// Owned is the owner of a field.
-type Owned struct {
+// FieldOwner is the owner of a field.
+type FieldOwner struct {
 	Owner Owner
 	// By names the owner: an autoscaler, as "HorizontalPodAutoscaler/web", or a field manager. It is empty for Default, and if
 	// the name is not recorded.
@@ -90,13 +90,13 @@ func (w Writer) String() string {
 	}
 }
 
-// Claim is how a manifest declares a field.
-type Claim int
+// Declaration is how a manifest declares a field.
+type Declaration int
 
 // The ways to declare a field.
 const (
 	// Lacks: the manifest does not mention the field.
-	Lacks Claim = iota
+	Lacks Declaration = iota
 	// Sets: the manifest gives the field a value.
 	Sets
 	// Clears: the manifest sets the field to null.
@@ -104,7 +104,7 @@ const (
 )
 
 // String returns the claim in the words of the decision table.
-func (c Claim) String() string {
+func (c Declaration) String() string {
 	switch c {
 	case Lacks:
 		return "lacks it"

@@ -31,12 +31,12 @@ func Pairs(live, incoming []Entry) []Pair {
 	return pairs
 }
 
-// ClaimsNothing reports whether the entry's field set is empty.
-func (e Entry) ClaimsNothing() bool { return len(e.Fields) == 0 || string(e.Fields) == "{}" }
+// IsEmpty reports whether the entry's field set is empty.
+func (e Entry) IsEmpty() bool { return len(e.Fields) == 0 || string(e.Fields) == "{}" }
 
-// SameClaims reports whether two lists of entries have the same field sets, except for one field. The order and the times of
+// SameFieldsBut reports whether two lists of entries have the same field sets, except for one field. The order and the times of
 // the entries do not matter.
-func SameClaims(a, b []Entry, but fieldpath.Path) bool {
+func SameFieldsBut(a, b []Entry, but fieldpath.Path) bool {
 	for _, p := range Pairs(a, b) {
 		same := p.InLive && p.InIncoming && p.Live.APIVersion == p.Incoming.APIVersion
 		if same && bytes.Equal(p.Live.Fields, p.Incoming.Fields) {
@@ -51,7 +51,7 @@ func SameClaims(a, b []Entry, but fieldpath.Path) bool {
 
 // sameSets reports whether the field sets of two entries differ in one field and its parents only.
 func sameSets(a, b Entry, but fieldpath.Path) bool {
-	if !a.Holds(but) && !b.Holds(but) {
+	if !a.Contains(but) && !b.Contains(but) {
 		return false
 	}
 	left, errLeft := a.Set()

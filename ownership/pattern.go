@@ -36,8 +36,8 @@ func ParsePattern(text string) (Pattern, error) {
 	return pattern, nil
 }
 
-// Covers reports whether the pattern matches the field at path or one of its parents.
-func (p Pattern) Covers(path fieldpath.Path) bool {
+// Matches reports whether the pattern matches the field at path or one of its parents.
+func (p Pattern) Matches(path fieldpath.Path) bool {
 	if len(p) > len(path) {
 		return false
 	}

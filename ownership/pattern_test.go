@@ -42,7 +42,7 @@ func TestParsePattern(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := pattern.Covers(c.path); got != c.want {
+			if got := pattern.Matches(c.path); got != c.want {
 				t.Errorf("%s covers %s: got %v, want %v", c.pattern, c.path, got, c.want)
 			}
 		})

@@ -20,17 +20,17 @@ type Context struct {
 // the field from all other entries
 // (https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management), so a manager other than an applier
 // wrote the current value, and an applier beside it has only set the same value.
-func (c Context) Resolve(path fieldpath.Path, live []Entry, base Claim) Owned {
-	return c.resolve(Holders(live, path), base, false)
+func (c Context) Resolve(path fieldpath.Path, live []Entry, base Declaration) FieldOwner {
+	return c.resolve(EntriesFor(live, path), base, false)
 }
 
 // resolve is Resolve for the entries that contain a field. asApplied reports whether live has the value that the base sets:
 // the manifest then owns the field rather than an imperative manager.
-func (c Context) resolve(entries []Entry, base Claim, asApplied bool) Owned {
+func (c Context) resolve(entries []Entry, base Declaration, asApplied bool) FieldOwner {
 	if c.Autoscaler != "" {
-		return Owned{Owner: Autoscaler, By: c.Autoscaler}
+		return FieldOwner{Owner: Autoscaler, By: c.Autoscaler}
 	}
-	owned := Owned{Owner: Default}
+	owned := FieldOwner{Owner: Default}
 	if base != Lacks {
 		owned.Owner = Manifest
 	}
@@ -40,7 +40,7 @@ func (c Context) resolve(entries []Entry, base Claim, asApplied bool) Owned {
 			owner = Manifest
 		}
 		if owner > owned.Owner || owned.By == "" && owner == owned.Owner {
-			owned = Owned{Owner: owner, By: e.Manager}
+			owned = FieldOwner{Owner: owner, By: e.Manager}
 		}
 	}
 	return owned

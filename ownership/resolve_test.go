@@ -19,12 +19,12 @@ func TestResolve(t *testing.T) {
 	scaled := ownership.Context{Scale: true}
 	controlled := ownership.Context{Controlled: true}
 	both := ownership.Context{Scale: true, Controlled: true}
-	owned := func(o ownership.Owner, by string) ownership.Owned { return ownership.Owned{Owner: o, By: by} }
+	owned := func(o ownership.Owner, by string) ownership.FieldOwner { return ownership.FieldOwner{Owner: o, By: by} }
 	for sentence, c := range map[string]struct {
 		context ownership.Context
 		live    []string
-		base    ownership.Claim
-		want    ownership.Owned
+		base    ownership.Declaration
+		want    ownership.FieldOwner
 	}{
 		"no manager has declared it":                           {scaled, nil, ownership.Lacks, owned(ownership.Default, "")},
 		"those who claim other fields have no part":            {scaled, []string{image}, ownership.Lacks, owned(ownership.Default, "")},
@@ -79,7 +79,7 @@ func TestStrings(t *testing.T) {
 	for _, w := range []ownership.Writer{ownership.Applier, ownership.ImperativeWriter, ownership.OtherWriter, 99} {
 		got = append(got, w.String())
 	}
-	for _, c := range []ownership.Claim{ownership.Sets, ownership.Lacks, ownership.Clears, 99} {
+	for _, c := range []ownership.Declaration{ownership.Sets, ownership.Lacks, ownership.Clears, 99} {
 		got = append(got, c.String())
 	}
 	want := []string{
@@ -92,7 +92,7 @@ func TestStrings(t *testing.T) {
 }
 
 func names(rule ownership.Rule, group, kind string, path fieldpath.Path) bool {
-	return rule.Fits(group, kind) && slices.ContainsFunc(rule.Fields, func(p ownership.Pattern) bool { return p.Covers(path) })
+	return rule.Matches(group, kind) && slices.ContainsFunc(rule.Fields, func(p ownership.Pattern) bool { return p.Matches(path) })
 }
 
 func TestRuleFits(t *testing.T) {
@@ -165,7 +165,7 @@ func TestParseControllerFields(t *testing.T) {
 			for _, path := range c.matches {
 				matched := false
 				for _, pattern := range patterns {
-					matched = matched || pattern.Covers(path)
+					matched = matched || pattern.Matches(path)
 				}
 				if !matched {
 					t.Errorf("none matches %s", path)

@@ -16,8 +16,8 @@ type Rule struct {
 	Fields []Pattern
 }
 
-// Fits reports whether the rule applies to a kind. group is as in an apiVersion, empty for core kinds.
-func (r Rule) Fits(group, kind string) bool {
+// Matches reports whether the rule applies to a kind. group is as in an apiVersion, empty for core kinds.
+func (r Rule) Matches(group, kind string) bool {
 	if group == "" {
 		group = coreGroup
 	}

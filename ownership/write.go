@@ -17,8 +17,8 @@ type Write struct {
 	Kind schema.GroupVersionKind
 	// LiveEntries and IncomingEntries are the managedFields of the two objects.
 	LiveEntries, IncomingEntries []Entry
-	// Author is the field manager that sends the write (Managers.Author).
-	Author Author
+	// Sender is the field manager that sends the write (Managers.Sender).
+	Sender Sender
 	// Managers are the kinds of the field managers.
 	Managers Managers
 	// Manifests are those of an applier's write (Managers.ManifestsOf).
@@ -46,17 +46,17 @@ func (w Write) InOtherVersion(e Entry) bool {
 // MovesFrom reports whether the write moves fields to another manager on purpose, given that it removes them from entry e
 // without changing their values. There are two such cases:
 //   - e is an applier's, as when kubectl migrates an object from client-side to server-side apply.
-//   - The author's Apply entry has the time of a live entry. An apply sets a new time, but a client that rewrites
+//   - The sender's Apply entry has the time of a live entry. An apply sets a new time, but a client that rewrites
 //     managedFields copies an old one, as Flux does to take over the fields that kubectl wrote (fluxcd/pkg/ssa,
 //     PatchReplaceFieldsManagers).
 //
-// In all other cases the author changed the value, and another admission webhook restored it.
+// In all other cases the sender changed the value, and another admission webhook restored it.
 func (w Write) MovesFrom(e Entry) bool {
 	if w.Managers.IsApplier(e) {
 		return true
 	}
-	return w.Author.ServerSide() && slices.ContainsFunc(w.LiveEntries, func(was Entry) bool {
-		return was.Time != "" && was.Time == w.Author.Entry.Time
+	return w.Sender.ServerSide() && slices.ContainsFunc(w.LiveEntries, func(was Entry) bool {
+		return was.Time != "" && was.Time == w.Sender.Entry.Time
 	})
 }
 

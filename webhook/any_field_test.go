@@ -37,7 +37,7 @@ func TestAnyFieldFollowsTheDecisionTable(t *testing.T) {
 	for seed := range uint64(anyFieldStories) {
 		random := seeded(seed)
 		s := tell(t, w, random)
-		server := newServer(t, &facts{modes: map[string]string{"shop": "enforce"}})
+		server := newServer(t, &fakeCluster{modes: map[string]string{"shop": "enforce"}})
 		server.Rules = rulesFor(t, s.ruled)
 		body := []byte(s.review().body())
 		response := hold(t, server, body)

@@ -53,8 +53,8 @@ func (h *Handler) evaluate(r *review) (out outcome, err error) {
 	if err != nil {
 		return out, err
 	}
-	if decided.Unread != nil {
-		out.notes = append(out.notes, warningOf("", "annotation controller-fields: "+decided.Unread.Error(), ""))
+	if decided.InvalidPaths != nil {
+		out.notes = append(out.notes, warningOf("", "annotation controller-fields: "+decided.InvalidPaths.Error(), ""))
 	}
 	secret := r.kind.Group == "" && r.kind.Kind == "Secret"
 	for _, c := range decided.Changes {

@@ -16,7 +16,7 @@ import (
 // broken is a review that handoff cannot work on.
 type broken struct {
 	body    string
-	cluster *facts // enforced() if nil
+	cluster *fakeCluster // enforced() if nil
 	uid     string
 	reason  string
 	warning string // between "skipped, " and ": the write was not modified"
@@ -59,13 +59,13 @@ func brokenReviews() map[string]broken {
 		"a body that is too large":      {body: strings.Replace(good.body(), "app:1", strings.Repeat("a", webhook.MaxBody), 1), uid: "review-uid", reason: "body_too_large", warning: "review too large"},
 		"a body that is large and deep": {body: good.body()[:200] + strings.Repeat("[", webhook.MaxBody), uid: "review-uid", reason: "body_too_large", warning: "review too large"},
 		"a cluster that panics with a text": {
-			body: good.body(), cluster: &facts{panics: "out of order"}, uid: "review-uid", reason: "panic", warning: "internal error",
+			body: good.body(), cluster: &fakeCluster{panics: "out of order"}, uid: "review-uid", reason: "panic", warning: "internal error",
 		},
 		"a cluster that panics with an error": {
-			body: good.body(), cluster: &facts{panics: io.ErrUnexpectedEOF}, uid: "review-uid", reason: "panic", warning: "internal error",
+			body: good.body(), cluster: &fakeCluster{panics: io.ErrUnexpectedEOF}, uid: "review-uid", reason: "panic", warning: "internal error",
 		},
 		"a cluster that is not ready": {
-			body: good.body(), cluster: &facts{notReady: true}, uid: "review-uid", reason: "not_ready", warning: "still starting",
+			body: good.body(), cluster: &fakeCluster{notReady: true}, uid: "review-uid", reason: "not_ready", warning: "still starting",
 		},
 	}
 	for sentence, text := range map[string]string{"a string": `"Deployment"`, "a number": "12", "a list": "[{}]", "true": "true"} {
@@ -194,10 +194,10 @@ func TestInvalidDataThatIsNotNeededIsIgnored(t *testing.T) {
 	live, incoming := scaledBy7(), applied3()
 	live.managedFields, incoming.managedFields = `"broken"`, `"broken"`
 	incoming = incoming.with(lastApplied, "{")
-	off := &facts{modes: map[string]string{"shop": "off"}, autoscaler: "HorizontalPodAutoscaler/web"}
+	off := &fakeCluster{modes: map[string]string{"shop": "off"}, autoscaler: "HorizontalPodAutoscaler/web"}
 	other := update("my-operator", scaledBy7(), applied3().with(lastApplied, "{"))
 	for sentence, c := range map[string]struct {
-		cluster *facts
+		cluster *fakeCluster
 		request request
 	}{
 		"a namespace that has not opted in": {off, update(csa, live, incoming)},

@@ -17,7 +17,7 @@ import (
 
 // scenario is a write as an API server could send it, and what has to become of it.
 type scenario struct {
-	cluster *facts
+	cluster *fakeCluster
 	request request
 	// writer is for whom the write speaks.
 	writer ownership.Writer
@@ -192,12 +192,12 @@ func generate(random *rand.Rand) scenario {
 			live.agree(p, early, fields...)
 		}
 	}
-	author := all[random.IntN(len(all)-5)] // the last ones do not write the object itself
-	if author.annotates && live.manifest != "" {
-		live.agree(author, early, claim)
+	sender := all[random.IntN(len(all)-5)] // the last ones do not write the object itself
+	if sender.annotates && live.manifest != "" {
+		live.agree(sender, early, claim)
 	}
-	incoming := live.writtenBy(author, random)
-	c := scenario{cluster: &facts{modes: map[string]string{}}, writer: author.writer, mode: pick([]string{"enforce", "enforce", "enforce", "warn", "off", ""})}
+	incoming := live.writtenBy(sender, random)
+	c := scenario{cluster: &fakeCluster{modes: map[string]string{}}, writer: sender.writer, mode: pick([]string{"enforce", "enforce", "enforce", "warn", "off", ""})}
 	if random.IntN(2) == 0 {
 		c.cluster.autoscaler = "HorizontalPodAutoscaler/web"
 	}
@@ -208,48 +208,48 @@ func generate(random *rand.Rand) scenario {
 			onObject, c.cluster.modes["shop"] = c.mode, "off"
 		}
 	}
-	c.request = update(author.manager, live.deployment(onObject), incoming.deployment(onObject))
+	c.request = update(sender.manager, live.deployment(onObject), incoming.deployment(onObject))
 	c.request.dryRun = random.IntN(4) == 0
 	return c
 }
 
-// writtenBy is what a write of an author makes of the object, as the API server hands it to the webhook.
-func (s state) writtenBy(author party, random *rand.Rand) state {
+// writtenBy is what a write of an sender makes of the object, as the API server hands it to the webhook.
+func (s state) writtenBy(sender party, random *rand.Rand) state {
 	s.claims, s.times = maps.Clone(s.claims), maps.Clone(s.times)
 	at := []string{early, late}[random.IntN(2)]
-	s.agree(author, at, template)
+	s.agree(sender, at, template)
 	if random.IntN(2) == 0 {
 		s.image++
-		s.take(author, at, template)
+		s.take(sender, at, template)
 	}
 	count := s.replicas
 	if random.IntN(3) > 0 {
 		count = random.IntN(12)
 	}
 	says := random.IntN(3) // sets it, lacks it, says null
-	if author.writer == ownership.Applier && says > 0 {
+	if sender.writer == ownership.Applier && says > 0 {
 		count = 1 // the API server's default
 		if random.IntN(2) == 0 {
 			count = s.replicas // nobody had it, or kubectl left it
 		}
 	}
 	switch {
-	case author.operation == "Apply" && says > 0:
-		s.claims[author] = s.claims[author].Difference(fieldpath.NewSet(replicas))
+	case sender.operation == "Apply" && says > 0:
+		s.claims[sender] = s.claims[sender].Difference(fieldpath.NewSet(replicas))
 		if count != s.replicas { // no manager owns the default
 			for p, set := range s.claims {
 				s.claims[p] = set.Difference(fieldpath.NewSet(replicas))
 			}
 		}
 	case count != s.replicas:
-		s.take(author, at, replicas)
-	case author.operation == "Apply":
-		s.agree(author, at, replicas)
+		s.take(sender, at, replicas)
+	case sender.operation == "Apply":
+		s.agree(sender, at, replicas)
 	}
 	s.replicas = count
-	if author.annotates {
+	if sender.annotates {
 		s.manifest = []string{fmt.Sprintf(`{"spec":{"replicas":%d,"template":{}}}`, count), manifestNone, `{"spec":{"template":{},"replicas":null}}`}[says]
-		s.agree(author, at, claim)
+		s.agree(sender, at, claim)
 	}
 	return s
 }

@@ -37,10 +37,10 @@ func TestWritesFollowTheDecisionTable(t *testing.T) {
 	keptDeclared.entries = []string{entry(csa, "Update", late, claimsAppliedBoth, "")}
 	null := applied3().with(lastApplied, `{"spec":{"replicas":null,"template":{}}}`)
 	null.replicas = "1"
-	alone := &facts{modes: map[string]string{"shop": "enforce"}}
+	alone := &fakeCluster{modes: map[string]string{"shop": "enforce"}}
 	hpa := "HorizontalPodAutoscaler/web"
 	for sentence, c := range map[string]struct {
-		cluster  *facts
+		cluster  *fakeCluster
 		by       string
 		live     deployment
 		incoming deployment
@@ -162,7 +162,7 @@ func TestTheModeOfTheObjectOverridesItsNamespace(t *testing.T) {
 		"a namespace's unknown mode below an object": {"Enforce", "enforce", []string{kept}, true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			cluster := &facts{modes: map[string]string{}, autoscaler: "HorizontalPodAutoscaler/web"}
+			cluster := &fakeCluster{modes: map[string]string{}, autoscaler: "HorizontalPodAutoscaler/web"}
 			if c.namespace != none {
 				cluster.modes["shop"] = c.namespace
 			}
@@ -196,7 +196,7 @@ func TestOtherRequestsAreAllowedSilently(t *testing.T) {
 		"an operation in other case":     func(r *request) { r.operation = "update" },
 		"a kind that has no scale":       func(r *request) { r.kind = "DaemonSet" },
 	} {
-		for state, cluster := range map[string]*facts{"": enforced(), ", even before the cluster is known": {notReady: true}} {
+		for state, cluster := range map[string]*fakeCluster{"": enforced(), ", even before the cluster is known": {notReady: true}} {
 			if cluster.notReady && strings.HasPrefix(sentence, "a kind") {
 				continue // only the cluster knows that
 			}
@@ -258,7 +258,7 @@ func TestRulesAndAnnotationsMakeControllersOwners(t *testing.T) {
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			s := newServer(t, &facts{modes: map[string]string{"shop": "enforce"}})
+			s := newServer(t, &fakeCluster{modes: map[string]string{"shop": "enforce"}})
 			s.Rules = c.rules
 			object := incoming
 			if c.annotation != "" {
@@ -276,10 +276,10 @@ func TestDecisionsAreRecorded(t *testing.T) {
 	row1 := update(csa, scaledBy7(), applied3())
 	row9 := update("kubectl-patch", scaledBy7(), patched1())
 	dry := func(r request) request { return changed(r, func(r *request) { r.dryRun = true }) }
-	warnOnly := &facts{modes: map[string]string{"shop": "warn"}, autoscaler: "HorizontalPodAutoscaler/web"}
+	warnOnly := &fakeCluster{modes: map[string]string{"shop": "warn"}, autoscaler: "HorizontalPodAutoscaler/web"}
 	reference := corev1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "object-uid"}
 	for sentence, c := range map[string]struct {
-		cluster        *facts
+		cluster        *fakeCluster
 		request        request
 		events         []event
 		result         string

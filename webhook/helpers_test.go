@@ -22,8 +22,8 @@ import (
 	"github.com/ownership-handoff/handoff/webhook"
 )
 
-// facts is a cluster in memory.
-type facts struct {
+// fakeCluster is a cluster in memory.
+type fakeCluster struct {
 	notReady bool
 	// panics is the value with which NamespaceMode panics, if not nil.
 	panics any
@@ -33,9 +33,9 @@ type facts struct {
 	autoscaler string
 }
 
-func (f *facts) Ready() bool { return !f.notReady }
+func (f *fakeCluster) Ready() bool { return !f.notReady }
 
-func (f *facts) NamespaceMode(namespace string) (mode string, ok bool) {
+func (f *fakeCluster) NamespaceMode(namespace string) (mode string, ok bool) {
 	if f.panics != nil {
 		panic(f.panics)
 	}
@@ -44,7 +44,7 @@ func (f *facts) NamespaceMode(namespace string) (mode string, ok bool) {
 }
 
 // ScalePath returns the paths of built-in kinds, and of a custom resource with another path.
-func (f *facts) ScalePath(_, _, kind string) fieldpath.Path {
+func (f *fakeCluster) ScalePath(_, _, kind string) fieldpath.Path {
 	switch kind {
 	case "Deployment", "StatefulSet":
 		return fieldpath.MakePathOrDie("spec", "replicas")
@@ -55,13 +55,13 @@ func (f *facts) ScalePath(_, _, kind string) fieldpath.Path {
 	}
 }
 
-func (f *facts) Autoscaler(string, string, string, string) (autoscaler string, desired int64) {
+func (f *fakeCluster) Autoscaler(string, string, string, string) (autoscaler string, desired int64) {
 	return f.autoscaler, 7
 }
 
 // enforced returns a cluster in which namespace shop has mode enforce, and an autoscaler targets every object.
-func enforced() *facts {
-	return &facts{modes: map[string]string{"shop": "enforce"}, autoscaler: "HorizontalPodAutoscaler/web"}
+func enforced() *fakeCluster {
+	return &fakeCluster{modes: map[string]string{"shop": "enforce"}, autoscaler: "HorizontalPodAutoscaler/web"}
 }
 
 // event is a recorded Event.

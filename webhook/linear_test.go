@@ -163,7 +163,7 @@ func (d dimension) check(t *testing.T) {
 // handler returns a handler without log and Events, so that only the review is measured.
 func (d dimension) handler(tb testing.TB, n int) http.Handler {
 	tb.Helper()
-	s := newServer(tb, &facts{modes: map[string]string{}})
+	s := newServer(tb, &fakeCluster{modes: map[string]string{}})
 	s.Log, s.Events = logr.Discard(), unrecorded{}
 	if d.rules != nil {
 		s.Rules = d.rules(tb, n)

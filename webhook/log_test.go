@@ -22,7 +22,7 @@ func secretive(d deployment) deployment {
 }
 
 // panicking is a cluster that panics with what it has seen.
-type panicking struct{ *facts }
+type panicking struct{ *fakeCluster }
 
 func (panicking) Autoscaler(string, string, string, string) (autoscaler string, desired int64) {
 	panic(fmt.Errorf("cannot make sense of %s", secret))
@@ -42,7 +42,7 @@ func TestObjectContentIsNeverLogged(t *testing.T) {
 		of.replicas = replicas
 		return update(by, live, of)
 	}
-	warn := &facts{modes: map[string]string{"shop": "warn"}, autoscaler: "HorizontalPodAutoscaler/web"}
+	warn := &fakeCluster{modes: map[string]string{"shop": "warn"}, autoscaler: "HorizontalPodAutoscaler/web"}
 	for sentence, c := range map[string]struct {
 		cluster webhook.Cluster
 		body    string
@@ -75,10 +75,10 @@ func TestObjectContentIsNeverLogged(t *testing.T) {
 		"replicas are the secret":             {enforced(), counts(csa, incoming, `"`+secret+`"`).body()},
 		"a person makes replicas the secret":  {enforced(), counts("kubectl-patch", secretive(patched1()), `"`+secret+`"`).body()},
 		"a person's replicas hold the secret": {enforced(), counts("kubectl-patch", secretive(patched1()), `{"`+secret+`":1}`).body()},
-		"the cluster is not ready":            {&facts{notReady: true}, good.body()},
-		"the cluster panics with a text":      {&facts{panics: secret}, good.body()},
+		"the cluster is not ready":            {&fakeCluster{notReady: true}, good.body()},
+		"the cluster panics with a text":      {&fakeCluster{panics: secret}, good.body()},
 		"the cluster panics with an error":    {panicking{enforced()}, good.body()},
-		"the cluster panics with an object":   {&facts{panics: map[string]error{secret: errors.New(secret)}}, good.body()},
+		"the cluster panics with an object":   {&fakeCluster{panics: map[string]error{secret: errors.New(secret)}}, good.body()},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := newServer(t, c.cluster)

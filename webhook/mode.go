@@ -17,11 +17,11 @@ type staleCluster interface {
 // it is most likely still true, so that resetting replicas would do more harm than keeping them. But the writer must know.
 func (h *Handler) modeOf(r *review) (m ownership.Mode, notes []string) {
 	m, notes = h.annotatedMode(r)
-	facts, ok := h.Cluster.(staleCluster)
+	cluster, ok := h.Cluster.(staleCluster)
 	if !ok || m == ownership.ModeOff {
 		return m, notes
 	}
-	if since, stale := facts.Stale(); stale {
+	if since, stale := cluster.Stale(); stale {
 		age := time.Since(since).Truncate(time.Second).String()
 		notes = append(notes, warningOf("cluster state is "+age+" old; autoscalers and modes may have changed since", "", ""))
 	}

@@ -224,10 +224,10 @@ func resend(tb testing.TB, body []byte, response *admissionv1.AdmissionResponse)
 }
 
 // everywhere is a cluster in which an autoscaler targets everything, and every namespace has opted in.
-type everywhere struct{ facts }
+type everywhere struct{ fakeCluster }
 
 func (everywhere) NamespaceMode(string) (mode string, ok bool) { return "enforce", true }
 
 func enforcedEverywhere() webhook.Cluster {
-	return &everywhere{facts{autoscaler: "HorizontalPodAutoscaler/web"}}
+	return &everywhere{fakeCluster{autoscaler: "HorizontalPodAutoscaler/web"}}
 }

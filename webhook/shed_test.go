@@ -37,7 +37,7 @@ func TestAShedReviewIsAllowedUnmodifiedWithItsUID(t *testing.T) {
 		"an object that does not close": {`{"request":{"object":{`, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			s := newServer(t, &facts{panics: "the cluster must not be queried"})
+			s := newServer(t, &fakeCluster{panics: "the cluster must not be queried"})
 			recorder := s.shed(t, strings.NewReader(c.body))
 			response := allowed(t, recorder.Code, recorder.Body.Bytes())
 			want := []string{"handoff: skipped, too many reviews in flight: the write was not modified"}

@@ -62,7 +62,7 @@ func TestAWarningWithALongNameStillContainsTheRemedy(t *testing.T) {
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			s := newServer(t, &facts{modes: map[string]string{"shop": c.mode}, autoscaler: c.autoscaler})
+			s := newServer(t, &fakeCluster{modes: map[string]string{"shop": c.mode}, autoscaler: c.autoscaler})
 			response := s.answer(t, update(c.by, c.live, c.incoming).body())
 			if len(response.Warnings) != 1 {
 				t.Fatalf("one warning is expected, got %q", response.Warnings)

@@ -53,13 +53,13 @@ func (k objectKind) manifestOf(t *testing.T, s set) string {
 }
 
 // widgetCluster knows the scale of all generated kinds.
-type widgetCluster struct{ facts }
+type widgetCluster struct{ fakeCluster }
 
 func (c *widgetCluster) ScalePath(group, version, kind string) fieldpath.Path {
 	if kind == "Widget" {
 		return fieldpath.MakePathOrDie("spec", "scaling", "replicas")
 	}
-	return c.facts.ScalePath(group, version, kind)
+	return c.fakeCluster.ScalePath(group, version, kind)
 }
 
 // siblings returns the slots that share a random ancestor of a random slot.
@@ -268,7 +268,7 @@ func distinct(paths []fieldpath.Path) []fieldpath.Path {
 }
 
 func (l *life) cluster() *widgetCluster {
-	c := &widgetCluster{facts{modes: map[string]string{"shop": "enforce"}}}
+	c := &widgetCluster{fakeCluster{modes: map[string]string{"shop": "enforce"}}}
 	if l.hasAutoscaler && l.kind.scale != nil {
 		c.autoscaler = "HorizontalPodAutoscaler/web"
 	}
@@ -280,7 +280,7 @@ func (l *life) rules(t *testing.T) []ownership.Rule {
 	rule := ownership.Rule{Group: l.kind.gvk.Group, Kind: l.kind.gvk.Kind}
 	for _, path := range l.ruled {
 		for _, spelled := range slices.Backward(spellings(path)) {
-			if pattern, err := ownership.ParsePattern(spelled); err == nil && pattern.Covers(path) {
+			if pattern, err := ownership.ParsePattern(spelled); err == nil && pattern.Matches(path) {
 				rule.Fields = append(rule.Fields, pattern)
 				break
 			}

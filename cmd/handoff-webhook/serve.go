@@ -123,7 +123,7 @@ func newManager(c *rest.Config, o options) (manager.Manager, error) {
 }
 
 func newHandler(
-	mgr manager.Manager, facts *cluster.Facts, c config.HandoffConfiguration, log logr.Logger,
+	mgr manager.Manager, facts *cluster.State, c config.HandoffConfiguration, log logr.Logger,
 ) (*webhook.Handler, error) {
 	rules, err := c.Rules()
 	if err != nil {
@@ -147,9 +147,9 @@ func newServer(o options, reviews serving.Reviews, log logr.Logger) (*serving.Se
 	}, reviews)
 }
 
-func newKeeper(c *rest.Config, o options, log logr.Logger) (*certs.Keeper, error) {
+func newKeeper(c *rest.Config, o options, log logr.Logger) (*certs.Rotator, error) {
 	return certs.New(c, certs.Options{
 		Namespace: o.namespace, Secret: o.selfSignedSecret, Service: o.service, Configuration: o.webhookConfiguration,
-		Folder: o.certDir, Log: log,
+		Dir: o.certDir, Log: log,
 	})
 }

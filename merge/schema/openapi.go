@@ -29,7 +29,7 @@ type openAPI struct {
 //   - Objects of unknown fields (x-kubernetes-preserve-unknown-fields) are granular, and their lists are atomic.
 //   - Metadata merges as in every object, also in embedded resources (x-kubernetes-embedded-resource).
 func OpenAPI(text []byte) (Schema, error) {
-	root := &place{strategy: Strategy{Holds: HoldsObject}}
+	root := &place{strategy: Strategy{Kind: ObjectKind}}
 	types := new(Types)
 	if len(text) > 0 {
 		var declared openAPI
@@ -46,11 +46,11 @@ func OpenAPI(text []byte) (Schema, error) {
 }
 
 func (t *Types) declared(schema *openAPI) (*place, error) {
-	p := &place{strategy: Strategy{Holds: declaredKind(schema)}}
-	switch p.strategy.Holds {
-	case HoldsList:
+	p := &place{strategy: Strategy{Kind: declaredKind(schema)}}
+	switch p.strategy.Kind {
+	case ListKind:
 		return p, t.declareList(p, schema)
-	case HoldsObject:
+	case ObjectKind:
 		return p, t.declareObject(p, schema)
 	default:
 		return p, nil
@@ -63,7 +63,7 @@ func (t *Types) declareList(p *place, schema *openAPI) (err error) {
 			return err
 		}
 	}
-	scalars := p.element != nil && p.element.strategy.Holds != HoldsObject && p.element.strategy.Holds != HoldsList
+	scalars := p.element != nil && p.element.strategy.Kind != ObjectKind && p.element.strategy.Kind != ListKind
 	switch {
 	case schema.ListType == "map" && len(schema.ListMapKeys) > 0:
 		p.strategy.List, p.strategy.Keys = MergeByKey, schema.ListMapKeys
@@ -113,16 +113,16 @@ func (t *Types) embed(p *place) {
 
 func declaredKind(schema *openAPI) Kind {
 	if schema.IntOrString {
-		return HoldsAnything
+		return AnyKind
 	}
 	switch schema.Type {
 	case "object":
-		return HoldsObject
+		return ObjectKind
 	case "array":
-		return HoldsList
+		return ListKind
 	case "string", "integer", "number", "boolean":
-		return HoldsScalar
+		return ScalarKind
 	default:
-		return HoldsAnything
+		return AnyKind
 	}
 }

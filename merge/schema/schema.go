@@ -21,9 +21,9 @@ type Schema interface {
 
 // Strategy is how a field merges.
 type Strategy struct {
-	// Holds is the declared kind of the field's value. A three-way merge returns an error if it has to merge an object or a
+	// Kind is the declared kind of the field's value. A three-way merge returns an error if it has to merge an object or a
 	// list for which another kind is declared. It does not check other values, which the API server validates.
-	Holds Kind
+	Kind Kind
 	// Object is how an object merges. It is ignored for other values.
 	Object ObjectStrategy
 	// List is how a list merges. It is ignored for other values.
@@ -37,18 +37,18 @@ type Strategy struct {
 type Kind int
 
 const (
-	// HoldsAnything allows any value. An object or a list merges by the field's Object or List strategy. It is for fields
+	// AnyKind allows any value. An object or a list merges by the field's Object or List strategy. It is for fields
 	// without a declared type (unknown fields, runtime.RawExtension), for fields that allow several kinds
 	// (x-kubernetes-int-or-string, the default of a JSON schema), and for Go types with their own JSON encoding, such as a
 	// Quantity. A Schema should return it for every field of unknown kind: with any other kind, values of other kinds are an
 	// error.
-	HoldsAnything Kind = iota
-	// HoldsObject is for structs and maps.
-	HoldsObject
-	// HoldsList is for lists.
-	HoldsList
-	// HoldsScalar is for strings, numbers and booleans.
-	HoldsScalar
+	AnyKind Kind = iota
+	// ObjectKind is for structs and maps.
+	ObjectKind
+	// ListKind is for lists.
+	ListKind
+	// ScalarKind is for strings, numbers and booleans.
+	ScalarKind
 )
 
 // ObjectStrategy is how an object merges.

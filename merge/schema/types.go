@@ -37,30 +37,30 @@ func (t *Types) place(typ reflect.Type, strategies, key string) *place {
 	}
 	switch typ.Kind() {
 	case reflect.Struct, reflect.Map:
-		return &place{strategy: Strategy{Holds: HoldsObject, Object: objectStrategy(strategies)}, fields: t.fieldsOf(typ)}
+		return &place{strategy: Strategy{Kind: ObjectKind, Object: objectStrategy(strategies)}, fields: t.fieldsOf(typ)}
 	case reflect.Slice, reflect.Array:
 		if typ.Elem().Kind() == reflect.Uint8 {
-			return &place{strategy: Strategy{Holds: HoldsScalar}} // base64
+			return &place{strategy: Strategy{Kind: ScalarKind}} // base64
 		}
 		return t.list(typ, strategies, key)
 	case reflect.Interface:
 		return &place{}
 	default:
-		return &place{strategy: Strategy{Holds: HoldsScalar}}
+		return &place{strategy: Strategy{Kind: ScalarKind}}
 	}
 }
 
 // list compiles a list. The field's strategy retainKeys applies to the elements.
 func (t *Types) list(typ reflect.Type, strategies, key string) *place {
 	element := t.place(typ.Elem(), strategies, "")
-	list := &place{strategy: Strategy{Holds: HoldsList}, element: element}
+	list := &place{strategy: Strategy{Kind: ListKind}, element: element}
 	if !has(strategies, "merge") {
 		return list
 	}
-	switch holds := element.strategy.Holds; {
-	case holds == HoldsScalar:
+	switch holds := element.strategy.Kind; {
+	case holds == ScalarKind:
 		list.strategy.List = MergeSet
-	case holds == HoldsObject && key != "":
+	case holds == ObjectKind && key != "":
 		list.strategy.List, list.strategy.Keys = MergeByKey, []string{key}
 	}
 	return list

@@ -41,7 +41,7 @@ func (w *schemaWalk) fields(typ reflect.Type, place schema.Schema) {
 	for typ.Kind() == reflect.Pointer {
 		typ = typ.Elem()
 	}
-	if typ.Kind() != reflect.Struct || w.seen[typ] || place.Strategy().Holds != schema.HoldsObject {
+	if typ.Kind() != reflect.Struct || w.seen[typ] || place.Strategy().Kind != schema.ObjectKind {
 		return
 	}
 	w.seen[typ] = true
@@ -61,15 +61,15 @@ func (w *schemaWalk) field(typ reflect.Type, name string, got schema.Schema) {
 	held := indirect(goType(sub))
 	strategies := meta.GetPatchStrategies()
 	want := got.Strategy()
-	switch want.Holds {
-	case schema.HoldsObject:
+	switch want.Kind {
+	case schema.ObjectKind:
 		want.Object = objectStrategy(strategies)
 		if held.Kind() == reflect.Map {
 			w.fields(held.Elem(), got.Field("any"))
 		} else {
 			w.fields(held, got)
 		}
-	case schema.HoldsList:
+	case schema.ListKind:
 		element, _, err := upstream.LookupPatchMetadataForSlice(name)
 		if err != nil {
 			w.t.Errorf("%s: upstream does not take %s for a list: %v", typ, name, err)
@@ -152,8 +152,8 @@ func TestFieldMatchesNamesLikeEncodingJSON(t *testing.T) {
 		place schema.Schema
 		want  schema.Strategy
 	}{
-		"a name that differs in case only":      {crd.Field("SPEC").Field("Versions"), schema.Strategy{Holds: schema.HoldsList}},
-		"a type that holds itself, deep inside": {props.Field("not").Field("not").Field("properties").Field("x").Field("x-kubernetes-validations"), schema.Strategy{Holds: schema.HoldsList, List: schema.MergeByKey, Keys: []string{"rule"}}},
+		"a name that differs in case only":      {crd.Field("SPEC").Field("Versions"), schema.Strategy{Kind: schema.ListKind}},
+		"a type that holds itself, deep inside": {props.Field("not").Field("not").Field("properties").Field("x").Field("x-kubernetes-validations"), schema.Strategy{Kind: schema.ListKind, List: schema.MergeByKey, Keys: []string{"rule"}}},
 		"a type that writes its own JSON":       {props.Field("default").Field("anything"), schema.Strategy{}},
 		"an undeclared field":                   {crd.Field("nonsense").Element(), schema.Strategy{}},
 	} {

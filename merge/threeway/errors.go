@@ -62,11 +62,11 @@ func (m *merger) wrong(input string, reason error, detail string, args ...any) e
 func (m *merger) check(input string, n *node, holds schema.Kind) error {
 	var ok bool
 	switch holds {
-	case schema.HoldsObject:
+	case schema.ObjectKind:
 		ok = n.kind == '{'
-	case schema.HoldsList:
+	case schema.ListKind:
 		ok = n.kind == '['
-	case schema.HoldsScalar:
+	case schema.ScalarKind:
 		ok = n.kind != '{' && n.kind != '['
 	default:
 		ok = n.kind != 0

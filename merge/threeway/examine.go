@@ -22,7 +22,7 @@ func (n *node) merges(place schema.Schema) merging {
 	}
 	strategy := place.Strategy()
 	switch {
-	case !n.fits(strategy.Holds):
+	case !n.fits(strategy.Kind):
 		return whole
 	case n.kind == '{' && strategy.Object != schema.ReplaceObject && strategy.Object != schema.MergePatchFields:
 		return byField

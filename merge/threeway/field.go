@@ -37,7 +37,7 @@ func (m *merger) field(f field, mergePatch bool) (node, error) {
 // sameKind merges a field with values of the same kind in manifest and live.
 func (m *merger) sameKind(f field, mergePatch bool) (node, error) {
 	strategy := f.place.Strategy()
-	if !f.manifest.fits(strategy.Holds) {
+	if !f.manifest.fits(strategy.Kind) {
 		if equal(f.manifest, f.live) {
 			return *f.live, nil
 		}
@@ -67,9 +67,9 @@ func (m *merger) sameKind(f field, mergePatch bool) (node, error) {
 func (n *node) fits(holds schema.Kind) bool {
 	switch n.kind {
 	case '{':
-		return holds == schema.HoldsAnything || holds == schema.HoldsObject
+		return holds == schema.AnyKind || holds == schema.ObjectKind
 	case '[':
-		return holds == schema.HoldsAnything || holds == schema.HoldsList
+		return holds == schema.AnyKind || holds == schema.ListKind
 	default:
 		return true
 	}

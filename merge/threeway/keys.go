@@ -133,9 +133,9 @@ func (e elements) step(i int) step { return step{element: &e.elements[i].node, k
 
 // identify returns the id of the element at index i of a list.
 func (m *merger) identify(input string, element *node, i int, strategy schema.Strategy) (elementID, error) {
-	holds := schema.HoldsScalar
+	holds := schema.ScalarKind
 	if strategy.List == schema.MergeByKey {
-		holds = schema.HoldsObject
+		holds = schema.ObjectKind
 	}
 	m.enter(step{indexed: true, index: i})
 	defer m.leave()
@@ -144,7 +144,7 @@ func (m *merger) identify(input string, element *node, i int, strategy schema.St
 		return elementID{}, err
 	case element.kind == 'n':
 		return elementID{}, m.wrong(input, ErrWrongKind, "it is null")
-	case holds == schema.HoldsScalar:
+	case holds == schema.ScalarKind:
 		return element.identity(), nil
 	case len(strategy.Keys) == 1:
 		return m.key(input, element, strategy.Keys[0])

@@ -37,10 +37,10 @@ func contestOf(e explain.Explanation, clientSide string, f *ownership.Field) con
 	}
 	found := contest{appliers: appliers(e, clientSide, f)}
 	byOwner := f.Owner.Decided() == ownership.Imperative || f.Owner == ownership.Controller
-	if f.DeclaredValue == nil || len(f.Holders) == 0 || !byOwner {
+	if f.DeclaredValue == nil || len(f.Entries) == 0 || !byOwner {
 		return found
 	}
-	writer := f.Holders[0]
+	writer := f.Entries[0]
 	isImperative := e.Context.Managers.IsImperative(writer)
 	formerAutoscaler := writer.Manager == autoscaling && writer.Subresource == "scale"
 	if !isImperative && !formerAutoscaler && !e.Context.Managers.IsApplier(writer) {
@@ -56,7 +56,7 @@ func appliers(e explain.Explanation, clientSide string, f *ownership.Field) (nam
 	if clientSide != "" && f.Declared == ownership.Sets {
 		names = append(names, clientSide)
 	}
-	for _, h := range f.Holders {
+	for _, h := range f.Entries {
 		recorded := h.Operation == ownership.OperationUpdate && h.Manager == clientSide
 		if e.Context.Managers.IsApplier(h) && h.Subresource == "" && !recorded && !slices.Contains(names, h.Manager) {
 			names = append(names, h.Manager)
@@ -72,7 +72,7 @@ func clientSideApplier(e explain.Explanation) string {
 	if err != nil {
 		return ""
 	}
-	for _, entry := range ownership.Holders(entries, ownership.LastAppliedPath()) {
+	for _, entry := range ownership.EntriesFor(entries, ownership.LastAppliedPath()) {
 		if entry.Operation == ownership.OperationUpdate && e.Context.Managers.IsApplier(entry) {
 			return entry.Manager
 		}

@@ -23,7 +23,7 @@ func (a *auditor) contested(e explain.Explanation) {
 		found := contestOf(e, clientSide, &f)
 		switch {
 		case found.exists():
-			f.Owned = ownership.Owned{Owner: f.Owner, By: mark + found.writer + mark + strings.Join(found.appliers, mark)}
+			f.FieldOwner = ownership.FieldOwner{Owner: f.Owner, By: mark + found.writer + mark + strings.Join(found.appliers, mark)}
 			contests[f.By] = found
 		case f.Owner == ownership.Default, f.Value == nil:
 			continue // such a field does not split its parent
@@ -105,5 +105,5 @@ func nextOf(e explain.Explanation, fold ownership.Fold, found contest) string {
 
 // serverSide reports whether all managers of a field use server-side apply.
 func serverSide(f *ownership.Field) bool {
-	return !slices.ContainsFunc(f.Holders, func(h ownership.Entry) bool { return h.Operation != ownership.OperationApply })
+	return !slices.ContainsFunc(f.Entries, func(h ownership.Entry) bool { return h.Operation != ownership.OperationApply })
 }

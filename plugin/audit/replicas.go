@@ -13,7 +13,7 @@ import (
 type sizing struct {
 	by        string
 	nextApply string
-	claim     ownership.Claim
+	claim     ownership.Declaration
 	// unrecorded reports whether the content of the manifest is not recorded.
 	unrecorded bool
 }
@@ -62,12 +62,12 @@ func sizingOf(e explain.Explanation, f *ownership.Field) (sizing, bool) {
 	case f.Declared == ownership.Sets:
 		return sizing{by: by, nextApply: same, claim: ownership.Sets}, true
 	}
-	for _, h := range f.Holders {
+	for _, h := range f.Entries {
 		switch {
 		case !e.Context.Managers.IsApplier(h):
 		case h.Operation == ownership.OperationApply:
 			return sizing{by: h.Manager, nextApply: same, claim: ownership.Sets}, true
-		case !h.Holds(ownership.LastAppliedPath()): // otherwise the annotation records the manifest, handled above
+		case !h.Contains(ownership.LastAppliedPath()): // otherwise the annotation records the manifest, handled above
 			may := "may set it: the manifest of " + h.Manager + " is not recorded"
 			return sizing{by: h.Manager, nextApply: may, claim: ownership.Sets, unrecorded: true}, true
 		}
@@ -79,7 +79,7 @@ func sizingOf(e explain.Explanation, f *ownership.Field) (sizing, bool) {
 // managedFields. Such a client then no longer has the field in its entry, even if its manifest still sets it. A scale field
 // that no manager ever set has no /scale entry, because the API server does not create one.
 func unrecorded(e explain.Explanation, f *ownership.Field) bool {
-	if len(f.Holders) == 0 {
+	if len(f.Entries) == 0 {
 		return false
 	}
 	entries, err := e.Object.Entries()
@@ -87,7 +87,7 @@ func unrecorded(e explain.Explanation, f *ownership.Field) bool {
 		return false
 	}
 	for _, entry := range entries {
-		if e.Context.Managers.IsApplier(entry) && entry.Subresource == "" && !entry.Holds(ownership.LastAppliedPath()) {
+		if e.Context.Managers.IsApplier(entry) && entry.Subresource == "" && !entry.Contains(ownership.LastAppliedPath()) {
 			return true
 		}
 	}

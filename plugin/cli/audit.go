@@ -113,7 +113,7 @@ func (a *auditOptions) run(ctx context.Context, args []string) error {
 	}
 	err = finish(a.ErrOut, report.Gaps)
 	if a.failOnRisk && len(report.Risks) > 0 {
-		return exitError(ExitNo)
+		return exitError(ExitNegative)
 	}
 	return err
 }

@@ -21,7 +21,7 @@ func TestAuditReadsPages(t *testing.T) {
 	began := time.Now()
 	code, output := run(t, nil, "audit", "-A", "--fail-on-risk", "--progress=plain")
 	t.Logf("5,000 workloads and 1,000 autoscalers: %.2f s", time.Since(began).Seconds())
-	if code != cli.ExitNo {
+	if code != cli.ExitNegative {
 		t.Errorf("exit code %d\n%s", code, output)
 	}
 	for _, want := range []string{
@@ -126,7 +126,7 @@ func peak(t *testing.T, objects int) uint64 {
 		env.Terminal = true
 		env.ErrOut = writer(func() { maximum, measured = max(maximum, inUse()), measured+1 })
 	}, "audit", "-A")
-	if code != cli.ExitYes || measured < 3 {
+	if code != cli.ExitOK || measured < 3 {
 		t.Fatalf("exit code %d, measured %d times\n%s", code, measured, output)
 	}
 	return maximum - min(before, maximum)
@@ -156,7 +156,7 @@ func BenchmarkAudit(b *testing.B) {
 		env := cli.Environment{
 			IOStreams: genericiooptions.IOStreams{Out: io.Discard, ErrOut: os.Stderr}, Version: "test", Now: time.Now,
 		}
-		if code := cli.Run(b.Context(), env, []string{"audit", "-A"}); code != cli.ExitYes {
+		if code := cli.Run(b.Context(), env, []string{"audit", "-A"}); code != cli.ExitOK {
 			b.Fatalf("exit code %d", code)
 		}
 	}

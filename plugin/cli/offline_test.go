@@ -175,7 +175,7 @@ func TestColorOnlyOnTerminals(t *testing.T) {
 func TestEveryCommandHasAnExample(t *testing.T) {
 	for _, command := range []string{"", "explain", "preview", "audit", "release", "enable", "disable", "status", "version"} {
 		code, output := run(t, nil, strings.Fields(command+" --help")...)
-		if code != cli.ExitYes || !strings.Contains(output, "Examples:\n") || !strings.Contains(output, "kubectl handoff "+command) {
+		if code != cli.ExitOK || !strings.Contains(output, "Examples:\n") || !strings.Contains(output, "kubectl handoff "+command) {
 			t.Errorf("%s: exit code %d\n%s", command, code, output)
 		}
 	}
@@ -190,7 +190,7 @@ func TestCompleteFieldsOfFiles(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	if code, output := run(t, nil, "version"); code != cli.ExitYes || output != "kubectl-handoff v1.2.3\n" {
+	if code, output := run(t, nil, "version"); code != cli.ExitOK || output != "kubectl-handoff v1.2.3\n" {
 		t.Errorf("exit code %d, %q", code, output)
 	}
 }

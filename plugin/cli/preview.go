@@ -154,7 +154,7 @@ func (w *previewWriter) finish() error {
 	case len(w.failed) > 0:
 		return exitError(ExitError)
 	case err == nil && w.keeps:
-		return exitError(ExitNo)
+		return exitError(ExitNegative)
 	default:
 		return err
 	}

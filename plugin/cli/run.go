@@ -17,10 +17,10 @@ import (
 
 // The exit codes of all commands. The first three follow kubectl diff.
 const (
-	ExitYes     = 0 // success
-	ExitNo      = 1 // negative result, such as a risk found by audit --fail-on-risk
-	ExitError   = 2 // error
-	ExitPartial = 3 // incomplete result; lines that begin with "partial:" say what is unknown
+	ExitOK       = 0 // success
+	ExitNegative = 1 // negative result, such as a risk found by audit --fail-on-risk
+	ExitError    = 2 // error
+	ExitPartial  = 3 // incomplete result; lines that begin with "partial:" say what is unknown
 )
 
 // Environment is the environment that a command runs in.
@@ -53,7 +53,7 @@ func Run(ctx context.Context, env Environment, args []string) int {
 	var code exitError
 	switch {
 	case err == nil:
-		return ExitYes
+		return ExitOK
 	case errors.As(err, &code):
 		return int(code)
 	}

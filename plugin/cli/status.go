@@ -86,7 +86,7 @@ func (st *statusOptions) run(ctx context.Context, names []string) error {
 	}
 	off := func(s modeStatus) bool { return !on(s) }
 	if len(names) > 0 && slices.ContainsFunc(statuses, off) {
-		return exitError(ExitNo)
+		return exitError(ExitNegative)
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ func statusOf(o *unstructured.Unstructured) (modeStatus, error) {
 	if err != nil {
 		return s, fmt.Errorf("namespace %s: %w", o.GetName(), err)
 	}
-	managers := ownership.Holders(entries, fieldpath.MakePathOrDie("metadata", "annotations", ownership.ModeAnnotation))
+	managers := ownership.EntriesFor(entries, fieldpath.MakePathOrDie("metadata", "annotations", ownership.ModeAnnotation))
 	if len(managers) > 0 {
 		s.By, s.Since = managers[0].Manager, managers[0].Time
 	}

@@ -44,11 +44,11 @@ type FieldData struct {
 	// Manifest is "yes", "no", "null", "?" if no manifest is recorded, or "other" with ManifestValue.
 	Manifest      string          `json:"manifest"`
 	ManifestValue json.RawMessage `json:"manifestValue,omitempty"`
-	Claims        []ClaimData     `json:"claims,omitempty"`
+	Claims        []EntryData     `json:"claims,omitempty"`
 }
 
-// ClaimData is a managedFields entry that contains a field.
-type ClaimData struct {
+// EntryData is a managedFields entry that contains a field.
+type EntryData struct {
 	Manager     string `json:"manager"`
 	Operation   string `json:"operation"`
 	Subresource string `json:"subresource,omitempty"`
@@ -85,8 +85,8 @@ func (e Explanation) FieldData(f *ownership.Field) FieldData {
 	if f.DeclaredValue != nil {
 		d.Manifest, d.ManifestValue = "other", e.Visible(f.Path, f.DeclaredValue)
 	}
-	for _, h := range f.Holders {
-		d.Claims = append(d.Claims, ClaimData{h.Manager, h.Operation, h.Subresource, h.Time})
+	for _, h := range f.Entries {
+		d.Claims = append(d.Claims, EntryData{h.Manager, h.Operation, h.Subresource, h.Time})
 	}
 	return d
 }

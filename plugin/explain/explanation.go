@@ -70,8 +70,8 @@ func unreadable(s source.Subject, err error) string {
 func (e *Explanation) date() {
 	for i := range e.Fields {
 		f := &e.Fields[i]
-		own := f.Owner == ownership.Autoscaler && len(f.Holders) > 0 && f.Holders[0].Subresource == "scale"
-		if own && f.Since == "" && !e.Context.Managers.IsImperative(f.Holders[0]) {
+		own := f.Owner == ownership.Autoscaler && len(f.Entries) > 0 && f.Entries[0].Subresource == "scale"
+		if own && f.Since == "" && !e.Context.Managers.IsImperative(f.Entries[0]) {
 			f.Since = e.Scaled
 		}
 	}
@@ -101,7 +101,7 @@ func (e *Explanation) unrecorded() string {
 		return ""
 	}
 	for i := range e.Fields {
-		for _, h := range e.Fields[i].Holders {
+		for _, h := range e.Fields[i].Entries {
 			if h.Operation == ownership.OperationUpdate && e.Context.Managers.IsApplier(h) {
 				return h.Manager
 			}
@@ -133,7 +133,7 @@ func (e *Explanation) declared(f *ownership.Field) string {
 	case f.Declared == ownership.Sets, e.applied(f) != "":
 		return "yes"
 	}
-	for _, h := range f.Holders {
+	for _, h := range f.Entries {
 		if !e.recorded && e.Context.Managers.IsApplier(h) {
 			return "?"
 		}
@@ -143,7 +143,7 @@ func (e *Explanation) declared(f *ownership.Field) string {
 
 // applied returns a manager that has applied a field server-side, or "".
 func (e *Explanation) applied(f *ownership.Field) string {
-	for _, h := range f.Holders {
+	for _, h := range f.Entries {
 		if h.Operation == ownership.OperationApply && e.Context.Managers.IsApplier(h) {
 			return h.Manager
 		}

@@ -127,7 +127,7 @@ func TestTextParsesAsPattern(t *testing.T) {
 		fieldpath.MakePathOrDie("spec", "args", 0),
 	} {
 		pattern, err := ownership.ParsePattern(explain.Text(path))
-		if err != nil || len(pattern) != len(path) || !pattern.Covers(path) || pattern[len(pattern)-1].Wildcard {
+		if err != nil || len(pattern) != len(path) || !pattern.Matches(path) || pattern[len(pattern)-1].Wildcard {
 			t.Errorf("%s: Text returns %s, which parses as %v (%v)", path, explain.Text(path), pattern, err)
 		}
 	}

@@ -16,7 +16,7 @@ func (e Explanation) Find(text string) (Explanation, error) {
 	text = plainText(text)
 	pattern, err := ownership.ParsePattern(text)
 	if err == nil {
-		if found := e.Select(func(f ownership.Field) bool { return pattern.Covers(f.Path) }); len(found.Fields) > 0 {
+		if found := e.Select(func(f ownership.Field) bool { return pattern.Matches(f.Path) }); len(found.Fields) > 0 {
 			return found, nil
 		}
 		if found := e.at(pattern); len(found.Fields) > 0 {

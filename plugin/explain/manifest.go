@@ -54,14 +54,14 @@ func (e Explanation) serverSide(f *ownership.Field) []string {
 	if applier := e.applied(f); f.Owner != ownership.Manifest || f.By != applier {
 		parts = append(parts, fmt.Sprintf("the manifest of %#q sets it", applier))
 	}
-	if len(f.Holders) > 1 {
+	if len(f.Entries) > 1 {
 		return append(parts, withoutField+"not delete it, because other managers also manage it")
 	}
 	return append(parts, withoutField+"delete it"+e.kept(f, ownership.Lacks, ownership.Sets))
 }
 
 // kept returns how handoff would respond to an apply that changes a field, or "" if it would not keep the field.
-func (e Explanation) kept(f *ownership.Field, manifest, base ownership.Claim) string {
+func (e Explanation) kept(f *ownership.Field, manifest, base ownership.Declaration) string {
 	if !e.Keeps(f, manifest, base) {
 		return ""
 	}
@@ -70,7 +70,7 @@ func (e Explanation) kept(f *ownership.Field, manifest, base ownership.Claim) st
 
 // Keeps reports whether handoff, in mode enforce, would keep a field that an apply changes. Manifest and base are the claims of
 // the incoming and of the last-applied manifest. A field with an unknown owner is not kept.
-func (e Explanation) Keeps(f *ownership.Field, manifest, base ownership.Claim) bool {
+func (e Explanation) Keeps(f *ownership.Field, manifest, base ownership.Declaration) bool {
 	if f.Owner == ownership.Unknown || f.Value == nil {
 		return false
 	}

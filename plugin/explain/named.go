@@ -34,7 +34,7 @@ func (e Explanation) Named(text string) ([]fieldpath.Path, error) {
 // named returns the part of a field's path that the argument matches.
 func named(live *jsonindex.Index, path fieldpath.Path, pattern ownership.Pattern, text string) fieldpath.Path {
 	if n := len(pattern); n > 0 && n <= len(path) {
-		if pattern.Covers(path) {
+		if pattern.Matches(path) {
 			return path[:n]
 		}
 		if exact, plain := PathOf(pattern); plain {

@@ -73,8 +73,8 @@ func (e Explanation) who(f *ownership.Field, it string) string {
 		since = " at " + f.Since
 	}
 	through := ""
-	if len(f.Holders) > 0 && f.Holders[0].Subresource != "" {
-		through = " through /" + f.Holders[0].Subresource
+	if len(f.Entries) > 0 && f.Entries[0].Subresource != "" {
+		through = " through /" + f.Entries[0].Subresource
 	}
 	switch f.Owner {
 	case ownership.Autoscaler:
@@ -99,10 +99,10 @@ func (e Explanation) whoScales(f *ownership.Field, it, through, since string) st
 	if !ok {
 		return fmt.Sprintf("the autoscaler %#q set %s%s%s", f.By, it, through, since)
 	}
-	if len(f.Holders) == 0 || f.Holders[0].Manager == HandoverManager {
+	if len(f.Entries) == 0 || f.Entries[0].Manager == HandoverManager {
 		return fmt.Sprintf("%s %#q owns %s, but has not set it yet", kind, name, it)
 	}
-	last := f.Holders[0]
+	last := f.Entries[0]
 	owner := fmt.Sprintf(", but %s %#q owns %s", kind, name, it)
 	if last.Time != "" {
 		owner = " at " + last.Time + owner

@@ -30,8 +30,8 @@ func (e Explanation) Wide(w io.Writer, style table.Style, chosen func(ownership.
 
 // entriesOf returns the managedFields entries that contain a field, as MANAGER/OPERATION[/SUBRESOURCE].
 func entriesOf(f *ownership.Field) string {
-	texts := make([]string, len(f.Holders))
-	for i, h := range f.Holders {
+	texts := make([]string, len(f.Entries))
+	for i, h := range f.Entries {
 		texts[i] = strings.TrimSuffix(h.Manager+"/"+h.Operation+"/"+h.Subresource, "/")
 	}
 	return strings.Join(texts, ",")

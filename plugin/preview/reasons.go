@@ -33,17 +33,17 @@ func (t *trial) reasons(with ownership.Object) (func(path fieldpath.Path, stays 
 }
 
 // claimFunc returns what a manifest declares about a path.
-type claimFunc func(fieldpath.Path) ownership.Claim
+type claimFunc func(fieldpath.Path) ownership.Declaration
 
 // lastAppliedClaims returns the claims of the incoming and of the live object's last-applied annotation.
 func lastAppliedClaims(live, with ownership.Object) (manifest, base claimFunc, err error) {
 	in := func(o ownership.Object) claimFunc {
 		text, ok := o.LastApplied()
 		if !ok {
-			return func(fieldpath.Path) ownership.Claim { return ownership.Lacks }
+			return func(fieldpath.Path) ownership.Declaration { return ownership.Lacks }
 		}
 		index := jsonindex.New([]byte(text))
-		return func(path fieldpath.Path) ownership.Claim {
+		return func(path fieldpath.Path) ownership.Declaration {
 			for n := len(path); n > 0; n-- { // null also clears nested fields
 				switch value := index.Value(path[:n]); {
 				case string(value) == "null":
@@ -70,7 +70,7 @@ func (t *trial) managedClaims(live, with ownership.Object) (manifest, base claim
 	if err != nil {
 		return nil, nil, err
 	}
-	author := t.options.Managers.Author(t.options.manager(), before, after)
+	author := t.options.Managers.Sender(t.options.manager(), before, after)
 	was, _ := author.Entry.Find(before)
 	sets := [2]claimFunc{}
 	for i, e := range []ownership.Entry{author.Entry, was} {
@@ -78,7 +78,7 @@ func (t *trial) managedClaims(live, with ownership.Object) (manifest, base claim
 		if err != nil {
 			return nil, nil, err
 		}
-		sets[i] = func(path fieldpath.Path) ownership.Claim {
+		sets[i] = func(path fieldpath.Path) ownership.Declaration {
 			if set.Has(path) {
 				return ownership.Sets
 			}

@@ -42,7 +42,7 @@ func affectedBy(moves []move) func(fieldpath.Path) bool {
 // last-applied annotation: the first kubectl apply --server-side migrates such entries to its own (client-go's csaupgrade).
 func (p Plan) isApplier(e ownership.Entry) bool {
 	return e.Subresource == "" && (p.Context.Managers.IsApplier(e) ||
-		e.Operation == ownership.OperationUpdate && e.Manager != WriterManager && e.Holds(ownership.LastAppliedPath()))
+		e.Operation == ownership.OperationUpdate && e.Manager != WriterManager && e.Contains(ownership.LastAppliedPath()))
 }
 
 // release removes the paths from the managedFields entries of appliers. Paths that are then in no entry are transferred to a
@@ -109,7 +109,7 @@ func (p *Plan) handOver(set *fieldpath.Set, now time.Time) error {
 	for _, to := range []struct {
 		manager string
 		set     *fieldpath.Set
-	}{{HandoverManager, toOwners}, {PersonManager, set.Difference(toOwners)}} {
+	}{{HandoverManager, toOwners}, {ImperativeManager, set.Difference(toOwners)}} {
 		if to.set.Empty() || to.manager == HandoverManager && scheme.Scheme.Recognizes(p.Kind) {
 			continue
 		}

@@ -81,7 +81,7 @@ func (l *left) of(ancestor fieldpath.Path) state {
 		at.recorded, at.declared = l.before.Value(ancestor) != nil, l.after.Value(ancestor) != nil
 	}
 	for _, e := range l.entries {
-		if e.entry.Holds(ancestor) {
+		if e.entry.Contains(ancestor) {
 			at.recorded = true
 			for managed := range nestedUnder(e.after, ancestor).All() {
 				at.managed = append(at.managed, managed.Copy())

@@ -35,7 +35,7 @@ func (p Plan) Settle(after ownership.Object) ([]byte, error) {
 	if written < 0 {
 		return nil, nil
 	}
-	holders := slices.DeleteFunc(ownership.Holders(p.before, ownership.LastAppliedPath()), isWriter)
+	holders := slices.DeleteFunc(ownership.EntriesFor(p.before, ownership.LastAppliedPath()), isWriter)
 	if len(holders) == 0 { // an earlier release was interrupted
 		holders = slices.DeleteFunc(slices.Clone(entries), func(e ownership.Entry) bool {
 			return isWriter(e) || !p.isApplier(e) || e.Operation != ownership.OperationUpdate
@@ -86,7 +86,7 @@ func giveBack(entries, holders []ownership.Entry) (settled []ownership.Entry, er
 func (p Plan) Settled() bool { return !slices.ContainsFunc(p.before, isWriter) }
 
 func isWriter(e ownership.Entry) bool {
-	return e.Manager == WriterManager && e.Holds(ownership.LastAppliedPath())
+	return e.Manager == WriterManager && e.Contains(ownership.LastAppliedPath())
 }
 
 // patchOf adds the operations that replace managedFields. The operation on the resourceVersion is a replace and not a test,

@@ -15,12 +15,12 @@ import (
 const (
 	// HandoverManager manages fields of custom resources that an autoscaler or a controller owns, until the owner writes them.
 	HandoverManager = explain.HandoverManager
-	// PersonManager manages all other fields. It counts as imperative, because a user decided to keep the value.
-	PersonManager = "kubectl-handoff"
+	// ImperativeManager manages all other fields. It counts as imperative, because a user decided to keep the value.
+	ImperativeManager = "kubectl-handoff"
 	// WriterManager has to send the Patch of a plan. It manages the annotation temporarily, until Settle, and must differ from
 	// the other two: kubectl apply --server-side takes over all fields of a manager that manages the annotation, and deletes
 	// those that are missing from its manifest.
-	WriterManager = PersonManager + "-release"
+	WriterManager = ImperativeManager + "-release"
 )
 
 // Plan is a planned change of an object's records.

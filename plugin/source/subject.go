@@ -69,7 +69,7 @@ func (w who) subject(kind schema.GroupVersionKind, namespace, name string, text 
 	}
 	s.Context.Managers = w.managers
 	for _, rule := range w.rules {
-		if rule.Fits(s.Kind.Group, s.Kind.Kind) {
+		if rule.Matches(s.Kind.Group, s.Kind.Kind) {
 			s.Context.Controlled = append(s.Context.Controlled, rule.Fields...)
 		}
 	}

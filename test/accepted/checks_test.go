@@ -262,7 +262,7 @@ func (o observation) elementGone(p fieldpath.Path) bool {
 // controlled reports whether a controller rule contains the field, and a controller has written it: a manager that is neither an
 // applier nor imperative.
 func (o observation) controlled(p fieldpath.Path) bool {
-	if !slices.ContainsFunc(o.rules, func(rule ownership.Pattern) bool { return rule.Covers(p) }) {
+	if !slices.ContainsFunc(o.rules, func(rule ownership.Pattern) bool { return rule.Matches(p) }) {
 		return false
 	}
 	return slices.ContainsFunc(entrySetsOf(o.live).by(p), func(entry string) bool {

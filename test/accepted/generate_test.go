@@ -179,11 +179,11 @@ func (g *generator) control() (e step, ok bool) {
 		}
 	}
 	ruled := func(at string) bool {
-		return slices.ContainsFunc(rules, func(p ownership.Pattern) bool { return p.Covers(pathOf(at)) })
+		return slices.ContainsFunc(rules, func(p ownership.Pattern) bool { return p.Matches(pathOf(at)) })
 	}
 	candidates := slices.DeleteFunc(slices.Clone(g.focus), func(at string) bool {
 		return !slices.ContainsFunc(rules, func(p ownership.Pattern) bool {
-			return p.Covers(pathOf(at)) || len(p) > len(pathOf(at)) && p[:len(pathOf(at))].Covers(pathOf(at))
+			return p.Matches(pathOf(at)) || len(p) > len(pathOf(at)) && p[:len(pathOf(at))].Matches(pathOf(at))
 		})
 	})
 	if len(candidates) == 0 {

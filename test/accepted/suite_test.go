@@ -41,7 +41,7 @@ var (
 // cluster is shared by the sequences. Each kind has a separate namespace in mode enforce, so that a ResourceQuota or LimitRange
 // does not affect other kinds.
 var cluster struct {
-	*controlplane.Plane
+	*controlplane.ControlPlane
 	webhook *handofftest.Webhook
 	client  client.Client
 }
@@ -62,8 +62,8 @@ func TestMain(m *testing.M) {
 }
 
 // prepare creates the namespaces before it starts the webhook, so that the webhook knows them when it is ready.
-func prepare(ctx context.Context, started *controlplane.Plane) (err error) {
-	cluster.Plane = started
+func prepare(ctx context.Context, started *controlplane.ControlPlane) (err error) {
+	cluster.ControlPlane = started
 	config := rest.CopyConfig(started.Config)
 	config.QPS = -1
 	config.WarningHandlerWithContext = collectWarnings{}

@@ -132,7 +132,7 @@ func parsed(fields map[string]fieldpath.Path, text string) fieldpath.Path {
 			continue
 		}
 		for _, path := range fields {
-			if len(path) == len(pattern) && pattern.Covers(path) {
+			if len(path) == len(pattern) && pattern.Matches(path) {
 				return path
 			}
 		}

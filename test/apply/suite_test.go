@@ -24,7 +24,7 @@ const patience = 60 * time.Second
 
 // controlPlane is shared by the tests, which run in parallel, each in its own namespace.
 var controlPlane struct {
-	*controlplane.Plane
+	*controlplane.ControlPlane
 	client client.Client
 }
 
@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 	os.Exit(controlplane.Main(m.Run, os.Stderr, options, prepare))
 }
 
-func prepare(ctx context.Context, started *controlplane.Plane) (err error) {
-	controlPlane.Plane = started
+func prepare(ctx context.Context, started *controlplane.ControlPlane) (err error) {
+	controlPlane.ControlPlane = started
 	config := rest.CopyConfig(controlPlane.Config)
 	config.WarningHandlerWithContext = rest.NoWarnings{}
 	if controlPlane.client, err = client.New(config, client.Options{}); err != nil {

@@ -53,7 +53,7 @@ func TestAutoscalerScalesDeployment(t *testing.T) {
 }
 
 // kubectl runs a command that must succeed, and returns what it prints.
-func kubectl(t *testing.T, controlPlane *controlplane.Plane, args ...string) string {
+func kubectl(t *testing.T, controlPlane *controlplane.ControlPlane, args ...string) string {
 	t.Helper()
 	output, err := exec.Command(controlPlane.Kubectl, args...).CombinedOutput()
 	if err != nil {
@@ -63,7 +63,7 @@ func kubectl(t *testing.T, controlPlane *controlplane.Plane, args ...string) str
 }
 
 // eventually waits until a command prints the wanted text.
-func eventually(t *testing.T, controlPlane *controlplane.Plane, want string, args ...string) {
+func eventually(t *testing.T, controlPlane *controlplane.ControlPlane, want string, args ...string) {
 	t.Helper()
 	var got string
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {

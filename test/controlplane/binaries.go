@@ -61,7 +61,7 @@ func findBinaries(given string) (string, error) {
 }
 
 // installKubectl installs a kubectl for this control plane in its directory.
-func (p *Plane) installKubectl(binaries string) error {
+func (p *ControlPlane) installKubectl(binaries string) error {
 	if err := os.MkdirAll(filepath.Dir(p.Kubectl), 0o700); err != nil {
 		return err
 	}

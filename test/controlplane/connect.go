@@ -14,7 +14,7 @@ var errNotOurs = errors.New("the control plane was not started by this process")
 
 // Connect returns a control plane that this process did not start, such as a kind cluster's, with its own kubectl as from
 // Start. Stop leaves it running; AddUser returns an error.
-func Connect(kubeconfig string) (*Plane, error) {
+func Connect(kubeconfig string) (*ControlPlane, error) {
 	binaries, err := findBinaries("")
 	if err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func Connect(kubeconfig string) (*Plane, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating a directory for the control plane: %w", err)
 	}
-	p := &Plane{Dir: dir, Kubectl: filepath.Join(dir, "bin", "kubectl"), Kubeconfig: filepath.Join(dir, "kubeconfig")}
+	p := &ControlPlane{Dir: dir, Kubectl: filepath.Join(dir, "bin", "kubectl"), Kubeconfig: filepath.Join(dir, "kubeconfig")}
 	p.stop = sync.OnceValue(func() error { return os.RemoveAll(dir) })
 	if err := os.WriteFile(p.Kubeconfig, content, 0o600); err != nil {
 		return nil, errors.Join(fmt.Errorf("kubeconfig: %w", err), p.Stop())
@@ -43,4 +43,4 @@ func Connect(kubeconfig string) (*Plane, error) {
 }
 
 // Elsewhere reports whether the control plane was started by another process (see Connect).
-func (p *Plane) Elsewhere() bool { return p.servers == nil }
+func (p *ControlPlane) Elsewhere() bool { return p.servers == nil }

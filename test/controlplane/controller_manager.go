@@ -12,7 +12,7 @@ import (
 )
 
 // startControllerManager starts the controllers, including the HorizontalPodAutoscaler controller, and waits until they run.
-func (p *Plane) startControllerManager(ctx context.Context, binaries string) error {
+func (p *ControlPlane) startControllerManager(ctx context.Context, binaries string) error {
 	// As in a real cluster, each controller has its own service account with minimal permissions, and the webhook sees the
 	// names of these accounts.
 	kubeconfig, err := p.AddUser("system:kube-controller-manager")

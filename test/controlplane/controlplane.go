@@ -32,8 +32,8 @@ type Options struct {
 	WithoutControllerManager bool
 }
 
-// Plane is a running control plane. Several can run at the same time.
-type Plane struct {
+// ControlPlane is a running control plane. Several can run at the same time.
+type ControlPlane struct {
 	// Dir contains all files of the control plane: data, certificates, kubeconfigs and a log for each process. Callers may
 	// add files. Every process whose command line contains Dir is terminated with the control plane.
 	Dir string
@@ -59,7 +59,7 @@ const (
 
 // Start starts a control plane and returns when all components are ready. The caller must stop it; see Stop for what happens
 // if the process ends without doing so. If ctx ends, Start returns an error after the component that is starting.
-func Start(ctx context.Context, options Options) (*Plane, error) {
+func Start(ctx context.Context, options Options) (*ControlPlane, error) {
 	binaries, err := findBinaries(options.Binaries)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func Start(ctx context.Context, options Options) (*Plane, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating a directory for the control plane: %w", err)
 	}
-	controlPlane := &Plane{Dir: dir, Kubectl: filepath.Join(dir, "bin", "kubectl")}
+	controlPlane := &ControlPlane{Dir: dir, Kubectl: filepath.Join(dir, "bin", "kubectl")}
 	controlPlane.stop = sync.OnceValue(controlPlane.stopAll)
 	if controlPlane.watchdog, err = watch(dir); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
@@ -83,7 +83,7 @@ func Start(ctx context.Context, options Options) (*Plane, error) {
 	return controlPlane, nil
 }
 
-func (p *Plane) start(ctx context.Context, options Options, binaries string) error {
+func (p *ControlPlane) start(ctx context.Context, options Options, binaries string) error {
 	type part struct {
 		name  string
 		start func() error
@@ -118,10 +118,10 @@ func (p *Plane) start(ctx context.Context, options Options, binaries string) err
 // If this process ends without calling Stop, through a panic, a timeout of `go test`, os.Exit, Ctrl-C or SIGKILL, a watchdog
 // does the same within seconds. Only a cache of envtest remains: an empty file for each allocated port in the user's cache
 // directory. envtest removes these files when a control plane starts more than two minutes later.
-func (p *Plane) Stop() error { return p.stop() }
+func (p *ControlPlane) Stop() error { return p.stop() }
 
 // stopAll stops the clients of each component before the component, so that none retries during its shutdown.
-func (p *Plane) stopAll() error {
+func (p *ControlPlane) stopAll() error {
 	var failures []error
 	if p.controllerManager != nil {
 		failures = append(failures, p.controllerManager.Stop(stopTimeout))

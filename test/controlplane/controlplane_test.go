@@ -86,7 +86,7 @@ func TestFailedStartReturnsTheLogAndLeavesNothingBehind(t *testing.T) {
 }
 
 // start starts a control plane, which is stopped when the test ends.
-func start(t *testing.T, options controlplane.Options) *controlplane.Plane {
+func start(t *testing.T, options controlplane.Options) *controlplane.ControlPlane {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()

@@ -14,7 +14,7 @@ const startTime = 3 * time.Minute
 // Main is the body of a TestMain for a package whose tests share a control plane. It starts one, calls prepare and then run,
 // which is testing.M.Run, and stops the control plane. It returns the exit code and writes errors to progress. The context of
 // prepare ends before the control plane is stopped, because the API server waits for open watches.
-func Main(run func() int, progress io.Writer, options Options, prepare func(context.Context, *Plane) error) (code int) {
+func Main(run func() int, progress io.Writer, options Options, prepare func(context.Context, *ControlPlane) error) (code int) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	starting, started := context.WithTimeout(ctx, startTime)

@@ -19,7 +19,7 @@ import (
 // startServers starts etcd and kube-apiserver, and adds the administrator.
 //
 // It does not use envtest.Environment, which retries five times and lets environment variables choose other binaries.
-func (p *Plane) startServers(ctx context.Context, apiServerArgs map[string][]string, binaries string) error {
+func (p *ControlPlane) startServers(ctx context.Context, apiServerArgs map[string][]string, binaries string) error {
 	// Log to files instead of pipes (see process.Start). The servers keep the files open after this function closes them.
 	etcdLog, err := os.Create(filepath.Join(p.Dir, "etcd.log"))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 //
 // The name can be that of a service account, system:serviceaccount:NAMESPACE:NAME: with the groups
 // system:serviceaccounts and system:serviceaccounts:NAMESPACE, the user is authorized as the service account.
-func (p *Plane) AddUser(name string, groups ...string) (string, error) {
+func (p *ControlPlane) AddUser(name string, groups ...string) (string, error) {
 	user, err := p.user(name, groups...)
 	if err != nil {
 		return "", err
@@ -31,7 +31,7 @@ func (p *Plane) AddUser(name string, groups ...string) (string, error) {
 }
 
 // addAdministrator adds a user who has all permissions.
-func (p *Plane) addAdministrator() error {
+func (p *ControlPlane) addAdministrator() error {
 	administrator, err := p.user("admin", "system:masters")
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (p *Plane) addAdministrator() error {
 }
 
 // user returns a user with a client certificate. The lock protects the CA's serial number, which has no lock of its own.
-func (p *Plane) user(name string, groups ...string) (*envtest.AuthenticatedUser, error) {
+func (p *ControlPlane) user(name string, groups ...string) (*envtest.AuthenticatedUser, error) {
 	if p.Elsewhere() {
 		return nil, fmt.Errorf("adding user %s: %w", name, errNotOurs)
 	}

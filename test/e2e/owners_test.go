@@ -31,8 +31,8 @@ func (n *namespace) owners(args ...string) map[string]string {
 	}
 	owners := map[string]string{}
 	for _, f := range fields {
-		fieldManagers := make([]string, 0, len(f.Holders))
-		for _, h := range f.Holders {
+		fieldManagers := make([]string, 0, len(f.Entries))
+		for _, h := range f.Entries {
 			fieldManagers = append(fieldManagers, strings.TrimSuffix(h.Manager+"/"+h.Operation+"/"+h.Subresource, "/"))
 			if (f.Since == "") != (h.Time == "") && h.Manager == f.By {
 				n.Errorf("%s: since %q, but the entry has %q", f.Path, f.Since, h.Time)

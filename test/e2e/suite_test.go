@@ -25,7 +25,7 @@ const kubeconfigVariable = "E2E_KUBECONFIG"
 
 // cluster is shared by all tests of the suite.
 var cluster struct {
-	Plane *controlplane.Plane
+	Plane *controlplane.ControlPlane
 	// Webhook is the webhook under test, either a local process or in the cluster.
 	Webhook interface {
 		Metrics(ctx context.Context) (string, error)

@@ -23,7 +23,7 @@ const patience = 60 * time.Second
 // cluster is shared by the tests, which run in parallel, each in its own namespace.
 var cluster struct {
 	root         string
-	controlPlane *controlplane.Plane
+	controlPlane *controlplane.ControlPlane
 	client       client.Client
 }
 
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(controlplane.Main(m.Run, os.Stderr, controlplane.Options{Output: os.Stderr}, prepare))
 }
 
-func prepare(ctx context.Context, controlPlane *controlplane.Plane) (err error) {
+func prepare(ctx context.Context, controlPlane *controlplane.ControlPlane) (err error) {
 	cluster.controlPlane = controlPlane
 	if cluster.root, err = controlplane.Root(); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 
 // Cluster is a control plane and this repository's webhook.
 type Cluster struct {
-	Plane   *controlplane.Plane
+	Plane   *controlplane.ControlPlane
 	Webhook *Webhook
 }
 

@@ -18,10 +18,10 @@ const (
 )
 
 // Installed is a webhook that runs in pods of its cluster.
-type Installed struct{ controlPlane *controlplane.Plane }
+type Installed struct{ controlPlane *controlplane.ControlPlane }
 
 // InCluster waits until the webhook that is installed in a cluster is available, and returns it.
-func InCluster(ctx context.Context, controlPlane *controlplane.Plane) (*Installed, error) {
+func InCluster(ctx context.Context, controlPlane *controlplane.ControlPlane) (*Installed, error) {
 	w := &Installed{controlPlane: controlPlane}
 	if _, err := w.kubectl(ctx, "rollout", "status", "deployment/"+Deployment, "--timeout=3m"); err != nil {
 		log := w.Log() //nolint:contextcheck // the log is most useful after the context has ended

@@ -23,7 +23,7 @@ type Options struct {
 }
 
 // withDefaults returns the options with defaults for empty fields.
-func (o Options) withDefaults(controlPlane *controlplane.Plane) (Options, error) {
+func (o Options) withDefaults(controlPlane *controlplane.ControlPlane) (Options, error) {
 	root, err := controlplane.Root()
 	if err != nil {
 		return o, err

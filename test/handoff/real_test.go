@@ -35,7 +35,7 @@ func TestWebhookIsRegisteredAsInTheManifestsAndDrains(t *testing.T) {
 }
 
 // kubectl runs a command that must succeed.
-func kubectl(t *testing.T, controlPlane *controlplane.Plane, args ...string) {
+func kubectl(t *testing.T, controlPlane *controlplane.ControlPlane, args ...string) {
 	t.Helper()
 	if output, err := exec.Command(controlPlane.Kubectl, args...).CombinedOutput(); err != nil {
 		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, output)

@@ -21,7 +21,7 @@ type Webhook struct {
 	URL string
 	CA  []byte
 
-	controlPlane *controlplane.Plane
+	controlPlane *controlplane.ControlPlane
 	process      *process.Process
 	manifests    string
 	metrics      string
@@ -35,7 +35,7 @@ const (
 
 // Start starts a webhook and waits until it is ready. The API server does not call it before Register. If it is not stopped,
 // it is terminated with the control plane.
-func Start(ctx context.Context, controlPlane *controlplane.Plane, options Options) (*Webhook, error) {
+func Start(ctx context.Context, controlPlane *controlplane.ControlPlane, options Options) (*Webhook, error) {
 	options, err := options.withDefaults(controlPlane)
 	if err != nil {
 		return nil, err

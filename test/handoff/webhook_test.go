@@ -89,7 +89,7 @@ func stub() handofftest.Options {
 	return handofftest.Options{Binary: os.Args[0], Manifests: "testdata"}
 }
 
-func startControlPlane(t *testing.T) *controlplane.Plane {
+func startControlPlane(t *testing.T) *controlplane.ControlPlane {
 	t.Helper()
 	controlPlane, err := controlplane.Start(t.Context(), controlplane.Options{WithoutControllerManager: true})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 // cluster is a kind cluster.
 type cluster struct {
-	*controlplane.Plane
+	*controlplane.ControlPlane
 	options    options
 	kubeconfig string
 }
@@ -64,13 +64,13 @@ func (c *cluster) prepare(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	c.Plane, err = controlplane.Connect(c.kubeconfig)
+	c.ControlPlane, err = controlplane.Connect(c.kubeconfig)
 	return err
 }
 
 // end deletes the cluster, unless --keep is set.
 func (c *cluster) end(ctx context.Context, why error) error {
-	if c.Plane != nil {
+	if c.ControlPlane != nil {
 		defer func() { _ = c.Stop() }() // only removes a directory
 	}
 	if c.options.keep {

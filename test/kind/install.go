@@ -85,7 +85,7 @@ func (h chart) uninstall(ctx context.Context) error {
 
 // available waits until the webhook is ready and its configuration has a CA bundle.
 func (p *proof) available(ctx context.Context) error {
-	installed, err := handofftest.InCluster(ctx, p.cluster.Plane)
+	installed, err := handofftest.InCluster(ctx, p.cluster.ControlPlane)
 	if err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ func TestAlertsAndPanelsUseTheMetricsOfHandoff(t *testing.T) {
 	if _, err := serving.New(serving.Options{Registerer: &has}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := has.Register(new(facts.Facts).Ages()); err != nil {
+	if err := has.Register(new(facts.State).Ages()); err != nil {
 		t.Fatal(err)
 	}
 	text := read(t, "components", "monitoring", "prometheusrule.yaml") + read(t, "components", "monitoring", "dashboard.json")

@@ -27,14 +27,14 @@ const mistyped = "mistyped"
 // cluster is shared by the tests. It contains the namespace handoff-system from the manifests.
 var cluster struct {
 	root         string
-	controlPlane *controlplane.Plane
+	controlPlane *controlplane.ControlPlane
 }
 
 func TestMain(m *testing.M) {
 	os.Exit(controlplane.Main(m.Run, os.Stderr, controlplane.Options{Output: os.Stderr}, prepare))
 }
 
-func prepare(ctx context.Context, controlPlane *controlplane.Plane) (err error) {
+func prepare(ctx context.Context, controlPlane *controlplane.ControlPlane) (err error) {
 	cluster.controlPlane = controlPlane
 	if cluster.root, err = controlplane.Root(); err != nil {
 		return err

@@ -133,7 +133,7 @@ func TestDryRunWritesNothing(t *testing.T) {
 	before := settings.live(t, yard).Value(version())
 	for _, kind := range []string{"client", "server"} {
 		said := handoff(t, cluster.Kubeconfig, "release configmap/web .data.size --dry-run="+kind+" -o yaml --show-managed-fields -n "+yard)
-		if strings.Contains(said, `"size":`) || !strings.Contains(said, "manager: "+release.PersonManager+"\n") ||
+		if strings.Contains(said, `"size":`) || !strings.Contains(said, "manager: "+release.ImperativeManager+"\n") ||
 			strings.Contains(said, release.WriterManager) {
 			t.Errorf("%s: got the object\n%s", kind, said)
 		}

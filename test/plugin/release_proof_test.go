@@ -310,9 +310,9 @@ func (r released) wantReleased(t *testing.T, yard string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	holders := ownership.Holders(entries, pathOf(t, r.field))
+	holders := ownership.EntriesFor(entries, pathOf(t, r.field))
 	for _, e := range holders {
-		if config.Default().Managers().IsApplier(e) || e.Holds(ownership.LastAppliedPath()) {
+		if config.Default().Managers().IsApplier(e) || e.Contains(ownership.LastAppliedPath()) {
 			t.Errorf("%s %s still manages %s", e.Manager, e.Operation, r.field)
 		}
 	}

@@ -85,7 +85,7 @@ func TestDiffIsColoredOnlyOnATerminal(t *testing.T) {
 			IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &both, ErrOut: &both}, Now: time.Now, Color: color,
 		}, strings.Fields("release "+settings.object+" "+settings.field+" --dry-run=client -n "+yard))
 		colored := strings.HasPrefix(both.String(), "\x1b[31m- last-applied") && strings.Contains(both.String(), "\x1b[32m+ managed by")
-		if code != cli.ExitYes || colored != color || strings.Contains(both.String(), "\x1b") != color {
+		if code != cli.ExitOK || colored != color || strings.Contains(both.String(), "\x1b") != color {
 			t.Errorf("color %v: exit code %d\n%q", color, code, both.String())
 		}
 	}
@@ -167,7 +167,7 @@ func settledRevision(text string) string {
 func TestReleaseIsIndependentOfTheWebhook(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	webhook, err := handofftest.Start(ctx, cluster.Plane, handofftest.Options{})
+	webhook, err := handofftest.Start(ctx, cluster.ControlPlane, handofftest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func managersOf(t *testing.T, object, field string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	holders := ownership.Holders(entries, pathOf(t, field))
+	holders := ownership.EntriesFor(entries, pathOf(t, field))
 	names := make([]string, 0, len(holders))
 	for _, e := range holders {
 		names = append(names, e.Manager)

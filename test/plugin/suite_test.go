@@ -22,7 +22,7 @@ const patience = 60 * time.Second
 
 // cluster is shared by all tests: a control plane with the objects of testdata/objects.yaml, and a user with few permissions.
 var cluster struct {
-	*controlplane.Plane
+	*controlplane.ControlPlane
 	limited string // kubeconfig of the user with few permissions
 }
 
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, "plugin:", err)
 			return 1
 		}
-		cluster.Plane = plane
+		cluster.ControlPlane = plane
 		code := 1
 		if err := prepare(); err != nil {
 			fmt.Fprintln(os.Stderr, "plugin:", err)

@@ -27,7 +27,7 @@ const (
 // stage is the namespace of a recording.
 type stage struct {
 	ctx          context.Context //nolint:containedctx // a stage exists only during one recording
-	controlPlane *controlplane.Plane
+	controlPlane *controlplane.ControlPlane
 	recorder     *recorder.Recorder
 	api          client.Client
 	namespace    string
@@ -35,7 +35,9 @@ type stage struct {
 	resource string
 }
 
-func newStage(ctx context.Context, controlPlane *controlplane.Plane, r *recorder.Recorder, namespace string) (*stage, error) {
+func newStage(
+	ctx context.Context, controlPlane *controlplane.ControlPlane, r *recorder.Recorder, namespace string,
+) (*stage, error) {
 	api, err := client.New(controlPlane.Config, client.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("creating a client: %w", err)

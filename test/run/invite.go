@@ -36,6 +36,6 @@ Ctrl-C in this terminal stops everything and leaves nothing behind. The webhook'
 
 `
 
-func invite(controlPlane *controlplane.Plane, manifest string) {
+func invite(controlPlane *controlplane.ControlPlane, manifest string) {
 	fmt.Printf(invitation, controlPlane.Kubeconfig, filepath.Dir(controlPlane.Kubectl), manifest)
 }

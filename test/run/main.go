@@ -53,7 +53,7 @@ func run(ctx context.Context) (err error) {
 }
 
 // optIn creates the namespace demo with handoff enabled.
-func optIn(ctx context.Context, controlPlane *controlplane.Plane) error {
+func optIn(ctx context.Context, controlPlane *controlplane.ControlPlane) error {
 	api, err := client.New(controlPlane.Config, client.Options{})
 	if err != nil {
 		return fmt.Errorf("client for the control plane: %w", err)

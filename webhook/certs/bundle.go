@@ -25,15 +25,15 @@ const (
 )
 
 // configuration reads the MutatingWebhookConfiguration. It returns nil if there is none.
-func (k *Keeper) configuration(ctx context.Context) (*admissionregistrationv1.MutatingWebhookConfiguration, error) {
+func (r *Rotator) configuration(ctx context.Context) (*admissionregistrationv1.MutatingWebhookConfiguration, error) {
 	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{}
-	err := k.client.Get(ctx, client.ObjectKey{Name: k.Configuration}, configuration)
+	err := r.client.Get(ctx, client.ObjectKey{Name: r.options.Configuration}, configuration)
 	if apierrors.IsNotFound(err) {
-		k.Log.V(1).Info("MutatingWebhookConfiguration not found, not setting the caBundle", "name", k.Configuration)
+		r.options.Log.V(1).Info("MutatingWebhookConfiguration not found, not setting the caBundle", "name", r.options.Configuration)
 		return nil, nil //nolint:nilnil // a missing configuration is not an error
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading MutatingWebhookConfiguration %s: %w", k.Configuration, err)
+		return nil, fmt.Errorf("reading MutatingWebhookConfiguration %s: %w", r.options.Configuration, err)
 	}
 	return configuration, nil
 }
@@ -41,7 +41,7 @@ func (k *Keeper) configuration(ctx context.Context) (*admissionregistrationv1.Mu
 // trust adds the CA to the caBundle of every webhook in the configuration. It returns when the CA was first seen there, and the
 // time until the next sync. Without a configuration, no API server calls the webhook, and since is zero; the watch notices
 // when the configuration is created.
-func (k *Keeper) trust(
+func (r *Rotator) trust(
 	ctx context.Context, configuration *admissionregistrationv1.MutatingWebhookConfiguration, p pair,
 ) (since time.Time, again time.Duration, err error) {
 	if configuration == nil {
@@ -49,27 +49,27 @@ func (k *Keeper) trust(
 	}
 	now := time.Now()
 	before := configuration.DeepCopy()
-	k.others.record(p, now)
+	r.others.record(p, now)
 	for i := range configuration.Webhooks {
 		to := &configuration.Webhooks[i].ClientConfig
-		known := func(other *x509.Certificate) bool { return k.others.known(other, now) }
+		known := func(other *x509.Certificate) bool { return r.others.known(other, now) }
 		if to.CABundle, err = bundle(p.ca, to.CABundle, known, now); err != nil {
 			return time.Time{}, 0, err
 		}
 	}
 	if !sameBundles(before.Webhooks, configuration.Webhooks) {
-		if wait := k.backoff.wait(now); wait > 0 {
+		if wait := r.backoff.wait(now); wait > 0 {
 			return now, wait, nil
 		}
-		k.backoff.record(now)
+		r.backoff.record(now)
 		// The patch contains only the caBundles, and fails if the configuration has changed since it was read.
 		patch := client.StrategicMergeFrom(before, client.MergeFromWithOptimisticLock{})
-		if err := k.client.Patch(ctx, configuration, patch, client.FieldOwner("handoff-webhook")); err != nil {
-			return time.Time{}, 0, fmt.Errorf("patching the caBundle of MutatingWebhookConfiguration %s: %w", k.Configuration, err)
+		if err := r.client.Patch(ctx, configuration, patch, client.FieldOwner("handoff-webhook")); err != nil {
+			return time.Time{}, 0, fmt.Errorf("patching the caBundle of MutatingWebhookConfiguration %s: %w", r.options.Configuration, err)
 		}
-		k.Log.Info("updated the caBundle", "configuration", k.Configuration)
+		r.options.Log.Info("updated the caBundle", "configuration", r.options.Configuration)
 	}
-	return k.seen(p.ca), k.others.nextSync(now), nil
+	return r.seen(p.ca), r.others.nextSync(now), nil
 }
 
 func sameBundles(a, b []admissionregistrationv1.MutatingWebhook) bool {
@@ -79,11 +79,11 @@ func sameBundles(a, b []admissionregistrationv1.MutatingWebhook) bool {
 }
 
 // seen returns when this process first saw the CA in the caBundle. The first call records the current time.
-func (k *Keeper) seen(ca []byte) time.Time {
-	since, ok := k.trusted[string(ca)]
+func (r *Rotator) seen(ca []byte) time.Time {
+	since, ok := r.trusted[string(ca)]
 	if !ok {
 		since = time.Now()
-		k.trusted[string(ca)] = since
+		r.trusted[string(ca)] = since
 	}
 	return since
 }

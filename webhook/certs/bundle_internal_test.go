@@ -13,9 +13,9 @@ import (
 	"github.com/open-policy-agent/cert-controller/pkg/rotator"
 )
 
-func keeper(folder string) *Keeper {
-	return &Keeper{Options: Options{
-		Namespace: "handoff-system", Service: "handoff-webhook", Folder: folder, Log: logr.Discard(),
+func newRotator(dir string) *Rotator {
+	return &Rotator{options: Options{
+		Namespace: "handoff-system", Service: "handoff-webhook", Dir: dir, Log: logr.Discard(),
 	}, trusted: map[string]time.Time{}}
 }
 

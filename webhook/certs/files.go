@@ -12,8 +12,8 @@ import (
 
 // write writes the pair to the files, and returns the time until the next sync. If the files of another CA are being served, it
 // keeps them until the API servers trust the new CA.
-func (k *Keeper) write(p pair, trusted time.Time) (next time.Duration, err error) {
-	ca, err := os.ReadFile(filepath.Join(k.Folder, caCrt))
+func (r *Rotator) write(p pair, trusted time.Time) (next time.Duration, err error) {
+	ca, err := os.ReadFile(filepath.Join(r.options.Dir, caCrt))
 	if err != nil && !os.IsNotExist(err) {
 		return 0, fmt.Errorf("reading the certificate files: %w", err)
 	}
@@ -27,14 +27,14 @@ func (k *Keeper) write(p pair, trusted time.Time) (next time.Duration, err error
 		name    string
 		content []byte
 	}{{corev1.TLSPrivateKeyKey, p.key}, {corev1.TLSCertKey, p.crt}, {caCrt, p.ca}} {
-		changed, err := replace(filepath.Join(k.Folder, file.name), file.content)
+		changed, err := replace(filepath.Join(r.options.Dir, file.name), file.content)
 		if err != nil {
 			return 0, fmt.Errorf("writing the certificate files: %w", err)
 		}
 		wrote = wrote || changed
 	}
 	if wrote {
-		k.Log.Info("wrote the certificate files", "directory", k.Folder)
+		r.options.Log.Info("wrote the certificate files", "directory", r.options.Dir)
 	}
 	return resyncEvery, nil
 }

@@ -27,13 +27,13 @@ func TestFilesOfANewCAWaitForTheAPIServers(t *testing.T) {
 		"no MutatingWebhookConfiguration":        {&first, &rotated, time.Time{}, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			k := keeper(t.TempDir())
+			r := newRotator(t.TempDir())
 			if c.onDisk != nil {
-				if _, err := k.write(*c.onDisk, time.Time{}); err != nil {
+				if _, err := r.write(*c.onDisk, time.Time{}); err != nil {
 					t.Fatal(err)
 				}
 			}
-			next, err := k.write(*c.next, c.trusted)
+			next, err := r.write(*c.next, c.trusted)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,19 +44,19 @@ func TestFilesOfANewCAWaitForTheAPIServers(t *testing.T) {
 			if (next < resyncEvery) != c.waits || next <= 0 || c.waits && next > propagation {
 				t.Errorf("the next sync is in %s", next)
 			}
-			wantFiles(t, k.Folder, *want)
+			wantFiles(t, r.options.Dir, *want)
 		})
 	}
 }
 
-func wantFiles(t *testing.T, folder string, want pair) {
+func wantFiles(t *testing.T, dir string, want pair) {
 	t.Helper()
-	entries, err := os.ReadDir(folder)
+	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 3 {
 		t.Errorf("want three files, got %v, %v", entries, err)
 	}
 	for name, content := range map[string][]byte{"ca.crt": want.ca, "tls.crt": want.crt, "tls.key": want.key} {
-		file := filepath.Join(folder, name)
+		file := filepath.Join(dir, name)
 		got, err := os.ReadFile(file) //nolint:gosec // in a temporary directory
 		if err != nil || !bytes.Equal(got, content) {
 			t.Errorf("%s: want %s, got %s, %v", name, content, got, err)
@@ -68,8 +68,8 @@ func wantFiles(t *testing.T, folder string, want pair) {
 }
 
 func TestWriteErrorsNameTheDirectory(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "missing")
-	if _, err := keeper(folder).write(pair{}, time.Time{}); err == nil || !strings.Contains(err.Error(), folder) {
+	dir := filepath.Join(t.TempDir(), "missing")
+	if _, err := newRotator(dir).write(pair{}, time.Time{}); err == nil || !strings.Contains(err.Error(), dir) {
 		t.Errorf("want the directory in the error, got %v", err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 )
 
-// mapper returns the REST mappings of the kinds that the Keeper uses. Discovery would fail, and end the process, if the API
+// mapper returns the REST mappings of the kinds that the Rotator uses. Discovery would fail, and end the process, if the API
 // server is not available at startup.
 func mapper() meta.RESTMapper {
 	m := meta.NewDefaultRESTMapper(nil)

@@ -36,28 +36,29 @@ const (
 type pair struct{ ca, crt, key, previous []byte }
 
 // secret returns the pair in the Secret. If necessary, it creates the Secret or renews the certificates first.
-func (k *Keeper) secret(ctx context.Context) (pair, error) {
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: k.Namespace, Name: k.Secret}, Type: corev1.SecretTypeTLS}
-	err := k.client.Get(ctx, client.ObjectKeyFromObject(secret), secret)
+func (r *Rotator) secret(ctx context.Context) (pair, error) {
+	meta := metav1.ObjectMeta{Namespace: r.options.Namespace, Name: r.options.Secret}
+	secret := &corev1.Secret{ObjectMeta: meta, Type: corev1.SecretTypeTLS}
+	err := r.client.Get(ctx, client.ObjectKeyFromObject(secret), secret)
 	missing := apierrors.IsNotFound(err)
 	if err != nil && !missing {
-		return pair{}, fmt.Errorf("reading Secret %s/%s: %w", k.Namespace, k.Secret, err)
+		return pair{}, fmt.Errorf("reading Secret %s/%s: %w", r.options.Namespace, r.options.Secret, err)
 	}
-	changed, err := k.renew(secret)
+	changed, err := r.renew(secret)
 	if err != nil {
 		return pair{}, err
 	}
 	switch {
 	case missing:
-		err = k.client.Create(ctx, secret)
+		err = r.client.Create(ctx, secret)
 	case changed:
-		err = k.client.Update(ctx, secret) // fails if the Secret has changed since it was read
+		err = r.client.Update(ctx, secret) // fails if the Secret has changed since it was read
 	}
 	if err != nil {
-		return pair{}, fmt.Errorf("writing Secret %s/%s: %w", k.Namespace, k.Secret, err)
+		return pair{}, fmt.Errorf("writing Secret %s/%s: %w", r.options.Namespace, r.options.Secret, err)
 	}
 	if changed {
-		k.Log.Info("stored the certificates", "secret", k.Namespace+"/"+k.Secret)
+		r.options.Log.Info("stored the certificates", "secret", r.options.Namespace+"/"+r.options.Secret)
 	}
 	return pair{
 		ca: secret.Data[caCrt], crt: secret.Data[corev1.TLSCertKey], key: secret.Data[corev1.TLSPrivateKeyKey],
@@ -67,22 +68,22 @@ func (k *Keeper) secret(ctx context.Context) (pair, error) {
 
 // renew renews certificates in a Secret that are missing, broken, for other names, not valid yet, or about to expire. If only the
 // serving certificate is renewed, the existing CA signs it.
-func (k *Keeper) renew(secret *corev1.Secret) (changed bool, err error) {
+func (r *Rotator) renew(secret *corev1.Secret) (changed bool, err error) {
 	maker := &rotator.CertRotator{
-		CAName: caName, CAOrganization: project, DNSName: k.names()[0], ExtraDNSNames: k.names()[1:],
+		CAName: caName, CAOrganization: project, DNSName: r.names()[0], ExtraDNSNames: r.names()[1:],
 		ExtKeyUsages: &[]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	now := time.Now()
 	data, previous := secret.Data, secret.Data[caPrevious]
 	ca, err := caOf(data, now)
 	if err != nil {
-		k.Log.Info("creating a new CA", "reason", err.Error())
+		r.options.Log.Info("creating a new CA", "reason", err.Error())
 		if ca, err = maker.CreateCACert(now.Add(-backdate), now.Add(caDuration)); err != nil {
 			return false, fmt.Errorf("creating a CA: %w", err)
 		}
 		data, previous = nil, secret.Data[caCrt]
 		if len(previous) == 0 {
-			previous = k.last // the Secret was deleted
+			previous = r.last // the Secret was deleted
 		}
 	}
 	for _, at := range []time.Time{now, now.Add(servingRenewal)} {
@@ -95,7 +96,7 @@ func (k *Keeper) renew(secret *corev1.Secret) (changed bool, err error) {
 	if err == nil {
 		return false, nil
 	}
-	k.Log.Info("creating a new serving certificate", "reason", err.Error())
+	r.options.Log.Info("creating a new serving certificate", "reason", err.Error())
 	// It starts with its CA. If it started now, replicas whose clocks differ would find each other's certificates not valid yet,
 	// and replace them.
 	crt, key, err := maker.CreateCertPEM(ca, ca.Cert.NotBefore, now.Add(servingDuration))
@@ -112,8 +113,9 @@ func (k *Keeper) renew(secret *corev1.Secret) (changed bool, err error) {
 }
 
 // names returns the DNS names of the Service.
-func (k *Keeper) names() []string {
-	return []string{k.Service + "." + k.Namespace + ".svc", k.Service + "." + k.Namespace, k.Service}
+func (r *Rotator) names() []string {
+	o := r.options
+	return []string{o.Service + "." + o.Namespace + ".svc", o.Service + "." + o.Namespace, o.Service}
 }
 
 // caOf returns the CA in a Secret. The error is the reason why a new CA is needed.

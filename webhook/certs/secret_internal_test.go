@@ -13,16 +13,16 @@ import (
 )
 
 func TestRenewReplacesOnlyInvalidCertificates(t *testing.T) {
-	k := keeper("")
+	r := newRotator("")
 	created := &corev1.Secret{}
-	if changed, err := k.renew(created); !changed || err != nil {
+	if changed, err := r.renew(created); !changed || err != nil {
 		t.Fatalf("an empty Secret: %t, %v", changed, err)
 	}
 	other := &corev1.Secret{}
-	if _, err := k.renew(other); err != nil {
+	if _, err := r.renew(other); err != nil {
 		t.Fatal(err)
 	}
-	short := shortLived(t, k)
+	short := shortLived(t, r)
 	ending := newCA(t, 0, caRenewal-day)
 	set := func(from map[string][]byte, changes map[string][]byte) map[string][]byte {
 		data := maps.Clone(from)
@@ -46,19 +46,19 @@ func TestRenewReplacesOnlyInvalidCertificates(t *testing.T) {
 		"the CA key is empty":                {data: set(created.Data, map[string][]byte{"ca.key": {}}), ca: true, serving: true},
 		"the CA has another key":             {data: set(created.Data, map[string][]byte{"ca.key": other.Data["ca.key"]}), ca: true, serving: true},
 		"the CA is not PEM":                  {data: set(created.Data, map[string][]byte{"ca.crt": []byte("ca")}), ca: true, serving: true},
-		"the certificate is not valid yet":   {data: ahead(t, k, 0, 20*day), serving: true},
-		"a clock was ahead by 20 days":       {data: ahead(t, k, 20*day, 20*day), ca: true, serving: true},
-		"a clock was ahead by 200 days":      {data: ahead(t, k, 200*day, 200*day), ca: true, serving: true},
-		"a clock was ahead by half an hour":  {data: ahead(t, k, backdate/2, backdate/2)},
+		"the certificate is not valid yet":   {data: ahead(t, r, 0, 20*day), serving: true},
+		"a clock was ahead by 20 days":       {data: ahead(t, r, 20*day, 20*day), ca: true, serving: true},
+		"a clock was ahead by 200 days":      {data: ahead(t, r, 200*day, 200*day), ca: true, serving: true},
+		"a clock was ahead by half an hour":  {data: ahead(t, r, backdate/2, backdate/2)},
 		"the CA expires within a year":       {data: set(created.Data, map[string][]byte{"ca.crt": ending.CertPEM, "ca.key": ending.KeyPEM}), ca: true, serving: true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			k := keeper("")
+			r := newRotator("")
 			if c.service != "" {
-				k.Service = c.service
+				r.options.Service = c.service
 			}
 			secret := &corev1.Secret{Data: c.data}
-			changed, err := k.renew(secret)
+			changed, err := r.renew(secret)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,8 +71,8 @@ func TestRenewReplacesOnlyInvalidCertificates(t *testing.T) {
 			if got := !bytes.Equal(secret.Data["tls.crt"], c.data["tls.crt"]); got != c.serving {
 				t.Errorf("certificate renewed: want %t, got %t", c.serving, got)
 			}
-			wantValid(t, k, secret.Data)
-			if again, err := k.renew(secret); again || err != nil {
+			wantValid(t, r, secret.Data)
+			if again, err := r.renew(secret); again || err != nil {
 				t.Errorf("a second renewal: %t, %v", again, err)
 			}
 		})
@@ -80,10 +80,10 @@ func TestRenewReplacesOnlyInvalidCertificates(t *testing.T) {
 }
 
 // ahead returns the data of a Secret whose CA and certificate were created by replicas with clocks that were ahead.
-func ahead(t *testing.T, k *Keeper, caBy, servingBy time.Duration) map[string][]byte {
+func ahead(t *testing.T, r *Rotator, caBy, servingBy time.Duration) map[string][]byte {
 	t.Helper()
 	a := newCA(t, -caBy, caDuration)
-	maker := &rotator.CertRotator{DNSName: k.names()[0], ExtraDNSNames: k.names()[1:], ExtKeyUsages: &[]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	maker := &rotator.CertRotator{DNSName: r.names()[0], ExtraDNSNames: r.names()[1:], ExtKeyUsages: &[]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	created := time.Now().Add(servingBy)
 	crt, key, err := maker.CreateCertPEM(a, created.Add(-backdate), created.Add(servingDuration-time.Hour))
 	if err != nil {
@@ -104,17 +104,17 @@ func TestThePreviousCAIsStoredInTheSecret(t *testing.T) {
 		"the Secret was deleted":     {nil, old.CertPEM, old.CertPEM},
 		"the CA was removed from it": {map[string][]byte{"ca.crt": {}}, old.CertPEM, old.CertPEM},
 	} {
-		k := keeper("")
-		k.last = c.last
+		r := newRotator("")
+		r.last = c.last
 		secret := &corev1.Secret{Data: c.data}
-		if _, err := k.renew(secret); err != nil {
+		if _, err := r.renew(secret); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(secret.Data[caPrevious], c.want) {
 			t.Errorf("%s: got %q, want %q", sentence, secret.Data[caPrevious], c.want)
 		}
 		secret.Data["tls.crt"] = nil
-		if _, err := k.renew(secret); err != nil || !bytes.Equal(secret.Data[caPrevious], c.want) {
+		if _, err := r.renew(secret); err != nil || !bytes.Equal(secret.Data[caPrevious], c.want) {
 			t.Errorf("%s: a new certificate changes the previous CA: %v", sentence, err)
 		}
 	}
@@ -122,10 +122,10 @@ func TestThePreviousCAIsStoredInTheSecret(t *testing.T) {
 
 // TestACertificateStartsWithItsCA verifies that a certificate which a replica with a fast clock creates is valid for the others.
 func TestACertificateStartsWithItsCA(t *testing.T) {
-	k := keeper("")
+	r := newRotator("")
 	a := newCA(t, 100*day, caDuration)
 	secret := &corev1.Secret{Data: map[string][]byte{"ca.crt": a.CertPEM, "ca.key": a.KeyPEM}}
-	if _, err := k.renew(secret); err != nil {
+	if _, err := r.renew(secret); err != nil {
 		t.Fatal(err)
 	}
 	pair, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
@@ -138,10 +138,10 @@ func TestACertificateStartsWithItsCA(t *testing.T) {
 }
 
 // shortLived returns the data of a Secret whose certificate is valid, but due for renewal.
-func shortLived(t *testing.T, k *Keeper) map[string][]byte {
+func shortLived(t *testing.T, r *Rotator) map[string][]byte {
 	t.Helper()
 	a := newCA(t, 0, caDuration)
-	maker := &rotator.CertRotator{DNSName: k.names()[0], ExtKeyUsages: &[]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	maker := &rotator.CertRotator{DNSName: r.names()[0], ExtKeyUsages: &[]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	crt, key, err := maker.CreateCertPEM(a, time.Now().Add(-backdate), time.Now().Add(servingRenewal-time.Hour))
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +150,7 @@ func shortLived(t *testing.T, k *Keeper) map[string][]byte {
 }
 
 // wantValid verifies that clients which trust the CA accept the certificate for the Service until it is renewed.
-func wantValid(t *testing.T, k *Keeper, data map[string][]byte) {
+func wantValid(t *testing.T, r *Rotator, data map[string][]byte) {
 	t.Helper()
 	pair, err := tls.X509KeyPair(data["tls.crt"], data["tls.key"])
 	if err != nil {
@@ -158,7 +158,7 @@ func wantValid(t *testing.T, k *Keeper, data map[string][]byte) {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(data["ca.crt"])
-	for _, name := range []string{k.Service, k.Service + ".handoff-system", k.Service + ".handoff-system.svc"} {
+	for _, name := range []string{r.options.Service, r.options.Service + ".handoff-system", r.options.Service + ".handoff-system.svc"} {
 		options := x509.VerifyOptions{Roots: roots, DNSName: name, CurrentTime: time.Now().Add(servingRenewal)}
 		if _, err := pair.Leaf.Verify(options); err != nil {
 			t.Errorf("%s: %v", name, err)

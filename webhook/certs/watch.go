@@ -14,16 +14,17 @@ import (
 
 // watch returns a channel that receives when the Secret or the MutatingWebhookConfiguration may have changed. The cache is only
 // used for notifications, not for reads. Each object is watched by name, so that permission on other Secrets is not required.
-func (k *Keeper) watch(ctx context.Context) (<-chan struct{}, error) {
-	c, err := cache.New(k.config, cache.Options{
-		Scheme: k.scheme, Mapper: mapper(),
+func (r *Rotator) watch(ctx context.Context) (<-chan struct{}, error) {
+	c, err := cache.New(r.config, cache.Options{
+		Scheme: r.scheme, Mapper: mapper(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Secret{}: {
-				Namespaces: map[string]cache.Config{k.Namespace: {}}, Field: fields.OneTermEqualSelector("metadata.name", k.Secret),
-				Transform: dropContent,
+				Namespaces: map[string]cache.Config{r.options.Namespace: {}},
+				Field:      fields.OneTermEqualSelector("metadata.name", r.options.Secret),
+				Transform:  dropContent,
 			},
 			&admissionregistrationv1.MutatingWebhookConfiguration{}: {
-				Field: fields.OneTermEqualSelector("metadata.name", k.Configuration), Transform: dropContent,
+				Field: fields.OneTermEqualSelector("metadata.name", r.options.Configuration), Transform: dropContent,
 			},
 		},
 	})
@@ -51,7 +52,7 @@ func (k *Keeper) watch(ctx context.Context) (<-chan struct{}, error) {
 	}
 	go func() {
 		if err := c.Start(ctx); err != nil {
-			k.Log.Error(err, "watching for changes failed, polling instead", "interval", resyncEvery.String())
+			r.options.Log.Error(err, "watching for changes failed, polling instead", "interval", resyncEvery.String())
 		}
 	}()
 	return changed, nil

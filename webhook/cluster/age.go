@@ -41,8 +41,8 @@ func (f *freshness) read() (last time.Time, lastErr error) {
 	return f.last, f.lastErr
 }
 
-// Stale reports whether the facts may be out of date because a watch could not be renewed, and since when.
-func (f *Facts) Stale() (since time.Time, stale bool) {
+// Stale reports whether the state may be out of date because a watch could not be renewed, and since when.
+func (f *State) Stale() (since time.Time, stale bool) {
 	for _, freshness := range f.freshness {
 		if last, _ := freshness.read(); time.Since(last) > maxAge && (!stale || last.Before(since)) {
 			since, stale = last, true
@@ -53,7 +53,7 @@ func (f *Facts) Stale() (since time.Time, stale bool) {
 
 // staleResources returns a text for each resource whose watch cannot be renewed. The text only changes if the reason does,
 // because each change of readiness is logged.
-func (f *Facts) staleResources() []string {
+func (f *State) staleResources() []string {
 	var texts []string
 	for resource, freshness := range f.freshness {
 		last, lastErr := freshness.read()
@@ -71,20 +71,20 @@ func (f *Facts) staleResources() []string {
 }
 
 // Ages returns the metric of the age of each resource.
-func (f *Facts) Ages() prometheus.Collector {
+func (f *State) Ages() prometheus.Collector {
 	return ages{f, prometheus.NewDesc("handoff_cache_age_seconds",
 		"Seconds since the watch of a resource was last confirmed to be up to date, or since startup.", []string{"resource"}, nil)}
 }
 
 type ages struct {
-	facts       *Facts
+	state       *State
 	description *prometheus.Desc
 }
 
 func (a ages) Describe(descriptions chan<- *prometheus.Desc) { descriptions <- a.description }
 
 func (a ages) Collect(metrics chan<- prometheus.Metric) {
-	for resource, freshness := range a.facts.freshness {
+	for resource, freshness := range a.state.freshness {
 		last, _ := freshness.read()
 		metrics <- prometheus.MustNewConstMetric(a.description, prometheus.GaugeValue, time.Since(last).Seconds(), resource)
 	}

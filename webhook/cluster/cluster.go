@@ -30,9 +30,9 @@ const (
 	byKind   = "kind"
 )
 
-// Facts is the state of a cluster, read from informers. Its methods may be called at any time and never block: until Ready
+// State is the state of a cluster, read from informers. Its methods may be called at any time and never block: until Ready
 // returns true, they only return what is built in, because reading from an informer blocks until it has synced.
-type Facts struct {
+type State struct {
 	reader    client.Reader
 	informers map[string]cache.Informer
 	freshness map[string]*freshness // by resource, of the informers that renew their watches
@@ -52,7 +52,7 @@ func Scheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// CacheOptions returns the options of a cache for Facts. The cache drops fields that Facts does not read before it stores an
+// CacheOptions returns the options of a cache for State. The cache drops fields that State does not read before it stores an
 // object, returns stored objects without a copy, renews its watches every few seconds, and sends no requests to the API server
 // before it is started.
 func CacheOptions() cache.Options {
@@ -70,7 +70,7 @@ func CacheOptions() cache.Options {
 	}
 }
 
-// mapper returns the REST mappings of the kinds that Facts reads. Discovery would require the API server at startup.
+// mapper returns the REST mappings of the kinds that State reads. Discovery would require the API server at startup.
 func mapper() meta.RESTMapper {
 	m := meta.NewDefaultRESTMapper(nil)
 	m.Add(corev1.SchemeGroupVersion.WithKind("Namespace"), meta.RESTScopeRoot)
@@ -85,9 +85,9 @@ func namespaces() *metav1.PartialObjectMetadata {
 	return o
 }
 
-// New returns Facts that read from a cache with CacheOptions. The caller starts the cache. New does not block.
-func New(ctx context.Context, c cache.Cache) (*Facts, error) {
-	f := &Facts{reader: c, informers: map[string]cache.Informer{}, freshness: map[string]*freshness{}}
+// New returns State that read from a cache with CacheOptions. The caller starts the cache. New does not block.
+func New(ctx context.Context, c cache.Cache) (*State, error) {
+	f := &State{reader: c, informers: map[string]cache.Informer{}, freshness: map[string]*freshness{}}
 	if err := c.IndexField(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, byTarget, targetOf); err != nil {
 		return nil, fmt.Errorf("indexing HorizontalPodAutoscalers: %w", err)
 	}
@@ -112,7 +112,7 @@ func New(ctx context.Context, c cache.Cache) (*Facts, error) {
 }
 
 // Ready reports whether all informers have synced. Once true, it stays true.
-func (f *Facts) Ready() bool {
+func (f *State) Ready() bool {
 	if f.ready.Load() {
 		return true
 	}
@@ -124,7 +124,7 @@ func (f *Facts) Ready() bool {
 }
 
 // NamespaceMode returns a namespace's mode annotation; ok is false if it has none.
-func (f *Facts) NamespaceMode(namespace string) (mode string, ok bool) {
+func (f *State) NamespaceMode(namespace string) (mode string, ok bool) {
 	if !f.Ready() {
 		return "", false
 	}
@@ -139,7 +139,7 @@ func (f *Facts) NamespaceMode(namespace string) (mode string, ok bool) {
 // Autoscaler returns the HorizontalPodAutoscaler that targets an object, as "HorizontalPodAutoscaler/web", and its desired
 // replicas. If several target the object, it returns the first by name; if none does, it returns "". The version of the target
 // reference is ignored.
-func (f *Facts) Autoscaler(namespace, group, kind, name string) (autoscaler string, desired int64) {
+func (f *State) Autoscaler(namespace, group, kind, name string) (autoscaler string, desired int64) {
 	if !f.Ready() {
 		return "", 0
 	}
@@ -153,7 +153,7 @@ func (f *Facts) Autoscaler(namespace, group, kind, name string) (autoscaler stri
 }
 
 // ScalePath returns the path of the scale field of a kind, nil if the kind has none.
-func (f *Facts) ScalePath(group, version, kind string) fieldpath.Path {
+func (f *State) ScalePath(group, version, kind string) fieldpath.Path {
 	if path := scale.Builtin(group, kind); path != nil {
 		return path
 	}

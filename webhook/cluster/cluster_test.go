@@ -21,7 +21,7 @@ type mode struct {
 }
 
 func modeOf(namespace string) mode {
-	m, ok := suite.facts.NamespaceMode(namespace)
+	m, ok := suite.state.NamespaceMode(namespace)
 	return mode{m, ok}
 }
 
@@ -84,7 +84,7 @@ func autoscale(t *testing.T, namespace, name, apiVersion, kind, target string) *
 }
 
 func autoscalerOf(namespace, group, kind, name string) string {
-	autoscaler, _ := suite.facts.Autoscaler(namespace, group, kind, name)
+	autoscaler, _ := suite.state.Autoscaler(namespace, group, kind, name)
 	return autoscaler
 }
 
@@ -204,7 +204,7 @@ func widgets(group string, paths map[string]string) *apiextensionsv1.CustomResou
 }
 
 func scalePath(group, version, kind string) string {
-	path := suite.facts.ScalePath(group, version, kind)
+	path := suite.state.ScalePath(group, version, kind)
 	if path == nil {
 		return "none"
 	}

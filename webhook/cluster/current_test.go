@@ -16,7 +16,7 @@ import (
 	"github.com/ownership-handoff/handoff/webhook/cluster"
 )
 
-// noticed is the time within which facts must report that a watch cannot be renewed.
+// noticed is the time within which state must report that a watch cannot be renewed.
 const noticed = 30 * time.Second
 
 // connection is a connection to the API server that can be broken and repaired.
@@ -86,13 +86,13 @@ type outage struct {
 func TestFactsReportStaleWatches(t *testing.T) {
 	t.Parallel()
 	n := namespace(t, map[string]string{ownership.ModeAnnotation: "warn"})
-	known := func(f *cluster.Facts) string { mode, _ := f.NamespaceMode(n.Name); return mode }
-	connections, facts := map[string]connection{}, map[string]*cluster.Facts{}
+	known := func(f *cluster.State) string { mode, _ := f.NamespaceMode(n.Name); return mode }
+	connections, state := map[string]connection{}, map[string]*cluster.State{}
 	for sentence, c := range outages() {
 		connections[sentence] = c.connect(t)
-		facts[sentence] = watching(t, connections[sentence].config)
+		state[sentence] = watching(t, connections[sentence].config)
 	}
-	for sentence, f := range facts {
+	for sentence, f := range state {
 		eventually(t, sentence+": the mode before the outage", "warn", func() string { return known(f) })
 		if err := f.Check(); err != nil {
 			t.Fatalf("%s: before the outage: %v", sentence, err)
@@ -102,28 +102,28 @@ func TestFactsReportStaleWatches(t *testing.T) {
 		c.fail()
 	}
 	began := time.Now()
-	for sentence, f := range facts {
+	for sentence, f := range state {
 		wantStale(t, f, sentence, outages()[sentence].want, began)
 	}
 	setMode(t, n, "enforce")
-	eventually(t, "facts without an outage", "enforce", func() string { return known(suite.facts) })
-	for sentence, f := range facts {
+	eventually(t, "state without an outage", "enforce", func() string { return known(suite.state) })
+	for sentence, f := range state {
 		if got := known(f); got != "warn" {
 			t.Errorf("%s: mode %s was read during the outage", sentence, got)
 		}
 		connections[sentence].repair()
 	}
-	for sentence, f := range facts {
+	for sentence, f := range state {
 		eventually(t, sentence+": the mode after the outage, without a restart", "enforce", func() string { return known(f) })
 		eventually(t, sentence+": the check passes again", true, func() bool { return f.Check() == nil })
 		if _, stale := f.Stale(); stale {
-			t.Errorf("%s: the facts are stale, but the check passes", sentence)
+			t.Errorf("%s: the state are stale, but the check passes", sentence)
 		}
 	}
 }
 
 // wantStale waits until the check's error contains all resources and the reason, and the metric has their age.
-func wantStale(t *testing.T, facts *cluster.Facts, sentence, reason string, began time.Time) {
+func wantStale(t *testing.T, state *cluster.State, sentence, reason string, began time.Time) {
 	t.Helper()
 	got := ""
 	for strings.Count(got, " have been stale since ") < 3 || !strings.Contains(got, reason) {
@@ -132,17 +132,17 @@ func wantStale(t *testing.T, facts *cluster.Facts, sentence, reason string, bega
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
-		if err := facts.Check(); err != nil {
+		if err := state.Check(); err != nil {
 			got = err.Error()
 		}
 	}
-	if since, stale := facts.Stale(); !stale || since.After(time.Now()) {
+	if since, stale := state.Stale(); !stale || since.After(time.Now()) {
 		t.Errorf("%s: the check returns %s; stale: %t, since %s", sentence, got, stale, since)
 	}
-	if !facts.Ready() {
-		t.Errorf("%s: the facts are no longer ready", sentence)
+	if !state.Ready() {
+		t.Errorf("%s: the state are no longer ready", sentence)
 	}
-	for resource, age := range ages(t, facts) {
+	for resource, age := range ages(t, state) {
 		if age < 1 {
 			t.Errorf("%s: the age of %s is %v s", sentence, resource, age)
 		}
@@ -150,10 +150,10 @@ func wantStale(t *testing.T, facts *cluster.Facts, sentence, reason string, bega
 }
 
 // ages reads the metric.
-func ages(t *testing.T, facts *cluster.Facts) map[string]float64 {
+func ages(t *testing.T, state *cluster.State) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	if err := registry.Register(facts.Ages()); err != nil {
+	if err := registry.Register(state.Ages()); err != nil {
 		t.Fatal(err)
 	}
 	families, err := registry.Gather()
@@ -175,18 +175,18 @@ func ages(t *testing.T, facts *cluster.Facts) map[string]float64 {
 	return found
 }
 
-// TestFactsStayFreshWithoutChanges verifies that facts do not become stale in a cluster without changes: over several watches,
+// TestFactsStayFreshWithoutChanges verifies that state do not become stale in a cluster without changes: over several watches,
 // the age is reset again and again.
 func TestFactsStayFreshWithoutChanges(t *testing.T) {
 	t.Parallel()
-	facts := watching(t, suite.plane.Config)
-	eventually(t, "the facts are ready", true, facts.Ready)
-	renewed, before := map[string]int{}, ages(t, facts)
+	state := watching(t, suite.plane.Config)
+	eventually(t, "the state are ready", true, state.Ready)
+	renewed, before := map[string]int{}, ages(t, state)
 	for end := time.Now().Add(noticed); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		if err := facts.Check(); err != nil {
+		if err := state.Check(); err != nil {
 			t.Fatal(err)
 		}
-		now := ages(t, facts)
+		now := ages(t, state)
 		for resource, age := range now {
 			if age < before[resource] {
 				renewed[resource]++
@@ -209,16 +209,16 @@ func setMode(t *testing.T, n *corev1.Namespace, mode string) {
 	}
 }
 
-// TestFactsWaitForAnAPIServer verifies that facts can be created before the API server is available, and become ready later.
+// TestFactsWaitForAnAPIServer verifies that state can be created before the API server is available, and become ready later.
 func TestFactsWaitForAnAPIServer(t *testing.T) {
 	t.Parallel()
-	connections, facts := map[string]connection{}, map[string]*cluster.Facts{}
+	connections, state := map[string]connection{}, map[string]*cluster.State{}
 	for sentence, c := range outages() {
 		connections[sentence] = c.connect(t)
 		connections[sentence].fail()
-		facts[sentence] = watching(t, connections[sentence].config)
+		state[sentence] = watching(t, connections[sentence].config)
 	}
-	for sentence, f := range facts {
+	for sentence, f := range state {
 		eventually(t, sentence+": the check names three resources and a reason", 3, func() int {
 			err := f.Check()
 			if err == nil {
@@ -227,11 +227,11 @@ func TestFactsWaitForAnAPIServer(t *testing.T) {
 			return strings.Count(err.Error(), "are not listed yet: ")
 		})
 		if f.Ready() {
-			t.Fatalf("%s: the facts are ready", sentence)
+			t.Fatalf("%s: the state are ready", sentence)
 		}
 		connections[sentence].repair()
 	}
-	for sentence, f := range facts {
-		eventually(t, sentence+": the facts are ready", true, f.Ready)
+	for sentence, f := range state {
+		eventually(t, sentence+": the state are ready", true, f.Ready)
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // missing returns the resources that have not been listed yet.
-func (f *Facts) missing() []string {
+func (f *State) missing() []string {
 	var resources []string
 	for resource, informer := range f.informers {
 		if !informer.HasSynced() {
@@ -21,7 +21,7 @@ func (f *Facts) missing() []string {
 
 // Check is a readiness check. It returns an error with the resources that have not been listed yet or are stale, and the reason.
 // If the API server denied a request, the reason is its message, which contains the verb, the resource and the user.
-func (f *Facts) Check() error {
+func (f *State) Check() error {
 	if f.Ready() {
 		if texts := f.staleResources(); texts != nil {
 			return staleError(texts)

@@ -34,11 +34,11 @@ func user(t *testing.T, name string) *rest.Config {
 	return config
 }
 
-// watching returns facts that watch the cluster with a user's permissions until the test ends.
-func watching(t *testing.T, config *rest.Config) *cluster.Facts {
+// watching returns state that watch the cluster with a user's permissions until the test ends.
+func watching(t *testing.T, config *rest.Config) *cluster.State {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	c, facts, err := factsOf(ctx, config)
+	c, state, err := stateOf(ctx, config)
 	if err != nil {
 		cancel()
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func watching(t *testing.T, config *rest.Config) *cluster.Facts {
 		cancel()
 		<-ended
 	})
-	return facts
+	return state
 }
 
 // permit grants a user permission to list and watch a resource.
@@ -75,23 +75,23 @@ func permit(t *testing.T, name, group, resource string) {
 }
 
 func TestFactsAreReadyOnceAllResourcesAreListed(t *testing.T) {
-	if !suite.facts.Ready() {
-		t.Error("all resources are listed, but the facts are not ready")
+	if !suite.state.Ready() {
+		t.Error("all resources are listed, but the state are not ready")
 	}
-	if err := suite.facts.Check(); err != nil {
+	if err := suite.state.Check(); err != nil {
 		t.Errorf("all resources are listed: %v", err)
 	}
 }
 
 func TestTheCheckReportsMissingPermissions(t *testing.T) {
 	t.Parallel()
-	facts := watching(t, user(t, "nobody"))
+	state := watching(t, user(t, "nobody"))
 	var got string
 	eventually(t, "the check reports the denied requests", true, func() bool {
-		if facts.Ready() {
-			t.Fatal("the facts are ready")
+		if state.Ready() {
+			t.Fatal("the state are ready")
 		}
-		err := facts.Check()
+		err := state.Check()
 		if err == nil {
 			t.Fatal("the check passes")
 		}
@@ -113,26 +113,26 @@ func TestTheCheckReportsMissingPermissions(t *testing.T) {
 func TestFactsDoNotBlockBeforeTheyAreReady(t *testing.T) {
 	t.Parallel()
 	n := namespace(t, map[string]string{ownership.ModeAnnotation: "enforce"})
-	_, unstarted, err := factsOf(t.Context(), suite.plane.Config)
+	_, unstarted, err := stateOf(t.Context(), suite.plane.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for sentence, facts := range map[string]*cluster.Facts{
+	for sentence, state := range map[string]*cluster.State{
 		"before the cache starts": unstarted, "without permission": watching(t, user(t, "waiting")),
 	} {
 		answered := make(chan struct{})
 		go func() {
 			defer close(answered)
-			if mode, ok := facts.NamespaceMode(n.Name); ok {
+			if mode, ok := state.NamespaceMode(n.Name); ok {
 				t.Errorf("%s: mode %s", sentence, mode)
 			}
-			if got, _ := facts.Autoscaler(n.Name, "apps", "Deployment", "web"); got != "" {
+			if got, _ := state.Autoscaler(n.Name, "apps", "Deployment", "web"); got != "" {
 				t.Errorf("%s: autoscaler %s", sentence, got)
 			}
-			if got := facts.ScalePath("example.com", "v1", "Widget"); got != nil {
+			if got := state.ScalePath("example.com", "v1", "Widget"); got != nil {
 				t.Errorf("%s: scale path %s", sentence, got)
 			}
-			if got := facts.ScalePath("apps", "v1", "Deployment"); got.String() != ".spec.replicas" {
+			if got := state.ScalePath("apps", "v1", "Deployment"); got.String() != ".spec.replicas" {
 				t.Errorf("%s: want the built-in scale path, got %s", sentence, got)
 			}
 		}()
@@ -149,18 +149,18 @@ func TestTheCheckNamesTheMissingResource(t *testing.T) {
 	const name = "almost"
 	permit(t, name, "", "namespaces")
 	permit(t, name, "apiextensions.k8s.io", "customresourcedefinitions")
-	facts := watching(t, user(t, name))
+	state := watching(t, user(t, name))
 	eventually(t, "only HorizontalPodAutoscalers are missing", true, func() bool {
-		err := facts.Check()
+		err := state.Check()
 		return err != nil && strings.HasPrefix(err.Error(), "horizontalpodautoscalers.autoscaling are not listed yet: ") &&
 			strings.Count(err.Error(), "are not listed") == 1
 	})
-	if facts.Ready() {
-		t.Fatal("the facts are ready without HorizontalPodAutoscalers")
+	if state.Ready() {
+		t.Fatal("the state are ready without HorizontalPodAutoscalers")
 	}
 	permit(t, name, "autoscaling", "horizontalpodautoscalers")
-	eventually(t, "the facts are ready", true, facts.Ready)
-	if err := facts.Check(); err != nil {
+	eventually(t, "the state are ready", true, state.Ready)
+	if err := state.Check(); err != nil {
 		t.Errorf("once ready: %v", err)
 	}
 }

@@ -18,19 +18,19 @@ import (
 	"github.com/ownership-handoff/handoff/webhook/cluster"
 )
 
-// suite is shared by all tests of the package: a control plane without a controller manager, and facts about it.
+// suite is shared by all tests of the package: a control plane without a controller manager, and state about it.
 var suite struct {
-	plane  *controlplane.Plane
+	plane  *controlplane.ControlPlane
 	client client.Client
 	cache  cache.Cache
-	facts  *cluster.Facts
+	state  *cluster.State
 }
 
 func TestMain(m *testing.M) {
 	os.Exit(controlplane.Main(m.Run, os.Stderr, controlplane.Options{WithoutControllerManager: true}, prepare))
 }
 
-func prepare(ctx context.Context, plane *controlplane.Plane) error {
+func prepare(ctx context.Context, plane *controlplane.ControlPlane) error {
 	suite.plane = plane
 	scheme, err := cluster.Scheme()
 	if err != nil {
@@ -42,23 +42,23 @@ func prepare(ctx context.Context, plane *controlplane.Plane) error {
 	if suite.client, err = client.New(suite.plane.Config, client.Options{Scheme: scheme}); err != nil {
 		return err
 	}
-	c, facts, err := factsOf(ctx, suite.plane.Config)
+	c, state, err := stateOf(ctx, suite.plane.Config)
 	if err != nil {
 		return err
 	}
-	if facts.Ready() || facts.Check() == nil {
-		return errors.New("facts are ready before the cache is started")
+	if state.Ready() || state.Check() == nil {
+		return errors.New("state are ready before the cache is started")
 	}
 	go func() { _ = c.Start(ctx) }()
 	if !c.WaitForCacheSync(ctx) {
 		return errors.New("the informers have not synced")
 	}
-	suite.cache, suite.facts = c, facts
+	suite.cache, suite.state = c, state
 	return nil
 }
 
-// factsOf returns facts that are read with a user's permissions, and their cache, which is not started.
-func factsOf(ctx context.Context, config *rest.Config) (cache.Cache, *cluster.Facts, error) {
+// stateOf returns state that are read with a user's permissions, and their cache, which is not started.
+func stateOf(ctx context.Context, config *rest.Config) (cache.Cache, *cluster.State, error) {
 	scheme, err := cluster.Scheme()
 	if err != nil {
 		return nil, nil, err
@@ -69,8 +69,8 @@ func factsOf(ctx context.Context, config *rest.Config) (cache.Cache, *cluster.Fa
 	if err != nil {
 		return nil, nil, err
 	}
-	facts, err := cluster.New(ctx, c)
-	return c, facts, err
+	state, err := cluster.New(ctx, c)
+	return c, state, err
 }
 
 // namespace creates a namespace for the test.
@@ -97,7 +97,7 @@ func create(t *testing.T, o client.Object) {
 	})
 }
 
-// eventually waits until known returns the wanted value: facts are updated asynchronously.
+// eventually waits until known returns the wanted value: state are updated asynchronously.
 func eventually[T comparable](t *testing.T, what string, want T, known func() T) {
 	t.Helper()
 	var got T

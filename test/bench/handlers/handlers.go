@@ -79,7 +79,7 @@ func Handoff(ctx context.Context, o Options) (http.Handler, error) {
 	if o.Mode != "" {
 		annotations[ownership.ModeAnnotation] = o.Mode
 	}
-	facts, err := factsOf(ctx, namespace(o.Namespace, annotations),
+	state, err := stateOf(ctx, namespace(o.Namespace, annotations),
 		autoscaler(o.Namespace, "web", schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}))
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func Handoff(ctx context.Context, o Options) (http.Handler, error) {
 		return nil, err
 	}
 	return &webhook.Handler{
-		Cluster: facts, Managers: configuration.Managers(), Rules: rules, Metrics: metrics, Log: logger(), Events: recorder,
+		Cluster: state, Managers: configuration.Managers(), Rules: rules, Metrics: metrics, Log: logger(), Events: recorder,
 	}, nil
 }
 

@@ -35,7 +35,7 @@ const (
 
 // bench is a control plane with a webhook whose reviews are counted.
 type bench struct {
-	controlPlane *controlplane.Plane
+	controlPlane *controlplane.ControlPlane
 	webhook      *handofftest.Webhook
 	recorder     *recorder.Recorder
 	api          client.Client

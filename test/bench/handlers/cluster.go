@@ -23,9 +23,9 @@ import (
 	"github.com/ownership-handoff/handoff/webhook/cluster"
 )
 
-// factsOf returns the facts of a cluster that consists of the given objects and never changes. The informers, their
+// stateOf returns the state of a cluster that consists of the given objects and never changes. The informers, their
 // transforms and their indexes are the real ones; only the lists and watches do not come from an API server.
-func factsOf(ctx context.Context, objects ...client.Object) (*cluster.Facts, error) {
+func stateOf(ctx context.Context, objects ...client.Object) (*cluster.State, error) {
 	scheme, err := cluster.Scheme()
 	if err != nil {
 		return nil, err
@@ -43,15 +43,15 @@ func factsOf(ctx context.Context, objects ...client.Object) (*cluster.Facts, err
 	if err != nil {
 		return nil, fmt.Errorf("creating informers for a static cluster: %w", err)
 	}
-	facts, err := cluster.New(ctx, informers)
+	state, err := cluster.New(ctx, informers)
 	if err != nil {
-		return nil, fmt.Errorf("creating facts of a static cluster: %w", err)
+		return nil, fmt.Errorf("creating state of a static cluster: %w", err)
 	}
 	go func() { _ = informers.Start(ctx) }() // it ends only with the context
-	if !informers.WaitForCacheSync(ctx) || !facts.Ready() {
-		return nil, errors.New("facts of a static cluster: the caches did not sync")
+	if !informers.WaitForCacheSync(ctx) || !state.Ready() {
+		return nil, errors.New("state of a static cluster: the caches did not sync")
 	}
-	return facts, nil
+	return state, nil
 }
 
 // mapper returns the REST mappings of the kinds that the informers read.

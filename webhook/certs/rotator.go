@@ -41,7 +41,7 @@ const (
 	requestTimeout = 30 * time.Second
 )
 
-// Options configure a Keeper.
+// Options configure a Rotator.
 type Options struct {
 	// Namespace and Secret name the Secret that stores the certificates. It is created if it is missing.
 	Namespace, Secret string
@@ -49,14 +49,14 @@ type Options struct {
 	Service string
 	// Configuration is the MutatingWebhookConfiguration in which the caBundle is set.
 	Configuration string
-	// Folder is the directory to which tls.crt, tls.key and ca.crt are written.
-	Folder string
-	Log    logr.Logger
+	// Dir is the directory to which tls.crt, tls.key and ca.crt are written.
+	Dir string
+	Log logr.Logger
 }
 
-// Keeper creates and renews the certificates, and keeps the Secret, the caBundle and the files up to date.
-type Keeper struct {
-	Options
+// Rotator creates and renews the certificates, and keeps the Secret, the caBundle and the files up to date.
+type Rotator struct {
+	options Options
 	client  client.Client
 	config  *rest.Config
 	scheme  *runtime.Scheme
@@ -70,8 +70,8 @@ type Keeper struct {
 	err   error
 }
 
-// New returns a Keeper. Run starts it.
-func New(config *rest.Config, o Options) (*Keeper, error) {
+// New returns a Rotator. Run starts it.
+func New(config *rest.Config, o Options) (*Rotator, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, admissionregistrationv1.AddToScheme} {
 		if err := add(scheme); err != nil {
@@ -82,17 +82,17 @@ func New(config *rest.Config, o Options) (*Keeper, error) {
 	if err != nil {
 		return nil, fmt.Errorf("self-signed certificates: %w", err)
 	}
-	return &Keeper{Options: o, client: c, config: config, scheme: scheme, trusted: map[string]time.Time{}}, nil
+	return &Rotator{options: o, client: c, config: config, scheme: scheme, trusted: map[string]time.Time{}}, nil
 }
 
 // Run keeps the certificates up to date until the context is done.
-func (k *Keeper) Run(ctx context.Context) error {
-	changed, err := k.watch(ctx)
+func (r *Rotator) Run(ctx context.Context) error {
+	changed, err := r.watch(ctx)
 	if err != nil {
 		return err
 	}
 	for ctx.Err() == nil {
-		next := k.trySync(ctx)
+		next := r.trySync(ctx)
 		select {
 		case <-ctx.Done():
 		case <-changed:
@@ -103,58 +103,58 @@ func (k *Keeper) Run(ctx context.Context) error {
 }
 
 // trySync calls sync, records its error, and returns the time until the next sync.
-func (k *Keeper) trySync(ctx context.Context) (next time.Duration) {
+func (r *Rotator) trySync(ctx context.Context) (next time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	next, err := k.sync(ctx)
-	k.mutex.Lock()
-	defer k.mutex.Unlock()
+	next, err := r.sync(ctx)
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
 	if err == nil {
-		k.done, k.err = true, nil
+		r.done, r.err = true, nil
 		return next
 	}
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-		k.Log.Info("another replica wrote first, reading again")
+		r.options.Log.Info("another replica wrote first, reading again")
 		return conflictRetryAfter
 	}
-	if ctx.Err() == nil && (k.err == nil || k.err.Error() != err.Error()) {
-		k.Log.Error(err, "updating the certificates failed, retrying", "after", retryAfter.String())
+	if ctx.Err() == nil && (r.err == nil || r.err.Error() != err.Error()) {
+		r.options.Log.Error(err, "updating the certificates failed, retrying", "after", retryAfter.String())
 	}
-	k.err = err
+	r.err = err
 	return retryAfter
 }
 
 // sync updates the Secret, the caBundle and the files, in this order. It reads the MutatingWebhookConfiguration before the
 // Secret, so that a CA which another replica has added to the caBundle is already in the Secret that it reads.
-func (k *Keeper) sync(ctx context.Context) (next time.Duration, err error) {
-	configuration, configurationErr := k.configuration(ctx)
-	pair, err := k.secret(ctx)
+func (r *Rotator) sync(ctx context.Context) (next time.Duration, err error) {
+	configuration, configurationErr := r.configuration(ctx)
+	pair, err := r.secret(ctx)
 	if err == nil {
 		err = configurationErr
 	}
 	if err != nil {
 		return 0, err
 	}
-	k.last = pair.ca
-	trusted, again, err := k.trust(ctx, configuration, pair)
+	r.last = pair.ca
+	trusted, again, err := r.trust(ctx, configuration, pair)
 	if err != nil {
 		return 0, err
 	}
-	next, err = k.write(pair, trusted)
+	next, err = r.write(pair, trusted)
 	return min(next, again), err
 }
 
 // Ready is a readiness check. It returns an error until the certificates exist. Later errors are only logged: the existing
 // certificate is still served, and the check of package serving fails when it is no longer valid.
-func (k *Keeper) Ready() error {
-	k.mutex.Lock()
-	defer k.mutex.Unlock()
+func (r *Rotator) Ready() error {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
 	switch {
-	case k.done:
+	case r.done:
 		return nil
-	case k.err != nil:
-		return k.err
+	case r.err != nil:
+		return r.err
 	default:
-		return fmt.Errorf("waiting to read Secret %s/%s", k.Namespace, k.Secret)
+		return fmt.Errorf("waiting to read Secret %s/%s", r.options.Namespace, r.options.Secret)
 	}
 }
