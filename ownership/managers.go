@@ -63,7 +63,7 @@ func (a Sender) ServerSide() bool { return a.Entry.Operation == OperationApply }
 // incoming are the managedFields before and after the write. If fieldManager is empty, the sender is the manager whose entry
 // the write updated, and the zero Sender if there is none.
 func (m Managers) Sender(fieldManager string, live, incoming []Entry) Sender {
-	entry := authorEntry(fieldManager, live, incoming)
+	entry := senderEntry(fieldManager, live, incoming)
 	switch {
 	case entry.Manager == "":
 		return Sender{}
@@ -76,9 +76,9 @@ func (m Managers) Sender(fieldManager string, live, incoming []Entry) Sender {
 	}
 }
 
-// authorEntry returns the sender's entry. It prefers an entry that the write updated, because a manager can have one for
+// senderEntry returns the sender's entry. It prefers an entry that the write updated, because a manager can have one for
 // each operation. If the write updated none, a manager that has only an Apply entry has applied.
-func authorEntry(fieldManager string, live, incoming []Entry) Entry {
+func senderEntry(fieldManager string, live, incoming []Entry) Entry {
 	var own Entry
 	found, before := 0, indexOf(live)
 	for _, e := range incoming {
