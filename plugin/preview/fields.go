@@ -27,13 +27,13 @@ type Field struct {
 }
 
 // fields returns the fields that handoff acts on, followed by all others that the apply changes.
-func (p *Preview) fields(t *trial, decided []merge.Change) ([]Field, error) {
-	with, err := ownership.ParseObject(p.With)
+func (t *trial) fields(p prediction) ([]Field, error) {
+	with, err := ownership.ParseObject(p.with)
 	if err != nil {
 		return nil, err
 	}
 	var objects [3]*jsonindex.Index
-	for i, text := range [][]byte{t.Object.Text(), p.Without, p.With} {
+	for i, text := range [][]byte{t.Object.Text(), p.without, p.with} {
 		if objects[i], err = shownOf(text); err != nil {
 			return nil, err
 		}
@@ -42,16 +42,17 @@ func (p *Preview) fields(t *trial, decided []merge.Change) ([]Field, error) {
 		return Field{Path: path, Live: objects[0].Value(path), Without: objects[1].Value(path), With: objects[2].Value(path)}
 	}
 	var fields []Field
-	for i := range decided {
-		f := at(decided[i].Path)
-		f.Decided, f.Why = &decided[i], becauseOf(&decided[i])
+	for i := range p.decided.Changes {
+		c := &p.decided.Changes[i]
+		f := at(c.Path)
+		f.Decided, f.Why = c, becauseOf(c)
 		fields = append(fields, f)
 	}
 	reason, err := t.reasons(with)
 	if err != nil {
 		return nil, err
 	}
-	changes, err := t.changes(p.With)
+	changes, err := t.changes(p.with)
 	if err != nil {
 		return nil, err
 	}

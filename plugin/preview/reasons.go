@@ -10,11 +10,11 @@ import (
 // reasons returns a function that returns why a field changes, according to the manifests. It is equivalent to
 // ownership.Manifests, but indexes the records once for any number of fields.
 func (t *trial) reasons(with ownership.Object) (func(path fieldpath.Path, stays bool) string, error) {
-	claims := lastAppliedClaims
+	declarations := inLastApplied
 	if t.options.ServerSide {
-		claims = t.managedClaims
+		declarations = t.inManagedFields
 	}
-	manifest, base, err := claims(t.Object, with)
+	manifest, base, err := declarations(t.Object, with)
 	if err != nil {
 		return nil, err
 	}
@@ -32,12 +32,12 @@ func (t *trial) reasons(with ownership.Object) (func(path fieldpath.Path, stays 
 	}, nil
 }
 
-// claimFunc returns what a manifest declares about a path.
-type claimFunc func(fieldpath.Path) ownership.Declaration
+// declarationFunc returns what a manifest declares about a path.
+type declarationFunc func(fieldpath.Path) ownership.Declaration
 
-// lastAppliedClaims returns the claims of the incoming and of the live object's last-applied annotation.
-func lastAppliedClaims(live, with ownership.Object) (manifest, base claimFunc, err error) {
-	in := func(o ownership.Object) claimFunc {
+// inLastApplied returns the declarations of the incoming and of the live object's last-applied annotation.
+func inLastApplied(live, with ownership.Object) (manifest, base declarationFunc, err error) {
+	in := func(o ownership.Object) declarationFunc {
 		text, ok := o.LastApplied()
 		if !ok {
 			return func(fieldpath.Path) ownership.Declaration { return ownership.Lacks }
@@ -60,8 +60,8 @@ func lastAppliedClaims(live, with ownership.Object) (manifest, base claimFunc, e
 	return in(with), in(live), nil
 }
 
-// managedClaims returns the claims of the applier's managedFields entries, after and before the apply.
-func (t *trial) managedClaims(live, with ownership.Object) (manifest, base claimFunc, err error) {
+// inManagedFields returns the declarations of the applier's managedFields entries, after and before the apply.
+func (t *trial) inManagedFields(live, with ownership.Object) (manifest, base declarationFunc, err error) {
 	before, err := live.Entries()
 	if err != nil {
 		return nil, nil, err
@@ -70,10 +70,10 @@ func (t *trial) managedClaims(live, with ownership.Object) (manifest, base claim
 	if err != nil {
 		return nil, nil, err
 	}
-	author := t.options.Managers.Sender(t.options.manager(), before, after)
-	was, _ := author.Entry.Find(before)
-	sets := [2]claimFunc{}
-	for i, e := range []ownership.Entry{author.Entry, was} {
+	sender := t.options.Managers.Sender(t.options.manager(), before, after)
+	was, _ := sender.Entry.Find(before)
+	sets := [2]declarationFunc{}
+	for i, e := range []ownership.Entry{sender.Entry, was} {
 		set, err := e.Set()
 		if err != nil {
 			return nil, nil, err
