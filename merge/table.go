@@ -141,8 +141,8 @@ func table() [15]row { // an array: it is read for each contested field, and mus
 		},
 		{number: 8, name: "clear-null", writer: ownership.Applier, manifest: setsNull, verdict: Through},
 		{
-			number: 9, name: "warn-autoscaled", owners: autoscaled, writer: ownership.ImperativeWriter,
-			verdict: Warn,
+			number: 9, name: "warn-autoscaled", owners: autoscaled, writer: ownership.ImperativeWriter, verdict: Warn,
+			message: ownedBy("; change the autoscaler instead"),
 		},
 		{number: 9, name: "imperative", writer: ownership.ImperativeWriter, verdict: Through},
 		{number: 10, name: "other-writer", writer: ownership.OtherWriter, verdict: Through},

@@ -42,14 +42,14 @@ func (c change) words(m ownership.Mode, path, value string) (before, name, after
 	if c.Verdict == merge.Yield {
 		value = ""
 	}
+	before, name, after = c.Because()
 	if c.Verdict == merge.Warn {
-		return "", c.Owner.By, " owns " + path + " and may revert this change; change the autoscaler instead"
+		return "", name, " owns " + path + " and may revert this change" + after
 	}
 	did := c.did(m) + " "
 	if m != ownership.ModeEnforce {
 		did = "(warn) " + did
 	}
-	before, name, after = c.Because()
 	if m != ownership.ModeEnforce {
 		after = strings.TrimSuffix(after, merge.NoAction) // nothing was done
 	}
