@@ -59,8 +59,8 @@ type Decider struct {
 	Rules    []ownership.Rule
 }
 
-// Decide decides on each contested field of a write, and returns the changes and the patch. The error is ErrNotANumber,
-// ErrBudget, ErrNotWhole, ownership.ErrManagedFields or ownership.ErrLastApplied.
+// Decide decides on each contested field of a write, and returns the changes and the patch. The error is ErrNotAnInteger,
+// ErrBudget, ErrNotRestored, ownership.ErrManagedFields or ownership.ErrLastApplied.
 func (d Decider) Decide(r Request) (Outcome, error) {
 	spent := &budget{spend: r.Meter}
 	if r.Meter != nil {
@@ -152,7 +152,7 @@ func rewrite(w ownership.Write, context ownership.ObjectContext, keep, stale []C
 	return out, nil
 }
 
-// checkScale returns ErrNotANumber unless the scale field's values are valid replicas, nonnegative int32s
+// checkScale returns ErrNotAnInteger unless the scale field's values are valid replicas, nonnegative int32s
 // (k8s.io/api/autoscaling/v1, ScaleSpec), so that warnings and events quote nothing but numbers. A missing or null incoming
 // value is valid: the write drops the field.
 func (c Change) checkScale() error {

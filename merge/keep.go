@@ -49,7 +49,7 @@ type Rewritten struct {
 // are left empty. If the write changes nothing else, the result is the live object, byte for byte: the API server then stores
 // nothing, and the resourceVersion stays the same.
 //
-// The error is ownership.ErrManagedFields, ErrNotWhole, or that of a value that is not JSON.
+// The error is ownership.ErrManagedFields, ErrNotRestored, or that of a value that is not JSON.
 func Rewrite(w ownership.Write, keep []Kept, clearing []fieldpath.Path) (Rewritten, error) {
 	cleared, operations, err := clearFields(w, clearing)
 	if err != nil {

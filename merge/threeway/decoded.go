@@ -117,9 +117,9 @@ func (m *merger) decodedField(
 	switch {
 	case err != nil:
 		return nil, unmodified, err
-	case result.kind == 0 && !there, there && same(&result, &l):
+	case result.absent() && !there, there && same(&result, &l):
 		return nil, unmodified, nil
-	case result.kind == 0:
+	case result.absent():
 		return nil, removed, nil
 	default:
 		return result.decode(), changed, nil

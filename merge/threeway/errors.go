@@ -69,7 +69,7 @@ func (m *merger) check(input string, n *node, holds schema.Kind) error {
 	case schema.ScalarKind:
 		ok = n.kind != '{' && n.kind != '['
 	default:
-		ok = n.kind != 0
+		ok = !n.absent()
 	}
 	if ok || n.kind == 'n' {
 		return nil

@@ -13,7 +13,7 @@ type field struct {
 // field returns the merged value of a field of the manifest: live's own node if nothing changes, a node without kind if the
 // result lacks the field.
 func (m *merger) field(f field, mergePatch bool) (node, error) {
-	if f.manifest.kind == 0 {
+	if f.manifest.absent() {
 		return node{}, m.wrong(inManifest, ErrWrongKind, "it is %s", f.manifest.kindName())
 	}
 	if f.manifest.kind == 'n' {
@@ -23,7 +23,7 @@ func (m *merger) field(f field, mergePatch bool) (node, error) {
 		f.base = nil // a base of another kind has nothing that the manifest could have dropped
 	}
 	switch {
-	case f.live != nil && f.live.kind == 0:
+	case f.live != nil && f.live.absent():
 		return node{}, m.wrong(inLive, ErrWrongKind, "it is %s", f.live.kindName())
 	case f.live != nil && f.live.is(f.manifest):
 		return m.sameKind(f, mergePatch)

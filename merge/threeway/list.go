@@ -123,7 +123,7 @@ func (m *merger) dropElements(l *lists) {
 		m.enter(l.live.step(at))
 		left := m.removeWhole(removal{live: &l.live.elements[at].node})
 		m.leave()
-		if left.kind == 0 {
+		if left.absent() {
 			l.results[at].node = left
 			l.removed, l.edited = l.removed+1, true
 		}
@@ -177,7 +177,7 @@ func (l *lists) interleave() []int {
 	next := 0
 	appendLiveOnly := func(before int) {
 		for ; next < inLive && next < before; next++ {
-			if !mentioned[next] && l.results[next].kind != 0 {
+			if !mentioned[next] && !l.results[next].absent() {
 				out = append(out, next)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 // node is a JSON value in a merge: a part of an input, as text or decoded, or a value that the merge has made. The children of
 // an input's value are read when the merge first needs them (open).
 type node struct {
-	// kind is the value's kind in jsontext: '{', '[', '"', '0', 't', 'f', 'n'; 0 if there is no value.
+	// kind is the value's kind in jsontext: '{', '[', '"', '0', 't', 'f', 'n'; 0 if there is no value (absent).
 	kind jsontext.Kind
 	// decoded reports whether the merge is of decoded values.
 	decoded bool
@@ -26,6 +26,9 @@ type node struct {
 	// index finds the members of a large object by name. It is built on first use.
 	index map[string]int
 }
+
+// absent reports whether there is no value, not even null.
+func (n *node) absent() bool { return n.kind == 0 }
 
 type member struct {
 	name string

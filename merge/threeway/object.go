@@ -150,7 +150,7 @@ type builder struct {
 // put sets the member at index at of live, or adds one if at is negative. A node without kind deletes the member.
 func (b *builder) put(at int, name string, result node) {
 	switch {
-	case at < 0 && result.kind == 0, at >= 0 && same(&result, &b.live.children[at].node):
+	case at < 0 && result.absent(), at >= 0 && same(&result, &b.live.children[at].node):
 		return
 	case !b.edited:
 		b.members = make([]member, len(b.live.children), len(b.live.children)+1)
@@ -165,7 +165,7 @@ func (b *builder) put(at int, name string, result node) {
 }
 
 // has reports whether the result still has the member at index at of live.
-func (b *builder) has(at int) bool { return !b.edited || b.members[at].kind != 0 }
+func (b *builder) has(at int) bool { return !b.edited || !b.members[at].absent() }
 
 // done returns the merged object: live itself if nothing has changed.
 func (b *builder) done() node {
@@ -174,7 +174,7 @@ func (b *builder) done() node {
 	}
 	kept := b.members[:0]
 	for _, c := range b.members {
-		if c.kind != 0 {
+		if !c.absent() {
 			kept = append(kept, c)
 		}
 	}

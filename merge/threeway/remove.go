@@ -56,7 +56,7 @@ func (m *merger) removeMembers(r removal) (node, error) {
 			return node{}, err
 		}
 		out.put(i, c.name, result)
-		left = left || result.kind != 0
+		left = left || !result.absent()
 	}
 	return m.leftOf(r, out.done(), left, mark), nil
 }
@@ -72,7 +72,7 @@ func (m *merger) removeElements(r removal) (node, error) {
 		m.enter(live.step(i))
 		result := m.removeWhole(removal{live: &live.elements[i].node, null: r.null})
 		m.leave()
-		if result.kind != 0 {
+		if !result.absent() {
 			left = append(left, live.elements[i])
 		}
 	}

@@ -20,9 +20,15 @@ type contest struct {
 	// writer is a manager that is neither an applier nor imperative and has written another value. It is empty if the
 	// appliers contend with each other.
 	writer string
+	// owner is the field's owner.
+	owner ownership.Owner
 }
 
 func (c contest) exists() bool { return c.writer != "" || len(c.appliers) > 1 }
+
+func (c contest) equal(other contest) bool {
+	return c.writer == other.writer && c.owner == other.owner && slices.Equal(c.appliers, other.appliers)
+}
 
 // contestOf returns the managers that contend for a field, in one of two cases:
 //   - The last-applied manifest declares a different value, and the field's manager is neither an applier nor imperative: both
@@ -35,7 +41,7 @@ func contestOf(e explain.Explanation, clientSide string, f *ownership.Field) con
 	if f.Value == nil || f.Owner == ownership.Autoscaler || under(f.Path, "status") {
 		return contest{}
 	}
-	found := contest{appliers: appliers(e, clientSide, f)}
+	found := contest{appliers: appliers(e, clientSide, f), owner: f.Owner}
 	byOwner := f.Owner.Decided() == ownership.Imperative || f.Owner == ownership.Controller
 	if f.DeclaredValue == nil || len(f.Entries) == 0 || !byOwner {
 		return found

@@ -3,41 +3,46 @@ package audit
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 )
 
-// mark prefixes the artificial owners of contested fields, so that they differ from all managers.
-const mark = "\x00"
+// contenders is an artificial owner, which no field has: FieldOwner.By is then the index of a contest.
+const contenders ownership.Owner = -100
 
 // contested adds a risk for fields that several managers write. Fields with the same contenders are one risk if their common
 // parent has no other declared fields.
 func (a *auditor) contested(e explain.Explanation) {
 	clientSide := clientSideApplier(e)
-	contests := map[string]contest{}
+	var contests []contest
 	fields := make(ownership.Fields, 0, len(e.Fields))
 	for i := range e.Fields {
-		f := e.Fields[i] // a copy with an artificial owner
+		f := e.Fields[i] // a copy, whose owner is replaced
 		found := contestOf(e, clientSide, &f)
 		switch {
 		case found.exists():
-			f.FieldOwner = ownership.FieldOwner{Owner: f.Owner, By: mark + found.writer + mark + strings.Join(found.appliers, mark)}
-			contests[f.By] = found
+			at := slices.IndexFunc(contests, found.equal)
+			if at < 0 {
+				at = len(contests)
+				contests = append(contests, found)
+			}
+			f.FieldOwner = ownership.FieldOwner{Owner: contenders, By: strconv.Itoa(at)}
 		case f.Owner == ownership.Default, f.Value == nil:
 			continue // such a field does not split its parent
 		}
 		fields = append(fields, f)
 	}
-	if len(contests) == 0 {
-		return
-	}
 	for _, fold := range fields.Fold() {
-		found, contested := contests[fold.By]
+		if fold.Owner != contenders {
+			continue
+		}
+		at, _ := strconv.Atoi(fold.By) // set above
 		onlyKeys := !slices.ContainsFunc(fold.Fields, func(f ownership.Field) bool { return !isKey(f.Path) })
-		if contested && (!onlyKeys || found.writer != "") {
-			a.addContest(e, fold, found)
+		if !onlyKeys || contests[at].writer != "" {
+			a.addContest(e, fold, contests[at])
 		}
 	}
 }
@@ -49,13 +54,14 @@ func (a *auditor) addContest(e explain.Explanation, fold ownership.Fold, found c
 	if r.Field == "" {
 		r.Field = "."
 	}
-	first := &fold.Fields[0]
+	first := fold.Fields[0]
+	first.Owner = found.owner
 	r.Now = e.Short(first.Path, first.Value)
 	if len(fold.Fields) > 1 {
 		r.Now = fmt.Sprintf("(%d fields)", len(fold.Fields))
 	}
 	kept := ""
-	if e.Keeps(first, ownership.Sets, ownership.Sets) {
+	if e.Keeps(&first, ownership.Sets, ownership.Sets) {
 		kept = r.Now
 		if len(fold.Fields) > 1 {
 			kept = "them"

@@ -79,8 +79,8 @@ type check struct {
 	tried, acts bool
 }
 
-// check sends a dry run of the unmodified apply, to check that the webhook is installed and acts as predicted. There is nothing to
-// check if handoff keeps nothing, or is not in mode enforce.
+// check sends a dry run of the unmodified apply, to check that the webhook is installed and acts as predicted. If handoff keeps
+// nothing, or is not in mode enforce, there is nothing to check.
 func (t *trial) check(ctx context.Context, merged []byte, mode ownership.Mode, p prediction) (check, error) {
 	off := mode == ownership.ModeOff || mode == ownership.ModeWarn
 	if len(p.decided.Changes) == 0 || t.Resource == nil || off {
