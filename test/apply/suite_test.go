@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ownership-handoff/handoff/test/controlplane"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // patience is the timeout for anything that another process does.
@@ -44,17 +45,9 @@ func prepare(ctx context.Context, started *controlplane.ControlPlane) (err error
 	return defineGadgets(ctx)
 }
 
-// gadgets is a CRD with lists of every type. kubectl apply ignores these types: it has no Go type for the kind, and sends a JSON
+// gadgets is the version of a CRD with lists of every type. kubectl apply ignores these types: it has no Go type for the kind, and sends a JSON
 // merge patch.
 const gadgets = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: gadgets.apply.example.com}
-spec:
-  group: apply.example.com
-  scope: Namespaced
-  names: {plural: gadgets, singular: gadget, kind: Gadget, listKind: GadgetList}
-  versions:
   - name: v1
     served: true
     storage: true
@@ -85,7 +78,7 @@ spec:
 // defineGadgets installs the CRD and waits until the API server serves it.
 func defineGadgets(ctx context.Context) error {
 	definition := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(gadgets), &definition.Object); err != nil {
+	if err := yaml.Unmarshal([]byte(objects.Gadgets("apply.example.com", gadgets)), &definition.Object); err != nil {
 		return fmt.Errorf("parsing the CRD: %w", err)
 	}
 	if err := controlPlane.client.Create(ctx, definition); err != nil {

@@ -1,9 +1,7 @@
 package controlplane_test
 
 import (
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,28 +9,11 @@ import (
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
 
-const web = `
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web, namespace: default}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      containers: [{name: web, image: registry.invalid/web}]
-`
-
 func TestAutoscalerScalesDeployment(t *testing.T) {
-	controlPlane := start(t, controlplane.Options{})
-	manifest := filepath.Join(controlPlane.Dir, "web.yaml")
-	if err := os.WriteFile(manifest, []byte(web), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	controlPlane := controlplane.ForTest(t, controlplane.Options{})
 	// The test must not reach the cluster of the developer's own kubeconfig.
 	t.Setenv("KUBECONFIG", "/no/such/file")
-	kubectl(t, controlPlane, "apply", "-f", manifest)
+	kubectl(t, controlPlane, "create", "deployment", "web", "--image=registry.invalid/web", "--replicas=3")
 	eventually(t, controlPlane, "3", "get", "deployment", "web", "-o", "jsonpath={.status.replicas}")
 
 	kubectl(t, controlPlane, "autoscale", "deployment", "web", "--min=7", "--max=20")

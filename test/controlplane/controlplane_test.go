@@ -2,7 +2,6 @@ package controlplane_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -17,7 +16,7 @@ import (
 
 func TestStopLeavesNothingBehind(t *testing.T) {
 	var progress bytes.Buffer
-	controlPlane := start(t, controlplane.Options{Output: &progress})
+	controlPlane := controlplane.ForTest(t, controlplane.Options{Output: &progress})
 	if running := mentioning(t, controlPlane.Dir); len(running) != 3 {
 		t.Errorf("want etcd, kube-apiserver and kube-controller-manager, got %q", running)
 	}
@@ -36,7 +35,7 @@ func TestStopLeavesNothingBehind(t *testing.T) {
 
 func TestWithoutControllerManager(t *testing.T) {
 	audit := map[string][]string{"audit-log-path": {"{dir}/audit.log"}}
-	controlPlane := start(t, controlplane.Options{WithoutControllerManager: true, APIServerArgs: audit})
+	controlPlane := controlplane.ForTest(t, controlplane.Options{WithoutControllerManager: true, APIServerArgs: audit})
 	if running := mentioning(t, controlPlane.Dir); len(running) != 2 {
 		t.Errorf("want etcd and kube-apiserver, got %q", running)
 	}
@@ -46,7 +45,7 @@ func TestWithoutControllerManager(t *testing.T) {
 }
 
 func TestUsersHaveThePermissionsOfTheirGroups(t *testing.T) {
-	controlPlane := start(t, controlplane.Options{WithoutControllerManager: true})
+	controlPlane := controlplane.ForTest(t, controlplane.Options{WithoutControllerManager: true})
 	for sentence, test := range map[string]struct {
 		groups []string
 		want   string
@@ -83,23 +82,6 @@ func TestFailedStartReturnsTheLogAndLeavesNothingBehind(t *testing.T) {
 		t.Errorf("want the end of kube-apiserver's log, got: %v", err)
 	}
 	wantNothingLeft(t, parent, parent, 0)
-}
-
-// start starts a control plane, which is stopped when the test ends.
-func start(t *testing.T, options controlplane.Options) *controlplane.ControlPlane {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	controlPlane, err := controlplane.Start(ctx, options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := controlPlane.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return controlPlane
 }
 
 // wantNothingLeft fails the test unless, within the timeout, no process's command line contains the name and the directory is

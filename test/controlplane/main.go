@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"testing"
 	"time"
 )
 
@@ -33,4 +34,21 @@ func Main(run func() int, progress io.Writer, options Options, prepare func(cont
 		return 1
 	}
 	return code
+}
+
+// ForTest starts a control plane and stops it when the test ends.
+func ForTest(t *testing.T, options Options) *ControlPlane {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), startTime)
+	defer cancel()
+	controlPlane, err := Start(ctx, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := controlPlane.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return controlPlane
 }

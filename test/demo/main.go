@@ -4,40 +4,18 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
-	"github.com/ownership-handoff/handoff/test/controlplane"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A second Ctrl-C ends the process at once. The control plane's watchdog still cleans up.
-	context.AfterFunc(ctx, stop)
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "demo:", err)
-		os.Exit(1)
-	}
-}
+func main() { handofftest.Main("demo", run) }
 
 // run runs the steps. The transcript goes to standard output, progress and failures to standard error.
-func run(ctx context.Context) (err error) {
-	root, err := controlplane.Root()
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(os.Stderr, "demo: starting a real control plane, which takes about 10 seconds")
-	cluster, err := handofftest.StartCluster(ctx, os.Stderr)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, cluster.Stop()) }()
+func run(ctx context.Context, root string, cluster *handofftest.Cluster) error {
 	fmt.Fprintln(os.Stderr, "control plane: webhook ready, not yet registered")
 
 	d, err := newDemo(cluster, root)

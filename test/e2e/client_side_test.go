@@ -8,20 +8,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 func TestRow1KeepsReplicasThatTheManifestSets(t *testing.T) {
 	t.Parallel()
-	n := newNamespace(t, "enforce")
-	n.apply(deployment("3", "app:1"))
-	n.autoscale("7")
+	n := newAutoscaled(t, "7")
 	n.wantManagers("kube-controller-manager/Update/scale")
 
 	r := n.apply(deployment("3", "app:1"))
-	want := []string{"kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"}
-	if diff := cmp.Diff(want, r.warnings()); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
-	}
+	n.wantWarnings(r, "kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest")
 	n.wantReplicas(7)
 	n.wantManagers("kube-controller-manager/Update/scale")
 	n.wantLastApplied("replicas", false)
@@ -89,29 +86,20 @@ func (n *namespace) settled() {
 
 func TestRow2KeepsReplicasRemovedFromTheManifest(t *testing.T) {
 	t.Parallel()
-	n := newNamespace(t, "enforce")
-	n.apply(deployment("3", "app:1"))
-	n.autoscale("7")
+	n := newAutoscaled(t, "7")
 	r := n.apply(deployment("", "app:1"))
-	want := []string{"kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; no action needed"}
-	if diff := cmp.Diff(want, r.warnings()); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
-	}
+	n.wantWarnings(r, "kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; no action needed")
 	n.wantReplicas(7)
 	n.wantManagers("kube-controller-manager/Update/scale")
 	n.wantLastApplied("replicas", false)
 	n.unchangedBy("a second unchanged apply", func() {
-		if again := n.apply(deployment("", "app:1")); len(again.warnings()) > 0 {
-			t.Errorf("a manifest without replicas still warns: %v", again.warnings())
-		}
+		n.wantWarnings(n.apply(deployment("", "app:1")))
 	})
 }
 
 func TestAnAutoscalerThatNeverScaledOwnsReplicas(t *testing.T) {
 	t.Parallel()
-	n := newNamespace(t, "enforce")
-	n.apply(deployment("3", "app:1"))
-	n.autoscale("3")
+	n := newAutoscaled(t, "3")
 	n.wantManagers("kubectl-client-side-apply/Update")
 
 	n.apply(deployment("5", "app:1"))
@@ -130,22 +118,11 @@ func TestAnAutoscalerCreatedByKEDA(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
-	n.apply(`
-apiVersion: autoscaling/v2
-kind: HorizontalPodAutoscaler
-metadata: {name: keda-hpa-web, labels: {app.kubernetes.io/managed-by: keda-operator, scaledobject.keda.sh/name: web}}
-spec:
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
-  minReplicas: 7
-  maxReplicas: 20
-`, "--server-side", "--field-manager=keda")
+	n.apply(objects.KEDAAutoscaler, "--server-side", "--field-manager=keda")
 	n.eventually("the HPA controller scales to 7", func() bool { return n.replicas() == 7 })
 	n.known(true)
 	r := n.apply(deployment("3", "app:2"))
-	want := []string{"kept .spec.replicas=7, owned by HorizontalPodAutoscaler/keda-hpa-web; remove it from the manifest"}
-	if diff := cmp.Diff(want, r.warnings()); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
-	}
+	n.wantWarnings(r, "kept .spec.replicas=7, owned by HorizontalPodAutoscaler/keda-hpa-web; remove it from the manifest")
 	n.wantReplicas(7)
 
 	n.kubectl("scale", "deployment", "web", "--replicas=0") // as KEDA does without load
@@ -181,10 +158,7 @@ func TestRow4KeepsReplicasRemovedFromTheManifest(t *testing.T) {
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
 	r := n.apply(deployment("", "app:1"))
-	want := []string{"kept .spec.replicas=3, no longer in the manifest; use kubectl scale from now on"}
-	if diff := cmp.Diff(want, r.warnings()); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
-	}
+	n.wantWarnings(r, "kept .spec.replicas=3, no longer in the manifest; use kubectl scale from now on")
 	n.wantReplicas(3)
 	n.wantLastApplied("replicas", false)
 	n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("", "app:1")) })
@@ -208,9 +182,7 @@ func TestRow6TheManifestTakesOverReplicas(t *testing.T) {
 		n.apply(deployment("3", "app:1"))
 		n.kubectl("scale", "deployment", "web", "--replicas=5")
 		r := n.apply(deployment("3", "app:1"))
-		if len(r.warnings()) > 0 {
-			t.Errorf("warnings: %v", r.warnings())
-		}
+		n.wantWarnings(r)
 		n.wantReplicas(3)
 		n.wantManagers("kubectl-client-side-apply/Update")
 		n.wantLastApplied(`"replicas":3`, true)
@@ -258,14 +230,9 @@ func TestRow9ImperativeWritesPassWithAWarning(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n := newNamespace(t, "enforce")
-			n.apply(deployment("3", "app:1"))
-			n.autoscale("7")
+			n := newAutoscaled(t, "7")
 			r := write(n)
-			want := []string{"HorizontalPodAutoscaler/web owns .spec.replicas and may revert this change; change the autoscaler instead"}
-			if diff := cmp.Diff(want, r.warnings()); diff != "" {
-				t.Errorf("warnings (-want +got):\n%s", diff)
-			}
+			n.wantWarnings(r, "HorizontalPodAutoscaler/web owns .spec.replicas and may revert this change; change the autoscaler instead")
 			n.wantReplicas(9)
 		})
 	}
@@ -273,40 +240,28 @@ func TestRow9ImperativeWritesPassWithAWarning(t *testing.T) {
 
 func TestRow10OtherWritersPass(t *testing.T) {
 	t.Parallel()
-	n := newNamespace(t, "enforce")
-	n.apply(deployment("3", "app:1"))
-	n.autoscale("7")
+	n := newAutoscaled(t, "7")
 	r := n.kubectl("patch", "deployment", "web", "--field-manager=somebody-else", "-p", `{"spec":{"replicas":9}}`)
-	if len(r.warnings()) > 0 {
-		t.Errorf("warnings: %v", r.warnings())
-	}
+	n.wantWarnings(r)
 	n.wantReplicas(9)
 }
 
 func TestRow11ScaleIsNeverIntercepted(t *testing.T) {
 	t.Parallel()
-	n := newNamespace(t, "enforce")
-	n.apply(deployment("3", "app:1"))
-	n.autoscale("7")
+	n := newAutoscaled(t, "7")
 	r := n.kubectl("scale", "deployment", "web", "--replicas=11")
-	if len(r.warnings()) > 0 {
-		t.Errorf("warnings: %v", r.warnings())
-	}
+	n.wantWarnings(r)
 	n.wantReplicas(11)
 }
 
 func TestTheManifestOwnsReplicasAfterTheAutoscalerIsDeleted(t *testing.T) {
 	t.Parallel()
-	n := newNamespace(t, "enforce")
-	n.apply(deployment("3", "app:1"))
-	n.autoscale("7")
+	n := newAutoscaled(t, "7")
 	n.apply(deployment("3", "app:1"))
 	n.kubectl("delete", "hpa", "web")
 	n.known(false)
 	r := n.apply(deployment("3", "app:1"))
-	if len(r.warnings()) > 0 {
-		t.Errorf("warnings: %v", r.warnings())
-	}
+	n.wantWarnings(r)
 	n.wantReplicas(3)
 	n.wantLastApplied(`"replicas":3`, true)
 	n.wantManagers("kubectl-client-side-apply/Update")

@@ -31,15 +31,8 @@ spec:
   - name: v1
     served: true
     storage: {storesV1}
-    subresources: {status: {}, scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector}}
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          status: {type: object, properties: {replicas: {type: integer}, selector: {type: string}}}
-          spec:
-            type: object
-            properties:
+` + gizmoScale + `.spec.replicas}}
+` + gizmoSchema + `
               replicas: {type: integer}
               burst: {type: integer}
               color: {type: string}
@@ -50,20 +43,27 @@ spec:
   - name: v2
     served: true
     storage: {storesV2}
-    subresources: {status: {}, scale: {specReplicasPath: .spec.scaling.replicas, statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector}}
-    schema:
+` + gizmoScale + `.spec.scaling.replicas}}
+` + gizmoSchema + `
+              scaling: {type: object, properties: {replicas: {type: integer}, burst: {type: integer}}}
+              look: {type: object, properties: {color: {type: string}, font: {type: string}, shape: {type: string}}}
+              shape: {type: string}
+              note: {type: string}
+`
+
+// gizmoScale and gizmoSchema are the beginnings of a version's subresources, which end with the path of the scale field, and of
+// its schema, which ends with the properties of the spec.
+const (
+	gizmoScale  = `    subresources: {status: {}, scale: {statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector, specReplicasPath: `
+	gizmoSchema = `    schema:
       openAPIV3Schema:
         type: object
         properties:
           status: {type: object, properties: {replicas: {type: integer}, selector: {type: string}}}
           spec:
             type: object
-            properties:
-              scaling: {type: object, properties: {replicas: {type: integer}, burst: {type: integer}}}
-              look: {type: object, properties: {color: {type: string}, font: {type: string}, shape: {type: string}}}
-              shape: {type: string}
-              note: {type: string}
-`
+            properties:`
+)
 
 // gizmoFields are the paths of a gizmo's fields in v1 and v2.
 func gizmoFields() [][2]string {

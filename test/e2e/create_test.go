@@ -2,8 +2,6 @@ package e2e_test
 
 import (
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestRow12StartsWithTheAutoscalersReplicas(t *testing.T) {
@@ -26,18 +24,14 @@ func TestRow12StartsWithTheAutoscalersReplicas(t *testing.T) {
 		} {
 			t.Run(name+", "+side+"-side", func(t *testing.T) {
 				t.Parallel()
-				n := newNamespace(t, "enforce")
-				n.apply(deployment("3", "app:1"), args...)
-				n.autoscale("7")
+				n := newAutoscaled(t, "7", args...)
 				n.kubectl("delete", "deployment", "web")
 				n.eventually("handoff knows of the autoscaler's count", func() bool {
 					r := n.apply(deployment("3", "app:1"), append([]string{"--dry-run=server", "-o", "jsonpath={.spec.replicas}"}, args...)...)
 					return r.stdout == "7"
 				})
 				r := n.apply(c.manifest, args...)
-				if diff := cmp.Diff(c.warnings, r.warnings()); diff != "" {
-					t.Errorf("warnings (-want +got):\n%s", diff)
-				}
+				n.wantWarnings(r, c.warnings...)
 				n.wantReplicas(c.replicas)
 				if c.replicas == 7 {
 					n.wantLastApplied("replicas", false)

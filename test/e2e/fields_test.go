@@ -43,10 +43,7 @@ func TestControllerRuleForAFieldOfAListElement(t *testing.T) {
 				n.apply(manifest, args...)
 				n.kubectl("patch", "deployment", "web", "--field-manager=vpa", "-p", resources)
 				r := n.apply(manifest, args...)
-				want := []string{`kept ....template.spec.containers[name="app"].resources.requests.cpu, owned by vpa; remove it from the manifest`}
-				if diff := cmp.Diff(want, r.warnings()); diff != "" {
-					t.Errorf("warnings (-want +got):\n%s", diff)
-				}
+				n.wantWarnings(r, `kept ....template.spec.containers[name="app"].resources.requests.cpu, owned by vpa; remove it from the manifest`)
 				if n.cpu() != "50m" {
 					t.Errorf("row 1: cpu is %s", n.cpu())
 				}
@@ -137,10 +134,7 @@ func TestRows3To6ForAnyField(t *testing.T) {
 	n.apply(with("5"))
 	n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"minReadySeconds":9}}`)
 	r := n.apply(deployment("3", "app:1"))
-	want := []string{"kept .spec.minReadySeconds=9, set by kubectl-patch and no longer in the manifest"}
-	if diff := cmp.Diff(want, r.warnings()); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
-	}
+	n.wantWarnings(r, "kept .spec.minReadySeconds=9, set by kubectl-patch and no longer in the manifest")
 	if got := minReady(n); got != "9" {
 		t.Errorf("row 3: got %s, want 9", got)
 	}

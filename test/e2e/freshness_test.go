@@ -92,9 +92,7 @@ func TestAPodWithoutTheAPIServerBecomesNotReady(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			n := newNamespace(t, "enforce")
-			n.applyServerSide(deployment("3", "app:1"))
-			n.autoscale("7")
+			n := newAutoscaled(t, "7", "--server-side", "--force-conflicts")
 			s := startServer(n, c.kubeconfig)
 			s.ready()
 			review := func() (kept bool, warnings string) {

@@ -13,11 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ownership-handoff/handoff/test/controlplane"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
-// installGuard installs manifests/guard with bindings for namespaces with the label e2e-guard only, because all other tests are
-// about the webhook alone. The guard is never removed: when a binding with parameters is deleted and created again, the API
-// server does not watch the parameters any more (https://github.com/kubernetes/kubernetes/issues/130887).
+// installGuard installs manifests/guard for namespaces with the label e2e-guard only, because all other tests are about the
+// webhook alone.
 func installGuard(ctx context.Context) error {
 	root, err := controlplane.Root()
 	if err != nil {
@@ -31,15 +31,7 @@ func installGuard(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf(`
-resources: [%q]
-patches:
-- target: {kind: MutatingAdmissionPolicyBinding}
-  patch: |-
-    - op: add
-      path: /spec/matchResources
-      value: {namespaceSelector: {matchExpressions: [{key: e2e-guard, operator: Exists}]}}
-`, guard)
+	text := fmt.Sprintf("resources: [%q]\n", guard) + objects.DormantGuard
 	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
 		return err
 	}
@@ -132,9 +124,7 @@ func TestWithTheGuardTheWebhookCorrectsTheManagers(t *testing.T) {
 	for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
 		t.Run(side+"-side apply", func(t *testing.T) {
 			t.Parallel()
-			n := newNamespace(t, "enforce")
-			n.apply(deployment("3", "app:1"), args...)
-			n.autoscale("7")
+			n := newAutoscaled(t, "7", args...)
 			n.guarded(deployment("3", "app:1"), args)
 			n.apply(deployment("3", "app:1"), args...)
 			n.wantReplicas(7)

@@ -372,9 +372,7 @@ func TestACompletelyKeptBlockCanBeRemovedWithoutHandoff(t *testing.T) {
 
 func TestAManifestWithZeroReplicasCreatesADisabledWorkload(t *testing.T) {
 	t.Parallel()
-	n := newNamespace(t, "enforce")
-	n.apply(deployment("3", "app:1"))
-	n.autoscale("7")
+	n := newAutoscaled(t, "7")
 	n.kubectl("delete", "deployment", "web")
 	if r := n.apply(deployment("0", "app:1")); len(r.warnings()) > 0 {
 		t.Errorf("want no warning, got %q", r.warnings())

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 func TestEveryBuiltInKindWithAScaleIsKept(t *testing.T) {
@@ -31,17 +31,9 @@ func TestEveryBuiltInKindWithAScaleIsKept(t *testing.T) {
 	}
 }
 
-// gadgets is a CRD with two versions, and a nested scale field without a default.
+// gadgets are the two versions of a CRD with a nested scale field without a default.
 const (
 	gadgets = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: gadgets.e2e.example.com}
-spec:
-  group: e2e.example.com
-  scope: Namespaced
-  names: {plural: gadgets, singular: gadget, kind: Gadget, listKind: GadgetList}
-  versions:
   - {name: v1, served: true, storage: true, ` + gadgetVersion + `}
   - {name: v1beta1, served: true, storage: false, ` + gadgetVersion + `}
 `
@@ -59,7 +51,7 @@ func withGadgets(t *testing.T) {
 	t.Helper()
 	cluster.gadgets.Do(func() {
 		n := &namespace{T: t, name: "default"}
-		n.apply(gadgets)
+		n.apply(objects.Gadgets("e2e.example.com", gadgets))
 		n.kubectl("wait", "--for=condition=Established", "crd/gadgets.e2e.example.com", "--timeout=60s")
 	})
 }
@@ -87,10 +79,7 @@ spec:
 			n.eventually("the HPA controller scales to 7", func() bool { return size() == "7" })
 
 			r := n.apply(gadget("{pool: {size: 3, zone: a}}"), args...)
-			want := []string{"kept .spec.pool.size=7, owned by HorizontalPodAutoscaler/web-pool; remove it from the manifest"}
-			if diff := cmp.Diff(want, r.warnings()); diff != "" {
-				t.Errorf("warnings (-want +got):\n%s", diff)
-			}
+			n.wantWarnings(r, "kept .spec.pool.size=7, owned by HorizontalPodAutoscaler/web-pool; remove it from the manifest")
 			if got := size(); got != "7" {
 				t.Errorf("a set size: got %s, want 7", got)
 			}

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
 
@@ -19,10 +17,7 @@ func TestArgoCDsClientSideApply(t *testing.T) {
 	n.apply(deployment("3", "app:1"), as)
 	n.autoscale("7")
 	r := n.apply(deployment("3", "app:1"), as)
-	want := []string{"kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"}
-	if diff := cmp.Diff(want, r.warnings()); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
-	}
+	n.wantWarnings(r, "kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest")
 	n.wantReplicas(7)
 	n.wantManagers("kube-controller-manager/Update/scale")
 	n.wantLastApplied("replicas", false)
@@ -110,10 +105,7 @@ func TestControllerRuleForReplicas(t *testing.T) {
 	n.apply(ruled("3"))
 	n.kubectl("patch", "deployment", "web", "--field-manager=my-operator", "-p", `{"spec":{"replicas":8}}`)
 	r := n.apply(ruled("3"))
-	want := []string{"kept .spec.replicas=8, owned by my-operator; remove it from the manifest"}
-	if diff := cmp.Diff(want, r.warnings()); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
-	}
+	n.wantWarnings(r, "kept .spec.replicas=8, owned by my-operator; remove it from the manifest")
 	n.wantReplicas(8)
 	n.wantManagers("my-operator/Update")
 	n.wantLastApplied(`"replicas"`, false)
@@ -134,10 +126,7 @@ func TestAConfiguredAutoscalerOwnsTheFieldsItSets(t *testing.T) {
 	n.kubectl("patch", "deployment", "web", "--field-manager=keda", "--subresource=scale", "--type=merge", "-p", `{"spec":{"replicas":6}}`)
 	n.wantManagers("keda/Update/scale")
 	r := n.apply(deployment("3", "app:1"))
-	want := []string{"kept .spec.replicas=6, owned by keda; remove it from the manifest"}
-	if diff := cmp.Diff(want, r.warnings()); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
-	}
+	n.wantWarnings(r, "kept .spec.replicas=6, owned by keda; remove it from the manifest")
 	n.wantReplicas(6)
 	n.wantManagers("keda/Update/scale")
 }
@@ -150,9 +139,6 @@ func TestAnInvalidPathIsReportedAndIgnored(t *testing.T) {
 	n.apply(manifest)
 	n.kubectl("patch", "deployment", "web", "--field-manager=my-operator", "-p", `{"spec":{"replicas":8}}`)
 	r := n.apply(manifest)
-	want := []string{`annotation controller-fields: path spec.replicas: at "spec.replicas": a dot is missing before a field name`}
-	if diff := cmp.Diff(want, r.warnings()); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
-	}
+	n.wantWarnings(r, `annotation controller-fields: path spec.replicas: at "spec.replicas": a dot is missing before a field name`)
 	n.wantReplicas(3)
 }

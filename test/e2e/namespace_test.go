@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,13 +10,12 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // namespace is the namespace of a test.
@@ -32,15 +30,17 @@ type namespace struct {
 // newNamespace creates a namespace with the mode annotation, or without it if mode is empty.
 func newNamespace(t *testing.T, mode string) *namespace {
 	t.Helper()
-	o := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-"}}
-	if mode != "" {
-		o.Annotations = map[string]string{ownership.ModeAnnotation: mode}
-	}
-	if err := cluster.client.Create(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cluster.client.Delete(context.Background(), o) })
-	return &namespace{T: t, name: o.Name, kind: "deployment"}
+	return &namespace{T: t, name: objects.NewNamespace(t, cluster.client, "e2e-", mode), kind: "deployment"}
+}
+
+// newAutoscaled creates a namespace in mode enforce, with a Deployment that was applied with three replicas and that an autoscaler
+// has scaled to its minimum. The arguments are those of the apply.
+func newAutoscaled(t *testing.T, minimum string, args ...string) *namespace {
+	t.Helper()
+	n := newNamespace(t, "enforce")
+	n.apply(deployment("3", "app:1"), args...)
+	n.autoscale(minimum)
+	return n
 }
 
 // result is the output of a command.
@@ -58,6 +58,14 @@ func (r result) warnings() []string {
 		}
 	}
 	return found
+}
+
+// wantWarnings checks handoff's warnings in the output of a command.
+func (n *namespace) wantWarnings(r result, want ...string) {
+	n.Helper()
+	if diff := cmp.Diff(want, r.warnings()); diff != "" {
+		n.Errorf("warnings (-want +got):\n%s", diff)
+	}
 }
 
 func (n *namespace) run(stdin string, args ...string) result {
@@ -208,17 +216,9 @@ func (n *namespace) known(want bool) {
 	probe := n.object()
 	probe.SetManagedFields(nil)
 	probe.SetResourceVersion("")
-	_ = unstructured.SetNestedField(probe.Object, int64(19), "spec", "replicas")
 	delete(probe.Object, "status")
 	n.eventually("handoff knows of the autoscaler", func() bool {
-		tried := &unstructured.Unstructured{Object: probe.DeepCopy().Object}
-		//nolint:staticcheck // the object is unstructured
-		err := cluster.client.Patch(n.Context(), tried, client.Apply, client.FieldOwner("probe"), client.ForceOwnership, client.DryRunAll)
-		if err != nil {
-			n.Fatal(err)
-		}
-		replicas, _, _ := unstructured.NestedInt64(tried.Object, "spec", "replicas")
-		return (replicas != 19) == want
+		return objects.KeepsReplicas(n.T, cluster.client, probe) == want
 	})
 }
 

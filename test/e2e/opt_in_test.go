@@ -75,9 +75,7 @@ func TestTheObjectsModeOverridesTheNamespaces(t *testing.T) {
 				})
 			}
 			r := n.apply(manifest("app:1"), "-o", "jsonpath={.spec.replicas}") // a later read may see the autoscaler's correction
-			if diff := cmp.Diff(c.warnings, r.warnings()); diff != "" {
-				t.Errorf("warnings (-want +got):\n%s", diff)
-			}
+			n.wantWarnings(r, c.warnings...)
 			if want := strconv.FormatInt(c.replicas, 10); r.stdout != want {
 				t.Errorf("replicas: got %s, want %s", r.stdout, want)
 			}
@@ -88,9 +86,7 @@ func TestTheObjectsModeOverridesTheNamespaces(t *testing.T) {
 
 func TestDryRunAndDiffShowTheKeptReplicas(t *testing.T) {
 	t.Parallel()
-	n := newNamespace(t, "enforce")
-	n.apply(deployment("3", "app:1"))
-	n.autoscale("7")
+	n := newAutoscaled(t, "7")
 	n.apply(deployment("3", "app:1"))
 	for name, manifest := range map[string]string{"sets": deployment("3", "app:1"), "lacks": deployment("", "app:1")} {
 		r := n.apply(manifest, "--dry-run=server", "-o", "jsonpath={.spec.replicas}")
@@ -110,9 +106,7 @@ func TestDryRunAndDiffShowTheKeptReplicas(t *testing.T) {
 
 func TestKeptFieldsAreRecordedInEventsAndMetrics(t *testing.T) {
 	t.Parallel()
-	n := newNamespace(t, "enforce")
-	n.apply(deployment("3", "app:1"))
-	n.autoscale("7")
+	n := newAutoscaled(t, "7")
 	n.apply(deployment("3", "app:1"), "--dry-run=server")
 	if out := n.kubectl("get", "events", "-o", "jsonpath={.items[*].reason}").stdout; strings.Contains(out, "OwnershipKept") {
 		t.Errorf("a dry run has recorded an Event: %s", out)

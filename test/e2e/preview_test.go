@@ -117,9 +117,7 @@ func (f *previewed) check(r result, args []string) {
 // TestPreviewDetectsWhetherTheWebhookActs verifies that a preview reports whether the webhook keeps fields.
 func TestPreviewDetectsWhetherTheWebhookActs(t *testing.T) {
 	t.Parallel()
-	n := newNamespace(t, "enforce")
-	n.apply(deployment("3", "app:1"))
-	n.autoscale("7")
+	n := newAutoscaled(t, "7")
 	apply := []string{"apply", "-f", "-"}
 	for mode, want := range map[string]struct{ tried, acts bool }{"enforce": {true, true}, "warn": {}, "off": {}} {
 		n.kubectl("annotate", "--overwrite", "deployment", "web", ownership.ModeAnnotation+"="+mode)

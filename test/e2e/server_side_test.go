@@ -3,8 +3,6 @@ package e2e_test
 import (
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // applyServerSide applies with --force-conflicts, as a pipeline does.
@@ -31,10 +29,7 @@ func TestServerSideApplyRow1(t *testing.T) {
 			n.wantManagers("kube-controller-manager/Update/scale")
 
 			r := n.applyServerSide(deployment("3", "app:1"), as)
-			want := []string{"kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"}
-			if diff := cmp.Diff(want, r.warnings()); diff != "" {
-				t.Errorf("warnings (-want +got):\n%s", diff)
-			}
+			n.wantWarnings(r, "kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest")
 			n.wantReplicas(7)
 			n.wantManagers("kube-controller-manager/Update/scale")
 			n.unchangedBy("a second unchanged apply", func() { n.applyServerSide(deployment("3", "app:1"), as) })
@@ -49,9 +44,7 @@ func TestServerSideApplyRow1(t *testing.T) {
 
 func TestServerSideApplyWithoutForceConflicts(t *testing.T) {
 	t.Parallel()
-	n := newNamespace(t, "enforce")
-	n.apply(deployment("3", "app:1"), "--server-side")
-	n.autoscale("7")
+	n := newAutoscaled(t, "7", "--server-side")
 	r := n.run(deployment("3", "app:1"), "apply", "-f", "-", "--server-side")
 	if r.err == nil || !strings.Contains(r.stderr, `conflict with "kube-controller-manager"`) {
 		t.Errorf("want the API server's own conflict, got %v: %s", r.err, r.stderr)
@@ -61,9 +54,7 @@ func TestServerSideApplyWithoutForceConflicts(t *testing.T) {
 
 func TestServerSideApplyRow2WithAnAutoscalerThatNeverScaled(t *testing.T) {
 	t.Parallel()
-	n := newNamespace(t, "enforce")
-	n.applyServerSide(deployment("3", "app:1"))
-	n.autoscale("3")
+	n := newAutoscaled(t, "3", "--server-side", "--force-conflicts")
 	n.wantManagers("kubectl/Apply")
 
 	n.applyServerSide(deployment("5", "app:1"))
@@ -83,9 +74,7 @@ func TestServerSideApplyRow2WithAnAutoscalerThatNeverScaled(t *testing.T) {
 
 func TestServerSideApplyWithReplicasAgainDoesNotConflictWithHandoff(t *testing.T) {
 	t.Parallel()
-	n := newNamespace(t, "enforce")
-	n.apply(deployment("3", "app:1"), "--server-side")
-	n.autoscale("3")
+	n := newAutoscaled(t, "3", "--server-side")
 	n.apply(deployment("", "app:1"), "--server-side")
 	n.wantReplicas(3)
 	n.kubectl("delete", "hpa", "web")
@@ -100,16 +89,11 @@ func TestServerSideApplyRow4KeepsReplicasRemovedFromTheManifest(t *testing.T) {
 	n := newNamespace(t, "enforce")
 	n.applyServerSide(deployment("3", "app:1"))
 	r := n.applyServerSide(deployment("", "app:1"))
-	want := []string{"kept .spec.replicas=3, no longer in the manifest; use kubectl scale from now on"}
-	if diff := cmp.Diff(want, r.warnings()); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
-	}
+	n.wantWarnings(r, "kept .spec.replicas=3, no longer in the manifest; use kubectl scale from now on")
 	n.wantReplicas(3)
 	n.wantManagers()
 	n.unchangedBy("a second unchanged apply", func() {
-		if again := n.applyServerSide(deployment("", "app:1")); len(again.warnings()) > 0 {
-			t.Errorf("a manifest without replicas still warns: %v", again.warnings())
-		}
+		n.wantWarnings(n.applyServerSide(deployment("", "app:1")))
 	})
 }
 
@@ -129,9 +113,7 @@ func TestAManifestMovesFromClientSideToServerSideApply(t *testing.T) {
 	t.Parallel()
 	t.Run("after the autoscaler has scaled", func(t *testing.T) {
 		t.Parallel()
-		n := newNamespace(t, "enforce")
-		n.apply(deployment("3", "app:1"))
-		n.autoscale("7")
+		n := newAutoscaled(t, "7")
 		n.applyServerSide(deployment("3", "app:1"))
 		n.wantReplicas(7)
 		n.wantManagers("kube-controller-manager/Update/scale")
@@ -139,9 +121,7 @@ func TestAManifestMovesFromClientSideToServerSideApply(t *testing.T) {
 	})
 	t.Run("with an autoscaler that never scaled", func(t *testing.T) {
 		t.Parallel()
-		n := newNamespace(t, "enforce")
-		n.apply(deployment("3", "app:1"))
-		n.autoscale("3")
+		n := newAutoscaled(t, "3")
 		n.apply(deployment("5", "app:1"), "--server-side") // kubectl migrates the managedFields: no conflict
 		n.wantReplicas(3)
 		n.apply(deployment("5", "app:1"), "--server-side")

@@ -3,8 +3,6 @@ package e2e_test
 import (
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // strategy returns the manifest of a StatefulSet.
@@ -25,10 +23,7 @@ func newStatefulSets(t *testing.T, mode string) *namespace {
 
 func (n *namespace) wantCleared(r result) {
 	n.Helper()
-	want := []string{"cleared .spec.updateStrategy.rollingUpdate, a default that conflicts with OnDelete; no action needed"}
-	if diff := cmp.Diff(want, r.warnings()); diff != "" {
-		n.Errorf("warnings (-want +got):\n%s", diff)
-	}
+	n.wantWarnings(r, "cleared .spec.updateStrategy.rollingUpdate, a default that conflicts with OnDelete; no action needed")
 	if rest, ok := field(n.object(), "spec", "updateStrategy", "rollingUpdate"); ok {
 		n.Errorf("still there: %v", rest)
 	}
@@ -131,10 +126,7 @@ func TestRow7InModeWarnOnlyWarns(t *testing.T) {
 	if r.err == nil || !strings.Contains(r.stderr, only) {
 		t.Errorf("want the API server's error, got %v: %s", r.err, r.stderr)
 	}
-	want := []string{"(warn) would clear .spec.updateStrategy.rollingUpdate, a default that conflicts with OnDelete"}
-	if diff := cmp.Diff(want, r.warnings()); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
-	}
+	n.wantWarnings(r, "(warn) would clear .spec.updateStrategy.rollingUpdate, a default that conflicts with OnDelete")
 }
 
 func TestRow7InDryRunsAndKubectlDiff(t *testing.T) {

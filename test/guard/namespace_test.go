@@ -2,7 +2,6 @@ package guard_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,12 +9,10 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // namespace is the namespace of a test.
@@ -29,15 +26,8 @@ type namespace struct {
 // newNamespace creates a namespace with the mode annotation, or without it if mode is empty.
 func newNamespace(t *testing.T, mode string) *namespace {
 	t.Helper()
-	o := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "guard-"}}
-	if mode != "" {
-		o.Annotations = map[string]string{ownership.ModeAnnotation: mode}
-	}
-	if err := cluster.client.Create(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cluster.client.Delete(context.Background(), o) })
-	return &namespace{T: t, name: o.Name, apiVersion: "apps/v1", kind: "Deployment"}
+	name := objects.NewNamespace(t, cluster.client, "guard-", mode)
+	return &namespace{T: t, name: name, apiVersion: "apps/v1", kind: "Deployment"}
 }
 
 // run runs kubectl, which must succeed, and returns its standard output.
@@ -146,17 +136,9 @@ func (n *namespace) guarded(want bool) {
 		"metadata": map[string]any{
 			"name": "web", "namespace": n.name, "annotations": map[string]any{ownership.ModeAnnotation: "enforce"},
 		},
-		"spec": map[string]any{"replicas": int64(19)},
 	}}
 	n.eventually("the guard knows of the autoscaler", func() bool {
-		tried := probe.DeepCopy()
-		//nolint:staticcheck // the object is unstructured
-		err := cluster.client.Patch(n.Context(), tried, client.Apply, client.FieldOwner("probe"), client.ForceOwnership, client.DryRunAll)
-		if err != nil {
-			n.Fatal(err)
-		}
-		replicas, _, _ := unstructured.NestedInt64(tried.Object, "spec", "replicas")
-		return (replicas != 19) == want
+		return objects.KeepsReplicas(n.T, cluster.client, probe) == want
 	})
 }
 

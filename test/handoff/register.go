@@ -24,35 +24,39 @@ const (
 
 // Register registers the webhook as in the manifests, and waits until the API server calls it.
 func (w *Webhook) Register(ctx context.Context) error {
-	configuration, err := w.configuration(ctx)
-	if err != nil {
+	if err := w.setRegistered(ctx, true); err != nil {
 		return fmt.Errorf("registering the webhook: %w", err)
 	}
-	configuration.Webhooks = append(configuration.Webhooks, probeWebhook())
-	api, err := client.New(w.controlPlane.Config, client.Options{})
-	if err != nil {
-		return fmt.Errorf("registering the webhook: %w", err)
-	}
-	if err := api.Create(ctx, configuration); err != nil {
-		return fmt.Errorf("registering the webhook: %w", err)
-	}
-	return waitRegistered(ctx, api, true)
+	return nil
 }
 
 // Unregister deletes the webhook's configuration, and waits until the API server does not call the webhook any more.
 func (w *Webhook) Unregister(ctx context.Context) error {
+	if err := w.setRegistered(ctx, false); err != nil {
+		return fmt.Errorf("unregistering the webhook: %w", err)
+	}
+	return nil
+}
+
+func (w *Webhook) setRegistered(ctx context.Context, want bool) error {
 	configuration, err := w.configuration(ctx)
 	if err != nil {
-		return fmt.Errorf("unregistering the webhook: %w", err)
+		return err
 	}
 	api, err := client.New(w.controlPlane.Config, client.Options{})
 	if err != nil {
-		return fmt.Errorf("unregistering the webhook: %w", err)
+		return err
 	}
-	if err := api.Delete(ctx, configuration); err != nil {
-		return fmt.Errorf("unregistering the webhook: %w", err)
+	if want {
+		configuration.Webhooks = append(configuration.Webhooks, probeWebhook())
+		err = api.Create(ctx, configuration)
+	} else {
+		err = api.Delete(ctx, configuration)
 	}
-	return waitRegistered(ctx, api, false)
+	if err != nil {
+		return err
+	}
+	return waitRegistered(ctx, api, want)
 }
 
 func probeWebhook() admissionregistrationv1.MutatingWebhook {
@@ -86,7 +90,7 @@ func waitRegistered(ctx context.Context, api client.Client, want bool) error {
 		return (err != nil) == want, nil
 	}
 	if err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, readyTimeout, true, done); err != nil {
-		return fmt.Errorf("waiting for registered=%t: %w", want, err)
+		return fmt.Errorf("waiting until the API server has noticed: %w", err)
 	}
 	return nil
 }

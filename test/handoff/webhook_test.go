@@ -15,12 +15,7 @@ import (
 )
 
 func TestWebhookIsCalledFromRegisterUntilUnregister(t *testing.T) {
-	t.Setenv(stubVariable, "yes")
-	controlPlane := startControlPlane(t)
-	webhook, err := handofftest.Start(t.Context(), controlPlane, stub())
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlPlane, webhook := startStub(t)
 	api, err := client.New(controlPlane.Config, client.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -52,12 +47,7 @@ func TestWebhookIsCalledFromRegisterUntilUnregister(t *testing.T) {
 }
 
 func TestWebhookIsTerminatedWithItsControlPlane(t *testing.T) {
-	t.Setenv(stubVariable, "yes")
-	controlPlane := startControlPlane(t)
-	webhook, err := handofftest.Start(t.Context(), controlPlane, stub())
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlPlane, webhook := startStub(t)
 	if err := controlPlane.Stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -91,16 +81,19 @@ func stub() handofftest.Options {
 
 func startControlPlane(t *testing.T) *controlplane.ControlPlane {
 	t.Helper()
-	controlPlane, err := controlplane.Start(t.Context(), controlplane.Options{WithoutControllerManager: true})
+	return controlplane.ForTest(t, controlplane.Options{WithoutControllerManager: true})
+}
+
+// startStub starts a control plane and a process that stands in for the webhook.
+func startStub(t *testing.T) (*controlplane.ControlPlane, *handofftest.Webhook) {
+	t.Helper()
+	t.Setenv(stubVariable, "yes")
+	controlPlane := startControlPlane(t)
+	webhook, err := handofftest.Start(t.Context(), controlPlane, stub())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := controlPlane.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return controlPlane
+	return controlPlane, webhook
 }
 
 // seen reports whether a write goes through the webhook.

@@ -7,19 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-)
 
-// dormant limits the guard to namespaces that no step uses. The guard is not removed before the end: when a binding with
-// parameters is deleted and created again, the API server does not watch the parameters any more
-// (https://github.com/kubernetes/kubernetes/issues/130887).
-const dormant = `
-patches:
-- target: {kind: MutatingAdmissionPolicyBinding}
-  patch: |-
-    - op: add
-      path: /spec/matchResources
-      value: {namespaceSelector: {matchExpressions: [{key: e2e-guard, operator: Exists}]}}
-`
+	"github.com/ownership-handoff/handoff/test/objects"
+)
 
 // applyGuard installs the guard with a kustomize patch, which may be empty.
 func (p *proof) applyGuard(ctx context.Context, patch string) error {
@@ -42,7 +32,7 @@ func (p *proof) guarded(disturb func(context.Context) ([]string, error)) func(co
 			return err
 		}
 		time.Sleep(5 * time.Second) // the API server compiles policies in the background
-		return errors.Join(p.under("with the guard", disturb)(ctx), p.applyGuard(ctx, dormant))
+		return errors.Join(p.under("with the guard", disturb)(ctx), p.applyGuard(ctx, objects.DormantGuard))
 	}
 }
 

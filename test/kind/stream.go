@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 const (
@@ -33,17 +35,6 @@ spec:
       containers: [{name: web, image: "registry.invalid/web:%d", resources: {requests: {cpu: 1m}}}]
 `, image)
 }
-
-// autoscaler has the name and labels of an HPA that KEDA creates.
-const autoscaler = `
-apiVersion: autoscaling/v2
-kind: HorizontalPodAutoscaler
-metadata: {name: keda-hpa-web, labels: {app.kubernetes.io/managed-by: keda-operator, scaledobject.keda.sh/name: web}}
-spec:
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
-  minReplicas: 7
-  maxReplicas: 20
-`
 
 // stream is a steady stream of applies to workloads that an autoscaler has scaled.
 type stream struct {
@@ -79,7 +70,7 @@ func (s *stream) workload(ctx context.Context, namespace string) error {
 		", annotations: {ownership-handoff.io/mode: enforce}}}"); err != nil {
 		return err
 	}
-	for _, manifest := range []string{manifest(0), autoscaler} {
+	for _, manifest := range []string{manifest(0), objects.KEDAAutoscaler} {
 		if err := s.c.apply(ctx, manifest, "--namespace", namespace); err != nil {
 			return err
 		}

@@ -57,15 +57,7 @@ func (s scenario) write(name, text string) string {
 
 func (s scenario) live() ownership.Object {
 	s.Helper()
-	text, err := kubectl("get", s.target(), "-n", s.yard, "-o", "json", "--show-managed-fields")
-	if err != nil {
-		s.Fatal(err)
-	}
-	o, err := ownership.ParseObject([]byte(text))
-	if err != nil {
-		s.Fatal(err)
-	}
-	return o
+	return stored(s.T, s.target(), s.yard)
 }
 
 // changeByHand makes a random change as a user does.

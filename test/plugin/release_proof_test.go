@@ -270,15 +270,7 @@ func (r released) play(t *testing.T, yard, manifest string, steps []string) {
 
 func (r released) live(t *testing.T, yard string) ownership.Object {
 	t.Helper()
-	text, err := kubectl("get", r.object, "-n", yard, "-o", "json", "--show-managed-fields")
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := ownership.ParseObject([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o
+	return stored(t, r.object, yard)
 }
 
 // valueIn returns the field's value as compact JSON, or the name of a list element.

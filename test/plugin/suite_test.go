@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/cli"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
@@ -37,31 +38,12 @@ func TestMain(m *testing.M) {
 	flag.IntVar(&generate.previews, "previews", 25, "number of generated previews")
 	flag.Uint64Var(&generate.seed, "seed", 1, "seed of the generators; 0 for another one each time")
 	flag.Parse()
-	os.Exit(func() int {
-		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
-		defer cancel()
-		plane, err := controlplane.Start(ctx, controlplane.Options{Output: os.Stderr})
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "plugin:", err)
-			return 1
-		}
-		cluster.ControlPlane = plane
-		code := 1
-		if err := prepare(); err != nil {
-			fmt.Fprintln(os.Stderr, "plugin:", err)
-		} else {
-			code = m.Run()
-		}
-		if err := plane.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, "plugin:", err)
-			return 1
-		}
-		return code
-	}())
+	os.Exit(controlplane.Main(m.Run, os.Stderr, controlplane.Options{Output: os.Stderr}, prepare))
 }
 
 // prepare creates the objects, waits for their autoscalers, and makes the changes of a user.
-func prepare() (err error) {
+func prepare(_ context.Context, controlPlane *controlplane.ControlPlane) (err error) {
+	cluster.ControlPlane = controlPlane
 	if cluster.limited, err = cluster.AddUser("limited"); err != nil {
 		return err
 	}
@@ -114,6 +96,20 @@ func kubectl(args ...string) (string, error) {
 		return "", fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, output)
 	}
 	return string(output), nil
+}
+
+// stored reads an object with its managedFields.
+func stored(t *testing.T, object, namespace string) ownership.Object {
+	t.Helper()
+	text, err := kubectl("get", object, "-n", namespace, "-o", "json", "--show-managed-fields")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := ownership.ParseObject([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
 }
 
 // handoff runs a command, and returns its output as shown on a terminal.

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // web returns the manifest of a Deployment. If replicas is empty, the manifest does not set it.
@@ -46,16 +48,8 @@ spec:
   metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}}]
 `
 
-// gadgets is a CRD whose scale field has another path than in the built-in kinds.
+// gadgets is the version of a CRD with a scale field at another path than in the built-in kinds.
 const gadgets = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: gadgets.record.example.com}
-spec:
-  group: record.example.com
-  scope: Namespaced
-  names: {plural: gadgets, singular: gadget, kind: Gadget, listKind: GadgetList}
-  versions:
   - name: v1
     served: true
     storage: true
@@ -84,7 +78,7 @@ spec: {flavor: %s, pool: {size: %s}}
 // withGadgets returns a step that installs the CRD and then runs another step.
 func withGadgets(then step) step {
 	return func(s *stage) error {
-		if err := apply(gadgets)(s); err != nil {
+		if err := apply(objects.Gadgets("record.example.com", gadgets))(s); err != nil {
 			return err
 		}
 		crd := "crd/gadgets.record.example.com"

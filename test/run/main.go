@@ -3,12 +3,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,27 +16,9 @@ import (
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A second Ctrl-C ends the process at once. The control plane's watchdog still cleans up.
-	context.AfterFunc(ctx, stop)
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "run:", err)
-		os.Exit(1)
-	}
-}
+func main() { handofftest.Main("run", run) }
 
-func run(ctx context.Context) (err error) {
-	root, err := controlplane.Root()
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(os.Stderr, "run: starting a real control plane, which takes about 10 seconds")
-	cluster, err := handofftest.StartCluster(ctx, os.Stderr)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, cluster.Stop()) }()
+func run(ctx context.Context, root string, cluster *handofftest.Cluster) error {
 	if err := cluster.Webhook.Register(ctx); err != nil {
 		return err
 	}

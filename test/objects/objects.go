@@ -1,0 +1,91 @@
+// Package objects contains the objects that several test suites create: namespaces, custom resource definitions, autoscalers and
+// the guard.
+package objects
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// NewNamespace creates a namespace with a unique name, which starts with prefix, and deletes it when the test ends. The namespace
+// has the mode annotation unless mode is empty.
+func NewNamespace(t *testing.T, api client.Client, prefix, mode string) (name string) {
+	t.Helper()
+	o := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: prefix}}
+	if mode != "" {
+		o.Annotations = map[string]string{ownership.ModeAnnotation: mode}
+	}
+	if err := api.Create(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = api.Delete(context.Background(), o) })
+	return o.Name
+}
+
+// probed is a number of replicas that no test stores.
+const probed = 19
+
+// KeepsReplicas reports whether admission keeps .spec.replicas of a live object: it applies the object with other replicas, as a
+// dry run of a server-side apply.
+func KeepsReplicas(t *testing.T, api client.Client, object *unstructured.Unstructured) bool {
+	t.Helper()
+	tried := object.DeepCopy()
+	if err := unstructured.SetNestedField(tried.Object, int64(probed), "spec", "replicas"); err != nil {
+		t.Fatal(err)
+	}
+	//nolint:staticcheck // the object is unstructured
+	err := api.Patch(t.Context(), tried, client.Apply, client.FieldOwner("probe"), client.ForceOwnership, client.DryRunAll)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replicas, _, err := unstructured.NestedInt64(tried.Object, "spec", "replicas")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return replicas != probed
+}
+
+// Gadgets returns the CRD of the kind Gadget in a group. The versions are a YAML list at indentation 2.
+func Gadgets(group, versions string) string {
+	return strings.ReplaceAll(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gadgets.GROUP}
+spec:
+  group: GROUP
+  scope: Namespaced
+  names: {plural: gadgets, singular: gadget, kind: Gadget, listKind: GadgetList}
+  versions:
+`, "GROUP", group) + versions
+}
+
+// KEDAAutoscaler is an HPA of Deployment/web with the name and labels that KEDA gives it, and a minimum of 7 replicas.
+const KEDAAutoscaler = `
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: keda-hpa-web, labels: {app.kubernetes.io/managed-by: keda-operator, scaledobject.keda.sh/name: web}}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: 7
+  maxReplicas: 20
+`
+
+// DormantGuard is a kustomize patch of manifests/guard: the guard applies only to namespaces with the label e2e-guard. Tests that
+// are about the webhook alone use it instead of removing the guard: when a binding with parameters is deleted and created again,
+// the API server does not watch the parameters any more (https://github.com/kubernetes/kubernetes/issues/130887).
+const DormantGuard = `
+patches:
+- target: {kind: MutatingAdmissionPolicyBinding}
+  patch: |-
+    - op: add
+      path: /spec/matchResources
+      value: {namespaceSelector: {matchExpressions: [{key: e2e-guard, operator: Exists}]}}
+`
