@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
@@ -26,32 +24,15 @@ var (
 // kubectl apply does not infer keys.
 var ErrNoStrategy = errors.New("the schema infers list keys, which a three-way merge does not support")
 
-// InputError is returned for an input that cannot be merged.
-type InputError struct {
-	// Input is "base", "manifest" or "live".
-	Input string
-	// Path leads to the field in the input; empty for the input as a whole.
-	Path fieldpath.Path
-	// Err wraps a reason: ErrWrongKind, ErrNoKey, ErrDuplicate, ErrDirective, or the error of the JSON reader.
-	Err error
-}
+// InputError is returned for an input that cannot be merged: "base", "manifest" or "live". Its Err wraps ErrWrongKind, ErrNoKey,
+// ErrDuplicate or ErrDirective, or is the error of the JSON reader.
+type InputError = schema.InputError
 
 const (
 	inBase     = "base"
 	inManifest = "manifest"
 	inLive     = "live"
 )
-
-// Error implements error.
-func (e *InputError) Error() string {
-	if len(e.Path) == 0 {
-		return fmt.Sprintf("%s: %v", e.Input, e.Err)
-	}
-	return fmt.Sprintf("%s: %s: %v", e.Input, e.Path, e.Err)
-}
-
-// Unwrap returns the reason.
-func (e *InputError) Unwrap() error { return e.Err }
 
 // wrong returns the error of an input at the current field.
 func (m *merger) wrong(input string, reason error, detail string, args ...any) error {

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
 // The reasons of an InputError, for errors.Is.
@@ -20,31 +22,14 @@ var (
 	ErrUnknownDirective = errors.New("the directive is not merge, replace or delete")
 )
 
-// InputError is returned for an input that cannot be merged.
-type InputError struct {
-	// Input is "manifest" or "live".
-	Input string
-	// Path leads to the field in the input; empty for the input as a whole.
-	Path fieldpath.Path
-	// Err wraps a reason: ErrWrongKind, ErrNoKey, ErrEmptyName, ErrUnknownDirective, or the error of the JSON reader.
-	Err error
-}
+// InputError is returned for an input that cannot be merged: "manifest" or "live". Its Err wraps ErrWrongKind, ErrNoKey,
+// ErrEmptyName or ErrUnknownDirective, or is the error of the JSON reader.
+type InputError = schema.InputError
 
 const (
 	inManifest = "manifest"
 	inLive     = "live"
 )
-
-// Error implements error.
-func (e *InputError) Error() string {
-	if len(e.Path) == 0 {
-		return fmt.Sprintf("%s: %v", e.Input, e.Err)
-	}
-	return fmt.Sprintf("%s: %s: %v", e.Input, e.Path, e.Err)
-}
-
-// Unwrap returns the reason.
-func (e *InputError) Unwrap() error { return e.Err }
 
 // wrong returns the error of an input at the current field. The callers add the path on return (under), so that a successful
 // merge builds no path.

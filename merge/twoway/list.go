@@ -15,16 +15,12 @@ func (m merger) list(manifest, live []any, place schema.Schema) (any, outcome, e
 		return nil, gone, err
 	}
 	strategy := place.Strategy()
-	if strategy.List == schema.ReplaceList || strategy.List == schema.InferKey {
+	if isAtomic(strategy) {
 		return manifest, put, nil
 	}
-	d, manifest, err := listDirectiveOf(manifest)
-	if err != nil {
+	switch d, manifest, err := listDirectiveOf(manifest); {
+	case err != nil || d == deletes:
 		return nil, gone, err
-	}
-	switch {
-	case d == deletes:
-		return nil, gone, nil
 	case d == replaces:
 		merged, err := m.elements(manifest, strategy, place.Element())
 		return merged, put, err
@@ -42,7 +38,7 @@ func (m merger) newList(manifest []any, place schema.Schema) (any, outcome, erro
 		return nil, gone, err
 	}
 	strategy := place.Strategy()
-	if strategy.List == schema.ReplaceList || strategy.List == schema.InferKey {
+	if isAtomic(strategy) {
 		return manifest, kept, nil
 	}
 	d, manifest, err := listDirectiveOf(manifest)
@@ -51,6 +47,10 @@ func (m merger) newList(manifest []any, place schema.Schema) (any, outcome, erro
 	}
 	merged, err := m.elements(manifest, strategy, place.Element())
 	return merged, put, err
+}
+
+func isAtomic(strategy schema.Strategy) bool {
+	return strategy.List == schema.ReplaceList || strategy.List == schema.InferKey
 }
 
 // elements returns the manifest's list, which merges with nothing, without the elements that have $patch: delete.

@@ -24,7 +24,7 @@ func (m merger) object(manifest, live map[string]any, place schema.Schema) (any,
 		return nil, gone, err
 	}
 	place = schemaOf(place, live, manifest)
-	merged, done := live, kept
+	merged := overlay{fields: live}
 	var failed failure
 	for name, from := range manifest {
 		if name == patchDirective {
@@ -36,16 +36,9 @@ func (m merger) object(manifest, live map[string]any, place schema.Schema) (any,
 		if err != nil || did == kept || did == gone && !had {
 			continue
 		}
-		if done == kept {
-			merged, done = maps.Clone(live), put
-		}
-		if did == gone {
-			delete(merged, name)
-		} else {
-			merged[name] = value
-		}
+		merged.set(name, value, did)
 	}
-	return merged, done, failed.err()
+	return merged.fields, merged.done, failed.err()
 }
 
 // field merges the manifest's value of a field over live's. had reports whether live has the field.
@@ -76,7 +69,7 @@ func (m merger) fields(manifest map[string]any, place schema.Schema) (map[string
 		return nil, err
 	}
 	place = schemaOf(place, manifest, nil)
-	merged, done := manifest, kept
+	merged := overlay{fields: manifest}
 	var failed failure
 	for name, from := range manifest {
 		value, did := from, gone
@@ -85,19 +78,28 @@ func (m merger) fields(manifest map[string]any, place schema.Schema) (map[string
 			value, did, err = m.added(from, place.Field(name))
 			failed.note(name, err)
 		}
-		if did == kept {
-			continue
-		}
-		if done == kept {
-			merged, done = maps.Clone(manifest), put
-		}
-		if did == gone {
-			delete(merged, name)
-		} else {
-			merged[name] = value
+		if did != kept {
+			merged.set(name, value, did)
 		}
 	}
-	return merged, failed.err()
+	return merged.fields, failed.err()
+}
+
+// overlay is an object with changes. The object is copied before the first change.
+type overlay struct {
+	fields map[string]any
+	done   outcome
+}
+
+func (o *overlay) set(name string, value any, did outcome) {
+	if o.done == kept {
+		o.fields, o.done = maps.Clone(o.fields), put
+	}
+	if did == gone {
+		delete(o.fields, name)
+		return
+	}
+	o.fields[name] = value
 }
 
 // checkNames returns ErrEmptyName if an object has a field with an empty name, which kyaml cannot find.

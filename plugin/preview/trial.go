@@ -132,7 +132,7 @@ func (t *trial) guessed(merged []byte) ([]byte, error) {
 	if !t.options.ServerSide {
 		return merged, nil
 	}
-	text, err := threeway.MergeJSON(nil, merged, t.Object.Text(), granular{t.Schema()}, threeway.Options{})
+	text, err := threeway.MergeJSON(nil, merged, t.Object.Text(), schema.WithoutRetainKeys(t.Schema()), threeway.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -154,25 +154,6 @@ func (t *trial) guessed(merged []byte) ([]byte, error) {
 	})
 	o.SetManagedFields(append(others, entry))
 	return o.MarshalJSON()
-}
-
-// granular is a schema for server-side apply, which ignores patchStrategy=retainKeys: only strategic merge patches remove the
-// other members of a union.
-type granular struct{ schema.Schema }
-
-// Field implements schema.Schema.
-func (g granular) Field(name string) schema.Schema { return granular{g.Schema.Field(name)} }
-
-// Element implements schema.Schema.
-func (g granular) Element() schema.Schema { return granular{g.Schema.Element()} }
-
-// Strategy implements schema.Schema.
-func (g granular) Strategy() schema.Strategy {
-	strategy := g.Schema.Strategy()
-	if strategy.Object == schema.RetainKeys {
-		strategy.Object = schema.MergeFields
-	}
-	return strategy
 }
 
 // patched returns the text with JSON patch operations applied.

@@ -45,7 +45,7 @@ func TestWrongMergesAreDetected(t *testing.T) {
 		},
 		"ignores unions": {
 			func(base, manifest, live []byte, place schema.Schema) ([]byte, error) {
-				return threeWay(base, manifest, live, withoutUnions{place})
+				return threeWay(base, manifest, live, schema.WithoutRetainKeys(place))
 			},
 			[]string{"the strategy: what is defaulted goes with the type", "volumes: a type is switched where another has chosen a third"},
 		},
@@ -104,19 +104,6 @@ func withoutBase(base, manifest map[string]any) map[string]any {
 		}
 	}
 	return left
-}
-
-// withoutUnions is a schema without patchStrategy=retainKeys.
-type withoutUnions struct{ schema.Schema }
-
-func (s withoutUnions) Field(name string) schema.Schema { return withoutUnions{s.Schema.Field(name)} }
-func (s withoutUnions) Element() schema.Schema          { return withoutUnions{s.Schema.Element()} }
-func (s withoutUnions) Strategy() schema.Strategy {
-	strategy := s.Schema.Strategy()
-	if strategy.Object == schema.RetainKeys {
-		strategy.Object = schema.MergeFields
-	}
-	return strategy
 }
 
 // spoiled returns a merger that changes each object and list of the result.
