@@ -1,7 +1,6 @@
 package merge_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -13,6 +12,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -147,13 +147,7 @@ func decodedJSON(t *testing.T, text []byte) any {
 	if text == nil {
 		return "nothing there"
 	}
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil {
-		t.Fatalf("%v: %q", err, text)
-	}
-	return v
+	return jsontest.Decode(t, text)
 }
 
 // choices are numbers that the fuzzer chooses; zeros after the last.

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"gomodules.xyz/jsonpatch/v2"
 	jsonpatchv4 "gopkg.in/evanphx/json-patch.v4"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -142,16 +141,4 @@ func patched(t *testing.T, text string, operations []string) string {
 		t.Fatalf("the patch does not apply: %v", err)
 	}
 	return string(got)
-}
-
-func diffJSON(t *testing.T, want, got string) string {
-	t.Helper()
-	var w, g any
-	if err := json.Unmarshal([]byte(want), &w); err != nil {
-		t.Fatalf("%v: %s", err, want)
-	}
-	if err := json.Unmarshal([]byte(got), &g); err != nil {
-		t.Fatalf("%v: %s", err, got)
-	}
-	return cmp.Diff(w, g)
 }

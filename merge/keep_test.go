@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -309,7 +310,7 @@ func TestKeep(t *testing.T) {
 				t.Errorf("operations (-want +got):\n%s", diff)
 			}
 			object := patched(t, c.incoming.text(), got)
-			if diff := diffJSON(t, c.want.text(), object); diff != "" {
+			if diff := jsontest.Diff(t, c.want.text(), object); diff != "" {
 				t.Errorf("the object (-want +got):\n%s", diff)
 			}
 			again := stored{lastApplied: c.want.lastApplied, entries: c.want.entries, spec: c.want.spec}
@@ -337,7 +338,7 @@ func TestRewriteKeepsSeveralFields(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := diffJSON(t, live.text(), patched(t, incoming.text(), operationsOf(t, rewritten.Operations))); diff != "" {
+	if diff := jsontest.Diff(t, live.text(), patched(t, incoming.text(), operationsOf(t, rewritten.Operations))); diff != "" {
 		t.Errorf("it is not live again (-want +got):\n%s", diff)
 	}
 }
@@ -420,7 +421,7 @@ func TestRewriteRestoresMissingParents(t *testing.T) {
 				want = c.live
 			}
 			object := patched(t, incoming.text(), operationsOf(t, rewritten.Operations))
-			if diff := diffJSON(t, stored{spec: want}.text(), object); diff != "" {
+			if diff := jsontest.Diff(t, stored{spec: want}.text(), object); diff != "" {
 				t.Errorf("the object (-want +got):\n%s", diff)
 			}
 		})

@@ -1,17 +1,15 @@
 package merge_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/yaml"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
@@ -129,12 +127,12 @@ func TestOwnersKeepsFieldsByTheDecisionTable(t *testing.T) {
 			var changes []threeway.Change
 			asked := decisions{by: merge.Owners{Owner: c.owned.of, Scale: replicas}, at: map[string]merge.Decision{}}
 			options := threeway.Options{Keep: asked.keep, Changes: &changes}
-			base, manifest, live := fromYAML(t, c.base), fromYAML(t, c.manifest), fromYAML(t, c.live)
+			base, manifest, live := jsontest.FromYAML(t, c.base), jsontest.FromYAML(t, c.manifest), jsontest.FromYAML(t, c.live)
 			got, err := threeway.MergeJSON(base, manifest, live, types.Of(&appsv1.Deployment{}), options)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := diffJSON(t, string(fromYAML(t, c.want)), string(got)); diff != "" {
+			if diff := jsontest.Diff(t, string(jsontest.FromYAML(t, c.want)), string(got)); diff != "" {
 				t.Errorf("result (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(inAnyOrder(c.changes), inAnyOrder(asked.told(changes))); diff != "" {
@@ -161,7 +159,7 @@ func (d decisions) told(changes []threeway.Change) []string {
 	lines := make([]string, len(changes))
 	for i, c := range changes {
 		decided := d.at[c.Path.String()]
-		lines[i] = fmt.Sprintf("%s %s %s -> %s (%s, row %d)", c.Verb, c.Path, asText(c.From), asText(c.To), d.owner(c.Path), decided.Row)
+		lines[i] = fmt.Sprintf("%s %s %s -> %s (%s, row %d)", c.Verb, c.Path, jsontest.Show(c.From), jsontest.Show(c.To), d.owner(c.Path), decided.Row)
 	}
 	return lines
 }
@@ -174,27 +172,4 @@ func (d decisions) owner(path fieldpath.Path) ownership.Owner {
 	return d.by.Owner(path).Owner
 }
 
-func asText(value any) string {
-	if value == nil {
-		return "nil"
-	}
-	text, err := json.Marshal(value)
-	if err != nil {
-		return err.Error()
-	}
-	return strings.TrimSpace(string(text))
-}
-
 func inAnyOrder(lines []string) []string { return slices.Sorted(slices.Values(lines)) }
-
-func fromYAML(tb testing.TB, text string) []byte {
-	tb.Helper()
-	if text == "" {
-		text = "{}"
-	}
-	out, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		tb.Fatalf("%v in %s", err, text)
-	}
-	return out
-}

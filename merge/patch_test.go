@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gomodules.xyz/jsonpatch/v2"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge"
 )
 
@@ -28,7 +29,7 @@ func TestEncodePatchEqualsMarshaledOperations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := diffJSON(t, string(want), string(got)); diff != "" {
+			if diff := jsontest.Diff(t, string(want), string(got)); diff != "" {
 				t.Errorf("patch (-want +got):\n%s", diff)
 			}
 		})

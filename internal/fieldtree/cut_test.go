@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 )
 
 func TestCut(t *testing.T) {
@@ -85,7 +86,7 @@ func TestCutKeepsEmptiedNodesInGeneratedTexts(t *testing.T) {
 	eachSeed(t, func(t *testing.T, random *rand.Rand) {
 		t.Helper()
 		text := generated(random, false)
-		paths := newPicker(random.IntN).paths(decoded(t, text), 1+random.IntN(8))
+		paths := newPicker(random.IntN).paths(jsontest.Decode(t, text), 1+random.IntN(8))
 		tree, _ := treeOf(paths...)
 		isKept := func(element fieldpath.PathElement) bool {
 			return element.FieldName != nil && len(*element.FieldName)%2 == 1

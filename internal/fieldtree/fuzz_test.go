@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -60,7 +61,7 @@ func anyPaths(text []byte, c choose) []fieldpath.Path {
 // pathsIn returns paths that lead somewhere in a valid text, for the most part.
 func pathsIn(tb testing.TB, text, choices []byte) []fieldpath.Path {
 	tb.Helper()
-	return newPicker(byChoices(choices)).paths(decoded(tb, text), 5)
+	return newPicker(byChoices(choices)).paths(jsontest.Decode(tb, text), 5)
 }
 
 // FuzzFind follows any paths through any text: no span leaves the text, and in a valid one each path alone leads to the

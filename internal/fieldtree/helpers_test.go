@@ -258,17 +258,6 @@ func scalarOf(v any) any {
 	}
 }
 
-func decoded(tb testing.TB, text []byte) any {
-	tb.Helper()
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber() // a number stays as it is written
-	var v any
-	if err := dec.Decode(&v); err != nil {
-		tb.Fatalf("decoding: %v: %q", err, text)
-	}
-	return v
-}
-
 func compacted(tb testing.TB, text []byte) string {
 	tb.Helper()
 	var out bytes.Buffer

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -164,7 +165,7 @@ func checkEqual(t *testing.T, a, b []byte, paths []fieldpath.Path) (equal bool) 
 	t.Helper()
 	tree, _ := treeOf(paths...)
 	want := reflect.DeepEqual(
-		decoded(t, withoutPaths(t, a, paths, false, nil)), decoded(t, withoutPaths(t, b, paths, false, nil)))
+		jsontest.Decode(t, withoutPaths(t, a, paths, false, nil)), jsontest.Decode(t, withoutPaths(t, b, paths, false, nil)))
 	if got := tree.Equal(a, b, nil); got != want {
 		t.Errorf("equal but for %s: want %t, got %t\n%s\n%s", paths, want, got, a, b)
 	}
@@ -187,7 +188,7 @@ func checkLeaves(t *testing.T, o ownership.Object, path fieldpath.Path) {
 	at := o.Locate(path)
 	var want int
 	if at.Value != nil {
-		want = leavesIn(decoded(t, at.Value))
+		want = leavesIn(jsontest.Decode(t, at.Value))
 	}
 	got := 0
 	for _, n := range leaves.Nodes() {

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 )
 
 // work is a call of each function that is metered, on one text.
@@ -46,7 +47,7 @@ func TestTheMeterStopsTheWork(t *testing.T) {
 	random := newRandom(1)
 	for range 200 {
 		text := generated(random, false)
-		paths := newPicker(random.IntN).paths(decoded(t, text), 6)
+		paths := newPicker(random.IntN).paths(jsontest.Decode(t, text), 6)
 		if len(paths) == 0 {
 			continue
 		}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 )
 
 // eachSeed runs a property test on generated input, and prints the first seed that fails. The fuzz tests try others.
@@ -34,7 +36,7 @@ func TestFindAgreesWithSingleLookups(t *testing.T) {
 		t.Helper()
 		text := generated(random, false)
 		o := parsed(t, text)
-		paths := newPicker(random.IntN).paths(decoded(t, text), 1+random.IntN(20))
+		paths := newPicker(random.IntN).paths(jsontest.Decode(t, text), 1+random.IntN(20))
 		checkFind(t, o, paths)
 		for _, path := range paths {
 			if o.Locate(path).Value != nil {
@@ -56,7 +58,7 @@ func TestCutAgreesWithCuttingEachPathAlone(t *testing.T) {
 	eachSeed(t, func(t *testing.T, random *rand.Rand) {
 		t.Helper()
 		text := generated(random, false)
-		paths := newPicker(random.IntN).paths(decoded(t, text), 1+random.IntN(8))
+		paths := newPicker(random.IntN).paths(jsontest.Decode(t, text), 1+random.IntN(8))
 		checkCut(t, text, paths)
 		if tree, _ := treeOf(paths...); !t.Failed() {
 			if _, changed := tree.Cut(text, nil, nil); changed {
@@ -98,7 +100,7 @@ func TestEqualIgnoresTheWantedPaths(t *testing.T) {
 	eachSeed(t, func(t *testing.T, random *rand.Rand) {
 		t.Helper()
 		a := generated(random, true)
-		paths := newPicker(random.IntN).paths(decoded(t, a), 1+random.IntN(6))
+		paths := newPicker(random.IntN).paths(jsontest.Decode(t, a), 1+random.IntN(6))
 		b := a
 		for range random.IntN(5) {
 			b = changed(t, random, b, paths)
@@ -118,7 +120,7 @@ func TestEqualIgnoresTheWantedPaths(t *testing.T) {
 func changed(t *testing.T, random *rand.Rand, text []byte, paths []fieldpath.Path) []byte {
 	t.Helper()
 	if len(paths) == 0 || random.IntN(3) == 0 {
-		paths = newPicker(random.IntN).paths(decoded(t, text), 1)
+		paths = newPicker(random.IntN).paths(jsontest.Decode(t, text), 1)
 	}
 	if len(paths) == 0 {
 		return text

@@ -2,11 +2,11 @@ package rawjson_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
@@ -39,14 +39,14 @@ func FuzzCut(f *testing.F) {
 
 func cutOne(t *testing.T, text []byte, names []string) {
 	t.Helper()
-	want := decoded(t, text)
+	want := jsontest.Decode(t, text)
 	value, there := take(want, names)
 
 	got := rawjson.Cut(text, names...)
 	if err := rawjson.Check(got); err != nil {
 		t.Fatalf("cut %q from %q: what is left is no JSON: %v: %q", names, text, err, got)
 	}
-	if diff := cmp.Diff(want, decoded(t, got)); diff != "" {
+	if diff := cmp.Diff(want, jsontest.Decode(t, got)); diff != "" {
 		t.Errorf("cut %q from %q (-want +got):\n%s", names, text, diff)
 	}
 	if !there && !bytes.Equal(text, got) {
@@ -61,21 +61,10 @@ func cutOne(t *testing.T, text []byte, names []string) {
 		t.Fatalf("find %q in %q: want %t, got %q", names, text, there, found)
 	}
 	if there {
-		if diff := cmp.Diff(value, decoded(t, found)); diff != "" {
+		if diff := cmp.Diff(value, jsontest.Decode(t, found)); diff != "" {
 			t.Errorf("find %q in %q (-want +got):\n%s", names, text, diff)
 		}
 	}
-}
-
-func decoded(t *testing.T, text []byte) any {
-	t.Helper()
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber() // a number stays as it is written
-	var v any
-	if err := dec.Decode(&v); err != nil {
-		t.Fatalf("encoding/json: %v: %q", err, text)
-	}
-	return v
 }
 
 // take removes a member from decoded objects and returns it.

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
 
@@ -98,8 +99,8 @@ func benchmarkUpstreamDecoded(b *testing.B, a applied) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		text := toJSON(b, live)
-		patch, err := strategicpatch.CreateThreeWayMergePatch(toJSON(b, base), toJSON(b, manifest), text, meta, true)
+		text := jsontest.Encode(b, live)
+		patch, err := strategicpatch.CreateThreeWayMergePatch(jsontest.Encode(b, base), jsontest.Encode(b, manifest), text, meta, true)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
@@ -60,11 +61,11 @@ func TestCustomResourcesMergeByTheirSchema(t *testing.T) {
 	}
 	for name, c := range customResource {
 		t.Run(name, func(t *testing.T) {
-			got, err := threeway.MergeJSON(fromYAML(t, c.base), fromYAML(t, c.manifest), fromYAML(t, c.live), place, threeway.Options{})
+			got, err := threeway.MergeJSON(jsontest.FromYAML(t, c.base), jsontest.FromYAML(t, c.manifest), jsontest.FromYAML(t, c.live), place, threeway.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(fromJSON(t, fromYAML(t, c.want)), fromJSON(t, got)); diff != "" {
+			if diff := cmp.Diff(fromJSON(t, jsontest.FromYAML(t, c.want)), fromJSON(t, got)); diff != "" {
 				t.Errorf("result (-want +got):\n%s", diff)
 			}
 		})

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
@@ -191,27 +191,15 @@ func asDocumented(t *testing.T, cases map[string]documented, typed runtime.Objec
 	o := sample{place: types.Of(typed), typed: typed}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			base, manifest, live := fromYAML(t, c.base), fromYAML(t, c.manifest), fromYAML(t, c.live)
+			base, manifest, live := jsontest.FromYAML(t, c.base), jsontest.FromYAML(t, c.manifest), jsontest.FromYAML(t, c.live)
 			got, err := threeway.MergeJSON(base, manifest, live, o.place, threeway.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(fromJSON(t, fromYAML(t, c.want)), fromJSON(t, got)); diff != "" {
+			if diff := cmp.Diff(fromJSON(t, jsontest.FromYAML(t, c.want)), fromJSON(t, got)); diff != "" {
 				t.Errorf("result (-want +got):\n%s", diff)
 			}
 			differential(t, o, base, manifest, live)
 		})
 	}
-}
-
-func fromYAML(tb testing.TB, text string) []byte {
-	tb.Helper()
-	if text == "" {
-		text = "{}"
-	}
-	out, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		tb.Fatalf("%v in %s", err, text)
-	}
-	return out
 }

@@ -3,6 +3,7 @@ package threeway_test
 import (
 	"testing"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
@@ -21,7 +22,7 @@ func FuzzThreeWay(f *testing.F) {
 		o := samples[int(kind)%len(samples)]
 		c := choices{script: script}
 		base, manifest, live := c.inputs(o)
-		differential(t, o, toJSON(t, base), toJSON(t, manifest), toJSON(t, live))
+		differential(t, o, jsontest.Encode(t, base), jsontest.Encode(t, manifest), jsontest.Encode(t, live))
 	})
 }
 

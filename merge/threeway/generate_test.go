@@ -1,7 +1,6 @@
 package threeway_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -59,15 +58,6 @@ func typedLike(tb testing.TB, decoded map[string]any) runtime.Object {
 		tb.Fatal(err)
 	}
 	return typed
-}
-
-func toJSON(tb testing.TB, value any) []byte {
-	tb.Helper()
-	text, err := json.Marshal(value)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return text
 }
 
 // choices makes decisions from a script of bytes, so that a fuzzer can find its way; when that is used up, each is 0.

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
@@ -62,12 +63,12 @@ func TestElementsMatchByKey(t *testing.T) { asDocumented(t, keysOfElements, &app
 func TestNullInAMergePatch(t *testing.T) {
 	for name, c := range nullInAMergePatch {
 		t.Run(name, func(t *testing.T) {
-			base, manifest, live := fromYAML(t, c.base), fromYAML(t, c.manifest), fromYAML(t, c.live)
+			base, manifest, live := jsontest.FromYAML(t, c.base), jsontest.FromYAML(t, c.manifest), jsontest.FromYAML(t, c.live)
 			got, err := threeway.MergeJSON(base, manifest, live, schema.JSONMergePatch(), threeway.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(fromJSON(t, fromYAML(t, c.want)), fromJSON(t, got)); diff != "" {
+			if diff := cmp.Diff(fromJSON(t, jsontest.FromYAML(t, c.want)), fromJSON(t, got)); diff != "" {
 				t.Errorf("result (-want +got):\n%s", diff)
 			}
 			mergesAsPatch(t, base, manifest, live)

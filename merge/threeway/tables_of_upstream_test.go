@@ -1,7 +1,6 @@
 package threeway_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,6 +17,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/upstream"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
@@ -162,7 +162,7 @@ func TestObjectsOfKubectlTests(t *testing.T) {
 			t.Run(filepath.Base(folder), func(t *testing.T) {
 				for i := range len(same) * len(same) * len(same) {
 					base, manifest, live := same[i%len(same)], same[i/len(same)%len(same)], same[i/len(same)/len(same)]
-					differential(t, o, toJSON(t, base), toJSON(t, manifest), toJSON(t, live))
+					differential(t, o, jsontest.Encode(t, base), jsontest.Encode(t, manifest), jsontest.Encode(t, live))
 					merged++
 				}
 			})
@@ -180,9 +180,9 @@ func rawCases(t *testing.T, file, variable string) []upstreamCase {
 	rows := upstream.Table(t, file, variable)
 	cases := make([]upstreamCase, 0, len(rows))
 	for _, row := range rows {
-		c := upstreamCase{description: row["Description"], base: fromYAML(t, row["Original"]), manifest: fromYAML(t, row["Modified"]), live: fromYAML(t, row["Current"])}
+		c := upstreamCase{description: row["Description"], base: jsontest.FromYAML(t, row["Original"]), manifest: jsontest.FromYAML(t, row["Modified"]), live: jsontest.FromYAML(t, row["Current"])}
 		if row["Result"] != "" {
-			c.result = fromYAML(t, row["Result"])
+			c.result = jsontest.FromYAML(t, row["Result"])
 		}
 		cases = append(cases, c)
 	}
@@ -205,7 +205,7 @@ func yamlCases(t *testing.T, file, variable string) []upstreamCase {
 		if value == nil {
 			return []byte(`{}`)
 		}
-		return toJSON(t, value)
+		return jsontest.Encode(t, value)
 	}
 	cases := make([]upstreamCase, 0, len(table.TestCases))
 	for _, row := range table.TestCases {
@@ -229,7 +229,7 @@ func sortedSets(value any) any {
 		for i := range v {
 			v[i] = sortedSets(v[i])
 		}
-		slices.SortFunc(v, func(a, b any) int { return strings.Compare(asText(a), asText(b)) })
+		slices.SortFunc(v, func(a, b any) int { return strings.Compare(jsontest.Show(a), jsontest.Show(b)) })
 	}
 	return value
 }
@@ -315,14 +315,4 @@ func (p swaggerPlace) Strategy() schema.Strategy {
 		}
 	}
 	return s
-}
-func asText(value any) string {
-	if value == nil {
-		return "nil"
-	}
-	text, err := json.Marshal(value)
-	if err != nil {
-		return err.Error()
-	}
-	return strings.TrimSpace(string(text))
 }

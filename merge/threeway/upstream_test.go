@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
@@ -60,7 +61,7 @@ func TestThreeWayEqualsUpstream(t *testing.T) {
 			for seed := range rounds(t) {
 				c := choices{script: scriptOf(seed)}
 				base, manifest, live := c.inputs(o)
-				differential(t, o, toJSON(t, base), toJSON(t, manifest), toJSON(t, live))
+				differential(t, o, jsontest.Encode(t, base), jsontest.Encode(t, manifest), jsontest.Encode(t, live))
 				if t.Failed() {
 					return
 				}

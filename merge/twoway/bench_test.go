@@ -1,7 +1,6 @@
 package twoway_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml/merge3"
 	k8syaml "sigs.k8s.io/yaml"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge/twoway"
 )
 
@@ -41,7 +41,7 @@ func BenchmarkTwoWay(b *testing.B) {
 
 func benchBytes(b *testing.B, manifest, live any) {
 	b.Helper()
-	place, from, to := kyamlSchema(false), benchJSON(b, manifest), benchJSON(b, live)
+	place, from, to := kyamlSchema(false), jsontest.Encode(b, manifest), jsontest.Encode(b, live)
 	if _, err := twoway.MergeJSON(from, to, place, twoway.Options{}); err != nil { // reads the schema, as kyaml does once
 		b.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func BenchmarkTwoWayGrowth(b *testing.B) {
 	best := make([]time.Duration, len(sizes))
 	manifest, live := make([][]byte, len(sizes)), make([][]byte, len(sizes))
 	for i, size := range sizes {
-		manifest[i], live[i] = benchJSON(b, benchDeployment(size, "2")), benchJSON(b, benchDeployment(size, "1"))
+		manifest[i], live[i] = jsontest.Encode(b, benchDeployment(size, "2")), jsontest.Encode(b, benchDeployment(size, "1"))
 	}
 	for b.Loop() {
 		for round := range 10 * len(sizes) { // the best of some: other work on the machine only adds
@@ -161,15 +161,6 @@ func benchPatch(containers int) map[string]any {
 	}
 }
 
-func benchJSON(b *testing.B, value any) []byte {
-	b.Helper()
-	text, err := json.Marshal(value)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return text
-}
-
 func asYAML(tb testing.TB, value any) string {
 	tb.Helper()
 	text, err := k8syaml.Marshal(value)
@@ -189,7 +180,7 @@ func TestTwoWayIsFasterThanKyaml(t *testing.T) {
 	for _, containers := range []int{2, 5, 19, 95} {
 		live := benchDeployment(containers, "1")
 		for name, from := range map[string]any{"a patch": benchPatch(containers), "a whole manifest": benchDeployment(containers, "2")} {
-			manifestText, liveText := []byte(encode(t, from)), []byte(encode(t, live))
+			manifestText, liveText := []byte(string(jsontest.Encode(t, from))), []byte(string(jsontest.Encode(t, live)))
 			manifestYAML, liveYAML := asYAML(t, from), asYAML(t, live)
 			ours, theirs := time.Hour, time.Hour
 			for round := 0; round < 5 || round < patient && theirs < times*ours; round++ {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge/twoway"
 )
 
@@ -80,14 +81,14 @@ func compare(t *testing.T, object any, flags byte, seed []byte) bool {
 	}
 	want, kyamlErr := kyamlMerge(yaml.NewRNode(nodeOf(manifest)), yaml.NewRNode(nodeOf(live)), infer, order)
 	if (err == nil) != (kyamlErr == nil) {
-		t.Fatalf("got the error %v, kyaml has %v\nmanifest %s\nlive %s", err, kyamlErr, encode(t, manifest), encode(t, live))
+		t.Fatalf("got the error %v, kyaml has %v\nmanifest %s\nlive %s", err, kyamlErr, string(jsontest.Encode(t, manifest)), string(jsontest.Encode(t, live)))
 	}
 	var invalid *twoway.InputError
 	if err != nil && !errors.As(err, &invalid) {
 		t.Fatalf("the error is no InputError: %v", err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Fatalf("infer %v, order %d, kyaml's result (-want +got):\n%s\nmanifest %s\nlive %s", infer, order, diff, encode(t, manifest), encode(t, live))
+		t.Fatalf("infer %v, order %d, kyaml's result (-want +got):\n%s\nmanifest %s\nlive %s", infer, order, diff, string(jsontest.Encode(t, manifest)), string(jsontest.Encode(t, live)))
 	}
 	return true
 }

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml/merge2"
 	"sigs.k8s.io/kustomize/kyaml/yaml/walk"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/twoway"
 )
@@ -55,12 +56,12 @@ func (c twoWayCase) merge(t *testing.T) (any, error) {
 
 func mergeBothWays(t *testing.T, manifest, live any, place schema.Schema, options twoway.Options) (any, error) {
 	t.Helper()
-	manifestText, liveText := encode(t, manifest), encode(t, live)
+	manifestText, liveText := string(jsontest.Encode(t, manifest)), string(jsontest.Encode(t, live))
 	got, err := twoway.Merge(manifest, live, place, options)
-	if text := encode(t, manifest); text != manifestText {
+	if text := string(jsontest.Encode(t, manifest)); text != manifestText {
 		t.Fatalf("manifest has become %s, it was %s", text, manifestText)
 	}
-	if text := encode(t, live); text != liveText {
+	if text := string(jsontest.Encode(t, live)); text != liveText {
 		t.Fatalf("live has become %s, it was %s", text, liveText)
 	}
 	text, jsonErr := twoway.MergeJSON([]byte(manifestText), []byte(liveText), place, options)
@@ -70,7 +71,7 @@ func mergeBothWays(t *testing.T, manifest, live any, place schema.Schema, option
 	if err != nil {
 		return nil, err
 	}
-	if diff := cmp.Diff(encode(t, got), encode(t, decodeJSON(t, text))); diff != "" {
+	if diff := cmp.Diff(string(jsontest.Encode(t, got)), string(jsontest.Encode(t, decodeJSON(t, text)))); diff != "" {
 		t.Fatalf("TwoWayJSON (-TwoWay +got):\n%s", diff)
 	}
 	return got, nil
@@ -113,7 +114,7 @@ func decodeYAML(t *testing.T, text string) any {
 	if err := yaml.Unmarshal([]byte(text), &value); err != nil {
 		t.Fatal(err)
 	}
-	return decodeJSON(t, []byte(encode(t, value)))
+	return decodeJSON(t, []byte(string(jsontest.Encode(t, value))))
 }
 
 func decodeJSON(t *testing.T, text []byte) any {
@@ -123,13 +124,4 @@ func decodeJSON(t *testing.T, text []byte) any {
 		t.Fatal(err)
 	}
 	return value
-}
-
-func encode(t *testing.T, value any) string {
-	t.Helper()
-	text, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/upstream"
 	"github.com/ownership-handoff/handoff/merge/twoway"
 )
@@ -66,10 +67,10 @@ func (c twoWayCase) compare(t *testing.T) []string {
 	}
 	want, kyamlErr := kyamlMerge(yaml.NewRNode(nodeOf(manifest)), yaml.NewRNode(nodeOf(live)), c.infer, c.order)
 	if (err == nil) != (kyamlErr == nil) {
-		t.Fatalf("error %v, kyaml's %v\nmanifest %s\nlive %s", err, kyamlErr, encode(t, manifest), encode(t, live))
+		t.Fatalf("error %v, kyaml's %v\nmanifest %s\nlive %s", err, kyamlErr, string(jsontest.Encode(t, manifest)), string(jsontest.Encode(t, live)))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Fatalf("(-kyaml +merge):\n%s\nmanifest %s\nlive %s", diff, encode(t, manifest), encode(t, live))
+		t.Fatalf("(-kyaml +merge):\n%s\nmanifest %s\nlive %s", diff, string(jsontest.Encode(t, manifest)), string(jsontest.Encode(t, live)))
 	}
 	return nil
 }

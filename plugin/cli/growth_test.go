@@ -6,10 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
+	"github.com/ownership-handoff/handoff/internal/growth"
 	"github.com/ownership-handoff/handoff/internal/race"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/cli"
@@ -55,15 +54,11 @@ func manyFields(t *testing.T, fields int) (live, manifest string) {
 	return live, manifest
 }
 
-// maxGrowth limits the growth of the time for four times as many fields. Linear work takes 4 times as long, quadratic 16 times.
-const maxGrowth = 12
-
 func TestTimeIsLinearInFields(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector distorts the times: make test runs this test without it")
 	}
 	t.Setenv("KUBECONFIG", "/no/such/file")
-	const few = 1500
 	for name, command := range map[string]string{
 		"explain as a tree":        "explain -f LIVE",
 		"explain wide":             "explain -f LIVE -o wide",
@@ -76,33 +71,15 @@ func TestTimeIsLinearInFields(t *testing.T) {
 		"preview as data":          "preview -f MANIFEST --live LIVE -o json",
 	} {
 		t.Run(name, func(t *testing.T) {
-			times := map[int]time.Duration{}
-			for _, fields := range []int{few, 4 * few} {
+			growth.WantLinear(t, 1500, func(fields int) func() {
 				live, manifest := manyFields(t, fields)
 				args := strings.Fields(strings.NewReplacer("LIVE", live, "MANIFEST", manifest).Replace(command))
-				for range 3 { // the minimum of three, to exclude garbage collection
-					begin := used(t)
+				return func() {
 					if code, output := run(t, nil, args...); code == cli.ExitError {
 						t.Fatal(output)
 					}
-					if took := used(t) - begin; times[fields] == 0 || took < times[fields] {
-						times[fields] = took
-					}
 				}
-			}
-			if growth := float64(times[4*few]) / float64(times[few]); growth > maxGrowth {
-				t.Errorf("four times the fields take %.1f times as long: %v", growth, times)
-			}
+			})
 		})
 	}
-}
-
-// used returns the CPU time of this process, which does not depend on other processes.
-func used(t *testing.T) time.Duration {
-	t.Helper()
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

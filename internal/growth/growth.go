@@ -1,0 +1,45 @@
+// Package growth measures for tests how CPU time grows with the size of the input.
+package growth
+
+import (
+	"syscall"
+	"testing"
+	"time"
+)
+
+// limit is the maximum growth for four times the input. Linear work takes 4 times as long, quadratic 16 times.
+const limit = 12
+
+// WantLinear fails the test if some work on an input of four times the size takes more than 12 times as long. prepare creates the
+// input of a size, and returns the work. The race detector distorts the times: tests skip WantLinear if race.Enabled.
+func WantLinear(t *testing.T, size int, prepare func(size int) (work func())) {
+	t.Helper()
+	one, four := leastTime(t, prepare(size)), leastTime(t, prepare(4*size))
+	if times := float64(four) / float64(one); times > limit {
+		t.Errorf("four times the input takes %.1f times as long: %v and %v", times, one, four)
+	}
+}
+
+// leastTime returns the minimum of three CPU times, to exclude garbage collection.
+func leastTime(t *testing.T, work func()) time.Duration {
+	t.Helper()
+	var least time.Duration
+	for range 3 {
+		begin := used(t)
+		work()
+		if took := used(t) - begin; least == 0 || took < least {
+			least = took
+		}
+	}
+	return least
+}
+
+// used returns the CPU time of this process, which does not depend on other processes.
+func used(t *testing.T) time.Duration {
+	t.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
