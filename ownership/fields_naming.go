@@ -5,6 +5,8 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
 // naming is how managedFields name the elements of a list.
@@ -72,11 +74,11 @@ func keyOf(element *outline, fields []string) (key fieldpath.PathElement, ok boo
 	}
 	list := make(value.FieldList, 0, len(fields))
 	for _, name := range fields {
-		text := []byte(`"TCP"`)
+		text := rawjson.KeyDefault(name)
 		switch field := element.member(name); {
 		case field != nil && len(field.children) == 0:
 			text = field.text
-		case field != nil || name != "protocol":
+		case field != nil || text == nil:
 			return key, false
 		}
 		v, err := value.FromJSON(text)

@@ -77,14 +77,11 @@ func isElement(text []byte, index int, element fieldpath.PathElement) bool {
 		return sameScalar(text, *element.Value)
 	case element.Key != nil:
 		for _, field := range *element.Key {
-			found := rawjson.Find(text, field.Name)
-			if !found.Present() {
-				if field.Name == "protocol" && field.Value.IsString() && field.Value.AsString() == "TCP" {
-					continue // the API server's default for a port
-				}
-				return false
+			found := rawjson.Find(text, field.Name).Of(text)
+			if found == nil {
+				found = rawjson.KeyDefault(field.Name)
 			}
-			if !sameScalar(found.Of(text), field.Value) {
+			if found == nil || !sameScalar(found, field.Value) {
 				return false
 			}
 		}

@@ -134,7 +134,7 @@ func (n *node) by(names []string) map[string]*node {
 	return elements
 }
 
-// key returns the values of an element's fields. The protocol of a port defaults to TCP, as in package ownership.
+// key returns the values of an element's key fields, with their defaults (rawjson.KeyDefault).
 func (n *node) key(names []string) (key string, ok bool) {
 	if names == nil {
 		v, err := value.FromJSON(n.text)
@@ -143,8 +143,8 @@ func (n *node) key(names []string) (key string, ok bool) {
 	values := make([]string, len(names))
 	for i, name := range names {
 		text := rawjson.Find(n.text, name).Of(n.text)
-		if text == nil && name == "protocol" {
-			text = []byte(`"TCP"`)
+		if text == nil {
+			text = rawjson.KeyDefault(name)
 		}
 		v, err := value.FromJSON(text)
 		if text == nil || err != nil {

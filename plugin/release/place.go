@@ -4,6 +4,8 @@ import (
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
 // place is the position of a field or a list element in a document.
@@ -63,11 +65,21 @@ func isElement(item *yaml.Node, index int, element fieldpath.PathElement) bool {
 		switch {
 		case found != nil && !sameScalar(resolve(found), key.Value):
 			return false
-		case found == nil && (key.Name != "protocol" || !key.Value.IsString() || key.Value.AsString() != "TCP"):
-			return false // the protocol of a port defaults to TCP
+		case found == nil && !isDefault(key):
+			return false
 		}
 	}
 	return true
+}
+
+// isDefault reports whether an element without the field has this key.
+func isDefault(key value.Field) bool {
+	text := rawjson.KeyDefault(key.Name)
+	if text == nil {
+		return false
+	}
+	missing, err := value.FromJSON(text)
+	return err == nil && value.Equals(missing, key.Value)
 }
 
 func sameScalar(node *yaml.Node, want value.Value) bool {
