@@ -122,10 +122,7 @@ func (r *Report) unrecorded() string {
 		kind := strings.ToLower(gv.WithKind(o.Kind).GroupKind().String())
 		names = append(names, fmt.Sprintf("%s/%s -n %s", kind, o.Name, o.Namespace))
 	}
-	if more := len(r.Unrecorded) - len(names); more > 0 {
-		return fmt.Sprintf("%s and %d others", strings.Join(names, ", "), more)
-	}
-	return strings.Join(names, ", ")
+	return printable.Names(names, len(r.Unrecorded))
 }
 
 func counted(n int, one, many string) string {

@@ -2,7 +2,8 @@ package audit
 
 import (
 	"fmt"
-	"strings"
+
+	"github.com/ownership-handoff/handoff/internal/printable"
 )
 
 // tally counts objects with the same gap, and keeps the names of the first ones.
@@ -28,13 +29,7 @@ func (t *tally) addWith(name, sentence string) {
 }
 
 // some returns the names of the first objects and the number of others.
-func (t *tally) some() string {
-	text := strings.Join(t.names, ", ")
-	if more := t.count - len(t.names); more > 0 {
-		text = fmt.Sprintf("%s and %d others", text, more)
-	}
-	return text
-}
+func (t *tally) some() string { return printable.Names(t.names, t.count) }
 
 // others returns how many objects there are besides the first one.
 func (t *tally) others() string {

@@ -13,6 +13,7 @@ import (
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 // Field is a field that an apply changes, or that handoff keeps.
@@ -120,14 +121,10 @@ func both(a, b []byte, do func([]byte) ([]byte, error)) (doneA, doneB []byte, er
 	return doneA, doneB, err
 }
 
-// plain returns an object without the metadata that the API server updates on each write, without the last-applied annotation,
+// plain returns an object without the metadata that the API server generates, without the last-applied annotation,
 // which the other fields determine, and without status, which a controller may have changed since the live object was read.
 func plain(text []byte) ([]byte, error) {
-	for _, name := range []string{"managedFields", "resourceVersion", "generation", "creationTimestamp", "uid"} {
-		text = rawjson.Cut(text, "metadata", name)
-	}
-	text = rawjson.Cut(text, "status")
-	text = rawjson.Cut(text, "metadata", "annotations", ownership.LastAppliedAnnotation)
+	text = rawjson.Cut(source.WithoutGenerated(text), "metadata", "annotations", ownership.LastAppliedAnnotation)
 	if annotations := rawjson.Find(text, "metadata", "annotations").Of(text); bytes.Equal(annotations, []byte("{}")) {
 		text = rawjson.Cut(text, "metadata", "annotations")
 	}

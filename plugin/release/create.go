@@ -4,10 +4,8 @@ import (
 	"regexp"
 	"strings"
 
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-
 	"github.com/ownership-handoff/handoff/internal/jsonindex"
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 // Without returns the live object without the fields and without server-generated metadata, to check whether the API server
@@ -23,13 +21,7 @@ func (p Plan) Without() []byte {
 // With returns the same object with the fields.
 func (p Plan) With() []byte { return p.bare() }
 
-func (p Plan) bare() []byte {
-	text := ownership.Cut(p.Object.Text(), fieldpath.MakePathOrDie("status"))
-	for _, generated := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"} {
-		text = ownership.Cut(text, fieldpath.MakePathOrDie("metadata", generated))
-	}
-	return text
-}
+func (p Plan) bare() []byte { return source.WithoutGenerated(p.Object.Text()) }
 
 // Concerns reports whether the removal of the fields causes a validation error. It compares the paths of the fields with the
 // error's, such as spec.containers[0].image. A missing required field is always caused by the removal.

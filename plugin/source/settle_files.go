@@ -1,12 +1,11 @@
 package source
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/scale"
 )
 
@@ -78,9 +77,9 @@ func (f *fileSurvey) settleKind(a *Autoscaler) {
 // some returns the first few names and the number of others.
 func some(names []string) string {
 	if len(names) <= 3 {
-		return strings.Join(names, ", ")
+		return printable.Names(names, len(names))
 	}
-	return fmt.Sprintf("%s and %d others", strings.Join(names[:2], ", "), len(names)-2)
+	return printable.Names(names[:2], len(names))
 }
 
 func hpaKind() schema.GroupKind {
