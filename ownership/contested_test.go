@@ -36,22 +36,13 @@ func contestedBy(t *testing.T, context ownership.ObjectContext, live, incoming o
 }
 
 // applied is an object with a spec whose last-applied annotation is a manifest.
-func applied(t *testing.T, object, manifest string) ownership.Object {
+func applied(t *testing.T, text, manifest string) ownership.Object {
 	t.Helper()
 	annotations := fmt.Sprintf(`"annotations":{%q:%s}`, ownership.LastAppliedAnnotation, quoted(manifest))
-	if !strings.Contains(object, `"metadata":{`) {
-		return parse(t, `{"metadata":{`+annotations+`},`+object[1:])
+	if !strings.Contains(text, `"metadata":{`) {
+		return object(t, `{"metadata":{`+annotations+`},`+text[1:])
 	}
-	return parse(t, strings.Replace(object, `"metadata":{`, `"metadata":{`+annotations+`,`, 1))
-}
-
-func parse(t *testing.T, text string) ownership.Object {
-	t.Helper()
-	o, err := ownership.ParseObject([]byte(text))
-	if err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
-	return o
+	return object(t, strings.Replace(text, `"metadata":{`, `"metadata":{`+annotations+`,`, 1))
 }
 
 func TestContestedFieldsOfControllers(t *testing.T) {

@@ -116,6 +116,15 @@ func dimensions() map[string]dimension {
 func deepDimensions() map[string]dimension {
 	deep := func(n int, innermost string) string { return nested(n, "a", "", innermost) }
 	claims := []string{appliedFields(early)}
+	// A field is dropped, and its n parents stay in the manifest.
+	droppedField := func(n int) string {
+		return grown{
+			base: members("x", deep(n, `{"k":1}`)), live: members("x", deep(n, `{"k":2}`)),
+			manifest: members("x", deep(n, `{}`)), incoming: members("x", deep(n, `{}`)),
+			liveClaims:     []string{appliedFields(early), edited(`{"f:x":` + nested(n, "f:a", "", `{"f:k":{}}`) + `}`)},
+			incomingClaims: []string{appliedFields(late)},
+		}.braced().body()
+	}
 	return map[string]dimension{
 		"depth of the base": {from: 600, to: 9600, body: func(n int) string {
 			return grown{base: deep(n, "1"), manifest: "{}", liveClaims: claims, incomingClaims: claims}.body()
@@ -138,22 +147,8 @@ func deepDimensions() map[string]dimension {
 				incomingClaims: []string{appliedFields(late)},
 			}.braced().body()
 		}},
-		"depth of a kept field whose parents stay": {from: 15, to: 120, keeps: true, body: func(n int) string {
-			return grown{
-				base: members("x", deep(n, `{"k":1}`)), live: members("x", deep(n, `{"k":2}`)),
-				manifest: members("x", deep(n, `{}`)), incoming: members("x", deep(n, `{}`)),
-				liveClaims:     []string{appliedFields(early), edited(`{"f:x":` + nested(n, "f:a", "", `{"f:k":{}}`) + `}`)},
-				incomingClaims: []string{appliedFields(late)},
-			}.braced().body()
-		}},
-		"depth of a dropped field whose parents stay, beyond what is looked at": {from: 300, to: 4800, body: func(n int) string {
-			return grown{
-				base: members("x", deep(n, `{"k":1}`)), live: members("x", deep(n, `{"k":2}`)),
-				manifest: members("x", deep(n, `{}`)), incoming: members("x", deep(n, `{}`)),
-				liveClaims:     []string{appliedFields(early), edited(`{"f:x":` + nested(n, "f:a", "", `{"f:k":{}}`) + `}`)},
-				incomingClaims: []string{appliedFields(late)},
-			}.braced().body()
-		}},
+		"depth of a kept field whose parents stay": {from: 15, to: 120, keeps: true, body: droppedField},
+		"depth of a dropped field whose parents stay, beyond what is looked at": {from: 300, to: 4800, body: droppedField},
 		"depth, with a kept field at each level": {from: 100, to: 1600, keeps: true, body: func(n int) string {
 			return grown{
 				base: members("x", nested(n, "a", `"k":1,`, `1`)), live: members("x", nested(n, "a", `"k":2,`, `1`)),

@@ -46,14 +46,12 @@ func (s *setText) each(i int, visit func(key []byte, i int) (end int)) (end int)
 		return s.skip(i)
 	}
 	for i = rawjson.SkipSpace(s.text, i+1); i < len(s.text) && s.text[i] == '"'; {
-		nameEnd := rawjson.SkipString(s.text, i)
-		key := rawjson.Name(s.text[i:nameEnd])
-		s.over = s.over || !s.meter.spend(nameEnd-i+1)
-		i = rawjson.SkipSpace(s.text, nameEnd)
-		if i >= len(s.text) || s.text[i] != ':' {
+		key, steps, value := memberAt(s.text, i)
+		s.over = s.over || !s.meter.spend(steps)
+		if value < 0 {
 			return len(s.text)
 		}
-		i = rawjson.SkipSpace(s.text, visit(key, rawjson.SkipSpace(s.text, i+1)))
+		i = rawjson.SkipSpace(s.text, visit(key, value))
 		if i < len(s.text) && s.text[i] == ',' {
 			i = rawjson.SkipSpace(s.text, i+1)
 		}

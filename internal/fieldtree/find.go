@@ -95,20 +95,26 @@ func (f *finder) skip(i int) (end int) {
 
 func (f *finder) object(i int, n *Node) (end int) {
 	for i = rawjson.SkipSpace(f.text, i+1); i < len(f.text) && f.text[i] == '"'; {
-		nameEnd := rawjson.SkipString(f.text, i)
-		name := rawjson.Name(f.text[i:nameEnd])
-		f.over = f.over || !f.meter.spend(nameEnd-i+1)
-		i = rawjson.SkipSpace(f.text, nameEnd)
-		if i >= len(f.text) || f.text[i] != ':' {
+		name, steps, value := memberAt(f.text, i)
+		f.over = f.over || !f.meter.spend(steps)
+		if value < 0 || value == len(f.text) {
 			return len(f.text)
 		}
-		i = rawjson.SkipSpace(f.text, i+1)
-		if i >= len(f.text) {
-			return i
-		}
-		i = f.next(f.visit(i, n.field(name), 0))
+		i = f.next(f.visit(value, n.field(name), 0))
 	}
 	return min(i+1, len(f.text))
+}
+
+// memberAt returns the name of the member at i, the steps of reading it, and the position of its value; the position is -1 if the
+// name has no value.
+func memberAt(text []byte, i int) (name []byte, steps, value int) {
+	end := rawjson.SkipString(text, i)
+	name, steps = rawjson.Name(text[i:end]), end-i+1
+	colon := rawjson.SkipSpace(text, end)
+	if colon >= len(text) || text[colon] != ':' {
+		return name, steps, -1
+	}
+	return name, steps, rawjson.SkipSpace(text, colon+1)
 }
 
 // visit records the position of a child, and follows the paths under it. A nil child means that no path leads there.
