@@ -104,7 +104,7 @@ func TestKeep(t *testing.T) {
 				entries: []string{hpaEntry(), csaEntry(late, image)},
 			},
 		},
-		"null goes from last-applied as well": {
+		"null is removed from last-applied as well": {
 			by:       csa,
 			live:     stored{lastApplied: manifestNone, spec: `{"image":"a","replicas":7}`, entries: []string{hpaEntry(), csaEntry(early, image)}},
 			incoming: stored{lastApplied: `{"spec":{"image":"b","replicas":null}}`, spec: `{"image":"b","replicas":7}`, entries: []string{hpaEntry(), csaEntry(late, image)}},
@@ -136,7 +136,7 @@ func TestKeep(t *testing.T) {
 			},
 			want: stored{lastApplied: `{"spec":{"image":"b"}}`, spec: `{"image":"b","replicas":3}`, entries: []string{csaEntry(late, image, count)}},
 		},
-		"a person's claim comes back into the entry that has lost it": {
+		"the entry of a person that lost the field contains it again": {
 			by: csa,
 			live: stored{
 				lastApplied: manifest3, spec: `{"image":"a","replicas":5}`,
@@ -156,7 +156,7 @@ func TestKeep(t *testing.T) {
 				entries: []string{entry("kubectl-edit", "Update", early, count, "spec.paused"), csaEntry(late, image)},
 			},
 		},
-		"an entry that the write made and that claims nothing else goes": {
+		"an entry that the write created and that contains nothing else is removed": {
 			by:       csa,
 			live:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{hpaEntry(), entry("x", "Update", early, image)}},
 			incoming: stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("x", "Update", early, image), entry(csa, "Update", late, count)}},
@@ -176,7 +176,7 @@ func TestKeep(t *testing.T) {
 			},
 			want: stored{spec: `{"image":"b","replicas":7}`, entries: []string{entry("kubectl", "Apply", late, image), hpaEntry()}},
 		},
-		"an own Apply entry that agrees with an autoscaler keeps the claim it had in live": {
+		"the applier's Apply entry with the autoscaler's value keeps the field that it has in live": {
 			by:       "kubectl",
 			live:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", early, image, count), hpaEntry()}},
 			incoming: stored{spec: `{"image":"b","replicas":7}`, entries: []string{entry("kubectl", "Apply", late, image, count), hpaEntry()}},
@@ -192,7 +192,7 @@ func TestKeep(t *testing.T) {
 			},
 			want: stored{spec: `{"image":"b","replicas":7}`, entries: []string{entry("flux", "Apply", early, count), csaEntry(late, image)}},
 		},
-		"an own Apply entry that sets the field keeps the claim it had in live": {
+		"the applier's Apply entry that sets the field keeps it as in live": {
 			by:       "kubectl",
 			live:     stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("kubectl", "Apply", early, image, count)}},
 			incoming: stored{spec: `{"image":"a","replicas":5}`, entries: []string{entry("kubectl", "Apply", late, image, count)}},
@@ -225,7 +225,7 @@ func TestKeep(t *testing.T) {
 			want: stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", late, image), hpaEntry()}},
 		},
 		// kubectl first moves the claims, in a write of its own: that write changes no value.
-		"an applier that was made to hand its claim over does not get it back": {
+		"an applier that handed over a field does not regain it": {
 			by:       "kubectl",
 			live:     stored{spec: `{"image":"a","replicas":3}`, entries: []string{csaEntry(early, image, count)}},
 			incoming: stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("kubectl", "Apply", late, image, count)}},
@@ -243,7 +243,7 @@ func TestKeep(t *testing.T) {
 			},
 			want: stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", early, image), hpaEntry()}},
 		},
-		"a claim that a write of managedFields alone has moved stays moved": {
+		"a field that a write of only managedFields moved to another entry stays there": {
 			by:       "kubectl",
 			live:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", early, image), hpaEntry()}},
 			incoming: stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", early, image, count)}},
@@ -389,16 +389,16 @@ func TestRewriteRestoresMissingParents(t *testing.T) {
 		path           fieldpath.Path
 		want           string
 	}{
-		"its parent is there":                          {`{"pool":{"size":1}}`, `{"pool":{}}`, size, kept},
-		"its parent is missing and comes back":         {`{"pool":{"size":1}}`, `{}`, size, kept},
-		"its parent is null":                           {`{"pool":{"size":1}}`, `{"pool":null}`, size, kept},
-		"an element of a list has been deleted":        {`{"list":[{"name":"a","x":1}]}`, `{"list":[]}`, inList, gone},
-		"a list with its element is missing":           {`{"list":[{"name":"a","x":1}]}`, `{}`, inList, kept},
-		"the manifest has made its parent a list":      {`{"pool":{"size":1}}`, `{"pool":[]}`, size, overruled},
-		"the manifest has made its parent a string":    {`{"pool":{"size":1}}`, `{"pool":"{}"}`, size, overruled},
-		"the manifest has made an element a string":    {`{"list":[{"name":"a","x":1}]}`, `{"list":["a"]}`, inList, gone},
-		"the manifest has made the list an object":     {`{"list":[{"name":"a","x":1}]}`, `{"list":{}}`, inList, gone},
-		"what the manifest made of it is of no matter": {`{"pool":{"size":1}}`, `{"pool":{"size":{}}}`, size, kept},
+		"its parent is there":                              {`{"pool":{"size":1}}`, `{"pool":{}}`, size, kept},
+		"its parent is missing and comes back":             {`{"pool":{"size":1}}`, `{}`, size, kept},
+		"its parent is null":                               {`{"pool":{"size":1}}`, `{"pool":null}`, size, kept},
+		"an element of a list has been deleted":            {`{"list":[{"name":"a","x":1}]}`, `{"list":[]}`, inList, gone},
+		"a list with its element is missing":               {`{"list":[{"name":"a","x":1}]}`, `{}`, inList, kept},
+		"the manifest has made its parent a list":          {`{"pool":{"size":1}}`, `{"pool":[]}`, size, overruled},
+		"the manifest has made its parent a string":        {`{"pool":{"size":1}}`, `{"pool":"{}"}`, size, overruled},
+		"the manifest has made an element a string":        {`{"list":[{"name":"a","x":1}]}`, `{"list":["a"]}`, inList, gone},
+		"the manifest has made the list an object":         {`{"list":[{"name":"a","x":1}]}`, `{"list":{}}`, inList, gone},
+		"the kind of the manifest's value does not matter": {`{"pool":{"size":1}}`, `{"pool":{"size":{}}}`, size, kept},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			incoming := stored{spec: c.incoming}

@@ -64,7 +64,7 @@ func TestContradictions(t *testing.T) {
 			"apps/Deployment", template(`[{"name":"v","emptyDir":{},"secret":{},"configMap":{}}]`), "",
 		},
 		"an emptyDir alone": {"apps/Deployment", template(`[{"name":"v","emptyDir":{}}]`), ""},
-		"what the API server takes": {
+		"combinations that the API server accepts": {
 			"apps/DaemonSet", `{"spec":{"updateStrategy":{"rollingUpdate":{"maxSurge":0,"maxUnavailable":1},"type":"OnDelete"}}}`, "",
 		},
 		"a kind of another group": {
@@ -125,17 +125,17 @@ func TestRow7ClearsOnlyDefaults(t *testing.T) {
 		change func(*merge.Field)
 		want   merge.Verdict
 	}{
-		"a default":                          {func(*merge.Field) {}, merge.Clear},
-		"a default that nothing contradicts": {func(f *merge.Field) { f.Contradicted = false }, merge.Through},
-		"what a person has set":              {func(f *merge.Field) { f.Owner = ownership.Imperative }, merge.Through},
-		"what a controller has set":          {func(f *merge.Field) { f.Owner = ownership.Controller }, merge.Through},
-		"what a manifest has set":            {func(f *merge.Field) { f.Owner = ownership.Manifest }, merge.Through},
-		"what the manifest sets":             {func(f *merge.Field) { f.Manifest = ownership.Sets }, merge.Through},
-		"what the manifest says null to":     {func(f *merge.Field) { f.Manifest = ownership.Clears }, merge.Through},
-		"what the base has":                  {func(f *merge.Field) { f.Base = ownership.Sets }, merge.Through},
-		"what the write changes":             {func(f *merge.Field) { f.Changed = true }, merge.Through},
-		"a person's write":                   {func(f *merge.Field) { f.Writer = ownership.ImperativeWriter }, merge.Through},
-		"a controller's write":               {func(f *merge.Field) { f.Writer = ownership.OtherWriter }, merge.Through},
+		"a default":                              {func(*merge.Field) {}, merge.Clear},
+		"a default that nothing contradicts":     {func(f *merge.Field) { f.Contradicted = false }, merge.Through},
+		"what a person has set":                  {func(f *merge.Field) { f.Owner = ownership.Imperative }, merge.Through},
+		"what a controller has set":              {func(f *merge.Field) { f.Owner = ownership.Controller }, merge.Through},
+		"what a manifest has set":                {func(f *merge.Field) { f.Owner = ownership.Manifest }, merge.Through},
+		"a field that the manifest sets":         {func(f *merge.Field) { f.Manifest = ownership.Sets }, merge.Through},
+		"a field that the manifest sets to null": {func(f *merge.Field) { f.Manifest = ownership.Clears }, merge.Through},
+		"a field that the base has":              {func(f *merge.Field) { f.Base = ownership.Sets }, merge.Through},
+		"a field that the write changes":         {func(f *merge.Field) { f.Changed = true }, merge.Through},
+		"a person's write":                       {func(f *merge.Field) { f.Writer = ownership.ImperativeWriter }, merge.Through},
+		"a controller's write":                   {func(f *merge.Field) { f.Writer = ownership.OtherWriter }, merge.Through},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := contradicted

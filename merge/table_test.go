@@ -54,14 +54,14 @@ func expectations() map[string]expectation {
 	yes, no := []bool{true}, []bool{false}
 	none := merge.Decision{Row: 0, Verdict: merge.Through}
 	return map[string]expectation{
-		"row 1: what an autoscaler or a controller owns is kept, though the manifest sets it": {
+		"row 1: a field of an autoscaler or a controller is kept although the manifest sets it": {
 			owners: autoscalerOrController, writers: applier, manifest: setsIt, want: merge.Decision{Row: 1, Verdict: merge.Keep},
 		},
 		"row 2: a field of an autoscaler or a controller is kept when the manifest drops it": {
 			owners: autoscalerOrController, writers: applier, manifest: lacksIt, base: hasIt,
 			want: merge.Decision{Row: 2, Verdict: merge.Keep},
 		},
-		"row 2: and when a write takes it away that no manifest ever had": {
+		"row 2: a field that no manifest had is kept when a write removes it": {
 			owners: autoscalerOrController, writers: applier, manifest: lacksIt, base: lacksIt, removed: yes,
 			want: merge.Decision{Row: 2, Verdict: merge.Keep},
 		},
@@ -72,7 +72,7 @@ func expectations() map[string]expectation {
 			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: hasIt,
 			want: merge.Decision{Row: 3, Verdict: merge.Keep},
 		},
-		"row 3: and when a write takes it away that no manifest ever had": {
+		"row 3: a field that no manifest had is kept when a write removes it": {
 			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes,
 			want: merge.Decision{Row: 3, Verdict: merge.Keep},
 		},
@@ -83,7 +83,7 @@ func expectations() map[string]expectation {
 			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: hasIt, scale: yes,
 			want: merge.Decision{Row: 4, Verdict: merge.Keep},
 		},
-		"row 4: nor does a write that takes the manifest's replicas away": {
+		"row 4: a write that removes the manifest's replicas does not scale to 1": {
 			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes, scale: yes,
 			want: merge.Decision{Row: 4, Verdict: merge.Keep},
 		},
@@ -91,11 +91,11 @@ func expectations() map[string]expectation {
 			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: hasIt, scale: no,
 			want: merge.Decision{Row: 5, Verdict: merge.Through},
 		},
-		"row 5: and so are those that a write takes away": {
+		"row 5: other fields of the manifest that a write removes are deleted": {
 			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes, scale: no,
 			want: merge.Decision{Row: 5, Verdict: merge.Through},
 		},
-		"no row: a field that an applier claims and that neither manifest has nor this write changes": {
+		"no row: a field that an applier manages, in neither manifest and unchanged by the write": {
 			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: lacksIt, removed: no, want: none,
 		},
 		"no row: the manifest sets its own field": {
@@ -112,7 +112,7 @@ func expectations() map[string]expectation {
 			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, changed: no, removed: no, contradicted: yes,
 			want: merge.Decision{Row: 7, Verdict: merge.Clear},
 		},
-		"no row: it is not, where the manifest has had it": {
+		"no row: it is not kept if the base has it": {
 			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: hasIt, contradicted: yes, want: none,
 		},
 		"no row: nor where this very write has changed it": {
@@ -125,7 +125,7 @@ func expectations() map[string]expectation {
 		"row 8: null clears what no autoscaler or controller owns": {
 			owners: otherThanThese, writers: applier, manifest: null, want: merge.Decision{Row: 8, Verdict: merge.Through},
 		},
-		"row 8: null does not clear what row 1's owner holds": {
+		"row 8: null does not clear a field that row 1 keeps": {
 			owners: autoscalerOrController, writers: applier, manifest: null, want: merge.Decision{Row: 8, Verdict: merge.Keep},
 		},
 		"row 9: a person is warned where an autoscaler owns the field": {
@@ -136,14 +136,14 @@ func expectations() map[string]expectation {
 			owners:  of(ownership.Controller, ownership.Manifest, ownership.Imperative, ownership.Default),
 			writers: []ownership.Writer{ownership.ImperativeWriter}, want: merge.Decision{Row: 9, Verdict: merge.Through},
 		},
-		"row 10: all others are let through": {
+		"row 10: writes of other writers pass": {
 			writers: []ownership.Writer{ownership.OtherWriter}, want: merge.Decision{Row: 10, Verdict: merge.Through},
 		},
 		"row 12: a new workload starts at the count of the autoscaler, which wants more": {
 			created: true, owners: of(ownership.Autoscaler), writers: applier, changed: yes, scale: yes, off: no,
 			want: merge.Decision{Row: 12, Verdict: merge.Start},
 		},
-		"no row: a manifest that says 0 creates the workload switched off": {
+		"no row: a manifest with 0 replicas creates a disabled workload": {
 			created: true, owners: of(ownership.Autoscaler), writers: applier, changed: yes, scale: yes, off: yes, want: none,
 		},
 		"no row: it starts at the manifest's count, where the autoscaler wants no more": {
@@ -152,11 +152,11 @@ func expectations() map[string]expectation {
 		"no row: other fields of a new object are the manifest's": {
 			created: true, owners: of(ownership.Autoscaler), writers: applier, changed: yes, scale: no, want: none,
 		},
-		"no row: what no autoscaler owns is created as it comes": {
+		"no row: an object without an autoscaler is created unchanged": {
 			created: true, owners: of(ownership.Controller, ownership.Manifest, ownership.Imperative, ownership.Default),
 			writers: applier, want: none,
 		},
-		"no row: what no applier creates is created as it comes": {
+		"no row: an object that no applier creates is created unchanged": {
 			created: true, writers: []ownership.Writer{ownership.ImperativeWriter, ownership.OtherWriter}, want: none,
 		},
 	}

@@ -84,15 +84,15 @@ func TestContestedFieldsThatTheManifestDrops(t *testing.T) {
 		manager, subresource, manifest string
 		want                           []string
 	}{
-		"nothing while the manifest is the same": {"kubectl-edit", "", base, []string{}},
-		"a field":                                {"kubectl-edit", "", `{"metadata":{"labels":{"tier":"a"}},"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"1"}]}],"x":{"y":1,"z":2}}}`, []string{".spec.paused Imperative"}},
-		"a field of an object":                   {"kubectl-edit", "", `{"metadata":{"labels":{"tier":"a"}},"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"1"}]}],"paused":true,"x":{"z":2}}}`, []string{".spec.x.y Imperative"}},
-		"an element of a list within one":        {"kubectl-edit", "", `{"metadata":{"labels":{"tier":"a"}},"spec":{"containers":[{"name":"app","image":"2"}],"paused":true,"x":{"y":1,"z":2}}}`, []string{`.spec.containers[name="app"].env[name="E"].value Imperative`}},
-		"a whole block":                          {"kubectl-edit", "", `{"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"1"}]}],"paused":true}}`, []string{".metadata.labels.tier Imperative", ".spec.x.y Imperative"}},
-		"not what changes its value":             {"kubectl-edit", "", `{"metadata":{"labels":{"tier":"b"}},"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"1"}]}],"paused":false,"x":{"y":1,"z":2}}}`, []string{}},
-		"not what only an applier has":           {"kubectl-client-side-apply", "", `{"spec":{}}`, []string{}},
-		"not what a status writer says":          {"my-operator", "status", `{"spec":{}}`, []string{}},
-		"what an unlisted client has":            {"my-operator", "", `{"metadata":{"labels":{"tier":"a"}},"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"1"}]}],"x":{"y":1,"z":2}}}`, []string{".spec.paused Imperative"}},
+		"nothing while the manifest is the same":         {"kubectl-edit", "", base, []string{}},
+		"a field":                                        {"kubectl-edit", "", `{"metadata":{"labels":{"tier":"a"}},"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"1"}]}],"x":{"y":1,"z":2}}}`, []string{".spec.paused Imperative"}},
+		"a field of an object":                           {"kubectl-edit", "", `{"metadata":{"labels":{"tier":"a"}},"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"1"}]}],"paused":true,"x":{"z":2}}}`, []string{".spec.x.y Imperative"}},
+		"an element of a list within one":                {"kubectl-edit", "", `{"metadata":{"labels":{"tier":"a"}},"spec":{"containers":[{"name":"app","image":"2"}],"paused":true,"x":{"y":1,"z":2}}}`, []string{`.spec.containers[name="app"].env[name="E"].value Imperative`}},
+		"a whole block":                                  {"kubectl-edit", "", `{"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"1"}]}],"paused":true}}`, []string{".metadata.labels.tier Imperative", ".spec.x.y Imperative"}},
+		"not fields that change their value":             {"kubectl-edit", "", `{"metadata":{"labels":{"tier":"b"}},"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"1"}]}],"paused":false,"x":{"y":1,"z":2}}}`, []string{}},
+		"not fields that only an applier manages":        {"kubectl-client-side-apply", "", `{"spec":{}}`, []string{}},
+		"not fields of a manager that writes the status": {"my-operator", "status", `{"spec":{}}`, []string{}},
+		"what an unlisted client has":                    {"my-operator", "", `{"metadata":{"labels":{"tier":"a"}},"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"1"}]}],"x":{"y":1,"z":2}}}`, []string{".spec.paused Imperative"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			const live = `{"metadata":{"labels":{"tier":"z"}},"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"9"}]}],"paused":false,"x":{"y":9,"z":2}}}`

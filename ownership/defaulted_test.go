@@ -41,7 +41,7 @@ func TestDefaulted(t *testing.T) {
 		"the manifest has it": {
 			entry("c", "Update", claimsBoth), recorded, entry("c", "Update", claimsBoth), `{"spec":{"member":{}}}`, false,
 		},
-		"a person claims it besides": {
+		"a person also manages it": {
 			entry("c", "Update", claimsBoth) + "," + entry("kubectl-patch", "Update", claims), recorded,
 			entry("c", "Update", claimsBoth), "", false,
 		},

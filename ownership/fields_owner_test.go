@@ -26,7 +26,7 @@ func TestFieldsOwner(t *testing.T) {
 			live: liveWith(`,"spec":{"replicas":3}`, "", claimOf("helm/Update", "T", size)),
 			want: []string{".spec.replicas=3 Manifest helm T [helm/Update]"},
 		},
-		"the manifest's, beside an annotation that is another's": {
+		"the manifest's, with an annotation of another applier": {
 			live: liveWith(`,"spec":{"replicas":3}`, `{"spec":{}}`, claimOf("helm/Update", "T", size)),
 			want: []string{".spec.replicas=3 Manifest helm T [helm/Update]"},
 		},
@@ -46,7 +46,7 @@ func TestFieldsOwner(t *testing.T) {
 			live: liveWith(`,"spec":{"replicas":5}`, `{"spec":{"replicas":3}}`, claimOf("kubectl-patch/Update", "T", size)),
 			want: []string{".spec.replicas=5 Imperative kubectl-patch T [kubectl-patch/Update] sets it to 3"},
 		},
-		"a person's, that the manifest agrees to": {
+		"a person's, with the manifest's value": {
 			live: liveWith(`,"spec":{"replicas":5}`, "", claimOf("helm/Apply", "T1", size), claimOf("kubectl-edit/Update", "T2", size)),
 			want: []string{".spec.replicas=5 Imperative kubectl-edit T2 [kubectl-edit/Update helm/Apply]"},
 		},
@@ -83,7 +83,7 @@ func TestFieldsOwner(t *testing.T) {
 			live:    liveWith(`,"spec":{"replicas":7}`, "", claimOf("helm/Update", "T", size), claimOf("keda/Update/scale", "", size)),
 			want:    []string{".spec.replicas=7 Autoscaler keda [keda/Update/scale helm/Update]"},
 		},
-		"whoever has scaled, without an autoscaler": {
+		"a user who scaled, without an autoscaler": {
 			context: replicas,
 			live:    liveWith(`,"spec":{"replicas":7}`, "", claimOf("kubectl/Update/scale", "", size)),
 			want:    []string{".spec.replicas=7 Imperative kubectl [kubectl/Update/scale]"},

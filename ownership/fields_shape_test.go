@@ -22,7 +22,7 @@ func TestFieldsLeaves(t *testing.T) {
 			live: liveWith(`,"spec":{"pool":{"min":1,"size":7}}`, "", claimOf("me/Apply", "", `{"f:spec":{"f:pool":{}}}`), claimOf("keda/Update", "", `{"f:spec":{"f:pool":{"f:size":{}}}}`)),
 			want: []string{".spec.pool.min=1 Default []", ".spec.pool.size=7 Other keda [keda/Update]"},
 		},
-		"annotations are never taken as a whole: one of them is left out": {
+		"annotations are never atomic: a single one is excluded": {
 			live: liveWith("", `{}`, claimOf("me/Apply", "", `{"f:metadata":{"f:annotations":{}}}`)),
 		},
 		"empty containers and null": {
@@ -57,14 +57,14 @@ func TestFieldsLeaves(t *testing.T) {
 				claimOf("you/Apply", "", `{"f:list":{"k:{\"name\":\"a\"}":{"f:id":{},"f:name":{}}}}`)),
 			want: []string{".list[id=1].id=1 Manifest me [me/Apply you/Apply]", `.list[id=1].name="a" Manifest you [you/Apply]`},
 		},
-		"claims that lead nowhere come last in what they are in": {
+		"managed fields that live lacks come last in their parent": {
 			live: liveWith(`,"spec":{"new":1},"x":[],"y":2`, "", claimOf("me/Apply", "", `{"f:spec":{".":{},"f:old":{".":{},"f:a":{},"f:b":{}},"f:new":{}},"f:x":{"k:{\"name\":\"a\"}":{}},"f:y":{"f:z":{}},"f:gone":{}}`)),
 			want: []string{
 				".spec.new=1 Manifest me [me/Apply]", ".spec.old.a= Manifest me [me/Apply]", ".spec.old.b= Manifest me [me/Apply]",
 				".x=[] Default []", `.x[name="a"]= Manifest me [me/Apply]`, ".y=2 Default []", ".y.z= Manifest me [me/Apply]", ".gone= Manifest me [me/Apply]",
 			},
 		},
-		"claims of a sort that is not known are passed over": {
+		"unknown kinds of field set elements are ignored": {
 			live: liveWith(`,"spec":1`, "", claimOf("me/Apply", "", `{"f:spec":{"z:new":{}}}`)),
 			want: []string{".spec=1 Manifest me [me/Apply]"},
 		},

@@ -63,7 +63,7 @@ func TestFieldsOwnerOfStatus(t *testing.T) {
 				".status.seen=2 Default []",
 			},
 		},
-		"a controller that applies, beside one who writes the whole object": {
+		"a controller that applies, and another that writes the whole object": {
 			live: liveWith(`,"status":{"ready":1}`, "", claimOf("helm/Update", "T1", ready), claimOf("agent/Apply/status", "T2", ready)),
 			want: []string{".status.ready=1 Controller agent T2 [agent/Apply/status helm/Update]"},
 		},

@@ -18,19 +18,19 @@ func TestManifestsOnClientSideApply(t *testing.T) {
 		text string
 		want ownership.Declaration
 	}{
-		"it sets it":                      {`{"spec":{"replicas":3}}`, ownership.Sets},
-		"it sets it to zero":              {`{"spec":{"replicas":0}}`, ownership.Sets},
-		"it sets it to an empty string":   {`{"spec":{"replicas":""}}`, ownership.Sets},
-		"it says null":                    {`{"spec":{"replicas":null}}`, ownership.Clears},
-		"it says null, with space":        {"{\"spec\":{\"replicas\" : null\n}}", ownership.Clears},
-		"it says \"null\" as a string":    {`{"spec":{"replicas":"null"}}`, ownership.Sets},
-		"it lacks it":                     {`{"spec":{"image":"a"}}`, ownership.Lacks},
-		"it has no spec":                  {`{}`, ownership.Lacks},
-		"it says null of what it is in":   {`{"spec":null}`, ownership.Clears},
-		"its spec is a list":              {`{"spec":["replicas"]}`, ownership.Lacks},
-		"it has the name elsewhere":       {`{"replicas":3,"spec":{"template":{"replicas":3}}}`, ownership.Lacks},
-		"it writes the name with escapes": {`{"sp\u0065c":{"replica\u0073":3}}`, ownership.Sets},
-		"it starts with white space":      {"\n\t {\"spec\":{\"replicas\":3}}\n", ownership.Sets},
+		"it sets it":                           {`{"spec":{"replicas":3}}`, ownership.Sets},
+		"it sets it to zero":                   {`{"spec":{"replicas":0}}`, ownership.Sets},
+		"it sets it to an empty string":        {`{"spec":{"replicas":""}}`, ownership.Sets},
+		"it sets it to null":                   {`{"spec":{"replicas":null}}`, ownership.Clears},
+		"it sets it to null, with white space": {"{\"spec\":{\"replicas\" : null\n}}", ownership.Clears},
+		"it sets it to the string \"null\"":    {`{"spec":{"replicas":"null"}}`, ownership.Sets},
+		"it lacks it":                          {`{"spec":{"image":"a"}}`, ownership.Lacks},
+		"it has no spec":                       {`{}`, ownership.Lacks},
+		"it sets a parent to null":             {`{"spec":null}`, ownership.Clears},
+		"its spec is a list":                   {`{"spec":["replicas"]}`, ownership.Lacks},
+		"it has the name elsewhere":            {`{"replicas":3,"spec":{"template":{"replicas":3}}}`, ownership.Lacks},
+		"it writes the name with escapes":      {`{"sp\u0065c":{"replica\u0073":3}}`, ownership.Sets},
+		"it starts with white space":           {"\n\t {\"spec\":{\"replicas\":3}}\n", ownership.Sets},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got, err := claimInLastApplied(t, c.text, replicas)
@@ -95,7 +95,7 @@ func TestManifestsOnByApplier(t *testing.T) {
 		write write
 		want  declared
 	}{
-		"server-side apply: its entries say it, whatever an annotation says": {
+		"server-side apply: its entries decide, not an annotation": {
 			write{by(t, "kubectl", "Apply", ownsBoth), lacks, lacks, "7", "3", []string{entry("kubectl", "Apply", early, ownsBoth, "")}},
 			declared{Manifest: ownership.Sets, Base: ownership.Sets},
 		},
@@ -107,7 +107,7 @@ func TestManifestsOnByApplier(t *testing.T) {
 			write{by(t, "kubectl", "Apply", ownsBoth), "", "", "7", "3", []string{entry("kubectl", "Apply", early, ownsImage, "")}},
 			declared{Manifest: ownership.Sets, Base: ownership.Lacks},
 		},
-		"server-side apply: what another entry of the same manager holds is not its own": {
+		"server-side apply: fields of another entry of the same manager are not its own": {
 			write{by(t, "kubectl", "Apply", ownsImage), "", "", "7", "7", []string{entry("kubectl", "Update", early, ownsBoth, "")}},
 			declared{},
 		},
@@ -137,19 +137,19 @@ func TestManifestsOnByApplier(t *testing.T) {
 		"a manifest counts for a changed field even if its sender manages nothing": {
 			write{unclaimed, sets3, lacks, "7", "1", nil}, declared{Base: ownership.Sets, Recorded: true},
 		},
-		"Helm: what it changes is set by its manifest": {
+		"Helm: its manifest sets the fields that it changes": {
 			write{helm, "", "", "7", "3", nil}, declared{Manifest: ownership.Sets},
 		},
-		"Helm: what it does not change it has no say in": {
+		"Helm: its manifest does not set fields that it does not change": {
 			write{helm, "", "", "7", "7", had}, declared{},
 		},
-		"Helm: what it has come to claim is set by its manifest, though a policy has put it back": {
+		"Helm: its manifest sets the fields that it comes to manage, even if a policy restored the value": {
 			write{helm, "", "", "7", "7", nil}, declared{Manifest: ownership.Sets},
 		},
-		"Helm: an annotation that kubectl has left there is not its manifest": {
+		"Helm: an annotation that kubectl left behind is not its manifest": {
 			write{helm, sets3, sets3, "7", "5", kubectls}, declared{Manifest: ownership.Sets},
 		},
-		"Helm: nor where it changes nothing": {
+		"Helm: its manifest sets nothing if it changes nothing": {
 			write{helm, sets3, sets3, "7", "7", slices.Concat(kubectls, had)}, declared{},
 		},
 		"an annotation that kubectl create --save-config has left there is the manifest of the apply after it": {
@@ -158,7 +158,7 @@ func TestManifestsOnByApplier(t *testing.T) {
 		"and so is one without a manager, as after a reset of managedFields": {
 			write{unclaimed, sets3, sets3, "3", "3", nil}, declared{Manifest: ownership.Sets, Base: ownership.Sets, Recorded: true},
 		},
-		"Helm: nor is one that is gone": {
+		"Helm: a removed annotation is not its manifest": {
 			write{helm, sets3, "", "7", "7", had}, declared{},
 		},
 		"kubectl diff: the annotation is the old one, and the value is the manifest's": {

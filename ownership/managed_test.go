@@ -132,7 +132,7 @@ func TestEntryHolds(t *testing.T) {
 		want bool
 	}{
 		"a field":                        {replicas, true},
-		"what is above it":               {fieldpath.MakePathOrDie("spec"), true},
+		"a parent":                       {fieldpath.MakePathOrDie("spec"), true},
 		"a field that is not there":      {fieldpath.MakePathOrDie("spec", "paused"), false},
 		"nothing nested under a leaf":    {fieldpath.MakePathOrDie("spec", "replicas", "x"), false},
 		"an element of a list":           {fieldpath.MakePathOrDie("spec", "containers", app), true},

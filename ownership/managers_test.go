@@ -139,7 +139,7 @@ func TestAuthor(t *testing.T) {
 		"a manager that no list names": {
 			"unknown", nil, []string{update("unknown", late, ownsReplicas)}, sender{ownership.OtherWriter, "unknown", "Update", false},
 		},
-		"an autoscaler that applies speaks for no manifest": {
+		"an autoscaler that applies has no manifest": {
 			"keda", nil, []string{apply("keda", late, ownsReplicas)}, sender{ownership.OtherWriter, "keda", "Apply", true},
 		},
 	} {

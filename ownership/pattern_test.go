@@ -22,7 +22,7 @@ func TestParsePattern(t *testing.T) {
 		"a field":                     {".spec.replicas", fieldpath.MakePathOrDie("spec", "replicas"), true},
 		"another field":               {".spec.replicas", fieldpath.MakePathOrDie("spec", "paused"), false},
 		"a nested field":              {".spec", fieldpath.MakePathOrDie("spec", "replicas"), true},
-		"what the field is in":        {".spec.replicas", fieldpath.MakePathOrDie("spec"), false},
+		"a parent of the field":       {".spec.replicas", fieldpath.MakePathOrDie("spec"), false},
 		"an element by its key":       {`.spec.template.spec.containers[name="app"].resources`, resources, true},
 		"an element by another key":   {`.spec.template.spec.containers[name="web"].resources`, resources, false},
 		"any element":                 {`.spec.template.spec.containers[*].resources`, resources, true},
@@ -34,7 +34,7 @@ func TestParsePattern(t *testing.T) {
 		"keys in another order":       {`.spec.ports[protocol="TCP",port=80].nodePort`, port, true},
 		"a member of a set":           {`.metadata.finalizers[="a/b"]`, fieldpath.MakePathOrDie("metadata", "finalizers", value.NewValueInterface("a/b")), true},
 		"an index":                    {`.spec.args[1]`, fieldpath.MakePathOrDie("spec", "args", 1), true},
-		"a name that holds a dot":     {`.metadata.labels["a.b/c"]`, fieldpath.MakePathOrDie("metadata", "labels", "a.b/c"), true},
+		"a name with a dot in quotes": {`.metadata.labels["a.b/c"]`, fieldpath.MakePathOrDie("metadata", "labels", "a.b/c"), true},
 		"space around it is not read": {" .spec.replicas ", fieldpath.MakePathOrDie("spec", "replicas"), true},
 	} {
 		t.Run(name, func(t *testing.T) {

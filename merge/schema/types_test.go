@@ -152,10 +152,10 @@ func TestFieldMatchesNamesLikeEncodingJSON(t *testing.T) {
 		place schema.Schema
 		want  schema.Strategy
 	}{
-		"a name that differs in case only":      {crd.Field("SPEC").Field("Versions"), schema.Strategy{Kind: schema.ListKind}},
-		"a type that holds itself, deep inside": {props.Field("not").Field("not").Field("properties").Field("x").Field("x-kubernetes-validations"), schema.Strategy{Kind: schema.ListKind, List: schema.MergeByKey, Keys: []string{"rule"}}},
-		"a type that writes its own JSON":       {props.Field("default").Field("anything"), schema.Strategy{}},
-		"an undeclared field":                   {crd.Field("nonsense").Element(), schema.Strategy{}},
+		"a name that differs in case only": {crd.Field("SPEC").Field("Versions"), schema.Strategy{Kind: schema.ListKind}},
+		"a recursive type, deep inside":    {props.Field("not").Field("not").Field("properties").Field("x").Field("x-kubernetes-validations"), schema.Strategy{Kind: schema.ListKind, List: schema.MergeByKey, Keys: []string{"rule"}}},
+		"a type that writes its own JSON":  {props.Field("default").Field("anything"), schema.Strategy{}},
+		"an undeclared field":              {crd.Field("nonsense").Element(), schema.Strategy{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, c.place.Strategy()); diff != "" {

@@ -33,8 +33,8 @@ func TestTwoWayOfElements(t *testing.T) {
 		"merge_primitive_items: the new one comes last":                          {place: within("items", schema.Strategy{List: schema.MergeSet}), manifest: primitive + "- a\n- b\n", live: `{apiVersion: apps/v1, kind: Deployment, items: [b, c]}`, want: `{apiVersion: apps/v1, kind: Deployment, items: [b, c, a]}`},
 
 		"prepend: the members of a set come in the manifest's order first": {order: twoway.ManifestFirst, manifest: finalizers(`a, b`), live: finalizers(`c, b`), want: finalizers(`a, b, c`)},
-		"a set is replaced where it says so":                               {manifest: finalizers(`a, $patch: replace`), live: finalizers(`b, c`), want: finalizers(`a`)},
-		"a set goes where it says so":                                      {manifest: finalizers(`a, $patch: delete`), live: finalizers(`b, c`), want: `{apiVersion: apps/v1, kind: Deployment, metadata: {}}`},
+		"a set with a replace directive is replaced":                       {manifest: finalizers(`a, $patch: replace`), live: finalizers(`b, c`), want: finalizers(`a`)},
+		"a set with a delete directive is deleted":                         {manifest: finalizers(`a, $patch: delete`), live: finalizers(`b, c`), want: `{apiVersion: apps/v1, kind: Deployment, metadata: {}}`},
 		"an empty set adds nothing":                                        {manifest: finalizers(``), live: finalizers(`b, c`), want: finalizers(`b, c`)},
 		"a set that is new stands as it is":                                {manifest: finalizers(`a, b`), live: `{apiVersion: apps/v1, kind: Deployment}`, want: finalizers(`a, b`)},
 		"a list without a schema is replaced unless keys are inferred":     {manifest: `{a: [{name: x, b: 1}]}`, live: `{a: [{name: x, c: 1}]}`, want: `{a: [{name: x, b: 1}]}`},

@@ -25,7 +25,7 @@ func TestTwoWayOfScalars(t *testing.T) {
 		"null over the whole is nothing":                                    {manifest: `null`, live: `{field: old}`, want: ``},
 		"the whole over null is manifest":                                   {manifest: `{field: {a: null, b: 1}}`, live: `null`, want: `{field: {b: 1}}`},
 		"a null within what only live has stays":                            {manifest: `{}`, live: `{a: {b: null}}`, want: `{a: {b: null}}`},
-		"a null within what the manifest brings goes":                       {manifest: `{a: {b: {c: null}}}`, live: `{}`, want: `{a: {b: {}}}`},
+		"a null in a new object is removed":                                 {manifest: `{a: {b: {c: null}}}`, live: `{}`, want: `{a: {b: {}}}`},
 		"a null within a list that is replaced stays":                       {manifest: `{a: [null, {b: null}]}`, live: `{a: [1]}`, want: `{a: [null, {b: null}]}`},
 		"an object over a null is the object without its nulls":             {manifest: `{a: {b: null, c: 1}}`, live: `{a: null}`, want: `{a: {c: 1}}`},
 		"a list over a null is the list":                                    {manifest: `{a: [1]}`, live: `{a: null}`, want: `{a: [1]}`},

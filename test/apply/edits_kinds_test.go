@@ -23,7 +23,7 @@ func workloadEdits() map[string]edit {
 		"a stateful set: the retention policy is removed": {
 			kind: "StatefulSet", first: deployment(plain, "persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete}"), second: deployment(plain), defaulted: true,
 		},
-		"a daemon set: image and node selector, another's label stays": {
+		"a daemon set: image and node selector, another manager's label stays": {
 			// The API server counts the changes of the template in an annotation.
 			defaulted: true, kind: "DaemonSet", first: deployment(plain + ", nodeSelector: {a: one}"), others: []string{"label OBJECT theirs=one"},
 			second: deployment("containers: [{name: app, image: registry.invalid/app:2}], nodeSelector: {b: one}"),
@@ -31,7 +31,7 @@ func workloadEdits() map[string]edit {
 		"a daemon set: the update strategy is switched and defaulted": {
 			kind: "DaemonSet", first: deployment(plain, "updateStrategy: {type: OnDelete}"), second: deployment(plain), defaulted: true,
 		},
-		"a daemon set: another's container and host network stay": {
+		"a daemon set: another manager's container and host network stay": {
 			kind: "DaemonSet", first: deployment(plain), others: []string{addContainer, `patch OBJECT -p {"spec":{"template":{"spec":{"hostNetwork":true}}}}`},
 			second: deployment(plain, "minReadySeconds: 5"),
 		},
@@ -53,7 +53,7 @@ func jobEdits() map[string]edit {
 			first:  "spec: {parallelism: 2, backoffLimit: 3, activeDeadlineSeconds: 60, template: {spec: {" + job + "}}}",
 			second: "spec: {parallelism: 4, activeDeadlineSeconds: 90, ttlSecondsAfterFinished: 60, template: {spec: {" + job + "}}}", defaulted: true,
 		},
-		"a job: what the API server has labeled stays": {
+		"a job: labels that the API server set stay": {
 			kind: "Job", first: "spec: {parallelism: 2, template: {metadata: {labels: {a: one}}, spec: {" + job + "}}}", others: []string{"label OBJECT theirs=one"},
 			second: "spec: {parallelism: 3, template: {metadata: {labels: {a: one}}, spec: {" + job + "}}}",
 		},
@@ -68,10 +68,10 @@ func jobEdits() map[string]edit {
 			kind: "CronJob", first: cron("successfulJobsHistoryLimit: 5, startingDeadlineSeconds: 60, ", "", ""),
 			second: "spec: {schedule: '0 * * * *', timeZone: Etc/UTC, jobTemplate: {spec: {template: {spec: {" + job + "}}}}}", defaulted: true,
 		},
-		"a cron job: another's suspension stays": {
+		"a cron job: another manager's suspension stays": {
 			kind: "CronJob", first: cron("", "backoffLimit: 3, ", ""), others: []string{`patch OBJECT -p {"spec":{"suspend":true}}`}, second: cron("concurrencyPolicy: Forbid, ", "backoffLimit: 4, ", ""),
 		},
-		"a cron job: volumes are changed, another's variable stays beside them": {
+		"a cron job: volumes are changed, another manager's variable stays beside them": {
 			kind: "CronJob", first: cron("", "", "volumes: [{name: a, emptyDir: {}}], "), others: []string{"set env OBJECT THEIRS=one"}, second: cron("", "", "volumes: [{name: b, emptyDir: {}}], "),
 		},
 		"a cron job: rules of failures are atomic": {

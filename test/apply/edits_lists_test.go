@@ -13,25 +13,25 @@ func containerEdits() map[string]edit {
 			kind: "Deployment", first: deployment("containers: [{name: a, image: i}, {name: b, image: i}, {name: c, image: i}]"),
 			second: deployment("containers: [{name: c, image: i}, {name: a, image: i}, {name: b, image: i}]"),
 		},
-		"containers: another's stays, with one added": {
+		"containers: another manager's stays, with one added": {
 			kind: "Deployment", first: deployment("containers: [{name: a, image: i}]"), others: []string{addContainer},
 			second: deployment("containers: [{name: a, image: i}, {name: b, image: i}]"), defaulted: true,
 		},
-		"containers: another's stays, with one added in front": {
+		"containers: another manager's stays, with one added in front": {
 			kind: "Deployment", first: deployment("containers: [{name: a, image: i}]"), others: []string{addContainer},
 			second: deployment("containers: [{name: b, image: i}, {name: a, image: i}]"), defaulted: true,
 		},
-		"containers: another's stays where one goes and one comes": {
+		"containers: another manager's stays where one goes and one comes": {
 			// The documentation's own example, with the order that kubectl gives: docs/merge-differences.md.
 			kind: "Deployment", first: deployment("containers: [{name: a, image: i}, {name: b, image: i}]"), others: []string{addContainer},
 			second: deployment("containers: [{name: b, image: i}, {name: c, image: i}]"), defaulted: true,
 		},
-		"containers: another's stays where the order changes": {
+		"containers: another manager's stays where the order changes": {
 			kind: "Deployment", first: deployment("containers: [{name: a, image: i}, {name: b, image: i}]"), others: []string{addContainer},
 			second: deployment("containers: [{name: b, image: i}, {name: a, image: i}]"),
 		},
 		"containers: all are others": {kind: "Deployment", first: deployment("containers: [{name: a, image: i}, {name: b, image: i}]"), second: deployment("containers: [{name: c, image: i}]"), defaulted: true},
-		"containers: another's stays where the manifest adopts it": {
+		"containers: another manager's stays where the manifest adopts it": {
 			kind: "Deployment", first: deployment("containers: [{name: a, image: i}]"), others: []string{addContainer},
 			second: deployment("containers: [{name: theirs, image: j}, {name: a, image: i}]"),
 		},
@@ -40,11 +40,11 @@ func containerEdits() map[string]edit {
 			first: deployment(plain + ", initContainers: [{name: a, image: i}, {name: b, image: i}]"), second: deployment(plain + ", initContainers: [{name: c, image: i}, {name: b, image: j}]"), defaulted: true,
 		},
 		"initial containers: the list is removed": {kind: "Deployment", first: deployment(plain + ", initContainers: [{name: a, image: i}]"), second: deployment(plain)},
-		"initial containers: the list is removed, and another's goes with it": {
+		"initial containers: the list is removed, and another manager's goes with it": {
 			kind: "Deployment", first: deployment(plain + ", initContainers: [{name: a, image: i}]"),
 			others: []string{`patch OBJECT -p {"spec":{"template":{"spec":{"initContainers":[{"name":"theirs","image":"i"}]}}}}`}, second: deployment(plain),
 		},
-		"initial containers: the list becomes empty, another's stays": {
+		"initial containers: the list becomes empty, another manager's stays": {
 			kind: "Deployment", first: deployment(plain + ", initContainers: [{name: a, image: i}]"),
 			others: []string{`patch OBJECT -p {"spec":{"template":{"spec":{"initContainers":[{"name":"theirs","image":"i"}]}}}}`}, second: deployment(plain + ", initContainers: []"),
 		},
@@ -53,7 +53,7 @@ func containerEdits() map[string]edit {
 		},
 		"initial containers: the list becomes null": {kind: "Deployment", first: deployment(plain + ", initContainers: [{name: a, image: i}]"), second: deployment(plain + ", initContainers: null")},
 		"arguments are atomic":                      {kind: "Deployment", first: container("args: [a, b]"), second: container("args: [a, c, b]")},
-		"arguments: another's go": {
+		"arguments: another manager's go": {
 			kind: "Deployment", first: container("args: [a, b]"), others: []string{`patch OBJECT -p {"spec":{"template":{"spec":{"containers":[{"name":"app","args":["a","b","theirs"]}]}}}}`},
 			second: container("args: [a, b]"),
 		},
@@ -72,10 +72,10 @@ func keyedListEdits() map[string]edit {
 			first:  container("env: [{name: A, value: one}, {name: B, value: one}, {name: C, value: one}]"),
 			second: container("env: [{name: D, value: one}, {name: C, value: two}, {name: A, value: one}]"),
 		},
-		"env: another's stays":                     {kind: "Deployment", first: container("env: [{name: A, value: one}]"), others: []string{"set env OBJECT THEIRS=one"}, second: container("env: [{name: B, value: one}, {name: A, value: two}]")},
-		"env: removed, and another's goes with it": {kind: "Deployment", first: container("env: [{name: A, value: one}]"), others: []string{"set env OBJECT THEIRS=one"}, second: container("")},
-		"env: becomes empty, another's stays":      {kind: "Deployment", first: container("env: [{name: A, value: one}]"), others: []string{"set env OBJECT THEIRS=one"}, second: container("env: []")},
-		"env: another's value is overwritten": {
+		"env: another manager's stays":                     {kind: "Deployment", first: container("env: [{name: A, value: one}]"), others: []string{"set env OBJECT THEIRS=one"}, second: container("env: [{name: B, value: one}, {name: A, value: two}]")},
+		"env: removed, and another manager's goes with it": {kind: "Deployment", first: container("env: [{name: A, value: one}]"), others: []string{"set env OBJECT THEIRS=one"}, second: container("")},
+		"env: becomes empty, another manager's stays":      {kind: "Deployment", first: container("env: [{name: A, value: one}]"), others: []string{"set env OBJECT THEIRS=one"}, second: container("env: []")},
+		"env: another manager's value is overwritten": {
 			kind: "Deployment", first: container("env: [{name: A, value: one}]"), others: []string{"set env OBJECT A=theirs"}, second: container("env: [{name: A, value: one}]"),
 		},
 		"env: a value becomes a reference": {
@@ -96,7 +96,7 @@ func keyedListEdits() map[string]edit {
 			first:  container("volumeMounts: [{name: v, mountPath: /a}, {name: v, mountPath: /b, subPath: b}]", "volumes: [{name: v, emptyDir: {}}]"),
 			second: container("volumeMounts: [{name: v, mountPath: /c}, {name: v, mountPath: /b, readOnly: true}]", "volumes: [{name: v, emptyDir: {}}]"),
 		},
-		"mounts and volumes: another's stay": {
+		"mounts and volumes: another manager's stay": {
 			kind: "Deployment", first: container("volumeMounts: [{name: v, mountPath: /a}]", "volumes: [{name: v, emptyDir: {}}]"),
 			others: []string{`patch OBJECT -p {"spec":{"template":{"spec":{"volumes":[{"name":"theirs","emptyDir":{}}],"containers":[{"name":"app","volumeMounts":[{"name":"theirs","mountPath":"/theirs"}]}]}}}}`},
 			second: container("volumeMounts: [{name: w, mountPath: /b}]", "volumes: [{name: w, emptyDir: {}}]"),
@@ -111,7 +111,7 @@ func keyedListEdits() map[string]edit {
 			first:  container("ports: [{containerPort: 80, protocol: TCP}, {containerPort: 53, protocol: UDP}, {containerPort: 81}]"),
 			second: container("ports: [{containerPort: 82, protocol: UDP}, {containerPort: 53, protocol: TCP}, {containerPort: 80, name: http}]"), defaulted: true,
 		},
-		"container ports: another's stays": {
+		"container ports: another manager's stays": {
 			kind: "Deployment", first: container("ports: [{containerPort: 80}]"),
 			others: []string{`patch OBJECT -p {"spec":{"template":{"spec":{"containers":[{"name":"app","ports":[{"containerPort":9090,"name":"metrics"}]}]}}}}`},
 			second: container("ports: [{containerPort: 81}]"), defaulted: true,

@@ -13,7 +13,7 @@ func specEdit(first, second string) edit {
 // podEdits are of the lists of a pod beside its containers.
 func podEdits() map[string]edit {
 	return map[string]edit{
-		"pull secrets: added and removed, another's stays": podEdit(
+		"pull secrets: added and removed, another manager's stays": podEdit(
 			"imagePullSecrets: [{name: a}, {name: b}]",
 			"imagePullSecrets: [{name: c}, {name: b}]",
 			`patch OBJECT -p {"spec":{"template":{"spec":{"imagePullSecrets":[{"name":"theirs"}]}}}}`,
@@ -23,7 +23,7 @@ func podEdits() map[string]edit {
 			"hostAliases: [{ip: 10.0.0.1, hostnames: [a, b]}, {ip: 10.0.0.2, hostnames: [a]}]",
 			"hostAliases: [{ip: 10.0.0.3, hostnames: [a]}, {ip: 10.0.0.1, hostnames: [b]}]",
 		),
-		"host aliases: another's stays": podEdit(
+		"host aliases: another manager's stays": podEdit(
 			"hostAliases: [{ip: 10.0.0.1, hostnames: [a]}]",
 			"hostAliases: [{ip: 10.0.0.2, hostnames: [a]}]",
 			`patch OBJECT -p {"spec":{"template":{"spec":{"hostAliases":[{"ip":"10.0.0.9","hostnames":["theirs"]}]}}}}`,
@@ -32,7 +32,7 @@ func podEdits() map[string]edit {
 			"topologySpreadConstraints: [{topologyKey: zone, maxSkew: 1, whenUnsatisfiable: DoNotSchedule}, {topologyKey: rack, maxSkew: 1, whenUnsatisfiable: DoNotSchedule}]",
 			"topologySpreadConstraints: [{topologyKey: host, maxSkew: 1, whenUnsatisfiable: DoNotSchedule}, {topologyKey: zone, maxSkew: 2, whenUnsatisfiable: ScheduleAnyway}]",
 		),
-		"spread constraints: another's stays": podEdit(
+		"spread constraints: another manager's stays": podEdit(
 			"topologySpreadConstraints: [{topologyKey: zone, maxSkew: 1, whenUnsatisfiable: DoNotSchedule}]",
 			"topologySpreadConstraints: [{topologyKey: rack, maxSkew: 1, whenUnsatisfiable: DoNotSchedule}]",
 			`patch OBJECT -p {"spec":{"template":{"spec":{"topologySpreadConstraints":[{"topologyKey":"theirs","maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway"}]}}}}`,
@@ -42,7 +42,7 @@ func podEdits() map[string]edit {
 			"tolerations: [{key: b, operator: Exists, effect: NoSchedule}, {key: a, operator: Exists}]",
 			`patch OBJECT -p {"spec":{"template":{"spec":{"tolerations":[{"key":"theirs","operator":"Exists"}]}}}}`,
 		),
-		"another's tolerations go with the manifest's": {
+		"another manager's tolerations go with the manifest's": {
 			kind: "Deployment", first: deployment(plain + ", tolerations: [{key: a, operator: Exists}]"),
 			others: []string{`patch OBJECT -p {"spec":{"template":{"spec":{"tolerations":[{"key":"theirs","operator":"Exists"}]}}}}`},
 			second: deployment(plain),
@@ -72,7 +72,7 @@ func podEdits() map[string]edit {
 			kind: "Pod", first: "spec: {" + plain + "}",
 			second: "spec: {activeDeadlineSeconds: 60, tolerations: [{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 300}, {key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 300}, {key: a, operator: Exists}], " + plain + "}",
 		},
-		"a pod loses one of its gates and another's label stays": {
+		"a pod loses one of its gates and another manager's label stays": {
 			kind: "Pod", first: "spec: {schedulingGates: [{name: example.com/a}, {name: example.com/b}], " + plain + "}",
 			others: []string{"label OBJECT theirs=one"}, second: "spec: {schedulingGates: [{name: example.com/b}], nodeSelector: {a: one}, " + plain + "}",
 		},
@@ -82,8 +82,8 @@ func podEdits() map[string]edit {
 // unionEdits returns edits of unions.
 func unionEdits() map[string]edit {
 	return map[string]edit{
-		"the strategy: what is defaulted goes with the type": {kind: "Deployment", first: deployment(plain), second: deployment(plain, "strategy: {type: Recreate}")},
-		"the strategy: what is set goes with the type": specEdit(
+		"the strategy: a defaulted field is removed with the type": {kind: "Deployment", first: deployment(plain), second: deployment(plain, "strategy: {type: Recreate}")},
+		"the strategy: a set field is removed with the type": specEdit(
 			"strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 2}}",
 			"strategy: {type: Recreate}",
 		),
@@ -93,7 +93,7 @@ func unionEdits() map[string]edit {
 			first:  deployment(plain, "strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 2}}"),
 			second: deployment(plain, "strategy: {rollingUpdate: {maxUnavailable: 1}}"), defaulted: true,
 		},
-		"the strategy: the empty object keeps what is there, nothing changes": {
+		"the strategy: an empty object keeps the fields, nothing changes": {
 			kind: "Deployment", first: deployment(plain), others: []string{`patch OBJECT -p {"spec":{"strategy":{"rollingUpdate":{"maxSurge":5}}}}`},
 			second: deployment(plain, "strategy: {}"),
 		},
@@ -106,7 +106,7 @@ func unionEdits() map[string]edit {
 		"volumes: a type is switched": {
 			kind: "Deployment", first: deployment(plain + ", volumes: [{name: v, emptyDir: {}}]"), second: deployment(plain + ", volumes: [{name: v, configMap: {name: c}}]"), defaulted: true,
 		},
-		"volumes: a type is switched where another has chosen a third": podEdit(
+		"volumes: a type is switched after another manager chose a third": podEdit(
 			"volumes: [{name: v, emptyDir: {}}]",
 			"volumes: [{name: v, configMap: {name: c, defaultMode: 420}}]",
 			`patch OBJECT -p {"spec":{"template":{"spec":{"volumes":[{"$retainKeys":["name","secret"],"name":"v","secret":{"secretName":"s"}}]}}}}`,
@@ -121,7 +121,7 @@ func unionEdits() map[string]edit {
 			"volumes: [{name: v, projected: {sources: [{configMap: {name: a}}, {configMap: {name: b}}]}}]",
 			"volumes: [{name: v, projected: {sources: [{secret: {name: c}}, {configMap: {name: a}}]}}]",
 		),
-		"volumes: all are removed, and another's goes with them": {
+		"volumes: all are removed, and another manager's goes with them": {
 			kind: "Deployment", first: deployment(plain + ", volumes: [{name: v, emptyDir: {}}]"),
 			others: []string{`patch OBJECT -p {"spec":{"template":{"spec":{"volumes":[{"name":"theirs","emptyDir":{}}]}}}}`}, second: deployment(plain),
 		},

@@ -24,7 +24,7 @@ func serviceEdits() map[string]edit {
 			first:  "spec: {ports: [{name: a, port: 80}, {name: b, port: 81}, {name: c, port: 82, protocol: UDP}]}",
 			second: "spec: {ports: [{name: d, port: 83}, {name: c, port: 82, protocol: TCP}, {name: e, port: 80, targetPort: http}]}", defaulted: true,
 		},
-		"service ports: another's stays": {
+		"service ports: another manager's stays": {
 			kind: "Service", first: "spec: {ports: [{name: a, port: 80}]}", others: []string{`patch OBJECT -p {"spec":{"ports":[{"name":"theirs","port":90}]}}`},
 			second: "spec: {ports: [{name: b, port: 81}, {name: a, port: 80}]}", defaulted: true,
 		},
@@ -46,7 +46,7 @@ func serviceEdits() map[string]edit {
 			kind: "Service", first: "spec: {ports: [{port: 80}], sessionAffinity: ClientIP, sessionAffinityConfig: {clientIP: {timeoutSeconds: 60}}}",
 			second: "spec: {ports: [{port: 80}]}", defaulted: true,
 		},
-		"a selector: changed, another's entry stays": {
+		"a selector: changed, another manager's entry stays": {
 			kind: "Service", first: "spec: {ports: [{port: 80}], selector: {a: one, b: one}}", others: []string{`patch OBJECT -p {"spec":{"selector":{"theirs":"one"}}}`},
 			second: "spec: {ports: [{port: 80}], selector: {a: two}}",
 		},
@@ -54,7 +54,7 @@ func serviceEdits() map[string]edit {
 		"a service is published early, and inside its node": {
 			kind: "Service", first: "spec: {ports: [{port: 80}]}", second: "spec: {ports: [{port: 80}], publishNotReadyAddresses: true, internalTrafficPolicy: Local}",
 		},
-		"rules of an ingress are atomic, another's annotation stays": {
+		"rules of an ingress are atomic, another manager's annotation stays": {
 			kind: "Ingress", first: "spec: {" + rules("a", "b") + "}", others: []string{"annotate OBJECT theirs=one"}, second: "spec: {" + rules("c", "a") + "}",
 		},
 		"TLS of an ingress is atomic": {
@@ -71,7 +71,7 @@ func serviceEdits() map[string]edit {
 			kind: "HorizontalPodAutoscaler", first: autoscaler("metrics: [" + metric("cpu", "50") + "]"), second: autoscaler("metrics: [" + metric("memory", "60") + ", " + metric("cpu", "50") + "]"),
 		},
 		"metrics of an autoscaler are removed": {kind: "HorizontalPodAutoscaler", first: autoscaler("metrics: [" + metric("memory", "50") + "]"), second: autoscaler(""), defaulted: true},
-		"an autoscaler: another's minimum stays, its behavior goes": {
+		"an autoscaler: another manager's minimum stays, its behavior goes": {
 			kind: "HorizontalPodAutoscaler", first: autoscaler("behavior: {scaleDown: {stabilizationWindowSeconds: 60}}"),
 			others: []string{`patch OBJECT -p {"spec":{"minReplicas":2}}`}, second: autoscaler(""),
 		},
@@ -81,7 +81,7 @@ func serviceEdits() map[string]edit {
 			second: autoscaler("behavior: {scaleUp: {policies: [{type: Percent, value: 5, periodSeconds: 60}, {type: Pods, value: 1, periodSeconds: 60}]}}"),
 		},
 		"a disruption budget: one bound for the other": {kind: "PodDisruptionBudget", first: "spec: {minAvailable: 1, selector: {matchLabels: {a: one}}}", second: "spec: {maxUnavailable: 50%, selector: {matchLabels: {a: one}}}"},
-		"a disruption budget: its selector is replaced, another's label too": {
+		"a disruption budget: its selector is replaced, another manager's label too": {
 			kind: "PodDisruptionBudget", first: "spec: {minAvailable: 1, selector: {matchLabels: {a: one}}}",
 			others: []string{`patch OBJECT --type=merge -p {"spec":{"selector":{"matchLabels":{"theirs":"one"}}}}`}, second: "spec: {minAvailable: 1, selector: {matchLabels: {b: one}}}",
 		},

@@ -31,31 +31,31 @@ func TestWrongMergesAreDetected(t *testing.T) {
 			func(_, manifest, live []byte, place schema.Schema) ([]byte, error) {
 				return threeWay([]byte("{}"), manifest, live, place)
 			},
-			[]string{"a field with a default is removed", "labels: added, changed and removed", "containers: one is removed", "finalizers: all go, and another's with them", "custom: the whole spec is removed"},
+			[]string{"a field with a default is removed", "labels: added, changed and removed", "containers: one is removed", "finalizers: all go, and another manager's with them", "custom: the whole spec is removed"},
 		},
 		"sets only fields that differ from the base": {
 			setsOnlyChanges,
-			[]string{"a field that another has scaled is set back by the same manifest", "a field that another has removed comes back", "custom: what another has scaled is set back"},
+			[]string{"a field that another has scaled is set back by the same manifest", "a field that another has removed comes back", "custom: a size that another manager scaled is reset"},
 		},
 		"treats all lists as atomic": {
 			func(base, manifest, live []byte, _ schema.Schema) ([]byte, error) {
 				return threeWay(base, manifest, live, schema.JSONMergePatch())
 			},
-			[]string{"containers: another's stays, with one added", "env: another's stays", "finalizers: another's stays", "service ports: another's stays"},
+			[]string{"containers: another manager's stays, with one added", "env: another manager's stays", "finalizers: another manager's stays", "service ports: another manager's stays"},
 		},
 		"ignores unions": {
 			func(base, manifest, live []byte, place schema.Schema) ([]byte, error) {
 				return threeWay(base, manifest, live, schema.WithoutRetainKeys(place))
 			},
-			[]string{"the strategy: what is defaulted goes with the type", "volumes: a type is switched where another has chosen a third"},
+			[]string{"the strategy: a defaulted field is removed with the type", "volumes: a type is switched after another manager chose a third"},
 		},
 		"reverses lists": {
 			spoiled(reverse),
-			[]string{"env: another's stays", "containers: the order changes", "finalizers: another's stays", "rules of a role are atomic", "custom: a set loses another's"},
+			[]string{"env: another manager's stays", "containers: the order changes", "finalizers: another manager's stays", "rules of a role are atomic", "custom: a set loses another manager's"},
 		},
 		"does not write last-applied": {
 			spoiled(forgetLastApplied),
-			[]string{"a field is changed", "the manifest adopts another's value, nothing changes"},
+			[]string{"a field is changed", "the manifest adopts another manager's value, nothing changes"},
 		},
 	} {
 		for _, sentence := range c.edits {
