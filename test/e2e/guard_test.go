@@ -8,10 +8,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
@@ -41,20 +43,22 @@ func installGuard(ctx context.Context) error {
 	return nil
 }
 
-// guarded waits until the guard keeps what an apply would change. The webhook does not interfere, because it ignores writes of
-// the scheduler.
+// withoutWebhook are the flags of an apply that the webhook ignores, because it is one of the scheduler's.
+var withoutWebhook = []string{"--as=system:kube-scheduler", "--as-group=system:masters"}
+
+// guarded waits until the guard keeps what an apply would change.
 func (n *namespace) guarded(manifest string, args []string) {
 	n.Helper()
 	n.kubectl("label", "namespace", n.name, "e2e-guard=")
 	want := strconv.FormatInt(n.replicas(), 10)
 	n.eventually("the guard is in effect", func() bool {
-		as := []string{"--as=system:kube-scheduler", "--as-group=system:masters", "--dry-run=server", "-o", "jsonpath={.spec.replicas}"}
-		return n.apply(manifest, slices.Concat(args, as)...).stdout == want
+		dryRun := []string{"--dry-run=server", "-o", "jsonpath={.spec.replicas}"}
+		return n.apply(manifest, slices.Concat(args, withoutWebhook, dryRun)...).stdout == want
 	})
 }
 
-// TestTheWebhookStoresTheSameWithTheGuard verifies that the stored object is the same with and without the guard. With the
-// guard, the incoming value already equals the live value, and the webhook corrects only managedFields and last-applied.
+// TestTheWebhookStoresTheSameWithTheGuard verifies that the stored object and the warnings are the same with and without the
+// guard: the webhook undoes the guard's changes before it decides.
 func TestTheWebhookStoresTheSameWithTheGuard(t *testing.T) {
 	t.Parallel()
 	argo := []string{"--field-manager=argocd-controller"}
@@ -87,10 +91,14 @@ func TestTheWebhookStoresTheSameWithTheGuard(t *testing.T) {
 			}
 			behind.guarded(c.manifest, c.args)
 			was := behind.replicas()
-			for _, n := range []*namespace{alone, behind} {
-				n.apply(c.manifest, c.args...)
+			var warnings [2][]string
+			for i, n := range []*namespace{alone, behind} {
+				warnings[i] = n.apply(c.manifest, c.args...).warnings()
 				n.wantReplicas(was)
 				n.settled()
+			}
+			if diff := cmp.Diff(warnings[0], warnings[1]); diff != "" {
+				t.Errorf("the warnings (-without +with the guard):\n%s", diff)
 			}
 			if diff := cmp.Diff(stored(alone), stored(behind)); diff != "" {
 				t.Errorf("the object (-without +with the guard):\n%s", diff)
@@ -100,8 +108,7 @@ func TestTheWebhookStoresTheSameWithTheGuard(t *testing.T) {
 	}
 }
 
-// Helm 3 does not write last-applied. After the guard has kept the value, only Helm's new managedFields entry shows that the
-// manifest sets it.
+// Helm 3 does not write last-applied: only its new managedFields entry shows that the manifest sets replicas.
 func TestWithTheGuardHelm3KeepsTheValueAndItsManager(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
@@ -139,5 +146,66 @@ func TestWithTheGuardTheWebhookCorrectsTheManagers(t *testing.T) {
 			n.wantReplicas(9)
 			n.wantManagers("kubectl-patch/Update")
 		})
+	}
+}
+
+func TestWithTheGuardTheWebhookHandsReplicasBack(t *testing.T) {
+	t.Parallel()
+	for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
+		t.Run(side+"-side apply", func(t *testing.T) {
+			t.Parallel()
+			n := newNamespace(t, "enforce")
+			n.apply(deployment("3", "app:1"), args...)
+			n.autoscale("7")
+			n.kubectl("delete", "hpa", "web")
+			n.known(false)
+			n.guarded(deployment("3", "app:1"), args)
+			n.apply(deployment("3", "app:1"), args...)
+			n.wantReplicas(3)
+			n.wantNoTrace()
+			if got := n.fieldManagers(); len(got) != 1 || !strings.HasPrefix(got[0], "kubectl") {
+				t.Errorf("managers of .spec.replicas: got %v, want kubectl alone", got)
+			}
+		})
+	}
+}
+
+// TestTheWebhookCorrectsWhatTheGuardStored verifies that an outage of the webhook, during which the guard has kept replicas, has
+// no effect on later writes.
+func TestTheWebhookCorrectsWhatTheGuardStored(t *testing.T) {
+	t.Parallel()
+	for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
+		t.Run(side+"-side apply", func(t *testing.T) {
+			t.Parallel()
+			n := newNamespace(t, "enforce")
+			n.apply(deployment("3", "app:1"), args...)
+			n.autoscale("7")
+			n.guarded(deployment("3", "app:1"), args)
+			for range 2 {
+				n.apply(deployment("3", "app:2"), slices.Concat(args, withoutWebhook)...)
+				n.wantReplicas(7)
+			}
+			if text := n.object().GetAnnotations()[ownership.GuardedAnnotation]; !strings.HasPrefix(text, "replicas=3,") {
+				t.Errorf("the guard's annotation: got %q, want replicas=3 and the resource version", text)
+			}
+
+			n.apply(deployment("3", "app:3"), args...)
+			n.wantReplicas(7)
+			n.wantManagers("kube-controller-manager/Update/scale")
+			n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("3", "app:3"), args...) })
+
+			n.kubectl("delete", "hpa", "web")
+			n.known(false)
+			n.apply(deployment("3", "app:3"), args...)
+			n.wantReplicas(3)
+		})
+	}
+}
+
+// wantNoTrace verifies that nothing of the guard is stored.
+func (n *namespace) wantNoTrace() {
+	n.Helper()
+	if text, err := n.object().MarshalJSON(); err != nil || strings.Contains(string(text), "guard") {
+		n.Errorf("want no trace of the guard, got %s, error %v", text, err)
 	}
 }

@@ -1,12 +1,17 @@
 package guard_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // serverSide are the flags of kubectl apply for a forced server-side apply.
@@ -145,37 +150,100 @@ func TestClientsWithoutAFieldManagerAreIdentifiedByManagedFields(t *testing.T) {
 	}
 }
 
-func TestTheManifestOwnsReplicasAfterTheAutoscalerIsDeleted(t *testing.T) {
+// TestAutoscalersAreKnownByTheirWrites verifies which writes through /scale the guard keeps.
+func TestAutoscalersAreKnownByTheirWrites(t *testing.T) {
 	t.Parallel()
-	n := newNamespace(t, "enforce")
-	n.apply(n.manifest("3", "app:1"))
-	n.scaled()
-	n.kubectl("delete", "hpa", "web")
-	n.guarded(false)
-	if got := n.apply(n.manifest("3", "app:1")); got != "3" {
-		t.Errorf("replicas: got %s, want 3", got)
-	}
-}
-
-func TestAutoscalersOfOtherObjectsAreIgnored(t *testing.T) {
-	t.Parallel()
-	for sentence, target := range map[string]string{
-		"another name":  "{apiVersion: apps/v1, kind: Deployment, name: api}",
-		"another kind":  "{apiVersion: apps/v1, kind: StatefulSet, name: web}",
-		"another group": "{apiVersion: apps.example.com/v1, kind: Deployment, name: web}",
+	hpa := "kube-controller-manager"
+	for sentence, c := range map[string]struct {
+		scales []string // MANAGER REPLICAS
+		want   string
+	}{
+		"the HorizontalPodAutoscaler controller":               {[]string{hpa + " 7"}, "7"},
+		"a listed autoscaler":                                  {[]string{"keda 7"}, "7"},
+		"down to the default":                                  {[]string{hpa + " 1"}, "1"},
+		"kubectl scale":                                        {[]string{"kubectl 7"}, "3"},
+		"an unknown client":                                    {[]string{"python-requests 7"}, "3"},
+		"kubectl scale after an autoscaler":                    {[]string{hpa + " 7", "kubectl 8"}, "3"},
+		"an autoscaler after kubectl scale":                    {[]string{"kubectl 8", hpa + " 7"}, "7"},
+		"to 0, which leaves no entry":                          {[]string{hpa + " 7", "keda 0"}, "3"},
+		"to 0 and 1, the default":                              {[]string{hpa + " 7", "keda 0", "keda 1"}, "3"},
+		"to 0 and up again, by a manager that is not recorded": {[]string{hpa + " 7", "keda 0", "keda 1", hpa + " 8"}, "8"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			n := newNamespace(t, "enforce")
 			n.apply(n.manifest("3", "app:1"))
-			n.scaled() // ensures that the guard sees autoscalers of this namespace
-			other := strings.NewReplacer("TARGET", target).Replace(
-				"{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {maxReplicas: 20, scaleTargetRef: TARGET}}")
-			n.replace(other)
-			n.guarded(false)
-			if got := n.apply(n.manifest("4", "app:1")); got != "4" {
-				t.Errorf("replicas: got %s, want 4", got)
+			n.eventually("the guard is in effect", n.inEffect)
+			for _, scale := range c.scales {
+				n.scale(scale)
+			}
+			for range 2 {
+				if got := n.apply(n.manifest("3", "app:2")); got != c.want {
+					t.Fatalf("replicas: got %s, want %s", got, c.want)
+				}
 			}
 		})
 	}
+}
+
+// scale writes replicas through /scale, as MANAGER REPLICAS.
+func (n *namespace) scale(as string) {
+	n.Helper()
+	manager, replicas, _ := strings.Cut(as, " ")
+	n.kubectl("patch", n.kind, "web", "--subresource=scale", "--type=merge", "--field-manager="+manager,
+		"-p", `{"spec":{"replicas":`+replicas+`}}`)
+}
+
+func TestAnAutoscalerThatNeverScaledIsUnknown(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(n.manifest("3", "app:1"))
+	n.kubectl("autoscale", n.kind, "web", "--min=3", "--max=20")
+	n.eventually("the guard is in effect", n.inEffect)
+	if got := n.apply(n.manifest("4", "app:1")); got != "4" {
+		t.Errorf("replicas: got %s, want 4", got)
+	}
+}
+
+func TestReplicasStayAfterTheAutoscalerIsDeletedUntilAnotherManagerWritesThem(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(n.manifest("3", "app:1"))
+	n.scaled()
+	n.kubectl("delete", "hpa", "web")
+	if got := n.apply(n.manifest("3", "app:1")); got != "7" {
+		t.Errorf("replicas: got %s, want 7", got)
+	}
+	n.kubectl("scale", n.kind, "web", "--replicas=5")
+	if got := n.apply(n.manifest("3", "app:1")); got != "3" {
+		t.Errorf("replicas after kubectl scale: got %s, want 3", got)
+	}
+}
+
+// TestTheGuardRestoresTheEntryOfTheAutoscaler verifies what the guard stores besides replicas: the next apply and the webhook
+// depend on it.
+func TestTheGuardRestoresTheEntryOfTheAutoscaler(t *testing.T) {
+	t.Parallel()
+	for side, args := range map[string][]string{"client": nil, "server": serverSide} {
+		t.Run(side+"-side apply", func(t *testing.T) {
+			t.Parallel()
+			n := newNamespace(t, "enforce")
+			n.apply(n.manifest("3", "app:1"), args...)
+			n.scaled()
+			before := n.object()
+			n.apply(n.manifest("3", "app:1"), args...)
+			after := n.object()
+			if diff := cmp.Diff(scaleEntries(before), scaleEntries(after)); diff != "" || len(scaleEntries(after)) != 1 {
+				t.Errorf("the entries of /scale (-before +after):\n%s", diff)
+			}
+			want := "replicas=3,resourceVersion="
+			if got := after.GetAnnotations()[ownership.GuardedAnnotation]; !strings.HasPrefix(got, want) {
+				t.Errorf("the annotation: got %q, want %s…", got, want)
+			}
+		})
+	}
+}
+
+func scaleEntries(o *unstructured.Unstructured) []metav1.ManagedFieldsEntry {
+	return slices.DeleteFunc(o.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource != "scale" })
 }
