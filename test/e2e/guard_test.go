@@ -174,10 +174,13 @@ func TestWithTheGuardTheWebhookHandsReplicasBack(t *testing.T) {
 // no effect on later writes.
 func TestTheWebhookCorrectsWhatTheGuardStored(t *testing.T) {
 	t.Parallel()
-	for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
-		t.Run(side+"-side apply", func(t *testing.T) {
+	for applier, args := range map[string][]string{
+		"kubectl-client-side-apply/Update": nil, "kubectl/Apply": {"--server-side", "--force-conflicts"},
+	} {
+		t.Run(applier, func(t *testing.T) {
 			t.Parallel()
 			n := newNamespace(t, "enforce")
+			n.silent = true // previews assume that the webhook is up
 			n.apply(deployment("3", "app:1"), args...)
 			n.autoscale("7")
 			n.guarded(deployment("3", "app:1"), args)
@@ -191,7 +194,10 @@ func TestTheWebhookCorrectsWhatTheGuardStored(t *testing.T) {
 
 			n.apply(deployment("3", "app:3"), args...)
 			n.wantReplicas(7)
-			n.wantManagers("kube-controller-manager/Update/scale")
+			n.wantLastApplied("replicas", false)
+			n.wantNoTrace()
+			// As stored: a keep leaves the entries of the live object.
+			n.wantManagers("kube-controller-manager/Update/scale", applier)
 			n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("3", "app:3"), args...) })
 
 			n.kubectl("delete", "hpa", "web")
