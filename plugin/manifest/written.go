@@ -1,8 +1,7 @@
-package release
+package manifest
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -15,9 +14,15 @@ type written struct {
 	starts []int // of the lines, as YAML counts them
 }
 
+const byteOrderMark = "\ufeff"
+
 func newWritten(text []byte) written {
-	w := written{text: text, starts: []int{0}}
-	for i := 0; i < len(text); {
+	begin := 0
+	if bytes.HasPrefix(text, []byte(byteOrderMark)) {
+		begin = len(byteOrderMark) // the parser does not count it as a column
+	}
+	w := written{text: text, starts: []int{begin}}
+	for i := begin; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
 		i += size
 		if r == '\r' && i < len(text) && text[i] == '\n' {
@@ -31,16 +36,22 @@ func newWritten(text []byte) written {
 }
 
 // extent returns the first and the last line of a place, counted from 1.
-func (w written) extent(at *place) (first, last int) {
-	start := w.offset(at.first())
-	if at.key == nil {
+func (w written) extent(at *Place) (first, last int) {
+	start, end := w.span(at)
+	return w.line(start), w.line(end)
+}
+
+// span returns the offsets of the first and the last character of a place.
+func (w written) span(at *Place) (start, end int) {
+	start = w.offset(at.first())
+	if at.Key == nil {
 		start = w.dash(start)
 	}
-	end := max(start, w.end(at.node, w.column(start)))
-	if at.key != nil {
-		end = max(end, w.end(at.key, 0))
+	end = max(start, w.end(at.Node, w.column(start)))
+	if at.Key != nil {
+		end = max(end, w.end(at.Key, 0))
 	}
-	return w.line(start), w.line(end)
+	return start, end
 }
 
 func (w written) line(offset int) int { return 1 + bytes.Count(w.text[:offset], []byte("\n")) }
@@ -220,40 +231,4 @@ func (w written) flowEnd(node *yaml.Node, at int) int {
 		at++
 	}
 	return min(at, len(w.text))
-}
-
-// aliases are the aliases of a document, by the node that they refer to.
-type aliases map[*yaml.Node][]*yaml.Node
-
-func aliasesOf(document *yaml.Node) aliases {
-	found := aliases{}
-	each(document, func(node *yaml.Node) {
-		if node.Kind == yaml.AliasNode {
-			found[node.Alias] = append(found[node.Alias], node)
-		}
-	})
-	return found
-}
-
-// leadInto reports whether an alias outside of a place refers to an anchor in it.
-func (a aliases) leadInto(at *place) bool {
-	if len(a) == 0 {
-		return false
-	}
-	inside := map[*yaml.Node]bool{}
-	each(at.node, func(node *yaml.Node) { inside[node] = true })
-	for node := range inside {
-		if slices.ContainsFunc(a[node], func(alias *yaml.Node) bool { return !inside[alias] }) {
-			return true
-		}
-	}
-	return false
-}
-
-// each visits a node and its descendants, without following aliases.
-func each(node *yaml.Node, visit func(*yaml.Node)) {
-	visit(node)
-	for _, part := range node.Content {
-		each(part, visit)
-	}
 }
