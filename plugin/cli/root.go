@@ -44,7 +44,8 @@ were removed from the manifest: the replicas then default to 1.
 
 explain shows who set a field and what the next apply does to it. audit finds the objects that the next apply would break.
 preview shows what an apply of given files would do. release stops managing a field through the manifest, permanently.
-enable turns on the handoff webhook in a namespace, which keeps such fields at each apply.
+strip removes such fields from manifests before they are applied. enable turns on the handoff webhook in a namespace, which keeps
+such fields at each apply.
 
 Exit codes of all commands:
   0  success
@@ -64,6 +65,9 @@ Exit codes of all commands:
   # Stop managing replicas through the manifest, before removing them from it
   kubectl handoff release deployment/web .spec.replicas
 
+  # Apply server-side without the fields that autoscalers own
+  kubectl handoff strip -f shop.yaml | kubectl apply --server-side -f -
+
   # Keep the fields that autoscalers own in a namespace
   kubectl handoff enable shop`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl handoff"},
@@ -76,7 +80,7 @@ Exit codes of all commands:
 	s.cluster.AddFlags(root.PersistentFlags())
 	s.completeClusterFlags(root)
 	root.AddCommand(
-		s.newExplain(), s.newPreview(), s.newAudit(), s.newRelease(), s.newEnable(), s.newDisable(), s.newStatus(), s.newVersion(),
+		s.newExplain(), s.newPreview(), s.newAudit(), s.newRelease(), s.newStrip(), s.newEnable(), s.newDisable(), s.newStatus(), s.newVersion(),
 	)
 	return root
 }

@@ -109,8 +109,14 @@ func memberOf(node *yaml.Node, name string, visited map[*yaml.Node]bool) (key, f
 			return node.Content[i], node.Content[i+1], false
 		}
 	}
+	key, found = mergedMember(node, name, visited)
+	return key, found, found != nil
+}
+
+// mergedMember is memberOf for the fields that merge keys add to a mapping.
+func mergedMember(node *yaml.Node, name string, visited map[*yaml.Node]bool) (key, found *yaml.Node) {
 	for i := 0; i+1 < len(node.Content); i += 2 {
-		if node.Content[i].Tag != "!!merge" {
+		if node.Content[i].Tag != mergeTag {
 			continue
 		}
 		from := []*yaml.Node{resolve(node.Content[i+1])}
@@ -119,12 +125,14 @@ func memberOf(node *yaml.Node, name string, visited map[*yaml.Node]bool) (key, f
 		}
 		for _, other := range from {
 			if key, found, _ := memberOf(resolve(other), name, visited); found != nil {
-				return key, found, true
+				return key, found
 			}
 		}
 	}
-	return nil, nil, false
+	return nil, nil
 }
+
+const mergeTag = "!!merge"
 
 func resolve(node *yaml.Node) *yaml.Node {
 	for node.Kind == yaml.AliasNode {

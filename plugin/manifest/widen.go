@@ -59,3 +59,20 @@ func (at *Place) first() *yaml.Node {
 	}
 	return at.Node
 }
+
+// Depths returns, for each place, the depth of the place in wide that contains it.
+func Depths(places, wide []*Place) []int {
+	in := map[*yaml.Node]bool{}
+	for _, at := range wide {
+		in[at.Node] = true
+	}
+	depths := make([]int, len(places))
+	for i, at := range places {
+		for up := at; up != nil; up = up.in {
+			if in[up.Node] {
+				depths[i] = up.Depth()
+			}
+		}
+	}
+	return depths
+}

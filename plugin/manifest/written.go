@@ -12,7 +12,12 @@ import (
 type written struct {
 	text   []byte
 	starts []int // of the lines, as YAML counts them
+	last   *position
 }
+
+// position is a column of a line, and its offset. Columns of one line are mostly looked up in ascending order; starting from the
+// last one makes that linear for a file with a single long line.
+type position struct{ line, column, offset int }
 
 const byteOrderMark = "\ufeff"
 
@@ -21,7 +26,7 @@ func newWritten(text []byte) written {
 	if bytes.HasPrefix(text, []byte(byteOrderMark)) {
 		begin = len(byteOrderMark) // the parser does not count it as a column
 	}
-	w := written{text: text, starts: []int{begin}}
+	w := written{text: text, starts: []int{begin}, last: &position{}}
 	for i := begin; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
 		i += size
@@ -47,11 +52,25 @@ func (w written) span(at *Place) (start, end int) {
 	if at.Key == nil {
 		start = w.dash(start)
 	}
-	end = max(start, w.end(at.Node, w.column(start)))
-	if at.Key != nil {
-		end = max(end, w.end(at.Key, 0))
+	switch isImplicit := at.Node.Kind == yaml.ScalarNode && at.Node.Tag == "!!null" && at.Node.Value == ""; {
+	case isImplicit && at.Key == nil:
+		return start, start
+	case isImplicit:
+		return start, w.colon(at.Key)
+	case at.Key == nil:
+		return start, max(start, w.end(at.Node, w.column(start)))
+	default:
+		return start, max(w.end(at.Node, w.column(start)), w.end(at.Key, 0))
 	}
-	return start, end
+}
+
+// colon returns the offset of the colon after a key.
+func (w written) colon(key *yaml.Node) int { return w.skip(w.after(w.end(key, 0))) }
+
+// after returns the offset after the character at an offset.
+func (w written) after(at int) int {
+	_, size := utf8.DecodeRune(w.text[min(at, len(w.text)):])
+	return at + size
 }
 
 func (w written) line(offset int) int { return 1 + bytes.Count(w.text[:offset], []byte("\n")) }
@@ -61,12 +80,16 @@ func (w written) offset(node *yaml.Node) int {
 	if node.Line < 1 || node.Line > len(w.starts) {
 		return len(w.text)
 	}
-	i := w.starts[node.Line-1]
-	for n := 1; n < node.Column && i < len(w.text); n++ {
-		_, size := utf8.DecodeRune(w.text[i:])
-		i += size
+	at := position{node.Line, 1, w.starts[node.Line-1]}
+	if w.last.line == node.Line && w.last.column <= node.Column {
+		at = *w.last
 	}
-	return i
+	for ; at.column < node.Column && at.offset < len(w.text); at.column++ {
+		_, size := utf8.DecodeRune(w.text[at.offset:])
+		at.offset += size
+	}
+	*w.last = at
+	return at.offset
 }
 
 // column returns the number of characters before an offset on its line.
@@ -96,7 +119,7 @@ func (w written) dash(start int) int {
 func (w written) end(node *yaml.Node, indent int) int {
 	start := w.offset(node)
 	if node.Kind == yaml.AliasNode {
-		return start
+		return min(start+len(node.Value), len(w.text)) // the value is the name, without the asterisk
 	}
 	content := w.content(start, node)
 	switch {
