@@ -12,18 +12,18 @@ import (
 )
 
 // Add returns the text of the file with another field at the end of an object, which must be the whole file (see Root). The value
-// is JSON. If the object already has the field, the text does not change.
+// is JSON, the name a plain word. If the object already has the field, the text does not change.
 func (s *Stream) Add(o Object, name string, json []byte) ([]byte, error) {
 	if o.Node.Kind != yaml.MappingNode || child(o.Node, name) != nil {
 		return s.written.text, nil
 	}
-	added := fmt.Sprintf("%q: %s", name, json)
 	text := s.written.text
 	var before, after []byte
+	var added string
 	if o.Node.Style&yaml.FlowStyle != 0 {
 		end := s.written.end(o.Node, 0)
 		before, after = bytes.TrimRight(text[:end], " \t\r\n,"), text[end:]
-		added = ", " + added
+		added = fmt.Sprintf(", %q: %s", name, json)
 	} else {
 		end := s.written.after(s.written.end(o.Node, 0))
 		if next := bytes.IndexByte(text[min(end, len(text)):], '\n'); next >= 0 {
@@ -32,7 +32,7 @@ func (s *Stream) Add(o Object, name string, json []byte) ([]byte, error) {
 			end = len(text)
 		}
 		before, after = text[:end], text[end:]
-		added = "\n" + strings.Repeat(" ", o.Node.Column-1) + added
+		added = "\n" + strings.Repeat(" ", o.Node.Column-1) + name + ": " + string(json)
 	}
 	text = bytes.Join([][]byte{before, []byte(added), after}, nil)
 	return text, s.verifyAdded(text, name, json)

@@ -143,3 +143,34 @@ func TestApplyFailsRatherThanChangeOtherParts(t *testing.T) {
 		})
 	}
 }
+
+func TestAdd(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"block":                      {"kind: A\nitems:\n- a: 1 # x\n# end\n", "kind: A\nitems:\n- a: 1 # x\nresults: [1]\n# end\n"},
+		"no final newline":           {"kind: A", "kind: A\nresults: [1]"},
+		"a literal at the end":       {"kind: A\nb: |\n  c\n", "kind: A\nb: |\n  c\nresults: [1]\n"},
+		"flow":                       {"{kind: A, b: [1], }\n", "{kind: A, b: [1], \"results\": [1]}\n"},
+		"JSON":                       {"{\n  \"kind\": \"A\"\n}\n", "{\n  \"kind\": \"A\", \"results\": [1]}\n"},
+		"a field of that name":       {"kind: A\nresults: []\n", "kind: A\nresults: []\n"},
+		"a document marker":          {"---\nkind: A\n...\n", "---\nkind: A\nresults: [1]\n...\n"},
+		"a list without indentation": {"kind: A\nitems:\n- a\n- b\n", "kind: A\nitems:\n- a\n- b\nresults: [1]\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := manifest.Parse(source.Text{Name: "f", Content: []byte(c.text)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			root, ok := s.Root()
+			if !ok {
+				t.Fatal("several documents")
+			}
+			got, err := s.Add(root, "results", []byte("[1]"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, string(got)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

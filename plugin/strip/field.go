@@ -73,9 +73,9 @@ func fieldsOf(o manifest.Object, s source.Subject) ([]Field, error) {
 	return fields, nil
 }
 
-// keeps reports whether the decision table keeps a field that a manifest sets.
+// keeps reports whether the decision table keeps a field that a manifest sets. A field with an unknown owner is not kept.
 func keeps(s source.Subject, f *ownership.Field) bool {
-	return merge.Lookup(merge.Field{
+	return f.Owner != ownership.Unknown && merge.Lookup(merge.Field{
 		Owner: f.Owner.Decided(), Writer: ownership.Applier, Manifest: ownership.Sets, Base: f.Declared, Changed: true,
 		Scale: s.Context.Scale != nil && f.Path.Equals(s.Context.Scale),
 	}).Verdict == merge.Keep
