@@ -96,7 +96,7 @@ func (d Decider) decideWrite(r Request) (out Outcome, err error) {
 	if w.Sender.Writer == ownership.OtherWriter {
 		return out, nil // row 10: nothing to do, so return before any work
 	}
-	context := d.contextOf(r)
+	context := d.contextOf(r, w.Managers)
 	context.Controlled, out.InvalidPaths = d.patterns(r)
 	contested, err := context.Contested(w)
 	if err != nil {
@@ -173,16 +173,16 @@ func (c Change) checkScale() error {
 
 // writeOf reads the managedFields, the sender and the manifests of a write.
 func (d Decider) writeOf(r Request) (w ownership.Write, err error) {
-	w = ownership.Write{Live: r.Live, Incoming: r.Incoming, Kind: r.Kind, Managers: d.Managers, Meter: r.Meter}
+	w = ownership.Write{Live: r.Live, Incoming: r.Incoming, Kind: r.Kind, Managers: d.managersFor(r), Meter: r.Meter}
 	if w.LiveEntries, err = r.Live.Entries(); err != nil {
 		return w, fmt.Errorf("oldObject: %w", err)
 	}
 	if w.IncomingEntries, err = r.Incoming.Entries(w.LiveEntries...); err != nil {
 		return w, fmt.Errorf("object: %w", err)
 	}
-	w.Sender = d.Managers.Sender(r.FieldManager, w.LiveEntries, w.IncomingEntries)
+	w.Sender = w.SentBy(r.FieldManager)
 	if w.Sender.Writer == ownership.Applier {
-		w.Manifests, err = d.Managers.ManifestsOf(w.Sender, r.Live, r.Incoming, w.LiveEntries)
+		w.Manifests, err = w.Managers.ManifestsOf(w.Sender, r.Live, r.Incoming, w.LiveEntries)
 	}
 	return w, err
 }

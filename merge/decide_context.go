@@ -9,21 +9,26 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// contextOf returns the scale field and the autoscaler of a write's object.
-func (d Decider) contextOf(r Request) ownership.ObjectContext {
-	context := ownership.ObjectContext{
-		Managers: d.Managers, Scale: d.Cluster.ScalePath(r.Kind.Group, r.Kind.Version, r.Kind.Kind),
-	}
-	if context.Scale == nil {
-		return context
-	}
-	context.ScaleIn = func(apiVersion string) fieldpath.Path {
+// managersFor returns the field managers for the kind of a write's object.
+func (d Decider) managersFor(r Request) ownership.Managers {
+	return d.Managers.For(r.Kind.GroupKind(), d.Rules, func(apiVersion string) fieldpath.Path {
 		gv, err := schema.ParseGroupVersion(apiVersion)
 		if err != nil {
 			return nil
 		}
 		return d.Cluster.ScalePath(gv.Group, gv.Version, r.Kind.Kind)
+	})
+}
+
+// contextOf returns the scale field and the autoscaler of a write's object.
+func (d Decider) contextOf(r Request, managers ownership.Managers) ownership.ObjectContext {
+	context := ownership.ObjectContext{
+		Managers: managers, Scale: d.Cluster.ScalePath(r.Kind.Group, r.Kind.Version, r.Kind.Kind),
 	}
+	if context.Scale == nil {
+		return context
+	}
+	context.ScaleIn = managers.Scale
 	if r.Live.Value(context.Scale) != nil {
 		context.Autoscaler, _ = d.Cluster.Autoscaler(r.Namespace, r.Kind.Group, r.Kind.Kind, r.Name)
 	}

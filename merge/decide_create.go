@@ -33,5 +33,5 @@ func (d Decider) decideCreate(r Request) (out Outcome, err error) {
 	if err := c.checkScale(); err != nil || c.Verdict != Start {
 		return out, err
 	}
-	return rewrite(w, ownership.ObjectContext{Managers: d.Managers, Scale: path}, []Change{c}, nil)
+	return rewrite(w, ownership.ObjectContext{Managers: w.Managers, Scale: path}, []Change{c}, nil)
 }

@@ -17,9 +17,9 @@ type Write struct {
 	Kind schema.GroupVersionKind
 	// LiveEntries and IncomingEntries are the managedFields of the two objects.
 	LiveEntries, IncomingEntries []Entry
-	// Sender is the field manager that sends the write (Managers.Sender).
+	// Sender is the field manager that sends the write (SentBy).
 	Sender Sender
-	// Managers are the kinds of the field managers.
+	// Managers are the kinds of the field managers, on objects of this kind (Managers.For).
 	Managers Managers
 	// Manifests are those of an applier's write (Managers.ManifestsOf).
 	Manifests Manifests

@@ -82,7 +82,9 @@ func (r Reader) Read(ctx context.Context, q Query) (Reading, error) {
 
 // addFacts adds the scale field and the autoscaler to a subject.
 func (s *Subject) addFacts(ctx context.Context, known facts) (err error) {
-	if s.Context.Scale, err = known.scalePath(ctx, s); err != nil || s.Context.Scale == nil {
+	path, err := known.scalePath(ctx, s)
+	s.setScale(path)
+	if err != nil || path == nil {
 		return err
 	}
 	hpas, err := known.autoscalers(ctx, s)

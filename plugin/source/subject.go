@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -67,7 +68,7 @@ func (w who) subject(kind schema.GroupVersionKind, namespace, name string, text 
 	if s.Object, err = ownership.ParseObject(text); err != nil {
 		return s, fmt.Errorf("%s: %w", s, err)
 	}
-	s.Context.Managers = w.managers
+	s.Context.Managers = w.managers.For(kind.GroupKind(), w.rules, nil)
 	for _, rule := range w.rules {
 		if rule.Matches(s.Kind.Group, s.Kind.Kind) {
 			s.Context.Controlled = append(s.Context.Controlled, rule.Fields...)
@@ -75,6 +76,14 @@ func (w who) subject(kind schema.GroupVersionKind, namespace, name string, text 
 	}
 	s.annotated()
 	return s, nil
+}
+
+// setScale sets the path of the scale field, given s.Context.ScaleIn.
+func (s *Subject) setScale(path fieldpath.Path) {
+	s.Context.Scale, s.Context.Managers.Scale = path, s.Context.ScaleIn
+	if s.Context.ScaleIn == nil {
+		s.Context.Managers.Scale = func(string) fieldpath.Path { return path }
+	}
 }
 
 // annotated adds the fields that the object's annotation assigns to controllers. As in the webhook, an invalid path is ignored.

@@ -98,7 +98,7 @@ func (s *Survey) addNamespace(o ownership.Object) {
 
 // complete sets the scale field and autoscaler of a subject, and marks it as a present target.
 func (s *Survey) complete(subject *Subject, scale fieldpath.Path) {
-	subject.Context.Scale = scale
+	subject.setScale(scale)
 	on := s.targets[targetOf(*subject)]
 	if len(on) == 0 {
 		return
