@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/webhook"
@@ -37,6 +38,18 @@ func TestTheInstalledConfigurationIsTheDefault(t *testing.T) {
 	want.Controllers = []config.ControllerRule{} // present but empty
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestTheChartsListsAreTheDefaults(t *testing.T) {
+	t.Parallel()
+	var got struct{ Appliers, Autoscalers []string }
+	if err := yaml.Unmarshal([]byte(read(t, "chart", "files", "managers.yaml")), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := config.Default()
+	if diff := cmp.Diff([][]string{want.Appliers, want.Autoscalers}, [][]string{got.Appliers, got.Autoscalers}); diff != "" {
+		t.Errorf("appliers and autoscalers (-want +got):\n%s", diff)
 	}
 }
 
