@@ -19,8 +19,8 @@ const (
 	Kind       = "HandoffConfiguration"
 )
 
-// HandoffConfiguration lists field managers by role, and the fields that belong to controllers. Managers are names or patterns for
-// path.Match ("kubectl-*"). The lists are complete: Parse has applied what the file adds to the defaults or removes from them.
+// HandoffConfiguration lists field managers by role, and the fields that belong to controllers. Managers are names or patterns
+// for path.Match ("kubectl-*"). The lists are complete: Parse has applied what the file adds to the defaults or removes.
 type HandoffConfiguration struct {
 	APIVersion, Kind string
 	// Appliers are the managers that apply manifests with updates, and cannot be recognized by what they write

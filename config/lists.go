@@ -36,7 +36,10 @@ func (f file) resolve() (HandoffConfiguration, []list, error) {
 		field string
 		node  yaml.Node
 		into  *[]string
-	}{{"appliers", f.Appliers, &c.Appliers}, {"imperative", f.Imperative, &c.Imperative}, {"autoscalers", f.Autoscalers, &c.Autoscalers}} {
+	}{
+		{"appliers", f.Appliers, &c.Appliers}, {"imperative", f.Imperative, &c.Imperative},
+		{"autoscalers", f.Autoscalers, &c.Autoscalers},
+	} {
 		resolved, err := resolveList(l.field, &l.node, l.into)
 		if err != nil {
 			return c, nil, err

@@ -72,8 +72,8 @@ func (l listed) removeDefault() string {
 	return fmt.Sprintf(" (from the defaults with %s: {remove: [%s]})", l.field, l.manager)
 }
 
-// validateControllers returns an error for a manager of a rule that is not valid, and for one that is also listed as an applier or as
-// imperative, which the rule would overrule.
+// validateControllers returns an error for a manager of a rule that is not valid, and for one that is also listed as an applier
+// or as imperative, which the rule would overrule.
 func validateControllers(rule ControllerRule, lists []list) error {
 	for i, manager := range rule.Managers {
 		if err := validateManager(manager); err != nil {
