@@ -23,14 +23,17 @@ func HelmReleasePath() fieldpath.Path {
 // those that it creates. They do not count: the last-applied configuration of another object, and the Helm release of an object
 // that a controller created.
 func (e Entry) recordsManifest() bool {
-	switch {
-	case e.Operation == OperationApply || e.Subresource != "":
-		return false
-	case e.mentions(LastAppliedAnnotation) && e.Contains(LastAppliedPath()) && e.of.lastAppliedIsOwn():
-		return true
-	default:
-		return e.mentions(HelmReleaseAnnotation) && e.Contains(HelmReleasePath()) && !e.of.isCreatedByController()
+	return e.hasLastApplied && e.of.lastAppliedIsOwn() || e.hasRelease && !e.of.isCreatedByController()
+}
+
+// readAnnotations records which of the annotations the entry contains. It is called once for each entry, because owners are
+// determined for each field, which would make the time quadratic.
+func (e *Entry) readAnnotations() {
+	if e.Operation == OperationApply || e.Subresource != "" {
+		return
 	}
+	e.hasLastApplied = e.mentions(LastAppliedAnnotation) && e.Contains(LastAppliedPath())
+	e.hasRelease = e.mentions(HelmReleaseAnnotation) && e.Contains(HelmReleasePath())
 }
 
 // mentions reports whether the entry's text contains a name, before it is walked.

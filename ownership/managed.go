@@ -36,6 +36,8 @@ type Entry struct {
 
 	fieldsAt rawjson.Span  // position of Fields in Text
 	of       *surroundings // the object that the entry belongs to, nil if unknown
+	// hasLastApplied and hasRelease report whether an update's entry contains these annotations (readAnnotations).
+	hasLastApplied, hasRelease bool
 }
 
 // ParseEntries reads metadata.managedFields from JSON text. For an empty text it returns no entries. The error is
