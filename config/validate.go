@@ -27,6 +27,9 @@ func (c HandoffConfiguration) validate() error {
 	if err := c.validateManagers(); err != nil {
 		return err
 	}
+	if _, err := c.ScalerKinds(); err != nil {
+		return err
+	}
 	if _, err := c.Rules(); err != nil {
 		return err
 	}

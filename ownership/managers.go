@@ -11,8 +11,11 @@ import (
 // several lists match has the kind of the first of them, in the order of this struct.
 type Managers struct {
 	// Autoscalers set the replicas of workloads. The HorizontalPodAutoscaler controller need not be listed: the
-	// HorizontalPodAutoscaler objects show which objects it targets.
+	// HorizontalPodAutoscaler objects show which objects it targets. A listed manager never counts as an applier.
 	Autoscalers []string
+	// Readable are those of the Autoscalers that own nothing by their name: the objects with which they reference what they scale
+	// can be read (Scaler.Readable).
+	Readable []string
 	// Appliers apply manifests.
 	Appliers []string
 	// Imperative managers are used by imperative commands, such as kubectl edit.
@@ -21,6 +24,11 @@ type Managers struct {
 
 // IsAutoscaler reports whether the manager is listed as an autoscaler.
 func (m Managers) IsAutoscaler(manager string) bool { return matches(m.Autoscalers, manager) }
+
+// ownsScale reports whether a manager owns the scale field that it has written because it is listed as an autoscaler.
+func (m Managers) ownsScale(manager string) bool {
+	return m.IsAutoscaler(manager) && !slices.Contains(m.Readable, manager)
+}
 
 // IsApplier reports whether the entry records an applied manifest: its operation is Apply, or its manager is listed as an
 // applier. Entries of autoscalers never do.

@@ -32,6 +32,7 @@ func TestTheSchemaRejectsInvalidValues(t *testing.T) {
 		"a field manager with a quote":          {`config.appliers=["it's"]`, "appliers"},
 		"an unknown list of managers":           {`config.imperatives=["k9s"]`, "imperatives"},
 		"a controller rule without fields":      {`config.controllers=[{"kind":"Deployment"}]`, "controllers"},
+		"a scaler without a path":               {`config.scalers={"add":[{"group":"a.b","kind":"C"}]}`, "scalers"},
 		"an invalid digest":                     {`image.digest="latest"`, "digest"},
 		"an invalid flag":                       {`extraArgs=["v=1"]`, "extraArgs"},
 	} {
