@@ -50,7 +50,8 @@ kind: HandoffConfiguration
 {{- /* The kinds of scalers as JSON: config.scalers applied to the defaults, as the webhook does. */}}
 {{- define "handoff.scalers" -}}
 {{- $scalers := list (dict "group" "keda.sh" "kind" "ScaledObject") (dict "group" "argoproj.io" "kind" "Rollout") (dict "group" "flagger.app" "kind" "Canary") -}}
-{{- $changes := .Values.config.scalers | default dict -}}
+{{- $changes := .Values.config.scalers -}}
+{{- if kindIs "invalid" $changes -}}{{- $changes = dict -}}{{- end -}}
 {{- if kindIs "slice" $changes -}}
 {{- $scalers = $changes -}}
 {{- else -}}
