@@ -49,6 +49,9 @@ func (k Kind) Known() Kind {
 	return k
 }
 
+// IsWorkload reports whether the objects can also be workloads themselves, without a reference, as Rollouts.
+func (k Kind) IsWorkload() bool { return k.optional }
+
 // PathText returns the path of the reference, as ".spec.scaleTargetRef".
 func (k Kind) PathText() string { return "." + strings.Join(k.Path, ".") }
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -79,10 +78,7 @@ func TestScalersOwnWhatTheyReference(t *testing.T) {
 						each.wantReplicas(int64(count))
 					}
 					r := n.apply(deployment("2", "app:1"), args...)
-					want := []string{"kept .spec.replicas=" + strconv.Itoa(int(count)) + ", owned by " + kind + "/web; remove it from the manifest"}
-					if diff := cmp.Diff(want, r.warnings()); diff != "" {
-						t.Errorf("warnings (-want +got):\n%s", diff)
-					}
+					n.wantWarnings(r, "kept .spec.replicas="+strconv.Itoa(int(count))+", owned by "+kind+"/web; remove it from the manifest")
 					n.wantReplicas(int64(count))
 					n.wantLastApplied("replicas", false)
 					n.settled()
@@ -96,9 +92,7 @@ func TestScalersOwnWhatTheyReference(t *testing.T) {
 				}
 				n.known(false)
 				for _, each := range []*namespace{n, twin} {
-					if r := each.apply(deployment("2", "app:1"), args...); len(r.warnings()) > 0 {
-						t.Errorf("once no scaler references it: got warnings %v", r.warnings())
-					}
+					each.wantWarnings(each.apply(deployment("2", "app:1"), args...))
 					each.wantReplicas(2)
 				}
 			})
@@ -114,9 +108,7 @@ func TestTheNameOfAScalerProvesNothing(t *testing.T) {
 	n.apply(deployment("3", "app:1"))
 	n.scaleAs("keda-operator", 1)
 	n.wantManagers("keda-operator/Update/scale")
-	if r := n.apply(deployment("3", "app:1")); len(r.warnings()) > 0 {
-		t.Errorf("got warnings %v", r.warnings())
-	}
+	n.wantWarnings(n.apply(deployment("3", "app:1")))
 	n.wantReplicas(3)
 }
 
@@ -136,10 +128,7 @@ func TestANodeGroupOfClusterAPIBelongsToTheClusterAutoscaler(t *testing.T) {
 		each.scaleAs("cluster-autoscaler", 5)
 	}
 	r := n.apply(machines(sizes, "  replicas: 2\n"))
-	want := []string{"kept .spec.replicas=5, owned by cluster-autoscaler; remove it from the manifest"}
-	if diff := cmp.Diff(want, r.warnings()); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
-	}
+	n.wantWarnings(r, "kept .spec.replicas=5, owned by cluster-autoscaler; remove it from the manifest")
 	n.wantReplicas(5)
 	twin.apply(machines(sizes, "  replicas: 2\n"))
 	twin.wantReplicas(2)
@@ -165,10 +154,7 @@ func TestThreeMeaningsOfZero(t *testing.T) {
 			each.kubectl("scale", "deployment", "web", "--replicas=0")
 		}
 		r := n.apply(deployment("3", "app:2"))
-		want := []string{"kept .spec.replicas=0, HorizontalPodAutoscaler/web is off at 0; start it with kubectl scale"}
-		if diff := cmp.Diff(want, r.warnings()); diff != "" {
-			t.Errorf("warnings (-want +got):\n%s", diff)
-		}
+		n.wantWarnings(r, "kept .spec.replicas=0, HorizontalPodAutoscaler/web is off at 0; start it with kubectl scale")
 		n.wantReplicas(0)
 		n.settled()
 		n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("3", "app:2")) })
@@ -193,9 +179,7 @@ func TestThreeMeaningsOfZero(t *testing.T) {
 			n.wantReplicas(0)
 			n.apply(deployment("0", "app:2"), args...)
 			n.wantReplicas(0)
-			if r := n.apply(deployment("3", "app:2"), args...); len(r.warnings()) > 0 {
-				t.Errorf("got warnings %v", r.warnings())
-			}
+			n.wantWarnings(n.apply(deployment("3", "app:2"), args...))
 			n.eventually("the HPA controller scales to 7", func() bool { return n.replicas() == 7 })
 			n.apply(deployment("0", "app:2"), args...)
 			n.wantReplicas(7) // as any other number in a manifest
