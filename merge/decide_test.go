@@ -168,11 +168,11 @@ func TestZeroReplicasOfAnAutoscaledObject(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got []string
+			got := make([]string, len(out.Changes))
 			for i := range out.Changes {
-				got = append(got, summary(&out.Changes[i]))
+				got[i] = summary(&out.Changes[i])
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
+			if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("changes (-want +got):\n%s", diff)
 			}
 		})

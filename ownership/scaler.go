@@ -46,7 +46,7 @@ const (
 // NodeGroupScaler returns "cluster-autoscaler" if the annotations of an object of Cluster API make it a node group that the
 // cluster-autoscaler scales, and "" otherwise.
 func NodeGroupScaler(kind schema.GroupKind, o Object) string {
-	if kind.Group != "cluster.x-k8s.io" || kind.Kind != "MachineDeployment" && kind.Kind != "MachineSet" && kind.Kind != "MachinePool" {
+	if kind.Group != "cluster.x-k8s.io" || !slices.Contains([]string{"MachineDeployment", "MachineSet", "MachinePool"}, kind.Kind) {
 		return ""
 	}
 	size := func(annotation string) (int, bool) {

@@ -46,14 +46,7 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	facts, err := cluster.New(ctx, mgr.GetCache())
-	if err != nil {
-		return err
-	}
-	if err := metrics.Registry.Register(facts.Ages()); err != nil {
-		return fmt.Errorf("registering metrics: %w", err)
-	}
-	followScalers, err := follow(mgr, facts, scalers, log.WithName("scalers"))
+	facts, followScalers, err := newState(ctx, mgr, scalers, log.WithName("scalers"))
 	if err != nil {
 		return err
 	}
@@ -132,13 +125,21 @@ func newManager(c *rest.Config, o options, scalers []scale.Kind) (manager.Manage
 	return mgr, nil
 }
 
-// follow returns a part that watches scalers.
-func follow(mgr manager.Manager, facts *cluster.State, scalers []scale.Kind, log logr.Logger) (part, error) {
+// newState returns the state of the cluster, and a part that watches scalers for it.
+func newState(
+	ctx context.Context, mgr manager.Manager, scalers []scale.Kind, log logr.Logger,
+) (facts *cluster.State, follow part, err error) {
+	if facts, err = cluster.New(ctx, mgr.GetCache()); err != nil {
+		return nil, nil, err
+	}
+	if err := metrics.Registry.Register(facts.Ages()); err != nil {
+		return nil, nil, fmt.Errorf("registering metrics: %w", err)
+	}
 	client, err := dynamic.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
-		return nil, fmt.Errorf("creating the client for scalers: %w", err)
+		return nil, nil, fmt.Errorf("creating the client for scalers: %w", err)
 	}
-	return facts.FollowScalers(cluster.ScalerOptions{
+	return facts, facts.FollowScalers(cluster.ScalerOptions{
 		Kinds: scalers, Client: client, Events: mgr.GetEventRecorder("handoff-webhook"), Log: log,
 	}), nil
 }

@@ -71,7 +71,8 @@ func (f *clusterFacts) listScalers(
 	found, err := f.objects.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
-		return unknownScalers(kind.Kind, "ask for permission to list "+resource.GroupResource().String()+" in namespace "+namespace), nil
+		name := resource.GroupResource().String()
+		return unknownScalers(kind.Kind, "ask for permission to list "+name+" in namespace "+namespace), nil
 	case apierrors.IsNotFound(err): // the kind was deleted a moment ago
 		return "", nil
 	case err != nil:

@@ -103,9 +103,13 @@ type fileFacts struct {
 	objects    []*unstructured.Unstructured
 }
 
-// scalers implements facts. A kind of which the files contain no object may be installed nevertheless: that is no gap, because
+func (f fileFacts) scalers(_ context.Context, _ *Subject, kinds []scale.Kind) (scalerList, error) {
+	return f.scalersOf(kinds), nil
+}
+
+// scalersOf returns the scalers in the files. A kind of which the files contain no object may be installed nevertheless: that is no gap, because
 // most clusters do not have it, but its managers then count by their names.
-func (f fileFacts) scalers(_ context.Context, _ *Subject, kinds []scale.Kind) (list scalerList, _ error) {
+func (f fileFacts) scalersOf(kinds []scale.Kind) (list scalerList) {
 	for rank, kind := range kinds {
 		contained := false
 		for _, o := range f.objects {
@@ -118,7 +122,7 @@ func (f fileFacts) scalers(_ context.Context, _ *Subject, kinds []scale.Kind) (l
 			list.readable = append(list.readable, kind.Managers...)
 		}
 	}
-	return list, nil
+	return list
 }
 
 func newFileFacts(objects []*unstructured.Unstructured) (f fileFacts, err error) {

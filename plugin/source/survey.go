@@ -101,8 +101,9 @@ func (s *Survey) addNamespace(o ownership.Object) {
 // complete sets the scale field and the scaler of a subject, and marks it as a present target.
 func (s *Survey) complete(subject *Subject, scalePath fieldpath.Path) {
 	subject.Context.Scale = scalePath
-	var hpas []autoscalingv2.HorizontalPodAutoscaler
-	for _, i := range s.targets[targetOf(*subject)] {
+	on := s.targets[targetOf(*subject)]
+	hpas := make([]autoscalingv2.HorizontalPodAutoscaler, 0, len(on))
+	for _, i := range on {
 		if a := &s.Autoscalers[i]; a.Presence == NotKnown {
 			a.Presence = Present
 		}

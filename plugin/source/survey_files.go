@@ -52,7 +52,7 @@ func (r Reader) surveyFiles(s *Survey, q Query) error {
 		f.add(hpa, selector.Matches(labels.Set(hpa.Labels)) && (len(types) == 0 || isOf(hpaKind(), types) || isOf(target, types)))
 		f.settleKind(&f.Autoscalers[len(f.Autoscalers)-1])
 	}
-	s.scalers, _ = f.facts.scalers(context.Background(), nil, s.who.scalers)
+	s.scalers = f.facts.scalersOf(s.who.scalers)
 	for _, o := range objects { // objects that are not chosen can still be targets
 		f.complete(&Subject{Kind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()}, nil)
 	}

@@ -56,7 +56,7 @@ type scaler struct {
 // DeepCopyObject implements runtime.Object.
 func (s *scaler) DeepCopyObject() runtime.Object {
 	out := *s
-	out.ObjectMeta = *s.ObjectMeta.DeepCopy()
+	out.ObjectMeta = *s.DeepCopy()
 	return &out
 }
 

@@ -92,7 +92,7 @@ func (s *scalers) run(ctx context.Context) error {
 			ticks.Stop()
 			return nil
 		case <-ticks.C:
-			s.report()
+			s.report() //nolint:contextcheck // it reads from caches only
 		}
 	}
 }

@@ -179,9 +179,7 @@ func TestScalersOfTheKnownKindsAreFoundByTheirReference(t *testing.T) {
 		"not a Rollout that leaves the workload's scale alone":            {"Deployment", "apart", ""},
 		"not an object that only shares the name of a scaler with no ref": {"Deployment", "targetless", ""},
 	} {
-		t.Run(sentence, func(t *testing.T) {
-			eventually(t, c.name, c.want, f.scalerOf(n, c.kind, c.name))
-		})
+		eventually(t, sentence, c.want, f.scalerOf(n, c.kind, c.name))
 	}
 	if got := f.Scaler(n, "apps", "Deployment", "queue"); got.OffAtZero || got.Desired != 1 {
 		t.Errorf("want a scaler that sets 0 itself, with the replicas of its HorizontalPodAutoscaler, got %+v", got)
