@@ -29,8 +29,11 @@ type HandoffConfiguration struct {
 	// Imperative are the managers that execute a person's direct command.
 	Imperative []string
 	// Autoscalers are the managers that scale workloads. If one of them wrote a workload's scale field last, the workload keeps
-	// its size until another manager sets it. Targets of HorizontalPodAutoscalers are known without this list.
+	// its size until another manager sets it. The managers of known kinds of Scalers, as KEDA's, only count while the objects of
+	// that kind cannot be read.
 	Autoscalers []string
+	// Scalers are the kinds whose objects own the scale field of what they reference.
+	Scalers Scalers
 	// Controllers are the rules for fields that controllers own.
 	Controllers []ControllerRule
 }
@@ -57,6 +60,7 @@ func Default() HandoffConfiguration {
 		},
 		Imperative:  []string{"kubectl", "kubectl-*", "k9s"},
 		Autoscalers: []string{"keda", "keda-operator", "cluster-proportional-autoscaler"},
+		Scalers:     defaultScalers(),
 	}
 }
 

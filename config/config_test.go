@@ -112,10 +112,11 @@ func TestAListInTheFileReplacesOnlyItsDefault(t *testing.T) {
 		},
 		"all lists, as JSON": {
 			`{"apiVersion":"config.ownership-handoff.io/v1alpha1","kind":"HandoffConfiguration","appliers":["a"],"imperative":["b"],` +
-				`"autoscalers":["c"],"controllers":[{"fields":[".spec.x"]}]}`,
+				`"autoscalers":["c"],"scalers":[{"group":"keda.sh","kind":"ScaledJob","path":".spec.ref"}],"controllers":[{"fields":[".spec.x"]}]}`,
 			config.HandoffConfiguration{
 				APIVersion: config.APIVersion, Kind: config.Kind, Appliers: []string{"a"}, Imperative: []string{"b"},
-				Autoscalers: []string{"c"}, Controllers: []config.ControllerRule{{Fields: []string{".spec.x"}}},
+				Autoscalers: []string{"c"}, Scalers: config.Scalers{{"keda.sh", "ScaledJob", ".spec.ref"}},
+				Controllers: []config.ControllerRule{{Fields: []string{".spec.x"}}},
 			},
 		},
 		"comments and the end of the document": {"# a comment\n---\n" + head + "...\n", config.Default()},

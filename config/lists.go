@@ -15,6 +15,7 @@ type file struct {
 	Appliers    yaml.Node        `yaml:"appliers"`
 	Imperative  yaml.Node        `yaml:"imperative"`
 	Autoscalers yaml.Node        `yaml:"autoscalers"`
+	Scalers     yaml.Node        `yaml:"scalers"`
 	Controllers []ControllerRule `yaml:"controllers"`
 }
 
@@ -45,6 +46,11 @@ func (f file) resolve() (HandoffConfiguration, []list, error) {
 			return c, nil, err
 		}
 		lists = append(lists, list{l.field, resolved})
+	}
+	if !f.Scalers.IsZero() {
+		if err := f.Scalers.Decode(&c.Scalers); err != nil {
+			return c, nil, err
+		}
 	}
 	return c, lists, nil
 }

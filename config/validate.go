@@ -28,6 +28,9 @@ func (c HandoffConfiguration) validate(lists []list) error {
 	if err := validateLists(lists); err != nil {
 		return err
 	}
+	if _, err := c.ScalerKinds(); err != nil {
+		return err
+	}
 	if _, err := c.Rules(); err != nil {
 		return err
 	}

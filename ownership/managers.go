@@ -2,6 +2,7 @@ package ownership
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -12,10 +13,13 @@ import (
 // they are recognized by what they write (IsApplier).
 type Managers struct {
 	// Autoscalers set the replicas of workloads. The HorizontalPodAutoscaler controller need not be listed: the
-	// HorizontalPodAutoscaler objects show which objects it targets.
+	// HorizontalPodAutoscaler objects show which objects it targets. A listed manager never counts as an applier.
 	Autoscalers []string
 	// Controllers never apply manifests to the objects at hand, even if they use server-side apply (For).
 	Controllers []string
+	// Readable are those of the Autoscalers that own nothing by their name: the objects with which they reference what they scale
+	// can be read (Scaler.Readable).
+	Readable []string
 	// Appliers apply manifests.
 	Appliers []string
 	// Imperative managers are used by imperative commands, such as kubectl edit.
@@ -42,6 +46,11 @@ func (m Managers) IsAutoscaler(manager string) bool { return matches(m.Autoscale
 // isController reports whether the manager never applies manifests.
 func (m Managers) isController(manager string) bool {
 	return m.IsAutoscaler(manager) || matches(m.Controllers, manager)
+}
+
+// ownsScale reports whether a manager owns the scale field that it has written because it is listed as an autoscaler.
+func (m Managers) ownsScale(manager string) bool {
+	return m.IsAutoscaler(manager) && !slices.Contains(m.Readable, manager)
 }
 
 // IsApplier reports whether the entry records an applied manifest. It does if its manager is listed as an applier, and also in

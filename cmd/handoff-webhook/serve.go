@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/go-logr/logr"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -14,6 +15,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/webhook"
 	"github.com/ownership-handoff/handoff/webhook/certs"
 	"github.com/ownership-handoff/handoff/webhook/cluster"
@@ -36,16 +38,17 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := newManager(restConfig, o)
+	scalers, err := configuration.ScalerKinds()
 	if err != nil {
 		return err
 	}
-	facts, err := cluster.New(ctx, mgr.GetCache())
+	mgr, err := newManager(restConfig, o, scalers)
 	if err != nil {
 		return err
 	}
-	if err := metrics.Registry.Register(facts.Ages()); err != nil {
-		return fmt.Errorf("registering metrics: %w", err)
+	facts, followScalers, err := newState(ctx, mgr, scalers, log.WithName("scalers"))
+	if err != nil {
+		return err
 	}
 	handler, err := newHandler(mgr, facts, configuration, log.WithName("webhook"))
 	if err != nil {
@@ -60,7 +63,7 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	parts := []part{mgr.Start, kinds}
+	parts := []part{mgr.Start, kinds, followScalers}
 	if o.selfSigned {
 		keeper, err := newKeeper(restConfig, o, log.WithName("self-signed"))
 		if err != nil {
@@ -105,14 +108,14 @@ func clusterConfig(kubeconfig string) (*rest.Config, error) {
 }
 
 // newManager returns the manager, which runs the informers and serves metrics.
-func newManager(c *rest.Config, o options) (manager.Manager, error) {
+func newManager(c *rest.Config, o options, scalers []scale.Kind) (manager.Manager, error) {
 	scheme, err := cluster.Scheme()
 	if err != nil {
 		return nil, err
 	}
 	mgr, err := ctrl.NewManager(c, ctrl.Options{
 		Scheme:                 scheme,
-		Cache:                  cluster.CacheOptions(),
+		Cache:                  cluster.CacheOptions(scalers...),
 		Metrics:                metricsserver.Options{BindAddress: o.metrics},
 		HealthProbeBindAddress: "0", // package serving provides its own probes, which report the reason
 	})
@@ -120,6 +123,25 @@ func newManager(c *rest.Config, o options) (manager.Manager, error) {
 		return nil, fmt.Errorf("creating the manager: %w", err)
 	}
 	return mgr, nil
+}
+
+// newState returns the state of the cluster, and a part that watches scalers for it.
+func newState(
+	ctx context.Context, mgr manager.Manager, scalers []scale.Kind, log logr.Logger,
+) (facts *cluster.State, follow part, err error) {
+	if facts, err = cluster.New(ctx, mgr.GetCache()); err != nil {
+		return nil, nil, err
+	}
+	if err := metrics.Registry.Register(facts.Ages()); err != nil {
+		return nil, nil, fmt.Errorf("registering metrics: %w", err)
+	}
+	client, err := dynamic.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return nil, nil, fmt.Errorf("creating the client for scalers: %w", err)
+	}
+	return facts, facts.FollowScalers(cluster.ScalerOptions{
+		Kinds: scalers, Client: client, Events: mgr.GetEventRecorder("handoff-webhook"), Log: log,
+	}), nil
 }
 
 func newHandler(

@@ -117,7 +117,7 @@ func (w who) complete(ctx context.Context, a *Application, live *unstructured.Un
 	} else if a.Subject, err = newSubject(live, w); err != nil {
 		return err
 	}
-	if err := a.addFacts(ctx, known); err != nil {
+	if err := a.addFacts(ctx, w, known); err != nil {
 		return err
 	}
 	a.Mode, err = known.namespaceMode(ctx, a.Namespace)

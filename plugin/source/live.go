@@ -133,7 +133,7 @@ func (l *Live) Read(ctx context.Context, id Identity) (s Subject, ok bool, err e
 	if s, err = newSubject(live, l.who); err != nil {
 		return s, false, err
 	}
-	if err := s.addFacts(ctx, l.known); err != nil {
+	if err := s.addFacts(ctx, l.who, l.known); err != nil {
 		return s, false, err
 	}
 	if l.inFiles && len(s.Object.ManagedFields()) == 0 {

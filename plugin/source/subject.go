@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -19,8 +20,8 @@ type Subject struct {
 	Kind            schema.GroupVersionKind
 	Namespace, Name string
 	Context         ownership.ObjectContext
-	// Desired is the number of replicas that the autoscaler of the object requests.
-	Desired int64
+	// Scaler is what is known about the scalers that reference the object.
+	Scaler ownership.Scaler
 	// Scaled is the RFC 3339 time when the autoscaler last scaled the object, or "" if unknown.
 	Scaled string
 	// Gaps describe what is unknown about the object, with a remedy, one sentence each.
@@ -46,11 +47,16 @@ func nameOf(kind schema.GroupVersionKind, name string) string {
 type who struct {
 	managers ownership.Managers
 	rules    []ownership.Rule
+	scalers  []scale.Kind
 }
 
 func whoOf(c config.HandoffConfiguration) (who, error) {
 	rules, err := c.Rules()
-	return who{c.Managers(), rules}, err
+	if err != nil {
+		return who{}, err
+	}
+	scalers, err := c.ScalerKinds()
+	return who{c.Managers(), rules, scalers}, err
 }
 
 // newSubject returns the subject of an object. Like kubectl's output, its text has the fields in alphabetical order.

@@ -36,6 +36,7 @@ func TestTheSchemaRejectsInvalidValues(t *testing.T) {
 		"an addition with a quote":              {`config.appliers={"add":["it's"]}`, "appliers"},
 		"a rule's manager that is empty":        {`config.controllers=[{"fields":[".spec.x"],"managers":[""]}]`, "managers"},
 		"a controller rule without fields":      {`config.controllers=[{"kind":"Deployment"}]`, "controllers"},
+		"a scaler without a path":               {`config.scalers={"add":[{"group":"a.b","kind":"C"}]}`, "scalers"},
 		"an invalid digest":                     {`image.digest="latest"`, "digest"},
 		"an invalid flag":                       {`extraArgs=["v=1"]`, "extraArgs"},
 	} {

@@ -58,6 +58,37 @@ kind: HandoffConfiguration
 {{ toJson $managers }}
 {{- end }}
 
+{{- /* The kinds of scalers as JSON: config.scalers applied to the defaults, as the webhook does. */}}
+{{- define "handoff.scalers" -}}
+{{- $scalers := list (dict "group" "keda.sh" "kind" "ScaledObject") (dict "group" "argoproj.io" "kind" "Rollout") (dict "group" "flagger.app" "kind" "Canary") -}}
+{{- $changes := .Values.config.scalers -}}
+{{- if kindIs "invalid" $changes -}}{{- $changes = dict -}}{{- end -}}
+{{- if kindIs "slice" $changes -}}
+{{- $scalers = $changes -}}
+{{- else -}}
+{{- range $removed := $changes.remove | default list -}}
+{{- $kept := list -}}
+{{- range $scalers -}}
+{{- if not (and (eq .group $removed.group) (eq .kind $removed.kind)) -}}
+{{- $kept = append $kept . -}}
+{{- end -}}
+{{- end -}}
+{{- $scalers = $kept -}}
+{{- end -}}
+{{- $scalers = concat $scalers ($changes.add | default list) -}}
+{{- end -}}
+{{ toJson $scalers }}
+{{- end }}
+
+{{- /* The usual plural name of a kind. */}}
+{{- define "handoff.plural" -}}
+{{- $name := lower . -}}
+{{- if hasSuffix "s" $name -}}{{ $name }}es
+{{- else if hasSuffix "y" $name -}}{{ trimSuffix "y" $name }}ies
+{{- else -}}{{ $name }}s
+{{- end -}}
+{{- end }}
+
 {{- define "handoff.serviceAccount" -}}
 kind: ServiceAccount
 name: handoff-webhook
