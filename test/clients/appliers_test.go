@@ -61,6 +61,10 @@ func appliers() []*applier {
 		helm("Helm 4 after Helm 3, `--server-side=true --force-conflicts`",
 			helmRun{program: "helm4", before: "helm", flags: []string{"--server-side=true", "--force-conflicts"}}),
 		flux(),
+		argocd("Argo CD"),
+		argocd("Argo CD, `ServerSideApply=true`", "ServerSideApply=true"),
+		argocd("Argo CD, `Replace=true`", "Replace=true"),
+		ansible(),
 	}
 }
 
@@ -82,6 +86,15 @@ func flux() *applier {
 	return sameEverywhere("Flux", "flux", true, func(n *namespace, m manifest) error {
 		n.Helper()
 		_, err := n.run(m.String(), binary("flux"), "--kubeconfig", suite.cluster.Plane.Kubeconfig, "--namespace", n.name)
+		return err
+	})
+}
+
+func ansible() *applier {
+	return sameEverywhere("Ansible", "ansible", false, func(n *namespace, m manifest) error {
+		n.Helper()
+		_, err := n.run("", "ansible", "localhost", "--connection=local", "--module-name=kubernetes.core.k8s", "--args",
+			fmt.Sprintf("state=present apply=true namespace=%s src=%s", n.name, n.write("web.yaml", m.String())))
 		return err
 	})
 }

@@ -20,10 +20,12 @@ func notes() []note {
 			"entry of the HPA controller remains in managedFields. `--force-conflicts` takes the field over, once."},
 		{"no manifest", "A client-side upgrade of Helm records no manifest in the object. While no scaler targets the workload, " +
 			"handoff cannot distinguish removing `replicas` from setting it to 1."},
-		{"replaced", "Helm replaces the whole object, which is a write for each upgrade, with and without handoff. The kept field " +
+		{"replaced", "The client replaces the whole object, which is a write for each apply, with and without handoff. The kept field " +
 			"is not changed."},
 		{"reference", "**Expected to change.** handoff does not know yet that a Rollout owns the replicas of the Deployment that it " +
 			"refers to. The API server records no manager for a count of 0, so managedFields do not tell either."},
+		{"replace", "**Expected to change.** With `Replace=true`, the field manager is `argocd-application-controller`, which is not in the " +
+			"list of appliers. handoff is to know such a write by the last-applied annotation that it sets."},
 		{"name", "**Expected to change.** The field manager is the name of the process, which is not in the list of appliers. " +
 			"handoff is to know the Helm library by the annotation that it writes."},
 	}
@@ -51,6 +53,12 @@ func exceptions() map[key]exception {
 	} {
 		all[key{"Helm 3's library", column}] = exception{result, "name"}
 	}
+	for column, result := range map[string]string{
+		"unchanged": "3", "other field": "3", "new value": "4", "removal": "1", "removal, not scaled": "1", "adoption": "3", "rollback": "3",
+	} {
+		all[key{"Argo CD, `Replace=true`", column}] = exception{result, "replace"}
+	}
+	all[key{"Argo CD, `Replace=true`", "five times"}] = exception{"5 writes", "replaced"}
 	for column, result := range map[string]string{"unchanged": "3", "other field": "3", "new value": "4"} {
 		all[key{"Argo Rollouts, a Rollout with `workloadRef`", column}] = exception{result, "reference"}
 	}

@@ -2,6 +2,7 @@ package clients_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"testing"
@@ -15,6 +16,8 @@ type program struct {
 	folder, path string
 	// how describes how the program is run. Reason is why it is not.
 	how, reason string
+	// optional reports whether the page may say that the program is not played although it is here.
+	optional bool
 }
 
 func programs() []program {
@@ -27,18 +30,40 @@ func programs() []program {
 		{name: "helm4", title: "Helm 4", folder: "clients/helm4", path: "helm.sh/helm/v4", how: "as it is"},
 		{name: "flux", title: "Flux", folder: "clients/flux", path: "github.com/fluxcd/pkg/ssa",
 			how: "the library that kustomize-controller applies with, and the options that the controller passes to it"},
+		{name: "argocd", title: "Argo CD", folder: "clients/argocd", path: "github.com/argoproj/argo-cd/v3",
+			how: "its application controller and repo server as they are, with a Redis in memory; the options are sync options"},
+		{name: "ansible", title: "Ansible", how: "the module kubernetes.core.k8s with `apply: true`, from Debian's packages",
+			optional: true, reason: notInstalled("ansible")},
+		{name: "keda-operator", title: "KEDA", folder: "clients/keda", path: "github.com/kedacore/keda/v2",
+			how: "its operator, as it is", optional: true, reason: notBuilt("keda-operator")},
 		{name: "rollouts-controller", title: "Argo Rollouts", folder: "clients/rollouts", path: "github.com/argoproj/argo-rollouts",
 			how: "its controller, as it is"},
 	}
 }
 
-func programByName(name string) (program, bool) {
+// notInstalled returns a reason if a command is not installed, and nothing if it is.
+func notInstalled(command string) string {
+	if _, err := exec.LookPath(command); err != nil {
+		return command + " is not installed"
+	}
+	return ""
+}
+
+// notBuilt returns a reason if a program is not built, and nothing if it is.
+func notBuilt(name string) string {
+	if _, err := os.Stat(binary(name)); err != nil {
+		return name + " was not built"
+	}
+	return ""
+}
+
+func programByName(name string) program {
 	for _, p := range programs() {
 		if p.name == name {
-			return p, true
+			return p
 		}
 	}
-	return program{}, false
+	return program{}
 }
 
 // playable skips a client that cannot be played, or that is not among those of make test.
@@ -47,11 +72,11 @@ func playable(t *testing.T, by string, ci bool) {
 	if !ci && !suite.all {
 		t.Skip("played by make e2e-clients")
 	}
-	p, _ := programByName(by)
+	p := programByName(by)
 	if p.reason != "" {
 		t.Skip(p.reason)
 	}
-	if by == "kubectl" {
+	if by == "kubectl" || by == "ansible" {
 		return
 	}
 	if _, err := os.Stat(binary(by)); err != nil {

@@ -1,6 +1,8 @@
 package clients_test
 
 import (
+	"fmt"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -13,7 +15,7 @@ import (
 
 // scalers returns the rows of the second table.
 func scalers() []*scaler {
-	return []*scaler{rollouts()}
+	return []*scaler{keda("7"), keda("0"), rollouts()}
 }
 
 // scalerScenarios returns the columns of the second table: those in which a scaler takes part.
@@ -42,7 +44,9 @@ func rollouts() *scaler {
 		name: "Argo Rollouts, a Rollout with `workloadRef`", by: "rollouts-controller", to: "0",
 		scale: func(n *namespace) {
 			n.Helper()
-			n.install("rollouts-controller-crds.yaml", "rollouts.argoproj.io")
+			if err := suite.rollouts(); err != nil {
+				n.Fatal(err)
+			}
 			controller := n.start("rollouts-controller", "--kubeconfig="+suite.cluster.Plane.Kubeconfig, "--namespaced",
 				"--leader-elect=false", "--namespace="+n.name, "--metricsPort="+port(n), "--healthzPort="+port(n))
 			n.kubectl(rollout, "apply", "-f", "-")
@@ -65,14 +69,27 @@ func object(apiVersion, kind string) *unstructured.Unstructured {
 	return o
 }
 
-// install creates the CRDs of a program, which make writes next to its binary, and waits until one of them is established.
-func (n *namespace) install(file, crd string) {
-	n.Helper()
-	n.kubectl("", "apply", "--server-side", "--force-conflicts", "-f", binary(file))
-	n.eventually("CRD "+crd+" is established", func() bool {
-		_, err := n.run("", suite.cluster.Plane.Kubectl, "wait", "--for=condition=Established", "--timeout=2m", "crd/"+crd)
-		return err == nil // kubectl fails if the CRD has no conditions yet
-	})
+func installRollouts() error { return installCRDs("rollouts-controller", "rollouts.argoproj.io") }
+
+// installCRDs creates the CRDs of a program, which make writes next to its binary, and waits until the named ones are established.
+func installCRDs(program string, crds ...string) error {
+	path := binary(program) + "-crds.yaml"
+	out, err := exec.Command(suite.cluster.Plane.Kubectl, "apply", "--server-side", "-f", path).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("applying %s: %w: %s", path, err, out)
+	}
+	for _, crd := range crds {
+		for deadline := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
+			args := []string{"wait", "--for=condition=Established", "--timeout=2m", "crd/" + crd}
+			if out, err = exec.Command(suite.cluster.Plane.Kubectl, args...).CombinedOutput(); err == nil {
+				break // kubectl fails while the CRD has no conditions yet
+			}
+			if time.Now().After(deadline) {
+				return fmt.Errorf("CRD %s: %w: %s", crd, err, out)
+			}
+		}
+	}
+	return nil
 }
 
 // start starts a program. It is stopped with the control plane at the latest.

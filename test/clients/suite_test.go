@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,6 +30,8 @@ var suite struct {
 	api         client.Client
 	root        string
 	results     *results
+	// argocd, keda and rollouts start or install a program on the first call, and return the error of that call.
+	argocd, keda, rollouts func() error
 }
 
 func TestMain(m *testing.M) {
@@ -55,6 +58,7 @@ func start() (err error) {
 		return err
 	}
 	suite.results = &results{played: map[key]result{}}
+	suite.argocd, suite.keda, suite.rollouts = sync.OnceValue(startArgoCD), sync.OnceValue(startKEDA), sync.OnceValue(installRollouts)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	if suite.cluster, err = handofftest.StartCluster(ctx, os.Stderr); err != nil {
