@@ -23,7 +23,7 @@ func notes() []note {
 		{"replaced", "The client replaces the whole object, which is a write for each apply, with and without handoff. The kept field " +
 			"is not changed."},
 		{"reference", "**Expected to change.** handoff does not know yet that a Rollout owns the replicas of the Deployment that it " +
-			"refers to. The API server records no manager for a count of 0, so managedFields do not tell either."},
+			"refers to. The API server records no manager for a count of 0, so managedFields do not show it either."},
 		{"replace", "**Expected to change.** With `Replace=true`, the field manager is `argocd-application-controller`, which is not in the " +
 			"list of appliers. handoff is to know such a write by the last-applied annotation that it sets."},
 		{"name", "**Expected to change.** The field manager is the name of the process, which is not in the list of appliers. " +
