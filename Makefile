@@ -103,7 +103,7 @@ bin/clients/%: $$(wildcard $$(call client-folder,$$*)/*.go) $$(call client-folde
 # UPDATE=yes also writes docs/clients.md.
 .PHONY: e2e-clients
 e2e-clients: controlplane helm build clients ## play the real clients with and without handoff, and print the results: UPDATE=yes
-	go test ./test/clients -count=1 -timeout 1h -parallel 8 -args -all $(if $(UPDATE),-update)
+	go test -C test/clients -count=1 -timeout 1h -parallel 8 -args -all $(if $(UPDATE),-update)
 
 .PHONY: test
 test: controlplane helm build $(CLIENTS_CI:%=bin/clients/%) ## run vet and all tests, many of them against a real control plane
