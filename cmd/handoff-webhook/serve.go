@@ -139,9 +139,10 @@ func newState(
 	if err != nil {
 		return nil, nil, fmt.Errorf("creating the client for scalers: %w", err)
 	}
-	return facts, facts.FollowScalers(cluster.ScalerOptions{
+	watches := facts.FollowScalers(cluster.ScalerOptions{
 		Kinds: scalers, Client: client, Events: mgr.GetEventRecorder("handoff-webhook"), Log: log,
-	}), nil
+	})
+	return facts, watches, nil
 }
 
 func newHandler(

@@ -22,16 +22,7 @@ type shared struct {
 
 func newRoot(env Environment) *cobra.Command {
 	s := &shared{Environment: env, cluster: genericclioptions.NewConfigFlags(true)}
-	s.cluster.WrapConfigFn = func(c *rest.Config) *rest.Config {
-		c.QPS, c.Burst = 50, 300 // as kubectl
-		c.UserAgent = "kubectl-handoff/" + env.Version
-		c.WarningHandler = rest.NewWarningWriter(env.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
-		if s.dryRunOnly {
-			c.WarningHandler = withoutHandoffWarnings{c.WarningHandler}
-		}
-		c.Wrap(func(inner http.RoundTripper) http.RoundTripper { return secretWarnings{inner} })
-		return c
-	}
+	s.cluster.WrapConfigFn = s.configure
 	root := &cobra.Command{
 		Use:   "kubectl-handoff",
 		Short: "Show and change who owns each field",
@@ -80,9 +71,22 @@ Exit codes of all commands:
 	s.cluster.AddFlags(root.PersistentFlags())
 	s.completeClusterFlags(root)
 	root.AddCommand(
-		s.newExplain(), s.newPreview(), s.newAudit(), s.newRelease(), s.newStrip(), s.newEnable(), s.newDisable(), s.newStatus(), s.newVersion(),
+		s.newExplain(), s.newPreview(), s.newAudit(), s.newRelease(), s.newStrip(),
+		s.newEnable(), s.newDisable(), s.newStatus(), s.newVersion(),
 	)
 	return root
+}
+
+// configure sets up the client of the cluster.
+func (s *shared) configure(c *rest.Config) *rest.Config {
+	c.QPS, c.Burst = 50, 300 // as kubectl
+	c.UserAgent = "kubectl-handoff/" + s.Version
+	c.WarningHandler = rest.NewWarningWriter(s.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
+	if s.dryRunOnly {
+		c.WarningHandler = withoutHandoffWarnings{c.WarningHandler}
+	}
+	c.Wrap(func(inner http.RoundTripper) http.RoundTripper { return secretWarnings{inner} })
+	return c
 }
 
 // withoutHandoffWarnings drops the webhook's own warnings and forwards all others.

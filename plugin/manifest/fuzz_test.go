@@ -91,7 +91,8 @@ func chosenPlaces(o manifest.Object, choice uint64) (places []*manifest.Place) {
 				continue
 			}
 			to := append(path.Copy(), fieldpath.PathElement{FieldName: &name})
-			if bit++; len(path) > 0 && choice&(1<<(bit%64)) != 0 {
+			bit++
+			if len(path) > 0 && choice&(1<<(bit%64)) != 0 {
 				if at := o.Find(to); at != nil && at.Node == node.Content[i+1] {
 					places = append(places, at)
 				}

@@ -30,9 +30,7 @@ func (e *editor) verify(s *Stream, text []byte) error {
 // difference returns the first node that differs from the expected result, or nil.
 func (e *editor) difference(before, after *yaml.Node) *yaml.Node {
 	if want := e.replaced[before]; want != nil {
-		var is any
-		expected, err := value.FromJSON(want)
-		if err != nil || after.Decode(&is) != nil || !value.Equals(value.NewValueInterface(is), expected) {
+		if !represents(after, want) {
 			return before
 		}
 		return nil
@@ -66,4 +64,11 @@ func (e *editor) difference(before, after *yaml.Node) *yaml.Node {
 		return before
 	}
 	return nil
+}
+
+// represents reports whether a node has a value that is given as JSON.
+func represents(node *yaml.Node, want []byte) bool {
+	var is any
+	expected, err := value.FromJSON(want)
+	return err == nil && node.Decode(&is) == nil && value.Equals(value.NewValueInterface(is), expected)
 }

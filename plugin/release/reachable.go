@@ -59,7 +59,8 @@ func ofOtherTools(s source.Subject, updates, applies []ownership.Entry) error {
 	isHelm := func(e ownership.Entry) bool { // or a program with its library
 		return e.Manager == "helm" || e.Manager == "helm-controller" || e.Contains(ownership.HelmReleasePath())
 	}
-	if !slices.ContainsFunc(applies, isHelm) && (annotated(ownership.HelmReleaseAnnotation) || slices.ContainsFunc(updates, isHelm)) {
+	updated := annotated(ownership.HelmReleaseAnnotation) || slices.ContainsFunc(updates, isHelm)
+	if updated && !slices.ContainsFunc(applies, isHelm) {
 		return elsewhere(s, "Helm", "in the Secret of the release",
 			"give the chart a condition that renders the live value, or enable handoff in the namespace")
 	}

@@ -107,8 +107,8 @@ func (f fileFacts) scalers(_ context.Context, _ *Subject, kinds []scale.Kind) (s
 	return f.scalersOf(kinds), nil
 }
 
-// scalersOf returns the scalers in the files. A kind of which the files contain no object may be installed nevertheless: that is no gap, because
-// most clusters do not have it, but its managers then count by their names.
+// scalersOf returns the scalers in the files. A kind of which the files contain no object may be installed nevertheless: that is
+// no gap, because most clusters do not have it, but its managers then count by their names.
 func (f fileFacts) scalersOf(kinds []scale.Kind) (list scalerList) {
 	for rank, kind := range kinds {
 		contained := false

@@ -22,8 +22,8 @@ type Text struct {
 	Content []byte
 }
 
-// ReadTexts reads files, the files in directories with an extension that kubectl reads, URLs and, for "-", in. If recursive is set,
-// it also reads the directories in directories. The error is one line that includes a remedy.
+// ReadTexts reads files, the files in directories with an extension that kubectl reads, URLs and, for "-", in. If recursive is
+// set, it also reads the directories in directories. The error is one line that includes a remedy.
 func ReadTexts(ctx context.Context, in io.Reader, names []string, recursive bool) ([]Text, error) {
 	var texts []Text
 	for _, name := range names {

@@ -82,7 +82,8 @@ func (r record) isOnlyApplied(f *ownership.Field) bool {
 
 // release returns the remedy that makes it possible to drop a field.
 func (r record) release(path fieldpath.Path) string {
-	return fmt.Sprintf("to drop it in the future: kubectl handoff release %s '%s' -n %s", r.subject, explain.Text(path), r.subject.Namespace)
+	field := explain.Text(path)
+	return fmt.Sprintf("to drop it in the future: kubectl handoff release %s '%s' -n %s", r.subject, field, r.subject.Namespace)
 }
 
 // recordError returns the error of an unreadable record, without the details of a Secret's, which can quote its contents.

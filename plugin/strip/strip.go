@@ -82,7 +82,8 @@ func (s Stripper) File(ctx context.Context, t source.Text) (File, error) {
 	if file.Text, err = stream.Apply(edits); err != nil {
 		return file, err
 	}
-	return file, file.addResults()
+	err = file.addResults()
+	return file, err
 }
 
 func (s Stripper) object(ctx context.Context, o manifest.Object, id source.Identity) (Object, error) {

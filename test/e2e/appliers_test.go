@@ -53,12 +53,13 @@ func byKubectl(n *namespace, manager, _, manifest string) int64 {
 
 func byKubectlServerSide(n *namespace, manager, _, manifest string) int64 {
 	n.Helper()
-	args := []string{"--server-side", "--force-conflicts", "--field-manager=" + manager}
+	args := append(make([]string, 0, 5), "--server-side", "--force-conflicts", "--field-manager="+manager)
 	if !n.silent {
 		n.apply(manifest, args...)
 		return n.replicas()
 	}
-	return n.answered(n.apply(manifest, append(args, "-o", "jsonpath={.spec.replicas}")...))
+	args = append(args, "-o", "jsonpath={.spec.replicas}")
+	return n.answered(n.apply(manifest, args...))
 }
 
 // byReplace is what Argo CD does with Replace=true (ReplaceResource in gitops-engine): kubectl replace, without last-applied.
@@ -270,7 +271,7 @@ func TestAReplacementOfTheObjectStartsAtTheAutoscalersCount(t *testing.T) {
 	}
 }
 
-func TestOtherCommandsWithTheFieldManagerOfAnApply(t *testing.T) {
+func TestOtherCommandsWithTheFieldManagerOfAnApply(t *testing.T) { //nolint:tparallel // the commands follow each other
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"), "--field-manager=ci")
@@ -287,7 +288,7 @@ func TestOtherCommandsWithTheFieldManagerOfAnApply(t *testing.T) {
 		}
 		n.wantReplicas(7)
 	})
-	t.Run("a patch of replicas counts as an apply", func(t *testing.T) {
+	t.Run("a patch of replicas counts as an apply", func(*testing.T) {
 		n.kubectl("patch", "deployment", "web", "--field-manager=ci", "-p", `{"spec":{"replicas":9}}`)
 		n.wantReplicas(7)
 	})

@@ -295,7 +295,7 @@ func TestMistakesAreReportedOnceOnTheScaler(t *testing.T) {
 			createScaler(t, n, name, kind.WithVersion("v1"), spec)
 		}
 	}
-	want := []string{
+	want := []string{ //nolint:prealloc // nothing is appended
 		"Warning NoScaleTarget Scaler/nameless: .spec.ref: the reference has no name, so handoff keeps no replicas for it",
 		"Warning NoScaleTarget Scaler/none: .spec.ref: the reference is missing, so handoff keeps no replicas for it",
 		"Warning NoScaleTarget Scaler/text: .spec.ref: the reference is not an object, so handoff keeps no replicas for it",
