@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -121,11 +123,21 @@ func TestWithTheGuardHelm3KeepsTheValueAndItsManager(t *testing.T) {
 
 func TestWithTheGuardTheWebhookCorrectsTheManagers(t *testing.T) {
 	t.Parallel()
-	for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
-		t.Run(side+"-side apply", func(t *testing.T) {
+	serverSide := []string{"--server-side", "--force-conflicts"}
+	for sentence, c := range map[string]struct {
+		args []string
+		then func(*namespace)
+	}{
+		"client-side apply": {nil, func(*namespace) {}},
+		"server-side apply": {serverSide, func(*namespace) {}},
+		"server-side apply in the second of another write": {serverSide, (*namespace).hasWritesOfTheNextSeconds},
+	} {
+		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
+			args := c.args
 			n := newAutoscaled(t, "7", args...)
 			n.guarded(deployment("3", "app:1"), args)
+			c.then(n)
 			n.apply(deployment("3", "app:1"), args...)
 			n.wantReplicas(7)
 			n.wantManagers("kube-controller-manager/Update/scale")
@@ -140,4 +152,19 @@ func TestWithTheGuardTheWebhookCorrectsTheManagers(t *testing.T) {
 			n.wantManagers("kubectl-patch/Update")
 		})
 	}
+}
+
+// hasWritesOfTheNextSeconds adds a managedFields entry for each of the next 30 seconds, as if another manager had written then.
+// The times in managedFields are whole seconds.
+func (n *namespace) hasWritesOfTheNextSeconds() {
+	n.Helper()
+	var operations []string
+	now := time.Now().UTC()
+	for i := range 30 {
+		operations = append(operations, fmt.Sprintf(`{"op":"add","path":"/metadata/managedFields/-","value":{"manager":"other-%d",
+			"operation":"Apply","apiVersion":"apps/v1","time":%q,"fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:labels":
+			{"f:other":{}}}}}}`, i, now.Add(time.Duration(i)*time.Second).Format(time.RFC3339)))
+	}
+	n.kubectl("label", "deployment", "web", "other=one", "--field-manager=other-0")
+	n.kubectl("patch", "deployment", "web", "--type=json", "--field-manager=other-0", "-p", "["+strings.Join(operations, ",")+"]")
 }
