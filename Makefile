@@ -79,8 +79,34 @@ bin/helm: test/helm/go.mod
 	@echo 'helm: building Helm 3, which takes a few minutes the first time'
 	go build -C test/helm -o ../../$@ helm.sh/helm/v3/cmd/helm
 
+# The clients that test/clients plays, each built from its own go.mod. Those in CLIENTS_CI are part of make test.
+CLIENTS_CI := helm4 flux
+CLIENTS := $(CLIENTS_CI) terraform-provider-helm_v3.0.2_x5 rollouts-controller keda-operator argocd
+FOLDER_terraform-provider-helm_v3.0.2_x5 := helmlibrary
+FOLDER_rollouts-controller := rollouts
+FOLDER_keda-operator := keda
+MAIN_helm4 := helm.sh/helm/v4/cmd/helm
+MAIN_rollouts-controller := github.com/argoproj/argo-rollouts/cmd/rollouts-controller
+MAIN_keda-operator := github.com/kedacore/keda/v2/cmd/operator
+CRDS_rollouts-controller := github.com/argoproj/argo-rollouts manifests/crds/*-crd.yaml
+CRDS_keda-operator := github.com/kedacore/keda/v2 config/crd/bases/*.yaml
+CRDS_argocd := github.com/argoproj/argo-cd/v3 manifests/crds/*-crd.yaml
+client-folder = test/clients/$(or $(FOLDER_$1),$1)
+
+.PHONY: clients
+clients: $(CLIENTS:%=bin/clients/%) ## build the clients that make e2e-clients plays (about half an hour the first time)
+
+.SECONDEXPANSION:
+bin/clients/%: $$(wildcard $$(call client-folder,$$*)/*.go) $$(call client-folder,$$*)/go.mod
+	@sh test/clients/build.sh $@ $(call client-folder,$*) $(or $(MAIN_$*),.) $(CRDS_$*:%='%')
+
+# UPDATE=yes also writes docs/clients.md.
+.PHONY: e2e-clients
+e2e-clients: controlplane helm build clients ## play the real clients with and without handoff, and print the results: UPDATE=yes
+	go test -C test/clients -count=1 -timeout 1h -parallel 8 -args -all $(if $(UPDATE),-update)
+
 .PHONY: test
-test: controlplane helm build ## run vet and all tests, many of them against a real control plane
+test: controlplane helm build $(CLIENTS_CI:%=bin/clients/%) ## run vet and all tests, many of them against a real control plane
 	go vet ./...
 	go test -race -timeout 30m -parallel 8 ./...
 	go test -timeout 20m -run 'Linear|PeakMemory' ./webhook ./plugin/cli ./plugin/release

@@ -19,20 +19,23 @@ const (
 	Kind       = "HandoffConfiguration"
 )
 
-// HandoffConfiguration lists field managers by role, and the fields that belong to controllers. A list in the file replaces its
-// default; a list that is missing from the file keeps its default. Managers are names or patterns for path.Match ("kubectl-*").
+// HandoffConfiguration lists field managers by role, and the fields that belong to controllers. Managers are names or patterns
+// for path.Match ("kubectl-*"). The lists are complete: Parse has applied what the file adds to the defaults or removes.
 type HandoffConfiguration struct {
-	APIVersion string `yaml:"apiVersion"`
-	Kind       string `yaml:"kind"`
-	// Appliers are the managers that apply manifests with updates. Server-side apply is recognized without this list.
-	Appliers []string `yaml:"appliers"`
+	APIVersion, Kind string
+	// Appliers are the managers that apply manifests with updates, and cannot be recognized by what they write
+	// (ownership.Managers.IsApplier).
+	Appliers []string
 	// Imperative are the managers that execute a person's direct command.
-	Imperative []string `yaml:"imperative"`
+	Imperative []string
 	// Autoscalers are the managers that scale workloads. If one of them wrote a workload's scale field last, the workload keeps
-	// its size until another manager sets it. Targets of HorizontalPodAutoscalers are known without this list.
-	Autoscalers []string `yaml:"autoscalers"`
+	// its size until another manager sets it. The managers of known kinds of Scalers, as KEDA's, only count while the objects of
+	// that kind cannot be read.
+	Autoscalers []string
+	// Scalers are the kinds whose objects own the scale field of what they reference.
+	Scalers Scalers
 	// Controllers are the rules for fields that controllers own.
-	Controllers []ControllerRule `yaml:"controllers"`
+	Controllers []ControllerRule
 }
 
 // ControllerRule makes controllers the owners of the fields that they write on matching objects.
@@ -42,6 +45,8 @@ type ControllerRule struct {
 	Kind  string `yaml:"kind"`
 	// Fields are paths in the format of the API server's conflict errors, with * for any key: see ownership.ParsePattern.
 	Fields []string `yaml:"fields"`
+	// Managers are the controllers that write by server-side apply, which otherwise counts as the apply of a manifest.
+	Managers []string `yaml:"managers"`
 }
 
 // Default returns the configuration that applies without a file.
@@ -50,11 +55,12 @@ func Default() HandoffConfiguration {
 		APIVersion: APIVersion,
 		Kind:       Kind,
 		Appliers: []string{
-			"kubectl-client-side-apply", "helm", "argocd-controller", "kustomize-controller", "helm-controller",
-			"kapp", "HashiCorp", "pulumi-*",
+			"kubectl-client-side-apply", "helm", "argocd-controller", "argocd-application-controller", "kustomize-controller",
+			"helm-controller", "fleetagent", "kapp", "HashiCorp", "pulumi-*",
 		},
 		Imperative:  []string{"kubectl", "kubectl-*", "k9s"},
 		Autoscalers: []string{"keda", "keda-operator", "cluster-proportional-autoscaler"},
+		Scalers:     defaultScalers(),
 	}
 }
 
@@ -74,11 +80,14 @@ func Read(file string) (HandoffConfiguration, error) {
 
 // Parse parses the text of a file; lists that are missing from it keep their defaults. Unknown and repeated fields are errors.
 func Parse(text []byte) (HandoffConfiguration, error) {
-	c := Default()
-	c.APIVersion, c.Kind = "", ""
+	var read file
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
-	if err := dec.Decode(&c); err != nil && !errors.Is(err, io.EOF) {
+	if err := dec.Decode(&read); err != nil && !errors.Is(err, io.EOF) {
+		return HandoffConfiguration{}, err
+	}
+	c, lists, err := read.resolve()
+	if err != nil {
 		return c, err
 	}
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
@@ -91,7 +100,7 @@ func Parse(text []byte) (HandoffConfiguration, error) {
 	if err := rejectNulls(&document, ""); err != nil {
 		return c, err
 	}
-	return c, c.validate()
+	return c, c.validate(lists)
 }
 
 // Managers returns the lists of managers as ownership.Managers.
@@ -106,7 +115,7 @@ func (c HandoffConfiguration) Rules() ([]ownership.Rule, error) {
 		if len(rule.Fields) == 0 {
 			return nil, fmt.Errorf("controllers[%d].fields: must not be empty; list at least one path", i)
 		}
-		parsed := ownership.Rule{Group: rule.Group, Kind: rule.Kind}
+		parsed := ownership.Rule{Group: rule.Group, Kind: rule.Kind, Managers: rule.Managers}
 		for j, field := range rule.Fields {
 			pattern, err := ownership.ParsePattern(field)
 			if err != nil {

@@ -25,6 +25,8 @@ func TestDefaultManagers(t *testing.T) {
 		"argocd-controller":               {Applier: true},
 		"kustomize-controller":            {Applier: true},
 		"helm-controller":                 {Applier: true},
+		"argocd-application-controller":   {Applier: true},
+		"fleetagent":                      {Applier: true},
 		"kapp":                            {Applier: true},
 		"HashiCorp":                       {Applier: true},
 		"pulumi-kubernetes-3f1c":          {Applier: true},
@@ -78,6 +80,28 @@ func TestAListInTheFileReplacesOnlyItsDefault(t *testing.T) {
 		"a list that is null": {head + "appliers:\n", with(func(c *config.HandoffConfiguration) {
 			c.Appliers = nil
 		})},
+		"additions to appliers": {head + "appliers: {add: [ci, team-*]}\n", with(func(c *config.HandoffConfiguration) {
+			c.Appliers = append(c.Appliers, "ci", "team-*")
+		})},
+		"a removal and an addition, also as an alias": {
+			head + "imperative: &mine {remove: [k9s]}\nappliers: {remove: [kapp], add: [k9s]}\n",
+			with(func(c *config.HandoffConfiguration) {
+				c.Imperative = slices.DeleteFunc(c.Imperative, func(m string) bool { return m == "k9s" })
+				c.Appliers = append(slices.DeleteFunc(c.Appliers, func(m string) bool { return m == "kapp" }), "k9s")
+			}),
+		},
+		"nothing to add or remove": {head + "autoscalers: {add: [], remove: }\nappliers: {}\n", config.Default()},
+		"a default that moves to another list": {
+			head + "appliers: {remove: [helm]}\nimperative: {add: [helm]}\n", with(func(c *config.HandoffConfiguration) {
+				c.Appliers = slices.DeleteFunc(c.Appliers, func(m string) bool { return m == "helm" })
+				c.Imperative = append(c.Imperative, "helm")
+			}),
+		},
+		"the managers of a rule": {
+			head + "controllers:\n- fields: [.spec.x]\n  managers: [my-operator, keda]\n", with(func(c *config.HandoffConfiguration) {
+				c.Controllers = []config.ControllerRule{{Fields: []string{".spec.x"}, Managers: []string{"my-operator", "keda"}}}
+			}),
+		},
 		"controllers": {
 			head + "controllers:\n- group: apps\n  kind: '*'\n  fields: ['.spec.replicas', '.spec.template.spec.containers[*].resources']\n",
 			with(func(c *config.HandoffConfiguration) {
@@ -88,10 +112,11 @@ func TestAListInTheFileReplacesOnlyItsDefault(t *testing.T) {
 		},
 		"all lists, as JSON": {
 			`{"apiVersion":"config.ownership-handoff.io/v1alpha1","kind":"HandoffConfiguration","appliers":["a"],"imperative":["b"],` +
-				`"autoscalers":["c"],"controllers":[{"fields":[".spec.x"]}]}`,
+				`"autoscalers":["c"],"scalers":[{"group":"keda.sh","kind":"ScaledJob","path":".spec.ref"}],"controllers":[{"fields":[".spec.x"]}]}`,
 			config.HandoffConfiguration{
 				APIVersion: config.APIVersion, Kind: config.Kind, Appliers: []string{"a"}, Imperative: []string{"b"},
-				Autoscalers: []string{"c"}, Controllers: []config.ControllerRule{{Fields: []string{".spec.x"}}},
+				Autoscalers: []string{"c"}, Scalers: config.Scalers{{"keda.sh", "ScaledJob", ".spec.ref"}},
+				Controllers: []config.ControllerRule{{Fields: []string{".spec.x"}}},
 			},
 		},
 		"comments and the end of the document": {"# a comment\n---\n" + head + "...\n", config.Default()},
@@ -150,6 +175,23 @@ func TestParseErrorsNameTheFieldAndTheRemedy(t *testing.T) {
 		"a manager with a line break":            {head + "appliers: [\"a\\nb\"]\n", []string{"appliers[0]", "printable"}},
 		"a manager in two lists":                 {head + "appliers: [me]\nautoscalers: [me]\n", []string{"autoscalers[0]", `"me"`, "also in appliers", "remove it from one of them"}},
 		"a manager of the defaults in two lists": {head + "imperative: [helm]\n", []string{"imperative[0]", `"helm"`, "also in appliers", "defaults"}},
+		"a removal of what is not a default":     {head + "appliers: {remove: [kapp, helmet]}\n", []string{"appliers.remove[1]", `"helmet"`, "not a default of appliers", "correct or delete it"}},
+		"a removal of a name in another list":    {head + "appliers: {remove: [k9s]}\n", []string{"appliers.remove[0]", "not a default of appliers"}},
+		"a removal from a default by a pattern":  {head + "imperative: {remove: [kubectl-edit]}\n", []string{"imperative.remove[0]", "not a default of imperative"}},
+		"an addition of a default":               {head + "appliers: {add: [ci, helm]}\n", []string{"appliers.add[1]", `"helm"`, "is a default of appliers", "delete it"}},
+		"an addition of what is removed":         {head + "appliers: {add: [helm], remove: [helm]}\n", []string{"appliers.add[0]", "also in appliers.remove", "delete one"}},
+		"an addition that is there twice":        {head + "appliers: {add: [ci, ci]}\n", []string{"appliers.add[1]", "listed twice"}},
+		"a removal that is there twice":          {head + "appliers: {remove: [helm, helm]}\n", []string{"appliers.remove[1]", "listed twice"}},
+		"an addition of a default of a list":     {head + "imperative: {add: [helm]}\n", []string{"imperative.add[0]", `"helm"`, "also in appliers", "appliers: {remove: [helm]}"}},
+		"an addition of a later list's default":  {head + "appliers: {add: [keda]}\n", []string{"appliers.add[0]", `"keda"`, "also in autoscalers", "autoscalers: {remove: [keda]}"}},
+		"an addition that is no name":            {head + "appliers: {add: ['']}\n", []string{"appliers.add[0]", `""`}},
+		"an addition that is null":               {head + "appliers: {add: [~]}\n", []string{"line 3", "appliers.add[0]", "null"}},
+		"an unknown change of a list":            {head + "appliers:\n  append: [ci]\n", []string{"line 4", "append", "appliers", "add, remove"}},
+		"a repeated change of a list":            {head + "appliers:\n  add: [ci]\n  add: [cd]\n", []string{"line 5", "add"}},
+		"a string instead of additions":          {head + "appliers: {add: ci}\n", []string{"line 3"}},
+		"a rule's manager that is an applier":    {head + "controllers:\n- {fields: [.spec.x], managers: [helm]}\n", []string{"controllers[0].managers[0]", `"helm"`, "also in appliers", "appliers: {remove: [helm]}"}},
+		"a rule's manager that is imperative":    {head + "imperative: [me]\ncontrollers:\n- {fields: [.spec.x], managers: [a, me]}\n", []string{"controllers[0].managers[1]", "also in imperative", "remove it from one of them"}},
+		"a rule's manager that is no pattern":    {head + "controllers:\n- {fields: [.spec.x], managers: ['a[']}\n", []string{"controllers[0].managers[0]", `"a["`}},
 		"a group with its version":               {head + "controllers:\n- {group: apps/v1, fields: [.spec.x]}\n", []string{"controllers[0].group", "apps/v1", "write apps"}},
 		"a version instead of a group":           {head + "controllers:\n- {group: v1, fields: [.spec.x]}\n", []string{"controllers[0].group", "write core"}},
 		"an invalid group":                       {head + "controllers:\n- {group: ' apps', fields: [.spec.x]}\n", []string{"controllers[0].group", `" apps"`, "such as apps"}},
@@ -205,7 +247,7 @@ func TestReadErrorsNameTheFile(t *testing.T) {
 
 func TestManagersAndRulesReturnTheParsedLists(t *testing.T) {
 	c, err := config.Parse([]byte(head + "appliers: [a]\nimperative: [b]\nautoscalers: [c]\n" +
-		"controllers:\n- group: core\n  kind: ReplicationController\n  fields: [.spec.replicas, '.metadata.labels[\"a.b/c\"]']\n"))
+		"controllers:\n- group: core\n  kind: ReplicationController\n  fields: [.spec.replicas, '.metadata.labels[\"a.b/c\"]']\n  managers: [d]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,6 +262,7 @@ func TestManagersAndRulesReturnTheParsedLists(t *testing.T) {
 	for sentence, ok := range map[string]bool{
 		"its first field":  matches(rules[0], "", "ReplicationController", fieldpath.MakePathOrDie("spec", "replicas")),
 		"its second field": matches(rules[0], "", "ReplicationController", fieldpath.MakePathOrDie("metadata", "labels", "a.b/c")),
+		"its managers":     cmp.Equal(rules[0].Managers, []string{"d"}),
 		"no other kind":    !matches(rules[0], "", "Pod", fieldpath.MakePathOrDie("spec", "replicas")),
 	} {
 		if !ok {

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
-
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -17,14 +16,17 @@ import (
 // maxManagerLen is the maximum length of a field manager's name (k8s.io/apimachinery/pkg/apis/meta/v1/validation).
 const maxManagerLen = 128
 
-func (c HandoffConfiguration) validate() error {
+func (c HandoffConfiguration) validate(lists []list) error {
 	if c.APIVersion != APIVersion {
 		return fmt.Errorf("apiVersion: %q is not supported; write %s", c.APIVersion, APIVersion)
 	}
 	if c.Kind != Kind {
 		return fmt.Errorf("kind: %q is not supported; write %s", c.Kind, Kind)
 	}
-	if err := c.validateManagers(); err != nil {
+	if err := validateLists(lists); err != nil {
+		return err
+	}
+	if _, err := c.ScalerKinds(); err != nil {
 		return err
 	}
 	if _, err := c.Rules(); err != nil {
@@ -34,28 +36,56 @@ func (c HandoffConfiguration) validate() error {
 		if err := validateRule(rule); err != nil {
 			return fmt.Errorf("controllers[%d].%w", i, err)
 		}
+		if err := validateControllers(rule, lists); err != nil {
+			return fmt.Errorf("controllers[%d].%w", i, err)
+		}
 	}
 	return nil
 }
 
-// validateManagers returns an error for a name that is not valid for a field manager, and for a name in two lists, of which only
-// the first would apply.
-func (c HandoffConfiguration) validateManagers() error {
-	listed := map[string]string{}
-	for _, list := range []struct {
-		field    string
-		managers []string
-	}{{"appliers", c.Appliers}, {"imperative", c.Imperative}, {"autoscalers", c.Autoscalers}} {
-		for i, manager := range list.managers {
-			at := fmt.Sprintf("%s[%d]", list.field, i)
-			if err := validateManager(manager); err != nil {
-				return fmt.Errorf("%s: %q %w", at, manager, err)
+// validateLists returns an error for a name that is not valid for a field manager, and for a name in two lists, of which only the
+// first would apply.
+func validateLists(lists []list) error {
+	all := map[string]listed{} // the first of each name
+	for _, list := range lists {
+		for _, l := range list.managers {
+			if err := validateManager(l.manager); err != nil {
+				return fmt.Errorf("%s: %q %w", l.at, l.manager, err)
 			}
-			if first, twice := listed[manager]; twice && first != list.field {
-				return fmt.Errorf("%s: %q is also in %s; remove it from one of them (a list missing from the file has its defaults)",
-					at, manager, first)
+			first, twice := all[l.manager]
+			if all[l.manager] = l; !twice || first.field == l.field {
+				continue
 			}
-			listed[manager] = list.field
+			if l.at == "" {
+				l, first = first, l // name the one in the file
+			}
+			return fmt.Errorf("%s: %q is also in %s; remove it from one of them%s", l.at, l.manager, first.field, first.removeDefault())
+		}
+	}
+	return nil
+}
+
+// removeDefault returns how to remove a manager from the defaults, for an error; empty if it is not one of them.
+func (l listed) removeDefault() string {
+	if l.at != "" {
+		return ""
+	}
+	return fmt.Sprintf(" (from the defaults with %s: {remove: [%s]})", l.field, l.manager)
+}
+
+// validateControllers returns an error for a manager of a rule that is not valid, and for one that is also listed as an applier
+// or as imperative, which the rule would overrule.
+func validateControllers(rule ControllerRule, lists []list) error {
+	for i, manager := range rule.Managers {
+		if err := validateManager(manager); err != nil {
+			return fmt.Errorf("managers[%d]: %q %w", i, manager, err)
+		}
+		for _, list := range lists {
+			at := slices.IndexFunc(list.managers, func(l listed) bool { return l.manager == manager })
+			if at >= 0 && list.field != "autoscalers" {
+				return fmt.Errorf("managers[%d]: %q is also in %s; remove it from one of them%s",
+					i, manager, list.field, list.managers[at].removeDefault())
+			}
 		}
 	}
 	return nil
@@ -108,7 +138,7 @@ func validateField(text string, pattern ownership.Pattern) error {
 	case !first.Wildcard && *first.FieldName == "status":
 		return fmt.Errorf("%s is in status, which manifests do not set; delete the path", text)
 	}
-	for _, identity := range identities() {
+	for _, identity := range ownership.IdentityPaths() {
 		if pattern.Matches(identity) {
 			return fmt.Errorf("%s matches %s, which a manifest cannot leave to a controller; use a path that does not match it",
 				text, identity)
@@ -119,20 +149,6 @@ func validateField(text string, pattern ownership.Pattern) error {
 			`list other annotations one by one, such as .metadata.annotations["example.com/team"]`, text)
 	}
 	return nil
-}
-
-// identities returns the fields that identify an object or that only the API server sets.
-func identities() []fieldpath.Path {
-	names := []string{
-		"name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
-		"deletionGracePeriodSeconds", "managedFields", "selfLink",
-	}
-	paths := make([]fieldpath.Path, 0, len(names)+2)
-	paths = append(paths, fieldpath.MakePathOrDie("apiVersion"), fieldpath.MakePathOrDie("kind"))
-	for _, name := range names {
-		paths = append(paths, fieldpath.MakePathOrDie("metadata", name))
-	}
-	return paths
 }
 
 // KindOf is a kind that a rule names. At is the path of its field in the configuration; Group is empty for the core group.

@@ -46,9 +46,8 @@ type Outcome struct {
 type Cluster interface {
 	// ScalePath returns the path of the scale field of a kind, nil if the kind has none.
 	ScalePath(group, version, kind string) fieldpath.Path
-	// Autoscaler returns the autoscaler that targets an object, as "HorizontalPodAutoscaler/web", and its desired replicas. It
-	// returns an empty name if none does.
-	Autoscaler(namespace, group, kind, name string) (autoscaler string, desired int64)
+	// Scaler returns what is known about the scalers that reference an object.
+	Scaler(namespace, group, kind, name string) ownership.Scaler
 }
 
 // Decider decides on writes by the decision table of docs/decisions.md.
@@ -96,7 +95,7 @@ func (d Decider) decideWrite(r Request) (out Outcome, err error) {
 	if w.Sender.Writer == ownership.OtherWriter {
 		return out, nil // row 10: nothing to do, so return before any work
 	}
-	context := d.contextOf(r)
+	context, scaler := d.contextOf(r, w)
 	context.Controlled, out.InvalidPaths = d.patterns(r)
 	contested, err := context.Contested(w)
 	if err != nil {
@@ -105,6 +104,7 @@ func (d Decider) decideWrite(r Request) (out Outcome, err error) {
 	var keep []Change
 	for _, field := range contested {
 		c := changeOf(field, w.Sender.Writer)
+		c.Off = field.Scale && field.Owner == ownership.Autoscaler && scaler.OffAtZero && string(field.Live) == "0"
 		switch {
 		case c.Verdict == Keep:
 			keep = append(keep, c)
@@ -173,16 +173,16 @@ func (c Change) checkScale() error {
 
 // writeOf reads the managedFields, the sender and the manifests of a write.
 func (d Decider) writeOf(r Request) (w ownership.Write, err error) {
-	w = ownership.Write{Live: r.Live, Incoming: r.Incoming, Kind: r.Kind, Managers: d.Managers, Meter: r.Meter}
+	w = ownership.Write{Live: r.Live, Incoming: r.Incoming, Kind: r.Kind, Managers: d.managersFor(r), Meter: r.Meter}
 	if w.LiveEntries, err = r.Live.Entries(); err != nil {
 		return w, fmt.Errorf("oldObject: %w", err)
 	}
 	if w.IncomingEntries, err = r.Incoming.Entries(w.LiveEntries...); err != nil {
 		return w, fmt.Errorf("object: %w", err)
 	}
-	w.Sender = d.Managers.Sender(r.FieldManager, w.LiveEntries, w.IncomingEntries)
+	w.Sender = w.SentBy(r.FieldManager)
 	if w.Sender.Writer == ownership.Applier {
-		w.Manifests, err = d.Managers.ManifestsOf(w.Sender, r.Live, r.Incoming, w.LiveEntries)
+		w.Manifests, err = w.Managers.ManifestsOf(w.Sender, r.Live, r.Incoming, w.LiveEntries)
 	}
 	return w, err
 }

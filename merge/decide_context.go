@@ -9,25 +9,46 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// contextOf returns the scale field and the autoscaler of a write's object.
-func (d Decider) contextOf(r Request) ownership.ObjectContext {
-	context := ownership.ObjectContext{
-		Managers: d.Managers, Scale: d.Cluster.ScalePath(r.Kind.Group, r.Kind.Version, r.Kind.Kind),
-	}
-	if context.Scale == nil {
-		return context
-	}
-	context.ScaleIn = func(apiVersion string) fieldpath.Path {
+// managersFor returns the field managers for the kind of a write's object.
+func (d Decider) managersFor(r Request) ownership.Managers {
+	return d.Managers.For(r.Kind.GroupKind(), d.Rules, func(apiVersion string) fieldpath.Path {
 		gv, err := schema.ParseGroupVersion(apiVersion)
 		if err != nil {
 			return nil
 		}
 		return d.Cluster.ScalePath(gv.Group, gv.Version, r.Kind.Kind)
+	})
+}
+
+// contextOf returns the scale field and the scaler of a write's object.
+func (d Decider) contextOf(r Request, w ownership.Write) (context ownership.ObjectContext, scaler ownership.Scaler) {
+	context = ownership.ObjectContext{
+		Managers: w.Managers, Scale: d.Cluster.ScalePath(r.Kind.Group, r.Kind.Version, r.Kind.Kind),
 	}
-	if r.Live.Value(context.Scale) != nil {
-		context.Autoscaler, _ = d.Cluster.Autoscaler(r.Namespace, r.Kind.Group, r.Kind.Kind, r.Name)
+	if context.Scale == nil {
+		return context, scaler
 	}
-	return context
+	context.ScaleIn = w.Managers.Scale
+	if r.Live.Value(context.Scale) == nil {
+		return context, scaler
+	}
+	scaler = d.Cluster.Scaler(r.Namespace, r.Kind.Group, r.Kind.Kind, r.Name)
+	context.Autoscaler = scaler.Owner(context.Scale, r.Live, w.LiveEntries, w.Managers)
+	context.Managers.Readable = scaler.Readable
+	if scaler.Name == "" {
+		context.Autoscaler = nodeGroupScaler(r)
+	}
+	return context, scaler
+}
+
+// nodeGroupScaler returns the scaler of a node group. The incoming object decides as well: a manifest that removes the
+// annotations takes the scale field back, and one that adds them can still set it.
+func nodeGroupScaler(r Request) string {
+	kind := r.Kind.GroupKind()
+	if ownership.NodeGroupScaler(kind, r.Incoming) == "" {
+		return ""
+	}
+	return ownership.NodeGroupScaler(kind, r.Live)
 }
 
 // patterns returns the fields that the configuration and the object's annotation assign to controllers. The error is about

@@ -13,8 +13,8 @@ func (d Decider) decideCreate(r Request) (out Outcome, err error) {
 	if path == nil {
 		return out, nil
 	}
-	autoscaler, desired := d.Cluster.Autoscaler(r.Namespace, r.Kind.Group, r.Kind.Kind, r.Name)
-	if autoscaler == "" {
+	scaler := d.Cluster.Scaler(r.Namespace, r.Kind.Group, r.Kind.Kind, r.Name)
+	if scaler.Name == "" {
 		return out, nil
 	}
 	w, err := d.writeOf(r)
@@ -24,14 +24,14 @@ func (d Decider) decideCreate(r Request) (out Outcome, err error) {
 	incoming := r.Incoming.Value(path)
 	now, _ := strconv.ParseInt(string(incoming), 10, 64)
 	c := changeOf(ownership.Contested{
-		Path: path, Scale: true, Live: strconv.AppendInt(nil, desired, 10), Incoming: incoming,
-		FieldOwner: ownership.FieldOwner{Owner: ownership.Autoscaler, By: autoscaler},
+		Path: path, Scale: true, Live: strconv.AppendInt(nil, scaler.Desired, 10), Incoming: incoming,
+		FieldOwner: ownership.FieldOwner{Owner: ownership.Autoscaler, By: scaler.Name},
 		Declared:   ownership.Declared{Manifest: w.Manifests.On(path).Manifest},
 	}, w.Sender.Writer)
-	c.Field.Created, c.Field.Changed, c.Field.SwitchedOff = true, desired > now, string(incoming) == "0"
+	c.Field.Created, c.Field.Changed, c.Field.SwitchedOff = true, scaler.Desired > now, string(incoming) == "0"
 	c = c.decided()
 	if err := c.checkScale(); err != nil || c.Verdict != Start {
 		return out, err
 	}
-	return rewrite(w, ownership.ObjectContext{Managers: d.Managers, Scale: path}, []Change{c}, nil)
+	return rewrite(w, ownership.ObjectContext{Managers: w.Managers, Scale: path}, []Change{c}, nil)
 }

@@ -23,11 +23,11 @@ func (fakeCluster) ScalePath(string, string, string) fieldpath.Path {
 	return fieldpath.MakePathOrDie("spec", "replicas")
 }
 
-func (f fakeCluster) Autoscaler(string, string, string, string) (autoscaler string, desired int64) {
+func (f fakeCluster) Scaler(string, string, string, string) ownership.Scaler {
 	if f == 0 {
-		return "", 0
+		return ownership.Scaler{}
 	}
-	return "HorizontalPodAutoscaler/web", int64(f)
+	return ownership.Scaler{Name: "HorizontalPodAutoscaler/web", Desired: int64(f)}
 }
 
 // applied is an object that kubectl apply has written from a manifest with a spec.
@@ -86,17 +86,22 @@ func TestDecide(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := make([]string, len(out.Changes))
-			for i := range out.Changes {
-				got[i] = summary(&out.Changes[i])
-			}
-			if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("changes (-want +got):\n%s", diff)
-			}
+			wantChanges(t, c.want, out.Changes)
 			if (len(out.Operations) > 0) != (len(c.want) > 0) {
 				t.Errorf("operations: %v", out.Operations)
 			}
 		})
+	}
+}
+
+func wantChanges(t *testing.T, want []string, changes []merge.Change) {
+	t.Helper()
+	got := make([]string, len(changes))
+	for i := range changes {
+		got[i] = summary(&changes[i])
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
 	}
 }
 
@@ -113,5 +118,62 @@ func TestDecideRejectsANonIntegerScaleField(t *testing.T) {
 	})
 	if !errors.Is(err, merge.ErrNotAnInteger) {
 		t.Errorf("want %v, got %v", merge.ErrNotAnInteger, err)
+	}
+}
+
+// oneScaler is a cluster in which every object has the same scaler.
+type oneScaler struct {
+	fakeCluster
+
+	scaler ownership.Scaler
+}
+
+func (c oneScaler) Scaler(string, string, string, string) ownership.Scaler { return c.scaler }
+
+func TestZeroReplicasOfAnAutoscaledObject(t *testing.T) {
+	hpa := ownership.Scaler{Name: "HorizontalPodAutoscaler/web", OffAtZero: true}
+	scaled := ownership.Scaler{Name: "ScaledObject/web"}
+	const applier = `,"f:spec":{"f:replicas":{}}`
+	for sentence, c := range map[string]struct {
+		scaler ownership.Scaler
+		entry  string // the scale field in the applier's entry
+		live   string
+		want   []string
+	}{
+		"the scaler sets 0 itself": {scaled, "", "0", []string{"row 1: keep 0, owned by ScaledObject/web; remove it from the manifest"}},
+		"the scaler sets 0 itself, after the manifest did": {
+			scaled, applier, "0", []string{"row 1: keep 0, owned by ScaledObject/web; remove it from the manifest"},
+		},
+		"a person switched the scaler off": {
+			hpa, "", "0", []string{"row 1: keep 0, HorizontalPodAutoscaler/web is off at 0; start it with kubectl scale"},
+		},
+		"a manifest switched the scaler off":                 {hpa, applier, "0", nil},
+		"an applier manages another number than 0":           {hpa, applier, "2", []string{"row 1: keep 2, owned by HorizontalPodAutoscaler/web; remove it from the manifest"}},
+		"no scaler, and managers whose scalers can be read":  {ownership.Scaler{Readable: []string{"keda"}}, "", "7", nil},
+		"no scaler, and managers whose scalers are not read": {ownership.Scaler{}, "", "7", []string{"row 1: keep 7, owned by keda; remove it from the manifest"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			object := func(replicas, entry string) ownership.Object {
+				text := `{"metadata":{"annotations":{"` + ownership.LastAppliedAnnotation + `":"{\"spec\":{\"replicas\":3}}"},"managedFields":[` +
+					`{"manager":"kubectl-client-side-apply","operation":"Update","apiVersion":"apps/v1","fieldsV1":{"f:metadata":{"f:annotations":{"f:` +
+					ownership.LastAppliedAnnotation + `":{}}}` + entry + `}}`
+				if replicas == "7" {
+					text += `,{"manager":"keda","operation":"Update","subresource":"scale","apiVersion":"apps/v1","fieldsV1":{"f:spec":{"f:replicas":{}}}}`
+				}
+				o, err := ownership.ParseObject([]byte(text + `]},"spec":{"replicas":` + replicas + `}}`))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return o
+			}
+			out, err := merge.Decider{Cluster: oneScaler{scaler: c.scaler}, Managers: config.Default().Managers()}.Decide(merge.Request{
+				Kind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, FieldManager: "kubectl-client-side-apply",
+				Live: object(c.live, c.entry), Incoming: object("3", applier),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantChanges(t, c.want, out.Changes)
+		})
 	}
 }

@@ -49,6 +49,8 @@ type entryPair struct {
 	inIncoming bool
 	// changed reports whether the write changes the entry's field set.
 	changed bool
+	// moves reports whether the fields that the write removes from the entry move to another manager on purpose.
+	moves bool
 	// liveUnits and incomingUnits are the parts of the two field sets at each unit; nil unless the entry is changed.
 	liveUnits, incomingUnits map[*unit][]byte
 }
@@ -76,13 +78,15 @@ func (k *keeper) newEntryRestorer(incoming []ownership.Entry) *entryRestorer {
 	for _, u := range k.units {
 		r.byTop[u.top] = u
 	}
-	for _, both := range ownership.Pairs(k.write.LiveEntries, incoming) {
-		pair := entryPair{live: both.Live, incoming: both.Incoming, inIncoming: both.InIncoming}
+	pairs := ownership.Pairs(k.write.LiveEntries, incoming)
+	moves := k.write.Moves(pairs)
+	for _, both := range pairs {
+		pair := entryPair{live: both.Live, incoming: both.Incoming, inIncoming: both.InIncoming, moves: moves(both)}
 		pair.changed = !both.InIncoming || !both.InLive || !bytes.Equal(pair.incoming.Fields, pair.live.Fields)
 		if pair.changed {
 			pair.liveUnits, pair.incomingUnits = r.unitsOf(pair.live), r.unitsOf(pair.incoming)
 			for u := range pair.liveUnits {
-				if pair.incomingUnits[u] == nil && r.isMoved(pair.live, u) && !r.isAuthorsApply(pair.live) {
+				if pair.incomingUnits[u] == nil && r.isMoved(pair, u) && !r.isAuthorsApply(pair.live) {
 					r.moved[u] = true
 				}
 			}
@@ -92,10 +96,8 @@ func (k *keeper) newEntryRestorer(incoming []ownership.Entry) *entryRestorer {
 	return r
 }
 
-// isMoved reports whether the write takes a unit from an entry of live on purpose.
-func (k *keeper) isMoved(live ownership.Entry, u *unit) bool {
-	return k.isUnchanged(u) && k.write.MovesFrom(live)
-}
+// isMoved reports whether the write moves a unit on purpose from an entry of live, given that it removes it from there.
+func (k *keeper) isMoved(pair entryPair, u *unit) bool { return pair.moves && k.isUnchanged(u) }
 
 // isUnchanged reports whether the incoming object has a unit's value as it is in live.
 func (k *keeper) isUnchanged(u *unit) bool {
@@ -189,7 +191,7 @@ func (r *entryRestorer) toUndo(pair entryPair) (gained, lost []*unit) {
 		switch {
 		case bytes.Equal(incoming, live):
 		case incoming != nil && r.hasUnknownPath(u, pair):
-		case incoming == nil && r.isMoved(pair.live, u):
+		case incoming == nil && r.isMoved(pair, u):
 		default:
 			lost = append(lost, u)
 		}

@@ -97,7 +97,7 @@ func fuzzedWrite(t *testing.T, by, live, incoming string) (w ownership.Write, ok
 			return w, false
 		}
 	}
-	w.Sender = managers.Sender(by, w.LiveEntries, w.IncomingEntries)
+	w.Sender = w.SentBy(by)
 	manifests, err := managers.ManifestsOf(w.Sender, w.Live, w.Incoming, w.LiveEntries)
 	w.Manifests = manifests
 	return w, err == nil

@@ -91,7 +91,7 @@ func writeOf(t *testing.T, fieldManager string, live, incoming stored) ownership
 	w := ownership.Write{Managers: managers}
 	w.Live, w.LiveEntries = parsed(t, live.text())
 	w.Incoming, w.IncomingEntries = parsed(t, incoming.text())
-	w.Sender = managers.Sender(fieldManager, w.LiveEntries, w.IncomingEntries)
+	w.Sender = w.SentBy(fieldManager)
 	return w
 }
 

@@ -81,6 +81,7 @@ func (o Object) readEntry(at entryAt) (Entry, error) {
 	if fields.Present() {
 		e.Fields = fields.Of(o.text)
 		e.fieldsAt = rawjson.Span{Start: fields.Start - at.whole.Start, End: fields.End - at.whole.Start}
+		e.readAnnotations()
 	}
 	return e, err
 }
@@ -131,6 +132,7 @@ func readEntry(text []byte) (Entry, error) {
 		return err == nil
 	})
 	e.Fields = e.fieldsAt.Of(text)
+	e.readAnnotations()
 	return e, err
 }
 

@@ -48,6 +48,7 @@ func (f Fields) Of(owner Owner) *fieldpath.Set {
 
 // ObjectContext has the facts about the owners of an object's fields that the live object does not record.
 type ObjectContext struct {
+	// Managers are those for the object's kind (Managers.For).
 	Managers Managers
 	// Autoscaler names the autoscaler that targets the object, as "HorizontalPodAutoscaler/web"; empty if none does.
 	Autoscaler string

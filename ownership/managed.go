@@ -34,7 +34,10 @@ type Entry struct {
 	// Fields is its fieldsV1 as JSON, a part of Text.
 	Fields []byte
 
-	fieldsAt rawjson.Span // position of Fields in Text
+	fieldsAt rawjson.Span  // position of Fields in Text
+	of       *surroundings // the object that the entry belongs to, nil if unknown
+	// hasLastApplied and hasRelease report whether an update's entry contains these annotations (readAnnotations).
+	hasLastApplied, hasRelease bool
 }
 
 // ParseEntries reads metadata.managedFields from JSON text. For an empty text it returns no entries. The error is
@@ -57,7 +60,8 @@ func (o Object) Entries(known ...Entry) ([]Entry, error) {
 		return nil, nil
 	}
 	if len(o.entries) == 0 {
-		return readEntries(o.ManagedFields())
+		entries, err := readEntries(o.ManagedFields())
+		return o.withSurroundings(entries), err
 	}
 	entries := make([]Entry, len(o.entries))
 	same := textsOf(known)
@@ -72,7 +76,7 @@ func (o Object) Entries(known ...Entry) ([]Entry, error) {
 			return nil, fmt.Errorf("%w: entry %d: %w", ErrManagedFields, i+1, err)
 		}
 	}
-	return entries, nil
+	return o.withSurroundings(entries), nil
 }
 
 // entryTexts finds entries by their text.

@@ -144,7 +144,9 @@ func TestAuthor(t *testing.T) {
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			a := managers.Sender(c.fieldManager, entries(t, c.live...), entries(t, c.incoming...))
+			a := ownership.Write{
+				Managers: managers, LiveEntries: entries(t, c.live...), IncomingEntries: entries(t, c.incoming...),
+			}.SentBy(c.fieldManager)
 			got := sender{a.Writer, a.Entry.Manager, a.Entry.Operation, a.ServerSide()}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("sender (-want +got):\n%s", diff)

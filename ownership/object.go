@@ -19,9 +19,6 @@ const (
 	// ControllerFieldsAnnotation lists the fields of an object that controllers own, as paths separated by commas
 	// (ParseControllerFields).
 	ControllerFieldsAnnotation = "ownership-handoff.io/controller-fields"
-	// GuardedAnnotation is set by the guard (manifests/guard) on an object whose replicas it keeps: the replicas that the write
-	// set, and the resource version of the live object.
-	GuardedAnnotation = "ownership-handoff.io/guarded"
 )
 
 const jsonNull = "null"
@@ -34,8 +31,8 @@ var ErrNotAnObject = errors.New("not a JSON object")
 type Object struct {
 	text []byte
 	// Positions within text.
-	whole, spec, uid, managedFields, lastApplied, mode, controllerFields, guarded rawjson.Span
-	entries                                                                       []entryAt
+	whole, spec, uid, managedFields, lastApplied, mode, controllerFields rawjson.Span
+	entries                                                              []entryAt
 }
 
 // ReadObject is ParseObject for an object within another text, such as an AdmissionReview. It advances w by one value.
@@ -103,8 +100,6 @@ func (o *Object) readAnnotations(w *rawjson.Walker) error {
 			o.mode, err = w.Value()
 		case ControllerFieldsAnnotation:
 			o.controllerFields, err = w.Value()
-		case GuardedAnnotation:
-			o.guarded, err = w.Value()
 		default:
 			_, err = w.Value()
 		}
@@ -132,9 +127,6 @@ func (o Object) Mode() (mode string, ok bool) { return rawjson.Unquote(o.mode.Of
 func (o Object) ControllerFields() (fields string, ok bool) {
 	return rawjson.Unquote(o.controllerFields.Of(o.text))
 }
-
-// Guarded returns the value of GuardedAnnotation; ok is false if the object does not have it.
-func (o Object) Guarded() (text string, ok bool) { return rawjson.Unquote(o.guarded.Of(o.text)) }
 
 // LastApplied returns the value of LastAppliedAnnotation; ok is false if the object does not have it.
 func (o Object) LastApplied() (text string, ok bool) {

@@ -49,7 +49,7 @@ func (c Context) resolve(entries []Entry, base Declaration, asApplied bool) Fiel
 // ownerFor returns the kind of owner for an entry that contains the field.
 func (c Context) ownerFor(e Entry) Owner {
 	switch {
-	case c.Scale && c.Managers.IsAutoscaler(e.Manager):
+	case c.Scale && c.Managers.ownsScale(e.Manager):
 		return Autoscaler
 	case c.Managers.IsApplier(e):
 		return Manifest

@@ -14,6 +14,9 @@ type Rule struct {
 	Group, Kind string
 	// Fields match the fields that the rule assigns.
 	Fields []Pattern
+	// Managers are names or path.Match patterns of controllers that use server-side apply. Their applies to objects of the kind
+	// do not count as manifests. Controllers that use updates need not be listed.
+	Managers []string
 }
 
 // Matches reports whether the rule applies to a kind. group is as in an apiVersion, empty for core kinds.

@@ -70,7 +70,7 @@ func (h *Handler) optedIn(namespace string) bool {
 
 // eventNote returns the first changes, and the number of the others.
 func (h *Handler) eventNote(r *review, changes []change, m ownership.Mode) string {
-	autoscaler, _ := h.Cluster.Autoscaler(r.namespace, r.kind.Group, r.kind.Kind, r.name)
+	autoscaler := h.Cluster.Scaler(r.namespace, r.kind.Group, r.kind.Kind, r.name).Name
 	var texts []string
 	for i, c := range changes {
 		if i == eventFields {

@@ -81,22 +81,28 @@ type party struct {
 	manager, operation, subresource string
 	writer                          ownership.Writer
 	annotates                       bool // records its manifest in the last-applied annotation
+	releases                        bool // records the Helm release in an annotation
 }
 
 func parties() []party {
 	return []party{
-		{csa, "Update", "", ownership.Applier, true},
-		{"argocd-controller", "Update", "", ownership.Applier, true},
-		{"helm", "Update", "", ownership.Applier, false},
-		{"kubectl", "Apply", "", ownership.Applier, false},
-		{"kustomize-controller", "Apply", "", ownership.Applier, false},
-		{"kubectl-edit", "Update", "", ownership.ImperativeWriter, false},
-		{"kubectl-patch", "Update", "", ownership.ImperativeWriter, false},
-		{"my-operator", "Update", "", ownership.OtherWriter, false},
-		{"kube-controller-manager", "Update", "scale", ownership.OtherWriter, false},
-		{"kubectl", "Update", "scale", ownership.ImperativeWriter, false},
-		{"keda", "Update", "scale", ownership.OtherWriter, false},
-		{"ownership-handoff", "Update", "", ownership.OtherWriter, false},
+		{csa, "Update", "", ownership.Applier, true, false},
+		{"argocd-controller", "Update", "", ownership.Applier, true, false},
+		{"helm", "Update", "", ownership.Applier, false, true},
+		{"ci", "Update", "", ownership.Applier, true, false},
+		{"OpenAPI-Generator", "Update", "", ownership.Applier, true, false},
+		{"terraform-provider-helm_v3.0.2_x5", "Update", "", ownership.Applier, false, true},
+		{"kubectl", "Apply", "", ownership.Applier, false, false},
+		{"kustomize-controller", "Apply", "", ownership.Applier, false, false},
+		{"kubectl-edit", "Update", "", ownership.ImperativeWriter, false, false},
+		{"kubectl-replace", "Update", "", ownership.ImperativeWriter, true, false},
+		{"kubectl-patch", "Update", "", ownership.ImperativeWriter, false, false},
+		{"my-operator", "Update", "", ownership.OtherWriter, false, false},
+		{"kube-controller-manager", "Update", "scale", ownership.OtherWriter, false, false},
+		{"kubectl", "Update", "scale", ownership.ImperativeWriter, false, false},
+		{"keda", "Update", "scale", ownership.OtherWriter, false, false},
+		{"sleeper", "Apply", "", ownership.OtherWriter, false, false},
+		{"ownership-handoff", "Update", "", ownership.OtherWriter, false, false},
 	}
 }
 
@@ -104,6 +110,7 @@ var (
 	replicas = fieldpath.MakePathOrDie("spec", "replicas")
 	template = fieldpath.MakePathOrDie("spec", "template")
 	claim    = fieldpath.MakePathOrDie("metadata", "annotations", lastApplied)
+	release  = fieldpath.MakePathOrDie("metadata", "annotations", "meta.helm.sh/release-name")
 )
 
 // state is an object and who claims what of it.
@@ -192,9 +199,12 @@ func generate(random *rand.Rand) scenario {
 			live.agree(p, early, fields...)
 		}
 	}
-	sender := all[random.IntN(len(all)-5)] // the last ones do not write the object itself
+	sender := all[random.IntN(len(all)-6)] // the last ones do not write the object itself
 	if sender.annotates && live.manifest != "" {
 		live.agree(sender, early, claim)
+	}
+	if sender.releases {
+		live.agree(sender, early, release)
 	}
 	incoming := live.writtenBy(sender, random)
 	c := scenario{cluster: &fakeCluster{modes: map[string]string{}}, writer: sender.writer, mode: pick([]string{"enforce", "enforce", "enforce", "warn", "off", ""})}

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/webhook"
 )
 
@@ -55,8 +56,8 @@ func (f *fakeCluster) ScalePath(_, _, kind string) fieldpath.Path {
 	}
 }
 
-func (f *fakeCluster) Autoscaler(string, string, string, string) (autoscaler string, desired int64) {
-	return f.autoscaler, 7
+func (f *fakeCluster) Scaler(string, string, string, string) ownership.Scaler {
+	return ownership.Scaler{Name: f.autoscaler, Desired: 7}
 }
 
 // enforced returns a cluster in which namespace shop has mode enforce, and an autoscaler targets every object.

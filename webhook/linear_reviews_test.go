@@ -147,7 +147,7 @@ func deepDimensions() map[string]dimension {
 				incomingClaims: []string{appliedFields(late)},
 			}.braced().body()
 		}},
-		"depth of a kept field whose parents stay": {from: 15, to: 120, keeps: true, body: droppedField},
+		"depth of a kept field whose parents stay":                              {from: 15, to: 120, keeps: true, body: droppedField},
 		"depth of a dropped field whose parents stay, beyond what is looked at": {from: 300, to: 4800, body: droppedField},
 		"depth, with a kept field at each level": {from: 100, to: 1600, keeps: true, body: func(n int) string {
 			return grown{

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/webhook"
 )
 
@@ -24,7 +25,7 @@ func secretive(d deployment) deployment {
 // panicking is a cluster that panics with what it has seen.
 type panicking struct{ *fakeCluster }
 
-func (panicking) Autoscaler(string, string, string, string) (autoscaler string, desired int64) {
+func (panicking) Scaler(string, string, string, string) ownership.Scaler {
 	panic(fmt.Errorf("cannot make sense of %s", secret))
 }
 

@@ -1,12 +1,11 @@
 package webhook_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/ownership-handoff/handoff/ownership"
 )
 
 const liveVersion = "41"
@@ -20,11 +19,18 @@ func versioned(r request) request {
 	return r
 }
 
-// guarded returns an incoming deployment as the guard changes it: live replicas, the annotation, and an autoscaler's entry.
+// guarded returns an incoming deployment as the guard changes it: live replicas, the condition, and an autoscaler's entry.
 func guarded(live, incoming deployment, entries ...string) deployment {
-	d := incoming.with(ownership.GuardedAnnotation, "replicas="+incoming.replicas+",resourceVersion="+liveVersion)
-	d.replicas, d.entries = live.replicas, append(incoming.entries[:len(incoming.entries):len(incoming.entries)], entries...)
+	d := incoming
+	d.status = guardStatus("replicas=" + incoming.replicas + ",resourceVersion=" + liveVersion)
+	d.replicas, d.entries = live.replicas, slices.Concat(incoming.entries, entries)
 	return d
+}
+
+// guardStatus is a status to which the guard has added its condition with a message.
+func guardStatus(message string) string {
+	return `,"status":{"conditions":[{"type":"Available","status":"True"},` +
+		`{"type":"ownership-handoff.io/guarded","status":"True","message":` + encode(message) + `}]}`
 }
 
 // TestTheGuardDoesNotChangeDecisions verifies that the webhook decides on the object that the guard received.
@@ -52,6 +58,7 @@ func TestTheGuardDoesNotChangeDecisions(t *testing.T) {
 		"replicas 0":                           {alone, csa, scaledBy7(), replicasOf(applied3(), "0"), []string{scaler}, "0"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
+			c.incoming.status = `,"status":{"conditions":[{"type":"Available","status":"True"}]}`
 			plain := versioned(update(c.by, c.live, c.incoming))
 			behind := versioned(update(c.by, c.live, guarded(c.live, c.incoming, c.entries...)))
 			without, with := newServer(t, c.cluster).answer(t, plain.body()), newServer(t, c.cluster).answer(t, behind.body())
@@ -83,22 +90,23 @@ func TestOnlyTheGuardsOwnChangeIsUndone(t *testing.T) {
 		mode, text, incoming string
 		patched              bool
 	}{
-		"the guard's change":                        {"enforce", "replicas=3" + now, "7", true},
-		"mode warn":                                 {"warn", "replicas=3" + now, "7", false},
-		"stored by an earlier write":                {"enforce", "replicas=3,resourceVersion=40", "7", false},
-		"no resource version":                       {"enforce", "replicas=3", "7", false},
-		"an empty annotation":                       {"enforce", "", "7", false},
-		"other text":                                {"enforce", "3" + now, "7", false},
-		"a negative number":                         {"enforce", "replicas=-3" + now, "7", false},
-		"not a number":                              {"enforce", `replicas={"a":1}` + now, "7", false},
-		"too large a number":                        {"enforce", "replicas=2147483648" + now, "7", false},
-		"the write does change replicas":            {"enforce", "replicas=3" + now, "5", false},
-		"an object without replicas":                {"enforce", "replicas=3" + now, "", false},
-		"an annotation of the right form, followed": {"enforce", "replicas=3" + now + "0", "7", false},
+		"the guard's change":                    {"enforce", "replicas=3" + now, "7", true},
+		"mode warn":                             {"warn", "replicas=3" + now, "7", false},
+		"stored by an earlier write":            {"enforce", "replicas=3,resourceVersion=40", "7", false},
+		"no resource version":                   {"enforce", "replicas=3", "7", false},
+		"an empty message":                      {"enforce", "", "7", false},
+		"other text":                            {"enforce", "3" + now, "7", false},
+		"a negative number":                     {"enforce", "replicas=-3" + now, "7", false},
+		"not a number":                          {"enforce", `replicas={"a":1}` + now, "7", false},
+		"too large a number":                    {"enforce", "replicas=2147483648" + now, "7", false},
+		"the write does change replicas":        {"enforce", "replicas=3" + now, "5", false},
+		"an object without replicas":            {"enforce", "replicas=3" + now, "", false},
+		"a message of the right form, followed": {"enforce", "replicas=3" + now + "0", "7", false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			cluster := &fakeCluster{modes: map[string]string{"shop": c.mode}}
-			incoming := replicasOf(applied3().with(ownership.GuardedAnnotation, c.text), c.incoming)
+			incoming := replicasOf(applied3(), c.incoming)
+			incoming.status = guardStatus(c.text)
 			response := newServer(t, cluster).answer(t, versioned(update(csa, scaledBy7(), incoming)).body())
 			if (response.Patch != nil) != c.patched || len(response.Warnings) > 0 {
 				t.Errorf("a patch: want %t, got %s, warnings %q", c.patched, response.Patch, response.Warnings)
@@ -106,7 +114,8 @@ func TestOnlyTheGuardsOwnChangeIsUndone(t *testing.T) {
 		})
 	}
 	t.Run("live without a resource version", func(t *testing.T) {
-		incoming := replicasOf(applied3().with(ownership.GuardedAnnotation, "replicas=3,resourceVersion="), "7")
+		incoming := replicasOf(applied3(), "7")
+		incoming.status = guardStatus("replicas=3,resourceVersion=")
 		cluster := &fakeCluster{modes: map[string]string{"shop": "enforce"}}
 		if response := newServer(t, cluster).answer(t, update(csa, scaledBy7(), incoming).body()); response.Patch != nil {
 			t.Errorf("want no patch, got %s", response.Patch)

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/go-logr/logr"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -14,6 +15,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/webhook"
 	"github.com/ownership-handoff/handoff/webhook/certs"
 	"github.com/ownership-handoff/handoff/webhook/cluster"
@@ -36,18 +38,19 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := newManager(restConfig, o)
+	scalers, err := configuration.ScalerKinds()
 	if err != nil {
 		return err
 	}
-	facts, err := cluster.New(ctx, mgr.GetCache())
+	mgr, err := newManager(restConfig, o, scalers)
 	if err != nil {
 		return err
 	}
-	if err := metrics.Registry.Register(facts.Ages()); err != nil {
-		return fmt.Errorf("registering metrics: %w", err)
+	state, followScalers, err := newState(ctx, mgr, scalers, log.WithName("scalers"))
+	if err != nil {
+		return err
 	}
-	handler, err := newHandler(mgr, facts, configuration, log.WithName("webhook"))
+	handler, err := newHandler(mgr, state, configuration, log.WithName("webhook"))
 	if err != nil {
 		return err
 	}
@@ -55,14 +58,14 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	checks := append(server.Checks(), serving.Check{Name: "caches", Ready: facts.Check})
+	checks := append(server.Checks(), serving.Check{Name: "caches", Ready: state.Check})
 	kinds, err := logUnknownKinds(restConfig, configuration, log.WithName("configuration"))
 	if err != nil {
 		return err
 	}
-	parts := []part{mgr.Start, kinds}
+	parts := []part{mgr.Start, kinds, followScalers}
 	if o.selfSigned {
-		keeper, err := newKeeper(restConfig, o, log.WithName("self-signed"))
+		keeper, err := newRotator(restConfig, o, log.WithName("self-signed"))
 		if err != nil {
 			return err
 		}
@@ -105,14 +108,14 @@ func clusterConfig(kubeconfig string) (*rest.Config, error) {
 }
 
 // newManager returns the manager, which runs the informers and serves metrics.
-func newManager(c *rest.Config, o options) (manager.Manager, error) {
+func newManager(c *rest.Config, o options, scalers []scale.Kind) (manager.Manager, error) {
 	scheme, err := cluster.Scheme()
 	if err != nil {
 		return nil, err
 	}
 	mgr, err := ctrl.NewManager(c, ctrl.Options{
 		Scheme:                 scheme,
-		Cache:                  cluster.CacheOptions(),
+		Cache:                  cluster.CacheOptions(scalers...),
 		Metrics:                metricsserver.Options{BindAddress: o.metrics},
 		HealthProbeBindAddress: "0", // package serving provides its own probes, which report the reason
 	})
@@ -122,8 +125,28 @@ func newManager(c *rest.Config, o options) (manager.Manager, error) {
 	return mgr, nil
 }
 
+// newState returns the state of the cluster, and a part that watches scalers for it.
+func newState(
+	ctx context.Context, mgr manager.Manager, scalers []scale.Kind, log logr.Logger,
+) (state *cluster.State, follow part, err error) {
+	if state, err = cluster.New(ctx, mgr.GetCache()); err != nil {
+		return nil, nil, err
+	}
+	if err := metrics.Registry.Register(state.Ages()); err != nil {
+		return nil, nil, fmt.Errorf("registering metrics: %w", err)
+	}
+	client, err := dynamic.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return nil, nil, fmt.Errorf("creating the client for scalers: %w", err)
+	}
+	watches := state.FollowScalers(cluster.ScalerOptions{
+		Kinds: scalers, Client: client, Events: mgr.GetEventRecorder("handoff-webhook"), Log: log,
+	})
+	return state, watches, nil
+}
+
 func newHandler(
-	mgr manager.Manager, facts *cluster.State, c config.HandoffConfiguration, log logr.Logger,
+	mgr manager.Manager, state *cluster.State, c config.HandoffConfiguration, log logr.Logger,
 ) (*webhook.Handler, error) {
 	rules, err := c.Rules()
 	if err != nil {
@@ -134,7 +157,7 @@ func newHandler(
 		return nil, err
 	}
 	return &webhook.Handler{
-		Cluster: facts, Managers: c.Managers(), Rules: rules, Metrics: counted, Log: log,
+		Cluster: state, Managers: c.Managers(), Rules: rules, Metrics: counted, Log: log,
 		Events: mgr.GetEventRecorder("handoff-webhook"),
 	}, nil
 }
@@ -147,7 +170,7 @@ func newServer(o options, reviews serving.Reviews, log logr.Logger) (*serving.Se
 	}, reviews)
 }
 
-func newKeeper(c *rest.Config, o options, log logr.Logger) (*certs.Rotator, error) {
+func newRotator(c *rest.Config, o options, log logr.Logger) (*certs.Rotator, error) {
 	return certs.New(c, certs.Options{
 		Namespace: o.namespace, Secret: o.selfSignedSecret, Service: o.service, Configuration: o.webhookConfiguration,
 		Dir: o.certDir, Log: log,

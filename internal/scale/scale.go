@@ -1,4 +1,5 @@
-// Package scale finds the scale subresource of a kind, and the HorizontalPodAutoscalers that target an object.
+// Package scale finds the scale subresource of a kind, and the scalers that reference an object: HorizontalPodAutoscalers and
+// others, such as KEDA's ScaledObjects.
 package scale
 
 import (
@@ -10,23 +11,15 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Targeting returns the HorizontalPodAutoscaler among those of one namespace that targets an object, as
-// "HorizontalPodAutoscaler/web", and the replicas it wants; the first by name if several do, empty if none does. Targets are
-// compared by group and kind, whatever version an autoscaler names.
-func Targeting(hpas []autoscalingv2.HorizontalPodAutoscaler, group, kind, name string) (autoscaler string, desired int64) {
-	var first *autoscalingv2.HorizontalPodAutoscaler
+// Targeting returns the references of the HorizontalPodAutoscalers among those of one namespace that target an object. Targets
+// are compared by group and kind, whatever version an autoscaler names.
+func Targeting(hpas []autoscalingv2.HorizontalPodAutoscaler, target schema.GroupKind, name string) (references []Reference) {
 	for i := range hpas {
-		hpa := &hpas[i]
-		target, targetName, ok := Target(hpa)
-		targeted := ok && targetName == name && target == schema.GroupKind{Group: group, Kind: kind}
-		if targeted && (first == nil || hpa.Name < first.Name) {
-			first = hpa
+		if r, ok := OfHPA(&hpas[i]); ok && r.Target == target && r.TargetName == name {
+			references = append(references, r)
 		}
 	}
-	if first == nil {
-		return "", 0
-	}
-	return "HorizontalPodAutoscaler/" + first.Name, desiredBy(first)
+	return references
 }
 
 // Target returns the object that an autoscaler targets; ok is false if its apiVersion cannot be parsed, and it targets

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -10,22 +11,37 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
+const hpaPrefix = "HorizontalPodAutoscaler/"
+
 // several adds a risk if several autoscalers target an object.
 func (a *auditor) several(e explain.Explanation) {
-	on := a.survey.On(e.Subject)
-	if len(on) < 2 || e.Context.Scale == nil {
+	rivals := a.survey.Rivals(e.Subject)
+	if len(rivals) < 2 || e.Context.Scale == nil {
 		return
 	}
 	r := Risk{
 		Kind: TwoAutoscalers, Object: explain.ObjectOf(e.Subject), name: e.String(), Field: explain.Text(e.Context.Scale),
 		Now: e.Short(e.Context.Scale, e.Object.Value(e.Context.Scale)),
 	}
-	bounds := make([]string, len(on))
-	for i, hpa := range on {
-		bounds[i] = fmt.Sprintf("%s %d to %d", hpa.Name, hpa.Min, hpa.Max)
-		r.Since = max(r.Since, hpa.Ambiguous)
-		r.Managers = append(r.Managers, "HorizontalPodAutoscaler/"+hpa.Name)
+	r.Managers = rivals
+	var bounds []string
+	for i, rival := range rivals {
+		if strings.HasPrefix(rival, hpaPrefix) {
+			continue
+		}
+		bounds = append(bounds, rival)
 		if i > 0 {
+			r.Remedies = append(r.Remedies, fmt.Sprintf("kubectl delete %s -n %s", strings.ToLower(rival), e.Namespace))
+		}
+	}
+	for _, hpa := range a.survey.On(e.Subject) {
+		at := slices.Index(rivals, hpaPrefix+hpa.Name)
+		if at < 0 {
+			continue
+		}
+		bounds = append(bounds, fmt.Sprintf("%s %d to %d", hpa.Name, hpa.Min, hpa.Max))
+		r.Since = max(r.Since, hpa.Ambiguous)
+		if at > 0 {
 			r.Remedies = append(r.Remedies, fmt.Sprintf("kubectl delete %s -n %s", hpa, hpa.Namespace))
 		}
 	}

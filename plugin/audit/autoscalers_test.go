@@ -3,6 +3,8 @@ package audit_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/ownership-handoff/handoff/plugin/audit"
 )
 
 func TestAutoscalerRisks(t *testing.T) {
@@ -26,6 +28,16 @@ func TestAutoscalerRisks(t *testing.T) {
 			[]string{web, ofWeb("b"), hpa("a", "apps/v1beta1", "Deployment", "web",
 				`{"type":"ScalingActive","status":"False","reason":"AmbiguousSelector","lastTransitionTime":"2026-01-02T03:04:05Z"}`)},
 			"two-autoscalers | .spec.replicas | 7 | no autoscaler scales by metrics: a 2 to 9, b 2 to 9 |  | HorizontalPodAutoscaler/a+HorizontalPodAutoscaler/b", "",
+		},
+		"a ScaledObject and a HorizontalPodAutoscaler that it did not create": {
+			[]string{web, ofWeb("a"), scaledObject("web"), scaledObject("b")},
+			"two-autoscalers | .spec.replicas | 7 | each autoscaler scales it: ScaledObject/b, ScaledObject/web, a 2 to 9 |  | " +
+				"ScaledObject/b+ScaledObject/web+HorizontalPodAutoscaler/a", "",
+		},
+		"a ScaledObject and the HorizontalPodAutoscaler that it created": {
+			[]string{web, scaledObject("web"), strings.Replace(ofWeb("keda-hpa-web"), `"managedFields"`,
+				`"ownerReferences":[{"apiVersion":"keda.sh/v1alpha1","kind":"ScaledObject","name":"web","uid":"u","controller":true}],"managedFields"`, 1)},
+			"", "",
 		},
 		"the files contain other objects of the kind": {
 			[]string{web, hpa("gone", "apps/v1", "Deployment", "gone", "")},
@@ -57,6 +69,29 @@ func TestAutoscalerRisks(t *testing.T) {
 				t.Errorf("want %q, got gaps\n%s", test.gap, gaps)
 			}
 		})
+	}
+}
+
+// scaledObject returns a ScaledObject that references Deployment web.
+func scaledObject(name string) string {
+	return `{"apiVersion":"keda.sh/v1alpha1","kind":"ScaledObject","metadata":{"name":"` + name +
+		`","namespace":"shop","managedFields":[{"manager":"x"}]},"spec":{"scaleTargetRef":{"name":"web"}}}`
+}
+
+func TestAScalerOwnsReplicasByItsReference(t *testing.T) {
+	manifest := `{"spec":{"replicas":3}}`
+	web := object{manifest: manifest, spec: `{"replicas":0,"paused":true}`, entries: []string{kubectl(`"f:paused":{}`)}}.text()
+	check(t, "replicas | .spec.replicas | 0 | sets 3 | off: would keep 0 | ScaledObject/web+kubectl-client-side-apply",
+		reportOf(t, web, scaledObject("web"), shop("")))
+	// The files contain ScaledObjects, none of which references it: the name of KEDA's field manager proves nothing.
+	left := object{
+		manifest: manifest, spec: `{"replicas":7}`, entries: []string{kubectl(``), entry("keda", "Update", "", replicas)},
+	}.text()
+	elsewhere := strings.Replace(scaledObject("web"), `"name":"web"}}`, `"name":"api"}}`, 1)
+	for _, risk := range reportOf(t, left, elsewhere, shop("")).Risks {
+		if risk.Kind == audit.Replicas {
+			t.Errorf("want no autoscaler, got %+v", risk)
+		}
 	}
 }
 

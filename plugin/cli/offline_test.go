@@ -149,6 +149,14 @@ func TestErrorsAreOneLineWithRemedy(t *testing.T) {
 		words("preview -f testdata/preview/web.yaml --validate=perhaps"),
 		words("preview -f testdata/preview/web.yaml -o nice"),
 		words("preview -f testdata/preview/web.yaml"),
+		words("strip -f testdata/malformed.yaml"),
+		words("strip -f testdata/nosuch.yaml"),
+		words("strip -f testdata/strip/web.yaml -o wide"),
+		words("strip -f - --live -"),
+		words("strip testdata/strip/web.yaml"),
+		words("strip -f testdata/strip/anchor.yaml --live testdata/strip/live.yaml"),
+		words("strip -f testdata/strip/web.yaml --live testdata/preview/new.yaml"),
+		words("strip -f testdata/strip/web.yaml"),
 	)
 	golden.Check(t, "errors", seen)
 	if strings.Contains(seen, "not to be told") {
@@ -173,7 +181,7 @@ func TestColorOnlyOnTerminals(t *testing.T) {
 }
 
 func TestEveryCommandHasAnExample(t *testing.T) {
-	for _, command := range []string{"", "explain", "preview", "audit", "release", "enable", "disable", "status", "version"} {
+	for _, command := range []string{"", "explain", "preview", "audit", "release", "strip", "enable", "disable", "status", "version"} {
 		code, output := run(t, nil, strings.Fields(command+" --help")...)
 		if code != cli.ExitOK || !strings.Contains(output, "Examples:\n") || !strings.Contains(output, "kubectl handoff "+command) {
 			t.Errorf("%s: exit code %d\n%s", command, code, output)

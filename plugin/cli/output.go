@@ -23,24 +23,35 @@ const wide = "wide"
 // outputFlags implement -o for data that is not a Kubernetes object: wide for people, and kubectl's formats for programs.
 type outputFlags struct {
 	format string
-	data   *genericclioptions.JSONYamlPrintFlags
-	path   *genericclioptions.KubeTemplatePrintFlags
+	// withoutWide is set if the command has no output for people that could have additional columns.
+	withoutWide bool
+
+	data *genericclioptions.JSONYamlPrintFlags
+	path *genericclioptions.KubeTemplatePrintFlags
 }
 
 func (o *outputFlags) add(c *cobra.Command) error {
 	o.data, o.path = genericclioptions.NewJSONYamlPrintFlags(), genericclioptions.NewKubeTemplatePrintFlags()
-	c.Flags().StringVarP(&o.format, "output", "o", "", "Output format. One of: ("+strings.Join(o.formats(), ", ")+").")
+	usage := "Output format."
+	if o.withoutWide {
+		usage = "Print a report in this format instead."
+	}
+	c.Flags().StringVarP(&o.format, "output", "o", "", usage+" One of: ("+strings.Join(o.formats(), ", ")+").")
 	return c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(o.formats(), noFiles))
 }
 
 func (o *outputFlags) formats() []string {
-	return slices.Concat([]string{wide}, o.data.AllowedFormats(), o.path.AllowedFormats())
+	formats := slices.Concat(o.data.AllowedFormats(), o.path.AllowedFormats())
+	if o.withoutWide {
+		return formats
+	}
+	return slices.Insert(formats, 0, wide)
 }
 
 // isData reports whether the output is machine-readable.
 func (o *outputFlags) isData() bool { return o.format != "" && !o.isWide() }
 
-func (o *outputFlags) isWide() bool { return o.format == wide }
+func (o *outputFlags) isWide() bool { return o.format == wide && !o.withoutWide }
 
 // check returns an error for an invalid format, before anything is read.
 func (o *outputFlags) check() error {

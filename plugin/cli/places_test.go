@@ -23,8 +23,10 @@ func TestReadFilesLikeKubectl(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.RemoveAll(filepath.Join(deep, "preview")); err != nil {
-		t.Fatal(err)
+	for _, folder := range []string{"preview", "strip"} {
+		if err := os.RemoveAll(filepath.Join(deep, folder)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	server := httptest.NewServer(http.FileServer(http.Dir(folder)))
 	defer server.Close()

@@ -79,7 +79,7 @@ func (r *releaseOptions) run(ctx context.Context, args []string) error {
 	if len(fields) == 0 {
 		return errors.New("requires a FIELD, such as .spec.replicas")
 	}
-	texts, err := source.ReadTexts(ctx, r.In, r.manifests)
+	texts, err := source.ReadTexts(ctx, r.In, r.manifests, false)
 	if err != nil {
 		return err
 	}

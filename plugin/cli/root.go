@@ -22,16 +22,7 @@ type shared struct {
 
 func newRoot(env Environment) *cobra.Command {
 	s := &shared{Environment: env, cluster: genericclioptions.NewConfigFlags(true)}
-	s.cluster.WrapConfigFn = func(c *rest.Config) *rest.Config {
-		c.QPS, c.Burst = 50, 300 // as kubectl
-		c.UserAgent = "kubectl-handoff/" + env.Version
-		c.WarningHandler = rest.NewWarningWriter(env.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
-		if s.dryRunOnly {
-			c.WarningHandler = withoutHandoffWarnings{c.WarningHandler}
-		}
-		c.Wrap(func(inner http.RoundTripper) http.RoundTripper { return secretWarnings{inner} })
-		return c
-	}
+	s.cluster.WrapConfigFn = s.configure
 	root := &cobra.Command{
 		Use:   "kubectl-handoff",
 		Short: "Show and change who owns each field",
@@ -44,7 +35,8 @@ were removed from the manifest: the replicas then default to 1.
 
 explain shows who set a field and what the next apply does to it. audit finds the objects that the next apply would break.
 preview shows what an apply of given files would do. release stops managing a field through the manifest, permanently.
-enable turns on the handoff webhook in a namespace, which keeps such fields at each apply.
+strip removes such fields from manifests before they are applied. enable turns on the handoff webhook in a namespace, which keeps
+such fields at each apply.
 
 Exit codes of all commands:
   0  success
@@ -64,6 +56,9 @@ Exit codes of all commands:
   # Stop managing replicas through the manifest, before removing them from it
   kubectl handoff release deployment/web .spec.replicas
 
+  # Apply server-side without the fields that autoscalers own
+  kubectl handoff strip -f shop.yaml | kubectl apply --server-side -f -
+
   # Keep the fields that autoscalers own in a namespace
   kubectl handoff enable shop`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl handoff"},
@@ -76,9 +71,22 @@ Exit codes of all commands:
 	s.cluster.AddFlags(root.PersistentFlags())
 	s.completeClusterFlags(root)
 	root.AddCommand(
-		s.newExplain(), s.newPreview(), s.newAudit(), s.newRelease(), s.newEnable(), s.newDisable(), s.newStatus(), s.newVersion(),
+		s.newExplain(), s.newPreview(), s.newAudit(), s.newRelease(), s.newStrip(),
+		s.newEnable(), s.newDisable(), s.newStatus(), s.newVersion(),
 	)
 	return root
+}
+
+// configure sets up the client of the cluster.
+func (s *shared) configure(c *rest.Config) *rest.Config {
+	c.QPS, c.Burst = 50, 300 // as kubectl
+	c.UserAgent = "kubectl-handoff/" + s.Version
+	c.WarningHandler = rest.NewWarningWriter(s.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
+	if s.dryRunOnly {
+		c.WarningHandler = withoutHandoffWarnings{c.WarningHandler}
+	}
+	c.Wrap(func(inner http.RoundTripper) http.RoundTripper { return secretWarnings{inner} })
+	return c
 }
 
 // withoutHandoffWarnings drops the webhook's own warnings and forwards all others.

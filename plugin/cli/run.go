@@ -31,6 +31,9 @@ type Environment struct {
 	Now func() time.Time
 	// Color reports whether Out displays colors, Terminal whether ErrOut is a terminal.
 	Color, Terminal bool
+
+	// raw is Out without the quoting of control sequences, for manifests, which have to stay as they are.
+	raw io.Writer
 }
 
 // exitError ends a command with an exit code other than ExitYes, without an error message.
@@ -43,7 +46,7 @@ func (c exitError) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 func Run(ctx context.Context, env Environment, args []string) int {
 	out, errOut := env.writers()
 	defer func() { _, _ = out.Flush(), errOut.Flush() }()
-	env.Out, env.ErrOut = out, errOut
+	env.raw, env.Out, env.ErrOut = env.Out, out, errOut
 	root := newRoot(env) //nolint:contextcheck // the commands receive ctx when they run
 	root.SetArgs(args)
 	root.SetIn(env.In)

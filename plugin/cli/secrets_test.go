@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -160,11 +161,28 @@ func TestNoOutputContainsSecretValues(t *testing.T) {
 				for _, format := range formats {
 					check(t, append([]string{"preview", "-f", file, "--live", stored}, format...)...)
 				}
+				checkStrip(t, file, stored)
 				if name == "applied" {
 					check(t, "preview", "-f", stored, "--live", file)
 				}
 			}
 		})
+	}
+}
+
+// checkStrip verifies that strip adds no value to a manifest, and that its reports contain none.
+func checkStrip(t *testing.T, file, live string) {
+	t.Helper()
+	_, out, errOut := stripOut(t, "", "-f", file, "--live", live)
+	before := leaks(read(t, file))
+	added := slices.DeleteFunc(leaks(out), func(place string) bool { return slices.Contains(before, place) })
+	if leaks(errOut) != nil || len(added) > 0 {
+		t.Errorf("strip -f %s --live %s: contains the values of %v and %v\n%s%s", file, live, leaks(errOut), added, errOut, out)
+	}
+	for _, format := range []string{"json", "yaml", "jsonpath={}"} {
+		if _, out, errOut := stripOut(t, "", "-f", file, "--live", live, "-o", format); leaks(out+errOut) != nil {
+			t.Errorf("strip -o %s: contains the value of %v\n%s%s", format, leaks(out+errOut), out, errOut)
+		}
 	}
 }
 

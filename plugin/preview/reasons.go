@@ -70,7 +70,10 @@ func (t *trial) inManagedFields(live, with ownership.Object) (manifest, base dec
 	if err != nil {
 		return nil, nil, err
 	}
-	sender := t.options.Managers.Sender(t.options.manager(), before, after)
+	write := ownership.Write{
+		Live: live, Incoming: with, LiveEntries: before, IncomingEntries: after, Managers: t.Context.Managers,
+	}
+	sender := write.SentBy(t.options.manager())
 	was, _ := sender.Entry.Find(before)
 	sets := [2]declarationFunc{}
 	for i, e := range []ownership.Entry{sender.Entry, was} {

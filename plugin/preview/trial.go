@@ -37,9 +37,9 @@ func (c subjectCluster) ScalePath(group, version, _ string) fieldpath.Path {
 	return c.Context.ScaleIn(metav1.GroupVersion{Group: group, Version: version}.String())
 }
 
-// Autoscaler implements merge.Cluster.
-func (c subjectCluster) Autoscaler(string, string, string, string) (autoscaler string, desired int64) {
-	return c.Context.Autoscaler, c.Desired
+// Scaler implements merge.Cluster.
+func (c subjectCluster) Scaler(string, string, string, string) ownership.Scaler {
+	return c.Subject.Scaler
 }
 
 // merged returns the object that results from the patch of kubectl apply, or the manifest for a server-side apply.

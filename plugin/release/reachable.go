@@ -13,11 +13,8 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// Annotations of tools that record their manifest elsewhere.
-const (
-	helmAnnotation = "meta.helm.sh/release-name"
-	kappAnnotation = "kapp.k14s.io/original"
-)
+// kappAnnotation contains the manifest that kapp applied last.
+const kappAnnotation = "kapp.k14s.io/original"
 
 // Reachable returns an error if an object's manifest is not recorded where a plan can edit it.
 func Reachable(s source.Subject) error {
@@ -59,8 +56,11 @@ func ofOtherTools(s source.Subject, updates, applies []ownership.Entry) error {
 	if annotated(kappAnnotation) {
 		return elsewhere(s, "kapp", "in its annotation "+kappAnnotation, "add a rebaseRule for the field to kapp's configuration")
 	}
-	isHelm := func(e ownership.Entry) bool { return e.Manager == "helm" || e.Manager == "helm-controller" }
-	if !slices.ContainsFunc(applies, isHelm) && (annotated(helmAnnotation) || slices.ContainsFunc(updates, isHelm)) {
+	isHelm := func(e ownership.Entry) bool { // or a program with its library
+		return e.Manager == "helm" || e.Manager == "helm-controller" || e.Contains(ownership.HelmReleasePath())
+	}
+	updated := annotated(ownership.HelmReleaseAnnotation) || slices.ContainsFunc(updates, isHelm)
+	if updated && !slices.ContainsFunc(applies, isHelm) {
 		return elsewhere(s, "Helm", "in the Secret of the release",
 			"give the chart a condition that renders the live value, or enable handoff in the namespace")
 	}

@@ -33,6 +33,8 @@ type Autoscaler struct {
 	scaled     *metav1.Time // last scale time
 	// able reports whether its controller has found the target.
 	able bool
+	// controllers are its controlling owner.
+	controllers []metav1.OwnerReference
 }
 
 // Presence is the state of an autoscaler's target.
@@ -66,6 +68,9 @@ func autoscalerOf(hpa *autoscalingv2.HorizontalPodAutoscaler) Autoscaler {
 		scaled: hpa.Status.LastScaleTime,
 	}
 	a.Target, a.TargetName, _ = scale.Target(hpa)
+	if controller := metav1.GetControllerOf(hpa); controller != nil {
+		a.controllers = []metav1.OwnerReference{*controller}
+	}
 	if hpa.Spec.MinReplicas != nil {
 		a.Min = *hpa.Spec.MinReplicas
 	}
@@ -86,8 +91,9 @@ func autoscalerOf(hpa *autoscalingv2.HorizontalPodAutoscaler) Autoscaler {
 
 // reduced returns an autoscaler with only the parts that package scale reads.
 func (a Autoscaler) reduced() (hpa autoscalingv2.HorizontalPodAutoscaler) {
-	hpa.Namespace, hpa.Name = a.Namespace, a.Name
+	hpa.Namespace, hpa.Name, hpa.OwnerReferences = a.Namespace, a.Name, a.controllers
 	hpa.Status.LastScaleTime = a.scaled
+	hpa.Spec.MinReplicas, hpa.Spec.MaxReplicas = &a.Min, a.Max
 	hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{
 		APIVersion: a.apiVersion, Kind: a.Target.Kind, Name: a.TargetName,
 	}

@@ -65,6 +65,9 @@ type clusterFacts struct {
 	// everywhere lists the autoscalers of all namespaces in one request. Users without that permission list them by namespace.
 	everywhere, requested bool
 	scales                map[schema.GroupVersionKind]scaleField
+	getter                genericclioptions.RESTClientGetter
+	served                *servedKinds                // nil until it is needed
+	scalersBy             map[string]namespaceScalers // by namespace; "" is all
 }
 
 type hpaList struct {
@@ -79,6 +82,7 @@ func newClusterFacts(getter genericclioptions.RESTClientGetter, everywhere bool)
 	}
 	f := &clusterFacts{
 		hpas: map[string]hpaList{}, scales: map[schema.GroupVersionKind]scaleField{}, everywhere: everywhere,
+		getter: getter, scalersBy: map[string]namespaceScalers{},
 	}
 	if f.objects, err = dynamic.NewForConfig(restConfig); err != nil {
 		return nil, err

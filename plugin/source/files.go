@@ -100,10 +100,33 @@ type fileFacts struct {
 	crds []apiextensionsv1.CustomResourceDefinition
 	// namespaces are the modes of the namespaces, by name.
 	namespaces map[string]ownership.Mode
+	objects    []*unstructured.Unstructured
+}
+
+func (f fileFacts) scalers(_ context.Context, _ *Subject, kinds []scale.Kind) (scalerList, error) {
+	return f.scalersOf(kinds), nil
+}
+
+// scalersOf returns the scalers in the files. A kind of which the files contain no object may be installed nevertheless: that is
+// no gap, because most clusters do not have it, but its managers then count by their names.
+func (f fileFacts) scalersOf(kinds []scale.Kind) (list scalerList) {
+	for rank, kind := range kinds {
+		contained := false
+		for _, o := range f.objects {
+			if o.GroupVersionKind().GroupKind() == kind.GroupKind {
+				list.add(kind, rank, o)
+				contained = true
+			}
+		}
+		if contained {
+			list.readable = append(list.readable, kind.Managers...)
+		}
+	}
+	return list
 }
 
 func newFileFacts(objects []*unstructured.Unstructured) (f fileFacts, err error) {
-	f.namespaces = map[string]ownership.Mode{}
+	f.namespaces, f.objects = map[string]ownership.Mode{}, objects
 	for _, o := range objects {
 		switch o.GroupVersionKind().GroupKind() {
 		case schema.GroupKind{Kind: "Namespace"}:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -48,6 +47,8 @@ type facts interface {
 	scalePath(ctx context.Context, s *Subject) (fieldpath.Path, error)
 	// autoscalers returns the autoscalers in the subject's namespace.
 	autoscalers(ctx context.Context, s *Subject) ([]autoscalingv2.HorizontalPodAutoscaler, error)
+	// scalers returns the other scalers of these kinds in the subject's namespace.
+	scalers(ctx context.Context, s *Subject, kinds []scale.Kind) (scalerList, error)
 	// namespaceMode returns the mode of a namespace, or UnknownMode. That is not a gap, because few users can read namespaces.
 	namespaceMode(ctx context.Context, namespace string) (ownership.Mode, error)
 }
@@ -72,7 +73,7 @@ func (r Reader) Read(ctx context.Context, q Query) (Reading, error) {
 		if err != nil {
 			return reading, err
 		}
-		if err := s.addFacts(ctx, known); err != nil {
+		if err := s.addFacts(ctx, w, known); err != nil {
 			return reading, err
 		}
 		reading.Subjects = append(reading.Subjects, s)
@@ -80,28 +81,23 @@ func (r Reader) Read(ctx context.Context, q Query) (Reading, error) {
 	return reading, nil
 }
 
-// addFacts adds the scale field and the autoscaler to a subject.
-func (s *Subject) addFacts(ctx context.Context, known facts) (err error) {
-	if s.Context.Scale, err = known.scalePath(ctx, s); err != nil || s.Context.Scale == nil {
+// addFacts adds the scale field and the scaler to a subject.
+func (s *Subject) addFacts(ctx context.Context, w who, known facts) (err error) {
+	path, err := known.scalePath(ctx, s)
+	s.setScale(path)
+	if err != nil || path == nil {
 		return err
 	}
 	hpas, err := known.autoscalers(ctx, s)
 	if err != nil {
 		return err
 	}
-	s.targetedBy(hpas)
-	return nil
-}
-
-// targetedBy sets the autoscaler that targets a subject, among those of its namespace.
-func (s *Subject) targetedBy(hpas []autoscalingv2.HorizontalPodAutoscaler) {
-	s.Context.Autoscaler, s.Desired = scale.Targeting(hpas, s.Kind.Group, s.Kind.Kind, s.Name)
-	for i := range hpas {
-		one, _ := scale.Targeting(hpas[i:i+1], s.Kind.Group, s.Kind.Kind, s.Name)
-		if at := hpas[i].Status.LastScaleTime; at != nil && one == s.Context.Autoscaler && one != "" {
-			s.Scaled = at.UTC().Format(time.RFC3339)
-		}
+	scalers, err := known.scalers(ctx, s, w.scalers)
+	if err != nil {
+		return err
 	}
+	s.scaledBy(hpas, scalers)
+	return nil
 }
 
 func unstructuredOf(infos []*resource.Info) ([]*unstructured.Unstructured, error) {

@@ -6,8 +6,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -18,8 +20,8 @@ type Subject struct {
 	Kind            schema.GroupVersionKind
 	Namespace, Name string
 	Context         ownership.ObjectContext
-	// Desired is the number of replicas that the autoscaler of the object requests.
-	Desired int64
+	// Scaler is what is known about the scalers that reference the object.
+	Scaler ownership.Scaler
 	// Scaled is the RFC 3339 time when the autoscaler last scaled the object, or "" if unknown.
 	Scaled string
 	// Gaps describe what is unknown about the object, with a remedy, one sentence each.
@@ -45,11 +47,16 @@ func nameOf(kind schema.GroupVersionKind, name string) string {
 type who struct {
 	managers ownership.Managers
 	rules    []ownership.Rule
+	scalers  []scale.Kind
 }
 
 func whoOf(c config.HandoffConfiguration) (who, error) {
 	rules, err := c.Rules()
-	return who{c.Managers(), rules}, err
+	if err != nil {
+		return who{}, err
+	}
+	scalers, err := c.ScalerKinds()
+	return who{c.Managers(), rules, scalers}, err
 }
 
 // newSubject returns the subject of an object. Like kubectl's output, its text has the fields in alphabetical order.
@@ -67,7 +74,7 @@ func (w who) subject(kind schema.GroupVersionKind, namespace, name string, text 
 	if s.Object, err = ownership.ParseObject(text); err != nil {
 		return s, fmt.Errorf("%s: %w", s, err)
 	}
-	s.Context.Managers = w.managers
+	s.Context.Managers = w.managers.For(kind.GroupKind(), w.rules, nil)
 	for _, rule := range w.rules {
 		if rule.Matches(s.Kind.Group, s.Kind.Kind) {
 			s.Context.Controlled = append(s.Context.Controlled, rule.Fields...)
@@ -75,6 +82,14 @@ func (w who) subject(kind schema.GroupVersionKind, namespace, name string, text 
 	}
 	s.annotated()
 	return s, nil
+}
+
+// setScale sets the path of the scale field, given s.Context.ScaleIn.
+func (s *Subject) setScale(path fieldpath.Path) {
+	s.Context.Scale, s.Context.Managers.Scale = path, s.Context.ScaleIn
+	if s.Context.ScaleIn == nil {
+		s.Context.Managers.Scale = func(string) fieldpath.Path { return path }
+	}
 }
 
 // annotated adds the fields that the object's annotation assigns to controllers. As in the webhook, an invalid path is ignored.

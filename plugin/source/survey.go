@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -23,6 +24,7 @@ type Survey struct {
 
 	who     who
 	targets map[target][]int // positions in Autoscalers
+	scalers scalerList
 	gaps    []string
 	each    func(ctx context.Context, visit func(Page) error) error
 }
@@ -96,23 +98,31 @@ func (s *Survey) addNamespace(o ownership.Object) {
 	s.Namespaces[name] = modeIn(strings.Clone(mode), annotated)
 }
 
-// complete sets the scale field and autoscaler of a subject, and marks it as a present target.
-func (s *Survey) complete(subject *Subject, scale fieldpath.Path) {
-	subject.Context.Scale = scale
+// complete sets the scale field and the scaler of a subject, and marks it as a present target.
+func (s *Survey) complete(subject *Subject, scalePath fieldpath.Path) {
+	subject.setScale(scalePath)
 	on := s.targets[targetOf(*subject)]
-	if len(on) == 0 {
-		return
-	}
-	var hpas []autoscalingv2.HorizontalPodAutoscaler
+	hpas := make([]autoscalingv2.HorizontalPodAutoscaler, 0, len(on))
 	for _, i := range on {
 		if a := &s.Autoscalers[i]; a.Presence == NotKnown {
 			a.Presence = Present
 		}
 		hpas = append(hpas, s.Autoscalers[i].reduced())
 	}
-	if scale != nil {
-		subject.targetedBy(hpas)
+	if scalePath != nil {
+		subject.scaledBy(hpas, s.scalers)
 	}
+}
+
+// Rivals returns the scalers that scale a subject against each other, nil if fewer than two do.
+func (s *Survey) Rivals(subject Subject) []string {
+	at := targetOf(subject)
+	references := slices.Clone(s.scalers.references[at])
+	for _, i := range s.targets[at] {
+		hpa := s.Autoscalers[i].reduced()
+		references = append(references, scale.Targeting([]autoscalingv2.HorizontalPodAutoscaler{hpa}, at.kind, at.name)...)
+	}
+	return scale.Rivals(references)
 }
 
 func selectorOf(q Query) (labels.Selector, error) {

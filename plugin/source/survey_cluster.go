@@ -45,6 +45,7 @@ func (r Reader) surveyCluster(ctx context.Context, s *Survey, q Query) error {
 	if c.facts, err = newClusterFacts(r.Cluster, q.AllNamespaces); err != nil {
 		return Advise(err, "")
 	}
+	c.facts.served = &c.served
 	for group := range c.served.unknown {
 		s.gap("unknown resources in API group %s, because its API server does not respond; "+
 			"see kubectl get apiservices", group)
@@ -53,6 +54,9 @@ func (r Reader) surveyCluster(ctx context.Context, s *Survey, q Query) error {
 		return err
 	}
 	if err := c.readAutoscalers(ctx); err != nil {
+		return err
+	}
+	if err := c.readScalers(ctx); err != nil {
 		return err
 	}
 	s.each = c.each

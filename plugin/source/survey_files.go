@@ -43,7 +43,7 @@ func (r Reader) surveyFiles(s *Survey, q Query) error {
 			return err
 		}
 	}
-	if f.chosen, err = ofTypes(objects, types, selector); err != nil {
+	if f.chosen, err = ofTypes(objects, types, selector, s.who.scalers); err != nil {
 		return err
 	}
 	for i := range f.facts.hpas {
@@ -52,6 +52,7 @@ func (r Reader) surveyFiles(s *Survey, q Query) error {
 		f.add(hpa, selector.Matches(labels.Set(hpa.Labels)) && (len(types) == 0 || isOf(hpaKind(), types) || isOf(target, types)))
 		f.settleKind(&f.Autoscalers[len(f.Autoscalers)-1])
 	}
+	s.scalers = f.facts.scalersOf(s.who.scalers)
 	for _, o := range objects { // objects that are not chosen can still be targets
 		f.complete(&Subject{Kind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()}, nil)
 	}
@@ -75,7 +76,7 @@ func (f *fileSurvey) register(o *unstructured.Unstructured) error {
 
 // ofTypes returns the objects of the given types that match a selector.
 func ofTypes(
-	objects []*unstructured.Unstructured, types []string, selector labels.Selector,
+	objects []*unstructured.Unstructured, types []string, selector labels.Selector, scalers []scale.Kind,
 ) (chosen []*unstructured.Unstructured, err error) {
 	if len(objects) == 0 {
 		return nil, errors.New("the files contain no objects; write them with kubectl get -o yaml --show-managed-fields")
@@ -88,7 +89,7 @@ func ofTypes(
 	}
 	for _, o := range objects {
 		kind := o.GroupVersionKind().GroupKind()
-		if len(types) > 0 && !isOf(kind, types) || len(types) == 0 && isAuxiliary(kind) {
+		if len(types) > 0 && !isOf(kind, types) || len(types) == 0 && isAuxiliary(kind, scalers) {
 			continue
 		}
 		if selector.Matches(labels.Set(o.GetLabels())) {
@@ -99,8 +100,9 @@ func ofTypes(
 }
 
 // isAuxiliary reports whether objects of a kind only provide facts about others. They are surveyed only if a type names them.
-func isAuxiliary(kind schema.GroupKind) bool {
-	return kind == hpaKind() || kind == schema.GroupKind{Kind: "Namespace"} ||
+func isAuxiliary(kind schema.GroupKind, scalers []scale.Kind) bool {
+	isScaler := func(k scale.Kind) bool { return k.GroupKind == kind && !k.IsWorkload() }
+	return slices.ContainsFunc(scalers, isScaler) || kind == hpaKind() || kind == schema.GroupKind{Kind: "Namespace"} ||
 		kind == schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}
 }
 

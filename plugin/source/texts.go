@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -21,12 +22,12 @@ type Text struct {
 	Content []byte
 }
 
-// ReadTexts reads files, the files in directories with an extension that kubectl reads, URLs and, for "-", in. The error is one
-// line that includes a remedy.
-func ReadTexts(ctx context.Context, in io.Reader, names []string) ([]Text, error) {
+// ReadTexts reads files, the files in directories with an extension that kubectl reads, URLs and, for "-", in. If recursive is
+// set, it also reads the directories in directories. The error is one line that includes a remedy.
+func ReadTexts(ctx context.Context, in io.Reader, names []string, recursive bool) ([]Text, error) {
 	var texts []Text
 	for _, name := range names {
-		read, err := readText(ctx, in, name)
+		read, err := readText(ctx, in, name, recursive)
 		if err != nil {
 			return nil, err
 		}
@@ -35,7 +36,7 @@ func ReadTexts(ctx context.Context, in io.Reader, names []string) ([]Text, error
 	return texts, nil
 }
 
-func readText(ctx context.Context, in io.Reader, name string) ([]Text, error) {
+func readText(ctx context.Context, in io.Reader, name string, recursive bool) ([]Text, error) {
 	switch {
 	case name == "-":
 		content, err := io.ReadAll(in)
@@ -51,30 +52,27 @@ func readText(ctx context.Context, in io.Reader, name string) ([]Text, error) {
 	case err != nil:
 		return nil, err
 	case info.IsDir():
-		return readDir(name)
+		return readDir(name, recursive)
 	}
 	content, err := os.ReadFile(name) //nolint:gosec // the user names the file
 	return []Text{{name, content}}, err
 }
 
-func readDir(name string) ([]Text, error) {
-	entries, err := os.ReadDir(name)
-	if err != nil {
-		return nil, err
-	}
-	var texts []Text
-	for _, entry := range entries {
-		path := filepath.Join(name, entry.Name())
-		if entry.IsDir() || !slices.Contains(resource.FileExtensions, filepath.Ext(path)) {
-			continue
+func readDir(name string, recursive bool) (texts []Text, err error) {
+	err = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != name && !recursive:
+			return fs.SkipDir
+		case entry.IsDir() || !slices.Contains(resource.FileExtensions, filepath.Ext(path)):
+			return nil
 		}
 		content, err := os.ReadFile(path) //nolint:gosec // in a directory that the user names
-		if err != nil {
-			return nil, err
-		}
 		texts = append(texts, Text{path, content})
-	}
-	return texts, nil
+		return err
+	})
+	return texts, err
 }
 
 func download(ctx context.Context, url string) (content []byte, err error) {

@@ -28,7 +28,7 @@ func TestReadTextsLikeKubectl(t *testing.T) {
 	for from, want := range map[string]string{
 		folder: "a b c", filepath.Join(folder, "notes.txt"): "d", server.URL + "/b.json": "b", "-": "in",
 	} {
-		texts, err := source.ReadTexts(t.Context(), strings.NewReader("in"), []string{from})
+		texts, err := source.ReadTexts(t.Context(), strings.NewReader("in"), []string{from}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func TestReadTextsLikeKubectl(t *testing.T) {
 	for from, says := range map[string]string{
 		filepath.Join(folder, "nosuch"): "does not exist; check the path", server.URL + "/nosuch": "the server responded with 404 Not Found; check the URL",
 	} {
-		if _, err := source.ReadTexts(t.Context(), nil, []string{from}); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := source.ReadTexts(t.Context(), nil, []string{from}, false); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: want an error that says %q, got %v", from, says, err)
 		}
 	}

@@ -1,5 +1,6 @@
 // Command bench measures the cost of handoff: the time of a review, the memory for a large cluster, the share of a
-// cluster's writes that reach the webhook, and what the guard adds to a write. It prints each number next to a reference that it measures in the same run.
+// cluster's writes that reach the webhook, and what the guard adds to a write. It prints each number next to a reference that
+// it measures in the same run.
 package main
 
 import (

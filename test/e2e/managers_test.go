@@ -119,16 +119,17 @@ func TestControllerRuleForReplicas(t *testing.T) {
 	n.wantReplicas(3) // the manifest owns replicas again: the annotation is removed
 }
 
+// The cluster-proportional-autoscaler has no object that references what it scales: its name is all there is.
 func TestAConfiguredAutoscalerOwnsTheFieldsItSets(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
-	n.kubectl("patch", "deployment", "web", "--field-manager=keda", "--subresource=scale", "--type=merge", "-p", `{"spec":{"replicas":6}}`)
-	n.wantManagers("keda/Update/scale")
+	n.kubectl("patch", "deployment", "web", "--field-manager=cluster-proportional-autoscaler", "--subresource=scale", "--type=merge", "-p", `{"spec":{"replicas":6}}`)
+	n.wantManagers("cluster-proportional-autoscaler/Update/scale")
 	r := n.apply(deployment("3", "app:1"))
-	n.wantWarnings(r, "kept .spec.replicas=6, owned by keda; remove it from the manifest")
+	n.wantWarnings(r, "kept .spec.replicas=6, owned by cluster-proportional-autoscaler; remove it from the manifest")
 	n.wantReplicas(6)
-	n.wantManagers("keda/Update/scale")
+	n.wantManagers("cluster-proportional-autoscaler/Update/scale")
 }
 
 func TestAnInvalidPathIsReportedAndIgnored(t *testing.T) {

@@ -12,7 +12,7 @@ const module = "github.com/ownership-handoff/handoff/"
 // layers are the folders from the top down. A package imports packages of its own folder, and those that its layer names.
 func layers() map[string][]string {
 	return map[string][]string{
-		"cmd/handoff-webhook": {"webhook", "config"},
+		"cmd/handoff-webhook": {"webhook", "config", "internal"},
 		"cmd/kubectl-handoff": {"plugin/cli"},
 		"plugin":              {"plugin", "config", "merge", "ownership", "internal"},
 		"webhook":             {"merge", "ownership", "internal"},
@@ -23,7 +23,7 @@ func layers() map[string][]string {
 		"merge/schema":        {},
 		"merge/threeway":      {"merge/schema", "internal/strictjson"},
 		"merge/twoway":        {"merge/schema", "internal/strictjson"},
-		"config":              {"ownership"},
+		"config":              {"ownership", "internal"},
 		"ownership":           {"internal"},
 		"internal":            {"internal"},
 	}

@@ -31,7 +31,12 @@ func TestTheSchemaRejectsInvalidValues(t *testing.T) {
 		"a boolean as text":                     {`guard.enabled="false"`, "enabled"},
 		"a field manager with a quote":          {`config.appliers=["it's"]`, "appliers"},
 		"an unknown list of managers":           {`config.imperatives=["k9s"]`, "imperatives"},
+		"a null list of managers":               {`config.appliers=null`, "appliers"},
+		"an unknown change of a list":           {`config.appliers={"append":["ci"]}`, "append"},
+		"an addition with a quote":              {`config.appliers={"add":["it's"]}`, "appliers"},
+		"a rule's manager that is empty":        {`config.controllers=[{"fields":[".spec.x"],"managers":[""]}]`, "managers"},
 		"a controller rule without fields":      {`config.controllers=[{"kind":"Deployment"}]`, "controllers"},
+		"a scaler without a path":               {`config.scalers={"add":[{"group":"a.b","kind":"C"}]}`, "scalers"},
 		"an invalid digest":                     {`image.digest="latest"`, "digest"},
 		"an invalid flag":                       {`extraArgs=["v=1"]`, "extraArgs"},
 	} {
@@ -48,9 +53,6 @@ func TestTheSchemaRejectsInvalidValues(t *testing.T) {
 func TestTheChartRejectsInconsistentValues(t *testing.T) {
 	t.Parallel()
 	for value, says := range map[string]string{
-		`config.appliers=null`:                               "config.appliers: must not be null; omit it for the default, or write [] for none",
-		`config.autoscalers=null`:                            "config.autoscalers: must not be null",
-		`config.controllers=null`:                            "config.controllers: must not be null",
 		`podLabels={"app.kubernetes.io/name":"x"}`:           "podLabels: app.kubernetes.io/name is a label of handoff itself",
 		`podLabels={"app.kubernetes.io/component":"x"}`:      "podLabels: app.kubernetes.io/component is a label of handoff itself",
 		`podLabels={"a":"b","app.kubernetes.io/part-of":""}`: "podLabels: app.kubernetes.io/part-of is a label of handoff itself",
@@ -139,6 +141,18 @@ func TestTheGuardUsesTheConfiguredFieldManagers(t *testing.T) {
 		}
 		if want := `e.manager in ['ours'] || e.manager.startsWith('team-')`; !strings.Contains(string(policy), want) {
 			t.Errorf("%s does not contain %s:\n%s", name, want, policy)
+		}
+	}
+	policy, err := chart(t, `guard.enabled=true`, `config.appliers={"add":["ci"],"remove":["kapp"]}`,
+		`config.autoscalers={"remove":["keda"]}`)["MutatingAdmissionPolicy/handoff-guard-autoscaled"].MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`'fleetagent', 'HashiCorp', 'ci'] || e.manager.startsWith('pulumi-')`, `e.manager in ['keda-operator', 'cluster-proportional-autoscaler']`,
+	} {
+		if !strings.Contains(string(policy), want) {
+			t.Errorf("a changed list: the guard does not contain %s:\n%s", want, policy)
 		}
 	}
 	if r := template(t, `guard.enabled=true`, `config.appliers=["a*b"]`); r.err == nil || !strings.Contains(r.stderr, "a*b") {

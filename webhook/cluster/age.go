@@ -88,6 +88,11 @@ func (a ages) Collect(metrics chan<- prometheus.Metric) {
 		last, _ := freshness.read()
 		metrics <- prometheus.MustNewConstMetric(a.description, prometheus.GaugeValue, time.Since(last).Seconds(), resource)
 	}
+	for _, watch := range a.state.scalers.running() {
+		last, _ := watch.freshness.read()
+		metrics <- prometheus.MustNewConstMetric(a.description, prometheus.GaugeValue, time.Since(last).Seconds(),
+			watch.resource.GroupResource().String())
+	}
 }
 
 // staleError returns the error for stale resources.

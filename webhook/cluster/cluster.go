@@ -36,6 +36,7 @@ type State struct {
 	reader    client.Reader
 	informers map[string]cache.Informer
 	freshness map[string]*freshness // by resource, of the informers that renew their watches
+	scalers   *scalers              // nil without FollowScalers
 	ready     atomic.Bool
 }
 
@@ -54,8 +55,8 @@ func Scheme() (*runtime.Scheme, error) {
 
 // CacheOptions returns the options of a cache for State. The cache drops fields that State does not read before it stores an
 // object, returns stored objects without a copy, renews its watches every few seconds, and sends no requests to the API server
-// before it is started.
-func CacheOptions() cache.Options {
+// before it is started. scalers are the kinds for State.FollowScalers.
+func CacheOptions(scalers ...scale.Kind) cache.Options {
 	withoutCopy := true
 	return cache.Options{
 		Mapper:                       mapper(),
@@ -65,7 +66,7 @@ func CacheOptions() cache.Options {
 		ByObject: map[client.Object]cache.ByObject{
 			namespaces():                                {Transform: keepMode},
 			&autoscalingv2.HorizontalPodAutoscaler{}:    {Transform: keepTarget},
-			&apiextensionsv1.CustomResourceDefinition{}: {Transform: keepScale},
+			&apiextensionsv1.CustomResourceDefinition{}: {Transform: keepScale(scalers)},
 		},
 	}
 }
@@ -95,9 +96,9 @@ func New(ctx context.Context, c cache.Cache) (*State, error) {
 		return nil, fmt.Errorf("indexing CustomResourceDefinitions: %w", err)
 	}
 	for resource, object := range map[string]client.Object{
-		"namespaces":                                     namespaces(),
-		"horizontalpodautoscalers.autoscaling":           &autoscalingv2.HorizontalPodAutoscaler{},
-		"customresourcedefinitions.apiextensions.k8s.io": &apiextensionsv1.CustomResourceDefinition{},
+		"namespaces": namespaces(),
+		hpaResource:  &autoscalingv2.HorizontalPodAutoscaler{},
+		crdResource:  &apiextensionsv1.CustomResourceDefinition{},
 	} {
 		informer, err := c.GetInformer(ctx, object, cache.BlockUntilSynced(false))
 		if err != nil {
@@ -116,7 +117,7 @@ func (f *State) Ready() bool {
 	if f.ready.Load() {
 		return true
 	}
-	if len(f.missing()) > 0 {
+	if len(f.missing()) > 0 || len(f.scalers.missing()) > 0 {
 		return false
 	}
 	f.ready.Store(true)
@@ -136,20 +137,28 @@ func (f *State) NamespaceMode(namespace string) (mode string, ok bool) {
 	return mode, ok
 }
 
-// Autoscaler returns the HorizontalPodAutoscaler that targets an object, as "HorizontalPodAutoscaler/web", and its desired
-// replicas. If several target the object, it returns the first by name; if none does, it returns "". The version of the target
-// reference is ignored.
-func (f *State) Autoscaler(namespace, group, kind, name string) (autoscaler string, desired int64) {
+// Scaler returns what is known about the scalers in a namespace that reference an object: HorizontalPodAutoscalers, and those
+// of FollowScalers. The version of a reference is ignored.
+func (f *State) Scaler(namespace, group, kind, name string) ownership.Scaler {
 	if !f.Ready() {
-		return "", 0
+		return ownership.Scaler{}
 	}
+	key := targetKey{namespace, schema.GroupKind{Group: group, Kind: kind}, name}
+	first, _ := scale.Choose(append(f.autoscalers(key), f.scalers.references(key)...))
+	return ownership.Scaler{
+		Name: first.Scaler, Desired: first.Desired, OffAtZero: first.OffAtZero, Readable: f.scalers.readable(),
+	}
+}
+
+// autoscalers returns the references of HorizontalPodAutoscalers to an object.
+func (f *State) autoscalers(key targetKey) []scale.Reference {
 	var list autoscalingv2.HorizontalPodAutoscalerList
-	err := f.reader.List(context.Background(), &list, client.InNamespace(namespace),
-		client.MatchingFields{byTarget: target(group, kind, name)})
+	err := f.reader.List(context.Background(), &list, client.InNamespace(key.namespace),
+		client.MatchingFields{byTarget: target(key.kind.Group, key.kind.Kind, key.name)})
 	if err != nil {
-		return "", 0
+		return nil
 	}
-	return scale.Targeting(list.Items, group, kind, name)
+	return scale.Targeting(list.Items, key.kind, key.name)
 }
 
 // ScalePath returns the path of the scale field of a kind, nil if the kind has none.

@@ -72,20 +72,23 @@ func TestNamespaceModeFollowsChanges(t *testing.T) {
 // autoscale creates a HorizontalPodAutoscaler that targets an object.
 func autoscale(t *testing.T, namespace, name, apiVersion, kind, target string) *autoscalingv2.HorizontalPodAutoscaler {
 	t.Helper()
-	o := &autoscalingv2.HorizontalPodAutoscaler{
+	o := autoscaler(namespace, name, apiVersion, kind, target)
+	create(t, o)
+	return o
+}
+
+func autoscaler(namespace, name, apiVersion, kind, target string) *autoscalingv2.HorizontalPodAutoscaler {
+	return &autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: apiVersion, Kind: kind, Name: target},
 			MaxReplicas:    20,
 		},
 	}
-	create(t, o)
-	return o
 }
 
 func autoscalerOf(namespace, group, kind, name string) string {
-	autoscaler, _ := suite.state.Autoscaler(namespace, group, kind, name)
-	return autoscaler
+	return suite.state.Scaler(namespace, group, kind, name).Name
 }
 
 func TestAutoscalerMatchesGroupKindAndNameOfTheTarget(t *testing.T) {

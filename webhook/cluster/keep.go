@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -38,29 +39,49 @@ func keepTarget(in any) (any, error) {
 	out.Spec.ScaleTargetRef = hpa.Spec.ScaleTargetRef
 	out.Spec.MinReplicas, out.Spec.MaxReplicas = hpa.Spec.MinReplicas, hpa.Spec.MaxReplicas
 	out.Status.DesiredReplicas = hpa.Status.DesiredReplicas
+	if controller := metav1.GetControllerOfNoCopy(hpa); controller != nil {
+		out.OwnerReferences = []metav1.OwnerReference{{
+			Kind: controller.Kind, Name: controller.Name, Controller: controller.Controller,
+		}}
+	}
 	return out, nil
 }
 
-// keepScale reduces a CustomResourceDefinition to the scale subresources of its versions, without the large schemas.
-func keepScale(in any) (any, error) {
-	crd, ok := in.(*apiextensionsv1.CustomResourceDefinition)
-	if !ok {
-		return in, nil
-	}
-	out := &apiextensionsv1.CustomResourceDefinition{}
-	out.Name, out.ResourceVersion = crd.Name, crd.ResourceVersion
-	out.Spec.Group, out.Spec.Names.Kind = crd.Spec.Group, crd.Spec.Names.Kind
-	for _, v := range crd.Spec.Versions {
-		if v.Subresources == nil || v.Subresources.Scale == nil {
-			continue
+// keepScale returns a function that reduces a CustomResourceDefinition to the scale subresources of its versions, without the
+// large schemas. For kinds of scalers, it also keeps which versions are served.
+func keepScale(scalers []scale.Kind) func(any) (any, error) {
+	return func(in any) (any, error) {
+		crd, ok := in.(*apiextensionsv1.CustomResourceDefinition)
+		if !ok {
+			return in, nil
 		}
-		out.Spec.Versions = append(out.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{
-			Name: v.Name, Subresources: &apiextensionsv1.CustomResourceSubresources{
-				Scale: &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: v.Subresources.Scale.SpecReplicasPath},
-			},
+		out := &apiextensionsv1.CustomResourceDefinition{}
+		out.Name, out.ResourceVersion = crd.Name, crd.ResourceVersion
+		out.Spec.Group, out.Spec.Names.Kind = crd.Spec.Group, crd.Spec.Names.Kind
+		isScaler := slices.ContainsFunc(scalers, func(k scale.Kind) bool {
+			return k.Group == crd.Spec.Group && k.Kind == crd.Spec.Names.Kind
 		})
+		if isScaler {
+			out.Spec.Names.Plural, out.Spec.Scope = crd.Spec.Names.Plural, crd.Spec.Scope
+			out.Status.Conditions = crd.Status.Conditions
+		}
+		for i := range crd.Spec.Versions {
+			v := &crd.Spec.Versions[i]
+			kept := apiextensionsv1.CustomResourceDefinitionVersion{Name: v.Name}
+			if isScaler {
+				kept.Served, kept.Storage = v.Served, v.Storage
+			}
+			if hasScale := v.Subresources != nil && v.Subresources.Scale != nil; hasScale {
+				kept.Subresources = &apiextensionsv1.CustomResourceSubresources{
+					Scale: &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: v.Subresources.Scale.SpecReplicasPath},
+				}
+			} else if !isScaler {
+				continue
+			}
+			out.Spec.Versions = append(out.Spec.Versions, kept)
+		}
+		return out, nil
 	}
-	return out, nil
 }
 
 func targetOf(o client.Object) []string {

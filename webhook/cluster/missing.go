@@ -38,6 +38,9 @@ func (f *State) Check() error {
 		}
 		texts = append(texts, text)
 	}
+	for _, resource := range f.scalers.missing() {
+		texts = append(texts, resource+" are not listed yet")
+	}
 	if texts == nil {
 		return errors.New("the informers have just synced")
 	}

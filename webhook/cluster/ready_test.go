@@ -126,7 +126,7 @@ func TestFactsDoNotBlockBeforeTheyAreReady(t *testing.T) {
 			if mode, ok := state.NamespaceMode(n.Name); ok {
 				t.Errorf("%s: mode %s", sentence, mode)
 			}
-			if got, _ := state.Autoscaler(n.Name, "apps", "Deployment", "web"); got != "" {
+			if got := state.Scaler(n.Name, "apps", "Deployment", "web").Name; got != "" {
 				t.Errorf("%s: autoscaler %s", sentence, got)
 			}
 			if got := state.ScalePath("example.com", "v1", "Widget"); got != nil {

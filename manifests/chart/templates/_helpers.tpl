@@ -34,17 +34,59 @@ app.kubernetes.io/component: webhook
 {{- end }}
 {{- end }}
 
-{{- /* Refuses a null list: the webhook would use its default, and the guard no list. */}}
 {{- define "handoff.config" -}}
-{{- $config := .Values.config -}}
-{{- range list "appliers" "imperative" "autoscalers" "controllers" -}}
-{{- if not (kindIs "slice" (get $config .)) -}}
-{{- fail (printf "config.%s: must not be null; omit it for the default, or write [] for none" .) -}}
-{{- end -}}
-{{- end -}}
 apiVersion: config.ownership-handoff.io/v1alpha1
 kind: HandoffConfiguration
-{{ toYaml .Values.config }}
+{{- with .Values.config }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- /* The field managers of a list of the configuration, as JSON. The arguments are the root and the list's name. */}}
+{{- define "handoff.managers" -}}
+{{- $root := index . 0 -}}
+{{- $managers := get ($root.Files.Get "files/managers.yaml" | fromYaml) (index . 1) -}}
+{{- $configured := get $root.Values.config (index . 1) -}}
+{{- if kindIs "slice" $configured -}}
+{{- $managers = $configured -}}
+{{- else if $configured -}}
+{{- range $configured.remove -}}
+{{- $managers = without $managers . -}}
+{{- end -}}
+{{- $managers = concat $managers ($configured.add | default list) -}}
+{{- end -}}
+{{ toJson $managers }}
+{{- end }}
+
+{{- /* The kinds of scalers as JSON: config.scalers applied to the defaults, as the webhook does. */}}
+{{- define "handoff.scalers" -}}
+{{- $scalers := list (dict "group" "keda.sh" "kind" "ScaledObject") (dict "group" "argoproj.io" "kind" "Rollout") (dict "group" "flagger.app" "kind" "Canary") -}}
+{{- $changes := .Values.config.scalers -}}
+{{- if kindIs "invalid" $changes -}}{{- $changes = dict -}}{{- end -}}
+{{- if kindIs "slice" $changes -}}
+{{- $scalers = $changes -}}
+{{- else -}}
+{{- range $removed := $changes.remove | default list -}}
+{{- $kept := list -}}
+{{- range $scalers -}}
+{{- if not (and (eq .group $removed.group) (eq .kind $removed.kind)) -}}
+{{- $kept = append $kept . -}}
+{{- end -}}
+{{- end -}}
+{{- $scalers = $kept -}}
+{{- end -}}
+{{- $scalers = concat $scalers ($changes.add | default list) -}}
+{{- end -}}
+{{ toJson $scalers }}
+{{- end }}
+
+{{- /* The usual plural name of a kind. */}}
+{{- define "handoff.plural" -}}
+{{- $name := lower . -}}
+{{- if hasSuffix "s" $name -}}{{ $name }}es
+{{- else if hasSuffix "y" $name -}}{{ trimSuffix "y" $name }}ies
+{{- else -}}{{ $name }}s
+{{- end -}}
 {{- end }}
 
 {{- define "handoff.serviceAccount" -}}
@@ -66,11 +108,11 @@ matchExpressions:
 {{- end }}
 {{- end }}
 
-{{- /* A CEL expression that reports whether the manager of the managedFields entry e is in a list. The guard only supports patterns that end in *. */}}
+{{- /* A CEL expression that reports whether the manager of the managedFields entry e is in a list, given as for handoff.managers. The guard only supports patterns that end in *. */}}
 {{- define "handoff.listed" -}}
 {{- $names := list -}}
 {{- $prefixes := list -}}
-{{- range . -}}
+{{- range include "handoff.managers" . | fromJsonArray -}}
 {{- if not (regexMatch "[*?\\[\\\\]" .) -}}
 {{- $names = append $names (printf "'%s'" .) -}}
 {{- else if regexMatch "^[^*?\\[\\\\]*\\*$" . -}}

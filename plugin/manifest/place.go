@@ -1,4 +1,4 @@
-package release
+package manifest
 
 import (
 	"go.yaml.in/yaml/v3"
@@ -8,20 +8,20 @@ import (
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
-// place is the position of a field or a list element in a document.
-type place struct {
-	in   *place     // the parent; nil for the document
-	key  *yaml.Node // of a field; nil for an element
-	node *yaml.Node
+// Place is the position of a field or a list element in an object.
+type Place struct {
+	// Key is the key of a field; nil for an element.
+	Key  *yaml.Node
+	Node *yaml.Node
+
+	in *Place // the parent; nil for the object
 	// shared reports whether the place is reached through an alias or a merge key, so that other parts of the file use it.
 	shared bool
-	// hidden reports whether the value must not be shown.
-	hidden bool
 }
 
-// follow returns the place of a path in a document, or nil.
-func follow(document *yaml.Node, path fieldpath.Path) *place {
-	at := &place{node: document}
+// Find returns the place of a path in an object, or nil.
+func (o Object) Find(path fieldpath.Path) *Place {
+	at := &Place{Node: o.Node}
 	for _, element := range path {
 		if at = at.step(element); at == nil {
 			return nil
@@ -30,22 +30,22 @@ func follow(document *yaml.Node, path fieldpath.Path) *place {
 	return at
 }
 
-func (at *place) step(element fieldpath.PathElement) *place {
-	node := resolve(at.node)
-	shared := at.shared || node != at.node
+func (at *Place) step(element fieldpath.PathElement) *Place {
+	node := resolve(at.Node)
+	shared := at.shared || node != at.Node
 	if element.FieldName != nil {
 		key, found, merged := member(node, *element.FieldName)
 		if found == nil {
 			return nil
 		}
-		return &place{in: at, key: key, node: found, shared: shared || merged}
+		return &Place{in: at, Key: key, Node: found, shared: shared || merged}
 	}
 	if node.Kind != yaml.SequenceNode {
 		return nil
 	}
 	for i, item := range node.Content {
 		if isElement(resolve(item), i, element) {
-			return &place{in: at, node: item, shared: shared}
+			return &Place{in: at, Node: item, shared: shared}
 		}
 	}
 	return nil
@@ -109,8 +109,14 @@ func memberOf(node *yaml.Node, name string, visited map[*yaml.Node]bool) (key, f
 			return node.Content[i], node.Content[i+1], false
 		}
 	}
+	key, found = mergedMember(node, name, visited)
+	return key, found, found != nil
+}
+
+// mergedMember is memberOf for the fields that merge keys add to a mapping.
+func mergedMember(node *yaml.Node, name string, visited map[*yaml.Node]bool) (key, found *yaml.Node) {
 	for i := 0; i+1 < len(node.Content); i += 2 {
-		if node.Content[i].Tag != "!!merge" {
+		if node.Content[i].Tag != mergeTag {
 			continue
 		}
 		from := []*yaml.Node{resolve(node.Content[i+1])}
@@ -119,12 +125,14 @@ func memberOf(node *yaml.Node, name string, visited map[*yaml.Node]bool) (key, f
 		}
 		for _, other := range from {
 			if key, found, _ := memberOf(resolve(other), name, visited); found != nil {
-				return key, found, true
+				return key, found
 			}
 		}
 	}
-	return nil, nil, false
+	return nil, nil
 }
+
+const mergeTag = "!!merge"
 
 func resolve(node *yaml.Node) *yaml.Node {
 	for node.Kind == yaml.AliasNode {
@@ -141,11 +149,13 @@ func child(node *yaml.Node, name string) *yaml.Node {
 	return resolve(found)
 }
 
-func text(node *yaml.Node, names ...string) string {
-	for _, name := range names {
-		if node = child(node, name); node == nil {
-			return ""
-		}
+// Depth returns the number of path elements from the object to the place.
+func (at *Place) Depth() (depth int) {
+	for ; at.in != nil; at = at.in {
+		depth++
 	}
-	return node.Value
+	return depth
 }
+
+// Line returns the line that the place begins on, counted from 1.
+func (at *Place) Line() int { return at.first().Line }

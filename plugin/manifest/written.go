@@ -1,8 +1,7 @@
-package release
+package manifest
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -13,11 +12,22 @@ import (
 type written struct {
 	text   []byte
 	starts []int // of the lines, as YAML counts them
+	last   *position
 }
 
+// position is a column of a line, and its offset. Columns of one line are mostly looked up in ascending order; starting from the
+// last one makes that linear for a file with a single long line.
+type position struct{ line, column, offset int }
+
+const byteOrderMark = "\ufeff"
+
 func newWritten(text []byte) written {
-	w := written{text: text, starts: []int{0}}
-	for i := 0; i < len(text); {
+	begin := 0
+	if bytes.HasPrefix(text, []byte(byteOrderMark)) {
+		begin = len(byteOrderMark) // the parser does not count it as a column
+	}
+	w := written{text: text, starts: []int{begin}, last: &position{}}
+	for i := begin; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
 		i += size
 		if r == '\r' && i < len(text) && text[i] == '\n' {
@@ -31,16 +41,36 @@ func newWritten(text []byte) written {
 }
 
 // extent returns the first and the last line of a place, counted from 1.
-func (w written) extent(at *place) (first, last int) {
-	start := w.offset(at.first())
-	if at.key == nil {
+func (w written) extent(at *Place) (first, last int) {
+	start, end := w.span(at)
+	return w.line(start), w.line(end)
+}
+
+// span returns the offsets of the first and the last character of a place.
+func (w written) span(at *Place) (start, end int) {
+	start = w.offset(at.first())
+	if at.Key == nil {
 		start = w.dash(start)
 	}
-	end := max(start, w.end(at.node, w.column(start)))
-	if at.key != nil {
-		end = max(end, w.end(at.key, 0))
+	switch isImplicit := at.Node.Kind == yaml.ScalarNode && at.Node.Tag == "!!null" && at.Node.Value == ""; {
+	case isImplicit && at.Key == nil:
+		return start, start
+	case isImplicit:
+		return start, w.colon(at.Key)
+	case at.Key == nil:
+		return start, max(start, w.end(at.Node, w.column(start)))
+	default:
+		return start, max(w.end(at.Node, w.column(start)), w.end(at.Key, 0))
 	}
-	return w.line(start), w.line(end)
+}
+
+// colon returns the offset of the colon after a key.
+func (w written) colon(key *yaml.Node) int { return w.skip(w.after(w.end(key, 0))) }
+
+// after returns the offset after the character at an offset.
+func (w written) after(at int) int {
+	_, size := utf8.DecodeRune(w.text[min(at, len(w.text)):])
+	return at + size
 }
 
 func (w written) line(offset int) int { return 1 + bytes.Count(w.text[:offset], []byte("\n")) }
@@ -50,12 +80,16 @@ func (w written) offset(node *yaml.Node) int {
 	if node.Line < 1 || node.Line > len(w.starts) {
 		return len(w.text)
 	}
-	i := w.starts[node.Line-1]
-	for n := 1; n < node.Column && i < len(w.text); n++ {
-		_, size := utf8.DecodeRune(w.text[i:])
-		i += size
+	at := position{node.Line, 1, w.starts[node.Line-1]}
+	if w.last.line == node.Line && w.last.column <= node.Column {
+		at = *w.last
 	}
-	return i
+	for ; at.column < node.Column && at.offset < len(w.text); at.column++ {
+		_, size := utf8.DecodeRune(w.text[at.offset:])
+		at.offset += size
+	}
+	*w.last = at
+	return at.offset
 }
 
 // column returns the number of characters before an offset on its line.
@@ -85,7 +119,7 @@ func (w written) dash(start int) int {
 func (w written) end(node *yaml.Node, indent int) int {
 	start := w.offset(node)
 	if node.Kind == yaml.AliasNode {
-		return start
+		return min(start+len(node.Value), len(w.text)) // the value is the name, without the asterisk
 	}
 	content := w.content(start, node)
 	switch {
@@ -220,40 +254,4 @@ func (w written) flowEnd(node *yaml.Node, at int) int {
 		at++
 	}
 	return min(at, len(w.text))
-}
-
-// aliases are the aliases of a document, by the node that they refer to.
-type aliases map[*yaml.Node][]*yaml.Node
-
-func aliasesOf(document *yaml.Node) aliases {
-	found := aliases{}
-	each(document, func(node *yaml.Node) {
-		if node.Kind == yaml.AliasNode {
-			found[node.Alias] = append(found[node.Alias], node)
-		}
-	})
-	return found
-}
-
-// leadInto reports whether an alias outside of a place refers to an anchor in it.
-func (a aliases) leadInto(at *place) bool {
-	if len(a) == 0 {
-		return false
-	}
-	inside := map[*yaml.Node]bool{}
-	each(at.node, func(node *yaml.Node) { inside[node] = true })
-	for node := range inside {
-		if slices.ContainsFunc(a[node], func(alias *yaml.Node) bool { return !inside[alias] }) {
-			return true
-		}
-	}
-	return false
-}
-
-// each visits a node and its descendants, without following aliases.
-func each(node *yaml.Node, visit func(*yaml.Node)) {
-	visit(node)
-	for _, part := range node.Content {
-		each(part, visit)
-	}
 }

@@ -1,0 +1,114 @@
+package scale
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Kind is a kind of scaler: its objects own the scale field of the objects that they reference.
+type Kind struct {
+	schema.GroupKind
+
+	// Path are the names of the fields that lead to the reference, an object with apiVersion, kind and name.
+	Path []string
+	// Managers are the field managers of its controller. A name proves nothing where the objects can be read.
+	Managers []string
+
+	optional, scaleDown, shares bool
+}
+
+// Kinds returns the kinds of scalers that are known without a configuration, in the order in which they are named if several
+// reference the same object. HorizontalPodAutoscalers are always known, and are not among them.
+func Kinds() []Kind {
+	return []Kind{
+		{ // https://keda.sh/docs/latest/reference/scaledobject-spec/
+			GroupKind: schema.GroupKind{Group: "keda.sh", Kind: "ScaledObject"}, Path: []string{"spec", "scaleTargetRef"},
+			Managers: []string{"keda", "keda-operator"},
+		},
+		{ // https://argoproj.github.io/argo-rollouts/migrating/, workloadRef.scaleDown
+			GroupKind: schema.GroupKind{Group: "argoproj.io", Kind: "Rollout"}, Path: []string{"spec", "workloadRef"},
+			optional: true, scaleDown: true,
+		},
+		{ // https://docs.flagger.app/usage/how-it-works#canary-target
+			GroupKind: schema.GroupKind{Group: "flagger.app", Kind: "Canary"}, Path: []string{"spec", "targetRef"}, shares: true,
+		},
+	}
+}
+
+// Known returns the kind with what is known about it without a configuration, if it has the same path.
+func (k Kind) Known() Kind {
+	for _, known := range Kinds() {
+		if known.GroupKind == k.GroupKind && slices.Equal(known.Path, k.Path) {
+			return known
+		}
+	}
+	return k
+}
+
+// IsWorkload reports whether the objects can also be workloads themselves, without a reference, as Rollouts.
+func (k Kind) IsWorkload() bool { return k.optional }
+
+// PathText returns the path of the reference, as ".spec.scaleTargetRef".
+func (k Kind) PathText() string { return "." + strings.Join(k.Path, ".") }
+
+// Errors of a scaler's reference. They quote nothing from the object.
+var (
+	errNoReference   = errors.New("the reference is missing")
+	errNotAnObject   = errors.New("the reference is not an object")
+	errNoName        = errors.New("the reference has no name")
+	errBadAPIVersion = errors.New("the reference has a malformed apiVersion")
+)
+
+// Target returns the object that a scaler references; ok is false if it scales none, which is not always an error: an Argo
+// Rollout can have its own pod template, or leave the scale of the referenced Deployment alone. As in KEDA, a missing
+// apiVersion means apps/v1, and a missing kind Deployment.
+func (k Kind) Target(object map[string]any) (target schema.GroupKind, name string, ok bool, err error) {
+	reference, err := k.reference(object)
+	if err != nil || reference == nil {
+		return target, "", false, err
+	}
+	text := func(field, otherwise string) string {
+		if value, isText := reference[field].(string); isText && value != "" {
+			return value
+		}
+		return otherwise
+	}
+	if mode := text("scaleDown", "never"); k.scaleDown && mode == "never" {
+		return target, "", false, nil
+	}
+	if name = text("name", ""); name == "" {
+		return target, "", false, k.problem(errNoName)
+	}
+	gv, err := schema.ParseGroupVersion(text("apiVersion", "apps/v1"))
+	if err != nil {
+		return target, "", false, k.problem(errBadAPIVersion)
+	}
+	return schema.GroupKind{Group: gv.Group, Kind: text("kind", "Deployment")}, name, true, nil
+}
+
+// reference returns the value at the path, nil if the object needs none.
+func (k Kind) reference(object map[string]any) (map[string]any, error) {
+	var value any = object
+	for _, name := range k.Path {
+		parent, isObject := value.(map[string]any)
+		if !isObject {
+			return nil, k.problem(errNotAnObject)
+		}
+		if value = parent[name]; value == nil && k.optional {
+			return nil, nil //nolint:nilnil // there is none, which is not an error
+		} else if value == nil {
+			return nil, k.problem(errNoReference)
+		}
+	}
+	reference, isObject := value.(map[string]any)
+	if !isObject {
+		return nil, k.problem(errNotAnObject)
+	}
+	return reference, nil
+}
+
+func (k Kind) problem(err error) error { return fmt.Errorf("%s: %w", k.PathText(), err) }

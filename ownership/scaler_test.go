@@ -1,0 +1,61 @@
+package ownership_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+func TestNodeGroupScaler(t *testing.T) {
+	const prefix = `"cluster.x-k8s.io/cluster-api-autoscaler-node-group-`
+	sizes := func(minimum, maximum string) string {
+		return prefix + `min-size":` + minimum + `,` + prefix + `max-size":` + maximum
+	}
+	const scaler = "cluster-autoscaler"
+	for sentence, c := range map[string]struct{ group, kind, annotations, want string }{
+		"a MachineDeployment":                 {"cluster.x-k8s.io", "MachineDeployment", sizes(`"1"`, `"9"`), scaler},
+		"a MachineSet":                        {"cluster.x-k8s.io", "MachineSet", sizes(`"0"`, `"9"`), scaler},
+		"a MachinePool with equal sizes":      {"cluster.x-k8s.io", "MachinePool", sizes(`"3"`, `"3"`), scaler},
+		"another kind":                        {"cluster.x-k8s.io", "Cluster", sizes(`"1"`, `"9"`), ""},
+		"another group":                       {"apps", "MachineDeployment", sizes(`"1"`, `"9"`), ""},
+		"no annotations":                      {"cluster.x-k8s.io", "MachineDeployment", ``, ""},
+		"only a minimum":                      {"cluster.x-k8s.io", "MachineDeployment", prefix + `min-size":"1"`, ""},
+		"a maximum below the minimum":         {"cluster.x-k8s.io", "MachineDeployment", sizes(`"9"`, `"1"`), ""},
+		"sizes of 0, which switch it off":     {"cluster.x-k8s.io", "MachineDeployment", sizes(`"0"`, `"0"`), ""},
+		"a size that is not a number":         {"cluster.x-k8s.io", "MachineDeployment", sizes(`"one"`, `"9"`), ""},
+		"a negative size":                     {"cluster.x-k8s.io", "MachineDeployment", sizes(`"-1"`, `"9"`), ""},
+		"a size that is a number, not a text": {"cluster.x-k8s.io", "MachineDeployment", sizes(`1`, `"9"`), ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			o, err := ownership.ParseObject([]byte(`{"metadata":{"annotations":{` + c.annotations + `}}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := ownership.NodeGroupScaler(schema.GroupKind{Group: c.group, Kind: c.kind}, o); got != c.want {
+				t.Errorf("want %q, got %q", c.want, got)
+			}
+		})
+	}
+}
+
+func TestAManagerOwnsNothingByItsNameWhereItsScalersCanBeRead(t *testing.T) {
+	replicas := fieldpath.MakePathOrDie("spec", "replicas")
+	managers := ownership.Managers{Autoscalers: []string{"keda", "proportional"}, Readable: []string{"keda"}}
+	for manager, want := range map[string]ownership.Owner{"keda": ownership.Imperative, "proportional": ownership.Autoscaler} {
+		entry := ownership.Entry{
+			Manager: manager, Operation: ownership.OperationUpdate, Subresource: "scale", Fields: []byte(`{"f:spec":{"f:replicas":{}}}`),
+		}
+		got := ownership.Context{Managers: managers, Scale: true}.Resolve(replicas, []ownership.Entry{entry}, ownership.Sets)
+		if diff := cmp.Diff(ownership.FieldOwner{Owner: want, By: manager}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", manager, diff)
+		}
+		entry.Operation = ownership.OperationApply
+		if managers.IsApplier(entry) {
+			t.Errorf("%s counts as an applier", manager)
+		}
+	}
+}

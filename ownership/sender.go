@@ -1,0 +1,118 @@
+package ownership
+
+import (
+	"bytes"
+	"slices"
+)
+
+// Sender is the field manager that sends a write.
+type Sender struct {
+	Writer Writer
+	// Entry is the sender's managedFields entry in the incoming object. If there is none, it has only the manager and the
+	// operation.
+	Entry Entry
+}
+
+// ServerSide reports whether the write is a server-side apply.
+func (s Sender) ServerSide() bool { return s.Entry.Operation == OperationApply }
+
+// SentBy returns the field manager that sends the write, given its objects, entries and Managers. fieldManager is the one in the
+// request's options, or empty. If it is empty, the sender is the manager whose entry the write updated, and the zero Sender if
+// there is none.
+func (w Write) SentBy(fieldManager string) Sender {
+	entry := senderEntry(fieldManager, w.LiveEntries, w.IncomingEntries)
+	switch {
+	case entry.Manager == "":
+		return Sender{}
+	case w.applies(entry):
+		return Sender{Writer: Applier, Entry: entry}
+	case w.Managers.IsImperative(entry):
+		return Sender{Writer: ImperativeWriter, Entry: entry}
+	default:
+		return Sender{Entry: entry}
+	}
+}
+
+// applies reports whether the sender, with this entry, applies a manifest.
+func (w Write) applies(sender Entry) bool {
+	if sender.Operation == OperationApply {
+		return w.appliesServerSide(sender)
+	}
+	if w.Managers.IsApplier(sender) {
+		return true
+	}
+	if matches(w.Managers.Imperative, sender.Manager) || w.Managers.isController(sender.Manager) {
+		return false
+	}
+	if len(sender.Fields) == 0 && w.changesLastApplied() {
+		return true // an API server without managedFields
+	}
+	// The annotation can be in the entry of another API version: a manager has one for each that it has used.
+	return slices.ContainsFunc(w.IncomingEntries, func(e Entry) bool {
+		return e.Manager == sender.Manager && w.Managers.IsApplier(e) && e.Operation == OperationUpdate
+	})
+}
+
+// appliesServerSide reports whether a server-side apply applies a manifest: the one that it applies now, or the one before, of
+// which it may have dropped all other fields.
+func (w Write) appliesServerSide(sender Entry) bool {
+	was, hadApplied := sender.Find(w.LiveEntries)
+	if hadApplied && w.Managers.IsApplier(was) {
+		return true
+	}
+	return w.Managers.IsApplier(sender) && (len(sender.Fields) > 0 || !hadApplied)
+}
+
+// changesLastApplied reports whether the write sets the last-applied annotation to another text, about the object itself.
+func (w Write) changesLastApplied() bool {
+	text := w.Incoming.lastApplied.Of(w.Incoming.text)
+	return len(text) > 0 && !bytes.Equal(text, w.Live.lastApplied.Of(w.Live.text)) && w.Incoming.hasOwnLastApplied()
+}
+
+// senderEntry returns the sender's entry. It prefers an entry that the write updated, because a manager can have one for
+// each operation. If the write updated none, a manager that has only an Apply entry has applied.
+func senderEntry(fieldManager string, live, incoming []Entry) Entry {
+	var own Entry
+	found, before := 0, indexOf(live)
+	for _, e := range incoming {
+		if e.Subresource != "" || (fieldManager != "" && e.Manager != fieldManager) {
+			continue
+		}
+		if e.isUpdated(before) {
+			return e
+		}
+		if fieldManager != "" {
+			own, found = e, found+1
+		}
+	}
+	switch {
+	case found == 1:
+		return own
+	case found == 0 && fieldManager != "" && hasApplied(fieldManager, live):
+		return Entry{Manager: fieldManager, Operation: OperationApply} // the manifest has dropped all of its fields
+	default:
+		return Entry{Manager: fieldManager, Operation: OperationUpdate}
+	}
+}
+
+// hasApplied reports whether a manager has an Apply entry.
+func hasApplied(manager string, entries []Entry) bool {
+	return slices.ContainsFunc(entries, func(e Entry) bool {
+		return e.Manager == manager && e.Operation == OperationApply && e.Subresource == ""
+	})
+}
+
+// isUpdated reports whether the entry's own manager has written since live: its time is new, or it has gained fields. The API
+// server sets the time, in whole seconds, when the manager gains a field; writes of other managers only remove fields.
+func (e Entry) isUpdated(live entryIndex) bool {
+	was, ok := live.find(e)
+	if !ok || e.Time != was.Time {
+		return true
+	}
+	if bytes.Equal(e.Fields, was.Fields) {
+		return false
+	}
+	now, errNow := e.Set()
+	before, errBefore := was.Set()
+	return errNow == nil && errBefore == nil && !now.Difference(before).Empty()
+}

@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/ownership-handoff/handoff/internal/printable"
+	"github.com/ownership-handoff/handoff/plugin/source"
+	"github.com/ownership-handoff/handoff/plugin/strip"
+)
+
+type stripOptions struct {
+	*shared
+	outputFlags
+	files        *genericclioptions.FileNameFlags
+	live         []string
+	config       string
+	ignoreErrors bool
+	quiet        bool
+}
+
+func (s *shared) newStrip() *cobra.Command {
+	o := &stripOptions{shared: s, outputFlags: outputFlags{withoutWide: true}}
+	c := &cobra.Command{
+		Use:   "strip [-f FILE]",
+		Short: "Remove fields that others own from manifests",
+		Long: `Removes the fields from manifests that autoscalers and controllers own in the live objects, and writes the manifests to
+standard output. An apply of the result does not reset these fields and, server-side, does not conflict with their managers: it
+needs no --force-conflicts.
+
+Everything else stays as it is: comments, the order of fields, indentation and quoting. Without -f, the manifests are read
+from standard input. They can be YAML, JSON, lists, or the ResourceList of a KRM function. So strip is a step of a pipeline, a
+post-renderer of Helm, or a function of kustomize. What it did is written to standard error and, for a ResourceList, to its
+results.
+
+A field is removed only if an apply would not delete it then: not if the last-applied annotation contains it, if no other
+manager manages it, or if the object was applied by a client that records its manifest elsewhere, such as Helm 3. In these cases
+it is set to the live value. Use kubectl handoff release once to be able to drop the field.
+
+Objects that do not exist stay unchanged. strip works with and without the handoff webhook, and in every namespace, whatever
+its mode. Objects without a namespace are looked up in the namespace of -n or of the context: as a post-renderer, strip needs the
+namespace of the release.
+
+If a live object or its owners cannot be read, strip fails and writes no manifests. With --ignore-errors, it leaves such objects
+unchanged instead, and still exits with 0, because tools discard the output of a step that fails.
+
+Requires get permission on the objects, and list permission on the HorizontalPodAutoscalers.`,
+		Example: `  # Apply server-side without --force-conflicts
+  kubectl handoff strip -f manifests/ | kubectl apply --server-side -f -
+
+  # Show what would be removed
+  kubectl handoff strip -f web.yaml -o yaml
+
+  # Build a kustomization, strip it, and apply it
+  kubectl kustomize overlays/prod | kubectl handoff strip -n shop | kubectl apply --server-side -f -
+
+  # Post-render a Helm 3 release
+  helm upgrade web ./chart -n shop --post-renderer kubectl-handoff --post-renderer-args strip --post-renderer-args=-nshop`,
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(c *cobra.Command, _ []string) error { return o.run(c.Context()) },
+	}
+	o.add(c)
+	return c
+}
+
+func (o *stripOptions) add(c *cobra.Command) {
+	filenames, recursive := []string{}, false
+	o.files = &genericclioptions.FileNameFlags{
+		Usage:     "Files, directories or URLs that contain the manifests; - is standard input, the default.",
+		Filenames: &filenames, Recursive: &recursive,
+	}
+	o.files.AddFlags(c.Flags())
+	flags := c.Flags()
+	flags.StringSliceVar(&o.live, "live", nil,
+		"Files, directories or URLs to read the live objects from instead of the cluster; - is standard input.")
+	flags.StringVar(&o.config, "config", "", configUsage)
+	flags.BoolVar(&o.ignoreErrors, "ignore-errors", false,
+		"Leave objects unchanged if their live objects or owners cannot be read, instead of failing.")
+	flags.BoolVarP(&o.quiet, "quiet", "q", false, "Do not write to standard error what was removed.")
+	must(o.outputFlags.add(c))
+}
+
+func (o *stripOptions) run(ctx context.Context) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	files, err := o.strip(ctx)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if err := o.report(file); err != nil {
+			return err
+		}
+	}
+	if o.isData() {
+		var items []any
+		for _, file := range files {
+			items = append(items, file.Data()...)
+		}
+		return o.print(o.shared, "Strip", items, false)
+	}
+	_, err = o.raw.Write(joinDocuments(files))
+	return err
+}
+
+// strip reads and strips all files. Nothing is written before all of them are stripped.
+func (o *stripOptions) strip(ctx context.Context) ([]strip.File, error) {
+	options := o.files.ToOptions()
+	names := options.Filenames
+	if len(names) == 0 {
+		names = []string{"-"}
+	}
+	if slices.Contains(names, "-") && slices.Contains(o.live, "-") {
+		return nil, errors.New("manifests and live objects cannot both come from standard input; name a file for one of them")
+	}
+	texts, err := source.ReadTexts(ctx, o.In, names, options.Recursive)
+	if err != nil {
+		return nil, err
+	}
+	configuration, err := o.configuration(o.config)
+	if err != nil {
+		return nil, err
+	}
+	reader := source.Reader{Cluster: o.cluster, In: o.In, Configuration: configuration}
+	stripper := strip.Stripper{IgnoreErrors: o.ignoreErrors}
+	if stripper.Live, err = o.liveObjects(reader); err != nil {
+		return nil, err
+	}
+	files := make([]strip.File, len(texts))
+	for i, text := range texts {
+		if files[i], err = stripper.File(ctx, text); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// liveObjects returns the reader of the live objects. With --ignore-errors, an error is that of each object.
+func (o *stripOptions) liveObjects(reader source.Reader) (strip.Reader, error) {
+	live, err := reader.Live(resource.FilenameOptions{Filenames: o.live})
+	switch {
+	case err == nil:
+		return live, nil
+	case o.ignoreErrors && len(o.live) == 0:
+		return unreadable{err}, nil
+	default:
+		return nil, err
+	}
+}
+
+// unreadable is a cluster that cannot be read.
+type unreadable struct{ err error }
+
+// Read implements strip.Reader.
+func (u unreadable) Read(context.Context, source.Identity) (source.Subject, bool, error) {
+	return source.Subject{}, false, u.err
+}
+
+// report writes to standard error what happened.
+func (o *stripOptions) report(file strip.File) error {
+	for _, gap := range file.Gaps {
+		if _, err := fmt.Fprintln(o.ErrOut, "partial:", printable.Text(gap)); err != nil {
+			return err
+		}
+	}
+	if o.quiet || o.isData() {
+		return nil
+	}
+	for _, line := range file.Lines() {
+		if _, err := fmt.Fprintln(o.ErrOut, printable.Text(line)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// joinDocuments returns the texts of files as one stream of documents. A single file stays as it is.
+func joinDocuments(files []strip.File) []byte {
+	var all []byte
+	for _, file := range files {
+		text := file.Text
+		if len(all) == 0 {
+			all = append(all, text...)
+			continue
+		}
+		text = bytes.TrimPrefix(text, []byte("\ufeff"))
+		if !bytes.HasSuffix(all, []byte("\n")) {
+			all = append(all, '\n')
+		}
+		switch {
+		case bytes.HasPrefix(text, []byte("%")): // a directive has to follow the end of a document
+			all = append(all, "...\n"...)
+		case !bytes.HasPrefix(text, []byte("---")):
+			all = append(all, "---\n"...)
+		}
+		all = append(all, text...)
+	}
+	return all
+}

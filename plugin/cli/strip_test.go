@@ -1,0 +1,123 @@
+package cli_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ownership-handoff/handoff/plugin/cli"
+	"github.com/ownership-handoff/handoff/test/golden"
+)
+
+const stripLive = " --live testdata/strip/live.yaml"
+
+func TestStripFiles(t *testing.T) {
+	seen := transcript(t,
+		words("strip -f testdata/strip/web.yaml"+stripLive),
+		words("strip -q -f testdata/strip/web.yaml"+stripLive),
+		words("strip -f testdata/strip/api.json -n shop"+stripLive),
+		words("strip -f testdata/strip/list.yaml"+stripLive),
+		words("strip -f testdata/strip/null.yaml"+stripLive),
+		words("strip -f testdata/strip/web.yaml -f testdata/strip/api.json -n shop -o yaml"+stripLive),
+		words("strip -f testdata/strip/web.yaml -q --live testdata/preview/new.yaml --ignore-errors"),
+	)
+	golden.Check(t, "strip", seen)
+	if strings.Contains(seen, "not to be told") || strings.Contains(seen, "bm90IHRv") {
+		t.Error("strip shows a Secret's live contents")
+	}
+}
+
+// stripOut returns standard output of strip, with a text as standard input.
+func stripOut(t *testing.T, input string, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	t.Setenv("KUBECONFIG", "/no/such/file")
+	var both [2]bytes.Buffer
+	code, _ = run(t, func(env *cli.Environment) {
+		env.In, env.Out, env.ErrOut = strings.NewReader(input), &both[0], &both[1]
+	}, append([]string{"strip"}, args...)...)
+	return code, both[0].String(), both[1].String()
+}
+
+// Manifests stay as they are, byte for byte, if others own none of their fields: on a terminal too.
+func TestStripLeavesOtherManifestsUnchanged(t *testing.T) {
+	for name, text := range map[string]string{
+		"another object":     "# x\r\nkind:  ConfigMap\r\napiVersion: v1\r\nmetadata: {name: x}\r\ndata: {a: '\u202e \\u001b'}\r\n",
+		"no final newline":   "apiVersion: v1\nkind: ConfigMap\nmetadata:\n    name:   x",
+		"a byte order mark":  "\ufeffapiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n",
+		"tabs":               "{\n\t\"apiVersion\": \"v1\",\t\"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"x\"}}\t\n",
+		"no objects":         "# nothing\n---\n---\n\n",
+		"nothing":            "",
+		"no name":            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {generateName: web-}\nspec: {replicas: 3}\n",
+		"no kind":            "spec: {replicas: 3}\n",
+		"an unknown kind":    "apiVersion: shop.example.com/v1\nkind: Shop\nmetadata: {name: web, namespace: shop}\nspec: {replicas: 3}\n",
+		"another namespace":  "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: stock}\nspec: {replicas: 3}\n",
+		"the live value":     "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: api, namespace: shop}\nspec: {replicas:   8 }\n",
+		"an empty resources": "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, errOut := stripOut(t, text, "--live", "testdata/strip/live.yaml")
+			if diff := cmp.Diff(text, out); diff != "" || code != cli.ExitOK || errOut != "" {
+				t.Errorf("exit code %d, %s(-want +got):\n%s", code, errOut, diff)
+			}
+		})
+	}
+}
+
+func TestStripJoinsFiles(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"a.yaml": "\ufeffa: 1", "b.yaml": "\ufeff---\nb: 1\n", "c.json": "{\"c\": 1}\n", "d.yml": "%YAML 1.1\n---\nd: 1\n", "e.txt": "no manifest", "deep/f.yaml": "f: 1\n",
+	} {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const flat = "\ufeffa: 1\n---\nb: 1\n---\n{\"c\": 1}\n...\n%YAML 1.1\n---\nd: 1\n"
+	for recursive, want := range map[string]string{"-R=false": flat, "-R": flat + "---\nf: 1\n"} {
+		_, out, errOut := stripOut(t, "", "-f", folder, recursive, "--live", "testdata/strip/live.yaml")
+		if diff := cmp.Diff(want, out); diff != "" || errOut != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", recursive, errOut, diff)
+		}
+	}
+}
+
+// After an error, nothing of the manifests is written: a pipeline must not apply a part of them.
+func TestStripWritesNothingAfterAnError(t *testing.T) {
+	const good = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec: {replicas: 3, paused: true}\n---\n"
+	for name, c := range map[string]struct {
+		text, says string
+		args       []string
+	}{
+		"a malformed file": {good + "a: [", "standard input: line 6: ", []string{"--live", "testdata/strip/live.yaml"}},
+		"an anchor": {
+			strings.Replace(good, "replicas: 3, paused: true", "replicas: &a 3, minReadySeconds: *a", 1),
+			"standard input: document 1: deployment.apps/web: line 4: .spec.replicas is shared with other parts of the file through an anchor; write it without the anchor",
+			[]string{"--live", "testdata/strip/live.yaml"},
+		},
+		"unknown owners": {good, "unknown whether a HorizontalPodAutoscaler targets it, because the files contain none", []string{"--live", "testdata/preview/new.yaml"}},
+		"no cluster":     {good, "standard input: deployment.apps/web: Get \"http://localhost:1/api", []string{"--server", "http://localhost:1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("KUBECACHEDIR", t.TempDir())
+			code, out, errOut := stripOut(t, c.text, c.args...)
+			if code != cli.ExitError || out != "" || !strings.Contains(errOut, c.says) || strings.Count(errOut, "\n") != 1 {
+				t.Errorf("exit code %d, output %q; want an error that says %q, got %s", code, out, c.says, errOut)
+			}
+		})
+	}
+	t.Run("unless errors are ignored", func(t *testing.T) {
+		t.Setenv("KUBECACHEDIR", t.TempDir())
+		code, out, errOut := stripOut(t, good, "--server", "http://localhost:1", "--ignore-errors")
+		if code != cli.ExitOK || out != good || !strings.HasPrefix(errOut, "partial: standard input: deployment.apps/web: not stripped: Get ") {
+			t.Errorf("exit code %d, %s\n%s", code, errOut, out)
+		}
+	})
+}

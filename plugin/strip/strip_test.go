@@ -1,0 +1,155 @@
+package strip_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/plugin/source"
+	"github.com/ownership-handoff/handoff/plugin/strip"
+)
+
+const (
+	hpa = `apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+spec: {maxReplicas: 20, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}
+`
+	byHPA   = `{manager: kube-controller-manager, operation: Update, apiVersion: apps/v1, subresource: scale, fieldsV1: {"f:spec":{"f:replicas":{}}}}`
+	byApply = `{manager: kubectl, operation: Apply, apiVersion: apps/v1, fieldsV1: {"f:spec":{"f:replicas":{},"f:paused":{}}}}`
+	cpu     = `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"a\"}":{".":{},"f:name":{},"f:resources":{"f:requests":{"f:cpu":{}}}}}}}}}`
+	resizer = `{manager: resizer, operation: Update, apiVersion: apps/v1, fieldsV1: ` + cpu + `}`
+	rule    = `ownership-handoff.io/controller-fields: ".spec.template.spec.containers[*].*.*.*, .spec.template.spec.containers[*].name"`
+	applied = "kubectl.kubernetes.io/last-applied-configuration: "
+)
+
+// stripped strips a manifest of Deployment web with a spec, and returns the spec afterwards and the lines.
+func stripped(t *testing.T, annotations, entries, live, spec string) (after string, lines []string) {
+	t.Helper()
+	const head = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"
+	file := filepath.Join(t.TempDir(), "live.yaml")
+	text := "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n  annotations:\n    x: \"y\"\n    " + annotations +
+		"\n  managedFields: [" + entries + "]\nspec: " + live + "\n---\n" + hpa
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reader := source.Reader{Cluster: genericclioptions.NewConfigFlags(false), Configuration: config.Default()}
+	objects, err := reader.Live(resource.FilenameOptions{Filenames: []string{file}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := strip.Stripper{Live: objects}.File(t.Context(), source.Text{Name: "f", Content: []byte(head + spec)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range got.Lines() {
+		line = strings.TrimPrefix(line, "f: deployment.apps/web: ")
+		line, _, _ = strings.Cut(line, "; to drop it in the future:")
+		lines = append(lines, line)
+	}
+	return strings.TrimPrefix(string(got.Text), head), lines
+}
+
+func TestFileDropsOrSetsTheFieldsThatOthersOwn(t *testing.T) {
+	const (
+		dropped = "dropped .spec.replicas, owned by HorizontalPodAutoscaler/web"
+		set     = "set .spec.replicas to the live value 7, owned by HorizontalPodAutoscaler/web; without the field, an apply could delete it: "
+		path    = `.spec.template.spec.containers[name="a"].resources.requests.cpu`
+		pod     = `{replicas: 7, template: {spec: {containers: [{name: a, resources: {requests: {cpu: "2"}}}]}}}`
+	)
+	for name, c := range map[string]struct {
+		annotations, entries, live, spec string
+		want                             string
+		lines                            []string
+	}{
+		"a field of an autoscaler": {
+			entries: byHPA, live: "{replicas: 7}", spec: "spec:\n  replicas: 3\n  paused: true\n",
+			want: "spec:\n  paused: true\n", lines: []string{dropped},
+		},
+		"a field that an applier manages as well": {
+			entries: byHPA + "," + byApply, live: "{replicas: 7}", spec: "spec: {replicas: 7, paused: true}\n",
+			want: "spec: {paused: true}\n", lines: []string{dropped},
+		},
+		"a field that nobody manages, as after scaling to 0": {
+			entries: "{manager: x, operation: Update, apiVersion: apps/v1, fieldsV1: {}}", live: "{replicas: 0}", spec: "spec: {replicas: 3, paused: true}\n",
+			want: "spec: {paused: true}\n", lines: []string{dropped},
+		},
+		"null": {entries: byHPA, live: "{replicas: 7}", spec: "spec: {replicas: null, paused: true}\n", want: "spec: {paused: true}\n", lines: []string{dropped}},
+		"a field that only an applier manages": {
+			entries: byApply, live: "{replicas: 7}", spec: "spec: {replicas: 3, paused: true}\n",
+			want: "spec: {replicas: 7, paused: true}\n", lines: []string{set + "no other manager manages it"},
+		},
+		"a field that only an applier manages, with its value": {
+			entries: byApply, live: "{replicas: 7}", spec: "spec: {replicas: 0x7, paused: true}\n", want: "spec: {replicas: 0x7, paused: true}\n",
+		},
+		"an applier of another API version": {
+			entries: strings.Replace(byApply, "apps/v1", "apps/v1beta1", 1), live: "{replicas: 7}", spec: "spec: {replicas: 3, paused: true}\n",
+			want: "spec: {replicas: 7, paused: true}\n", lines: []string{set + "no other manager manages it"},
+		},
+		"a field of the last-applied annotation": {
+			annotations: applied + `'{"spec":{"replicas":3}}'`, entries: byHPA, live: "{replicas: 7}", spec: "spec: {replicas: 3, paused: true}\n",
+			want: "spec: {replicas: 7, paused: true}\n", lines: []string{set + "the last-applied annotation contains it"},
+		},
+		"null in the last-applied annotation": {
+			annotations: applied + `'{"spec":{"replicas":null}}'`, entries: byHPA, live: "{replicas: 7}", spec: "spec: {replicas: 3, paused: true}\n",
+			want: "spec: {replicas: 7, paused: true}\n", lines: []string{set + "the last-applied annotation contains it"},
+		},
+		"a last-applied annotation without the field": {
+			annotations: applied + `'{"spec":{"paused":true}}'`, entries: byHPA, live: "{replicas: 7}", spec: "spec: {replicas: 3, paused: true}\n",
+			want: "spec: {paused: true}\n", lines: []string{dropped},
+		},
+		"a parent of the last-applied annotation that would be empty": {
+			annotations: applied + `'{"spec":{"paused":true}}'`, entries: byHPA, live: "{replicas: 7}", spec: "spec: {replicas: 3}\n",
+			want: "spec: {replicas: 7}\n", lines: []string{set + "the last-applied annotation contains its parent .spec"},
+		},
+		"Helm 3": {
+			entries: `{manager: helm, operation: Update, apiVersion: apps/v1, fieldsV1: {"f:spec":{"f:paused":{}}}},` + byHPA, live: "{replicas: 7}",
+			spec: "spec: {replicas: 3, paused: true}\n",
+			want: "spec: {replicas: 7, paused: true}\n", lines: []string{set + "the record of helm, which is not in the object, can contain it"},
+		},
+		"another program with Helm's library": {
+			annotations: "meta.helm.sh/release-name: web", entries: byHPA, live: "{replicas: 7}", spec: "spec: {replicas: 3, paused: true}\n",
+			want: "spec: {replicas: 7, paused: true}\n", lines: []string{set + "the record of helm, which is not in the object, can contain it"},
+		},
+		"Helm 4": {
+			annotations: "meta.helm.sh/release-name: web",
+			entries:     `{manager: helm, operation: Apply, apiVersion: apps/v1, fieldsV1: {"f:metadata":{"f:annotations":{"f:meta.helm.sh/release-name":{}}}}},` + byHPA,
+			live:        "{replicas: 7}", spec: "spec: {replicas: 3, paused: true}\n",
+			want: "spec: {paused: true}\n", lines: []string{dropped},
+		},
+		"a field of a controller, and the key of its element": {
+			annotations: rule, entries: byHPA + "," + resizer, live: pod,
+			spec: "spec:\n  template:\n    spec:\n      containers:\n      - name: a\n        resources:\n          requests: {cpu: 1}\n",
+			want: "spec:\n  template:\n    spec:\n      containers:\n      - name: a\n", lines: []string{"dropped " + path + ", owned by resizer"},
+		},
+		"another field beside it": {
+			annotations: rule, entries: byHPA + "," + resizer, live: pod,
+			spec: "spec:\n  template:\n    spec:\n      containers:\n      - name: a\n        resources: {requests: {cpu: 1, memory: 1Gi}}\n",
+			want: "spec:\n  template:\n    spec:\n      containers:\n      - name: a\n        resources: {requests: {memory: 1Gi}}\n", lines: []string{"dropped " + path + ", owned by resizer"},
+		},
+		"a field of a user": {
+			entries: `{manager: kubectl-patch, operation: Update, apiVersion: apps/v1, fieldsV1: {"f:spec":{"f:paused":{}}}},` + byHPA,
+			live:    "{replicas: 7, paused: true}", spec: "spec: {paused: false}\n", want: "spec: {paused: false}\n",
+		},
+		"a status": {
+			entries: `{manager: kube-controller-manager, operation: Update, apiVersion: apps/v1, subresource: status, fieldsV1: {"f:status":{"f:replicas":{}}}},` + byHPA,
+			live:    "{replicas: 7}\nstatus: {replicas: 7}", spec: "spec: {paused: true}\nstatus: {replicas: 1}\n", want: "spec: {paused: true}\nstatus: {replicas: 1}\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, lines := stripped(t, c.annotations, c.entries, c.live, c.spec)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.lines, lines); diff != "" {
+				t.Errorf("lines (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,117 @@
+package clients_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+// program is a program that the tests play, a row of the table of versions.
+type program struct {
+	// name is that of its file in bin/clients.
+	name, title string
+	// folder contains the go.mod in test, and path is the module whose version is that of the program.
+	folder, path string
+	// how describes how the program is run. Reason is why it is not.
+	how, reason string
+	// optional reports whether the page may say that the program is not played although it is here.
+	optional bool
+}
+
+func programs() []program {
+	return []program{
+		{name: "kubectl", title: "kubectl and the HPA controller", folder: "controlplane/parts", path: "k8s.io/kubernetes",
+			how: "as they are"},
+		{name: "helm", title: "Helm 3", folder: "helm", path: "helm.sh/helm/v3", how: "as it is"},
+		{name: terraform, title: "Helm 3's library", folder: "clients/helmlibrary", path: "helm.sh/helm/v3",
+			how: "in a program named `" + terraform + "`, as Terraform's provider: the field manager is the name of the process"},
+		{name: "helm4", title: "Helm 4", folder: "clients/helm4", path: "helm.sh/helm/v4", how: "as it is"},
+		{name: "flux", title: "Flux", folder: "clients/flux", path: "github.com/fluxcd/pkg/ssa",
+			how: "the library that kustomize-controller applies with, and the options that the controller passes to it"},
+		{name: "argocd", title: "Argo CD", folder: "clients/argocd", path: "github.com/argoproj/argo-cd/v3",
+			how: "its application controller and repo server as they are, with a Redis in memory; the options are sync options"},
+		{name: "ansible", title: "Ansible", how: "the module kubernetes.core.k8s with `apply: true`, from Debian's packages",
+			optional: true, reason: notInstalled("ansible")},
+		{name: "keda-operator", title: "KEDA", folder: "clients/keda", path: "github.com/kedacore/keda/v2",
+			how: "its operator, as it is", optional: true, reason: notBuilt("keda-operator")},
+		{name: "rollouts-controller", title: "Argo Rollouts", folder: "clients/rollouts", path: "github.com/argoproj/argo-rollouts",
+			how: "its controller, as it is"},
+	}
+}
+
+// notInstalled returns a reason if a command is not installed, and nothing if it is.
+func notInstalled(command string) string {
+	if _, err := exec.LookPath(command); err != nil {
+		return command + " is not installed"
+	}
+	return ""
+}
+
+// notBuilt returns a reason if a program is not built, and nothing if it is.
+func notBuilt(name string) string {
+	if _, err := os.Stat(binary(name)); err != nil {
+		return name + " was not built"
+	}
+	return ""
+}
+
+func programByName(name string) program {
+	for _, p := range programs() {
+		if p.name == name {
+			return p
+		}
+	}
+	return program{}
+}
+
+// playable skips a client that cannot be played, or that is not among those of make test.
+func playable(t *testing.T, by string, ci bool) {
+	t.Helper()
+	if !ci && !suite.all {
+		t.Skip("played by make e2e-clients")
+	}
+	p := programByName(by)
+	if p.reason != "" {
+		t.Skip(p.reason)
+	}
+	if by == "kubectl" || by == "ansible" {
+		return
+	}
+	if _, err := os.Stat(binary(by)); err != nil {
+		t.Fatalf("finding %s: %v; run make clients", p.title, err)
+	}
+}
+
+// version returns the version of a program in its go.mod.
+func (p program) version() string {
+	if p.folder == "" {
+		return ""
+	}
+	text, err := os.ReadFile(filepath.Join(suite.root, "test", p.folder, "go.mod"))
+	if err != nil {
+		return err.Error()
+	}
+	found := regexp.MustCompile(`(?m)^(?:require)?\s+` + regexp.QuoteMeta(p.path) + ` (v\S+)`).FindSubmatch(text)
+	if found == nil {
+		return "unknown"
+	}
+	return string(found[1])
+}
+
+func (p program) description() string {
+	if p.reason != "" {
+		return "not played: " + p.reason
+	}
+	return p.how
+}
+
+func readPage(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(pagePath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

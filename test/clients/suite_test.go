@@ -1,0 +1,100 @@
+// Package clients_test plays the decisions with the programs that people use to apply and to scale: each is built from its own
+// modules, and run against a real control plane, once in a namespace without handoff and once in a namespace with it. The
+// results are docs/clients.md.
+package clients_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ownership-handoff/handoff/test/controlplane"
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
+)
+
+// patience bounds what the tests wait for.
+const patience = 2 * time.Minute
+
+// suite is shared by all tests.
+var suite struct {
+	all, update bool
+	cluster     *handofftest.Cluster
+	api         client.Client
+	root        string
+	results     *results
+	// argocd, keda and rollouts start or install a program on the first call, and return the error of that call.
+	argocd, keda, rollouts func() error
+}
+
+func TestMain(m *testing.M) {
+	flag.BoolVar(&suite.all, "all", false, "play all clients, not only those that `make test` builds")
+	flag.BoolVar(&suite.update, "update", false, "write the results to docs/clients.md")
+	flag.Parse()
+	os.Exit(func() int {
+		if err := start(); err != nil {
+			fmt.Fprintln(os.Stderr, "clients:", err)
+			return 1
+		}
+		code := m.Run()
+		if err := finish(); err != nil {
+			fmt.Fprintln(os.Stderr, "clients:", err)
+			code = 1
+		}
+		return code
+	}())
+}
+
+// start starts a control plane and the webhook.
+func start() (err error) {
+	if suite.root, err = controlplane.Root(); err != nil {
+		return err
+	}
+	suite.results = &results{played: map[key]result{}}
+	suite.argocd, suite.keda, suite.rollouts = sync.OnceValue(startArgoCD), sync.OnceValue(startKEDA), sync.OnceValue(installRollouts)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	if suite.cluster, err = handofftest.StartCluster(ctx, os.Stderr); err != nil {
+		return err
+	}
+	config := rest.CopyConfig(suite.cluster.Plane.Config)
+	config.WarningHandlerWithContext = rest.NoWarnings{}
+	if suite.api, err = client.New(config, client.Options{}); err == nil {
+		err = suite.cluster.Webhook.Register(ctx)
+	}
+	if err != nil {
+		_ = suite.cluster.Stop() // the first error is the cause
+	}
+	return err
+}
+
+// finish prints the results, updates the page if that was requested, and stops the control plane.
+func finish() error {
+	if suite.all {
+		fmt.Print(suite.results.text())
+	}
+	if suite.update {
+		if err := os.WriteFile(pagePath(), []byte(page(cells(suite.results.played))), 0o644); err != nil {
+			return err
+		}
+	}
+	return suite.cluster.Stop()
+}
+
+// pagePath returns the path of the page with the results.
+func pagePath() string { return filepath.Join(suite.root, "docs", "clients.md") }
+
+// binary returns the path of a client that make builds.
+func binary(name string) string {
+	if name == "helm" { // Helm 3, which other tests use as well
+		return filepath.Join(suite.root, "bin", name)
+	}
+	return filepath.Join(suite.root, "bin", "clients", name)
+}

@@ -1,0 +1,85 @@
+package e2e_test
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
+)
+
+const ruleOfAnApplier = `
+apiVersion: config.ownership-handoff.io/v1alpha1
+kind: HandoffConfiguration
+controllers:
+- {group: apps, kind: Deployment, fields: [.spec.minReadySeconds], managers: [my-operator]}
+`
+
+// hookOfNamespace calls a webhook for the Deployments of one namespace, in addition to the suite's webhook.
+const hookOfNamespace = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingWebhookConfiguration
+metadata: {name: "{name}"}
+webhooks:
+- name: rules.appliers.test
+  clientConfig: {url: "{url}/mutate", caBundle: "{ca}"}
+  failurePolicy: Fail
+  sideEffects: NoneOnDryRun
+  admissionReviewVersions: [v1]
+  reinvocationPolicy: IfNeeded
+  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: "{name}"}}
+  rules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [deployments]}]
+`
+
+// TestAControllerOfARuleThatUsesServerSideApply starts a webhook with a rule that lists the controller.
+func TestAControllerOfARuleThatUsesServerSideApply(t *testing.T) {
+	t.Parallel()
+	localOnly(t)
+	n := newNamespace(t, "enforce")
+	n.silent = true // previews use the default configuration
+	webhook, err := handofftest.Start(t.Context(), cluster.Plane, handofftest.Options{Config: n.file("config.yaml", ruleOfAnApplier)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		n.run("", "delete", "mutatingwebhookconfiguration", n.name)
+		if err := webhook.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	n.apply(strings.NewReplacer("{name}", n.name, "{url}", webhook.URL, "{ca}", base64.StdEncoding.EncodeToString(webhook.CA)).Replace(hookOfNamespace))
+	manifest := strings.Replace(deployment("3", "app:1"), "spec:\n", "spec:\n  minReadySeconds: 3\n", 1)
+	want := func(what, seconds string) {
+		t.Helper()
+		if got := n.jsonpath(".spec.minReadySeconds"); got != seconds {
+			t.Errorf("%s: want minReadySeconds %s, got %q", what, seconds, got)
+		}
+		managers := fieldManagers(t, n.object(), fieldpath.MakePathOrDie("spec", "minReadySeconds"))
+		if len(managers) != 1 || managers[0] != "my-operator/Apply" {
+			t.Errorf("%s: managers %q", what, managers)
+		}
+	}
+	applied := func(manager, seconds string) {
+		t.Helper()
+		n.appliedBy(manager, `{"apiVersion":"apps/v1","kind":"Deployment","spec":{"minReadySeconds":`+seconds+`}}`)
+	}
+
+	n.apply(manifest)
+	applied("my-operator", "9")
+	n.eventually("the API server calls the webhook with the rule", func() bool {
+		return n.must(n.run(manifest, "apply", "--dry-run=server", "-o", "jsonpath={.spec.minReadySeconds}", "-f", "-")).stdout == "9"
+	})
+	n.apply(manifest)
+	want("an apply", "9")
+	for range 5 {
+		n.unchangedBy("an unchanged apply", func() { n.apply(manifest) })
+	}
+	n.apply(deployment("3", "app:1"))
+	want("a manifest without the field", "9")
+	applied("my-operator", "12")
+	want("the controller's next apply", "12")
+	applied("flux-of-another-team", "5")
+	want("a server-side apply of a manager that the rule does not list", "12")
+}

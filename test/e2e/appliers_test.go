@@ -1,0 +1,360 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// applier applies manifests as a tool does, with a field manager that no list contains unless it says so.
+type applier struct {
+	manager string
+	apply   func(n *namespace, manager, before, manifest string) (replicas int64)
+	// serverSide reports whether a removed field keeps the value of an autoscaler without handoff as well.
+	serverSide bool
+	// replaces reports whether each write changes the object, even without handoff: kubectl replace deletes the annotation that
+	// the deployment controller adds.
+	replaces bool
+}
+
+func appliers() map[string]applier {
+	return map[string]applier{
+		"kubectl apply with a field manager":             {manager: "ci", apply: byKubectl},
+		"kubectl apply with a field manager server-side": {manager: "ci", apply: byKubectlServerSide, serverSide: true},
+		"Ansible":                             {manager: "OpenAPI-Generator", apply: byMergePatch},
+		"the Helm library in another program": {manager: "terraform-provider-helm_v3.0.2_x5", apply: byHelmsLibrary},
+		"Fleet's agent (listed)":              {manager: "fleetagent", apply: byHelmsLibrary},
+		"Argo CD with Replace=true (listed)":  {manager: "argocd-application-controller", apply: byReplace, replaces: true},
+	}
+}
+
+func byKubectl(n *namespace, manager, _, manifest string) int64 {
+	n.Helper()
+	if !n.silent { // compared with its preview
+		n.apply(manifest, "--field-manager="+manager)
+		return n.replicas()
+	}
+	return n.answered(n.apply(manifest, "--field-manager="+manager, "-o", "jsonpath={.spec.replicas}"))
+}
+
+func byKubectlServerSide(n *namespace, manager, _, manifest string) int64 {
+	n.Helper()
+	args := append(make([]string, 0, 5), "--server-side", "--force-conflicts", "--field-manager="+manager)
+	if !n.silent {
+		n.apply(manifest, args...)
+		return n.replicas()
+	}
+	args = append(args, "-o", "jsonpath={.spec.replicas}")
+	return n.answered(n.apply(manifest, args...))
+}
+
+// byReplace is what Argo CD does with Replace=true (ReplaceResource in gitops-engine): kubectl replace, without last-applied.
+func byReplace(n *namespace, manager, before, manifest string) int64 {
+	n.Helper()
+	verb := "replace"
+	if before == "" {
+		verb = "create"
+	}
+	var r result
+	n.eventually("kubectl "+verb+" does not conflict", func() bool {
+		r = n.run(manifest, verb, "--field-manager="+manager, "-f", "-", "-o", "jsonpath={.spec.replicas}")
+		return r.err == nil || !strings.Contains(r.stderr, "(Conflict)")
+	})
+	return n.answered(n.must(r))
+}
+
+func (n *namespace) answered(r result) int64 {
+	n.Helper()
+	replicas, err := strconv.ParseInt(r.stdout, 10, 64)
+	if err != nil {
+		n.Fatal(err)
+	}
+	return replicas
+}
+
+// byMergePatch is what the Python client does for Ansible (kubernetes.core, apply_object): a JSON merge patch that also sets the
+// last-applied annotation.
+func byMergePatch(n *namespace, manager, before, manifest string) int64 {
+	n.Helper()
+	desired := jsonOf(n, manifest)
+	recorded := decoded(n, desired)
+	setAnnotation(recorded, ownership.LastAppliedAnnotation, string(desired))
+	if before == "" {
+		return n.created(manager, recorded)
+	}
+	patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(jsonOf(n, before), encoded(n, recorded), encoded(n, n.object().Object))
+	if err != nil {
+		n.Fatal(err)
+	}
+	return n.patched(manager, types.MergePatchType, patch)
+}
+
+// byHelmsLibrary is what Helm 3's library does (createPatch and setMetadataVisitor in helm.sh/helm/v3/pkg/kube and action): a
+// strategic merge patch from the manifest before, without last-applied, and the release in annotations.
+func byHelmsLibrary(n *namespace, manager, before, manifest string) int64 {
+	n.Helper()
+	released := func(manifest string) map[string]any {
+		o := decoded(n, jsonOf(n, manifest))
+		setAnnotation(o, ownership.HelmReleaseAnnotation, "web")
+		setAnnotation(o, "meta.helm.sh/release-namespace", n.name)
+		return o
+	}
+	if before == "" {
+		return n.created(manager, released(manifest))
+	}
+	lookup, err := strategicpatch.NewPatchMetaFromStruct(appsv1.Deployment{})
+	if err != nil {
+		n.Fatal(err)
+	}
+	patch, err := strategicpatch.CreateThreeWayMergePatch(encoded(n, released(before)), encoded(n, released(manifest)),
+		encoded(n, n.object().Object), lookup, true)
+	if err != nil {
+		n.Fatal(err)
+	}
+	return n.patched(manager, types.StrategicMergePatchType, patch)
+}
+
+func (n *namespace) created(manager string, object map[string]any) int64 {
+	n.Helper()
+	o := &unstructured.Unstructured{Object: object}
+	o.SetNamespace(n.name)
+	if err := cluster.client.Create(n.Context(), o, client.FieldOwner(manager)); err != nil {
+		n.Fatal(err)
+	}
+	return replicasOf(n, o)
+}
+
+func (n *namespace) patched(manager string, kind types.PatchType, patch []byte) int64 {
+	n.Helper()
+	o := n.object()
+	if err := cluster.client.Patch(n.Context(), o, client.RawPatch(kind, patch), client.FieldOwner(manager)); err != nil {
+		n.Fatalf("%v: %s", err, patch)
+	}
+	return replicasOf(n, o)
+}
+
+func replicasOf(n *namespace, o *unstructured.Unstructured) int64 {
+	n.Helper()
+	replicas, _, err := unstructured.NestedInt64(o.Object, "spec", "replicas")
+	if err != nil {
+		n.Fatal(err)
+	}
+	return replicas
+}
+
+func jsonOf(n *namespace, manifest string) []byte {
+	n.Helper()
+	text, err := yaml.YAMLToJSON([]byte(manifest))
+	if err != nil {
+		n.Fatal(err)
+	}
+	return text
+}
+
+func decoded(n *namespace, text []byte) map[string]any {
+	n.Helper()
+	var o unstructured.Unstructured
+	if err := o.UnmarshalJSON(text); err != nil {
+		n.Fatal(err)
+	}
+	return o.Object
+}
+
+func encoded(n *namespace, o map[string]any) []byte {
+	n.Helper()
+	text, err := json.Marshal(o)
+	if err != nil {
+		n.Fatal(err)
+	}
+	return text
+}
+
+func setAnnotation(object map[string]any, name, value string) {
+	o := unstructured.Unstructured{Object: object}
+	annotations := o.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[name] = value
+	o.SetAnnotations(annotations)
+}
+
+// TestAppliersAreKnownByWhatTheyWrite applies the same manifests with and without handoff, while an autoscaler wants 7 replicas.
+func TestAppliersAreKnownByWhatTheyWrite(t *testing.T) {
+	t.Parallel()
+	all := appliers()
+	for _, sentence := range slices.Sorted(maps.Keys(all)) {
+		a := all[sentence]
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			with, twin := newNamespace(t, "enforce"), newNamespace(t, "")
+			twin.silent = true
+			before := ""
+			apply := func(what, manifest string, want, without int64) {
+				t.Helper()
+				if got := a.apply(with, a.manager, before, manifest); got != want {
+					t.Errorf("%s with handoff: want %d, got %d", what, want, got)
+				}
+				if got := a.apply(twin, a.manager, before, manifest); got != without {
+					t.Errorf("%s without handoff: want %d, got %d", what, without, got)
+				}
+				before = manifest
+			}
+			apply("the first apply", deployment("3", "app:1"), 3, 3)
+			with.autoscale("7")
+			twin.kubectl("autoscale", "deployment", "web", "--min=7", "--max=20")
+			twin.scaled()
+
+			apply("an unchanged apply", deployment("3", "app:1"), 7, 3)
+			with.wantManagers("kube-controller-manager/Update/scale")
+			for i := range 5 {
+				if a.replaces {
+					apply("an unchanged apply", before, 7, 3)
+					twin.scaled()
+					continue
+				}
+				with.unchangedBy(fmt.Sprintf("unchanged apply %d", i+1), func() { a.apply(with, a.manager, before, before) })
+			}
+			with.wantManagers("kube-controller-manager/Update/scale")
+			apply("another image", deployment("3", "app:2"), 7, 3)
+			twin.scaled()
+			apply("another number of replicas", deployment("4", "app:2"), 7, 4)
+			twin.scaled()
+			removed := int64(1)
+			if a.serverSide {
+				removed = 7
+			}
+			apply("a manifest without replicas", deployment("", "app:2"), 7, removed)
+			with.wantManagers("kube-controller-manager/Update/scale")
+
+			with.kubectl("delete", "hpa", "web")
+			with.known(false)
+			if got := a.apply(with, a.manager, before, deployment("4", "app:2")); got != 4 {
+				t.Errorf("replicas after the autoscaler is deleted: want 4, got %d", got)
+			}
+		})
+	}
+}
+
+// scaled waits until the autoscaler has scaled the object web to 7.
+func (n *namespace) scaled() {
+	n.Helper()
+	n.eventually("the HPA controller scales to 7", func() bool {
+		return slices.Equal(n.fieldManagers(), []string{"kube-controller-manager/Update/scale"}) && n.replicas() == 7
+	})
+}
+
+func TestAReplacementOfTheObjectStartsAtTheAutoscalersCount(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	byReplace(n, "argocd-application-controller", "", deployment("3", "app:1"))
+	n.autoscale("7")
+	// Argo CD with Force=true: kubectl replace --force deletes and creates.
+	r := n.must(n.run(deployment("3", "app:1"), "replace", "--force", "--field-manager=argocd-application-controller", "-f", "-",
+		"-o", "jsonpath={.spec.replicas}"))
+	if !strings.HasSuffix(r.stdout, "7") { // of the response, because the autoscaler may scale before the object is read again
+		t.Errorf("want 7 replicas in the response, got %s", r.stdout)
+	}
+}
+
+func TestOtherCommandsWithTheFieldManagerOfAnApply(t *testing.T) { //nolint:tparallel // the commands follow each other
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(deployment("3", "app:1"), "--field-manager=ci")
+	n.autoscale("7")
+	t.Run("a label passes, and warns once that the manifest sets replicas", func(t *testing.T) {
+		for want, label := range []string{"tier=b", "tier=a"} {
+			want = 1 - want
+			if r := n.kubectl("label", "--overwrite", "deployment", "web", label, "--field-manager=ci"); len(r.warnings()) != want {
+				t.Errorf("%s: want %d warnings, got %q", label, want, r.warnings())
+			}
+		}
+		if got := n.jsonpath(".metadata.labels.tier"); got != "a" {
+			t.Errorf("label tier: got %q", got)
+		}
+		n.wantReplicas(7)
+	})
+	t.Run("a patch of replicas counts as an apply", func(*testing.T) {
+		n.kubectl("patch", "deployment", "web", "--field-manager=ci", "-p", `{"spec":{"replicas":9}}`)
+		n.wantReplicas(7)
+	})
+	t.Run("kubectl diff shows that nothing changes", func(t *testing.T) {
+		r := n.run(deployment("3", "app:1"), "diff", "--field-manager=ci", "-f", "-")
+		if r.err != nil {
+			t.Errorf("%v: %s", r.err, r.stdout)
+		}
+	})
+	t.Run("a controller that reads and replaces the object does not apply", func(t *testing.T) {
+		o := n.object()
+		if err := unstructured.SetNestedField(o.Object, int64(9), "spec", "replicas"); err != nil {
+			t.Fatal(err)
+		}
+		if err := cluster.client.Update(n.Context(), o, client.FieldOwner("my-operator")); err != nil {
+			t.Fatal(err)
+		}
+		n.wantReplicas(9)
+	})
+	t.Run("kubectl edit that also changes last-applied is a user's command", func(t *testing.T) {
+		editor := n.file("editor", "#!/bin/sh\nsed -i 's/app:1/app:8/g; s/replicas: [79]/replicas: 10/' \"$1\"\n")
+		r := n.must(n.runAs([]string{"KUBE_EDITOR=sh " + editor}, "", "edit", "deployment", "web"))
+		if len(r.warnings()) != 1 || !strings.Contains(r.warnings()[0], "may revert this change") {
+			t.Errorf("warnings: %q", r.warnings())
+		}
+		n.wantLastApplied("app:8", true)
+		n.wantReplicas(10)
+	})
+}
+
+// TestAnAnnotationThatAControllerCopiesIsNoApply creates a Deployment as an operator that copies all annotations of its own object.
+func TestAnAnnotationThatAControllerCopiesIsNoApply(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.kubectl("create", "configmap", "parent")
+	uid := n.kubectl("get", "configmap", "parent", "-o", "jsonpath={.metadata.uid}").stdout
+	child := decoded(n, jsonOf(n, deployment("3", "app:1")))
+	setAnnotation(child, ownership.LastAppliedAnnotation, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"parent"}}`)
+	setAnnotation(child, ownership.HelmReleaseAnnotation, "parent")
+	if err := unstructured.SetNestedSlice(child, []any{map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "name": "parent", "uid": uid, "controller": true,
+	}}, "metadata", "ownerReferences"); err != nil {
+		t.Fatal(err)
+	}
+	n.created("my-operator", child)
+	n.autoscale("7")
+	if got := n.patched("my-operator", types.MergePatchType, []byte(`{"spec":{"replicas":9}}`)); got != 9 {
+		t.Errorf("want the operator's 9, got %d", got)
+	}
+}
+
+func TestAnOperatorThatAppliesOnlyReplicasIsNotAManifest(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(deployment("3", "app:1"))
+	n.autoscale("7")
+	n.appliedBy("sleeper", `{"apiVersion":"apps/v1","kind":"Deployment","spec":{"replicas":0}}`)
+	n.wantReplicas(0)
+	n.wantManagers("sleeper/Apply")
+	n.apply(deployment("3", "app:1"))
+	n.wantReplicas(0) // the autoscaler owns the field, and does not scale from 0
+	n.wantManagers("sleeper/Apply")
+	n.unchangedBy("an unchanged apply", func() { n.apply(deployment("3", "app:1")) })
+
+	n.kubectl("delete", "hpa", "web")
+	n.known(false)
+	n.apply(deployment("", "app:1"))
+	n.wantReplicas(0) // row 3
+}

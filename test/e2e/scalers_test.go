@@ -1,0 +1,188 @@
+package e2e_test
+
+import (
+	_ "embed"
+	"strconv"
+	"strings"
+	"testing"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+//go:embed testdata/scalers.yaml
+var scalerKinds string
+
+// withScalers installs the CRDs of the scalers.
+func withScalers(t *testing.T) {
+	t.Helper()
+	cluster.scalers.Do(func() {
+		n := &namespace{T: t, name: "default"}
+		n.apply(scalerKinds)
+		n.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/scaledobjects.keda.sh", "crd/rollouts.argoproj.io",
+			"crd/canaries.flagger.app", "crd/machinedeployments.cluster.x-k8s.io")
+	})
+}
+
+// scaleAs sets the replicas of the object web through /scale, as a scaler's controller does.
+func (n *namespace) scaleAs(manager string, replicas int32) {
+	n.Helper()
+	web := n.object()
+	body := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
+	body.Name, body.Namespace = web.GetName(), n.name
+	err := cluster.client.SubResource("scale").Update(n.Context(), web, client.WithSubResourceBody(body), client.FieldOwner(manager))
+	if err != nil {
+		n.Fatal(err)
+	}
+}
+
+// updateAs sets the replicas of the object web without /scale, as Flagger and Argo Rollouts do.
+func (n *namespace) updateAs(manager string, replicas int32) {
+	n.Helper()
+	n.kubectl("patch", n.kind, "web", "--field-manager="+manager, "--type=merge", "-p", `{"spec":{"replicas":`+strconv.Itoa(int(replicas))+`}}`)
+}
+
+const (
+	scaledObject = "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: web}\nspec: {scaleTargetRef: {name: web}}\n"
+	rollout      = "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: web}\n" +
+		"spec: {workloadRef: {apiVersion: apps/v1, kind: Deployment, name: web, scaleDown: onsuccess}}\n"
+	canary = "apiVersion: flagger.app/v1beta1\nkind: Canary\nmetadata: {name: web}\n" +
+		"spec: {targetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}\n"
+)
+
+// TestScalersOwnWhatTheyReference plays each scaler's writes beside a twin in a namespace without handoff.
+func TestScalersOwnWhatTheyReference(t *testing.T) {
+	t.Parallel()
+	withScalers(t)
+	for kind, c := range map[string]struct {
+		scaler string
+		scale  func(n *namespace, replicas int32)
+		counts []int32
+	}{
+		"ScaledObject": {scaledObject, func(n *namespace, replicas int32) { n.scaleAs("keda-operator", replicas) }, []int32{7, 0, 4}},
+		"Rollout":      {rollout, func(n *namespace, replicas int32) { n.updateAs("rollouts-controller", replicas) }, []int32{0}},
+		"Canary":       {canary, func(n *namespace, replicas int32) { n.updateAs("flagger", replicas) }, []int32{0, 3}},
+	} {
+		for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
+			t.Run(kind+", "+side+"-side", func(t *testing.T) {
+				t.Parallel()
+				n, twin := newNamespace(t, "enforce"), newNamespace(t, "")
+				for _, each := range []*namespace{n, twin} {
+					each.apply(deployment("2", "app:1"), args...)
+					each.apply(c.scaler)
+				}
+				n.known(true)
+				for _, count := range c.counts {
+					for _, each := range []*namespace{n, twin} {
+						c.scale(each, count)
+						each.wantReplicas(int64(count))
+					}
+					r := n.apply(deployment("2", "app:1"), args...)
+					n.wantWarnings(r, "kept .spec.replicas="+strconv.Itoa(int(count))+", owned by "+kind+"/web; remove it from the manifest")
+					n.wantReplicas(int64(count))
+					n.wantLastApplied("replicas", false)
+					n.settled()
+					n.unchangedBy("an unchanged apply", func() { n.apply(deployment("2", "app:1"), args...) })
+					twin.apply(deployment("2", "app:1"), args...)
+					twin.wantReplicas(2)
+				}
+				for _, each := range []*namespace{n, twin} {
+					c.scale(each, 6)
+					each.kubectl("delete", strings.ToLower(kind), "web")
+				}
+				n.known(false)
+				for _, each := range []*namespace{n, twin} {
+					each.wantWarnings(each.apply(deployment("2", "app:1"), args...))
+					each.wantReplicas(2)
+				}
+			})
+		}
+	}
+}
+
+// Every user with permission to scale can write as the field manager of KEDA.
+func TestTheNameOfAScalerProvesNothing(t *testing.T) {
+	t.Parallel()
+	withScalers(t)
+	n := newNamespace(t, "enforce")
+	n.apply(deployment("3", "app:1"))
+	n.scaleAs("keda-operator", 1)
+	n.wantManagers("keda-operator/Update/scale")
+	n.wantWarnings(n.apply(deployment("3", "app:1")))
+	n.wantReplicas(3)
+}
+
+func TestANodeGroupOfClusterAPIBelongsToTheClusterAutoscaler(t *testing.T) {
+	t.Parallel()
+	withScalers(t)
+	const sizes = "  annotations:\n    cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size: \"1\"\n" +
+		"    cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size: \"9\"\n"
+	machines := func(annotations, replicas string) string {
+		return "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment\nmetadata:\n  name: web\n" + annotations +
+			"spec:\n  clusterName: c\n" + replicas
+	}
+	n, twin := newNamespace(t, "enforce"), newNamespace(t, "")
+	for _, each := range []*namespace{n, twin} {
+		each.kind = "machinedeployment"
+		each.apply(machines(sizes, "  replicas: 2\n"))
+		each.scaleAs("cluster-autoscaler", 5)
+	}
+	r := n.apply(machines(sizes, "  replicas: 2\n"))
+	n.wantWarnings(r, "kept .spec.replicas=5, owned by cluster-autoscaler; remove it from the manifest")
+	n.wantReplicas(5)
+	twin.apply(machines(sizes, "  replicas: 2\n"))
+	twin.wantReplicas(2)
+
+	n.apply(machines("", "  replicas: 2\n"))
+	n.wantReplicas(2)
+}
+
+// TestThreeMeaningsOfZero verifies who owns 0 replicas of an object that a HorizontalPodAutoscaler targets. TestScalersOwnWhatTheyReference
+// has the replicas that a scaler has set to 0 itself.
+func TestThreeMeaningsOfZero(t *testing.T) {
+	t.Parallel()
+	t.Run("a person has switched the autoscaler off", func(t *testing.T) {
+		t.Parallel()
+		n, twin := newNamespace(t, "enforce"), newNamespace(t, "")
+		for _, each := range []*namespace{n, twin} {
+			each.apply(deployment("3", "app:1"))
+			each.kubectl("autoscale", "deployment", "web", "--min=7", "--max=20")
+			each.eventually("the HPA controller scales to 7", func() bool { return each.replicas() == 7 })
+		}
+		n.known(true)
+		for _, each := range []*namespace{n, twin} {
+			each.kubectl("scale", "deployment", "web", "--replicas=0")
+		}
+		r := n.apply(deployment("3", "app:2"))
+		n.wantWarnings(r, "kept .spec.replicas=0, HorizontalPodAutoscaler/web is off at 0; start it with kubectl scale")
+		n.wantReplicas(0)
+		n.settled()
+		n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("3", "app:2")) })
+		twin.apply(deployment("3", "app:2"))
+		if twin.replicas() == 0 {
+			t.Error("without handoff: the apply does not start the workload")
+		}
+		n.kubectl("scale", "deployment", "web", "--replicas=1")
+		n.eventually("the HPA controller scales again", func() bool { return n.replicas() == 7 })
+	})
+	for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
+		t.Run("the manifest has switched it off, and on again, "+side+"-side", func(t *testing.T) {
+			t.Parallel()
+			n := newNamespace(t, "enforce")
+			n.apply("apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\n" +
+				"spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, minReplicas: 7, maxReplicas: 20}\n")
+			n.eventually("handoff knows of the autoscaler", func() bool {
+				r := n.apply(deployment("3", "app:1"), append([]string{"--dry-run=server", "-o", "jsonpath={.spec.replicas}"}, args...)...)
+				return r.stdout == "7"
+			})
+			n.apply(deployment("0", "app:1"), args...)
+			n.wantReplicas(0)
+			n.apply(deployment("0", "app:2"), args...)
+			n.wantReplicas(0)
+			n.wantWarnings(n.apply(deployment("3", "app:2"), args...))
+			n.eventually("the HPA controller scales to 7", func() bool { return n.replicas() == 7 })
+			n.apply(deployment("0", "app:2"), args...)
+			n.wantReplicas(7) // as any other number in a manifest
+		})
+	}
+}

@@ -1,0 +1,76 @@
+package manifests_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/ownership-handoff/handoff/config"
+)
+
+// readableScalers returns the resources that the webhook's ClusterRole allows to list and watch, except for those that it always
+// reads.
+func readableScalers(t *testing.T, all objects) (resources []string) {
+	t.Helper()
+	var role rbacv1.ClusterRole
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(all["ClusterRole/handoff-webhook"].Object, &role); err != nil {
+		t.Fatal(err)
+	}
+	always := []string{"namespaces.", "horizontalpodautoscalers.autoscaling", "customresourcedefinitions.apiextensions.k8s.io"}
+	for _, rule := range role.Rules {
+		for _, resource := range rule.Resources {
+			name := resource + "." + strings.Join(rule.APIGroups, ",")
+			if slices.Equal(rule.Verbs, []string{"list", "watch"}) && !slices.Contains(always, name) {
+				resources = append(resources, name)
+			}
+		}
+	}
+	return resources
+}
+
+// resourcesOf returns the resources of a configuration's scalers.
+func resourcesOf(t *testing.T, text string) (resources []string) {
+	t.Helper()
+	c, err := config.Parse([]byte("apiVersion: " + config.APIVersion + "\nkind: " + config.Kind + "\n" + text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds, err := c.ScalerKinds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range kinds {
+		plural, _ := meta.UnsafeGuessKindToResource(k.WithVersion(""))
+		resources = append(resources, plural.GroupResource().String())
+	}
+	return resources
+}
+
+func TestThePermissionsAreThoseOfTheConfiguredScalers(t *testing.T) {
+	t.Parallel()
+	if diff := cmp.Diff(resourcesOf(t, ""), readableScalers(t, kustomize(t, "base"))); diff != "" {
+		t.Errorf("base (-want +got):\n%s", diff)
+	}
+	const policy = `{"group":"scaling.example.com","kind":"ScalePolicy","path":".spec.ref"}`
+	for _, scalers := range []string{
+		`{"add":[],"remove":[]}`,
+		`{"add":[` + policy + `]}`,
+		`{"remove":[{"group":"keda.sh","kind":"ScaledObject"},{"group":"flagger.app","kind":"Canary"}]}`,
+		`{"add":[` + policy + `,{"group":"a.example.com","kind":"Bus","path":".spec.ref"}],"remove":[{"group":"argoproj.io","kind":"Rollout"}]}`,
+		`[` + policy + `]`,
+		`[]`,
+	} {
+		t.Run(scalers, func(t *testing.T) {
+			t.Parallel()
+			got := readableScalers(t, chart(t, "config.scalers="+scalers))
+			if diff := cmp.Diff(resourcesOf(t, "scalers: "+scalers+"\n"), got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,154 @@
+package cluster
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	"github.com/ownership-handoff/handoff/internal/scale"
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+const (
+	reportInterval = time.Second
+	// maxReports is the number of scalers that are reported per interval: users can create many.
+	maxReports = 10
+)
+
+// reports are what is to be reported about scalers.
+type reports struct {
+	mutex    sync.Mutex
+	problems map[types.UID]*scaler
+	targets  map[targetKey]bool
+	told     map[targetKey]string // the scalers that scale the same object, as they were last reported
+}
+
+func newReports() reports {
+	return reports{problems: map[types.UID]*scaler{}, targets: map[targetKey]bool{}, told: map[targetKey]string{}}
+}
+
+// changed notes a new or changed scaler, but not if it only changes what is not kept of it.
+func (r *reports) changed(was, now any) {
+	old, _ := was.(*scaler)
+	s, ok := now.(*scaler)
+	if !ok || old != nil && old.problem == s.problem && old.reference == s.reference {
+		return
+	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	delete(r.problems, s.UID)
+	if s.problem != "" {
+		r.problems[s.UID] = s
+	}
+	if s.targets {
+		r.targets[s.target()] = true
+	}
+	if old != nil && old.targets {
+		r.targets[old.target()] = true // which it may have shared until now
+	}
+}
+
+// deleted notes a deleted scaler. Otherwise, what was reported about its target would be remembered for ever.
+func (r *reports) deleted(o any) {
+	if unknown, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+		o = unknown.Obj
+	}
+	s, ok := o.(*scaler)
+	if !ok {
+		return
+	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	delete(r.problems, s.UID)
+	if s.targets {
+		r.targets[s.target()] = true
+	}
+}
+
+// targeted notes an object that a scaler references.
+func (r *reports) targeted(key targetKey) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.targets[key] = true
+}
+
+// take removes and returns the next notes.
+func (r *reports) take() (problems []*scaler, targets []targetKey) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	for uid, s := range r.problems {
+		if len(problems) == maxReports {
+			break
+		}
+		problems = append(problems, s)
+		delete(r.problems, uid)
+	}
+	for key := range r.targets {
+		targets = append(targets, key)
+	}
+	clear(r.targets)
+	return problems, targets
+}
+
+// report logs kinds that can no longer be read, or can be read again, and reports scalers that their authors should correct.
+func (s *scalers) report() {
+	for _, watch := range s.running() {
+		problem := watch.problem()
+		if problem == watch.told {
+			continue
+		}
+		watch.told = problem
+		resource := watch.resource.GroupResource().String()
+		if problem == "" {
+			s.Log.Info("scalers can be read again", "resource", resource)
+			continue
+		}
+		s.Log.Info("scalers cannot be read; their controller is known by its field managers only", "resource", resource,
+			"fieldManagers", watch.kind.Managers, "reason", problem, "remedy", "allow list and watch on "+resource)
+	}
+	if !s.state.Ready() {
+		return
+	}
+	problems, targets := s.reports.take()
+	for _, o := range problems {
+		s.tell(o, "NoScaleTarget", o.problem+", so handoff keeps no replicas for it")
+	}
+	for _, key := range targets {
+		s.reportRivals(key)
+	}
+}
+
+// reportRivals reports scalers that scale the same object.
+func (s *scalers) reportRivals(key targetKey) {
+	references := append(s.references(key), s.state.autoscalers(key)...)
+	rivals := strings.Join(scale.Rivals(references), " and ")
+	if s.reports.told[key] == rivals {
+		return
+	}
+	s.reports.told[key] = rivals
+	if rivals == "" {
+		delete(s.reports.told, key)
+		return
+	}
+	for _, watch := range s.running() {
+		for _, o := range watch.find(key) {
+			s.tell(o, "SharedScaleTarget", rivals+" scale the same "+key.kind.Kind+"; delete all but one")
+		}
+	}
+}
+
+// tell logs a problem of a scaler, and records an Event on it if its namespace has opted in.
+func (s *scalers) tell(o *scaler, reason, note string) {
+	s.Log.Info("a scaler needs attention", "kind", o.Kind, "namespace", o.Namespace, "name", o.Name, "reason", reason, "note", note)
+	text, ok := s.state.NamespaceMode(o.Namespace)
+	if mode, _ := ownership.ParseMode(text); s.Events == nil || !ok || mode == ownership.ModeOff {
+		return
+	}
+	s.Events.Eventf(&corev1.ObjectReference{
+		APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, UID: o.UID,
+	}, nil, corev1.EventTypeWarning, reason, "Scale", "%s", note)
+}

@@ -1,0 +1,164 @@
+package cluster
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	"github.com/ownership-handoff/handoff/internal/scale"
+)
+
+// settleTimeout is how long a kind of scaler that cannot be listed delays readiness.
+const settleTimeout = 10 * time.Second
+
+// targetKey identifies an object that a scaler references. Version and resource do not matter.
+type targetKey struct {
+	namespace string
+	kind      schema.GroupKind
+	name      string
+}
+
+func (k targetKey) String() string {
+	return k.namespace + "/" + target(k.kind.Group, k.kind.Kind, k.name)
+}
+
+// scalerWatch watches the objects of a kind of scaler.
+type scalerWatch struct {
+	kind      scale.Kind
+	rank      int
+	resource  schema.GroupVersionResource
+	informer  toolscache.SharedIndexInformer
+	freshness *freshness
+	started   time.Time
+	cancel    context.CancelFunc
+	// told is the problem that was last logged; only the reports use it.
+	told string
+}
+
+// scaler is an object of such a kind, reduced to its reference.
+type scaler struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta
+
+	reference scale.Reference
+	targets   bool
+	problem   string // why it targets nothing, empty if that is not a mistake
+}
+
+// DeepCopyObject implements runtime.Object.
+func (s *scaler) DeepCopyObject() runtime.Object {
+	out := *s
+	out.ObjectMeta = *s.DeepCopy()
+	return &out
+}
+
+func (s *scaler) target() targetKey {
+	return targetKey{s.Namespace, s.reference.Target, s.reference.TargetName}
+}
+
+func newScalerWatch(
+	kind scale.Kind, rank int, resource schema.GroupVersionResource, client dynamic.Interface, noted *reports,
+) *scalerWatch {
+	w := &scalerWatch{kind: kind, rank: rank, resource: resource}
+	objects := client.Resource(resource)
+	informer := newInformer(&toolscache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return objects.List(ctx, o) },
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return objects.Watch(ctx, o)
+		},
+	}, &unstructured.Unstructured{}, 0, toolscache.Indexers{byTarget: targetOfScaler})
+	w.informer = informer
+	if renewed, ok := informer.(*renewingInformer); ok {
+		w.freshness = renewed.freshness
+	}
+	// These only fail for an informer that has been started. The reports log errors.
+	_ = informer.SetTransform(w.keep)
+	_ = informer.SetWatchErrorHandlerWithContext(func(context.Context, *toolscache.Reflector, error) {})
+	_, _ = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(now any) { noted.changed(nil, now) },
+		UpdateFunc: noted.changed,
+		DeleteFunc: noted.deleted,
+	})
+	return w
+}
+
+func (w *scalerWatch) start(ctx context.Context) {
+	ctx, w.cancel = context.WithCancel(ctx)
+	w.started = time.Now()
+	go w.informer.RunWithContext(ctx)
+}
+
+// keep reduces an object to its reference.
+func (w *scalerWatch) keep(in any) (any, error) {
+	o, ok := in.(*unstructured.Unstructured)
+	if !ok {
+		return in, nil
+	}
+	out := &scaler{TypeMeta: metav1.TypeMeta{APIVersion: o.GetAPIVersion(), Kind: w.kind.Kind}}
+	out.Name, out.Namespace, out.UID, out.ResourceVersion = o.GetName(), o.GetNamespace(), o.GetUID(), o.GetResourceVersion()
+	var err error
+	if out.reference, out.targets, err = w.kind.ReferenceOf(o.Object, out.Name, w.rank); err != nil {
+		out.problem = err.Error()
+	}
+	return out, nil
+}
+
+func targetOfScaler(o any) ([]string, error) {
+	s, ok := o.(*scaler)
+	if !ok || !s.targets {
+		return nil, nil
+	}
+	return []string{s.target().String()}, nil
+}
+
+// find returns the scalers that reference an object.
+func (w *scalerWatch) find(key targetKey) (found []*scaler) {
+	objects, err := w.informer.GetIndexer().ByIndex(byTarget, key.String())
+	if err != nil {
+		return nil
+	}
+	for _, o := range objects {
+		if s, ok := o.(*scaler); ok {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+func (w *scalerWatch) references(key targetKey) (references []scale.Reference) {
+	for _, s := range w.find(key) {
+		references = append(references, s.reference)
+	}
+	return references
+}
+
+// readable reports whether the objects are known and up to date.
+func (w *scalerWatch) readable() bool {
+	last, _ := w.freshness.read()
+	return w.informer.HasSynced() && time.Since(last) <= maxAge
+}
+
+// settled reports whether the objects are listed, or cannot be listed for now.
+func (w *scalerWatch) settled() bool {
+	_, err := w.freshness.read()
+	return w.informer.HasSynced() || apierrors.IsForbidden(err) || time.Since(w.started) > settleTimeout
+}
+
+// problem returns why the objects cannot be read, empty if they can.
+func (w *scalerWatch) problem() string {
+	last, err := w.freshness.read()
+	switch {
+	case err == nil || w.informer.HasSynced() && time.Since(last) <= maxAge:
+		return ""
+	default:
+		return err.Error()
+	}
+}

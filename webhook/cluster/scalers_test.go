@@ -1,0 +1,368 @@
+package cluster_test
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ownership-handoff/handoff/internal/scale"
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/webhook/cluster"
+)
+
+// following is a state that follows scalers, with what it logs and records.
+type following struct {
+	*cluster.State
+
+	mutex  sync.Mutex
+	lines  []string
+	events []string
+}
+
+// Eventf implements cluster.EventRecorder.
+func (f *following) Eventf(regarding, _ runtime.Object, eventtype, reason, _, note string, args ...any) {
+	reference, _ := regarding.(*corev1.ObjectReference)
+	text, _ := args[0].(string)
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.events = append(f.events, eventtype+" "+reason+" "+reference.Kind+"/"+reference.Name+strings.ReplaceAll(note, "%s", ": "+text))
+}
+
+func (f *following) logger() logr.Logger {
+	return funcr.New(func(_, line string) {
+		f.mutex.Lock()
+		defer f.mutex.Unlock()
+		f.lines = append(f.lines, line)
+	}, funcr.Options{})
+}
+
+// logged returns the number of log lines that contain all of the texts.
+func (f *following) logged(texts ...string) (count int) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	for _, line := range f.lines {
+		all := true
+		for _, text := range texts {
+			all = all && strings.Contains(line, text)
+		}
+		if all {
+			count++
+		}
+	}
+	return count
+}
+
+func (f *following) recorded() string {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	return strings.Join(f.events, "\n")
+}
+
+// follow starts state that follows kinds of scalers with a user's permissions, without waiting until it is ready.
+func follow(t *testing.T, config *rest.Config, kinds ...scale.Kind) *following {
+	t.Helper()
+	c, state, err := stateOf(t.Context(), config, kinds...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &following{State: state}
+	run := state.FollowScalers(cluster.ScalerOptions{Kinds: kinds, Client: objects, Events: f, Log: f.logger()})
+	if state.Ready() {
+		t.Error("the state is ready before the scalers are listed")
+	}
+	go func() { _ = c.Start(t.Context()) }()
+	go func() { _ = run(t.Context()) }()
+	return f
+}
+
+// kindOf returns a kind of scaler in a group of its own.
+func kindOf(group string) scale.Kind {
+	return scale.Kind{
+		GroupKind: schema.GroupKind{Group: group, Kind: "Scaler"}, Path: []string{"spec", "ref"}, Managers: []string{group},
+	}
+}
+
+// defineScaler returns a CustomResourceDefinition for a kind of scaler, whose served versions are given; the first is stored.
+func defineScaler(kind schema.GroupKind, plural string, versions ...string) *apiextensionsv1.CustomResourceDefinition {
+	preserve := true
+	crd := &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: plural + "." + kind.Group},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: kind.Group, Scope: apiextensionsv1.NamespaceScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Kind: kind.Kind},
+		},
+	}
+	for i, version := range versions {
+		crd.Spec.Versions = append(crd.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{
+			Name: version, Served: true, Storage: i == 0,
+			Schema: &apiextensionsv1.CustomResourceValidation{
+				OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &preserve},
+			},
+		})
+	}
+	return crd
+}
+
+// createScaler creates an object of a kind that has just been defined, which the API server may not serve yet.
+func createScaler(t *testing.T, namespace, name string, kind schema.GroupVersionKind, spec map[string]any) *unstructured.Unstructured {
+	t.Helper()
+	o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	o.SetGroupVersionKind(kind)
+	o.SetNamespace(namespace)
+	o.SetName(name)
+	var err error
+	eventually(t, "the scaler is created", true, func() bool {
+		err = suite.client.Create(t.Context(), o)
+		return err == nil
+	})
+	return o
+}
+
+func (f *following) scalerOf(namespace, kind, name string) func() string {
+	return func() string { return f.Scaler(namespace, "apps", kind, name).Name }
+}
+
+func TestScalersOfTheKnownKindsAreFoundByTheirReference(t *testing.T) {
+	t.Parallel()
+	f := follow(t, suite.plane.Config, scale.Kinds()...)
+	n := namespace(t, nil).Name
+	spec := func(field string, reference map[string]any) map[string]any { return map[string]any{field: reference} }
+	for _, c := range []struct {
+		kind    schema.GroupVersionKind
+		plural  string
+		objects map[string]map[string]any
+	}{
+		{schema.GroupVersionKind{Group: "keda.sh", Version: "v1alpha1", Kind: "ScaledObject"}, "scaledobjects", map[string]map[string]any{
+			"defaulted":  spec("scaleTargetRef", map[string]any{"name": "queue"}),
+			"named":      spec("scaleTargetRef", map[string]any{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db"}),
+			"targetless": {},
+		}},
+		{schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Rollout"}, "rollouts", map[string]map[string]any{
+			"down":     spec("workloadRef", map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "down", "scaleDown": "onsuccess"}),
+			"apart":    spec("workloadRef", map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "apart"}),
+			"template": {"template": map[string]any{}},
+		}},
+		{schema.GroupVersionKind{Group: "flagger.app", Version: "v1beta1", Kind: "Canary"}, "canaries", map[string]map[string]any{
+			"web": spec("targetRef", map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}),
+		}},
+	} {
+		create(t, defineScaler(c.kind.GroupKind(), c.plural, c.kind.Version))
+		for name, o := range c.objects {
+			createScaler(t, n, name, c.kind, o)
+		}
+	}
+	autoscale(t, n, "keda-hpa-defaulted", "apps/v1", "Deployment", "queue")
+	eventually(t, "the Canary is known", "Canary/web", f.scalerOf(n, "Deployment", "web"))
+	for sentence, c := range map[string]struct{ kind, name, want string }{
+		"a ScaledObject goes before its HorizontalPodAutoscaler":          {"Deployment", "queue", "ScaledObject/defaulted"},
+		"a ScaledObject that names a kind":                                {"StatefulSet", "db", "ScaledObject/named"},
+		"not an object of another kind":                                   {"Deployment", "db", ""},
+		"a Rollout that scales the workload down":                         {"Deployment", "down", "Rollout/down"},
+		"not a Rollout that leaves the workload's scale alone":            {"Deployment", "apart", ""},
+		"not an object that only shares the name of a scaler with no ref": {"Deployment", "targetless", ""},
+	} {
+		eventually(t, sentence, c.want, f.scalerOf(n, c.kind, c.name))
+	}
+	eventually(t, "the HorizontalPodAutoscaler is known", int64(1), func() int64 { return f.Scaler(n, "apps", "Deployment", "queue").Desired })
+	if got := f.Scaler(n, "apps", "Deployment", "queue"); got.OffAtZero || got.Name != "ScaledObject/defaulted" {
+		t.Errorf("want a scaler that sets 0 itself, with the replicas of its HorizontalPodAutoscaler, got %+v", got)
+	}
+	if diff := cmp.Diff([]string{"keda", "keda-operator"}, f.Scaler(n, "apps", "Deployment", "free").Readable); diff != "" {
+		t.Errorf("managers (-want +got):\n%s", diff)
+	}
+}
+
+func TestScalersAreWatchedWhileTheirKindExists(t *testing.T) {
+	t.Parallel()
+	kind := kindOf("comes-and-goes.example.com")
+	f := follow(t, suite.plane.Config, kind)
+	n := namespace(t, nil).Name
+	eventually(t, "a state without the kind is ready", true, f.Ready)
+	if got := f.Scaler(n, "apps", "Deployment", "web"); got.Name != "" || !cmp.Equal(got.Readable, kind.Managers) {
+		t.Errorf("without the kind: want no scaler, and its managers to be readable, got %+v", got)
+	}
+	reference := map[string]any{"ref": map[string]any{"name": "web"}}
+	for round := 1; round <= 2; round++ {
+		crd := defineScaler(kind.GroupKind, "scalers", "v1", "v2")
+		create(t, crd)
+		o := createScaler(t, n, "one", kind.WithVersion("v1"), reference)
+		eventually(t, "the target", "Scaler/one", f.scalerOf(n, "Deployment", "web"))
+
+		moved := o.DeepCopy()
+		_ = unstructured.SetNestedField(moved.Object, "api", "spec", "ref", "name")
+		if err := suite.client.Patch(t.Context(), moved, client.MergeFrom(o)); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the new target", "Scaler/one", f.scalerOf(n, "Deployment", "api"))
+		eventually(t, "the old target", "", f.scalerOf(n, "Deployment", "web"))
+		if err := suite.client.Delete(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "after the scaler is deleted", "", f.scalerOf(n, "Deployment", "api"))
+
+		before := crd.DeepCopy()
+		crd.Spec.Versions[0].Served = false
+		if err := suite.client.Patch(t.Context(), crd, client.MergeFrom(before)); err != nil {
+			t.Fatal(err)
+		}
+		createScaler(t, n, "two", kind.WithVersion("v2"), reference)
+		eventually(t, "in another version", "Scaler/two", f.scalerOf(n, "Deployment", "web"))
+		if err := suite.client.Delete(t.Context(), crd); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "after the kind is deleted", "", f.scalerOf(n, "Deployment", "web"))
+		eventually(t, "the log says it", 2*round, func() int { return f.logged("no longer watching scalers") })
+		eventually(t, "the kind is gone", true, func() bool {
+			return client.IgnoreNotFound(suite.client.Get(t.Context(), client.ObjectKeyFromObject(crd), crd)) == nil && crd.DeletionTimestamp == nil ||
+				suite.client.Get(t.Context(), client.ObjectKeyFromObject(crd), crd) != nil
+		})
+		if got := f.logged("\"watching scalers", "scalers.comes-and-goes.example.com"); got != 2*round {
+			t.Errorf("round %d: want each start logged once, got %d lines", round, got)
+		}
+	}
+	if !f.Ready() || f.Check() != nil {
+		t.Errorf("want the state to stay ready, got %v", f.Check())
+	}
+}
+
+func TestAKindThatCannotBeListedIsLoggedOnceAndDelaysNothing(t *testing.T) {
+	t.Parallel()
+	kind := kindOf("forbidden.example.com")
+	create(t, defineScaler(kind.GroupKind, "scalers", "v1"))
+	n := namespace(t, nil).Name
+	const name = "no-scalers"
+	for resource, group := range map[string]string{
+		"namespaces": "", "customresourcedefinitions": "apiextensions.k8s.io", "horizontalpodautoscalers": "autoscaling",
+	} {
+		permit(t, name, group, resource)
+	}
+	f := follow(t, user(t, name), kind)
+	eventually(t, "the state is ready", true, f.Ready)
+	eventually(t, "the log names the missing permission", 1, func() int {
+		return f.logged("scalers cannot be read", "scalers.forbidden.example.com", "forbidden", "allow list and watch")
+	})
+	if got := f.Scaler(n, "apps", "Deployment", "web"); len(got.Readable) > 0 {
+		t.Errorf("want managers to count by their names, got %+v", got)
+	}
+	if err := f.Check(); err != nil {
+		t.Errorf("want the state to be ready, got %v", err)
+	}
+
+	permit(t, name, kind.Group, "scalers")
+	createScaler(t, n, "one", kind.WithVersion("v1"), map[string]any{"ref": map[string]any{"name": "web"}})
+	eventually(t, "once permitted", "Scaler/one", f.scalerOf(n, "Deployment", "web"))
+	eventually(t, "the managers are readable", true, func() bool {
+		return cmp.Equal(f.Scaler(n, "apps", "Deployment", "other").Readable, kind.Managers)
+	})
+	eventually(t, "the log says it", 1, func() int { return f.logged("scalers can be read again") })
+	if got := f.logged("scalers cannot be read"); got != 1 {
+		t.Errorf("want the missing permission logged once, got %d lines", got)
+	}
+}
+
+func TestMistakesAreReportedOnceOnTheScaler(t *testing.T) {
+	t.Parallel()
+	kind := kindOf("mistaken.example.com")
+	create(t, defineScaler(kind.GroupKind, "scalers", "v1"))
+	f := follow(t, suite.plane.Config, kind)
+	opted := namespace(t, map[string]string{ownership.ModeAnnotation: "enforce"}).Name
+	other := namespace(t, nil).Name
+	ref := func(reference any) map[string]any { return map[string]any{"ref": reference} }
+	for _, n := range []string{opted, other} {
+		for name, spec := range map[string]map[string]any{
+			"none": {}, "text": ref("web"), "nameless": ref(map[string]any{"kind": "Deployment"}),
+			"version": ref(map[string]any{"apiVersion": "a/b/c", "name": "web"}),
+			"a":       ref(map[string]any{"name": "shared"}), "b": ref(map[string]any{"name": "shared"}),
+			"good": ref(map[string]any{"name": "good"}),
+		} {
+			createScaler(t, n, name, kind.WithVersion("v1"), spec)
+		}
+	}
+	want := []string{
+		"Warning NoScaleTarget Scaler/nameless: .spec.ref: the reference has no name, so handoff keeps no replicas for it",
+		"Warning NoScaleTarget Scaler/none: .spec.ref: the reference is missing, so handoff keeps no replicas for it",
+		"Warning NoScaleTarget Scaler/text: .spec.ref: the reference is not an object, so handoff keeps no replicas for it",
+		"Warning NoScaleTarget Scaler/version: .spec.ref: the reference has a malformed apiVersion, so handoff keeps no replicas for it",
+		"Warning SharedScaleTarget Scaler/a: Scaler/a and Scaler/b scale the same Deployment; delete all but one",
+		"Warning SharedScaleTarget Scaler/b: Scaler/a and Scaler/b scale the same Deployment; delete all but one",
+	}
+	sorted := cmpopts.SortSlices(func(a, b string) bool { return a < b })
+	eventually(t, "all are logged, in both namespaces", 2*len(want), func() int { return f.logged("a scaler needs attention") })
+	if diff := cmp.Diff(want, strings.Split(f.recorded(), "\n"), sorted); diff != "" {
+		t.Errorf("Events in the namespace that has opted in (-want +got):\n%s", diff)
+	}
+	eventually(t, "the first by name owns the shared target", "Scaler/a", f.scalerOf(opted, "Deployment", "shared"))
+
+	// A change of what does not matter is not reported again; a HorizontalPodAutoscaler beside a scaler is.
+	for _, name := range []string{"none", "a"} {
+		labels := []byte(`{"metadata":{"labels":{"some":"label"}}}`)
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(kind.WithVersion("v1"))
+		o.SetNamespace(opted)
+		o.SetName(name)
+		if err := suite.client.Patch(t.Context(), o, client.RawPatch("application/merge-patch+json", labels)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	autoscale(t, opted, "late", "apps/v1", "Deployment", "good")
+	const rivals = "Warning SharedScaleTarget Scaler/good: Scaler/good and HorizontalPodAutoscaler/late scale the same Deployment; delete all but one"
+	eventually(t, "the HorizontalPodAutoscaler is reported", true, func() bool { return strings.Contains(f.recorded(), rivals) })
+	want = slices.Concat(want, []string{rivals})
+	if diff := cmp.Diff(want, strings.Split(f.recorded(), "\n"), sorted); diff != "" {
+		t.Errorf("Events (-want +got):\n%s", diff)
+	}
+
+	// Nothing is remembered of targets that are no longer shared, because users can create and delete any number of scalers:
+	// when it begins again, it is reported again.
+	b := &unstructured.Unstructured{}
+	b.SetGroupVersionKind(kind.WithVersion("v1"))
+	b.SetNamespace(opted)
+	b.SetName("b")
+	if err := suite.client.Delete(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	createScaler(t, opted, "marker", kind.WithVersion("v1"), map[string]any{})
+	eventually(t, "what happened before the marker is reported", true, func() bool { return strings.Contains(f.recorded(), "Scaler/marker") })
+	createScaler(t, opted, "b", kind.WithVersion("v1"), ref(map[string]any{"name": "shared"}))
+	eventually(t, "the rivals are reported again", 4, func() int {
+		return strings.Count(f.recorded(), "Scaler/a and Scaler/b scale the same")
+	})
+}
+
+func TestAHorizontalPodAutoscalerThatAScalerCreatedIsNotItsRival(t *testing.T) {
+	t.Parallel()
+	kind := kindOf("creator.example.com")
+	create(t, defineScaler(kind.GroupKind, "scalers", "v1"))
+	f := follow(t, suite.plane.Config, kind)
+	n := namespace(t, map[string]string{ownership.ModeAnnotation: "enforce"}).Name
+	o := createScaler(t, n, "web", kind.WithVersion("v1"), map[string]any{"ref": map[string]any{"name": "web"}})
+	hpa := autoscaler(n, "made", "apps/v1", "Deployment", "web")
+	hpa.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(o, kind.WithVersion("v1"))}
+	create(t, hpa)
+	eventually(t, "both are known", true, func() bool { return f.Scaler(n, "apps", "Deployment", "web").Desired == 1 })
+	createScaler(t, n, "last", kind.WithVersion("v1"), map[string]any{})
+	eventually(t, "the last scaler is reported", true, func() bool { return strings.Contains(f.recorded(), "Scaler/last") })
+	if strings.Contains(f.recorded(), "SharedScaleTarget") {
+		t.Errorf("want no report, got %s", f.recorded())
+	}
+	eventually(t, "the scaler is the owner", "Scaler/web", f.scalerOf(n, "Deployment", "web"))
+}
