@@ -141,7 +141,7 @@ func explainAll(reading source.Reading, field string) (explanations []explain.Ex
 			}
 		}
 		explanations = append(explanations, explained)
-		gaps = append(gaps, explained.Gaps...)
+		gaps = append(gaps, explained.Subject.Gaps...)
 	}
 	if len(explanations) == 0 {
 		return nil, nil, first

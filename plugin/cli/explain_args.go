@@ -62,9 +62,9 @@ func (e *explainOptions) chosen() (func(ownership.Owner) bool, error) {
 // applicable returns an error if --owner asks only for the autoscaler of an object that cannot have one.
 func (e *explainOptions) applicable(explanations []explain.Explanation, chosen func(ownership.Owner) bool) error {
 	only := len(e.owners) == 1 && chosen(ownership.Autoscaler)
-	if first := explanations[0]; only && len(explanations) == 1 && first.Context.Scale == nil && len(first.Gaps) == 0 {
+	if first := explanations[0]; only && len(explanations) == 1 && first.Subject.Context.Scale == nil && len(first.Subject.Gaps) == 0 {
 		return fmt.Errorf("%s: kind %s has no scale subresource, so no autoscaler can own a field; "+
-			"omit --owner to see who owns each field", first, first.Kind.Kind)
+			"omit --owner to see who owns each field", first.Subject, first.Subject.Kind.Kind)
 	}
 	return nil
 }

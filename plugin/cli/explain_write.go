@@ -46,7 +46,7 @@ func (e *explainOptions) writeOne(
 	case !sentences:
 		return explained.Tree(e.Out, style, chosen)
 	case several:
-		return explained.Sentences(e.Out, explained.Title()+": ", chosen)
+		return explained.Sentences(e.Out, explained.Subject.Title()+": ", chosen)
 	default:
 		return explained.Sentences(e.Out, "", chosen)
 	}

@@ -123,7 +123,7 @@ type previewWriter struct {
 }
 
 func (w *previewWriter) add(one *preview.Preview) error {
-	w.keeps, w.gaps = w.keeps || one.Keeps(), append(w.gaps, one.Gaps...)
+	w.keeps, w.gaps = w.keeps || one.Keeps(), append(w.gaps, one.Subject.Gaps...)
 	w.items = append(w.items, one.Data())
 	if w.isData() {
 		return nil

@@ -36,7 +36,7 @@ func (e Explanation) clientSide(f *ownership.Field) []string {
 		clears := "an apply would clear it" + e.kept(f, ownership.Clears, ownership.Clears)
 		return []string{"the last-applied manifest sets null", clears}
 	case f.DeclaredValue != nil:
-		value := table.Shorten(e.Show(f.Path, f.DeclaredValue), 2*maxValueLen)
+		value := table.Shorten(e.Subject.Show(f.Path, f.DeclaredValue), 2*maxValueLen)
 		sets := "an apply would set " + value + e.kept(f, ownership.Sets, ownership.Sets)
 		return []string{"the last-applied manifest sets " + value, sets}
 	case f.Declared == ownership.Sets:
@@ -65,7 +65,7 @@ func (e Explanation) kept(f *ownership.Field, manifest, base ownership.Declarati
 	if !e.Keeps(f, manifest, base) {
 		return ""
 	}
-	return fmt.Sprintf(" (handoff: keeps %s)", e.Show(f.Path, f.Value))
+	return fmt.Sprintf(" (handoff: keeps %s)", e.Subject.Show(f.Path, f.Value))
 }
 
 // Keeps reports whether handoff, in mode enforce, would keep a field that an apply changes. Manifest and base are the claims of
@@ -76,7 +76,7 @@ func (e Explanation) Keeps(f *ownership.Field, manifest, base ownership.Declarat
 	}
 	decision := merge.Lookup(merge.Field{
 		Owner: f.Owner.Decided(), Writer: ownership.Applier, Manifest: manifest, Base: base, Changed: true,
-		Scale: e.Context.Scale != nil && f.Path.Equals(e.Context.Scale),
+		Scale: e.Subject.Context.Scale != nil && f.Path.Equals(e.Subject.Context.Scale),
 	})
 	return decision.Verdict == merge.Keep
 }

@@ -63,7 +63,7 @@ func (e Explanation) is(f *ownership.Field) string {
 	if f.Value == nil {
 		return fmt.Sprintf("%#q no longer exists, but is still in managedFields", Text(f.Path))
 	}
-	return fmt.Sprintf("%#q is %s", Text(f.Path), table.Shorten(e.Show(f.Path, f.Value), 2*maxValueLen))
+	return fmt.Sprintf("%#q is %s", Text(f.Path), table.Shorten(e.Subject.Show(f.Path, f.Value), 2*maxValueLen))
 }
 
 // who returns who set a field, and how.
@@ -108,9 +108,9 @@ func (e Explanation) whoScales(f *ownership.Field, it, through, since string) st
 		owner = " at " + last.Time + owner
 	}
 	switch {
-	case e.Context.Managers.IsApplier(last):
+	case e.Subject.Context.Managers.IsApplier(last):
 		return fmt.Sprintf("an apply of the manifest (%#q) set %s%s", last.Manager, it, owner)
-	case e.Context.Managers.IsImperative(last):
+	case e.Subject.Context.Managers.IsImperative(last):
 		return fmt.Sprintf("a user set %s with an imperative command (%#q)%s%s", it, last.Manager, through, owner)
 	case through == "":
 		return fmt.Sprintf("%#q set %s%s", last.Manager, it, owner)

@@ -47,7 +47,7 @@ func (e Explanation) Tree(w io.Writer, style table.Style, chosen func(ownership.
 		rows = append(rows, e.treeRow(style, ".", root.fold))
 	}
 	rows = e.treeRows(rows, style, root.children, "")
-	head := []string{e.Title(), "VALUE", "OWNER", "MANAGER", "MANIFEST", "SINCE"}
+	head := []string{e.Subject.Title(), "VALUE", "OWNER", "MANAGER", "MANIFEST", "SINCE"}
 	return style.Write(w, head, rows)
 }
 
@@ -106,7 +106,7 @@ func (e Explanation) treeRow(style table.Style, label string, fold *ownership.Fo
 func (e Explanation) foldValue(fold *ownership.Fold) (value, declared string) {
 	if len(fold.Fields) == 1 {
 		f := &fold.Fields[0]
-		return table.Shorten(e.Show(f.Path, f.Value), maxValueLen), table.Shorten(e.declared(f), maxValueLen)
+		return table.Shorten(e.Subject.Show(f.Path, f.Value), maxValueLen), table.Shorten(e.declared(f), maxValueLen)
 	}
 	counts := map[string]int{}
 	for i := range fold.Fields {

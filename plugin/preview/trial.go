@@ -21,36 +21,36 @@ import (
 
 // trial is an apply to predict.
 type trial struct {
-	source.Application
+	application source.Application
 
 	options Options
 }
 
 // subjectCluster is a merge.Cluster that knows only one object.
-type subjectCluster struct{ source.Subject }
+type subjectCluster struct{ subject source.Subject }
 
 // ScalePath implements merge.Cluster.
 func (c subjectCluster) ScalePath(group, version, _ string) fieldpath.Path {
-	if c.Context.ScaleIn == nil {
-		return c.Context.Scale
+	if c.subject.Context.ScaleIn == nil {
+		return c.subject.Context.Scale
 	}
-	return c.Context.ScaleIn(metav1.GroupVersion{Group: group, Version: version}.String())
+	return c.subject.Context.ScaleIn(metav1.GroupVersion{Group: group, Version: version}.String())
 }
 
 // Scaler implements merge.Cluster.
 func (c subjectCluster) Scaler(string, string, string, string) ownership.Scaler {
-	return c.Subject.Scaler
+	return c.subject.Scaler
 }
 
 // merged returns the object that results from the patch of kubectl apply, or the manifest for a server-side apply.
 func (t *trial) merged() ([]byte, error) {
 	if t.options.ServerSide {
-		return json.Marshal(t.Manifest)
+		return json.Marshal(t.application.Manifest)
 	}
 	merged, err := t.recorded()
-	if err == nil && t.Object.Present() {
-		base, _ := t.Object.LastApplied()
-		merged, err = t.ThreeWay([]byte(base), merged, t.Object.Text())
+	if err == nil && t.application.Subject.Object.Present() {
+		base, _ := t.application.Subject.Object.LastApplied()
+		merged, err = t.application.Subject.ThreeWay([]byte(base), merged, t.application.Subject.Object.Text())
 	}
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (t *trial) merged() ([]byte, error) {
 // recorded returns the manifest with itself in the last-applied annotation, as kubectl writes it: with an annotations map, even
 // if it is empty, and with a trailing newline (GetModifiedConfiguration in k8s.io/kubectl/pkg/util/apply.go).
 func (t *trial) recorded() ([]byte, error) {
-	manifest := t.Manifest.DeepCopy()
+	manifest := t.application.Manifest.DeepCopy()
 	annotations := manifest.GetAnnotations()
 	if annotations == nil {
 		annotations = map[string]string{}
@@ -89,8 +89,8 @@ func setAnnotations(o *unstructured.Unstructured, annotations map[string]string)
 // defaulted sets the default replicas of a built-in kind (k8s.io/api/apps/v1, DeploymentSpec), as the API server does, if
 // there is no API server to do so.
 func (t *trial) defaulted(merged []byte) ([]byte, error) {
-	path := scale.Builtin(t.Kind.Group, t.Kind.Kind)
-	if t.Resource != nil || path == nil {
+	path := scale.Builtin(t.application.Subject.Kind.Group, t.application.Subject.Kind.Kind)
+	if t.application.Resource != nil || path == nil {
 		return merged, nil
 	}
 	o, err := ownership.ParseObject(merged)
@@ -111,7 +111,7 @@ func (t *trial) modeAnnotation(merged []byte) (text string, annotated bool, err 
 		return "", false, err
 	}
 	if text, annotated = o.Mode(); !annotated && t.options.ServerSide {
-		text, annotated = t.Object.Mode()
+		text, annotated = t.application.Subject.Object.Mode()
 	}
 	return text, annotated, nil
 }
@@ -119,8 +119,8 @@ func (t *trial) modeAnnotation(merged []byte) (text string, annotated bool, err 
 // mode returns the object's mode after the apply.
 func (t *trial) mode(merged []byte) (ownership.Mode, error) {
 	text, annotated, err := t.modeAnnotation(merged)
-	if err != nil || !annotated || t.ClusterScoped {
-		return t.Mode, err
+	if err != nil || !annotated || t.application.ClusterScoped {
+		return t.application.Mode, err
 	}
 	mode, _ := ownership.ParseMode(text)
 	return mode, nil
@@ -132,7 +132,7 @@ func (t *trial) guessed(merged []byte) ([]byte, error) {
 	if !t.options.ServerSide {
 		return merged, nil
 	}
-	text, err := threeway.MergeJSON(nil, merged, t.Object.Text(), schema.WithoutRetainKeys(t.Schema()), threeway.Options{})
+	text, err := threeway.MergeJSON(nil, merged, t.application.Subject.Object.Text(), schema.WithoutRetainKeys(t.application.Subject.Schema()), threeway.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (t *trial) guessed(merged []byte) ([]byte, error) {
 	if err := o.UnmarshalJSON(text); err != nil {
 		return nil, err
 	}
-	claimed, err := fieldpath.SetFromValue(value.NewValueInterface(t.Manifest.Object)).ToJSON()
+	claimed, err := fieldpath.SetFromValue(value.NewValueInterface(t.application.Manifest.Object)).ToJSON()
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 
 // namespaceScalers are the scalers of a namespace, or of all namespaces, and what could not be read.
 type namespaceScalers struct {
-	scalerList
+	scalers scalerList
 
 	gaps []string
 }
@@ -24,14 +24,14 @@ func (f *clusterFacts) scalers(ctx context.Context, s *Subject, kinds []scale.Ki
 	if f.everywhere {
 		all, err := f.scalersIn(ctx, metav1.NamespaceAll, kinds)
 		if err != nil || len(all.gaps) == 0 {
-			return all.scalerList, err
+			return all.scalers, err
 		}
 	}
 	near, err := f.scalersIn(ctx, s.Namespace, kinds)
 	for _, gap := range near.gaps {
 		s.gap("%s", gap)
 	}
-	return near.scalerList, err
+	return near.scalers, err
 }
 
 func (f *clusterFacts) scalersIn(ctx context.Context, namespace string, kinds []scale.Kind) (list namespaceScalers, err error) {
@@ -47,7 +47,7 @@ func (f *clusterFacts) scalersIn(ctx context.Context, namespace string, kinds []
 		f.served = &served
 	}
 	for rank, kind := range kinds {
-		gap, err := f.listScalers(ctx, namespace, kind, rank, &list.scalerList)
+		gap, err := f.listScalers(ctx, namespace, kind, rank, &list.scalers)
 		if err != nil {
 			return list, err
 		}
@@ -55,7 +55,7 @@ func (f *clusterFacts) scalersIn(ctx context.Context, namespace string, kinds []
 			list.gaps = append(list.gaps, gap)
 			continue
 		}
-		list.readable = append(list.readable, kind.Managers...)
+		list.scalers.readable = append(list.scalers.readable, kind.Managers...)
 	}
 	f.scalersBy[namespace] = list
 	return list, nil
@@ -93,7 +93,7 @@ func (s *servedKinds) scaler(kind schema.GroupKind) (resource schema.GroupVersio
 	served, ok := s.of(kind)
 	switch {
 	case ok:
-		return served.GroupVersion().WithResource(served.resource), "", served.namespaced
+		return served.gvk.GroupVersion().WithResource(served.resource), "", served.namespaced
 	case s.unknown[kind.Group]:
 		return resource, unknownScalers(kind.Kind, "its API server does not respond: see kubectl get apiservices"), false
 	default:
@@ -103,11 +103,11 @@ func (s *servedKinds) scaler(kind schema.GroupKind) (resource schema.GroupVersio
 
 // readScalers reads the scalers of a survey.
 func (c *clusterSurvey) readScalers(ctx context.Context) error {
-	for rank, kind := range c.who.scalers {
+	for rank, kind := range c.survey.who.scalers {
 		_, gap, ok := c.served.scaler(kind.GroupKind)
 		if !ok {
 			if gap == "" {
-				c.scalers.readable = append(c.scalers.readable, kind.Managers...)
+				c.survey.scalers.readable = append(c.survey.scalers.readable, kind.Managers...)
 			}
 			continue
 		}
@@ -118,18 +118,18 @@ func (c *clusterSurvey) readScalers(ctx context.Context) error {
 				if err := json.Unmarshal(item, &o.Object); err != nil {
 					return fmt.Errorf("parsing a %s: %w", kind.Kind, err)
 				}
-				c.scalers.add(kind, rank, o)
+				c.survey.scalers.add(kind, rank, o)
 			}
 			return nil
 		})
 		switch {
 		case apierrors.IsForbidden(err):
-			c.gap("unknown which objects %ss target; ask for permission to list %s %s", kind.Kind, served, c.where())
+			c.survey.gap("unknown which objects %ss target; ask for permission to list %s %s", kind.Kind, served, c.where())
 			continue
 		case err != nil && !apierrors.IsNotFound(err):
 			return Advise(err, c.namespace)
 		}
-		c.scalers.readable = append(c.scalers.readable, kind.Managers...)
+		c.survey.scalers.readable = append(c.survey.scalers.readable, kind.Managers...)
 	}
 	return nil
 }
