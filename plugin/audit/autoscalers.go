@@ -20,8 +20,9 @@ func (a *auditor) several(e explain.Explanation) {
 		return
 	}
 	r := Risk{
-		Kind: TwoAutoscalers, Object: explain.ObjectOf(e.Subject), name: e.Subject.String(), Field: explain.Text(e.Subject.Context.Scale),
-		Now: e.Short(e.Subject.Context.Scale, e.Subject.Object.Value(e.Subject.Context.Scale)),
+		Kind: TwoAutoscalers, Object: explain.ObjectOf(e.Subject), name: e.Subject.String(),
+		Field: explain.Text(e.Subject.Context.Scale),
+		Now:   e.Short(e.Subject.Context.Scale, e.Subject.Object.Value(e.Subject.Context.Scale)),
 	}
 	r.Managers = rivals
 	var bounds []string

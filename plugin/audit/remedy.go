@@ -25,5 +25,6 @@ func releaseCommand(e explain.Explanation, field string) string {
 // assignCommand returns the command that assigns a field to a controller. It fails, and changes nothing, if the object already
 // has the annotation with other fields.
 func assignCommand(e explain.Explanation, field string) string {
-	return fmt.Sprintf("kubectl annotate %s -n %s '%s=%s'", e.Subject, e.Subject.Namespace, ownership.ControllerFieldsAnnotation, field)
+	return fmt.Sprintf("kubectl annotate %s -n %s '%s=%s'",
+		e.Subject, e.Subject.Namespace, ownership.ControllerFieldsAnnotation, field)
 }

@@ -51,7 +51,7 @@ func (r *releaseOptions) try(ctx context.Context, objects, fields []string, text
 // carryOut writes a plan. On a conflict, it returns the error and has written nothing.
 func (r *releaseOptions) carryOut(ctx context.Context, plan release.Plan) (*unstructured.Unstructured, error) {
 	object, err := read(plan.Subject.Object.Text())
-	if err != nil || plan.Unchanged() && (plan.Settled() || r.dryRun != noDryRun) {
+	if err != nil || plan.Unchanged() && (plan.Settled() || r.flags.dryRun != noDryRun) {
 		return object, err
 	}
 	client, err := r.clientOf(plan)
@@ -67,17 +67,17 @@ func (r *releaseOptions) carryOut(ctx context.Context, plan release.Plan) (*unst
 	if err := r.show(plan.Diff()); err != nil {
 		return nil, err
 	}
-	if !r.isClientDryRun() {
+	if !r.flags.isClientDryRun() {
 		patch, err := plan.Patch()
 		if err != nil {
 			return nil, err
 		}
-		object, err = client.Patch(ctx, plan.Subject.Name, types.JSONPatchType, patch, r.patchOptions(release.WriterManager))
+		object, err = client.Patch(ctx, plan.Subject.Name, types.JSONPatchType, patch, r.flags.patchOptions(release.WriterManager))
 		if err != nil {
 			return nil, err
 		}
 	}
-	if r.isClientDryRun() || r.isServerDryRun() {
+	if r.flags.isClientDryRun() || r.flags.isServerDryRun() {
 		return object, asPlanned(object, plan)
 	}
 	return r.settle(ctx, client, plan, object)
@@ -102,7 +102,7 @@ func (r *releaseOptions) settle(
 		if err != nil || patch == nil {
 			return err
 		}
-		settled, err := client.Patch(ctx, plan.Subject.Name, types.JSONPatchType, patch, r.patchOptions(release.WriterManager))
+		settled, err := client.Patch(ctx, plan.Subject.Name, types.JSONPatchType, patch, r.flags.patchOptions(release.WriterManager))
 		object = settled // nil after an error, so that the next attempt reads the object
 		return err
 	})
@@ -114,7 +114,7 @@ func (r *releaseOptions) settle(
 }
 
 func (r *releaseOptions) clientOf(plan release.Plan) (dynamic.ResourceInterface, error) {
-	mapper, err := r.cluster.ToRESTMapper()
+	mapper, err := r.shared.cluster.ToRESTMapper()
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (r *releaseOptions) clientOf(plan release.Plan) (dynamic.ResourceInterface,
 	if err != nil {
 		return nil, err
 	}
-	restConfig, err := r.cluster.ToRESTConfig()
+	restConfig, err := r.shared.cluster.ToRESTConfig()
 	if err != nil {
 		return nil, err
 	}

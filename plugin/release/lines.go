@@ -36,7 +36,8 @@ func (p Plan) Lines(manifests []source.Text) ([]string, error) {
 		if others != nil {
 			contents = strings.Join(others, ", ")
 		}
-		return nil, fmt.Errorf("%s: not in the files, which contain %s; name the file that the object is applied from", p.Subject, contents)
+		return nil, fmt.Errorf("%s: not in the files, which contain %s; name the file that the object is applied from",
+			p.Subject, contents)
 	}
 	return lines, nil
 }

@@ -20,8 +20,7 @@ import (
 
 // Application is a manifest and the live object that it is applied to. The zero Object means that there is no live object.
 type Application struct {
-	Subject Subject
-
+	Subject  Subject
 	Manifest *unstructured.Unstructured
 	// ClusterScoped reports whether the object is cluster-scoped.
 	ClusterScoped bool

@@ -16,8 +16,7 @@ import (
 // namespaceScalers are the scalers of a namespace, or of all namespaces, and what could not be read.
 type namespaceScalers struct {
 	scalers scalerList
-
-	gaps []string
+	gaps    []string
 }
 
 func (f *clusterFacts) scalers(ctx context.Context, s *Subject, kinds []scale.Kind) (scalerList, error) {

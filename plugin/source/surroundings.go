@@ -65,7 +65,8 @@ func (c *clusterSurvey) readAutoscalers(ctx context.Context) error {
 				return fmt.Errorf("parsing a HorizontalPodAutoscaler: %w", err)
 			}
 			target, _, _ := scale.Target(&hpa)
-			c.survey.add(&hpa, selector.Matches(labels.Set(hpa.Labels)) && (len(c.query.Objects) == 0 || c.looksAt(own) || c.looksAt(target)))
+			ofType := len(c.query.Objects) == 0 || c.looksAt(own) || c.looksAt(target)
+			c.survey.add(&hpa, ofType && selector.Matches(labels.Set(hpa.Labels)))
 			c.settleKind(&c.survey.Autoscalers[len(c.survey.Autoscalers)-1])
 		}
 		return nil

@@ -49,7 +49,8 @@ func (r Reader) surveyFiles(s *Survey, q Query) error {
 	for i := range f.facts.hpas {
 		hpa := &f.facts.hpas[i]
 		target, _, _ := scale.Target(hpa)
-		f.survey.add(hpa, selector.Matches(labels.Set(hpa.Labels)) && (len(types) == 0 || isOf(hpaKind(), types) || isOf(target, types)))
+		ofType := len(types) == 0 || isOf(hpaKind(), types) || isOf(target, types)
+		f.survey.add(hpa, ofType && selector.Matches(labels.Set(hpa.Labels)))
 		f.settleKind(&f.survey.Autoscalers[len(f.survey.Autoscalers)-1])
 	}
 	s.scalers = f.facts.scalersOf(s.who.scalers)

@@ -65,9 +65,9 @@ func (f File) Data() []any {
 		o := &f.Objects[i]
 		d := Data{APIVersion: explain.APIVersion, Kind: "Strip", File: f.Name, Object: explain.ObjectOf(o.Subject)}
 		for j := range o.Fields {
-			field := &o.Fields[j]
+			f := &o.Fields[j]
 			d.Fields = append(d.Fields, FieldData{
-				explain.Text(field.Path), field.Action, field.Owner.Owner.String(), field.Owner.By, o.Subject.Visible(field.Path, field.live), field.Reason,
+				explain.Text(f.Path), f.Action, f.Owner.Owner.String(), f.Owner.By, o.Subject.Visible(f.Path, f.live), f.Reason,
 			})
 		}
 		reports = append(reports, d)

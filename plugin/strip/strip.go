@@ -39,8 +39,7 @@ type File struct {
 // Object is an object of a file, and those of its fields that others own.
 type Object struct {
 	Subject source.Subject
-
-	Fields []Field
+	Fields  []Field
 }
 
 // File strips a file. The error is one line that names the file, the object and a remedy; then no part of the file is valid.
