@@ -25,8 +25,6 @@ type Change struct {
 	Decision
 	// Choice is the value or member that excludes a cleared field, as "OnDelete".
 	Choice string
-	// Off reports whether the owner is a scaler that 0 replicas, which someone else has set, have switched off.
-	Off bool
 	// Overruled is the reason why the manifest wins over a field to keep, as "the manifest sets valueFrom".
 	Overruled string
 }
@@ -86,8 +84,6 @@ func (c Change) Because() (before, name, after string) {
 	switch {
 	case c.Verdict == Yield:
 		return ", set by ", name, ": " + c.Overruled
-	case c.Verdict == Keep && c.Off:
-		return ", ", name, " is off at 0; start it with kubectl scale"
 	case c.Verdict == Clear:
 		name = c.Choice
 	case c.message.after == "": // the owner is the manifest itself

@@ -104,7 +104,10 @@ func (d Decider) decideWrite(r Request) (out Outcome, err error) {
 	var keep []Change
 	for _, field := range contested {
 		c := changeOf(field, w.Sender.Writer)
-		c.Off = field.Scale && field.Owner == ownership.Autoscaler && scaler.OffAtZero && string(field.Live) == "0"
+		if scaler.OffAtZero && field.Scale && field.Owner == ownership.Autoscaler && string(field.Live) == "0" {
+			c.Field.OffAtZero = true
+			c = c.decided()
+		}
 		switch {
 		case c.Verdict == Keep:
 			keep = append(keep, c)
