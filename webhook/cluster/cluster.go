@@ -64,9 +64,9 @@ func CacheOptions(scalers ...scale.Kind) cache.Options {
 		ReaderFailOnMissingInformer:  true,
 		DefaultUnsafeDisableDeepCopy: &withoutCopy,
 		ByObject: map[client.Object]cache.ByObject{
-			namespaces():                                {Transform: keepMode},
-			&autoscalingv2.HorizontalPodAutoscaler{}:    {Transform: keepTarget},
-			&apiextensionsv1.CustomResourceDefinition{}: {Transform: keepScale(scalers)},
+			namespaces():                                {Transform: reducedBy(keepMode)},
+			&autoscalingv2.HorizontalPodAutoscaler{}:    {Transform: reducedBy(keepTarget)},
+			&apiextensionsv1.CustomResourceDefinition{}: {Transform: reducedBy(keepScale(scalers))},
 		},
 	}
 }
