@@ -57,7 +57,7 @@ func (c ObjectContext) Contested(w Write) ([]Contested, error) {
 	f := s.facts()
 	var contested []Contested
 	for _, n := range s.tree.Nodes() {
-		if n.Wanted && f.inLive[n.ID].Present() && !f.isParentOrKey(n) {
+		if n.Wanted && f.inLive[n.ID].Span.Present() && !f.isParentOrKey(n) {
 			contested = append(contested, f.field(n))
 		}
 	}
@@ -279,7 +279,7 @@ func (f *facts) removes(n *fieldtree.Node, c Contested) bool {
 // droppedParent returns the outermost parent of a field that the manifest drops, nil if there is none.
 func (f *facts) droppedParent(n *fieldtree.Node) (dropped *fieldtree.Node) {
 	for n = n.Parent(); n != nil; n = n.Parent() {
-		if f.inBase[n.ID].Present() && !f.inManifest[n.ID].Present() {
+		if f.inBase[n.ID].Span.Present() && !f.inManifest[n.ID].Span.Present() {
 			dropped = n
 		}
 	}

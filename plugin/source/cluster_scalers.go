@@ -71,7 +71,7 @@ func (f *clusterFacts) listScalers(
 	switch {
 	case apierrors.IsForbidden(err):
 		name := resource.GroupResource().String()
-		return unknownScalers(kind.Kind, "ask for permission to list "+name+" in namespace "+namespace), nil
+		return unknownScalers(kind.GroupKind.Kind, "ask for permission to list "+name+" in namespace "+namespace), nil
 	case apierrors.IsNotFound(err): // the kind was deleted a moment ago
 		return "", nil
 	case err != nil:
@@ -115,7 +115,7 @@ func (c *clusterSurvey) readScalers(ctx context.Context) error {
 			for _, item := range page.items {
 				o := &unstructured.Unstructured{}
 				if err := json.Unmarshal(item, &o.Object); err != nil {
-					return fmt.Errorf("parsing a %s: %w", kind.Kind, err)
+					return fmt.Errorf("parsing a %s: %w", kind.GroupKind.Kind, err)
 				}
 				c.survey.scalers.add(kind, rank, o)
 			}
@@ -123,7 +123,7 @@ func (c *clusterSurvey) readScalers(ctx context.Context) error {
 		})
 		switch {
 		case apierrors.IsForbidden(err):
-			c.survey.gap("unknown which objects %ss target; ask for permission to list %s %s", kind.Kind, served, c.where())
+			c.survey.gap("unknown which objects %ss target; ask for permission to list %s %s", kind.GroupKind.Kind, served, c.where())
 			continue
 		case err != nil && !apierrors.IsNotFound(err):
 			return Advise(err, c.namespace)
