@@ -19,7 +19,7 @@ type applied struct {
 	base, manifest, live []byte
 }
 
-// deploymentOf returns an apply of a Deployment with so many containers, each with its ports, variables and mounts.
+// deploymentOf returns an apply of a Deployment with the given number of containers, each with ports, variables and mounts.
 func deploymentOf(tb testing.TB, containers int) applied {
 	tb.Helper()
 	o := sampleObjects(tb)[4]
@@ -88,8 +88,8 @@ func BenchmarkThreeWay(b *testing.B) {
 	}
 }
 
-// benchmarkUpstreamDecoded merges decoded values the way strategicpatch allows: it makes three-way patches of texts only,
-// and consumes the object that it applies them to.
+// benchmarkUpstreamDecoded merges decoded values as strategicpatch allows it: three-way patches are created from texts only, and
+// applying one consumes the object.
 func benchmarkUpstreamDecoded(b *testing.B, a applied) {
 	b.Helper()
 	base, manifest, live := fromJSON(b, a.base), fromJSON(b, a.manifest), fromJSON(b, a.live)
@@ -111,7 +111,7 @@ func benchmarkUpstreamDecoded(b *testing.B, a applied) {
 	}
 }
 
-// BenchmarkThreeWayGrows shows what a keyed list of up to 5,000 elements costs: the time for each element stays.
+// BenchmarkThreeWayGrows merges keyed lists of up to 5,000 elements. The time for each element must not grow.
 func BenchmarkThreeWayGrows(b *testing.B) {
 	for _, elements := range []int{625, 1250, 2500, 5000} {
 		a := serviceOf(b, elements)
@@ -128,7 +128,7 @@ func BenchmarkThreeWayGrows(b *testing.B) {
 	}
 }
 
-// serviceOf returns an apply of a Service with so many ports, in another order than they have in live.
+// serviceOf returns an apply of a Service with the given number of ports, in another order than in live.
 func serviceOf(tb testing.TB, ports int) applied {
 	tb.Helper()
 	all := sampleObjects(tb)
@@ -153,8 +153,8 @@ func serviceOf(tb testing.TB, ports int) applied {
 	}
 }
 
-// patient is how many rounds a comparison of times gets: the best of a side only ever gets nearer to what it costs, and a
-// machine that does much else needs many.
+// patient is the maximum number of rounds of a comparison of times. The best time only gets closer to the real cost, and a busy
+// machine needs many rounds.
 const patient = 300
 
 func TestThreeWayTakesLinearTime(t *testing.T) {
@@ -188,8 +188,8 @@ func (a *applied) timed(t *testing.T) time.Duration {
 	return time.Since(start)
 }
 
-// TestThreeWayIsFasterThanStrategicpatch compares the best of many runs, taken in turns, so that what else the machine
-// does counts little: texts, and decoded values with the bare algorithms. The benchmarks tell how much faster it is.
+// TestThreeWayIsFasterThanStrategicpatch compares the best of many alternating runs, so that the load of the machine matters
+// little: for texts, and for decoded values with the algorithms alone. The benchmarks show how much faster it is.
 func TestThreeWayIsFasterThanStrategicpatch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures time")
