@@ -107,7 +107,7 @@ func wantChanges(t *testing.T, want []string, changes []merge.Change) {
 
 func summary(c *merge.Change) string {
 	before, name, after := c.Because()
-	return "row " + strconv.Itoa(c.Row) + ": " + c.Verdict.String() + " " + string(c.Value()) + before + name + after
+	return "row " + strconv.Itoa(c.Decision.Row) + ": " + c.Decision.Verdict.String() + " " + string(c.Value()) + before + name + after
 }
 
 func TestDecideRejectsANonIntegerScaleField(t *testing.T) {

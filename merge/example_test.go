@@ -62,7 +62,7 @@ func ExampleDecider_Decide() {
 	}
 	for _, c := range outcome.Changes {
 		before, name, after := c.Because()
-		fmt.Printf("%s: kept %s=%s%s%s%s\n", c.Name, c.Path, c.Value(), before, name, after)
+		fmt.Printf("%s: kept %s=%s%s%s%s\n", c.Decision.Name, c.Path, c.Value(), before, name, after)
 	}
 	patch, err := merge.EncodePatch(outcome.Operations)
 	if err != nil {
@@ -83,9 +83,9 @@ func ExampleOwners() {
 	owners := merge.Owners{
 		Owner: func(path fieldpath.Path) ownership.FieldOwner {
 			if path.Equals(replicas) {
-				return ownership.FieldOwner{Owner: ownership.Autoscaler, By: "HorizontalPodAutoscaler/web"}
+				return ownership.FieldOwner{Kind: ownership.Autoscaler, By: "HorizontalPodAutoscaler/web"}
 			}
-			return ownership.FieldOwner{Owner: ownership.Manifest}
+			return ownership.FieldOwner{Kind: ownership.Manifest}
 		},
 		Scale: replicas,
 	}

@@ -46,7 +46,7 @@ func ExampleObjectContext_Fields() {
 		return
 	}
 	for _, field := range fields {
-		fmt.Printf("%s=%s %s %q\n", field.Path, field.Value, field.Owner, field.By)
+		fmt.Printf("%s=%s %s %q\n", field.Path, field.Value, field.Owner.Kind, field.Owner.By)
 	}
 	fmt.Println(fields.Of(ownership.Imperative))
 	// Output:
@@ -77,7 +77,7 @@ func ExampleFields_Fold() {
 		return
 	}
 	for _, group := range fields.Fold() {
-		fmt.Printf("%s: %d of %s %s\n", group.Path, len(group.Fields), group.Owner, group.By)
+		fmt.Printf("%s: %d of %s %s\n", group.Path, len(group.Fields), group.Owner.Kind, group.Owner.By)
 	}
 	// Output:
 	// .data: 2 of Manifest kubectl
@@ -99,7 +99,7 @@ func ExampleObjectContext_Contested() {
 		return
 	}
 	for _, field := range contested {
-		fmt.Printf("%s: live %s of %s, incoming %s\n", field.Path, field.Live, field.By, field.Incoming)
+		fmt.Printf("%s: live %s of %s, incoming %s\n", field.Path, field.Live, field.Owner.By, field.Incoming)
 	}
 	// Output:
 	// Applier kubectl-client-side-apply
@@ -141,7 +141,7 @@ func ExampleContext_Resolve() {
 	}
 	context := ownership.Context{Managers: exampleContext().Managers, Scale: true, Autoscaler: "HorizontalPodAutoscaler/web"}
 	owned := context.Resolve(fieldpath.MakePathOrDie("spec", "replicas"), entries, ownership.Lacks)
-	fmt.Println(owned.Owner, owned.By)
+	fmt.Println(owned.Kind, owned.By)
 	// Output: Autoscaler HorizontalPodAutoscaler/web
 }
 

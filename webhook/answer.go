@@ -56,7 +56,7 @@ func (out outcome) auditAnnotations() map[string]string {
 	}
 	texts, more := map[string][]string{}, map[string]int{}
 	for _, c := range out.changes {
-		key := c.Name
+		key := c.Change.Decision.Name
 		if len(texts[key]) == maxRecorded {
 			more[key]++
 			continue

@@ -33,7 +33,7 @@ type outcome struct {
 
 // change is a decision on a field, with what its texts need.
 type change struct {
-	merge.Change
+	Change merge.Change
 
 	secret bool // whether the value must not appear in any text
 }

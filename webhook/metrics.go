@@ -56,7 +56,7 @@ func (m *Metrics) reviewed(out outcome) {
 }
 
 func (m *Metrics) decided(mode ownership.Mode, c change) {
-	m.decisions.WithLabelValues(c.Name, string(mode), c.Owner.Owner.String(), c.Verdict.String()).Inc()
+	m.decisions.WithLabelValues(c.Change.Decision.Name, string(mode), c.Change.Owner.Kind.String(), c.Change.Decision.Verdict.String()).Inc()
 }
 
 func (m *Metrics) failedOpen(reason string) {

@@ -15,7 +15,7 @@ import (
 
 // applied is an apply that changes an image: the manifest drops a field, and live has the API server's defaults.
 type applied struct {
-	sample
+	sample               sample
 	base, manifest, live []byte
 }
 
@@ -62,7 +62,7 @@ func BenchmarkThreeWay(b *testing.B) {
 		b.Run(size.name+"/texts/handoff", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := threeway.MergeJSON(a.base, a.manifest, a.live, a.place, threeway.Options{}); err != nil {
+				if _, err := threeway.MergeJSON(a.base, a.manifest, a.live, a.sample.place, threeway.Options{}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -70,7 +70,7 @@ func BenchmarkThreeWay(b *testing.B) {
 		b.Run(size.name+"/texts/strategicpatch", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := upstreamStrategic(a.base, a.manifest, a.live, a.typed); err != nil {
+				if _, err := upstreamStrategic(a.base, a.manifest, a.live, a.sample.typed); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -79,7 +79,7 @@ func BenchmarkThreeWay(b *testing.B) {
 			base, manifest, live := fromJSON(b, a.base), fromJSON(b, a.manifest), fromJSON(b, a.live)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := threeway.Merge(base, manifest, live, a.place, threeway.Options{}); err != nil {
+				if _, err := threeway.Merge(base, manifest, live, a.sample.place, threeway.Options{}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -93,7 +93,7 @@ func BenchmarkThreeWay(b *testing.B) {
 func benchmarkUpstreamDecoded(b *testing.B, a applied) {
 	b.Helper()
 	base, manifest, live := fromJSON(b, a.base), fromJSON(b, a.manifest), fromJSON(b, a.live)
-	meta, err := strategicpatch.NewPatchMetaFromStruct(a.typed)
+	meta, err := strategicpatch.NewPatchMetaFromStruct(a.sample.typed)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func benchmarkUpstreamDecoded(b *testing.B, a applied) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		_, err = strategicpatch.StrategicMergeMapPatch(fromJSON(b, text), fromJSON(b, patch), a.typed)
+		_, err = strategicpatch.StrategicMergeMapPatch(fromJSON(b, text), fromJSON(b, patch), a.sample.typed)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func BenchmarkThreeWayGrows(b *testing.B) {
 		b.Run(strconv.Itoa(elements), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := threeway.MergeJSON(a.base, a.manifest, a.live, a.place, threeway.Options{}); err != nil {
+				if _, err := threeway.MergeJSON(a.base, a.manifest, a.live, a.sample.place, threeway.Options{}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -182,7 +182,7 @@ func TestThreeWayTakesLinearTime(t *testing.T) {
 func (a *applied) timed(t *testing.T) time.Duration {
 	t.Helper()
 	start := time.Now()
-	if _, err := threeway.MergeJSON(a.base, a.manifest, a.live, a.place, threeway.Options{}); err != nil {
+	if _, err := threeway.MergeJSON(a.base, a.manifest, a.live, a.sample.place, threeway.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return time.Since(start)
@@ -202,7 +202,7 @@ func TestThreeWayIsFasterThanStrategicpatch(t *testing.T) {
 				func() time.Duration { return a.timed(t) },
 				func() time.Duration {
 					start := time.Now()
-					if _, err := upstreamStrategic(a.base, a.manifest, a.live, a.typed); err != nil {
+					if _, err := upstreamStrategic(a.base, a.manifest, a.live, a.sample.typed); err != nil {
 						t.Fatal(err)
 					}
 					return time.Since(start)
@@ -211,7 +211,7 @@ func TestThreeWayIsFasterThanStrategicpatch(t *testing.T) {
 			"decoded": {
 				func() time.Duration {
 					start := time.Now()
-					if _, err := threeway.Merge(base, manifest, live, a.place, threeway.Options{}); err != nil {
+					if _, err := threeway.Merge(base, manifest, live, a.sample.place, threeway.Options{}); err != nil {
 						t.Fatal(err)
 					}
 					return time.Since(start)
@@ -223,9 +223,9 @@ func TestThreeWayIsFasterThanStrategicpatch(t *testing.T) {
 			for round := 0; round < 20 || round < patient && theirs < times*ours; round++ {
 				ours, theirs = min(ours, sides[0]()), min(theirs, sides[1]())
 			}
-			t.Logf("%s of %d bytes, %s: %v, strategicpatch %v, %.1f times as fast", a.name, len(a.live), by, ours, theirs, float64(theirs)/float64(ours))
+			t.Logf("%s of %d bytes, %s: %v, strategicpatch %v, %.1f times as fast", a.sample.name, len(a.live), by, ours, theirs, float64(theirs)/float64(ours))
 			if theirs < times*ours {
-				t.Errorf("%s of %d bytes, %s: %v is not %d times as fast as %v", a.name, len(a.live), by, ours, times, theirs)
+				t.Errorf("%s of %d bytes, %s: %v is not %d times as fast as %v", a.sample.name, len(a.live), by, ours, times, theirs)
 			}
 		}
 	}

@@ -38,11 +38,11 @@ func (c contest) equal(other contest) bool {
 //
 // The scale field of an autoscaled object is another risk. A value that an autoscaler left behind belongs to the manifest.
 func contestOf(e explain.Explanation, clientSide string, f *ownership.Field) contest {
-	if f.Value == nil || f.Owner == ownership.Autoscaler || under(f.Path, "status") {
+	if f.Value == nil || f.Owner.Kind == ownership.Autoscaler || under(f.Path, "status") {
 		return contest{}
 	}
-	found := contest{appliers: appliers(e, clientSide, f), owner: f.Owner}
-	byOwner := f.Owner.Decided() == ownership.Imperative || f.Owner == ownership.Controller
+	found := contest{appliers: appliers(e, clientSide, f), owner: f.Owner.Kind}
+	byOwner := f.Owner.Kind.Decided() == ownership.Imperative || f.Owner.Kind == ownership.Controller
 	if f.DeclaredValue == nil || len(f.Entries) == 0 || !byOwner {
 		return found
 	}

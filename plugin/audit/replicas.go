@@ -22,7 +22,7 @@ type sizing struct {
 // or the autoscaler's bounds allow only one value: the next change of either makes them differ.
 func (a *auditor) replicas(e explain.Explanation) {
 	f := fieldAt(e.Fields, e.Subject.Context.Scale)
-	if f == nil || f.Owner != ownership.Autoscaler || f.Value == nil {
+	if f == nil || f.Owner.Kind != ownership.Autoscaler || f.Value == nil {
 		return
 	}
 	found, ok := sizingOf(e, f)
@@ -39,7 +39,7 @@ func (a *auditor) replicas(e explain.Explanation) {
 	}
 	r := a.riskOf(Replicas, e, []ownership.Field{*f})
 	r.Now, r.NextApply, r.Handoff = now, found.nextApply, handoff(r.Mode, kept)
-	r.Managers = []string{f.By, found.by}
+	r.Managers = []string{f.Owner.By, found.by}
 	if r.Mode != ownership.ModeEnforce && kept != "" {
 		r.Remedies = append(r.Remedies, enableCommand(e.Subject))
 	}

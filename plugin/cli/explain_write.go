@@ -19,7 +19,7 @@ func (e *explainOptions) write(explanations []explain.Explanation, sentences boo
 	several := len(explanations) > 1
 	written := 0
 	for _, explained := range explanations {
-		ofChosen := func(f ownership.Field) bool { return chosen(f.Owner) }
+		ofChosen := func(f ownership.Field) bool { return chosen(f.Owner.Kind) }
 		if several && len(explained.Select(ofChosen).Fields) == 0 {
 			continue
 		}

@@ -64,7 +64,7 @@ func (e Explanation) Data(chosen func(ownership.Owner) bool) Data {
 	}
 	d.Fields = []FieldData{}
 	for i := range e.Fields {
-		if chosen(e.Fields[i].Owner) {
+		if chosen(e.Fields[i].Owner.Kind) {
 			d.Fields = append(d.Fields, e.FieldData(&e.Fields[i]))
 		}
 	}
@@ -79,7 +79,7 @@ func ObjectOf(s source.Subject) ObjectData {
 // FieldData returns a field as data.
 func (e Explanation) FieldData(f *ownership.Field) FieldData {
 	d := FieldData{
-		Path: Text(f.Path), Value: e.Subject.Visible(f.Path, f.Value), Owner: f.Owner.String(), By: f.By, Since: f.Since,
+		Path: Text(f.Path), Value: e.Subject.Visible(f.Path, f.Value), Owner: f.Owner.Kind.String(), By: f.Owner.By, Since: f.Since,
 		Manifest: e.declared(f),
 	}
 	if f.DeclaredValue != nil {

@@ -70,7 +70,7 @@ func unreadable(s source.Subject, err error) string {
 func (e *Explanation) date() {
 	for i := range e.Fields {
 		f := &e.Fields[i]
-		own := f.Owner == ownership.Autoscaler && len(f.Entries) > 0 && f.Entries[0].Subresource == "scale"
+		own := f.Owner.Kind == ownership.Autoscaler && len(f.Entries) > 0 && f.Entries[0].Subresource == "scale"
 		if own && f.Since == "" && !e.Subject.Context.Managers.IsImperative(f.Entries[0]) {
 			f.Since = e.Subject.Scaled
 		}
@@ -90,7 +90,7 @@ func (e *Explanation) gap(text string) {
 // anyOwner reports whether any owner is known.
 func (e *Explanation) anyOwner() bool {
 	for i := range e.Fields {
-		if e.Fields[i].Owner != ownership.Unknown {
+		if e.Fields[i].Owner.Kind != ownership.Unknown {
 			return true
 		}
 	}

@@ -19,7 +19,7 @@ const HandoverManager = "ownership-handoff"
 // Each begins with the prefix.
 func (e Explanation) Sentences(w io.Writer, prefix string, chosen func(ownership.Owner) bool) error {
 	for _, fold := range e.Fields.Fold() {
-		if !chosen(fold.Owner) {
+		if !chosen(fold.Owner.Kind) {
 			continue
 		}
 		sentence := e.why(&fold.Fields[0])
@@ -76,17 +76,17 @@ func (e Explanation) who(f *ownership.Field, it string) string {
 	if len(f.Entries) > 0 && f.Entries[0].Subresource != "" {
 		through = " through /" + f.Entries[0].Subresource
 	}
-	switch f.Owner {
+	switch f.Owner.Kind {
 	case ownership.Autoscaler:
 		return e.whoScales(f, it, through, since)
 	case ownership.Controller:
-		return fmt.Sprintf("the controller %#q set %s%s%s", f.By, it, through, since)
+		return fmt.Sprintf("the controller %#q set %s%s%s", f.Owner.By, it, through, since)
 	case ownership.Imperative:
-		return fmt.Sprintf("a user set %s with an imperative command (%#q)%s%s", it, f.By, through, since)
+		return fmt.Sprintf("a user set %s with an imperative command (%#q)%s%s", it, f.Owner.By, through, since)
 	case ownership.Other:
-		return fmt.Sprintf("%#q, a manager that the configuration does not list, set %s%s%s", f.By, it, through, since)
+		return fmt.Sprintf("%#q, a manager that the configuration does not list, set %s%s%s", f.Owner.By, it, through, since)
 	case ownership.Manifest:
-		return strings.TrimSpace(fmt.Sprintf("the manifest set %s%s%s", it, by(f.By), since))
+		return strings.TrimSpace(fmt.Sprintf("the manifest set %s%s%s", it, by(f.Owner.By), since))
 	case ownership.Unknown:
 		return "its manager is not recorded"
 	default:
@@ -95,9 +95,9 @@ func (e Explanation) who(f *ownership.Field, it string) string {
 }
 
 func (e Explanation) whoScales(f *ownership.Field, it, through, since string) string {
-	kind, name, ok := strings.Cut(f.By, "/")
+	kind, name, ok := strings.Cut(f.Owner.By, "/")
 	if !ok {
-		return fmt.Sprintf("the autoscaler %#q set %s%s%s", f.By, it, through, since)
+		return fmt.Sprintf("the autoscaler %#q set %s%s%s", f.Owner.By, it, through, since)
 	}
 	if len(f.Entries) == 0 || f.Entries[0].Manager == HandoverManager {
 		return fmt.Sprintf("%s %#q owns %s, but has not set it yet", kind, name, it)

@@ -38,7 +38,7 @@ func (e Explanation) Tree(w io.Writer, style table.Style, chosen func(ownership.
 	root := &node{}
 	folds := e.Fields.Fold()
 	for i := range folds {
-		if chosen(folds[i].Owner) {
+		if chosen(folds[i].Owner.Kind) {
 			root.add(folds[i].Path, &folds[i])
 		}
 	}
@@ -97,8 +97,8 @@ func (e Explanation) treeRow(style table.Style, label string, fold *ownership.Fo
 		since = max(since, fold.Fields[i].Since) // RFC 3339 in UTC, as the API server writes it, sorts by time
 	}
 	return table.Row{
-		Cells: []string{label, value, fold.Owner.String(), table.Dash(fold.By), declared, style.Age(since)},
-		Color: colorOf(fold.Owner), At: ownerAt,
+		Cells: []string{label, value, fold.Owner.Kind.String(), table.Dash(fold.Owner.By), declared, style.Age(since)},
+		Color: colorOf(fold.Owner.Kind), At: ownerAt,
 	}
 }
 

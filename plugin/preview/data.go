@@ -64,8 +64,8 @@ func (p *Preview) fieldData(f *Field) FieldData {
 		Live: p.Subject.Visible(f.Path, f.Live), Without: p.Subject.Visible(f.Path, f.Without), With: p.Subject.Visible(f.Path, f.With),
 	}
 	if f.Decided != nil {
-		d.Verdict, d.Row = f.Decided.Verdict.String(), f.Decided.Row
-		d.Owner, d.By = f.Decided.Owner.Owner.String(), f.Decided.Owner.By
+		d.Verdict, d.Row = f.Decided.Decision.Verdict.String(), f.Decided.Decision.Row
+		d.Owner, d.By = f.Decided.Owner.Kind.String(), f.Decided.Owner.By
 	}
 	return d
 }

@@ -84,7 +84,7 @@ func shownOf(text []byte) (_ *jsonindex.Index, err error) {
 func becauseOf(c *merge.Change) string {
 	did := map[merge.Verdict]string{
 		merge.Keep: "kept", merge.Clear: "cleared", merge.Start: "started", merge.Yield: "not kept",
-	}[c.Verdict]
+	}[c.Decision.Verdict]
 	before, by, after := c.Because()
 	return did + before + by + after
 }

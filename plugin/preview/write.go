@@ -60,7 +60,7 @@ func (p *Preview) row(f *Field, wide bool) table.Row {
 	owner, number := "", ""
 	if f.Decided != nil {
 		r.Color = kept
-		owner, number = f.Decided.Owner.Owner.String(), strconv.Itoa(f.Decided.Row)
+		owner, number = f.Decided.Owner.Kind.String(), strconv.Itoa(f.Decided.Decision.Row)
 	}
 	if wide {
 		r.Cells = append(r.Cells, table.Dash(owner), table.Dash(number))

@@ -130,7 +130,7 @@ func (p Plan) ownedByControllers() map[string]bool {
 	all := map[string]bool{}
 	for i := range p.fields {
 		f := &p.fields[i]
-		others := f.Owner == ownership.Autoscaler || f.Owner == ownership.Controller
+		others := f.Owner.Kind == ownership.Autoscaler || f.Owner.Kind == ownership.Controller
 		for n := range f.Path {
 			name := f.Path[:n+1].String()
 			before, known := all[name]

@@ -67,7 +67,7 @@ func (f File) Data() []any {
 		for j := range o.Fields {
 			f := &o.Fields[j]
 			d.Fields = append(d.Fields, FieldData{
-				explain.Text(f.Path), f.Action, f.Owner.Owner.String(), f.Owner.By, o.Subject.Visible(f.Path, f.live), f.Reason,
+				explain.Text(f.Path), f.Action, f.Owner.Kind.String(), f.Owner.By, o.Subject.Visible(f.Path, f.live), f.Reason,
 			})
 		}
 		reports = append(reports, d)
