@@ -19,7 +19,8 @@ func (h *Handler) report(r *review, out outcome) {
 		h.Metrics.decided(out.mode, c)
 		if i < maxRecorded {
 			h.Log.Info("decided", append(r.identity(),
-				"decision", c.Change.Decision.Name, "mode", out.mode, "verdict", c.Change.Decision.Verdict.String(), "detail", c.record(out.mode))...)
+				"decision", c.Change.Decision.Name, "mode", out.mode, "verdict", c.Change.Decision.Verdict.String(),
+				"detail", c.record(out.mode))...)
 		}
 	}
 	if more := len(out.changes) - maxRecorded; more > 0 {

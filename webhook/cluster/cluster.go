@@ -1,7 +1,7 @@
 // Package cluster provides the cluster state that the webhook needs in addition to a review.
 //
-// It returns the mode annotations of namespaces, the scalers that reference an object (HorizontalPodAutoscalers and others, such as
-// KEDA's ScaledObjects), and the scale paths of custom resources. It reads them from informers that store nothing else.
+// It returns the mode annotations of namespaces, the scalers that reference an object (HorizontalPodAutoscalers and others, such
+// as KEDA's ScaledObjects), and the scale paths of custom resources. It reads them from informers that store nothing else.
 package cluster
 
 import (
