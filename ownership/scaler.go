@@ -17,7 +17,7 @@ type Scaler struct {
 	Name string
 	// Desired is the number of replicas that it wants, 0 if that is not known.
 	Desired int64
-	// OffAtZero reports whether 0 replicas switch it off, as a HorizontalPodAutoscaler whose minimum is not 0: someone else has
+	// OffAtZero reports whether 0 replicas switch it off, as a HorizontalPodAutoscaler that has not scaled to 0: someone else has
 	// set them. Other scalers set 0 themselves.
 	OffAtZero bool
 	// Readable are the managers of Managers.Autoscalers whose scalers can be read. As none of those references the object, it is

@@ -45,7 +45,7 @@ func (k Kind) ReferenceOf(object map[string]any, name string, rank int) (r Refer
 func OfHPA(hpa *autoscalingv2.HorizontalPodAutoscaler) (r Reference, ok bool) {
 	r = Reference{Scaler: hpaKind + "/" + hpa.Name, Rank: lastRank, Desired: desiredBy(hpa)}
 	r.Target, r.TargetName, ok = Target(hpa)
-	r.OffAtZero = hpa.Spec.MinReplicas == nil || *hpa.Spec.MinReplicas > 0
+	r.OffAtZero = offAtZero(hpa)
 	if controller := metav1.GetControllerOfNoCopy(hpa); controller != nil {
 		r.ControlledBy = controller.Kind + "/" + controller.Name
 	}

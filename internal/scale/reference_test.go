@@ -10,25 +10,6 @@ import (
 	"github.com/ownership-handoff/handoff/internal/scale"
 )
 
-func TestZeroSwitchesAHorizontalPodAutoscalerOffUnlessItsMinimumIsZero(t *testing.T) {
-	for sentence, c := range map[string]struct {
-		minimum *int32
-		want    bool
-	}{
-		"no minimum means 1": {nil, true},
-		"a minimum of 2":     {new(int32(2)), true},
-		"a minimum of 0":     {new(int32(0)), false},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			hpa := &autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MinReplicas: c.minimum, MaxReplicas: 9}}
-			r, ok := scale.OfHPA(hpa)
-			if !ok || r.OffAtZero != c.want {
-				t.Errorf("want %v, got %+v", c.want, r)
-			}
-		})
-	}
-}
-
 func TestChooseAndRivals(t *testing.T) {
 	hpa := func(name, controller string) scale.Reference {
 		o := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: name}}

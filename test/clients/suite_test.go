@@ -32,6 +32,8 @@ var suite struct {
 	results     *results
 	// argocd, keda and rollouts start or install a program on the first call, and return the error of that call.
 	argocd, keda, rollouts func() error
+	// ansible returns the version of Ansible's collection.
+	ansible func() string
 }
 
 func TestMain(m *testing.M) {
@@ -58,10 +60,11 @@ func start() (err error) {
 		return err
 	}
 	suite.results = &results{played: map[key]result{}}
-	suite.argocd, suite.keda, suite.rollouts = sync.OnceValue(startArgoCD), sync.OnceValue(startKEDA), sync.OnceValue(installRollouts)
+	suite.argocd, suite.keda, suite.rollouts = sync.OnceValue(startArgoCD), sync.OnceValue(installKEDA), sync.OnceValue(installRollouts)
+	suite.ansible = sync.OnceValue(ansibleVersion)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	if suite.cluster, err = handofftest.StartCluster(ctx, os.Stderr); err != nil {
+	if suite.cluster, err = handofftest.StartCluster(ctx, controlplane.Options{Output: os.Stderr}); err != nil {
 		return err
 	}
 	config := rest.CopyConfig(suite.cluster.Plane.Config)

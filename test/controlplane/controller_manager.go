@@ -12,7 +12,7 @@ import (
 )
 
 // startControllerManager starts the controllers, including the HorizontalPodAutoscaler controller, and waits until they run.
-func (p *ControlPlane) startControllerManager(ctx context.Context, binaries string) error {
+func (p *ControlPlane) startControllerManager(ctx context.Context, featureGates, binaries string) error {
 	// As in a real cluster, each controller has its own service account with minimal permissions, and the webhook sees the
 	// names of these accounts.
 	kubeconfig, err := p.AddUser("system:kube-controller-manager")
@@ -38,6 +38,7 @@ func (p *ControlPlane) startControllerManager(ctx context.Context, binaries stri
 		"--bind-address=127.0.0.1",
 		"--secure-port="+port,
 		"--leader-elect=false",
+		"--feature-gates="+featureGates,
 		"--controllers="+controllers(),
 		"--kube-api-qps=200",
 		"--kube-api-burst=400",

@@ -28,6 +28,8 @@ type Options struct {
 	// APIServerArgs are additional flags of kube-apiserver, without dashes. In the values, {dir} is replaced by Plane.Dir:
 	// {"audit-log-path": {"{dir}/audit.log"}}.
 	APIServerArgs map[string][]string
+	// FeatureGates are set for kube-apiserver and kube-controller-manager, as --feature-gates: "HPAScaleToZero=true".
+	FeatureGates string
 	// WithoutControllerManager starts no controllers: no pods for a Deployment, no autoscaling, no garbage collection.
 	WithoutControllerManager bool
 }
@@ -89,8 +91,8 @@ func (p *ControlPlane) start(ctx context.Context, options Options, binaries stri
 		start func() error
 	}
 	parts := []part{
-		{"etcd and kube-apiserver", func() error { return p.startServers(ctx, options.APIServerArgs, binaries) }},
-		{"kube-controller-manager", func() error { return p.startControllerManager(ctx, binaries) }},
+		{"etcd and kube-apiserver", func() error { return p.startServers(ctx, options, binaries) }},
+		{"kube-controller-manager", func() error { return p.startControllerManager(ctx, options.FeatureGates, binaries) }},
 	}
 	if options.WithoutControllerManager {
 		parts = parts[:1]

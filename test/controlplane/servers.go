@@ -19,7 +19,7 @@ import (
 // startServers starts etcd and kube-apiserver, and adds the administrator.
 //
 // It does not use envtest.Environment, which retries five times and lets environment variables choose other binaries.
-func (p *ControlPlane) startServers(ctx context.Context, apiServerArgs map[string][]string, binaries string) error {
+func (p *ControlPlane) startServers(ctx context.Context, options Options, binaries string) error {
 	// Log to files instead of pipes (see process.Start). The servers keep the files open after this function closes them.
 	etcdLog, err := os.Create(filepath.Join(p.Dir, "etcd.log"))
 	if err != nil {
@@ -39,7 +39,10 @@ func (p *ControlPlane) startServers(ctx context.Context, apiServerArgs map[strin
 	apiServer := &envtest.APIServer{Path: filepath.Join(binaries, "kube-apiserver"), CertDir: filepath.Join(p.Dir, "kube-apiserver")}
 	apiServer.Out, apiServer.Err = apiServerLog, apiServerLog
 	apiServer.StartTimeout, apiServer.StopTimeout = startTimeout, stopTimeout
-	for name, values := range apiServerArgs {
+	if options.FeatureGates != "" {
+		apiServer.Configure().Append("feature-gates", options.FeatureGates)
+	}
+	for name, values := range options.APIServerArgs {
 		for _, value := range values {
 			apiServer.Configure().Append(name, strings.ReplaceAll(value, "{dir}", p.Dir))
 		}

@@ -75,9 +75,9 @@ func start() (err error) {
 	return installGuard(ctx)
 }
 
-// startLocal starts a control plane, and the webhook as a local process.
+// startLocal starts a control plane, whose HorizontalPodAutoscalers may scale to 0, and the webhook as a local process.
 func startLocal(ctx context.Context) error {
-	started, err := handofftest.StartCluster(ctx, os.Stderr)
+	started, err := handofftest.StartCluster(ctx, controlplane.Options{Output: os.Stderr, FeatureGates: "HPAScaleToZero=true"})
 	if err != nil {
 		return err
 	}

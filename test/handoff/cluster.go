@@ -3,7 +3,6 @@ package handofftest
 import (
 	"context"
 	"errors"
-	"io"
 
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
@@ -14,10 +13,10 @@ type Cluster struct {
 	Webhook *Webhook
 }
 
-// StartCluster starts a control plane and a webhook, which the API server does not call before Webhook.Register. Progress
-// receives a line for each component that becomes ready. The caller must stop the cluster.
-func StartCluster(ctx context.Context, progress io.Writer) (*Cluster, error) {
-	controlPlane, err := controlplane.Start(ctx, controlplane.Options{Output: progress})
+// StartCluster starts a control plane and a webhook, which the API server does not call before Webhook.Register. The caller must
+// stop the cluster.
+func StartCluster(ctx context.Context, options controlplane.Options) (*Cluster, error) {
+	controlPlane, err := controlplane.Start(ctx, options)
 	if err != nil {
 		return nil, err
 	}

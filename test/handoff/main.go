@@ -30,7 +30,7 @@ func withCluster(ctx context.Context, program string, use func(context.Context, 
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "%s: starting a real control plane, which takes about 10 seconds\n", program)
-	cluster, err := StartCluster(ctx, os.Stderr)
+	cluster, err := StartCluster(ctx, controlplane.Options{Output: os.Stderr})
 	if err != nil {
 		return err
 	}

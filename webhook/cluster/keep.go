@@ -37,13 +37,14 @@ func keepMode(namespace *metav1.PartialObjectMetadata) *metav1.PartialObjectMeta
 	return out
 }
 
-// keepTarget reduces a HorizontalPodAutoscaler to its target and the fields that determine its desired replicas.
+// keepTarget reduces a HorizontalPodAutoscaler to its target, and to the fields that determine its desired replicas and whether 0
+// replicas switch it off.
 func keepTarget(hpa *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPodAutoscaler {
 	out := &autoscalingv2.HorizontalPodAutoscaler{}
 	out.Name, out.Namespace, out.ResourceVersion = hpa.Name, hpa.Namespace, hpa.ResourceVersion
 	out.Spec.ScaleTargetRef = hpa.Spec.ScaleTargetRef
 	out.Spec.MinReplicas, out.Spec.MaxReplicas = hpa.Spec.MinReplicas, hpa.Spec.MaxReplicas
-	out.Status.DesiredReplicas = hpa.Status.DesiredReplicas
+	out.Status.DesiredReplicas, out.Status.Conditions = hpa.Status.DesiredReplicas, scale.ConditionsForCache(hpa)
 	if controller := metav1.GetControllerOfNoCopy(hpa); controller != nil {
 		out.OwnerReferences = []metav1.OwnerReference{{
 			Kind: controller.Kind, Name: controller.Name, Controller: controller.Controller,

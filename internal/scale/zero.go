@@ -1,0 +1,45 @@
+package scale
+
+import (
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// scalingDisabled is the reason of the condition ScalingActive of an autoscaler that 0 replicas have switched off
+// (pkg/controller/podautoscaler/horizontal.go in Kubernetes).
+const scalingDisabled = "ScalingDisabled"
+
+// offAtZero reports whether 0 replicas of its target switch an autoscaler off. With a minimum of 0 it can have set them itself,
+// and its status tells: Kubernetes 1.36 and later record in the condition ScaledToZero whether it has, and it then scales from 0
+// even if its minimum has been raised since (https://kep.k8s.io/2021). Without that condition, as in earlier versions, it scales
+// from 0 unless the condition ScalingActive says that scaling is disabled. An autoscaler without conditions has set nothing yet.
+func offAtZero(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
+	if condition := conditionOf(hpa, autoscalingv2.ScaledToZero); condition != nil {
+		return condition.Status != corev1.ConditionTrue
+	}
+	if hpa.Spec.MinReplicas == nil || *hpa.Spec.MinReplicas > 0 {
+		return true
+	}
+	active := conditionOf(hpa, autoscalingv2.ScalingActive)
+	return active == nil || active.Reason == scalingDisabled
+}
+
+func conditionOf(
+	hpa *autoscalingv2.HorizontalPodAutoscaler, kind autoscalingv2.HorizontalPodAutoscalerConditionType,
+) *autoscalingv2.HorizontalPodAutoscalerCondition {
+	for i := range hpa.Status.Conditions {
+		if hpa.Status.Conditions[i].Type == kind {
+			return &hpa.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// ConditionsForCache returns conditions that are the same for OfHPA as those of an autoscaler: none for most, because 0 replicas
+// switch them off.
+func ConditionsForCache(hpa *autoscalingv2.HorizontalPodAutoscaler) []autoscalingv2.HorizontalPodAutoscalerCondition {
+	if offAtZero(hpa) {
+		return nil
+	}
+	return []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: autoscalingv2.ScaledToZero, Status: corev1.ConditionTrue}}
+}
