@@ -1,7 +1,9 @@
 package clients_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -64,7 +66,9 @@ func appliers() []*applier {
 		argocd("Argo CD"),
 		argocd("Argo CD, `ServerSideApply=true`", "ServerSideApply=true"),
 		argocd("Argo CD, `Replace=true`", "Replace=true"),
-		ansible(),
+		ansible("Ansible, `apply: true`", nil),
+		ansible("Ansible, `apply: true` and `server_side_apply`",
+			map[string]any{"server_side_apply": map[string]any{"field_manager": "ansible", "force_conflicts": true}}),
 	}
 }
 
@@ -90,11 +94,20 @@ func flux() *applier {
 	})
 }
 
-func ansible() *applier {
-	return sameEverywhere("Ansible", "ansible", false, func(n *namespace, m manifest) error {
+// ansible returns Ansible's module kubernetes.core.k8s with more parameters.
+func ansible(name string, parameters map[string]any) *applier {
+	return sameEverywhere(name, "ansible", false, func(n *namespace, m manifest) error {
 		n.Helper()
-		_, err := n.run("", "ansible", "localhost", "--connection=local", "--module-name=kubernetes.core.k8s", "--args",
-			fmt.Sprintf("state=present apply=true namespace=%s src=%s", n.name, n.write("web.yaml", m.String())))
+		args := map[string]any{
+			"state": "present", "apply": true, "kubeconfig": suite.cluster.Plane.Kubeconfig, "namespace": n.name,
+			"src": n.write("web.yaml", m.String()),
+		}
+		maps.Copy(args, parameters)
+		text, err := json.Marshal(args)
+		if err != nil {
+			return err
+		}
+		_, err = n.run("", "ansible", "localhost", "--connection=local", "--module-name=kubernetes.core.k8s", "--args="+string(text))
 		return err
 	})
 }

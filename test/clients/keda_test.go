@@ -1,78 +1,150 @@
 package clients_test
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/util/cert"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 )
 
-// startKEDA starts KEDA's operator.
-func startKEDA() error {
-	if err := installCRDs("keda-operator", "scaledobjects.keda.sh"); err != nil {
-		return err
+func installKEDA() error { return installCRDs("keda-operator", "scaledobjects.keda.sh") }
+
+// operateKEDA runs KEDA's operator for the objects of the namespace while the function runs. Later, it would scale again after
+// each apply without handoff.
+func (n *namespace) operateKEDA(during func()) {
+	n.Helper()
+	if err := suite.keda(); err != nil {
+		n.Fatal(err)
 	}
-	p := suite.cluster.Plane
-	dir := filepath.Join(p.Dir, "keda-certs")
-	chain, key, err := cert.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	for name, content := range map[string][]byte{"tls.crt": chain, "ca.crt": chain, "tls.key": key} {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
-			return err
-		}
-	}
+	certificates := n.kedaCertificates()
 	ports, err := process.FreePorts(3)
 	if err != nil {
-		return err
+		n.Fatal(err)
 	}
 	address := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
-	_, err = process.Start(filepath.Join(p.Dir, "keda-operator.log"), "/usr/bin/env",
-		"KUBECONFIG="+p.Kubeconfig, "POD_NAMESPACE=default", "WATCH_NAMESPACE=", binary("keda-operator"),
-		"--metrics-bind-address="+address(0), "--health-probe-bind-address="+address(1), "--metrics-service-bind-address="+address(2),
-		"--cert-dir="+dir, "--enable-webhook-patching=false", "--enable-apiservice-patching=false", "--kubeconfig="+p.Kubeconfig)
-	return err
+	operator := n.start("keda-operator", []string{"WATCH_NAMESPACE=" + n.name, "KEDA_CLUSTER_OBJECT_NAMESPACE=" + n.name},
+		"--kubeconfig="+suite.cluster.Plane.Kubeconfig, "--metrics-bind-address="+address(0),
+		"--health-probe-bind-address="+address(1), "--metrics-service-bind-address="+address(2), "--cert-dir="+certificates,
+		"--enable-webhook-patching=false", "--enable-apiservice-patching=false")
+	ctx, cancel := context.WithTimeout(n.Context(), patience)
+	defer cancel()
+	if err := operator.WaitHealthy(ctx, "http://"+address(1)+"/healthz"); err != nil {
+		n.Fatal(err)
+	}
+	during()
+	n.stop(operator)
 }
 
-// scaledObject is paused at a count, which KEDA's operator then writes itself. It polls again after an hour, and so leaves what
-// an apply writes.
+// kedaCertificates returns a directory with the certificates of the operator's metrics service, which nobody calls: without
+// KEDA's metrics, the HorizontalPodAutoscaler obeys its minimum and maximum, and leaves any value between as an apply sets it.
+func (n *namespace) kedaCertificates() string {
+	n.Helper()
+	chain, key, err := cert.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
+	if err != nil {
+		n.Fatal(err)
+	}
+	dir := n.TempDir()
+	for name, content := range map[string][]byte{"tls.crt": chain, "ca.crt": chain, "tls.key": key} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			n.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// scaledObject scales Deployment/web. Its trigger is active while pods of the queue exist.
 const scaledObject = `
 apiVersion: keda.sh/v1alpha1
 kind: ScaledObject
-metadata:
-  name: web
-  annotations: {autoscaling.keda.sh/paused-replicas: "%s"}
+metadata: {name: web, annotations: {%s}}
 spec:
   scaleTargetRef: {name: web}
-  pollingInterval: 3600
+  pollingInterval: 1
+  cooldownPeriod: 1
+  maxReplicaCount: 20
   triggers:
-  - {type: cron, metadata: {timezone: UTC, start: 0 0 1 1 *, end: 1 0 1 1 *, desiredReplicas: "1"}}
+  - {type: kubernetes-workload, metadata: {podSelector: app=queue, value: "1"}}
 `
 
-// keda returns KEDA with a ScaledObject that is paused at a count.
-func keda(count string) *scaler {
+const queue = `
+apiVersion: v1
+kind: Pod
+metadata: {name: queue, labels: {app: queue}}
+spec:
+  schedulerName: nobody
+  containers: [{name: app, image: app:1}]
+`
+
+// keda returns KEDA with a ScaledObject, which its operator acts on until it has scaled to a count.
+func keda(description, to string, scale func(n *namespace)) *scaler {
 	return &scaler{
-		name: "KEDA, a ScaledObject paused at " + count, by: "keda-operator", to: count,
+		name: "KEDA, a ScaledObject " + description, by: "keda-operator", to: to,
 		scale: func(n *namespace) {
 			n.Helper()
-			if err := suite.keda(); err != nil {
-				n.Fatal(err)
-			}
-			n.kubectl(fmt.Sprintf(scaledObject, count), "apply", "-f", "-")
-			n.eventually("KEDA scales to "+count, func() bool { return strconv.Itoa(int(n.replicas())) == count })
+			n.operateKEDA(func() { scale(n) })
+			n.known(true)
 		},
 		remove: func(n *namespace) {
 			n.Helper()
-			n.remove(object("keda.sh/v1alpha1", "ScaledObject"))
+			n.operateKEDA(func() { n.remove(object("keda.sh/v1alpha1", "ScaledObject")) })
+			hpa := &autoscalingv2.HorizontalPodAutoscaler{}
+			n.eventually("its HorizontalPodAutoscaler is deleted", func() bool {
+				return apierrors.IsNotFound(suite.api.Get(n.Context(), client.ObjectKey{Namespace: n.name, Name: "keda-hpa-web"}, hpa))
+			})
+			n.known(false)
 		},
 	}
+}
+
+func (n *namespace) scaledTo(count int32, by string) {
+	n.Helper()
+	n.eventually(fmt.Sprintf("%s scales to %d", by, count), func() bool { return n.replicas() == count })
+}
+
+// pausedKEDA returns KEDA with a ScaledObject that is paused at a count, which the operator sets itself.
+func pausedKEDA(count int32) *scaler {
+	text := strconv.Itoa(int(count))
+	return keda("paused at "+text, text, func(n *namespace) {
+		n.Helper()
+		n.kubectl(fmt.Sprintf(scaledObject, `autoscaling.keda.sh/paused-replicas: "`+text+`"`), "apply", "-f", "-")
+		n.scaledTo(count, "KEDA")
+	})
+}
+
+// inactiveKEDA returns KEDA with a ScaledObject whose trigger has been active in between: the operator scales to 0, 1 and 0.
+func inactiveKEDA() *scaler {
+	return keda("whose trigger is inactive", "0", func(n *namespace) {
+		n.Helper()
+		n.kubectl(fmt.Sprintf(scaledObject, ""), "apply", "-f", "-")
+		n.scaledTo(0, "KEDA")
+		n.kubectl(queue, "apply", "-f", "-")
+		n.scaledTo(1, "KEDA")
+		n.kubectl("", "delete", "pod", "queue", "--force")
+		n.scaledTo(0, "KEDA")
+	})
+}
+
+// activeKEDA returns KEDA with a ScaledObject whose trigger has become active: the operator scales to 0 and 1, and its
+// HorizontalPodAutoscaler to 9 and 7.
+func activeKEDA() *scaler {
+	return keda("whose trigger is active", "7", func(n *namespace) {
+		n.Helper()
+		n.kubectl(fmt.Sprintf(scaledObject, ""), "apply", "-f", "-")
+		n.scaledTo(0, "KEDA")
+		n.kubectl(queue, "apply", "-f", "-")
+		n.scaledTo(1, "KEDA")
+		n.kubectl("", "patch", "scaledobject", "web", "--type=merge", "-p", `{"spec":{"minReplicaCount":9}}`)
+		n.scaledTo(9, "the HPA controller")
+		n.kubectl("", "patch", "scaledobject", "web", "--type=merge", "-p", `{"spec":{"minReplicaCount":1,"maxReplicaCount":7}}`)
+		n.scaledTo(7, "the HPA controller")
+	})
 }

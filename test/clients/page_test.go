@@ -120,7 +120,8 @@ replicas after the last step, without handoff → with handoff. "conflict" is an
 	}
 	b.WriteString("\n## Programs\n\n| program | version | how it is run |\n|---|---|---|\n")
 	for _, p := range programs() {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", p.title, p.version(), p.description())
+		version, how := p.row(cells)
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", p.title, version, how)
 	}
 	b.WriteString("\n`make test` plays Helm 4 and Flux. `make e2e-clients` plays all programs; with `UPDATE=yes`, it writes this page.\n")
 	return b.String()

@@ -16,7 +16,8 @@ type program struct {
 	folder, path string
 	// how describes how the program is run. Reason is why it is not.
 	how, reason string
-	// optional reports whether the page may say that the program is not played although it is here.
+	// optional reports whether machines may lack the program or have another version: the page is then what the last machine
+	// that has it wrote.
 	optional bool
 }
 
@@ -32,29 +33,30 @@ func programs() []program {
 			how: "the library that kustomize-controller applies with, and the options that the controller passes to it"},
 		{name: "argocd", title: "Argo CD", folder: "clients/argocd", path: "github.com/argoproj/argo-cd/v3",
 			how: "its application controller and repo server as they are, with a Redis in memory; the options are sync options"},
-		{name: "ansible", title: "Ansible", how: "the module kubernetes.core.k8s with `apply: true`, from Debian's packages",
-			optional: true, reason: notInstalled("ansible")},
+		{name: "ansible", title: "Ansible", optional: true, reason: withoutAnsible(),
+			how: "the module `k8s` of its collection `kubernetes.core`, from Debian's packages; server-side with `force_conflicts`"},
 		{name: "keda-operator", title: "KEDA", folder: "clients/keda", path: "github.com/kedacore/keda/v2",
-			how: "its operator, as it is", optional: true, reason: notBuilt("keda-operator")},
+			how: "its operator, as it is"},
 		{name: "rollouts-controller", title: "Argo Rollouts", folder: "clients/rollouts", path: "github.com/argoproj/argo-rollouts",
 			how: "its controller, as it is"},
 	}
 }
 
-// notInstalled returns a reason if a command is not installed, and nothing if it is.
-func notInstalled(command string) string {
-	if _, err := exec.LookPath(command); err != nil {
-		return command + " is not installed"
+// withoutAnsible returns why Ansible cannot be played on this machine, and nothing if it can.
+func withoutAnsible() string {
+	if _, err := exec.LookPath("ansible"); err != nil {
+		return "ansible is not installed"
+	}
+	if suite.all && suite.ansible() == "" {
+		return "the collection kubernetes.core of Ansible is not installed"
 	}
 	return ""
 }
 
-// notBuilt returns a reason if a program is not built, and nothing if it is.
-func notBuilt(name string) string {
-	if _, err := os.Stat(binary(name)); err != nil {
-		return name + " was not built"
-	}
-	return ""
+// ansibleVersion returns the version of Ansible's collection on this machine, and nothing if it is not installed.
+func ansibleVersion() string {
+	out, _ := exec.Command("ansible-galaxy", "collection", "list", "kubernetes.core").Output() // it fails without the collection
+	return regexp.MustCompile(`\d+\.\d+\.\d+\S*`).FindString(string(out))
 }
 
 func programByName(name string) program {
@@ -84,10 +86,10 @@ func playable(t *testing.T, by string, ci bool) {
 	}
 }
 
-// version returns the version of a program in its go.mod.
+// version returns the version of a program in its go.mod, or that of Ansible's collection on this machine.
 func (p program) version() string {
-	if p.folder == "" {
-		return ""
+	if p.name == "ansible" {
+		return suite.ansible()
 	}
 	text, err := os.ReadFile(filepath.Join(suite.root, "test", p.folder, "go.mod"))
 	if err != nil {
@@ -100,11 +102,18 @@ func (p program) version() string {
 	return string(found[1])
 }
 
-func (p program) description() string {
-	if p.reason != "" {
-		return "not played: " + p.reason
+// row returns the version and the description of a program. Those of an optional program are on the page unless this run
+// plays it.
+func (p program) row(page map[key]string) (version, how string) {
+	version, how = page[key{p.title, "version"}], page[key{p.title, "how it is run"}]
+	switch {
+	case p.optional && how != "" && (p.reason != "" || !suite.update):
+		return version, how
+	case p.reason != "":
+		return "", "not played: " + p.reason
+	default:
+		return p.version(), p.how
 	}
-	return p.how
 }
 
 func readPage(t *testing.T) string {

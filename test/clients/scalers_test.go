@@ -15,7 +15,7 @@ import (
 
 // scalers returns the rows of the second table.
 func scalers() []*scaler {
-	return []*scaler{keda("7"), keda("0"), rollouts()}
+	return []*scaler{pausedKEDA(7), pausedKEDA(0), activeKEDA(), inactiveKEDA(), rollouts()}
 }
 
 // scalerScenarios returns the columns of the second table: those in which a scaler takes part.
@@ -47,15 +47,17 @@ func rollouts() *scaler {
 			if err := suite.rollouts(); err != nil {
 				n.Fatal(err)
 			}
-			controller := n.start("rollouts-controller", "--kubeconfig="+suite.cluster.Plane.Kubeconfig, "--namespaced",
+			controller := n.start("rollouts-controller", nil, "--kubeconfig="+suite.cluster.Plane.Kubeconfig, "--namespaced",
 				"--leader-elect=false", "--namespace="+n.name, "--metricsPort="+port(n), "--healthzPort="+port(n))
 			n.kubectl(rollout, "apply", "-f", "-")
 			n.eventually("Argo Rollouts scales to 0", func() bool { return n.replicas() == 0 })
 			n.stop(controller)
+			n.known(true)
 		},
 		remove: func(n *namespace) {
 			n.Helper()
 			n.remove(object("argoproj.io/v1alpha1", "Rollout"))
+			n.known(false)
 		},
 	}
 }
@@ -92,11 +94,11 @@ func installCRDs(program string, crds ...string) error {
 	return nil
 }
 
-// start starts a program. It is stopped with the control plane at the latest.
-func (n *namespace) start(name string, args ...string) *process.Process {
+// start starts a program with variables of its environment. It is stopped with the control plane at the latest.
+func (n *namespace) start(name string, environment []string, args ...string) *process.Process {
 	n.Helper()
 	log := filepath.Join(suite.cluster.Plane.Dir, name+"-"+n.name+".log")
-	p, err := process.Start(log, binary(name), args...)
+	p, err := process.Start(log, "/usr/bin/env", slices.Concat(environment, []string{binary(name)}, args)...)
 	if err != nil {
 		n.Fatal(err)
 	}
