@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
@@ -53,30 +51,46 @@ func (a *auditor) several(e explain.Explanation) {
 	a.add(r)
 }
 
-// targets adds risks for autoscalers that scale nothing.
+// targets adds risks for autoscalers that scale nothing, but not for those that another one has created, which has the risk.
 func (a *auditor) targets() {
-	for _, hpa := range a.survey.Autoscalers {
-		if !hpa.Chosen {
-			continue
-		}
-		var why, remedy string
-		switch hpa.Presence {
-		case source.Missing:
-			why = fmt.Sprintf("is scaled to at least %d once it exists", hpa.Min)
-			remedy = "or apply " + hpa.TargetText()
-		case source.NotScalable:
-			why = "nothing: no such kind with a scale subresource"
-			remedy = "or set its scaleTargetRef to a kind with a scale subresource"
-		default:
-			continue
-		}
-		a.add(Risk{
-			Kind: NoTarget, name: hpa.String(), Field: ".spec.scaleTargetRef", Now: "no " + hpa.TargetText(), NextApply: why,
-			Since: hpa.Since, Remedies: []string{fmt.Sprintf("kubectl delete %s -n %s", hpa, hpa.Namespace), remedy},
-			Object: explain.ObjectData{
-				APIVersion: autoscalingv2.SchemeGroupVersion.String(), Kind: "HorizontalPodAutoscaler",
-				Namespace: hpa.Namespace, Name: hpa.Name,
-			},
-		})
+	audited := map[string]bool{}
+	for _, scaler := range a.survey.Autoscalers {
+		audited[scaler.Namespace+"/"+scaler.String()] = scaler.Chosen
 	}
+	for _, scaler := range a.survey.Autoscalers {
+		if scaler.Chosen && !audited[scaler.Namespace+"/"+scaler.Creator()] {
+			a.target(scaler)
+		}
+	}
+}
+
+// target adds a risk if an autoscaler scales nothing.
+func (a *auditor) target(scaler source.Autoscaler) {
+	r := Risk{
+		Kind: NoTarget, name: scaler.String(), Field: scaler.Path, Now: "no " + scaler.TargetText(), Since: scaler.Since,
+		Remedies: []string{fmt.Sprintf("kubectl delete %s -n %s", scaler, scaler.Namespace)},
+		Object: explain.ObjectData{
+			APIVersion: scaler.Kind.GroupVersion().String(), Kind: scaler.Kind.Kind, Namespace: scaler.Namespace, Name: scaler.Name,
+		},
+	}
+	field := scaler.Path[strings.LastIndex(scaler.Path, ".")+1:]
+	var remedy string
+	switch {
+	case scaler.Presence == source.Missing && scaler.Min > 0:
+		r.NextApply = fmt.Sprintf("is scaled to at least %d once it exists", scaler.Min)
+		remedy = "or apply " + scaler.TargetText()
+	case scaler.Presence == source.Missing:
+		r.NextApply = "is scaled once it exists"
+		remedy = "or apply " + scaler.TargetText()
+	case scaler.Presence == source.NotScalable:
+		r.NextApply = "nothing: no such kind with a scale subresource"
+		remedy = "or set its " + field + " to a kind with a scale subresource"
+	case scaler.Presence == source.NotReferenced:
+		r.Now, r.NextApply = scaler.Problem, "nothing: no valid reference"
+		remedy = "or set its " + field + " to a workload"
+	default:
+		return
+	}
+	r.Remedies = append(r.Remedies, remedy)
+	a.add(r)
 }

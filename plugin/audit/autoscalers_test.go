@@ -35,9 +35,7 @@ func TestAutoscalerRisks(t *testing.T) {
 				"ScaledObject/b+ScaledObject/web+HorizontalPodAutoscaler/a", "",
 		},
 		"a ScaledObject and the HorizontalPodAutoscaler that it created": {
-			[]string{web, scaledObject("web"), strings.Replace(ofWeb("keda-hpa-web"), `"managedFields"`,
-				`"ownerReferences":[{"apiVersion":"keda.sh/v1alpha1","kind":"ScaledObject","name":"web","uid":"u","controller":true}],"managedFields"`, 1)},
-			"", "",
+			[]string{web, scaledObject("web"), createdBy("web", ofWeb("keda-hpa-web"))}, "", "",
 		},
 		"the files contain other objects of the kind": {
 			[]string{web, hpa("gone", "apps/v1", "Deployment", "gone", "")},
@@ -47,11 +45,40 @@ func TestAutoscalerRisks(t *testing.T) {
 			[]string{web, hpa("far", "apps/v1", "Deployment", "far", able)}, "", "",
 		},
 		"the files contain no object of the kind": {
-			[]string{hpa("far", "apps/v1", "StatefulSet", "far", "")}, "", "unknown whether the HorizontalPodAutoscaler targets statefulset.apps/far exist",
+			[]string{hpa("far", "apps/v1", "StatefulSet", "far", "")}, "", "unknown whether the targets statefulset.apps/far of autoscalers exist",
 		},
 		"the files contain no object of the kind, and its controller has not found it": {
 			[]string{hpa("gone", "apps/v1", "StatefulSet", "gone", failed)},
 			"no-target | .spec.scaleTargetRef | no statefulset.apps/gone | is scaled to at least 2 once it exists |  | ", "",
+		},
+		"a ScaledObject without its target": {
+			[]string{web, ofWeb("web"), scaledObjectOf("gone", `{"scaleTargetRef":{"name":"gone"}}`)},
+			"no-target | .spec.scaleTargetRef | no deployment.apps/gone | is scaled once it exists |  | ", "",
+		},
+		"a ScaledObject without its target, whose HorizontalPodAutoscaler is left": {
+			[]string{web, scaledObjectOf("gone", `{"scaleTargetRef":{"name":"gone"}}`),
+				createdBy("gone", hpa("keda-hpa-gone", "apps/v1", "Deployment", "gone", failed))},
+			"no-target | .spec.scaleTargetRef | no deployment.apps/gone | is scaled once it exists |  | ", "",
+		},
+		"a HorizontalPodAutoscaler whose creator is gone": {
+			[]string{web, createdBy("gone", hpa("keda-hpa-gone", "apps/v1", "Deployment", "gone", ""))},
+			"no-target | .spec.scaleTargetRef | no deployment.apps/gone | is scaled to at least 2 once it exists |  | ", "",
+		},
+		"a ScaledObject of a kind without a scale subresource": {
+			[]string{scaledObjectOf("nodes", `{"scaleTargetRef":{"kind":"DaemonSet","name":"agent"}}`)},
+			"no-target | .spec.scaleTargetRef | no daemonset.apps/agent | nothing: no such kind with a scale subresource |  | ", "",
+		},
+		"a ScaledObject without a reference": {
+			[]string{web, ofWeb("web"), scaledObjectOf("none", `{}`)},
+			"no-target | .spec.scaleTargetRef | the reference is missing | nothing: no valid reference |  | ", "",
+		},
+		"a ScaledObject, and the files contain no object of its target's kind": {
+			[]string{scaledObjectOf("far", `{"scaleTargetRef":{"kind":"StatefulSet","name":"far"}}`)}, "",
+			"unknown whether the targets statefulset.apps/far of autoscalers exist",
+		},
+		"a Rollout with its own pods needs no target": {
+			[]string{`{"apiVersion":"argoproj.io/v1alpha1","kind":"Rollout","metadata":{"name":"own","namespace":"shop",
+				"managedFields":[{"manager":"x"}]},"spec":{"template":{}}}`}, "", "unknown which field an autoscaler sets",
 		},
 		"a built-in kind without a scale subresource": {
 			[]string{hpa("nodes", "apps/v1", "DaemonSet", "agent", "")},
@@ -74,8 +101,18 @@ func TestAutoscalerRisks(t *testing.T) {
 
 // scaledObject returns a ScaledObject that references Deployment web.
 func scaledObject(name string) string {
+	return scaledObjectOf(name, `{"scaleTargetRef":{"name":"web"}}`)
+}
+
+func scaledObjectOf(name, spec string) string {
 	return `{"apiVersion":"keda.sh/v1alpha1","kind":"ScaledObject","metadata":{"name":"` + name +
-		`","namespace":"shop","managedFields":[{"manager":"x"}]},"spec":{"scaleTargetRef":{"name":"web"}}}`
+		`","namespace":"shop","managedFields":[{"manager":"x"}]},"spec":` + spec + `}`
+}
+
+// createdBy returns a HorizontalPodAutoscaler that a ScaledObject has created.
+func createdBy(scaledObject, hpa string) string {
+	return strings.Replace(hpa, `"managedFields"`, `"ownerReferences":[{"apiVersion":"keda.sh/v1alpha1","kind":"ScaledObject","name":"`+
+		scaledObject+`","uid":"u","controller":true}],"managedFields"`, 1)
 }
 
 func TestAScalerOwnsReplicasByItsReference(t *testing.T) {

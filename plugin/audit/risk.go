@@ -17,7 +17,7 @@ const (
 	Replicas Kind = "replicas"
 	// Contested means that several managers write the same fields.
 	Contested Kind = "contested"
-	// NoTarget means that a HorizontalPodAutoscaler scales nothing.
+	// NoTarget means that a HorizontalPodAutoscaler or another scaler scales nothing.
 	NoTarget Kind = "no-target"
 	// TwoAutoscalers means that two or more HorizontalPodAutoscalers target the object.
 	TwoAutoscalers Kind = "two-autoscalers"

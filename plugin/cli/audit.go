@@ -39,7 +39,8 @@ Risks:
                     record its manifest, such as Helm 3. It is a risk even if both values are equal now
   contested         two managers write the same field: a manifest declares a value and a controller has written
                     another, or two manifests set the field. Changes by users do not count: see kubectl diff
-  no-target         a HorizontalPodAutoscaler scales nothing: its target does not exist or cannot be scaled
+  no-target         a HorizontalPodAutoscaler or another scaler, such as a ScaledObject, scales nothing: its target does not
+                    exist or cannot be scaled, or its reference is invalid
   two-autoscalers   several HorizontalPodAutoscalers target one object
 
 NEXT APPLY shows what an apply of the same manifest does. HANDOFF shows how handoff responds in the mode of the object or

@@ -102,6 +102,10 @@ func (s *servedKinds) scaler(kind schema.GroupKind) (resource schema.GroupVersio
 
 // readScalers reads the scalers of a survey.
 func (c *clusterSurvey) readScalers(ctx context.Context) error {
+	selector, err := selectorOf(c.query)
+	if err != nil {
+		return err
+	}
 	for rank, kind := range c.survey.who.scalers {
 		_, gap, ok := c.served.scaler(kind.GroupKind)
 		if !ok {
@@ -118,6 +122,10 @@ func (c *clusterSurvey) readScalers(ctx context.Context) error {
 					return fmt.Errorf("parsing a %s: %w", kind.GroupKind.Kind, err)
 				}
 				c.survey.scalers.add(kind, rank, o)
+				o.SetGroupVersionKind(served.gvk) // which lists need not contain
+				if a, ok := scalerOf(kind, o); ok {
+					c.addChosen(a, selector, o.GetLabels())
+				}
 			}
 			return nil
 		})

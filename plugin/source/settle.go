@@ -53,8 +53,8 @@ func (c *clusterSurvey) settle(ctx context.Context, visit func(Page) error) erro
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case apierrors.IsForbidden(err):
-			c.survey.gap("unknown whether the %s exist that %d HorizontalPodAutoscalers target; "+
-				"ask for permission to get and list them %s", kind, len(all), c.where())
+			c.survey.gap("unknown whether the %s exist that %d autoscalers target; ask for permission to get and list them %s",
+				kind, len(all), c.where())
 		case err != nil:
 			return fmt.Errorf("%s: %w", kind, Advise(err, c.namespace))
 		}

@@ -50,7 +50,7 @@ func (f *fileSurvey) settle() {
 		}
 	}
 	if len(open) > 0 {
-		f.survey.gap("unknown whether the HorizontalPodAutoscaler targets %s exist; add them to the files", some(open))
+		f.survey.gap("unknown whether the targets %s of autoscalers exist; add them to the files", some(open))
 	}
 }
 

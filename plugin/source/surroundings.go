@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -64,10 +63,7 @@ func (c *clusterSurvey) readAutoscalers(ctx context.Context) error {
 			if err := json.Unmarshal(item, &hpa); err != nil {
 				return fmt.Errorf("parsing a HorizontalPodAutoscaler: %w", err)
 			}
-			target, _, _ := scale.Target(&hpa)
-			ofType := len(c.query.Objects) == 0 || c.looksAt(own) || c.looksAt(target)
-			c.survey.add(&hpa, ofType && selector.Matches(labels.Set(hpa.Labels)))
-			c.settleKind(&c.survey.Autoscalers[len(c.survey.Autoscalers)-1])
+			c.addChosen(autoscalerOf(&hpa), selector, hpa.Labels)
 		}
 		return nil
 	})
@@ -82,6 +78,16 @@ func (c *clusterSurvey) readAutoscalers(ctx context.Context) error {
 		return Advise(err, c.namespace)
 	}
 	return nil
+}
+
+// addChosen adds an autoscaler, which the query selects by its labels and the types of itself or its target.
+func (c *clusterSurvey) addChosen(a Autoscaler, selector labels.Selector, set map[string]string) {
+	a.Chosen = selector.Matches(labels.Set(set)) &&
+		(len(c.query.Objects) == 0 || c.looksAt(a.Kind.GroupKind()) || c.looksAt(a.Target))
+	if a.Presence == NotKnown {
+		c.settleKind(&a)
+	}
+	c.survey.add(a)
 }
 
 func (c *clusterSurvey) where() string {

@@ -17,7 +17,8 @@ import (
 
 // Survey reads objects page by page and keeps none of them in memory. It reads autoscalers and namespaces at the beginning.
 type Survey struct {
-	// Autoscalers are the HorizontalPodAutoscalers, in no particular order. Their Presence is known after Each.
+	// Autoscalers are the HorizontalPodAutoscalers and the other scalers, in no particular order. Their Presence is known after
+	// Each.
 	Autoscalers []Autoscaler
 	// Namespaces are the modes of the surveyed namespaces, by name.
 	Namespaces map[string]ownership.Mode
@@ -69,12 +70,14 @@ func (s *Survey) gap(format string, args ...any) {
 	s.gaps = append(s.gaps, fmt.Sprintf(format, args...))
 }
 
-// On returns the autoscalers that target a subject, sorted by name.
+// On returns the HorizontalPodAutoscalers that target a subject, sorted by name.
 func (s *Survey) On(subject Subject) []Autoscaler {
 	positions := s.targets[targetOf(subject)]
-	on := make([]Autoscaler, len(positions))
-	for n, i := range positions {
-		on[n] = s.Autoscalers[i]
+	on := make([]Autoscaler, 0, len(positions))
+	for _, i := range positions {
+		if s.Autoscalers[i].isHPA() {
+			on = append(on, s.Autoscalers[i])
+		}
 	}
 	slices.SortFunc(on, func(a, b Autoscaler) int { return strings.Compare(a.Name, b.Name) })
 	return on
@@ -82,10 +85,8 @@ func (s *Survey) On(subject Subject) []Autoscaler {
 
 func targetOf(s Subject) target { return target{s.Namespace, s.Kind.GroupKind(), s.Name} }
 
-// add adds an autoscaler.
-func (s *Survey) add(hpa *autoscalingv2.HorizontalPodAutoscaler, chosen bool) {
-	a := autoscalerOf(hpa)
-	a.Chosen = chosen
+// add adds a HorizontalPodAutoscaler or another scaler.
+func (s *Survey) add(a Autoscaler) {
 	at := target{a.Namespace, a.Target, a.TargetName}
 	s.targets[at] = append(s.targets[at], len(s.Autoscalers))
 	s.Autoscalers = append(s.Autoscalers, a)
@@ -107,7 +108,9 @@ func (s *Survey) complete(subject *Subject, scalePath fieldpath.Path) {
 		if a := &s.Autoscalers[i]; a.Presence == NotKnown {
 			a.Presence = Present
 		}
-		hpas = append(hpas, s.Autoscalers[i].reduced())
+		if s.Autoscalers[i].isHPA() {
+			hpas = append(hpas, s.Autoscalers[i].reduced())
+		}
 	}
 	if scalePath != nil {
 		subject.scaledBy(hpas, s.scalers)
@@ -119,6 +122,9 @@ func (s *Survey) Rivals(subject Subject) []string {
 	at := targetOf(subject)
 	references := slices.Clone(s.scalers.references[at])
 	for _, i := range s.targets[at] {
+		if !s.Autoscalers[i].isHPA() {
+			continue
+		}
 		hpa := s.Autoscalers[i].reduced()
 		references = append(references, scale.Targeting([]autoscalingv2.HorizontalPodAutoscaler{hpa}, at.kind, at.name)...)
 	}

@@ -48,17 +48,33 @@ func (r Reader) surveyFiles(s *Survey, q Query) error {
 	}
 	for i := range f.facts.hpas {
 		hpa := &f.facts.hpas[i]
-		target, _, _ := scale.Target(hpa)
-		ofType := len(types) == 0 || isOf(hpaKind(), types) || isOf(target, types)
-		f.survey.add(hpa, ofType && selector.Matches(labels.Set(hpa.Labels)))
-		f.settleKind(&f.survey.Autoscalers[len(f.survey.Autoscalers)-1])
+		f.addChosen(autoscalerOf(hpa), types, selector, hpa.Labels)
 	}
 	s.scalers = f.facts.scalersOf(s.who.scalers)
+	for _, kind := range s.who.scalers {
+		for _, o := range objects {
+			if o.GroupVersionKind().GroupKind() != kind.GroupKind {
+				continue
+			}
+			if a, ok := scalerOf(kind, o); ok {
+				f.addChosen(a, types, selector, o.GetLabels())
+			}
+		}
+	}
 	for _, o := range objects { // objects that are not chosen can still be targets
 		f.survey.complete(&Subject{Kind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()}, nil)
 	}
 	s.each = f.each
 	return nil
+}
+
+// addChosen adds an autoscaler, which the query selects by its labels and the types of itself or its target.
+func (f *fileSurvey) addChosen(a Autoscaler, types []string, selector labels.Selector, set map[string]string) {
+	a.Chosen = selector.Matches(labels.Set(set)) && (len(types) == 0 || isOf(a.Kind.GroupKind(), types) || isOf(a.Target, types))
+	if a.Presence == NotKnown {
+		f.settleKind(&a)
+	}
+	f.survey.add(a)
 }
 
 func (f *fileSurvey) register(o *unstructured.Unstructured) error {

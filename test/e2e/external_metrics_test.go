@@ -92,5 +92,7 @@ func (m *externalMetrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(answer) // the client reports a failure
+	if err := json.NewEncoder(w).Encode(answer); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
 }

@@ -29,6 +29,8 @@ func createRisks(t *testing.T) (reader string) {
 		{"patch", "-n", "pay", "deployment", "sized", "--field-manager=resizer", "-p", patch},
 		// A user changes a field once.
 		{"patch", "-n", "market", "deployment", "even", "-p", `{"spec":{"template":{"spec":{"containers":[{"name":"app","image":"registry.invalid/hotfix"}]}}}}`},
+		{"apply", "-f", "testdata/audit-kinds.yaml"},
+		{"wait", "--for=condition=Established", "--timeout=60s", "crd/scaledobjects.keda.sh"},
 		{"apply", "-f", "testdata/audit-hpas.yaml"},
 	} {
 		if _, err := kubectl(step...); err != nil {
@@ -36,7 +38,7 @@ func createRisks(t *testing.T) (reader string) {
 		}
 	}
 	t.Cleanup(func() {
-		for _, file := range []string{"hpas", "helm", "server", "applied", "namespaces"} {
+		for _, file := range []string{"hpas", "kinds", "helm", "server", "applied", "namespaces"} {
 			if _, err := kubectl("delete", "-f", "testdata/audit-"+file+".yaml"); err != nil {
 				t.Error(err)
 			}
@@ -77,6 +79,7 @@ func TestAudit(t *testing.T) {
 			"audit -n market -l tier=front",
 			"audit deployments.apps,cronjobs -n pay",
 			"audit hpa -n market",
+			"audit scaledobjects -n market -o wide",
 			"audit -n market -o wide",
 			"audit -n pay -o json",
 			"audit -A -o jsonpath={.namespaces.enforce}",
@@ -92,12 +95,12 @@ func TestAudit(t *testing.T) {
 			transcript(t, cluster.limited, "audit -n market -l tier=front", "audit -A --fail-on-risk"))
 	})
 	t.Run("files", func(t *testing.T) {
-		saved, err := kubectl("get", "deployments,statefulsets,replicasets,gadgets,cronjobs,hpa", "-n", "market", "-o", "yaml", "--show-managed-fields")
+		saved, err := kubectl("get", "deployments,statefulsets,replicasets,gadgets,cronjobs,hpa,scaledobjects", "-n", "market", "-o", "yaml", "--show-managed-fields")
 		if err != nil {
 			t.Fatal(err)
 		}
-		texts := append(make([]string, 0, 3), saved)
-		for _, object := range []string{"namespace/market", "crd/gadgets.shop.example.com"} {
+		texts := append(make([]string, 0, 4), saved)
+		for _, object := range []string{"namespace/market", "crd/gadgets.shop.example.com", "crd/scaledobjects.keda.sh"} {
 			text, err := kubectl("get", object, "-o", "yaml", "--show-managed-fields")
 			if err != nil {
 				t.Fatal(err)
