@@ -132,6 +132,17 @@ func TestAScalerOwnsReplicasByItsReference(t *testing.T) {
 	}
 }
 
+func TestAnAutoscalerThatHasScaledToZeroOwnsTheReplicas(t *testing.T) {
+	web := object{manifest: `{"spec":{"replicas":3}}`, spec: `{"replicas":0}`, entries: []string{kubectl(replicas)}}.text()
+	for status, want := range map[string]string{
+		"True":  "replicas | .spec.replicas | 0 | sets 3 | off: would keep 0 | HorizontalPodAutoscaler/web+kubectl-client-side-apply",
+		"False": "", // the manifest has switched it off
+	} {
+		elastic := hpa("web", "apps/v1", "Deployment", "web", `{"type":"ScaledToZero","status":"`+status+`"}`)
+		check(t, want, reportOf(t, web, strings.Replace(elastic, `"minReplicas":2`, `"minReplicas":0`, 1), shop("")))
+	}
+}
+
 func TestGapsOfManyObjectsAreCombined(t *testing.T) {
 	objects := make([]string, 0, 9)
 	for range 5 {
