@@ -1,12 +1,18 @@
 package cluster
 
 import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
 
 	"github.com/ownership-handoff/handoff/internal/scale"
 )
@@ -37,4 +43,67 @@ func TestOnlyTheReferenceOfAScalerIsStored(t *testing.T) {
 	if diff := cmp.Diff(want, kept, cmp.AllowUnexported(scaler{}, scale.Reference{})); diff != "" {
 		t.Errorf("the stored object (-want +got):\n%s", diff)
 	}
+}
+
+// TestAScalerTakesLittleMoreMemoryThanAHorizontalPodAutoscaler compares what the caches store of 10,000 objects of each kind.
+// make bench measures the caches with a real API server.
+func TestAScalerTakesLittleMoreMemoryThanAHorizontalPodAutoscaler(t *testing.T) {
+	const format = `{"apiVersion":%q,"kind":%q,"metadata":{"name":"web-%d","namespace":"shop","uid":"00000000-0000-0000-0000-%012d",
+		"resourceVersion":"%d","annotations":{"a":%q}},"spec":{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web-%d"},
+		"minReplicas":3,"maxReplicas":9}}`
+	text := func(apiVersion, kind string, i int) []byte {
+		return fmt.Appendf(nil, format, apiVersion, kind, i, i, i, strings.Repeat("x", 2000), i)
+	}
+	w := &scalerWatch{kind: scale.Kinds()[0]}
+	scalers := heldPer(t, toolscache.Indexers{byTarget: targetOfScaler}, reducedBy(w.keep), func(i int) any {
+		return decoded(t, text("keda.sh/v1alpha1", "ScaledObject", i), &unstructured.Unstructured{})
+	})
+	targets := toolscache.Indexers{byTarget: func(o any) ([]string, error) {
+		hpa, _ := o.(*autoscalingv2.HorizontalPodAutoscaler)
+		return targetOf(hpa), nil
+	}}
+	autoscalers := heldPer(t, targets, reducedBy(keepTarget), func(i int) any {
+		return decoded(t, text("autoscaling/v2", "HorizontalPodAutoscaler", i), &autoscalingv2.HorizontalPodAutoscaler{})
+	})
+	t.Logf("%d B for each scaler, %d B for each HorizontalPodAutoscaler", scalers, autoscalers)
+	if scalers > autoscalers*5/4 {
+		t.Errorf("a scaler takes %d B, a HorizontalPodAutoscaler %d B", scalers, autoscalers)
+	}
+}
+
+func decoded[T any](t *testing.T, text []byte, into T) T {
+	t.Helper()
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatal(err)
+	}
+	return into
+}
+
+// heldPer returns the memory that an index takes for each object, after a transform.
+func heldPer(t *testing.T, indexers toolscache.Indexers, keep toolscache.TransformFunc, object func(i int) any) uint64 {
+	t.Helper()
+	const objects = 10_000
+	heap := func() uint64 {
+		runtime.GC()
+		runtime.GC() // collects objects whose finalizers the first one ran
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		return stats.HeapAlloc
+	}
+	before := heap()
+	index := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, indexers)
+	for i := range objects {
+		kept, err := keep(object(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := index.Add(kept); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := heap()
+	if got := len(index.ListKeys()); got != objects { // which also keeps the index alive
+		t.Fatalf("got %d objects, want %d", got, objects)
+	}
+	return (after - min(before, after)) / objects
 }

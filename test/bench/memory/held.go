@@ -10,10 +10,13 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/webhook/cluster"
 )
 
@@ -23,6 +26,8 @@ const (
 	Facts = "facts"
 	// Whole is a default cache of the same three kinds: typed objects without transforms.
 	Whole = "whole"
+	// Scalers is the webhook's own cache with that of other scalers.
+	Scalers = "scalers"
 )
 
 // Held starts a cache in this process, waits until it has synced, and returns its size on the heap in bytes. Call it in a
@@ -33,8 +38,11 @@ func Held(ctx context.Context, kubeconfig, which string) (uint64, error) {
 		return 0, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
 	options := cache.Options{}
-	if which == Facts {
+	switch which {
+	case Facts:
 		options = cluster.CacheOptions()
+	case Scalers:
+		options = cluster.CacheOptions(scale.Kinds()...)
 	}
 	if options.Scheme, err = cluster.Scheme(); err != nil {
 		return 0, err
@@ -44,7 +52,7 @@ func Held(ctx context.Context, kubeconfig, which string) (uint64, error) {
 		return 0, fmt.Errorf("creating the cache: %w", err)
 	}
 	before := heap()
-	if err := synced(ctx, informers, which); err != nil {
+	if err := synced(ctx, config, informers, which); err != nil {
 		return 0, err
 	}
 	// Wait until the connections and buffers of the first list are idle and can be collected.
@@ -66,15 +74,20 @@ func heap() uint64 {
 }
 
 // synced starts the informers and waits until they have synced.
-func synced(ctx context.Context, informers cache.Cache, which string) error {
+func synced(ctx context.Context, config *rest.Config, informers cache.Cache, which string) error {
 	ready := func() bool { return true }
 	switch which {
-	case Facts:
+	case Facts, Scalers:
 		facts, err := cluster.New(ctx, informers)
 		if err != nil {
 			return err
 		}
 		ready = facts.Ready
+		if which == Scalers {
+			if ready, err = follow(ctx, config, facts); err != nil {
+				return err
+			}
+		}
 	case Whole:
 		for _, o := range []client.Object{
 			&corev1.Namespace{}, &autoscalingv2.HorizontalPodAutoscaler{}, &apiextensionsv1.CustomResourceDefinition{},
@@ -87,8 +100,12 @@ func synced(ctx context.Context, informers cache.Cache, which string) error {
 		return fmt.Errorf("unknown cache %q", which)
 	}
 	go func() { _ = informers.Start(ctx) }() // it ends only with the context
-	if !informers.WaitForCacheSync(ctx) || !ready() {
+	if !informers.WaitForCacheSync(ctx) {
 		return errors.New("the cache did not sync")
+	}
+	isReady := func(context.Context) (bool, error) { return ready(), nil }
+	if err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, isReady); err != nil {
+		return fmt.Errorf("waiting until the state is ready: %w", err)
 	}
 	return complete(ctx, informers)
 }

@@ -29,7 +29,12 @@ func Measure(
 		return nil, err
 	}
 	sizes := map[string]float64{}
-	for _, which := range []string{Facts, Whole} {
+	for _, which := range []string{Facts, Whole, Scalers} {
+		if which == Scalers {
+			if err := fillScalers(ctx, controlPlane.Config, progress); err != nil {
+				return nil, err
+			}
+		}
 		cmd, err := newProcess(ctx, controlPlane.Kubeconfig, which)
 		if err != nil {
 			return nil, err
@@ -47,6 +52,11 @@ func Measure(
 		Handoff:   describe(Facts),
 		Reference: describe(Whole) + ", typed cache without transforms",
 		Ratio:     table.Ratio{Value: sizes[Facts] / sizes[Whole]},
+	}, {
+		What:      fmt.Sprintf("the same with %d ScaledObjects", scaledObjects),
+		Handoff:   fmt.Sprintf("%.1f MB, %.0f B per ScaledObject", sizes[Scalers]/1e6, (sizes[Scalers]-sizes[Facts])/scaledObjects),
+		Reference: describe(Facts) + ", without ScaledObjects",
+		Ratio:     table.Ratio{Value: sizes[Scalers] / sizes[Facts]},
 	}}, nil
 }
 
