@@ -66,6 +66,7 @@ func appliers() []*applier {
 		argocd("Argo CD"),
 		argocd("Argo CD, `ServerSideApply=true`", "ServerSideApply=true"),
 		argocd("Argo CD, `Replace=true`", "Replace=true"),
+		ansible("Ansible, without `apply`", map[string]any{"apply": false}),
 		ansible("Ansible, `apply: true`", nil),
 		ansible("Ansible, `apply: true` and `server_side_apply`",
 			map[string]any{"server_side_apply": map[string]any{"field_manager": "ansible", "force_conflicts": true}}),

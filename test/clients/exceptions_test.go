@@ -22,6 +22,8 @@ func notes() []note {
 			"no scaler targets the workload, handoff cannot distinguish removing `replicas` from setting it to 1."},
 		{"replaced", "The client replaces the whole object, which is a write for each apply, with and without handoff. The kept field " +
 			"is not changed."},
+		{"no apply", "Without `apply: true`, the module sends a patch that records no manifest, which handoff does not recognize as an " +
+			"apply. There is [a remedy](gitops.md#ansible)."},
 	}
 }
 
@@ -41,6 +43,9 @@ func exceptions() map[key]exception {
 	all[key{"Helm 4 after Helm 3", "adoption"}] = exception{"conflict", "conflict"}
 	for _, row := range []string{"Helm 3, `--force`", "Helm 4, `--server-side=false --force-replace`"} {
 		all[key{row, "five times"}] = exception{"5 writes", "replaced"}
+	}
+	for column, count := range map[string]string{"unchanged": "3", "other field": "3", "new value": "4", "adoption": "3", "rollback": "3"} {
+		all[key{"Ansible, without `apply`", column}] = exception{count, "no apply"}
 	}
 	all[key{"Argo CD, `Replace=true`", "five times"}] = exception{"5 writes", "replaced"}
 	return all
