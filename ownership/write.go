@@ -46,8 +46,8 @@ func (w Write) InOtherVersion(e Entry) bool {
 // Moves returns whether the write moves fields on purpose from an entry of live to another manager, given that it removes them
 // from the entry without changing their values. pairs are all entries of the write (Pairs). There are two such cases:
 //   - The entry is an applier's, as when kubectl migrates an object from client-side to server-side apply.
-//   - The sender rewrites managedFields, and replaces the whole entry by its own Apply entry, as Flux does to take over the fields
-//     that kubectl wrote (fluxcd/pkg/ssa, PatchReplaceFieldsManagers). No client does that to entries of subresources.
+//   - The sender rewrites managedFields, and replaces the whole entry by its own Apply entry, as Flux does to take over the
+//     fields that kubectl wrote (fluxcd/pkg/ssa, PatchReplaceFieldsManagers). No client does that to entries of subresources.
 //
 // In all other cases the sender changed the value, and another admission plugin restored it.
 func (w Write) Moves(pairs []Pair) func(Pair) bool {
