@@ -15,43 +15,68 @@ type entryAt struct {
 // readManagedFields steps over metadata.managedFields and records the positions of its entries, so that the largest part of
 // an object's text is read only once. It does not fail on invalid entries, but Entries does.
 func (o *Object) readManagedFields(w *rawjson.Walker) error {
+	isArray, err := w.Enter('[')
+	if !isArray || err != nil {
+		o.managedFields, o.entries = w.Last(), nil
+		return err
+	}
 	invalid := false
-	isArray, err := w.Array(func() error {
-		var at entryAt
-		isObject, err := w.Object(func(name []byte) (err error) {
-			part := at.part(name)
-			*part, err = w.Value()
+	o.entries = make([]entryAt, 0, manyEntries)
+	for {
+		more, err := w.Element()
+		if err != nil {
 			return err
-		})
-		at.whole = w.Last()
+		}
+		if !more {
+			break
+		}
+		at, isObject, err := readEntryAt(w)
+		if err != nil {
+			return err
+		}
 		invalid = invalid || !isObject
 		o.entries = append(o.entries, at)
-		return err
-	})
+	}
 	o.managedFields = w.Last()
-	if invalid || !isArray {
+	if invalid {
 		o.entries = nil
 	}
-	return err
+	return nil
 }
 
-// part returns the position to set for a field of an entry.
-func (at *entryAt) part(name []byte) *rawjson.Span {
+// readEntryAt steps over an entry and returns its positions.
+func readEntryAt(w *rawjson.Walker) (at entryAt, isObject bool, err error) {
+	isObject, err = w.Enter('{')
+	for isObject && err == nil {
+		name, ok, problem := w.Member()
+		if !ok || problem != nil {
+			err = problem
+			break
+		}
+		var value rawjson.Span
+		if value, err = w.Value(); err == nil {
+			at.set(name, value)
+		}
+	}
+	at.whole = w.Last()
+	return at, isObject, err
+}
+
+// set sets the position of a field of an entry.
+func (at *entryAt) set(name []byte, value rawjson.Span) {
 	switch string(name) {
 	case "manager":
-		return &at.manager
+		at.manager = value
 	case "operation":
-		return &at.operation
+		at.operation = value
 	case "apiVersion":
-		return &at.apiVersion
+		at.apiVersion = value
 	case "subresource":
-		return &at.subresource
+		at.subresource = value
 	case "time":
-		return &at.time
+		at.time = value
 	case "fieldsV1":
-		return &at.fields
-	default:
-		return new(rawjson.Span)
+		at.fields = value
 	}
 }
 
