@@ -98,9 +98,12 @@ func (d Decider) decideWrite(r Request) (out Outcome, err error) {
 	}
 	context := d.contextOf(r)
 	context.Controlled, out.InvalidPaths = d.patterns(r)
-	contested, err := context.Contested(w)
-	if err != nil {
-		return out, err
+	var contested []ownership.Contested
+	if !context.Undisputed(w) {
+		context.Autoscaler = d.autoscaler(r, context.Scale)
+		if contested, err = context.Contested(w); err != nil {
+			return out, err
+		}
 	}
 	var keep []Change
 	for _, field := range contested {

@@ -9,7 +9,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// contextOf returns the scale field and the autoscaler of a write's object.
+// contextOf returns the scale field of a write's object.
 func (d Decider) contextOf(r Request) ownership.ObjectContext {
 	context := ownership.ObjectContext{
 		Managers: d.Managers, Scale: d.Cluster.ScalePath(r.Kind.Group, r.Kind.Version, r.Kind.Kind),
@@ -24,10 +24,16 @@ func (d Decider) contextOf(r Request) ownership.ObjectContext {
 		}
 		return d.Cluster.ScalePath(gv.Group, gv.Version, r.Kind.Kind)
 	}
-	if r.Live.Value(context.Scale) != nil {
-		context.Autoscaler, _ = d.Cluster.Autoscaler(r.Namespace, r.Kind.Group, r.Kind.Kind, r.Name)
-	}
 	return context
+}
+
+// autoscaler returns the autoscaler that targets a write's object, empty if none does.
+func (d Decider) autoscaler(r Request, scale fieldpath.Path) string {
+	if r.Live.Value(scale) == nil {
+		return ""
+	}
+	autoscaler, _ := d.Cluster.Autoscaler(r.Namespace, r.Kind.Group, r.Kind.Kind, r.Name)
+	return autoscaler
 }
 
 // patterns returns the fields that the configuration and the object's annotation assign to controllers. The error is about

@@ -121,6 +121,9 @@ func (s *search) addDropped() error {
 		if e.Subresource == "status" || s.context.Managers.IsApplier(e) || s.write.InOtherVersion(e) && !s.changes(e) {
 			continue
 		}
+		if len(s.context.Controlled) == 0 && !s.write.InOtherVersion(e) && !s.context.mayDropFrom(s.write, e) {
+			continue
+		}
 		if err := addMatching(s, e, dropped.Within()); err != nil {
 			return err
 		}
