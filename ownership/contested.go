@@ -117,11 +117,12 @@ func (s *search) addDropped() error {
 	if dropped.Empty() {
 		return nil
 	}
+	drops := s.context.newDropSearch(s.write)
 	for _, e := range s.write.LiveEntries {
 		if e.Subresource == "status" || s.context.Managers.IsApplier(e) || s.write.InOtherVersion(e) && !s.changes(e) {
 			continue
 		}
-		if len(s.context.Controlled) == 0 && !s.write.InOtherVersion(e) && !s.context.mayDropFrom(s.write, e) {
+		if len(s.context.Controlled) == 0 && !s.write.InOtherVersion(e) && !drops.mayDropFrom(e) {
 			continue
 		}
 		if err := addMatching(s, e, dropped.Within()); err != nil {

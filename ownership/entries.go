@@ -80,34 +80,42 @@ func (at *entryAt) set(name []byte, value rawjson.Span) {
 	}
 }
 
-// readEntry reads an entry whose positions are known.
-func (o Object) readEntry(at entryAt) (Entry, error) {
-	e := Entry{Text: at.whole.Of(o.text)}
-	parts := [...]struct {
-		at   rawjson.Span
-		into *string
-	}{
-		{at.manager, &e.Manager}, {at.operation, &e.Operation}, {at.apiVersion, &e.APIVersion},
-		{at.subresource, &e.Subresource}, {at.time, &e.Time},
-	}
-	for _, part := range parts {
-		if !part.at.Present() {
+// readEntry reads an entry whose positions are known, without its strings, which it appends to a text.
+func (o Object) readEntry(at entryAt, strings []byte) (e Entry, _ []byte, err error) {
+	e.Text = at.whole.Of(o.text)
+	for _, part := range at.strings() {
+		if !part.Present() {
 			continue
 		}
-		var err error
-		if *part.into, err = readString(part.at.Of(o.text)); err != nil {
-			return e, err
+		s, err := readBytes(part.Of(o.text))
+		if err != nil {
+			return e, strings, err
 		}
+		strings = append(strings, s...)
 	}
 	if !at.fields.Present() {
-		return e, nil
+		return e, strings, nil
 	}
 	fields, err := readFields(o.text, at.fields)
 	if fields.Present() {
 		e.Fields = fields.Of(o.text)
 		e.fieldsAt = rawjson.Span{Start: fields.Start - at.whole.Start, End: fields.End - at.whole.Start}
 	}
-	return e, err
+	return e, strings, err
+}
+
+// strings returns the positions of the strings of an entry.
+func (at entryAt) strings() [5]rawjson.Span {
+	return [...]rawjson.Span{at.manager, at.operation, at.apiVersion, at.subresource, at.time}
+}
+
+// setStrings sets the strings of an entry to the start of a text, which readEntry has written, and returns the rest.
+func (o Object) setStrings(e *Entry, at entryAt, text string) (rest string) {
+	for i, to := range [...]*string{&e.Manager, &e.Operation, &e.APIVersion, &e.Subresource, &e.Time} {
+		s, _ := rawjson.UnquoteBytes(at.strings()[i].Of(o.text))
+		*to, text = text[:len(s)], text[len(s):]
+	}
+	return text
 }
 
 // readEntries reads the entries from valid JSON text.
@@ -172,9 +180,15 @@ func readFields(text []byte, value rawjson.Span) (rawjson.Span, error) {
 }
 
 func readString(text []byte) (string, error) {
-	s, ok := rawjson.Unquote(text)
+	s, err := readBytes(text)
+	return string(s), err
+}
+
+// readBytes returns the value of a string, nil for null.
+func readBytes(text []byte) ([]byte, error) {
+	s, ok := rawjson.UnquoteBytes(text)
 	if !ok && string(text) != jsonNull {
-		return "", errors.New("not a string")
+		return nil, errors.New("not a string")
 	}
 	return s, nil
 }

@@ -60,15 +60,23 @@ func (o Object) Entries(known ...Entry) ([]Entry, error) {
 	}
 	entries := make([]Entry, len(o.entries))
 	same := textsOf(known)
+	strings := make([]byte, 0, 1024) // all in one text, which is one allocation
+	found := make([]bool, 0, 2*manyEntries)
+	var err error
 	for i, at := range o.entries {
-		text := at.whole.Of(o.text)
-		if e, ok := same.find(text, i); ok {
+		e, ok := same.find(at.whole.Of(o.text), i)
+		if found = append(found, ok); ok {
 			entries[i] = e
 			continue
 		}
-		var err error
-		if entries[i], err = o.readEntry(at); err != nil {
+		if entries[i], strings, err = o.readEntry(at, strings); err != nil {
 			return nil, fmt.Errorf("%w: entry %d: %w", ErrManagedFields, i+1, err)
+		}
+	}
+	rest := string(strings)
+	for i, at := range o.entries {
+		if !found[i] {
+			rest = o.setStrings(&entries[i], at, rest)
 		}
 	}
 	return entries, nil

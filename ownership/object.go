@@ -174,6 +174,9 @@ func (o Object) LastApplied() (text string, ok bool) {
 	return rawjson.Unquote(o.lastApplied.Of(o.text))
 }
 
+// Spec returns spec as JSON text, nil if there is none.
+func (o Object) Spec() []byte { return o.spec.Of(o.text) }
+
 // ManagedFields returns metadata.managedFields as JSON text, nil if there are none.
 func (o Object) ManagedFields() []byte { return o.managedFields.Of(o.text) }
 

@@ -19,8 +19,9 @@ func (c ObjectContext) Undisputed(w Write) bool {
 	if w.Sender.Writer != Applier || !w.Manifests.mayDrop() {
 		return true
 	}
+	drops := c.newDropSearch(w)
 	for _, e := range w.LiveEntries {
-		if w.InOtherVersion(e) && !c.Managers.IsApplier(e) || c.mayDropFrom(w, e) {
+		if w.InOtherVersion(e) && !c.Managers.IsApplier(e) || drops.mayDropFrom(e) {
 			return false
 		}
 	}
@@ -44,30 +45,38 @@ func (c ObjectContext) scaleUndisputed(w Write) bool {
 	return !otherVersion && w.Manifests.On(c.Scale) == Declared{}
 }
 
-// mayDropFrom reports whether the manifest may drop fields of an entry of live. Without rules for controllers, nothing is decided
-// on the other fields: if the manifest sets a field, it takes ownership of it.
-func (c ObjectContext) mayDropFrom(w Write, e Entry) bool {
-	if e.Subresource == "status" || len(e.Fields) == 0 || c.Managers.IsApplier(e) {
-		return false
-	}
-	m := w.Manifests
-	d := dropSearch{left: searchSteps * (len(e.Fields) + len(m.base) + len(m.manifest))}
-	before := d.left
-	found := d.below(e.Fields, m.base, m.manifest, 0)
-	if w.Meter != nil && !w.Meter(before-d.left) {
-		return true
-	}
-	return found
+// searchSteps is how many times the length of the texts may be searched in all. Beyond that, the search gives up, and its result is
+// that fields may be dropped: Contested then finds them in linear time.
+const searchSteps = 16
+
+// dropSearch searches the fields of managedFields entries for one that the base has and the manifest lacks.
+type dropSearch struct {
+	managers       Managers
+	base, manifest []byte
+	meter          Meter
+	left           int
+	escape         []byte // memory for a name with escapes
 }
 
-// searchSteps is how many times the length of the texts may be searched. Beyond that, the search gives up, and its result is that
-// fields may be dropped: Contested then finds them in linear time.
-const searchSteps = 4
+func (c ObjectContext) newDropSearch(w Write) *dropSearch {
+	d := &dropSearch{managers: c.Managers, base: w.Manifests.base, manifest: w.Manifests.manifest, meter: w.Meter}
+	d.left = len(d.base) + len(d.manifest)
+	for _, e := range w.LiveEntries {
+		d.left += len(e.Fields)
+	}
+	d.left *= searchSteps
+	return d
+}
 
-// dropSearch searches the fields of a managedFields entry for one that the base has and the manifest lacks.
-type dropSearch struct {
-	left   int
-	escape []byte // memory for a name with escapes
+// mayDropFrom reports whether the manifest may drop fields of an entry of live. Without rules for controllers, nothing is decided
+// on the other fields: if the manifest sets a field, it takes ownership of it.
+func (d *dropSearch) mayDropFrom(e Entry) bool {
+	if e.Subresource == "status" || len(e.Fields) == 0 || d.managers.IsApplier(e) {
+		return false
+	}
+	before := d.left
+	found := d.below(e.Fields, d.base, d.manifest, 0)
+	return found || d.meter != nil && !d.meter(before-d.left)
 }
 
 func (d *dropSearch) spend(steps int) (ok bool) {

@@ -27,7 +27,12 @@ type Names struct {
 }
 
 // Begin begins an object.
-func (c *Checker) Begin() Names { return Names{first: len(c.names)} }
+func (c *Checker) Begin() Names {
+	if c.names == nil {
+		c.names = make([][]byte, 0, 64)
+	}
+	return Names{first: len(c.names)}
+}
 
 // Name reads the name of a member of the innermost object, which starts at i. It returns the end of the name, -1 if it is invalid.
 func (c *Checker) Name(n *Names, text []byte, i int) (end int) {
