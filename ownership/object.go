@@ -174,6 +174,11 @@ func (o Object) LastApplied() (text string, ok bool) {
 	return rawjson.Unquote(o.lastApplied.Of(o.text))
 }
 
+// LastAppliedBytes is LastApplied as bytes, which must not be modified.
+func (o Object) LastAppliedBytes() (text []byte, ok bool) {
+	return rawjson.UnquoteBytes(o.lastApplied.Of(o.text))
+}
+
 // Spec returns spec as JSON text, nil if there is none.
 func (o Object) Spec() []byte { return o.spec.Of(o.text) }
 
