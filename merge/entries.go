@@ -203,8 +203,8 @@ func (r *entryRestorer) restore(pair entryPair) (ownership.Entry, error) {
 	return pair.entry().WithSet(set)
 }
 
-// restoreText is restore for the usual cases, in which the text of an entry can be edited: an entry that has only gained units, and
-// an entry of nothing but units that the write has removed.
+// restoreText is restore for the usual cases, in which the text of an entry can be edited: an entry that has only gained units,
+// and an entry of nothing but units that the write has removed.
 func (r *entryRestorer) restoreText(pair entryPair, gained, lost []*unit) (e ownership.Entry, ok bool) {
 	units, e := gained, pair.incoming
 	switch {

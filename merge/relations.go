@@ -26,7 +26,7 @@ type fault struct {
 
 // relations returns all relations. TestAppliesDifferFromThoseWithoutHandoffOnlyInKeptFields in test/accepted looks for
 // missing ones. It is a table of strings, and is not allocated for each write that it is read for.
-func relations() [37]relation {
+func relations() [37]relation { //nolint:funlen // a table
 	const probe = "exec httpGet tcpSocket grpc sleep"
 	return [...]relation{
 		// Unions: at most one member can be set.

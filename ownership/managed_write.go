@@ -30,9 +30,9 @@ func (e Entry) WithSet(set *fieldpath.Set) (Entry, error) {
 	return e, nil
 }
 
-// Without returns the entry without the field at path and the fields nested under it. It edits the text of the field set, which must
-// contain the field; whole reports whether the set has no other fields. ok is false if the path has other elements than field names,
-// and if the set has elements that would have to be decoded to check them.
+// Without returns the entry without the field at path and the fields nested under it. It edits the text of the field set, which
+// must contain the field; whole reports whether the set has no other fields. ok is false if the path has other elements than
+// field names, and if the set has elements that would have to be decoded to check them.
 func (e Entry) Without(path fieldpath.Path) (_ Entry, whole, ok bool) {
 	if !isPlainSet(e.Fields, 0) {
 		return e, false, false
@@ -50,21 +50,23 @@ func (e Entry) Without(path fieldpath.Path) (_ Entry, whole, ok bool) {
 		if !found.Present() {
 			return e, false, false
 		}
-		members := 0
-		rawjson.Members(in.Of(e.Fields), func(name, _ rawjson.Span) bool {
-			if name.End-name.Start > len(`"."`) {
-				members++
-			} else {
-				members += 2 // the object itself is in the set, so that the object stays
-			}
-			return members <= 2
-		})
-		if members > 1 {
+		if !hasOneField(in.Of(e.Fields)) {
 			single = len(objects) - 1
 		}
 		objects = append(objects, found.From(in.Start))
 	}
 	return e.withoutMember(objects[single], *path[single].FieldName, single == 0)
+}
+
+// hasOneField reports whether a part of a field set has one field, and not its own path, for which it would stay without the field.
+func hasOneField(set []byte) bool {
+	fields, own := 0, false
+	rawjson.Members(set, func(name, _ rawjson.Span) bool {
+		fields++
+		own = own || string(name.Of(set)) == `"."`
+		return fields <= 1 && !own
+	})
+	return fields == 1 && !own
 }
 
 // withoutMember cuts a member from an object of the field set.

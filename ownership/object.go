@@ -35,8 +35,8 @@ type Object struct {
 	entries                                                              []entryAt
 }
 
-// Reader reads objects, and reuses its memory from one to the next. The zero Reader is ready to use. It is not safe for concurrent
-// use.
+// Reader reads objects, and reuses its memory from one to the next. The zero Reader is ready to use. It is not safe for
+// concurrent use.
 type Reader struct{ walker rawjson.Walker }
 
 // Read is ParseObject for an object at the start of a text, such as the rest of an AdmissionReview. It also returns the length of

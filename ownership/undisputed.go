@@ -45,8 +45,8 @@ func (c ObjectContext) scaleUndisputed(w Write) bool {
 	return !otherVersion && w.Manifests.On(c.Scale) == Declared{}
 }
 
-// searchSteps is how many times the length of the texts may be searched in all. Beyond that, the search gives up, and its result is
-// that fields may be dropped: Contested then finds them in linear time.
+// searchSteps is how many times the length of the texts may be searched in all. Beyond that, the search gives up, and its
+// result is that fields may be dropped: Contested then finds them in linear time.
 const searchSteps = 16
 
 // dropSearch searches the fields of managedFields entries for one that the base has and the manifest lacks.
@@ -115,12 +115,15 @@ func (d *dropSearch) field(quoted, set, base, manifest []byte, depth int) (found
 		return true
 	case bytes.Equal(was, now):
 		return false
-	case was[0] == now[0] && (was[0] == '{' || was[0] == '['):
+	case was[0] == now[0] && hasParts(was):
 		return d.below(set, was, now, depth+1)
 	default: // the manifest sets it, but perhaps without the fields nested under it
-		return was[0] == '{' || was[0] == '[' || now[0] == '{' || now[0] == '['
+		return hasParts(was) || hasParts(now)
 	}
 }
+
+// hasParts reports whether a value is an object or a list.
+func hasParts(value []byte) bool { return value[0] == '{' || value[0] == '[' }
 
 // part returns the value in an object or a list that a key of a set names, nil if there is none. known is false if that cannot be
 // determined by comparing texts.

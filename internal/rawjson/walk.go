@@ -171,10 +171,11 @@ func (w *Walker) Member() (name []byte, ok bool, err error) {
 	if ok, err = w.next('}'); !ok || err != nil {
 		return nil, false, err
 	}
-	start, end := w.pos, 0
-	if w.trusted {
+	start := w.pos
+	end := -1
+	if w.trusted && start < len(w.text) {
 		end = skip(w.text, start)
-	} else {
+	} else if !w.trusted {
 		end = w.check.Name(&w.entered[len(w.entered)-1].names, w.text, start)
 	}
 	if end < 0 {

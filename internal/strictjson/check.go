@@ -34,7 +34,8 @@ func (c *Checker) Begin() Names {
 	return Names{first: len(c.names)}
 }
 
-// Name reads the name of a member of the innermost object, which starts at i. It returns the end of the name, -1 if it is invalid.
+// Name reads the name of a member of the innermost object, which starts at i. It returns the end of the name, -1 if it is
+// invalid.
 func (c *Checker) Name(n *Names, text []byte, i int) (end int) {
 	end, escaped := stringEnd(text, i)
 	if end < 0 {
@@ -51,15 +52,16 @@ func (c *Checker) Name(n *Names, text []byte, i int) (end int) {
 	return end
 }
 
-// canonical returns the text of a valid JSON string without the quotes, with no escapes but \" and \\. Two such texts are equal if
-// the strings are. The keys of list elements in managedFields, which are frequent, are returned without a copy.
+// canonical returns the text of a valid JSON string without the quotes, with no escapes but \" and \\. Two such texts are equal
+// if the strings are. The keys of list elements in managedFields, which are frequent, are returned without a copy.
 func canonical(quoted []byte) []byte {
 	name := quoted[1 : len(quoted)-1]
 	for i := bytes.IndexByte(name, '\\'); i >= 0 && i < len(name); i++ {
 		if name[i] != '\\' {
 			continue
 		}
-		if i++; name[i] == '"' || name[i] == '\\' {
+		i++
+		if name[i] == '"' || name[i] == '\\' {
 			continue
 		}
 		plain, err := jsontext.AppendUnquote(nil, quoted)
@@ -94,7 +96,7 @@ func areUnique(names [][]byte) bool {
 	}
 	for i, name := range names {
 		for _, other := range names[:i] {
-			if len(name) == len(other) && string(name) == string(other) {
+			if bytes.Equal(name, other) {
 				return false
 			}
 		}
@@ -247,7 +249,8 @@ func numberEnd(text []byte, i int) (end int) {
 		}
 	}
 	if i < len(text) && (text[i] == 'e' || text[i] == 'E') {
-		if i++; i < len(text) && (text[i] == '+' || text[i] == '-') {
+		i++
+		if i < len(text) && (text[i] == '+' || text[i] == '-') {
 			i++
 		}
 		start = i
