@@ -203,6 +203,9 @@ func (r *entryRestorer) restore(pair entryPair) (ownership.Entry, error) {
 	return pair.entry().WithSet(set)
 }
 
+// fewUnits is up to how many units are edited one by one, each of which copies the text.
+const fewUnits = 4
+
 // restoreText is restore for the usual cases, in which the text of an entry can be edited: an entry that has only gained units,
 // and an entry of nothing but units that the write has removed.
 func (r *entryRestorer) restoreText(pair entryPair, gained, lost []*unit) (e ownership.Entry, ok bool) {
@@ -212,6 +215,9 @@ func (r *entryRestorer) restoreText(pair entryPair, gained, lost []*unit) (e own
 		return e, false
 	case len(lost) > 0:
 		units, e = lost, pair.live
+	}
+	if len(units) > fewUnits {
+		return e, false
 	}
 	whole := false
 	for _, u := range units {

@@ -9,16 +9,16 @@ import (
 	"slices"
 )
 
-// buffers is the memory of one review, which is reused for later ones. Nothing may refer to it after the response is written: what
-// logs, metrics and Events retain are strings, which are copies.
+// buffers is the memory of one review, which is reused for later ones. Nothing may refer to it after the response is written:
+// what logs, metrics and Events retain are strings, which are copies.
 type buffers struct {
-	body, patch, answer []byte
-	reader              reader
+	patch, answer []byte
+	reader        reader
 }
 
-// maxPooled is the size up to which a buffer is retained for later reviews. Larger reviews are rare, and would determine the memory
-// of all buffers.
-const maxPooled = 256 << 10
+// maxPooled is the size up to which a buffer is retained for later reviews, until the second garbage collection. Larger ones
+// are rare.
+const maxPooled = 4 << 20
 
 func (h *Handler) borrow() *buffers {
 	if b, ok := h.buffers.Get().(*buffers); ok {
@@ -29,7 +29,7 @@ func (h *Handler) borrow() *buffers {
 
 func (h *Handler) give(b *buffers) {
 	b.reader.release()
-	for _, buffer := range []*[]byte{&b.body, &b.patch, &b.answer} {
+	for _, buffer := range []*[]byte{&b.patch, &b.answer} {
 		if cap(*buffer) > maxPooled {
 			*buffer = nil
 		}
@@ -37,16 +37,18 @@ func (h *Handler) give(b *buffers) {
 	h.buffers.Put(b)
 }
 
-// readBody reads a body up to MaxBody. The buffer grows with the bytes received, because the Content-Length can be wrong. With an
-// error, it also returns what was read so far, which most likely contains the uid. It does not copy a body that package serving
-// has already read.
-func (b *buffers) readBody(req *http.Request) ([]byte, error) {
+// expectedBody is up to which Content-Length a buffer is allocated at once. Beyond that, and if the Content-Length is wrong, the
+// buffer grows with the bytes received.
+const expectedBody = 1 << 20
+
+// readBody reads a body up to MaxBody. With an error, it also returns what was read so far, which most likely contains the uid.
+// It does not copy a body that package serving has already read.
+func readBody(req *http.Request) ([]byte, error) {
 	if received, ok := req.Body.(interface{ Bytes() ([]byte, error) }); ok {
 		body, err := received.Bytes()
 		return checked(body, err)
 	}
-	body := b.body[:0]
-	defer func() { b.body = body }()
+	body := make([]byte, 0, bytes.MinRead+max(0, min(req.ContentLength, expectedBody)))
 	for {
 		body = slices.Grow(body, bytes.MinRead)
 		n, err := req.Body.Read(body[len(body):cap(body)])

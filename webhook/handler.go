@@ -49,7 +49,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	start := time.Now()
 	b := h.borrow()
-	body, err := b.readBody(req)
+	body, err := readBody(req)
 	h.respond(w, b, h.review(b, newMeter(req, start, len(body)), body, err))
 	h.give(b)
 	h.Metrics.duration.Observe(time.Since(start).Seconds())
