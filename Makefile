@@ -109,7 +109,7 @@ e2e-clients: controlplane helm build clients ## play the real clients with and w
 test: controlplane helm build $(CLIENTS_CI:%=bin/clients/%) ## run vet and all tests, many of them against a real control plane
 	go vet ./...
 	go test -race -timeout 30m -parallel 8 ./...
-	go test -timeout 20m -run 'Linear|PeakMemory' ./webhook ./plugin/cli ./plugin/release
+	go test -timeout 20m -run 'Linear|PeakMemory|AllocatesLittle' ./webhook ./plugin/cli ./plugin/release
 
 # A failure prints the seed. SEED repeats the same sequences.
 .PHONY: accepted

@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/rawjson"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -101,22 +100,23 @@ func TestParseObjectRejectsOtherValues(t *testing.T) {
 	}
 }
 
-func TestReadObject(t *testing.T) {
-	w := rawjson.Walk([]byte(`[{"spec":{"replicas":1}},{"metadata":{"uid":"b"},"spec":{"replicas":22}}]`))
-	var got []read
-	if _, err := w.Array(func() error {
-		o, err := ownership.ReadObject(w)
-		got = append(got, readOf(o))
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	want := []read{
-		{Present: true, Replicas: "1", WholeSpec: `{"replicas":1}`},
-		{Present: true, UID: "b", Replicas: "22", WholeSpec: `{"replicas":22}`},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("read (-want +got):\n%s", diff)
+func TestReaderReadsTheObjectAtTheStartOfAText(t *testing.T) {
+	var reader ownership.Reader
+	for text, want := range map[string]read{
+		`{"spec":{"replicas":1}},{"metadata":`:                            {Present: true, Replicas: "1", WholeSpec: `{"replicas":1}`},
+		`{"metadata":{"uid":"b"},"spec":{"replicas":22}},"dryRun":false}`: {Present: true, UID: "b", Replicas: "22", WholeSpec: `{"replicas":22}`},
+		`null,"dryRun":false}`:                                            {},
+	} {
+		o, length, err := reader.Read([]byte(text))
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if diff := cmp.Diff(want, readOf(o)); diff != "" {
+			t.Errorf("%s: read (-want +got):\n%s", text, diff)
+		}
+		if rest := text[length:]; rest[0] != ',' {
+			t.Errorf("%s: the object ends before %q", text, rest)
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ func texts() []string {
 		"\"\xff\"", "\"\xc3\xa9\"", "\"é\"", "\"\xed\xa0\x80\"", "\"a\x00\"", "\"a\nb\"", "\"\x7f\"", `"12345678é12345678\n12345678"`, `"1234567"`,
 		`[]`, `[1]`, `[1,]`, `[,1]`, `[1 2]`, `[1,2]`, `[[],{}]`, `[}`, `{]`, `[`, `{`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{,}`, `{"a" 1}`, `{a:1}`, `{1:1}`,
 		`{"a":1,"b":2}`, `{"b":1,"a":2}`, `{"a":1,"a":2}`, `{"b":1,"a":2,"b":3}`, `{"a":1,"\u0061":2}`, `{"\u0061":1,"a":2}`, `{"":1,"":2}`, `{"":1}`,
+		`{"\"":1,"\u0022":2}`, `{"\\":1,"\u005c":2}`, `{"\\\"":1,"\u005c\u0022":2}`, `{"\/":1,"/":2}`, `{"\\u0061":1,"a":2}`, `{"b\"":1,"a\u0022":2}`,
 		`{"a":{"b":1,"a":2},"b":{"b":1}}`, `{"b":{"z":1,"a":2},"a":{"b":1},"b":1}`, `{"a":1} `, `{"a":1} x`, `{} {}`, "\ufeff{}", `{"a":[1,{"x":[]}]}`,
 		strings.Repeat("[", 10000) + strings.Repeat("]", 10000), strings.Repeat("[", 10001) + strings.Repeat("]", 10001),
 	}
@@ -51,6 +52,19 @@ func compare(t *testing.T, text string) {
 	}
 	if err == nil && got != strings.Trim(text, " \t\r\n") {
 		t.Fatalf("%q: the value is %q", text, got)
+	}
+	var c strictjson.Checker
+	for range 2 { // the second time with what the first has left behind
+		start := strictjson.Space([]byte(text), 0)
+		end := c.Value([]byte(text), start, 0)
+		whole := end >= 0 && strictjson.Space([]byte(text), end) == len(text)
+		if whole != (want == nil) {
+			t.Fatalf("%q: the value ends at %d, jsontext's error is %v", text, end, want)
+		}
+		if whole && text[start:end] != got {
+			t.Fatalf("%q: the value is %q", text, text[start:end])
+		}
+		c.Reset()
 	}
 }
 
