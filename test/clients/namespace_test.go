@@ -177,7 +177,8 @@ func (n *namespace) known(want bool) {
 	}
 	probe := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment",
-		"metadata": map[string]any{"name": "web", "namespace": n.name},
+		// A server-side apply of replicas alone is not that of a manifest.
+		"metadata": map[string]any{"name": "web", "namespace": n.name, "labels": map[string]any{"probe": "yes"}},
 		"spec":     map[string]any{"replicas": int64(19)},
 	}}
 	n.eventually(fmt.Sprintf("handoff knows of the scaler: %t", want), func() bool {

@@ -34,7 +34,8 @@ func NewNamespace(t *testing.T, api client.Client, prefix, mode string) (name st
 const probed = 19
 
 // KeepsReplicas reports whether admission keeps .spec.replicas of a live object: it applies the object with other replicas, as a
-// dry run of a server-side apply.
+// dry run of a server-side apply. The object must contain other fields as well, because an apply of replicas alone is not that of
+// a manifest.
 func KeepsReplicas(t *testing.T, api client.Client, object *unstructured.Unstructured) bool {
 	t.Helper()
 	tried := object.DeepCopy()
