@@ -43,7 +43,7 @@ func runsAway(first, last step, share int) bool {
 // counts as live: collected bounds that. A review that allocates less than smallHeap in all is not looked at: the runtime's
 // first collection comes no sooner than that (GOGC in https://pkg.go.dev/runtime).
 const (
-	timesBody = 20
+	timesBody = 32
 	collected = 2 << 20
 	smallHeap = 4 << 20
 )
