@@ -186,7 +186,7 @@ func TestParseErrorsNameTheFieldAndTheRemedy(t *testing.T) {
 		"an addition of a later list's default":  {head + "appliers: {add: [keda]}\n", []string{"appliers.add[0]", `"keda"`, "also in autoscalers", "autoscalers: {remove: [keda]}"}},
 		"an addition that is no name":            {head + "appliers: {add: ['']}\n", []string{"appliers.add[0]", `""`}},
 		"an addition that is null":               {head + "appliers: {add: [~]}\n", []string{"line 3", "appliers.add[0]", "null"}},
-		"an unknown change of a list":            {head + "appliers:\n  append: [ci]\n", []string{"line 4", "append", "appliers", "write add or remove"}},
+		"an unknown change of a list":            {head + "appliers:\n  append: [ci]\n", []string{"line 4", "append", "appliers", "add, remove"}},
 		"a repeated change of a list":            {head + "appliers:\n  add: [ci]\n  add: [cd]\n", []string{"line 5", "add"}},
 		"a string instead of additions":          {head + "appliers: {add: ci}\n", []string{"line 3"}},
 		"a rule's manager that is an applier":    {head + "controllers:\n- {fields: [.spec.x], managers: [helm]}\n", []string{"controllers[0].managers[0]", `"helm"`, "also in appliers", "appliers: {remove: [helm]}"}},

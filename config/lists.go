@@ -66,7 +66,7 @@ func resolveList(field string, node *yaml.Node, managers *[]string) (resolved []
 		return change{}.of(field, *managers)
 	case node.Kind == yaml.MappingNode:
 		var c change
-		if err := c.decode(field, node); err != nil {
+		if err := decodeStrict(node, &c, field, "add", "remove"); err != nil {
 			return nil, err
 		}
 		if resolved, err = c.of(field, *managers); err != nil {
@@ -93,16 +93,6 @@ func resolveList(field string, node *yaml.Node, managers *[]string) (resolved []
 type change struct {
 	Add    []string `yaml:"add"`
 	Remove []string `yaml:"remove"`
-}
-
-// decode reads a change. The decoder of a node does not report unknown fields, unlike that of the file.
-func (c *change) decode(field string, node *yaml.Node) error {
-	for i := 0; i < len(node.Content); i += 2 {
-		if name := node.Content[i]; name.Value != "add" && name.Value != "remove" {
-			return fmt.Errorf("line %d: field %s not found in %s; write add or remove, or a list", name.Line, name.Value, field)
-		}
-	}
-	return node.Decode(c)
 }
 
 // of returns the default list after the change. The error is about a change that has no effect.

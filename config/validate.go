@@ -10,8 +10,6 @@ import (
 	"strings"
 	"unicode"
 
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -140,7 +138,7 @@ func validateField(text string, pattern ownership.Pattern) error {
 	case !first.Wildcard && *first.FieldName == "status":
 		return fmt.Errorf("%s is in status, which manifests do not set; delete the path", text)
 	}
-	for _, identity := range identities() {
+	for _, identity := range ownership.IdentityPaths() {
 		if pattern.Matches(identity) {
 			return fmt.Errorf("%s matches %s, which a manifest cannot leave to a controller; use a path that does not match it",
 				text, identity)
@@ -151,20 +149,6 @@ func validateField(text string, pattern ownership.Pattern) error {
 			`list other annotations one by one, such as .metadata.annotations["example.com/team"]`, text)
 	}
 	return nil
-}
-
-// identities returns the fields that identify an object or that only the API server sets.
-func identities() []fieldpath.Path {
-	names := []string{
-		"name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
-		"deletionGracePeriodSeconds", "managedFields", "selfLink",
-	}
-	paths := make([]fieldpath.Path, 0, len(names)+2)
-	paths = append(paths, fieldpath.MakePathOrDie("apiVersion"), fieldpath.MakePathOrDie("kind"))
-	for _, name := range names {
-		paths = append(paths, fieldpath.MakePathOrDie("metadata", name))
-	}
-	return paths
 }
 
 // KindOf is a kind that a rule names. At is the path of its field in the configuration; Group is empty for the core group.

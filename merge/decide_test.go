@@ -86,17 +86,22 @@ func TestDecide(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := make([]string, len(out.Changes))
-			for i := range out.Changes {
-				got[i] = summary(&out.Changes[i])
-			}
-			if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("changes (-want +got):\n%s", diff)
-			}
+			wantChanges(t, c.want, out.Changes)
 			if (len(out.Operations) > 0) != (len(c.want) > 0) {
 				t.Errorf("operations: %v", out.Operations)
 			}
 		})
+	}
+}
+
+func wantChanges(t *testing.T, want []string, changes []merge.Change) {
+	t.Helper()
+	got := make([]string, len(changes))
+	for i := range changes {
+		got[i] = summary(&changes[i])
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
 	}
 }
 
@@ -168,13 +173,7 @@ func TestZeroReplicasOfAnAutoscaledObject(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := make([]string, len(out.Changes))
-			for i := range out.Changes {
-				got[i] = summary(&out.Changes[i])
-			}
-			if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("changes (-want +got):\n%s", diff)
-			}
+			wantChanges(t, c.want, out.Changes)
 		})
 	}
 }

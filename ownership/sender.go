@@ -14,7 +14,7 @@ type Sender struct {
 }
 
 // ServerSide reports whether the write is a server-side apply.
-func (a Sender) ServerSide() bool { return a.Entry.Operation == OperationApply }
+func (s Sender) ServerSide() bool { return s.Entry.Operation == OperationApply }
 
 // SentBy returns the field manager that sends the write, given its objects, entries and Managers. fieldManager is the one in the
 // request's options, or empty. If it is empty, the sender is the manager whose entry the write updated, and the zero Sender if

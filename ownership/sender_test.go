@@ -17,7 +17,8 @@ const (
 	ownsBothAnd = `{"f:metadata":{"f:annotations":{"f:kubectl.kubernetes.io/last-applied-configuration":{}}},"f:spec":{"f:replicas":{}}}`
 )
 
-// deploymentOf returns the Deployment shop/web with an own or a foreign last-applied annotation, "" for none, and with entries.
+// deploymentOf returns the Deployment shop/web with entries and with a last-applied annotation, of itself or of another object,
+// "" for none.
 func deploymentOf(lastApplied, owners string, entries ...string) string {
 	annotations := "{}"
 	if lastApplied != "" {

@@ -46,11 +46,11 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	facts, followScalers, err := newState(ctx, mgr, scalers, log.WithName("scalers"))
+	state, followScalers, err := newState(ctx, mgr, scalers, log.WithName("scalers"))
 	if err != nil {
 		return err
 	}
-	handler, err := newHandler(mgr, facts, configuration, log.WithName("webhook"))
+	handler, err := newHandler(mgr, state, configuration, log.WithName("webhook"))
 	if err != nil {
 		return err
 	}
@@ -58,14 +58,14 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	checks := append(server.Checks(), serving.Check{Name: "caches", Ready: facts.Check})
+	checks := append(server.Checks(), serving.Check{Name: "caches", Ready: state.Check})
 	kinds, err := logUnknownKinds(restConfig, configuration, log.WithName("configuration"))
 	if err != nil {
 		return err
 	}
 	parts := []part{mgr.Start, kinds, followScalers}
 	if o.selfSigned {
-		keeper, err := newKeeper(restConfig, o, log.WithName("self-signed"))
+		keeper, err := newRotator(restConfig, o, log.WithName("self-signed"))
 		if err != nil {
 			return err
 		}
@@ -128,25 +128,25 @@ func newManager(c *rest.Config, o options, scalers []scale.Kind) (manager.Manage
 // newState returns the state of the cluster, and a part that watches scalers for it.
 func newState(
 	ctx context.Context, mgr manager.Manager, scalers []scale.Kind, log logr.Logger,
-) (facts *cluster.State, follow part, err error) {
-	if facts, err = cluster.New(ctx, mgr.GetCache()); err != nil {
+) (state *cluster.State, follow part, err error) {
+	if state, err = cluster.New(ctx, mgr.GetCache()); err != nil {
 		return nil, nil, err
 	}
-	if err := metrics.Registry.Register(facts.Ages()); err != nil {
+	if err := metrics.Registry.Register(state.Ages()); err != nil {
 		return nil, nil, fmt.Errorf("registering metrics: %w", err)
 	}
 	client, err := dynamic.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return nil, nil, fmt.Errorf("creating the client for scalers: %w", err)
 	}
-	watches := facts.FollowScalers(cluster.ScalerOptions{
+	watches := state.FollowScalers(cluster.ScalerOptions{
 		Kinds: scalers, Client: client, Events: mgr.GetEventRecorder("handoff-webhook"), Log: log,
 	})
-	return facts, watches, nil
+	return state, watches, nil
 }
 
 func newHandler(
-	mgr manager.Manager, facts *cluster.State, c config.HandoffConfiguration, log logr.Logger,
+	mgr manager.Manager, state *cluster.State, c config.HandoffConfiguration, log logr.Logger,
 ) (*webhook.Handler, error) {
 	rules, err := c.Rules()
 	if err != nil {
@@ -157,7 +157,7 @@ func newHandler(
 		return nil, err
 	}
 	return &webhook.Handler{
-		Cluster: facts, Managers: c.Managers(), Rules: rules, Metrics: counted, Log: log,
+		Cluster: state, Managers: c.Managers(), Rules: rules, Metrics: counted, Log: log,
 		Events: mgr.GetEventRecorder("handoff-webhook"),
 	}, nil
 }
@@ -170,7 +170,7 @@ func newServer(o options, reviews serving.Reviews, log logr.Logger) (*serving.Se
 	}, reviews)
 }
 
-func newKeeper(c *rest.Config, o options, log logr.Logger) (*certs.Rotator, error) {
+func newRotator(c *rest.Config, o options, log logr.Logger) (*certs.Rotator, error) {
 	return certs.New(c, certs.Options{
 		Namespace: o.namespace, Secret: o.selfSignedSecret, Service: o.service, Configuration: o.webhookConfiguration,
 		Dir: o.certDir, Log: log,

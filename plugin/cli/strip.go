@@ -49,7 +49,9 @@ its mode. Objects without a namespace are looked up in the namespace of -n or of
 namespace of the release.
 
 If a live object or its owners cannot be read, strip fails and writes no manifests. With --ignore-errors, it leaves such objects
-unchanged instead. Requires get permission on the objects, and list permission on the HorizontalPodAutoscalers.`,
+unchanged instead, and still exits with 0, because tools discard the output of a step that fails.
+
+Requires get permission on the objects, and list permission on the HorizontalPodAutoscalers.`,
 		Example: `  # Apply server-side without --force-conflicts
   kubectl handoff strip -f manifests/ | kubectl apply --server-side -f -
 

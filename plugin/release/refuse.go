@@ -56,20 +56,8 @@ func refuseIdentity(e explain.Explanation, path fieldpath.Path) error {
 }
 
 func isIdentity(path fieldpath.Path) bool {
-	if first := *path[0].FieldName; first == "apiVersion" || first == "kind" {
-		return true
-	}
-	if *path[0].FieldName != "metadata" || len(path) == 1 {
-		return false
-	}
-	if hasPrefix(path, ownership.LastAppliedPath()) {
-		return true
-	}
-	names := []string{
-		"name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
-		"deletionGracePeriodSeconds", "managedFields", "selfLink",
-	}
-	return path[1].FieldName != nil && slices.Contains(names, *path[1].FieldName)
+	identifies := func(identity fieldpath.Path) bool { return hasPrefix(path, identity) }
+	return identifies(ownership.LastAppliedPath()) || slices.ContainsFunc(ownership.IdentityPaths(), identifies)
 }
 
 func containsIdentity(path fieldpath.Path) bool { return hasPrefix(ownership.LastAppliedPath(), path) }

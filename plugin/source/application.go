@@ -134,18 +134,11 @@ func (r Reader) applicationsOfFiles(
 	if err != nil {
 		return nil, err
 	}
-	stored, err := r.localObjects(Query{Files: live})
+	stored, known, err := r.storedFacts(live)
 	if err != nil {
 		return nil, err
 	}
-	known, err := newFileFacts(stored)
-	if err != nil {
-		return nil, err
-	}
-	namespace := ""
-	if given, explicit, err := r.Cluster.ToRawKubeConfigLoader().Namespace(); err == nil && explicit {
-		namespace = given
-	}
+	namespace := r.explicitNamespace()
 	applications := make([]Application, 0, len(sent))
 	for _, manifest := range sent {
 		found, err := liveOf(manifest, stored, namespace)
@@ -159,6 +152,25 @@ func (r Reader) applicationsOfFiles(
 		applications = append(applications, a)
 	}
 	return applications, nil
+}
+
+// storedFacts reads the live objects in files, and what they show about each other.
+func (r Reader) storedFacts(files resource.FilenameOptions) ([]*unstructured.Unstructured, fileFacts, error) {
+	stored, err := r.localObjects(Query{Files: files})
+	if err != nil {
+		return nil, fileFacts{}, err
+	}
+	known, err := newFileFacts(stored)
+	return stored, known, err
+}
+
+// explicitNamespace returns the namespace that a flag selects, empty if none does.
+func (r Reader) explicitNamespace() string {
+	namespace, explicit, err := r.Cluster.ToRawKubeConfigLoader().Namespace()
+	if err != nil || !explicit {
+		return ""
+	}
+	return namespace
 }
 
 func (r Reader) localObjects(q Query) ([]*unstructured.Unstructured, error) {

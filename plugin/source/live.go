@@ -101,18 +101,11 @@ func adviseLive(err error, namespace string) error {
 }
 
 func (r Reader) liveInFiles(w who, files resource.FilenameOptions) (*Live, error) {
-	stored, err := r.localObjects(Query{Files: files})
+	stored, known, err := r.storedFacts(files)
 	if err != nil {
 		return nil, err
 	}
-	known, err := newFileFacts(stored)
-	if err != nil {
-		return nil, err
-	}
-	namespace := ""
-	if given, explicit, err := r.Cluster.ToRawKubeConfigLoader().Namespace(); err == nil && explicit {
-		namespace = given
-	}
+	namespace := r.explicitNamespace()
 	get := func(_ context.Context, id Identity) (*unstructured.Unstructured, error) {
 		manifest := &unstructured.Unstructured{Object: map[string]any{}}
 		manifest.SetGroupVersionKind(id.Kind)

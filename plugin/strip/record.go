@@ -33,7 +33,7 @@ func recordOf(s source.Subject) (record, error) {
 	if err != nil {
 		return r, recordError(s, err)
 	}
-	release := fieldpath.MakePathOrDie("metadata", "annotations", "meta.helm.sh/release-name")
+	release := ownership.HelmReleasePath()
 	appliesRelease := func(e ownership.Entry) bool { return e.Operation == ownership.OperationApply && e.Contains(release) }
 	unrecorded := func(e ownership.Entry) bool {
 		return !annotated && e.Operation == ownership.OperationUpdate && e.Subresource == "" && s.Context.Managers.IsApplier(e)

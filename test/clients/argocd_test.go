@@ -52,7 +52,12 @@ func startArgoCD() error {
 			fmt.Sprintf("--metrics-port=%d", ports[3]), "--namespace=" + argocdNamespace, "--self-heal-timeout-seconds=1",
 			"--kubeconfig=" + p.Kubeconfig},
 	} {
-		args := append(append(env[:len(env):len(env)], binary("argocd")), args...)
+		// The image of Argo CD has such links, and the name of the process is the field manager of some of its requests.
+		program := filepath.Join(p.Dir, "argocd-"+name)
+		if err := os.Symlink(binary("argocd"), program); err != nil {
+			return err
+		}
+		args := append(append(env[:len(env):len(env)], program), args...)
 		// It is terminated with the control plane, because its command line contains the control plane's directory.
 		if _, err := process.Start(filepath.Join(p.Dir, "argocd-"+name+".log"), "/usr/bin/env", args...); err != nil {
 			return err

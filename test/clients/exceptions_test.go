@@ -18,16 +18,10 @@ func notes() []note {
 			"before it calls any webhook, with and without handoff. There are [two remedies](gitops.md#helm)."},
 		{"conflict after deletion", "The conflict remains after the autoscaler is deleted, with and without handoff, because the " +
 			"entry of the HPA controller remains in managedFields. `--force-conflicts` takes the field over, once."},
-		{"no manifest", "A client-side upgrade of Helm records no manifest in the object. While no scaler targets the workload, " +
-			"handoff cannot distinguish removing `replicas` from setting it to 1."},
+		{"no manifest", "A client-side upgrade of Helm and a sync of Argo CD with `Replace=true` record no manifest in the object. While " +
+			"no scaler targets the workload, handoff cannot distinguish removing `replicas` from setting it to 1."},
 		{"replaced", "The client replaces the whole object, which is a write for each apply, with and without handoff. The kept field " +
 			"is not changed."},
-		{"reference", "**Expected to change.** handoff does not know yet that a Rollout owns the replicas of the Deployment that it " +
-			"refers to. The API server records no manager for a count of 0, so managedFields do not show it either."},
-		{"replace", "**Expected to change.** With `Replace=true`, the field manager is `argocd-application-controller`, which is not in the " +
-			"list of appliers. handoff is to know such a write by the last-applied annotation that it sets."},
-		{"name", "**Expected to change.** The field manager is the name of the process, which is not in the list of appliers. " +
-			"handoff is to know the Helm library by the annotation that it writes."},
 	}
 }
 
@@ -40,7 +34,7 @@ func exceptions() map[key]exception {
 	all[key{"Helm 4, as it comes", "hand-back"}] = exception{"conflict", "conflict after deletion"}
 	for _, row := range []string{
 		"Helm 3", "Helm 3, `--force`", "Helm 3's library", "Helm 4, `--server-side=false`",
-		"Helm 4, `--server-side=false --force-replace`", "Helm 4 after Helm 3",
+		"Helm 4, `--server-side=false --force-replace`", "Helm 4 after Helm 3", "Argo CD, `Replace=true`",
 	} {
 		all[key{row, "removal, not scaled"}] = exception{"1", "no manifest"}
 	}
@@ -48,19 +42,6 @@ func exceptions() map[key]exception {
 	for _, row := range []string{"Helm 3, `--force`", "Helm 4, `--server-side=false --force-replace`"} {
 		all[key{row, "five times"}] = exception{"5 writes", "replaced"}
 	}
-	for column, result := range map[string]string{
-		"unchanged": "3", "other field": "3", "new value": "4", "removal": "1", "adoption": "3", "rollback": "3",
-	} {
-		all[key{"Helm 3's library", column}] = exception{result, "name"}
-	}
-	for column, result := range map[string]string{
-		"unchanged": "3", "other field": "3", "new value": "4", "removal": "1", "removal, not scaled": "1", "adoption": "3", "rollback": "3",
-	} {
-		all[key{"Argo CD, `Replace=true`", column}] = exception{result, "replace"}
-	}
 	all[key{"Argo CD, `Replace=true`", "five times"}] = exception{"5 writes", "replaced"}
-	for column, result := range map[string]string{"unchanged": "3", "other field": "3", "new value": "4"} {
-		all[key{"Argo Rollouts, a Rollout with `workloadRef`", column}] = exception{result, "reference"}
-	}
 	return all
 }

@@ -100,7 +100,7 @@ func TestScalersOwnWhatTheyReference(t *testing.T) {
 	}
 }
 
-// Anybody who may scale can do it in KEDA's name.
+// Every user with permission to scale can write as the field manager of KEDA.
 func TestTheNameOfAScalerProvesNothing(t *testing.T) {
 	t.Parallel()
 	withScalers(t)

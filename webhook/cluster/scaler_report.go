@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
 
 	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -43,6 +44,26 @@ func (r *reports) changed(was, now any) {
 	if s.problem != "" {
 		r.problems[s.UID] = s
 	}
+	if s.targets {
+		r.targets[s.target()] = true
+	}
+	if old != nil && old.targets {
+		r.targets[old.target()] = true // which it may have shared until now
+	}
+}
+
+// deleted notes a deleted scaler. Otherwise, what was reported about its target would be remembered for ever.
+func (r *reports) deleted(o any) {
+	if unknown, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+		o = unknown.Obj
+	}
+	s, ok := o.(*scaler)
+	if !ok {
+		return
+	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	delete(r.problems, s.UID)
 	if s.targets {
 		r.targets[s.target()] = true
 	}

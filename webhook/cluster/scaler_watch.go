@@ -85,6 +85,7 @@ func newScalerWatch(
 	_, _ = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 		AddFunc:    func(now any) { noted.changed(nil, now) },
 		UpdateFunc: noted.changed,
+		DeleteFunc: noted.deleted,
 	})
 	return w
 }

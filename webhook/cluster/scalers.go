@@ -80,6 +80,7 @@ func (s *scalers) run(ctx context.Context) error {
 	if _, err := s.state.informers[hpaResource].AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 		AddFunc:    func(now any) { s.retargeted(nil, now) },
 		UpdateFunc: s.retargeted,
+		DeleteFunc: func(was any) { s.retargeted(was, nil) },
 	}); err != nil {
 		return fmt.Errorf("following HorizontalPodAutoscalers: %w", err)
 	}
@@ -97,18 +98,23 @@ func (s *scalers) run(ctx context.Context) error {
 	}
 }
 
-// retargeted notes the target of a new or changed HorizontalPodAutoscaler.
+// retargeted notes the targets of a HorizontalPodAutoscaler that is new, has another target, or was deleted.
 func (s *scalers) retargeted(was, now any) {
-	hpa, ok := now.(*autoscalingv2.HorizontalPodAutoscaler)
-	if !ok {
+	if unknown, ok := was.(toolscache.DeletedFinalStateUnknown); ok {
+		was = unknown.Obj
+	}
+	before, _ := was.(*autoscalingv2.HorizontalPodAutoscaler)
+	after, _ := now.(*autoscalingv2.HorizontalPodAutoscaler)
+	if before != nil && after != nil && before.Spec.ScaleTargetRef == after.Spec.ScaleTargetRef {
 		return
 	}
-	old, _ := was.(*autoscalingv2.HorizontalPodAutoscaler)
-	if old != nil && old.Spec.ScaleTargetRef == hpa.Spec.ScaleTargetRef {
-		return
-	}
-	if r, ok := scale.OfHPA(hpa); ok {
-		s.reports.targeted(targetKey{hpa.Namespace, r.Target, r.TargetName})
+	for _, hpa := range []*autoscalingv2.HorizontalPodAutoscaler{before, after} {
+		if hpa == nil {
+			continue
+		}
+		if r, ok := scale.OfHPA(hpa); ok {
+			s.reports.targeted(targetKey{hpa.Namespace, r.Target, r.TargetName})
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -181,7 +182,8 @@ func TestScalersOfTheKnownKindsAreFoundByTheirReference(t *testing.T) {
 	} {
 		eventually(t, sentence, c.want, f.scalerOf(n, c.kind, c.name))
 	}
-	if got := f.Scaler(n, "apps", "Deployment", "queue"); got.OffAtZero || got.Desired != 1 {
+	eventually(t, "the HorizontalPodAutoscaler is known", int64(1), func() int64 { return f.Scaler(n, "apps", "Deployment", "queue").Desired })
+	if got := f.Scaler(n, "apps", "Deployment", "queue"); got.OffAtZero || got.Name != "ScaledObject/defaulted" {
 		t.Errorf("want a scaler that sets 0 itself, with the replicas of its HorizontalPodAutoscaler, got %+v", got)
 	}
 	if diff := cmp.Diff([]string{"keda", "keda-operator"}, f.Scaler(n, "apps", "Deployment", "free").Readable); diff != "" {
@@ -295,7 +297,7 @@ func TestMistakesAreReportedOnceOnTheScaler(t *testing.T) {
 			createScaler(t, n, name, kind.WithVersion("v1"), spec)
 		}
 	}
-	want := []string{ //nolint:prealloc // nothing is appended
+	want := []string{
 		"Warning NoScaleTarget Scaler/nameless: .spec.ref: the reference has no name, so handoff keeps no replicas for it",
 		"Warning NoScaleTarget Scaler/none: .spec.ref: the reference is missing, so handoff keeps no replicas for it",
 		"Warning NoScaleTarget Scaler/text: .spec.ref: the reference is not an object, so handoff keeps no replicas for it",
@@ -324,9 +326,26 @@ func TestMistakesAreReportedOnceOnTheScaler(t *testing.T) {
 	autoscale(t, opted, "late", "apps/v1", "Deployment", "good")
 	const rivals = "Warning SharedScaleTarget Scaler/good: Scaler/good and HorizontalPodAutoscaler/late scale the same Deployment; delete all but one"
 	eventually(t, "the HorizontalPodAutoscaler is reported", true, func() bool { return strings.Contains(f.recorded(), rivals) })
-	if diff := cmp.Diff(append(want, rivals), strings.Split(f.recorded(), "\n"), sorted); diff != "" {
+	want = slices.Concat(want, []string{rivals})
+	if diff := cmp.Diff(want, strings.Split(f.recorded(), "\n"), sorted); diff != "" {
 		t.Errorf("Events (-want +got):\n%s", diff)
 	}
+
+	// Nothing is remembered of targets that are no longer shared, because users can create and delete any number of scalers:
+	// when it begins again, it is reported again.
+	b := &unstructured.Unstructured{}
+	b.SetGroupVersionKind(kind.WithVersion("v1"))
+	b.SetNamespace(opted)
+	b.SetName("b")
+	if err := suite.client.Delete(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	createScaler(t, opted, "marker", kind.WithVersion("v1"), map[string]any{})
+	eventually(t, "what happened before the marker is reported", true, func() bool { return strings.Contains(f.recorded(), "Scaler/marker") })
+	createScaler(t, opted, "b", kind.WithVersion("v1"), ref(map[string]any{"name": "shared"}))
+	eventually(t, "the rivals are reported again", 4, func() int {
+		return strings.Count(f.recorded(), "Scaler/a and Scaler/b scale the same")
+	})
 }
 
 func TestAHorizontalPodAutoscalerThatAScalerCreatedIsNotItsRival(t *testing.T) {
