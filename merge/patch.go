@@ -51,12 +51,15 @@ func appendOperation(to []byte, o jsonpatch.Operation) (_ []byte, err error) {
 	return append(to, '}'), nil
 }
 
+// depthInPatch is the number of objects and lists that contain a value in a JSON patch.
+const depthInPatch = 2
+
 func appendValue(to []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case string:
 		return jsontext.AppendQuote(to, v)
 	case json.RawMessage:
-		if err := rawjson.Check(v); err != nil {
+		if err := rawjson.CheckWithin(depthInPatch, v); err != nil {
 			return to, err
 		}
 		return append(to, v...), nil

@@ -30,15 +30,18 @@ func (e Entry) WithSet(set *fieldpath.Set) (Entry, error) {
 	return e, nil
 }
 
+// maxEdited is the number of elements up to which Without edits at a path: the text is searched once for each element.
+const maxEdited = 16
+
 // Without returns the entry without the field at path and the fields nested under it. It edits the text of the field set, which
 // must contain the field; whole reports whether the set has no other fields. ok is false if the path has other elements than
-// field names, and if the set has elements that would have to be decoded to check them.
+// field names or is long, and if the set has elements that would have to be decoded to check them.
 func (e Entry) Without(path fieldpath.Path) (_ Entry, whole, ok bool) {
-	if !isPlainSet(e.Fields, 0) {
+	if len(path) > maxEdited || !isPlainSet(e.Fields) {
 		return e, false, false
 	}
 	// objects are the objects along the path, and the value of the field.
-	objects := make([]rawjson.Span, 1, 16)
+	objects := make([]rawjson.Span, 1, 1+maxEdited)
 	objects[0] = rawjson.Span{End: len(e.Fields)}
 	single := 0 // from here on, each object has only the next one
 	for _, element := range path {
@@ -84,17 +87,40 @@ func (e Entry) withoutMember(object rawjson.Span, name string, root bool) (_ Ent
 	return e, whole, true
 }
 
-// isPlainSet reports whether a text is a valid field set of field names, and of keys with plain strings and integers.
-func isPlainSet(set []byte, depth int) bool {
-	plain := len(set) > 0 && set[0] == '{' && depth <= fieldtree.MaxDepth
-	if !plain {
-		return false
+// isPlainSet reports whether a text is a valid field set of field names, and of keys with plain strings and integers. It reads the
+// text once, however deep it is: all strings in a field set are names, and all values are objects.
+func isPlainSet(set []byte) bool {
+	depth := 0
+	for i := rawjson.SkipSpace(set, 0); i < len(set); i = rawjson.SkipSpace(set, i) {
+		switch set[i] {
+		case '{':
+			depth++
+		case '}':
+			depth--
+		case ',':
+		case '"':
+			end := rawjson.SkipString(set, i)
+			value := valueStart(set, end)
+			if value >= len(set) || set[value] != '{' || !isPlainElement(set[i:end]) {
+				return false
+			}
+			i = value - 1
+		default:
+			return false
+		}
+		if i++; depth > fieldtree.MaxDepth {
+			return false
+		}
 	}
-	rawjson.Members(set, func(name, value rawjson.Span) bool {
-		plain = isPlainElement(name.Of(set)) && isPlainSet(value.Of(set), depth+1)
-		return plain
-	})
-	return plain
+	return len(set) > 0
+}
+
+// valueStart returns the start of the value of a member whose name ends at i, the length of the text if there is no colon.
+func valueStart(text []byte, i int) int {
+	if i = rawjson.SkipSpace(text, i); i >= len(text) || text[i] != ':' {
+		return len(text)
+	}
+	return rawjson.SkipSpace(text, i+1)
 }
 
 func isPlainElement(quoted []byte) bool {

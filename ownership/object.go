@@ -39,16 +39,16 @@ type Object struct {
 // concurrent use.
 type Reader struct{ walker rawjson.Walker }
 
-// Read is ParseObject for an object at the start of a text, such as the rest of an AdmissionReview. It also returns the length of
-// the object's text.
-func (r *Reader) Read(text []byte) (o Object, length int, err error) {
-	r.walker.Reset(text)
+// Read is ParseObject for an object at the start of a text, such as the rest of an AdmissionReview. Depth is the number of objects
+// and lists that contain it. Read also returns the length of the object's text.
+func (r *Reader) Read(text []byte, depth int) (o Object, length int, err error) {
+	r.walker.Reset(text, depth)
 	o, err = readObject(&r.walker)
 	return o, r.walker.Last().End, err
 }
 
 // Release releases the last object's text, and retains the memory for the next object.
-func (r *Reader) Release() { r.walker.Reset(nil) }
+func (r *Reader) Release() { r.walker.Reset(nil, 0) }
 
 // ParseObject reads an object from JSON text. For null it returns the zero Object. The error is that of the JSON reader, or
 // ErrNotAnObject.

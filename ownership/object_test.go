@@ -100,6 +100,28 @@ func TestParseObjectRejectsOtherValues(t *testing.T) {
 	}
 }
 
+// encoding/json, and therefore the API server, decodes at most 10,000 levels.
+func TestReaderCountsTheLevelsAroundTheObject(t *testing.T) {
+	nested := func(levels int) []byte {
+		return []byte(strings.Repeat(`{"a":`, levels) + "1" + strings.Repeat("}", levels))
+	}
+	for sentence, c := range map[string]struct {
+		levels, around int
+		want           bool
+	}{
+		"all levels in the object":            {10000, 0, true},
+		"too many in the object":              {10001, 0, false},
+		"as many as fit into a review":        {9998, 2, true},
+		"one more than what fits in a review": {9999, 2, false},
+	} {
+		var reader ownership.Reader
+		_, _, err := reader.Read(nested(c.levels), c.around)
+		if got := err == nil; got != c.want {
+			t.Errorf("%s: want it to be read: %t, got %v", sentence, c.want, err)
+		}
+	}
+}
+
 func TestReaderReadsTheObjectAtTheStartOfAText(t *testing.T) {
 	var reader ownership.Reader
 	for text, want := range map[string]read{
@@ -107,7 +129,7 @@ func TestReaderReadsTheObjectAtTheStartOfAText(t *testing.T) {
 		`{"metadata":{"uid":"b"},"spec":{"replicas":22}},"dryRun":false}`: {Present: true, UID: "b", Replicas: "22", WholeSpec: `{"replicas":22}`},
 		`null,"dryRun":false}`:                                            {},
 	} {
-		o, length, err := reader.Read([]byte(text))
+		o, length, err := reader.Read([]byte(text), 2)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}

@@ -86,7 +86,7 @@ func (d *dropSearch) spend(steps int) (ok bool) {
 
 // below searches the fields of a set in two objects, or in two lists, at the same path.
 func (d *dropSearch) below(set, base, manifest []byte, depth int) (found bool) {
-	if depth > fieldtree.MaxDepth {
+	if depth > fieldtree.MaxDepth || !d.spend(len(set)) {
 		return true
 	}
 	rawjson.Members(set, func(name, value rawjson.Span) (more bool) {
@@ -102,7 +102,7 @@ func (d *dropSearch) field(quoted, set, base, manifest []byte, depth int) (found
 		return false
 	}
 	key, ok := d.unquote(quoted)
-	if !ok || !d.spend(len(quoted)) {
+	if !ok {
 		return true
 	}
 	was, known := d.part(base, key)
@@ -151,10 +151,9 @@ func (d *dropSearch) element(list, key []byte) (value []byte, known bool) {
 	rawjson.Elements(list, func(at rawjson.Span) (more bool) {
 		element := at.Of(list)
 		var same bool
-		if same, known = hasKey(element, key); same && known {
+		if same, known = d.hasKey(element, key); same && known {
 			value = element
 		}
-		known = known && d.spend(len(element))
 		return known && value == nil
 	})
 	return value, known
@@ -162,10 +161,13 @@ func (d *dropSearch) element(list, key []byte) (value []byte, known bool) {
 
 // hasKey reports whether an element has the fields of a key. known is false unless the values are written as managedFields write
 // them, so that different texts are different values.
-func hasKey(element, key []byte) (same, known bool) {
-	same, known = true, len(element) > 0 && element[0] == '{'
+func (d *dropSearch) hasKey(element, key []byte) (same, known bool) {
+	fields := 0
+	same, known = true, len(element) > 0 && element[0] == '{' && d.spend(len(key))
 	rawjson.Members(key, func(name, value rawjson.Span) (more bool) {
 		field, want := rawjson.Name(name.Of(key)), value.Of(key)
+		fields++
+		known = known && d.spend(len(element))
 		is := rawjson.Find(element, string(field)).Of(element)
 		if is == nil && string(field) == "protocol" {
 			same = same && string(want) == `"TCP"` // the API server's default for a port
@@ -175,7 +177,7 @@ func hasKey(element, key []byte) (same, known bool) {
 		same = same && bytes.Equal(is, want)
 		return same && known
 	})
-	return same, known
+	return same, known && fields > 0
 }
 
 // unquote returns a name; it is valid until the next call.

@@ -67,6 +67,7 @@ func (h *Handler) respond(w http.ResponseWriter, b *buffers, r response) {
 	b.answer = r.appendReview(b.answer[:0])
 	w.Header().Set("Content-Type", "application/json")
 	if _, err := w.Write(b.answer); err != nil {
+		b.answer = nil // net/http may still read it for a connection that was closed (golang/go#20704)
 		h.Log.V(1).Info("the API server did not wait for the response", "error", err.Error())
 	}
 }

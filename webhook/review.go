@@ -37,7 +37,7 @@ type reader struct {
 
 // release releases the text of the last review.
 func (in *reader) release() {
-	in.walker.Reset(nil)
+	in.walker.Reset(nil, 0)
 	in.object.Release()
 }
 
@@ -49,7 +49,7 @@ type reviewStrings struct {
 // decode reads a body in one pass. If it returns an error, r contains what was read before, in particular the uid, which the
 // response needs.
 func (r *review) decode(in *reader, body []byte) error {
-	in.walker.Reset(body)
+	in.walker.Reset(body, 0)
 	var s reviewStrings
 	err := r.read(in, &s)
 	r.copyStrings(s)
@@ -79,11 +79,21 @@ func (r *review) copyStrings(s reviewStrings) {
 	for _, part := range parts {
 		all = append(all, part.from...)
 	}
+	if len(all) > maxShared {
+		for _, part := range parts {
+			*part.to = string(part.from)
+		}
+		return
+	}
 	copied := string(all)
 	for _, part := range parts {
 		*part.to, copied = copied[:len(part.from)], copied[len(part.from):]
 	}
 }
+
+// maxShared is the length up to which the strings of a review are copied all at once. Longer ones are copied one by one, because a
+// string retains all of the text that it was copied with.
+const maxShared = 1 << 10
 
 func (r *review) read(in *reader, s *reviewStrings) error {
 	w := &in.walker
@@ -163,7 +173,7 @@ func (r *review) readField(in *reader, s *reviewStrings, name []byte) (err error
 
 // readObject reads the next value, which must be an object or null.
 func (in *reader) readObject() (ownership.Object, error) {
-	o, length, err := in.object.Read(in.walker.Rest())
+	o, length, err := in.object.Read(in.walker.Rest(), in.walker.Depth())
 	if err == nil {
 		in.walker.Skip(length)
 	}

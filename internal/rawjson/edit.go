@@ -7,8 +7,11 @@ import (
 )
 
 // Check walks a whole text and returns why it is not one valid JSON value, or nil.
-func Check(text []byte) error {
-	w := Walk(text)
+func Check(text []byte) error { return CheckWithin(0, text) }
+
+// CheckWithin is Check for a text that depth objects and lists are to contain, which count for the limit of nesting.
+func CheckWithin(depth int, text []byte) error {
+	w := Walker{text: text, depth: depth}
 	if _, err := w.Value(); err != nil {
 		return err
 	}

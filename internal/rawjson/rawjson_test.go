@@ -116,7 +116,7 @@ func TestAWalkerReadsEachTextAnewWhateverItReadBefore(t *testing.T) {
 			`[[[[{"a":1}]]]]`:         false,
 			`{"c":"x"} "more"`:        true,
 		} {
-			w.Reset([]byte(text))
+			w.Reset([]byte(text), 0)
 			_, err := w.Value()
 			if err == nil {
 				err = w.End()

@@ -35,6 +35,7 @@ func (s Span) Of(text []byte) []byte {
 // be Reset.
 type Walker struct {
 	text    []byte
+	depth   int // number of objects and lists that contain the text
 	pos     int
 	last    Span // of the value that was stepped over last
 	check   strictjson.Checker
@@ -60,11 +61,14 @@ func Walk(text []byte) *Walker { return &Walker{text: text} }
 // WalkChecked is like Walk, for text that a Walker has already read: it does not check it again.
 func WalkChecked(text []byte) *Walker { return &Walker{text: text, trusted: true} }
 
-// Reset moves the Walker to the start of another text, and reuses its memory.
-func (w *Walker) Reset(text []byte) {
+// Reset moves the Walker to the start of another text, which depth objects and lists contain, and reuses its memory.
+func (w *Walker) Reset(text []byte, depth int) {
 	w.check.Reset()
-	*w = Walker{text: text, check: w.check, entered: w.entered[:0]}
+	*w = Walker{text: text, depth: depth, check: w.check, entered: w.entered[:0]}
 }
+
+// Depth returns the number of objects and lists that contain the next value.
+func (w *Walker) Depth() int { return w.depth + len(w.entered) }
 
 // Text returns the whole text. Spans refer to it.
 func (w *Walker) Text() []byte { return w.text }
@@ -104,7 +108,7 @@ func (w *Walker) Value() (Span, error) {
 	if w.trusted {
 		end = skip(w.text, start)
 	} else {
-		end = w.check.Value(w.text, start, len(w.entered))
+		end = w.check.Value(w.text, start, w.Depth())
 	}
 	if end <= start {
 		return Span{}, w.problem()
@@ -157,7 +161,7 @@ func (w *Walker) Enter(opening byte) (isEntered bool, err error) {
 		_, err := w.Value()
 		return false, err
 	}
-	if len(w.entered) == maxDepth {
+	if w.Depth() == maxDepth {
 		return false, w.problem()
 	}
 	w.entered = append(w.entered, entered{names: w.check.Begin(), start: start})

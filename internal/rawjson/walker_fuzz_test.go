@@ -39,7 +39,7 @@ func FuzzWalker(f *testing.F) {
 func walkedBefore(text []byte) *rawjson.Walker {
 	w := rawjson.Walk([]byte(`{"a":{"z":1,"b":[{"a":1,`))
 	_ = enterAll(w)
-	w.Reset(text)
+	w.Reset(text, 0)
 	return w
 }
 

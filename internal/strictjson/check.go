@@ -14,8 +14,14 @@ type Checker struct {
 	names [][]byte // of the objects that contain the current position, in the order in which they were read
 }
 
-// Reset releases the texts that were checked, and retains the memory for the next one.
+// maxRetained is up to how many names Reset retains the memory. The next text most likely has fewer.
+const maxRetained = 256
+
+// Reset releases the texts that were checked, and retains a little memory for the next one.
 func (c *Checker) Reset() {
+	if cap(c.names) > maxRetained {
+		c.names = nil
+	}
 	clear(c.names[:cap(c.names)])
 	c.names = c.names[:0]
 }

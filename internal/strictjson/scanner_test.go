@@ -2,7 +2,9 @@ package strictjson_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -77,4 +79,31 @@ func byJSONText(text string) error {
 		return errors.New("more follows")
 	}
 	return nil
+}
+
+func TestCheckersRetainLittleOfALargeText(t *testing.T) {
+	const checkers, members = 16, 20_000
+	var text strings.Builder
+	for i := range members {
+		fmt.Fprintf(&text, `,"%d":1`, i)
+	}
+	large := []byte("{" + text.String()[1:] + "}")
+	live := func() int64 {
+		var stats runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&stats)
+		return int64(stats.HeapAlloc)
+	}
+	all := make([]strictjson.Checker, checkers)
+	before := live()
+	for i := range all {
+		if end := all[i].Value(large, 0, 0); end != len(large) {
+			t.Fatalf("the text ends at %d, want %d", end, len(large))
+		}
+		all[i].Reset()
+	}
+	if retained := live() - before; retained > checkers*members {
+		t.Errorf("%d Checkers retain %d bytes of a text with %d names each", checkers, retained, members)
+	}
+	runtime.KeepAlive(all)
 }
