@@ -30,18 +30,19 @@ func (e Entry) WithSet(set *fieldpath.Set) (Entry, error) {
 	return e, nil
 }
 
-// maxEdited is the number of elements up to which Without edits at a path: the text is searched once for each element.
-const maxEdited = 16
+// maxSearched is the number of bytes up to which Without searches a field set, once for each element of the path. Beyond that,
+// decoding the set costs less.
+const maxSearched = 1 << 20
 
 // Without returns the entry without the field at path and the fields nested under it. It edits the text of the field set, which
 // must contain the field; whole reports whether the set has no other fields. ok is false if the path has other elements than
-// field names or is long, and if the set has elements that would have to be decoded to check them.
+// field names or is too long, and if the set has elements that would have to be decoded to check them.
 func (e Entry) Without(path fieldpath.Path) (_ Entry, whole, ok bool) {
-	if len(path) > maxEdited || !isPlainSet(e.Fields) {
+	if len(path)*len(e.Fields) > maxSearched || !isPlainSet(e.Fields) {
 		return e, false, false
 	}
 	// objects are the objects along the path, and the value of the field.
-	objects := make([]rawjson.Span, 1, 1+maxEdited)
+	objects := make([]rawjson.Span, 1, 16)
 	objects[0] = rawjson.Span{End: len(e.Fields)}
 	single := 0 // from here on, each object has only the next one
 	for _, element := range path {

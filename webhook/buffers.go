@@ -17,8 +17,8 @@ type buffers struct {
 }
 
 // maxPooled is the size up to which a buffer is retained for later reviews, until the second garbage collection. Larger ones
-// are rare.
-const maxPooled = 4 << 20
+// are rare, and would occupy memory that reviews in flight need.
+const maxPooled = 256 << 10
 
 func (h *Handler) borrow() *buffers {
 	if b, ok := h.buffers.Get().(*buffers); ok {
@@ -38,7 +38,7 @@ func (h *Handler) give(b *buffers) {
 }
 
 // expectedBody is up to which Content-Length a buffer is allocated at once. Beyond that, and if the Content-Length is wrong, the
-// buffer grows with the bytes received.
+// buffer doubles with the bytes received.
 const expectedBody = 1 << 20
 
 // readBody reads a body up to MaxBody. With an error, it also returns what was read so far, which most likely contains the uid.
@@ -50,7 +50,9 @@ func readBody(req *http.Request) ([]byte, error) {
 	}
 	body := make([]byte, 0, bytes.MinRead+max(0, min(req.ContentLength, expectedBody)))
 	for {
-		body = slices.Grow(body, bytes.MinRead)
+		if cap(body)-len(body) < bytes.MinRead {
+			body = slices.Grow(body, len(body)+bytes.MinRead)
+		}
 		n, err := req.Body.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
 		switch {
