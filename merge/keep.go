@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"gomodules.xyz/jsonpatch/v2"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -240,14 +241,25 @@ func (k *keeper) lastApplied() (text []byte, cut bool) {
 	if !known && (!ok || rawjson.Check(text) != nil) {
 		return text, false
 	}
+	return k.cutTree().Cut(text, isAnnotationsParent, k.meter)
+}
+
+// cutTree returns the paths to cut from the last-applied annotation: those of all fields, unless some are not kept or have two paths
+// in manifests.
+func (k *keeper) cutTree() *fieldtree.Tree {
+	kind := k.write.Kind.GroupKind()
+	hasTwo := func(field Kept) bool { return ownership.StringData(kind, field.Path) != nil }
+	if len(k.overruled)+len(k.gone) == 0 && !slices.ContainsFunc(k.kept, hasTwo) {
+		return k.tree
+	}
 	tree := &fieldtree.Tree{}
 	for i, field := range k.kept {
 		if k.overruled[i] == "" && !k.gone[i] {
 			tree.Add(field.Path)
-			tree.Add(ownership.StringData(k.write.Kind.GroupKind(), field.Path))
+			tree.Add(ownership.StringData(kind, field.Path))
 		}
 	}
-	return tree.Cut(text, isAnnotationsParent, k.meter)
+	return tree
 }
 
 // isAnnotationsParent reports whether a node is metadata or metadata.annotations, which kubectl records in every last-applied
