@@ -286,7 +286,7 @@ func (k *keeper) managedFields(entries []ownership.Entry, lastApplied []byte, on
 	if !changed {
 		return nil, nil
 	}
-	if metadata := w.Incoming.Value(fieldpath.MakePathOrDie("metadata")); len(metadata) == 0 || metadata[0] != '{' {
+	if metadata := rawjson.Find(w.Incoming.Text(), "metadata").Of(w.Incoming.Text()); len(metadata) == 0 || metadata[0] != '{' {
 		return nil, fmt.Errorf("%w: metadata: %w", ownership.ErrManagedFields, ownership.ErrNotAnObject)
 	}
 	return []jsonpatch.Operation{jsonpatch.NewOperation("add", "/metadata/managedFields", json.RawMessage(text))}, nil
