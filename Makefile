@@ -140,7 +140,7 @@ fuzz: ## fuzz every fuzz target for FUZZTIME=30s
 	@go test -list '^Fuzz' $$(go list ./... | grep -v /test/) | awk '/^Fuzz/ { t[n++] = $$1 } $$1 == "ok" { for (i = 0; i < n; i++) print $$2, t[i]; n = 0 }' | \
 	while read -r package target; do \
 		echo "fuzz: $$package $$target"; \
-		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package" </dev/null || exit 1; \
+		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x "$$package" </dev/null || exit 1; \
 	done
 
 .PHONY: edits

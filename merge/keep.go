@@ -244,8 +244,8 @@ func (k *keeper) lastApplied() (text []byte, cut bool) {
 	return k.cutTree().Cut(text, isAnnotationsParent, k.meter)
 }
 
-// cutTree returns the paths to cut from the last-applied annotation: those of all fields, unless some are not kept or have two paths
-// in manifests.
+// cutTree returns the paths to cut from the last-applied annotation: those of all fields, unless some are not kept or have two
+// paths in manifests.
 func (k *keeper) cutTree() *fieldtree.Tree {
 	kind := k.write.Kind.GroupKind()
 	hasTwo := func(field Kept) bool { return ownership.StringData(kind, field.Path) != nil }

@@ -109,8 +109,8 @@ func Contradictions(w ownership.Write, group, kind string) []Contradiction {
 	return found
 }
 
-// isChangedIn reports whether the write changes the union, or the list with the unions, and whether it can have the member and the
-// choice. The API server has accepted an unchanged union before.
+// isChangedIn reports whether the write changes the union, or the list with the unions, and whether it can have the member and
+// the choice. The API server has accepted an unchanged union before.
 func (s *staleDefault) isChangedIn(w ownership.Write) bool {
 	path, _, _ := strings.Cut(s.union, "[")
 	value := under(w.Incoming.Spec(), path)

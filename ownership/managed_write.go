@@ -62,7 +62,8 @@ func (e Entry) Without(path fieldpath.Path) (_ Entry, whole, ok bool) {
 	return e.withoutMember(objects[single], *path[single].FieldName, single == 0)
 }
 
-// hasOneField reports whether a part of a field set has one field, and not its own path, for which it would stay without the field.
+// hasOneField reports whether a part of a field set has one field, and not its own path, for which it would stay without the
+// field.
 func hasOneField(set []byte) bool {
 	fields, own := 0, false
 	rawjson.Members(set, func(name, _ rawjson.Span) bool {
@@ -88,8 +89,8 @@ func (e Entry) withoutMember(object rawjson.Span, name string, root bool) (_ Ent
 	return e, whole, true
 }
 
-// isPlainSet reports whether a text is a valid field set of field names, and of keys with plain strings and integers. It reads the
-// text once, however deep it is: all strings in a field set are names, and all values are objects.
+// isPlainSet reports whether a text is a valid field set of field names, and of keys with plain strings and integers. It reads
+// the text once, however deep it is: all strings in a field set are names, and all values are objects.
 func isPlainSet(set []byte) bool {
 	depth := 0
 	for i := rawjson.SkipSpace(set, 0); i < len(set); i = rawjson.SkipSpace(set, i) {
@@ -109,7 +110,8 @@ func isPlainSet(set []byte) bool {
 		default:
 			return false
 		}
-		if i++; depth > fieldtree.MaxDepth {
+		i++
+		if depth > fieldtree.MaxDepth {
 			return false
 		}
 	}

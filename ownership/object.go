@@ -39,8 +39,8 @@ type Object struct {
 // concurrent use.
 type Reader struct{ walker rawjson.Walker }
 
-// Read is ParseObject for an object at the start of a text, such as the rest of an AdmissionReview. Depth is the number of objects
-// and lists that contain it. Read also returns the length of the object's text.
+// Read is ParseObject for an object at the start of a text, such as the rest of an AdmissionReview. Depth is the number of
+// objects and lists that contain it. Read also returns the length of the object's text.
 func (r *Reader) Read(text []byte, depth int) (o Object, length int, err error) {
 	r.walker.Reset(text, depth)
 	o, err = readObject(&r.walker)

@@ -45,12 +45,12 @@ func TestTheMemoryOfAFailedWriteIsNotReused(t *testing.T) {
 func TestEventsDoNotRetainOtherTextOfTheReview(t *testing.T) {
 	const length, reviews = 1 << 20, 16
 	s := newServer(t, enforced())
-	live := func() uint64 {
+	live := func() float64 {
 		var stats runtime.MemStats
 		runtime.GC()
 		runtime.GC() // what pools retain
 		runtime.ReadMemStats(&stats)
-		return stats.HeapAlloc
+		return float64(stats.HeapAlloc)
 	}
 	before := live()
 	for range reviews {
@@ -61,12 +61,12 @@ func TestEventsDoNotRetainOtherTextOfTheReview(t *testing.T) {
 		s.log.Reset() // it has the uid
 		s.mutex.Unlock()
 	}
-	grown := int64(live()) - int64(before)
+	grown := live() - before
 	if len(s.events) != reviews {
 		t.Fatalf("want %d events, got %d", reviews, len(s.events))
 	}
 	if grown > reviews*length/2 {
-		t.Errorf("%d Events retain %d bytes, want fewer than half of the %d in the reviews", reviews, grown, reviews*length)
+		t.Errorf("%d Events retain %.0f bytes, want fewer than half of the %d in the reviews", reviews, grown, reviews*length)
 	}
 	runtime.KeepAlive(s)
 }

@@ -255,16 +255,19 @@ func numberEnd(text []byte, i int) (end int) {
 		}
 	}
 	if i < len(text) && (text[i] == 'e' || text[i] == 'E') {
-		i++
-		if i < len(text) && (text[i] == '+' || text[i] == '-') {
-			i++
-		}
-		start = i
-		if i = digitsEnd(text, start); i == start {
-			return -1
-		}
+		return exponentEnd(text, i+1)
 	}
 	return i
+}
+
+func exponentEnd(text []byte, i int) (end int) {
+	if i < len(text) && (text[i] == '+' || text[i] == '-') {
+		i++
+	}
+	if end = digitsEnd(text, i); end == i {
+		return -1
+	}
+	return end
 }
 
 func digitsEnd(text []byte, i int) int {

@@ -88,11 +88,11 @@ func TestCheckersRetainLittleOfALargeText(t *testing.T) {
 		fmt.Fprintf(&text, `,"%d":1`, i)
 	}
 	large := []byte("{" + text.String()[1:] + "}")
-	live := func() int64 {
+	live := func() float64 {
 		var stats runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&stats)
-		return int64(stats.HeapAlloc)
+		return float64(stats.HeapAlloc)
 	}
 	all := make([]strictjson.Checker, checkers)
 	before := live()
@@ -103,7 +103,7 @@ func TestCheckersRetainLittleOfALargeText(t *testing.T) {
 		all[i].Reset()
 	}
 	if retained := live() - before; retained > checkers*members {
-		t.Errorf("%d Checkers retain %d bytes of a text with %d names each", checkers, retained, members)
+		t.Errorf("%d Checkers retain %.0f bytes of a text with %d names each", checkers, retained, members)
 	}
 	runtime.KeepAlive(all)
 }
