@@ -29,7 +29,7 @@ type Scalers []Scaler
 // defaultScalers returns the kinds that package scale knows.
 func defaultScalers() (scalers Scalers) {
 	for _, k := range scale.Kinds() {
-		scalers = append(scalers, Scaler{k.Group, k.Kind, k.PathText()})
+		scalers = append(scalers, Scaler{k.GroupKind.Group, k.GroupKind.Kind, k.PathText()})
 	}
 	return scalers
 }

@@ -21,12 +21,10 @@ type Change struct {
 	// Owner is the field's owner in live.
 	Owner ownership.FieldOwner
 	// Field has the facts that the decision is based on.
-	Field Field
-	Decision
+	Field    Field
+	Decision Decision
 	// Choice is the value or member that excludes a cleared field, as "OnDelete".
 	Choice string
-	// Off reports whether the owner is a scaler that 0 replicas, which someone else has set, have switched off.
-	Off bool
 	// Overruled is the reason why the manifest wins over a field to keep, as "the manifest sets valueFrom".
 	Overruled string
 }
@@ -34,9 +32,9 @@ type Change struct {
 // changeOf decides on a contested field. If the write creates the object, field.Live is the autoscaler's desired replicas.
 func changeOf(field ownership.Contested, writer ownership.Writer) Change {
 	c := Change{
-		Path: field.Path, Owner: field.FieldOwner, From: field.Live, To: field.Incoming, Incoming: field.Incoming,
+		Path: field.Path, Owner: field.Owner, From: field.Live, To: field.Incoming, Incoming: field.Incoming,
 		Field: Field{
-			Owner: field.Owner, Writer: writer, Manifest: field.Manifest, Base: field.Base,
+			Owner: field.Owner.Kind, Writer: writer, Manifest: field.Declared.Manifest, Base: field.Declared.Base,
 			Scale: field.Scale, Changed: field.Changed(), Removed: field.Removed,
 		},
 	}
@@ -46,7 +44,7 @@ func changeOf(field ownership.Contested, writer ownership.Writer) Change {
 // decided returns the change with the decision on c.Field.
 func (c Change) decided() Change {
 	c.Decision, c.Verb = Lookup(c.Field), threeway.Set
-	switch c.Verdict {
+	switch c.Decision.Verdict {
 	case Keep:
 		c.Verb, c.To = threeway.Kept, c.From
 	case Clear:
@@ -60,7 +58,7 @@ func (c Change) decided() Change {
 
 // yielding returns the change of a field to keep over which the manifest wins.
 func (c Change) yielding(reason string) Change {
-	c.Verdict, c.Overruled = Yield, reason
+	c.Decision.Verdict, c.Overruled = Yield, reason
 	c.Verb, c.To = threeway.Set, c.Incoming
 	if len(c.Incoming) == 0 {
 		c.Verb, c.To = threeway.Deleted, nil
@@ -70,7 +68,7 @@ func (c Change) yielding(reason string) Change {
 
 // Value returns the field's value in live or, if the write creates the object, the value that it gets, as JSON.
 func (c Change) Value() json.RawMessage {
-	if c.Verdict == Start {
+	if c.Decision.Verdict == Start {
 		return c.To
 	}
 	return c.From
@@ -84,14 +82,12 @@ func (c Change) Because() (before, name, after string) {
 		name = "an unnamed manager"
 	}
 	switch {
-	case c.Verdict == Yield:
+	case c.Decision.Verdict == Yield:
 		return ", set by ", name, ": " + c.Overruled
-	case c.Verdict == Keep && c.Off:
-		return ", ", name, " is off at 0; start it with kubectl scale"
-	case c.Verdict == Clear:
+	case c.Decision.Verdict == Clear:
 		name = c.Choice
-	case c.message.after == "": // the owner is the manifest itself
+	case c.Decision.message.after == "": // the owner is the manifest itself
 		name = ""
 	}
-	return c.message.before, name, c.message.after
+	return c.Decision.message.before, name, c.Decision.message.after
 }

@@ -108,11 +108,14 @@ func (d Decider) decideWrite(r Request) (out Outcome, err error) {
 	var keep []Change
 	for _, field := range contested {
 		c := changeOf(field, w.Sender.Writer)
-		c.Off = field.Scale && field.Owner == ownership.Autoscaler && scaler.OffAtZero && string(field.Live) == "0"
+		if scaler.OffAtZero && field.Scale && field.Owner.Kind == ownership.Autoscaler && string(field.Live) == "0" {
+			c.Field.OffAtZero = true
+			c = c.decided()
+		}
 		switch {
-		case c.Verdict == Keep:
+		case c.Decision.Verdict == Keep:
 			keep = append(keep, c)
-		case c.Verdict == Warn && c.Field.Changed:
+		case c.Decision.Verdict == Warn && c.Field.Changed:
 			out.Changes = append(out.Changes, c)
 		default:
 			continue
@@ -134,7 +137,7 @@ func rewrite(w ownership.Write, context ownership.ObjectContext, keep, stale []C
 	kept := make([]Kept, len(keep))
 	for i, c := range keep {
 		kept[i] = Kept{Path: c.Path, Scale: c.Field.Scale, ScaleIn: context.ScaleIn}
-		if c.Verdict == Start {
+		if c.Decision.Verdict == Start {
 			kept[i].Value = c.Value()
 		}
 	}

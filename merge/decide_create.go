@@ -25,12 +25,12 @@ func (d Decider) decideCreate(r Request) (out Outcome, err error) {
 	now, _ := strconv.ParseInt(string(incoming), 10, 64)
 	c := changeOf(ownership.Contested{
 		Path: path, Scale: true, Live: strconv.AppendInt(nil, scaler.Desired, 10), Incoming: incoming,
-		FieldOwner: ownership.FieldOwner{Owner: ownership.Autoscaler, By: scaler.Name},
-		Declared:   ownership.Declared{Manifest: w.Manifests.On(path).Manifest},
+		Owner:    ownership.FieldOwner{Kind: ownership.Autoscaler, By: scaler.Name},
+		Declared: ownership.Declared{Manifest: w.Manifests.On(path).Manifest},
 	}, w.Sender.Writer)
 	c.Field.Created, c.Field.Changed, c.Field.SwitchedOff = true, scaler.Desired > now, string(incoming) == "0"
 	c = c.decided()
-	if err := c.checkScale(); err != nil || c.Verdict != Start {
+	if err := c.checkScale(); err != nil || c.Decision.Verdict != Start {
 		return out, err
 	}
 	return rewrite(w, ownership.ObjectContext{Managers: w.Managers, Scale: path}, []Change{c}, nil)

@@ -107,7 +107,7 @@ func wantChanges(t *testing.T, want []string, changes []merge.Change) {
 
 func summary(c *merge.Change) string {
 	before, name, after := c.Because()
-	return "row " + strconv.Itoa(c.Row) + ": " + c.Verdict.String() + " " + string(c.Value()) + before + name + after
+	return "row " + strconv.Itoa(c.Decision.Row) + ": " + c.Decision.Verdict.String() + " " + string(c.Value()) + before + name + after
 }
 
 func TestDecideRejectsANonIntegerScaleField(t *testing.T) {
@@ -139,22 +139,28 @@ func TestZeroReplicasOfAnAutoscaledObject(t *testing.T) {
 		entry  string // the scale field in the applier's entry
 		live   string
 		want   []string
+		// dropped reports whether the manifest drops the scale field.
+		dropped bool
 	}{
-		"the scaler sets 0 itself": {scaled, "", "0", []string{"row 1: keep 0, owned by ScaledObject/web; remove it from the manifest"}},
+		"the scaler sets 0 itself": {scaler: scaled, live: "0", want: []string{"row 1: keep 0, owned by ScaledObject/web; remove it from the manifest"}},
 		"the scaler sets 0 itself, after the manifest did": {
-			scaled, applier, "0", []string{"row 1: keep 0, owned by ScaledObject/web; remove it from the manifest"},
+			scaler: scaled, entry: applier, live: "0", want: []string{"row 1: keep 0, owned by ScaledObject/web; remove it from the manifest"},
 		},
 		"a person switched the scaler off": {
-			hpa, "", "0", []string{"row 1: keep 0, HorizontalPodAutoscaler/web is off at 0; start it with kubectl scale"},
+			scaler: hpa, live: "0", want: []string{"row 1: keep 0, HorizontalPodAutoscaler/web is off at 0; start it with kubectl scale"},
 		},
-		"a manifest switched the scaler off":                 {hpa, applier, "0", nil},
-		"an applier manages another number than 0":           {hpa, applier, "2", []string{"row 1: keep 2, owned by HorizontalPodAutoscaler/web; remove it from the manifest"}},
-		"no scaler, and managers whose scalers can be read":  {ownership.Scaler{Readable: []string{"keda"}}, "", "7", nil},
-		"no scaler, and managers whose scalers are not read": {ownership.Scaler{}, "", "7", []string{"row 1: keep 7, owned by keda; remove it from the manifest"}},
+		"a person switched the scaler off, and the manifest drops replicas": {
+			scaler: hpa, live: "0", dropped: true,
+			want: []string{"row 2: keep 0, HorizontalPodAutoscaler/web is off at 0; start it with kubectl scale"},
+		},
+		"a manifest switched the scaler off":                 {scaler: hpa, entry: applier, live: "0"},
+		"an applier manages another number than 0":           {scaler: hpa, entry: applier, live: "2", want: []string{"row 1: keep 2, owned by HorizontalPodAutoscaler/web; remove it from the manifest"}},
+		"no scaler, and managers whose scalers can be read":  {scaler: ownership.Scaler{Readable: []string{"keda"}}, live: "7"},
+		"no scaler, and managers whose scalers are not read": {scaler: ownership.Scaler{}, live: "7", want: []string{"row 1: keep 7, owned by keda; remove it from the manifest"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			object := func(replicas, entry string) ownership.Object {
-				text := `{"metadata":{"annotations":{"` + ownership.LastAppliedAnnotation + `":"{\"spec\":{\"replicas\":3}}"},"managedFields":[` +
+			object := func(replicas, entry, manifest string) ownership.Object {
+				text := `{"metadata":{"annotations":{"` + ownership.LastAppliedAnnotation + `":"{\"spec\":` + manifest + `}"},"managedFields":[` +
 					`{"manager":"kubectl-client-side-apply","operation":"Update","apiVersion":"apps/v1","fieldsV1":{"f:metadata":{"f:annotations":{"f:` +
 					ownership.LastAppliedAnnotation + `":{}}}` + entry + `}}`
 				if replicas == "7" {
@@ -166,9 +172,14 @@ func TestZeroReplicasOfAnAutoscaledObject(t *testing.T) {
 				}
 				return o
 			}
+			base := `{\"replicas\":3}`
+			manifest := base
+			if c.dropped {
+				manifest = `{}`
+			}
 			out, err := merge.Decider{Cluster: oneScaler{scaler: c.scaler}, Managers: config.Default().Managers()}.Decide(merge.Request{
 				Kind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, FieldManager: "kubectl-client-side-apply",
-				Live: object(c.live, c.entry), Incoming: object("3", applier),
+				Live: object(c.live, c.entry, base), Incoming: object("3", applier, manifest),
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -49,6 +49,8 @@ type entryPair struct {
 	inIncoming bool
 	// changed reports whether the write changes the entry's field set.
 	changed bool
+	// moves reports whether the fields that the write removes from the entry move to another manager on purpose.
+	moves bool
 	// liveUnits and incomingUnits are the parts of the two field sets at each unit, by unit.index; nil unless the entry is changed.
 	liveUnits, incomingUnits unitParts
 }
@@ -92,15 +94,16 @@ func (k *keeper) unitsByTop() []*unit {
 
 func (k *keeper) newEntryRestorer(incoming []ownership.Entry) *entryRestorer {
 	r := &entryRestorer{keeper: k, byTop: k.unitsByTop()}
-	both := ownership.Pairs(k.write.LiveEntries, incoming)
-	r.pairs = make([]entryPair, 0, len(both))
-	for _, both := range both {
-		pair := entryPair{live: both.Live, incoming: both.Incoming, inIncoming: both.InIncoming}
+	pairs := ownership.Pairs(k.write.LiveEntries, incoming)
+	moves := k.write.Moves(pairs)
+	r.pairs = make([]entryPair, 0, len(pairs))
+	for _, both := range pairs {
+		pair := entryPair{live: both.Live, incoming: both.Incoming, inIncoming: both.InIncoming, moves: moves(both)}
 		pair.changed = !both.InIncoming || !both.InLive || !bytes.Equal(pair.incoming.Fields, pair.live.Fields)
 		if pair.changed {
 			pair.liveUnits, pair.incomingUnits = r.unitsOf(pair.live), r.unitsOf(pair.incoming)
 			for _, u := range r.units {
-				if pair.liveUnits.at(u) != nil && pair.incomingUnits.at(u) == nil && r.isMoved(pair.live, u) && !r.isAuthorsApply(pair.live) {
+				if pair.liveUnits.at(u) != nil && pair.incomingUnits.at(u) == nil && r.isMoved(pair, u) && !r.isAuthorsApply(pair.live) {
 					u.moved = true
 				}
 			}
@@ -110,10 +113,8 @@ func (k *keeper) newEntryRestorer(incoming []ownership.Entry) *entryRestorer {
 	return r
 }
 
-// isMoved reports whether the write takes a unit from an entry of live on purpose.
-func (k *keeper) isMoved(live ownership.Entry, u *unit) bool {
-	return k.isUnchanged(u) && k.write.MovesFrom(live)
-}
+// isMoved reports whether the write moves a unit on purpose from an entry of live, given that it removes it from there.
+func (k *keeper) isMoved(pair entryPair, u *unit) bool { return pair.moves && k.isUnchanged(u) }
 
 // isUnchanged reports whether the incoming object has a unit's value as it is in live.
 func (k *keeper) isUnchanged(u *unit) bool {
@@ -247,7 +248,7 @@ func (r *entryRestorer) toUndo(pair entryPair) (gained, lost []*unit) {
 		switch {
 		case live == nil || bytes.Equal(incoming, live):
 		case incoming != nil && r.hasUnknownPath(u, pair):
-		case incoming == nil && r.isMoved(pair.live, u):
+		case incoming == nil && r.isMoved(pair, u):
 		default:
 			lost = append(lost, u)
 		}

@@ -205,7 +205,7 @@ func (k *keeper) topOf(n *fieldtree.Node) (top *fieldtree.Node, reason string) {
 		}
 		break
 	}
-	if !top.IsField() && !k.incoming[top.ID].Present() {
+	if !top.IsField() && !k.incoming[top.ID].Span.Present() {
 		return nil, ""
 	}
 	return top, ""

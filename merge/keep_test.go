@@ -243,11 +243,46 @@ func TestKeep(t *testing.T) {
 			},
 			want: stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", early, image), hpaEntry()}},
 		},
+		"a manager that lost a field to a forced apply regains it, although the apply has the time of another write": {
+			by: "kubectl",
+			live: stored{spec: `{"image":"a","replicas":7}`, entries: []string{
+				entry("kubectl", "Apply", early, image), entry("vpa", "Update", early, count), entry("helm", "Update", late, "spec.y"),
+			}},
+			incoming: stored{spec: `{"image":"a","replicas":7}`, entries: []string{
+				entry("kubectl", "Apply", late, image, count), entry("helm", "Update", late, "spec.y"),
+			}},
+			operations: []string{
+				`{"op":"add","path":"/metadata/managedFields","value":` +
+					list(entry("kubectl", "Apply", early, image), entry("vpa", "Update", early, count), entry("helm", "Update", late, "spec.y")) + `}`,
+			},
+			want: stored{spec: `{"image":"a","replicas":7}`, entries: []string{
+				entry("kubectl", "Apply", early, image), entry("vpa", "Update", early, count), entry("helm", "Update", late, "spec.y"),
+			}},
+		},
 		"a field that a write of only managedFields moved to another entry stays there": {
+			by: "flux",
+			live: stored{spec: `{"image":"a","replicas":7}`, entries: []string{
+				entry("flux", "Apply", early, image), entry("kubectl-scale", "Update", late, count),
+			}},
+			incoming: stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("flux", "Apply", early, image, count)}},
+			want:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("flux", "Apply", early, image, count)}},
+		},
+		"a field that a write of only managedFields moved to a new entry stays there": {
+			by: "flux",
+			live: stored{spec: `{"image":"a","replicas":7}`, entries: []string{
+				entry("kubectl-edit", "Update", early, image), entry("kubectl-scale", "Update", late, count),
+			}},
+			incoming: stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("flux", "Apply", early, image, count)}},
+			want:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("flux", "Apply", early, image, count)}},
+		},
+		"the field of a subresource's entry does not move": {
 			by:       "kubectl",
-			live:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", early, image), hpaEntry()}},
-			incoming: stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", early, image, count)}},
-			want:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", early, image, count)}},
+			live:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", late, image), hpaEntry()}},
+			incoming: stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", late, image, count)}},
+			operations: []string{
+				`{"op":"add","path":"/metadata/managedFields","value":` + list(entry("kubectl", "Apply", late, image), hpaEntry()) + `}`,
+			},
+			want: stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", late, image), hpaEntry()}},
 		},
 		"nothing, where all is as it should be": {
 			by:       csa,

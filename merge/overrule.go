@@ -75,7 +75,7 @@ func (k *keeper) overruleRetained() {
 	for _, u := range k.units {
 		for n := u.top; n.Parent() != nil && !u.scale; n = n.Parent() {
 			object := n.Parent()
-			if !places[n.ID].Present() && places[object.ID].Present() && k.retainsKeys(object) {
+			if !places[n.ID].Span.Present() && places[object.ID].Span.Present() && k.retainsKeys(object) {
 				names := object.Names(nil)
 				reasons[u] = "the manifest sets " + strings.TrimSuffix(strings.Join(names[max(0, len(names)-2):], "."), ".*") + " without it"
 			}

@@ -29,7 +29,7 @@ func (o Owners) Decide(change threeway.Change) Decision {
 	default:
 	}
 	return Lookup(Field{
-		Owner: o.Owner(change.Path).Owner, Writer: ownership.Applier, Manifest: manifest, Base: base, Changed: true,
+		Owner: o.Owner(change.Path).Kind, Writer: ownership.Applier, Manifest: manifest, Base: base, Changed: true,
 		Scale: o.Scale != nil && o.Scale.Equals(change.Path),
 	})
 }

@@ -21,9 +21,9 @@ type owned map[string]ownership.Owner
 
 func (o owned) of(path fieldpath.Path) ownership.FieldOwner {
 	if owner, ok := o[path.String()]; ok {
-		return ownership.FieldOwner{Owner: owner, By: "somebody"}
+		return ownership.FieldOwner{Kind: owner, By: "somebody"}
 	}
-	return ownership.FieldOwner{Owner: ownership.Manifest, By: "kubectl"}
+	return ownership.FieldOwner{Kind: ownership.Manifest, By: "kubectl"}
 }
 
 func TestOwnersKeepsFieldsByTheDecisionTable(t *testing.T) {
@@ -169,7 +169,7 @@ func (d decisions) owner(path fieldpath.Path) ownership.Owner {
 	if _, asked := d.at[path.String()]; !asked {
 		return ownership.Default
 	}
-	return d.by.Owner(path).Owner
+	return d.by.Owner(path).Kind
 }
 
 func inAnyOrder(lines []string) []string { return slices.Sorted(slices.Values(lines)) }

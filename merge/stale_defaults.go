@@ -214,13 +214,13 @@ func stale(w ownership.Write, context ownership.ObjectContext) []Change {
 		}
 		if !w.Manifests.Defaulted(c.Member, w.LiveEntries) {
 			of := ownership.Context{Managers: w.Managers, Controlled: context.Controls(c.Member)}
-			field.FieldOwner = of.Resolve(c.Member, w.LiveEntries, field.Base)
+			field.Owner = of.Resolve(c.Member, w.LiveEntries, field.Declared.Base)
 		}
 		change := changeOf(field, w.Sender.Writer)
 		change.Field.Contradicted = true
 		change = change.decided()
-		change.From, change.Owner, change.Incoming = nil, ownership.FieldOwner{Owner: field.Owner}, nil
-		if change.Choice = c.By; change.Verdict == Clear {
+		change.From, change.Owner, change.Incoming = nil, ownership.FieldOwner{Kind: field.Owner.Kind}, nil
+		if change.Choice = c.By; change.Decision.Verdict == Clear {
 			found = append(found, change)
 		}
 	}

@@ -42,6 +42,9 @@ type Field struct {
 	Scale bool
 	// Contradicted reports whether the manifest chooses another member of the field's union.
 	Contradicted bool
+	// OffAtZero reports whether the owner is a scaler that 0 replicas, which someone else has set, have switched off. It only
+	// changes the message.
+	OffAtZero bool
 }
 
 // Decision is the decision on a field.
@@ -97,6 +100,7 @@ type row struct {
 	created          bool
 	verdict          Verdict
 	message          message
+	offAtZero        message // instead of message if Field.OffAtZero
 }
 
 // table is the decision table of docs/decisions.md, in its order. It lacks row 11, about requests that are never intercepted.
@@ -104,14 +108,15 @@ func table() [15]row { // an array: it is read for each contested field, and mus
 	autoscaled, controlled := only(ownership.Autoscaler), only(ownership.Autoscaler, ownership.Controller)
 	manifest, imperative := only(ownership.Manifest), only(ownership.Imperative)
 	removeIt, nothing := ownedBy("; remove it from the manifest"), ownedBy(NoAction)
+	startIt := message{", ", " is off at 0; start it with kubectl scale"}
 	return [...]row{
 		{
 			number: 1, name: "keep-autoscaled", owners: controlled, writer: ownership.Applier, manifest: setsIt, verdict: Keep,
-			message: removeIt,
+			message: removeIt, offAtZero: startIt,
 		},
 		{
 			number: 2, name: "keep-autoscaled-removed", owners: controlled, writer: ownership.Applier, manifest: dropsIt, verdict: Keep,
-			message: nothing,
+			message: nothing, offAtZero: startIt,
 		},
 		{
 			number: 3, name: "keep-imperative", owners: imperative, writer: ownership.Applier, manifest: dropsIt, scaleOnly: true,
@@ -137,7 +142,7 @@ func table() [15]row { // an array: it is read for each contested field, and mus
 		},
 		{
 			number: 8, name: "keep-autoscaled-null", owners: controlled, writer: ownership.Applier, manifest: setsNull, verdict: Keep,
-			message: removeIt,
+			message: removeIt, offAtZero: startIt,
 		},
 		{number: 8, name: "clear-null", writer: ownership.Applier, manifest: setsNull, verdict: Through},
 		{
@@ -165,10 +170,17 @@ func Lookup(f Field) Decision {
 	rows := table()
 	for i := range rows {
 		if r := &rows[i]; r.matches(f, manifest) {
-			return Decision{Row: r.number, Name: r.name, Verdict: r.verdict, message: r.message}
+			return Decision{Row: r.number, Name: r.name, Verdict: r.verdict, message: r.messageFor(f)}
 		}
 	}
 	return Decision{}
+}
+
+func (r *row) messageFor(f Field) message {
+	if f.OffAtZero && r.offAtZero != (message{}) {
+		return r.offAtZero
+	}
+	return r.message
 }
 
 func (r *row) matches(f Field, manifest declaration) bool {

@@ -221,11 +221,11 @@ func everyField() func(yield func(merge.Field) bool) {
 			for _, writer := range writers {
 				for _, manifest := range claims {
 					for _, base := range claims {
-						for flags := range 1 << 6 {
+						for flags := range 1 << 7 {
 							if !yield(merge.Field{
 								Owner: owner, Writer: writer, Manifest: manifest, Base: base,
 								Changed: flags&1 != 0, Scale: flags&2 != 0, Created: flags&4 != 0, Contradicted: flags&8 != 0,
-								Removed: flags&16 != 0, SwitchedOff: flags&32 != 0,
+								Removed: flags&16 != 0, SwitchedOff: flags&32 != 0, OffAtZero: flags&64 != 0,
 							}) {
 								return
 							}
@@ -238,8 +238,8 @@ func everyField() func(yield func(merge.Field) bool) {
 }
 
 func text(f merge.Field) string {
-	return fmt.Sprintf("owner %s, writer %s, manifest %s, base %s, changed %t, scale field %t, created %t, contradicted %t, removed %t, off %t",
-		f.Owner, f.Writer, f.Manifest, f.Base, f.Changed, f.Scale, f.Created, f.Contradicted, f.Removed, f.SwitchedOff)
+	return fmt.Sprintf("owner %s, writer %s, manifest %s, base %s, changed %t, scale field %t, created %t, contradicted %t, removed %t, off %t, off at 0 %t",
+		f.Owner, f.Writer, f.Manifest, f.Base, f.Changed, f.Scale, f.Created, f.Contradicted, f.Removed, f.SwitchedOff, f.OffAtZero)
 }
 
 func TestVerdictString(t *testing.T) {

@@ -58,12 +58,13 @@ func decisionsOn(t *testing.T, w ownership.Write, context ownership.ObjectContex
 	}
 	for _, c := range contested {
 		d := merge.Lookup(merge.Field{
-			Owner: c.Owner, Writer: w.Sender.Writer, Manifest: c.Manifest, Base: c.Base, Scale: c.Scale, Changed: c.Changed(), Removed: c.Removed,
+			Owner: c.Owner.Kind, Writer: w.Sender.Writer, Manifest: c.Declared.Manifest, Base: c.Declared.Base, Scale: c.Scale,
+			Changed: c.Changed(), Removed: c.Removed,
 		})
 		if d.Verdict == merge.Through || d.Verdict == merge.Warn && !c.Changed() {
 			continue
 		}
-		decisions = append(decisions, fmt.Sprintf("%s: %s, %s by %s", c.Path, d.Name, c.Owner, c.By))
+		decisions = append(decisions, fmt.Sprintf("%s: %s, %s by %s", c.Path, d.Name, c.Owner.Kind, c.Owner.By))
 	}
 	return decisions
 }

@@ -15,8 +15,9 @@ type Contested struct {
 	// Live and Incoming are its values as JSON; Incoming is nil if the incoming object lacks the field.
 	Live, Incoming []byte
 	// Declared is how the manifests declare the field. It is zero unless the sender is an applier.
-	Declared
-	FieldOwner
+	Declared Declared
+	// Owner is its owner in live.
+	Owner FieldOwner
 
 	// Scale reports whether it is the object's scale field.
 	Scale bool
@@ -57,7 +58,7 @@ func (c ObjectContext) Contested(w Write) ([]Contested, error) {
 	f := s.facts()
 	var contested []Contested
 	for _, n := range s.tree.Nodes() {
-		if n.Wanted && f.inLive[n.ID].Present() && !f.isParentOrKey(n) {
+		if n.Wanted && f.inLive[n.ID].Span.Present() && !f.isParentOrKey(n) {
 			contested = append(contested, f.field(n))
 		}
 	}
@@ -280,9 +281,9 @@ func (f *facts) field(n *fieldtree.Node) Contested {
 		Live: f.inLive.Of(n, w.Live.Text()), Incoming: f.inIncoming.Of(n, w.Incoming.Text()),
 	}
 	c.Declared = f.declared(n, c.Changed())
-	c.FieldOwner = f.owner(n, c)
-	undeclared := w.Sender.Writer == Applier && c.Manifest == Lacks && c.Base == Lacks
-	c.Removed = undeclared && c.Changed() && c.Owner > Manifest && f.removes(n, c)
+	c.Owner = f.owner(n, c)
+	undeclared := w.Sender.Writer == Applier && c.Declared.Manifest == Lacks && c.Declared.Base == Lacks
+	c.Removed = undeclared && c.Changed() && c.Owner.Kind > Manifest && f.removes(n, c)
 	return c
 }
 
@@ -293,13 +294,13 @@ func (f *facts) removes(n *fieldtree.Node, c Contested) bool {
 	if parent := f.droppedParent(n); parent != nil {
 		return gone || parent.Depth() > 1 // the API server does not default a whole spec
 	}
-	return gone && (c.Owner > Imperative || c.Scale)
+	return gone && (c.Owner.Kind > Imperative || c.Scale)
 }
 
 // droppedParent returns the outermost parent of a field that the manifest drops, nil if there is none.
 func (f *facts) droppedParent(n *fieldtree.Node) (dropped *fieldtree.Node) {
 	for n = n.Parent(); n != nil; n = n.Parent() {
-		if f.inBase[n.ID].Present() && !f.inManifest[n.ID].Present() {
+		if f.inBase[n.ID].Span.Present() && !f.inManifest[n.ID].Span.Present() {
 			dropped = n
 		}
 	}
@@ -356,15 +357,15 @@ func (f *facts) owner(n *fieldtree.Node, c Contested) FieldOwner {
 		context.Autoscaler = f.context.Autoscaler
 	}
 	context.Controlled = f.patterns.covers(c.Path)
-	asApplied := c.Base == Sets && asApplied(c.Path, c.Live, f.inBase.Of(n, f.write.Manifests.base))
-	owned := context.resolve(f.managers[n.ID], c.Base, asApplied)
+	asApplied := c.Declared.Base == Sets && asApplied(c.Path, c.Live, f.inBase.Of(n, f.write.Manifests.base))
+	owned := context.resolve(f.managers[n.ID], c.Declared.Base, asApplied)
 	if f.otherVersionLoser == "" || !f.write.Manifests.Recorded {
 		return owned
 	}
-	changed := owned.Owner == Manifest && c.Base == Sets && !asApplied
-	added := owned.Owner == Default && c.Base == Lacks && f.droppedParent(n) != nil
+	changed := owned.Kind == Manifest && c.Declared.Base == Sets && !asApplied
+	added := owned.Kind == Default && c.Declared.Base == Lacks && f.droppedParent(n) != nil
 	if changed || added {
-		return FieldOwner{Owner: Imperative, By: f.otherVersionLoser}
+		return FieldOwner{Kind: Imperative, By: f.otherVersionLoser}
 	}
 	return owned
 }

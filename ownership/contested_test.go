@@ -28,8 +28,8 @@ func contestedBy(t *testing.T, context ownership.ObjectContext, live, incoming o
 	}
 	found := []string{}
 	for _, c := range contested {
-		if c.Manifest == ownership.Lacks {
-			found = append(found, c.Path.String()+" "+c.Owner.String())
+		if c.Declared.Manifest == ownership.Lacks {
+			found = append(found, c.Path.String()+" "+c.Owner.Kind.String())
 		}
 	}
 	return found

@@ -18,7 +18,7 @@ type Field struct {
 	// Value is the field's JSON text, a part of the object's text. It is nil if managedFields contain a field that the object
 	// lacks: the entry was recorded in another API version, or the field has been removed.
 	Value []byte
-	FieldOwner
+	Owner FieldOwner
 	// Since is the time of the owner's managedFields entry, in RFC 3339 format. It is empty if the entry has no time, as for the
 	// scale subresource, and if the owner has no entry.
 	Since string
@@ -39,7 +39,7 @@ type Fields []Field
 func (f Fields) Of(owner Owner) *fieldpath.Set {
 	set := fieldpath.NewSet()
 	for i := range f {
-		if f[i].Owner == owner {
+		if f[i].Owner.Kind == owner {
 			set.Insert(f[i].Path)
 		}
 	}
@@ -87,7 +87,7 @@ func (c ObjectContext) Fields(live Object) (Fields, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the object: %w", err)
 	}
-	w := fieldWalk{ObjectContext: c}
+	w := fieldWalk{context: c}
 	if w.entries, err = live.Entries(); err != nil {
 		return nil, err
 	}

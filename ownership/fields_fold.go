@@ -1,38 +1,45 @@
 package ownership
 
-import (
-	"slices"
+import "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-)
-
-// Fold is a single field, or an object or list of which one owner owns every field.
+// Fold is a group of fields: a single field, or all fields of an object or list.
 type Fold struct {
 	// Path is the longest common prefix of the fields' paths. For a single field it is the field's path.
 	Path fieldpath.Path
-	FieldOwner
+	// Owner is the owner of the first field and, unless FoldBy made the group, of all fields.
+	Owner FieldOwner
 	// Fields are all fields at Path or nested under it, in their order.
 	Fields Fields
 }
 
 // Fold groups fields for display as a tree: each group is the largest object or list of which one owner owns every field. Each
 // field is in exactly one group, and the order stays the same.
-func (f Fields) Fold() []Fold { return f.fold(nil, 0) }
+func (f Fields) Fold() []Fold {
+	return f.FoldBy(func(a, b *Field) bool { return a.Owner == b.Owner })
+}
+
+// FoldBy groups fields as Fold does, by another property than their owner: same reports whether two elements of f have the same
+// one.
+func (f Fields) FoldBy(same func(a, b *Field) bool) []Fold { return f.fold(nil, 0, same) }
 
 // fold appends the folds of fields whose paths have the first depth elements in common.
-func (f Fields) fold(folds []Fold, depth int) []Fold {
+func (f Fields) fold(folds []Fold, depth int, same func(a, b *Field) bool) []Fold {
 	if len(f) == 0 {
 		return folds
 	}
-	if !slices.ContainsFunc(f, func(other Field) bool { return other.FieldOwner != f[0].FieldOwner }) {
-		return append(folds, Fold{Path: f.common(), FieldOwner: f[0].FieldOwner, Fields: f})
+	equal := 1
+	for equal < len(f) && same(&f[0], &f[equal]) {
+		equal++
+	}
+	if equal == len(f) {
+		return append(folds, Fold{Path: f.common(), Owner: f[0].Owner, Fields: f})
 	}
 	for start := 0; start < len(f); {
 		end := start + 1
 		for end < len(f) && sameElement(f[start].Path, f[end].Path, depth) {
 			end++
 		}
-		folds = f[start:end].fold(folds, depth+1)
+		folds = f[start:end].fold(folds, depth+1, same)
 		start = end
 	}
 	return folds

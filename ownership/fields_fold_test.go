@@ -11,7 +11,7 @@ import (
 
 func foldLines(folds []ownership.Fold) (lines []string) {
 	for _, f := range folds {
-		lines = append(lines, fmt.Sprintf("%s %s %s %d", f.Path, f.Owner, f.By, len(f.Fields)))
+		lines = append(lines, fmt.Sprintf("%s %s %s %d", f.Path, f.Owner.Kind, f.Owner.By, len(f.Fields)))
 	}
 	return lines
 }

@@ -44,7 +44,7 @@ func sameValue(a, b []byte) bool {
 // setOwner sets the field's owner and Entries. entries are the indexes of the entries that contain the field.
 func (w *fieldWalk) setOwner(f *Field, entries []int) {
 	owned, by := w.owner(f, entries)
-	f.FieldOwner = owned
+	f.Owner = owned
 	if by >= 0 {
 		f.Since = w.entries[by].Time
 	}
@@ -60,18 +60,18 @@ func (w *fieldWalk) setOwner(f *Field, entries []int) {
 
 // owner returns the field's owner, and the index of the owner's entry, -1 if it has none.
 func (w *fieldWalk) owner(f *Field, entries []int) (owned FieldOwner, by int) {
-	isScale := w.Scale != nil && f.Path.Equals(w.Scale)
-	if isScale && w.Autoscaler != "" {
-		return FieldOwner{Owner: Autoscaler, By: w.Autoscaler}, w.through("scale", entries)
+	isScale := w.context.Scale != nil && f.Path.Equals(w.context.Scale)
+	if isScale && w.context.Autoscaler != "" {
+		return FieldOwner{Kind: Autoscaler, By: w.context.Autoscaler}, w.through("scale", entries)
 	}
 	if by := w.through("status", entries); by >= 0 && f.inStatus() {
-		return w.statusWriter(w.entries[by].Manager), by
+		return w.context.statusWriter(w.entries[by].Manager), by
 	}
 	named := slices.DeleteFunc(slices.Clone(entries), func(i int) bool { return w.entries[i].isAnonymous() })
 	unrecorded := len(named) == 0 && (len(entries) > 0 || len(w.entries) == 0)
-	owned, by = w.resolve(f, named, w.contextOf(f.Path, isScale), f.ownerWithoutEntry(unrecorded))
-	if owned.Owner == Imperative && !w.Managers.IsImperative(w.entries[by]) {
-		owned.Owner = Other
+	owned, by = w.resolve(f, named, w.context.contextOf(f.Path, isScale), f.ownerWithoutEntry(unrecorded))
+	if owned.Kind == Imperative && !w.context.Managers.IsImperative(w.entries[by]) {
+		owned.Kind = Other
 	}
 	return owned, by
 }
@@ -92,7 +92,7 @@ func (f *Field) ownerWithoutEntry(unrecorded bool) Owner {
 // resolve is Context.Resolve for the entries at the given indexes. It ignores a client-side applier's entry for fields that
 // the last-applied configuration lacks: the API server set them by defaulting.
 func (w *fieldWalk) resolve(f *Field, entries []int, context Context, withoutEntry Owner) (owned FieldOwner, by int) {
-	owned, by = FieldOwner{Owner: withoutEntry}, -1
+	owned, by = FieldOwner{Kind: withoutEntry}, -1
 	for _, i := range entries {
 		if w.clientSide[i] && f.Declared == Lacks {
 			continue
@@ -101,8 +101,8 @@ func (w *fieldWalk) resolve(f *Field, entries []int, context Context, withoutEnt
 		if owner == Imperative && f.asApplied() {
 			owner = Manifest
 		}
-		if owner > owned.Owner || owned.By == "" && owner == owned.Owner {
-			owned, by = FieldOwner{Owner: owner, By: w.entries[i].Manager}, i
+		if owner > owned.Kind || owned.By == "" && owner == owned.Kind {
+			owned, by = FieldOwner{Kind: owner, By: w.entries[i].Manager}, i
 		}
 	}
 	return owned, by
@@ -145,9 +145,9 @@ func (w *fieldWalk) through(subresource string, entries []int) int {
 // manager is listed as imperative.
 func (c ObjectContext) statusWriter(manager string) FieldOwner {
 	if matches(c.Managers.Imperative, manager) {
-		return FieldOwner{Owner: Imperative, By: manager}
+		return FieldOwner{Kind: Imperative, By: manager}
 	}
-	return FieldOwner{Owner: Controller, By: manager}
+	return FieldOwner{Kind: Controller, By: manager}
 }
 
 // isAnonymous reports whether the entry stands for managers that are not recorded: those whose entries exceeded the API

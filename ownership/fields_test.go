@@ -48,7 +48,7 @@ func linesOf(fields ownership.Fields) []string {
 		for _, h := range f.Entries {
 			holders = append(holders, strings.TrimSuffix(h.Manager+"/"+h.Operation+"/"+h.Subresource, "/"))
 		}
-		line := fmt.Sprintf("%s=%s %s %s %s %v", f.Path, f.Value, f.Owner, f.By, f.Since, holders)
+		line := fmt.Sprintf("%s=%s %s %s %s %v", f.Path, f.Value, f.Owner.Kind, f.Owner.By, f.Since, holders)
 		if f.Declared != ownership.Lacks {
 			line += " " + f.Declared.String()
 		}

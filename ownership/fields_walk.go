@@ -8,7 +8,7 @@ import (
 
 // fieldWalk visits a live object, its last-applied configuration and the field sets of its managedFields together.
 type fieldWalk struct {
-	ObjectContext
+	context    ObjectContext
 	entries    []Entry
 	clientSide []bool         // which entries are of the client-side applier that wrote the last-applied configuration
 	path       fieldpath.Path // to the current position

@@ -57,7 +57,8 @@ func (o Owner) String() string {
 
 // FieldOwner is the owner of a field.
 type FieldOwner struct {
-	Owner Owner
+	// Kind is the kind of the owner.
+	Kind Owner
 	// By names the owner: an autoscaler, as "HorizontalPodAutoscaler/web", or a field manager. It is empty for Default, and if
 	// the name is not recorded.
 	By string

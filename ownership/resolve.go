@@ -28,19 +28,19 @@ func (c Context) Resolve(path fieldpath.Path, live []Entry, base Declaration) Fi
 // the manifest then owns the field rather than an imperative manager.
 func (c Context) resolve(entries []Entry, base Declaration, asApplied bool) FieldOwner {
 	if c.Autoscaler != "" {
-		return FieldOwner{Owner: Autoscaler, By: c.Autoscaler}
+		return FieldOwner{Kind: Autoscaler, By: c.Autoscaler}
 	}
-	owned := FieldOwner{Owner: Default}
+	owned := FieldOwner{Kind: Default}
 	if base != Lacks {
-		owned.Owner = Manifest
+		owned.Kind = Manifest
 	}
 	for _, e := range entries {
 		owner := c.ownerFor(e)
 		if owner == Imperative && asApplied {
 			owner = Manifest
 		}
-		if owner > owned.Owner || owned.By == "" && owner == owned.Owner {
-			owned = FieldOwner{Owner: owner, By: e.Manager}
+		if owner > owned.Kind || owned.By == "" && owner == owned.Kind {
+			owned = FieldOwner{Kind: owner, By: e.Manager}
 		}
 	}
 	return owned

@@ -19,7 +19,7 @@ func TestResolve(t *testing.T) {
 	scaled := ownership.Context{Scale: true}
 	controlled := ownership.Context{Controlled: true}
 	both := ownership.Context{Scale: true, Controlled: true}
-	owned := func(o ownership.Owner, by string) ownership.FieldOwner { return ownership.FieldOwner{Owner: o, By: by} }
+	owned := func(o ownership.Owner, by string) ownership.FieldOwner { return ownership.FieldOwner{Kind: o, By: by} }
 	for sentence, c := range map[string]struct {
 		context ownership.Context
 		live    []string

@@ -50,7 +50,7 @@ func TestAManagerOwnsNothingByItsNameWhereItsScalersCanBeRead(t *testing.T) {
 			Manager: manager, Operation: ownership.OperationUpdate, Subresource: "scale", Fields: []byte(`{"f:spec":{"f:replicas":{}}}`),
 		}
 		got := ownership.Context{Managers: managers, Scale: true}.Resolve(replicas, []ownership.Entry{entry}, ownership.Sets)
-		if diff := cmp.Diff(ownership.FieldOwner{Owner: want, By: manager}, got); diff != "" {
+		if diff := cmp.Diff(ownership.FieldOwner{Kind: want, By: manager}, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", manager, diff)
 		}
 		entry.Operation = ownership.OperationApply

@@ -190,9 +190,9 @@ func TestAControllerOfARuleThatAppliesServerSideOwnsItsFields(t *testing.T) {
 		kind       string
 		want       ownership.FieldOwner
 	}{
-		"a field of the rule":                  {true, "Deployment", ownership.FieldOwner{Owner: ownership.Controller, By: "ruled"}},
-		"another field":                        {false, "Deployment", ownership.FieldOwner{Owner: ownership.Imperative, By: "ruled"}},
-		"a field of an object of another kind": {true, "StatefulSet", ownership.FieldOwner{Owner: ownership.Manifest, By: "ruled"}},
+		"a field of the rule":                  {true, "Deployment", ownership.FieldOwner{Kind: ownership.Controller, By: "ruled"}},
+		"another field":                        {false, "Deployment", ownership.FieldOwner{Kind: ownership.Imperative, By: "ruled"}},
+		"a field of an object of another kind": {true, "StatefulSet", ownership.FieldOwner{Kind: ownership.Manifest, By: "ruled"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			of := ownership.Context{Managers: managers.For(schema.GroupKind{Group: "apps", Kind: c.kind}, rules, nil), Controlled: c.controlled}

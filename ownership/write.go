@@ -43,20 +43,30 @@ func (w Write) InOtherVersion(e Entry) bool {
 	return group != w.Kind.Group || version != w.Kind.Version
 }
 
-// MovesFrom reports whether the write moves fields to another manager on purpose, given that it removes them from entry e
-// without changing their values. There are two such cases:
-//   - e is an applier's, as when kubectl migrates an object from client-side to server-side apply.
-//   - The sender's Apply entry has the time of a live entry. An apply sets a new time, but a client that rewrites
-//     managedFields copies an old one, as Flux does to take over the fields that kubectl wrote (fluxcd/pkg/ssa,
-//     PatchReplaceFieldsManagers).
+// Moves returns whether the write moves fields on purpose from an entry of live to another manager, given that it removes them
+// from the entry without changing their values. pairs are all entries of the write (Pairs). There are two such cases:
+//   - The entry is an applier's, as when kubectl migrates an object from client-side to server-side apply.
+//   - The sender rewrites managedFields, and replaces the whole entry by its own Apply entry, as Flux does to take over the fields
+//     that kubectl wrote (fluxcd/pkg/ssa, PatchReplaceFieldsManagers). No client does that to entries of subresources.
 //
-// In all other cases the sender changed the value, and another admission webhook restored it.
-func (w Write) MovesFrom(e Entry) bool {
-	if w.Managers.IsApplier(e) {
-		return true
+// In all other cases the sender changed the value, and another admission plugin restored it.
+func (w Write) Moves(pairs []Pair) func(Pair) bool {
+	rewrites := w.rewritesManagers(pairs)
+	return func(p Pair) bool {
+		return w.Managers.IsApplier(p.Live) || rewrites && !p.InIncoming && p.Live.Subresource == ""
 	}
-	return w.Sender.ServerSide() && slices.ContainsFunc(w.LiveEntries, func(was Entry) bool {
-		return was.Time != "" && was.Time == w.Sender.Entry.Time
+}
+
+// rewritesManagers reports whether the sender's Apply entry has the time that it had before, or that of an entry that the write
+// removes. An apply sets the time of the apply; a client that rewrites managedFields copies an old one. Times are whole seconds,
+// so equal times of other entries mean nothing.
+func (w Write) rewritesManagers(pairs []Pair) bool {
+	if !w.Sender.ServerSide() || w.Sender.Entry.Time == "" {
+		return false
+	}
+	return slices.ContainsFunc(pairs, func(p Pair) bool {
+		replaced := p.InLive && !p.InIncoming || p.InIncoming && w.Sender.Entry.Same(p.Incoming)
+		return replaced && p.Live.Time == w.Sender.Entry.Time
 	})
 }
 

@@ -55,8 +55,9 @@ func (out outcome) warnings() []string {
 func (out outcome) auditAnnotations() []auditAnnotation {
 	var annotations []auditAnnotation
 	for _, c := range out.changes {
-		if !slices.ContainsFunc(annotations, func(a auditAnnotation) bool { return a.key == c.Name }) {
-			annotations = append(annotations, auditAnnotation{c.Name, out.auditText(c.Name)})
+		name := c.Change.Decision.Name
+		if !slices.ContainsFunc(annotations, func(a auditAnnotation) bool { return a.key == name }) {
+			annotations = append(annotations, auditAnnotation{name, out.auditText(name)})
 		}
 	}
 	slices.SortFunc(annotations, func(a, b auditAnnotation) int { return strings.Compare(a.key, b.key) })
@@ -69,7 +70,7 @@ func (out outcome) auditText(decision string) string {
 	more := 0
 	for _, c := range out.changes {
 		switch {
-		case c.Name != decision:
+		case c.Change.Decision.Name != decision:
 		case len(texts) == maxRecorded:
 			more++
 		default:

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"errors"
+	"slices"
 
 	"gomodules.xyz/jsonpatch/v2"
 
@@ -32,7 +33,7 @@ type outcome struct {
 
 // change is a decision on a field, with what its texts need.
 type change struct {
-	merge.Change
+	Change merge.Change
 
 	secret bool // whether the value must not appear in any text
 }
@@ -48,6 +49,10 @@ func (h *Handler) evaluate(r *review) (out outcome, err error) {
 	if out.mode, out.notes = h.modeOf(r); out.mode == ownership.ModeOff {
 		return outcome{}, nil
 	}
+	unguard, err := r.unguard()
+	if err != nil {
+		return out, err
+	}
 	decider := merge.Decider{Cluster: h.Cluster, Managers: h.Managers, Rules: h.Rules}
 	decided, err := decider.Decide(r.request())
 	if err != nil {
@@ -61,7 +66,7 @@ func (h *Handler) evaluate(r *review) (out outcome, err error) {
 		out.changes = append(out.changes, change{c, secret})
 	}
 	if out.mode == ownership.ModeEnforce {
-		out.operations = decided.Operations
+		out.operations = slices.Concat(unguard, decided.Operations)
 	}
 	return out, nil
 }

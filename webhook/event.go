@@ -43,7 +43,7 @@ func (h *Handler) recordEvents(r *review, out outcome) {
 	var reasons []string
 	changes := map[string][]change{}
 	for _, c := range out.changes {
-		if c.Verdict == merge.Warn {
+		if c.Change.Decision.Verdict == merge.Warn {
 			continue
 		}
 		reason := eventReason(c, out.mode)
@@ -88,13 +88,13 @@ func (h *Handler) eventNote(r *review, changes []change, m ownership.Mode) strin
 // eventText is record without text that the sender of the review can choose, such as names of managers and values that are not
 // integers. The autoscaler is the one in the informer's cache.
 func (c change) eventText(m ownership.Mode, autoscaler string) string {
-	owner := c.Owner.Owner.String()
-	if autoscaler != "" && c.Owner.By == autoscaler {
+	owner := c.Change.Owner.Kind.String()
+	if autoscaler != "" && c.Change.Owner.By == autoscaler {
 		owner = autoscaler + " (" + owner + ")"
 	}
-	text := c.did(m) + " " + plainPath(c.Path.String()) + ": "
-	if c.Field.Scale {
-		text += "live " + plainCount(string(c.Value())) + ", incoming " + plainCount(string(c.Incoming)) + ", "
+	text := c.did(m) + " " + plainPath(c.Change.Path.String()) + ": "
+	if c.Change.Field.Scale {
+		text += "live " + plainCount(string(c.Change.Value())) + ", incoming " + plainCount(string(c.Change.Incoming)) + ", "
 	}
 	return text + "owner " + owner
 }

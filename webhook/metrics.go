@@ -56,7 +56,8 @@ func (m *Metrics) reviewed(out outcome) {
 }
 
 func (m *Metrics) decided(mode ownership.Mode, c change) {
-	m.decisions.WithLabelValues(c.Name, string(mode), c.Owner.Owner.String(), c.Verdict.String()).Inc()
+	d := c.Change.Decision
+	m.decisions.WithLabelValues(d.Name, string(mode), c.Change.Owner.Kind.String(), d.Verdict.String()).Inc()
 }
 
 func (m *Metrics) failedOpen(reason string) {

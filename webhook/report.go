@@ -19,7 +19,8 @@ func (h *Handler) report(r *review, out outcome) {
 		h.Metrics.decided(out.mode, c)
 		if i < maxRecorded {
 			h.Log.Info("decided", append(r.identity(),
-				"decision", c.Name, "mode", out.mode, "verdict", c.Verdict.String(), "detail", c.record(out.mode))...)
+				"decision", c.Change.Decision.Name, "mode", out.mode, "verdict", c.Change.Decision.Verdict.String(),
+				"detail", c.record(out.mode))...)
 		}
 	}
 	if more := len(out.changes) - maxRecorded; more > 0 {
@@ -33,13 +34,13 @@ func (h *Handler) report(r *review, out outcome) {
 
 func eventReason(c change, m ownership.Mode) string {
 	switch {
-	case c.Verdict == merge.Yield && m == ownership.ModeEnforce:
+	case c.Change.Decision.Verdict == merge.Yield && m == ownership.ModeEnforce:
 		return "OwnershipOverruled"
-	case c.Verdict == merge.Yield:
+	case c.Change.Decision.Verdict == merge.Yield:
 		return "OwnershipWouldBeOverruled"
-	case c.Verdict == merge.Clear && m == ownership.ModeEnforce:
+	case c.Change.Decision.Verdict == merge.Clear && m == ownership.ModeEnforce:
 		return "DefaultCleared"
-	case c.Verdict == merge.Clear:
+	case c.Change.Decision.Verdict == merge.Clear:
 		return "DefaultWouldBeCleared"
 	case m == ownership.ModeEnforce:
 		return "OwnershipKept"

@@ -33,6 +33,8 @@ type deployment struct {
 	entries     []string
 	// managedFields stand in place of entries where they are not empty, as JSON.
 	managedFields string
+	// status is the member status with a comma before it, or empty.
+	status string
 }
 
 func (d deployment) text() string {
@@ -45,8 +47,8 @@ func (d deployment) text() string {
 		replicas = `"replicas":` + d.replicas + ","
 	}
 	return fmt.Sprintf(`{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web","namespace":"shop","uid":"object-uid",`+
-		`"annotations":%s,"managedFields":%s},"spec":{%s"template":{"spec":{"containers":[{"name":"app","image":%q,"env":[{"name":"E","value":%s}]}]}}}}`,
-		encode(d.annotations), managedFields, replicas, d.image, encode(d.env))
+		`"annotations":%s,"managedFields":%s},"spec":{%s"template":{"spec":{"containers":[{"name":"app","image":%q,"env":[{"name":"E","value":%s}]}]}}}%s}`,
+		encode(d.annotations), managedFields, replicas, d.image, encode(d.env), d.status)
 }
 
 // with returns the deployment with another annotation.

@@ -20,7 +20,7 @@ const shortName = 16
 // warning returns the text for the writer: the field, the kept value, its owner, and what to do. If it is too long, the end
 // of the owner's name is cut first, then the value, then the front of the path.
 func (c change) warning(m ownership.Mode) string {
-	path, value := c.Path.String(), c.shortValue()
+	path, value := c.Change.Path.String(), c.shortValue()
 	if c.overlong(m, path, value) > 0 {
 		value = ""
 	}
@@ -39,11 +39,11 @@ func (c change) overlong(m ownership.Mode, path, value string) int {
 
 // words returns the warning in three parts: before the owner's name, the name, and after it.
 func (c change) words(m ownership.Mode, path, value string) (before, name, after string) {
-	if c.Verdict == merge.Yield {
+	if c.Change.Decision.Verdict == merge.Yield {
 		value = ""
 	}
-	before, name, after = c.Because()
-	if c.Verdict == merge.Warn {
+	before, name, after = c.Change.Because()
+	if c.Change.Decision.Verdict == merge.Warn {
 		return "", name, " owns " + path + " and may revert this change" + after
 	}
 	did := c.did(m) + " "
@@ -59,7 +59,7 @@ func (c change) words(m ownership.Mode, path, value string) (before, name, after
 // did returns what was done or, in mode warn, what would have been.
 func (c change) did(m ownership.Mode) string {
 	would, done := "would keep", "kept"
-	switch c.Verdict {
+	switch c.Change.Decision.Verdict {
 	case merge.Warn:
 		return "allowed"
 	case merge.Start:
@@ -79,7 +79,7 @@ func (c change) did(m ownership.Mode) string {
 // shortValue returns "=" and the kept value if it is short. The response contains the whole object, so this tells the writer
 // nothing new; logs, Events and audit annotations never contain values of other fields than the scale field.
 func (c change) shortValue() string {
-	value := string(c.Value())
+	value := string(c.Change.Value())
 	if c.secret || len(value) > 20 || value == "" || value[0] == '{' || value[0] == '[' {
 		return ""
 	}
@@ -88,19 +88,19 @@ func (c change) shortValue() string {
 
 // record returns the decision for the audit log and the webhook's log.
 func (c change) record(m ownership.Mode) string {
-	owner := c.Owner.Owner.String()
-	if c.Owner.By != "" {
-		owner = c.Owner.By + " (" + owner + ")"
+	owner := c.Change.Owner.Kind.String()
+	if c.Change.Owner.By != "" {
+		owner = c.Change.Owner.By + " (" + owner + ")"
 	}
 	verb := c.did(m)
-	if !c.Field.Scale {
-		return verb + " " + c.Path.String() + ": owner " + owner
+	if !c.Change.Field.Scale {
+		return verb + " " + c.Change.Path.String() + ": owner " + owner
 	}
-	incoming := string(c.Incoming)
+	incoming := string(c.Change.Incoming)
 	if incoming == "" {
 		incoming = "none"
 	}
-	return verb + " " + c.Path.String() + ": live " + string(c.Value()) + ", incoming " + incoming + ", owner " + owner
+	return verb + " " + c.Change.Path.String() + ": live " + string(c.Change.Value()) + ", incoming " + incoming + ", owner " + owner
 }
 
 // warningOf joins a warning from two fixed parts and the name between them, which is cut if the whole is too long. Line breaks

@@ -8,13 +8,13 @@ import "github.com/ownership-handoff/handoff/internal/rawjson"
 // cut.
 func (t *Tree) Cut(text []byte, keep func(*Node) bool, meter Meter) (cut []byte, changed bool) {
 	f := finder{text: text, meter: meter, places: make(Places, len(t.nodes))}
-	c := cutter{finder: f, keep: keep}
+	c := cutter{scan: f, keep: keep}
 	start := rawjson.SkipSpace(text, 0)
 	if start >= len(text) || len(t.nodes) == 0 {
 		return text, false
 	}
 	c.value(start, &t.root)
-	if c.over || len(c.removed) == 0 {
+	if c.scan.over || len(c.removed) == 0 {
 		return text, false
 	}
 	cut = make([]byte, 0, len(text))
@@ -28,7 +28,7 @@ func (t *Tree) Cut(text []byte, keep func(*Node) bool, meter Meter) (cut []byte,
 
 // cutter collects what is to be removed from a text, front to back.
 type cutter struct {
-	finder
+	scan finder
 
 	keep    func(*Node) bool
 	removed []rawjson.Span
@@ -36,25 +36,25 @@ type cutter struct {
 
 // part is a member of an object or an element of a list.
 type part struct {
-	rawjson.Span
+	span rawjson.Span
 
 	gone bool
 }
 
 // value processes the value at i. Emptied reports whether all its parts are cut.
 func (c *cutter) value(i int, n *Node) (end int, emptied bool) {
-	if len(n.children) == 0 || c.over || i >= len(c.text) {
-		return c.skip(i), false
+	if len(n.children) == 0 || c.scan.over || i >= len(c.scan.text) {
+		return c.scan.skip(i), false
 	}
 	var parts []part
 	mark := len(c.removed)
-	switch c.text[i] {
+	switch c.scan.text[i] {
 	case '{':
 		parts, end = c.members(i, n)
 	case '[':
 		parts, end = c.elements(i, n)
 	default:
-		return c.skip(i), false
+		return c.scan.skip(i), false
 	}
 	gone := 0
 	for _, p := range parts {
@@ -66,7 +66,7 @@ func (c *cutter) value(i int, n *Node) (end int, emptied bool) {
 		return end, false
 	}
 	if gone == len(parts) {
-		c.removed = append(c.removed[:mark], rawjson.Span{Start: parts[0].Start, End: parts[len(parts)-1].End})
+		c.removed = append(c.removed[:mark], rawjson.Span{Start: parts[0].span.Start, End: parts[len(parts)-1].span.End})
 		return end, true
 	}
 	c.remove(parts, mark)
@@ -74,50 +74,50 @@ func (c *cutter) value(i int, n *Node) (end int, emptied bool) {
 }
 
 func (c *cutter) members(i int, n *Node) (parts []part, end int) {
-	for i = rawjson.SkipSpace(c.text, i+1); i < len(c.text) && c.text[i] == '"'; {
-		start, nameEnd := i, rawjson.SkipString(c.text, i)
-		c.over = c.over || !c.meter.spend(nameEnd-i+1)
-		child := n.field(rawjson.Name(c.text[i:nameEnd]))
-		i = rawjson.SkipSpace(c.text, nameEnd)
-		if i >= len(c.text) || c.text[i] != ':' {
-			return parts, len(c.text)
+	for i = rawjson.SkipSpace(c.scan.text, i+1); i < len(c.scan.text) && c.scan.text[i] == '"'; {
+		start, nameEnd := i, rawjson.SkipString(c.scan.text, i)
+		c.scan.over = c.scan.over || !c.scan.meter.spend(nameEnd-i+1)
+		child := n.field(rawjson.Name(c.scan.text[i:nameEnd]))
+		i = rawjson.SkipSpace(c.scan.text, nameEnd)
+		if i >= len(c.scan.text) || c.scan.text[i] != ':' {
+			return parts, len(c.scan.text)
 		}
-		end, gone := c.child(rawjson.SkipSpace(c.text, i+1), child)
-		parts = append(parts, part{Span: rawjson.Span{Start: start, End: end}, gone: gone})
-		i = c.next(end)
+		end, gone := c.child(rawjson.SkipSpace(c.scan.text, i+1), child)
+		parts = append(parts, part{span: rawjson.Span{Start: start, End: end}, gone: gone})
+		i = c.scan.next(end)
 	}
-	return parts, min(i+1, len(c.text))
+	return parts, min(i+1, len(c.scan.text))
 }
 
 func (c *cutter) elements(i int, n *Node) (parts []part, end int) {
 	of := elementsOf(n)
-	for i = rawjson.SkipSpace(c.text, i+1); i < len(c.text) && c.text[i] != ']'; {
-		child := c.element(i, len(parts), of)
-		if child != nil && c.places[child.ID].Present() {
+	for i = rawjson.SkipSpace(c.scan.text, i+1); i < len(c.scan.text) && c.scan.text[i] != ']'; {
+		child := c.scan.element(i, len(parts), of)
+		if child != nil && c.scan.places[child.ID].Span.Present() {
 			child = nil // only the first element with a key matches
 		}
 		end, gone := c.child(i, child)
 		if end <= i {
-			return parts, len(c.text)
+			return parts, len(c.scan.text)
 		}
-		parts = append(parts, part{Span: rawjson.Span{Start: i, End: end}, gone: gone})
-		i = c.next(end)
+		parts = append(parts, part{span: rawjson.Span{Start: i, End: end}, gone: gone})
+		i = c.scan.next(end)
 	}
-	return parts, min(i+1, len(c.text))
+	return parts, min(i+1, len(c.scan.text))
 }
 
 // child processes the value of a member or an element. Gone reports whether the member or element is cut.
 func (c *cutter) child(i int, n *Node) (end int, gone bool) {
 	if n == nil {
-		return c.skip(i), false
+		return c.scan.skip(i), false
 	}
 	if n.Wanted {
-		end = c.skip(i)
-		c.places[n.ID].Span = rawjson.Span{Start: i, End: end}
+		end = c.scan.skip(i)
+		c.scan.places[n.ID].Span = rawjson.Span{Start: i, End: end}
 		return end, true
 	}
 	end, emptied := c.value(i, n)
-	c.places[n.ID].Span = rawjson.Span{Start: i, End: end}
+	c.scan.places[n.ID].Span = rawjson.Span{Start: i, End: end}
 	return end, emptied && n.IsField() && (c.keep == nil || !c.keep(n))
 }
 
@@ -133,17 +133,17 @@ func (c *cutter) remove(parts []part, mark int) {
 	}
 	for i, p := range parts {
 		inside := next
-		for next < len(within) && within[next].Start < p.End {
+		for next < len(within) && within[next].Start < p.span.End {
 			next++
 		}
 		switch {
 		case !p.gone:
 			spans = append(spans, within[inside:next]...)
 			if i == last && last < len(parts)-1 {
-				spans = append(spans, rawjson.Span{Start: p.End, End: parts[len(parts)-1].End})
+				spans = append(spans, rawjson.Span{Start: p.span.End, End: parts[len(parts)-1].span.End})
 			}
 		case i < last:
-			spans = append(spans, rawjson.Span{Start: p.Start, End: parts[i+1].Start})
+			spans = append(spans, rawjson.Span{Start: p.span.Start, End: parts[i+1].span.Start})
 		}
 	}
 	c.removed = append(c.removed[:mark], spans...)

@@ -111,10 +111,9 @@ func (f *finder) withKey(text []byte, shape value.FieldList, n *Node) *Node {
 		}
 		found := rawjson.Find(text, field.Name).Of(text)
 		if found == nil {
-			if field.Name != "protocol" {
+			if found = rawjson.KeyDefault(field.Name); found == nil {
 				return nil
 			}
-			found = []byte(`"TCP"`) // the default in Kubernetes for the key of a port
 		}
 		if found[0] == '{' || found[0] == '[' {
 			return nil

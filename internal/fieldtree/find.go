@@ -9,7 +9,7 @@ import (
 // Place is the position in a text to which a node's path leads.
 type Place struct {
 	// Span is the position of the value; not Present if the path leads nowhere.
-	rawjson.Span
+	Span rawjson.Span
 
 	// Index is the position of an element in its list.
 	Index int
@@ -32,12 +32,12 @@ func (t *Tree) Find(text []byte, meter Meter) Places {
 }
 
 // Of returns the text of a node's value, nil if there is none.
-func (p Places) Of(n *Node, text []byte) []byte { return p[n.ID].Of(text) }
+func (p Places) Of(n *Node, text []byte) []byte { return p[n.ID].Span.Of(text) }
 
 // Missing returns the first node on the path from the root to n that is not in the text, nil if n is in the text.
 func (p Places) Missing(n *Node) *Node {
 	var missing *Node
-	for ; n != nil && n.parent != nil && !p[n.ID].Present(); n = n.parent {
+	for ; n != nil && n.parent != nil && !p[n.ID].Span.Present(); n = n.parent {
 		missing = n
 	}
 	return missing
@@ -119,7 +119,7 @@ func memberAt(text []byte, i int) (name []byte, steps, value int) {
 
 // visit records the position of a child, and follows the paths under it. A nil child means that no path leads there.
 func (f *finder) visit(i int, child *Node, index int) (end int) {
-	if child == nil || f.places[child.ID].Present() {
+	if child == nil || f.places[child.ID].Span.Present() {
 		return f.skip(i)
 	}
 	end = f.value(i, child)
@@ -152,7 +152,7 @@ func (f *finder) list(i int, n *Node) (end int) {
 
 // Names returns the elements of a node's path after the path of another node: field names, and "*" for list elements.
 func (n *Node) Names(below *Node) []string {
-	if n == nil {
+	if n == nil || n == below || n.parent == nil {
 		return nil
 	}
 	names := make([]string, 0, n.depth)

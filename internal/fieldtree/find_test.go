@@ -97,7 +97,7 @@ func TestAnElementIsFoundByOneOfItsPathElements(t *testing.T) {
 	tree, nodes := treeOf(path("l", named("a")), path("l", 0), path("l", value.NewValueInterface("s")), path("l", 1))
 	places := tree.Find(text, nil)
 	for i, want := range []bool{false, true, false, true} {
-		if places[nodes[i].ID].Present() != want {
+		if places[nodes[i].ID].Span.Present() != want {
 			t.Errorf("%s is found: %t, want %t", nodes[i].Path(), !want, want)
 		}
 	}

@@ -76,7 +76,7 @@ func FuzzFind(f *testing.F) {
 		tree, nodes := treeOf(paths...)
 		places := tree.Find(text, nil)
 		for _, n := range tree.Nodes() {
-			if at := places[n.ID]; at.Start < 0 || at.End > len(text) || at.Index < 0 {
+			if at := places[n.ID]; at.Span.Start < 0 || at.Span.End > len(text) || at.Index < 0 {
 				t.Errorf("%s is found at %+v of %d bytes", n.Path(), at, len(text))
 			}
 			_, _, _ = places.Missing(n), places.Pointer(n), places.Of(n, text)

@@ -148,7 +148,7 @@ func (g *generator) list(element func()) {
 
 // picker picks paths through a decoded value. All paths name the elements of one list in one way, as field managers do.
 type picker struct {
-	choose
+	choose  choose
 	namings map[string]func(element any, index int) fieldpath.PathElement
 }
 

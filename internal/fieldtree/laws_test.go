@@ -41,8 +41,8 @@ func checkFind(t *testing.T, o ownership.Object, paths []fieldpath.Path) {
 		if found != want.Found {
 			t.Errorf("%s leads %d elements far by Locate, and %d by Find", paths[i], want.Found, found)
 		}
-		if want.Value != nil && offsetIn(text, want.Value) != places[n.ID].Start {
-			t.Errorf("%s is found at %d, not at %d", paths[i], places[n.ID].Start, offsetIn(text, want.Value))
+		if want.Value != nil && offsetIn(text, want.Value) != places[n.ID].Span.Start {
+			t.Errorf("%s is found at %d, not at %d", paths[i], places[n.ID].Span.Start, offsetIn(text, want.Value))
 		}
 	}
 }
@@ -71,7 +71,7 @@ func checkCut(t *testing.T, text []byte, paths []fieldpath.Path) {
 	}
 	places := tree.Find(got, nil)
 	for i, n := range nodes {
-		if places[n.ID].Present() {
+		if places[n.ID].Span.Present() {
 			if isOfFields(paths[i]) {
 				t.Errorf("%s is still there: %q", paths[i], got)
 			}

@@ -11,16 +11,16 @@ import (
 // empty object adds nothing.
 func (t *Tree) AddLeaves(into *Tree, top *Node, text []byte, places Places, meter Meter) {
 	at := places[top.ID]
-	if !at.Present() {
+	if !at.Span.Present() {
 		return
 	}
-	l := leafAdder{finder: finder{text: text, meter: meter}, into: into}
-	l.value(at.Start, top, l.target(top))
+	l := leafAdder{scan: finder{text: text, meter: meter}, into: into}
+	l.value(at.Span.Start, top, l.target(top))
 }
 
 // leafAdder walks through a text along one tree, as far as its paths lead, and adds to another.
 type leafAdder struct {
-	finder
+	scan finder
 
 	into *Tree
 }
@@ -36,47 +36,47 @@ func (l *leafAdder) target(n *Node) *Node {
 // value adds the value at i to the node target; n is the node of the value, nil if there is none.
 func (l *leafAdder) value(i int, n, target *Node) (end int) {
 	switch {
-	case i >= len(l.text):
+	case i >= len(l.scan.text):
 		return i
-	case l.over || target.depth >= MaxDepth:
+	case l.scan.over || target.depth >= MaxDepth:
 		target.Wanted = true
-		return l.skip(i)
-	case l.text[i] == '{':
+		return l.scan.skip(i)
+	case l.scan.text[i] == '{':
 		return l.object(i, n, target)
-	case l.text[i] == '[' && n != nil && len(n.children) > 0:
+	case l.scan.text[i] == '[' && n != nil && len(n.children) > 0:
 		return l.list(i, n, target)
-	case l.text[i] == 'n':
-		return l.skip(i)
+	case l.scan.text[i] == 'n':
+		return l.scan.skip(i)
 	default:
 		target.Wanted = true
-		return l.skip(i)
+		return l.scan.skip(i)
 	}
 }
 
 func (l *leafAdder) object(i int, n, target *Node) (end int) {
-	for i = rawjson.SkipSpace(l.text, i+1); i < len(l.text) && l.text[i] == '"'; {
-		nameEnd := rawjson.SkipString(l.text, i)
-		name := string(rawjson.Name(l.text[i:nameEnd]))
-		l.over = l.over || !l.meter.spend(nameEnd-i+1)
-		i = rawjson.SkipSpace(l.text, nameEnd)
-		if i >= len(l.text) || l.text[i] != ':' {
-			return len(l.text)
+	for i = rawjson.SkipSpace(l.scan.text, i+1); i < len(l.scan.text) && l.scan.text[i] == '"'; {
+		nameEnd := rawjson.SkipString(l.scan.text, i)
+		name := string(rawjson.Name(l.scan.text[i:nameEnd]))
+		l.scan.over = l.scan.over || !l.scan.meter.spend(nameEnd-i+1)
+		i = rawjson.SkipSpace(l.scan.text, nameEnd)
+		if i >= len(l.scan.text) || l.scan.text[i] != ':' {
+			return len(l.scan.text)
 		}
 		var child *Node
 		if n != nil {
 			child = n.field([]byte(name))
 		}
 		next := l.into.child(target, "f:"+name, fieldpath.FieldNameElement(name))
-		i = l.next(l.value(rawjson.SkipSpace(l.text, i+1), child, next))
+		i = l.scan.next(l.value(rawjson.SkipSpace(l.scan.text, i+1), child, next))
 	}
-	return min(i+1, len(l.text))
+	return min(i+1, len(l.scan.text))
 }
 
 func (l *leafAdder) list(i int, n, target *Node) (end int) {
 	of := elementsOf(n)
 	index, seen := 0, map[*Node]bool{}
-	for i = rawjson.SkipSpace(l.text, i+1); i < len(l.text) && l.text[i] != ']'; index++ {
-		child := l.element(i, index, of)
+	for i = rawjson.SkipSpace(l.scan.text, i+1); i < len(l.scan.text) && l.scan.text[i] != ']'; index++ {
+		child := l.scan.element(i, index, of)
 		if seen[child] {
 			child = nil // only the first element with a key matches
 		}
@@ -88,15 +88,15 @@ func (l *leafAdder) list(i int, n, target *Node) (end int) {
 		key, err := fieldpath.SerializePathElement(element)
 		if err != nil {
 			target.Wanted = true
-			return l.skip(i)
+			return l.scan.skip(i)
 		}
 		end := l.value(i, child, l.into.child(target, key, element))
 		if end <= i {
-			return len(l.text)
+			return len(l.scan.text)
 		}
-		i = l.next(end)
+		i = l.scan.next(end)
 	}
-	return min(i+1, len(l.text))
+	return min(i+1, len(l.scan.text))
 }
 
 // Has reports whether the path of another tree's node is a wanted path of t, or nested under one.

@@ -71,7 +71,7 @@ func TestAMeterWithoutBudgetLeavesTheResultEmpty(t *testing.T) {
 	text := []byte(`{"a":[{"name":"x","b":{"c":1}}]}`)
 	tree, nodes := treeOf(fieldpath.MakePathOrDie("a", fieldpath.KeyByFields("name", "x"), "b", "c"))
 	none := func(int) bool { return false }
-	if places := tree.Find(text, none); places[nodes[0].ID].Present() {
+	if places := tree.Find(text, none); places[nodes[0].ID].Span.Present() {
 		t.Errorf("found %s", places.Of(nodes[0], text))
 	}
 	if cut, changed := tree.Cut(text, nil, none); changed || !bytes.Equal(cut, text) {

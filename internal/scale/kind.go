@@ -11,7 +11,7 @@ import (
 
 // Kind is a kind of scaler: its objects own the scale field of the objects that they reference.
 type Kind struct {
-	schema.GroupKind
+	GroupKind schema.GroupKind
 
 	// Path are the names of the fields that lead to the reference, an object with apiVersion, kind and name.
 	Path []string

@@ -36,7 +36,7 @@ const lastRank = 1 << 16
 // ReferenceOf returns the reference of a scaler, which is the rank-th kind of the configuration. The results ok and err are
 // those of Kind.Target.
 func (k Kind) ReferenceOf(object map[string]any, name string, rank int) (r Reference, ok bool, err error) {
-	r = Reference{Scaler: k.Kind + "/" + name, Rank: rank, shares: k.shares}
+	r = Reference{Scaler: k.GroupKind.Kind + "/" + name, Rank: rank, shares: k.shares}
 	r.Target, r.TargetName, ok, err = k.Target(object)
 	return r, ok, err
 }

@@ -15,7 +15,7 @@ import (
 // inputs are those of one merge.
 type inputs struct{ base, manifest, live string }
 
-// TestMergeEqualsStrategicPatch merges corner cases, for which the result or error must be that of strategicpatch.
+// TestMergeEqualsStrategicPatch merges corner cases. The result or error must be that of strategicpatch.
 func TestMergeEqualsStrategicPatch(t *testing.T) {
 	var types schema.Types
 	for name, c := range map[string]struct {
@@ -23,23 +23,23 @@ func TestMergeEqualsStrategicPatch(t *testing.T) {
 		cases map[string]inputs
 	}{
 		"retainKeys of a Deployment": {&appsv1.Deployment{}, map[string]inputs{
-			"a null goes where the manifest drops a member":          {`{"spec":{"strategy":{"type":"Recreate","rollingUpdate":{}}}}`, `{"spec":{"strategy":{"type":"Recreate"}}}`, `{"spec":{"strategy":{"type":"Recreate","x":null}}}`},
-			"a null goes where the manifest drops a nested member":   {`{"spec":{"strategy":{"type":"Recreate","rollingUpdate":{"maxSurge":1}}}}`, `{"spec":{"strategy":{"type":"Recreate","rollingUpdate":{}}}}`, `{"spec":{"strategy":{"type":"Recreate","rollingUpdate":{},"x":null}}}`},
-			"a null goes where the manifest says null of another":    {`{}`, `{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}`, `{"spec":{"strategy":{"type":"Recreate","x":null}}}`},
-			"a null goes where the manifest has a nested null":       {`{}`, `{"spec":{"strategy":{"type":"Recreate","rollingUpdate":{"maxSurge":null}}}}`, `{"spec":{"strategy":{"type":"Recreate","rollingUpdate":{},"x":null}}}`},
-			"a null goes where the base has one that is dropped":     {`{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}`, `{"spec":{"strategy":{"type":"Recreate"}}}`, `{"spec":{"strategy":{"type":"Recreate","x":null}}}`},
-			"a null stays where nothing changes":                     {`{}`, `{"spec":{"strategy":{"type":"Recreate"}}}`, `{"spec":{"strategy":{"type":"Recreate","x":null}}}`},
-			"a null stays where manifest and live have another null": {`{}`, `{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}`, `{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null,"x":null}}}`},
+			"a null is removed if the manifest drops a member":              {`{"spec":{"strategy":{"type":"Recreate","rollingUpdate":{}}}}`, `{"spec":{"strategy":{"type":"Recreate"}}}`, `{"spec":{"strategy":{"type":"Recreate","x":null}}}`},
+			"a null is removed if the manifest drops a nested member":       {`{"spec":{"strategy":{"type":"Recreate","rollingUpdate":{"maxSurge":1}}}}`, `{"spec":{"strategy":{"type":"Recreate","rollingUpdate":{}}}}`, `{"spec":{"strategy":{"type":"Recreate","rollingUpdate":{},"x":null}}}`},
+			"a null is removed if the manifest sets another member to null": {`{}`, `{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}`, `{"spec":{"strategy":{"type":"Recreate","x":null}}}`},
+			"a null is removed if the manifest has a nested null":           {`{}`, `{"spec":{"strategy":{"type":"Recreate","rollingUpdate":{"maxSurge":null}}}}`, `{"spec":{"strategy":{"type":"Recreate","rollingUpdate":{},"x":null}}}`},
+			"a null is removed if the base has one that the manifest drops": {`{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}`, `{"spec":{"strategy":{"type":"Recreate"}}}`, `{"spec":{"strategy":{"type":"Recreate","x":null}}}`},
+			"a null stays if nothing changes":                               {`{}`, `{"spec":{"strategy":{"type":"Recreate"}}}`, `{"spec":{"strategy":{"type":"Recreate","x":null}}}`},
+			"a null stays if manifest and live have another null":           {`{}`, `{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}`, `{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null,"x":null}}}`},
 		}},
 		"retainKeys of a volume": {&corev1.Pod{}, map[string]inputs{
-			"a null goes where the manifest drops the source": {`{"spec":{"volumes":[{"name":"v","emptyDir":{}}]}}`, `{"spec":{"volumes":[{"name":"v"}]}}`, `{"spec":{"volumes":[{"name":"v","x":null}]}}`},
-			"a null goes where the manifest drops a source":   {`{"spec":{"volumes":[{"name":"v","hostPath":{},"emptyDir":{}}]}}`, `{"spec":{"volumes":[{"name":"v","hostPath":{}}]}}`, `{"spec":{"volumes":[{"name":"v","hostPath":{},"x":null}]}}`},
-			"a null goes where the manifest drops a value of a set in it": {
+			"a null is removed if the manifest drops the only source":    {`{"spec":{"volumes":[{"name":"v","emptyDir":{}}]}}`, `{"spec":{"volumes":[{"name":"v"}]}}`, `{"spec":{"volumes":[{"name":"v","x":null}]}}`},
+			"a null is removed if the manifest drops one of two sources": {`{"spec":{"volumes":[{"name":"v","hostPath":{},"emptyDir":{}}]}}`, `{"spec":{"volumes":[{"name":"v","hostPath":{}}]}}`, `{"spec":{"volumes":[{"name":"v","hostPath":{},"x":null}]}}`},
+			"a null is removed if the manifest drops a value of a set in the object": {
 				`{"spec":{"volumes":[{"name":"v","ephemeral":{"volumeClaimTemplate":{"metadata":{"finalizers":["a","b"]}}}}]}}`,
 				`{"spec":{"volumes":[{"name":"v","ephemeral":{"volumeClaimTemplate":{"metadata":{"finalizers":["a"]}}}}]}}`,
 				`{"spec":{"volumes":[{"name":"v","ephemeral":{"volumeClaimTemplate":{"metadata":{"finalizers":["a"]}}},"x":null}]}}`,
 			},
-			"a null stays where the manifest adds to the base": {
+			"a null stays if the manifest adds to the base": {
 				`{"spec":{"volumes":[{"name":"v","hostPath":{}}]}}`, `{"spec":{"volumes":[{"name":"v","hostPath":{"path":"/"}}]}}`, `{"spec":{"volumes":[{"name":"v","hostPath":{"path":"/"},"x":null}]}}`,
 			},
 		}},
@@ -47,7 +47,7 @@ func TestMergeEqualsStrategicPatch(t *testing.T) {
 			"in the manifest":                          {`{}`, `{"spec":{"containers":[{"name":null}]}}`, `{"spec":{"containers":[{"name":"a"}]}}`},
 			"in the manifest, among others":            {`{}`, `{"spec":{"containers":[{"name":null,"image":"x"},{"name":"b"}]}}`, `{"spec":{"containers":[{"name":"a"},{"name":"b"}]}}`},
 			"in the base":                              {`{"spec":{"containers":[{"name":null},{"name":"b"}]}}`, `{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":[{"name":"a"}]}}`},
-			"in base and live: the element goes":       {`{"spec":{"containers":[{"name":null},{"name":"b"}]}}`, `{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":[{"name":"a"},{"name":null}]}}`},
+			"in base and live: the element is deleted": {`{"spec":{"containers":[{"name":null},{"name":"b"}]}}`, `{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":[{"name":"a"},{"name":null}]}}`},
 			"in live":                                  {`{}`, `{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":[{"name":null}]}}`},
 			"in manifest and live, with others":        {`{}`, `{"spec":{"containers":[{"name":null},{"name":"b"}]}}`, `{"spec":{"containers":[{"name":null}]}}`},
 			"in manifest and live, equal":              {`{}`, `{"spec":{"containers":[{"name":null}]}}`, `{"spec":{"containers":[{"name":null}]}}`},
@@ -55,22 +55,22 @@ func TestMergeEqualsStrategicPatch(t *testing.T) {
 			"in manifest and live, which would change": {`{}`, `{"spec":{"containers":[{"name":null,"image":"i"}]}}`, `{"spec":{"containers":[{"name":null,"image":"j"}]}}`},
 			"in manifest and live, with another null":  {`{}`, `{"spec":{"containers":[{"name":null,"image":null}]}}`, `{"spec":{"containers":[{"name":null,"image":"x"}]}}`},
 			"in all three, which would delete a field": {`{"spec":{"containers":[{"name":null,"image":"x"}]}}`, `{"spec":{"containers":[{"name":null}]}}`, `{"spec":{"containers":[{"name":null,"image":"x"}]}}`},
-			"in a list that comes back":                {`{"spec":{"containers":[{"name":null}]}}`, `{"spec":{"containers":[{"name":null}]}}`, `{"spec":{}}`},
+			"in a list that is added again":            {`{"spec":{"containers":[{"name":null}]}}`, `{"spec":{"containers":[{"name":null}]}}`, `{"spec":{}}`},
 			"twice in the manifest":                    {`{}`, `{"spec":{"containers":[{"name":null},{"name":null}]}}`, `{"spec":{"containers":[{"name":"a"}]}}`},
 		}},
 		"an element without its key": {&corev1.Pod{}, map[string]inputs{
-			"in a list that comes back":                    {`{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":[{"image":"a"}]}}`, `{"spec":{}}`},
-			"in the base of a list that comes back":        {`{"spec":{"containers":[{"image":"a"}]}}`, `{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{}}`},
-			"in a list that comes back over an empty base": {`{"spec":{"containers":[]}}`, `{"spec":{"containers":[{"image":"a"}]}}`, `{"spec":{}}`},
-			"in a list that comes back as it was":          {`{"spec":{"containers":[{"image":"a"}]}}`, `{"spec":{"containers":[{"image":"a"}]}}`, `{"spec":{}}`},
-			"in a list of an element that comes back":      {`{"spec":{"containers":[{"name":"a","ports":[{"x":1}]}]}}`, `{"spec":{"containers":[{"name":"a","ports":[{"x":1}]}]}}`, `{"spec":{}}`},
-			"in a new list of an element that comes back":  {`{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":[{"name":"a","ports":[{"x":1}]}]}}`, `{"spec":{}}`},
-			"in an element that comes back beside another": {`{"spec":{"containers":[{"name":"b","ports":[{"x":1}]}]}}`, `{"spec":{"containers":[{"name":"b","ports":[{"x":2}]}]}}`, `{"spec":{"containers":[{"name":"a"}]}}`},
-			"in a list that comes back over another kind":  {`{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":[{"image":"a"}]}}`, `{"spec":{"containers":"x"}}`},
+			"in a list that is added again":                     {`{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":[{"image":"a"}]}}`, `{"spec":{}}`},
+			"in the base of a list that is added again":         {`{"spec":{"containers":[{"image":"a"}]}}`, `{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{}}`},
+			"in a list that is added again, with an empty base": {`{"spec":{"containers":[]}}`, `{"spec":{"containers":[{"image":"a"}]}}`, `{"spec":{}}`},
+			"in a list that is added again unchanged":           {`{"spec":{"containers":[{"image":"a"}]}}`, `{"spec":{"containers":[{"image":"a"}]}}`, `{"spec":{}}`},
+			"in a list of an element that is added again":       {`{"spec":{"containers":[{"name":"a","ports":[{"x":1}]}]}}`, `{"spec":{"containers":[{"name":"a","ports":[{"x":1}]}]}}`, `{"spec":{}}`},
+			"in a new list of an element that is added again":   {`{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":[{"name":"a","ports":[{"x":1}]}]}}`, `{"spec":{}}`},
+			"in an element that is added again next to another": {`{"spec":{"containers":[{"name":"b","ports":[{"x":1}]}]}}`, `{"spec":{"containers":[{"name":"b","ports":[{"x":2}]}]}}`, `{"spec":{"containers":[{"name":"a"}]}}`},
+			"in a list that replaces a value of another kind":   {`{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":[{"image":"a"}]}}`, `{"spec":{"containers":"x"}}`},
 			"in a new list":                                {`{}`, `{"spec":{"containers":[{"image":"a"}]}}`, `{"spec":{}}`},
 			"over an empty list":                           {`{}`, `{"spec":{"containers":[{"image":"a"}]}}`, `{"spec":{"containers":[]}}`},
 			"in an equal list":                             {`{}`, `{"spec":{"containers":[{"image":"a"}]}}`, `{"spec":{"containers":[{"image":"a"}]}}`},
-			"in an equal list, written otherwise":          {`{}`, `{"spec":{"containers":[{"image":"a"}]}}`, `{"spec":{"containers":[ {"image":"a"} ]}}`},
+			"in an equal list with other white space":      {`{}`, `{"spec":{"containers":[{"image":"a"}]}}`, `{"spec":{"containers":[ {"image":"a"} ]}}`},
 			"empty, in an equal list":                      {`{}`, `{"spec":{"imagePullSecrets":[{}]}}`, `{"spec":{"imagePullSecrets":[{}]}}`},
 			"in an equal element of another list":          {`{}`, `{"spec":{"containers":[{"name":"a","ports":[{"x":1}]},{"name":"b"}]}}`, `{"spec":{"containers":[{"name":"a","ports":[{"x":1}]}]}}`},
 			"in an equal list of an equal list":            {`{}`, `{"spec":{"containers":[{"name":"a","ports":[{"x":1}]}]}}`, `{"spec":{"containers":[{"name":"a","ports":[{"x":1}]}]}}`},
@@ -78,60 +78,60 @@ func TestMergeEqualsStrategicPatch(t *testing.T) {
 			"in the base of an equal empty list":           {`{"spec":{"containers":[{"image":"x"}]}}`, `{"spec":{"containers":[]}}`, `{"spec":{"containers":[]}}`},
 			"in the base of an empty list that live lacks": {`{"spec":{"containers":[{"image":"x"}]}}`, `{"spec":{"containers":[]}}`, `{"spec":{}}`},
 			"in the base of a list of an equal list":       {`{"spec":{"containers":[{"name":"a","ports":[{"x":1}]}]}}`, `{"spec":{"containers":[{"name":"a","ports":[{"containerPort":1}]}]}}`, `{"spec":{"containers":[{"name":"a","ports":[{"containerPort":1}]}]}}`},
-			"in live, under an empty manifest":             {`{}`, `{"spec":{"containers":[]}}`, `{"spec":{"containers":[{"image":"x"}]}}`},
-			"in the base alone":                            {`{"spec":{"containers":[{"image":"x"}]}}`, `{"spec":{}}`, `{"spec":{"containers":[{"name":"a"}]}}`},
+			"in live, with an empty manifest":              {`{}`, `{"spec":{"containers":[]}}`, `{"spec":{"containers":[{"image":"x"}]}}`},
+			"only in the base":                             {`{"spec":{"containers":[{"image":"x"}]}}`, `{"spec":{}}`, `{"spec":{"containers":[{"name":"a"}]}}`},
 		}},
-		"a key that is no scalar": {&corev1.Pod{}, map[string]inputs{
-			"in the manifest":           {`{}`, `{"spec":{"containers":[{"name":{}}]}}`, `{"spec":{"containers":[{"name":"a"}]}}`},
-			"in an equal list":          {`{}`, `{"spec":{"containers":[{"name":{}}]}}`, `{"spec":{"containers":[{"name":{}}]}}`},
-			"in a new list":             {`{}`, `{"spec":{"containers":[{"name":{}}]}}`, `{"spec":{}}`},
-			"in a list that comes back": {`{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":[{"name":{}}]}}`, `{"spec":{}}`},
+		"a key that is not a scalar": {&corev1.Pod{}, map[string]inputs{
+			"in the manifest":               {`{}`, `{"spec":{"containers":[{"name":{}}]}}`, `{"spec":{"containers":[{"name":"a"}]}}`},
+			"in an equal list":              {`{}`, `{"spec":{"containers":[{"name":{}}]}}`, `{"spec":{"containers":[{"name":{}}]}}`},
+			"in a new list":                 {`{}`, `{"spec":{"containers":[{"name":{}}]}}`, `{"spec":{}}`},
+			"in a list that is added again": {`{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":[{"name":{}}]}}`, `{"spec":{}}`},
 		}},
 		"null in a list that merges": {&corev1.Pod{}, map[string]inputs{
-			"in the base of an equal set":          {`{"metadata":{"finalizers":[null]}}`, `{"metadata":{"finalizers":["a"]}}`, `{"metadata":{"finalizers":["a"]}}`},
-			"in the base of a set that comes back": {`{"metadata":{"finalizers":[null]}}`, `{"metadata":{"finalizers":["a"]}}`, `{"metadata":{}}`},
-			"in a set that comes back":             {`{"metadata":{"finalizers":["a"]}}`, `{"metadata":{"finalizers":[null]}}`, `{"metadata":{}}`},
-			"in a new set":                         {`{}`, `{"metadata":{"finalizers":[null]}}`, `{"metadata":{}}`},
-			"in a set of live":                     {`{}`, `{"metadata":{"finalizers":["a"]}}`, `{"metadata":{"finalizers":[null]}}`},
-			"in an equal set":                      {`{}`, `{"metadata":{"finalizers":[null]}}`, `{"metadata":{"finalizers":[null]}}`},
-			"in the base of an equal keyed list":   {`{"spec":{"containers":[null]}}`, `{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":[{"name":"a"}]}}`},
-			"in the base of a keyed list":          {`{"spec":{"containers":[null,{"name":"b"}]}}`, `{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":[{"name":"a"},{"name":"b"}]}}`},
-			"in the base alone":                    {`{"spec":{"containers":[null]}}`, `{"spec":{}}`, `{"spec":{"containers":[{"name":"a"}]}}`},
-			"in an equal keyed list":               {`{}`, `{"spec":{"containers":[null]}}`, `{"spec":{"containers":[null]}}`},
-			"in a new keyed list":                  {`{}`, `{"spec":{"containers":[null]}}`, `{"spec":{}}`},
-			"in live":                              {`{}`, `{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":[{"name":"b"},null]}}`},
+			"in the base of an equal set":              {`{"metadata":{"finalizers":[null]}}`, `{"metadata":{"finalizers":["a"]}}`, `{"metadata":{"finalizers":["a"]}}`},
+			"in the base of a set that is added again": {`{"metadata":{"finalizers":[null]}}`, `{"metadata":{"finalizers":["a"]}}`, `{"metadata":{}}`},
+			"in a set that is added again":             {`{"metadata":{"finalizers":["a"]}}`, `{"metadata":{"finalizers":[null]}}`, `{"metadata":{}}`},
+			"in a new set":                             {`{}`, `{"metadata":{"finalizers":[null]}}`, `{"metadata":{}}`},
+			"in a set of live":                         {`{}`, `{"metadata":{"finalizers":["a"]}}`, `{"metadata":{"finalizers":[null]}}`},
+			"in an equal set":                          {`{}`, `{"metadata":{"finalizers":[null]}}`, `{"metadata":{"finalizers":[null]}}`},
+			"in the base of an equal keyed list":       {`{"spec":{"containers":[null]}}`, `{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":[{"name":"a"}]}}`},
+			"in the base of a keyed list":              {`{"spec":{"containers":[null,{"name":"b"}]}}`, `{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":[{"name":"a"},{"name":"b"}]}}`},
+			"only in the base":                         {`{"spec":{"containers":[null]}}`, `{"spec":{}}`, `{"spec":{"containers":[{"name":"a"}]}}`},
+			"in an equal keyed list":                   {`{}`, `{"spec":{"containers":[null]}}`, `{"spec":{"containers":[null]}}`},
+			"in a new keyed list":                      {`{}`, `{"spec":{"containers":[null]}}`, `{"spec":{}}`},
+			"in live":                                  {`{}`, `{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":[{"name":"b"},null]}}`},
 		}},
 		"another kind than the type declares": {&corev1.Pod{}, map[string]inputs{
-			"a list over the same, where an object is declared":              {`{}`, `{"spec":[]}`, `{"spec":[]}`},
-			"a list over the same with a blank, where an object is declared": {`{}`, `{"spec":[]}`, `{"spec":[ ]}`},
-			"a list over another, where an object is declared":               {`{}`, `{"spec":[1]}`, `{"spec":[2]}`},
-			"a list over an object":                                          {`{}`, `{"spec":[]}`, `{"spec":{}}`},
-			"a list over another, where a scalar is declared":                {`{}`, `{"spec":{"nodeName":[1]}}`, `{"spec":{"nodeName":[2]}}`},
-			"a list over the same, where a scalar is declared":               {`{}`, `{"spec":{"nodeName":[]}}`, `{"spec":{"nodeName":[]}}`},
-			"an object over the same, where a scalar is declared":            {`{}`, `{"spec":{"nodeName":{"a":1}}}`, `{"spec":{"nodeName":{ "a":1}}}`},
-			"an object where a scalar is declared":                           {`{}`, `{"spec":{"nodeName":{"a":1}}}`, `{"spec":{}}`},
-			"an object over a string":                                        {`{}`, `{"metadata":{"labels":{"a":{"x":1}}}}`, `{"metadata":{"labels":{"a":"x"}}}`},
-			"an object over another, where a string of a map is declared":    {`{}`, `{"metadata":{"labels":{"a":{"x":1}}}}`, `{"metadata":{"labels":{"a":{"x":2}}}}`},
-			"a number over an object":                                        {`{}`, `{"spec":3}`, `{"spec":{"a":1}}`},
-			"a number where an object is declared":                           {`{}`, `{"spec":3}`, `{}`},
-			"a number over the same, where a list is declared":               {`{}`, `{"spec":{"containers":3}}`, `{"spec":{"containers":3}}`},
-			"an object over the same, where a list is declared":              {`{}`, `{"spec":{"containers":{}}}`, `{"spec":{"containers":{ }}}`},
-			"a list over an object, where a list is declared":                {`{}`, `{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":{}}}`},
-			"a list over a string, where a list is declared":                 {`{}`, `{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":"x"}}`},
-			"an object in the base, where a list is declared":                {`{"spec":{"containers":{"a":1}}}`, `{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":[{"name":"b"}]}}`},
-			"an object in a set":                                             {`{}`, `{"metadata":{"finalizers":[{"a":1}]}}`, `{"metadata":{"finalizers":["a"]}}`},
-			"an object in an equal set":                                      {`{}`, `{"metadata":{"finalizers":[{"a":1}]}}`, `{"metadata":{"finalizers":[{"a":1}]}}`},
-			"strings in a keyed list":                                        {`{}`, `{"spec":{"containers":["a"]}}`, `{"spec":{"containers":["b"]}}`},
-			"a string over an object in a keyed list":                        {`{}`, `{"spec":{"containers":["a"]}}`, `{"spec":{"containers":[{"name":"b"}]}}`},
-			"lists in a list":                                                {`{}`, `{"spec":{"containers":[[]]}}`, `{"spec":{"containers":[[]]}}`},
-			"numbers in a set":                                               {`{}`, `{"metadata":{"finalizers":[1,2]}}`, `{"metadata":{"finalizers":[3]}}`},
-			"scalars of two kinds in a set":                                  {``, `{"metadata":{"finalizers":["a"]}}`, `{"metadata":{"finalizers":[1]}}`},
-			"scalars of two kinds in a set of the manifest":                  {``, `{"metadata":{"finalizers":["a",1]}}`, `{"metadata":{"finalizers":["a"]}}`},
-			"scalars of two kinds in an equal set":                           {``, `{"metadata":{"finalizers":["a",1]}}`, `{"metadata":{"finalizers":["a",1]}}`},
-			"scalars of another kind in the base of a set":                   {`{"metadata":{"finalizers":[1]}}`, `{"metadata":{"finalizers":["a"]}}`, `{"metadata":{"finalizers":["b"]}}`},
-			"booleans in a set":                                              {``, `{"metadata":{"finalizers":[true,false]}}`, `{"metadata":{"finalizers":[false]}}`},
+			"an equal list, declared as an object":                         {`{}`, `{"spec":[]}`, `{"spec":[]}`},
+			"an equal list with a blank, declared as an object":            {`{}`, `{"spec":[]}`, `{"spec":[ ]}`},
+			"a list over another list, declared as an object":              {`{}`, `{"spec":[1]}`, `{"spec":[2]}`},
+			"a list over an object":                                        {`{}`, `{"spec":[]}`, `{"spec":{}}`},
+			"a list over another list, declared as a scalar":               {`{}`, `{"spec":{"nodeName":[1]}}`, `{"spec":{"nodeName":[2]}}`},
+			"an equal list, declared as a scalar":                          {`{}`, `{"spec":{"nodeName":[]}}`, `{"spec":{"nodeName":[]}}`},
+			"an equal object, declared as a scalar":                        {`{}`, `{"spec":{"nodeName":{"a":1}}}`, `{"spec":{"nodeName":{ "a":1}}}`},
+			"an object, declared as a scalar":                              {`{}`, `{"spec":{"nodeName":{"a":1}}}`, `{"spec":{}}`},
+			"an object over a string":                                      {`{}`, `{"metadata":{"labels":{"a":{"x":1}}}}`, `{"metadata":{"labels":{"a":"x"}}}`},
+			"an object over another object, declared as a string of a map": {`{}`, `{"metadata":{"labels":{"a":{"x":1}}}}`, `{"metadata":{"labels":{"a":{"x":2}}}}`},
+			"a number over an object":                                      {`{}`, `{"spec":3}`, `{"spec":{"a":1}}`},
+			"a number, declared as an object":                              {`{}`, `{"spec":3}`, `{}`},
+			"an equal number, declared as a list":                          {`{}`, `{"spec":{"containers":3}}`, `{"spec":{"containers":3}}`},
+			"an equal object, declared as a list":                          {`{}`, `{"spec":{"containers":{}}}`, `{"spec":{"containers":{ }}}`},
+			"a list over an object, declared as a list":                    {`{}`, `{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":{}}}`},
+			"a list over a string, declared as a list":                     {`{}`, `{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":"x"}}`},
+			"an object in the base, declared as a list":                    {`{"spec":{"containers":{"a":1}}}`, `{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":[{"name":"b"}]}}`},
+			"an object in a set":                                           {`{}`, `{"metadata":{"finalizers":[{"a":1}]}}`, `{"metadata":{"finalizers":["a"]}}`},
+			"an object in an equal set":                                    {`{}`, `{"metadata":{"finalizers":[{"a":1}]}}`, `{"metadata":{"finalizers":[{"a":1}]}}`},
+			"strings in a keyed list":                                      {`{}`, `{"spec":{"containers":["a"]}}`, `{"spec":{"containers":["b"]}}`},
+			"a string over an object in a keyed list":                      {`{}`, `{"spec":{"containers":["a"]}}`, `{"spec":{"containers":[{"name":"b"}]}}`},
+			"lists in a list":                                              {`{}`, `{"spec":{"containers":[[]]}}`, `{"spec":{"containers":[[]]}}`},
+			"numbers in a set":                                             {`{}`, `{"metadata":{"finalizers":[1,2]}}`, `{"metadata":{"finalizers":[3]}}`},
+			"scalars of two kinds in a set":                                {``, `{"metadata":{"finalizers":["a"]}}`, `{"metadata":{"finalizers":[1]}}`},
+			"scalars of two kinds in a set of the manifest":                {``, `{"metadata":{"finalizers":["a",1]}}`, `{"metadata":{"finalizers":["a"]}}`},
+			"scalars of two kinds in an equal set":                         {``, `{"metadata":{"finalizers":["a",1]}}`, `{"metadata":{"finalizers":["a",1]}}`},
+			"scalars of another kind in the base of a set":                 {`{"metadata":{"finalizers":[1]}}`, `{"metadata":{"finalizers":["a"]}}`, `{"metadata":{"finalizers":["b"]}}`},
+			"booleans in a set":                                            {``, `{"metadata":{"finalizers":[true,false]}}`, `{"metadata":{"finalizers":[false]}}`},
 		}},
-		"a type that writes its own JSON": {&holder{}, map[string]inputs{
+		"a type with its own JSON encoding": {&holder{}, map[string]inputs{
 			"in a field that is replaced":  {``, `{"replaced":{"a":1}}`, `{"replaced":{"a":1,"b":2}}`},
 			"in a field that retains keys": {``, `{"retained":{"a":1}}`, `{"retained":{"a":1,"b":2}}`},
 			"in a field that merges":       {``, `{"merged":{"a":1}}`, `{"merged":{"a":1,"b":2}}`},
@@ -163,7 +163,7 @@ func TestMergeEqualsStrategicPatch(t *testing.T) {
 	}
 }
 
-// holder has fields of a type that writes its own JSON.
+// holder has fields of a type with its own JSON encoding.
 type holder struct {
 	Replaced ownJSON `json:"replaced" patchStrategy:"replace"`
 	Retained ownJSON `json:"retained" patchStrategy:"retainKeys"`
@@ -178,7 +178,7 @@ type ownJSON struct {
 // MarshalJSON implements json.Marshaler.
 func (ownJSON) MarshalJSON() ([]byte, error) { return []byte(`{}`), nil }
 
-// agrees merges texts and decoded values, and compares with upstream's result, or expects a refusal where upstream refuses.
+// agrees merges texts and decoded values, and compares with upstream's result. Merge must fail if upstream fails.
 func agrees(t *testing.T, place schema.Schema, in inputs, want []byte, wantErr error) {
 	t.Helper()
 	base, manifest, live := orEmpty(in.base), orEmpty(in.manifest), orEmpty(in.live)
@@ -208,11 +208,11 @@ func orEmpty(text string) []byte {
 // TestMergeEqualsJSONMergePatch does the same for custom resources.
 func TestMergeEqualsJSONMergePatch(t *testing.T) {
 	for name, in := range map[string]inputs{
-		"a null in a list that live has without it is no change":        {``, `{"list":[{"a":1,"b":null}]}`, `{"list":[{"a":1}]}`},
-		"a null in a nested list that live has without it is no change": {``, `{"list":[{"a":[{"b":null}]}]}`, `{"list":[{"a":[{}]}]}`},
-		"a directive is a field like any other":                         {``, `{"spec":{"$patch":"delete","a":1}}`, `{"spec":{"b":1}}`},
-		"a directive is a field like any other, in a new object":        {``, `{"spec":{"$retainKeys":["a"],"a":1}}`, `{}`},
-		"a directive of the base goes":                                  {`{"spec":{"$patch":"delete"}}`, `{"spec":{"a":1}}`, `{"spec":{"$patch":"delete"}}`},
+		"a null that live's list lacks is not a change":        {``, `{"list":[{"a":1,"b":null}]}`, `{"list":[{"a":1}]}`},
+		"a null that live's nested list lacks is not a change": {``, `{"list":[{"a":[{"b":null}]}]}`, `{"list":[{"a":[{}]}]}`},
+		"a directive is an ordinary field":                     {``, `{"spec":{"$patch":"delete","a":1}}`, `{"spec":{"b":1}}`},
+		"a directive is an ordinary field in a new object":     {``, `{"spec":{"$retainKeys":["a"],"a":1}}`, `{}`},
+		"a directive that the manifest drops is removed":       {`{"spec":{"$patch":"delete"}}`, `{"spec":{"a":1}}`, `{"spec":{"$patch":"delete"}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want, err := upstreamMergePatch(orEmpty(in.base), orEmpty(in.manifest), orEmpty(in.live))
@@ -230,7 +230,7 @@ func TestMergeEqualsJSONMergePatch(t *testing.T) {
 	}
 }
 
-// TestMergeRejectsDirectivesInTheManifest wherever they are, and whatever live has there.
+// TestMergeRejectsDirectivesInTheManifest tests directives at any place, whatever live has there.
 func TestMergeRejectsDirectivesInTheManifest(t *testing.T) {
 	var types schema.Types
 	place := types.Of(&corev1.Pod{})

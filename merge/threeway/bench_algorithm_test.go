@@ -14,7 +14,7 @@ import (
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
 
-// configMapOf returns an apply of a ConfigMap of so many values, all of which change.
+// configMapOf returns an apply of a ConfigMap with the given number of values, all of which change.
 func configMapOf(values int) applied {
 	text := func(version string) []byte {
 		var b strings.Builder
@@ -40,7 +40,7 @@ func BenchmarkConfigMap(b *testing.B) {
 		b.Run(fmt.Sprintf("%dKB/handoff", len(a.live)/1000), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := threeway.MergeJSON(a.base, a.manifest, a.live, a.place, threeway.Options{}); err != nil {
+				if _, err := threeway.MergeJSON(a.base, a.manifest, a.live, a.sample.place, threeway.Options{}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -48,7 +48,7 @@ func BenchmarkConfigMap(b *testing.B) {
 		b.Run(fmt.Sprintf("%dKB/strategicpatch", len(a.live)/1000), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := upstreamStrategic(a.base, a.manifest, a.live, a.typed); err != nil {
+				if _, err := upstreamStrategic(a.base, a.manifest, a.live, a.sample.typed); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -56,16 +56,16 @@ func BenchmarkConfigMap(b *testing.B) {
 	}
 }
 
-// BenchmarkAlgorithm merges decoded values, and leaves the decoding and the encoding out of upstream's side as well: its
-// two patches, their merge and its application. The copies that it consumes are not counted.
+// BenchmarkAlgorithm merges decoded values, without decoding and encoding on either side. Upstream's side is two patches, their
+// merge and its application, without the copies that it consumes.
 func BenchmarkAlgorithm(b *testing.B) {
 	for _, a := range []applied{configMapOf(80), deploymentOf(b, 9), deploymentOf(b, 95)} {
-		name := fmt.Sprintf("%s-%dKB", a.name, len(a.live)/1000)
+		name := fmt.Sprintf("%s-%dKB", a.sample.name, len(a.live)/1000)
 		base, manifest, live := fromJSON(b, a.base), fromJSON(b, a.manifest), fromJSON(b, a.live)
 		b.Run(name+"/handoff", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := threeway.Merge(base, manifest, live, a.place, threeway.Options{}); err != nil {
+				if _, err := threeway.Merge(base, manifest, live, a.sample.place, threeway.Options{}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -103,11 +103,11 @@ func consumed(base, manifest, live map[string]any) [5]map[string]any {
 	return copies
 }
 
-// algorithm is upstream's, on decoded values: strategicpatch makes three-way patches of texts only, so that the two patches
-// that such a one consists of are made, merged and applied.
+// algorithm is upstream's algorithm on decoded values. strategicpatch creates three-way patches from texts only, so this creates,
+// merges and applies the two patches that a three-way patch consists of.
 func algorithm(tb testing.TB, a applied, copies [5]map[string]any) {
 	tb.Helper()
-	meta, err := strategicpatch.NewPatchMetaFromStruct(a.typed)
+	meta, err := strategicpatch.NewPatchMetaFromStruct(a.sample.typed)
 	if err != nil {
 		tb.Fatal(err)
 	}

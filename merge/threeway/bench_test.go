@@ -15,11 +15,11 @@ import (
 
 // applied is an apply that changes an image: the manifest drops a field, and live has the API server's defaults.
 type applied struct {
-	sample
+	sample               sample
 	base, manifest, live []byte
 }
 
-// deploymentOf returns an apply of a Deployment with so many containers, each with its ports, variables and mounts.
+// deploymentOf returns an apply of a Deployment with the given number of containers, each with ports, variables and mounts.
 func deploymentOf(tb testing.TB, containers int) applied {
 	tb.Helper()
 	o := sampleObjects(tb)[4]
@@ -62,7 +62,7 @@ func BenchmarkThreeWay(b *testing.B) {
 		b.Run(size.name+"/texts/handoff", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := threeway.MergeJSON(a.base, a.manifest, a.live, a.place, threeway.Options{}); err != nil {
+				if _, err := threeway.MergeJSON(a.base, a.manifest, a.live, a.sample.place, threeway.Options{}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -70,7 +70,7 @@ func BenchmarkThreeWay(b *testing.B) {
 		b.Run(size.name+"/texts/strategicpatch", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := upstreamStrategic(a.base, a.manifest, a.live, a.typed); err != nil {
+				if _, err := upstreamStrategic(a.base, a.manifest, a.live, a.sample.typed); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -79,7 +79,7 @@ func BenchmarkThreeWay(b *testing.B) {
 			base, manifest, live := fromJSON(b, a.base), fromJSON(b, a.manifest), fromJSON(b, a.live)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := threeway.Merge(base, manifest, live, a.place, threeway.Options{}); err != nil {
+				if _, err := threeway.Merge(base, manifest, live, a.sample.place, threeway.Options{}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -88,12 +88,12 @@ func BenchmarkThreeWay(b *testing.B) {
 	}
 }
 
-// benchmarkUpstreamDecoded merges decoded values the way strategicpatch allows: it makes three-way patches of texts only,
-// and consumes the object that it applies them to.
+// benchmarkUpstreamDecoded merges decoded values as strategicpatch allows it: three-way patches are created from texts only, and
+// applying one consumes the object.
 func benchmarkUpstreamDecoded(b *testing.B, a applied) {
 	b.Helper()
 	base, manifest, live := fromJSON(b, a.base), fromJSON(b, a.manifest), fromJSON(b, a.live)
-	meta, err := strategicpatch.NewPatchMetaFromStruct(a.typed)
+	meta, err := strategicpatch.NewPatchMetaFromStruct(a.sample.typed)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -104,21 +104,21 @@ func benchmarkUpstreamDecoded(b *testing.B, a applied) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		_, err = strategicpatch.StrategicMergeMapPatch(fromJSON(b, text), fromJSON(b, patch), a.typed)
+		_, err = strategicpatch.StrategicMergeMapPatch(fromJSON(b, text), fromJSON(b, patch), a.sample.typed)
 		if err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
-// BenchmarkThreeWayGrows shows what a keyed list of up to 5,000 elements costs: the time for each element stays.
+// BenchmarkThreeWayGrows merges keyed lists of up to 5,000 elements. The time for each element must not grow.
 func BenchmarkThreeWayGrows(b *testing.B) {
 	for _, elements := range []int{625, 1250, 2500, 5000} {
 		a := serviceOf(b, elements)
 		b.Run(strconv.Itoa(elements), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := threeway.MergeJSON(a.base, a.manifest, a.live, a.place, threeway.Options{}); err != nil {
+				if _, err := threeway.MergeJSON(a.base, a.manifest, a.live, a.sample.place, threeway.Options{}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -128,7 +128,7 @@ func BenchmarkThreeWayGrows(b *testing.B) {
 	}
 }
 
-// serviceOf returns an apply of a Service with so many ports, in another order than they have in live.
+// serviceOf returns an apply of a Service with the given number of ports, in another order than in live.
 func serviceOf(tb testing.TB, ports int) applied {
 	tb.Helper()
 	all := sampleObjects(tb)
@@ -153,8 +153,8 @@ func serviceOf(tb testing.TB, ports int) applied {
 	}
 }
 
-// patient is how many rounds a comparison of times gets: the best of a side only ever gets nearer to what it costs, and a
-// machine that does much else needs many.
+// patient is the maximum number of rounds of a comparison of times. The best time only gets closer to the real cost, and a busy
+// machine needs many rounds.
 const patient = 300
 
 func TestThreeWayTakesLinearTime(t *testing.T) {
@@ -182,14 +182,14 @@ func TestThreeWayTakesLinearTime(t *testing.T) {
 func (a *applied) timed(t *testing.T) time.Duration {
 	t.Helper()
 	start := time.Now()
-	if _, err := threeway.MergeJSON(a.base, a.manifest, a.live, a.place, threeway.Options{}); err != nil {
+	if _, err := threeway.MergeJSON(a.base, a.manifest, a.live, a.sample.place, threeway.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return time.Since(start)
 }
 
-// TestThreeWayIsFasterThanStrategicpatch compares the best of many runs, taken in turns, so that what else the machine
-// does counts little: texts, and decoded values with the bare algorithms. The benchmarks tell how much faster it is.
+// TestThreeWayIsFasterThanStrategicpatch compares the best of many alternating runs, so that the load of the machine matters
+// little: for texts, and for decoded values with the algorithms alone. The benchmarks show how much faster it is.
 func TestThreeWayIsFasterThanStrategicpatch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures time")
@@ -202,7 +202,7 @@ func TestThreeWayIsFasterThanStrategicpatch(t *testing.T) {
 				func() time.Duration { return a.timed(t) },
 				func() time.Duration {
 					start := time.Now()
-					if _, err := upstreamStrategic(a.base, a.manifest, a.live, a.typed); err != nil {
+					if _, err := upstreamStrategic(a.base, a.manifest, a.live, a.sample.typed); err != nil {
 						t.Fatal(err)
 					}
 					return time.Since(start)
@@ -211,7 +211,7 @@ func TestThreeWayIsFasterThanStrategicpatch(t *testing.T) {
 			"decoded": {
 				func() time.Duration {
 					start := time.Now()
-					if _, err := threeway.Merge(base, manifest, live, a.place, threeway.Options{}); err != nil {
+					if _, err := threeway.Merge(base, manifest, live, a.sample.place, threeway.Options{}); err != nil {
 						t.Fatal(err)
 					}
 					return time.Since(start)
@@ -223,9 +223,9 @@ func TestThreeWayIsFasterThanStrategicpatch(t *testing.T) {
 			for round := 0; round < 20 || round < patient && theirs < times*ours; round++ {
 				ours, theirs = min(ours, sides[0]()), min(theirs, sides[1]())
 			}
-			t.Logf("%s of %d bytes, %s: %v, strategicpatch %v, %.1f times as fast", a.name, len(a.live), by, ours, theirs, float64(theirs)/float64(ours))
+			t.Logf("%s of %d bytes, %s: %v, strategicpatch %v, %.1f times as fast", a.sample.name, len(a.live), by, ours, theirs, float64(theirs)/float64(ours))
 			if theirs < times*ours {
-				t.Errorf("%s of %d bytes, %s: %v is not %d times as fast as %v", a.name, len(a.live), by, ours, times, theirs)
+				t.Errorf("%s of %d bytes, %s: %v is not %d times as fast as %v", a.sample.name, len(a.live), by, ours, times, theirs)
 			}
 		}
 	}

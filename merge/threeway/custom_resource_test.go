@@ -32,7 +32,7 @@ properties:
       template: {type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}
 `
 
-// Objects of the kind widget.
+// Objects of kind Widget.
 var customResource = map[string]documented{
 	"an object merges field by field":      {``, `{spec: {replicas: 3}}`, `{spec: {replicas: 1, port: 80}}`, `{spec: {replicas: 3, port: 80}}`},
 	"a map merges key by key":              {`{spec: {labels: {a: "1"}}}`, `{spec: {labels: {b: "2"}}}`, `{spec: {labels: {a: "1", c: "3"}}}`, `{spec: {labels: {b: "2", c: "3"}}}`},

@@ -14,7 +14,7 @@ import (
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
 
-// unlikeUpstream is a case of docs/merge-differences.md: what upstream does, and what handoff does instead.
+// unlikeUpstream is a case of docs/merge-differences.md, with the results of upstream and of Merge.
 type unlikeUpstream struct {
 	typed                any
 	base, manifest, live string
@@ -25,18 +25,18 @@ type unlikeUpstream struct {
 func TestDifferencesFromStrategicPatch(t *testing.T) {
 	pod, service := &corev1.Pod{}, &corev1.Service{}
 	for name, c := range map[string]unlikeUpstream{
-		"leftovers: directives stay in an object that comes back": {
+		"leftovers: directives stay in an object that is added again": {
 			pod, `{"metadata":{"finalizers":["a","b"]}}`, `{"metadata":{"finalizers":["a"]}}`, `{}`,
 			`{"metadata":{"finalizers":["a"],"$deleteFromPrimitiveList/finalizers":["b"],"$setElementOrder/finalizers":["a"]}}`,
 			`{"metadata":{"finalizers":["a"]}}`,
 		},
-		"leftovers: deletions stay in an element that comes back": {
+		"leftovers: deletions stay in an element that is added again": {
 			pod, `{"spec":{"containers":[{"name":"a","image":"i","ports":[{"containerPort":1}]}]}}`, `{"spec":{"containers":[{"name":"a","ports":[]}]}}`,
 			`{"spec":{"containers":[{"name":"b"}]}}`,
 			`{"spec":{"containers":[{"name":"a","image":null,"ports":[{"containerPort":1,"$patch":"delete"}]},{"name":"b"}]}}`,
 			`{"spec":{"containers":[{"name":"a","ports":[]},{"name":"b"}]}}`,
 		},
-		"leftovers: a union that comes back": {
+		"leftovers: a union that is added again": {
 			pod, `{"spec":{"volumes":[{"name":"v","emptyDir":{}}]}}`, `{"spec":{"volumes":[{"name":"v","hostPath":{"path":"/"}}]}}`, `{"spec":{"volumes":[{"name":"w"}]}}`,
 			`{"spec":{"volumes":[{"name":"v","emptyDir":null,"hostPath":{"path":"/"},"$retainKeys":["hostPath","name"]},{"name":"w"}]}}`,
 			`{"spec":{"volumes":[{"name":"v","hostPath":{"path":"/"}},{"name":"w"}]}}`,
@@ -63,11 +63,11 @@ func TestDifferencesFromStrategicPatch(t *testing.T) {
 		"JSON texts: invalid UTF-8": {
 			pod, ``, "{\"spec\":{\"nodeName\":\"\xff\"}}", `{}`, `{"spec":{"nodeName":"\ufffd"}}`, `error:manifest: reading JSON: jsontext: invalid UTF-8`,
 		},
-		"wrong kinds: an object over another where a scalar is declared": {
+		"wrong kinds: an object over another object, declared as a scalar": {
 			pod, ``, `{"spec":{"nodeName":{"a":1}}}`, `{"spec":{"nodeName":{"a":2}}}`, `{"spec":{"nodeName":{"a":1}}}`,
 			`error:manifest: .spec.nodeName: the value is of the wrong kind: it is an object`,
 		},
-		"wrong kinds: an object over another where a list is declared": {
+		"wrong kinds: an object over another object, declared as a list": {
 			pod, ``, `{"spec":{"containers":{"a":1}}}`, `{"spec":{"containers":{"a":2}}}`, `{"spec":{"containers":{"a":1}}}`,
 			`error:manifest: .spec.containers: the value is of the wrong kind: it is an object`,
 		},
@@ -75,11 +75,11 @@ func TestDifferencesFromStrategicPatch(t *testing.T) {
 			service, `{"spec":{"ports":[{"port":"80"}]}}`, `{"spec":{"ports":[]}}`, `{"spec":{"ports":[{"port":80}]}}`,
 			`{"spec":{"ports":[{"port":80}]}}`, `{"spec":{"ports":[{"port":80}]}}`,
 		},
-		"unknown fields: strategicpatch refuses to look inside": {
+		"unknown fields: strategicpatch does not look inside": {
 			pod, ``, `{"spec":{"future":{"a":1}}}`, `{"spec":{"future":{"a":2,"b":3}}}`,
 			`error:unable to find api field`, `{"spec":{"future":{"a":1,"b":3}}}`,
 		},
-		"unknown fields: of a type that writes its own JSON": {
+		"unknown fields: of a type with its own JSON encoding": {
 			&apiextensionsv1.JSONSchemaProps{}, ``, `{"items":{"properties":{"a":{"type":"string"}}}}`, `{"items":{"properties":{"a":{}}}}`,
 			`error:unable to find api field`, `{"items":{"properties":{"a":{"type":"string"}}}}`,
 		},
@@ -104,7 +104,7 @@ func TestDifferencesFromStrategicPatch(t *testing.T) {
 
 func TestDifferencesFromJSONMergePatch(t *testing.T) {
 	for name, c := range map[string]unlikeUpstream{
-		"large numbers: a change that is not seen": {
+		"large numbers: a change that upstream misses": {
 			nil, ``, `{"n":9007199254740993}`, `{"n":9007199254740992}`, `{"n":9007199254740992}`, `{"n":9007199254740993}`,
 		},
 		"JSON texts: the last one of a name counts": {
@@ -176,13 +176,13 @@ func TestInputErrorsHaveTheFieldsPath(t *testing.T) {
 			``, `{"metadata":{"finalizers":["a"]}}`, `{"metadata":{"finalizers":[{}]}}`,
 			threeway.ErrWrongKind, `live: .metadata.finalizers[0]: the value is of the wrong kind: it is an object`,
 		},
-		"an object over another where a string is declared": {
+		"an object over another object, declared as a string": {
 			``, `{"metadata":{"labels":{"a.b/c":{}}}}`, `{"metadata":{"labels":{"a.b/c":{"x":1}}}}`,
 			threeway.ErrWrongKind, `manifest: .metadata.labels.a.b/c: the value is of the wrong kind: it is an object`,
 		},
-		"a text that is no object": {``, `[]`, `{}`, threeway.ErrWrongKind, `manifest: the value is of the wrong kind: it is a list`},
-		"a text that ends early":   {``, `{}`, `{"a":`, nil, `live: reading JSON: `},
-		"more behind the object":   {`{} {}`, `{"a":1}`, `{}`, nil, `base: reading JSON: `},
+		"a text that is not an object":   {``, `[]`, `{}`, threeway.ErrWrongKind, `manifest: the value is of the wrong kind: it is a list`},
+		"a text that ends early":         {``, `{}`, `{"a":`, nil, `live: reading JSON: `},
+		"trailing text after the object": {`{} {}`, `{"a":1}`, `{}`, nil, `base: reading JSON: `},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var types schema.Types

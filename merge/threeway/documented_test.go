@@ -12,8 +12,8 @@ import (
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
 
-// documented is an example, or a row of a table, of a document about kubectl apply. Its inputs are what the document shows
-// of a Deployment, as YAML. docs/merge.md shows them by the names of the cases.
+// documented is an example or a table row of a document about kubectl apply. Its inputs are the part of a Deployment that the
+// document shows, as YAML. docs/merge.md lists the cases by name.
 type documented struct{ base, manifest, live, want string }
 
 const simpleDeployment = `{spec: {minReadySeconds: 5, selector: {matchLabels: {app: nginx}}, template: {metadata: {labels: {app: nginx}}, spec: {containers: [{image: "nginx:1.14.2", name: nginx, ports: [{containerPort: 80}]}]}}}}`
@@ -23,7 +23,7 @@ const defaultedDeployment = `{spec: {selector: {matchLabels: {app: nginx}}, minR
 	template: {metadata: {creationTimestamp: null, labels: {app: nginx}}, spec: {containers: [{image: "nginx:1.14.2", imagePullPolicy: IfNotPresent, name: nginx, ports: [{containerPort: 80, protocol: TCP}],
 	resources: {}, terminationMessagePath: /dev/termination-log}], dnsPolicy: ClusterFirst, restartPolicy: Always, securityContext: {}, terminationGracePeriodSeconds: 30}}}}`
 
-// mergePatchCalculation is what the page shows twice, as a story and as a calculation.
+// mergePatchCalculation is an example that the page shows twice, as steps and as a calculation.
 var mergePatchCalculation = documented{
 	base:     simpleDeployment,
 	manifest: `{spec: {selector: {matchLabels: {app: nginx}}, template: {metadata: {labels: {app: nginx}}, spec: {containers: [{image: "nginx:1.16.1", name: nginx, ports: [{containerPort: 80}]}]}}}}`,
@@ -72,7 +72,7 @@ var declarativeConfig = map[string]documented{
 	},
 	"Default field values: a field that the API server set stays": {simpleDeployment, simpleDeployment, defaultedDeployment, defaultedDeployment},
 	"Default field values: strategy.type changes over a defaulted rollingUpdate": {
-		// The page says ERROR: rollingUpdate stays. Since Deployments have retainKeys it goes.
+		// The page says ERROR: rollingUpdate stays. Since Deployments have retainKeys, it is removed.
 		base:     `{spec: {template: {metadata: {labels: {app: nginx}}, spec: {containers: [{name: nginx, image: "nginx:1.14.2", ports: [{containerPort: 80}]}]}}}}`,
 		manifest: `{spec: {strategy: {type: Recreate}, template: {metadata: {labels: {app: nginx}}, spec: {containers: [{name: nginx, image: "nginx:1.14.2", ports: [{containerPort: 80}]}]}}}}`,
 		live:     `{spec: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1, maxUnavailable: 1}}, template: {metadata: {labels: {app: nginx}}, spec: {containers: [{name: nginx, image: "nginx:1.14.2", ports: [{containerPort: 80}]}]}}}}`,
@@ -89,7 +89,7 @@ var declarativeConfig = map[string]documented{
 		`{spec: {}}`, `{spec: {replicas: 3}}`, `{spec: {replicas: 7}}`, `{spec: {replicas: 3}}`,
 	},
 	"Changing the owner from a configuration file to a direct imperative writer, without the manual step": {
-		// What handoff is for: with owners the field stays, see TestOwnersKeepsFieldsByTheDecisionTable.
+		// The problem that handoff solves: with owners, the field stays. See TestOwnersKeepsFieldsByTheDecisionTable.
 		`{spec: {replicas: 3}}`, `{spec: {}}`, `{spec: {replicas: 7}}`, `{spec: {}}`,
 	},
 	// kubectl replace --save-config has recorded the exported object as last-applied.
@@ -98,7 +98,7 @@ var declarativeConfig = map[string]documented{
 		`{spec: {replicas: 2, paused: true}}`, `{spec: {replicas: 3}}`, `{spec: {replicas: 2, paused: true, minReadySeconds: 5}}`, `{spec: {replicas: 3, minReadySeconds: 5}}`,
 	},
 	"Changing the owner from a configuration file to a direct imperative writer": {
-		// The field is gone from last-applied as well, by hand.
+		// The field was removed from last-applied too, manually.
 		`{spec: {}}`, `{spec: {}}`, `{spec: {replicas: 7}}`, `{spec: {replicas: 7}}`,
 	},
 }
@@ -138,7 +138,7 @@ var fieldMergeSemantics = map[string]documented{
 	"Merging Lists of Primitives: in config, not in resource":         {``, `{metadata: {finalizers: [a]}}`, `{metadata: {finalizers: [b]}}`, `{metadata: {finalizers: [a, b]}}`},
 	"Merging Lists of Primitives: not in config, in last applied":     {`{metadata: {finalizers: [a]}}`, `{metadata: {finalizers: []}}`, `{metadata: {finalizers: [a, b]}}`, `{metadata: {finalizers: [b]}}`},
 	"Merging Lists of Primitives: not in config, not in last applied": {``, `{metadata: {finalizers: []}}`, `{metadata: {finalizers: [b]}}`, `{metadata: {finalizers: [b]}}`},
-	// The book shows args, and [a, c, d]. That is so of a list that merges, as finalizers; args are replaced.
+	// The book shows args, and [a, c, d]. That is true for a list that merges, such as finalizers; args are replaced.
 	"Merging Lists of Primitives: the example, of a list that merges": {
 		`{metadata: {finalizers: [a, b]}}`, `{metadata: {finalizers: [a, c]}}`, `{metadata: {finalizers: [a, b, d]}}`, `{metadata: {finalizers: [a, c, d]}}`,
 	},
@@ -163,8 +163,8 @@ var fieldMergeSemantics = map[string]documented{
 	"Merging Lists of Objects: the example":                        declarativeConfig["Merge individual elements of a list of complex elements"],
 }
 
-// The example that the page ends with "ERROR!" is of a Deployment. It is still so of a StatefulSet, whose updateStrategy is
-// no union to apply; handoff cures it: docs/stale-defaults.md.
+// The example that the page ends with "ERROR!" is a Deployment. It is still true for a StatefulSet, whose updateStrategy is not
+// a union for apply. handoff fixes that: see docs/stale-defaults.md.
 var defaultsOfAStatefulSet = map[string]documented{
 	"Default field values: updateStrategy.type changes over a defaulted rollingUpdate": {
 		`{spec: {}}`, `{spec: {updateStrategy: {type: OnDelete}}}`, `{spec: {updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}}}`,
@@ -184,7 +184,7 @@ func TestFieldMergeSemantics(t *testing.T) {
 	asDocumented(t, fieldMergeSemantics, &appsv1.Deployment{})
 }
 
-// asDocumented holds each case of objects of a type, and that upstream gives the same.
+// asDocumented tests each case for objects of a type, and that upstream has the same result.
 func asDocumented(t *testing.T, cases map[string]documented, typed runtime.Object) {
 	t.Helper()
 	var types schema.Types

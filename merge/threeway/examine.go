@@ -49,7 +49,7 @@ func (m *merger) examine(n *node, place schema.Schema) error {
 	n.open()
 	for i := range n.children {
 		c := &n.children[i]
-		if c.kind != '{' && c.kind != '[' {
+		if c.node.kind != '{' && c.node.kind != '[' {
 			continue
 		}
 		m.enter(step{name: c.name})
@@ -114,7 +114,7 @@ func (m *merger) compare(base, manifest *node, place schema.Schema, present bool
 	}
 	for i := range manifest.children {
 		c := &manifest.children[i]
-		if c.kind != '{' && c.kind != '[' {
+		if c.node.kind != '{' && c.node.kind != '[' {
 			continue
 		}
 		m.enter(step{name: c.name})

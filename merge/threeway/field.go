@@ -133,8 +133,8 @@ func withoutNulls(n *node) node {
 	for i := range n.children {
 		c := &n.children[i]
 		clean := withoutNulls(&c.node)
-		gone := n.kind == '{' && c.kind == 'n'
-		if out == nil && (gone || clean.made() && !c.made()) {
+		gone := n.kind == '{' && c.node.kind == 'n'
+		if out == nil && (gone || clean.made() && !c.node.made()) {
 			out = append(make([]member, 0, len(n.children)), n.children[:i]...)
 		}
 		if out != nil && !gone {
@@ -163,7 +163,7 @@ func created(base, manifest *node) (result node, there bool) {
 	for i := range manifest.children {
 		c := &manifest.children[i]
 		old := base.field(c.name, i)
-		if c.kind == 'n' {
+		if c.node.kind == 'n' {
 			there = there || old == nil || old.kind != 'n'
 		} else if value, ok := created(old, &c.node); ok {
 			out, there = append(out, member{c.name, value}), true

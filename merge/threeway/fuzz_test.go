@@ -9,8 +9,8 @@ import (
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
 
-// FuzzThreeWay derives base, manifest and live from a sample by a script of decisions, and holds the merge against
-// strategicpatch and jsonmergepatch.
+// FuzzThreeWay derives base, manifest and live from a sample by a script of decisions, and compares the merge with that of
+// strategicpatch or jsonmergepatch.
 func FuzzThreeWay(f *testing.F) {
 	samples := sampleObjects(f)
 	kind := byte(0)
@@ -26,7 +26,7 @@ func FuzzThreeWay(f *testing.F) {
 	})
 }
 
-// FuzzThreeWayJSON feeds any texts: the merge may refuse them, but neither panics nor writes what is no JSON.
+// FuzzThreeWayJSON merges arbitrary texts. The merge may return an error, but must not panic or write invalid JSON.
 func FuzzThreeWayJSON(f *testing.F) {
 	deployment := sampleObjects(f)[4]
 	f.Add([]byte(`{"a":1}`), []byte(`{"a":null}`), []byte(`{"a":{"b":[1,2]}}`))

@@ -25,7 +25,7 @@ type sample struct {
 	place   schema.Schema
 }
 
-// sampleObjects returns those of testdata/objects, in the order of their names.
+// sampleObjects returns the objects of testdata/objects, sorted by name.
 func sampleObjects(tb testing.TB) []sample {
 	tb.Helper()
 	paths, err := filepath.Glob("testdata/objects/*.yaml")
@@ -60,7 +60,7 @@ func typedLike(tb testing.TB, decoded map[string]any) runtime.Object {
 	return typed
 }
 
-// choices makes decisions from a script of bytes, so that a fuzzer can find its way; when that is used up, each is 0.
+// choices makes decisions from a script of bytes, which a fuzzer can change. After the end of the script, each decision is 0.
 type choices struct{ script []byte }
 
 func (c *choices) upTo(n int) int {
@@ -74,8 +74,8 @@ func (c *choices) upTo(n int) int {
 
 func (c *choices) oneIn(n int) bool { return c.upTo(n) == n-1 }
 
-// inputs derives a base, a manifest and a live object: all of them start as the whole object, the base and manifest
-// without much of what an author does not write, and each goes through changes of its own.
+// inputs derives a base, a manifest and a live object. All of them start as the whole object, the base and the manifest without
+// most of the fields that users do not write. Then each is changed independently.
 func (c *choices) inputs(o sample) (base, manifest, live map[string]any) {
 	written := c.thinned(o.decoded, o.place, 3)
 	mutated := func(value map[string]any, most int) map[string]any {
@@ -93,7 +93,7 @@ func (c *choices) inputs(o sample) (base, manifest, live map[string]any) {
 	return base, manifest, mutated(o.decoded, 5)
 }
 
-// normal returns a copy with int64 and float64 numbers only, which is what DeepCopyJSON takes.
+// normal returns a copy with int64 and float64 numbers only, as DeepCopyJSON requires.
 func normal(value map[string]any) map[string]any {
 	out, ok := normalValue(value).(map[string]any)
 	if !ok {
@@ -126,7 +126,7 @@ func normalValue(value any) any {
 	}
 }
 
-// thinned returns an object without some of its members, one in so many on average.
+// thinned returns an object without some of its members, on average one in the given number.
 func (c *choices) thinned(value map[string]any, place schema.Schema, one int) map[string]any {
 	out := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(value)) {

@@ -7,9 +7,9 @@ import (
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
-// comesBack says whether base and manifest both have an object, an element or a list with elements that live lacks: the
-// first difference of docs/merge-differences.md.
-func comesBack(base, manifest, live any, place schema.Schema) bool {
+// isAddedAgain reports whether base and manifest both have an object, an element or a list with elements that live lacks: the first
+// difference of docs/merge-differences.md.
+func isAddedAgain(base, manifest, live any, place schema.Schema) bool {
 	switch m := manifest.(type) {
 	case map[string]any:
 		b, ok := base.(map[string]any)
@@ -21,7 +21,7 @@ func comesBack(base, manifest, live any, place schema.Schema) bool {
 			return true
 		}
 		for name := range m {
-			if comesBack(b[name], m[name], l[name], place.Field(name)) {
+			if isAddedAgain(b[name], m[name], l[name], place.Field(name)) {
 				return true
 			}
 		}
@@ -39,7 +39,7 @@ func comesBack(base, manifest, live any, place schema.Schema) bool {
 			return false
 		}
 		for _, element := range m {
-			if comesBack(having(b, element, strategy), element, having(l, element, strategy), place.Element()) {
+			if isAddedAgain(having(b, element, strategy), element, having(l, element, strategy), place.Element()) {
 				return true
 			}
 		}
@@ -47,7 +47,7 @@ func comesBack(base, manifest, live any, place schema.Schema) bool {
 	return false
 }
 
-// having returns the element of a list that has the same keys, nil where there is none.
+// having returns the element of a list with the same keys, nil if there is none.
 func having(list []any, like any, strategy schema.Strategy) any {
 	wanted, _ := like.(map[string]any)
 	i := slices.IndexFunc(list, func(element any) bool {
@@ -60,7 +60,7 @@ func having(list []any, like any, strategy schema.Strategy) any {
 	return list[i]
 }
 
-// withoutLeftovers returns a value without nulls and without what strategicpatch leaves of its patch in the result.
+// withoutLeftovers returns a value without nulls, and without the parts of the patch that strategicpatch leaves in the result.
 func withoutLeftovers(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -177,7 +177,7 @@ func (l *lists) interleave() []int {
 	next := 0
 	appendLiveOnly := func(before int) {
 		for ; next < inLive && next < before; next++ {
-			if !mentioned[next] && !l.results[next].absent() {
+			if !mentioned[next] && !l.results[next].node.absent() {
 				out = append(out, next)
 			}
 		}

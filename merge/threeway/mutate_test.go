@@ -12,7 +12,7 @@ import (
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
-// mutate changes one place of value; whole is where it came from.
+// mutate changes one place of value, which is a part of whole.
 func (c *choices) mutate(value map[string]any, place schema.Schema, whole map[string]any) {
 	names := slices.Sorted(maps.Keys(value))
 	missing := slices.DeleteFunc(slices.Sorted(maps.Keys(whole)), func(name string) bool { _, ok := value[name]; return ok })
@@ -101,7 +101,7 @@ func (c *choices) mutateList(list []any, place schema.Schema, whole any) []any {
 	}
 }
 
-// insert puts a new element in a list, one that it does not have by then.
+// insert adds an element to a list that lacks it.
 func (c *choices) insert(list []any, at int, strategy schema.Strategy) []any {
 	fresh := fmt.Sprintf("n%d", c.upTo(4))
 	var element any = fresh
@@ -132,7 +132,7 @@ func (c *choices) insert(list []any, at int, strategy schema.Strategy) []any {
 	return slices.Insert(list, c.upTo(len(list)+1), element)
 }
 
-// counterpart returns the element of the whole object that has the same key.
+// counterpart returns the element of the whole object with the same key.
 func (c *choices) counterpart(whole any, strategy schema.Strategy, keys map[string]any) map[string]any {
 	list, _ := whole.([]any)
 	for _, element := range list {

@@ -32,7 +32,7 @@ func (n *node) absent() bool { return n.kind == 0 }
 
 type member struct {
 	name string
-	node
+	node node
 }
 
 // linear is the maximum number of members or elements that are searched without an index.
@@ -184,13 +184,13 @@ func (n *node) decode() any {
 	case n.kind == '{':
 		object := make(map[string]any, len(n.children))
 		for i := range n.children {
-			object[n.children[i].name] = n.children[i].decode()
+			object[n.children[i].name] = n.children[i].node.decode()
 		}
 		return object
 	default:
 		list := make([]any, len(n.children))
 		for i := range n.children {
-			list[i] = n.children[i].decode()
+			list[i] = n.children[i].node.decode()
 		}
 		return list
 	}

@@ -92,15 +92,15 @@ func (m *merger) dropMembers(out *builder, base, manifest *node, place schema.Sc
 func (m *merger) retainKeys(out *builder, base, manifest *node, place schema.Schema) {
 	retained := func(name string, guess int) bool {
 		at := manifest.find(name, guess)
-		return at >= 0 && manifest.children[at].kind != 'n'
+		return at >= 0 && manifest.children[at].node.kind != 'n'
 	}
 	values, nulls := false, false
 	for i := range out.live.children {
 		if member := &out.live.children[i]; !retained(member.name, i) {
-			values, nulls = values || member.kind != 'n', nulls || member.kind == 'n'
+			values, nulls = values || member.node.kind != 'n', nulls || member.node.kind == 'n'
 		}
 	}
-	chosen := slices.ContainsFunc(manifest.children, func(c member) bool { return c.kind != 'n' })
+	chosen := slices.ContainsFunc(manifest.children, func(c member) bool { return c.node.kind != 'n' })
 	patched := func() bool { return out.edited || differs(manifest, out.live) || drops(base, manifest, place) }
 	if extra := values || nulls && patched(); !chosen || !extra {
 		return
@@ -165,7 +165,7 @@ func (b *builder) put(at int, name string, result node) {
 }
 
 // has reports whether the result still has the member at index at of live.
-func (b *builder) has(at int) bool { return !b.edited || !b.members[at].absent() }
+func (b *builder) has(at int) bool { return !b.edited || !b.members[at].node.absent() }
 
 // done returns the merged object: live itself if nothing has changed.
 func (b *builder) done() node {
@@ -174,7 +174,7 @@ func (b *builder) done() node {
 	}
 	kept := b.members[:0]
 	for _, c := range b.members {
-		if !c.absent() {
+		if !c.node.absent() {
 			kept = append(kept, c)
 		}
 	}

@@ -57,7 +57,7 @@ func mergesAsPatch(t *testing.T, base, manifest, live []byte) {
 	same(t, "handoff", string(want), got, err)
 }
 
-// recorded returns the objects of a review; a recording can hold the review itself, or the review beside other things.
+// recorded returns the objects of a review. A recording contains the review itself, or the review with other fields.
 func recorded(t *testing.T, path string) (live, incoming []byte) {
 	t.Helper()
 	text, err := os.ReadFile(path) //nolint:gosec // a file of this repository

@@ -11,32 +11,32 @@ import (
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
 
-// What the documents leave to the reader: by the sections of docs/merge.md.
+// Rules that the documents do not state, by the sections of docs/merge.md.
 
 var nullInTheManifest = map[string]documented{
-	"null clears what live has":                       {``, `{spec: {paused: null}}`, `{spec: {paused: true, replicas: 2}}`, `{spec: {replicas: 2}}`},
-	"null clears an object with all its fields":       {``, `{spec: {strategy: null}}`, `{spec: {strategy: {type: Recreate}}}`, `{spec: {}}`},
-	"null clears a list that merges":                  {``, `{metadata: {finalizers: null}}`, `{metadata: {finalizers: [a, b]}}`, `{metadata: {}}`},
-	"null for a field that live lacks leaves nothing": {``, `{spec: {paused: null}}`, `{spec: {}}`, `{spec: {}}`},
-	"null clears a field that was set again":          {`{spec: {paused: null}}`, `{spec: {paused: null}}`, `{spec: {paused: true}}`, `{spec: {}}`},
-	"null in a new object is dropped":                 {``, `{spec: {strategy: {type: Recreate, rollingUpdate: null}}}`, `{spec: {}}`, `{spec: {strategy: {type: Recreate}}}`},
-	"null in an existing element clears its field":    {``, pods(`{name: x, image: null}`), pods(`{name: x, image: i, stdin: true}`), pods(`{name: x, stdin: true}`)},
-	"null in a new element stays":                     {``, pods(`{name: x, image: null}`), pods(`{name: y}`), pods(`{name: x, image: null}, {name: y}`)},
-	"null in a list that replaces another stays":      {``, podSpec(`tolerations: [{key: a, value: null}]`), podSpec(`tolerations: [{key: b}]`), podSpec(`tolerations: [{key: a, value: null}]`)},
+	"null clears what live has":                     {``, `{spec: {paused: null}}`, `{spec: {paused: true, replicas: 2}}`, `{spec: {replicas: 2}}`},
+	"null clears an object with all its fields":     {``, `{spec: {strategy: null}}`, `{spec: {strategy: {type: Recreate}}}`, `{spec: {}}`},
+	"null clears a list that merges":                {``, `{metadata: {finalizers: null}}`, `{metadata: {finalizers: [a, b]}}`, `{metadata: {}}`},
+	"null for a field that live lacks adds nothing": {``, `{spec: {paused: null}}`, `{spec: {}}`, `{spec: {}}`},
+	"null clears a field that was set again":        {`{spec: {paused: null}}`, `{spec: {paused: null}}`, `{spec: {paused: true}}`, `{spec: {}}`},
+	"null in a new object is dropped":               {``, `{spec: {strategy: {type: Recreate, rollingUpdate: null}}}`, `{spec: {}}`, `{spec: {strategy: {type: Recreate}}}`},
+	"null in an existing element clears its field":  {``, pods(`{name: x, image: null}`), pods(`{name: x, image: i, stdin: true}`), pods(`{name: x, stdin: true}`)},
+	"null in a new element stays":                   {``, pods(`{name: x, image: null}`), pods(`{name: y}`), pods(`{name: x, image: null}, {name: y}`)},
+	"null in a list that replaces another stays":    {``, podSpec(`tolerations: [{key: a, value: null}]`), podSpec(`tolerations: [{key: b}]`), podSpec(`tolerations: [{key: a, value: null}]`)},
 }
 
 // A custom resource under client-side apply, where kubectl sends a JSON merge patch.
 var nullInAMergePatch = map[string]documented{
-	"null clears what live has":                     {``, `{spec: {a: null}}`, `{spec: {a: 1, b: 2}}`, `{spec: {b: 2}}`},
-	"null that the base has as well clears nothing": {`{spec: {a: null}}`, `{spec: {a: null}}`, `{spec: {a: 1}}`, `{spec: {a: 1}}`},
-	"null is dropped everywhere":                    {``, `{spec: {list: [{a: null, b: 1}]}}`, `{spec: {list: []}}`, `{spec: {list: [{b: 1}]}}`},
+	"null clears what live has":                  {``, `{spec: {a: null}}`, `{spec: {a: 1, b: 2}}`, `{spec: {b: 2}}`},
+	"null that the base also has clears nothing": {`{spec: {a: null}}`, `{spec: {a: null}}`, `{spec: {a: 1}}`, `{spec: {a: 1}}`},
+	"null is dropped everywhere":                 {``, `{spec: {list: [{a: null, b: 1}]}}`, `{spec: {list: []}}`, `{spec: {list: [{b: 1}]}}`},
 }
 
 var retainKeys = map[string]documented{
-	"another member of a union replaces live's":           {``, podSpec(`volumes: [{name: v, hostPath: {path: /x}}]`), podSpec(`volumes: [{name: v, emptyDir: {}}]`), podSpec(`volumes: [{name: v, hostPath: {path: /x}}]`)},
-	"the member that the manifest sets merges":            {``, podSpec(`volumes: [{name: v, hostPath: {path: /x}}]`), podSpec(`volumes: [{name: v, hostPath: {path: /y, type: File}}]`), podSpec(`volumes: [{name: v, hostPath: {path: /x, type: File}}]`)},
-	"a manifest that sets no member keeps live's":         {``, `{spec: {strategy: {}}}`, `{spec: {strategy: {type: Recreate}}}`, `{spec: {strategy: {type: Recreate}}}`},
-	"a manifest that does not mention the union keeps it": {``, `{spec: {}}`, `{spec: {strategy: {type: Recreate}}}`, `{spec: {strategy: {type: Recreate}}}`},
+	"another member of a union replaces live's member":   {``, podSpec(`volumes: [{name: v, hostPath: {path: /x}}]`), podSpec(`volumes: [{name: v, emptyDir: {}}]`), podSpec(`volumes: [{name: v, hostPath: {path: /x}}]`)},
+	"the member that the manifest sets is merged":        {``, podSpec(`volumes: [{name: v, hostPath: {path: /x}}]`), podSpec(`volumes: [{name: v, hostPath: {path: /y, type: File}}]`), podSpec(`volumes: [{name: v, hostPath: {path: /x, type: File}}]`)},
+	"a manifest that sets no member keeps live's member": {``, `{spec: {strategy: {}}}`, `{spec: {strategy: {type: Recreate}}}`, `{spec: {strategy: {type: Recreate}}}`},
+	"a manifest without the union keeps it":              {``, `{spec: {}}`, `{spec: {strategy: {type: Recreate}}}`, `{spec: {strategy: {type: Recreate}}}`},
 }
 
 var orderOfElements = map[string]documented{
@@ -76,7 +76,7 @@ func TestNullInAMergePatch(t *testing.T) {
 	}
 }
 
-// podSpec returns a Deployment whose pods have this spec, and pods one whose pods have these containers.
+// podSpec returns a Deployment with a pod spec, pods one with containers.
 func podSpec(spec string) string { return `{spec: {template: {spec: {` + spec + `}}}}` }
 
 func pods(containers string) string { return podSpec(`containers: [` + containers + `]`) }

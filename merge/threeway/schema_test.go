@@ -37,7 +37,7 @@ func TestMergeRejectsASchemaThatInfersKeys(t *testing.T) {
 	}
 }
 
-// inferring knows the root, and infers keys of what is nested under it.
+// inferring is a schema that knows the root, and infers the keys of lists nested under it.
 type inferring struct{}
 
 func (inferring) Field(string) schema.Schema { return &twoway.Inferred{} }

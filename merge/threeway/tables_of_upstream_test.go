@@ -69,7 +69,7 @@ func TestUpstreamTablesOfStrategicMergePatch(t *testing.T) {
 	}
 }
 
-// listedDifference returns the heading of docs/merge-differences.md under which a case is, empty where under none.
+// listedDifference returns the heading of docs/merge-differences.md that lists a case, empty if none does.
 func listedDifference(t *testing.T, c upstreamCase, place schema.Schema, want []byte, wantErr error, got []byte, err error) string {
 	t.Helper()
 	switch {
@@ -81,7 +81,7 @@ func listedDifference(t *testing.T, c upstreamCase, place schema.Schema, want []
 		return ""
 	case wantErr != nil && strings.Contains(wantErr.Error(), "unable to find api field"):
 		return "Unknown fields"
-	case !comesBack(fromJSON(t, c.base), fromJSON(t, c.manifest), fromJSON(t, c.live), place):
+	case !isAddedAgain(fromJSON(t, c.base), fromJSON(t, c.manifest), fromJSON(t, c.live), place):
 		return ""
 	case wantErr != nil || cmp.Equal(withoutLeftovers(fromJSON(t, want)), withoutLeftovers(fromJSON(t, got))) && !cmp.Equal(fromJSON(t, want), fromJSON(t, got)):
 		return "Leftovers"
@@ -98,7 +98,7 @@ func upstreamByMeta(c upstreamCase, meta strategicpatch.LookupPatchMeta) ([]byte
 	return strategicpatch.StrategicMergePatchUsingLookupPatchMeta(c.live, patch, meta)
 }
 
-// TestUpstreamTablesOfJSONMergePatch runs those of jsonmergepatch.
+// TestUpstreamTablesOfJSONMergePatch runs the tables of jsonmergepatch.
 func TestUpstreamTablesOfJSONMergePatch(t *testing.T) {
 	file := filepath.Join(upstream.Dir(t, "k8s.io/apimachinery"), "pkg", "util", "jsonmergepatch", "patch_test.go")
 	cases := yamlCases(t, file, "createJSONMergePatchTestCaseData")
@@ -174,7 +174,7 @@ func TestObjectsOfKubectlTests(t *testing.T) {
 	}
 }
 
-// rawCases are those of a table of structs, whose values are YAML.
+// rawCases returns the cases of a table of structs with YAML values.
 func rawCases(t *testing.T, file, variable string) []upstreamCase {
 	t.Helper()
 	rows := upstream.Table(t, file, variable)
@@ -189,7 +189,7 @@ func rawCases(t *testing.T, file, variable string) []upstreamCase {
 	return cases
 }
 
-// yamlCases are those of a table that is a YAML document.
+// yamlCases returns the cases of a table that is a YAML document.
 func yamlCases(t *testing.T, file, variable string) []upstreamCase {
 	t.Helper()
 	var table struct {

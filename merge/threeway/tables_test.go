@@ -14,8 +14,8 @@ type tableField struct {
 	both             string // what comes of the first row of the table
 }
 
-// TestTheMergeTables goes through all rows of the merge tables of both documents. A "-" in a table says that it makes no
-// difference whether the field is there: each row is taken with and without it.
+// TestTheMergeTables tests all rows of the merge tables of both documents. A "-" in a table means that the field makes no
+// difference: each row is tested with and without it.
 func TestTheMergeTables(t *testing.T) {
 	for kind, f := range map[string]tableField{
 		"a primitive":                {`{spec: {%s}}`, `paused: true`, `paused: false`, `paused: false`, `paused: true`},
@@ -36,7 +36,7 @@ func TestTheMergeTables(t *testing.T) {
 	}
 }
 
-// row names a row: what has the field.
+// row names a row by the inputs that have the field.
 func row(kind, file, live, base string) string {
 	verb := func(field string) string {
 		if field == "" {
@@ -52,7 +52,7 @@ func (f tableField) of(base, file, live, want string) documented {
 	return documented{within(base), within(file), within(live), within(want)}
 }
 
-// added is what the first two rows say: the file has the field.
+// added is the result of the first two rows: the file has the field.
 func (f tableField) added(live string) string {
 	if live == "" {
 		return f.file
@@ -60,7 +60,7 @@ func (f tableField) added(live string) string {
 	return f.both
 }
 
-// removed is what the last two rows say: the file lacks the field.
+// removed is the result of the last two rows: the file lacks the field.
 func (f tableField) removed(live, base string) string {
 	if base != "" {
 		return ""

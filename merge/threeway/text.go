@@ -148,7 +148,7 @@ func (n *node) appendText(out []byte) []byte {
 		if n.kind == '{' {
 			out = append(appendName(out, n.children[i].name), ':')
 		}
-		out = n.children[i].appendText(out)
+		out = n.children[i].node.appendText(out)
 	}
 	return append(out, end)
 }

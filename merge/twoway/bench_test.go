@@ -15,8 +15,8 @@ import (
 	"github.com/ownership-handoff/handoff/merge/twoway"
 )
 
-// BenchmarkTwoWay merges Deployments of 5 KB and 50 KB, as merge does and as kyaml does: a patch to one container, and the
-// whole manifest with another image in each container. Both go by the schema that kyaml knows.
+// BenchmarkTwoWay merges Deployments of 5 KB and 50 KB with Merge and with kyaml: a patch to one container, and the whole
+// manifest with another image in each container. Both use kyaml's schema.
 func BenchmarkTwoWay(b *testing.B) {
 	for _, size := range []struct {
 		name       string
@@ -92,7 +92,7 @@ func benchMerge3Bytes(b *testing.B, manifest, live any) {
 	}
 }
 
-// benchMerge2Nodes leaves out that kyaml's inputs have to be copied, because it changes them.
+// benchMerge2Nodes does not count the copies of kyaml's inputs, which it changes.
 func benchMerge2Nodes(b *testing.B, manifest, live any) {
 	b.Helper()
 	from, to := yaml.MustParse(asYAML(b, manifest)), yaml.MustParse(asYAML(b, live))
@@ -107,8 +107,8 @@ func benchMerge2Nodes(b *testing.B, manifest, live any) {
 	}
 }
 
-// BenchmarkTwoWayGrowth merges keyed lists of up to 5,000 elements, about 1 MB, and reports how the time grows: 1 is
-// linear, 2 quadratic.
+// BenchmarkTwoWayGrowth merges keyed lists of up to 5,000 elements, about 1 MB, and reports the growth of the time: 1 is linear,
+// 2 quadratic.
 func BenchmarkTwoWayGrowth(b *testing.B) {
 	place := kyamlSchema(false)
 	sizes := []int{313, 625, 1250, 2500, 5000}
@@ -135,7 +135,7 @@ func BenchmarkTwoWayGrowth(b *testing.B) {
 	b.ReportMetric(float64(best[last].Microseconds()), "us/5000")
 }
 
-// benchDeployment returns a Deployment of that many containers.
+// benchDeployment returns a Deployment with the given number of containers.
 func benchDeployment(containers int, version string) map[string]any {
 	list := make([]any, containers)
 	for i := range list {
@@ -152,7 +152,7 @@ func benchDeployment(containers int, version string) map[string]any {
 	}
 }
 
-// benchPatch returns a patch to the last of that many containers.
+// benchPatch returns a patch to the last of the given number of containers.
 func benchPatch(containers int) map[string]any {
 	patch := map[string]any{"name": fmt.Sprintf("c%d", containers-1), "image": "registry.example/app:2", "env": []any{map[string]any{"name": "MODE", "value": "dry"}}}
 	return map[string]any{
@@ -170,7 +170,7 @@ func asYAML(tb testing.TB, value any) string {
 	return string(text)
 }
 
-// TestTwoWayIsFasterThanKyaml compares the best of many runs, taken in turns, from texts to a text: for objects below 50 KB.
+// TestTwoWayIsFasterThanKyaml compares the best of many alternating runs that merge texts of objects below 50 KB.
 func TestTwoWayIsFasterThanKyaml(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures time")

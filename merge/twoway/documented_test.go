@@ -32,8 +32,8 @@ var mergeRules = map[string]twoWayCase{
 
 	"Associative Keys: a list is associative if all of its elements have the key": {infer: true, manifest: `{a: [{name: x, v: 1}]}`, live: `{a: [{name: x, w: 1}, {name: y}]}`, want: `{a: [{name: x, v: 1, w: 1}, {name: y}]}`},
 	"Associative Keys: a list is not associative if an element lacks the key":     {infer: true, manifest: `{a: [{name: x}, {v: 1}]}`, live: `{a: [{w: 1}]}`, want: `{a: [{name: x}, {v: 1}]}`},
-	// The page has seven keys. Of kyaml v0.21.1 name alone is left; the others are in TestTwoWayInfersByOtherKeys.
-	"Associative Keys: mountPath is not a key any more": {infer: true, manifest: `{a: [{mountPath: /x}]}`, live: `{a: [{mountPath: /y}]}`, want: `{a: [{mountPath: /x}]}`},
+	// The page has seven keys. kyaml v0.21.1 has only name; the others are in TestTwoWayInfersByOtherKeys.
+	"Associative Keys: mountPath is no longer a key": {infer: true, manifest: `{a: [{mountPath: /x}]}`, live: `{a: [{mountPath: /y}]}`, want: `{a: [{mountPath: /x}]}`},
 
 	"Example": {
 		manifest: `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 3, template: {spec: {containers: [
@@ -45,8 +45,8 @@ var mergeRules = map[string]twoWayCase{
 	},
 }
 
-// The cases of kyaml's yaml/merge2/smpdirective_test.go, each over a live that shows what the directive does. The
-// first of them, "scalar", is about a patch that is no object: "a scalar over another at the root is the manifest's".
+// The cases of kyaml's yaml/merge2/smpdirective_test.go, each with a live object that shows the effect of the directive. The first
+// one, "scalar", has a patch that is not an object: see "a scalar over another at the root is the manifest's scalar".
 var directives = map[string]twoWayCase{
 	"list merge":   {manifest: finalizers(`one, two, three, {$patch: merge}`), live: finalizers(`zero`), want: finalizers(`zero, one, two, three`)},
 	"list replace": {manifest: finalizers(`one, two, three, {$patch: replace}`), live: finalizers(`zero`), want: finalizers(`one, two, three`)},
@@ -67,7 +67,7 @@ var listOrders = map[string]twoWayCase{
 	"append: live's elements come first":                                       {manifest: containers(`{name: a}, {name: b, image: i}`), live: containers(`{name: b}, {name: z}`), want: containers(`{name: b, image: i}, {name: z}, {name: a}`)},
 	"prepend: the manifest's elements come first":                              {order: twoway.ManifestFirst, manifest: containers(`{name: a}, {name: b, image: i}`), live: containers(`{name: z}, {name: b}`), want: containers(`{name: a}, {name: b, image: i}, {name: z}`)},
 	"append: a set grows at its end":                                           {manifest: finalizers(`b, c`), live: finalizers(`a, b`), want: finalizers(`a, b, c`)},
-	"prepend: a set starts with the manifest's":                                {order: twoway.ManifestFirst, manifest: finalizers(`b, c`), live: finalizers(`a, b`), want: finalizers(`b, c, a`)},
+	"prepend: a set starts with the manifest's values":                         {order: twoway.ManifestFirst, manifest: finalizers(`b, c`), live: finalizers(`a, b`), want: finalizers(`b, c, a`)},
 	"prepend, several keys: only new elements come first":                      {order: twoway.ManifestFirst, manifest: ports(`{containerPort: 9, protocol: TCP}, {containerPort: 8, protocol: TCP}`), live: ports(`{containerPort: 7, protocol: TCP}, {containerPort: 8, protocol: TCP}`), want: ports(`{containerPort: 9, protocol: TCP}, {containerPort: 7, protocol: TCP}, {containerPort: 8, protocol: TCP}`)},
 	"prepend: a list that is replaced has the manifest's order in both orders": {order: twoway.ManifestFirst, manifest: `{a: [2, 1]}`, live: `{a: [1, 2, 3]}`, want: `{a: [2, 1]}`},
 }

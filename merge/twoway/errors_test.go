@@ -23,7 +23,7 @@ func TestTwoWayInputErrorsHaveTheFieldsPath(t *testing.T) {
 		"a scalar in a list of objects":           {containers(`a`), containers(`{name: a}`), twoway.ErrWrongKind, ".spec.template.spec.containers[0]"},
 		"an element without a key":                {containers(`{name: a}, {}`), containers(`{name: a}`), twoway.ErrNoKey, ".spec.template.spec.containers[1]"},
 		"an element without the first key":        {ports(`{protocol: TCP}`), ports(`{containerPort: 1}`), twoway.ErrNoKey, `.spec.template.spec.containers[name="a"].ports[0]`},
-		"a directive that is no string":           {`{a: {$patch: 1}}`, `{a: {}}`, twoway.ErrUnknownDirective, ".a"},
+		"a directive that is not a string":        {`{a: {$patch: 1}}`, `{a: {}}`, twoway.ErrUnknownDirective, ".a"},
 		"an unknown directive in a new field":     {`{a: {b: {$patch: keep}}}`, `{}`, twoway.ErrUnknownDirective, ".a.b"},
 		"a fraction in a key":                     {`{apiVersion: v1, kind: Pod, metadata: {ownerReferences: [{uid: 1.5, x: 1}]}}`, `{metadata: {ownerReferences: [{uid: 1.5, x: []}]}}`, twoway.ErrWrongKind, `.metadata.ownerReferences[uid=1.5].x`},
 		"a large number in a key":                 {`{apiVersion: v1, kind: Pod, metadata: {ownerReferences: [{uid: 1e30, x: 1}]}}`, `{metadata: {ownerReferences: [{uid: 1e30, x: []}]}}`, twoway.ErrWrongKind, `.metadata.ownerReferences[uid=1e+30].x`},
@@ -69,8 +69,8 @@ func TestTwoWayJSONRejectsInvalidTexts(t *testing.T) {
 		"no JSON":                            {`{`, `{}`, "manifest: decoding JSON"},
 		"nothing":                            {`{}`, ``, "live: decoding JSON"},
 		"two values":                         {`{} {}`, `{}`, "more follows the value"},
-		"a name twice":                       {`{"a":1,"a":2}`, `{}`, "duplicate"},
-		"a name twice that is not looked at": {`{}`, `{"a":{"b":1,"b":2}}`, "duplicate"},
+		"a duplicate name":                   {`{"a":1,"a":2}`, `{}`, "duplicate"},
+		"a duplicate name in an unused part": {`{}`, `{"a":{"b":1,"b":2}}`, "duplicate"},
 		"an invalid string":                  {`{}`, "{\"a\":\"\xff\"}", "UTF-8"},
 	} {
 		t.Run(name, func(t *testing.T) {

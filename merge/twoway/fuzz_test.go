@@ -17,8 +17,8 @@ import (
 	"github.com/ownership-handoff/handoff/merge/twoway"
 )
 
-// FuzzTwoWay verifies that a merge equals kyaml's, except for the listed differences: of an object of objects.yaml and a patch to
-// it, both made from bytes, in either order of lists, with and without inferring keys.
+// FuzzTwoWay verifies that a merge equals kyaml's, except for the listed differences. It merges an object of objects.yaml with a
+// patch to it, both made from bytes, in either order of lists, with and without inferred keys.
 func FuzzTwoWay(f *testing.F) {
 	objects := realObjects(f)
 	random := rand.NewChaCha8([32]byte{})
@@ -60,8 +60,8 @@ func TestTwoWayEqualsKyaml(t *testing.T) {
 // shippedSchema is read once.
 var shippedSchema = sync.OnceValue(twoway.Kustomize)
 
-// compare makes a pair of objects out of one and merges them. It says whether the result has been compared with kyaml's:
-// it is not where a listed difference may show.
+// compare makes a pair of objects from one and merges them. It reports whether the result was compared with kyaml's: it is not if
+// a listed difference may affect it.
 func compare(t *testing.T, object any, flags byte, seed []byte) bool {
 	t.Helper()
 	order, infer := twoway.ListOrder(flags&1), flags&2 != 0

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// picks makes a pair of objects out of one, by bytes that a fuzzer picks. When they run out, it chooses the first of all.
+// picks makes a pair of objects from one, by bytes that a fuzzer chooses. After the last byte, it picks the first alternative.
 type picks struct{ bytes []byte }
 
 func (c *picks) of(n int) int {
@@ -17,7 +17,7 @@ func (c *picks) of(n int) int {
 	return int(b) % n
 }
 
-// once is true in one of n cases.
+// once reports true in one of n cases.
 func (c *picks) once(n int) bool { return c.of(n) == 1 }
 
 // age returns an object as it might be in live: fields are missing or null, lists are empty or without a few.
@@ -121,7 +121,7 @@ func (c *picks) patchList(v []any) any {
 	return patch
 }
 
-// renamed returns an element that is another one than the given.
+// renamed returns an element with another key than the given one.
 func renamed(element any) any {
 	object, ok := element.(map[string]any)
 	if !ok {
@@ -143,7 +143,7 @@ func renamed(element any) any {
 	return other
 }
 
-// isKey says whether elements are told apart by the field of that name.
+// isKey reports whether the field of that name identifies elements.
 func isKey(name string) bool {
 	switch name {
 	case "name", "containerPort", "port", "protocol", "mountPath", "devicePath", "ip", "type", "topologyKey", "whenUnsatisfiable", "uid":

@@ -9,7 +9,7 @@ import (
 	"github.com/ownership-handoff/handoff/merge/twoway"
 )
 
-// Keys that earlier versions of kyaml inferred; kyaml can still be told to.
+// Keys that earlier versions of kyaml inferred. kyaml can still be configured to.
 func TestTwoWayInfersByOtherKeys(t *testing.T) {
 	keys := []string{"mountPath", "devicePath", "ip", "type", "topologyKey", "name", "containerPort"}
 	was := yaml.AssociativeSequenceKeys

@@ -39,11 +39,11 @@ func TestKustomizeSchemaFileEqualsKyaml(t *testing.T) {
 	}
 }
 
-// reducer keeps of OpenAPI definitions what a merge needs to know.
+// reducer reduces OpenAPI definitions to what a merge needs.
 type reducer struct {
 	t           *testing.T
 	definitions map[string]*openapi.ResourceSchema
-	// lists are the definitions that hold lists which merge, or objects of which nothing is known.
+	// lists are the definitions that contain lists that merge, or objects of unknown type.
 	lists map[string]bool
 }
 
@@ -88,7 +88,7 @@ func reducedOpenAPI(t *testing.T) []byte {
 	return out.Bytes()
 }
 
-// kinds returns those that a definition describes.
+// kinds returns the kinds that a definition describes.
 func (r reducer) kinds(name string) []string {
 	extension, _ := r.definitions[name].Schema.Extensions["x-kubernetes-group-version-kind"].([]any)
 	kinds := make([]string, 0, len(extension))

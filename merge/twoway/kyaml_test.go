@@ -15,12 +15,12 @@ import (
 	"github.com/ownership-handoff/handoff/merge/twoway"
 )
 
-// twoWayCase is one merge whose result is known, all in YAML. An empty want is a merge that deletes the whole.
+// twoWayCase is a merge and its result, in YAML. An empty want means that the merge deletes the whole object.
 type twoWayCase struct {
 	manifest, live, want string
 	infer                bool
 	order                twoway.ListOrder
-	// schema is what merge goes by, where that is not what kyaml knows of the kinds.
+	// schema is the schema of the merge, if it is not kyaml's schema of the kinds.
 	place schema.Schema
 }
 
@@ -44,7 +44,7 @@ func (c twoWayCase) run(t *testing.T) {
 	}
 }
 
-// merge returns what TwoWay makes of the case, having seen that it changes no input and that TwoWayJSON makes the same.
+// merge returns the result of Merge, and checks that it changes no input and that MergeJSON has the same result.
 func (c twoWayCase) merge(t *testing.T) (any, error) {
 	t.Helper()
 	place := c.place
@@ -77,7 +77,7 @@ func mergeBothWays(t *testing.T, manifest, live any, place schema.Schema, option
 	return got, nil
 }
 
-// kyamlMerge returns what kyaml makes of two nodes, which it changes, as decoded JSON.
+// kyamlMerge returns kyaml's merge of two nodes, which it changes, as decoded JSON.
 func kyamlMerge(manifest, live *yaml.RNode, infer bool, order twoway.ListOrder) (any, error) {
 	result, err := walk.Walker{
 		Sources:               []*yaml.RNode{live, manifest},

@@ -8,7 +8,7 @@ import (
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
-// byIdentity returns the objects of a list by their keys, and notes what is wrong with those.
+// byIdentity returns the objects of a list by their keys, and notes missing and duplicate keys.
 func (l lister) byIdentity(list []any, strategy schema.Strategy) map[string]map[string]any {
 	byID, members := map[string]map[string]any{}, map[string]bool{}
 	for _, element := range list {
@@ -53,7 +53,7 @@ func (l lister) identity(object map[string]any, keys []string) string {
 	return id.String()
 }
 
-// loose notes whether two elements share their first key, and one lacks another that the other has.
+// loose notes whether two elements share their first key, and one of them lacks another key.
 func (l lister) loose(ids []string) {
 	byFirst := map[string]string{}
 	for _, id := range ids {

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// nodeOf returns decoded JSON as the YAML node that kyaml would read it as.
+// nodeOf returns the YAML node as which kyaml would read decoded JSON.
 func nodeOf(value any) *yaml.Node {
 	switch v := value.(type) {
 	case map[string]any:
@@ -40,7 +40,7 @@ func nodeOf(value any) *yaml.Node {
 	}
 }
 
-// plainJSON returns a value that YAML has been decoded into as JSON would be.
+// plainJSON converts a value decoded from YAML into decoded JSON.
 func plainJSON(tb testing.TB, value any) any {
 	tb.Helper()
 	text, err := json.Marshal(value)

@@ -12,7 +12,7 @@ import (
 	"github.com/ownership-handoff/handoff/merge/twoway"
 )
 
-// kyamlSchema is all that kyaml knows of the kinds of Kubernetes.
+// kyamlSchema is kyaml's schema of the kinds of Kubernetes.
 func kyamlSchema(infer bool) schema.Schema {
 	unknown := &twoway.Inferred{ReplaceLists: !infer}
 	var places sync.Map
@@ -33,7 +33,7 @@ func kyamlSchema(infer bool) schema.Schema {
 	return unknown
 }
 
-// kyamlPlace is what kyaml knows of one place. It keeps what it has looked up: kyaml copies a schema each time.
+// kyamlPlace is kyaml's schema of one place. It caches lookups, because kyaml copies a schema each time.
 type kyamlPlace struct {
 	known   *openapi.ResourceSchema
 	unknown *twoway.Inferred

@@ -57,7 +57,7 @@ func TestUpstreamTablesOfMerge2(t *testing.T) {
 	}
 }
 
-// compare merges as kyaml and as Merge do. It returns the listed differences, if there may be any.
+// compare merges with kyaml and with Merge. It returns the listed differences that may apply.
 func (c twoWayCase) compare(t *testing.T) []string {
 	t.Helper()
 	manifest, live, place := decodeYAML(t, c.manifest), decodeYAML(t, c.live), kyamlSchema(c.infer)

@@ -16,12 +16,13 @@ const hpaPrefix = "HorizontalPodAutoscaler/"
 // several adds a risk if several autoscalers target an object.
 func (a *auditor) several(e explain.Explanation) {
 	rivals := a.survey.Rivals(e.Subject)
-	if len(rivals) < 2 || e.Context.Scale == nil {
+	if len(rivals) < 2 || e.Subject.Context.Scale == nil {
 		return
 	}
 	r := Risk{
-		Kind: TwoAutoscalers, Object: explain.ObjectOf(e.Subject), name: e.String(), Field: explain.Text(e.Context.Scale),
-		Now: e.Short(e.Context.Scale, e.Object.Value(e.Context.Scale)),
+		Kind: TwoAutoscalers, Object: explain.ObjectOf(e.Subject), name: e.Subject.String(),
+		Field: explain.Text(e.Subject.Context.Scale),
+		Now:   e.Short(e.Subject.Context.Scale, e.Subject.Object.Value(e.Subject.Context.Scale)),
 	}
 	r.Managers = rivals
 	var bounds []string
@@ -31,7 +32,7 @@ func (a *auditor) several(e explain.Explanation) {
 		}
 		bounds = append(bounds, rival)
 		if i > 0 {
-			r.Remedies = append(r.Remedies, fmt.Sprintf("kubectl delete %s -n %s", strings.ToLower(rival), e.Namespace))
+			r.Remedies = append(r.Remedies, fmt.Sprintf("kubectl delete %s -n %s", strings.ToLower(rival), e.Subject.Namespace))
 		}
 	}
 	for _, hpa := range a.survey.On(e.Subject) {

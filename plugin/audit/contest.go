@@ -38,18 +38,18 @@ func (c contest) equal(other contest) bool {
 //
 // The scale field of an autoscaled object is another risk. A value that an autoscaler left behind belongs to the manifest.
 func contestOf(e explain.Explanation, clientSide string, f *ownership.Field) contest {
-	if f.Value == nil || f.Owner == ownership.Autoscaler || under(f.Path, "status") {
+	if f.Value == nil || f.Owner.Kind == ownership.Autoscaler || under(f.Path, "status") {
 		return contest{}
 	}
-	found := contest{appliers: appliers(e, clientSide, f), owner: f.Owner}
-	byOwner := f.Owner.Decided() == ownership.Imperative || f.Owner == ownership.Controller
+	found := contest{appliers: appliers(e, clientSide, f), owner: f.Owner.Kind}
+	byOwner := f.Owner.Kind.Decided() == ownership.Imperative || f.Owner.Kind == ownership.Controller
 	if f.DeclaredValue == nil || len(f.Entries) == 0 || !byOwner {
 		return found
 	}
 	writer := f.Entries[0]
-	isImperative := e.Context.Managers.IsImperative(writer)
+	isImperative := e.Subject.Context.Managers.IsImperative(writer)
 	formerAutoscaler := writer.Manager == autoscaling && writer.Subresource == "scale"
-	if !isImperative && !formerAutoscaler && !e.Context.Managers.IsApplier(writer) {
+	if !isImperative && !formerAutoscaler && !e.Subject.Context.Managers.IsApplier(writer) {
 		found.writer = writer.Manager
 	}
 	return found
@@ -64,7 +64,7 @@ func appliers(e explain.Explanation, clientSide string, f *ownership.Field) (nam
 	}
 	for _, h := range f.Entries {
 		recorded := h.Operation == ownership.OperationUpdate && h.Manager == clientSide
-		if e.Context.Managers.IsApplier(h) && h.Subresource == "" && !recorded && !slices.Contains(names, h.Manager) {
+		if e.Subject.Context.Managers.IsApplier(h) && h.Subresource == "" && !recorded && !slices.Contains(names, h.Manager) {
 			names = append(names, h.Manager)
 		}
 	}
@@ -74,12 +74,12 @@ func appliers(e explain.Explanation, clientSide string, f *ownership.Field) (nam
 // clientSideApplier returns the client-side applier that wrote the last-applied annotation. It returns "" if there is no
 // annotation, or if only the API server still updates it, for a server-side applier.
 func clientSideApplier(e explain.Explanation) string {
-	entries, err := e.Object.Entries()
+	entries, err := e.Subject.Object.Entries()
 	if err != nil {
 		return ""
 	}
 	for _, entry := range ownership.EntriesFor(entries, ownership.LastAppliedPath()) {
-		if entry.Operation == ownership.OperationUpdate && e.Context.Managers.IsApplier(entry) {
+		if entry.Operation == ownership.OperationUpdate && e.Subject.Context.Managers.IsApplier(entry) {
 			return entry.Manager
 		}
 	}

@@ -3,46 +3,34 @@ package audit
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 )
 
-// contenders is an artificial owner, which no field has: FieldOwner.By is then the index of a contest.
-const contenders ownership.Owner = -100
-
 // contested adds a risk for fields that several managers write. Fields with the same contenders are one risk if their common
 // parent has no other declared fields.
 func (a *auditor) contested(e explain.Explanation) {
 	clientSide := clientSideApplier(e)
-	var contests []contest
-	fields := make(ownership.Fields, 0, len(e.Fields))
+	fields := make(ownership.Fields, 0, len(e.Fields)) // never grows: contests refers to its elements
+	contests := map[*ownership.Field]contest{}
 	for i := range e.Fields {
-		f := e.Fields[i] // a copy, whose owner is replaced
-		found := contestOf(e, clientSide, &f)
-		switch {
-		case found.exists():
-			at := slices.IndexFunc(contests, found.equal)
-			if at < 0 {
-				at = len(contests)
-				contests = append(contests, found)
-			}
-			f.FieldOwner = ownership.FieldOwner{Owner: contenders, By: strconv.Itoa(at)}
-		case f.Owner == ownership.Default, f.Value == nil:
+		f := &e.Fields[i]
+		found := contestOf(e, clientSide, f)
+		if !found.exists() && (f.Owner.Kind == ownership.Default || f.Value == nil) {
 			continue // such a field does not split its parent
 		}
-		fields = append(fields, f)
-	}
-	for _, fold := range fields.Fold() {
-		if fold.Owner != contenders {
-			continue
+		if fields = append(fields, *f); found.exists() {
+			contests[&fields[len(fields)-1]] = found
 		}
-		at, _ := strconv.Atoi(fold.By) // set above
+	}
+	same := func(x, y *ownership.Field) bool { return contests[x].equal(contests[y]) }
+	for _, fold := range fields.FoldBy(same) {
+		found, contested := contests[&fold.Fields[0]]
 		onlyKeys := !slices.ContainsFunc(fold.Fields, func(f ownership.Field) bool { return !isKey(f.Path) })
-		if !onlyKeys || contests[at].writer != "" {
-			a.addContest(e, fold, contests[at])
+		if contested && (!onlyKeys || found.writer != "") {
+			a.addContest(e, fold, found)
 		}
 	}
 }
@@ -54,14 +42,13 @@ func (a *auditor) addContest(e explain.Explanation, fold ownership.Fold, found c
 	if r.Field == "" {
 		r.Field = "."
 	}
-	first := fold.Fields[0]
-	first.Owner = found.owner
+	first := &fold.Fields[0]
 	r.Now = e.Short(first.Path, first.Value)
 	if len(fold.Fields) > 1 {
 		r.Now = fmt.Sprintf("(%d fields)", len(fold.Fields))
 	}
 	kept := ""
-	if e.Keeps(&first, ownership.Sets, ownership.Sets) {
+	if e.Keeps(first, ownership.Sets, ownership.Sets) {
 		kept = r.Now
 		if len(fold.Fields) > 1 {
 			kept = "them"

@@ -21,8 +21,8 @@ type sizing struct {
 // replicas adds a risk if a manifest sets the scale field that an autoscaler owns. It is a risk even if both values are equal,
 // or the autoscaler's bounds allow only one value: the next change of either makes them differ.
 func (a *auditor) replicas(e explain.Explanation) {
-	f := fieldAt(e.Fields, e.Context.Scale)
-	if f == nil || f.Owner != ownership.Autoscaler || f.Value == nil {
+	f := fieldAt(e.Fields, e.Subject.Context.Scale)
+	if f == nil || f.Owner.Kind != ownership.Autoscaler || f.Value == nil {
 		return
 	}
 	found, ok := sizingOf(e, f)
@@ -39,7 +39,7 @@ func (a *auditor) replicas(e explain.Explanation) {
 	}
 	r := a.riskOf(Replicas, e, []ownership.Field{*f})
 	r.Now, r.NextApply, r.Handoff = now, found.nextApply, handoff(r.Mode, kept)
-	r.Managers = []string{f.By, found.by}
+	r.Managers = []string{f.Owner.By, found.by}
 	if r.Mode != ownership.ModeEnforce && kept != "" {
 		r.Remedies = append(r.Remedies, enableCommand(e.Subject))
 	}
@@ -64,7 +64,7 @@ func sizingOf(e explain.Explanation, f *ownership.Field) (sizing, bool) {
 	}
 	for _, h := range f.Entries {
 		switch {
-		case !e.Context.Managers.IsApplier(h):
+		case !e.Subject.Context.Managers.IsApplier(h):
 		case h.Operation == ownership.OperationApply:
 			return sizing{by: h.Manager, nextApply: same, claim: ownership.Sets}, true
 		case !h.Contains(ownership.LastAppliedPath()): // otherwise the annotation records the manifest, handled above
@@ -82,12 +82,12 @@ func unrecorded(e explain.Explanation, f *ownership.Field) bool {
 	if len(f.Entries) == 0 {
 		return false
 	}
-	entries, err := e.Object.Entries()
+	entries, err := e.Subject.Object.Entries()
 	if err != nil {
 		return false
 	}
 	for _, entry := range entries {
-		if e.Context.Managers.IsApplier(entry) && entry.Subresource == "" && !entry.Contains(ownership.LastAppliedPath()) {
+		if e.Subject.Context.Managers.IsApplier(entry) && entry.Subresource == "" && !entry.Contains(ownership.LastAppliedPath()) {
 			return true
 		}
 	}
@@ -108,7 +108,7 @@ func fieldAt(fields ownership.Fields, path fieldpath.Path) *ownership.Field {
 
 // riskOf returns a new risk for fields of an object.
 func (a *auditor) riskOf(kind Kind, e explain.Explanation, fields []ownership.Field) Risk {
-	r := Risk{Kind: kind, Object: explain.ObjectOf(e.Subject), Mode: a.modeOf(e.Subject), name: e.String()}
+	r := Risk{Kind: kind, Object: explain.ObjectOf(e.Subject), Mode: a.modeOf(e.Subject), name: e.Subject.String()}
 	for i := range fields {
 		f := &fields[i]
 		r.Fields = append(r.Fields, fieldOf(e.FieldData(f)))

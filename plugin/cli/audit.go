@@ -13,9 +13,9 @@ import (
 )
 
 type auditOptions struct {
-	*shared
-	subjectFlags
-	outputFlags
+	shared     *shared
+	subjects   subjectFlags
+	output     outputFlags
 	progress   string
 	failOnRisk bool
 }
@@ -71,34 +71,34 @@ risk, even one that handoff prevents while it runs.`,
 		RunE:              func(c *cobra.Command, args []string) error { return a.run(c.Context(), args) },
 		ValidArgsFunction: a.complete,
 	}
-	a.subjectFlags.add(c)
+	a.subjects.add(c)
 	c.Flags().BoolVar(&a.failOnRisk, "fail-on-risk", false, "Exit with code 1 if there is a risk.")
 	styles := []string{"auto", "plain", "none"}
 	c.Flags().StringVar(&a.progress, "progress", "auto",
 		`Progress on standard error. One of "auto", "plain" or "none": auto updates one line on a terminal, plain writes lines.`)
 	must(c.RegisterFlagCompletionFunc("progress", cobra.FixedCompletions(styles, noFiles)))
-	must(a.outputFlags.add(c))
+	must(a.output.add(c))
 	return c
 }
 
 func (a *auditOptions) run(ctx context.Context, args []string) error {
-	if err := a.check(); err != nil {
+	if err := a.output.check(); err != nil {
 		return err
 	}
 	types, err := typesOf(args)
 	if err != nil {
 		return err
 	}
-	shown, err := newProgress(a.Environment, a.progress)
+	shown, err := newProgress(a.shared.env, a.progress)
 	if err != nil {
 		return err
 	}
-	reader, err := a.reader(&a.subjectFlags)
+	reader, err := a.shared.reader(&a.subjects)
 	if err != nil {
 		return err
 	}
 	survey, err := reader.Survey(ctx, source.Query{
-		Files: a.filenames(), Objects: types, Selector: a.selector, AllNamespaces: a.allNamespaces,
+		Files: a.subjects.filenames(), Objects: types, Selector: a.subjects.selector, AllNamespaces: a.subjects.allNamespaces,
 	})
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (a *auditOptions) run(ctx context.Context, args []string) error {
 	if err := a.write(report); err != nil {
 		return err
 	}
-	err = finish(a.ErrOut, report.Gaps)
+	err = finish(a.shared.env.ErrOut, report.Gaps)
 	if a.failOnRisk && len(report.Risks) > 0 {
 		return exitError(ExitNegative)
 	}
@@ -119,10 +119,10 @@ func (a *auditOptions) run(ctx context.Context, args []string) error {
 }
 
 func (a *auditOptions) write(report *audit.Report) error {
-	if a.isData() {
-		return a.print(a.shared, "Audit", []any{report.Data()}, true)
+	if a.output.isData() {
+		return a.output.print(a.shared, "Audit", []any{report.Data()}, true)
 	}
-	return report.Table(a.Out, a.isWide())
+	return report.Table(a.shared.env.Out, a.output.isWide())
 }
 
 // typesOf parses the arguments, each a comma-separated list of types.

@@ -56,8 +56,8 @@ func (s *shared) completeNamespaces(
 func (e *explainOptions) complete(c *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	kind, _, named := strings.Cut(prefix, "/")
 	switch {
-	case len(args) > 0 || e.offline():
-		if len(args) == 1 && !strings.Contains(args[0], "/") && !strings.HasPrefix(prefix, ".") && !e.offline() {
+	case len(args) > 0 || e.subjects.offline():
+		if len(args) == 1 && !strings.Contains(args[0], "/") && !strings.HasPrefix(prefix, ".") && !e.subjects.offline() {
 			return withPrefix(e.names(args[0]), prefix), noFiles
 		}
 		return withPrefix(e.fieldPaths(contextOf(c), args), prefix), noFiles
@@ -68,7 +68,7 @@ func (e *explainOptions) complete(c *cobra.Command, args []string, prefix string
 		}
 		return withPrefix(names, prefix), noFiles
 	default:
-		return withPrefix(e.types(), prefix), noFiles | cobra.ShellCompDirectiveNoSpace
+		return withPrefix(e.shared.types(), prefix), noFiles | cobra.ShellCompDirectiveNoSpace
 	}
 }
 
@@ -108,12 +108,12 @@ func (s *shared) types() []string {
 }
 
 func (e *explainOptions) names(kind string) []string {
-	namespace, _, err := e.cluster.ToRawKubeConfigLoader().Namespace()
+	namespace, _, err := e.shared.cluster.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return nil
 	}
-	infos, err := resource.NewBuilder(e.cluster).Unstructured().NamespaceParam(namespace).DefaultNamespace().
-		AllNamespaces(e.allNamespaces).ResourceTypeOrNameArgs(true, kind).Flatten().Do().Infos()
+	infos, err := resource.NewBuilder(e.shared.cluster).Unstructured().NamespaceParam(namespace).DefaultNamespace().
+		AllNamespaces(e.subjects.allNamespaces).ResourceTypeOrNameArgs(true, kind).Flatten().Do().Infos()
 	if err != nil {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (e *explainOptions) names(kind string) []string {
 
 // fieldPaths returns the paths of all fields of the objects and of their ancestors.
 func (e *explainOptions) fieldPaths(ctx context.Context, args []string) []string {
-	reading, err := e.read(ctx, &e.subjectFlags, args)
+	reading, err := e.shared.read(ctx, &e.subjects, args)
 	if err != nil {
 		return nil
 	}
@@ -143,11 +143,11 @@ func (e *explainOptions) fieldPaths(ctx context.Context, args []string) []string
 
 // complete suggests types, for the word after the last comma.
 func (a *auditOptions) complete(_ *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if a.offline() {
+	if a.subjects.offline() {
 		return nil, noFiles
 	}
 	before := prefix[:strings.LastIndex(prefix, ",")+1]
-	types := a.types()
+	types := a.shared.types()
 	for i, word := range types {
 		types[i] = before + strings.TrimSuffix(word, "/")
 	}

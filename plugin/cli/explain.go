@@ -17,10 +17,10 @@ import (
 const apiVersion = explain.APIVersion
 
 type explainOptions struct {
-	*shared
-	subjectFlags
-	outputFlags
-	owners []string
+	shared   *shared
+	subjects subjectFlags
+	output   outputFlags
+	owners   []string
 }
 
 func (s *shared) newExplain() *cobra.Command {
@@ -68,9 +68,9 @@ The contents of Secrets are not shown.`,
 		RunE:              func(c *cobra.Command, args []string) error { return e.run(c.Context(), args) },
 		ValidArgsFunction: e.complete,
 	}
-	e.subjectFlags.add(c)
+	e.subjects.add(c)
 	c.Flags().StringSliceVar(&e.owners, "owner", nil, "Show only fields of these owners: "+strings.Join(ownerWords(), ", ")+".")
-	must(e.outputFlags.add(c))
+	must(e.output.add(c))
 	must(c.RegisterFlagCompletionFunc("owner", cobra.FixedCompletions(ownerWords(), noFiles)))
 	return c
 }
@@ -91,7 +91,7 @@ func ownerWords() []string {
 }
 
 func (e *explainOptions) run(ctx context.Context, args []string) error {
-	if err := e.check(); err != nil {
+	if err := e.output.check(); err != nil {
 		return err
 	}
 	chosen, err := e.chosen()
@@ -99,10 +99,10 @@ func (e *explainOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	objects, field := e.split(args)
-	if len(objects) == 0 && !e.offline() {
+	if len(objects) == 0 && !e.subjects.offline() {
 		return errors.New("requires an object, such as deployment/web, or files, with -f")
 	}
-	reading, err := e.read(ctx, &e.subjectFlags, objects)
+	reading, err := e.shared.read(ctx, &e.subjects, objects)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (e *explainOptions) run(ctx context.Context, args []string) error {
 	if err := e.write(explanations, field != "", chosen); err != nil {
 		return err
 	}
-	return finish(e.ErrOut, gaps)
+	return finish(e.shared.env.ErrOut, gaps)
 }
 
 // explainAll explains all objects that were read. If at least one can be explained, objects that cannot are gaps, and objects
@@ -141,7 +141,7 @@ func explainAll(reading source.Reading, field string) (explanations []explain.Ex
 			}
 		}
 		explanations = append(explanations, explained)
-		gaps = append(gaps, explained.Gaps...)
+		gaps = append(gaps, explained.Subject.Gaps...)
 	}
 	if len(explanations) == 0 {
 		return nil, nil, first

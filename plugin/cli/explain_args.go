@@ -13,7 +13,7 @@ import (
 // notFound returns the error that no object matches, with a remedy.
 func (e *explainOptions) notFound(objects []string) error {
 	remedy := "choose another namespace with -n, or all with -A"
-	if e.allNamespaces || e.offline() {
+	if e.subjects.allNamespaces || e.subjects.offline() {
 		remedy = "omit --selector, or name other objects"
 	}
 	return fmt.Errorf("no %s found; %s", cmp.Or(strings.Join(objects, " "), "objects"), remedy)
@@ -25,9 +25,10 @@ func (e *explainOptions) split(args []string) (objects []string, field string) {
 	switch {
 	case len(args) == 0:
 		return nil, ""
-	case isField(args[0], e.offline()):
+	case isField(args[0], e.subjects.offline()):
 		maxObjects = 0
-	case len(args) > 1 && !strings.Contains(args[0], "/") && e.selector == "" && !e.allNamespaces && !isField(args[1], false):
+	case len(args) > 1 && !strings.Contains(args[0], "/") && e.subjects.selector == "" && !e.subjects.allNamespaces &&
+		!isField(args[1], false):
 		maxObjects = 2
 	}
 	if len(args) <= maxObjects {
@@ -62,9 +63,9 @@ func (e *explainOptions) chosen() (func(ownership.Owner) bool, error) {
 // applicable returns an error if --owner asks only for the autoscaler of an object that cannot have one.
 func (e *explainOptions) applicable(explanations []explain.Explanation, chosen func(ownership.Owner) bool) error {
 	only := len(e.owners) == 1 && chosen(ownership.Autoscaler)
-	if first := explanations[0]; only && len(explanations) == 1 && first.Context.Scale == nil && len(first.Gaps) == 0 {
+	if s := explanations[0].Subject; only && len(explanations) == 1 && s.Context.Scale == nil && len(s.Gaps) == 0 {
 		return fmt.Errorf("%s: kind %s has no scale subresource, so no autoscaler can own a field; "+
-			"omit --owner to see who owns each field", first, first.Kind.Kind)
+			"omit --owner to see who owns each field", s, s.Kind.Kind)
 	}
 	return nil
 }

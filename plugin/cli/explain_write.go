@@ -9,23 +9,23 @@ import (
 )
 
 func (e *explainOptions) write(explanations []explain.Explanation, sentences bool, chosen func(ownership.Owner) bool) error {
-	if e.isData() {
+	if e.output.isData() {
 		items := make([]any, len(explanations))
 		for i, explained := range explanations {
 			items[i] = explained.Data(chosen)
 		}
-		return e.print(e.shared, "Explanation", items, true)
+		return e.output.print(e.shared, "Explanation", items, true)
 	}
 	several := len(explanations) > 1
 	written := 0
 	for _, explained := range explanations {
-		ofChosen := func(f ownership.Field) bool { return chosen(f.Owner) }
+		ofChosen := func(f ownership.Field) bool { return chosen(f.Owner.Kind) }
 		if several && len(explained.Select(ofChosen).Fields) == 0 {
 			continue
 		}
 		written++
-		if written > 1 && (!sentences || e.isWide()) {
-			if _, err := fmt.Fprintln(e.Out); err != nil {
+		if written > 1 && (!sentences || e.output.isWide()) {
+			if _, err := fmt.Fprintln(e.shared.env.Out); err != nil {
 				return err
 			}
 		}
@@ -39,15 +39,15 @@ func (e *explainOptions) write(explanations []explain.Explanation, sentences boo
 func (e *explainOptions) writeOne(
 	explained explain.Explanation, sentences, several bool, chosen func(ownership.Owner) bool,
 ) error {
-	style := table.Style{Color: e.Color, Now: e.Now()}
+	style := table.Style{Color: e.shared.env.Color, Now: e.shared.env.Now()}
 	switch {
-	case e.isWide():
-		return explained.Wide(e.Out, style, chosen)
+	case e.output.isWide():
+		return explained.Wide(e.shared.env.Out, style, chosen)
 	case !sentences:
-		return explained.Tree(e.Out, style, chosen)
+		return explained.Tree(e.shared.env.Out, style, chosen)
 	case several:
-		return explained.Sentences(e.Out, explained.Title()+": ", chosen)
+		return explained.Sentences(e.shared.env.Out, explained.Subject.Title()+": ", chosen)
 	default:
-		return explained.Sentences(e.Out, "", chosen)
+		return explained.Sentences(e.shared.env.Out, "", chosen)
 	}
 }

@@ -18,23 +18,23 @@ import (
 
 // modeChange sets the mode annotation of namespaces, or removes it.
 type modeChange struct {
-	*shared
-	writeFlags
+	shared    *shared
+	flags     writeFlags
 	operation string // in the past tense, as kubectl prints it
 	mode      string // "" removes the annotation
 }
 
-func (m *modeChange) add(c *cobra.Command) { m.writeFlags.add(c, m.operation) }
+func (m *modeChange) add(c *cobra.Command) { m.flags.add(c, m.operation) }
 
 func (m *modeChange) run(ctx context.Context, names []string) error {
-	done, err := m.done(m.operation)
+	done, err := m.flags.done(m.operation)
 	if err != nil {
 		return err
 	}
 	if m.mode == string(ownership.ModeWarn) {
 		done = strings.Replace(done, m.operation, m.operation+" in mode warn", 1)
 	}
-	namespaces, err := m.namespaces()
+	namespaces, err := m.shared.namespaces()
 	if err != nil {
 		return err
 	}
@@ -43,10 +43,10 @@ func (m *modeChange) run(ctx context.Context, names []string) error {
 			return source.Advise(err, "")
 		}
 	}
-	if m.mode == "" || !m.isForPeople() {
+	if m.mode == "" || !m.flags.isForPeople() {
 		return nil
 	}
-	return m.noteUninstalled(ctx)
+	return m.shared.noteUninstalled(ctx)
 }
 
 func (m *modeChange) change(ctx context.Context, namespaces dynamic.ResourceInterface, name, done string) error {
@@ -56,9 +56,9 @@ func (m *modeChange) change(ctx context.Context, namespaces dynamic.ResourceInte
 	}
 	was, annotated := o.GetAnnotations()[ownership.ModeAnnotation]
 	if was == m.mode && annotated == (m.mode != "") {
-		return m.printObject(m.Out, o, "unchanged")
+		return m.flags.printObject(m.shared.env.Out, o, "unchanged")
 	}
-	if m.isClientDryRun() {
+	if m.flags.isClientDryRun() {
 		annotations := o.GetAnnotations()
 		if annotations == nil {
 			annotations = map[string]string{}
@@ -68,12 +68,12 @@ func (m *modeChange) change(ctx context.Context, namespaces dynamic.ResourceInte
 			delete(annotations, ownership.ModeAnnotation)
 		}
 		o.SetAnnotations(annotations)
-		return m.printObject(m.Out, o, done)
+		return m.flags.printObject(m.shared.env.Out, o, done)
 	}
 	if o, err = m.patch(ctx, namespaces, name); err != nil {
 		return err
 	}
-	return m.printObject(m.Out, o, done)
+	return m.flags.printObject(m.shared.env.Out, o, done)
 }
 
 // patch sends a merge patch that sets or removes the annotation.
@@ -89,7 +89,7 @@ func (m *modeChange) patch(
 	if err != nil {
 		return nil, err
 	}
-	return namespaces.Patch(ctx, name, types.MergePatchType, patch, m.patchOptions(fieldManager))
+	return namespaces.Patch(ctx, name, types.MergePatchType, patch, m.flags.patchOptions(fieldManager))
 }
 
 // namespaces returns a client for namespaces.

@@ -17,8 +17,8 @@ import (
 )
 
 type previewOptions struct {
-	*shared
-	outputFlags
+	shared   *shared
+	output   outputFlags
 	files    *genericclioptions.FileNameFlags
 	live     []string
 	selector string
@@ -84,11 +84,11 @@ func (p *previewOptions) add(c *cobra.Command) {
 	flags.StringVar(&p.options.Validate, "validate", "strict",
 		`How to handle unknown fields: "strict", "warn" or "ignore", as with kubectl apply.`)
 	must(c.RegisterFlagCompletionFunc("validate", cobra.FixedCompletions([]string{"strict", "warn", "ignore"}, noFiles)))
-	must(p.outputFlags.add(c))
+	must(p.output.add(c))
 }
 
 func (p *previewOptions) run(ctx context.Context) error {
-	p.dryRunOnly = true
+	p.shared.dryRunOnly = true
 	options, err := p.complete()
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (p *previewOptions) run(ctx context.Context) error {
 	if len(applications) == 0 && len(gaps) == 0 {
 		return errors.New("the files contain no objects to apply; name other files with -f, or omit --selector")
 	}
-	w := previewWriter{previewOptions: p, failed: gaps}
+	w := previewWriter{shared: p.shared, output: &p.output, failed: gaps}
 	for i := range applications {
 		one, err := preview.Of(ctx, applications[i], options)
 		if err != nil {
@@ -114,7 +114,9 @@ func (p *previewOptions) run(ctx context.Context) error {
 
 // previewWriter writes previews for people one by one, and collects those for programs.
 type previewWriter struct {
-	*previewOptions
+	shared *shared
+	output *outputFlags
+
 	failed, gaps []string
 	keeps        bool
 	items        []any
@@ -123,33 +125,33 @@ type previewWriter struct {
 }
 
 func (w *previewWriter) add(one *preview.Preview) error {
-	w.keeps, w.gaps = w.keeps || one.Keeps(), append(w.gaps, one.Gaps...)
+	w.keeps, w.gaps = w.keeps || one.Keeps(), append(w.gaps, one.Subject.Gaps...)
 	w.items = append(w.items, one.Data())
-	if w.isData() {
+	if w.output.isData() {
 		return nil
 	}
 	was := w.table
 	if w.table = len(one.Fields) > 0; len(w.items) > 1 && (was || w.table) {
-		if _, err := fmt.Fprintln(w.Out); err != nil {
+		if _, err := fmt.Fprintln(w.shared.env.Out); err != nil {
 			return err
 		}
 	}
-	return one.Write(w.Out, table.Style{Color: w.Color, Now: w.Now()}, w.isWide())
+	return one.Write(w.shared.env.Out, table.Style{Color: w.shared.env.Color, Now: w.shared.env.Now()}, w.output.isWide())
 }
 
 // finish writes the errors, one line each, and returns the exit code.
 func (w *previewWriter) finish() error {
-	if w.isData() {
-		if err := w.print(w.shared, "Preview", w.items, true); err != nil {
+	if w.output.isData() {
+		if err := w.output.print(w.shared, "Preview", w.items, true); err != nil {
 			return err
 		}
 	}
 	for _, line := range w.failed {
-		if _, err := fmt.Fprintln(w.ErrOut, "error:", printable.Text(line)); err != nil {
+		if _, err := fmt.Fprintln(w.shared.env.ErrOut, "error:", printable.Text(line)); err != nil {
 			return err
 		}
 	}
-	err := finish(w.ErrOut, w.gaps)
+	err := finish(w.shared.env.ErrOut, w.gaps)
 	switch {
 	case len(w.failed) > 0:
 		return exitError(ExitError)
@@ -169,14 +171,14 @@ func (p *previewOptions) complete() (preview.Options, error) {
 	case options.ForceConflicts && !options.ServerSide:
 		return options, errors.New("accepts --force-conflicts only with --server-side")
 	}
-	if err := p.check(); err != nil {
+	if err := p.output.check(); err != nil {
 		return options, err
 	}
 	validations := map[string]string{"strict": "Strict", "true": "Strict", "warn": "Warn", "ignore": "Ignore", "false": "Ignore"}
 	if options.Validate = validations[options.Validate]; options.Validate == "" {
 		return options, fmt.Errorf("invalid --validate=%s; use strict, warn or ignore", p.options.Validate)
 	}
-	configuration, err := p.configuration(p.config)
+	configuration, err := p.shared.configuration(p.config)
 	if err != nil {
 		return options, err
 	}
@@ -188,11 +190,11 @@ func (p *previewOptions) complete() (preview.Options, error) {
 func (p *previewOptions) filenames() resource.FilenameOptions { return p.files.ToOptions() }
 
 func (p *previewOptions) applications(ctx context.Context) ([]source.Application, []string, error) {
-	configuration, err := p.configuration(p.config)
+	configuration, err := p.shared.configuration(p.config)
 	if err != nil {
 		return nil, nil, err
 	}
-	reader := source.Reader{Cluster: p.cluster, In: p.In, Configuration: configuration}
+	reader := source.Reader{Cluster: p.shared.cluster, In: p.shared.env.In, Configuration: configuration}
 	query := source.Query{Files: p.filenames(), Selector: p.selector}
 	return reader.ReadApplications(ctx, query, resource.FilenameOptions{Filenames: p.live})
 }

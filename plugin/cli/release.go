@@ -16,8 +16,8 @@ import (
 )
 
 type releaseOptions struct {
-	*shared
-	writeFlags
+	shared    *shared
+	flags     writeFlags
 	subject   subjectFlags // --config alone
 	manifests []string
 	shown     []string // the lines of the diff
@@ -60,16 +60,16 @@ without the field; this check requires permission to create such objects. It wor
 	c.Flags().StringSliceVar(&r.manifests, "from-manifest", nil,
 		"Files, directories or URLs that the object is applied from; - is standard input. They are not modified.")
 	c.Flags().StringVar(&r.subject.config, "config", "", configUsage)
-	r.add(c, "released")
+	r.flags.add(c, "released")
 	return c
 }
 
 func (r *releaseOptions) run(ctx context.Context, args []string) error {
-	done, err := r.done("released")
+	done, err := r.flags.done("released")
 	if err != nil {
 		return err
 	}
-	if _, err := r.printing.ToPrinter(); err != nil {
+	if _, err := r.flags.printing.ToPrinter(); err != nil {
 		return err
 	}
 	objects, fields := args[:1], args[1:]
@@ -79,7 +79,7 @@ func (r *releaseOptions) run(ctx context.Context, args []string) error {
 	if len(fields) == 0 {
 		return errors.New("requires a FIELD, such as .spec.replicas")
 	}
-	texts, err := source.ReadTexts(ctx, r.In, r.manifests, false)
+	texts, err := source.ReadTexts(ctx, r.shared.env.In, r.manifests, false)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (r *releaseOptions) run(ctx context.Context, args []string) error {
 
 // plan reads the object and returns the plan. If there are several refusals, it writes all but the last.
 func (r *releaseOptions) plan(ctx context.Context, objects, fields []string) (release.Plan, error) {
-	reading, err := r.read(ctx, &r.subject, objects)
+	reading, err := r.shared.read(ctx, &r.subject, objects)
 	if err != nil {
 		return release.Plan{}, err
 	}
@@ -107,7 +107,7 @@ func (r *releaseOptions) plan(ctx context.Context, objects, fields []string) (re
 	if err != nil {
 		return release.Plan{}, err
 	}
-	plan, refusals := release.Of(explained, fields, r.Now())
+	plan, refusals := release.Of(explained, fields, r.shared.env.Now())
 	return plan, r.refuse(refusals)
 }
 
@@ -118,7 +118,7 @@ func (r *releaseOptions) refuse(refusals []error) error {
 	}
 	last := len(refusals) - 1
 	for _, refusal := range refusals[:last] {
-		if _, err := fmt.Fprintln(r.ErrOut, "error:", printable.Text(refusal.Error())); err != nil {
+		if _, err := fmt.Fprintln(r.shared.env.ErrOut, "error:", printable.Text(refusal.Error())); err != nil {
 			return err
 		}
 	}
@@ -127,14 +127,14 @@ func (r *releaseOptions) refuse(refusals []error) error {
 
 // write prints the result.
 func (r *releaseOptions) write(o outcome, done string) error {
-	if !r.isForPeople() {
-		return r.printObject(r.Out, o.object, done)
+	if !r.flags.isForPeople() {
+		return r.flags.printObject(r.shared.env.Out, o.object, done)
 	}
 	operation := "unchanged"
 	if len(o.plan.Released) > 0 {
 		operation = strings.Replace(done, "released", "released "+release.Texts(o.plan.Released), 1)
 	}
-	if err := r.printObject(r.Out, o.object, operation); err != nil {
+	if err := r.flags.printObject(r.shared.env.Out, o.object, operation); err != nil {
 		return err
 	}
 	lines := o.lines
@@ -143,7 +143,7 @@ func (r *releaseOptions) write(o outcome, done string) error {
 			release.Texts(o.plan.Delete), map[bool]string{true: "it", false: "them"}[len(o.plan.Delete) == 1])}
 	}
 	for _, line := range lines {
-		if _, err := fmt.Fprintln(r.Out, printable.Text(line)); err != nil {
+		if _, err := fmt.Fprintln(r.shared.env.Out, printable.Text(line)); err != nil {
 			return err
 		}
 	}
@@ -152,12 +152,12 @@ func (r *releaseOptions) write(o outcome, done string) error {
 
 // show prints the changes before they are written. After a retry, it prints them again only if they differ.
 func (r *releaseOptions) show(diff []string) error {
-	if !r.isForPeople() || slices.Equal(diff, r.shown) {
+	if !r.flags.isForPeople() || slices.Equal(diff, r.shown) {
 		return nil
 	}
 	r.shown = diff
 	for _, line := range diff {
-		if _, err := fmt.Fprintln(r.Out, colored(r.Color, printable.Text(line))); err != nil {
+		if _, err := fmt.Fprintln(r.shared.env.Out, colored(r.shared.env.Color, printable.Text(line))); err != nil {
 			return err
 		}
 	}

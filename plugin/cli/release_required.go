@@ -28,7 +28,7 @@ func required(ctx context.Context, client dynamic.ResourceInterface, plan releas
 	for _, objection := range without {
 		if !slices.Contains(with, objection) && plan.Concerns(objection.Field, objection.Type == metav1.CauseTypeFieldValueRequired) {
 			return fmt.Errorf("%s: the API server would not create the object from a manifest without %s: %s: %s; "+
-				"keep it in the manifest", plan, release.Texts(plan.Paths), objection.Field, reason(objection))
+				"keep it in the manifest", plan.Subject, release.Texts(plan.Paths), objection.Field, reason(objection))
 		}
 	}
 	return nil

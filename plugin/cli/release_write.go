@@ -37,12 +37,12 @@ func (r *releaseOptions) try(ctx context.Context, objects, fields []string, text
 			}
 		}
 		if o.object, err = r.carryOut(ctx, o.plan); err != nil {
-			return o.plan.Advise(err)
+			return o.plan.Subject.Advise(err)
 		}
 		return nil
 	})
 	if apierrors.IsConflict(err) {
-		return o, fmt.Errorf("%s: the object changed during each of %d attempts; nothing was released, try again", o.plan,
+		return o, fmt.Errorf("%s: the object changed during each of %d attempts; nothing was released, try again", o.plan.Subject,
 			retry.DefaultRetry.Steps)
 	}
 	return o, err
@@ -50,8 +50,8 @@ func (r *releaseOptions) try(ctx context.Context, objects, fields []string, text
 
 // carryOut writes a plan. On a conflict, it returns the error and has written nothing.
 func (r *releaseOptions) carryOut(ctx context.Context, plan release.Plan) (*unstructured.Unstructured, error) {
-	object, err := read(plan.Object.Text())
-	if err != nil || plan.Unchanged() && (plan.Settled() || r.dryRun != noDryRun) {
+	object, err := read(plan.Subject.Object.Text())
+	if err != nil || plan.Unchanged() && (plan.Settled() || r.flags.dryRun != noDryRun) {
 		return object, err
 	}
 	client, err := r.clientOf(plan)
@@ -67,17 +67,17 @@ func (r *releaseOptions) carryOut(ctx context.Context, plan release.Plan) (*unst
 	if err := r.show(plan.Diff()); err != nil {
 		return nil, err
 	}
-	if !r.isClientDryRun() {
+	if !r.flags.isClientDryRun() {
 		patch, err := plan.Patch()
 		if err != nil {
 			return nil, err
 		}
-		object, err = client.Patch(ctx, plan.Name, types.JSONPatchType, patch, r.patchOptions(release.WriterManager))
+		object, err = client.Patch(ctx, plan.Subject.Name, types.JSONPatchType, patch, r.flags.patchOptions(release.WriterManager))
 		if err != nil {
 			return nil, err
 		}
 	}
-	if r.isClientDryRun() || r.isServerDryRun() {
+	if r.flags.isClientDryRun() || r.flags.isServerDryRun() {
 		return object, asPlanned(object, plan)
 	}
 	return r.settle(ctx, client, plan, object)
@@ -90,7 +90,7 @@ func (r *releaseOptions) settle(
 ) (*unstructured.Unstructured, error) {
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() (err error) {
 		if object == nil {
-			if object, err = client.Get(ctx, plan.Name, metav1.GetOptions{}); err != nil {
+			if object, err = client.Get(ctx, plan.Subject.Name, metav1.GetOptions{}); err != nil {
 				return err
 			}
 		}
@@ -102,27 +102,27 @@ func (r *releaseOptions) settle(
 		if err != nil || patch == nil {
 			return err
 		}
-		settled, err := client.Patch(ctx, plan.Name, types.JSONPatchType, patch, r.patchOptions(release.WriterManager))
+		settled, err := client.Patch(ctx, plan.Subject.Name, types.JSONPatchType, patch, r.flags.patchOptions(release.WriterManager))
 		object = settled // nil after an error, so that the next attempt reads the object
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s is released, but %s still manages the last-applied annotation: %s; run the same command again",
-			plan, release.Texts(plan.Paths), release.WriterManager, plan.Advise(err).Error())
+			plan.Subject, release.Texts(plan.Paths), release.WriterManager, plan.Subject.Advise(err).Error())
 	}
 	return object, nil
 }
 
 func (r *releaseOptions) clientOf(plan release.Plan) (dynamic.ResourceInterface, error) {
-	mapper, err := r.cluster.ToRESTMapper()
+	mapper, err := r.shared.cluster.ToRESTMapper()
 	if err != nil {
 		return nil, err
 	}
-	mapping, err := mapper.RESTMapping(plan.Kind.GroupKind(), plan.Kind.Version)
+	mapping, err := mapper.RESTMapping(plan.Subject.Kind.GroupKind(), plan.Subject.Kind.Version)
 	if err != nil {
 		return nil, err
 	}
-	restConfig, err := r.cluster.ToRESTConfig()
+	restConfig, err := r.shared.cluster.ToRESTConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (r *releaseOptions) clientOf(plan release.Plan) (dynamic.ResourceInterface,
 	if err != nil {
 		return nil, err
 	}
-	return client.Resource(mapping.Resource).Namespace(plan.Namespace), nil
+	return client.Resource(mapping.Resource).Namespace(plan.Subject.Namespace), nil
 }
 
 // asPlanned sets the planned annotation and managedFields on the object of a dry run.

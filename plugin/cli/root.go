@@ -14,14 +14,14 @@ const fieldManager = "kubectl-handoff"
 
 // shared is the state of all commands.
 type shared struct {
-	Environment
+	env     Environment
 	cluster *genericclioptions.ConfigFlags
 	// dryRunOnly suppresses handoff's warnings: the command reports the same facts itself.
 	dryRunOnly bool
 }
 
 func newRoot(env Environment) *cobra.Command {
-	s := &shared{Environment: env, cluster: genericclioptions.NewConfigFlags(true)}
+	s := &shared{env: env, cluster: genericclioptions.NewConfigFlags(true)}
 	s.cluster.WrapConfigFn = s.configure
 	root := &cobra.Command{
 		Use:   "kubectl-handoff",
@@ -80,8 +80,8 @@ Exit codes of all commands:
 // configure sets up the client of the cluster.
 func (s *shared) configure(c *rest.Config) *rest.Config {
 	c.QPS, c.Burst = 50, 300 // as kubectl
-	c.UserAgent = "kubectl-handoff/" + s.Version
-	c.WarningHandler = rest.NewWarningWriter(s.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
+	c.UserAgent = "kubectl-handoff/" + s.env.Version
+	c.WarningHandler = rest.NewWarningWriter(s.env.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
 	if s.dryRunOnly {
 		c.WarningHandler = withoutHandoffWarnings{c.WarningHandler}
 	}

@@ -25,7 +25,8 @@ const (
 
 // Environment is the environment that a command runs in.
 type Environment struct {
-	genericiooptions.IOStreams
+	genericiooptions.IOStreams // embedded, as in the options of kubectl's commands
+
 	Version string
 	// Now returns the time from which ages are computed.
 	Now func() time.Time

@@ -19,8 +19,8 @@ import (
 )
 
 type statusOptions struct {
-	*shared
-	outputFlags
+	shared   *shared
+	output   outputFlags
 	selector string
 }
 
@@ -57,7 +57,7 @@ With a NAMESPACE, the exit code is 0 if handoff is enabled in all given namespac
 		RunE:              func(c *cobra.Command, args []string) error { return st.run(c.Context(), args) },
 	}
 	c.Flags().StringVarP(&st.selector, "selector", "l", "", "Selector (label query) to filter namespaces on.")
-	must(st.add(c))
+	must(st.output.add(c))
 	return c
 }
 
@@ -79,8 +79,8 @@ func (st *statusOptions) run(ctx context.Context, names []string) error {
 		return err
 	}
 	on := func(s modeStatus) bool { return s.Mode != string(ownership.ModeOff) }
-	if !st.isData() && slices.ContainsFunc(statuses, on) {
-		if err := st.noteUninstalled(ctx); err != nil {
+	if !st.output.isData() && slices.ContainsFunc(statuses, on) {
+		if err := st.shared.noteUninstalled(ctx); err != nil {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func (st *statusOptions) run(ctx context.Context, names []string) error {
 }
 
 func (st *statusOptions) find(ctx context.Context, names []string) ([]unstructured.Unstructured, error) {
-	namespaces, err := st.namespaces()
+	namespaces, err := st.shared.namespaces()
 	if err != nil {
 		return nil, err
 	}
@@ -145,15 +145,15 @@ func statusOf(o *unstructured.Unstructured) (modeStatus, error) {
 }
 
 func (st *statusOptions) write(statuses []modeStatus, alone bool) error {
-	if st.isData() {
+	if st.output.isData() {
 		items := make([]any, len(statuses))
 		for i, s := range statuses {
 			items[i] = s
 		}
-		return st.print(st.shared, "NamespaceStatus", items, alone)
+		return st.output.print(st.shared, "NamespaceStatus", items, alone)
 	}
-	w := printers.GetNewTabWriter(st.Out)
-	more := st.isWide()
+	w := printers.GetNewTabWriter(st.shared.env.Out)
+	more := st.output.isWide()
 	line := func(namespace, mode, by, since string) {
 		cells := []string{namespace, mode}
 		if more {

@@ -17,8 +17,8 @@ import (
 )
 
 type stripOptions struct {
-	*shared
-	outputFlags
+	shared       *shared
+	output       outputFlags
 	files        *genericclioptions.FileNameFlags
 	live         []string
 	config       string
@@ -27,7 +27,7 @@ type stripOptions struct {
 }
 
 func (s *shared) newStrip() *cobra.Command {
-	o := &stripOptions{shared: s, outputFlags: outputFlags{withoutWide: true}}
+	o := &stripOptions{shared: s, output: outputFlags{withoutWide: true}}
 	c := &cobra.Command{
 		Use:   "strip [-f FILE]",
 		Short: "Remove fields that others own from manifests",
@@ -85,11 +85,11 @@ func (o *stripOptions) add(c *cobra.Command) {
 	flags.BoolVar(&o.ignoreErrors, "ignore-errors", false,
 		"Leave objects unchanged if their live objects or owners cannot be read, instead of failing.")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "Do not write to standard error what was removed.")
-	must(o.outputFlags.add(c))
+	must(o.output.add(c))
 }
 
 func (o *stripOptions) run(ctx context.Context) error {
-	if err := o.check(); err != nil {
+	if err := o.output.check(); err != nil {
 		return err
 	}
 	files, err := o.strip(ctx)
@@ -101,14 +101,14 @@ func (o *stripOptions) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if o.isData() {
+	if o.output.isData() {
 		var items []any
 		for _, file := range files {
 			items = append(items, file.Data()...)
 		}
-		return o.print(o.shared, "Strip", items, false)
+		return o.output.print(o.shared, "Strip", items, false)
 	}
-	_, err = o.raw.Write(joinDocuments(files))
+	_, err = o.shared.env.raw.Write(joinDocuments(files))
 	return err
 }
 
@@ -122,15 +122,15 @@ func (o *stripOptions) strip(ctx context.Context) ([]strip.File, error) {
 	if slices.Contains(names, "-") && slices.Contains(o.live, "-") {
 		return nil, errors.New("manifests and live objects cannot both come from standard input; name a file for one of them")
 	}
-	texts, err := source.ReadTexts(ctx, o.In, names, options.Recursive)
+	texts, err := source.ReadTexts(ctx, o.shared.env.In, names, options.Recursive)
 	if err != nil {
 		return nil, err
 	}
-	configuration, err := o.configuration(o.config)
+	configuration, err := o.shared.configuration(o.config)
 	if err != nil {
 		return nil, err
 	}
-	reader := source.Reader{Cluster: o.cluster, In: o.In, Configuration: configuration}
+	reader := source.Reader{Cluster: o.shared.cluster, In: o.shared.env.In, Configuration: configuration}
 	stripper := strip.Stripper{IgnoreErrors: o.ignoreErrors}
 	if stripper.Live, err = o.liveObjects(reader); err != nil {
 		return nil, err
@@ -168,15 +168,15 @@ func (u unreadable) Read(context.Context, source.Identity) (source.Subject, bool
 // report writes to standard error what happened.
 func (o *stripOptions) report(file strip.File) error {
 	for _, gap := range file.Gaps {
-		if _, err := fmt.Fprintln(o.ErrOut, "partial:", printable.Text(gap)); err != nil {
+		if _, err := fmt.Fprintln(o.shared.env.ErrOut, "partial:", printable.Text(gap)); err != nil {
 			return err
 		}
 	}
-	if o.quiet || o.isData() {
+	if o.quiet || o.output.isData() {
 		return nil
 	}
 	for _, line := range file.Lines() {
-		if _, err := fmt.Fprintln(o.ErrOut, printable.Text(line)); err != nil {
+		if _, err := fmt.Fprintln(o.shared.env.ErrOut, printable.Text(line)); err != nil {
 			return err
 		}
 	}

@@ -57,14 +57,14 @@ type EntryData struct {
 
 // Data returns the explanation as data.
 func (e Explanation) Data(chosen func(ownership.Owner) bool) Data {
-	d := Data{APIVersion: APIVersion, Kind: "Explanation", Autoscaler: e.Context.Autoscaler, Gaps: e.Gaps}
+	d := Data{APIVersion: APIVersion, Kind: "Explanation", Autoscaler: e.Subject.Context.Autoscaler, Gaps: e.Subject.Gaps}
 	d.Object = ObjectOf(e.Subject)
-	if e.Context.Scale != nil {
-		d.Scale = Text(e.Context.Scale)
+	if e.Subject.Context.Scale != nil {
+		d.Scale = Text(e.Subject.Context.Scale)
 	}
 	d.Fields = []FieldData{}
 	for i := range e.Fields {
-		if chosen(e.Fields[i].Owner) {
+		if chosen(e.Fields[i].Owner.Kind) {
 			d.Fields = append(d.Fields, e.FieldData(&e.Fields[i]))
 		}
 	}
@@ -79,11 +79,11 @@ func ObjectOf(s source.Subject) ObjectData {
 // FieldData returns a field as data.
 func (e Explanation) FieldData(f *ownership.Field) FieldData {
 	d := FieldData{
-		Path: Text(f.Path), Value: e.Visible(f.Path, f.Value), Owner: f.Owner.String(), By: f.By, Since: f.Since,
+		Path: Text(f.Path), Value: e.Subject.Visible(f.Path, f.Value), Owner: f.Owner.Kind.String(), By: f.Owner.By, Since: f.Since,
 		Manifest: e.declared(f),
 	}
 	if f.DeclaredValue != nil {
-		d.Manifest, d.ManifestValue = "other", e.Visible(f.Path, f.DeclaredValue)
+		d.Manifest, d.ManifestValue = "other", e.Subject.Visible(f.Path, f.DeclaredValue)
 	}
 	for _, h := range f.Entries {
 		d.Claims = append(d.Claims, EntryData{h.Manager, h.Operation, h.Subresource, h.Time})

@@ -15,8 +15,8 @@ import (
 
 // Explanation is an object with all of its fields.
 type Explanation struct {
-	source.Subject
-	Fields ownership.Fields
+	Subject source.Subject
+	Fields  ownership.Fields
 	// recorded reports whether the object has a last-applied annotation.
 	recorded bool
 	// applier is a manager that has applied the object server-side, or "".
@@ -70,9 +70,9 @@ func unreadable(s source.Subject, err error) string {
 func (e *Explanation) date() {
 	for i := range e.Fields {
 		f := &e.Fields[i]
-		own := f.Owner == ownership.Autoscaler && len(f.Entries) > 0 && f.Entries[0].Subresource == "scale"
-		if own && f.Since == "" && !e.Context.Managers.IsImperative(f.Entries[0]) {
-			f.Since = e.Scaled
+		own := f.Owner.Kind == ownership.Autoscaler && len(f.Entries) > 0 && f.Entries[0].Subresource == "scale"
+		if own && f.Since == "" && !e.Subject.Context.Managers.IsImperative(f.Entries[0]) {
+			f.Since = e.Subject.Scaled
 		}
 	}
 }
@@ -83,12 +83,14 @@ type Error struct{ Object, Text string }
 // Error implements error.
 func (e *Error) Error() string { return e.Object + ": " + e.Text }
 
-func (e *Explanation) gap(text string) { e.Gaps = append(e.Gaps, e.String()+": "+text) }
+func (e *Explanation) gap(text string) {
+	e.Subject.Gaps = append(e.Subject.Gaps, e.Subject.String()+": "+text)
+}
 
 // anyOwner reports whether any owner is known.
 func (e *Explanation) anyOwner() bool {
 	for i := range e.Fields {
-		if e.Fields[i].Owner != ownership.Unknown {
+		if e.Fields[i].Owner.Kind != ownership.Unknown {
 			return true
 		}
 	}
@@ -102,7 +104,7 @@ func (e *Explanation) unrecorded() string {
 	}
 	for i := range e.Fields {
 		for _, h := range e.Fields[i].Entries {
-			if h.Operation == ownership.OperationUpdate && e.Context.Managers.IsApplier(h) {
+			if h.Operation == ownership.OperationUpdate && e.Subject.Context.Managers.IsApplier(h) {
 				return h.Manager
 			}
 		}
@@ -129,12 +131,12 @@ func (e *Explanation) declared(f *ownership.Field) string {
 	case f.Declared == ownership.Clears:
 		return "null"
 	case f.DeclaredValue != nil:
-		return e.Show(f.Path, f.DeclaredValue)
+		return e.Subject.Show(f.Path, f.DeclaredValue)
 	case f.Declared == ownership.Sets, e.applied(f) != "":
 		return "yes"
 	}
 	for _, h := range f.Entries {
-		if !e.recorded && e.Context.Managers.IsApplier(h) {
+		if !e.recorded && e.Subject.Context.Managers.IsApplier(h) {
 			return "?"
 		}
 	}
@@ -144,7 +146,7 @@ func (e *Explanation) declared(f *ownership.Field) string {
 // applied returns a manager that has applied a field server-side, or "".
 func (e *Explanation) applied(f *ownership.Field) string {
 	for _, h := range f.Entries {
-		if h.Operation == ownership.OperationApply && e.Context.Managers.IsApplier(h) {
+		if h.Operation == ownership.OperationApply && e.Subject.Context.Managers.IsApplier(h) {
 			return h.Manager
 		}
 	}
@@ -153,5 +155,5 @@ func (e *Explanation) applied(f *ownership.Field) string {
 
 // Short returns a value as the tree shows it: shortened, and masked for the contents of a Secret.
 func (e Explanation) Short(path fieldpath.Path, value []byte) string {
-	return table.Shorten(e.Show(path, value), maxValueLen)
+	return table.Shorten(e.Subject.Show(path, value), maxValueLen)
 }

@@ -54,10 +54,10 @@ func plainText(text string) string {
 // other fields than their keys.
 func (e Explanation) at(pattern ownership.Pattern) Explanation {
 	path, plain := PathOf(pattern)
-	if !plain || e.Object.Value(path) == nil {
+	if !plain || e.Subject.Object.Value(path) == nil {
 		return Explanation{}
 	}
-	live := jsonindex.New(e.Object.Text())
+	live := jsonindex.New(e.Subject.Object.Text())
 	pointer, _ := live.Pointer(path)
 	return e.Select(func(f ownership.Field) bool {
 		at, _ := live.Pointer(f.Path)
@@ -73,9 +73,9 @@ func (e Explanation) noField(text string, unread error) error {
 	}
 	near := e.Near(text, 3)
 	if len(near) == 0 {
-		return fmt.Errorf("%s has no field %s; %s", e, text, expected)
+		return fmt.Errorf("%s has no field %s; %s", e.Subject, text, expected)
 	}
-	return fmt.Errorf("%s has no field %s; similar fields: %s; %s", e, text, strings.Join(near, ", "), expected)
+	return fmt.Errorf("%s has no field %s; similar fields: %s; %s", e.Subject, text, strings.Join(near, ", "), expected)
 }
 
 // Near returns the paths of fields and their ancestors that are most similar to a text, at most limit of them.

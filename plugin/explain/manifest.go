@@ -17,7 +17,7 @@ func (e Explanation) manifest(f *ownership.Field) []string {
 		return e.clientSide(f)
 	case e.declared(f) == "?":
 		return []string{"the manifest is not recorded"}
-	case e.applier != "" && f.Owner != ownership.Default && f.Owner != ownership.Unknown:
+	case e.applier != "" && f.Owner.Kind != ownership.Default && f.Owner.Kind != ownership.Unknown:
 		unset := fmt.Sprintf("the manifest of %#q does not set it", e.applier)
 		forced := "an apply that sets another value would conflict, and with --force-conflicts would set it"
 		return []string{unset, forced + e.kept(f, ownership.Sets, ownership.Lacks)}
@@ -36,7 +36,7 @@ func (e Explanation) clientSide(f *ownership.Field) []string {
 		clears := "an apply would clear it" + e.kept(f, ownership.Clears, ownership.Clears)
 		return []string{"the last-applied manifest sets null", clears}
 	case f.DeclaredValue != nil:
-		value := table.Shorten(e.Show(f.Path, f.DeclaredValue), 2*maxValueLen)
+		value := table.Shorten(e.Subject.Show(f.Path, f.DeclaredValue), 2*maxValueLen)
 		sets := "an apply would set " + value + e.kept(f, ownership.Sets, ownership.Sets)
 		return []string{"the last-applied manifest sets " + value, sets}
 	case f.Declared == ownership.Sets:
@@ -51,7 +51,7 @@ const withoutField = "an apply without the field would "
 
 func (e Explanation) serverSide(f *ownership.Field) []string {
 	var parts []string
-	if applier := e.applied(f); f.Owner != ownership.Manifest || f.By != applier {
+	if applier := e.applied(f); f.Owner.Kind != ownership.Manifest || f.Owner.By != applier {
 		parts = append(parts, fmt.Sprintf("the manifest of %#q sets it", applier))
 	}
 	if len(f.Entries) > 1 {
@@ -65,18 +65,18 @@ func (e Explanation) kept(f *ownership.Field, manifest, base ownership.Declarati
 	if !e.Keeps(f, manifest, base) {
 		return ""
 	}
-	return fmt.Sprintf(" (handoff: keeps %s)", e.Show(f.Path, f.Value))
+	return fmt.Sprintf(" (handoff: keeps %s)", e.Subject.Show(f.Path, f.Value))
 }
 
 // Keeps reports whether handoff, in mode enforce, would keep a field that an apply changes. Manifest and base are the claims of
 // the incoming and of the last-applied manifest. A field with an unknown owner is not kept.
 func (e Explanation) Keeps(f *ownership.Field, manifest, base ownership.Declaration) bool {
-	if f.Owner == ownership.Unknown || f.Value == nil {
+	if f.Owner.Kind == ownership.Unknown || f.Value == nil {
 		return false
 	}
 	decision := merge.Lookup(merge.Field{
-		Owner: f.Owner.Decided(), Writer: ownership.Applier, Manifest: manifest, Base: base, Changed: true,
-		Scale: e.Context.Scale != nil && f.Path.Equals(e.Context.Scale),
+		Owner: f.Owner.Kind.Decided(), Writer: ownership.Applier, Manifest: manifest, Base: base, Changed: true,
+		Scale: e.Subject.Context.Scale != nil && f.Path.Equals(e.Subject.Context.Scale),
 	})
 	return decision.Verdict == merge.Keep
 }

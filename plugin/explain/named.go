@@ -19,7 +19,7 @@ func (e Explanation) Named(text string) ([]fieldpath.Path, error) {
 	}
 	pattern, _ := ParseField(text) // nil if only the plain text matches fields
 	var paths []fieldpath.Path
-	live := jsonindex.New(e.Object.Text())
+	live := jsonindex.New(e.Subject.Object.Text())
 	listed := map[string]bool{}
 	for i := range found.Fields {
 		path := named(live, found.Fields[i].Path, pattern, text)
@@ -60,10 +60,10 @@ func (e Explanation) Within(text string) (field ownership.Field, ok bool) {
 		return field, false
 	}
 	path, plain := PathOf(pattern)
-	if !plain || e.Object.Value(path) == nil {
+	if !plain || e.Subject.Object.Value(path) == nil {
 		return field, false
 	}
-	live := jsonindex.New(e.Object.Text())
+	live := jsonindex.New(e.Subject.Object.Text())
 	pointer, _ := live.Pointer(path)
 	for i := range e.Fields {
 		f := e.Fields[i]

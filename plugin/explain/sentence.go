@@ -19,7 +19,7 @@ const HandoverManager = "ownership-handoff"
 // Each begins with the prefix.
 func (e Explanation) Sentences(w io.Writer, prefix string, chosen func(ownership.Owner) bool) error {
 	for _, fold := range e.Fields.Fold() {
-		if !chosen(fold.Owner) {
+		if !chosen(fold.Owner.Kind) {
 			continue
 		}
 		sentence := e.why(&fold.Fields[0])
@@ -63,7 +63,7 @@ func (e Explanation) is(f *ownership.Field) string {
 	if f.Value == nil {
 		return fmt.Sprintf("%#q no longer exists, but is still in managedFields", Text(f.Path))
 	}
-	return fmt.Sprintf("%#q is %s", Text(f.Path), table.Shorten(e.Show(f.Path, f.Value), 2*maxValueLen))
+	return fmt.Sprintf("%#q is %s", Text(f.Path), table.Shorten(e.Subject.Show(f.Path, f.Value), 2*maxValueLen))
 }
 
 // who returns who set a field, and how.
@@ -76,17 +76,17 @@ func (e Explanation) who(f *ownership.Field, it string) string {
 	if len(f.Entries) > 0 && f.Entries[0].Subresource != "" {
 		through = " through /" + f.Entries[0].Subresource
 	}
-	switch f.Owner {
+	switch f.Owner.Kind {
 	case ownership.Autoscaler:
 		return e.whoScales(f, it, through, since)
 	case ownership.Controller:
-		return fmt.Sprintf("the controller %#q set %s%s%s", f.By, it, through, since)
+		return fmt.Sprintf("the controller %#q set %s%s%s", f.Owner.By, it, through, since)
 	case ownership.Imperative:
-		return fmt.Sprintf("a user set %s with an imperative command (%#q)%s%s", it, f.By, through, since)
+		return fmt.Sprintf("a user set %s with an imperative command (%#q)%s%s", it, f.Owner.By, through, since)
 	case ownership.Other:
-		return fmt.Sprintf("%#q, a manager that the configuration does not list, set %s%s%s", f.By, it, through, since)
+		return fmt.Sprintf("%#q, a manager that the configuration does not list, set %s%s%s", f.Owner.By, it, through, since)
 	case ownership.Manifest:
-		return strings.TrimSpace(fmt.Sprintf("the manifest set %s%s%s", it, by(f.By), since))
+		return strings.TrimSpace(fmt.Sprintf("the manifest set %s%s%s", it, by(f.Owner.By), since))
 	case ownership.Unknown:
 		return "its manager is not recorded"
 	default:
@@ -95,9 +95,9 @@ func (e Explanation) who(f *ownership.Field, it string) string {
 }
 
 func (e Explanation) whoScales(f *ownership.Field, it, through, since string) string {
-	kind, name, ok := strings.Cut(f.By, "/")
+	kind, name, ok := strings.Cut(f.Owner.By, "/")
 	if !ok {
-		return fmt.Sprintf("the autoscaler %#q set %s%s%s", f.By, it, through, since)
+		return fmt.Sprintf("the autoscaler %#q set %s%s%s", f.Owner.By, it, through, since)
 	}
 	if len(f.Entries) == 0 || f.Entries[0].Manager == HandoverManager {
 		return fmt.Sprintf("%s %#q owns %s, but has not set it yet", kind, name, it)
@@ -108,9 +108,9 @@ func (e Explanation) whoScales(f *ownership.Field, it, through, since string) st
 		owner = " at " + last.Time + owner
 	}
 	switch {
-	case e.Context.Managers.IsApplier(last):
+	case e.Subject.Context.Managers.IsApplier(last):
 		return fmt.Sprintf("an apply of the manifest (%#q) set %s%s", last.Manager, it, owner)
-	case e.Context.Managers.IsImperative(last):
+	case e.Subject.Context.Managers.IsImperative(last):
 		return fmt.Sprintf("a user set %s with an imperative command (%#q)%s%s", it, last.Manager, through, owner)
 	case through == "":
 		return fmt.Sprintf("%#q set %s%s", last.Manager, it, owner)

@@ -38,7 +38,7 @@ func (e Explanation) Tree(w io.Writer, style table.Style, chosen func(ownership.
 	root := &node{}
 	folds := e.Fields.Fold()
 	for i := range folds {
-		if chosen(folds[i].Owner) {
+		if chosen(folds[i].Owner.Kind) {
 			root.add(folds[i].Path, &folds[i])
 		}
 	}
@@ -47,7 +47,7 @@ func (e Explanation) Tree(w io.Writer, style table.Style, chosen func(ownership.
 		rows = append(rows, e.treeRow(style, ".", root.fold))
 	}
 	rows = e.treeRows(rows, style, root.children, "")
-	head := []string{e.Title(), "VALUE", "OWNER", "MANAGER", "MANIFEST", "SINCE"}
+	head := []string{e.Subject.Title(), "VALUE", "OWNER", "MANAGER", "MANIFEST", "SINCE"}
 	return style.Write(w, head, rows)
 }
 
@@ -97,8 +97,8 @@ func (e Explanation) treeRow(style table.Style, label string, fold *ownership.Fo
 		since = max(since, fold.Fields[i].Since) // RFC 3339 in UTC, as the API server writes it, sorts by time
 	}
 	return table.Row{
-		Cells: []string{label, value, fold.Owner.String(), table.Dash(fold.By), declared, style.Age(since)},
-		Color: colorOf(fold.Owner), At: ownerAt,
+		Cells: []string{label, value, fold.Owner.Kind.String(), table.Dash(fold.Owner.By), declared, style.Age(since)},
+		Color: colorOf(fold.Owner.Kind), At: ownerAt,
 	}
 }
 
@@ -106,7 +106,7 @@ func (e Explanation) treeRow(style table.Style, label string, fold *ownership.Fo
 func (e Explanation) foldValue(fold *ownership.Fold) (value, declared string) {
 	if len(fold.Fields) == 1 {
 		f := &fold.Fields[0]
-		return table.Shorten(e.Show(f.Path, f.Value), maxValueLen), table.Shorten(e.declared(f), maxValueLen)
+		return table.Shorten(e.Subject.Show(f.Path, f.Value), maxValueLen), table.Shorten(e.declared(f), maxValueLen)
 	}
 	counts := map[string]int{}
 	for i := range fold.Fields {

@@ -13,18 +13,18 @@ func (e Explanation) Wide(w io.Writer, style table.Style, chosen func(ownership.
 	rows := []table.Row{}
 	for i := range e.Fields {
 		f := &e.Fields[i]
-		if !chosen(f.Owner) {
+		if !chosen(f.Owner.Kind) {
 			continue
 		}
 		rows = append(rows, table.Row{
 			Cells: []string{
-				Text(f.Path), table.Shorten(e.Show(f.Path, f.Value), maxValueLen), f.Owner.String(), table.Dash(f.By),
+				Text(f.Path), table.Shorten(e.Subject.Show(f.Path, f.Value), maxValueLen), f.Owner.Kind.String(), table.Dash(f.Owner.By),
 				table.Shorten(e.declared(f), maxValueLen), table.Dash(f.Since), table.Dash(entriesOf(f)),
 			},
-			Color: colorOf(f.Owner), At: ownerAt,
+			Color: colorOf(f.Owner.Kind), At: ownerAt,
 		})
 	}
-	head := []string{e.Title(), "VALUE", "OWNER", "MANAGER", "MANIFEST", "SINCE", "MANAGED BY"}
+	head := []string{e.Subject.Title(), "VALUE", "OWNER", "MANAGER", "MANIFEST", "SINCE", "MANAGED BY"}
 	return style.Write(w, head, rows)
 }
 

@@ -24,7 +24,7 @@ func (s *Stream) Apply(edits []Edit) ([]byte, error) {
 		return s.written.text, nil
 	}
 	e := editor{
-		written: s.written, removed: map[*yaml.Node]bool{}, replaced: map[*yaml.Node][]byte{}, parents: map[*yaml.Node]bool{},
+		source: s.written, removed: map[*yaml.Node]bool{}, replaced: map[*yaml.Node][]byte{}, parents: map[*yaml.Node]bool{},
 	}
 	if err := e.add(edits); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Name, err)
@@ -46,8 +46,7 @@ func (s *Stream) Apply(edits []Edit) ([]byte, error) {
 
 // editor computes the parts of a text to cut or replace.
 type editor struct {
-	written
-
+	source   written
 	removed  map[*yaml.Node]bool
 	replaced map[*yaml.Node][]byte
 	parents  map[*yaml.Node]bool // whose children have been removed
@@ -114,8 +113,8 @@ type part struct {
 
 func (e *editor) partsOf(parent *yaml.Node) (parts []part) {
 	add := func(at Place) {
-		start, end := e.span(&at)
-		parts = append(parts, part{start, e.after(end), e.removed[at.Node]})
+		start, end := e.source.span(&at)
+		parts = append(parts, part{start, e.source.after(end), e.removed[at.Node]})
 	}
 	if parent.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(parent.Content); i += 2 {
@@ -153,9 +152,9 @@ func (e *editor) removeFrom(parent *yaml.Node) {
 // cutFlow cuts parts i to run of a flow collection, with the comma after them or, if they are the last, with the one before.
 // Comments between the parts stay, which JSON does not have: the comma before can then stay as well.
 func (e *editor) cutFlow(parts []part, i, run int) {
-	text := e.written.text
+	text := e.source.text
 	start, end := parts[i].start, parts[run-1].end
-	comma := e.skip(end)
+	comma := e.source.skip(end)
 	hasComma := comma < len(text) && text[comma] == ','
 	switch {
 	case run < len(parts) && !bytes.ContainsRune(text[comma:parts[run].start], '#'):
@@ -171,7 +170,7 @@ func (e *editor) cutFlow(parts []part, i, run int) {
 
 // cutLine cuts a part of a line, or the whole line if it contains nothing else but a comment.
 func (e *editor) cutLine(start, end int) {
-	text := e.written.text
+	text := e.source.text
 	lineStart, lineEnd := bytes.LastIndexByte(text[:start], '\n')+1, e.lineEnd(end, true)
 	rest := bytes.TrimSpace(text[end:lineEnd])
 	if len(bytes.TrimSpace(text[lineStart:start])) == 0 && (len(rest) == 0 || rest[0] == '#') {
@@ -183,7 +182,7 @@ func (e *editor) cutLine(start, end int) {
 // cutBlock cuts parts i to run of a block collection, by lines. If the first of them follows a dash, the next part takes its
 // place, unless a comment is in between.
 func (e *editor) cutBlock(parts []part, i, run int) {
-	text := e.written.text
+	text := e.source.text
 	start, end := parts[i].start, parts[run-1].end
 	lineStart := bytes.LastIndexByte(text[:start], '\n') + 1
 	if lineStart == 0 && bytes.HasPrefix(text, []byte(byteOrderMark)) {
@@ -209,11 +208,11 @@ func (e *editor) cutBlock(parts []part, i, run int) {
 
 // lineEnd returns the end of the line at an offset, with or without the line break.
 func (e *editor) lineEnd(at int, withBreak bool) int {
-	rest := e.written.text[at:]
+	rest := e.source.text[at:]
 	next := bytes.IndexByte(rest, '\n')
 	switch {
 	case next < 0:
-		return len(e.written.text)
+		return len(e.source.text)
 	case withBreak:
 		return at + next + 1
 	case next > 0 && rest[next-1] == '\r':
@@ -226,14 +225,14 @@ func (e *editor) lineEnd(at int, withBreak bool) int {
 // replace replaces the value of a field by JSON, which is YAML in flow style.
 func (e *editor) replace(edit Edit) {
 	at := edit.Place
-	start, end := e.span(at)
-	end = e.after(end)
-	begins := e.offset(at.Node)
+	start, end := e.source.span(at)
+	end = e.source.after(end)
+	begins := e.source.offset(at.Node)
 	if at.Key == nil || at.Node.Kind == yaml.ScalarNode && at.Node.Line == at.Key.Line && begins < end && begins > start {
 		e.cut(begins, end, string(edit.Value))
 		return
 	}
-	colon := e.colon(at.Key)
+	colon := e.source.colon(at.Key)
 	e.cut(colon+1, max(end, colon+1), " "+string(edit.Value))
 }
 
@@ -245,14 +244,14 @@ func (e *editor) text() ([]byte, error) {
 	var text bytes.Buffer
 	at := 0
 	for _, c := range e.cuts {
-		if c.start < at || c.end < c.start || c.end > len(e.written.text) {
+		if c.start < at || c.end < c.start || c.end > len(e.source.text) {
 			return nil, fmt.Errorf("%w; %s", errOverlap, remedy)
 		}
-		text.Write(e.written.text[at:c.start])
+		text.Write(e.source.text[at:c.start])
 		text.WriteString(c.text)
 		at = c.end
 	}
-	text.Write(e.written.text[at:])
+	text.Write(e.source.text[at:])
 	return text.Bytes(), nil
 }
 

@@ -45,8 +45,8 @@ type FieldData struct {
 // Data returns the preview as data.
 func (p *Preview) Data() Data {
 	d := Data{
-		APIVersion: explain.APIVersion, Kind: "Preview", Creates: !p.Object.Present(),
-		Mode: string(p.Mode), Keeps: p.Keeps(), Refused: p.Refused, Fields: []FieldData{}, Gaps: p.Gaps,
+		APIVersion: explain.APIVersion, Kind: "Preview", Creates: !p.Subject.Object.Present(),
+		Mode: string(p.Mode), Keeps: p.Keeps(), Refused: p.Refused, Fields: []FieldData{}, Gaps: p.Subject.Gaps,
 		Object: explain.ObjectOf(p.Subject),
 	}
 	if p.Tried {
@@ -61,11 +61,11 @@ func (p *Preview) Data() Data {
 func (p *Preview) fieldData(f *Field) FieldData {
 	d := FieldData{
 		Path: explain.Text(f.Path), Why: f.Why,
-		Live: p.Visible(f.Path, f.Live), Without: p.Visible(f.Path, f.Without), With: p.Visible(f.Path, f.With),
+		Live: p.Subject.Visible(f.Path, f.Live), Without: p.Subject.Visible(f.Path, f.Without), With: p.Subject.Visible(f.Path, f.With),
 	}
 	if f.Decided != nil {
-		d.Verdict, d.Row = f.Decided.Verdict.String(), f.Decided.Row
-		d.Owner, d.By = f.Decided.Owner.Owner.String(), f.Decided.Owner.By
+		d.Verdict, d.Row = f.Decided.Decision.Verdict.String(), f.Decided.Decision.Row
+		d.Owner, d.By = f.Decided.Owner.Kind.String(), f.Decided.Owner.By
 	}
 	return d
 }

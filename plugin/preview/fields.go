@@ -34,7 +34,7 @@ func (t *trial) fields(p prediction) ([]Field, error) {
 		return nil, err
 	}
 	var objects [3]*jsonindex.Index
-	for i, text := range [][]byte{t.Object.Text(), p.without, p.with} {
+	for i, text := range [][]byte{t.subject.Object.Text(), p.without, p.with} {
 		if objects[i], err = shownOf(text); err != nil {
 			return nil, err
 		}
@@ -84,22 +84,22 @@ func shownOf(text []byte) (_ *jsonindex.Index, err error) {
 func becauseOf(c *merge.Change) string {
 	did := map[merge.Verdict]string{
 		merge.Keep: "kept", merge.Clear: "cleared", merge.Start: "started", merge.Yield: "not kept",
-	}[c.Verdict]
+	}[c.Decision.Verdict]
 	before, by, after := c.Because()
 	return did + before + by + after
 }
 
 // changes returns the differences between the live object and the object after the apply; none if there is no live object.
 func (t *trial) changes(after []byte) ([]threeway.Change, error) {
-	if !t.Object.Present() {
+	if !t.subject.Object.Present() {
 		return nil, nil
 	}
-	live, after, err := both(t.Object.Text(), after, plain)
+	live, after, err := both(t.subject.Object.Text(), after, plain)
 	if err != nil {
 		return nil, err
 	}
 	var changes []threeway.Change
-	if _, err := threeway.MergeJSON(live, after, live, t.Schema(), threeway.Options{Changes: &changes}); err == nil {
+	if _, err := threeway.MergeJSON(live, after, live, t.subject.Schema(), threeway.Options{Changes: &changes}); err == nil {
 		return changes, nil
 	}
 	// Lists that cannot be merged by key, such as those with duplicate keys, are compared as a whole.
@@ -133,7 +133,7 @@ func plain(text []byte) ([]byte, error) {
 
 // appliedClientSide reports whether kubectl has applied the object client-side before.
 func (t *trial) appliedClientSide() bool {
-	entries, err := t.Object.Entries()
+	entries, err := t.subject.Object.Entries()
 	if err != nil {
 		return false
 	}

@@ -26,7 +26,7 @@ func (t *trial) predict(ctx context.Context, merged []byte, mode ownership.Mode)
 		return p, err
 	}
 	var refused *refusal
-	if errors.As(err, &refused) && t.Object.Present() {
+	if errors.As(err, &refused) && t.subject.Object.Present() {
 		return t.predictRefused(ctx, merged, mode, refused)
 	}
 	return prediction{}, err
@@ -53,16 +53,17 @@ func (t *trial) predictRefused(ctx context.Context, merged []byte, mode ownershi
 
 // decide returns handoff's decision on the incoming object, and the object after it.
 func (t *trial) decide(incoming []byte) (prediction, error) {
-	if t.ClusterScoped { // the webhook does not review cluster-scoped objects
+	if t.clusterScoped { // the webhook does not review cluster-scoped objects
 		return prediction{with: incoming}, nil
 	}
 	read, err := ownership.ParseObject(incoming)
 	if err != nil {
 		return prediction{}, err
 	}
-	table := merge.Decider{Cluster: subjectCluster{t.Subject}, Managers: t.options.Managers, Rules: t.options.Rules}
+	table := merge.Decider{Cluster: subjectCluster{t.subject}, Managers: t.options.Managers, Rules: t.options.Rules}
 	decided, err := table.Decide(merge.Request{
-		Kind: t.Kind, Namespace: t.Namespace, Name: t.Name, FieldManager: t.options.manager(), Live: t.Object, Incoming: read,
+		Kind: t.subject.Kind, Namespace: t.subject.Namespace, Name: t.subject.Name, FieldManager: t.options.manager(),
+		Live: t.subject.Object, Incoming: read,
 	})
 	if err != nil {
 		return prediction{}, err
@@ -83,7 +84,7 @@ type check struct {
 // nothing, or is not in mode enforce, there is nothing to check.
 func (t *trial) check(ctx context.Context, merged []byte, mode ownership.Mode, p prediction) (check, error) {
 	off := mode == ownership.ModeOff || mode == ownership.ModeWarn
-	if len(p.decided.Changes) == 0 || t.Resource == nil || off {
+	if len(p.decided.Changes) == 0 || t.resource == nil || off {
 		return check{with: p.with}, nil
 	}
 	stored, err := t.try(ctx, merged, false)

@@ -24,8 +24,7 @@ type Options struct {
 
 // Preview is the predicted result of an apply to an object.
 type Preview struct {
-	source.Subject
-
+	Subject source.Subject
 	// Mode is the object's mode, or source.UnknownMode.
 	Mode ownership.Mode
 	// Without and With are the object after an apply, without and with handoff, as JSON. Without is nil if the API server
@@ -58,7 +57,10 @@ func (o Options) manager() string {
 // Of predicts the apply of a manifest. The error starts with the name of the object; in most cases it is the API server's reason
 // for rejecting the apply.
 func Of(ctx context.Context, a source.Application, o Options) (Preview, error) {
-	t := &trial{Application: a, options: o}
+	t := &trial{
+		subject: a.Subject, manifest: a.Manifest, clusterScoped: a.ClusterScoped, namespaceMode: a.Mode, resource: a.Resource,
+		options: o,
+	}
 	p, err := t.preview(ctx)
 	if err != nil {
 		return Preview{Subject: a.Subject}, fmt.Errorf("%s: %w", a.Subject, err)
@@ -92,16 +94,16 @@ func (t *trial) preview(ctx context.Context) (Preview, error) {
 		return Preview{}, err
 	}
 	p := Preview{
-		Subject: t.Subject, Mode: mode, Without: predicted.without, With: predicted.with, Refused: predicted.refused,
+		Subject: t.subject, Mode: mode, Without: predicted.without, With: predicted.with, Refused: predicted.refused,
 		Fields: fields, Acts: checked.acts, Tried: checked.tried,
 	}
-	p.Gaps = slices.Concat(p.Gaps, t.gaps())
+	p.Subject.Gaps = slices.Concat(p.Subject.Gaps, t.gaps())
 	return p, nil
 }
 
 // supported returns an error if the apply cannot be predicted, or if the API server rejects it without looking at its fields.
 func (t *trial) supported() error {
-	if t.options.ServerSide && t.Resource == nil {
+	if t.options.ServerSide && t.resource == nil {
 		return errors.New("a server-side apply can only be previewed by the API server; omit --live or --server-side")
 	}
 	return t.stale()
@@ -109,13 +111,13 @@ func (t *trial) supported() error {
 
 // gaps describe the parts of an apply that are not predicted.
 func (t *trial) gaps() (gaps []string) {
-	if t.Object.Present() && len(t.Object.ManagedFields()) == 0 {
-		gaps = append(gaps, t.String()+": no managedFields, so the managers that set its fields are unknown; "+
+	if t.subject.Object.Present() && len(t.subject.Object.ManagedFields()) == 0 {
+		gaps = append(gaps, t.subject.String()+": no managedFields, so the managers that set its fields are unknown; "+
 			"export it with kubectl get -o yaml --show-managed-fields")
 	}
 	if t.options.ServerSide && t.appliedClientSide() {
-		gaps = append(gaps, t.String()+": after earlier client-side applies, kubectl first moves their managedFields entries to "+
-			"the server-side manager and then deletes fields that are missing from the manifest; a dry run does not show that")
+		gaps = append(gaps, t.subject.String()+": after earlier client-side applies, kubectl first moves their managedFields entries "+
+			"to the server-side manager and then deletes fields that are missing from the manifest; a dry run does not show that")
 	}
 	return gaps
 }

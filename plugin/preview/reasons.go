@@ -14,7 +14,7 @@ func (t *trial) reasons(with ownership.Object) (func(path fieldpath.Path, stays 
 	if t.options.ServerSide {
 		declarations = t.inManagedFields
 	}
-	manifest, base, err := declarations(t.Object, with)
+	manifest, base, err := declarations(t.subject.Object, with)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (t *trial) inManagedFields(live, with ownership.Object) (manifest, base dec
 		return nil, nil, err
 	}
 	write := ownership.Write{
-		Live: live, Incoming: with, LiveEntries: before, IncomingEntries: after, Managers: t.Context.Managers,
+		Live: live, Incoming: with, LiveEntries: before, IncomingEntries: after, Managers: t.subject.Context.Managers,
 	}
 	sender := write.SentBy(t.options.manager())
 	was, _ := sender.Entry.Find(before)

@@ -36,12 +36,12 @@ func causesOf(status apierrors.APIStatus) []metav1.StatusCause {
 func (t *trial) classify(err error) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
-		return source.Advise(err, t.Namespace)
+		return source.Advise(err, t.subject.Namespace)
 	}
 	switch {
 	case apierrors.IsConflict(err):
 		return conflict(status)
-	case t.IsSecret() && !source.IsPermission(err):
+	case t.subject.IsSecret() && !source.IsPermission(err):
 		return aboutSecret(err)
 	}
 	if _, unknown, strict := strings.Cut(err.Error(), strictDecoding); strict {
@@ -62,7 +62,7 @@ func (t *trial) classify(err error) error {
 	case apierrors.IsBadRequest(err):
 		return errors.New(rejects + strings.Join(strings.Fields(err.Error()), " "))
 	default:
-		return source.Advise(err, t.Namespace)
+		return source.Advise(err, t.subject.Namespace)
 	}
 }
 
@@ -89,15 +89,15 @@ const withoutVersion = "remove metadata.resourceVersion and metadata.uid from th
 // stale returns an error if the manifest's resourceVersion differs from the live one, as the API server does. A dry run does not
 // show that, because it leaves out the resourceVersion.
 func (t *trial) stale() error {
-	version := t.Manifest.GetResourceVersion()
+	version := t.manifest.GetResourceVersion()
 	var live string
-	if text := t.Object.Value(fieldpath.MakePathOrDie("metadata", "resourceVersion")); text != nil {
+	if text := t.subject.Object.Value(fieldpath.MakePathOrDie("metadata", "resourceVersion")); text != nil {
 		live, _ = rawjson.Unquote(text)
 	}
 	switch {
-	case version == "" || version == live || t.Object.Present() && live == "":
+	case version == "" || version == live || t.subject.Object.Present() && live == "":
 		return nil
-	case !t.Object.Present():
+	case !t.subject.Object.Present():
 		return errors.New(rejects + "metadata.resourceVersion must not be set on objects to be created; remove it from the manifest")
 	default:
 		return fmt.Errorf(rejects+"the manifest sets resourceVersion %s, but the object has been modified since; "+withoutVersion,

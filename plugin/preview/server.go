@@ -17,7 +17,7 @@ import (
 
 // without returns the object after an apply without handoff. The mode annotation turns an installed webhook off.
 func (t *trial) without(ctx context.Context, merged []byte, mode ownership.Mode) ([]byte, error) {
-	if t.Resource == nil || bytes.Equal(merged, t.Object.Text()) {
+	if t.resource == nil || bytes.Equal(merged, t.subject.Object.Text()) {
 		return merged, nil // kubectl sends no request if nothing changes
 	}
 	if mode == ownership.ModeOff || !t.options.ServerSide {
@@ -39,7 +39,7 @@ func (t *trial) try(ctx context.Context, merged []byte, withoutHandoff bool) ([]
 	switch {
 	case t.options.ServerSide:
 		return t.tryBy(ctx, t.apply, merged, withoutHandoff)
-	case t.Object.Present():
+	case t.subject.Object.Present():
 		return t.tryBy(ctx, t.update, merged, withoutHandoff)
 	default:
 		return t.tryBy(ctx, t.create, merged, withoutHandoff)
@@ -76,10 +76,10 @@ func (t *trial) restoreMode(stored *unstructured.Unstructured, merged []byte) er
 	annotateMode(stored, text, annotated)
 	annotations := stored.GetAnnotations()
 	written, ok := annotations[ownership.LastAppliedAnnotation]
-	if before, _ := t.Object.LastApplied(); !ok || !t.options.ServerSide || written == before {
+	if before, _ := t.subject.Object.LastApplied(); !ok || !t.options.ServerSide || written == before {
 		return nil
 	}
-	manifest, err := t.Manifest.MarshalJSON()
+	manifest, err := t.manifest.MarshalJSON()
 	if err != nil {
 		return err
 	}
@@ -98,12 +98,12 @@ func (t *trial) apply(
 	}
 	options, force := t.patchOptions(), t.options.ForceConflicts || withoutHandoff
 	options.Force = &force
-	return t.Resource.Patch(ctx, t.Name, types.ApplyPatchType, text, options)
+	return t.resource.Patch(ctx, t.subject.Name, types.ApplyPatchType, text, options)
 }
 
 func (t *trial) create(ctx context.Context, o *unstructured.Unstructured, _ bool) (*unstructured.Unstructured, error) {
 	options := t.patchOptions()
-	return t.Resource.Create(ctx, o, metav1.CreateOptions{
+	return t.resource.Create(ctx, o, metav1.CreateOptions{
 		FieldManager: options.FieldManager, DryRun: options.DryRun, FieldValidation: options.FieldValidation,
 	})
 }
@@ -114,11 +114,11 @@ func (t *trial) update(ctx context.Context, o *unstructured.Unstructured, _ bool
 	if err != nil {
 		return nil, err
 	}
-	patch, err := merge.EncodePatch(replacing(t.Object.Text(), text))
+	patch, err := merge.EncodePatch(replacing(t.subject.Object.Text(), text))
 	if err != nil {
 		return nil, err
 	}
-	return t.Resource.Patch(ctx, t.Name, types.JSONPatchType, patch, t.patchOptions())
+	return t.resource.Patch(ctx, t.subject.Name, types.JSONPatchType, patch, t.patchOptions())
 }
 
 func (t *trial) patchOptions() metav1.PatchOptions {

@@ -8,6 +8,7 @@ import (
 	jsonpatchv4 "gopkg.in/evanphx/json-patch.v4"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
@@ -21,36 +22,39 @@ import (
 
 // trial is an apply to predict.
 type trial struct {
-	source.Application
-
-	options Options
+	subject       source.Subject // the live object, absent if the apply creates it
+	manifest      *unstructured.Unstructured
+	clusterScoped bool
+	namespaceMode ownership.Mode
+	resource      dynamic.ResourceInterface // nil if live objects are read from files
+	options       Options
 }
 
 // subjectCluster is a merge.Cluster that knows only one object.
-type subjectCluster struct{ source.Subject }
+type subjectCluster struct{ subject source.Subject }
 
 // ScalePath implements merge.Cluster.
 func (c subjectCluster) ScalePath(group, version, _ string) fieldpath.Path {
-	if c.Context.ScaleIn == nil {
-		return c.Context.Scale
+	if c.subject.Context.ScaleIn == nil {
+		return c.subject.Context.Scale
 	}
-	return c.Context.ScaleIn(metav1.GroupVersion{Group: group, Version: version}.String())
+	return c.subject.Context.ScaleIn(metav1.GroupVersion{Group: group, Version: version}.String())
 }
 
 // Scaler implements merge.Cluster.
 func (c subjectCluster) Scaler(string, string, string, string) ownership.Scaler {
-	return c.Subject.Scaler
+	return c.subject.Scaler
 }
 
 // merged returns the object that results from the patch of kubectl apply, or the manifest for a server-side apply.
 func (t *trial) merged() ([]byte, error) {
 	if t.options.ServerSide {
-		return json.Marshal(t.Manifest)
+		return json.Marshal(t.manifest)
 	}
 	merged, err := t.recorded()
-	if err == nil && t.Object.Present() {
-		base, _ := t.Object.LastApplied()
-		merged, err = t.ThreeWay([]byte(base), merged, t.Object.Text())
+	if err == nil && t.subject.Object.Present() {
+		base, _ := t.subject.Object.LastApplied()
+		merged, err = t.subject.ThreeWay([]byte(base), merged, t.subject.Object.Text())
 	}
 	if err != nil {
 		return nil, err
@@ -61,7 +65,7 @@ func (t *trial) merged() ([]byte, error) {
 // recorded returns the manifest with itself in the last-applied annotation, as kubectl writes it: with an annotations map, even
 // if it is empty, and with a trailing newline (GetModifiedConfiguration in k8s.io/kubectl/pkg/util/apply.go).
 func (t *trial) recorded() ([]byte, error) {
-	manifest := t.Manifest.DeepCopy()
+	manifest := t.manifest.DeepCopy()
 	annotations := manifest.GetAnnotations()
 	if annotations == nil {
 		annotations = map[string]string{}
@@ -89,8 +93,8 @@ func setAnnotations(o *unstructured.Unstructured, annotations map[string]string)
 // defaulted sets the default replicas of a built-in kind (k8s.io/api/apps/v1, DeploymentSpec), as the API server does, if
 // there is no API server to do so.
 func (t *trial) defaulted(merged []byte) ([]byte, error) {
-	path := scale.Builtin(t.Kind.Group, t.Kind.Kind)
-	if t.Resource != nil || path == nil {
+	path := scale.Builtin(t.subject.Kind.Group, t.subject.Kind.Kind)
+	if t.resource != nil || path == nil {
 		return merged, nil
 	}
 	o, err := ownership.ParseObject(merged)
@@ -111,7 +115,7 @@ func (t *trial) modeAnnotation(merged []byte) (text string, annotated bool, err 
 		return "", false, err
 	}
 	if text, annotated = o.Mode(); !annotated && t.options.ServerSide {
-		text, annotated = t.Object.Mode()
+		text, annotated = t.subject.Object.Mode()
 	}
 	return text, annotated, nil
 }
@@ -119,8 +123,8 @@ func (t *trial) modeAnnotation(merged []byte) (text string, annotated bool, err 
 // mode returns the object's mode after the apply.
 func (t *trial) mode(merged []byte) (ownership.Mode, error) {
 	text, annotated, err := t.modeAnnotation(merged)
-	if err != nil || !annotated || t.ClusterScoped {
-		return t.Mode, err
+	if err != nil || !annotated || t.clusterScoped {
+		return t.namespaceMode, err
 	}
 	mode, _ := ownership.ParseMode(text)
 	return mode, nil
@@ -132,7 +136,8 @@ func (t *trial) guessed(merged []byte) ([]byte, error) {
 	if !t.options.ServerSide {
 		return merged, nil
 	}
-	text, err := threeway.MergeJSON(nil, merged, t.Object.Text(), schema.WithoutRetainKeys(t.Schema()), threeway.Options{})
+	lists := schema.WithoutRetainKeys(t.subject.Schema())
+	text, err := threeway.MergeJSON(nil, merged, t.subject.Object.Text(), lists, threeway.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +145,7 @@ func (t *trial) guessed(merged []byte) ([]byte, error) {
 	if err := o.UnmarshalJSON(text); err != nil {
 		return nil, err
 	}
-	claimed, err := fieldpath.SetFromValue(value.NewValueInterface(t.Manifest.Object)).ToJSON()
+	claimed, err := fieldpath.SetFromValue(value.NewValueInterface(t.manifest.Object)).ToJSON()
 	if err != nil {
 		return nil, err
 	}

@@ -26,13 +26,13 @@ const (
 func (p *Preview) Write(w io.Writer, style table.Style, wide bool) error {
 	if len(p.Fields) == 0 {
 		done := "unchanged"
-		if !p.Object.Present() {
+		if !p.Subject.Object.Present() {
 			done = "created"
 		}
-		_, err := fmt.Fprintln(w, printable.Text(p.Title()+": "+done))
+		_, err := fmt.Fprintln(w, printable.Text(p.Subject.Title()+": "+done))
 		return err
 	}
-	head := []string{p.Title(), "LIVE", "WITHOUT HANDOFF", "WITH HANDOFF", "WHY"}
+	head := []string{p.Subject.Title(), "LIVE", "WITHOUT HANDOFF", "WITH HANDOFF", "WHY"}
 	if wide {
 		head = append(head, "OWNER", "ROW")
 	}
@@ -60,7 +60,7 @@ func (p *Preview) row(f *Field, wide bool) table.Row {
 	owner, number := "", ""
 	if f.Decided != nil {
 		r.Color = kept
-		owner, number = f.Decided.Owner.Owner.String(), strconv.Itoa(f.Decided.Row)
+		owner, number = f.Decided.Owner.Kind.String(), strconv.Itoa(f.Decided.Decision.Row)
 	}
 	if wide {
 		r.Cells = append(r.Cells, table.Dash(owner), table.Dash(number))
@@ -72,7 +72,7 @@ func (p *Preview) show(f *Field, value []byte) string {
 	if value == nil {
 		return "-"
 	}
-	return table.Shorten(p.Show(f.Path, value), maxValueLen)
+	return table.Shorten(p.Subject.Show(f.Path, value), maxValueLen)
 }
 
 // remarks returns what the reader has to know beyond the fields.
@@ -102,8 +102,8 @@ func (p *Preview) remarks() (lines []string) {
 }
 
 func (p *Preview) enableRemedy() string {
-	if p.Namespace == "" {
+	if p.Subject.Namespace == "" {
 		return "annotate the object with " + ownership.ModeAnnotation + "=" + string(ownership.ModeEnforce)
 	}
-	return "to enable it: kubectl handoff enable " + p.Namespace
+	return "to enable it: kubectl handoff enable " + p.Subject.Namespace
 }

@@ -35,7 +35,7 @@ func (p Plan) unsafe(now time.Time) (refusals []error) {
 		if whole != nil {
 			remedy = "release all of " + explain.Text(whole) + " instead"
 		}
-		refusals = append(refusals, fmt.Errorf("%s: %s %w; %s", p, explain.Text(path), errs[i], remedy))
+		refusals = append(refusals, fmt.Errorf("%s: %s %w; %s", p.Subject, explain.Text(path), errs[i], remedy))
 	}
 	return refusals
 }
@@ -43,11 +43,11 @@ func (p Plan) unsafe(now time.Time) (refusals []error) {
 // survive simulates the apply, and returns for each path why it would change, or nil.
 func (p Plan) survive(paths []fieldpath.Path) []error {
 	errs := make([]error, len(paths))
-	result, err := p.ThreeWay([]byte(p.text), []byte(p.text), p.Object.Text())
+	result, err := p.Subject.ThreeWay([]byte(p.text), []byte(p.text), p.Subject.Object.Text())
 	if err != nil {
 		err = fmt.Errorf("cannot be released, because a manifest without it cannot be applied: %w", err)
 	}
-	live, applied := jsonindex.New(p.Object.Text()), jsonindex.New(result)
+	live, applied := jsonindex.New(p.Subject.Object.Text()), jsonindex.New(result)
 	for i, path := range paths {
 		switch {
 		case err != nil:
@@ -62,10 +62,10 @@ func (p Plan) survive(paths []fieldpath.Path) []error {
 // wider returns the nearest ancestor of a path that can be released, or nil.
 func (p Plan) wider(path fieldpath.Path, now time.Time) fieldpath.Path {
 	for n := len(path) - 1; n > 0; n-- {
-		if refuseIdentity(p.Explanation, path[:n]) != nil {
+		if refuseIdentity(p.Subject, path[:n]) != nil {
 			return nil
 		}
-		whole, err := planOf(p.Explanation, []fieldpath.Path{path[:n]}, now)
+		whole, err := planOf(p.Subject, p.fields, []fieldpath.Path{path[:n]}, now)
 		if err == nil && whole.survive(whole.Paths)[0] == nil {
 			return path[:n]
 		}

@@ -41,7 +41,7 @@ func affectedBy(moves []move) func(fieldpath.Path) bool {
 // isApplier reports whether an entry belongs to a manager that applies a manifest. That includes every entry that contains the
 // last-applied annotation: the first kubectl apply --server-side migrates such entries to its own (client-go's csaupgrade).
 func (p Plan) isApplier(e ownership.Entry) bool {
-	return e.Subresource == "" && (p.Context.Managers.IsApplier(e) ||
+	return e.Subresource == "" && (p.Subject.Context.Managers.IsApplier(e) ||
 		e.Operation == ownership.OperationUpdate && e.Manager != WriterManager && e.Contains(ownership.LastAppliedPath()))
 }
 
@@ -82,7 +82,7 @@ func (p *Plan) release(now time.Time) error {
 // all nested fields, even those that other managers have.
 func (p Plan) untypedAncestors(paths []fieldpath.Path) *fieldpath.Set {
 	set := fieldpath.NewSet()
-	if scheme.Scheme.Recognizes(p.Kind) {
+	if scheme.Scheme.Recognizes(p.Subject.Kind) {
 		return set
 	}
 	for _, path := range paths {
@@ -105,12 +105,12 @@ func (p *Plan) handOver(set *fieldpath.Set, now time.Time) error {
 		}
 	}
 	toOwners := nestedUnder(set, owned...).Union(set.Intersection(p.untypedAncestors(owned)))
-	like := ownership.Entry{APIVersion: p.Kind.GroupVersion().String(), Time: now.UTC().Format(time.RFC3339)}
+	like := ownership.Entry{APIVersion: p.Subject.Kind.GroupVersion().String(), Time: now.UTC().Format(time.RFC3339)}
 	for _, to := range []struct {
 		manager string
 		set     *fieldpath.Set
 	}{{HandoverManager, toOwners}, {ImperativeManager, set.Difference(toOwners)}} {
-		if to.set.Empty() || to.manager == HandoverManager && scheme.Scheme.Recognizes(p.Kind) {
+		if to.set.Empty() || to.manager == HandoverManager && scheme.Scheme.Recognizes(p.Subject.Kind) {
 			continue
 		}
 		entry, err := ownership.NewEntry(to.manager, like, to.set)
@@ -128,9 +128,9 @@ func (p *Plan) handOver(set *fieldpath.Set, now time.Time) error {
 // ownedByControllers returns the fields, and ancestors of fields, that autoscalers or controllers own completely.
 func (p Plan) ownedByControllers() map[string]bool {
 	all := map[string]bool{}
-	for i := range p.Fields {
-		f := &p.Fields[i]
-		others := f.Owner == ownership.Autoscaler || f.Owner == ownership.Controller
+	for i := range p.fields {
+		f := &p.fields[i]
+		others := f.Owner.Kind == ownership.Autoscaler || f.Owner.Kind == ownership.Controller
 		for n := range f.Path {
 			name := f.Path[:n+1].String()
 			before, known := all[name]

@@ -21,7 +21,7 @@ func (p Plan) Without() []byte {
 // With returns the same object with the fields.
 func (p Plan) With() []byte { return p.bare() }
 
-func (p Plan) bare() []byte { return source.WithoutGenerated(p.Object.Text()) }
+func (p Plan) bare() []byte { return source.WithoutGenerated(p.Subject.Object.Text()) }
 
 // Concerns reports whether the removal of the fields causes a validation error. It compares the paths of the fields with the
 // error's, such as spec.containers[0].image. A missing required field is always caused by the removal.
@@ -32,7 +32,7 @@ func (p Plan) Concerns(field string, missing bool) bool {
 	named := regexp.MustCompile(`\[([^]]*)\]`).ReplaceAllString("."+field, ".$1")
 	named = strings.ReplaceAll(named, ".", "/") + "/"
 	for _, path := range p.Paths {
-		released := strings.NewReplacer(".", "/", "~1", "/", "~0", "~").Replace(p.Object.Locate(path).Pointer) + "/"
+		released := strings.NewReplacer(".", "/", "~1", "/", "~0", "~").Replace(p.Subject.Object.Locate(path).Pointer) + "/"
 		if strings.HasPrefix(named, released) || strings.HasPrefix(released, named) {
 			return true
 		}

@@ -20,7 +20,7 @@ const maxValueLen = 80
 func (p Plan) Diff() []string {
 	lines := make([]string, 0, len(p.cuts)+len(p.moves))
 	for _, c := range p.cuts {
-		value := table.Shorten(p.Show(c.path, c.value), maxValueLen)
+		value := table.Shorten(p.Subject.Show(c.path, c.value), maxValueLen)
 		lines = append(lines, fmt.Sprintf("- last-applied: %s: %s", explain.Text(c.path), value))
 	}
 	for _, m := range p.moves {

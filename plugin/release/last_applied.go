@@ -32,7 +32,7 @@ func (p *Plan) cutAll() {
 
 // recordedAs returns the possible paths of a field in a manifest: a Secret's data can be in stringData.
 func (p Plan) recordedAs(path fieldpath.Path) []fieldpath.Path {
-	if p.Kind.Group == "" && p.Kind.Kind == "Secret" && *path[0].FieldName == "data" {
+	if p.Subject.Kind.Group == "" && p.Subject.Kind.Kind == "Secret" && *path[0].FieldName == "data" {
 		return []fieldpath.Path{path, append(fieldpath.MakePathOrDie("stringData"), path[1:]...)}
 	}
 	return []fieldpath.Path{path}

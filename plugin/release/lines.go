@@ -36,7 +36,8 @@ func (p Plan) Lines(manifests []source.Text) ([]string, error) {
 		if others != nil {
 			contents = strings.Join(others, ", ")
 		}
-		return nil, fmt.Errorf("%s: not in the files, which contain %s; name the file that the object is applied from", p, contents)
+		return nil, fmt.Errorf("%s: not in the files, which contain %s; name the file that the object is applied from",
+			p.Subject, contents)
 	}
 	return lines, nil
 }
@@ -45,8 +46,8 @@ func (p Plan) Lines(manifests []source.Text) ([]string, error) {
 func (p Plan) is(o manifest.Object) bool {
 	version, err := schema.ParseGroupVersion(o.Value("apiVersion"))
 	namespace := o.Value("metadata", "namespace")
-	return err == nil && version.Group == p.Kind.Group && o.Value("kind") == p.Kind.Kind &&
-		o.Value("metadata", "name") == p.Name && (namespace == "" || namespace == p.Namespace)
+	return err == nil && version.Group == p.Subject.Kind.Group && o.Value("kind") == p.Subject.Kind.Kind &&
+		o.Value("metadata", "name") == p.Subject.Name && (namespace == "" || namespace == p.Subject.Namespace)
 }
 
 func nameOf(o manifest.Object) string {
@@ -61,7 +62,7 @@ func (p Plan) linesOf(stream *manifest.Stream, o manifest.Object) (lines []strin
 		set := false
 		for _, path := range p.recordedAs(path) {
 			if at := o.Find(path); at != nil {
-				hidden[at] = p.Hidden(path)
+				hidden[at] = p.Subject.Hidden(path)
 				places, set = append(places, at), true
 			}
 		}
@@ -70,7 +71,7 @@ func (p Plan) linesOf(stream *manifest.Stream, o manifest.Object) (lines []strin
 		}
 	}
 	for _, at := range manifest.Widen(places) {
-		lines = append(lines, instruction(stream, at, hidden[at] || p.IsSecret()))
+		lines = append(lines, instruction(stream, at, hidden[at] || p.Subject.IsSecret()))
 	}
 	return lines
 }

@@ -21,7 +21,7 @@ func (p Plan) Patch() ([]byte, error) {
 		at := "/metadata/annotations/" + rawjson.EscapePointer(ownership.LastAppliedAnnotation)
 		operations = append(operations, jsonpatch.NewOperation("replace", at, p.text))
 	}
-	return patchOf(p.Object, p.after, operations...)
+	return patchOf(p.Subject.Object, p.after, operations...)
 }
 
 // Settle returns the patch that moves the annotation in managedFields from WriterManager, which took it over by writing the

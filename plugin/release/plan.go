@@ -8,6 +8,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/jsonindex"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
+	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 // The field managers of released fields that no other manager has. Without a managedFields entry, server-side apply would delete
@@ -25,7 +26,8 @@ const (
 
 // Plan is a planned change of an object's records.
 type Plan struct {
-	explain.Explanation
+	// Subject is the object.
+	Subject source.Subject
 	// Paths are the requested fields, or ancestors of fields.
 	Paths []fieldpath.Path
 	// Released are the Paths that a manifest declares.
@@ -34,6 +36,7 @@ type Plan struct {
 	// would become empty. An empty value in a YAML manifest is null, and null deletes the field.
 	Delete []fieldpath.Path
 
+	fields        ownership.Fields // all fields of the object
 	cuts          []cut
 	was, text     string // the annotation
 	before, after []ownership.Entry
@@ -48,7 +51,7 @@ func Of(e explain.Explanation, fields []string, now time.Time) (Plan, []error) {
 	}
 	var refusals []error
 	var paths []fieldpath.Path
-	live := jsonindex.New(e.Object.Text())
+	live := jsonindex.New(e.Subject.Object.Text())
 	for _, field := range fields {
 		named, err := named(e, live, field)
 		if err != nil {
@@ -59,7 +62,7 @@ func Of(e explain.Explanation, fields []string, now time.Time) (Plan, []error) {
 	if refusals != nil {
 		return Plan{}, refusals
 	}
-	p, err := planOf(e, outermost(paths), now)
+	p, err := planOf(e.Subject, e.Fields, outermost(paths), now)
 	if err != nil {
 		return Plan{}, []error{err}
 	}
@@ -69,13 +72,13 @@ func Of(e explain.Explanation, fields []string, now time.Time) (Plan, []error) {
 	return p, nil
 }
 
-func planOf(e explain.Explanation, paths []fieldpath.Path, now time.Time) (Plan, error) {
-	p := Plan{Explanation: e, Paths: paths}
+func planOf(s source.Subject, fields ownership.Fields, paths []fieldpath.Path, now time.Time) (Plan, error) {
+	p := Plan{Subject: s, Paths: paths, fields: fields}
 	var err error
-	if p.before, err = e.Object.Entries(); err != nil {
+	if p.before, err = s.Object.Entries(); err != nil {
 		return p, err
 	}
-	p.was, _ = e.Object.LastApplied()
+	p.was, _ = s.Object.LastApplied()
 	p.cutAll()
 	if err := p.release(now); err != nil {
 		return p, err

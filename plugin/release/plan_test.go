@@ -104,7 +104,7 @@ func afterwards(t *testing.T, s source.Subject, p release.Plan) source.Subject {
 }
 
 type planCase struct {
-	object
+	object object
 	fields []string
 	diff   []string
 	delete string
@@ -201,7 +201,7 @@ func planCases() map[string]planCase {
 func TestPlan(t *testing.T) {
 	for name, c := range planCases() {
 		t.Run(name, func(t *testing.T) {
-			s := c.subject(t)
+			s := c.object.subject(t)
 			p, refusals := planOf(t, s, c.fields...)
 			if refusals != nil {
 				t.Fatal(refusals)

@@ -10,13 +10,14 @@ import (
 	"github.com/ownership-handoff/handoff/internal/jsonindex"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
+	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 // named returns the paths that a FIELD argument matches, or an error if one of them cannot be released.
 func named(e explain.Explanation, live *jsonindex.Index, field string) ([]fieldpath.Path, error) {
 	if pattern, err := explain.ParseField(field); err == nil {
 		if path, plain := explain.PathOf(pattern); plain {
-			if err := refuseIdentity(e, path); err != nil {
+			if err := refuseIdentity(e.Subject, path); err != nil {
 				return nil, err
 			}
 		}
@@ -24,13 +25,13 @@ func named(e explain.Explanation, live *jsonindex.Index, field string) ([]fieldp
 	paths, err := e.Named(field)
 	if err != nil {
 		if whole, ok := e.Within(field); ok {
-			return nil, fmt.Errorf("%s: %s is part of %s, which is atomic; release all of it instead", e, field,
+			return nil, fmt.Errorf("%s: %s is part of %s, which is atomic; release all of it instead", e.Subject, field,
 				explain.Text(whole.Path))
 		}
 		return nil, err
 	}
 	for _, path := range paths {
-		if err := errors.Join(refuseIdentity(e, path), refuse(e, live, path)); err != nil {
+		if err := errors.Join(refuseIdentity(e.Subject, path), refuse(e.Subject, live, path)); err != nil {
 			return nil, err
 		}
 	}
@@ -38,19 +39,19 @@ func named(e explain.Explanation, live *jsonindex.Index, field string) ([]fieldp
 }
 
 // refuseIdentity returns an error for fields that identify the object, and for status.
-func refuseIdentity(e explain.Explanation, path fieldpath.Path) error {
+func refuseIdentity(s source.Subject, path fieldpath.Path) error {
 	text := explain.Text(path)
 	switch first := path[0].FieldName; {
 	case first == nil:
-		return fmt.Errorf("%s: %s is not a field; write its name, such as .spec.replicas", e, text)
+		return fmt.Errorf("%s: %s is not a field; write its name, such as .spec.replicas", s, text)
 	case *first == "status":
-		return fmt.Errorf("%s: %s is in status, which an apply does not set; nothing to release", e, text)
+		return fmt.Errorf("%s: %s is in status, which an apply does not set; nothing to release", s, text)
 	case isIdentity(path):
-		return fmt.Errorf("%s: %s identifies the object or records its state; it cannot be released", e, text)
+		return fmt.Errorf("%s: %s identifies the object or records its state; it cannot be released", s, text)
 	case containsIdentity(path):
 		nested := map[int]string{1: ".metadata.labels", 2: ".metadata.annotations.*"}[len(path)]
 		return fmt.Errorf("%s: %s contains fields that identify the object or record what was applied; name nested fields, such as %s",
-			e, text, nested)
+			s, text, nested)
 	}
 	return nil
 }
@@ -63,15 +64,15 @@ func isIdentity(path fieldpath.Path) bool {
 func containsIdentity(path fieldpath.Path) bool { return hasPrefix(ownership.LastAppliedPath(), path) }
 
 // refuse returns an error for a field that does not exist, and for a part of a list that cannot be released by itself.
-func refuse(e explain.Explanation, live *jsonindex.Index, path fieldpath.Path) error {
+func refuse(s source.Subject, live *jsonindex.Index, path fieldpath.Path) error {
 	text := explain.Text(path)
 	if live.Value(path) == nil {
-		return fmt.Errorf("%s: %s no longer exists, so there is nothing to keep; remove it from the manifest", e, text)
+		return fmt.Errorf("%s: %s no longer exists, so there is nothing to keep; remove it from the manifest", s, text)
 	}
 	for i, element := range path {
 		switch {
 		case element.Index != nil:
-			return fmt.Errorf("%s: %s is in a list without keys; release all of %s instead", e, text,
+			return fmt.Errorf("%s: %s is in a list without keys; release all of %s instead", s, text,
 				explain.Text(path[:i]))
 		case element.Key == nil || i+2 != len(path) || path[i+1].FieldName == nil:
 			continue
@@ -79,7 +80,7 @@ func refuse(e explain.Explanation, live *jsonindex.Index, path fieldpath.Path) e
 		for _, key := range *element.Key {
 			if key.Name == *path[i+1].FieldName {
 				return fmt.Errorf("%s: %s is a key of its list element, which cannot be identified without it; "+
-					"release all of %s instead", e, text, explain.Text(path[:i+1]))
+					"release all of %s instead", s, text, explain.Text(path[:i+1]))
 			}
 		}
 	}

@@ -15,7 +15,7 @@ func TestRefusals(t *testing.T) {
 	}
 	containers := `{"spec":{"template":{"spec":{"containers":[{"name":"a","args":["x","y"]}]}}}}`
 	for name, c := range map[string]struct {
-		object
+		object      object
 		field, says string
 	}{
 		"a member of a union with another member in the manifest": {
@@ -69,7 +69,7 @@ func TestRefusals(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, refusals := planOf(t, c.subject(t), c.field)
+			_, refusals := planOf(t, c.object.subject(t), c.field)
 			if len(refusals) != 1 || !strings.Contains(refusals[0].Error(), c.says) || strings.Contains(refusals[0].Error(), "\n") {
 				t.Errorf("want one line that says %q, got %v", c.says, refusals)
 			}

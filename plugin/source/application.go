@@ -20,8 +20,7 @@ import (
 
 // Application is a manifest and the live object that it is applied to. The zero Object means that there is no live object.
 type Application struct {
-	Subject
-
+	Subject  Subject
 	Manifest *unstructured.Unstructured
 	// ClusterScoped reports whether the object is cluster-scoped.
 	ClusterScoped bool
@@ -113,14 +112,14 @@ func (w who) complete(ctx context.Context, a *Application, live *unstructured.Un
 		if a.Subject, err = newSubject(a.Manifest, w); err != nil {
 			return err
 		}
-		a.Object = ownership.Object{}
+		a.Subject.Object = ownership.Object{}
 	} else if a.Subject, err = newSubject(live, w); err != nil {
 		return err
 	}
-	if err := a.addFacts(ctx, w, known); err != nil {
+	if err := a.Subject.addFacts(ctx, w, known); err != nil {
 		return err
 	}
-	a.Mode, err = known.namespaceMode(ctx, a.Namespace)
+	a.Mode, err = known.namespaceMode(ctx, a.Subject.Namespace)
 	return err
 }
 

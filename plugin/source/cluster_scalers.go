@@ -15,23 +15,22 @@ import (
 
 // namespaceScalers are the scalers of a namespace, or of all namespaces, and what could not be read.
 type namespaceScalers struct {
-	scalerList
-
-	gaps []string
+	scalers scalerList
+	gaps    []string
 }
 
 func (f *clusterFacts) scalers(ctx context.Context, s *Subject, kinds []scale.Kind) (scalerList, error) {
 	if f.everywhere {
 		all, err := f.scalersIn(ctx, metav1.NamespaceAll, kinds)
 		if err != nil || len(all.gaps) == 0 {
-			return all.scalerList, err
+			return all.scalers, err
 		}
 	}
 	near, err := f.scalersIn(ctx, s.Namespace, kinds)
 	for _, gap := range near.gaps {
 		s.gap("%s", gap)
 	}
-	return near.scalerList, err
+	return near.scalers, err
 }
 
 func (f *clusterFacts) scalersIn(ctx context.Context, namespace string, kinds []scale.Kind) (list namespaceScalers, err error) {
@@ -47,7 +46,7 @@ func (f *clusterFacts) scalersIn(ctx context.Context, namespace string, kinds []
 		f.served = &served
 	}
 	for rank, kind := range kinds {
-		gap, err := f.listScalers(ctx, namespace, kind, rank, &list.scalerList)
+		gap, err := f.listScalers(ctx, namespace, kind, rank, &list.scalers)
 		if err != nil {
 			return list, err
 		}
@@ -55,7 +54,7 @@ func (f *clusterFacts) scalersIn(ctx context.Context, namespace string, kinds []
 			list.gaps = append(list.gaps, gap)
 			continue
 		}
-		list.readable = append(list.readable, kind.Managers...)
+		list.scalers.readable = append(list.scalers.readable, kind.Managers...)
 	}
 	f.scalersBy[namespace] = list
 	return list, nil
@@ -72,7 +71,7 @@ func (f *clusterFacts) listScalers(
 	switch {
 	case apierrors.IsForbidden(err):
 		name := resource.GroupResource().String()
-		return unknownScalers(kind.Kind, "ask for permission to list "+name+" in namespace "+namespace), nil
+		return unknownScalers(kind.GroupKind.Kind, "ask for permission to list "+name+" in namespace "+namespace), nil
 	case apierrors.IsNotFound(err): // the kind was deleted a moment ago
 		return "", nil
 	case err != nil:
@@ -93,7 +92,7 @@ func (s *servedKinds) scaler(kind schema.GroupKind) (resource schema.GroupVersio
 	served, ok := s.of(kind)
 	switch {
 	case ok:
-		return served.GroupVersion().WithResource(served.resource), "", served.namespaced
+		return served.gvk.GroupVersion().WithResource(served.resource), "", served.namespaced
 	case s.unknown[kind.Group]:
 		return resource, unknownScalers(kind.Kind, "its API server does not respond: see kubectl get apiservices"), false
 	default:
@@ -103,11 +102,11 @@ func (s *servedKinds) scaler(kind schema.GroupKind) (resource schema.GroupVersio
 
 // readScalers reads the scalers of a survey.
 func (c *clusterSurvey) readScalers(ctx context.Context) error {
-	for rank, kind := range c.who.scalers {
+	for rank, kind := range c.survey.who.scalers {
 		_, gap, ok := c.served.scaler(kind.GroupKind)
 		if !ok {
 			if gap == "" {
-				c.scalers.readable = append(c.scalers.readable, kind.Managers...)
+				c.survey.scalers.readable = append(c.survey.scalers.readable, kind.Managers...)
 			}
 			continue
 		}
@@ -116,20 +115,20 @@ func (c *clusterSurvey) readScalers(ctx context.Context) error {
 			for _, item := range page.items {
 				o := &unstructured.Unstructured{}
 				if err := json.Unmarshal(item, &o.Object); err != nil {
-					return fmt.Errorf("parsing a %s: %w", kind.Kind, err)
+					return fmt.Errorf("parsing a %s: %w", kind.GroupKind.Kind, err)
 				}
-				c.scalers.add(kind, rank, o)
+				c.survey.scalers.add(kind, rank, o)
 			}
 			return nil
 		})
 		switch {
 		case apierrors.IsForbidden(err):
-			c.gap("unknown which objects %ss target; ask for permission to list %s %s", kind.Kind, served, c.where())
+			c.survey.gap("unknown which objects %ss target; ask for permission to list %s %s", kind.GroupKind.Kind, served, c.where())
 			continue
 		case err != nil && !apierrors.IsNotFound(err):
 			return Advise(err, c.namespace)
 		}
-		c.scalers.readable = append(c.scalers.readable, kind.Managers...)
+		c.survey.scalers.readable = append(c.survey.scalers.readable, kind.Managers...)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 
 // resourceKind is a kind that an API server serves.
 type resourceKind struct {
-	schema.GroupVersionKind
+	gvk                      schema.GroupVersionKind
 	resource                 string
 	namespaced, scales, list bool
 }
@@ -23,14 +23,14 @@ type resourceKind struct {
 func (k resourceKind) String() string { return k.groupResource().String() }
 
 func (k resourceKind) groupResource() schema.GroupResource {
-	return schema.GroupResource{Group: k.Group, Resource: k.resource}
+	return schema.GroupResource{Group: k.gvk.Group, Resource: k.resource}
 }
 
 // path returns the API path of the kind's objects, in one namespace or in all.
 func (k resourceKind) path(namespace string) string {
-	path := "/apis/" + k.Group + "/" + k.Version
-	if k.Group == "" {
-		path = "/api/" + k.Version
+	path := "/apis/" + k.gvk.Group + "/" + k.gvk.Version
+	if k.gvk.Group == "" {
+		path = "/api/" + k.gvk.Version
 	}
 	if namespace != "" && k.namespaced {
 		path += "/namespaces/" + namespace
@@ -94,7 +94,7 @@ func (s *servedKinds) add(list *metav1.APIResourceList) {
 			scales[name] = true
 		}
 		kind := resourceKind{
-			GroupVersionKind: gv.WithKind(r.Kind), resource: r.Name, namespaced: r.Namespaced, list: slices.Contains(r.Verbs, "list"),
+			gvk: gv.WithKind(r.Kind), resource: r.Name, namespaced: r.Namespaced, list: slices.Contains(r.Verbs, "list"),
 		}
 		same := func(k resourceKind) bool { return k.groupResource() == kind.groupResource() }
 		if !strings.Contains(r.Name, "/") && !slices.ContainsFunc(s.kinds, same) {
@@ -107,7 +107,7 @@ func (s *servedKinds) add(list *metav1.APIResourceList) {
 }
 
 func (s *servedKinds) of(kind schema.GroupKind) (resourceKind, bool) {
-	i := slices.IndexFunc(s.kinds, func(k resourceKind) bool { return k.GroupKind() == kind })
+	i := slices.IndexFunc(s.kinds, func(k resourceKind) bool { return k.gvk.GroupKind() == kind })
 	if i < 0 {
 		return resourceKind{}, false
 	}
@@ -122,7 +122,7 @@ func isReplicaSet(k schema.GroupKind) bool {
 func (s *servedKinds) chosen(getter genericclioptions.RESTClientGetter, types []string) (kinds []resourceKind, err error) {
 	if len(types) == 0 {
 		for _, k := range s.kinds {
-			if k.scales && k.list && !isReplicaSet(k.GroupKind()) {
+			if k.scales && k.list && !isReplicaSet(k.gvk.GroupKind()) {
 				kinds = append(kinds, k)
 			}
 		}

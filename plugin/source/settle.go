@@ -29,8 +29,8 @@ func (c *clusterSurvey) settleKind(a *Autoscaler) {
 // target is missing, because the autoscalers were listed first.
 func (c *clusterSurvey) settle(ctx context.Context, visit func(Page) error) error {
 	open := map[schema.GroupKind][]int{}
-	for i := range c.Autoscalers {
-		a := &c.Autoscalers[i]
+	for i := range c.survey.Autoscalers {
+		a := &c.survey.Autoscalers[i]
 		if _, served := c.served.of(a.Target); a.Presence != NotKnown || !served || !a.Chosen {
 			continue
 		}
@@ -53,8 +53,8 @@ func (c *clusterSurvey) settle(ctx context.Context, visit func(Page) error) erro
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case apierrors.IsForbidden(err):
-			c.gap("unknown whether the %s exist that %d HorizontalPodAutoscalers target; ask for permission to get and list them %s",
-				kind, len(all), c.where())
+			c.survey.gap("unknown whether the %s exist that %d HorizontalPodAutoscalers target; "+
+				"ask for permission to get and list them %s", kind, len(all), c.where())
 		case err != nil:
 			return fmt.Errorf("%s: %w", kind, Advise(err, c.namespace))
 		}
@@ -71,7 +71,7 @@ func (c *clusterSurvey) getTargets(
 		return err
 	}
 	for _, i := range all {
-		a := &c.Autoscalers[i]
+		a := &c.survey.Autoscalers[i]
 		if a.Presence != NotKnown { // shared with another autoscaler
 			continue
 		}
@@ -83,7 +83,7 @@ func (c *clusterSurvey) getTargets(
 		case err != nil:
 			return err
 		}
-		subject, err := c.subject(kind.GroupVersionKind, text, scale)
+		subject, err := c.subject(kind.gvk, text, scale)
 		if err != nil {
 			return err
 		}
@@ -107,9 +107,9 @@ func (c *clusterSurvey) listTargets(ctx context.Context, kind resourceKind, all 
 				return err
 			}
 			subject := Subject{
-				Kind: kind.GroupVersionKind, Namespace: stringAt(o, "metadata", "namespace"), Name: stringAt(o, "metadata", "name"),
+				Kind: kind.gvk, Namespace: stringAt(o, "metadata", "namespace"), Name: stringAt(o, "metadata", "name"),
 			}
-			c.complete(&subject, nil)
+			c.survey.complete(&subject, nil)
 		}
 		return nil
 	})
@@ -117,7 +117,7 @@ func (c *clusterSurvey) listTargets(ctx context.Context, kind resourceKind, all 
 		return err
 	}
 	for _, i := range all {
-		if a := &c.Autoscalers[i]; a.Presence == NotKnown {
+		if a := &c.survey.Autoscalers[i]; a.Presence == NotKnown {
 			a.Presence = Missing
 		}
 	}

@@ -11,22 +11,22 @@ import (
 
 // expect adds a namespace that an object is in, with UnknownMode if the files do not contain it.
 func (f *fileSurvey) expect(namespace string) {
-	if _, known := f.Namespaces[namespace]; !known && namespace != "" {
-		f.Namespaces[namespace] = UnknownMode
+	if _, known := f.survey.Namespaces[namespace]; !known && namespace != "" {
+		f.survey.Namespaces[namespace] = UnknownMode
 	}
 }
 
 // reportUnknownModes adds a gap for the namespaces that the files do not contain.
 func (f *fileSurvey) reportUnknownModes() {
 	var names []string
-	for name, namespace := range f.Namespaces {
+	for name, namespace := range f.survey.Namespaces {
 		if namespace == UnknownMode {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
 	if len(names) > 0 {
-		f.gap("the mode of handoff in namespace %s is unknown; add the namespaces to the files: kubectl get namespaces -o yaml",
+		f.survey.gap("the mode of handoff in namespace %s is unknown; add the namespaces to the files: kubectl get namespaces -o yaml",
 			some(names))
 	}
 }
@@ -35,8 +35,8 @@ func (f *fileSurvey) reportUnknownModes() {
 // contain other objects of the same kind and namespace.
 func (f *fileSurvey) settle() {
 	var open []string
-	for i := range f.Autoscalers {
-		a := &f.Autoscalers[i]
+	for i := range f.survey.Autoscalers {
+		a := &f.survey.Autoscalers[i]
 		switch {
 		case a.Presence != NotKnown || !a.Chosen:
 		case a.Since != "":
@@ -50,7 +50,7 @@ func (f *fileSurvey) settle() {
 		}
 	}
 	if len(open) > 0 {
-		f.gap("unknown whether the HorizontalPodAutoscaler targets %s exist; add them to the files", some(open))
+		f.survey.gap("unknown whether the HorizontalPodAutoscaler targets %s exist; add them to the files", some(open))
 	}
 }
 

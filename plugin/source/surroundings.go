@@ -18,7 +18,7 @@ import (
 func (c *clusterSurvey) readNamespaces(ctx context.Context) error {
 	note := func(text []byte) error {
 		o, err := ownership.ParseObject(text)
-		c.addNamespace(o)
+		c.survey.addNamespace(o)
 		return err
 	}
 	var err error
@@ -40,7 +40,7 @@ func (c *clusterSurvey) readNamespaces(ctx context.Context) error {
 		}
 	}
 	if apierrors.IsForbidden(err) {
-		c.gap("the mode of handoff in the namespaces is unknown; ask for permission to %s %s", verb, which)
+		c.survey.gap("the mode of handoff in the namespaces is unknown; ask for permission to %s %s", verb, which)
 		return nil
 	}
 	if err != nil {
@@ -56,7 +56,7 @@ func (c *clusterSurvey) readAutoscalers(ctx context.Context) error {
 	}
 	own := hpaKind()
 	path := resourceKind{
-		GroupVersionKind: own.WithVersion("v2"), resource: "horizontalpodautoscalers", namespaced: true,
+		gvk: own.WithVersion("v2"), resource: "horizontalpodautoscalers", namespaced: true,
 	}.path(c.namespace)
 	err = c.lister.each(ctx, list{path: path}, func(page listed) error {
 		for _, item := range page.items {
@@ -65,14 +65,15 @@ func (c *clusterSurvey) readAutoscalers(ctx context.Context) error {
 				return fmt.Errorf("parsing a HorizontalPodAutoscaler: %w", err)
 			}
 			target, _, _ := scale.Target(&hpa)
-			c.add(&hpa, selector.Matches(labels.Set(hpa.Labels)) && (len(c.query.Objects) == 0 || c.looksAt(own) || c.looksAt(target)))
-			c.settleKind(&c.Autoscalers[len(c.Autoscalers)-1])
+			ofType := len(c.query.Objects) == 0 || c.looksAt(own) || c.looksAt(target)
+			c.survey.add(&hpa, ofType && selector.Matches(labels.Set(hpa.Labels)))
+			c.settleKind(&c.survey.Autoscalers[len(c.survey.Autoscalers)-1])
 		}
 		return nil
 	})
 	switch {
 	case apierrors.IsForbidden(err):
-		c.gap("unknown which objects HorizontalPodAutoscalers target; "+
+		c.survey.gap("unknown which objects HorizontalPodAutoscalers target; "+
 			"ask for permission to list horizontalpodautoscalers.autoscaling %s", c.where())
 		return nil
 	case apierrors.IsNotFound(err): // the API server does not serve them, so there are none
@@ -91,5 +92,5 @@ func (c *clusterSurvey) where() string {
 }
 
 func (c *clusterSurvey) looksAt(kind schema.GroupKind) bool {
-	return slices.ContainsFunc(c.kinds, func(k resourceKind) bool { return k.GroupKind() == kind })
+	return slices.ContainsFunc(c.kinds, func(k resourceKind) bool { return k.gvk.GroupKind() == kind })
 }

@@ -14,7 +14,7 @@ import (
 
 // clusterSurvey is a survey of a cluster.
 type clusterSurvey struct {
-	*Survey
+	survey    *Survey
 	lister    lister
 	facts     *clusterFacts
 	served    servedKinds
@@ -32,7 +32,7 @@ func (r Reader) surveyCluster(ctx context.Context, s *Survey, q Query) error {
 	if q.AllNamespaces {
 		namespace = ""
 	}
-	c := clusterSurvey{Survey: s, query: q, namespace: namespace, whole: map[schema.GroupKind]bool{}}
+	c := clusterSurvey{survey: s, query: q, namespace: namespace, whole: map[schema.GroupKind]bool{}}
 	if c.lister, err = newLister(r.Cluster); err != nil {
 		return Advise(err, "")
 	}
@@ -75,14 +75,14 @@ func (c *clusterSurvey) each(ctx context.Context, visit func(Page) error) error 
 		})
 		switch {
 		case err == nil:
-			c.whole[kind.GroupKind()] = c.query.Selector == ""
+			c.whole[kind.gvk.GroupKind()] = c.query.Selector == ""
 			continue
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case apierrors.IsForbidden(err):
 			forbidden = append(forbidden, kind.String())
 		default:
-			c.gap("%s: incomplete list: %v", kind, Advise(err, c.namespace))
+			c.survey.gap("%s: incomplete list: %v", kind, Advise(err, c.namespace))
 		}
 		if first == nil {
 			first = err
@@ -96,7 +96,7 @@ func (c *clusterSurvey) each(ctx context.Context, visit func(Page) error) error 
 		return fmt.Errorf("cannot list %s; ask for permission to list them %s", strings.Join(forbidden, ", "), c.where())
 	}
 	if len(forbidden) > 0 {
-		c.gap("%s were not audited; ask for permission to list them %s", strings.Join(forbidden, ", "), c.where())
+		c.survey.gap("%s were not audited; ask for permission to list them %s", strings.Join(forbidden, ", "), c.where())
 	}
 	return c.settle(ctx, visit)
 }
@@ -110,7 +110,7 @@ func (c *clusterSurvey) eachOf(ctx context.Context, kind resourceKind, visit fun
 	err = c.lister.each(ctx, of, func(page listed) error {
 		to := Page{Resource: kind.String(), Left: page.left, Subjects: make([]Subject, 0, len(page.items))}
 		for _, item := range page.items {
-			subject, err := c.subject(kind.GroupVersionKind, item, scalePath)
+			subject, err := c.subject(kind.gvk, item, scalePath)
 			if err != nil {
 				return err
 			}
@@ -119,27 +119,27 @@ func (c *clusterSurvey) eachOf(ctx context.Context, kind resourceKind, visit fun
 		return visit(to)
 	})
 	if err == nil && gap != "" {
-		c.gap("%s: %s", kind, gap)
+		c.survey.gap("%s: %s", kind, gap)
 	}
 	return err
 }
 
 // subject returns the subject of a list item, which does not contain its kind.
 func (c *clusterSurvey) subject(kind schema.GroupVersionKind, item []byte, scalePath fieldpath.Path) (Subject, error) {
-	subject, err := c.who.subject(kind, "", "", item)
+	subject, err := c.survey.who.subject(kind, "", "", item)
 	if err != nil {
 		return subject, err
 	}
 	subject.Namespace, subject.Name = stringAt(subject.Object, "metadata", "namespace"), stringAt(subject.Object, "metadata", "name")
-	c.complete(&subject, scalePath)
+	c.survey.complete(&subject, scalePath)
 	return subject, nil
 }
 
 // scaleOf returns the scale field of a kind, nil if it has none, or the gap if it is unknown.
 func (c *clusterSurvey) scaleOf(ctx context.Context, kind resourceKind) (path fieldpath.Path, gap string, err error) {
-	if path = scale.Builtin(kind.Group, kind.Kind); path != nil || !kind.scales {
+	if path = scale.Builtin(kind.gvk.Group, kind.gvk.Kind); path != nil || !kind.scales {
 		return path, "", nil
 	}
-	field, err := c.facts.customScale(ctx, kind.GroupVersionKind)
+	field, err := c.facts.customScale(ctx, kind.gvk)
 	return field.path, field.gap, err
 }

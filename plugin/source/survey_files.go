@@ -18,14 +18,14 @@ import (
 
 // fileSurvey is a survey of files. Their objects are all in memory.
 type fileSurvey struct {
-	*Survey
+	survey    *Survey
 	facts     fileFacts
 	chosen    []*unstructured.Unstructured
 	contained map[schema.GroupKind]map[string]bool // namespaces by kind
 }
 
 func (r Reader) surveyFiles(s *Survey, q Query) error {
-	f := fileSurvey{Survey: s, contained: map[schema.GroupKind]map[string]bool{}}
+	f := fileSurvey{survey: s, contained: map[schema.GroupKind]map[string]bool{}}
 	types := q.Objects
 	selector, err := selectorOf(q)
 	if err != nil {
@@ -49,12 +49,13 @@ func (r Reader) surveyFiles(s *Survey, q Query) error {
 	for i := range f.facts.hpas {
 		hpa := &f.facts.hpas[i]
 		target, _, _ := scale.Target(hpa)
-		f.add(hpa, selector.Matches(labels.Set(hpa.Labels)) && (len(types) == 0 || isOf(hpaKind(), types) || isOf(target, types)))
-		f.settleKind(&f.Autoscalers[len(f.Autoscalers)-1])
+		ofType := len(types) == 0 || isOf(hpaKind(), types) || isOf(target, types)
+		f.survey.add(hpa, ofType && selector.Matches(labels.Set(hpa.Labels)))
+		f.settleKind(&f.survey.Autoscalers[len(f.survey.Autoscalers)-1])
 	}
 	s.scalers = f.facts.scalersOf(s.who.scalers)
 	for _, o := range objects { // objects that are not chosen can still be targets
-		f.complete(&Subject{Kind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()}, nil)
+		f.survey.complete(&Subject{Kind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()}, nil)
 	}
 	s.each = f.each
 	return nil
@@ -69,8 +70,8 @@ func (f *fileSurvey) register(o *unstructured.Unstructured) error {
 	if kind != (schema.GroupKind{Kind: "Namespace"}) {
 		return nil
 	}
-	subject, err := newSubject(o, f.who)
-	f.addNamespace(subject.Object)
+	subject, err := newSubject(o, f.survey.who)
+	f.survey.addNamespace(subject.Object)
 	return err
 }
 
@@ -114,7 +115,7 @@ func (f *fileSurvey) each(ctx context.Context, visit func(Page) error) error {
 	scales := map[schema.GroupVersionKind]fieldpath.Path{}
 	var workloads []string
 	for i, o := range f.chosen {
-		subject, err := newSubject(o, f.who)
+		subject, err := newSubject(o, f.survey.who)
 		if err != nil {
 			return err
 		}
@@ -125,19 +126,19 @@ func (f *fileSurvey) each(ctx context.Context, visit func(Page) error) error {
 				return err
 			}
 			scales[subject.Kind] = scalePath
-			f.gaps = append(f.gaps, about.Gaps...)
+			f.survey.gaps = append(f.survey.gaps, about.Gaps...)
 		}
 		if scalePath != nil {
 			workloads = append(workloads, subject.String())
 		}
-		f.complete(&subject, scalePath)
+		f.survey.complete(&subject, scalePath)
 		f.expect(subject.Namespace)
 		if err := visit(Page{Subjects: []Subject{subject}, Left: int64(len(f.chosen) - i - 1)}); err != nil {
 			return err
 		}
 	}
 	if len(workloads) > 0 && len(f.facts.hpas) == 0 {
-		f.gap("unknown whether HorizontalPodAutoscalers target %s, because the files contain none; "+
+		f.survey.gap("unknown whether HorizontalPodAutoscalers target %s, because the files contain none; "+
 			"if there are any, add them: kubectl get hpa -A -o yaml", some(workloads))
 	}
 	f.settle()

@@ -30,8 +30,8 @@ const (
 
 // Field is a field of a manifest that an autoscaler or a controller owns in the live object.
 type Field struct {
-	Path fieldpath.Path
-	ownership.FieldOwner
+	Path   fieldpath.Path
+	Owner  ownership.FieldOwner
 	Action Action
 	// Reason is why the field is not dropped, with a remedy.
 	Reason string
@@ -60,7 +60,7 @@ func fieldsOf(o manifest.Object, s source.Subject) ([]Field, error) {
 			continue
 		}
 		for _, path := range writtenAs(s.Kind.GroupKind(), f.Path) {
-			field := Field{Path: f.Path, FieldOwner: f.FieldOwner, live: f.Value, written: path, Action: Dropped}
+			field := Field{Path: f.Path, Owner: f.Owner, live: f.Value, written: path, Action: Dropped}
 			if field.at = o.Find(path); field.at != nil {
 				field.Reason = record.deletes(f, path)
 				fields = append(fields, field)
@@ -75,8 +75,8 @@ func fieldsOf(o manifest.Object, s source.Subject) ([]Field, error) {
 
 // keeps reports whether the decision table keeps a field that a manifest sets. A field with an unknown owner is not kept.
 func keeps(s source.Subject, f *ownership.Field) bool {
-	return f.Owner != ownership.Unknown && merge.Lookup(merge.Field{
-		Owner: f.Owner.Decided(), Writer: ownership.Applier, Manifest: ownership.Sets, Base: f.Declared, Changed: true,
+	return f.Owner.Kind != ownership.Unknown && merge.Lookup(merge.Field{
+		Owner: f.Owner.Kind.Decided(), Writer: ownership.Applier, Manifest: ownership.Sets, Base: f.Declared, Changed: true,
 		Scale: s.Context.Scale != nil && f.Path.Equals(s.Context.Scale),
 	}).Verdict == merge.Keep
 }

@@ -17,7 +17,7 @@ func (f File) Lines() []string {
 	for i := range f.Objects {
 		o := &f.Objects[i]
 		for j := range o.Fields {
-			lines = append(lines, fmt.Sprintf("%s: %s: %s", f.Name, o, o.sentence(&o.Fields[j])))
+			lines = append(lines, fmt.Sprintf("%s: %s: %s", f.Name, o.Subject, o.sentence(&o.Fields[j])))
 		}
 	}
 	return lines
@@ -28,11 +28,11 @@ func (o *Object) sentence(f *Field) string {
 	switch f.Action {
 	case Set:
 		return fmt.Sprintf("set %s to the live value %s, owned by %s; without the field, an apply could delete it: %s",
-			path, table.Shorten(o.Show(f.Path, f.live), maxValueLen), f.By, f.Reason)
+			path, table.Shorten(o.Subject.Show(f.Path, f.live), maxValueLen), f.Owner.By, f.Reason)
 	case Left:
-		return fmt.Sprintf("left %s, owned by %s: %s", path, f.By, f.Reason)
+		return fmt.Sprintf("left %s, owned by %s: %s", path, f.Owner.By, f.Reason)
 	default:
-		return fmt.Sprintf("dropped %s, owned by %s", path, f.By)
+		return fmt.Sprintf("dropped %s, owned by %s", path, f.Owner.By)
 	}
 }
 
@@ -65,9 +65,9 @@ func (f File) Data() []any {
 		o := &f.Objects[i]
 		d := Data{APIVersion: explain.APIVersion, Kind: "Strip", File: f.Name, Object: explain.ObjectOf(o.Subject)}
 		for j := range o.Fields {
-			field := &o.Fields[j]
+			f := &o.Fields[j]
 			d.Fields = append(d.Fields, FieldData{
-				explain.Text(field.Path), field.Action, field.Owner.String(), field.By, o.Visible(field.Path, field.live), field.Reason,
+				explain.Text(f.Path), f.Action, f.Owner.Kind.String(), f.Owner.By, o.Subject.Visible(f.Path, f.live), f.Reason,
 			})
 		}
 		reports = append(reports, d)

@@ -38,9 +38,8 @@ type File struct {
 
 // Object is an object of a file, and those of its fields that others own.
 type Object struct {
-	source.Subject
-
-	Fields []Field
+	Subject source.Subject
+	Fields  []Field
 }
 
 // File strips a file. The error is one line that names the file, the object and a remedy; then no part of the file is valid.
@@ -57,8 +56,8 @@ func (s Stripper) File(ctx context.Context, t source.Text) (File, error) {
 			continue // kubectl apply refuses it, or creates a new object
 		}
 		object, err := s.object(ctx, o, id)
-		if err == nil && len(object.Gaps) > 0 && !s.IgnoreErrors {
-			return file, fmt.Errorf("%s: %s", t.Name, object.Gaps[0])
+		if err == nil && len(object.Subject.Gaps) > 0 && !s.IgnoreErrors {
+			return file, fmt.Errorf("%s: %s", t.Name, object.Subject.Gaps[0])
 		}
 		if err != nil && !s.IgnoreErrors {
 			return file, fmt.Errorf("%s: %s: %w", t.Name, id, err)
@@ -67,7 +66,7 @@ func (s Stripper) File(ctx context.Context, t source.Text) (File, error) {
 			file.Gaps = append(file.Gaps, fmt.Sprintf("%s: %s: not stripped: %v", t.Name, id, err))
 			continue
 		}
-		for _, gap := range object.Gaps {
+		for _, gap := range object.Subject.Gaps {
 			file.Gaps = append(file.Gaps, fmt.Sprintf("%s: %s", t.Name, gap))
 		}
 		planned, err := object.plan(stream)

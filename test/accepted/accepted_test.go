@@ -39,11 +39,11 @@ func TestAppliesDifferFromThoseWithoutHandoffOnlyInKeptFields(t *testing.T) {
 
 // failure is a class of findings with the minimized script of its first finding.
 type failure struct {
-	first finding
-	index int
-	times int
-	kinds map[string]int
-	script
+	first  finding
+	index  int
+	times  int
+	kinds  map[string]int
+	script script
 }
 
 func (f *failure) String() string {
@@ -85,7 +85,7 @@ func (r *runner) all(t *testing.T) {
 func (r *runner) one(ctx context.Context, index int) error {
 	all := kinds()
 	k := all[index%len(all)]
-	if *kindFlag != "" && k.Kind != *kindFlag {
+	if *kindFlag != "" && k.gvk.Kind != *kindFlag {
 		return nil
 	}
 	s, found, err := sequence(ctx, r.schemas, k, r.seed, index, r.counts)
@@ -106,7 +106,7 @@ func (r *runner) report(ctx context.Context, index int, s script, f finding) {
 		r.classes[f.class()] = known
 	}
 	known.times++
-	known.kinds[s.kind.Kind]++
+	known.kinds[s.kind.gvk.Kind]++
 	r.mutex.Unlock()
 	if ok || !*shrinkFlag {
 		return

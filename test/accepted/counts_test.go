@@ -89,9 +89,9 @@ func (c *counts) wantEnough(t *testing.T) {
 	}
 	n := *sequencesFlag
 	for _, k := range kinds() {
-		least("created "+k.Kind, n/len(kinds())/3)
-		least("applies of "+k.Kind, n/len(kinds())/2)
-		least("edits of "+k.Kind, n/len(kinds())/2)
+		least("created "+k.gvk.Kind, n/len(kinds())/3)
+		least("applies of "+k.gvk.Kind, n/len(kinds())/2)
+		least("edits of "+k.gvk.Kind, n/len(kinds())/2)
 	}
 	for _, by := range append(imperativeManagers(), controller, scaler, "kubectl-replace") {
 		least("edits by "+by, n/40)

@@ -46,7 +46,7 @@ func workloads() []kind {
 	}
 	all := []kind{
 		{
-			GroupVersionKind: gvk("apps", "v1", "Deployment"), base: selected, scaled: true,
+			gvk: gvk("apps", "v1", "Deployment"), base: selected, scaled: true,
 			slots: []slot{
 				replicas, ready, history, options("spec/strategy", rolling...), options("spec/progressDeadlineSeconds", "600", "100", "20"),
 				options("spec/paused", "true", "false"),
@@ -54,7 +54,7 @@ func workloads() []kind {
 			ruled: []string{".spec.strategy", ".spec.minReadySeconds"},
 		},
 		{
-			GroupVersionKind: gvk("apps", "v1", "StatefulSet"), base: selected, scaled: true,
+			gvk: gvk("apps", "v1", "StatefulSet"), base: selected, scaled: true,
 			slots: []slot{
 				replicas, ready, history, options("spec/updateStrategy",
 					"{type: RollingUpdate}", "{type: RollingUpdate, rollingUpdate: {partition: 2}}", "{rollingUpdate: {partition: 1}}", "{type: OnDelete}"),
@@ -64,7 +64,7 @@ func workloads() []kind {
 			ruled: []string{".spec.updateStrategy"},
 		},
 		{
-			GroupVersionKind: gvk("apps", "v1", "DaemonSet"), base: selected,
+			gvk: gvk("apps", "v1", "DaemonSet"), base: selected,
 			slots: []slot{
 				ready, history, options("spec/updateStrategy",
 					"{type: RollingUpdate}", "{type: RollingUpdate, rollingUpdate: {maxUnavailable: 2}}",
@@ -72,9 +72,9 @@ func workloads() []kind {
 			},
 			ruled: []string{".spec.updateStrategy"},
 		},
-		{GroupVersionKind: gvk("apps", "v1", "ReplicaSet"), base: selected, scaled: true, slots: []slot{replicas, ready}},
+		{gvk: gvk("apps", "v1", "ReplicaSet"), base: selected, scaled: true, slots: []slot{replicas, ready}},
 		{
-			GroupVersionKind: gvk("", "v1", "ReplicationController"), scaled: true, slots: []slot{replicas, ready},
+			gvk: gvk("", "v1", "ReplicationController"), scaled: true, slots: []slot{replicas, ready},
 			base: "{spec: {selector: {app: x}, template: {metadata: {labels: {app: x}}, spec: {containers: [{name: a}]}}}}",
 		},
 	}
@@ -109,8 +109,8 @@ func batch() []kind {
 	}
 	return []kind{
 		{
-			GroupVersionKind: gvk("batch", "v1", "CronJob"),
-			base:             "{spec: {schedule: '0 0 1 1 *', jobTemplate: {spec: {template: {spec: {containers: [{name: a}]}}}}}}",
+			gvk:  gvk("batch", "v1", "CronJob"),
+			base: "{spec: {schedule: '0 0 1 1 *', jobTemplate: {spec: {template: {spec: {containers: [{name: a}]}}}}}}",
 			slots: slices.Concat(metadataSlots(), []slot{
 				options("spec/schedule", "'0 0 1 1 *'", "'0 5 1 1 *'").always(), options("spec/timeZone", "Etc/UTC", "Europe/Berlin"),
 				options("spec/concurrencyPolicy", "Allow", "Forbid", "Replace"), options("spec/suspend", "true", "false"),
@@ -119,7 +119,7 @@ func batch() []kind {
 			ruled: append([]string{".spec.suspend", ".spec.jobTemplate.spec.parallelism", ".spec.jobTemplate.spec.completions"}, templateRules(".spec.jobTemplate.spec.template")...),
 		},
 		{
-			GroupVersionKind: gvk("batch", "v1", "Job"), base: "{" + never + "}",
+			gvk: gvk("batch", "v1", "Job"), base: "{" + never + "}",
 			slots: slices.Concat(metadataSlots(), under("spec/", job), []slot{
 				options("spec/suspend", "true").always(), options("spec/template/spec/containers/name=a/image", "'a:1'").always(),
 				resourceSlots("spec/containers/name=a/")[0].under("spec/template/"), options("spec/template/spec/nodeSelector", "{disk: ssd}", "{disk: hdd, zone: a}"),
@@ -137,24 +137,24 @@ func configuration() []kind {
 	}
 	return []kind{
 		{
-			GroupVersionKind: gvk("", "v1", "ConfigMap"), ruled: []string{".data.tuned"},
+			gvk: gvk("", "v1", "ConfigMap"), ruled: []string{".data.tuned"},
 			slots: append(metadataSlots(),
 				options("data", "{one: a}", "{one: a, two: b}", "{one: c, two: b, three: d}", "{tuned: t}", "{tuned: t, one: a}"),
 				options("binaryData", "{five: YQ==}", "{six: Yg==}", "{four: Yw==, five: YQ==}", "{one: YQ==}"), options("immutable", "false")),
 		},
 		{
-			GroupVersionKind: gvk("", "v1", "Secret"), ruled: []string{".data.tuned"},
+			gvk: gvk("", "v1", "Secret"), ruled: []string{".data.tuned"},
 			slots: append(metadataSlots(),
 				options("data", "{one: YQ==}", "{one: YQ==, two: Yg==}", "{username: YQ==, password: Yg==}", "{tuned: YQ==, username: YQ==}"),
 				options("stringData", "{one: a}", "{two: b, three: c}"), options("immutable", "false")),
 		},
-		{GroupVersionKind: gvk("", "v1", "ServiceAccount"), slots: append(metadataSlots(), account...), ruled: []string{".secrets[*]"}},
+		{gvk: gvk("", "v1", "ServiceAccount"), slots: append(metadataSlots(), account...), ruled: []string{".secrets[*]"}},
 		{
-			GroupVersionKind: gvk("", "v1", "PersistentVolumeClaim"),
-			base:             "{spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}", slots: metadataSlots(),
+			gvk:  gvk("", "v1", "PersistentVolumeClaim"),
+			base: "{spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}", slots: metadataSlots(),
 		},
 		{
-			GroupVersionKind: gvk("", "v1", "PodTemplate"), base: "{template: {metadata: {labels: {app: x}}, spec: {containers: [{name: a}]}}}",
+			gvk: gvk("", "v1", "PodTemplate"), base: "{template: {metadata: {labels: {app: x}}, spec: {containers: [{name: a}]}}}",
 			slots: append(metadataSlots(), podSlots("template/")...), ruled: templateRules(".template"),
 		},
 	}
@@ -163,7 +163,7 @@ func configuration() []kind {
 func networking() []kind {
 	return []kind{
 		{
-			GroupVersionKind: gvk("", "v1", "Service"), ruled: []string{".spec.ports[*].nodePort", ".spec.externalTrafficPolicy", ".spec.sessionAffinity"},
+			gvk: gvk("", "v1", "Service"), ruled: []string{".spec.ports[*].nodePort", ".spec.externalTrafficPolicy", ".spec.sessionAffinity"},
 			slots: append(metadataSlots(),
 				options("spec/type", "ClusterIP", "NodePort", "LoadBalancer", "ExternalName"), options("spec/externalName", "example.com", "example.org").when("spec/type", "ExternalName"),
 				options("spec/clusterIP", "None").when("spec/type", "ClusterIP"), options("spec/selector", "{app: x}", "{app: yy, tier: z}"),
@@ -177,7 +177,7 @@ func networking() []kind {
 				options("spec/trafficDistribution", "PreferClose"), options("spec/ports/port=82", "{name: fixed, protocol: TCP, nodePort: 0}", "{name: fixed, protocol: TCP}"), options("spec/loadBalancerIP", "192.0.2.9")),
 		},
 		{
-			GroupVersionKind: gvk("networking.k8s.io", "v1", "Ingress"), base: "{spec: {rules: [{host: z.example.com}]}}", ruled: []string{".spec.tls", ".spec.defaultBackend"},
+			gvk: gvk("networking.k8s.io", "v1", "Ingress"), base: "{spec: {rules: [{host: z.example.com}]}}", ruled: []string{".spec.tls", ".spec.defaultBackend"},
 			slots: append(metadataSlots(),
 				options("spec/ingressClassName", "nginx", "haproxy"),
 				options("spec/defaultBackend", "{service: {name: s, port: {number: 80}}}", "{service: {name: s, port: {name: http}}}", "{resource: {apiGroup: a.example.com, kind: K, name: r}}"),
@@ -185,7 +185,7 @@ func networking() []kind {
 				options("spec/tls", "[{hosts: [a.example.com], secretName: s}]", "[{secretName: t}]")),
 		},
 		{
-			GroupVersionKind: gvk("networking.k8s.io", "v1", "NetworkPolicy"), base: "{spec: {podSelector: {}}}", ruled: []string{".spec.egress"},
+			gvk: gvk("networking.k8s.io", "v1", "NetworkPolicy"), base: "{spec: {podSelector: {}}}", ruled: []string{".spec.egress"},
 			slots: append(metadataSlots(),
 				options("spec/podSelector", "{matchLabels: {app: x}}", "{matchLabels: {app: yy}}", "{matchExpressions: [{key: app, operator: Exists}]}"),
 				options("spec/ingress", "[{}]", "[{from: [{podSelector: {}}]}]", "[{from: [{ipBlock: {cidr: 10.0.0.0/8}}], ports: [{port: 80, endPort: 90}]}]"),
@@ -202,7 +202,7 @@ func policies() []kind {
 	}
 	return []kind{
 		{
-			GroupVersionKind: gvk("autoscaling", "v2", "HorizontalPodAutoscaler"), base: target, ruled: []string{".spec.minReplicas", ".spec.maxReplicas"},
+			gvk: gvk("autoscaling", "v2", "HorizontalPodAutoscaler"), base: target, ruled: []string{".spec.minReplicas", ".spec.maxReplicas"},
 			slots: append(metadataSlots(),
 				options("spec/minReplicas", "2", "3", "8"), options("spec/maxReplicas", "5", "9", "20").always(),
 				options("spec/metrics", resource("type: Utilization, averageUtilization: 50"), resource("type: AverageValue, averageValue: 100m"),
@@ -211,25 +211,25 @@ func policies() []kind {
 					"{scaleUp: {policies: [{type: Pods, value: 1, periodSeconds: 5}]}, scaleDown: {selectPolicy: Min}}")),
 		},
 		{
-			GroupVersionKind: gvk("policy", "v1", "PodDisruptionBudget"), base: "{spec: {}}", ruled: []string{".spec.minAvailable", ".spec.maxUnavailable"},
+			gvk: gvk("policy", "v1", "PodDisruptionBudget"), base: "{spec: {}}", ruled: []string{".spec.minAvailable", ".spec.maxUnavailable"},
 			slots: append(metadataSlots(),
 				options("spec/minAvailable", "1", "2", "50%"), options("spec/maxUnavailable", "1", "2", "50%"),
 				options("spec/selector", "{matchLabels: {app: x}}", "{matchLabels: {app: x, tier: yy}}"), options("spec/unhealthyPodEvictionPolicy", "AlwaysAllow", "IfHealthyBudget")),
 		},
 		{
-			GroupVersionKind: gvk("", "v1", "ResourceQuota"), base: "{spec: {}}", ruled: []string{".spec.hard"},
+			gvk: gvk("", "v1", "ResourceQuota"), base: "{spec: {}}", ruled: []string{".spec.hard"},
 			slots: append(metadataSlots(),
 				options("spec/hard", "{pods: '4'}", "{requests.cpu: '4', limits.cpu: '8'}", "{pods: '4', requests.memory: 1Gi}", "{count/configmaps: '1000'}"),
 				options("spec/scopeSelector", "{matchExpressions: [{scopeName: PriorityClass, operator: In, values: [high]}]}")),
 		},
 		{
-			GroupVersionKind: gvk("", "v1", "LimitRange"), ruled: []string{".spec.limits"},
+			gvk: gvk("", "v1", "LimitRange"), ruled: []string{".spec.limits"},
 			slots: append(metadataSlots(),
 				options("spec/limits", "[{type: Container, default: {cpu: 200m}, defaultRequest: {cpu: 100m}}]", "[{type: Container, max: {cpu: '1'}, min: {cpu: 10m}}]",
 					"[{type: PersistentVolumeClaim, max: {storage: 2Gi}}]", "[{type: Pod, max: {cpu: '2'}}, {type: Container, default: {memory: 1Gi}}]").always()),
 		},
 		{
-			GroupVersionKind: gvk("rbac.authorization.k8s.io", "v1", "Role"), ruled: []string{".rules"},
+			gvk: gvk("rbac.authorization.k8s.io", "v1", "Role"), ruled: []string{".rules"},
 			slots: append(metadataSlots(),
 				options("rules", "[{apiGroups: [''], resources: [pods], verbs: [get]}]", "[{apiGroups: [''], resources: [pods], verbs: [get, list]}, {apiGroups: [apps], resources: ['*'], verbs: [get]}]")),
 		},

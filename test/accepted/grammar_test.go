@@ -15,7 +15,7 @@ import (
 
 // kind is the grammar for the manifests of a kind.
 type kind struct {
-	schema.GroupVersionKind
+	gvk schema.GroupVersionKind
 
 	// base is the part that all manifests of the kind have.
 	base string
@@ -45,7 +45,7 @@ type null struct{}
 // manifest is the chosen option of each non-empty slot.
 type manifest map[string]any
 
-func (k kind) namespace() string { return "accepted-" + strings.ToLower(k.Kind) }
+func (k kind) namespace() string { return "accepted-" + strings.ToLower(k.gvk.Kind) }
 
 // options returns a slot with options from YAML texts.
 func options(at string, texts ...string) slot {
@@ -102,7 +102,7 @@ func (k kind) object(m manifest, name string) map[string]any {
 		}
 		setAt(o, strings.Split(s.at, "/"), value)
 	}
-	o["apiVersion"], o["kind"] = k.GroupVersion().String(), k.Kind
+	o["apiVersion"], o["kind"] = k.gvk.GroupVersion().String(), k.gvk.Kind
 	setAt(o, []string{"metadata", "name"}, name)
 	setAt(o, []string{"metadata", "namespace"}, k.namespace())
 	return o

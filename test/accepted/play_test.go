@@ -68,7 +68,7 @@ func (s *script) stage(schemas schemas, name string) *stage {
 // begin creates the object. It returns false if the API server rejects the object, which ends the sequence.
 func (s *script) begin(ctx context.Context, st *stage, count *counts) (bool, error) {
 	err := st.create(ctx, s.kind.object(s.first, st.name))
-	count.created(s.kind.Kind, err)
+	count.created(s.kind.gvk.Kind, err)
 	if err == nil && s.scaled {
 		return true, st.target(ctx)
 	}
@@ -85,7 +85,7 @@ func (s *script) play(ctx context.Context, st *stage, e step, count *counts) ([]
 		if err != nil {
 			return nil, err
 		}
-		count.applied(s.kind.Kind, o)
+		count.applied(s.kind.gvk.Kind, o)
 		if *exploreFlag {
 			return o.accepted(), unexpected(errors.Join(o.refused, o.unusable))
 		}
@@ -95,7 +95,7 @@ func (s *script) play(ctx context.Context, st *stage, e step, count *counts) ([]
 	default:
 		err = st.edit(ctx, e)
 	}
-	count.edited(s.kind.Kind, e, err)
+	count.edited(s.kind.gvk.Kind, e, err)
 	if err == nil {
 		s.steps = append(s.steps, e)
 	}
@@ -211,7 +211,7 @@ func (s script) String() string {
 	if s.server {
 		side = "server-side"
 	}
-	fmt.Fprintf(&b, "%s, %s apply, with an HPA: %t, with kubectl: %t\n- create by %s: %s\n", s.kind.Kind, side, s.scaled, s.kubectl, creator, s.declared(s.first))
+	fmt.Fprintf(&b, "%s, %s apply, with an HPA: %t, with kubectl: %t\n- create by %s: %s\n", s.kind.gvk.Kind, side, s.scaled, s.kubectl, creator, s.declared(s.first))
 	for _, e := range s.steps {
 		switch {
 		case e.manifest != nil:

@@ -71,7 +71,7 @@ type step struct {
 
 func (s *stage) empty() *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
-	o.SetGroupVersionKind(s.kind.GroupVersionKind)
+	o.SetGroupVersionKind(s.kind.gvk)
 	o.SetNamespace(s.kind.namespace())
 	o.SetName(s.name)
 	return o
@@ -136,7 +136,7 @@ func (s *stage) applying(live *unstructured.Unstructured, declared map[string]an
 }
 
 func (s *stage) schema() (strategicpatch.PatchMetaFromStruct, error) {
-	typed, err := scheme.Scheme.New(s.kind.GroupVersionKind)
+	typed, err := scheme.Scheme.New(s.kind.gvk)
 	if err != nil {
 		return strategicpatch.PatchMetaFromStruct{}, err
 	}
@@ -296,7 +296,7 @@ func (s *stage) target(ctx context.Context) error {
 		"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
 		"metadata": map[string]any{"name": s.name, "namespace": s.kind.namespace()},
 		"spec": map[string]any{"maxReplicas": int64(50), "scaleTargetRef": map[string]any{
-			"apiVersion": s.kind.GroupVersion().String(), "kind": s.kind.Kind, "name": s.name,
+			"apiVersion": s.kind.gvk.GroupVersion().String(), "kind": s.kind.gvk.Kind, "name": s.name,
 		}},
 	}}
 	if err := cluster.client.Create(ctx, hpa); err != nil {

@@ -75,7 +75,7 @@ func prepare(ctx context.Context, started *controlplane.ControlPlane) (err error
 			Name: k.namespace(), Annotations: map[string]string{ownership.ModeAnnotation: "enforce"},
 		}}
 		if err := cluster.client.Create(ctx, namespace); err != nil {
-			return fmt.Errorf("creating the namespace of %s: %w", k.Kind, err)
+			return fmt.Errorf("creating the namespace of %s: %w", k.gvk.Kind, err)
 		}
 	}
 	options, err := webhookOptions(started.Dir)
@@ -102,12 +102,12 @@ func webhookOptions(dir string) (handofftest.Options, error) {
 	var rules strings.Builder
 	rules.WriteString("apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\ncontrollers:\n")
 	for _, k := range kinds() {
-		group := k.Group
+		group := k.gvk.Group
 		if group == "" {
 			group = "core"
 		}
 		if len(k.ruled) > 0 {
-			fmt.Fprintf(&rules, "- {group: %s, kind: %s, fields: ['%s']}\n", group, k.Kind, strings.Join(k.ruled, "', '"))
+			fmt.Fprintf(&rules, "- {group: %s, kind: %s, fields: ['%s']}\n", group, k.gvk.Kind, strings.Join(k.ruled, "', '"))
 		}
 	}
 	manifests := filepath.Join(dir, "manifests")

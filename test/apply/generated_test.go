@@ -56,7 +56,7 @@ func fromEnvironment(t *testing.T, name string, otherwise uint64) uint64 {
 
 // generatedEdit is a generated edit and its state.
 type generatedEdit struct {
-	*stage
+	stage        *stage
 	name         string
 	base, second map[string]any
 	live, dryRun *unstructured.Unstructured
@@ -93,8 +93,8 @@ func playBatch(t *testing.T, g generator, count int) map[string]int {
 
 // generate generates the manifests.
 func (e *generatedEdit) generate(g generator) {
-	e.base = g.manifest(e.edit.kind)
-	fresh := g.manifest(e.edit.kind)
+	e.base = g.manifest(e.stage.edit.kind)
+	fresh := g.manifest(e.stage.edit.kind)
 	second, ok := g.edited(e.base, fresh).(map[string]any)
 	if !ok {
 		second = fresh
@@ -106,14 +106,14 @@ func (e *generatedEdit) generate(g generator) {
 			metadata = map[string]any{}
 			manifest["metadata"] = metadata
 		}
-		manifest["apiVersion"], manifest["kind"] = apiVersion(e.edit.kind), e.edit.kind
-		metadata["name"], metadata["namespace"] = e.name, e.namespace
+		manifest["apiVersion"], manifest["kind"] = apiVersion(e.stage.edit.kind), e.stage.edit.kind
+		metadata["name"], metadata["namespace"] = e.name, e.stage.namespace
 	}
 }
 
 // prepare creates the object as kubectl apply does, writes as another manager, and merges.
 func (e *generatedEdit) prepare(g generator) error {
-	sent, err := asSent(e.base, e.namespace)
+	sent, err := asSent(e.base, e.stage.namespace)
 	if err != nil {
 		return err
 	}
@@ -121,14 +121,14 @@ func (e *generatedEdit) prepare(g generator) error {
 	if err := o.UnmarshalJSON(sent); err != nil {
 		return err
 	}
-	if err := controlPlane.client.Create(e.ctx, o, client.FieldOwner("kubectl-client-side-apply")); err != nil {
+	if err := controlPlane.client.Create(e.stage.ctx, o, client.FieldOwner("kubectl-client-side-apply")); err != nil {
 		return err
 	}
 	if err := e.others(g, o); err != nil {
 		return err
 	}
 	e.live = o
-	if sent, err = asSent(e.second, e.namespace); err != nil {
+	if sent, err = asSent(e.second, e.stage.namespace); err != nil {
 		return err
 	}
 	text, err := o.MarshalJSON()
@@ -148,7 +148,7 @@ func (e *generatedEdit) merge(sent, live []byte) {
 		err = e.dryRun.UnmarshalJSON(result)
 	}
 	if err == nil {
-		err = controlPlane.client.Update(e.ctx, e.dryRun, client.DryRunAll)
+		err = controlPlane.client.Update(e.stage.ctx, e.dryRun, client.DryRunAll)
 	}
 	e.refused = err
 }
@@ -158,7 +158,7 @@ func (e *generatedEdit) others(g generator, o *unstructured.Unstructured) error 
 	if g.likely(1, 4) {
 		return nil
 	}
-	theirs := g.manifest(e.edit.kind)
+	theirs := g.manifest(e.stage.edit.kind)
 	if spec, ok := theirs["spec"].(map[string]any); ok {
 		delete(spec, "selector")
 	}
@@ -167,11 +167,11 @@ func (e *generatedEdit) others(g generator, o *unstructured.Unstructured) error 
 		return err
 	}
 	kind := client.RawPatch("application/strategic-merge-patch+json", patch)
-	if e.edit.kind == "Gadget" {
+	if e.stage.edit.kind == "Gadget" {
 		kind = client.RawPatch("application/merge-patch+json", patch)
 	}
 	patched := o.DeepCopy()
-	err = controlPlane.client.Patch(e.ctx, patched, kind, client.FieldOwner("kubectl-edit"))
+	err = controlPlane.client.Patch(e.stage.ctx, patched, kind, client.FieldOwner("kubectl-edit"))
 	if err == nil {
 		*o = *patched
 	}
@@ -211,9 +211,9 @@ func applyAll(t *testing.T, namespace string, edits []*generatedEdit) {
 func (e *generatedEdit) compare(t *testing.T) string {
 	t.Helper()
 	stored := &unstructured.Unstructured{}
-	stored.SetAPIVersion(apiVersion(e.edit.kind))
-	stored.SetKind(e.edit.kind)
-	if err := controlPlane.client.Get(e.ctx, client.ObjectKey{Namespace: e.namespace, Name: e.name}, stored); err != nil {
+	stored.SetAPIVersion(apiVersion(e.stage.edit.kind))
+	stored.SetKind(e.stage.edit.kind)
+	if err := controlPlane.client.Get(e.stage.ctx, client.ObjectKey{Namespace: e.stage.namespace, Name: e.name}, stored); err != nil {
 		t.Fatal(err)
 	}
 	want, result := e.dryRun, "stored"
@@ -221,7 +221,7 @@ func (e *generatedEdit) compare(t *testing.T) string {
 		want, result = e.live, "refused"
 	}
 	if diff := cmp.Diff(own(want), own(stored)); diff != "" {
-		t.Errorf("%s %s, %s (-merged +stored):\n%s\nthe merge's error: %v\nbase   %s\nsecond %s\nlive   %s", e.edit.kind, e.name, result, diff, e.refused, asText(e.base), asText(e.second), asText(e.live.Object))
+		t.Errorf("%s %s, %s (-merged +stored):\n%s\nthe merge's error: %v\nbase   %s\nsecond %s\nlive   %s", e.stage.edit.kind, e.name, result, diff, e.refused, asText(e.base), asText(e.second), asText(e.live.Object))
 	}
 	return result
 }

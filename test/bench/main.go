@@ -1,5 +1,6 @@
-// Command bench measures the cost of handoff: the time of a review, the memory for a large cluster, and the share of a
-// cluster's writes that reach the webhook. It prints each number next to a reference that it measures in the same run.
+// Command bench measures the cost of handoff: the time of a review, the memory for a large cluster, the share of a
+// cluster's writes that reach the webhook, and what the guard adds to a write. It prints each number next to a reference that
+// it measures in the same run.
 package main
 
 import (
@@ -18,6 +19,7 @@ import (
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/ownership-handoff/handoff/test/bench/guard"
 	"github.com/ownership-handoff/handoff/test/bench/handlers"
 	"github.com/ownership-handoff/handoff/test/bench/memory"
 	"github.com/ownership-handoff/handoff/test/bench/share"
@@ -38,6 +40,7 @@ func parts() []part {
 			return memory.Measure(ctx, progress, cacheProcess)
 		}},
 		{name: "share", measure: share.Measure, note: share.Mix},
+		{name: "guard", measure: guard.Measure},
 	}
 }
 
@@ -56,7 +59,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	only := flags.String("part", "", "comma-separated `parts` to measure: handler, memory, share (default all)")
+	only := flags.String("part", "", "comma-separated `parts` to measure: handler, memory, share, guard (default all)")
 	strict := flags.Bool("strict", false, "exit with 1 if a target is missed")
 	cacheName := flags.String("held", "", "internal: fill this `cache` and print its size")
 	kubeconfig := flags.String("kubeconfig", "", "internal: kubeconfig `file` of the cluster to cache")
@@ -87,7 +90,7 @@ func choose(names string) ([]part, error) {
 	for name := range strings.SplitSeq(names, ",") {
 		i := slices.IndexFunc(parts(), func(p part) bool { return p.name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("unknown part %q: want handler, memory or share", name)
+			return nil, fmt.Errorf("unknown part %q: want handler, memory, share or guard", name)
 		}
 		chosen = append(chosen, parts()[i])
 	}

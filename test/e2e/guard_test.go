@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -41,20 +43,22 @@ func installGuard(ctx context.Context) error {
 	return nil
 }
 
-// guarded waits until the guard keeps what an apply would change. The webhook does not interfere, because it ignores writes of
-// the scheduler.
+// withoutWebhook are the flags of an apply that the webhook ignores, because it is one of the scheduler's.
+var withoutWebhook = []string{"--as=system:kube-scheduler", "--as-group=system:masters"}
+
+// guarded waits until the guard keeps what an apply would change.
 func (n *namespace) guarded(manifest string, args []string) {
 	n.Helper()
 	n.kubectl("label", "namespace", n.name, "e2e-guard=")
 	want := strconv.FormatInt(n.replicas(), 10)
 	n.eventually("the guard is in effect", func() bool {
-		as := []string{"--as=system:kube-scheduler", "--as-group=system:masters", "--dry-run=server", "-o", "jsonpath={.spec.replicas}"}
-		return n.apply(manifest, slices.Concat(args, as)...).stdout == want
+		dryRun := []string{"--dry-run=server", "-o", "jsonpath={.spec.replicas}"}
+		return n.apply(manifest, slices.Concat(args, withoutWebhook, dryRun)...).stdout == want
 	})
 }
 
-// TestTheWebhookStoresTheSameWithTheGuard verifies that the stored object is the same with and without the guard. With the
-// guard, the incoming value already equals the live value, and the webhook corrects only managedFields and last-applied.
+// TestTheWebhookStoresTheSameWithTheGuard verifies that the stored object and the warnings are the same with and without the
+// guard: the webhook undoes the guard's changes before it decides.
 func TestTheWebhookStoresTheSameWithTheGuard(t *testing.T) {
 	t.Parallel()
 	argo := []string{"--field-manager=argocd-controller"}
@@ -87,10 +91,14 @@ func TestTheWebhookStoresTheSameWithTheGuard(t *testing.T) {
 			}
 			behind.guarded(c.manifest, c.args)
 			was := behind.replicas()
-			for _, n := range []*namespace{alone, behind} {
-				n.apply(c.manifest, c.args...)
+			var warnings [2][]string
+			for i, n := range []*namespace{alone, behind} {
+				warnings[i] = n.apply(c.manifest, c.args...).warnings()
 				n.wantReplicas(was)
 				n.settled()
+			}
+			if diff := cmp.Diff(warnings[0], warnings[1]); diff != "" {
+				t.Errorf("the warnings (-without +with the guard):\n%s", diff)
 			}
 			if diff := cmp.Diff(stored(alone), stored(behind)); diff != "" {
 				t.Errorf("the object (-without +with the guard):\n%s", diff)
@@ -100,8 +108,7 @@ func TestTheWebhookStoresTheSameWithTheGuard(t *testing.T) {
 	}
 }
 
-// Helm 3 does not write last-applied. After the guard has kept the value, only Helm's new managedFields entry shows that the
-// manifest sets it.
+// Helm 3 does not write last-applied: only its new managedFields entry shows that the manifest sets replicas.
 func TestWithTheGuardHelm3KeepsTheValueAndItsManager(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
@@ -121,11 +128,21 @@ func TestWithTheGuardHelm3KeepsTheValueAndItsManager(t *testing.T) {
 
 func TestWithTheGuardTheWebhookCorrectsTheManagers(t *testing.T) {
 	t.Parallel()
-	for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
-		t.Run(side+"-side apply", func(t *testing.T) {
+	serverSide := []string{"--server-side", "--force-conflicts"}
+	for sentence, c := range map[string]struct {
+		args []string
+		then func(*namespace)
+	}{
+		"client-side apply": {nil, func(*namespace) {}},
+		"server-side apply": {serverSide, func(*namespace) {}},
+		"server-side apply in the second of another write": {serverSide, (*namespace).hasWritesOfTheNextSeconds},
+	} {
+		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
+			args := c.args
 			n := newAutoscaled(t, "7", args...)
 			n.guarded(deployment("3", "app:1"), args)
+			c.then(n)
 			n.apply(deployment("3", "app:1"), args...)
 			n.wantReplicas(7)
 			n.wantManagers("kube-controller-manager/Update/scale")
@@ -140,4 +157,84 @@ func TestWithTheGuardTheWebhookCorrectsTheManagers(t *testing.T) {
 			n.wantManagers("kubectl-patch/Update")
 		})
 	}
+}
+
+func TestWithTheGuardTheWebhookHandsReplicasBack(t *testing.T) {
+	t.Parallel()
+	for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
+		t.Run(side+"-side apply", func(t *testing.T) {
+			t.Parallel()
+			n := newNamespace(t, "enforce")
+			n.apply(deployment("3", "app:1"), args...)
+			n.autoscale("7")
+			n.kubectl("delete", "hpa", "web")
+			n.known(false)
+			n.guarded(deployment("3", "app:1"), args)
+			n.apply(deployment("3", "app:1"), args...)
+			n.wantReplicas(3)
+			n.wantNoTrace()
+			if got := n.fieldManagers(); len(got) != 1 || !strings.HasPrefix(got[0], "kubectl") {
+				t.Errorf("managers of .spec.replicas: got %v, want kubectl alone", got)
+			}
+		})
+	}
+}
+
+// TestTheWebhookCorrectsWhatTheGuardStored verifies that an outage of the webhook, during which the guard has kept replicas, has
+// no effect on later writes.
+func TestTheWebhookCorrectsWhatTheGuardStored(t *testing.T) {
+	t.Parallel()
+	for applier, args := range map[string][]string{
+		"kubectl-client-side-apply/Update": nil, "kubectl/Apply": {"--server-side", "--force-conflicts"},
+	} {
+		t.Run(applier, func(t *testing.T) {
+			t.Parallel()
+			n := newNamespace(t, "enforce")
+			n.silent = true // previews assume that the webhook is up
+			n.apply(deployment("3", "app:1"), args...)
+			n.autoscale("7")
+			n.guarded(deployment("3", "app:1"), args)
+			for range 2 {
+				n.apply(deployment("3", "app:2"), slices.Concat(args, withoutWebhook)...)
+				n.wantReplicas(7)
+			}
+			n.wantNoTrace()
+
+			n.apply(deployment("3", "app:3"), args...)
+			n.wantReplicas(7)
+			n.wantLastApplied("replicas", false)
+			n.wantNoTrace()
+			// As stored: a keep leaves the entries of the live object.
+			n.wantManagers("kube-controller-manager/Update/scale", applier)
+			n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("3", "app:3"), args...) })
+
+			n.kubectl("delete", "hpa", "web")
+			n.known(false)
+			n.apply(deployment("3", "app:3"), args...)
+			n.wantReplicas(3)
+		})
+	}
+}
+
+// wantNoTrace verifies that nothing of the guard is stored.
+func (n *namespace) wantNoTrace() {
+	n.Helper()
+	if text, err := n.object().MarshalJSON(); err != nil || strings.Contains(string(text), "guarded") || strings.Contains(string(text), "handoff-guard") {
+		n.Errorf("want no trace of the guard, got %s, error %v", text, err)
+	}
+}
+
+// hasWritesOfTheNextSeconds adds a managedFields entry for each of the next 30 seconds, as if another manager had written then.
+// The times in managedFields are whole seconds.
+func (n *namespace) hasWritesOfTheNextSeconds() {
+	n.Helper()
+	operations := make([]string, 30)
+	now := time.Now().UTC()
+	for i := range operations {
+		operations[i] = fmt.Sprintf(`{"op":"add","path":"/metadata/managedFields/-","value":{"manager":"other-%d",
+			"operation":"Apply","apiVersion":"apps/v1","time":%q,"fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:labels":
+			{"f:other":{}}}}}}`, i, now.Add(time.Duration(i)*time.Second).Format(time.RFC3339))
+	}
+	n.kubectl("label", "deployment", "web", "other=one", "--field-manager=other-0")
+	n.kubectl("patch", "deployment", "web", "--type=json", "--field-manager=other-0", "-p", "["+strings.Join(operations, ",")+"]")
 }

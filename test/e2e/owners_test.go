@@ -34,11 +34,11 @@ func (n *namespace) owners(args ...string) map[string]string {
 		fieldManagers := make([]string, 0, len(f.Entries))
 		for _, h := range f.Entries {
 			fieldManagers = append(fieldManagers, strings.TrimSuffix(h.Manager+"/"+h.Operation+"/"+h.Subresource, "/"))
-			if (f.Since == "") != (h.Time == "") && h.Manager == f.By {
+			if (f.Since == "") != (h.Time == "") && h.Manager == f.Owner.By {
 				n.Errorf("%s: since %q, but the entry has %q", f.Path, f.Since, h.Time)
 			}
 		}
-		line := fmt.Sprintf("%s %s %v %s %s", f.Owner, f.By, fieldManagers, f.Declared, f.DeclaredValue)
+		line := fmt.Sprintf("%s %s %v %s %s", f.Owner.Kind, f.Owner.By, fieldManagers, f.Declared, f.DeclaredValue)
 		if f.Value == nil {
 			line = "gone " + line
 		}

@@ -26,8 +26,8 @@ func (f *previewed) scaledSince(p *preview.Preview, now []byte) bool {
 	if err != nil {
 		f.Fatal(err)
 	}
-	other := p.Mode != ownership.ModeEnforce || !bytes.Equal(stored.Value(path), p.Object.Value(path))
-	return p.Object.Present() && other &&
+	other := p.Mode != ownership.ModeEnforce || !bytes.Equal(stored.Value(path), p.Subject.Object.Value(path))
+	return p.Subject.Object.Present() && other &&
 		slices.Contains(fieldManagers(f.T, o, path), "kube-controller-manager/Update/scale")
 }
 
@@ -46,7 +46,7 @@ func (f *previewed) applied(p *preview.Preview, text []byte) map[string]any {
 	for _, name := range []string{"managedFields", "resourceVersion", "generation", "creationTimestamp", "uid"} {
 		unstructured.RemoveNestedField(o, "metadata", name)
 	}
-	if len(p.Gaps) > 0 { // kubectl migrates the managedFields of client-side applies, including those of last-applied
+	if len(p.Subject.Gaps) > 0 { // kubectl migrates the managedFields of client-side applies, including those of last-applied
 		unstructured.RemoveNestedField(o, "metadata", "annotations", ownership.LastAppliedAnnotation)
 	}
 	for _, name := range []string{

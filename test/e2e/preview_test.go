@@ -95,12 +95,12 @@ func (f *previewed) check(r result, args []string) {
 			want = p.With
 		}
 		if want == nil {
-			f.Errorf("%s: preview: %s; the apply succeeded", p, p.Refused)
+			f.Errorf("%s: preview: %s; the apply succeeded", p.Subject, p.Refused)
 			continue
 		}
-		got := f.run("", "get", p.Kind.Kind+"."+p.Kind.Version+"."+p.Kind.Group, p.Name, "-o", "json", "--show-managed-fields")
+		got := f.run("", "get", p.Subject.Kind.Kind+"."+p.Subject.Kind.Version+"."+p.Subject.Kind.Group, p.Subject.Name, "-o", "json", "--show-managed-fields")
 		if got.err != nil {
-			f.Errorf("%s: %v", p, got.stderr)
+			f.Errorf("%s: %v", p.Subject, got.stderr)
 			continue
 		}
 		done, said := f.applied(p, []byte(got.stdout)), f.applied(p, want)
@@ -109,7 +109,7 @@ func (f *previewed) check(r result, args []string) {
 			unstructured.RemoveNestedField(said, "spec", "replicas")
 		}
 		if diff := cmp.Diff(done, said); diff != "" {
-			f.Errorf("%s, keeps %v, tried %v, acts %v (-applied +previewed):\n%s", p, p.Keeps(), p.Tried, p.Acts, diff)
+			f.Errorf("%s, keeps %v, tried %v, acts %v (-applied +previewed):\n%s", p.Subject, p.Keeps(), p.Tried, p.Acts, diff)
 		}
 	}
 }

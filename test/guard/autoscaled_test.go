@@ -1,9 +1,12 @@
 package guard_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -14,7 +17,7 @@ var serverSide = []string{"--server-side", "--force-conflicts"}
 
 func TestAppliesKeepAutoscaledReplicas(t *testing.T) {
 	t.Parallel()
-	argo := []string{"--field-manager=argocd-controller"}
+	argo, own := []string{"--field-manager=argocd-controller"}, []string{"--field-manager=ci"}
 	for sentence, c := range map[string]struct {
 		args     []string
 		replicas string
@@ -27,6 +30,8 @@ func TestAppliesKeepAutoscaledReplicas(t *testing.T) {
 		"server-side, drops replicas":                  {serverSide, ""},
 		"Argo CD, sets replicas":                       {argo, "3"},
 		"Argo CD, drops replicas":                      {argo, ""},
+		"a field manager that no list has":             {own, "3"},
+		"a field manager that no list has, drops":      {own, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
@@ -90,7 +95,7 @@ func TestImperativeCommandsPass(t *testing.T) {
 			return n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"replicas":9}}`, printReplicas, "--field-manager=keda-operator")
 		},
 		"an update by an unknown client": func(n *namespace) string {
-			return n.apply(n.manifest("9", "app:2"), "--field-manager=operator")
+			return n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"replicas":9}}`, printReplicas, "--field-manager=operator")
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -145,37 +150,99 @@ func TestClientsWithoutAFieldManagerAreIdentifiedByManagedFields(t *testing.T) {
 	}
 }
 
-func TestTheManifestOwnsReplicasAfterTheAutoscalerIsDeleted(t *testing.T) {
+// TestAutoscalersAreKnownByTheirWrites verifies which writes through /scale the guard keeps.
+func TestAutoscalersAreKnownByTheirWrites(t *testing.T) {
 	t.Parallel()
-	n := newNamespace(t, "enforce")
-	n.apply(n.manifest("3", "app:1"))
-	n.scaled()
-	n.kubectl("delete", "hpa", "web")
-	n.guarded(false)
-	if got := n.apply(n.manifest("3", "app:1")); got != "3" {
-		t.Errorf("replicas: got %s, want 3", got)
-	}
-}
-
-func TestAutoscalersOfOtherObjectsAreIgnored(t *testing.T) {
-	t.Parallel()
-	for sentence, target := range map[string]string{
-		"another name":  "{apiVersion: apps/v1, kind: Deployment, name: api}",
-		"another kind":  "{apiVersion: apps/v1, kind: StatefulSet, name: web}",
-		"another group": "{apiVersion: apps.example.com/v1, kind: Deployment, name: web}",
+	hpa := "kube-controller-manager"
+	for sentence, c := range map[string]struct {
+		scales []string // MANAGER REPLICAS
+		want   string
+	}{
+		"the HorizontalPodAutoscaler controller":               {[]string{hpa + " 7"}, "7"},
+		"a listed autoscaler":                                  {[]string{"keda 7"}, "7"},
+		"down to the default":                                  {[]string{hpa + " 1"}, "1"},
+		"kubectl scale":                                        {[]string{"kubectl 7"}, "3"},
+		"an unknown client":                                    {[]string{"python-requests 7"}, "3"},
+		"kubectl scale after an autoscaler":                    {[]string{hpa + " 7", "kubectl 8"}, "3"},
+		"an autoscaler after kubectl scale":                    {[]string{"kubectl 8", hpa + " 7"}, "7"},
+		"to 0, which leaves no entry":                          {[]string{hpa + " 7", "keda 0"}, "3"},
+		"to 0 and 1, the default":                              {[]string{hpa + " 7", "keda 0", "keda 1"}, "3"},
+		"to 0 and up again, by a manager that is not recorded": {[]string{hpa + " 7", "keda 0", "keda 1", hpa + " 8"}, "8"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			n := newNamespace(t, "enforce")
 			n.apply(n.manifest("3", "app:1"))
-			n.scaled() // ensures that the guard sees autoscalers of this namespace
-			other := strings.NewReplacer("TARGET", target).Replace(
-				"{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {maxReplicas: 20, scaleTargetRef: TARGET}}")
-			n.replace(other)
-			n.guarded(false)
-			if got := n.apply(n.manifest("4", "app:1")); got != "4" {
-				t.Errorf("replicas: got %s, want 4", got)
+			n.eventually("the guard is in effect", n.inEffect)
+			for _, scale := range c.scales {
+				n.scale(scale)
+			}
+			for range 2 {
+				if got := n.apply(n.manifest("3", "app:2")); got != c.want {
+					t.Fatalf("replicas: got %s, want %s", got, c.want)
+				}
 			}
 		})
 	}
+}
+
+// scale writes replicas through /scale, as MANAGER REPLICAS.
+func (n *namespace) scale(as string) {
+	n.Helper()
+	manager, replicas, _ := strings.Cut(as, " ")
+	n.kubectl("patch", n.kind, "web", "--subresource=scale", "--type=merge", "--field-manager="+manager,
+		"-p", `{"spec":{"replicas":`+replicas+`}}`)
+}
+
+func TestAnAutoscalerThatNeverScaledIsUnknown(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(n.manifest("3", "app:1"))
+	n.kubectl("autoscale", n.kind, "web", "--min=3", "--max=20")
+	n.eventually("the guard is in effect", n.inEffect)
+	if got := n.apply(n.manifest("4", "app:1")); got != "4" {
+		t.Errorf("replicas: got %s, want 4", got)
+	}
+}
+
+func TestReplicasStayAfterTheAutoscalerIsDeletedUntilAnotherManagerWritesThem(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(n.manifest("3", "app:1"))
+	n.scaled()
+	n.kubectl("delete", "hpa", "web")
+	if got := n.apply(n.manifest("3", "app:1")); got != "7" {
+		t.Errorf("replicas: got %s, want 7", got)
+	}
+	n.kubectl("scale", n.kind, "web", "--replicas=5")
+	if got := n.apply(n.manifest("3", "app:1")); got != "3" {
+		t.Errorf("replicas after kubectl scale: got %s, want 3", got)
+	}
+}
+
+// TestTheGuardRestoresTheEntryOfTheAutoscaler verifies what the guard stores besides replicas: the next apply and the webhook
+// depend on it.
+func TestTheGuardRestoresTheEntryOfTheAutoscaler(t *testing.T) {
+	t.Parallel()
+	for side, args := range map[string][]string{"client": nil, "server": serverSide} {
+		t.Run(side+"-side apply", func(t *testing.T) {
+			t.Parallel()
+			n := newNamespace(t, "enforce")
+			n.apply(n.manifest("3", "app:1"), args...)
+			n.scaled()
+			before := n.object()
+			n.apply(n.manifest("3", "app:1"), args...)
+			after := n.object()
+			if diff := cmp.Diff(scaleEntries(before), scaleEntries(after)); diff != "" || len(scaleEntries(after)) != 1 {
+				t.Errorf("the entries of /scale (-before +after):\n%s", diff)
+			}
+			if text, err := after.MarshalJSON(); err != nil || strings.Contains(string(text), "handoff") {
+				t.Errorf("want no trace of the guard, got %s, error %v", text, err)
+			}
+		})
+	}
+}
+
+func scaleEntries(o *unstructured.Unstructured) []metav1.ManagedFieldsEntry {
+	return slices.DeleteFunc(o.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource != "scale" })
 }

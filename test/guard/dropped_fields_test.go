@@ -24,7 +24,7 @@ func TestRemovingReplicasFromTheManifestKeepsThem(t *testing.T) {
 		"the manifest sets another number":                 {"enforce", "3", nil, "5", "4", "4"},
 		"the manifest sets another number, server-side":    {"enforce", "3", serverSide, "5", "4", "4"},
 		"without the mode annotation":                      {"", "3", nil, "", "", "1"},
-		"an unknown client":                                {"enforce", "3", []string{"--field-manager=operator"}, "", "", "1"},
+		"a field manager that no list has":                 {"enforce", "3", []string{"--field-manager=ci"}, "", "", "3"},
 		"a server-side apply with an autoscaler's manager": {"enforce", "3", append(serverSide[:2:2], "--field-manager=keda"), "", "", "1"},
 		"the manifest never set replicas":                  {"enforce", "", nil, "5", "", "5"},
 		"the manifest sets replicas for the first time":    {"enforce", "", nil, "5", "2", "2"},

@@ -118,18 +118,28 @@ func in(mode, manifest string) string {
 		"  name: web\n  annotations: {"+ownership.ModeAnnotation+": \""+mode+"\"}\n", 1)
 }
 
-// scaled creates HorizontalPodAutoscaler/web and waits until its controller has scaled the object web to 7 and the guard knows
-// the autoscaler.
+// scaled creates HorizontalPodAutoscaler/web and waits until its controller has scaled the object web to 7 and the guard is in
+// effect.
 func (n *namespace) scaled() {
 	n.Helper()
 	n.kubectl("autoscale", n.kind, "web", "--min=7", "--max=20")
 	n.eventually("the HPA controller scales to 7", func() bool { return n.kubectl("get", n.kind, "web", printReplicas) == "7" })
-	n.guarded(true)
+	n.guarded()
 }
 
-// guarded waits until the guard keeps replicas, or does not keep them. It uses a dry run with the mode annotation, so that it
-// does not depend on the namespace's mode.
-func (n *namespace) guarded(want bool) {
+// object reads the object web.
+func (n *namespace) object() *unstructured.Unstructured {
+	n.Helper()
+	o := &unstructured.Unstructured{}
+	if err := o.UnmarshalJSON([]byte(n.kubectl("get", n.kind, "web", "-ojson", "--show-managed-fields"))); err != nil {
+		n.Fatal(err)
+	}
+	return o
+}
+
+// guarded waits until the guard keeps replicas. It uses a dry run with the mode annotation, so that it does not depend on the
+// namespace's mode.
+func (n *namespace) guarded() {
 	n.Helper()
 	probe := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": n.apiVersion, "kind": n.kind,
@@ -137,9 +147,7 @@ func (n *namespace) guarded(want bool) {
 			"name": "web", "namespace": n.name, "annotations": map[string]any{ownership.ModeAnnotation: "enforce"},
 		},
 	}}
-	n.eventually("the guard knows of the autoscaler", func() bool {
-		return objects.KeepsReplicas(n.T, cluster.client, probe) == want
-	})
+	n.eventually("the guard is in effect", func() bool { return objects.KeepsReplicas(n.T, cluster.client, probe) })
 }
 
 func (n *namespace) eventually(what string, done func() bool) {

@@ -21,7 +21,7 @@ type way interface {
 
 // kustomization installs with kubectl apply -k.
 type kustomization struct {
-	*proof
+	proof *proof
 
 	overlay string // a directory in manifests/
 }
@@ -30,13 +30,13 @@ func (k kustomization) name() string { return "kubectl apply -k " + k.overlay }
 
 // folder writes a kustomization as an operator would, with an overlay and an image, and returns its directory.
 func (k kustomization) folder(version string) (string, error) {
-	folder := filepath.Join(k.root, "bin", "e2e-kind")
+	folder := filepath.Join(k.proof.root, "bin", "e2e-kind")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return "", fmt.Errorf("creating a directory for the kustomization: %w", err)
 	}
 	const image = "ghcr.io/ownership-handoff/handoff-webhook"
 	text := fmt.Sprintf("resources: [../../manifests/%s]\nimages: [{name: %s, newName: %q, newTag: %q}]\n",
-		k.overlay, image, k.options.image, version)
+		k.overlay, image, k.proof.options.image, version)
 	if err := os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(text), 0o600); err != nil {
 		return "", fmt.Errorf("writing the kustomization: %w", err)
 	}
@@ -48,38 +48,39 @@ func (k kustomization) install(ctx context.Context, version string) error {
 	if err != nil {
 		return err
 	}
-	_, err = k.cluster.kubectl(ctx, "apply", "-k", folder)
+	_, err = k.proof.cluster.kubectl(ctx, "apply", "-k", folder)
 	return err
 }
 
 func (k kustomization) uninstall(ctx context.Context) error {
-	folder, err := k.folder(k.options.version)
+	folder, err := k.folder(k.proof.options.version)
 	if err != nil {
 		return err
 	}
-	_, err = k.cluster.kubectl(ctx, "delete", "-k", folder, "--wait=true", "--ignore-not-found")
+	_, err = k.proof.cluster.kubectl(ctx, "delete", "-k", folder, "--wait=true", "--ignore-not-found")
 	return err
 }
 
 // chart installs with Helm.
-type chart struct{ *proof }
+type chart struct{ proof *proof }
 
 func (chart) name() string { return "helm install" }
 
 func (h chart) install(ctx context.Context, version string) error {
-	_, err := command(ctx, "", h.options.helm, "upgrade", "--install", "handoff", filepath.Join(h.root, "manifests", "chart"),
-		"--kubeconfig", h.cluster.Kubeconfig, "--namespace", handofftest.Namespace, "--create-namespace",
-		"--set", "image.repository="+h.options.image, "--set", "image.tag="+version)
+	_, err := command(ctx, "", h.proof.options.helm, "upgrade", "--install", "handoff",
+		filepath.Join(h.proof.root, "manifests", "chart"),
+		"--kubeconfig", h.proof.cluster.Kubeconfig, "--namespace", handofftest.Namespace, "--create-namespace",
+		"--set", "image.repository="+h.proof.options.image, "--set", "image.tag="+version)
 	return err
 }
 
 func (h chart) uninstall(ctx context.Context) error {
-	_, err := command(ctx, "", h.options.helm, "uninstall", "handoff",
-		"--kubeconfig", h.cluster.Kubeconfig, "--namespace", handofftest.Namespace, "--wait")
+	_, err := command(ctx, "", h.proof.options.helm, "uninstall", "handoff",
+		"--kubeconfig", h.proof.cluster.Kubeconfig, "--namespace", handofftest.Namespace, "--wait")
 	if err != nil {
 		return err
 	}
-	_, err = h.cluster.kubectl(ctx, "delete", "namespace", handofftest.Namespace, "--ignore-not-found")
+	_, err = h.proof.cluster.kubectl(ctx, "delete", "namespace", handofftest.Namespace, "--ignore-not-found")
 	return err
 }
 

@@ -122,19 +122,28 @@ func (p *proof) suite(ctx context.Context) error {
 	return nil
 }
 
-// failuresOf returns the end of what go test -v prints about failed tests, with their diffs.
+// failuresOf returns the end of what go test -v prints about each failed test. The lines of parallel tests are mixed: a line
+// "=== NAME  TestName" tells which test prints the next ones.
 func failuresOf(output string) string {
-	var kept []string
+	printed := map[string][]string{}
+	test, failed := "", []string{}
 	for line := range strings.Lines(output) {
-		if strings.Contains(line, "--- PASS") || strings.Contains(line, "--- SKIP") {
-			continue
-		}
-		differs := strings.HasPrefix(strings.TrimSpace(line), "+") || strings.HasPrefix(strings.TrimSpace(line), "-")
-		if differs || strings.Contains(line, "_test.go:") && !strings.Contains(line, "kubectl ") {
-			kept = append(kept, strings.TrimRight(line, "\n"))
+		line = strings.TrimRight(line, "\n")
+		fields := strings.Fields(line)
+		switch {
+		case strings.HasPrefix(line, "=== ") && len(fields) > 2:
+			test = fields[2]
+		case strings.Contains(line, "--- FAIL: ") && len(fields) > 2:
+			failed = append(failed, fields[2])
+		default:
+			printed[test] = append(printed[test], line)
 		}
 	}
-	return tail(strings.Join(kept, "\n"), 80)
+	var text strings.Builder
+	for _, name := range failed {
+		fmt.Fprintf(&text, "--- FAIL: %s\n%s\n", name, tail(strings.Join(printed[name], "\n"), 40))
+	}
+	return text.String()
 }
 
 // keeps returns a step that only runs the stream.

@@ -43,13 +43,14 @@ func TestTheInstalledConfigurationIsTheDefault(t *testing.T) {
 
 func TestTheChartsListsAreTheDefaults(t *testing.T) {
 	t.Parallel()
-	var got struct{ Appliers, Autoscalers []string }
+	var got struct{ Appliers, Imperative, Autoscalers []string }
 	if err := yaml.Unmarshal([]byte(read(t, "chart", "files", "managers.yaml")), &got); err != nil {
 		t.Fatal(err)
 	}
 	want := config.Default()
-	if diff := cmp.Diff([][]string{want.Appliers, want.Autoscalers}, [][]string{got.Appliers, got.Autoscalers}); diff != "" {
-		t.Errorf("appliers and autoscalers (-want +got):\n%s", diff)
+	lists := [][]string{got.Appliers, got.Imperative, got.Autoscalers}
+	if diff := cmp.Diff([][]string{want.Appliers, want.Imperative, want.Autoscalers}, lists); diff != "" {
+		t.Errorf("appliers, imperative and autoscalers (-want +got):\n%s", diff)
 	}
 }
 
@@ -73,7 +74,9 @@ func TestTheGuardUsesTheDefaultFieldManagers(t *testing.T) {
 		conditions, _, _ := unstructured.NestedSlice(policy.Object, "spec", "matchConditions")
 		writer, _ := conditions[len(conditions)-1].(map[string]any)
 		last, _, _ := unstructured.NestedString(writer, "expression")
-		for _, want := range []string{listed(config.Default().Appliers), listed(config.Default().Autoscalers)} {
+		for _, want := range []string{
+			listed(config.Default().Appliers), listed(config.Default().Imperative), listed(config.Default().Autoscalers),
+		} {
 			if !strings.Contains(last, want) {
 				t.Errorf("%s does not contain\n%s\nin\n%s", name, want, last)
 			}

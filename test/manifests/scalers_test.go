@@ -45,7 +45,7 @@ func resourcesOf(t *testing.T, text string) (resources []string) {
 		t.Fatal(err)
 	}
 	for _, k := range kinds {
-		plural, _ := meta.UnsafeGuessKindToResource(k.WithVersion(""))
+		plural, _ := meta.UnsafeGuessKindToResource(k.GroupKind.WithVersion(""))
 		resources = append(resources, plural.GroupResource().String())
 	}
 	return resources

@@ -79,9 +79,8 @@ spec:
   maxReplicas: 20
 `
 
-// DormantGuard is a kustomize patch of manifests/guard: the guard applies only to namespaces with the label e2e-guard. Tests that
-// are about the webhook alone use it instead of removing the guard: when a binding with parameters is deleted and created again,
-// the API server does not watch the parameters any more (https://github.com/kubernetes/kubernetes/issues/130887).
+// DormantGuard is a kustomize patch of manifests/guard: the guard applies only to namespaces with the label e2e-guard, because
+// most tests are about the webhook alone.
 const DormantGuard = `
 patches:
 - target: {kind: MutatingAdmissionPolicyBinding}

@@ -42,16 +42,16 @@ func TestGeneratedPreviewsMatchKubectlApply(t *testing.T) {
 // preview runs one preview and the apply, and returns the outcome.
 func (s scenario) preview() string {
 	s.Helper()
-	play(s.T, s.apply+s.write("first", s.yaml(s.manifest(s.kind, s.name)))+" -n "+s.yard)
+	play(s.T, s.apply+s.write("first", s.generator.yaml(s.generator.manifest(s.kind, s.name)))+" -n "+s.yard)
 	s.changeByHand()
-	manifest := s.manifest(s.kind, s.name)
-	if s.IntN(10) == 0 {
+	manifest := s.generator.manifest(s.kind, s.name)
+	if s.generator.IntN(10) == 0 {
 		metadata(s.T, manifest)["resourceVersion"] = "1"
 	}
-	if s.IntN(10) == 0 && s.kind == "Deployment" { // immutable: the API server rejects it
+	if s.generator.IntN(10) == 0 && s.kind == "Deployment" { // immutable: the API server rejects it
 		manifest["spec"].(object)["selector"] = object{"matchLabels": object{"app": "other"}} //nolint:forcetypeassert // of the generator
 	}
-	file := s.write("second", s.yaml(manifest))
+	file := s.write("second", s.generator.yaml(manifest))
 	before := s.live()
 	flags := strings.TrimSuffix(strings.TrimPrefix(s.apply, "apply "), "-f ")
 	said := handoff(s.T, cluster.Kubeconfig, "preview "+flags+" -f "+file+" -n "+s.yard+" -o json")

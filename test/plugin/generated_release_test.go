@@ -30,7 +30,7 @@ func seedOf(t *testing.T) uint64 {
 // scenario is a generated test of one object.
 type scenario struct {
 	*testing.T
-	generator
+	generator        generator
 	yard, kind, name string
 	apply            string
 }
@@ -38,9 +38,9 @@ type scenario struct {
 func newScenario(t *testing.T, seed uint64, n int, yard string) scenario {
 	t.Helper()
 	s := scenario{T: t, generator: newGenerator(seed, n), yard: yard}
-	s.kind = []string{"Deployment", "Deployment", "Deployment", "Service", "ConfigMap"}[s.IntN(5)]
+	s.kind = []string{"Deployment", "Deployment", "Deployment", "Service", "ConfigMap"}[s.generator.IntN(5)]
 	s.name = fmt.Sprintf("web-%d", n)
-	s.apply = []string{"apply -f ", "apply -f ", "apply --server-side -f "}[s.IntN(3)]
+	s.apply = []string{"apply -f ", "apply -f ", "apply --server-side -f "}[s.generator.IntN(3)]
 	return s
 }
 
@@ -67,7 +67,7 @@ func (s scenario) changeByHand() {
 	if s.kind == "Deployment" {
 		steps = append(steps, "scale "+s.target()+" --replicas=4", "set image "+s.target()+" a=registry.invalid/a:3", "set env "+s.target()+" -c a A=theirs")
 	}
-	if n := s.IntN(len(steps) + 1); n < len(steps) {
+	if n := s.generator.IntN(len(steps) + 1); n < len(steps) {
 		play(s.T, steps[n]+" -n "+s.yard)
 	}
 }
@@ -118,8 +118,8 @@ func TestGeneratedReleasesSurviveAndRefusalsAreCorrect(t *testing.T) {
 // release runs one release, and returns why it was refused, or "".
 func (s scenario) release() string {
 	s.Helper()
-	manifest := s.manifest(s.kind, s.name)
-	text := s.yaml(manifest)
+	manifest := s.generator.manifest(s.kind, s.name)
+	text := s.generator.yaml(manifest)
 	before := s.write("before", text)
 	play(s.T, s.apply+before+" -n "+s.yard)
 	s.changeByHand()
@@ -223,7 +223,7 @@ func (s scenario) field(manifest object) string {
 	for _, f := range explained.Fields {
 		path := pathOf(s.T, f.Path)
 		for n := len(path); n > 1; n-- {
-			if declared.Value(path[:n]) != nil && (n == len(path) || s.IntN(4) == 0) {
+			if declared.Value(path[:n]) != nil && (n == len(path) || s.generator.IntN(4) == 0) {
 				fields = append(fields, textOf(path[:n]))
 			}
 		}
@@ -231,7 +231,7 @@ func (s scenario) field(manifest object) string {
 	if fields == nil {
 		return ""
 	}
-	return fields[s.IntN(len(fields))]
+	return fields[s.generator.IntN(len(fields))]
 }
 
 // isDefault reports whether the API server defaults a field to the same value when the field is removed.

@@ -1,7 +1,7 @@
 // Package cluster provides the cluster state that the webhook needs in addition to a review.
 //
-// It returns the mode annotations of namespaces, the targets of HorizontalPodAutoscalers, and the scale paths of custom
-// resources. It reads them from informers that store nothing else.
+// It returns the mode annotations of namespaces, the scalers that reference an object (HorizontalPodAutoscalers and others, such
+// as KEDA's ScaledObjects), and the scale paths of custom resources. It reads them from informers that store nothing else.
 package cluster
 
 import (
@@ -64,9 +64,9 @@ func CacheOptions(scalers ...scale.Kind) cache.Options {
 		ReaderFailOnMissingInformer:  true,
 		DefaultUnsafeDisableDeepCopy: &withoutCopy,
 		ByObject: map[client.Object]cache.ByObject{
-			namespaces():                                {Transform: keepMode},
-			&autoscalingv2.HorizontalPodAutoscaler{}:    {Transform: keepTarget},
-			&apiextensionsv1.CustomResourceDefinition{}: {Transform: keepScale(scalers)},
+			namespaces():                                {Transform: reducedBy(keepMode)},
+			&autoscalingv2.HorizontalPodAutoscaler{}:    {Transform: reducedBy(keepTarget)},
+			&apiextensionsv1.CustomResourceDefinition{}: {Transform: reducedBy(keepScale(scalers))},
 		},
 	}
 }

@@ -7,33 +7,38 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// keepMode reduces a namespace to its mode annotation.
-func keepMode(in any) (any, error) {
-	namespace, ok := in.(*metav1.PartialObjectMetadata)
-	if !ok {
+// reducedBy returns the transform of a cache that stores objects of one type as keep reduces them. Anything else stays as it is,
+// such as the marker of an object whose deletion the watch has missed.
+func reducedBy[T, R runtime.Object](keep func(T) R) toolscache.TransformFunc {
+	return func(in any) (any, error) {
+		if o, ok := in.(T); ok {
+			return keep(o), nil
+		}
 		return in, nil
 	}
+}
+
+// keepMode reduces a namespace to its mode annotation.
+func keepMode(namespace *metav1.PartialObjectMetadata) *metav1.PartialObjectMetadata {
 	out := namespaces()
 	out.Name, out.ResourceVersion = namespace.Name, namespace.ResourceVersion
 	if mode, ok := namespace.Annotations[ownership.ModeAnnotation]; ok {
 		out.Annotations = map[string]string{ownership.ModeAnnotation: mode}
 	}
-	return out, nil
+	return out
 }
 
 // keepTarget reduces a HorizontalPodAutoscaler to its target and the fields that determine its desired replicas.
-func keepTarget(in any) (any, error) {
-	hpa, ok := in.(*autoscalingv2.HorizontalPodAutoscaler)
-	if !ok {
-		return in, nil
-	}
+func keepTarget(hpa *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPodAutoscaler {
 	out := &autoscalingv2.HorizontalPodAutoscaler{}
 	out.Name, out.Namespace, out.ResourceVersion = hpa.Name, hpa.Namespace, hpa.ResourceVersion
 	out.Spec.ScaleTargetRef = hpa.Spec.ScaleTargetRef
@@ -44,22 +49,18 @@ func keepTarget(in any) (any, error) {
 			Kind: controller.Kind, Name: controller.Name, Controller: controller.Controller,
 		}}
 	}
-	return out, nil
+	return out
 }
 
 // keepScale returns a function that reduces a CustomResourceDefinition to the scale subresources of its versions, without the
 // large schemas. For kinds of scalers, it also keeps which versions are served.
-func keepScale(scalers []scale.Kind) func(any) (any, error) {
-	return func(in any) (any, error) {
-		crd, ok := in.(*apiextensionsv1.CustomResourceDefinition)
-		if !ok {
-			return in, nil
-		}
+func keepScale(scalers []scale.Kind) func(*apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+	return func(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
 		out := &apiextensionsv1.CustomResourceDefinition{}
 		out.Name, out.ResourceVersion = crd.Name, crd.ResourceVersion
 		out.Spec.Group, out.Spec.Names.Kind = crd.Spec.Group, crd.Spec.Names.Kind
 		isScaler := slices.ContainsFunc(scalers, func(k scale.Kind) bool {
-			return k.Group == crd.Spec.Group && k.Kind == crd.Spec.Names.Kind
+			return k.GroupKind.Group == crd.Spec.Group && k.GroupKind.Kind == crd.Spec.Names.Kind
 		})
 		if isScaler {
 			out.Spec.Names.Plural, out.Spec.Scope = crd.Spec.Names.Plural, crd.Spec.Scope
@@ -80,7 +81,7 @@ func keepScale(scalers []scale.Kind) func(any) (any, error) {
 			}
 			out.Spec.Versions = append(out.Spec.Versions, kept)
 		}
-		return out, nil
+		return out
 	}
 }
 

@@ -154,8 +154,7 @@ func (r *renewal) follow(w watch.Interface, streaming bool) watch.Interface {
 
 // stream is an open watch.
 type stream struct {
-	*renewal
-
+	renewal   *renewal
 	streaming bool // streams the initial objects
 	started   time.Time
 	due       *time.Timer
@@ -169,7 +168,7 @@ func (s *stream) next(w watch.Interface, stopped <-chan struct{}, events chan<- 
 		return false
 	case <-s.due.C:
 		if !s.handover {
-			s.freshness.failed(errOverdue)
+			s.renewal.freshness.failed(errOverdue)
 		}
 		return false
 	case event, ok := <-w.ResultChan():
@@ -190,16 +189,16 @@ func (s *stream) next(w watch.Interface, stopped <-chan struct{}, events chan<- 
 // ended records the end of a watch. It confirms that the watch is up to date if the API server ended it after its timeout.
 func (s *stream) ended() {
 	if !s.streaming && time.Since(s.started) >= watchFor-time.Second {
-		s.freshness.confirmed()
+		s.renewal.freshness.confirmed()
 	}
 }
 
 func (s *stream) read(event watch.Event) {
 	if event.Type == watch.Error {
-		s.freshness.failed(apierrors.FromObject(event.Object))
+		s.renewal.freshness.failed(apierrors.FromObject(event.Object))
 		return
 	}
-	s.freshness.confirmed()
+	s.renewal.freshness.confirmed()
 	if !s.streaming || s.handover {
 		return
 	}

@@ -104,10 +104,10 @@ func (s *scalers) report() {
 		watch.told = problem
 		resource := watch.resource.GroupResource().String()
 		if problem == "" {
-			s.Log.Info("scalers can be read again", "resource", resource)
+			s.options.Log.Info("scalers can be read again", "resource", resource)
 			continue
 		}
-		s.Log.Info("scalers cannot be read; their controller is known by its field managers only", "resource", resource,
+		s.options.Log.Info("scalers cannot be read; their controller is known by its field managers only", "resource", resource,
 			"fieldManagers", watch.kind.Managers, "reason", problem, "remedy", "allow list and watch on "+resource)
 	}
 	if !s.state.Ready() {
@@ -143,12 +143,13 @@ func (s *scalers) reportRivals(key targetKey) {
 
 // tell logs a problem of a scaler, and records an Event on it if its namespace has opted in.
 func (s *scalers) tell(o *scaler, reason, note string) {
-	s.Log.Info("a scaler needs attention", "kind", o.Kind, "namespace", o.Namespace, "name", o.Name, "reason", reason, "note", note)
+	s.options.Log.Info("a scaler needs attention", "kind", o.Kind, "namespace", o.Namespace, "name", o.Name,
+		"reason", reason, "note", note)
 	text, ok := s.state.NamespaceMode(o.Namespace)
-	if mode, _ := ownership.ParseMode(text); s.Events == nil || !ok || mode == ownership.ModeOff {
+	if mode, _ := ownership.ParseMode(text); s.options.Events == nil || !ok || mode == ownership.ModeOff {
 		return
 	}
-	s.Events.Eventf(&corev1.ObjectReference{
+	s.options.Events.Eventf(&corev1.ObjectReference{
 		APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, UID: o.UID,
 	}, nil, corev1.EventTypeWarning, reason, "Scale", "%s", note)
 }

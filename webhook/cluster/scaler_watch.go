@@ -80,7 +80,7 @@ func newScalerWatch(
 		w.freshness = renewed.freshness
 	}
 	// These only fail for an informer that has been started. The reports log errors.
-	_ = informer.SetTransform(w.keep)
+	_ = informer.SetTransform(reducedBy(w.keep))
 	_ = informer.SetWatchErrorHandlerWithContext(func(context.Context, *toolscache.Reflector, error) {})
 	_, _ = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 		AddFunc:    func(now any) { noted.changed(nil, now) },
@@ -97,18 +97,14 @@ func (w *scalerWatch) start(ctx context.Context) {
 }
 
 // keep reduces an object to its reference.
-func (w *scalerWatch) keep(in any) (any, error) {
-	o, ok := in.(*unstructured.Unstructured)
-	if !ok {
-		return in, nil
-	}
-	out := &scaler{TypeMeta: metav1.TypeMeta{APIVersion: o.GetAPIVersion(), Kind: w.kind.Kind}}
+func (w *scalerWatch) keep(o *unstructured.Unstructured) *scaler {
+	out := &scaler{TypeMeta: metav1.TypeMeta{APIVersion: o.GetAPIVersion(), Kind: w.kind.GroupKind.Kind}}
 	out.Name, out.Namespace, out.UID, out.ResourceVersion = o.GetName(), o.GetNamespace(), o.GetUID(), o.GetResourceVersion()
 	var err error
 	if out.reference, out.targets, err = w.kind.ReferenceOf(o.Object, out.Name, w.rank); err != nil {
 		out.problem = err.Error()
 	}
-	return out, nil
+	return out
 }
 
 func targetOfScaler(o any) ([]string, error) {

@@ -13,7 +13,7 @@ import (
 
 func TestOnlyTheReferenceOfAScalerIsStored(t *testing.T) {
 	w := &scalerWatch{kind: scale.Kinds()[0]}
-	kept, err := w.keep(&unstructured.Unstructured{Object: map[string]any{
+	kept := w.keep(&unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
 		"metadata": map[string]any{
 			"name": "web", "namespace": "shop", "uid": "u", "resourceVersion": "7", "labels": map[string]any{"a": "b"},
@@ -26,9 +26,6 @@ func TestOnlyTheReferenceOfAScalerIsStored(t *testing.T) {
 		},
 		"status": map[string]any{"hpaName": "keda-hpa-web"},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	want := &scaler{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "keda.sh/v1alpha1", Kind: "ScaledObject"},
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop", UID: "u", ResourceVersion: "7"},

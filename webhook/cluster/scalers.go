@@ -37,7 +37,7 @@ type ScalerOptions struct {
 
 // scalers watches the objects of the kinds whose CustomResourceDefinitions exist.
 type scalers struct {
-	ScalerOptions
+	options ScalerOptions
 
 	state    *State
 	managers []string // all managers of the kinds
@@ -52,7 +52,7 @@ type scalers struct {
 // watches them until the context is done: a kind's objects while its CustomResourceDefinition exists. The state is not ready
 // before they are listed, but a kind that cannot be listed does not delay it for more than a few seconds.
 func (f *State) FollowScalers(o ScalerOptions) (run func(context.Context) error) {
-	s := &scalers{ScalerOptions: o, state: f, reports: newReports()}
+	s := &scalers{options: o, state: f, reports: newReports()}
 	for i := range o.Kinds {
 		s.managers = append(s.managers, o.Kinds[i].Managers...)
 	}
@@ -137,10 +137,10 @@ func (s *scalers) defined(o any) {
 	if !served || s.ctx.Err() != nil {
 		return
 	}
-	watch := newScalerWatch(s.Kinds[rank], rank, resource, s.Client, &s.reports)
+	watch := newScalerWatch(s.options.Kinds[rank], rank, resource, s.options.Client, &s.reports)
 	s.watches = append(slices.Clone(s.watches), watch)
 	slices.SortFunc(s.watches, func(a, b *scalerWatch) int { return a.rank - b.rank })
-	s.Log.Info("watching scalers, because their kind is installed", "resource", resource.GroupResource().String(),
+	s.options.Log.Info("watching scalers, because their kind is installed", "resource", resource.GroupResource().String(),
 		"version", resource.Version, "path", watch.kind.PathText())
 	watch.start(s.ctx)
 }
@@ -164,8 +164,8 @@ func (s *scalers) crdOf(o any) (crd *apiextensionsv1.CustomResourceDefinition, r
 	if !ok {
 		return nil, -1
 	}
-	return crd, slices.IndexFunc(s.Kinds, func(k scale.Kind) bool {
-		return k.Group == crd.Spec.Group && k.Kind == crd.Spec.Names.Kind
+	return crd, slices.IndexFunc(s.options.Kinds, func(k scale.Kind) bool {
+		return k.GroupKind.Group == crd.Spec.Group && k.GroupKind.Kind == crd.Spec.Names.Kind
 	})
 }
 
@@ -178,7 +178,8 @@ func (s *scalers) stop(at int) {
 	watch := s.watches[at]
 	watch.cancel()
 	s.watches = slices.Delete(slices.Clone(s.watches), at, at+1)
-	s.Log.Info("no longer watching scalers, because their kind is not served", "resource", watch.resource.GroupResource().String(),
+	s.options.Log.Info("no longer watching scalers, because their kind is not served",
+		"resource", watch.resource.GroupResource().String(),
 		"version", watch.resource.Version)
 }
 

@@ -204,7 +204,7 @@ func TestScalersAreWatchedWhileTheirKindExists(t *testing.T) {
 	for round := 1; round <= 2; round++ {
 		crd := defineScaler(kind.GroupKind, "scalers", "v1", "v2")
 		create(t, crd)
-		o := createScaler(t, n, "one", kind.WithVersion("v1"), reference)
+		o := createScaler(t, n, "one", kind.GroupKind.WithVersion("v1"), reference)
 		eventually(t, "the target", "Scaler/one", f.scalerOf(n, "Deployment", "web"))
 
 		moved := o.DeepCopy()
@@ -224,7 +224,7 @@ func TestScalersAreWatchedWhileTheirKindExists(t *testing.T) {
 		if err := suite.client.Patch(t.Context(), crd, client.MergeFrom(before)); err != nil {
 			t.Fatal(err)
 		}
-		createScaler(t, n, "two", kind.WithVersion("v2"), reference)
+		createScaler(t, n, "two", kind.GroupKind.WithVersion("v2"), reference)
 		eventually(t, "in another version", "Scaler/two", f.scalerOf(n, "Deployment", "web"))
 		if err := suite.client.Delete(t.Context(), crd); err != nil {
 			t.Fatal(err)
@@ -267,8 +267,8 @@ func TestAKindThatCannotBeListedIsLoggedOnceAndDelaysNothing(t *testing.T) {
 		t.Errorf("want the state to be ready, got %v", err)
 	}
 
-	permit(t, name, kind.Group, "scalers")
-	createScaler(t, n, "one", kind.WithVersion("v1"), map[string]any{"ref": map[string]any{"name": "web"}})
+	permit(t, name, kind.GroupKind.Group, "scalers")
+	createScaler(t, n, "one", kind.GroupKind.WithVersion("v1"), map[string]any{"ref": map[string]any{"name": "web"}})
 	eventually(t, "once permitted", "Scaler/one", f.scalerOf(n, "Deployment", "web"))
 	eventually(t, "the managers are readable", true, func() bool {
 		return cmp.Equal(f.Scaler(n, "apps", "Deployment", "other").Readable, kind.Managers)
@@ -294,7 +294,7 @@ func TestMistakesAreReportedOnceOnTheScaler(t *testing.T) {
 			"a":       ref(map[string]any{"name": "shared"}), "b": ref(map[string]any{"name": "shared"}),
 			"good": ref(map[string]any{"name": "good"}),
 		} {
-			createScaler(t, n, name, kind.WithVersion("v1"), spec)
+			createScaler(t, n, name, kind.GroupKind.WithVersion("v1"), spec)
 		}
 	}
 	want := []string{
@@ -316,7 +316,7 @@ func TestMistakesAreReportedOnceOnTheScaler(t *testing.T) {
 	for _, name := range []string{"none", "a"} {
 		labels := []byte(`{"metadata":{"labels":{"some":"label"}}}`)
 		o := &unstructured.Unstructured{}
-		o.SetGroupVersionKind(kind.WithVersion("v1"))
+		o.SetGroupVersionKind(kind.GroupKind.WithVersion("v1"))
 		o.SetNamespace(opted)
 		o.SetName(name)
 		if err := suite.client.Patch(t.Context(), o, client.RawPatch("application/merge-patch+json", labels)); err != nil {
@@ -334,15 +334,15 @@ func TestMistakesAreReportedOnceOnTheScaler(t *testing.T) {
 	// Nothing is remembered of targets that are no longer shared, because users can create and delete any number of scalers:
 	// when it begins again, it is reported again.
 	b := &unstructured.Unstructured{}
-	b.SetGroupVersionKind(kind.WithVersion("v1"))
+	b.SetGroupVersionKind(kind.GroupKind.WithVersion("v1"))
 	b.SetNamespace(opted)
 	b.SetName("b")
 	if err := suite.client.Delete(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
-	createScaler(t, opted, "marker", kind.WithVersion("v1"), map[string]any{})
+	createScaler(t, opted, "marker", kind.GroupKind.WithVersion("v1"), map[string]any{})
 	eventually(t, "what happened before the marker is reported", true, func() bool { return strings.Contains(f.recorded(), "Scaler/marker") })
-	createScaler(t, opted, "b", kind.WithVersion("v1"), ref(map[string]any{"name": "shared"}))
+	createScaler(t, opted, "b", kind.GroupKind.WithVersion("v1"), ref(map[string]any{"name": "shared"}))
 	eventually(t, "the rivals are reported again", 4, func() int {
 		return strings.Count(f.recorded(), "Scaler/a and Scaler/b scale the same")
 	})
@@ -354,12 +354,12 @@ func TestAHorizontalPodAutoscalerThatAScalerCreatedIsNotItsRival(t *testing.T) {
 	create(t, defineScaler(kind.GroupKind, "scalers", "v1"))
 	f := follow(t, suite.plane.Config, kind)
 	n := namespace(t, map[string]string{ownership.ModeAnnotation: "enforce"}).Name
-	o := createScaler(t, n, "web", kind.WithVersion("v1"), map[string]any{"ref": map[string]any{"name": "web"}})
+	o := createScaler(t, n, "web", kind.GroupKind.WithVersion("v1"), map[string]any{"ref": map[string]any{"name": "web"}})
 	hpa := autoscaler(n, "made", "apps/v1", "Deployment", "web")
-	hpa.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(o, kind.WithVersion("v1"))}
+	hpa.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(o, kind.GroupKind.WithVersion("v1"))}
 	create(t, hpa)
 	eventually(t, "both are known", true, func() bool { return f.Scaler(n, "apps", "Deployment", "web").Desired == 1 })
-	createScaler(t, n, "last", kind.WithVersion("v1"), map[string]any{})
+	createScaler(t, n, "last", kind.GroupKind.WithVersion("v1"), map[string]any{})
 	eventually(t, "the last scaler is reported", true, func() bool { return strings.Contains(f.recorded(), "Scaler/last") })
 	if strings.Contains(f.recorded(), "SharedScaleTarget") {
 		t.Errorf("want no report, got %s", f.recorded())
