@@ -18,7 +18,7 @@ type buffers struct {
 
 // maxPooled is the size up to which a buffer is retained for later reviews, until the second garbage collection. Larger ones
 // are rare, and would occupy memory that reviews in flight need.
-const maxPooled = 256 << 10
+const maxPooled = 64 << 10
 
 func (h *Handler) borrow() *buffers {
 	if b, ok := h.buffers.Get().(*buffers); ok {

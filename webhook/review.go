@@ -91,8 +91,8 @@ func (r *review) copyStrings(s reviewStrings) {
 	}
 }
 
-// maxShared is the length up to which the strings of a review are copied all at once. Longer ones are copied one by one, because a
-// string retains all of the text that it was copied with.
+// maxShared is the length up to which the strings of a review are copied all at once. Longer ones are copied one by one, because
+// a string retains all of the text that it was copied with.
 const maxShared = 1 << 10
 
 func (r *review) read(in *reader, s *reviewStrings) error {
