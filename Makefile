@@ -109,7 +109,7 @@ e2e-clients: controlplane helm build clients ## play the real clients with and w
 test: controlplane helm build $(CLIENTS_CI:%=bin/clients/%) ## run vet and all tests, many of them against a real control plane
 	go vet ./...
 	go test -race -timeout 30m -parallel 8 ./...
-	go test -timeout 20m -run 'Linear|PeakMemory' ./webhook ./plugin/cli ./plugin/release
+	go test -timeout 20m -run 'Linear|PeakMemory|AllocatesLittle' ./webhook ./plugin/cli ./plugin/release
 
 # A failure prints the seed. SEED repeats the same sequences.
 .PHONY: accepted
@@ -140,7 +140,7 @@ fuzz: ## fuzz every fuzz target for FUZZTIME=30s
 	@go test -list '^Fuzz' $$(go list ./... | grep -v /test/) | awk '/^Fuzz/ { t[n++] = $$1 } $$1 == "ok" { for (i = 0; i < n; i++) print $$2, t[i]; n = 0 }' | \
 	while read -r package target; do \
 		echo "fuzz: $$package $$target"; \
-		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package" </dev/null || exit 1; \
+		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x "$$package" </dev/null || exit 1; \
 	done
 
 .PHONY: edits

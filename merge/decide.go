@@ -95,11 +95,15 @@ func (d Decider) decideWrite(r Request) (out Outcome, err error) {
 	if w.Sender.Writer == ownership.OtherWriter {
 		return out, nil // row 10: nothing to do, so return before any work
 	}
-	context, scaler := d.contextOf(r, w)
+	context := d.contextOf(r, w)
 	context.Controlled, out.InvalidPaths = d.patterns(r)
-	contested, err := context.Contested(w)
-	if err != nil {
-		return out, err
+	var scaler ownership.Scaler
+	var contested []ownership.Contested
+	if !context.Undisputed(w) {
+		scaler = d.addScaler(&context, r, w)
+		if contested, err = context.Contested(w); err != nil {
+			return out, err
+		}
 	}
 	var keep []Change
 	for _, field := range contested {

@@ -20,25 +20,29 @@ func (d Decider) managersFor(r Request) ownership.Managers {
 	})
 }
 
-// contextOf returns the scale field and the scaler of a write's object.
-func (d Decider) contextOf(r Request, w ownership.Write) (context ownership.ObjectContext, scaler ownership.Scaler) {
-	context = ownership.ObjectContext{
+// contextOf returns the scale field of a write's object.
+func (d Decider) contextOf(r Request, w ownership.Write) ownership.ObjectContext {
+	context := ownership.ObjectContext{
 		Managers: w.Managers, Scale: d.Cluster.ScalePath(r.Kind.Group, r.Kind.Version, r.Kind.Kind),
 	}
-	if context.Scale == nil {
-		return context, scaler
+	if context.Scale != nil {
+		context.ScaleIn = w.Managers.Scale
 	}
-	context.ScaleIn = w.Managers.Scale
-	if r.Live.Value(context.Scale) == nil {
-		return context, scaler
+	return context
+}
+
+// addScaler looks up the scaler of a write's object, and adds it to the context.
+func (d Decider) addScaler(context *ownership.ObjectContext, r Request, w ownership.Write) ownership.Scaler {
+	if context.Scale == nil || r.Live.Value(context.Scale) == nil {
+		return ownership.Scaler{}
 	}
-	scaler = d.Cluster.Scaler(r.Namespace, r.Kind.Group, r.Kind.Kind, r.Name)
+	scaler := d.Cluster.Scaler(r.Namespace, r.Kind.Group, r.Kind.Kind, r.Name)
 	context.Autoscaler = scaler.Owner(context.Scale, r.Live, w.LiveEntries, w.Managers)
 	context.Managers.Readable = scaler.Readable
 	if scaler.Name == "" {
 		context.Autoscaler = nodeGroupScaler(r)
 	}
-	return context, scaler
+	return scaler
 }
 
 // nodeGroupScaler returns the scaler of a node group. The incoming object decides as well: a manifest that removes the

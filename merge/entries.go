@@ -51,8 +51,19 @@ type entryPair struct {
 	changed bool
 	// moves reports whether the fields that the write removes from the entry move to another manager on purpose.
 	moves bool
-	// liveUnits and incomingUnits are the parts of the two field sets at each unit; nil unless the entry is changed.
-	liveUnits, incomingUnits map[*unit][]byte
+	// liveUnits and incomingUnits are the parts of the two field sets at each unit, by unit.index; nil unless the entry is changed.
+	liveUnits, incomingUnits unitParts
+}
+
+// unitParts are the parts of a field set at each unit, as JSON, by unit.index. A nil slice has none.
+type unitParts [][]byte
+
+// at returns the part at a unit, nil if there is none.
+func (p unitParts) at(u *unit) []byte {
+	if p == nil {
+		return nil
+	}
+	return p[u.index]
 }
 
 // entry returns the incoming entry or, if the write has removed it, the one of live.
@@ -68,26 +79,32 @@ type entryRestorer struct {
 	*keeper
 
 	pairs []entryPair
-	byTop map[*fieldtree.Node]*unit
-	// moved are the units that the write moves from one manager to another on purpose.
-	moved map[*unit]bool
+	byTop []*unit // by Node.ID
+}
+
+// unitsByTop returns the units by the ID of their top, and numbers them.
+func (k *keeper) unitsByTop() []*unit {
+	byTop := make([]*unit, k.tree.Len())
+	for i, u := range k.units {
+		u.index, u.moved = i, false
+		byTop[u.top.ID] = u
+	}
+	return byTop
 }
 
 func (k *keeper) newEntryRestorer(incoming []ownership.Entry) *entryRestorer {
-	r := &entryRestorer{keeper: k, byTop: map[*fieldtree.Node]*unit{}, moved: map[*unit]bool{}}
-	for _, u := range k.units {
-		r.byTop[u.top] = u
-	}
+	r := &entryRestorer{keeper: k, byTop: k.unitsByTop()}
 	pairs := ownership.Pairs(k.write.LiveEntries, incoming)
 	moves := k.write.Moves(pairs)
+	r.pairs = make([]entryPair, 0, len(pairs))
 	for _, both := range pairs {
 		pair := entryPair{live: both.Live, incoming: both.Incoming, inIncoming: both.InIncoming, moves: moves(both)}
 		pair.changed = !both.InIncoming || !both.InLive || !bytes.Equal(pair.incoming.Fields, pair.live.Fields)
 		if pair.changed {
 			pair.liveUnits, pair.incomingUnits = r.unitsOf(pair.live), r.unitsOf(pair.incoming)
-			for u := range pair.liveUnits {
-				if pair.incomingUnits[u] == nil && r.isMoved(pair, u) && !r.isAuthorsApply(pair.live) {
-					r.moved[u] = true
+			for _, u := range r.units {
+				if pair.liveUnits.at(u) != nil && pair.incomingUnits.at(u) == nil && r.isMoved(pair, u) && !r.isAuthorsApply(pair.live) {
+					u.moved = true
 				}
 			}
 		}
@@ -109,18 +126,27 @@ func (k *keeper) isAuthorsApply(e ownership.Entry) bool {
 	return k.write.Sender.ServerSide() && k.write.Sender.Entry.Same(e)
 }
 
-// unitsOf returns the part of an entry's field set at each unit, as JSON. Units that the entry does not manage are missing.
-func (r *entryRestorer) unitsOf(e ownership.Entry) map[*unit][]byte {
-	parts := map[*unit][]byte{}
+// unitsOf returns the part of an entry's field set at each unit, as JSON; nil for units that the entry does not manage.
+func (r *entryRestorer) unitsOf(e ownership.Entry) unitParts {
+	var parts unitParts
 	r.tree.Claims(e.Fields, r.meter, func(n *fieldtree.Node, start int) {
-		if u := r.byTop[n]; u != nil {
-			parts[u] = e.Fields[start:rawjson.Skip(e.Fields, start)]
+		if u := r.byTop[n.ID]; u != nil {
+			if parts == nil {
+				parts = make(unitParts, len(r.units))
+			}
+			parts[u.index] = e.Fields[start:rawjson.Skip(e.Fields, start)]
 		}
 	})
 	if scale := r.scaleUnit(); scale != nil && r.write.InOtherVersion(e) {
-		delete(parts, scale)
-		if e.Contains(r.scalePathIn(e)) {
-			parts[scale] = []byte("{}")
+		contains := e.Contains(r.scalePathIn(e))
+		if parts == nil && contains {
+			parts = make(unitParts, len(r.units))
+		}
+		if parts != nil {
+			parts[scale.index] = nil
+		}
+		if contains {
+			parts[scale.index] = []byte("{}")
 		}
 	}
 	return parts
@@ -159,6 +185,9 @@ func (r *entryRestorer) restore(pair entryPair) (ownership.Entry, error) {
 	if len(gained)+len(lost) == 0 {
 		return pair.incoming, nil
 	}
+	if e, ok := r.restoreText(pair, gained, lost); ok {
+		return e, nil
+	}
 	incoming, err := pair.incoming.Set()
 	if err != nil {
 		return pair.incoming, err
@@ -175,21 +204,49 @@ func (r *entryRestorer) restore(pair entryPair) (ownership.Entry, error) {
 	return pair.entry().WithSet(set)
 }
 
+// fewUnits is up to how many units are edited one by one, each of which copies the text.
+const fewUnits = 4
+
+// restoreText is restore for the usual cases, in which the text of an entry can be edited: an entry that has only gained units,
+// and an entry of nothing but units that the write has removed.
+func (r *entryRestorer) restoreText(pair entryPair, gained, lost []*unit) (e ownership.Entry, ok bool) {
+	units, e := gained, pair.incoming
+	switch {
+	case len(lost) > 0 && (pair.inIncoming || len(gained) > 0):
+		return e, false
+	case len(lost) > 0:
+		units, e = lost, pair.live
+	}
+	if len(units) > fewUnits {
+		return e, false
+	}
+	whole := false
+	for _, u := range units {
+		if e, whole, ok = e.Without(r.pathOf(u, pair)); !ok {
+			return e, false
+		}
+	}
+	if len(lost) > 0 {
+		return pair.live, whole
+	}
+	return e, true
+}
+
 // toUndo returns the units that an entry has gained and must not manage, and those that it has lost, in whole or in part,
 // and is to manage as in live.
 func (r *entryRestorer) toUndo(pair entryPair) (gained, lost []*unit) {
-	for u := range pair.incomingUnits {
-		if pair.liveUnits[u] == nil && !r.moved[u] && !r.hasUnknownPath(u, pair) {
+	for _, u := range r.units {
+		if pair.incomingUnits.at(u) != nil && pair.liveUnits.at(u) == nil && !u.moved && !r.hasUnknownPath(u, pair) {
 			gained = append(gained, u)
 		}
 	}
 	if r.isAuthorsApply(pair.entry()) {
 		return gained, nil
 	}
-	for u, live := range pair.liveUnits {
-		incoming := pair.incomingUnits[u]
+	for _, u := range r.units {
+		live, incoming := pair.liveUnits.at(u), pair.incomingUnits.at(u)
 		switch {
-		case bytes.Equal(incoming, live):
+		case live == nil || bytes.Equal(incoming, live):
 		case incoming != nil && r.hasUnknownPath(u, pair):
 		case incoming == nil && r.isMoved(pair, u):
 		default:

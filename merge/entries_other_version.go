@@ -47,7 +47,7 @@ func (r *entryRestorer) restoreOtherVersions(restored []ownership.Entry) error {
 // countUnmanaged returns the number of kept fields that no manager except appliers manages in the write's API version. The
 // scale field does not count, because its path is known in every version.
 func (k *keeper) countUnmanaged() int {
-	managed := map[int]bool{} // by Node.ID
+	managed := make([]bool, k.tree.Len()) // by Node.ID
 	for _, e := range k.write.LiveEntries {
 		if k.write.InOtherVersion(e) || k.write.Managers.IsApplier(e) {
 			continue

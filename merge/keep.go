@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"gomodules.xyz/jsonpatch/v2"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -64,8 +65,7 @@ func Rewrite(w ownership.Write, keep []Kept, clearing []fieldpath.Path) (Rewritt
 	operations = append(operations, restored...)
 	lastApplied, cut := k.lastApplied()
 	if cut {
-		at := "/metadata/annotations/" + rawjson.EscapePointer(ownership.LastAppliedAnnotation)
-		operations = append(operations, jsonpatch.NewOperation("replace", at, lastApplied))
+		operations = append(operations, jsonpatch.NewOperation("replace", lastAppliedPointer, string(lastApplied)))
 	}
 	entries, err := k.restoreEntries(cleared)
 	if err != nil {
@@ -134,6 +134,10 @@ type unit struct {
 	value json.RawMessage
 	// scale reports whether it contains the scale field.
 	scale bool
+
+	index int // in keeper.units, once they are final
+	// moved reports whether the write moves it from one manager to another on purpose.
+	moved bool
 }
 
 func newKeeper(w ownership.Write, kept []Kept) *keeper {
@@ -227,21 +231,35 @@ func (k *keeper) restoreValues() []jsonpatch.Operation {
 	return operations
 }
 
+// lastAppliedPointer is the JSON pointer of the last-applied annotation.
+const lastAppliedPointer = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"
+
 // lastApplied returns the last-applied annotation without the kept fields, and whether that changes it.
-func (k *keeper) lastApplied() (text string, cut bool) {
-	text, ok := k.write.Incoming.LastApplied()
-	if !ok || rawjson.Check([]byte(text)) != nil {
+func (k *keeper) lastApplied() (text []byte, cut bool) {
+	text, ok := k.write.Incoming.LastAppliedBytes()
+	known := ok && bytes.Equal(text, k.write.Manifests.Manifest()) // which is valid
+	if !known && (!ok || rawjson.Check(text) != nil) {
 		return text, false
+	}
+	return k.cutTree().Cut(text, isAnnotationsParent, k.meter)
+}
+
+// cutTree returns the paths to cut from the last-applied annotation: those of all fields, unless some are not kept or have two
+// paths in manifests.
+func (k *keeper) cutTree() *fieldtree.Tree {
+	kind := k.write.Kind.GroupKind()
+	hasTwo := func(field Kept) bool { return ownership.StringData(kind, field.Path) != nil }
+	if len(k.overruled)+len(k.gone) == 0 && !slices.ContainsFunc(k.kept, hasTwo) {
+		return k.tree
 	}
 	tree := &fieldtree.Tree{}
 	for i, field := range k.kept {
 		if k.overruled[i] == "" && !k.gone[i] {
 			tree.Add(field.Path)
-			tree.Add(ownership.StringData(k.write.Kind.GroupKind(), field.Path))
+			tree.Add(ownership.StringData(kind, field.Path))
 		}
 	}
-	left, cut := tree.Cut([]byte(text), isAnnotationsParent, k.meter)
-	return string(left), cut
+	return tree
 }
 
 // isAnnotationsParent reports whether a node is metadata or metadata.annotations, which kubectl records in every last-applied
@@ -253,7 +271,7 @@ func isAnnotationsParent(n *fieldtree.Node) bool {
 
 // managedFields returns the operation that sets the entries in the incoming object, none if it has them already. onlyKept
 // reports whether the rewrite clears no fields.
-func (k *keeper) managedFields(entries []ownership.Entry, lastApplied string, onlyKept bool) ([]jsonpatch.Operation, error) {
+func (k *keeper) managedFields(entries []ownership.Entry, lastApplied []byte, onlyKept bool) ([]jsonpatch.Operation, error) {
 	w := k.write
 	if !w.Live.Present() {
 		return nil, nil // the creator manages the field until the autoscaler writes it
@@ -268,16 +286,16 @@ func (k *keeper) managedFields(entries []ownership.Entry, lastApplied string, on
 	if !changed {
 		return nil, nil
 	}
-	if metadata := w.Incoming.Value(fieldpath.MakePathOrDie("metadata")); len(metadata) == 0 || metadata[0] != '{' {
+	if metadata := rawjson.Find(w.Incoming.Text(), "metadata").Of(w.Incoming.Text()); len(metadata) == 0 || metadata[0] != '{' {
 		return nil, fmt.Errorf("%w: metadata: %w", ownership.ErrManagedFields, ownership.ErrNotAnObject)
 	}
 	return []jsonpatch.Operation{jsonpatch.NewOperation("add", "/metadata/managedFields", json.RawMessage(text))}, nil
 }
 
 // becomesLive reports whether the rewritten object equals the live object, except for the times and the order of the entries.
-func (k *keeper) becomesLive(entries []ownership.Entry, lastApplied string) bool {
-	was, _ := k.write.Live.LastApplied()
-	if lastApplied != was || !ownership.SameFieldsBut(entries, k.write.LiveEntries, ownership.LastAppliedPath()) {
+func (k *keeper) becomesLive(entries []ownership.Entry, lastApplied []byte) bool {
+	was, _ := k.write.Live.LastAppliedBytes()
+	if !bytes.Equal(lastApplied, was) || !ownership.SameFieldsBut(entries, k.write.LiveEntries, ownership.LastAppliedPath()) {
 		return false
 	}
 	ignored := &fieldtree.Tree{}

@@ -1,12 +1,13 @@
 package merge
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"gomodules.xyz/jsonpatch/v2"
+
+	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
 // EncodePatch returns operations as a JSON patch (RFC 6902), [] if there are none. A value must be a string or a
@@ -14,52 +15,55 @@ import (
 //
 // Raw values can be large. EncodePatch scans them once, whereas the MarshalJSON method of Operation scans them four times.
 func EncodePatch(operations []jsonpatch.Operation) ([]byte, error) {
-	var out bytes.Buffer
-	enc := jsontext.NewEncoder(&out)
-	write := func(tokens ...jsontext.Token) (err error) {
-		for _, token := range tokens {
-			if err = enc.WriteToken(token); err != nil {
-				return fmt.Errorf("encoding the patch: %w", err)
-			}
-		}
-		return nil
-	}
-	if err := write(jsontext.BeginArray); err != nil {
-		return nil, err
-	}
-	for _, o := range operations {
-		err := write(jsontext.BeginObject, jsontext.String("op"), jsontext.String(o.Operation),
-			jsontext.String("path"), jsontext.String(o.Path))
-		if err != nil {
-			return nil, err
-		}
-		if err := writeValue(enc, o); err != nil {
-			return nil, fmt.Errorf("encoding the value of %s: %w", o.Path, err)
-		}
-		if err := write(jsontext.EndObject); err != nil {
-			return nil, err
-		}
-	}
-	if err := write(jsontext.EndArray); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSpace(out.Bytes()), nil
+	return AppendPatch(nil, operations)
 }
 
-// writeValue writes the member "value", which the operation "remove" does not have (RFC 6902, section 4.2).
-func writeValue(enc *jsontext.Encoder, o jsonpatch.Operation) error {
-	if o.Operation == "remove" {
-		return nil
+// AppendPatch is EncodePatch, and appends to a buffer.
+func AppendPatch(to []byte, operations []jsonpatch.Operation) ([]byte, error) {
+	to = append(to, '[')
+	for i, o := range operations {
+		if i > 0 {
+			to = append(to, ',')
+		}
+		var err error
+		if to, err = appendOperation(to, o); err != nil {
+			return to, fmt.Errorf("encoding the operation on %s: %w", o.Path, err)
+		}
 	}
-	if err := enc.WriteToken(jsontext.String("value")); err != nil {
-		return err
+	return append(to, ']'), nil
+}
+
+func appendOperation(to []byte, o jsonpatch.Operation) (_ []byte, err error) {
+	to = append(to, `{"op":`...)
+	if to, err = jsontext.AppendQuote(to, o.Operation); err != nil {
+		return to, err
 	}
-	switch v := o.Value.(type) {
+	to = append(to, `,"path":`...)
+	if to, err = jsontext.AppendQuote(to, o.Path); err != nil {
+		return to, err
+	}
+	if o.Operation != "remove" { // which has no value (RFC 6902, section 4.2)
+		to = append(to, `,"value":`...)
+		if to, err = appendValue(to, o.Value); err != nil {
+			return to, err
+		}
+	}
+	return append(to, '}'), nil
+}
+
+// depthInPatch is the number of objects and lists that contain a value in a JSON patch.
+const depthInPatch = 2
+
+func appendValue(to []byte, v any) ([]byte, error) {
+	switch v := v.(type) {
 	case string:
-		return enc.WriteToken(jsontext.String(v))
+		return jsontext.AppendQuote(to, v)
 	case json.RawMessage:
-		return enc.WriteValue(jsontext.Value(v))
+		if err := rawjson.CheckWithin(depthInPatch, v); err != nil {
+			return to, err
+		}
+		return append(to, v...), nil
 	default:
-		return fmt.Errorf("a %T is neither a string nor raw JSON", v)
+		return to, fmt.Errorf("a %T is neither a string nor raw JSON", v)
 	}
 }

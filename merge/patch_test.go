@@ -2,6 +2,7 @@ package merge_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,6 +43,7 @@ func TestEncodePatchRejectsInvalidValues(t *testing.T) {
 		"a raw value that is nothing":          json.RawMessage(""),
 		"a raw value that is two":              json.RawMessage("1 2"),
 		"a raw value that repeats a name":      json.RawMessage(`{"a":1,"a":2}`),
+		"a raw value nested too deeply":        json.RawMessage(strings.Repeat("[", 9999) + strings.Repeat("]", 9999)),
 		"a text that is no UTF-8":              "\xff",
 		"a value that is neither raw nor text": 7,
 	} {

@@ -70,12 +70,8 @@ func disjointData(o map[string]any) []fault {
 	return faults
 }
 
-func jobMembers() []string {
-	return []string{
-		"completionMode", "completions", "backoffLimitPerIndex", "maxFailedIndexes", "successPolicy", "podFailurePolicy",
-		"podReplacementPolicy", "template",
-	}
-}
+const jobMembers = "completionMode completions backoffLimitPerIndex maxFailedIndexes successPolicy podFailurePolicy " +
+	"podReplacementPolicy template"
 
 // jobSpec finds members of a Job that its completion mode or its pod failure policy does not allow.
 func jobSpec(o map[string]any) []fault {
@@ -115,13 +111,9 @@ func sessionAffinityDropped(o, incoming map[string]any) []fault {
 	return nil
 }
 
-func serviceMembers() []string {
-	return []string{
-		"type", "externalTrafficPolicy", "healthCheckNodePort", "loadBalancerClass", "loadBalancerIP", "loadBalancerSourceRanges",
-		"allocateLoadBalancerNodePorts", "internalTrafficPolicy", "externalIPs", "externalName", "sessionAffinity",
-		"sessionAffinityConfig", "ports", "clusterIP",
-	}
-}
+const serviceMembers = "type externalTrafficPolicy healthCheckNodePort loadBalancerClass loadBalancerIP " +
+	"loadBalancerSourceRanges allocateLoadBalancerNodePorts internalTrafficPolicy externalIPs externalName " +
+	"sessionAffinity sessionAffinityConfig ports clusterIP"
 
 // serviceType finds members that the type of a Service does not allow.
 func serviceType(o map[string]any) []fault {

@@ -3,6 +3,7 @@ package merge
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/rawjson"
@@ -24,7 +25,7 @@ func (k *keeper) brokenRelations() map[*unit]string {
 		if k.isUnchanged(u) {
 			continue
 		}
-		k.visitRelations(u, all, func(of relationOf) {
+		k.visitRelations(u, all[:], func(of relationOf) {
 			if unitsIn[of] == nil {
 				found = append(found, of)
 			}
@@ -60,8 +61,9 @@ func (k *keeper) visitRelations(u *unit, all []relation, visit func(relationOf))
 		return
 	}
 	kind := k.write.Kind.Group + "/" + k.write.Kind.Kind
-	for i, r := range all {
-		if len(r.kinds) > 0 && !slices.Contains(r.kinds, kind) {
+	for i := range all {
+		r := &all[i]
+		if r.kind != "" && r.kind != kind {
 			continue
 		}
 		object := u.top
@@ -69,7 +71,7 @@ func (k *keeper) visitRelations(u *unit, all []relation, visit func(relationOf))
 			if object = object.Parent(); object == nil {
 				object = k.tree.Root()
 			}
-			if !r.appliesAt(path[:depth]) || r.members != nil && !slices.Contains(r.members, path[depth]) {
+			if !r.appliesAt(path[:depth]) || r.members != "" && !hasWord(r.members, path[depth]) {
 				continue
 			}
 			visit(relationOf{relation: i, object: object})
@@ -78,11 +80,16 @@ func (k *keeper) visitRelations(u *unit, all []relation, visit func(relationOf))
 }
 
 // appliesAt reports whether a relation applies to the object at a path.
-func (r relation) appliesAt(path []string) bool {
-	if r.fromRoot {
-		return slices.Equal(path, r.object)
+func (r *relation) appliesAt(path []string) bool {
+	names := r.object
+	for i := len(path) - 1; names != ""; i-- {
+		dot := strings.LastIndexByte(names, '.')
+		if i < 0 || names[dot+1:] != path[i] {
+			return false
+		}
+		path, names = path[:i], names[:max(dot, 0)]
 	}
-	return len(path) >= len(r.object) && slices.Equal(path[len(path)-len(r.object):], r.object)
+	return !r.fromRoot || len(path) == 0
 }
 
 // isAt reports whether another fault is at the same field.
@@ -108,7 +115,7 @@ func (k *keeper) objectAt(n *fieldtree.Node, r relation, units []*unit) map[stri
 	rawjson.Members(text, func(name, value rawjson.Span) bool {
 		key := string(rawjson.Name(name.Of(text)))
 		var decoded any
-		if (r.members == nil || slices.Contains(r.members, key)) && json.Unmarshal(value.Of(text), &decoded) == nil {
+		if (r.members == "" || hasWord(r.members, key)) && json.Unmarshal(value.Of(text), &decoded) == nil {
 			object[key] = decoded
 		}
 		return true

@@ -4,12 +4,12 @@ package merge
 // (k8s.io/kubernetes, pkg/apis/*/validation). The object is recognized by the field names of its path, so the rule also
 // applies in other kinds that embed the type, such as a custom resource with a pod template.
 type relation struct {
-	// object is the end of the object's path; "*" is any element of a list. If fromRoot is set, it is the whole path.
-	object   []string
+	// object is the end of the object's path, with dots; "*" is any element of a list. If fromRoot is set, it is the whole path.
+	object   string
 	fromRoot bool
-	kinds    []string // as "group/kind"; nil for any
-	// members are the object's members that the rule concerns; nil for all of them.
-	members []string
+	kind     string // as "group/kind"; empty for any
+	// members are the object's members that the rule concerns, separated by spaces; empty for all of them.
+	members string
 	// broken returns the fields that break the rule, none if the object satisfies it. Fields that are not kept have no
 	// effect.
 	broken func(o map[string]any) []fault
@@ -25,105 +25,81 @@ type fault struct {
 }
 
 // relations returns all relations. TestAppliesDifferFromThoseWithoutHandoffOnlyInKeptFields in test/accepted looks for
-// missing ones.
-func relations() []relation {
-	return append(unions(), append(podRelations(), kindRelations()...)...)
-}
-
-// unions returns the relations of objects of which at most one member can be set.
-func unions() []relation {
-	handlers := []string{"exec", "httpGet", "tcpSocket", "grpc", "sleep"}
-	var all []relation
-	for _, u := range []struct {
-		object  []string
-		members []string
-	}{
-		{[]string{"env", "*"}, []string{"value", "valueFrom"}},
-		{[]string{"valueFrom"}, []string{"fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"}},
-		{[]string{"livenessProbe"}, handlers},
-		{[]string{"readinessProbe"}, handlers},
-		{[]string{"startupProbe"}, handlers},
-		{[]string{"postStart"}, handlers},
-		{[]string{"preStop"}, handlers},
-		{[]string{"volumeMounts", "*"}, []string{"subPath", "subPathExpr"}},
-		{[]string{"backend"}, []string{"service", "resource"}},
-		{[]string{"defaultBackend"}, []string{"service", "resource"}},
-		{[]string{"service", "port"}, []string{"name", "number"}},
-	} {
-		all = append(all, relation{object: u.object, members: u.members, broken: oneOf})
-	}
-	return append(all,
-		relation{object: []string{"volumes", "*"}, broken: oneVolumeSource},
-		relation{
-			object: []string{"spec"}, fromRoot: true, kinds: []string{"policy/PodDisruptionBudget"},
-			members: []string{"minAvailable", "maxUnavailable"}, broken: oneOf,
-		})
-}
-
-// podRelations returns the relations of pod templates and of rollout strategies.
-func podRelations() []relation {
-	return []relation{
-		{object: []string{"resources"}, members: []string{"requests", "limits"}, broken: requestsWithinLimits},
-		{object: []string{"strategy"}, members: []string{"type", "rollingUpdate"}, broken: rollingUpdateWithoutType},
-		{object: []string{"updateStrategy"}, members: []string{"type", "rollingUpdate"}, broken: rollingUpdateWithoutType},
-		{object: []string{"rollingUpdate"}, members: []string{"maxSurge", "maxUnavailable"}, broken: noProgress},
-		{object: []string{"seccompProfile"}, members: []string{"type", "localhostProfile"}, broken: localhostProfile},
-		{object: []string{"appArmorProfile"}, members: []string{"type", "localhostProfile"}, broken: localhostProfile},
+// missing ones. It is a table of strings, and is not allocated for each write that it is read for.
+func relations() [37]relation { //nolint:funlen // a table
+	const probe = "exec httpGet tcpSocket grpc sleep"
+	return [...]relation{
+		// Unions: at most one member can be set.
+		{object: "env.*", members: "value valueFrom", broken: oneOf},
+		{object: "valueFrom", members: "fieldRef resourceFieldRef configMapKeyRef secretKeyRef fileKeyRef", broken: oneOf},
+		{object: "livenessProbe", members: probe, broken: oneOf},
+		{object: "readinessProbe", members: probe, broken: oneOf},
+		{object: "startupProbe", members: probe, broken: oneOf},
+		{object: "postStart", members: probe, broken: oneOf},
+		{object: "preStop", members: probe, broken: oneOf},
+		{object: "volumeMounts.*", members: "subPath subPathExpr", broken: oneOf},
+		{object: "backend", members: "service resource", broken: oneOf},
+		{object: "defaultBackend", members: "service resource", broken: oneOf},
+		{object: "service.port", members: "name number", broken: oneOf},
+		{object: "volumes.*", broken: oneVolumeSource},
 		{
-			object: []string{"securityContext"}, members: []string{"privileged", "allowPrivilegeEscalation", "capabilities"},
+			object: "spec", fromRoot: true, kind: "policy/PodDisruptionBudget", members: "minAvailable maxUnavailable", broken: oneOf,
+		},
+		// Pod templates and rollout strategies.
+		{object: "resources", members: "requests limits", broken: requestsWithinLimits},
+		{object: "strategy", members: "type rollingUpdate", broken: rollingUpdateWithoutType},
+		{object: "updateStrategy", members: "type rollingUpdate", broken: rollingUpdateWithoutType},
+		{object: "rollingUpdate", members: "maxSurge maxUnavailable", broken: noProgress},
+		{object: "seccompProfile", members: "type localhostProfile", broken: localhostProfile},
+		{object: "appArmorProfile", members: "type localhostProfile", broken: localhostProfile},
+		{
+			object: "securityContext", members: "privileged allowPrivilegeEscalation capabilities",
 			broken: privilegeEscalation,
 		},
-		{object: []string{"template", "spec"}, members: []string{"hostPID", "shareProcessNamespace"}, broken: hostPID},
-		{object: []string{"template", "spec"}, members: []string{"dnsPolicy", "dnsConfig"}, broken: dnsPolicyNone},
+		{object: "template.spec", members: "hostPID shareProcessNamespace", broken: hostPID},
+		{object: "template.spec", members: "dnsPolicy dnsConfig", broken: dnsPolicyNone},
 		{
-			object: []string{"template", "spec"}, broken: hostNetworkPorts,
-			members: []string{"hostNetwork", "containers", "initContainers"},
+			object: "template.spec", broken: hostNetworkPorts,
+			members: "hostNetwork containers initContainers",
 		},
-		{object: []string{"template", "spec"}, members: []string{"hostNetwork", "hostUsers", "hostPID", "hostIPC"}, broken: hostUsers},
-		{object: []string{"containers", "*"}, members: []string{"ports"}, broken: uniquePortNames},
+		{object: "template.spec", members: "hostNetwork hostUsers hostPID hostIPC", broken: hostUsers},
+		{object: "containers.*", members: "ports", broken: uniquePortNames},
 		{
-			object: []string{"initContainers", "*"}, broken: sidecarOnly,
-			members: []string{"restartPolicy", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"},
-		},
-		{
-			object: []string{"template", "spec"}, broken: sleepWithinGrace,
-			members: []string{"terminationGracePeriodSeconds", "containers", "initContainers"},
-		},
-		{object: []string{"template", "spec"}, members: []string{"resources", "containers"}, broken: withinPodResources},
-		{
-			object: []string{"template", "spec"}, broken: fieldsOfOtherOS, members: []string{
-				"os", "hostPID", "hostIPC", "hostUsers", "shareProcessNamespace", "securityContext", "containers", "initContainers",
-			},
-		},
-	}
-}
-
-// kindRelations returns the relations of single kinds.
-func kindRelations() []relation {
-	spec := []string{"spec"}
-	return []relation{
-		{
-			object: spec, fromRoot: true, kinds: []string{"autoscaling/HorizontalPodAutoscaler"},
-			members: []string{"minReplicas", "maxReplicas", "metrics"}, broken: autoscalerBounds,
+			object: "initContainers.*", broken: sidecarOnly,
+			members: "restartPolicy livenessProbe readinessProbe startupProbe lifecycle",
 		},
 		{
-			object: spec, fromRoot: true, kinds: []string{"apps/Deployment"},
-			members: []string{"progressDeadlineSeconds", "minReadySeconds"}, broken: deadlineAfterReady,
+			object: "template.spec", broken: sleepWithinGrace,
+			members: "terminationGracePeriodSeconds containers initContainers",
+		},
+		{object: "template.spec", members: "resources containers", broken: withinPodResources},
+		{
+			object: "template.spec", broken: fieldsOfOtherOS,
+			members: "os hostPID hostIPC hostUsers shareProcessNamespace securityContext containers initContainers",
+		},
+		// Single kinds.
+		{
+			object: "spec", fromRoot: true, kind: "autoscaling/HorizontalPodAutoscaler",
+			members: "minReplicas maxReplicas metrics", broken: autoscalerBounds,
 		},
 		{
-			object: spec, fromRoot: true, kinds: []string{"apps/DaemonSet"}, members: []string{"updateStrategy"},
+			object: "spec", fromRoot: true, kind: "apps/Deployment",
+			members: "progressDeadlineSeconds minReadySeconds", broken: deadlineAfterReady,
+		},
+		{
+			object: "spec", fromRoot: true, kind: "apps/DaemonSet", members: "updateStrategy",
 			broken: surgeOrUnavailable,
 		},
 		{
-			object: spec, fromRoot: true, kinds: []string{"/Service"}, members: serviceMembers(), broken: serviceType,
+			object: "spec", fromRoot: true, kind: "/Service", members: serviceMembers, broken: serviceType,
 			dropped: sessionAffinityDropped,
 		},
-		{object: spec, fromRoot: true, kinds: []string{"/Service"}, members: []string{"ports"}, broken: servicePorts},
+		{object: "spec", fromRoot: true, kind: "/Service", members: "ports", broken: servicePorts},
 		{
-			object: nil, fromRoot: true, kinds: []string{"/ConfigMap"}, members: []string{"data", "binaryData"},
+			fromRoot: true, kind: "/ConfigMap", members: "data binaryData",
 			broken: disjointData,
 		},
-		{object: spec, fromRoot: true, kinds: []string{"batch/Job"}, members: jobMembers(), broken: jobSpec},
-		{object: []string{"jobTemplate", "spec"}, members: jobMembers(), broken: jobSpec},
+		{object: "spec", fromRoot: true, kind: "batch/Job", members: jobMembers, broken: jobSpec},
+		{object: "jobTemplate.spec", members: jobMembers, broken: jobSpec},
 	}
 }

@@ -3,7 +3,6 @@ package merge
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -16,39 +15,66 @@ import (
 // member: "result after merge - ERROR!" in
 // https://kubernetes.io/docs/tasks/manage-kubernetes-objects/declarative-config/#default-field-values.
 type staleDefault struct {
-	kinds []string // as "group/kind"
-	union string   // path of the union; [name] stands for every element of a list with that key
+	group, kinds string // kinds are separated by spaces
+	union        string // path of the union under spec; [name] stands for every element of a list with that key
 	// choice is the field by which the manifest chooses: another member of the union, or a discriminator. value is the value
 	// that makes the choice, as JSON; empty if any does.
 	choice, value string
-	member        string            // the defaulted member that the choice contradicts
-	defaults      map[string]string // the values that API servers of all versions set in the member, as JSON
+	member        string          // the defaulted member that the choice contradicts
+	defaults      [2]defaultValue // the values that API servers of all versions set in the member
 }
+
+// defaultValue is the value of a member as JSON.
+type defaultValue struct{ name, value string }
 
 // another is the choice of any member of the union except the defaulted one.
 const another = "*"
 
 // staleDefaults is the table of row 7. TestTheUnionsThatTheAPIServerRefuses in test/e2e verifies that it has all unions of
 // built-in types that a real API server rejects for no other reason. handoff leaves alone what the API server accepts.
-func staleDefaults() []staleDefault {
-	templates := []string{
-		"apps/DaemonSet", "apps/Deployment", "apps/ReplicaSet", "apps/StatefulSet", "/ReplicationController",
-	}
-	return []staleDefault{
+func staleDefaults() [5]staleDefault { // an array of strings: it is read for each write, and must not be allocated for each
+	return [...]staleDefault{
 		{
-			kinds: []string{"apps/StatefulSet"}, union: "spec.updateStrategy", choice: "type", value: `"OnDelete"`,
-			member: "rollingUpdate", defaults: map[string]string{"partition": "0", "maxUnavailable": "1"},
+			group: "apps", kinds: "StatefulSet", union: "updateStrategy", choice: "type", value: `"OnDelete"`,
+			member: "rollingUpdate", defaults: [...]defaultValue{{"partition", "0"}, {"maxUnavailable", "1"}},
 		},
 		{
-			kinds: []string{"apps/Deployment"}, union: "spec.strategy", choice: "type", value: `"Recreate"`,
-			member: "rollingUpdate", defaults: map[string]string{"maxSurge": `"25%"`, "maxUnavailable": `"25%"`},
+			group: "apps", kinds: "Deployment", union: "strategy", choice: "type", value: `"Recreate"`,
+			member: "rollingUpdate", defaults: [...]defaultValue{{"maxSurge", `"25%"`}, {"maxUnavailable", `"25%"`}},
 		},
-		{kinds: templates, union: "spec.template.spec.volumes[name]", choice: another, member: "emptyDir"},
 		{
-			kinds: []string{"batch/CronJob"}, union: "spec.jobTemplate.spec.template.spec.volumes[name]", choice: another,
+			group: "apps", kinds: "DaemonSet Deployment ReplicaSet StatefulSet", union: "template.spec.volumes[name]", choice: another,
 			member: "emptyDir",
 		},
+		{group: "", kinds: "ReplicationController", union: "template.spec.volumes[name]", choice: another, member: "emptyDir"},
+		{group: "batch", kinds: "CronJob", union: "jobTemplate.spec.template.spec.volumes[name]", choice: another, member: "emptyDir"},
 	}
+}
+
+func (s *staleDefault) isOf(group, kind string) bool {
+	return s.group == group && hasWord(s.kinds, kind)
+}
+
+// isDefault reports whether the API server sets a member to a value by defaulting.
+func (s *staleDefault) isDefault(name string, value []byte) bool {
+	for _, d := range s.defaults {
+		if d.name == name {
+			return d.value == string(value)
+		}
+	}
+	return false
+}
+
+// hasWord reports whether a list separated by spaces has a word, which is not empty.
+func hasWord(list, word string) bool {
+	for len(list) >= len(word) && word != "" {
+		first, rest, _ := strings.Cut(list, " ")
+		if first == word {
+			return true
+		}
+		list = rest
+	}
+	return false
 }
 
 // Contradiction is a defaulted member of a union in an incoming object, together with a choice that excludes it.
@@ -68,12 +94,13 @@ type Contradiction struct {
 // (ownership.Manifests).
 func Contradictions(w ownership.Write, group, kind string) []Contradiction {
 	var found []Contradiction
-	spec := w.Incoming.Value(fieldpath.MakePathOrDie("spec"))
-	for _, s := range staleDefaults() {
-		if !slices.Contains(s.kinds, group+"/"+kind) || !s.mayBeIn(spec) {
+	table := staleDefaults()
+	for i := range table {
+		s := &table[i]
+		if !s.isOf(group, kind) || !s.isChangedIn(w) {
 			continue
 		}
-		for _, union := range s.unions(w.Live, w.Incoming) {
+		for _, union := range s.unions(w.Incoming) {
 			if c, ok := s.contradiction(union, w.Incoming.Value(union)); ok {
 				found = append(found, c)
 			}
@@ -82,26 +109,35 @@ func Contradictions(w ownership.Write, group, kind string) []Contradiction {
 	return found
 }
 
-// mayBeIn reports whether a text contains the names at all, which spares most objects a search.
-func (s staleDefault) mayBeIn(spec []byte) bool {
-	return bytes.Contains(spec, []byte(s.value)) && bytes.Contains(spec, []byte(s.member))
+// isChangedIn reports whether the write changes the union, or the list with the unions, and whether it can have the member and
+// the choice. The API server has accepted an unchanged union before.
+func (s *staleDefault) isChangedIn(w ownership.Write) bool {
+	path, _, _ := strings.Cut(s.union, "[")
+	value := under(w.Incoming.Spec(), path)
+	return len(value) > 0 && !bytes.Equal(value, under(w.Live.Spec(), path)) &&
+		bytes.Contains(value, []byte(s.value)) && bytes.Contains(value, []byte(s.member))
 }
 
-// unions returns the paths of the union in the incoming object. It returns none if the value is the same as in live, which
-// the API server has accepted before.
-func (s staleDefault) unions(live, incoming ownership.Object) []fieldpath.Path {
+// under returns the value at a dotted path in an object, nil if there is none.
+func under(object []byte, path string) []byte {
+	for path != "" && len(object) > 0 {
+		name, rest, _ := strings.Cut(path, ".")
+		object, path = rawjson.Find(object, name).Of(object), rest
+	}
+	return object
+}
+
+// unions returns the paths of the unions in the incoming object.
+func (s *staleDefault) unions(incoming ownership.Object) []fieldpath.Path {
 	names, key, isList := strings.Cut(strings.TrimSuffix(s.union, "]"), "[")
-	var path fieldpath.Path
+	path := fieldpath.MakePathOrDie("spec")
 	for name := range strings.SplitSeq(names, ".") {
 		path = append(path, fieldpath.FieldNameElement(name))
 	}
-	value := incoming.Value(path)
-	switch {
-	case len(value) == 0 || bytes.Equal(value, live.Value(path)):
-		return nil
-	case !isList:
+	if !isList {
 		return []fieldpath.Path{path}
 	}
+	value := incoming.Value(path)
 	var paths []fieldpath.Path
 	rawjson.Elements(value, func(at rawjson.Span) bool {
 		element := at.Of(value)
@@ -115,7 +151,7 @@ func (s staleDefault) unions(live, incoming ownership.Object) []fieldpath.Path {
 }
 
 // contradiction returns the contradiction in the text of one union; ok is false if there is none.
-func (s staleDefault) contradiction(union fieldpath.Path, text []byte) (c Contradiction, ok bool) {
+func (s *staleDefault) contradiction(union fieldpath.Path, text []byte) (c Contradiction, ok bool) {
 	if !rawjson.Find(text, s.member).Present() {
 		return c, false // the usual case, before any decoding
 	}
@@ -125,7 +161,7 @@ func (s staleDefault) contradiction(union fieldpath.Path, text []byte) (c Contra
 		return c, false
 	}
 	for name, value := range content {
-		if s.defaults[name] != string(value) {
+		if !s.isDefault(name, value) {
 			return c, false
 		}
 	}
@@ -148,7 +184,7 @@ func (s staleDefault) contradiction(union fieldpath.Path, text []byte) (c Contra
 
 // other returns the one member of a union that is neither the defaulted one nor the key of its list element. It is empty if
 // there are several, which the API server rejects.
-func (s staleDefault) other(union fieldpath.Path, members map[string]json.RawMessage) string {
+func (s *staleDefault) other(union fieldpath.Path, members map[string]json.RawMessage) string {
 	var others []string
 	for name := range members {
 		if key := union[len(union)-1].Key; name != s.member && (key == nil || (*key)[0].Name != name) {

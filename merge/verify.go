@@ -56,22 +56,13 @@ func (k *keeper) verifyEntries(entries []ownership.Entry) error {
 		}
 		live, incoming := r.unitsOf(both.Live), r.unitsOf(both.Incoming)
 		pair := entryPair{live: both.Live, incoming: both.Incoming, inIncoming: both.InIncoming}
-		mayDiffer := func(u *unit) bool { return r.moved[u] || r.hasUnknownPath(u, pair) }
-		if lacks(live, incoming, mayDiffer) || lacks(incoming, live, mayDiffer) {
-			return fmt.Errorf("%w: the managedFields entry of %s differs", ErrNotRestored, pair.entry().Manager)
+		for _, u := range r.units {
+			if (live.at(u) == nil) != (incoming.at(u) == nil) && !u.moved && !r.hasUnknownPath(u, pair) {
+				return fmt.Errorf("%w: the managedFields entry of %s differs", ErrNotRestored, pair.entry().Manager)
+			}
 		}
 	}
 	return nil
-}
-
-// lacks reports whether b lacks a unit of a, except the units that may differ.
-func lacks(a, b map[*unit][]byte, mayDiffer func(*unit) bool) bool {
-	for u := range a {
-		if b[u] == nil && !mayDiffer(u) {
-			return true
-		}
-	}
-	return false
 }
 
 // rawOf returns an operation's value if it is JSON text.

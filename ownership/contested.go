@@ -113,20 +113,23 @@ func (s *search) addDropped() error {
 	if !s.write.Manifests.mayDrop() {
 		return nil
 	}
+	from := s.mayDropFrom()
+	s.otherVersionLoser = s.loserInOtherVersion()
+	if len(from) == 0 && s.otherVersionLoser == "" {
+		return nil
+	}
 	base := s.write.Manifests.base
 	dropped := differences(base, s.write.Manifests.manifest, s.write.Meter)
 	if dropped.Empty() {
+		s.otherVersionLoser = ""
 		return nil
 	}
-	for _, e := range s.write.LiveEntries {
-		if e.Subresource == "status" || s.context.Managers.IsApplier(e) || s.write.InOtherVersion(e) && !s.changes(e) {
-			continue
-		}
+	for _, e := range from {
 		if err := addMatching(s, e, dropped.Within()); err != nil {
 			return err
 		}
 	}
-	if s.otherVersionLoser = s.loserInOtherVersion(); s.otherVersionLoser == "" {
+	if s.otherVersionLoser == "" {
 		return nil
 	}
 	// The loser's paths in this version are unknown: any dropped field can be one of them. Live's leaves are added as well,
@@ -142,15 +145,32 @@ func (s *search) addDropped() error {
 	return nil
 }
 
+// mayDropFrom returns the entries of live, of managers other than appliers, that may have fields that the manifest drops.
+func (s *search) mayDropFrom() (entries []Entry) {
+	drops := s.context.newDropSearch(s.write)
+	for _, e := range s.write.LiveEntries {
+		otherVersion := s.write.InOtherVersion(e)
+		if e.Subresource == "status" || s.context.Managers.IsApplier(e) || otherVersion && !s.changes(e) {
+			continue
+		}
+		if otherVersion || len(s.context.Controlled) > 0 || drops.mayDropFrom(e) {
+			entries = append(entries, e)
+		}
+	}
+	return entries
+}
+
 // addAliases adds the paths that exist only in manifests: stringData in the manifest of a Secret becomes data in the object
 // (k8s.io/api/core/v1, Secret).
 func (s *search) addAliases() {
-	s.aliases = map[int]*fieldtree.Node{}
 	for _, n := range s.tree.Nodes() {
 		if !n.Wanted || n.Depth() != 2 {
 			continue
 		}
 		if alias := StringData(s.write.Kind.GroupKind(), n.Path()); alias != nil {
+			if s.aliases == nil {
+				s.aliases = map[int]*fieldtree.Node{}
+			}
 			s.aliases[n.ID] = s.tree.AddUnwanted(alias)
 		}
 	}

@@ -15,75 +15,107 @@ type entryAt struct {
 // readManagedFields steps over metadata.managedFields and records the positions of its entries, so that the largest part of
 // an object's text is read only once. It does not fail on invalid entries, but Entries does.
 func (o *Object) readManagedFields(w *rawjson.Walker) error {
+	isArray, err := w.Enter('[')
+	if !isArray || err != nil {
+		o.managedFields, o.entries = w.Last(), nil
+		return err
+	}
 	invalid := false
-	isArray, err := w.Array(func() error {
-		var at entryAt
-		isObject, err := w.Object(func(name []byte) (err error) {
-			part := at.part(name)
-			*part, err = w.Value()
+	o.entries = make([]entryAt, 0, manyEntries)
+	for {
+		more, err := w.Element()
+		if err != nil {
 			return err
-		})
-		at.whole = w.Last()
+		}
+		if !more {
+			break
+		}
+		at, isObject, err := readEntryAt(w)
+		if err != nil {
+			return err
+		}
 		invalid = invalid || !isObject
 		o.entries = append(o.entries, at)
-		return err
-	})
+	}
 	o.managedFields = w.Last()
-	if invalid || !isArray {
+	if invalid {
 		o.entries = nil
 	}
-	return err
+	return nil
 }
 
-// part returns the position to set for a field of an entry.
-func (at *entryAt) part(name []byte) *rawjson.Span {
+// readEntryAt steps over an entry and returns its positions.
+func readEntryAt(w *rawjson.Walker) (at entryAt, isObject bool, err error) {
+	isObject, err = w.Enter('{')
+	for isObject && err == nil {
+		name, ok, problem := w.Member()
+		if !ok || problem != nil {
+			err = problem
+			break
+		}
+		var value rawjson.Span
+		if value, err = w.Value(); err == nil {
+			at.set(name, value)
+		}
+	}
+	at.whole = w.Last()
+	return at, isObject, err
+}
+
+// set sets the position of a field of an entry.
+func (at *entryAt) set(name []byte, value rawjson.Span) {
 	switch string(name) {
 	case "manager":
-		return &at.manager
+		at.manager = value
 	case "operation":
-		return &at.operation
+		at.operation = value
 	case "apiVersion":
-		return &at.apiVersion
+		at.apiVersion = value
 	case "subresource":
-		return &at.subresource
+		at.subresource = value
 	case "time":
-		return &at.time
+		at.time = value
 	case "fieldsV1":
-		return &at.fields
-	default:
-		return new(rawjson.Span)
+		at.fields = value
 	}
 }
 
-// readEntry reads an entry whose positions are known.
-func (o Object) readEntry(at entryAt) (Entry, error) {
-	e := Entry{Text: at.whole.Of(o.text)}
-	parts := [...]struct {
-		at   rawjson.Span
-		into *string
-	}{
-		{at.manager, &e.Manager}, {at.operation, &e.Operation}, {at.apiVersion, &e.APIVersion},
-		{at.subresource, &e.Subresource}, {at.time, &e.Time},
-	}
-	for _, part := range parts {
-		if !part.at.Present() {
+// readEntry reads an entry whose positions are known, without its strings, which it appends to a text.
+func (o Object) readEntry(at entryAt, strings []byte) (e Entry, _ []byte, err error) {
+	e.Text = at.whole.Of(o.text)
+	for _, part := range at.strings() {
+		if !part.Present() {
 			continue
 		}
-		var err error
-		if *part.into, err = readString(part.at.Of(o.text)); err != nil {
-			return e, err
+		s, err := readBytes(part.Of(o.text))
+		if err != nil {
+			return e, strings, err
 		}
+		strings = append(strings, s...)
 	}
 	if !at.fields.Present() {
-		return e, nil
+		return e, strings, nil
 	}
 	fields, err := readFields(o.text, at.fields)
 	if fields.Present() {
 		e.Fields = fields.Of(o.text)
 		e.fieldsAt = rawjson.Span{Start: fields.Start - at.whole.Start, End: fields.End - at.whole.Start}
-		e.readAnnotations()
 	}
-	return e, err
+	return e, strings, err
+}
+
+// strings returns the positions of the strings of an entry.
+func (at entryAt) strings() [5]rawjson.Span {
+	return [...]rawjson.Span{at.manager, at.operation, at.apiVersion, at.subresource, at.time}
+}
+
+// setStrings sets the strings of an entry to the start of a text, which readEntry has written, and returns the rest.
+func (o Object) setStrings(e *Entry, at entryAt, text string) (rest string) {
+	for i, to := range [...]*string{&e.Manager, &e.Operation, &e.APIVersion, &e.Subresource, &e.Time} {
+		s, _ := rawjson.UnquoteBytes(at.strings()[i].Of(o.text))
+		*to, text = text[:len(s)], text[len(s):]
+	}
+	return text
 }
 
 // readEntries reads the entries from valid JSON text.
@@ -149,9 +181,15 @@ func readFields(text []byte, value rawjson.Span) (rawjson.Span, error) {
 }
 
 func readString(text []byte) (string, error) {
-	s, ok := rawjson.Unquote(text)
+	s, err := readBytes(text)
+	return string(s), err
+}
+
+// readBytes returns the value of a string, nil for null.
+func readBytes(text []byte) ([]byte, error) {
+	s, ok := rawjson.UnquoteBytes(text)
 	if !ok && string(text) != jsonNull {
-		return "", errors.New("not a string")
+		return nil, errors.New("not a string")
 	}
 	return s, nil
 }

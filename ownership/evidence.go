@@ -32,12 +32,14 @@ func (e *Entry) readAnnotations() {
 	if e.Operation == OperationApply || e.Subresource != "" {
 		return
 	}
-	e.hasLastApplied = e.mentions(LastAppliedAnnotation) && e.Contains(LastAppliedPath())
-	e.hasRelease = e.mentions(HelmReleaseAnnotation) && e.Contains(HelmReleasePath())
+	metadata := rawjson.FindPrefixed(e.Fields, "f:", "metadata").Of(e.Fields)
+	annotations := rawjson.FindPrefixed(metadata, "f:", "annotations").Of(metadata)
+	e.hasLastApplied = rawjson.FindPrefixed(annotations, "f:", LastAppliedAnnotation).Present()
+	e.hasRelease = rawjson.FindPrefixed(annotations, "f:", HelmReleaseAnnotation).Present()
 }
 
 // mentions reports whether the entry's text contains a name, before it is walked.
-func (e Entry) mentions(name string) bool { return bytes.Contains(e.Fields, []byte(name)) }
+func (e Entry) mentions(name []byte) bool { return bytes.Contains(e.Fields, name) }
 
 // maxScaleOnly is the maximum length of a field set that contains only a scale field. Longer paths are not looked at, so that
 // the time for each entry is bounded.
@@ -120,7 +122,7 @@ func (s *surroundings) isCreatedByController() bool {
 func (s *surroundings) isDeclaredBeside(manager string, managers Managers) bool {
 	s.declared.Do(func() {
 		for _, e := range s.entries {
-			if e.Subresource != "" || e.Manager == s.declarer || !e.mentions(`"f:spec"`) || managers.isScaleOnly(e) {
+			if e.Subresource != "" || e.Manager == s.declarer || !e.mentions([]byte(`"f:spec"`)) || managers.isScaleOnly(e) {
 				continue
 			}
 			s.declarers = s.declarer != ""

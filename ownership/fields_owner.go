@@ -6,6 +6,8 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/ownership-handoff/handoff/internal/fieldtree"
 )
 
 // field returns the field at a position, with its owner.
@@ -30,6 +32,9 @@ func (w *fieldWalk) field(s position) Field {
 func sameValue(a, b []byte) bool {
 	if bytes.Equal(a, b) || len(a) == 0 {
 		return len(a) > 0
+	}
+	if fieldtree.IsCanonical(a) && fieldtree.IsCanonical(b) {
+		return false // different texts are different values
 	}
 	left, errLeft := value.FromJSON(a)
 	right, errRight := value.FromJSON(b)

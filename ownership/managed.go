@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -65,15 +64,24 @@ func (o Object) Entries(known ...Entry) ([]Entry, error) {
 	}
 	entries := make([]Entry, len(o.entries))
 	same := textsOf(known)
+	strings := make([]byte, 0, 1024) // all in one text, which is one allocation
+	found := make([]bool, 0, 2*manyEntries)
+	var err error
 	for i, at := range o.entries {
-		text := at.whole.Of(o.text)
-		if e, ok := same.find(text, i); ok {
+		e, ok := same.find(at.whole.Of(o.text), i)
+		if found = append(found, ok); ok {
 			entries[i] = e
 			continue
 		}
-		var err error
-		if entries[i], err = o.readEntry(at); err != nil {
+		if entries[i], strings, err = o.readEntry(at, strings); err != nil {
 			return nil, fmt.Errorf("%w: entry %d: %w", ErrManagedFields, i+1, err)
+		}
+	}
+	rest := string(strings)
+	for i, at := range o.entries {
+		if !found[i] {
+			rest = o.setStrings(&entries[i], at, rest)
+			entries[i].readAnnotations()
 		}
 	}
 	return o.withSurroundings(entries), nil
@@ -175,22 +183,22 @@ func (e Entry) Contains(path fieldpath.Path) bool {
 	if len(path) == 0 || len(e.Fields) == 0 {
 		return false
 	}
-	names := make([]string, len(path))
-	for i, element := range path {
-		name, err := fieldpath.SerializePathElement(element)
-		if err != nil {
+	at := rawjson.Span{End: len(e.Fields)}
+	for _, element := range path {
+		in := at.Of(e.Fields)
+		var found rawjson.Span
+		if element.FieldName != nil {
+			found = rawjson.FindPrefixed(in, "f:", *element.FieldName)
+		} else if name, err := fieldpath.SerializePathElement(element); err == nil {
+			found = rawjson.Find(in, name)
+		}
+		if !found.Present() {
 			return false
 		}
-		names[i] = name
+		at = found.From(at.Start)
 	}
-	if last := names[len(names)-1]; !bytes.Contains(e.Fields, []byte(last)) && !strings.ContainsFunc(last, escaped) {
-		return false // the usual case, without a walk
-	}
-	return rawjson.Find(e.Fields, names...).Present()
+	return true
 }
-
-// escaped reports whether a character can be escaped in JSON text. encoding/json also escapes those of HTML.
-func escaped(c rune) bool { return c < ' ' || c > '~' || strings.ContainsRune(`"\<>&`, c) }
 
 // Set returns the decoded field set of the entry, empty if it has none. The error is ErrManagedFields.
 func (e Entry) Set() (*fieldpath.Set, error) {

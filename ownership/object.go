@@ -35,64 +35,104 @@ type Object struct {
 	entries                                                              []entryAt
 }
 
-// ReadObject is ParseObject for an object within another text, such as an AdmissionReview. It advances w by one value.
-func ReadObject(w *rawjson.Walker) (Object, error) {
-	o := Object{text: w.Text()}
-	if w.Kind() == 'n' {
-		_, err := w.Value()
-		return Object{}, err
-	}
-	isObject, err := w.Object(func(name []byte) (err error) {
-		switch string(name) {
-		case "metadata":
-			return o.readMetadata(w)
-		case "spec":
-			o.spec, err = w.Value()
-		default:
-			_, err = w.Value()
-		}
-		return err
-	})
-	if err != nil {
-		return Object{}, err
-	}
-	if !isObject {
-		return Object{}, ErrNotAnObject
-	}
-	o.whole = w.Last()
-	return o, nil
+// Reader reads objects, and reuses its memory from one to the next. The zero Reader is ready to use. It is not safe for
+// concurrent use.
+type Reader struct{ walker rawjson.Walker }
+
+// Read is ParseObject for an object at the start of a text, such as the rest of an AdmissionReview. Depth is the number of
+// objects and lists that contain it. Read also returns the length of the object's text.
+func (r *Reader) Read(text []byte, depth int) (o Object, length int, err error) {
+	r.walker.Reset(text, depth)
+	o, err = readObject(&r.walker)
+	return o, r.walker.Last().End, err
 }
+
+// Release releases the last object's text, and retains the memory for the next object.
+func (r *Reader) Release() { r.walker.Reset(nil, 0) }
 
 // ParseObject reads an object from JSON text. For null it returns the zero Object. The error is that of the JSON reader, or
 // ErrNotAnObject.
 func ParseObject(text []byte) (Object, error) {
 	w := rawjson.Walk(text)
-	o, err := ReadObject(w)
+	o, err := readObject(w)
 	if err != nil {
 		return Object{}, fmt.Errorf("parsing the object: %w", err)
 	}
 	return o, w.End()
 }
 
-func (o *Object) readMetadata(w *rawjson.Walker) error {
-	_, err := w.Object(func(name []byte) (err error) {
+func readObject(w *rawjson.Walker) (Object, error) {
+	o := Object{text: w.Text()}
+	if w.Kind() == 'n' {
+		_, err := w.Value()
+		return Object{}, err
+	}
+	isObject, err := w.Enter('{')
+	switch {
+	case err != nil:
+		return Object{}, err
+	case !isObject:
+		return Object{}, ErrNotAnObject
+	}
+	for {
+		name, ok, err := w.Member()
+		if err != nil {
+			return Object{}, err
+		}
+		if !ok {
+			o.whole = w.Last()
+			return o, nil
+		}
 		switch string(name) {
-		case "annotations":
-			return o.readAnnotations(w)
-		case "uid":
-			o.uid, err = w.Value()
-		case "managedFields":
-			return o.readManagedFields(w)
+		case "metadata":
+			err = o.readMetadata(w)
+		case "spec":
+			o.spec, err = w.Value()
 		default:
 			_, err = w.Value()
 		}
+		if err != nil {
+			return Object{}, err
+		}
+	}
+}
+
+func (o *Object) readMetadata(w *rawjson.Walker) error {
+	isObject, err := w.Enter('{')
+	if !isObject || err != nil {
 		return err
-	})
-	return err
+	}
+	for {
+		name, ok, err := w.Member()
+		if !ok || err != nil {
+			return err
+		}
+		switch string(name) {
+		case "annotations":
+			err = o.readAnnotations(w)
+		case "uid":
+			o.uid, err = w.Value()
+		case "managedFields":
+			err = o.readManagedFields(w)
+		default:
+			_, err = w.Value()
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 func (o *Object) readAnnotations(w *rawjson.Walker) error {
-	_, err := w.Object(func(name []byte) (err error) {
+	isObject, err := w.Enter('{')
+	if !isObject || err != nil {
+		return err
+	}
+	for {
+		name, ok, err := w.Member()
+		if !ok || err != nil {
+			return err
+		}
 		switch string(name) {
 		case LastAppliedAnnotation:
 			o.lastApplied, err = w.Value()
@@ -103,9 +143,10 @@ func (o *Object) readAnnotations(w *rawjson.Walker) error {
 		default:
 			_, err = w.Value()
 		}
-		return err
-	})
-	return err
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // Present reports whether there is an object.
@@ -132,6 +173,14 @@ func (o Object) ControllerFields() (fields string, ok bool) {
 func (o Object) LastApplied() (text string, ok bool) {
 	return rawjson.Unquote(o.lastApplied.Of(o.text))
 }
+
+// LastAppliedBytes is LastApplied as bytes, which must not be modified.
+func (o Object) LastAppliedBytes() (text []byte, ok bool) {
+	return rawjson.UnquoteBytes(o.lastApplied.Of(o.text))
+}
+
+// Spec returns spec as JSON text, nil if there is none.
+func (o Object) Spec() []byte { return o.spec.Of(o.text) }
 
 // ManagedFields returns metadata.managedFields as JSON text, nil if there are none.
 func (o Object) ManagedFields() []byte { return o.managedFields.Of(o.text) }

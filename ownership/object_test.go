@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/rawjson"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -101,22 +100,45 @@ func TestParseObjectRejectsOtherValues(t *testing.T) {
 	}
 }
 
-func TestReadObject(t *testing.T) {
-	w := rawjson.Walk([]byte(`[{"spec":{"replicas":1}},{"metadata":{"uid":"b"},"spec":{"replicas":22}}]`))
-	var got []read
-	if _, err := w.Array(func() error {
-		o, err := ownership.ReadObject(w)
-		got = append(got, readOf(o))
-		return err
-	}); err != nil {
-		t.Fatal(err)
+// encoding/json, and therefore the API server, decodes at most 10,000 levels.
+func TestReaderCountsTheLevelsAroundTheObject(t *testing.T) {
+	nested := func(levels int) []byte {
+		return []byte(strings.Repeat(`{"a":`, levels) + "1" + strings.Repeat("}", levels))
 	}
-	want := []read{
-		{Present: true, Replicas: "1", WholeSpec: `{"replicas":1}`},
-		{Present: true, UID: "b", Replicas: "22", WholeSpec: `{"replicas":22}`},
+	for sentence, c := range map[string]struct {
+		levels, around int
+		want           bool
+	}{
+		"all levels in the object":            {10000, 0, true},
+		"too many in the object":              {10001, 0, false},
+		"as many as fit into a review":        {9998, 2, true},
+		"one more than what fits in a review": {9999, 2, false},
+	} {
+		var reader ownership.Reader
+		_, _, err := reader.Read(nested(c.levels), c.around)
+		if got := err == nil; got != c.want {
+			t.Errorf("%s: want it to be read: %t, got %v", sentence, c.want, err)
+		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("read (-want +got):\n%s", diff)
+}
+
+func TestReaderReadsTheObjectAtTheStartOfAText(t *testing.T) {
+	var reader ownership.Reader
+	for text, want := range map[string]read{
+		`{"spec":{"replicas":1}},{"metadata":`:                            {Present: true, Replicas: "1", WholeSpec: `{"replicas":1}`},
+		`{"metadata":{"uid":"b"},"spec":{"replicas":22}},"dryRun":false}`: {Present: true, UID: "b", Replicas: "22", WholeSpec: `{"replicas":22}`},
+		`null,"dryRun":false}`:                                            {},
+	} {
+		o, length, err := reader.Read([]byte(text), 2)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if diff := cmp.Diff(want, readOf(o)); diff != "" {
+			t.Errorf("%s: read (-want +got):\n%s", text, diff)
+		}
+		if rest := text[length:]; rest[0] != ',' {
+			t.Errorf("%s: the object ends before %q", text, rest)
+		}
 	}
 }
 

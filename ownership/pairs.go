@@ -68,7 +68,9 @@ func sameSets(a, b Entry, but fieldpath.Path) bool {
 
 // InOrder returns the entries in the order in which the API server stores them.
 func InOrder(entries []Entry) []Entry {
-	return slices.SortedStableFunc(slices.Values(entries), CompareEntries)
+	sorted := slices.Clone(entries)
+	slices.SortStableFunc(sorted, CompareEntries)
+	return sorted
 }
 
 // SameTexts reports whether two lists of entries have the same texts in the same order.
@@ -78,9 +80,16 @@ func SameTexts(a, b []Entry) bool {
 
 // EncodeEntries returns the entries as the JSON text of metadata.managedFields.
 func EncodeEntries(entries []Entry) []byte {
-	texts := make([][]byte, len(entries))
-	for i, e := range entries {
-		texts[i] = e.Text
+	size := len("[]") + len(entries)
+	for _, e := range entries {
+		size += len(e.Text)
 	}
-	return slices.Concat([]byte("["), bytes.Join(texts, []byte(",")), []byte("]"))
+	text := append(make([]byte, 0, size), '[')
+	for i, e := range entries {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(text, e.Text...)
+	}
+	return append(text, ']')
 }

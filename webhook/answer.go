@@ -1,34 +1,36 @@
 package webhook
 
 import (
-	"encoding/json"
+	"encoding/base64"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
-	admissionv1 "k8s.io/api/admission/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// answerOf returns the response for an outcome. It always allows the write.
-func answerOf(r *review, out outcome) (*admissionv1.AdmissionResponse, error) {
-	response := &admissionv1.AdmissionResponse{UID: types.UID(r.uid), Allowed: true, Warnings: out.notes}
-	response.Warnings = append(response.Warnings, out.warnings()...)
-	response.AuditAnnotations = out.auditAnnotations()
-	if len(out.operations) == 0 {
-		return response, nil
+// response is an AdmissionResponse (k8s.io/api/admission/v1) that allows the write.
+type response struct {
+	uid   string
+	patch []byte // a JSON patch, empty if the write is not modified
+	// audit are the audit annotations, sorted by key.
+	audit    []auditAnnotation
+	warnings []string
+}
+
+type auditAnnotation struct{ key, text string }
+
+// answerOf returns the response for an outcome, with its patch as JSON.
+func answerOf(r *review, out outcome, patch []byte) response {
+	answer := response{uid: r.uid, audit: out.auditAnnotations(), warnings: append(out.notes, out.warnings()...)}
+	if len(out.operations) > 0 {
+		answer.patch = patch
 	}
-	patch, err := merge.EncodePatch(out.operations)
-	if err != nil {
-		return nil, err
-	}
-	patchType := admissionv1.PatchTypeJSONPatch
-	response.Patch, response.PatchType = patch, &patchType
-	return response, nil
+	return answer
 }
 
 // maxWarnings is how many fields are named in warnings: more would bury the important ones.
@@ -50,34 +52,42 @@ func (out outcome) warnings() []string {
 
 // auditAnnotations returns one annotation for each decision, as "keep-autoscaled": the first fields by path, and the number of
 // the others.
-func (out outcome) auditAnnotations() map[string]string {
-	if len(out.changes) == 0 {
-		return nil
-	}
-	texts, more := map[string][]string{}, map[string]int{}
+func (out outcome) auditAnnotations() []auditAnnotation {
+	var annotations []auditAnnotation
 	for _, c := range out.changes {
-		key := c.Change.Decision.Name
-		if len(texts[key]) == maxRecorded {
-			more[key]++
-			continue
+		name := c.Change.Decision.Name
+		if !slices.ContainsFunc(annotations, func(a auditAnnotation) bool { return a.key == name }) {
+			annotations = append(annotations, auditAnnotation{name, out.auditText(name)})
 		}
-		texts[key] = append(texts[key], c.record(out.mode))
 	}
-	annotations := map[string]string{}
-	for key, list := range texts {
-		if more[key] > 0 {
-			list = append(list, strconv.Itoa(more[key])+" more fields")
-		}
-		annotations[key] = strings.Join(list, "; ")
-	}
+	slices.SortFunc(annotations, func(a, b auditAnnotation) int { return strings.Compare(a.key, b.key) })
 	return annotations
 }
 
+// auditText returns the fields with a decision. There are few decisions.
+func (out outcome) auditText(decision string) string {
+	var texts []string
+	more := 0
+	for _, c := range out.changes {
+		switch {
+		case c.Change.Decision.Name != decision:
+		case len(texts) == maxRecorded:
+			more++
+		default:
+			texts = append(texts, c.record(out.mode))
+		}
+	}
+	if more > 0 {
+		texts = append(texts, strconv.Itoa(more)+" more fields")
+	}
+	return strings.Join(texts, "; ")
+}
+
 // failOpen returns the response that allows a write unmodified because of an error.
-func failOpen(r *review, err error) *admissionv1.AdmissionResponse {
-	return &admissionv1.AdmissionResponse{
-		UID: types.UID(r.uid), Allowed: true,
-		Warnings: []string{warningOf("skipped, ", reasonOf(err).text, ": the write was not modified")},
+func failOpen(r *review, err error) response {
+	return response{
+		uid:      r.uid,
+		warnings: []string{warningOf("skipped, ", reasonOf(err).text, ": the write was not modified")},
 	}
 }
 
@@ -110,10 +120,43 @@ func reasonOf(err error) reason {
 	return reason{"bad_review", "the review cannot be parsed"}
 }
 
-// encode returns the AdmissionReview with a response as JSON.
-func encode(response *admissionv1.AdmissionResponse) ([]byte, error) {
-	return json.Marshal(admissionv1.AdmissionReview{
-		TypeMeta: metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"},
-		Response: response,
-	})
+// appendReview appends the AdmissionReview with the response as JSON. Characters that are not valid UTF-8 are replaced.
+func (r response) appendReview(to []byte) []byte {
+	to = append(to, `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":`...)
+	to = appendString(to, r.uid)
+	to = append(to, `,"allowed":true`...)
+	if len(r.patch) > 0 {
+		to = append(to, `,"patch":"`...)
+		to = base64.StdEncoding.AppendEncode(to, r.patch)
+		to = append(to, `","patchType":"JSONPatch"`...)
+	}
+	for i, a := range r.audit {
+		to = append(to, separator(i, `,"auditAnnotations":{`)...)
+		to = append(appendString(to, a.key), ':')
+		to = appendString(to, a.text)
+	}
+	if len(r.audit) > 0 {
+		to = append(to, '}')
+	}
+	for i, warning := range r.warnings {
+		to = append(to, separator(i, `,"warnings":[`)...)
+		to = appendString(to, warning)
+	}
+	if len(r.warnings) > 0 {
+		to = append(to, ']')
+	}
+	return append(to, "}}"...)
+}
+
+// separator returns what comes before the part at an index.
+func separator(index int, opening string) string {
+	if index == 0 {
+		return opening
+	}
+	return ","
+}
+
+func appendString(to []byte, s string) []byte {
+	to, _ = jsontext.AppendQuote(to, s) // the error is about invalid UTF-8, which is replaced
+	return to
 }

@@ -33,8 +33,11 @@ func podRate() eventRate       { return eventRate{300, 10} }
 
 // recordEvents records one Event for each reason among the changes of a write.
 func (h *Handler) recordEvents(r *review, out outcome) {
+	if len(out.changes) == 0 || h.Events == nil || r.dryRun || !h.optedIn(r.namespace) {
+		return
+	}
 	reference, ok := r.reference()
-	if h.Events == nil || r.dryRun || !ok || !h.optedIn(r.namespace) {
+	if !ok {
 		return
 	}
 	var reasons []string

@@ -1,21 +1,17 @@
 package webhook
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"runtime/debug"
-	"slices"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
-	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/ownership-handoff/handoff/internal/ratelimit"
-	"github.com/ownership-handoff/handoff/internal/rawjson"
+	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -39,7 +35,7 @@ type Handler struct {
 	// Events records an Event on the object for each decision; if nil, no Events are recorded.
 	Events EventRecorder
 
-	walkers  rawjson.Walkers
+	buffers  sync.Pool // of *buffers
 	shedding ratelimit.Log
 
 	eventLimit eventLimit
@@ -52,10 +48,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	start := time.Now()
-	ctx, cancel := requestContext(req)
-	defer cancel()
+	b := h.borrow()
 	body, err := readBody(req)
-	h.respond(w, h.review(ctx, body, err)) //nolint:contextcheck // derived from the request's context
+	h.respond(w, b, h.review(b, newMeter(req, start, len(body)), body, err))
+	h.give(b)
 	h.Metrics.duration.Observe(time.Since(start).Seconds())
 }
 
@@ -67,68 +63,25 @@ func posted(w http.ResponseWriter, req *http.Request) bool {
 	return false
 }
 
-func (h *Handler) respond(w http.ResponseWriter, response *admissionv1.AdmissionResponse) {
-	body, err := encode(response)
-	if err != nil {
-		h.Log.Error(err, "encoding the response failed")
-		http.Error(w, "handoff: encoding the response failed", http.StatusInternalServerError)
-		return
-	}
+func (h *Handler) respond(w http.ResponseWriter, b *buffers, r response) {
+	b.answer = r.appendReview(b.answer[:0])
 	w.Header().Set("Content-Type", "application/json")
-	if _, err := w.Write(body); err != nil { //nolint:gosec // JSON, and no browser
+	if _, err := w.Write(b.answer); err != nil {
+		b.answer = nil // net/http may still read it for a connection that was closed (golang/go#20704)
 		h.Log.V(1).Info("the API server did not wait for the response", "error", err.Error())
 	}
 }
 
-// readBody reads a body up to MaxBody. The buffer grows with the bytes received, because the Content-Length can be wrong. With an
-// error, it also returns what was read so far, which most likely contains the uid. It does not copy a body that package serving
-// has already read.
-func readBody(req *http.Request) ([]byte, error) {
-	if received, ok := req.Body.(interface{ Bytes() ([]byte, error) }); ok {
-		body, err := received.Bytes()
-		return checked(body, err)
-	}
-	var body []byte
-	for {
-		body = slices.Grow(body, bytes.MinRead)
-		n, err := req.Body.Read(body[len(body):cap(body)])
-		body = body[:len(body)+n]
-		switch {
-		case len(body) > MaxBody:
-			// Drain the body: a client that is still sending treats an early response as a failure. An API server never sends more.
-			_, _ = io.Copy(io.Discard, io.LimitReader(req.Body, 4*MaxBody))
-			return checked(body, nil)
-		case errors.Is(err, io.EOF):
-			return body, nil
-		case err != nil:
-			return checked(body, err)
-		}
-	}
-}
-
-func checked(body []byte, err error) ([]byte, error) {
-	switch {
-	case len(body) > MaxBody:
-		return body, errTooLarge
-	case err != nil:
-		return body, fmt.Errorf("reading the body: %w", err)
-	default:
-		return body, nil
-	}
-}
-
 // review answers one review. All errors and panics are handled here, with a response that allows the write unmodified.
-func (h *Handler) review(ctx context.Context, body []byte, readErr error) (response *admissionv1.AdmissionResponse) {
-	r := review{meter: newMeter(ctx, len(body))}
+func (h *Handler) review(b *buffers, limit *meter, body []byte, readErr error) (answer response) {
+	r := review{meter: limit.spend}
 	defer func() {
 		if p := recover(); p != nil {
 			h.Log.Error(errPanic, "failed open: recovered from a panic", "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
-			response = h.failOpen(&r, errPanic)
+			answer = h.failOpen(&r, errPanic)
 		}
 	}()
-	w := h.walkers.Walk(body)
-	err := r.decode(w)
-	h.walkers.Done(w)
+	err := r.decode(&b.reader, body)
 	if readErr != nil {
 		err = readErr
 	}
@@ -139,15 +92,15 @@ func (h *Handler) review(ctx context.Context, body []byte, readErr error) (respo
 	if err != nil {
 		return h.failOpen(&r, err)
 	}
-	response, err = answerOf(&r, out)
-	if err != nil {
+	if b.patch, err = merge.AppendPatch(b.patch[:0], out.operations); err != nil {
 		return h.failOpen(&r, err)
 	}
+	answer = answerOf(&r, out, b.patch)
 	h.report(&r, out)
-	return response
+	return answer
 }
 
-func (h *Handler) failOpen(r *review, err error) *admissionv1.AdmissionResponse {
+func (h *Handler) failOpen(r *review, err error) response {
 	h.Metrics.failedOpen(reasonOf(err).label)
 	h.Log.Error(err, "failed open: the write was not modified", r.identity()...)
 	return failOpen(r, err)

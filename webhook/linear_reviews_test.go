@@ -335,7 +335,20 @@ func listDimensions() map[string]dimension {
 		}}
 	}
 	name := func(i int) string { return fmt.Sprintf(`"name-%05d"`, i) }
+	// An element of a list has a key of n fields, and nothing else is dropped but x.
+	wideKey := func(n int) string {
+		key := joined(n, func(i int) string { return fmt.Sprintf(`"k%05d":"1"`, i) })
+		spec := func(x string) string { return `{"items":[{` + key + x + `}]}` }
+		fields := `{"f:spec":{"f:items":{` + encode("k:{"+key+"}") + `:{"f:x":{}}}}}`
+		return grown{
+			base: `{"spec":` + spec(`,"x":"1"`) + `}`, live: members("spec", spec(`,"x":"2"`)),
+			manifest: `{"spec":` + spec("") + `}`, incoming: members("spec", spec("")),
+			liveClaims: []string{appliedFields(early), edited(fields)}, incomingClaims: []string{appliedFields(late)},
+		}.body()
+	}
 	return map[string]dimension{
+		"fields of the key of an element": {from: 250, to: 8000, keeps: true, body: wideKey},
+
 		"containers": list("name", "imagePullPolicy", name),
 		"env":        list("name", "value", name),
 		"ports":      list("containerPort", "name", strconv.Itoa),

@@ -1,11 +1,10 @@
 package webhook
 
 import (
-	"context"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
-
-	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // The budget of a review in steps, of which each is about one byte read. While fields are kept, both objects and the last-applied
@@ -17,28 +16,57 @@ const (
 	pollSteps = 1 << 16
 )
 
+// meter limits the work on a review.
+type meter struct {
+	left, poll int
+	done       <-chan struct{} // the API server has closed the connection
+	deadline   time.Time       // at which the API server stops waiting; zero if that is unknown
+}
+
 // newMeter returns the meter of a review with a body of size bytes. It stops the work when the budget is exhausted, and when the
-// context is done.
-func newMeter(ctx context.Context, size int) ownership.Meter {
-	left, poll := minSteps+stepsPerByte*size, 0
-	return func(steps int) bool {
-		left -= steps
-		if poll -= steps; poll < 0 {
-			poll = pollSteps
-			if ctx.Err() != nil {
-				left = -1
-			}
+// API server stops waiting. The API server sends its timeout in the query
+// (k8s.io/apiserver/pkg/admission/plugin/webhook/mutating/dispatcher.go), and closes the connection.
+func newMeter(req *http.Request, start time.Time, size int) *meter {
+	m := &meter{left: minSteps + stepsPerByte*size, done: req.Context().Done()}
+	if timeout := timeoutOf(req.URL); timeout > 0 {
+		m.deadline = start.Add(timeout)
+	}
+	return m
+}
+
+// spend is the ownership.Meter.
+func (m *meter) spend(steps int) bool {
+	m.left -= steps
+	if m.poll -= steps; m.poll < 0 {
+		m.poll = pollSteps
+		if m.expired() {
+			m.left = -1
 		}
-		return left >= 0
+	}
+	return m.left >= 0
+}
+
+func (m *meter) expired() bool {
+	select {
+	case <-m.done:
+		return true
+	default:
+		return !m.deadline.IsZero() && time.Now().After(m.deadline)
 	}
 }
 
-// requestContext returns a context that is done when the API server stops waiting. The API server sends its timeout in the query
-// (k8s.io/apiserver/pkg/admission/plugin/webhook/mutating/dispatcher.go), and closes the connection.
-func requestContext(req *http.Request) (context.Context, context.CancelFunc) {
-	timeout, err := time.ParseDuration(req.URL.Query().Get("timeout"))
-	if err != nil || timeout <= 0 {
-		return context.WithCancel(req.Context())
+// timeoutOf returns the timeout in a query, 0 if there is none.
+func timeoutOf(u *url.URL) time.Duration {
+	if u.RawQuery == "" {
+		return 0
 	}
-	return context.WithTimeout(req.Context(), timeout)
+	text, plain := strings.CutPrefix(u.RawQuery, "timeout=")
+	if !plain || strings.ContainsAny(text, "&;%+") {
+		text = u.Query().Get("timeout")
+	}
+	timeout, err := time.ParseDuration(text)
+	if err != nil {
+		return 0
+	}
+	return timeout
 }

@@ -51,8 +51,8 @@ func eventReason(c change, m ownership.Mode) string {
 
 // identity returns what the log says of a review's object. Nothing else of an object is ever logged: it can contain secrets.
 func (r *review) identity() []any {
-	return []any{
+	const more = 8 // what a caller appends
+	return append(make([]any, 0, 12+more),
 		"uid", r.uid, "kind", r.kind.String(), "namespace", r.namespace, "name", r.name,
-		"fieldManager", r.fieldManager, "dryRun", r.dryRun,
-	}
+		"fieldManager", r.fieldManager, "dryRun", r.dryRun)
 }

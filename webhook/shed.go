@@ -24,7 +24,9 @@ func (h *Handler) Shed(w http.ResponseWriter, req *http.Request) {
 	h.shedding.Do(10*time.Second, func(times int) {
 		h.Log.Error(errShed, "failed open: writes were not modified", "reviewsSinceLastLog", times)
 	})
-	h.respond(w, failOpen(&r, errShed))
+	b := h.borrow()
+	h.respond(w, b, failOpen(&r, errShed))
+	h.give(b)
 }
 
 // uidOf returns the uid of the review in a body, "" if it is not found. It reads little more than the fields before the uid,

@@ -90,7 +90,7 @@ func (f *finder) element(i, index int, e elements) *Node {
 
 // withValue returns the child for the element of a set.
 func (f *finder) withValue(text []byte, n *Node) *Node {
-	if isCanonical(text) {
+	if IsCanonical(text) {
 		f.key = append(append(f.key[:0], "v:"...), text...)
 		return n.childNamed(f.key)
 	}
@@ -119,7 +119,7 @@ func (f *finder) withKey(text []byte, shape value.FieldList, n *Node) *Node {
 			return nil
 		}
 		f.values = append(f.values, found)
-		canonical = canonical && isCanonical(found) && isPlain(field.Name)
+		canonical = canonical && IsCanonical(found) && isPlain(field.Name)
 	}
 	if !canonical {
 		return n.childFor(keyElement(shape, f.values))
@@ -172,11 +172,11 @@ func (n *Node) childNamed(key []byte) *Node {
 // maxDigits is how many digits every int64 can have.
 const maxDigits = 18
 
-// isCanonical reports whether a scalar is written as managedFields write it: a string without escapes, or an integer without a
+// IsCanonical reports whether a scalar is written as managedFields write it: a string without escapes, or an integer without a
 // leading zero. Other scalars may be canonical too.
-func isCanonical(text []byte) bool {
+func IsCanonical(text []byte) bool {
 	if len(text) >= 2 && text[0] == '"' && text[len(text)-1] == '"' {
-		return isPlain(string(text[1 : len(text)-1]))
+		return isPlain(text[1 : len(text)-1])
 	}
 	for _, c := range text {
 		if c < '0' || c > '9' {
@@ -187,7 +187,7 @@ func isCanonical(text []byte) bool {
 }
 
 // isPlain reports whether a string is ASCII without characters that an encoder of JSON escapes.
-func isPlain(text string) bool {
+func isPlain[T string | []byte](text T) bool {
 	for i := range len(text) {
 		switch c := text[i]; {
 		case c < ' ', c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':

@@ -152,7 +152,10 @@ func (f *finder) list(i int, n *Node) (end int) {
 
 // Names returns the elements of a node's path after the path of another node: field names, and "*" for list elements.
 func (n *Node) Names(below *Node) []string {
-	var names []string
+	if n == nil || n == below || n.parent == nil {
+		return nil
+	}
+	names := make([]string, 0, n.depth)
 	for ; n != nil && n != below && n.parent != nil; n = n.parent {
 		name := "*"
 		if n.IsField() {

@@ -29,6 +29,7 @@ const manyChildren = 8
 type Tree struct {
 	root  Node
 	nodes []*Node // by ID
+	spare []Node  // memory for the next nodes
 }
 
 // Node is a path in a Tree, or a prefix of one.
@@ -44,6 +45,7 @@ type Node struct {
 	parent   *Node
 	depth    int
 	children []*Node
+	first    [1]*Node         // memory for a single child
 	byKey    map[string]*Node // children by key, if there are many
 }
 
@@ -72,7 +74,11 @@ func (t *Tree) AddUnwanted(path fieldpath.Path) *Node {
 	}
 	n := &t.root
 	for _, element := range path {
-		key, err := fieldpath.SerializePathElement(element)
+		if c := n.childAt(element); c != nil {
+			n = c
+			continue
+		}
+		key, err := keyOf(element)
 		if err != nil {
 			return nil
 		}
@@ -81,13 +87,51 @@ func (t *Tree) AddUnwanted(path fieldpath.Path) *Node {
 	return n
 }
 
+// childAt returns the child for a field name without serializing it, nil for other elements.
+func (n *Node) childAt(element fieldpath.PathElement) *Node {
+	if element.FieldName == nil || n.byKey != nil {
+		return nil
+	}
+	return n.field([]byte(*element.FieldName))
+}
+
+// keyOf serializes a path element as in managedFields.
+func keyOf(element fieldpath.PathElement) (string, error) {
+	if element.FieldName != nil {
+		return "f:" + *element.FieldName, nil
+	}
+	return fieldpath.SerializePathElement(element)
+}
+
+// chunk is the number of nodes that are allocated at once, at first and at most.
+const (
+	firstChunk = 4
+	mostChunk  = 64
+)
+
+// newNode adds a node.
+func (t *Tree) newNode() *Node {
+	if len(t.spare) == 0 {
+		t.spare = make([]Node, min(max(firstChunk, len(t.nodes)), mostChunk))
+		t.nodes = slices.Grow(t.nodes, len(t.spare))
+	}
+	n := &t.spare[0]
+	t.spare = t.spare[1:]
+	n.ID = len(t.nodes)
+	t.nodes = append(t.nodes, n)
+	return n
+}
+
 // child returns the child of a node with a key. It adds the child if there is none.
 func (t *Tree) child(n *Node, key string, element fieldpath.PathElement) *Node {
 	if c := n.child(key); c != nil {
 		return c
 	}
-	c := &Node{ID: len(t.nodes), Element: element, key: key, parent: n, depth: n.depth + 1}
-	t.nodes = append(t.nodes, c)
+	c := t.newNode()
+	c.Element, c.key, c.parent, c.depth = element, key, n, n.depth+1
+	if n.children == nil {
+		n.children = n.first[:0]
+	}
 	n.children = append(n.children, c)
 	switch {
 	case n.byKey != nil:

@@ -4,16 +4,14 @@ import (
 	"bytes"
 	"slices"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Check walks a whole text and returns why it is not one valid JSON value, or nil.
-func Check(text []byte) error {
-	if jsontext.Value(text).IsValid() {
-		return nil // by a decoder that the library keeps for it; only the reason needs one of our own
-	}
-	w := Walk(text)
+func Check(text []byte) error { return CheckWithin(0, text) }
+
+// CheckWithin is Check for a text that depth objects and lists are to contain, which count for the limit of nesting.
+func CheckWithin(depth int, text []byte) error {
+	w := Walker{text: text, depth: depth}
 	if _, err := w.Value(); err != nil {
 		return err
 	}
@@ -44,8 +42,23 @@ func find(text []byte, names []string) place {
 	return at
 }
 
+// FindPrefixed is Find for one name, given in two parts.
+func FindPrefixed(text []byte, prefix, name string) Span {
+	at := memberWhere(text, space(text, 0), func(is []byte) bool {
+		return len(is) == len(prefix)+len(name) && string(is[:len(prefix)]) == prefix && string(is[len(prefix):]) == name
+	}).value
+	if at.Start > 0 {
+		at.End = skip(text, at.Start)
+	}
+	return at
+}
+
 // member returns where a member's name and the start of its value stand in the object that starts at i.
 func member(text []byte, i int, name string) place {
+	return memberWhere(text, i, func(is []byte) bool { return string(is) == name })
+}
+
+func memberWhere(text []byte, i int, isName func([]byte) bool) place {
 	if i >= len(text) || text[i] != '{' {
 		return place{}
 	}
@@ -56,7 +69,7 @@ func member(text []byte, i int, name string) place {
 			return place{}
 		}
 		i = space(text, i+1)
-		if string(Name(quoted.Of(text))) == name {
+		if isName(Name(quoted.Of(text))) {
 			return place{name: quoted, value: Span{Start: i}}
 		}
 		i = next(text, skip(text, i))

@@ -106,8 +106,8 @@ func TestErrorsDoNotQuoteTheText(t *testing.T) {
 	}
 }
 
-func TestWalkersReadEachTextAnewWhateverTheyReadBefore(t *testing.T) {
-	var walkers rawjson.Walkers
+func TestAWalkerReadsEachTextAnewWhateverItReadBefore(t *testing.T) {
+	var w rawjson.Walker
 	for range 3 {
 		for text, wantError := range map[string]bool{
 			`{"a":{"b":1},"c":[1,2]}`: false,
@@ -116,7 +116,7 @@ func TestWalkersReadEachTextAnewWhateverTheyReadBefore(t *testing.T) {
 			`[[[[{"a":1}]]]]`:         false,
 			`{"c":"x"} "more"`:        true,
 		} {
-			w := walkers.Walk([]byte(text))
+			w.Reset([]byte(text), 0)
 			_, err := w.Value()
 			if err == nil {
 				err = w.End()
@@ -124,7 +124,6 @@ func TestWalkersReadEachTextAnewWhateverTheyReadBefore(t *testing.T) {
 			if got := err != nil; got != wantError {
 				t.Errorf("%s: want an error: %t, got %v", text, wantError, err)
 			}
-			walkers.Done(w)
 		}
 	}
 }

@@ -7,9 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/ownership-handoff/handoff/internal/strictjson"
 )
 
 // Span is the position of a value in a text. The zero Span means that there is no value.
@@ -30,61 +31,99 @@ func (s Span) Of(text []byte) []byte {
 }
 
 // Walker reads one JSON value from front to back. It rejects text that RFC 8259 and RFC 7493 do not allow, such as duplicate
-// names and invalid UTF-8, and, like jsontext, more than 10,000 levels of nesting. It does not copy the text.
+// names and invalid UTF-8, and, like jsontext, more than 10,000 levels of nesting. It does not copy the text. The zero Walker can
+// be Reset.
 type Walker struct {
-	text []byte
-	dec  *jsontext.Decoder
-	name Span // of the member that is being visited
-	last Span // of the value that was stepped over last
+	text    []byte
+	depth   int // number of objects and lists that contain the text
+	pos     int
+	last    Span // of the value that was stepped over last
+	check   strictjson.Checker
+	trusted bool // the text was read before
+	entered []entered
 }
+
+// entered is an object or a list that contains the current position.
+type entered struct {
+	names strictjson.Names
+	start int
+	begun bool // a member or an element was read
+}
+
+// maxDepth is the limit of jsontext.
+const maxDepth = 10000
+
+var errSyntax = errors.New("invalid JSON")
 
 // Walk returns a Walker at the start of text.
-func Walk(text []byte) *Walker {
-	return &Walker{text: text, dec: jsontext.NewDecoder(bytes.NewBuffer(text))}
+func Walk(text []byte) *Walker { return &Walker{text: text} }
+
+// WalkChecked is like Walk, for text that a Walker has already read: it does not check it again.
+func WalkChecked(text []byte) *Walker { return &Walker{text: text, trusted: true} }
+
+// Reset moves the Walker to the start of another text, which depth objects and lists contain, and reuses its memory.
+func (w *Walker) Reset(text []byte, depth int) {
+	w.check.Reset()
+	*w = Walker{text: text, depth: depth, check: w.check, entered: w.entered[:0]}
 }
 
-// Walkers is a pool of Walkers, which reuses their memory. The zero Walkers is ready to use, and safe for concurrent use.
-type Walkers struct{ pool sync.Pool }
-
-// Walk returns a Walker at the start of text.
-func (ws *Walkers) Walk(text []byte) *Walker {
-	w, ok := ws.pool.Get().(*Walker)
-	if !ok {
-		return Walk(text)
-	}
-	w.dec.Reset(bytes.NewBuffer(text))
-	*w = Walker{text: text, dec: w.dec}
-	return w
-}
-
-// Done returns a Walker to the pool. It must not be used afterwards.
-func (ws *Walkers) Done(w *Walker) {
-	w.dec.Reset(new(bytes.Buffer)) // releases the text
-	w.text = nil
-	ws.pool.Put(w)
-}
-
-// WalkChecked is like Walk, for text that a Walker has already read: it does not check for duplicate names again.
-func WalkChecked(text []byte) *Walker {
-	trusted := jsontext.AllowDuplicateNames(true)
-	return &Walker{text: text, dec: jsontext.NewDecoder(bytes.NewBuffer(text), trusted)}
-}
+// Depth returns the number of objects and lists that contain the next value.
+func (w *Walker) Depth() int { return w.depth + len(w.entered) }
 
 // Text returns the whole text. Spans refer to it.
 func (w *Walker) Text() []byte { return w.text }
 
+// Rest returns the text from the next value on.
+func (w *Walker) Rest() []byte {
+	w.pos = strictjson.Space(w.text, w.pos)
+	return w.text[w.pos:]
+}
+
+// Skip steps over the first n bytes of Rest, which the caller has read as the next value.
+func (w *Walker) Skip(n int) {
+	w.last = Span{Start: w.pos, End: w.pos + n}
+	w.pos += n
+}
+
 // Kind returns the kind of the next value: '{', '[', '"', '0', 't', 'f', 'n', or 0 if there is none.
-func (w *Walker) Kind() jsontext.Kind { return w.dec.PeekKind() }
+func (w *Walker) Kind() jsontext.Kind {
+	rest := w.Rest()
+	if len(rest) == 0 {
+		return 0
+	}
+	switch c := rest[0]; c {
+	case '{', '[', '"', 't', 'f', 'n':
+		return jsontext.Kind(c)
+	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		return '0'
+	default:
+		return 0
+	}
+}
 
 // Value reads one value and returns its position.
 func (w *Walker) Value() (Span, error) {
-	value, err := w.dec.ReadValue()
-	if err != nil {
-		return Span{}, problem("reading a value", err)
+	start := strictjson.Space(w.text, w.pos)
+	var end int
+	if w.trusted {
+		end = skip(w.text, start)
+	} else {
+		end = w.check.Value(w.text, start, w.Depth())
 	}
-	end := int(w.dec.InputOffset())
-	w.last = Span{Start: end - len(value), End: end}
+	if end <= start {
+		return Span{}, w.problem()
+	}
+	w.pos, w.last = end, Span{Start: start, End: end}
 	return w.last, nil
+}
+
+// problem returns the reason why the text is invalid.
+func (w *Walker) problem() error {
+	dec := jsontext.NewDecoder(bytes.NewReader(w.text))
+	if _, err := dec.ReadValue(); err != nil {
+		return problem("reading a value", err)
+	}
+	return fmt.Errorf("reading a value: %w, after byte %d", errSyntax, w.pos)
 }
 
 // problem returns an error with the reason and the position, but without the names and characters that the library quotes:
@@ -114,59 +153,114 @@ func (w *Walker) String() (s string, ok bool, err error) {
 	return s, ok, nil
 }
 
-// Object reads one value. If it is an object, Object calls visit for each member; isObject reports whether it is one. Visit must
-// read exactly one value; its argument is only valid until then.
-func (w *Walker) Object(visit func(name []byte) error) (isObject bool, err error) {
-	if w.Kind() != '{' {
+// Enter enters the next value if it is an object or a list, as opening says ('{' or '['). Otherwise it reads the value, and
+// entered is false. The members or elements are then read with Member or Element, which leave the object or list at its end.
+func (w *Walker) Enter(opening byte) (isEntered bool, err error) {
+	start := strictjson.Space(w.text, w.pos)
+	if start >= len(w.text) || w.text[start] != opening {
 		_, err := w.Value()
 		return false, err
 	}
-	return true, w.each('}', func() error {
-		name, err := w.dec.ReadValue()
-		if err != nil {
-			return problem("reading a name", err)
+	if w.Depth() == maxDepth {
+		return false, w.problem()
+	}
+	w.entered = append(w.entered, entered{names: w.check.Begin(), start: start})
+	w.pos = start + 1
+	return true, nil
+}
+
+// Member reads the name of the next member of the object that was entered. If there is none, it leaves the object, and ok is
+// false. Otherwise the caller must read the value. The name is valid until then.
+func (w *Walker) Member() (name []byte, ok bool, err error) {
+	if ok, err = w.next('}'); !ok || err != nil {
+		return nil, false, err
+	}
+	start := w.pos
+	end := -1
+	if w.trusted && start < len(w.text) {
+		end = skip(w.text, start)
+	} else if !w.trusted {
+		end = w.check.Name(&w.entered[len(w.entered)-1].names, w.text, start)
+	}
+	if end < 0 {
+		return nil, false, w.problem()
+	}
+	colon := strictjson.Space(w.text, end)
+	if colon >= len(w.text) || w.text[colon] != ':' {
+		return nil, false, w.problem()
+	}
+	w.pos = colon + 1
+	return Name(w.text[start:end]), true, nil
+}
+
+// Element moves to the next element of the list that was entered, and reports whether there is one. If not, it leaves the list.
+func (w *Walker) Element() (ok bool, err error) { return w.next(']') }
+
+// next moves to the next member or element, or leaves the object or list at its closing character.
+func (w *Walker) next(closing byte) (ok bool, err error) {
+	in := &w.entered[len(w.entered)-1]
+	i := strictjson.Space(w.text, w.pos)
+	switch {
+	case i >= len(w.text):
+		return false, w.problem()
+	case w.text[i] == closing:
+		names, start := in.names, in.start
+		w.entered = w.entered[:len(w.entered)-1]
+		if !w.check.End(names) {
+			return false, w.problem()
 		}
-		end := int(w.dec.InputOffset())
-		w.name = Span{Start: end - len(name), End: end}
-		return visit(Name(name))
-	})
+		w.pos, w.last = i+1, Span{Start: start, End: i + 1}
+		return false, nil
+	case in.begun:
+		if w.text[i] != ',' {
+			return false, w.problem()
+		}
+		i = strictjson.Space(w.text, i+1)
+	}
+	in.begun, w.pos = true, i
+	return true, nil
+}
+
+// Object reads one value. If it is an object, Object calls visit for each member; isObject reports whether it is one. Visit must
+// read exactly one value; its argument is only valid until then.
+func (w *Walker) Object(visit func(name []byte) error) (isObject bool, err error) {
+	isObject, err = w.Enter('{')
+	if !isObject || err != nil {
+		return isObject, err
+	}
+	for {
+		name, ok, err := w.Member()
+		if !ok || err != nil {
+			return true, err
+		}
+		if err := visit(name); err != nil {
+			return true, err
+		}
+	}
 }
 
 // Array reads one value. If it is an array, Array calls visit for each element; isArray reports whether it is one. Visit must
 // read exactly one value.
 func (w *Walker) Array(visit func() error) (isArray bool, err error) {
-	if w.Kind() != '[' {
-		_, err := w.Value()
-		return false, err
+	isArray, err = w.Enter('[')
+	if !isArray || err != nil {
+		return isArray, err
 	}
-	return true, w.each(']', visit)
-}
-
-// each calls visit until the closing token of the object or array that starts here.
-func (w *Walker) each(closing jsontext.Kind, visit func() error) error {
-	if _, err := w.dec.ReadToken(); err != nil {
-		return problem("reading an opening token", err)
-	}
-	start := int(w.dec.InputOffset()) - 1
-	for w.dec.PeekKind() != closing {
+	for {
+		ok, err := w.Element()
+		if !ok || err != nil {
+			return true, err
+		}
 		if err := visit(); err != nil {
-			return err
+			return true, err
 		}
 	}
-	if _, err := w.dec.ReadToken(); err != nil {
-		return problem("reading a closing token", err)
-	}
-	w.last = Span{Start: start, End: int(w.dec.InputOffset())}
-	return nil
 }
 
 // End returns an error if anything but white space follows the value.
 func (w *Walker) End() error {
-	if kind := w.Kind(); kind != 0 {
-		return fmt.Errorf("there is more after the value, at byte %d", w.dec.InputOffset())
-	}
-	if space(w.text, int(w.dec.InputOffset())) < len(w.text) {
-		return fmt.Errorf("there is more after the value, at byte %d", w.dec.InputOffset())
+	if i := strictjson.Space(w.text, w.pos); i < len(w.text) {
+		return fmt.Errorf("there is more after the value, at byte %d", w.pos)
 	}
 	return nil
 }

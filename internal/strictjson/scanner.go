@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 	"slices"
 	"strings"
 	"unicode/utf16"
@@ -293,8 +294,9 @@ func plain(text []byte, i int) int {
 	for ; i+8 <= len(text); i += 8 {
 		x := binary.LittleEndian.Uint64(text[i:])
 		quote, backslash := x^(ones*'"'), x^(ones*'\\')
-		if ((x-ones*' ')&^x|(quote-ones)&^quote|(backslash-ones)&^backslash|x)&highs != 0 {
-			break
+		// The lowest of these bits is at the first such byte. Those after it can be wrong, because a difference borrows from them.
+		if found := ((x-ones*' ')&^x | (quote-ones)&^quote | (backslash-ones)&^backslash | x) & highs; found != 0 {
+			return i + bits.TrailingZeros64(found)/8
 		}
 	}
 	for i < len(text) && text[i] >= ' ' && text[i] < utf8.RuneSelf && text[i] != '"' && text[i] != '\\' {

@@ -2,7 +2,9 @@ package strictjson_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -19,6 +21,7 @@ func texts() []string {
 		"\"\xff\"", "\"\xc3\xa9\"", "\"é\"", "\"\xed\xa0\x80\"", "\"a\x00\"", "\"a\nb\"", "\"\x7f\"", `"12345678é12345678\n12345678"`, `"1234567"`,
 		`[]`, `[1]`, `[1,]`, `[,1]`, `[1 2]`, `[1,2]`, `[[],{}]`, `[}`, `{]`, `[`, `{`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{,}`, `{"a" 1}`, `{a:1}`, `{1:1}`,
 		`{"a":1,"b":2}`, `{"b":1,"a":2}`, `{"a":1,"a":2}`, `{"b":1,"a":2,"b":3}`, `{"a":1,"\u0061":2}`, `{"\u0061":1,"a":2}`, `{"":1,"":2}`, `{"":1}`,
+		`{"\"":1,"\u0022":2}`, `{"\\":1,"\u005c":2}`, `{"\\\"":1,"\u005c\u0022":2}`, `{"\/":1,"/":2}`, `{"\\u0061":1,"a":2}`, `{"b\"":1,"a\u0022":2}`,
 		`{"a":{"b":1,"a":2},"b":{"b":1}}`, `{"b":{"z":1,"a":2},"a":{"b":1},"b":1}`, `{"a":1} `, `{"a":1} x`, `{} {}`, "\ufeff{}", `{"a":[1,{"x":[]}]}`,
 		strings.Repeat("[", 10000) + strings.Repeat("]", 10000), strings.Repeat("[", 10001) + strings.Repeat("]", 10001),
 	}
@@ -52,6 +55,19 @@ func compare(t *testing.T, text string) {
 	if err == nil && got != strings.Trim(text, " \t\r\n") {
 		t.Fatalf("%q: the value is %q", text, got)
 	}
+	var c strictjson.Checker
+	for range 2 { // the second time with what the first has left behind
+		start := strictjson.Space([]byte(text), 0)
+		end := c.Value([]byte(text), start, 0)
+		whole := end >= 0 && strictjson.Space([]byte(text), end) == len(text)
+		if whole != (want == nil) {
+			t.Fatalf("%q: the value ends at %d, jsontext's error is %v", text, end, want)
+		}
+		if whole && text[start:end] != got {
+			t.Fatalf("%q: the value is %q", text, text[start:end])
+		}
+		c.Reset()
+	}
 }
 
 func byJSONText(text string) error {
@@ -63,4 +79,31 @@ func byJSONText(text string) error {
 		return errors.New("more follows")
 	}
 	return nil
+}
+
+func TestCheckersRetainLittleOfALargeText(t *testing.T) {
+	const checkers, members = 16, 20_000
+	var text strings.Builder
+	for i := range members {
+		fmt.Fprintf(&text, `,"%d":1`, i)
+	}
+	large := []byte("{" + text.String()[1:] + "}")
+	live := func() float64 {
+		var stats runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&stats)
+		return float64(stats.HeapAlloc)
+	}
+	all := make([]strictjson.Checker, checkers)
+	before := live()
+	for i := range all {
+		if end := all[i].Value(large, 0, 0); end != len(large) {
+			t.Fatalf("the text ends at %d, want %d", end, len(large))
+		}
+		all[i].Reset()
+	}
+	if retained := live() - before; retained > checkers*members {
+		t.Errorf("%d Checkers retain %.0f bytes of a text with %d names each", checkers, retained, members)
+	}
+	runtime.KeepAlive(all)
 }

@@ -61,6 +61,9 @@ func (e *Exchange) Answer(handler http.Handler) (*admissionv1.AdmissionResponse,
 	return review.Response, nil
 }
 
+// Send returns a function that sends the review once and discards the answer.
+func (e *Exchange) Send(handler http.Handler) func() { return func() { e.serve(handler) } }
+
 func (e *Exchange) serve(handler http.Handler) {
 	e.reader.Reset(e.body)
 	handler.ServeHTTP(&e.answer, e.request)
