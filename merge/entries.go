@@ -2,6 +2,8 @@ package merge
 
 import (
 	"bytes"
+	"cmp"
+	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -51,19 +53,42 @@ type entryPair struct {
 	changed bool
 	// moves reports whether the fields that the write removes from the entry move to another manager on purpose.
 	moves bool
-	// liveUnits and incomingUnits are the parts of the two field sets at each unit, by unit.index; nil unless the entry is changed.
+	// liveUnits and incomingUnits are the parts of the two field sets at the units; empty unless the entry is changed.
 	liveUnits, incomingUnits unitParts
 }
 
-// unitParts are the parts of a field set at each unit, as JSON, by unit.index. A nil slice has none.
-type unitParts [][]byte
+// unitPart is the part of a field set at a unit, as JSON.
+type unitPart struct {
+	unit *unit
+	text []byte
+}
+
+// unitParts are the parts of a field set by unit.index. Units that the set does not contain are missing: there can be as many
+// sets as units.
+type unitParts []unitPart
+
+func (p unitPart) compare(index int) int { return cmp.Compare(p.unit.index, index) }
 
 // at returns the part at a unit, nil if there is none.
 func (p unitParts) at(u *unit) []byte {
-	if p == nil {
-		return nil
+	if i, ok := slices.BinarySearchFunc(p, u.index, unitPart.compare); ok {
+		return p[i].text
 	}
-	return p[u.index]
+	return nil
+}
+
+// with returns the parts with a part at a unit in place of the one that was there; nil removes it.
+func (p unitParts) with(u *unit, text []byte) unitParts {
+	i, ok := slices.BinarySearchFunc(p, u.index, unitPart.compare)
+	switch {
+	case ok && text == nil:
+		return slices.Delete(p, i, i+1)
+	case ok:
+		p[i].text = text
+	case text != nil:
+		return slices.Insert(p, i, unitPart{u, text})
+	}
+	return p
 }
 
 // entry returns the incoming entry or, if the write has removed it, the one of live.
@@ -80,6 +105,7 @@ type entryRestorer struct {
 
 	pairs []entryPair
 	byTop []*unit // by Node.ID
+	scale *unit   // the one with the scale field, nil if there is none
 }
 
 // unitsByTop returns the units by the ID of their top, and numbers them.
@@ -93,7 +119,7 @@ func (k *keeper) unitsByTop() []*unit {
 }
 
 func (k *keeper) newEntryRestorer(incoming []ownership.Entry) *entryRestorer {
-	r := &entryRestorer{keeper: k, byTop: k.unitsByTop()}
+	r := &entryRestorer{keeper: k, byTop: k.unitsByTop(), scale: k.scaleUnit()}
 	pairs := ownership.Pairs(k.write.LiveEntries, incoming)
 	moves := k.write.Moves(pairs)
 	r.pairs = make([]entryPair, 0, len(pairs))
@@ -102,9 +128,9 @@ func (k *keeper) newEntryRestorer(incoming []ownership.Entry) *entryRestorer {
 		pair.changed = !both.InIncoming || !both.InLive || !bytes.Equal(pair.incoming.Fields, pair.live.Fields)
 		if pair.changed {
 			pair.liveUnits, pair.incomingUnits = r.unitsOf(pair.live), r.unitsOf(pair.incoming)
-			for _, u := range r.units {
-				if pair.liveUnits.at(u) != nil && pair.incomingUnits.at(u) == nil && r.isMoved(pair, u) && !r.isAuthorsApply(pair.live) {
-					u.moved = true
+			for _, live := range pair.liveUnits {
+				if pair.incomingUnits.at(live.unit) == nil && r.isMoved(pair, live.unit) && !r.isAuthorsApply(pair.live) {
+					live.unit.moved = true
 				}
 			}
 		}
@@ -126,28 +152,21 @@ func (k *keeper) isAuthorsApply(e ownership.Entry) bool {
 	return k.write.Sender.ServerSide() && k.write.Sender.Entry.Same(e)
 }
 
-// unitsOf returns the part of an entry's field set at each unit, as JSON; nil for units that the entry does not manage.
+// unitsOf returns the parts of an entry's field set at the units that the entry manages.
 func (r *entryRestorer) unitsOf(e ownership.Entry) unitParts {
 	var parts unitParts
 	r.tree.Claims(e.Fields, r.meter, func(n *fieldtree.Node, start int) {
 		if u := r.byTop[n.ID]; u != nil {
-			if parts == nil {
-				parts = make(unitParts, len(r.units))
-			}
-			parts[u.index] = e.Fields[start:rawjson.Skip(e.Fields, start)]
+			parts = append(parts, unitPart{u, e.Fields[start:rawjson.Skip(e.Fields, start)]})
 		}
 	})
-	if scale := r.scaleUnit(); scale != nil && r.write.InOtherVersion(e) {
-		contains := e.Contains(r.scalePathIn(e))
-		if parts == nil && contains {
-			parts = make(unitParts, len(r.units))
+	slices.SortFunc(parts, func(a, b unitPart) int { return a.compare(b.unit.index) })
+	if r.scale != nil && r.write.InOtherVersion(e) {
+		var text []byte
+		if e.Contains(r.scalePathIn(e)) {
+			text = []byte("{}")
 		}
-		if parts != nil {
-			parts[scale.index] = nil
-		}
-		if contains {
-			parts[scale.index] = []byte("{}")
-		}
+		parts = parts.with(r.scale, text)
 	}
 	return parts
 }
@@ -235,18 +254,19 @@ func (r *entryRestorer) restoreText(pair entryPair, gained, lost []*unit) (e own
 // toUndo returns the units that an entry has gained and must not manage, and those that it has lost, in whole or in part,
 // and is to manage as in live.
 func (r *entryRestorer) toUndo(pair entryPair) (gained, lost []*unit) {
-	for _, u := range r.units {
-		if pair.incomingUnits.at(u) != nil && pair.liveUnits.at(u) == nil && !u.moved && !r.hasUnknownPath(u, pair) {
+	for _, incoming := range pair.incomingUnits {
+		if u := incoming.unit; pair.liveUnits.at(u) == nil && !u.moved && !r.hasUnknownPath(u, pair) {
 			gained = append(gained, u)
 		}
 	}
 	if r.isAuthorsApply(pair.entry()) {
 		return gained, nil
 	}
-	for _, u := range r.units {
-		live, incoming := pair.liveUnits.at(u), pair.incomingUnits.at(u)
+	for _, live := range pair.liveUnits {
+		u := live.unit
+		incoming := pair.incomingUnits.at(u)
 		switch {
-		case live == nil || bytes.Equal(incoming, live):
+		case bytes.Equal(incoming, live.text):
 		case incoming != nil && r.hasUnknownPath(u, pair):
 		case incoming == nil && r.isMoved(pair, u):
 		default:

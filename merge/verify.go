@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gomodules.xyz/jsonpatch/v2"
@@ -56,13 +57,18 @@ func (k *keeper) verifyEntries(entries []ownership.Entry) error {
 		}
 		live, incoming := r.unitsOf(both.Live), r.unitsOf(both.Incoming)
 		pair := entryPair{live: both.Live, incoming: both.Incoming, inIncoming: both.InIncoming}
-		for _, u := range r.units {
-			if (live.at(u) == nil) != (incoming.at(u) == nil) && !u.moved && !r.hasUnknownPath(u, pair) {
-				return fmt.Errorf("%w: the managedFields entry of %s differs", ErrNotRestored, pair.entry().Manager)
-			}
+		if r.lacks(live, incoming, pair) || r.lacks(incoming, live, pair) {
+			return fmt.Errorf("%w: the managedFields entry of %s differs", ErrNotRestored, pair.entry().Manager)
 		}
 	}
 	return nil
+}
+
+// lacks reports whether b lacks a unit of a, which the write has not moved to another manager.
+func (r *entryRestorer) lacks(a, b unitParts, pair entryPair) bool {
+	return slices.ContainsFunc(a, func(p unitPart) bool {
+		return b.at(p.unit) == nil && !p.unit.moved && !r.hasUnknownPath(p.unit, pair)
+	})
 }
 
 // rawOf returns an operation's value if it is JSON text.
