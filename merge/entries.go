@@ -101,7 +101,7 @@ func (p entryPair) entry() ownership.Entry {
 
 // entryRestorer restores the managedFields entries of a write.
 type entryRestorer struct {
-	*keeper
+	keeper *keeper
 
 	pairs []entryPair
 	byTop []*unit // by Node.ID
@@ -129,7 +129,7 @@ func (k *keeper) newEntryRestorer(incoming []ownership.Entry) *entryRestorer {
 		if pair.changed {
 			pair.liveUnits, pair.incomingUnits = r.unitsOf(pair.live), r.unitsOf(pair.incoming)
 			for _, live := range pair.liveUnits {
-				if pair.incomingUnits.at(live.unit) == nil && r.isMoved(pair, live.unit) && !r.isAuthorsApply(pair.live) {
+				if pair.incomingUnits.at(live.unit) == nil && r.keeper.isMoved(pair, live.unit) && !r.keeper.isAuthorsApply(pair.live) {
 					live.unit.moved = true
 				}
 			}
@@ -155,15 +155,15 @@ func (k *keeper) isAuthorsApply(e ownership.Entry) bool {
 // unitsOf returns the parts of an entry's field set at the units that the entry manages.
 func (r *entryRestorer) unitsOf(e ownership.Entry) unitParts {
 	var parts unitParts
-	r.tree.Claims(e.Fields, r.meter, func(n *fieldtree.Node, start int) {
+	r.keeper.tree.Claims(e.Fields, r.keeper.meter, func(n *fieldtree.Node, start int) {
 		if u := r.byTop[n.ID]; u != nil {
 			parts = append(parts, unitPart{u, e.Fields[start:rawjson.Skip(e.Fields, start)]})
 		}
 	})
 	slices.SortFunc(parts, func(a, b unitPart) int { return a.compare(b.unit.index) })
-	if r.scale != nil && r.write.InOtherVersion(e) {
+	if r.scale != nil && r.keeper.write.InOtherVersion(e) {
 		var text []byte
-		if e.Contains(r.scalePathIn(e)) {
+		if e.Contains(r.keeper.scalePathIn(e)) {
 			text = []byte("{}")
 		}
 		parts = parts.with(r.scale, text)
@@ -259,7 +259,7 @@ func (r *entryRestorer) toUndo(pair entryPair) (gained, lost []*unit) {
 			gained = append(gained, u)
 		}
 	}
-	if r.isAuthorsApply(pair.entry()) {
+	if r.keeper.isAuthorsApply(pair.entry()) {
 		return gained, nil
 	}
 	for _, live := range pair.liveUnits {
@@ -268,7 +268,7 @@ func (r *entryRestorer) toUndo(pair entryPair) (gained, lost []*unit) {
 		switch {
 		case bytes.Equal(incoming, live.text):
 		case incoming != nil && r.hasUnknownPath(u, pair):
-		case incoming == nil && r.isMoved(pair, u):
+		case incoming == nil && r.keeper.isMoved(pair, u):
 		default:
 			lost = append(lost, u)
 		}
@@ -279,7 +279,7 @@ func (r *entryRestorer) toUndo(pair entryPair) (gained, lost []*unit) {
 // hasUnknownPath reports whether a unit's path in the API version of an entry is unknown. In versions other than the
 // write's, only the path of the scale field is known.
 func (r *entryRestorer) hasUnknownPath(u *unit, pair entryPair) bool {
-	return !u.scale && r.write.InOtherVersion(pair.entry())
+	return !u.scale && r.keeper.write.InOtherVersion(pair.entry())
 }
 
 // pathsOf returns the paths of units in the API version of an entry.
@@ -292,8 +292,8 @@ func (r *entryRestorer) pathsOf(units []*unit, pair entryPair) *fieldpath.Set {
 }
 
 func (r *entryRestorer) pathOf(u *unit, pair entryPair) fieldpath.Path {
-	if e := pair.entry(); u.scale && r.write.InOtherVersion(e) {
-		return r.scalePathIn(e)
+	if e := pair.entry(); u.scale && r.keeper.write.InOtherVersion(e) {
+		return r.keeper.scalePathIn(e)
 	}
 	return u.top.Path()
 }

@@ -14,14 +14,14 @@ import (
 //
 // restored are the entries of r.pairs, in the same order.
 func (r *entryRestorer) restoreOtherVersions(restored []ownership.Entry) error {
-	unmanaged := r.countUnmanaged()
+	unmanaged := r.keeper.countUnmanaged()
 	if unmanaged == 0 {
 		return nil
 	}
 	lost := 0
 	var losers []int
 	for i, pair := range r.pairs {
-		if !pair.changed || !r.isForeign(pair.live) || bytes.Equal(restored[i].Fields, pair.live.Fields) {
+		if !pair.changed || !r.keeper.isForeign(pair.live) || bytes.Equal(restored[i].Fields, pair.live.Fields) {
 			continue
 		}
 		now, err := restored[i].Set()

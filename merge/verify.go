@@ -52,7 +52,7 @@ func (k *keeper) verifyEntries(entries []ownership.Entry) error {
 	}
 	r := k.newEntryRestorer(k.write.IncomingEntries)
 	for _, both := range ownership.Pairs(k.write.LiveEntries, entries) {
-		if r.isAuthorsApply(both.Live) || r.isAuthorsApply(both.Incoming) || bytes.Equal(both.Live.Fields, both.Incoming.Fields) {
+		if r.keeper.isAuthorsApply(both.Live) || r.keeper.isAuthorsApply(both.Incoming) || bytes.Equal(both.Live.Fields, both.Incoming.Fields) {
 			continue
 		}
 		live, incoming := r.unitsOf(both.Live), r.unitsOf(both.Incoming)

@@ -195,7 +195,7 @@ func (s *search) loserInOtherVersion() string {
 
 // facts are the values, the declarations and the managers of the fields that a search has found.
 type facts struct {
-	*search
+	search *search
 
 	inLive, inIncoming fieldtree.Places
 	inManifest, inBase fieldtree.Places
@@ -248,18 +248,18 @@ func (s *search) appliedBy(e Entry) map[int]bool {
 // path is then the same in both versions.
 func (f *facts) addManager(e Entry) {
 	var remaining map[int]bool
-	if f.write.InOtherVersion(e) {
-		now, _ := f.incoming.find(e)
-		remaining = f.fieldsOf(now)
-		if f.scale != nil && e.Contains(f.context.scaleIn(e, f.write)) {
-			f.managers[f.scale.ID] = append(f.managers[f.scale.ID], e)
+	if f.search.write.InOtherVersion(e) {
+		now, _ := f.search.incoming.find(e)
+		remaining = f.search.fieldsOf(now)
+		if f.search.scale != nil && e.Contains(f.search.context.scaleIn(e, f.search.write)) {
+			f.managers[f.search.scale.ID] = append(f.managers[f.search.scale.ID], e)
 		}
 	}
-	f.tree.Claims(e.Fields, f.meter(), func(n *fieldtree.Node, start int) {
-		if n.Wanted && n != f.scale && !fieldtree.IsLeaf(e.Fields, start) {
+	f.search.tree.Claims(e.Fields, f.search.meter(), func(n *fieldtree.Node, start int) {
+		if n.Wanted && n != f.search.scale && !fieldtree.IsLeaf(e.Fields, start) {
 			f.parents[n.ID] = true
 		}
-		if n.Wanted && (remaining == nil || n != f.scale && !remaining[n.ID]) {
+		if n.Wanted && (remaining == nil || n != f.search.scale && !remaining[n.ID]) {
 			f.managers[n.ID] = append(f.managers[n.ID], e)
 		}
 	})
@@ -275,9 +275,9 @@ func (c ObjectContext) scaleIn(e Entry, w Write) fieldpath.Path {
 
 // field returns a contested field with its values, declarations and owner.
 func (f *facts) field(n *fieldtree.Node) Contested {
-	w := f.write
+	w := f.search.write
 	c := Contested{
-		Path: n.Path(), Scale: n == f.scale,
+		Path: n.Path(), Scale: n == f.search.scale,
 		Live: f.inLive.Of(n, w.Live.Text()), Incoming: f.inIncoming.Of(n, w.Incoming.Text()),
 	}
 	c.Declared = f.declared(n, c.Changed())
@@ -312,9 +312,9 @@ const defaultReplicas = "1"
 
 // declared is Manifests.On for a node.
 func (f *facts) declared(n *fieldtree.Node, changed bool) Declared {
-	m := f.write.Manifests
+	m := f.search.write.Manifests
 	switch {
-	case f.write.Sender.Writer != Applier:
+	case f.search.write.Sender.Writer != Applier:
 		return Declared{}
 	case m.sender.ServerSide():
 		return Declared{Manifest: claimOf(f.applied[n.ID]), Base: claimOf(f.wasApplied[n.ID])}
@@ -328,7 +328,7 @@ func (f *facts) declared(n *fieldtree.Node, changed bool) Declared {
 // claimAt is claimIn for a node or, if the manifest lacks that, its alias.
 func (f *facts) claimAt(places fieldtree.Places, n *fieldtree.Node, manifest []byte) Declaration {
 	claim := claimAt(places, n, manifest)
-	if alias := f.aliases[n.ID]; claim == Lacks && alias != nil {
+	if alias := f.search.aliases[n.ID]; claim == Lacks && alias != nil {
 		return claimAt(places, alias, manifest)
 	}
 	return claim
@@ -352,20 +352,20 @@ func claimAt(places fieldtree.Places, n *fieldtree.Node, manifest []byte) Declar
 // that neither the base nor an entry in the write's API version accounts for, the owner is a manager that loses fields in
 // another version.
 func (f *facts) owner(n *fieldtree.Node, c Contested) FieldOwner {
-	context := Context{Managers: f.context.Managers, Scale: c.Scale}
+	context := Context{Managers: f.search.context.Managers, Scale: c.Scale}
 	if c.Scale {
-		context.Autoscaler = f.context.Autoscaler
+		context.Autoscaler = f.search.context.Autoscaler
 	}
-	context.Controlled = f.patterns.covers(c.Path)
-	asApplied := c.Declared.Base == Sets && asApplied(c.Path, c.Live, f.inBase.Of(n, f.write.Manifests.base))
+	context.Controlled = f.search.patterns.covers(c.Path)
+	asApplied := c.Declared.Base == Sets && asApplied(c.Path, c.Live, f.inBase.Of(n, f.search.write.Manifests.base))
 	owned := context.resolve(f.managers[n.ID], c.Declared.Base, asApplied)
-	if f.otherVersionLoser == "" || !f.write.Manifests.Recorded {
+	if f.search.otherVersionLoser == "" || !f.search.write.Manifests.Recorded {
 		return owned
 	}
 	changed := owned.Kind == Manifest && c.Declared.Base == Sets && !asApplied
 	added := owned.Kind == Default && c.Declared.Base == Lacks && f.droppedParent(n) != nil
 	if changed || added {
-		return FieldOwner{Kind: Imperative, By: f.otherVersionLoser}
+		return FieldOwner{Kind: Imperative, By: f.search.otherVersionLoser}
 	}
 	return owned
 }

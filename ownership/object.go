@@ -67,22 +67,7 @@ func readObject(w *rawjson.Walker) (Object, error) {
 		_, err := w.Value()
 		return Object{}, err
 	}
-	isObject, err := w.Enter('{')
-	switch {
-	case err != nil:
-		return Object{}, err
-	case !isObject:
-		return Object{}, ErrNotAnObject
-	}
-	for {
-		name, ok, err := w.Member()
-		if err != nil {
-			return Object{}, err
-		}
-		if !ok {
-			o.whole = w.Last()
-			return o, nil
-		}
+	isObject, err := w.Object(func(name []byte) (err error) {
 		switch string(name) {
 		case "metadata":
 			err = o.readMetadata(w)
@@ -91,22 +76,20 @@ func readObject(w *rawjson.Walker) (Object, error) {
 		default:
 			_, err = w.Value()
 		}
-		if err != nil {
-			return Object{}, err
-		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return Object{}, err
+	case !isObject:
+		return Object{}, ErrNotAnObject
 	}
+	o.whole = w.Last()
+	return o, nil
 }
 
 func (o *Object) readMetadata(w *rawjson.Walker) error {
-	isObject, err := w.Enter('{')
-	if !isObject || err != nil {
-		return err
-	}
-	for {
-		name, ok, err := w.Member()
-		if !ok || err != nil {
-			return err
-		}
+	_, err := w.Object(func(name []byte) (err error) {
 		switch string(name) {
 		case "annotations":
 			err = o.readAnnotations(w)
@@ -117,22 +100,13 @@ func (o *Object) readMetadata(w *rawjson.Walker) error {
 		default:
 			_, err = w.Value()
 		}
-		if err != nil {
-			return err
-		}
-	}
+		return err
+	})
+	return err
 }
 
 func (o *Object) readAnnotations(w *rawjson.Walker) error {
-	isObject, err := w.Enter('{')
-	if !isObject || err != nil {
-		return err
-	}
-	for {
-		name, ok, err := w.Member()
-		if !ok || err != nil {
-			return err
-		}
+	_, err := w.Object(func(name []byte) (err error) {
 		switch string(name) {
 		case LastAppliedAnnotation:
 			o.lastApplied, err = w.Value()
@@ -143,10 +117,9 @@ func (o *Object) readAnnotations(w *rawjson.Walker) error {
 		default:
 			_, err = w.Value()
 		}
-		if err != nil {
-			return err
-		}
-	}
+		return err
+	})
+	return err
 }
 
 // Present reports whether there is an object.

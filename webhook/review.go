@@ -97,40 +97,20 @@ const maxShared = 1 << 10
 
 func (r *review) read(in *reader, s *reviewStrings) error {
 	w := &in.walker
-	isObject, err := w.Enter('{')
-	for isObject && err == nil {
-		name, ok, problem := w.Member()
-		if !ok || problem != nil {
-			return problem
-		}
+	_, err := w.Object(func(name []byte) (err error) {
 		switch string(name) {
 		case "apiVersion":
 			s.apiVersion, err = stringOf(w)
 		case "kind":
 			s.kindOfReview, err = stringOf(w)
 		case "request":
-			err = r.readRequest(in, s)
+			r.hasRequest, err = w.Object(func(name []byte) error { return r.readField(in, s, name) })
 		default:
 			_, err = w.Value()
 		}
-	}
-	return err
-}
-
-func (r *review) readRequest(in *reader, s *reviewStrings) (err error) {
-	w := &in.walker
-	if r.hasRequest, err = w.Enter('{'); !r.hasRequest {
 		return err
-	}
-	for {
-		name, ok, err := w.Member()
-		if !ok || err != nil {
-			return err
-		}
-		if err := r.readField(in, s, name); err != nil {
-			return err
-		}
-	}
+	})
+	return err
 }
 
 func (r *review) readField(in *reader, s *reviewStrings, name []byte) (err error) {
@@ -181,12 +161,7 @@ func (in *reader) readObject() (ownership.Object, error) {
 }
 
 func (s *reviewStrings) readKind(w *rawjson.Walker) error {
-	isObject, err := w.Enter('{')
-	for isObject && err == nil {
-		name, ok, problem := w.Member()
-		if !ok || problem != nil {
-			return problem
-		}
+	_, err := w.Object(func(name []byte) (err error) {
 		switch string(name) {
 		case "group":
 			s.group, err = stringOf(w)
@@ -197,23 +172,20 @@ func (s *reviewStrings) readKind(w *rawjson.Walker) error {
 		default:
 			_, err = w.Value()
 		}
-	}
+		return err
+	})
 	return err
 }
 
 func (s *reviewStrings) readOptions(w *rawjson.Walker) error {
-	isObject, err := w.Enter('{')
-	for isObject && err == nil {
-		name, ok, problem := w.Member()
-		if !ok || problem != nil {
-			return problem
-		}
+	_, err := w.Object(func(name []byte) (err error) {
 		if string(name) == "fieldManager" {
 			s.fieldManager, err = stringOf(w)
-			continue
+			return err
 		}
 		_, err = w.Value()
-	}
+		return err
+	})
 	return err
 }
 

@@ -85,20 +85,13 @@ func (w *Walker) Skip(n int) {
 	w.pos += n
 }
 
-// Kind returns the kind of the next value: '{', '[', '"', '0', 't', 'f', 'n', or 0 if there is none.
+// Kind returns the kind of the next value (strictjson.KindOf), 0 if there is none.
 func (w *Walker) Kind() jsontext.Kind {
 	rest := w.Rest()
 	if len(rest) == 0 {
 		return 0
 	}
-	switch c := rest[0]; c {
-	case '{', '[', '"', 't', 'f', 'n':
-		return jsontext.Kind(c)
-	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-		return '0'
-	default:
-		return 0
-	}
+	return strictjson.KindOf(rest[0])
 }
 
 // Value reads one value and returns its position.

@@ -55,7 +55,12 @@ func (s *Scanner) Kind() jsontext.Kind {
 	if s.pos == len(s.text) {
 		return 0
 	}
-	switch c := s.text[s.pos]; c {
+	return KindOf(s.text[s.pos])
+}
+
+// KindOf returns the kind of the value that starts with a byte: '{', '[', '"', '0', 't', 'f', 'n', or 0 if none does.
+func KindOf(c byte) jsontext.Kind {
+	switch c {
 	case '{', '[', '"', 't', 'f', 'n':
 		return jsontext.Kind(c)
 	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
