@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gomodules.xyz/jsonpatch/v2"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/rawjson"
@@ -16,64 +17,70 @@ import (
 )
 
 // guardCondition is the type of the condition that the guard (manifests/guard) adds to the status of an object whose replicas it
-// keeps. Its message has the replicas that the write set, and the resource version of the live object. The API server resets the
-// status after admission, so that the condition is never stored (PrepareForUpdate of the strategies in
-// kubernetes/pkg/registry/apps and core/replicationcontroller).
+// keeps. Its message has the replicas that the write set. The API server resets the status after admission, so that the condition
+// is never stored (PrepareForUpdate of the strategies in kubernetes/pkg/registry/apps and core/replicationcontroller).
 const guardCondition = "ownership-handoff.io/guarded"
 
 // unguard replaces the incoming object by the one that the guard received, and returns the JSON patch that does the same; nil if
 // the guard has not changed this write. The guard runs before webhooks and sees no autoscalers: it can keep what the webhook
 // would not, such as the replicas of an autoscaler that was deleted.
-func (r *review) unguard() ([]jsonpatch.Operation, error) {
+func (r *review) unguard() (undo []jsonpatch.Operation, err error) {
 	condition, replicas, ok := r.guarded()
 	if !ok {
 		return nil, nil
 	}
-	undo := []jsonpatch.Operation{
-		{Operation: "replace", Path: "/spec/replicas", Value: json.RawMessage(replicas)},
-		{Operation: "remove", Path: "/status/conditions/" + strconv.Itoa(condition)},
-	}
 	text := r.incoming.Text()
-	text = splice(text, rawjson.Find(text, "spec", "replicas"), []byte(replicas))
-	text = cutElement(text, condition, "status", "conditions")
 	entries, err := r.incoming.Entries()
 	if err != nil {
 		return nil, fmt.Errorf("object: %w", err)
 	}
-	for i, entry := range slices.Backward(entries) {
-		if entry.Subresource != "scale" || !entry.Contains(fieldpath.MakePathOrDie("spec", "replicas")) {
-			continue
-		}
-		undo = append(undo, jsonpatch.Operation{Operation: "remove", Path: "/metadata/managedFields/" + strconv.Itoa(i)})
-		text = cutElement(text, i, "metadata", "managedFields")
+	// The guard appends one entry, or none.
+	if last := len(entries) - 1; last >= 0 && entries[last].Subresource == "scale" && entries[last].Contains(replicasPath()) {
+		undo = append(undo, jsonpatch.Operation{Operation: "remove", Path: "/metadata/managedFields/" + strconv.Itoa(last)})
+		text = cutElement(text, last, "metadata", "managedFields")
 	}
+	// If another webhook has changed replicas since, they are not the guard's.
+	if bytes.Equal(r.live.Value(replicasPath()), r.incoming.Value(replicasPath())) {
+		undo = append(undo, jsonpatch.Operation{Operation: "replace", Path: "/spec/replicas", Value: json.RawMessage(replicas)})
+		text = splice(text, rawjson.Find(text, "spec", "replicas"), []byte(replicas))
+	}
+	undo = append(undo, jsonpatch.Operation{Operation: "remove", Path: "/status/conditions/" + strconv.Itoa(condition)})
+	text = cutElement(text, condition, "status", "conditions")
 	if r.incoming, err = ownership.ParseObject(text); err != nil {
 		return nil, fmt.Errorf("object without the guard's changes: %w", err)
 	}
 	return undo, nil
 }
 
+func replicasPath() fieldpath.Path { return fieldpath.MakePathOrDie("spec", "replicas") }
+
 // guarded returns the index of the guard's condition and the replicas that the write set before the guard replaced them; ok is
-// false if the guard did not act on this write. The resource version distinguishes the condition from one that somebody wrote
-// through /status.
+// false if the guard did not act on this write. A condition that live has was not written by the guard but through /status.
 func (r *review) guarded() (condition int, replicas string, ok bool) {
 	condition, message := guardConditionIn(r.incoming.Text())
-	if condition < 0 {
+	if condition < 0 || !isGuarded(r.kind.GroupKind()) {
 		return 0, "", false
 	}
-	version, _ := rawjson.Unquote(r.live.Value(fieldpath.MakePathOrDie("metadata", "resourceVersion")))
-	replicas, ok = strings.CutSuffix(message, ",resourceVersion="+version)
-	if !ok || version == "" {
+	if stored, _ := guardConditionIn(r.live.Text()); stored >= 0 {
 		return 0, "", false
 	}
-	replicas, ok = strings.CutPrefix(replicas, "replicas=")
-	if _, err := strconv.ParseUint(replicas, 10, 31); err != nil || !ok {
-		return 0, "", false
+	replicas, ok = strings.CutPrefix(message, "replicas=")
+	number, err := strconv.ParseUint(replicas, 10, 31)
+	isCanonical := err == nil && strconv.FormatUint(number, 10) == replicas
+	// Replacing a missing field would make the patch fail.
+	return condition, replicas, ok && isCanonical && len(r.incoming.Value(replicasPath())) > 0
+}
+
+// isGuarded reports whether the guard covers a kind.
+func isGuarded(kind schema.GroupKind) bool {
+	switch kind.Kind {
+	case "Deployment", "StatefulSet", "ReplicaSet":
+		return kind.Group == "apps"
+	case "ReplicationController":
+		return kind.Group == ""
+	default:
+		return false
 	}
-	// Both have the field where the guard has acted. Replacing a missing one would make the patch fail.
-	path := fieldpath.MakePathOrDie("spec", "replicas")
-	was, is := r.live.Value(path), r.incoming.Value(path)
-	return condition, replicas, len(is) > 0 && bytes.Equal(was, is)
 }
 
 // guardConditionIn returns the index and the message of the guard's condition, -1 if an object has none. The guard appends it: of

@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -8,21 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const liveVersion = "41"
-
-// versioned adds the resource version of the live object.
-func versioned(r request) request {
-	add := func(text string) string {
-		return strings.Replace(text, `"uid":`, `"resourceVersion":"`+liveVersion+`","uid":`, 1)
-	}
-	r.object, r.oldObject = add(r.object), add(r.oldObject)
-	return r
-}
-
 // guarded returns an incoming deployment as the guard changes it: live replicas, the condition, and an autoscaler's entry.
 func guarded(live, incoming deployment, entries ...string) deployment {
 	d := incoming
-	d.status = guardStatus("replicas=" + incoming.replicas + ",resourceVersion=" + liveVersion)
+	d.status = guardStatus("replicas=" + incoming.replicas)
 	d.replicas, d.entries = live.replicas, slices.Concat(incoming.entries, entries)
 	return d
 }
@@ -59,8 +49,8 @@ func TestTheGuardDoesNotChangeDecisions(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c.incoming.status = `,"status":{"conditions":[{"type":"Available","status":"True"}]}`
-			plain := versioned(update(c.by, c.live, c.incoming))
-			behind := versioned(update(c.by, c.live, guarded(c.live, c.incoming, c.entries...)))
+			plain := (update(c.by, c.live, c.incoming))
+			behind := (update(c.by, c.live, guarded(c.live, c.incoming, c.entries...)))
 			without, with := newServer(t, c.cluster).answer(t, plain.body()), newServer(t, c.cluster).answer(t, behind.body())
 			stored := decode(t, patchedBy(t, behind.object, with.Patch))
 			if diff := cmp.Diff(decode(t, patchedBy(t, plain.object, without.Patch)), stored); diff != "" {
@@ -85,40 +75,67 @@ func replicasOf(d deployment, replicas string) deployment {
 }
 
 func TestOnlyTheGuardsOwnChangeIsUndone(t *testing.T) {
-	now := ",resourceVersion=" + liveVersion
 	for sentence, c := range map[string]struct {
-		mode, text, incoming string
-		patched              bool
+		mode, message, kind, incoming, stored string
+		patched                               bool
 	}{
-		"the guard's change":                    {"enforce", "replicas=3" + now, "7", true},
-		"mode warn":                             {"warn", "replicas=3" + now, "7", false},
-		"stored by an earlier write":            {"enforce", "replicas=3,resourceVersion=40", "7", false},
-		"no resource version":                   {"enforce", "replicas=3", "7", false},
-		"an empty message":                      {"enforce", "", "7", false},
-		"other text":                            {"enforce", "3" + now, "7", false},
-		"a negative number":                     {"enforce", "replicas=-3" + now, "7", false},
-		"not a number":                          {"enforce", `replicas={"a":1}` + now, "7", false},
-		"too large a number":                    {"enforce", "replicas=2147483648" + now, "7", false},
-		"the write does change replicas":        {"enforce", "replicas=3" + now, "5", false},
-		"an object without replicas":            {"enforce", "replicas=3" + now, "", false},
-		"a message of the right form, followed": {"enforce", "replicas=3" + now + "0", "7", false},
+		"the guard's change":             {"enforce", "replicas=3", "Deployment", "7", "", true},
+		"mode warn":                      {"warn", "replicas=3", "Deployment", "7", "", false},
+		"a condition of the live object": {"enforce", "replicas=3", "Deployment", "7", "replicas=3", false},
+		"a condition that was replaced":  {"enforce", "replicas=3", "Deployment", "7", "replicas=4", false},
+		"a kind that it does not cover":  {"enforce", "replicas=3", "DaemonSet", "7", "", false},
+		"an empty message":               {"enforce", "", "Deployment", "7", "", false},
+		"other text":                     {"enforce", "3", "Deployment", "7", "", false},
+		"a negative number":              {"enforce", "replicas=-3", "Deployment", "7", "", false},
+		"a number with leading zeros":    {"enforce", "replicas=007", "Deployment", "7", "", false},
+		"not a number":                   {"enforce", `replicas={"a":1}`, "Deployment", "7", "", false},
+		"too large a number":             {"enforce", "replicas=2147483648", "Deployment", "7", "", false},
+		"an object without replicas":     {"enforce", "replicas=3", "Deployment", "", "", false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			cluster := &fakeCluster{modes: map[string]string{"shop": c.mode}}
-			incoming := replicasOf(applied3(), c.incoming)
-			incoming.status = guardStatus(c.text)
-			response := newServer(t, cluster).answer(t, versioned(update(csa, scaledBy7(), incoming)).body())
+			live, incoming := scaledBy7(), replicasOf(applied3(), c.incoming)
+			incoming.status = guardStatus(c.message)
+			if c.stored != "" {
+				live.status = guardStatus(c.stored)
+			}
+			r := update(csa, live, incoming)
+			r.kind = c.kind
+			response := newServer(t, cluster).answer(t, r.body())
 			if (response.Patch != nil) != c.patched || len(response.Warnings) > 0 {
 				t.Errorf("a patch: want %t, got %s, warnings %q", c.patched, response.Patch, response.Warnings)
 			}
 		})
 	}
-	t.Run("live without a resource version", func(t *testing.T) {
-		incoming := replicasOf(applied3(), "7")
-		incoming.status = guardStatus("replicas=3,resourceVersion=")
-		cluster := &fakeCluster{modes: map[string]string{"shop": "enforce"}}
-		if response := newServer(t, cluster).answer(t, update(csa, scaledBy7(), incoming).body()); response.Patch != nil {
-			t.Errorf("want no patch, got %s", response.Patch)
-		}
-	})
+}
+
+// Another webhook can change replicas after the guard: they are not the guard's, but its entry is.
+func TestReplicasThatAnotherWebhookHasSetStay(t *testing.T) {
+	scaler := entry("kube-controller-manager", "Update", "", claimsReplicas, "scale")
+	incoming := guarded(scaledBy7(), applied3(), scaler)
+	incoming.replicas = "5"
+	r := update("my-operator", scaledBy7(), incoming)
+	response := newServer(t, &fakeCluster{modes: map[string]string{"shop": "enforce"}}).answer(t, r.body())
+	stored := decode(t, patchedBy(t, r.object, response.Patch))
+	if got := encode(at(stored, []string{"spec", "replicas"})); got != "5" {
+		t.Errorf("replicas: got %s, want 5", got)
+	}
+	if strings.Contains(encode(stored), "kube-controller-manager") {
+		t.Errorf("want no entry of the guard, got %s", encode(stored))
+	}
+}
+
+// The guard adds one entry. A user can store any number of entries that look like it.
+func TestOnlyTheGuardsOwnEntryIsRemoved(t *testing.T) {
+	others := make([]string, 100)
+	for i := range others {
+		others[i] = entry(fmt.Sprintf("scaler-%d", i), "Apply", early, claimsReplicas, "scale")
+	}
+	live, incoming := scaledBy7(), applied3()
+	live.entries, incoming.entries = slices.Concat(live.entries, others), slices.Concat(incoming.entries, others)
+	r := update("my-operator", live, guarded(live, incoming, entry("handoff-guard", "Update", "", claimsReplicas, "scale")))
+	response := newServer(t, &fakeCluster{modes: map[string]string{"shop": "enforce"}}).answer(t, r.body())
+	if got := strings.Count(string(response.Patch), `"remove","path":"/metadata/managedFields/`); got != 1 {
+		t.Errorf("want the guard's entry alone removed, got %d removals: %s", got, response.Patch)
+	}
 }

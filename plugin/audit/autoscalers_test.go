@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ownership-handoff/handoff/plugin/audit"
 )
 
@@ -164,5 +166,28 @@ func TestGapsOfManyObjectsAreCombined(t *testing.T) {
 	}
 	if !strings.HasSuffix(report.Gaps[1], "(and 1 other object)") {
 		t.Errorf("got %s", report.Gaps[1])
+	}
+}
+
+func TestADeletionThatDeletesPodsIsNoRemedy(t *testing.T) {
+	rollout := `{"apiVersion":"argoproj.io/v1alpha1","kind":"Rollout","metadata":{"name":"web","namespace":"shop",
+		"managedFields":[{"manager":"x"}]},"spec":{"replicas":10,"workloadRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"gone",
+		"scaleDown":"onsuccess"}}}`
+	web := object{manifest: `{"spec":{}}`, spec: `{"replicas":7}`, entries: []string{kubectl(``)}}.text()
+	for scaler, want := range map[string][]string{
+		rollout: {"apply deployment.apps/gone"},
+		hpa("web", "apps/v1", "Deployment", "gone", ""): {
+			"kubectl delete horizontalpodautoscaler.autoscaling/web -n shop", "or apply deployment.apps/gone",
+		},
+	} {
+		var got []string
+		for _, risk := range reportOf(t, web, scaler, shop("")).Risks {
+			if risk.Kind == audit.NoTarget {
+				got = append(got, risk.Remedies...)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("remedies (-want +got):\n%s", diff)
+		}
 	}
 }

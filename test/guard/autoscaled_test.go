@@ -243,6 +243,21 @@ func TestTheGuardRestoresTheEntryOfTheAutoscaler(t *testing.T) {
 	}
 }
 
+// A server-side apply without force sets replicas that nobody manages, now and later: the guard must not make it a conflict.
+func TestTheGuardCausesNoConflict(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.apply(n.manifest("", "app:1"), "--server-side")
+	n.eventually("the guard is in effect", n.inEffect)
+	n.scale("keda 0")
+	n.scale("keda 8")
+	for _, want := range []string{"8", "5"} {
+		if got := n.apply(n.manifest("5", "app:1"), "--server-side"); got != want {
+			t.Errorf("replicas: got %s, want %s", got, want)
+		}
+	}
+}
+
 func scaleEntries(o *unstructured.Unstructured) []metav1.ManagedFieldsEntry {
 	return slices.DeleteFunc(o.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource != "scale" })
 }
