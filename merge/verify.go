@@ -52,7 +52,8 @@ func (k *keeper) verifyEntries(entries []ownership.Entry) error {
 	}
 	r := k.newEntryRestorer(k.write.IncomingEntries)
 	for _, both := range ownership.Pairs(k.write.LiveEntries, entries) {
-		if r.keeper.isAuthorsApply(both.Live) || r.keeper.isAuthorsApply(both.Incoming) || bytes.Equal(both.Live.Fields, both.Incoming.Fields) {
+		isUnchanged := bytes.Equal(both.Live.Fields, both.Incoming.Fields)
+		if isUnchanged || k.isAuthorsApply(both.Live) || k.isAuthorsApply(both.Incoming) {
 			continue
 		}
 		live, incoming := r.unitsOf(both.Live), r.unitsOf(both.Incoming)

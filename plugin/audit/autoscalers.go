@@ -106,5 +106,7 @@ func (a *auditor) target(scaler source.Autoscaler) {
 // ownsPods reports whether the objects of a kind of scalers also run the pods, as Rollouts and Canaries: their deletion would
 // delete the pods, even if the referenced workload is missing.
 func ownsPods(kind schema.GroupKind) bool {
-	return slices.ContainsFunc(scale.Kinds(), func(k scale.Kind) bool { return k.GroupKind == kind && (k.IsWorkload() || k.Shares()) })
+	return slices.ContainsFunc(scale.Kinds(), func(k scale.Kind) bool {
+		return k.GroupKind == kind && (k.IsWorkload() || k.Shares())
+	})
 }
