@@ -233,6 +233,7 @@ func TestStripAsPostRendererOfHelm3(t *testing.T) {
 	if after := scaled(); after != before {
 		t.Errorf("the autoscaler had to scale again: at %s, and at %s", before, after)
 	}
+	must(t, "delete", "hpa", "web", "-n", ns) // it would scale again at once
 	if got := helm(21, "upgrade"); got != "3 21" {
 		t.Errorf("without the post-renderer: got %s: this test shows nothing", got)
 	}
