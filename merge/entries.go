@@ -63,8 +63,8 @@ type unitPart struct {
 	text []byte
 }
 
-// unitParts are the parts of a field set by unit.index. Units that the set does not contain are missing: there can be as many
-// sets as units.
+// unitParts are the parts of a field set, sorted by unit.index. They only list units that the set contains: an element for each
+// unit in each entry would take quadratic memory.
 type unitParts []unitPart
 
 func (p unitPart) compare(index int) int { return cmp.Compare(p.unit.index, index) }
@@ -223,7 +223,7 @@ func (r *entryRestorer) restore(pair entryPair) (ownership.Entry, error) {
 	return pair.entry().WithSet(set)
 }
 
-// fewUnits is up to how many units are edited one by one, each of which copies the text.
+// fewUnits is the largest number of units that are cut from the text of an entry one by one, because each cut copies the text.
 const fewUnits = 4
 
 // restoreText is restore for the usual cases, in which the text of an entry can be edited: an entry that has only gained units,

@@ -11,7 +11,7 @@ import (
 
 // Undisputed reports whether no contested field of a write needs a decision, because its manifest declares them as before, or
 // sets them. It compares texts and builds nothing, so that a write with nothing to do costs little. If it is false, there may
-// still be nothing to do. Autoscaler is not used.
+// still be nothing to do. It does not read c.Autoscaler.
 func (c ObjectContext) Undisputed(w Write) bool {
 	if len(c.Controlled) > 0 || !c.scaleUndisputed(w) {
 		return false

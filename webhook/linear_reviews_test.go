@@ -237,6 +237,13 @@ func entryDimensions() map[string]dimension {
 		"entries that each manage a field": {from: 48, to: 3072, keeps: true, body: func(n int) string {
 			return body(n, n, func(i int) string { return fmt.Sprintf(`{"f:key%05d":{}}`, i) })
 		}},
+		"entries that look like the guard's": {from: 250, to: 4000, keeps: true, body: func(n int) string {
+			live, incoming := scaledBy7(), applied3().with(modeAnnotation, "enforce")
+			for i := range n {
+				incoming.entries = append(incoming.entries, entry(fmt.Sprintf("scaler-%d", i), "Apply", early, claimsReplicas, "scale"))
+			}
+			return update("my-operator", live, guarded(live, incoming)).body()
+		}},
 		"entries that manage nothing": {from: 12, to: 192, keeps: true, body: func(n int) string {
 			return body(n, keys, func(i int) string {
 				if i == 0 {

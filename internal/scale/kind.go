@@ -52,8 +52,11 @@ func (k Kind) Known() Kind {
 // IsWorkload reports whether the objects can also be workloads themselves, without a reference, as Rollouts.
 func (k Kind) IsWorkload() bool { return k.optional }
 
-// Shares reports whether the objects move the pods of their target to a workload of their own, as Canaries.
-func (k Kind) Shares() bool { return k.shares }
+// OwnsPods reports whether objects of a kind also run pods, as Rollouts do without a reference and Canaries beside their target.
+// Their deletion deletes these pods.
+func OwnsPods(kind schema.GroupKind) bool {
+	return slices.ContainsFunc(Kinds(), func(k Kind) bool { return k.GroupKind == kind && (k.optional || k.shares) })
+}
 
 // PathText returns the path of the reference, as ".spec.scaleTargetRef".
 func (k Kind) PathText() string { return "." + strings.Join(k.Path, ".") }

@@ -153,20 +153,14 @@ func (c *Checker) object(text []byte, i, depth int) (end int) {
 		if i = c.Value(text, Space(text, i+1), depth); i < 0 {
 			return -1
 		}
-		if i = Space(text, i); i >= len(text) {
+		var more bool
+		if i, more = separator(text, i, '}'); more {
+			continue
+		}
+		if i < 0 || !c.End(names) {
 			return -1
 		}
-		switch text[i] {
-		case ',':
-			i = Space(text, i+1)
-		case '}':
-			if !c.End(names) {
-				return -1
-			}
-			return i + 1
-		default:
-			return -1
-		}
+		return i
 	}
 }
 
@@ -181,17 +175,24 @@ func (c *Checker) list(text []byte, i, depth int) (end int) {
 		if i = c.Value(text, i, depth); i < 0 {
 			return -1
 		}
-		if i = Space(text, i); i >= len(text) {
-			return -1
+		var more bool
+		if i, more = separator(text, i, ']'); !more {
+			return i
 		}
-		switch text[i] {
-		case ',':
-			i = Space(text, i+1)
-		case ']':
-			return i + 1
-		default:
-			return -1
-		}
+	}
+}
+
+// separator reads what follows a member or an element at i. If it is a comma, more is true, and next is the start of the next one.
+// If it is the closing character, next is the index after it; -1 if it is anything else.
+func separator(text []byte, i int, closing byte) (next int, more bool) {
+	i = Space(text, i)
+	switch {
+	case i < len(text) && text[i] == ',':
+		return Space(text, i+1), true
+	case i < len(text) && text[i] == closing:
+		return i + 1, false
+	default:
+		return -1, false
 	}
 }
 

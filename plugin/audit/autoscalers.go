@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/source"
@@ -76,37 +74,27 @@ func (a *auditor) target(scaler source.Autoscaler) {
 		},
 	}
 	field := scaler.Path[strings.LastIndex(scaler.Path, ".")+1:]
-	or := "or "
-	if ownsPods(scaler.Kind.GroupKind()) {
-		or = ""
-	} else {
-		r.Remedies = []string{fmt.Sprintf("kubectl delete %s -n %s", scaler, scaler.Namespace)}
-	}
 	var remedy string
 	switch {
 	case scaler.Presence == source.Missing && scaler.Min > 0:
 		r.NextApply = fmt.Sprintf("is scaled to at least %d once it exists", scaler.Min)
-		remedy = or + "apply " + scaler.TargetText()
+		remedy = "apply " + scaler.TargetText()
 	case scaler.Presence == source.Missing:
 		r.NextApply = "is scaled once it exists"
-		remedy = or + "apply " + scaler.TargetText()
+		remedy = "apply " + scaler.TargetText()
 	case scaler.Presence == source.NotScalable:
 		r.NextApply = "nothing: no such kind with a scale subresource"
-		remedy = or + "set its " + field + " to a kind with a scale subresource"
+		remedy = "set its " + field + " to a kind with a scale subresource"
 	case scaler.Presence == source.NotReferenced:
 		r.Now, r.NextApply = scaler.Problem, "nothing: no valid reference"
-		remedy = or + "set its " + field + " to a workload"
+		remedy = "set its " + field + " to a workload"
 	default:
 		return
 	}
-	r.Remedies = append(r.Remedies, remedy)
+	if scale.OwnsPods(scaler.Kind.GroupKind()) {
+		r.Remedies = []string{remedy}
+	} else {
+		r.Remedies = []string{fmt.Sprintf("kubectl delete %s -n %s", scaler, scaler.Namespace), "or " + remedy}
+	}
 	a.add(r)
-}
-
-// ownsPods reports whether the objects of a kind of scalers also run the pods, as Rollouts and Canaries: their deletion would
-// delete the pods, even if the referenced workload is missing.
-func ownsPods(kind schema.GroupKind) bool {
-	return slices.ContainsFunc(scale.Kinds(), func(k scale.Kind) bool {
-		return k.GroupKind == kind && (k.IsWorkload() || k.Shares())
-	})
 }

@@ -28,20 +28,29 @@ const (
 
 // fill creates the namespaces, and then the HorizontalPodAutoscalers, which are spread over them.
 func fill(ctx context.Context, config *rest.Config, progress io.Writer) error {
-	config = rest.CopyConfig(config)
-	config.QPS = -1 // no client-side rate limit: the API server does not limit administrators either
-	scheme, err := cluster.Scheme()
+	api, err := unlimited(config)
 	if err != nil {
 		return err
-	}
-	api, err := client.New(config, client.Options{Scheme: scheme})
-	if err != nil {
-		return fmt.Errorf("creating a client: %w", err)
 	}
 	if err := create(ctx, api, progress, "namespaces", namespaces, namespace); err != nil {
 		return err
 	}
 	return create(ctx, api, progress, "HorizontalPodAutoscalers", autoscalers, autoscaler)
+}
+
+// unlimited returns a client without a rate limit: the API server does not limit administrators either.
+func unlimited(config *rest.Config) (client.Client, error) {
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	scheme, err := cluster.Scheme()
+	if err != nil {
+		return nil, err
+	}
+	api, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("creating a client: %w", err)
+	}
+	return api, nil
 }
 
 func create(

@@ -40,15 +40,9 @@ func follow(ctx context.Context, config *rest.Config, facts *cluster.State) (rea
 
 // fillScalers creates the ScaledObjects, which are spread over the namespaces.
 func fillScalers(ctx context.Context, config *rest.Config, progress io.Writer) error {
-	config = rest.CopyConfig(config)
-	config.QPS = -1
-	scheme, err := cluster.Scheme()
+	api, err := unlimited(config)
 	if err != nil {
 		return err
-	}
-	api, err := client.New(config, client.Options{Scheme: scheme})
-	if err != nil {
-		return fmt.Errorf("creating a client: %w", err)
 	}
 	if err := api.Create(ctx, scaledObjectKind()); err != nil {
 		return fmt.Errorf("creating the kind ScaledObject: %w", err)
