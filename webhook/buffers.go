@@ -37,8 +37,8 @@ func (h *Handler) give(b *buffers) {
 	h.buffers.Put(b)
 }
 
-// expectedBody is the largest Content-Length for which the whole buffer is allocated at once. Beyond it, and if the Content-Length
-// is too small, the buffer doubles as bytes arrive.
+// expectedBody is the largest Content-Length for which the whole buffer is allocated at once. Beyond it, and if the
+// Content-Length is too small, the buffer doubles as bytes arrive.
 const expectedBody = 1 << 20
 
 // readBody reads a body up to MaxBody. With an error, it also returns what was read so far, which most likely contains the uid.

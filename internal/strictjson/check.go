@@ -182,8 +182,8 @@ func (c *Checker) list(text []byte, i, depth int) (end int) {
 	}
 }
 
-// separator reads what follows a member or an element at i. If it is a comma, more is true, and next is the start of the next one.
-// If it is the closing character, next is the index after it; -1 if it is anything else.
+// separator reads what follows a member or an element at i. If it is a comma, more is true, and next is the start of the next
+// one. If it is the closing character, next is the index after it; -1 if it is anything else.
 func separator(text []byte, i int, closing byte) (next int, more bool) {
 	i = Space(text, i)
 	switch {
