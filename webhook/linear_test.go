@@ -48,42 +48,48 @@ const (
 	smallHeap = 4 << 20
 )
 
-// TestCostGrowsLinearly lets reviews grow in one dimension each, up to what the API server accepts, and compares bytes,
-// allocations and time at n and 4n. Each review is allowed.
-func TestCostGrowsLinearly(t *testing.T) {
+// eachDimension runs a check for each dimension, as a subtest.
+func eachDimension(t *testing.T, check func(*testing.T, dimension)) {
+	t.Helper()
 	if race.Enabled {
 		t.Skip("the race detector has costs of its own: make test runs this test without it")
 	}
 	all := dimensions()
 	for _, sentence := range slices.Sorted(maps.Keys(all)) {
-		t.Run(sentence, func(t *testing.T) {
-			d := all[sentence]
-			d.check(t)
-			steps, complete := d.measure(t)
-			last, before := steps[len(steps)-1], steps[max(0, len(steps)-3)] // n and n/4
-			t.Logf("%s", slopes(before, last))
-			if !complete {
-				t.Errorf("a review of %d bytes (size %d of %d) allocates %d MB in %v: larger ones are not tried",
-					last.body, last.n, d.to, last.bytes>>20, last.time.Round(time.Millisecond))
-			}
-			if exponent := slope(before, last, step.bytesOf); exponent > mostExponent {
-				t.Errorf("bytes allocated grow as the power %.2f of the size, want at most %.2f", exponent, mostExponent)
-			}
-			if exponent := slope(before, last, step.countOf); exponent > mostExponent {
-				t.Errorf("allocations grow as the power %.2f of the size, want at most %.2f", exponent, mostExponent)
-			}
-			exponent := slope(before, last, step.timeOf)
-			for range 3 { // the machine may have been busy
-				if exponent > mostExponent && complete {
-					before, last = d.stepAt(t, before.n), d.stepAt(t, last.n)
-					exponent = min(exponent, slope(before, last, step.timeOf))
-				}
-			}
-			if exponent > mostExponent {
-				t.Errorf("time grows as the power %.2f of the size, want at most %.2f", exponent, mostExponent)
-			}
-		})
+		t.Run(sentence, func(t *testing.T) { check(t, all[sentence]) })
 	}
+}
+
+// TestCostGrowsLinearly lets reviews grow in one dimension each, up to what the API server accepts, and compares bytes,
+// allocations and time at n and 4n. Each review is allowed.
+func TestCostGrowsLinearly(t *testing.T) {
+	eachDimension(t, func(t *testing.T, d dimension) {
+		t.Helper()
+		d.check(t)
+		steps, complete := d.measure(t)
+		last, before := steps[len(steps)-1], steps[max(0, len(steps)-3)] // n and n/4
+		t.Logf("%s", slopes(before, last))
+		if !complete {
+			t.Errorf("a review of %d bytes (size %d of %d) allocates %d MB in %v: larger ones are not tried",
+				last.body, last.n, d.to, last.bytes>>20, last.time.Round(time.Millisecond))
+		}
+		if exponent := slope(before, last, step.bytesOf); exponent > mostExponent {
+			t.Errorf("bytes allocated grow as the power %.2f of the size, want at most %.2f", exponent, mostExponent)
+		}
+		if exponent := slope(before, last, step.countOf); exponent > mostExponent {
+			t.Errorf("allocations grow as the power %.2f of the size, want at most %.2f", exponent, mostExponent)
+		}
+		exponent := slope(before, last, step.timeOf)
+		for range 3 { // the machine may have been busy
+			if exponent > mostExponent && complete {
+				before, last = d.stepAt(t, before.n), d.stepAt(t, last.n)
+				exponent = min(exponent, slope(before, last, step.timeOf))
+			}
+		}
+		if exponent > mostExponent {
+			t.Errorf("time grows as the power %.2f of the size, want at most %.2f", exponent, mostExponent)
+		}
+	})
 }
 
 // BenchmarkGrowth prints the powers by which the costs grow.
@@ -109,43 +115,37 @@ func BenchmarkGrowth(b *testing.B) {
 // TestPeakMemoryOfAReview: what a review allocates in total bounds its peak; where that is too much, the live heap is
 // sampled.
 func TestPeakMemoryOfAReview(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector has costs of its own: make test runs this test without it")
-	}
-	all := dimensions()
-	for _, sentence := range slices.Sorted(maps.Keys(all)) {
-		t.Run(sentence, func(t *testing.T) {
-			d := all[sentence]
-			if d.outside {
-				t.Skip("what grows is in the configuration, not in the review")
+	eachDimension(t, func(t *testing.T, d dimension) {
+		t.Helper()
+		if d.outside {
+			t.Skip("what grows is in the configuration, not in the review")
+		}
+		var first, last step
+		for n := d.from; n <= d.to; n *= 2 {
+			body, handle := d.body(n), d.handler(t, n)
+			most := uint64(max(timesBody*len(body), smallHeap))
+			last = costOf(body, handle, 1)
+			last.x = float64(len(body))
+			if n == d.from {
+				first = last
 			}
-			var first, last step
-			for n := d.from; n <= d.to; n *= 2 {
-				body, handle := d.body(n), d.handler(t, n)
-				most := uint64(max(timesBody*len(body), smallHeap))
-				last = costOf(body, handle, 1)
-				last.x = float64(len(body))
-				if n == d.from {
-					first = last
-				}
-				if last.bytes <= most {
-					continue
-				}
-				if runsAway(first, last, 4) { // to collect all the time takes many times as long
-					t.Fatalf("a review of %d bytes (size %d of %d) allocates %d MB in %v: neither its peak nor larger ones are tried",
-						last.body, n, d.to, last.bytes>>20, last.time.Round(time.Millisecond))
-				}
-				peak := peakOf(body, handle, most+collected)
-				say := fmt.Sprintf("a review of %d bytes (size %d of %d) takes %d KB at its peak, %.1f times its body; want at most %d KB",
-					last.body, n, d.to, peak>>10, float64(peak)/float64(last.body), (most+collected)>>10)
-				if peak > most+collected {
-					t.Fatal(say)
-				}
-				t.Log(say)
+			if last.bytes <= most {
+				continue
 			}
-			t.Logf("%d bytes allocated in all for a body of %d: %.1f times", last.bytes, last.body, float64(last.bytes)/float64(last.body))
-		})
-	}
+			if runsAway(first, last, 4) { // to collect all the time takes many times as long
+				t.Fatalf("a review of %d bytes (size %d of %d) allocates %d MB in %v: neither its peak nor larger ones are tried",
+					last.body, n, d.to, last.bytes>>20, last.time.Round(time.Millisecond))
+			}
+			peak := peakOf(body, handle, most+collected)
+			say := fmt.Sprintf("a review of %d bytes (size %d of %d) takes %d KB at its peak, %.1f times its body; want at most %d KB",
+				last.body, n, d.to, peak>>10, float64(peak)/float64(last.body), (most+collected)>>10)
+			if peak > most+collected {
+				t.Fatal(say)
+			}
+			t.Log(say)
+		}
+		t.Logf("%d bytes allocated in all for a body of %d: %.1f times", last.bytes, last.body, float64(last.bytes)/float64(last.body))
+	})
 }
 
 // check makes sure that the smallest review is what it is meant to be, and the answer to it one that allows the write.

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // stage is the namespace of an edit and an object with the same name.
@@ -25,13 +27,9 @@ type stage struct {
 
 func newStage(t *testing.T, e edit) *stage {
 	t.Helper()
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "apply-"}}
-	if err := controlPlane.client.Create(t.Context(), namespace); err != nil {
-		t.Fatal(err)
-	}
-	s := &stage{ctx: t.Context(), edit: e, namespace: namespace.Name}
+	s := &stage{ctx: t.Context(), edit: e, namespace: objects.NewNamespace(t, controlPlane.client, "apply-", "")}
 	// No controller creates the default ServiceAccount here, and Pods require it.
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "default"}}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "default"}}
 	if err := controlPlane.client.Create(t.Context(), account); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +38,7 @@ func newStage(t *testing.T, e edit) *stage {
 		t.Fatal(err)
 	}
 	if namespaced {
-		s.scope = namespace.Name
+		s.scope = s.namespace
 	}
 	return s
 }

@@ -120,14 +120,20 @@ func pausedKEDA(count int32) *scaler {
 	})
 }
 
+// activated creates a ScaledObject, and then what makes its trigger active: the operator scales to 0 and 1.
+func (n *namespace) activated() {
+	n.Helper()
+	n.kubectl(fmt.Sprintf(scaledObject, ""), "apply", "-f", "-")
+	n.scaledTo(0, "KEDA")
+	n.kubectl(queue, "apply", "-f", "-")
+	n.scaledTo(1, "KEDA")
+}
+
 // inactiveKEDA returns KEDA with a ScaledObject whose trigger has been active in between: the operator scales to 0, 1 and 0.
 func inactiveKEDA() *scaler {
 	return keda("whose trigger is inactive", "0", func(n *namespace) {
 		n.Helper()
-		n.kubectl(fmt.Sprintf(scaledObject, ""), "apply", "-f", "-")
-		n.scaledTo(0, "KEDA")
-		n.kubectl(queue, "apply", "-f", "-")
-		n.scaledTo(1, "KEDA")
+		n.activated()
 		n.kubectl("", "delete", "pod", "queue", "--force")
 		n.scaledTo(0, "KEDA")
 	})
@@ -138,10 +144,7 @@ func inactiveKEDA() *scaler {
 func activeKEDA() *scaler {
 	return keda("whose trigger is active", "7", func(n *namespace) {
 		n.Helper()
-		n.kubectl(fmt.Sprintf(scaledObject, ""), "apply", "-f", "-")
-		n.scaledTo(0, "KEDA")
-		n.kubectl(queue, "apply", "-f", "-")
-		n.scaledTo(1, "KEDA")
+		n.activated()
 		n.kubectl("", "patch", "scaledobject", "web", "--type=merge", "-p", `{"spec":{"minReplicaCount":9}}`)
 		n.scaledTo(9, "the HPA controller")
 		n.kubectl("", "patch", "scaledobject", "web", "--type=merge", "-p", `{"spec":{"minReplicaCount":1,"maxReplicaCount":7}}`)

@@ -2,7 +2,6 @@ package clients_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,13 +12,12 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // namespace is a namespace of a test, with one Deployment, web.
@@ -34,15 +32,11 @@ type namespace struct {
 // newNamespace creates a namespace, in mode enforce or without handoff.
 func newNamespace(t *testing.T, handoff bool) *namespace {
 	t.Helper()
-	o := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "clients-"}}
+	mode := ""
 	if handoff {
-		o.Annotations = map[string]string{ownership.ModeAnnotation: "enforce"}
+		mode = "enforce"
 	}
-	if err := suite.api.Create(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = suite.api.Delete(context.Background(), o) })
-	return &namespace{T: t, name: o.Name, handoff: handoff, dir: t.TempDir()}
+	return &namespace{T: t, name: objects.NewNamespace(t, suite.api, "clients-", mode), handoff: handoff, dir: t.TempDir()}
 }
 
 // manifest is what a client applies: Deployment/web. Replicas may be empty.

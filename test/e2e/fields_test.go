@@ -23,6 +23,16 @@ const (
 	resources     = `{"spec":{"template":{"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"50m"}}}]}}}}`
 )
 
+// resized applies a manifest with a rule for the resources of its containers, which a controller then sets: the cpu is 50m. It
+// returns the manifest.
+func (n *namespace) resized() string {
+	n.Helper()
+	manifest := ruled(".spec.template.spec.containers[*].resources", deployment("3", "app:1"))
+	n.apply(manifest)
+	n.kubectl("patch", "deployment", "web", "--field-manager=vpa", "-p", resources)
+	return manifest
+}
+
 func (n *namespace) cpu() string {
 	n.Helper()
 	return n.kubectl("get", "deployment", "web", "-o", "jsonpath={.spec.template.spec.containers[0].resources.requests.cpu}").stdout
@@ -69,9 +79,7 @@ func TestControllerRuleForAFieldOfAListElement(t *testing.T) {
 func TestRow2KeepsABlockRemovedFromTheManifest(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
-	manifest := ruled(".spec.template.spec.containers[*].resources", deployment("3", "app:1"))
-	n.apply(manifest)
-	n.kubectl("patch", "deployment", "web", "--field-manager=vpa", "-p", resources)
+	manifest := n.resized()
 	n.apply(withoutResources(manifest))
 	if n.cpu() != "50m" {
 		t.Errorf("cpu is %s", n.cpu())

@@ -356,9 +356,7 @@ func TestLastAppliedIsCorrectedForAllWriters(t *testing.T) {
 func TestACompletelyKeptBlockCanBeRemovedWithoutHandoff(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
-	manifest := ruled(".spec.template.spec.containers[*].resources", deployment("3", "app:1"))
-	n.apply(manifest)
-	n.kubectl("patch", "deployment", "web", "--field-manager=vpa", "-p", resources)
+	manifest := n.resized()
 	n.apply(manifest)
 	n.wantLastApplied("resources", true) // in the annotation controller-fields
 	n.wantLastApplied("requests", false)

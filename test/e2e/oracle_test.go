@@ -25,10 +25,7 @@ func TestTheOracle(t *testing.T) {
 		n.eventually("the HPA controller scales to 7", func() bool { return n.replicas() == 7 })
 	}
 	ruledApp := func(manifest string) string { return ruled(".spec.template.spec.containers[*].resources", manifest) }
-	resized := func(n *namespace) {
-		n.apply(ruledApp(deployment("3", "app:1")))
-		n.kubectl("patch", "deployment", "web", "--field-manager=vpa", "-p", resources)
-	}
+	resized := func(n *namespace) { n.resized() }
 	waiting := strings.Replace(deployment("3", "app:1"), "spec:", "spec:\n  minReadySeconds: 5", 1)
 	for name, c := range map[string]struct {
 		before   func(*namespace)

@@ -101,6 +101,14 @@ func kindOf(group string) scale.Kind {
 	}
 }
 
+// followed defines a kind of scaler in a group of its own, and starts state that follows it.
+func followed(t *testing.T, group string) (scale.Kind, *following) {
+	t.Helper()
+	kind := kindOf(group)
+	create(t, defineScaler(kind.GroupKind, "scalers", "v1"))
+	return kind, follow(t, suite.plane.Config, kind)
+}
+
 // defineScaler returns a CustomResourceDefinition for a kind of scaler, whose served versions are given; the first is stored.
 func defineScaler(kind schema.GroupKind, plural string, versions ...string) *apiextensionsv1.CustomResourceDefinition {
 	preserve := true
@@ -282,9 +290,7 @@ func TestAKindThatCannotBeListedIsLoggedOnceAndDelaysNothing(t *testing.T) {
 
 func TestMistakesAreReportedOnceOnTheScaler(t *testing.T) {
 	t.Parallel()
-	kind := kindOf("mistaken.example.com")
-	create(t, defineScaler(kind.GroupKind, "scalers", "v1"))
-	f := follow(t, suite.plane.Config, kind)
+	kind, f := followed(t, "mistaken.example.com")
 	opted := namespace(t, map[string]string{ownership.ModeAnnotation: "enforce"}).Name
 	other := namespace(t, nil).Name
 	ref := func(reference any) map[string]any { return map[string]any{"ref": reference} }
@@ -351,9 +357,7 @@ func TestMistakesAreReportedOnceOnTheScaler(t *testing.T) {
 
 func TestAHorizontalPodAutoscalerThatAScalerCreatedIsNotItsRival(t *testing.T) {
 	t.Parallel()
-	kind := kindOf("creator.example.com")
-	create(t, defineScaler(kind.GroupKind, "scalers", "v1"))
-	f := follow(t, suite.plane.Config, kind)
+	kind, f := followed(t, "creator.example.com")
 	n := namespace(t, map[string]string{ownership.ModeAnnotation: "enforce"}).Name
 	o := createScaler(t, n, "web", kind.GroupKind.WithVersion("v1"), map[string]any{"ref": map[string]any{"name": "web"}})
 	hpa := autoscaler(n, "made", "apps/v1", "Deployment", "web")
