@@ -93,6 +93,12 @@ CRDS_keda-operator := github.com/kedacore/keda/v2 config/crd/bases/*.yaml
 CRDS_argocd := github.com/argoproj/argo-cd/v3 manifests/crds/*-crd.yaml
 client-folder = test/clients/$(or $(FOLDER_$1),$1)
 
+# Downloads what all clients need while the first ones are built: go downloads before it compiles.
+.PHONY: fetch-clients
+fetch-clients:
+	@$(foreach c,$(filter-out $(wildcard bin/clients/*),$(CLIENTS:%=bin/clients/%)),go list -C $(call client-folder,$(notdir $c)) -deps \
+		$(or $(MAIN_$(notdir $c)),.) >/dev/null 2>&1 & ):
+
 .PHONY: clients
 clients: $(CLIENTS:%=bin/clients/%) ## build the clients that make e2e-clients plays (about half an hour the first time)
 
@@ -102,7 +108,7 @@ bin/clients/%: $$(wildcard $$(call client-folder,$$*)/*.go) $$(call client-folde
 
 # UPDATE=yes also writes docs/clients.md.
 .PHONY: e2e-clients
-e2e-clients: controlplane helm build clients ## play the real clients with and without handoff, and print the results: UPDATE=yes
+e2e-clients: fetch-clients controlplane helm build clients ## play the real clients with and without handoff, and print the results: UPDATE=yes
 	go test -C test/clients -count=1 -timeout 1h -parallel 8 -args -all $(if $(UPDATE),-update)
 
 .PHONY: test

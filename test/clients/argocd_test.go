@@ -90,6 +90,11 @@ func (n *namespace) sync(m manifest, options []string) error {
 	n.kubectl("", "patch", "--namespace="+argocdNamespace, "application", n.name, "--type=merge", "-p", fmt.Sprintf(
 		`{"operation":{"info":[{"name":"id","value":%q}],"sync":{"revision":%q,"syncOptions":%s}}}`, id, revision, list))
 	var state map[string]any
+	n.Cleanup(func() {
+		if n.Failed() {
+			n.Logf("the last sync: %v", state)
+		}
+	})
 	n.eventually("Argo CD has synced", func() bool {
 		state, _, _ = unstructured.NestedMap(n.app().Object, "status", "operationState")
 		info, _, _ := unstructured.NestedSlice(state, "operation", "info")

@@ -20,8 +20,8 @@ import (
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
-// patience bounds what the tests wait for.
-const patience = 2 * time.Minute
+// patience bounds what the tests wait for. Argo CD is slow while other clients are played or built.
+const patience = 5 * time.Minute
 
 // suite is shared by all tests.
 var suite struct {
