@@ -18,6 +18,7 @@ ARCH = $(shell go env GOARCH)
 VERSION = $(shell git describe --tags --always --dirty --abbrev=12 2>/dev/null || echo unknown)
 IMAGE ?= ghcr.io/ownership-handoff/handoff-webhook
 PLATFORMS ?= linux/amd64,linux/arm64
+comma := ,
 PLUGIN_PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 
 # CONTROLPLANE_BIN=DIR uses the control plane's four binaries in DIR instead of building them.
@@ -71,6 +72,16 @@ image-check: ## check that the image of the last commit is reproducible, static 
 
 bin/build-image: $(wildcard hack/image/*.go hack/image/go.*)
 	go build -C hack/image -o ../../$@ .
+
+# bin/release-tool --help describes the files.
+.PHONY: release
+release: bin/release-tool bin/build-image ## build all files of a release, bin/release/VERSION: VERSION=v0.1.0
+	bin/release-tool build --version='$(VERSION)' --image='$(IMAGE)' --image-platforms='$(PLATFORMS)' \
+		--plugin-platforms='$(subst $(empty) $(empty),$(comma),$(PLUGIN_PLATFORMS))'
+	bin/release-tool verify 'bin/release/$(VERSION)'
+
+bin/release-tool: $(wildcard hack/release/*.go hack/release/go.*)
+	go build -C hack/release -o ../../$@ .
 
 .PHONY: helm
 helm: bin/helm ## build Helm 3 for the tests

@@ -12,8 +12,9 @@ for platform; do
 	program=kubectl-handoff
 	case $platform in windows/*) program=kubectl-handoff.exe ;; esac
 	work=$(mktemp -d)
-	GOOS=${platform%/*} GOARCH=${platform#*/} CGO_ENABLED=0 \
-		go build -trimpath -ldflags "-s -w -X main.version=$version" -o "$work/$program" ./cmd/kubectl-handoff
+	# Flags that are set for other builds must not change the archive.
+	GOOS=${platform%/*} GOARCH=${platform#*/} CGO_ENABLED=0 GOFLAGS=-trimpath GOWORK=off GOEXPERIMENT= \
+		go build -buildvcs=false -ldflags "-s -w -buildid= -X main.version=$version" -o "$work/$program" ./cmd/kubectl-handoff
 	cp LICENSE "$work/"
 	cp "$here/kubectl_complete-handoff" "$work/"
 	# The same contents make the same archive: krew goes by its digest.

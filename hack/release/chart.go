@@ -1,0 +1,49 @@
+package main
+
+import (
+	"compress/gzip"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// chartArchive is the name of the chart's file. A chart's version has no v, because Helm requires a semantic version.
+func chartArchive(version string) string {
+	return "handoff-" + strings.TrimPrefix(version, "v") + ".tgz"
+}
+
+// packChart packs the chart as helm package does, but with the commit's time instead of the current one.
+func packChart(_ context.Context, r *release) error {
+	members, err := membersOf(filepath.Join(r.source, "manifests", "chart"), "handoff/")
+	if err != nil {
+		return err
+	}
+	for i, m := range members {
+		if m.name == "handoff/Chart.yaml" {
+			members[i].content = setVersion(m.content, r.version)
+		}
+	}
+	file, err := os.Create(r.path(chartArchive(r.version)))
+	if err != nil {
+		return err
+	}
+	packed := gzip.NewWriter(file)
+	if err := writeTar(packed, r.time, members); err != nil {
+		return err
+	}
+	if err := packed.Close(); err != nil {
+		return err
+	}
+	return file.Close()
+}
+
+// setVersion sets the versions of the chart and of the image in a Chart.yaml.
+func setVersion(chart []byte, version string) []byte {
+	line := regexp.MustCompile(`(?m)^version: .*$`)
+	chart = line.ReplaceAll(chart, []byte("version: "+strings.TrimPrefix(version, "v")))
+	line = regexp.MustCompile(`(?m)^appVersion: .*$`)
+	return line.ReplaceAll(chart, fmt.Appendf(nil, "appVersion: %s", version))
+}
