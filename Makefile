@@ -80,6 +80,10 @@ release: bin/release-tool bin/build-image ## build all files of a release, bin/r
 		--plugin-platforms='$(subst $(empty) $(empty),$(comma),$(PLUGIN_PLATFORMS))'
 	bin/release-tool verify 'bin/release/$(VERSION)'
 
+.PHONY: release-check
+release-check: helm bin/build-image ## check that a release of the last commit is reproducible and complete, and that changes to it are found
+	cd hack/release && go vet ./... && go test -count=1 -timeout 30m ./...
+
 bin/release-tool: $(wildcard hack/release/*.go hack/release/go.*)
 	go build -C hack/release -o ../../$@ .
 
@@ -144,6 +148,16 @@ e2e-kind: controlplane helm build bin/build-image bin/certmanager $(KIND) ## tes
 	go run ./test/kind --kind='$(KIND)' --image='$(IMAGE)' --version='$(VERSION)' --next='$(VERSION)-next' \
 		--archives=bin/e2e-kind/this-$(ARCH).tar,bin/e2e-kind/next-$(ARCH).tar $(if $(KEEP),--keep) $(if $(WAYS),--ways=$(WAYS))
 
+# Two releases of this commit, from which handoff is installed, upgraded, downgraded and upgraded again, without anything else of
+# this repository.
+.PHONY: release-kind
+release-kind: controlplane helm bin/release-tool bin/build-image bin/certmanager $(KIND) ## test two releases on a kind cluster: install, upgrade, downgrade
+	@rm -rf bin/release-kind
+	@for version in v0.1.0 v0.2.0; do bin/release-tool build --version=$$version --output=bin/release-kind/$$version \
+		--image-platforms=linux/$(ARCH) --plugin-platforms=linux/$(ARCH) && bin/release-tool verify bin/release-kind/$$version || exit 1; done
+	go run ./test/kind --kind='$(KIND)' --version=v0.1.0 --next=v0.2.0 --ways=release,release-chart --releases=bin/release-kind \
+		--archives=bin/release-kind/v0.1.0/handoff-webhook-v0.1.0-linux-$(ARCH).tar,bin/release-kind/v0.2.0/handoff-webhook-v0.2.0-linux-$(ARCH).tar $(if $(KEEP),--keep)
+
 bin/kind: test/kind/binary/go.mod
 	go build -C test/kind/binary -o ../../../$@ sigs.k8s.io/kind
 
@@ -182,13 +196,18 @@ record: controlplane build ## record the reviews for unit tests and benchmarks a
 	go run ./test/record
 
 .PHONY: lint
-lint: bin/golangci-lint ## run golangci-lint, built from hack/tools/go.mod
+lint: bin/golangci-lint bin/actionlint ## run golangci-lint and, on the workflows, actionlint
 	bin/golangci-lint run ./...
 	cd hack/image && ../../bin/golangci-lint run ./...
+	cd hack/release && ../../bin/golangci-lint run ./...
+	bin/actionlint
 
 bin/golangci-lint: hack/tools/go.mod
 	@echo 'lint: building golangci-lint, which takes a few minutes the first time'
 	go build -C hack/tools -o ../../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+bin/actionlint: hack/actionlint/go.mod
+	go build -C hack/actionlint -o ../../$@ github.com/rhysd/actionlint/cmd/actionlint
 
 .PHONY: clean
 clean: ## remove everything that was built

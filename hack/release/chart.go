@@ -3,7 +3,6 @@ package main
 import (
 	"compress/gzip"
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -45,5 +44,8 @@ func setVersion(chart []byte, version string) []byte {
 	line := regexp.MustCompile(`(?m)^version: .*$`)
 	chart = line.ReplaceAll(chart, []byte("version: "+strings.TrimPrefix(version, "v")))
 	line = regexp.MustCompile(`(?m)^appVersion: .*$`)
-	return line.ReplaceAll(chart, fmt.Appendf(nil, "appVersion: %s", version))
+	chart = line.ReplaceAll(chart, []byte("appVersion: "+version))
+	// In the annotation that lists the images for Artifact Hub.
+	line = regexp.MustCompile(`(?m)^(\s+image: \S+:)\S+$`)
+	return line.ReplaceAll(chart, []byte("${1}"+version))
 }

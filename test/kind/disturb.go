@@ -8,11 +8,11 @@ import (
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
-// upgraded returns a step that upgrades to the next version during the stream.
-func (p *proof) upgraded(by way) func(context.Context) error {
-	return p.under("rolling upgrade, "+by.name(), func(ctx context.Context) ([]string, error) {
+// changed returns a step that changes to another version during the stream.
+func (p *proof) changed(what string, by way, version string) func(context.Context) error {
+	return p.under(what+", "+by.name(), func(ctx context.Context) ([]string, error) {
 		began := time.Now()
-		if err := by.install(ctx, p.options.next); err != nil {
+		if err := by.install(ctx, version); err != nil {
 			return nil, err
 		}
 		if err := p.available(ctx); err != nil {

@@ -39,7 +39,7 @@ func (p *proof) all(ctx context.Context) error {
 		"cert-manager": {
 			{"install: " + withManager.name(), p.installed(withManager)},
 			{suite, p.suite},
-			{"rolling upgrade", p.upgraded(withManager)},
+			{"rolling upgrade", p.changed("rolling upgrade", withManager, p.options.next)},
 			{"certificate renewal by cert-manager", p.rotated("certificate renewal by cert-manager", p.renew)},
 			{"deletion of all webhook pods at once, with the guard", p.guarded(p.deletePods)},
 			{"webhook outage, with the guard", p.guarded(p.outage)},
@@ -60,14 +60,16 @@ func (p *proof) all(ctx context.Context) error {
 			{"install: " + byHelm.name(), p.installed(byHelm)},
 			{suite, p.suite},
 			{"helm test", p.helmTest},
-			{"rolling upgrade", p.upgraded(byHelm)},
+			{"rolling upgrade", p.changed("rolling upgrade", byHelm, p.options.next)},
 			{"uninstall", p.uninstalled(byHelm)},
 		},
+		"release":       p.released(releasedFile{p, "handoff-default.yaml"}),
+		"release-chart": p.released(releasedChart{p}),
 	}
 	var wanted []step
 	for _, name := range strings.Split(p.options.ways, ",") {
 		if proofs[name] == nil {
-			return fmt.Errorf("--ways: unknown way %q: want some of %s", name, ways)
+			return fmt.Errorf("--ways: unknown way %q: want some of %s,release,release-chart", name, ways)
 		}
 		wanted = append(wanted, proofs[name]...)
 	}
