@@ -74,7 +74,7 @@ func findInGzip(path, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close() // only read
+	defer file.Close() //nolint:errcheck // only read
 	unpacked, err := gzip.NewReader(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -64,7 +64,7 @@ func readImage(path string) (digest v1.Hash, program []byte, err error) {
 		return digest, nil, err
 	}
 	files := mutate.Extract(image)
-	defer files.Close() // only read
+	defer files.Close() //nolint:errcheck // only read
 	program, err = find(files, webhook)
 	if err != nil {
 		return digest, nil, fmt.Errorf("%s: %w", path, err)

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-const usage = `release builds every file of a release into one folder, or verifies such a folder. It needs go, tar and the source, and no
-network once the Go modules are downloaded. Two builds of the same commit with the same version of Go are identical.
+const usage = `release builds every file of a release into one folder, or verifies such a folder. It needs go, tar and the source,
+and no network once the Go modules are downloaded. Two builds of a commit with the same version of Go are identical.
 
   release build    the image, the chart, the kustomizations, the plugin, SBOMs, provenance, licenses, notes and checksums
   release verify   check that the files of a folder belong together
@@ -57,7 +57,8 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&o.source, "source", ".", "`folder` of handoff's source, a clone of its repository")
 	flags.StringVar(&o.output, "output", "", "`folder` for the files; it must not exist (default bin/release/VERSION)")
 	flags.StringVar(&o.image, "image", "ghcr.io/ownership-handoff/handoff-webhook", "`name` of the image, without tag")
-	flags.StringSliceVar(&o.imagePlatforms, "image-platforms", []string{"linux/amd64", "linux/arm64"}, "`list` of linux/ARCHITECTURE")
+	flags.StringSliceVar(&o.imagePlatforms, "image-platforms",
+		[]string{"linux/amd64", "linux/arm64"}, "`list` of linux/ARCHITECTURE")
 	flags.StringSliceVar(&o.platforms, "plugin-platforms",
 		[]string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64"}, "`list` of OS/ARCHITECTURE")
 	flags.Usage = func() { fmt.Fprint(os.Stderr, usage, flags.FlagUsagesWrapped(110)) }

@@ -180,7 +180,8 @@ func (v *verification) checkKrew() error {
 		if err != nil {
 			return err
 		}
-		want := fmt.Sprintf("%s/releases/download/%s/%s\n    sha256: %x\n", repository, v.version, pluginArchive(platform), sum(content))
+		want := fmt.Sprintf("%s/releases/download/%s/%s\n    sha256: %x\n",
+			repository, v.version, pluginArchive(platform), sum(content))
 		if !strings.Contains(string(manifest), want) {
 			return fmt.Errorf("%s: lacks the URL and the digest of %s", krewManifest, pluginArchive(platform))
 		}

@@ -38,7 +38,8 @@ func main() {
 	flag.StringVar(&o.next, "next", "", "`tag` of the image to upgrade to")
 	flag.StringVar(&o.archives, "archives", "", "comma-separated archive `files` that contain the image with both tags")
 	flag.StringVar(&o.ways, "ways", ways, "comma-separated `ways` to install, tested in this order")
-	flag.StringVar(&o.releases, "releases", "bin/release", "`folder` with the folders of releases, for the ways release and release-chart")
+	flag.StringVar(&o.releases, "releases", "bin/release",
+		"`folder` with the folders of releases, for the ways release and release-chart")
 	flag.BoolVar(&o.keep, "keep", false, "keep the cluster and print how to use it")
 	flag.Parse()
 
