@@ -43,6 +43,9 @@ func (h *Handler) evaluate(r *review) (out outcome, err error) {
 	if !intercepted(r) {
 		return outcome{}, nil
 	}
+	if r.isOfNamespace() {
+		return labelNamespace(r)
+	}
 	if !h.Cluster.Ready() {
 		return outcome{}, errNotReady
 	}

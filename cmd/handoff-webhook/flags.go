@@ -39,6 +39,9 @@ func (o *options) addConfiguration(flags *pflag.FlagSet) {
 	flags.StringVar(&o.config, "config", "",
 		"`file` with a HandoffConfiguration (config.ownership-handoff.io/v1alpha1): the lists of appliers, imperative managers "+
 			"and autoscalers, and the controller rules; if empty, the defaults apply, see docs/configuration.md")
+	flags.BoolVar(&o.labelNamespaces, "label-namespaces", true,
+		"repair the label ownership-handoff.io/mode of namespaces, which follows their annotation of that name, if the annotation "+
+			"was written while no pod answered. Set it to false if the MutatingWebhookConfiguration selects all namespaces")
 	flags.BoolVar(&o.version, "version", false, "print the version and exit")
 }
 

@@ -17,6 +17,8 @@ type options struct {
 	config     string
 	version    bool
 
+	labelNamespaces bool
+
 	webhookPort   int
 	certDir       string
 	clientCA      string

@@ -64,6 +64,13 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 		return err
 	}
 	parts := []part{mgr.Start, kinds, followScalers}
+	if o.labelNamespaces {
+		labels, err := newLabels(mgr, state, log.WithName("namespaces"))
+		if err != nil {
+			return err
+		}
+		parts = append(parts, labels.Run)
+	}
 	if o.selfSigned {
 		keeper, err := newRotator(restConfig, o, log.WithName("self-signed"))
 		if err != nil {
@@ -143,6 +150,20 @@ func newState(
 		Kinds: scalers, Client: client, Events: mgr.GetEventRecorder("handoff-webhook"), Log: log,
 	})
 	return state, watches, nil
+}
+
+// newLabels returns what repairs the labels of namespaces.
+func newLabels(mgr manager.Manager, state *cluster.State, log logr.Logger) (*cluster.Labels, error) {
+	labels, err := state.RepairLabels(mgr.GetConfig(), mgr.GetHTTPClient(), log)
+	if err != nil {
+		return nil, err
+	}
+	for _, metric := range labels.Metrics() {
+		if err := metrics.Registry.Register(metric); err != nil {
+			return nil, fmt.Errorf("registering metrics: %w", err)
+		}
+	}
+	return labels, nil
 }
 
 func newHandler(

@@ -3,6 +3,7 @@ package handofftest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // The API server reads a webhook configuration some time after it is stored, and does not signal when. Register therefore adds
@@ -22,7 +25,8 @@ const (
 	probeURL   = "https://127.0.0.1:1/"
 )
 
-// Register registers the webhook as in the manifests, and waits until the API server calls it.
+// Register registers the webhook as in the manifests, and waits until the API server calls it, also for the namespaces that
+// already have a mode.
 func (w *Webhook) Register(ctx context.Context) error {
 	if err := w.setRegistered(ctx, true); err != nil {
 		return fmt.Errorf("registering the webhook: %w", err)
@@ -56,7 +60,42 @@ func (w *Webhook) setRegistered(ctx context.Context, want bool) error {
 	if err != nil {
 		return err
 	}
-	return waitRegistered(ctx, api, want)
+	if err := waitRegistered(ctx, api, want); err != nil || !want || !selectsByLabel(configuration) {
+		return err
+	}
+	return waitLabeled(ctx, api)
+}
+
+// selectsByLabel reports whether the API server only calls the webhook for namespaces that have the mode label.
+func selectsByLabel(configuration *admissionregistrationv1.MutatingWebhookConfiguration) bool {
+	for i := range configuration.Webhooks {
+		selector := configuration.Webhooks[i].NamespaceSelector
+		if selector != nil && slices.ContainsFunc(selector.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool {
+			return r.Key == ownership.ModeLabel && r.Operator == metav1.LabelSelectorOpExists
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// waitLabeled waits until the webhook has labeled the namespaces that were annotated before it was registered.
+func waitLabeled(ctx context.Context, api client.Client) error {
+	done := func(ctx context.Context) (bool, error) {
+		var namespaces corev1.NamespaceList
+		if err := api.List(ctx, &namespaces); err != nil {
+			return false, err
+		}
+		return !slices.ContainsFunc(namespaces.Items, func(n corev1.Namespace) bool {
+			annotation, annotated := n.Annotations[ownership.ModeAnnotation]
+			label, labeled := ownership.NamespaceLabel(annotation, annotated)
+			return labeled && n.Labels[ownership.ModeLabel] != label && n.Name != metav1.NamespaceSystem
+		}), nil
+	}
+	if err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, readyTimeout, true, done); err != nil {
+		return fmt.Errorf("waiting until all namespaces with a mode have its label: %w", err)
+	}
+	return nil
 }
 
 func probeWebhook() admissionregistrationv1.MutatingWebhook {

@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -27,12 +28,18 @@ func reducedBy[T, R runtime.Object](keep func(T) R) toolscache.TransformFunc {
 	}
 }
 
-// keepMode reduces a namespace to its mode annotation.
+// maxMode is the length to which a mode annotation is cut. No mode is as long, and users can write 256 KiB into an annotation.
+const maxMode = 128
+
+// keepMode reduces a namespace to its mode annotation and its mode label.
 func keepMode(namespace *metav1.PartialObjectMetadata) *metav1.PartialObjectMetadata {
 	out := namespaces()
 	out.Name, out.ResourceVersion = namespace.Name, namespace.ResourceVersion
 	if mode, ok := namespace.Annotations[ownership.ModeAnnotation]; ok {
-		out.Annotations = map[string]string{ownership.ModeAnnotation: mode}
+		out.Annotations = map[string]string{ownership.ModeAnnotation: strings.Clone(mode[:min(len(mode), maxMode)])}
+	}
+	if label, ok := namespace.Labels[ownership.ModeLabel]; ok {
+		out.Labels = map[string]string{ownership.ModeLabel: label}
 	}
 	return out
 }

@@ -123,3 +123,59 @@ matchExpressions:
 {{- end -}}
 e.manager in [{{ join ", " $names }}]{{ join "" $prefixes }}
 {{- end }}
+
+{{- /* The match conditions of a webhook for objects. The arguments are the root, and whether the object must have opted in itself. */}}
+{{- define "handoff.matchConditions" -}}
+{{- $root := index . 0 -}}
+{{- $ofObject := index . 1 -}}
+{{- if $ofObject -}}
+- name: object-has-opted-in
+  expression: >-
+    object.metadata.?annotations[?'ownership-handoff.io/mode'].orValue('off') != 'off'
+{{ end -}}
+# Excludes kinds that change frequently and are never applied.
+- name: kind-can-be-applied
+  expression: >-
+    !(request.resource.group in ['coordination.k8s.io', 'events.k8s.io', 'discovery.k8s.io', 'authorization.k8s.io',
+    'metrics.k8s.io'] || (request.resource.group == '' && request.resource.resource in ['events', 'endpoints']) ||
+    (request.resource.group == 'apps' && request.resource.resource == 'controllerrevisions'))
+# Excludes the controllers of Kubernetes itself, which are neither appliers nor people.
+- name: writer-can-be-an-applier
+  expression: >-
+    !(request.userInfo.username in ['system:kube-controller-manager', 'system:kube-scheduler', 'system:apiserver'] ||
+    request.userInfo.username.startsWith('system:node:') ||
+    (request.userInfo.username.startsWith('system:serviceaccount:kube-system:') &&
+    request.userInfo.username.substring(34) in ['deployment-controller', 'replicaset-controller',
+    'replication-controller', 'statefulset-controller', 'daemon-set-controller', 'job-controller', 'cronjob-controller',
+    'endpoint-controller', 'horizontal-pod-autoscaler', 'disruption-controller', 'service-account-controller',
+    'root-ca-cert-publisher', 'persistent-volume-binder', 'pvc-protection-controller', 'ttl-after-finished-controller',
+    'generic-garbage-collector', 'namespace-controller', 'pod-garbage-collector']))
+# When an object is created, only a workload can already be the target of an autoscaler.
+- name: created-can-have-a-scale
+  expression: >-
+    request.operation != 'CREATE' || (object.?spec.hasValue() &&
+    !(request.resource.group in ['batch', 'networking.k8s.io', 'policy', 'rbac.authorization.k8s.io', 'autoscaling',
+    'storage.k8s.io', 'resource.k8s.io'] ||
+    (request.resource.group == '' && request.resource.resource != 'replicationcontrollers') ||
+    (request.resource.group == 'apps' && request.resource.resource == 'daemonsets')))
+# Excludes writes that change neither content, labels, annotations nor managedFields entries. The times in managedFields
+# change with every write, and entries for the status do not concern any manifest. A write that the guard has changed can
+# look unchanged.
+- name: content-or-managed-fields-change
+  expression: >-
+    {{- if $ofObject }}
+    object.metadata.?annotations[?'ownership-handoff.io/mode'].orValue('off') != 'off' && (
+    {{- end }}
+    request.operation == 'CREATE' ||
+    (request.resource.group in ['', 'apps'] && object.?status.?conditions.orValue([]).exists(c,
+    c.?type.orValue('') == 'ownership-handoff.io/guarded')) ||
+    object.exists(k, !(k in ['metadata', 'status']) && object[?k] != oldObject[?k]) ||
+    oldObject.exists(k, !(k in object)) ||
+    object.metadata.?labels != oldObject.metadata.?labels ||
+    object.metadata.?annotations != oldObject.metadata.?annotations ||
+    object.metadata.?managedFields.orValue([]).filter(e, e.?subresource.orValue('') != 'status').map(e, e.?fieldsV1) !=
+    oldObject.metadata.?managedFields.orValue([]).filter(e, e.?subresource.orValue('') != 'status').map(e, e.?fieldsV1){{ if $ofObject }}){{ end }}
+{{- with $root.Values.webhook.matchConditions }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,148 @@
+package optin_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const followsAnnotation = "the label " + mode + " follows the annotation of that name; write the annotation instead"
+
+// TestTheLabelFollowsTheAnnotationInTheSameWrite reads the label from the response to each write.
+func TestTheLabelFollowsTheAnnotationInTheSameWrite(t *testing.T) {
+	name := newNamespace(t)
+	annotate := func(value string) []string {
+		return []string{"annotate", "--overwrite", "namespace", name, "-o", "json", value}
+	}
+	huge := strings.Repeat("x", 200<<10)
+	for _, step := range []struct{ sentence, annotation, want string }{
+		{"warn", mode + "=warn", "warn"},
+		{"enforce", mode + "=enforce", "enforce"},
+		{"another annotation", "team=web", "enforce"},
+		{"off", mode + "=off", "none"},
+		{"an unknown value", mode + "=Enforce", "warn"},
+		{"an empty value", mode + "=", "warn"},
+		{"a value that no label can have", mode + "= ä\n/", "warn"},
+		{"enforce and a space", mode + "=enforce ", "warn"},
+		{"a large value", "", "warn"},
+		{"a removed annotation", mode + "-", "none"},
+	} {
+		var r result
+		if step.annotation == "" { // too long for a command line
+			patch := `{"metadata":{"annotations":{"` + mode + `":"` + huge + `"}}}`
+			r = kubectl(t, patch, "patch", "namespace", name, "--type=merge", "--patch-file=/dev/stdin", "-o", "json")
+		} else {
+			r = kubectl(t, "", annotate(step.annotation)...)
+		}
+		if got := label(r.namespace(t)); got != step.want {
+			t.Errorf("%s: want label %s, got %s", step.sentence, step.want, got)
+		}
+		if r.stderr != "" {
+			t.Errorf("%s: want no warning, got %s", step.sentence, r.stderr)
+		}
+		if managers := managersOfLabel(get(t, name)); managers != nil {
+			t.Errorf("%s: want no manager of the label, got %s", step.sentence, managers)
+		}
+	}
+}
+
+// TestToolsThatApplyNamespacesKeepTheLabel applies the manifest of a namespace as GitOps tools do, which must neither lose the label
+// nor write the namespace again and again.
+func TestToolsThatApplyNamespacesKeepTheLabel(t *testing.T) {
+	for sentence, command := range map[string][]string{
+		"client-side apply":                 {"apply"},
+		"server-side apply":                 {"apply", "--server-side"},
+		"server-side apply of another tool": {"apply", "--server-side", "--field-manager=gitops"},
+		"forced server-side apply":          {"apply", "--server-side", "--force-conflicts"},
+		"replace":                           {"replace"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			name := strings.ToLower(strings.ReplaceAll(sentence, " ", "-"))
+			manifest := func(mode string) string {
+				return `{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "` + name + `", "labels": {"team": "web"},
+					"annotations": {"ownership-handoff.io/mode": "` + mode + `"}}}`
+			}
+			write := func(mode string) result {
+				t.Helper()
+				r := kubectl(t, manifest(mode), append(slices.Clone(command), "-f-", "-o", "json", "--show-managed-fields")...)
+				if r.stderr != "" && !strings.Contains(r.stderr, "missing the kubectl.kubernetes.io/last-applied") {
+					t.Errorf("want no warning, got %s", r.stderr)
+				}
+				return r
+			}
+			if command[0] == "replace" {
+				kubectl(t, manifest("enforce"), "create", "-f-")
+			}
+			write("enforce")
+			first := get(t, name)
+			again := write("enforce").namespace(t)
+			if label(again) != "enforce" || again.ResourceVersion != first.ResourceVersion {
+				t.Errorf("an unchanged write: label %s, resourceVersion %s, before %s", label(again), again.ResourceVersion, first.ResourceVersion)
+			}
+			if off := write("off").namespace(t); label(off) != "none" {
+				t.Errorf("mode off: label %s", label(off))
+			}
+			changed := write("warn").namespace(t)
+			if label(changed) != "warn" || managersOfLabel(changed) != nil {
+				t.Errorf("a changed mode: label %s, managed by %s", label(changed), managersOfLabel(changed))
+			}
+			if text := changed.Annotations["kubectl.kubernetes.io/last-applied-configuration"]; strings.Contains(text, `"labels":{"ownership`) {
+				t.Errorf("last-applied contains the label: %s", text)
+			}
+		})
+	}
+}
+
+// TestAManifestThatContainsTheLabel applies a manifest that was exported with the label. It is no conflict, whoever else has
+// written the label.
+func TestAManifestThatContainsTheLabel(t *testing.T) {
+	name := newNamespace(t)
+	kubectl(t, "", "annotate", "namespace", name, mode+"=warn")
+	kubectl(t, "", "label", "--overwrite", "namespace", name, mode+"=enforce") // corrected
+	exported := `{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "` + name + `", "labels": {"` + mode + `": "enforce"}}}`
+	for _, args := range [][]string{
+		{"apply", "--server-side", "--field-manager=gitops"}, {"apply", "--server-side", "--field-manager=other"}, {"apply"}, {"apply"},
+	} {
+		r := kubectl(t, exported, append(args, "-f-", "-o", "json", "--show-managed-fields")...)
+		if o := r.namespace(t); label(o) != "warn" || managersOfLabel(o) != nil {
+			t.Errorf("%v: label %s, managed by %s", args, label(o), managersOfLabel(o))
+		}
+		if diff := cmp.Diff([]string{followsAnnotation}, r.warnings()); diff != "" {
+			t.Errorf("%v: warnings (-want +got):\n%s", args, diff)
+		}
+	}
+}
+
+// TestTheLabelCannotBeWritten writes only the label, as a tenant could who may edit the labels of a namespace and nothing else.
+func TestTheLabelCannotBeWritten(t *testing.T) {
+	for sentence, c := range map[string]struct{ annotation, label, want string }{
+		"a label without the annotation":     {"", "=enforce", "none"},
+		"an odd label":                       {"", "=" + strings.Repeat("x", 63), "none"},
+		"an empty label":                     {"", "=", "none"},
+		"another mode than the annotation's": {"enforce", "=warn", "enforce"},
+		"a removed label":                    {"enforce", "-", "enforce"},
+		"a label, in mode off":               {"off", "=enforce", "none"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			name := newNamespace(t)
+			if c.annotation != "" {
+				kubectl(t, "", "annotate", "namespace", name, mode+"="+c.annotation)
+			}
+			r := kubectl(t, "", "label", "--overwrite", "namespace", name, mode+c.label)
+			if diff := cmp.Diff([]string{followsAnnotation}, r.warnings()); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+			o := get(t, name)
+			if label(o) != c.want || managersOfLabel(o) != nil {
+				t.Errorf("want label %s without a manager, got %s, managed by %s", c.want, label(o), managersOfLabel(o))
+			}
+		})
+	}
+	created := `{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "created", "labels": {"` + mode + `": "enforce"}}}`
+	r := kubectl(t, created, "create", "-f-")
+	if got := label(get(t, "created")); got != "none" || !slices.Equal(r.warnings(), []string{followsAnnotation}) {
+		t.Errorf("a namespace created with the label: got %s, %s", got, r.warnings())
+	}
+}

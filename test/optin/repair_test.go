@@ -1,0 +1,121 @@
+package optin_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
+)
+
+// TestLabelsAreRepairedAfterAnOutage changes namespaces while no webhook answers.
+func TestLabelsAreRepairedAfterAnOutage(t *testing.T) {
+	annotated, removed, forged, untouched := newNamespace(t), newNamespace(t), newNamespace(t), newNamespace(t)
+	kubectl(t, "", "annotate", "namespace", removed, mode+"=enforce")
+	if err := cluster.webhook.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	kubectl(t, "", "annotate", "namespace", annotated, mode+"=enforce")
+	kubectl(t, "", "annotate", "namespace", removed, mode+"-")
+	kubectl(t, "", "label", "namespace", forged, mode+"="+strings.Repeat("x", 63))
+	for name, want := range map[string]string{annotated: "none", removed: "enforce", forged: strings.Repeat("x", 63)} {
+		if got := label(get(t, name)); got != want {
+			t.Fatalf("while no webhook answers: want label %s, got %s", want, got)
+		}
+	}
+	before := get(t, untouched).ResourceVersion
+
+	again(t)
+	for name, want := range map[string]string{annotated: "enforce", removed: "none", forged: "none"} {
+		eventually(t, "the label is "+want, func() bool { return label(get(t, name)) == want })
+		if managers := managersOfLabel(get(t, name)); managers != nil {
+			t.Errorf("want no manager of the label, got %s", managers)
+		}
+		if !strings.Contains(cluster.webhook.Log(), `"made the label of a namespace follow its mode annotation","namespace":"`+name+`"`) {
+			t.Errorf("the log does not contain the repair of %s", name)
+		}
+	}
+	eventually(t, "the metrics say so", func() bool {
+		return metric(t, `handoff_namespace_label_repairs_total{result="repaired"}`) == "3" && metric(t, "handoff_stale_namespace_labels") == "0"
+	})
+	if after := get(t, untouched).ResourceVersion; after != before {
+		t.Error("a namespace without a mode was written")
+	}
+	if diff := cmp.Diff(written(byNamespace), play(t, annotated, "")); diff != "" {
+		t.Errorf("after the repair, the API server's calls (-want +got):\n%s", diff)
+	}
+}
+
+// again replaces the stopped webhook.
+func again(t *testing.T) {
+	t.Helper()
+	if err := cluster.webhook.Unregister(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := startWebhook(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRepairsThatCannotSucceed verifies that a webhook that may not patch namespaces, or that the API server does not call for a
+// namespace, says so and keeps answering.
+func TestRepairsThatCannotSucceed(t *testing.T) {
+	name := newNamespace(t)
+	kubectl(t, "", "label", "namespace", name, "ownership-handoff.io/system=true") // excluded, as handoff's own namespace
+	kubectl(t, "", "annotate", "namespace", name, mode+"=enforce")
+	defer func() { kubectl(t, "", "annotate", "namespace", name, mode+"-") }()
+	eventually(t, "the repair has no effect", func() bool {
+		return metric(t, `handoff_namespace_label_repairs_total{result="not_called"}`) != ""
+	})
+	if got := metric(t, "handoff_stale_namespace_labels"); got != "1" {
+		t.Errorf("namespaces with a stale label: want 1, got %s", got)
+	}
+
+	const reader = "system:serviceaccount:elsewhere:reader"
+	kubeconfig, err := cluster.plane.AddUser(reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubectl(t, "", "create", "clusterrolebinding", "reader", "--clusterrole=handoff-webhook", "--user="+reader)
+	webhook, err := handofftest.Start(t.Context(), cluster.plane, handofftest.Options{Kubeconfig: kubeconfig})
+	if err != nil {
+		t.Fatal(err) // it is not ready
+	}
+	defer func() {
+		if err := webhook.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	eventually(t, "the repair is forbidden", func() bool {
+		text, err := webhook.Metrics(t.Context())
+		return err == nil && strings.Contains(text, `handoff_namespace_label_repairs_total{result="forbidden"}`)
+	})
+	if said := strings.Count(webhook.Log(), "cannot patch resource"); said != 1 {
+		t.Errorf("want one log line that says what is forbidden, got %d:\n%s", said, webhook.Log())
+	}
+}
+
+// TestNamespacesThatWereAnnotatedBeforeTheInstallation annotates more namespaces than a pod repairs at once.
+func TestNamespacesThatWereAnnotatedBeforeTheInstallation(t *testing.T) {
+	if err := cluster.webhook.Unregister(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := cluster.webhook.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	const many = 100
+	var manifests strings.Builder
+	for i := range many {
+		fmt.Fprintf(&manifests, "apiVersion: v1\nkind: Namespace\nmetadata: {name: before-%d, annotations: {%s: warn}}\n---\n", i, mode)
+	}
+	kubectl(t, manifests.String(), "create", "-f-")
+	if err := startWebhook(t.Context()); err != nil { // waits for the labels
+		t.Fatal(err)
+	}
+	labeled := kubectl(t, "", "get", "namespaces", "-l", mode+"=warn", "-o", "name").stdout
+	if got := strings.Count(labeled, "namespace/before-"); got != many {
+		t.Errorf("want %d labeled namespaces, got %d", many, got)
+	}
+}

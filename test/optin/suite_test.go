@@ -1,0 +1,269 @@
+// Package optin tests that the API server sends handoff the writes of namespaces that have opted in, and of no others: the label by
+// which it selects them, what keeps the label in step with the annotation, and the permissions that this takes.
+package optin_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/test/controlplane"
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
+)
+
+const (
+	patience = 60 * time.Second
+	// serviceAccount is the user of the webhook, with the permissions of manifests/base.
+	serviceAccount = "system:serviceaccount:" + handofftest.Namespace + ":handoff-webhook"
+	mode           = ownership.ModeAnnotation
+)
+
+// cluster is shared by the tests, which do not run in parallel: they count reviews, and stop the webhook.
+var cluster struct {
+	plane      *controlplane.ControlPlane
+	root       string
+	kubeconfig string // of the ServiceAccount
+	webhook    *handofftest.Webhook
+}
+
+// auditPolicy logs what the API server sends to webhooks.
+const auditPolicy = `
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- {level: Request, verbs: [create, update, patch]}
+`
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "handoff-optin-*")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		policy := filepath.Join(dir, "audit.yaml")
+		if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return controlplane.Main(m.Run, os.Stderr, controlplane.Options{
+			Output: os.Stderr, WithoutControllerManager: true,
+			APIServerArgs: map[string][]string{
+				"audit-policy-file": {policy}, "audit-log-path": {"{dir}/audit.log"}, "audit-log-mode": {"blocking"},
+			},
+		}, prepare)
+	}())
+}
+
+// prepare installs what the webhook needs, and starts and registers it.
+func prepare(ctx context.Context, plane *controlplane.ControlPlane) (err error) {
+	cluster.plane = plane
+	if cluster.root, err = controlplane.Root(); err != nil {
+		return err
+	}
+	for _, file := range []string{"namespace.yaml", "serviceaccount.yaml", "rbac.yaml", "namespaces.yaml"} {
+		path := filepath.Join(cluster.root, "manifests", "base", file)
+		if out, err := exec.CommandContext(ctx, plane.Kubectl, "apply", "--validate=strict", "-f", path).CombinedOutput(); err != nil {
+			return fmt.Errorf("kubectl apply -f %s: %w\n%s", path, err, out)
+		}
+	}
+	cluster.kubeconfig, err = plane.AddUser(serviceAccount,
+		"system:serviceaccounts", "system:serviceaccounts:"+handofftest.Namespace, "system:authenticated")
+	if err != nil {
+		return err
+	}
+	return startWebhook(ctx)
+}
+
+// startWebhook starts the webhook as the ServiceAccount, and registers it.
+func startWebhook(ctx context.Context) (err error) {
+	cluster.webhook, err = handofftest.Start(ctx, cluster.plane, handofftest.Options{Kubeconfig: cluster.kubeconfig})
+	if err != nil {
+		return err
+	}
+	if err := cluster.webhook.Register(ctx); err != nil {
+		log := cluster.webhook.Log()
+		return fmt.Errorf("%w\n%s", err, log[max(0, len(log)-2000):])
+	}
+	return nil
+}
+
+// result is the output of a command.
+type result struct {
+	stdout, stderr string
+	err            error
+}
+
+func run(t *testing.T, stdin string, args ...string) result {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), cluster.plane.Kubectl, args...)
+	cmd.Stdin = strings.NewReader(stdin)
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	return result{stdout.String(), stderr.String(), err}
+}
+
+// kubectl runs a command that must succeed.
+func kubectl(t *testing.T, stdin string, args ...string) result {
+	t.Helper()
+	r := run(t, stdin, args...)
+	if r.err != nil {
+		t.Fatalf("kubectl %s: %v\n%s", short(strings.Join(args, " ")), r.err, r.stderr)
+	}
+	return r
+}
+
+func short(text string) string { return text[:min(len(text), 300)] }
+
+// warnings returns handoff's warnings in the output of a command.
+func (r result) warnings() (found []string) {
+	for line := range strings.Lines(r.stderr) {
+		if text, ok := strings.CutPrefix(line, "Warning: handoff: "); ok {
+			found = append(found, strings.TrimSpace(text))
+		}
+	}
+	return found
+}
+
+// namespace decodes the namespace that a command has printed with -o json.
+func (r result) namespace(t *testing.T) *corev1.Namespace {
+	t.Helper()
+	o := &corev1.Namespace{}
+	if err := json.Unmarshal([]byte(r.stdout), o); err != nil {
+		t.Fatalf("%v: %s", err, short(r.stdout))
+	}
+	return o
+}
+
+// newNamespace creates a namespace without a mode. It is never deleted, because there is no controller that would do it.
+func newNamespace(t *testing.T) (name string) {
+	t.Helper()
+	out := kubectl(t, `{"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "optin-"}}`, "create", "-f-", "-o", "json")
+	return out.namespace(t).Name
+}
+
+func get(t *testing.T, name string) *corev1.Namespace {
+	t.Helper()
+	return kubectl(t, "", "get", "namespace", name, "-o", "json", "--show-managed-fields").namespace(t)
+}
+
+// label returns the label of a namespace, "none" if it has none.
+func label(o *corev1.Namespace) string {
+	value, ok := o.Labels[ownership.ModeLabel]
+	if !ok {
+		return "none"
+	}
+	return value
+}
+
+// managersOfLabel returns the field managers of the label.
+func managersOfLabel(o *corev1.Namespace) (managers []string) {
+	for _, e := range o.ManagedFields {
+		var fields struct {
+			Metadata struct {
+				Labels map[string]any `json:"f:labels"`
+			} `json:"f:metadata"`
+		}
+		if json.Unmarshal(e.FieldsV1.GetRawBytes(), &fields) == nil && fields.Metadata.Labels["f:"+ownership.ModeLabel] != nil {
+			managers = append(managers, e.Manager+"/"+string(e.Operation))
+		}
+	}
+	return managers
+}
+
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !done(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			log := cluster.webhook.Log()
+			t.Fatalf("timed out after %s: %s\nwebhook: %s", patience, what, log[max(0, len(log)-2000):])
+		}
+	}
+}
+
+// metric returns the value of a metric of the webhook with its labels, as text; "" if there is none.
+func metric(t *testing.T, name string) string {
+	t.Helper()
+	text, err := cluster.webhook.Metrics(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(text) {
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// reviews returns all counters of reviews.
+func reviews(t *testing.T) (lines []string) {
+	t.Helper()
+	text, err := cluster.webhook.Metrics(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "handoff_reviews_total") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
+}
+
+// audited returns the requests in the audit log since an offset, and the names of the webhooks that the API server called for
+// each: "patch deployments: webhook.ownership-handoff.io".
+func audited(t *testing.T, offset int64, namespace string) (lines []string) {
+	t.Helper()
+	log, err := os.ReadFile(filepath.Join(cluster.plane.Dir, "audit.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(log[offset:]) {
+		var event struct {
+			Verb        string
+			Annotations map[string]string
+			ObjectRef   struct{ Resource, Namespace string }
+		}
+		if err := json.Unmarshal(line, &event); err != nil {
+			t.Fatal(err)
+		}
+		if event.ObjectRef.Namespace != namespace {
+			continue
+		}
+		var called []string
+		for key, text := range event.Annotations {
+			var mutation struct{ Webhook string }
+			if strings.HasPrefix(key, "mutation.webhook.admission.k8s.io/round_") && json.Unmarshal([]byte(text), &mutation) == nil {
+				called = append(called, mutation.Webhook)
+			}
+		}
+		slices.Sort(called)
+		lines = append(lines, event.Verb+" "+event.ObjectRef.Resource+": "+strings.Join(called, " "))
+	}
+	return lines
+}
+
+// auditOffset returns the current size of the audit log.
+func auditOffset(t *testing.T) int64 {
+	t.Helper()
+	info, err := os.Stat(filepath.Join(cluster.plane.Dir, "audit.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}

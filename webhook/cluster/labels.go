@@ -1,0 +1,229 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ownership-handoff/handoff/internal/ratelimit"
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+const (
+	// firstRepair is the pause before a label is repaired, maxRepair that between attempts that have no effect.
+	firstRepair = time.Second
+	maxRepair   = 2 * time.Minute
+	// repairsPerSecond and repairBurst limit the requests of a pod, in case many namespaces were annotated while none answered.
+	repairsPerSecond = 20
+	repairBurst      = 50
+	repairTimeout    = 10 * time.Second
+	// forbiddenPause is the pause after a repair that was forbidden, because most likely all others are.
+	forbiddenPause = 30 * time.Second
+	// settled is how long a label must follow the annotation until the next repair is prompt again: another client may keep
+	// changing the label.
+	settled = 10 * time.Minute
+	// sayRepairs is the minimum interval between two log lines about repairs that had no effect.
+	sayRepairs = time.Minute
+)
+
+// The results of a repair, as in the metric.
+const (
+	resultRepaired  = "repaired"
+	resultConflict  = "conflict"
+	resultUnlabeled = "not_called"
+	resultForbidden = "forbidden"
+	resultFailed    = "failed"
+)
+
+var errNotCalled = errors.New("the API server did not call handoff for the namespace")
+
+// Labels repairs the labels of namespaces (ownership.ModeLabel) that do not follow their annotation, for example because no pod
+// answered when the annotation was written.
+//
+// It does not write the label. It sends a patch without any change, for which the API server calls the webhook, whose response
+// corrects the label. The correction is therefore the same as for any other write, has no managedFields entry that could conflict
+// with an apply, and only reaches namespaces that the API server sends to the webhook at all. Every pod may do this: the second
+// patch has nothing to correct, or conflicts.
+type Labels struct {
+	state  *State
+	client metadata.Interface
+	log    logr.Logger
+	queue  workqueue.TypedRateLimitingInterface[string]
+	quiet  ratelimit.Log
+
+	repairs *prometheus.CounterVec
+	stale   prometheus.GaugeFunc
+
+	mutex sync.Mutex
+	wrong map[string]struct{} // namespaces whose label does not follow their annotation
+}
+
+// RepairLabels returns Labels for the namespaces of the state. Run repairs them.
+func (f *State) RepairLabels(c *rest.Config, h *http.Client, log logr.Logger) (*Labels, error) {
+	limited := rest.CopyConfig(c)
+	limited.QPS, limited.Burst, limited.RateLimiter = repairsPerSecond, repairBurst, nil
+	client, err := metadata.NewForConfigAndClient(limited, h)
+	if err != nil {
+		return nil, fmt.Errorf("creating the client for the labels of namespaces: %w", err)
+	}
+	l := &Labels{
+		state: f, client: client, log: log, wrong: map[string]struct{}{},
+		queue: workqueue.NewTypedRateLimitingQueue(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRepair, maxRepair)),
+		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "handoff_namespace_label_repairs_total",
+			Help: "Attempts to make the label of a namespace follow its mode annotation, by result: repaired, conflict, not_called (the " +
+				"API server did not call handoff for the namespace), forbidden or failed.",
+		}, []string{"result"}),
+	}
+	l.stale = prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "handoff_stale_namespace_labels",
+		Help: "Namespaces whose label does not follow their mode annotation.",
+	}, func() float64 {
+		l.mutex.Lock()
+		defer l.mutex.Unlock()
+		return float64(len(l.wrong))
+	})
+	return l, nil
+}
+
+// Metrics returns the metrics of the repairs.
+func (l *Labels) Metrics() []prometheus.Collector { return []prometheus.Collector{l.repairs, l.stale} }
+
+// Run repairs labels until the context is done.
+func (l *Labels) Run(ctx context.Context) error {
+	registration, err := l.state.informers["namespaces"].AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    l.changed,
+		UpdateFunc: func(_, now any) { l.changed(now) },
+		DeleteFunc: l.deleted,
+	})
+	if err != nil {
+		return fmt.Errorf("watching namespaces: %w", err)
+	}
+	defer func() { _ = l.state.informers["namespaces"].RemoveEventHandler(registration) }()
+	defer context.AfterFunc(ctx, l.queue.ShutDown)()
+	for {
+		name, stopped := l.queue.Get()
+		if stopped {
+			return nil
+		}
+		result := l.process(ctx, name)
+		l.queue.Done(name)
+		if result == resultForbidden {
+			select {
+			case <-ctx.Done():
+			case <-time.After(forbiddenPause):
+			}
+		}
+	}
+}
+
+func (l *Labels) changed(o any) {
+	namespace, ok := o.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return
+	}
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if follows(namespace) {
+		delete(l.wrong, namespace.Name)
+		return
+	}
+	if _, known := l.wrong[namespace.Name]; !known {
+		l.wrong[namespace.Name] = struct{}{}
+		l.queue.AddRateLimited(namespace.Name)
+	}
+}
+
+func (l *Labels) deleted(o any) {
+	if unknown, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+		o = unknown.Obj
+	}
+	if namespace, ok := o.(*metav1.PartialObjectMetadata); ok {
+		l.mutex.Lock()
+		defer l.mutex.Unlock()
+		delete(l.wrong, namespace.Name)
+	}
+}
+
+// follows reports whether the label of a namespace follows its annotation. The annotation may have been cut.
+func follows(namespace metav1.Object) bool {
+	annotation, annotated := namespace.GetAnnotations()[ownership.ModeAnnotation]
+	label, has := namespace.GetLabels()[ownership.ModeLabel]
+	want, labeled := ownership.NamespaceLabel(annotation, annotated)
+	return has == labeled && label == want
+}
+
+// process repairs the label of a namespace if it is still wrong, and returns the result, "" if there was nothing to do.
+func (l *Labels) process(ctx context.Context, name string) (result string) {
+	namespace := namespaces()
+	err := l.state.reader.Get(ctx, client.ObjectKey{Name: name}, namespace)
+	if err != nil || follows(namespace) {
+		l.queue.Forget(name)
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, repairTimeout)
+	defer cancel()
+	err = l.repair(ctx, namespace)
+	result = resultOf(err)
+	l.repairs.WithLabelValues(result).Inc()
+	switch result {
+	case resultRepaired:
+		l.log.Info("made the label of a namespace follow its mode annotation", "namespace", name)
+		l.queue.AddAfter(name, settled)
+		return result
+	case resultConflict: // the watch delivers the newer version
+	default:
+		l.quiet.Do(sayRepairs, func(times int) {
+			l.log.Error(err, "the label of a namespace does not follow its mode annotation, so the API server does not send its writes",
+				"namespace", name, "timesSinceLastLog", times)
+		})
+	}
+	l.queue.AddRateLimited(name)
+	return result
+}
+
+// resultOf returns the result of a repair for the metric.
+func resultOf(err error) string {
+	switch {
+	case err == nil:
+		return resultRepaired
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return resultConflict
+	case errors.Is(err, errNotCalled):
+		return resultUnlabeled
+	case apierrors.IsForbidden(err):
+		return resultForbidden
+	default:
+		return resultFailed
+	}
+}
+
+// repair sends a patch without a change. It conflicts if the namespace has changed since it was cached.
+func (l *Labels) repair(ctx context.Context, namespace *metav1.PartialObjectMetadata) error {
+	patch := fmt.Appendf(nil, `{"metadata":{"resourceVersion":%q}}`, namespace.ResourceVersion)
+	stored, err := l.client.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).
+		Patch(ctx, namespace.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "handoff-webhook"})
+	if err != nil {
+		return err
+	}
+	if !follows(stored) {
+		return errNotCalled
+	}
+	return nil
+}
