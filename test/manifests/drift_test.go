@@ -20,6 +20,7 @@ func TestTheChartRendersTheObjectsOfTheOverlays(t *testing.T) {
 		certManager = `certificates="cert-manager"`
 		guard       = `guard.enabled=true`
 		monitoring  = `monitoring.enabled=true`
+		noLabels    = `namespaceLabels.enabled=false`
 	)
 	for sentence, c := range map[string]struct {
 		folders, values []string
@@ -29,6 +30,7 @@ func TestTheChartRendersTheObjectsOfTheOverlays(t *testing.T) {
 		"with certificates from cert-manager": {[]string{"overlays/cert-manager"}, []string{noPolicy, certManager}},
 		"with the guard":                      {[]string{"overlays/default", "guard"}, []string{guard}},
 		"with monitoring":                     {[]string{"overlays/default", "components/monitoring"}, []string{monitoring}},
+		"with reviews of all namespaces":      {[]string{"overlays/default", "components/all-namespaces"}, []string{noLabels}},
 		"with cert-manager and all options": {
 			[]string{"overlays/cert-manager", "policies", "guard", "components/monitoring"}, []string{certManager, guard, monitoring},
 		},

@@ -1,6 +1,7 @@
 package manifests_test
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -8,9 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ownership-handoff/handoff/config"
@@ -117,8 +120,14 @@ func TestAlertsAndPanelsUseTheMetricsOfHandoff(t *testing.T) {
 	if _, err := serving.New(serving.Options{Registerer: &has}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := has.Register(new(facts.State).Ages()); err != nil {
+	labels, err := new(facts.State).RepairLabels(&rest.Config{}, http.DefaultClient, logr.Discard())
+	if err != nil {
 		t.Fatal(err)
+	}
+	for _, metric := range append(labels.Metrics(), new(facts.State).Ages()) {
+		if err := has.Register(metric); err != nil {
+			t.Fatal(err)
+		}
 	}
 	text := read(t, "components", "monitoring", "prometheusrule.yaml") + read(t, "components", "monitoring", "dashboard.json")
 	used := regexp.MustCompile(`\bhandoff_[a-z_]+`).FindAllString(strings.ReplaceAll(text, "_bucket", ""), -1)
@@ -134,22 +143,24 @@ func TestAlertsAndPanelsUseTheMetricsOfHandoff(t *testing.T) {
 	}
 }
 
-func TestAlertsAndPanelsUseTheNameOfTheWebhook(t *testing.T) {
+func TestAlertsAndPanelsUseTheNamesOfTheWebhooks(t *testing.T) {
 	t.Parallel()
 	webhooks, _, err := unstructured.NestedSlice(kustomize(t, "base")["MutatingWebhookConfiguration/handoff"].Object, "webhooks")
-	if err != nil || len(webhooks) != 1 {
-		t.Fatalf("want one webhook, got %d: %v", len(webhooks), err)
+	if err != nil || len(webhooks) != 3 {
+		t.Fatalf("want three webhooks, got %d: %v", len(webhooks), err)
 	}
-	name, _ := webhooks[0].(map[string]any)["name"].(string)
 	for _, file := range []string{"prometheusrule.yaml", "dashboard.json"} {
 		text := read(t, "components", "monitoring", file)
-		named := regexp.MustCompile(`apiserver_[a-z_]+\{name=\\?"([^"\\]+)`).FindAllStringSubmatch(text, -1)
-		if len(named) == 0 {
-			t.Errorf("%s uses no metric of the API server", file)
+		named := regexp.MustCompile(`apiserver_[a-z_]+\{name=~\\?"([^"\\]+)`).FindAllStringSubmatch(text, -1)
+		if len(named) == 0 || len(named) != strings.Count(text, "(apiserver_") {
+			t.Errorf("%s uses %d metrics of the API server, and %d of handoff", file, strings.Count(text, "(apiserver_"), len(named))
 		}
 		for _, n := range named {
-			if n[1] != name {
-				t.Errorf("%s uses webhook name %s, want %s", file, n[1], name)
+			for _, w := range webhooks {
+				name, _ := w.(map[string]any)["name"].(string)
+				if !regexp.MustCompile("^(" + n[1] + ")$").MatchString(name) { // as Prometheus does
+					t.Errorf("%s uses webhook name %s, which is not %s", file, n[1], name)
+				}
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package manifests_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // TestHandoffDoesNotInterceptItsOwnNamespace verifies this also for another namespace that is set with kustomize.
@@ -37,14 +40,16 @@ func TestHandoffDoesNotInterceptItsOwnNamespace(t *testing.T) {
 					convert(t, o.Object, &namespace)
 				case "MutatingWebhookConfiguration":
 					convert(t, o.Object, &webhook)
-					selectors = append(selectors, webhook.Webhooks[0].NamespaceSelector)
+					for i := range webhook.Webhooks {
+						selectors = append(selectors, webhook.Webhooks[i].NamespaceSelector)
+					}
 				case "MutatingAdmissionPolicy":
 					delete(o.Object["spec"].(map[string]any), "mutations") //nolint:forcetypeassert // the API server accepts it
 					convert(t, o.Object, &policy)
 					selectors = append(selectors, policy.Spec.MatchConstraints.NamespaceSelector)
 				}
 			}
-			if namespace.Name != name || len(selectors) != 3 {
+			if namespace.Name != name || len(selectors) != 5 {
 				t.Fatalf("%s: the namespace %s, and %d selectors", folder, namespace.Name, len(selectors))
 			}
 			namespace.Labels["kubernetes.io/metadata.name"] = namespace.Name // the API server sets this label
@@ -53,10 +58,18 @@ func TestHandoffDoesNotInterceptItsOwnNamespace(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if selector.Matches(labels.Set(namespace.Labels)) {
+				matches := func(has labels.Set, mode string) bool {
+					has = maps.Clone(has)
+					if mode != "" {
+						has[ownership.ModeLabel] = mode
+					}
+					return selector.Matches(has)
+				}
+				if matches(namespace.Labels, "") || matches(namespace.Labels, "enforce") {
 					t.Errorf("%s in %s: its own namespace is intercepted", folder, name)
 				}
-				if !selector.Matches(labels.Set{"kubernetes.io/metadata.name": "shop"}) {
+				other := labels.Set{"kubernetes.io/metadata.name": "shop"}
+				if !matches(other, "") && !matches(other, "enforce") {
 					t.Errorf("%s in %s: no other namespace is intercepted", folder, name)
 				}
 			}

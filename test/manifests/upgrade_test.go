@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -47,12 +48,16 @@ func TestInstallingAgainKeepsTheCABundle(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			c.install(t)
 			want := base64.StdEncoding.EncodeToString(cluster.controlPlane.Config.CAData)
-			patch := fmt.Sprintf(`[{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": %q}]`, want)
+			var operations []string
+			for i := range 3 {
+				operations = append(operations, fmt.Sprintf(`{"op": "add", "path": "/webhooks/%d/clientConfig/caBundle", "value": %q}`, i, want))
+			}
+			patch := "[" + strings.Join(operations, ",") + "]"
 			kubectl(t, "", "patch", "mutatingwebhookconfiguration", "handoff", "--type=json", "-p", patch)
 			c.again(t)
-			got := kubectl(t, "", "get", "mutatingwebhookconfiguration", "handoff", "-o", "jsonpath={.webhooks[0].clientConfig.caBundle}").stdout
-			if got != want {
-				t.Errorf("the caBundle has %d characters, want %d", len(got), len(want))
+			got := kubectl(t, "", "get", "mutatingwebhookconfiguration", "handoff", "-o", "jsonpath={.webhooks[*].clientConfig.caBundle}").stdout
+			if want := strings.Join([]string{want, want, want}, " "); got != want {
+				t.Errorf("the caBundles have %d characters, want %d", len(got), len(want))
 			}
 			c.remove(t)
 		})

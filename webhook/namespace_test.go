@@ -1,0 +1,112 @@
+package webhook_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	jsonpatchv4 "gopkg.in/evanphx/json-patch.v4"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// namespaceReview returns a review of a namespace. The objects are the contents of metadata; without live, the namespace is created.
+func namespaceReview(manager, live, incoming string) string {
+	operation, oldObject := "UPDATE", `{"kind":"Namespace","metadata":{`+live+`}}`
+	if live == "" {
+		operation, oldObject = "CREATE", "null"
+	}
+	return fmt.Sprintf(`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":%q,"name":"shop",
+		"namespace":"shop","kind":{"group":"","version":"v1","kind":"Namespace"},"options":{"fieldManager":%q},
+		"object":{"kind":"Namespace","metadata":{%s}},"oldObject":%s}}`, operation, manager, incoming, oldObject)
+}
+
+func TestTheLabelOfANamespaceFollowsItsAnnotation(t *testing.T) {
+	const (
+		plain  = `"labels":{"a":"b"}`
+		follow = "handoff: the label ownership-handoff.io/mode follows the annotation of that name; write the annotation instead"
+		entry  = `{"manager":"kubectl-label","operation":"Update","fieldsType":"FieldsV1","fieldsV1":`
+		owned  = `{"f:metadata":{"f:labels":{"f:ownership-handoff.io/mode":{}}}}`
+		both   = `{"f:metadata":{"f:labels":{"f:a":{},"f:ownership-handoff.io/mode":{}}}}`
+		other  = `{"f:metadata":{"f:annotations":{"f:ownership-handoff.io/mode":{}}}}`
+	)
+	annotated := func(mode string) string { return `"annotations":{"ownership-handoff.io/mode":"` + mode + `"}` }
+	labeled := func(mode string) string { return `"labels":{"a":"b","ownership-handoff.io/mode":"` + mode + `"}` }
+	managed := func(entries ...string) string { return `,"managedFields":[` + strings.Join(entries, ",") + `]` }
+	for sentence, c := range map[string]struct {
+		manager, live, incoming, want string
+		warned                        bool
+	}{
+		"an annotation": {
+			"kubectl-annotate", plain, plain + "," + annotated("enforce"), labeled("enforce") + "," + annotated("enforce"), false,
+		},
+		"an annotation of a new namespace without labels": {
+			"kubectl-create", "", annotated("enforce"), `"labels":{"ownership-handoff.io/mode":"enforce"},` + annotated("enforce"), false,
+		},
+		"labels that are null": {
+			"", "", `"labels":null,` + annotated("warn"), `"labels":{"ownership-handoff.io/mode":"warn"},` + annotated("warn"), false,
+		},
+		"a removed annotation":  {"", labeled("warn") + "," + annotated("warn"), labeled("warn"), plain, false},
+		"an annotation off":     {"", labeled("warn"), labeled("warn") + "," + annotated("off"), plain + "," + annotated("off"), false},
+		"an unknown mode":       {"", plain, plain + "," + annotated("ä x"), labeled("warn") + "," + annotated("ä x"), false},
+		"nothing to do":         {"", plain, plain, plain, false},
+		"a label in step":       {"", "", labeled("warn") + "," + annotated("warn"), labeled("warn") + "," + annotated("warn"), false},
+		"a label by itself":     {"kubectl-label", plain, labeled("enforce"), plain, true},
+		"a created label":       {"x", "", labeled("enforce"), plain, true},
+		"a removed label":       {"kubectl-label", labeled("warn") + "," + annotated("warn"), plain + "," + annotated("warn"), labeled("warn") + "," + annotated("warn"), true},
+		"a replaced namespace":  {"kubectl-replace", labeled("warn") + "," + annotated("warn"), plain + "," + annotated("warn"), labeled("warn") + "," + annotated("warn"), false},
+		"a label with an entry": {"", plain, labeled("x") + managed(entry+owned+"}"), plain + managed(), true},
+		"entries of several managers": {
+			"", plain, labeled("x") + managed(entry+other+"}", entry+owned+"}", entry+both+"}", entry+owned+"}"),
+			plain + managed(entry+other+"}", entry+`{"f:metadata":{"f:labels":{"f:a":{}}}}}`), true,
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := newServer(t, &fakeCluster{notReady: true}) // the label needs no state of the cluster
+			response := s.answer(t, namespaceReview(c.manager, c.live, c.incoming))
+			got := []byte(`{"metadata":{` + c.incoming + `}}`)
+			if len(response.Patch) > 0 {
+				patch, err := jsonpatchv4.DecodePatch(response.Patch)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, err = patch.Apply(got); err != nil {
+					t.Fatalf("the patch %s does not apply: %v", response.Patch, err)
+				}
+			}
+			if diff := cmp.Diff(value(t, `{"metadata":{`+c.want+`}}`), value(t, string(got))); diff != "" {
+				t.Errorf("the namespace (-want +got):\n%s", diff)
+			}
+			var warnings []string
+			if c.warned {
+				warnings = []string{follow}
+			}
+			if diff := cmp.Diff(warnings, response.Warnings); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func value(t *testing.T, text string) (v any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return v
+}
+
+func TestAMalformedNamespaceFailsOpen(t *testing.T) {
+	s := newServer(t, enforced())
+	for sentence, metadata := range map[string]string{
+		"managedFields that are no list": `"labels":{"` + ownership.ModeLabel + `":"x"},"managedFields":[{"fieldsV1":{"ownership-handoff.io/mode":1}}]`,
+		"an entry that is no object":     `"labels":{"` + ownership.ModeLabel + `":"x"},"managedFields":[1]`,
+	} {
+		response := s.answer(t, namespaceReview("", "", metadata))
+		if response.Patch != nil || len(response.Warnings) != 1 || !strings.Contains(response.Warnings[0], "skipped") {
+			t.Errorf("%s: want it skipped, got %s, %s", sentence, response.Patch, response.Warnings)
+		}
+	}
+}
