@@ -76,7 +76,7 @@ func TestTheLabelOfANamespaceFollowsItsAnnotation(t *testing.T) {
 					t.Fatalf("the patch %s does not apply: %v", response.Patch, err)
 				}
 			}
-			if diff := cmp.Diff(value(t, `{"metadata":{`+c.want+`}}`), value(t, string(got))); diff != "" {
+			if diff := cmp.Diff(jsonValue(t, `{"metadata":{`+c.want+`}}`), jsonValue(t, string(got))); diff != "" {
 				t.Errorf("the namespace (-want +got):\n%s", diff)
 			}
 			var warnings []string
@@ -90,7 +90,7 @@ func TestTheLabelOfANamespaceFollowsItsAnnotation(t *testing.T) {
 	}
 }
 
-func value(t *testing.T, text string) (v any) {
+func jsonValue(t *testing.T, text string) (v any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
 		t.Fatalf("%v: %s", err, text)

@@ -84,17 +84,17 @@ func (h chart) uninstall(ctx context.Context) error {
 	return err
 }
 
-// available waits until the webhook is ready and its configuration has a CA bundle.
+// available waits until the webhook is ready and each webhook in its configuration has a CA bundle.
 func (p *proof) available(ctx context.Context) error {
 	installed, err := handofftest.InCluster(ctx, p.cluster.ControlPlane)
 	if err != nil {
 		return err
 	}
 	p.webhook = installed
-	return eventually(ctx, "the webhook configuration has a caBundle", time.Minute, func() (bool, error) {
+	return eventually(ctx, "the webhook configuration has the caBundles", time.Minute, func() (bool, error) {
 		bundle, err := p.cluster.kubectl(ctx, "get", "mutatingwebhookconfiguration", "handoff",
 			"-o", "jsonpath={.webhooks[*].clientConfig.caBundle}")
-		return bundle != "", err
+		return len(strings.Fields(bundle)) == 3, err
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -81,5 +82,62 @@ func convert(t *testing.T, from map[string]any, to any) {
 	t.Helper()
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(from, to); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestObjectsThatOptInAreSelectedLikeOthers verifies that the second webhook has the rules and conditions of the first, and that no
+// namespace is selected by both.
+func TestObjectsThatOptInAreSelectedLikeOthers(t *testing.T) {
+	t.Parallel()
+	const extra = `webhook.matchConditions=[{"name":"mine","expression":"true"}]`
+	for sentence, all := range map[string]objects{"base": kustomize(t, "base"), "the chart": chart(t, extra)} {
+		var configuration admissionregistrationv1.MutatingWebhookConfiguration
+		convert(t, all["MutatingWebhookConfiguration/handoff"].Object, &configuration)
+		byNamespace, byObject := configuration.Webhooks[0], configuration.Webhooks[1]
+		const optedIn = "object.metadata.?annotations[?'" + ownership.ModeAnnotation + "'].orValue('off') != 'off'"
+		want := []admissionregistrationv1.MatchCondition{{Name: "object-has-opted-in", Expression: optedIn}}
+		for _, c := range byNamespace.MatchConditions {
+			if c.Name == "content-or-managed-fields-change" {
+				c.Expression = optedIn + " && ( " + c.Expression + ")"
+			}
+			want = append(want, c)
+		}
+		if diff := cmp.Diff(want, byObject.MatchConditions); diff != "" || len(want) < 5 {
+			t.Errorf("%s: match conditions (-want +got):\n%s", sentence, diff)
+		}
+		if diff := cmp.Diff(byNamespace.Rules, byObject.Rules); diff != "" {
+			t.Errorf("%s: rules (-want +got):\n%s", sentence, diff)
+		}
+		for _, has := range []labels.Set{{"kubernetes.io/metadata.name": "a"}, {"kubernetes.io/metadata.name": "a", ownership.ModeLabel: ""}} {
+			selected := 0
+			for _, w := range []admissionregistrationv1.MutatingWebhook{byNamespace, byObject} {
+				selector, err := metav1.LabelSelectorAsSelector(w.NamespaceSelector)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if selector.Matches(has) {
+					selected++
+				}
+			}
+			if selected != 1 {
+				t.Errorf("%s: a namespace with labels %s is selected by %d webhooks", sentence, has, selected)
+			}
+		}
+	}
+}
+
+func TestTheWebhookForNamespacesNeverRefuses(t *testing.T) {
+	t.Parallel()
+	var configuration admissionregistrationv1.MutatingWebhookConfiguration
+	convert(t, chart(t, `webhook.failurePolicy="Fail"`)["MutatingWebhookConfiguration/handoff"].Object, &configuration)
+	got := map[string]admissionregistrationv1.FailurePolicyType{}
+	for _, w := range configuration.Webhooks {
+		got[w.Name] = *w.FailurePolicy
+	}
+	want := map[string]admissionregistrationv1.FailurePolicyType{
+		"webhook.ownership-handoff.io": "Fail", "objects.ownership-handoff.io": "Fail", "namespaces.ownership-handoff.io": "Ignore",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }

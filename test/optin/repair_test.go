@@ -2,11 +2,16 @@ package optin_test
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ownership-handoff/handoff/ownership"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
@@ -117,5 +122,56 @@ func TestNamespacesThatWereAnnotatedBeforeTheInstallation(t *testing.T) {
 	labeled := kubectl(t, "", "get", "namespaces", "-l", mode+"=warn", "-o", "name").stdout
 	if got := strings.Count(labeled, "namespace/before-"); got != many {
 		t.Errorf("want %d labeled namespaces, got %d", many, got)
+	}
+}
+
+// TestTheDocumentedCommandsForTheLabel runs the commands of docs/install.md that label namespaces before an upgrade, and that remove
+// the labels after handoff is uninstalled.
+func TestTheDocumentedCommandsForTheLabel(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(cluster.root, "docs", "install.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	upgrade := regexp.MustCompile(`(?s)  for mode in enforce warn; do.*?\n  done\n`).FindString(string(page))
+	cleanup := regexp.MustCompile(`(?s)\nkubectl annotate namespaces --all .*?\n` + "```").FindString(string(page))
+	if upgrade == "" || cleanup == "" {
+		t.Fatal("the commands are not in docs/install.md")
+	}
+	if err := cluster.webhook.Unregister(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := cluster.webhook.Register(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	modes := map[string]string{"enforce": "enforce", "warn": "warn", "off": "none", "": "none"}
+	names := map[string]string{}
+	for mode := range modes {
+		names[mode] = newNamespace(t)
+		if mode != "" {
+			kubectl(t, "", "annotate", "namespace", names[mode], ownership.ModeAnnotation+"="+mode)
+		}
+	}
+	shell := func(script string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script)
+		cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(cluster.plane.Kubectl)+":"+os.Getenv("PATH"))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", script, err, out)
+		}
+	}
+	shell(upgrade)
+	for mode, want := range modes {
+		if got := label(get(t, names[mode])); got != want {
+			t.Errorf("before an upgrade, mode %q: want label %s, got %s", mode, want, got)
+		}
+	}
+	shell(strings.TrimSuffix(cleanup, "```"))
+	for mode := range modes {
+		o := get(t, names[mode])
+		if _, annotated := o.Annotations[ownership.ModeAnnotation]; label(o) != "none" || annotated {
+			t.Errorf("after the cleanup, mode %q: label %s", mode, label(o))
+		}
 	}
 }

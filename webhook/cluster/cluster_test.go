@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,6 +36,9 @@ func TestNamespaceModeReturnsTheAnnotation(t *testing.T) {
 		"with other annotations": {map[string]string{ownership.ModeAnnotation: "warn", "a": "b"}, mode{"warn", true}},
 		"an unknown mode":        {map[string]string{ownership.ModeAnnotation: "Enforce"}, mode{"Enforce", true}},
 		"an empty annotation":    {map[string]string{ownership.ModeAnnotation: ""}, mode{"", true}},
+		"a large annotation, of which the beginning is cached": {
+			map[string]string{ownership.ModeAnnotation: strings.Repeat("x", 200<<10)}, mode{strings.Repeat("x", 128), true},
+		},
 	} {
 		n := namespace(t, c.annotations)
 		eventually(t, sentence, c.want, func() mode { return modeOf(n.Name) })
