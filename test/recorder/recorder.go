@@ -75,12 +75,18 @@ func (r *Recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	var review struct {
 		Request struct {
 			Namespace string `json:"namespace"`
+			Resource  struct {
+				Resource string `json:"resource"`
+			} `json:"resource"`
 		} `json:"request"`
 	}
 	_ = json.Unmarshal(body, &review) // the webhook reports malformed bodies
 
 	r.mutex.Lock()
 	namespace := review.Request.Namespace
+	if review.Request.Resource.Resource == "namespaces" { // whose namespace is its own name
+		namespace = ""
+	}
 	r.reviews[namespace] = append(r.reviews[namespace], body)
 	r.mutex.Unlock()
 

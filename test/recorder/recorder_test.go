@@ -32,6 +32,7 @@ func TestReviewsAreStoredByteForByteByNamespace(t *testing.T) {
 		"{\"request\":{\"uid\":\"2\",\n\t\"namespace\":\"a\"}}\n",
 		`{"request":{"namespace":"b"}}`,
 		`no review`,
+		`{"request":{"namespace":"a","name":"a","resource":{"group":"","version":"v1","resource":"namespaces"}}}`,
 	}
 	for _, body := range sent {
 		if answer := post(t, r, body); answer != "the answer" {
