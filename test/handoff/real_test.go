@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
@@ -18,6 +19,7 @@ func TestWebhookIsRegisteredAsInTheManifestsAndDrains(t *testing.T) {
 	if err := webhook.Register(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	kubectl(t, controlPlane, "annotate", "namespace", "default", ownership.ModeAnnotation+"=enforce")
 	kubectl(t, controlPlane, "create", "deployment", "web", "--image=registry.invalid/web:1")
 	kubectl(t, controlPlane, "set", "image", "deployment/web", "web=registry.invalid/web:2")
 
