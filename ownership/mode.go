@@ -20,12 +20,12 @@ func ParseMode(text string) (mode Mode, known bool) {
 	}
 }
 
-// ModeLabel is the label of a namespace by which API servers select the namespaces that have opted in. People write ModeAnnotation
-// only, and the label follows it (NamespaceLabel).
+// ModeLabel is the label of a namespace by which API servers select the namespaces that have opted in. People only write
+// ModeAnnotation, and the label follows it (NamespaceLabel).
 const ModeLabel = ModeAnnotation
 
-// NamespaceLabel returns the value that ModeLabel must have in a namespace with or without ModeAnnotation: the mode, which is always
-// a valid label value. If labeled is false, the namespace must not have the label.
+// NamespaceLabel returns the value that ModeLabel must have in a namespace with or without ModeAnnotation: the mode, which is
+// always a valid label value. If labeled is false, the namespace must not have the label.
 func NamespaceLabel(annotation string, annotated bool) (value string, labeled bool) {
 	mode, _ := ParseMode(annotation)
 	if !annotated || mode == ModeOff {

@@ -34,7 +34,9 @@ func labelNamespace(r *review) (out outcome, err error) {
 	}
 	out.operations = append(out.operations, labelOperations(r.incoming, want, labeled)...)
 	if r.writesLabel() {
-		out.notes = []string{warningOf("the label "+ownership.ModeLabel+" follows the annotation of that name; write the annotation instead", "", "")}
+		out.notes = []string{
+			warningOf("the label "+ownership.ModeLabel+" follows the annotation of that name; write the annotation instead", "", ""),
+		}
 	}
 	return out, nil
 }
@@ -62,8 +64,8 @@ func labelOperations(namespace ownership.Object, value string, labeled bool) []j
 }
 
 // disown returns the operations that remove the label from managedFields. Nobody manages a label that handoff has corrected: an
-// entry would make the next server-side apply of a manifest that contains the label a conflict. The operations begin with the last
-// entry, so that the indexes of the others stay valid.
+// entry would make the next server-side apply of a manifest that contains the label a conflict. The operations begin with the
+// last entry, so that the indexes of the others stay valid.
 func disown(managedFields []byte) ([]jsonpatch.Operation, error) {
 	if len(managedFields) == 0 {
 		return nil, nil

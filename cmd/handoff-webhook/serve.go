@@ -46,7 +46,7 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	state, followScalers, err := newState(ctx, mgr, scalers, log.WithName("scalers"))
+	state, parts, err := newState(ctx, mgr, scalers, o.labelNamespaces, log)
 	if err != nil {
 		return err
 	}
@@ -63,14 +63,7 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	parts := []part{mgr.Start, kinds, followScalers}
-	if o.labelNamespaces {
-		labels, err := newLabels(mgr, state, log.WithName("namespaces"))
-		if err != nil {
-			return err
-		}
-		parts = append(parts, labels.Run)
-	}
+	parts = append(parts, mgr.Start, kinds)
 	if o.selfSigned {
 		keeper, err := newRotator(restConfig, o, log.WithName("self-signed"))
 		if err != nil {
@@ -132,10 +125,11 @@ func newManager(c *rest.Config, o options, scalers []scale.Kind) (manager.Manage
 	return mgr, nil
 }
 
-// newState returns the state of the cluster, and a part that watches scalers for it.
+// newState returns the state of the cluster, a part that watches scalers for it, and one that repairs the labels of namespaces if
+// that is wanted.
 func newState(
-	ctx context.Context, mgr manager.Manager, scalers []scale.Kind, log logr.Logger,
-) (state *cluster.State, follow part, err error) {
+	ctx context.Context, mgr manager.Manager, scalers []scale.Kind, labelNamespaces bool, log logr.Logger,
+) (state *cluster.State, parts []part, err error) {
 	if state, err = cluster.New(ctx, mgr.GetCache()); err != nil {
 		return nil, nil, err
 	}
@@ -147,9 +141,16 @@ func newState(
 		return nil, nil, fmt.Errorf("creating the client for scalers: %w", err)
 	}
 	watches := state.FollowScalers(cluster.ScalerOptions{
-		Kinds: scalers, Client: client, Events: mgr.GetEventRecorder("handoff-webhook"), Log: log,
+		Kinds: scalers, Client: client, Events: mgr.GetEventRecorder("handoff-webhook"), Log: log.WithName("scalers"),
 	})
-	return state, watches, nil
+	if !labelNamespaces {
+		return state, []part{watches}, nil
+	}
+	labels, err := newLabels(mgr, state, log.WithName("namespaces"))
+	if err != nil {
+		return nil, nil, err
+	}
+	return state, []part{watches, labels.Run}, nil
 }
 
 // newLabels returns what repairs the labels of namespaces.

@@ -95,12 +95,12 @@ func TestObjectsThatOptInAreSelectedLikeOthers(t *testing.T) {
 		convert(t, all["MutatingWebhookConfiguration/handoff"].Object, &configuration)
 		byNamespace, byObject := configuration.Webhooks[0], configuration.Webhooks[1]
 		const optedIn = "object.metadata.?annotations[?'" + ownership.ModeAnnotation + "'].orValue('off') != 'off'"
-		want := []admissionregistrationv1.MatchCondition{{Name: "object-has-opted-in", Expression: optedIn}}
-		for _, c := range byNamespace.MatchConditions {
+		first := admissionregistrationv1.MatchCondition{Name: "object-has-opted-in", Expression: optedIn}
+		want := append([]admissionregistrationv1.MatchCondition{first}, byNamespace.MatchConditions...)
+		for i, c := range want {
 			if c.Name == "content-or-managed-fields-change" {
-				c.Expression = optedIn + " && ( " + c.Expression + ")"
+				want[i].Expression = optedIn + " && ( " + c.Expression + ")"
 			}
-			want = append(want, c)
 		}
 		if diff := cmp.Diff(want, byObject.MatchConditions); diff != "" || len(want) < 5 {
 			t.Errorf("%s: match conditions (-want +got):\n%s", sentence, diff)

@@ -48,11 +48,10 @@ func TestInstallingAgainKeepsTheCABundle(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			c.install(t)
 			want := base64.StdEncoding.EncodeToString(cluster.controlPlane.Config.CAData)
-			var operations []string
-			for i := range 3 {
-				operations = append(operations, fmt.Sprintf(`{"op": "add", "path": "/webhooks/%d/clientConfig/caBundle", "value": %q}`, i, want))
+			operation := func(webhook int) string {
+				return fmt.Sprintf(`{"op": "add", "path": "/webhooks/%d/clientConfig/caBundle", "value": %q}`, webhook, want)
 			}
-			patch := "[" + strings.Join(operations, ",") + "]"
+			patch := "[" + operation(0) + "," + operation(1) + "," + operation(2) + "]"
 			kubectl(t, "", "patch", "mutatingwebhookconfiguration", "handoff", "--type=json", "-p", patch)
 			c.again(t)
 			got := kubectl(t, "", "get", "mutatingwebhookconfiguration", "handoff", "-o", "jsonpath={.webhooks[*].clientConfig.caBundle}").stdout

@@ -1,7 +1,7 @@
 package optin_test
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -12,7 +12,7 @@ import (
 
 // manifest returns a Deployment and a Secret that change with each generation.
 func manifest(generation int, annotations string) string {
-	return strings.NewReplacer("GENERATION", fmt.Sprint(generation), "ANNOTATIONS", annotations).Replace(`
+	return strings.NewReplacer("GENERATION", strconv.Itoa(generation), "ANNOTATIONS", annotations).Replace(`
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web, annotations: {ANNOTATIONS}}

@@ -77,12 +77,12 @@ type Labels struct {
 func (f *State) RepairLabels(c *rest.Config, h *http.Client, log logr.Logger) (*Labels, error) {
 	limited := rest.CopyConfig(c)
 	limited.QPS, limited.Burst, limited.RateLimiter = repairsPerSecond, repairBurst, nil
-	client, err := metadata.NewForConfigAndClient(limited, h)
+	namespaces, err := metadata.NewForConfigAndClient(limited, h)
 	if err != nil {
 		return nil, fmt.Errorf("creating the client for the labels of namespaces: %w", err)
 	}
 	l := &Labels{
-		state: f, client: client, log: log, wrong: map[string]struct{}{},
+		state: f, client: namespaces, log: log, wrong: map[string]struct{}{},
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRepair, maxRepair)),
 		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
