@@ -47,3 +47,23 @@ func TestThePolicyRejectsUnknownModes(t *testing.T) {
 		kubectl(t, "", "delete", "namespace", namespace, "--wait", "--timeout=60s")
 	}
 }
+
+// TestThePoliciesHaveNoTypeWarnings reads what the policies' controller reports about their expressions.
+func TestThePoliciesHaveNoTypeWarnings(t *testing.T) {
+	t.Parallel()
+	for name, file := range map[string]string{"handoff-mode": "policies/mode.yaml", "handoff-webhook-namespaces": "base/namespaces.yaml"} {
+		all := decode(t, read(t, strings.Split(file, "/")...))
+		policy := all["ValidatingAdmissionPolicy/"+name]
+		policy.SetName("checked-" + name) // without a binding
+		text := objects{"policy": policy}.text(t)
+		kubectl(t, text, "create", "-f-")
+		eventually(t, "the expressions are checked", func() bool {
+			return kubectl(t, "", "get", "validatingadmissionpolicy", policy.GetName(), "-o", "jsonpath={.status.observedGeneration}").stdout != ""
+		})
+		warnings := kubectl(t, "", "get", "validatingadmissionpolicy", policy.GetName(), "-o", "jsonpath={.status.typeChecking.expressionWarnings}").stdout
+		if warnings != "" && warnings != "null" {
+			t.Errorf("%s: %s", name, warnings)
+		}
+		kubectl(t, text, "delete", "-f-")
+	}
+}

@@ -2,6 +2,8 @@
 //
 // It returns the mode annotations of namespaces, the scalers that reference an object (HorizontalPodAutoscalers and others, such
 // as KEDA's ScaledObjects), and the scale paths of custom resources. It reads them from informers that store nothing else.
+//
+// It also repairs the label of namespaces that have opted in (Labels).
 package cluster
 
 import (
