@@ -51,9 +51,6 @@ const (
 // eachDimension runs a check for each dimension, as a subtest.
 func eachDimension(t *testing.T, check func(*testing.T, dimension)) {
 	t.Helper()
-	if race.Enabled {
-		t.Skip("the race detector has costs of its own: make test runs this test without it")
-	}
 	all := dimensions()
 	for _, sentence := range slices.Sorted(maps.Keys(all)) {
 		t.Run(sentence, func(t *testing.T) { check(t, all[sentence]) })
@@ -63,6 +60,9 @@ func eachDimension(t *testing.T, check func(*testing.T, dimension)) {
 // TestCostGrowsLinearly lets reviews grow in one dimension each, up to what the API server accepts, and compares bytes,
 // allocations and time at n and 4n. Each review is allowed.
 func TestCostGrowsLinearly(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector has costs of its own: make test runs this test without it")
+	}
 	eachDimension(t, func(t *testing.T, d dimension) {
 		t.Helper()
 		d.check(t)
@@ -115,6 +115,9 @@ func BenchmarkGrowth(b *testing.B) {
 // TestPeakMemoryOfAReview: what a review allocates in total bounds its peak; where that is too much, the live heap is
 // sampled.
 func TestPeakMemoryOfAReview(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector has costs of its own: make test runs this test without it")
+	}
 	eachDimension(t, func(t *testing.T, d dimension) {
 		t.Helper()
 		if d.outside {

@@ -100,8 +100,8 @@ func (p *proof) outage(ctx context.Context) ([]string, error) {
 
 // uninstalled returns a step that uninstalls handoff and verifies that nothing is left behind, and that applies behave as they
 // do without handoff.
-func (p *proof) uninstalled(by way) func(context.Context) error {
-	return func(ctx context.Context) error {
+func (p *proof) uninstalled(by way) step {
+	return step{name: "uninstall", do: func(ctx context.Context) error {
 		if err := by.uninstall(ctx); err != nil {
 			return err
 		}
@@ -123,5 +123,5 @@ func (p *proof) uninstalled(by way) func(context.Context) error {
 		p.figures.add("uninstall, "+by.name(), "nothing left behind", "applies set the manifest's replicas again")
 		_, err = p.cluster.kubectl(ctx, "delete", "namespace", s.namespace(0), "--wait=true")
 		return err
-	}
+	}}
 }

@@ -52,6 +52,6 @@ func (p *proof) released(by way) []step {
 		{"upgrade to " + newer, p.changed("upgrade", by, newer)},
 		{"downgrade to " + older, p.changed("downgrade", by, older)},
 		{"upgrade to " + newer + " again", p.changed("upgrade again", by, newer)},
-		{"uninstall", p.uninstalled(by)},
+		p.uninstalled(by),
 	}
 }
