@@ -132,6 +132,11 @@ test: controlplane helm build $(CLIENTS_CI:%=bin/clients/%) ## run vet and all t
 	go test -race -timeout 30m -parallel 8 ./...
 	go test -timeout 20m -run 'Linear|PeakMemory|AllocatesLittle' ./webhook ./plugin/cli ./plugin/release
 
+.PHONY: monitoring-check
+monitoring-check: ## test the alerts and the dashboard with Prometheus' own parser and rule evaluation
+	go vet -C test/monitoring ./...
+	go test -C test/monitoring -count=1 ./...
+
 # A failure prints the seed. SEED repeats the same sequences.
 .PHONY: accepted
 accepted: controlplane build ## compare generated applies with the same applies without handoff: SEQUENCES=2000 SEED=N
