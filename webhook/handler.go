@@ -25,7 +25,7 @@ var (
 )
 
 // Handler answers AdmissionReviews (admission.k8s.io/v1) over HTTP. Every response allows the write. All exported fields except
-// Rules and Events are required.
+// Rules, Events and Version are required.
 type Handler struct {
 	Cluster  Cluster
 	Managers ownership.Managers
@@ -34,6 +34,8 @@ type Handler struct {
 	Log      logr.Logger
 	// Events records an Event on the object for each decision; if nil, no Events are recorded.
 	Events EventRecorder
+	// Version is the response to kubectl handoff doctor.
+	Version string
 
 	buffers  sync.Pool // of *buffers
 	shedding ratelimit.Log

@@ -28,10 +28,17 @@ func (h *Handler) modeOf(r *review) (m ownership.Mode, notes []string) {
 	return m, notes
 }
 
+// probeMode is the value of an object's mode annotation with which kubectl handoff doctor checks, in a dry run, that the API
+// server reaches the webhook. In a write that is stored, it is an unknown value like any other.
+const probeMode = "doctor"
+
 // annotatedMode returns the mode in the annotation of the incoming object, or else of its namespace. An unknown value counts as
 // warn, with a note.
 func (h *Handler) annotatedMode(r *review) (m ownership.Mode, notes []string) {
 	text, ok := r.incoming.Mode()
+	if ok && text == probeMode && r.dryRun {
+		return ownership.ModeWarn, []string{warningOf("doctor: answered by handoff-webhook ", h.Version, "")}
+	}
 	if !ok {
 		text, ok = h.Cluster.NamespaceMode(r.namespace)
 	}

@@ -46,3 +46,35 @@ func TestStaleFactsDecideWithAWarning(t *testing.T) {
 		})
 	}
 }
+
+// TestDryRunsOfTheDoctorAreAnsweredWithTheVersion verifies what kubectl handoff doctor relies on, and that mode doctor is an unknown
+// mode everywhere else.
+func TestDryRunsOfTheDoctorAreAnsweredWithTheVersion(t *testing.T) {
+	const answer, unknown = "handoff: doctor: answered by handoff-webhook v1.2.3",
+		"handoff: ownership-handoff.io/mode doctor is unknown and counts as warn; write enforce, warn or off"
+	const asking = `{"metadata":{"annotations":{"ownership-handoff.io/mode":"doctor"}},"spec":{"replicas":0}}`
+	for sentence, c := range map[string]struct {
+		object, namespaceMode string
+		dryRun                bool
+		want                  string
+	}{
+		"a dry run of an object with the annotation":       {asking, "enforce", true, answer},
+		"a dry run in a namespace that has not opted in":   {asking, "off", true, answer},
+		"a write that is stored":                           {asking, "enforce", false, unknown},
+		"a dry run in a namespace with the annotation":     {`{"metadata":{},"spec":{"replicas":0}}`, "doctor", true, unknown},
+		"a dry run of an object with another unknown mode": {strings.Replace(asking, "doctor", "doctors", 1), "off", true, strings.Replace(unknown, "doctor", "doctors", 1)},
+		"a dry run of an object without an annotation":     {`{"metadata":{},"spec":{"replicas":0}}`, "enforce", true, ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := newServer(t, &fakeCluster{modes: map[string]string{"shop": c.namespaceMode}})
+			s.Version = "v1.2.3"
+			response := s.answer(t, request{
+				version: "v1", uid: "review-uid", operation: "CREATE", kind: "Deployment", name: "web", namespace: "shop",
+				manager: "kubectl-handoff", object: c.object, oldObject: "null", dryRun: c.dryRun,
+			}.body())
+			if got := strings.Join(response.Warnings, "\n"); got != c.want || response.Patch != nil {
+				t.Errorf("want %q without a patch, got %q and %s", c.want, got, response.Patch)
+			}
+		})
+	}
+}

@@ -180,7 +180,7 @@ func newHandler(
 	}
 	return &webhook.Handler{
 		Cluster: state, Managers: c.Managers(), Rules: rules, Metrics: counted, Log: log,
-		Events: mgr.GetEventRecorder("handoff-webhook"),
+		Events: mgr.GetEventRecorder("handoff-webhook"), Version: version,
 	}, nil
 }
 
