@@ -15,7 +15,7 @@ import (
 // TestThePageShowsRealOutput compares the output in docs/kubectl-plugin.md with the golden files of the tests.
 func TestThePageShowsRealOutput(t *testing.T) {
 	var seen strings.Builder
-	for _, pattern := range []string{"testdata/*.golden", "../../test/plugin/testdata/*.golden"} {
+	for _, pattern := range []string{"testdata/*.golden", "../../test/plugin/testdata/*.golden", "../../test/doctor/testdata/*.golden"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %v, %v", pattern, files, err)

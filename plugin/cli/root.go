@@ -36,12 +36,12 @@ were removed from the manifest: the replicas then default to 1.
 explain shows who set a field and what the next apply does to it. audit finds the objects that the next apply would break.
 preview shows what an apply of given files would do. release stops managing a field through the manifest, permanently.
 strip removes such fields from manifests before they are applied. enable turns on the handoff webhook in a namespace, which keeps
-such fields at each apply.
+such fields at each apply. doctor finds out why it does not.
 
 Exit codes of all commands:
   0  success
   1  negative result: preview found a field that handoff would keep, status a namespace where handoff is not enabled,
-     or audit --fail-on-risk a risk
+     audit --fail-on-risk a risk, or doctor a problem
   2  error
   3  incomplete result; lines on standard error that begin with "partial:" say what is unknown`,
 		Example: `  # Show why a Deployment has so many replicas, or so few
@@ -60,7 +60,10 @@ Exit codes of all commands:
   kubectl handoff strip -f shop.yaml | kubectl apply --server-side -f -
 
   # Keep the fields that autoscalers own in a namespace
-  kubectl handoff enable shop`,
+  kubectl handoff enable shop
+
+  # Find out why nothing is kept
+  kubectl handoff doctor`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl handoff"},
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -72,7 +75,7 @@ Exit codes of all commands:
 	s.completeClusterFlags(root)
 	root.AddCommand(
 		s.newExplain(), s.newPreview(), s.newAudit(), s.newRelease(), s.newStrip(),
-		s.newEnable(), s.newDisable(), s.newStatus(), s.newVersion(),
+		s.newEnable(), s.newDisable(), s.newStatus(), s.newDoctor(), s.newVersion(),
 	)
 	return root
 }

@@ -1,5 +1,5 @@
 // Package cli implements the commands of kubectl handoff, one file for each. Package source reads the objects; explain,
-// preview, audit and release evaluate them.
+// preview, audit and release evaluate them. Package doctor checks the installation of the webhook.
 package cli
 
 import (

@@ -14,7 +14,8 @@ func layers() map[string][]string {
 	return map[string][]string{
 		"cmd/handoff-webhook": {"webhook", "config", "internal"},
 		"cmd/kubectl-handoff": {"plugin/cli"},
-		"plugin":              {"plugin", "config", "merge", "ownership", "internal"},
+		"plugin":              {"plugin", "config", "merge", "ownership", "internal", "manifests"},
+		"manifests":           {},
 		"webhook":             {"merge", "ownership", "internal"},
 		"webhook/serving":     {"internal"},
 		"webhook/certs":       {"internal"},

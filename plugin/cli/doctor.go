@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ownership-handoff/handoff/internal/table"
+	"github.com/ownership-handoff/handoff/plugin/doctor"
+	"github.com/ownership-handoff/handoff/plugin/source"
+)
+
+// doctorDeadline is the default of --deadline.
+const doctorDeadline = 30 * time.Second
+
+type doctorOptions struct {
+	shared   *shared
+	output   outputFlags
+	deadline time.Duration
+}
+
+func (s *shared) newDoctor() *cobra.Command {
+	o := &doctorOptions{shared: s}
+	c := &cobra.Command{
+		Use:   "doctor [-n NAMESPACE]",
+		Short: "Find out why handoff does not work in a cluster",
+		Long: `Checks an installation of the handoff webhook, and shows for each problem how to fix it.
+
+The central check is a dry run: the command creates a Deployment with --dry-run=server, and the webhook answers it with a
+warning. The dry run takes the way of a real write, through the API server, the webhook configuration, the network, TLS and
+a pod. The other checks find out why there is no answer, and what will fail next.
+
+Checks:
+  api-server      the version of Kubernetes
+  configuration   the MutatingWebhookConfiguration exists, its rules match all kinds that can be scaled
+  service         the Service in the configuration exists, and has the port and ready endpoints
+  pods            the Deployment and its pods: not ready, restarts, cannot be created
+  certificate     the serving certificate: expiration, DNS names, CA; the caBundle of each webhook
+  permissions     which permissions the webhook's ServiceAccount lacks
+  namespaces      which of them seem to have opted in and have not: misspelled annotations, unknown modes, labels that do
+                  not follow the annotation, excluded namespaces
+  dry-run         the API server calls the webhook, and a pod answers
+  network         the error of the API server when it connects to the Service, if a dry run was not answered
+  changes         what other clients have changed in the configuration since the installation, such as an admission
+                  enforcer or kubectl edit
+  versions        the images of the pods, and the versions of the webhook and of this plugin
+  guard           the guard's policies, if they are installed
+
+Nothing is stored: the only writes are dry runs and access reviews. With -n, the dry run is made in that namespace, and only
+that namespace is checked. Without it, the command chooses a namespace, preferably one that has opted in.
+
+Each user can run the command. Lines that begin with "partial:" say what could not be checked, and which permission that
+requires. A cluster administrator sees everything. To check the certificate, the command reads the Secret that contains it.
+
+The exit code is 0 if there is no problem, 1 if there is one, and 3 if there is none but something could not be checked.`,
+		Example: `  # Check the installation
+  kubectl handoff doctor
+
+  # Find out why nothing is kept in one namespace
+  kubectl handoff doctor -n shop
+
+  # Fail a pipeline, and keep the report
+  kubectl handoff doctor -o yaml > doctor.yaml
+
+  # List the commands that fix the problems
+  kubectl handoff doctor -o jsonpath='{range .checks[*].findings[*].remedies[*]}{@}{"\n"}{end}'`,
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return o.run(c.Context(), c.Flags().Changed("namespace"))
+		},
+	}
+	c.Flags().DurationVar(&o.deadline, "deadline", doctorDeadline, "Time for all checks. The remaining checks are skipped.")
+	o.output.withoutWide = true
+	must(o.output.add(c))
+	return c
+}
+
+func (o *doctorOptions) run(ctx context.Context, inNamespace bool) error {
+	if err := o.output.check(); err != nil {
+		return err
+	}
+	if o.deadline <= 0 {
+		return fmt.Errorf("invalid argument --deadline=%s: must be positive", o.deadline)
+	}
+	options, err := o.options(inNamespace)
+	if err != nil {
+		return source.Advise(err, "")
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.deadline)
+	defer cancel()
+	report, err := doctor.Run(ctx, options)
+	if err != nil {
+		return source.Advise(err, "")
+	}
+	if err := o.write(report); err != nil {
+		return err
+	}
+	err = finish(o.shared.env.ErrOut, report.Gaps())
+	if report.Problems() > 0 {
+		return exitError(ExitNegative)
+	}
+	return err
+}
+
+func (o *doctorOptions) options(inNamespace bool) (doctor.Options, error) {
+	config, err := o.shared.cluster.ToRESTConfig()
+	if err != nil {
+		return doctor.Options{}, err
+	}
+	options := doctor.Options{Config: config, Version: o.shared.env.Version, Now: o.shared.env.Now()}
+	if inNamespace {
+		options.Namespace, _, err = o.shared.cluster.ToRawKubeConfigLoader().Namespace()
+	}
+	return options, err
+}
+
+func (o *doctorOptions) write(report *doctor.Report) error {
+	if o.output.isData() {
+		return o.output.print(o.shared, "Diagnosis", []any{report}, true)
+	}
+	return report.Table(o.shared.env.Out, table.Style{Color: o.shared.env.Color, Now: o.shared.env.Now()})
+}

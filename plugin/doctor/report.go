@@ -1,0 +1,147 @@
+package doctor
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ownership-handoff/handoff/internal/printable"
+	"github.com/ownership-handoff/handoff/internal/table"
+	"github.com/ownership-handoff/handoff/plugin/explain"
+)
+
+// Result is the result of a check.
+type Result string
+
+// The results. A check without a problem that could not read everything is Unknown.
+const (
+	OK      Result = "ok"
+	Problem Result = "problem"
+	Unknown Result = "unknown"
+	// Skipped checks do not apply to this installation.
+	Skipped Result = "skipped"
+)
+
+// Report is the result of all checks, in the order in which they are shown.
+type Report struct {
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Checks     []*Check `json:"checks"`
+}
+
+// Check is one part of the installation.
+type Check struct {
+	Name   string `json:"name"`
+	Result Result `json:"result"`
+	// Detail is what the check has seen.
+	Detail   string    `json:"detail,omitempty"`
+	Findings []Finding `json:"findings,omitempty"`
+	// Gaps describe what could not be checked.
+	Gaps []string `json:"gaps,omitempty"`
+}
+
+// Finding is a problem, and what to do about it: commands, and sentences where there is no command.
+type Finding struct {
+	// Object is the object with the problem, such as "service/handoff-webhook -n handoff-system".
+	Object   string   `json:"object"`
+	Problem  string   `json:"problem"`
+	Remedies []string `json:"remedies"`
+}
+
+// found adds a finding.
+func (c *Check) found(object, problem string, remedies ...string) {
+	c.Findings = append(c.Findings, Finding{Object: object, Problem: oneLine(problem), Remedies: remedies})
+}
+
+// gap adds a sentence about what could not be checked.
+func (c *Check) gap(format string, args ...any) {
+	c.Gaps = append(c.Gaps, oneLine(fmt.Sprintf(format, args...)))
+}
+
+// skip ends a check that does not apply.
+func (c *Check) skip(detail string) { c.Result, c.Detail = Skipped, detail }
+
+// settle sets the result from what was found.
+func (c *Check) settle() {
+	switch {
+	case len(c.Findings) > 0:
+		c.Result = Problem
+		if c.Detail == "" {
+			c.Detail = "see below"
+		}
+	case len(c.Gaps) > 0:
+		c.Result = Unknown
+	case c.Result == "":
+		c.Result = OK
+	}
+}
+
+// Problems returns the number of findings.
+func (r *Report) Problems() (n int) {
+	for _, c := range r.Checks {
+		n += len(c.Findings)
+	}
+	return n
+}
+
+// Gaps returns what could not be checked, without duplicates.
+func (r *Report) Gaps() (gaps []string) {
+	seen := map[string]bool{}
+	for _, c := range r.Checks {
+		for _, gap := range c.Gaps {
+			if !seen[gap] {
+				seen[gap] = true
+				gaps = append(gaps, gap)
+			}
+		}
+	}
+	return gaps
+}
+
+// The SGR codes of the results.
+const (
+	green  = 32
+	red    = 31
+	yellow = 33
+)
+
+// Table writes the report for people: a line for each check, then the problems with their remedies.
+func (r *Report) Table(w io.Writer, style table.Style) error {
+	colors := map[Result]int{OK: green, Problem: red, Unknown: yellow}
+	rows := make([]table.Row, len(r.Checks))
+	for i, c := range r.Checks {
+		rows[i] = table.Row{Cells: []string{c.Name, string(c.Result), c.Detail}, Color: colors[c.Result], At: 1}
+	}
+	if err := style.Write(w, []string{"CHECK", "RESULT", "DETAIL"}, rows); err != nil {
+		return err
+	}
+	var b strings.Builder
+	for _, c := range r.Checks {
+		for _, f := range c.Findings {
+			fmt.Fprintf(&b, "\n%s: %s: %s\n", c.Name, printable.Text(f.Object), printable.Text(f.Problem))
+			for _, remedy := range f.Remedies {
+				fmt.Fprintf(&b, "  %s\n", printable.Text(remedy))
+			}
+		}
+	}
+	b.WriteString("\n" + r.summary() + "\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (r *Report) summary() string {
+	switch n := r.Problems(); {
+	case n == 1:
+		return "1 problem."
+	case n > 1:
+		return fmt.Sprintf("%d problems.", n)
+	case len(r.Gaps()) > 0:
+		return "No problems found, but not everything could be checked."
+	default:
+		return "No problems found."
+	}
+}
+
+func newReport() *Report { return &Report{APIVersion: explain.APIVersion, Kind: "Diagnosis"} }
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -1,0 +1,119 @@
+package doctor_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ownership-handoff/handoff/plugin/cli"
+	"github.com/ownership-handoff/handoff/test/golden"
+)
+
+func TestUsersSeeWhatTheyMayRead(t *testing.T) {
+	waitHealthy(t)
+	limited, err := cluster.AddUser("limited")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, output, errors := run(t, limited, "doctor")
+	if code != cli.ExitPartial || !strings.Contains(output, "not everything could be checked") {
+		t.Errorf("exit code %d:\n%s", code, output)
+	}
+	for _, want := range []string{
+		"partial: configuration: requires permission to list mutatingwebhookconfigurations.admissionregistration.k8s.io",
+		"partial: namespaces: requires permission to list namespaces",
+	} {
+		if !strings.Contains(errors, want) {
+			t.Errorf("want %q:\n%s", want, errors)
+		}
+	}
+	// The rules of the ClusterRole view. No controller aggregates them.
+	if _, err := kubectl("", "create", "clusterrolebinding", "limited", "--clusterrole=system:aggregate-to-view", "--user=limited"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kubectl("", "create", "clusterrole", "configurations", "--verb=list",
+		"--resource=mutatingwebhookconfigurations.admissionregistration.k8s.io"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kubectl("", "create", "clusterrolebinding", "configurations", "--clusterrole=configurations", "--user=limited"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"partial: certificate: requires permission to get secret/handoff-webhook-tls -n handoff-system",
+		"partial: permissions: requires permission to create subjectaccessreviews.authorization.k8s.io",
+		"partial: dry-run: requires permission to create deployments.apps -n shop, for a dry run; or choose a namespace with -n",
+	} {
+		for end := time.Now().Add(patience); !strings.Contains(errors, want); _, _, errors = run(t, limited, "doctor") {
+			if time.Now().After(end) {
+				t.Fatalf("want %q:\n%s", want, errors)
+			}
+		}
+	}
+}
+
+func TestWithoutTimeTheRemainingChecksAreSkipped(t *testing.T) {
+	waitHealthy(t)
+	code, output, errors := run(t, cluster.Kubeconfig, "doctor", "--deadline=1ns")
+	if code != cli.ExitPartial || !strings.Contains(errors, "no time was left") {
+		t.Errorf("exit code %d:\n%s%s", code, output, errors)
+	}
+}
+
+// TestAnAPIServerThatIsNotReachedIsAnError verifies that there is no report without an API server.
+func TestAnAPIServerThatIsNotReachedIsAnError(t *testing.T) {
+	code, output, errors := run(t, cluster.Kubeconfig, "doctor", "--server=https://127.0.0.1:1")
+	if code != cli.ExitError || output != "" || !strings.HasPrefix(errors, "error: ") {
+		t.Errorf("exit code %d:\n%s%s", code, output, errors)
+	}
+}
+
+func TestNothingIsStored(t *testing.T) {
+	waitHealthy(t)
+	list := func() string {
+		objects, err := kubectl("", "get", "deployments,namespaces,secrets,configmaps,events,mutatingwebhookconfigurations", "-A",
+			"-o", "jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.resourceVersion}{\"\\n\"}{end}")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return objects
+	}
+	before := list()
+	if code, _, errors := run(t, cluster.Kubeconfig, "doctor"); code != cli.ExitOK {
+		t.Fatalf("exit code %d: %s", code, errors)
+	}
+	if after := list(); before != after {
+		t.Errorf("before:\n%s\nafter:\n%s", before, after)
+	}
+}
+
+// TestTheOutputForPeople records the output on the page of the documentation.
+func TestTheOutputForPeople(t *testing.T) {
+	if !servesGuard(t) {
+		t.Skip("the recorded output is of an API server with MutatingAdmissionPolicies")
+	}
+	waitHealthy(t)
+	var transcript strings.Builder
+	record := func(args ...string) {
+		code, output, errors := run(t, cluster.Kubeconfig, args...)
+		fmt.Fprintf(&transcript, "$ kubectl handoff %s\n%s%s[exit code %d]\n\n", strings.Join(args, " "), output, errors, code)
+	}
+	record("doctor")
+	record("doctor", "-n", "kube-system")
+	steps := []func() error{
+		patches("admissionsenforcer", configuration, `[{"op": "add", "path": "/webhooks/0/namespaceSelector/matchExpressions/-",
+			"value": {"key": "control-plane", "operator": "DoesNotExist"}}]`),
+		runs("annotate", "namespace", "default", "ownership-handoff.io/mod=enforce"),
+	}
+	if err := all(steps...)(); err != nil {
+		t.Fatal(err)
+	}
+	record("doctor")
+	if err := all(reinstall, runs("annotate", "namespace", "default", "ownership-handoff.io/mod-"))(); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.ReplaceAll(transcript.String(), cluster.version, "v0.1.0")
+	text = regexp.MustCompile(`(?m)^(api-server +ok +)v\S+`).ReplaceAllString(text, "${1}v1.36.3")
+	golden.Check(t, "doctor", text)
+}

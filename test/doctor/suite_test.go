@@ -1,0 +1,271 @@
+// Package doctor_test tests kubectl handoff doctor on a real API server that calls the real webhook through a Service.
+//
+// The API server runs with --enable-aggregator-routing, so it connects to the endpoints of a Service itself and needs no
+// kube-proxy. There are no nodes and no controllers: the tests create the pods and the endpoints.
+package doctor_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/ownership-handoff/handoff/plugin/cli"
+	"github.com/ownership-handoff/handoff/plugin/doctor"
+	"github.com/ownership-handoff/handoff/test/controlplane"
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
+)
+
+const (
+	patience  = 60 * time.Second
+	namespace = handofftest.Namespace
+	service   = "handoff-webhook"
+	secret    = "handoff-webhook-tls"
+	account   = "system:serviceaccount:" + namespace + ":handoff-webhook"
+)
+
+// cluster is shared by all tests.
+var cluster struct {
+	*controlplane.ControlPlane
+
+	root string
+	// address and port are those of the webhook, which runs as a process. The API server accepts no loopback address as an endpoint.
+	address, port string
+	certificate   certificate
+	// version is the version of the webhook.
+	version string
+	webhook *handofftest.Webhook
+}
+
+func TestMain(m *testing.M) {
+	os.Exit(controlplane.Main(m.Run, os.Stderr, controlplane.Options{
+		Output: os.Stderr, WithoutControllerManager: true,
+		APIServerArgs: map[string][]string{"enable-aggregator-routing": {"true"}},
+	}, prepare))
+}
+
+// prepare installs handoff and starts its webhook.
+func prepare(ctx context.Context, controlPlane *controlplane.ControlPlane) (err error) {
+	cluster.ControlPlane = controlPlane
+	if cluster.root, err = controlplane.Root(); err != nil {
+		return err
+	}
+	if cluster.address, err = addressOfThisMachine(); err != nil {
+		return err
+	}
+	if cluster.certificate, err = newCertificate(service+"."+namespace+".svc", 90*24*time.Hour); err != nil {
+		return err
+	}
+	output, err := exec.CommandContext(ctx, filepath.Join(cluster.root, "bin", "handoff-webhook"), "--version").Output()
+	if err != nil {
+		return err
+	}
+	cluster.version = strings.TrimPrefix(strings.TrimSpace(string(output)), "handoff-webhook ")
+	if err := apply(); err != nil {
+		return err
+	}
+	for _, step := range []func() error{startWebhook, trustCA, storeCertificate, runPods, exposePods, optIn} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startWebhook starts the webhook with the permissions of its ServiceAccount.
+func startWebhook() error {
+	dir := filepath.Join(cluster.Dir, "tls")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for name, content := range map[string][]byte{"tls.crt": cluster.certificate.chain, "tls.key": cluster.certificate.key} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			return err
+		}
+	}
+	kubeconfig, err := cluster.AddUser(account, "system:serviceaccounts", "system:serviceaccounts:"+namespace)
+	if err != nil {
+		return err
+	}
+	cluster.webhook, err = handofftest.Start(context.Background(), cluster.ControlPlane,
+		handofftest.Options{Kubeconfig: kubeconfig, Args: []string{"--webhook-cert-dir=" + dir}})
+	if err != nil {
+		return err
+	}
+	at, err := url.Parse(cluster.webhook.URL)
+	if err != nil {
+		return err
+	}
+	cluster.port = at.Port()
+	return nil
+}
+
+func addressOfThisMachine() (string, error) {
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		return "", err
+	}
+	for _, address := range addresses {
+		if ip, ok := address.(*net.IPNet); ok && ip.IP.To4() != nil && ip.IP.IsGlobalUnicast() {
+			return ip.IP.String(), nil
+		}
+	}
+	return "", fmt.Errorf("this machine has no IPv4 address besides the loopback addresses: %v", addresses)
+}
+
+// apply installs the manifests as kubectl apply -k does. The ResourceQuota is left out: no controller computes its status, without
+// which the API server refuses all pods.
+func apply() error {
+	manifests, err := kubectl("", "kustomize", filepath.Join(cluster.root, "manifests", "base"))
+	if err != nil {
+		return err
+	}
+	var documents []string
+	for document := range strings.SplitSeq(manifests, "\n---\n") {
+		if !strings.Contains(document, "kind: ResourceQuota") {
+			documents = append(documents, document)
+		}
+	}
+	_, err = kubectl(strings.Join(documents, "\n---\n"), "apply", "-f", "-")
+	return err
+}
+
+// trustCA sets the caBundle of each webhook, as cert-manager's cainjector does.
+func trustCA() error { return setBundle(cluster.certificate.ca) }
+
+func setBundle(ca []byte) error {
+	names, err := kubectl("", "get", "mutatingwebhookconfiguration", "handoff", "-o", "jsonpath={.webhooks[*].name}")
+	if err != nil {
+		return err
+	}
+	var operations []string
+	for i := range strings.Fields(names) {
+		operations = append(operations, fmt.Sprintf(`{"op": "add", "path": "/webhooks/%d/clientConfig/caBundle", "value": %q}`,
+			i, base64Of(ca)))
+	}
+	return change("cainjector", "mutatingwebhookconfiguration/handoff", "["+strings.Join(operations, ",")+"]")
+}
+
+func base64Of(content []byte) string { return base64.StdEncoding.EncodeToString(content) }
+
+func storeCertificate() error { return store(cluster.certificate) }
+
+func store(c certificate) error {
+	_, err := kubectl(fmt.Sprintf(`{"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls", "metadata": {"name": %q, "namespace": %q},
+		"data": {"tls.crt": %q, "tls.key": %q, "ca.crt": %q}}`, secret, namespace, base64Of(c.chain), base64Of(c.key), base64Of(c.ca)),
+		"apply", "-f", "-")
+	return err
+}
+
+// runPods creates two pods from the Deployment's template, which are ready.
+func runPods() error {
+	text, err := kubectl("", "get", "-n", namespace, "deployment", "handoff-webhook", "-o", "jsonpath={.spec.template}")
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"handoff-webhook-1", "handoff-webhook-2"} {
+		var pod map[string]any
+		if err := json.Unmarshal([]byte(text), &pod); err != nil {
+			return err
+		}
+		metadata, _ := pod["metadata"].(map[string]any)
+		metadata["name"], metadata["namespace"] = name, namespace
+		pod["apiVersion"], pod["kind"] = "v1", "Pod"
+		manifest, err := json.Marshal(pod)
+		if err != nil {
+			return err
+		}
+		if _, err := kubectl(string(manifest), "apply", "-f", "-"); err != nil {
+			return err
+		}
+		if err := setPodStatus(name, "True", 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setPodStatus sets the status of a pod, as a kubelet does.
+func setPodStatus(name, ready string, restarts int) error {
+	_, err := kubectl("", "patch", "-n", namespace, "pod", name, "--subresource=status", "--type=merge", "-p", fmt.Sprintf(`{"status": {
+		"phase": "Running", "podIP": %[1]q, "podIPs": [{"ip": %[1]q}],
+		"conditions": [{"type": "Ready", "status": %[2]q, "message": "containers with unready status: [webhook]"}],
+		"containerStatuses": [{"name": "webhook", "image": "", "imageID": "", "ready": true, "restartCount": %[3]d,
+			"lastState": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}}]}}`, cluster.address, ready, restarts))
+	return err
+}
+
+// exposePods creates the endpoints of the Service, as the endpoint controllers do.
+func exposePods() error { return expose(cluster.port, true) }
+
+func expose(port string, ready bool) error {
+	_, err := kubectl(fmt.Sprintf(`{"apiVersion": "v1", "kind": "List", "items": [
+		{"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+			"metadata": {"name": %[1]q, "namespace": %[2]q, "labels": {"kubernetes.io/service-name": %[1]q}},
+			"ports": [{"name": "webhook", "port": %[3]s, "protocol": "TCP"}],
+			"endpoints": [{"addresses": [%[4]q], "conditions": {"ready": %[5]t}}]},
+		{"apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": %[1]q, "namespace": %[2]q},
+			"subsets": [{"ports": [{"name": "webhook", "port": %[3]s, "protocol": "TCP"}], "addresses": [{"ip": %[4]q,
+				"targetRef": {"kind": "Pod", "namespace": %[2]q, "name": "handoff-webhook-1"}}]}]}]}`,
+		service, namespace, port, cluster.address, ready), "apply", "-f", "-")
+	return err
+}
+
+// optIn creates a namespace in mode enforce.
+func optIn() error {
+	_, err := kubectl(`{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "annotations":
+		{"ownership-handoff.io/mode": "enforce"}}}`, "apply", "-f", "-")
+	return err
+}
+
+// change patches an object in the name of a field manager.
+func change(manager, object, patch string) error {
+	_, err := kubectl("", "patch", "--field-manager="+manager, "-n", namespace, object, "--type=json", "-p", patch)
+	return err
+}
+
+func kubectl(input string, args ...string) (string, error) {
+	command := exec.Command(cluster.Kubectl, args...)
+	command.Stdin = strings.NewReader(input)
+	var errors bytes.Buffer
+	command.Stderr = &errors
+	output, err := command.Output()
+	if err != nil {
+		return "", fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, &errors)
+	}
+	return string(output), nil
+}
+
+// run runs a command line of the plugin.
+func run(t *testing.T, kubeconfig string, args ...string) (code int, output, errors string) {
+	t.Helper()
+	t.Setenv("KUBECONFIG", kubeconfig)
+	t.Setenv("KUBECACHEDIR", filepath.Join(cluster.Dir, "cache"))
+	var out, errOut bytes.Buffer
+	code = cli.Run(t.Context(), cli.Environment{
+		IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut},
+		Version:   cluster.version, Now: time.Now,
+	}, args)
+	return code, out.String(), errOut.String()
+}
+
+// diagnose returns the report of kubectl handoff doctor.
+func diagnose(t *testing.T, args ...string) (code int, report doctor.Report) {
+	t.Helper()
+	code, output, errors := run(t, cluster.Kubeconfig, append([]string{"doctor", "-o", "json"}, args...)...)
+	if err := json.Unmarshal([]byte(output), &report); err != nil {
+		t.Fatalf("exit code %d: %v\n%s%s", code, err, output, errors)
+	}
+	return code, report
+}
