@@ -57,11 +57,11 @@ func (d *diagnosis) checkDryRun(ctx context.Context, c *Check) {
 		d.reportUnreviewed(c)
 		return
 	}
-	var details []string
 	for _, target := range targets {
-		details = append(details, d.probe(ctx, c, target))
+		if detail := d.probe(ctx, c, target); c.Detail == "" {
+			c.Detail = detail
+		}
 	}
-	c.Detail = strings.Join(slices.DeleteFunc(details, func(text string) bool { return text == "" }), "; ")
 	d.probeNamespaces(ctx, c)
 }
 
@@ -71,13 +71,13 @@ func (d *diagnosis) reportUnreviewed(c *Check) {
 		c.found(d.install.object(), "its namespaceSelectors select no namespace: handoff reviews nothing", d.reinstall()...)
 		return
 	}
-	var reasons []string
+	reason := ""
 	for _, hook := range d.install.hooks {
-		if excluded := excludedBy(hook, d.spaces.all[0].Labels); reviewsObjects(hook) && excluded != "" {
-			reasons = append(reasons, hook.Name+": "+excluded)
+		if excluded := excludedBy(hook, d.spaces.all[0].Labels); reviewsObjects(hook) && reason == "" {
+			reason = excluded
 		}
 	}
-	c.found(named("namespace", d.Namespace, ""), "is excluded by the namespaceSelectors ("+strings.Join(reasons, "; ")+
+	c.found(named("namespace", d.Namespace, ""), "is excluded by the namespaceSelectors ("+reason+
 		"): handoff reviews nothing there", "check another namespace: kubectl handoff doctor -n NAMESPACE",
 		"or remove the requirement from the namespaceSelector, and apply the configuration again")
 }

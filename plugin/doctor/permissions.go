@@ -43,8 +43,9 @@ func (d *diagnosis) checkPermissions(ctx context.Context, c *Check) {
 		}
 	}
 	object := named("serviceaccount", account, d.namespace())
-	c.Detail = fmt.Sprintf("%s has %d of %d permissions", object, len(wanted)-len(denied), len(wanted))
+	c.Detail = object + " has all permissions"
 	if len(denied) > 0 {
+		c.Detail = fmt.Sprintf("%s has %d of %d permissions", object, len(wanted)-len(denied), len(wanted))
 		c.found(object, "lacks permission to "+strings.Join(denied, ", "), append(d.reinstall(),
 			"kubectl auth can-i --list --as=system:serviceaccount:"+d.namespace()+":"+account)...)
 	}

@@ -102,8 +102,7 @@ func TestTheOutputForPeople(t *testing.T) {
 	record("doctor")
 	record("doctor", "-n", "kube-system")
 	steps := []func() error{
-		patches("admissionsenforcer", configuration, `[{"op": "add", "path": "/webhooks/0/namespaceSelector/matchExpressions/-",
-			"value": {"key": "control-plane", "operator": "DoesNotExist"}}]`),
+		patches("kubectl-edit", configuration, `[{"op": "replace", "path": "/webhooks/0/timeoutSeconds", "value": 30}]`),
 		runs("annotate", "namespace", "default", "ownership-handoff.io/mod=enforce"),
 	}
 	if err := all(steps...)(); err != nil {
