@@ -155,9 +155,9 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 			do:    patches("kubectl-edit", "service/"+service, `[{"op": "replace", "path": "/spec/ports/0/port", "value": 8443}]`),
 			check: "service", problem: "has no port 443", remedy: "kubectl -n handoff-system patch service",
 		},
-		"the Service is deleted": {
+		"the Service is deleted": { // and its Endpoints with it
 			do:    runs("delete", "-n", namespace, "service", service),
-			check: "service", problem: "not found: mutatingwebhookconfiguration/handoff names it", remedy: "kubectl apply -k", undo: apply,
+			check: "service", problem: "not found: mutatingwebhookconfiguration/handoff names it", remedy: "kubectl apply -k", undo: all(apply, exposePods),
 		},
 		"the Deployment is scaled to 0": {
 			do:    runs("scale", "-n", namespace, "deployment", "handoff-webhook", "--replicas=0"),
@@ -179,6 +179,11 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 		"a permission is missing": {
 			do:    patches("kubectl-edit", "clusterrole/handoff-webhook", `[{"op": "replace", "path": "/rules/1/verbs", "value": ["watch"]}]`),
 			check: "permissions", problem: "lacks permission to list horizontalpodautoscalers.autoscaling", remedy: "kubectl auth can-i --list --as=" + account, undo: apply,
+		},
+		"a permission for self-signed certificates is missing": {
+			do: patches("kubectl-edit", "deployment/handoff-webhook",
+				`[{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "--self-signed"}]`),
+			check: "permissions", problem: "patch mutatingwebhookconfigurations.admissionregistration.k8s.io, get secrets", remedy: "kubectl apply -k", undo: apply,
 		},
 		"the key of an annotation is misspelled": {
 			do:    runs("create", "-f", "testdata/misspelled.yaml"),

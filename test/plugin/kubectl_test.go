@@ -40,6 +40,8 @@ func TestKubectlFindsAndCompletesThePlugin(t *testing.T) {
 		"__complete handoff explain -n shop deployment/web .spec.r":                ".spec.replicas",
 		"__complete handoff explain --owner a":                                     "autoscaler",
 		"__complete handoff release -n shop deployment/web .spec.replicas .spec.r": ".spec.replicas",
+		"__complete handoff doct":                                                  "doctor",
+		"__complete handoff doctor -n sh":                                          "shop",
 		"__complete handoff enable sh":                                             "shop",
 		"__complete handoff explain -n sho":                                        "shop",
 	} {
