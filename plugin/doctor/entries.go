@@ -16,7 +16,8 @@ func (d *diagnosis) checkEntries(c *Check) {
 		}
 		if uncovered := d.uncovered(hook); len(uncovered) > 0 {
 			c.found(d.install.object(), "the rules of "+hook.Name+" do not match updates of "+strings.Join(uncovered, ", ")+
-				", which can be scaled: handoff does not review them", d.reinstall()...)
+				", which can be scaled: handoff does not review them",
+				append(d.reinstall(), "if you have chosen the rules yourself, add these resources: docs/managed.md, explicit rules")...)
 		}
 		if hook.SideEffects == nil || !slices.Contains([]admissionregistrationv1.SideEffectClass{
 			admissionregistrationv1.SideEffectClassNone, admissionregistrationv1.SideEffectClassNoneOnDryRun,

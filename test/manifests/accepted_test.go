@@ -25,12 +25,14 @@ func TestTheAPIServerAcceptsAllManifestsWithoutWarnings(t *testing.T) {
 		"guard":                                                    kustomize(t, "guard"),
 		"policies":                                                 kustomize(t, "policies"),
 		"monitoring, without the kinds of the Prometheus operator": kustomize(t, "overlays/default", "components/monitoring"),
-		"the chart": chart(t, `guard.enabled=true`),
+		"for managed clusters": kustomize(t, "overlays/default", "components/explicit-rules", "components/port-10250", "components/openshift"),
+		"the chart":            chart(t, `guard.enabled=true`),
 		"the chart with all values": chart(t, `certificates="cert-manager"`, `guard.enabled=true`, `monitoring.enabled=true`,
 			`monitoring.labels={"release":"prometheus"}`, `webhook.namespaceSelector=[{"key":"team","operator":"Exists"}]`,
 			`webhook.excludedNamespaces=["ci"]`, `imagePullSecrets=[{"name":"registry"}]`, `nodeSelector={"kubernetes.io/os":"linux"}`,
 			`tolerations=[{"operator":"Exists"}]`, `podAnnotations={"a":"b"}`, `podLabels={"a":"b"}`, `extraArgs=["--zap-log-level=debug"]`,
-			`affinity={"nodeAffinity":{}}`, `image.pullPolicy="Always"`),
+			`affinity={"nodeAffinity":{}}`, `image.pullPolicy="Always"`, `webhook.labels={"a":"b"}`, `webhook.annotations={"a":"b"}`, explicitRules,
+			`ports={"webhook":10260,"metrics":10261,"health":10262}`, withoutUser),
 		"the pod of helm test": helmTest(t),
 	} {
 		t.Run(sentence, func(t *testing.T) {

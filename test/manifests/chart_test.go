@@ -37,6 +37,8 @@ func TestTheSchemaRejectsInvalidValues(t *testing.T) {
 		"a rule's manager that is empty":        {`config.controllers=[{"fields":[".spec.x"],"managers":[""]}]`, "managers"},
 		"a controller rule without fields":      {`config.controllers=[{"kind":"Deployment"}]`, "controllers"},
 		"a scaler without a path":               {`config.scalers={"add":[{"group":"a.b","kind":"C"}]}`, "scalers"},
+		"a rule without resources":              {`webhook.rules=[{"apiGroups":["apps"],"apiVersions":["v1"]}]`, "resources"},
+		"a port that does not exist":            {`ports.webhook=70000`, "ports"},
 		"an invalid digest":                     {`image.digest="latest"`, "digest"},
 		"an invalid flag":                       {`extraArgs=["v=1"]`, "extraArgs"},
 	} {

@@ -25,6 +25,13 @@ func TestTheChartRendersTheObjectsOfTheOverlays(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		folders, values []string
 	}{
+		"with explicit rules": {[]string{"overlays/default", "components/explicit-rules"}, []string{explicitRules}},
+		"on port 10250":       {[]string{"overlays/default", "components/port-10250"}, []string{`ports.webhook=10250`}},
+		"on OpenShift":        {[]string{"overlays/default", "components/openshift"}, []string{withoutUser}},
+		"in the network of the nodes": {
+			[]string{"overlays/default", "components/host-network"},
+			[]string{`hostNetwork=true`, `ports={"webhook":10260,"metrics":10261,"health":10262}`},
+		},
 		"with the default values":             {[]string{"overlays/default"}, nil},
 		"with self-signed certificates":       {[]string{"overlays/self-signed"}, []string{noPolicy}},
 		"with certificates from cert-manager": {[]string{"overlays/cert-manager"}, []string{noPolicy, certManager}},

@@ -1,0 +1,149 @@
+package manifests_test
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// The values for managed clusters that the components correspond to.
+const (
+	explicitRules = `webhook.rules=[{"apiGroups":["apps"],"apiVersions":["v1"],"resources":["deployments","statefulsets","replicasets"]},
+		{"apiGroups":[""],"apiVersions":["v1"],"resources":["replicationcontrollers"]}]`
+	withoutUser = `podSecurityContext={"runAsUser":null,"runAsGroup":null,"fsGroup":null}`
+)
+
+// refusesWildcards is a policy like that of clusters that allow no webhook to intercept all resources. It applies to one name only, so
+// that other tests can install handoff.
+const refusesWildcards = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: no-wildcards}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [admissionregistration.k8s.io], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [mutatingwebhookconfigurations]}
+  matchConditions:
+  - {name: managed, expression: "object.metadata.name == 'handoff-managed'"}
+  validations:
+  - expression: >-
+      object.webhooks.all(w, w.rules.all(r, !r.apiGroups.exists(g, g == '*') && !r.resources.exists(x, x.startsWith('*'))))
+    message: webhooks must not intercept all resources
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: no-wildcards}
+spec: {policyName: no-wildcards, validationActions: [Deny]}
+`
+
+func TestExplicitRulesAreAcceptedWhereWildcardsAreRefused(t *testing.T) {
+	t.Parallel()
+	kubectl(t, refusesWildcards, "apply", "-f", "-")
+	create := func(all objects) result {
+		hook := all["MutatingWebhookConfiguration/handoff"].DeepCopy()
+		hook.SetName("handoff-managed")
+		return run(t, objects{"hook": hook}.text(t), cluster.controlPlane.Kubectl, "create", "--dry-run=server", "-f", "-")
+	}
+	eventually(t, "the policy refuses the default rules", func() bool {
+		r := create(kustomize(t, "overlays/default"))
+		return r.err != nil && strings.Contains(r.stderr, "webhooks must not intercept all resources")
+	})
+	for sentence, all := range map[string]objects{
+		"the component explicit-rules": kustomize(t, "overlays/default", "components/explicit-rules"),
+		"the chart's values":           chart(t, explicitRules),
+	} {
+		if r := create(all); r.err != nil {
+			t.Errorf("%s: %v\n%s", sentence, r.err, r.stderr)
+		}
+	}
+}
+
+// TestPodsInTheNetworkOfTheNodesAreAdmitted verifies that the component lowers the Pod Security Standard of the namespace, which would
+// refuse the pods otherwise.
+func TestPodsInTheNetworkOfTheNodesAreAdmitted(t *testing.T) {
+	t.Parallel()
+	all := kustomize(t, "overlays/default", "components/host-network")
+	for _, c := range []struct {
+		namespace, standard string
+		admitted            bool
+	}{{"managed-restricted", "restricted", false}, {"managed-privileged", "", true}} {
+		namespace := all["Namespace/"+system].DeepCopy()
+		namespace.SetName(c.namespace)
+		if c.standard != "" {
+			if err := unstructured.SetNestedField(namespace.Object, c.standard, "metadata", "labels", "pod-security.kubernetes.io/enforce"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		kubectl(t, objects{"namespace": namespace}.text(t), "apply", "-f", "-")
+		kubectl(t, "", "create", "serviceaccount", "-n", c.namespace, "handoff-webhook")
+		spec, _, err := unstructured.NestedMap(all["Deployment/handoff-webhook"].Object, "spec", "template", "spec")
+		if err != nil {
+			t.Fatal(err)
+		}
+		delete(spec, "priorityClassName") // its ResourceQuota is not installed here
+		pod := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "spec": spec}}
+		pod.SetName("probe")
+		pod.SetNamespace(c.namespace)
+		r := run(t, objects{"pod": pod}.text(t), cluster.controlPlane.Kubectl, "create", "--dry-run=server", "-f", "-")
+		if admitted := r.err == nil; admitted != c.admitted {
+			t.Errorf("%s: want admitted %t, got %v\n%s", c.namespace, c.admitted, r.err, r.stderr)
+		}
+	}
+}
+
+func TestLabelsAndAnnotationsOfTheConfigurationAreRendered(t *testing.T) {
+	t.Parallel()
+	for _, certificates := range []string{"self-signed", "cert-manager"} {
+		hook := chart(t, `certificates="`+certificates+`"`, `webhook.labels={"admissions.enforcer/disabled":"true"}`,
+			`webhook.annotations={"example.com/a":"b"}`)["MutatingWebhookConfiguration/handoff"]
+		_, injected := hook.GetAnnotations()["cert-manager.io/inject-ca-from"]
+		if hook.GetLabels()["admissions.enforcer/disabled"] != "true" || hook.GetLabels()["app.kubernetes.io/name"] != "handoff" ||
+			hook.GetAnnotations()["example.com/a"] != "b" || injected != (certificates == "cert-manager") {
+			t.Errorf("%s: labels %v, annotations %v", certificates, hook.GetLabels(), hook.GetAnnotations())
+		}
+	}
+}
+
+// TestAnEnforcerConflictsWithServerSideApply verifies what docs/managed.md says about a client that adds conditions to the
+// namespaceSelector, as AKS does.
+func TestAnEnforcerConflictsWithServerSideApply(t *testing.T) {
+	t.Parallel()
+	const name = "handoff-enforced"
+	hook := chart(t)["MutatingWebhookConfiguration/handoff"].DeepCopy()
+	hook.SetName(name)
+	webhooks, _, err := unstructured.NestedSlice(hook.Object, "webhooks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range webhooks {
+		entry, _ := w.(map[string]any)
+		entry["objectSelector"] = map[string]any{"matchLabels": map[string]any{"managed-test": "never"}} // calls nothing
+	}
+	if err := unstructured.SetNestedSlice(hook.Object, webhooks, "webhooks"); err != nil {
+		t.Fatal(err)
+	}
+	text := objects{"hook": hook}.text(t)
+	apply := func(flags ...string) result {
+		args := append([]string{"apply", "--server-side", "--field-manager=helm", "-f", "-"}, flags...)
+		return run(t, text, cluster.controlPlane.Kubectl, args...)
+	}
+	enforce := func() {
+		kubectl(t, "", "patch", "--field-manager=admissionsenforcer", "mutatingwebhookconfiguration", name, "--type=json", "-p",
+			`[{"op": "add", "path": "/webhooks/0/namespaceSelector/matchExpressions/-", "value": {"key": "control-plane", "operator": "DoesNotExist"}}]`)
+	}
+	if r := apply(); r.err != nil {
+		t.Fatal(r.stderr)
+	}
+	if r := apply(); r.err != nil {
+		t.Errorf("again: %s", r.stderr)
+	}
+	enforce()
+	if r := apply(); r.err == nil || !strings.Contains(r.stderr, `conflict with "admissionsenforcer"`) ||
+		!strings.Contains(r.stderr, "namespaceSelector") {
+		t.Errorf("want a conflict, got %v: %s", r.err, r.stderr)
+	}
+	if r := apply("--force-conflicts"); r.err != nil {
+		t.Errorf("with force: %s", r.stderr)
+	}
+}
