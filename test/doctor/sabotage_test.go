@@ -127,6 +127,14 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 			do:    patches("kubectl-edit", configuration, `[{"op": "remove", "path": "/webhooks/0/matchConditions/0"}]`),
 			check: "changes", problem: "matchCondition kind-can-be-applied of webhook.ownership-handoff.io is missing", remedy: "kubectl apply -k", undo: reinstall,
 		},
+		"the webhook of namespaces is removed": {
+			do:    patches("kubectl-edit", configuration, `[{"op": "remove", "path": "/webhooks/2"}]`),
+			check: "changes", problem: "webhook namespaces.ownership-handoff.io is missing", remedy: "kubectl apply -k", undo: reinstall,
+		},
+		"the webhook of namespaces does not match": {
+			do:    patches("kubectl-edit", configuration, `[{"op": "replace", "path": "/webhooks/2/rules/0/resources", "value": ["nodes"]}]`),
+			check: "dry-run", problem: "a namespace that opts in is not labeled", remedy: "logs", undo: reinstall,
+		},
 		"a match condition excludes everything": {
 			do: patches("kubectl-edit", configuration, `[{"op": "add", "path": "/webhooks/0/matchConditions/-",
 				"value": {"name": "never", "expression": "request.name == 'never'"}}]`),
