@@ -83,3 +83,6 @@ func waitForNamespace(ctx context.Context, config *rest.Config, name string) err
 	}
 	return nil
 }
+
+// EtcdURL returns the address of etcd, which accepts every client. Benchmarks write many objects at once to it.
+func (p *ControlPlane) EtcdURL() string { return p.servers.Etcd.URL.String() }
