@@ -131,6 +131,7 @@ test: controlplane helm build $(CLIENTS_CI:%=bin/clients/%) ## run vet and all t
 	go vet ./...
 	go test -race -timeout 30m -parallel 8 ./...
 	go test -timeout 20m -run 'Linear|PeakMemory|AllocatesLittle' ./webhook ./plugin/cli ./plugin/release
+	cd test/bench/plot && go vet ./... && go test ./...
 
 .PHONY: monitoring-check
 monitoring-check: ## test the alerts and the dashboard with Prometheus' own parser and rule evaluation
@@ -192,9 +193,12 @@ run: controlplane build ## start a control plane with the webhook to experiment 
 	@go build -o bin/run ./test/run
 	@bin/run
 
+# UPDATE=yes also writes docs/performance/results.md with its plots.
 .PHONY: bench
-bench: controlplane build ## measure the costs of the webhook
-	go run ./test/bench
+bench: controlplane build plugin ## measure the costs, and draw them to bin/bench (about 20 minutes): BENCH=handler,latency,... UPDATE=yes
+	go run ./test/bench -version='$(VERSION)' $(if $(BENCH),-part='$(BENCH)') $(if $(UPDATE),-page=docs/performance/results.md)
+	go run -C test/bench/plot . '$(CURDIR)/bin/bench'
+	$(if $(UPDATE),cp bin/bench/*.svg docs/performance/)
 
 .PHONY: record
 record: controlplane build ## record the reviews for unit tests and benchmarks again
@@ -205,6 +209,7 @@ lint: bin/golangci-lint bin/actionlint ## run golangci-lint and, on the workflow
 	bin/golangci-lint run ./...
 	cd hack/image && ../../bin/golangci-lint run ./...
 	cd hack/release && ../../bin/golangci-lint run ./...
+	cd test/bench/plot && ../../../bin/golangci-lint run ./...
 	bin/actionlint
 
 bin/golangci-lint: hack/tools/go.mod

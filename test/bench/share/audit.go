@@ -137,7 +137,7 @@ func (c *counts) row(namespace string) table.Row {
 		Ratio:     table.Ratio{Value: float64(c.reviews[namespace]) / float64(writes), Percent: true},
 	}
 	if namespace == withoutApplies {
-		row.Target, row.Below = table.Ratio{Value: target, Percent: true}, true
+		row.Target, row.Limit = table.Ratio{Value: target, Percent: true}, table.Below
 	}
 	return row
 }

@@ -1,4 +1,4 @@
-// Package table prints measurements as a table.
+// Package table prints measurements as a table, and writes them with their plots as JSON.
 package table
 
 import (
@@ -9,30 +9,45 @@ import (
 
 // Row is a measurement of handoff next to a reference.
 type Row struct {
-	What, Handoff, Reference string
+	What      string `json:"what"`
+	Handoff   string `json:"handoff"`
+	Reference string `json:"reference"`
 	// Ratio is handoff's value divided by the reference.
-	Ratio Ratio
-	// Target is the upper limit of the ratio; zero means no target.
-	Target Ratio
-	// Below reports whether the ratio must be less than the target rather than at most the target.
-	Below bool
+	Ratio Ratio `json:"ratio,omitzero"`
+	// Target is the limit of the ratio; zero means no target.
+	Target Ratio `json:"target,omitzero"`
+	// Limit is how the ratio is compared with the target.
+	Limit Limit `json:"limit"`
 }
 
-// Ratio is a ratio that is printed as a number or as a percentage.
+// Ratio is a ratio that is printed as a number or as a percentage. NaN, which JSON lacks, is not valid.
 type Ratio struct {
-	Value   float64
-	Percent bool
+	Value   float64 `json:"value"`
+	Percent bool    `json:"percent,omitempty"`
 }
+
+// Limit is how a ratio is compared with a target.
+type Limit string
+
+// The limits. AtMost is the default.
+const (
+	AtMost  Limit = ""
+	Below   Limit = "below"
+	AtLeast Limit = "at least"
+)
 
 // Met reports whether the target is met, and whether there is a target.
 func (r Row) Met() (met, targeted bool) {
-	if r.Target.Value == 0 {
+	switch {
+	case r.Target.Value == 0:
 		return false, false
-	}
-	if r.Below {
+	case r.Limit == Below:
 		return r.Ratio.Value < r.Target.Value, true
+	case r.Limit == AtLeast:
+		return r.Ratio.Value >= r.Target.Value, true
+	default:
+		return r.Ratio.Value <= r.Target.Value, true
 	}
-	return r.Ratio.Value <= r.Target.Value, true
 }
 
 // String returns the ratio with two decimals, or as a percentage with one.
@@ -48,7 +63,7 @@ func Print(w io.Writer, rows []Row) error {
 	columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(columns, "MEASURED\tHANDOFF\tREFERENCE\tRATIO\tTARGET")
 	for _, row := range rows {
-		fmt.Fprintf(columns, "%s\t%s\t%s\t%s\t%s\n", row.What, row.Handoff, row.Reference, row.Ratio, row.verdict())
+		fmt.Fprintf(columns, "%s\t%s\t%s\t%s\t%s\n", row.What, row.Handoff, row.Reference, row.ratio(), row.verdict())
 	}
 	if err := columns.Flush(); err != nil {
 		return fmt.Errorf("printing the table: %w", err)
@@ -56,11 +71,17 @@ func Print(w io.Writer, rows []Row) error {
 	return nil
 }
 
-func (r Row) verdict() string {
-	sign := "<="
-	if r.Below {
-		sign = "<"
+// ratio returns the ratio as text; "" without one.
+func (r Row) ratio() string {
+	if r.Ratio.Value == 0 {
+		return ""
 	}
+	return r.Ratio.String()
+}
+
+// verdict returns the target and whether it is met; "" without a target.
+func (r Row) verdict() string {
+	sign := map[Limit]string{AtMost: "<=", Below: "<", AtLeast: ">="}[r.Limit]
 	switch met, targeted := r.Met(); {
 	case !targeted:
 		return ""

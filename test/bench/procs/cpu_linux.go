@@ -1,0 +1,19 @@
+package procs
+
+import (
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// CPU returns the CPU time of a process with the resolution of the scheduler, in contrast to the 10 ms of /proc.
+// See clock_getcpuclockid(3) for the number of the clock.
+func CPU(pid int) (time.Duration, error) {
+	const scheduler = 2
+	var now unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|scheduler), &now); err != nil {
+		return 0, fmt.Errorf("reading the CPU time of process %d: %w", pid, err)
+	}
+	return time.Duration(now.Nano()), nil
+}

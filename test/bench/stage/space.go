@@ -1,0 +1,123 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ownership-handoff/handoff/test/bench/peers"
+)
+
+// Space is a namespace.
+type Space struct {
+	Name string
+	// Title describes its admission.
+	Title string
+	// Peer is the webhook that reviews its writes (see package peers), Policy reports that a MutatingAdmissionPolicy mutates them.
+	// Without either, Handoff reports that handoff's webhook configuration selects it.
+	Peer    string
+	Policy  bool
+	Handoff bool
+	// Mode is handoff's mode, "" without an annotation.
+	Mode string
+	// Unscaled reports that no autoscaler has scaled its Deployments, but a person.
+	Unscaled bool
+	// Want are the replicas that each write results in.
+	Want int32
+
+	peer *peers.Peer
+	api  client.Client
+}
+
+// PID returns the process ID of the webhook that reviews the writes, 0 without one.
+func (s *Space) PID(stage *Stage) int {
+	switch {
+	case s.peer != nil:
+		return s.peer.PID
+	case s.Handoff:
+		return stage.Handoff
+	default:
+		return 0
+	}
+}
+
+// Write sets the replicas of a Deployment as kubectl apply does, in a dry run: each write finds the same object, and none waits
+// for a disk. The error reports if the result is not the expected one.
+func (s *Space) Write(ctx context.Context, deployment int) error {
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: s.Name, Name: deploymentName(deployment)}}
+	patch := client.RawPatch(types.StrategicMergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, manifestReplicas))
+	if err := s.api.Patch(ctx, d, patch, client.DryRunAll, client.FieldOwner(applier)); err != nil {
+		return fmt.Errorf("patching the Deployment: %w", err)
+	}
+	if got := *d.Spec.Replicas; got != s.Want {
+		return fmt.Errorf("replicas: got %d, want %d", got, s.Want)
+	}
+	return nil
+}
+
+// Size returns the size of a stored Deployment as JSON.
+func (s *Space) Size(ctx context.Context) (int, error) {
+	d := &appsv1.Deployment{}
+	if err := s.api.Get(ctx, client.ObjectKey{Namespace: s.Name, Name: deploymentName(0)}, d); err != nil {
+		return 0, fmt.Errorf("reading a Deployment: %w", err)
+	}
+	return sizeOf(d)
+}
+
+// Reviews returns the number of reviews of the peer so far.
+func (s *Space) Reviews(ctx context.Context) (int, error) {
+	if s.peer == nil {
+		return 0, nil
+	}
+	return s.peer.Count(ctx)
+}
+
+// called returns an error if the space has a peer that has not been called yet.
+func (s *Space) called(ctx context.Context) error {
+	count, err := s.Reviews(ctx)
+	if err == nil && s.peer != nil && count == 0 {
+		err = errors.New("the webhook is not called yet")
+	}
+	return err
+}
+
+// setUp creates the objects of a namespace and starts its webhook.
+func (s *Stage) setUp(ctx context.Context, space *Space, deployments int) error {
+	space.api = s.api
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space.Name, Annotations: mode(space)}}
+	if !space.Handoff {
+		namespace.Labels = map[string]string{"ownership-handoff.io/system": "true"} // excludes it from handoff's configuration
+	}
+	if err := s.api.Create(ctx, namespace); err != nil {
+		return fmt.Errorf("creating the namespace: %w", err)
+	}
+	for i := range deployments {
+		if err := space.create(ctx, i); err != nil {
+			return err
+		}
+	}
+	switch {
+	case space.Peer != "":
+		return s.startPeer(ctx, space)
+	case space.Policy:
+		return s.createPolicy(ctx, space)
+	default:
+		return nil
+	}
+}
+
+func (s *Stage) startPeer(ctx context.Context, space *Space) (err error) {
+	if space.peer, err = peers.Start(ctx, s.Plane, space.Peer); err != nil {
+		return err
+	}
+	if err := s.api.Create(ctx, space.webhookConfiguration()); err != nil {
+		return fmt.Errorf("registering webhook %s: %w", space.Peer, err)
+	}
+	return nil
+}
