@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -40,6 +41,7 @@ func start(ctx context.Context, args []string) error {
 	o.add(flags)
 	cacheName := flags.String("held", "", "internal: fill this `cache` and print its size")
 	kubeconfig := flags.String("kubeconfig", "", "internal: kubeconfig `file` of the cluster to cache")
+	autoscalers := flags.Int("autoscalers", 0, "internal: `number` of HorizontalPodAutoscalers in the cluster to cache")
 	peer := flags.String("peer", "", "internal: serve this `webhook`")
 	address := flags.String("address", "", "internal: `host:port` of the webhook")
 	certificates := flags.String("certificates", "", "internal: `directory` with the webhook's certificate")
@@ -48,12 +50,11 @@ func start(ctx context.Context, args []string) error {
 	}
 	switch {
 	case *cacheName != "":
-		size, err := memory.Held(ctx, *kubeconfig, *cacheName)
+		held, err := memory.Held(ctx, *kubeconfig, *cacheName, *autoscalers)
 		if err != nil {
 			return err
 		}
-		fmt.Println(size)
-		return nil
+		return json.NewEncoder(os.Stdout).Encode(held)
 	case *peer != "":
 		return peers.Serve(ctx, *peer, *address, *certificates)
 	default:
@@ -62,10 +63,11 @@ func start(ctx context.Context, args []string) error {
 }
 
 // cacheProcess returns a command that runs this program to fill one cache and print its size.
-func cacheProcess(ctx context.Context, kubeconfig, which string) (*exec.Cmd, error) {
+func cacheProcess(ctx context.Context, kubeconfig, which string, autoscalers int) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding this program: %w", err)
 	}
-	return exec.CommandContext(ctx, self, "-held="+which, "-kubeconfig="+kubeconfig), nil
+	size := fmt.Sprintf("-autoscalers=%d", autoscalers)
+	return exec.CommandContext(ctx, self, "-held="+which, "-kubeconfig="+kubeconfig, size), nil
 }

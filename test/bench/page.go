@@ -17,7 +17,7 @@ func writePage(o options) error {
 	var b strings.Builder
 	b.WriteString("# Results of the last run\n\n" +
 		"`make bench UPDATE=yes` writes this page. [performance.md](../performance.md) explains it.\n")
-	for _, p := range parts() {
+	for _, p := range parts(o) {
 		text, err := os.ReadFile(filepath.Join(o.folder, p.name+".json"))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

@@ -12,11 +12,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ownership-handoff/handoff/test/bench/audit"
 	"github.com/ownership-handoff/handoff/test/bench/guard"
 	"github.com/ownership-handoff/handoff/test/bench/handlers"
 	"github.com/ownership-handoff/handoff/test/bench/latency"
+	"github.com/ownership-handoff/handoff/test/bench/load"
 	"github.com/ownership-handoff/handoff/test/bench/memory"
 	"github.com/ownership-handoff/handoff/test/bench/share"
+	"github.com/ownership-handoff/handoff/test/bench/size"
 	"github.com/ownership-handoff/handoff/test/bench/table"
 )
 
@@ -24,6 +27,7 @@ import (
 type options struct {
 	parts, version, folder, page string
 	strict                       bool
+	workloads                    int
 }
 
 func (o *options) add(flags *flag.FlagSet) {
@@ -31,6 +35,7 @@ func (o *options) add(flags *flag.FlagSet) {
 	flags.StringVar(&o.version, "version", "unknown", "`version` of what is measured, for the results")
 	flags.StringVar(&o.folder, "results", "bin/bench", "`folder` of the results, a JSON file for each part")
 	flags.StringVar(&o.page, "page", "", "`file` to write with the last results of all parts, in Markdown")
+	flags.IntVar(&o.workloads, "workloads", 50_000, "`number` of workloads to audit")
 	flags.BoolVar(&o.strict, "strict", false, "exit with 1 if a target is missed")
 }
 
@@ -44,15 +49,24 @@ type part struct {
 // measurement measures a part, and writes its progress.
 type measurement func(ctx context.Context, progress io.Writer) (table.Result, error)
 
-func parts() []part {
+// parts returns all parts, with the options of the benchmark.
+func parts(o options) []part {
 	return []part{
 		{name: "handler", measure: rowsOf(handlers.Compare)},
+		{name: "size", measure: size.Measure},
 		{name: "latency", measure: latency.Measure},
+		{name: "load", measure: load.Measure},
 		{name: "memory", measure: rowsOf(func(ctx context.Context, progress io.Writer) ([]table.Row, error) {
 			return memory.Measure(ctx, progress, cacheProcess)
 		})},
+		{name: "cluster", measure: func(ctx context.Context, progress io.Writer) (table.Result, error) {
+			return memory.Clusters(ctx, progress, cacheProcess)
+		}},
 		{name: "share", measure: rowsOf(share.Measure), note: share.Mix},
 		{name: "guard", measure: rowsOf(guard.Measure)},
+		{name: "audit", measure: func(ctx context.Context, progress io.Writer) (table.Result, error) {
+			return audit.Measure(ctx, progress, o.workloads)
+		}},
 	}
 }
 
@@ -65,7 +79,7 @@ func rowsOf(measure func(context.Context, io.Writer) ([]table.Row, error)) measu
 }
 
 func names() string {
-	all := parts()
+	all := parts(options{})
 	list := make([]string, len(all))
 	for i, p := range all {
 		list[i] = p.name
@@ -73,18 +87,19 @@ func names() string {
 	return strings.Join(list[:len(list)-1], ", ") + " or " + list[len(list)-1]
 }
 
-// choose returns the parts in a comma-separated list of names, or all parts if the list is empty.
-func choose(list string) ([]part, error) {
-	if list == "" {
-		return parts(), nil
+// choose returns the parts to measure.
+func choose(o options) ([]part, error) {
+	all := parts(o)
+	if o.parts == "" {
+		return all, nil
 	}
 	var chosen []part
-	for name := range strings.SplitSeq(list, ",") {
-		i := slices.IndexFunc(parts(), func(p part) bool { return p.name == name })
+	for name := range strings.SplitSeq(o.parts, ",") {
+		i := slices.IndexFunc(all, func(p part) bool { return p.name == name })
 		if i < 0 {
 			return nil, fmt.Errorf("unknown part %q: want %s", name, names())
 		}
-		chosen = append(chosen, parts()[i])
+		chosen = append(chosen, all[i])
 	}
 	return chosen, nil
 }
@@ -92,7 +107,7 @@ func choose(list string) ([]part, error) {
 // run measures parts, saves the result of each as soon as it is known, and prints all of them. A part that fails does not prevent
 // the others from being measured.
 func run(ctx context.Context, o options) error {
-	chosen, err := choose(o.parts)
+	chosen, err := choose(o)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"time"
 
@@ -30,12 +31,19 @@ const (
 	Scalers = "scalers"
 )
 
-// Held starts a cache in this process, waits until it has synced, and returns its size on the heap in bytes. Call it in a
-// separate process, whose heap has no other content.
-func Held(ctx context.Context, kubeconfig, which string) (uint64, error) {
+// Holding is a filled cache.
+type Holding struct {
+	// Bytes is its size on the heap, Seconds the time until it was filled.
+	Bytes   uint64  `json:"bytes"`
+	Seconds float64 `json:"seconds"`
+}
+
+// Held starts a cache in this process, waits until it has synced, and returns its size. It returns an error unless the cache
+// contains the given number of HorizontalPodAutoscalers. Call it in a separate process, whose heap has no other content.
+func Held(ctx context.Context, kubeconfig, which string, autoscalers int) (held Holding, err error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
-		return 0, fmt.Errorf("reading the kubeconfig: %w", err)
+		return held, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
 	options := cache.Options{}
 	switch which {
@@ -45,24 +53,40 @@ func Held(ctx context.Context, kubeconfig, which string) (uint64, error) {
 		options = cluster.CacheOptions(scale.Kinds()...)
 	}
 	if options.Scheme, err = cluster.Scheme(); err != nil {
-		return 0, err
+		return held, err
 	}
 	informers, err := cache.New(config, options)
 	if err != nil {
-		return 0, fmt.Errorf("creating the cache: %w", err)
+		return held, fmt.Errorf("creating the cache: %w", err)
 	}
-	before := heap()
+	before, began := heap(), time.Now()
 	if err := synced(ctx, config, informers, which); err != nil {
-		return 0, err
+		return held, err
 	}
-	// Wait until the connections and buffers of the first list are idle and can be collected.
-	time.Sleep(2 * time.Second)
-	after := heap()
+	held.Seconds = time.Since(began).Seconds()
+	if err := complete(ctx, informers, autoscalers); err != nil {
+		return held, err
+	}
+	after := settledHeap()
 	runtime.KeepAlive(informers)
 	if after < before {
-		return 0, errors.New("the heap shrank while the cache was filled")
+		return held, errors.New("the heap shrank while the cache was filled")
 	}
-	return after - before, nil
+	held.Bytes = after - before
+	return held, nil
+}
+
+// settledHeap returns the size of the heap once the connections and buffers of the first list are idle and collected: it does not
+// change much any more.
+func settledHeap() uint64 {
+	for size := heap(); ; {
+		time.Sleep(2 * time.Second)
+		next := heap()
+		if math.Abs(float64(next)-float64(size)) < float64(size)/100 {
+			return next
+		}
+		size = next
+	}
 }
 
 func heap() uint64 {
@@ -107,17 +131,17 @@ func synced(ctx context.Context, config *rest.Config, informers cache.Cache, whi
 	if err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, isReady); err != nil {
 		return fmt.Errorf("waiting until the state is ready: %w", err)
 	}
-	return complete(ctx, informers)
+	return nil
 }
 
 // complete verifies that the cache contains all HorizontalPodAutoscalers.
-func complete(ctx context.Context, informers cache.Cache) error {
+func complete(ctx context.Context, informers cache.Cache, want int) error {
 	var list autoscalingv2.HorizontalPodAutoscalerList
 	if err := informers.List(ctx, &list); err != nil {
 		return fmt.Errorf("listing the cached HorizontalPodAutoscalers: %w", err)
 	}
-	if len(list.Items) != autoscalers {
-		return fmt.Errorf("the cache has %d HorizontalPodAutoscalers, want %d", len(list.Items), autoscalers)
+	if len(list.Items) != want {
+		return fmt.Errorf("the cache has %d HorizontalPodAutoscalers, want %d", len(list.Items), want)
 	}
 	return nil
 }

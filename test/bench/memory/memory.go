@@ -3,13 +3,12 @@ package memory
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"strconv"
-	"strings"
 
 	"github.com/ownership-handoff/handoff/test/bench/table"
 	"github.com/ownership-handoff/handoff/test/controlplane"
@@ -17,9 +16,7 @@ import (
 
 // Measure fills a real API server and runs a process for each cache: the command that newProcess returns, which prints the
 // result of Held.
-func Measure(
-	ctx context.Context, progress io.Writer, newProcess func(ctx context.Context, kubeconfig, which string) (*exec.Cmd, error),
-) (rows []table.Row, err error) {
+func Measure(ctx context.Context, progress io.Writer, newProcess NewProcess) (rows []table.Row, err error) {
 	controlPlane, err := controlplane.Start(ctx, controlplane.Options{Output: progress, WithoutControllerManager: true})
 	if err != nil {
 		return nil, err
@@ -35,13 +32,11 @@ func Measure(
 				return nil, err
 			}
 		}
-		cmd, err := newProcess(ctx, controlPlane.Kubeconfig, which)
+		held, err := newProcess.hold(ctx, controlPlane.Kubeconfig, which, autoscalers)
 		if err != nil {
 			return nil, err
 		}
-		if sizes[which], err = output(cmd); err != nil {
-			return nil, fmt.Errorf("measuring the cache %s: %w", which, err)
-		}
+		sizes[which] = float64(held.Bytes)
 		fmt.Fprintf(progress, "memory: cache %s takes %.1f MB\n", which, sizes[which]/1e6)
 	}
 	describe := func(which string) string {
@@ -60,11 +55,21 @@ func Measure(
 	}}, nil
 }
 
-func output(cmd *exec.Cmd) (float64, error) {
+// NewProcess returns a command that prints the result of Held as JSON.
+type NewProcess func(ctx context.Context, kubeconfig, which string, autoscalers int) (*exec.Cmd, error)
+
+func (n NewProcess) hold(ctx context.Context, kubeconfig, which string, autoscalers int) (held Holding, err error) {
+	cmd, err := n(ctx, kubeconfig, which, autoscalers)
+	if err != nil {
+		return held, err
+	}
 	cmd.Stderr = os.Stderr
 	text, err := cmd.Output()
-	if err != nil {
-		return 0, err
+	if err == nil {
+		err = json.Unmarshal(text, &held)
 	}
-	return strconv.ParseFloat(strings.TrimSpace(string(text)), 64)
+	if err != nil {
+		return held, fmt.Errorf("measuring the cache %s: %w", which, err)
+	}
+	return held, nil
 }

@@ -77,7 +77,9 @@ func create(
 	return group.Wait()
 }
 
-func namespaceName(i int) string { return fmt.Sprintf("team-%03d", i) }
+func namespaceName(i int) string { return fmt.Sprintf("team-%05d", i) }
+
+func autoscalerName(i int) string { return fmt.Sprintf("web-%05d", i) }
 
 // namespace returns the i-th namespace. Handoff is enabled in every second one.
 func namespace(i int) (client.Object, error) {
@@ -97,7 +99,7 @@ func namespace(i int) (client.Object, error) {
 
 // autoscaler returns the i-th HorizontalPodAutoscaler, with two metrics and both behaviors, without a status.
 func autoscaler(i int) (client.Object, error) {
-	name := fmt.Sprintf("web-%05d", i)
+	name := autoscalerName(i)
 	o := &autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: namespaceName(i % namespaces),

@@ -54,3 +54,11 @@ func Memory(pid int) (now, peak int64, err error) {
 	}
 	return now, peak, nil
 }
+
+// ResetPeak makes the current memory of a process its peak (see clear_refs in proc(5)).
+func ResetPeak(pid int) error {
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0o200); err != nil {
+		return fmt.Errorf("resetting the peak memory of a process: %w", err)
+	}
+	return nil
+}

@@ -10,14 +10,20 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 const (
 	// batch is the number of copies in a transaction; etcd accepts at most 128 operations.
 	batch   = 100
 	workers = 4
+
+	awaitTimeout = 2 * time.Minute
 )
 
 // Copies are copies of a stored object.
@@ -39,7 +45,7 @@ type pair struct {
 	Value []byte `json:"value,omitempty"`
 }
 
-// Write writes the copies.
+// Write writes the copies, the last one after all others: a client that can read it can read all of them.
 func (c Copies) Write(ctx context.Context) error {
 	var found struct {
 		Pairs []pair `json:"kvs"`
@@ -50,12 +56,28 @@ func (c Copies) Write(ctx context.Context) error {
 	if len(found.Pairs) != 1 {
 		return fmt.Errorf("reading %s: etcd has no such key", c.Key)
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	group, inGroup := errgroup.WithContext(ctx)
 	group.SetLimit(workers)
-	for from := c.From; from < c.To; from += batch {
-		group.Go(func() error { return c.writeBatch(ctx, found.Pairs[0], from, min(from+batch, c.To)) })
+	for from := c.From; from < c.To-1; from += batch {
+		group.Go(func() error { return c.writeBatch(inGroup, found.Pairs[0], from, min(from+batch, c.To-1)) })
 	}
-	return group.Wait()
+	if err := group.Wait(); err != nil || c.From >= c.To {
+		return err
+	}
+	return c.writeBatch(ctx, found.Pairs[0], c.To-1, c.To)
+}
+
+// Await waits until the API server has read an object that was written to etcd, into the cache that it serves watches from.
+func Await(ctx context.Context, api client.Client, written client.Object) error {
+	cached := &client.GetOptions{Raw: &metav1.GetOptions{ResourceVersion: "0"}}
+	read := func(ctx context.Context) (bool, error) {
+		err := api.Get(ctx, client.ObjectKeyFromObject(written), written, cached)
+		return err == nil, client.IgnoreNotFound(err)
+	}
+	if err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, awaitTimeout, true, read); err != nil {
+		return fmt.Errorf("waiting until the API server has read %s: %w", written.GetName(), err)
+	}
+	return nil
 }
 
 type operation struct {

@@ -20,9 +20,9 @@ const applier = "kubectl-client-side-apply"
 
 func deploymentName(i int) string { return fmt.Sprintf("web-%03d", i) }
 
-// manifest returns the manifest of the i-th Deployment. With last-applied and managedFields, the object has about 3 KB as JSON.
-func manifest(namespace string, i int) string {
-	return strings.NewReplacer("NAMESPACE", namespace, "NAME", deploymentName(i)).Replace(`{"apiVersion":"apps/v1",
+// manifest returns the manifest of a Deployment. With last-applied and managedFields, the object has about 3 KB as JSON.
+func manifest(namespace, name string) string {
+	return strings.NewReplacer("NAMESPACE", namespace, "NAME", name).Replace(`{"apiVersion":"apps/v1",
 "kind":"Deployment","metadata":{"name":"NAME","namespace":"NAMESPACE","labels":{"app.kubernetes.io/name":"NAME"}},
 "spec":{"replicas":3,"selector":{"matchLabels":{"app.kubernetes.io/name":"NAME"}},
 "template":{"metadata":{"labels":{"app.kubernetes.io/name":"NAME"}},
@@ -31,41 +31,58 @@ func manifest(namespace string, i int) string {
 "resources":{"requests":{"cpu":"100m","memory":"128Mi"}}}]}}}}`)
 }
 
-// create creates the i-th Deployment as kubectl apply does, with an autoscaler that has scaled it, or else scaled by a person.
+// create creates the i-th Deployment, with an autoscaler that has scaled it, or else scaled by a person.
 func (s *Space) create(ctx context.Context, i int) error {
-	text := manifest(s.Name, i)
+	name := deploymentName(i)
+	if err := Apply(ctx, s.api, s.Name, name); err != nil {
+		return err
+	}
+	if s.Unscaled {
+		return scale(ctx, s.api, s.Name, name, "kubectl")
+	}
+	return Autoscale(ctx, s.api, s.Name, name)
+}
+
+// Apply creates a Deployment of about 3 KB with three replicas as kubectl apply does.
+func Apply(ctx context.Context, api client.Client, namespace, name string) error {
+	text := manifest(namespace, name)
 	d := &appsv1.Deployment{}
 	if err := json.Unmarshal([]byte(text), d); err != nil {
 		return fmt.Errorf("decoding the manifest: %w", err)
 	}
 	d.Annotations = map[string]string{ownership.LastAppliedAnnotation: strings.ReplaceAll(text, "\n", "")}
-	if err := s.api.Create(ctx, d, client.FieldOwner(applier)); err != nil {
-		return fmt.Errorf("creating the Deployment: %w", err)
-	}
-	scaler := "kubectl"
-	if !s.Unscaled {
-		scaler = "kube-controller-manager"
-		if err := s.api.Create(ctx, s.autoscaler(d.Name)); err != nil {
-			return fmt.Errorf("creating the HorizontalPodAutoscaler: %w", err)
-		}
-	}
-	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, scaledReplicas))
-	options := &client.SubResourcePatchOptions{}
-	options.FieldManager = scaler
-	if err := s.api.SubResource("scale").Patch(ctx, d, patch, options); err != nil {
-		return fmt.Errorf("scaling the Deployment: %w", err)
+	if err := api.Create(ctx, d, client.FieldOwner(applier)); err != nil {
+		return fmt.Errorf("creating Deployment %s: %w", name, err)
 	}
 	return nil
 }
 
-func (s *Space) autoscaler(name string) *autoscalingv2.HorizontalPodAutoscaler {
-	return &autoscalingv2.HorizontalPodAutoscaler{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.Name, Name: name},
+// Autoscale creates a HorizontalPodAutoscaler of a Deployment with the same name, and scales the Deployment as the controller
+// does.
+func Autoscale(ctx context.Context, api client.Client, namespace, name string) error {
+	hpa := &autoscalingv2.HorizontalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 			MaxReplicas:    20,
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: name},
 		},
 	}
+	if err := api.Create(ctx, hpa); err != nil {
+		return fmt.Errorf("creating HorizontalPodAutoscaler %s: %w", name, err)
+	}
+	return scale(ctx, api, namespace, name, "kube-controller-manager")
+}
+
+// scale scales a Deployment through /scale.
+func scale(ctx context.Context, api client.Client, namespace, name, manager string) error {
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, scaledReplicas))
+	options := &client.SubResourcePatchOptions{}
+	options.FieldManager = manager
+	if err := api.SubResource("scale").Patch(ctx, d, patch, options); err != nil {
+		return fmt.Errorf("scaling Deployment %s: %w", name, err)
+	}
+	return nil
 }
 
 func sizeOf(d *appsv1.Deployment) (int, error) {

@@ -4,15 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/bench/peers"
 )
+
+// ErrNotAdmitted reports a write with other replicas than admission sets: the API server did not wait for the webhook.
+var ErrNotAdmitted = errors.New("replicas that admission does not set")
 
 // Space is a namespace.
 type Space struct {
@@ -33,6 +40,33 @@ type Space struct {
 
 	peer *peers.Peer
 	api  client.Client
+	// more are further clients with a connection each (see Spread).
+	more []client.Client
+}
+
+// connections is the number of connections of many writers. The API server limits the requests at a time on one.
+const connections = 10
+
+// Spread gives the writes several connections.
+func (s *Space) Spread(stage *Stage) error {
+	for range connections {
+		config := rest.CopyConfig(stage.Config)
+		config.Dial = (&net.Dialer{Timeout: time.Minute}).DialContext // clients with a dialer of their own share no connection
+		api, err := NewClient(config)
+		if err != nil {
+			return err
+		}
+		s.more = append(s.more, api)
+	}
+	return nil
+}
+
+// client returns the client for a Deployment.
+func (s *Space) client(deployment int) client.Client {
+	if len(s.more) == 0 {
+		return s.api
+	}
+	return s.more[deployment%len(s.more)]
 }
 
 // PID returns the process ID of the webhook that reviews the writes, 0 without one.
@@ -48,15 +82,15 @@ func (s *Space) PID(stage *Stage) int {
 }
 
 // Write sets the replicas of a Deployment as kubectl apply does, in a dry run: each write finds the same object, and none waits
-// for a disk. The error reports if the result is not the expected one.
+// for a disk. The error is ErrNotAdmitted if the result is not the expected one.
 func (s *Space) Write(ctx context.Context, deployment int) error {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: s.Name, Name: deploymentName(deployment)}}
 	patch := client.RawPatch(types.StrategicMergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, manifestReplicas))
-	if err := s.api.Patch(ctx, d, patch, client.DryRunAll, client.FieldOwner(applier)); err != nil {
+	if err := s.client(deployment).Patch(ctx, d, patch, client.DryRunAll, client.FieldOwner(applier)); err != nil {
 		return fmt.Errorf("patching the Deployment: %w", err)
 	}
 	if got := *d.Spec.Replicas; got != s.Want {
-		return fmt.Errorf("replicas: got %d, want %d", got, s.Want)
+		return fmt.Errorf("%w: got %d, want %d", ErrNotAdmitted, got, s.Want)
 	}
 	return nil
 }
@@ -120,4 +154,18 @@ func (s *Stage) startPeer(ctx context.Context, space *Space) (err error) {
 		return fmt.Errorf("registering webhook %s: %w", space.Peer, err)
 	}
 	return nil
+}
+
+// CreateReviewed creates the namespace of a recorded review, opted in, with the reviewed Deployment and its
+// autoscaler.
+func (s *Stage) CreateReviewed(ctx context.Context, namespace string) error {
+	space := &Space{Name: namespace, Mode: string(ownership.ModeEnforce)}
+	o := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Annotations: mode(space)}}
+	if err := s.api.Create(ctx, o); err != nil {
+		return fmt.Errorf("creating the namespace of a recorded review: %w", err)
+	}
+	if err := Apply(ctx, s.api, namespace, "web"); err != nil {
+		return err
+	}
+	return Autoscale(ctx, s.api, namespace, "web")
 }

@@ -60,7 +60,7 @@ func Start(ctx context.Context, progress io.Writer, spaces []*Space, deployments
 	if s.Handoff, err = procs.Find("handoff-webhook", s.Plane.Dir); err != nil {
 		return s, err
 	}
-	if s.api, err = newClient(s.Config); err != nil {
+	if s.api, err = NewClient(s.Config); err != nil {
 		return s, err
 	}
 	for _, space := range spaces {
@@ -114,7 +114,8 @@ func (s *Stage) settle(ctx context.Context) error {
 	return nil
 }
 
-func newClient(config *rest.Config) (client.Client, error) {
+// NewClient returns a client for the built-in types.
+func NewClient(config *rest.Config) (client.Client, error) {
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("registering types: %w", err)

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -36,4 +37,22 @@ func Slope(points []Point) float64 {
 	}
 	n := float64(len(points))
 	return (n*sumXY - sumX*sumY) / (n*sumXX - sumX*sumX)
+}
+
+const (
+	// linear is the upper limit of a slope that counts as linear: constant costs make it less than 1, caches of the processor,
+	// garbage collection and other load on the machine make it more.
+	linear = 1.15
+	// fitted is the number of the largest sizes that a slope is fitted to. At small sizes, constant costs prevail.
+	fitted = 3
+)
+
+// SlopeRow returns a row for how a cost grows with the size, of which there are at least three.
+func SlopeRow(what string, points []Point) Row {
+	points = points[len(points)-fitted:]
+	first, last := points[0], points[len(points)-1]
+	return Row{
+		What: "growth of " + what, Handoff: fmt.Sprintf("%.3g at %.3g, to %.3g at %.3g", first[1], first[0], last[1], last[0]),
+		Reference: "1, linear", Ratio: Ratio{Value: Slope(points)}, Target: Ratio{Value: linear},
+	}
 }

@@ -1,0 +1,127 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ownership-handoff/handoff/test/bench/stage"
+	"github.com/ownership-handoff/handoff/test/bench/table"
+)
+
+// The method is that of Kyverno's load tests (https://kyverno.io/docs/installation/scaling/): virtual users repeat the same
+// request, without a pause, until a number of requests are answered.
+const (
+	writers = 500
+	writes  = 2000 // of all writers together, in each round
+	// rounds is odd, so that there is a middle one.
+	rounds = 5
+)
+
+// space is a namespace with its results.
+type space struct {
+	*stage.Space
+
+	rates []float64 // writes per second, by round
+	times []time.Duration
+	// missed are writes for which the API server did not wait for the webhook, failed those that it refused or did not answer.
+	missed, failed int
+	last           error // of the failed ones
+}
+
+// throughput lets the writers write to each namespace in turn.
+func throughput(ctx context.Context, progress io.Writer, s *stage.Stage, spaces []*stage.Space) ([]*space, error) {
+	all := make([]*space, len(spaces))
+	for i := range spaces {
+		all[i] = &space{Space: spaces[i]}
+		if err := spaces[i].Spread(s); err != nil {
+			return nil, err
+		}
+	}
+	for round := range rounds {
+		for i := range all {
+			if err := all[(round+i)%len(all)].round(ctx); err != nil {
+				return nil, err
+			}
+		}
+		fmt.Fprintf(progress, "load: %d of %d rounds of %d writes in each of %d namespaces\n", round+1, rounds, writes, len(all))
+	}
+	return all, nil
+}
+
+func (s *space) round(ctx context.Context) error {
+	var next atomic.Int64
+	var mutex sync.Mutex
+	var group sync.WaitGroup
+	began := time.Now()
+	for range writers {
+		group.Go(func() {
+			for i := next.Add(1) - 1; i < writes; i = next.Add(1) - 1 {
+				sent := time.Now()
+				err := s.Write(ctx, int(i%deployments))
+				took := time.Since(sent)
+				mutex.Lock()
+				s.record(took, err)
+				mutex.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	if s.failed > len(s.times)/10 || ctx.Err() != nil {
+		return fmt.Errorf("namespace %s: %d of %d writes failed, the last one: %w", s.Name, s.failed, len(s.times), s.last)
+	}
+	s.rates = append(s.rates, writes/time.Since(began).Seconds())
+	return nil
+}
+
+func (s *space) record(took time.Duration, err error) {
+	s.times = append(s.times, took)
+	switch {
+	case errors.Is(err, stage.ErrNotAdmitted):
+		s.missed++
+	case err != nil:
+		s.failed++
+		s.last = err
+	}
+}
+
+func reportThroughput(all []*space) (rows []table.Row) {
+	reference := all[slices.IndexFunc(all, func(s *space) bool { return s.Name == allowing })]
+	for _, s := range all {
+		row := table.Row{What: fmt.Sprintf("%d writers, %s", writers, s.Title), Ratio: table.Ratio{Value: s.ratio(reference)}}
+		if s.Handoff {
+			row.Handoff, row.Reference = s.describe(), reference.describe()+", a webhook that only says allowed"
+			row.Target, row.Limit = table.Ratio{Value: throughputTarget}, table.AtLeast
+		} else {
+			row.Reference = s.describe()
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// ratio returns the median of the rounds' ratios of the throughputs.
+func (s *space) ratio(reference *space) float64 {
+	ratios := make([]float64, rounds)
+	for i := range ratios {
+		ratios[i] = s.rates[i] / reference.rates[i]
+	}
+	slices.Sort(ratios)
+	return ratios[rounds/2]
+}
+
+func (s *space) describe() string {
+	rate := slices.Sorted(slices.Values(s.rates))[rounds/2]
+	return fmt.Sprintf("%.0f writes/s, p50 %s, p99 %s, %.1f %% not admitted in time, %d failed", rate,
+		milliseconds(table.Percentile(s.times, 50)), milliseconds(table.Percentile(s.times, 99)),
+		100*float64(s.missed)/float64(len(s.times)), s.failed)
+}
+
+func milliseconds(d time.Duration) string {
+	return fmt.Sprintf("%.0f ms", float64(d)/float64(time.Millisecond))
+}
