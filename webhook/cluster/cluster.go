@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -37,6 +38,7 @@ const (
 type State struct {
 	reader    client.Reader
 	informers map[string]cache.Informer
+	hpas      toolscache.Indexer
 	freshness map[string]*freshness // by resource, of the informers that renew their watches
 	scalers   *scalers              // nil without FollowScalers
 	ready     atomic.Bool
@@ -91,9 +93,6 @@ func namespaces() *metav1.PartialObjectMetadata {
 // New returns State that read from a cache with CacheOptions. The caller starts the cache. New does not block.
 func New(ctx context.Context, c cache.Cache) (*State, error) {
 	f := &State{reader: c, informers: map[string]cache.Informer{}, freshness: map[string]*freshness{}}
-	if err := c.IndexField(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, byTarget, targetOf); err != nil {
-		return nil, fmt.Errorf("indexing HorizontalPodAutoscalers: %w", err)
-	}
 	if err := c.IndexField(ctx, &apiextensionsv1.CustomResourceDefinition{}, byKind, kindOf); err != nil {
 		return nil, fmt.Errorf("indexing CustomResourceDefinitions: %w", err)
 	}
@@ -111,7 +110,22 @@ func New(ctx context.Context, c cache.Cache) (*State, error) {
 			f.freshness[resource] = renewed.freshness
 		}
 	}
+	if err := f.indexAutoscalers(); err != nil {
+		return nil, fmt.Errorf("indexing HorizontalPodAutoscalers: %w", err)
+	}
 	return f, nil
+}
+
+// indexAutoscalers adds an index by target to the informer itself. An index of the cache (cache.Cache.IndexField) would contain
+// each HorizontalPodAutoscaler twice, also for lists of all namespaces, and take a quarter of the memory.
+func (f *State) indexAutoscalers() error {
+	informer := f.informers[hpaResource]
+	indexed, ok := informer.(interface{ GetIndexer() toolscache.Indexer })
+	if !ok {
+		return fmt.Errorf("informer %T has no index", informer)
+	}
+	f.hpas = indexed.GetIndexer()
+	return informer.AddIndexers(toolscache.Indexers{byTarget: targetOf})
 }
 
 // Ready reports whether all informers have synced. Once true, it stays true.
@@ -154,13 +168,17 @@ func (f *State) Scaler(namespace, group, kind, name string) ownership.Scaler {
 
 // autoscalers returns the references of HorizontalPodAutoscalers to an object.
 func (f *State) autoscalers(key targetKey) []scale.Reference {
-	var list autoscalingv2.HorizontalPodAutoscalerList
-	err := f.reader.List(context.Background(), &list, client.InNamespace(key.namespace),
-		client.MatchingFields{byTarget: target(key.kind.Group, key.kind.Kind, key.name)})
+	objects, err := f.hpas.ByIndex(byTarget, key.String())
 	if err != nil {
 		return nil
 	}
-	return scale.Targeting(list.Items, key.kind, key.name)
+	found := make([]autoscalingv2.HorizontalPodAutoscaler, 0, len(objects))
+	for _, o := range objects {
+		if hpa, ok := o.(*autoscalingv2.HorizontalPodAutoscaler); ok {
+			found = append(found, *hpa)
+		}
+	}
+	return scale.Targeting(found, key.kind, key.name)
 }
 
 // ScalePath returns the path of the scale field of a kind, nil if the kind has none.

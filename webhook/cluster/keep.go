@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unique"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -48,8 +49,8 @@ func keepMode(namespace *metav1.PartialObjectMetadata) *metav1.PartialObjectMeta
 // replicas switch it off.
 func keepTarget(hpa *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPodAutoscaler {
 	out := &autoscalingv2.HorizontalPodAutoscaler{}
-	out.Name, out.Namespace, out.ResourceVersion = hpa.Name, hpa.Namespace, hpa.ResourceVersion
-	out.Spec.ScaleTargetRef = hpa.Spec.ScaleTargetRef
+	out.Name, out.Namespace, out.ResourceVersion = hpa.Name, shared(hpa.Namespace), hpa.ResourceVersion
+	out.Spec.ScaleTargetRef = sharedTarget(hpa)
 	out.Spec.MinReplicas, out.Spec.MaxReplicas = hpa.Spec.MinReplicas, hpa.Spec.MaxReplicas
 	out.Status.DesiredReplicas, out.Status.Conditions = hpa.Status.DesiredReplicas, scale.ConditionsForCache(hpa)
 	if controller := metav1.GetControllerOfNoCopy(hpa); controller != nil {
@@ -59,6 +60,19 @@ func keepTarget(hpa *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.Horiz
 	}
 	return out
 }
+
+// sharedTarget returns the target of a HorizontalPodAutoscaler, with strings that others have as well. The name is usually its own.
+func sharedTarget(hpa *autoscalingv2.HorizontalPodAutoscaler) autoscalingv2.CrossVersionObjectReference {
+	ref := hpa.Spec.ScaleTargetRef
+	ref.Kind, ref.APIVersion = shared(ref.Kind), shared(ref.APIVersion)
+	if ref.Name == hpa.Name {
+		ref.Name = hpa.Name
+	}
+	return ref
+}
+
+// shared returns an equal string, which shares the memory of those that it returned before.
+func shared(s string) string { return unique.Make(s).Value() }
 
 // keepScale returns a function that reduces a CustomResourceDefinition to the scale subresources of its versions, without the
 // large schemas. For kinds of scalers, it also keeps which versions are served.
@@ -93,16 +107,17 @@ func keepScale(scalers []scale.Kind) func(*apiextensionsv1.CustomResourceDefinit
 	}
 }
 
-func targetOf(o client.Object) []string {
+// targetOf returns the target of a HorizontalPodAutoscaler as the text of a targetKey.
+func targetOf(o any) ([]string, error) {
 	hpa, ok := o.(*autoscalingv2.HorizontalPodAutoscaler)
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	kind, name, ok := scale.Target(hpa)
 	if !ok {
-		return nil
+		return nil, nil
 	}
-	return []string{target(kind.Group, kind.Kind, name)}
+	return []string{targetKey{hpa.Namespace, kind, name}.String()}, nil
 }
 
 func target(group, kind, name string) string { return fmt.Sprintf("%s.%s/%s", kind, group, name) }

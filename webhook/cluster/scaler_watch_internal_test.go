@@ -58,11 +58,7 @@ func TestAScalerTakesLittleMoreMemoryThanAHorizontalPodAutoscaler(t *testing.T) 
 	scalers := heldPer(t, toolscache.Indexers{byTarget: targetOfScaler}, reducedBy(w.keep), func(i int) any {
 		return decoded(t, text("keda.sh/v1alpha1", "ScaledObject", i), &unstructured.Unstructured{})
 	})
-	targets := toolscache.Indexers{byTarget: func(o any) ([]string, error) {
-		hpa, _ := o.(*autoscalingv2.HorizontalPodAutoscaler)
-		return targetOf(hpa), nil
-	}}
-	autoscalers := heldPer(t, targets, reducedBy(keepTarget), func(i int) any {
+	autoscalers := heldPer(t, toolscache.Indexers{byTarget: targetOf}, reducedBy(keepTarget), func(i int) any {
 		return decoded(t, text("autoscaling/v2", "HorizontalPodAutoscaler", i), &autoscalingv2.HorizontalPodAutoscaler{})
 	})
 	t.Logf("%d B for each scaler, %d B for each HorizontalPodAutoscaler", scalers, autoscalers)
