@@ -18,6 +18,7 @@ import (
 	"github.com/ownership-handoff/handoff/test/bench/latency"
 	"github.com/ownership-handoff/handoff/test/bench/load"
 	"github.com/ownership-handoff/handoff/test/bench/memory"
+	"github.com/ownership-handoff/handoff/test/bench/profile"
 	"github.com/ownership-handoff/handoff/test/bench/share"
 	"github.com/ownership-handoff/handoff/test/bench/size"
 	"github.com/ownership-handoff/handoff/test/bench/table"
@@ -53,6 +54,9 @@ type measurement func(ctx context.Context, progress io.Writer) (table.Result, er
 func parts(o options) []part {
 	return []part{
 		{name: "handler", measure: rowsOf(handlers.Compare)},
+		{name: "profile", measure: func(ctx context.Context, progress io.Writer) (table.Result, error) {
+			return profile.Measure(ctx, progress, o.folder)
+		}},
 		{name: "size", measure: size.Measure},
 		{name: "latency", measure: latency.Measure},
 		{name: "load", measure: load.Measure},

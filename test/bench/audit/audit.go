@@ -2,6 +2,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -35,6 +37,17 @@ const (
 type run struct {
 	took, cpu time.Duration
 	resident  int64 // the peak, in bytes
+	output    tail
+}
+
+// tail is a writer that keeps the end of what is written.
+type tail struct{ text []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	const kept = 1 << 10
+	t.text = append(t.text, p[max(0, len(p)-kept):]...)
+	t.text = t.text[max(0, len(t.text)-kept):]
+	return len(p), nil
 }
 
 // Measure audits a cluster with a number of workloads, a fifth of them autoscaled.
@@ -71,6 +84,11 @@ func Measure(ctx context.Context, progress io.Writer, workloads int) (result tab
 	both, err := interleaved(ctx, progress, auditing, []string{controlPlane.Kubectl, "get", "deploy,hpa", "-A", "-o", "json"})
 	if err != nil {
 		return result, err
+	}
+	// Each autoscaled workload has a manifest that sets replicas.
+	want := fmt.Sprintf("%d risks in %d objects", workloads/autoscaledShare, workloads)
+	if !strings.Contains(string(both[0].output.text), want) {
+		return result, fmt.Errorf("the audit does not report %q: %s", want, both[0].output.text)
 	}
 	result.Rows = report(workloads, few, both[0], both[1])
 	return result, nil
@@ -120,14 +138,14 @@ func median(ctx context.Context, command []string) (run, error) {
 }
 
 func medianOf(runs []run) run {
-	slices.SortFunc(runs, func(a, b run) int { return int(a.took - b.took) })
+	slices.SortFunc(runs, func(a, b run) int { return cmp.Compare(a.took, b.took) })
 	return runs[len(runs)/2]
 }
 
-// execute runs a command and discards its output.
+// execute runs a command.
 func execute(ctx context.Context, command []string) (r run, err error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Stderr = os.Stderr
+	cmd.Stdout, cmd.Stderr = &r.output, os.Stderr
 	began := time.Now()
 	if err := cmd.Run(); err != nil {
 		return r, fmt.Errorf("%s %s: %w", filepath.Base(command[0]), command[1], err)

@@ -20,7 +20,7 @@ const (
 	writers = 500
 	writes  = 2000 // of all writers together, in each round
 	// rounds is odd, so that there is a middle one.
-	rounds = 5
+	rounds = 3
 )
 
 // space is a namespace with its results.

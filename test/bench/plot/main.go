@@ -1,7 +1,7 @@
-// Command plot draws the plots in the results of the benchmark as SVG files. It is a module of its own, so that its dependencies
-// are not those of the webhook.
+// Command plot draws the plots in the results of the benchmark as SVG files, and writes its profile as a table. It is a module of
+// its own, so that its dependencies are not those of the webhook.
 //
-//	plot FOLDER    reads FOLDER/*.json and writes FOLDER/*.svg
+//	plot FOLDER    reads FOLDER/*.json and FOLDER/kept.pprof, writes FOLDER/*.svg and FOLDER/profile.md
 package main
 
 import (
@@ -70,5 +70,5 @@ func run(args []string) error {
 			}
 		}
 	}
-	return nil
+	return writeProfile(args[0])
 }
