@@ -29,6 +29,9 @@ func writePage(o options) error {
 		if err := json.Unmarshal(text, &result); err != nil {
 			return fmt.Errorf("decoding the result of part %s: %w", p.name, err)
 		}
+		if len(result.Rows) == 0 {
+			continue
+		}
 		fmt.Fprintf(&b, "\n## %s\n\nVersion %s, %s.\n\n", p.name, result.Version, result.Machine)
 		if err := table.Markdown(&b, result.Rows); err != nil {
 			return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,7 +39,7 @@ func TestAnAutoscalerTakesAtMostOneKilobyte(t *testing.T) {
 	if !informers.WaitForCacheSync(ctx) {
 		t.Fatal("the cache did not sync")
 	}
-	each := (int64(heap()) - int64(before)) / autoscalers
+	each := (heap() - before) / autoscalers
 	if found := state.Scaler("team-00000", "apps", "Deployment", "web-00000"); found.Name == "" {
 		t.Fatal("a HorizontalPodAutoscaler is not found by its target")
 	}
@@ -91,12 +93,12 @@ func (lists) IsWatchListSemanticsUnSupported() bool { return true }
 func decodedAutoscaler(i int) autoscalingv2.HorizontalPodAutoscaler {
 	return autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: fmt.Sprintf("team-%05d", i%1000), Name: fmt.Sprintf("web-%05d", i), ResourceVersion: fmt.Sprintf("%d", 1000+i),
+			Namespace: fmt.Sprintf("team-%05d", i%1000), Name: fmt.Sprintf("web-%05d", i), ResourceVersion: strconv.Itoa(1000 + i),
 			UID: "00000000-0000-0000-0000-000000000000", Labels: map[string]string{"app": "web"},
 		},
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{
-				APIVersion: fmt.Sprintf("apps/v%d", 1), Kind: fmt.Sprintf("Deploy%s", "ment"), Name: fmt.Sprintf("web-%05d", i),
+				APIVersion: strings.Clone("apps/v1"), Kind: strings.Clone("Deployment"), Name: fmt.Sprintf("web-%05d", i),
 			},
 			MinReplicas: new(int32(3)), MaxReplicas: 40,
 			Metrics: []autoscalingv2.MetricSpec{{Type: autoscalingv2.ResourceMetricSourceType}},

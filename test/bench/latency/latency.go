@@ -43,6 +43,10 @@ func spaces() []*measured {
 		{Space: &stage.Space{Name: "allow", Title: "a webhook that only says allowed", Peer: peers.Allow, Want: applied}},
 		{Space: &stage.Space{Name: patcher, Title: "a webhook that sends a constant JSON patch", Peer: peers.Patch, Want: scaled}},
 		{Space: &stage.Space{
+			Name: "conditions", Title: "a constant JSON patch, with handoff's match conditions", Peer: peers.Patch, Conditions: true,
+			Want: scaled,
+		}},
+		{Space: &stage.Space{
 			Name: "typed", Title: "a handler of controller-runtime that sets replicas", Peer: peers.Typed, Want: scaled,
 		}},
 		{Space: &stage.Space{Name: "policy", Title: "a MutatingAdmissionPolicy that sets replicas", Policy: true, Want: scaled}},

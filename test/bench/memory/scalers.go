@@ -33,7 +33,7 @@ func follow(ctx context.Context, config *rest.Config, facts *cluster.State) (rea
 	run := facts.FollowScalers(cluster.ScalerOptions{Kinds: scale.Kinds(), Client: objects, Log: logr.Discard()})
 	go func() { _ = run(ctx) }() // it ends only with the context
 	last := scaledObjects - 1
-	return func() bool { //nolint:contextcheck // it reads from caches only
+	return func() bool {
 		return facts.Ready() && facts.Scaler(namespaceName(last%namespaces), "apps", "Deployment", queueName(last)).Name != ""
 	}, nil
 }

@@ -7,7 +7,29 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
+
+// register registers the peers, after handoff.
+func (s *Stage) register(ctx context.Context) error {
+	var handoff admissionregistrationv1.MutatingWebhookConfiguration
+	if err := s.api.Get(ctx, client.ObjectKey{Name: "handoff"}, &handoff); err != nil {
+		return fmt.Errorf("reading handoff's webhook configuration: %w", err)
+	}
+	for _, space := range s.spaces {
+		if space.peer == nil {
+			continue
+		}
+		configuration := space.webhookConfiguration()
+		if space.Conditions {
+			configuration.Webhooks[0].MatchConditions = handoff.Webhooks[0].MatchConditions
+		}
+		if err := s.api.Create(ctx, configuration); err != nil {
+			return fmt.Errorf("registering webhook %s: %w", space.Peer, err)
+		}
+	}
+	return nil
+}
 
 // webhookConfiguration registers the peer of a namespace, with the timeout and the failure policy of handoff's configuration.
 func (s *Space) webhookConfiguration() *admissionregistrationv1.MutatingWebhookConfiguration {

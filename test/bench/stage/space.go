@@ -31,6 +31,8 @@ type Space struct {
 	Peer    string
 	Policy  bool
 	Handoff bool
+	// Conditions reports that the peer's webhook configuration has the match conditions of handoff's.
+	Conditions bool
 	// Mode is handoff's mode, "" without an annotation.
 	Mode string
 	// Unscaled reports that no autoscaler has scaled its Deployments, but a person.
@@ -147,13 +149,8 @@ func (s *Stage) setUp(ctx context.Context, space *Space, deployments int) error 
 }
 
 func (s *Stage) startPeer(ctx context.Context, space *Space) (err error) {
-	if space.peer, err = peers.Start(ctx, s.Plane, space.Peer); err != nil {
-		return err
-	}
-	if err := s.api.Create(ctx, space.webhookConfiguration()); err != nil {
-		return fmt.Errorf("registering webhook %s: %w", space.Peer, err)
-	}
-	return nil
+	space.peer, err = peers.Start(ctx, s.Plane, space.Peer)
+	return err
 }
 
 // CreateReviewed creates the namespace of a recorded review, opted in, with the reviewed Deployment and its

@@ -71,6 +71,9 @@ func Start(ctx context.Context, progress io.Writer, spaces []*Space, deployments
 	if err := s.Webhook.Register(ctx); err != nil {
 		return s, err
 	}
+	if err := s.register(ctx); err != nil {
+		return s, err
+	}
 	err = s.settle(ctx)
 	return s, err
 }
