@@ -31,9 +31,10 @@ type measured struct {
 
 // The namespaces that the others are compared with, and those of handoff.
 const (
-	none    = "none"
-	patcher = "patch"
-	keeping = "keep"
+	none        = "none"
+	patcher     = "patch"
+	conditional = "conditions"
+	keeping     = "keep"
 )
 
 func spaces() []*measured {
@@ -43,8 +44,12 @@ func spaces() []*measured {
 		{Space: &stage.Space{Name: "allow", Title: "a webhook that only says allowed", Peer: peers.Allow, Want: applied}},
 		{Space: &stage.Space{Name: patcher, Title: "a webhook that sends a constant JSON patch", Peer: peers.Patch, Want: scaled}},
 		{Space: &stage.Space{
-			Name: "conditions", Title: "a constant JSON patch, with handoff's match conditions", Peer: peers.Patch, Conditions: true,
-			Want: scaled,
+			Name: "trivial", Title: "a constant JSON patch, with one trivial match condition", Peer: peers.Patch, Want: scaled,
+			Conditions: stage.Trivial,
+		}},
+		{Space: &stage.Space{
+			Name: conditional, Title: "a constant JSON patch, with handoff's match conditions", Peer: peers.Patch, Want: scaled,
+			Conditions: stage.Same,
 		}},
 		{Space: &stage.Space{
 			Name: "typed", Title: "a handler of controller-runtime that sets replicas", Peer: peers.Typed, Want: scaled,

@@ -34,6 +34,13 @@ func report(all []*measured, size int) (table.Result, error) {
 			Target:    table.Ratio{Value: target},
 		})
 	}
+	same := by[conditional]
+	result.Rows = append(result.Rows, table.Row{
+		What:      "time that a keep adds to a write, p50",
+		Handoff:   text(by[keeping].added(plain, median)),
+		Reference: text(same.added(plain, median)) + ", added by a constant JSON patch with the same match conditions",
+		Ratio:     ratio(by[keeping], same, plain, median),
+	})
 	return result, nil
 }
 

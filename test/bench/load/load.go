@@ -37,7 +37,7 @@ func Measure(ctx context.Context, progress io.Writer) (result table.Result, err 
 		{Name: allowing, Title: "a webhook that only says allowed", Peer: peers.Allow, Want: applied},
 		{
 			Name: "conditions", Title: "a webhook that only says allowed, with handoff's match conditions", Peer: peers.Allow,
-			Conditions: true, Want: applied,
+			Conditions: stage.Same, Want: applied,
 		},
 		{Name: "patch", Title: "a webhook that sends a constant JSON patch", Peer: peers.Patch, Want: scaled},
 		{Name: "off", Title: "handoff, namespace not opted in", Handoff: true, Want: applied},

@@ -21,8 +21,13 @@ func (s *Stage) register(ctx context.Context) error {
 			continue
 		}
 		configuration := space.webhookConfiguration()
-		if space.Conditions {
+		switch space.Conditions {
+		case Same:
 			configuration.Webhooks[0].MatchConditions = handoff.Webhooks[0].MatchConditions
+		case Trivial:
+			configuration.Webhooks[0].MatchConditions = []admissionregistrationv1.MatchCondition{
+				{Name: "has-a-name", Expression: "request.name != ''"},
+			}
 		}
 		if err := s.api.Create(ctx, configuration); err != nil {
 			return fmt.Errorf("registering webhook %s: %w", space.Peer, err)

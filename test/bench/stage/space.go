@@ -21,6 +21,16 @@ import (
 // ErrNotAdmitted reports a write with other replicas than admission sets: the API server did not wait for the webhook.
 var ErrNotAdmitted = errors.New("replicas that admission does not set")
 
+// Conditions are match conditions.
+type Conditions string
+
+const (
+	// Trivial is one condition, which only reads the name of the object.
+	Trivial Conditions = "trivial"
+	// Same are those of handoff's webhook configuration.
+	Same Conditions = "same"
+)
+
 // Space is a namespace.
 type Space struct {
 	Name string
@@ -31,8 +41,8 @@ type Space struct {
 	Peer    string
 	Policy  bool
 	Handoff bool
-	// Conditions reports that the peer's webhook configuration has the match conditions of handoff's.
-	Conditions bool
+	// Conditions are the match conditions of the peer's webhook configuration.
+	Conditions Conditions
 	// Mode is handoff's mode, "" without an annotation.
 	Mode string
 	// Unscaled reports that no autoscaler has scaled its Deployments, but a person.
