@@ -61,8 +61,8 @@ func keepTarget(hpa *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.Horiz
 	return out
 }
 
-// sharedTarget returns the target of a HorizontalPodAutoscaler, with strings that others have as well. The target's name is usually
-// that of the HorizontalPodAutoscaler.
+// sharedTarget returns the target of a HorizontalPodAutoscaler, with strings that others have as well. The target's name is
+// usually that of the HorizontalPodAutoscaler.
 func sharedTarget(hpa *autoscalingv2.HorizontalPodAutoscaler) autoscalingv2.CrossVersionObjectReference {
 	ref := hpa.Spec.ScaleTargetRef
 	ref.Kind, ref.APIVersion = shared(ref.Kind), shared(ref.APIVersion)

@@ -46,14 +46,14 @@ func curve(ctx context.Context, progress io.Writer, s *stage.Stage, result *tabl
 	if err := procs.ResetPeak(s.Handoff); err != nil {
 		return err
 	}
-	atCalm := c.offer(ctx, calm, stepTime)
+	atCalm := offer(ctx, c.send, calm, stepTime)
 	_, calmPeak, err := procs.Memory(s.Handoff)
 	if err != nil {
 		return err
 	}
 	var steps []outcome
 	for _, share := range shares() {
-		o := c.offer(ctx, share*capacity, stepTime)
+		o := offer(ctx, c.send, share*capacity, stepTime)
 		fmt.Fprintf(progress, "load: %.2f times the capacity: %s\n", share, o)
 		steps = append(steps, o)
 	}

@@ -70,6 +70,10 @@ func (c *sender) send(ctx context.Context) answer {
 	if closed := response.Body.Close(); err != nil || closed != nil || response.StatusCode != http.StatusOK {
 		return failed
 	}
+	return answerOf(text)
+}
+
+func answerOf(text []byte) answer {
 	switch {
 	case bytes.Contains(text, []byte(`"patch"`)):
 		return decided
@@ -115,7 +119,7 @@ func (o outcome) per(count int) float64 { return float64(count) / o.took.Seconds
 
 // offer sends reviews at a rate, whether or not earlier ones are answered. A review for which there is no free connection is not
 // sent.
-func (c *sender) offer(ctx context.Context, rate float64, duration time.Duration) outcome {
+func offer(ctx context.Context, send func(context.Context) answer, rate float64, duration time.Duration) outcome {
 	o := outcome{rate: rate}
 	var mutex sync.Mutex
 	var pending sync.WaitGroup
@@ -138,7 +142,7 @@ func (c *sender) offer(ctx context.Context, rate float64, duration time.Duration
 			pending.Go(func() {
 				defer func() { <-free }()
 				sent := time.Now()
-				what := c.send(ctx)
+				what := send(ctx)
 				took := time.Since(sent)
 				mutex.Lock()
 				defer mutex.Unlock()
