@@ -115,7 +115,7 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	machine := fmt.Sprintf("%s %s/%s, %d cores", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	machine := machine()
 	var rows []table.Row
 	var failures []error
 	for _, p := range chosen {
@@ -145,6 +145,16 @@ func run(ctx context.Context, o options) error {
 		failures = append(failures, errMissed)
 	}
 	return errors.Join(failures...)
+}
+
+// machine describes this machine, with its load before the benchmark: that of others.
+func machine() string {
+	described := fmt.Sprintf("%s %s/%s, %d cores", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
+		minute, _, _ := strings.Cut(string(text), " ")
+		described += ", load average " + minute + " before"
+	}
+	return described
 }
 
 func show(w io.Writer, machine string, rows []table.Row, of []part) error {

@@ -1,5 +1,5 @@
-// Package size measures how the time of a review grows: with the size of the object, its managedFields entries, the kept fields,
-// and the rules of the configuration.
+// Package size measures how the CPU time of a review grows: with the size of the object, its managedFields entries, the kept
+// fields, and the rules of the configuration.
 package size
 
 import (
@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
+	"os"
 	"time"
 
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/test/bench/handlers"
+	"github.com/ownership-handoff/handoff/test/bench/procs"
 	"github.com/ownership-handoff/handoff/test/bench/table"
 )
 
@@ -107,8 +108,8 @@ func (d dimension) measure(ctx context.Context, n int) (s step, err error) {
 		return s, fmt.Errorf("handoff returns no patch: %q", answer.Warnings)
 	}
 	s = step{n: n, body: len(body), object: len(live)}
-	s.handoff, s.reference = interleaved(exchange, handoff, reference)
-	return s, nil
+	s.handoff, s.reference, err = interleaved(exchange, handoff, reference)
+	return s, err
 }
 
 // rulesOf returns n rules, the last of which makes the keys owned by the controller.
@@ -127,26 +128,36 @@ const (
 	roundTime = 20 * time.Millisecond
 )
 
-// interleaved returns the median time of a review of both handlers, which are measured in turn.
-func interleaved(exchange *handlers.Exchange, a, b http.Handler) (ofA, ofB time.Duration) {
+// interleaved returns the median CPU time of a review of both handlers, which are measured in turn. It includes the collection of
+// garbage, but not what other processes do.
+func interleaved(exchange *handlers.Exchange, a, b http.Handler) (ofA, ofB time.Duration, err error) {
 	var all [2][]time.Duration
 	for range rounds {
 		for side, handler := range []http.Handler{a, b} {
-			all[side] = append(all[side], timeOf(exchange.Send(handler)))
+			took, err := timeOf(exchange.Send(handler))
+			if err != nil {
+				return 0, 0, err
+			}
+			all[side] = append(all[side], took)
 		}
 	}
-	slices.Sort(all[0])
-	slices.Sort(all[1])
-	return all[0][rounds/2], all[1][rounds/2]
+	return table.Percentile(all[0], 50), table.Percentile(all[1], 50), nil
 }
 
-// timeOf returns the mean time of an action that is repeated for a while.
-func timeOf(action func()) time.Duration {
-	began := time.Now()
+// timeOf returns the mean CPU time of an action that is repeated for a while.
+func timeOf(action func()) (time.Duration, error) {
+	before, err := procs.CPU(os.Getpid())
+	if err != nil {
+		return 0, err
+	}
 	for n := 1; ; n++ {
 		action()
-		if took := time.Since(began); took >= roundTime {
-			return took / time.Duration(n)
+		after, err := procs.CPU(os.Getpid())
+		if err != nil {
+			return 0, err
+		}
+		if took := after - before; took >= roundTime {
+			return took / time.Duration(n), nil
 		}
 	}
 }
@@ -175,10 +186,10 @@ func (d dimension) report(steps []step, result *table.Result) {
 		Handoff:   fmt.Sprintf("%.2f ms", milliseconds(last.handoff)),
 		Reference: fmt.Sprintf("%.2f ms, no-op controller-runtime webhook", milliseconds(last.reference)),
 		Ratio:     table.Ratio{Value: float64(last.handoff) / float64(last.reference)},
-	}, table.SlopeRow("time in ms, by "+label, handoff.Points))
+	}, table.SlopeRow("CPU time in ms, by "+label, handoff.Points))
 	result.Plots = append(result.Plots, table.Plot{
-		Name: "size-" + d.name, Title: "Time of a review that keeps fields, by " + label,
-		X: table.Axis{Label: label, Log: true}, Y: table.Axis{Label: "milliseconds", Log: true},
+		Name: "size-" + d.name, Title: "CPU time of a review that keeps fields, by " + label,
+		X: table.Axis{Label: label, Log: true}, Y: table.Axis{Label: "milliseconds of CPU time", Log: true},
 		Series: []table.Series{handoff, reference},
 	})
 }
