@@ -198,7 +198,7 @@ run: controlplane build ## start a control plane with the webhook to experiment 
 bench: controlplane build plugin ## measure the costs, and draw them to bin/bench (about 20 minutes): BENCH=handler,latency,... UPDATE=yes
 	go run ./test/bench -version='$(VERSION)' $(if $(BENCH),-part='$(BENCH)') $(if $(UPDATE),-page=docs/performance/results.md)
 	go run -C test/bench/plot . '$(CURDIR)/bin/bench'
-	$(if $(UPDATE),cp bin/bench/*.svg bin/bench/profile.md docs/performance/)
+	$(if $(UPDATE),for f in bin/bench/*.svg bin/bench/profile.md; do if [ -e "$$f" ]; then cp "$$f" docs/performance/; fi; done)
 
 .PHONY: benchstat
 benchstat: ## compare the benchmarks of the handler with those of another commit: BASE=main COUNT=6
