@@ -21,13 +21,20 @@ PLATFORMS ?= linux/amd64,linux/arm64
 comma := ,
 PLUGIN_PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 
+# KUBERNETES=1.30 builds and uses a control plane of another version than the newest, which is that of
+# test/controlplane/parts/go.mod. test/controlplane/require.sh adds a version.
+NEWEST := $(shell sed -n 's|^	k8s.io/kubernetes v\(1[.][0-9]*\)[.].*|\1|p' test/controlplane/parts/go.mod)
+OLDER := $(patsubst test/controlplane/versions/%/go.mod,%,$(wildcard test/controlplane/versions/*/go.mod))
+KUBERNETES ?= $(NEWEST)
+controlplane-folder = bin/controlplane$(addprefix -,$(filter-out $(NEWEST),$1))
+
 # CONTROLPLANE_BIN=DIR uses the control plane's four binaries in DIR instead of building them.
 ifdef CONTROLPLANE_BIN
 CONTROLPLANE := $(PARTS:%=have-%)
 else
-CONTROLPLANE := $(PARTS:%=bin/controlplane/%)
+CONTROLPLANE := $(PARTS:%=$(call controlplane-folder,$(KUBERNETES))/%)
 endif
-override CONTROLPLANE_BIN := $(abspath $(or $(CONTROLPLANE_BIN),bin/controlplane))
+override CONTROLPLANE_BIN := $(abspath $(or $(CONTROLPLANE_BIN),$(call controlplane-folder,$(KUBERNETES))))
 export CONTROLPLANE_BIN
 
 .PHONY: help
@@ -35,10 +42,17 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: controlplane
-controlplane: $(CONTROLPLANE) ## build a real control plane for the tests (about five minutes the first time)
+controlplane: $(CONTROLPLANE) ## build a real control plane for the tests (about five minutes the first time): KUBERNETES=1.30
 
 bin/controlplane/%:
 	@sh test/controlplane/build.sh $@
+
+bin/controlplane-%:
+	@sh test/controlplane/build.sh $@
+
+# One etcd for all versions, as etcd is upgraded apart from Kubernetes.
+bin/controlplane-%/etcd: bin/controlplane/etcd
+	@mkdir -p $(@D) && cp $< $@
 
 .PHONY: $(PARTS:%=have-%)
 $(PARTS:%=have-%): have-%:
@@ -127,7 +141,7 @@ e2e-clients: fetch-clients controlplane helm build clients ## play the real clie
 	go test -C test/clients -count=1 -timeout 1h -parallel 8 -args -all $(if $(UPDATE),-update)
 
 .PHONY: test
-test: controlplane helm build $(CLIENTS_CI:%=bin/clients/%) ## run vet and all tests, many of them against a real control plane
+test: controlplane helm build $(CLIENTS_CI:%=bin/clients/%) ## run vet and all tests, many of them against a real control plane: KUBERNETES=1.30
 	go vet ./...
 	go test -race -timeout 30m -parallel 8 ./...
 	go test -timeout 20m -run 'Linear|PeakMemory|AllocatesLittle' ./webhook ./plugin/cli ./plugin/release
@@ -137,6 +151,33 @@ test: controlplane helm build $(CLIENTS_CI:%=bin/clients/%) ## run vet and all t
 monitoring-check: ## test the alerts and the dashboard with Prometheus' own parser and rule evaluation
 	go vet -C test/monitoring ./...
 	go test -C test/monitoring -count=1 ./...
+
+# SERVER:KUBECTL is a control plane with the kubectl of another version.
+VERSIONS ?= $(OLDER) $(NEWEST)
+TWO_BEFORE := 1.$(shell expr $(NEWEST:1.%=%) - 2)
+SKEWS ?= $(TWO_BEFORE):$(NEWEST) $(NEWEST):$(TWO_BEFORE)
+servers = $(foreach v,$1,$(PARTS:%=$(call controlplane-folder,$(firstword $(subst :, ,$v)))/%))
+kubectls = $(foreach v,$1,$(call controlplane-folder,$(lastword $(subst :, ,$v)))/kubectl)
+
+.PHONY: e2e-versions
+e2e-versions: $(sort $(call servers,$(VERSIONS)) $(call kubectls,$(VERSIONS))) helm build ## run the tests on each version of Kubernetes: VERSIONS="1.30 1.36" UPDATE=yes
+	go run ./test/versions $(if $(UPDATE),--update) $(VERSIONS)
+
+.PHONY: list-versions
+list-versions: ## print the versions that e2e-versions and e2e-skew run, one a line
+	@printf '%s\n' $(VERSIONS) $(SKEWS)
+
+.PHONY: e2e-skew
+e2e-skew: ## run the tests with a kubectl two minor versions older and newer than the server: SKEWS="1.34:1.36 1.36:1.34"
+	@$(MAKE) --no-print-directory e2e-versions VERSIONS='$(SKEWS)'
+
+# The two versions before and after the upgrade. Two minor versions are the most that Kubernetes supports for API servers.
+FROM ?= $(lastword $(OLDER))
+TO ?= $(NEWEST)
+.PHONY: e2e-upgrade
+e2e-upgrade: $(sort $(call servers,$(FROM) $(TO))) build ## upgrade a control plane during applies, with two API servers of different versions: FROM=1.35 TO=1.36
+	UPGRADE_FROM=$(abspath $(call controlplane-folder,$(FROM))) UPGRADE_TO=$(abspath $(call controlplane-folder,$(TO))) \
+		go test -count=1 -timeout 20m -v ./test/upgrade
 
 # A failure prints the seed. SEED repeats the same sequences.
 .PHONY: accepted

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Builds one component of the control plane in the version from parts/go.mod: build.sh DIRECTORY/COMPONENT
+# Builds one component of the control plane, in the version from parts/go.mod or, if the directory's name ends with a minor
+# version, from versions/1.30/go.mod: build.sh bin/controlplane/COMPONENT, build.sh bin/controlplane-1.30/COMPONENT
 set -eu
 
 target=$1
@@ -17,7 +18,16 @@ unfinished=$directory/.$part.$$
 trap 'rm -f "$unfinished" "$unfinished.log"' EXIT
 trap 'exit 1' HUP INT TERM
 
-cd "$(dirname "$0")/parts"
+cd "$(dirname "$0")"
+case ${directory##*/} in
+*-1.*) folder=versions/${directory##*-} ;;
+*) folder=parts ;;
+esac
+if ! [ -f "$folder/go.mod" ]; then
+	echo "controlplane: no test/controlplane/$folder; write it with test/controlplane/require.sh ${folder#*/}.PATCH" >&2
+	exit 1
+fi
+cd "$folder"
 version=$(go list -m -f '{{.Version}}' "$module")
 
 # Kubernetes takes its version from the linker. Without one, servers report v0.0.0, and clients refuse to work.

@@ -36,6 +36,9 @@ func Connect(kubeconfig string) (*ControlPlane, error) {
 		return nil, errors.Join(fmt.Errorf("kubeconfig %s: %w", kubeconfig, err), p.Stop())
 	}
 	p.Config.QPS, p.Config.Burst = 1000, 2000 // the same as for users of a control plane from Start
+	if err := p.readVersion(); err != nil {
+		return nil, errors.Join(fmt.Errorf("kubeconfig %s: %w", kubeconfig, err), p.Stop())
+	}
 	if err := p.installKubectl(binaries); err != nil {
 		return nil, errors.Join(fmt.Errorf("installing kubectl: %w", err), p.Stop())
 	}

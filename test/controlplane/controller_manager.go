@@ -39,7 +39,7 @@ func (p *ControlPlane) startControllerManager(ctx context.Context, featureGates,
 		"--secure-port="+port,
 		"--leader-elect=false",
 		"--feature-gates="+featureGates,
-		"--controllers="+controllers(),
+		"--controllers="+p.controllers(),
 		"--kube-api-qps=200",
 		"--kube-api-burst=400",
 		// The defaults of 15 seconds and five minutes are too long for a test.
@@ -58,15 +58,18 @@ func (p *ControlPlane) startControllerManager(ctx context.Context, featureGates,
 }
 
 // controllers returns the value of --controllers. It disables controllers that need nodes or volumes, some of which would
-// search directories of this machine for plugins.
-func controllers() string {
-	return strings.Join([]string{
+// search directories of this machine for plugins. kube-controller-manager refuses the name of a controller that it does not have.
+func (p *ControlPlane) controllers() string {
+	names := []string{
 		"*",
 		"-node-lifecycle-controller",
 		"-taint-eviction-controller",
-		"-device-taint-eviction-controller",
 		"-persistentvolume-binder-controller",
 		"-persistentvolume-attach-detach-controller",
 		"-persistentvolume-expander-controller",
-	}, ",")
+	}
+	if p.Since(33) {
+		names = append(names, "-device-taint-eviction-controller")
+	}
+	return strings.Join(names, ",")
 }

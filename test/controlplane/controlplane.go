@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
@@ -46,8 +47,10 @@ type ControlPlane struct {
 	// unless --kubeconfig is set. Its directory can be added to PATH.
 	Kubectl string
 
+	version           *version.Version
 	servers           *envtest.ControlPlane
 	controllerManager *process.Process
+	upgrade           *Upgrade // nil without one
 	watchdog          *watchdog
 	users             sync.Mutex
 	stop              func() error
@@ -127,6 +130,9 @@ func (p *ControlPlane) stopAll() error {
 	var failures []error
 	if p.controllerManager != nil {
 		failures = append(failures, p.controllerManager.Stop(stopTimeout))
+	}
+	if p.upgrade != nil {
+		failures = append(failures, p.upgrade.Finish()) // the API servers stop before etcd
 	}
 	if p.servers != nil {
 		failures = append(failures, p.servers.Stop())

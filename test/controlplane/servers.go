@@ -57,6 +57,9 @@ func (p *ControlPlane) startServers(ctx context.Context, options Options, binari
 	if err := p.addAdministrator(); err != nil {
 		return err
 	}
+	if err := p.readVersion(); err != nil {
+		return err
+	}
 	return waitForNamespace(ctx, p.Config, "default")
 }
 

@@ -41,16 +41,21 @@ func (p *ControlPlane) addAdministrator() error {
 	return writeKubeconfig(p.Kubeconfig, administrator)
 }
 
-// user returns a user with a client certificate. The lock protects the CA's serial number, which has no lock of its own.
+// user returns a user of the API server with a client certificate.
 func (p *ControlPlane) user(name string, groups ...string) (*envtest.AuthenticatedUser, error) {
 	if p.Elsewhere() {
 		return nil, fmt.Errorf("adding user %s: %w", name, errNotOurs)
 	}
+	return p.userOf(p.servers, name, groups...)
+}
+
+// userOf returns a user of one of the API servers. The lock protects the CA's serial number, which has no lock of its own.
+func (p *ControlPlane) userOf(servers *envtest.ControlPlane, name string, groups ...string) (*envtest.AuthenticatedUser, error) {
 	p.users.Lock()
 	defer p.users.Unlock()
 	// The default limit of 5 requests per second would slow down the tests.
 	config := &rest.Config{QPS: 1000, Burst: 2000}
-	user, err := p.servers.AddUser(envtest.User{Name: name, Groups: groups}, config)
+	user, err := servers.AddUser(envtest.User{Name: name, Groups: groups}, config)
 	if err != nil {
 		return nil, fmt.Errorf("adding user %s: %w", name, err)
 	}

@@ -234,6 +234,7 @@ spec: {policyName: e2e-at-least-two}
 `
 
 func TestAValueChangedByAPolicyIsNotRemovedFromTheManifest(t *testing.T) {
+	cluster.Plane.NeedMutatingPolicies(t)
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("", "app:1"))

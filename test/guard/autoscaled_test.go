@@ -16,6 +16,7 @@ import (
 var serverSide = []string{"--server-side", "--force-conflicts"}
 
 func TestAppliesKeepAutoscaledReplicas(t *testing.T) {
+	cluster.controlPlane.NeedMutatingPolicies(t)
 	t.Parallel()
 	argo, own := []string{"--field-manager=argocd-controller"}, []string{"--field-manager=ci"}
 	for sentence, c := range map[string]struct {
@@ -51,6 +52,7 @@ func TestAppliesKeepAutoscaledReplicas(t *testing.T) {
 }
 
 func TestEveryKindIsGuarded(t *testing.T) {
+	cluster.controlPlane.NeedMutatingPolicies(t)
 	t.Parallel()
 	for kind, apiVersion := range map[string]string{"StatefulSet": "apps/v1", "ReplicaSet": "apps/v1", "ReplicationController": "v1"} {
 		for side, args := range map[string][]string{"client": nil, "server": serverSide} {
@@ -71,6 +73,7 @@ func TestEveryKindIsGuarded(t *testing.T) {
 }
 
 func TestImperativeCommandsPass(t *testing.T) {
+	cluster.controlPlane.NeedMutatingPolicies(t)
 	t.Parallel()
 	for sentence, write := range map[string]func(n *namespace) string{
 		"kubectl scale": func(n *namespace) string {
@@ -111,6 +114,7 @@ func TestImperativeCommandsPass(t *testing.T) {
 }
 
 func TestKubectlSetImageKeepsReplicas(t *testing.T) {
+	cluster.controlPlane.NeedMutatingPolicies(t)
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(n.manifest("3", "app:1"))
@@ -122,6 +126,7 @@ func TestKubectlSetImageKeepsReplicas(t *testing.T) {
 }
 
 func TestClientsWithoutAFieldManagerAreIdentifiedByManagedFields(t *testing.T) {
+	cluster.controlPlane.NeedMutatingPolicies(t)
 	t.Parallel()
 	for agent, want := range map[string]int64{"HashiCorp/1.0 Terraform/1.9": 7, "pulumi-kubernetes/4.0": 7, "operator/1.0": 9} {
 		t.Run(agent, func(t *testing.T) {
@@ -152,6 +157,7 @@ func TestClientsWithoutAFieldManagerAreIdentifiedByManagedFields(t *testing.T) {
 
 // TestAutoscalersAreKnownByTheirWrites verifies which writes through /scale the guard keeps.
 func TestAutoscalersAreKnownByTheirWrites(t *testing.T) {
+	cluster.controlPlane.NeedMutatingPolicies(t)
 	t.Parallel()
 	hpa := "kube-controller-manager"
 	for sentence, c := range map[string]struct {
@@ -195,6 +201,7 @@ func (n *namespace) scale(as string) {
 }
 
 func TestAnAutoscalerThatNeverScaledIsUnknown(t *testing.T) {
+	cluster.controlPlane.NeedMutatingPolicies(t)
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(n.manifest("3", "app:1"))
@@ -206,6 +213,7 @@ func TestAnAutoscalerThatNeverScaledIsUnknown(t *testing.T) {
 }
 
 func TestReplicasStayAfterTheAutoscalerIsDeletedUntilAnotherManagerWritesThem(t *testing.T) {
+	cluster.controlPlane.NeedMutatingPolicies(t)
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(n.manifest("3", "app:1"))
@@ -223,6 +231,7 @@ func TestReplicasStayAfterTheAutoscalerIsDeletedUntilAnotherManagerWritesThem(t 
 // TestTheGuardRestoresTheEntryOfTheAutoscaler verifies what the guard stores besides replicas: the next apply and the webhook
 // depend on it.
 func TestTheGuardRestoresTheEntryOfTheAutoscaler(t *testing.T) {
+	cluster.controlPlane.NeedMutatingPolicies(t)
 	t.Parallel()
 	for side, args := range map[string][]string{"client": nil, "server": serverSide} {
 		t.Run(side+"-side apply", func(t *testing.T) {
@@ -245,6 +254,7 @@ func TestTheGuardRestoresTheEntryOfTheAutoscaler(t *testing.T) {
 
 // A server-side apply without force sets replicas that nobody manages, now and later: the guard must not make it a conflict.
 func TestTheGuardCausesNoConflict(t *testing.T) {
+	cluster.controlPlane.NeedMutatingPolicies(t)
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(n.manifest("", "app:1"), "--server-side")

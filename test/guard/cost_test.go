@@ -17,6 +17,7 @@ import (
 // TestTheCostDoesNotGrowWithTheAutoscalersOfTheNamespace compares a kept write in a namespace with one autoscaler with the same
 // write in a namespace with 256, alternately. A policy with the autoscalers as parameters takes more than ten times as long.
 func TestTheCostDoesNotGrowWithTheAutoscalersOfTheNamespace(t *testing.T) {
+	cluster.controlPlane.NeedMutatingPolicies(t)
 	const many, writes, bound = 256, 60, 3
 	spaces := [2]*namespace{newNamespace(t, "enforce"), newNamespace(t, "enforce")}
 	var times [2][]time.Duration
@@ -80,6 +81,7 @@ func (n *namespace) dryRun(patch string) int64 {
 // TestManyFieldManagersDoNotExceedTheCostLimit verifies that the guard acts on an object with 50 managedFields entries: the API
 // server limits the cost of expressions, and would otherwise ignore the policy.
 func TestManyFieldManagersDoNotExceedTheCostLimit(t *testing.T) {
+	cluster.controlPlane.NeedMutatingPolicies(t)
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(n.manifest("3", "app:1"))

@@ -8,6 +8,7 @@ import (
 )
 
 func TestRemovingReplicasFromTheManifestKeepsThem(t *testing.T) {
+	cluster.controlPlane.NeedMutatingPolicies(t)
 	t.Parallel()
 	for sentence, c := range map[string]struct {
 		mode, before string
@@ -56,6 +57,7 @@ func (n *namespace) inEffect() bool {
 }
 
 func TestHelm3(t *testing.T) {
+	cluster.controlPlane.NeedMutatingPolicies(t)
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.helm("install", "replicas=3")

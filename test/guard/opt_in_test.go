@@ -3,6 +3,7 @@ package guard_test
 import "testing"
 
 func TestTheGuardFollowsTheModeAnnotation(t *testing.T) {
+	cluster.controlPlane.NeedMutatingPolicies(t)
 	t.Parallel()
 	for sentence, c := range map[string]struct {
 		namespace, object, want string
@@ -36,6 +37,7 @@ func TestTheGuardFollowsTheModeAnnotation(t *testing.T) {
 }
 
 func TestAWriteThatChangesTheModeUsesTheNewMode(t *testing.T) {
+	cluster.controlPlane.NeedMutatingPolicies(t)
 	t.Parallel()
 	n := newNamespace(t, "enforce")
 	n.apply(n.manifest("3", "app:1"))

@@ -12,7 +12,7 @@ import (
 func TestHelmLint(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(cluster.root, "manifests", "chart")
-	r := helm(t, "lint", "--strict", folder, "--kube-version", kubernetes, "--set", "guard.enabled=true,monitoring.enabled=true")
+	r := helm(t, "lint", "--strict", folder, "--kube-version", kubernetes(), "--set", "guard.enabled=true,monitoring.enabled=true")
 	if r.err != nil || strings.Contains(r.stdout, "[WARNING]") {
 		t.Errorf("helm lint: %v\n%s%s", r.err, r.stdout, r.stderr)
 	}

@@ -90,8 +90,8 @@ func kustomize(t *testing.T, folders ...string) objects {
 	return decode(t, kubectl(t, "", "kustomize", dir).stdout)
 }
 
-// kubernetes is the version for which the chart is rendered, because helm template has no cluster.
-const kubernetes = "1.36.3"
+// kubernetes returns the version for which the chart is rendered, that of the control plane: helm template has no cluster.
+func kubernetes() string { return cluster.controlPlane.Version() }
 
 func template(t *testing.T, values ...string) result {
 	t.Helper()
@@ -100,7 +100,7 @@ func template(t *testing.T, values ...string) result {
 		set = append(set, "--set-json", value)
 	}
 	folder := filepath.Join(cluster.root, "manifests", "chart")
-	from := []string{"template", "handoff", folder, "--namespace", system, "--kube-version", kubernetes, "--skip-tests"}
+	from := []string{"template", "handoff", folder, "--namespace", system, "--kube-version", kubernetes(), "--skip-tests"}
 	return helm(t, slices.Concat(from, set)...)
 }
 

@@ -63,6 +63,15 @@ func (p *TCP) Cut() {
 	}
 }
 
+// Retarget closes all connections and forwards each new one to another host:port, as a load balancer does whose server leaves.
+func (p *TCP) Retarget(target string) {
+	p.Cut()
+	p.mutex.Lock()
+	p.target = target
+	p.mutex.Unlock()
+	p.Pass()
+}
+
 func (p *TCP) set(silent, cut bool) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -88,7 +97,10 @@ func (p *TCP) pass(ctx context.Context, client net.Conn) {
 	if !p.enter(client) {
 		return
 	}
-	server, err := new(net.Dialer).DialContext(ctx, "tcp", p.target)
+	p.mutex.Lock()
+	target := p.target
+	p.mutex.Unlock()
+	server, err := new(net.Dialer).DialContext(ctx, "tcp", target)
 	if err != nil {
 		return
 	}

@@ -1,0 +1,84 @@
+package controlplane_test
+
+import (
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ownership-handoff/handoff/test/controlplane"
+)
+
+func TestTheVersionIsThatOfTheBinary(t *testing.T) {
+	p := controlplane.ForTest(t, controlplane.Options{WithoutControllerManager: true})
+	text, err := exec.Command(p.Kubectl, "version", "-o", "json").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var both struct{ ServerVersion struct{ GitVersion string } }
+	if err := json.Unmarshal(text, &both); err != nil {
+		t.Fatal(err)
+	}
+	if both.ServerVersion.GitVersion != "v"+p.Version() {
+		t.Errorf("the version is %s, kubectl prints %s", p.Version(), text)
+	}
+	if !p.Since(30) || p.Since(1000) {
+		t.Errorf("%s: since 1.30 %v, since 1.1000 %v", p.Version(), p.Since(30), p.Since(1000))
+	}
+	served := exec.Command(p.Kubectl, "get", "mutatingadmissionpolicies.v1.admissionregistration.k8s.io").Run() == nil
+	if served != p.HasMutatingPolicies() {
+		t.Errorf("%s: MutatingAdmissionPolicy is served: %v, want %v", p.Version(), served, p.HasMutatingPolicies())
+	}
+}
+
+// A control plane of mixed versions builds, and says that it has the version of k8s.io/kubernetes.
+func TestEachFolderBuildsOneVersionOfKubernetes(t *testing.T) {
+	files, err := filepath.Glob("versions/*/go.mod")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("found %v, error %v", files, err)
+	}
+	for _, file := range append(files, "parts/go.mod") {
+		text, err := exec.Command("go", "mod", "edit", "-json", file).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		type module struct{ Path, Version string }
+		var mod struct {
+			Require []module
+			Replace []struct{ Old, New module }
+			Tool    []module
+		}
+		if err := json.Unmarshal(text, &mod); err != nil {
+			t.Fatal(err)
+		}
+		var patch string // 36.3 of 1.36.3
+		for _, required := range mod.Require {
+			if required.Path == "k8s.io/kubernetes" {
+				patch = strings.TrimPrefix(required.Version, "v1.")
+			}
+		}
+		minor, _, _ := strings.Cut(patch, ".")
+		if folder := filepath.Base(filepath.Dir(file)); folder != "parts" && folder != "1."+minor {
+			t.Errorf("%s requires Kubernetes 1.%s", file, patch)
+		}
+		if len(mod.Replace) < 20 {
+			t.Errorf("%s replaces %d modules, want all staging modules", file, len(mod.Replace))
+		}
+		for _, replaced := range mod.Replace {
+			if want := (module{replaced.Old.Path, "v0." + patch}); replaced.New != want {
+				t.Errorf("%s, which requires Kubernetes 1.%s: %s", file, patch, cmp.Diff(want, replaced.New))
+			}
+		}
+		var tools []string
+		for _, tool := range mod.Tool {
+			tools = append(tools, filepath.Base(tool.Path))
+		}
+		want := []string{"kube-apiserver", "kube-controller-manager", "kubectl"}
+		if diff := cmp.Diff(want, tools[len(tools)-len(want):]); diff != "" {
+			t.Errorf("%s builds (-want +got):\n%s", file, diff)
+		}
+	}
+}

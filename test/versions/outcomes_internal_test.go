@@ -1,0 +1,81 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// events are lines of go test -json.
+const events = `{"Action":"start","Package":"m/handoff/test/guard"}
+{"Action":"output","Package":"m/handoff/test/guard","Test":"TestSkipped","Output":"    a_test.go:1: no such API\n"}
+{"Action":"skip","Package":"m/handoff/test/guard","Test":"TestSkipped"}
+{"Action":"pass","Package":"m/handoff/test/guard"}
+{"Action":"pass","Package":"m/handoff/test/e2e","Test":"TestCases/group/one"}
+{"Action":"output","Package":"m/handoff/test/e2e","Test":"TestCases/group/two","Output":"        b_test.go:2: another reason\n"}
+{"Action":"skip","Package":"m/handoff/test/e2e","Test":"TestCases/group/two"}
+{"Action":"pass","Package":"m/handoff/test/e2e","Test":"TestCases/group"}
+{"Action":"pass","Package":"m/handoff/test/e2e","Test":"TestCases"}
+{"Action":"fail","Package":"m/handoff/test/e2e","Test":"TestFails"}
+{"Action":"fail","Package":"m/handoff/test/e2e"}
+{"Action":"output","Package":"m/handoff/test/apply","Output":"starting the control plane: no\n"}
+{"Action":"fail","Package":"m/handoff/test/apply"}
+`
+
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	c := collected{outputs: map[string]string{}, actions: map[string]string{}}
+	var log strings.Builder
+	if err := c.read(strings.NewReader(events), &log); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]outcome{
+		"test/guard TestSkipped":   {Action: "skip", Reasons: []string{"no such API"}},
+		"test/e2e TestCases":       {Action: "pass", Reasons: []string{"another reason"}, Skipped: 1, Subtests: 2},
+		"test/e2e TestFails":       {Action: "fail"},
+		"test/apply (the package)": {Action: "fail"},
+	}
+	if diff := cmp.Diff(want, c.outcomes()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if !strings.Contains(log.String(), "starting the control plane: no\n") {
+		t.Errorf("the log lacks output:\n%s", log.String())
+	}
+}
+
+func TestOutputThatIsNotOfGoTestIsAnError(t *testing.T) {
+	t.Parallel()
+	if err := new(collected).read(strings.NewReader("go: no such package\n"), io.Discard); err == nil {
+		t.Error("want an error")
+	}
+}
+
+func TestTheSummaryExplainsDifferences(t *testing.T) {
+	t.Parallel()
+	passed := outcome{Action: "pass"}
+	got := summary([]results{
+		{Server: "1.30.14", Kubectl: "1.30.14", Tests: map[string]outcome{
+			"test/guard TestA": {Action: "skip", Reasons: []string{"no such API"}}, "test/e2e TestB": passed, "test/e2e TestC": passed,
+		}},
+		{Server: "1.36.3", Kubectl: "1.34.4", Tests: map[string]outcome{
+			"test/guard TestA": passed, "test/e2e TestB": {Action: "fail"}, "test/e2e TestC": passed,
+		}},
+	})
+	for _, line := range []string{
+		"| tests | 1.30.14 | 1.36.3, kubectl 1.34.4 |\n",
+		"| `test/e2e` | 2 passed | 1 passed, 1 **failed** |\n",
+		"| `test/guard` | 1 skipped | 1 passed |\n",
+		"| tests with a difference | 1.30.14 | 1.36.3, kubectl 1.34.4 | reason |\n",
+		"| `test/guard TestA` | skipped | passed | no such API |\n",
+		"| `test/e2e TestB` | passed | **failed** |  |\n",
+	} {
+		if !strings.Contains(got, line) {
+			t.Errorf("want %q in\n%s", line, got)
+		}
+	}
+	if strings.Contains(got, "TestC") {
+		t.Errorf("TestC has no difference:\n%s", got)
+	}
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// table returns a table of all tests and versions.
+func table(all []results) string {
+	var b strings.Builder
+	header(&b, "test", all)
+	for _, name := range names(all) {
+		row(&b, "`"+name+"`", all, func(r results) string { return cell(r.Tests[name]) })
+	}
+	return b.String()
+}
+
+// summary returns a table of the packages with the numbers of tests that passed, and a table of the tests whose outcome is not the
+// same on all versions, with the reasons.
+func summary(all []results) string {
+	var b strings.Builder
+	header(&b, "tests", all)
+	for _, pkg := range packages() {
+		pkg = strings.TrimPrefix(pkg, "./")
+		row(&b, "`"+pkg+"`", all, func(r results) string { return count(r, pkg) })
+	}
+	var different []string
+	for _, name := range names(all) {
+		if slices.ContainsFunc(all, func(r results) bool { return cell(r.Tests[name]) != cell(all[0].Tests[name]) }) {
+			different = append(different, name)
+		}
+	}
+	if len(different) == 0 {
+		return b.String() + "\nEach test has the same outcome on all versions.\n"
+	}
+	b.WriteString("\n")
+	header(&b, "tests with a difference", all, "reason")
+	for _, name := range different {
+		var reasons []string
+		for _, r := range all {
+			reasons = append(reasons, r.Tests[name].Reasons...)
+		}
+		slices.Sort(reasons)
+		row(&b, "`"+name+"`", all, func(r results) string { return cell(r.Tests[name]) }, strings.Join(slices.Compact(reasons), "; "))
+	}
+	return b.String()
+}
+
+func names(all []results) []string {
+	seen := map[string]bool{}
+	for _, r := range all {
+		for name := range r.Tests {
+			seen[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// cell returns the outcome of a test.
+func cell(o outcome) string {
+	switch {
+	case o.Action == "":
+		return "not run"
+	case o.Action == "fail":
+		return "**failed**"
+	case o.Action == "skip":
+		return "skipped"
+	case o.Skipped > 0:
+		return fmt.Sprintf("passed, without %d of %d cases", o.Skipped, o.Subtests)
+	default:
+		return "passed"
+	}
+}
+
+// count returns the numbers of tests of a package by outcome.
+func count(r results, pkg string) string {
+	numbers := map[string]int{}
+	for name, o := range r.Tests {
+		if strings.HasPrefix(name, pkg+" ") {
+			numbers[o.Action]++
+		}
+	}
+	var parts []string
+	for _, action := range []string{"pass", "skip", "fail"} {
+		if n := numbers[action]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, map[string]string{"pass": "passed", "skip": "skipped", "fail": "**failed**"}[action]))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func header(b *strings.Builder, first string, all []results, last ...string) {
+	row(b, first, all, results.title, last...)
+	row(b, "---", all, func(results) string { return "---" }, slices.Repeat([]string{"---"}, len(last))...)
+}
+
+func row(b *strings.Builder, first string, all []results, text func(results) string, last ...string) {
+	b.WriteString("| " + first)
+	for _, r := range all {
+		b.WriteString(" | " + text(r))
+	}
+	for _, text := range last {
+		b.WriteString(" | " + text)
+	}
+	b.WriteString(" |\n")
+}
+
+// The results are between these lines of docs/compatibility.md.
+const (
+	begin = "<!-- make e2e-versions UPDATE=yes writes the results from here -->\n\n"
+	end   = "\n<!-- to here -->\n"
+)
+
+// writePage writes the results to docs/compatibility.md.
+func writePage(root, text string) error {
+	file := filepath.Join(root, "docs", "compatibility.md")
+	page, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("writing the results: %w", err)
+	}
+	before, rest, ok := strings.Cut(string(page), begin)
+	_, after, ended := strings.Cut(rest, end)
+	if !ok || !ended {
+		return fmt.Errorf("writing the results: %s has no lines %q and %q", file, begin, end)
+	}
+	if err := os.WriteFile(file, []byte(before+begin+text+end+after), 0o644); err != nil { //nolint:gosec // a page of the repository
+		return fmt.Errorf("writing the results: %w", err)
+	}
+	return nil
+}
