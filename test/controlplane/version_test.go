@@ -72,7 +72,7 @@ func TestEachFolderBuildsOneVersionOfKubernetes(t *testing.T) {
 				t.Errorf("%s, which requires Kubernetes 1.%s: %s", file, patch, cmp.Diff(want, replaced.New))
 			}
 		}
-		var tools []string
+		tools := make([]string, 0, len(mod.Tool))
 		for _, tool := range mod.Tool {
 			tools = append(tools, filepath.Base(tool.Path))
 		}

@@ -32,10 +32,10 @@ func TestOutcomes(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]outcome{
-		"test/guard TestSkipped":   {Action: "skip", Reasons: []string{"no such API"}},
-		"test/e2e TestCases":       {Action: "pass", Reasons: []string{"another reason"}, Skipped: 1, Subtests: 2},
-		"test/e2e TestFails":       {Action: "fail"},
-		"test/apply (the package)": {Action: "fail"},
+		"test/guard TestSkipped":   {Action: skipped, Reasons: []string{"no such API"}},
+		"test/e2e TestCases":       {Action: passed, Reasons: []string{"another reason"}, Skipped: 1, Subtests: 2},
+		"test/e2e TestFails":       {Action: failed},
+		"test/apply (the package)": {Action: failed},
 	}
 	if diff := cmp.Diff(want, c.outcomes()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -54,13 +54,13 @@ func TestOutputThatIsNotOfGoTestIsAnError(t *testing.T) {
 
 func TestTheSummaryExplainsDifferences(t *testing.T) {
 	t.Parallel()
-	passed := outcome{Action: "pass"}
+	good := outcome{Action: passed}
 	got := summary([]results{
 		{Server: "1.30.14", Kubectl: "1.30.14", Tests: map[string]outcome{
-			"test/guard TestA": {Action: "skip", Reasons: []string{"no such API"}}, "test/e2e TestB": passed, "test/e2e TestC": passed,
+			"test/guard TestA": {Action: skipped, Reasons: []string{"no such API"}}, "test/e2e TestB": good, "test/e2e TestC": good,
 		}},
 		{Server: "1.36.3", Kubectl: "1.34.4", Tests: map[string]outcome{
-			"test/guard TestA": passed, "test/e2e TestB": {Action: "fail"}, "test/e2e TestC": passed,
+			"test/guard TestA": good, "test/e2e TestB": {Action: failed}, "test/e2e TestC": good,
 		}},
 	})
 	for _, line := range []string{

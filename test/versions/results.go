@@ -22,7 +22,7 @@ type results struct {
 
 // outcome is the result of a test. If some of its subtests were skipped, the test has passed and has the reasons.
 type outcome struct {
-	// Action is pass, fail or skip.
+	// Action is passed, failed or skipped, as in the output of go test -json.
 	Action string
 	// Reasons are why the test or its subtests were skipped, each once.
 	Reasons []string
@@ -30,10 +30,17 @@ type outcome struct {
 	Skipped, Subtests int
 }
 
+// The actions with which a test ends.
+const (
+	passed  = "pass"
+	failed  = "fail"
+	skipped = "skip"
+)
+
 func (r results) failed() []string {
 	var names []string
 	for name, o := range r.Tests {
-		if o.Action == "fail" {
+		if o.Action == failed {
 			names = append(names, name)
 		}
 	}

@@ -47,7 +47,8 @@ func test(ctx context.Context, root, name, pattern string) (results, error) {
 	if r.Tests, err = goTest(ctx, root, binaries, log, append(args, packages()...)); err != nil {
 		return results{}, fmt.Errorf("%w; see %s", err, log.Name())
 	}
-	fmt.Printf("%d tests in %.0f s, %d failed; %s has the output\n", len(r.Tests), time.Since(began).Seconds(), len(r.failed()), log.Name())
+	fmt.Printf("%d tests in %.0f s, %d failed; %s has the output\n",
+		len(r.Tests), time.Since(began).Seconds(), len(r.failed()), log.Name())
 	return r, nil
 }
 
@@ -112,7 +113,7 @@ func built(root, name string) string {
 
 // versionOf runs a binary that prints its version, and returns it without the v.
 func versionOf(ctx context.Context, binary string, args ...string) (string, error) {
-	text, err := exec.CommandContext(ctx, binary, args...).Output() //nolint:gosec // a binary that make has built
+	text, err := exec.CommandContext(ctx, binary, args...).Output()
 	if err != nil {
 		return "", fmt.Errorf("reading the version of %s: %w", binary, err)
 	}
@@ -142,12 +143,12 @@ func (c *collected) read(from io.Reader, log io.Writer) error {
 		switch e.Action {
 		case "output":
 			c.outputs[key] += e.Output
-		case "fail":
+		case failed:
 			if e.Test == "" {
 				key = inModule + " (the package)"
 			}
 			c.actions[key] = e.Action
-		case "pass", "skip":
+		case passed, skipped:
 			if e.Test != "" {
 				c.actions[key] = e.Action
 			}
@@ -162,28 +163,28 @@ func (c *collected) read(from io.Reader, log io.Writer) error {
 // message matches the text that a test prints when it is skipped.
 var message = regexp.MustCompile(`(?m)^\s+\S+\.go:\d+: (.*)$`)
 
-// outcomes returns the outcome of each test without its subtests. A package that has failed is an outcome only if none of its tests
-// has failed.
+// outcomes returns the outcome of each test without its subtests. A package that has failed is an outcome as well, unless one of
+// its tests has failed.
 func (c *collected) outcomes() map[string]outcome {
 	tests := map[string]outcome{}
-	failed := map[string]bool{}
+	explained := map[string]bool{}
 	for key, action := range c.actions {
 		pkg, path, _ := strings.Cut(key, " ")
 		if path == "(the package)" {
 			continue
 		}
-		failed[pkg] = failed[pkg] || action == "fail"
+		explained[pkg] = explained[pkg] || action == failed
 		top, _, isSubtest := strings.Cut(path, "/")
 		o := tests[pkg+" "+top]
 		if !isSubtest {
 			o.Action = action
 		} else if !c.hasSubtests(key) {
 			o.Subtests++
-			if action == "skip" {
+			if action == skipped {
 				o.Skipped++
 			}
 		}
-		if action == "skip" {
+		if action == skipped {
 			o.Reasons = append(o.Reasons, c.reason(key))
 			slices.Sort(o.Reasons)
 			o.Reasons = slices.Compact(o.Reasons)
@@ -191,7 +192,7 @@ func (c *collected) outcomes() map[string]outcome {
 		tests[pkg+" "+top] = o
 	}
 	for key, action := range c.actions {
-		if pkg, path, _ := strings.Cut(key, " "); path == "(the package)" && !failed[pkg] {
+		if pkg, path, _ := strings.Cut(key, " "); path == "(the package)" && !explained[pkg] {
 			tests[key] = outcome{Action: action}
 		}
 	}

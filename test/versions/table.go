@@ -19,8 +19,8 @@ func table(all []results) string {
 	return b.String()
 }
 
-// summary returns a table of the packages with the numbers of tests that passed, and a table of the tests whose outcome is not the
-// same on all versions, with the reasons.
+// summary returns a table of the packages with the numbers of tests that passed, and a table of the tests whose outcome is not
+// the same on all versions, with the reasons.
 func summary(all []results) string {
 	var b strings.Builder
 	header(&b, "tests", all)
@@ -65,9 +65,9 @@ func cell(o outcome) string {
 	switch {
 	case o.Action == "":
 		return "not run"
-	case o.Action == "fail":
+	case o.Action == failed:
 		return "**failed**"
-	case o.Action == "skip":
+	case o.Action == skipped:
 		return "skipped"
 	case o.Skipped > 0:
 		return fmt.Sprintf("passed, without %d of %d cases", o.Skipped, o.Subtests)
@@ -85,9 +85,9 @@ func count(r results, pkg string) string {
 		}
 	}
 	var parts []string
-	for _, action := range []string{"pass", "skip", "fail"} {
-		if n := numbers[action]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, map[string]string{"pass": "passed", "skip": "skipped", "fail": "**failed**"}[action]))
+	for _, one := range []struct{ action, text string }{{passed, "passed"}, {skipped, "skipped"}, {failed, "**failed**"}} {
+		if n := numbers[one.action]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, one.text))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -127,7 +127,7 @@ func writePage(root, text string) error {
 	if !ok || !ended {
 		return fmt.Errorf("writing the results: %s has no lines %q and %q", file, begin, end)
 	}
-	if err := os.WriteFile(file, []byte(before+begin+text+end+after), 0o644); err != nil { //nolint:gosec // a page of the repository
+	if err := os.WriteFile(file, []byte(before+begin+text+end+after), 0o644); err != nil {
 		return fmt.Errorf("writing the results: %w", err)
 	}
 	return nil
