@@ -79,6 +79,17 @@ func (n *namespace) informed() {
 	})
 }
 
+// recordsScaledToZero reports whether the HPA controller records in the condition ScaledToZero that it has scaled to 0.
+func recordsScaledToZero() bool { return cluster.Plane.Since(36) }
+
+// needScaledToZero skips a test of an autoscaler with a minimum of 0 that somebody else has switched off with 0 replicas.
+func needScaledToZero(t *testing.T) {
+	t.Helper()
+	if !recordsScaledToZero() {
+		t.Skip("before Kubernetes 1.36, an HPA with a minimum of 0 scales from 0 replicas, whoever has set them")
+	}
+}
+
 // TestThreeMeaningsOfZeroOfAnAutoscalerThatScalesToZero verifies the same for an autoscaler whose minimum is 0. Its controller
 // scales from 0 only if it has scaled to 0.
 func TestThreeMeaningsOfZeroOfAnAutoscalerThatScalesToZero(t *testing.T) {
@@ -109,6 +120,9 @@ func TestThreeMeaningsOfZeroOfAnAutoscalerThatScalesToZero(t *testing.T) {
 			scales(each, 5)
 			scales(each, 0)
 			each.eventually("its status says so", func() bool {
+				if !recordsScaledToZero() {
+					return true
+				}
 				out := each.kubectl("get", "hpa", "web", "-o", `jsonpath={.status.conditions[?(@.type=="ScaledToZero")].status}`)
 				return out.stdout == "True"
 			})
@@ -125,6 +139,7 @@ func TestThreeMeaningsOfZeroOfAnAutoscalerThatScalesToZero(t *testing.T) {
 	})
 	t.Run("a person has switched the autoscaler off", func(t *testing.T) {
 		t.Parallel()
+		needScaledToZero(t)
 		n, twin := newNamespace(t, "enforce"), newNamespace(t, "")
 		for _, each := range []*namespace{n, twin} {
 			each.apply(deployment("3", "app:1"))
@@ -146,6 +161,7 @@ func TestThreeMeaningsOfZeroOfAnAutoscalerThatScalesToZero(t *testing.T) {
 	for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
 		t.Run("the manifest has switched it off, and on again, "+side+"-side", func(t *testing.T) {
 			t.Parallel()
+			needScaledToZero(t)
 			n, twin := newNamespace(t, "enforce"), newNamespace(t, "")
 			for _, each := range []*namespace{n, twin} {
 				metrics.set(each, 5)
@@ -167,4 +183,20 @@ func TestThreeMeaningsOfZeroOfAnAutoscalerThatScalesToZero(t *testing.T) {
 			twin.wantReplicas(0)
 		})
 	}
+	t.Run("before the condition ScaledToZero, 0 replicas do not switch the autoscaler off", func(t *testing.T) {
+		t.Parallel()
+		if recordsScaledToZero() {
+			t.Skip("Kubernetes 1.36 and later have the condition ScaledToZero")
+		}
+		n := newNamespace(t, "enforce")
+		metrics.set(n, 5)
+		n.apply(deployment("3", "app:1"))
+		n.apply(elastic)
+		scales(n, 5)
+		n.known(true)
+		n.kubectl("scale", "deployment", "web", "--replicas=0")
+		n.eventually("the HPA controller scales again", func() bool { return n.replicas() == 5 })
+		n.apply(deployment("3", "app:2"))
+		n.wantReplicas(5)
+	})
 }
