@@ -14,7 +14,7 @@ func batch() map[string]union {
 			"completions: 2", indexed, refused + `spec.completionMode: Invalid value: "Indexed": field is immutable`,
 		},
 		"none to podFailurePolicy": {
-			"", "podFailurePolicy: {rules: [{action: Ignore, onPodConditions: [{type: DisruptionTarget}]}]}",
+			"", "podFailurePolicy: {rules: [{action: Ignore, onPodConditions: [{type: DisruptionTarget, status: 'True'}]}]}",
 			refused + `spec.podReplacementPolicy: Unsupported value: "TerminatingOrFailed": supported values: "Failed"`,
 		},
 		"none to backoffLimitPerIndex": {

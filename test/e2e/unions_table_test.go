@@ -14,6 +14,10 @@ type union struct {
 	// client and server are the results of applying after over before with each kind of apply without handoff: empty if the
 	// object becomes equal to a new one from after, otherwise one of the prefixes below and details.
 	client, server string
+	// serverBefore34 is the result of the server-side apply before Kubernetes 1.34, if it is another one.
+	serverBefore34 string
+	// since is the first minor version that has the fields by default, if that is later than 1.30.
+	since uint
 }
 
 // The prefixes of results that differ from a new object.

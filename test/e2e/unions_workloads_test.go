@@ -69,11 +69,18 @@ func volumeSources() map[string]union {
 	} {
 		table["volume, "+name] = union{kind: "Deployment", before: volume(change[0]), after: volume(change[1])}
 	}
+	image := table["volume, image to secret"]
+	image.since = 35
+	table["volume, image to secret"] = image
 	for _, kind := range []string{"DaemonSet", "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"} {
 		table[kind+", volume, no source to configMap"] = union{
 			kind: kind, before: volume(""), after: volume(config),
 			server: fixed + "spec.template.spec.volumes[0].configMap: Forbidden: may not specify more than 1 volume type",
 		}
 	}
+	// Before 1.34, the pods of a StatefulSet are not validated before they are created (ValidatePodTemplateSpecForStatefulSet).
+	set := table["StatefulSet, volume, no source to configMap"]
+	set.serverBefore34 = keeps + ".template.spec.volumes[0].emptyDir"
+	table["StatefulSet, volume, no source to configMap"] = set
 	return table
 }
