@@ -171,7 +171,7 @@ list-versions: ## print the versions that e2e-versions and e2e-skew run, one a l
 e2e-skew: ## run the tests with a kubectl two minor versions older and newer than the server: SKEWS="1.34:1.36 1.36:1.34"
 	@$(MAKE) --no-print-directory e2e-versions VERSIONS='$(SKEWS)'
 
-# The two versions before and after the upgrade. Two minor versions are the most that Kubernetes supports for API servers.
+# The versions before and after the upgrade. Kubernetes supports API servers that are one minor version apart.
 FROM ?= $(lastword $(OLDER))
 TO ?= $(NEWEST)
 .PHONY: e2e-upgrade
