@@ -86,7 +86,7 @@ func recordsScaledToZero() bool { return cluster.Plane.Since(36) }
 func needScaledToZero(t *testing.T) {
 	t.Helper()
 	if !recordsScaledToZero() {
-		t.Skip("before Kubernetes 1.36, an HPA with a minimum of 0 scales from 0 replicas, whoever has set them")
+		t.Skip("before Kubernetes 1.36, an HPA with a minimum of 0 scales from 0 replicas that anybody has set")
 	}
 }
 
