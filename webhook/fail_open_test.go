@@ -132,11 +132,11 @@ func brokenReviews() map[string]broken {
 			live := scaledBy7()
 			incoming.replicas = value
 			reviews["replicas that "+writer+" makes "+sentence] = broken{
-				body: update(writer, live, incoming).body(), uid: "review-uid", reason: "not_a_number", warning: noNumber,
+				body: update(writer, live, incoming).body(), uid: "review-uid", reason: "not_an_integer", warning: noNumber,
 			}
 			incoming.replicas, live.replicas = "3", value
 			reviews["replicas that are "+sentence+" before "+writer] = broken{
-				body: update(writer, live, incoming).body(), uid: "review-uid", reason: "not_a_number", warning: noNumber,
+				body: update(writer, live, incoming).body(), uid: "review-uid", reason: "not_an_integer", warning: noNumber,
 			}
 		}
 	}

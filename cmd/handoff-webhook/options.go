@@ -38,7 +38,7 @@ type options struct {
 	zap     zap.Options
 }
 
-const usage = `handoff-webhook keeps fields that autoscalers, controllers and people own when a manifest is applied.
+const usage = `handoff-webhook keeps fields that autoscalers, controllers and users own when a manifest is applied.
 
 It serves POST /mutate for a MutatingWebhookConfiguration (see manifests/base). It acts on namespaces and objects annotated
 with ownership-handoff.io/mode: enforce or warn. If an error occurs, it allows the write unmodified.

@@ -18,7 +18,7 @@ func labels(from source) map[string]string {
 	const prefix = "org.opencontainers.image."
 	said := map[string]string{
 		prefix + "title":       "handoff-webhook",
-		prefix + "description": "Keeps what autoscalers, controllers and people own when a manifest is applied",
+		prefix + "description": "Keeps fields that autoscalers, controllers and users own when a manifest is applied",
 		prefix + "source":      "https://github.com/ownership-handoff/handoff",
 		prefix + "version":     from.version,
 		prefix + "licenses":    "Apache-2.0",

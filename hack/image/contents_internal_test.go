@@ -130,7 +130,7 @@ func checkConfig(t *testing.T, image v1.Image, architecture, version, revision s
 		ExposedPorts: map[string]struct{}{"9443/tcp": {}, "8080/tcp": {}, "8081/tcp": {}},
 		Labels: map[string]string{
 			"org.opencontainers.image.title":       "handoff-webhook",
-			"org.opencontainers.image.description": "Keeps what autoscalers, controllers and people own when a manifest is applied",
+			"org.opencontainers.image.description": "Keeps fields that autoscalers, controllers and users own when a manifest is applied",
 			"org.opencontainers.image.source":      "https://github.com/ownership-handoff/handoff",
 			"org.opencontainers.image.version":     version,
 			"org.opencontainers.image.revision":    revision,

@@ -50,7 +50,7 @@ errors, as with kubectl diff.`,
 		Example: `  # Preview an apply
   kubectl handoff preview -f shop.yaml
 
-  # Preview a whole directory, with the rows of the decision table
+  # Preview a whole directory, with the names of the decisions
   kubectl handoff preview -R -f manifests/ -o wide
 
   # Preview a server-side apply

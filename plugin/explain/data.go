@@ -44,7 +44,8 @@ type FieldData struct {
 	// Manifest is "yes", "no", "null", "?" if no manifest is recorded, or "other" with ManifestValue.
 	Manifest      string          `json:"manifest"`
 	ManifestValue json.RawMessage `json:"manifestValue,omitempty"`
-	Claims        []EntryData     `json:"claims,omitempty"`
+	// Managers are the managedFields entries that contain the field.
+	Managers []EntryData `json:"managers,omitempty"`
 }
 
 // EntryData is a managedFields entry that contains a field.
@@ -86,7 +87,7 @@ func (e Explanation) FieldData(f *ownership.Field) FieldData {
 		d.Manifest, d.ManifestValue = "other", e.Subject.Visible(f.Path, f.DeclaredValue)
 	}
 	for _, h := range f.Entries {
-		d.Claims = append(d.Claims, EntryData{h.Manager, h.Operation, h.Subresource, h.Time})
+		d.Managers = append(d.Managers, EntryData{h.Manager, h.Operation, h.Subresource, h.Time})
 	}
 	return d
 }

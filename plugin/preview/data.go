@@ -34,12 +34,13 @@ type FieldData struct {
 	Without json.RawMessage `json:"without,omitempty"`
 	With    json.RawMessage `json:"with,omitempty"`
 	Why     string          `json:"why"`
-	// Verdict, Row, Owner and By are handoff's decision, its row in the decision table, and the field's owner. They are missing
-	// if handoff does not act on the field.
-	Verdict string `json:"verdict,omitempty"`
-	Row     int    `json:"row,omitempty"`
-	Owner   string `json:"owner,omitempty"`
-	By      string `json:"by,omitempty"`
+	// Verdict is what handoff does, Decision the name of the row in the decision table, as "keep-autoscaled", Row its number,
+	// and Owner and By name the field's owner. They are missing if handoff does not act on the field.
+	Verdict  string `json:"verdict,omitempty"`
+	Decision string `json:"decision,omitempty"`
+	Row      int    `json:"row,omitempty"`
+	Owner    string `json:"owner,omitempty"`
+	By       string `json:"by,omitempty"`
 }
 
 // Data returns the preview as data.
@@ -64,7 +65,8 @@ func (p *Preview) fieldData(f *Field) FieldData {
 		Live: p.Subject.Visible(f.Path, f.Live), Without: p.Subject.Visible(f.Path, f.Without), With: p.Subject.Visible(f.Path, f.With),
 	}
 	if f.Decided != nil {
-		d.Verdict, d.Row = f.Decided.Decision.Verdict.String(), f.Decided.Decision.Row
+		decision := f.Decided.Decision
+		d.Verdict, d.Decision, d.Row = decision.Verdict.String(), decision.Name, decision.Row
 		d.Owner, d.By = f.Decided.Owner.Kind.String(), f.Decided.Owner.By
 	}
 	return d

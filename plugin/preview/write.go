@@ -3,7 +3,6 @@ package preview
 import (
 	"fmt"
 	"io"
-	"strconv"
 
 	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/table"
@@ -21,8 +20,8 @@ const (
 	kept   = 35
 )
 
-// Write writes the preview for people: a table of the fields, followed by remarks. Wide adds the owner and the row of the
-// decision table.
+// Write writes the preview for people: a table of the fields, followed by remarks. Wide adds the owner and the name of the
+// decision.
 func (p *Preview) Write(w io.Writer, style table.Style, wide bool) error {
 	if len(p.Fields) == 0 {
 		done := "unchanged"
@@ -34,7 +33,7 @@ func (p *Preview) Write(w io.Writer, style table.Style, wide bool) error {
 	}
 	head := []string{p.Subject.Title(), "LIVE", "WITHOUT HANDOFF", "WITH HANDOFF", "WHY"}
 	if wide {
-		head = append(head, "OWNER", "ROW")
+		head = append(head, "OWNER", "DECISION")
 	}
 	rows := make([]table.Row, len(p.Fields))
 	for i := range p.Fields {
@@ -57,13 +56,13 @@ func (p *Preview) row(f *Field, wide bool) table.Row {
 		without = "(rejected)"
 	}
 	r := table.Row{Cells: []string{explain.Text(f.Path), p.show(f, f.Live), without, p.show(f, f.With), f.Why}, At: withAt}
-	owner, number := "", ""
+	owner, decision := "", ""
 	if f.Decided != nil {
 		r.Color = kept
-		owner, number = f.Decided.Owner.Kind.String(), strconv.Itoa(f.Decided.Decision.Row)
+		owner, decision = f.Decided.Owner.Kind.String(), f.Decided.Decision.Name
 	}
 	if wide {
-		r.Cells = append(r.Cells, table.Dash(owner), table.Dash(number))
+		r.Cells = append(r.Cells, table.Dash(owner), table.Dash(decision))
 	}
 	return r
 }
