@@ -20,7 +20,7 @@ func (d Decider) managersFor(r Request) ownership.Managers {
 	})
 }
 
-// contextOf returns the scale field of a write's object.
+// contextOf returns the facts about the owners of a write's object.
 func (d Decider) contextOf(r Request, w ownership.Write) ownership.ObjectContext {
 	context := ownership.ObjectContext{
 		Managers: w.Managers, Scale: d.Cluster.ScalePath(r.Kind.Group, r.Kind.Version, r.Kind.Kind),

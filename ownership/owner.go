@@ -104,9 +104,9 @@ const (
 	Clears
 )
 
-// String returns the claim in the words of the decision table.
-func (c Declaration) String() string {
-	switch c {
+// String returns the declaration in the words of the decision table.
+func (d Declaration) String() string {
+	switch d {
 	case Lacks:
 		return "lacks it"
 	case Sets:

@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
@@ -23,7 +25,7 @@ func logUnknownKinds(c *rest.Config, configuration config.HandoffConfiguration, 
 	}
 	return func(ctx context.Context) error {
 		for {
-			unknown, err := configuration.UnknownKinds(client)
+			unknown, err := unknownKinds(configuration, client)
 			for _, reason := range unknown {
 				log.Info("controller rule is never used", "reason", reason)
 			}
@@ -37,4 +39,53 @@ func logUnknownKinds(c *rest.Config, configuration config.HandoffConfiguration, 
 			}
 		}
 	}, nil
+}
+
+// unknownKinds returns a message for each kind that a rule names and the API server does not serve: such a rule is never used.
+// It is not an error, because the kind can be installed later. Kinds of an aggregated API whose server is unavailable are
+// not reported.
+func unknownKinds(c config.HandoffConfiguration, client discovery.ServerResourcesInterface) ([]string, error) {
+	named := c.Kinds()
+	if len(named) == 0 {
+		return nil, nil
+	}
+	_, lists, err := client.ServerGroupsAndResources()
+	failed, partly := discovery.GroupDiscoveryFailedErrorGroups(err)
+	if err != nil && !partly {
+		return nil, fmt.Errorf("discovering the kinds that the API server serves: %w", err)
+	}
+	served := map[schema.GroupKind]bool{}
+	byName := map[string]schema.GroupKind{} // by plural resource name
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			continue
+		}
+		for i := range list.APIResources {
+			resource := &list.APIResources[i]
+			kind := schema.GroupKind{Group: gv.Group, Kind: resource.Kind}
+			if strings.Contains(resource.Name, "/") {
+				continue
+			}
+			served[kind], served[schema.GroupKind{Group: "*", Kind: resource.Kind}] = true, true
+			byName[strings.ToLower(resource.Name)] = kind
+		}
+	}
+	for gv := range failed {
+		byName["group "+gv.Group] = schema.GroupKind{Group: gv.Group}
+	}
+	var unknown []string
+	for _, k := range named {
+		_, down := byName["group "+k.Group]
+		if served[schema.GroupKind{Group: k.Group, Kind: k.Kind}] || down || k.Group == "*" && len(failed) > 0 {
+			continue
+		}
+		remedy := "correct the rule, or install the kind"
+		if meant, ok := byName[strings.ToLower(k.Kind)]; ok {
+			remedy = "write " + meant.Kind
+		}
+		unknown = append(unknown,
+			fmt.Sprintf("%s: the API server does not serve kind %s in group %q; %s", k.At, k.Kind, k.Group, remedy))
+	}
+	return unknown, nil
 }

@@ -93,7 +93,7 @@ func (p Plan) untypedAncestors(paths []fieldpath.Path) *fieldpath.Set {
 	return set
 }
 
-// handOver transfers paths to HandoverManager or PersonManager. A built-in kind's fields that an autoscaler or a controller owns
+// handOver transfers paths to HandoverManager or ImperativeManager. A built-in kind's fields that an autoscaler or a controller owns
 // stay without a manager, as in the webhook: nothing removes them, and another manager would make a later apply that sets them
 // a conflict.
 func (p *Plan) handOver(set *fieldpath.Set, now time.Time) error {

@@ -26,7 +26,7 @@ type Options struct {
 	Binaries string
 	// Output receives a line for each component that becomes ready. Nil discards the lines.
 	Output io.Writer
-	// APIServerArgs are additional flags of kube-apiserver, without dashes. In the values, {dir} is replaced by Plane.Dir:
+	// APIServerArgs are additional flags of kube-apiserver, without dashes. In the values, {dir} is replaced by ControlPlane.Dir:
 	// {"audit-log-path": {"{dir}/audit.log"}}.
 	APIServerArgs map[string][]string
 	// FeatureGates are set for kube-apiserver and kube-controller-manager, as --feature-gates: "HPAScaleToZero=true".

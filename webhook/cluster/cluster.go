@@ -90,7 +90,7 @@ func namespaces() *metav1.PartialObjectMetadata {
 	return o
 }
 
-// New returns State that read from a cache with CacheOptions. The caller starts the cache. New does not block.
+// New returns a State that reads from a cache with CacheOptions. The caller starts the cache. New does not block.
 func New(ctx context.Context, c cache.Cache) (*State, error) {
 	f := &State{reader: c, informers: map[string]cache.Informer{}, freshness: map[string]*freshness{}}
 	if err := c.IndexField(ctx, &apiextensionsv1.CustomResourceDefinition{}, byKind, kindOf); err != nil {

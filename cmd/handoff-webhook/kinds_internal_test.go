@@ -1,4 +1,4 @@
-package config_test
+package main
 
 import (
 	"errors"
@@ -45,7 +45,7 @@ func TestUnknownKindsReportsKindsNotServed(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			configuration := config.HandoffConfiguration{Controllers: []config.ControllerRule{c.rule}}
-			got, err := configuration.UnknownKinds(fakeDiscovery{err: c.err})
+			got, err := unknownKinds(configuration, fakeDiscovery{err: c.err})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,8 @@ func TestUnknownKindsReportsKindsNotServed(t *testing.T) {
 			}
 		})
 	}
-	if _, err := (config.HandoffConfiguration{Controllers: []config.ControllerRule{{Kind: "Gadget"}}}).UnknownKinds(fakeDiscovery{err: errors.New("no answer")}); err == nil {
+	gadgets := config.HandoffConfiguration{Controllers: []config.ControllerRule{{Kind: "Gadget"}}}
+	if _, err := unknownKinds(gadgets, fakeDiscovery{err: errors.New("no answer")}); err == nil {
 		t.Error("want an error if discovery fails")
 	}
 }
