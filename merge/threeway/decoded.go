@@ -30,7 +30,7 @@ func (m *merger) decodedObject(base, manifest, live map[string]any, place schema
 			if there && had == want {
 				continue
 			}
-			if kindOf(had) != 0 {
+			if kindOf(had) != unsupported {
 				merged.put(name, want)
 				continue
 			}
@@ -176,6 +176,6 @@ func equalDecoded(a, b any) bool {
 		}
 		return true
 	default:
-		return kindOf(a) != 0 && kindOf(b) != 0 && a == b
+		return kindOf(a) != unsupported && kindOf(b) != unsupported && a == b
 	}
 }

@@ -50,12 +50,12 @@ func (m *merger) check(input string, n *node, holds schema.Kind) error {
 	case schema.ScalarKind:
 		ok = n.kind != '{' && n.kind != '['
 	default:
-		ok = !n.absent()
+		ok = n.kind != unsupported
 	}
 	if ok || n.kind == 'n' {
 		return nil
 	}
-	return m.wrong(input, ErrWrongKind, "it is %s", n.kindName())
+	return m.wrong(input, ErrWrongKind, "%s", n.describe())
 }
 
 func (m *merger) noStrategy() error { return fmt.Errorf("%s: %w", m.path(), ErrNoStrategy) }

@@ -52,9 +52,7 @@ func (m *merger) examine(n *node, place schema.Schema) error {
 		if c.node.kind != '{' && c.node.kind != '[' {
 			continue
 		}
-		m.enter(step{name: c.name})
-		err := m.examine(&c.node, place.Field(c.name))
-		m.leave()
+		err := m.within(step{name: c.name}, func() error { return m.examine(&c.node, place.Field(c.name)) })
 		if err != nil {
 			return err
 		}
@@ -78,19 +76,25 @@ func (m *merger) examineList(list *node, place schema.Schema) error {
 			}
 			continue
 		}
-		m.enter(step{element: c, keys: strategy.Keys})
-		err = m.examine(c, element)
-		m.leave()
-		if err != nil {
+		at := step{element: c, keys: strategy.Keys}
+		if err := m.within(at, func() error { return m.examine(c, element) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// compare checks the lists that merge in base and manifest, if live has the manifest's value (present) or no value of the same
-// kind. A nil base, or one of another kind, is not compared.
-func (m *merger) compare(base, manifest *node, place schema.Schema, present bool) error {
+// presence is what live has of a value that is compared.
+type presence int
+
+const (
+	notInLive presence = iota // no value of the same kind
+	inLiveToo                 // the manifest's value
+)
+
+// compare checks the lists that merge in base and manifest, if live has the manifest's value or no value of the same kind. A nil
+// base, or one of another kind, is not compared.
+func (m *merger) compare(base, manifest *node, place schema.Schema, in presence) error {
 	if base == nil || base.kind != manifest.kind {
 		return nil
 	}
@@ -99,7 +103,7 @@ func (m *merger) compare(base, manifest *node, place schema.Schema, present bool
 	}
 	switch manifest.merges(place) {
 	case byElement:
-		return m.compareLists(base, manifest, place, present)
+		return m.compareLists(base, manifest, place, in)
 	case byInference:
 		return m.noStrategy()
 	case byField:
@@ -107,7 +111,7 @@ func (m *merger) compare(base, manifest *node, place schema.Schema, present bool
 		return nil
 	}
 	manifest.open()
-	if present {
+	if in == inLiveToo {
 		if err := m.baseDirective(base, manifest); err != nil {
 			return err
 		}
@@ -117,9 +121,9 @@ func (m *merger) compare(base, manifest *node, place schema.Schema, present bool
 		if c.node.kind != '{' && c.node.kind != '[' {
 			continue
 		}
-		m.enter(step{name: c.name})
-		err := m.compare(base.field(c.name, i), &c.node, place.Field(c.name), present)
-		m.leave()
+		err := m.within(step{name: c.name}, func() error {
+			return m.compare(base.field(c.name, i), &c.node, place.Field(c.name), in)
+		})
 		if err != nil {
 			return err
 		}
@@ -127,7 +131,7 @@ func (m *merger) compare(base, manifest *node, place schema.Schema, present bool
 	return nil
 }
 
-func (m *merger) compareLists(base, manifest *node, place schema.Schema, present bool) error {
+func (m *merger) compareLists(base, manifest *node, place schema.Schema, in presence) error {
 	base.open()
 	if len(base.children) == 0 {
 		return nil
@@ -145,9 +149,9 @@ func (m *merger) compareLists(base, manifest *node, place schema.Schema, present
 		return m.sameKinds(had, wanted)
 	}
 	for i := range wanted.elements {
-		m.enter(wanted.step(i))
-		err := m.compare(had.find(wanted.ids[i], i), &wanted.elements[i].node, element, present)
-		m.leave()
+		err := m.within(wanted.step(i), func() error {
+			return m.compare(had.find(wanted.ids[i], i), &wanted.elements[i].node, element, in)
+		})
 		if err != nil {
 			return err
 		}
@@ -224,10 +228,7 @@ func (m *merger) directive(n *node, place schema.Schema) error {
 		} else {
 			at = step{indexed: true, index: i}
 		}
-		m.enter(at)
-		err := m.directive(&c.node, next())
-		m.leave()
-		if err != nil {
+		if err := m.within(at, func() error { return m.directive(&c.node, next()) }); err != nil {
 			return err
 		}
 	}

@@ -13,8 +13,8 @@ type field struct {
 // field returns the merged value of a field of the manifest: live's own node if nothing changes, a node without kind if the
 // result lacks the field.
 func (m *merger) field(f field, mergePatch bool) (node, error) {
-	if f.manifest.absent() {
-		return node{}, m.wrong(inManifest, ErrWrongKind, "it is %s", f.manifest.kindName())
+	if f.manifest.kind == unsupported {
+		return node{}, m.wrong(inManifest, ErrWrongKind, "%s", f.manifest.describe())
 	}
 	if f.manifest.kind == 'n' {
 		return m.null(f, mergePatch)
@@ -23,8 +23,8 @@ func (m *merger) field(f field, mergePatch bool) (node, error) {
 		f.base = nil // a base of another kind has nothing that the manifest could have dropped
 	}
 	switch {
-	case f.live != nil && f.live.absent():
-		return node{}, m.wrong(inLive, ErrWrongKind, "it is %s", f.live.kindName())
+	case f.live != nil && f.live.kind == unsupported:
+		return node{}, m.wrong(inLive, ErrWrongKind, "%s", f.live.describe())
 	case f.live != nil && f.live.is(f.manifest):
 		return m.sameKind(f, mergePatch)
 	case mergePatch:
@@ -41,7 +41,7 @@ func (m *merger) sameKind(f field, mergePatch bool) (node, error) {
 		if equal(f.manifest, f.live) {
 			return *f.live, nil
 		}
-		return node{}, m.wrong(inManifest, ErrWrongKind, "it is %s", f.manifest.kindName())
+		return node{}, m.wrong(inManifest, ErrWrongKind, "%s", f.manifest.describe())
 	}
 	switch {
 	case f.manifest.kind == '[' && strategy.List == schema.InferKey:
@@ -91,7 +91,7 @@ func (m *merger) null(f field, mergePatch bool) (node, error) {
 
 // add sets a field that live lacks, or that has a value of another kind in live. Nulls in the value are dropped.
 func (m *merger) add(f field) (node, error) {
-	if err := m.compare(f.base, f.manifest, f.place, false); err != nil {
+	if err := m.compare(f.base, f.manifest, f.place, notInLive); err != nil {
 		return node{}, err
 	}
 	return m.set(f, withoutNulls(f.manifest)), nil

@@ -90,7 +90,7 @@ func (m *merger) oneKind(kinds *setKinds, input string, id elementID, i int) err
 	}
 	m.enter(step{indexed: true, index: i})
 	defer m.leave()
-	return m.wrong(input, ErrWrongKind, "it is %s in a set of another kind", node{kind: kind}.kindName())
+	return m.wrong(input, ErrWrongKind, "%s in a set of another kind", node{kind: kind}.describe())
 }
 
 // sameKinds checks that the values of two sets are of one kind.
@@ -179,7 +179,7 @@ func (m *merger) key(input string, element *node, name string) (elementID, error
 	case key.kind == '{' || key.kind == '[':
 		m.enter(step{name: name})
 		defer m.leave()
-		return elementID{}, m.wrong(input, ErrWrongKind, "it is %s", key.kindName())
+		return elementID{}, m.wrong(input, ErrWrongKind, "%s", key.describe())
 	}
 	return key.identity(), nil
 }

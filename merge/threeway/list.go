@@ -16,7 +16,7 @@ func (m *merger) list(f field) (node, error) {
 		if f.base == nil || equal(f.base, f.manifest) {
 			return *f.live, nil
 		}
-		return *f.live, m.compare(f.base, f.manifest, f.place, true)
+		return *f.live, m.compare(f.base, f.manifest, f.place, inLiveToo)
 	}
 	l := lists{strategy: f.place.Strategy(), element: f.place.Element(), whole: f}
 	var err error
@@ -65,14 +65,14 @@ type lists struct {
 func (m *merger) mergeElements(l *lists) error {
 	l.places = make([]int, len(l.manifest.elements))
 	for i := range l.manifest.elements {
-		var err error
-		m.enter(l.manifest.step(i))
-		if at := l.live.at(l.manifest.ids[i], i); at < 0 {
-			l.places[i], err = m.addElement(l, i)
-		} else {
-			l.places[i], err = at, m.mergeElement(l, i, at)
-		}
-		m.leave()
+		err := m.within(l.manifest.step(i), func() (err error) {
+			if at := l.live.at(l.manifest.ids[i], i); at < 0 {
+				l.places[i], err = m.addElement(l, i)
+			} else {
+				l.places[i], err = at, m.mergeElement(l, i, at)
+			}
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func (m *merger) mergeElements(l *lists) error {
 // addElement adds the manifest's element at index i to the results, and returns its index there.
 func (m *merger) addElement(l *lists, i int) (int, error) {
 	want := &l.manifest.elements[i].node
-	if err := m.compare(l.base.find(l.manifest.ids[i], i), want, l.element, false); err != nil {
+	if err := m.compare(l.base.find(l.manifest.ids[i], i), want, l.element, notInLive); err != nil {
 		return 0, err
 	}
 	l.results = append(l.results, member{"", *want}) // with its nulls, like strategicpatch

@@ -12,7 +12,7 @@ import (
 // node is a JSON value in a merge: a part of an input, as text or decoded, or a value that the merge has made. The children of
 // an input's value are read when the merge first needs them (open).
 type node struct {
-	// kind is the value's kind in jsontext: '{', '[', '"', '0', 't', 'f', 'n'; 0 if there is no value (absent).
+	// kind is the value's kind in jsontext: '{', '[', '"', '0', 't', 'f', 'n'; unsupported, or 0 if there is no value (absent).
 	kind jsontext.Kind
 	// decoded reports whether the merge is of decoded values.
 	decoded bool
@@ -26,6 +26,9 @@ type node struct {
 	// index finds the members of a large object by name. It is built on first use.
 	index map[string]int
 }
+
+// unsupported is the kind of a decoded value of a type into which JSON is not decoded, such as int16.
+const unsupported jsontext.Kind = '?'
 
 // absent reports whether there is no value, not even null.
 func (n *node) absent() bool { return n.kind == 0 }
@@ -135,7 +138,7 @@ func nodeOf(value any) node {
 	return node{kind: kindOf(value), decoded: true, value: value}
 }
 
-// kindOf returns the kind of a decoded value; 0 for types that are not decoded JSON.
+// kindOf returns the kind of a decoded value.
 func kindOf(value any) jsontext.Kind {
 	switch v := value.(type) {
 	case nil:
@@ -154,7 +157,7 @@ func kindOf(value any) jsontext.Kind {
 	case map[string]any:
 		return '{'
 	default:
-		return 0
+		return unsupported
 	}
 }
 
@@ -199,23 +202,23 @@ func (n *node) decode() any {
 // made reports whether the merge has made the value, rather than taken it from an input.
 func (n *node) made() bool { return n.opened && n.value == nil && n.text == "" }
 
-// kindName returns the name of the node's kind, for an error.
-func (n node) kindName() string {
+// describe returns what a value is, for an error: "it is a list".
+func (n node) describe() string {
 	switch n.kind {
 	case '{':
-		return "an object"
+		return "it is an object"
 	case '[':
-		return "a list"
+		return "it is a list"
 	case '"':
-		return "a string"
+		return "it is a string"
 	case '0':
-		return "a number"
+		return "it is a number"
 	case 't', 'f':
-		return "a boolean"
+		return "it is a boolean"
 	case 'n':
-		return "null"
+		return "it is null"
 	default:
-		return fmt.Sprintf("a %T", n.value)
+		return fmt.Sprintf("it has the unsupported type %T", n.value)
 	}
 }
 

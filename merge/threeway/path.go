@@ -22,6 +22,14 @@ type step struct {
 func (m *merger) enter(s step) { m.steps = append(m.steps, s) }
 func (m *merger) leave()       { m.steps = m.steps[:len(m.steps)-1] }
 
+// within calls do with the path of a step within the current field.
+func (m *merger) within(s step, do func() error) error {
+	m.enter(s)
+	err := do()
+	m.leave()
+	return err
+}
+
 // path returns the path to the current field. It does not refer to the inputs.
 func (m *merger) path() fieldpath.Path {
 	path := make(fieldpath.Path, len(m.steps))

@@ -98,7 +98,7 @@ func (m *merger) merge(base, manifest, live *node, s schema.Schema) (node, error
 		root *node
 	}{{inBase, base}, {inManifest, manifest}, {inLive, live}} {
 		if in.root.kind != '{' {
-			return node{}, &InputError{Input: in.name, Err: fmt.Errorf("%w: it is %s", ErrWrongKind, in.root.kindName())}
+			return node{}, &InputError{Input: in.name, Err: fmt.Errorf("%w: %s", ErrWrongKind, in.root.describe())}
 		}
 	}
 	if s == nil {
