@@ -8,39 +8,40 @@ type Fold struct {
 	Path fieldpath.Path
 	// Owner is the owner of the first field and, unless FoldBy made the group, of all fields.
 	Owner FieldOwner
-	// Fields are all fields at Path or nested under it, in their order.
+	// Fields are all fields at Path or nested under it, in their order, and First is the index of the first of them.
 	Fields Fields
+	First  int
 }
 
 // Fold groups fields for display as a tree: each group is the largest object or list of which one owner owns every field. Each
 // field is in exactly one group, and the order stays the same.
 func (f Fields) Fold() []Fold {
-	return f.FoldBy(func(a, b *Field) bool { return a.Owner == b.Owner })
+	return f.FoldBy(func(i, j int) bool { return f[i].Owner == f[j].Owner })
 }
 
-// FoldBy groups fields as Fold does, by another property than their owner: same reports whether two elements of f have the same
-// one.
-func (f Fields) FoldBy(same func(a, b *Field) bool) []Fold { return f.fold(nil, 0, same) }
+// FoldBy groups fields as Fold does, by another property than their owner: same reports whether the fields at two indexes have
+// the same one.
+func (f Fields) FoldBy(same func(i, j int) bool) []Fold { return f.fold(nil, 0, len(f), 0, same) }
 
-// fold appends the folds of fields whose paths have the first depth elements in common.
-func (f Fields) fold(folds []Fold, depth int, same func(a, b *Field) bool) []Fold {
-	if len(f) == 0 {
+// fold appends the folds of the fields from first to before end, whose paths have the first depth elements in common.
+func (f Fields) fold(folds []Fold, first, end, depth int, same func(i, j int) bool) []Fold {
+	if first == end {
 		return folds
 	}
-	equal := 1
-	for equal < len(f) && same(&f[0], &f[equal]) {
+	equal := first + 1
+	for equal < end && same(first, equal) {
 		equal++
 	}
-	if equal == len(f) {
-		return append(folds, Fold{Path: f.common(), Owner: f[0].Owner, Fields: f})
+	if fields := f[first:end]; equal == end {
+		return append(folds, Fold{Path: fields.common(), Owner: fields[0].Owner, Fields: fields, First: first})
 	}
-	for start := 0; start < len(f); {
-		end := start + 1
-		for end < len(f) && sameElement(f[start].Path, f[end].Path, depth) {
-			end++
+	for start := first; start < end; {
+		next := start + 1
+		for next < end && sameElement(f[start].Path, f[next].Path, depth) {
+			next++
 		}
-		folds = f[start:end].fold(folds, depth+1, same)
-		start = end
+		folds = f.fold(folds, start, next, depth+1, same)
+		start = next
 	}
 	return folds
 }

@@ -89,7 +89,7 @@ func (a *auditor) audit(s source.Subject) {
 		a.unreadable.addWith(titleOf(s), err.Error())
 	case err == nil:
 		a.replicas(explained)
-		a.contested(explained)
+		a.addContested(explained)
 	}
 	a.several(explained)
 }

@@ -9,27 +9,36 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/explain"
 )
 
-// contested adds a risk for fields that several managers write. Fields with the same contenders are one risk if their common
-// parent has no other declared fields.
-func (a *auditor) contested(e explain.Explanation) {
+// contestedFields are fields of an object with the contests for them. The contests have the same indexes as the fields.
+type contestedFields struct {
+	fields   ownership.Fields
+	contests []contest
+}
+
+// contestedFieldsOf returns the fields of an object. It leaves out fields that do not split their parent: defaults, and fields
+// that the object lacks.
+func contestedFieldsOf(e explain.Explanation) contestedFields {
 	clientSide := clientSideApplier(e)
-	fields := make(ownership.Fields, 0, len(e.Fields)) // never grows: contests refers to its elements
-	contests := map[*ownership.Field]contest{}
+	var c contestedFields
 	for i := range e.Fields {
 		f := &e.Fields[i]
 		found := contestOf(e, clientSide, f)
-		if !found.exists() && (f.Owner.Kind == ownership.Default || f.Value == nil) {
-			continue // such a field does not split its parent
-		}
-		if fields = append(fields, *f); found.exists() {
-			contests[&fields[len(fields)-1]] = found
+		if found.exists() || f.Owner.Kind != ownership.Default && f.Value != nil {
+			c.fields, c.contests = append(c.fields, *f), append(c.contests, found)
 		}
 	}
-	same := func(x, y *ownership.Field) bool { return contests[x].equal(contests[y]) }
-	for _, fold := range fields.FoldBy(same) {
-		found, contested := contests[&fold.Fields[0]]
+	return c
+}
+
+// addContested adds a risk for fields that several managers write. Fields with the same contenders are one risk if their common
+// parent has no other declared fields.
+func (a *auditor) addContested(e explain.Explanation) {
+	c := contestedFieldsOf(e)
+	same := func(x, y int) bool { return c.contests[x].equal(c.contests[y]) }
+	for _, fold := range c.fields.FoldBy(same) {
+		found := c.contests[fold.First]
 		onlyKeys := !slices.ContainsFunc(fold.Fields, func(f ownership.Field) bool { return !isKey(f.Path) })
-		if contested && (!onlyKeys || found.writer != "") {
+		if found.exists() && (!onlyKeys || found.writer != "") {
 			a.addContest(e, fold, found)
 		}
 	}

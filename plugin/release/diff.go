@@ -25,7 +25,7 @@ func (p Plan) Diff() []string {
 	}
 	for _, m := range p.moves {
 		sign, applies := "-", ""
-		if m.gains {
+		if m.direction == gains {
 			sign = "+"
 		}
 		if m.entry.Operation == ownership.OperationApply {
@@ -48,5 +48,5 @@ func Texts(paths []fieldpath.Path) string {
 
 // Records returns the records after the release: the text of the annotation, or "" without one, and managedFields.
 func (p Plan) Records() (lastApplied string, managedFields json.RawMessage) {
-	return p.text, textOf(p.after)
+	return p.text, ownership.EncodeEntries(p.after)
 }

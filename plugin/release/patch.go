@@ -1,7 +1,6 @@
 package release
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -94,15 +93,7 @@ func isWriter(e ownership.Entry) bool {
 func patchOf(o ownership.Object, entries []ownership.Entry, operations ...jsonpatch.Operation) ([]byte, error) {
 	version := o.Value(fieldpath.MakePathOrDie("metadata", "resourceVersion"))
 	return merge.EncodePatch(append(operations,
-		jsonpatch.NewOperation("replace", "/metadata/managedFields", json.RawMessage(textOf(entries))),
+		jsonpatch.NewOperation("replace", "/metadata/managedFields", json.RawMessage(ownership.EncodeEntries(entries))),
 		jsonpatch.NewOperation("replace", "/metadata/resourceVersion", json.RawMessage(version)),
 	))
-}
-
-func textOf(entries []ownership.Entry) []byte {
-	texts := make([][]byte, len(entries))
-	for i, e := range entries {
-		texts[i] = e.Text
-	}
-	return slices.Concat([]byte("["), bytes.Join(texts, []byte(",")), []byte("]"))
 }

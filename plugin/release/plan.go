@@ -80,9 +80,11 @@ func planOf(s source.Subject, fields ownership.Fields, paths []fieldpath.Path, n
 	}
 	p.was, _ = s.Object.LastApplied()
 	p.cutAll()
-	if err := p.release(now); err != nil {
+	after, err := p.release(now)
+	if err != nil {
 		return p, err
 	}
+	p.after, p.moves = after.entries, after.moves
 	p.Delete = p.summarize()
 	return p, nil
 }

@@ -10,10 +10,18 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
+// direction is whether an entry gains or loses paths.
+type direction int
+
+const (
+	loses direction = iota
+	gains
+)
+
 // move is the change of one managedFields entry.
 type move struct {
-	entry ownership.Entry
-	gains bool
+	entry     ownership.Entry
+	direction direction
 	// paths are the Paths of the plan that the entry gains or loses. If there are none, ancestors are the ancestors that it does.
 	paths, ancestors []fieldpath.Path
 }
@@ -45,36 +53,42 @@ func (p Plan) isApplier(e ownership.Entry) bool {
 		e.Operation == ownership.OperationUpdate && e.Manager != WriterManager && e.Contains(ownership.LastAppliedPath()))
 }
 
-// release removes the paths from the managedFields entries of appliers. Paths that are then in no entry are transferred to a
+// records are an object's managedFields entries after a release, and how they change.
+type records struct {
+	entries []ownership.Entry
+	moves   []move
+}
+
+// release returns the entries without the paths in those of appliers. Paths that are then in no entry are transferred to a
 // manager that applies no manifest.
-func (p *Plan) release(now time.Time) error {
+func (p Plan) release(now time.Time) (after records, err error) {
 	released, others := fieldpath.NewSet(), fieldpath.NewSet()
 	for _, e := range p.before {
 		set, err := e.Set()
 		if err != nil {
-			return err
+			return after, err
 		}
 		if !p.isApplier(e) {
 			others = others.Union(set)
-			p.after = append(p.after, e)
+			after.entries = append(after.entries, e)
 			continue
 		}
 		removed := nestedUnder(set, p.Paths...)
 		released = released.Union(removed).Union(set.Intersection(p.untypedAncestors(p.Paths)))
 		if removed.Empty() {
-			p.after = append(p.after, e)
+			after.entries = append(after.entries, e)
 			continue
 		}
-		p.moves = append(p.moves, p.moved(e, removed, false))
+		after.moves = append(after.moves, p.moved(e, removed, loses))
 		if set = set.Difference(removed); set.Empty() {
 			continue
 		}
 		if e, err = e.WithSet(set); err != nil {
-			return err
+			return after, err
 		}
-		p.after = append(p.after, e)
+		after.entries = append(after.entries, e)
 	}
-	return p.handOver(released.Difference(others), now)
+	return p.handOver(after, released.Difference(others), now)
 }
 
 // untypedAncestors returns the ancestors of paths, up to the nearest list element, for kinds that are not built in. Their schema
@@ -93,10 +107,10 @@ func (p Plan) untypedAncestors(paths []fieldpath.Path) *fieldpath.Set {
 	return set
 }
 
-// handOver transfers paths to HandoverManager or ImperativeManager. A built-in kind's fields that an autoscaler or a controller owns
-// stay without a manager, as in the webhook: nothing removes them, and another manager would make a later apply that sets them
-// a conflict.
-func (p *Plan) handOver(set *fieldpath.Set, now time.Time) error {
+// handOver returns the records with paths transferred to HandoverManager or ImperativeManager. A built-in kind's fields that an
+// autoscaler or a controller owns stay without a manager, as in the webhook: nothing removes them, and another manager would make
+// a later apply that sets them a conflict.
+func (p Plan) handOver(after records, set *fieldpath.Set, now time.Time) (records, error) {
 	var owned []fieldpath.Path
 	others := p.ownedByControllers()
 	for _, path := range p.Paths {
@@ -115,14 +129,14 @@ func (p *Plan) handOver(set *fieldpath.Set, now time.Time) error {
 		}
 		entry, err := ownership.NewEntry(to.manager, like, to.set)
 		if err != nil {
-			return err
+			return after, err
 		}
-		p.moves = append(p.moves, p.moved(entry, to.set, true))
-		if p.after, err = withPaths(p.after, entry, to.set); err != nil {
-			return err
+		after.moves = append(after.moves, p.moved(entry, to.set, gains))
+		if after.entries, err = withPaths(after.entries, entry, to.set); err != nil {
+			return after, err
 		}
 	}
-	return nil
+	return after, nil
 }
 
 // ownedByControllers returns the fields, and ancestors of fields, that autoscalers or controllers own completely.
@@ -156,8 +170,8 @@ func withPaths(entries []ownership.Entry, entry ownership.Entry, paths *fieldpat
 	return entries, err
 }
 
-func (p Plan) moved(e ownership.Entry, set *fieldpath.Set, gains bool) move {
-	m := move{entry: e, gains: gains}
+func (p Plan) moved(e ownership.Entry, set *fieldpath.Set, to direction) move {
+	m := move{entry: e, direction: to}
 	for _, path := range p.Paths {
 		if touches(set, path) {
 			m.paths = append(m.paths, path)
