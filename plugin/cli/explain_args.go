@@ -25,10 +25,10 @@ func (e *explainOptions) split(args []string) (objects []string, field string) {
 	switch {
 	case len(args) == 0:
 		return nil, ""
-	case isField(args[0], e.subjects.offline()):
+	case isField(args[0]), e.subjects.offline() && isBareField(args[0]):
 		maxObjects = 0
 	case len(args) > 1 && !strings.Contains(args[0], "/") && e.subjects.selector == "" && !e.subjects.allNamespaces &&
-		!isField(args[1], false):
+		!isField(args[1]):
 		maxObjects = 2
 	}
 	if len(args) <= maxObjects {
@@ -37,14 +37,13 @@ func (e *explainOptions) split(args []string) (objects []string, field string) {
 	return args[:maxObjects], strings.Join(args[maxObjects:], " ")
 }
 
-// isField reports whether a word is a FIELD rather than an object. A FIELD without a leading dot is only recognized where
-// a TYPE is not allowed.
-func isField(word string, offline bool) bool {
-	if strings.ContainsAny(word[:min(1, len(word))], ".[{$") {
-		return true
-	}
+// isField reports whether a word is a FIELD rather than an object.
+func isField(word string) bool { return strings.ContainsAny(word[:min(1, len(word))], ".[{$") }
+
+// isBareField reports whether a word is a FIELD without a leading dot. It is only recognized where a TYPE is not allowed.
+func isBareField(word string) bool {
 	kind, _, object := strings.Cut(word, "/")
-	return offline && (!object || strings.ContainsAny(kind, "[\""))
+	return !object || strings.ContainsAny(kind, "[\"")
 }
 
 func (e *explainOptions) chosen() (func(ownership.Owner) bool, error) {

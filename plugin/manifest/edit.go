@@ -171,7 +171,7 @@ func (e *editor) cutFlow(parts []part, i, run int) {
 // cutLine cuts a part of a line, or the whole line if it contains nothing else but a comment.
 func (e *editor) cutLine(start, end int) {
 	text := e.source.text
-	lineStart, lineEnd := bytes.LastIndexByte(text[:start], '\n')+1, e.lineEnd(end, true)
+	lineStart, lineEnd := bytes.LastIndexByte(text[:start], '\n')+1, e.nextLine(end)
 	rest := bytes.TrimSpace(text[end:lineEnd])
 	if len(bytes.TrimSpace(text[lineStart:start])) == 0 && (len(rest) == 0 || rest[0] == '#') {
 		start, end = lineStart, lineEnd
@@ -191,35 +191,34 @@ func (e *editor) cutBlock(parts []part, i, run int) {
 	if len(bytes.TrimLeft(text[lineStart:start], " \t")) == 0 {
 		for ; i < run; i++ { // comment lines between the parts stay
 			first := bytes.LastIndexByte(text[:parts[i].start], '\n') + 1
-			e.cut(max(first, lineStart), e.lineEnd(parts[i].end, true), "")
+			e.cut(max(first, lineStart), e.nextLine(parts[i].end), "")
 		}
 		return
 	}
 	if run == len(parts) {
-		e.cut(start, e.lineEnd(end, false), "")
+		e.cut(start, e.lineEnd(end), "")
 		return
 	}
 	if next := parts[run].start; len(bytes.TrimSpace(text[end:next])) == 0 {
 		e.cut(start, next, "")
 		return
 	}
-	e.cut(lineStart+len(bytes.TrimRight(text[lineStart:start], " \t")), e.lineEnd(end, false), "")
+	e.cut(lineStart+len(bytes.TrimRight(text[lineStart:start], " \t")), e.lineEnd(end), "")
 }
 
-// lineEnd returns the end of the line at an offset, with or without the line break.
-func (e *editor) lineEnd(at int, withBreak bool) int {
-	rest := e.source.text[at:]
-	next := bytes.IndexByte(rest, '\n')
-	switch {
-	case next < 0:
-		return len(e.source.text)
-	case withBreak:
+// nextLine returns the end of the line at an offset, after its line break.
+func (e *editor) nextLine(at int) int {
+	if next := bytes.IndexByte(e.source.text[at:], '\n'); next >= 0 {
 		return at + next + 1
-	case next > 0 && rest[next-1] == '\r':
-		return at + next - 1
-	default:
-		return at + next
 	}
+	return len(e.source.text)
+}
+
+// lineEnd returns the end of the line at an offset, before its line break.
+func (e *editor) lineEnd(at int) int {
+	end := e.nextLine(at)
+	line := e.source.text[at:end]
+	return at + len(bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")))
 }
 
 // replace replaces the value of a field by JSON, which is YAML in flow style.

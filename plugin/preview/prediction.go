@@ -47,7 +47,7 @@ func (t *trial) predictRefused(ctx context.Context, merged []byte, mode ownershi
 		return prediction{}, refused
 	}
 	p.refused = refused.Error()
-	p.with, err = t.tryBy(ctx, t.update, p.with, mode != ownership.ModeOff)
+	p.with, err = t.tryBy(ctx, t.update, p.with, without(mode))
 	return p, err
 }
 
@@ -87,7 +87,7 @@ func (t *trial) check(ctx context.Context, merged []byte, mode ownership.Mode, p
 	if len(p.decided.Changes) == 0 || t.resource == nil || off {
 		return check{with: p.with}, nil
 	}
-	stored, err := t.try(ctx, merged, false)
+	stored, err := t.try(ctx, merged, reviewed)
 	var refused *refusal
 	switch {
 	case errors.As(err, &refused):

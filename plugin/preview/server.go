@@ -21,44 +21,59 @@ func (t *trial) without(ctx context.Context, merged []byte, mode ownership.Mode)
 		return merged, nil // kubectl sends no request if nothing changes
 	}
 	if mode == ownership.ModeOff || !t.options.ServerSide {
-		return t.try(ctx, merged, mode != ownership.ModeOff)
+		return t.try(ctx, merged, without(mode))
 	}
 	// Another manager may own the annotation, so the request needs force. Check for other conflicts first.
-	if _, err := t.try(ctx, merged, false); err != nil {
+	if _, err := t.try(ctx, merged, reviewed); err != nil {
 		return nil, err
 	}
-	return t.try(ctx, merged, true)
+	return t.try(ctx, merged, bypassed)
+}
+
+// review is whether an installed webhook acts on a request.
+type review int
+
+const (
+	reviewed review = iota
+	bypassed        // the mode annotation turns the webhook off
+)
+
+// without returns the review of a request without handoff: in mode off, there is nothing to bypass.
+func without(mode ownership.Mode) review {
+	if mode == ownership.ModeOff {
+		return reviewed
+	}
+	return bypassed
 }
 
 // request sends an object as a dry run and returns what would be stored.
-type request func(ctx context.Context, o *unstructured.Unstructured, withoutHandoff bool) (*unstructured.Unstructured, error)
+type request func(ctx context.Context, o *unstructured.Unstructured, by review) (*unstructured.Unstructured, error)
 
-// try sends a dry run of the apply, with the webhook turned off if withoutHandoff is set, and returns the object as it would be
-// stored.
-func (t *trial) try(ctx context.Context, merged []byte, withoutHandoff bool) ([]byte, error) {
+// try sends a dry run of the apply, and returns the object as it would be stored.
+func (t *trial) try(ctx context.Context, merged []byte, by review) ([]byte, error) {
 	switch {
 	case t.options.ServerSide:
-		return t.tryBy(ctx, t.apply, merged, withoutHandoff)
+		return t.tryBy(ctx, t.apply, merged, by)
 	case t.subject.Object.Present():
-		return t.tryBy(ctx, t.update, merged, withoutHandoff)
+		return t.tryBy(ctx, t.update, merged, by)
 	default:
-		return t.tryBy(ctx, t.create, merged, withoutHandoff)
+		return t.tryBy(ctx, t.create, merged, by)
 	}
 }
 
-func (t *trial) tryBy(ctx context.Context, send request, merged []byte, withoutHandoff bool) ([]byte, error) {
+func (t *trial) tryBy(ctx context.Context, send request, merged []byte, by review) ([]byte, error) {
 	sent := &unstructured.Unstructured{}
 	if err := sent.UnmarshalJSON(merged); err != nil {
 		return nil, err
 	}
-	if withoutHandoff {
-		annotateMode(sent, string(ownership.ModeOff), true)
+	if by == bypassed {
+		annotateMode(sent, string(ownership.ModeOff))
 	}
-	stored, err := send(ctx, sent, withoutHandoff)
+	stored, err := send(ctx, sent, by)
 	if err != nil {
 		return nil, t.classify(err)
 	}
-	if withoutHandoff {
+	if by == bypassed {
 		if err := t.restoreMode(stored, merged); err != nil {
 			return nil, err
 		}
@@ -73,7 +88,11 @@ func (t *trial) restoreMode(stored *unstructured.Unstructured, merged []byte) er
 	if err != nil {
 		return err
 	}
-	annotateMode(stored, text, annotated)
+	if annotated {
+		annotateMode(stored, text)
+	} else {
+		unannotateMode(stored)
+	}
 	annotations := stored.GetAnnotations()
 	written, ok := annotations[ownership.LastAppliedAnnotation]
 	if before, _ := t.subject.Object.LastApplied(); !ok || !t.options.ServerSide || written == before {
@@ -90,18 +109,18 @@ func (t *trial) restoreMode(stored *unstructured.Unstructured, merged []byte) er
 
 // apply sends a server-side apply. Without handoff it uses force, so that the mode annotation cannot cause a conflict.
 func (t *trial) apply(
-	ctx context.Context, o *unstructured.Unstructured, withoutHandoff bool,
+	ctx context.Context, o *unstructured.Unstructured, by review,
 ) (*unstructured.Unstructured, error) {
 	text, err := o.MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
-	options, force := t.patchOptions(), t.options.ForceConflicts || withoutHandoff
+	options, force := t.patchOptions(), t.options.ForceConflicts || by == bypassed
 	options.Force = &force
 	return t.resource.Patch(ctx, t.subject.Name, types.ApplyPatchType, text, options)
 }
 
-func (t *trial) create(ctx context.Context, o *unstructured.Unstructured, _ bool) (*unstructured.Unstructured, error) {
+func (t *trial) create(ctx context.Context, o *unstructured.Unstructured, _ review) (*unstructured.Unstructured, error) {
 	options := t.patchOptions()
 	return t.resource.Create(ctx, o, metav1.CreateOptions{
 		FieldManager: options.FieldManager, DryRun: options.DryRun, FieldValidation: options.FieldValidation,
@@ -109,7 +128,7 @@ func (t *trial) create(ctx context.Context, o *unstructured.Unstructured, _ bool
 }
 
 // update sends a patch that replaces the live object.
-func (t *trial) update(ctx context.Context, o *unstructured.Unstructured, _ bool) (*unstructured.Unstructured, error) {
+func (t *trial) update(ctx context.Context, o *unstructured.Unstructured, _ review) (*unstructured.Unstructured, error) {
 	text, err := o.MarshalJSON()
 	if err != nil {
 		return nil, err
@@ -154,15 +173,20 @@ func replacingMembers(live, wanted []byte, at, but string) (operations []jsonpat
 	return operations
 }
 
-// annotateMode sets the mode annotation of an object, or removes it.
-func annotateMode(o *unstructured.Unstructured, text string, annotated bool) {
+// annotateMode sets the mode annotation of an object.
+func annotateMode(o *unstructured.Unstructured, text string) {
 	annotations := o.GetAnnotations()
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	if annotations[ownership.ModeAnnotation] = text; !annotated {
-		delete(annotations, ownership.ModeAnnotation)
-	}
+	annotations[ownership.ModeAnnotation] = text
+	o.SetAnnotations(annotations)
+}
+
+// unannotateMode removes the mode annotation of an object.
+func unannotateMode(o *unstructured.Unstructured) {
+	annotations := o.GetAnnotations()
+	delete(annotations, ownership.ModeAnnotation)
 	if len(annotations) == 0 {
 		annotations = nil
 	}

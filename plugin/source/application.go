@@ -51,7 +51,7 @@ func (r Reader) applicationsOfCluster(
 	if err != nil {
 		return nil, nil, Advise(err, "")
 	}
-	cluster, err := newClusterFacts(r.Cluster, false)
+	cluster, err := newClusterFacts(r.Cluster)
 	if err != nil {
 		return nil, nil, Advise(err, namespace)
 	}

@@ -36,10 +36,11 @@ func (r Reader) readCluster(q Query) ([]*unstructured.Unstructured, facts, []str
 	if err != nil {
 		gaps = gapsOf(err, namespace)
 	}
-	known, err := newClusterFacts(r.Cluster, q.AllNamespaces)
+	known, err := newClusterFacts(r.Cluster)
 	if err != nil {
 		return nil, nil, nil, Advise(err, namespace)
 	}
+	known.everywhere = q.AllNamespaces
 	objects, err := unstructuredOf(infos)
 	return objects, known, gaps, err
 }
@@ -75,13 +76,13 @@ type hpaList struct {
 	gap   string
 }
 
-func newClusterFacts(getter genericclioptions.RESTClientGetter, everywhere bool) (*clusterFacts, error) {
+func newClusterFacts(getter genericclioptions.RESTClientGetter) (*clusterFacts, error) {
 	restConfig, err := getter.ToRESTConfig()
 	if err != nil {
 		return nil, err
 	}
 	f := &clusterFacts{
-		hpas: map[string]hpaList{}, scales: map[schema.GroupVersionKind]scaleField{}, everywhere: everywhere,
+		hpas: map[string]hpaList{}, scales: map[schema.GroupVersionKind]scaleField{},
 		getter: getter, scalersBy: map[string]namespaceScalers{},
 	}
 	if f.objects, err = dynamic.NewForConfig(restConfig); err != nil {

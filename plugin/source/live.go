@@ -46,7 +46,7 @@ func (r Reader) Live(files resource.FilenameOptions) (*Live, error) {
 	if err != nil {
 		return nil, Advise(err, "")
 	}
-	known, err := newClusterFacts(r.Cluster, false)
+	known, err := newClusterFacts(r.Cluster)
 	if err != nil {
 		return nil, Advise(err, namespace)
 	}

@@ -42,10 +42,10 @@ func (r Reader) surveyCluster(ctx context.Context, s *Survey, q Query) error {
 	if c.kinds, err = c.served.chosen(r.Cluster, q.Objects); err != nil {
 		return Advise(err, "")
 	}
-	if c.facts, err = newClusterFacts(r.Cluster, q.AllNamespaces); err != nil {
+	if c.facts, err = newClusterFacts(r.Cluster); err != nil {
 		return Advise(err, "")
 	}
-	c.facts.served = &c.served
+	c.facts.served, c.facts.everywhere = &c.served, q.AllNamespaces
 	for group := range c.served.unknown {
 		s.gap("unknown resources in API group %s, because its API server does not respond; "+
 			"see kubectl get apiservices", group)

@@ -130,7 +130,12 @@ func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, recorded(conn))
 }
 
-// setWorking records whether a review is being processed for the connection, which may be nil.
+// startWorking records that a review is being processed for the connection, which may be nil.
+func (c *connection) startWorking() { c.setWorking(true) }
+
+// stopWorking records that the review is done.
+func (c *connection) stopWorking() { c.setWorking(false) }
+
 func (c *connection) setWorking(working bool) {
 	if c == nil {
 		return

@@ -108,7 +108,7 @@ func (p *pendingReview) finish() {
 	if p.working {
 		p.working = false
 		p.limiter.working--
-		p.connection.setWorking(false)
+		p.connection.stopWorking()
 	}
 }
 
@@ -160,7 +160,7 @@ func (l *limiter) begin(p *pendingReview) bool {
 	p.stopWaiting()
 	p.working = true
 	l.working++
-	p.connection.setWorking(true)
+	p.connection.startWorking()
 	return true
 }
 
