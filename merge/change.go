@@ -5,7 +5,6 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/merge/threeway"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -13,8 +12,6 @@ import (
 type Change struct {
 	// Path leads to the field. Elements of a keyed list are named by their keys, elements of a set by their values.
 	Path fieldpath.Path
-	// Verb is what the write does to the field, after the decision.
-	Verb threeway.Verb
 	// From is the value in live, To the value after the decision and Incoming the value that the writer sent, as JSON; nil if
 	// the field is missing there.
 	From, To, Incoming json.RawMessage
@@ -29,26 +26,26 @@ type Change struct {
 	Overruled string
 }
 
-// changeOf decides on a contested field. If the write creates the object, field.Live is the autoscaler's desired replicas.
-func changeOf(field ownership.Contested, writer ownership.Writer) Change {
-	c := Change{
-		Path: field.Path, Owner: field.Owner, From: field.Live, To: field.Incoming, Incoming: field.Incoming,
-		Field: Field{
-			Owner: field.Owner.Kind, Writer: writer, Manifest: field.Declared.Manifest, Base: field.Declared.Base,
-			Scale: field.Scale, Changed: field.Changed(), Removed: field.Removed,
-		},
+// factsOf returns the facts about a contested field that the decision table uses.
+func factsOf(field ownership.ContestedField, writer ownership.Writer) Field {
+	return Field{
+		Owner: field.Owner.Kind, Writer: writer, Manifest: field.Declared.Manifest, Base: field.Declared.Base,
+		Scale: field.Scale, Changed: field.Changed(), Removed: field.Removed,
 	}
-	return c.decided()
 }
 
-// decided returns the change with the decision on c.Field.
-func (c Change) decided() Change {
-	c.Decision, c.Verb = Lookup(c.Field), threeway.Set
+// changeOf decides on a contested field by its facts. If the write creates the object, field.Live is the autoscaler's desired
+// replicas.
+func changeOf(field ownership.ContestedField, facts Field) Change {
+	c := Change{
+		Path: field.Path, Owner: field.Owner, From: field.Live, To: field.Incoming, Incoming: field.Incoming,
+		Field: facts, Decision: Lookup(facts),
+	}
 	switch c.Decision.Verdict {
 	case Keep:
-		c.Verb, c.To = threeway.Kept, c.From
+		c.To = c.From
 	case Clear:
-		c.Verb, c.To = threeway.Cleared, nil
+		c.To = nil
 	case Start:
 		c.From, c.To = nil, c.From
 	default:
@@ -58,10 +55,10 @@ func (c Change) decided() Change {
 
 // yielding returns the change of a field to keep over which the manifest wins.
 func (c Change) yielding(reason string) Change {
-	c.Decision.Verdict, c.Overruled = Yield, reason
-	c.Verb, c.To = threeway.Set, c.Incoming
+	c.Decision.Verdict, c.Decision.message, c.Overruled = Yield, overruledBy(reason), reason
+	c.To = c.Incoming
 	if len(c.Incoming) == 0 {
-		c.Verb, c.To = threeway.Deleted, nil
+		c.To = nil
 	}
 	return c
 }
@@ -74,20 +71,22 @@ func (c Change) Value() json.RawMessage {
 	return c.From
 }
 
-// Because returns the reason why a field does not get the value that was sent, and the remedy. They are the text that follows
-// "kept .spec.replicas=7", in three parts, so that a caller can shorten the name in the middle.
-func (c Change) Because() (before, name, after string) {
-	name = c.Owner.By
-	if name == "" {
-		name = "an unnamed manager"
-	}
-	switch {
-	case c.Decision.Verdict == Yield:
-		return ", set by ", name, ": " + c.Overruled
-	case c.Decision.Verdict == Clear:
+// Text returns the text about the decision, with the reason and the remedy. It is in three parts, so that a caller can shorten
+// the name in the middle. Most texts begin with what was done, as "kept .spec.replicas=7"; that of Warn begins with the owner,
+// and has the field's path in it.
+func (c Change) Text(done, path string) (before, name, after string) {
+	m := c.Decision.message
+	switch m.name {
+	case theOwner:
+		if name = c.Owner.By; name == "" {
+			name = "an unnamed manager"
+		}
+	case theChoice:
 		name = c.Choice
-	case c.Decision.message.after == "": // the owner is the manifest itself
-		name = ""
+	case nothing:
 	}
-	return c.Decision.message.before, name, c.Decision.message.after
+	if m.ownerFirst {
+		return "", name, m.before + path + m.after
+	}
+	return done + m.before, name, m.after
 }

@@ -98,20 +98,18 @@ func (d Decider) decideWrite(r Request) (out Outcome, err error) {
 	context := d.contextOf(r, w)
 	context.Controlled, out.InvalidPaths = d.patterns(r)
 	var scaler ownership.Scaler
-	var contested []ownership.Contested
+	var fields []ownership.ContestedField
 	if !context.Undisputed(w) {
-		scaler = d.addScaler(&context, r, w)
-		if contested, err = context.Contested(w); err != nil {
+		context, scaler = d.withScaler(context, r, w)
+		if fields, err = context.ContestedFields(w); err != nil {
 			return out, err
 		}
 	}
 	var keep []Change
-	for _, field := range contested {
-		c := changeOf(field, w.Sender.Writer)
-		if scaler.OffAtZero && field.Scale && field.Owner.Kind == ownership.Autoscaler && string(field.Live) == "0" {
-			c.Field.OffAtZero = true
-			c = c.decided()
-		}
+	for _, field := range fields {
+		facts := factsOf(field, w.Sender.Writer)
+		facts.OffAtZero = scaler.OffAtZero && field.Scale && facts.Owner == ownership.Autoscaler && string(field.Live) == "0"
+		c := changeOf(field, facts)
 		switch {
 		case c.Decision.Verdict == Keep:
 			keep = append(keep, c)

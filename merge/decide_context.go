@@ -31,10 +31,12 @@ func (d Decider) contextOf(r Request, w ownership.Write) ownership.ObjectContext
 	return context
 }
 
-// addScaler looks up the scaler of a write's object, and adds it to the context.
-func (d Decider) addScaler(context *ownership.ObjectContext, r Request, w ownership.Write) ownership.Scaler {
+// withScaler looks up the scaler of a write's object, and returns the context with it.
+func (d Decider) withScaler(
+	context ownership.ObjectContext, r Request, w ownership.Write,
+) (ownership.ObjectContext, ownership.Scaler) {
 	if context.Scale == nil || r.Live.Value(context.Scale) == nil {
-		return ownership.Scaler{}
+		return context, ownership.Scaler{}
 	}
 	scaler := d.Cluster.Scaler(r.Namespace, r.Kind.Group, r.Kind.Kind, r.Name)
 	context.Autoscaler = scaler.Owner(context.Scale, r.Live, w.LiveEntries, w.Managers)
@@ -42,7 +44,7 @@ func (d Decider) addScaler(context *ownership.ObjectContext, r Request, w owners
 	if scaler.Name == "" {
 		context.Autoscaler = nodeGroupScaler(r)
 	}
-	return scaler
+	return context, scaler
 }
 
 // nodeGroupScaler returns the scaler of a node group. The incoming object decides as well: a manifest that removes the

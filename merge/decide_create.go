@@ -23,13 +23,14 @@ func (d Decider) decideCreate(r Request) (out Outcome, err error) {
 	}
 	incoming := r.Incoming.Value(path)
 	now, _ := strconv.ParseInt(string(incoming), 10, 64)
-	c := changeOf(ownership.Contested{
+	field := ownership.ContestedField{
 		Path: path, Scale: true, Live: strconv.AppendInt(nil, scaler.Desired, 10), Incoming: incoming,
 		Owner:    ownership.FieldOwner{Kind: ownership.Autoscaler, By: scaler.Name},
 		Declared: ownership.Declared{Manifest: w.Manifests.On(path).Manifest},
-	}, w.Sender.Writer)
-	c.Field.Created, c.Field.Changed, c.Field.SwitchedOff = true, scaler.Desired > now, string(incoming) == "0"
-	c = c.decided()
+	}
+	facts := factsOf(field, w.Sender.Writer)
+	facts.Created, facts.Changed, facts.SwitchedOff = true, scaler.Desired > now, string(incoming) == "0"
+	c := changeOf(field, facts)
 	if err := c.checkScale(); err != nil || c.Decision.Verdict != Start {
 		return out, err
 	}

@@ -106,8 +106,8 @@ func wantChanges(t *testing.T, want []string, changes []merge.Change) {
 }
 
 func summary(c *merge.Change) string {
-	before, name, after := c.Because()
-	return "row " + strconv.Itoa(c.Decision.Row) + ": " + c.Decision.Verdict.String() + " " + string(c.Value()) + before + name + after
+	before, name, after := c.Text(c.Decision.Verdict.String()+" "+string(c.Value()), c.Path.String())
+	return "row " + strconv.Itoa(c.Decision.Row) + ": " + before + name + after
 }
 
 func TestDecideRejectsANonIntegerScaleField(t *testing.T) {

@@ -20,9 +20,6 @@
 //
 // # Three-way merges
 //
-// Owners applies the decision table to a three-way merge: its method Keep is the Keep
-// function of threeway.Options.
-//
 // The packages threeway and twoway merge objects as kubectl apply and kustomize do. They know nothing of owners and of
-// admission. Package schema describes how each field merges.
+// admission. Package schema describes how each field merges, and package owned applies the decision table to a three-way merge.
 package merge

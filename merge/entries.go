@@ -104,15 +104,16 @@ type entryRestorer struct {
 	keeper *keeper
 
 	pairs []entryPair
+	// moved are the units that the write moves from one manager to another on purpose.
+	moved map[*unit]bool
 	byTop []*unit // by Node.ID
 	scale *unit   // the one with the scale field, nil if there is none
 }
 
-// unitsByTop returns the units by the ID of their top, and numbers them.
+// unitsByTop returns the units by the ID of their top.
 func (k *keeper) unitsByTop() []*unit {
 	byTop := make([]*unit, k.tree.Len())
-	for i, u := range k.units {
-		u.index, u.moved = i, false
+	for _, u := range k.units {
 		byTop[u.top.ID] = u
 	}
 	return byTop
@@ -128,15 +129,25 @@ func (k *keeper) newEntryRestorer(incoming []ownership.Entry) *entryRestorer {
 		pair.changed = !both.InIncoming || !both.InLive || !bytes.Equal(pair.incoming.Fields, pair.live.Fields)
 		if pair.changed {
 			pair.liveUnits, pair.incomingUnits = r.unitsOf(pair.live), r.unitsOf(pair.incoming)
-			for _, live := range pair.liveUnits {
-				if pair.incomingUnits.at(live.unit) == nil && r.keeper.isMoved(pair, live.unit) && !r.keeper.isAuthorsApply(pair.live) {
-					live.unit.moved = true
-				}
-			}
+			r.moved = k.addMoved(r.moved, pair)
 		}
 		r.pairs = append(r.pairs, pair)
 	}
 	return r
+}
+
+// addMoved adds the units that the write moves on purpose from an entry of live to the moved units, which may be nil.
+func (k *keeper) addMoved(moved map[*unit]bool, pair entryPair) map[*unit]bool {
+	for _, live := range pair.liveUnits {
+		if pair.incomingUnits.at(live.unit) != nil || !k.isMoved(pair, live.unit) || k.isSendersApply(pair.live) {
+			continue
+		}
+		if moved == nil {
+			moved = map[*unit]bool{}
+		}
+		moved[live.unit] = true
+	}
+	return moved
 }
 
 // isMoved reports whether the write moves a unit on purpose from an entry of live, given that it removes it from there.
@@ -147,8 +158,8 @@ func (k *keeper) isUnchanged(u *unit) bool {
 	return bytes.Equal(k.incoming.Of(u.top, k.write.Incoming.Text()), k.live.Of(u.top, k.write.Live.Text()))
 }
 
-// isAuthorsApply reports whether an entry is the Apply entry of the server-side applier that sends the write.
-func (k *keeper) isAuthorsApply(e ownership.Entry) bool {
+// isSendersApply reports whether an entry is the Apply entry of the server-side applier that sends the write.
+func (k *keeper) isSendersApply(e ownership.Entry) bool {
 	return k.write.Sender.ServerSide() && k.write.Sender.Entry.Same(e)
 }
 
@@ -255,11 +266,11 @@ func (r *entryRestorer) restoreText(pair entryPair, gained, lost []*unit) (e own
 // and is to manage as in live.
 func (r *entryRestorer) toUndo(pair entryPair) (gained, lost []*unit) {
 	for _, incoming := range pair.incomingUnits {
-		if u := incoming.unit; pair.liveUnits.at(u) == nil && !u.moved && !r.hasUnknownPath(u, pair) {
+		if u := incoming.unit; pair.liveUnits.at(u) == nil && !r.moved[u] && !r.hasUnknownPath(u, pair) {
 			gained = append(gained, u)
 		}
 	}
-	if r.keeper.isAuthorsApply(pair.entry()) {
+	if r.keeper.isSendersApply(pair.entry()) {
 		return gained, nil
 	}
 	for _, live := range pair.liveUnits {

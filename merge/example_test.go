@@ -7,8 +7,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/merge"
-	"github.com/ownership-handoff/handoff/merge/schema"
-	"github.com/ownership-handoff/handoff/merge/threeway"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -61,8 +59,8 @@ func ExampleDecider_Decide() {
 		return
 	}
 	for _, c := range outcome.Changes {
-		before, name, after := c.Because()
-		fmt.Printf("%s: kept %s=%s%s%s%s\n", c.Decision.Name, c.Path, c.Value(), before, name, after)
+		before, name, after := c.Text(fmt.Sprintf("kept %s=%s", c.Path, c.Value()), c.Path.String())
+		fmt.Printf("%s: %s%s%s\n", c.Decision.Name, before, name, after)
 	}
 	patch, err := merge.EncodePatch(outcome.Operations)
 	if err != nil {
@@ -73,39 +71,6 @@ func ExampleDecider_Decide() {
 	// Output:
 	// keep-autoscaled: kept .spec.replicas=10, owned by HorizontalPodAutoscaler/web; remove it from the manifest
 	// [{"op":"add","path":"/spec/replicas","value":10},{"op":"replace","path":"/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration","value":"{}"}]
-}
-
-// A merge keeps replicas, which an autoscaler owns, and sets another field.
-func ExampleOwners() {
-	var types schema.Types
-	var changes []threeway.Change
-	replicas := fieldpath.MakePathOrDie("spec", "replicas")
-	owners := merge.Owners{
-		Owner: func(path fieldpath.Path) ownership.FieldOwner {
-			if path.Equals(replicas) {
-				return ownership.FieldOwner{Kind: ownership.Autoscaler, By: "HorizontalPodAutoscaler/web"}
-			}
-			return ownership.FieldOwner{Kind: ownership.Manifest}
-		},
-		Scale: replicas,
-	}
-	manifest := `{"spec":{"replicas":3,"paused":false}}`
-	live := `{"spec":{"replicas":10,"paused":true}}`
-
-	options := threeway.Options{Keep: owners.Keep, Changes: &changes}
-	merged, err := threeway.MergeJSON(nil, []byte(manifest), []byte(live), types.Of(&appsv1.Deployment{}), options)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(string(merged))
-	for _, c := range changes {
-		fmt.Printf("%s %s: %s -> %s\n", c.Verb, c.Path, c.From, c.To)
-	}
-	// Output:
-	// {"spec":{"replicas":10,"paused":false}}
-	// kept .spec.replicas: 10 -> 10
-	// set .spec.paused: true -> false
 }
 
 // Lookup returns the decision on a field that a manifest sets although an autoscaler owns it.

@@ -135,9 +135,7 @@ type unit struct {
 	// scale reports whether it contains the scale field.
 	scale bool
 
-	index int // in keeper.units, once they are final
-	// moved reports whether the write moves it from one manager to another on purpose.
-	moved bool
+	index int // in the list in which group created it
 }
 
 func newKeeper(w ownership.Write, kept []Kept) *keeper {
@@ -167,7 +165,7 @@ func (k *keeper) group() {
 		}
 		u := byTop[top]
 		if u == nil {
-			u = &unit{top: top, value: k.live.Of(top, k.write.Live.Text())}
+			u = &unit{top: top, value: k.live.Of(top, k.write.Live.Text()), index: len(k.units)}
 			byTop[top] = u
 			k.units = append(k.units, u)
 		}
@@ -194,21 +192,23 @@ func (k *keeper) topOf(n *fieldtree.Node) (top *fieldtree.Node, reason string) {
 	if missing := k.incoming.Missing(n); missing != nil {
 		top = missing
 	}
-	for parent := top.Parent(); parent != nil; parent = top.Parent() {
-		text := k.incoming.Of(parent, k.write.Incoming.Text())
-		switch {
-		case string(text) == "null":
-			top = parent
-			continue
-		case top.IsField() && text[0] != '{':
-			return nil, "the manifest sets a value of another type"
-		}
-		break
+	top = k.outsideNull(top)
+	if parent := top.Parent(); parent != nil && top.IsField() && k.incoming.Of(parent, k.write.Incoming.Text())[0] != '{' {
+		return nil, "the manifest sets a value of another type"
 	}
 	if !top.IsField() && !k.incoming[top.ID].Span.Present() {
 		return nil, ""
 	}
 	return top, ""
+}
+
+// outsideNull returns a node or, if its parent is null in the incoming object, the outermost parent of which that is true.
+func (k *keeper) outsideNull(n *fieldtree.Node) *fieldtree.Node {
+	isNull := func(n *fieldtree.Node) bool { return string(k.incoming.Of(n, k.write.Incoming.Text())) == "null" }
+	for parent := n.Parent(); parent != nil && isNull(parent); parent = n.Parent() {
+		n = parent
+	}
+	return n
 }
 
 // wrapped returns the value of a parent that has nothing but one field with a value.

@@ -208,7 +208,7 @@ func stale(w ownership.Write, context ownership.ObjectContext) []Change {
 		if w.Manifests.On(c.Choice).Manifest != ownership.Sets {
 			continue
 		}
-		field := ownership.Contested{
+		field := ownership.ContestedField{
 			Path: c.Member, Declared: w.Manifests.On(c.Member),
 			Live: w.Live.Value(c.Member), Incoming: w.Incoming.Value(c.Member),
 		}
@@ -216,9 +216,9 @@ func stale(w ownership.Write, context ownership.ObjectContext) []Change {
 			of := ownership.Context{Managers: w.Managers, Controlled: context.Controls(c.Member)}
 			field.Owner = of.Resolve(c.Member, w.LiveEntries, field.Declared.Base)
 		}
-		change := changeOf(field, w.Sender.Writer)
-		change.Field.Contradicted = true
-		change = change.decided()
+		facts := factsOf(field, w.Sender.Writer)
+		facts.Contradicted = true
+		change := changeOf(field, facts)
 		change.From, change.Owner, change.Incoming = nil, ownership.FieldOwner{Kind: field.Owner.Kind}, nil
 		if change.Choice = c.By; change.Decision.Verdict == Clear {
 			found = append(found, change)

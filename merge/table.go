@@ -57,23 +57,42 @@ type Decision struct {
 	message message
 }
 
-// message is the reason for a decision and the remedy: the texts before and after the name of the field's owner.
-type message struct{ before, after string }
+// message is the text about a decision, with the reason and the remedy: what follows "kept .spec.replicas=7".
+type message struct {
+	before string // the name
+	name   named
+	after  string // the name
+	// ownerFirst reports whether the text begins with the name of the owner, before is in front of the field, and after
+	// follows it.
+	ownerFirst bool
+}
 
-func ownedBy(remedy string) message { return message{", owned by ", remedy} }
+// named is what a message names.
+type named int
+
+const (
+	theOwner  named = iota
+	theChoice       // the value or member that excludes a cleared field
+	nothing
+)
+
+func ownedBy(remedy string) message { return message{before: ", owned by ", after: remedy} }
+
+// overruledBy is the message about a field to keep over which the manifest wins (Yield).
+func overruledBy(reason string) message { return message{before: ", set by ", after: ": " + reason} }
 
 // NoAction is the remedy at the end of a reason if the decision is all that is needed.
 const NoAction = "; no action needed"
 
-// declaration is what an applier's manifest does with a field, compared with the base.
-type declaration int
+// effect is what an applier's manifest does with a field, compared with the base.
+type effect int
 
 const (
-	anything declaration = iota
-	setsIt               // the manifest gives it a value
-	dropsIt              // the manifest lacks it and the base has it
-	setsNull             // the manifest sets it to null
-	lacksIt              // neither has it
+	anything effect = iota
+	setsIt          // the manifest gives it a value
+	dropsIt         // the manifest lacks it and the base has it
+	setsNull        // the manifest sets it to null
+	lacksIt         // neither has it
 )
 
 // owners is a set of owners, one bit for each. The empty set stands for any owner.
@@ -94,7 +113,7 @@ type row struct {
 	name             string
 	owners           owners
 	writer           ownership.Writer
-	manifest         declaration
+	manifest         effect
 	scaleOnly        bool
 	contradictedOnly bool
 	created          bool
@@ -106,9 +125,9 @@ type row struct {
 // table is the decision table of docs/decisions.md, in its order. It lacks row 11, about requests that are never intercepted.
 func table() [15]row { // an array: it is read for each contested field, and must not be allocated for each
 	autoscaled, controlled := only(ownership.Autoscaler), only(ownership.Autoscaler, ownership.Controller)
-	manifest, imperative := only(ownership.Manifest), only(ownership.Imperative)
-	removeIt, nothing := ownedBy("; remove it from the manifest"), ownedBy(NoAction)
-	startIt := message{", ", " is off at 0; start it with kubectl scale"}
+	declared, imperative := only(ownership.Manifest), only(ownership.Imperative)
+	removeIt, noAction := ownedBy("; remove it from the manifest"), ownedBy(NoAction)
+	startIt := message{before: ", ", after: " is off at 0; start it with kubectl scale"}
 	return [...]row{
 		{
 			number: 1, name: "keep-autoscaled", owners: controlled, writer: ownership.Applier, manifest: setsIt, verdict: Keep,
@@ -116,21 +135,22 @@ func table() [15]row { // an array: it is read for each contested field, and mus
 		},
 		{
 			number: 2, name: "keep-autoscaled-removed", owners: controlled, writer: ownership.Applier, manifest: dropsIt, verdict: Keep,
-			message: nothing, offAtZero: startIt,
+			message: noAction, offAtZero: startIt,
 		},
-		{
+		{ // row 3 for the scale field: the message also says what to use instead of the manifest
 			number: 3, name: "keep-imperative", owners: imperative, writer: ownership.Applier, manifest: dropsIt, scaleOnly: true,
-			verdict: Keep, message: message{", set by ", " and no longer in the manifest; use kubectl scale from now on"},
+			verdict: Keep,
+			message: message{before: ", set by ", after: " and no longer in the manifest; use kubectl scale from now on"},
 		},
 		{
 			number: 3, name: "keep-imperative", owners: imperative, writer: ownership.Applier, manifest: dropsIt, verdict: Keep,
-			message: message{", set by ", " and no longer in the manifest"},
+			message: message{before: ", set by ", after: " and no longer in the manifest"},
 		},
 		{
-			number: 4, name: "keep-replicas-removed", owners: manifest, writer: ownership.Applier, manifest: dropsIt, scaleOnly: true,
-			verdict: Keep, message: message{before: ", no longer in the manifest; use kubectl scale from now on"},
+			number: 4, name: "keep-replicas-removed", owners: declared, writer: ownership.Applier, manifest: dropsIt, scaleOnly: true,
+			verdict: Keep, message: message{before: ", no longer in the manifest; use kubectl scale from now on", name: nothing},
 		},
-		{number: 5, name: "delete-removed", owners: manifest, writer: ownership.Applier, manifest: dropsIt, verdict: Through},
+		{number: 5, name: "delete-removed", owners: declared, writer: ownership.Applier, manifest: dropsIt, verdict: Through},
 		{
 			number: 6, name: "take-over", owners: only(ownership.Imperative, ownership.Default),
 			writer: ownership.Applier, manifest: setsIt, verdict: Through,
@@ -138,7 +158,7 @@ func table() [15]row { // an array: it is read for each contested field, and mus
 		{
 			number: 7, name: "clear-stale-default", owners: only(ownership.Default), writer: ownership.Applier,
 			manifest: lacksIt, contradictedOnly: true, verdict: Clear,
-			message: message{", a default that conflicts with ", NoAction},
+			message: message{before: ", a default that conflicts with ", name: theChoice, after: NoAction},
 		},
 		{
 			number: 8, name: "keep-autoscaled-null", owners: controlled, writer: ownership.Applier, manifest: setsNull, verdict: Keep,
@@ -147,7 +167,7 @@ func table() [15]row { // an array: it is read for each contested field, and mus
 		{number: 8, name: "clear-null", writer: ownership.Applier, manifest: setsNull, verdict: Through},
 		{
 			number: 9, name: "warn-autoscaled", owners: autoscaled, writer: ownership.ImperativeWriter, verdict: Warn,
-			message: ownedBy("; change the autoscaler instead"),
+			message: message{ownerFirst: true, before: " owns ", after: " and may revert this change; change the autoscaler instead"},
 		},
 		{number: 9, name: "imperative", writer: ownership.ImperativeWriter, verdict: Through},
 		{number: 10, name: "other-writer", writer: ownership.OtherWriter, verdict: Through},
@@ -158,7 +178,7 @@ func table() [15]row { // an array: it is read for each contested field, and mus
 		},
 		{
 			number: 12, name: "start-autoscaled", owners: autoscaled, writer: ownership.Applier,
-			scaleOnly: true, created: true, verdict: Start, message: nothing,
+			scaleOnly: true, created: true, verdict: Start, message: noAction,
 		},
 	}
 }
@@ -166,14 +186,23 @@ func table() [15]row { // an array: it is read for each contested field, and mus
 // Lookup returns the decision on a field: that of the first matching row of the table in docs/decisions.md. If no row matches,
 // it returns the zero Decision: the manifest owns the field, or does not set it.
 func Lookup(f Field) Decision {
-	manifest := f.manifest()
+	does := f.effect()
 	rows := table()
 	for i := range rows {
-		if r := &rows[i]; r.matches(f, manifest) {
+		if r := &rows[i]; r.matches(f, does) {
 			return Decision{Row: r.number, Name: r.name, Verdict: r.verdict, message: r.messageFor(f)}
 		}
 	}
 	return Decision{}
+}
+
+// LookupApply returns the decision on a field of the live object that an apply changes, given how the manifest and the base
+// declare it. It decides as the webhook does, for callers that have no write to look at.
+func LookupApply(owner ownership.Owner, declared ownership.Declared, isScale bool) Decision {
+	return Lookup(Field{
+		Owner: owner.Decided(), Writer: ownership.Applier, Manifest: declared.Manifest, Base: declared.Base, Changed: true,
+		Scale: isScale,
+	})
 }
 
 func (r *row) messageFor(f Field) message {
@@ -183,16 +212,16 @@ func (r *row) messageFor(f Field) message {
 	return r.message
 }
 
-func (r *row) matches(f Field, manifest declaration) bool {
+func (r *row) matches(f Field, does effect) bool {
 	if f.Created != r.created || r.created && (!f.Changed || f.SwitchedOff) {
 		return false
 	}
-	return f.Writer == r.writer && (r.manifest == anything || r.manifest == manifest) && (!r.scaleOnly || f.Scale) &&
+	return f.Writer == r.writer && (r.manifest == anything || r.manifest == does) && (!r.scaleOnly || f.Scale) &&
 		(!r.contradictedOnly || f.Contradicted && !f.Changed) && r.owners.has(f.Owner)
 }
 
-// manifest returns what the manifest does with the field.
-func (f Field) manifest() declaration {
+// effect returns what the manifest does with the field.
+func (f Field) effect() effect {
 	switch {
 	case f.Manifest == ownership.Sets:
 		return setsIt

@@ -52,7 +52,7 @@ func TestUndisputedWritesHaveNothingToDecide(t *testing.T) {
 // decisionsOn returns the decisions on a write's fields that change anything.
 func decisionsOn(t *testing.T, w ownership.Write, context ownership.ObjectContext) (decisions []string) {
 	t.Helper()
-	contested, err := context.Contested(w)
+	contested, err := context.ContestedFields(w)
 	if err != nil {
 		t.Fatal(err)
 	}

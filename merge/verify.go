@@ -15,7 +15,7 @@ import (
 // ErrNotRestored is returned if the patch would not restore a kept field as Rewrite promises.
 var ErrNotRestored = errors.New("the patch does not restore every kept field")
 
-// verify checks the result of Rewrite, independently of how it was made: no operation undoes another, each unit has its
+// verify compares the result of Rewrite with live, whatever it was made by: no operation undoes another, each unit has its
 // value in an operation or in the incoming object, and each managedFields entry manages the same part of it as in live.
 func (k *keeper) verify(restored []jsonpatch.Operation, entries []ownership.Entry) error {
 	values := make(map[string][]byte, len(restored))
@@ -53,7 +53,7 @@ func (k *keeper) verifyEntries(entries []ownership.Entry) error {
 	r := k.newEntryRestorer(k.write.IncomingEntries)
 	for _, both := range ownership.Pairs(k.write.LiveEntries, entries) {
 		isUnchanged := bytes.Equal(both.Live.Fields, both.Incoming.Fields)
-		if isUnchanged || k.isAuthorsApply(both.Live) || k.isAuthorsApply(both.Incoming) {
+		if isUnchanged || k.isSendersApply(both.Live) || k.isSendersApply(both.Incoming) {
 			continue
 		}
 		live, incoming := r.unitsOf(both.Live), r.unitsOf(both.Incoming)
@@ -68,7 +68,7 @@ func (k *keeper) verifyEntries(entries []ownership.Entry) error {
 // lacks reports whether b lacks a unit of a, which the write has not moved to another manager.
 func (r *entryRestorer) lacks(a, b unitParts, pair entryPair) bool {
 	return slices.ContainsFunc(a, func(p unitPart) bool {
-		return b.at(p.unit) == nil && !p.unit.moved && !r.hasUnknownPath(p.unit, pair)
+		return b.at(p.unit) == nil && !r.moved[p.unit] && !r.hasUnknownPath(p.unit, pair)
 	})
 }
 

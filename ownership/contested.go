@@ -9,8 +9,8 @@ import (
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 )
 
-// Contested is a field of live that both the sender of a write and another manager can set, and its owner.
-type Contested struct {
+// ContestedField is a field of live that both the sender of a write and another manager can set, and its owner.
+type ContestedField struct {
 	Path fieldpath.Path
 	// Live and Incoming are its values as JSON; Incoming is nil if the incoming object lacks the field.
 	Live, Incoming []byte
@@ -27,9 +27,9 @@ type Contested struct {
 }
 
 // Changed reports whether the write changes the field's value.
-func (c Contested) Changed() bool { return !bytes.Equal(c.Live, c.Incoming) }
+func (f ContestedField) Changed() bool { return !bytes.Equal(f.Live, f.Incoming) }
 
-// Contested returns the contested fields of a write. These are the scale field and, if the sender is an applier:
+// ContestedFields returns the contested fields of a write. These are the scale field and, if the sender is an applier:
 //   - fields that c.Controlled matches and that a controller has written
 //   - fields that the manifest drops and that a manager other than an applier has written
 //
@@ -37,7 +37,7 @@ func (c Contested) Changed() bool { return !bytes.Equal(c.Live, c.Incoming) }
 //
 // The time is linear in the size of the objects. If the meter ends the work, the result is not valid. The error is
 // ErrManagedFields.
-func (c ObjectContext) Contested(w Write) ([]Contested, error) {
+func (c ObjectContext) ContestedFields(w Write) ([]ContestedField, error) {
 	s := search{
 		context: c, write: w, tree: &fieldtree.Tree{}, incoming: indexOf(w.IncomingEntries),
 		patterns: patternMatcher{tree: newPatternTree(c.Controlled, w.Meter), meter: w.Meter},
@@ -56,13 +56,13 @@ func (c ObjectContext) Contested(w Write) ([]Contested, error) {
 	}
 	s.addAliases()
 	f := s.facts()
-	var contested []Contested
+	var fields []ContestedField
 	for _, n := range s.tree.Nodes() {
 		if n.Wanted && f.inLive[n.ID].Span.Present() && !f.isParentOrKey(n) {
-			contested = append(contested, f.field(n))
+			fields = append(fields, f.field(n))
 		}
 	}
-	return contested, nil
+	return fields, nil
 }
 
 // search collects the paths of a write's contested fields in a tree.
@@ -274,9 +274,9 @@ func (c ObjectContext) scaleIn(e Entry, w Write) fieldpath.Path {
 }
 
 // field returns a contested field with its values, declarations and owner.
-func (f *facts) field(n *fieldtree.Node) Contested {
+func (f *facts) field(n *fieldtree.Node) ContestedField {
 	w := f.search.write
-	c := Contested{
+	c := ContestedField{
 		Path: n.Path(), Scale: n == f.search.scale,
 		Live: f.inLive.Of(n, w.Live.Text()), Incoming: f.inIncoming.Of(n, w.Incoming.Text()),
 	}
@@ -289,7 +289,7 @@ func (f *facts) field(n *fieldtree.Node) Contested {
 
 // removes reports whether a write that changes a field removes it. If the manifest drops a parent of the field, the field
 // counts as removed even if the API server has defaulted it since.
-func (f *facts) removes(n *fieldtree.Node, c Contested) bool {
+func (f *facts) removes(n *fieldtree.Node, c ContestedField) bool {
 	gone := len(c.Incoming) == 0 || string(c.Incoming) == jsonNull || c.Scale && string(c.Incoming) == defaultReplicas
 	if parent := f.droppedParent(n); parent != nil {
 		return gone || parent.Depth() > 1 // the API server does not default a whole spec
@@ -317,31 +317,31 @@ func (f *facts) declared(n *fieldtree.Node, changed bool) Declared {
 	case f.search.write.Sender.Writer != Applier:
 		return Declared{}
 	case m.sender.ServerSide():
-		return Declared{Manifest: claimOf(f.applied[n.ID]), Base: claimOf(f.wasApplied[n.ID])}
+		return Declared{Manifest: setsIf(f.applied[n.ID]), Base: setsIf(f.wasApplied[n.ID])}
 	case !m.Recorded:
-		return Declared{Manifest: claimOf(changed || f.applied[n.ID] && !f.wasApplied[n.ID])}
+		return Declared{Manifest: setsIf(changed || f.applied[n.ID] && !f.wasApplied[n.ID])}
 	default:
-		return m.recorded(f.claimAt(f.inManifest, n, m.manifest), f.claimAt(f.inBase, n, m.base), changed)
+		return m.recorded(f.withAlias(m.manifest, f.inManifest, n), f.withAlias(m.base, f.inBase, n), changed)
 	}
 }
 
-// claimAt is claimIn for a node or, if the manifest lacks that, its alias.
-func (f *facts) claimAt(places fieldtree.Places, n *fieldtree.Node, manifest []byte) Declaration {
-	claim := claimAt(places, n, manifest)
-	if alias := f.search.aliases[n.ID]; claim == Lacks && alias != nil {
-		return claimAt(places, alias, manifest)
+// withAlias is declarationIn for a node or, if the manifest lacks that, its alias.
+func (f *facts) withAlias(manifest []byte, places fieldtree.Places, n *fieldtree.Node) Declaration {
+	declared := declarationAt(places, n, manifest)
+	if alias := f.search.aliases[n.ID]; declared == Lacks && alias != nil {
+		return declarationAt(places, alias, manifest)
 	}
-	return claim
+	return declared
 }
 
-// claimAt is claimIn for a node.
-func claimAt(places fieldtree.Places, n *fieldtree.Node, manifest []byte) Declaration {
+// declarationAt is declarationIn for a node.
+func declarationAt(places fieldtree.Places, n *fieldtree.Node, manifest []byte) Declaration {
 	if text := places.Of(n, manifest); len(text) > 0 {
-		return claimOfText(text)
+		return declarationBy(text)
 	}
 	for n = n.Parent(); n != nil; n = n.Parent() {
 		if text := places.Of(n, manifest); len(text) > 0 {
-			return claimOfParent(text)
+			return declarationByParent(text)
 		}
 	}
 	return Lacks
@@ -351,18 +351,18 @@ func claimAt(places fieldtree.Places, n *fieldtree.Node, manifest []byte) Declar
 // field although an imperative manager manages it, such as the kubectl create that made the object. And if live has a value
 // that neither the base nor an entry in the write's API version accounts for, the owner is a manager that loses fields in
 // another version.
-func (f *facts) owner(n *fieldtree.Node, c Contested) FieldOwner {
+func (f *facts) owner(n *fieldtree.Node, c ContestedField) FieldOwner {
 	context := Context{Managers: f.search.context.Managers, Scale: c.Scale}
 	if c.Scale {
 		context.Autoscaler = f.search.context.Autoscaler
 	}
 	context.Controlled = f.search.patterns.covers(c.Path)
-	asApplied := c.Declared.Base == Sets && asApplied(c.Path, c.Live, f.inBase.Of(n, f.search.write.Manifests.base))
-	owned := context.resolve(f.managers[n.ID], c.Declared.Base, asApplied)
+	isBase := c.Declared.Base == Sets && asApplied(c.Path, c.Live, f.inBase.Of(n, f.search.write.Manifests.base))
+	owned := context.resolve(f.managers[n.ID], c.Declared.Base, isBase)
 	if f.search.otherVersionLoser == "" || !f.search.write.Manifests.Recorded {
 		return owned
 	}
-	changed := owned.Kind == Manifest && c.Declared.Base == Sets && !asApplied
+	changed := owned.Kind == Manifest && c.Declared.Base == Sets && !isBase
 	added := owned.Kind == Default && c.Declared.Base == Lacks && f.droppedParent(n) != nil
 	if changed || added {
 		return FieldOwner{Kind: Imperative, By: f.search.otherVersionLoser}

@@ -22,7 +22,7 @@ func contestedBy(t *testing.T, context ownership.ObjectContext, live, incoming o
 		t.Fatal(err)
 	}
 	context.Managers = managers
-	contested, err := context.Contested(w)
+	contested, err := context.ContestedFields(w)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ func (m Manifests) Defaulted(path fieldpath.Path, live []Entry) bool {
 		return false
 	}
 	text, _ := m.live.LastApplied()
-	lastAppliedLacks := checkLastApplied([]byte(text)) == nil && claimIn([]byte(text), path) == Lacks
+	lastAppliedLacks := checkLastApplied([]byte(text)) == nil && declarationIn([]byte(text), path) == Lacks
 	for _, e := range EntriesFor(live, path) {
 		own := e.Operation == OperationUpdate && e.Same(m.sender.Entry)
 		recorded := e.Operation == OperationUpdate && e.Contains(LastAppliedPath())

@@ -17,10 +17,10 @@
 // # The contested fields of a write
 //
 // A write has a live and an incoming object, each with managedFields. Write.SentBy determines the field manager that sends
-// it, and Managers.ManifestsOf the manifest and the base. ObjectContext.Contested then returns the fields that both the sender
+// it, and Managers.ManifestsOf the manifest and the base. ObjectContext.ContestedFields then returns the fields that both the sender
 // and another manager can set, each with its owner:
 //
-//	ParseObject, Object.Entries -> Write.SentBy -> Managers.ManifestsOf -> ObjectContext.Contested
+//	ParseObject, Object.Entries -> Write.SentBy -> Managers.ManifestsOf -> ObjectContext.ContestedFields
 //
 // Package merge decides on these fields.
 //

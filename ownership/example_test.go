@@ -84,16 +84,16 @@ func ExampleFields_Fold() {
 	// .immutable: 1 of Imperative kubectl-edit
 }
 
-// Contested returns the fields that the sender of a write and another manager can set. Here kubectl apply sends a manifest with 2
+// ContestedFields returns the fields that the sender of a write and another manager can set. Here kubectl apply sends a manifest with 2
 // replicas, and a user has scaled to 3.
-func ExampleObjectContext_Contested() {
+func ExampleObjectContext_ContestedFields() {
 	write, err := exampleWrite()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Println(write.Sender.Writer, write.Sender.Entry.Manager)
-	contested, err := exampleContext().Contested(write)
+	contested, err := exampleContext().ContestedFields(write)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -61,6 +61,9 @@ type ObjectContext struct {
 	Controlled []Pattern
 }
 
+// IsScale reports whether a path is that of the scale field.
+func (c ObjectContext) IsScale(path fieldpath.Path) bool { return c.Scale != nil && path.Equals(c.Scale) }
+
 // Fields returns every leaf field of a live object, and every field of its managedFields that the object lacks, each with its
 // owner. It leaves out the fields that identify the object or record ownership: apiVersion, kind, metadata's name, namespace,
 // uid, resourceVersion, generation, creationTimestamp and managedFields, and the last-applied annotation.

@@ -60,7 +60,7 @@ func (w *fieldWalk) setOwner(f *Field, entries []int) {
 
 // owner returns the field's owner, and the index of the owner's entry, -1 if it has none.
 func (w *fieldWalk) owner(f *Field, entries []int) (owned FieldOwner, by int) {
-	isScale := w.context.Scale != nil && f.Path.Equals(w.context.Scale)
+	isScale := w.context.IsScale(f.Path)
 	if isScale && w.context.Autoscaler != "" {
 		return FieldOwner{Kind: Autoscaler, By: w.context.Autoscaler}, w.through("scale", entries)
 	}

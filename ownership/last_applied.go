@@ -96,15 +96,15 @@ func checkLastApplied(text []byte) error {
 // do not have null.
 func (m Manifests) On(path fieldpath.Path) Declared {
 	if m.sender.ServerSide() {
-		return Declared{Manifest: claimOf(m.sender.Entry.Contains(path)), Base: claimOf(m.was.Contains(path))}
+		return Declared{Manifest: setsIf(m.sender.Entry.Contains(path)), Base: setsIf(m.was.Contains(path))}
 	}
 	changed := !bytes.Equal(m.incoming.Value(path), m.live.Value(path))
 	if !m.Recorded {
 		// If another webhook has restored the value, the applier has still become a manager of the field.
 		gained := m.sender.Entry.Contains(path) && !m.was.Contains(path)
-		return Declared{Manifest: claimOf(changed || gained)}
+		return Declared{Manifest: setsIf(changed || gained)}
 	}
-	return m.recorded(claimIn(m.manifest, path), claimIn(m.base, path), changed)
+	return m.recorded(declarationIn(m.manifest, path), declarationIn(m.base, path), changed)
 }
 
 // recorded returns how the annotations declare a field. If the write changes the field but not the annotation, the manifest
@@ -131,40 +131,41 @@ func (m Manifests) Declares() Entry { return m.was }
 
 func (m Manifests) sameText() bool { return bytes.Equal(m.manifest, m.base) }
 
-// claimIn returns how a manifest declares the field at path.
-func claimIn(manifest []byte, path fieldpath.Path) Declaration {
+// declarationIn returns how a manifest declares the field at path.
+func declarationIn(manifest []byte, path fieldpath.Path) Declaration {
 	if len(manifest) == 0 {
 		return Lacks
 	}
 	if text := valueAt(manifest, path).Of(manifest); len(text) > 0 {
-		return claimOfText(text)
+		return declarationBy(text)
 	}
 	for end := len(path) - 1; end > 0; end-- {
 		if text := valueAt(manifest, path[:end]).Of(manifest); len(text) > 0 {
-			return claimOfParent(text)
+			return declarationByParent(text)
 		}
 	}
 	return Lacks
 }
 
-// claimOfText returns how a manifest declares a field by the value that it has for it.
-func claimOfText(text []byte) Declaration {
+// declarationBy returns how a manifest declares a field by the value that it has for it.
+func declarationBy(text []byte) Declaration {
 	if string(text) == jsonNull {
 		return Clears
 	}
 	return Sets
 }
 
-// claimOfParent returns how a manifest declares a field that it lacks, by the nearest parent that it has. A null parent also
+// declarationByParent returns how a manifest declares a field that it lacks, by the nearest parent that it has. A null parent also
 // clears the fields nested under it.
-func claimOfParent(parent []byte) Declaration {
+func declarationByParent(parent []byte) Declaration {
 	if string(parent) == jsonNull {
 		return Clears
 	}
 	return Lacks
 }
 
-func claimOf(sets bool) Declaration {
+// setsIf returns Sets or Lacks.
+func setsIf(sets bool) Declaration {
 	if sets {
 		return Sets
 	}

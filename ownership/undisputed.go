@@ -46,7 +46,7 @@ func (c ObjectContext) scaleUndisputed(w Write) bool {
 }
 
 // searchSteps is how many times the length of the texts may be searched in all. Beyond that, the search gives up, and its
-// result is that fields may be dropped: Contested then finds them in linear time.
+// result is that fields may be dropped: ContestedFields then finds them in linear time.
 const searchSteps = 16
 
 // dropSearch searches the fields of managedFields entries for one that the base has and the manifest lacks.

@@ -42,18 +42,11 @@ func (c change) words(m ownership.Mode, path, value string) (before, name, after
 	if c.Change.Decision.Verdict == merge.Yield {
 		value = ""
 	}
-	before, name, after = c.Change.Because()
-	if c.Change.Decision.Verdict == merge.Warn {
-		return "", name, " owns " + path + " and may revert this change" + after
+	before, name, after = c.Change.Text(c.did(m)+" "+path+value, path)
+	if m != ownership.ModeEnforce && c.Change.Decision.Verdict != merge.Warn {
+		before, after = "(warn) "+before, strings.TrimSuffix(after, merge.NoAction) // nothing was done
 	}
-	did := c.did(m) + " "
-	if m != ownership.ModeEnforce {
-		did = "(warn) " + did
-	}
-	if m != ownership.ModeEnforce {
-		after = strings.TrimSuffix(after, merge.NoAction) // nothing was done
-	}
-	return did + path + value + before, name, after
+	return before, name, after
 }
 
 // did returns what was done or, in mode warn, what would have been.

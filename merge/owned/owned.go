@@ -1,14 +1,17 @@
-package merge
+// Package owned keeps the fields of other owners in a three-way merge, as the decision table of package merge decides: the
+// method Keep of Fields is the Keep function of threeway.Options.
+package owned
 
 import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/merge/threeway"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// Owners applies the decision table to a three-way merge by an Applier: pass its method Keep in threeway.Options.
-type Owners struct {
+// Fields are the owned fields of a live object into which an applier's manifest is merged.
+type Fields struct {
 	// Owner returns the owner in live of the field at a path.
 	Owner func(path fieldpath.Path) ownership.FieldOwner
 	// Scale is the path of the object's scale field (row 4 of the table), nil if it has none.
@@ -16,20 +19,18 @@ type Owners struct {
 }
 
 // Keep reports whether the decision on a change is to keep live's value.
-func (o Owners) Keep(change threeway.Change) bool { return o.Decide(change).Verdict == Keep }
+func (f Fields) Keep(change threeway.Change) bool { return f.Decide(change).Verdict == merge.Keep }
 
 // Decide returns the decision on a change that the merge is about to make.
-func (o Owners) Decide(change threeway.Change) Decision {
-	manifest, base := ownership.Sets, ownership.Lacks
+func (f Fields) Decide(change threeway.Change) merge.Decision {
+	declared := ownership.Declared{Manifest: ownership.Sets, Base: ownership.Lacks}
 	switch change.Verb {
 	case threeway.Deleted: // the base has the field, or a parent of it
-		manifest, base = ownership.Lacks, ownership.Sets
+		declared = ownership.Declared{Manifest: ownership.Lacks, Base: ownership.Sets}
 	case threeway.Cleared:
-		manifest = ownership.Clears
+		declared.Manifest = ownership.Clears
 	default:
 	}
-	return Lookup(Field{
-		Owner: o.Owner(change.Path).Kind, Writer: ownership.Applier, Manifest: manifest, Base: base, Changed: true,
-		Scale: o.Scale != nil && o.Scale.Equals(change.Path),
-	})
+	isScale := f.Scale != nil && f.Scale.Equals(change.Path)
+	return merge.LookupApply(f.Owner(change.Path).Kind, declared, isScale)
 }

@@ -1,4 +1,4 @@
-package merge_test
+package owned_test
 
 import (
 	"fmt"
@@ -11,38 +11,39 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge"
+	"github.com/ownership-handoff/handoff/merge/owned"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// owned returns the owner of each field, by its path as the API server prints it. The manifest owns all other fields.
-type owned map[string]ownership.Owner
+// owners returns the owner of each field, by its path as the API server prints it. The manifest owns all other fields.
+type owners map[string]ownership.Owner
 
-func (o owned) of(path fieldpath.Path) ownership.FieldOwner {
+func (o owners) of(path fieldpath.Path) ownership.FieldOwner {
 	if owner, ok := o[path.String()]; ok {
 		return ownership.FieldOwner{Kind: owner, By: "somebody"}
 	}
 	return ownership.FieldOwner{Kind: ownership.Manifest, By: "kubectl"}
 }
 
-func TestOwnersKeepsFieldsByTheDecisionTable(t *testing.T) {
+func TestFieldsAreKeptByTheDecisionTable(t *testing.T) {
 	const resources = `.spec.template.spec.containers[name="app"].resources`
 	for name, c := range map[string]struct {
 		base, manifest, live string
-		owned                owned
+		owned                owners
 		want                 string
 		changes              []string
 	}{
 		"row 1: a field of an autoscaler is kept although the manifest sets it": {
-			`{spec: {replicas: 3}}`, `{spec: {replicas: 3, paused: true}}`, `{spec: {replicas: 10}}`, owned{".spec.replicas": ownership.Autoscaler},
+			`{spec: {replicas: 3}}`, `{spec: {replicas: 3, paused: true}}`, `{spec: {replicas: 10}}`, owners{".spec.replicas": ownership.Autoscaler},
 			`{spec: {replicas: 10, paused: true}}`,
 			[]string{"kept .spec.replicas 10 -> 10 (Autoscaler, row 1)", "added .spec.paused nil -> true (Default, row 0)"},
 		},
 		"row 1: a field of a controller is kept, its neighbor is set": {
 			``, `{spec: {template: {spec: {containers: [{name: app, image: new, resources: {limits: {cpu: "1", memory: 1Gi}}}]}}}}`,
 			`{spec: {template: {spec: {containers: [{name: app, image: old, resources: {limits: {cpu: "2", memory: 2Gi}}}]}}}}`,
-			owned{resources + ".limits.cpu": ownership.Controller},
+			owners{resources + ".limits.cpu": ownership.Controller},
 			`{spec: {template: {spec: {containers: [{name: app, image: new, resources: {limits: {cpu: "2", memory: 1Gi}}}]}}}}`,
 			[]string{
 				`set .spec.template.spec.containers[name="app"].image "old" -> "new" (Manifest, row 0)`,
@@ -50,26 +51,26 @@ func TestOwnersKeepsFieldsByTheDecisionTable(t *testing.T) {
 			},
 		},
 		"row 2: a field of an autoscaler is kept when the manifest drops it": {
-			`{spec: {replicas: 3}}`, `{spec: {}}`, `{spec: {replicas: 10}}`, owned{".spec.replicas": ownership.Autoscaler},
+			`{spec: {replicas: 3}}`, `{spec: {}}`, `{spec: {replicas: 10}}`, owners{".spec.replicas": ownership.Autoscaler},
 			`{spec: {replicas: 10}}`, []string{"kept .spec.replicas 10 -> 10 (Autoscaler, row 2)"},
 		},
 		"row 2: a field of a controller is kept in an object that the manifest drops": {
 			`{spec: {template: {spec: {containers: [{name: app, resources: {limits: {cpu: "1"}, requests: {cpu: "1"}}}]}}}}`,
 			`{spec: {template: {spec: {containers: [{name: app}]}}}}`,
 			`{spec: {template: {spec: {containers: [{name: app, resources: {limits: {cpu: "2"}, requests: {cpu: "1"}}}]}}}}`,
-			owned{resources + ".limits.cpu": ownership.Controller},
+			owners{resources + ".limits.cpu": ownership.Controller},
 			`{spec: {template: {spec: {containers: [{name: app, resources: {limits: {cpu: "2"}}}]}}}}`,
 			[]string{`kept ` + resources + `.limits.cpu "2" -> "2" (Controller, row 2)`, `deleted ` + resources + `.requests {"cpu":"1"} -> nil (Manifest, row 5)`},
 		},
 		"row 3: a field set by an imperative command is kept when the manifest drops it": {
 			`{metadata: {labels: {a: "1", b: "1"}}}`, `{metadata: {labels: {}}}`, `{metadata: {labels: {a: "2", b: "1"}}}`,
-			owned{".metadata.labels.a": ownership.Imperative},
+			owners{".metadata.labels.a": ownership.Imperative},
 			`{metadata: {labels: {a: "2"}}}`,
 			[]string{`kept .metadata.labels.a "2" -> "2" (Imperative, row 3)`, `deleted .metadata.labels.b "1" -> nil (Manifest, row 5)`},
 		},
 		"row 3: a value of a set that an imperative command added is kept": {
 			`{metadata: {finalizers: [x/a, x/b]}}`, `{metadata: {finalizers: []}}`, `{metadata: {finalizers: [x/a, x/b]}}`,
-			owned{`.metadata.finalizers[="x/b"]`: ownership.Imperative}, `{metadata: {finalizers: [x/b]}}`,
+			owners{`.metadata.finalizers[="x/b"]`: ownership.Imperative}, `{metadata: {finalizers: [x/b]}}`,
 			[]string{`deleted .metadata.finalizers[="x/a"] "x/a" -> nil (Manifest, row 5)`, `kept .metadata.finalizers[="x/b"] "x/b" -> "x/b" (Imperative, row 3)`},
 		},
 		"row 4: dropping replicas does not scale to 1": {
@@ -83,25 +84,25 @@ func TestOwnersKeepsFieldsByTheDecisionTable(t *testing.T) {
 		},
 		"row 6: the manifest takes over a field of an imperative command or the API server": {
 			``, `{spec: {paused: true, minReadySeconds: 5}}`, `{spec: {paused: false, minReadySeconds: 0}}`,
-			owned{".spec.paused": ownership.Imperative, ".spec.minReadySeconds": ownership.Default},
+			owners{".spec.paused": ownership.Imperative, ".spec.minReadySeconds": ownership.Default},
 			`{spec: {paused: true, minReadySeconds: 5}}`,
 			[]string{"set .spec.paused false -> true (Imperative, row 6)", "set .spec.minReadySeconds 0 -> 5 (Default, row 6)"},
 		},
 		"row 8: null clears a field, unless an autoscaler owns it": {
-			``, `{spec: {replicas: null, paused: null}}`, `{spec: {replicas: 10, paused: true}}`, owned{".spec.replicas": ownership.Autoscaler, ".spec.paused": ownership.Imperative},
+			``, `{spec: {replicas: null, paused: null}}`, `{spec: {replicas: 10, paused: true}}`, owners{".spec.replicas": ownership.Autoscaler, ".spec.paused": ownership.Imperative},
 			`{spec: {replicas: 10}}`,
 			[]string{"kept .spec.replicas 10 -> 10 (Autoscaler, row 8)", "cleared .spec.paused true -> nil (Imperative, row 8)"},
 		},
 		"a kept field is deleted with its container": {
 			`{spec: {template: {spec: {containers: [{name: app}, {name: web}]}}}}`, `{spec: {template: {spec: {containers: [{name: web}]}}}}`,
 			`{spec: {template: {spec: {containers: [{name: app, resources: {limits: {cpu: "2"}}}, {name: web}]}}}}`,
-			owned{resources + ".limits.cpu": ownership.Controller},
+			owners{resources + ".limits.cpu": ownership.Controller},
 			`{spec: {template: {spec: {containers: [{name: web}]}}}}`,
 			[]string{`deleted .spec.template.spec.containers[name="app"] {"name":"app","resources":{"limits":{"cpu":"2"}}} -> nil (Manifest, row 5)`},
 		},
 		"an element of a controller is kept when the manifest drops the list": {
 			`{spec: {template: {spec: {volumes: [{name: a}, {name: b}]}}}}`, `{spec: {template: {spec: {}}}}`, `{spec: {template: {spec: {volumes: [{name: a}, {name: b}]}}}}`,
-			owned{`.spec.template.spec.volumes[name="b"]`: ownership.Controller},
+			owners{`.spec.template.spec.volumes[name="b"]`: ownership.Controller},
 			`{spec: {template: {spec: {volumes: [{name: b}]}}}}`,
 			[]string{
 				`deleted .spec.template.spec.volumes[name="a"] {"name":"a"} -> nil (Manifest, row 5)`,
@@ -110,7 +111,7 @@ func TestOwnersKeepsFieldsByTheDecisionTable(t *testing.T) {
 		},
 		"a member of a union is deleted when the manifest sets another, regardless of its owner": {
 			``, `{spec: {strategy: {type: Recreate}}}`, `{spec: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}}}`,
-			owned{".spec.strategy.rollingUpdate.maxSurge": ownership.Controller},
+			owners{".spec.strategy.rollingUpdate.maxSurge": ownership.Controller},
 			`{spec: {strategy: {type: Recreate}}}`,
 			[]string{
 				`set .spec.strategy.type "RollingUpdate" -> "Recreate" (Manifest, row 0)`,
@@ -118,14 +119,14 @@ func TestOwnersKeepsFieldsByTheDecisionTable(t *testing.T) {
 			},
 		},
 		"a field that live lacks has no owner": {
-			`{spec: {replicas: 3}}`, `{spec: {replicas: 3}}`, `{spec: {}}`, owned{".spec.replicas": ownership.Autoscaler},
+			`{spec: {replicas: 3}}`, `{spec: {replicas: 3}}`, `{spec: {}}`, owners{".spec.replicas": ownership.Autoscaler},
 			`{spec: {replicas: 3}}`, []string{"added .spec.replicas nil -> 3 (Default, row 0)"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var types schema.Types
 			var changes []threeway.Change
-			asked := decisions{by: merge.Owners{Owner: c.owned.of, Scale: replicas}, at: map[string]merge.Decision{}}
+			asked := decisions{by: owned.Fields{Owner: c.owned.of, Scale: fieldpath.MakePathOrDie("spec", "replicas")}, at: map[string]merge.Decision{}}
 			options := threeway.Options{Keep: asked.keep, Changes: &changes}
 			base, manifest, live := jsontest.FromYAML(t, c.base), jsontest.FromYAML(t, c.manifest), jsontest.FromYAML(t, c.live)
 			got, err := threeway.MergeJSON(base, manifest, live, types.Of(&appsv1.Deployment{}), options)
@@ -135,7 +136,7 @@ func TestOwnersKeepsFieldsByTheDecisionTable(t *testing.T) {
 			if diff := jsontest.Diff(t, string(jsontest.FromYAML(t, c.want)), string(got)); diff != "" {
 				t.Errorf("result (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(inAnyOrder(c.changes), inAnyOrder(asked.told(changes))); diff != "" {
+			if diff := cmp.Diff(inAnyOrder(c.changes), inAnyOrder(asked.lines(changes))); diff != "" {
 				t.Errorf("changes (-want +got):\n%s", diff)
 			}
 		})
@@ -144,7 +145,7 @@ func TestOwnersKeepsFieldsByTheDecisionTable(t *testing.T) {
 
 // decisions are those on the changes of a merge, by path.
 type decisions struct {
-	by merge.Owners
+	by owned.Fields
 	at map[string]merge.Decision
 }
 
@@ -154,8 +155,8 @@ func (d decisions) keep(change threeway.Change) bool {
 	return d.by.Keep(change)
 }
 
-// told returns one line for each change, with the decision on it.
-func (d decisions) told(changes []threeway.Change) []string {
+// lines returns one line for each change, with the decision on it.
+func (d decisions) lines(changes []threeway.Change) []string {
 	lines := make([]string, len(changes))
 	for i, c := range changes {
 		decided := d.at[c.Path.String()]

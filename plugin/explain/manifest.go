@@ -68,15 +68,12 @@ func (e Explanation) kept(f *ownership.Field, manifest, base ownership.Declarati
 	return fmt.Sprintf(" (handoff: keeps %s)", e.Subject.Show(f.Path, f.Value))
 }
 
-// Keeps reports whether handoff, in mode enforce, would keep a field that an apply changes. Manifest and base are the claims of
-// the incoming and of the last-applied manifest. A field with an unknown owner is not kept.
+// Keeps reports whether handoff, in mode enforce, would keep a field that an apply changes. Manifest and base are how the
+// incoming and the last-applied manifest declare it. A field with an unknown owner is not kept.
 func (e Explanation) Keeps(f *ownership.Field, manifest, base ownership.Declaration) bool {
 	if f.Owner.Kind == ownership.Unknown || f.Value == nil {
 		return false
 	}
-	decision := merge.Lookup(merge.Field{
-		Owner: f.Owner.Kind.Decided(), Writer: ownership.Applier, Manifest: manifest, Base: base, Changed: true,
-		Scale: e.Subject.Context.Scale != nil && f.Path.Equals(e.Subject.Context.Scale),
-	})
-	return decision.Verdict == merge.Keep
+	declared := ownership.Declared{Manifest: manifest, Base: base}
+	return merge.LookupApply(f.Owner.Kind, declared, e.Subject.Context.IsScale(f.Path)).Verdict == merge.Keep
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
@@ -85,8 +86,8 @@ func becauseOf(c *merge.Change) string {
 	did := map[merge.Verdict]string{
 		merge.Keep: "kept", merge.Clear: "cleared", merge.Start: "started", merge.Yield: "not kept",
 	}[c.Decision.Verdict]
-	before, by, after := c.Because()
-	return did + before + by + after
+	before, name, after := c.Text(did, explain.Text(c.Path))
+	return before + name + after
 }
 
 // changes returns the differences between the live object and the object after the apply; none if there is no live object.

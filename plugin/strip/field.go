@@ -75,10 +75,9 @@ func fieldsOf(o manifest.Object, s source.Subject) ([]Field, error) {
 
 // keeps reports whether the decision table keeps a field that a manifest sets. A field with an unknown owner is not kept.
 func keeps(s source.Subject, f *ownership.Field) bool {
-	return f.Owner.Kind != ownership.Unknown && merge.Lookup(merge.Field{
-		Owner: f.Owner.Kind.Decided(), Writer: ownership.Applier, Manifest: ownership.Sets, Base: f.Declared, Changed: true,
-		Scale: s.Context.Scale != nil && f.Path.Equals(s.Context.Scale),
-	}).Verdict == merge.Keep
+	declared := ownership.Declared{Manifest: ownership.Sets, Base: f.Declared}
+	return f.Owner.Kind != ownership.Unknown &&
+		merge.LookupApply(f.Owner.Kind, declared, s.Context.IsScale(f.Path)).Verdict == merge.Keep
 }
 
 // isIdentity reports whether a field identifies the list element that it is in, or is in an element without identity. Without

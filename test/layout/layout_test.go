@@ -22,7 +22,8 @@ func layers() map[string][]string {
 		"webhook/serving":     {"internal"},
 		"webhook/certs":       {},
 		"webhook/cluster":     {"ownership", "internal"},
-		"merge":               {"merge/threeway", "ownership", "internal"},
+		"merge":               {"ownership", "internal"},
+		"merge/owned":         {"merge", "merge/threeway", "ownership"},
 		"merge/schema":        {},
 		"merge/threeway":      {"merge/schema", "internal/strictjson"},
 		"merge/twoway":        {"merge/schema", "internal/strictjson"},
@@ -52,7 +53,7 @@ func TestImportsGoDownOneWay(t *testing.T) {
 func shared() []string {
 	return []string{
 		"config", "internal/fieldtree", "internal/rawjson", "internal/scale", "internal/strictjson",
-		"merge", "merge/schema", "merge/threeway", "ownership",
+		"merge", "ownership",
 	}
 }
 
