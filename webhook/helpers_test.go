@@ -73,7 +73,7 @@ type event struct {
 
 // server is a handler with everything that it logs, records and counts.
 type server struct {
-	*webhook.Handler
+	*webhook.Handler // embedded: a server is an http.Handler
 
 	registry *prometheus.Registry
 	mutex    sync.Mutex

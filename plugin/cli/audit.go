@@ -112,7 +112,7 @@ func (a *auditOptions) run(ctx context.Context, args []string) error {
 	if err := a.write(report); err != nil {
 		return err
 	}
-	err = finish(a.shared.env.ErrOut, report.Gaps)
+	err = finish(a.shared.env.IOStreams.ErrOut, report.Gaps)
 	if a.failOnRisk && len(report.Risks) > 0 {
 		return exitError(ExitNegative)
 	}
@@ -123,7 +123,7 @@ func (a *auditOptions) write(report *audit.Report) error {
 	if a.output.isData() {
 		return a.output.print(a.shared, "Audit", []any{report.Data()}, true)
 	}
-	return report.Table(a.shared.env.Out, a.output.isWide())
+	return report.Table(a.shared.env.IOStreams.Out, a.output.isWide())
 }
 
 // typesOf parses the arguments, each a comma-separated list of types.

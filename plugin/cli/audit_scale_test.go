@@ -124,7 +124,7 @@ func peak(t *testing.T, objects int) uint64 {
 	before, maximum, measured := inUse(), uint64(0), 0
 	code, output := run(t, func(env *cli.Environment) {
 		env.Terminal = true
-		env.ErrOut = writer(func() { maximum, measured = max(maximum, inUse()), measured+1 })
+		env.IOStreams.ErrOut = writer(func() { maximum, measured = max(maximum, inUse()), measured+1 })
 	}, "audit", "-A")
 	if code != cli.ExitOK || measured < 3 {
 		t.Fatalf("exit code %d, measured %d times\n%s", code, measured, output)

@@ -119,7 +119,7 @@ func (e *explainOptions) run(ctx context.Context, args []string) error {
 	if err := e.write(explanations, field != "", chosen); err != nil {
 		return err
 	}
-	return finish(e.shared.env.ErrOut, gaps)
+	return finish(e.shared.env.IOStreams.ErrOut, gaps)
 }
 
 // explainAll explains all objects that were read. If at least one can be explained, objects that cannot are gaps, and objects

@@ -25,7 +25,7 @@ func (e *explainOptions) write(explanations []explain.Explanation, sentences boo
 		}
 		written++
 		if written > 1 && (!sentences || e.output.isWide()) {
-			if _, err := fmt.Fprintln(e.shared.env.Out); err != nil {
+			if _, err := fmt.Fprintln(e.shared.env.IOStreams.Out); err != nil {
 				return err
 			}
 		}
@@ -42,12 +42,12 @@ func (e *explainOptions) writeOne(
 	style := table.Style{Color: e.shared.env.Color, Now: e.shared.env.Now()}
 	switch {
 	case e.output.isWide():
-		return explained.Wide(e.shared.env.Out, style, chosen)
+		return explained.Wide(e.shared.env.IOStreams.Out, style, chosen)
 	case !sentences:
-		return explained.Tree(e.shared.env.Out, style, chosen)
+		return explained.Tree(e.shared.env.IOStreams.Out, style, chosen)
 	case several:
-		return explained.Sentences(e.shared.env.Out, explained.Subject.Title()+": ", chosen)
+		return explained.Sentences(e.shared.env.IOStreams.Out, explained.Subject.Title()+": ", chosen)
 	default:
-		return explained.Sentences(e.shared.env.Out, "", chosen)
+		return explained.Sentences(e.shared.env.IOStreams.Out, "", chosen)
 	}
 }

@@ -56,7 +56,7 @@ func (m *modeChange) change(ctx context.Context, namespaces dynamic.ResourceInte
 	}
 	was, annotated := o.GetAnnotations()[ownership.ModeAnnotation]
 	if was == m.mode && annotated == (m.mode != "") {
-		return m.flags.printObject(m.shared.env.Out, o, "unchanged")
+		return m.flags.printObject(m.shared.env.IOStreams.Out, o, "unchanged")
 	}
 	if m.flags.isClientDryRun() {
 		annotations := o.GetAnnotations()
@@ -68,12 +68,12 @@ func (m *modeChange) change(ctx context.Context, namespaces dynamic.ResourceInte
 			delete(annotations, ownership.ModeAnnotation)
 		}
 		o.SetAnnotations(annotations)
-		return m.flags.printObject(m.shared.env.Out, o, done)
+		return m.flags.printObject(m.shared.env.IOStreams.Out, o, done)
 	}
 	if o, err = m.patch(ctx, namespaces, name); err != nil {
 		return err
 	}
-	return m.flags.printObject(m.shared.env.Out, o, done)
+	return m.flags.printObject(m.shared.env.IOStreams.Out, o, done)
 }
 
 // patch sends a merge patch that sets or removes the annotation.

@@ -96,7 +96,7 @@ func (o *outputFlags) print(s *shared, kind string, items []any, alone bool) err
 	if err != nil {
 		return err
 	}
-	return printQuoted(s.env.Out, o.format, printer, asJSON, object)
+	return printQuoted(s.env.IOStreams.Out, o.format, printer, asJSON, object)
 }
 
 // printQuoted prints an object with unprintable characters escaped by the rules of the format, so that programs read the same

@@ -132,11 +132,11 @@ func (w *previewWriter) add(one *preview.Preview) error {
 	}
 	was := w.table
 	if w.table = len(one.Fields) > 0; len(w.items) > 1 && (was || w.table) {
-		if _, err := fmt.Fprintln(w.shared.env.Out); err != nil {
+		if _, err := fmt.Fprintln(w.shared.env.IOStreams.Out); err != nil {
 			return err
 		}
 	}
-	return one.Write(w.shared.env.Out, table.Style{Color: w.shared.env.Color, Now: w.shared.env.Now()}, w.output.isWide())
+	return one.Write(w.shared.env.IOStreams.Out, table.Style{Color: w.shared.env.Color, Now: w.shared.env.Now()}, w.output.isWide())
 }
 
 // finish writes the errors, one line each, and returns the exit code.
@@ -147,11 +147,11 @@ func (w *previewWriter) finish() error {
 		}
 	}
 	for _, line := range w.failed {
-		if _, err := fmt.Fprintln(w.shared.env.ErrOut, "error:", printable.Text(line)); err != nil {
+		if _, err := fmt.Fprintln(w.shared.env.IOStreams.ErrOut, "error:", printable.Text(line)); err != nil {
 			return err
 		}
 	}
-	err := finish(w.shared.env.ErrOut, w.gaps)
+	err := finish(w.shared.env.IOStreams.ErrOut, w.gaps)
 	switch {
 	case len(w.failed) > 0:
 		return exitError(ExitError)
@@ -194,7 +194,7 @@ func (p *previewOptions) applications(ctx context.Context) ([]source.Application
 	if err != nil {
 		return nil, nil, err
 	}
-	reader := source.Reader{Cluster: p.shared.cluster, In: p.shared.env.In, Configuration: configuration}
+	reader := source.Reader{Cluster: p.shared.cluster, In: p.shared.env.IOStreams.In, Configuration: configuration}
 	query := source.Query{Files: p.filenames(), Selector: p.selector}
 	return reader.ReadApplications(ctx, query, resource.FilenameOptions{Filenames: p.live})
 }

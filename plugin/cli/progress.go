@@ -24,7 +24,7 @@ type progress struct {
 const maxColumns = 79
 
 func newProgress(env Environment, style string) (*progress, error) {
-	p := &progress{out: env.ErrOut, now: time.Now}
+	p := &progress{out: env.IOStreams.ErrOut, now: time.Now}
 	switch style {
 	case "auto":
 		p.rewriting, p.every = true, 200*time.Millisecond

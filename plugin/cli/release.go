@@ -79,7 +79,7 @@ func (r *releaseOptions) run(ctx context.Context, args []string) error {
 	if len(fields) == 0 {
 		return errors.New("requires a FIELD, such as .spec.replicas")
 	}
-	texts, err := source.ReadTexts(ctx, r.shared.env.In, r.manifests, false)
+	texts, err := source.ReadTexts(ctx, r.shared.env.IOStreams.In, r.manifests, false)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (r *releaseOptions) refuse(refusals []error) error {
 	}
 	last := len(refusals) - 1
 	for _, refusal := range refusals[:last] {
-		if _, err := fmt.Fprintln(r.shared.env.ErrOut, "error:", printable.Text(refusal.Error())); err != nil {
+		if _, err := fmt.Fprintln(r.shared.env.IOStreams.ErrOut, "error:", printable.Text(refusal.Error())); err != nil {
 			return err
 		}
 	}
@@ -128,13 +128,13 @@ func (r *releaseOptions) refuse(refusals []error) error {
 // write prints the result.
 func (r *releaseOptions) write(o outcome, done string) error {
 	if !r.flags.isForPeople() {
-		return r.flags.printObject(r.shared.env.Out, o.object, done)
+		return r.flags.printObject(r.shared.env.IOStreams.Out, o.object, done)
 	}
 	operation := "unchanged"
 	if len(o.plan.Released) > 0 {
 		operation = strings.Replace(done, "released", "released "+release.Texts(o.plan.Released), 1)
 	}
-	if err := r.flags.printObject(r.shared.env.Out, o.object, operation); err != nil {
+	if err := r.flags.printObject(r.shared.env.IOStreams.Out, o.object, operation); err != nil {
 		return err
 	}
 	lines := o.lines
@@ -143,7 +143,7 @@ func (r *releaseOptions) write(o outcome, done string) error {
 			release.Texts(o.plan.Delete), map[bool]string{true: "it", false: "them"}[len(o.plan.Delete) == 1])}
 	}
 	for _, line := range lines {
-		if _, err := fmt.Fprintln(r.shared.env.Out, printable.Text(line)); err != nil {
+		if _, err := fmt.Fprintln(r.shared.env.IOStreams.Out, printable.Text(line)); err != nil {
 			return err
 		}
 	}
@@ -157,7 +157,7 @@ func (r *releaseOptions) show(diff []string) error {
 	}
 	r.shown = diff
 	for _, line := range diff {
-		if _, err := fmt.Fprintln(r.shared.env.Out, colored(r.shared.env.Color, printable.Text(line))); err != nil {
+		if _, err := fmt.Fprintln(r.shared.env.IOStreams.Out, colored(r.shared.env.Color, printable.Text(line))); err != nil {
 			return err
 		}
 	}

@@ -84,7 +84,7 @@ Exit codes of all commands:
 func (s *shared) configure(c *rest.Config) *rest.Config {
 	c.QPS, c.Burst = 50, 300 // as kubectl
 	c.UserAgent = "kubectl-handoff/" + s.env.Version
-	c.WarningHandler = rest.NewWarningWriter(s.env.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
+	c.WarningHandler = rest.NewWarningWriter(s.env.IOStreams.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
 	if s.dryRunOnly {
 		c.WarningHandler = withoutHandoffWarnings{c.WarningHandler}
 	}

@@ -25,7 +25,8 @@ const (
 
 // Environment is the environment that a command runs in.
 type Environment struct {
-	genericiooptions.IOStreams // embedded, as in the options of kubectl's commands
+	// IOStreams are standard input, output and error.
+	IOStreams genericiooptions.IOStreams
 
 	Version string
 	// Now returns the time from which ages are computed.
@@ -47,12 +48,12 @@ func (c exitError) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 func Run(ctx context.Context, env Environment, args []string) int {
 	out, errOut := env.writers()
 	defer func() { _, _ = out.Flush(), errOut.Flush() }()
-	env.raw, env.Out, env.ErrOut = env.Out, out, errOut
+	env.raw, env.IOStreams.Out, env.IOStreams.ErrOut = env.IOStreams.Out, out, errOut
 	root := newRoot(env) //nolint:contextcheck // the commands receive ctx when they run
 	root.SetArgs(args)
-	root.SetIn(env.In)
-	root.SetOut(env.Out)
-	root.SetErr(env.ErrOut)
+	root.SetIn(env.IOStreams.In)
+	root.SetOut(env.IOStreams.Out)
+	root.SetErr(env.IOStreams.ErrOut)
 	command, err := root.ExecuteContextC(ctx)
 	var code exitError
 	switch {
@@ -65,7 +66,7 @@ func Run(ctx context.Context, env Environment, args []string) int {
 	if isUsage(text) {
 		text += "; see " + command.CommandPath() + " --help"
 	}
-	_, _ = fmt.Fprintln(env.ErrOut, "error:", printable.Text(text))
+	_, _ = fmt.Fprintln(env.IOStreams.ErrOut, "error:", printable.Text(text))
 	return ExitError
 }
 
@@ -78,7 +79,7 @@ func (env Environment) writers() (out, errOut *printable.Writer) {
 	if env.Terminal {
 		progress = append(progress, printable.Progress)
 	}
-	return printable.NewWriter(env.Out, colors...), printable.NewWriter(env.ErrOut, progress...)
+	return printable.NewWriter(env.IOStreams.Out, colors...), printable.NewWriter(env.IOStreams.ErrOut, progress...)
 }
 
 // isUsage reports whether an error is about the command line itself. Cobra's usage errors differ only in their text.

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/cli-runtime/pkg/printers"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/table"
@@ -116,20 +114,19 @@ func (st *statusOptions) find(ctx context.Context, names []string) ([]unstructur
 
 func statusOf(o *unstructured.Unstructured) (modeStatus, error) {
 	s := modeStatus{APIVersion: apiVersion, Kind: "NamespaceStatus", Namespace: o.GetName()}
-	mode, ok := o.GetAnnotations()[ownership.ModeAnnotation]
-	if !ok {
-		s.Mode = string(ownership.ModeOff)
+	text, annotated := o.GetAnnotations()[ownership.ModeAnnotation]
+	mode, known := ownership.ModeOf(text, annotated)
+	if s.Mode = string(mode); !annotated {
 		return s, nil
 	}
-	counts, known := ownership.ParseMode(mode)
-	if s.Mode = string(counts); !known {
-		s.Annotation = fmt.Sprintf("%q", mode)
+	if !known {
+		s.Annotation = fmt.Sprintf("%q", text)
 	}
-	text, err := o.MarshalJSON()
+	object, err := o.MarshalJSON()
 	if err != nil {
 		return s, err
 	}
-	read, err := ownership.ParseObject(text)
+	read, err := ownership.ParseObject(object)
 	if err != nil {
 		return s, err
 	}
@@ -152,24 +149,19 @@ func (st *statusOptions) write(statuses []modeStatus, alone bool) error {
 		}
 		return st.output.print(st.shared, "NamespaceStatus", items, alone)
 	}
-	w := printers.GetNewTabWriter(st.shared.env.Out)
-	more := st.output.isWide()
-	line := func(namespace, mode, by, since string) {
-		cells := []string{namespace, mode}
-		if more {
-			cells = append(cells, by, since)
-		}
-		_, _ = fmt.Fprintln(w, strings.Join(table.Cells(cells...), "\t")) // Flush returns the error
+	columns := 2
+	if st.output.isWide() {
+		columns = 4
 	}
-	line("NAMESPACE", "MODE", "SET BY", "SINCE")
-	for _, s := range statuses {
+	rows := make([]table.Row, len(statuses))
+	for i, s := range statuses {
 		mode := s.Mode
 		if s.Annotation != "" {
 			mode += " (" + s.Annotation + " is unknown)"
 		}
-		line(s.Namespace, mode, orNone(s.By), orNone(s.Since))
+		rows[i].Cells = []string{s.Namespace, mode, orNone(s.By), orNone(s.Since)}[:columns]
 	}
-	return w.Flush()
+	return table.Style{}.Write(st.shared.env.IOStreams.Out, []string{"NAMESPACE", "MODE", "SET BY", "SINCE"}[:columns], rows)
 }
 
 func orNone(text string) string {

@@ -122,7 +122,7 @@ func (o *stripOptions) strip(ctx context.Context) ([]strip.File, error) {
 	if slices.Contains(names, "-") && slices.Contains(o.live, "-") {
 		return nil, errors.New("manifests and live objects cannot both come from standard input; name a file for one of them")
 	}
-	texts, err := source.ReadTexts(ctx, o.shared.env.In, names, options.Recursive)
+	texts, err := source.ReadTexts(ctx, o.shared.env.IOStreams.In, names, options.Recursive)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (o *stripOptions) strip(ctx context.Context) ([]strip.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader := source.Reader{Cluster: o.shared.cluster, In: o.shared.env.In, Configuration: configuration}
+	reader := source.Reader{Cluster: o.shared.cluster, In: o.shared.env.IOStreams.In, Configuration: configuration}
 	stripper := strip.Stripper{IgnoreErrors: o.ignoreErrors}
 	if stripper.Live, err = o.liveObjects(reader); err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func (u unreadable) Read(context.Context, source.Identity) (source.Subject, bool
 // report writes to standard error what happened.
 func (o *stripOptions) report(file strip.File) error {
 	for _, gap := range file.Gaps {
-		if _, err := fmt.Fprintln(o.shared.env.ErrOut, "partial:", printable.Text(gap)); err != nil {
+		if _, err := fmt.Fprintln(o.shared.env.IOStreams.ErrOut, "partial:", printable.Text(gap)); err != nil {
 			return err
 		}
 	}
@@ -176,7 +176,7 @@ func (o *stripOptions) report(file strip.File) error {
 		return nil
 	}
 	for _, line := range file.Lines() {
-		if _, err := fmt.Fprintln(o.shared.env.ErrOut, printable.Text(line)); err != nil {
+		if _, err := fmt.Fprintln(o.shared.env.IOStreams.ErrOut, printable.Text(line)); err != nil {
 			return err
 		}
 	}

@@ -37,7 +37,7 @@ func stripOut(t *testing.T, input string, args ...string) (code int, out, errOut
 	t.Setenv("KUBECONFIG", "/no/such/file")
 	var both [2]bytes.Buffer
 	code, _ = run(t, func(env *cli.Environment) {
-		env.In, env.Out, env.ErrOut = strings.NewReader(input), &both[0], &both[1]
+		env.IOStreams.In, env.IOStreams.Out, env.IOStreams.ErrOut = strings.NewReader(input), &both[0], &both[1]
 	}, append([]string{"strip"}, args...)...)
 	return code, both[0].String(), both[1].String()
 }

@@ -47,7 +47,7 @@ func (s *shared) reader(f *subjectFlags) (source.Reader, error) {
 	if err != nil {
 		return source.Reader{}, err
 	}
-	return source.Reader{Cluster: s.cluster, In: s.env.In, Configuration: configuration}, nil
+	return source.Reader{Cluster: s.cluster, In: s.env.IOStreams.In, Configuration: configuration}, nil
 }
 
 // read reads the objects named as TYPE, TYPE NAME or TYPE/NAME.

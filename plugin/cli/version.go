@@ -14,7 +14,7 @@ func (s *shared) newVersion() *cobra.Command {
 		Example: "  # Print the version\n  kubectl handoff version",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(s.env.Out, "kubectl-handoff", s.env.Version)
+			_, err := fmt.Fprintln(s.env.IOStreams.Out, "kubectl-handoff", s.env.Version)
 			return err
 		},
 	}

@@ -15,7 +15,7 @@ import (
 
 // generator generates the steps of a sequence, each for the current object.
 type generator struct {
-	*rand.Rand
+	random  *rand.Rand
 	stage   *stage
 	declare manifest
 	// touched are the slots that other managers have written since the last apply.
@@ -27,24 +27,24 @@ type generator struct {
 func pick[T any](g *rand.Rand, from []T) T { return from[g.IntN(len(from))] }
 
 // chance returns true with the given probability in percent.
-func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
+func (g *generator) chance(percent int) bool { return g.random.IntN(100) < percent }
 
 // first generates the first manifest: slots that are close to each other in the grammar, because these are often related, and a
 // few others.
 func (g *generator) first() manifest {
 	k := g.stage.kind
-	middle := g.IntN(len(k.slots))
-	for range 2 + g.IntN(3) {
-		i := middle + g.IntN(9) - 4
+	middle := g.random.IntN(len(k.slots))
+	for range 2 + g.random.IntN(3) {
+		i := middle + g.random.IntN(9) - 4
 		if g.chance(30) {
-			i = g.IntN(len(k.slots))
+			i = g.random.IntN(len(k.slots))
 		}
 		g.focus = append(g.focus, k.slots[min(max(i, 0), len(k.slots)-1)].at)
 	}
 	g.declare = manifest{}
 	for _, s := range k.slots {
 		if s.required || slices.Contains(g.focus, s.at) && g.chance(80) {
-			g.declare[s.at] = pick(g.Rand, s.options)
+			g.declare[s.at] = pick(g.random, s.options)
 		}
 	}
 	for _, at := range slices.Sorted(maps.Keys(g.declare)) {
@@ -60,7 +60,7 @@ func (g *generator) provide(s slot) {
 	}
 	needed := g.slot(s.needs)
 	g.focus = append(g.focus, s.needs)
-	g.declare[s.needs] = pick(g.Rand, append(s.values, needed.options...)[:max(len(s.values), 1)])
+	g.declare[s.needs] = pick(g.random, append(s.values, needed.options...)[:max(len(s.values), 1)])
 	g.provide(needed)
 }
 
@@ -71,13 +71,13 @@ func (g *generator) slot(at string) slot {
 
 // next generates the next manifest, which mostly changes slots that other managers have written.
 func (g *generator) next() manifest {
-	for range 1 + g.IntN(3) {
-		at := pick(g.Rand, g.focus)
+	for range 1 + g.random.IntN(3) {
+		at := pick(g.random, g.focus)
 		switch {
 		case len(g.touched) > 0 && g.chance(65):
-			at = pick(g.Rand, g.touched)
+			at = pick(g.random, g.touched)
 		case g.chance(10):
-			at = pick(g.Rand, g.stage.kind.slots).at
+			at = pick(g.random, g.stage.kind.slots).at
 		}
 		g.change(g.slot(at))
 	}
@@ -87,7 +87,7 @@ func (g *generator) next() manifest {
 
 func (g *generator) change(s slot) {
 	value, has := g.declare[s.at]
-	switch n := g.IntN(100); {
+	switch n := g.random.IntN(100); {
 	case n < 4 && !s.required && !strings.HasPrefix(s.at, "metadata/"): // kubectl reads null as an empty text here
 		g.declare[s.at] = null{}
 	case n < 50 && has && !s.required:
@@ -95,7 +95,7 @@ func (g *generator) change(s slot) {
 	case n < 65 && has && !s.required:
 		g.declare[s.at] = g.pruned(value)
 	default:
-		g.declare[s.at] = pick(g.Rand, s.options)
+		g.declare[s.at] = pick(g.random, s.options)
 	}
 }
 
@@ -106,7 +106,7 @@ func (g *generator) pruned(value any) any {
 		return value
 	}
 	members = maps.Clone(members)
-	name := pick(g.Rand, slices.Sorted(maps.Keys(members)))
+	name := pick(g.random, slices.Sorted(maps.Keys(members)))
 	if inner, ok := members[name].(map[string]any); ok && len(inner) > 1 && g.chance(60) {
 		members[name] = g.pruned(inner)
 	} else {
@@ -125,19 +125,19 @@ func (g *generator) edit() step {
 	k := g.stage.kind
 	switch {
 	case k.scaled && g.chance(12):
-		return step{by: pick(g.Rand, []string{scaler, scaler, "kubectl"}), scales: true, replicas: int64(g.IntN(12))}
+		return step{by: pick(g.random, []string{scaler, scaler, "kubectl"}), scales: true, replicas: int64(g.random.IntN(12))}
 	case len(k.ruled) > 0 && g.chance(25):
 		if e, ok := g.control(); ok {
 			return e
 		}
 	}
-	e := step{by: pick(g.Rand, imperativeManagers())}
+	e := step{by: pick(g.random, imperativeManagers())}
 	if g.chance(12) {
 		e.put, e.by = true, "kubectl-replace"
 	}
-	at := pick(g.Rand, g.focus)
+	at := pick(g.random, g.focus)
 	if g.chance(10) {
-		at = pick(g.Rand, k.slots).at
+		at = pick(g.random, k.slots).at
 	}
 	g.touched = append(g.touched, at)
 	e.sets = g.poke(g.slot(at), nil)
@@ -150,9 +150,9 @@ func (g *generator) poke(s slot, only func(string) bool) (sets []setting) {
 	if live, ok := getAt(g.stage.live.Object, strings.Split(s.at, "/")); ok && g.chance(80) {
 		leaves := slices.DeleteFunc(leavesOf(s.at, live), func(l setting) bool { return only != nil && !only(l.at) })
 		if len(leaves) > 0 {
-			g.Shuffle(len(leaves), func(i, j int) { leaves[i], leaves[j] = leaves[j], leaves[i] })
+			g.random.Shuffle(len(leaves), func(i, j int) { leaves[i], leaves[j] = leaves[j], leaves[i] })
 			if g.chance(75) {
-				leaves = leaves[:1+g.IntN(min(2, len(leaves)))]
+				leaves = leaves[:1+g.random.IntN(min(2, len(leaves)))]
 			}
 			for _, l := range leaves {
 				sets = append(sets, setting{at: l.at, value: g.other(l.at, l.value), gone: g.chance(6)})
@@ -160,7 +160,7 @@ func (g *generator) poke(s slot, only func(string) bool) (sets []setting) {
 			return sets
 		}
 	}
-	option := pick(g.Rand, s.options)
+	option := pick(g.random, s.options)
 	if members, ok := option.(map[string]any); ok && g.chance(70) {
 		return leavesOf(s.at, members)
 	}
@@ -189,7 +189,7 @@ func (g *generator) control() (e step, ok bool) {
 	if len(candidates) == 0 {
 		return e, false
 	}
-	at := pick(g.Rand, candidates)
+	at := pick(g.random, candidates)
 	sets := slices.DeleteFunc(g.poke(g.slot(at), ruled), func(s setting) bool { return !ruled(s.at) })
 	g.touched = append(g.touched, at)
 	return step{by: controller, sets: sets}, len(sets) > 0
@@ -259,24 +259,24 @@ func alternatives(name string) []any {
 func (g *generator) other(at string, value any) any {
 	name := at[strings.LastIndexByte(at, '/')+1:]
 	if choices := alternatives(name); choices != nil && g.chance(90) {
-		return pick(g.Rand, choices)
+		return pick(g.random, choices)
 	}
 	switch v := value.(type) {
 	case bool:
 		return !v
 	case int64:
-		return pick(g.Rand, []int64{v + 1, v + 2, v * 2, v + 10, max(v-1, 0), v/2 + 1})
+		return pick(g.random, []int64{v + 1, v + 2, v * 2, v + 10, max(v-1, 0), v/2 + 1})
 	case string:
 		if q := quantity.FindStringSubmatch(v); q != nil {
 			var n int
 			_, _ = fmt.Sscan(q[1], &n)
-			return fmt.Sprint(pick(g.Rand, []int{n * 2, n * 5, n/2 + 1, n + 10}), q[2])
+			return fmt.Sprint(pick(g.random, []int{n * 2, n * 5, n/2 + 1, n + 10}), q[2])
 		}
 		if base64d.MatchString(v) {
 			return "cGVy"
 		}
 		if _, isNumber := scalar(v).(int64); isNumber {
-			return pick(g.Rand, []string{"3", "7"})
+			return pick(g.random, []string{"3", "7"})
 		}
 		return v + "p"
 	case []any:
@@ -297,7 +297,7 @@ func (g *generator) otherList(at string, list []any) any {
 		if len(leaves) == 0 {
 			return changed
 		}
-		l := pick(g.Rand, leaves)
+		l := pick(g.random, leaves)
 		element := cloneDeep(v)
 		setAt(element, strings.Split(strings.TrimPrefix(l.at, at+"/"), "/"), g.other(l.at, l.value))
 		changed[0] = element

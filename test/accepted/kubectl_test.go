@@ -30,7 +30,7 @@ func (s *stage) byKubectl(ctx context.Context, r request, declared map[string]an
 	if s.server {
 		args = append(args, "--server-side", "--force-conflicts")
 	}
-	cmd := exec.CommandContext(ctx, cluster.Kubectl, args...)
+	cmd := exec.CommandContext(ctx, cluster.controlPlane.Kubectl, args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(manifest), &stdout, &stderr
 	if err := cmd.Run(); err != nil {
@@ -81,11 +81,11 @@ func timeless(o *unstructured.Unstructured) map[string]any {
 
 // metrics returns the API server's metrics.
 func metrics(ctx context.Context) (string, error) {
-	c, err := rest.HTTPClientFor(cluster.Config)
+	c, err := rest.HTTPClientFor(cluster.controlPlane.Config)
 	if err != nil {
 		return "", err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(cluster.Config.Host, "/")+"/metrics", http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(cluster.controlPlane.Config.Host, "/")+"/metrics", http.NoBody)
 	if err != nil {
 		return "", err
 	}

@@ -38,7 +38,7 @@ func sequence(ctx context.Context, schemas schemas, k kind, seed uint64, index i
 	}
 	st := s.stage(schemas, fmt.Sprintf("s%d", index))
 	defer st.delete(context.WithoutCancel(ctx))
-	g := &generator{Rand: random, stage: st}
+	g := &generator{random: random, stage: st}
 	s.first = g.first()
 	if ok, err := s.begin(ctx, st, count); !ok {
 		return s, nil, err

@@ -41,9 +41,9 @@ var (
 // cluster is shared by the sequences. Each kind has a separate namespace in mode enforce, so that a ResourceQuota or LimitRange
 // does not affect other kinds.
 var cluster struct {
-	*controlplane.ControlPlane
-	webhook *handofftest.Webhook
-	client  client.Client
+	controlPlane *controlplane.ControlPlane
+	webhook      *handofftest.Webhook
+	client       client.Client
 }
 
 // TestMain starts a control plane without controllers, so that nothing else writes between two writes of a sequence.
@@ -63,7 +63,7 @@ func TestMain(m *testing.M) {
 
 // prepare creates the namespaces before it starts the webhook, so that the webhook knows them when it is ready.
 func prepare(ctx context.Context, started *controlplane.ControlPlane) (err error) {
-	cluster.ControlPlane = started
+	cluster.controlPlane = started
 	config := rest.CopyConfig(started.Config)
 	config.QPS = -1
 	config.WarningHandlerWithContext = collectWarnings{}

@@ -8,10 +8,10 @@ import (
 )
 
 // generator generates manifests from parts that the API server accepts, so that most edits are stored.
-type generator struct{ *rand.Rand }
+type generator struct{ random *rand.Rand }
 
-func (g generator) one(of ...any) any       { return of[g.IntN(len(of))] }
-func (g generator) likely(one, in int) bool { return g.IntN(in) < one }
+func (g generator) one(of ...any) any       { return of[g.random.IntN(len(of))] }
+func (g generator) likely(one, in int) bool { return g.random.IntN(in) < one }
 
 // fields returns a random subset of the members of an object.
 func (g generator) fields(members map[string]func() any) map[string]any {
@@ -27,7 +27,7 @@ func (g generator) fields(members map[string]func() any) map[string]any {
 // some returns a random subset of the elements in random order.
 func (g generator) some(elements ...func() any) []any {
 	list := []any{}
-	for _, i := range g.Perm(len(elements)) {
+	for _, i := range g.random.Perm(len(elements)) {
 		if g.likely(3, 5) {
 			list = append(list, elements[i]())
 		}
@@ -85,7 +85,7 @@ func (g generator) container(name string) func() any {
 func (g generator) volume(name string) func() any {
 	return func() any {
 		v := map[string]any{"name": name}
-		switch g.IntN(4) {
+		switch g.random.IntN(4) {
 		case 0:
 			v["emptyDir"] = map[string]any{}
 		case 1:
@@ -252,7 +252,7 @@ func (g generator) editedList(value, fresh []any) []any {
 		list = append(list, element)
 	}
 	if g.likely(1, 3) {
-		g.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		g.random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	}
 	return list
 }

@@ -71,7 +71,7 @@ func playBatch(t *testing.T, g generator, count int) map[string]int {
 	edits, results := make([]*generatedEdit, 0, count), map[string]int{}
 	for i := range count {
 		e := &generatedEdit{
-			stage: &stage{ctx: t.Context(), edit: edit{kind: kinds[g.IntN(len(kinds))]}, namespace: namespace, scope: namespace},
+			stage: &stage{ctx: t.Context(), edit: edit{kind: kinds[g.random.IntN(len(kinds))]}, namespace: namespace, scope: namespace},
 			name:  fmt.Sprintf("generated-%d", i),
 		}
 		e.generate(g)
@@ -192,7 +192,7 @@ func applyAll(t *testing.T, namespace string, edits []*generatedEdit) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), controlPlane.Kubectl, "--namespace", namespace, "apply", "--validate=false", "-f", "-")
+	cmd := exec.CommandContext(t.Context(), controlPlane.started.Kubectl, "--namespace", namespace, "apply", "--validate=false", "-f", "-")
 	cmd.Stdin = strings.NewReader(string(stdin))
 	output, err := cmd.CombinedOutput()
 	for _, e := range edits {

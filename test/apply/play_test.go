@@ -136,7 +136,7 @@ func (s *stage) apply(text string) error {
 }
 
 func (s *stage) kubectl(stdin string, args ...string) error {
-	cmd := exec.CommandContext(s.ctx, controlPlane.Kubectl, append([]string{"--namespace", s.namespace}, args...)...)
+	cmd := exec.CommandContext(s.ctx, controlPlane.started.Kubectl, append([]string{"--namespace", s.namespace}, args...)...)
 	cmd.Stdin = strings.NewReader(stdin)
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("kubectl %s: %w\n%s", strings.Join(args, " "), err, output)

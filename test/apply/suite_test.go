@@ -25,8 +25,8 @@ const patience = 60 * time.Second
 
 // controlPlane is shared by the tests, which run in parallel, each in its own namespace.
 var controlPlane struct {
-	*controlplane.ControlPlane
-	client client.Client
+	started *controlplane.ControlPlane
+	client  client.Client
 }
 
 // TestMain starts a control plane without controllers, so that nothing else writes between two writes of a test.
@@ -36,8 +36,8 @@ func TestMain(m *testing.M) {
 }
 
 func prepare(ctx context.Context, started *controlplane.ControlPlane) (err error) {
-	controlPlane.ControlPlane = started
-	config := rest.CopyConfig(controlPlane.Config)
+	controlPlane.started = started
+	config := rest.CopyConfig(controlPlane.started.Config)
 	config.WarningHandlerWithContext = rest.NoWarnings{}
 	if controlPlane.client, err = client.New(config, client.Options{}); err != nil {
 		return fmt.Errorf("creating a client: %w", err)

@@ -17,9 +17,9 @@ import (
 
 // cluster is a kind cluster.
 type cluster struct {
-	*controlplane.ControlPlane
-	options    options
-	kubeconfig string
+	controlPlane *controlplane.ControlPlane
+	options      options
+	kubeconfig   string
 }
 
 // kindConfig makes the HorizontalPodAutoscaler controller sync every two seconds, as in the other tests.
@@ -64,14 +64,14 @@ func (c *cluster) prepare(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	c.ControlPlane, err = controlplane.Connect(c.kubeconfig)
+	c.controlPlane, err = controlplane.Connect(c.kubeconfig)
 	return err
 }
 
 // end deletes the cluster, unless --keep is set.
 func (c *cluster) end(ctx context.Context, why error) error {
-	if c.ControlPlane != nil {
-		defer func() { _ = c.Stop() }() // only removes a directory
+	if c.controlPlane != nil {
+		defer func() { _ = c.controlPlane.Stop() }() // only removes a directory
 	}
 	if c.options.keep {
 		report("keeping the cluster; use it with: export KUBECONFIG=%s; delete it with: kind delete cluster --name %s",
@@ -97,7 +97,7 @@ func (c *cluster) delete(ctx context.Context) error {
 
 // kubectl runs a command that must succeed, and returns what it prints.
 func (c *cluster) kubectl(ctx context.Context, args ...string) (string, error) {
-	return command(ctx, "", c.Kubectl, args...)
+	return command(ctx, "", c.controlPlane.Kubectl, args...)
 }
 
 // handoff runs a command in the namespace of the webhook.
@@ -107,7 +107,7 @@ func (c *cluster) handoff(ctx context.Context, args ...string) (string, error) {
 
 // apply applies manifests.
 func (c *cluster) apply(ctx context.Context, manifests string, args ...string) error {
-	_, err := command(ctx, manifests, c.Kubectl, append([]string{"apply", "-f", "-"}, args...)...)
+	_, err := command(ctx, manifests, c.controlPlane.Kubectl, append([]string{"apply", "-f", "-"}, args...)...)
 	return err
 }
 

@@ -112,7 +112,7 @@ func (p *proof) uninstalled(by way) step {
 		if err := s.workload(ctx, s.namespace(0)); err != nil {
 			return err
 		}
-		stored, err := command(ctx, manifest(1), p.cluster.Kubectl, "apply", "-f", "-", "--namespace", s.namespace(0),
+		stored, err := command(ctx, manifest(1), p.cluster.controlPlane.Kubectl, "apply", "-f", "-", "--namespace", s.namespace(0),
 			"-o", "jsonpath={.spec.replicas}")
 		if err != nil {
 			return err

@@ -69,14 +69,14 @@ func (chart) name() string { return "helm install" }
 func (h chart) install(ctx context.Context, version string) error {
 	_, err := command(ctx, "", h.proof.options.helm, "upgrade", "--install", "handoff",
 		filepath.Join(h.proof.root, "manifests", "chart"),
-		"--kubeconfig", h.proof.cluster.Kubeconfig, "--namespace", handofftest.Namespace, "--create-namespace",
+		"--kubeconfig", h.proof.cluster.controlPlane.Kubeconfig, "--namespace", handofftest.Namespace, "--create-namespace",
 		"--set", "image.repository="+h.proof.options.image, "--set", "image.tag="+version)
 	return err
 }
 
 func (h chart) uninstall(ctx context.Context) error {
 	_, err := command(ctx, "", h.proof.options.helm, "uninstall", "handoff",
-		"--kubeconfig", h.proof.cluster.Kubeconfig, "--namespace", handofftest.Namespace, "--wait")
+		"--kubeconfig", h.proof.cluster.controlPlane.Kubeconfig, "--namespace", handofftest.Namespace, "--wait")
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (h chart) uninstall(ctx context.Context) error {
 
 // available waits until the webhook is ready and each webhook in its configuration has a CA bundle.
 func (p *proof) available(ctx context.Context) error {
-	installed, err := handofftest.InCluster(ctx, p.cluster.ControlPlane)
+	installed, err := handofftest.InCluster(ctx, p.cluster.controlPlane)
 	if err != nil {
 		return err
 	}

@@ -111,7 +111,7 @@ func (p *proof) suite(ctx context.Context) error {
 	began := time.Now()
 	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-timeout=30m", "-parallel=4", "./test/e2e")
 	cmd.Dir = p.root
-	cmd.Env = append(os.Environ(), "E2E_KUBECONFIG="+p.cluster.Kubeconfig)
+	cmd.Env = append(os.Environ(), "E2E_KUBECONFIG="+p.cluster.controlPlane.Kubeconfig)
 	output, err := cmd.CombinedOutput()
 	passed, skipped := strings.Count(string(output), "--- PASS: "), strings.Count(string(output), "--- SKIP: ")
 	if err != nil {
@@ -171,7 +171,7 @@ func (p *proof) under(what string, do func(context.Context) ([]string, error)) f
 
 func (p *proof) helmTest(ctx context.Context) error {
 	_, err := command(ctx, "", p.options.helm, "test", "handoff",
-		"--kubeconfig", p.cluster.Kubeconfig, "--namespace", handofftest.Namespace)
+		"--kubeconfig", p.cluster.controlPlane.Kubeconfig, "--namespace", handofftest.Namespace)
 	return err
 }
 

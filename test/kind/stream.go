@@ -96,7 +96,7 @@ func (s *stream) labeled(ctx context.Context, namespace string) error {
 // applyOn applies repeatedly. It takes the stored replicas from the response, because the autoscaler may correct them later.
 func (s *stream) applyOn(ctx context.Context, namespace string) {
 	for image := 1; ctx.Err() == nil; image++ {
-		stored, err := command(ctx, manifest(image), s.c.Kubectl, "apply", "-f", "-", "--namespace", namespace,
+		stored, err := command(ctx, manifest(image), s.c.controlPlane.Kubectl, "apply", "-f", "-", "--namespace", namespace,
 			"-o", "jsonpath={.spec.replicas}")
 		if ctx.Err() != nil {
 			return // the apply was interrupted: do not count it

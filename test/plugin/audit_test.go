@@ -13,7 +13,7 @@ import (
 // all namespaces.
 func createRisks(t *testing.T) (reader string) {
 	t.Helper()
-	reader, err := cluster.AddUser("reader")
+	reader, err := cluster.controlPlane.AddUser("reader")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestAudit(t *testing.T) {
 			"audit -n nosuch",
 		},
 	} {
-		t.Run(name, func(t *testing.T) { golden.Check(t, name, transcript(t, cluster.Kubeconfig, lines...)) })
+		t.Run(name, func(t *testing.T) { golden.Check(t, name, transcript(t, cluster.controlPlane.Kubeconfig, lines...)) })
 	}
 	t.Run("with few permissions", func(t *testing.T) {
 		golden.Check(t, "auditlimited", transcript(t, reader, "audit -n market -l tier=front", "audit -A", "audit -n pay")+
@@ -111,7 +111,7 @@ func TestAudit(t *testing.T) {
 		if err := os.WriteFile(file, []byte(strings.Join(texts, "---\n")), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, online, _ := strings.Cut(handoff(t, cluster.Kubeconfig, "audit -n market"), "\n")
+		_, online, _ := strings.Cut(handoff(t, cluster.controlPlane.Kubeconfig, "audit -n market"), "\n")
 		_, offline, _ := strings.Cut(handoff(t, "/no/such/file", "audit -f "+file), "\n")
 		online, _, _ = strings.Cut(online, "\nRemedies for")
 		offline, _, _ = strings.Cut(offline, "\nRemedies for")

@@ -52,7 +52,7 @@ func TestExplain(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			golden.Check(t, name, transcript(t, cluster.Kubeconfig, lines...))
+			golden.Check(t, name, transcript(t, cluster.controlPlane.Kubeconfig, lines...))
 		})
 	}
 }
@@ -86,7 +86,7 @@ func TestExplainExportedObjects(t *testing.T) {
 		// If a controller writes in the meantime, the outputs differ, so retry.
 		for tries := 1; ; tries++ {
 			saved := save()
-			_, online, _ := strings.Cut(handoffAt(t, now, cluster.Kubeconfig, "explain deployment/web -n shop"+format), "\n")
+			_, online, _ := strings.Cut(handoffAt(t, now, cluster.controlPlane.Kubeconfig, "explain deployment/web -n shop"+format), "\n")
 			_, offline, _ := strings.Cut(handoffAt(t, now, "/no/such/file", "explain deployment/web -f "+file+format), "\n")
 			if online == offline {
 				break

@@ -10,15 +10,15 @@ import (
 )
 
 // generator generates manifests in many styles of YAML. It is deterministic for a seed.
-type generator struct{ *rand.Rand }
+type generator struct{ random *rand.Rand }
 
 func newGenerator(seed uint64, n int) generator {
 	return generator{rand.New(rand.NewPCG(seed, uint64(n)))}
 }
 
 func (g generator) maybe(o map[string]any, name string, values ...any) {
-	if g.IntN(3) > 0 {
-		o[name] = values[g.IntN(len(values))]
+	if g.random.IntN(3) > 0 {
+		o[name] = values[g.random.IntN(len(values))]
 	}
 }
 
@@ -57,7 +57,7 @@ func (g generator) deployment(name string) object {
 	g.maybe(spec, "paused", true)
 	g.maybe(spec, "strategy", object{"rollingUpdate": object{"maxSurge": 2}}, object{"type": "RollingUpdate", "rollingUpdate": object{"maxSurge": "30%", "maxUnavailable": 0}})
 	pod := object{"containers": list{g.container("a")}}
-	if g.IntN(2) == 0 {
+	if g.random.IntN(2) == 0 {
 		pod["containers"] = list{g.container("a"), g.container("b")}
 	}
 	selector := object{"matchLabels": object{"app": name}}
@@ -73,7 +73,7 @@ func (g generator) deployment(name string) object {
 }
 
 func (g generator) container(name string) object {
-	c := object{"name": name, "image": []string{"registry.invalid/a:1", "registry.invalid/a:2"}[g.IntN(2)]}
+	c := object{"name": name, "image": []string{"registry.invalid/a:1", "registry.invalid/a:2"}[g.random.IntN(2)]}
 	g.maybe(c, "args", list{"serve", "--all of it"}, list{"--x"})
 	g.maybe(c, "env", list{object{"name": "A", "value": "1 and more"}, object{"name": "B", "value": "2"}}, list{object{"name": "A", "value": "other"}})
 	g.maybe(c, "ports", list{object{"containerPort": 53, "protocol": "UDP"}, object{"containerPort": 53}},
@@ -90,7 +90,7 @@ func (g generator) service() object {
 		{object{"name": "dns", "port": 53, "protocol": "UDP"}, object{"name": "dns-tcp", "port": 53}},
 		{object{"name": "dns", "port": 53, "protocol": "UDP"}, object{"name": "dns-tcp", "port": 53, "protocol": "TCP"}, object{"name": "http", "port": 80, "targetPort": 8080}},
 		{object{"port": 80}},
-	}[g.IntN(3)]
+	}[g.random.IntN(3)]
 	g.maybe(spec, "sessionAffinity", "ClientIP", "None")
 	g.maybe(spec, "publishNotReadyAddresses", true)
 	return spec
@@ -99,7 +99,7 @@ func (g generator) service() object {
 // yaml returns an object as YAML in random styles.
 func (g generator) yaml(o object) string {
 	var b strings.Builder
-	if g.IntN(4) == 0 {
+	if g.random.IntN(4) == 0 {
 		b.WriteString("# a comment\n---\n")
 	}
 	g.block(&b, o, "")
@@ -112,11 +112,11 @@ func (g generator) block(b *strings.Builder, o object, indent string) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	g.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	g.random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	for i, name := range names {
 		if i > 0 {
 			b.WriteString(indent)
-			if g.IntN(12) == 0 {
+			if g.random.IntN(12) == 0 {
 				b.WriteString("# about " + name + ": it is\n" + indent)
 			}
 		}
@@ -130,23 +130,23 @@ func (g generator) valueOf(b *strings.Builder, v any, indent string) {
 	inner := indent + "  "
 	switch v := v.(type) {
 	case object:
-		if len(v) == 0 || g.IntN(6) == 0 {
+		if len(v) == 0 || g.random.IntN(6) == 0 {
 			b.WriteString(" " + g.flow(v, inner) + "\n")
 			return
 		}
 		b.WriteString("\n" + inner)
 		g.block(b, v, inner)
 	case list:
-		if g.IntN(6) == 0 {
+		if g.random.IntN(6) == 0 {
 			b.WriteString(" " + g.flow(v, inner) + "\n")
 			return
 		}
-		dash := []string{indent, inner}[g.IntN(2)]
+		dash := []string{indent, inner}[g.random.IntN(2)]
 		b.WriteString("\n")
 		for _, element := range v {
 			b.WriteString(dash + "-")
-			if o, ok := element.(object); ok && g.IntN(8) > 0 {
-				b.WriteString([]string{" ", " ", " ", "\n" + dash + "  ", " # which\n" + dash + "  "}[g.IntN(5)])
+			if o, ok := element.(object); ok && g.random.IntN(8) > 0 {
+				b.WriteString([]string{" ", " ", " ", "\n" + dash + "  ", " # which\n" + dash + "  "}[g.random.IntN(5)])
 				g.block(b, o, dash+"  ")
 				continue
 			}
@@ -161,8 +161,8 @@ func (g generator) valueOf(b *strings.Builder, v any, indent string) {
 			b.WriteString(g.literal(v, inner))
 			return
 		}
-		comment := []string{"", "", "", " # why"}[g.IntN(4)]
-		b.WriteString([]string{" ", " ", " ", "\n" + inner}[g.IntN(4)] + g.scalar(v, inner) + comment + "\n")
+		comment := []string{"", "", "", " # why"}[g.random.IntN(4)]
+		b.WriteString([]string{" ", " ", " ", "\n" + inner}[g.random.IntN(4)] + g.scalar(v, inner) + comment + "\n")
 	default:
 		fmt.Fprintf(b, " %v\n", v)
 	}
@@ -179,13 +179,13 @@ func (g generator) literal(text, indent string) string {
 func (g generator) scalar(text, indent string) string {
 	plain := text != "" && !strings.ContainsAny(text, `"'#:`) && text != "yes" && text != "12" && text != "1" && text != "2" && text[0] != '-'
 	quoted := printable.Quote(text)
-	written := []string{quoted, "'" + strings.ReplaceAll(text, "'", "''") + "'"}[g.IntN(2)]
-	if plain && g.IntN(2) == 0 {
+	written := []string{quoted, "'" + strings.ReplaceAll(text, "'", "''") + "'"}[g.random.IntN(2)]
+	if plain && g.random.IntN(2) == 0 {
 		written = text
 	}
-	if g.IntN(2) == 0 && !strings.Contains(text, "  ") {
+	if g.random.IntN(2) == 0 && !strings.Contains(text, "  ") {
 		words := strings.Split(written, " ")
-		at := g.IntN(len(words))
+		at := g.random.IntN(len(words))
 		if at > 0 && words[at][0] != '#' {
 			written = strings.Join(words[:at], " ") + "\n" + indent + " " + strings.Join(words[at:], " ")
 		}
@@ -195,7 +195,7 @@ func (g generator) scalar(text, indent string) string {
 
 // flow returns a value in flow style, possibly over several lines.
 func (g generator) flow(v any, indent string) string {
-	comma := []string{", ", ", ", ",\n" + indent + " "}[g.IntN(3)]
+	comma := []string{", ", ", ", ",\n" + indent + " "}[g.random.IntN(3)]
 	switch v := v.(type) {
 	case object:
 		parts := make([]string, 0, len(v))

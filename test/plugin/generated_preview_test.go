@@ -45,16 +45,16 @@ func (s scenario) preview() string {
 	play(s.T, s.apply+s.write("first", s.generator.yaml(s.generator.manifest(s.kind, s.name)))+" -n "+s.yard)
 	s.changeByHand()
 	manifest := s.generator.manifest(s.kind, s.name)
-	if s.generator.IntN(10) == 0 {
+	if s.generator.random.IntN(10) == 0 {
 		metadata(s.T, manifest)["resourceVersion"] = "1"
 	}
-	if s.generator.IntN(10) == 0 && s.kind == "Deployment" { // immutable: the API server rejects it
+	if s.generator.random.IntN(10) == 0 && s.kind == "Deployment" { // immutable: the API server rejects it
 		manifest["spec"].(object)["selector"] = object{"matchLabels": object{"app": "other"}} //nolint:forcetypeassert // of the generator
 	}
 	file := s.write("second", s.generator.yaml(manifest))
 	before := s.live()
 	flags := strings.TrimSuffix(strings.TrimPrefix(s.apply, "apply "), "-f ")
-	said := handoff(s.T, cluster.Kubeconfig, "preview "+flags+" -f "+file+" -n "+s.yard+" -o json")
+	said := handoff(s.T, cluster.controlPlane.Kubeconfig, "preview "+flags+" -f "+file+" -n "+s.yard+" -o json")
 	if output, err := kubectl(append(strings.Fields(s.apply+file), "-n", s.yard)...); err != nil {
 		if !strings.Contains(said, "[exit code 2]") {
 			s.Errorf("kubectl apply fails, which the preview does not predict: %v %s\n%s", err, output, said)

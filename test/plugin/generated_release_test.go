@@ -38,9 +38,9 @@ type scenario struct {
 func newScenario(t *testing.T, seed uint64, n int, yard string) scenario {
 	t.Helper()
 	s := scenario{T: t, generator: newGenerator(seed, n), yard: yard}
-	s.kind = []string{"Deployment", "Deployment", "Deployment", "Service", "ConfigMap"}[s.generator.IntN(5)]
+	s.kind = []string{"Deployment", "Deployment", "Deployment", "Service", "ConfigMap"}[s.generator.random.IntN(5)]
 	s.name = fmt.Sprintf("web-%d", n)
-	s.apply = []string{"apply -f ", "apply -f ", "apply --server-side -f "}[s.generator.IntN(3)]
+	s.apply = []string{"apply -f ", "apply -f ", "apply --server-side -f "}[s.generator.random.IntN(3)]
 	return s
 }
 
@@ -48,7 +48,7 @@ func (s scenario) target() string { return strings.ToLower(s.kind) + "/" + s.nam
 
 func (s scenario) write(name, text string) string {
 	s.Helper()
-	file := filepath.Join(cluster.Dir, s.name+"-"+name+".yaml")
+	file := filepath.Join(cluster.controlPlane.Dir, s.name+"-"+name+".yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		s.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func (s scenario) changeByHand() {
 	if s.kind == "Deployment" {
 		steps = append(steps, "scale "+s.target()+" --replicas=4", "set image "+s.target()+" a=registry.invalid/a:3", "set env "+s.target()+" -c a A=theirs")
 	}
-	if n := s.generator.IntN(len(steps) + 1); n < len(steps) {
+	if n := s.generator.random.IntN(len(steps) + 1); n < len(steps) {
 		play(s.T, steps[n]+" -n "+s.yard)
 	}
 }
@@ -128,7 +128,7 @@ func (s scenario) release() string {
 		return "nothing to release"
 	}
 	live := s.live()
-	said := handoff(s.T, cluster.Kubeconfig, "release "+s.target()+" "+field+" -n "+s.yard+" --from-manifest "+before)
+	said := handoff(s.T, cluster.controlPlane.Kubeconfig, "release "+s.target()+" "+field+" -n "+s.yard+" --from-manifest "+before)
 	without, err := json.Marshal(manifest)
 	if err != nil {
 		s.Fatal(err)
@@ -208,7 +208,7 @@ func (s scenario) field(manifest object) string {
 	if err != nil {
 		s.Fatal(err)
 	}
-	said := handoff(s.T, cluster.Kubeconfig, "explain "+s.target()+" -n "+s.yard+" -o json")
+	said := handoff(s.T, cluster.controlPlane.Kubeconfig, "explain "+s.target()+" -n "+s.yard+" -o json")
 	_, said, _ = strings.Cut(said, "\n")
 	if strings.Contains(said, "no managedFields, so") { // a manifest with only a name, applied server-side
 		return ""
@@ -223,7 +223,7 @@ func (s scenario) field(manifest object) string {
 	for _, f := range explained.Fields {
 		path := pathOf(s.T, f.Path)
 		for n := len(path); n > 1; n-- {
-			if declared.Value(path[:n]) != nil && (n == len(path) || s.generator.IntN(4) == 0) {
+			if declared.Value(path[:n]) != nil && (n == len(path) || s.generator.random.IntN(4) == 0) {
 				fields = append(fields, textOf(path[:n]))
 			}
 		}
@@ -231,7 +231,7 @@ func (s scenario) field(manifest object) string {
 	if fields == nil {
 		return ""
 	}
-	return fields[s.generator.IntN(len(fields))]
+	return fields[s.generator.random.IntN(len(fields))]
 }
 
 // isDefault reports whether the API server defaults a field to the same value when the field is removed.

@@ -30,7 +30,7 @@ func TestKubectlFindsAndCompletesThePlugin(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(bin, "kubectl_complete-handoff"), script, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	path := bin + ":" + filepath.Dir(cluster.Kubectl) + ":" + os.Getenv("PATH")
+	path := bin + ":" + filepath.Dir(cluster.controlPlane.Kubectl) + ":" + os.Getenv("PATH")
 	for line, want := range map[string]string{
 		"handoff explain deployment/web .spec.replicas -n shop": "`.spec.replicas` is 7: HorizontalPodAutoscaler `web` set it through /scale at TIME; " +
 			"the last-applied manifest sets 3; an apply would set 3 (handoff: keeps 7)",
@@ -46,8 +46,8 @@ func TestKubectlFindsAndCompletesThePlugin(t *testing.T) {
 		"__complete handoff explain -n sho":                                        "shop",
 	} {
 		t.Run(line, func(t *testing.T) {
-			cmd := exec.Command(cluster.Kubectl, strings.Fields(line)...)
-			cmd.Env = append(os.Environ(), "PATH="+path, "KUBECONFIG="+cluster.Kubeconfig, "KUBECACHEDIR="+filepath.Join(cluster.Dir, "cache"))
+			cmd := exec.Command(cluster.controlPlane.Kubectl, strings.Fields(line)...)
+			cmd.Env = append(os.Environ(), "PATH="+path, "KUBECONFIG="+cluster.controlPlane.Kubeconfig, "KUBECACHEDIR="+filepath.Join(cluster.controlPlane.Dir, "cache"))
 			output, err := cmd.Output()
 			if first, _, _ := strings.Cut(string(output), "\n"); err != nil || !strings.HasPrefix(golden.Settle(first), want) {
 				t.Errorf("want %q, got %v:\n%s", want, err, output)

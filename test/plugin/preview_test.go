@@ -34,7 +34,7 @@ func TestPreview(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			golden.Check(t, name, transcript(t, cluster.Kubeconfig, lines...))
+			golden.Check(t, name, transcript(t, cluster.controlPlane.Kubeconfig, lines...))
 		})
 	}
 	golden.Check(t, "previewlimited", transcript(t, cluster.limited, "preview -n shop -f testdata/preview/web.yaml"))
@@ -45,7 +45,7 @@ func TestPreviewWithoutPermissionToReadNamespaces(t *testing.T) {
 	if _, err := kubectl("apply", "-f", "testdata/preview/team.yaml"); err != nil {
 		t.Fatal(err)
 	}
-	team, err := cluster.AddUser("team")
+	team, err := cluster.controlPlane.AddUser("team")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestPreviewOfRejectedApply(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	golden.Check(t, "previewrefused", transcript(t, cluster.Kubeconfig,
+	golden.Check(t, "previewrefused", transcript(t, cluster.controlPlane.Kubeconfig,
 		"preview -n stock -f testdata/preview/set.yaml",
 		"preview -n stock -f testdata/preview/ondelete.yaml",
 		"preview -n stock --server-side --field-manager=kubectl-client-side-apply -f testdata/preview/ondelete.yaml",

@@ -30,11 +30,11 @@ var settings = released{
 // forwards the patch if seen returns true.
 func between(t *testing.T, seen func(patch int, text string) (forward bool)) (kubeconfig string) {
 	t.Helper()
-	transport, err := rest.TransportFor(cluster.Config)
+	transport, err := rest.TransportFor(cluster.controlPlane.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	to, err := url.Parse(cluster.Config.Host)
+	to, err := url.Parse(cluster.controlPlane.Config.Host)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestInterruptedReleaseIsCompletedByRerun(t *testing.T) {
 	if got := annotationManagers(t, yard); got != release.WriterManager {
 		t.Fatalf("the annotation is managed by %s", got)
 	}
-	if said = handoff(t, cluster.Kubeconfig, line); !strings.Contains(said, "web unchanged\n[exit code 0]") {
+	if said = handoff(t, cluster.controlPlane.Kubeconfig, line); !strings.Contains(said, "web unchanged\n[exit code 0]") {
 		t.Errorf("completed: %s", said)
 	}
 	if got := annotationManagers(t, yard); got != "kubectl-client-side-apply" {
@@ -132,7 +132,7 @@ func TestDryRunWritesNothing(t *testing.T) {
 	yard := appliedIn(t)
 	before := settings.live(t, yard).Value(version())
 	for _, kind := range []string{"client", "server"} {
-		said := handoff(t, cluster.Kubeconfig, "release configmap/web .data.size --dry-run="+kind+" -o yaml --show-managed-fields -n "+yard)
+		said := handoff(t, cluster.controlPlane.Kubeconfig, "release configmap/web .data.size --dry-run="+kind+" -o yaml --show-managed-fields -n "+yard)
 		if strings.Contains(said, `"size":`) || !strings.Contains(said, "manager: "+release.ImperativeManager+"\n") ||
 			strings.Contains(said, release.WriterManager) {
 			t.Errorf("%s: got the object\n%s", kind, said)

@@ -177,7 +177,7 @@ func TestReleasedFieldSurvivesTheNextApply(t *testing.T) {
 			if got := r.valueIn(t, yards["released"]); got != r.value {
 				t.Fatalf("before: %s is %s, want %s", r.field, got, r.value)
 			}
-			said := handoff(t, cluster.Kubeconfig, "release "+r.object+" "+r.field+" -n "+yards["released"]+" --from-manifest "+before)
+			said := handoff(t, cluster.controlPlane.Kubeconfig, "release "+r.object+" "+r.field+" -n "+yards["released"]+" --from-manifest "+before)
 			if !strings.Contains(said, "released "+r.field+"\n") || !strings.Contains(said, "[exit code 0]") {
 				t.Fatal(said)
 			}
@@ -223,7 +223,7 @@ func newYard(t *testing.T, name string) string {
 // files writes the manifest, and returns its path and that for the manifest without the field.
 func files(t *testing.T, manifest string) (before, after string) {
 	t.Helper()
-	dir, err := os.MkdirTemp(cluster.Dir, "manifests-*") //nolint:usetesting // t.TempDir would contain the commas of the test's name
+	dir, err := os.MkdirTemp(cluster.controlPlane.Dir, "manifests-*") //nolint:usetesting // t.TempDir would contain the commas of the test's name
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func TestRelease(t *testing.T) {
 		"wait -n yard --for=jsonpath={.spec.replicas}=7 deployment store",
 		"wait -n yard --for=jsonpath={.status.lastScaleTime} hpa store",
 	)
-	golden.Check(t, "release", transcript(t, cluster.Kubeconfig,
+	golden.Check(t, "release", transcript(t, cluster.controlPlane.Kubeconfig,
 		"release deployment/store .spec.replicas -n yard --dry-run=server",
 		"release deployment/store .spec.replicas -n yard --dry-run=client",
 		"release deployment/store .spec.replicas -n yard --from-manifest testdata/yard.yaml",
@@ -59,7 +59,7 @@ func TestRelease(t *testing.T) {
 		"release secret/store .data.token -n yard --from-manifest testdata/yard.yaml",
 		"release gadget/store .spec.pool.size -n yard",
 	))
-	golden.Check(t, "releaseserverside", transcript(t, cluster.Kubeconfig,
+	golden.Check(t, "releaseserverside", transcript(t, cluster.controlPlane.Kubeconfig,
 		"release deployment/dock .spec.replicas -n yard --from-manifest testdata/dock.yaml",
 		"explain deployment/dock .spec.replicas -n yard",
 		"release deployment/dock .spec.template.spec.containers[0].imagePullPolicy -n yard",
@@ -78,7 +78,7 @@ func TestRelease(t *testing.T) {
 
 func TestDiffIsColoredOnlyOnATerminal(t *testing.T) {
 	yard := appliedIn(t)
-	t.Setenv("KUBECONFIG", cluster.Kubeconfig)
+	t.Setenv("KUBECONFIG", cluster.controlPlane.Kubeconfig)
 	for _, color := range []bool{true, false} {
 		var both bytes.Buffer
 		code := cli.Run(t.Context(), cli.Environment{
@@ -104,7 +104,7 @@ func TestReleaseRefusalsAreOneLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := transcript(t, cluster.Kubeconfig,
+	seen := transcript(t, cluster.controlPlane.Kubeconfig,
 		"release deployment/store .spec.paused -n yard",
 		"release deployment/nosuch .spec.replicas -n yard",
 		"release deployment/store metadata.name -n yard",
@@ -139,9 +139,9 @@ func TestReleaseRefusalsAreOneLine(t *testing.T) {
 			t.Errorf("want one line and exit code 2, got:\n%s", block)
 		}
 	}
-	golden.Check(t, "releaserefused", seen+transcript(t, cluster.Kubeconfig,
+	golden.Check(t, "releaserefused", seen+transcript(t, cluster.controlPlane.Kubeconfig,
 		"release deployment/store .spec.nosuch .spec.replicas metadata.name -n yard"))
-	golden.Check(t, "releaseversion", transcript(t, cluster.Kubeconfig,
+	golden.Check(t, "releaseversion", transcript(t, cluster.controlPlane.Kubeconfig,
 		"release horizontalpodautoscaler.v1.autoscaling/older .spec.maxReplicas -n yard",
 		"release horizontalpodautoscaler.v1.autoscaling/older .spec.minReplicas -n yard --dry-run=server"))
 	golden.Check(t, "releaselimited", transcript(t, cluster.limited, "release deployment/store .spec.replicas -n yard"))
@@ -167,7 +167,7 @@ func settledRevision(text string) string {
 func TestReleaseIsIndependentOfTheWebhook(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	webhook, err := handofftest.Start(ctx, cluster.ControlPlane, handofftest.Options{})
+	webhook, err := handofftest.Start(ctx, cluster.controlPlane, handofftest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestReleaseIsIndependentOfTheWebhook(t *testing.T) {
 		play(t, "annotate namespace "+yard+" "+ownership.ModeAnnotation+"="+mode)
 		manifest, _ := files(t, workload)
 		resources.play(t, yard, manifest, []string{applied, cpuPatch, "scale deployment web --replicas=7"})
-		said := handoff(t, cluster.Kubeconfig, "release deployment/web .spec.replicas "+annotated+" "+resources.field+" -n "+yard)
+		said := handoff(t, cluster.controlPlane.Kubeconfig, "release deployment/web .spec.replicas "+annotated+" "+resources.field+" -n "+yard)
 		live := resources.live(t, yard)
 		lastApplied, _ := live.LastApplied()
 		results[mode] = strings.Split(strings.ReplaceAll(said+lastApplied, yard, "YARD"), "\n")

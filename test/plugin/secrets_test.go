@@ -42,7 +42,7 @@ func secretOf(annotations, field string) string {
 func wantNoSecretValues(t *testing.T, line string, formats ...string) {
 	t.Helper()
 	for _, format := range append([]string{""}, formats...) {
-		seen := handoff(t, cluster.Kubeconfig, strings.TrimSpace(line+" "+format))
+		seen := handoff(t, cluster.controlPlane.Kubeconfig, strings.TrimSpace(line+" "+format))
 		for _, value := range []string{hunted, another} {
 			for _, text := range []string{value, base64.StdEncoding.EncodeToString([]byte(value))} {
 				if strings.Contains(seen, text[:12]) {

@@ -73,8 +73,8 @@ func autoscaleTo(t *testing.T, namespace, name, replicas string) {
 // stripped returns a manifest after kubectl handoff strip, and what it writes to standard error.
 func stripped(t *testing.T, manifest string, args ...string) (out, errOut string) {
 	t.Helper()
-	t.Setenv("KUBECONFIG", cluster.Kubeconfig)
-	t.Setenv("KUBECACHEDIR", filepath.Join(cluster.Dir, "cache"))
+	t.Setenv("KUBECONFIG", cluster.controlPlane.Kubeconfig)
+	t.Setenv("KUBECACHEDIR", filepath.Join(cluster.controlPlane.Dir, "cache"))
 	var both [2]bytes.Buffer
 	code := cli.Run(t.Context(), cli.Environment{
 		IOStreams: genericiooptions.IOStreams{In: strings.NewReader(manifest), Out: &both[0], ErrOut: &both[1]}, Version: "test", Now: time.Now,
@@ -88,7 +88,7 @@ func stripped(t *testing.T, manifest string, args ...string) (out, errOut string
 // appliedText applies a manifest, and returns the replicas afterwards.
 func appliedText(t *testing.T, manifest string, args ...string) (replicas string, err error) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), cluster.Kubectl, append([]string{"apply", "-f", "-", "-o", "jsonpath={.spec.replicas}"}, args...)...)
+	cmd := exec.CommandContext(t.Context(), cluster.controlPlane.Kubectl, append([]string{"apply", "-f", "-", "-o", "jsonpath={.spec.replicas}"}, args...)...)
 	cmd.Stdin = strings.NewReader(manifest)
 	var errOut bytes.Buffer
 	cmd.Stderr = &errOut
@@ -157,7 +157,7 @@ func TestStripDropsReleasedFields(t *testing.T) {
 			t.Fatal(err)
 		}
 		autoscaleTo(t, ns, name, "3")
-		if out := handoff(t, cluster.Kubeconfig, "release deployment/"+name+" .spec.replicas -n "+ns); !strings.Contains(out, "[exit code 0]") {
+		if out := handoff(t, cluster.controlPlane.Kubeconfig, "release deployment/"+name+" .spec.replicas -n "+ns); !strings.Contains(out, "[exit code 0]") {
 			t.Fatal(out)
 		}
 		for round := range 3 {
@@ -182,7 +182,7 @@ func stripProgram(t *testing.T, args string) (script string) {
 	}
 	script = filepath.Join(dir, "strip.sh")
 	text := fmt.Sprintf("#!/bin/sh\nKUBECONFIG=%s KUBECACHEDIR=%s exec %s strip %s\n",
-		cluster.Kubeconfig, filepath.Join(cluster.Dir, "cache"), plugin, args)
+		cluster.controlPlane.Kubeconfig, filepath.Join(cluster.controlPlane.Dir, "cache"), plugin, args)
 	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestStripAsPostRendererOfHelm3(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		cmd := exec.CommandContext(t.Context(), filepath.Join(root, "bin", "helm"), append(args, "web", chart, "-n", ns, "--kubeconfig", cluster.Kubeconfig)...)
+		cmd := exec.CommandContext(t.Context(), filepath.Join(root, "bin", "helm"), append(args, "web", chart, "-n", ns, "--kubeconfig", cluster.controlPlane.Kubeconfig)...)
 		cmd.Env = append(os.Environ(), "HELM_CONFIG_HOME="+chart, "HELM_CACHE_HOME="+chart, "HELM_DATA_HOME="+chart)
 		out, err := cmd.CombinedOutput()
 		if err != nil {

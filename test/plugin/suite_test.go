@@ -23,8 +23,8 @@ const patience = 60 * time.Second
 
 // cluster is shared by all tests: a control plane with the objects of testdata/objects.yaml, and a user with few permissions.
 var cluster struct {
-	*controlplane.ControlPlane
-	limited string // kubeconfig of the user with few permissions
+	controlPlane *controlplane.ControlPlane
+	limited      string // kubeconfig of the user with few permissions
 }
 
 // generate configures the generators. With seed 0, each run uses another seed.
@@ -43,8 +43,8 @@ func TestMain(m *testing.M) {
 
 // prepare creates the objects, waits for their autoscalers, and makes the changes of a user.
 func prepare(_ context.Context, controlPlane *controlplane.ControlPlane) (err error) {
-	cluster.ControlPlane = controlPlane
-	if cluster.limited, err = cluster.AddUser("limited"); err != nil {
+	cluster.controlPlane = controlPlane
+	if cluster.limited, err = cluster.controlPlane.AddUser("limited"); err != nil {
 		return err
 	}
 	steps := [][]string{
@@ -91,7 +91,7 @@ func eventually(want string, args ...string) error {
 }
 
 func kubectl(args ...string) (string, error) {
-	output, err := exec.Command(cluster.Kubectl, args...).CombinedOutput()
+	output, err := exec.Command(cluster.controlPlane.Kubectl, args...).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, output)
 	}
@@ -122,7 +122,7 @@ func handoff(t *testing.T, kubeconfig, line string) string {
 func handoffAt(t *testing.T, now time.Time, kubeconfig, line string) string {
 	t.Helper()
 	t.Setenv("KUBECONFIG", kubeconfig)
-	t.Setenv("KUBECACHEDIR", filepath.Join(cluster.Dir, "cache"))
+	t.Setenv("KUBECACHEDIR", filepath.Join(cluster.controlPlane.Dir, "cache"))
 	var both bytes.Buffer
 	code := cli.Run(t.Context(), cli.Environment{
 		IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &both, ErrOut: &both}, Version: "test", Now: func() time.Time { return now },

@@ -27,7 +27,7 @@ import (
 
 // following is a state that follows scalers, with what it logs and records.
 type following struct {
-	*cluster.State
+	state *cluster.State
 
 	mutex  sync.Mutex
 	lines  []string
@@ -84,7 +84,7 @@ func follow(t *testing.T, config *rest.Config, kinds ...scale.Kind) *following {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &following{State: state}
+	f := &following{state: state}
 	run := state.FollowScalers(cluster.ScalerOptions{Kinds: kinds, Client: objects, Events: f, Log: f.logger()})
 	if state.Ready() {
 		t.Error("the state is ready before the scalers are listed")
@@ -146,7 +146,7 @@ func createScaler(t *testing.T, namespace, name string, kind schema.GroupVersion
 }
 
 func (f *following) scalerOf(namespace, kind, name string) func() string {
-	return func() string { return f.Scaler(namespace, "apps", kind, name).Name }
+	return func() string { return f.state.Scaler(namespace, "apps", kind, name).Name }
 }
 
 func TestScalersOfTheKnownKindsAreFoundByTheirReference(t *testing.T) {
@@ -190,11 +190,11 @@ func TestScalersOfTheKnownKindsAreFoundByTheirReference(t *testing.T) {
 	} {
 		eventually(t, sentence, c.want, f.scalerOf(n, c.kind, c.name))
 	}
-	eventually(t, "the HorizontalPodAutoscaler is known", int64(1), func() int64 { return f.Scaler(n, "apps", "Deployment", "queue").Desired })
-	if got := f.Scaler(n, "apps", "Deployment", "queue"); got.OffAtZero || got.Name != "ScaledObject/defaulted" {
+	eventually(t, "the HorizontalPodAutoscaler is known", int64(1), func() int64 { return f.state.Scaler(n, "apps", "Deployment", "queue").Desired })
+	if got := f.state.Scaler(n, "apps", "Deployment", "queue"); got.OffAtZero || got.Name != "ScaledObject/defaulted" {
 		t.Errorf("want a scaler that sets 0 itself, with the replicas of its HorizontalPodAutoscaler, got %+v", got)
 	}
-	if diff := cmp.Diff([]string{"keda", "keda-operator"}, f.Scaler(n, "apps", "Deployment", "free").Readable); diff != "" {
+	if diff := cmp.Diff([]string{"keda", "keda-operator"}, f.state.Scaler(n, "apps", "Deployment", "free").Readable); diff != "" {
 		t.Errorf("managers (-want +got):\n%s", diff)
 	}
 }
@@ -204,8 +204,8 @@ func TestScalersAreWatchedWhileTheirKindExists(t *testing.T) {
 	kind := kindOf("comes-and-goes.example.com")
 	f := follow(t, suite.plane.Config, kind)
 	n := namespace(t, nil).Name
-	eventually(t, "a state without the kind is ready", true, f.Ready)
-	if got := f.Scaler(n, "apps", "Deployment", "web"); got.Name != "" || !cmp.Equal(got.Readable, kind.Managers) {
+	eventually(t, "a state without the kind is ready", true, f.state.Ready)
+	if got := f.state.Scaler(n, "apps", "Deployment", "web"); got.Name != "" || !cmp.Equal(got.Readable, kind.Managers) {
 		t.Errorf("without the kind: want no scaler, and its managers to be readable, got %+v", got)
 	}
 	reference := map[string]any{"ref": map[string]any{"name": "web"}}
@@ -247,8 +247,8 @@ func TestScalersAreWatchedWhileTheirKindExists(t *testing.T) {
 			t.Errorf("round %d: want each start logged once, got %d lines", round, got)
 		}
 	}
-	if !f.Ready() || f.Check() != nil {
-		t.Errorf("want the state to stay ready, got %v", f.Check())
+	if !f.state.Ready() || f.state.Check() != nil {
+		t.Errorf("want the state to stay ready, got %v", f.state.Check())
 	}
 }
 
@@ -265,14 +265,14 @@ func TestAKindThatCannotBeListedIsLoggedOnceAndDelaysNothing(t *testing.T) {
 		permit(t, name, group, resource)
 	}
 	f := follow(t, user(t, name), kind)
-	eventually(t, "the state is ready", true, f.Ready)
+	eventually(t, "the state is ready", true, f.state.Ready)
 	eventually(t, "the log names the missing permission", 1, func() int {
 		return f.logged("scalers cannot be read", plural+".forbidden.example.com", "forbidden", "allow list and watch on "+plural)
 	})
-	if got := f.Scaler(n, "apps", "Deployment", "web"); len(got.Readable) > 0 {
+	if got := f.state.Scaler(n, "apps", "Deployment", "web"); len(got.Readable) > 0 {
 		t.Errorf("want managers to count by their names, got %+v", got)
 	}
-	if err := f.Check(); err != nil {
+	if err := f.state.Check(); err != nil {
 		t.Errorf("want the state to be ready, got %v", err)
 	}
 
@@ -280,7 +280,7 @@ func TestAKindThatCannotBeListedIsLoggedOnceAndDelaysNothing(t *testing.T) {
 	createScaler(t, n, "one", kind.GroupKind.WithVersion("v1"), map[string]any{"ref": map[string]any{"name": "web"}})
 	eventually(t, "once permitted", "Scaler/one", f.scalerOf(n, "Deployment", "web"))
 	eventually(t, "the managers are readable", true, func() bool {
-		return cmp.Equal(f.Scaler(n, "apps", "Deployment", "other").Readable, kind.Managers)
+		return cmp.Equal(f.state.Scaler(n, "apps", "Deployment", "other").Readable, kind.Managers)
 	})
 	eventually(t, "the log says it", 1, func() int { return f.logged("scalers can be read again") })
 	if got := f.logged("scalers cannot be read"); got != 1 {
@@ -363,7 +363,7 @@ func TestAHorizontalPodAutoscalerThatAScalerCreatedIsNotItsRival(t *testing.T) {
 	hpa := autoscaler(n, "made", "apps/v1", "Deployment", "web")
 	hpa.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(o, kind.GroupKind.WithVersion("v1"))}
 	create(t, hpa)
-	eventually(t, "both are known", true, func() bool { return f.Scaler(n, "apps", "Deployment", "web").Desired == 1 })
+	eventually(t, "both are known", true, func() bool { return f.state.Scaler(n, "apps", "Deployment", "web").Desired == 1 })
 	createScaler(t, n, "last", kind.GroupKind.WithVersion("v1"), map[string]any{})
 	eventually(t, "the last scaler is reported", true, func() bool { return strings.Contains(f.recorded(), "Scaler/last") })
 	if strings.Contains(f.recorded(), "SharedScaleTarget") {

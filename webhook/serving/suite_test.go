@@ -44,7 +44,7 @@ func (reviews) Shed(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteStr
 // server is a serving.Server that runs until the test ends, or until end is called.
 type server struct {
 	*testing.T
-	*serving.Server
+	server   *serving.Server
 	url      string
 	options  serving.Options
 	registry *prometheus.Registry
@@ -79,14 +79,14 @@ func serveReviews(t *testing.T, r serving.Reviews, o serving.Options) *server {
 		s.log.WriteString(prefix + args + "\n")
 	}, funcr.Options{})
 	s.options = o
-	if s.Server, err = serving.New(o, r); err != nil {
+	if s.server, err = serving.New(o, r); err != nil {
 		t.Fatal(err)
 	}
 	ctx, end := context.WithCancelCause(context.Background())
 	s.end = end
 	go func() {
 		defer close(s.ended)
-		s.err = s.Server.Run(ctx)
+		s.err = s.server.Run(ctx)
 	}()
 	t.Cleanup(func() {
 		end(errors.New("the test is over"))
@@ -98,7 +98,7 @@ func serveReviews(t *testing.T, r serving.Reviews, o serving.Options) *server {
 // check returns the error text of a readiness check, "" if the check passes.
 func (s *server) check(name string) string {
 	s.Helper()
-	for _, check := range s.Checks() {
+	for _, check := range s.server.Checks() {
 		if check.Name != name {
 			continue
 		}
