@@ -96,7 +96,7 @@ func (d Decider) decideWrite(r Request) (out Outcome, err error) {
 		return out, nil // row 10: nothing to do, so return before any work
 	}
 	context := d.contextOf(r, w)
-	context.Controlled, out.InvalidPaths = d.patterns(r)
+	context.Controlled, out.InvalidPaths = ownership.ControllerPatterns(r.Kind.GroupKind(), d.Rules, r.Incoming)
 	var scaler ownership.Scaler
 	var fields []ownership.ContestedField
 	if !context.Undisputed(w) {

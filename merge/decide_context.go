@@ -1,8 +1,6 @@
 package merge
 
 import (
-	"slices"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -55,20 +53,4 @@ func nodeGroupScaler(r Request) string {
 		return ""
 	}
 	return ownership.NodeGroupScaler(kind, r.Live)
-}
-
-// patterns returns the fields that the configuration and the object's annotation assign to controllers. The error is about
-// the annotation's paths that do not parse, which are ignored.
-func (d Decider) patterns(r Request) (patterns []ownership.Pattern, unread error) {
-	for _, rule := range d.Rules {
-		if rule.Matches(r.Kind.Group, r.Kind.Kind) {
-			patterns = append(patterns, rule.Fields...)
-		}
-	}
-	text, ok := r.Incoming.ControllerFields()
-	if !ok {
-		return patterns, nil
-	}
-	own, unread := ownership.ParseControllerFields(text)
-	return slices.Concat(patterns, own), unread
 }

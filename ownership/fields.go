@@ -62,7 +62,9 @@ type ObjectContext struct {
 }
 
 // IsScale reports whether a path is that of the scale field.
-func (c ObjectContext) IsScale(path fieldpath.Path) bool { return c.Scale != nil && path.Equals(c.Scale) }
+func (c ObjectContext) IsScale(path fieldpath.Path) bool {
+	return c.Scale != nil && path.Equals(c.Scale)
+}
 
 // Fields returns every leaf field of a live object, and every field of its managedFields that the object lacks, each with its
 // owner. It leaves out the fields that identify the object or record ownership: apiVersion, kind, metadata's name, namespace,
@@ -114,9 +116,7 @@ func (c ObjectContext) Fields(live Object) (Fields, error) {
 // excludedFields returns the paths that Fields leaves out.
 func excludedFields() *fieldpath.Set {
 	set := fieldpath.NewSet(fieldpath.MakePathOrDie("apiVersion"), fieldpath.MakePathOrDie("kind"), LastAppliedPath())
-	for _, name := range []string{
-		"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields",
-	} {
+	for _, name := range append(GeneratedMetadata(), "name", "namespace") {
 		set.Insert(fieldpath.MakePathOrDie("metadata", name))
 	}
 	return set

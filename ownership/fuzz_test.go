@@ -50,7 +50,7 @@ func FuzzRead(f *testing.F) {
 func sameAnnotations(t *testing.T, want map[string]string, o ownership.Object) {
 	t.Helper()
 	for name, read := range map[string]func() (string, bool){
-		ownership.ModeAnnotation: o.Mode, ownership.ControllerFieldsAnnotation: o.ControllerFields,
+		ownership.ModeAnnotation: o.ModeText, ownership.ControllerFieldsAnnotation: o.ControllerFields,
 		ownership.LastAppliedAnnotation: o.LastApplied,
 	} {
 		// null is an empty string to a decoder, and no annotation here: the API server stores neither.

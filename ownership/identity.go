@@ -2,13 +2,21 @@ package ownership
 
 import "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-// IdentityPaths returns the paths of the fields that identify an object, or that only the API server sets
-// (k8s.io/apimachinery/pkg/apis/meta/v1, ObjectMeta). No rule can assign them, and no manifest can stop managing them.
+// GeneratedMetadata returns the names of the metadata that the API server generates for every object
+// (k8s.io/apimachinery/pkg/apis/meta/v1, ObjectMeta).
+func GeneratedMetadata() []string {
+	return []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"}
+}
+
+// HasPrefix reports whether a path is a prefix or nested under it.
+func HasPrefix(path, prefix fieldpath.Path) bool {
+	return len(prefix) <= len(path) && path[:len(prefix)].Equals(prefix)
+}
+
+// IdentityPaths returns the paths of the fields that identify an object, or that only the API server sets. No rule can assign them, and no manifest can stop managing them.
 func IdentityPaths() []fieldpath.Path {
-	names := []string{
-		"name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
-		"deletionGracePeriodSeconds", "managedFields", "selfLink",
-	}
+	names := append(GeneratedMetadata(),
+		"name", "generateName", "namespace", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 	paths := make([]fieldpath.Path, 0, len(names)+2)
 	paths = append(paths, fieldpath.MakePathOrDie("apiVersion"), fieldpath.MakePathOrDie("kind"))
 	for _, name := range names {

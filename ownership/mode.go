@@ -10,6 +10,15 @@ const (
 	ModeEnforce Mode = "enforce"
 )
 
+// ModeOf returns the mode by ModeAnnotation, as Object.ModeText returns it: ModeOff without the annotation, and otherwise as
+// ParseMode.
+func ModeOf(text string, annotated bool) (mode Mode, known bool) {
+	if !annotated {
+		return ModeOff, true
+	}
+	return ParseMode(text)
+}
+
 // ParseMode returns the mode for a value of ModeAnnotation. For an unknown value it returns ModeWarn, and known is false.
 func ParseMode(text string) (mode Mode, known bool) {
 	switch mode = Mode(text); mode {

@@ -134,8 +134,8 @@ func (o Object) UID() string {
 	return uid
 }
 
-// Mode returns the value of ModeAnnotation; ok is false if the object does not have it.
-func (o Object) Mode() (mode string, ok bool) { return rawjson.Unquote(o.mode.Of(o.text)) }
+// ModeText returns the value of ModeAnnotation; ok is false if the object does not have it.
+func (o Object) ModeText() (text string, ok bool) { return rawjson.Unquote(o.mode.Of(o.text)) }
 
 // ControllerFields returns the value of ControllerFieldsAnnotation; ok is false if the object does not have it.
 func (o Object) ControllerFields() (fields string, ok bool) {

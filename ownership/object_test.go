@@ -25,7 +25,7 @@ func readOf(o ownership.Object) read {
 		Replicas: string(o.Value(replicas)), WholeSpec: string(o.Value(fieldpath.MakePathOrDie("spec"))),
 		ThroughReplica: string(o.Value(fieldpath.MakePathOrDie("spec", "replicas", "under"))),
 	}
-	r.Mode, r.HasMode = o.Mode()
+	r.Mode, r.HasMode = o.ModeText()
 	r.ControllerFields, r.HasControllerFields = o.ControllerFields()
 	r.LastApplied, r.HasLastApplied = o.LastApplied()
 	return r

@@ -2,7 +2,10 @@ package ownership
 
 import (
 	"errors"
+	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // coreGroup is the name of the core API group in a rule.
@@ -28,6 +31,22 @@ func (r Rule) Matches(group, kind string) bool {
 }
 
 func fits(want, is string) bool { return want == "" || want == "*" || want == is }
+
+// ControllerPatterns returns the fields that rules and an object's ControllerFieldsAnnotation assign to controllers. The error is
+// about the annotation's paths that do not parse, which are ignored.
+func ControllerPatterns(kind schema.GroupKind, rules []Rule, o Object) (patterns []Pattern, unread error) {
+	for _, rule := range rules {
+		if rule.Matches(kind.Group, kind.Kind) {
+			patterns = append(patterns, rule.Fields...)
+		}
+	}
+	text, ok := o.ControllerFields()
+	if !ok {
+		return patterns, nil
+	}
+	own, unread := ParseControllerFields(text)
+	return slices.Concat(patterns, own), unread
+}
 
 // maxErrors is the maximum number of errors that ParseControllerFields reports.
 const maxErrors = 8

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
 // asApplied reports whether the live value of a field is the one that a manifest declares, as the API server stores it:
@@ -121,7 +123,7 @@ func equalObjectWithDefaults(live, declared map[string]any, quantities bool) boo
 func isDefault(name string, v any) bool {
 	switch name {
 	case "protocol":
-		return v == "TCP"
+		return v == rawjson.DefaultProtocol
 	case "apiVersion":
 		return v == "v1"
 	case "divisor":

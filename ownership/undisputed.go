@@ -169,9 +169,8 @@ func (d *dropSearch) hasKey(element, key []byte) (same, known bool) {
 		fields++
 		known = known && d.spend(len(element))
 		is := rawjson.Find(element, string(field)).Of(element)
-		if is == nil && string(field) == "protocol" {
-			same = same && string(want) == `"TCP"` // the API server's default for a port
-			return same
+		if is == nil {
+			is = rawjson.KeyDefault(string(field))
 		}
 		known = known && fieldtree.IsCanonical(want) && (is == nil || fieldtree.IsCanonical(is))
 		same = same && bytes.Equal(is, want)

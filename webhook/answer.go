@@ -40,15 +40,24 @@ const maxWarnings = 8
 const maxRecorded = 100
 
 func (out outcome) warnings() []string {
-	var lines []string
-	for i, c := range out.changes {
-		if i == maxWarnings {
-			return append(lines, warningOf("", strconv.Itoa(len(out.changes)-i)+" more fields", ""))
-		}
-		lines = append(lines, c.warning(out.mode))
-	}
-	return lines
+	text := func(c change) string { return c.warning(out.mode) }
+	more := func(others int) string { return warningOf("", moreFields(others), "") }
+	return firstOf(out.changes, maxWarnings, text, more)
 }
+
+// firstOf returns the texts of the first changes and, if there are more than a maximum, a text about the number of the others.
+func firstOf(changes []change, most int, text func(change) string, more func(others int) string) []string {
+	var texts []string
+	for i, c := range changes {
+		if i == most {
+			return append(texts, more(len(changes)-i))
+		}
+		texts = append(texts, text(c))
+	}
+	return texts
+}
+
+func moreFields(others int) string { return strconv.Itoa(others) + " more fields" }
 
 // auditAnnotations returns one annotation for each decision, as "keep-autoscaled": the first fields by path, and the number of
 // the others.
@@ -66,21 +75,14 @@ func (out outcome) auditAnnotations() []auditAnnotation {
 
 // auditText returns the fields with a decision. There are few decisions.
 func (out outcome) auditText(decision string) string {
-	var texts []string
-	more := 0
+	var changes []change
 	for _, c := range out.changes {
-		switch {
-		case c.Change.Decision.Name != decision:
-		case len(texts) == maxRecorded:
-			more++
-		default:
-			texts = append(texts, c.record(out.mode))
+		if c.Change.Decision.Name == decision {
+			changes = append(changes, c)
 		}
 	}
-	if more > 0 {
-		texts = append(texts, strconv.Itoa(more)+" more fields")
-	}
-	return strings.Join(texts, "; ")
+	text := func(c change) string { return c.record(out.mode) }
+	return strings.Join(firstOf(changes, maxRecorded, text, moreFields), "; ")
 }
 
 // failOpen returns the response that allows a write unmodified because of an error.
@@ -97,8 +99,8 @@ type reason struct{ label, text string }
 
 func reasonOf(err error) reason {
 	for _, known := range []struct {
-		err error
-		reason
+		err    error
+		reason reason
 	}{
 		{errTooLarge, reason{"body_too_large", "review too large"}},
 		{errShed, reason{"shed", "too many reviews in flight"}},

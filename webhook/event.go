@@ -66,23 +66,18 @@ func (h *Handler) recordEvents(r *review, out outcome) {
 // optedIn reports whether a namespace has opted in with its own annotation. The annotation of the object in the review is not
 // enough.
 func (h *Handler) optedIn(namespace string) bool {
-	text, ok := h.Cluster.NamespaceMode(namespace)
-	mode, _ := ownership.ParseMode(text)
-	return ok && mode != ownership.ModeOff
+	mode, _ := ownership.ModeOf(h.Cluster.NamespaceMode(namespace))
+	return mode != ownership.ModeOff
 }
 
 // eventNote returns the first changes, and the number of the others.
 func (h *Handler) eventNote(r *review, changes []change, m ownership.Mode) string {
 	autoscaler := h.Cluster.Scaler(r.namespace, r.kind.Group, r.kind.Kind, r.name).Name
-	var texts []string
-	for i, c := range changes {
-		if i == eventFields {
-			texts = append(texts, "and "+strconv.Itoa(len(changes)-i)+" more ("+strconv.Itoa(len(changes))+" fields)")
-			break
-		}
-		texts = append(texts, c.eventText(m, autoscaler))
+	text := func(c change) string { return c.eventText(m, autoscaler) }
+	more := func(others int) string {
+		return "and " + strconv.Itoa(others) + " more (" + strconv.Itoa(len(changes)) + " fields)"
 	}
-	return strings.Join(texts, "; ")
+	return strings.Join(firstOf(changes, eventFields, text, more), "; ")
 }
 
 // eventText is record without text that the sender of the review can choose, such as names of managers and values that are not

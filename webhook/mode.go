@@ -35,17 +35,14 @@ const probeMode = "doctor"
 // annotatedMode returns the mode in the annotation of the incoming object, or else of its namespace. An unknown value counts as
 // warn, with a note.
 func (h *Handler) annotatedMode(r *review) (m ownership.Mode, notes []string) {
-	text, ok := r.incoming.Mode()
+	text, ok := r.incoming.ModeText()
 	if ok && text == probeMode && r.dryRun {
 		return ownership.ModeWarn, []string{warningOf("doctor: answered by handoff-webhook ", h.Version, "")}
 	}
 	if !ok {
 		text, ok = h.Cluster.NamespaceMode(r.namespace)
 	}
-	if !ok {
-		return ownership.ModeOff, nil
-	}
-	m, known := ownership.ParseMode(text)
+	m, known := ownership.ModeOf(text, ok)
 	switch {
 	case known:
 		return m, nil

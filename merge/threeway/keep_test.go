@@ -39,7 +39,9 @@ func TestChangesOfDecodedValuesAreDecoded(t *testing.T) {
 // would have to merge, and that live's stays where the merge does not touch it.
 func TestUnsupportedTypesAreErrorsOrStay(t *testing.T) {
 	var types schema.Types
-	spec := func(name string, value any) map[string]any { return map[string]any{"spec": map[string]any{name: value}} }
+	spec := func(name string, value any) map[string]any {
+		return map[string]any{"spec": map[string]any{name: value}}
+	}
 	for sentence, c := range map[string]struct {
 		manifest, live map[string]any
 		want           string

@@ -7,8 +7,8 @@ import (
 
 // modeOf returns the mode from an object's own annotation, or else from its namespace.
 func (a *auditor) modeOf(s source.Subject) ownership.Mode {
-	if text, ok := s.Object.Mode(); ok {
-		mode, _ := ownership.ParseMode(text)
+	if text, ok := s.Object.ModeText(); ok {
+		mode, _ := ownership.ModeOf(text, ok)
 		return mode
 	}
 	namespace, read := a.survey.Namespaces[s.Namespace]

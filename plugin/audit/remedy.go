@@ -10,7 +10,7 @@ import (
 
 // enableCommand returns the command that enables handoff for an object.
 func enableCommand(s source.Subject) string {
-	if _, own := s.Object.Mode(); own {
+	if _, own := s.Object.ModeText(); own {
 		return fmt.Sprintf("kubectl annotate --overwrite %s -n %s %s=%s",
 			s, s.Namespace, ownership.ModeAnnotation, ownership.ModeEnforce)
 	}

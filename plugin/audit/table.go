@@ -1,16 +1,14 @@
 package audit
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/ownership-handoff/handoff/internal/printable"
-	tables "github.com/ownership-handoff/handoff/internal/table"
+	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
@@ -32,19 +30,11 @@ func (r *Report) Table(w io.Writer, wide bool) error {
 }
 
 func (r *Report) risks(w io.Writer, wide bool) error {
-	table := printers.GetNewTabWriter(w)
-	line := func(cells ...string) {
-		cells = tables.Cells(cells...)
-		for i, cell := range cells {
-			cells[i] = cmp.Or(cell, "-")
-		}
-		_, _ = fmt.Fprintln(table, strings.Join(cells, "\t")) // Flush returns the error
-	}
 	head := []string{"NAMESPACE", "OBJECT", "RISK", "FIELD", "NOW", "NEXT APPLY", "HANDOFF"}
 	if wide {
 		head = append(head, "MANAGERS", "SINCE", "REMEDY")
 	}
-	line(head...)
+	rows := make([]table.Row, 0, len(r.Risks))
 	for _, risk := range r.Risks {
 		cells := []string{
 			risk.Object.Namespace, risk.name, string(risk.Kind), risk.Field, risk.Now, risk.NextApply, risk.Handoff,
@@ -52,9 +42,12 @@ func (r *Report) risks(w io.Writer, wide bool) error {
 		if wide {
 			cells = append(cells, strings.Join(risk.Managers, ", "), risk.Since, strings.Join(risk.Remedies, "; "))
 		}
-		line(cells...)
+		for i, cell := range cells {
+			cells[i] = table.Dash(cell)
+		}
+		rows = append(rows, table.Row{Cells: cells})
 	}
-	return table.Flush()
+	return table.Style{}.Write(w, head, rows)
 }
 
 // remedies writes the remedies for the first risk of each kind.
@@ -109,7 +102,7 @@ func (r *Report) summary() string {
 			"An autoscaler has taken over the field in managedFields from Helm or server-side apply; check the manifest.",
 			r.unrecorded()))
 	}
-	return strings.Join(tables.Cells(sentences...), "\n") + "\n"
+	return strings.Join(table.Cells(sentences...), "\n") + "\n"
 }
 
 // maxNames limits the names that a sentence lists.

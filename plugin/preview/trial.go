@@ -114,8 +114,8 @@ func (t *trial) modeAnnotation(merged []byte) (text string, annotated bool, err 
 	if err != nil {
 		return "", false, err
 	}
-	if text, annotated = o.Mode(); !annotated && t.options.ServerSide {
-		text, annotated = t.subject.Object.Mode()
+	if text, annotated = o.ModeText(); !annotated && t.options.ServerSide {
+		text, annotated = t.subject.Object.ModeText()
 	}
 	return text, annotated, nil
 }
@@ -126,7 +126,7 @@ func (t *trial) mode(merged []byte) (ownership.Mode, error) {
 	if err != nil || !annotated || t.clusterScoped {
 		return t.namespaceMode, err
 	}
-	mode, _ := ownership.ParseMode(text)
+	mode, _ := ownership.ModeOf(text, annotated)
 	return mode, nil
 }
 

@@ -138,7 +138,3 @@ func outermost(paths []fieldpath.Path) []fieldpath.Path {
 	}
 	return left
 }
-
-func hasPrefix(path, prefix fieldpath.Path) bool {
-	return len(prefix) <= len(path) && path[:len(prefix)].Equals(prefix)
-}

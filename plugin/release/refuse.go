@@ -57,11 +57,13 @@ func refuseIdentity(s source.Subject, path fieldpath.Path) error {
 }
 
 func isIdentity(path fieldpath.Path) bool {
-	identifies := func(identity fieldpath.Path) bool { return hasPrefix(path, identity) }
+	identifies := func(identity fieldpath.Path) bool { return ownership.HasPrefix(path, identity) }
 	return identifies(ownership.LastAppliedPath()) || slices.ContainsFunc(ownership.IdentityPaths(), identifies)
 }
 
-func containsIdentity(path fieldpath.Path) bool { return hasPrefix(ownership.LastAppliedPath(), path) }
+func containsIdentity(path fieldpath.Path) bool {
+	return ownership.HasPrefix(ownership.LastAppliedPath(), path)
+}
 
 // refuse returns an error for a field that does not exist, and for a part of a list that cannot be released by itself.
 func refuse(s source.Subject, live *jsonindex.Index, path fieldpath.Path) error {

@@ -117,19 +117,16 @@ func (f *clusterFacts) namespaceMode(ctx context.Context, namespace string) (own
 	case err != nil:
 		return UnknownMode, Advise(err, "")
 	}
-	text, annotated := o.GetAnnotations()[ownership.ModeAnnotation]
-	return modeIn(text, annotated), nil
+	return modeOf(o), nil
 }
 
 // UnknownMode is the mode of a namespace that could not be read.
 const UnknownMode ownership.Mode = "unknown"
 
-// modeIn returns the mode of an annotation.
-func modeIn(text string, annotated bool) ownership.Mode {
-	if !annotated {
-		return ownership.ModeOff
-	}
-	mode, _ := ownership.ParseMode(text)
+// modeOf returns the mode in a namespace's annotation.
+func modeOf(namespace *unstructured.Unstructured) ownership.Mode {
+	text, annotated := namespace.GetAnnotations()[ownership.ModeAnnotation]
+	mode, _ := ownership.ModeOf(text, annotated)
 	return mode
 }
 

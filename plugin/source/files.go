@@ -130,8 +130,7 @@ func newFileFacts(objects []*unstructured.Unstructured) (f fileFacts, err error)
 	for _, o := range objects {
 		switch o.GroupVersionKind().GroupKind() {
 		case schema.GroupKind{Kind: "Namespace"}:
-			text, annotated := o.GetAnnotations()[ownership.ModeAnnotation]
-			f.namespaces[o.GetName()] = modeIn(text, annotated)
+			f.namespaces[o.GetName()] = modeOf(o)
 		case schema.GroupKind{Group: autoscalingv2.GroupName, Kind: "HorizontalPodAutoscaler"}:
 			hpa, err := hpaOf(o) // all versions agree in the fields that are read
 			if err != nil {

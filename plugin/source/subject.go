@@ -75,12 +75,10 @@ func (w who) subject(kind schema.GroupVersionKind, namespace, name string, text 
 		return s, fmt.Errorf("%s: %w", s, err)
 	}
 	s.Context.Managers = w.managers.For(kind.GroupKind(), w.rules, nil)
-	for _, rule := range w.rules {
-		if rule.Matches(s.Kind.Group, s.Kind.Kind) {
-			s.Context.Controlled = append(s.Context.Controlled, rule.Fields...)
-		}
+	var unread error
+	if s.Context.Controlled, unread = ownership.ControllerPatterns(kind.GroupKind(), w.rules, s.Object); unread != nil {
+		s.invalidPaths(unread)
 	}
-	s.annotated()
 	return s, nil
 }
 
@@ -92,20 +90,14 @@ func (s *Subject) setScale(path fieldpath.Path) {
 	}
 }
 
-// annotated adds the fields that the object's annotation assigns to controllers. As in the webhook, an invalid path is ignored.
-func (s *Subject) annotated() {
-	text, ok := s.Object.ControllerFields()
-	if !ok {
+// invalidPaths adds a gap for the paths in the object's annotation that do not parse. As in the webhook, they are ignored.
+func (s *Subject) invalidPaths(err error) {
+	if s.IsSecret() {
+		s.gap("invalid paths in annotation %s are ignored; fix them", ownership.ControllerFieldsAnnotation)
 		return
 	}
-	own, err := ownership.ParseControllerFields(text)
-	s.Context.Controlled = append(s.Context.Controlled, own...)
-	if err != nil && s.IsSecret() {
-		s.gap("invalid paths in annotation %s are ignored; fix them", ownership.ControllerFieldsAnnotation)
-	} else if err != nil {
-		s.gap("invalid paths in annotation %s are ignored; fix them: %v", ownership.ControllerFieldsAnnotation,
-			strings.ReplaceAll(err.Error(), "\n", "; "))
-	}
+	s.gap("invalid paths in annotation %s are ignored; fix them: %v", ownership.ControllerFieldsAnnotation,
+		strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
 // gap adds a gap to the subject.

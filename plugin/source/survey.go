@@ -95,8 +95,8 @@ func (s *Survey) add(a Autoscaler) {
 // addNamespace adds the mode of a namespace.
 func (s *Survey) addNamespace(o ownership.Object) {
 	name := stringAt(o, "metadata", "name")
-	mode, annotated := o.Mode()
-	s.Namespaces[name] = modeIn(strings.Clone(mode), annotated)
+	text, annotated := o.ModeText()
+	s.Namespaces[name], _ = ownership.ModeOf(strings.Clone(text), annotated)
 }
 
 // complete sets the scale field and the scaler of a subject, and marks it as a present target.

@@ -45,7 +45,7 @@ func (s Subject) Visible(path fieldpath.Path, value []byte) []byte {
 // Hidden reports whether a field's value is hidden completely. That is the case for the last-applied annotation, and for the
 // contents and annotations of a Secret, because tools keep copies of manifests in annotations.
 func (s Subject) Hidden(path fieldpath.Path) bool {
-	if within(path, ownership.LastAppliedPath()) {
+	if ownership.HasPrefix(path, ownership.LastAppliedPath()) {
 		return true
 	}
 	return s.IsSecret() && !harmless(path)
@@ -66,14 +66,10 @@ func harmless(path fieldpath.Path) bool {
 	}
 }
 
-func within(path, of fieldpath.Path) bool {
-	return len(path) >= len(of) && path[:len(of)].Equals(of)
-}
-
 // visible returns a value, which is part of an object or a manifest, without the last-applied annotation.
 func visible(path fieldpath.Path, value []byte) []byte {
 	hidden := ownership.LastAppliedPath()
-	if !within(hidden, path) {
+	if !ownership.HasPrefix(hidden, path) {
 		return value
 	}
 	var names []string

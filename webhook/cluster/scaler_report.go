@@ -115,7 +115,7 @@ func (s *scalers) report() {
 	}
 	problems, targets := s.reports.take()
 	for _, o := range problems {
-		s.tell(o, "NoScaleTarget", o.problem+", so handoff keeps no replicas for it")
+		s.warn(o, "NoScaleTarget", o.problem+", so handoff keeps no replicas for it")
 	}
 	for _, key := range targets {
 		s.reportRivals(key)
@@ -136,17 +136,16 @@ func (s *scalers) reportRivals(key targetKey) {
 	}
 	for _, watch := range s.running() {
 		for _, o := range watch.find(key) {
-			s.tell(o, "SharedScaleTarget", rivals+" scale the same "+key.kind.Kind+"; delete all but one")
+			s.warn(o, "SharedScaleTarget", rivals+" scale the same "+key.kind.Kind+"; delete all but one")
 		}
 	}
 }
 
-// tell logs a problem of a scaler, and records an Event on it if its namespace has opted in.
-func (s *scalers) tell(o *scaler, reason, note string) {
+// warn logs a problem of a scaler, and records an Event on it if its namespace has opted in.
+func (s *scalers) warn(o *scaler, reason, note string) {
 	s.options.Log.Info("a scaler needs attention", "kind", o.Kind, "namespace", o.Namespace, "name", o.Name,
 		"reason", reason, "note", note)
-	text, ok := s.state.NamespaceMode(o.Namespace)
-	if mode, _ := ownership.ParseMode(text); s.options.Events == nil || !ok || mode == ownership.ModeOff {
+	if mode, _ := ownership.ModeOf(s.state.NamespaceMode(o.Namespace)); s.options.Events == nil || mode == ownership.ModeOff {
 		return
 	}
 	s.options.Events.Eventf(&corev1.ObjectReference{
