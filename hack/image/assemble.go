@@ -10,13 +10,13 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// user owns no file. It is a number, because runAsNonRoot requires one.
+// user is the user that the image runs as, which owns no file. It is a number, because runAsNonRoot requires one.
 const user = "65532:65532"
 
-// labels are what the image says of itself, by the keys that the OCI image specification has for it.
+// labels returns the image's metadata, by the keys of the OCI image specification.
 func labels(from source) map[string]string {
 	const prefix = "org.opencontainers.image."
-	said := map[string]string{
+	metadata := map[string]string{
 		prefix + "title":       "handoff-webhook",
 		prefix + "description": "Keeps fields that autoscalers, controllers and users own when a manifest is applied",
 		prefix + "source":      "https://github.com/ownership-handoff/handoff",
@@ -24,12 +24,12 @@ func labels(from source) map[string]string {
 		prefix + "licenses":    "Apache-2.0",
 	}
 	if from.revision != "" {
-		said[prefix+"revision"] = from.revision
+		metadata[prefix+"revision"] = from.revision
 	}
-	return said
+	return metadata
 }
 
-// assemble makes the image of one platform of its layer.
+// assemble returns the image of one platform with its layer.
 func assemble(from source, platform v1.Platform, layer v1.Layer) (v1.Image, error) {
 	created := v1.Time{Time: from.time}
 	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
@@ -59,8 +59,8 @@ func assemble(from source, platform v1.Platform, layer v1.Layer) (v1.Image, erro
 	return image, nil
 }
 
-// join makes the index of all platforms, from which a node takes its own. It says of itself what the images do: a registry
-// shows the index's page, and not theirs.
+// join returns the index of the images of all platforms, from which a node selects its own. The index has the same metadata as the
+// images, because a registry shows that of the index.
 func join(from source, images []built) (v1.ImageIndex, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, one := range images {
@@ -68,9 +68,9 @@ func join(from source, images []built) (v1.ImageIndex, error) {
 			Add: one.image, Descriptor: v1.Descriptor{Platform: &one.platform},
 		})
 	}
-	said, is := mutate.Annotations(index, labels(from)).(v1.ImageIndex)
-	if !is {
+	annotated, ok := mutate.Annotations(index, labels(from)).(v1.ImageIndex)
+	if !ok {
 		return nil, errors.New("an index with annotations is no longer an index")
 	}
-	return said, nil
+	return annotated, nil
 }

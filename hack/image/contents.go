@@ -16,10 +16,10 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// entrypoint is the binary's path in the image, but for the leading slash.
+// entrypoint is the binary's path in the image, without the leading slash.
 const entrypoint = "handoff-webhook"
 
-// compile returns the binary: static, without a trace of the folder and the machine it is built on.
+// compile returns the static binary. It does not depend on the folder and the machine on which it is built.
 func compile(ctx context.Context, from source, platform v1.Platform) (_ []byte, err error) {
 	dir, err := os.MkdirTemp("", "image-")
 	if err != nil {
@@ -35,8 +35,8 @@ func compile(ctx context.Context, from source, platform v1.Platform) (_ []byte, 
 		"-ldflags=-s -w -buildid= -X main.version="+from.version, "-o", target, "./cmd/handoff-webhook")
 	cmd.Dir = from.root
 	cmd.Env = append(os.Environ(), "GOOS="+platform.OS, "GOARCH="+platform.Architecture, "CGO_ENABLED=0",
-		// What a user has set for other builds would make another binary. GOFLAGS repeats a flag, because go takes an
-		// empty variable for one that is not set, and looks into the user's file.
+		// Override the user's settings, which would change the binary. GOFLAGS repeats a flag, because go treats an empty
+		// variable as one that is not set, and reads it from the user's configuration file.
 		"GOFLAGS=-trimpath", "GOWORK=off", "GOAMD64=v1", "GOARM64=v8.0", "GOFIPS140=off", "GOEXPERIMENT=")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
@@ -45,8 +45,8 @@ func compile(ctx context.Context, from source, platform v1.Platform) (_ []byte, 
 	return os.ReadFile(target)
 }
 
-// pack makes the only layer. It holds no certificates of authorities: the webhook talks to the API server alone, whose
-// authority comes with the service account.
+// pack returns the only layer. It needs no CA certificates: the webhook connects only to the API server, whose CA is mounted with
+// the service account.
 func pack(from source, binary []byte) (v1.Layer, error) {
 	license, err := os.ReadFile(filepath.Join(from.root, "LICENSE"))
 	if err != nil {
@@ -59,7 +59,7 @@ func pack(from source, binary []byte) (v1.Layer, error) {
 		mode    int64
 		content []byte
 	}{{"LICENSE", 0o644, license}, {entrypoint, 0o755, binary}} {
-		// Owner and group are root's, and no names are noted: user 65532 can run the binary and not change it.
+		// Root owns the files, by number and without a name: user 65532 can run the binary but not change it.
 		header := &tar.Header{
 			Typeflag: tar.TypeReg, Name: file.name, Mode: file.mode, Size: int64(len(file.content)),
 			ModTime: from.time, Format: tar.FormatUSTAR,

@@ -27,7 +27,7 @@ func layerFiles(t *testing.T, image v1.Image) map[string]file {
 		t.Fatal(err)
 	}
 	if len(layers) != 1 {
-		t.Fatalf("the image has %d layers, not one", len(layers))
+		t.Fatalf("got %d layers, want 1", len(layers))
 	}
 	stream, err := layers[0].Uncompressed()
 	if err != nil {
@@ -96,7 +96,7 @@ func checkStatic(t *testing.T, program []byte, architecture string) {
 		t.Fatal(err)
 	}
 	if want := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[architecture]; binary.Machine != want {
-		t.Errorf("the binary is for %s, not for %s", binary.Machine, want)
+		t.Errorf("got a binary for %s, want %s", binary.Machine, want)
 	}
 	for _, segment := range binary.Progs {
 		if segment.Type == elf.PT_INTERP || segment.Type == elf.PT_DYNAMIC {
@@ -114,12 +114,12 @@ func config(t *testing.T, image v1.Image) *v1.ConfigFile {
 	return c
 }
 
-// checkConfig holds how the image is run and what it says of itself.
+// checkConfig checks how the image runs, and its metadata.
 func checkConfig(t *testing.T, image v1.Image, architecture, version, revision string) {
 	t.Helper()
 	c := config(t, image)
 	if c.OS != "linux" || c.Architecture != architecture {
-		t.Errorf("the image is for %s/%s, not for linux/%s", c.OS, c.Architecture, architecture)
+		t.Errorf("got platform %s/%s, want linux/%s", c.OS, c.Architecture, architecture)
 	}
 	history := []v1.History{{Created: c.Created, CreatedBy: "make image, " + compiler(t)}}
 	if diff := cmp.Diff(history, c.History); diff != "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// clone is a clone of the repository of this module, in a folder of that name.
+// clone returns a clone of the repository of this module, in a folder with a name.
 func clone(t *testing.T, folder string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), folder)
@@ -31,7 +31,7 @@ func git(t *testing.T, dir string, args ...string) string {
 	return strings.TrimSpace(string(said))
 }
 
-// readLayout returns the index of all platforms of an OCI layout, which is valid and bears the name.
+// readLayout checks an OCI layout and its name, and returns the index of all platforms.
 func readLayout(t *testing.T, dir, named string) v1.ImageIndex {
 	t.Helper()
 	folder, err := layout.ImageIndexFromPath(dir)
@@ -43,7 +43,7 @@ func readLayout(t *testing.T, dir, named string) v1.ImageIndex {
 		t.Fatal(err)
 	}
 	if len(manifest.Manifests) != 1 {
-		t.Fatalf("the layout has %d entries, not one for the index of all platforms", len(manifest.Manifests))
+		t.Fatalf("got %d entries in the layout, want one for the index of all platforms", len(manifest.Manifests))
 	}
 	if got := manifest.Manifests[0].Annotations["org.opencontainers.image.ref.name"]; got != named {
 		t.Errorf("the layout names its index %q, not %q", got, named)
@@ -58,7 +58,7 @@ func readLayout(t *testing.T, dir, named string) v1.ImageIndex {
 	return index
 }
 
-// imageOf returns the image of linux/architecture.
+// imageOf returns the image for linux/ARCHITECTURE.
 func imageOf(t *testing.T, index v1.ImageIndex, architecture string) v1.Image {
 	t.Helper()
 	manifest, err := index.IndexManifest()
@@ -96,7 +96,7 @@ func read(t *testing.T, path string) []byte {
 	return content
 }
 
-// compiler is the version of Go that builds.
+// compiler returns the version of Go.
 func compiler(t *testing.T) string {
 	t.Helper()
 	version, err := exec.CommandContext(t.Context(), "go", "env", "GOVERSION").Output()
@@ -106,7 +106,7 @@ func compiler(t *testing.T) string {
 	return strings.TrimSpace(string(version))
 }
 
-// setEpoch sets SOURCE_DATE_EPOCH until the test ends; empty: there is none, whatever the test was called with.
+// setEpoch sets SOURCE_DATE_EPOCH until the test ends. If it is empty, the variable is unset, whatever the environment has.
 func setEpoch(t *testing.T, seconds string) {
 	t.Helper()
 	t.Setenv("SOURCE_DATE_EPOCH", seconds)

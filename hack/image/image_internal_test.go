@@ -17,8 +17,8 @@ import (
 
 const repository = "ghcr.io/ownership-handoff/handoff-webhook"
 
-// TestTheImage builds the last commit twice, from clones in two folders, and looks at what it has built with the readers of
-// go-containerregistry. What is not committed is not in these images.
+// TestTheImage builds the last commit twice, from clones in two folders, and checks the images with go-containerregistry. Changes
+// that are not committed are not in them.
 func TestTheImage(t *testing.T) {
 	setEpoch(t, "")
 	first, second := clone(t, "first"), clone(t, "second/in/another/place")
@@ -37,11 +37,11 @@ func TestTheImage(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(printed.String(), strings.ReplaceAll(again.String(), second, first)); diff != "" {
-			t.Errorf("what is printed (-first +second):\n%s", diff)
+			t.Errorf("output (-first +second):\n%s", diff)
 		}
 		for _, file := range []string{"bin/image/index.json", "bin/image-amd64.tar", "bin/image-arm64.tar"} {
 			if !bytes.Equal(read(t, filepath.Join(first, file)), read(t, filepath.Join(second, file))) {
-				t.Errorf("%s is another file in the second clone", file)
+				t.Errorf("%s differs in the second clone", file)
 			}
 		}
 	})
@@ -73,7 +73,7 @@ func TestTheImage(t *testing.T) {
 		})
 	}
 	if diff := cmp.Diff(strings.Join(want, "\n")+"\n", printed.String()); diff != "" {
-		t.Errorf("what is printed (-want +got):\n%s", diff)
+		t.Errorf("output (-want +got):\n%s", diff)
 	}
 
 	t.Run("the binary prints the version", func(t *testing.T) {

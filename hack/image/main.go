@@ -1,5 +1,5 @@
-// Command image builds the container image of handoff-webhook: one static binary on nothing, for several platforms, the
-// same digest wherever it is built. It needs go and the source, and neither docker nor a base image. See --help.
+// Command image builds the container image of handoff-webhook: a static binary without a base image, for several platforms. The
+// digest is the same wherever it is built. Requires go and the source, but not docker. See --help.
 package main
 
 import (
@@ -31,7 +31,7 @@ type built struct {
 	image    v1.Image
 }
 
-// run builds what args ask for, writes it, and prints the digests.
+// run builds the image, writes it, and prints the digests.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	o, err := parse(args)
 	if err != nil {
@@ -45,7 +45,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	// Not after minutes of building.
+	// Check before the build, which takes minutes.
 	if err := replaceable(o.output); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return push(ctx, out, tag, index)
 }
 
-// build makes the image of one platform.
+// build returns the image of one platform.
 func build(ctx context.Context, from source, platform v1.Platform) (v1.Image, error) {
 	binary, err := compile(ctx, from, platform)
 	if err != nil {

@@ -32,7 +32,7 @@ func TestPush(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := "pushed " + tag.Context().Name() + "@" + digest(t, index) + "\n"; printed.String() != want {
-		t.Errorf("it printed %q, not %q", &printed, want)
+		t.Errorf("got output %q, want %q", &printed, want)
 	}
 	stored, err := remote.Index(tag)
 	if err != nil {

@@ -14,27 +14,27 @@ import (
 	"time"
 )
 
-// source is what the image is built from, and what it says of itself.
+// source is the source of the image, and the image's metadata.
 type source struct {
 	root     string // of the source
 	version  string
-	revision string    // the commit; empty where there is no repository
-	time     time.Time // of all that is in the image
-	compiler string    // the version of Go, with another one the image would be another
+	revision string    // the commit; empty if the source is not a clone
+	time     time.Time // of all files in the image
+	compiler string    // the version of Go, on which the image depends
 }
 
-// describe is the command that names a commit. How far git abbreviates by itself depends on how many objects a clone has,
-// so that two clones of one commit would differ: 12 digits are enough for any.
+// describe returns the command that names a commit. It has 12 digits, which are enough: by default, the number depends on how
+// many objects a clone has, so that two clones of a commit would have different versions.
 func describe() []string {
 	return []string{"git", "describe", "--tags", "--always", "--dirty", "--abbrev=12"}
 }
 
-// look finds out what the image says of itself. A source that is no clone, such as an unpacked archive, has no commit to
-// name: its version is unknown unless it is given, and its time is 1970.
+// look determines the image's metadata. A source that is not a clone, such as an unpacked archive, has no commit: its version is
+// unknown unless it is given, and its time is 1970.
 func look(ctx context.Context, root, version string) (source, error) {
 	from := source{root: root, version: version, time: time.Unix(0, 0).UTC()}
 	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
-		return from, fmt.Errorf("--source=%s: no Go module there: %w", root, err)
+		return from, fmt.Errorf("--source=%s is not a Go module: %w", root, err)
 	}
 	var err error
 	if from.compiler, err = from.output(ctx, "go", "env", "GOVERSION"); err != nil {
@@ -55,7 +55,7 @@ func look(ctx context.Context, root, version string) (source, error) {
 }
 
 func (s *source) readCommit(ctx context.Context) error {
-	// Not by asking git: it would take a repository around an unpacked archive for the archive's own.
+	// Do not ask git, which would also find a repository that contains an unpacked archive.
 	if _, err := os.Stat(filepath.Join(s.root, ".git")); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -78,13 +78,13 @@ func (s *source) readCommit(ctx context.Context) error {
 func (s *source) setTime(seconds string) error {
 	n, err := strconv.ParseInt(seconds, 10, 64)
 	if err != nil || n < 0 {
-		return fmt.Errorf("%q is no number of seconds since 1970", seconds)
+		return fmt.Errorf("%q is not a number of seconds since 1970", seconds)
 	}
 	s.time = time.Unix(n, 0).UTC()
 	return nil
 }
 
-// output is what a command prints in the source's folder.
+// output returns the output of a command in the source's folder.
 func (s *source) output(ctx context.Context, command ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = s.root

@@ -18,10 +18,10 @@ func TestLook(t *testing.T) {
 		version, epoch string
 		want           source
 	}{
-		"an unpacked archive is unknown, and of 1970":         {want: source{version: "unknown", time: time.Unix(0, 0)}},
-		"its version can be given, and its time by the epoch": {version: "v1", epoch: "86400", want: source{version: "v1", time: time.Unix(86400, 0)}},
-		"a clone has its commit's name and time":              {committed: true, want: source{version: "v0.1.0", time: time.Unix(1e9, 0)}},
-		"the epoch goes before the commit's time":             {committed: true, epoch: "7", want: source{version: "v0.1.0", time: time.Unix(7, 0)}},
+		"an unpacked archive has no version, and the time 1970": {want: source{version: "unknown", time: time.Unix(0, 0)}},
+		"its version can be set, and its time by the epoch":     {version: "v1", epoch: "86400", want: source{version: "v1", time: time.Unix(86400, 0)}},
+		"a clone has the commit's name and time":                {committed: true, want: source{version: "v0.1.0", time: time.Unix(1e9, 0)}},
+		"the epoch overrides the commit's time":                 {committed: true, epoch: "7", want: source{version: "v0.1.0", time: time.Unix(7, 0)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
@@ -44,7 +44,7 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// commit makes a repository with a commit of the second 1e9 and the tag v0.1.0, and returns the commit.
+// commit creates a repository with a commit of the second 1e9 and the tag v0.1.0, and returns the commit.
 func commit(t *testing.T, root string) string {
 	t.Helper()
 	t.Setenv("GIT_COMMITTER_DATE", "1000000000 +0000")
@@ -67,30 +67,30 @@ func TestRefusals(t *testing.T) {
 		epoch string
 		want  string
 	}{
-		"a version that is no tag":       {args: []string{"--version=v1.0.0+dirty"}, want: "no '+'"},
-		"a platform that is not Linux":   {args: []string{"--platforms=windows/amd64"}, want: "linux/ARCHITECTURE"},
-		"a platform with a variant":      {args: []string{"--platforms=linux/arm/v7"}, want: "linux/ARCHITECTURE"},
-		"a platform twice":               {args: []string{"--platforms=linux/arm64,linux/arm64"}, want: "twice"},
-		"no platform":                    {args: []string{"--platforms="}, want: "none to build for"},
-		"an argument":                    {args: []string{"push"}, want: "takes flags only"},
-		"a folder that is not the root":  {args: []string{"--source=testdata"}, want: "no Go module there"},
-		"an output that holds much else": {args: []string{"--output", foreign}, want: "no OCI layout"},
-		"an epoch that is a date":        {epoch: "2026-01-01", want: "no number of seconds"},
-		"an epoch before 1970":           {epoch: "-1", want: "no number of seconds"},
+		"a version that is no tag":         {args: []string{"--version=v1.0.0+dirty"}, want: "without '+'"},
+		"a platform that is not Linux":     {args: []string{"--platforms=windows/amd64"}, want: "linux/ARCHITECTURE"},
+		"a platform with a variant":        {args: []string{"--platforms=linux/arm/v7"}, want: "linux/ARCHITECTURE"},
+		"a platform twice":                 {args: []string{"--platforms=linux/arm64,linux/arm64"}, want: "twice"},
+		"no platform":                      {args: []string{"--platforms="}, want: "--platforms is empty"},
+		"an argument":                      {args: []string{"push"}, want: "accepts only flags"},
+		"a folder that is not the root":    {args: []string{"--source=testdata"}, want: "is not a Go module"},
+		"an output that is another folder": {args: []string{"--output", foreign}, want: "is not an OCI layout"},
+		"an epoch that is a date":          {epoch: "2026-01-01", want: "is not a number of seconds"},
+		"an epoch before 1970":             {epoch: "-1", want: "is not a number of seconds"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			setEpoch(t, c.epoch)
 			var printed bytes.Buffer
 			err := run(t.Context(), append([]string{"--source=../.."}, c.args...), &printed)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, which does not say %q", err, c.want)
+				t.Errorf("got error %v, want %q", err, c.want)
 			}
 			if printed.Len() > 0 {
-				t.Errorf("it printed %q", &printed)
+				t.Errorf("unexpected output %q", &printed)
 			}
 		})
 	}
 	if _, err := os.Stat(kept); err != nil {
-		t.Error("the other output has not been left alone:", err)
+		t.Error("the other folder has changed:", err)
 	}
 }

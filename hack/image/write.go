@@ -18,23 +18,23 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// replaceable says whether a layout may take the folder's place: what this program has not written, it does not remove.
+// replaceable returns an error if the output exists and is not an OCI layout: the program only removes what it has written.
 func replaceable(output string) error {
 	if _, err := os.Lstat(output); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if _, err := os.Stat(filepath.Join(output, "oci-layout")); err != nil {
-		return fmt.Errorf("--output=%s: it is there, and is no OCI layout that could be replaced: %w", output, err)
+		return fmt.Errorf("--output=%s exists and is not an OCI layout; choose another path: %w", output, err)
 	}
 	return nil
 }
 
-// archive is the path of a platform's tarball.
+// archive returns the path of a platform's tarball.
 func archive(output string, platform v1.Platform) string {
 	return output + "-" + platform.Architecture + ".tar"
 }
 
-// write puts layout and tarballs in place when all of them are complete.
+// write writes the layout and the tarballs, and moves them into place once all of them are complete.
 func write(output string, tag name.Tag, index v1.ImageIndex, images []built) (err error) {
 	output = filepath.Clean(output)
 	parent := filepath.Dir(output)
@@ -71,7 +71,7 @@ func write(output string, tag name.Tag, index v1.ImageIndex, images []built) (er
 	return os.Rename(made, output)
 }
 
-// report prints the digests: the index's is what a Deployment should name.
+// report prints the digests. A Deployment should use that of the index.
 func report(out io.Writer, output string, tag name.Tag, index v1.ImageIndex, images []built) error {
 	digest, err := index.Digest()
 	if err != nil {
@@ -89,7 +89,7 @@ func report(out io.Writer, output string, tag name.Tag, index v1.ImageIndex, ima
 	return nil
 }
 
-// push sends all platforms to the tag's registry.
+// push pushes all platforms to the tag's registry.
 func push(ctx context.Context, out io.Writer, tag name.Tag, index v1.ImageIndex) error {
 	err := remote.WriteIndex(tag, index, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain))
 	if err != nil {
