@@ -27,7 +27,7 @@ func outlineOf(w *rawjson.Walker) (o outline, err error) {
 	case '{':
 		_, err = w.Object(addChild)
 	case '[':
-		_, err = w.Array(func() error { return addChild(nil) })
+		_, err = w.List(func() error { return addChild(nil) })
 	default:
 		_, err = w.Value()
 	}

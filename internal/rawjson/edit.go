@@ -9,7 +9,7 @@ import (
 // Check walks a whole text and returns why it is not one valid JSON value, or nil.
 func Check(text []byte) error { return CheckWithin(0, text) }
 
-// CheckWithin is Check for a text that depth objects and lists are to contain, which count for the limit of nesting.
+// CheckWithin is Check for a text that depth objects and lists will contain, which count toward the limit of nesting.
 func CheckWithin(depth int, text []byte) error {
 	w := Walker{text: text, depth: depth}
 	if _, err := w.Value(); err != nil {
@@ -18,24 +18,23 @@ func CheckWithin(depth int, text []byte) error {
 	return w.End()
 }
 
-// Find returns where the value stands that the names lead to, from the outermost object inwards. The Span is empty when
-// there is none: a name is missing, or what should hold it is no object. The text must have passed a Walker before: what
-// follows the value is not looked at.
+// Find returns the position of the value at a path of names, or the zero Span if a name is missing or a parent is not an object.
+// It does not read beyond the value. The text must have passed a Walker before.
 func Find(text []byte, names ...string) Span {
 	return find(text, names).value
 }
 
-// place is where a member stands in its object.
-type place struct {
+// memberSpan is the position of a member in its object.
+type memberSpan struct {
 	name, value Span
 }
 
-// find goes inwards without looking where the values end that it goes through.
-func find(text []byte, names []string) place {
-	at := place{value: Span{Start: space(text, 0)}}
+// find is Find with the position of the name. It does not determine where the values of parents end.
+func find(text []byte, names []string) memberSpan {
+	at := memberSpan{value: Span{Start: space(text, 0)}}
 	for _, name := range names {
 		if at = member(text, at.value.Start, name); at.value.Start == 0 {
-			return place{}
+			return memberSpan{}
 		}
 	}
 	at.value.End = skip(text, at.value.Start)
@@ -53,33 +52,32 @@ func FindPrefixed(text []byte, prefix, name string) Span {
 	return at
 }
 
-// member returns where a member's name and the start of its value stand in the object that starts at i.
-func member(text []byte, i int, name string) place {
+// member returns the positions of a member's name and of the start of its value, in the object that starts at i.
+func member(text []byte, i int, name string) memberSpan {
 	return memberWhere(text, i, func(is []byte) bool { return string(is) == name })
 }
 
-func memberWhere(text []byte, i int, isName func([]byte) bool) place {
+func memberWhere(text []byte, i int, isName func([]byte) bool) memberSpan {
 	if i >= len(text) || text[i] != '{' {
-		return place{}
+		return memberSpan{}
 	}
 	for i = space(text, i+1); i >= 0 && i < len(text) && text[i] == '"'; {
 		quoted := Span{Start: i, End: skipString(text, i)}
 		i = space(text, quoted.End)
 		if i >= len(text) || text[i] != ':' {
-			return place{}
+			return memberSpan{}
 		}
 		i = space(text, i+1)
 		if isName(Name(quoted.Of(text))) {
-			return place{name: quoted, value: Span{Start: i}}
+			return memberSpan{name: quoted, value: Span{Start: i}}
 		}
 		i = next(text, skip(text, i))
 	}
-	return place{}
+	return memberSpan{}
 }
 
-// Cut returns the text without the member that the names lead to, and nothing else changed: the member goes with the
-// comma and the white space that set it apart. The result is text itself when there is no such member. The text must
-// have passed a Walker before.
+// Cut returns the text without the member at a path of names, and without the comma and the white space that separate it from
+// the others. Nothing else changes. If there is no such member, it returns text itself. The text must have passed a Walker before.
 func Cut(text []byte, names ...string) []byte {
 	if len(names) == 0 {
 		return text
@@ -91,8 +89,8 @@ func Cut(text []byte, names ...string) []byte {
 	return slices.Concat(text[:at.cutStart(text)], text[at.cutEnd(text):])
 }
 
-// cutStart is where the member's own text starts: at its name or, for the last of several, at the comma before it.
-func (p place) cutStart(text []byte) int {
+// cutStart returns the start of the text to cut: the member's name or, for the last of several members, the comma before it.
+func (p memberSpan) cutStart(text []byte) int {
 	if nextByte(text[p.value.End:]) == ',' {
 		return p.name.Start
 	}
@@ -103,8 +101,8 @@ func (p place) cutStart(text []byte) int {
 	return p.name.Start
 }
 
-// cutEnd is where what follows the member starts: after the comma and the white space behind it, if it has one.
-func (p place) cutEnd(text []byte) int {
+// cutEnd returns the end of the text to cut: if a comma follows the member, after the comma and the white space that follows it.
+func (p memberSpan) cutEnd(text []byte) int {
 	after := text[p.value.End:]
 	if nextByte(after) != ',' {
 		return p.value.End
@@ -120,13 +118,13 @@ func nextByte(text []byte) byte {
 	return 0
 }
 
-// CutElement returns the text of a list without the element at index, and nothing else changed, as Cut does for members.
+// CutElement returns the text of a list without the element at an index, as Cut does for members.
 func CutElement(text []byte, index int) []byte {
-	var at place
+	var at memberSpan
 	n := 0
 	Elements(text, func(value Span) bool {
 		if n == index {
-			at = place{name: Span{Start: value.Start, End: value.Start}, value: value}
+			at = memberSpan{name: Span{Start: value.Start, End: value.Start}, value: value}
 		}
 		n++
 		return n <= index

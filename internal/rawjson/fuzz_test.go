@@ -10,7 +10,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
-// FuzzCut holds Cut and Find against encoding/json: what is cut is the member, the whole member and nothing but the member.
+// FuzzCut compares Cut and Find with encoding/json: exactly the member is cut.
 func FuzzCut(f *testing.F) {
 	for _, seed := range []struct{ text, outer, inner string }{
 		{`{"spec":{"replicas":3,"x":1}}`, "spec", "replicas"},

@@ -147,7 +147,7 @@ func (w *Walker) String() (s string, ok bool, err error) {
 }
 
 // Enter enters the next value if it is an object or a list, as opening says ('{' or '['). Otherwise it reads the value, and
-// entered is false. The members or elements are then read with Member or Element, which leave the object or list at its end.
+// isEntered is false. The members or elements are then read with Member or Element, which leave the object or list at its end.
 func (w *Walker) Enter(opening byte) (isEntered bool, err error) {
 	start := strictjson.Space(w.text, w.pos)
 	if start >= len(w.text) || w.text[start] != opening {
@@ -232,12 +232,12 @@ func (w *Walker) Object(visit func(name []byte) error) (isObject bool, err error
 	}
 }
 
-// Array reads one value. If it is an array, Array calls visit for each element; isArray reports whether it is one. Visit must
+// List reads one value. If it is a list, List calls visit for each element; isList reports whether it is one. Visit must
 // read exactly one value.
-func (w *Walker) Array(visit func() error) (isArray bool, err error) {
-	isArray, err = w.Enter('[')
-	if !isArray || err != nil {
-		return isArray, err
+func (w *Walker) List(visit func() error) (isList bool, err error) {
+	isList, err = w.Enter('[')
+	if !isList || err != nil {
+		return isList, err
 	}
 	for {
 		ok, err := w.Element()

@@ -48,7 +48,7 @@ func enterAll(w *rawjson.Walker) (err error) {
 	case '{':
 		_, err = w.Object(func([]byte) error { return enterAll(w) })
 	case '[':
-		_, err = w.Array(func() error { return enterAll(w) })
+		_, err = w.List(func() error { return enterAll(w) })
 	default:
 		_, err = w.Value()
 	}

@@ -11,7 +11,7 @@ func (s *shared) newDisable() *cobra.Command {
 handoff has kept keep their values. Objects with their own annotation stay in the mode that it sets.`,
 		Example: `  # Disable handoff in a namespace
   kubectl handoff disable shop`,
-		Args: cobra.MinimumNArgs(1), ValidArgsFunction: s.completeNamespaces,
+		Args: atLeast(1, "requires a NAMESPACE"), ValidArgsFunction: s.completeNamespaces,
 		RunE: func(c *cobra.Command, args []string) error { return m.run(c.Context(), args) },
 	}
 	m.add(c)

@@ -22,7 +22,7 @@ The annotation has an effect only if the webhook is installed. The annotation of
 
   # Keep it
   kubectl handoff enable shop`,
-		Args:              cobra.MinimumNArgs(1),
+		Args:              atLeast(1, "requires a NAMESPACE"),
 		ValidArgsFunction: s.completeNamespaces,
 		RunE: func(c *cobra.Command, args []string) error {
 			m.mode = string(ownership.ModeEnforce)

@@ -59,7 +59,7 @@ errors, as with kubectl diff.`,
   # Preview without a cluster
   kubectl get deployment,hpa -o yaml --show-managed-fields > live.yaml
   kubectl handoff preview -f shop.yaml --live live.yaml`,
-		Args: cobra.NoArgs,
+		Args: onlyFiles,
 		RunE: func(c *cobra.Command, _ []string) error { return p.run(c.Context()) },
 	}
 	p.add(c)

@@ -53,7 +53,7 @@ without the field; this check requires permission to create such objects. It wor
 
   # Release the resources of all containers
   kubectl handoff release deployment/web '.spec.template.spec.containers[*].resources'`,
-		Args:              cobra.MinimumNArgs(2),
+		Args:              atLeast(2, "requires a FIELD, such as .spec.replicas"),
 		RunE:              func(c *cobra.Command, args []string) error { return r.run(c.Context(), args) },
 		ValidArgsFunction: r.complete,
 	}

@@ -40,7 +40,7 @@ func (s *shared) newStatus() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status [NAMESPACE...]",
 		Short: "Show where handoff is enabled",
-		Long: `Shows the mode of handoff in the given namespaces, or in all without a NAMESPACE. The mode is that of the namespace's
+		Long: `Shows the mode of handoff in namespaces. By default, all namespaces are shown. The mode is that of the namespace's
 annotation; a value that handoff does not know counts as warn. -o wide also shows who set the annotation, and when.
 
 A note says if the handoff webhook is not installed.

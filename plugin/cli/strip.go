@@ -31,13 +31,13 @@ func (s *shared) newStrip() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "strip [-f FILE]",
 		Short: "Remove fields that others own from manifests",
-		Long: `Removes the fields from manifests that autoscalers and controllers own in the live objects, and writes the manifests to
+		Long: `Removes fields that autoscalers and controllers own in the live objects from manifests, and writes the manifests to
 standard output. An apply of the result does not reset these fields and, server-side, does not conflict with their managers: it
 needs no --force-conflicts.
 
 Everything else stays as it is: comments, the order of fields, indentation and quoting. Without -f, the manifests are read
 from standard input. They can be YAML, JSON, lists, or the ResourceList of a KRM function. So strip is a step of a pipeline, a
-post-renderer of Helm, or a function of kustomize. What it did is written to standard error and, for a ResourceList, to its
+post-renderer of Helm, or a function of kustomize. Changes are reported on standard error and, for a ResourceList, in its
 results.
 
 A field is removed only if an apply would not delete it then: not if the last-applied annotation contains it, if no other
@@ -63,7 +63,7 @@ Requires get permission on the objects, and list permission on the HorizontalPod
 
   # Post-render a Helm 3 release
   helm upgrade web ./chart -n shop --post-renderer kubectl-handoff --post-renderer-args strip --post-renderer-args=-nshop`,
-		Args:              cobra.NoArgs,
+		Args:              onlyFiles,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(c *cobra.Command, _ []string) error { return o.run(c.Context()) },
 	}
@@ -84,7 +84,7 @@ func (o *stripOptions) add(c *cobra.Command) {
 	flags.StringVar(&o.config, "config", "", configUsage)
 	flags.BoolVar(&o.ignoreErrors, "ignore-errors", false,
 		"Leave objects unchanged if their live objects or owners cannot be read, instead of failing.")
-	flags.BoolVarP(&o.quiet, "quiet", "q", false, "Do not write to standard error what was removed.")
+	flags.BoolVarP(&o.quiet, "quiet", "q", false, "Do not report changes on standard error.")
 	must(o.output.add(c))
 }
 
@@ -165,7 +165,7 @@ func (u unreadable) Read(context.Context, source.Identity) (source.Subject, bool
 	return source.Subject{}, false, u.err
 }
 
-// report writes to standard error what happened.
+// report reports changes on standard error.
 func (o *stripOptions) report(file strip.File) error {
 	for _, gap := range file.Gaps {
 		if _, err := fmt.Fprintln(o.shared.env.IOStreams.ErrOut, "partial:", printable.Text(gap)); err != nil {

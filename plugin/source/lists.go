@@ -150,7 +150,7 @@ func splitList(body []byte) (page listed) {
 			}
 			return err
 		}
-		_, err := w.Array(func() error {
+		_, err := w.List(func() error {
 			span, err := w.Value()
 			page.items = append(page.items, span.Of(body))
 			return err

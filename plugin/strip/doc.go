@@ -1,4 +1,4 @@
-// Package strip removes the fields from manifests that autoscalers and controllers own in the live objects, so that an apply
+// Package strip removes fields that autoscalers and controllers own in the live objects from manifests, so that an apply
 // neither resets them nor, server-side, conflicts with their managers.
 //
 // A field is removed only if the next apply would not delete it from the live object. kubectl apply deletes a field that the
