@@ -166,7 +166,7 @@ func (k *keeper) isSendersApply(e ownership.Entry) bool {
 // unitsOf returns the parts of an entry's field set at the units that the entry manages.
 func (r *entryRestorer) unitsOf(e ownership.Entry) unitParts {
 	var parts unitParts
-	r.keeper.tree.Claims(e.Fields, r.keeper.meter, func(n *fieldtree.Node, start int) {
+	r.keeper.tree.Managed(e.Fields, r.keeper.meter, func(n *fieldtree.Node, start int) {
 		if u := r.byTop[n.ID]; u != nil {
 			parts = append(parts, unitPart{u, e.Fields[start:rawjson.Skip(e.Fields, start)]})
 		}

@@ -52,7 +52,7 @@ func (k *keeper) countUnmanaged() int {
 		if k.write.InOtherVersion(e) || k.write.Managers.IsApplier(e) {
 			continue
 		}
-		k.tree.Claims(e.Fields, k.meter, func(n *fieldtree.Node, _ int) { managed[n.ID] = true })
+		k.tree.Managed(e.Fields, k.meter, func(n *fieldtree.Node, _ int) { managed[n.ID] = true })
 	}
 	unmanaged := 0
 	for i, n := range k.nodes {

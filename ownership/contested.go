@@ -229,7 +229,7 @@ func (s *search) facts() facts {
 // fieldsOf returns the fields in an entry's field set, by Node.ID.
 func (s *search) fieldsOf(e Entry) map[int]bool {
 	fields := map[int]bool{}
-	s.tree.Claims(e.Fields, s.meter(), func(n *fieldtree.Node, _ int) { fields[n.ID] = true })
+	s.tree.Managed(e.Fields, s.meter(), func(n *fieldtree.Node, _ int) { fields[n.ID] = true })
 	return fields
 }
 
@@ -255,7 +255,7 @@ func (f *facts) addManager(e Entry) {
 			f.managers[f.search.scale.ID] = append(f.managers[f.search.scale.ID], e)
 		}
 	}
-	f.search.tree.Claims(e.Fields, f.search.meter(), func(n *fieldtree.Node, start int) {
+	f.search.tree.Managed(e.Fields, f.search.meter(), func(n *fieldtree.Node, start int) {
 		if n.Wanted && n != f.search.scale && !fieldtree.IsLeaf(e.Fields, start) {
 			f.parents[n.ID] = true
 		}

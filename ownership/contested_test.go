@@ -11,10 +11,10 @@ import (
 )
 
 // contestedBy returns the contested fields of a write by kubectl apply, with their owners.
-func contestedBy(t *testing.T, context ownership.ObjectContext, live, incoming ownership.Object, claims ...string) []string {
+func contestedBy(t *testing.T, context ownership.ObjectContext, live, incoming ownership.Object, managedBy ...string) []string {
 	t.Helper()
 	w := ownership.Write{
-		Live: live, Incoming: incoming, LiveEntries: entries(t, claims...), Managers: managers,
+		Live: live, Incoming: incoming, LiveEntries: entries(t, managedBy...), Managers: managers,
 		Sender: by(t, "kubectl-client-side-apply", "Update", ownsLastApplied),
 	}
 	var err error

@@ -11,12 +11,12 @@ import (
 
 func TestDefaulted(t *testing.T) {
 	const (
-		recorded    = `{"spec":{"type":"A"}}`
-		record      = `"f:metadata":{"f:annotations":{"f:kubectl.kubernetes.io/last-applied-configuration":{}}}`
-		member      = `"f:spec":{"f:member":{"f:x":{}}}`
-		claims      = `{` + member + `}`
-		claimsBoth  = `{` + record + `,` + member + `}`
-		claimsOther = `{"f:spec":{"f:type":{}}}`
+		recorded     = `{"spec":{"type":"A"}}`
+		record       = `"f:metadata":{"f:annotations":{"f:kubectl.kubernetes.io/last-applied-configuration":{}}}`
+		member       = `"f:spec":{"f:member":{"f:x":{}}}`
+		managed      = `{` + member + `}`
+		managesBoth  = `{` + record + `,` + member + `}`
+		managesOther = `{"f:spec":{"f:type":{}}}`
 	)
 	entry := func(manager, operation, fields string) string {
 		return `{"manager":"` + manager + `","operation":"` + operation + `","apiVersion":"v1","fieldsV1":` + fields + `}`
@@ -28,22 +28,22 @@ func TestDefaulted(t *testing.T) {
 		manifest   string // the last-applied annotation of incoming; empty: as the base
 		want       bool
 	}{
-		"no entry has it":                           {"", "", entry("s", "Apply", claimsOther), "", true},
-		"the sender created it and recorded":        {entry("c", "Update", claimsBoth), recorded, entry("c", "Update", claimsBoth), "", true},
-		"the sender created it and records nothing": {entry("helm", "Update", claims), "", entry("helm", "Update", claims), "", true},
-		"another created it and recorded":           {entry("c", "Update", claimsBoth), recorded, entry("s", "Apply", claimsOther), "", true},
-		"another created it and recorded nothing":   {entry("create", "Update", claims), "", entry("s", "Apply", claimsOther), "", false},
-		"another declared it by server-side apply":  {entry("t", "Apply", claims), "", entry("s", "Apply", claimsOther), "", false},
-		"the sender declared it before":             {entry("s", "Apply", claims), "", entry("s", "Apply", claimsOther), "", false},
-		"the sender declares it now":                {"", "", entry("s", "Apply", claims), "", false},
-		"the record has it":                         {entry("c", "Update", claimsBoth), `{"spec":{"member":{}}}`, entry("s", "Apply", claimsOther), "", false},
-		"the record is broken":                      {entry("c", "Update", claimsBoth), `{`, entry("s", "Apply", claimsOther), "", false},
+		"no entry has it":                           {"", "", entry("s", "Apply", managesOther), "", true},
+		"the sender created it and recorded":        {entry("c", "Update", managesBoth), recorded, entry("c", "Update", managesBoth), "", true},
+		"the sender created it and records nothing": {entry("helm", "Update", managed), "", entry("helm", "Update", managed), "", true},
+		"another created it and recorded":           {entry("c", "Update", managesBoth), recorded, entry("s", "Apply", managesOther), "", true},
+		"another created it and recorded nothing":   {entry("create", "Update", managed), "", entry("s", "Apply", managesOther), "", false},
+		"another declared it by server-side apply":  {entry("t", "Apply", managed), "", entry("s", "Apply", managesOther), "", false},
+		"the sender declared it before":             {entry("s", "Apply", managed), "", entry("s", "Apply", managesOther), "", false},
+		"the sender declares it now":                {"", "", entry("s", "Apply", managed), "", false},
+		"the record has it":                         {entry("c", "Update", managesBoth), `{"spec":{"member":{}}}`, entry("s", "Apply", managesOther), "", false},
+		"the record is broken":                      {entry("c", "Update", managesBoth), `{`, entry("s", "Apply", managesOther), "", false},
 		"the manifest has it": {
-			entry("c", "Update", claimsBoth), recorded, entry("c", "Update", claimsBoth), `{"spec":{"member":{}}}`, false,
+			entry("c", "Update", managesBoth), recorded, entry("c", "Update", managesBoth), `{"spec":{"member":{}}}`, false,
 		},
 		"a person also manages it": {
-			entry("c", "Update", claimsBoth) + "," + entry("kubectl-patch", "Update", claims), recorded,
-			entry("c", "Update", claimsBoth), "", false,
+			entry("c", "Update", managesBoth) + "," + entry("kubectl-patch", "Update", managed), recorded,
+			entry("c", "Update", managesBoth), "", false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -39,8 +39,8 @@ func isAside(path fieldpath.Path) bool {
 	return false
 }
 
-// holdLaws holds what is true of every object's fields.
-func holdLaws(t *testing.T, live ownership.Object, fields ownership.Fields) {
+// checkLaws checks what is true of every object's fields.
+func checkLaws(t *testing.T, live ownership.Object, fields ownership.Fields) {
 	t.Helper()
 	all, byOwner := fieldpath.NewSet(), fieldpath.NewSet()
 	total := 0
@@ -94,7 +94,7 @@ func coversClaims(t *testing.T, live ownership.Object, fields ownership.Fields, 
 			if at.Value == nil || !slices.ContainsFunc(fields, func(f ownership.Field) bool {
 				return strings.HasPrefix(live.Locate(f.Path).Pointer+"/", at.Pointer+"/")
 			}) {
-				t.Errorf("%s claims %s, which is not listed", e.Manager, path)
+				t.Errorf("%s manages %s, which is not listed", e.Manager, path)
 			}
 		}
 	}
@@ -115,7 +115,7 @@ func FuzzFields(f *testing.F) {
 	}
 	for _, text := range []string{
 		`{}`, `null`, `{"metadata":1}`, liveWith(`,"a":[1,1,{"name":"x"},{"name":"x"}]`, `{"a":[1,{"name":"x"}]}`,
-			claimOf("me/Apply", "", `{"f:a":{"v:1":{},"k:{\"name\":\"x\"}":{".":{},"f:y":{}},"i:0":{}}}`)),
+			entryOf("me/Apply", "", `{"f:a":{"v:1":{},"k:{\"name\":\"x\"}":{".":{},"f:y":{}},"i:0":{}}}`)),
 	} {
 		f.Add([]byte(text))
 	}
@@ -131,6 +131,6 @@ func FuzzFields(f *testing.F) {
 			}
 			return
 		}
-		holdLaws(t, live, fields)
+		checkLaws(t, live, fields)
 	})
 }

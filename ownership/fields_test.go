@@ -20,22 +20,22 @@ func fieldManagers() ownership.Managers {
 	}
 }
 
-// claimOf is an entry of managedFields; who is manager/operation, for a subresource with /subresource behind it.
-func claimOf(who, time, fields string) string {
+// entryOf returns an entry of managedFields; who is manager/operation, for a subresource with /subresource behind it.
+func entryOf(who, time, fields string) string {
 	parts := append(strings.Split(who, "/"), "")
 	return fmt.Sprintf(`{"manager":%q,"operation":%q,"subresource":%q,"apiVersion":"v1","time":%q,"fieldsV1":%s}`,
 		parts[0], parts[1], parts[2], time, fields)
 }
 
 // liveWith is a live object of which body is all but the metadata; declared is its last-applied annotation, if any.
-func liveWith(body, declared string, claims ...string) string {
+func liveWith(body, declared string, entries ...string) string {
 	annotations := ""
 	if declared != "" {
 		annotations = `,"annotations":{"` + ownership.LastAppliedAnnotation + `":` + strconv.Quote(declared) + `}`
 	}
 	managedFields := ""
-	if len(claims) > 0 {
-		managedFields = `,"managedFields":[` + strings.Join(claims, ",") + `]`
+	if len(entries) > 0 {
+		managedFields = `,"managedFields":[` + strings.Join(entries, ",") + `]`
 	}
 	return `{"apiVersion":"v1","kind":"Web","metadata":{"name":"web","uid":"1"` + annotations + managedFields + `}` + body + `}`
 }
@@ -102,7 +102,7 @@ func TestFieldsRejectsInvalidObjects(t *testing.T) {
 		"an entry is no object":                 {`{"metadata":{"managedFields":[{},1]}}`, ownership.ErrManagedFields, "entry 2"},
 		"a manager is no string":                {`{"metadata":{"managedFields":[{"manager":1}]}}`, ownership.ErrManagedFields, "entry 1: not a string"},
 		"a set is no object":                    {`{"metadata":{"managedFields":[{"fieldsV1":[]}]}}`, ownership.ErrManagedFields, "fieldsV1"},
-		"a set cannot be parsed":                {liveWith("", "", claimOf("me/Update", "", `{"k:x":{}}`)), ownership.ErrManagedFields, "the field set of me"},
+		"a set cannot be parsed":                {liveWith("", "", entryOf("me/Update", "", `{"k:x":{}}`)), ownership.ErrManagedFields, "the field set of me"},
 		"the annotation is no JSON":             {liveWith("", `{"spec":`), ownership.ErrLastApplied, ""},
 		"the annotation is no object":           {liveWith("", `[]`), ownership.ErrLastApplied, "not a JSON object"},
 		"the annotation is no string":           {`{"metadata":{"annotations":{"` + ownership.LastAppliedAnnotation + `":1}}}`, ownership.ErrLastApplied, "not a string"},

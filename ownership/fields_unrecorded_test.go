@@ -33,19 +33,19 @@ func TestFieldsOwnerUnknown(t *testing.T) {
 			want: []string{".spec.replicas=3 Unknown []"},
 		},
 		"only ancient changes": {
-			live: liveWith(`,"spec":{"replicas":3}`, "", claimOf("ancient-changes/Update", "T", size)),
+			live: liveWith(`,"spec":{"replicas":3}`, "", entryOf("ancient-changes/Update", "T", size)),
 			want: []string{".spec.replicas=3 Unknown [ancient-changes/Update]"},
 		},
 		"only what was before the first apply": {
-			live: liveWith(`,"spec":{"replicas":3}`, "", claimOf("before-first-apply/Update", "T", size)),
+			live: liveWith(`,"spec":{"replicas":3}`, "", entryOf("before-first-apply/Update", "T", size)),
 			want: []string{".spec.replicas=3 Unknown [before-first-apply/Update]"},
 		},
 		"what was before the first apply, and a person": {
-			live: liveWith(`,"spec":{"replicas":3}`, "", claimOf("before-first-apply/Update", "T", size), claimOf("kubectl-edit/Update", "T2", size)),
+			live: liveWith(`,"spec":{"replicas":3}`, "", entryOf("before-first-apply/Update", "T", size), entryOf("kubectl-edit/Update", "T2", size)),
 			want: []string{".spec.replicas=3 Imperative kubectl-edit T2 [kubectl-edit/Update before-first-apply/Update]"},
 		},
 		"what was before the first apply, and the manifest declares it": {
-			live: liveWith(`,"spec":{"replicas":3}`, `{"spec":{"replicas":3}}`, claimOf("before-first-apply/Update", "T", size)),
+			live: liveWith(`,"spec":{"replicas":3}`, `{"spec":{"replicas":3}}`, entryOf("before-first-apply/Update", "T", size)),
 			want: []string{".spec.replicas=3 Manifest [before-first-apply/Update] sets it"},
 		},
 	} {
@@ -57,26 +57,26 @@ func TestFieldsOwnerOfStatus(t *testing.T) {
 	ready := `{"f:status":{"f:ready":{}}}`
 	for name, c := range map[string]fieldsCase{
 		"a controller": {
-			live: liveWith(`,"status":{"ready":1,"seen":2}`, `{"status":{"ready":0}}`, claimOf("kube-controller-manager/Update/status", "T", ready)),
+			live: liveWith(`,"status":{"ready":1,"seen":2}`, `{"status":{"ready":0}}`, entryOf("kube-controller-manager/Update/status", "T", ready)),
 			want: []string{
 				".status.ready=1 Controller kube-controller-manager T [kube-controller-manager/Update/status] sets it to 0",
 				".status.seen=2 Default []",
 			},
 		},
 		"a controller that applies, and another that writes the whole object": {
-			live: liveWith(`,"status":{"ready":1}`, "", claimOf("helm/Update", "T1", ready), claimOf("agent/Apply/status", "T2", ready)),
+			live: liveWith(`,"status":{"ready":1}`, "", entryOf("helm/Update", "T1", ready), entryOf("agent/Apply/status", "T2", ready)),
 			want: []string{".status.ready=1 Controller agent T2 [agent/Apply/status helm/Update]"},
 		},
 		"a person": {
-			live: liveWith(`,"status":{"ready":1}`, "", claimOf("kubectl-edit/Update/status", "T", ready)),
+			live: liveWith(`,"status":{"ready":1}`, "", entryOf("kubectl-edit/Update/status", "T", ready)),
 			want: []string{".status.ready=1 Imperative kubectl-edit T [kubectl-edit/Update/status]"},
 		},
 		"without a status subresource, as any field": {
-			live: liveWith(`,"status":{"ready":1}`, "", claimOf("operator/Update", "T", ready)),
+			live: liveWith(`,"status":{"ready":1}`, "", entryOf("operator/Update", "T", ready)),
 			want: []string{".status.ready=1 Other operator T [operator/Update]"},
 		},
-		"what its writer claims elsewhere is as any field": {
-			live: liveWith(`,"spec":{"ready":1}`, "", claimOf("operator/Update/status", "T", `{"f:spec":{"f:ready":{}}}`)),
+		"a field that its writer manages outside of status is like any other": {
+			live: liveWith(`,"spec":{"ready":1}`, "", entryOf("operator/Update/status", "T", `{"f:spec":{"f:ready":{}}}`)),
 			want: []string{".spec.ready=1 Other operator T [operator/Update/status]"},
 		},
 	} {

@@ -98,7 +98,7 @@ func readClaims(t *testing.T, o ownership.Object) {
 
 func sameClaim(t *testing.T, manifest string) {
 	t.Helper()
-	claim, err := claimInLastApplied(t, manifest, replicas)
+	declared, err := declaredInLastApplied(t, manifest, replicas)
 	if err != nil {
 		if !errors.Is(err, ownership.ErrLastApplied) {
 			t.Errorf("want %v, got %v", ownership.ErrLastApplied, err)
@@ -107,7 +107,7 @@ func sameClaim(t *testing.T, manifest string) {
 	}
 	var decoded map[string]any
 	if err := json.Unmarshal([]byte(manifest), &decoded); err != nil {
-		t.Fatalf("a claim in what is no JSON object: %v: %s", err, manifest)
+		t.Fatalf("a declared in what is no JSON object: %v: %s", err, manifest)
 	}
 	spec, _ := decoded["spec"].(map[string]any)
 	value, there := spec["replicas"]
@@ -118,7 +118,7 @@ func sameClaim(t *testing.T, manifest string) {
 	case there:
 		want = ownership.Sets
 	}
-	if want != claim {
-		t.Errorf("%s: want %s, got %s", manifest, want, claim)
+	if want != declared {
+		t.Errorf("%s: want %s, got %s", manifest, want, declared)
 	}
 }

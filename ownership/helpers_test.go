@@ -62,8 +62,8 @@ func object(t *testing.T, text string) ownership.Object {
 	return o
 }
 
-// claimInLastApplied returns what a manifest says about a field, when client-side apply creates an object with it.
-func claimInLastApplied(t *testing.T, manifest string, path fieldpath.Path) (ownership.Declaration, error) {
+// declaredInLastApplied returns what a manifest says about a field, when client-side apply creates an object with it.
+func declaredInLastApplied(t *testing.T, manifest string, path fieldpath.Path) (ownership.Declaration, error) {
 	t.Helper()
 	sender := ownership.Sender{
 		Writer: ownership.Applier,

@@ -33,7 +33,7 @@ func TestManifestsOnClientSideApply(t *testing.T) {
 		"it starts with white space":           {"\n\t {\"spec\":{\"replicas\":3}}\n", ownership.Sets},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			got, err := claimInLastApplied(t, c.text, replicas)
+			got, err := declaredInLastApplied(t, c.text, replicas)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +60,7 @@ func TestManifestsOfRejectsInvalidLastApplied(t *testing.T) {
 		"very deep nesting": {`{"spec":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `}`, replicas},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			claim, err := claimInLastApplied(t, c.text, c.path)
+			claim, err := declaredInLastApplied(t, c.text, c.path)
 			if !errors.Is(err, ownership.ErrLastApplied) || claim != ownership.Lacks {
 				t.Errorf("want no claim and %v, got %s and %v", ownership.ErrLastApplied, claim, err)
 			}
@@ -90,7 +90,7 @@ func TestManifestsOnByApplier(t *testing.T) {
 	had := []string{entry("helm", "Update", early, ownsReplicas, "")}
 	kubectls := []string{entry("kubectl-client-side-apply", "Update", early, ownsLastApplied, "")}
 	creates := []string{entry("kubectl-create", "Update", early, ownsLastApplied, "")}
-	unclaimed := ownership.Sender{Writer: ownership.Applier, Entry: ownership.Entry{Manager: "x", Operation: "Update"}}
+	withoutField := ownership.Sender{Writer: ownership.Applier, Entry: ownership.Entry{Manager: "x", Operation: "Update"}}
 	for sentence, c := range map[string]struct {
 		write write
 		want  declared
@@ -135,7 +135,7 @@ func TestManifestsOnByApplier(t *testing.T) {
 			write{argo, sets3, lacks, "7", "1", nil}, declared{Base: ownership.Sets, Recorded: true},
 		},
 		"a manifest counts for a changed field even if its sender manages nothing": {
-			write{unclaimed, sets3, lacks, "7", "1", nil}, declared{Base: ownership.Sets, Recorded: true},
+			write{withoutField, sets3, lacks, "7", "1", nil}, declared{Base: ownership.Sets, Recorded: true},
 		},
 		"Helm: its manifest sets the fields that it changes": {
 			write{helm, "", "", "7", "3", nil}, declared{Manifest: ownership.Sets},
@@ -153,10 +153,10 @@ func TestManifestsOnByApplier(t *testing.T) {
 			write{helm, sets3, sets3, "7", "7", slices.Concat(kubectls, had)}, declared{},
 		},
 		"an annotation that kubectl create --save-config has left there is the manifest of the apply after it": {
-			write{unclaimed, sets3, sets3, "3", "3", creates}, declared{Manifest: ownership.Sets, Base: ownership.Sets, Recorded: true},
+			write{withoutField, sets3, sets3, "3", "3", creates}, declared{Manifest: ownership.Sets, Base: ownership.Sets, Recorded: true},
 		},
 		"and so is one without a manager, as after a reset of managedFields": {
-			write{unclaimed, sets3, sets3, "3", "3", nil}, declared{Manifest: ownership.Sets, Base: ownership.Sets, Recorded: true},
+			write{withoutField, sets3, sets3, "3", "3", nil}, declared{Manifest: ownership.Sets, Base: ownership.Sets, Recorded: true},
 		},
 		"Helm: a removed annotation is not its manifest": {
 			write{helm, sets3, "", "7", "7", had}, declared{},

@@ -122,7 +122,7 @@ func TestSetRejectsInvalidFieldSets(t *testing.T) {
 	}
 }
 
-func TestEntryHolds(t *testing.T) {
+func TestEntryContains(t *testing.T) {
 	const fields = `{"f:metadata":{"f:finalizers":{"v:\"a/b\"":{}},"f:labels":{"f:a.b/c":{}}},` +
 		`"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{".":{},"f:image":{}}},"f:args":{"i:1":{}},"f:a\u0026b":{},"f:\u003c\u00e9":{},"f:c\\d":{},"f:replicas":{}}}`
 	e := entries(t, entry("a", "Update", early, fields, ""))[0]

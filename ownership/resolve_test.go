@@ -37,7 +37,7 @@ func TestResolve(t *testing.T) {
 		"a person's command":                                                {scaled, []string{update("kubectl-edit")}, ownership.Lacks, owned(ownership.Imperative, "kubectl-edit")},
 		"a person's kubectl scale":                                          {scaled, []string{scale("kubectl")}, ownership.Lacks, owned(ownership.Imperative, "kubectl")},
 		"a client that no list names":                                       {scaled, []string{update("unknown")}, ownership.Lacks, owned(ownership.Imperative, "unknown")},
-		"claims put together as ancient changes":                            {scaled, []string{update("ancient-changes")}, ownership.Lacks, owned(ownership.Imperative, "ancient-changes")},
+		"entries merged as ancient changes":                                 {scaled, []string{update("ancient-changes")}, ownership.Lacks, owned(ownership.Imperative, "ancient-changes")},
 		"what was before the first apply, whatever the base":                {scaled, []string{update("before-first-apply")}, ownership.Sets, owned(ownership.Imperative, "before-first-apply")},
 		"either of them where a rule names the field":                       {controlled, []string{update("ancient-changes")}, ownership.Sets, owned(ownership.Controller, "ancient-changes")},
 		"either of them beside an autoscaler that targets it":               {targeted, []string{update("ancient-changes")}, ownership.Sets, owned(ownership.Autoscaler, "HorizontalPodAutoscaler/web")},
@@ -52,12 +52,12 @@ func TestResolve(t *testing.T) {
 		"a rule without a controller that has written":                      {controlled, nil, ownership.Sets, owned(ownership.Manifest, "")},
 		"an autoscaler that targets it, without an entry":                   {targeted, nil, ownership.Lacks, owned(ownership.Autoscaler, "HorizontalPodAutoscaler/web")},
 		"an autoscaler that targets it takes precedence over all":           {targeted, []string{update("kubectl-edit"), update("keda")}, ownership.Sets, owned(ownership.Autoscaler, "HorizontalPodAutoscaler/web")},
-		"an autoscaler by its claim on the scale field":                     {scaled, []string{scale("keda")}, ownership.Lacks, owned(ownership.Autoscaler, "keda")},
+		"an autoscaler by its entry for the scale field":                    {scaled, []string{scale("keda")}, ownership.Lacks, owned(ownership.Autoscaler, "keda")},
 		"even where it applied":                                             {scaled, []string{apply("keda")}, ownership.Lacks, owned(ownership.Autoscaler, "keda")},
 		"an autoscaler's entry takes precedence over a controller's":        {both, []string{update("vpa"), scale("keda")}, ownership.Sets, owned(ownership.Autoscaler, "keda")},
 		"an autoscaler that manages another field counts as a client":       {ownership.Context{}, []string{update("keda")}, ownership.Lacks, owned(ownership.Imperative, "keda")},
 		"or a controller's":                                                 {controlled, []string{update("keda")}, ownership.Lacks, owned(ownership.Controller, "keda")},
-		"the HPA controller's old claim is a client's, where no HPA targets it": {
+		"the HPA controller's old entry is a client's if no HPA targets the object": {
 			scaled, []string{scale("kube-controller-manager")}, ownership.Sets, owned(ownership.Imperative, "kube-controller-manager"),
 		},
 	} {

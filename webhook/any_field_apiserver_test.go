@@ -120,13 +120,13 @@ func read(t *testing.T, object string) settings {
 	return s
 }
 
-// world makes of writes what an API server hands to a webhook, with its own library for managedFields.
-type world struct {
+// apiServer turns writes into what an API server sends to a webhook, with its own library for managedFields.
+type apiServer struct {
 	fields *managedfields.FieldManager
 	place  schema.Schema
 }
 
-func newWorld(t *testing.T) world {
+func newAPIServer(t *testing.T) apiServer {
 	t.Helper()
 	gvk := appsv1.SchemeGroupVersion.WithKind("Deployment")
 	scheme := clientscheme.Scheme
@@ -135,7 +135,7 @@ func newWorld(t *testing.T) world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return world{fields: fields, place: new(schema.Types).Of(appsv1.Deployment{})}
+	return apiServer{fields: fields, place: new(schema.Types).Of(appsv1.Deployment{})}
 }
 
 // noDefaults leaves what is absent absent: a default would be a value that no writer of the model has set.
@@ -144,7 +144,7 @@ type noDefaults struct{}
 func (noDefaults) Default(runtime.Object) {}
 
 // patch is a write of a manager that sets or, by null, removes fields.
-func (w world) patch(t *testing.T, live, manager, merged string) string {
+func (w apiServer) patch(t *testing.T, live, manager, merged string) string {
 	t.Helper()
 	incoming := decode(t, live)
 	overlayOrRemove(incoming, decode(t, merged))
@@ -170,14 +170,14 @@ func overlayOrRemove(into, from map[string]any) {
 }
 
 // update is a write of a manager that sends the whole object.
-func (w world) update(t *testing.T, live, manager, incoming string) string {
+func (w apiServer) update(t *testing.T, live, manager, incoming string) string {
 	t.Helper()
 	result, err := w.fields.Update(typed(t, live), typed(t, incoming), manager)
 	return written(t, result, err)
 }
 
 // apply is kubectl's client-side apply.
-func (w world) apply(t *testing.T, live, manifest string) string {
+func (w apiServer) apply(t *testing.T, live, manifest string) string {
 	t.Helper()
 	base, _ := at(decode(t, live), []string{"metadata", "annotations", lastApplied}).(string)
 	annotated := func(manifest string) []byte { // kubectl's manifests hold their own annotation when they are merged
@@ -193,7 +193,7 @@ func (w world) apply(t *testing.T, live, manifest string) string {
 }
 
 // applyServerSide is a forced server-side apply.
-func (w world) applyServerSide(t *testing.T, live, manifest string) string {
+func (w apiServer) applyServerSide(t *testing.T, live, manifest string) string {
 	t.Helper()
 	var applied map[string]any
 	if err := json.Unmarshal([]byte(manifest), &applied); err != nil {

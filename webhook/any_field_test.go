@@ -14,8 +14,8 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// story is an object's life until a write is reviewed: a manifest, what others wrote since, and the next manifest.
-type story struct {
+// history is what happened to an object until a write is reviewed: a manifest, what others wrote since, and the next manifest.
+type history struct {
 	serverSide bool
 	before     settings // of the manifest that was applied first
 	after      settings // of the one that is applied now
@@ -29,22 +29,22 @@ type story struct {
 
 const anyFieldStories = 1500
 
-// TestAnyFieldFollowsTheDecisionTable generates stories and holds each field's value against rows 1, 2, 3, 5, 6
+// TestAnyFieldFollowsTheDecisionTable generates histories and compares each field's value with rows 1, 2, 3, 5, 6
 // and 8, written down here once more, and the whole object against the documented manual procedure on a twin: the fields
 // that were kept are taken out of the annotation and out of the manifest, and the manifest is applied.
 func TestAnyFieldFollowsTheDecisionTable(t *testing.T) {
-	w, kept := newWorld(t), map[string]int{}
+	w, kept := newAPIServer(t), map[string]int{}
 	for seed := range uint64(anyFieldStories) {
 		random := seeded(seed)
-		s := tell(t, w, random)
+		s := newHistory(t, w, random)
 		server := newServer(t, &fakeCluster{modes: map[string]string{"shop": "enforce"}})
 		server.Rules = rulesFor(t, s.ruled)
 		body := []byte(s.review().body())
-		response := hold(t, server, body)
+		response := checkResponse(t, server, body)
 		patched := s.incoming
 		if response.Patch != nil {
 			patched = patchedBy(t, s.incoming, response.Patch)
-			if again := hold(t, server, resend(t, body, response)); again.Patch != nil {
+			if again := checkResponse(t, server, resend(t, body, response)); again.Patch != nil {
 				t.Errorf("sent again, it is patched again: %s", again.Patch)
 			}
 		}
@@ -71,10 +71,10 @@ func TestAnyFieldFollowsTheDecisionTable(t *testing.T) {
 	}
 }
 
-// tell makes up a story.
-func tell(t *testing.T, w world, random *rand.Rand) story {
+// newHistory generates a history.
+func newHistory(t *testing.T, w apiServer, random *rand.Rand) history {
 	t.Helper()
-	s := story{serverSide: random.IntN(4) == 0, wrote: map[int]string{}}
+	s := history{serverSide: random.IntN(4) == 0, wrote: map[int]string{}}
 	apply := w.apply
 	if s.serverSide {
 		apply = w.applyServerSide
@@ -125,7 +125,7 @@ func rulesFor(t *testing.T, ruled []int) []ownership.Rule {
 	return []ownership.Rule{rule}
 }
 
-func (s story) review() request {
+func (s history) review() request {
 	manager := csa
 	if s.serverSide {
 		manager = "kustomize-controller"
@@ -137,7 +137,7 @@ func (s story) review() request {
 }
 
 // expected returns what the fields must be afterwards, and by which rows some are as in live.
-func (s story) expected(t *testing.T) (want settings, keeps map[int]int) {
+func (s history) expected(t *testing.T) (want settings, keeps map[int]int) {
 	t.Helper()
 	live := read(t, s.live)
 	want, keeps = maps.Clone(live), map[int]int{}
@@ -165,7 +165,7 @@ func (s story) expected(t *testing.T) (want settings, keeps map[int]int) {
 }
 
 // byHand is what the manual procedure makes of the twin.
-func (s story) byHand(t *testing.T, w world, keeps map[int]int) map[string]any {
+func (s history) byHand(t *testing.T, w apiServer, keeps map[int]int) map[string]any {
 	t.Helper()
 	if s.serverSide {
 		return nil

@@ -58,9 +58,9 @@ func FuzzHandler(f *testing.F) {
 	handler := newServer(f, enforcedEverywhere())
 	f.Fuzz(func(t *testing.T, body []byte) {
 		handler.forget()
-		response := hold(t, handler, body)
+		response := checkResponse(t, handler, body)
 		if response.Patch != nil {
-			hold(t, handler, resend(t, body, response))
+			checkResponse(t, handler, resend(t, body, response))
 		}
 	})
 }

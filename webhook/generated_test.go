@@ -35,7 +35,7 @@ func TestGeneratedReviewsSatisfyTheProperty(t *testing.T) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			s := newServer(t, c.cluster)
 			body := []byte(c.request.body())
-			response := hold(t, s, body)
+			response := checkResponse(t, s, body)
 			if failedOpen(response) {
 				t.Errorf("it is a valid review, got %q", response.Warnings)
 			}
@@ -56,7 +56,7 @@ func TestGeneratedReviewsSatisfyTheProperty(t *testing.T) {
 				return
 			}
 			patches++
-			again := hold(t, newServer(t, c.cluster), resend(t, body, response))
+			again := checkResponse(t, newServer(t, c.cluster), resend(t, body, response))
 			if again.Patch != nil {
 				t.Errorf("sent again, it is patched again:\n%s\nafter\n%s", again.Patch, response.Patch)
 			}
@@ -269,14 +269,14 @@ func TestRecordedReviewsSatisfyTheProperty(t *testing.T) {
 	for name, body := range recorded(t) {
 		t.Run(name, func(t *testing.T) {
 			for _, cluster := range []webhook.Cluster{enforcedEverywhere(), &everywhere{}} {
-				response := hold(t, newServer(t, cluster), body)
+				response := checkResponse(t, newServer(t, cluster), body)
 				if failedOpen(response) {
 					t.Errorf("it is a valid review, got %q", response.Warnings)
 				}
 				if response.Patch == nil {
 					continue
 				}
-				if again := hold(t, newServer(t, cluster), resend(t, body, response)); again.Patch != nil {
+				if again := checkResponse(t, newServer(t, cluster), resend(t, body, response)); again.Patch != nil {
 					t.Errorf("sent again, it is patched again:\n%s\nafter\n%s", again.Patch, response.Patch)
 				}
 			}

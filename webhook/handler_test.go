@@ -22,7 +22,7 @@ func kept7() deployment {
 }
 
 func TestWritesFollowTheDecisionTable(t *testing.T) {
-	lets := func(d deployment) deployment {
+	drops := func(d deployment) deployment {
 		d = d.with(lastApplied, manifestNone)
 		d.replicas = "1"
 		return d
@@ -54,17 +54,17 @@ func TestWritesFollowTheDecisionTable(t *testing.T) {
 			map[string]string{"keep-autoscaled": "kept .spec.replicas: live 7, incoming 3, owner " + hpa + " (Autoscaler)"},
 		},
 		"row 2": {
-			enforced(), csa, scaledBy7(), lets(applied3()), kept7(),
+			enforced(), csa, scaledBy7(), drops(applied3()), kept7(),
 			[]string{"handoff: kept .spec.replicas=7, owned by " + hpa + "; no action needed"},
 			map[string]string{"keep-autoscaled-removed": "kept .spec.replicas: live 7, incoming 1, owner " + hpa + " (Autoscaler)"},
 		},
 		"row 3": {
-			alone, csa, scaledByHand, lets(applied3()), keptByHand,
+			alone, csa, scaledByHand, drops(applied3()), keptByHand,
 			[]string{"handoff: kept .spec.replicas=7, set by kubectl and no longer in the manifest; use kubectl scale from now on"},
 			map[string]string{"keep-imperative": "kept .spec.replicas: live 7, incoming 1, owner kubectl (Imperative)"},
 		},
 		"row 4": {
-			alone, csa, declared, lets(applied3()), keptDeclared,
+			alone, csa, declared, drops(applied3()), keptDeclared,
 			[]string{"handoff: kept .spec.replicas=7, no longer in the manifest; use kubectl scale from now on"},
 			map[string]string{"keep-replicas-removed": "kept .spec.replicas: live 7, incoming 1, owner " + csa + " (Manifest)"},
 		},

@@ -22,7 +22,7 @@ func TestMalformedReviewsFailOpen(t *testing.T) {
 		}
 		handler.forget()
 		body := malformed(t, bases[random.IntN(len(bases))], choices)
-		if hold(t, handler, body).Patch != nil {
+		if checkResponse(t, handler, body).Patch != nil {
 			patches++
 		}
 		if t.Failed() {
@@ -32,8 +32,8 @@ func TestMalformedReviewsFailOpen(t *testing.T) {
 	t.Logf("%d patches", patches)
 }
 
-// FuzzAmiss lets the fuzzer choose which parts are changed.
-func FuzzAmiss(f *testing.F) {
+// FuzzMalformedReview lets the fuzzer choose which parts are changed.
+func FuzzMalformedReview(f *testing.F) {
 	bases := reviewBases(f)
 	for base := range bases {
 		f.Add(uint(base), []byte{})
@@ -43,7 +43,7 @@ func FuzzAmiss(f *testing.F) {
 	f.Fuzz(func(t *testing.T, base uint, choices []byte) {
 		handler.forget()
 		body := malformed(t, bases[base%uint(len(bases))], choices)
-		hold(t, handler, body)
+		checkResponse(t, handler, body)
 		if t.Failed() {
 			t.Logf("%s", body)
 		}

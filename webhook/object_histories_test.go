@@ -12,17 +12,17 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-const livesOfAKind = 250
+const historiesOfAKind = 250
 
-// everyLife generates lives of each kind and reports what a check finds: how many lives it is about, and the shortest.
-func everyLife(t *testing.T, check func(*testing.T, *life) []string) {
+// everyHistory generates histories of each kind and reports what a check finds: how many histories it is about, and the shortest.
+func everyHistory(t *testing.T, check func(*testing.T, *objectHistory) []string) {
 	t.Helper()
 	for _, newKind := range []func(*testing.T) objectKind{deploymentKind, configMapKind, widgetKind} {
 		k := newKind(t)
 		t.Run(k.gvk.Kind, func(t *testing.T) {
 			failures, shortest, example := 0, 0, ""
-			for seed := range uint64(livesOfAKind) {
-				l := newLife(t, k, seeded(seed))
+			for seed := range uint64(historiesOfAKind) {
+				l := newObjectHistory(t, k, seeded(seed))
 				l.review(t)
 				found := check(t, l)
 				if len(found) == 0 {
@@ -34,7 +34,7 @@ func everyLife(t *testing.T, check func(*testing.T, *life) []string) {
 				}
 			}
 			if failures > 0 {
-				t.Errorf("%d of %d lives, the shortest:\n%s", failures, livesOfAKind, example)
+				t.Errorf("%d of %d histories, the shortest:\n%s", failures, historiesOfAKind, example)
 			}
 		})
 	}
@@ -42,7 +42,7 @@ func everyLife(t *testing.T, check func(*testing.T, *life) []string) {
 
 // A field that any warning, Event, audit annotation or log line calls kept has its live value in the object that is stored.
 func TestFieldsReportedAsKeptAreKept(t *testing.T) {
-	everyLife(t, func(t *testing.T, l *life) (found []string) {
+	everyHistory(t, func(t *testing.T, l *objectHistory) (found []string) {
 		t.Helper()
 		live, patched := decode(t, l.live), decode(t, l.patched)
 		for _, path := range l.kept {
@@ -57,7 +57,7 @@ func TestFieldsReportedAsKeptAreKept(t *testing.T) {
 
 // What is called kept is a field of the live object.
 func TestFieldsReportedAsKeptAreLiveFields(t *testing.T) {
-	everyLife(t, func(_ *testing.T, l *life) (found []string) {
+	everyHistory(t, func(_ *testing.T, l *objectHistory) (found []string) {
 		for _, text := range l.unknown {
 			found = append(found, "called kept, and no field of the live object: "+text)
 		}
@@ -66,7 +66,7 @@ func TestFieldsReportedAsKeptAreLiveFields(t *testing.T) {
 }
 
 func TestKeptFieldsHaveTheManagedFieldsOfLive(t *testing.T) {
-	everyLife(t, func(t *testing.T, l *life) (found []string) {
+	everyHistory(t, func(t *testing.T, l *objectHistory) (found []string) {
 		t.Helper()
 		live, incoming, patched := claimsOf(t, l.live), claimsOf(t, l.incoming), claimsOf(t, l.patched)
 		for _, path := range l.kept {
@@ -78,7 +78,7 @@ func TestKeptFieldsHaveTheManagedFieldsOfLive(t *testing.T) {
 
 // Everything that is not kept is as it was sent, or came back with a parent that is as in the live object.
 func TestOtherFieldsAreAsSent(t *testing.T) {
-	everyLife(t, func(t *testing.T, l *life) (found []string) {
+	everyHistory(t, func(t *testing.T, l *objectHistory) (found []string) {
 		t.Helper()
 		live, incoming, patched := decode(t, l.live), decode(t, l.incoming), decode(t, l.patched)
 		l.kind.fieldsOf(t, l.patched).Union(l.kind.fieldsOf(t, l.incoming)).Leaves().Iterate(func(path fieldpath.Path) {
@@ -102,7 +102,7 @@ func TestOtherFieldsAreAsSent(t *testing.T) {
 
 // A missing parent is created again with all that it has in the live object, or not at all.
 func TestAParentIsRestoredCompletelyOrNotAtAll(t *testing.T) {
-	everyLife(t, func(t *testing.T, l *life) (found []string) {
+	everyHistory(t, func(t *testing.T, l *objectHistory) (found []string) {
 		t.Helper()
 		live, incoming, patched := decode(t, l.live), decode(t, l.incoming), decode(t, l.patched)
 		for _, path := range l.kept {
@@ -120,7 +120,7 @@ func TestAParentIsRestoredCompletelyOrNotAtAll(t *testing.T) {
 }
 
 func TestAPatchedObjectSentAgainIsNotPatched(t *testing.T) {
-	everyLife(t, func(t *testing.T, l *life) (found []string) {
+	everyHistory(t, func(t *testing.T, l *objectHistory) (found []string) {
 		t.Helper()
 		if again := send(t, l.server, l.body(l.patched)); again.Patch != nil {
 			found = append(found, "sent again, it is patched again: "+string(again.Patch))
@@ -130,7 +130,7 @@ func TestAPatchedObjectSentAgainIsNotPatched(t *testing.T) {
 }
 
 func TestKeptFieldsLeaveLastApplied(t *testing.T) {
-	everyLife(t, func(t *testing.T, l *life) (found []string) {
+	everyHistory(t, func(t *testing.T, l *objectHistory) (found []string) {
 		t.Helper()
 		manifest := l.manifestIn(t, l.patched)
 		for _, path := range l.kept {
@@ -144,7 +144,7 @@ func TestKeptFieldsLeaveLastApplied(t *testing.T) {
 
 // A parent of which every field was kept leaves last-applied too. Elsewhere the annotation stays as it was sent.
 func TestEmptiedParentsLeaveLastApplied(t *testing.T) {
-	everyLife(t, func(t *testing.T, l *life) (found []string) {
+	everyHistory(t, func(t *testing.T, l *objectHistory) (found []string) {
 		t.Helper()
 		before, after := l.manifestIn(t, l.incoming), l.manifestIn(t, l.patched)
 		for _, path := range l.kept {
@@ -167,7 +167,7 @@ func isEmpty(v any) bool { text := encode(v); return text == "{}" || text == "[]
 
 // Two operations at nested pointers undo each other.
 func TestOperationsOfAPatchAreAtDisjointPointers(t *testing.T) {
-	everyLife(t, func(t *testing.T, l *life) (found []string) {
+	everyHistory(t, func(t *testing.T, l *objectHistory) (found []string) {
 		t.Helper()
 		var operations []struct{ Op, Path string }
 		if l.response.Patch == nil {
@@ -189,7 +189,7 @@ func TestOperationsOfAPatchAreAtDisjointPointers(t *testing.T) {
 
 // Row 3 keeps what somebody changed: a live value that the manifest itself set last is the manifest's.
 func TestAValueThatTheManifestSetIsNotKept(t *testing.T) {
-	everyLife(t, func(t *testing.T, l *life) (found []string) {
+	everyHistory(t, func(t *testing.T, l *objectHistory) (found []string) {
 		t.Helper()
 		if l.response.AuditAnnotations == nil || l.serverSide {
 			return nil
@@ -210,7 +210,7 @@ func TestAValueThatTheManifestSetIsNotKept(t *testing.T) {
 // The generator proves something only where several siblings are kept under a parent that the manifest dropped.
 func TestLiveObjectsHaveManyKeptSiblingsUnderMissingParents(t *testing.T) {
 	siblings, kept, failedOpenCount := map[string]int{}, map[string]int{}, 0
-	everyLife(t, func(t *testing.T, l *life) []string {
+	everyHistory(t, func(t *testing.T, l *objectHistory) []string {
 		t.Helper()
 		if failedOpen(l.response) || l.server.counted(t, "handoff_reviews_total", map[string]string{"result": "failed_open"}) > 0 {
 			failedOpenCount++
@@ -233,21 +233,21 @@ func TestLiveObjectsHaveManyKeptSiblingsUnderMissingParents(t *testing.T) {
 		}
 		return nil
 	})
-	t.Logf("lives with several fields kept under one missing parent: %v; kept fields: %v", siblings, kept)
+	t.Logf("histories with several fields kept under one missing parent: %v; kept fields: %v", siblings, kept)
 	for _, kind := range []string{"Deployment", "ConfigMap", "Widget"} {
 		if siblings[kind] < 8 {
-			t.Errorf("%d lives of a %s keep several fields under a missing parent, want at least 8", siblings[kind], kind)
+			t.Errorf("%d histories of a %s keep several fields under a missing parent, want at least 8", siblings[kind], kind)
 		}
 	}
 	if all := siblings["Deployment"] + siblings["ConfigMap"] + siblings["Widget"]; all < 100 {
-		t.Errorf("%d lives keep several fields under a missing parent, want at least 100", all)
+		t.Errorf("%d histories keep several fields under a missing parent, want at least 100", all)
 	}
 	if failedOpenCount > 0 {
 		t.Errorf("%d valid reviews failed open", failedOpenCount)
 	}
 }
 
-func (l *life) manifestIn(t *testing.T, object string) any {
+func (l *objectHistory) manifestIn(t *testing.T, object string) any {
 	t.Helper()
 	text, _ := at(decode(t, object), []string{"metadata", "annotations", lastApplied}).(string)
 	if text == "" {
@@ -291,7 +291,7 @@ func (c claims) of(by metav1.ManagedFieldsEntry, path fieldpath.Path) string {
 
 // wrongClaims compares the entries of the live, the incoming and the patched object on a kept path. They are as in the live
 // object, with the exceptions of docs/decisions.md.
-func (l *life) wrongClaims(t *testing.T, path fieldpath.Path, of [3]claims) (found []string) {
+func (l *objectHistory) wrongClaims(t *testing.T, path fieldpath.Path, of [3]claims) (found []string) {
 	t.Helper()
 	live, incoming, patched := of[0], of[1], of[2]
 	moved := unchangedAt(decode(t, l.live), decode(t, l.incoming), path)

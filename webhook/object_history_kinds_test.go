@@ -18,7 +18,7 @@ import (
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
 
-// objectKind is a kind of object that stories are generated for: how the API server tracks its fields, how kubectl merges
+// objectKind is a kind of object that histories are generated for: how the API server tracks its fields, how kubectl merges
 // it, and the fields that managers set.
 type objectKind struct {
 	gvk schema.GroupVersionKind
@@ -299,7 +299,7 @@ func (k objectKind) applyServerSide(t *testing.T, live, manifest, manager string
 	return storedText(t, result, err)
 }
 
-// fieldsOf returns all fields of an object, as the API server tells them apart.
+// fieldsOf returns all fields of an object, as the API server distinguishes them.
 func (k objectKind) fieldsOf(t *testing.T, text string) *fieldpath.Set {
 	t.Helper()
 	object := objectOf(t, text)

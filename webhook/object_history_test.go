@@ -19,10 +19,10 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// life is what happened to an object up to the write that is reviewed, and the review's outcome.
-type life struct {
+// objectHistory is what happened to an object up to the write that is reviewed, and the review's outcome.
+type objectHistory struct {
 	kind          objectKind
-	told          []string // what happened, for people
+	steps         []string // what happened, for people
 	serverSide    bool
 	live          string
 	incoming      string
@@ -78,10 +78,10 @@ func (k objectKind) siblings(random *rand.Rand) []int {
 	return found
 }
 
-// newLife generates a life: a manifest is applied, others write, and the next manifest drops parents and fields.
-func newLife(t *testing.T, k objectKind, random *rand.Rand) *life {
+// newObjectHistory generates a objectHistory: a manifest is applied, others write, and the next manifest drops parents and fields.
+func newObjectHistory(t *testing.T, k objectKind, random *rand.Rand) *objectHistory {
 	t.Helper()
-	l := &life{kind: k, serverSide: random.IntN(4) == 0, applier: csa, hasAutoscaler: random.IntN(2) == 0}
+	l := &objectHistory{kind: k, serverSide: random.IntN(4) == 0, applier: csa, hasAutoscaler: random.IntN(2) == 0}
 	if l.serverSide {
 		l.applier = []string{"kubectl", "kustomize-controller"}[random.IntN(2)]
 	}
@@ -100,7 +100,7 @@ func newLife(t *testing.T, k objectKind, random *rand.Rand) *life {
 	}
 	if random.IntN(6) == 0 { // applied again in between
 		l.live = l.apply(t, l.live, k.manifestOf(t, before))
-		l.tell("applied again")
+		l.note("applied again")
 		l.write(t, random)
 	}
 	for _, s := range k.slots {
@@ -113,15 +113,15 @@ func newLife(t *testing.T, k objectKind, random *rand.Rand) *life {
 		maps.DeleteFunc(after, func(i int, _ any) bool { return slices.Contains(l.wrote, i) })
 	}
 	l.incoming = l.apply(t, l.live, k.manifestOf(t, after))
-	l.tell("applied %s", k.manifestOf(t, after))
+	l.note("applied %s", k.manifestOf(t, after))
 	return l
 }
 
-func (l *life) tell(format string, args ...any) {
-	l.told = append(l.told, fmt.Sprintf(format, args...))
+func (l *objectHistory) note(format string, args ...any) {
+	l.steps = append(l.steps, fmt.Sprintf(format, args...))
 }
 
-func (l *life) create(t *testing.T, manifest string, random *rand.Rand) {
+func (l *objectHistory) create(t *testing.T, manifest string, random *rand.Rand) {
 	t.Helper()
 	empty := l.kind.skeleton
 	if random.IntN(5) == 0 {
@@ -132,14 +132,14 @@ func (l *life) create(t *testing.T, manifest string, random *rand.Rand) {
 		l.live = l.kind.update(t, encode(map[string]any{
 			"apiVersion": l.kind.gvk.GroupVersion().String(), "kind": l.kind.gvk.Kind, "metadata": map[string]any{},
 		}), created, "kubectl-create")
-		l.tell("created by kubectl-create: %s", created)
+		l.note("created by kubectl-create: %s", created)
 		empty = l.live
 	}
 	l.live = l.apply(t, empty, manifest)
-	l.tell("applied by %s: %s", l.applier, manifest)
+	l.note("applied by %s: %s", l.applier, manifest)
 }
 
-func (l *life) apply(t *testing.T, live, manifest string) string {
+func (l *objectHistory) apply(t *testing.T, live, manifest string) string {
 	t.Helper()
 	if l.serverSide {
 		return l.kind.applyServerSide(t, live, manifest, l.applier)
@@ -148,13 +148,13 @@ func (l *life) apply(t *testing.T, live, manifest string) string {
 }
 
 // write is a write of a person, a controller or an autoscaler: some or all siblings under one parent.
-func (l *life) write(t *testing.T, random *rand.Rand) {
+func (l *objectHistory) write(t *testing.T, random *rand.Rand) {
 	t.Helper()
 	if l.kind.scale != nil && random.IntN(3) == 0 {
 		by := []string{"kube-controller-manager", "kubectl"}[random.IntN(2)]
 		object := setAt(objectOf(t, l.live).Object, l.kind.scale, int64(4+random.IntN(5)))
 		l.live = l.kind.scaleTo(t, l.live, encode(object), by)
-		l.tell("scaled by %s: %v", by, l.kind.scale)
+		l.note("scaled by %s: %v", by, l.kind.scale)
 	}
 	by := []string{"kubectl-edit", "kubectl-patch", "kubectl-set", "vpa", "my-operator"}[random.IntN(5)]
 	var object any = objectOf(t, l.live).Object
@@ -173,7 +173,7 @@ func (l *life) write(t *testing.T, random *rand.Rand) {
 		}
 		if random.IntN(12) == 0 {
 			unsetAt(object, s.path)
-			l.tell("%s removed %v", by, s.path)
+			l.note("%s removed %v", by, s.path)
 			continue
 		}
 		at := random.IntN(len(s.values))
@@ -182,12 +182,12 @@ func (l *life) write(t *testing.T, random *rand.Rand) {
 		}
 		value := s.values[at]
 		object = setAt(object, s.path, value)
-		l.tell("%s set %v to %v", by, s.path, encode(value))
+		l.note("%s set %v to %v", by, s.path, encode(value))
 	}
 	l.live = l.kind.update(t, l.live, encode(object), by)
 }
 
-// change returns the next manifest: whole parents leave it, single fields leave it, others are set anew.
+// change returns the next manifest: whole parents leave it, single fields leave it, others are set again.
 func (k objectKind) change(before set, nulls bool, random *rand.Rand) set {
 	after := maps.Clone(before)
 	for range random.IntN(4) {
@@ -214,7 +214,7 @@ func (k objectKind) change(before set, nulls bool, random *rand.Rand) set {
 }
 
 // review sends the write, and collects what the webhook says about it.
-func (l *life) review(t *testing.T) {
+func (l *objectHistory) review(t *testing.T) {
 	t.Helper()
 	l.server = newServer(t, l.cluster())
 	var logged []string
@@ -242,7 +242,7 @@ func (l *life) review(t *testing.T) {
 }
 
 // texts are what is said in Events, audit annotations and the log.
-func (l *life) texts(logged []string) []string {
+func (l *objectHistory) texts(logged []string) []string {
 	var texts []string
 	for _, e := range l.server.events {
 		texts = append(texts, e.Note)
@@ -267,7 +267,7 @@ func distinct(paths []fieldpath.Path) []fieldpath.Path {
 	return slices.CompactFunc(paths, fieldpath.Path.Equals)
 }
 
-func (l *life) cluster() *widgetCluster {
+func (l *objectHistory) cluster() *widgetCluster {
 	c := &widgetCluster{fakeCluster{modes: map[string]string{"shop": "enforce"}}}
 	if l.hasAutoscaler && l.kind.scale != nil {
 		c.autoscaler = "HorizontalPodAutoscaler/web"
@@ -275,7 +275,7 @@ func (l *life) cluster() *widgetCluster {
 	return c
 }
 
-func (l *life) rules(t *testing.T) []ownership.Rule {
+func (l *objectHistory) rules(t *testing.T) []ownership.Rule {
 	t.Helper()
 	rule := ownership.Rule{Group: l.kind.gvk.Group, Kind: l.kind.gvk.Kind}
 	for _, path := range l.ruled {
@@ -289,7 +289,7 @@ func (l *life) rules(t *testing.T) []ownership.Rule {
 	return []ownership.Rule{rule}
 }
 
-func (l *life) body(incoming string) string {
+func (l *objectHistory) body(incoming string) string {
 	return updateOf(l.kind.gvk.Group, l.kind.gvk.Version, l.kind.gvk.Kind, l.applier, l.live, incoming)
 }
 
@@ -309,7 +309,7 @@ func send(t *testing.T, handler http.Handler, body string) *admissionv1.Admissio
 	return allowed(t, recorder.Code, recorder.Body.Bytes())
 }
 
-func (l *life) String() string {
+func (l *objectHistory) String() string {
 	return fmt.Sprintf("%s\nlive     %s\nincoming %s\nrules %v, autoscaler %t\npatch    %s\nwarnings %q\naudit %q",
-		strings.Join(l.told, "\n"), l.live, l.incoming, l.ruled, l.hasAutoscaler, l.response.Patch, l.response.Warnings, l.response.AuditAnnotations)
+		strings.Join(l.steps, "\n"), l.live, l.incoming, l.ruled, l.hasAutoscaler, l.response.Patch, l.response.Warnings, l.response.AuditAnnotations)
 }

@@ -42,7 +42,7 @@ func openReview(body []byte) (request opened, ok bool) {
 
 // hold posts a body and holds what is true of every answer: the write is allowed, the uid is the review's, and a patch
 // only brings back what live has, beside the last-applied annotation and managedFields: see unexplained.
-func hold(tb testing.TB, handler http.Handler, body []byte) *admissionv1.AdmissionResponse {
+func checkResponse(tb testing.TB, handler http.Handler, body []byte) *admissionv1.AdmissionResponse {
 	tb.Helper()
 	recorder := httptest.NewRecorder()
 	handler.ServeHTTP(recorder, httptest.NewRequestWithContext(tb.Context(), http.MethodPost, "/mutate", bytes.NewReader(body)))

@@ -13,7 +13,7 @@ import (
 func TestAWarningWithALongNameStillContainsTheRemedy(t *testing.T) {
 	name := strings.Repeat("n", 253)
 	manager := "kubectl-" + strings.Repeat("m", 120)
-	lets := applied3().with(lastApplied, manifestNone)
+	drops := applied3().with(lastApplied, manifestNone)
 	byHand := scaledBy7()
 	byHand.entries = []string{entry(manager, "Update", early, claimsReplicas, ""), entry(csa, "Update", early, claimsApplied, "")}
 	for sentence, c := range map[string]struct {
@@ -33,15 +33,15 @@ func TestAWarningWithALongNameStillContainsTheRemedy(t *testing.T) {
 			"handoff: (warn) would keep .spec.replicas=7, owned by HorizontalPodAutoscaler/nnnnnnnnnnnnn...; remove it from the manifest",
 		},
 		"row 2, in mode warn": {
-			csa, scaledBy7(), lets, "HorizontalPodAutoscaler/web", "warn",
+			csa, scaledBy7(), drops, "HorizontalPodAutoscaler/web", "warn",
 			"handoff: (warn) would keep .spec.replicas=7, owned by HorizontalPodAutoscaler/web",
 		},
 		"row 2": {
-			csa, scaledBy7(), lets, "HorizontalPodAutoscaler/" + name, "enforce",
+			csa, scaledBy7(), drops, "HorizontalPodAutoscaler/" + name, "enforce",
 			"handoff: kept .spec.replicas=7, owned by HorizontalPodAutoscaler/nnnnnnnnnnnnnnnnnnnnnnnnnnnnn...; no action needed",
 		},
 		"row 3": {
-			csa, byHand, lets, "", "enforce",
+			csa, byHand, drops, "", "enforce",
 			"handoff: kept .spec.replicas=7, set by kubectl-mmmmmmmmmmmmmmmmmmmmmmmmmmmmmmm... and no longer in the manifest; use kubectl scale from now on",
 		},
 		"row 9": {

@@ -141,7 +141,7 @@ func FuzzClaims(f *testing.F) {
 			steps += n
 			return true
 		}
-		tree.Claims(fields, meter, func(_ *fieldtree.Node, start int) {
+		tree.Managed(fields, meter, func(_ *fieldtree.Node, start int) {
 			if start < 0 || start > len(fields) {
 				t.Errorf("a set starts at %d of %d bytes", start, len(fields))
 			}

@@ -107,7 +107,7 @@ func checkClaims(t *testing.T, fields []byte, set *fieldpath.Set, paths []fieldp
 	t.Helper()
 	tree, _ := treeOf(paths...)
 	visited := make([]int, tree.Len())
-	tree.Claims(fields, nil, func(n *fieldtree.Node, start int) {
+	tree.Managed(fields, nil, func(n *fieldtree.Node, start int) {
 		visited[n.ID]++
 		below := setBelow(set, n.Path())
 		if isLeaf := fieldtree.IsLeaf(fields, start); isLeaf != below.Empty() {

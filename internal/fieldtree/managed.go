@@ -11,11 +11,11 @@ import (
 // ErrElement is returned for a path element that cannot be parsed. It does not quote the element, which can contain a secret.
 var ErrElement = errors.New("a path element cannot be parsed")
 
-// Claims follows all paths through a field set of a managedFields entry (fieldsV1). It calls visit for each node whose path, or a
+// Managed follows all paths through a field set of a managedFields entry (fieldsV1). It calls visit for each node whose path, or a
 // path nested under it, is in the set, with the position of the subset under the node.
-func (t *Tree) Claims(fields []byte, meter Meter, visit func(n *Node, start int)) {
+func (t *Tree) Managed(fields []byte, meter Meter, visit func(n *Node, start int)) {
 	s := setText{text: fields, meter: meter}
-	s.claims(rawjson.SkipSpace(fields, 0), &t.root, visit)
+	s.managed(rawjson.SkipSpace(fields, 0), &t.root, visit)
 }
 
 // setText is a fieldsV1 text that is read once, from front to back.
@@ -25,7 +25,7 @@ type setText struct {
 	over  bool // the meter has stopped the work
 }
 
-func (s *setText) claims(i int, n *Node, visit func(*Node, int)) (end int) {
+func (s *setText) managed(i int, n *Node, visit func(*Node, int)) (end int) {
 	if len(n.children) == 0 || s.over {
 		return s.skip(i)
 	}
@@ -35,7 +35,7 @@ func (s *setText) claims(i int, n *Node, visit func(*Node, int)) (end int) {
 			return s.skip(i)
 		}
 		visit(c, i)
-		return s.claims(i, c, visit)
+		return s.managed(i, c, visit)
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 )
 
-func TestClaims(t *testing.T) {
+func TestManaged(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		fields string
 		paths  []fieldpath.Path
@@ -41,7 +41,7 @@ func TestClaims(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			tree, _ := treeOf(c.paths...)
 			var got []string
-			tree.Claims([]byte(c.fields), nil, func(n *fieldtree.Node, start int) {
+			tree.Managed([]byte(c.fields), nil, func(n *fieldtree.Node, start int) {
 				below := c.fields[start:]
 				if depth, i := 0, strings.IndexByte(below, '{'); i == 0 {
 					for i := range len(below) {

@@ -19,7 +19,7 @@ func work(text []byte, paths []fieldpath.Path, meter fieldtree.Meter) map[string
 		"Find":        func() { tree.Find(text, meter) },
 		"Cut":         func() { tree.Cut(text, nil, meter) },
 		"Equal":       func() { tree.Equal(text, text, meter) },
-		"Claims":      func() { tree.Claims(text, meter, func(*fieldtree.Node, int) {}) },
+		"Managed":     func() { tree.Managed(text, meter, func(*fieldtree.Node, int) {}) },
 		"AddMatching": func() { _ = fieldtree.AddMatching(&fieldtree.Tree{}, text, tree.Within(), meter) },
 		"AddLeaves": func() {
 			tree.AddLeaves(&fieldtree.Tree{}, nodes[0], text, tree.Find(text, nil), meter)

@@ -73,7 +73,7 @@ func TestCutAgreesWithCuttingEachPathAlone(t *testing.T) {
 	}
 }
 
-func TestClaimsVisitsThePathsInTheSet(t *testing.T) {
+func TestManagedVisitsThePathsInTheSet(t *testing.T) {
 	eachSeed(t, func(t *testing.T, random *rand.Rand) {
 		t.Helper()
 		set := generatedSet(random)

@@ -1,7 +1,7 @@
 // Package fieldtree looks up many field paths in one text at once.
 //
 // A Tree is a prefix tree of paths (sigs.k8s.io/structured-merge-diff/v6/fieldpath). Find follows all paths through the JSON
-// text of an object, and Claims through the fieldsV1 of a managedFields entry
+// text of an object, and Managed through the fieldsV1 of a managedFields entry
 // (https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management), each in one pass: the time is linear
 // in the text, however many paths there are. Users determine the length of paths and texts, so every pass is metered.
 package fieldtree

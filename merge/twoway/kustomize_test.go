@@ -19,7 +19,7 @@ import (
 	"github.com/ownership-handoff/handoff/merge/twoway"
 )
 
-var update = flag.Bool("update", false, "write kustomize_schema.txt anew")
+var update = flag.Bool("update", false, "write kustomize_schema.txt")
 
 // TestKustomizeSchemaFileEqualsKyaml reduces kyaml's OpenAPI documents once more.
 func TestKustomizeSchemaFileEqualsKyaml(t *testing.T) {

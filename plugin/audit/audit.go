@@ -23,7 +23,7 @@ type Report struct {
 	// Namespaces are the sorted names of the audited namespaces, by mode.
 	Namespaces map[ownership.Mode][]string
 	// Unrecorded are the objects that an autoscaler scaled after a client that does not record its manifest: nothing in the
-	// cluster tells whether the manifest still sets the replicas.
+	// cluster reports whether the manifest still sets the replicas.
 	Unrecorded []explain.ObjectData
 	// Gaps describe what is unknown, one sentence each.
 	Gaps []string

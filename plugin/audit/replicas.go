@@ -13,7 +13,7 @@ import (
 type sizing struct {
 	by        string
 	nextApply string
-	claim     ownership.Declaration
+	declared  ownership.Declaration
 	// unrecorded reports whether the content of the manifest is not recorded.
 	unrecorded bool
 }
@@ -34,7 +34,7 @@ func (a *auditor) replicas(e explain.Explanation) {
 	}
 	now := e.Short(f.Path, f.Value)
 	kept := ""
-	if e.Keeps(f, found.claim, found.claim) {
+	if e.Keeps(f, found.declared, found.declared) {
 		kept = now
 	}
 	r := a.riskOf(Replicas, e, []ownership.Field{*f})
@@ -56,20 +56,20 @@ func sizingOf(e explain.Explanation, f *ownership.Field) (sizing, bool) {
 	by, same := cmp.Or(clientSideApplier(e), "last-applied"), "sets "+e.Short(f.Path, f.Value)+", the current value"
 	switch {
 	case f.Declared == ownership.Clears:
-		return sizing{by: by, nextApply: "clears it; the default applies", claim: ownership.Clears}, true
+		return sizing{by: by, nextApply: "clears it; the default applies", declared: ownership.Clears}, true
 	case f.DeclaredValue != nil:
-		return sizing{by: by, nextApply: "sets " + e.Short(f.Path, f.DeclaredValue), claim: ownership.Sets}, true
+		return sizing{by: by, nextApply: "sets " + e.Short(f.Path, f.DeclaredValue), declared: ownership.Sets}, true
 	case f.Declared == ownership.Sets:
-		return sizing{by: by, nextApply: same, claim: ownership.Sets}, true
+		return sizing{by: by, nextApply: same, declared: ownership.Sets}, true
 	}
 	for _, h := range f.Entries {
 		switch {
 		case !e.Subject.Context.Managers.IsApplier(h):
 		case h.Operation == ownership.OperationApply:
-			return sizing{by: h.Manager, nextApply: same, claim: ownership.Sets}, true
+			return sizing{by: h.Manager, nextApply: same, declared: ownership.Sets}, true
 		case !h.Contains(ownership.LastAppliedPath()): // otherwise the annotation records the manifest, handled above
 			may := "may set it: the manifest of " + h.Manager + " is not recorded"
-			return sizing{by: h.Manager, nextApply: may, claim: ownership.Sets, unrecorded: true}, true
+			return sizing{by: h.Manager, nextApply: may, declared: ownership.Sets, unrecorded: true}, true
 		}
 	}
 	return sizing{}, false

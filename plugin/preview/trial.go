@@ -145,7 +145,7 @@ func (t *trial) guessed(merged []byte) ([]byte, error) {
 	if err := o.UnmarshalJSON(text); err != nil {
 		return nil, err
 	}
-	claimed, err := fieldpath.SetFromValue(value.NewValueInterface(t.manifest.Object)).ToJSON()
+	managed, err := fieldpath.SetFromValue(value.NewValueInterface(t.manifest.Object)).ToJSON()
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (t *trial) guessed(merged []byte) ([]byte, error) {
 		Manager: t.options.manager(), Operation: metav1.ManagedFieldsOperationApply, APIVersion: o.GetAPIVersion(),
 		FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{},
 	}
-	entry.FieldsV1.SetRawBytes(claimed)
+	entry.FieldsV1.SetRawBytes(managed)
 	others := slices.DeleteFunc(o.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
 		return e.Manager == entry.Manager && e.Operation == entry.Operation && e.Subresource == ""
 	})

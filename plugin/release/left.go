@@ -9,7 +9,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// left tells what remains, in the records of a plan, of the ancestors of released fields.
+// left returns the ancestors of released fields that remain in the records of a plan.
 type left struct {
 	before, after *jsonindex.Index // of the annotation; nil if there is none
 	entries       []entryLeft      // of server-side appliers

@@ -18,7 +18,7 @@ type scalerList struct {
 	readable []string
 }
 
-// add adds a scaler, if it references an object. A mistake in it is for its author, whom the webhook tells.
+// add adds a scaler, if it references an object. A mistake in it is not reported here: the webhook reports it on the scaler.
 func (l *scalerList) add(kind scale.Kind, rank int, o *unstructured.Unstructured) {
 	r, ok, err := kind.ReferenceOf(o.Object, o.GetName(), rank)
 	if !ok || err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// strike deletes the parts of a manifest that the output of release lists: from the snippet to the end of the last line or, in a
+// deleteListed deletes the parts of a manifest that the output of release lists: from the snippet to the end of the last line or, in a
 // flow collection, to the end of the value.
 func strike(t *testing.T, output, file, text string) string {
 	t.Helper()

@@ -24,11 +24,11 @@ type reports struct {
 	mutex    sync.Mutex
 	problems map[types.UID]*scaler
 	targets  map[targetKey]bool
-	told     map[targetKey]string // the scalers that scale the same object, as they were last reported
+	reported map[targetKey]string // the scalers that scale the same object, as they were last reported
 }
 
 func newReports() reports {
-	return reports{problems: map[types.UID]*scaler{}, targets: map[targetKey]bool{}, told: map[targetKey]string{}}
+	return reports{problems: map[types.UID]*scaler{}, targets: map[targetKey]bool{}, reported: map[targetKey]string{}}
 }
 
 // changed notes a new or changed scaler, but not if it only changes what is not kept of it.
@@ -94,14 +94,14 @@ func (r *reports) take() (problems []*scaler, targets []targetKey) {
 	return problems, targets
 }
 
-// report logs kinds that can no longer be read, or can be read again, and reports scalers that their authors should correct.
+// report logs kinds that can no longer be read, or can be read again, and reports scalers that their users should correct.
 func (s *scalers) report() {
 	for _, watch := range s.running() {
 		problem := watch.problem()
-		if problem == watch.told {
+		if problem == watch.reported {
 			continue
 		}
-		watch.told = problem
+		watch.reported = problem
 		resource := watch.resource.GroupResource().String()
 		if problem == "" {
 			s.options.Log.Info("scalers can be read again", "resource", resource)
@@ -126,12 +126,12 @@ func (s *scalers) report() {
 func (s *scalers) reportRivals(key targetKey) {
 	references := append(s.references(key), s.state.autoscalers(key)...)
 	rivals := strings.Join(scale.Rivals(references), " and ")
-	if s.reports.told[key] == rivals {
+	if s.reports.reported[key] == rivals {
 		return
 	}
-	s.reports.told[key] = rivals
+	s.reports.reported[key] = rivals
 	if rivals == "" {
-		delete(s.reports.told, key)
+		delete(s.reports.reported, key)
 		return
 	}
 	for _, watch := range s.running() {

@@ -39,8 +39,8 @@ type scalerWatch struct {
 	freshness *freshness
 	started   time.Time
 	cancel    context.CancelFunc
-	// told is the problem that was last logged; only the reports use it.
-	told string
+	// reported is the problem that was last logged; only the reports use it.
+	reported string
 }
 
 // scaler is an object of such a kind, reduced to its reference.
