@@ -118,7 +118,7 @@ type keeper struct {
 
 	tree           *fieldtree.Tree
 	nodes          []*fieldtree.Node // of the kept fields; nil for a path that is too long
-	live, incoming fieldtree.Places
+	live, incoming fieldtree.Positions
 	units          []*unit
 	overruled      map[int]string
 	gone           map[int]bool

@@ -197,8 +197,8 @@ func (s *search) loserInOtherVersion() string {
 type facts struct {
 	search *search
 
-	inLive, inIncoming fieldtree.Places
-	inManifest, inBase fieldtree.Places
+	inLive, inIncoming fieldtree.Positions
+	inManifest, inBase fieldtree.Positions
 	// applied and wasApplied are the fields in the sender's managedFields entry, in incoming and in live, by Node.ID.
 	applied, wasApplied map[int]bool
 	managers            [][]Entry    // the live entries that contain a field, by Node.ID
@@ -326,7 +326,7 @@ func (f *facts) declared(n *fieldtree.Node, changed bool) Declared {
 }
 
 // withAlias is declarationIn for a node or, if the manifest lacks that, its alias.
-func (f *facts) withAlias(manifest []byte, places fieldtree.Places, n *fieldtree.Node) Declaration {
+func (f *facts) withAlias(manifest []byte, places fieldtree.Positions, n *fieldtree.Node) Declaration {
 	declared := declarationAt(places, n, manifest)
 	if alias := f.search.aliases[n.ID]; declared == Lacks && alias != nil {
 		return declarationAt(places, alias, manifest)
@@ -335,7 +335,7 @@ func (f *facts) withAlias(manifest []byte, places fieldtree.Places, n *fieldtree
 }
 
 // declarationAt is declarationIn for a node.
-func declarationAt(places fieldtree.Places, n *fieldtree.Node, manifest []byte) Declaration {
+func declarationAt(places fieldtree.Positions, n *fieldtree.Node, manifest []byte) Declaration {
 	if text := places.Of(n, manifest); len(text) > 0 {
 		return declarationBy(text)
 	}

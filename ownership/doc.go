@@ -17,8 +17,8 @@
 // # The contested fields of a write
 //
 // A write has a live and an incoming object, each with managedFields. Write.SentBy determines the field manager that sends
-// it, and Managers.ManifestsOf the manifest and the base. ObjectContext.ContestedFields then returns the fields that both the sender
-// and another manager can set, each with its owner:
+// it, and Managers.ManifestsOf the manifest and the base. ObjectContext.ContestedFields then returns the fields that both the
+// sender and another manager can set, each with its owner:
 //
 //	ParseObject, Object.Entries -> Write.SentBy -> Managers.ManifestsOf -> ObjectContext.ContestedFields
 //

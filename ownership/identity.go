@@ -13,7 +13,8 @@ func HasPrefix(path, prefix fieldpath.Path) bool {
 	return len(prefix) <= len(path) && path[:len(prefix)].Equals(prefix)
 }
 
-// IdentityPaths returns the paths of the fields that identify an object, or that only the API server sets. No rule can assign them, and no manifest can stop managing them.
+// IdentityPaths returns the paths of the fields that identify an object, or that only the API server sets. No rule can assign
+// them, and no manifest can stop managing them.
 func IdentityPaths() []fieldpath.Path {
 	names := append(GeneratedMetadata(),
 		"name", "generateName", "namespace", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")

@@ -41,43 +41,43 @@ type Manifests struct {
 
 // ManifestsOf returns the manifests of an applier's write. live is the zero Object if the write creates the object, and
 // liveEntries are its managedFields. The error is ErrLastApplied, for either annotation.
-func (managers Managers) ManifestsOf(sender Sender, live, incoming Object, liveEntries []Entry) (Manifests, error) {
-	m := Manifests{sender: sender, live: live, incoming: incoming}
-	m.was, _ = sender.Entry.Find(liveEntries)
+func (m Managers) ManifestsOf(sender Sender, live, incoming Object, liveEntries []Entry) (Manifests, error) {
+	found := Manifests{sender: sender, live: live, incoming: incoming}
+	found.was, _ = sender.Entry.Find(liveEntries)
 	if sender.ServerSide() {
-		return m, nil
+		return found, nil
 	}
 	manifest, ok := rawjson.UnquoteBytes(incoming.lastApplied.Of(incoming.text))
 	base, hadBase := rawjson.UnquoteBytes(live.lastApplied.Of(live.text))
 	same := bytes.Equal(manifest, base)
 	if !ok {
-		return m, nil
+		return found, nil
 	}
 	own := !same || sender.Entry.Contains(LastAppliedPath())
 	err := checkLastApplied(manifest)
 	switch {
-	case !own && (err != nil || managers.othersAnnotation(sender, liveEntries)):
-		return m, nil //nolint:nilerr // another applier's annotation may be invalid
+	case !own && (err != nil || m.othersAnnotation(sender, liveEntries)):
+		return found, nil //nolint:nilerr // another applier's annotation may be invalid
 	case err != nil:
 		return Manifests{}, err
 	}
-	m.Recorded, m.manifest = true, manifest
+	found.Recorded, found.manifest = true, manifest
 	switch {
 	case same:
-		m.base = m.manifest
+		found.base = found.manifest
 	case hadBase:
-		m.base = base
-		if err := checkLastApplied(m.base); err != nil {
+		found.base = base
+		if err := checkLastApplied(found.base); err != nil {
 			return Manifests{}, err
 		}
 	}
-	return m, nil
+	return found, nil
 }
 
 // othersAnnotation reports whether an applier other than the sender manages the last-applied annotation.
-func (managers Managers) othersAnnotation(sender Sender, live []Entry) bool {
+func (m Managers) othersAnnotation(sender Sender, live []Entry) bool {
 	return slices.ContainsFunc(EntriesFor(live, LastAppliedPath()), func(e Entry) bool {
-		return managers.IsApplier(e) && !e.Same(sender.Entry)
+		return m.IsApplier(e) && !e.Same(sender.Entry)
 	})
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
-// Place is the position of a field in the text of an object.
-type Place struct {
+// Location is the position of a field in the text of an object.
+type Location struct {
 	// Value is the field's value as JSON, nil if the object lacks the field.
 	Value []byte
 	// Found is the number of leading path elements that the object has: all of them if it has the field.
@@ -24,8 +24,8 @@ type Place struct {
 }
 
 // locate is Object.Locate for a JSON text, which must be valid.
-func locate(text []byte, path fieldpath.Path) Place {
-	place := Place{at: rawjson.Span{Start: 0, End: len(text)}}
+func locate(text []byte, path fieldpath.Path) Location {
+	place := Location{at: rawjson.Span{Start: 0, End: len(text)}}
 	for _, element := range path {
 		found, step := child(place.at.Of(text), element)
 		if !found.Present() {

@@ -164,7 +164,7 @@ func (o Object) Value(path fieldpath.Path) []byte { return o.find(path).Of(o.tex
 // Locate returns where the field at path is in the object. Field names are followed in objects; keys, values and indexes in
 // lists. A key matches the first element with equal key fields. A missing protocol, as in a port, counts as TCP, which is the
 // API server's default.
-func (o Object) Locate(path fieldpath.Path) Place { return locate(o.whole.Of(o.text), path) }
+func (o Object) Locate(path fieldpath.Path) Location { return locate(o.whole.Of(o.text), path) }
 
 func (o Object) find(path fieldpath.Path) rawjson.Span {
 	if len(path) == 0 || !o.Present() {

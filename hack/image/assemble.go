@@ -59,8 +59,8 @@ func assemble(from source, platform v1.Platform, layer v1.Layer) (v1.Image, erro
 	return image, nil
 }
 
-// join returns the index of the images of all platforms, from which a node selects its own. The index has the same metadata as the
-// images, because a registry shows that of the index.
+// join returns the index of the images of all platforms, from which a node selects its own. The index has the same metadata as
+// the images, because a registry shows that of the index.
 func join(from source, images []built) (v1.ImageIndex, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, one := range images {

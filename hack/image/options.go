@@ -21,8 +21,8 @@ type options struct {
 	push       bool
 }
 
-const usage = `image builds the container image of handoff-webhook from source. The image contains a static binary and the license,
-and runs as user 65532. The build requires no docker, and pulls nothing.
+const usage = `image builds the container image of handoff-webhook from source. The image contains a static binary and the
+license, and runs as user 65532. The build requires no docker, and pulls nothing.
 
 Builds of the same commit with the same version of Go have the same digests, regardless of machine, folder and date. All times
 are that of the commit or, if it is set, SOURCE_DATE_EPOCH, in seconds since 1970.

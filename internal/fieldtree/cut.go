@@ -7,7 +7,7 @@ import "github.com/ownership-handoff/handoff/internal/rawjson"
 // meaning. If keep is not nil, it reports which other nodes stay although they become empty. Changed reports whether anything was
 // cut.
 func (t *Tree) Cut(text []byte, keep func(*Node) bool, meter Meter) (cut []byte, changed bool) {
-	f := finder{text: text, meter: meter, places: make(Places, len(t.nodes))}
+	f := finder{text: text, meter: meter, places: make(Positions, len(t.nodes))}
 	c := cutter{scan: f, keep: keep}
 	start := rawjson.SkipSpace(text, 0)
 	if start >= len(text) || len(t.nodes) == 0 {

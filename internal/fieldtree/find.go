@@ -6,8 +6,8 @@ import (
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
-// Place is the position in a text to which a node's path leads.
-type Place struct {
+// Position is the position in a text to which a node's path leads.
+type Position struct {
 	// Span is the position of the value; not Present if the path leads nowhere.
 	Span rawjson.Span
 
@@ -15,16 +15,16 @@ type Place struct {
 	Index int
 }
 
-// Places are the places of all nodes of a tree in one text, by Node.ID.
-type Places []Place
+// Positions are the places of all nodes of a tree in one text, by Node.ID.
+type Positions []Position
 
 // Find follows all paths through the JSON text of an object: field names through objects; keys, values and indexes through
 // lists. A key matches the first element whose fields have the key's values. A missing key field matches the default of the
 // API server, which is only implemented for the protocol of a port. If several path elements match the same list element, it
 // is found under one of them: its index, else its value, else a key. The text must be valid JSON. If the meter stops the
 // work, the remaining paths are not found.
-func (t *Tree) Find(text []byte, meter Meter) Places {
-	f := finder{text: text, meter: meter, places: make(Places, len(t.nodes))}
+func (t *Tree) Find(text []byte, meter Meter) Positions {
+	f := finder{text: text, meter: meter, places: make(Positions, len(t.nodes))}
 	if start := rawjson.SkipSpace(text, 0); start < len(text) && len(t.nodes) > 0 {
 		f.value(start, &t.root)
 	}
@@ -32,10 +32,10 @@ func (t *Tree) Find(text []byte, meter Meter) Places {
 }
 
 // Of returns the text of a node's value, nil if there is none.
-func (p Places) Of(n *Node, text []byte) []byte { return p[n.ID].Span.Of(text) }
+func (p Positions) Of(n *Node, text []byte) []byte { return p[n.ID].Span.Of(text) }
 
 // Missing returns the first node on the path from the root to n that is not in the text, nil if n is in the text.
-func (p Places) Missing(n *Node) *Node {
+func (p Positions) Missing(n *Node) *Node {
 	var missing *Node
 	for ; n != nil && n.parent != nil && !p[n.ID].Span.Present(); n = n.parent {
 		missing = n
@@ -44,7 +44,7 @@ func (p Places) Missing(n *Node) *Node {
 }
 
 // Pointer returns the JSON pointer (RFC 6901) of a node whose ancestors are all in the text.
-func (p Places) Pointer(n *Node) string {
+func (p Positions) Pointer(n *Node) string {
 	steps := make([]string, 0, n.depth)
 	size := 0
 	for ; n.parent != nil; n = n.parent {
@@ -65,7 +65,7 @@ func (p Places) Pointer(n *Node) string {
 type finder struct {
 	text   []byte
 	meter  Meter
-	places Places
+	places Positions
 	over   bool // the meter has stopped the work
 
 	key    []byte   // of a list element, as managedFields write it
@@ -123,7 +123,7 @@ func (f *finder) visit(i int, child *Node, index int) (end int) {
 		return f.skip(i)
 	}
 	end = f.value(i, child)
-	f.places[child.ID] = Place{Span: rawjson.Span{Start: i, End: end}, Index: index}
+	f.places[child.ID] = Position{Span: rawjson.Span{Start: i, End: end}, Index: index}
 	return end
 }
 

@@ -111,8 +111,8 @@ func FuzzCut(f *testing.F) {
 // stepsPerByte bounds what is read of a set of fields: each byte twice, and what stands at the end of a text that is cut off.
 const stepsPerByte = 3
 
-// FuzzClaims follows paths through any set of fields.
-func FuzzClaims(f *testing.F) {
+// FuzzManaged follows paths through any set of fields.
+func FuzzManaged(f *testing.F) {
 	for seed := range uint64(24) {
 		random := newRandom(seed)
 		text, err := generatedSet(random).ToJSON()
@@ -148,7 +148,7 @@ func FuzzClaims(f *testing.F) {
 			_ = fieldtree.IsLeaf(fields, start)
 		})
 		if limit := stepsPerByte*len(fields) + stepsPerByte; steps > limit {
-			t.Errorf("Claims takes %d steps for %d bytes", steps, len(fields))
+			t.Errorf("Managed takes %d steps for %d bytes", steps, len(fields))
 		}
 		steps = 0
 		added := &fieldtree.Tree{}
@@ -157,7 +157,7 @@ func FuzzClaims(f *testing.F) {
 			t.Errorf("AddMatching takes %d steps for %d bytes", steps, len(fields))
 		}
 		if set, ok := canonical(fields); ok && err == nil {
-			checkClaims(t, fields, set, paths)
+			checkManaged(t, fields, set, paths)
 			checkMatching(t, fields, set, paths)
 		}
 	})

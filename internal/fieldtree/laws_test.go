@@ -102,8 +102,8 @@ func isOfFields(path fieldpath.Path) bool {
 	return true
 }
 
-// checkClaims verifies that Claims visits the paths that a set has, or anything below them.
-func checkClaims(t *testing.T, fields []byte, set *fieldpath.Set, paths []fieldpath.Path) {
+// checkManaged verifies that Managed visits the paths that a set has, or anything nested under them.
+func checkManaged(t *testing.T, fields []byte, set *fieldpath.Set, paths []fieldpath.Path) {
 	t.Helper()
 	tree, _ := treeOf(paths...)
 	visited := make([]int, tree.Len())

@@ -9,7 +9,7 @@ import (
 // AddLeaves adds to into the leaf fields that a JSON text has at the node top of t, whose position is in places: scalars, and
 // lists into which no path of t leads. Elements of other lists are identified as in t, or else by index. A null value or an
 // empty object adds nothing.
-func (t *Tree) AddLeaves(into *Tree, top *Node, text []byte, places Places, meter Meter) {
+func (t *Tree) AddLeaves(into *Tree, top *Node, text []byte, places Positions, meter Meter) {
 	at := places[top.ID]
 	if !at.Span.Present() {
 		return

@@ -11,8 +11,8 @@ import (
 // ErrElement is returned for a path element that cannot be parsed. It does not quote the element, which can contain a secret.
 var ErrElement = errors.New("a path element cannot be parsed")
 
-// Managed follows all paths through a field set of a managedFields entry (fieldsV1). It calls visit for each node whose path, or a
-// path nested under it, is in the set, with the position of the subset under the node.
+// Managed follows all paths through a field set of a managedFields entry (fieldsV1). It calls visit for each node whose path, or
+// a path nested under it, is in the set, with the position of the subset under the node.
 func (t *Tree) Managed(fields []byte, meter Meter, visit func(n *Node, start int)) {
 	s := setText{text: fields, meter: meter}
 	s.managed(rawjson.SkipSpace(fields, 0), &t.root, visit)

@@ -107,7 +107,7 @@ func TestEachLookupOfAKeyInAnElementIsMetered(t *testing.T) {
 func TestEachByteIsMetered(t *testing.T) {
 	text := []byte(`{"f:x":{"f:long":"` + strings.Repeat("x", 1000) + `"},"f:a":{"f:b":{".":{},"f:c":{}}},"f:y":[` + strings.Repeat("1,", 500) + `1]}`)
 	for name, paths := range map[string][]fieldpath.Path{
-		"Find": {path("f:a", "f:b")}, "Cut": {path("f:a", "f:b")}, "Equal": {path("f:a", "f:b")}, "Claims": {path("a", "b")},
+		"Find": {path("f:a", "f:b")}, "Cut": {path("f:a", "f:b")}, "Equal": {path("f:a", "f:b")}, "Managed": {path("a", "b")},
 		"AddMatching": {path("a", "b")},
 	} {
 		t.Run(name, func(t *testing.T) {

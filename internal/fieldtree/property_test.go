@@ -87,7 +87,7 @@ func TestManagedVisitsThePathsInTheSet(t *testing.T) {
 				paths = append(paths, path.Copy()[:1+random.IntN(len(path))])
 			}
 		})
-		checkClaims(t, fields, set, paths)
+		checkManaged(t, fields, set, paths)
 		checkMatching(t, fields, set, paths)
 		if t.Failed() {
 			t.Logf("%s", fields)

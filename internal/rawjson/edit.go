@@ -77,7 +77,8 @@ func memberWhere(text []byte, i int, isName func([]byte) bool) memberSpan {
 }
 
 // Cut returns the text without the member at a path of names, and without the comma and the white space that separate it from
-// the others. Nothing else changes. If there is no such member, it returns text itself. The text must have passed a Walker before.
+// the others. Nothing else changes. If there is no such member, it returns text itself. The text must have passed a Walker
+// before.
 func Cut(text []byte, names ...string) []byte {
 	if len(names) == 0 {
 		return text

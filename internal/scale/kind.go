@@ -18,7 +18,12 @@ type Kind struct {
 	// Managers are the field managers of its controller. A name proves nothing where the objects can be read.
 	Managers []string
 
-	optional, scaleDown, shares bool
+	// optional reports whether objects without a reference are valid: they are workloads themselves.
+	optional bool
+	// scaleDown reports whether the reference has a field scaleDown. Unless it is set, or if it is "never", objects do not scale.
+	scaleDown bool
+	// shares reports whether objects work beside another scaler of the same workload.
+	shares bool
 }
 
 // Kinds returns the kinds of scalers that are known without a configuration, in the order in which they are named if several

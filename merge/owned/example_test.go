@@ -29,7 +29,7 @@ func ExampleFields() {
 	manifest := `{"spec":{"replicas":3,"paused":false}}`
 	live := `{"spec":{"replicas":10,"paused":true}}`
 
-	options := threeway.Options{Keep: fields.Keep, Changes: &changes}
+	options := threeway.Options{Keep: fields.Keep, Report: func(c threeway.Change) { changes = append(changes, c) }}
 	merged, err := threeway.MergeJSON(nil, []byte(manifest), []byte(live), types.Of(&appsv1.Deployment{}), options)
 	if err != nil {
 		fmt.Println(err)

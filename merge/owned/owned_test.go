@@ -127,7 +127,7 @@ func TestFieldsAreKeptByTheDecisionTable(t *testing.T) {
 			var types schema.Types
 			var changes []threeway.Change
 			asked := decisions{by: owned.Fields{Owner: c.owned.of, Scale: fieldpath.MakePathOrDie("spec", "replicas")}, at: map[string]merge.Decision{}}
-			options := threeway.Options{Keep: asked.keep, Changes: &changes}
+			options := threeway.Options{Keep: asked.keep, Report: func(c threeway.Change) { changes = append(changes, c) }}
 			base, manifest, live := jsontest.FromYAML(t, c.base), jsontest.FromYAML(t, c.manifest), jsontest.FromYAML(t, c.live)
 			got, err := threeway.MergeJSON(base, manifest, live, types.Of(&appsv1.Deployment{}), options)
 			if err != nil {

@@ -219,7 +219,7 @@ func TestMergeEqualsJSONMergePatch(t *testing.T) {
 			agrees(t, schema.JSONMergePatch(), in, want, err)
 			agrees(t, nil, in, want, err)
 			var changes []threeway.Change
-			_, err = threeway.MergeJSON(orEmpty(in.base), orEmpty(in.manifest), orEmpty(in.live), nil, threeway.Options{Changes: &changes})
+			_, err = threeway.MergeJSON(orEmpty(in.base), orEmpty(in.manifest), orEmpty(in.live), nil, threeway.Options{Report: func(c threeway.Change) { changes = append(changes, c) }})
 			if err != nil {
 				t.Fatal(err)
 			}

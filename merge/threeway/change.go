@@ -64,10 +64,17 @@ func (m *merger) change(verb Verb, from, to *node) Change {
 	return change
 }
 
-// record appends a change to Options.Changes, if it is set.
+// record records a change, if the merge reports changes.
 func (m *merger) record(verb Verb, from, to *node) {
-	if m.options.Changes != nil {
-		*m.options.Changes = append(*m.options.Changes, m.change(verb, from, to))
+	if m.options.Report != nil {
+		m.changes = append(m.changes, m.change(verb, from, to))
+	}
+}
+
+// report reports the changes.
+func (m *merger) report() {
+	for _, c := range m.changes {
+		m.options.Report(c)
 	}
 }
 

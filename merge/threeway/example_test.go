@@ -77,8 +77,8 @@ func ExampleOptions() {
 	var types schema.Types
 	var changes []threeway.Change
 	options := threeway.Options{
-		Keep:    func(c threeway.Change) bool { return c.Path.String() == ".spec.replicas" },
-		Changes: &changes,
+		Keep:   func(c threeway.Change) bool { return c.Path.String() == ".spec.replicas" },
+		Report: func(c threeway.Change) { changes = append(changes, c) },
 	}
 	manifest, live := []byte(`{"spec":{"replicas":3,"paused":true}}`), []byte(`{"spec":{"replicas":10}}`)
 

@@ -18,7 +18,7 @@ func TestChangesOfDecodedValuesAreDecoded(t *testing.T) {
 	var changes []threeway.Change
 	live := map[string]any{"spec": map[string]any{"replicas": int64(3), "paused": true}}
 	manifest := map[string]any{"spec": map[string]any{"replicas": int64(5)}}
-	got, err := threeway.Merge(nil, manifest, live, types.Of(&appsv1.Deployment{}), threeway.Options{Changes: &changes})
+	got, err := threeway.Merge(nil, manifest, live, types.Of(&appsv1.Deployment{}), threeway.Options{Report: func(c threeway.Change) { changes = append(changes, c) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func (m *merger) removeWhole(r removal) node {
 
 func (m *merger) removeMembers(r removal) (node, error) {
 	r.live.open()
-	mark := m.mark()
+	mark := len(m.changes)
 	out, left := builder{live: r.live}, false
 	for i := range r.live.children {
 		c := &r.live.children[i]
@@ -66,7 +66,7 @@ func (m *merger) removeElements(r removal) (node, error) {
 	if err != nil {
 		return node{}, err
 	}
-	mark := m.mark()
+	mark := len(m.changes)
 	var left []member
 	for i := range live.elements {
 		m.enter(live.step(i))
@@ -89,16 +89,6 @@ func (m *merger) leftOf(r removal, rest node, left bool, mark int) node {
 	if left {
 		return rest
 	}
-	if m.options.Changes != nil {
-		*m.options.Changes = (*m.options.Changes)[:mark]
-	}
+	m.changes = m.changes[:mark]
 	return m.removeWhole(r)
-}
-
-// mark returns the number of recorded changes.
-func (m *merger) mark() int {
-	if m.options.Changes == nil {
-		return 0
-	}
-	return len(*m.options.Changes)
 }

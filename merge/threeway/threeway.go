@@ -17,9 +17,9 @@ type Options struct {
 	// left. It does not call it for fields that live lacks, nor for members of a union that are cleared because the manifest
 	// sets another one (patchStrategy=retainKeys).
 	Keep func(Change) bool
-	// Changes, if not nil, receives the changes to live: in each object first the fields that the manifest sets, in its order,
-	// then those that it drops.
-	Changes *[]Change
+	// Report, if not nil, is called for each change to live after a merge without an error: in each object first for the fields
+	// that the manifest sets, in its order, then for those that it drops.
+	Report func(Change)
 }
 
 // Merge merges a manifest into a live object as kubectl apply and the API server do together. It sets the fields that the
@@ -36,7 +36,7 @@ type Options struct {
 // is not of the kind that the schema declares, or if the manifest contains a patch directive. It is ErrNoStrategy if the schema
 // infers keys.
 func Merge(base, manifest, live map[string]any, s schema.Schema, options Options) (map[string]any, error) {
-	m := merger{options: options, directives: mentionsDirective(manifest), unordered: options.Keep == nil && options.Changes == nil}
+	m := merger{options: options, directives: mentionsDirective(manifest), unordered: options.Keep == nil && options.Report == nil}
 	b, w, l := given(base), given(manifest), given(live)
 	result, err := m.merge(&b, &w, &l, s)
 	if err != nil && m.unordered { // merge again, sorted by name, for a deterministic error
@@ -47,6 +47,7 @@ func Merge(base, manifest, live map[string]any, s schema.Schema, options Options
 	if err != nil {
 		return nil, err
 	}
+	m.report()
 	merged, _ := result.decode().(map[string]any)
 	return merged, nil
 }
@@ -75,6 +76,7 @@ func MergeJSON(base, manifest, live []byte, s schema.Schema, options Options) ([
 	if err != nil {
 		return nil, err
 	}
+	m.report()
 	if len(live) > 0 && result.text == l.text && l.text != "" {
 		return live, nil
 	}
@@ -90,6 +92,8 @@ type merger struct {
 	unordered bool
 	// steps are the path to the current field.
 	steps []step
+	// changes are those made so far; empty without Options.Report.
+	changes []Change
 }
 
 func (m *merger) merge(base, manifest, live *node, s schema.Schema) (node, error) {

@@ -17,9 +17,9 @@ import (
 type Report struct {
 	// Risks are sorted by namespace, object and field.
 	Risks []Risk
-	// Objects is the number of audited objects. Kinds are their resources; empty for files.
-	Objects int
-	Kinds   []string
+	// Objects is the number of audited objects. Resources are their resources, as "deployments.apps"; empty for files.
+	Objects   int
+	Resources []string
 	// Namespaces are the sorted names of the audited namespaces, by mode.
 	Namespaces map[ownership.Mode][]string
 	// Unrecorded are the objects that an autoscaler scaled after a client that does not record its manifest: nothing in the
@@ -46,7 +46,7 @@ func Run(ctx context.Context, survey *source.Survey, report func(Progress)) (*Re
 	err := survey.Each(ctx, func(page source.Page) error {
 		if page.Resource != progress.Resource {
 			progress = Progress{Resource: page.Resource}
-			a.report.Kinds = append(a.report.Kinds, page.Resource)
+			a.report.Resources = append(a.report.Resources, page.Resource)
 		}
 		for _, s := range page.Subjects {
 			a.audit(s)
@@ -97,7 +97,7 @@ func (a *auditor) audit(s source.Subject) {
 func (a *auditor) finish() {
 	r := a.report
 	slices.SortStableFunc(r.Risks, compare)
-	slices.Sort(r.Kinds)
+	slices.Sort(r.Resources)
 	for name, mode := range a.survey.Namespaces {
 		r.Namespaces[mode] = append(r.Namespaces[mode], name)
 	}

@@ -25,7 +25,7 @@ type Data struct {
 // Data returns the report as data.
 func (r *Report) Data() Data {
 	d := Data{
-		APIVersion: explain.APIVersion, Kind: "Audit", Objects: r.Objects, Resources: r.Kinds,
+		APIVersion: explain.APIVersion, Kind: "Audit", Objects: r.Objects, Resources: r.Resources,
 		Namespaces: map[ownership.Mode][]string{}, Risks: r.Risks, Unrecorded: r.Unrecorded, Gaps: r.Gaps,
 	}
 	if d.Risks == nil {

@@ -77,10 +77,10 @@ func (r *Report) summary() string {
 		found = "Nothing to audit"
 	}
 	fmt.Fprintf(&b, "%s in %s", found, counted(r.Objects, "object", "objects"))
-	if len(r.Kinds) > 2*maxNames {
-		fmt.Fprintf(&b, " of %d types", len(r.Kinds))
-	} else if len(r.Kinds) > 0 {
-		fmt.Fprintf(&b, " (%s)", strings.Join(r.Kinds, ", "))
+	if len(r.Resources) > 2*maxNames {
+		fmt.Fprintf(&b, " of %d types", len(r.Resources))
+	} else if len(r.Resources) > 0 {
+		fmt.Fprintf(&b, " (%s)", strings.Join(r.Resources, ", "))
 	}
 	var modes []string
 	for _, mode := range []ownership.Mode{ownership.ModeEnforce, ownership.ModeWarn, ownership.ModeOff, source.UnknownMode} {

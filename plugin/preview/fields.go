@@ -100,12 +100,12 @@ func (t *trial) changes(after []byte) ([]threeway.Change, error) {
 		return nil, err
 	}
 	var changes []threeway.Change
-	if _, err := threeway.MergeJSON(live, after, live, t.subject.Schema(), threeway.Options{Changes: &changes}); err == nil {
+	options := threeway.Options{Report: func(c threeway.Change) { changes = append(changes, c) }}
+	if _, err := threeway.MergeJSON(live, after, live, t.subject.Schema(), options); err == nil {
 		return changes, nil
 	}
 	// Lists that cannot be merged by key, such as those with duplicate keys, are compared as a whole.
-	changes = nil
-	_, err = threeway.MergeJSON(live, after, live, schema.JSONMergePatch(), threeway.Options{Changes: &changes})
+	_, err = threeway.MergeJSON(live, after, live, schema.JSONMergePatch(), options)
 	return changes, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/explain"
 )
 
 // direction is whether an entry gains or loses paths.
@@ -107,9 +108,9 @@ func (p Plan) untypedAncestors(paths []fieldpath.Path) *fieldpath.Set {
 	return set
 }
 
-// handOver returns the records with paths transferred to HandoverManager or ImperativeManager. A built-in kind's fields that an
-// autoscaler or a controller owns stay without a manager, as in the webhook: nothing removes them, and another manager would make
-// a later apply that sets them a conflict.
+// handOver returns the records with paths transferred to explain.HandoverManager or ImperativeManager. A built-in kind's fields
+// that an autoscaler or a controller owns stay without a manager, as in the webhook: nothing removes them, and another manager
+// would make a later apply that sets them a conflict.
 func (p Plan) handOver(after records, set *fieldpath.Set, now time.Time) (records, error) {
 	var owned []fieldpath.Path
 	others := p.ownedByControllers()
@@ -123,8 +124,8 @@ func (p Plan) handOver(after records, set *fieldpath.Set, now time.Time) (record
 	for _, to := range []struct {
 		manager string
 		set     *fieldpath.Set
-	}{{HandoverManager, toOwners}, {ImperativeManager, set.Difference(toOwners)}} {
-		if to.set.Empty() || to.manager == HandoverManager && scheme.Scheme.Recognizes(p.Subject.Kind) {
+	}{{explain.HandoverManager, toOwners}, {ImperativeManager, set.Difference(toOwners)}} {
+		if to.set.Empty() || to.manager == explain.HandoverManager && scheme.Scheme.Recognizes(p.Subject.Kind) {
 			continue
 		}
 		entry, err := ownership.NewEntry(to.manager, like, to.set)

@@ -14,9 +14,8 @@ import (
 // The field managers of released fields that no other manager has. Without a managedFields entry, server-side apply would delete
 // a field together with its parent, and the API server would not record writes to it through /scale.
 const (
-	// HandoverManager manages fields of custom resources that an autoscaler or a controller owns, until the owner writes them.
-	HandoverManager = explain.HandoverManager
-	// ImperativeManager manages all other fields. It counts as imperative, because a user decided to keep the value.
+	// ImperativeManager manages the fields that explain.HandoverManager does not. It counts as imperative, because a user decided to
+	// keep the value.
 	ImperativeManager = "kubectl-handoff"
 	// WriterManager has to send the Patch of a plan. It manages the annotation temporarily, until Settle, and must differ from
 	// the other two: kubectl apply --server-side takes over all fields of a manager that manages the annotation, and deletes

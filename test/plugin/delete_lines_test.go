@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// deleteListed deletes the parts of a manifest that the output of release lists: from the snippet to the end of the last line or, in a
-// flow collection, to the end of the value.
-func strike(t *testing.T, output, file, text string) string {
+// deleteListed deletes the parts of a manifest that the output of release lists: from the snippet to the end of the last line or,
+// in a flow collection, to the end of the value.
+func deleteListed(t *testing.T, output, file, text string) string {
 	t.Helper()
 	listed := regexp.MustCompile(regexp.QuoteMeta(file)+`:(\d+)(?:-(\d+))?: delete ("(?:\\.|[^"\\])*")`).FindAllStringSubmatch(output, -1)
 	lines := strings.SplitAfter(text, "\n")
@@ -24,8 +24,8 @@ func strike(t *testing.T, output, file, text string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		struck := strikeSnippet(t, strings.Join(lines[first-1:last], ""), snippet)
-		lines = slices.Replace(lines, first-1, last, append([]string{struck}, slices.Repeat([]string{""}, last-first)...)...)
+		rest := deleteSnippet(t, strings.Join(lines[first-1:last], ""), snippet)
+		lines = slices.Replace(lines, first-1, last, append([]string{rest}, slices.Repeat([]string{""}, last-first)...)...)
 	}
 	return strings.Join(lines, "")
 }
@@ -64,8 +64,8 @@ func findMembers(lines, name, value string) (found [][]int) {
 	return found
 }
 
-// strikeSnippet deletes a snippet from its lines.
-func strikeSnippet(t *testing.T, lines, snippet string) string {
+// deleteSnippet deletes a snippet from its lines.
+func deleteSnippet(t *testing.T, lines, snippet string) string {
 	t.Helper()
 	key, _, _ := strings.Cut(snippet, ":")
 	begin := strings.TrimLeft(lines, " ")
@@ -80,7 +80,7 @@ func strikeSnippet(t *testing.T, lines, snippet string) string {
 	members := findMembers(lines, strings.TrimPrefix(key, "- "), snippet[len(key):])
 	switch {
 	case strings.HasPrefix(snippet, "-"):
-		t.Logf("strike does not support elements of flow sequences: %s of %s", snippet, lines)
+		t.Logf("the test does not support elements of flow sequences: %s of %s", snippet, lines)
 		return "UNSTRUCK"
 	case len(members) > 1:
 		t.Logf("%s is on these lines more than once: %s", snippet, lines)

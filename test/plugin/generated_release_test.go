@@ -137,7 +137,7 @@ func (s scenario) release() string {
 	if !strings.Contains(said, "[exit code 0]") {
 		return s.isTrue(said, field, before, without, live)
 	}
-	after := strike(s.T, said, before, text)
+	after := deleteListed(s.T, said, before, text)
 	if strings.Contains(after, "UNSTRUCK") {
 		after = string(without)
 	}
