@@ -155,8 +155,8 @@ func declarationBy(text []byte) Declaration {
 	return Sets
 }
 
-// declarationByParent returns how a manifest declares a field that it lacks, by the nearest parent that it has. A null parent also
-// clears the fields nested under it.
+// declarationByParent returns how a manifest declares a field that it lacks, by the nearest parent that it has. A null parent
+// also clears the fields nested under it.
 func declarationByParent(parent []byte) Declaration {
 	if string(parent) == jsonNull {
 		return Clears

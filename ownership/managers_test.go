@@ -53,7 +53,7 @@ func TestInvalidManagerPatternsAreNames(t *testing.T) {
 	}
 }
 
-func TestAuthor(t *testing.T) {
+func TestSender(t *testing.T) {
 	type sender struct {
 		Writer             ownership.Writer
 		Manager, Operation string

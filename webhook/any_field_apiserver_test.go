@@ -55,8 +55,8 @@ func (k knob) text(value int) string {
 	return strconv.Quote(strconv.Itoa(value))
 }
 
-// manifest writes settings as a manifest of the Deployment web. What knobs stand in is there whatever they are set to: a
-// field that is let go of does not take its container along.
+// manifest returns settings as a manifest of the Deployment web. It contains the parents of all knobs, so that a dropped field
+// does not drop its parent.
 func (s settings) manifest(t *testing.T) string {
 	t.Helper()
 	whole := decode(t, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop","labels":{},

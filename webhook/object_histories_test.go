@@ -187,7 +187,7 @@ func TestOperationsOfAPatchAreAtDisjointPointers(t *testing.T) {
 	})
 }
 
-// Row 3 keeps what somebody changed: a live value that the manifest itself set last is the manifest's.
+// Row 3 keeps what a user changed: a live value that the manifest itself set last is the manifest's.
 func TestAValueThatTheManifestSetIsNotKept(t *testing.T) {
 	everyHistory(t, func(t *testing.T, l *objectHistory) (found []string) {
 		t.Helper()

@@ -28,7 +28,7 @@ type objectHistory struct {
 	incoming      string
 	applier       string // the field manager of the write
 	before        set    // what the first manifest sets
-	wrote         []int  // slots that share the parent that somebody other than the applier wrote to last
+	wrote         []int  // slots that share the parent that a manager other than the applier wrote to last
 	ruled         []fieldpath.Path
 	hasAutoscaler bool
 

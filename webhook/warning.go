@@ -69,8 +69,8 @@ func (c change) did(m ownership.Mode) string {
 	return would
 }
 
-// shortValue returns "=" and the kept value if it is short. The response contains the whole object, so this tells the writer
-// nothing new; logs, Events and audit annotations never contain values of other fields than the scale field.
+// shortValue returns "=" and the kept value if it is short. The response contains the whole object, so the writer learns nothing
+// new; logs, Events and audit annotations never contain values of other fields than the scale field.
 func (c change) shortValue() string {
 	value := string(c.Change.Value())
 	if c.secret || len(value) > 20 || value == "" || value[0] == '{' || value[0] == '[' {

@@ -106,7 +106,7 @@ func TestErrorsDoNotQuoteTheText(t *testing.T) {
 	}
 }
 
-func TestAWalkerReadsEachTextAnewWhateverItReadBefore(t *testing.T) {
+func TestAWalkerReadsEachTextWhateverItReadBefore(t *testing.T) {
 	var w rawjson.Walker
 	for range 3 {
 		for text, wantError := range map[string]bool{

@@ -53,7 +53,7 @@ func OfHPA(hpa *autoscalingv2.HorizontalPodAutoscaler) (r Reference, ok bool) {
 }
 
 // Choose returns the reference that names the owner, among those of one object: the first by the configuration's order, then
-// by name. KEDA's ScaledObject therefore goes before the HorizontalPodAutoscaler that it creates. The result's Desired is the
+// by name. KEDA's ScaledObject therefore precedes the HorizontalPodAutoscaler that it creates. The result's Desired is the
 // highest, and 0 replicas switch the owner off only if they switch off all. ok is false if there is none.
 func Choose(references []Reference) (first Reference, ok bool) {
 	if len(references) == 0 {

@@ -10,9 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
@@ -35,7 +37,7 @@ func words(t *testing.T) []word {
 		}
 		scope, rest, _ := strings.Cut(line, " ")
 		text, replacement, ok := strings.Cut(rest, " -> ")
-		if !ok || scope != "go" && scope != "prose" {
+		if !ok || scope != "go" && scope != "prose" && scope != "docs" {
 			t.Fatalf("words.txt: %q is not SCOPE WORD -> REPLACEMENT", line)
 		}
 		// A phrase can continue on the next line, also in a comment or a list.
@@ -71,19 +73,9 @@ func TestDocumentsUseTheProjectsTerms(t *testing.T) {
 	}
 }
 
-func TestManifestsUseTheProjectsTerms(t *testing.T) {
-	list, files := words(t), glob(t, "Makefile")
-	err := filepath.WalkDir(filepath.Join(root, "manifests"), func(path string, _ fs.DirEntry, err error) error {
-		switch filepath.Ext(path) {
-		case ".yaml", ".txt", ".tpl", ".json":
-			files = append(files, path)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
+func TestManifestsAndScriptsUseTheProjectsTerms(t *testing.T) {
+	list, files := words(t), slices.Concat(glob(t, "Makefile"), glob(t, ".ci/run"), filesIn(t, ".", ".sh"))
+	for _, file := range append(files, filesIn(t, "manifests", ".yaml", ".txt", ".tpl", ".json")...) {
 		for _, finding := range findings(list, read(t, file), 1) {
 			t.Errorf("%s:%s", file, finding)
 		}
@@ -113,6 +105,123 @@ func TestHelpUsesTheProjectsTerms(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestGoFilesUseTheProjectsTerms checks comments, and the identifiers that are declared.
+func TestGoFilesUseTheProjectsTerms(t *testing.T) {
+	var list []word
+	for _, w := range words(t) {
+		if w.scope != "docs" {
+			list = append(list, w)
+		}
+	}
+	files := filesIn(t, ".", ".go")
+	if len(files) < 400 {
+		t.Fatalf("only %d Go files were found", len(files))
+	}
+	for _, file := range files {
+		if strings.Contains(filepath.ToSlash(file), "internal/words/") {
+			continue // which quotes them
+		}
+		for _, finding := range inGo(t, list, file, read(t, file)) {
+			t.Errorf("%s:%s", file, finding)
+		}
+	}
+}
+
+// inGo returns the findings in the comments and the declared identifiers of a Go file.
+func inGo(t *testing.T, list []word, file, text string) (found []string) {
+	t.Helper()
+	positions := token.NewFileSet()
+	parsed, err := parser.ParseFile(positions, file, text, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := make([]string, len(list))
+	for i, w := range list {
+		texts[i] = strings.ReplaceAll(regexp.QuoteMeta(w.text), " ", `[\s#]+`)
+	}
+	some := regexp.MustCompile("(?i)" + strings.Join(texts, "|")) // most comments and identifiers have none of the words
+	for _, comment := range parsed.Comments {
+		if !some.MatchString(comment.Text()) {
+			continue
+		}
+		prose := regexp.MustCompile("`[^`]*`|\"[^\"\n]*\"").ReplaceAllString(comment.Text(), "|") // what others have named
+		found = append(found, findings(list, prose, positions.Position(comment.Pos()).Line)...)
+	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		for _, name := range declaredBy(n) {
+			if !some.MatchString(wordsOf(name.Name)) {
+				continue
+			}
+			found = append(found, findings(list, wordsOf(name.Name), positions.Position(name.Pos()).Line)...)
+		}
+		return true
+	})
+	return found
+}
+
+// declaredBy returns the identifiers that a node declares.
+func declaredBy(n ast.Node) (names []*ast.Ident) {
+	switch n := n.(type) {
+	case *ast.FuncDecl:
+		return []*ast.Ident{n.Name}
+	case *ast.TypeSpec:
+		return []*ast.Ident{n.Name}
+	case *ast.ValueSpec:
+		return n.Names
+	case *ast.Field:
+		return n.Names
+	case *ast.AssignStmt:
+		for _, left := range n.Lhs {
+			if name, ok := left.(*ast.Ident); ok && n.Tok == token.DEFINE {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// wordsOf returns the words of an identifier in camel case, separated by dots, so that they are no phrase.
+func wordsOf(identifier string) string {
+	var b strings.Builder
+	for i, c := range identifier {
+		next := i + 1
+		startsWord := unicode.IsUpper(c) && (next == len(identifier) || !unicode.IsUpper(rune(identifier[next])))
+		if i > 0 && (startsWord || unicode.IsUpper(c) && !unicode.IsUpper(rune(identifier[i-1]))) {
+			b.WriteByte('.')
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+func TestWordsAreFoundInGoFiles(t *testing.T) {
+	text := "package p\n\n// It is \"told\", and told.\nfunc tellsAll() {\n\tisTold := 1\n\t_ = isTold\n}\n"
+	want := []string{`3: write "reported" instead of "told"`, `4: write "reports, shows" instead of "tells"`, `5: write "reported" instead of "told"`}
+	if diff := cmp.Diff(want, inGo(t, words(t), "p.go", text)); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+}
+
+// filesIn returns the files in a folder, without those that are built, with one of the extensions.
+func filesIn(t *testing.T, folder string, extensions ...string) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (entry.Name() == "bin" || entry.Name() == ".git"):
+			return filepath.SkipDir
+		case slices.Contains(extensions, filepath.Ext(path)):
+			files = append(files, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
 
 // TestTheLinterHasTheSameWords compares the "go" words with those of golangci-lint's misspell.

@@ -39,6 +39,7 @@ func (s *shared) noteUninstalled(ctx context.Context) error {
 			}
 		}
 	}
-	_, err = fmt.Fprintln(s.env.IOStreams.ErrOut, "note: the handoff webhook is not installed in this cluster, so modes have no effect")
+	_, err = fmt.Fprintln(s.env.IOStreams.ErrOut,
+		"note: the handoff webhook is not installed in this cluster, so modes have no effect")
 	return err
 }

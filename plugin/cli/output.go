@@ -100,7 +100,7 @@ func (o *outputFlags) print(s *shared, kind string, items []any, alone bool) err
 }
 
 // printQuoted prints an object with unprintable characters escaped by the rules of the format, so that programs read the same
-// values. In the output of templates, line breaks and tabs are kept, because the template's author chose them.
+// values. In the output of templates, line breaks and tabs are kept, because the user's template contains them.
 func printQuoted(out io.Writer, format string, printer, asJSON printers.ResourcePrinter, object runtime.Object) error {
 	isYAML := format == "yaml" || format == "kyaml"
 	isJSON := format == "json" || strings.HasPrefix(format, "jsonpath-as-json")

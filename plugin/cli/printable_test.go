@@ -81,7 +81,7 @@ func TestUnprintableCharactersAreQuoted(t *testing.T) {
 				{"preview", "-f", broken, "--live", file}, {"preview", "-f", file}, {"status", text}, {"enable", text}, {"__complete", "explain", "-f", file, "."},
 			} {
 				_, output := run(t, func(env *cli.Environment) { env.Color = false }, args...)
-				template := strings.Contains(strings.Join(args, " "), "template=") // the template's author chooses the lines
+				template := strings.Contains(strings.Join(args, " "), "template=") // the user's template contains the line breaks
 				if template {
 					output = strings.ReplaceAll(output, "\t", "")
 				}

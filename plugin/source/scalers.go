@@ -34,7 +34,7 @@ func (l *scalerList) add(kind scale.Kind, rank int, o *unstructured.Unstructured
 // scaledBy sets the scaler of a subject, by the webhook's rules: among the HorizontalPodAutoscalers of its namespace, and the
 // other scalers.
 func (s *Subject) scaledBy(hpas []autoscalingv2.HorizontalPodAutoscaler, others scalerList) {
-	entries, _ := s.Object.Entries() // whoever reads the fields reports the error
+	entries, _ := s.Object.Entries() // the caller that reads the fields reports the error
 	targeting := scale.Targeting(hpas, s.Kind.GroupKind(), s.Name)
 	first, _ := scale.Choose(append(targeting, others.references[targetOf(*s)]...))
 	s.Scaler = ownership.Scaler{

@@ -86,7 +86,7 @@ func (n *namespace) sync(m manifest, options []string) error {
 	if err != nil {
 		n.Fatal(err)
 	}
-	id := string(uuid.NewUUID()) // tells this operation from earlier ones
+	id := string(uuid.NewUUID()) // distinguishes this operation from earlier ones
 	n.kubectl("", "patch", "--namespace="+argocdNamespace, "application", n.name, "--type=merge", "-p", fmt.Sprintf(
 		`{"operation":{"info":[{"name":"id","value":%q}],"sync":{"revision":%q,"syncOptions":%s}}}`, id, revision, list))
 	var state map[string]any

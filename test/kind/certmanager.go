@@ -41,7 +41,8 @@ func installCertManager(ctx context.Context, c *cluster, binary string) (certMan
 	}); err != nil {
 		return certManager{}, err
 	}
-	local, err := process.Start(filepath.Join(c.controlPlane.Dir, "cert-manager.log"), binary, "--kubeconfig="+c.controlPlane.Kubeconfig)
+	local, err := process.Start(filepath.Join(c.controlPlane.Dir, "cert-manager.log"), binary,
+		"--kubeconfig="+c.controlPlane.Kubeconfig)
 	return certManager{local: local}, err
 }
 

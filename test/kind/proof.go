@@ -125,7 +125,7 @@ func (p *proof) suite(ctx context.Context) error {
 }
 
 // failuresOf returns the end of what go test -v prints about each failed test. The lines of parallel tests are mixed: a line
-// "=== NAME  TestName" tells which test prints the next ones.
+// "=== NAME  TestName" names the test that prints the next ones.
 func failuresOf(output string) string {
 	printed := map[string][]string{}
 	test, failed := "", []string{}

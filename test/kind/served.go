@@ -38,7 +38,8 @@ func (p *proof) served(ctx context.Context) (map[string]string, error) {
 func (p *proof) servedBy(ctx context.Context, pod string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	forward := exec.CommandContext(ctx, p.cluster.controlPlane.Kubectl, "port-forward", "--namespace", handofftest.Namespace, "pod/"+pod, ":9443")
+	forward := exec.CommandContext(ctx, p.cluster.controlPlane.Kubectl,
+		"port-forward", "--namespace", handofftest.Namespace, "pod/"+pod, ":9443")
 	output, err := forward.StdoutPipe()
 	if err != nil {
 		return "", err
