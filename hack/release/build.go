@@ -99,7 +99,7 @@ func build(ctx context.Context, o options, progress io.Writer) (err error) {
 	return os.Rename(r.folder, o.output)
 }
 
-// look reads what the source says of itself. A release is built from a commit, so a change that is not committed is an error.
+// look reads the version and the commit of the source. A change that is not committed is an error.
 func (r *release) look(ctx context.Context) error {
 	changed, err := r.output(ctx, "git", "status", "--porcelain")
 	if err != nil {

@@ -38,7 +38,7 @@ func (releasedChart) name() string { return "helm install handoff-VERSION.tgz" }
 func (r releasedChart) install(ctx context.Context, version string) error {
 	archive := filepath.Join(r.proof.options.releases, version, "handoff-"+strings.TrimPrefix(version, "v")+".tgz")
 	_, err := command(ctx, "", r.proof.options.helm, "upgrade", "--install", "handoff", archive,
-		"--kubeconfig", r.proof.cluster.Kubeconfig, "--namespace", handofftest.Namespace, "--create-namespace")
+		"--kubeconfig", r.proof.cluster.controlPlane.Kubeconfig, "--namespace", handofftest.Namespace, "--create-namespace")
 	return err
 }
 
