@@ -7,6 +7,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
 // hpaOf converts an autoscaler of any version: the versions agree in the fields that are read.
@@ -22,4 +25,14 @@ func crdOf(o *unstructured.Unstructured) (crd apiextensionsv1.CustomResourceDefi
 		err = fmt.Errorf("CustomResourceDefinition %s: %w", o.GetName(), err)
 	}
 	return crd, err
+}
+
+// Schema returns the schema by which kubectl apply merges the object: that of the Go type for built-in kinds
+// (k8s.io/kubectl/pkg/cmd/apply/patcher.go), otherwise that of a JSON merge patch.
+func (s Subject) Schema() schema.Schema {
+	object, err := scheme.Scheme.New(s.Kind)
+	if err != nil {
+		return schema.JSONMergePatch()
+	}
+	return new(schema.Types).Of(object)
 }

@@ -114,3 +114,12 @@ func (s Subject) Nameless(path fieldpath.Path) bool {
 	byValue := func(e fieldpath.PathElement) bool { return e.Key != nil || e.Value != nil }
 	return s.IsSecret() && !harmless(path) && slices.ContainsFunc(path, byValue)
 }
+
+// WithoutGenerated returns an object without its status and without the metadata that the API server generates for it.
+func WithoutGenerated(object []byte) []byte {
+	object = rawjson.Cut(object, "status")
+	for _, name := range ownership.GeneratedMetadata() {
+		object = rawjson.Cut(object, "metadata", name)
+	}
+	return object
+}
