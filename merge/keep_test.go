@@ -22,8 +22,8 @@ const (
 )
 
 // A path's names, split at dots, would tear the annotation's name apart.
-func csaEntry(at string, holds ...string) string {
-	text := entry(csa, "Update", at, append(holds, "metadata.annotations.x")...)
+func csaEntry(at string, fields ...string) string {
+	text := entry(csa, "Update", at, append(fields, "metadata.annotations.x")...)
 	return strings.Replace(text, `"f:x"`, `"f:`+ownership.LastAppliedAnnotation+`"`, 1)
 }
 
@@ -35,7 +35,7 @@ func TestKeep(t *testing.T) {
 		operations     []string
 		want           stored
 	}{
-		"the value alone, where all claims are as they should be": {
+		"the value alone, if all entries are as in live": {
 			by:         "kubectl",
 			live:       stored{entries: []string{entry("kubectl", "Apply", early, image, count)}, spec: `{"image":"a","replicas":3}`},
 			incoming:   stored{entries: []string{entry("kubectl", "Apply", late, image)}, spec: `{"image":"a","replicas":1}`},
@@ -223,7 +223,7 @@ func TestKeep(t *testing.T) {
 			},
 			want: stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", late, image), hpaEntry()}},
 		},
-		// kubectl first moves the claims, in a write of its own: that write changes no value.
+		// kubectl first moves the entries, in a separate write: that write changes no value.
 		"an applier that handed over a field does not regain it": {
 			by:       "kubectl",
 			live:     stored{spec: `{"image":"a","replicas":3}`, entries: []string{csaEntry(early, image, count)}},
@@ -283,7 +283,7 @@ func TestKeep(t *testing.T) {
 			},
 			want: stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", late, image), hpaEntry()}},
 		},
-		"nothing, where all is as it should be": {
+		"nothing, if all is as in live": {
 			by:       csa,
 			live:     stored{lastApplied: manifest3, spec: `{"image":"a","replicas":7}`, entries: []string{hpaEntry(), csaEntry(early, image)}},
 			incoming: stored{lastApplied: `{"spec":{"image":"b"}}`, spec: `{"image":"b","replicas":7}`, entries: []string{hpaEntry(), csaEntry(late, image)}},

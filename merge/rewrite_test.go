@@ -35,9 +35,9 @@ func TestRewriteRejectsAnInvalidFieldSet(t *testing.T) {
 	broken := strings.Replace(entry("x", "Update", early, "spec.y", count), `"f:y"`, `"k:1"`, 1)
 	whole := entry("x", "Update", early, "spec.y", count)
 	for sentence, c := range map[string]struct{ live, incoming []string }{
-		"in live, where the entry has lost the claim": {[]string{broken}, []string{entry("x", "Update", early, "spec.y")}},
-		"in live, where the entry is gone":            {[]string{broken}, []string{entry("helm", "Update", late, count)}},
-		"in incoming, where the claim has to go":      {[]string{entry("x", "Update", early, "spec.y")}, []string{broken}},
+		"in live, where the entry has lost the field":  {[]string{broken}, []string{entry("x", "Update", early, "spec.y")}},
+		"in live, where the entry is gone":             {[]string{broken}, []string{entry("helm", "Update", late, count)}},
+		"in incoming, where the field must be removed": {[]string{entry("x", "Update", early, "spec.y")}, []string{broken}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			w := writeOf(t, "helm", stored{entries: c.live, spec: `{"replicas":7}`}, stored{entries: c.incoming, spec: `{"replicas":3}`})

@@ -95,11 +95,11 @@ func TestRewriteClearsFieldsAndTheirManagers(t *testing.T) {
 		entries("a", `{"f:spec":{"f:updateStrategy":{"f:rollingUpdate":{".":{},"f:partition":{}},"f:type":{}}}}`)+`,`+
 		entries("b", `{"f:spec":{"f:updateStrategy":{"f:rollingUpdate":{"f:partition":{}}}}}`)+
 		`]},"spec":{"updateStrategy":{"rollingUpdate":{"partition":0},"type":"OnDelete"}}}`)
-	claims, err := incoming.Entries()
+	managed, err := incoming.Entries()
 	if err != nil {
 		t.Fatal(err)
 	}
-	write := ownership.Write{Live: incoming, Incoming: incoming, LiveEntries: claims, IncomingEntries: claims}
+	write := ownership.Write{Live: incoming, Incoming: incoming, LiveEntries: managed, IncomingEntries: managed}
 	rollingUpdate := fieldpath.MakePathOrDie("spec", "updateStrategy", "rollingUpdate")
 	rewritten, err := merge.Rewrite(write, nil, []fieldpath.Path{rollingUpdate})
 	if err != nil {

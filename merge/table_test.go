@@ -16,8 +16,8 @@ var (
 	owners = []ownership.Owner{
 		ownership.Default, ownership.Manifest, ownership.Imperative, ownership.Controller, ownership.Autoscaler,
 	}
-	writers = []ownership.Writer{ownership.OtherWriter, ownership.Applier, ownership.ImperativeWriter}
-	claims  = []ownership.Declaration{ownership.Lacks, ownership.Sets, ownership.Clears}
+	writers      = []ownership.Writer{ownership.OtherWriter, ownership.Applier, ownership.ImperativeWriter}
+	declarations = []ownership.Declaration{ownership.Lacks, ownership.Sets, ownership.Clears}
 
 	// As the columns of the decision table have them.
 	autoscalerOrController = []ownership.Owner{ownership.Autoscaler, ownership.Controller}
@@ -219,8 +219,8 @@ func everyField() func(yield func(merge.Field) bool) {
 	return func(yield func(merge.Field) bool) {
 		for _, owner := range owners {
 			for _, writer := range writers {
-				for _, manifest := range claims {
-					for _, base := range claims {
+				for _, manifest := range declarations {
+					for _, base := range declarations {
 						for flags := range 1 << 7 {
 							if !yield(merge.Field{
 								Owner: owner, Writer: writer, Manifest: manifest, Base: base,

@@ -133,11 +133,11 @@ func write(w io.Writer, format string, args ...any) {
 
 // deployment returns a Deployment of 5 KB, with three replicas in its manifest and seven from an autoscaler.
 func deployment(i int) string {
-	var env, claims, manifest strings.Builder
+	var env, fields, manifest strings.Builder
 	for n := range 20 {
 		comma := map[bool]string{true: ","}[n > 0]
 		fmt.Fprintf(&env, `%s{"name":"VARIABLE_%d","value":"value of the variable %d"}`, comma, n, n)
-		fmt.Fprintf(&claims, `%s"k:{\"name\":\"VARIABLE_%d\"}":{".":{},"f:name":{},"f:value":{}}`, comma, n)
+		fmt.Fprintf(&fields, `%s"k:{\"name\":\"VARIABLE_%d\"}":{".":{},"f:name":{},"f:value":{}}`, comma, n)
 	}
 	fmt.Fprintf(&manifest, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"annotations":{},"name":"web-%d","namespace":"ns-%d"},"spec":{"replicas":3,`+
 		`"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"env":[%s],"image":"registry.invalid/web","name":"app"}]}}}}`,
@@ -158,5 +158,5 @@ func deployment(i int) string {
 "terminationGracePeriodSeconds":30,"dnsPolicy":"ClusterFirst","securityContext":{},"schedulerName":"default-scheduler"}},
 "strategy":{"type":"RollingUpdate","rollingUpdate":{"maxUnavailable":"25%%","maxSurge":"25%%"}},"revisionHistoryLimit":10,"progressDeadlineSeconds":600},
 "status":{"observedGeneration":2,"replicas":7,"updatedReplicas":7,"unavailableReplicas":7,"conditions":[{"type":"Available","status":"False"}]}}`,
-		i, i%10, i, i, manifest.String(), &claims, &env)
+		i, i%10, i, i, manifest.String(), &fields, &env)
 }

@@ -18,10 +18,10 @@ import (
 // manifest with other values.
 func manyFields(t *testing.T, fields int) (live, manifest string) {
 	t.Helper()
-	data, declared, other, claims := map[string]string{}, map[string]string{}, map[string]string{}, map[string]any{}
+	data, declared, other, entry := map[string]string{}, map[string]string{}, map[string]string{}, map[string]any{}
 	for i := range fields {
 		key := fmt.Sprintf("key-%05d", i)
-		data[key], declared[key], other[key], claims["f:"+key] = "live", "applied", "other", map[string]any{}
+		data[key], declared[key], other[key], entry["f:"+key] = "live", "applied", "other", map[string]any{}
 	}
 	object := func(data map[string]string) map[string]any {
 		return map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "many", "namespace": "shop"}, "data": data}
@@ -37,7 +37,7 @@ func manyFields(t *testing.T, fields int) (live, manifest string) {
 			map[string]any{"manager": "kubectl-client-side-apply", "operation": "Update", "apiVersion": "v1", "fieldsV1": map[string]any{
 				"f:metadata": map[string]any{"f:annotations": map[string]any{"f:" + ownership.LastAppliedAnnotation: map[string]any{}}},
 			}},
-			map[string]any{"manager": "kubectl-edit", "operation": "Update", "apiVersion": "v1", "fieldsV1": map[string]any{"f:data": claims}},
+			map[string]any{"manager": "kubectl-edit", "operation": "Update", "apiVersion": "v1", "fieldsV1": map[string]any{"f:data": entry}},
 		},
 	}
 	dir := t.TempDir()

@@ -27,7 +27,7 @@ func hostile() map[string]string {
 // hostileObject returns an object with a text in all places that an API server or a file allows.
 func hostileObject(t *testing.T, kind, text string) string {
 	t.Helper()
-	claims := map[string]any{"f:data": map[string]any{"f:" + text: map[string]any{}, "f:gone " + text: map[string]any{}}}
+	fields := map[string]any{"f:data": map[string]any{"f:" + text: map[string]any{}, "f:gone " + text: map[string]any{}}}
 	manifest, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": kind, "data": map[string]any{text: "other " + text}})
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func hostileObject(t *testing.T, kind, text string) string {
 				ownership.LastAppliedAnnotation: string(manifest), ownership.ModeAnnotation: text, ownership.ControllerFieldsAnnotation: ".data[" + text, text: text,
 			},
 			"managedFields": []any{
-				map[string]any{"manager": "me" + text, "operation": "Update", "apiVersion": "v1", "time": "2026-01-02T03:04:05Z", "fieldsV1": claims},
+				map[string]any{"manager": "me" + text, "operation": "Update", "apiVersion": "v1", "time": "2026-01-02T03:04:05Z", "fieldsV1": fields},
 				map[string]any{"manager": "you" + text, "operation": "Apply" + text, "apiVersion": "v1" + text, "subresource": text, "fieldsV1": map[string]any{
 					"f:metadata": map[string]any{"f:finalizers": map[string]any{"v:" + strconv.Quote("x"): map[string]any{}}},
 				}},

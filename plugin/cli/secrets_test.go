@@ -38,13 +38,13 @@ func leaks(output string) (found []string) {
 func encoded(place string) string { return base64.StdEncoding.EncodeToString([]byte(planted(place))) }
 
 // liveSecret returns a Secret with planted values in all places.
-func liveSecret(t *testing.T, annotations map[string]string, claims string) string {
+func liveSecret(t *testing.T, annotations map[string]string, entries string) string {
 	t.Helper()
 	secret := map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "type": "Opaque",
 		"metadata": map[string]any{
 			"name": "token", "namespace": "shop", "uid": "1", "resourceVersion": "7", "annotations": annotations,
-			"managedFields": json.RawMessage(claims),
+			"managedFields": json.RawMessage(entries),
 		},
 		"data": map[string]any{"token": encoded("data"), "extra": encoded("extra")},
 	}
@@ -60,7 +60,7 @@ func secretInputs(t *testing.T) map[string]string {
 	t.Helper()
 	applied := fmt.Sprintf(`{"apiVersion":"v1","kind":"Secret","metadata":{"annotations":{},"name":"token","namespace":"shop"},`+
 		`"data":{"extra":%q},"stringData":{"token":%q,"gone":%q}}`, encoded("applied"), planted("applied"), planted("stringData"))
-	claim := func(manager, operation, fields string) string {
+	entry := func(manager, operation, fields string) string {
 		return fmt.Sprintf(`{"manager":%q,"operation":%q,"apiVersion":"v1","fieldsType":"FieldsV1","time":"2026-01-02T03:04:05Z","fieldsV1":%s}`,
 			manager, operation, fields)
 	}
@@ -69,17 +69,17 @@ func secretInputs(t *testing.T) map[string]string {
 	forged := `{"f:data":{"v:\"` + planted("claimed") + `\"":{},"k:{\"name\":\"` + planted("claimed") + `\"}":{}}}`
 	annotated := map[string]string{ownership.LastAppliedAnnotation: applied}
 	return map[string]string{
-		"applied":             liveSecret(t, annotated, "["+claim("kubectl-client-side-apply", "Update", all)+"]"),
-		"managed as a whole":  liveSecret(t, annotated, "["+claim("kubectl", "Apply", whole)+"]"),
-		"entries with values": liveSecret(t, annotated, "["+claim("kubectl-client-side-apply", "Update", all)+","+claim("someone", "Update", forged)+"]"),
-		"unreadable entries":  liveSecret(t, annotated, "["+claim("someone", "Update", `{"k:{`+planted("claimed")+`":{}}`)+"]"),
+		"applied":             liveSecret(t, annotated, "["+entry("kubectl-client-side-apply", "Update", all)+"]"),
+		"managed as a whole":  liveSecret(t, annotated, "["+entry("kubectl", "Apply", whole)+"]"),
+		"entries with values": liveSecret(t, annotated, "["+entry("kubectl-client-side-apply", "Update", all)+","+entry("someone", "Update", forged)+"]"),
+		"unreadable entries":  liveSecret(t, annotated, "["+entry("someone", "Update", `{"k:{`+planted("claimed")+`":{}}`)+"]"),
 		"copies in annotations": liveSecret(t, map[string]string{
 			ownership.LastAppliedAnnotation: applied, "kapp.k14s.io/original": planted("original"), "example.com/copy": planted("copied"),
 			ownership.ControllerFieldsAnnotation: ".data[" + planted("handover"), ownership.ModeAnnotation: planted("handover"),
-		}, "["+claim("kubectl-client-side-apply", "Update", all)+"]"),
+		}, "["+entry("kubectl-client-side-apply", "Update", all)+"]"),
 		"an unreadable annotation": liveSecret(t, map[string]string{
 			ownership.LastAppliedAnnotation: `{"data":{"token":"` + planted("applied"),
-		}, "["+claim("kubectl-client-side-apply", "Update", all)+"]"),
+		}, "["+entry("kubectl-client-side-apply", "Update", all)+"]"),
 		"no managedFields": liveSecret(t, annotated, "[]"),
 	}
 }

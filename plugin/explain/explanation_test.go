@@ -19,8 +19,8 @@ const (
 	lastApplied = `"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"spec\":{\"paused\":true,\"replicas\":3,\"mood\":null}}"}`
 )
 
-// claim returns a managedFields entry with one field of spec.
-func claim(manager, operation, subresource, field string) string {
+// entry returns a managedFields entry with one field of spec.
+func entry(manager, operation, subresource, field string) string {
 	return `{"manager":"` + manager + `","operation":"` + operation + `","subresource":"` + subresource +
 		`","time":"2026-01-02T03:04:05Z","fieldsV1":{"f:spec":{"f:` + field + `":{}}}}`
 }
@@ -47,12 +47,12 @@ func TestSentences(t *testing.T) {
 		want    string
 	}{
 		"an autoscaler that has not scaled yet": {
-			autoscaled(subject(t, lastApplied, `{"replicas":3}`, clientSide, claim("kubectl-client-side-apply", "Update", "", "replicas"))),
+			autoscaled(subject(t, lastApplied, `{"replicas":3}`, clientSide, entry("kubectl-client-side-apply", "Update", "", "replicas"))),
 			"spec.replicas", "`.spec.replicas` is 3: an apply of the manifest (`kubectl-client-side-apply`) set it at 2026-01-02T03:04:05Z, " +
 				"but HorizontalPodAutoscaler `web` owns it; the last-applied manifest sets the same value; an apply without the field would delete it (handoff: keeps 3)",
 		},
 		"a user who scaled a field that an autoscaler owns": {
-			autoscaled(subject(t, lastApplied, `{"replicas":9}`, clientSide, claim("kubectl", "Update", "scale", "replicas"))),
+			autoscaled(subject(t, lastApplied, `{"replicas":9}`, clientSide, entry("kubectl", "Update", "scale", "replicas"))),
 			"spec.replicas", "`.spec.replicas` is 9: a user set it with an imperative command (`kubectl`) through /scale at 2026-01-02T03:04:05Z, " +
 				"but HorizontalPodAutoscaler `web` owns it; the last-applied manifest sets 3; an apply would set 3 (handoff: keeps 9)",
 		},
@@ -62,12 +62,12 @@ func TestSentences(t *testing.T) {
 				"the last-applied manifest sets 3; an apply would set 3 (handoff: keeps 9)",
 		},
 		"an autoscaler that the configuration lists": {
-			subject(t, lastApplied, `{"replicas":9}`, clientSide, claim("keda", "Update", "", "replicas")),
+			subject(t, lastApplied, `{"replicas":9}`, clientSide, entry("keda", "Update", "", "replicas")),
 			"spec.replicas", "`.spec.replicas` is 9: the autoscaler `keda` set it at 2026-01-02T03:04:05Z; the last-applied manifest sets 3; " +
 				"an apply would set 3 (handoff: keeps 9)",
 		},
 		"a user, against the manifest": {
-			subject(t, lastApplied, `{"replicas":9}`, clientSide, claim("kubectl", "Update", "scale", "replicas")),
+			subject(t, lastApplied, `{"replicas":9}`, clientSide, entry("kubectl", "Update", "scale", "replicas")),
 			"spec.replicas", "`.spec.replicas` is 9: a user set it with an imperative command (`kubectl`) through /scale at 2026-01-02T03:04:05Z; " +
 				"the last-applied manifest sets 3; an apply would set 3",
 		},
@@ -77,17 +77,17 @@ func TestSentences(t *testing.T) {
 				"an apply without the field would delete it",
 		},
 		"a null in the manifest": {
-			subject(t, lastApplied, `{"mood":"good"}`, clientSide, claim("someone", "Update", "", "mood")),
+			subject(t, lastApplied, `{"mood":"good"}`, clientSide, entry("someone", "Update", "", "mood")),
 			"spec.mood", "`.spec.mood` is \"good\": `someone`, a manager that the configuration does not list, set it at 2026-01-02T03:04:05Z; " +
 				"the last-applied manifest sets null; an apply would clear it",
 		},
 		"two server-side appliers": {
-			subject(t, "", `{"mood":"good"}`, claim("a", "Apply", "", "mood"), claim("b", "Apply", "", "mood")),
+			subject(t, "", `{"mood":"good"}`, entry("a", "Apply", "", "mood"), entry("b", "Apply", "", "mood")),
 			"spec.mood", "`.spec.mood` is \"good\": the manifest set it (`a`) at 2026-01-02T03:04:05Z; " +
 				"an apply without the field would not delete it, because other managers also manage it",
 		},
 		"a managed field that no longer exists": {
-			subject(t, "", `{"a":1}`, claim("kubectl-edit", "Update", "", "mood")),
+			subject(t, "", `{"a":1}`, entry("kubectl-edit", "Update", "", "mood")),
 			"spec.mood", "`.spec.mood` no longer exists, but is still in managedFields: a user set it with an imperative command (`kubectl-edit`) " +
 				"at 2026-01-02T03:04:05Z; no manifest is recorded",
 		},

@@ -16,8 +16,8 @@ func TestTimeIsLinearInReleasedFields(t *testing.T) {
 		t.Skip("the race detector distorts the times: make test runs this test without it")
 	}
 	for name, c := range map[string]struct {
-		kind, claims string
-		annotated    bool
+		kind, manager string
+		annotated     bool
 	}{
 		"client-side":                       {"v1 ConfigMap", client, true},
 		"server-side":                       {"v1 ConfigMap", "me/Apply", false},
@@ -26,19 +26,19 @@ func TestTimeIsLinearInReleasedFields(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			growth.WantLinear(t, 1500, func(fields int) func() {
-				var data, claims, lines strings.Builder
+				var data, managed, lines strings.Builder
 				for i := range fields {
 					fmt.Fprintf(&data, `,"key-%05d":"x"`, i)
-					fmt.Fprintf(&claims, `,"f:key-%05d":{}`, i)
+					fmt.Fprintf(&managed, `,"f:key-%05d":{}`, i)
 					fmt.Fprintf(&lines, "  key-%05d: x\n", i)
 				}
 				o := object{kind: c.kind, body: `{"data":{` + data.String()[1:] + `}}`}
-				claimed := `"f:data":{` + claims.String()[1:] + `}`
+				inEntry := `"f:data":{` + managed.String()[1:] + `}`
 				if c.annotated {
 					o.annotated = o.body
-					claimed += "," + annotation
+					inEntry += "," + annotation
 				}
-				o.claims = []string{claim(c.claims, claimed)}
+				o.entries = []string{entry(c.manager, inEntry)}
 				subject := o.subject(t)
 				version, kind, _ := strings.Cut(c.kind, " ")
 				manifest := source.Text{Name: "f", Content: []byte("apiVersion: " + version + "\nkind: " + kind + "\nmetadata: {name: web}\ndata:\n" + lines.String())}

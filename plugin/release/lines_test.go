@@ -15,7 +15,7 @@ const head = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n" //
 func TestLines(t *testing.T) {
 	live := object{
 		body: `{"spec":{"replicas":3,"note":"all of us","strategy":{"type":"Recreate"},"template":{"spec":{"containers":[{"name":"a","resources":{"limits":{"cpu":"1"}}}]}}}}`,
-		claims: []string{claim("kubectl/Apply", `"f:spec":{"f:replicas":{},"f:note":{},"f:strategy":{"f:type":{}},"f:template":{"f:spec":{"f:containers":{`+
+		entries: []string{entry("kubectl/Apply", `"f:spec":{"f:replicas":{},"f:note":{},"f:strategy":{"f:type":{}},"f:template":{"f:spec":{"f:containers":{`+
 			`"k:{\"name\":\"a\"}":{".":{},"f:name":{},"f:resources":{"f:limits":{"f:cpu":{}}}}}}}}`)},
 	}
 	const limits = `.spec.template.spec.containers[name="a"].resources.limits`
@@ -115,7 +115,7 @@ func TestLines(t *testing.T) {
 }
 
 func TestManifestWithoutTheObjectIsAnError(t *testing.T) {
-	live := object{body: `{"spec":{"replicas":3}}`, annotated: `{"spec":{"replicas":3}}`, claims: []string{claim(client, annotation)}}
+	live := object{body: `{"spec":{"replicas":3}}`, annotated: `{"spec":{"replicas":3}}`, entries: []string{entry(client, annotation)}}
 	p, _ := planOf(t, live.subject(t), ".spec.replicas")
 	for text, says := range map[string]string{
 		"":            "not in the files, which contain no objects",
@@ -134,7 +134,7 @@ func TestManifestWithoutTheObjectIsAnError(t *testing.T) {
 }
 
 func TestCircularAnchorIsAnError(t *testing.T) {
-	live := object{body: `{"spec":{"replicas":3}}`, annotated: `{"spec":{"replicas":3}}`, claims: []string{claim(client, annotation)}}
+	live := object{body: `{"spec":{"replicas":3}}`, annotated: `{"spec":{"replicas":3}}`, entries: []string{entry(client, annotation)}}
 	p, _ := planOf(t, live.subject(t), ".spec.replicas")
 	for _, text := range []string{
 		"metadata: &m {<<: *m}\n", "metadata: &m\n  a: [*m]\n", "a: &a {b: &b {c: *a}}\n", "&x\n<<: [*x]\n", "items: &i [*i]\nkind: List\n",
@@ -147,7 +147,7 @@ func TestCircularAnchorIsAnError(t *testing.T) {
 }
 
 func TestNestedMergeKeysAreVisitedOnce(t *testing.T) {
-	live := object{body: `{"spec":{"replicas":3}}`, annotated: `{"spec":{"replicas":3}}`, claims: []string{claim(client, annotation)}}
+	live := object{body: `{"spec":{"replicas":3}}`, annotated: `{"spec":{"replicas":3}}`, entries: []string{entry(client, annotation)}}
 	p, _ := planOf(t, live.subject(t), ".spec.replicas")
 	var text strings.Builder
 	text.WriteString("x0: &x0 {a: 1}\n")

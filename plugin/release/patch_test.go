@@ -45,7 +45,7 @@ func patched(t *testing.T, o ownership.Object, patch []byte) ownership.Object {
 func TestPatchWritesOnlyTheRecords(t *testing.T) {
 	o := object{
 		body: `{"spec":{"replicas":3}}`, annotated: `{"spec":{"replicas":3}}`,
-		claims: []string{claim(client, annotation+`,"f:spec":{"f:replicas":{}}`)},
+		entries: []string{entry(client, annotation+`,"f:spec":{"f:replicas":{}}`)},
 	}
 	p, refusals := planOf(t, o.subject(t), ".spec.replicas")
 	if refusals != nil {
@@ -76,33 +76,33 @@ func TestSettleReturnsTheAnnotation(t *testing.T) {
 		want          []string
 	}{
 		"to its manager": {
-			[]string{claim(client, annotation+","+replicas)},
-			[]string{claim(client, `"f:spec":{"f:paused":{}}`), claim(release.WriterManager+"/Update", bare[1:len(bare)-1])},
+			[]string{entry(client, annotation+","+replicas)},
+			[]string{entry(client, `"f:spec":{"f:paused":{}}`), entry(release.WriterManager+"/Update", bare[1:len(bare)-1])},
 			[]string{"kubectl-client-side-apply Update " + strings.TrimSuffix(bare, "}") + `,"f:spec":{"f:paused":{}}}`},
 		},
 		"to a manager that had nothing else": {
-			[]string{claim(client, replicas), claim("kubectl-last-applied/Apply", annotation)},
-			[]string{claim(release.WriterManager+"/Update", bare[1:len(bare)-1])},
+			[]string{entry(client, replicas), entry("kubectl-last-applied/Apply", annotation)},
+			[]string{entry(release.WriterManager+"/Update", bare[1:len(bare)-1])},
 			[]string{"kubectl-last-applied Apply " + bare},
 		},
 		"the writer keeps other fields": {
-			[]string{claim(client, annotation)}, []string{claim(release.WriterManager+"/Update", bare[1:len(bare)-1]+`,"f:spec":{"f:paused":{}}`)},
+			[]string{entry(client, annotation)}, []string{entry(release.WriterManager+"/Update", bare[1:len(bare)-1]+`,"f:spec":{"f:paused":{}}`)},
 			[]string{"kubectl-client-side-apply Update " + bare, release.WriterManager + ` Update {"f:spec":{"f:paused":{}}}`},
 		},
 		"after an interrupted release, to a client-side applier": {
-			[]string{claim(client, replicas), claim(release.WriterManager+"/Update", annotation)},
-			[]string{claim(client, replicas), claim(release.WriterManager+"/Update", bare[1:len(bare)-1])},
+			[]string{entry(client, replicas), entry(release.WriterManager+"/Update", annotation)},
+			[]string{entry(client, replicas), entry(release.WriterManager+"/Update", bare[1:len(bare)-1])},
 			[]string{"kubectl-client-side-apply Update " + strings.TrimSuffix(bare, "}") + "," + replicas + "}"},
 		},
-		"not taken over": {[]string{claim(client, annotation)}, []string{claim(client, annotation)}, nil},
+		"not taken over": {[]string{entry(client, annotation)}, []string{entry(client, annotation)}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := object{body: `{"spec":{"replicas":3}}`, annotated: `{"spec":{"replicas":3}}`, claims: c.before}
+			o := object{body: `{"spec":{"replicas":3}}`, annotated: `{"spec":{"replicas":3}}`, entries: c.before}
 			p, refusals := planOf(t, o.subject(t), ".spec.replicas")
 			if refusals != nil {
 				t.Fatal(refusals)
 			}
-			o.claims = c.after
+			o.entries = c.after
 			after := o.subject(t).Object
 			patch, err := p.Settle(after)
 			if err != nil {

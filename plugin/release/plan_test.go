@@ -25,7 +25,7 @@ type object struct {
 	kind       string // defaults to "apps/v1 Deployment"
 	body       string // everything except the metadata
 	annotated  string // the last-applied annotation
-	claims     []string
+	entries    []string
 	autoscaler string
 }
 
@@ -35,8 +35,8 @@ const (
 	annotation = `"f:metadata":{"f:annotations":{".":{},"f:kubectl.kubernetes.io/last-applied-configuration":{}}}`
 )
 
-// claim returns a managedFields entry of MANAGER/OPERATION[/SUBRESOURCE].
-func claim(by, fields string) string {
+// entry returns a managedFields entry of MANAGER/OPERATION[/SUBRESOURCE].
+func entry(by, fields string) string {
 	manager, operation, _ := strings.Cut(by, "/")
 	operation, subresource, _ := strings.Cut(operation, "/")
 	return fmt.Sprintf(`{"manager":%q,"operation":%q,"subresource":%q,"apiVersion":"VERSION","fieldsType":"FieldsV1","fieldsV1":{%s}}`,
@@ -55,7 +55,7 @@ func (o object) subject(t *testing.T) source.Subject {
 		annotations = fmt.Sprintf(`"annotations":{%q:%s},`, ownership.LastAppliedAnnotation, strconv.Quote(annotated))
 	}
 	text := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{%s"name":"web","resourceVersion":"7","managedFields":[%s]},%s`,
-		version, kind, annotations, strings.ReplaceAll(strings.Join(o.claims, ","), "VERSION", version), o.body[1:])
+		version, kind, annotations, strings.ReplaceAll(strings.Join(o.entries, ","), "VERSION", version), o.body[1:])
 	group, err := schema.ParseGroupVersion(version)
 	if err != nil {
 		t.Fatal(err)
@@ -114,16 +114,16 @@ type planCase struct {
 func planCases() map[string]planCase {
 	three := `{"spec":{"replicas":3}}`
 	scaled := object{body: `{"spec":{"replicas":7}}`, annotated: `{"spec":{"paused":true,"replicas":3}}`}
-	with := func(o object, claims ...string) object { o.claims = claims; return o }
-	byAutoscaler := object{body: three, claims: []string{claim("kubectl/Apply", `"f:spec":{"f:paused":{},"f:replicas":{}}`)}, autoscaler: "HPA web"}
+	with := func(o object, entries ...string) object { o.entries = entries; return o }
+	byAutoscaler := object{body: three, entries: []string{entry("kubectl/Apply", `"f:spec":{"f:paused":{},"f:replicas":{}}`)}, autoscaler: "HPA web"}
 	gadget := object{kind: "shop.example.com/v1 Gadget", body: `{"spec":{"pool":{"size":5}}}`}
 	return map[string]planCase{
 		"another manager changed the value: only the annotation": {
-			object: with(scaled, claim(client, annotation), claim("kubectl/Update/scale", `"f:spec":{"f:replicas":{}}`)), fields: []string{".spec.replicas"},
+			object: with(scaled, entry(client, annotation), entry("kubectl/Update/scale", `"f:spec":{"f:replicas":{}}`)), fields: []string{".spec.replicas"},
 			diff: []string{"- last-applied: .spec.replicas: 3"}, delete: ".spec.replicas", left: `{"spec":{"paused":true}}`,
 		},
 		"no other manager: transferred to kubectl-handoff": {
-			object: with(scaled, claim(client, annotation+`,"f:spec":{"f:replicas":{},"f:paused":{}}`)), fields: []string{"spec.replicas"},
+			object: with(scaled, entry(client, annotation+`,"f:spec":{"f:replicas":{},"f:paused":{}}`)), fields: []string{"spec.replicas"},
 			diff: []string{
 				"- last-applied: .spec.replicas: 3", "- managed by kubectl-client-side-apply: .spec.replicas", "+ managed by kubectl-handoff: .spec.replicas",
 			},
@@ -135,15 +135,15 @@ func planCases() map[string]planCase {
 			delete: ".spec.replicas",
 		},
 		"removed from all appliers": {
-			object: object{body: three, claims: []string{
-				claim("flux/Apply", `"f:spec":{"f:replicas":{}}`), claim("kubectl/Apply", `"f:spec":{"f:paused":{},"f:replicas":{}}`),
-				claim("me/Update", `"f:spec":{"f:replicas":{}}`),
+			object: object{body: three, entries: []string{
+				entry("flux/Apply", `"f:spec":{"f:replicas":{}}`), entry("kubectl/Apply", `"f:spec":{"f:paused":{},"f:replicas":{}}`),
+				entry("me/Update", `"f:spec":{"f:replicas":{}}`),
 			}},
 			fields: []string{".spec.replicas"},
 			diff:   []string{"- managed by flux (Apply): .spec.replicas", "- managed by kubectl (Apply): .spec.replicas"}, delete: ".spec.replicas",
 		},
 		"a manager of the annotation is an applier": {
-			object: object{body: three, annotated: three, claims: []string{claim("kubectl-edit/Update", annotation+`,"f:spec":{"f:replicas":{}}`)}},
+			object: object{body: three, annotated: three, entries: []string{entry("kubectl-edit/Update", annotation+`,"f:spec":{"f:replicas":{}}`)}},
 			fields: []string{".spec.replicas"},
 			diff: []string{
 				"- last-applied: .spec.replicas: 3", "- managed by kubectl-edit: .spec.replicas", "+ managed by kubectl-handoff: .spec.replicas",
@@ -151,18 +151,18 @@ func planCases() map[string]planCase {
 			delete: ".spec", left: `{}`,
 		},
 		"an apply to a subresource is not of the manifest": {
-			object: object{body: three, annotated: three, claims: []string{claim(client, annotation), claim("me/Apply/scale", `"f:spec":{"f:replicas":{}}`)}},
+			object: object{body: three, annotated: three, entries: []string{entry(client, annotation), entry("me/Apply/scale", `"f:spec":{"f:replicas":{}}`)}},
 			fields: []string{".spec.replicas"}, diff: []string{"- last-applied: .spec.replicas: 3"}, delete: ".spec", left: `{}`,
 		},
 		"null in the manifest": {
-			object: object{body: three, annotated: `{"spec":{"paused":true,"replicas":null}}`, claims: []string{claim(client, annotation)}},
+			object: object{body: three, annotated: `{"spec":{"paused":true,"replicas":null}}`, entries: []string{entry(client, annotation)}},
 			fields: []string{".spec.replicas"}, diff: []string{"- last-applied: .spec.replicas: null"}, delete: ".spec.replicas", left: `{"spec":{"paused":true}}`,
 		},
 		"empty parents are removed, up to a list element": {
 			object: object{
 				body:      `{"spec":{"template":{"spec":{"containers":[{"name":"a","resources":{"limits":{"cpu":"1"},"requests":{"cpu":"1"}}}]}}}}`,
 				annotated: `{"spec":{"template":{"spec":{"containers":[{"name":"a","resources":{"limits":{"cpu":"1"},"requests":{"cpu":"1"}}}]}}}}`,
-				claims: []string{claim(client, annotation+`,"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"a\"}":{".":{},"f:name":{},`+
+				entries: []string{entry(client, annotation+`,"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"a\"}":{".":{},"f:name":{},`+
 					`"f:resources":{".":{},"f:limits":{".":{},"f:cpu":{}},"f:requests":{".":{},"f:cpu":{}}}}}}}}`)},
 			},
 			fields: []string{"spec.template.spec.containers[0].resources.limits.cpu", ".spec.template.spec.containers[*].resources.requests"},
@@ -176,23 +176,23 @@ func planCases() map[string]planCase {
 		},
 		"a field nested under another given field": {
 			object: with(object{body: `{"spec":{"strategy":{"type":"Recreate"}}}`, annotated: `{"spec":{"paused":true,"strategy":{"type":"Recreate"}}}`},
-				claim(client, annotation), claim("me/Update", `"f:spec":{"f:strategy":{"f:type":{}}}`)),
+				entry(client, annotation), entry("me/Update", `"f:spec":{"f:strategy":{"f:type":{}}}`)),
 			fields: []string{".spec.strategy.type", ".spec.strategy"}, diff: []string{`- last-applied: .spec.strategy: {"type":"Recreate"}`},
 			delete: ".spec.strategy", left: `{"spec":{"paused":true}}`,
 		},
 		"a Secret: masked, and removed from stringData": {
 			object: object{
 				kind: "v1 Secret", body: `{"data":{"a":"eA==","b":"eQ=="}}`, annotated: `{"data":{"b":"eQ=="},"stringData":{"a":"x"}}`,
-				claims: []string{claim(client, annotation), claim("me/Update", `"f:data":{"f:a":{}}`)},
+				entries: []string{entry(client, annotation), entry("me/Update", `"f:data":{"f:a":{}}`)},
 			},
 			fields: []string{".data.a"}, diff: []string{"- last-applied: .stringData.a: ***"}, delete: ".stringData", left: `{"data":{"b":"eQ=="}}`,
 		},
 		"a custom resource: parents stay managed": {
-			object: with(gadget, claim("kubectl/Apply", `"f:spec":{".":{},"f:pool":{".":{}}}`), claim("hpa/Update/scale", `"f:spec":{"f:pool":{"f:size":{}}}`)),
+			object: with(gadget, entry("kubectl/Apply", `"f:spec":{".":{},"f:pool":{".":{}}}`), entry("hpa/Update/scale", `"f:spec":{"f:pool":{"f:size":{}}}`)),
 			fields: []string{".spec.pool.size"}, diff: []string{"+ managed by kubectl-handoff: .spec, .spec.pool"}, delete: ".spec",
 		},
 		"no manifest declares it": {
-			object: with(object{body: three, annotated: `{"spec":{"paused":true}}`}, claim(client, annotation), claim("me/Update", `"f:spec":{"f:replicas":{}}`)),
+			object: with(object{body: three, annotated: `{"spec":{"paused":true}}`}, entry(client, annotation), entry("me/Update", `"f:spec":{"f:replicas":{}}`)),
 			fields: []string{".spec.replicas"}, left: `{"spec":{"paused":true}}`,
 		},
 	}

@@ -10,8 +10,8 @@ import (
 // TestRefusals tests fields that would not survive the next apply. test/plugin tests fields that the API server requires, and
 // objects of other tools.
 func TestRefusals(t *testing.T) {
-	annotated := func(kind, body, declared string, claims ...string) object {
-		return object{kind: kind, body: body, annotated: declared, claims: append(claims, claim(client, annotation))}
+	annotated := func(kind, body, declared string, entries ...string) object {
+		return object{kind: kind, body: body, annotated: declared, entries: append(entries, entry(client, annotation))}
 	}
 	containers := `{"spec":{"template":{"spec":{"containers":[{"name":"a","args":["x","y"]}]}}}}`
 	for name, c := range map[string]struct {
@@ -28,12 +28,12 @@ func TestRefusals(t *testing.T) {
 			"is in a list without keys; release all of .spec.template.spec.containers instead",
 		},
 		"part of an atomic list": {
-			annotated("", containers, containers, claim("me/Update", `"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"a\"}":{"f:args":{}}}}}}`)),
+			annotated("", containers, containers, entry("me/Update", `"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"a\"}":{"f:args":{}}}}}}`)),
 			".spec.template.spec.containers[0].args[0]", `is part of .spec.template.spec.containers[name="a"].args, which is atomic`,
 		},
 		"part of a list in a custom resource": {
 			annotated("shop.example.com/v1 Gadget", `{"spec":{"hosts":[{"name":"a","weight":5},{"name":"b"}]}}`, `{"spec":{"hosts":[{"name":"a","weight":1},{"name":"b"}]}}`,
-				claim("me/Update", `"f:spec":{"f:hosts":{"k:{\"name\":\"a\"}":{".":{},"f:name":{},"f:weight":{}}}}`)),
+				entry("me/Update", `"f:spec":{"f:hosts":{"k:{\"name\":\"a\"}":{".":{},"f:name":{},"f:weight":{}}}}`)),
 			`.spec.hosts[name="a"].weight`, "kubectl apply treats as atomic: a manifest without it would still change it; release all of .spec.hosts",
 		},
 		"a manifest that does not merge": {
@@ -42,7 +42,7 @@ func TestRefusals(t *testing.T) {
 			".spec.replicas", "cannot be released, because a manifest without it cannot be applied",
 		},
 		"a field that no longer exists": {
-			annotated("", `{"spec":{"replicas":3}}`, `{"spec":{"paused":true}}`, claim("me/Update", `"f:spec":{"f:paused":{}}`)), ".spec.paused",
+			annotated("", `{"spec":{"replicas":3}}`, `{"spec":{"paused":true}}`, entry("me/Update", `"f:spec":{"f:paused":{}}`)), ".spec.paused",
 			".spec.paused no longer exists, so there is nothing to keep; remove it from the manifest",
 		},
 		"the annotation itself": {
@@ -50,21 +50,21 @@ func TestRefusals(t *testing.T) {
 			`.metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"]`, "identifies the object",
 		},
 		"Helm 3 together with kubectl apply": {
-			annotated("", `{"spec":{"replicas":3}}`, `{"spec":{"replicas":3}}`, claim("helm/Update", `"f:spec":{"f:paused":{}}`)), ".spec.replicas",
+			annotated("", `{"spec":{"replicas":3}}`, `{"spec":{"replicas":3}}`, entry("helm/Update", `"f:spec":{"f:paused":{}}`)), ".spec.replicas",
 			"Helm records its manifest in the Secret of the release",
 		},
 		"server-side appliers in two versions, read in one of them": {
-			object{kind: "shop.example.com/v1 Gadget", body: `{"spec":{"replicas":3}}`, claims: []string{
+			object{kind: "shop.example.com/v1 Gadget", body: `{"spec":{"replicas":3}}`, entries: []string{
 				versioned("a", "v1"), versioned("b", "v2"),
 			}}, ".spec.replicas", "change all of them to one version, and apply each once",
 		},
 		"server-side appliers in two versions, read in the other one": {
-			object{kind: "shop.example.com/v2 Gadget", body: `{"spec":{"replicas":3}}`, claims: []string{
+			object{kind: "shop.example.com/v2 Gadget", body: `{"spec":{"replicas":3}}`, entries: []string{
 				versioned("a", "v1"), versioned("b", "v2"),
 			}}, ".spec.replicas", "change all of them to one version, and apply each once",
 		},
 		"a tool that records its manifest elsewhere": {
-			object{body: `{"spec":{"replicas":3}}`, claims: []string{claim("HashiCorp/Update", `"f:spec":{"f:replicas":{}}`)}}, ".spec.replicas",
+			object{body: `{"spec":{"replicas":3}}`, entries: []string{entry("HashiCorp/Update", `"f:spec":{"f:replicas":{}}`)}}, ".spec.replicas",
 			"HashiCorp records its manifest elsewhere",
 		},
 	} {
@@ -79,12 +79,12 @@ func TestRefusals(t *testing.T) {
 
 // versioned returns the managedFields entry of a server-side applier that uses an API version.
 func versioned(manager, version string) string {
-	return strings.Replace(claim(manager+"/Apply", `"f:spec":{"f:replicas":{}}`), "VERSION", "shop.example.com/"+version, 1)
+	return strings.Replace(entry(manager+"/Apply", `"f:spec":{"f:replicas":{}}`), "VERSION", "shop.example.com/"+version, 1)
 }
 
 // TestHelm4IsReachable verifies that an object of Helm 4, which uses server-side apply, can be released.
 func TestHelm4IsReachable(t *testing.T) {
-	o := object{body: `{"spec":{"replicas":3}}`, claims: []string{claim("helm/Apply", `"f:spec":{"f:paused":{},"f:replicas":{}}`)}}
+	o := object{body: `{"spec":{"replicas":3}}`, entries: []string{entry("helm/Apply", `"f:spec":{"f:paused":{},"f:replicas":{}}`)}}
 	p, refusals := planOf(t, o.subject(t), ".spec.replicas")
 	if refusals != nil || release.Texts(p.Released) != ".spec.replicas" {
 		t.Errorf("got %s, %v", release.Texts(p.Released), refusals)
@@ -92,7 +92,7 @@ func TestHelm4IsReachable(t *testing.T) {
 }
 
 func TestAllRefusalsAreReturned(t *testing.T) {
-	o := object{body: `{"spec":{"replicas":3}}`, annotated: `{"spec":{"replicas":3}}`, claims: []string{claim(client, annotation)}}
+	o := object{body: `{"spec":{"replicas":3}}`, annotated: `{"spec":{"replicas":3}}`, entries: []string{entry(client, annotation)}}
 	if _, refusals := planOf(t, o.subject(t), ".spec.nosuch", ".spec.replicas", ".status", "kind"); len(refusals) != 3 {
 		t.Errorf("got %v", refusals)
 	}
