@@ -9,10 +9,11 @@ import (
 // (pkg/controller/podautoscaler/horizontal.go in Kubernetes).
 const scalingDisabled = "ScalingDisabled"
 
-// offAtZero reports whether 0 replicas of its target switch an autoscaler off. With a minimum of 0 it can have set them itself,
-// and its status shows it: Kubernetes 1.36 and later record in the condition ScaledToZero whether it has, and it then scales
-// from 0 even if its minimum has been raised since (https://kep.k8s.io/2021). Without that condition, as in earlier versions, it
-// scales from 0 unless the condition ScalingActive says that scaling is disabled. An autoscaler without conditions has set nothing yet.
+// offAtZero reports whether 0 replicas of its target switch an autoscaler off. With a minimum of 0 it can have set them
+// itself, and its status shows it: Kubernetes 1.36 and later record in the condition ScaledToZero whether it has, and it then
+// scales from 0 even if its minimum has been raised since (https://kep.k8s.io/2021). Without that condition, as in earlier
+// versions, it scales from 0 unless the condition ScalingActive says that scaling is disabled. An autoscaler without
+// conditions has set nothing yet.
 func offAtZero(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
 	if condition := conditionOf(hpa, autoscalingv2.ScaledToZero); condition != nil {
 		return condition.Status != corev1.ConditionTrue
