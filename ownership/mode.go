@@ -36,8 +36,8 @@ const ModeLabel = ModeAnnotation
 // NamespaceLabel returns the value that ModeLabel must have in a namespace with or without ModeAnnotation: the mode, which is
 // always a valid label value. If labeled is false, the namespace must not have the label.
 func NamespaceLabel(annotation string, annotated bool) (value string, labeled bool) {
-	mode, _ := ParseMode(annotation)
-	if !annotated || mode == ModeOff {
+	mode, _ := ModeOf(annotation, annotated)
+	if mode == ModeOff {
 		return "", false
 	}
 	return string(mode), true

@@ -16,14 +16,14 @@ import (
 )
 
 // The API server selects namespaces by label, and people opt in by annotation. It therefore sends each write of a namespace whose
-// label does not follow its annotation, and the response makes it follow: in the same write, whoever sends it.
+// label does not follow its annotation, and the response makes it follow: in the same write, regardless of the sender.
 
 func (r *review) isOfNamespace() bool { return r.kind.Group == "" && r.kind.Kind == "Namespace" }
 
 // labelNamespace returns the operations that make ownership.ModeLabel follow the annotation, and a note if the writer meant to
 // write the label.
 func labelNamespace(r *review) (out outcome, err error) {
-	annotation, annotated := r.incoming.Mode()
+	annotation, annotated := r.incoming.ModeText()
 	want, labeled := ownership.NamespaceLabel(annotation, annotated)
 	got, has := modeLabel(r.incoming)
 	if has == labeled && got == want {

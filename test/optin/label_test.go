@@ -95,8 +95,8 @@ func TestToolsThatApplyNamespacesKeepTheLabel(t *testing.T) {
 	}
 }
 
-// TestAManifestThatContainsTheLabel applies a manifest that was exported with the label. It is no conflict, whoever else has
-// written the label.
+// TestAManifestThatContainsTheLabel applies a manifest that was exported with the label. It is no conflict, regardless of the
+// other managers of the label.
 func TestAManifestThatContainsTheLabel(t *testing.T) {
 	name := newNamespace(t)
 	kubectl(t, "", "annotate", "namespace", name, mode+"=warn")
