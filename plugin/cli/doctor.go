@@ -98,7 +98,7 @@ func (o *doctorOptions) run(ctx context.Context, inNamespace bool) error {
 	if err := o.write(report); err != nil {
 		return err
 	}
-	err = finish(o.shared.env.ErrOut, report.Gaps())
+	err = finish(o.shared.env.IOStreams.ErrOut, report.Gaps())
 	if report.Problems() > 0 {
 		return exitError(ExitNegative)
 	}
@@ -121,5 +121,5 @@ func (o *doctorOptions) write(report *doctor.Report) error {
 	if o.output.isData() {
 		return o.output.print(o.shared, "Diagnosis", []any{report}, true)
 	}
-	return report.Table(o.shared.env.Out, table.Style{Color: o.shared.env.Color, Now: o.shared.env.Now()})
+	return report.Table(o.shared.env.IOStreams.Out, table.Style{Color: o.shared.env.Color, Now: o.shared.env.Now()})
 }

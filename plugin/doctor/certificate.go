@@ -48,7 +48,7 @@ func (d *diagnosis) checkCertificate(ctx context.Context, c *Check) {
 		c.found(object, "has no certificate: "+corev1.TLSCertKey+": "+err.Error(), d.issue()...)
 		return
 	}
-	c.Detail = fmt.Sprintf("%s, expires in %s", object, duration.HumanDuration(chain[0].NotAfter.Sub(d.Now)))
+	c.Detail = fmt.Sprintf("%s, expires in %s", object, duration.HumanDuration(chain[0].NotAfter.Sub(d.options.Now)))
 	d.checkValidity(c, object, chain[0])
 	for _, hook := range usable {
 		d.verify(c, object, hook, chain)
@@ -82,10 +82,10 @@ func (d *diagnosis) checkBundles(c *Check) (usable []*admissionregistrationv1.Mu
 }
 
 func (d *diagnosis) checkValidity(c *Check, object string, leaf *x509.Certificate) {
-	switch left := leaf.NotAfter.Sub(d.Now); {
+	switch left := leaf.NotAfter.Sub(d.options.Now); {
 	case left <= 0:
 		c.found(object, "the certificate expired "+duration.HumanDuration(-left)+" ago", d.issue()...)
-	case d.Now.Before(leaf.NotBefore):
+	case d.options.Now.Before(leaf.NotBefore):
 		c.found(object, "the certificate is not valid yet: check the clocks", d.issue()...)
 	case left < soon:
 		c.found(object, "the certificate expires in "+duration.HumanDuration(left)+" and was not renewed", d.issue()...)

@@ -31,8 +31,7 @@ const discoveryTimeout = 10 * time.Second
 
 // diagnosis is a run. The checks fill in what later ones need.
 type diagnosis struct {
-	Options
-
+	options   Options
 	objects   dynamic.Interface
 	discovery discovery.DiscoveryInterface
 
@@ -45,7 +44,7 @@ type diagnosis struct {
 // Run checks the installation. It returns an error only if the API server cannot be reached. When the context ends, the
 // remaining checks have gaps.
 func Run(ctx context.Context, o Options) (*Report, error) {
-	d := &diagnosis{Options: o}
+	d := &diagnosis{options: o}
 	var err error
 	if d.objects, err = dynamic.NewForConfig(o.Config); err != nil {
 		return nil, fmt.Errorf("creating a client: %w", err)

@@ -67,7 +67,7 @@ func (d *diagnosis) checkDryRun(ctx context.Context, c *Check) {
 
 // reportUnreviewed reports that no entry selects a namespace.
 func (d *diagnosis) reportUnreviewed(c *Check) {
-	if d.Namespace == "" || len(d.spaces.all) == 0 {
+	if d.options.Namespace == "" || len(d.spaces.all) == 0 {
 		c.found(d.install.object(), "its namespaceSelectors select no namespace: handoff reviews nothing", d.reinstall()...)
 		return
 	}
@@ -77,7 +77,7 @@ func (d *diagnosis) reportUnreviewed(c *Check) {
 			reason = excluded
 		}
 	}
-	c.found(named("namespace", d.Namespace, ""), "is excluded by the namespaceSelectors ("+reason+
+	c.found(named("namespace", d.options.Namespace, ""), "is excluded by the namespaceSelectors ("+reason+
 		"): handoff reviews nothing there", "check another namespace: kubectl handoff doctor -n NAMESPACE",
 		"or remove the requirement from the namespaceSelector, and apply the configuration again")
 }
@@ -85,7 +85,7 @@ func (d *diagnosis) reportUnreviewed(c *Check) {
 // targets returns a namespace for each entry, preferably one that has opted in.
 func (d *diagnosis) targets() (targets []target) {
 	if !d.spaces.known {
-		name := d.Namespace
+		name := d.options.Namespace
 		if name == "" {
 			name = metav1.NamespaceDefault
 		}
@@ -185,7 +185,7 @@ func (d *diagnosis) unanswered(c *Check, to target, err error) string {
 // ask creates a Deployment without replicas as a dry run, which opts in itself, and returns the API server's warnings. Nothing is
 // stored, and no pod is created.
 func (d *diagnosis) ask(ctx context.Context, namespace string) ([]string, error) {
-	c := rest.CopyConfig(d.Config)
+	c := rest.CopyConfig(d.options.Config)
 	warnings := &warnings{}
 	c.WarningHandler, c.WarningHandlerWithContext = warnings, nil
 	objects, err := dynamic.NewForConfig(c)
@@ -253,7 +253,7 @@ func (w *warnings) all() []string {
 // probeNamespaces creates a namespace in mode enforce as a dry run, which the webhook labels.
 func (d *diagnosis) probeNamespaces(ctx context.Context, c *Check) {
 	labels := func(hook *admissionregistrationv1.MutatingWebhook) bool { return hook.Name == namespacesWebhook }
-	if !slices.ContainsFunc(d.install.hooks, labels) || d.Namespace != "" {
+	if !slices.ContainsFunc(d.install.hooks, labels) || d.options.Namespace != "" {
 		return
 	}
 	name := "handoff-doctor-" + rand.String(8)

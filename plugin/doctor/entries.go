@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// checkEntries finds what keeps the entries from working, whoever configured it.
+// checkEntries finds the settings of the entries that keep them from working.
 func (d *diagnosis) checkEntries(c *Check) {
 	for _, hook := range d.install.hooks {
 		if !reviewsObjects(hook) {

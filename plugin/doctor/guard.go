@@ -93,7 +93,7 @@ func (d *diagnosis) checkPolicy(c *Check, policy, shipped *admissionregistration
 		c.found(object, "failurePolicy is Fail: an error of the guard refuses writes", applyGuard)
 	}
 	if d.sameRelease() && !slices.Equal(actions(shipped), actions(policy)) {
-		c.found(object, "does not do what it does in "+d.Version+": it is of another version, or was changed", applyGuard)
+		c.found(object, "does not do what it does in "+d.options.Version+": it is of another version, or was changed", applyGuard)
 	}
 }
 

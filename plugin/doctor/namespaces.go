@@ -51,14 +51,14 @@ func (d *diagnosis) checkNamespaces(ctx context.Context, c *Check) {
 
 func (d *diagnosis) readNamespaces(ctx context.Context, c *Check) bool {
 	resource := corev1.SchemeGroupVersion.WithResource("namespaces")
-	if d.Namespace != "" {
-		one, err := get[corev1.Namespace](ctx, d.objects, resource, "", d.Namespace)
+	if d.options.Namespace != "" {
+		one, err := get[corev1.Namespace](ctx, d.objects, resource, "", d.options.Namespace)
 		if isAbsent(err) {
-			c.found(named("namespace", d.Namespace, ""), "not found", "kubectl get namespaces")
+			c.found(named("namespace", d.options.Namespace, ""), "not found", "kubectl get namespaces")
 			return false
 		}
 		if err != nil {
-			c.unread("get namespace/"+d.Namespace, err)
+			c.unread("get namespace/"+d.options.Namespace, err)
 			return false
 		}
 		d.spaces = namespaces{true, []corev1.Namespace{*one}}

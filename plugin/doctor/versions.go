@@ -43,7 +43,7 @@ func (d *diagnosis) checkVersions(_ context.Context, c *Check) {
 		c.found(d.pods(), "its pods run different images: "+strings.Join(images, ", "),
 			"kubectl -n "+d.namespace()+" rollout status "+strings.Split(d.pods(), " ")[0])
 	}
-	c.Detail = "plugin " + d.Version
+	c.Detail = "plugin " + d.options.Version
 	if d.reply.version != "" {
 		c.Detail += ", webhook " + d.reply.version
 	}
@@ -59,10 +59,12 @@ func (d *diagnosis) checkVersions(_ context.Context, c *Check) {
 
 // releases returns the versions of the plugin and the webhook, if both are releases.
 func (d *diagnosis) releases() (plugin, hook *version.Version, ok bool) {
-	plugin, pluginErr := version.ParseSemantic(d.Version)
+	plugin, pluginErr := version.ParseSemantic(d.options.Version)
 	hook, hookErr := version.ParseSemantic(d.reply.version)
 	return plugin, hook, pluginErr == nil && hookErr == nil
 }
 
 // sameRelease reports whether the webhook has the plugin's version, whose manifests the plugin contains.
-func (d *diagnosis) sameRelease() bool { return d.reply.version != "" && d.reply.version == d.Version }
+func (d *diagnosis) sameRelease() bool {
+	return d.reply.version != "" && d.reply.version == d.options.Version
+}

@@ -23,7 +23,7 @@ func TestVersionsThatDoNotFitAreFindings(t *testing.T) {
 		"an unknown webhook":    {"v0.2.0", "", ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			d := &diagnosis{Options: Options{Version: c.plugin}, reply: reply{version: c.webhook}}
+			d := &diagnosis{options: Options{Version: c.plugin}, reply: reply{version: c.webhook}}
 			d.install.configuration = &admissionregistrationv1.MutatingWebhookConfiguration{}
 			found := &Check{Name: "versions"}
 			d.checkVersions(t.Context(), found)
