@@ -31,7 +31,7 @@ func TestReviewsWithoutAFreeConnectionAreNotSent(t *testing.T) {
 	}
 }
 
-func TestAnswersAreToldApart(t *testing.T) {
+func TestAnswersAreDistinguished(t *testing.T) {
 	for text, want := range map[string]answer{
 		`{"response":{"allowed":true,"patch":"W10="}}`:                                                       decided,
 		`{"response":{"allowed":true,"warnings":["handoff: skipped, too many reviews in flight: the ..."]}}`: shed,
