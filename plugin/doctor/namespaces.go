@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ownership-handoff/handoff/internal/printable"
+	"github.com/ownership-handoff/handoff/internal/similar"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -123,29 +124,8 @@ func looksLike(key string) bool {
 		prefix, name = "", prefix
 	}
 	handoff := strings.Contains(prefix, "handoff") || strings.Contains(prefix, "hand-off")
-	return handoff && distance(name, "mode") <= 2 || distance(strings.ToLower(key), ownership.ModeAnnotation) <= 3 ||
+	return handoff && similar.Distance(name, "mode") <= 2 || similar.Distance(strings.ToLower(key), ownership.ModeAnnotation) <= 3 ||
 		!ok && strings.Contains(name, "handoff") && strings.Contains(name, "mode")
-}
-
-// distance returns the number of characters to insert, delete or replace to turn one text into the other (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // checkMode finds unknown modes, and modes in namespaces of which the API server sends no writes.
@@ -223,10 +203,10 @@ func (d *diagnosis) relabel(name string) []string {
 // optIn returns the command that sets the mode that a value most likely means.
 func optIn(name, value string) string {
 	command := "kubectl handoff enable " + name
-	if distance(strings.ToLower(value), string(ownership.ModeWarn)) <= 1 {
+	if similar.Distance(strings.ToLower(value), string(ownership.ModeWarn)) <= 1 {
 		command += " --warn"
 	}
-	if distance(strings.ToLower(value), string(ownership.ModeOff)) == 0 {
+	if similar.Distance(strings.ToLower(value), string(ownership.ModeOff)) == 0 {
 		command = "kubectl handoff disable " + name
 	}
 	return command

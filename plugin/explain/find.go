@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ownership-handoff/handoff/internal/jsonindex"
+	"github.com/ownership-handoff/handoff/internal/similar"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -83,7 +84,7 @@ func (e Explanation) Near(text string, limit int) []string {
 	distances := map[string]int{}
 	paths := e.Paths()
 	for _, path := range paths {
-		distances[path] = distance(strings.ToLower(text), strings.ToLower(path))
+		distances[path] = similar.Distance(strings.ToLower(text), strings.ToLower(path))
 	}
 	slices.SortFunc(paths, func(a, b string) int {
 		return cmp.Or(cmp.Compare(distances[a], distances[b]), cmp.Compare(a, b))
@@ -101,24 +102,4 @@ func (e Explanation) Paths() []string {
 	}
 	slices.Sort(paths)
 	return slices.Compact(paths)
-}
-
-// distance is how many bytes have to be put in, taken out or replaced to get from one text to the other (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal, row[j+1] = row[j+1], min(replaced, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
