@@ -82,7 +82,7 @@ func (n *namespace) informed() {
 // recordsScaledToZero reports whether the HPA controller records in the condition ScaledToZero that it has scaled to 0.
 func recordsScaledToZero() bool { return cluster.Plane.Since(36) }
 
-// needScaledToZero skips a test of an autoscaler with a minimum of 0 that somebody else has switched off with 0 replicas.
+// needScaledToZero skips a test of an autoscaler with a minimum of 0 that a user has switched off with 0 replicas.
 func needScaledToZero(t *testing.T) {
 	t.Helper()
 	if !recordsScaledToZero() {
