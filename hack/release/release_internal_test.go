@@ -106,7 +106,7 @@ func helmReadsTheChart(t *testing.T, o options) {
 	t.Helper()
 	helm := filepath.Join("..", "..", "bin", "helm")
 	render := func(args ...string) string {
-		args = append([]string{"template", "handoff", "--namespace", "handoff-system", "--set", "guard.enabled=true"}, args...)
+		args = append([]string{"template", "handoff", "--namespace", "handoff-system", "--kube-version", "1.36.0", "--set", "guard.enabled=true"}, args...)
 		out, err := exec.CommandContext(t.Context(), helm, args...).CombinedOutput()
 		if err != nil {
 			t.Fatalf("helm %v (make helm builds it): %v\n%s", args, err, out)
