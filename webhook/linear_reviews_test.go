@@ -244,6 +244,19 @@ func entryDimensions() map[string]dimension {
 			}
 			return update("my-operator", live, guarded(live, incoming)).body()
 		}},
+		"fields of a namespace in reverse order, beside its label": {from: 2000, to: 32000, keeps: true, body: func(n int) string {
+			fields := make([]string, n)
+			for i := range n {
+				fields[i] = fmt.Sprintf(`"f:a%05d":{}`, n-i)
+			}
+			return namespaceReview("", "", `"labels":{"`+ownership.ModeLabel+`":"x"},"managedFields":[{"manager":"m","operation":"Update",`+
+				`"fieldsV1":{"f:metadata":{"f:labels":{`+strings.Join(fields, ",")+`,"f:`+ownership.ModeLabel+`":{}}}}}]`)
+		}},
+		"entries of a namespace with its label": {from: 250, to: 4000, keeps: true, body: func(n int) string {
+			owned := `{"manager":"m","operation":"Update","fieldsV1":{"f:metadata":{"f:labels":{"f:a":{},"f:` + ownership.ModeLabel + `":{}}}}}`
+			return namespaceReview("", "", `"labels":{"`+ownership.ModeLabel+`":"x"},"managedFields":[`+
+				strings.TrimSuffix(strings.Repeat(owned+",", n), ",")+`]`)
+		}},
 		"entries that manage nothing": {from: 12, to: 192, keeps: true, body: func(n int) string {
 			return body(n, keys, func(i int) string {
 				if i == 0 {

@@ -1,15 +1,11 @@
 package webhook
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 
 	"gomodules.xyz/jsonpatch/v2"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/rawjson"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -29,7 +25,7 @@ func labelNamespace(r *review) (out outcome, err error) {
 	if has == labeled && got == want {
 		return outcome{}, nil
 	}
-	if out.operations, err = disown(r.incoming.ManagedFields()); err != nil {
+	if out.operations, err = disown(r.incoming); err != nil {
 		return outcome{}, err
 	}
 	out.operations = append(out.operations, labelOperations(r.incoming, want, labeled)...)
@@ -66,41 +62,47 @@ func labelOperations(namespace ownership.Object, value string, labeled bool) []j
 // disown returns the operations that remove the label from managedFields. Nobody manages a label that handoff has corrected: an
 // entry would make the next server-side apply of a manifest that contains the label a conflict. The operations begin with the
 // last entry, so that the indexes of the others stay valid.
-func disown(managedFields []byte) ([]jsonpatch.Operation, error) {
-	if len(managedFields) == 0 {
-		return nil, nil
+func disown(namespace ownership.Object) ([]jsonpatch.Operation, error) {
+	entries, err := namespace.Entries()
+	if err != nil {
+		return nil, err
 	}
-	var entries []metav1.ManagedFieldsEntry
-	if err := json.Unmarshal(managedFields, &entries); err != nil {
-		return nil, fmt.Errorf("%w: %w", ownership.ErrManagedFields, err)
-	}
-	label := fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "labels", ownership.ModeLabel))
 	var operations []jsonpatch.Operation
 	for i, e := range slices.Backward(entries) {
-		var set fieldpath.Set
-		if e.FieldsV1 == nil || !bytes.Contains(e.FieldsV1.GetRawBytes(), []byte(ownership.ModeLabel)) {
-			continue
-		}
-		if err := set.FromJSON(bytes.NewReader(e.FieldsV1.GetRawBytes())); err != nil {
-			return nil, fmt.Errorf("%w: %w", ownership.ErrManagedFields, err)
-		}
-		rest := set.Difference(label)
+		rest := withoutLabel(e.Fields)
 		path := "/metadata/managedFields/" + strconv.Itoa(i)
 		switch {
-		case rest.Equals(&set):
-		case rest.Empty():
+		case len(rest) == len(e.Fields):
+		case isEmptyObject(rest):
 			operations = append(operations, jsonpatch.Operation{Operation: "remove", Path: path})
 		default:
-			text, err := rest.ToJSON()
-			if err != nil {
-				return nil, fmt.Errorf("encoding managedFields: %w", err)
-			}
 			operations = append(operations, jsonpatch.Operation{
-				Operation: "replace", Path: path + "/fieldsV1", Value: json.RawMessage(text),
+				Operation: "replace", Path: path + "/fieldsV1", Value: json.RawMessage(rest),
 			})
 		}
 	}
 	return operations, nil
+}
+
+// withoutLabel returns the fieldsV1 of an entry without the label, and without the parents that become empty: an empty parent
+// would stand for the parent itself.
+func withoutLabel(fields []byte) []byte {
+	path := []string{"f:metadata", "f:labels", "f:" + ownership.ModeLabel}
+	if !rawjson.Find(fields, path...).Present() {
+		return fields
+	}
+	for ; len(path) > 0; path = path[:len(path)-1] {
+		fields = rawjson.Cut(fields, path...)
+		if parent := path[:len(path)-1]; len(parent) > 0 && !isEmptyObject(rawjson.Find(fields, parent...).Of(fields)) {
+			return fields
+		}
+	}
+	return fields
+}
+
+// isEmptyObject reports whether a JSON text is an object without members.
+func isEmptyObject(text []byte) bool {
+	return len(text) > 0 && text[0] == '{' && text[rawjson.SkipSpace(text, 1)] == '}'
 }
 
 // writesLabel reports whether the writer meant to write the label: it sets a value, or removes the label with a command of a

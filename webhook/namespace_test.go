@@ -58,6 +58,14 @@ func TestTheLabelOfANamespaceFollowsItsAnnotation(t *testing.T) {
 		"a removed label":       {"kubectl-label", labeled("warn") + "," + annotated("warn"), plain + "," + annotated("warn"), labeled("warn") + "," + annotated("warn"), true},
 		"a replaced namespace":  {"kubectl-replace", labeled("warn") + "," + annotated("warn"), plain + "," + annotated("warn"), labeled("warn") + "," + annotated("warn"), false},
 		"a label with an entry": {"", plain, labeled("x") + managed(entry+owned+"}"), plain + managed(), true},
+		"a label beside the map that contains it": {
+			"", plain, labeled("x") + managed(entry+`{"f:metadata":{"f:labels":{".":{},"f:ownership-handoff.io/mode":{}}}}}`),
+			plain + managed(entry+`{"f:metadata":{"f:labels":{".":{}}}}}`), true,
+		},
+		"the only label beside an annotation": {
+			"", plain, labeled("x") + managed(entry+`{"f:metadata":{"f:annotations":{"f:a":{}},"f:labels":{"f:ownership-handoff.io/mode":{}}}}}`),
+			plain + managed(entry+`{"f:metadata":{"f:annotations":{"f:a":{}}}}}`), true,
+		},
 		"entries of several managers": {
 			"", plain, labeled("x") + managed(entry+other+"}", entry+owned+"}", entry+both+"}", entry+owned+"}"),
 			plain + managed(entry+other+"}", entry+`{"f:metadata":{"f:labels":{"f:a":{}}}}}`), true,
@@ -101,7 +109,7 @@ func jsonValue(t *testing.T, text string) (v any) {
 func TestAMalformedNamespaceFailsOpen(t *testing.T) {
 	s := newServer(t, enforced())
 	for sentence, metadata := range map[string]string{
-		"managedFields that are no list": `"labels":{"` + ownership.ModeLabel + `":"x"},"managedFields":[{"fieldsV1":{"ownership-handoff.io/mode":1}}]`,
+		"managedFields that are no list": `"labels":{"` + ownership.ModeLabel + `":"x"},"managedFields":{}`,
 		"an entry that is no object":     `"labels":{"` + ownership.ModeLabel + `":"x"},"managedFields":[1]`,
 	} {
 		response := s.answer(t, namespaceReview("", "", metadata))

@@ -115,7 +115,7 @@ func TestAManifestThatContainsTheLabel(t *testing.T) {
 	}
 }
 
-// TestTheLabelCannotBeWritten writes only the label, as a tenant could who may edit the labels of a namespace and nothing else.
+// TestTheLabelCannotBeWritten writes only the label, as a tenant could with a permission to edit the labels of a namespace.
 func TestTheLabelCannotBeWritten(t *testing.T) {
 	for sentence, c := range map[string]struct{ annotation, label, want string }{
 		"a label without the annotation":     {"", "=enforce", "none"},
