@@ -10,7 +10,6 @@ import (
 	intoto "github.com/in-toto/attestation/go/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/structpb"
-	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 const (
@@ -43,8 +42,8 @@ func writeProvenance(_ context.Context, r *release) error {
 			},
 		},
 		RunDetails: &provenancev1.RunDetails{
-			Builder:  &provenancev1.Builder{Id: repository + "/tree/" + r.version + "/hack/release"},
-			Metadata: &provenancev1.BuildMetadata{StartedOn: timestamppb.New(r.time), FinishedOn: timestamppb.New(r.time)},
+			// Without the optional times of the build, which would make two builds differ.
+			Builder: &provenancev1.Builder{Id: repository + "/tree/" + r.version + "/hack/release"},
 		},
 	}
 	statement := &intoto.Statement{Type: intoto.StatementTypeUri, Subject: subjects, PredicateType: predicateType}

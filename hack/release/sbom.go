@@ -69,6 +69,7 @@ func (r *release) sbomOf(p program, licenses map[string]string) ([]byte, error) 
 	document := cdx.NewBOM()
 	// The same release has the same serial number.
 	document.SerialNumber = uuid.NewSHA1(uuid.NameSpaceURL, append([]byte(p.file+"@"), sum(content)...)).URN()
+	// The time of the commit, as of every file of the release.
 	document.Metadata = &cdx.Metadata{Timestamp: r.time.Format(time.RFC3339), Component: &root}
 	document.Components = &parts
 	document.Dependencies = &[]cdx.Dependency{{Ref: root.BOMRef, Dependencies: &needs}}
