@@ -24,19 +24,20 @@ func (k *keeper) restoreEntries(incoming []ownership.Entry) ([]ownership.Entry, 
 		return ownership.InOrder(incoming), nil
 	}
 	r := k.newEntryRestorer(incoming)
+	k.restorer = r
 	restored := make([]ownership.Entry, len(r.pairs))
-	for i, pair := range r.pairs {
+	for i := range r.pairs {
 		var err error
-		if restored[i], err = r.restore(pair); err != nil {
+		if restored[i], err = r.restore(r.pairs[i]); err != nil {
 			return nil, err
 		}
 	}
 	if err := r.restoreOtherVersions(restored); err != nil {
 		return nil, err
 	}
-	var entries []ownership.Entry
-	for i, pair := range r.pairs {
-		wasEmpty := pair.inIncoming && pair.incoming.IsEmpty()
+	entries := restored[:0]
+	for i := range r.pairs {
+		wasEmpty := r.pairs[i].inIncoming && r.pairs[i].incoming.IsEmpty()
 		if !restored[i].IsEmpty() || wasEmpty {
 			entries = append(entries, restored[i])
 		}
@@ -123,8 +124,8 @@ func (k *keeper) newEntryRestorer(incoming []ownership.Entry) *entryRestorer {
 	r := &entryRestorer{keeper: k, byTop: k.unitsByTop(), scale: k.scaleUnit()}
 	pairs := ownership.Pairs(k.write.LiveEntries, incoming)
 	moves := k.write.Moves(pairs)
-	r.pairs = make([]entryPair, 0, len(pairs))
-	for _, both := range pairs {
+	r.pairs = make([]entryPair, 0, len(incoming)+1)
+	for both := range pairs {
 		pair := entryPair{live: both.Live, incoming: both.Incoming, inIncoming: both.InIncoming, moves: moves(both)}
 		pair.changed = !both.InIncoming || !both.InLive || !bytes.Equal(pair.incoming.Fields, pair.live.Fields)
 		if pair.changed {

@@ -71,6 +71,9 @@ func Rewrite(w ownership.Write, keep []Kept, clearing []fieldpath.Path) (Rewritt
 	if err != nil {
 		return Rewritten{}, err
 	}
+	if len(clearing) > 0 {
+		k.restorer = nil // it is that of the cleared entries
+	}
 	managedFields, err := k.managedFields(entries, lastApplied, len(clearing) == 0)
 	if err != nil {
 		return Rewritten{}, err
@@ -122,6 +125,8 @@ type keeper struct {
 	units          []*unit
 	overruled      map[int]string
 	gone           map[int]bool
+	// restorer is the one of the incoming entries, nil if there is none yet.
+	restorer *entryRestorer
 }
 
 // unit is a part of the object that one operation restores: a kept field, or the outermost missing parent of one or more
@@ -236,7 +241,7 @@ const lastAppliedPointer = "/metadata/annotations/kubectl.kubernetes.io~1last-ap
 
 // lastApplied returns the last-applied annotation without the kept fields, and whether that changes it.
 func (k *keeper) lastApplied() (text []byte, cut bool) {
-	text, ok := k.write.Incoming.LastAppliedBytes()
+	text, ok := k.write.Manifests.LastApplied(k.write.Incoming)
 	known := ok && bytes.Equal(text, k.write.Manifests.Manifest()) // which is valid
 	if !known && (!ok || rawjson.Check(text) != nil) {
 		return text, false
@@ -276,15 +281,17 @@ func (k *keeper) managedFields(entries []ownership.Entry, lastApplied []byte, on
 	if !w.Live.Present() {
 		return nil, nil // the creator manages the field until the autoscaler writes it
 	}
-	text := ownership.EncodeEntries(entries)
-	changed := !ownership.SameTexts(entries, ownership.InOrder(w.IncomingEntries))
+	var text []byte
 	if onlyKept && len(k.units) > 0 && len(w.Live.ManagedFields()) > 0 && k.becomesLive(entries, lastApplied) {
 		// The applier's entry has the time of this write, and so may have another position.
-		text = w.Live.ManagedFields()
-		changed = !bytes.Equal(text, w.Incoming.ManagedFields())
-	}
-	if !changed {
-		return nil, nil
+		if text = w.Live.ManagedFields(); bytes.Equal(text, w.Incoming.ManagedFields()) {
+			return nil, nil
+		}
+	} else {
+		if ownership.SameTexts(entries, ownership.InOrder(w.IncomingEntries)) {
+			return nil, nil
+		}
+		text = ownership.EncodeEntries(entries)
 	}
 	if metadata := rawjson.Find(w.Incoming.Text(), "metadata").Of(w.Incoming.Text()); len(metadata) == 0 || metadata[0] != '{' {
 		return nil, fmt.Errorf("%w: metadata: %w", ownership.ErrManagedFields, ownership.ErrNotAnObject)
@@ -294,13 +301,14 @@ func (k *keeper) managedFields(entries []ownership.Entry, lastApplied []byte, on
 
 // becomesLive reports whether the rewritten object equals the live object, except for the times and the order of the entries.
 func (k *keeper) becomesLive(entries []ownership.Entry, lastApplied []byte) bool {
-	was, _ := k.write.Live.LastAppliedBytes()
-	if !bytes.Equal(lastApplied, was) || !ownership.SameFieldsBut(entries, k.write.LiveEntries, ownership.LastAppliedPath()) {
+	annotation := ownership.LastAppliedPath()
+	was, _ := k.write.Manifests.LastApplied(k.write.Live)
+	if !bytes.Equal(lastApplied, was) || !ownership.SameFieldsBut(entries, k.write.LiveEntries, annotation) {
 		return false
 	}
 	ignored := &fieldtree.Tree{}
 	ignored.Add(fieldpath.MakePathOrDie("metadata", "managedFields"))
-	ignored.Add(ownership.LastAppliedPath())
+	ignored.Add(annotation)
 	for _, u := range k.units {
 		ignored.Add(u.top.Path())
 	}

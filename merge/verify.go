@@ -47,11 +47,14 @@ func (k *keeper) verify(restored []jsonpatch.Operation, entries []ownership.Entr
 
 // verifyEntries checks that the finished entries have the same units as in live.
 func (k *keeper) verifyEntries(entries []ownership.Entry) error {
-	if !k.write.Live.Present() {
+	if !k.write.Live.Present() || len(k.units) == 0 {
 		return nil
 	}
-	r := k.newEntryRestorer(k.write.IncomingEntries)
-	for _, both := range ownership.Pairs(k.write.LiveEntries, entries) {
+	r := k.restorer
+	if r == nil {
+		r = k.newEntryRestorer(k.write.IncomingEntries)
+	}
+	for both := range ownership.Pairs(k.write.LiveEntries, entries) {
 		isUnchanged := bytes.Equal(both.Live.Fields, both.Incoming.Fields)
 		if isUnchanged || k.isSendersApply(both.Live) || k.isSendersApply(both.Incoming) {
 			continue

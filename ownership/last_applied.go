@@ -47,12 +47,15 @@ func (m Managers) ManifestsOf(sender Sender, live, incoming Object, liveEntries 
 	if sender.ServerSide() {
 		return found, nil
 	}
-	manifest, ok := rawjson.UnquoteBytes(incoming.lastApplied.Of(incoming.text))
-	base, hadBase := rawjson.UnquoteBytes(live.lastApplied.Of(live.text))
-	same := bytes.Equal(manifest, base)
+	manifest, ok := incoming.LastAppliedBytes()
 	if !ok {
 		return found, nil
 	}
+	base, hadBase := manifest, true
+	if !bytes.Equal(live.lastApplied.Of(live.text), incoming.lastApplied.Of(incoming.text)) {
+		base, hadBase = live.LastAppliedBytes()
+	}
+	same := bytes.Equal(manifest, base)
 	own := !same || sender.Entry.Contains(LastAppliedPath())
 	err := checkLastApplied(manifest)
 	switch {
@@ -124,6 +127,19 @@ func (m Manifests) Manifest() []byte { return m.manifest }
 
 // Base returns the JSON text of the base of client-side apply; nil if none is recorded.
 func (m Manifests) Base() []byte { return m.base }
+
+// LastApplied is Object.LastAppliedBytes for the incoming or the live object, whose annotations have been decoded before.
+func (m Manifests) LastApplied(o Object) (text []byte, ok bool) {
+	quoted := o.lastApplied.Of(o.text)
+	switch {
+	case !m.Recorded || len(quoted) == 0:
+	case bytes.Equal(quoted, m.incoming.lastApplied.Of(m.incoming.text)):
+		return m.manifest, true
+	case bytes.Equal(quoted, m.live.lastApplied.Of(m.live.text)):
+		return m.base, true
+	}
+	return o.LastAppliedBytes()
+}
 
 // Declares returns the sender's managedFields entry in live, the zero Entry if there is none. It records the base of appliers
 // that do not use the last-applied annotation.

@@ -2,6 +2,7 @@ package ownership
 
 import (
 	"bytes"
+	"iter"
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -14,21 +15,23 @@ type Pair struct {
 	InLive, InIncoming bool
 }
 
-// Pairs pairs the managedFields entries of live and of the incoming object. It returns the incoming entries first, in their
-// order, then the entries that only live has. The time is linear in the number of entries.
-func Pairs(live, incoming []Entry) []Pair {
-	pairs := make([]Pair, 0, len(incoming)+1)
-	before, after := indexOf(live), indexOf(incoming)
-	for _, e := range incoming {
-		was, ok := before.find(e)
-		pairs = append(pairs, Pair{Live: was, Incoming: e, InLive: ok, InIncoming: true})
-	}
-	for _, e := range live {
-		if _, ok := after.find(e); !ok {
-			pairs = append(pairs, Pair{Live: e, InLive: true})
+// Pairs pairs the managedFields entries of live and of the incoming object. It yields the incoming entries first, in their order,
+// then the entries that only live has. The time is linear in the number of entries.
+func Pairs(live, incoming []Entry) iter.Seq[Pair] {
+	return func(yield func(Pair) bool) {
+		before, after := indexOf(live), indexOf(incoming)
+		for _, e := range incoming {
+			was, ok := before.find(e)
+			if !yield(Pair{Live: was, Incoming: e, InLive: ok, InIncoming: true}) {
+				return
+			}
+		}
+		for _, e := range live {
+			if _, ok := after.find(e); !ok && !yield(Pair{Live: e, InLive: true}) {
+				return
+			}
 		}
 	}
-	return pairs
 }
 
 // IsEmpty reports whether the entry's field set is empty.
@@ -37,7 +40,7 @@ func (e Entry) IsEmpty() bool { return len(e.Fields) == 0 || string(e.Fields) ==
 // SameFieldsBut reports whether two lists of entries have the same field sets, except for one field. The order and the times of
 // the entries do not matter.
 func SameFieldsBut(a, b []Entry, but fieldpath.Path) bool {
-	for _, p := range Pairs(a, b) {
+	for p := range Pairs(a, b) {
 		same := p.InLive && p.InIncoming && p.Live.APIVersion == p.Incoming.APIVersion
 		if same && bytes.Equal(p.Live.Fields, p.Incoming.Fields) {
 			continue
@@ -66,8 +69,12 @@ func sameSets(a, b Entry, but fieldpath.Path) bool {
 	return left.Difference(parents).Equals(right.Difference(parents))
 }
 
-// InOrder returns the entries in the order in which the API server stores them.
+// InOrder returns the entries in the order in which the API server stores them. If they are in this order, it returns the list
+// itself.
 func InOrder(entries []Entry) []Entry {
+	if slices.IsSortedFunc(entries, CompareEntries) {
+		return entries
+	}
 	sorted := slices.Clone(entries)
 	slices.SortStableFunc(sorted, CompareEntries)
 	return sorted

@@ -1,7 +1,7 @@
 package ownership
 
 import (
-	"slices"
+	"iter"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -50,24 +50,28 @@ func (w Write) InOtherVersion(e Entry) bool {
 //     fields that kubectl wrote (fluxcd/pkg/ssa, PatchReplaceFieldsManagers). No client does that to entries of subresources.
 //
 // In all other cases the sender changed the value, and another admission plugin restored it.
-func (w Write) Moves(pairs []Pair) func(Pair) bool {
-	rewrites := w.rewritesManagers(pairs)
+func (w Write) Moves(pairs iter.Seq[Pair]) func(Pair) bool {
+	rewrites, managers := w.rewritesManagers(pairs), w.Managers // not all of w, which the function would retain
 	return func(p Pair) bool {
-		return w.Managers.IsApplier(p.Live) || rewrites && !p.InIncoming && p.Live.Subresource == ""
+		return managers.IsApplier(p.Live) || rewrites && !p.InIncoming && p.Live.Subresource == ""
 	}
 }
 
 // rewritesManagers reports whether the sender's Apply entry has the time that it had before, or that of an entry that the write
 // removes. An apply sets the time of the apply; a client that rewrites managedFields copies an old one. Times are whole seconds,
 // so equal times of other entries mean nothing.
-func (w Write) rewritesManagers(pairs []Pair) bool {
+func (w Write) rewritesManagers(pairs iter.Seq[Pair]) bool {
 	if !w.Sender.ServerSide() || w.Sender.Entry.Time == "" {
 		return false
 	}
-	return slices.ContainsFunc(pairs, func(p Pair) bool {
-		replaced := p.InLive && !p.InIncoming || p.InIncoming && w.Sender.Entry.Same(p.Incoming)
-		return replaced && p.Live.Time == w.Sender.Entry.Time
-	})
+	sender := w.Sender.Entry
+	for p := range pairs {
+		replaced := p.InLive && !p.InIncoming || p.InIncoming && sender.Same(p.Incoming)
+		if replaced && p.Live.Time == sender.Time {
+			return true
+		}
+	}
+	return false
 }
 
 // ScalePaths returns the path of an object's scale field in an API version ("apps/v1"), nil if the kind has none there.

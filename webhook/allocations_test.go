@@ -29,11 +29,11 @@ func allCounted() map[string]counted {
 		"30 KB, a namespace that has not opted in":         {"large-nothing-to-do", "", 12, 1.5},
 		"30 KB, nothing to do":                             {"large-nothing-to-do", "enforce", 30, 2},
 		"3 KB, a namespace that has not opted in":          {"apply-of-a-custom-resource-while-hpa-scaled", "", 12, 3.5},
-		"8 KB, nothing to do":                              {"kubectl-rollout-restart-while-hpa-scaled", "enforce", 30, 2.5},
-		"8 KB, a field kept, and nothing else changed":     {"apply-unchanged-while-hpa-scaled", "enforce", 280, 7},
-		"30 KB, a field kept, and others changed":          {"large-kept", "enforce", 280, 4.5},
-		"30 KB, a field kept, and nothing else changed":    {"large-kept-and-nothing-else", "enforce", 340, 4.8},
-		"6 KB, a field kept in a forced server-side apply": {"server-side-apply-forced-sets-replicas", "enforce", 310, 8.5},
+		"8 KB, nothing to do":                              {"kubectl-rollout-restart-while-hpa-scaled", "enforce", 30, 2.1},
+		"8 KB, a field kept, and nothing else changed":     {"apply-unchanged-while-hpa-scaled", "enforce", 205, 5},
+		"30 KB, a field kept, and others changed":          {"large-kept", "enforce", 205, 3.1},
+		"30 KB, a field kept, and nothing else changed":    {"large-kept-and-nothing-else", "enforce", 225, 2.9},
+		"6 KB, a field kept in a forced server-side apply": {"server-side-apply-forced-sets-replicas", "enforce", 205, 5.3},
 	}
 }
 

@@ -41,6 +41,9 @@ type part struct {
 	gone bool
 }
 
+// usualParts is the number of parts for which memory is allocated at once.
+const usualParts = 8
+
 // value processes the value at i. Emptied reports whether all its parts are cut.
 func (c *cutter) value(i int, n *Node) (end int, emptied bool) {
 	if len(n.children) == 0 || c.scan.over || i >= len(c.scan.text) {
@@ -74,6 +77,7 @@ func (c *cutter) value(i int, n *Node) (end int, emptied bool) {
 }
 
 func (c *cutter) members(i int, n *Node) (parts []part, end int) {
+	parts = make([]part, 0, usualParts)
 	for i = rawjson.SkipSpace(c.scan.text, i+1); i < len(c.scan.text) && c.scan.text[i] == '"'; {
 		start, nameEnd := i, rawjson.SkipString(c.scan.text, i)
 		c.scan.over = c.scan.over || !c.scan.meter.spend(nameEnd-i+1)

@@ -34,68 +34,93 @@ func (e *equality) values(a, b member) bool {
 		return false
 	case a.isEnd() && b.isEnd() || textA[0] != textB[0]:
 		return bytes.Equal(textA, textB)
-	case textA[0] == '{':
-		return e.parts(e.a.membersLeft(a), e.b.membersLeft(b))
-	case textA[0] == '[':
-		return e.parts(e.a.elementsLeft(a), e.b.elementsLeft(b))
+	case textA[0] == '{' || textA[0] == '[':
+		return e.parts(a, b)
 	default:
 		return bytes.Equal(textA, textB)
 	}
 }
 
-// parts compares the remaining parts of two objects or lists.
-func (e *equality) parts(a, b []member) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if !bytes.Equal(a[i].name.Of(e.a.text), b[i].name.Of(e.b.text)) || !e.values(a[i], b[i]) {
+// parts compares the remaining parts of two objects or two lists.
+func (e *equality) parts(a, b member) bool {
+	partsA, partsB := e.a.partsLeft(a), e.b.partsLeft(b)
+	for {
+		partA, okA := partsA.next()
+		partB, okB := partsB.next()
+		if !okA || !okB {
+			return okA == okB
+		}
+		if !bytes.Equal(partA.name.Of(e.a.text), partB.name.Of(e.b.text)) || !e.values(partA, partB) {
 			return false
 		}
 	}
-	return true
 }
 
-// membersLeft returns the members of an object without the wanted ones.
-func (f *finder) membersLeft(object member) []member {
-	var left []member
-	at := object.value
-	rawjson.Members(at.Of(f.text), func(name, value rawjson.Span) bool {
-		m := member{name: name.From(at.Start), value: value.From(at.Start)}
-		if object.node != nil {
-			m.node = object.node.field(rawjson.Name(m.name.Of(f.text)))
-		}
-		if m.node == nil || !m.node.Wanted {
-			left = append(left, m)
-		}
-		return true
-	})
-	return left
+// partsLeft are the members of an object or the elements of a list without the wanted ones.
+type partsLeft struct {
+	finder *finder
+	of     *Node // nil if no path leads there
+	at     int   // of the next part
+	isList bool
+
+	index    int
+	elements elements
+	seen     map[*Node]bool
 }
 
-// elementsLeft returns the elements of a list without the wanted ones. If several elements have the same key, only the first
-// matches.
-func (f *finder) elementsLeft(list member) []member {
-	var left []member
-	var of elements
-	if list.node != nil {
-		of = elementsOf(list.node)
+func (f *finder) partsLeft(whole member) partsLeft {
+	p := partsLeft{finder: f, of: whole.node, at: rawjson.SkipSpace(f.text, whole.value.Start+1), isList: f.text[whole.value.Start] == '['}
+	if p.isList && p.of != nil {
+		p.elements, p.seen = elementsOf(p.of), map[*Node]bool{}
 	}
-	index, seen := 0, map[*Node]bool{}
-	rawjson.Elements(list.value.Of(f.text), func(at rawjson.Span) bool {
-		m := member{value: at.From(list.value.Start)}
-		if of.node != nil {
-			m.node = f.element(m.value.Start, index, of)
+	return p
+}
+
+// next returns the next part; ok is false after the last one.
+func (p *partsLeft) next() (part member, ok bool) {
+	for {
+		if part, ok = p.read(); !ok || part.node == nil || !part.node.Wanted {
+			return part, ok
 		}
-		if seen[m.node] {
-			m.node = nil
+	}
+}
+
+// read returns the next part, wanted or not.
+func (p *partsLeft) read() (part member, ok bool) {
+	text := p.finder.text
+	if p.at >= len(text) || text[p.at] == '}' || text[p.at] == ']' {
+		return part, false
+	}
+	if p.isList {
+		part.node = p.element()
+	} else {
+		part.name = rawjson.Span{Start: p.at, End: rawjson.SkipString(text, p.at)}
+		if p.of != nil {
+			part.node = p.of.field(rawjson.Name(part.name.Of(text)))
 		}
-		seen[m.node] = m.node != nil
-		if m.node == nil || !m.node.Wanted {
-			left = append(left, m)
-		}
-		index++
-		return true
-	})
-	return left
+		_, _, p.at = memberAt(text, p.at)
+	}
+	if p.at >= 0 {
+		part.value = rawjson.Span{Start: p.at, End: rawjson.Skip(text, p.at)}
+	}
+	if !part.value.Present() {
+		p.finder.over = true // the text is not JSON
+		return part, false
+	}
+	p.at = p.finder.next(part.value.End)
+	return part, true
+}
+
+// element returns the node of the next element. If several elements have the same key, only the first matches.
+func (p *partsLeft) element() *Node {
+	if p.of == nil {
+		return nil
+	}
+	n := p.finder.element(p.at, p.index, p.elements)
+	p.index++
+	if n == nil || p.seen[n] {
+		return nil
+	}
+	p.seen[n] = true
+	return n
 }

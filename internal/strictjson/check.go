@@ -35,7 +35,7 @@ type Names struct {
 // Begin begins an object.
 func (c *Checker) Begin() Names {
 	if c.names == nil {
-		c.names = make([][]byte, 0, 64)
+		c.names = make([][]byte, 0, 32)
 	}
 	return Names{first: len(c.names)}
 }

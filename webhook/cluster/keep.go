@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"unique"
@@ -121,7 +120,7 @@ func targetOf(o any) ([]string, error) {
 	return []string{targetKey{hpa.Namespace, kind, name}.String()}, nil
 }
 
-func target(group, kind, name string) string { return fmt.Sprintf("%s.%s/%s", kind, group, name) }
+func target(group, kind, name string) string { return kind + "." + group + "/" + name }
 
 func kindOf(o client.Object) []string {
 	crd, ok := o.(*apiextensionsv1.CustomResourceDefinition)
