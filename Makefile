@@ -4,6 +4,9 @@
 # go already uses all cores, and progress messages do not interleave.
 .NOTPARALLEL:
 
+# The control plane is built without cgo. If everything is, packages that programs have in common are compiled once.
+export CGO_ENABLED := 0
+
 PARTS := etcd kube-apiserver kube-controller-manager kubectl
 FUZZTIME ?= 30s
 SEQUENCES ?= 2000
@@ -143,7 +146,7 @@ e2e-clients: fetch-clients controlplane helm build clients ## play the real clie
 .PHONY: test
 test: controlplane helm build $(CLIENTS_CI:%=bin/clients/%) ## run vet and all tests, many of them against a real control plane: KUBERNETES=1.30
 	go vet ./...
-	go test -race -timeout 30m -parallel 8 ./...
+	CGO_ENABLED=1 go test -race -timeout 30m -parallel 8 ./...
 	go test -timeout 20m -run 'Linear|PeakMemory|AllocatesLittle' ./webhook ./plugin/cli ./plugin/release
 	cd test/bench/plot && go vet ./... && go test ./...
 

@@ -38,6 +38,7 @@ func (p *proof) all(ctx context.Context) error {
 	proofs := map[string][]step{
 		"cert-manager": {
 			{"install: " + withManager.name(), p.installed(withManager)},
+			p.diagnosed(p.options.version, p.pluginOf),
 			{suite, p.suite},
 			{"rolling upgrade", p.changed("rolling upgrade", withManager, p.options.next)},
 			{"certificate renewal by cert-manager", p.rotated("certificate renewal by cert-manager", p.renew)},
@@ -47,17 +48,20 @@ func (p *proof) all(ctx context.Context) error {
 		},
 		"self-signed": {
 			{"install: " + selfSigned.name(), p.installed(selfSigned)},
+			p.diagnosed(p.options.version, p.pluginOf),
 			{"certificate rotation by the webhook", p.rotated("certificate rotation by the webhook", p.rotate)},
 			p.uninstalled(selfSigned),
 		},
 		"default": {
 			{"install: " + byDefault.name(), p.installed(byDefault)},
+			p.diagnosed(p.options.version, p.pluginOf),
 			{"applies", p.keeps("applies with " + byDefault.name())},
 			{"rejection of an unknown mode", p.refusesUnknownModes},
 			p.uninstalled(byDefault),
 		},
 		"chart": {
 			{"install: " + byHelm.name(), p.installed(byHelm)},
+			p.diagnosed(p.options.version, p.pluginOf),
 			{suite, p.suite},
 			{"helm test", p.helmTest},
 			{"rolling upgrade", p.changed("rolling upgrade", byHelm, p.options.next)},

@@ -49,9 +49,11 @@ func (p *proof) released(by way) []step {
 	older, newer := p.options.version, p.options.next
 	return []step{
 		{"install " + older + ": " + by.name(), p.installed(by)},
+		p.diagnosed(older, p.releasedPluginOf),
 		{"upgrade to " + newer, p.changed("upgrade", by, newer)},
 		{"downgrade to " + older, p.changed("downgrade", by, older)},
 		{"upgrade to " + newer + " again", p.changed("upgrade again", by, newer)},
+		p.diagnosed(newer, p.releasedPluginOf),
 		p.uninstalled(by),
 	}
 }
