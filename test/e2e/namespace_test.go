@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -76,7 +77,8 @@ func (n *namespace) run(stdin string, args ...string) result {
 func (n *namespace) runAs(env []string, stdin string, args ...string) result {
 	n.Helper()
 	previewed := n.preview(stdin, args)
-	cmd := exec.CommandContext(n.Context(), cluster.Plane.Kubectl, append([]string{"--namespace", n.name}, args...)...)
+	ctx := context.WithoutCancel(n.Context()) // which ends before the functions of Cleanup are called
+	cmd := exec.CommandContext(ctx, cluster.Plane.Kubectl, append([]string{"--namespace", n.name}, args...)...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdin = strings.NewReader(stdin)
 	var stdout, stderr bytes.Buffer

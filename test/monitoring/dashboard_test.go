@@ -2,6 +2,7 @@ package monitoring_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,40 +12,52 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-func TestThePanelsOfTheDashboardAreQueries(t *testing.T) {
-	texts := map[string]string{}
-	for _, file := range []string{"components/monitoring/dashboard.json", "chart/files/dashboard.json"} {
-		text, err := os.ReadFile(filepath.Join(manifests, file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		texts[file] = string(text)
-		var dashboard struct {
-			Panels []struct {
-				Title   string `json:"title"`
-				Targets []struct {
-					Expr string `json:"expr"`
-				} `json:"targets"`
-			} `json:"panels"`
-		}
-		if err := json.Unmarshal(text, &dashboard); err != nil {
-			t.Fatal(err)
-		}
-		queries := 0
-		for _, panel := range dashboard.Panels {
-			for _, target := range panel.Targets {
-				queries++
-				// Grafana replaces its variables before Prometheus sees the query.
-				if _, err := parser.ParseExpr(strings.ReplaceAll(target.Expr, "$__rate_interval", "5m")); err != nil {
-					t.Errorf("%s: %s: %v", file, panel.Title, err)
-				}
-			}
-		}
-		if queries == 0 {
-			t.Errorf("%s: no queries", file)
+// panels returns the queries of the dashboard's panels, as Prometheus gets them from Grafana, which replaces its variables.
+func panels(t *testing.T) map[string]string {
+	t.Helper()
+	var dashboard struct {
+		Panels []struct {
+			Title   string `json:"title"`
+			Targets []struct {
+				Expr string `json:"expr"`
+			} `json:"targets"`
+		} `json:"panels"`
+	}
+	if err := json.Unmarshal(dashboardIn(t, "components/monitoring"), &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	queries := map[string]string{}
+	for _, panel := range dashboard.Panels {
+		for i, target := range panel.Targets {
+			queries[fmt.Sprintf("query %d of the panel %q", i+1, panel.Title)] = strings.ReplaceAll(target.Expr, "$__rate_interval", "5m")
 		}
 	}
-	if diff := cmp.Diff(texts["components/monitoring/dashboard.json"], texts["chart/files/dashboard.json"]); diff != "" {
+	return queries
+}
+
+func dashboardIn(t *testing.T, folder string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(manifests, folder, "dashboard.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestThePanelsOfTheDashboardAreQueries(t *testing.T) {
+	queries := panels(t)
+	for panel, query := range queries {
+		if _, err := parser.ParseExpr(query); err != nil {
+			t.Errorf("%s: %v", panel, err)
+		}
+	}
+	if len(queries) == 0 {
+		t.Error("no queries")
+	}
+}
+
+func TestChartHasTheSameDashboard(t *testing.T) {
+	if diff := cmp.Diff(string(dashboardIn(t, "components/monitoring")), string(dashboardIn(t, "chart/files"))); diff != "" {
 		t.Errorf("the chart's dashboard (-kustomization +chart):\n%s", diff)
 	}
 }
