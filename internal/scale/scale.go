@@ -39,6 +39,16 @@ func desiredBy(hpa *autoscalingv2.HorizontalPodAutoscaler) int64 {
 	return int64(min(max(hpa.Status.DesiredReplicas, least), hpa.Spec.MaxReplicas))
 }
 
+// Known returns the path of the scale field of a kind whose path no CustomResourceDefinition declares: a built-in kind, or one
+// that an aggregated API server serves. For all others, it returns nil.
+func Known(group, kind string) fieldpath.Path {
+	// OpenShift (pkg/apps/apiserver/registry/deployconfig/etcd/etcd.go in openshift/openshift-apiserver)
+	if group == "apps.openshift.io" && kind == "DeploymentConfig" {
+		return fieldpath.MakePathOrDie("spec", "replicas")
+	}
+	return Builtin(group, kind)
+}
+
 // Builtin returns the path of the scale field of a built-in kind, nil if the kind has none or is not built in.
 func Builtin(group, kind string) fieldpath.Path {
 	switch kind {

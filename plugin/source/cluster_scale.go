@@ -34,7 +34,7 @@ func scalesOf(crds []apiextensionsv1.CustomResourceDefinition, kind schema.Group
 }
 
 func (f *clusterFacts) scalePath(ctx context.Context, s *Subject) (fieldpath.Path, error) {
-	if path := scale.Builtin(s.Kind.Group, s.Kind.Kind); path != nil {
+	if path := scale.Known(s.Kind.Group, s.Kind.Kind); path != nil {
 		return path, nil
 	}
 	field, known := f.scales[s.Kind]

@@ -149,7 +149,7 @@ func newFileFacts(objects []*unstructured.Unstructured) (f fileFacts, err error)
 }
 
 func (f fileFacts) scalePath(_ context.Context, s *Subject) (fieldpath.Path, error) {
-	if path := scale.Builtin(s.Kind.Group, s.Kind.Kind); path != nil {
+	if path := scale.Known(s.Kind.Group, s.Kind.Kind); path != nil {
 		return path, nil
 	}
 	defined := func(crd apiextensionsv1.CustomResourceDefinition) bool {

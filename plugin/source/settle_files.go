@@ -57,7 +57,7 @@ func (f *fileSurvey) settle() {
 // settleKind marks an autoscaler with a target kind that cannot be scaled, according to the CustomResourceDefinition of a custom
 // resource.
 func (f *fileSurvey) settleKind(a *Autoscaler) {
-	scales := scale.Builtin(a.Target.Group, a.Target.Kind) != nil
+	scales := scale.Known(a.Target.Group, a.Target.Kind) != nil
 	known := builtin(a.Target.Group)
 	for i := range f.facts.crds {
 		crd := &f.facts.crds[i]

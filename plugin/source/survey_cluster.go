@@ -137,7 +137,7 @@ func (c *clusterSurvey) subject(kind schema.GroupVersionKind, item []byte, scale
 
 // scaleOf returns the scale field of a kind, nil if it has none, or the gap if it is unknown.
 func (c *clusterSurvey) scaleOf(ctx context.Context, kind resourceKind) (path fieldpath.Path, gap string, err error) {
-	if path = scale.Builtin(kind.gvk.Group, kind.gvk.Kind); path != nil || !kind.scales {
+	if path = scale.Known(kind.gvk.Group, kind.gvk.Kind); path != nil || !kind.scales {
 		return path, "", nil
 	}
 	field, err := c.facts.customScale(ctx, kind.gvk)

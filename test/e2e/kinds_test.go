@@ -31,6 +31,65 @@ func TestEveryBuiltInKindWithAScaleIsKept(t *testing.T) {
 	}
 }
 
+// deploymentConfigs is the kind of OpenShift, as far as it matters here. Its API server is an aggregated one, so no
+// CustomResourceDefinition declares the path of its scale, and replicas that a manifest drops are 0.
+const deploymentConfigs = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: deploymentconfigs.apps.openshift.io}
+spec:
+  group: apps.openshift.io
+  scope: Namespaced
+  names: {plural: deploymentconfigs, singular: deploymentconfig, kind: DeploymentConfig, listKind: DeploymentConfigList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        x-kubernetes-preserve-unknown-fields: true
+        properties:
+          spec:
+            type: object
+            x-kubernetes-preserve-unknown-fields: true
+            properties: {replicas: {type: integer, default: 0}}
+`
+
+func TestADeploymentConfigIsKept(t *testing.T) {
+	t.Parallel()
+	(&namespace{T: t, name: "default"}).apply(deploymentConfigs)
+	manifest := func(spec string) string {
+		return "apiVersion: apps.openshift.io/v1\nkind: DeploymentConfig\nmetadata: {name: web}\nspec: {" + spec + "}\n"
+	}
+	for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
+		t.Run("by "+side+"-side apply", func(t *testing.T) {
+			t.Parallel()
+			n := newNamespace(t, "enforce")
+			n.kind = "deploymentconfig"
+			n.eventually("the API server serves the kind", func() bool {
+				return n.run(manifest("replicas: 3, paused: true"), append([]string{"apply", "-f", "-"}, args...)...).err == nil
+			})
+			n.kubectl("apply", "-f", n.file("hpa.yaml", `
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+spec:
+  scaleTargetRef: {apiVersion: apps.openshift.io/v1, kind: DeploymentConfig, name: web}
+  maxReplicas: 20
+`))
+			n.kubectl("patch", n.kind, "web", "--type=merge", "-p", `{"spec":{"replicas":7}}`) // instead of the HPA controller
+			n.known(true)
+			r := n.apply(manifest("replicas: 3, paused: true"), args...)
+			n.wantWarnings(r, "kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest")
+			n.wantReplicas(7)
+			n.wantLastApplied("replicas", false)
+			n.apply(manifest("paused: true"), args...)
+			n.wantReplicas(7)
+		})
+	}
+}
+
 // gadgets are the two versions of a CRD with a nested scale field without a default.
 const (
 	gadgets = `

@@ -183,7 +183,7 @@ func (f *State) autoscalers(key targetKey) []scale.Reference {
 
 // ScalePath returns the path of the scale field of a kind, nil if the kind has none.
 func (f *State) ScalePath(group, version, kind string) fieldpath.Path {
-	if path := scale.Builtin(group, kind); path != nil {
+	if path := scale.Known(group, kind); path != nil {
 		return path
 	}
 	if !f.Ready() {
