@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,6 +34,10 @@ type modeStatus struct {
 	// By and Since are the manager and the time of the annotation's managedFields entry.
 	By    string `json:"by,omitempty"`
 	Since string `json:"since,omitempty"`
+	// Label is the value of the label of the same key. StaleLabel reports whether the API server selects namespaces by that label,
+	// and it does not follow the annotation.
+	Label      *string `json:"label,omitempty"`
+	StaleLabel bool    `json:"staleLabel,omitempty"`
 }
 
 func (s *shared) newStatus() *cobra.Command {
@@ -43,7 +48,8 @@ func (s *shared) newStatus() *cobra.Command {
 		Long: `Shows the mode of handoff in namespaces. By default, all namespaces are shown. The mode is that of the namespace's
 annotation; a value that handoff does not know counts as warn. -o wide also shows who set the annotation, and when.
 
-A note says if the handoff webhook is not installed.
+A namespace whose label ownership-handoff.io/mode does not follow the annotation is marked with the label: the API server selects
+namespaces by label. A note says if the handoff webhook is not installed.
 
 With a NAMESPACE, the exit code is 0 if handoff is enabled in all given namespaces, including in mode warn, and otherwise 1.`,
 		Example: `  # Show all namespaces
@@ -73,20 +79,51 @@ func (st *statusOptions) run(ctx context.Context, names []string) error {
 			return err
 		}
 	}
+	notes, err := st.compare(ctx, statuses)
+	if err != nil {
+		return err
+	}
 	if err := st.write(statuses, len(names) == 1); err != nil {
 		return err
 	}
-	on := func(s modeStatus) bool { return s.Mode != string(ownership.ModeOff) }
-	if !st.output.isData() && slices.ContainsFunc(statuses, on) {
-		if err := st.shared.noteUninstalled(ctx); err != nil {
+	for _, note := range notes {
+		if err := st.shared.note(note); err != nil {
 			return err
 		}
 	}
-	off := func(s modeStatus) bool { return !on(s) }
+	off := func(s modeStatus) bool { return !s.on() }
 	if len(names) > 0 && slices.ContainsFunc(statuses, off) {
 		return exitError(ExitNegative)
 	}
 	return nil
+}
+
+func (s *modeStatus) on() bool { return s.Mode != string(ownership.ModeOff) }
+
+// compare keeps the mark of namespaces with a stale label only if the API server selects namespaces by label, and returns what to
+// note.
+func (st *statusOptions) compare(ctx context.Context, statuses []modeStatus) (notes []string, err error) {
+	on := func(s modeStatus) bool { return s.on() }
+	stale := func(s modeStatus) bool { return s.StaleLabel }
+	if !slices.ContainsFunc(statuses, on) && !slices.ContainsFunc(statuses, stale) {
+		return nil, nil
+	}
+	found, err := st.shared.installation(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range statuses {
+		statuses[i].StaleLabel = statuses[i].StaleLabel && found.selectsByLabel
+	}
+	switch {
+	case st.output.isData():
+	case found.missing && slices.ContainsFunc(statuses, on):
+		notes = append(notes, uninstalled)
+	case slices.ContainsFunc(statuses, stale):
+		notes = append(notes, "the API server selects namespaces by label, and some labels do not follow the mode; "+
+			"kubectl handoff doctor shows how to repair them")
+	}
+	return notes, nil
 }
 
 func (st *statusOptions) find(ctx context.Context, names []string) ([]unstructured.Unstructured, error) {
@@ -116,7 +153,13 @@ func statusOf(o *unstructured.Unstructured) (modeStatus, error) {
 	s := modeStatus{APIVersion: apiVersion, Kind: "NamespaceStatus", Namespace: o.GetName()}
 	text, annotated := o.GetAnnotations()[ownership.ModeAnnotation]
 	mode, known := ownership.ModeOf(text, annotated)
-	if s.Mode = string(mode); !annotated {
+	s.Mode = string(mode)
+	label, labeled := o.GetLabels()[ownership.ModeLabel]
+	if labeled {
+		s.Label = &label
+	}
+	wanted, mustBeLabeled := ownership.NamespaceLabel(text, annotated)
+	if s.StaleLabel = labeled != mustBeLabeled || label != wanted; !annotated {
 		return s, nil
 	}
 	if !known {
@@ -155,13 +198,27 @@ func (st *statusOptions) write(statuses []modeStatus, alone bool) error {
 	}
 	rows := make([]table.Row, len(statuses))
 	for i, s := range statuses {
-		mode := s.Mode
-		if s.Annotation != "" {
-			mode += " (" + s.Annotation + " is unknown)"
-		}
-		rows[i].Cells = []string{s.Namespace, mode, orNone(s.By), orNone(s.Since)}[:columns]
+		rows[i].Cells = []string{s.Namespace, s.text(), orNone(s.By), orNone(s.Since)}[:columns]
 	}
 	return table.Style{}.Write(st.shared.env.IOStreams.Out, []string{"NAMESPACE", "MODE", "SET BY", "SINCE"}[:columns], rows)
+}
+
+// text returns the mode, with what keeps it from being in effect in parentheses.
+func (s *modeStatus) text() string {
+	var problems []string
+	if s.Annotation != "" {
+		problems = append(problems, s.Annotation+" is unknown")
+	}
+	switch {
+	case s.StaleLabel && s.Label == nil:
+		problems = append(problems, "label missing")
+	case s.StaleLabel:
+		problems = append(problems, fmt.Sprintf("label %q", *s.Label))
+	}
+	if len(problems) == 0 {
+		return s.Mode
+	}
+	return s.Mode + " (" + strings.Join(problems, ", ") + ")"
 }
 
 func orNone(text string) string {

@@ -1,0 +1,74 @@
+package doctor_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/ownership-handoff/handoff/plugin/cli"
+)
+
+// TestStatusShowsLabelsThatDoNotFollow writes the label and the annotation of a namespace while no pod answers.
+func TestStatusShowsLabelsThatDoNotFollow(t *testing.T) {
+	waitHealthy(t)
+	const (
+		mode   = "ownership-handoff.io/mode"
+		repair = "kubectl handoff doctor shows how to repair them"
+	)
+	limited, err := cluster.AddUser("limited-status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := all(
+		runs("create", "clusterrole", "namespace-reader", "--verb=get", "--resource=namespaces"),
+		runs("create", "clusterrolebinding", "namespace-reader", "--clusterrole=namespace-reader", "--user=limited-status"),
+	)(); err != nil {
+		t.Fatal(err)
+	}
+	check := func(sentence, kubeconfig, mode string, stale bool, wantCode int) {
+		t.Helper()
+		code, output, errors := run(t, kubeconfig, "status", "shop")
+		if want := "shop        " + mode + "\n"; !strings.HasSuffix(output, want) || code != wantCode || strings.Contains(errors, repair) != stale {
+			t.Errorf("%s: want exit code %d and %s, got %d:\n%s%s", sentence, wantCode, want, code, output, errors)
+		}
+		_, output, _ = run(t, kubeconfig, "status", "shop", "-o", "json")
+		var data struct{ StaleLabel bool }
+		if err := json.Unmarshal([]byte(output), &data); err != nil || data.StaleLabel != stale {
+			t.Errorf("%s: want staleLabel %t: %v\n%s", sentence, stale, err, output)
+		}
+	}
+	check("the label follows", cluster.Kubeconfig, "enforce", false, cli.ExitOK)
+	if err := stopWebhook(); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		sentence string
+		do       func() error
+		mode     string
+		code     int
+	}{
+		{"no label", runs("label", "namespace", "shop", mode+"-"), "enforce (label missing)", cli.ExitOK},
+		{"another label", runs("label", "namespace", "shop", mode+"=warn", "--overwrite"), `enforce (label "warn")`, cli.ExitOK},
+		{"an empty label", runs("label", "namespace", "shop", mode+"=", "--overwrite"), `enforce (label "")`, cli.ExitOK},
+		{"a mode off", runs("annotate", "namespace", "shop", mode+"=off", "--overwrite"), `off (label "")`, cli.ExitNegative},
+		{
+			"an unknown mode", runs("annotate", "namespace", "shop", mode+"=enfroce", "--overwrite"),
+			`warn ("enfroce" is unknown, label "")`, cli.ExitOK,
+		},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatal(err)
+		}
+		check(step.sentence, cluster.Kubeconfig, step.mode, true, step.code)
+	}
+	check("without permission to read the configuration", limited, `warn ("enfroce" is unknown, label "")`, true, cli.ExitOK)
+	if err := change("kubectl-client-side-apply", configuration, `[{"op": "remove", "path": "/webhooks/2"},
+		{"op": "remove", "path": "/webhooks/1"}, {"op": "remove", "path": "/webhooks/0/namespaceSelector/matchExpressions/2"}]`); err != nil {
+		t.Fatal(err)
+	}
+	check("the API server sends the writes of all namespaces", cluster.Kubeconfig, `warn ("enfroce" is unknown)`, false, cli.ExitOK)
+	if err := all(reinstall, restartWebhook, runs("annotate", "namespace", "shop", mode+"=enforce", "--overwrite"))(); err != nil {
+		t.Fatal(err)
+	}
+	waitHealthy(t)
+}
