@@ -118,7 +118,7 @@ func (h *hookChanges) check(c *Check) {
 			continue
 		}
 		// What is not in the manifest is defaulted. What an installation can choose is only known from its own manifest.
-		differs := field.isDeclared && (h.applied || field.fixed)
+		differs := field.isDeclared && (h.applied || field.fixed) && !field.narrowed
 		manager := h.foreign(field.path...)
 		if !differs && manager == "" {
 			continue
@@ -148,10 +148,13 @@ func (h *hookChanges) foreign(path ...any) string {
 // remedies returns how to restore a field that a manager has changed.
 func (h *hookChanges) remedies(manager string) []string {
 	remedies := h.d.reinstall()
+	if manager != "" && h.d.install.configuration.Annotations[releaseName] != "" {
+		remedies = append(remedies, "if Helm reports a conflict with "+manager+", add --force-conflicts")
+	}
 	switch {
 	case strings.Contains(manager, "admissionsenforcer"):
-		// https://learn.microsoft.com/azure/aks/faq, on admission controllers and system namespaces
-		remedies = append(remedies, "kubectl label mutatingwebhookconfiguration "+h.d.install.configuration.Name+
+		// The label comes first: it does not remove what the enforcer has added. https://learn.microsoft.com/en-us/azure/aks/faq
+		remedies = slices.Insert(remedies, 0, "kubectl label mutatingwebhookconfiguration "+h.d.install.configuration.Name+
 			" admissions.enforcer/disabled=true")
 	case manager != "" && !strings.HasPrefix(manager, "kubectl"):
 		remedies = append(remedies, "if "+manager+" changes it again, exempt "+h.d.install.object()+" from its rules")

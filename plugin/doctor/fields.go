@@ -7,7 +7,10 @@ import (
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
@@ -19,6 +22,8 @@ type hookField struct {
 	isDeclared     bool
 	// fixed fields are the same in every installation of a version.
 	fixed bool
+	// narrowed reports whether the live value only excludes more namespaces by name.
+	narrowed bool
 	// now is the live value, for the problem.
 	now string
 }
@@ -42,7 +47,7 @@ func (h *hookChanges) fields() []hookField {
 		},
 		{
 			name: "namespaceSelector", live: live.NamespaceSelector, declared: was.NamespaceSelector,
-			isDeclared: was.NamespaceSelector != nil,
+			isDeclared: was.NamespaceSelector != nil, narrowed: excludesMore(live.NamespaceSelector, was.NamespaceSelector),
 		},
 		{
 			name: "objectSelector", live: live.ObjectSelector, declared: was.ObjectSelector, isDeclared: was.ObjectSelector != nil,
@@ -56,6 +61,32 @@ func (h *hookChanges) fields() []hookField {
 		}
 	}
 	return append(fields, conditions(live, was)...)
+}
+
+// excludesMore reports whether two namespaceSelectors differ only in the namespaces that the live one excludes by name, as on GKE
+// Autopilot, which adds its own namespaces during admission
+// (https://cloud.google.com/kubernetes-engine/docs/concepts/autopilot-security). Excluded namespaces that have opted in are found
+// with the namespaces.
+func excludesMore(live, declared *metav1.LabelSelector) bool {
+	if live == nil || declared == nil || !equality.Semantic.DeepEqual(live.MatchLabels, declared.MatchLabels) {
+		return false
+	}
+	names, others := excludedNames(live)
+	declaredNames, declaredOthers := excludedNames(declared)
+	return names.HasAll(declaredNames.UnsortedList()...) && equality.Semantic.DeepEqual(others, declaredOthers)
+}
+
+// excludedNames returns the names of namespaces that a selector excludes, and its other requirements.
+func excludedNames(of *metav1.LabelSelector) (names sets.Set[string], others []metav1.LabelSelectorRequirement) {
+	names = sets.New[string]()
+	for _, r := range of.MatchExpressions {
+		if r.Key == corev1.LabelMetadataName && r.Operator == metav1.LabelSelectorOpNotIn {
+			names.Insert(r.Values...)
+		} else {
+			others = append(others, r)
+		}
+	}
+	return names, others
 }
 
 // scoped returns rules with the scope that the API server sets if there is none.

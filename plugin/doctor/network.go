@@ -72,6 +72,7 @@ func messageOf(body []byte, err error) string {
 
 // networkRemedies returns what to do about an error of a connection.
 func networkRemedies(text string, d *diagnosis) []string {
+	text = strings.ReplaceAll(text, "?timeout=", "?") // part of the URL, not of the error
 	switch {
 	case strings.Contains(text, "connection refused"):
 		return []string{
@@ -82,10 +83,15 @@ func networkRemedies(text string, d *diagnosis) []string {
 		return []string{d.showPods()}
 	case isTLS(text):
 		return []string{"see certificate"}
+	case strings.Contains(text, "ddress is not allowed"): // EKS
+		return []string{
+			"run the pods in the network of the nodes, whose addresses the control plane reaches: the component host-network, or " +
+				"hostNetwork in the values of the chart (docs/managed.md)",
+		}
 	case strings.Contains(text, "timeout"), strings.Contains(text, "deadline exceeded"), strings.Contains(text, "no route to host"):
 		return []string{
-			"allow the API server to reach TCP port 9443 of the pods: in the firewall between the control plane and the nodes, " +
-				"and in NetworkPolicies",
+			"allow the API server to reach TCP port " + d.install.flag("webhook-port", "9443") + " of the pods: in the firewall " +
+				"between the control plane and the nodes, and in NetworkPolicies; or choose a port that is allowed (docs/managed.md)",
 			"kubectl -n " + d.namespace() + " get networkpolicies",
 		}
 	default:

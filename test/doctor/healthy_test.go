@@ -1,6 +1,7 @@
 package doctor_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,35 @@ func waitHealthy(t *testing.T) doctor.Report {
 			return report
 		}
 	}
+}
+
+// TestNamespacesThatTheClusterExcludesAreNoProblem changes the namespaceSelectors as GKE Autopilot does: during admission, so the
+// manager is the one that applied them.
+func TestNamespacesThatTheClusterExcludesAreNoProblem(t *testing.T) {
+	waitHealthy(t)
+	const path = "/webhooks/%d/namespaceSelector/matchExpressions/"
+	for i, operation := range []string{
+		`{"op": "add", "path": "` + path + `-", "value": {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", "gke-gmp-system"]}}`,
+		`{"op": "add", "path": "` + path + `0/values/-", "value": "gke-gmp-system"}`,
+	} {
+		if err := change("kubectl-client-side-apply", configuration, "["+fmt.Sprintf(operation, i)+"]"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code, report := diagnose(t); code != cli.ExitOK {
+		t.Errorf("exit code %d:\n%s", code, shown(report))
+	}
+	if err := change("kubectl-client-side-apply", configuration,
+		"["+fmt.Sprintf(`{"op": "remove", "path": "`+path+`0"}`, 2)+"]"); err != nil {
+		t.Fatal(err)
+	}
+	if code, report := diagnose(t); code != cli.ExitNegative || !strings.Contains(shown(report), "namespaceSelector of namespaces.ownership-handoff.io is ") {
+		t.Errorf("after an exclusion is removed, exit code %d:\n%s", code, shown(report))
+	}
+	if err := reinstall(); err != nil {
+		t.Fatal(err)
+	}
+	waitHealthy(t)
 }
 
 func shown(report doctor.Report) string {

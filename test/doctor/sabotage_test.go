@@ -111,9 +111,14 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 		},
 		"an admission enforcer excludes namespaces": {
 			do: all(runs("label", "namespace", "shop", "control-plane=true"), patches("admissionsenforcer", configuration, `[{"op": "add",
-				"path": "/webhooks/0/namespaceSelector/matchExpressions/-", "value": {"key": "control-plane", "operator": "DoesNotExist"}}]`)),
-			check: "namespaces", problem: "the namespaceSelector of webhook.ownership-handoff.io excludes it (!control-plane)", remedy: "remove the requirement",
+				"path": "/webhooks/0/namespaceSelector/matchExpressions/-", "value": {"key": "control-plane", "operator": "NotIn", "values": ["true"]}}]`)),
+			check: "namespaces", problem: "the namespaceSelector of webhook.ownership-handoff.io excludes it (control-plane notin (true))", remedy: "remove the requirement",
 			undo: all(reinstall, runs("label", "namespace", "shop", "control-plane-")),
+		},
+		"a person excludes a namespace": {
+			do: patches("kubectl-edit", configuration, `[{"op": "add", "path": "/webhooks/0/namespaceSelector/matchExpressions/-", "value":
+				{"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["web"]}}]`),
+			check: "changes", problem: "namespaceSelector of webhook.ownership-handoff.io was changed by kubectl-edit", remedy: "kubectl apply -k", undo: reinstall,
 		},
 		"a person sets failurePolicy Fail": {
 			do:    patches("kubectl-edit", configuration, `[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Fail"}]`),

@@ -261,9 +261,9 @@ func run(t *testing.T, kubeconfig string, args ...string) (code int, output, err
 }
 
 // diagnose returns the report of kubectl handoff doctor.
-func diagnose(t *testing.T, args ...string) (code int, report doctor.Report) {
+func diagnose(t *testing.T) (code int, report doctor.Report) {
 	t.Helper()
-	code, output, errors := run(t, cluster.Kubeconfig, append([]string{"doctor", "-o", "json"}, args...)...)
+	code, output, errors := run(t, cluster.Kubeconfig, "doctor", "-o", "json")
 	if err := json.Unmarshal([]byte(output), &report); err != nil {
 		t.Fatalf("exit code %d: %v\n%s%s", code, err, output, errors)
 	}
