@@ -14,12 +14,13 @@ const (
 	withoutUser = `podSecurityContext={"runAsUser":null,"runAsGroup":null,"fsGroup":null}`
 )
 
-// refusesWildcards is a policy like that of clusters that allow no webhook to intercept all resources. It applies to one name only, so
-// that other tests can install handoff.
-const refusesWildcards = `
+// refusesSystemResources is a policy as that of GKE Autopilot, which refuses webhooks for some resources, even by a wildcard
+// (https://cloud.google.com/kubernetes-engine/docs/concepts/autopilot-security). It applies to one name only, so that other tests can
+// install handoff.
+const refusesSystemResources = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
-metadata: {name: no-wildcards}
+metadata: {name: no-system-resources}
 spec:
   matchConstraints:
     resourceRules:
@@ -28,18 +29,21 @@ spec:
   - {name: managed, expression: "object.metadata.name == 'handoff-managed'"}
   validations:
   - expression: >-
-      object.webhooks.all(w, w.rules.all(r, !r.apiGroups.exists(g, g == '*') && !r.resources.exists(x, x.startsWith('*'))))
-    message: webhooks must not intercept all resources
+      object.webhooks.all(w, w.rules.all(r, !r.apiGroups.exists(g, r.resources.exists(x,
+      [['', 'nodes'], ['', 'persistentvolumes'], ['certificates.k8s.io', 'certificatesigningrequests'],
+      ['authentication.k8s.io', 'tokenreviews']].exists(system, g in ['*', system[0]] &&
+      (x in ['*', '*/*', system[1]] || x.startsWith(system[1] + '/')))))))
+    message: webhooks must not intercept nodes
 ---
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
-metadata: {name: no-wildcards}
-spec: {policyName: no-wildcards, validationActions: [Deny]}
+metadata: {name: no-system-resources}
+spec: {policyName: no-system-resources, validationActions: [Deny]}
 `
 
 func TestExplicitRulesAreAcceptedWhereWildcardsAreRefused(t *testing.T) {
 	t.Parallel()
-	kubectl(t, refusesWildcards, "apply", "-f", "-")
+	kubectl(t, refusesSystemResources, "apply", "-f", "-")
 	create := func(all objects) result {
 		hook := all["MutatingWebhookConfiguration/handoff"].DeepCopy()
 		hook.SetName("handoff-managed")
@@ -47,7 +51,7 @@ func TestExplicitRulesAreAcceptedWhereWildcardsAreRefused(t *testing.T) {
 	}
 	eventually(t, "the policy refuses the default rules", func() bool {
 		r := create(kustomize(t, "overlays/default"))
-		return r.err != nil && strings.Contains(r.stderr, "webhooks must not intercept all resources")
+		return r.err != nil && strings.Contains(r.stderr, "webhooks must not intercept nodes")
 	})
 	for sentence, all := range map[string]objects{
 		"the component explicit-rules": kustomize(t, "overlays/default", "components/explicit-rules"),
@@ -105,11 +109,10 @@ func TestLabelsAndAnnotationsOfTheConfigurationAreRendered(t *testing.T) {
 	}
 }
 
-// TestAnEnforcerConflictsWithServerSideApply verifies what docs/managed.md says about a client that adds conditions to the
-// namespaceSelector, as AKS does.
-func TestAnEnforcerConflictsWithServerSideApply(t *testing.T) {
-	t.Parallel()
-	const name = "handoff-enforced"
+// uncalled returns a function that applies the configuration of the chart under a name, as Helm 4 does. Its objectSelector selects
+// nothing, so the API server never calls it.
+func uncalled(t *testing.T, name string) (apply func(flags ...string) result) {
+	t.Helper()
 	hook := chart(t)["MutatingWebhookConfiguration/handoff"].DeepCopy()
 	hook.SetName(name)
 	webhooks, _, err := unstructured.NestedSlice(hook.Object, "webhooks")
@@ -118,19 +121,31 @@ func TestAnEnforcerConflictsWithServerSideApply(t *testing.T) {
 	}
 	for _, w := range webhooks {
 		entry, _ := w.(map[string]any)
-		entry["objectSelector"] = map[string]any{"matchLabels": map[string]any{"managed-test": "never"}} // calls nothing
+		entry["objectSelector"] = map[string]any{"matchLabels": map[string]any{"managed-test": "never"}}
 	}
 	if err := unstructured.SetNestedSlice(hook.Object, webhooks, "webhooks"); err != nil {
 		t.Fatal(err)
 	}
 	text := objects{"hook": hook}.text(t)
-	apply := func(flags ...string) result {
+	return func(flags ...string) result {
+		t.Helper()
 		args := append([]string{"apply", "--server-side", "--field-manager=helm", "-f", "-"}, flags...)
 		return run(t, text, cluster.controlPlane.Kubectl, args...)
 	}
+}
+
+// TestAnEnforcerConflictsWithServerSideApply verifies what docs/managed.md says about a client that adds requirements to the
+// namespaceSelector, as AKS does (https://github.com/Azure/AKS/issues/4002).
+func TestAnEnforcerConflictsWithServerSideApply(t *testing.T) {
+	t.Parallel()
+	const name = "handoff-enforced"
+	apply := uncalled(t, name)
 	enforce := func() {
-		kubectl(t, "", "patch", "--field-manager=admissionsenforcer", "mutatingwebhookconfiguration", name, "--type=json", "-p",
-			`[{"op": "add", "path": "/webhooks/0/namespaceSelector/matchExpressions/-", "value": {"key": "control-plane", "operator": "DoesNotExist"}}]`)
+		kubectl(t, "", "patch", "--field-manager=admissionsenforcer", "mutatingwebhookconfiguration", name, "--type=json", "-p", `[
+			{"op": "add", "path": "/webhooks/0/namespaceSelector/matchExpressions/-",
+				"value": {"key": "control-plane", "operator": "NotIn", "values": ["true"]}},
+			{"op": "add", "path": "/webhooks/0/namespaceSelector/matchExpressions/-",
+				"value": {"key": "kubernetes.azure.com/managedby", "operator": "NotIn", "values": ["aks"]}}]`)
 	}
 	if r := apply(); r.err != nil {
 		t.Fatal(r.stderr)
@@ -145,5 +160,56 @@ func TestAnEnforcerConflictsWithServerSideApply(t *testing.T) {
 	}
 	if r := apply("--force-conflicts"); r.err != nil {
 		t.Errorf("with force: %s", r.stderr)
+	}
+}
+
+// excludesNamespaces is a policy that changes webhooks during admission, as GKE Autopilot does
+// (https://github.com/Dynatrace/dynatrace-operator/issues/2194). It applies to one name only.
+const excludesNamespaces = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: excluded-namespaces}
+spec:
+  failurePolicy: Fail
+  reinvocationPolicy: Never
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [admissionregistration.k8s.io], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [mutatingwebhookconfigurations]}
+  matchConditions:
+  - {name: managed, expression: "object.metadata.name == 'handoff-excluded'"}
+  - name: missing
+    expression: "!object.webhooks[0].namespaceSelector.matchExpressions.exists(r, 'gke-gmp-system' in r.?values.orValue([]))"
+  mutations:
+  - patchType: JSONPatch
+    jsonPatch:
+      expression: >-
+        [JSONPatch{op: 'add', path: '/webhooks/0/namespaceSelector/matchExpressions/-', value: {'key': dyn('kubernetes.io/metadata.name'),
+        'operator': dyn('NotIn'), 'values': dyn(['kube-system', 'gke-gmp-system'])}}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: excluded-namespaces}
+spec: {policyName: excluded-namespaces}
+`
+
+// TestChangesDuringAdmissionDoNotConflict verifies that an installation can be repeated where the API server itself adds
+// requirements to the namespaceSelector.
+func TestChangesDuringAdmissionDoNotConflict(t *testing.T) {
+	t.Parallel()
+	cluster.controlPlane.NeedMutatingPolicies(t)
+	const name = "handoff-excluded"
+	kubectl(t, excludesNamespaces, "apply", "-f", "-")
+	apply := uncalled(t, name)
+	selector := func() string {
+		return kubectl(t, "", "get", "mutatingwebhookconfiguration", name, "-o", "jsonpath={.webhooks[0].namespaceSelector}").stdout
+	}
+	eventually(t, "the policy adds a requirement", func() bool {
+		if r := apply(); r.err != nil {
+			t.Fatal(r.stderr)
+		}
+		return strings.Contains(selector(), "gke-gmp-system")
+	})
+	if r := apply(); r.err != nil || !strings.Contains(selector(), "gke-gmp-system") {
+		t.Errorf("again: %v: %s\n%s", r.err, r.stderr, selector())
 	}
 }
