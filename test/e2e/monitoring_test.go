@@ -59,13 +59,14 @@ func (n *namespace) failWebhooks() {
   rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
   sideEffects: None
   admissionReviewVersions: [v1]`
-	configuration := "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: " + n.name + "}\nwebhooks:"
+	var configuration strings.Builder
+	configuration.WriteString("apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: " + n.name + "}\nwebhooks:")
 	for _, w := range []struct{ name, policy, condition string }{
 		{"ignored", "Ignore", "true"}, {"refused", "Fail", "true"}, {"unmatched", "Ignore", "object.nosuch == 'a'"},
 	} {
-		configuration += fmt.Sprintf(webhook, w.name, n.name, w.policy, w.condition, n.name, w.name)
+		fmt.Fprintf(&configuration, webhook, w.name, n.name, w.policy, w.condition, n.name, w.name)
 	}
-	n.apply(configuration)
+	n.apply(configuration.String())
 	n.Cleanup(func() { n.run("", "delete", "mutatingwebhookconfiguration", n.name, "--ignore-not-found") })
 	configMap := func(name string) string {
 		return "{apiVersion: v1, kind: ConfigMap, metadata: {generateName: a-, labels: {webhook: " + name + "}}}"
