@@ -15,8 +15,9 @@ type Field struct {
 	// Path leads to the field. It names list elements as managedFields do, by key or by value, and elements without a manager
 	// by index.
 	Path fieldpath.Path
-	// Value is the field's JSON text, a part of the object's text. It is nil if managedFields contain a field that the object
-	// lacks: the entry was recorded in another API version, or the field has been removed.
+	// Value is the field's JSON text, a part of the object's text, or {} for metadata in which Fields leaves out all. It is nil
+	// if managedFields contain a field that the object lacks: the entry was recorded in another API version, or the field has
+	// been removed.
 	Value []byte
 	Owner FieldOwner
 	// Since is the time of the owner's managedFields entry, in RFC 3339 format. It is empty if the entry has no time, as for the
@@ -68,7 +69,9 @@ func (c ObjectContext) IsScale(path fieldpath.Path) bool {
 
 // Fields returns every leaf field of a live object, and every field of its managedFields that the object lacks, each with its
 // owner. It leaves out the fields that identify the object or record ownership: apiVersion, kind, metadata's name, namespace,
-// uid, resourceVersion, generation, creationTimestamp and managedFields, and the last-applied annotation.
+// uid, resourceVersion, generation, creationTimestamp and managedFields, and the last-applied annotation. It also leaves out a
+// creationTimestamp in other metadata, such as that of a pod template, if it is null or missing. API servers before Kubernetes
+// 1.34 return it as null, and managedFields contain it if a client has sent it as null, but it never has a value.
 //
 // The owner is that of Context.Resolve, which decisions use, with four refinements:
 //   - Other owns a field that was written by a client that no list of managers names. Decisions count it as Imperative.
@@ -92,6 +95,7 @@ func (c ObjectContext) Fields(live Object) (Fields, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the object: %w", err)
 	}
+	root.dropUnsetTimes()
 	w := fieldWalk{context: c}
 	if w.entries, err = live.Entries(); err != nil {
 		return nil, err

@@ -49,6 +49,26 @@ func (o *outline) member(name string) *outline {
 	return nil
 }
 
+// The path of the time at which an object was created, in the metadata of an object or of a template in it.
+const (
+	metadataName     = "metadata"
+	creationTimeName = "creationTimestamp"
+)
+
+// dropUnsetTimes drops each creationTimestamp that is null from the metadata in an object.
+func (o *outline) dropUnsetTimes() {
+	if o.name == metadataName && o.isObject() {
+		before := len(o.children)
+		o.children = slices.DeleteFunc(o.children, func(c outline) bool { return c.name == creationTimeName && c.isNull() })
+		if len(o.children) == 0 && before > 0 {
+			o.text = []byte("{}")
+		}
+	}
+	for i := range o.children {
+		o.children[i].dropUnsetTimes()
+	}
+}
+
 // lastAppliedOutline returns the outline of the object's last-applied configuration, nil if it has none.
 func lastAppliedOutline(live Object) (*outline, error) {
 	if !live.lastApplied.Present() {

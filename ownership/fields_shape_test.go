@@ -29,6 +29,19 @@ func TestFieldsLeaves(t *testing.T) {
 			live: liveWith(`,"spec":{"a":{},"b":[],"c":null}`, "", entryOf("me/Apply", "", `{"f:spec":{"f:a":{},"f:b":{},"f:c":{}}}`)),
 			want: []string{".spec.a={} Manifest me [me/Apply]", ".spec.b=[] Manifest me [me/Apply]", ".spec.c=null Manifest me [me/Apply]"},
 		},
+		"a time that is null or missing in the metadata of a template is none": {
+			live: liveWith(`,"spec":{"metadata":{"creationTimestamp":null,"labels":{"a":"b"}},"template":{"metadata":{"creationTimestamp":null}},"none":{}}`, "",
+				entryOf("me/Apply", "", `{"f:spec":{"f:metadata":{"f:creationTimestamp":{},"f:labels":{"f:a":{}}},"f:none":{"f:metadata":{"f:creationTimestamp":{}}}}}`)),
+			want: []string{`.spec.metadata.labels.a="b" Manifest me [me/Apply]`, ".spec.template.metadata={} Default []", ".spec.none={} Default []"},
+		},
+		"a time that is set, and other fields of its name": {
+			live: liveWith(`,"spec":{"metadata":{"creationTimestamp":"T"},"creationTimestamp":null,"list":[{"creationTimestamp":null}]}`, "",
+				entryOf("me/Apply", "", `{"f:spec":{"f:metadata":{"f:creationTimestamp":{}}},"f:creationTimestamp":{}}`)),
+			want: []string{
+				`.spec.metadata.creationTimestamp="T" Manifest me [me/Apply]`, ".spec.creationTimestamp=null Default []",
+				".spec.list[0].creationTimestamp=null Default []", ".creationTimestamp= Manifest me [me/Apply]",
+			},
+		},
 		"elements by key, and by index if no entry has them": {
 			live: liveWith(`,"ports":[{"port":1},{"port":80},{"name":"x"},2]`, "", entryOf("me/Apply", "", `{"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:port":{}}}}`)),
 			want: []string{

@@ -63,10 +63,19 @@ func (w *fieldWalk) visit(s position) {
 		}
 	}
 	for i, name := range names {
-		if !visited[i] {
+		if !visited[i] && !w.isUnsetTime(name) {
 			w.step(s, position{declared: declared.find(name)}, name, names[i:i+1])
 		}
 	}
+}
+
+// isUnsetTime reports whether a name that the object lacks at the current position is that of a creationTimestamp in metadata.
+func (w *fieldWalk) isUnsetTime(name fieldpath.PathElement) bool {
+	if len(w.path) == 0 || name.FieldName == nil || *name.FieldName != creationTimeName {
+		return false
+	}
+	parent := w.path[len(w.path)-1].FieldName
+	return parent != nil && *parent == metadataName
 }
 
 // managed returns the path elements that the field sets contain directly under the position, sorted and without duplicates.
