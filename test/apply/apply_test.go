@@ -20,20 +20,27 @@ func TestThreeWayMatchesKubectlApply(t *testing.T) {
 		kinds[e.kind]++
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			o, err := newStage(t, e).play(threeWay)
+			s := newStage(t, e)
+			if e.isRefused() {
+				if err := s.apply(e.first); err == nil || !strings.Contains(err.Error(), e.refusal) {
+					t.Errorf("want a refusal %q, got %v", e.refusal, err)
+				}
+				return
+			}
+			o, err := s.play(threeWay)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := o.differs(); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff(o.stored, o.merged); (diff != "") != e.defaulted {
+			if diff := cmp.Diff(o.stored, o.merged); (diff != "") != (e.defaulted || e.isDropped()) {
 				t.Errorf("defaulted is %v; before the API server's defaults (-stored +merged):\n%s", e.defaulted, diff)
 			}
 			if stays, says, known := staysOf(sentence, e, o); known && stays != says {
 				t.Errorf("another manager's value stays: want %v, got %v", says, stays)
 			}
-			if nothing := strings.HasSuffix(sentence, nothingChanges); nothing != o.nothing() {
+			if nothing := strings.HasSuffix(sentence, nothingChanges) || e.isDropped(); nothing != o.nothing() {
 				t.Errorf("nothing changes: want %v, got %v", nothing, o.nothing())
 			}
 		})

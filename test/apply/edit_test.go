@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,7 +25,20 @@ type edit struct {
 	// defaulted reports whether the API server sets defaults after the merge, for a removed field or in a new element.
 	// Otherwise, the merge's result equals the stored object.
 	defaulted bool
+	// droppedBefore is the first minor version of the API server that stores the fields that the edit changes. Older ones drop
+	// them, so that nothing changes.
+	droppedBefore uint
+	// refusedBefore is the first minor version of the API server that accepts the first manifest. Older ones refuse it with an
+	// error that contains refusal.
+	refusedBefore uint
+	refusal       string
 }
+
+// isDropped reports whether the API server drops the fields that the edit changes.
+func (e edit) isDropped() bool { return !controlPlane.started.Since(e.droppedBefore) }
+
+// isRefused reports whether the API server refuses the first manifest.
+func (e edit) isRefused() bool { return !controlPlane.started.Since(e.refusedBefore) }
 
 // nothingChanges is the end of the sentence of an edit that does not change the stored object.
 const nothingChanges = "nothing changes"
@@ -108,7 +122,7 @@ func asSent(manifest map[string]any, namespace string) ([]byte, error) {
 	if own, ok := manifest["metadata"].(map[string]any); ok {
 		maps.Copy(metadata, own)
 	}
-	if own, ok := metadata["annotations"].(map[string]any); ok {
+	if own, ok := metadata["annotations"].(map[string]any); ok && kubectlReads(own) {
 		for name, value := range own {
 			if value == nil {
 				value = "" // kubectl reads null as an empty annotation
@@ -131,4 +145,11 @@ func asSent(manifest map[string]any, namespace string) ([]byte, error) {
 		return nil, fmt.Errorf("encoding a manifest: %w", err)
 	}
 	return recorded, nil
+}
+
+// kubectlReads reports whether kubectl can read annotations. Before 1.33, it treats annotations as missing if one of them is null
+// (Unstructured.GetAnnotations of k8s.io/apimachinery, which used NestedStringMap), and so removes all of them.
+func kubectlReads(annotations map[string]any) bool {
+	hasNull := slices.Contains(slices.Collect(maps.Values(annotations)), nil)
+	return !hasNull || controlPlane.started.KubectlSince(33)
 }

@@ -85,6 +85,10 @@ func mapEdits() map[string]edit {
 			kind: "Service", first: "{metadata: {annotations: {a: one, b: one}}, spec: {ports: [{port: 80}]}}",
 			others: []string{"annotate OBJECT seen=yes"}, second: "{metadata: {annotations: {a: two, c: one}}, spec: {ports: [{port: 80}]}}",
 		},
+		"annotations: one becomes null": {
+			kind: "ConfigMap", first: "metadata: {annotations: {a: one, b: one}}", others: []string{"annotate OBJECT seen=yes"},
+			second: "metadata: {annotations: {a: null, b: two}}",
+		},
 		"annotations: all are removed": {kind: "ConfigMap", first: "metadata: {annotations: {a: one}}", second: "data: {a: one}"},
 		"data: added, changed and removed, another manager's stay": {
 			kind: "ConfigMap", first: "data: {a: one, b: one}", others: []string{`patch OBJECT -p {"data":{"theirs":"one"}}`}, second: "data: {a: two, c: \"\"}",

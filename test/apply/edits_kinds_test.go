@@ -78,6 +78,8 @@ func jobEdits() map[string]edit {
 			kind:   "CronJob",
 			first:  cron("", "podFailurePolicy: {rules: [{action: Ignore, onPodConditions: [{type: A}]}, {action: Count, onPodConditions: [{type: B}]}]}, ", ""),
 			second: cron("", "podFailurePolicy: {rules: [{action: FailJob, onPodConditions: [{type: C}]}, {action: Ignore, onPodConditions: [{type: A}]}]}, ", ""), defaulted: true,
+			// Of a Job, but not of the template of a CronJob, the status of a condition had a default.
+			refusedBefore: 34, refusal: `onPodConditions[0].status: Required value`,
 		},
 	}
 }

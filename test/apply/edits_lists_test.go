@@ -124,7 +124,8 @@ func keyedListEdits() map[string]edit {
 		},
 		"resize policies are atomic": {
 			kind: "Deployment", first: container("resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired}]"),
-			second: container("resizePolicy: [{resourceName: memory, restartPolicy: RestartContainer}]"),
+			second:        container("resizePolicy: [{resourceName: memory, restartPolicy: RestartContainer}]"),
+			droppedBefore: 33, // InPlacePodVerticalScaling was off by default
 		},
 	}
 }

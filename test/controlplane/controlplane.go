@@ -48,6 +48,7 @@ type ControlPlane struct {
 	Kubectl string
 
 	version           *version.Version
+	kubectlVersion    *version.Version
 	servers           *envtest.ControlPlane
 	controllerManager *process.Process
 	upgrade           *Upgrade // nil without one
@@ -102,6 +103,9 @@ func (p *ControlPlane) start(ctx context.Context, options Options, binaries stri
 	}
 	if err := p.installKubectl(binaries); err != nil {
 		return fmt.Errorf("installing kubectl: %w", err)
+	}
+	if err := p.readKubectlVersion(ctx); err != nil {
+		return err
 	}
 	for _, part := range parts {
 		began := time.Now()

@@ -1,7 +1,10 @@
 package controlplane
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"os/exec"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/version"
@@ -21,6 +24,14 @@ func (p *ControlPlane) Since(minor uint) bool {
 	return p.version.AtLeast(version.MajorMinor(1, minor))
 }
 
+// KubectlVersion returns the version of kubectl, as 1.36.3.
+func (p *ControlPlane) KubectlVersion() string { return p.kubectlVersion.String() }
+
+// KubectlSince reports whether kubectl has the version 1.minor or a later one.
+func (p *ControlPlane) KubectlSince(minor uint) bool {
+	return p.kubectlVersion.AtLeast(version.MajorMinor(1, minor))
+}
+
 // HasMutatingPolicies reports whether the API server serves MutatingAdmissionPolicy in the version that the guard uses.
 func (p *ControlPlane) HasMutatingPolicies() bool { return p.Since(policiesMinor) }
 
@@ -36,6 +47,22 @@ func (p *ControlPlane) NeedMutatingPolicies(t *testing.T) {
 func (p *ControlPlane) readVersion() (err error) {
 	p.version, err = versionOf(p.Config)
 	return err
+}
+
+// readKubectlVersion asks kubectl for its version.
+func (p *ControlPlane) readKubectlVersion(ctx context.Context) error {
+	text, err := exec.CommandContext(ctx, p.Kubectl, "version", "--client", "-o", "json").Output()
+	if err != nil {
+		return fmt.Errorf("reading kubectl's version: %w", err)
+	}
+	var read struct{ ClientVersion struct{ GitVersion string } }
+	if err := json.Unmarshal(text, &read); err != nil {
+		return fmt.Errorf("reading kubectl's version: %w", err)
+	}
+	if p.kubectlVersion, err = version.ParseSemantic(read.ClientVersion.GitVersion); err != nil {
+		return fmt.Errorf("reading kubectl's version: %w", err)
+	}
+	return nil
 }
 
 func versionOf(config *rest.Config) (*version.Version, error) {

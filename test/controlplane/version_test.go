@@ -18,12 +18,18 @@ func TestTheVersionIsThatOfTheBinary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var both struct{ ServerVersion struct{ GitVersion string } }
+	var both struct{ ServerVersion, ClientVersion struct{ GitVersion string } }
 	if err := json.Unmarshal(text, &both); err != nil {
 		t.Fatal(err)
 	}
 	if both.ServerVersion.GitVersion != "v"+p.Version() {
 		t.Errorf("the version is %s, kubectl prints %s", p.Version(), text)
+	}
+	if both.ClientVersion.GitVersion != "v"+p.KubectlVersion() {
+		t.Errorf("the version of kubectl is %s, kubectl prints %s", p.KubectlVersion(), text)
+	}
+	if !p.KubectlSince(30) || p.KubectlSince(1000) {
+		t.Errorf("kubectl %s: since 1.30 %v, since 1.1000 %v", p.KubectlVersion(), p.KubectlSince(30), p.KubectlSince(1000))
 	}
 	if !p.Since(30) || p.Since(1000) {
 		t.Errorf("%s: since 1.30 %v, since 1.1000 %v", p.Version(), p.Since(30), p.Since(1000))
