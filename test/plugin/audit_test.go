@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/ownership-handoff/handoff/test/golden"
 )
 
 // createRisks creates objects with risks and waits for their autoscalers. It deletes them after the test, because other tests read
@@ -88,10 +86,10 @@ func TestAudit(t *testing.T) {
 			"audit -n nosuch",
 		},
 	} {
-		t.Run(name, func(t *testing.T) { golden.Check(t, name, transcript(t, cluster.controlPlane.Kubeconfig, lines...)) })
+		t.Run(name, func(t *testing.T) { checkGolden(t, name, transcript(t, cluster.controlPlane.Kubeconfig, lines...)) })
 	}
 	t.Run("with few permissions", func(t *testing.T) {
-		golden.Check(t, "auditlimited", transcript(t, reader, "audit -n market -l tier=front", "audit -A", "audit -n pay")+
+		checkGolden(t, "auditlimited", transcript(t, reader, "audit -n market -l tier=front", "audit -A", "audit -n pay")+
 			transcript(t, cluster.limited, "audit -n market -l tier=front", "audit -A --fail-on-risk"))
 	})
 	t.Run("files", func(t *testing.T) {

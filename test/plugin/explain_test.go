@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/ownership-handoff/handoff/test/golden"
 )
 
 // TestExplain explains the objects of prepare.
@@ -52,13 +50,13 @@ func TestExplain(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			golden.Check(t, name, transcript(t, cluster.controlPlane.Kubeconfig, lines...))
+			checkGolden(t, name, transcript(t, cluster.controlPlane.Kubeconfig, lines...))
 		})
 	}
 }
 
 func TestMissingPermissionsAreGaps(t *testing.T) {
-	golden.Check(t, "limited", transcript(t, cluster.limited,
+	checkGolden(t, "limited", transcript(t, cluster.limited,
 		"explain deployment/web .spec.replicas -n shop",
 		"explain gadget/web .spec.pool.size -n shop",
 		"explain cronjob/report -n shop",

@@ -7,12 +7,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ownership-handoff/handoff/ownership"
-	"github.com/ownership-handoff/handoff/test/golden"
 )
 
 func TestEnableWritesOneAnnotation(t *testing.T) {
 	before := office(t)
-	golden.Check(t, "mode", transcript(t, cluster.controlPlane.Kubeconfig,
+	checkGolden(t, "mode", transcript(t, cluster.controlPlane.Kubeconfig,
 		"status office",
 		"enable office --dry-run=client",
 		"enable office --dry-run=server",
@@ -29,7 +28,7 @@ func TestEnableWritesOneAnnotation(t *testing.T) {
 	if diff := cmp.Diff(settled(t, before), settled(t, enabled)); diff != "" {
 		t.Errorf("enabled (-want +got):\n%s", diff)
 	}
-	golden.Check(t, "modeoff", transcript(t, cluster.controlPlane.Kubeconfig,
+	checkGolden(t, "modeoff", transcript(t, cluster.controlPlane.Kubeconfig,
 		"disable office --dry-run=server",
 		"disable office",
 		"disable office",

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/ownership-handoff/handoff/ownership"
-	"github.com/ownership-handoff/handoff/test/golden"
 )
 
 // TestPreview previews applies to the objects of prepare. No webhook is installed here; the end-to-end suite, with a webhook,
@@ -34,10 +33,10 @@ func TestPreview(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			golden.Check(t, name, transcript(t, cluster.controlPlane.Kubeconfig, lines...))
+			checkGolden(t, name, transcript(t, cluster.controlPlane.Kubeconfig, lines...))
 		})
 	}
-	golden.Check(t, "previewlimited", transcript(t, cluster.limited, "preview -n shop -f testdata/preview/web.yaml"))
+	checkGolden(t, "previewlimited", transcript(t, cluster.limited, "preview -n shop -f testdata/preview/web.yaml"))
 }
 
 // TestPreviewWithoutPermissionToReadNamespaces verifies that the permissions of an apply are sufficient.
@@ -49,7 +48,7 @@ func TestPreviewWithoutPermissionToReadNamespaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden.Check(t, "previewteam", transcript(t, team,
+	checkGolden(t, "previewteam", transcript(t, team,
 		"preview -n shop -f testdata/preview/web.yaml",
 		"preview -n shop -l tier=back -f testdata/objects.yaml",
 		"preview -n shop -l tier=front -f testdata/objects.yaml -o jsonpath={.mode}",
@@ -67,7 +66,7 @@ func TestPreviewOfRejectedApply(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	golden.Check(t, "previewrefused", transcript(t, cluster.controlPlane.Kubeconfig,
+	checkGolden(t, "previewrefused", transcript(t, cluster.controlPlane.Kubeconfig,
 		"preview -n stock -f testdata/preview/set.yaml",
 		"preview -n stock -f testdata/preview/ondelete.yaml",
 		"preview -n stock --server-side --field-manager=kubectl-client-side-apply -f testdata/preview/ondelete.yaml",

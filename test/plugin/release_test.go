@@ -13,7 +13,6 @@ import (
 
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/cli"
-	"github.com/ownership-handoff/handoff/test/golden"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
@@ -46,7 +45,7 @@ func TestRelease(t *testing.T) {
 		"wait -n yard --for=jsonpath={.spec.replicas}=7 deployment store",
 		"wait -n yard --for=jsonpath={.status.lastScaleTime} hpa store",
 	)
-	golden.Check(t, "release", transcript(t, cluster.controlPlane.Kubeconfig,
+	checkGolden(t, "release", transcript(t, cluster.controlPlane.Kubeconfig,
 		"release deployment/store .spec.replicas -n yard --dry-run=server",
 		"release deployment/store .spec.replicas -n yard --dry-run=client",
 		"release deployment/store .spec.replicas -n yard --from-manifest testdata/yard.yaml",
@@ -59,7 +58,7 @@ func TestRelease(t *testing.T) {
 		"release secret/store .data.token -n yard --from-manifest testdata/yard.yaml",
 		"release gadget/store .spec.pool.size -n yard",
 	))
-	golden.Check(t, "releaseserverside", transcript(t, cluster.controlPlane.Kubeconfig,
+	checkGolden(t, "releaseserverside", transcript(t, cluster.controlPlane.Kubeconfig,
 		"release deployment/dock .spec.replicas -n yard --from-manifest testdata/dock.yaml",
 		"explain deployment/dock .spec.replicas -n yard",
 		"release deployment/dock .spec.template.spec.containers[0].imagePullPolicy -n yard",
@@ -139,12 +138,12 @@ func TestReleaseRefusalsAreOneLine(t *testing.T) {
 			t.Errorf("want one line and exit code 2, got:\n%s", block)
 		}
 	}
-	golden.Check(t, "releaserefused", seen+transcript(t, cluster.controlPlane.Kubeconfig,
+	checkGolden(t, "releaserefused", seen+transcript(t, cluster.controlPlane.Kubeconfig,
 		"release deployment/store .spec.nosuch .spec.replicas metadata.name -n yard"))
-	golden.Check(t, "releaseversion", transcript(t, cluster.controlPlane.Kubeconfig,
+	checkGolden(t, "releaseversion", transcript(t, cluster.controlPlane.Kubeconfig,
 		"release horizontalpodautoscaler.v1.autoscaling/older .spec.maxReplicas -n yard",
 		"release horizontalpodautoscaler.v1.autoscaling/older .spec.minReplicas -n yard --dry-run=server"))
-	golden.Check(t, "releaselimited", transcript(t, cluster.limited, "release deployment/store .spec.replicas -n yard"))
+	checkGolden(t, "releaselimited", transcript(t, cluster.limited, "release deployment/store .spec.replicas -n yard"))
 	after, err := annotationsInYard()
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/cli"
 	"github.com/ownership-handoff/handoff/test/controlplane"
+	"github.com/ownership-handoff/handoff/test/golden"
 )
 
 const patience = 60 * time.Second
@@ -39,6 +40,28 @@ func TestMain(m *testing.M) {
 	flag.Uint64Var(&generate.seed, "seed", 1, "seed of the generators; 0 for another one each time")
 	flag.Parse()
 	os.Exit(controlplane.Main(m.Run, os.Stderr, controlplane.Options{Output: os.Stderr}, prepare))
+}
+
+// checkGolden compares a text with a golden file, which is of the newest version of Kubernetes. Older ones differ in these places.
+func checkGolden(t *testing.T, name, got string) {
+	t.Helper()
+	var older []string
+	for _, differs := range []struct {
+		before        uint // this minor version
+		newest, older string
+	}{
+		{35, "(17 fields)", "(16 fields)"}, // status.terminatingReplicas of a Deployment
+		{36, "spec.maxReplicas: required value", "spec.maxReplicas: invalid value"},
+		{ // values in errors are in the syntax of Go
+			34, `{"Partition":0,"MaxUnavailable":null}`,
+			"apps.RollingUpdateStatefulSetStrategy{Partition:0, MaxUnavailable:(*intstr.IntOrString)(nil)}",
+		},
+	} {
+		if !cluster.controlPlane.Since(differs.before) {
+			older = append(older, differs.newest, differs.older)
+		}
+	}
+	golden.CheckEdited(t, name, got, older)
 }
 
 // prepare creates the objects, waits for their autoscalers, and makes the changes of a user.
