@@ -77,8 +77,11 @@ func TestFieldsOfAParentRemovedFromTheManifestAreKeptTogether(t *testing.T) {
 		n.apply(gadget("{other: 1, pool: {size: 3, zone: a}}"))
 		n.kubectl("patch", "gadget", "web", "--type=merge", "-p", `{"spec":{"pool":{"zone":"b"}}}`)
 		n.kubectl("scale", "gadget", "web", "--replicas=6")
-		n.kubectl("create", "-f", n.file("hpa", `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web},
-			spec: {minReplicas: 6, maxReplicas: 9, scaleTargetRef: {apiVersion: e2e.example.com/v1, kind: Gadget, name: web}}}`))
+		n.kubectl("create", "-f", n.file("hpa", `
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+spec: {minReplicas: 6, maxReplicas: 9, scaleTargetRef: {apiVersion: e2e.example.com/v1, kind: Gadget, name: web}}`))
 		n.eventually("handoff knows of the autoscaler", func() bool {
 			r := n.run(gadget("{other: 1, pool: {size: 2, zone: b}}"), "apply", "--dry-run=server", "-f", "-")
 			return strings.Contains(r.stderr, "HorizontalPodAutoscaler")

@@ -24,7 +24,8 @@ func refusesMode(t *testing.T, mode string) bool {
 	if n.run("", "get", "validatingadmissionpolicy", "handoff-mode").err != nil {
 		return false
 	}
-	manifest := "{apiVersion: v1, kind: Namespace, metadata: {name: e2e-refused, annotations: {" + ownership.ModeAnnotation + ": " + mode + "}}}"
+	manifest := "apiVersion: v1\nkind: Namespace\n" +
+		"metadata: {name: e2e-refused, annotations: {" + ownership.ModeAnnotation + ": " + mode + "}}\n"
 	if r := n.run(manifest, "create", "-f", "-"); r.err == nil || !strings.Contains(r.stderr, "write enforce, warn or off") {
 		t.Errorf("the policy should reject the mode %s: %v\n%s", mode, r.err, r.stderr)
 	}

@@ -146,8 +146,11 @@ func (g *gizmos) patch(version string, fields ...string) {
 // autoscaled creates an autoscaler that never scales, and waits until handoff knows that it targets the gizmo web.
 func (g *gizmos) autoscaled(version string) {
 	g.Helper()
-	g.kubectl("create", "-f", g.file("hpa.yaml", `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web},
-		spec: {minReplicas: 1, maxReplicas: 20, scaleTargetRef: {apiVersion: `+g.group+`/v1, kind: Gizmo, name: web}}}`))
+	g.kubectl("create", "-f", g.file("hpa.yaml", `
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+spec: {minReplicas: 1, maxReplicas: 20, scaleTargetRef: {apiVersion: `+g.group+`/v1, kind: Gizmo, name: web}}`))
 	manifest := g.manifest(version, "replicas=19", "note=probe") // an apply of replicas alone is not that of a manifest
 	g.eventually("handoff knows of the autoscaler", func() bool {
 		r := g.run(manifest, "apply", "--server-side", "--force-conflicts", "--field-manager=probe", "--dry-run=server", "-f", "-")
