@@ -163,8 +163,8 @@ servers = $(foreach v,$1,$(PARTS:%=$(call controlplane-folder,$(firstword $(subs
 kubectls = $(foreach v,$1,$(call controlplane-folder,$(lastword $(subst :, ,$v)))/kubectl)
 
 .PHONY: e2e-versions
-e2e-versions: $(sort $(call servers,$(VERSIONS)) $(call kubectls,$(VERSIONS))) helm build ## run the tests on each version of Kubernetes: VERSIONS="1.30 1.36" UPDATE=yes
-	go run ./test/versions $(if $(UPDATE),--update) $(VERSIONS)
+e2e-versions: $(sort $(call servers,$(VERSIONS)) $(call kubectls,$(VERSIONS))) helm build ## run the tests on each version of Kubernetes: VERSIONS="1.30 1.36" UPDATE=yes FAILED=yes
+	go run ./test/versions $(if $(UPDATE),--update) $(if $(FAILED),--failed) $(VERSIONS)
 
 .PHONY: list-versions
 list-versions: ## print the versions that e2e-versions and e2e-skew run, one a line

@@ -79,3 +79,38 @@ func TestTheSummaryExplainsDifferences(t *testing.T) {
 		t.Errorf("TestC has no difference:\n%s", got)
 	}
 }
+
+func TestFailedTestsAreRepeated(t *testing.T) {
+	t.Parallel()
+	before := results{Name: "1.30", Tests: map[string]outcome{
+		"test/e2e TestA": {Action: failed}, "test/e2e TestB": {Action: failed}, "test/e2e TestC": {Action: passed},
+		"test/guard TestA": {Action: failed}, "test/apply TestD": {Action: skipped},
+	}}
+	want := selection{packages: []string{"./test/e2e", "./test/guard"}, pattern: "^(TestA|TestB)$"}
+	if diff := cmp.Diff(want, before.failures(), cmp.AllowUnexported(selection{})); diff != "" {
+		t.Errorf("which tests (-want +got):\n%s", diff)
+	}
+	after := results{Name: "1.30", Server: "1.30.14", Tests: map[string]outcome{
+		"test/e2e TestA": {Action: passed}, "test/e2e TestB": {Action: failed}, "test/guard TestA": {Action: passed},
+	}}
+	merged := results{Name: "1.30", Server: "1.30.14", Tests: map[string]outcome{
+		"test/e2e TestA": {Action: passed}, "test/e2e TestB": {Action: failed}, "test/e2e TestC": {Action: passed},
+		"test/guard TestA": {Action: passed}, "test/apply TestD": {Action: skipped},
+	}}
+	if diff := cmp.Diff(merged, before.replacedBy(after)); diff != "" {
+		t.Errorf("the results (-want +got):\n%s", diff)
+	}
+}
+
+func TestAPackageThatFailedIsRepeated(t *testing.T) {
+	t.Parallel()
+	before := results{Tests: map[string]outcome{"test/apply " + wholePackage: {Action: failed}}}
+	want := selection{packages: []string{"./test/apply"}, pattern: "^(.*)$"}
+	if diff := cmp.Diff(want, before.failures(), cmp.AllowUnexported(selection{})); diff != "" {
+		t.Errorf("which tests (-want +got):\n%s", diff)
+	}
+	after := results{Tests: map[string]outcome{"test/apply TestD": {Action: passed}}}
+	if diff := cmp.Diff(after, before.replacedBy(after)); diff != "" {
+		t.Errorf("the results (-want +got):\n%s", diff)
+	}
+}

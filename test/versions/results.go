@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,6 +38,9 @@ const (
 	skipped = "skip"
 )
 
+// wholePackage takes the place of a test's name if a package failed, but none of its tests.
+const wholePackage = "(the package)"
+
 func (r results) failed() []string {
 	var names []string
 	for name, o := range r.Tests {
@@ -46,6 +50,35 @@ func (r results) failed() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// failures selects the tests that failed.
+func (r results) failures() selection {
+	var which selection
+	var tests []string
+	for _, name := range r.failed() {
+		pkg, test, _ := strings.Cut(name, " ")
+		which.packages = append(which.packages, "./"+pkg)
+		if test == wholePackage {
+			test = ".*"
+		}
+		tests = append(tests, test)
+	}
+	slices.Sort(tests)
+	which.packages = slices.Compact(which.packages) // of sorted names
+	which.pattern = "^(" + strings.Join(slices.Compact(tests), "|") + ")$"
+	return which
+}
+
+// replacedBy returns the results with those of the failed tests replaced by later ones.
+func (r results) replacedBy(later results) results {
+	tests := maps.Clone(r.Tests)
+	for _, name := range r.failed() {
+		delete(tests, name)
+	}
+	maps.Copy(tests, later.Tests)
+	later.Tests = tests
+	return later
 }
 
 // title is the heading of the column.
@@ -72,6 +105,18 @@ func (r results) write(root string) error {
 	return nil
 }
 
+// read returns the results of one version that are kept.
+func read(root, name string) (r results, err error) {
+	text, err := os.ReadFile(filepath.Join(folder(root), fileName(name)+".json"))
+	if err != nil {
+		return results{}, fmt.Errorf("reading the results: %w", err)
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		return results{}, fmt.Errorf("reading the results of %s: %w", name, err)
+	}
+	return r, nil
+}
+
 // readAll returns all results that are kept, from the oldest version to the newest.
 func readAll(root string) ([]results, error) {
 	files, err := filepath.Glob(filepath.Join(folder(root), "*.json"))
@@ -80,13 +125,9 @@ func readAll(root string) ([]results, error) {
 	}
 	all := make([]results, 0, len(files))
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		r, err := read(root, strings.TrimSuffix(filepath.Base(file), ".json"))
 		if err != nil {
-			return nil, fmt.Errorf("reading the results: %w", err)
-		}
-		var r results
-		if err := json.Unmarshal(text, &r); err != nil {
-			return nil, fmt.Errorf("reading the results in %s: %w", file, err)
+			return nil, err
 		}
 		all = append(all, r)
 	}

@@ -16,8 +16,14 @@ import (
 	"time"
 )
 
+// selection is which tests run.
+type selection struct {
+	packages []string
+	pattern  string // of the tests' names, empty for all
+}
+
 // test runs the tests on one version. It returns an error if they could not run; a test that fails is a result.
-func test(ctx context.Context, root, name, pattern string) (results, error) {
+func test(ctx context.Context, root, name string, which selection) (results, error) {
 	server, kubectl, skewed := strings.Cut(name, ":")
 	if !skewed {
 		kubectl = server
@@ -41,10 +47,10 @@ func test(ctx context.Context, root, name, pattern string) (results, error) {
 	fmt.Printf("versions: %s ... ", r.title())
 	began := time.Now()
 	args := []string{"test", "-json", "-count=1", "-timeout=30m", "-parallel=8"}
-	if pattern != "" {
-		args = append(args, "-run="+pattern)
+	if which.pattern != "" {
+		args = append(args, "-run="+which.pattern)
 	}
-	if r.Tests, err = goTest(ctx, root, binaries, log, append(args, packages()...)); err != nil {
+	if r.Tests, err = goTest(ctx, root, binaries, log, append(args, which.packages...)); err != nil {
 		return results{}, fmt.Errorf("%w; see %s", err, log.Name())
 	}
 	fmt.Printf("%d tests in %.0f s, %d failed; %s has the output\n",
@@ -145,7 +151,7 @@ func (c *collected) read(from io.Reader, log io.Writer) error {
 			c.outputs[key] += e.Output
 		case failed:
 			if e.Test == "" {
-				key = inModule + " (the package)"
+				key = inModule + " " + wholePackage
 			}
 			c.actions[key] = e.Action
 		case passed, skipped:
@@ -170,7 +176,7 @@ func (c *collected) outcomes() map[string]outcome {
 	explained := map[string]bool{}
 	for key, action := range c.actions {
 		pkg, path, _ := strings.Cut(key, " ")
-		if path == "(the package)" {
+		if path == wholePackage {
 			continue
 		}
 		explained[pkg] = explained[pkg] || action == failed
@@ -192,7 +198,7 @@ func (c *collected) outcomes() map[string]outcome {
 		tests[pkg+" "+top] = o
 	}
 	for key, action := range c.actions {
-		if pkg, path, _ := strings.Cut(key, " "); path == "(the package)" && !explained[pkg] {
+		if pkg, path, _ := strings.Cut(key, " "); path == wholePackage && !explained[pkg] {
 			tests[key] = outcome{Action: action}
 		}
 	}
