@@ -27,8 +27,10 @@ func (f *previewed) scaledSince(p *preview.Preview, now []byte) bool {
 		f.Fatal(err)
 	}
 	other := p.Mode != ownership.ModeEnforce || !bytes.Equal(stored.Value(path), p.Subject.Object.Value(path))
-	return p.Subject.Object.Present() && other &&
-		slices.Contains(fieldManagers(f.T, o, path), "kube-controller-manager/Update/scale")
+	managers := fieldManagers(f.T, o, path)
+	scaled := slices.Contains(managers, "kube-controller-manager/Update/scale") ||
+		len(managers) == 0 && string(stored.Value(path)) == "0" // a /scale to 0 leaves no entry
+	return p.Subject.Object.Present() && other && scaled
 }
 
 // applied returns an object without the fields that the API server and its controllers set.
