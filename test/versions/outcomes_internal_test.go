@@ -67,7 +67,7 @@ func TestTheSummaryExplainsDifferences(t *testing.T) {
 		"| tests | 1.30.14 | 1.36.3, kubectl 1.34.4 |\n",
 		"| `test/e2e` | 2 passed | 1 passed, 1 **failed** |\n",
 		"| `test/guard` | 1 skipped | 1 passed |\n",
-		"| tests with a difference | 1.30.14 | 1.36.3, kubectl 1.34.4 | reason |\n",
+		"| tests that did not pass, or not with all cases | 1.30.14 | 1.36.3, kubectl 1.34.4 | reason |\n",
 		"| `test/guard TestA` | skipped | passed | no such API |\n",
 		"| `test/e2e TestB` | passed | **failed** |  |\n",
 	} {
@@ -76,7 +76,43 @@ func TestTheSummaryExplainsDifferences(t *testing.T) {
 		}
 	}
 	if strings.Contains(got, "TestC") {
-		t.Errorf("TestC has no difference:\n%s", got)
+		t.Errorf("TestC passed on both versions:\n%s", got)
+	}
+}
+
+func TestTheSummaryOfOneVersionExplainsItsSkippedTests(t *testing.T) {
+	t.Parallel()
+	got := summary([]results{{Server: "1.30.14", Kubectl: "1.30.14", Tests: map[string]outcome{
+		"test/guard TestA": {Action: skipped, Reasons: []string{"no such API"}},
+		"test/e2e TestB":   {Action: passed, Reasons: []string{"no such field"}, Skipped: 1, Subtests: 5},
+	}}})
+	for _, line := range []string{
+		"| `test/guard TestA` | skipped | no such API |\n", "| `test/e2e TestB` | passed, without 1 of 5 cases | no such field |\n",
+	} {
+		if !strings.Contains(got, line) {
+			t.Errorf("want %q in\n%s", line, got)
+		}
+	}
+}
+
+func TestTheSummaryHasOneRowForAPackageThatIsSkipped(t *testing.T) {
+	t.Parallel()
+	none := outcome{Action: skipped, Reasons: []string{"no such API"}}
+	got := summary([]results{
+		{Server: "1.30.14", Kubectl: "1.30.14", Tests: map[string]outcome{
+			"test/guard TestA": none, "test/guard TestB": none, "test/e2e TestA": none, "test/e2e TestB": none, "test/e2e TestC": {Action: passed},
+		}},
+		{Server: "1.36.3", Kubectl: "1.36.3", Tests: map[string]outcome{
+			"test/guard TestA": {Action: passed}, "test/guard TestB": {Action: passed}, "test/e2e TestA": none, "test/e2e TestB": none, "test/e2e TestC": {Action: passed},
+		}},
+	})
+	for _, line := range []string{
+		"| `test/guard`, all tests | skipped | passed | no such API |\n",
+		"| `test/e2e TestA` | skipped | skipped | no such API |\n", "| `test/e2e TestB` | skipped | skipped | no such API |\n",
+	} {
+		if !strings.Contains(got, line) {
+			t.Errorf("want %q in\n%s", line, got)
+		}
 	}
 }
 

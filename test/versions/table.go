@@ -19,8 +19,8 @@ func table(all []results) string {
 	return b.String()
 }
 
-// summary returns a table of the packages with the numbers of tests that passed, and a table of the tests whose outcome is not
-// the same on all versions, with the reasons.
+// summary returns a table of the packages with the numbers of tests that passed, and a table of the tests that have not passed
+// with all of their cases on all versions, with the reasons.
 func summary(all []results) string {
 	var b strings.Builder
 	header(&b, "tests", all)
@@ -28,26 +28,59 @@ func summary(all []results) string {
 		pkg = strings.TrimPrefix(pkg, "./")
 		row(&b, "`"+pkg+"`", all, func(r results) string { return count(r, pkg) })
 	}
-	var different []string
+	var incomplete []string
 	for _, name := range names(all) {
-		if slices.ContainsFunc(all, func(r results) bool { return cell(r.Tests[name]) != cell(all[0].Tests[name]) }) {
-			different = append(different, name)
+		if slices.ContainsFunc(all, func(r results) bool { return cell(r.Tests[name]) != cell(outcome{Action: passed}) }) {
+			incomplete = append(incomplete, name)
 		}
 	}
-	if len(different) == 0 {
-		return b.String() + "\nEach test has the same outcome on all versions.\n"
+	if len(incomplete) == 0 {
+		return b.String() + "\nEach test passed on all versions.\n"
 	}
 	b.WriteString("\n")
-	header(&b, "tests with a difference", all, "reason")
-	for _, name := range different {
-		var reasons []string
+	header(&b, "tests that did not pass, or not with all cases", all, "reason")
+	for _, group := range grouped(incomplete, all) {
+		name, reasons := "`"+group[0]+"`", []string{}
+		if pkg, _, _ := strings.Cut(group[0], " "); len(group) > 1 {
+			name = "`" + pkg + "`, all tests"
+		}
 		for _, r := range all {
-			reasons = append(reasons, r.Tests[name].Reasons...)
+			reasons = append(reasons, r.Tests[group[0]].Reasons...)
 		}
 		slices.Sort(reasons)
-		row(&b, "`"+name+"`", all, func(r results) string { return cell(r.Tests[name]) }, strings.Join(slices.Compact(reasons), "; "))
+		row(&b, name, all, func(r results) string { return cell(r.Tests[group[0]]) }, strings.Join(slices.Compact(reasons), "; "))
 	}
 	return b.String()
+}
+
+// grouped returns the names one by one, but those of a package as one group if they are all of its tests, with the same outcomes.
+func grouped(incomplete []string, all []results) [][]string {
+	outcomes := func(name string) string {
+		var text strings.Builder
+		for _, r := range all {
+			text.WriteString(cell(r.Tests[name]) + strings.Join(r.Tests[name].Reasons, ";") + "|")
+		}
+		return text.String()
+	}
+	packageOf := func(name string) string { pkg, _, _ := strings.Cut(name, " "); return pkg }
+	var groups [][]string
+	for len(incomplete) > 0 {
+		first := incomplete[0]
+		differs := func(name string) bool {
+			return packageOf(name) != packageOf(first) || outcomes(name) != outcomes(first)
+		}
+		end := slices.IndexFunc(incomplete, differs)
+		if end < 0 {
+			end = len(incomplete)
+		}
+		others := slices.ContainsFunc(names(all), func(name string) bool { return packageOf(name) == packageOf(first) && differs(name) })
+		if others {
+			end = 1
+		}
+		groups = append(groups, incomplete[:end])
+		incomplete = incomplete[end:]
+	}
+	return groups
 }
 
 func names(all []results) []string {
