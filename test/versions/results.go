@@ -55,8 +55,9 @@ func (r results) failed() []string {
 // failures selects the tests that failed.
 func (r results) failures() selection {
 	var which selection
-	var tests []string
-	for _, name := range r.failed() {
+	names := r.failed()
+	tests := make([]string, 0, len(names))
+	for _, name := range names {
 		pkg, test, _ := strings.Cut(name, " ")
 		which.packages = append(which.packages, "./"+pkg)
 		if test == wholePackage {

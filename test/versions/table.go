@@ -73,8 +73,8 @@ func grouped(incomplete []string, all []results) [][]string {
 		if end < 0 {
 			end = len(incomplete)
 		}
-		others := slices.ContainsFunc(names(all), func(name string) bool { return packageOf(name) == packageOf(first) && differs(name) })
-		if others {
+		isOther := func(name string) bool { return packageOf(name) == packageOf(first) && differs(name) }
+		if slices.ContainsFunc(names(all), isOther) {
 			end = 1
 		}
 		groups = append(groups, incomplete[:end])
