@@ -69,7 +69,7 @@ func (n *namespace) failWebhooks() {
 	n.apply(configuration.String())
 	n.Cleanup(func() { n.run("", "delete", "mutatingwebhookconfiguration", n.name, "--ignore-not-found") })
 	configMap := func(name string) string {
-		return "{apiVersion: v1, kind: ConfigMap, metadata: {generateName: a-, labels: {webhook: " + name + "}}}"
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a-, labels: {webhook: " + name + "}}\n"
 	}
 	n.eventually("the API server calls the webhooks", func() bool { return n.run(configMap("refused"), "create", "-f", "-").err != nil })
 	for _, name := range []string{"ignored", "unmatched"} {
