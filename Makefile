@@ -237,9 +237,17 @@ run: controlplane build ## start a control plane with the webhook to experiment 
 	@go build -o bin/run ./test/run
 	@bin/run
 
+# Kyverno's admission controller with its CRDs, a reference of two parts of make bench.
+KYVERNO := github.com/kyverno/kyverno
+bin/kyverno: test/bench/kyverno/binary/go.mod
+	@echo 'kyverno: building Kyverno, which takes several minutes the first time'
+	@sh test/clients/build.sh $@ $(<D) $(KYVERNO)/cmd/kyverno $(KYVERNO) $(patsubst %,'config/crds/%/*.yaml',kyverno policies.kyverno.io policyreport reports)
+
 # UPDATE=yes also writes docs/performance/results.md with its plots.
+WITH_KYVERNO := $(if $(BENCH),$(filter latency load,$(subst $(comma), ,$(BENCH))),yes)
 .PHONY: bench
 bench: controlplane build plugin ## measure the costs, and draw them to bin/bench (about 20 minutes): BENCH=handler,latency,... UPDATE=yes
+	@$(if $(WITH_KYVERNO),$(MAKE) --no-print-directory bin/kyverno || echo 'bench: Kyverno is not built and will not be measured' >&2)
 	go run ./test/bench -version='$(VERSION)' $(if $(BENCH),-part='$(BENCH)') $(if $(UPDATE),-page=docs/performance/results.md)
 	go run -C test/bench/plot . '$(CURDIR)/bin/bench'
 	$(if $(UPDATE),for f in bin/bench/*.svg bin/bench/profile.md; do if [ -e "$$f" ]; then cp "$$f" docs/performance/; fi; done)

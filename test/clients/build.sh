@@ -1,12 +1,12 @@
 #!/bin/sh
-# Builds a client: build.sh TARGET FOLDER PACKAGE [MODULE CRDS]. FOLDER contains its go.mod. CRDS is a pattern of files in the
-# module, which are written to a file next to the client.
+# Builds a client, or a program that is measured beside handoff: build.sh TARGET FOLDER PACKAGE [MODULE CRDS...]. FOLDER contains its
+# go.mod. CRDS are patterns of files in the module, which are written to a file next to the program.
 set -eu
 
 target=$1 folder=$2 package=$3
 mkdir -p "$(dirname "$target")"
 output=$(cd "$(dirname "$target")" && pwd)/${target##*/}
-printf 'clients: %s ... ' "${target##*/}"
+printf '%s: %s ... ' "$(basename "${output%/*}")" "${target##*/}"
 began=$(date +%s)
 if ! log=$(go build -C "$folder" -ldflags '-s -w' -o "$output" "$package" 2>&1); then
 	echo failed

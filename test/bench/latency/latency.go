@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/ownership-handoff/handoff/test/bench/kyverno"
 	"github.com/ownership-handoff/handoff/test/bench/peers"
 	"github.com/ownership-handoff/handoff/test/bench/procs"
 	"github.com/ownership-handoff/handoff/test/bench/stage"
@@ -37,9 +38,10 @@ const (
 	keeping     = "keep"
 )
 
-func spaces() []*measured {
+// spaces returns the namespaces, those of Kyverno before those of handoff.
+func spaces(kyvernos []*stage.Space) []*measured {
 	const scaled, applied = peers.Replicas, 3
-	return []*measured{
+	all := []*measured{
 		{Space: &stage.Space{Name: none, Title: "no admission", Want: applied}},
 		{Space: &stage.Space{Name: "allow", Title: "a webhook that only says allowed", Peer: peers.Allow, Want: applied}},
 		{Space: &stage.Space{Name: patcher, Title: "a webhook that sends a constant JSON patch", Peer: peers.Patch, Want: scaled}},
@@ -55,17 +57,26 @@ func spaces() []*measured {
 			Name: "typed", Title: "a handler of controller-runtime that sets replicas", Peer: peers.Typed, Want: scaled,
 		}},
 		{Space: &stage.Space{Name: "policy", Title: "a MutatingAdmissionPolicy that sets replicas", Policy: true, Want: scaled}},
-		{Space: &stage.Space{Name: "off", Title: "handoff, namespace not opted in", Handoff: true, Want: applied}},
-		{Space: &stage.Space{
+	}
+	for _, space := range kyvernos {
+		all = append(all, &measured{Space: space})
+	}
+	return append(all,
+		&measured{Space: &stage.Space{Name: "off", Title: "handoff, namespace not opted in", Handoff: true, Want: applied}},
+		&measured{Space: &stage.Space{
 			Name: "idle", Title: "handoff, nothing to do", Handoff: true, Mode: "enforce", Unscaled: true, Want: applied,
 		}},
-		{Space: &stage.Space{Name: keeping, Title: "handoff, a field kept", Handoff: true, Mode: "enforce", Want: scaled}},
-	}
+		&measured{Space: &stage.Space{Name: keeping, Title: "handoff, a field kept", Handoff: true, Mode: "enforce", Want: scaled}},
+	)
 }
 
 // Measure sends the same write to each namespace in turn.
 func Measure(ctx context.Context, progress io.Writer) (result table.Result, err error) {
-	all := spaces()
+	others, withoutKyverno := stage.KyvernoSpaces(kyverno.Keep, kyverno.Lookup)
+	if withoutKyverno != nil {
+		fmt.Fprintf(progress, "latency: Kyverno is not measured: %v\n", withoutKyverno)
+	}
+	all := spaces(others)
 	staged := make([]*stage.Space, len(all))
 	for i, m := range all {
 		staged[i] = m.Space
@@ -93,7 +104,7 @@ func Measure(ctx context.Context, progress io.Writer) (result table.Result, err 
 	if err := called(ctx, all); err != nil {
 		return result, err
 	}
-	return report(all, size)
+	return report(all, withoutKyverno, size), nil
 }
 
 // write sends one write, and records it unless it is for warming up.

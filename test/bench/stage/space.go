@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/test/bench/kyverno"
 	"github.com/ownership-handoff/handoff/test/bench/peers"
 )
 
@@ -36,10 +37,12 @@ type Space struct {
 	Name string
 	// Title describes its admission.
 	Title string
-	// Peer is the webhook that reviews its writes (see package peers), Policy reports that a MutatingAdmissionPolicy mutates them.
-	// Without either, Handoff reports that handoff's webhook configuration selects it.
+	// Peer is the webhook that reviews its writes (see package peers), Policy reports that a MutatingAdmissionPolicy mutates them,
+	// Kyverno is the policy with which Kyverno mutates them. Without any of these, Handoff reports that handoff's webhook
+	// configuration selects it.
 	Peer    string
 	Policy  bool
+	Kyverno kyverno.Policy
 	Handoff bool
 	// Conditions are the match conditions of the peer's webhook configuration.
 	Conditions Conditions
@@ -86,6 +89,8 @@ func (s *Space) PID(stage *Stage) int {
 	switch {
 	case s.peer != nil:
 		return s.peer.PID
+	case s.Kyverno != "":
+		return stage.Kyverno.PID
 	case s.Handoff:
 		return stage.Handoff
 	default:

@@ -1,4 +1,4 @@
-// Package stage sets up namespaces that differ only in the admission of their writes: none, other webhooks, a policy, handoff.
+// Package stage sets up namespaces that differ only in the admission of their writes: none, other webhooks, policies, handoff.
 // All are in one control plane, with the same Deployments.
 package stage
 
@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/test/bench/kyverno"
 	"github.com/ownership-handoff/handoff/test/bench/peers"
 	"github.com/ownership-handoff/handoff/test/bench/procs"
 	"github.com/ownership-handoff/handoff/test/controlplane"
@@ -31,6 +32,8 @@ const (
 type Stage struct {
 	Plane   *controlplane.ControlPlane
 	Webhook *handofftest.Webhook
+	// Kyverno is nil unless a namespace has a policy for it.
+	Kyverno *kyverno.Controller
 	// APIServer and Handoff are process IDs.
 	APIServer, Handoff int
 	// Config is the configuration of clients, without a client-side rate limit.
@@ -68,6 +71,9 @@ func Start(ctx context.Context, progress io.Writer, spaces []*Space, deployments
 			return s, fmt.Errorf("setting up namespace %s: %w", space.Name, err)
 		}
 	}
+	if err := s.startKyverno(ctx, progress); err != nil {
+		return s, err
+	}
 	if err := s.Webhook.Register(ctx); err != nil {
 		return s, err
 	}
@@ -81,6 +87,9 @@ func Start(ctx context.Context, progress io.Writer, spaces []*Space, deployments
 // Stop stops everything, the clients of the API server first.
 func (s *Stage) Stop() error {
 	var failures []error
+	if s.Kyverno != nil {
+		failures = append(failures, s.Kyverno.Stop())
+	}
 	for _, space := range s.spaces {
 		if space.peer != nil {
 			failures = append(failures, space.peer.Stop())
@@ -97,7 +106,7 @@ func (s *Stage) Stop() error {
 
 // settle waits until a write in each namespace has the expected result, and its webhook is called.
 func (s *Stage) settle(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	for _, space := range s.spaces {
 		for {

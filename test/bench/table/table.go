@@ -20,6 +20,11 @@ type Row struct {
 	Limit Limit `json:"limit"`
 }
 
+// NotMeasured returns a row for a reference that could not be measured, with the reason.
+func NotMeasured(what string, reason error) Row {
+	return Row{What: what, Reference: "not measured: " + reason.Error()}
+}
+
 // Ratio is a ratio that is printed as a number or as a percentage. NaN, which JSON lacks, is not valid.
 type Ratio struct {
 	Value   float64 `json:"value"`
