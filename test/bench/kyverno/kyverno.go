@@ -82,7 +82,7 @@ func Start(ctx context.Context, plane *controlplane.ControlPlane, namespaces []s
 	}
 	args := append(environment(), path)
 	args = append(args, flags(plane.Kubeconfig, ports[0])...)
-	c.process, err = process.Start(filepath.Join(plane.Dir, "kyverno.log"), "/usr/bin/env", args...)
+	c.process, err = process.Start(c.log(), "/usr/bin/env", args...)
 	if err != nil {
 		return nil, err
 	}
@@ -95,11 +95,18 @@ func Start(ctx context.Context, plane *controlplane.ControlPlane, namespaces []s
 	return c, nil
 }
 
-// Stop terminates the process.
-func (c *Controller) Stop() error { return c.process.Stop(stopTimeout) }
+// Stop terminates the process. The error contains the end of the log if it had ended before.
+func (c *Controller) Stop() error {
+	if code := c.process.ExitCode(); code >= 0 {
+		return fmt.Errorf("kyverno ended early, with exit code %d; %s", code, process.Tail(c.log()))
+	}
+	return c.process.Stop(stopTimeout)
+}
 
-// environment returns the variables of the Deployment in Kyverno's Helm chart. The limit of the memory is what Kyverno derives from
-// the pod's limit there, 384 MiB.
+func (c *Controller) log() string { return filepath.Join(c.plane.Dir, "kyverno.log") }
+
+// environment returns the variables of the Deployment in Kyverno's Helm chart. The memory limit is what Kyverno derives from
+// that of the pod, 384 MiB.
 func environment() []string {
 	return []string{
 		"KYVERNO_NAMESPACE=kyverno", "KYVERNO_SERVICEACCOUNT_NAME=kyverno-admission-controller",
@@ -109,9 +116,11 @@ func environment() []string {
 	}
 }
 
-// flags returns the flags of the Deployment in Kyverno's Helm chart, except for those that only make its address in the cluster
-// another one, and without what is not admission: reports, metrics, and the other controllers of Kyverno. The chart sets no limits
-// for the clients, so those of the program apply, 100 requests per second.
+// flags returns the flags of the Deployment in Kyverno's Helm chart with an address outside of the cluster, and without what
+// is not admission: reports, metrics, and the other controllers of Kyverno. The chart sets no limits for Kyverno's own
+// requests, so that of the program applies, 100 per second. A Kyverno that cannot renew its lease in time exits, which in a
+// cluster restarts the pod. Here, the writers may delay the renewals, so the lease lasts three minutes instead of twelve
+// seconds.
 func flags(kubeconfig string, port int) []string {
 	const secret = "kyverno-svc.kyverno.svc.kyverno-tls-"
 	return []string{
@@ -120,7 +129,7 @@ func flags(kubeconfig string, port int) []string {
 		"--caSecretName=" + secret + "ca", "--tlsSecretName=" + secret + "pair",
 		"--loggingFormat=text", "--v=2", "--omitEvents=PolicyApplied,PolicySkipped",
 		"--generateValidatingAdmissionPolicy=true", "--generateMutatingAdmissionPolicy=false",
-		"--maxAPICallResponseLength=2000000",
+		"--maxAPICallResponseLength=2000000", "--leaderElectionRetryPeriod=30s",
 		"--admissionReports=false", "--disableMetrics=true", "--controllerRuntimeMetricsAddress=0",
 	}
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/ownership-handoff/handoff/test/bench/table"
 )
 
-// The method is that of the load tests of Kyverno's admission controller (https://kyverno.io/docs/installation/scaling/): a fixed
-// number of requests is shared by concurrent clients, each of which sends the next one as soon as the last one is answered. Kyverno
-// creates pods in a cluster, with 500 clients and 10,000 requests at most.
+// The method is that of the load tests of Kyverno's admission controller (https://kyverno.io/docs/installation/scaling/):
+// concurrent clients share a fixed number of requests, and each sends its next one as soon as the last one is answered.
+// Kyverno's tests create up to 10,000 pods through up to 500 clients.
 const (
 	writers = 500
 	writes  = 2000 // of all writers together, in each round
