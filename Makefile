@@ -247,7 +247,7 @@ bin/kyverno: test/bench/kyverno/binary/go.mod
 WITH_KYVERNO := $(if $(BENCH),$(filter latency load,$(subst $(comma), ,$(BENCH))),yes)
 .PHONY: bench
 bench: controlplane build plugin ## measure the costs, and draw them to bin/bench (about 20 minutes): BENCH=handler,latency,... UPDATE=yes
-	@$(if $(WITH_KYVERNO),$(MAKE) --no-print-directory bin/kyverno || echo 'bench: Kyverno is not built and will not be measured' >&2)
+	@$(if $(WITH_KYVERNO),$(MAKE) --no-print-directory bin/kyverno || echo 'bench: Kyverno could not be built' >&2)
 	go run ./test/bench -version='$(VERSION)' $(if $(BENCH),-part='$(BENCH)') $(if $(UPDATE),-page=docs/performance/results.md)
 	go run -C test/bench/plot . '$(CURDIR)/bin/bench'
 	$(if $(UPDATE),for f in bin/bench/*.svg bin/bench/profile.md; do if [ -e "$$f" ]; then cp "$$f" docs/performance/; fi; done)
