@@ -76,12 +76,12 @@ func Start(ctx context.Context, plane *controlplane.ControlPlane, namespaces []s
 	if err := c.install(ctx, path+"-crds.yaml", namespaces); err != nil {
 		return nil, err
 	}
-	ports, err := process.FreePorts(1)
+	ports, err := process.FreePorts(2)
 	if err != nil {
 		return nil, err
 	}
 	args := append(environment(), path)
-	args = append(args, flags(plane.Kubeconfig, ports[0])...)
+	args = append(args, flags(plane.Kubeconfig, ports[0], ports[1])...)
 	c.process, err = process.Start(c.log(), "/usr/bin/env", args...)
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func environment() []string {
 // requests, so that of the program applies, 100 per second. A Kyverno that cannot renew its lease in time exits, which in a
 // cluster restarts the pod. Here, the writers may delay the renewals, so the lease lasts three minutes instead of twelve
 // seconds.
-func flags(kubeconfig string, port int) []string {
+func flags(kubeconfig string, port, metricsPort int) []string {
 	const secret = "kyverno-svc.kyverno.svc.kyverno-tls-"
 	return []string{
 		"--kubeconfig=" + kubeconfig, fmt.Sprintf("--serverIP=127.0.0.1:%d", port),
@@ -131,5 +131,6 @@ func flags(kubeconfig string, port int) []string {
 		"--generateValidatingAdmissionPolicy=true", "--generateMutatingAdmissionPolicy=false",
 		"--maxAPICallResponseLength=2000000", "--leaderElectionRetryPeriod=30s",
 		"--admissionReports=false", "--disableMetrics=true", "--controllerRuntimeMetricsAddress=0",
+		"--metricsHost=127.0.0.1", fmt.Sprintf("--metricsPort=%d", metricsPort),
 	}
 }
