@@ -18,6 +18,8 @@ type Options struct {
 	Kubeconfig string
 	// Args are additional flags.
 	Args []string
+	// Environment are additional environment variables, as NAME=VALUE.
+	Environment []string
 	// Manifests is the kustomization with the MutatingWebhookConfiguration. The default is manifests/base.
 	Manifests string
 }

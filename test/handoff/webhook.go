@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/ownership-handoff/handoff/test/controlplane"
@@ -71,7 +72,8 @@ func Start(ctx context.Context, controlPlane *controlplane.ControlPlane, options
 	if options.Config != "" {
 		args = append(args, "--config="+options.Config)
 	}
-	if w.process, err = process.Start(filepath.Join(dir, "log"), options.Binary, args...); err != nil {
+	args = slices.Concat(options.Environment, []string{options.Binary}, args)
+	if w.process, err = process.Start(filepath.Join(dir, "log"), "/usr/bin/env", args...); err != nil {
 		return nil, err
 	}
 	if err := w.waitReady(ctx, "http://"+address(2)+"/readyz"); err != nil {

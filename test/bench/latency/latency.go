@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"time"
 
 	"github.com/ownership-handoff/handoff/test/bench/kyverno"
@@ -90,9 +91,10 @@ func Measure(ctx context.Context, progress io.Writer) (result table.Result, err 
 	if err != nil {
 		return result, err
 	}
+	order := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a write can take longer after another one, so the order differs
 	for round := range warmUp + rounds {
-		for i := range all {
-			m := all[(round+i)%len(all)]
+		for _, i := range order.Perm(len(all)) {
+			m := all[i]
 			if err := m.write(ctx, s, round >= warmUp); err != nil {
 				return result, fmt.Errorf("namespace %s: %w", m.Name, err)
 			}

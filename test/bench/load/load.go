@@ -65,6 +65,10 @@ func spaces(kyvernos []*stage.Space) []*stage.Space {
 			Conditions: stage.Same, Want: applied,
 		},
 		{Name: "patch", Title: "a webhook that sends a constant JSON patch", Peer: peers.Patch, Want: scaled},
+		{
+			Name: "conditional-patch", Title: "a constant JSON patch, with handoff's match conditions", Peer: peers.Patch,
+			Conditions: stage.Same, Want: scaled,
+		},
 	}, kyvernos...)
 	return append(all,
 		&stage.Space{Name: "off", Title: "handoff, namespace not opted in", Handoff: true, Want: applied},

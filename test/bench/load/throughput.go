@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -45,9 +46,10 @@ func throughput(ctx context.Context, progress io.Writer, s *stage.Stage, spaces 
 			return nil, err
 		}
 	}
+	order := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // as in package latency
 	for round := range rounds {
-		for i := range all {
-			next := all[(round+i)%len(all)]
+		for _, i := range order.Perm(len(all)) {
+			next := all[i]
 			if err := next.round(ctx); err != nil {
 				return nil, err
 			}

@@ -43,6 +43,9 @@ type Stage struct {
 	api    client.Client
 }
 
+// memoryLimit is the limit of manifests/base/deployment.yaml.
+const memoryLimit = "GOMEMLIMIT=256MiB"
+
 // Start starts a control plane with handoff, and sets up the namespaces, each with a number of Deployments. The caller must stop
 // the stage, even after an error.
 func Start(ctx context.Context, progress io.Writer, spaces []*Space, deployments int) (*Stage, error) {
@@ -57,7 +60,7 @@ func Start(ctx context.Context, progress io.Writer, spaces []*Space, deployments
 	if s.APIServer, err = procs.Find("kube-apiserver", s.Plane.Dir); err != nil {
 		return s, err
 	}
-	if s.Webhook, err = handofftest.Start(ctx, s.Plane, handofftest.Options{}); err != nil {
+	if s.Webhook, err = handofftest.Start(ctx, s.Plane, handofftest.Options{Environment: []string{memoryLimit}}); err != nil {
 		return s, err
 	}
 	if s.Handoff, err = procs.Find("handoff-webhook", s.Plane.Dir); err != nil {
