@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"context"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -61,7 +62,7 @@ func findBinaries(given string) (string, error) {
 }
 
 // installKubectl installs a kubectl for this control plane in its directory.
-func (p *ControlPlane) installKubectl(binaries string) error {
+func (p *ControlPlane) installKubectl(ctx context.Context, binaries string) error {
 	if err := os.MkdirAll(filepath.Dir(p.Kubectl), 0o700); err != nil {
 		return err
 	}
@@ -69,5 +70,8 @@ func (p *ControlPlane) installKubectl(binaries string) error {
 		return err
 	}
 	// The link makes kubectl's command line contain the control plane's directory, so that the watchdog finds it.
-	return os.Symlink(filepath.Join(binaries, "kubectl"), filepath.Join(p.Dir, "kubectl"))
+	if err := os.Symlink(filepath.Join(binaries, "kubectl"), filepath.Join(p.Dir, "kubectl")); err != nil {
+		return err
+	}
+	return p.readKubectlVersion(ctx)
 }

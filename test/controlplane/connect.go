@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -14,7 +15,7 @@ var errNotOurs = errors.New("the control plane was not started by this process")
 
 // Connect returns a control plane that this process did not start, such as a kind cluster's, with its own kubectl as from
 // Start. Stop leaves it running; AddUser returns an error.
-func Connect(kubeconfig string) (*ControlPlane, error) {
+func Connect(ctx context.Context, kubeconfig string) (*ControlPlane, error) {
 	binaries, err := findBinaries("")
 	if err != nil {
 		return nil, err
@@ -39,7 +40,7 @@ func Connect(kubeconfig string) (*ControlPlane, error) {
 	if err := p.readVersion(); err != nil {
 		return nil, errors.Join(fmt.Errorf("kubeconfig %s: %w", kubeconfig, err), p.Stop())
 	}
-	if err := p.installKubectl(binaries); err != nil {
+	if err := p.installKubectl(ctx, binaries); err != nil {
 		return nil, errors.Join(fmt.Errorf("installing kubectl: %w", err), p.Stop())
 	}
 	return p, nil

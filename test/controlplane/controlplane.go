@@ -101,11 +101,8 @@ func (p *ControlPlane) start(ctx context.Context, options Options, binaries stri
 	if options.WithoutControllerManager {
 		parts = parts[:1]
 	}
-	if err := p.installKubectl(binaries); err != nil {
+	if err := p.installKubectl(ctx, binaries); err != nil {
 		return fmt.Errorf("installing kubectl: %w", err)
-	}
-	if err := p.readKubectlVersion(ctx); err != nil {
-		return err
 	}
 	for _, part := range parts {
 		began := time.Now()

@@ -34,6 +34,14 @@ func TestTheVersionIsThatOfTheBinary(t *testing.T) {
 	if !p.Since(30) || p.Since(1000) {
 		t.Errorf("%s: since 1.30 %v, since 1.1000 %v", p.Version(), p.Since(30), p.Since(1000))
 	}
+	connected, err := controlplane.Connect(t.Context(), p.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = connected.Stop() }() // it removes a directory
+	if connected.Version() != p.Version() || connected.KubectlVersion() != p.KubectlVersion() {
+		t.Errorf("connected to it: %s with kubectl %s", connected.Version(), connected.KubectlVersion())
+	}
 	served := exec.Command(p.Kubectl, "get", "mutatingadmissionpolicies.v1.admissionregistration.k8s.io").Run() == nil
 	if served != p.HasMutatingPolicies() {
 		t.Errorf("%s: MutatingAdmissionPolicy is served: %v, want %v", p.Version(), served, p.HasMutatingPolicies())

@@ -87,7 +87,7 @@ func startLocal(ctx context.Context) error {
 
 // connect connects to an existing cluster in which the webhook is installed.
 func connect(ctx context.Context, kubeconfig string) (err error) {
-	if cluster.Plane, err = controlplane.Connect(kubeconfig); err != nil {
+	if cluster.Plane, err = controlplane.Connect(ctx, kubeconfig); err != nil {
 		return err
 	}
 	cluster.stop = cluster.Plane.Stop

@@ -64,7 +64,7 @@ func (c *cluster) prepare(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	c.controlPlane, err = controlplane.Connect(c.kubeconfig)
+	c.controlPlane, err = controlplane.Connect(ctx, c.kubeconfig)
 	return err
 }
 
