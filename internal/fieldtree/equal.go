@@ -69,7 +69,8 @@ type partsLeft struct {
 }
 
 func (f *finder) partsLeft(whole member) partsLeft {
-	p := partsLeft{finder: f, of: whole.node, at: rawjson.SkipSpace(f.text, whole.value.Start+1), isList: f.text[whole.value.Start] == '['}
+	start := whole.value.Start
+	p := partsLeft{finder: f, of: whole.node, at: rawjson.SkipSpace(f.text, start+1), isList: f.text[start] == '['}
 	if p.isList && p.of != nil {
 		p.elements, p.seen = elementsOf(p.of), map[*Node]bool{}
 	}

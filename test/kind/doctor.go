@@ -12,7 +12,8 @@ import (
 // pluginOf returns the program of the kubectl plugin in a version, which is compiled from the sources.
 func (p *proof) pluginOf(ctx context.Context, version string) (program string, err error) {
 	program = filepath.Join(p.root, "bin", "e2e-kind", "kubectl-handoff-"+version)
-	_, err = command(ctx, "", "go", "build", "-C", p.root, "-ldflags", "-X main.version="+version, "-o", program, "./cmd/kubectl-handoff")
+	_, err = command(ctx, "", "go", "build", "-C", p.root, "-ldflags", "-X main.version="+version, "-o", program,
+		"./cmd/kubectl-handoff")
 	return program, err
 }
 
@@ -27,8 +28,8 @@ func (p *proof) releasedPluginOf(ctx context.Context, version string) (program s
 	return filepath.Join(folder, "kubectl-handoff"), err
 }
 
-// diagnosed returns a step that runs kubectl handoff doctor, with the plugin of a version. It must find no problem, and be able to
-// check everything.
+// diagnosed returns a step that runs kubectl handoff doctor, with the plugin of a version. It must find no problem, and be able
+// to check everything.
 func (p *proof) diagnosed(version string, plugin func(ctx context.Context, version string) (string, error)) step {
 	return step{"kubectl handoff doctor " + version, func(ctx context.Context) error {
 		program, err := plugin(ctx, version)

@@ -91,7 +91,7 @@ func Measure(ctx context.Context, progress io.Writer) (result table.Result, err 
 	if err != nil {
 		return result, err
 	}
-	order := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a write can take longer after another one, so the order differs
+	order := rand.New(rand.NewPCG(1, 2)) // a write can take longer after another one, so the order differs
 	for round := range warmUp + rounds {
 		for _, i := range order.Perm(len(all)) {
 			m := all[i]

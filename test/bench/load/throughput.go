@@ -46,7 +46,7 @@ func throughput(ctx context.Context, progress io.Writer, s *stage.Stage, spaces 
 			return nil, err
 		}
 	}
-	order := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // as in package latency
+	order := rand.New(rand.NewPCG(1, 2)) // as in package latency
 	for round := range rounds {
 		for _, i := range order.Perm(len(all)) {
 			next := all[i]
