@@ -19,12 +19,10 @@ import (
 //   - A field that the write moves to another manager without changing its value stays with the new manager. Such a move is
 //     intended: kubectl makes it when a manifest migrates from client-side to server-side apply, and Flux when it takes
 //     over the fields that kubectl wrote.
-func (k *keeper) restoreEntries(incoming []ownership.Entry) ([]ownership.Entry, error) {
-	if len(k.units) == 0 || !k.write.Live.Present() {
+func (r *entryRestorer) restoreEntries(incoming []ownership.Entry) ([]ownership.Entry, error) {
+	if len(r.pairs) == 0 {
 		return ownership.InOrder(incoming), nil
 	}
-	r := k.newEntryRestorer(incoming)
-	k.restorer = r
 	restored := make([]ownership.Entry, len(r.pairs))
 	for i := range r.pairs {
 		var err error
@@ -122,6 +120,9 @@ func (k *keeper) unitsByTop() []*unit {
 
 func (k *keeper) newEntryRestorer(incoming []ownership.Entry) *entryRestorer {
 	r := &entryRestorer{keeper: k, byTop: k.unitsByTop(), scale: k.scaleUnit()}
+	if len(k.units) == 0 || !k.write.Live.Present() {
+		return r // nothing to restore
+	}
 	pairs := ownership.Pairs(k.write.LiveEntries, incoming)
 	moves := k.write.Moves(pairs)
 	r.pairs = make([]entryPair, 0, len(incoming)+1)

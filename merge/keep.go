@@ -67,12 +67,13 @@ func Rewrite(w ownership.Write, keep []Kept, clearing []fieldpath.Path) (Rewritt
 	if cut {
 		operations = append(operations, jsonpatch.NewOperation("replace", lastAppliedPointer, string(lastApplied)))
 	}
-	entries, err := k.restoreEntries(cleared)
+	r := k.newEntryRestorer(cleared)
+	entries, err := r.restoreEntries(cleared)
 	if err != nil {
 		return Rewritten{}, err
 	}
 	if len(clearing) > 0 {
-		k.restorer = nil // it is that of the cleared entries
+		r = k.newEntryRestorer(w.IncomingEntries) // the result is verified with the entries of the write itself
 	}
 	managedFields, err := k.managedFields(entries, lastApplied, len(clearing) == 0)
 	if err != nil {
@@ -80,7 +81,7 @@ func Rewrite(w ownership.Write, keep []Kept, clearing []fieldpath.Path) (Rewritt
 	}
 	operations = append(operations, managedFields...)
 	out := Rewritten{Operations: operations, Overruled: k.overruled, Gone: k.gone}
-	return out, k.verify(restored, entries)
+	return out, k.verify(restored, entries, r)
 }
 
 // clearFields returns the incoming managedFields entries without the fields to clear, and the operations that remove these
@@ -125,8 +126,6 @@ type keeper struct {
 	units          []*unit
 	overruled      map[int]string
 	gone           map[int]bool
-	// restorer is the one of the incoming entries, nil if there is none yet.
-	restorer *entryRestorer
 }
 
 // unit is a part of the object that one operation restores: a kept field, or the outermost missing parent of one or more

@@ -17,7 +17,9 @@ var ErrNotRestored = errors.New("the patch does not restore every kept field")
 
 // verify compares the result of Rewrite with live, whatever it was made by: no operation undoes another, each unit has its
 // value in an operation or in the incoming object, and each managedFields entry manages the same part of it as in live.
-func (k *keeper) verify(restored []jsonpatch.Operation, entries []ownership.Entry) error {
+//
+// r is the restorer of the write's entries.
+func (k *keeper) verify(restored []jsonpatch.Operation, entries []ownership.Entry, r *entryRestorer) error {
 	values := make(map[string][]byte, len(restored))
 	for _, o := range restored {
 		value, _ := rawOf(o.Value)
@@ -42,17 +44,14 @@ func (k *keeper) verify(restored []jsonpatch.Operation, entries []ownership.Entr
 			return fmt.Errorf("%w: a value differs", ErrNotRestored)
 		}
 	}
-	return k.verifyEntries(entries)
+	return r.verify(entries)
 }
 
-// verifyEntries checks that the finished entries have the same units as in live.
-func (k *keeper) verifyEntries(entries []ownership.Entry) error {
+// verify checks that the finished entries have the same units as in live.
+func (r *entryRestorer) verify(entries []ownership.Entry) error {
+	k := r.keeper
 	if !k.write.Live.Present() || len(k.units) == 0 {
 		return nil
-	}
-	r := k.restorer
-	if r == nil {
-		r = k.newEntryRestorer(k.write.IncomingEntries)
 	}
 	for both := range ownership.Pairs(k.write.LiveEntries, entries) {
 		isUnchanged := bytes.Equal(both.Live.Fields, both.Incoming.Fields)

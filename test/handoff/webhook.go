@@ -72,8 +72,11 @@ func Start(ctx context.Context, controlPlane *controlplane.ControlPlane, options
 	if options.Config != "" {
 		args = append(args, "--config="+options.Config)
 	}
-	args = slices.Concat(options.Environment, []string{options.Binary}, args)
-	if w.process, err = process.Start(filepath.Join(dir, "log"), "/usr/bin/env", args...); err != nil {
+	binary := options.Binary
+	if len(options.Environment) > 0 {
+		binary, args = "/usr/bin/env", slices.Concat(options.Environment, []string{binary}, args)
+	}
+	if w.process, err = process.Start(filepath.Join(dir, "log"), binary, args...); err != nil {
 		return nil, err
 	}
 	if err := w.waitReady(ctx, "http://"+address(2)+"/readyz"); err != nil {
