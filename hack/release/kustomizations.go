@@ -29,6 +29,7 @@ func kustomizations() []kustomization {
 		{name: "cert-manager", folder: "overlays/cert-manager"},
 		{name: "policies", folder: "policies"},
 		{name: "guard", folder: "guard"},
+		{name: "guard-v1beta1", folder: "guard-v1beta1"},
 		{name: "monitoring", folder: "components/monitoring", component: true},
 	}
 }

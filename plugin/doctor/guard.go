@@ -6,94 +6,111 @@ import (
 	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ownership-handoff/handoff/manifests"
 )
 
-const applyGuard = "kubectl apply -k manifests/guard, or helm upgrade with guard.enabled"
+// guard is the check of the guard.
+type guard struct {
+	d *diagnosis
+	c *Check
+	// version is that of admissionregistration.k8s.io in which the policies are read. All have the same fields.
+	version schema.GroupVersion
+	// missing are the policies and bindings that do not exist.
+	missing []string
+}
 
 // checkGuard checks that the guard is whole, in effect and of this version, if it is installed. It is optional.
 func (d *diagnosis) checkGuard(ctx context.Context, c *Check) {
-	group := admissionregistrationv1.GroupName
-	if s := d.served; !s.known || !s.resources[schema.GroupResource{Group: group, Resource: "mutatingadmissionpolicies"}] {
+	g := guard{d: d, c: c, version: admissionregistrationv1.SchemeGroupVersion}
+	served := d.served.versions[g.version.WithResource("mutatingadmissionpolicies").GroupResource()]
+	if len(served) == 0 {
 		c.skip("the API server has no MutatingAdmissionPolicies")
 		return
+	}
+	if !slices.Contains(served, g.version.Version) {
+		g.version.Version = served[0]
 	}
 	shipped, err := manifests.Objects[admissionregistrationv1.MutatingAdmissionPolicy](manifests.Guard, "MutatingAdmissionPolicy")
 	if err != nil {
 		c.gap("%s: %v", c.Name, err)
 		return
 	}
-	var missing []string
 	present := 0
 	for i := range shipped { // the bindings have the same names
-		policy := readPart[admissionregistrationv1.MutatingAdmissionPolicy](
-			ctx, d, c, "mutatingadmissionpolic", "ies", shipped[i].Name, &missing)
+		policy := readPart[admissionregistrationv1.MutatingAdmissionPolicy](ctx, &g, "MutatingAdmissionPolicy", shipped[i].Name)
 		binding := readPart[admissionregistrationv1.MutatingAdmissionPolicyBinding](
-			ctx, d, c, "mutatingadmissionpolicybinding", "s", shipped[i].Name, &missing)
+			ctx, &g, "MutatingAdmissionPolicyBinding", shipped[i].Name)
 		if policy != nil {
 			present++
-			d.checkPolicy(c, policy, &shipped[i])
+			g.checkPolicy(policy, &shipped[i])
 		}
 		if binding != nil {
 			present++
-			checkBinding(c, binding)
+			g.checkBinding(binding)
 		}
 	}
 	switch {
 	case len(c.Gaps) > 0:
 	case present == 0:
 		c.skip("not installed, which is optional")
-	case len(missing) > 0:
-		c.found(missing[0], "not found: this part of the guard has no effect", applyGuard)
-		for _, object := range missing[1:] {
-			c.found(object, "not found", applyGuard)
+	case len(g.missing) > 0:
+		c.found(g.missing[0], "not found: this part of the guard has no effect", g.install())
+		for _, object := range g.missing[1:] {
+			c.found(object, "not found", g.install())
 		}
 	default:
 		c.Detail = fmt.Sprintf("%d policies", len(shipped))
 	}
 }
 
-// readPart reads a policy or a binding. If there is none, it adds it to missing and returns nil.
-func readPart[T any](ctx context.Context, d *diagnosis, c *Check, singular, plural, name string, missing *[]string) *T {
-	resource := admissionregistrationv1.SchemeGroupVersion.WithResource(singular + plural)
-	if plural == "ies" {
-		singular += "y"
+// install is the remedy that installs the guard of this version.
+func (g *guard) install() string {
+	folder := "manifests/" + manifests.Guard
+	if g.version != admissionregistrationv1.SchemeGroupVersion {
+		folder += "-" + g.version.Version
 	}
-	part, err := get[T](ctx, d.objects, resource, "", name)
+	return "kubectl apply -k " + folder + ", or helm upgrade with guard.enabled"
+}
+
+// readPart reads a policy or a binding. If there is none, it adds it to the missing ones and returns nil.
+func readPart[T any](ctx context.Context, g *guard, kind, name string) *T {
+	resource, singular := meta.UnsafeGuessKindToResource(g.version.WithKind(kind))
+	part, err := get[T](ctx, g.d.objects, resource, "", name)
 	switch {
 	case isAbsent(err):
-		*missing = append(*missing, named(singular, name, ""))
+		g.missing = append(g.missing, named(singular.Resource, name, ""))
 		return nil
 	case err != nil:
-		c.unread("get "+resource.GroupResource().String(), err)
+		g.c.unread("get "+resource.GroupResource().String(), err)
 		return nil
 	}
 	return part
 }
 
-func checkBinding(c *Check, binding *admissionregistrationv1.MutatingAdmissionPolicyBinding) {
+func (g *guard) checkBinding(binding *admissionregistrationv1.MutatingAdmissionPolicyBinding) {
 	object := named("mutatingadmissionpolicybinding", binding.Name, "")
 	if binding.Spec.PolicyName != binding.Name {
-		c.found(object, "binds "+binding.Spec.PolicyName+", which is another policy", applyGuard)
+		g.c.found(object, "binds "+binding.Spec.PolicyName+", which is another policy", g.install())
 	}
 	if match := binding.Spec.MatchResources; match != nil && match.NamespaceSelector != nil &&
 		len(match.NamespaceSelector.MatchLabels)+len(match.NamespaceSelector.MatchExpressions) > 0 {
-		c.found(object, "is disabled, or limited to some namespaces, by matchResources",
+		g.c.found(object, "is disabled, or limited to some namespaces, by matchResources",
 			"kubectl patch "+object+` --type=merge -p '{"spec":{"matchResources":null}}'`)
 	}
 }
 
 // checkPolicy compares what a policy does with the manifest of the same version. Its conditions contain the lists of field
 // managers, which an installation configures.
-func (d *diagnosis) checkPolicy(c *Check, policy, shipped *admissionregistrationv1.MutatingAdmissionPolicy) {
+func (g *guard) checkPolicy(policy, shipped *admissionregistrationv1.MutatingAdmissionPolicy) {
 	object := named("mutatingadmissionpolicy", policy.Name, "")
 	if fail := policy.Spec.FailurePolicy; fail != nil && *fail == admissionregistrationv1.Fail {
-		c.found(object, "failurePolicy is Fail: an error of the guard refuses writes", applyGuard)
+		g.c.found(object, "failurePolicy is Fail: an error of the guard refuses writes", g.install())
 	}
-	if d.sameRelease() && !slices.Equal(actions(shipped), actions(policy)) {
-		c.found(object, "does not do what it does in "+d.options.Version+": it is of another version, or was changed", applyGuard)
+	if g.d.sameRelease() && !slices.Equal(actions(shipped), actions(policy)) {
+		g.c.found(object, "does not do what it does in "+g.d.options.Version+": it is of another version, or was changed", g.install())
 	}
 }
 

@@ -105,7 +105,7 @@ func (d *diagnosis) wanted() (all []authorizationv1.ResourceAttributes, err erro
 func (d *diagnosis) permissions(namespace string, rules []rbacv1.PolicyRule) (all []authorizationv1.ResourceAttributes) {
 	for _, rule := range rules {
 		group, resource, name := rule.APIGroups[0], rule.Resources[0], ""
-		if d.served.known && !d.served.resources[schema.GroupResource{Group: group, Resource: resource}] {
+		if d.served.known && !d.served.serves(schema.GroupResource{Group: group, Resource: resource}) {
 			continue // a kind of scaler that is not installed
 		}
 		if len(rule.ResourceNames) > 0 {

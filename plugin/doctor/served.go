@@ -9,8 +9,9 @@ import (
 
 // served are the resources that the API server serves, with their subresources.
 type served struct {
-	known     bool
-	resources map[schema.GroupResource]bool
+	known bool
+	// versions are those of each resource, in the order of discovery.
+	versions map[schema.GroupResource][]string
 	// scalable are the namespaced resources with a scale subresource, in the order of discovery.
 	scalable []schema.GroupResource
 }
@@ -22,7 +23,7 @@ func (d *diagnosis) discover(c *Check) {
 		c.unread("discover the resources of the API server", err)
 		return
 	}
-	s := served{known: true, resources: map[schema.GroupResource]bool{}}
+	s := served{known: true, versions: map[schema.GroupResource][]string{}}
 	for _, list := range lists {
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
@@ -31,7 +32,7 @@ func (d *diagnosis) discover(c *Check) {
 		for i := range list.APIResources {
 			r := &list.APIResources[i]
 			resource := schema.GroupResource{Group: gv.Group, Resource: r.Name}
-			s.resources[resource] = true
+			s.versions[resource] = append(s.versions[resource], gv.Version)
 			parent, isScale := cutSuffix(resource, "/scale")
 			if isScale && r.Namespaced && !slices.Contains(s.scalable, parent) {
 				s.scalable = append(s.scalable, parent)
@@ -40,6 +41,9 @@ func (d *diagnosis) discover(c *Check) {
 	}
 	d.served = s
 }
+
+// serves reports whether the API server serves a resource. It is false if discovery has failed.
+func (s served) serves(resource schema.GroupResource) bool { return len(s.versions[resource]) > 0 }
 
 func cutSuffix(r schema.GroupResource, suffix string) (schema.GroupResource, bool) {
 	n := len(r.Resource) - len(suffix)

@@ -49,6 +49,7 @@ type ControlPlane struct {
 
 	version           *version.Version
 	kubectlVersion    *version.Version
+	policiesVersion   string
 	servers           *envtest.ControlPlane
 	controllerManager *process.Process
 	upgrade           *Upgrade // nil without one

@@ -39,6 +39,9 @@ func (p *ControlPlane) startServers(ctx context.Context, options Options, binari
 	apiServer := &envtest.APIServer{Path: filepath.Join(binaries, "kube-apiserver"), CertDir: filepath.Join(p.Dir, "kube-apiserver")}
 	apiServer.Out, apiServer.Err = apiServerLog, apiServerLog
 	apiServer.StartTimeout, apiServer.StopTimeout = startTimeout, stopTimeout
+	if err := enableMutatingPolicies(ctx, apiServer); err != nil {
+		return err
+	}
 	if options.FeatureGates != "" {
 		apiServer.Configure().Append("feature-gates", options.FeatureGates)
 	}

@@ -80,7 +80,10 @@ func (u *Upgrade) ReplaceControllers(ctx context.Context) error {
 		return fmt.Errorf("stopping the old controllers: %w", err)
 	}
 	p.servers, u.other = u.other, p.servers
-	p.version, p.Config = u.version, u.config
+	p.Config = u.config
+	if err := p.readVersion(); err != nil {
+		return err
+	}
 	return p.startControllerManager(ctx, "", u.binaries)
 }
 

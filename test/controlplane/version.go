@@ -5,16 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
-	"testing"
 
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 )
-
-// policiesMinor is the first minor version of Kubernetes that serves MutatingAdmissionPolicy in admissionregistration.k8s.io/v1.
-// v1alpha1 exists since 1.32 and v1beta1 since 1.34, both off by default (kube_features.go of k8s.io/apiserver).
-const policiesMinor = 36
 
 // Version returns the version of the API server, as 1.36.3.
 func (p *ControlPlane) Version() string { return p.version.String() }
@@ -32,20 +27,12 @@ func (p *ControlPlane) KubectlSince(minor uint) bool {
 	return p.kubectlVersion.AtLeast(version.MajorMinor(1, minor))
 }
 
-// HasMutatingPolicies reports whether the API server serves MutatingAdmissionPolicy in the version that the guard uses.
-func (p *ControlPlane) HasMutatingPolicies() bool { return p.Since(policiesMinor) }
-
-// NeedMutatingPolicies skips a test unless the API server serves MutatingAdmissionPolicy in the version that the guard uses.
-func (p *ControlPlane) NeedMutatingPolicies(t *testing.T) {
-	t.Helper()
-	if !p.HasMutatingPolicies() {
-		t.Skipf("MutatingAdmissionPolicy is in admissionregistration.k8s.io/v1 since Kubernetes 1.%d", policiesMinor)
-	}
-}
-
-// readVersion asks the API server for its version.
+// readVersion asks the API server for its version, and for that of MutatingAdmissionPolicy.
 func (p *ControlPlane) readVersion() (err error) {
-	p.version, err = versionOf(p.Config)
+	if p.version, err = versionOf(p.Config); err != nil {
+		return err
+	}
+	p.policiesVersion, err = policiesVersionOf(p.Config)
 	return err
 }
 

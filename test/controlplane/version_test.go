@@ -42,9 +42,23 @@ func TestTheVersionIsThatOfTheBinary(t *testing.T) {
 	if connected.Version() != p.Version() || connected.KubectlVersion() != p.KubectlVersion() {
 		t.Errorf("connected to it: %s with kubectl %s", connected.Version(), connected.KubectlVersion())
 	}
-	served := exec.Command(p.Kubectl, "get", "mutatingadmissionpolicies.v1.admissionregistration.k8s.io").Run() == nil
-	if served != p.HasMutatingPolicies() {
-		t.Errorf("%s: MutatingAdmissionPolicy is served: %v, want %v", p.Version(), served, p.HasMutatingPolicies())
+}
+
+func TestMutatingAdmissionPoliciesAreServedWhereTheyAreBetaOrStable(t *testing.T) {
+	p := controlplane.ForTest(t, controlplane.Options{WithoutControllerManager: true})
+	want := ""
+	switch {
+	case p.Since(36):
+		want = "v1"
+	case p.Since(34):
+		want = "v1beta1"
+	}
+	if p.PoliciesVersion() != want || p.HasMutatingPolicies() != (want != "") {
+		t.Errorf("%s: the version of MutatingAdmissionPolicy is %q, want %q", p.Version(), p.PoliciesVersion(), want)
+	}
+	resource := "mutatingadmissionpolicies." + want + ".admissionregistration.k8s.io"
+	if out, err := exec.Command(p.Kubectl, "get", resource).CombinedOutput(); want != "" && err != nil {
+		t.Errorf("kubectl get %s: %v: %s", resource, err, out)
 	}
 }
 

@@ -90,9 +90,7 @@ func TestNothingIsStored(t *testing.T) {
 
 // TestTheOutputForPeople records the output on the page of the documentation.
 func TestTheOutputForPeople(t *testing.T) {
-	if !servesGuard(t) {
-		t.Skip("the recorded output is of an API server with MutatingAdmissionPolicies")
-	}
+	cluster.NeedMutatingPolicies(t) // the output is recorded from such an API server
 	waitHealthy(t)
 	var transcript strings.Builder
 	record := func(args ...string) {

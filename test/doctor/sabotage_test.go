@@ -12,6 +12,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/plugin/cli"
 	"github.com/ownership-handoff/handoff/plugin/doctor"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // sabotage is a way to break an installation.
@@ -238,8 +239,8 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if c.check == "guard" && !servesGuard(t) {
-				t.Skip("the API server has no MutatingAdmissionPolicies in v1")
+			if c.check == "guard" {
+				cluster.NeedMutatingPolicies(t)
 			}
 			waitHealthy(t)
 			if err := c.do(); err != nil {
@@ -308,7 +309,7 @@ func stopWebhook() error { return cluster.webhook.Stop() }
 func restartWebhook() error { return all(startWebhook, exposePods)() }
 
 func guard(command string) error {
-	_, err := kubectl("", command, "-k", filepath.Join(cluster.root, "manifests", "guard"))
+	_, err := kubectl("", command, "-k", filepath.Join(cluster.root, objects.GuardFolder(cluster.PoliciesVersion())))
 	return err
 }
 
@@ -316,12 +317,3 @@ func guarded() error { return guard("apply") }
 
 // unguarded removes the guard. A part of it can be missing.
 func unguarded() error { return all(guarded, func() error { return guard("delete") })() }
-
-func servesGuard(t *testing.T) bool {
-	t.Helper()
-	kinds, err := kubectl("", "api-resources", "--api-group=admissionregistration.k8s.io", "-o", "name")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.Contains(kinds, "mutatingadmissionpolicies.")
-}

@@ -32,7 +32,7 @@ func installGuard(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	guard, err := filepath.Rel(dir, filepath.Join(root, "manifests", "guard"))
+	guard, err := filepath.Rel(dir, filepath.Join(root, objects.GuardFolder(cluster.Plane.PoliciesVersion())))
 	if err != nil {
 		return err
 	}

@@ -217,7 +217,7 @@ func TestFieldsOfTheManifestAreDeletedForAllWaysToCreateTheObject(t *testing.T) 
 
 // atLeastTwo is a policy that raises replicas to at least 2 in namespaces with a label.
 const atLeastTwo = `
-apiVersion: admissionregistration.k8s.io/v1
+apiVersion: admissionregistration.k8s.io/{version}
 kind: MutatingAdmissionPolicy
 metadata: {name: e2e-at-least-two}
 spec:
@@ -230,7 +230,7 @@ spec:
   - patchType: ApplyConfiguration
     applyConfiguration: {expression: "Object{spec: Object.spec{replicas: 2}}"}
 ---
-apiVersion: admissionregistration.k8s.io/v1
+apiVersion: admissionregistration.k8s.io/{version}
 kind: MutatingAdmissionPolicyBinding
 metadata: {name: e2e-at-least-two}
 spec: {policyName: e2e-at-least-two}
@@ -243,7 +243,7 @@ func TestAValueChangedByAPolicyIsNotRemovedFromTheManifest(t *testing.T) {
 	n.apply(deployment("", "app:1"))
 	n.wantReplicas(1)
 	n.kubectl("label", "namespace", n.name, "e2e-at-least=two")
-	n.apply(atLeastTwo)
+	n.apply(strings.ReplaceAll(atLeastTwo, "{version}", cluster.Plane.PoliciesVersion()))
 	t.Cleanup(func() {
 		n.run("", "delete", "mutatingadmissionpolicybinding,mutatingadmissionpolicy", "e2e-at-least-two")
 	})

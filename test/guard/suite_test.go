@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ownership-handoff/handoff/test/controlplane"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // patience is the timeout for anything that another process does.
@@ -42,7 +43,7 @@ func prepare(ctx context.Context, controlPlane *controlplane.ControlPlane) (err 
 	if !controlPlane.HasMutatingPolicies() {
 		return nil // each test is skipped
 	}
-	guard := filepath.Join(cluster.root, "manifests", "guard")
+	guard := filepath.Join(cluster.root, objects.GuardFolder(controlPlane.PoliciesVersion()))
 	if out, err := exec.CommandContext(ctx, controlPlane.Kubectl, "apply", "-k", guard, "--validate=strict").CombinedOutput(); err != nil {
 		return fmt.Errorf("kubectl apply -k %s: %w\n%s", guard, err, out)
 	}

@@ -2,44 +2,43 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/ownership-handoff/handoff/test/objects"
 )
 
-// applyGuard installs the guard with a kustomize patch, which may be empty.
-func (p *proof) applyGuard(ctx context.Context, patch string) error {
-	folder := filepath.Join(p.root, "bin", "e2e-kind", "guard")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return fmt.Errorf("creating a directory for the guard: %w", err)
-	}
-	text := "resources: [../../../manifests/guard]\n" + patch
-	if err := os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(text), 0o600); err != nil {
-		return fmt.Errorf("writing the guard's kustomization: %w", err)
-	}
-	_, err := p.cluster.kubectl(ctx, "apply", "-k", folder)
+// guardFolder is the folder of the guard's manifests for the cluster.
+func (p *proof) guardFolder() string {
+	return objects.GuardFolder(p.cluster.controlPlane.PoliciesVersion())
+}
+
+// applyGuard installs the guard.
+func (p *proof) applyGuard(ctx context.Context) error {
+	_, err := p.cluster.kubectl(ctx, "apply", "-k", p.guardFolder())
 	return err
 }
 
-// guarded returns a step that enables the guard, and then makes the webhook unavailable during the stream.
+// guarded returns a step that enables the guard, and then makes the webhook unavailable during the stream. The guard stays
+// installed until the uninstallation.
 func (p *proof) guarded(disturb func(context.Context) ([]string, error)) func(context.Context) error {
 	return func(ctx context.Context) error {
-		if err := p.applyGuard(ctx, ""); err != nil {
+		if plane := p.cluster.controlPlane; !plane.HasMutatingPolicies() {
+			p.figures.add("with the guard", "not run: Kubernetes "+plane.Version()+" serves no MutatingAdmissionPolicy")
+			return nil
+		}
+		if err := p.applyGuard(ctx); err != nil {
 			return err
 		}
 		time.Sleep(5 * time.Second) // the API server compiles policies in the background
-		return errors.Join(p.under("with the guard", disturb)(ctx), p.applyGuard(ctx, objects.DormantGuard))
+		return p.under("with the guard", disturb)(ctx)
 	}
 }
 
-// removeGuard removes the guard and verifies that nothing is left behind.
+// removeGuard removes the guard, which the end-to-end suite installs as well.
 func (p *proof) removeGuard(ctx context.Context) error {
-	if _, err := p.cluster.kubectl(ctx, "delete", "-k", "manifests/guard", "--ignore-not-found"); err != nil {
-		return err
+	if !p.cluster.controlPlane.HasMutatingPolicies() {
+		return nil
 	}
-	return p.nothingLeft(ctx, "app.kubernetes.io/part-of=handoff")
+	_, err := p.cluster.kubectl(ctx, "delete", "-k", p.guardFolder(), "--ignore-not-found")
+	return err
 }

@@ -69,7 +69,9 @@ func run(ctx context.Context, o options) (err error) {
 	defer manager.stop()
 	p := proof{cluster: c, root: root, options: o, figures: &figures{}}
 	if err := p.all(ctx); err != nil {
-		return fmt.Errorf("%w\n%s", err, manager.log())
+		// Before the error, which must be the last that is printed: logs of failed runs are read from their end.
+		fmt.Fprintln(os.Stderr, manager.log())
+		return err
 	}
 	p.figures.print(os.Stdout)
 	return nil

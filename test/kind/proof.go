@@ -77,7 +77,7 @@ func (p *proof) all(ctx context.Context) error {
 		}
 		wanted = append(wanted, proofs[name]...)
 	}
-	return steps(ctx, append(wanted, step{"remove the guard", p.removeGuard})...)
+	return steps(ctx, wanted...)
 }
 
 func steps(ctx context.Context, all ...step) error {
@@ -120,7 +120,7 @@ func (p *proof) suite(ctx context.Context) error {
 	passed, skipped := strings.Count(string(output), "--- PASS: "), strings.Count(string(output), "--- SKIP: ")
 	if err != nil {
 		log := p.webhook.Log() //nolint:contextcheck // the log is most useful after the context has ended
-		return fmt.Errorf("%w\n%s\n%s", err, failuresOf(string(output)), tail(log, 20))
+		return fmt.Errorf("%w\n%s\n%s", err, tail(log, 20), failuresOf(string(output)))
 	}
 	p.figures.add("end-to-end suite", fmt.Sprintf("%d tests passed", passed),
 		fmt.Sprintf("%d skipped because they start their own webhooks", skipped),

@@ -27,7 +27,7 @@ func TestTheAPIServerAcceptsAllManifestsWithoutWarnings(t *testing.T) {
 		"overlays/self-signed": kustomize(t, "overlays/self-signed"),
 		"overlays/cert-manager, without the kinds of cert-manager": kustomize(t, "overlays/cert-manager"),
 		"components/all-namespaces":                                kustomize(t, "overlays/default", "components/all-namespaces"),
-		"guard":                                                    kustomize(t, "guard"),
+		"guard":                                                    kustomize(t, guardFolder()),
 		"policies":                                                 kustomize(t, "policies"),
 		"monitoring, without the kinds of the Prometheus operator": kustomize(t, "overlays/default", "components/monitoring"),
 		"for managed clusters": kustomize(t, "overlays/default", "components/explicit-rules", "components/port-10250", "components/openshift"),
@@ -72,7 +72,7 @@ func TestKubectlAppliesOverlays(t *testing.T) {
 	t.Parallel()
 	folders := []string{"base", "overlays/default", "overlays/self-signed", "policies"}
 	if cluster.controlPlane.HasMutatingPolicies() {
-		folders = append(folders, "guard")
+		folders = append(folders, guardFolder())
 	}
 	for _, folder := range folders {
 		r := kubectl(t, "", "apply", "-k", cluster.root+"/manifests/"+folder, "--dry-run=server", "--validate=strict")

@@ -133,6 +133,33 @@ func TestAChangedConfigurationChangesThePodTemplate(t *testing.T) {
 	}
 }
 
+// TestTheGuardHasTheVersionThatKubernetesServes is about versions that the control plane does not have.
+func TestTheGuardHasTheVersionThatKubernetesServes(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(cluster.root, "manifests", "chart")
+	for version, want := range map[string]string{
+		"1.34.0": "v1beta1", "1.35.4": "v1beta1", "1.35.1-gke.100": "v1beta1", "1.36.0": "v1", "1.36.0-alpha.1": "v1", "1.37.2+k3s1": "v1",
+	} {
+		r := helm(t, "template", "handoff", folder, "--kube-version", version, "--set", "guard.enabled=true")
+		if r.err != nil {
+			t.Fatalf("helm template: %v\n%s", r.err, r.stderr)
+		}
+		policies := 0
+		for key, object := range decode(t, r.stdout) {
+			if !strings.HasPrefix(key, "MutatingAdmissionPolicy") {
+				continue
+			}
+			policies++
+			if got := object.GetAPIVersion(); got != "admissionregistration.k8s.io/"+want {
+				t.Errorf("Kubernetes %s: %s has version %s, want %s", version, key, got, want)
+			}
+		}
+		if policies != 4 {
+			t.Errorf("Kubernetes %s: %d policies and bindings, want 4", version, policies)
+		}
+	}
+}
+
 func TestTheGuardUsesTheConfiguredFieldManagers(t *testing.T) {
 	t.Parallel()
 	values := []string{`guard.enabled=true`, `config.appliers=["ours","team-*"]`, `config.autoscalers=[]`}

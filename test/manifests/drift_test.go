@@ -35,11 +35,11 @@ func TestTheChartRendersTheObjectsOfTheOverlays(t *testing.T) {
 		"with the default values":             {[]string{"overlays/default"}, nil},
 		"with self-signed certificates":       {[]string{"overlays/self-signed"}, []string{noPolicy}},
 		"with certificates from cert-manager": {[]string{"overlays/cert-manager"}, []string{noPolicy, certManager}},
-		"with the guard":                      {[]string{"overlays/default", "guard"}, []string{guard}},
+		"with the guard":                      {[]string{"overlays/default", guardFolder()}, []string{guard}},
 		"with monitoring":                     {[]string{"overlays/default", "components/monitoring"}, []string{monitoring}},
 		"with reviews of all namespaces":      {[]string{"overlays/default", "components/all-namespaces"}, []string{noLabels}},
 		"with cert-manager and all options": {
-			[]string{"overlays/cert-manager", "policies", "guard", "components/monitoring"}, []string{certManager, guard, monitoring},
+			[]string{"overlays/cert-manager", "policies", guardFolder(), "components/monitoring"}, []string{certManager, guard, monitoring},
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {

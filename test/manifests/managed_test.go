@@ -166,7 +166,7 @@ func TestAnEnforcerConflictsWithServerSideApply(t *testing.T) {
 // excludesNamespaces is a policy that changes webhooks during admission, as GKE Autopilot does
 // (https://github.com/Dynatrace/dynatrace-operator/issues/2194). It applies to one name only.
 const excludesNamespaces = `
-apiVersion: admissionregistration.k8s.io/v1
+apiVersion: admissionregistration.k8s.io/{version}
 kind: MutatingAdmissionPolicy
 metadata: {name: excluded-namespaces}
 spec:
@@ -186,7 +186,7 @@ spec:
         [JSONPatch{op: 'add', path: '/webhooks/0/namespaceSelector/matchExpressions/-', value: {'key': dyn('kubernetes.io/metadata.name'),
         'operator': dyn('NotIn'), 'values': dyn(['kube-system', 'gke-gmp-system'])}}]
 ---
-apiVersion: admissionregistration.k8s.io/v1
+apiVersion: admissionregistration.k8s.io/{version}
 kind: MutatingAdmissionPolicyBinding
 metadata: {name: excluded-namespaces}
 spec: {policyName: excluded-namespaces}
@@ -198,7 +198,7 @@ func TestChangesDuringAdmissionDoNotConflict(t *testing.T) {
 	t.Parallel()
 	cluster.controlPlane.NeedMutatingPolicies(t)
 	const name = "handoff-excluded"
-	kubectl(t, excludesNamespaces, "apply", "-f", "-")
+	kubectl(t, strings.ReplaceAll(excludesNamespaces, "{version}", cluster.controlPlane.PoliciesVersion()), "apply", "-f", "-")
 	apply := uncalled(t, name)
 	selector := func() string {
 		return kubectl(t, "", "get", "mutatingwebhookconfiguration", name, "-o", "jsonpath={.webhooks[0].namespaceSelector}").stdout

@@ -93,6 +93,14 @@ func kustomize(t *testing.T, folders ...string) objects {
 // kubernetes returns the version for which the chart is rendered, that of the control plane: helm template has no cluster.
 func kubernetes() string { return cluster.controlPlane.Version() }
 
+// guardFolder is the folder of the guard that the chart renders for the version of the control plane.
+func guardFolder() string {
+	if cluster.controlPlane.Since(36) {
+		return "guard"
+	}
+	return "guard-v1beta1"
+}
+
 func template(t *testing.T, values ...string) result {
 	t.Helper()
 	set := make([]string, 0, 2*len(values))

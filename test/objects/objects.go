@@ -4,6 +4,7 @@ package objects
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -78,6 +79,15 @@ spec:
   minReplicas: 7
   maxReplicas: 20
 `
+
+// GuardFolder returns the folder of the guard's manifests for the version of admissionregistration.k8s.io, as v1, in which an API
+// server serves MutatingAdmissionPolicy.
+func GuardFolder(version string) string {
+	if version == "v1" {
+		return filepath.Join("manifests", "guard")
+	}
+	return filepath.Join("manifests", "guard-"+version)
+}
 
 // DormantGuard is a kustomize patch of manifests/guard: the guard applies only to namespaces with the label e2e-guard, because
 // most tests are about the webhook alone.

@@ -95,6 +95,11 @@ name: handoff-webhook
 namespace: {{ .Release.Namespace }}
 {{- end }}
 
+{{- /* The version of MutatingAdmissionPolicy: it is beta in Kubernetes 1.34 and 1.35. */}}
+{{- define "handoff.policiesVersion" -}}
+admissionregistration.k8s.io/{{ semverCompare "<1.36.0-0" .Capabilities.KubeVersion.Version | ternary "v1beta1" "v1" }}
+{{- end }}
+
 {{- /* The namespace selector of the webhook and of the guard. */}}
 {{- define "handoff.namespaceSelector" -}}
 matchExpressions:
