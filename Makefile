@@ -174,6 +174,15 @@ list-versions: ## print the versions that e2e-versions and e2e-skew run, one a l
 e2e-skew: ## run the tests with a kubectl two minor versions older and newer than the server: SKEWS="1.34:1.36 1.36:1.34"
 	@$(MAKE) --no-print-directory e2e-versions VERSIONS='$(SKEWS)'
 
+# The tests that run on the oldest version for each change: the rows of the decision table, server-side apply, the oracle, Helm 3,
+# matchConditions, and whether the API server accepts the manifests. e2e-versions runs all tests.
+OLDEST := $(firstword $(OLDER))
+OLDEST_TESTS := ^Test(Row|ServerSideApplyRow|TheOracle|Helm3|MatchConditions|ThreeMeanings|TheAPIServerAcceptsAllManifests)
+.PHONY: e2e-oldest
+e2e-oldest: $(call servers,$(OLDEST)) helm build ## run the tests of the decisions on the oldest version of Kubernetes
+	CONTROLPLANE_BIN=$(abspath $(call controlplane-folder,$(OLDEST))) \
+		go test -count=1 -timeout 20m -parallel 8 -run '$(OLDEST_TESTS)' ./test/e2e ./test/manifests
+
 # The versions before and after the upgrade. Kubernetes supports API servers that are one minor version apart.
 FROM ?= $(lastword $(OLDER))
 TO ?= $(NEWEST)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/ownership-handoff/handoff/test/controlplane"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // endpoint is an API server.
@@ -62,6 +64,22 @@ func newStream(t *testing.T, plane *controlplane.ControlPlane, at endpoint, kube
 		w.apply(at)
 	}
 	return s
+}
+
+// installGuard installs the guard for a version of admissionregistration.k8s.io. One of another version is replaced: there must be
+// as many policies as before.
+func (s *stream) installGuard(at endpoint, version string) {
+	s.Helper()
+	root, err := controlplane.Root()
+	if err != nil {
+		s.Fatal(err)
+	}
+	first := s.workloads[0]
+	first.must(at, "", "apply", "-k", filepath.Join(root, objects.GuardFolder(version)))
+	policies := first.must(at, "", "get", "mutatingadmissionpolicies."+version+".admissionregistration.k8s.io", "-o", "name")
+	if got := strings.Count(policies, "/handoff-guard-"); got != 2 || strings.Count(policies, "\n") != 2 {
+		s.Errorf("%s: want the two policies of the guard, got %s", at.name, policies)
+	}
 }
 
 // manifest returns the Deployment with lines of its spec.

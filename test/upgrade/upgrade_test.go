@@ -21,7 +21,8 @@ const patience = 60 * time.Second
 const rounds = 6
 
 // TestAnUpgradeOfTheControlPlaneLosesNothing verifies that each apply succeeds, that it keeps what is not the manifest's, and that
-// the webhook never fails open. The webhook reaches the API servers through a load balancer.
+// the webhook never fails open. The guard is installed where the old version has its API, and replaced by that of the new version. The
+// webhook reaches the API servers through a load balancer.
 func TestAnUpgradeOfTheControlPlaneLosesNothing(t *testing.T) {
 	from, to := os.Getenv("UPGRADE_FROM"), os.Getenv("UPGRADE_TO")
 	if from == "" || to == "" {
@@ -34,6 +35,10 @@ func TestAnUpgradeOfTheControlPlaneLosesNothing(t *testing.T) {
 
 	kubectls := []string{filepath.Join(from, "kubectl"), filepath.Join(to, "kubectl")}
 	s := newStream(t, plane, old, kubectls)
+	guarded := plane.HasMutatingPolicies()
+	if guarded {
+		s.installGuard(old, plane.PoliciesVersion())
+	}
 	s.play("the old API server", old)
 
 	upgrade, err := plane.StartUpgrade(t.Context(), to)
@@ -61,6 +66,9 @@ func TestAnUpgradeOfTheControlPlaneLosesNothing(t *testing.T) {
 		}
 		s.waitForRounds()
 	}, joined)
+	if guarded {
+		s.installGuard(joined, plane.PoliciesVersion())
+	}
 	s.scale(joined)
 	s.play("the new API server, after its controllers have scaled", joined)
 	s.wantTruth(joined)
