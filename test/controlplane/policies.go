@@ -41,7 +41,7 @@ func enableMutatingPolicies(ctx context.Context, server *envtest.APIServer) erro
 	if err != nil {
 		return fmt.Errorf("reading the version of %s: %w", server.Path, err)
 	}
-	v, err := version.ParseSemantic(regexp.MustCompile(`v[0-9]\S*`).FindString(string(text)))
+	v, err := version.ParseSemantic(regexp.MustCompile(`v\d\S*`).FindString(string(text)))
 	if err != nil {
 		return fmt.Errorf("reading the version of %s: %w", server.Path, err)
 	}

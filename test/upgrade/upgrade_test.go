@@ -21,8 +21,8 @@ const patience = 60 * time.Second
 const rounds = 6
 
 // TestAnUpgradeOfTheControlPlaneLosesNothing verifies that each apply succeeds, that it keeps what is not the manifest's, and that
-// the webhook never fails open. The guard is installed where the old version has its API, and replaced by that of the new version. The
-// webhook reaches the API servers through a load balancer.
+// the webhook never fails open. The webhook reaches the API servers through a load balancer. The guard is installed where the old
+// version has its API, and then replaced by that of the new version.
 func TestAnUpgradeOfTheControlPlaneLosesNothing(t *testing.T) {
 	from, to := os.Getenv("UPGRADE_FROM"), os.Getenv("UPGRADE_TO")
 	if from == "" || to == "" {
