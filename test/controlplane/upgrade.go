@@ -45,6 +45,9 @@ func (p *ControlPlane) StartUpgrade(ctx context.Context, binaries string) (*Upgr
 	joining.Out, joining.Err = log, log
 	joining.StartTimeout, joining.StopTimeout = startTimeout, stopTimeout
 	joining.Configure().Set("service-account-issuer", old.SecureServing.URL("https", "/").String())
+	if err := enableMutatingPolicies(ctx, joining); err != nil {
+		return nil, err
+	}
 	p.upgrade = &Upgrade{
 		plane: p, binaries: binaries, other: &envtest.ControlPlane{Etcd: p.servers.Etcd, APIServer: joining, KubectlPath: p.Kubectl},
 	}
