@@ -12,6 +12,17 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
+// entryRestorer restores the managedFields entries of a write.
+type entryRestorer struct {
+	keeper *keeper
+
+	pairs []entryPair
+	// moved are the units that the write moves from one manager to another on purpose.
+	moved map[*unit]bool
+	byTop []*unit // by Node.ID
+	scale *unit   // the one with the scale field, nil if there is none
+}
+
 // restoreEntries returns the incoming managedFields entries in the API server's order, in which each unit has the managers
 // that it has in live. There are two exceptions:
 //   - The Apply entry of the server-side applier that sends the write stays as it is. It records what the manifest sets, as
@@ -96,17 +107,6 @@ func (p entryPair) entry() ownership.Entry {
 		return p.incoming
 	}
 	return p.live
-}
-
-// entryRestorer restores the managedFields entries of a write.
-type entryRestorer struct {
-	keeper *keeper
-
-	pairs []entryPair
-	// moved are the units that the write moves from one manager to another on purpose.
-	moved map[*unit]bool
-	byTop []*unit // by Node.ID
-	scale *unit   // the one with the scale field, nil if there is none
 }
 
 // unitsByTop returns the units by the ID of their top.

@@ -98,8 +98,8 @@ func (p *proof) outage(ctx context.Context) ([]string, error) {
 	return []string{fmt.Sprintf("no webhook pod for %.0f s", length.Seconds())}, p.available(ctx)
 }
 
-// uninstalled returns a step that uninstalls handoff and the guard. It verifies that nothing is left behind, and that applies behave
-// as they do without handoff.
+// uninstalled returns a step that uninstalls handoff and the guard. It verifies that nothing is left behind, and that applies
+// behave as they do without handoff.
 func (p *proof) uninstalled(by way) step {
 	return step{name: "uninstall", do: func(ctx context.Context) error {
 		if err := by.uninstall(ctx); err != nil {

@@ -209,9 +209,14 @@ func TestIdleConnectionsTakeBoundedMemory(t *testing.T) {
 	for range 3 {
 		open()
 	}
+	// On a busy machine, the connections that the server has closed end a little later, but long before an idle one does.
+	within := func(memory uint64) bool { return memory-min(memory, before) <= 2*(first-before) }
 	last := inUse()
+	for deadline := time.Now().Add(15 * time.Second); !within(last) && time.Now().Before(deadline); last = inUse() {
+		time.Sleep(200 * time.Millisecond)
+	}
 	t.Logf("%d idle connections take %d KiB, four times as many %d KiB", some, (first-before)>>10, (last-before)>>10)
-	if first <= before || last-min(last, before) > 2*(first-before) {
+	if first <= before || !within(last) {
 		t.Errorf("%d connections take %d bytes, four times as many %d", some, first-before, last-before)
 	}
 }
