@@ -213,7 +213,7 @@ func TestIdleConnectionsTakeBoundedMemory(t *testing.T) {
 		open()
 	}
 	last := inUse()
-	t.Logf("%d idle connections take %d KiB, four times as many %d KiB", some, int64(first-before)>>10, int64(last-before)>>10)
+	t.Logf("%d idle connections take %d KiB, four times as many %d KiB", some, (first-min(first, before))>>10, (last-min(last, before))>>10)
 	// On a busy machine, connections end for their timeout before they are measured, and the first ones seem to take nothing.
 	expected := max(first-min(first, before), some*connectionMemory)
 	if last-min(last, before) > 2*expected {
