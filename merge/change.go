@@ -2,6 +2,7 @@ package merge
 
 import (
 	"encoding/json"
+	"strings"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -22,15 +23,15 @@ type Change struct {
 	Decision Decision
 	// Choice is the value or member that excludes a cleared field, as "OnDelete".
 	Choice string
-	// Overruled is the reason why the manifest wins over a field to keep, as "the manifest sets valueFrom".
-	Overruled string
+	// Reason is why the manifest wins over a field to keep, as "it exceeds limits.cpu".
+	Reason string
 }
 
 // factsOf returns the facts about a contested field that the decision table uses.
 func factsOf(field ownership.ContestedField, writer ownership.Writer) Field {
 	return Field{
 		Owner: field.Owner.Kind, Writer: writer, Manifest: field.Declared.Manifest, Base: field.Declared.Base,
-		Scale: field.Scale, Changed: field.Changed(), Removed: field.Removed,
+		Scale: field.Scale, Unit: field.Unit, Changed: field.Changed(), Removed: field.Removed,
 	}
 }
 
@@ -53,9 +54,9 @@ func changeOf(field ownership.ContestedField, facts Field) Change {
 	return c
 }
 
-// yielding returns the change of a field to keep over which the manifest wins.
-func (c Change) yielding(reason string) Change {
-	c.Decision.Verdict, c.Decision.message, c.Overruled = Yield, overruledBy(reason), reason
+// manifestWins returns the change of a field to keep over which the manifest wins.
+func (c Change) manifestWins(reason string) Change {
+	c.Decision.Verdict, c.Decision.message, c.Reason = ManifestWins, winsBecause(reason), reason
 	c.To = c.Incoming
 	if len(c.Incoming) == 0 {
 		c.To = nil
@@ -85,8 +86,11 @@ func (c Change) Text(done, path string) (before, name, after string) {
 		name = c.Choice
 	case nothing:
 	}
-	if m.ownerFirst {
+	switch {
+	case m.ownerFirst:
 		return "", name, m.before + path + m.after
+	case m.fieldFirst:
+		return path, "", strings.Replace(m.after, "%s", string(c.From), 1)
 	}
 	return done + m.before, name, m.after
 }

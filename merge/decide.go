@@ -1,14 +1,19 @@
 package merge
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"runtime/debug"
+	"slices"
 	"strconv"
 
 	"gomodules.xyz/jsonpatch/v2"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/fieldtree"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -17,6 +22,8 @@ var (
 	ErrNotAnInteger = errors.New("the scale field is not an integer")
 	// ErrBudget is returned if a write needs more work than Request.Meter allows.
 	ErrBudget = errors.New("the work budget is exhausted")
+	// ErrPanic is returned if the decisions on fields other than the scale field have panicked.
+	ErrPanic = errors.New("panic")
 )
 
 // Request is a write to an object, not to one of its subresources, as an admission webhook sees it.
@@ -25,9 +32,11 @@ type Request struct {
 	Namespace, Name string
 	// FieldManager is the one in the request's options, or empty.
 	FieldManager string
+	// DryRun reports whether the result is not stored, as for kubectl diff.
+	DryRun bool
 	// Live is the stored object, the zero Object if the write creates it. Incoming is the object about to be stored.
 	Live, Incoming ownership.Object
-	// Meter limits the work; nil sets no limit. If it ends the work, the error is ErrBudget.
+	// Meter limits the work on fields other than the scale field; nil sets no limit.
 	Meter ownership.Meter
 }
 
@@ -40,6 +49,9 @@ type Outcome struct {
 	// InvalidPaths is the error about the paths in annotation ownership.ControllerFieldsAnnotation that do not parse and are
 	// ignored; nil if all parse.
 	InvalidPaths error
+	// Skipped is the error because of which only the scale field was decided; nil if all fields were. It is ErrBudget, ErrPanic,
+	// ErrNotRestored, ownership.ErrManagedFields or ownership.ErrLastApplied.
+	Skipped error
 }
 
 // Cluster looks up other objects that a decision depends on.
@@ -58,25 +70,138 @@ type Decider struct {
 	Rules    []ownership.Rule
 }
 
-// Decide decides on each contested field of a write, and returns the changes and the patch. The error is ErrNotAnInteger,
-// ErrBudget, ErrNotRestored, ownership.ErrManagedFields or ownership.ErrLastApplied.
+// Decide decides on each contested field of a write, and returns the changes and the patch. The scale field is decided first, and
+// whatever prevents the decisions on other fields does not prevent it: Outcome.Skipped. The error is ErrNotAnInteger,
+// ErrNotRestored or ownership.ErrManagedFields.
 func (d Decider) Decide(r Request) (Outcome, error) {
-	spent := &budget{spend: r.Meter}
-	if r.Meter != nil {
-		r.Meter = spent.count
-	}
-	decide := d.decideWrite
 	if !r.Live.Present() {
-		decide = d.decideCreate
+		return d.decideCreate(r)
 	}
-	out, err := decide(r)
-	if spent.over {
-		return Outcome{InvalidPaths: out.InvalidPaths}, ErrBudget
+	w, context, invalid, err := d.writeOf(r)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if w.Sender.Writer == ownership.OtherWriter {
+		return Outcome{InvalidPaths: invalid}, nil // row 10: nothing to do, so return before any work
+	}
+	scale, err := d.decideScale(r, &context, w)
+	if err != nil {
+		return Outcome{InvalidPaths: invalid}, err
+	}
+	out, err := decideFields(w, context, scale, r.Meter)
+	if err != nil {
+		skipped := err
+		out, err = rewrite(w, context, scale, nil)
+		out.Skipped = skipped
+	}
+	switch {
+	case errors.Is(invalid, ErrPanic):
+		out.Skipped = invalid // all rules are ignored
+	default:
+		out.InvalidPaths = invalid
+	}
+	if out.Skipped == nil {
+		out.Skipped = w.Manifests.Unread
 	}
 	return out, err
 }
 
-// budget records that the meter has ended the work. After that, neither results nor errors are valid.
+// withRules sets the patterns of the rules and of the object's annotation. invalid is the error about those that are ignored: paths
+// of the annotation that do not parse, or all if reading them panics.
+func (d Decider) withRules(r Request, w *ownership.Write, context *ownership.ObjectContext) (invalid error) {
+	defer func() {
+		if p := recover(); p != nil {
+			context.Controlled, invalid = nil, ErrPanic
+		}
+	}()
+	context.Controlled, invalid = ownership.ControllerPatterns(r.Kind.GroupKind(), d.Rules, r.Incoming)
+	w.Managers = w.Managers.WithControlled(context.Controlled)
+	return invalid
+}
+
+// decideScale decides on the scale field. It returns at most one change.
+func (d Decider) decideScale(r Request, context *ownership.ObjectContext, w ownership.Write) ([]Change, error) {
+	scaler := d.scalerOf(r, context, w.LiveEntries)
+	field, ok := context.ScaleField(w, scaler)
+	if !ok {
+		return nil, nil
+	}
+	facts := factsOf(field, w.Sender.Writer)
+	facts.OffAtZero = scaler.OffAtZero && facts.Owner == ownership.Autoscaler && string(field.Live) == "0"
+	unrecorded := w.Sender.Writer == ownership.Applier && !w.Manifests.Recorded
+	facts.Unrecorded = unrecorded && !w.Sender.ServerSide() && string(field.Incoming) == "1"
+	facts.Unsent = r.DryRun && w.Manifests.Unsent() && string(field.Incoming) == "1" && isAboveOne(field.Live)
+	facts.ToOne = unrecorded && string(field.Incoming) == "1" && isAboveOne(field.Live)
+	c := changeOf(field, facts)
+	if c.Decision.Verdict != Keep && (c.Decision.Verdict != Warn || !c.Field.Changed) {
+		return nil, nil
+	}
+	return []Change{c}, c.checkScale()
+}
+
+func isAboveOne(replicas []byte) bool {
+	n, err := strconv.ParseUint(string(replicas), 10, 31)
+	return err == nil && n > 1
+}
+
+// decideFields decides on the other fields, and carries out all decisions. scale is the decision on the scale field.
+func decideFields(
+	w ownership.Write, context ownership.ObjectContext, scale []Change, meter ownership.Meter,
+) (out Outcome, err error) {
+	spent := &budget{spend: meter}
+	if meter != nil {
+		w.Limit(spent.count)
+	}
+	defer func() {
+		w.Limit(nil)
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %T\n%s", ErrPanic, p, debug.Stack())
+		}
+		if spent.over {
+			err = ErrBudget // after that, neither results nor errors are valid
+		}
+	}()
+	if w.Sender.Writer != ownership.Applier {
+		return rewrite(w, context, slices.Clone(scale), nil)
+	}
+	fields, err := context.ContestedFields(w)
+	if err != nil {
+		return out, err
+	}
+	changes := append(make([]Change, 0, len(scale)+len(fields)), scale...)
+	for _, field := range fields {
+		if c := changeOf(field, factsOf(field, w.Sender.Writer)); c.Decision.Verdict == Keep {
+			changes = append(changes, c)
+		}
+	}
+	if out, err = rewrite(w, context, changes, stale(w, context)); err != nil {
+		return out, err
+	}
+	removed, err := removedBy(w, context, out.Changes)
+	out.Changes = append(out.Changes, removed...)
+	return out, err
+}
+
+// removedBy returns the values of other managers that the write removes, other than those that are kept or reported already.
+func removedBy(w ownership.Write, context ownership.ObjectContext, decided []Change) (removed []Change, err error) {
+	fields, err := context.RemovedFields(w)
+	if err != nil || len(fields) == 0 {
+		return nil, err
+	}
+	known := &fieldtree.Tree{}
+	for _, c := range decided {
+		known.Add(c.Path)
+	}
+	for _, field := range fields {
+		c := changeOf(field, factsOf(field, w.Sender.Writer))
+		if c.Decision.Verdict == Removed && !known.Has(c.Path) {
+			removed = append(removed, c)
+		}
+	}
+	return removed, nil
+}
+
+// budget records that the meter has ended the work.
 type budget struct {
 	spend ownership.Meter
 	over  bool
@@ -87,74 +212,62 @@ func (m *budget) count(steps int) bool {
 	return !m.over
 }
 
-func (d Decider) decideWrite(r Request) (out Outcome, err error) {
-	w, err := d.writeOf(r)
-	if err != nil {
-		return out, err
-	}
-	if w.Sender.Writer == ownership.OtherWriter {
-		return out, nil // row 10: nothing to do, so return before any work
-	}
-	context := d.contextOf(r, w)
-	context.Controlled, out.InvalidPaths = ownership.ControllerPatterns(r.Kind.GroupKind(), d.Rules, r.Incoming)
-	var scaler ownership.Scaler
-	var fields []ownership.ContestedField
-	if !context.Undisputed(w) {
-		context, scaler = d.withScaler(context, r, w)
-		if fields, err = context.ContestedFields(w); err != nil {
-			return out, err
-		}
-	}
-	var keep []Change
-	for _, field := range fields {
-		facts := factsOf(field, w.Sender.Writer)
-		facts.OffAtZero = scaler.OffAtZero && field.Scale && facts.Owner == ownership.Autoscaler && string(field.Live) == "0"
-		c := changeOf(field, facts)
-		switch {
-		case c.Decision.Verdict == Keep:
-			keep = append(keep, c)
-		case c.Decision.Verdict == Warn && c.Field.Changed:
-			out.Changes = append(out.Changes, c)
-		default:
+// rewrite carries out the decisions. The outcome does not list fields that need no change. It reuses the list of changes.
+func rewrite(w ownership.Write, context ownership.ObjectContext, changes, stale []Change) (out Outcome, err error) {
+	kept := make([]Kept, 0, len(changes))
+	for i := range changes {
+		c := &changes[i]
+		if c.Decision.Verdict == Warn {
 			continue
 		}
-		if err := c.checkScale(); err != nil {
-			return Outcome{}, err
-		}
-	}
-	rewritten, err := rewrite(w, context, keep, stale(w, context))
-	out.Changes, out.Operations = append(out.Changes, rewritten.Changes...), rewritten.Operations
-	return out, err
-}
-
-// rewrite carries out the decisions. The outcome does not list fields that need no change.
-func rewrite(w ownership.Write, context ownership.ObjectContext, keep, stale []Change) (out Outcome, err error) {
-	if len(keep)+len(stale) == 0 {
-		return out, nil
-	}
-	kept := make([]Kept, len(keep))
-	for i, c := range keep {
-		kept[i] = Kept{Path: c.Path, Scale: c.Field.Scale, ScaleIn: context.ScaleIn}
+		field := Kept{Path: c.Path, Scale: c.Field.Scale, Unit: c.Field.Unit, ScaleIn: context.ScaleIn}
 		if c.Decision.Verdict == Start {
-			kept[i].Value = c.Value()
+			field.Value = c.Value()
 		}
+		kept = append(kept, field)
+	}
+	if len(kept)+len(stale) == 0 || takesOver(w) {
+		isKept := func(c Change) bool { return c.Decision.Verdict != Warn }
+		return Outcome{Changes: slices.DeleteFunc(changes, isKept)}, nil
 	}
 	rewritten, err := Rewrite(w, kept, pathsOf(stale))
 	if err != nil {
-		return out, fmt.Errorf("keeping %d fields, clearing %d: %w", len(keep), len(stale), err)
+		return Outcome{}, fmt.Errorf("keeping %d fields, clearing %d: %w", len(kept), len(stale), err)
 	}
-	for i, c := range keep {
-		reason, overruled := rewritten.Overruled[i]
-		switch {
-		case overruled:
-			out.Changes = append(out.Changes, c.yielding(reason))
-		case !rewritten.Gone[i] && len(rewritten.Operations) > len(stale):
-			out.Changes = append(out.Changes, c)
+	isUnchanged, i := len(rewritten.Operations) == len(stale), 0 // i is the index in kept
+	out.Changes = changes[:0]
+	for _, c := range changes {
+		if c.Decision.Verdict != Warn {
+			reason, wins := rewritten.ManifestWins[i]
+			isGone := rewritten.Gone[i]
+			i++
+			if wins {
+				c = c.manifestWins(reason)
+			} else if isGone || isUnchanged {
+				continue
+			}
 		}
+		out.Changes = append(out.Changes, c)
 	}
 	out.Changes = append(out.Changes, stale...)
 	out.Operations = rewritten.Operations
 	return out, nil
+}
+
+// takesOver reports whether a write changes nothing but managedFields and the last-applied annotation, and removes fields from an
+// entry of another manager. That is how kubectl migrates an object from client-side to server-side apply, and how Flux takes over the
+// fields that kubectl wrote (fluxcd/pkg/ssa, PatchReplaceFieldsManagers). No client does that to entries of subresources.
+func takesOver(w ownership.Write) bool {
+	loses := func(p ownership.Pair) bool {
+		return p.InLive && p.Live.Subresource == "" && !p.Live.Same(w.Sender.Entry) && !bytes.Equal(p.Live.Fields.Text(), p.Incoming.Fields.Text())
+	}
+	for pair := range ownership.Pairs(w.LiveEntries, w.IncomingEntries) {
+		if !loses(pair) {
+			continue
+		}
+		return jsontree.EqualBut(w.Live.At(), w.Incoming.At(), generated(w)...)
+	}
+	return false
 }
 
 // checkScale returns ErrNotAnInteger unless the scale field's values are valid replicas, nonnegative int32s
@@ -176,20 +289,26 @@ func (c Change) checkScale() error {
 	return nil
 }
 
-// writeOf reads the managedFields, the sender and the manifests of a write.
-func (d Decider) writeOf(r Request) (w ownership.Write, err error) {
-	w = ownership.Write{Live: r.Live, Incoming: r.Incoming, Kind: r.Kind, Managers: d.managersFor(r), Meter: r.Meter}
+// writeOf reads the managedFields, the sender and the manifests of a write, and what is known of its object without its scaler.
+// invalid is the error about paths in its annotation.
+func (d Decider) writeOf(r Request) (w ownership.Write, context ownership.ObjectContext, invalid, err error) {
+	w = ownership.Write{Live: r.Live, Incoming: r.Incoming, Kind: r.Kind, DryRun: r.DryRun, Managers: d.managersFor(r)}
+	invalid = d.withRules(r, &w, &context)
 	if w.LiveEntries, err = r.Live.Entries(); err != nil {
-		return w, fmt.Errorf("oldObject: %w", err)
+		return w, context, invalid, fmt.Errorf("oldObject: %w", err)
 	}
-	if w.IncomingEntries, err = r.Incoming.Entries(w.LiveEntries...); err != nil {
-		return w, fmt.Errorf("object: %w", err)
+	if w.IncomingEntries, err = r.Incoming.Entries(); err != nil {
+		return w, context, invalid, fmt.Errorf("object: %w", err)
 	}
 	w.Sender = w.SentBy(r.FieldManager)
 	if w.Sender.Writer == ownership.Applier {
-		w.Manifests, err = w.Managers.ManifestsOf(w.Sender, r.Live, r.Incoming, w.LiveEntries)
+		w.Manifests = w.Managers.ManifestsOf(w.Sender, r.Live, r.Incoming, w.LiveEntries)
 	}
-	return w, err
+	context.Managers = w.Managers
+	if context.Scale = d.Cluster.ScalePath(r.Kind.Group, r.Kind.Version, r.Kind.Kind); context.Scale != nil {
+		context.ScaleIn = w.Managers.Scale
+	}
+	return w, context, invalid, nil
 }
 
 func pathsOf(changes []Change) []fieldpath.Path {

@@ -18,31 +18,18 @@ func (d Decider) managersFor(r Request) ownership.Managers {
 	})
 }
 
-// contextOf returns the facts about the owners of a write's object.
-func (d Decider) contextOf(r Request, w ownership.Write) ownership.ObjectContext {
-	context := ownership.ObjectContext{
-		Managers: w.Managers, Scale: d.Cluster.ScalePath(r.Kind.Group, r.Kind.Version, r.Kind.Kind),
-	}
-	if context.Scale != nil {
-		context.ScaleIn = w.Managers.Scale
-	}
-	return context
-}
-
-// withScaler looks up the scaler of a write's object, and returns the context with it.
-func (d Decider) withScaler(
-	context ownership.ObjectContext, r Request, w ownership.Write,
-) (ownership.ObjectContext, ownership.Scaler) {
+// scalerOf looks up the scaler of a write's object, and completes the context with it.
+func (d Decider) scalerOf(r Request, context *ownership.ObjectContext, live []ownership.Entry) (scaler ownership.Scaler) {
 	if context.Scale == nil || r.Live.Value(context.Scale) == nil {
-		return context, ownership.Scaler{}
+		return scaler
 	}
-	scaler := d.Cluster.Scaler(r.Namespace, r.Kind.Group, r.Kind.Kind, r.Name)
-	context.Autoscaler = scaler.Owner(context.Scale, r.Live, w.LiveEntries, w.Managers)
+	scaler = d.Cluster.Scaler(r.Namespace, r.Kind.Group, r.Kind.Kind, r.Name)
+	context.Autoscaler = scaler.Owner(context.Scale, r.Live, live, context.Managers)
 	context.Managers.Readable = scaler.Readable
 	if scaler.Name == "" {
 		context.Autoscaler = nodeGroupScaler(r)
 	}
-	return context, scaler
+	return scaler
 }
 
 // nodeGroupScaler returns the scaler of a node group. The incoming object decides as well: a manifest that removes the

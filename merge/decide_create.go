@@ -17,7 +17,8 @@ func (d Decider) decideCreate(r Request) (out Outcome, err error) {
 	if scaler.Name == "" {
 		return out, nil
 	}
-	w, err := d.writeOf(r)
+	w, context, invalid, err := d.writeOf(r)
+	out.InvalidPaths = invalid
 	if err != nil || w.Sender.Writer != ownership.Applier {
 		return out, err // rows 9 and 10: there is no manifest
 	}
@@ -34,5 +35,7 @@ func (d Decider) decideCreate(r Request) (out Outcome, err error) {
 	if err := c.checkScale(); err != nil || c.Decision.Verdict != Start {
 		return out, err
 	}
-	return rewrite(w, ownership.ObjectContext{Managers: w.Managers, Scale: path}, []Change{c}, nil)
+	out, err = rewrite(w, context, []Change{c}, nil)
+	out.InvalidPaths = invalid
+	return out, err
 }

@@ -63,7 +63,7 @@ func TestDecide(t *testing.T) {
 		},
 		"dropping replicas never means 1": {
 			0, `{"replicas":3}`, `{"replicas":1}`, `{"replicas":3}`, `{}`,
-			[]string{"row 4: keep 3, no longer in the manifest; use kubectl scale from now on"},
+			[]string{"row 4: keep 3, no longer in the manifest; use an HPA or kubectl scale"},
 		},
 		"the manifest sets replicas that no one else owns": {
 			0, `{"replicas":3}`, `{"replicas":5}`, `{"replicas":3}`, `{"replicas":5}`, nil,

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
-	"github.com/ownership-handoff/handoff/internal/rawjson"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -16,20 +16,27 @@ import (
 type entryRestorer struct {
 	keeper *keeper
 
-	pairs []entryPair
-	// moved are the units that the write moves from one manager to another on purpose.
-	moved map[*unit]bool
-	byTop []*unit // by Node.ID
-	scale *unit   // the one with the scale field, nil if there is none
+	pairs  []entryPair
+	parts  []*part
+	byNode []*part // by Node.ID
+	scale  *part   // the one with the scale field, nil if there is none
+	// parents are the missing parents that come back with nothing but kept fields. Each entry contains them as in live.
+	parents *fieldpath.Set
+	// unmanaged reports whether a kept field is in no entry of live: it was written through another API version.
+	unmanaged bool
 }
 
-// restoreEntries returns the incoming managedFields entries in the API server's order, in which each unit has the managers
-// that it has in live. There are two exceptions:
-//   - The Apply entry of the server-side applier that sends the write stays as it is. It records what the manifest sets, as
-//     the last-applied annotation does for client-side apply, so a field that the manifest drops leaves it.
-//   - A field that the write moves to another manager without changing its value stays with the new manager. Such a move is
-//     intended: kubectl makes it when a manifest migrates from client-side to server-side apply, and Flux when it takes
-//     over the fields that kubectl wrote.
+// part is a part of a kept object of which every entry manages the same as in live: a kept field, or the parent of the scale field
+// that is restored with it.
+type part struct {
+	node  *fieldtree.Node
+	scale bool
+	index int // in the list of parts
+}
+
+// restoreEntries returns the incoming managedFields entries in the API server's order, in which each part has the managers
+// that it has in live. The exception is the Apply entry of the server-side applier that sends the write. It records what the
+// manifest sets, as the last-applied annotation does for client-side apply, so a field that the manifest drops leaves it.
 func (r *entryRestorer) restoreEntries(incoming []ownership.Entry) ([]ownership.Entry, error) {
 	if len(r.pairs) == 0 {
 		return ownership.InOrder(incoming), nil
@@ -40,9 +47,11 @@ func (r *entryRestorer) restoreEntries(incoming []ownership.Entry) ([]ownership.
 		if restored[i], err = r.restore(r.pairs[i]); err != nil {
 			return nil, err
 		}
-	}
-	if err := r.restoreOtherVersions(restored); err != nil {
-		return nil, err
+		if r.unmanaged && r.keeper.write.InOtherVersion(r.pairs[i].live) {
+			if restored[i], err = r.restoreOtherNames(r.pairs[i], restored[i]); err != nil {
+				return nil, err
+			}
+		}
 	}
 	entries := restored[:0]
 	for i := range r.pairs {
@@ -61,44 +70,42 @@ type entryPair struct {
 	inIncoming bool
 	// changed reports whether the write changes the entry's field set.
 	changed bool
-	// moves reports whether the fields that the write removes from the entry move to another manager on purpose.
-	moves bool
-	// liveUnits and incomingUnits are the parts of the two field sets at the units; empty unless the entry is changed.
-	liveUnits, incomingUnits unitParts
+	// liveSubsets and incomingSubsets are the subsets of the two field sets at the parts; empty unless the entry is changed.
+	liveSubsets, incomingSubsets subsets
 }
 
-// unitPart is the part of a field set at a unit, as JSON.
-type unitPart struct {
-	unit *unit
+// subset is the subset of a field set at a part, as JSON.
+type subset struct {
+	part *part
 	text []byte
 }
 
-// unitParts are the parts of a field set, sorted by unit.index. They only list units that the set contains: an element for each
-// unit in each entry would take quadratic memory.
-type unitParts []unitPart
+// subsets are the subsets of a field set, sorted by part.index. They only list parts that the set contains: an element for each
+// part in each entry would take quadratic memory.
+type subsets []subset
 
-func (p unitPart) compare(index int) int { return cmp.Compare(p.unit.index, index) }
+func (s subset) compare(index int) int { return cmp.Compare(s.part.index, index) }
 
-// at returns the part at a unit, nil if there is none.
-func (p unitParts) at(u *unit) []byte {
-	if i, ok := slices.BinarySearchFunc(p, u.index, unitPart.compare); ok {
-		return p[i].text
+// at returns the subset at a part, nil if there is none.
+func (s subsets) at(p *part) []byte {
+	if i, ok := slices.BinarySearchFunc(s, p.index, subset.compare); ok {
+		return s[i].text
 	}
 	return nil
 }
 
-// with returns the parts with a part at a unit in place of the one that was there; nil removes it.
-func (p unitParts) with(u *unit, text []byte) unitParts {
-	i, ok := slices.BinarySearchFunc(p, u.index, unitPart.compare)
+// with returns the subsets with one at a part in place of the one that was there; nil removes it.
+func (s subsets) with(p *part, text []byte) subsets {
+	i, ok := slices.BinarySearchFunc(s, p.index, subset.compare)
 	switch {
 	case ok && text == nil:
-		return slices.Delete(p, i, i+1)
+		return slices.Delete(s, i, i+1)
 	case ok:
-		p[i].text = text
+		s[i].text = text
 	case text != nil:
-		return slices.Insert(p, i, unitPart{u, text})
+		return slices.Insert(s, i, subset{p, text})
 	}
-	return p
+	return s
 }
 
 // entry returns the incoming entry or, if the write has removed it, the one of live.
@@ -109,55 +116,55 @@ func (p entryPair) entry() ownership.Entry {
 	return p.live
 }
 
-// unitsByTop returns the units by the ID of their top.
-func (k *keeper) unitsByTop() []*unit {
-	byTop := make([]*unit, k.tree.Len())
-	for _, u := range k.units {
-		byTop[u.top.ID] = u
-	}
-	return byTop
-}
-
 func (k *keeper) newEntryRestorer(incoming []ownership.Entry) *entryRestorer {
-	r := &entryRestorer{keeper: k, byTop: k.unitsByTop(), scale: k.scaleUnit()}
-	if len(k.units) == 0 || !k.write.Live.Present() {
+	r := &entryRestorer{keeper: k, byNode: make([]*part, k.tree.Len()), parents: &fieldpath.Set{}}
+	if len(k.pieces) == 0 || !k.write.Live.Present() {
 		return r // nothing to restore
 	}
+	for _, p := range k.pieces {
+		if p.whole {
+			r.addPart(p, p.top)
+			continue
+		}
+		for _, i := range p.kept {
+			r.addPart(p, k.nodes[i])
+		}
+	}
+	managed := make([]bool, len(r.parts))
 	pairs := ownership.Pairs(k.write.LiveEntries, incoming)
-	moves := k.write.Moves(pairs)
 	r.pairs = make([]entryPair, 0, len(incoming)+1)
 	for both := range pairs {
-		pair := entryPair{live: both.Live, incoming: both.Incoming, inIncoming: both.InIncoming, moves: moves(both)}
-		pair.changed = !both.InIncoming || !both.InLive || !bytes.Equal(pair.incoming.Fields, pair.live.Fields)
+		pair := entryPair{live: both.Live, incoming: both.Incoming, inIncoming: both.InIncoming}
+		pair.changed = !both.InIncoming || !both.InLive || !bytes.Equal(pair.incoming.Fields.Text(), pair.live.Fields.Text())
+		live := r.subsetsOf(pair.live)
+		for _, s := range live {
+			managed[s.part.index] = true
+		}
 		if pair.changed {
-			pair.liveUnits, pair.incomingUnits = r.unitsOf(pair.live), r.unitsOf(pair.incoming)
-			r.moved = k.addMoved(r.moved, pair)
+			pair.liveSubsets, pair.incomingSubsets = live, r.subsetsOf(pair.incoming)
 		}
 		r.pairs = append(r.pairs, pair)
 	}
+	r.unmanaged = slices.ContainsFunc(r.parts, func(p *part) bool { return !p.scale && !managed[p.index] })
 	return r
 }
 
-// addMoved adds the units that the write moves on purpose from an entry of live to the moved units, which may be nil.
-func (k *keeper) addMoved(moved map[*unit]bool, pair entryPair) map[*unit]bool {
-	for _, live := range pair.liveUnits {
-		if pair.incomingUnits.at(live.unit) != nil || !k.isMoved(pair, live.unit) || k.isSendersApply(pair.live) {
-			continue
-		}
-		if moved == nil {
-			moved = map[*unit]bool{}
-		}
-		moved[live.unit] = true
+// addPart adds a part of a piece, once.
+func (r *entryRestorer) addPart(of *piece, n *fieldtree.Node) {
+	if r.byNode[n.ID] != nil {
+		return
 	}
-	return moved
-}
-
-// isMoved reports whether the write moves a unit on purpose from an entry of live, given that it removes it from there.
-func (k *keeper) isMoved(pair entryPair, u *unit) bool { return pair.moves && k.isUnchanged(u) }
-
-// isUnchanged reports whether the incoming object has a unit's value as it is in live.
-func (k *keeper) isUnchanged(u *unit) bool {
-	return bytes.Equal(k.incoming.Of(u.top, k.write.Incoming.Text()), k.live.Of(u.top, k.write.Live.Text()))
+	p := &part{node: n, index: len(r.parts)}
+	for parent := n; parent != of.top; {
+		parent = parent.Parent()
+		r.parents.Insert(parent.Path())
+	}
+	p.scale = slices.ContainsFunc(of.kept, func(i int) bool { return r.keeper.kept[i].Scale })
+	if p.scale {
+		r.scale = p
+	}
+	r.parts = append(r.parts, p)
+	r.byNode[n.ID] = p
 }
 
 // isSendersApply reports whether an entry is the Apply entry of the server-side applier that sends the write.
@@ -165,33 +172,23 @@ func (k *keeper) isSendersApply(e ownership.Entry) bool {
 	return k.write.Sender.ServerSide() && k.write.Sender.Entry.Same(e)
 }
 
-// unitsOf returns the parts of an entry's field set at the units that the entry manages.
-func (r *entryRestorer) unitsOf(e ownership.Entry) unitParts {
-	var parts unitParts
-	r.keeper.tree.Managed(e.Fields, r.keeper.meter, func(n *fieldtree.Node, start int) {
-		if u := r.byTop[n.ID]; u != nil {
-			parts = append(parts, unitPart{u, e.Fields[start:rawjson.Skip(e.Fields, start)]})
+// subsetsOf returns the subsets of an entry's field set at the parts that the entry manages.
+func (r *entryRestorer) subsetsOf(e ownership.Entry) subsets {
+	var found subsets
+	r.keeper.tree.Managed(e.Fields, func(n *fieldtree.Node, set *jsontree.Node) {
+		if p := r.byNode[n.ID]; p != nil {
+			found = append(found, subset{p, set.Text()})
 		}
 	})
-	slices.SortFunc(parts, func(a, b unitPart) int { return a.compare(b.unit.index) })
+	slices.SortFunc(found, func(a, b subset) int { return a.compare(b.part.index) })
 	if r.scale != nil && r.keeper.write.InOtherVersion(e) {
 		var text []byte
 		if e.Contains(r.keeper.scalePathIn(e)) {
 			text = []byte("{}")
 		}
-		parts = parts.with(r.scale, text)
+		found = found.with(r.scale, text)
 	}
-	return parts
-}
-
-// scaleUnit returns the unit with the scale field, nil if there is none.
-func (k *keeper) scaleUnit() *unit {
-	for _, u := range k.units {
-		if u.scale {
-			return u
-		}
-	}
-	return nil
+	return found
 }
 
 // scalePathIn returns the path of the scale field in the API version of an entry.
@@ -208,17 +205,18 @@ func (k *keeper) scalePathIn(e ownership.Entry) fieldpath.Path {
 	return nil
 }
 
-// restore returns an entry with its field set restored at the units.
+// restore returns an entry with its field set restored at the parts.
 func (r *entryRestorer) restore(pair entryPair) (ownership.Entry, error) {
 	if !pair.changed {
 		return pair.incoming, nil
 	}
 	gained, lost := r.toUndo(pair)
-	if len(gained)+len(lost) == 0 {
-		return pair.incoming, nil
+	parents := r.parents
+	if r.keeper.isSendersApply(pair.entry()) {
+		parents = &fieldpath.Set{}
 	}
-	if e, ok := r.restoreText(pair, gained, lost); ok {
-		return e, nil
+	if len(gained)+len(lost) == 0 && parents.Empty() {
+		return pair.incoming, nil
 	}
 	incoming, err := pair.incoming.Set()
 	if err != nil {
@@ -229,89 +227,78 @@ func (r *entryRestorer) restore(pair entryPair) (ownership.Entry, error) {
 		return pair.incoming, err
 	}
 	set := incoming.RecursiveDifference(r.pathsOf(gained, pair)).RecursiveDifference(r.pathsOf(lost, pair))
-	set = set.Union(r.subset(live, lost, pair))
+	set = set.Union(r.subset(live, lost, pair)).Union(live.Intersection(parents))
 	if set.Equals(incoming) && pair.inIncoming {
 		return pair.incoming, nil
 	}
 	return pair.entry().WithSet(set)
 }
 
-// fewUnits is the largest number of units that are cut from the text of an entry one by one, because each cut copies the text.
-const fewUnits = 4
-
-// restoreText is restore for the usual cases, in which the text of an entry can be edited: an entry that has only gained units,
-// and an entry of nothing but units that the write has removed.
-func (r *entryRestorer) restoreText(pair entryPair, gained, lost []*unit) (e ownership.Entry, ok bool) {
-	units, e := gained, pair.incoming
-	switch {
-	case len(lost) > 0 && (pair.inIncoming || len(gained) > 0):
-		return e, false
-	case len(lost) > 0:
-		units, e = lost, pair.live
-	}
-	if len(units) > fewUnits {
-		return e, false
-	}
-	whole := false
-	for _, u := range units {
-		if e, whole, ok = e.Without(r.pathOf(u, pair)); !ok {
-			return e, false
-		}
-	}
-	if len(lost) > 0 {
-		return pair.live, whole
-	}
-	return e, true
-}
-
-// toUndo returns the units that an entry has gained and must not manage, and those that it has lost, in whole or in part,
+// toUndo returns the parts that an entry has gained and must not manage, and those that it has lost, in whole or in part,
 // and is to manage as in live.
-func (r *entryRestorer) toUndo(pair entryPair) (gained, lost []*unit) {
-	for _, incoming := range pair.incomingUnits {
-		if u := incoming.unit; pair.liveUnits.at(u) == nil && !r.moved[u] && !r.hasUnknownPath(u, pair) {
-			gained = append(gained, u)
+func (r *entryRestorer) toUndo(pair entryPair) (gained, lost []*part) {
+	for _, incoming := range pair.incomingSubsets {
+		if pair.liveSubsets.at(incoming.part) == nil {
+			gained = append(gained, incoming.part)
 		}
 	}
 	if r.keeper.isSendersApply(pair.entry()) {
 		return gained, nil
 	}
-	for _, live := range pair.liveUnits {
-		u := live.unit
-		incoming := pair.incomingUnits.at(u)
-		switch {
-		case bytes.Equal(incoming, live.text):
-		case incoming != nil && r.hasUnknownPath(u, pair):
-		case incoming == nil && r.keeper.isMoved(pair, u):
-		default:
-			lost = append(lost, u)
+	for _, live := range pair.liveSubsets {
+		if !bytes.Equal(pair.incomingSubsets.at(live.part), live.text) {
+			lost = append(lost, live.part)
 		}
 	}
 	return gained, lost
 }
 
-// hasUnknownPath reports whether a unit's path in the API version of an entry is unknown. In versions other than the
-// write's, only the path of the scale field is known.
-func (r *entryRestorer) hasUnknownPath(u *unit, pair entryPair) bool {
-	return !u.scale && r.keeper.write.InOtherVersion(pair.entry())
-}
-
-// pathsOf returns the paths of units in the API version of an entry.
-func (r *entryRestorer) pathsOf(units []*unit, pair entryPair) *fieldpath.Set {
+// pathsOf returns the paths of parts in the API version of an entry.
+func (r *entryRestorer) pathsOf(parts []*part, pair entryPair) *fieldpath.Set {
 	set := fieldpath.NewSet()
-	for _, u := range units {
-		set.Insert(r.pathOf(u, pair))
+	for _, p := range parts {
+		set.Insert(r.pathOf(p, pair))
 	}
 	return set
 }
 
-func (r *entryRestorer) pathOf(u *unit, pair entryPair) fieldpath.Path {
-	if e := pair.entry(); u.scale && r.keeper.write.InOtherVersion(e) {
+func (r *entryRestorer) pathOf(p *part, pair entryPair) fieldpath.Path {
+	if e := pair.entry(); p.scale && r.keeper.write.InOtherVersion(e) {
 		return r.keeper.scalePathIn(e)
 	}
-	return u.top.Path()
+	return p.node.Path()
 }
 
-// subset returns the elements of a set at units and nested under them.
-func (r *entryRestorer) subset(set *fieldpath.Set, units []*unit, pair entryPair) *fieldpath.Set {
-	return set.Difference(set.RecursiveDifference(r.pathsOf(units, pair)))
+// subset returns the elements of a set at parts and nested under them.
+func (r *entryRestorer) subset(set *fieldpath.Set, parts []*part, pair entryPair) *fieldpath.Set {
+	return set.Difference(set.RecursiveDifference(r.pathsOf(parts, pair)))
+}
+
+// restoreOtherNames returns an entry that was recorded in another API version with the fields that the live object does not have at
+// their path, because they have another name in the write's version. It is called if a kept field has no manager in this version.
+func (r *entryRestorer) restoreOtherNames(pair entryPair, restored ownership.Entry) (ownership.Entry, error) {
+	if !pair.changed || r.keeper.write.Managers.IsApplier(pair.live) {
+		return restored, nil
+	}
+	now, err := restored.Set()
+	if err != nil {
+		return restored, err
+	}
+	live, err := pair.live.Set()
+	if err != nil {
+		return restored, err
+	}
+	tree := &fieldtree.Tree{}
+	live.Difference(now).Iterate(func(path fieldpath.Path) { tree.Add(path.Copy()) })
+	places := tree.Find(r.keeper.write.Live.At())
+	set := now
+	for _, n := range tree.Nodes() {
+		if n.Wanted && places.Of(n) == nil {
+			set.Insert(n.Path())
+		}
+	}
+	if !pair.inIncoming && set.Equals(live) {
+		return pair.live, nil
+	}
+	return pair.entry().WithSet(set)
 }

@@ -11,7 +11,7 @@ import (
 // packages of this module.
 func TestMergePackagesImportNoHTTP(t *testing.T) {
 	const module = "github.com/ownership-handoff/handoff/"
-	allowed := []string{module + "merge/schema", module + "internal/strictjson"}
+	allowed := []string{module + "merge/schema", module + "internal/jsonnode"}
 	for _, name := range []string{"schema", "threeway", "twoway"} {
 		t.Run(name, func(t *testing.T) {
 			this := module + "merge/" + name

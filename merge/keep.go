@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"gomodules.xyz/jsonpatch/v2"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
-	"github.com/ownership-handoff/handoff/internal/rawjson"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -24,27 +23,28 @@ type Kept struct {
 	Scale bool
 	// ScaleIn returns the path of the scale field in another API version of the kind; nil stands for Path in every version.
 	ScaleIn ownership.ScalePaths
+	// Unit reports whether it is a unit (ownership.UnitOf), which last-applied lacks already.
+	Unit bool
 }
 
 // Rewritten is the result of Rewrite.
 type Rewritten struct {
 	// Operations are a JSON patch (RFC 6902) on the incoming object; none if it needs no change.
 	Operations []jsonpatch.Operation
-	// Overruled has the fields that are not kept, because the manifest wins. The keys are indexes in the list of fields to
-	// keep; the values are the reasons, as "the manifest sets valueFrom".
-	Overruled map[int]string
-	// Gone are the indexes of the fields that are not kept because their list element was deleted.
+	// ManifestWins has the fields that are not kept although the decision table keeps them. The keys are indexes in the list of
+	// fields to keep; the values are the reasons, as "it exceeds limits.cpu".
+	ManifestWins map[int]string
+	// Gone are the indexes of the fields that are not kept because the manifest has removed the list element or the object that
+	// they are in.
 	Gone map[int]bool
 }
 
 // Rewrite returns the JSON patch that restores the fields to keep, with live's values and managedFields entries, and that
 // removes the fields to clear from the incoming object and from every managedFields entry.
 //
-// If the incoming object lacks parents of a kept field, the patch restores the outermost of them as it is in live, in one
-// operation for all kept fields nested under it. It does so only if the manifest had declared nothing else there: otherwise
-// the manifest wins, because the restored parent would be one that nobody declared. The parent of the scale field is
-// restored in any case. The manifest also wins if the API server would reject a kept field beside the fields that the
-// manifest sets (relations.go), or if kubectl apply would delete the kept field next time (patchStrategy=retainKeys).
+// If the incoming object lacks parents of the scale field, the patch restores the outermost of them as it is in live: the API
+// server has accepted it like that. Missing parents of the fields of rules come back with these fields only, and of a unit only
+// the map that it is a key of. One operation restores all kept fields nested under the same missing parent.
 //
 // The patch removes the kept fields from the last-applied annotation, whichever applier wrote it, and with them parents that
 // are left empty. If the write changes nothing else, the result is the live object, byte for byte: the API server then stores
@@ -58,9 +58,6 @@ func Rewrite(w ownership.Write, keep []Kept, clearing []fieldpath.Path) (Rewritt
 	}
 	k := newKeeper(w, keep)
 	k.group()
-	if err := k.overrule(); err != nil {
-		return Rewritten{}, err
-	}
 	restored := k.restoreValues()
 	operations = append(operations, restored...)
 	lastApplied, cut := k.lastApplied()
@@ -80,7 +77,7 @@ func Rewrite(w ownership.Write, keep []Kept, clearing []fieldpath.Path) (Rewritt
 		return Rewritten{}, err
 	}
 	operations = append(operations, managedFields...)
-	out := Rewritten{Operations: operations, Overruled: k.overruled, Gone: k.gone}
+	out := Rewritten{Operations: operations, ManifestWins: k.wins, Gone: k.gone}
 	return out, k.verify(restored, entries, r)
 }
 
@@ -92,7 +89,8 @@ func clearFields(w ownership.Write, paths []fieldpath.Path) ([]ownership.Entry, 
 	}
 	operations := make([]jsonpatch.Operation, 0, len(paths))
 	for _, path := range paths {
-		operations = append(operations, jsonpatch.NewOperation("remove", w.Incoming.Locate(path).Pointer, nil))
+		pointer, _ := w.Incoming.Pointer(path)
+		operations = append(operations, jsonpatch.NewOperation("remove", pointer, nil))
 	}
 	cleared := fieldpath.NewSet(paths...)
 	var entries []ownership.Entry
@@ -118,75 +116,80 @@ func clearFields(w ownership.Write, paths []fieldpath.Path) ([]ownership.Entry, 
 type keeper struct {
 	write ownership.Write
 	kept  []Kept
-	meter fieldtree.Meter
 
 	tree           *fieldtree.Tree
 	nodes          []*fieldtree.Node // of the kept fields; nil for a path that is too long
-	live, incoming fieldtree.Positions
-	units          []*unit
-	overruled      map[int]string
+	others         []*fieldtree.Node // the limit of a kept request and the reverse, nil for other fields
+	live, incoming fieldtree.Places
+	pieces         []*piece
+	wins           map[int]string
 	gone           map[int]bool
+
+	sizes map[*fieldtree.Node]int // of the maps that get keys back
 }
 
-// unit is a part of the object that one operation restores: a kept field, or the outermost missing parent of one or more
+// piece is a part of the object that one operation restores: a kept field, or the outermost missing parent of one or more
 // kept fields.
-type unit struct {
+type piece struct {
 	top *fieldtree.Node
 	// kept are the indexes of its kept fields.
 	kept []int
 	// value is the value that it gets, as JSON.
 	value json.RawMessage
-	// scale reports whether it contains the scale field.
-	scale bool
-
-	index int // in the list in which group created it
+	// whole reports whether it gets live's value, with everything in it, rather than the kept fields only.
+	whole bool
 }
 
 func newKeeper(w ownership.Write, kept []Kept) *keeper {
 	k := &keeper{
-		write: w, kept: kept, meter: fieldtree.Meter(w.Meter), tree: &fieldtree.Tree{},
-		nodes: make([]*fieldtree.Node, len(kept)), overruled: map[int]string{}, gone: map[int]bool{},
+		write: w, kept: kept, tree: &fieldtree.Tree{},
+		nodes: make([]*fieldtree.Node, len(kept)), others: make([]*fieldtree.Node, len(kept)), wins: map[int]string{}, gone: map[int]bool{},
 	}
 	for i, field := range kept {
 		k.nodes[i] = k.tree.Add(field.Path)
+		if other := counterpart(field.Path); other != nil && !field.Scale {
+			k.others[i] = k.tree.AddUnwanted(other)
+		}
 	}
-	k.live, k.incoming = k.tree.Find(w.Live.Text(), k.meter), k.tree.Find(w.Incoming.Text(), k.meter)
+	k.live, k.incoming = k.tree.Find(w.Live.At()), k.tree.Find(w.Incoming.At())
 	return k
 }
 
-// group groups the kept fields into units.
+// group groups the kept fields into pieces.
 func (k *keeper) group() {
-	byTop := map[*fieldtree.Node]*unit{}
+	byTop := map[*fieldtree.Node]*piece{}
 	for i, n := range k.nodes {
-		top, reason := k.topOf(n)
+		if reason := k.manifestWins(i); reason != "" {
+			k.wins[i] = reason
+			continue
+		}
+		top, reason := k.topOf(n, k.kept[i])
 		switch {
 		case reason != "":
-			k.overruled[i] = reason
+			k.wins[i] = reason
 			continue
 		case top == nil:
 			k.gone[i] = true
 			continue
 		}
-		u := byTop[top]
-		if u == nil {
-			u = &unit{top: top, value: k.live.Of(top, k.write.Live.Text()), index: len(k.units)}
-			byTop[top] = u
-			k.units = append(k.units, u)
+		p := byTop[top]
+		if p == nil {
+			p = &piece{top: top}
+			byTop[top] = p
+			k.pieces = append(k.pieces, p)
 		}
-		if value := k.kept[i].Value; value != nil {
-			u.value = wrapped(value, n, top)
-		}
-		u.kept = append(u.kept, i)
-		u.scale = u.scale || k.kept[i].Scale
+		p.kept = append(p.kept, i)
+		p.whole = p.whole || top.Wanted || k.kept[i].Scale && k.kept[i].Value == nil
+	}
+	for _, p := range k.pieces {
+		p.value = k.valueOf(p)
 	}
 }
 
 // topOf returns the node to restore for a kept field: the outermost kept field that contains it, or the outermost missing
-// parent. It returns nil if that is a list element, which has been deleted. It returns a reason if the manifest wins.
-func (k *keeper) topOf(n *fieldtree.Node) (top *fieldtree.Node, reason string) {
-	if n == nil {
-		return nil, "the field is nested too deeply"
-	}
+// parent. It returns nil if the manifest has removed the list element that the field is in, or the parent of a unit. It returns a
+// reason if the manifest wins.
+func (k *keeper) topOf(n *fieldtree.Node, kept Kept) (top *fieldtree.Node, reason string) {
 	for p := n; p != nil; p = p.Parent() {
 		if p.Wanted {
 			n = p
@@ -197,80 +200,101 @@ func (k *keeper) topOf(n *fieldtree.Node) (top *fieldtree.Node, reason string) {
 		top = missing
 	}
 	top = k.outsideNull(top)
-	if parent := top.Parent(); parent != nil && top.IsField() && k.incoming.Of(parent, k.write.Incoming.Text())[0] != '{' {
+	if parent := top.Parent(); parent != nil && top.IsField() && !k.incoming.Of(parent).IsObject() {
 		return nil, "the manifest sets a value of another type"
 	}
-	if !top.IsField() && !k.incoming[top.ID].Span.Present() {
-		return nil, ""
+	for p := n; p != top.Parent(); p = p.Parent() {
+		if !p.IsField() && k.incoming.Of(p) == nil {
+			return nil, ""
+		}
+	}
+	if kept.Unit && top != n {
+		if _, inMap, _ := ownership.UnitOf(k.write.Kind.GroupKind(), kept.Path); !inMap || top != n.Parent() {
+			return nil, ""
+		}
 	}
 	return top, ""
 }
 
 // outsideNull returns a node or, if its parent is null in the incoming object, the outermost parent of which that is true.
 func (k *keeper) outsideNull(n *fieldtree.Node) *fieldtree.Node {
-	isNull := func(n *fieldtree.Node) bool { return string(k.incoming.Of(n, k.write.Incoming.Text())) == "null" }
-	for parent := n.Parent(); parent != nil && isNull(parent); parent = n.Parent() {
+	for parent := n.Parent(); parent != nil && k.incoming.Of(parent).IsNull(); parent = n.Parent() {
 		n = parent
 	}
 	return n
 }
 
-// wrapped returns the value of a parent that has nothing but one field with a value.
-func wrapped(value json.RawMessage, n, top *fieldtree.Node) json.RawMessage {
-	for ; n != top; n = n.Parent() {
-		name, _ := json.Marshal(*n.Element.FieldName) //nolint:errchkjson // a string can always be encoded
-		value = fmt.Appendf(nil, "{%s:%s}", name, value)
+// valueOf returns the value that a piece gets.
+func (k *keeper) valueOf(p *piece) json.RawMessage {
+	if value := k.kept[p.kept[0]].Value; value != nil && k.nodes[p.kept[0]] == p.top {
+		return value
 	}
-	return value
+	if p.whole {
+		return k.live.Of(p.top).Text()
+	}
+	parent := map[string]any{}
+	for _, i := range p.kept {
+		in, names := parent, k.nodes[i].Names(p.top)
+		for _, name := range names[:len(names)-1] {
+			child, ok := in[name].(map[string]any)
+			if !ok {
+				child = map[string]any{}
+				in[name] = child
+			}
+			in = child
+		}
+		value := k.kept[i].Value
+		if value == nil {
+			value = k.live.Of(k.nodes[i]).Text()
+		}
+		in[names[len(names)-1]] = value
+	}
+	text, _ := json.Marshal(parent) //nolint:errchkjson // the values are JSON
+	return text
 }
 
-// restoreValues returns one operation for each unit that has another value in the incoming object.
+// restoreValues returns one operation for each piece that has another value in the incoming object.
 func (k *keeper) restoreValues() []jsonpatch.Operation {
 	var operations []jsonpatch.Operation
-	for _, u := range k.units {
-		if !bytes.Equal(k.incoming.Of(u.top, k.write.Incoming.Text()), u.value) {
-			operations = append(operations, jsonpatch.NewOperation("add", k.incoming.Pointer(u.top), u.value))
+	for _, p := range k.pieces {
+		if !bytes.Equal(k.incoming.Of(p.top).Text(), p.value) {
+			operations = append(operations, jsonpatch.NewOperation("add", k.pointer(p), p.value))
 		}
 	}
 	return operations
 }
 
+// pointer returns the JSON pointer of a piece in the incoming object.
+func (k *keeper) pointer(p *piece) string { return k.incoming.Pointer(k.write.Incoming.At(), p.top) }
+
 // lastAppliedPointer is the JSON pointer of the last-applied annotation.
 const lastAppliedPointer = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"
 
-// lastApplied returns the last-applied annotation without the kept fields, and whether that changes it.
+// lastApplied returns the last-applied annotation without the kept fields, and whether that changes it. Metadata and its annotations
+// stay even if they become empty, as kubectl records them in every last-applied configuration.
 func (k *keeper) lastApplied() (text []byte, cut bool) {
 	text, ok := k.write.Manifests.LastApplied(k.write.Incoming)
-	known := ok && bytes.Equal(text, k.write.Manifests.Manifest()) // which is valid
-	if !known && (!ok || rawjson.Check(text) != nil) {
+	if !ok {
 		return text, false
 	}
-	return k.cutTree().Cut(text, isAnnotationsParent, k.meter)
-}
-
-// cutTree returns the paths to cut from the last-applied annotation: those of all fields, unless some are not kept or have two
-// paths in manifests.
-func (k *keeper) cutTree() *fieldtree.Tree {
-	kind := k.write.Kind.GroupKind()
-	hasTwo := func(field Kept) bool { return ownership.StringData(kind, field.Path) != nil }
-	if len(k.overruled)+len(k.gone) == 0 && !slices.ContainsFunc(k.kept, hasTwo) {
-		return k.tree
+	manifest, err := jsontree.Parse(text)
+	if err != nil {
+		return text, false
 	}
-	tree := &fieldtree.Tree{}
+	manifest.Limit(k.write.Meter)
+	annotations := ownership.LastAppliedPath()[:2]
+	mayGo := func(parent fieldpath.Path) bool {
+		return parent[len(parent)-1].FieldName != nil && !ownership.HasPrefix(annotations, parent)
+	}
 	for i, field := range k.kept {
-		if k.overruled[i] == "" && !k.gone[i] {
-			tree.Add(field.Path)
-			tree.Add(ownership.StringData(kind, field.Path))
+		if k.wins[i] != "" || k.gone[i] || field.Unit {
+			continue
+		}
+		for _, path := range []fieldpath.Path{field.Path, ownership.StringData(k.write.Kind.GroupKind(), field.Path)} {
+			cut = manifest.Cut(path, mayGo) != nil || cut
 		}
 	}
-	return tree
-}
-
-// isAnnotationsParent reports whether a node is metadata or metadata.annotations, which kubectl records in every last-applied
-// configuration, even if they are empty.
-func isAnnotationsParent(n *fieldtree.Node) bool {
-	names := n.Names(nil)
-	return names[0] == "metadata" && (len(names) == 1 || len(names) == 2 && names[1] == "annotations")
+	return manifest.Remaining(), cut
 }
 
 // managedFields returns the operation that sets the entries in the incoming object, none if it has them already. onlyKept
@@ -281,7 +305,7 @@ func (k *keeper) managedFields(entries []ownership.Entry, lastApplied []byte, on
 		return nil, nil // the creator manages the field until the autoscaler writes it
 	}
 	var text []byte
-	if onlyKept && len(k.units) > 0 && len(w.Live.ManagedFields()) > 0 && k.becomesLive(entries, lastApplied) {
+	if onlyKept && len(k.pieces) > 0 && len(w.Live.ManagedFields()) > 0 && k.becomesLive(entries, lastApplied) {
 		// The applier's entry has the time of this write, and so may have another position.
 		if text = w.Live.ManagedFields(); bytes.Equal(text, w.Incoming.ManagedFields()) {
 			return nil, nil
@@ -292,7 +316,7 @@ func (k *keeper) managedFields(entries []ownership.Entry, lastApplied []byte, on
 		}
 		text = ownership.EncodeEntries(entries)
 	}
-	if metadata := rawjson.Find(w.Incoming.Text(), "metadata").Of(w.Incoming.Text()); len(metadata) == 0 || metadata[0] != '{' {
+	if !w.Incoming.At("metadata").IsObject() {
 		return nil, fmt.Errorf("%w: metadata: %w", ownership.ErrManagedFields, ownership.ErrNotAnObject)
 	}
 	return []jsonpatch.Operation{jsonpatch.NewOperation("add", "/metadata/managedFields", json.RawMessage(text))}, nil
@@ -301,15 +325,28 @@ func (k *keeper) managedFields(entries []ownership.Entry, lastApplied []byte, on
 // becomesLive reports whether the rewritten object equals the live object, except for the times and the order of the entries.
 func (k *keeper) becomesLive(entries []ownership.Entry, lastApplied []byte) bool {
 	annotation := ownership.LastAppliedPath()
+	differs := annotation // of a client-side applier, whose entry comes to contain it
+	if k.write.Sender.ServerSide() {
+		differs = nil
+	}
 	was, _ := k.write.Manifests.LastApplied(k.write.Live)
-	if !bytes.Equal(lastApplied, was) || !ownership.SameFieldsBut(entries, k.write.LiveEntries, annotation) {
+	if !bytes.Equal(lastApplied, was) || !ownership.SameFieldsBut(entries, k.write.LiveEntries, differs) {
 		return false
 	}
-	ignored := &fieldtree.Tree{}
-	ignored.Add(fieldpath.MakePathOrDie("metadata", "managedFields"))
-	ignored.Add(annotation)
-	for _, u := range k.units {
-		ignored.Add(u.top.Path())
+	ignored := generated(k.write)
+	for _, p := range k.pieces {
+		if !bytes.Equal(p.value, k.live.Of(p.top).Text()) {
+			return false
+		}
+		ignored = append(ignored, k.live.Of(p.top), k.incoming.Of(p.top))
 	}
-	return ignored.Equal(k.write.Live.Text(), k.write.Incoming.Text(), k.meter)
+	return jsontree.EqualBut(k.write.Live.At(), k.write.Incoming.At(), ignored...)
+}
+
+// generated returns the managedFields and the last-applied annotation of both objects.
+func generated(w ownership.Write) (found []*jsontree.Node) {
+	for _, o := range []ownership.Object{w.Live, w.Incoming} {
+		found = append(found, o.At("metadata", "managedFields"), o.At("metadata", "annotations", ownership.LastAppliedAnnotation))
+	}
+	return found
 }

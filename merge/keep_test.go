@@ -224,15 +224,6 @@ func TestKeep(t *testing.T) {
 			want: stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", late, image), hpaEntry()}},
 		},
 		// kubectl first moves the entries, in a separate write: that write changes no value.
-		"an applier that handed over a field does not regain it": {
-			by:       "kubectl",
-			live:     stored{spec: `{"image":"a","replicas":3}`, entries: []string{csaEntry(early, image, count)}},
-			incoming: stored{spec: `{"image":"a","replicas":3}`, entries: []string{entry("kubectl", "Apply", late, image, count)}},
-			want: stored{
-				spec:    `{"image":"a","replicas":3}`,
-				entries: []string{entry("kubectl", "Apply", late, image, count)},
-			},
-		},
 		"a manager that lost a field to a forced apply regains it if the value was restored": {
 			by:       "kubectl",
 			live:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("kubectl", "Apply", early, image), hpaEntry()}},
@@ -257,22 +248,6 @@ func TestKeep(t *testing.T) {
 			want: stored{spec: `{"image":"a","replicas":7}`, entries: []string{
 				entry("kubectl", "Apply", early, image), entry("vpa", "Update", early, count), entry("helm", "Update", late, "spec.y"),
 			}},
-		},
-		"a field that a write of only managedFields moved to another entry stays there": {
-			by: "flux",
-			live: stored{spec: `{"image":"a","replicas":7}`, entries: []string{
-				entry("flux", "Apply", early, image), entry("kubectl-scale", "Update", late, count),
-			}},
-			incoming: stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("flux", "Apply", early, image, count)}},
-			want:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("flux", "Apply", early, image, count)}},
-		},
-		"a field that a write of only managedFields moved to a new entry stays there": {
-			by: "flux",
-			live: stored{spec: `{"image":"a","replicas":7}`, entries: []string{
-				entry("kubectl-edit", "Update", early, image), entry("kubectl-scale", "Update", late, count),
-			}},
-			incoming: stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("flux", "Apply", early, image, count)}},
-			want:     stored{spec: `{"image":"a","replicas":7}`, entries: []string{entry("flux", "Apply", early, image, count)}},
 		},
 		"the field of a subresource's entry does not move": {
 			by:       "kubectl",

@@ -2,12 +2,13 @@ package merge
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"gomodules.xyz/jsonpatch/v2"
 
-	"github.com/ownership-handoff/handoff/internal/rawjson"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
 // EncodePatch returns operations as a JSON patch (RFC 6902), [] if there are none. A value must be a string or a
@@ -15,12 +16,7 @@ import (
 //
 // Raw values can be large. EncodePatch scans them once, whereas the MarshalJSON method of Operation scans them four times.
 func EncodePatch(operations []jsonpatch.Operation) ([]byte, error) {
-	return AppendPatch(nil, operations)
-}
-
-// AppendPatch is EncodePatch, and appends to a buffer.
-func AppendPatch(to []byte, operations []jsonpatch.Operation) ([]byte, error) {
-	to = append(to, '[')
+	to := []byte{'['}
 	for i, o := range operations {
 		if i > 0 {
 			to = append(to, ',')
@@ -30,8 +26,14 @@ func AppendPatch(to []byte, operations []jsonpatch.Operation) ([]byte, error) {
 			return to, fmt.Errorf("encoding the operation on %s: %w", o.Path, err)
 		}
 	}
-	return append(to, ']'), nil
+	to = append(to, ']')
+	if !jsontext.Value(to).IsValid() { // each value is, by itself
+		return to, errTooDeep
+	}
+	return to, nil
 }
+
+var errTooDeep = errors.New("the patch is nested too deeply")
 
 func appendOperation(to []byte, o jsonpatch.Operation) (_ []byte, err error) {
 	to = append(to, `{"op":`...)
@@ -51,15 +53,12 @@ func appendOperation(to []byte, o jsonpatch.Operation) (_ []byte, err error) {
 	return append(to, '}'), nil
 }
 
-// depthInPatch is the number of objects and lists that contain a value in a JSON patch.
-const depthInPatch = 2
-
 func appendValue(to []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case string:
 		return jsontext.AppendQuote(to, v)
 	case json.RawMessage:
-		if err := rawjson.CheckWithin(depthInPatch, v); err != nil {
+		if _, err := jsontree.Parse(v); err != nil {
 			return to, err
 		}
 		return append(to, v...), nil

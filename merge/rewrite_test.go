@@ -81,7 +81,7 @@ func TestRewriteRestoresMissingParents(t *testing.T) {
 		"its parent is missing and comes back":             {`{"pool":{"size":1}}`, `{}`, size, kept},
 		"its parent is null":                               {`{"pool":{"size":1}}`, `{"pool":null}`, size, kept},
 		"an element of a list has been deleted":            {`{"list":[{"name":"a","x":1}]}`, `{"list":[]}`, inList, gone},
-		"a list with its element is missing":               {`{"list":[{"name":"a","x":1}]}`, `{}`, inList, kept},
+		"a list with its element is missing":               {`{"list":[{"name":"a","x":1}]}`, `{}`, inList, gone},
 		"the manifest has made its parent a list":          {`{"pool":{"size":1}}`, `{"pool":[]}`, size, overruled},
 		"the manifest has made its parent a string":        {`{"pool":{"size":1}}`, `{"pool":"{}"}`, size, overruled},
 		"the manifest has made an element a string":        {`{"list":[{"name":"a","x":1}]}`, `{"list":["a"]}`, inList, gone},
@@ -98,7 +98,7 @@ func TestRewriteRestoresMissingParents(t *testing.T) {
 			switch {
 			case rewritten.Gone[0]:
 				got = gone
-			case rewritten.Overruled[0] != "":
+			case rewritten.ManifestWins[0] != "":
 				got = overruled
 			}
 			if got != c.want {

@@ -7,7 +7,7 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/rawjson"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -101,7 +101,7 @@ func Contradictions(w ownership.Write, group, kind string) []Contradiction {
 			continue
 		}
 		for _, union := range s.unions(w.Incoming) {
-			if c, ok := s.contradiction(union, w.Incoming.Value(union)); ok {
+			if c, ok := s.contradiction(union, w.Incoming.At().Find(union)); ok {
 				found = append(found, c)
 			}
 		}
@@ -112,19 +112,11 @@ func Contradictions(w ownership.Write, group, kind string) []Contradiction {
 // isChangedIn reports whether the write changes the union, or the list with the unions, and whether it can have the member and
 // the choice. The API server has accepted an unchanged union before.
 func (s *staleDefault) isChangedIn(w ownership.Write) bool {
-	path, _, _ := strings.Cut(s.union, "[")
-	value := under(w.Incoming.Spec(), path)
-	return len(value) > 0 && !bytes.Equal(value, under(w.Live.Spec(), path)) &&
+	path, _, _ := strings.Cut("spec."+s.union, "[")
+	names := strings.Split(path, ".")
+	value := w.Incoming.At(names...).Text()
+	return len(value) > 0 && !bytes.Equal(value, w.Live.At(names...).Text()) &&
 		bytes.Contains(value, []byte(s.value)) && bytes.Contains(value, []byte(s.member))
-}
-
-// under returns the value at a dotted path in an object, nil if there is none.
-func under(object []byte, path string) []byte {
-	for path != "" && len(object) > 0 {
-		name, rest, _ := strings.Cut(path, ".")
-		object, path = rawjson.Find(object, name).Of(object), rest
-	}
-	return object
 }
 
 // unions returns the paths of the unions in the incoming object.
@@ -137,27 +129,24 @@ func (s *staleDefault) unions(incoming ownership.Object) []fieldpath.Path {
 	if !isList {
 		return []fieldpath.Path{path}
 	}
-	value := incoming.Value(path)
 	var paths []fieldpath.Path
-	rawjson.Elements(value, func(at rawjson.Span) bool {
-		element := at.Of(value)
-		if name, ok := rawjson.Unquote(rawjson.Find(element, key).Of(element)); ok {
+	for element := range incoming.At().Find(path).Parts() {
+		if name, ok := element.Member(key).String(); ok {
 			at := fieldpath.PathElement{Key: fieldpath.KeyByFields(key, name)}
 			paths = append(paths, append(path.Copy(), at))
 		}
-		return true
-	})
+	}
 	return paths
 }
 
-// contradiction returns the contradiction in the text of one union; ok is false if there is none.
-func (s *staleDefault) contradiction(union fieldpath.Path, text []byte) (c Contradiction, ok bool) {
-	if !rawjson.Find(text, s.member).Present() {
+// contradiction returns the contradiction in one union; ok is false if there is none.
+func (s *staleDefault) contradiction(union fieldpath.Path, value *jsontree.Node) (c Contradiction, ok bool) {
+	if value.Member(s.member) == nil {
 		return c, false // the usual case, before any decoding
 	}
 	var members map[string]json.RawMessage
 	var content map[string]json.RawMessage
-	if json.Unmarshal(text, &members) != nil || json.Unmarshal(members[s.member], &content) != nil {
+	if json.Unmarshal(value.Text(), &members) != nil || json.Unmarshal(members[s.member], &content) != nil {
 		return c, false
 	}
 	for name, value := range content {
@@ -169,8 +158,8 @@ func (s *staleDefault) contradiction(union fieldpath.Path, text []byte) (c Contr
 	if choice == another {
 		choice = s.other(union, members)
 	}
-	value, chosen := members[choice]
-	if !chosen || s.value != "" && s.value != string(value) {
+	chosenValue, chosen := members[choice]
+	if !chosen || s.value != "" && s.value != string(chosenValue) {
 		return c, false
 	}
 	c.By = choice

@@ -1,6 +1,9 @@
 package merge
 
 import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -19,8 +22,10 @@ const (
 	Keep
 	// Clear removes the field from the incoming object and from every managedFields entry.
 	Clear
-	// Yield leaves the incoming value of a field to keep, because the manifest wins: see Rewritten.Overruled.
-	Yield
+	// ManifestWins leaves the incoming value of a field to keep: see Rewritten.ManifestWins.
+	ManifestWins
+	// Removed leaves the incoming object without a value that another manager wrote, and warns.
+	Removed
 )
 
 // Field has the facts about a contested field that the decision table uses.
@@ -38,8 +43,15 @@ type Field struct {
 	Removed bool
 	// Created reports whether the write creates the object, SwitchedOff whether its manifest sets 0 replicas.
 	Created, SwitchedOff bool
-	// Scale reports whether it is the object's scale field.
-	Scale bool
+	// Scale reports whether it is the object's scale field, Unit whether it is a unit (ownership.UnitOf).
+	Scale, Unit bool
+	// ToOne reports whether a number of replicas above 1 becomes 1, and the manifest may have dropped it: server-side apply and
+	// Helm 3 do not record the difference.
+	ToOne bool
+	// Unsent reports whether it is a dry run that may not send its manifest, as that of kubectl diff.
+	Unsent bool
+	// Unrecorded reports whether the write records no manifest, so that a changed value may be a dropped one.
+	Unrecorded bool
 	// Contradicted reports whether the manifest chooses another member of the field's union.
 	Contradicted bool
 	// OffAtZero reports whether the owner is a scaler that 0 replicas, which someone else has set, have switched off. It only
@@ -63,8 +75,8 @@ type message struct {
 	name   named
 	after  string // the name
 	// ownerFirst reports whether the text begins with the name of the owner, before is in front of the field, and after
-	// follows it.
-	ownerFirst bool
+	// follows it. fieldFirst reports whether it begins with the field, and has the live value in the place of %s.
+	ownerFirst, fieldFirst bool
 }
 
 // named is what a message names.
@@ -78,8 +90,8 @@ const (
 
 func ownedBy(remedy string) message { return message{before: ", owned by ", after: remedy} }
 
-// overruledBy is the message about a field to keep over which the manifest wins (Yield).
-func overruledBy(reason string) message { return message{before: ", set by ", after: ": " + reason} }
+// winsBecause is the message about a field to keep over which the manifest wins.
+func winsBecause(reason string) message { return message{before: ", set by ", after: ": " + reason} }
 
 // NoAction is the remedy at the end of a reason if the decision is all that is needed.
 const NoAction = "; no action needed"
@@ -109,88 +121,134 @@ func (o owners) has(owner ownership.Owner) bool { return o == 0 || o&(1<<owner) 
 
 // row is a row of the decision table.
 type row struct {
-	number           int
-	name             string
-	owners           owners
-	writer           ownership.Writer
-	manifest         effect
-	scaleOnly        bool
-	contradictedOnly bool
-	created          bool
-	verdict          Verdict
-	message          message
-	offAtZero        message // instead of message if Field.OffAtZero
+	number   int
+	name     string
+	owners   owners
+	writer   ownership.Writer
+	manifest effect
+	when     condition
+	verdict  Verdict
+	message  message
 }
 
-// table is the decision table of docs/decisions.md, in its order. It lacks row 11, about requests that are never intercepted.
-func table() [15]row { // an array: it is read for each contested field, and must not be allocated for each
-	autoscaled, controlled := only(ownership.Autoscaler), only(ownership.Autoscaler, ownership.Controller)
-	declared, imperative := only(ownership.Manifest), only(ownership.Imperative)
-	removeIt, noAction := ownedBy("; remove it from the manifest"), ownedBy(NoAction)
-	startIt := message{before: ", ", after: " is off at 0; start it with kubectl scale"}
-	return [...]row{
-		{
-			number: 1, name: "keep-autoscaled", owners: controlled, writer: ownership.Applier, manifest: setsIt, verdict: Keep,
-			message: removeIt, offAtZero: startIt,
+// condition is what a row requires in addition to owner, writer and manifest.
+type condition int
+
+const (
+	always condition = iota
+	isScale
+	isScaleOff        // the scaler is off at 0 replicas
+	isScaleToOne      // replicas above 1 become 1
+	isScaleUnsent     // the same, in a dry run without its manifest
+	isScaleUnrecorded // the write records no manifest
+	isUnit
+	isContradicted
+	isCreated
+)
+
+// table is the decision table of docs/decisions.md, in its order. It lacks row 11, about requests that are never intercepted. Rows
+// with the same number differ only in their message.
+var table = []row{
+	{
+		number: 1, name: "keep-autoscaled", owners: controlled, writer: ownership.Applier, manifest: setsIt, when: isScaleOff,
+		verdict: Keep, message: startIt,
+	},
+	{
+		number: 1, name: "keep-autoscaled", owners: controlled, writer: ownership.Applier, manifest: setsIt, when: isScaleUnrecorded,
+		verdict: Keep, message: ownedBy("; remove it if the manifest sets it"),
+	},
+	{
+		number: 1, name: "keep-autoscaled", owners: controlled, writer: ownership.Applier, manifest: setsIt,
+		verdict: Keep, message: removeIt,
+	},
+	{
+		number: 2, name: "keep-autoscaled-removed", owners: controlled, writer: ownership.Applier, manifest: dropsIt, when: isScaleOff,
+		verdict: Keep, message: startIt,
+	},
+	{
+		number: 2, name: "keep-autoscaled-removed", owners: controlled, writer: ownership.Applier, manifest: dropsIt,
+		verdict: Keep, message: ownedBy(NoAction),
+	},
+	{
+		number: 3, name: "keep-imperative", owners: imperative, writer: ownership.Applier, manifest: dropsIt, when: isScale,
+		verdict: Keep, message: message{before: ", set by ", after: " and no longer in the manifest" + scaleIt},
+	},
+	{
+		number: 3, name: "keep-imperative", owners: imperative, writer: ownership.Applier, manifest: dropsIt, when: isUnit,
+		verdict: Keep, message: message{before: ", set by ", after: " and no longer in the manifest"},
+	},
+	{
+		number: 4, name: "keep-replicas-removed", owners: only(ownership.Manifest, ownership.Default), writer: ownership.Applier,
+		manifest: dropsIt, when: isScale,
+		verdict: Keep, message: message{before: ", no longer in the manifest" + scaleIt, name: nothing},
+	},
+	{
+		number: 5, name: "delete-removed", owners: imperative, writer: ownership.Applier, manifest: dropsIt,
+		verdict: Removed, message: message{before: ", set by ", after: "; run kubectl handoff release first to keep it"},
+	},
+	{number: 5, name: "delete-removed", owners: only(ownership.Manifest), writer: ownership.Applier, manifest: dropsIt},
+	{
+		number: 6, name: "warn-one", owners: notControlled, writer: ownership.Applier, manifest: setsIt, when: isScaleToOne,
+		verdict: Warn, message: message{
+			name: nothing, fieldFirst: true,
+			after: " goes from %s to 1; if the manifest only dropped it, use kubectl scale to restore it",
 		},
-		{
-			number: 2, name: "keep-autoscaled-removed", owners: controlled, writer: ownership.Applier, manifest: dropsIt, verdict: Keep,
-			message: noAction, offAtZero: startIt,
-		},
-		{ // row 3 for the scale field: the message also says what to use instead of the manifest
-			number: 3, name: "keep-imperative", owners: imperative, writer: ownership.Applier, manifest: dropsIt, scaleOnly: true,
-			verdict: Keep,
-			message: message{before: ", set by ", after: " and no longer in the manifest; use kubectl scale from now on"},
-		},
-		{
-			number: 3, name: "keep-imperative", owners: imperative, writer: ownership.Applier, manifest: dropsIt, verdict: Keep,
-			message: message{before: ", set by ", after: " and no longer in the manifest"},
-		},
-		{
-			number: 4, name: "keep-replicas-removed", owners: declared, writer: ownership.Applier, manifest: dropsIt, scaleOnly: true,
-			verdict: Keep, message: message{before: ", no longer in the manifest; use kubectl scale from now on", name: nothing},
-		},
-		{number: 5, name: "delete-removed", owners: declared, writer: ownership.Applier, manifest: dropsIt, verdict: Through},
-		{
-			number: 6, name: "take-over", owners: only(ownership.Imperative, ownership.Default),
-			writer: ownership.Applier, manifest: setsIt, verdict: Through,
-		},
-		{
-			number: 7, name: "clear-stale-default", owners: only(ownership.Default), writer: ownership.Applier,
-			manifest: lacksIt, contradictedOnly: true, verdict: Clear,
-			message: message{before: ", a default that conflicts with ", name: theChoice, after: NoAction},
-		},
-		{
-			number: 8, name: "keep-autoscaled-null", owners: controlled, writer: ownership.Applier, manifest: setsNull, verdict: Keep,
-			message: removeIt, offAtZero: startIt,
-		},
-		{number: 8, name: "clear-null", writer: ownership.Applier, manifest: setsNull, verdict: Through},
-		{
-			number: 9, name: "warn-autoscaled", owners: autoscaled, writer: ownership.ImperativeWriter, verdict: Warn,
-			message: message{ownerFirst: true, before: " owns ", after: " and may revert this change; change the autoscaler instead"},
-		},
-		{number: 9, name: "imperative", writer: ownership.ImperativeWriter, verdict: Through},
-		{number: 10, name: "other-writer", writer: ownership.OtherWriter, verdict: Through},
-		{
-			number: 12, name: "start-autoscaled", owners: autoscaled, writer: ownership.Applier,
-			manifest: setsIt, scaleOnly: true, created: true, verdict: Start,
-			message: removeIt,
-		},
-		{
-			number: 12, name: "start-autoscaled", owners: autoscaled, writer: ownership.Applier,
-			scaleOnly: true, created: true, verdict: Start, message: noAction,
-		},
-	}
+	},
+	{
+		number: 6, name: "warn-one", owners: notControlled, writer: ownership.Applier, manifest: setsIt, when: isScaleUnsent,
+		verdict: Warn,
+		message: message{name: nothing, fieldFirst: true, after: " shows 1; if the manifest only dropped it, kubectl apply keeps %s"},
+	},
+	{number: 6, name: "take-over", owners: only(ownership.Imperative, ownership.Default), writer: ownership.Applier, manifest: setsIt},
+	{
+		number: 7, name: "clear-stale-default", owners: only(ownership.Default), writer: ownership.Applier, manifest: lacksIt,
+		when: isContradicted, verdict: Clear,
+		message: message{before: ", a default that conflicts with ", name: theChoice, after: NoAction},
+	},
+	{
+		number: 8, name: "keep-autoscaled-null", owners: controlled, writer: ownership.Applier, manifest: setsNull, when: isScaleOff,
+		verdict: Keep, message: startIt,
+	},
+	{
+		number: 8, name: "keep-autoscaled-null", owners: controlled, writer: ownership.Applier, manifest: setsNull,
+		verdict: Keep, message: removeIt,
+	},
+	{number: 8, name: "clear-null", writer: ownership.Applier, manifest: setsNull},
+	{
+		number: 9, name: "warn-autoscaled", owners: only(ownership.Autoscaler), writer: ownership.ImperativeWriter, verdict: Warn,
+		message: message{ownerFirst: true, before: " owns ", after: " and may revert this change; change the autoscaler instead"},
+	},
+	{number: 9, name: "imperative", writer: ownership.ImperativeWriter},
+	{number: 10, name: "other-writer", writer: ownership.OtherWriter},
+	{
+		number: 12, name: "start-autoscaled", owners: only(ownership.Autoscaler), writer: ownership.Applier, manifest: setsIt,
+		when: isCreated, verdict: Start, message: removeIt,
+	},
+	{
+		number: 12, name: "start-autoscaled", owners: only(ownership.Autoscaler), writer: ownership.Applier,
+		when: isCreated, verdict: Start, message: ownedBy(NoAction),
+	},
 }
+
+var (
+	controlled    = only(ownership.Autoscaler, ownership.Controller)
+	notControlled = only(ownership.Imperative, ownership.Manifest, ownership.Default)
+	imperative    = only(ownership.Imperative)
+
+	removeIt = ownedBy("; remove it from the manifest")
+	startIt  = message{before: ", ", after: " is off at 0; start it with kubectl scale"}
+)
+
+// scaleIt is the remedy for a manifest that has dropped its replicas.
+const scaleIt = "; use an HPA or kubectl scale"
 
 // Lookup returns the decision on a field: that of the first matching row of the table in docs/decisions.md. If no row matches,
 // it returns the zero Decision: the manifest owns the field, or does not set it.
 func Lookup(f Field) Decision {
 	does := f.effect()
-	rows := table()
-	for i := range rows {
-		if r := &rows[i]; r.matches(f, does) {
-			return Decision{Row: r.number, Name: r.name, Verdict: r.verdict, message: r.messageFor(f)}
+	for i := range table {
+		if r := &table[i]; r.matches(f, does) {
+			return Decision{Row: r.number, Name: r.name, Verdict: r.verdict, message: r.message}
 		}
 	}
 	return Decision{}
@@ -198,26 +256,43 @@ func Lookup(f Field) Decision {
 
 // LookupApply returns the decision on a field of the live object that an apply changes, given how the manifest and the base
 // declare it. It decides as the webhook does, for callers that have no write to look at.
-func LookupApply(owner ownership.Owner, declared ownership.Declared, isScale bool) Decision {
+func LookupApply(
+	owner ownership.Owner, declared ownership.Declared, kind schema.GroupKind, path fieldpath.Path, isScale bool,
+) Decision {
+	_, _, isUnit := ownership.UnitOf(kind, path)
 	return Lookup(Field{
 		Owner: owner.Decided(), Writer: ownership.Applier, Manifest: declared.Manifest, Base: declared.Base, Changed: true,
-		Scale: isScale,
+		Scale: isScale, Unit: isUnit,
 	})
 }
 
-func (r *row) messageFor(f Field) message {
-	if f.OffAtZero && r.offAtZero != (message{}) {
-		return r.offAtZero
-	}
-	return r.message
-}
-
 func (r *row) matches(f Field, does effect) bool {
-	if f.Created != r.created || r.created && (!f.Changed || f.SwitchedOff) {
+	if f.Created != (r.when == isCreated) || f.Created && (!f.Changed || f.SwitchedOff) {
 		return false
 	}
-	return f.Writer == r.writer && (r.manifest == anything || r.manifest == does) && (!r.scaleOnly || f.Scale) &&
-		(!r.contradictedOnly || f.Contradicted && !f.Changed) && r.owners.has(f.Owner)
+	return f.Writer == r.writer && (r.manifest == anything || r.manifest == does) && r.owners.has(f.Owner) && f.meets(r.when)
+}
+
+// meets reports whether a field meets the condition of a row.
+func (f Field) meets(when condition) bool {
+	switch when {
+	case isScale, isCreated:
+		return f.Scale
+	case isScaleOff:
+		return f.Scale && f.OffAtZero
+	case isScaleToOne:
+		return f.Scale && f.ToOne
+	case isScaleUnsent:
+		return f.Scale && f.Unsent
+	case isScaleUnrecorded:
+		return f.Scale && f.Unrecorded
+	case isUnit:
+		return f.Unit
+	case isContradicted:
+		return f.Contradicted && !f.Changed
+	default:
+		return true
+	}
 }
 
 // effect returns what the manifest does with the field.
@@ -225,8 +300,10 @@ func (f Field) effect() effect {
 	switch {
 	case f.Manifest == ownership.Sets:
 		return setsIt
-	case f.Manifest == ownership.Clears:
+	case f.Manifest == ownership.Clears && (!f.Scale || f.Owner >= ownership.Controller):
 		return setsNull
+	case f.Manifest == ownership.Clears: // replicas that a template has left empty
+		return dropsIt
 	case f.Base != ownership.Lacks || f.Removed:
 		return dropsIt
 	default:
@@ -245,8 +322,10 @@ func (v Verdict) String() string {
 		return "keep"
 	case Clear:
 		return "clear"
-	case Yield:
-		return "yield"
+	case ManifestWins:
+		return "manifest-wins"
+	case Removed:
+		return "removed"
 	default:
 		return "through"
 	}

@@ -36,6 +36,8 @@ type expectation struct {
 	writers        []ownership.Writer
 	manifest, base []ownership.Declaration
 	changed, scale []bool
+	unit, toOne    []bool
+	unsent         []bool
 	contradicted   []bool
 	removed, off   []bool
 	want           merge.Decision
@@ -43,7 +45,8 @@ type expectation struct {
 
 func (e expectation) covers(f merge.Field) bool {
 	return e.created == f.Created && has(e.contradicted, f.Contradicted) && has(e.owners, f.Owner) && has(e.writers, f.Writer) && has(e.manifest, f.Manifest) && has(e.base, f.Base) &&
-		has(e.changed, f.Changed) && has(e.scale, f.Scale) && has(e.removed, f.Removed) && has(e.off, f.SwitchedOff)
+		has(e.changed, f.Changed) && has(e.scale, f.Scale) && has(e.removed, f.Removed) && has(e.off, f.SwitchedOff) &&
+		has(e.unit, f.Unit) && has(e.toOne, f.ToOne) && has(e.unsent, f.Unsent)
 }
 
 func has[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
@@ -68,23 +71,46 @@ func expectations() map[string]expectation {
 		"no row: a manifest that never had an autoscaler's field and does not change it": {
 			owners: autoscalerOrController, writers: applier, manifest: lacksIt, base: lacksIt, removed: no, want: none,
 		},
-		"row 3: a field of an imperative command is kept when the manifest drops it": {
-			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: hasIt,
+		"row 3: replicas of an imperative command are kept when the manifest drops them": {
+			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: hasIt, scale: yes,
 			want: merge.Decision{Row: 3, Verdict: merge.Keep},
 		},
-		"row 3: a field that no manifest had is kept when a write removes it": {
-			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes,
+		"row 3: a unit of an imperative command is kept when the manifest drops it": {
+			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: hasIt, scale: no, unit: yes,
 			want: merge.Decision{Row: 3, Verdict: merge.Keep},
+		},
+		"row 3: replicas that no manifest had are kept when a write removes them": {
+			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes, scale: yes,
+			want: merge.Decision{Row: 3, Verdict: merge.Keep},
+		},
+		"row 3: a unit that no manifest had is kept when a write removes it": {
+			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes, scale: no, unit: yes,
+			want: merge.Decision{Row: 3, Verdict: merge.Keep},
+		},
+		"row 3: replicas of an imperative command that a template has left empty are kept": {
+			owners: of(ownership.Imperative), writers: applier, manifest: null, scale: yes, want: merge.Decision{Row: 3, Verdict: merge.Keep},
+		},
+		"row 5: another field of an imperative command is deleted when the manifest drops it": {
+			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: hasIt, scale: no, unit: no,
+			want: merge.Decision{Row: 5, Verdict: merge.Removed},
+		},
+		"row 5: another field of an imperative command that a write removes is deleted": {
+			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes, scale: no, unit: no,
+			want: merge.Decision{Row: 5, Verdict: merge.Removed},
 		},
 		"no row: a manifest that never had a person's field and does not change it": {
 			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: lacksIt, removed: no, want: none,
 		},
 		"row 4: dropping replicas does not scale to 1": {
-			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: hasIt, scale: yes,
+			owners: of(ownership.Manifest, ownership.Default), writers: applier, manifest: lacksIt, base: hasIt, scale: yes,
 			want: merge.Decision{Row: 4, Verdict: merge.Keep},
 		},
 		"row 4: a write that removes the manifest's replicas does not scale to 1": {
-			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes, scale: yes,
+			owners: of(ownership.Manifest, ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes, scale: yes,
+			want: merge.Decision{Row: 4, Verdict: merge.Keep},
+		},
+		"row 4: a template that leaves replicas empty does not scale to 1": {
+			owners: of(ownership.Manifest, ownership.Default), writers: applier, manifest: null, scale: yes,
 			want: merge.Decision{Row: 4, Verdict: merge.Keep},
 		},
 		"row 5: other fields of the manifest are deleted with it": {
@@ -99,31 +125,46 @@ func expectations() map[string]expectation {
 			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: lacksIt, removed: no, want: none,
 		},
 		"no row: the manifest sets its own field": {
-			owners: of(ownership.Manifest), writers: applier, manifest: setsIt, want: none,
+			owners: of(ownership.Manifest), writers: applier, manifest: setsIt, scale: no, want: none,
+		},
+		"no row: the manifest sets its own replicas": {
+			owners: of(ownership.Manifest), writers: applier, manifest: setsIt, scale: yes, toOne: no, unsent: no, want: none,
 		},
 		"row 6: the manifest takes over imperative and defaulted fields": {
-			owners: of(ownership.Imperative, ownership.Default), writers: applier, manifest: setsIt,
+			owners: of(ownership.Imperative, ownership.Default), writers: applier, manifest: setsIt, scale: no,
 			want: merge.Decision{Row: 6, Verdict: merge.Through},
 		},
+		"row 6: the manifest takes over imperative and defaulted replicas": {
+			owners: of(ownership.Imperative, ownership.Default), writers: applier, manifest: setsIt, scale: yes, toOne: no, unsent: no,
+			want: merge.Decision{Row: 6, Verdict: merge.Through},
+		},
+		"row 6: replicas that become 1, and that the manifest may have dropped": {
+			owners: otherThanThese, writers: applier, manifest: setsIt, scale: yes, toOne: yes,
+			want: merge.Decision{Row: 6, Verdict: merge.Warn},
+		},
+		"row 6: replicas that kubectl diff shows as 1": {
+			owners: otherThanThese, writers: applier, manifest: setsIt, scale: yes, toOne: no, unsent: yes,
+			want: merge.Decision{Row: 6, Verdict: merge.Warn},
+		},
 		"no row: an undeclared field follows the API server's default": {
-			owners: of(ownership.Default), writers: applier, manifest: lacksIt, contradicted: no, want: none,
+			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, removed: no, contradicted: no, want: none,
+		},
+		"no row: a defaulted field that a write removes": {
+			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes, scale: no, want: none,
+		},
+		"no row: a defaulted field that the base has": {
+			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: hasIt, scale: no, want: none,
 		},
 		"row 7: a default that another choice of the manifest excludes is cleared": {
 			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, changed: no, removed: no, contradicted: yes,
 			want: merge.Decision{Row: 7, Verdict: merge.Clear},
 		},
-		"no row: it is not kept if the base has it": {
-			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: hasIt, contradicted: yes, want: none,
-		},
-		"no row: nor where this very write has changed it": {
+		"no row: it is not cleared where this very write has changed it": {
 			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, changed: yes, removed: no, contradicted: yes,
 			want: none,
 		},
-		"no row: nor where it has taken it away": {
-			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes, contradicted: yes, want: none,
-		},
 		"row 8: null clears what no autoscaler or controller owns": {
-			owners: otherThanThese, writers: applier, manifest: null, want: merge.Decision{Row: 8, Verdict: merge.Through},
+			owners: otherThanThese, writers: applier, manifest: null, scale: no, want: merge.Decision{Row: 8, Verdict: merge.Through},
 		},
 		"row 8: null does not clear a field that row 1 keeps": {
 			owners: autoscalerOrController, writers: applier, manifest: null, want: merge.Decision{Row: 8, Verdict: merge.Keep},
@@ -206,7 +247,7 @@ func TestRowNames(t *testing.T) {
 	}
 	want := map[int][]string{
 		0: {""}, 1: {"keep-autoscaled"}, 2: {"keep-autoscaled-removed"}, 3: {"keep-imperative"}, 4: {"keep-replicas-removed"},
-		5: {"delete-removed"}, 6: {"take-over"}, 7: {"clear-stale-default"}, 8: {"clear-null", "keep-autoscaled-null"},
+		5: {"delete-removed"}, 6: {"take-over", "warn-one"}, 7: {"clear-stale-default"}, 8: {"clear-null", "keep-autoscaled-null"},
 		9: {"imperative", "warn-autoscaled"}, 10: {"other-writer"}, 12: {"start-autoscaled"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -221,11 +262,12 @@ func everyField() func(yield func(merge.Field) bool) {
 			for _, writer := range writers {
 				for _, manifest := range declarations {
 					for _, base := range declarations {
-						for flags := range 1 << 7 {
+						for flags := range 1 << 11 {
 							if !yield(merge.Field{
 								Owner: owner, Writer: writer, Manifest: manifest, Base: base,
 								Changed: flags&1 != 0, Scale: flags&2 != 0, Created: flags&4 != 0, Contradicted: flags&8 != 0,
 								Removed: flags&16 != 0, SwitchedOff: flags&32 != 0, OffAtZero: flags&64 != 0,
+								Unit: flags&128 != 0, ToOne: flags&256 != 0, Unrecorded: flags&512 != 0, Unsent: flags&1024 != 0,
 							}) {
 								return
 							}
@@ -238,16 +280,16 @@ func everyField() func(yield func(merge.Field) bool) {
 }
 
 func text(f merge.Field) string {
-	return fmt.Sprintf("owner %s, writer %s, manifest %s, base %s, changed %t, scale field %t, created %t, contradicted %t, removed %t, off %t, off at 0 %t",
-		f.Owner, f.Writer, f.Manifest, f.Base, f.Changed, f.Scale, f.Created, f.Contradicted, f.Removed, f.SwitchedOff, f.OffAtZero)
+	return fmt.Sprintf("owner %s, writer %s, manifest %s, base %s, changed %t, scale field %t, created %t, contradicted %t, removed %t, off %t, off at 0 %t, unit %t, to one %t",
+		f.Owner, f.Writer, f.Manifest, f.Base, f.Changed, f.Scale, f.Created, f.Contradicted, f.Removed, f.SwitchedOff, f.OffAtZero, f.Unit, f.ToOne)
 }
 
 func TestVerdictString(t *testing.T) {
 	got := []string{
 		merge.Through.String(), merge.Warn.String(), merge.Start.String(), merge.Keep.String(), merge.Clear.String(),
-		merge.Yield.String(),
+		merge.ManifestWins.String(), merge.Removed.String(),
 	}
-	if diff := cmp.Diff([]string{"through", "warn", "start", "keep", "clear", "yield"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"through", "warn", "start", "keep", "clear", "manifest-wins", "removed"}, got); diff != "" {
 		t.Errorf("words (-want +got):\n%s", diff)
 	}
 }

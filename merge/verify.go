@@ -15,7 +15,7 @@ import (
 // ErrNotRestored is returned if the patch would not restore a kept field as Rewrite promises.
 var ErrNotRestored = errors.New("the patch does not restore every kept field")
 
-// verify compares the result of Rewrite with live, whatever it was made by: no operation undoes another, each unit has its
+// verify compares the result of Rewrite with live, whatever it was made by: no operation undoes another, each piece has its
 // value in an operation or in the incoming object, and each managedFields entry manages the same part of it as in live.
 //
 // r is the restorer of the write's entries.
@@ -35,43 +35,41 @@ func (k *keeper) verify(restored []jsonpatch.Operation, entries []ownership.Entr
 			}
 		}
 	}
-	for _, u := range k.units {
-		got, patched := values[k.incoming.Pointer(u.top)]
+	for _, p := range k.pieces {
+		got, patched := values[k.pointer(p)]
 		if !patched {
-			got = k.incoming.Of(u.top, k.write.Incoming.Text())
+			got = k.incoming.Of(p.top).Text()
 		}
-		if !bytes.Equal(got, u.value) || len(got) == 0 {
+		if !bytes.Equal(got, p.value) || len(got) == 0 {
 			return fmt.Errorf("%w: a value differs", ErrNotRestored)
 		}
 	}
 	return r.verify(entries)
 }
 
-// verify checks that the finished entries have the same units as in live.
+// verify checks that the finished entries have the same parts as in live.
 func (r *entryRestorer) verify(entries []ownership.Entry) error {
 	k := r.keeper
-	if !k.write.Live.Present() || len(k.units) == 0 {
+	if !k.write.Live.Present() || len(r.parts) == 0 {
 		return nil
 	}
 	for both := range ownership.Pairs(k.write.LiveEntries, entries) {
-		isUnchanged := bytes.Equal(both.Live.Fields, both.Incoming.Fields)
+		isUnchanged := bytes.Equal(both.Live.Fields.Text(), both.Incoming.Fields.Text())
 		if isUnchanged || k.isSendersApply(both.Live) || k.isSendersApply(both.Incoming) {
 			continue
 		}
-		live, incoming := r.unitsOf(both.Live), r.unitsOf(both.Incoming)
-		pair := entryPair{live: both.Live, incoming: both.Incoming, inIncoming: both.InIncoming}
-		if r.lacks(live, incoming, pair) || r.lacks(incoming, live, pair) {
+		live, incoming := r.subsetsOf(both.Live), r.subsetsOf(both.Incoming)
+		if live.lacks(incoming) || incoming.lacks(live) {
+			pair := entryPair{live: both.Live, incoming: both.Incoming, inIncoming: both.InIncoming}
 			return fmt.Errorf("%w: the managedFields entry of %s differs", ErrNotRestored, pair.entry().Manager)
 		}
 	}
 	return nil
 }
 
-// lacks reports whether b lacks a unit of a, which the write has not moved to another manager.
-func (r *entryRestorer) lacks(a, b unitParts, pair entryPair) bool {
-	return slices.ContainsFunc(a, func(p unitPart) bool {
-		return b.at(p.unit) == nil && !r.moved[p.unit] && !r.hasUnknownPath(p.unit, pair)
-	})
+// lacks reports whether s lacks a part of another.
+func (s subsets) lacks(other subsets) bool {
+	return slices.ContainsFunc(other, func(o subset) bool { return s.at(o.part) == nil })
 }
 
 // rawOf returns an operation's value if it is JSON text.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -13,14 +14,19 @@ import (
 // contestedBy returns the contested fields of a write by kubectl apply, with their owners.
 func contestedBy(t *testing.T, context ownership.ObjectContext, live, incoming ownership.Object, managedBy ...string) []string {
 	t.Helper()
+	return contestedIn(t, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, context, live, incoming, managedBy...)
+}
+
+func contestedIn(
+	t *testing.T, kind schema.GroupVersionKind, context ownership.ObjectContext, live, incoming ownership.Object, managedBy ...string,
+) []string {
+	t.Helper()
 	w := ownership.Write{
+		Kind: kind,
 		Live: live, Incoming: incoming, LiveEntries: entries(t, managedBy...), Managers: managers,
 		Sender: by(t, "kubectl-client-side-apply", "Update", ownsLastApplied),
 	}
-	var err error
-	if w.Manifests, err = managers.ManifestsOf(w.Sender, live, incoming, w.LiveEntries); err != nil {
-		t.Fatal(err)
-	}
+	w.Manifests = managers.ManifestsOf(w.Sender, live, incoming, w.LiveEntries)
 	context.Managers = managers
 	contested, err := context.ContestedFields(w)
 	if err != nil {
@@ -28,7 +34,7 @@ func contestedBy(t *testing.T, context ownership.ObjectContext, live, incoming o
 	}
 	found := []string{}
 	for _, c := range contested {
-		if c.Declared.Manifest == ownership.Lacks {
+		if c.Declared.Manifest == ownership.Lacks || c.Owner.Kind == ownership.Controller {
 			found = append(found, c.Path.String()+" "+c.Owner.Kind.String())
 		}
 	}
@@ -77,26 +83,43 @@ func TestContestedFieldsOfControllers(t *testing.T) {
 	}
 }
 
-func TestContestedFieldsThatTheManifestDrops(t *testing.T) {
-	const base = `{"metadata":{"labels":{"tier":"a"}},"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"1"}]}],"paused":true,"x":{"y":1,"z":2}}}`
-	const written = `{"f:metadata":{"f:labels":{".":{},"f:tier":{}}},"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{"f:env":{"k:{\"name\":\"E\"}":{"f:value":{}}}}},"f:other":{},"f:paused":{},"f:x":{"f:y":{}}}}`
+func TestContestedUnits(t *testing.T) {
+	const (
+		base = `{"metadata":{"labels":{"tier":"a"}},"data":{"k":"1"},"spec":{"paused":true,"minReadySeconds":1,"template":{` +
+			`"metadata":{"annotations":{"x":"1"}},"spec":{"containers":[{"name":"app","image":"1","resources":{"limits":{"cpu":0.5}}}],"serviceAccountName":"a"}}}}`
+		live = `{"metadata":{"labels":{"tier":"z"}},"data":{"k":"9"},"spec":{"paused":false,"minReadySeconds":9,"template":{` +
+			`"metadata":{"annotations":{"x":"9"}},"spec":{"containers":[{"name":"app","image":"1","resources":{"limits":{"cpu":"1"}}}],"serviceAccountName":"b"}}}}`
+		written = `{"f:metadata":{"f:labels":{".":{},"f:tier":{}}},"f:data":{"f:k":{}},"f:spec":{"f:minReadySeconds":{},"f:paused":{},"f:template":{` +
+			`"f:metadata":{"f:annotations":{"f:x":{}}},"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{"f:resources":{"f:limits":{"f:cpu":{}}}}},"f:serviceAccountName":{}}}}}`
+		tier, x   = `.metadata.labels.tier Imperative`, `.spec.template.metadata.annotations.x Imperative`
+		resources = `.spec.template.spec.containers[name="app"].resources Imperative`
+		account   = `.spec.template.spec.serviceAccountName Imperative`
+	)
+	change := strings.NewReplacer
 	for sentence, c := range map[string]struct {
-		manager, subresource, manifest string
-		want                           []string
+		live, manifest, manager, subresource string
+		want                                 []string
 	}{
-		"nothing while the manifest is the same":         {"kubectl-edit", "", base, []string{}},
-		"a field":                                        {"kubectl-edit", "", `{"metadata":{"labels":{"tier":"a"}},"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"1"}]}],"x":{"y":1,"z":2}}}`, []string{".spec.paused Imperative"}},
-		"a field of an object":                           {"kubectl-edit", "", `{"metadata":{"labels":{"tier":"a"}},"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"1"}]}],"paused":true,"x":{"z":2}}}`, []string{".spec.x.y Imperative"}},
-		"an element of a list within one":                {"kubectl-edit", "", `{"metadata":{"labels":{"tier":"a"}},"spec":{"containers":[{"name":"app","image":"2"}],"paused":true,"x":{"y":1,"z":2}}}`, []string{`.spec.containers[name="app"].env[name="E"].value Imperative`}},
-		"a whole block":                                  {"kubectl-edit", "", `{"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"1"}]}],"paused":true}}`, []string{".metadata.labels.tier Imperative", ".spec.x.y Imperative"}},
-		"not fields that change their value":             {"kubectl-edit", "", `{"metadata":{"labels":{"tier":"b"}},"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"1"}]}],"paused":false,"x":{"y":1,"z":2}}}`, []string{}},
-		"not fields that only an applier manages":        {"kubectl-client-side-apply", "", `{"spec":{}}`, []string{}},
-		"not fields of a manager that writes the status": {"my-operator", "status", `{"spec":{}}`, []string{}},
-		"what an unlisted client has":                    {"my-operator", "", `{"metadata":{"labels":{"tier":"a"}},"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"1"}]}],"x":{"y":1,"z":2}}}`, []string{".spec.paused Imperative"}},
+		"nothing while the manifest is the same":      {live, base, "kubectl-edit", "", []string{}},
+		"a label":                                     {live, change(`"tier":"a"`, ``).Replace(base), "kubectl-edit", "", []string{tier}},
+		"a label with all other labels":               {live, change(`"labels":{"tier":"a"}`, ``).Replace(base), "kubectl-edit", "", []string{tier}},
+		"an annotation of the pod template":           {live, change(`"x":"1"`, ``).Replace(base), "kubectl-edit", "", []string{x}},
+		"the resources of a container":                {live, change(`,"resources":{"limits":{"cpu":0.5}}`, ``).Replace(base), "kubectl-edit", "", []string{resources}},
+		"resources that the manifest sets to nothing": {live, change(`{"limits":{"cpu":0.5}}`, `{"limits":{}}`).Replace(base), "kubectl-edit", "", []string{resources}},
+		"the service account":                         {live, change(`,"serviceAccountName":"a"`, ``).Replace(base), "kubectl-edit", "", []string{account}},
+		"not the service account by another name":     {live, change(`"serviceAccountName":"a"`, `"serviceAccount":"a"`).Replace(base), "kubectl-edit", "", []string{}},
+		"paused":                                         {live, change(`"paused":true,`, ``).Replace(base), "kubectl-edit", "", []string{".spec.paused Imperative"}},
+		"no other field":                                 {live, change(`"minReadySeconds":1,`, ``).Replace(base), "kubectl-edit", "", []string{}},
+		"not the data of other kinds":                    {live, change(`"data":{"k":"1"},`, ``).Replace(base), "kubectl-edit", "", []string{}},
+		"not fields that change their value":             {live, change(`"tier":"a"`, `"tier":"b"`).Replace(base), "kubectl-edit", "", []string{}},
+		"not with the value that the manifest set":       {change(`"tier":"z"`, `"tier":"a"`).Replace(live), change(`"tier":"a"`, ``).Replace(base), "kubectl-edit", "", []string{}},
+		"not with the same quantity":                     {change(`"cpu":"1"`, `"cpu":"500m"`).Replace(live), change(`,"resources":{"limits":{"cpu":0.5}}`, ``).Replace(base), "kubectl-edit", "", []string{}},
+		"not fields that only an applier manages":        {live, `{"spec":{}}`, "kubectl-client-side-apply", "", []string{}},
+		"not fields of a manager that writes the status": {live, `{"spec":{}}`, "my-operator", "status", []string{}},
+		"what an unlisted client has":                    {live, change(`"paused":true,`, ``).Replace(base), "my-operator", "", []string{".spec.paused Imperative"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			const live = `{"metadata":{"labels":{"tier":"z"}},"spec":{"containers":[{"name":"app","image":"1","env":[{"name":"E","value":"9"}]}],"paused":false,"x":{"y":9,"z":2}}}`
-			got := contestedBy(t, ownership.ObjectContext{}, applied(t, live, base), applied(t, live, c.manifest),
+			got := contestedBy(t, ownership.ObjectContext{}, applied(t, c.live, base), applied(t, c.live, c.manifest),
 				entry(c.manager, "Update", early, written, c.subresource))
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("paths (-want +got):\n%s", diff)
@@ -105,28 +128,51 @@ func TestContestedFieldsThatTheManifestDrops(t *testing.T) {
 	}
 }
 
-func TestManifestOwnsFieldsWithItsValue(t *testing.T) {
-	manifest := func(field string) string { return `{"spec":{"a":1,` + field + `}}` }
+func TestSecretKeysAreComparedWithStringData(t *testing.T) {
+	secret := schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
 	for sentence, c := range map[string]struct {
-		declared, live, claim string
-		want                  []string
+		base, manifest string
+		want           []string
 	}{
-		"the very value":                                        {`"x":true`, `"x":true`, `"f:x":{}`, []string{".spec.x Manifest"}},
-		"another value":                                         {`"x":true`, `"x":false`, `"f:x":{}`, []string{".spec.x Imperative"}},
-		"a quantity as the API server stores it":                {`"limits":{"cpu":0.5}`, `"limits":{"cpu":"500m"}`, `"f:limits":{"f:cpu":{}}`, []string{".spec.limits.cpu Manifest"}},
-		"another quantity":                                      {`"limits":{"cpu":0.5}`, `"limits":{"cpu":"501m"}`, `"f:limits":{"f:cpu":{}}`, []string{".spec.limits.cpu Imperative"}},
-		"what only looks like a quantity":                       {`"version":"1.0"`, `"version":"1"`, `"f:version":{}`, []string{".spec.version Imperative"}},
-		"an atomic list":                                        {`"command":["a","b"]`, `"command":["a","b"]`, `"f:command":{}`, []string{".spec.command Manifest"}},
-		"an atomic list that another client changed":            {`"command":["a","b"]`, `"command":["a"]`, `"f:command":{}`, []string{".spec.command Imperative"}},
-		"an atomic list with defaults":                          {`"ports":[{"port":1}]`, `"ports":[{"port":1,"protocol":"TCP"}]`, `"f:ports":{}`, []string{".spec.ports Manifest"}},
-		"an atomic map":                                         {`"ref":{"fieldPath":"p"}`, `"ref":{"apiVersion":"v1","fieldPath":"p"}`, `"f:ref":{}`, []string{".spec.ref Manifest"}},
-		"an atomic map with a member that another client added": {`"selector":{"a":"b"}`, `"selector":{"a":"b","c":"d"}`, `"f:selector":{}`, []string{".spec.selector Imperative"}},
-		"an atomic list with limits of its own":                 {`"list":[{"max":{"cpu":"1000m"}}]`, `"list":[{"max":{"cpu":"1"}}]`, `"f:list":{}`, []string{".spec.list Manifest"}},
-		"a value that only the applier manages":                 {`"x":true`, `"x":false`, ``, []string{}},
+		"data with another value":           {`{"data":{"k":"b25l"}}`, `{}`, []string{".data.k Imperative"}},
+		"data with the value of live":       {`{"data":{"k":"dHdv"}}`, `{}`, []string{}},
+		"stringData with another value":     {`{"stringData":{"k":"one"}}`, `{}`, []string{".data.k Imperative"}},
+		"stringData with the value of live": {`{"stringData":{"k":"two"}}`, `{}`, []string{}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			got := contestedBy(t, ownership.ObjectContext{}, applied(t, manifest(c.live), manifest(c.declared)),
-				applied(t, `{"spec":{"a":1}}`, `{"spec":{"a":1}}`), entry("kubectl-create", "Update", early, `{"f:spec":{`+c.claim+`}}`, ""))
+			live := applied(t, `{"data":{"k":"dHdv"}}`, c.base)
+			got := contestedIn(t, secret, ownership.ObjectContext{}, live, applied(t, `{"kind":"Secret"}`, c.manifest),
+				entry("kubectl-edit", "Update", early, `{"f:data":{"f:k":{}}}`, ""))
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("fields (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRulesNameFieldsWrittenThroughAnotherVersion(t *testing.T) {
+	const base, live = `{"spec":{"metrics":[1],"minReplicas":1}}`, `{"spec":{"metrics":[2],"minReplicas":3}}`
+	for sentence, c := range map[string]struct {
+		version, written, rule string
+		want                   []string
+	}{
+		"at the same path":           {"v1", `{"f:spec":{"f:minReplicas":{}}}`, ".spec.minReplicas", []string{".spec.minReplicas Controller"}},
+		"at another path":            {"v1", `{"f:spec":{"f:target":{}}}`, ".spec.metrics", []string{".spec.metrics Controller"}},
+		"not what the base sets":     {"v1", `{"f:spec":{"f:target":{}}}`, ".spec.other", []string{}},
+		"not through the same one":   {"v2", `{"f:spec":{"f:target":{}}}`, ".spec.metrics", []string{}},
+		"not what nobody has set so": {"v1", `{"f:spec":{"f:target":{}}}`, ".spec.nothing", []string{}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			rules, err := ownership.ParseControllerFields(c.rule)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kind := schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}
+			e := strings.Replace(entry("tuner", "Update", early, c.written, ""), `"apps/v1"`, `"autoscaling/`+c.version+`"`, 1)
+			got := contestedIn(t, kind, ownership.ObjectContext{Controlled: rules}, applied(t, live, base), applied(t, base, base), e)
+			if len(got) == 0 {
+				got = []string{}
+			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("fields (-want +got):\n%s", diff)
 			}

@@ -67,10 +67,7 @@ func TestDefaulted(t *testing.T) {
 				c.manifest = c.base
 			}
 			incoming, sender := object(c.manifest, c.sender)
-			manifests, err := managers.ManifestsOf(ownership.Sender{Writer: ownership.Applier, Entry: sender[0]}, live, incoming, liveEntries)
-			if err != nil {
-				t.Fatal(err)
-			}
+			manifests := managers.ManifestsOf(ownership.Sender{Writer: ownership.Applier, Entry: sender[0]}, live, incoming, liveEntries)
 			if got := manifests.Defaulted(path, liveEntries); got != c.want {
 				t.Errorf("got %v, want %v", got, c.want)
 			}

@@ -1,12 +1,13 @@
 package ownership
 
 import (
-	"bytes"
+	"slices"
 	"sync"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/rawjson"
+	"github.com/ownership-handoff/handoff/internal/fieldtree"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
 // HelmReleaseAnnotation names the release that an object belongs to. Helm, and every program that uses its library, sets it on
@@ -32,36 +33,111 @@ func (e *Entry) readAnnotations() {
 	if e.Operation == OperationApply || e.Subresource != "" {
 		return
 	}
-	metadata := rawjson.FindPrefixed(e.Fields, "f:", "metadata").Of(e.Fields)
-	annotations := rawjson.FindPrefixed(metadata, "f:", "annotations").Of(metadata)
-	e.hasLastApplied = rawjson.FindPrefixed(annotations, "f:", LastAppliedAnnotation).Present()
-	e.hasRelease = rawjson.FindPrefixed(annotations, "f:", HelmReleaseAnnotation).Present()
+	annotations := e.Fields.At("f:metadata", "f:annotations")
+	e.hasLastApplied = annotations.Member("f:"+LastAppliedAnnotation) != nil
+	e.hasRelease = annotations.Member("f:"+HelmReleaseAnnotation) != nil
 }
 
-// mentions reports whether the entry's text contains a name, before it is walked.
-func (e Entry) mentions(name []byte) bool { return bytes.Contains(e.Fields, name) }
-
-// maxScaleOnly is the maximum length of a field set that contains only a scale field. Longer paths are not looked at, so that
+// maxControlled is the maximum length of a field set of nothing but fields of controllers. Longer sets are not looked at, so that
 // the time for each entry is bounded.
-const maxScaleOnly = 256
+const maxControlled = 64 << 10
 
-// onlyScales reports whether a server-side apply sets the scale field and nothing else, on an object that other managers have
-// declared. That is how an operator scales a workload, to 0 for example, and not a manifest.
-func (m Managers) onlyScales(e Entry) bool {
-	return m.isScaleOnly(e) && e.of != nil && e.of.isDeclaredBeside(e.Manager, m)
+// onlyControls reports whether a server-side apply sets the scale field or fields that rules assign to controllers, and nothing
+// else, on an object that another manager has declared. That is how an operator scales a workload, and not a manifest. An entry
+// with the time of the object's creation has created it.
+func (m Managers) onlyControls(e Entry) bool {
+	if e.of == nil || !m.isControlled(e) || e.of.isCreatedBy(e) {
+		return false
+	}
+	return slices.ContainsFunc(e.of.entries, func(other Entry) bool {
+		return other.Manager != e.Manager && other.Subresource == "" && other.declares() && !m.isControlled(other)
+	})
 }
 
-// isScaleOnly reports whether the scale field is the only field in the entry.
-func (m Managers) isScaleOnly(e Entry) bool {
-	if m.Scale == nil || len(e.Fields) == 0 || len(e.Fields) > maxScaleOnly {
+// isControlled reports whether an entry contains nothing but the scale field and fields that rules assign to controllers.
+func (m Managers) isControlled(e Entry) bool {
+	if e.facts == nil {
+		return m.readControlled(e)
+	}
+	e.facts.controlled.Do(func() { e.facts.isControlled = m.readControlled(e) })
+	return e.facts.isControlled
+}
+
+func (m Managers) readControlled(e Entry) bool {
+	if size := len(e.Fields.Text()); size == 0 || size > maxControlled {
 		return false
 	}
-	scale := m.Scale(e.APIVersion)
-	if scale == nil {
+	var scale fieldpath.Path
+	if m.Scale != nil {
+		scale = m.Scale(e.APIVersion)
+	}
+	if scale == nil && m.controlled == nil {
 		return false
 	}
-	set, err := e.Set()
-	return err == nil && set.Leaves().Equals(fieldpath.NewSet(scale))
+	all := &fieldtree.Tree{}
+	if fieldtree.AddMatching(all, e.Fields, everything{}) != nil {
+		return false
+	}
+	fields := 0
+	for _, n := range all.Nodes() {
+		if !n.Wanted {
+			continue
+		}
+		path := n.Path()
+		isRuled := m.controlled != nil && patternMatcher{tree: m.controlled}.covers(path)
+		if !isRuled && !path.Equals(scale) {
+			return false
+		}
+		fields++
+	}
+	return fields > 0
+}
+
+// declares reports whether an entry contains fields other than metadata and status.
+func (e Entry) declares() bool {
+	for part := range e.Fields.Parts() {
+		switch part.Name() {
+		case "f:metadata", "f:status", ".":
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// appliesLastApplied reports whether an update's entry contains most of the values that the last-applied configuration declares and
+// that the object has, as that of a manager whose manifest another one has applied since. Lists do not count: the object has more in
+// them. A controller that created the object is not one that applies its manifest.
+func (e Entry) appliesLastApplied() bool {
+	if e.facts == nil {
+		return false
+	}
+	e.facts.applied.Do(func() { e.facts.isApplied = e.readApplied() })
+	return e.facts.isApplied
+}
+
+func (e Entry) readApplied() bool {
+	if e.Subresource != "" || e.of.isCreatedByController() {
+		return false
+	}
+	applied, values := e.of.appliedValues()
+	if values == 0 {
+		return false
+	}
+	managed := 0
+	applied.Managed(e.Fields, func(n *fieldtree.Node, _ *jsontree.Node) {
+		if n.Wanted {
+			managed++
+		}
+	})
+	return 2*managed > values
+}
+
+// entryFacts are read from an entry when they are first needed, and once: owners are determined for each field. They depend on the
+// object of the entry, and on the managers for that object.
+type entryFacts struct {
+	controlled, applied     sync.Once
+	isControlled, isApplied bool
 }
 
 // surroundings are the object that entries belong to. What they show is read when it is first needed, and once, so that the
@@ -70,12 +146,13 @@ type surroundings struct {
 	object  Object
 	entries []Entry
 
-	annotation, reference, declared sync.Once
+	annotation, reference, values sync.Once
 
 	isOwn, isCreated bool
-	// declarer is a manager of spec with more than the scale field, declarers reports whether there are several.
-	declarer  string
-	declarers bool
+	// applied are the values that the last-applied configuration declares and that the object has, declared is the number of all
+	// that it declares.
+	applied  *fieldtree.Tree
+	declared int
 }
 
 // withSurroundings returns the entries of an object with a reference to it.
@@ -83,9 +160,9 @@ func (o Object) withSurroundings(entries []Entry) []Entry {
 	if len(entries) == 0 {
 		return entries
 	}
-	of := &surroundings{object: o, entries: entries}
+	of, facts := &surroundings{object: o, entries: entries}, make([]entryFacts, len(entries))
 	for i := range entries {
-		entries[i].of = of
+		entries[i].of, entries[i].facts = of, &facts[i]
 	}
 	return entries
 }
@@ -105,45 +182,70 @@ func (s *surroundings) isCreatedByController() bool {
 		return false
 	}
 	s.reference.Do(func() {
-		references := s.object.Value(fieldpath.MakePathOrDie("metadata", "ownerReferences"))
-		if len(references) == 0 || references[0] != '[' {
-			return
+		for reference := range s.object.root.At("metadata", "ownerReferences").Parts() {
+			s.isCreated = s.isCreated || reference.Member("controller").Kind() == 't'
 		}
-		rawjson.Elements(references, func(at rawjson.Span) bool {
-			text := at.Of(references)
-			s.isCreated = text[0] == '{' && string(rawjson.Find(text, "controller").Of(text)) == "true"
-			return !s.isCreated
-		})
 	})
 	return s.isCreated
 }
 
-// isDeclaredBeside reports whether a manager other than this one has set more of spec than the scale field.
-func (s *surroundings) isDeclaredBeside(manager string, managers Managers) bool {
-	s.declared.Do(func() {
-		for _, e := range s.entries {
-			if e.Subresource != "" || e.Manager == s.declarer || !e.mentions([]byte(`"f:spec"`)) || managers.isScaleOnly(e) {
+// isCreatedBy reports whether an entry has created the object, as far as their times tell, which are whole seconds. Workloads require
+// a template or a selector, so that their creator has set more than fields of controllers.
+func (s *surroundings) isCreatedBy(e Entry) bool {
+	if spec := s.object.root.Member("spec"); spec.Member("template") != nil || spec.Member("selector") != nil {
+		return false
+	}
+	created, ok := s.object.root.At("metadata", "creationTimestamp").String()
+	return ok && created == e.Time
+}
+
+// appliedValues returns the values outside of lists that the last-applied configuration declares and that the object has, and the
+// number of all that it declares.
+func (s *surroundings) appliedValues() (applied *fieldtree.Tree, declared int) {
+	s.values.Do(func() {
+		s.applied = &fieldtree.Tree{}
+		if !s.lastAppliedIsOwn() {
+			return
+		}
+		text, _ := s.object.LastAppliedBytes()
+		manifest := jsontree.Valid(text)
+		values := &fieldtree.Tree{}
+		values.AddLeaves(manifest)
+		inManifest, inObject := values.Find(manifest), values.Find(s.object.root)
+		for _, n := range values.Nodes() {
+			value := inManifest.Of(n)
+			if !n.Wanted || value == nil || value.Kind() == '[' || isIdentity(n) {
 				continue
 			}
-			s.declarers = s.declarer != ""
-			if s.declarer = e.Manager; s.declarers {
-				return
+			s.declared++
+			if sameValue(inObject.Of(n).Text(), value.Text()) {
+				s.applied.Add(n.Path())
 			}
 		}
 	})
-	return s.declarers || s.declarer != "" && s.declarer != manager
+	return s.applied, s.declared
+}
+
+// isIdentity reports whether a field identifies the object in every manifest.
+func isIdentity(n *fieldtree.Node) bool {
+	names := n.Names(nil)
+	return names[0] == "apiVersion" || names[0] == "kind" ||
+		len(names) == 2 && names[0] == "metadata" && (names[1] == "name" || names[1] == "namespace")
 }
 
 // hasOwnLastApplied reports whether the object has a last-applied configuration that is valid and does not name another object.
 func (o Object) hasOwnLastApplied() bool {
-	manifest, ok := rawjson.UnquoteBytes(o.lastApplied.Of(o.text))
-	if !ok || checkLastApplied(manifest) != nil {
+	text, ok := o.LastAppliedBytes()
+	if !ok {
 		return false
 	}
-	object := o.Text()
+	manifest, err := readLastApplied(text)
+	if err != nil {
+		return false
+	}
 	for _, names := range [][]string{{"kind"}, {"metadata", "name"}, {"metadata", "namespace"}} {
-		declared, found := rawjson.Unquote(rawjson.Find(manifest, names...).Of(manifest))
-		if is, known := rawjson.Unquote(rawjson.Find(object, names...).Of(object)); found && known && is != declared {
+		declared, found := manifest.At(names...).String()
+		if is, known := o.root.At(names...).String(); found && known && is != declared {
 			return false
 		}
 	}

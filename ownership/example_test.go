@@ -84,23 +84,17 @@ func ExampleFields_Fold() {
 	// .immutable: 1 of Imperative kubectl-edit
 }
 
-// ContestedFields returns the fields that the sender of a write and another manager can set. Here kubectl apply sends a manifest with 2
-// replicas, and a user has scaled to 3.
-func ExampleObjectContext_ContestedFields() {
+// ScaleField returns the scale field of a write with its owner. Here kubectl apply sends a manifest with 2 replicas, and a user has
+// scaled to 3.
+func ExampleObjectContext_ScaleField() {
 	write, err := exampleWrite()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Println(write.Sender.Writer, write.Sender.Entry.Manager)
-	contested, err := exampleContext().ContestedFields(write)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, field := range contested {
-		fmt.Printf("%s: live %s of %s, incoming %s\n", field.Path, field.Live, field.Owner.By, field.Incoming)
-	}
+	field, _ := exampleContext().ScaleField(write, ownership.Scaler{})
+	fmt.Printf("%s: live %s of %s, incoming %s\n", field.Path, field.Live, field.Owner.By, field.Incoming)
 	// Output:
 	// Applier kubectl-client-side-apply
 	// .spec.replicas: live 3 of kubectl, incoming 2
@@ -123,8 +117,8 @@ func exampleWrite() (w ownership.Write, err error) {
 		return w, err
 	}
 	w.Sender = w.SentBy("kubectl-client-side-apply")
-	w.Manifests, err = w.Managers.ManifestsOf(w.Sender, w.Live, w.Incoming, w.LiveEntries)
-	return w, err
+	w.Manifests = w.Managers.ManifestsOf(w.Sender, w.Live, w.Incoming, w.LiveEntries)
+	return w, nil
 }
 
 // Resolve returns the owner of one field. In this example an autoscaler targets the object.

@@ -1,12 +1,9 @@
 package ownership
 
 import (
-	"fmt"
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-
-	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
 // Field is a leaf field of a live object, and its owner. A leaf is a scalar, an empty object or list, or an object or list
@@ -91,12 +88,10 @@ func (c ObjectContext) Fields(live Object) (Fields, error) {
 	if !live.Present() {
 		return nil, nil
 	}
-	root, err := outlineOf(rawjson.WalkChecked(live.Text()))
-	if err != nil {
-		return nil, fmt.Errorf("reading the object: %w", err)
-	}
+	root := outlineOf(live.root)
 	root.dropUnsetTimes()
 	w := fieldWalk{context: c}
+	var err error
 	if w.entries, err = live.Entries(); err != nil {
 		return nil, err
 	}

@@ -90,9 +90,10 @@ func coversClaims(t *testing.T, live ownership.Object, fields ownership.Fields, 
 			if isAside(path) || isUnsetTime(live, path) || onlyAside.Has(path) || listed.Has(path) || !within(listed, path).Empty() {
 				continue
 			}
-			at := live.Locate(path)
-			if at.Value == nil || !slices.ContainsFunc(fields, func(f ownership.Field) bool {
-				return strings.HasPrefix(live.Locate(f.Path).Pointer+"/", at.Pointer+"/")
+			at, ok := live.Pointer(path)
+			if !ok || !slices.ContainsFunc(fields, func(f ownership.Field) bool {
+				pointer, _ := live.Pointer(f.Path)
+				return strings.HasPrefix(pointer+"/", at+"/")
 			}) {
 				t.Errorf("%s manages %s, which is not listed", e.Manager, path)
 			}

@@ -6,7 +6,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
-	"github.com/ownership-handoff/handoff/internal/rawjson"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
 // naming is how managedFields name the elements of a list.
@@ -74,7 +74,7 @@ func keyOf(element *outline, fields []string) (key fieldpath.PathElement, ok boo
 	}
 	list := make(value.FieldList, 0, len(fields))
 	for _, name := range fields {
-		text := rawjson.KeyDefault(name)
+		text := jsontree.KeyDefault(name)
 		switch field := element.member(name); {
 		case field != nil && len(field.children) == 0:
 			text = field.text

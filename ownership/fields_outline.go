@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ownership-handoff/handoff/internal/rawjson"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
 // outline is the tree of the values in a JSON text. Only the names of members are decoded.
@@ -15,24 +15,13 @@ type outline struct {
 	children []outline // members or elements
 }
 
-// outlineOf returns the outline of the next value, and advances w by it.
-func outlineOf(w *rawjson.Walker) (o outline, err error) {
-	addChild := func(name []byte) error {
-		child, err := outlineOf(w)
-		child.name = string(name)
-		o.children = append(o.children, child)
-		return err
+// outlineOf returns the outline of a value.
+func outlineOf(n *jsontree.Node) outline {
+	o := outline{name: n.Name(), text: n.Text()}
+	for part := range n.Parts() {
+		o.children = append(o.children, outlineOf(part))
 	}
-	switch w.Kind() {
-	case '{':
-		_, err = w.Object(addChild)
-	case '[':
-		_, err = w.List(func() error { return addChild(nil) })
-	default:
-		_, err = w.Value()
-	}
-	o.text = w.Last().Of(w.Text())
-	return o, err
+	return o
 }
 
 func (o *outline) isObject() bool { return o.text[0] == '{' }
@@ -71,20 +60,18 @@ func (o *outline) dropUnsetTimes() {
 
 // lastAppliedOutline returns the outline of the object's last-applied configuration, nil if it has none.
 func lastAppliedOutline(live Object) (*outline, error) {
-	if !live.lastApplied.Present() {
+	if live.lastApplied() == nil {
 		return nil, nil //nolint:nilnil // the annotation is optional
 	}
-	text, ok := live.LastApplied()
+	text, ok := live.LastAppliedBytes()
 	if !ok {
 		return nil, fmt.Errorf("%w: not a string", ErrLastApplied)
 	}
-	if err := checkLastApplied([]byte(text)); err != nil {
+	applied, err := readLastApplied(text)
+	if err != nil {
 		return nil, err
 	}
-	declared, err := outlineOf(rawjson.WalkChecked([]byte(text)))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrLastApplied, err)
-	}
+	declared := outlineOf(applied)
 	declared.addStringData()
 	return &declared, nil
 }
@@ -101,7 +88,7 @@ func (o *outline) addStringData() {
 		data.children = slices.Clone(was.children)
 	}
 	for _, child := range from.children { // appended last, because stringData overrides data
-		if plain, ok := rawjson.Unquote(child.text); ok {
+		if plain, ok := jsontree.Unquote(child.text); ok {
 			child.text = []byte(`"` + base64.StdEncoding.EncodeToString([]byte(plain)) + `"`)
 			data.children = append(data.children, child)
 		}

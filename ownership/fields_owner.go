@@ -1,13 +1,10 @@
 package ownership
 
 import (
-	"bytes"
+	"iter"
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/value"
-
-	"github.com/ownership-handoff/handoff/internal/fieldtree"
 )
 
 // field returns the field at a position, with its owner.
@@ -26,19 +23,6 @@ func (w *fieldWalk) field(s position) Field {
 	}
 	w.setOwner(&f, s.entries)
 	return f
-}
-
-// sameValue reports whether two JSON texts have the same value.
-func sameValue(a, b []byte) bool {
-	if bytes.Equal(a, b) || len(a) == 0 {
-		return len(a) > 0
-	}
-	if fieldtree.IsCanonical(a) && fieldtree.IsCanonical(b) {
-		return false // different texts are different values
-	}
-	left, errLeft := value.FromJSON(a)
-	right, errRight := value.FromJSON(b)
-	return errLeft == nil && errRight == nil && value.Equals(left, right)
 }
 
 // setOwner sets the field's owner and Entries. entries are the indexes of the entries that contain the field.
@@ -69,7 +53,8 @@ func (w *fieldWalk) owner(f *Field, entries []int) (owned FieldOwner, by int) {
 	}
 	named := slices.DeleteFunc(slices.Clone(entries), func(i int) bool { return w.entries[i].isAnonymous() })
 	unrecorded := len(named) == 0 && (len(entries) > 0 || len(w.entries) == 0)
-	owned, by = w.resolve(f, named, w.context.contextOf(f.Path, isScale), f.ownerWithoutEntry(unrecorded))
+	without := FieldOwner{Kind: f.ownerWithoutEntry(unrecorded)}
+	owned, by = w.context.contextOf(f.Path, isScale).strongest(w.declaring(f, named), without, f.asApplied())
 	if owned.Kind == Imperative && !w.context.Managers.IsImperative(w.entries[by]) {
 		owned.Kind = Other
 	}
@@ -89,23 +74,16 @@ func (f *Field) ownerWithoutEntry(unrecorded bool) Owner {
 	}
 }
 
-// resolve is Context.Resolve for the entries at the given indexes. It ignores a client-side applier's entry for fields that
-// the last-applied configuration lacks: the API server set them by defaulting.
-func (w *fieldWalk) resolve(f *Field, entries []int, context Context, withoutEntry Owner) (owned FieldOwner, by int) {
-	owned, by = FieldOwner{Kind: withoutEntry}, -1
-	for _, i := range entries {
-		if w.clientSide[i] && f.Declared == Lacks {
-			continue
-		}
-		owner := context.ownerFor(w.entries[i])
-		if owner == Imperative && f.asApplied() {
-			owner = Manifest
-		}
-		if owner > owned.Kind || owned.By == "" && owner == owned.Kind {
-			owned, by = FieldOwner{Kind: owner, By: w.entries[i].Manager}, i
+// declaring returns the entries at the given indexes without a client-side applier's for a field that the last-applied configuration
+// lacks: the API server set it by defaulting.
+func (w *fieldWalk) declaring(f *Field, entries []int) iter.Seq2[int, Entry] {
+	return func(yield func(int, Entry) bool) {
+		for _, i := range entries {
+			if isDefault := w.clientSide[i] && f.Declared == Lacks; !isDefault && !yield(i, w.entries[i]) {
+				return
+			}
 		}
 	}
-	return owned, by
 }
 
 // inStatus reports whether the field is in status.
@@ -115,7 +93,7 @@ func (f *Field) inStatus() bool {
 
 // asApplied reports whether live has the value of the last-applied configuration, as the API server stores it.
 func (f *Field) asApplied() bool {
-	return f.declaredAsIs() || f.Declared == Sets && asApplied(f.Path, f.Value, f.DeclaredValue)
+	return f.declaredAsIs() || f.Declared == Sets && asDeclared(f.Path, f.Value, f.DeclaredValue)
 }
 
 // declaredAsIs reports whether live has the value of the last-applied configuration.

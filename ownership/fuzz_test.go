@@ -17,7 +17,7 @@ import (
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		"null", "{}", `""`, "[]", `{"metadata":null}`, `{"metadata":{"annotations":null,"managedFields":null}}`,
-		`{"metadata":{"annotations":{"ownership-handoff.io/mode":"enforce","ownership-handoff.io/controller-fields":".spec.replicas,.a[b=1]"}},"spec":{"replicas":3}}`,
+		`{"metadata":{"annotations":{"ownership-handoff.io/mode":"enforce","ownership-handoff.io/controller-fields":".spec.replicas,.a[b=1]"},"labels":{"ownership-handoff.io/mode":"off"}},"spec":{"replicas":3}}`,
 		`{"metadata":{"uid":"u","annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"spec\":{\"replicas\":3}}"}}}`,
 		`{"metadata":{"managedFields":[` + entry("a", "Apply", early, ownsBoth, "") + "," + entry("b", "Update", "", ownsReplicas, "scale") + `]}}`,
 		`{"metadata":{"managedFields":[{"manager":"a","fieldsV1":{"k:{\"name\":\"a\"}":{".":{}},"v:1":{},"i:0":{},"x":{},"":1}}]}}`,
@@ -32,6 +32,9 @@ func FuzzRead(f *testing.F) {
 		var want metav1.PartialObjectMetadata
 		if kjson.UnmarshalCaseSensitivePreserveInts(text, &want) == nil && o.Present() {
 			sameAnnotations(t, want.Annotations, o)
+			if got, _ := o.ModeLabel(); got != want.Labels[ownership.ModeLabel] {
+				t.Errorf("mode label: want %q, got %q", want.Labels[ownership.ModeLabel], got)
+			}
 			if diff := cmp.Diff(string(want.UID), o.UID()); diff != "" {
 				t.Errorf("uid (-want +got):\n%s", diff)
 			}
@@ -50,7 +53,7 @@ func FuzzRead(f *testing.F) {
 func sameAnnotations(t *testing.T, want map[string]string, o ownership.Object) {
 	t.Helper()
 	for name, read := range map[string]func() (string, bool){
-		ownership.ModeAnnotation: o.ModeText, ownership.ControllerFieldsAnnotation: o.ControllerFields,
+		ownership.ModeAnnotation: o.ModeAnnotation, ownership.ControllerFieldsAnnotation: o.ControllerFields,
 		ownership.LastAppliedAnnotation: o.LastApplied,
 	} {
 		// null is an empty string to a decoder, and no annotation here: the API server stores neither.
@@ -78,7 +81,7 @@ func readClaims(t *testing.T, o ownership.Object) {
 		if set.Has(replicas) && !e.Contains(replicas) {
 			t.Errorf("the set %s has replicas, and the entry does not hold it: %s", set, e.Text)
 		}
-		if len(e.Fields) == 0 {
+		if e.Fields == nil {
 			continue
 		}
 		with, err := e.WithSet(set)

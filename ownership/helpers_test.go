@@ -1,13 +1,16 @@
 package ownership_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -70,8 +73,11 @@ func declaredInLastApplied(t *testing.T, manifest string, path fieldpath.Path) (
 		Entry:  entries(t, entry("kubectl-client-side-apply", ownership.OperationUpdate, early, ownsLastApplied, ""))[0],
 	}
 	created := object(t, `{"metadata":{"annotations":{"`+ownership.LastAppliedAnnotation+`":`+quoted(manifest)+`}}}`)
-	manifests, err := managers.ManifestsOf(sender, ownership.Object{}, created, nil)
-	return manifests.On(path).Manifest, err
+	manifests := managers.ManifestsOf(sender, ownership.Object{}, created, nil)
+	return manifests.On(path).Manifest, manifests.Unread
 }
 
-var ignoreUnexported = cmpopts.IgnoreUnexported(ownership.Entry{})
+var ignoreUnexported = cmp.Options{
+	cmpopts.IgnoreUnexported(ownership.Entry{}),
+	cmp.Comparer(func(a, b *jsontree.Node) bool { return bytes.Equal(a.Text(), b.Text()) }),
+}

@@ -8,7 +8,7 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/rawjson"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
 // ErrLastApplied is returned for a last-applied annotation that is not a valid JSON object.
@@ -32,49 +32,49 @@ type Declared struct {
 type Manifests struct {
 	// Recorded reports whether the manifest is the incoming last-applied annotation.
 	Recorded bool
+	// Unread is the error about a last-applied annotation that cannot be read (ErrLastApplied), nil if there is none.
+	Unread error
 
 	sender         Sender
 	live, incoming Object
-	was            Entry  // the sender's entry in live
-	manifest, base []byte // the annotations of client-side apply
+	was            Entry          // the sender's entry in live
+	manifest, base *jsontree.Node // of client-side apply
 }
 
 // ManifestsOf returns the manifests of an applier's write. live is the zero Object if the write creates the object, and
-// liveEntries are its managedFields. The error is ErrLastApplied, for either annotation.
-func (m Managers) ManifestsOf(sender Sender, live, incoming Object, liveEntries []Entry) (Manifests, error) {
+// liveEntries are its managedFields. An annotation that cannot be read counts as missing, and Unread is the error.
+func (m Managers) ManifestsOf(sender Sender, live, incoming Object, liveEntries []Entry) Manifests {
 	found := Manifests{sender: sender, live: live, incoming: incoming}
 	found.was, _ = sender.Entry.Find(liveEntries)
 	if sender.ServerSide() {
-		return found, nil
+		return found
 	}
-	manifest, ok := incoming.LastAppliedBytes()
+	text, ok := incoming.LastAppliedBytes()
 	if !ok {
-		return found, nil
+		return found
 	}
-	base, hadBase := manifest, true
-	if !bytes.Equal(live.lastApplied.Of(live.text), incoming.lastApplied.Of(incoming.text)) {
-		base, hadBase = live.LastAppliedBytes()
+	was, hadBase := text, true
+	if !bytes.Equal(live.lastApplied().Text(), incoming.lastApplied().Text()) {
+		was, hadBase = live.LastAppliedBytes()
 	}
-	same := bytes.Equal(manifest, base)
+	same := bytes.Equal(text, was)
 	own := !same || sender.Entry.Contains(LastAppliedPath())
-	err := checkLastApplied(manifest)
+	manifest, err := readLastApplied(text)
 	switch {
 	case !own && (err != nil || m.othersAnnotation(sender, liveEntries)):
-		return found, nil //nolint:nilerr // another applier's annotation may be invalid
+		return found // another applier's annotation may be invalid
 	case err != nil:
-		return Manifests{}, err
+		found.Unread = err
+		return found
 	}
 	found.Recorded, found.manifest = true, manifest
 	switch {
 	case same:
 		found.base = found.manifest
 	case hadBase:
-		found.base = base
-		if err := checkLastApplied(found.base); err != nil {
-			return Manifests{}, err
-		}
+		found.base, found.Unread = readLastApplied(was)
 	}
-	return found, nil
+	return found
 }
 
 // othersAnnotation reports whether an applier other than the sender manages the last-applied annotation.
@@ -84,20 +84,24 @@ func (m Managers) othersAnnotation(sender Sender, live []Entry) bool {
 	})
 }
 
-// checkLastApplied returns ErrLastApplied unless the text is a JSON object.
-func checkLastApplied(text []byte) error {
-	if err := rawjson.Check(text); err != nil {
-		return fmt.Errorf("%w: %w", ErrLastApplied, err)
+// readLastApplied reads a last-applied configuration. The error is ErrLastApplied, unless the text is a JSON object.
+func readLastApplied(text []byte) (*jsontree.Node, error) {
+	root, err := jsontree.Parse(text)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrLastApplied, err)
+	case !root.IsObject():
+		return nil, fmt.Errorf("%w: %w", ErrLastApplied, ErrNotAnObject)
 	}
-	if bytes.TrimLeft(text, " \t\r\n")[0] != '{' {
-		return fmt.Errorf("%w: %w", ErrLastApplied, ErrNotAnObject)
-	}
-	return nil
+	return root, nil
 }
 
 // On returns how the manifests declare the field at path. It returns Clears only for client-side apply: the other records
 // do not have null.
-func (m Manifests) On(path fieldpath.Path) Declared {
+func (m Manifests) On(path fieldpath.Path) Declared { return m.on(path, nil) }
+
+// on is On for a field that a manifest can also set at another path, nil if there is none.
+func (m Manifests) on(path, alias fieldpath.Path) Declared {
 	if m.sender.ServerSide() {
 		return Declared{Manifest: setsIf(m.sender.Entry.Contains(path)), Base: setsIf(m.was.Contains(path))}
 	}
@@ -107,36 +111,42 @@ func (m Manifests) On(path fieldpath.Path) Declared {
 		gained := m.sender.Entry.Contains(path) && !m.was.Contains(path)
 		return Declared{Manifest: setsIf(changed || gained)}
 	}
-	return m.recorded(declarationIn(m.manifest, path), declarationIn(m.base, path), changed)
-}
-
-// recorded returns how the annotations declare a field. If the write changes the field but not the annotation, the manifest
-// counts as setting it: kubectl diff sends a write without the annotation's update.
-func (m Manifests) recorded(manifest, base Declaration, changed bool) Declared {
-	if m.sameText() && changed && manifest == Lacks {
-		manifest = Sets
+	declared := Declared{Manifest: declarationIn(m.manifest, path), Base: declarationIn(m.base, path)}
+	if alias != nil && declared.Manifest == Lacks {
+		declared.Manifest = declarationIn(m.manifest, alias)
 	}
-	return Declared{Manifest: manifest, Base: base}
+	if alias != nil && declared.Base == Lacks {
+		declared.Base = declarationIn(m.base, alias)
+	}
+	if m.sameText() && changed && declared.Manifest == Lacks {
+		declared.Manifest = Sets // kubectl diff sends a write without the annotation's update
+	}
+	return declared
 }
 
-// mayDrop reports whether the manifest may drop fields of the base.
-func (m Manifests) mayDrop() bool { return m.Recorded && len(m.base) > 0 && !m.sameText() }
+// mayDrop reports whether the manifest may drop fields of the base. In a dry run, kubectl diff sends a manifest without recording it.
+func (m Manifests) mayDrop(dryRun bool) bool {
+	return m.Recorded && m.base != nil && (dryRun || !m.sameText())
+}
+
+// Unsent reports whether the annotation is the one that live has, as in kubectl diff, which does not send its manifest.
+func (m Manifests) Unsent() bool { return m.Recorded && m.sameText() }
 
 // Manifest returns the JSON text of the manifest of client-side apply; nil if none is recorded.
-func (m Manifests) Manifest() []byte { return m.manifest }
+func (m Manifests) Manifest() []byte { return m.manifest.Document() }
 
 // Base returns the JSON text of the base of client-side apply; nil if none is recorded.
-func (m Manifests) Base() []byte { return m.base }
+func (m Manifests) Base() []byte { return m.base.Document() }
 
 // LastApplied is Object.LastAppliedBytes for the incoming or the live object, whose annotations have been decoded before.
 func (m Manifests) LastApplied(o Object) (text []byte, ok bool) {
-	quoted := o.lastApplied.Of(o.text)
+	quoted := o.lastApplied().Text()
 	switch {
 	case !m.Recorded || len(quoted) == 0:
-	case bytes.Equal(quoted, m.incoming.lastApplied.Of(m.incoming.text)):
-		return m.manifest, true
-	case bytes.Equal(quoted, m.live.lastApplied.Of(m.live.text)):
-		return m.base, true
+	case bytes.Equal(quoted, m.incoming.lastApplied().Text()):
+		return m.Manifest(), true
+	case bytes.Equal(quoted, m.live.lastApplied().Text()) && m.base != nil:
+		return m.Base(), true
 	}
 	return o.LastAppliedBytes()
 }
@@ -145,39 +155,19 @@ func (m Manifests) LastApplied(o Object) (text []byte, ok bool) {
 // that do not use the last-applied annotation.
 func (m Manifests) Declares() Entry { return m.was }
 
-func (m Manifests) sameText() bool { return bytes.Equal(m.manifest, m.base) }
+func (m Manifests) sameText() bool { return bytes.Equal(m.Manifest(), m.Base()) }
 
 // declarationIn returns how a manifest declares the field at path.
-func declarationIn(manifest []byte, path fieldpath.Path) Declaration {
-	if len(manifest) == 0 {
+func declarationIn(manifest *jsontree.Node, path fieldpath.Path) Declaration {
+	nearest, length := manifest.Nearest(path)
+	switch {
+	case nearest.IsNull(): // a null parent also clears the fields nested under it
+		return Clears
+	case nearest == nil || length < len(path):
 		return Lacks
+	default:
+		return Sets
 	}
-	if text := valueAt(manifest, path).Of(manifest); len(text) > 0 {
-		return declarationBy(text)
-	}
-	for end := len(path) - 1; end > 0; end-- {
-		if text := valueAt(manifest, path[:end]).Of(manifest); len(text) > 0 {
-			return declarationByParent(text)
-		}
-	}
-	return Lacks
-}
-
-// declarationBy returns how a manifest declares a field by the value that it has for it.
-func declarationBy(text []byte) Declaration {
-	if string(text) == jsonNull {
-		return Clears
-	}
-	return Sets
-}
-
-// declarationByParent returns how a manifest declares a field that it lacks, by the nearest parent that it has. A null parent
-// also clears the fields nested under it.
-func declarationByParent(parent []byte) Declaration {
-	if string(parent) == jsonNull {
-		return Clears
-	}
-	return Lacks
 }
 
 // setsIf returns Sets or Lacks.

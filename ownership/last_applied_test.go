@@ -201,12 +201,9 @@ func (w write) declared(t *testing.T) (declared, error) {
 		}
 		return object(t, fmt.Sprintf(`{"metadata":{"annotations":{%s}},"spec":{"replicas":%s}}`, annotation, value))
 	}
-	manifests, err := managers.ManifestsOf(w.sender, with(w.base, w.live), with(w.manifest, w.incoming), entries(t, w.was...))
-	if err != nil {
-		return declared{}, err
-	}
+	manifests := managers.ManifestsOf(w.sender, with(w.base, w.live), with(w.manifest, w.incoming), entries(t, w.was...))
 	on := manifests.On(replicas)
-	return declared{Manifest: on.Manifest, Base: on.Base, Recorded: manifests.Recorded}, nil
+	return declared{Manifest: on.Manifest, Base: on.Base, Recorded: manifests.Recorded}, manifests.Unread
 }
 
 func TestManifestsOfRejectsInvalidAnnotations(t *testing.T) {

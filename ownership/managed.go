@@ -9,7 +9,7 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/rawjson"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
 // The operations of a managedFields entry (metav1.ManagedFieldsOperationType).
@@ -30,11 +30,11 @@ type Entry struct {
 	Time string
 	// Text is the whole entry as JSON.
 	Text []byte
-	// Fields is its fieldsV1 as JSON, a part of Text.
-	Fields []byte
+	// Fields is its fieldsV1, a part of Text; nil if it has none.
+	Fields *jsontree.Node
 
-	fieldsAt rawjson.Span  // position of Fields in Text
-	of       *surroundings // the object that the entry belongs to, nil if unknown
+	of    *surroundings // the object that the entry belongs to, nil if unknown
+	facts *entryFacts   // nil if the object is unknown
 	// hasLastApplied and hasRelease report whether an update's entry contains these annotations (readAnnotations).
 	hasLastApplied, hasRelease bool
 }
@@ -45,84 +45,25 @@ func ParseEntries(text []byte) ([]Entry, error) {
 	if len(text) == 0 {
 		return nil, nil
 	}
-	text = bytes.TrimSpace(text)
-	if err := rawjson.Check(text); err != nil {
+	list, err := jsontree.Parse(text)
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrManagedFields, err)
 	}
-	return readEntries(text)
+	return readEntries(list)
 }
 
-// Entries returns the entries of metadata.managedFields. Entries whose text equals that of a known entry, usually one of the
-// live object, are not read again. The error is ErrManagedFields.
-func (o Object) Entries(known ...Entry) ([]Entry, error) {
-	if !o.managedFields.Present() {
+// Entries returns the entries of metadata.managedFields. The error is ErrManagedFields.
+func (o Object) Entries() ([]Entry, error) {
+	list := o.root.At("metadata", "managedFields")
+	if list == nil {
 		return nil, nil
 	}
-	if len(o.entries) == 0 {
-		entries, err := readEntries(o.ManagedFields())
-		return o.withSurroundings(entries), err
-	}
-	entries := make([]Entry, len(o.entries))
-	same := textsOf(known)
-	strings := make([]byte, 0, 1024) // all in one text, which is one allocation
-	found := make([]bool, 0, 2*manyEntries)
-	var err error
-	for i, at := range o.entries {
-		e, ok := same.find(at.whole.Of(o.text), i)
-		if found = append(found, ok); ok {
-			entries[i] = e
-			continue
-		}
-		if entries[i], strings, err = o.readEntry(at, strings); err != nil {
-			return nil, fmt.Errorf("%w: entry %d: %w", ErrManagedFields, i+1, err)
-		}
-	}
-	rest := string(strings)
-	for i, at := range o.entries {
-		if !found[i] {
-			rest = o.setStrings(&entries[i], at, rest)
-			entries[i].readAnnotations()
-		}
-	}
-	return o.withSurroundings(entries), nil
-}
-
-// entryTexts finds entries by their text.
-type entryTexts struct {
-	entries []Entry
-	byText  map[string]Entry // nil for few entries
+	entries, err := readEntries(list)
+	return o.withSurroundings(entries), err
 }
 
 // manyEntries is the number of entries above which an index is built.
 const manyEntries = 16
-
-func textsOf(entries []Entry) entryTexts {
-	t := entryTexts{entries: entries}
-	if len(entries) > manyEntries {
-		t.byText = make(map[string]Entry, len(entries))
-		for _, e := range entries {
-			t.byText[string(e.Text)] = e
-		}
-	}
-	return t
-}
-
-// find returns the entry with a text. likely is its most likely index.
-func (t entryTexts) find(text []byte, likely int) (e Entry, ok bool) {
-	if likely < len(t.entries) && bytes.Equal(t.entries[likely].Text, text) {
-		return t.entries[likely], true
-	}
-	if t.byText != nil {
-		e, ok = t.byText[string(text)]
-		return e, ok
-	}
-	for _, e := range t.entries {
-		if bytes.Equal(e.Text, text) {
-			return e, true
-		}
-	}
-	return Entry{}, false
-}
 
 // entryIndex finds entries by their identity (Entry.Same).
 type entryIndex struct {
@@ -180,33 +121,23 @@ func (e Entry) Find(entries []Entry) (same Entry, ok bool) {
 
 // Contains reports whether the entry's field set contains the field at path or a field nested under it.
 func (e Entry) Contains(path fieldpath.Path) bool {
-	if len(path) == 0 || len(e.Fields) == 0 {
-		return false
-	}
-	at := rawjson.Span{End: len(e.Fields)}
+	at := e.Fields
 	for _, element := range path {
-		in := at.Of(e.Fields)
-		var found rawjson.Span
-		if element.FieldName != nil {
-			found = rawjson.FindPrefixed(in, "f:", *element.FieldName)
-		} else if name, err := fieldpath.SerializePathElement(element); err == nil {
-			found = rawjson.Find(in, name)
-		}
-		if !found.Present() {
+		name, err := fieldpath.SerializePathElement(element)
+		if at = at.Member(name); at == nil || err != nil {
 			return false
 		}
-		at = found.From(at.Start)
 	}
-	return true
+	return len(path) > 0 && at != nil
 }
 
 // Set returns the decoded field set of the entry, empty if it has none. The error is ErrManagedFields.
 func (e Entry) Set() (*fieldpath.Set, error) {
 	set := &fieldpath.Set{}
-	if len(e.Fields) == 0 {
+	if e.Fields == nil {
 		return set, nil
 	}
-	if set.FromJSON(bytes.NewReader(e.Fields)) != nil { // its error would quote values from the set
+	if set.FromJSON(bytes.NewReader(e.Fields.Text())) != nil { // its error would quote values from the set
 		return nil, fmt.Errorf("%w: the field set of %s", ErrManagedFields, e.Manager)
 	}
 	return set, nil

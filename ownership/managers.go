@@ -27,6 +27,19 @@ type Managers struct {
 
 	// Scale returns the path of the scale field of the objects at hand, nil if it is not known (For).
 	Scale ScalePaths
+
+	// controlled matches the fields that rules assign to controllers (WithControlled).
+	controlled *patternTree
+}
+
+// WithControlled returns the managers for an object in which rules assign the fields that patterns match to controllers
+// (ControllerPatterns).
+func (m Managers) WithControlled(patterns []Pattern) Managers {
+	m.controlled = nil
+	if len(patterns) > 0 {
+		m.controlled = newPatternTree(patterns, nil)
+	}
+	return m
 }
 
 // For returns the managers for the objects of one kind: with the managers of the rules that apply to it, and its scale field.
@@ -55,9 +68,10 @@ func (m Managers) ownsScale(manager string) bool {
 
 // IsApplier reports whether the entry records an applied manifest. It does if its manager is listed as an applier, and also in
 // these cases, by what the manager writes:
-//   - server-side apply, except of the scale field alone to an object that others have declared
-//   - an update by a manager that manages the annotation with the last-applied configuration or the Helm release, and that is
-//     not listed as imperative: kubectl edit can also change the annotation
+//   - server-side apply by kubectl, and by any other manager unless it only sets fields of controllers on an object that others have
+//     declared (onlyControls)
+//   - an update by a manager that manages the annotation with the last-applied configuration or the Helm release, or most of what
+//     the former declares, and that is not listed as imperative: kubectl edit can also change the annotation
 //
 // Entries of autoscalers and controllers never do.
 func (m Managers) IsApplier(e Entry) bool {
@@ -67,11 +81,14 @@ func (m Managers) IsApplier(e Entry) bool {
 	case matches(m.Appliers, e.Manager):
 		return true
 	case e.Operation == OperationApply:
-		return !m.onlyScales(e)
+		return e.Manager == kubectl || !m.onlyControls(e)
 	default:
-		return e.recordsManifest() && !matches(m.Imperative, e.Manager)
+		return !matches(m.Imperative, e.Manager) && (e.recordsManifest() || e.appliesLastApplied())
 	}
 }
+
+// kubectl is the field manager of kubectl apply --server-side. kubectl scale has the same name, with another operation.
+const kubectl = "kubectl"
 
 // IsImperative reports whether the entry records imperative commands.
 func (m Managers) IsImperative(e Entry) bool {

@@ -3,23 +3,22 @@ package ownership
 // Mode is whether handoff acts on a namespace or an object.
 type Mode string
 
-// The modes. A namespace or an object without ModeAnnotation is in ModeOff.
+// The modes. A namespace without ModeAnnotation is in ModeOff, and an object without ModeLabel in the mode of its namespace.
 const (
 	ModeOff     Mode = "off"
 	ModeWarn    Mode = "warn"
 	ModeEnforce Mode = "enforce"
 )
 
-// ModeOf returns the mode by ModeAnnotation, as Object.ModeText returns it: ModeOff without the annotation, and otherwise as
-// ParseMode.
-func ModeOf(text string, annotated bool) (mode Mode, known bool) {
-	if !annotated {
+// ModeOf returns the mode for a text that can be missing: ModeOff if it is, and otherwise as ParseMode.
+func ModeOf(text string, present bool) (mode Mode, known bool) {
+	if !present {
 		return ModeOff, true
 	}
 	return ParseMode(text)
 }
 
-// ParseMode returns the mode for a value of ModeAnnotation. For an unknown value it returns ModeWarn, and known is false.
+// ParseMode returns the mode for a value of ModeAnnotation or ModeLabel. For an unknown value it returns ModeWarn, and known is false.
 func ParseMode(text string) (mode Mode, known bool) {
 	switch mode = Mode(text); mode {
 	case ModeOff, ModeWarn, ModeEnforce:
@@ -29,8 +28,8 @@ func ParseMode(text string) (mode Mode, known bool) {
 	}
 }
 
-// ModeLabel is the label of a namespace by which API servers select the namespaces that have opted in. People only write
-// ModeAnnotation, and the label follows it (NamespaceLabel).
+// ModeLabel is the label by which API servers select the namespaces and objects that have opted in. People write it on objects
+// to override the mode of the namespace. On namespaces they write ModeAnnotation, and the label follows it (NamespaceLabel).
 const ModeLabel = ModeAnnotation
 
 // NamespaceLabel returns the value that ModeLabel must have in a namespace with or without ModeAnnotation: the mode, which is

@@ -13,10 +13,10 @@ import (
 
 // read is all that is read of an object.
 type read struct {
-	Present                                            bool
-	UID, Mode, ControllerFields, LastApplied           string
-	HasMode, HasControllerFields, HasLastApplied       bool
-	ManagedFields, Replicas, WholeSpec, ThroughReplica string
+	Present                                                     bool
+	UID, Mode, Annotation, ControllerFields, LastApplied        string
+	HasMode, HasAnnotation, HasControllerFields, HasLastApplied bool
+	ManagedFields, Replicas, WholeSpec, ThroughReplica          string
 }
 
 func readOf(o ownership.Object) read {
@@ -25,7 +25,8 @@ func readOf(o ownership.Object) read {
 		Replicas: string(o.Value(replicas)), WholeSpec: string(o.Value(fieldpath.MakePathOrDie("spec"))),
 		ThroughReplica: string(o.Value(fieldpath.MakePathOrDie("spec", "replicas", "under"))),
 	}
-	r.Mode, r.HasMode = o.ModeText()
+	r.Mode, r.HasMode = o.ModeLabel()
+	r.Annotation, r.HasAnnotation = o.ModeAnnotation()
 	r.ControllerFields, r.HasControllerFields = o.ControllerFields()
 	r.LastApplied, r.HasLastApplied = o.LastApplied()
 	return r
@@ -47,7 +48,12 @@ func TestParseObject(t *testing.T) {
 		"an annotation that is an object":     {`{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":{}}}}`, read{Present: true}},
 		"an annotation that is null":          {`{"metadata":{"annotations":{"ownership-handoff.io/controller-fields":null}}}`, read{Present: true}},
 		"a uid that is a number":              {`{"metadata":{"uid":1}}`, read{Present: true}},
-		"an empty annotation is there":        {`{"metadata":{"annotations":{"ownership-handoff.io/mode":""}}}`, read{Present: true, HasMode: true}},
+		"an empty annotation is there":        {`{"metadata":{"annotations":{"ownership-handoff.io/mode":""}}}`, read{Present: true, HasAnnotation: true}},
+		"labels that are null":                {`{"metadata":{"labels":null,"uid":"a"}}`, read{Present: true, UID: "a"}},
+		"labels that are a list":              {`{"metadata":{"labels":["ownership-handoff.io/mode"]}}`, read{Present: true}},
+		"a label that is a number":            {`{"metadata":{"labels":{"ownership-handoff.io/mode":1}}}`, read{Present: true}},
+		"an empty label is there":             {`{"metadata":{"labels":{"a":"b","ownership-handoff.io/mode":""}}}`, read{Present: true, HasMode: true}},
+		"labels elsewhere are not read":       {`{"labels":{"ownership-handoff.io/mode":"off"},"metadata":{"labels":{"a":{"ownership-handoff.io/mode":"off"}}}}`, read{Present: true}},
 		"annotations elsewhere are not read":  {`{"annotations":{"ownership-handoff.io/mode":"enforce"},"spec":{"metadata":{"uid":"a"}}}`, read{Present: true, WholeSpec: `{"metadata":{"uid":"a"}}`}},
 		"managedFields are text, whatever":    {`{"metadata":{"managedFields":"no list"}}`, read{Present: true, ManagedFields: `"no list"`}},
 		"a field that is null has a value":    {`{"spec":{"replicas":null}}`, read{Present: true, Replicas: "null", WholeSpec: `{"replicas":null}`}},
@@ -55,9 +61,10 @@ func TestParseObject(t *testing.T) {
 		"everything, with white space and escapes": {
 			"\n{ \"metadata\" : { \"uid\":\"u\", \"managedFields\" : [ {} ] ,\"annotations\":{" +
 				`"kubectl.kubernetes.io/last-\u0061pplied-configuration" : "{\"a\":1}","ownership-handoff.io/mode":"warn",` +
-				`"ownership-handoff.io/controller-fields":".spec.replicas","other":"x"}},"spec":{"replicas": 3 }}` + "\n",
+				`"ownership-handoff.io/controller-fields":".spec.replicas","other":"x"},` +
+				`"labels" : {"a":"b", "ownership-handoff.io/m\u006fde" : "off" ,"c":"d"}},"spec":{"replicas": 3 }}` + "\n",
 			read{
-				Present: true, UID: "u", Mode: "warn", HasMode: true, ControllerFields: ".spec.replicas", HasControllerFields: true,
+				Present: true, UID: "u", Mode: "off", HasMode: true, Annotation: "warn", HasAnnotation: true, ControllerFields: ".spec.replicas", HasControllerFields: true,
 				LastApplied: `{"a":1}`, HasLastApplied: true, ManagedFields: "[ {} ]", Replicas: "3", WholeSpec: `{"replicas": 3 }`,
 			},
 		},
@@ -97,48 +104,6 @@ func TestParseObjectRejectsOtherValues(t *testing.T) {
 				t.Errorf("want %v, got %v", c.is, err)
 			}
 		})
-	}
-}
-
-// encoding/json, and therefore the API server, decodes at most 10,000 levels.
-func TestReaderCountsTheLevelsAroundTheObject(t *testing.T) {
-	nested := func(levels int) []byte {
-		return []byte(strings.Repeat(`{"a":`, levels) + "1" + strings.Repeat("}", levels))
-	}
-	for sentence, c := range map[string]struct {
-		levels, around int
-		want           bool
-	}{
-		"all levels in the object":            {10000, 0, true},
-		"too many in the object":              {10001, 0, false},
-		"as many as fit into a review":        {9998, 2, true},
-		"one more than what fits in a review": {9999, 2, false},
-	} {
-		var reader ownership.Reader
-		_, _, err := reader.Read(nested(c.levels), c.around)
-		if got := err == nil; got != c.want {
-			t.Errorf("%s: want it to be read: %t, got %v", sentence, c.want, err)
-		}
-	}
-}
-
-func TestReaderReadsTheObjectAtTheStartOfAText(t *testing.T) {
-	var reader ownership.Reader
-	for text, want := range map[string]read{
-		`{"spec":{"replicas":1}},{"metadata":`:                            {Present: true, Replicas: "1", WholeSpec: `{"replicas":1}`},
-		`{"metadata":{"uid":"b"},"spec":{"replicas":22}},"dryRun":false}`: {Present: true, UID: "b", Replicas: "22", WholeSpec: `{"replicas":22}`},
-		`null,"dryRun":false}`:                                            {},
-	} {
-		o, length, err := reader.Read([]byte(text), 2)
-		if err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
-		if diff := cmp.Diff(want, readOf(o)); diff != "" {
-			t.Errorf("%s: read (-want +got):\n%s", text, diff)
-		}
-		if rest := text[length:]; rest[0] != ',' {
-			t.Errorf("%s: the object ends before %q", text, rest)
-		}
 	}
 }
 

@@ -35,14 +35,14 @@ func Pairs(live, incoming []Entry) iter.Seq[Pair] {
 }
 
 // IsEmpty reports whether the entry's field set is empty.
-func (e Entry) IsEmpty() bool { return len(e.Fields) == 0 || string(e.Fields) == "{}" }
+func (e Entry) IsEmpty() bool { return e.Fields.Len() == 0 }
 
 // SameFieldsBut reports whether two lists of entries have the same field sets, except for one field. The order and the times of
 // the entries do not matter.
 func SameFieldsBut(a, b []Entry, but fieldpath.Path) bool {
 	for p := range Pairs(a, b) {
 		same := p.InLive && p.InIncoming && p.Live.APIVersion == p.Incoming.APIVersion
-		if same && bytes.Equal(p.Live.Fields, p.Incoming.Fields) {
+		if same && bytes.Equal(p.Live.Fields.Text(), p.Incoming.Fields.Text()) {
 			continue
 		}
 		if !same && p.InLive && p.InIncoming || !sameSets(p.Live, p.Incoming, but) {

@@ -49,6 +49,17 @@ func (p Pattern) Matches(path fieldpath.Path) bool {
 	return true
 }
 
+// path returns the path of a pattern without wildcards.
+func (p Pattern) path() (path fieldpath.Path, ok bool) {
+	for _, matcher := range p {
+		if matcher.Wildcard {
+			return nil, false
+		}
+		path = append(path, matcher.PathElement)
+	}
+	return path, true
+}
+
 // shortened truncates a text for an error message.
 func shortened(text string) string {
 	const maxLen = 200

@@ -1,6 +1,11 @@
 package ownership
 
-import "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+import (
+	"iter"
+	"slices"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
 
 // Context has the facts about a field's owner that the live object does not record.
 type Context struct {
@@ -34,16 +39,24 @@ func (c Context) resolve(entries []Entry, base Declaration, asApplied bool) Fiel
 	if base != Lacks {
 		owned.Kind = Manifest
 	}
-	for _, e := range entries {
+	owned, _ = c.strongest(slices.All(entries), owned, asApplied)
+	return owned
+}
+
+// strongest returns the owner with the highest precedence, of those that have entries and the one that the field has without any,
+// and the index of its entry, -1 for the latter.
+func (c Context) strongest(entries iter.Seq2[int, Entry], without FieldOwner, asApplied bool) (owned FieldOwner, by int) {
+	owned, by = without, -1
+	for i, e := range entries {
 		owner := c.ownerFor(e)
 		if owner == Imperative && asApplied {
 			owner = Manifest
 		}
 		if owner > owned.Kind || owned.By == "" && owner == owned.Kind {
-			owned = FieldOwner{Kind: owner, By: e.Manager}
+			owned, by = FieldOwner{Kind: owner, By: e.Manager}, i
 		}
 	}
-	return owned
+	return owned, by
 }
 
 // ownerFor returns the kind of owner for an entry that contains the field.

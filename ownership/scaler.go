@@ -6,8 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-
-	"github.com/ownership-handoff/handoff/internal/rawjson"
 )
 
 // Scaler is what is known about the scalers that reference an object. The zero Scaler means that none does.
@@ -26,7 +24,7 @@ type Scaler struct {
 }
 
 // Owner returns the name of the scaler that owns the scale field of a live object, "" if none does. If 0 replicas switch the
-// scaler off and a manifest has set them, the manifest owns them, and can switch it on again. A write of 0 through /scale, as of
+// scaler off and an applier manages them, the manifest owns them, and can switch it on again. A write of 0 through /scale, as of
 // kubectl scale, removes the field from the entries of appliers.
 func (s Scaler) Owner(scale fieldpath.Path, live Object, entries []Entry, managers Managers) string {
 	if s.OffAtZero && string(live.Value(scale)) == "0" && slices.ContainsFunc(EntriesFor(entries, scale), managers.IsApplier) {
@@ -50,7 +48,7 @@ func NodeGroupScaler(kind schema.GroupKind, o Object) string {
 		return ""
 	}
 	size := func(annotation string) (int, bool) {
-		text, _ := rawjson.Unquote(o.Value(fieldpath.MakePathOrDie("metadata", "annotations", annotation)))
+		text, _ := o.annotation(annotation).String()
 		n, err := strconv.Atoi(text)
 		return n, err == nil && n >= 0
 	}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -47,7 +48,7 @@ func TestAManagerOwnsNothingByItsNameWhereItsScalersCanBeRead(t *testing.T) {
 	managers := ownership.Managers{Autoscalers: []string{"keda", "proportional"}, Readable: []string{"keda"}}
 	for manager, want := range map[string]ownership.Owner{"keda": ownership.Imperative, "proportional": ownership.Autoscaler} {
 		entry := ownership.Entry{
-			Manager: manager, Operation: ownership.OperationUpdate, Subresource: "scale", Fields: []byte(`{"f:spec":{"f:replicas":{}}}`),
+			Manager: manager, Operation: ownership.OperationUpdate, Subresource: "scale", Fields: jsontree.Valid([]byte(`{"f:spec":{"f:replicas":{}}}`)),
 		}
 		got := ownership.Context{Managers: managers, Scale: true}.Resolve(replicas, []ownership.Entry{entry}, ownership.Sets)
 		if diff := cmp.Diff(ownership.FieldOwner{Kind: want, By: manager}, got); diff != "" {

@@ -44,7 +44,7 @@ func (w Write) applies(sender Entry) bool {
 	if matches(w.Managers.Imperative, sender.Manager) || w.Managers.isController(sender.Manager) {
 		return false
 	}
-	if len(sender.Fields) == 0 && w.changesLastApplied() {
+	if sender.Fields == nil && w.changesLastApplied() {
 		return true // an API server without managedFields
 	}
 	// The annotation can be in the entry of another API version: a manager has one for each that it has used.
@@ -60,13 +60,13 @@ func (w Write) appliesServerSide(sender Entry) bool {
 	if hadApplied && w.Managers.IsApplier(was) {
 		return true
 	}
-	return w.Managers.IsApplier(sender) && (len(sender.Fields) > 0 || !hadApplied)
+	return w.Managers.IsApplier(sender) && (sender.Fields != nil || !hadApplied)
 }
 
 // changesLastApplied reports whether the write sets the last-applied annotation to another text, about the object itself.
 func (w Write) changesLastApplied() bool {
-	text := w.Incoming.lastApplied.Of(w.Incoming.text)
-	return len(text) > 0 && !bytes.Equal(text, w.Live.lastApplied.Of(w.Live.text)) && w.Incoming.hasOwnLastApplied()
+	text := w.Incoming.lastApplied().Text()
+	return len(text) > 0 && !bytes.Equal(text, w.Live.lastApplied().Text()) && w.Incoming.hasOwnLastApplied()
 }
 
 // senderEntry returns the sender's entry. It prefers an entry that the write updated, because a manager can have one for
@@ -109,7 +109,7 @@ func (e Entry) isUpdated(live entryIndex) bool {
 	if !ok || e.Time != was.Time {
 		return true
 	}
-	if bytes.Equal(e.Fields, was.Fields) {
+	if bytes.Equal(e.Fields.Text(), was.Fields.Text()) {
 		return false
 	}
 	now, errNow := e.Set()

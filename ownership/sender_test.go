@@ -141,7 +141,7 @@ func sentBy(t *testing.T, manager, live, incoming string) ownership.Writer {
 	if w.LiveEntries, err = w.Live.Entries(); err != nil {
 		t.Fatal(err)
 	}
-	if w.IncomingEntries, err = w.Incoming.Entries(w.LiveEntries...); err != nil {
+	if w.IncomingEntries, err = w.Incoming.Entries(); err != nil {
 		t.Fatal(err)
 	}
 	return w.SentBy(manager).Writer
@@ -164,7 +164,7 @@ func TestSentByKnowsManifestsOfServerSideApply(t *testing.T) {
 			"x", []string{apply("y", ownsReplicas)}, []string{apply("x", ownsReplicas), apply("y", ownsReplicas)}, ownership.Applier,
 		},
 		"only replicas by a listed applier":                    {"helm", []string{manifest}, []string{manifest, apply("helm", ownsReplicas)}, ownership.Applier},
-		"only replicas by a user":                              {"kubectl", []string{manifest}, []string{manifest, apply("kubectl", ownsReplicas)}, ownership.ImperativeWriter},
+		"only replicas by kubectl":                             {"kubectl", []string{manifest}, []string{manifest, apply("kubectl", ownsReplicas)}, ownership.Applier},
 		"only another field":                                   {"x", []string{manifest}, []string{manifest, apply("x", ownsImage)}, ownership.Applier},
 		"only replicas, after a manifest":                      {"x", []string{manifest, apply("x", ownsBoth)}, []string{manifest, apply("x", ownsReplicas)}, ownership.Applier},
 		"nothing, after only replicas":                         {"x", []string{manifest, apply("x", ownsReplicas)}, []string{manifest}, ownership.OtherWriter},

@@ -1,11 +1,12 @@
 package ownership
 
 import (
-	"iter"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
 // Write is a write to an object, as an admission webhook sees it. The texts that it refers to must not change.
@@ -23,12 +24,22 @@ type Write struct {
 	Managers Managers
 	// Manifests are those of an applier's write (Managers.ManifestsOf).
 	Manifests Manifests
+	// DryRun reports whether the result is not stored.
+	DryRun bool
 	// Meter limits the work on this write; nil sets no limit.
 	Meter Meter
 }
 
 // Meter counts steps of work, about one for each byte read, and reports whether the work may continue.
-type Meter func(steps int) (ok bool)
+type Meter = jsontree.Meter
+
+// Limit sets the meter of the write and of all that it refers to; nil sets no limit.
+func (w *Write) Limit(meter Meter) {
+	w.Meter = meter
+	for _, root := range []*jsontree.Node{w.Live.root, w.Incoming.root, w.Manifests.manifest, w.Manifests.base} {
+		root.Limit(meter)
+	}
+}
 
 // InOtherVersion reports whether an entry was recorded in another API version than the write's, so that its paths may differ
 // from those in the write's objects.
@@ -43,38 +54,8 @@ func (w Write) InOtherVersion(e Entry) bool {
 	return group != w.Kind.Group || version != w.Kind.Version
 }
 
-// Moves returns whether the write moves fields on purpose from an entry of live to another manager, given that it removes them
-// from the entry without changing their values. pairs are all entries of the write (Pairs). There are two such cases:
-//   - The entry is an applier's, as when kubectl migrates an object from client-side to server-side apply.
-//   - The sender rewrites managedFields, and replaces the whole entry by its own Apply entry, as Flux does to take over the
-//     fields that kubectl wrote (fluxcd/pkg/ssa, PatchReplaceFieldsManagers). No client does that to entries of subresources.
-//
-// In all other cases the sender changed the value, and another admission plugin restored it.
-func (w Write) Moves(pairs iter.Seq[Pair]) func(Pair) bool {
-	rewrites, managers := w.rewritesManagers(pairs), w.Managers // not all of w, which the function would retain
-	return func(p Pair) bool {
-		return managers.IsApplier(p.Live) || rewrites && !p.InIncoming && p.Live.Subresource == ""
-	}
-}
-
-// rewritesManagers reports whether the sender's Apply entry has the time that it had before, or that of an entry that the write
-// removes. An apply sets the time of the apply; a client that rewrites managedFields copies an old one. Times are whole seconds,
-// so equal times of other entries mean nothing.
-func (w Write) rewritesManagers(pairs iter.Seq[Pair]) bool {
-	if !w.Sender.ServerSide() || w.Sender.Entry.Time == "" {
-		return false
-	}
-	sender := w.Sender.Entry
-	for p := range pairs {
-		replaced := p.InLive && !p.InIncoming || p.InIncoming && sender.Same(p.Incoming)
-		if replaced && p.Live.Time == sender.Time {
-			return true
-		}
-	}
-	return false
-}
-
-// ScalePaths returns the path of an object's scale field in an API version ("apps/v1"), nil if the kind has none there.
+// ScalePaths returns the path of an object's scale field in an API version ("apps/v1"). It is that of another version if the kind
+// declares none there, and nil if it declares none at all.
 type ScalePaths func(apiVersion string) fieldpath.Path
 
 // StringData returns the path in stringData by which the manifest of a Secret can set the field at path in data

@@ -29,6 +29,8 @@ type outcome struct {
 	notes []string
 	// operations patch the incoming object; empty in mode warn.
 	operations []jsonpatch.Operation
+	// skipped is the error because of which only the scale field was decided; nil if all fields were.
+	skipped error
 }
 
 // change is a decision on a field, with what its texts need.
@@ -64,6 +66,9 @@ func (h *Handler) evaluate(r *review) (out outcome, err error) {
 	if decided.InvalidPaths != nil {
 		out.notes = append(out.notes, warningOf("", "annotation controller-fields: "+decided.InvalidPaths.Error(), ""))
 	}
+	if out.skipped = decided.Skipped; out.skipped != nil {
+		out.notes = append(out.notes, warningOf("skipped, ", reasonOf(out.skipped).text, ": only replicas were checked"))
+	}
 	secret := r.kind.Group == "" && r.kind.Kind == "Secret"
 	for _, c := range decided.Changes {
 		out.changes = append(out.changes, change{c, secret})
@@ -82,7 +87,8 @@ func intercepted(r *review) bool {
 
 func (r *review) request() merge.Request {
 	request := merge.Request{
-		Kind: r.kind, Namespace: r.namespace, Name: r.name, FieldManager: r.fieldManager, Live: r.live, Incoming: r.incoming,
+		Kind: r.kind, Namespace: r.namespace, Name: r.name, FieldManager: r.fieldManager, DryRun: r.dryRun,
+		Live: r.live, Incoming: r.incoming,
 		Meter: r.meter,
 	}
 	if r.operation == "CREATE" {

@@ -43,7 +43,7 @@ func (h *Handler) recordEvents(r *review, out outcome) {
 	var reasons []string
 	changes := map[string][]change{}
 	for _, c := range out.changes {
-		if c.Change.Decision.Verdict == merge.Warn {
+		if verdict := c.Change.Decision.Verdict; verdict == merge.Warn || verdict == merge.Removed {
 			continue
 		}
 		reason := eventReason(c, out.mode)

@@ -16,8 +16,7 @@ const forged = "your cluster expires today, call 555"
 // opted in, and that its text is in none.
 func TestEventsContainNoTextFromTheReview(t *testing.T) {
 	row1 := update(csa, scaledBy7(), applied3())
-	annotatedOne := applied3().with("ownership-handoff.io/mode", "enforce")
-	annotated := update(csa, scaledBy7(), annotatedOne).body()
+	labeled := update(csa, scaledBy7(), applied3().inMode("enforce")).body()
 	for sentence, c := range map[string]struct {
 		body   string
 		modes  map[string]string
@@ -26,9 +25,9 @@ func TestEventsContainNoTextFromTheReview(t *testing.T) {
 		"a namespace that has opted in":       {row1.body(), map[string]string{"shop": "enforce"}, 1},
 		"a namespace under warn":              {row1.body(), map[string]string{"shop": "warn"}, 1},
 		"a namespace under an unknown mode":   {row1.body(), map[string]string{"shop": "enforced"}, 1},
-		"only the object has opted in":        {annotated, nil, 0},
-		"the namespace has opted out":         {annotated, map[string]string{"shop": "off"}, 0},
-		"only another namespace has opted in": {annotated, map[string]string{"bar": "enforce"}, 0},
+		"only the object has opted in":        {labeled, nil, 0},
+		"the namespace has opted out":         {labeled, map[string]string{"shop": "off"}, 0},
+		"only another namespace has opted in": {labeled, map[string]string{"bar": "enforce"}, 0},
 		"a name that is a text":               {strings.Replace(row1.body(), `"name":"web"`, `"name":"`+forged+`"`, 1), map[string]string{"shop": "enforce"}, 0},
 		"a kind that is a text":               {strings.Replace(row1.body(), `"kind":"Deployment"`, `"kind":"`+forged+`"`, 1), map[string]string{"shop": "enforce"}, 0},
 		"a version that is a text":            {strings.Replace(row1.body(), `"version":"v1"`, `"version":"`+forged+`"`, 1), map[string]string{"shop": "enforce"}, 0},

@@ -33,7 +33,6 @@ func brokenReviews() map[string]broken {
 		noRequest  = "the review has no request"
 		noObject   = "an object of the review is not a JSON object"
 		claims     = "metadata.managedFields is malformed"
-		annotation = "annotation last-applied-configuration is not valid JSON"
 		noNumber   = "replicas is not an integer"
 	)
 	good := update(csa, scaledBy7(), applied3())
@@ -91,17 +90,6 @@ func brokenReviews() map[string]broken {
 		}
 		reviews["an oldObject with "+sentence] = broken{
 			body: changed(good, func(r *request) { r.oldObject = text }).body(), uid: "review-uid", reason: "bad_review", warning: unreadable,
-		}
-	}
-	for sentence, text := range map[string]string{
-		"is no JSON": `{"spec":`, "is empty": "", "is a list": `[]`, "is null": "null", "is a string": `"{}"`,
-		"has a repeated name": `{"spec":{},"spec":{}}`, "has 100,000 levels": `{"a":` + deep("[", "]") + "}", "is two": "{} {}",
-	} {
-		reviews["a manifest in incoming that "+sentence] = broken{
-			body: update(csa, scaledBy7(), applied3().with(lastApplied, text)).body(), uid: "review-uid", reason: "last_applied", warning: annotation,
-		}
-		reviews["a manifest in live that "+sentence] = broken{
-			body: update(csa, scaledBy7().with(lastApplied, text), applied3()).body(), uid: "review-uid", reason: "last_applied", warning: annotation,
 		}
 	}
 	for sentence, text := range map[string]string{

@@ -1,14 +1,16 @@
 package webhook
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ownership-handoff/handoff/internal/ratelimit"
 	"github.com/ownership-handoff/handoff/merge"
@@ -34,10 +36,11 @@ type Handler struct {
 	Log      logr.Logger
 	// Events records an Event on the object for each decision; if nil, no Events are recorded.
 	Events EventRecorder
+	// GuardMissing reports whether no guard is installed. If it is nil, or does not know, the guard may be installed.
+	GuardMissing func() bool
 	// Version is the response to kubectl handoff doctor.
 	Version string
 
-	buffers  sync.Pool // of *buffers
 	shedding ratelimit.Log
 
 	eventLimit eventLimit
@@ -50,10 +53,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	start := time.Now()
-	b := h.borrow()
 	body, err := readBody(req)
-	h.respond(w, b, h.review(b, newMeter(req, start, len(body)), body, err))
-	h.give(b)
+	h.respond(w, h.review(newMeter(req, start, len(body)), body, err))
 	h.Metrics.duration.Observe(time.Since(start).Seconds())
 }
 
@@ -65,25 +66,31 @@ func posted(w http.ResponseWriter, req *http.Request) bool {
 	return false
 }
 
-func (h *Handler) respond(w http.ResponseWriter, b *buffers, r response) {
-	b.answer = r.appendReview(b.answer[:0])
+func (h *Handler) respond(w http.ResponseWriter, response *admissionv1.AdmissionResponse) {
+	review := admissionv1.AdmissionReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"}, Response: response,
+	}
+	// A json.Encoder would reuse the text, which net/http may still read for a connection that was closed (golang/go#20704).
+	text, err := json.Marshal(review)
+	if err != nil {
+		h.Log.Error(err, "encoding the response")
+	}
 	w.Header().Set("Content-Type", "application/json")
-	if _, err := w.Write(b.answer); err != nil {
-		b.answer = nil // net/http may still read it for a connection that was closed (golang/go#20704)
+	if _, err := w.Write(text); err != nil {
 		h.Log.V(1).Info("the API server did not wait for the response", "error", err.Error())
 	}
 }
 
 // review answers one review. All errors and panics are handled here, with a response that allows the write unmodified.
-func (h *Handler) review(b *buffers, limit *meter, body []byte, readErr error) (answer response) {
-	r := review{meter: limit.spend}
+func (h *Handler) review(limit *meter, body []byte, readErr error) (answer *admissionv1.AdmissionResponse) {
+	r := review{meter: limit.spend, guardMissing: h.GuardMissing != nil && h.GuardMissing()}
 	defer func() {
 		if p := recover(); p != nil {
 			h.Log.Error(errPanic, "failed open: recovered from a panic", "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
 			answer = h.failOpen(&r, errPanic)
 		}
 	}()
-	err := r.decode(&b.reader, body)
+	err := r.decode(body)
 	if readErr != nil {
 		err = readErr
 	}
@@ -94,15 +101,16 @@ func (h *Handler) review(b *buffers, limit *meter, body []byte, readErr error) (
 	if err != nil {
 		return h.failOpen(&r, err)
 	}
-	if b.patch, err = merge.AppendPatch(b.patch[:0], out.operations); err != nil {
+	patch, err := merge.EncodePatch(out.operations)
+	if err != nil {
 		return h.failOpen(&r, err)
 	}
-	answer = answerOf(&r, out, b.patch)
+	answer = answerOf(&r, out, patch)
 	h.report(&r, out)
 	return answer
 }
 
-func (h *Handler) failOpen(r *review, err error) response {
+func (h *Handler) failOpen(r *review, err error) *admissionv1.AdmissionResponse {
 	h.Metrics.failedOpen(reasonOf(err).label)
 	h.Log.Error(err, "failed open: the write was not modified", r.identity()...)
 	return failOpen(r, err)

@@ -21,6 +21,9 @@ func kept7() deployment {
 	return d
 }
 
+// handBack is the second warning if an autoscaler keeps its replicas from a manifest that sets another number.
+const handBack = "handoff: to hand replicas back to the manifest, apply again after deleting the autoscaler"
+
 func TestWritesFollowTheDecisionTable(t *testing.T) {
 	drops := func(d deployment) deployment {
 		d = d.with(lastApplied, manifestNone)
@@ -50,7 +53,7 @@ func TestWritesFollowTheDecisionTable(t *testing.T) {
 	}{
 		"row 1": {
 			enforced(), csa, scaledBy7(), applied3(), kept7(),
-			[]string{"handoff: kept .spec.replicas=7, owned by " + hpa + "; remove it from the manifest"},
+			[]string{"handoff: kept .spec.replicas=7, owned by " + hpa + "; remove it from the manifest", handBack},
 			map[string]string{"keep-autoscaled": "kept .spec.replicas: live 7, incoming 3, owner " + hpa + " (Autoscaler)"},
 		},
 		"row 2": {
@@ -60,17 +63,16 @@ func TestWritesFollowTheDecisionTable(t *testing.T) {
 		},
 		"row 3": {
 			alone, csa, scaledByHand, drops(applied3()), keptByHand,
-			[]string{"handoff: kept .spec.replicas=7, set by kubectl and no longer in the manifest; use kubectl scale from now on"},
+			[]string{"handoff: kept .spec.replicas=7, set by kubectl and no longer in the manifest; use an HPA or kubectl scale"},
 			map[string]string{"keep-imperative": "kept .spec.replicas: live 7, incoming 1, owner kubectl (Imperative)"},
 		},
 		"row 4": {
 			alone, csa, declared, drops(applied3()), keptDeclared,
-			[]string{"handoff: kept .spec.replicas=7, no longer in the manifest; use kubectl scale from now on"},
+			[]string{"handoff: kept .spec.replicas=7, no longer in the manifest; use an HPA or kubectl scale"},
 			map[string]string{"keep-replicas-removed": "kept .spec.replicas: live 7, incoming 1, owner " + csa + " (Manifest)"},
 		},
 		"row 6":                             {alone, csa, scaledByHand, applied3(), applied3(), nil, nil},
 		"the manifest's own field":          {alone, csa, declared, applied3(), applied3(), nil, nil},
-		"row 8, no owner":                   {alone, csa, declared, null, null, nil, nil},
 		"row 10":                            {enforced(), "my-operator", scaledBy7(), applied3(), applied3(), nil, nil},
 		"row 9, where nothing changes":      {enforced(), "kubectl-edit", scaledBy7(), scaledBy7(), scaledBy7(), nil, nil},
 		"row 9, without an autoscaler":      {alone, "kubectl-patch", scaledBy7(), patched1(), patched1(), nil, nil},
@@ -140,26 +142,26 @@ func TestTheModeOfTheObjectOverridesItsNamespace(t *testing.T) {
 		empty   = "handoff: ownership-handoff.io/mode is empty and counts as warn; write enforce, warn or off"
 		unknown = "handoff: ownership-handoff.io/mode Enforce is unknown and counts as warn; write enforce, warn or off"
 	)
-	const none = "(none)" // no annotation
+	const none = "(none)" // no annotation of the namespace, or label of the object
 	for sentence, c := range map[string]struct {
 		namespace, object string
 		warnings          []string
 		patched           bool
 	}{
-		"enforce":                            {"enforce", none, []string{kept}, true},
+		"enforce":                            {"enforce", none, []string{kept, handBack}, true},
 		"warn":                               {"warn", none, []string{would}, false},
 		"off":                                {"off", none, nil, false},
 		"absent":                             {none, none, nil, false},
 		"unknown counts as warn and says so": {"Enforce", none, []string{unknown, would}, false},
 		"empty is said":                      {nothing, none, []string{empty, would}, false},
 		"blank is empty":                     {" \t", none, []string{empty, would}, false},
-		"an object in, its namespace not":    {none, "enforce", []string{kept}, true},
-		"an object in, its namespace off":    {"off", "enforce", []string{kept}, true},
+		"an object in, its namespace not":    {none, "enforce", []string{kept, handBack}, true},
+		"an object in, its namespace off":    {"off", "enforce", []string{kept, handBack}, true},
 		"an object out":                      {"enforce", "off", nil, false},
 		"an object that only warns":          {"enforce", "warn", []string{would}, false},
-		"an object that goes further":        {"warn", "enforce", []string{kept}, true},
+		"an object that goes further":        {"warn", "enforce", []string{kept, handBack}, true},
 		"an object whose mode is unknown":    {"enforce", "Enforce", []string{unknown, would}, false},
-		"a namespace's unknown mode below an object": {"Enforce", "enforce", []string{kept}, true},
+		"a namespace's unknown mode below an object": {"Enforce", "enforce", []string{kept, handBack}, true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			cluster := &fakeCluster{modes: map[string]string{}, autoscaler: "HorizontalPodAutoscaler/web"}
@@ -168,7 +170,7 @@ func TestTheModeOfTheObjectOverridesItsNamespace(t *testing.T) {
 			}
 			live, incoming := scaledBy7(), applied3()
 			if c.object != none {
-				live, incoming = live.with(modeAnnotation, "off"), incoming.with(modeAnnotation, c.object)
+				live, incoming = live.inMode("off"), incoming.inMode(c.object)
 			}
 			s := newServer(t, cluster)
 			response := s.answer(t, update(csa, live, incoming).body())

@@ -17,7 +17,7 @@ type dimension struct {
 	body     func(n int) string
 	// rules returns the rules of the handler; nil for none.
 	rules func(tb testing.TB, n int) []ownership.Rule
-	// keeps reports whether the smallest review must be patched: a handler that gives up on all of them proves nothing.
+	// keeps reports whether the smallest review must be patched or warned about: a handler that gives up on all of them proves nothing.
 	keeps bool
 	// outside reports that what grows is not in the body, or is the smaller part of it: the cost is compared with n, and memory
 	// with nothing.
@@ -44,7 +44,7 @@ func (g grown) body() string {
 }
 
 func (g grown) object(members, applied string, claims []string) string {
-	annotations := map[string]string{modeAnnotation: "enforce"}
+	annotations := map[string]string{}
 	if applied != "" {
 		annotations[lastApplied] = applied
 	}
@@ -58,7 +58,7 @@ func (g grown) object(members, applied string, claims []string) string {
 	if strings.Contains(members, finalizersMark) {
 		finalizers, members = g.finalizer, strings.Replace(members, ","+finalizersMark, "", 1)
 	}
-	return `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web","namespace":"shop","annotations":` + encode(annotations) +
+	return `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web","namespace":"shop","labels":{"` + ownership.ModeLabel + `":"enforce"},"annotations":` + encode(annotations) +
 		finalizers + `,"managedFields":[` + strings.ReplaceAll(strings.Join(claims, ","), `"apiVersion":"apps/v1"`, `"apiVersion":"v1"`) +
 		`]}` + members + `}`
 }
@@ -136,12 +136,12 @@ func deepDimensions() map[string]dimension {
 		"depth of base and manifest, which differ at the bottom": {from: 600, to: 9600, body: func(n int) string {
 			return grown{base: deep(n, `{"x":1}`), manifest: deep(n, `{}`), liveClaims: claims, incomingClaims: claims}.body()
 		}},
-		"depth of base and manifest, which differ at each level": {from: 300, to: 4800, body: func(n int) string {
+		"depth of base and manifest, which differ at each level": {from: 600, to: 9600, body: func(n int) string {
 			return grown{
 				base: nested(n, "a", `"k":1,`, "1"), manifest: nested(n, "a", `"k":2,`, "1"), liveClaims: claims, incomingClaims: claims,
 			}.body()
 		}},
-		"depth of a dropped field whose parents leave the manifest": {from: 300, to: 4800, body: func(n int) string {
+		"depth of a dropped field whose parents leave the manifest": {from: 600, to: 9600, body: func(n int) string {
 			return grown{
 				base: members("x", deep(n, `1`)), live: members("x", deep(n, `2`)), manifest: `{}`,
 				liveClaims:     []string{appliedFields(early), edited(`{"f:x":` + nested(n, "f:a", "", "{}") + `}`)},
@@ -149,7 +149,7 @@ func deepDimensions() map[string]dimension {
 			}.braced().body()
 		}},
 		"depth of a kept field whose parents stay":                              {from: 15, to: 120, outside: true, keeps: true, body: droppedField},
-		"depth of a dropped field whose parents stay, beyond what is looked at": {from: 300, to: 4800, body: droppedField},
+		"depth of a dropped field whose parents stay, beyond what is looked at": {from: 600, to: 9600, body: droppedField},
 		"depth, with a kept field at each level": {from: 100, to: 1600, keeps: true, body: func(n int) string {
 			return grown{
 				base: members("x", nested(n, "a", `"k":1,`, `1`)), live: members("x", nested(n, "a", `"k":2,`, `1`)),
@@ -158,7 +158,7 @@ func deepDimensions() map[string]dimension {
 				incomingClaims: []string{appliedFields(late)},
 			}.braced().body()
 		}},
-		"depth of managedFields": {from: 300, to: 4800, keeps: true, body: func(n int) string {
+		"depth of managedFields": {from: 600, to: 9600, keeps: true, body: func(n int) string {
 			return grown{
 				base: members("x", `1`), live: members("x", `2`), manifest: `{}`,
 				liveClaims:     []string{appliedFields(early), edited(`{"f:x":{},"f:y":` + nested(n, "f:a", "", "{}") + `}`)},
@@ -238,7 +238,7 @@ func entryDimensions() map[string]dimension {
 			return body(n, n, func(i int) string { return fmt.Sprintf(`{"f:key%05d":{}}`, i) })
 		}},
 		"entries that look like the guard's": {from: 250, to: 4000, keeps: true, body: func(n int) string {
-			live, incoming := scaledBy7(), applied3().with(modeAnnotation, "enforce")
+			live, incoming := scaledBy7(), applied3().inMode("enforce")
 			for i := range n {
 				incoming.entries = append(incoming.entries, entry(fmt.Sprintf("scaler-%d", i), "Apply", early, claimsReplicas, "scale"))
 			}

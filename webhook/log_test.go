@@ -51,7 +51,7 @@ func TestObjectContentIsNeverLogged(t *testing.T) {
 		"it was patched":                  {enforced(), good.body()},
 		"it would have been patched":      {warn, good.body()},
 		"a person was warned":             {enforced(), update("kubectl-patch", live, secretive(patched1())).body()},
-		"the mode is unknown":             {enforced(), update(csa, live, incoming.with(modeAnnotation, "enforced")).body()},
+		"the mode is unknown":             {enforced(), update(csa, live, incoming.inMode("enforced")).body()},
 		"the manifest is no JSON":         {enforced(), applies(`{"a":"` + secret).body()},
 		"the manifest is the secret":      {enforced(), applies(secret).body()},
 		"the manifest repeats a name":     {enforced(), applies(`{"` + secret + `":1,"` + secret + `":2}`).body()},

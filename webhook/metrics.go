@@ -11,6 +11,7 @@ type Metrics struct {
 	reviews   *prometheus.CounterVec
 	decisions *prometheus.CounterVec
 	failures  *prometheus.CounterVec
+	skipped   *prometheus.CounterVec
 	duration  prometheus.Histogram
 }
 
@@ -23,12 +24,16 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 		}, []string{"result"}),
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "handoff_decisions_total",
-			Help: "Decisions on fields, by decision (a row of the decision table), mode, owner and verdict: keep, yield (the " +
-				"manifest wins), clear, start or warn.",
+			Help: "Decisions on fields, by decision (a row of the decision table), mode, owner and verdict: keep, manifest-wins, " +
+				"removed, clear, start or warn.",
 		}, []string{"decision", "mode", "owner", "verdict"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "handoff_failed_open_total",
 			Help: "Writes that were not modified because of an error, by reason.",
+		}, []string{"reason"}),
+		skipped: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "handoff_skipped_fields_total",
+			Help: "Writes of which only the scale field was decided because of an error, by reason.",
 		}, []string{"reason"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "handoff_review_duration_seconds",
@@ -36,7 +41,11 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 10),
 		}),
 	}
-	for _, c := range []prometheus.Collector{m.reviews, m.decisions, m.failures, m.duration} {
+	for _, known := range reasons { // served from the start, so that the first event is an increase
+		m.failures.WithLabelValues(known.reason.label)
+		m.skipped.WithLabelValues(known.reason.label)
+	}
+	for _, c := range []prometheus.Collector{m.reviews, m.decisions, m.failures, m.skipped, m.duration} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}
@@ -59,6 +68,8 @@ func (m *Metrics) decided(mode ownership.Mode, c change) {
 	d := c.Change.Decision
 	m.decisions.WithLabelValues(d.Name, string(mode), c.Change.Owner.Kind.String(), d.Verdict.String()).Inc()
 }
+
+func (m *Metrics) skippedFields(reason string) { m.skipped.WithLabelValues(reason).Inc() }
 
 func (m *Metrics) failedOpen(reason string) {
 	m.reviews.WithLabelValues("failed_open").Inc()

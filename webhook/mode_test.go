@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/webhook"
 )
 
@@ -47,23 +50,65 @@ func TestStaleFactsDecideWithAWarning(t *testing.T) {
 	}
 }
 
+// TestTheIncomingLabelDecides verifies that neither the label of the live object nor an annotation does. Where handoff acts, a
+// warning says so of an annotation.
+func TestTheIncomingLabelDecides(t *testing.T) {
+	const (
+		leftover = "handoff: annotation ownership-handoff.io/mode has no effect on objects; set the label of that name instead"
+		kept     = "handoff: kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"
+		would    = "handoff: (warn) would keep .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"
+		unknown  = "handoff: ownership-handoff.io/mode yes is unknown and counts as warn; write enforce, warn or off"
+	)
+	annotated := func(mode string) deployment { return applied3().with(ownership.ModeAnnotation, mode) }
+	for sentence, c := range map[string]struct {
+		namespace      string
+		live, incoming deployment
+		warnings       []string
+		patched        bool
+	}{
+		"off, in a namespace in enforce":               {"enforce", scaledBy7(), annotated("off"), []string{leftover, kept, handBack}, true},
+		"enforce, in a namespace in warn":              {"warn", scaledBy7(), annotated("enforce"), []string{leftover, would}, false},
+		"enforce, in a namespace in off":               {"off", scaledBy7(), annotated("enforce"), nil, false},
+		"off, beside the label enforce":                {"off", scaledBy7(), annotated("off").inMode("enforce"), []string{leftover, kept, handBack}, true},
+		"enforce, beside the label off":                {"enforce", scaledBy7(), annotated("enforce").inMode("off"), nil, false},
+		"an unknown value, beside an unknown label":    {"enforce", scaledBy7(), annotated("no").inMode("yes"), []string{unknown, leftover, would}, false},
+		"only of the live object":                      {"enforce", scaledBy7().with(ownership.ModeAnnotation, "off"), applied3(), []string{kept, handBack}, true},
+		"only the live object has the label enforce":   {"off", scaledBy7().inMode("enforce"), applied3(), nil, false},
+		"only the live object has the label off":       {"enforce", scaledBy7().inMode("off"), applied3(), []string{kept, handBack}, true},
+		"the label changes from off to enforce":        {"off", scaledBy7().inMode("off"), applied3().inMode("enforce"), []string{kept, handBack}, true},
+		"the label changes from enforce to off":        {"enforce", scaledBy7().inMode("enforce"), applied3().inMode("off"), nil, false},
+		"the live object has a label, the write warns": {"enforce", scaledBy7().inMode("off"), applied3().inMode("warn"), []string{would}, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			cluster := &fakeCluster{modes: map[string]string{"shop": c.namespace}, autoscaler: "HorizontalPodAutoscaler/web"}
+			response := newServer(t, cluster).answer(t, update(csa, c.live, c.incoming).body())
+			if diff := cmp.Diff(c.warnings, response.Warnings); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+			if (response.Patch != nil) != c.patched {
+				t.Errorf("a patch: want %t, got %s", c.patched, response.Patch)
+			}
+		})
+	}
+}
+
 // TestDryRunsOfTheDoctorAreAnsweredWithTheVersion verifies what kubectl handoff doctor relies on, and that mode doctor is an unknown
 // mode everywhere else.
 func TestDryRunsOfTheDoctorAreAnsweredWithTheVersion(t *testing.T) {
 	const answer, unknown = "handoff: doctor: answered by handoff-webhook v1.2.3",
 		"handoff: ownership-handoff.io/mode doctor is unknown and counts as warn; write enforce, warn or off"
-	const asking = `{"metadata":{"annotations":{"ownership-handoff.io/mode":"doctor"}},"spec":{"replicas":0}}`
+	const asking = `{"metadata":{"labels":{"ownership-handoff.io/mode":"doctor"}},"spec":{"replicas":0}}`
 	for sentence, c := range map[string]struct {
 		object, namespaceMode string
 		dryRun                bool
 		want                  string
 	}{
-		"a dry run of an object with the annotation":       {asking, "enforce", true, answer},
+		"a dry run of an object with the label":            {asking, "enforce", true, answer},
 		"a dry run in a namespace that has not opted in":   {asking, "off", true, answer},
 		"a write that is stored":                           {asking, "enforce", false, unknown},
 		"a dry run in a namespace with the annotation":     {`{"metadata":{},"spec":{"replicas":0}}`, "doctor", true, unknown},
 		"a dry run of an object with another unknown mode": {strings.Replace(asking, "doctor", "doctors", 1), "off", true, strings.Replace(unknown, "doctor", "doctors", 1)},
-		"a dry run of an object without an annotation":     {`{"metadata":{},"spec":{"replicas":0}}`, "enforce", true, ""},
+		"a dry run of an object without a label":           {`{"metadata":{},"spec":{"replicas":0}}`, "enforce", true, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := newServer(t, &fakeCluster{modes: map[string]string{"shop": c.namespaceMode}})

@@ -6,8 +6,9 @@ import (
 	"strconv"
 
 	"gomodules.xyz/jsonpatch/v2"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/rawjson"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -19,9 +20,9 @@ func (r *review) isOfNamespace() bool { return r.kind.Group == "" && r.kind.Kind
 // labelNamespace returns the operations that make ownership.ModeLabel follow the annotation, and a note if the writer meant to
 // write the label.
 func labelNamespace(r *review) (out outcome, err error) {
-	annotation, annotated := r.incoming.ModeText()
+	annotation, annotated := r.incoming.ModeAnnotation()
 	want, labeled := ownership.NamespaceLabel(annotation, annotated)
-	got, has := modeLabel(r.incoming)
+	got, has := r.incoming.ModeLabel()
 	if has == labeled && got == want {
 		return outcome{}, nil
 	}
@@ -37,22 +38,13 @@ func labelNamespace(r *review) (out outcome, err error) {
 	return out, nil
 }
 
-// modeLabel returns the label of a namespace. A value that is no string counts as empty.
-func modeLabel(namespace ownership.Object) (value string, ok bool) {
-	text := namespace.Text()
-	span := rawjson.Find(text, "metadata", "labels", ownership.ModeLabel)
-	value, _ = rawjson.Unquote(span.Of(text))
-	return value, span.Present()
-}
-
 func labelOperations(namespace ownership.Object, value string, labeled bool) []jsonpatch.Operation {
-	path := "/metadata/labels/" + rawjson.EscapePointer(ownership.ModeLabel)
+	path := "/metadata/labels/" + jsontree.EscapePointer(ownership.ModeLabel)
 	if !labeled {
 		return []jsonpatch.Operation{{Operation: "remove", Path: path}}
 	}
 	set := jsonpatch.Operation{Operation: "add", Path: path, Value: value}
-	labels := rawjson.Find(namespace.Text(), "metadata", "labels")
-	if labels.Present() && namespace.Text()[labels.Start] == '{' {
+	if labels := namespace.Value(fieldpath.MakePathOrDie("metadata", "labels")); len(labels) > 0 && labels[0] == '{' {
 		return []jsonpatch.Operation{set}
 	}
 	none := jsonpatch.Operation{Operation: "add", Path: "/metadata/labels", Value: json.RawMessage("{}")}
@@ -67,13 +59,17 @@ func disown(namespace ownership.Object) ([]jsonpatch.Operation, error) {
 	if err != nil {
 		return nil, err
 	}
+	// An empty parent would stand for the parent itself, so it goes as well.
+	label := fieldpath.MakePathOrDie("f:metadata", "f:labels", "f:"+ownership.ModeLabel)
+	always := func(fieldpath.Path) bool { return true }
 	var operations []jsonpatch.Operation
 	for i, e := range slices.Backward(entries) {
-		rest := withoutLabel(e.Fields)
+		if e.Fields.Cut(label, always) == nil {
+			continue
+		}
 		path := "/metadata/managedFields/" + strconv.Itoa(i)
-		switch {
-		case len(rest) == len(e.Fields):
-		case isEmptyObject(rest):
+		switch rest := e.Fields.Remaining(); {
+		case string(rest) == "{}":
 			operations = append(operations, jsonpatch.Operation{Operation: "remove", Path: path})
 		default:
 			operations = append(operations, jsonpatch.Operation{
@@ -84,34 +80,13 @@ func disown(namespace ownership.Object) ([]jsonpatch.Operation, error) {
 	return operations, nil
 }
 
-// withoutLabel returns the fieldsV1 of an entry without the label, and without the parents that become empty: an empty parent
-// would stand for the parent itself.
-func withoutLabel(fields []byte) []byte {
-	path := []string{"f:metadata", "f:labels", "f:" + ownership.ModeLabel}
-	if !rawjson.Find(fields, path...).Present() {
-		return fields
-	}
-	for ; len(path) > 0; path = path[:len(path)-1] {
-		fields = rawjson.Cut(fields, path...)
-		if parent := path[:len(path)-1]; len(parent) > 0 && !isEmptyObject(rawjson.Find(fields, parent...).Of(fields)) {
-			return fields
-		}
-	}
-	return fields
-}
-
-// isEmptyObject reports whether a JSON text is an object without members.
-func isEmptyObject(text []byte) bool {
-	return len(text) > 0 && text[0] == '{' && text[rawjson.SkipSpace(text, 1)] == '}'
-}
-
 // writesLabel reports whether the writer meant to write the label: it sets a value, or removes the label with a command of a
 // person. A manifest that replaces the namespace lacks the label without any intention.
 func (r *review) writesLabel() bool {
-	got, has := modeLabel(r.incoming)
+	got, has := r.incoming.ModeLabel()
 	before, had := "", false
 	if r.operation == "UPDATE" && r.live.Present() {
-		before, had = modeLabel(r.live)
+		before, had = r.live.ModeLabel()
 	}
 	if has {
 		return !had || got != before

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 
-	"github.com/ownership-handoff/handoff/internal/rawjson"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/webhook"
 )
 
@@ -27,16 +27,15 @@ type opened struct {
 
 // openReview returns what a body says; ok is false where it is no review that the API server could have sent.
 func openReview(body []byte) (request opened, ok bool) {
-	if rawjson.Check(body) != nil {
+	root, err := jsontree.Parse(body)
+	if err != nil {
 		return opened{}, false
 	}
-	find := func(names ...string) []byte {
-		return rawjson.Find(body, append([]string{"request"}, names...)...).Of(body)
-	}
-	request = opened{object: find("object"), oldObject: find("oldObject")}
-	request.operation, _ = rawjson.Unquote(find("operation"))
-	request.kind, _ = rawjson.Unquote(find("kind", "kind"))
-	request.uid, ok = rawjson.Unquote(find("uid"))
+	read := root.Member("request")
+	request = opened{object: read.Member("object").Text(), oldObject: read.Member("oldObject").Text()}
+	request.operation, _ = read.Member("operation").String()
+	request.kind, _ = read.At("kind", "kind").String()
+	request.uid, ok = read.Member("uid").String()
 	return request, ok
 }
 
@@ -230,4 +229,24 @@ func (everywhere) NamespaceMode(string) (mode string, ok bool) { return "enforce
 
 func enforcedEverywhere() webhook.Cluster {
 	return &everywhere{fakeCluster{autoscaler: "HorizontalPodAutoscaler/web"}}
+}
+
+// TestRecordedReviewsSatisfyTheProperty is about what a real API server has sent: see test/record.
+func TestRecordedReviewsSatisfyTheProperty(t *testing.T) {
+	for name, body := range recorded(t) {
+		t.Run(name, func(t *testing.T) {
+			for _, cluster := range []webhook.Cluster{enforcedEverywhere(), &everywhere{}} {
+				response := checkResponse(t, newServer(t, cluster), body)
+				if failedOpen(response) {
+					t.Errorf("it is a valid review, got %q", response.Warnings)
+				}
+				if response.Patch == nil {
+					continue
+				}
+				if again := checkResponse(t, newServer(t, cluster), resend(t, body, response)); again.Patch != nil {
+					t.Errorf("sent again, it is patched again:\n%s\nafter\n%s", again.Patch, response.Patch)
+				}
+			}
+		})
+	}
 }

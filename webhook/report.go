@@ -1,6 +1,9 @@
 package webhook
 
 import (
+	"fmt"
+	"runtime/debug"
+
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ownership-handoff/handoff/merge"
@@ -12,8 +15,14 @@ type EventRecorder interface {
 	Eventf(regarding, related runtime.Object, eventtype, reason, action, note string, args ...any)
 }
 
-// report records the decisions in metrics and in the log and, unless the write is a dry run, as Events.
+// report records the decisions in metrics and in the log and, unless the write is a dry run, as Events. A panic in it does not change
+// the answer.
 func (h *Handler) report(r *review, out outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			h.Log.Error(errPanic, "recovered from a panic while reporting", "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+		}
+	}()
 	h.Metrics.reviewed(out)
 	for i, c := range out.changes {
 		h.Metrics.decided(out.mode, c)
@@ -26,6 +35,10 @@ func (h *Handler) report(r *review, out outcome) {
 	if more := len(out.changes) - maxRecorded; more > 0 {
 		h.Log.Info("decided on more fields", append(r.identity(), "fields", more)...)
 	}
+	if out.skipped != nil {
+		h.Metrics.skippedFields(reasonOf(out.skipped).label)
+		h.Log.Error(out.skipped, "decided on the scale field only: other fields were not modified", r.identity()...)
+	}
 	h.recordEvents(r, out)
 	for _, note := range out.notes {
 		h.Log.Info("noted", append(r.identity(), "note", note)...)
@@ -34,9 +47,9 @@ func (h *Handler) report(r *review, out outcome) {
 
 func eventReason(c change, m ownership.Mode) string {
 	switch {
-	case c.Change.Decision.Verdict == merge.Yield && m == ownership.ModeEnforce:
+	case c.Change.Decision.Verdict == merge.ManifestWins && m == ownership.ModeEnforce:
 		return "OwnershipOverruled"
-	case c.Change.Decision.Verdict == merge.Yield:
+	case c.Change.Decision.Verdict == merge.ManifestWins:
 		return "OwnershipWouldBeOverruled"
 	case c.Change.Decision.Verdict == merge.Clear && m == ownership.ModeEnforce:
 		return "DefaultCleared"

@@ -13,8 +13,7 @@ const (
 	early = "2026-01-02T03:04:05Z"
 	late  = "2026-01-02T03:04:09Z"
 
-	modeAnnotation = ownership.ModeAnnotation
-	lastApplied    = ownership.LastAppliedAnnotation
+	lastApplied = ownership.LastAppliedAnnotation
 
 	claimsReplicas = `{"f:spec":{"f:replicas":{}}}`
 	claimsTemplate = `{"f:spec":{"f:template":{}}}`
@@ -30,6 +29,7 @@ type deployment struct {
 	image       string
 	env         string
 	annotations map[string]string
+	labels      map[string]string // left out if nil
 	entries     []string
 	// managedFields stand in place of entries where they are not empty, as JSON.
 	managedFields string
@@ -42,13 +42,16 @@ func (d deployment) text() string {
 	if managedFields == "" {
 		managedFields = "[" + strings.Join(d.entries, ",") + "]"
 	}
-	replicas := ""
+	replicas, labels := "", ""
+	if d.labels != nil {
+		labels = `"labels":` + encode(d.labels) + ","
+	}
 	if d.replicas != "" {
 		replicas = `"replicas":` + d.replicas + ","
 	}
 	return fmt.Sprintf(`{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web","namespace":"shop","uid":"object-uid",`+
-		`"annotations":%s,"managedFields":%s},"spec":{%s"template":{"spec":{"containers":[{"name":"app","image":%q,"env":[{"name":"E","value":%s}]}]}}}%s}`,
-		encode(d.annotations), managedFields, replicas, d.image, encode(d.env), d.status)
+		`%s"annotations":%s,"managedFields":%s},"spec":{%s"template":{"spec":{"containers":[{"name":"app","image":%q,"env":[{"name":"E","value":%s}]}]}}}%s}`,
+		labels, encode(d.annotations), managedFields, replicas, d.image, encode(d.env), d.status)
 }
 
 // with returns the deployment with another annotation.
@@ -58,6 +61,12 @@ func (d deployment) with(name, value string) deployment {
 		d.annotations = map[string]string{}
 	}
 	d.annotations[name] = value
+	return d
+}
+
+// inMode returns the deployment with the mode label.
+func (d deployment) inMode(mode string) deployment {
+	d.labels = map[string]string{ownership.ModeLabel: mode}
 	return d
 }
 

@@ -24,13 +24,11 @@ func (h *Handler) Shed(w http.ResponseWriter, req *http.Request) {
 	h.shedding.Do(10*time.Second, func(times int) {
 		h.Log.Error(errShed, "failed open: writes were not modified", "reviewsSinceLastLog", times)
 	})
-	b := h.borrow()
-	h.respond(w, b, failOpen(&r, errShed))
-	h.give(b)
+	h.respond(w, failOpen(&r, errShed))
 }
 
-// uidOf returns the uid of the review in a body, "" if it is not found. It reads little more than the fields before the uid,
-// which are short.
+// uidOf returns the uid of the review in a body, which may be truncated or invalid after it; "" if it is not found. It reads little
+// more than the fields before the uid, which are short.
 func uidOf(body io.Reader) string {
 	dec := jsontext.NewDecoder(body, jsontext.AllowDuplicateNames(true))
 	if !enter(dec, "request") || !enter(dec, "uid") {

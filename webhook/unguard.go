@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -12,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/rawjson"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -29,7 +28,8 @@ func (r *review) unguard() (undo []jsonpatch.Operation, err error) {
 	if !ok {
 		return nil, nil
 	}
-	text := r.incoming.Text()
+	object := jsontree.Valid(r.incoming.Text())
+	never := func(fieldpath.Path) bool { return false }
 	entries, err := r.incoming.Entries()
 	if err != nil {
 		return nil, fmt.Errorf("object: %w", err)
@@ -37,15 +37,17 @@ func (r *review) unguard() (undo []jsonpatch.Operation, err error) {
 	// The guard appends one entry, or none.
 	if last := len(entries) - 1; last >= 0 && entries[last].Subresource == "scale" && entries[last].Contains(replicasPath()) {
 		undo = append(undo, jsonpatch.Operation{Operation: "remove", Path: "/metadata/managedFields/" + strconv.Itoa(last)})
-		text = cutElement(text, last, "metadata", "managedFields")
+		object.Cut(fieldpath.MakePathOrDie("metadata", "managedFields", last), never)
 	}
+	object.Cut(fieldpath.MakePathOrDie("status", "conditions", condition), never)
+	text := object.Remaining()
 	// If another webhook has changed replicas since, they are not the guard's.
 	if bytes.Equal(r.live.Value(replicasPath()), r.incoming.Value(replicasPath())) {
 		undo = append(undo, jsonpatch.Operation{Operation: "replace", Path: "/spec/replicas", Value: json.RawMessage(replicas)})
-		text = splice(text, rawjson.Find(text, "spec", "replicas"), []byte(replicas))
+		root := jsontree.Valid(text)
+		text = root.Find(replicasPath()).Replaced(root, []byte(replicas))
 	}
 	undo = append(undo, jsonpatch.Operation{Operation: "remove", Path: "/status/conditions/" + strconv.Itoa(condition)})
-	text = cutElement(text, condition, "status", "conditions")
 	if r.incoming, err = ownership.ParseObject(text); err != nil {
 		return nil, fmt.Errorf("object without the guard's changes: %w", err)
 	}
@@ -55,8 +57,12 @@ func (r *review) unguard() (undo []jsonpatch.Operation, err error) {
 func replicasPath() fieldpath.Path { return fieldpath.MakePathOrDie("spec", "replicas") }
 
 // guarded returns the index of the guard's condition and the replicas that the write set before the guard replaced them; ok is
-// false if the guard did not act on this write. A condition that live has was not written by the guard but through /status.
+// false if the guard did not act on this write. A condition that live has was not written by the guard but through /status, and
+// one where no guard is installed by the client.
 func (r *review) guarded() (condition int, replicas string, ok bool) {
+	if r.guardMissing {
+		return 0, "", false
+	}
 	condition, message := guardConditionIn(r.incoming.Text())
 	if condition < 0 || !isGuarded(r.kind.GroupKind()) {
 		return 0, "", false
@@ -90,24 +96,11 @@ func guardConditionIn(text []byte) (index int, message string) {
 	if !bytes.Contains(text, []byte(guardCondition)) {
 		return index, ""
 	}
-	at, i := rawjson.Find(text, "status", "conditions"), 0
-	rawjson.Elements(at.Of(text), func(value rawjson.Span) bool {
+	for condition := range jsontree.Valid(text).At("status", "conditions").Parts() {
 		var c struct{ Type, Message string }
-		if err := json.Unmarshal(value.Of(at.Of(text)), &c); err == nil && c.Type == guardCondition {
-			index, message = i, c.Message
+		if err := json.Unmarshal(condition.Text(), &c); err == nil && c.Type == guardCondition {
+			index, message = condition.Index(), c.Message
 		}
-		i++
-		return true
-	})
+	}
 	return index, message
-}
-
-// cutElement returns text without an element of the array at the given names.
-func cutElement(text []byte, index int, names ...string) []byte {
-	at := rawjson.Find(text, names...)
-	return splice(text, at, rawjson.CutElement(at.Of(text), index))
-}
-
-func splice(text []byte, at rawjson.Span, value []byte) []byte {
-	return slices.Concat(text[:at.Start], value, text[at.End:])
 }

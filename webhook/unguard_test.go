@@ -109,6 +109,21 @@ func TestOnlyTheGuardsOwnChangeIsUndone(t *testing.T) {
 	}
 }
 
+// Where no guard is installed, the condition was written by the client. As anywhere else, the API server does not store it.
+func TestAClientsOwnConditionChangesNothingWithoutTheGuard(t *testing.T) {
+	for installed, want := range map[bool]string{true: "3", false: "7"} {
+		s := newServer(t, &fakeCluster{modes: map[string]string{"shop": "enforce"}})
+		s.GuardMissing = func() bool { return !installed }
+		incoming := replicasOf(applied3(), "7")
+		incoming.status = guardStatus("replicas=3")
+		r := update("my-operator", scaledBy7(), incoming)
+		stored := decode(t, patchedBy(t, r.object, s.answer(t, r.body()).Patch))
+		if got := encode(at(stored, []string{"spec", "replicas"})); got != want {
+			t.Errorf("guard installed: %t: got replicas %s, want %s", installed, got, want)
+		}
+	}
+}
+
 // Another webhook can change replicas after the guard: they are not the guard's, but its entry is.
 func TestReplicasThatAnotherWebhookHasSetStay(t *testing.T) {
 	scaler := entry("kube-controller-manager", "Update", "", claimsReplicas, "scale")

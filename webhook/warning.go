@@ -37,13 +37,22 @@ func (c change) overlong(m ownership.Mode, path, value string) int {
 	return len(warningPrefix) + len(before) + min(len(name), shortName) + len(after) - warningLimit
 }
 
+// isHeldBack reports whether the manifest sets replicas that an autoscaler keeps it from changing. If the same commit deletes the
+// autoscaler, the apply comes first.
+func (c change) isHeldBack() bool {
+	f := c.Change.Field
+	kept := f.Scale && f.Owner == ownership.Autoscaler && c.Change.Decision.Verdict == merge.Keep
+	return kept && f.Manifest == ownership.Sets && f.Changed && !f.OffAtZero
+}
+
 // words returns the warning in three parts: before the owner's name, the name, and after it.
 func (c change) words(m ownership.Mode, path, value string) (before, name, after string) {
-	if c.Change.Decision.Verdict == merge.Yield {
+	if c.Change.Decision.Verdict == merge.ManifestWins {
 		value = ""
 	}
 	before, name, after = c.Change.Text(c.did(m)+" "+path+value, path)
-	if m != ownership.ModeEnforce && c.Change.Decision.Verdict != merge.Warn {
+	verdict := c.Change.Decision.Verdict
+	if m != ownership.ModeEnforce && verdict != merge.Warn && verdict != merge.Removed {
 		before, after = "(warn) "+before, strings.TrimSuffix(after, merge.NoAction) // nothing was done
 	}
 	return before, name, after
@@ -55,11 +64,13 @@ func (c change) did(m ownership.Mode) string {
 	switch c.Change.Decision.Verdict {
 	case merge.Warn:
 		return "allowed"
+	case merge.Removed:
+		return "removed"
 	case merge.Start:
 		would, done = "would start with", "started with"
 	case merge.Clear:
 		would, done = "would clear", "cleared"
-	case merge.Yield:
+	case merge.ManifestWins:
 		would, done = "would not keep", "not kept"
 	default:
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
@@ -71,13 +72,13 @@ func unknownKinds(c config.HandoffConfiguration, client discovery.ServerResource
 			byName[strings.ToLower(resource.Name)] = kind
 		}
 	}
+	unavailable := sets.New[string]() // groups
 	for gv := range failed {
-		byName["group "+gv.Group] = schema.GroupKind{Group: gv.Group}
+		unavailable.Insert(gv.Group, "*")
 	}
 	var unknown []string
 	for _, k := range named {
-		_, down := byName["group "+k.Group]
-		if served[schema.GroupKind{Group: k.Group, Kind: k.Kind}] || down || k.Group == "*" && len(failed) > 0 {
+		if served[schema.GroupKind{Group: k.Group, Kind: k.Kind}] || unavailable.Has(k.Group) {
 			continue
 		}
 		remedy := "correct the rule, or install the kind"

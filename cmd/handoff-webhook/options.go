@@ -40,8 +40,9 @@ type options struct {
 
 const usage = `handoff-webhook keeps fields that autoscalers, controllers and users own when a manifest is applied.
 
-It serves POST /mutate for a MutatingWebhookConfiguration (see manifests/base). It acts on namespaces and objects annotated
-with ownership-handoff.io/mode: enforce or warn. If an error occurs, it allows the write unmodified.
+It serves POST /mutate for a MutatingWebhookConfiguration (see manifests/base). It acts in namespaces with the annotation
+ownership-handoff.io/mode: enforce or warn, and on objects with the label of that name. If an error occurs, it allows the
+write unmodified.
 
 Usage:
   handoff-webhook [flags]

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -22,14 +23,19 @@ import (
 	"github.com/ownership-handoff/handoff/webhook/serving"
 )
 
+// configurationOf reads the configuration file, or returns the default without one.
+func configurationOf(o options) (config.HandoffConfiguration, error) {
+	if o.config == "" {
+		return config.Default(), nil
+	}
+	return config.Read(o.config)
+}
+
 // serve creates the parts and runs them until the context is done and the last request is answered.
 func serve(ctx context.Context, o options, log logr.Logger) error {
-	configuration := config.Default()
-	if o.config != "" {
-		var err error
-		if configuration, err = config.Read(o.config); err != nil {
-			return err
-		}
+	configuration, err := configurationOf(o)
+	if err != nil {
+		return err
 	}
 	if err := detectDeadConnections(); err != nil {
 		return err
@@ -50,7 +56,11 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	handler, err := newHandler(mgr, state, configuration, log.WithName("webhook"))
+	guard, err := cluster.NewGuard(mgr.GetConfig(), mgr.GetHTTPClient(), log.WithName("guard"))
+	if err != nil {
+		return err
+	}
+	handler, err := newHandler(mgr, state, guard, configuration, log.WithName("webhook"))
 	if err != nil {
 		return err
 	}
@@ -63,18 +73,19 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	parts = append(parts, mgr.Start, kinds)
 	if o.selfSigned {
 		keeper, err := newRotator(restConfig, o, log.WithName("self-signed"))
 		if err != nil {
 			return err
 		}
-		checks = append(checks, serving.Check{Name: "self-signed", Ready: keeper.Ready})
+		checks = append(checks, serving.Check{Name: "self-signed", Ready: keeper.Ready, Warning: keeper.Warning})
 		parts = append(parts, keeper.Run)
 	}
-	health := serving.NewHealth(log.WithName("health"), checks...)
-	parts = append(parts, func(ctx context.Context) error { return health.Run(ctx, o.health) })
-	return run(ctx, server.Run, parts)
+	probes, err := newHealth(o, checks, log.WithName("health"))
+	if err != nil {
+		return err
+	}
+	return run(ctx, server.Run, append(parts, mgr.Start, kinds, guard.Run, probes))
 }
 
 // detectDeadConnections makes client-go ping an idle connection to the API server after 5 seconds, with a timeout of 5 seconds;
@@ -133,8 +144,8 @@ func newState(
 	if state, err = cluster.New(ctx, mgr.GetCache()); err != nil {
 		return nil, nil, err
 	}
-	if err := metrics.Registry.Register(state.Ages()); err != nil {
-		return nil, nil, fmt.Errorf("registering metrics: %w", err)
+	if err := register(state.Ages()); err != nil {
+		return nil, nil, err
 	}
 	client, err := dynamic.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
@@ -146,29 +157,25 @@ func newState(
 	if !labelNamespaces {
 		return state, []part{watches}, nil
 	}
-	labels, err := newLabels(mgr, state, log.WithName("namespaces"))
+	labels, err := state.RepairLabels(mgr.GetConfig(), mgr.GetHTTPClient(), log.WithName("namespaces"))
 	if err != nil {
 		return nil, nil, err
 	}
-	return state, []part{watches, labels.Run}, nil
+	return state, []part{watches, labels.Run}, register(labels.Metrics()...)
 }
 
-// newLabels returns what repairs the labels of namespaces.
-func newLabels(mgr manager.Manager, state *cluster.State, log logr.Logger) (*cluster.Labels, error) {
-	labels, err := state.RepairLabels(mgr.GetConfig(), mgr.GetHTTPClient(), log)
-	if err != nil {
-		return nil, err
-	}
-	for _, metric := range labels.Metrics() {
-		if err := metrics.Registry.Register(metric); err != nil {
-			return nil, fmt.Errorf("registering metrics: %w", err)
+// register makes the metrics server serve metrics.
+func register(collectors ...prometheus.Collector) error {
+	for _, collector := range collectors {
+		if err := metrics.Registry.Register(collector); err != nil {
+			return fmt.Errorf("registering metrics: %w", err)
 		}
 	}
-	return labels, nil
+	return nil
 }
 
 func newHandler(
-	mgr manager.Manager, state *cluster.State, c config.HandoffConfiguration, log logr.Logger,
+	mgr manager.Manager, state *cluster.State, guard *cluster.Guard, c config.HandoffConfiguration, log logr.Logger,
 ) (*webhook.Handler, error) {
 	rules, err := c.Rules()
 	if err != nil {
@@ -180,7 +187,7 @@ func newHandler(
 	}
 	return &webhook.Handler{
 		Cluster: state, Managers: c.Managers(), Rules: rules, Metrics: counted, Log: log,
-		Events: mgr.GetEventRecorder("handoff-webhook"), Version: version,
+		Events: mgr.GetEventRecorder("handoff-webhook"), GuardMissing: guard.Missing, Version: version,
 	}, nil
 }
 
@@ -190,6 +197,12 @@ func newServer(o options, reviews serving.Reviews, log logr.Logger) (*serving.Se
 		MaxBody:       webhook.MaxBody,
 		ShutdownDelay: o.shutdownDelay, DrainTimeout: o.drainTimeout, Log: log, Registerer: metrics.Registry,
 	}, reviews)
+}
+
+// newHealth returns a part that serves health probes.
+func newHealth(o options, checks []serving.Check, log logr.Logger) (part, error) {
+	health := serving.NewHealth(log, checks...)
+	return func(ctx context.Context) error { return health.Run(ctx, o.health) }, register(health.Metrics()...)
 }
 
 func newRotator(c *rest.Config, o options, log logr.Logger) (*certs.Rotator, error) {

@@ -1,4 +1,4 @@
-package main
+package image
 
 import (
 	"errors"
@@ -14,24 +14,24 @@ import (
 const user = "65532:65532"
 
 // labels returns the image's metadata, by the keys of the OCI image specification.
-func labels(from source) map[string]string {
+func labels(from Source) map[string]string {
 	const prefix = "org.opencontainers.image."
 	metadata := map[string]string{
 		prefix + "title":       "handoff-webhook",
 		prefix + "description": "Keeps fields that autoscalers, controllers and users own when a manifest is applied",
 		prefix + "source":      "https://github.com/ownership-handoff/handoff",
-		prefix + "version":     from.version,
+		prefix + "version":     from.Version,
 		prefix + "licenses":    "Apache-2.0",
 	}
-	if from.revision != "" {
-		metadata[prefix+"revision"] = from.revision
+	if from.Revision != "" {
+		metadata[prefix+"revision"] = from.Revision
 	}
 	return metadata
 }
 
 // assemble returns the image of one platform with its layer.
-func assemble(from source, platform v1.Platform, layer v1.Layer) (v1.Image, error) {
-	created := v1.Time{Time: from.time}
+func assemble(from Source, platform v1.Platform, layer v1.Layer) (v1.Image, error) {
+	created := v1.Time{Time: from.Time}
 	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	image, err := mutate.ConfigFile(image, &v1.ConfigFile{
 		OS: platform.OS, Architecture: platform.Architecture, Variant: platform.Variant,
@@ -51,7 +51,7 @@ func assemble(from source, platform v1.Platform, layer v1.Layer) (v1.Image, erro
 	}
 	image, err = mutate.Append(image, mutate.Addendum{
 		Layer:   layer,
-		History: v1.History{Created: created, CreatedBy: "make image, " + from.compiler},
+		History: v1.History{Created: created, CreatedBy: "make image, " + from.Compiler},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("layer: %w", err)
@@ -61,7 +61,7 @@ func assemble(from source, platform v1.Platform, layer v1.Layer) (v1.Image, erro
 
 // join returns the index of the images of all platforms, from which a node selects its own. The index has the same metadata as
 // the images, because a registry shows that of the index.
-func join(from source, images []built) (v1.ImageIndex, error) {
+func join(from Source, images []built) (v1.ImageIndex, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, one := range images {
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{

@@ -1,4 +1,4 @@
-package main
+package image
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ func TestTheImage(t *testing.T) {
 	setEpoch(t, "")
 	first, second := clone(t, "first"), clone(t, "second/in/another/place")
 	var printed bytes.Buffer
-	if err := run(t.Context(), []string{"--source", first, "--output", filepath.Join(first, "bin", "image")}, &printed); err != nil {
+	if err := Run(t.Context(), []string{"--source", first, "--output", filepath.Join(first, "bin", "image")}, &printed); err != nil {
 		t.Fatal(err)
 	}
 
@@ -33,7 +33,7 @@ func TestTheImage(t *testing.T) {
 		t.Setenv("CGO_ENABLED", "1")
 		t.Setenv("TZ", "Pacific/Auckland")
 		var again bytes.Buffer
-		if err := run(t.Context(), []string{"--source", second, "--output", filepath.Join(second, "bin", "image")}, &again); err != nil {
+		if err := Run(t.Context(), []string{"--source", second, "--output", filepath.Join(second, "bin", "image")}, &again); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(printed.String(), strings.ReplaceAll(again.String(), second, first)); diff != "" {

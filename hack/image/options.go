@@ -1,4 +1,4 @@
-package main
+package image
 
 import (
 	"errors"
@@ -21,7 +21,7 @@ type options struct {
 	push       bool
 }
 
-const usage = `image builds the container image of handoff-webhook from source. The image contains a static binary and the
+const usage = `release image builds the container image of handoff-webhook from Source. The image contains a static binary and the
 license, and runs as user 65532. The build requires no docker, and pulls nothing.
 
 Builds of the same commit with the same version of Go have the same digests, regardless of machine, folder and date. All times
@@ -32,22 +32,22 @@ With --output=bin/image, the command writes these files and prints their digests
   bin/image-amd64.tar   a tarball for docker load and kind load image-archive, one for each platform
 
 Usage:
-  image [flags]
+  release image [flags]
 
 Examples:
   # Build the image of this commit for amd64 and arm64
-  image
+  release image
 
   # Load the image into docker
-  image --platforms=linux/amd64 --version=dev && docker load --input bin/image-amd64.tar
+  release image --platforms=linux/amd64 --version=dev && docker load --input bin/image-amd64.tar
 
   # Check that the published image was built from this source: both print the same digest. The history of the published
   # image has the version of Go
   docker buildx imagetools inspect ghcr.io/ownership-handoff/handoff-webhook:v1.0.0
-  git checkout v1.0.0 && make clean && GOTOOLCHAIN=go1.26.8 make image
+  git checkout v1.0.0 && rm -rf bin && GOTOOLCHAIN=go1.26.8 make image
 
   # Push to a registry with the credentials of docker login
-  image --push --repository=registry.example.com/handoff-webhook
+  release image --push --repository=registry.example.com/handoff-webhook
 
 Flags:
 `

@@ -1,4 +1,4 @@
-package main
+package image
 
 import (
 	"bytes"
@@ -14,13 +14,17 @@ import (
 	"time"
 )
 
-// source is the source of the image, and the image's metadata.
-type source struct {
-	root     string // of the source
-	version  string
-	revision string    // the commit; empty if the source is not a clone
-	time     time.Time // of all files in the image
-	compiler string    // the version of Go, on which the image depends
+// Source is what is built, and its metadata.
+type Source struct {
+	// Root is the folder with go.mod.
+	Root    string
+	Version string
+	// Revision is the commit; it is empty if the source is not a clone.
+	Revision string
+	// Time is that of all files that are built.
+	Time time.Time
+	// Compiler is the version of Go, on which the result depends.
+	Compiler string
 }
 
 // describe returns the command that names a commit. It has 12 digits, which are enough: by default, the number depends on how
@@ -29,22 +33,22 @@ func describe() []string {
 	return []string{"git", "describe", "--tags", "--always", "--dirty", "--abbrev=12"}
 }
 
-// look determines the image's metadata. A source that is not a clone, such as an unpacked archive, has no commit: its version is
+// Look determines the image's metadata. A source that is not a clone, such as an unpacked archive, has no commit: its version is
 // unknown unless it is given, and its time is 1970.
-func look(ctx context.Context, root, version string) (source, error) {
-	from := source{root: root, version: version, time: time.Unix(0, 0).UTC()}
+func Look(ctx context.Context, root, version string) (Source, error) {
+	from := Source{Root: root, Version: version, Time: time.Unix(0, 0).UTC()}
 	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
 		return from, fmt.Errorf("--source=%s is not a Go module: %w", root, err)
 	}
 	var err error
-	if from.compiler, err = from.output(ctx, "go", "env", "GOVERSION"); err != nil {
+	if from.Compiler, err = from.Output(ctx, "go", "env", "GOVERSION"); err != nil {
 		return from, err
 	}
 	if err := from.readCommit(ctx); err != nil {
 		return from, err
 	}
-	if from.version == "" {
-		from.version = "unknown"
+	if from.Version == "" {
+		from.Version = "unknown"
 	}
 	if text, set := os.LookupEnv("SOURCE_DATE_EPOCH"); set {
 		if err := from.setTime(text); err != nil {
@@ -54,45 +58,45 @@ func look(ctx context.Context, root, version string) (source, error) {
 	return from, nil
 }
 
-func (s *source) readCommit(ctx context.Context) error {
+func (s *Source) readCommit(ctx context.Context) error {
 	// Do not ask git, which would also find a repository that contains an unpacked archive.
-	if _, err := os.Stat(filepath.Join(s.root, ".git")); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(s.Root, ".git")); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if s.version == "" {
-		version, err := s.output(ctx, describe()...)
+	if s.Version == "" {
+		version, err := s.Output(ctx, describe()...)
 		if err != nil {
 			return err
 		}
-		s.version = version
+		s.Version = version
 	}
-	commit, err := s.output(ctx, "git", "log", "-1", "--no-show-signature", "--format=%H %ct")
+	commit, err := s.Output(ctx, "git", "log", "-1", "--no-show-signature", "--format=%H %ct")
 	if err != nil {
 		return err
 	}
 	revision, seconds, _ := strings.Cut(commit, " ")
-	s.revision = revision
+	s.Revision = revision
 	return s.setTime(seconds)
 }
 
-func (s *source) setTime(seconds string) error {
+func (s *Source) setTime(seconds string) error {
 	n, err := strconv.ParseInt(seconds, 10, 64)
 	if err != nil || n < 0 {
 		return fmt.Errorf("%q is not a number of seconds since 1970", seconds)
 	}
-	s.time = time.Unix(n, 0).UTC()
+	s.Time = time.Unix(n, 0).UTC()
 	return nil
 }
 
-// output returns the output of a command in the source's folder.
-func (s *source) output(ctx context.Context, command ...string) (string, error) {
+// Output returns the output of a command in the source's folder.
+func (s *Source) Output(ctx context.Context, command ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Dir = s.root
+	cmd.Dir = s.Root
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	printed, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("%s in %s: %w: %s", strings.Join(command, " "), s.root, err, bytes.TrimSpace(stderr.Bytes()))
+		return "", fmt.Errorf("%s in %s: %w: %s", strings.Join(command, " "), s.Root, err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return strings.TrimSpace(string(printed)), nil
 }

@@ -1,4 +1,4 @@
-package main
+package image
 
 import (
 	"bytes"
@@ -16,12 +16,12 @@ func TestLook(t *testing.T) {
 	for name, c := range map[string]struct {
 		committed      bool
 		version, epoch string
-		want           source
+		want           Source
 	}{
-		"an unpacked archive has no version, and the time 1970": {want: source{version: "unknown", time: time.Unix(0, 0)}},
-		"its version can be set, and its time by the epoch":     {version: "v1", epoch: "86400", want: source{version: "v1", time: time.Unix(86400, 0)}},
-		"a clone has the commit's name and time":                {committed: true, want: source{version: "v0.1.0", time: time.Unix(1e9, 0)}},
-		"the epoch overrides the commit's time":                 {committed: true, epoch: "7", want: source{version: "v0.1.0", time: time.Unix(7, 0)}},
+		"an unpacked archive has no version, and the time 1970": {want: Source{Version: "unknown", Time: time.Unix(0, 0)}},
+		"its version can be set, and its time by the epoch":     {version: "v1", epoch: "86400", want: Source{Version: "v1", Time: time.Unix(86400, 0)}},
+		"a clone has the commit's name and time":                {committed: true, want: Source{Version: "v0.1.0", Time: time.Unix(1e9, 0)}},
+		"the epoch overrides the commit's time":                 {committed: true, epoch: "7", want: Source{Version: "v0.1.0", Time: time.Unix(7, 0)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
@@ -29,15 +29,15 @@ func TestLook(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.committed {
-				c.want.revision = commit(t, root)
+				c.want.Revision = commit(t, root)
 			}
 			setEpoch(t, c.epoch)
-			c.want.root, c.want.time, c.want.compiler = root, c.want.time.UTC(), compiler(t)
-			got, err := look(t.Context(), root, c.version)
+			c.want.Root, c.want.Time, c.want.Compiler = root, c.want.Time.UTC(), compiler(t)
+			got, err := Look(t.Context(), root, c.version)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(source{})); diff != "" {
+			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(Source{})); diff != "" {
 				t.Errorf("source (-want +got):\n%s", diff)
 			}
 		})
@@ -81,7 +81,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			setEpoch(t, c.epoch)
 			var printed bytes.Buffer
-			err := run(t.Context(), append([]string{"--source=../.."}, c.args...), &printed)
+			err := Run(t.Context(), append([]string{"--source=../.."}, c.args...), &printed)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got error %v, want %q", err, c.want)
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"archive/tar"
+	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -9,33 +10,20 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/ownership-handoff/handoff/hack/image"
 )
 
-// member is a file of a tar archive.
-type member struct {
-	name    string
-	content []byte
-}
-
-// writeTar writes an archive of files with one time, all owned by root: the same members give the same archive.
-func writeTar(w io.Writer, at time.Time, members []member) error {
-	archive := tar.NewWriter(w)
-	for _, m := range members {
-		header := &tar.Header{
-			Typeflag: tar.TypeReg, Name: m.name, Mode: 0o644, Size: int64(len(m.content)), ModTime: at, Format: tar.FormatUSTAR,
-		}
-		if err := archive.WriteHeader(header); err != nil {
-			return err
-		}
-		if _, err := archive.Write(m.content); err != nil {
-			return err
-		}
-	}
-	return archive.Close()
+// gzipped returns a compressed tar archive.
+func gzipped(at time.Time, members []image.Member) ([]byte, error) {
+	var archive bytes.Buffer
+	packed := gzip.NewWriter(&archive)
+	err := errors.Join(image.WriteTar(packed, at, members), packed.Close())
+	return archive.Bytes(), err
 }
 
 // membersOf returns the files below a folder, in the order of their paths, with prefix before each name.
-func membersOf(folder, prefix string) (members []member, err error) {
+func membersOf(folder, prefix string) (members []image.Member, err error) {
 	err = filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -45,7 +33,7 @@ func membersOf(folder, prefix string) (members []member, err error) {
 			return err
 		}
 		content, err := os.ReadFile(path)
-		members = append(members, member{name: prefix + filepath.ToSlash(below), content: content})
+		members = append(members, image.Member{Name: prefix + filepath.ToSlash(below), Mode: 0o644, Content: content})
 		return err
 	})
 	return members, err

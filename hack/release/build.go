@@ -1,19 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/ownership-handoff/handoff/hack/image"
 )
 
 // A version of Semantic Versioning 2.0.0, with a v and without build metadata, which a tag of an image cannot contain.
@@ -21,14 +19,12 @@ var semantic = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[
 
 // release is what the steps of a build share.
 type release struct {
-	version, source, image    string
+	from                      image.Source // a commit, whose time is that of every file in every archive
+	image                     string       // without tag
 	imagePlatforms, platforms []string
 
-	commit   string
-	time     time.Time // the commit's: the time of every file in every archive
-	compiler string    // the version of Go
-	folder   string    // where the files are written, until the release is complete
-	scratch  string
+	folder  string // where the files are written, until the release is complete
+	scratch string
 }
 
 // path returns the path of a file of the release.
@@ -71,12 +67,11 @@ func build(ctx context.Context, o options, progress io.Writer) (err error) {
 	if _, err := os.Lstat(o.output); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("--output=%s: exists already; remove it or name another folder", o.output)
 	}
-	r := &release{
-		version: o.version, source: o.source, image: o.image, imagePlatforms: o.imagePlatforms, platforms: o.platforms,
-	}
-	if err := r.look(ctx); err != nil {
+	from, err := committed(ctx, o)
+	if err != nil {
 		return err
 	}
+	r := &release{from: from, image: o.image, imagePlatforms: o.imagePlatforms, platforms: o.platforms}
 	parent := filepath.Dir(filepath.Clean(o.output))
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return err
@@ -99,38 +94,15 @@ func build(ctx context.Context, o options, progress io.Writer) (err error) {
 	return os.Rename(r.folder, o.output)
 }
 
-// look reads the version and the commit of the source. A change that is not committed is an error.
-func (r *release) look(ctx context.Context) error {
-	changed, err := r.output(ctx, "git", "status", "--porcelain")
+// committed returns the source of a release. A change that is not committed is an error.
+func committed(ctx context.Context, o options) (image.Source, error) {
+	from, err := image.Look(ctx, o.source, o.version)
 	if err != nil {
-		return err
+		return from, err
 	}
-	if changed != "" {
-		return fmt.Errorf("--source=%s: a release is built from a commit, but there are uncommitted changes:\n%s", r.source, changed)
+	changed, err := from.Output(ctx, "git", "status", "--porcelain")
+	if err == nil && changed != "" {
+		err = fmt.Errorf("--source=%s: a release is built from a commit, but there are uncommitted changes:\n%s", o.source, changed)
 	}
-	text, err := r.output(ctx, "git", "log", "-1", "--no-show-signature", "--format=%H %ct")
-	if err != nil {
-		return err
-	}
-	commit, seconds, _ := strings.Cut(text, " ")
-	at, err := strconv.ParseInt(seconds, 10, 64)
-	if err != nil {
-		return fmt.Errorf("the time of commit %s: %w", commit, err)
-	}
-	r.commit, r.time = commit, time.Unix(at, 0).UTC()
-	r.compiler, err = r.output(ctx, "go", "env", "GOVERSION")
-	return err
-}
-
-// output returns what a command prints in the source's folder, without the last line break.
-func (r *release) output(ctx context.Context, command ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Dir = r.source
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	printed, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("%s in %s: %w: %s", strings.Join(command, " "), r.source, err, bytes.TrimSpace(stderr.Bytes()))
-	}
-	return strings.TrimSpace(string(printed)), nil
+	return from, err
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"compress/gzip"
 	"context"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -16,27 +14,20 @@ func chartArchive(version string) string {
 
 // packChart packs the chart as helm package does, but with the commit's time instead of the current one.
 func packChart(_ context.Context, r *release) error {
-	members, err := membersOf(filepath.Join(r.source, "manifests", "chart"), "handoff/")
+	members, err := membersOf(filepath.Join(r.from.Root, "manifests", "chart"), "handoff/")
 	if err != nil {
 		return err
 	}
 	for i, m := range members {
-		if m.name == "handoff/Chart.yaml" {
-			members[i].content = setVersion(m.content, r.version)
+		if m.Name == "handoff/Chart.yaml" {
+			members[i].Content = setVersion(m.Content, r.from.Version)
 		}
 	}
-	file, err := os.Create(r.path(chartArchive(r.version)))
+	archive, err := gzipped(r.from.Time, members)
 	if err != nil {
 		return err
 	}
-	packed := gzip.NewWriter(file)
-	if err := writeTar(packed, r.time, members); err != nil {
-		return err
-	}
-	if err := packed.Close(); err != nil {
-		return err
-	}
-	return file.Close()
+	return r.write(chartArchive(r.from.Version), archive)
 }
 
 // setVersion sets the versions of the chart and of the image in a Chart.yaml.

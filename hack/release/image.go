@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +12,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/ownership-handoff/handoff/hack/image"
 )
 
 // webhook is the name of the webhook's program, and of the files with its image.
@@ -23,20 +27,22 @@ func imageArchive(version, platform string) string {
 // imageLayout is the name of the file with the image of all platforms, an archive of an OCI layout.
 func imageLayout(version string) string { return fmt.Sprintf("%s-%s-oci.tar", webhook, version) }
 
-// buildImage builds the image for all platforms with hack/image.
+// buildImage builds the image for all platforms.
 func buildImage(ctx context.Context, r *release) error {
 	layout, err := filepath.Abs(filepath.Join(r.scratch, "image"))
 	if err != nil {
 		return err
 	}
-	_, err = r.output(ctx, "bin/build-image", "--version="+r.version, "--repository="+r.image,
-		"--platforms="+strings.Join(r.imagePlatforms, ","), "--output="+layout)
+	err = image.Run(ctx, []string{
+		"--source=" + r.from.Root, "--version=" + r.from.Version, "--repository=" + r.image,
+		"--platforms=" + strings.Join(r.imagePlatforms, ","), "--output=" + layout,
+	}, io.Discard)
 	if err != nil {
-		return fmt.Errorf("%w (make bin/build-image builds the program)", err)
+		return err
 	}
 	for _, platform := range r.imagePlatforms {
 		_, architecture, _ := strings.Cut(platform, "/")
-		if err := os.Rename(layout+"-"+architecture+".tar", r.path(imageArchive(r.version, platform))); err != nil {
+		if err := os.Rename(layout+"-"+architecture+".tar", r.path(imageArchive(r.from.Version, platform))); err != nil {
 			return err
 		}
 	}
@@ -44,26 +50,23 @@ func buildImage(ctx context.Context, r *release) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.Create(r.path(imageLayout(r.version)))
-	if err != nil {
+	var archive bytes.Buffer
+	if err := image.WriteTar(&archive, r.from.Time, members); err != nil {
 		return err
 	}
-	if err := writeTar(file, r.time, members); err != nil {
-		return err
-	}
-	return file.Close()
+	return r.write(imageLayout(r.from.Version), archive.Bytes())
 }
 
 // readImage returns the digest of the image in an archive for docker load, and its program.
 func readImage(path string) (digest v1.Hash, program []byte, err error) {
-	image, err := tarball.ImageFromPath(path, nil)
+	packed, err := tarball.ImageFromPath(path, nil)
 	if err != nil {
 		return digest, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if digest, err = image.Digest(); err != nil {
+	if digest, err = packed.Digest(); err != nil {
 		return digest, nil, err
 	}
-	files := mutate.Extract(image)
+	files := mutate.Extract(packed)
 	defer files.Close() //nolint:errcheck // only read
 	program, err = find(files, webhook)
 	if err != nil {

@@ -41,7 +41,7 @@ func renderKustomizations(_ context.Context, r *release) error {
 		if err != nil {
 			return fmt.Errorf("manifests/%s: %w", k.folder, err)
 		}
-		head := fmt.Sprintf("# handoff %s: manifests/%s of commit %s, rendered by kustomize.\n", r.version, k.folder, r.commit)
+		head := fmt.Sprintf("# handoff %s: manifests/%s of commit %s, rendered by kustomize.\n", r.from.Version, k.folder, r.from.Revision)
 		if err := r.write(k.file(), append([]byte(head), text...)); err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (r *release) render(k kustomization) ([]byte, error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
-	source, err := filepath.Abs(filepath.Join(r.source, "manifests", k.folder))
+	source, err := filepath.Abs(filepath.Join(r.from.Root, "manifests", k.folder))
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (r *release) render(k kustomization) ([]byte, error) {
 		list = "components"
 	}
 	text := fmt.Sprintf("%s: [%s]\nimages: [{name: ghcr.io/ownership-handoff/handoff-webhook, newName: %q, newTag: %q}]\n",
-		list, from, r.image, r.version)
+		list, from, r.image, r.from.Version)
 	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o644); err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func accepted() []string {
 
 // listLicenses writes the license of each module that a program contains, and fails if one is missing or not accepted.
 func listLicenses(ctx context.Context, r *release) error {
-	found, err := programs(r.path, r.version, r.imagePlatforms, r.platforms)
+	found, err := programs(r.path, r.from.Version, r.imagePlatforms, r.platforms)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func listLicenses(ctx context.Context, r *release) error {
 	rows := [][]string{{"module", "version", "license"}}
 	var problems []error
 	for _, path := range slices.Sorted(maps.Keys(versions)) {
-		dir, err := r.output(ctx, "go", "list", "-m", "-f", "{{.Dir}}", path)
+		dir, err := r.from.Output(ctx, "go", "list", "-m", "-f", "{{.Dir}}", path)
 		if err != nil {
 			return err
 		}

@@ -11,15 +11,19 @@ import (
 	"syscall"
 
 	"github.com/spf13/pflag"
+
+	"github.com/ownership-handoff/handoff/hack/image"
 )
 
 const usage = `release builds every file of a release into one folder, or verifies such a folder. It needs go, tar and the source,
 and no network once the Go modules are downloaded. Two builds of a commit with the same version of Go are identical.
 
+  release image    build the image of the webhook only: release image --help
   release build    the image, the chart, the kustomizations, the plugin, SBOMs, provenance, licenses, notes and checksums
   release verify   check that the files of a folder belong together
 
 Usage:
+  release image [flags]
   release build --version=VERSION [flags]
   release verify FOLDER
 
@@ -50,6 +54,9 @@ type options struct {
 }
 
 func run(ctx context.Context, args []string) error {
+	if len(args) > 0 && args[0] == "image" {
+		return image.Run(ctx, args[1:], os.Stdout)
+	}
 	var o options
 	flags := pflag.NewFlagSet("release", pflag.ContinueOnError)
 	flags.SortFlags = false
@@ -71,6 +78,6 @@ func run(ctx context.Context, args []string) error {
 	case flags.NArg() == 2 && flags.Arg(0) == "verify":
 		return verify(flags.Arg(1), os.Stdout)
 	default:
-		return errors.New("say release build --version=VERSION or release verify FOLDER, see --help")
+		return errors.New("say release image, release build --version=VERSION or release verify FOLDER, see --help")
 	}
 }

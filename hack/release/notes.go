@@ -13,11 +13,11 @@ const notesFile = "RELEASE_NOTES.md"
 
 // writeNotes writes the release's section of the changelog, with how to install and verify the release.
 func writeNotes(_ context.Context, r *release) error {
-	changelog, err := os.ReadFile(filepath.Join(r.source, "CHANGELOG.md"))
+	changelog, err := os.ReadFile(filepath.Join(r.from.Root, "CHANGELOG.md"))
 	if err != nil {
 		return err
 	}
-	changes, err := section(string(changelog), r.version)
+	changes, err := section(string(changelog), r.from.Version)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ provenance.intoto.json names the commit, %[5]s, and the version of Go, %[6]s, wi
 ## Changes
 
 %[7]s
-`, r.version, chartArchive(r.version), imageArchive(r.version, r.imagePlatforms[0]), sumsFile, r.commit, r.compiler, changes))
+`, r.from.Version, chartArchive(r.from.Version), imageArchive(r.from.Version, r.imagePlatforms[0]), sumsFile, r.from.Revision, r.from.Compiler, changes))
 }
 
 // section returns a version's section of a changelog, or else that of the changes without a release.

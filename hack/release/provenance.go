@@ -27,23 +27,23 @@ func writeProvenance(_ context.Context, r *release) error {
 		return err
 	}
 	parameters, err := structpb.NewStruct(map[string]any{
-		"version": r.version, "image": r.image, "imagePlatforms": texts(r.imagePlatforms), "pluginPlatforms": texts(r.platforms),
+		"version": r.from.Version, "image": r.image, "imagePlatforms": texts(r.imagePlatforms), "pluginPlatforms": texts(r.platforms),
 	})
 	if err != nil {
 		return err
 	}
 	predicate := &provenancev1.Provenance{
 		BuildDefinition: &provenancev1.BuildDefinition{
-			BuildType:          repository + "/blob/" + r.version + "/hack/release",
+			BuildType:          repository + "/blob/" + r.from.Version + "/hack/release",
 			ExternalParameters: parameters,
 			ResolvedDependencies: []*intoto.ResourceDescriptor{
-				{Uri: "git+" + repository + "@refs/tags/" + r.version, Digest: map[string]string{"gitCommit": r.commit}},
-				{Uri: "https://go.dev/dl/" + r.compiler, Name: "go"},
+				{Uri: "git+" + repository + "@refs/tags/" + r.from.Version, Digest: map[string]string{"gitCommit": r.from.Revision}},
+				{Uri: "https://go.dev/dl/" + r.from.Compiler, Name: "go"},
 			},
 		},
 		RunDetails: &provenancev1.RunDetails{
 			// Without the optional times of the build, which would make two builds differ.
-			Builder: &provenancev1.Builder{Id: repository + "/tree/" + r.version + "/hack/release"},
+			Builder: &provenancev1.Builder{Id: repository + "/tree/" + r.from.Version + "/hack/release"},
 		},
 	}
 	statement := &intoto.Statement{Type: intoto.StatementTypeUri, Subject: subjects, PredicateType: predicateType}

@@ -109,7 +109,7 @@ func helmReadsTheChart(t *testing.T, o options) {
 		args = append([]string{"template", "handoff", "--namespace", "handoff-system", "--kube-version", "1.36.0", "--set", "guard.enabled=true"}, args...)
 		out, err := exec.CommandContext(t.Context(), helm, args...).CombinedOutput()
 		if err != nil {
-			t.Fatalf("helm %v (make helm builds it): %v\n%s", args, err, out)
+			t.Fatalf("helm %v (make bin/helm builds it): %v\n%s", args, err, out)
 		}
 		return strings.ReplaceAll(string(out), "handoff-"+strings.TrimPrefix(o.version, "v"), "handoff-VERSION")
 	}
@@ -132,7 +132,7 @@ func TestWhatCannotBeReleasedIsRefused(t *testing.T) {
 		"no version":                     {options{source: clean}, "--version"},
 		"a version without a v":          {options{source: clean, version: "0.1.0"}, "--version"},
 		"a version with build metadata":  {options{source: clean, version: "v0.1.0+1"}, "--version"},
-		"a source that is not a clone":   {options{source: t.TempDir(), version: "v0.1.0"}, "git status"},
+		"a source that is not a clone":   {options{source: t.TempDir(), version: "v0.1.0"}, "is not a Go module"},
 		"a source with another new file": {options{source: changed, version: "v0.1.0"}, "uncommitted changes"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -193,7 +193,7 @@ func TestLicensesAreJudged(t *testing.T) {
 	}
 }
 
-// cloneOf clones a repository, and lends it the program that builds the image.
+// cloneOf clones a repository.
 func cloneOf(t *testing.T, repository string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "source")
@@ -201,13 +201,6 @@ func cloneOf(t *testing.T, repository string) string {
 	defer cancel()
 	if out, err := exec.CommandContext(ctx, "git", "clone", "--quiet", repository, dir).CombinedOutput(); err != nil {
 		t.Fatalf("git clone: %v\n%s", err, out)
-	}
-	program, err := filepath.Abs(filepath.Join("..", "..", "bin", "build-image"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, "bin"), 0o700), os.Symlink(program, filepath.Join(dir, "bin", "build-image"))); err != nil {
-		t.Fatal(err)
 	}
 	return dir
 }

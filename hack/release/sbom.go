@@ -16,7 +16,7 @@ import (
 // writeSBOMs writes a CycloneDX 1.6 document beside each file of the release that contains a program, with the modules that the
 // program was linked with (https://cyclonedx.org/docs/1.6/json/).
 func writeSBOMs(_ context.Context, r *release) error {
-	found, err := programs(r.path, r.version, r.imagePlatforms, r.platforms)
+	found, err := programs(r.path, r.from.Version, r.imagePlatforms, r.platforms)
 	if err != nil {
 		return err
 	}
@@ -43,14 +43,14 @@ func (r *release) sbomOf(p program, licenses map[string]string) ([]byte, error) 
 		return nil, err
 	}
 	root := cdx.Component{
-		BOMRef: p.file, Type: cdx.ComponentTypeApplication, Name: p.name, Version: r.version,
+		BOMRef: p.file, Type: cdx.ComponentTypeApplication, Name: p.name, Version: r.from.Version,
 		Description: p.file + ", for " + p.platform, Licenses: &cdx.Licenses{{License: &cdx.License{ID: "Apache-2.0"}}},
 		Hashes: &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(sum(content))}},
 	}
 	if p.digest != "" {
 		root.Type = cdx.ComponentTypeContainer
 		root.PackageURL = packageurl.NewPackageURL(packageurl.TypeOCI, "", webhook, p.digest,
-			packageurl.QualifiersFromMap(map[string]string{"repository_url": r.image, "tag": r.version}), "").ToString()
+			packageurl.QualifiersFromMap(map[string]string{"repository_url": r.image, "tag": r.from.Version}), "").ToString()
 	}
 	parts := make([]cdx.Component, 0, len(p.build.Deps)+1)
 	needs := make([]string, 0, cap(parts))
@@ -70,7 +70,7 @@ func (r *release) sbomOf(p program, licenses map[string]string) ([]byte, error) 
 	// The same release has the same serial number.
 	document.SerialNumber = uuid.NewSHA1(uuid.NameSpaceURL, append([]byte(p.file+"@"), sum(content)...)).URN()
 	// The time of the commit, as of every file of the release.
-	document.Metadata = &cdx.Metadata{Timestamp: r.time.Format(time.RFC3339), Component: &root}
+	document.Metadata = &cdx.Metadata{Timestamp: r.from.Time.Format(time.RFC3339), Component: &root}
 	document.Components = &parts
 	document.Dependencies = &[]cdx.Dependency{{Ref: root.BOMRef, Dependencies: &needs}}
 	var text bytes.Buffer

@@ -41,6 +41,20 @@ func Check(t *testing.T, document string, cases map[string]map[string]Sides) {
 	}
 }
 
+// CheckLinks checks that each link of a document leads to an existing file or heading.
+func CheckLinks(t *testing.T, document string) {
+	t.Helper()
+	text, err := os.ReadFile(document) //nolint:gosec // a file of this repository
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := docCheck{t: t, document: document, sources: map[string]goSource{}}
+	for _, at := range linkPattern().FindAllSubmatchIndex(text, -1) { // a label can contain a line break
+		c.line = 1 + strings.Count(string(text[:at[0]]), "\n")
+		c.target(string(text[at[4]:at[5]]))
+	}
+}
+
 // docCheck is the state of a check.
 type docCheck struct {
 	t        *testing.T
@@ -62,27 +76,41 @@ func (c *docCheck) errorf(format string, args ...any) {
 	c.t.Errorf("%s:%d: "+format, append([]any{c.document, c.line}, args...)...)
 }
 
+func linkPattern() *regexp.Regexp { return regexp.MustCompile(`\[([^\]]+)\]\(([^)\s]+)\)`) }
+
 func (c *docCheck) links(line string) {
-	for _, link := range regexp.MustCompile(`\[([^\]]+)\]\(([^)\s]+)\)`).FindAllStringSubmatch(line, -1) {
-		label, target := strings.Trim(link[1], "`"), link[2]
-		if strings.HasPrefix(target, "https://") {
-			continue
-		}
-		file, anchor, _ := strings.Cut(target, "#")
-		path := c.document
-		if file != "" {
-			path = filepath.Join(filepath.Dir(c.document), file)
-		}
-		text, err := os.ReadFile(path) //nolint:gosec // a file of this repository
-		switch {
-		case err != nil:
-			c.errorf("broken link %s: %v", target, err)
-		case anchor != "" && !slices.Contains(anchors(string(text)), anchor):
-			c.errorf("%s has no heading #%s", path, anchor)
-		case strings.HasSuffix(path, ".go"):
-			c.name(path, label)
+	for _, link := range linkPattern().FindAllStringSubmatch(line, -1) {
+		if path, ok := c.target(link[2]); ok && strings.HasSuffix(path, ".go") {
+			c.name(path, strings.Trim(link[1], "`"))
 		}
 	}
+}
+
+// target checks the target of a link, and returns its file. ok is false if it is not in this repository or does not exist.
+func (c *docCheck) target(target string) (path string, ok bool) {
+	if strings.HasPrefix(target, "https://") {
+		return "", false
+	}
+	file, anchor, _ := strings.Cut(target, "#")
+	path = c.document
+	if file != "" {
+		path = filepath.Join(filepath.Dir(c.document), file)
+	}
+	if info, err := os.Stat(path); err != nil { //nolint:gosec // a link of this repository's own documentation
+		c.errorf("broken link %s: %v", target, err)
+		return "", false
+	} else if info.IsDir() {
+		return path, true
+	}
+	text, err := os.ReadFile(path) //nolint:gosec // a file of this repository
+	if err != nil {
+		c.errorf("broken link %s: %v", target, err)
+		return "", false
+	}
+	if anchor != "" && !slices.Contains(anchors(string(text)), anchor) {
+		c.errorf("%s has no heading #%s", path, anchor)
+	}
+	return path, true
 }
 
 // name checks the text of a link to a Go file: a name such as threeway.Merge, or TestX/the beginning of a case.
@@ -170,7 +198,7 @@ func anchors(text string) []string {
 				switch {
 				case r == ' ':
 					return '-'
-				case strings.ContainsRune("`'\".,:()…", r):
+				case strings.ContainsRune("`'\".,:?()…", r):
 					return -1
 				default:
 					return r

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
 func TestFindMissingAndPointer(t *testing.T) {
@@ -53,8 +54,9 @@ func TestFindMissingAndPointer(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			tree, nodes := treeOf(c.path)
-			places := tree.Find([]byte(c.text), nil)
-			if diff := cmp.Diff(c.value, string(places.Of(nodes[0], []byte(c.text)))); diff != "" {
+			root := jsontree.Valid([]byte(c.text))
+			places := tree.Find(root)
+			if diff := cmp.Diff(c.value, string(places.Of(nodes[0]).Text())); diff != "" {
 				t.Errorf("value (-want +got):\n%s", diff)
 			}
 			missing := ""
@@ -67,7 +69,7 @@ func TestFindMissingAndPointer(t *testing.T) {
 			if c.pointer == "" {
 				return
 			}
-			if diff := cmp.Diff(c.pointer, places.Pointer(nodes[0])); diff != "" {
+			if diff := cmp.Diff(c.pointer, places.Pointer(root, nodes[0])); diff != "" {
 				t.Errorf("pointer (-want +got):\n%s", diff)
 			}
 		})
@@ -82,48 +84,30 @@ func TestFindFindsAllPathsInOnePass(t *testing.T) {
 	}
 	tree, nodes := treeOf(path("m", "n"), path("l", named("b"), "x"), path("l"), path("l", named("a"), "x", "y"),
 		path("l", value.NewValueInterface("s")), path("m", "o"), path("l", named("a"), "x"))
-	places := tree.Find(text, nil)
+	places := tree.Find(jsontree.Valid(text))
 	got := map[string]string{}
 	for _, n := range nodes {
-		got[n.Path().String()] = string(places.Of(n, text))
+		got[n.Path().String()] = string(places.Of(n).Text())
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("values (-want +got):\n%s", diff)
 	}
 }
 
-func TestAnElementIsFoundByOneOfItsPathElements(t *testing.T) {
-	text := []byte(`{"l":[{"name":"a","x":1},"s"]}`)
-	tree, nodes := treeOf(path("l", named("a")), path("l", 0), path("l", value.NewValueInterface("s")), path("l", 1))
-	places := tree.Find(text, nil)
-	for i, want := range []bool{false, true, false, true} {
-		if places[nodes[i].ID].Span.Present() != want {
-			t.Errorf("%s is found: %t, want %t", nodes[i].Path(), !want, want)
-		}
-	}
-}
-
 func TestAddLeaves(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		text string
-		top  fieldpath.Path
-		also []fieldpath.Path
 		want []string
 	}{
-		"a scalar":                                     {`{"a":1}`, path("a"), nil, []string{".a"}},
-		"each scalar in objects":                       {`{"a":{"b":1,"c":{"d":"x","e":false}},"f":1}`, path("a"), nil, []string{".a.b", ".a.c.d", ".a.c.e"}},
-		"null and an empty object add nothing":         {`{"a":{"b":null,"c":{},"d":{"e":{}}}}`, path("a"), nil, nil},
-		"a list that no path leads into":               {`{"a":{"b":[{"c":1}],"d":[]}}`, path("a"), nil, []string{".a.b", ".a.d"}},
-		"what is not there adds nothing":               {`{"b":1}`, path("a"), nil, nil},
-		"a list that a path leads into, by its keys":   {`{"a":{"l":[{"name":"x","y":1},{"name":"z"}]}}`, path("a"), []fieldpath.Path{path("a", "l", named("x"), "w")}, []string{`.a.l[1].name`, `.a.l[name="x"].name`, `.a.l[name="x"].y`}},
-		"further elements with a key, by their places": {`{"a":{"l":[{"name":"x"},{"name":"x","y":1}]}}`, path("a"), []fieldpath.Path{path("a", "l", named("x"))}, []string{`.a.l[1].name`, `.a.l[1].y`, `.a.l[name="x"].name`}},
-		"a list that a path leads into, by its values": {`{"a":["x","y"]}`, path("a"), []fieldpath.Path{path("a", value.NewValueInterface("y"))}, []string{".a[0]", `.a[="y"]`}},
-		"names that are escaped":                       {`{"\u0061":{"\"":1}}`, path("a"), nil, []string{`.a."`}},
+		"a scalar":                             {`{"a":1}`, []string{".a"}},
+		"each scalar in objects":               {`{"a":{"b":1,"c":{"d":"x","e":false}},"f":1}`, []string{".a.b", ".a.c.d", ".a.c.e", ".f"}},
+		"null and an empty object add nothing": {`{"a":{"b":null,"c":{},"d":{"e":{}}}}`, nil},
+		"a list":                               {`{"a":{"b":[{"c":1}],"d":[]}}`, []string{".a.b", ".a.d"}},
+		"names that are escaped":               {`{"\u0061":{"\"":1}}`, []string{`.a."`}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			tree, nodes := treeOf(append([]fieldpath.Path{c.top}, c.also...)...)
 			into := &fieldtree.Tree{}
-			tree.AddLeaves(into, nodes[0], []byte(c.text), tree.Find([]byte(c.text), nil), nil)
+			into.AddLeaves(jsontree.Valid([]byte(c.text)))
 			if diff := cmp.Diff(c.want, wanted(into)); diff != "" {
 				t.Errorf("leaves (-want +got):\n%s", diff)
 			}
@@ -136,9 +120,8 @@ func TestAddLeavesAddsDeepValuesAsLeaves(t *testing.T) {
 	for i := range fieldtree.MaxDepth + 5 {
 		text = fmt.Sprintf(`{"%d":%s}`, fieldtree.MaxDepth+4-i, text)
 	}
-	tree, nodes := treeOf(path("0"))
 	into := &fieldtree.Tree{}
-	tree.AddLeaves(into, nodes[0], []byte(text), tree.Find([]byte(text), nil), nil)
+	into.AddLeaves(jsontree.Valid([]byte(text)))
 	if diff := cmp.Diff([]string{nested(fieldtree.MaxDepth).String()}, wanted(into)); diff != "" {
 		t.Errorf("leaves (-want +got):\n%s", diff)
 	}

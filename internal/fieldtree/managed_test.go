@@ -3,7 +3,6 @@ package fieldtree_test
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,6 +10,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
 func TestManaged(t *testing.T) {
@@ -30,30 +30,18 @@ func TestManaged(t *testing.T) {
 			[]fieldpath.Path{path("l", named("x"), "y"), path("l", value.NewValueInterface("s")), path("l", 0), path("l", 1)},
 			[]string{`.l {"i:0":{},"k:{\"name\":\"x\"}":{".":{},"f:y":{}},"v:\"s\"":{}}`, `.l[0] {}`, `.l[="s"] {}`, `.l[name="x"] {".":{},"f:y":{}}`, `.l[name="x"].y {}`},
 		},
-		"a name that is escaped":            {`{"f:\u0061/\"":{}}`, []fieldpath.Path{path(`a/"`)}, []string{`.a/" {}`}},
-		"white space":                       {" { \"f:a\" : { \"f:b\" : { } } } ", []fieldpath.Path{path("a", "b")}, []string{`.a { "f:b" : { } }`, ".a.b { }"}},
-		"the dot is no field":               {`{".":{},"f:a":{}}`, []fieldpath.Path{path(".")}, nil},
-		"an empty text has nothing":         {``, []fieldpath.Path{path("a")}, nil},
-		"null has nothing":                  {`null`, []fieldpath.Path{path("a")}, nil},
-		"a list has nothing":                {`["f:a"]`, []fieldpath.Path{path("a")}, nil},
-		"a set without an end has its part": {`{"f:a":{"f:b":`, []fieldpath.Path{path("a", "b"), path("c")}, []string{`.a {"f:b":`, ".a.b "}},
+		"a name that is escaped":    {`{"f:\u0061/\"":{}}`, []fieldpath.Path{path(`a/"`)}, []string{`.a/" {}`}},
+		"white space":               {" { \"f:a\" : { \"f:b\" : { } } } ", []fieldpath.Path{path("a", "b")}, []string{`.a { "f:b" : { } }`, ".a.b { }"}},
+		"the dot is no field":       {`{".":{},"f:a":{}}`, []fieldpath.Path{path(".")}, nil},
+		"an empty text has nothing": {``, []fieldpath.Path{path("a")}, nil},
+		"null has nothing":          {`null`, []fieldpath.Path{path("a")}, nil},
+		"a list has nothing":        {`["f:a"]`, []fieldpath.Path{path("a")}, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			tree, _ := treeOf(c.paths...)
 			var got []string
-			tree.Managed([]byte(c.fields), nil, func(n *fieldtree.Node, start int) {
-				below := c.fields[start:]
-				if depth, i := 0, strings.IndexByte(below, '{'); i == 0 {
-					for i := range len(below) {
-						depth += strings.Count(below[i:i+1], "{") - strings.Count(below[i:i+1], "}")
-						if below[i] == '}' && depth == 0 {
-							below = below[:i+1]
-							break
-						}
-					}
-				}
-				// The braces of a key come in pairs, and do not matter.
-				got = append(got, n.Path().String()+" "+below)
+			tree.Managed(jsontree.Valid([]byte(c.fields)), func(n *fieldtree.Node, subset *jsontree.Node) {
+				got = append(got, n.Path().String()+" "+string(subset.Text()))
 			})
 			slices.Sort(got)
 			want := slices.Sorted(slices.Values(c.want))
@@ -78,14 +66,41 @@ func TestIsLeaf(t *testing.T) {
 		"an element":                     {`{"k:{\"name\":\".\"}":{}}`, false},
 		"no object":                      {`1`, true},
 		"an empty text":                  {``, true},
-		"a text that ends":               {`{".":`, true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if got := fieldtree.IsLeaf([]byte(c.fields), 0); got != c.want {
+			if got := fieldtree.IsLeaf(jsontree.Valid([]byte(c.fields))); got != c.want {
 				t.Errorf("want %t, got %t", c.want, got)
 			}
 		})
 	}
+}
+
+// within is a Matcher of paths and all that is nested under them. Its keys are the paths' prefixes, as managedFields write their
+// elements; the value is true for a whole path.
+type within map[string]bool
+
+func withinOf(t *testing.T, paths ...fieldpath.Path) within {
+	t.Helper()
+	w := within{}
+	for _, p := range paths {
+		at := ""
+		for i, element := range p {
+			key, err := fieldpath.SerializePathElement(element)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at += "\n" + key
+			w[at] = w[at] || i == len(p)-1
+		}
+	}
+	return w
+}
+
+func (w within) Start() string { return "" }
+
+func (w within) Step(at, key string) (next string, all, ok bool) {
+	all, ok = w[at+"\n"+key]
+	return at + "\n" + key, all, ok
 }
 
 func TestAddMatchingAddsLeafFields(t *testing.T) {
@@ -106,9 +121,8 @@ func TestAddMatchingAddsLeafFields(t *testing.T) {
 		"nothing of an element that is not wanted": {`{"x":{},"f:a":{}}`, []fieldpath.Path{path("a")}, []string{".a"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			within, _ := treeOf(c.within...)
 			got := &fieldtree.Tree{}
-			if err := fieldtree.AddMatching(got, []byte(c.fields), within.Within(), nil); err != nil {
+			if err := fieldtree.AddMatching(got, jsontree.Valid([]byte(c.fields)), withinOf(t, c.within...)); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(c.want, wanted(got)); diff != "" {
@@ -120,8 +134,7 @@ func TestAddMatchingAddsLeafFields(t *testing.T) {
 
 func TestAddMatchingReportsInvalidElements(t *testing.T) {
 	for _, name := range []string{"x", "", "q:1", "k:1", "v:{", "i:x"} {
-		within, _ := treeOf(path("a"))
-		err := fieldtree.AddMatching(&fieldtree.Tree{}, []byte(`{"f:a":{"`+name+`":{}}}`), within.Within(), nil)
+		err := fieldtree.AddMatching(&fieldtree.Tree{}, jsontree.Valid([]byte(`{"f:a":{"`+name+`":{}}}`)), withinOf(t, path("a")))
 		if !errors.Is(err, fieldtree.ErrElement) || err.Error() != fieldtree.ErrElement.Error() {
 			t.Errorf("%q: want %v, got %v", name, fieldtree.ErrElement, err)
 		}
@@ -135,9 +148,8 @@ func TestAddMatchingStopsAtMaxDepth(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		within, _ := treeOf(path("0"))
 		got := &fieldtree.Tree{}
-		if err := fieldtree.AddMatching(got, fields, within.Within(), nil); err != nil {
+		if err := fieldtree.AddMatching(got, jsontree.Valid(fields), withinOf(t, path("0"))); err != nil {
 			t.Fatal(err)
 		}
 		if want := depth <= fieldtree.MaxDepth; (len(wanted(got)) == 1) != want || got.Len() > fieldtree.MaxDepth {

@@ -1,9 +1,9 @@
-// Package fieldtree looks up many field paths in one text at once.
+// Package fieldtree looks up many field paths at once.
 //
-// A Tree is a prefix tree of paths (sigs.k8s.io/structured-merge-diff/v6/fieldpath). Find follows all paths through the JSON
-// text of an object, and Managed through the fieldsV1 of a managedFields entry
+// A Tree is a prefix tree of paths (sigs.k8s.io/structured-merge-diff/v6/fieldpath). Find follows all paths through an object, and
+// Managed through the fieldsV1 of a managedFields entry
 // (https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management), each in one pass: the time is linear
-// in the text, however many paths there are. Users determine the length of paths and texts, so every pass is metered.
+// in the text and in the tree. Users determine the length of both, so the texts are metered (jsontree.Node.Limit).
 package fieldtree
 
 import (
@@ -11,16 +11,12 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
-// MaxDepth is the maximum number of elements in a path. Fields nested deeper are not looked up: the paths of n fields at depth d
-// would take n*d elements.
-const MaxDepth = 128
-
-// Meter counts steps of work, about one for each byte read, and reports whether the work may continue. A nil Meter has no limit.
-type Meter func(steps int) (ok bool)
-
-func (m Meter) spend(steps int) bool { return m == nil || m(steps) }
+// MaxDepth is the maximum number of elements in a path.
+const MaxDepth = jsontree.MaxDepth
 
 // manyChildren is the number of children above which a Node looks them up in a map.
 const manyChildren = 8
@@ -92,7 +88,12 @@ func (n *Node) childAt(element fieldpath.PathElement) *Node {
 	if element.FieldName == nil || n.byKey != nil {
 		return nil
 	}
-	return n.field([]byte(*element.FieldName))
+	for _, c := range n.children {
+		if c.Element.FieldName != nil && *c.Element.FieldName == *element.FieldName {
+			return c
+		}
+	}
+	return nil
 }
 
 // keyOf serializes a path element as in managedFields.
@@ -157,23 +158,6 @@ func (n *Node) child(key string) *Node {
 	return nil
 }
 
-// field returns the child for a member of an object.
-func (n *Node) field(name []byte) *Node {
-	if n.byKey != nil {
-		key := make([]byte, 0, 64)
-		return n.byKey[string(append(append(key, "f:"...), name...))]
-	}
-	for _, c := range n.children {
-		if c.Element.FieldName != nil && *c.Element.FieldName == string(name) {
-			return c
-		}
-	}
-	return nil
-}
-
-// Root returns the node of the empty path.
-func (t *Tree) Root() *Node { return &t.root }
-
 // Parent returns the node of the path without its last element, nil for a path with one element.
 func (n *Node) Parent() *Node {
 	if n.parent == nil || n.parent.parent == nil {
@@ -181,9 +165,6 @@ func (n *Node) Parent() *Node {
 	}
 	return n.parent
 }
-
-// Children returns the nodes whose paths are one element longer, in the order in which they were added.
-func (n *Node) Children() []*Node { return n.children }
 
 // IsField reports whether the node is a member of an object, rather than an element of a list.
 func (n *Node) IsField() bool { return n.Element.FieldName != nil }

@@ -74,10 +74,13 @@ var (
 	errBadAPIVersion = errors.New("the reference has a malformed apiVersion")
 )
 
-// Target returns the object that a scaler references; ok is false if it scales none, which is not always an error: an Argo
-// Rollout can have its own pod template, or leave the scale of the referenced Deployment alone. As in KEDA, a missing
-// apiVersion means apps/v1, and a missing kind Deployment.
+// Target returns the object that a scaler references; ok is false if it scales none, which is not always an error: it can be
+// being deleted (a finalizer can keep it forever), and an Argo Rollout can have its own pod template, or leave the scale of the
+// referenced Deployment alone. As in KEDA, a missing apiVersion means apps/v1, and a missing kind Deployment.
 func (k Kind) Target(object map[string]any) (target schema.GroupKind, name string, ok bool, err error) {
+	if metadata, _ := object["metadata"].(map[string]any); metadata["deletionTimestamp"] != nil {
+		return target, "", false, nil
+	}
 	reference, err := k.reference(object)
 	if err != nil || reference == nil {
 		return target, "", false, err

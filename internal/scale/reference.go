@@ -41,7 +41,7 @@ func (k Kind) ReferenceOf(object map[string]any, name string, rank int) (r Refer
 	return r, ok, err
 }
 
-// OfHPA returns the reference of a HorizontalPodAutoscaler; ok is false if its apiVersion cannot be parsed.
+// OfHPA returns the reference of a HorizontalPodAutoscaler; the result ok is that of Target.
 func OfHPA(hpa *autoscalingv2.HorizontalPodAutoscaler) (r Reference, ok bool) {
 	r = Reference{Scaler: hpaKind + "/" + hpa.Name, Rank: lastRank, Desired: desiredBy(hpa)}
 	r.Target, r.TargetName, ok = Target(hpa)

@@ -77,8 +77,17 @@ func TestTargetOfAScaler(t *testing.T) {
 		object map[string]any
 		want   string
 	}{
-		"defaults":                      {kinds[0], map[string]any{"spec": map[string]any{"scaleTargetRef": map[string]any{"name": "web"}}}, "Deployment.apps/web"},
-		"a core kind":                   {kinds[0], map[string]any{"spec": map[string]any{"scaleTargetRef": map[string]any{"apiVersion": "v1", "kind": "ReplicationController", "name": "web"}}}, "ReplicationController/web"},
+		"defaults":    {kinds[0], map[string]any{"spec": map[string]any{"scaleTargetRef": map[string]any{"name": "web"}}}, "Deployment.apps/web"},
+		"a core kind": {kinds[0], map[string]any{"spec": map[string]any{"scaleTargetRef": map[string]any{"apiVersion": "v1", "kind": "ReplicationController", "name": "web"}}}, "ReplicationController/web"},
+		"an object that is being deleted": {
+			kinds[0], map[string]any{
+				"metadata": map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z"},
+				"spec":     map[string]any{"scaleTargetRef": map[string]any{"name": "web"}},
+			}, "none",
+		},
+		"an object without a reference that is being deleted": {
+			kinds[0], map[string]any{"metadata": map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z"}}, "none",
+		},
 		"no spec":                       {kinds[0], map[string]any{}, ".spec.scaleTargetRef: the reference is missing"},
 		"a spec that is a list":         {kinds[0], map[string]any{"spec": []any{}}, ".spec.scaleTargetRef: the reference is not an object"},
 		"a name that is a number":       {kinds[0], map[string]any{"spec": map[string]any{"scaleTargetRef": map[string]any{"name": 7}}}, ".spec.scaleTargetRef: the reference has no name"},

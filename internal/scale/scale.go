@@ -22,12 +22,12 @@ func Targeting(hpas []autoscalingv2.HorizontalPodAutoscaler, target schema.Group
 	return references
 }
 
-// Target returns the object that an autoscaler targets; ok is false if its apiVersion cannot be parsed, and it targets
-// nothing.
+// Target returns the object that an autoscaler targets; ok is false if it targets nothing: its apiVersion cannot be parsed, or it
+// is being deleted.
 func Target(hpa *autoscalingv2.HorizontalPodAutoscaler) (kind schema.GroupKind, name string, ok bool) {
 	ref := hpa.Spec.ScaleTargetRef
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
-	return schema.GroupKind{Group: gv.Group, Kind: ref.Kind}, ref.Name, err == nil
+	return schema.GroupKind{Group: gv.Group, Kind: ref.Kind}, ref.Name, err == nil && hpa.DeletionTimestamp == nil
 }
 
 // desiredBy returns the replicas an autoscaler wants: its recommendation within its bounds.
@@ -51,33 +51,37 @@ func Known(group, kind string) fieldpath.Path {
 
 // Builtin returns the path of the scale field of a built-in kind, nil if the kind has none or is not built in.
 func Builtin(group, kind string) fieldpath.Path {
-	switch kind {
-	case "Deployment", "StatefulSet", "ReplicaSet":
-		if group != "apps" {
-			return nil
-		}
-	case "ReplicationController":
-		if group != "" {
-			return nil
-		}
+	switch group + "/" + kind {
+	case "apps/Deployment", "apps/StatefulSet", "apps/ReplicaSet", "/ReplicationController":
+		return fieldpath.MakePathOrDie("spec", "replicas")
 	default:
 		return nil
 	}
-	return fieldpath.MakePathOrDie("spec", "replicas")
 }
 
-// Declared returns the path of the scale field that a CustomResourceDefinition declares for a version of its kind, nil if
-// none of those given does.
+// Declared returns the path of the scale field that a CustomResourceDefinition declares for a version of its kind. A version
+// without a scale subresource has the path of another version: the storage version's, else the first. The two can differ if a
+// conversion webhook moves fields, so callers check that the object has an integer there. The path is nil if no version declares
+// one.
 func Declared(crds []apiextensionsv1.CustomResourceDefinition, group, version, kind string) fieldpath.Path {
 	for i := range crds {
 		if crds[i].Spec.Group != group || crds[i].Spec.Names.Kind != kind {
 			continue
 		}
+		var other fieldpath.Path
 		for _, v := range crds[i].Spec.Versions {
-			if v.Name == version && v.Subresources != nil && v.Subresources.Scale != nil {
-				return path(v.Subresources.Scale.SpecReplicasPath)
+			if v.Subresources == nil || v.Subresources.Scale == nil {
+				continue
+			}
+			declared := path(v.Subresources.Scale.SpecReplicasPath)
+			if v.Name == version {
+				return declared
+			}
+			if other == nil || v.Storage {
+				other = declared
 			}
 		}
+		return other
 	}
 	return nil
 }

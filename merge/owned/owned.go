@@ -3,6 +3,7 @@
 package owned
 
 import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/merge"
@@ -14,6 +15,8 @@ import (
 type Fields struct {
 	// Owner returns the owner in live of the field at a path.
 	Owner func(path fieldpath.Path) ownership.FieldOwner
+	// Kind is the object's kind.
+	Kind schema.GroupKind
 	// Scale is the path of the object's scale field (row 4 of the table), nil if it has none.
 	Scale fieldpath.Path
 }
@@ -32,5 +35,5 @@ func (f Fields) Decide(change threeway.Change) merge.Decision {
 	default:
 	}
 	isScale := f.Scale != nil && f.Scale.Equals(change.Path)
-	return merge.LookupApply(f.Owner(change.Path).Kind, declared, isScale)
+	return merge.LookupApply(f.Owner(change.Path).Kind, declared, f.Kind, change.Path, isScale)
 }

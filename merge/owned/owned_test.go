@@ -68,10 +68,15 @@ func TestFieldsAreKeptByTheDecisionTable(t *testing.T) {
 			`{metadata: {labels: {a: "2"}}}`,
 			[]string{`kept .metadata.labels.a "2" -> "2" (Imperative, row 3)`, `deleted .metadata.labels.b "1" -> nil (Manifest, row 5)`},
 		},
-		"row 3: a value of a set that an imperative command added is kept": {
+		"row 3: a label that an imperative command changed is kept": {
+			`{metadata: {labels: {a: x, b: x}}}`, `{metadata: {labels: {}}}`, `{metadata: {labels: {a: x, b: z}}}`,
+			owners{`.metadata.labels.b`: ownership.Imperative}, `{metadata: {labels: {b: z}}}`,
+			[]string{`deleted .metadata.labels.a "x" -> nil (Manifest, row 5)`, `kept .metadata.labels.b "z" -> "z" (Imperative, row 3)`},
+		},
+		"row 5: a value of a set that an imperative command added is deleted": {
 			`{metadata: {finalizers: [x/a, x/b]}}`, `{metadata: {finalizers: []}}`, `{metadata: {finalizers: [x/a, x/b]}}`,
-			owners{`.metadata.finalizers[="x/b"]`: ownership.Imperative}, `{metadata: {finalizers: [x/b]}}`,
-			[]string{`deleted .metadata.finalizers[="x/a"] "x/a" -> nil (Manifest, row 5)`, `kept .metadata.finalizers[="x/b"] "x/b" -> "x/b" (Imperative, row 3)`},
+			owners{`.metadata.finalizers[="x/b"]`: ownership.Imperative}, `{metadata: {finalizers: []}}`,
+			[]string{`deleted .metadata.finalizers[="x/a"] "x/a" -> nil (Manifest, row 5)`, `deleted .metadata.finalizers[="x/b"] "x/b" -> nil (Imperative, row 5)`},
 		},
 		"row 4: dropping replicas does not scale to 1": {
 			`{spec: {replicas: 3, paused: true}}`, `{spec: {}}`, `{spec: {replicas: 3, paused: true}}`, nil,

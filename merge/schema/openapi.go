@@ -1,21 +1,36 @@
 package schema
 
 import (
-	"encoding/json"
 	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// openAPI has the parts of an OpenAPI schema that describe merging.
+// openAPI has the parts of an OpenAPI schema that describe merging. nil describes nothing.
 type openAPI struct {
 	Type                 string              `json:"type"`
 	Properties           map[string]*openAPI `json:"properties"`
-	AdditionalProperties json.RawMessage     `json:"additionalProperties"`
+	AdditionalProperties schemaOrBool        `json:"additionalProperties"`
 	Items                *openAPI            `json:"items"`
 	IntOrString          bool                `json:"x-kubernetes-int-or-string"`
 	EmbeddedResource     bool                `json:"x-kubernetes-embedded-resource"`
 	ListType             string              `json:"x-kubernetes-list-type"`
 	ListMapKeys          []string            `json:"x-kubernetes-list-map-keys"`
 	MapType              string              `json:"x-kubernetes-map-type"`
+	Default              jsontext.Value      `json:"default"`
+}
+
+// schemaOrBool is a schema, or a boolean, which describes nothing.
+type schemaOrBool struct{ schema *openAPI }
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom. Unlike json.Unmarshaler, it reads nested schemas in linear time.
+func (s *schemaOrBool) UnmarshalJSONFrom(in *jsontext.Decoder) error {
+	if in.PeekKind() != '{' {
+		return in.SkipValue()
+	}
+	s.schema = new(openAPI)
+	return json.UnmarshalDecode(in, s.schema)
 }
 
 // OpenAPI returns the schema of a CustomResourceDefinition's objects. text is the JSON text of openAPIV3Schema in one of the
@@ -27,6 +42,7 @@ type openAPI struct {
 //   - Lists are atomic unless x-kubernetes-list-type is set or map. A set whose elements are not scalars is atomic.
 //   - Objects are granular unless x-kubernetes-map-type is atomic.
 //   - Objects of unknown fields (x-kubernetes-preserve-unknown-fields) are granular, and their lists are atomic.
+//   - An element of a keyed list that lacks a key field has the field's default as its key.
 //   - Metadata merges as in every object, also in embedded resources (x-kubernetes-embedded-resource).
 func OpenAPI(text []byte) (Schema, error) {
 	root := &place{strategy: Strategy{Kind: ObjectKind}}
@@ -36,67 +52,70 @@ func OpenAPI(text []byte) (Schema, error) {
 		if err := json.Unmarshal(text, &declared); err != nil {
 			return nil, fmt.Errorf("reading the OpenAPI schema: %w", err)
 		}
-		var err error
-		if root, err = types.declared(&declared); err != nil {
-			return nil, err
-		}
+		root = types.declared(&declared)
 	}
 	types.embed(root)
 	return root, nil
 }
 
-func (t *Types) declared(schema *openAPI) (*place, error) {
+func (t *Types) declared(schema *openAPI) *place {
+	if schema == nil {
+		return &place{}
+	}
 	p := &place{strategy: Strategy{Kind: declaredKind(schema)}}
 	switch p.strategy.Kind {
 	case ListKind:
-		return p, t.declareList(p, schema)
+		t.declareList(p, schema)
 	case ObjectKind:
-		return p, t.declareObject(p, schema)
+		t.declareObject(p, schema)
 	default:
-		return p, nil
 	}
+	return p
 }
 
-func (t *Types) declareList(p *place, schema *openAPI) (err error) {
-	if schema.Items != nil {
-		if p.element, err = t.declared(schema.Items); err != nil {
-			return err
-		}
-	}
-	scalars := p.element != nil && p.element.strategy.Kind != ObjectKind && p.element.strategy.Kind != ListKind
+func (t *Types) declareList(p *place, schema *openAPI) {
+	p.element = t.declared(schema.Items)
+	holds := p.element.strategy.Kind
+	scalars := schema.Items != nil && holds != ObjectKind && holds != ListKind
 	switch {
 	case schema.ListType == "map" && len(schema.ListMapKeys) > 0:
-		p.strategy.List, p.strategy.Keys = MergeByKey, schema.ListMapKeys
+		p.strategy.List, p.strategy.Keys, p.strategy.Defaults = MergeByKey, schema.ListMapKeys, schema.keyDefaults()
 	case schema.ListType == "set" && scalars:
 		p.strategy.List = MergeSet
 	}
-	return nil
 }
 
-func (t *Types) declareObject(p *place, schema *openAPI) (err error) {
+// keyDefaults returns the defaults of a list's keys, nil if they have none.
+func (schema *openAPI) keyDefaults() map[string]string {
+	if schema.Items == nil {
+		return nil
+	}
+	var defaults map[string]string
+	for _, name := range schema.ListMapKeys {
+		if key := schema.Items.Properties[name]; key != nil && len(key.Default) > 0 {
+			if defaults == nil {
+				defaults = map[string]string{}
+			}
+			defaults[name] = string(key.Default)
+		}
+	}
+	return defaults
+}
+
+func (t *Types) declareObject(p *place, schema *openAPI) {
 	if schema.MapType == "atomic" {
 		p.strategy.Object = ReplaceObject
 	}
 	p.fields = &fields{byName: make(map[string]*place, len(schema.Properties))}
 	for name, property := range schema.Properties {
-		if p.fields.byName[name], err = t.declared(property); err != nil {
-			return err
-		}
+		p.fields.byName[name] = t.declared(property)
 	}
-	// additionalProperties is a schema, or a boolean, which does not describe the values.
-	if more := schema.AdditionalProperties; len(more) > 0 && more[0] == '{' {
-		var values openAPI
-		if err := json.Unmarshal(more, &values); err != nil {
-			return fmt.Errorf("reading the OpenAPI schema: additionalProperties: %w", err)
-		}
-		if p.fields.values, err = t.declared(&values); err != nil {
-			return err
-		}
+	if values := schema.AdditionalProperties.schema; values != nil {
+		p.fields.values = t.declared(values)
 	}
 	if schema.EmbeddedResource {
 		t.embed(p)
 	}
-	return nil
 }
 
 // embed adds apiVersion, kind and metadata to an object, even if its schema does not declare them.

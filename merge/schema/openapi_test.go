@@ -1,11 +1,14 @@
 package schema_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ownership-handoff/handoff/internal/growth"
+	"github.com/ownership-handoff/handoff/internal/race"
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
@@ -17,6 +20,40 @@ func TestOpenAPIWithoutASchema(t *testing.T) {
 	if diff := cmp.Diff(schema.Strategy{}, place.Field("spec").Field("list").Strategy()); diff != "" {
 		t.Errorf("strategy (-want +got):\n%s", diff)
 	}
+}
+
+func TestOpenAPIDescribesNothingForNull(t *testing.T) {
+	for name, text := range map[string]string{
+		"the whole schema":     `null`,
+		"a property":           `{"type": "object", "properties": {"a": null}}`,
+		"the properties":       `{"type": "object", "properties": null}`,
+		"additionalProperties": `{"type": "object", "additionalProperties": null}`,
+		"items":                `{"type": "object", "properties": {"a": {"items": null}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			place, err := schema.OpenAPI([]byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(schema.Strategy{}, place.Field("a").Strategy()); diff != "" {
+				t.Errorf("strategy (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestOpenAPIReadsNestedSchemasInLinearTime(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector distorts the times")
+	}
+	growth.WantLinear(t, 1500, func(levels int) func() {
+		text := []byte(strings.Repeat(`{"type":"object","additionalProperties":`, levels) + `true` + strings.Repeat(`}`, levels))
+		return func() {
+			if _, err := schema.OpenAPI(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
 }
 
 func TestOpenAPIRejectsInvalidSchemas(t *testing.T) {

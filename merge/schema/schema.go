@@ -31,6 +31,9 @@ type Strategy struct {
 	// Keys are the names of the key fields of a keyed list (MergeByKey), by which its elements are matched. They are empty for
 	// other fields.
 	Keys []string
+	// Defaults are the defaults of key fields, as JSON texts by name: an element without the field has the default as its key,
+	// as in server-side apply.
+	Defaults map[string]string
 }
 
 // Kind is the declared kind of a field's value. Every field can also be null.

@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -127,12 +128,7 @@ func objectStrategy(strategies string) ObjectStrategy {
 
 // has reports whether a patchStrategy tag, a comma-separated list, contains a strategy.
 func has(strategies, strategy string) bool {
-	for one := range strings.SplitSeq(strategies, ",") {
-		if one == strategy {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(strings.Split(strategies, ","), strategy)
 }
 
 // hasOwnEncoding reports whether a type implements its own JSON encoding, as Quantity, Time and RawExtension do.

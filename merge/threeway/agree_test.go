@@ -23,6 +23,10 @@ func TestMergeEqualsStrategicPatch(t *testing.T) {
 		cases map[string]inputs
 	}{
 		"retainKeys of a Deployment": {&appsv1.Deployment{}, map[string]inputs{
+			"a directive in the base, and no member in the manifest":        {`{"spec":{"strategy":{"type":"Recreate","$retainKeys":["type"]}}}`, `{"spec":{"strategy":{}}}`, `{"spec":{"strategy":{"type":"Recreate"}}}`},
+			"a directive in the base, and the same member":                  {`{"spec":{"strategy":{"type":"Recreate","$retainKeys":["type"]}}}`, `{"spec":{"strategy":{"type":"Recreate"}}}`, `{"spec":{"strategy":{"type":"Recreate"}}}`},
+			"a directive in the base, and a member that only live has":      {`{"spec":{"strategy":{"type":"Recreate","$retainKeys":["type"]}}}`, `{"spec":{"strategy":{"type":"Recreate"}}}`, `{"spec":{"strategy":{"type":"Recreate","rollingUpdate":{"maxSurge":1}}}}`},
+			"a directive in the base, and only null in the manifest":        {`{"spec":{"strategy":{"type":"Recreate","$retainKeys":["type"]}}}`, `{"spec":{"strategy":{"type":null}}}`, `{"spec":{"strategy":{"type":"Recreate"}}}`},
 			"a null is removed if the manifest drops a member":              {`{"spec":{"strategy":{"type":"Recreate","rollingUpdate":{}}}}`, `{"spec":{"strategy":{"type":"Recreate"}}}`, `{"spec":{"strategy":{"type":"Recreate","x":null}}}`},
 			"a null is removed if the manifest drops a nested member":       {`{"spec":{"strategy":{"type":"Recreate","rollingUpdate":{"maxSurge":1}}}}`, `{"spec":{"strategy":{"type":"Recreate","rollingUpdate":{}}}}`, `{"spec":{"strategy":{"type":"Recreate","rollingUpdate":{},"x":null}}}`},
 			"a null is removed if the manifest sets another member to null": {`{}`, `{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}`, `{"spec":{"strategy":{"type":"Recreate","x":null}}}`},
@@ -145,7 +149,13 @@ func TestMergeEqualsStrategicPatch(t *testing.T) {
 			"of a list":                             {`{"spec":{"containers":[{"name":"a"},{"$patch":"replace"}]}}`, `{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":[{"name":"a"}]}}`},
 			"of an element that the manifest drops": {`{"spec":{"containers":[{"name":"a"},{"name":"b","$patch":"replace"}]}}`, `{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":[{"name":"a"}]}}`},
 			"retainKeys":                            {`{"spec":{"$retainKeys":["a"]}}`, `{"spec":{"securityContext":{"runAsUser":1}}}`, `{"spec":{"securityContext":{"runAsUser":2}}}`},
-			"an order":                              {`{"spec":{"$setElementOrder/containers":[{"name":"a"}]}}`, `{"spec":{"securityContext":{"runAsUser":1}}}`, `{"spec":{"securityContext":{"runAsUser":2}}}`},
+			"retainKeys of a union":                 {`{"spec":{"volumes":[{"name":"v","emptyDir":{},"$retainKeys":["name","emptyDir"]}]}}`, `{"spec":{"volumes":[{"name":"v","emptyDir":{}}]}}`, `{"spec":{"volumes":[{"name":"v","emptyDir":{}}]}}`},
+			"retainKeys of a union, with another member in the manifest": {`{"spec":{"volumes":[{"name":"v","emptyDir":{},"$retainKeys":["name","emptyDir"]}]}}`, `{"spec":{"volumes":[{"name":"v","hostPath":{"path":"/"}}]}}`, `{"spec":{"volumes":[{"name":"v","emptyDir":{}}]}}`},
+			"retainKeys of a union, with another member in live":         {`{"spec":{"volumes":[{"name":"v","emptyDir":{},"$retainKeys":["name","emptyDir"]}]}}`, `{"spec":{"volumes":[{"name":"v","emptyDir":{}}]}}`, `{"spec":{"volumes":[{"name":"v","hostPath":{"path":"/"}}]}}`},
+			"retainKeys of a union, with a null in live":                 {`{"spec":{"volumes":[{"name":"v","emptyDir":{},"$retainKeys":["name","emptyDir"]}]}}`, `{"spec":{"volumes":[{"name":"v","emptyDir":{}}]}}`, `{"spec":{"volumes":[{"name":"v","emptyDir":{},"hostPath":null}]}}`},
+			"retainKeys of a union, and another directive":               {`{"spec":{"volumes":[{"name":"v","emptyDir":{},"$retainKeys":["name","emptyDir"],"$patch":"replace"}]}}`, `{"spec":{"volumes":[{"name":"v","emptyDir":{}}]}}`, `{"spec":{"volumes":[{"name":"v","emptyDir":{}}]}}`},
+			"retainKeys of a union among equal lists":                    {`{"spec":{"volumes":[{"name":"v","emptyDir":{},"$retainKeys":["name","emptyDir"]},{"name":"w"}]}}`, `{"spec":{"volumes":[{"name":"v","emptyDir":{}}]}}`, `{"spec":{"volumes":[{"name":"v","emptyDir":{}}]}}`},
+			"an order": {`{"spec":{"$setElementOrder/containers":[{"name":"a"}]}}`, `{"spec":{"securityContext":{"runAsUser":1}}}`, `{"spec":{"securityContext":{"runAsUser":2}}}`},
 		}},
 		"directives in live": {&corev1.Pod{}, map[string]inputs{
 			"of an object":  {`{}`, `{"spec":{"securityContext":{"runAsUser":1}}}`, `{"spec":{"securityContext":{"$patch":"replace","runAsUser":2}}}`},

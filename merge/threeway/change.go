@@ -56,10 +56,10 @@ type Change struct {
 func (m *merger) change(verb Verb, from, to *node) Change {
 	change := Change{Path: m.path(), Verb: verb}
 	if from != nil {
-		change.From = from.export()
+		change.From = m.export(from)
 	}
 	if to != nil {
-		change.To = to.export()
+		change.To = m.export(to)
 	}
 	return change
 }
@@ -88,9 +88,9 @@ func (m *merger) keeps(verb Verb, from, to *node) bool {
 }
 
 // export returns the value in the form that a Change has it.
-func (n *node) export() any {
-	if n.decoded {
-		return n.decode()
+func (m *merger) export(n *node) any {
+	if m.decoded {
+		return n.Decode()
 	}
-	return json.RawMessage(n.appendText(nil))
+	return json.RawMessage(n.AppendText(nil))
 }

@@ -1,6 +1,7 @@
 package threeway_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,12 +23,18 @@ properties:
       labels: {type: object, additionalProperties: {type: string}}
       selector: {type: object, x-kubernetes-map-type: atomic, properties: {app: {type: string}}}
       hosts: {type: array, x-kubernetes-list-type: set, items: {type: string}}
+      targets: {type: array, x-kubernetes-list-type: set, items: {x-kubernetes-int-or-string: true}}
       args: {type: array, items: {type: string}}
       listeners:
         type: array
         x-kubernetes-list-type: map
         x-kubernetes-list-map-keys: [port, protocol]
         items: {type: object, properties: {port: {type: integer}, protocol: {type: string}, name: {type: string}}}
+      ports:
+        type: array
+        x-kubernetes-list-type: map
+        x-kubernetes-list-map-keys: [port, protocol]
+        items: {type: object, properties: {port: {type: integer}, protocol: {type: string, default: TCP}}}
       free: {type: object, x-kubernetes-preserve-unknown-fields: true}
       template: {type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}
 `
@@ -38,11 +45,20 @@ var customResource = map[string]documented{
 	"a map merges key by key":              {`{spec: {labels: {a: "1"}}}`, `{spec: {labels: {b: "2"}}}`, `{spec: {labels: {a: "1", c: "3"}}}`, `{spec: {labels: {b: "2", c: "3"}}}`},
 	"an atomic map is replaced":            {``, `{spec: {selector: {app: x}}}`, `{spec: {selector: {app: y, tier: z}}}`, `{spec: {selector: {app: x}}}`},
 	"a set keeps values that others added": {`{spec: {hosts: [a, b]}}`, `{spec: {hosts: [b, c]}}`, `{spec: {hosts: [a, b, d]}}`, `{spec: {hosts: [b, c, d]}}`},
-	"a list is atomic by default":          {``, `{spec: {args: [a]}}`, `{spec: {args: [b, c]}}`, `{spec: {args: [a]}}`},
+	"a set can contain both integers and strings": {
+		`{spec: {targets: [80, "80", web]}}`, `{spec: {targets: [web, 80]}}`,
+		`{spec: {targets: [80, "80", web, 81, api]}}`, `{spec: {targets: [web, 80, 81, api]}}`,
+	},
+	"a list is atomic by default": {``, `{spec: {args: [a]}}`, `{spec: {args: [b, c]}}`, `{spec: {args: [a]}}`},
 	"elements are matched by several keys": {
 		`{spec: {listeners: [{port: 53, protocol: TCP}]}}`, `{spec: {listeners: [{port: 53, protocol: UDP, name: dns}]}}`,
 		`{spec: {listeners: [{port: 53, protocol: TCP}, {port: 53, protocol: UDP, more: 1}, {port: 54, protocol: UDP}]}}`,
 		`{spec: {listeners: [{port: 53, protocol: UDP, name: dns, more: 1}, {port: 54, protocol: UDP}]}}`,
+	},
+	"a key with a default may be absent": {
+		`{spec: {ports: [{port: 53}, {port: 54}]}}`, `{spec: {ports: [{port: 53, name: dns}]}}`,
+		`{spec: {ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP, more: 1}, {port: 54, protocol: TCP}]}}`,
+		`{spec: {ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP, name: dns, more: 1}]}}`,
 	},
 	"int-or-string allows both":                        {``, `{spec: {port: http}}`, `{spec: {port: 80}}`, `{spec: {port: http}}`},
 	"unknown fields merge field by field":              {``, `{spec: {free: {a: {b: 1}, l: [1]}}}`, `{spec: {free: {a: {c: 2}, l: [2, 3]}}}`, `{spec: {free: {a: {b: 1, c: 2}, l: [1]}}}`},
@@ -50,7 +66,9 @@ var customResource = map[string]documented{
 	"metadata of an embedded resource merges likewise": {``, `{spec: {template: {metadata: {finalizers: [b]}}}}`, `{spec: {template: {metadata: {finalizers: [c]}}}}`, `{spec: {template: {metadata: {finalizers: [b, c]}}}}`},
 }
 
-func TestCustomResourcesMergeByTheirSchema(t *testing.T) {
+// widgetSchema returns the schema of kind Widget.
+func widgetSchema(t *testing.T) schema.Schema {
+	t.Helper()
 	definition, err := yaml.YAMLToJSON([]byte(widget))
 	if err != nil {
 		t.Fatal(err)
@@ -59,15 +77,64 @@ func TestCustomResourcesMergeByTheirSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return place
+}
+
+func TestCustomResourcesMergeByTheirSchema(t *testing.T) {
+	place := widgetSchema(t)
 	for name, c := range customResource {
 		t.Run(name, func(t *testing.T) {
-			got, err := threeway.MergeJSON(jsontest.FromYAML(t, c.base), jsontest.FromYAML(t, c.manifest), jsontest.FromYAML(t, c.live), place, threeway.Options{})
+			base, manifest, live := jsontest.FromYAML(t, c.base), jsontest.FromYAML(t, c.manifest), jsontest.FromYAML(t, c.live)
+			got, err := threeway.MergeJSON(base, manifest, live, place, threeway.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(fromJSON(t, jsontest.FromYAML(t, c.want)), fromJSON(t, got)); diff != "" {
-				t.Errorf("result (-want +got):\n%s", diff)
+			want := fromJSON(t, jsontest.FromYAML(t, c.want))
+			if diff := cmp.Diff(want, fromJSON(t, got)); diff != "" {
+				t.Errorf("result of MergeJSON (-want +got):\n%s", diff)
+			}
+			decoded, err := threeway.Merge(fromJSON(t, base), fromJSON(t, manifest), fromJSON(t, live), place, threeway.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, decoded); diff != "" {
+				t.Errorf("result of Merge (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestThePathOfAnElementHasTheDefaultOfAnAbsentKey(t *testing.T) {
+	var got []string
+	manifest, live := []byte(`{"spec":{"ports":[{"port":53},{"port":54,"name":"x"}]}}`), []byte(`{"spec":{"ports":[{"port":54}]}}`)
+	_, err := threeway.MergeJSON(nil, manifest, live, widgetSchema(t), threeway.Options{
+		Report: func(c threeway.Change) { got = append(got, c.Path.String()) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`.spec.ports[port=53,protocol="TCP"]`, `.spec.ports[port=54,protocol="TCP"].name`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("paths (-want +got):\n%s", diff)
+	}
+}
+
+// Integers of 64 bits do not become floating-point numbers in a path.
+func TestPathsHaveExactIntegers(t *testing.T) {
+	const keyed = `{"spec":{"ports":[{"port":9007199254740993,"protocol":"x"}],"targets":[9007199254740993]}}`
+	var got []string
+	report := func(c threeway.Change) { got = append(got, c.Path.String()) }
+	if _, err := threeway.MergeJSON(nil, []byte(keyed), []byte(`{"spec":{"ports":[],"targets":[]}}`), widgetSchema(t), threeway.Options{Report: report}); err != nil {
+		t.Fatal(err)
+	}
+	const twice = `{"spec":{"targets":[9007199254740993,9007199254740993]}}`
+	_, err := threeway.MergeJSON(nil, []byte(twice), []byte(keyed), widgetSchema(t), threeway.Options{})
+	got = append(got, fmt.Sprint(err))
+	want := []string{
+		`.spec.ports[port=9007199254740993,protocol="x"]`, `.spec.targets[=9007199254740993]`,
+		`manifest: .spec.targets[=9007199254740993]: the list has the element twice: at index 1`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("paths (-want +got):\n%s", diff)
 	}
 }

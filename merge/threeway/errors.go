@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ownership-handoff/handoff/internal/jsonnode"
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
@@ -44,18 +45,18 @@ func (m *merger) check(input string, n *node, holds schema.Kind) error {
 	var ok bool
 	switch holds {
 	case schema.ObjectKind:
-		ok = n.kind == '{'
+		ok = n.Kind == '{'
 	case schema.ListKind:
-		ok = n.kind == '['
+		ok = n.Kind == '['
 	case schema.ScalarKind:
-		ok = n.kind != '{' && n.kind != '['
+		ok = !n.IsContainer()
 	default:
-		ok = n.kind != unsupported
+		ok = n.Kind != jsonnode.Unsupported
 	}
-	if ok || n.kind == 'n' {
+	if ok || n.Kind == 'n' {
 		return nil
 	}
-	return m.wrong(input, ErrWrongKind, "%s", n.describe())
+	return m.wrong(input, ErrWrongKind, "%s", n.Describe())
 }
 
 func (m *merger) noStrategy() error { return fmt.Errorf("%s: %w", m.path(), ErrNoStrategy) }

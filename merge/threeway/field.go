@@ -1,6 +1,7 @@
 package threeway
 
 import (
+	"github.com/ownership-handoff/handoff/internal/jsonnode"
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
@@ -13,19 +14,19 @@ type field struct {
 // field returns the merged value of a field of the manifest: live's own node if nothing changes, a node without kind if the
 // result lacks the field.
 func (m *merger) field(f field, mergePatch bool) (node, error) {
-	if f.manifest.kind == unsupported {
-		return node{}, m.wrong(inManifest, ErrWrongKind, "%s", f.manifest.describe())
+	if f.manifest.Kind == jsonnode.Unsupported {
+		return node{}, m.wrong(inManifest, ErrWrongKind, "%s", f.manifest.Describe())
 	}
-	if f.manifest.kind == 'n' {
+	if f.manifest.Kind == 'n' {
 		return m.null(f, mergePatch)
 	}
-	if f.base != nil && !f.base.is(f.manifest) {
+	if f.base != nil && !f.base.Is(f.manifest) {
 		f.base = nil // a base of another kind has nothing that the manifest could have dropped
 	}
 	switch {
-	case f.live != nil && f.live.kind == unsupported:
-		return node{}, m.wrong(inLive, ErrWrongKind, "%s", f.live.describe())
-	case f.live != nil && f.live.is(f.manifest):
+	case f.live != nil && f.live.Kind == jsonnode.Unsupported:
+		return node{}, m.wrong(inLive, ErrWrongKind, "%s", f.live.Describe())
+	case f.live != nil && f.live.Is(f.manifest):
 		return m.sameKind(f, mergePatch)
 	case mergePatch:
 		return m.create(f), nil
@@ -37,18 +38,18 @@ func (m *merger) field(f field, mergePatch bool) (node, error) {
 // sameKind merges a field with values of the same kind in manifest and live.
 func (m *merger) sameKind(f field, mergePatch bool) (node, error) {
 	strategy := f.place.Strategy()
-	if !f.manifest.fits(strategy.Kind) {
+	if !fits(f.manifest, strategy.Kind) {
 		if equal(f.manifest, f.live) {
 			return *f.live, nil
 		}
-		return node{}, m.wrong(inManifest, ErrWrongKind, "%s", f.manifest.describe())
+		return node{}, m.wrong(inManifest, ErrWrongKind, "%s", f.manifest.Describe())
 	}
 	switch {
-	case f.manifest.kind == '[' && strategy.List == schema.InferKey:
+	case f.manifest.Kind == '[' && strategy.List == schema.InferKey:
 		return node{}, m.noStrategy()
-	case f.manifest.kind == '{' && strategy.Object != schema.ReplaceObject:
+	case f.manifest.Kind == '{' && strategy.Object != schema.ReplaceObject:
 		return m.object(f.base, f.manifest, f.live, f.place)
-	case f.manifest.kind == '[' && strategy.List != schema.ReplaceList:
+	case f.manifest.Kind == '[' && strategy.List != schema.ReplaceList:
 		return m.list(f)
 	case equal(f.manifest, f.live):
 		return *f.live, nil
@@ -64,8 +65,8 @@ func (m *merger) sameKind(f field, mergePatch bool) (node, error) {
 }
 
 // fits reports whether an object or a list is of the declared kind.
-func (n *node) fits(holds schema.Kind) bool {
-	switch n.kind {
+func fits(n *node, holds schema.Kind) bool {
+	switch n.Kind {
 	case '{':
 		return holds == schema.AnyKind || holds == schema.ObjectKind
 	case '[':
@@ -80,9 +81,9 @@ func (m *merger) null(f field, mergePatch bool) (node, error) {
 	switch {
 	case f.live == nil:
 		return node{}, nil
-	case mergePatch && f.base != nil && f.base.kind == 'n':
+	case mergePatch && f.base != nil && f.base.Kind == 'n':
 		return *f.live, nil // jsonmergepatch sees no change between base and manifest
-	case !mergePatch && f.live.kind == 'n':
+	case !mergePatch && f.live.Kind == 'n':
 		return *f.live, nil
 	default:
 		return m.remove(removal{live: f.live, place: f.place, null: true})
@@ -112,7 +113,7 @@ func (m *merger) create(f field) node {
 
 // set replaces live's value, unless Options.Keep keeps it.
 func (m *merger) set(f field, value node) node {
-	if f.live == nil || f.live.kind == 'n' {
+	if f.live == nil || f.live.Kind == 'n' {
 		m.record(Added, f.live, &value)
 		return value
 	}
@@ -125,51 +126,49 @@ func (m *merger) set(f field, value node) node {
 
 // withoutNulls returns a value without the members that are null, at any depth. Null elements of lists stay.
 func withoutNulls(n *node) node {
-	if n.kind != '{' && n.kind != '[' {
+	if !n.IsContainer() {
 		return *n
 	}
-	n.open()
 	var out []member
-	for i := range n.children {
-		c := &n.children[i]
-		clean := withoutNulls(&c.node)
-		gone := n.kind == '{' && c.node.kind == 'n'
-		if out == nil && (gone || clean.made() && !c.node.made()) {
-			out = append(make([]member, 0, len(n.children)), n.children[:i]...)
+	for i := range n.Open() {
+		c := &n.Children[i]
+		clean := withoutNulls(&c.Node)
+		gone := n.Kind == '{' && c.Node.Kind == 'n'
+		if out == nil && (gone || clean.IsMade() && !c.Node.IsMade()) {
+			out = append(make([]member, 0, len(n.Children)), n.Children[:i]...)
 		}
 		if out != nil && !gone {
-			out = append(out, member{c.name, clean})
+			out = append(out, member{Name: c.Name, Node: clean})
 		}
 	}
 	if out == nil {
 		return *n
 	}
-	return node{kind: n.kind, decoded: n.decoded, opened: true, children: out}
+	return node{Kind: n.Kind, Children: out}
 }
 
 // created returns the value that a JSON merge patch sets for a field that live lacks. Nulls are dropped, but a null that the base
 // lacks still creates the object that contains it. there is false if nothing is set: the manifest's object contains only nulls,
 // all of which the base has as well.
 func created(base, manifest *node) (result node, there bool) {
-	if manifest.kind != '{' {
+	if manifest.Kind != '{' {
 		return withoutNulls(manifest), true
 	}
-	if base != nil && base.kind != '{' {
+	if base != nil && base.Kind != '{' {
 		base = nil
 	}
-	manifest.open()
-	there = len(manifest.children) == 0 || dropsMember(base, manifest)
-	out := make([]member, 0, len(manifest.children))
-	for i := range manifest.children {
-		c := &manifest.children[i]
-		old := base.field(c.name, i)
-		if c.node.kind == 'n' {
-			there = there || old == nil || old.kind != 'n'
-		} else if value, ok := created(old, &c.node); ok {
-			out, there = append(out, member{c.name, value}), true
+	there = len(manifest.Open()) == 0 || dropsMember(base, manifest)
+	out := make([]member, 0, len(manifest.Children))
+	for i := range manifest.Children {
+		c := &manifest.Children[i]
+		old := base.Field(c.Name, i)
+		if c.Node.Kind == 'n' {
+			there = there || old == nil || old.Kind != 'n'
+		} else if value, ok := created(old, &c.Node); ok {
+			out, there = append(out, member{Name: c.Name, Node: value}), true
 		}
 	}
-	return node{kind: '{', decoded: manifest.decoded, opened: true, children: out}, there
+	return node{Kind: '{', Children: out}, there
 }
 
 // dropsMember reports whether the base has a member that the manifest lacks.
@@ -177,9 +176,8 @@ func dropsMember(base, manifest *node) bool {
 	if base == nil {
 		return false
 	}
-	base.open()
-	for i := range base.children {
-		if manifest.find(base.children[i].name, i) < 0 {
+	for i := range base.Open() {
+		if manifest.Find(base.Children[i].Name, i) < 0 {
 			return true
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/ownership-handoff/handoff/internal/jsontest"
-	"github.com/ownership-handoff/handoff/internal/rawjson"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
@@ -39,7 +39,7 @@ func FuzzThreeWayJSON(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			if err := rawjson.Check(got); err != nil {
+			if _, err := jsontree.Parse(got); err != nil {
 				t.Fatalf("what was merged is no JSON: %v\n%s", err, got)
 			}
 		}

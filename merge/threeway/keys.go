@@ -6,9 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ownership-handoff/handoff/merge/schema"
-
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/ownership-handoff/handoff/internal/jsonnode"
+	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
 // elementID is the key of an element of a keyed list, or the value of an element of a set.
@@ -21,15 +22,33 @@ type elementID struct {
 type elements struct {
 	elements []member
 	ids      []elementID
-	keys     []string // none for a set
+	strategy schema.Strategy
 	index    map[elementID]int
 	twice    int // the index of the first duplicate, -1 if there is none
-	kinds    setKinds
+	// oneKind reports whether the list is a set whose values must be of one kind: all sets but those that allow any. kind is
+	// that of the values so far, 0 if there are none.
+	oneKind bool
+	kind    jsontext.Kind
+}
+
+// elementsOf returns the elements of a list, which may be nil, without an index.
+func elementsOf(list *node, place schema.Schema) elements {
+	e := elements{twice: -1}
+	if list == nil || list.Kind != '[' {
+		return e
+	}
+	e.elements, e.strategy = list.Open(), place.Strategy()
+	e.ids = make([]elementID, 0, len(e.elements))
+	e.oneKind = e.strategy.List == schema.MergeSet && place.Element().Strategy().Kind != schema.AnyKind
+	if len(e.elements) > jsonnode.Few {
+		e.index = make(map[elementID]int, len(e.elements))
+	}
+	return e
 }
 
 // indexed returns the elements of a list, which may be nil. A duplicate element is an error.
-func (m *merger) indexed(input string, list *node, strategy schema.Strategy) (elements, error) {
-	e, err := m.identified(input, list, strategy)
+func (m *merger) indexed(input string, list *node, place schema.Schema) (elements, error) {
+	e, err := m.identified(input, list, place)
 	if err == nil && e.twice >= 0 {
 		err = m.twice(input, e.step(e.twice), e.twice)
 	}
@@ -37,65 +56,45 @@ func (m *merger) indexed(input string, list *node, strategy schema.Strategy) (el
 }
 
 // identified is indexed for lists that may contain duplicates: lookups return the first.
-func (m *merger) identified(input string, list *node, strategy schema.Strategy) (elements, error) {
-	e := elements{twice: -1}
-	if list == nil || list.kind != '[' {
-		return e, nil
-	}
-	list.open()
-	e.elements, e.keys, e.ids = list.children, strategy.Keys, make([]elementID, len(list.children))
-	if len(e.ids) > linear {
-		e.index = make(map[elementID]int, len(e.ids))
-	}
+func (m *merger) identified(input string, list *node, place schema.Schema) (elements, error) {
+	e := elementsOf(list, place)
 	for i := range e.elements {
-		id, err := m.identify(input, &e.elements[i].node, i, strategy)
-		if err != nil {
+		if err := m.identifyNext(&e, input, i); err != nil {
 			return e, err
-		}
-		first := -1
-		if e.index != nil {
-			if at, ok := e.index[id]; ok {
-				first = at
-			} else {
-				e.index[id] = i
-			}
-		} else {
-			first = slices.Index(e.ids[:i], id)
-		}
-		if first >= 0 && e.twice < 0 {
-			e.twice = i
-		}
-		e.ids[i] = id
-		if strategy.List == schema.MergeSet {
-			if err := m.oneKind(&e.kinds, input, id, i); err != nil {
-				return e, err
-			}
 		}
 	}
 	return e, nil
 }
 
-// setKinds is the kind of a set's values; 0 if no value has been visited.
-type setKinds struct{ kind jsontext.Kind }
-
-// oneKind checks that the values of a set are of one kind.
-func (m *merger) oneKind(kinds *setKinds, input string, id elementID, i int) error {
+// identifyNext adds the id of the element at index i, the first that has none, and checks its kind.
+func (m *merger) identifyNext(e *elements, input string, i int) error {
+	id, err := m.identify(input, &e.elements[i].Node, i, e.strategy)
+	if err != nil {
+		return err
+	}
+	switch first := e.at(id, i); {
+	case first >= 0 && e.twice < 0:
+		e.twice = i
+	case first < 0 && e.index != nil:
+		e.index[id] = i
+	}
+	e.ids = append(e.ids, id)
 	kind := id.kind
 	if kind == 'f' {
 		kind = 't'
 	}
-	if kinds.kind == 0 || kinds.kind == kind {
-		kinds.kind = kind
-		return nil
+	if e.oneKind && e.kind != 0 && e.kind != kind {
+		m.enter(step{indexed: true, index: i})
+		defer m.leave()
+		return m.wrong(input, ErrWrongKind, "%s in a set of another kind", (&node{Kind: kind}).Describe())
 	}
-	m.enter(step{indexed: true, index: i})
-	defer m.leave()
-	return m.wrong(input, ErrWrongKind, "%s in a set of another kind", node{kind: kind}.describe())
+	e.kind = kind
+	return nil
 }
 
 // sameKinds checks that the values of two sets are of one kind.
 func (m *merger) sameKinds(set, other elements) error {
-	if a, b := set.kinds.kind, other.kinds.kind; a != 0 && b != 0 && a != b {
+	if set.oneKind && set.kind != 0 && other.kind != 0 && set.kind != other.kind {
 		return m.wrong(inManifest, ErrWrongKind, "it is a set of another kind")
 	}
 	return nil
@@ -124,12 +123,12 @@ func (e elements) at(id elementID, guess int) int {
 // find returns the element with an id, nil if there is none.
 func (e elements) find(id elementID, guess int) *node {
 	if i := e.at(id, guess); i >= 0 {
-		return &e.elements[i].node
+		return &e.elements[i].Node
 	}
 	return nil
 }
 
-func (e elements) step(i int) step { return step{element: &e.elements[i].node, keys: e.keys} }
+func (e elements) step(i int) step { return elementStep(&e.elements[i].Node, e.strategy) }
 
 // identify returns the id of the element at index i of a list.
 func (m *merger) identify(input string, element *node, i int, strategy schema.Strategy) (elementID, error) {
@@ -142,16 +141,16 @@ func (m *merger) identify(input string, element *node, i int, strategy schema.St
 	switch err := m.check(input, element, holds); {
 	case err != nil:
 		return elementID{}, err
-	case element.kind == 'n':
+	case element.Kind == 'n':
 		return elementID{}, m.wrong(input, ErrWrongKind, "it is null")
 	case holds == schema.ScalarKind:
-		return element.identity(), nil
+		return identity(element), nil
 	case len(strategy.Keys) == 1:
-		return m.key(input, element, strategy.Keys[0])
+		return m.key(input, element, strategy.Keys[0], strategy.Defaults)
 	}
 	var all strings.Builder
 	for _, name := range strategy.Keys {
-		id, err := m.key(input, element, name)
+		id, err := m.key(input, element, name, strategy.Defaults)
 		if err != nil {
 			return elementID{}, err
 		}
@@ -162,37 +161,28 @@ func (m *merger) identify(input string, element *node, i int, strategy schema.St
 }
 
 // key returns the id for one key field of an element.
-func (m *merger) key(input string, element *node, name string) (elementID, error) {
-	var decodedKey node
-	var key *node
-	if object := element.object(); object != nil && !element.opened {
-		if value, ok := object[name]; ok {
-			decodedKey = nodeOf(value)
-			key = &decodedKey
-		}
-	} else {
-		key = element.field(name, 0)
-	}
+func (m *merger) key(input string, element *node, name string, defaults map[string]string) (elementID, error) {
+	key := element.Key(name, defaults)
 	switch {
 	case key == nil:
 		return elementID{}, m.wrong(input, ErrNoKey, "%s", name)
-	case key.kind == '{' || key.kind == '[':
+	case key.Kind == '{' || key.Kind == '[':
 		m.enter(step{name: name})
 		defer m.leave()
-		return elementID{}, m.wrong(input, ErrWrongKind, "%s", key.describe())
+		return elementID{}, m.wrong(input, ErrWrongKind, "%s", key.Describe())
 	}
-	return key.identity(), nil
+	return identity(key), nil
 }
 
 // identity returns the id of a scalar. Numbers with equal values are the same: 80 and 8e1 are one port.
-func (n *node) identity() elementID {
-	switch n.kind {
+func identity(n *node) elementID {
+	switch n.Kind {
 	case '"':
-		return elementID{'"', n.unquoted()}
+		return elementID{'"', n.Unquoted()}
 	case '0':
-		return elementID{'0', canonical(n.number())}
+		return elementID{'0', canonical(n.Number())}
 	default:
-		return elementID{n.kind, ""}
+		return elementID{n.Kind, ""}
 	}
 }
 

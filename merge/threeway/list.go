@@ -4,13 +4,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ownership-handoff/handoff/internal/jsonnode"
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
 // list merges a manifest's keyed list or set into live's.
 func (m *merger) list(f field) (node, error) {
 	if equal(f.manifest, f.live) {
-		if err := m.examineList(f.manifest, f.place); err != nil {
+		if err := m.compareLists(f.manifest, f.manifest, f.place, inLiveToo); err != nil {
 			return node{}, err
 		}
 		if f.base == nil || equal(f.base, f.manifest) {
@@ -20,15 +21,15 @@ func (m *merger) list(f field) (node, error) {
 	}
 	l := lists{strategy: f.place.Strategy(), element: f.place.Element(), whole: f}
 	var err error
-	if l.live, err = m.indexed(inLive, f.live, l.strategy); err != nil {
+	if l.live, err = m.indexed(inLive, f.live, f.place); err != nil {
 		return node{}, err
 	}
-	if l.manifest, err = m.indexed(inManifest, f.manifest, l.strategy); err != nil {
+	if l.manifest, err = m.indexed(inManifest, f.manifest, f.place); err != nil {
 		return node{}, err
 	}
 	l.base = l.manifest
-	if f.base == nil || f.base.text == "" || f.base.text != f.manifest.text { // equal texts are indexed once
-		if l.base, err = m.indexed(inBase, f.base, l.strategy); err != nil {
+	if f.base == nil || f.base.Text == "" || f.base.Text != f.manifest.Text { // equal texts are indexed once
+		if l.base, err = m.indexed(inBase, f.base, f.place); err != nil {
 			return node{}, err
 		}
 	}
@@ -82,11 +83,11 @@ func (m *merger) mergeElements(l *lists) error {
 
 // addElement adds the manifest's element at index i to the results, and returns its index there.
 func (m *merger) addElement(l *lists, i int) (int, error) {
-	want := &l.manifest.elements[i].node
+	want := &l.manifest.elements[i].Node
 	if err := m.compare(l.base.find(l.manifest.ids[i], i), want, l.element, notInLive); err != nil {
 		return 0, err
 	}
-	l.results = append(l.results, member{"", *want}) // with its nulls, like strategicpatch
+	l.results = append(l.results, member{Node: *want}) // with its nulls, like strategicpatch
 	l.edited = true
 	m.record(Added, nil, want)
 	return len(l.results) - 1, nil
@@ -97,15 +98,15 @@ func (m *merger) mergeElement(l *lists, i, at int) error {
 	if l.strategy.List != schema.MergeByKey {
 		return nil
 	}
-	want, had := &l.manifest.elements[i].node, &l.live.elements[at].node
+	want, had := &l.manifest.elements[i].Node, &l.live.elements[at].Node
 	result, err := m.object(l.base.find(l.manifest.ids[i], i), want, had, l.element)
-	if err != nil || same(&result, had) {
+	if err != nil || jsonnode.Same(&result, had) {
 		return err
 	}
 	if l.manifest.ids[i].kind == 'n' {
 		return m.wrong(inManifest, ErrNoKey, "%s is null, and the element would change", l.strategy.Keys[0])
 	}
-	l.results[at].node, l.edited = result, true
+	l.results[at].Node, l.edited = result, true
 	return nil
 }
 
@@ -121,10 +122,10 @@ func (m *merger) dropElements(l *lists) {
 			continue
 		}
 		m.enter(l.live.step(at))
-		left := m.removeWhole(removal{live: &l.live.elements[at].node})
+		left := m.removeWhole(removal{live: &l.live.elements[at].Node})
 		m.leave()
-		if left.absent() {
-			l.results[at].node = left
+		if left.Absent() {
+			l.results[at].Node = left
 			l.removed, l.edited = l.removed+1, true
 		}
 	}
@@ -140,9 +141,9 @@ func (m *merger) arranged(l *lists) node {
 	if !l.edited && l.inOrder(out) {
 		return *live
 	}
-	list := node{kind: '[', decoded: live.decoded, opened: true, children: make([]member, len(out))}
+	list := node{Kind: '[', Children: make([]member, len(out))}
 	for i, at := range out {
-		list.children[i] = l.results[at]
+		list.Children[i] = l.results[at]
 	}
 	if !l.edited {
 		m.record(Set, live, &list)
@@ -177,7 +178,7 @@ func (l *lists) interleave() []int {
 	next := 0
 	appendLiveOnly := func(before int) {
 		for ; next < inLive && next < before; next++ {
-			if !mentioned[next] && !l.results[next].node.absent() {
+			if !mentioned[next] && !l.results[next].Node.Absent() {
 				out = append(out, next)
 			}
 		}

@@ -5,6 +5,8 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
 // step is an element of the path to the current field. It is converted to a PathElement only when a path is needed.
@@ -12,11 +14,17 @@ type step struct {
 	// name of a field.
 	name string
 	// element of a list: of a keyed list if there are keys, else of a set.
-	element *node
-	keys    []string
+	element  *node
+	keys     []string
+	defaults map[string]string
 	// indexed reports whether it is a list element named by index.
 	indexed bool
 	index   int
+}
+
+// elementStep is the step to an element of a keyed list or a set.
+func elementStep(element *node, strategy schema.Strategy) step {
+	return step{element: element, keys: strategy.Keys, defaults: strategy.Defaults}
 }
 
 func (m *merger) enter(s step) { m.steps = append(m.steps, s) }
@@ -46,30 +54,14 @@ func (s step) pathElement() fieldpath.PathElement {
 	case s.element == nil:
 		return fieldpath.FieldNameElement(strings.Clone(s.name))
 	case s.keys == nil:
-		return fieldpath.ValueElement(s.element.scalar())
+		return fieldpath.ValueElement(s.element.Scalar())
 	}
 	keys := make(value.FieldList, 0, len(s.keys))
 	for _, name := range s.keys {
-		if key := s.element.field(name, 0); key != nil {
-			keys = append(keys, value.Field{Name: name, Value: key.scalar()})
+		if key := s.element.Key(name, s.defaults); key != nil {
+			keys = append(keys, value.Field{Name: name, Value: key.Scalar()})
 		}
 	}
 	keys.Sort()
 	return fieldpath.PathElement{Key: &keys}
-}
-
-// scalar returns a scalar as a value for a path.
-func (n *node) scalar() value.Value {
-	if n.kind == '"' {
-		return value.NewValueInterface(strings.Clone(n.unquoted()))
-	}
-	text := n.text
-	if n.decoded {
-		text = n.number()
-	}
-	v, err := value.FromJSON([]byte(text))
-	if err != nil {
-		return value.NewValueInterface(nil)
-	}
-	return v
 }

@@ -1,6 +1,9 @@
 package threeway
 
-import "github.com/ownership-handoff/handoff/merge/schema"
+import (
+	"github.com/ownership-handoff/handoff/internal/jsonnode"
+	"github.com/ownership-handoff/handoff/merge/schema"
+)
 
 // removal is a field of live that the merge is about to delete, because the manifest drops it or sets it to null.
 type removal struct {
@@ -25,9 +28,9 @@ func (m *merger) remove(r removal) (node, error) {
 	}
 	strategy := r.place.Strategy()
 	switch {
-	case r.live.kind == '{' && strategy.Object != schema.ReplaceObject:
+	case r.live.Kind == '{' && strategy.Object != schema.ReplaceObject:
 		return m.removeMembers(r)
-	case r.live.kind == '[' && strategy.List != schema.ReplaceList && strategy.List != schema.InferKey:
+	case r.live.Kind == '[' && strategy.List != schema.ReplaceList && strategy.List != schema.InferKey:
 		return m.removeElements(r)
 	default:
 		return m.removeWhole(r), nil
@@ -44,25 +47,24 @@ func (m *merger) removeWhole(r removal) node {
 }
 
 func (m *merger) removeMembers(r removal) (node, error) {
-	r.live.open()
 	mark := len(m.changes)
-	out, left := builder{live: r.live}, false
-	for i := range r.live.children {
-		c := &r.live.children[i]
-		m.enter(step{name: c.name})
-		result, err := m.remove(removal{live: &c.node, place: r.place.Field(c.name), null: r.null})
+	out, left := jsonnode.Builder{Live: r.live}, false
+	for i := range r.live.Open() {
+		c := &r.live.Children[i]
+		m.enter(step{name: c.Name})
+		result, err := m.remove(removal{live: &c.Node, place: r.place.Field(c.Name), null: r.null})
 		m.leave()
 		if err != nil {
 			return node{}, err
 		}
-		out.put(i, c.name, result)
-		left = left || !result.absent()
+		out.Put(i, c.Name, result)
+		left = left || !result.Absent()
 	}
-	return m.leftOf(r, out.done(), left, mark), nil
+	return m.leftOf(r, out.Done(), left, mark), nil
 }
 
 func (m *merger) removeElements(r removal) (node, error) {
-	live, err := m.indexed(inLive, r.live, r.place.Strategy())
+	live, err := m.indexed(inLive, r.live, r.place)
 	if err != nil {
 		return node{}, err
 	}
@@ -70,16 +72,16 @@ func (m *merger) removeElements(r removal) (node, error) {
 	var left []member
 	for i := range live.elements {
 		m.enter(live.step(i))
-		result := m.removeWhole(removal{live: &live.elements[i].node, null: r.null})
+		result := m.removeWhole(removal{live: &live.elements[i].Node, null: r.null})
 		m.leave()
-		if !result.absent() {
+		if !result.Absent() {
 			left = append(left, live.elements[i])
 		}
 	}
 	if len(left) == len(live.elements) {
 		return m.leftOf(r, *r.live, len(left) > 0, mark), nil
 	}
-	rest := node{kind: '[', decoded: r.live.decoded, opened: true, children: left}
+	rest := node{Kind: '[', Children: left}
 	return m.leftOf(r, rest, len(left) > 0, mark), nil
 }
 

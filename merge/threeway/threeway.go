@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/ownership-handoff/handoff/internal/jsonnode"
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
@@ -36,51 +37,71 @@ type Options struct {
 // is not of the kind that the schema declares, or if the manifest contains a patch directive. It is ErrNoStrategy if the schema
 // infers keys.
 func Merge(base, manifest, live map[string]any, s schema.Schema, options Options) (map[string]any, error) {
-	m := merger{options: options, directives: mentionsDirective(manifest), unordered: options.Keep == nil && options.Report == nil}
+	m := merger{options: options, directives: mentionsDirective(manifest), decoded: true}
+	m.unordered = options.Keep == nil && options.Report == nil
 	b, w, l := given(base), given(manifest), given(live)
 	result, err := m.merge(&b, &w, &l, s)
 	if err != nil && m.unordered { // merge again, sorted by name, for a deterministic error
-		m = merger{options: options, directives: m.directives}
-		b, w, l = given(base), given(manifest), given(live)
+		m.unordered, m.steps = false, nil
 		result, err = m.merge(&b, &w, &l, s)
 	}
 	if err != nil {
 		return nil, err
 	}
 	m.report()
-	merged, _ := result.decode().(map[string]any)
+	merged, _ := result.Decode().(map[string]any)
 	return merged, nil
+}
+
+// given returns the node of a decoded object, which may be nil.
+func given(object map[string]any) node {
+	if object == nil {
+		object = map[string]any{}
+	}
+	return jsonnode.Of(object)
 }
 
 // MergeJSON is Merge for JSON texts. The result has the texts of values taken from live or the manifest as they are written
 // there, including numbers and escapes, and is live itself if nothing changes. An empty text counts as an empty object. A text
 // that is not a JSON object according to RFC 8259 and RFC 7493, which does not allow duplicate names, is an *InputError.
 func MergeJSON(base, manifest, live []byte, s schema.Schema, options Options) ([]byte, error) {
-	m, r := merger{options: options, steps: make([]step, 0, 16)}, reader{}
-	w, err := r.read(manifest, nil)
+	m := merger{options: options, steps: make([]step, 0, 16), directives: bytes.ContainsAny(manifest, `$\`)}
+	var r jsonnode.Reader
+	w, err := read(&r, inManifest, manifest)
 	if err != nil {
-		return nil, &InputError{Input: inManifest, Err: err}
+		return nil, err
 	}
-	m.directives = r.directives
 	b := w
 	if !bytes.Equal(base, manifest) {
-		if b, err = r.read(base, &w); err != nil {
-			return nil, &InputError{Input: inBase, Err: err}
+		if b, err = read(&r, inBase, base); err != nil {
+			return nil, err
 		}
 	}
-	l, err := r.read(live, &w)
+	l, err := read(&r, inLive, live)
 	if err != nil {
-		return nil, &InputError{Input: inLive, Err: err}
+		return nil, err
 	}
 	result, err := m.merge(&b, &w, &l, s)
 	if err != nil {
 		return nil, err
 	}
 	m.report()
-	if len(live) > 0 && result.text == l.text && l.text != "" {
+	if len(live) > 0 && result.Text == l.Text && l.Text != "" {
 		return live, nil
 	}
-	return result.appendText(make([]byte, 0, len(live)+len(manifest))), nil
+	return result.AppendText(make([]byte, 0, len(live)+len(manifest))), nil
+}
+
+// read returns the node of an input; an empty text counts as an empty object.
+func read(r *jsonnode.Reader, input string, text []byte) (node, error) {
+	if len(text) == 0 {
+		text = []byte("{}")
+	}
+	n, err := r.Read(text)
+	if err != nil {
+		err = &InputError{Input: input, Err: fmt.Errorf("reading JSON: %w", err)}
+	}
+	return n, err
 }
 
 // merger is the state of a merge.
@@ -88,8 +109,8 @@ type merger struct {
 	options Options
 	// directives reports whether the manifest may contain a patch directive.
 	directives bool
-	// unordered reports whether members may merge in any order.
-	unordered bool
+	// decoded reports whether the inputs are decoded values, unordered whether their members may merge in any order.
+	decoded, unordered bool
 	// steps are the path to the current field.
 	steps []step
 	// changes are those made so far; empty without Options.Report.
@@ -101,8 +122,8 @@ func (m *merger) merge(base, manifest, live *node, s schema.Schema) (node, error
 		name string
 		root *node
 	}{{inBase, base}, {inManifest, manifest}, {inLive, live}} {
-		if in.root.kind != '{' {
-			return node{}, &InputError{Input: in.name, Err: fmt.Errorf("%w: %s", ErrWrongKind, in.root.describe())}
+		if in.root.Kind != '{' {
+			return node{}, &InputError{Input: in.name, Err: fmt.Errorf("%w: %s", ErrWrongKind, in.root.Describe())}
 		}
 	}
 	if s == nil {

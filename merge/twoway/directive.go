@@ -1,5 +1,7 @@
 package twoway
 
+import "slices"
+
 // patchDirective is the field by which a manifest chooses how its object or list merges
 // (https://github.com/kubernetes/community, sig-api-machinery/strategic-merge-patch.md).
 const patchDirective = "$patch"
@@ -14,28 +16,29 @@ const (
 )
 
 // directiveOf returns the directive of a manifest's object.
-func directiveOf(manifest map[string]any) (directive, error) {
-	value, ok := manifest[patchDirective]
-	if !ok {
+func directiveOf(manifest *node) (directive, error) {
+	value := manifest.Field(patchDirective, 0)
+	if value == nil {
 		return merges, nil
 	}
-	text, _ := value.(string)
-	switch d := directive(text); d {
-	case merges, replaces, deletes:
+	text := textOf(value)
+	switch d := directive(text); {
+	case value.Kind != '"':
+	case d == merges, d == replaces, d == deletes:
 		return d, nil
 	}
-	return merges, wrong(inManifest, ErrUnknownDirective, "%s is %v", patchDirective, value)
+	return merges, wrong(inManifest, ErrUnknownDirective, "%s is %s", patchDirective, text)
 }
 
 // listDirectiveOf returns the directive of a manifest's list, and the list without the elements that contain it.
-func listDirectiveOf(manifest []any) (directive, []any, error) {
+func listDirectiveOf(manifest *node) (directive, *node, error) {
 	d, found := merges, false
-	for _, element := range manifest {
-		if !isDirective(element) {
+	for i := range manifest.Open() {
+		element := &manifest.Children[i]
+		if !isDirective(*element) {
 			continue
 		}
-		object, _ := element.(map[string]any)
-		next, err := directiveOf(object)
+		next, err := directiveOf(&element.Node)
 		if err != nil {
 			return merges, nil, err
 		}
@@ -47,15 +50,11 @@ func listDirectiveOf(manifest []any) (directive, []any, error) {
 	if !found {
 		return merges, manifest, nil
 	}
-	return d, without(manifest, isDirective), nil
+	rest := listOf(slices.DeleteFunc(slices.Clone(manifest.Children), isDirective))
+	return d, &rest, nil
 }
 
 // isDirective reports whether an element of a list is an object with $patch as its only field.
-func isDirective(element any) bool {
-	object, ok := element.(map[string]any)
-	if !ok || len(object) != 1 {
-		return false
-	}
-	_, ok = object[patchDirective]
-	return ok
+func isDirective(element member) bool {
+	return element.Node.Kind == '{' && len(element.Node.Open()) == 1 && element.Node.Children[0].Name == patchDirective
 }

@@ -1,13 +1,15 @@
 package twoway
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/jsonnode"
+	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
 // separator separates the key values in an identity. Kubernetes keys do not contain it.
@@ -22,22 +24,23 @@ type identities struct {
 
 // identify returns the identities of a list's elements. Each element must be an object with the first key field. side is
 // the name of the input, for the error.
-func identify(list []any, keys []string, side string) (identities, error) {
-	ids := identities{texts: make([]string, len(list))}
+func identify(list *node, strategy schema.Strategy, side string) (identities, error) {
+	keys := strategy.Keys
+	ids := identities{texts: make([]string, len(list.Open()))}
 	if len(keys) == 0 {
 		return ids, wrong(side, ErrNoKey, "the schema declares no key for the list")
 	}
-	for i, element := range list {
-		object, ok := element.(map[string]any)
-		if !ok {
+	for i := range list.Children {
+		element := &list.Children[i].Node
+		if element.Kind != '{' {
 			return ids, under(wrong(side, ErrWrongKind, "it is %s in a list of objects", kindName(element)), fieldpath.IndexElement(i))
 		}
-		text, ok := identity(object, keys[0])
+		text, ok := identity(element, keys[0], strategy.Defaults)
 		if !ok {
 			return ids, under(wrong(side, ErrNoKey, "it has no %q", keys[0]), fieldpath.IndexElement(i))
 		}
 		if len(keys) > 1 {
-			text = ids.join(text, object, keys[1:])
+			text = ids.join(text, element, strategy)
 		}
 		ids.texts[i] = text
 	}
@@ -45,11 +48,11 @@ func identify(list []any, keys []string, side string) (identities, error) {
 }
 
 // join returns the text of the first key value, followed by those of the other key fields.
-func (ids *identities) join(text string, object map[string]any, keys []string) string {
+func (ids *identities) join(text string, object *node, strategy schema.Strategy) string {
 	joined := make([]byte, 0, 32)
 	joined = append(joined, text...)
-	for _, key := range keys {
-		next, ok := identity(object, key)
+	for _, key := range strategy.Keys[1:] {
+		next, ok := identity(object, key, strategy.Defaults)
 		ids.several = ids.several || ok
 		ids.partial = ids.partial || !ok
 		joined = append(append(joined, separator...), next...)
@@ -57,26 +60,24 @@ func (ids *identities) join(text string, object map[string]any, keys []string) s
 	return string(joined)
 }
 
-// few is the maximum number of elements that are searched without an index.
+// few is the maximum number of elements that are searched for without an index.
 const few = 8
 
-// finder returns a function that returns the index of the first element with an identity, -1 if there is none.
-func (ids identities) finder() func(text string) int {
-	if len(ids.texts) <= few {
-		return func(text string) int { return slices.Index(ids.texts, text) }
+// partners returns, for each identity, the index of the first element of live with that identity, or -1.
+func (ids identities) partners(live identities) []int {
+	partner := make([]int, len(ids.texts))
+	find := func(text string) int { return slices.Index(live.texts, text) }
+	if len(ids.texts) > few {
+		after := make(map[string]int, len(live.texts)) // the first one's index + 1
+		for at := len(live.texts) - 1; at >= 0; at-- {
+			after[live.texts[at]] = at + 1
+		}
+		find = func(text string) int { return after[text] - 1 }
 	}
-	first := make(map[string]int, len(ids.texts))
 	for i, text := range ids.texts {
-		if _, twice := first[text]; !twice {
-			first[text] = i
-		}
+		partner[i] = find(text)
 	}
-	return func(text string) int {
-		if i, ok := first[text]; ok {
-			return i
-		}
-		return -1
-	}
+	return partner
 }
 
 // pairing matches the elements of two keyed lists.
@@ -91,147 +92,168 @@ type pairing struct {
 // manifest's match the first of live's. Elements may lack any key field but the first: such an element matches an unmatched
 // one that has the same values for the key fields that both have (kyaml: two ports with the same containerPort match if one
 // of them lacks the protocol).
-func pair(manifest, live []any, keys []string) (pairing, error) {
-	from, err := identify(manifest, keys, inManifest)
+func pair(manifest, live *node, strategy schema.Strategy) (pairing, error) {
+	from, err := identify(manifest, strategy, inManifest)
 	if err != nil {
 		return pairing{}, err
 	}
-	to, err := identify(live, keys, inLive)
+	to, err := identify(live, strategy, inLive)
 	if err != nil {
 		return pairing{}, err
 	}
-	pairs := pairing{partner: make([]int, len(manifest)), several: from.several || to.several}
-	find := from.finder()
-	for i := range manifest {
-		pairs.partner[i] = -1
-	}
-	for at, text := range to.texts {
-		if i := find(text); i >= 0 && pairs.partner[i] < 0 {
-			pairs.partner[i] = at
-		}
-	}
-	for i, text := range from.texts {
-		pairs.partner[i] = pairs.partner[find(text)]
-	}
+	pairs := pairing{partner: from.partners(to), several: from.several || to.several}
 	if pairs.several && (from.partial || to.partial) {
-		pairs.matchPartial(from, to)
+		pairs.matchPartial(from, to, len(strategy.Keys))
 	}
 	return pairs, nil
 }
 
-// matchPartial matches the remaining elements if one of the two lacks a key field.
-func (p pairing) matchPartial(from, to identities) {
-	taken, byFirst := make([]bool, len(to.texts)), make(map[string][]int)
+// unmatched returns the number of the manifest's elements without a partner.
+func (p pairing) unmatched() (count int) {
+	for _, at := range p.partner {
+		if at < 0 {
+			count++
+		}
+	}
+	return count
+}
+
+// matchPartial matches the remaining elements, of which some lack a key field, each with the first that agrees.
+func (p pairing) matchPartial(from, to identities, keys int) {
+	left := remaining{
+		texts: to.texts, taken: make([]bool, len(to.texts)), keys: keys,
+		byShape: map[string][]int{}, byCommon: map[[2]string]map[string][]int{},
+	}
 	for _, at := range p.partner {
 		if at >= 0 {
-			taken[at] = true
+			left.taken[at] = true
 		}
 	}
 	for at, text := range to.texts {
-		if !taken[at] {
-			head, _, _ := strings.Cut(text, separator)
-			byFirst[head] = append(byFirst[head], at)
+		if !left.taken[at] {
+			has := shape(text, keys)
+			left.byShape[has] = append(left.byShape[has], at)
 		}
 	}
 	for i, text := range from.texts {
-		if p.partner[i] >= 0 {
-			continue
-		}
-		head, _, _ := strings.Cut(text, separator)
-		for _, at := range byFirst[head] {
-			if !taken[at] && agree(text, to.texts[at]) {
-				p.partner[i], taken[at] = at, true
-				break
-			}
+		if p.partner[i] < 0 {
+			p.partner[i] = left.take(text)
 		}
 	}
 }
 
-// agree reports whether two identities have the same values for the key fields that both have.
-func agree(a, b string) bool {
-	for a != "" || b != "" {
-		var headA, headB string
-		headA, a, _ = strings.Cut(a, separator)
-		headB, b, _ = strings.Cut(b, separator)
-		if headA != headB && headA != "" && headB != "" {
-			return false
+// remaining are the elements of live that are not matched yet. Two identities agree if they are equal in the key fields that both
+// have, which depend on the shapes of the two alone: there is an index for each pair of shapes.
+type remaining struct {
+	texts    []string
+	taken    []bool
+	keys     int // the number of key fields
+	byShape  map[string][]int
+	byCommon map[[2]string]map[string][]int
+}
+
+// take returns the first element that agrees with an identity, and takes it; -1 if there is none.
+func (r *remaining) take(text string) int {
+	first, own := len(r.texts), shape(text, r.keys)
+	for other := range r.byShape {
+		index, agreed := r.index(own, other), common(text, other, r.keys)
+		candidates := index[agreed]
+		for len(candidates) > 0 && r.taken[candidates[0]] {
+			candidates = candidates[1:]
+		}
+		if index[agreed] = candidates; len(candidates) > 0 {
+			first = min(first, candidates[0])
 		}
 	}
-	return true
+	if first == len(r.texts) {
+		return -1
+	}
+	r.taken[first] = true
+	return first
+}
+
+// index returns the elements of a shape by the key fields that elements of another shape have as well.
+func (r *remaining) index(own, other string) map[string][]int {
+	index, ok := r.byCommon[[2]string{own, other}]
+	if !ok {
+		index = map[string][]int{}
+		for _, at := range r.byShape[other] {
+			text := common(r.texts[at], own, r.keys)
+			index[text] = append(index[text], at)
+		}
+		r.byCommon[[2]string{own, other}] = index
+	}
+	return index
+}
+
+// shape returns which key fields an identity has, as an identity with "+" for each.
+func shape(text string, keys int) string {
+	parts := strings.SplitN(text, separator, keys)
+	for i, part := range parts {
+		if part != "" {
+			parts[i] = "+"
+		}
+	}
+	return strings.Join(parts, separator)
+}
+
+// common returns an identity without the key fields that another one lacks.
+func common(text, other string, keys int) string {
+	parts := strings.SplitN(text, separator, keys)
+	for i, part := range strings.SplitN(other, separator, keys) {
+		if part == "" {
+			parts[i] = ""
+		}
+	}
+	return strings.Join(parts, separator)
 }
 
 // identity returns the text of an element's key field; ok is false if it is missing, empty or not a scalar. A number and a
 // string with the same text are the same key, as in kyaml.
-func identity(object map[string]any, key string) (string, bool) {
-	switch value := opened(object[key], nil).(type) {
-	case nil, map[string]any, []any, rawJSON:
+func identity(element *node, name string, defaults map[string]string) (string, bool) {
+	key := element.Key(name, defaults)
+	if key == nil || key.Kind == 'n' || key.IsContainer() {
 		return "", false
-	case string:
-		return value, value != ""
-	default:
-		text := textOf(value)
-		return text, text != ""
 	}
+	text := textOf(key)
+	return text, text != ""
 }
 
 // textOf returns a scalar as unquoted YAML text.
-func textOf(scalar any) string {
-	switch v := scalar.(type) {
-	case string:
-		return v
-	case json.Number:
-		return v.String()
+func textOf(scalar *node) string {
+	switch v := scalar.Value.(type) {
+	case nil:
+		if scalar.Kind == '"' {
+			return scalar.Unquoted()
+		}
+		return scalar.Text
 	case float64:
 		return strconv.FormatFloat(v, 'f', -1, 64)
-	case int64:
-		return strconv.FormatInt(v, 10)
-	case int:
-		return strconv.Itoa(v)
-	case bool:
-		return strconv.FormatBool(v)
 	default:
 		return fmt.Sprint(v)
 	}
 }
 
-// plain returns a scalar in a type that a fieldpath.Path supports.
-func plain(scalar any) any {
-	number, ok := scalar.(json.Number)
-	if !ok {
-		return scalar
-	}
-	if whole, err := number.Int64(); err == nil {
-		return whole
-	}
-	if fraction, err := number.Float64(); err == nil {
-		return fraction
-	}
-	return number.String()
-}
-
 // checkScalar returns ErrWrongKind unless a value is a scalar of decoded JSON.
-func checkScalar(value any) error {
-	switch value.(type) {
-	case string, bool, json.Number, float64, float32, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64:
-		return nil
-	default:
-		return wrong(inManifest, ErrWrongKind, "%T is not a decoded JSON type", value)
+func checkScalar(n *node) error {
+	if n.Kind == jsonnode.Unsupported {
+		switch n.Value.(type) {
+		case float32, int8, int16, uint, uint8, uint16:
+		default:
+			return wrong(inManifest, ErrWrongKind, "%T is not a decoded JSON type", n.Value)
+		}
 	}
+	return nil
 }
 
 // kindName returns the name of a value's kind, for an error.
-func kindName(value any) string {
-	switch v := value.(type) {
-	case nil:
+func kindName(n *node) string {
+	switch n.Kind {
+	case 'n':
 		return "null"
-	case map[string]any:
+	case '{':
 		return "an object"
-	case []any:
-		return "a list"
-	case rawJSON:
-		if v[0] == '{' {
-			return "an object"
-		}
+	case '[':
 		return "a list"
 	default:
 		return "a scalar"

@@ -1,6 +1,10 @@
 package twoway
 
-import "github.com/ownership-handoff/handoff/merge/schema"
+import (
+	"slices"
+
+	"github.com/ownership-handoff/handoff/merge/schema"
+)
 
 // Inferred is the schema of objects of unknown kinds. It infers the keys of lists from their elements, as kyaml does
 // (walk.Walker with InferAssociativeLists). The zero value is ready to use. Package threeway does not support it unless
@@ -38,14 +42,13 @@ func (i *Inferred) Strategy() schema.Strategy {
 }
 
 // schemaOf returns the schema of a field, given its objects in the two inputs. The second may be nil.
-func schemaOf(place schema.Schema, first, second map[string]any) schema.Schema {
+func schemaOf(place schema.Schema, first, second *node) schema.Schema {
 	inferred, ok := place.(*Inferred)
 	if !ok || inferred.ByKind == nil {
 		return place
 	}
-	for _, object := range [...]map[string]any{first, second} {
-		apiVersion, _ := opened(object["apiVersion"], nil).(string)
-		kind, _ := opened(object["kind"], nil).(string)
+	for _, object := range [...]*node{first, second} {
+		apiVersion, kind := object.Field("apiVersion", 0).Unquoted(), object.Field("kind", 0).Unquoted()
 		if apiVersion == "" || kind == "" {
 			continue
 		}
@@ -57,10 +60,13 @@ func schemaOf(place schema.Schema, first, second map[string]any) schema.Schema {
 }
 
 // schemaOfLists returns the schema of a field, given its lists in the two inputs. live may be nil.
-func schemaOfLists(place schema.Schema, manifest, live []any) (schema.Schema, error) {
+func schemaOfLists(place schema.Schema, manifest, live *node) (schema.Schema, error) {
 	inferred, ok := place.(*Inferred)
 	if !ok || inferred.ReplaceLists {
 		return place, nil
+	}
+	if live == nil {
+		live = &node{Kind: '['}
 	}
 	key, other := inferred.key(manifest), inferred.key(live)
 	if key == "" && other != "" {
@@ -72,9 +78,9 @@ func schemaOfLists(place schema.Schema, manifest, live []any) (schema.Schema, er
 		manifest, key = rest, inferred.key(rest)
 	}
 	switch {
-	case len(manifest) == 0:
+	case len(manifest.Open()) == 0:
 		key = other
-	case len(live) > 0 && key != other:
+	case len(live.Open()) > 0 && key != other:
 		return nil, wrong(inManifest, ErrNoKey, "the elements' common key is %q, and %q in live", key, other)
 	}
 	if key == "" {
@@ -84,36 +90,17 @@ func schemaOfLists(place schema.Schema, manifest, live []any) (schema.Schema, er
 }
 
 // key returns the first of the possible key fields that all elements have; empty if there is none, or the list is empty.
-func (i *Inferred) key(list []any) string {
-	if len(list) == 0 {
-		return ""
+func (i *Inferred) key(list *node) string {
+	keys := i.Keys
+	if keys == nil {
+		keys = []string{"name"}
 	}
-	if i.Keys == nil {
-		if allHave(list, "name") {
-			return "name"
-		}
-		return ""
-	}
-	for _, key := range i.Keys {
-		if allHave(list, key) {
+	for _, key := range keys {
+		if len(list.Open()) > 0 && !slices.ContainsFunc(list.Children, func(c member) bool { return c.Node.Field(key, 0) == nil }) {
 			return key
 		}
 	}
 	return ""
-}
-
-// allHave reports whether all elements of a list are objects with a field of that name.
-func allHave(list []any, key string) bool {
-	for _, element := range list {
-		object, ok := element.(map[string]any)
-		if !ok {
-			return false
-		}
-		if _, ok := object[key]; !ok {
-			return false
-		}
-	}
-	return true
 }
 
 // keyedBy is the schema of a list whose key has been inferred.

@@ -64,3 +64,18 @@ func TestTwoWayOfTheDocumentation(t *testing.T) {
 		t.Run(name, c.run)
 	}
 }
+
+// TestTwoWayOfKindsThatAreNotStrings merges objects whose kind cannot be looked up: lists are replaced.
+func TestTwoWayOfKindsThatAreNotStrings(t *testing.T) {
+	for _, kind := range []string{`1`, `null`, `true`, `[]`, `{}`, `""`} {
+		manifest, live := `{"apiVersion":"v1","kind":`+kind+`,"spec":{"containers":[{"name":"b"}]}}`, `{"spec":{"containers":[{"name":"a"}]}}`
+		want := `{"apiVersion":"v1","kind":` + kind + `,"spec":{"containers":[{"name":"b"}]}}`
+		if kind == "null" {
+			want = `{"apiVersion":"v1","spec":{"containers":[{"name":"b"}]}}`
+		}
+		got, err := twoway.MergeJSON([]byte(manifest), []byte(live), twoway.Kustomize(), twoway.Options{})
+		if err != nil || string(got) != want {
+			t.Errorf("%s: got %s and the error %v, want %s", kind, got, err, want)
+		}
+	}
+}

@@ -209,3 +209,19 @@ func (r reducer) compare(at string, of *openapi.ResourceSchema, want, got schema
 		r.compare(at+"[]", &openapi.ResourceSchema{Schema: s.Items.Schema}, want.Element(), got.Element(), seen)
 	}
 }
+
+// Only three-way merges have retainKeys.
+func TestKustomizeMergesTheSameWithoutRetainKeys(t *testing.T) {
+	pod := func(containers string) []byte {
+		return []byte(`{"apiVersion":"v1","kind":"Pod","spec":{"containers":[` + containers + `]}}`)
+	}
+	for name, place := range map[string]schema.Schema{"kustomize's schema": twoway.Kustomize(), "inferred": &twoway.Inferred{}, "none": nil} {
+		got, err := twoway.MergeJSON(pod(`{"name":"a","image":"x"}`), pod(`{"name":"a"},{"name":"b"}`), schema.WithoutRetainKeys(place), twoway.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := gocmp.Diff(string(pod(`{"image":"x","name":"a"},{"name":"b"}`)), string(got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

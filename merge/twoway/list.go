@@ -4,221 +4,172 @@ import (
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 
+	"github.com/ownership-handoff/handoff/internal/jsonnode"
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
 // list merges the manifest's list over live's.
-func (m merger) list(manifest, live []any, place schema.Schema) (any, outcome, error) {
+func (m merger) list(manifest, live *node, place schema.Schema) (node, error) {
 	place, err := schemaOfLists(place, manifest, live)
 	if err != nil {
-		return nil, gone, err
+		return node{}, err
 	}
 	strategy := place.Strategy()
 	if isAtomic(strategy) {
-		return manifest, put, nil
+		return node{Kind: '[', Children: manifest.Open()}, nil // counts as a change even if it is equal
 	}
 	switch d, manifest, err := listDirectiveOf(manifest); {
 	case err != nil || d == deletes:
-		return nil, gone, err
+		return node{}, err
 	case d == replaces:
-		merged, err := m.elements(manifest, strategy, place.Element())
-		return merged, put, err
+		return m.elements(manifest, strategy, place.Element())
 	case strategy.List == schema.MergeSet:
 		return m.set(manifest, live)
 	default:
-		return m.keyed(manifest, live, strategy.Keys, place.Element())
+		return m.keyed(manifest, live, strategy, place.Element())
 	}
 }
 
 // newList returns the manifest's list for a field that live lacks.
-func (m merger) newList(manifest []any, place schema.Schema) (any, outcome, error) {
+func (m merger) newList(manifest *node, place schema.Schema) (node, error) {
 	place, err := schemaOfLists(place, manifest, nil)
 	if err != nil {
-		return nil, gone, err
+		return node{}, err
 	}
 	strategy := place.Strategy()
 	if isAtomic(strategy) {
-		return manifest, kept, nil
+		return *manifest, nil
 	}
 	d, manifest, err := listDirectiveOf(manifest)
 	if err != nil || d == deletes {
-		return nil, gone, err
+		return node{}, err
 	}
-	merged, err := m.elements(manifest, strategy, place.Element())
-	return merged, put, err
+	return m.elements(manifest, strategy, place.Element())
 }
 
 func isAtomic(strategy schema.Strategy) bool {
 	return strategy.List == schema.ReplaceList || strategy.List == schema.InferKey
 }
 
+// listOf returns the list of some elements, without those that were removed.
+func listOf(elements []member) node {
+	return node{Kind: '[', Children: slices.DeleteFunc(elements, func(c member) bool { return c.Node.Absent() })}
+}
+
 // elements returns the manifest's list, which merges with nothing, without the elements that have $patch: delete.
-func (m merger) elements(manifest []any, strategy schema.Strategy, place schema.Schema) ([]any, error) {
+func (m merger) elements(manifest *node, strategy schema.Strategy, place schema.Schema) (node, error) {
 	if strategy.List == schema.MergeSet {
 		return m.members(manifest)
 	}
-	if _, err := identify(manifest, strategy.Keys, inManifest); err != nil {
-		return nil, err
-	}
-	merged, done := manifest, kept
-	for i, from := range manifest {
-		value, did, err := m.added(from, place)
-		if err != nil {
-			return nil, under(err, elementOf(from, strategy.Keys))
-		}
-		if did == kept {
-			continue
-		}
-		if done == kept {
-			merged, done = slices.Clone(manifest), put
-		}
-		merged[i] = value
-		if did == gone {
-			merged[i] = removed{}
-		}
-	}
-	return without(merged, isRemoved), nil
-}
-
-// removed marks an element of a list to be removed.
-type removed struct{}
-
-func isRemoved(element any) bool {
-	_, ok := element.(removed)
-	return ok
+	return m.keyed(manifest, &node{Kind: '['}, strategy, place)
 }
 
 // elementOf returns the path element of a keyed list's element.
-func elementOf(element any, keys []string) fieldpath.PathElement {
-	object, _ := element.(map[string]any)
-	var named []any
-	for _, key := range keys {
-		if _, ok := identity(object, key); ok {
-			named = append(named, key, plain(object[key]))
+func elementOf(element *node, strategy schema.Strategy) fieldpath.PathElement {
+	var keys value.FieldList
+	for _, name := range strategy.Keys {
+		if _, ok := identity(element, name, strategy.Defaults); ok {
+			keys = append(keys, value.Field{Name: name, Value: element.Key(name, strategy.Defaults).Scalar()})
 		}
 	}
-	return fieldpath.PathElement{Key: fieldpath.KeyByFields(named...)}
+	keys.Sort()
+	return fieldpath.PathElement{Key: &keys}
 }
 
 // keyed merges lists of objects element by element.
-func (m merger) keyed(manifest, live []any, keys []string, place schema.Schema) (any, outcome, error) {
-	if len(manifest) == 0 {
-		return live, kept, nil
+func (m merger) keyed(manifest, live *node, strategy schema.Strategy, place schema.Schema) (node, error) {
+	if len(manifest.Open()) == 0 {
+		return *live, nil
 	}
-	pairs, err := pair(manifest, live, keys)
+	pairs, err := pair(manifest, live, strategy)
 	if err != nil {
-		return nil, gone, err
+		return node{}, err
 	}
-	merged, done := live, kept
-	var added []any // by index in the manifest, for elements without a partner
-	for i, from := range manifest {
-		to := any(nil)
+	merged := append(make([]member, 0, len(live.Children)+pairs.unmatched()), live.Children...)
+	changed := false
+	for i := range manifest.Children {
+		from, to := &manifest.Children[i].Node, (*node)(nil)
 		at := pairs.partner[i]
-		if at >= 0 && !isRemoved(merged[at]) {
-			to = merged[at]
-		}
-		value, did, err := m.field(from, to, to != nil, place)
-		if err != nil {
-			return nil, gone, under(err, elementOf(from, keys))
-		}
-		if did == kept {
-			continue
-		}
-		if did == gone {
-			value = removed{}
-		}
 		if at < 0 {
-			if added == nil {
-				added = make([]any, len(manifest))
-			}
-			added[i] = value
-			continue
+			at, pairs.partner[i] = len(merged), len(merged)
+			merged = append(merged, member{})
 		}
-		if done == kept {
-			merged, done = slices.Clone(live), put
+		if !merged[at].Node.Absent() {
+			to = &merged[at].Node
 		}
-		merged[at] = value
+		mergedValue, err := m.field(from, to, place)
+		if err != nil {
+			return node{}, under(err, elementOf(from, strategy))
+		}
+		if !jsonnode.Same(&mergedValue, &merged[at].Node) {
+			merged[at].Node, changed = mergedValue, true
+		}
 	}
-	if added == nil && done == kept && m.order == LiveFirst {
-		return live, kept, nil
+	switch {
+	case m.order == ManifestFirst:
+		return manifestFirst(merged, len(live.Children), pairs), nil
+	case changed:
+		return listOf(merged), nil
+	default:
+		return *live, nil
 	}
-	return m.ordered(merged, added, pairs), put, nil
 }
 
-// ordered returns the elements of a merged list in the order of the options. merged are live's elements; added are the
-// manifest's new ones, each at its index in the manifest.
-func (m merger) ordered(merged, added []any, pairs pairing) []any {
-	list := make([]any, 0, len(merged)+len(pairs.partner))
-	put := func(element any) {
-		if element != nil && !isRemoved(element) {
-			list = append(list, element)
-		}
-	}
-	fresh := func(i int) {
-		if added != nil {
-			put(added[i])
-		}
-	}
-	if m.order == LiveFirst {
-		for _, element := range merged {
-			put(element)
-		}
-	}
+// manifestFirst returns the elements of a merged list in the order of ManifestFirst. merged are live's elements, of that number,
+// followed by the manifest's new ones.
+func manifestFirst(merged []member, inLive int, pairs pairing) node {
+	list := make([]member, 0, len(merged))
 	placed := make([]bool, len(merged))
-	for i, at := range pairs.partner {
-		switch {
-		case at < 0:
-			fresh(i)
-		case m.order == ManifestFirst && !pairs.several && !placed[at]:
-			put(merged[at])
+	for _, at := range pairs.partner {
+		if !placed[at] && (at >= inLive || !pairs.several) {
+			list = append(list, merged[at])
 			placed[at] = true
 		}
 	}
-	if m.order == ManifestFirst {
-		for at, element := range merged {
-			if !placed[at] {
-				put(element)
-			}
+	for at, element := range merged {
+		if !placed[at] {
+			list = append(list, element)
 		}
 	}
-	return list
+	return listOf(list)
 }
 
 // set merges lists of scalars as ordered sets. 1 and "1" are the same member; the result has the later one.
-func (m merger) set(manifest, live []any) (any, outcome, error) {
+func (m merger) set(manifest, live *node) (node, error) {
 	if err := checkMembers(manifest, inManifest); err != nil {
-		return nil, gone, err
+		return node{}, err
 	}
 	if err := checkMembers(live, inLive); err != nil {
-		return nil, gone, err
+		return node{}, err
 	}
 	if m.order == ManifestFirst {
-		return union(nil, slices.Concat(manifest, live)), put, nil
+		return union(nil, slices.Concat(manifest.Children, live.Children)), nil
 	}
-	return union(live, manifest), put, nil
+	return union(live.Children, manifest.Children), nil
 }
 
 // members returns the manifest's set for a field that live lacks.
-func (m merger) members(manifest []any) ([]any, error) {
+func (m merger) members(manifest *node) (node, error) {
 	if err := checkMembers(manifest, inManifest); err != nil || m.order == LiveFirst {
-		return manifest, err
+		return *manifest, err
 	}
-	return union(nil, manifest), nil
+	return union(nil, manifest.Children), nil
 }
 
 // union returns the list, followed by the members that it lacks.
-func union(list, members []any) []any {
-	all := make([]any, len(list), len(list)+len(members))
+func union(list, members []member) node {
+	all := slices.Grow(slices.Clone(list), len(members))
 	at := make(map[string]int, cap(all))
-	for i, member := range list {
-		all[i] = member
-		if _, twice := at[textOf(member)]; !twice {
-			at[textOf(member)] = i
+	for i := range list {
+		text := textOf(&list[i].Node)
+		if _, twice := at[text]; !twice {
+			at[text] = i
 		}
 	}
 	for _, member := range members {
-		text := textOf(member)
+		text := textOf(&member.Node)
 		if i, ok := at[text]; ok {
 			all[i] = member
 			continue
@@ -226,14 +177,13 @@ func union(list, members []any) []any {
 		at[text] = len(all)
 		all = append(all, member)
 	}
-	return all
+	return listOf(all)
 }
 
 // checkMembers returns ErrWrongKind unless all elements of a list are scalars.
-func checkMembers(list []any, side string) error {
-	for i, member := range list {
-		switch member.(type) {
-		case nil, map[string]any, []any, rawJSON:
+func checkMembers(list *node, side string) error {
+	for i := range list.Open() {
+		if member := &list.Children[i].Node; member.Kind == 'n' || member.IsContainer() {
 			return under(wrong(side, ErrWrongKind, "it is %s in a set of scalars", kindName(member)), fieldpath.IndexElement(i))
 		}
 	}

@@ -1,8 +1,7 @@
 package twoway
 
 import (
-	"slices"
-
+	"github.com/ownership-handoff/handoff/internal/jsonnode"
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
@@ -44,82 +43,113 @@ type Options struct {
 // The error is an *InputError if manifest and live differ in kind, if an element of a list that merges lacks its key, if a
 // field's name is empty, or if a $patch is unknown. docs/merge-differences-twoway.md lists where Merge is stricter than kyaml.
 func Merge(manifest, live any, s schema.Schema, options Options) (any, error) {
+	from, to := jsonnode.Of(manifest), jsonnode.Of(live)
+	merged, err := merge(&from, &to, s, options)
+	if err != nil || merged.Absent() {
+		return nil, err
+	}
+	return merged.Decode(), nil
+}
+
+// MergeJSON is Merge for JSON texts. The result is null if the manifest deletes the whole object. Values that the manifest lacks
+// have live's text, and all numbers are as written. The fields of objects that both inputs have are sorted by name.
+//
+// Both inputs must be JSON values according to RFC 8259 and RFC 7493, which does not allow duplicate names in an object. Any
+// other text is an *InputError that includes the byte offset.
+func MergeJSON(manifest, live []byte, s schema.Schema, options Options) ([]byte, error) {
+	var r jsonnode.Reader
+	from, err := read(&r, inManifest, manifest)
+	if err != nil {
+		return nil, err
+	}
+	to, err := read(&r, inLive, live)
+	if err != nil {
+		return nil, err
+	}
+	rewrite(&from)
+	rewriteBeside(&to, &from)
+	merged, err := merge(&from, &to, s, options)
+	if err != nil {
+		return nil, err
+	}
+	if merged.Absent() {
+		return []byte("null"), nil
+	}
+	sortMade(&merged)
+	return merged.AppendText(make([]byte, 0, len(manifest)+len(live))), nil
+}
+
+func merge(manifest, live *node, s schema.Schema, options Options) (node, error) {
+	if wrapped, ok := s.(interface{ Unwrap() schema.Schema }); ok { // WithoutRetainKeys, which would hide an Inferred
+		s = wrapped.Unwrap()
+	}
 	if s == nil {
 		s = new(Inferred)
 	}
-	merged, _, err := merger{order: options.Order}.over(manifest, live, s)
-	if err != nil {
-		return nil, located(err)
-	}
-	return merged, nil
+	merged, err := merger{order: options.Order}.over(manifest, live, s)
+	return merged, located(err)
 }
 
-// merger merges one value over another.
+type (
+	node   = jsonnode.Node
+	member = jsonnode.Member
+)
+
+// merger merges one value over another. A node without a kind is the result that there is no value.
 type merger struct {
 	order ListOrder
 }
 
-// outcome is the effect of a merge on a value.
-type outcome int
-
-const (
-	// kept: the value is unchanged.
-	kept outcome = iota
-	// put: there is a new value.
-	put
-	// gone: there is no value.
-	gone
-)
-
 // over merges the manifest's value over a value of live, which may be null.
-func (m merger) over(manifest, live any, place schema.Schema) (any, outcome, error) {
-	live = opened(live, manifest)
+func (m merger) over(manifest, live *node, place schema.Schema) (node, error) {
+	switch {
+	case live.Kind == 'n':
+		return m.added(manifest, place)
+	case manifest.Kind == 'n':
+		return node{}, nil
+	case manifest.IsContainer() && manifest.Kind == live.Kind:
+		isText := !live.Rewrite
+		rewriteBeside(live, manifest)
+		merged, err := m.containers(manifest, live, place)
+		if isText && jsonnode.Same(&merged, live) {
+			live.Rewrite, merged.Rewrite = false, false
+		}
+		return merged, err
+	case manifest.IsContainer(), live.IsContainer():
+		return node{}, wrong(inManifest, ErrWrongKind, "it is %s, and %s in live", kindName(manifest), kindName(live))
+	case manifest.Kind == '"' && live.Kind == '"' && manifest.Unquoted() == live.Unquoted():
+		return *live, nil
+	default:
+		return *manifest, checkScalar(manifest)
+	}
+}
+
+// containers merges two objects or two lists.
+func (m merger) containers(manifest, live *node, place schema.Schema) (node, error) {
+	if manifest.Kind == '{' {
+		return m.object(manifest, live, place)
+	}
+	return m.list(manifest, live, place)
+}
+
+// field merges the manifest's value of a field over live's, nil if live lacks it.
+func (m merger) field(manifest, live *node, place schema.Schema) (node, error) {
 	if live == nil {
-		return m.field(manifest, nil, false, place)
+		return m.added(manifest, place)
 	}
-	switch from := manifest.(type) {
-	case nil:
-		return nil, gone, nil
-	case map[string]any:
-		if to, ok := live.(map[string]any); ok {
-			return m.object(from, to, place)
-		}
-	case []any:
-		if to, ok := live.([]any); ok {
-			return m.list(from, to, place)
-		}
-	default:
-		switch live.(type) {
-		case map[string]any, []any, rawJSON:
-		default:
-			if err := checkScalar(from); err != nil || from == live {
-				return from, kept, err
-			}
-			return from, put, nil
-		}
-	}
-	return nil, gone, wrong(inManifest, ErrWrongKind, "it is %s, and %s in live", kindName(manifest), kindName(live))
+	return m.over(manifest, live, place)
 }
 
-// added returns the manifest's value for a field that live lacks, or that the manifest replaces. The outcome is kept if the
-// result is manifest itself.
-func (m merger) added(manifest any, place schema.Schema) (any, outcome, error) {
-	switch from := manifest.(type) {
-	case nil:
-		return nil, gone, nil
-	case map[string]any:
-		return m.newObject(from, place)
-	case []any:
-		return m.newList(from, place)
+// added returns the manifest's value for a field that live lacks, or that the manifest replaces.
+func (m merger) added(manifest *node, place schema.Schema) (node, error) {
+	switch manifest.Kind {
+	case 'n':
+		return node{}, nil
+	case '{':
+		return m.newObject(manifest, place)
+	case '[':
+		return m.newList(manifest, place)
 	default:
-		return from, kept, checkScalar(from)
+		return *manifest, checkScalar(manifest)
 	}
-}
-
-// without returns the list without the elements for which drop returns true: the list itself if there are none.
-func without(list []any, drop func(any) bool) []any {
-	if !slices.ContainsFunc(list, drop) {
-		return list
-	}
-	return slices.DeleteFunc(slices.Clone(list), drop)
 }

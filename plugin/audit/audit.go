@@ -25,6 +25,14 @@ type Report struct {
 	// Unrecorded are the objects that an autoscaler scaled after a client that does not record its manifest: nothing in the
 	// cluster reports whether the manifest still sets the replicas.
 	Unrecorded []explain.ObjectData
+	// ToOne are the objects without an autoscaler that scale to 1 if their manifest drops the replicas (Helm 3) or sets them to
+	// null (server-side apply): neither is recorded.
+	ToOne []explain.ObjectData
+	// Undone are the objects that lack the annotation ownership.ControllerFieldsAnnotation of their manifest, as after kubectl
+	// rollout undo.
+	Undone []explain.ObjectData
+	// Annotated are the objects with the mode annotation, which has no effect on them.
+	Annotated []source.Annotated
 	// Gaps describe what is unknown, one sentence each.
 	Gaps []string
 }
@@ -78,6 +86,9 @@ type auditor struct {
 func (a *auditor) audit(s source.Subject) {
 	a.report.Objects++
 	a.report.Gaps = append(a.report.Gaps, s.Gaps...)
+	if annotated, ok := source.AnnotatedOf(s); ok {
+		a.report.Annotated = append(a.report.Annotated, annotated)
+	}
 	entries, err := s.Object.Entries()
 	stripped := err == nil && len(entries) == 0
 	if stripped {
@@ -89,6 +100,9 @@ func (a *auditor) audit(s source.Subject) {
 		a.unreadable.addWith(titleOf(s), err.Error())
 	case err == nil:
 		a.replicas(explained)
+		if lostRules(s) {
+			a.report.Undone = append(a.report.Undone, explain.ObjectOf(s))
+		}
 		a.addContested(explained)
 	}
 	a.several(explained)

@@ -20,7 +20,8 @@ import (
 // object is a test object, by default the Deployment web in namespace shop.
 type object struct {
 	kind, apiVersion string // default to apps/v1 Deployment
-	mode             string // its own annotation
+	mode             string // its own label
+	annotated        string // the mode annotation, which has no effect
 	manifest         string // last-applied configuration, or ""
 	spec             string
 	entries          []string
@@ -31,19 +32,23 @@ func (o object) text() string {
 	if o.manifest != "" {
 		annotations["kubectl.kubernetes.io/last-applied-configuration"] = o.manifest
 	}
-	if o.mode != "" {
-		annotations["ownership-handoff.io/mode"] = o.mode
+	if o.annotated != "" {
+		annotations["ownership-handoff.io/mode"] = o.annotated
 	}
 	encoded, err := json.Marshal(annotations)
 	if err != nil {
 		panic(err)
 	}
+	labels := "{}"
+	if o.mode != "" {
+		labels = fmt.Sprintf(`{"ownership-handoff.io/mode":%q}`, o.mode)
+	}
 	kind, apiVersion := "Deployment", "apps/v1"
 	if o.kind != "" {
 		kind, apiVersion = o.kind, o.apiVersion
 	}
-	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":"web","namespace":"shop","annotations":%s,"managedFields":[%s]},"spec":%s}`,
-		apiVersion, kind, encoded, strings.Join(o.entries, ","), o.spec)
+	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":"web","namespace":"shop","labels":%s,"annotations":%s,"managedFields":[%s]},"spec":%s}`,
+		apiVersion, kind, labels, encoded, strings.Join(o.entries, ","), o.spec)
 }
 
 // entry returns a managedFields entry of fields in spec, given as fieldsV1 such as "f:replicas":{}.
@@ -114,5 +119,27 @@ func check(t *testing.T, want string, r *audit.Report) {
 	t.Helper()
 	if diff := cmp.Diff(want, risks(r)); diff != "" {
 		t.Errorf("risks (-want +got):\n%s", diff)
+	}
+}
+
+// TestTheModeAnnotationOfAnObjectHasNoEffect verifies that an audit uses the mode of the label or of the namespace, and lists the object.
+func TestTheModeAnnotationOfAnObjectHasNoEffect(t *testing.T) {
+	o := object{annotated: "enforce", manifest: `{"spec":{"replicas":3}}`, spec: `{"replicas":7}`, entries: []string{kubectl(``), scaled}}
+	report := reportOf(t, o.text(), ofWeb("web"), shop("warn"))
+	if len(report.Risks) != 1 || report.Risks[0].Mode != "warn" {
+		t.Errorf("risks: %v", report.Risks)
+	}
+	want := []source.Annotated{{Object: "deployment.apps/web -n shop", Mode: "enforce"}}
+	if diff := cmp.Diff(want, report.Data().Annotated); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	var table strings.Builder
+	if err := report.Table(&table, false); err != nil {
+		t.Fatal(err)
+	}
+	note := "Note: the annotation ownership-handoff.io/mode has no effect on objects; set the label of that name instead: " +
+		"deployment.apps/web -n shop.\n"
+	if !strings.HasSuffix(table.String(), note) {
+		t.Errorf("want the note at the end of:\n%s", table.String())
 	}
 }

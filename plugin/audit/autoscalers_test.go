@@ -39,6 +39,13 @@ func TestAutoscalerRisks(t *testing.T) {
 		"a ScaledObject and the HorizontalPodAutoscaler that it created": {
 			[]string{web, scaledObject("web"), createdBy("web", ofWeb("keda-hpa-web"))}, "", "",
 		},
+		"two with the same target, of which one is being deleted": {[]string{web, deleted(ofWeb("a")), ofWeb("b")}, "", ""},
+		"a ScaledObject and a HorizontalPodAutoscaler, of which one is being deleted": {
+			[]string{web, ofWeb("a"), deleted(scaledObject("web"))}, "", "",
+		},
+		"without a target, and being deleted": {
+			[]string{web, ofWeb("web"), deleted(hpa("gone", "apps/v1", "Deployment", "gone", failed)), deleted(scaledObjectOf("none", `{}`))}, "", "",
+		},
 		"the files contain other objects of the kind": {
 			[]string{web, hpa("gone", "apps/v1", "Deployment", "gone", "")},
 			"no-target | .spec.scaleTargetRef | no deployment.apps/gone | is scaled to at least 2 once it exists |  | ", "",
@@ -111,6 +118,11 @@ func scaledObjectOf(name, spec string) string {
 		`","namespace":"shop","managedFields":[{"manager":"x"}]},"spec":` + spec + `}`
 }
 
+// deleted returns an autoscaler that is being deleted.
+func deleted(autoscaler string) string {
+	return strings.Replace(autoscaler, `"managedFields"`, `"deletionTimestamp":"2026-01-01T00:00:00Z","managedFields"`, 1)
+}
+
 // createdBy returns a HorizontalPodAutoscaler that a ScaledObject has created.
 func createdBy(scaledObject, hpa string) string {
 	return strings.Replace(hpa, `"managedFields"`, `"ownerReferences":[{"apiVersion":"keda.sh/v1alpha1","kind":"ScaledObject","name":"`+
@@ -122,6 +134,11 @@ func TestAScalerOwnsReplicasByItsReference(t *testing.T) {
 	web := object{manifest: manifest, spec: `{"replicas":0,"paused":true}`, entries: []string{kubectl(`"f:paused":{}`)}}.text()
 	check(t, "replicas | .spec.replicas | 0 | sets 3 | off: would keep 0 | ScaledObject/web+kubectl-client-side-apply",
 		reportOf(t, web, scaledObject("web"), shop("")))
+	for _, risk := range reportOf(t, web, deleted(scaledObject("web")), deleted(ofWeb("web")), shop("")).Risks {
+		if strings.Contains(strings.Join(risk.Managers, " "), "/web") {
+			t.Errorf("want no scaler that is being deleted, got %+v", risk)
+		}
+	}
 	// The files contain ScaledObjects, none of which references it: the name of KEDA's field manager proves nothing.
 	left := object{
 		manifest: manifest, spec: `{"replicas":7}`, entries: []string{kubectl(``), entry("keda", "Update", "", replicas)},

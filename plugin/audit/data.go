@@ -18,6 +18,11 @@ type Data struct {
 	Risks      []Risk                      `json:"risks"`
 	// Unrecorded are autoscaled objects of clients that do not record their manifest: it is unknown whether it sets the replicas.
 	Unrecorded []explain.ObjectData `json:"unrecorded,omitempty"`
+	// ToOne and Undone are as in Report.
+	ToOne  []explain.ObjectData `json:"scalesToOne,omitempty"`
+	Undone []explain.ObjectData `json:"rulesUndone,omitempty"`
+	// Annotated are the objects with the mode annotation, which has no effect on them.
+	Annotated []source.Annotated `json:"annotated,omitempty"`
 	// Gaps describe what is unknown; a complete answer has none.
 	Gaps []string `json:"gaps,omitempty"`
 }
@@ -26,7 +31,9 @@ type Data struct {
 func (r *Report) Data() Data {
 	d := Data{
 		APIVersion: explain.APIVersion, Kind: "Audit", Objects: r.Objects, Resources: r.Resources,
-		Namespaces: map[ownership.Mode][]string{}, Risks: r.Risks, Unrecorded: r.Unrecorded, Gaps: r.Gaps,
+		Namespaces: map[ownership.Mode][]string{}, Risks: r.Risks, Unrecorded: r.Unrecorded,
+		ToOne: r.ToOne, Undone: r.Undone,
+		Annotated: r.Annotated, Gaps: r.Gaps,
 	}
 	if d.Risks == nil {
 		d.Risks = []Risk{}

@@ -5,9 +5,9 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// modeOf returns the mode from an object's own annotation, or else from its namespace.
+// modeOf returns the mode from an object's label, or else from its namespace.
 func (a *auditor) modeOf(s source.Subject) ownership.Mode {
-	if text, ok := s.Object.ModeText(); ok {
+	if text, ok := s.Object.ModeLabel(); ok {
 		mode, _ := ownership.ModeOf(text, ok)
 		return mode
 	}

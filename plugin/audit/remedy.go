@@ -10,9 +10,9 @@ import (
 
 // enableCommand returns the command that enables handoff for an object.
 func enableCommand(s source.Subject) string {
-	if _, own := s.Object.ModeText(); own {
-		return fmt.Sprintf("kubectl annotate --overwrite %s -n %s %s=%s",
-			s, s.Namespace, ownership.ModeAnnotation, ownership.ModeEnforce)
+	if _, own := s.Object.ModeLabel(); own {
+		return fmt.Sprintf("kubectl label --overwrite %s -n %s %s=%s",
+			s, s.Namespace, ownership.ModeLabel, ownership.ModeEnforce)
 	}
 	return "kubectl handoff enable " + s.Namespace
 }

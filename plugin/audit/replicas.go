@@ -2,11 +2,14 @@ package audit
 
 import (
 	"cmp"
+	"slices"
+	"strconv"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
+	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 // sizing is the record of a manifest that sets the scale field of an object.
@@ -22,7 +25,13 @@ type sizing struct {
 // or the autoscaler's bounds allow only one value: the next change of either makes them differ.
 func (a *auditor) replicas(e explain.Explanation) {
 	f := fieldAt(e.Fields, e.Subject.Context.Scale)
-	if f == nil || f.Owner.Kind != ownership.Autoscaler || f.Value == nil {
+	switch {
+	case f == nil || f.Value == nil:
+		return
+	case f.Owner.Kind != ownership.Autoscaler:
+		if scalesToOne(e, f) {
+			a.report.ToOne = append(a.report.ToOne, explain.ObjectOf(e.Subject))
+		}
 		return
 	}
 	found, ok := sizingOf(e, f)
@@ -46,8 +55,33 @@ func (a *auditor) replicas(e explain.Explanation) {
 	if !found.unrecorded {
 		r.Remedies = append(r.Remedies, releaseCommand(e, r.Field))
 	}
-	r.Remedies = append(r.Remedies, "remove "+r.Field+" from the manifest")
+	r.Remedies = append(r.Remedies, "remove "+r.Field+" from the manifest, or apply again after deleting the autoscaler")
 	a.add(r)
+}
+
+// scalesToOne reports whether replicas above 1 become 1 when a manifest drops them or, in a server-side apply, sets them to null.
+func scalesToOne(e explain.Explanation, f *ownership.Field) bool {
+	replicas, err := strconv.ParseUint(string(f.Value), 10, 31)
+	if err != nil || replicas < 2 || f.Declared != ownership.Lacks {
+		return false
+	}
+	return slices.ContainsFunc(f.Entries, func(h ownership.Entry) bool {
+		return e.Subject.Context.Managers.IsApplier(h) && !h.Contains(ownership.LastAppliedPath())
+	})
+}
+
+// lostRules reports whether an object lacks the annotation with fields of controllers that its last-applied configuration has.
+func lostRules(s source.Subject) bool {
+	if _, has := s.Object.ControllerFields(); has {
+		return false
+	}
+	manifest, _ := s.Object.LastApplied()
+	applied, err := ownership.ParseObject([]byte(manifest))
+	if err != nil {
+		return false
+	}
+	_, declared := applied.ControllerFields()
+	return declared
 }
 
 // sizingOf returns the manifest that sets the scale field, according to the last-applied annotation, an Apply entry in

@@ -82,6 +82,49 @@ func TestReplicasRisk(t *testing.T) {
 	}
 }
 
+func TestReplicasThatMayScaleToOne(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		object     object
+		autoscaler bool
+		want       int
+	}{
+		"a server-side applier sets them":   {object{spec: `{"replicas":7}`, entries: []string{entry("flux", "Apply", "", replicas)}}, false, 1},
+		"Helm 3 sets them":                  {object{spec: `{"replicas":7}`, entries: []string{entry("helm", "Update", "", replicas)}}, false, 1},
+		"not with an autoscaler":            {object{spec: `{"replicas":7}`, entries: []string{entry("flux", "Apply", "", replicas)}}, true, 0},
+		"not 1":                             {object{spec: `{"replicas":1}`, entries: []string{entry("flux", "Apply", "", replicas)}}, false, 0},
+		"not where last-applied has them":   {object{manifest: `{"spec":{"replicas":7}}`, spec: `{"replicas":7}`, entries: []string{kubectl(replicas)}}, false, 0},
+		"not where no applier manages them": {object{spec: `{"replicas":7}`, entries: []string{scaled}}, false, 0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			objects := []string{test.object.text(), shop("")}
+			if test.autoscaler {
+				objects = append(objects, ofWeb("web"))
+			}
+			if got := reportOf(t, objects...).ToOne; len(got) != test.want {
+				t.Errorf("want %d objects, got %v", test.want, got)
+			}
+		})
+	}
+}
+
+func TestRulesThatAnUndoTookAway(t *testing.T) {
+	with := `{"metadata":{"annotations":{"ownership-handoff.io/controller-fields":".spec.paused"}},"spec":{}}`
+	for sentence, test := range map[string]struct {
+		manifest string
+		want     int
+	}{
+		"the manifest has the annotation, the object has not": {with, 1},
+		"neither has it": {`{"spec":{}}`, 0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			o := object{manifest: test.manifest, spec: `{}`, entries: []string{kubectl(``)}}
+			if got := reportOf(t, o.text(), shop("")).Undone; len(got) != test.want {
+				t.Errorf("want %d objects, got %v", test.want, got)
+			}
+		})
+	}
+}
+
 func TestHandoffColumnByMode(t *testing.T) {
 	for mode, want := range map[string]string{
 		"": "off: would keep 7", "off": "off: would keep 7", "warn": "warn: would keep 7", "enforce": "keeps 7", "maybe": "warn: would keep 7",

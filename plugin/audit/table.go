@@ -10,6 +10,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
@@ -100,7 +101,18 @@ func (r *Report) summary() string {
 	if len(r.Unrecorded) > 0 {
 		sentences = append(sentences, fmt.Sprintf("Not recorded: whether the manifest sets the replicas of %s. "+
 			"An autoscaler has taken over the field in managedFields from Helm or server-side apply; check the manifest.",
-			r.unrecorded()))
+			namesOf(r.Unrecorded)))
+	}
+	if len(r.ToOne) > 0 {
+		sentences = append(sentences, fmt.Sprintf("Not recorded: whether a Helm 3 chart drops replicas, or a server-side apply sets them to "+
+			"null. If so, these scale to 1: %s.", namesOf(r.ToOne)))
+	}
+	if len(r.Undone) > 0 {
+		sentences = append(sentences, fmt.Sprintf("Annotation %s of the manifest is missing, as after kubectl rollout undo; apply again: %s.",
+			ownership.ControllerFieldsAnnotation, namesOf(r.Undone)))
+	}
+	if note := source.AnnotatedNote(r.Annotated); note != "" {
+		sentences = append(sentences, "Note: "+note+".")
 	}
 	return strings.Join(table.Cells(sentences...), "\n") + "\n"
 }
@@ -108,14 +120,14 @@ func (r *Report) summary() string {
 // maxNames limits the names that a sentence lists.
 const maxNames = 5
 
-func (r *Report) unrecorded() string {
+func namesOf(objects []explain.ObjectData) string {
 	names := make([]string, 0, maxNames)
-	for _, o := range r.Unrecorded[:min(len(r.Unrecorded), maxNames)] {
+	for _, o := range objects[:min(len(objects), maxNames)] {
 		gv, _ := schema.ParseGroupVersion(o.APIVersion)
 		kind := strings.ToLower(gv.WithKind(o.Kind).GroupKind().String())
 		names = append(names, fmt.Sprintf("%s/%s -n %s", kind, o.Name, o.Namespace))
 	}
-	return printable.Names(names, len(r.Unrecorded))
+	return printable.Names(names, len(objects))
 }
 
 func counted(n int, one, many string) string {

@@ -8,7 +8,7 @@ func (s *shared) newDisable() *cobra.Command {
 		Use:   "disable NAMESPACE...",
 		Short: "Disable handoff in a namespace",
 		Long: `Removes the annotation ownership-handoff.io/mode from namespaces. Nothing else in the namespaces changes; fields that
-handoff has kept keep their values. Objects with their own annotation stay in the mode that it sets.`,
+handoff has kept keep their values. Objects with the label of that name stay in the mode that it sets.`,
 		Example: `  # Disable handoff in a namespace
   kubectl handoff disable shop`,
 		Args: atLeast(1, "requires a NAMESPACE"), ValidArgsFunction: s.completeNamespaces,

@@ -40,7 +40,7 @@ Checks:
   certificate     the serving certificate: expiration, DNS names, CA; the caBundle of each webhook
   permissions     which permissions the webhook's ServiceAccount lacks
   namespaces      which of them seem to have opted in and have not: misspelled annotations, unknown modes, labels that do
-                  not follow the annotation, excluded namespaces
+                  not follow the annotation, excluded namespaces; objects that have the annotation instead of the label
   dry-run         the API server calls the webhook, and a pod answers
   network         the error of the API server when it connects to the Service, if a dry run was not answered
   changes         what other clients have changed in the configuration since the installation, such as an admission
@@ -111,6 +111,9 @@ func (o *doctorOptions) options(inNamespace bool) (doctor.Options, error) {
 		return doctor.Options{}, err
 	}
 	options := doctor.Options{Config: config, Version: o.shared.env.Version, Now: o.shared.env.Now()}
+	options.Annotated = func(ctx context.Context, namespace string) ([]source.Annotated, []string, error) {
+		return source.FindAnnotated(ctx, o.shared.cluster, namespace)
+	}
 	if inNamespace {
 		options.Namespace, _, err = o.shared.cluster.ToRawKubeConfigLoader().Namespace()
 	}

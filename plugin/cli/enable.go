@@ -16,7 +16,7 @@ func (s *shared) newEnable() *cobra.Command {
 and controllers own. With --warn, sets it to warn: handoff then only reports what it would keep, and changes nothing.
 Nothing else in the namespaces changes.
 
-The annotation has an effect only if the webhook is installed. The annotation of an object overrides that of its namespace.`,
+The annotation has an effect only if the webhook is installed. The label of that name on an object overrides it.`,
 		Example: `  # Report what handoff would keep
   kubectl handoff enable shop --warn
 

@@ -49,7 +49,8 @@ func (s *shared) newStatus() *cobra.Command {
 annotation; a value that handoff does not know counts as warn. -o wide also shows who set the annotation, and when.
 
 A namespace whose label ownership-handoff.io/mode does not follow the annotation is marked with the label: the API server selects
-namespaces by label. A note says if the handoff webhook is not installed.
+namespaces by label. Notes say if the handoff webhook is not installed, and which objects that can be scaled have the
+annotation: it has no effect on objects. The label of that name on an object overrides the mode of its namespace.
 
 With a NAMESPACE, the exit code is 0 if handoff is enabled in all given namespaces, including in mode warn, and otherwise 1.`,
 		Example: `  # Show all namespaces
@@ -82,6 +83,9 @@ func (st *statusOptions) run(ctx context.Context, names []string) error {
 	notes, err := st.compare(ctx, statuses)
 	if err != nil {
 		return err
+	}
+	if notes, err = st.annotated(ctx, names, notes); err != nil {
+		return source.Advise(err, "")
 	}
 	if err := st.write(statuses, len(names) == 1); err != nil {
 		return err
@@ -122,6 +126,28 @@ func (st *statusOptions) compare(ctx context.Context, statuses []modeStatus) (no
 	case slices.ContainsFunc(statuses, stale):
 		notes = append(notes, "the API server selects namespaces by label, and some labels do not follow the mode; "+
 			"kubectl handoff doctor shows how to repair them")
+	}
+	return notes, nil
+}
+
+// annotated adds a note about objects with the annotation. It does not say which kinds the user cannot list: the note is optional.
+func (st *statusOptions) annotated(ctx context.Context, names, notes []string) ([]string, error) {
+	if st.output.isData() {
+		return notes, nil
+	}
+	if len(names) == 0 {
+		names = []string{metav1.NamespaceAll}
+	}
+	var all []source.Annotated
+	for _, name := range names {
+		found, _, err := source.FindAnnotated(ctx, st.shared.cluster, name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	if note := source.AnnotatedNote(all); note != "" {
+		notes = append(notes, note)
 	}
 	return notes, nil
 }

@@ -12,6 +12,8 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+
+	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 // Options configure a run.
@@ -20,6 +22,8 @@ type Options struct {
 	Config *rest.Config
 	// Namespace is the namespace to check and to make dry runs in. If it is empty, all namespaces are checked.
 	Namespace string
+	// Annotated finds the objects with the mode annotation in a namespace or, if it is empty, in all.
+	Annotated func(ctx context.Context, namespace string) (found []source.Annotated, unread []string, err error)
 	// Version is the plugin's version.
 	Version string
 	// Now is the time to which expiration dates are compared.

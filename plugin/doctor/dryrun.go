@@ -20,7 +20,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// probeMode is the mode that the webhook answers in a dry run, with its version in a warning (webhook/mode.go).
+// probeMode is the mode label that the webhook answers in a dry run, with its version in a warning (webhook/mode.go).
 const probeMode = "doctor"
 
 // What the webhook's warnings begin with.
@@ -205,7 +205,7 @@ func probeObject(name string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": appsv1.SchemeGroupVersion.String(), "kind": "Deployment",
 		"metadata": map[string]any{
-			"name": name, "labels": match, "annotations": map[string]any{ownership.ModeAnnotation: probeMode},
+			"name": name, "labels": map[string]any{"app.kubernetes.io/name": name, ownership.ModeLabel: probeMode},
 		},
 		"spec": map[string]any{
 			"replicas": int64(0),

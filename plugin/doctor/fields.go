@@ -51,6 +51,7 @@ func (h *hookChanges) fields() []hookField {
 		},
 		{
 			name: "objectSelector", live: live.ObjectSelector, declared: was.ObjectSelector, isDeclared: was.ObjectSelector != nil,
+			fixed: true,
 		},
 		{name: "rules", live: scoped(live.Rules), declared: scoped(was.Rules), isDeclared: was.Rules != nil},
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/similar"
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 // systemLabel marks the namespace of handoff.
@@ -48,6 +49,25 @@ func (d *diagnosis) checkNamespaces(ctx context.Context, c *Check) {
 	}
 	c.Detail = fmt.Sprintf("%d in mode enforce, %d in mode warn, of %d", modes[ownership.ModeEnforce], modes[ownership.ModeWarn],
 		len(d.spaces.all))
+	d.checkObjects(ctx, c)
+}
+
+// checkObjects finds objects that seem to override the mode of their namespace and do not.
+func (d *diagnosis) checkObjects(ctx context.Context, c *Check) {
+	annotated, unread, err := d.options.Annotated(ctx, d.options.Namespace)
+	switch {
+	case err != nil:
+		c.unread("find objects with the annotation "+ownership.ModeAnnotation, err)
+	case len(unread) > 0:
+		c.gap("%s: could not list %s, to find objects with the annotation %s", c.Name, strings.Join(unread, ", "), ownership.ModeAnnotation)
+	}
+	if len(annotated) == 0 {
+		return
+	}
+	first := annotated[0]
+	c.found(first.Object, source.AnnotatedNote(annotated),
+		fmt.Sprintf("kubectl label --overwrite %s %s=%s", first.Object, ownership.ModeLabel, first.Mode),
+		fmt.Sprintf("kubectl annotate %s %s-", first.Object, ownership.ModeAnnotation))
 }
 
 func (d *diagnosis) readNamespaces(ctx context.Context, c *Check) bool {

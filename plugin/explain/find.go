@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ownership-handoff/handoff/internal/jsonindex"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/similar"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -58,11 +58,10 @@ func (e Explanation) at(pattern ownership.Pattern) Explanation {
 	if !plain || e.Subject.Object.Value(path) == nil {
 		return Explanation{}
 	}
-	live := jsonindex.New(e.Subject.Object.Text())
-	pointer, _ := live.Pointer(path)
+	live := jsontree.Valid(e.Subject.Object.Text())
+	pointer := live.Find(path).Pointer()
 	return e.Select(func(f ownership.Field) bool {
-		at, _ := live.Pointer(f.Path)
-		rest, ok := strings.CutPrefix(at, pointer)
+		rest, ok := strings.CutPrefix(live.Find(f.Path).Pointer(), pointer)
 		return f.Value != nil && ok && (rest == "" || rest[0] == '/')
 	})
 }

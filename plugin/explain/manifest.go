@@ -75,5 +75,6 @@ func (e Explanation) Keeps(f *ownership.Field, manifest, base ownership.Declarat
 		return false
 	}
 	declared := ownership.Declared{Manifest: manifest, Base: base}
-	return merge.LookupApply(f.Owner.Kind, declared, e.Subject.Context.IsScale(f.Path)).Verdict == merge.Keep
+	kind, isScale := e.Subject.Kind.GroupKind(), e.Subject.Context.IsScale(f.Path)
+	return merge.LookupApply(f.Owner.Kind, declared, kind, f.Path, isScale).Verdict == merge.Keep
 }

@@ -5,7 +5,7 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/jsonindex"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -19,7 +19,7 @@ func (e Explanation) Named(text string) ([]fieldpath.Path, error) {
 	}
 	pattern, _ := ParseField(text) // nil if only the plain text matches fields
 	var paths []fieldpath.Path
-	live := jsonindex.New(e.Subject.Object.Text())
+	live := jsontree.Valid(e.Subject.Object.Text())
 	listed := map[string]bool{}
 	for i := range found.Fields {
 		path := named(live, found.Fields[i].Path, pattern, text)
@@ -32,14 +32,13 @@ func (e Explanation) Named(text string) ([]fieldpath.Path, error) {
 }
 
 // named returns the part of a field's path that the argument matches.
-func named(live *jsonindex.Index, path fieldpath.Path, pattern ownership.Pattern, text string) fieldpath.Path {
+func named(live *jsontree.Node, path fieldpath.Path, pattern ownership.Pattern, text string) fieldpath.Path {
 	if n := len(pattern); n > 0 && n <= len(path) {
 		if pattern.Matches(path) {
 			return path[:n]
 		}
 		if exact, plain := PathOf(pattern); plain {
-			at, found := live.Pointer(exact)
-			if pointer, ok := live.Pointer(path[:n]); found && ok && pointer == at {
+			if at := live.Find(exact); at != nil && live.Find(path[:n]) == at {
 				return path[:n]
 			}
 		}
@@ -63,11 +62,11 @@ func (e Explanation) Within(text string) (field ownership.Field, ok bool) {
 	if !plain || e.Subject.Object.Value(path) == nil {
 		return field, false
 	}
-	live := jsonindex.New(e.Subject.Object.Text())
-	pointer, _ := live.Pointer(path)
+	live := jsontree.Valid(e.Subject.Object.Text())
+	pointer := live.Find(path).Pointer()
 	for i := range e.Fields {
 		f := e.Fields[i]
-		if at, ok := live.Pointer(f.Path); ok && f.Value != nil && strings.HasPrefix(pointer, at+"/") {
+		if at := live.Find(f.Path); at != nil && f.Value != nil && strings.HasPrefix(pointer, at.Pointer()+"/") {
 			return f, true
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
-	"github.com/ownership-handoff/handoff/internal/rawjson"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
 // Place is the position of a field or a list element in an object.
@@ -74,7 +74,7 @@ func isElement(item *yaml.Node, index int, element fieldpath.PathElement) bool {
 
 // isDefault reports whether an element without the field has this key.
 func isDefault(key value.Field) bool {
-	text := rawjson.KeyDefault(key.Name)
+	text := jsontree.KeyDefault(key.Name)
 	if text == nil {
 		return false
 	}

@@ -1,14 +1,12 @@
 package preview
 
 import (
-	"bytes"
 	"encoding/json"
 
 	jsonpatchv4 "gopkg.in/evanphx/json-patch.v4"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/jsonindex"
-	"github.com/ownership-handoff/handoff/internal/rawjson"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
@@ -34,14 +32,14 @@ func (t *trial) fields(p prediction) ([]Field, error) {
 	if err != nil {
 		return nil, err
 	}
-	var objects [3]*jsonindex.Index
+	var objects [3]*jsontree.Node
 	for i, text := range [][]byte{t.subject.Object.Text(), p.without, p.with} {
 		if objects[i], err = shownOf(text); err != nil {
 			return nil, err
 		}
 	}
 	at := func(path fieldpath.Path) Field {
-		return Field{Path: path, Live: objects[0].Value(path), Without: objects[1].Value(path), With: objects[2].Value(path)}
+		return Field{Path: path, Live: objects[0].Find(path).Text(), Without: objects[1].Find(path).Text(), With: objects[2].Find(path).Text()}
 	}
 	var fields []Field
 	for i := range p.decided.Changes {
@@ -73,18 +71,19 @@ func (t *trial) fields(p prediction) ([]Field, error) {
 }
 
 // shownOf indexes an object without the parts that a preview leaves out, so that ancestors do not contain them either.
-func shownOf(text []byte) (_ *jsonindex.Index, err error) {
+func shownOf(text []byte) (_ *jsontree.Node, err error) {
 	if text != nil {
 		if text, err = plain(text); err != nil {
 			return nil, err
 		}
 	}
-	return jsonindex.New(text), nil
+	return jsontree.Valid(text), nil
 }
 
 func becauseOf(c *merge.Change) string {
 	did := map[merge.Verdict]string{
-		merge.Keep: "kept", merge.Clear: "cleared", merge.Start: "started", merge.Yield: "not kept",
+		merge.Keep: "kept", merge.Clear: "cleared", merge.Start: "started", merge.ManifestWins: "not kept",
+		merge.Removed: "removed",
 	}[c.Decision.Verdict]
 	before, name, after := c.Text(did, explain.Text(c.Path))
 	return before + name + after
@@ -125,11 +124,10 @@ func both(a, b []byte, do func([]byte) ([]byte, error)) (doneA, doneB []byte, er
 // plain returns an object without the metadata that the API server generates, without the last-applied annotation,
 // which the other fields determine, and without status, which a controller may have changed since the live object was read.
 func plain(text []byte) ([]byte, error) {
-	text = rawjson.Cut(source.WithoutGenerated(text), "metadata", "annotations", ownership.LastAppliedAnnotation)
-	if annotations := rawjson.Find(text, "metadata", "annotations").Of(text); bytes.Equal(annotations, []byte("{}")) {
-		text = rawjson.Cut(text, "metadata", "annotations")
-	}
-	return text, rawjson.Check(text)
+	root, err := jsontree.Parse(source.WithoutGenerated(text))
+	isAnnotations := func(parent fieldpath.Path) bool { return len(parent) > 1 }
+	root.Cut(ownership.LastAppliedPath(), isAnnotations)
+	return root.Remaining(), err
 }
 
 // appliedClientSide reports whether kubectl has applied the object client-side before.

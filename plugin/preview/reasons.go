@@ -3,7 +3,7 @@ package preview
 import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/jsonindex"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -42,10 +42,10 @@ func inLastApplied(live, with ownership.Object) (manifest, base declarationFunc,
 		if !ok {
 			return func(fieldpath.Path) ownership.Declaration { return ownership.Lacks }
 		}
-		index := jsonindex.New([]byte(text))
+		index := jsontree.Valid([]byte(text))
 		return func(path fieldpath.Path) ownership.Declaration {
 			for n := len(path); n > 0; n-- { // null also clears nested fields
-				switch value := index.Value(path[:n]); {
+				switch value := index.Find(path[:n]).Text(); {
 				case string(value) == "null":
 					return ownership.Clears
 				case value != nil && n == len(path):
@@ -66,7 +66,7 @@ func (t *trial) inManagedFields(live, with ownership.Object) (manifest, base dec
 	if err != nil {
 		return nil, nil, err
 	}
-	after, err := with.Entries(before...)
+	after, err := with.Entries()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/rawjson"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
@@ -92,7 +92,7 @@ func (t *trial) stale() error {
 	version := t.manifest.GetResourceVersion()
 	var live string
 	if text := t.subject.Object.Value(fieldpath.MakePathOrDie("metadata", "resourceVersion")); text != nil {
-		live, _ = rawjson.Unquote(text)
+		live, _ = jsontree.Unquote(text)
 	}
 	switch {
 	case version == "" || version == live || t.subject.Object.Present() && live == "":

@@ -8,14 +8,15 @@ import (
 	"gomodules.xyz/jsonpatch/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/ownership-handoff/handoff/internal/rawjson"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// without returns the object after an apply without handoff. The mode annotation turns an installed webhook off.
+// without returns the object after an apply without handoff. The mode label turns an installed webhook off.
 func (t *trial) without(ctx context.Context, merged []byte, mode ownership.Mode) ([]byte, error) {
 	if t.resource == nil || bytes.Equal(merged, t.subject.Object.Text()) {
 		return merged, nil // kubectl sends no request if nothing changes
@@ -23,7 +24,7 @@ func (t *trial) without(ctx context.Context, merged []byte, mode ownership.Mode)
 	if mode == ownership.ModeOff || !t.options.ServerSide {
 		return t.try(ctx, merged, without(mode))
 	}
-	// Another manager may own the annotation, so the request needs force. Check for other conflicts first.
+	// Another manager may own the label, so the request needs force. Check for other conflicts first.
 	if _, err := t.try(ctx, merged, reviewed); err != nil {
 		return nil, err
 	}
@@ -35,7 +36,7 @@ type review int
 
 const (
 	reviewed review = iota
-	bypassed        // the mode annotation turns the webhook off
+	bypassed        // the mode label turns the webhook off
 )
 
 // without returns the review of a request without handoff: in mode off, there is nothing to bypass.
@@ -67,7 +68,8 @@ func (t *trial) tryBy(ctx context.Context, send request, merged []byte, by revie
 		return nil, err
 	}
 	if by == bypassed {
-		annotateMode(sent, string(ownership.ModeOff))
+		defaultLabels(sent)
+		labelMode(sent, string(ownership.ModeOff))
 	}
 	stored, err := send(ctx, sent, by)
 	if err != nil {
@@ -81,17 +83,17 @@ func (t *trial) tryBy(ctx context.Context, send request, merged []byte, by revie
 	return stored.MarshalJSON()
 }
 
-// restoreMode undoes the mode annotation of a request without handoff. On a server-side apply, the API server also updates an
+// restoreMode undoes the mode label of a request without handoff. On a server-side apply, the API server also updates an
 // existing last-applied annotation (k8s.io/apimachinery/pkg/util/managedfields/internal/lastappliedupdater.go).
 func (t *trial) restoreMode(stored *unstructured.Unstructured, merged []byte) error {
-	text, annotated, err := t.modeAnnotation(merged)
+	text, labeled, err := t.modeLabel(merged)
 	if err != nil {
 		return err
 	}
-	if annotated {
-		annotateMode(stored, text)
+	if labeled {
+		labelMode(stored, text)
 	} else {
-		unannotateMode(stored)
+		unlabelMode(stored)
 	}
 	annotations := stored.GetAnnotations()
 	written, ok := annotations[ownership.LastAppliedAnnotation]
@@ -107,7 +109,7 @@ func (t *trial) restoreMode(stored *unstructured.Unstructured, merged []byte) er
 	return nil
 }
 
-// apply sends a server-side apply. Without handoff it uses force, so that the mode annotation cannot cause a conflict.
+// apply sends a server-side apply. Without handoff it uses force, so that the mode label cannot cause a conflict.
 func (t *trial) apply(
 	ctx context.Context, o *unstructured.Unstructured, by review,
 ) (*unstructured.Unstructured, error) {
@@ -149,46 +151,52 @@ func (t *trial) patchOptions() metav1.PatchOptions {
 // replacing returns the operations that turn the live object into the wanted one, member by member. It leaves out the
 // resourceVersion, so that a newer live object does not cause a conflict.
 func replacing(live, wanted []byte) []jsonpatch.Operation {
-	operations := replacingMembers(live, wanted, "/", "metadata")
-	of := func(text []byte) []byte { return rawjson.Find(text, "metadata").Of(text) }
-	return append(operations, replacingMembers(of(live), of(wanted), "/metadata/", "resourceVersion")...)
+	from, to := jsontree.Valid(live), jsontree.Valid(wanted)
+	operations := replacingMembers(from, to, "/", "metadata")
+	return append(operations, replacingMembers(from.Member("metadata"), to.Member("metadata"), "/metadata/", "resourceVersion")...)
 }
 
-func replacingMembers(live, wanted []byte, at, but string) (operations []jsonpatch.Operation) {
-	rawjson.Members(wanted, func(quoted, value rawjson.Span) bool {
-		name := string(rawjson.Name(quoted.Of(wanted)))
-		if name != but && !bytes.Equal(rawjson.Find(live, name).Of(live), value.Of(wanted)) {
-			wantedValue := json.RawMessage(value.Of(wanted))
-			operations = append(operations, jsonpatch.NewOperation("add", at+rawjson.EscapePointer(name), wantedValue))
+func replacingMembers(live, wanted *jsontree.Node, at, but string) (operations []jsonpatch.Operation) {
+	for part := range wanted.Parts() {
+		name := part.Name()
+		if name != but && !bytes.Equal(live.Member(name).Text(), part.Text()) {
+			operations = append(operations, jsonpatch.NewOperation("add", at+jsontree.EscapePointer(name), json.RawMessage(part.Text())))
 		}
-		return true
-	})
-	rawjson.Members(live, func(quoted, _ rawjson.Span) bool {
-		name := string(rawjson.Name(quoted.Of(live)))
-		if name != but && !rawjson.Find(wanted, name).Present() {
-			operations = append(operations, jsonpatch.NewOperation("remove", at+rawjson.EscapePointer(name), nil))
+	}
+	for part := range live.Parts() {
+		if name := part.Name(); name != but && wanted.Member(name) == nil {
+			operations = append(operations, jsonpatch.NewOperation("remove", at+jsontree.EscapePointer(name), nil))
 		}
-		return true
-	})
+	}
 	return operations
 }
 
-// annotateMode sets the mode annotation of an object.
-func annotateMode(o *unstructured.Unstructured, text string) {
-	annotations := o.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
+// defaultLabels gives a ReplicationController without labels those of its pods, as the API server does
+// (SetDefaults_ReplicationController in k8s.io/kubernetes/pkg/apis/core/v1): it would not do so beside the mode label.
+func defaultLabels(o *unstructured.Unstructured) {
+	if o.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "ReplicationController"}) || len(o.GetLabels()) > 0 {
+		return
 	}
-	annotations[ownership.ModeAnnotation] = text
-	o.SetAnnotations(annotations)
+	labels, _, _ := unstructured.NestedStringMap(o.Object, "spec", "template", "metadata", "labels")
+	o.SetLabels(labels)
 }
 
-// unannotateMode removes the mode annotation of an object.
-func unannotateMode(o *unstructured.Unstructured) {
-	annotations := o.GetAnnotations()
-	delete(annotations, ownership.ModeAnnotation)
-	if len(annotations) == 0 {
-		annotations = nil
+// labelMode sets the mode label of an object.
+func labelMode(o *unstructured.Unstructured, text string) {
+	labels := o.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
 	}
-	o.SetAnnotations(annotations)
+	labels[ownership.ModeLabel] = text
+	o.SetLabels(labels)
+}
+
+// unlabelMode removes the mode label of an object.
+func unlabelMode(o *unstructured.Unstructured) {
+	labels := o.GetLabels()
+	delete(labels, ownership.ModeLabel)
+	if len(labels) == 0 {
+		labels = nil
+	}
+	o.SetLabels(labels)
 }

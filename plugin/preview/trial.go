@@ -3,6 +3,7 @@ package preview
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"gomodules.xyz/jsonpatch/v2"
 	jsonpatchv4 "gopkg.in/evanphx/json-patch.v4"
@@ -54,6 +55,9 @@ func (t *trial) merged() ([]byte, error) {
 	merged, err := t.recorded()
 	if err == nil && t.subject.Object.Present() {
 		base, _ := t.subject.Object.LastApplied()
+		if strings.TrimSpace(base) == "null" {
+			base = "" // as kubectl reads it
+		}
 		merged, err = t.subject.ThreeWay([]byte(base), merged, t.subject.Object.Text())
 	}
 	if err != nil {
@@ -107,26 +111,35 @@ func (t *trial) defaulted(merged []byte) ([]byte, error) {
 	return patched(merged, []jsonpatch.Operation{jsonpatch.NewOperation("add", "/spec/replicas", json.RawMessage("1"))})
 }
 
-// modeAnnotation returns the object's mode annotation after the apply. For a server-side apply, merged is only the manifest, so
-// an annotation that it does not set comes from the live object.
-func (t *trial) modeAnnotation(merged []byte) (text string, annotated bool, err error) {
+// modeLabel returns the object's mode label after the apply. For a server-side apply, merged is only the manifest, so a label
+// that it does not set comes from the live object, unless only the applier manages it there.
+func (t *trial) modeLabel(merged []byte) (text string, labeled bool, err error) {
 	o, err := ownership.ParseObject(merged)
 	if err != nil {
 		return "", false, err
 	}
-	if text, annotated = o.ModeText(); !annotated && t.options.ServerSide {
-		text, annotated = t.subject.Object.ModeText()
+	if text, labeled = o.ModeLabel(); labeled || !t.options.ServerSide {
+		return text, labeled, nil
 	}
-	return text, annotated, nil
+	entries, err := t.subject.Object.Entries()
+	if err != nil {
+		return "", false, err
+	}
+	managers := ownership.EntriesFor(entries, fieldpath.MakePathOrDie("metadata", "labels", ownership.ModeLabel))
+	if len(managers) == 1 && managers[0].Operation == ownership.OperationApply && managers[0].Manager == t.options.manager() {
+		return "", false, nil
+	}
+	text, labeled = t.subject.Object.ModeLabel()
+	return text, labeled, nil
 }
 
 // mode returns the object's mode after the apply.
 func (t *trial) mode(merged []byte) (ownership.Mode, error) {
-	text, annotated, err := t.modeAnnotation(merged)
-	if err != nil || !annotated || t.clusterScoped {
+	text, labeled, err := t.modeLabel(merged)
+	if err != nil || !labeled || t.clusterScoped {
 		return t.namespaceMode, err
 	}
-	mode, _ := ownership.ModeOf(text, annotated)
+	mode, _ := ownership.ModeOf(text, labeled)
 	return mode, nil
 }
 

@@ -102,7 +102,7 @@ func (p *Preview) remarks() (lines []string) {
 
 func (p *Preview) enableRemedy() string {
 	if p.Subject.Namespace == "" {
-		return "annotate the object with " + ownership.ModeAnnotation + "=" + string(ownership.ModeEnforce)
+		return "label the object with " + ownership.ModeLabel + "=" + string(ownership.ModeEnforce)
 	}
 	return "to enable it: kubectl handoff enable " + p.Subject.Namespace
 }

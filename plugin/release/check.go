@@ -9,7 +9,7 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/jsonindex"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 )
 
@@ -47,12 +47,12 @@ func (p Plan) survive(paths []fieldpath.Path) []error {
 	if err != nil {
 		err = fmt.Errorf("cannot be released, because a manifest without it cannot be applied: %w", err)
 	}
-	live, applied := jsonindex.New(p.Subject.Object.Text()), jsonindex.New(result)
+	live, applied := jsontree.Valid(p.Subject.Object.Text()), jsontree.Valid(result)
 	for i, path := range paths {
 		switch {
 		case err != nil:
 			errs[i] = err
-		case !same(live.Value(path), applied.Value(path)):
+		case !same(live.Find(path).Text(), applied.Find(path).Text()):
 			errs[i] = errors.New("is part of a value that kubectl apply treats as atomic: a manifest without it would still change it")
 		}
 	}

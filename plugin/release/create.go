@@ -4,18 +4,18 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/ownership-handoff/handoff/internal/jsonindex"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 // Without returns the live object without the fields and without server-generated metadata, to check whether the API server
 // would create it from a manifest without the fields.
 func (p Plan) Without() []byte {
-	object := jsonindex.New(p.bare())
+	object := jsontree.Valid(p.bare())
 	for _, path := range p.Paths {
 		object.Cut(path, removableIfEmpty)
 	}
-	return object.Text()
+	return object.Remaining()
 }
 
 // With returns the same object with the fields.
@@ -32,7 +32,8 @@ func (p Plan) Concerns(field string, missing bool) bool {
 	named := regexp.MustCompile(`\[([^]]*)\]`).ReplaceAllString("."+field, ".$1")
 	named = strings.ReplaceAll(named, ".", "/") + "/"
 	for _, path := range p.Paths {
-		released := strings.NewReplacer(".", "/", "~1", "/", "~0", "~").Replace(p.Subject.Object.Locate(path).Pointer) + "/"
+		pointer, _ := p.Subject.Object.Pointer(path)
+		released := strings.NewReplacer(".", "/", "~1", "/", "~0", "~").Replace(pointer) + "/"
 		if strings.HasPrefix(named, released) || strings.HasPrefix(released, named) {
 			return true
 		}

@@ -3,7 +3,7 @@ package release
 import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/jsonindex"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
 // cut is a value to remove from the last-applied annotation.
@@ -19,15 +19,15 @@ func (p *Plan) cutAll() {
 	if p.was == "" {
 		return
 	}
-	annotation := jsonindex.New([]byte(p.was))
+	annotation := jsontree.Valid([]byte(p.was))
 	for _, path := range p.Paths {
 		for _, path := range p.recordedAs(path) {
 			if value := annotation.Cut(path, removableIfEmpty); value != nil {
-				p.cuts = append(p.cuts, cut{path, value})
+				p.cuts = append(p.cuts, cut{path, value.Text()})
 			}
 		}
 	}
-	p.text = string(annotation.Text())
+	p.text = string(annotation.Remaining())
 }
 
 // recordedAs returns the possible paths of a field in a manifest: a Secret's data can be in stringData.

@@ -5,14 +5,14 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/jsonindex"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // left returns the ancestors of released fields that remain in the records of a plan.
 type left struct {
-	before, after *jsonindex.Index // of the annotation; nil if there is none
-	entries       []entryLeft      // of server-side appliers
+	before, after *jsontree.Node // of the annotation; nil if there is none
+	entries       []entryLeft    // of server-side appliers
 	known         map[string]state
 }
 
@@ -32,7 +32,7 @@ type state struct {
 func newLeft(p *Plan) *left {
 	l := &left{known: map[string]state{}}
 	if p.was != "" {
-		l.before, l.after = jsonindex.New([]byte(p.was)), jsonindex.New([]byte(p.text))
+		l.before, l.after = jsontree.Valid([]byte(p.was)), jsontree.Valid([]byte(p.text))
 	}
 	for _, e := range p.before {
 		if e.Operation != ownership.OperationApply || !p.isApplier(e) {
@@ -78,7 +78,7 @@ func (l *left) of(ancestor fieldpath.Path) state {
 	}
 	var at state
 	if l.before != nil {
-		at.recorded, at.declared = l.before.Value(ancestor) != nil, l.after.Value(ancestor) != nil
+		at.recorded, at.declared = l.before.Find(ancestor) != nil, l.after.Find(ancestor) != nil
 	}
 	for _, e := range l.entries {
 		if e.entry.Contains(ancestor) {

@@ -7,7 +7,7 @@ import (
 	"gomodules.xyz/jsonpatch/v2"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/rawjson"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -17,7 +17,7 @@ import (
 func (p Plan) Patch() ([]byte, error) {
 	var operations []jsonpatch.Operation
 	if p.was != p.text {
-		at := "/metadata/annotations/" + rawjson.EscapePointer(ownership.LastAppliedAnnotation)
+		at := "/metadata/annotations/" + jsontree.EscapePointer(ownership.LastAppliedAnnotation)
 		operations = append(operations, jsonpatch.NewOperation("replace", at, p.text))
 	}
 	return patchOf(p.Subject.Object, p.after, operations...)

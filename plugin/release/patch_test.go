@@ -20,7 +20,7 @@ func claimsOf(t *testing.T, o ownership.Object) (lines []string) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		lines = append(lines, strings.TrimSpace(e.Manager+" "+e.Operation+" "+string(e.Fields)))
+		lines = append(lines, strings.TrimSpace(e.Manager+" "+e.Operation+" "+string(e.Fields.Text())))
 	}
 	return lines
 }

@@ -5,7 +5,7 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/jsonindex"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/source"
@@ -50,7 +50,7 @@ func Of(e explain.Explanation, fields []string, now time.Time) (Plan, []error) {
 	}
 	var refusals []error
 	var paths []fieldpath.Path
-	live := jsonindex.New(e.Subject.Object.Text())
+	live := jsontree.Valid(e.Subject.Object.Text())
 	for _, field := range fields {
 		named, err := named(e, live, field)
 		if err != nil {

@@ -7,14 +7,14 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/jsonindex"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 // named returns the paths that a FIELD argument matches, or an error if one of them cannot be released.
-func named(e explain.Explanation, live *jsonindex.Index, field string) ([]fieldpath.Path, error) {
+func named(e explain.Explanation, live *jsontree.Node, field string) ([]fieldpath.Path, error) {
 	if pattern, err := explain.ParseField(field); err == nil {
 		if path, plain := explain.PathOf(pattern); plain {
 			if err := refuseIdentity(e.Subject, path); err != nil {
@@ -66,9 +66,9 @@ func containsIdentity(path fieldpath.Path) bool {
 }
 
 // refuse returns an error for a field that does not exist, and for a part of a list that cannot be released by itself.
-func refuse(s source.Subject, live *jsonindex.Index, path fieldpath.Path) error {
+func refuse(s source.Subject, live *jsontree.Node, path fieldpath.Path) error {
 	text := explain.Text(path)
-	if live.Value(path) == nil {
+	if live.Find(path) == nil {
 		return fmt.Errorf("%s: %s no longer exists, so there is nothing to keep; remove it from the manifest", s, text)
 	}
 	for i, element := range path {

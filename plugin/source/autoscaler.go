@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ownership-handoff/handoff/internal/rawjson"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/scale"
 )
 
@@ -79,8 +79,9 @@ func (a Autoscaler) TargetText() string {
 	return nameOf(schema.GroupVersionKind{Group: a.Target.Group, Kind: a.Target.Kind}, a.TargetName)
 }
 
-func autoscalerOf(hpa *autoscalingv2.HorizontalPodAutoscaler) Autoscaler {
-	a := Autoscaler{
+// autoscalerOf returns a HorizontalPodAutoscaler; ok is false if it is being deleted.
+func autoscalerOf(hpa *autoscalingv2.HorizontalPodAutoscaler) (a Autoscaler, ok bool) {
+	a = Autoscaler{
 		Kind: hpaKind().WithVersion("v2"), Namespace: hpa.Namespace, Name: hpa.Name, Path: ".spec.scaleTargetRef",
 		Min: 1, Max: hpa.Spec.MaxReplicas, apiVersion: hpa.Spec.ScaleTargetRef.APIVersion,
 		scaled: hpa.Status.LastScaleTime, conditions: scale.ConditionsForCache(hpa),
@@ -104,10 +105,10 @@ func autoscalerOf(hpa *autoscalingv2.HorizontalPodAutoscaler) Autoscaler {
 			a.able = !failed
 		}
 	}
-	return a
+	return a, hpa.DeletionTimestamp == nil
 }
 
-// scalerOf returns a scaler of another kind; ok is false if it needs no target.
+// scalerOf returns a scaler of another kind; ok is false if it needs no target, or is being deleted.
 func scalerOf(kind scale.Kind, o *unstructured.Unstructured) (a Autoscaler, ok bool) {
 	a = Autoscaler{Kind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName(), Path: kind.PathText()}
 	r, ok, err := kind.ReferenceOf(o.Object, a.Name, 0)
@@ -130,6 +131,6 @@ func (a Autoscaler) reduced() (hpa autoscalingv2.HorizontalPodAutoscaler) {
 }
 
 func unquoted(text []byte) string {
-	name, _ := rawjson.Unquote(text)
+	name, _ := jsontree.Unquote(text)
 	return strings.TrimSpace(name)
 }

@@ -18,7 +18,7 @@ import (
 
 type scaleField struct {
 	path fieldpath.Path
-	in   ownership.ScalePaths // in other versions of the kind
+	in   ownership.ScalePaths // in any version of the kind
 	gap  string
 }
 
@@ -52,8 +52,8 @@ func (f *clusterFacts) scalePath(ctx context.Context, s *Subject) (fieldpath.Pat
 	return field.path, nil
 }
 
-// customScale reads the CustomResourceDefinition of a kind, but only if the kind has a scale subresource: discovery shows that
-// without any permission.
+// customScale reads the CustomResourceDefinition of a kind, but only if a version of it has a scale subresource: discovery shows
+// that without any permission.
 func (f *clusterFacts) customScale(ctx context.Context, kind schema.GroupVersionKind) (field scaleField, err error) {
 	served, err := f.discovery.ServerResourcesForGroupVersion(kind.GroupVersion().String())
 	if err != nil {
@@ -66,9 +66,8 @@ func (f *clusterFacts) customScale(ctx context.Context, kind schema.GroupVersion
 		return field, nil
 	}
 	name := served.APIResources[at].Name
-	scales := func(r metav1.APIResource) bool { return r.Name == name+"/scale" }
-	if !slices.ContainsFunc(served.APIResources, scales) {
-		return field, nil
+	if scales, err := f.scalesInAnyVersion(kind.Group, name); err != nil || !scales {
+		return field, err
 	}
 	resources := apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
 	found, err := f.objects.Resource(resources).Get(ctx, name+"."+kind.Group, metav1.GetOptions{})
@@ -87,4 +86,26 @@ func (f *clusterFacts) customScale(ctx context.Context, kind schema.GroupVersion
 	field.in = scalesOf([]apiextensionsv1.CustomResourceDefinition{crd}, kind.GroupKind())
 	field.path = field.in(kind.GroupVersion().String())
 	return field, err
+}
+
+// scalesInAnyVersion reports whether a version of a group serves the scale subresource of a resource.
+func (f *clusterFacts) scalesInAnyVersion(group, resource string) (bool, error) {
+	groups, err := f.discovery.ServerGroups()
+	if err != nil {
+		return false, Advise(err, "")
+	}
+	at := slices.IndexFunc(groups.Groups, func(g metav1.APIGroup) bool { return g.Name == group })
+	if at < 0 {
+		return false, nil
+	}
+	for _, version := range groups.Groups[at].Versions {
+		served, err := f.discovery.ServerResourcesForGroupVersion(version.GroupVersion)
+		if err != nil {
+			return false, Advise(err, "")
+		}
+		if slices.ContainsFunc(served.APIResources, func(r metav1.APIResource) bool { return r.Name == resource+"/scale" }) {
+			return true, nil
+		}
+	}
+	return false, nil
 }

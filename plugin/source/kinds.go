@@ -80,13 +80,12 @@ func newServedKinds(getter genericclioptions.RESTClientGetter) (served servedKin
 	return served, nil
 }
 
-// add adds the kinds of a group version that no earlier version serves.
+// add adds the kinds of a group version that no earlier version serves. A kind is scalable if any version of it is.
 func (s *servedKinds) add(list *metav1.APIResourceList) {
 	gv, err := schema.ParseGroupVersion(list.GroupVersion)
 	if err != nil {
 		return
 	}
-	before := len(s.kinds)
 	scales := map[string]bool{}
 	for i := range list.APIResources {
 		r := &list.APIResources[i]
@@ -101,8 +100,9 @@ func (s *servedKinds) add(list *metav1.APIResourceList) {
 			s.kinds = append(s.kinds, kind)
 		}
 	}
-	for i := range s.kinds[before:] {
-		s.kinds[before+i].scales = scales[s.kinds[before+i].resource]
+	for i := range s.kinds {
+		k := &s.kinds[i]
+		k.scales = k.scales || k.gvk.Group == gv.Group && scales[k.resource]
 	}
 }
 

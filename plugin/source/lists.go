@@ -11,7 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/rest"
 
-	"github.com/ownership-handoff/handoff/internal/rawjson"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
 const (
@@ -140,35 +140,24 @@ func continueToken(err error) string {
 // splitList finds the items in the text of a list, in one pass, without decoding them.
 func splitList(body []byte) (page listed) {
 	page.left = -1
-	w := rawjson.Walk(body)
-	isObject, err := w.Object(func(name []byte) error {
-		if string(name) != "items" {
-			isMetadata := string(name) == "metadata"
-			span, err := w.Value()
-			if err == nil && isMetadata {
-				page.metadata(span.Of(body))
-			}
-			return err
-		}
-		_, err := w.List(func() error {
-			span, err := w.Value()
-			page.items = append(page.items, span.Of(body))
-			return err
-		})
-		return err
-	})
-	if err == nil && !isObject {
+	root, err := jsontree.Parse(body)
+	if err == nil && !root.IsObject() {
 		err = errors.New("not a list")
 	}
 	if err != nil {
 		page.err = fmt.Errorf("reading the API server's response: %w", err)
+		return page
 	}
+	for item := range root.Member("items").Parts() {
+		page.items = append(page.items, item.Text())
+	}
+	page.metadata(root.Member("metadata"))
 	return page
 }
 
-func (l *listed) metadata(text []byte) {
-	l.next = unquoted(rawjson.Find(text, "continue").Of(text))
-	if left, err := strconv.ParseInt(string(rawjson.Find(text, "remainingItemCount").Of(text)), 10, 64); err == nil {
+func (l *listed) metadata(of *jsontree.Node) {
+	l.next, _ = of.Member("continue").String()
+	if left, err := strconv.ParseInt(string(of.Member("remainingItemCount").Text()), 10, 64); err == nil {
 		l.left = left
 	} else if l.next == "" {
 		l.left = 0

@@ -63,7 +63,9 @@ func (c *clusterSurvey) readAutoscalers(ctx context.Context) error {
 			if err := json.Unmarshal(item, &hpa); err != nil {
 				return fmt.Errorf("parsing a HorizontalPodAutoscaler: %w", err)
 			}
-			c.addChosen(autoscalerOf(&hpa), selector, hpa.Labels)
+			if a, ok := autoscalerOf(&hpa); ok {
+				c.addChosen(a, selector, hpa.Labels)
+			}
 		}
 		return nil
 	})

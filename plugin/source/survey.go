@@ -95,7 +95,7 @@ func (s *Survey) add(a Autoscaler) {
 // addNamespace adds the mode of a namespace.
 func (s *Survey) addNamespace(o ownership.Object) {
 	name := stringAt(o, "metadata", "name")
-	text, annotated := o.ModeText()
+	text, annotated := o.ModeAnnotation()
 	s.Namespaces[name], _ = ownership.ModeOf(strings.Clone(text), annotated)
 }
 

@@ -48,7 +48,9 @@ func (r Reader) surveyFiles(s *Survey, q Query) error {
 	}
 	for i := range f.facts.hpas {
 		hpa := &f.facts.hpas[i]
-		f.addChosen(autoscalerOf(hpa), types, selector, hpa.Labels)
+		if a, ok := autoscalerOf(hpa); ok {
+			f.addChosen(a, types, selector, hpa.Labels)
+		}
 	}
 	s.scalers = f.facts.scalersOf(s.who.scalers)
 	for _, kind := range s.who.scalers {

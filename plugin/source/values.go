@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/rawjson"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -72,11 +72,7 @@ func visible(path fieldpath.Path, value []byte) []byte {
 	if !ownership.HasPrefix(hidden, path) {
 		return value
 	}
-	var names []string
-	for _, element := range hidden[len(path):] {
-		names = append(names, *element.FieldName)
-	}
-	return rawjson.Cut(value, names...)
+	return without(value, hidden[len(path):])
 }
 
 // Masked returns an object for printing: a Secret without its contents, any other object unchanged.
@@ -117,9 +113,19 @@ func (s Subject) Nameless(path fieldpath.Path) bool {
 
 // WithoutGenerated returns an object without its status and without the metadata that the API server generates for it.
 func WithoutGenerated(object []byte) []byte {
-	object = rawjson.Cut(object, "status")
-	for _, name := range ownership.GeneratedMetadata() {
-		object = rawjson.Cut(object, "metadata", name)
+	generated := ownership.GeneratedMetadata()
+	paths := append(make([]fieldpath.Path, 0, 1+len(generated)), fieldpath.MakePathOrDie("status"))
+	for _, name := range generated {
+		paths = append(paths, fieldpath.MakePathOrDie("metadata", name))
 	}
-	return object
+	return without(object, paths...)
+}
+
+// without returns a value without the fields at paths. Their parents stay, even if they become empty.
+func without(value []byte, paths ...fieldpath.Path) []byte {
+	root := jsontree.Valid(value)
+	for _, path := range paths {
+		root.Cut(path, func(fieldpath.Path) bool { return false })
+	}
+	return root.Remaining()
 }

@@ -77,7 +77,7 @@ func fieldsOf(o manifest.Object, s source.Subject) ([]Field, error) {
 func keeps(s source.Subject, f *ownership.Field) bool {
 	declared := ownership.Declared{Manifest: ownership.Sets, Base: f.Declared}
 	return f.Owner.Kind != ownership.Unknown &&
-		merge.LookupApply(f.Owner.Kind, declared, s.Context.IsScale(f.Path)).Verdict == merge.Keep
+		merge.LookupApply(f.Owner.Kind, declared, s.Kind.GroupKind(), f.Path, s.Context.IsScale(f.Path)).Verdict == merge.Keep
 }
 
 // isIdentity reports whether a field identifies the list element that it is in, or is in an element without identity. Without

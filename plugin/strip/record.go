@@ -7,7 +7,7 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/jsonindex"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/source"
@@ -18,7 +18,7 @@ import (
 type record struct {
 	subject source.Subject
 	// annotation is the last-applied configuration, nil without one.
-	annotation *jsonindex.Index
+	annotation *jsontree.Node
 	// elsewhere is a client that records its manifest elsewhere, or "".
 	elsewhere string
 }
@@ -27,7 +27,7 @@ func recordOf(s source.Subject) (record, error) {
 	r := record{subject: s}
 	text, annotated := s.Object.LastApplied()
 	if annotated {
-		r.annotation = jsonindex.New([]byte(text))
+		r.annotation = jsontree.Valid([]byte(text))
 	}
 	entries, err := s.Object.Entries()
 	if err != nil {
@@ -62,7 +62,7 @@ func (r record) deletes(f *ownership.Field, written fieldpath.Path) string {
 
 // annotates reports whether the last-applied annotation declares a field or list element.
 func (r record) annotates(path fieldpath.Path) bool {
-	return r.annotation != nil && r.annotation.Value(path) != nil
+	return r.annotation.Find(path) != nil
 }
 
 // isOnlyApplied reports whether only appliers manage a field. Whether an applier manages it that used another API version is not

@@ -2,34 +2,42 @@ package accepted_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"maps"
-	"os"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
 )
 
-// TestAppliesDifferFromThoseWithoutHandoffOnlyInKeptFields runs generated sequences.
-func TestAppliesDifferFromThoseWithoutHandoffOnlyInKeptFields(t *testing.T) {
+// TestWritesDifferFromThoseWithoutHandoffOnlyInNamedFields plays generated sequences.
+func TestWritesDifferFromThoseWithoutHandoffOnlyInNamedFields(t *testing.T) {
 	seed := *seedFlag
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano() % 1_000_000)
 	}
 	t.Logf("seed %d: -sequences=%d -seed=%d", seed, *sequencesFlag, seed)
 	run := &runner{seed: seed, schemas: newSchemas(), counts: newCounts(), classes: map[string]*failure{}}
+	for i, c := range cluster.scenarios {
+		if s := c.script(cluster.kinds); *onlyFlag < 0 && (*kindFlag == "" || *kindFlag == s.kind.Kind) {
+			found, err := s.replay(t.Context(), run.schemas, fmt.Sprintf("c%d", i), run.counts)
+			if err != nil {
+				t.Errorf("scenario %d: %v\n%s", i, err, s)
+			}
+			for _, f := range found {
+				t.Errorf("## %s\n%s\n%s", f.class(), f.text, s)
+			}
+		}
+	}
 	run.all(t)
 	t.Log(run.counts)
-	for _, f := range run.sorted() {
-		t.Errorf("%s\n%s", f.first.class(), f)
-	}
-	if *failuresFlag != "" {
-		run.write(t, *failuresFlag)
+	for _, class := range slices.Sorted(maps.Keys(run.classes)) {
+		t.Errorf("## %s\n%s", class, run.classes[class])
 	}
 	if *onlyFlag < 0 && *kindFlag == "" && *sequencesFlag >= 200 {
 		run.counts.wantEnough(t)
@@ -50,7 +58,7 @@ func (f *failure) String() string {
 	return fmt.Sprintf("%d times, in %v; first -only=%d: %s\n%s", f.times, f.kinds, f.index, f.first.text, f.script)
 }
 
-// runner runs sequences concurrently.
+// runner plays sequences concurrently.
 type runner struct {
 	seed    uint64
 	schemas schemas
@@ -83,9 +91,9 @@ func (r *runner) all(t *testing.T) {
 }
 
 func (r *runner) one(ctx context.Context, index int) error {
-	all := kinds()
+	all := cluster.kinds
 	k := all[index%len(all)]
-	if *kindFlag != "" && k.gvk.Kind != *kindFlag {
+	if *kindFlag != "" && k.Kind != *kindFlag {
 		return nil
 	}
 	s, found, err := sequence(ctx, r.schemas, k, r.seed, index, r.counts)
@@ -106,7 +114,7 @@ func (r *runner) report(ctx context.Context, index int, s script, f finding) {
 		r.classes[f.class()] = known
 	}
 	known.times++
-	known.kinds[s.kind.gvk.Kind]++
+	known.kinds[s.kind.Kind]++
 	r.mutex.Unlock()
 	if ok || !*shrinkFlag {
 		return
@@ -117,44 +125,100 @@ func (r *runner) report(ctx context.Context, index int, s script, f finding) {
 	r.mutex.Unlock()
 }
 
-func (r *runner) sorted() []*failure {
-	classes := slices.Sorted(maps.Keys(r.classes))
-	all := make([]*failure, 0, len(classes))
-	for _, class := range classes {
-		all = append(all, r.classes[class])
-	}
-	return all
+// counts are the numbers of writes and results of the sequences.
+type counts struct {
+	mutex sync.Mutex
+	of    map[string]int
 }
 
-func (r *runner) write(t *testing.T, file string) {
+func newCounts() *counts { return &counts{of: map[string]int{}} }
+
+func (c *counts) observed(k *kind, o observation) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	result := "accepted"
+	switch {
+	case o.answer.err != nil && o.twinErr != nil:
+		result = "refused also without handoff"
+	case o.answer.err != nil:
+		result = "refused with a warning that names the kept field"
+		c.of["refused because of a keep: "+general(rule(o.answer.err))]++
+	case o.twinErr != nil:
+		result = "accepted because a stale default is cleared"
+	}
+	for _, name := range []string{"writes", "writes " + result, o.step.verb + " by " + o.step.by, k.Kind + " " + result} {
+		c.of[name]++
+	}
+	for _, p := range o.named {
+		switch {
+		case p == scaleField:
+			p = "the scale field"
+		case k.isRuled(p):
+			p = "ruled fields"
+		case o.answer.err == nil:
+			p = "units, such as " + general(p)
+		}
+		c.of["kept"]++
+		c.of["kept: "+p]++
+	}
+	for _, verb := range []string{"cleared", "not kept", "removed", "allowed"} {
+		c.of[verb] += len(o.names(verb))
+	}
+}
+
+// wantEnough fails the test if the sequences contain too few writes of a type for meaningful checks.
+func (c *counts) wantEnough(t *testing.T) {
 	t.Helper()
-	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d, %d sequences\n\n%s\n", r.seed, *sequencesFlag, r.counts)
-	for _, f := range r.sorted() {
-		fmt.Fprintf(&b, "## %s\n%s\n", f.first.class(), f)
+	least := func(name string, want int) {
+		if c.of[name] < want {
+			t.Errorf("%s: %d, want at least %d", name, c.of[name], want)
+		}
 	}
-	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
-		t.Error(err)
+	n := *sequencesFlag
+	for _, k := range cluster.kinds {
+		least(k.Kind+" accepted", n/10)
+	}
+	for _, name := range []string{"apply by " + clientSide, "apply --server-side by " + kubectl, "apply --server-side by " + platform, "helm upgrade by " + helm,
+		"edit by " + tuner, "scale by " + autoscaler, "replace by kubectl-replace", "kept: the scale field", "kept: ruled fields"} {
+		least(name, n/20)
+	}
+	least("kept", n/4)
+	if refused, all := c.of["writes refused also without handoff"], c.of["writes"]; refused > all/3 {
+		t.Errorf("%d of %d writes are refused without handoff: too many for a meaningful test", refused, all)
 	}
 }
 
-// unexpected returns the error unless it is the rejection of an object.
-func unexpected(err error) error {
-	if err == nil || errors.Is(err, errNoChange) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) ||
-		apierrors.IsInternalError(err) || strings.Contains(err.Error(), "exit status") {
-		return nil
+func (c *counts) String() string {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(c.of)) {
+		fmt.Fprintf(&b, "%6d %s\n", c.of[name], name)
 	}
-	return err
+	return b.String()
 }
 
 // wantNoFailOpen fails the test if the API server has failed open, because these writes were not tested.
 func wantNoFailOpen(t *testing.T) {
 	t.Helper()
-	metrics, err := metrics(t.Context())
+	c, err := rest.HTTPClientFor(cluster.controlPlane.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(metrics) {
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSuffix(cluster.controlPlane.Config.Host, "/")+"/metrics", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := c.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	metrics, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(metrics)) {
 		if strings.HasPrefix(line, "apiserver_admission_webhook_fail_open_count{") {
 			t.Errorf("the API server failed open: %s", line)
 		}

@@ -1,7 +1,6 @@
 package accepted_test
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -9,263 +8,386 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
 
-	"github.com/ownership-handoff/handoff/ownership"
+// The checks, in order.
+const (
+	checkOpen     = "the webhook does not fail open"
+	checkRefused  = "a write that the API server accepts is accepted with handoff, unless it refuses a kept field that a warning names"
+	checkAccepted = "a write that the API server refuses is refused with handoff, unless a stale default is cleared or a field is kept"
+	checkUnnamed  = "a field that no warning names is the same as without handoff"
+	checkList     = "only the fields of the list are kept"
+	checkWins     = "the manifest wins where it sets a unit"
+	checkValue    = "a kept field has the value that it had"
+	checkKeeps    = "a unit that another manager has changed is kept if a client-side apply drops it"
+	checkRule     = "a ruled field of its controller is kept"
+	checkScale    = "the scale field of an autoscaler is kept"
+	checkEntries  = "managedFields is the same as without handoff, apart from the named fields and their parents"
+	checkKept     = "the entries of a kept field are those that it had, apart from the entry of the sender's own server-side apply"
+	checkRecord   = "last-applied is the same as without handoff, apart from the named fields and their parents"
+	checkRemoved  = "a field that a warning names as removed is removed"
+	checkLater    = "after earlier keeps, only the fields named then are different from an object without handoff"
+	checkLaterErr = "after earlier keeps, the API server refuses a later write only because of the fields named then"
 )
 
 // finding is a violation of a check by a write.
-type finding struct {
-	// check is the violated check, at the field or the validation rule.
-	check, at string
-	text      string
-	// cause replaces the field in a class if fields do not distinguish causes.
-	cause string
-}
+type finding struct{ check, at, text string }
 
 // class returns a text that is the same for findings with the same likely cause.
-func (f finding) class() string {
-	if f.cause != "" {
-		return f.check + ": " + general(f.cause)
-	}
-	return f.check + ": " + general(f.at)
-}
+func (f finding) class() string { return f.check + ": " + general(f.at) }
 
 var (
 	templatePrefix = regexp.MustCompile(`(^|\s)\.?(spec\.jobTemplate\.spec\.template|spec\.template|template)\b`)
 	brackets       = regexp.MustCompile(`\[[^\]]*\]`)
 	numbers        = regexp.MustCompile(`\d+`)
+	longRun        = regexp.MustCompile(`x{40,}|y{40,}|z{40,}`)
 )
 
 func general(text string) string {
 	return numbers.ReplaceAllString(brackets.ReplaceAllString(templatePrefix.ReplaceAllString(text, "${1}~"), "[]"), "N")
 }
 
-// The checks, in order.
-const (
-	checkOpen      = "the webhook does not fail open"
-	checkWords     = "a warning names a field of the object"
-	checkAccepted  = "an apply that the API server accepts is accepted with handoff"
-	checkValue     = "a kept field has the value it had"
-	checkEntries   = "a kept field has the managedFields entries it had"
-	checkHalf      = "a parent of kept fields is recreated whole or not at all"
-	checkElsewhere = "a field not named as kept is the same as without handoff"
-	checkOwners    = "the managedFields entries of a field not named as kept are the same as without handoff"
-	checkRemoval   = "a field with the last manifest's value is deleted if the manifest drops it"
-	checkSilent    = "a field that another manager changed is not lost without a warning"
-	checkRecord    = "last-applied contains neither kept fields nor their empty parents"
-	checkAgain     = "a second identical apply stores nothing"
-	checkOff       = "the same apply without handoff does not change a kept field"
-	checkKubectl   = "kubectl sends and stores the same"
-)
+// observation is a write to the three objects of a sequence.
+type observation struct {
+	schemas schemas
+	kind    *kind
+	step    step
+	// scaled reports whether an autoscaler targets the opted object.
+	scaled bool
+	// before is the opted object before the write; it is empty if the write creates the object.
+	before                stored
+	opted, twin, history  stored
+	answer                answer
+	twinErr, historyErr   error
+	named, cleared, later []string // see names; later are the names of earlier writes
+}
 
-func (o observation) check() []finding {
-	var found []finding
-	for _, check := range []func(observation) []finding{
-		observation.troubled, observation.accepted, observation.keptValues, observation.keptEntries, observation.halves, observation.elsewhere,
-		observation.owners,
-		observation.removed, observation.silent, observation.record, observation.repeated, observation.withoutHandoff,
-	} {
-		found = append(found, check(o)...)
+func (o *observation) check() (found []finding) {
+	report := func(check, at, format string, args ...any) {
+		found = append(found, finding{check, at, short(fmt.Sprintf(format, args...)) + fmt.Sprintf("\n  warnings: %q", o.answer.warnings)})
 	}
-	if o.kubectl != "" {
-		found = append(found, finding{check: checkKubectl, cause: "difference", text: o.kubectl})
+	for _, warning := range o.answer.warnings {
+		unreadable := declaredIn(o.before.base) == nil || declaredIn(o.opted.base) == nil
+		if strings.HasPrefix(warning, "handoff: skipped, ") && (!unreadable || strings.HasSuffix(warning, ": the write was not modified")) {
+			report(checkOpen, warning, "%s", warning)
+		}
 	}
+	o.named, o.cleared = o.names("kept|started with"), o.names("cleared")
+	switch refused := o.answer.err; {
+	case refused != nil && o.twinErr == nil:
+		if !slices.ContainsFunc(o.named, func(name string) bool { return o.inList(name) && mentions(refused, name) }) {
+			report(checkRefused, rule(refused), "%v", refused)
+		}
+	case refused == nil && o.twinErr != nil:
+		keeps := func(name string) bool { return o.inList(name) && mentions(o.twinErr, name) }
+		if len(o.cleared) == 0 && !slices.ContainsFunc(o.named, keeps) {
+			report(checkAccepted, rule(o.twinErr), "%v", o.twinErr)
+		}
+	case refused == nil:
+		o.same(report)
+	}
+	o.afterKeeps(report)
 	return found
 }
 
-func (o observation) troubled() (found []finding) {
-	if o.words.open != "" {
-		found = append(found, finding{check: checkOpen, at: o.words.open, text: o.words.open})
+// same checks the difference to the twin, which the write has made.
+func (o *observation) same(report func(check, at, format string, args ...any)) {
+	d := o.schemas.compare(o.opted, o.twin)
+	fields := o.schemas.fields(o.opted.object, o.before.object, o.twin.object)
+	named := append(slices.Clone(o.named), o.cleared...)
+	if d.other != "" {
+		report(checkUnnamed, "", "%s", d.other)
 	}
-	if o.unusable != nil {
-		found = append(found, finding{check: checkRecord, cause: "kubectl cannot merge it", text: fmt.Sprintf("%v; warnings: %q", o.unusable, o.warnings)})
-	}
-	for _, warning := range o.words.unread {
-		found = append(found, finding{check: checkWords, at: warning, text: warning})
-	}
-	return found
-}
-
-func (o observation) accepted() []finding {
-	if o.refusedTwin != nil || o.refused == nil {
-		return nil
-	}
-	return []finding{{check: checkAccepted, at: rule(o.refused), text: fmt.Sprintf("%v\n  warnings: %q", o.refused, o.warnings)}}
-}
-
-// rule returns the validation errors that reject an object, without values.
-func rule(err error) string {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Details == nil || len(status.Status().Details.Causes) == 0 {
-		return err.Error()
-	}
-	var rules []string
-	quoted := regexp.MustCompile(`"(\\.|[^"])*"|\{.*\}|Invalid value: .*?: `)
-	for _, cause := range status.Status().Details.Causes {
-		rules = append(rules, "."+cause.Field+" "+quoted.ReplaceAllString(cause.Message, ""))
-	}
-	slices.Sort(rules)
-	return strings.Join(slices.Compact(rules), " + ")
-}
-
-// compared reports whether there are two stored objects to compare.
-func (o observation) compared() bool { return o.refusedTwin == nil && o.refused == nil }
-
-func (o observation) keptValues() (found []finding) {
-	for _, p := range o.words.kept {
-		if o.refused == nil && !equal(o.live.Object, o.stored.Object, p) {
-			was, _ := at(o.live.Object, p)
-			is, _ := at(o.stored.Object, p)
-			found = append(found, finding{check: checkValue, at: p.String(), text: fmt.Sprintf("%s: was %s, is %s; warnings: %q", p, text(was), text(is), o.warnings)})
+	for _, p := range d.values {
+		is, was, without := text(fields[0][p]), text(fields[1][p]), text(fields[2][p])
+		switch {
+		case len(o.named) > 0 && o.isDefault(p): // it depends on a kept field
+		case !related(named, p):
+			report(checkUnnamed, p, "%s: is %s, was %s, without handoff %s", p, is, was, without)
+		case related(o.cleared, p):
+		case !o.inList(p):
+			report(checkList, p, "%s: is %s, without handoff %s", p, is, without)
+		case is != was && o.before.object != nil:
+			report(checkValue, p, "%s: is %s, was %s", p, is, was)
+		default:
+			o.unit(p, report)
 		}
 	}
-	return found
+	for _, p := range d.entries {
+		// If the write changes last-applied only in kept fields, it changes nothing.
+		unchanged := strings.HasPrefix(annotation, strings.TrimSpace(p[strings.IndexByte(p, ' '):])) && len(d.base) > 0 && o.opted.base == o.before.base
+		if entry, path, _ := strings.Cut(p, " ."); !related(named, "."+path) && !unchanged {
+			report(checkEntries, "."+path, "%s .%s: %s", entry, path, o.claims(entry, "."+path))
+		}
+	}
+	for _, p := range d.base {
+		if declared := o.schemas.fields(declaredIn(o.opted.base))[0]; !related(named, p) || text(declared[p]) == "{}" {
+			report(checkRecord, p, "%s: is %s, without handoff %s", p, o.opted.base, o.twin.base)
+		}
+	}
+	for _, p := range o.named {
+		o.entriesOf(p, report)
+	}
+	o.keeps(report)
+	o.keepsRuled(report)
+	for _, p := range o.names("removed") {
+		// The API server itself sets some fields of Services again.
+		if was := text(fields[1][p]); was != "null" && was == text(fields[0][p]) && o.kind.Kind != "Service" {
+			report(checkRemoved, p, "%s is still %s", p, was)
+		}
+	}
+	if was := text(fields[1][scaleField]); o.scaled && was != "0" && was != "null" && was != text(fields[0][scaleField]) && o.step.declares() {
+		report(checkScale, scaleField, "was %s, is %s", was, text(fields[0][scaleField]))
+	}
 }
 
-// keptEntries ignores the server-side applier's own entry, which records the fields of its manifest, and the temporary manager of
-// a field that no other entry contains.
-func (o observation) keptEntries() (found []finding) {
-	if o.refused != nil {
-		return nil
-	}
-	before, after := entrySetsOf(o.live), entrySetsOf(o.stored)
-	for _, p := range o.words.kept {
-		was, is := before.on(p), after.on(p)
-		if o.server {
-			delete(was, o.applier)
-			delete(is, o.applier)
-		}
-		if len(was) == 0 {
-			maps.DeleteFunc(is, func(name, _ string) bool { return strings.HasPrefix(name, "ownership-handoff/") })
-		}
-		if !maps.Equal(was, is) {
-			found = append(found, finding{check: checkEntries, at: p.String(), text: fmt.Sprintf("%s: was %v, is %v; warnings: %q", p, was, is, o.warnings)})
+// isDefault reports whether nobody manages a field.
+func (o *observation) isDefault(p string) bool {
+	for _, s := range []stored{o.opted, o.twin} {
+		for _, set := range s.entries {
+			if slices.ContainsFunc(paths("", set.Leaves()), func(q string) bool { return within(q[1:], p) || within(p, q[1:]) }) {
+				return false
+			}
 		}
 	}
-	return found
+	return true
 }
 
-// elsewhere allows the parents of a kept field, and the other fields of a parent that was recreated.
-func (o observation) elsewhere() (found []finding) {
-	if !o.compared() || o.words.more {
-		return nil
+// unit checks that a kept unit is one that a client-side apply drops and that has been changed.
+func (o *observation) unit(p string, report func(check, at, format string, args ...any)) {
+	if o.kind.isRuled(p) || p == scaleField {
+		return
 	}
-	stored, twin := withoutServer(o.stored.Object), withoutServer(o.twin.Object)
-	for _, p := range append(o.schemas.leaves(stored), o.schemas.leaves(twin)...) {
-		if equal(stored, twin, p) || o.words.name(p) || chosen(p) || o.broughtAlong(p) || o.defaulted(p) {
+	if why := o.mustGo(o.unitOf(p)); why != "" {
+		report(checkWins, p, "%s: %s; base %s", p, why, o.before.base)
+	}
+}
+
+// mustGo returns why a unit is not kept, or nothing.
+func (o *observation) mustGo(unit string) string {
+	declared := o.schemas.fields(o.kind.object(o.step, "x", "x"), declaredIn(o.before.base), o.before.object)
+	changed, inBase := o.kind.Kind == "Secret", false // a Secret's base can be stringData
+	for q, v := range declared[0] {
+		if within(q, unit) && text(v) != "{}" || v == nil && within(unit, q) {
+			return "the manifest sets " + q
+		}
+	}
+	for i, other := range []map[string]any{declared[2], declared[1]} {
+		for q, v := range declared[1+i] {
+			changed = changed || within(q, unit) && text(v) != text(other[q])
+			inBase = inBase || i == 0 && within(q, unit) && v != nil && text(v) != "{}"
+		}
+	}
+	switch {
+	case o.step.verb != apply:
+		return "the write is no client-side apply"
+	case !inBase:
+		return "the base does not set it"
+	case !changed:
+		return "the value is the base's"
+	}
+	return ""
+}
+
+// keeps checks that the units are kept that a client-side apply drops, after another manager has changed them.
+func (o *observation) keeps(report func(check, at, format string, args ...any)) {
+	fields := o.schemas.fields(o.before.object, o.opted.object)
+	more := slices.ContainsFunc(o.answer.warnings, func(w string) bool { return strings.HasSuffix(w, "more fields") })
+	for p, was := range fields[0] {
+		unit := o.unitOf(p)
+		element, _, inElement := strings.Cut(unit, "].resources")
+		_, stands := fields[1][element+"].name"]
+		if unit == "" || text(was) == text(fields[1][p]) || more || inElement && !stands || o.kind.Kind == "Secret" || o.mustGo(unit) != "" {
 			continue
 		}
-		want, _ := at(twin, p)
-		got, _ := at(stored, p)
-		found = append(found, finding{check: checkElsewhere, at: p.String(), text: fmt.Sprintf("%s: without handoff %s, with it %s; warnings: %q", p, text(want), text(got), o.warnings)})
-	}
-	return found
-}
-
-// owners compares the managedFields entries of the fields whose values elsewhere compares.
-func (o observation) owners() (found []finding) {
-	if !o.compared() || o.words.more {
-		return nil
-	}
-	stored, twin := entrySetsOf(o.stored), entrySetsOf(o.twin)
-	for name := range stored {
-		if twin[name] == nil {
-			twin[name] = &fieldpath.Set{}
-		}
-	}
-	for name, without := range twin {
-		with := stored[name]
-		if with == nil {
-			with = &fieldpath.Set{}
-		}
-		with.Difference(without).Union(without.Difference(with)).Iterate(func(p fieldpath.Path) {
-			if p[0].String() != ".metadata" && !o.words.name(p) && !o.broughtAlong(p) {
-				found = append(found, finding{check: checkOwners, at: p.String(), text: fmt.Sprintf("%s: managed by %s with handoff: %t; warnings: %q", p, name, with.Has(p), o.warnings)})
+		by := map[bool]int{}
+		for entry, set := range o.before.entries {
+			if slices.ContainsFunc(paths("", set), func(q string) bool { return within(q[1:], unit) }) {
+				by[strings.HasPrefix(entry, clientSide)]++
 			}
-		})
+		}
+		if by[false] > 0 && by[true] == 0 && !related(o.names("not kept"), p) {
+			report(checkKeeps, p, "%s was %s, is %s; base %s", p, text(was), text(fields[1][p]), o.before.base)
+		}
 	}
-	return found
 }
 
-// chosen reports whether the API server allocates the value of a field, or clears it with the type of a Service. Both happen
-// after admission.
-func chosen(p fieldpath.Path) bool {
-	last := p[len(p)-1].String()
-	return last == ".deprecated.daemonset.template.generation" || last == ".nodePort" || last == ".healthCheckNodePort" || last == ".externalTrafficPolicy" || strings.Contains(p.String(), "clusterIP")
-}
-
-// halves checks the parents that exist only because of a kept field. Maps with arbitrary keys and resources are sets of
-// independent values; in other parents, fields depend on each other.
-func (o observation) halves() (found []finding) {
-	if !o.compared() || o.words.more {
-		return nil
-	}
-	free := []string{".labels", ".annotations", ".data", ".binaryData", ".nodeSelector", ".limits", ".requests", ".hard", ".matchLabels", ".resources"}
-	for _, p := range o.words.kept {
-		for i := 1; i < len(p); i++ {
-			parent := p[:i]
-			if _, inTwin := at(o.twin.Object, parent); inTwin || slices.Contains(free, parent[i-1].String()) {
+// keepsRuled checks that an apply keeps ruled fields of the controller, unless the manifest drops their list element.
+func (o *observation) keepsRuled(report func(check, at, format string, args ...any)) {
+	fields := o.schemas.fields(o.before.object, o.opted.object)
+	for entry, set := range o.before.entries {
+		if !strings.HasPrefix(entry, tuner+"|") || !o.step.declares() || slices.ContainsFunc(o.answer.warnings, func(w string) bool { return strings.HasSuffix(w, "more fields") }) {
+			continue
+		}
+		for _, p := range paths("", set.Leaves()) {
+			p = p[1:]
+			was, has := fields[0][p]
+			if !has || !o.kind.isRuled(p) || text(was) == text(fields[1][p]) || related(o.names("not kept"), p) {
 				continue
 			}
-			was, _ := at(o.live.Object, parent)
-			is, _ := at(o.stored.Object, parent)
-			before, _ := was.(map[string]any)
-			after, _ := is.(map[string]any)
-			for name := range before {
-				if _, ok := after[name]; !ok {
-					found = append(found, finding{
-						check: checkHalf, at: parent.String() + " without " + name,
-						text: fmt.Sprintf("%s was %s, is %s; warnings: %q", parent, text(was), text(is), o.warnings),
-					})
+			i := strings.LastIndexByte(p, ']') + 1
+			if stands := slices.ContainsFunc(slices.Collect(maps.Keys(fields[1])), func(q string) bool { return within(q, p[:i]) }); i == 0 || stands {
+				report(checkRule, p, "%s was %s, is %s", p, text(was), text(fields[1][p]))
+			}
+		}
+	}
+}
+
+// entriesOf checks that all entries contain at a kept path what they contained before.
+func (o *observation) entriesOf(p string, report func(check, at, format string, args ...any)) {
+	own := ""
+	if o.step.verb == serverApply {
+		own = o.step.by + "|Apply|"
+	}
+	if o.before.object == nil {
+		return
+	}
+	for entry := range o.opted.entries {
+		before := o.before.entries[entry]
+		for _, q := range paths(entry, symmetric(before, o.opted.entries[entry])) {
+			if _, path, _ := strings.Cut(q, " ."); within("."+path, p) && (own == "" || !strings.HasPrefix(entry, own)) {
+				report(checkKept, "."+path, "%s: %s", q, o.claims(entry, "."+path))
+			}
+		}
+	}
+}
+
+// claims describes in which objects an entry contains a path.
+func (o *observation) claims(entry, path string) string {
+	has := func(s stored) bool { return slices.Contains(paths("", symmetric(nil, s.entries[entry])), " "+path) }
+	return fmt.Sprintf("in the entry: %t, before: %t, without handoff: %t", has(o.opted), has(o.before), has(o.twin))
+}
+
+// afterKeeps compares the object with one whose namespace has never opted in.
+func (o *observation) afterKeeps(report func(check, at, format string, args ...any)) {
+	here, there := o.answer.err, o.historyErr
+	names := slices.Concat(o.later, o.named, o.cleared)
+	because := func(err error) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return mentions(err, name) })
+	}
+	switch {
+	case here != nil && there == nil && o.twinErr != nil && !because(here):
+		report(checkLaterErr, rule(here), "refused: %v; earlier: %q", here, o.later)
+	case here == nil && there != nil && o.twinErr == nil && !because(there):
+		report(checkLaterErr, rule(there), "refused without handoff: %v; earlier: %q", there, o.later)
+	case here == nil && there == nil:
+		d := o.schemas.compare(o.opted, o.history)
+		if d.other != "" && len(names) == 0 {
+			report(checkLater, "", "%s", d.other)
+		}
+		for _, p := range slices.Concat(d.values, d.entries, d.base) {
+			path := p
+			if _, after, ok := strings.Cut(p, " ."); ok {
+				path = "." + after
+			}
+			// The text of last-applied decides who manages it, and a keep can remove the parent, so that kubectl never deletes it.
+			parent := func(name string) bool {
+				parent := name[:max(strings.LastIndexAny(name, ".["), 0)]
+				return parent != "" && parent != ".spec" && within(path, parent)
+			}
+			if !related(names, path) && !o.isDefault(path) && (len(names) == 0 || !within(annotation, path) && !slices.ContainsFunc(names, parent)) {
+				report(checkLater, path, "%s; earlier: %q", p, o.later)
+			}
+		}
+	}
+}
+
+// diverged reports whether the history cannot be compared with the object any more.
+func (o *observation) diverged() bool {
+	return (o.answer.err == nil) != (o.historyErr == nil)
+}
+
+var warningForm = regexp.MustCompile(`^handoff: ([a-z ]+?) (\.\S.*)$`)
+
+// names returns the paths that the warnings with a verb begin with. A path whose front is cut becomes all paths with that end.
+func (o *observation) names(verbs string) (all []string) {
+	verb := regexp.MustCompile(`^(` + verbs + `)$`)
+	for _, warning := range o.answer.warnings {
+		form := warningForm.FindStringSubmatch(warning)
+		if len(form) < 2 || !verb.MatchString(form[1]) {
+			continue
+		}
+		depth, end := 0, len(form[2])
+		if shut, open := strings.IndexByte(form[2], ']'), strings.IndexByte(form[2], '['); shut >= 0 && (open < 0 || shut < open) {
+			depth = 1 // the front is cut within brackets
+		}
+		for i, c := range form[2] {
+			switch {
+			case c == '[':
+				depth++
+			case c == ']':
+				depth--
+			case depth == 0 && strings.ContainsRune(" =,;", c):
+				end = min(end, i)
+			}
+		}
+		name := strings.TrimSuffix(form[2][:end], "...")
+		cut, isCut := strings.CutPrefix(name, "...")
+		if !isCut {
+			all = append(all, name)
+			continue
+		}
+		for _, fields := range o.schemas.fields(o.before.object, o.opted.object, o.twin.object) {
+			for p := range fields {
+				if i := strings.LastIndex(p, cut); i > 0 && within(p, p[:i+len(cut)]) {
+					all = append(all, p[:i+len(cut)])
 				}
 			}
 		}
 	}
-	return found
+	return all
 }
 
-// defaulted reports whether a field exists only because the API server sets its default next to a kept field. This happens after
-// the webhook and after managedFields are set, so that the field has no manager, or those that it had before.
-func (o observation) defaulted(p fieldpath.Path) bool {
-	_, inTwin := at(o.twin.Object, p)
-	beside := slices.ContainsFunc(o.words.kept, func(kept fieldpath.Path) bool { return covers(kept[:len(kept)-1], p) })
-	return !inTwin && len(o.words.kept) > 0 && (len(entrySetsOf(o.stored).by(p)) == 0 || beside && equal(o.live.Object, o.stored.Object, p))
-}
-
-// broughtAlong reports whether a field is in a parent that exists only because of a kept field.
-func (o observation) broughtAlong(p fieldpath.Path) bool {
-	return slices.ContainsFunc(o.words.kept, func(kept fieldpath.Path) bool {
-		for i := 1; i < len(kept); i++ {
-			if _, inTwin := at(o.twin.Object, kept[:i]); !inTwin {
-				return covers(kept[:i], p)
-			}
-		}
-		return false
+// related reports whether one of the names is the path, an ancestor of it or nested under it.
+func related(names []string, p string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		return within(p, name) || within(name, p) || strings.HasSuffix(p, ".serviceAccount") && within(p+"Name", name)
 	})
 }
 
-// elementGone reports whether a list element that contains the field is deleted without handoff.
-func (o observation) elementGone(p fieldpath.Path) bool {
-	for i, e := range p {
-		if e.FieldName == nil {
-			if _, ok := at(o.twin.Object, p[:i+1]); !ok {
-				return true
-			}
+// mentions reports whether an error contains the name of a field on a path, apart from the first two.
+func mentions(err error, path string) bool {
+	all := strings.FieldsFunc(brackets.ReplaceAllString(path, ""), func(c rune) bool { return c == '.' })
+	return slices.ContainsFunc(all[min(1, len(all)-1):], func(name string) bool {
+		return name != "template" && name != "spec" && name != "containers" && strings.Contains(err.Error(), name)
+	}) || apierrors.IsRequestEntityTooLargeError(err)
+}
+
+const (
+	scaleField = ".spec.replicas" // of all kinds of the grammar
+	annotation = ".metadata.annotations." + lastApplied
+)
+
+// inList reports whether a field can be kept: the scale field, a ruled field, or a unit.
+func (o *observation) inList(p string) bool {
+	return o.kind.Scaled && p == scaleField || o.kind.isRuled(p) || o.unitOf(p) != ""
+}
+
+var units = regexp.MustCompile(`^(\.metadata\.(labels|annotations)\..*|\.spec\.(paused|suspend)|` +
+	`\.spec\.(jobTemplate\.spec\.)?template\.(metadata\.(labels|annotations)\..*|spec\.(serviceAccount|serviceAccountName|` +
+	`(containers|initContainers)\[[^\]]*\]\.resources)))(\.|\[|$)`)
+
+// unitOf returns the unit that a field is in.
+func (o *observation) unitOf(p string) string {
+	if key, isData := strings.CutPrefix(p, ".data."); isData && (o.kind.Kind == "ConfigMap" || o.kind.Kind == "Secret") {
+		return ".data." + key
+	}
+	if m := units.FindStringSubmatch(p); m != nil && !strings.Contains(p, "ownership-handoff.io/") {
+		return m[1]
+	}
+	return ""
+}
+
+// rule returns the general part of an error, without values.
+func rule(err error) string {
+	text := err.Error()
+	for _, cut := range []string{"is invalid: ", "denied request: ", "conflicts with ", "Error from server"} {
+		if _, after, ok := strings.Cut(text, cut); ok {
+			text = after
 		}
 	}
-	return false
-}
-
-// controlled reports whether a controller rule contains the field, and a controller has written it: a manager that is neither an
-// applier nor imperative.
-func (o observation) controlled(p fieldpath.Path) bool {
-	if !slices.ContainsFunc(o.rules, func(rule ownership.Pattern) bool { return rule.Matches(p) }) {
-		return false
+	if list := strings.SplitN(text, `"`, 3); len(list) == 3 {
+		text = list[0] + list[2]
 	}
-	return slices.ContainsFunc(entrySetsOf(o.live).by(p), func(entry string) bool {
-		return !strings.HasPrefix(entry, "kubectl") && !strings.HasSuffix(entry, "/Apply")
-	})
+	return text[:min(len(text), 120)]
 }
-
-func scale(p fieldpath.Path) bool { return p.String() == ".spec.replicas" }

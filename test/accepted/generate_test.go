@@ -8,40 +8,69 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-
-	"github.com/ownership-handoff/handoff/ownership"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // generator generates the steps of a sequence, each for the current object.
 type generator struct {
-	random  *rand.Rand
-	stage   *stage
-	declare manifest
+	random *rand.Rand
+	object *side
+	// appliers are the verbs that apply the manifest.
+	appliers []string
+	scales   bool // the object has /scale and is often scaled
+	declare  manifest
+	// platform is the manifest of the platform, which applies it server-side.
+	platform manifest
 	// touched are the slots that other managers have written since the last apply.
 	touched []string
 	// focus are the slots that most steps of the sequence write.
 	focus []string
 }
 
-func pick[T any](g *rand.Rand, from []T) T { return from[g.IntN(len(from))] }
+func pick[T any](random *rand.Rand, from []T) T { return from[random.IntN(len(from))] }
 
 // chance returns true with the given probability in percent.
 func (g *generator) chance(percent int) bool { return g.random.IntN(100) < percent }
 
-// first generates the first manifest: slots that are close to each other in the grammar, because these are often related, and a
-// few others.
-func (g *generator) first() manifest {
-	k := g.stage.kind
+func (g *generator) kind() *kind { return g.object.kind }
+
+// create generates the first step.
+func (g *generator) create() step {
+	g.first()
+	w := step{verb: create, by: clientSide, saved: true, manifest: maps.Clone(g.declare), version: g.version()}
+	switch g.appliers[0] {
+	case serverApply:
+		w = g.applied(serverApply)
+	case helmUpgrade:
+		w.by, w.saved = helm, false
+	}
+	if g.chance(25) {
+		w.verb, w.by, w.saved = create, pick(g.random, []string{"kubectl-create", "kubectl-create", "provisioner"}), g.chance(30)
+	}
+	return w
+}
+
+// first generates the first manifest: a theme or slots that are close to each other in the grammar, because these are often
+// related, and a few others.
+func (g *generator) first() {
+	k := g.kind()
+	if len(k.Themes) > 0 && g.chance(50) {
+		g.focus = slices.DeleteFunc(strings.Fields(pick(g.random, k.Themes)), func(at string) bool {
+			return !slices.ContainsFunc(k.slots, func(s slot) bool { return s.at == at })
+		})
+	}
 	middle := g.random.IntN(len(k.slots))
-	for range 2 + g.random.IntN(3) {
+	for range 1 + g.random.IntN(3) {
 		i := middle + g.random.IntN(9) - 4
 		if g.chance(30) {
 			i = g.random.IntN(len(k.slots))
 		}
 		g.focus = append(g.focus, k.slots[min(max(i, 0), len(k.slots)-1)].at)
 	}
-	g.declare = manifest{}
+	if g.scales && k.Scaled {
+		g.focus = append(g.focus, "spec/replicas")
+	}
+	g.declare, g.platform = manifest{}, manifest{}
 	for _, s := range k.slots {
 		if s.required || slices.Contains(g.focus, s.at) && g.chance(80) {
 			g.declare[s.at] = pick(g.random, s.options)
@@ -50,12 +79,11 @@ func (g *generator) first() manifest {
 	for _, at := range slices.Sorted(maps.Keys(g.declare)) {
 		g.provide(g.slot(at))
 	}
-	return maps.Clone(g.declare)
 }
 
 // provide sets the slots that a slot requires.
 func (g *generator) provide(s slot) {
-	if s.needs == "" || g.stage.kind.allowed(s, g.declare) {
+	if s.needs == "" || g.kind().allowed(s, g.declare) {
 		return
 	}
 	needed := g.slot(s.needs)
@@ -65,37 +93,51 @@ func (g *generator) provide(s slot) {
 }
 
 func (g *generator) slot(at string) slot {
-	i := slices.IndexFunc(g.stage.kind.slots, func(s slot) bool { return s.at == at })
-	return g.stage.kind.slots[i]
+	i := slices.IndexFunc(g.kind().slots, func(s slot) bool { return s.at == at })
+	return g.kind().slots[i]
 }
 
-// next generates the next manifest, which mostly changes slots that other managers have written.
-func (g *generator) next() manifest {
+// version returns the version that a client uses.
+func (g *generator) version() string {
+	if len(g.kind().Versions) == 0 {
+		return ""
+	}
+	return pick(g.random, g.kind().Versions)
+}
+
+// next generates an apply of the next manifest, which mostly changes slots that other managers have written.
+func (g *generator) next() step {
 	for range 1 + g.random.IntN(3) {
 		at := pick(g.random, g.focus)
 		switch {
 		case len(g.touched) > 0 && g.chance(65):
 			at = pick(g.random, g.touched)
 		case g.chance(10):
-			at = pick(g.random, g.stage.kind.slots).at
+			at = pick(g.random, g.kind().slots).at
 		}
-		g.change(g.slot(at))
+		g.change(g.slot(at), g.declare)
 	}
 	g.touched = nil
-	return maps.Clone(g.declare)
+	return g.applied(pick(g.random, g.appliers))
 }
 
-func (g *generator) change(s slot) {
-	value, has := g.declare[s.at]
+// applied returns an apply of the current manifest.
+func (g *generator) applied(verb string) step {
+	by := map[string]string{apply: clientSide, serverApply: kubectl, helmUpgrade: helm}[verb]
+	return step{verb: verb, by: by, manifest: maps.Clone(g.declare), force: g.chance(80), version: g.version()}
+}
+
+func (g *generator) change(s slot, m manifest) {
+	value, has := m[s.at]
 	switch n := g.random.IntN(100); {
-	case n < 4 && !s.required && !strings.HasPrefix(s.at, "metadata/"): // kubectl reads null as an empty text here
-		g.declare[s.at] = null{}
-	case n < 50 && has && !s.required:
-		delete(g.declare, s.at)
-	case n < 65 && has && !s.required:
-		g.declare[s.at] = g.pruned(value)
+	case n < 5 && !s.required && !strings.HasPrefix(s.at, "metadata/"): // kubectl reads null as an empty text here
+		m[s.at] = null{}
+	case n < 55 && has && !s.required:
+		delete(m, s.at)
+	case n < 68 && has && !s.required:
+		m[s.at] = g.pruned(value)
 	default:
-		g.declare[s.at] = pick(g.random, s.options)
+		m[s.at] = pick(g.random, s.options)
 	}
 }
 
@@ -115,47 +157,58 @@ func (g *generator) pruned(value any) any {
 	return members
 }
 
-// imperativeManagers returns the field managers of users who change a live object. The configuration lists all but the last.
-func imperativeManagers() []string {
-	return []string{"kubectl-patch", "kubectl-edit", "kubectl-set", "kubectl-patch", "kubectl-edit", "dashboard"}
+// people returns the field managers that change a live object. The configuration does not list the last two.
+func people() []string {
+	return []string{"kubectl-patch", "kubectl-edit", "kubectl-set", "kubectl-label", "kubectl-annotate", "dashboard", "operator"}
 }
 
-// edit generates a user's change of the live object.
-func (g *generator) edit() step {
-	k := g.stage.kind
-	switch {
-	case k.scaled && g.chance(12):
-		return step{by: pick(g.random, []string{scaler, scaler, "kubectl"}), scales: true, replicas: int64(g.random.IntN(12))}
-	case len(k.ruled) > 0 && g.chance(25):
-		if e, ok := g.control(); ok {
-			return e
+// other generates a write of a user who does not apply the manifest.
+func (g *generator) other() step {
+	switch n := g.random.IntN(100); {
+	case g.kind().Scaled && (n < 8 || g.scales && n < 30):
+		return step{verb: scale, by: pick(g.random, []string{autoscaler, autoscaler, kubectl}), replicas: int64(g.random.IntN(12))}
+	case n < 32 && len(g.kind().Rules) > 0:
+		if w, ok := g.tuned(); ok {
+			return w
 		}
+	case n < 42:
+		at := pick(g.random, g.focus)
+		g.change(g.slot(at), g.platform)
+		g.touched = append(g.touched, at)
+		return step{verb: serverApply, by: platform, manifest: maps.Clone(g.platform), force: g.chance(60), version: g.version()}
+	case n < 45:
+		broken := pick(g.random, []string{"", "null", "{", "[]", "{}", `{"spec":null}`})
+		return step{verb: edit, by: "kubectl-annotate", sets: []setting{{at: "metadata/annotations/" + strings.Replace(lastApplied, "/", "~", 1), value: broken}}}
+	case n < 49:
+		return step{verb: replace, by: "kubectl-replace", manifest: maps.Clone(g.declare), saved: g.chance(30)}
 	}
-	e := step{by: pick(g.random, imperativeManagers())}
-	if g.chance(12) {
-		e.put, e.by = true, "kubectl-replace"
+	w := step{verb: edit, by: pick(g.random, people()), version: g.version()}
+	if g.chance(15) {
+		w.verb, w.by = put, pick(g.random, []string{"kubectl-replace", "operator"})
 	}
 	at := pick(g.random, g.focus)
 	if g.chance(10) {
-		at = pick(g.random, k.slots).at
+		at = pick(g.random, g.kind().slots).at
 	}
 	g.touched = append(g.touched, at)
-	e.sets = g.poke(g.slot(at), nil)
-	return e
+	w.sets = g.poke(g.slot(at), nil)
+	return w
 }
 
 // poke generates changes of a slot in live: other values for one or all of its fields, or another option. If only is not nil, it
 // restricts the fields.
 func (g *generator) poke(s slot, only func(string) bool) (sets []setting) {
-	if live, ok := getAt(g.stage.live.Object, strings.Split(s.at, "/")); ok && g.chance(80) {
-		leaves := slices.DeleteFunc(leavesOf(s.at, live), func(l setting) bool { return only != nil && !only(l.at) })
+	if live, ok := getAt(g.object.live.Object, place(s.at)); ok && g.chance(80) {
+		leaves := slices.DeleteFunc(leavesOf(s.at, live), func(l setting) bool {
+			return only != nil && !only(l.at) || strings.HasSuffix(l.at, "/nodePort") // allocated
+		})
 		if len(leaves) > 0 {
 			g.random.Shuffle(len(leaves), func(i, j int) { leaves[i], leaves[j] = leaves[j], leaves[i] })
 			if g.chance(75) {
 				leaves = leaves[:1+g.random.IntN(min(2, len(leaves)))]
 			}
 			for _, l := range leaves {
-				sets = append(sets, setting{at: l.at, value: g.other(l.at, l.value), gone: g.chance(6)})
+				sets = append(sets, setting{at: l.at, value: g.otherValue(l.at, l.value), gone: g.chance(6)})
 			}
 			return sets
 		}
@@ -170,41 +223,33 @@ func (g *generator) poke(s slot, only func(string) bool) (sets []setting) {
 	return []setting{{at: s.at, value: option}}
 }
 
-// control generates a write of the controller to fields of its rules.
-func (g *generator) control() (e step, ok bool) {
-	var rules []ownership.Pattern
-	for _, rule := range g.stage.kind.ruled {
-		if pattern, err := ownership.ParsePattern(rule); err == nil {
-			rules = append(rules, pattern)
-		}
-	}
-	ruled := func(at string) bool {
-		return slices.ContainsFunc(rules, func(p ownership.Pattern) bool { return p.Matches(pathOf(at)) })
-	}
+// tuned generates a write of the controller to fields of its rules.
+func (g *generator) tuned() (w step, ok bool) {
+	ruled := func(at string) bool { return g.kind().isRuled(pathOf(at)) }
 	candidates := slices.DeleteFunc(slices.Clone(g.focus), func(at string) bool {
-		return !slices.ContainsFunc(rules, func(p ownership.Pattern) bool {
-			return p.Matches(pathOf(at)) || len(p) > len(pathOf(at)) && p[:len(pathOf(at))].Matches(pathOf(at))
+		return !slices.ContainsFunc(g.kind().ruled, func(r *regexp.Regexp) bool {
+			return r.MatchString(pathOf(at)) || strings.HasPrefix(r.String(), "^"+regexp.QuoteMeta(pathOf(at)))
 		})
 	})
 	if len(candidates) == 0 {
-		return e, false
+		return w, false
 	}
 	at := pick(g.random, candidates)
 	sets := slices.DeleteFunc(g.poke(g.slot(at), ruled), func(s setting) bool { return !ruled(s.at) })
 	g.touched = append(g.touched, at)
-	return step{by: controller, sets: sets}, len(sets) > 0
+	return step{verb: edit, by: tuner, sets: sets, version: g.version()}, len(sets) > 0
 }
 
-// pathOf returns a place as a path.
-func pathOf(at string) (p fieldpath.Path) {
-	for _, name := range strings.Split(at, "/") {
-		if key, value, ok := strings.Cut(name, "="); ok {
-			p = append(p, fieldpath.PathElement{Key: fieldpath.KeyByFields(key, scalar(value))})
-		} else {
-			p = append(p, fieldpath.FieldNameElement(name))
-		}
-	}
-	return p
+var (
+	elementOfPlace = regexp.MustCompile(`/([A-Za-z]+)=([^/]*)`)
+	numericKey     = regexp.MustCompile(`="(\d+)"]`)
+)
+
+// pathOf returns a place as the text of a path.
+func pathOf(at string) string {
+	path := elementOfPlace.ReplaceAllString("."+at, `[$1="$2"]`)
+	path = numericKey.ReplaceAllString(path, "=$1]")
+	return strings.ReplaceAll(strings.ReplaceAll(path, "/", "."), "~", "/")
 }
 
 // leavesOf returns the leaves of a value, with their values. A list is a leaf unless its elements have names.
@@ -212,8 +257,8 @@ func leavesOf(at string, value any) (found []setting) {
 	switch v := value.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if !strings.Contains(name, "/") && !strings.HasSuffix(at, "/"+name+"="+fmt.Sprint(v[name])) {
-				found = append(found, leavesOf(at+"/"+name, v[name])...)
+			if !strings.HasSuffix(at, "/"+name+"="+fmt.Sprint(v[name])) {
+				found = append(found, leavesOf(at+"/"+strings.ReplaceAll(name, "/", "~"), v[name])...)
 			}
 		}
 		return found
@@ -243,6 +288,8 @@ var (
 func alternatives(name string) []any {
 	all := map[string][]any{
 		"path": {"/p"}, "scheme": {"HTTP", "HTTPS"}, "imagePullPolicy": {"Always", "Never"}, "dnsPolicy": {"Default", "ClusterFirst"},
+		"note": {"no", "p"}, "minReadySeconds": {int64(290), int64(7)}, "big": {strings.Repeat("z", 900_000)}, "hostPort": {int64(80), int64(81)},
+		"recursiveReadOnly": {"Disabled", "Enabled"}, "container.apparmor.security.beta.kubernetes.io~a": {"unconfined", "runtime/default"},
 		"whenUnsatisfiable": {"DoNotSchedule", "ScheduleAnyway"}, "terminationMessagePolicy": {"File", "FallbackToLogsOnError"},
 		"fieldPath": {"metadata.namespace", "spec.nodeName"}, "concurrencyPolicy": {"Forbid", "Replace"}, "schedule": {"0 9 1 1 *"},
 		"whenDeleted": {"Retain", "Delete"}, "whenScaled": {"Retain", "Delete"}, "timeZone": {"Asia/Tokyo"}, "effect": {"NoExecute"},
@@ -255,8 +302,8 @@ func alternatives(name string) []any {
 	return all[name]
 }
 
-// other returns another value for a field, which is valid for most fields.
-func (g *generator) other(at string, value any) any {
+// otherValue returns another value for a field, which is valid for most fields.
+func (g *generator) otherValue(at string, value any) any {
 	name := at[strings.LastIndexByte(at, '/')+1:]
 	if choices := alternatives(name); choices != nil && g.chance(90) {
 		return pick(g.random, choices)
@@ -280,29 +327,20 @@ func (g *generator) other(at string, value any) any {
 		}
 		return v + "p"
 	case []any:
-		return g.otherList(at, v)
+		if len(v) == 0 {
+			return v
+		}
+		changed := slices.Clone(v)
+		element, isMap := changed[0].(map[string]any)
+		if leaves := leavesOf("", element); isMap && len(leaves) > 0 {
+			element = runtime.DeepCopyJSON(element)
+			l := pick(g.random, leaves)
+			setAt(element, place(l.at[1:]), g.otherValue(l.at, l.value))
+			changed[0] = element
+			return changed
+		}
+		return append(changed, g.otherValue(at, v[0]))
 	default:
 		return value
 	}
-}
-
-func (g *generator) otherList(at string, list []any) any {
-	changed := slices.Clone(list)
-	if len(changed) == 0 {
-		return changed
-	}
-	switch v := changed[0].(type) {
-	case map[string]any:
-		leaves := leavesOf(at, v)
-		if len(leaves) == 0 {
-			return changed
-		}
-		l := pick(g.random, leaves)
-		element := cloneDeep(v)
-		setAt(element, strings.Split(strings.TrimPrefix(l.at, at+"/"), "/"), g.other(l.at, l.value))
-		changed[0] = element
-	default:
-		changed = append(changed, g.other(at, v))
-	}
-	return changed
 }

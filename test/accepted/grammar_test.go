@@ -1,8 +1,10 @@
 package accepted_test
 
 import (
+	_ "embed"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,30 +15,37 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// kind is the grammar for the manifests of a kind.
-type kind struct {
-	gvk schema.GroupVersionKind
+//go:embed testdata/grammar.yaml
+var grammarFile []byte
 
-	// base is the part that all manifests of the kind have.
-	base string
-	// slots are the optional parts of a manifest, each with several options.
-	slots []slot
-	// ruled are the fields of a controller rule, which the controller tuner writes, as patterns.
-	ruled []string
-	// scaled reports whether the kind has /scale.
-	scaled bool
+// part is a part of testdata/grammar.yaml, which explains it.
+type part struct {
+	Rules  []string         `json:"rules"`
+	Themes []string         `json:"themes"`
+	Slots  []map[string]any `json:"slots"`
 }
 
-// slot is a place in a manifest with its options, which are chosen so that the API server accepts most combinations.
+// kind is the grammar for the manifests of a kind.
+type kind struct {
+	part
+
+	APIVersion string         `json:"apiVersion"`
+	Kind       string         `json:"kind"`
+	Scaled     bool           `json:"scaled"` // the kind has /scale
+	Pod        string         `json:"pod"`
+	Versions   []string       `json:"versions"` // of a custom resource
+	Base       map[string]any `json:"base"`
+
+	slots []slot
+	ruled []*regexp.Regexp // matches the paths of ruled fields
+}
+
+// slot is a place in a manifest with its options. A required slot is never empty. If another slot that it needs is empty or has
+// none of the values, the slot is empty too.
 type slot struct {
-	// at is the place: names separated by slashes, with name=a for the list element with that key.
-	at      string
-	options []any
-	// required slots are never empty.
-	required bool
-	// needs is another slot's place. If that slot is empty or has none of the values, this slot is empty too.
-	needs  string
-	values []any
+	at, needs       string
+	options, values []any
+	required        bool
 }
 
 // null is the option null.
@@ -45,71 +54,181 @@ type null struct{}
 // manifest is the chosen option of each non-empty slot.
 type manifest map[string]any
 
-func (k kind) namespace() string { return "accepted-" + strings.ToLower(k.gvk.Kind) }
+// The namespaces of a kind: see the comment of the package.
+const (
+	opted   = "opted"
+	twin    = "twin"
+	history = "history"
+)
 
-// options returns a slot with options from YAML texts.
-func options(at string, texts ...string) slot {
-	s := slot{at: at}
-	for _, text := range texts {
-		s.options = append(s.options, decodeYAML(text))
-	}
-	return s
+func (k *kind) namespace(role string) string { return role + "-of-" + strings.ToLower(k.Kind) }
+
+func (k *kind) gvk() schema.GroupVersionKind {
+	return schema.FromAPIVersionAndKind(k.APIVersion, k.Kind)
 }
 
-func (s slot) always() slot           { s.required = true; return s }
-func (s slot) with(needs string) slot { s.needs = needs; return s }
-func (s slot) when(needs string, values ...string) slot {
-	s.needs = needs
-	for _, v := range values {
-		s.values = append(s.values, v)
-	}
-	return s
-}
-func (s slot) under(prefix string) slot {
-	s.at = prefix + s.at
-	if s.needs != "" {
-		s.needs = prefix + s.needs
-	}
-	return s
+// scenario is a sequence of the grammar.
+type scenario struct {
+	Kind  string         `json:"kind"`
+	Verb  string         `json:"verb"`
+	By    string         `json:"by"`
+	First manifest       `json:"first"`
+	Sets  map[string]any `json:"sets"`
+	Then  manifest       `json:"then"`
 }
 
-// decodeYAML decodes a fragment of the grammar. It panics on an error, which is a mistake in this package.
-func decodeYAML(text string) any {
-	asJSON, err := yaml.YAMLToJSON([]byte(text))
+// script returns the steps of a scenario.
+func (c scenario) script(all []*kind) script {
+	w := step{verb: apply, by: clientSide}
+	if c.Verb == helmUpgrade {
+		w = step{verb: helmUpgrade, by: helm}
+	}
+	by := c.By
+	if by == "" {
+		by = "kubectl-patch"
+	}
+	kind := all[max(0, slices.IndexFunc(all, func(k *kind) bool { return k.Kind == c.Kind }))]
+	first, changed, then := w, step{verb: edit, by: by}, w
+	first.verb, first.saved, first.manifest, then.manifest = create, w.verb == apply, kind.completed(c.First), kind.completed(c.Then)
+	for at, value := range c.Sets {
+		changed.sets = append(changed.sets, setting{at: fullPlace.Replace(at), value: expanded(value)})
+	}
+	return script{kind: kind, steps: []step{first, changed, then}}
+}
+
+var fullPlace = strings.NewReplacer("$a", "spec/template/spec/containers/name=a", "$pod", "spec/template/spec")
+
+// completed returns a manifest with all required slots.
+func (k *kind) completed(m manifest) manifest {
+	all := manifest{}
+	for _, s := range k.slots {
+		if s.required {
+			all[s.at] = s.options[0]
+		}
+	}
+	for at, value := range m {
+		if value == nil {
+			value = null{}
+		}
+		all[fullPlace.Replace(at)] = expanded(value)
+	}
+	return all
+}
+
+// readGrammar returns all kinds and scenarios. It panics on an error, which is a mistake in the grammar.
+func readGrammar() ([]*kind, []scenario) {
+	var all struct {
+		All       part       `json:"all"`
+		Pods      part       `json:"pods"`
+		Kinds     []*kind    `json:"kinds"`
+		Scenarios []scenario `json:"scenarios"`
+	}
+	decode(grammarFile, &all)
+	for _, k := range all.Kinds {
+		for _, entry := range slices.Concat(all.All.Slots, k.Slots) {
+			k.slots = append(k.slots, newSlots("", entry)...)
+		}
+		if k.Pod != "" {
+			for _, entry := range all.Pods.Slots {
+				k.slots = append(k.slots, newSlots(k.Pod, entry)...)
+			}
+			for _, theme := range all.Pods.Themes {
+				k.Themes = append(k.Themes, k.Pod+strings.ReplaceAll(theme, " ", " "+k.Pod))
+			}
+			for _, rule := range all.Pods.Rules {
+				k.Rules = append(k.Rules, "."+strings.ReplaceAll(strings.TrimSuffix(k.Pod, "/"), "/", ".")+rule)
+			}
+		}
+		for _, rule := range k.Rules {
+			k.ruled = append(k.ruled, regexp.MustCompile(`^`+strings.ReplaceAll(regexp.QuoteMeta(rule), `\[\*\]`, `\[[^\]]*\]`)+`(\.|\[|$)`))
+		}
+	}
+	return all.Kinds, all.Scenarios
+}
+
+// newSlots returns the slots of a line of the grammar.
+func newSlots(prefix string, line map[string]any) (all []slot) {
+	for _, name := range slices.Sorted(maps.Keys(line)) {
+		at, needs, _ := strings.Cut(name, " if ")
+		at, required := strings.CutPrefix(at, "+")
+		s := slot{at: prefix + at, required: required}
+		for _, option := range line[name].([]any) { //nolint:forcetypeassert // a mistake in the grammar
+			s.options = append(s.options, expanded(option))
+		}
+		if needs != "" {
+			needed, values, _ := strings.Cut(needs, " in ")
+			s.needs = prefix + needed
+			for _, v := range strings.FieldsFunc(values, func(c rune) bool { return c == '|' }) {
+				s.values = append(s.values, v)
+			}
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// expanded returns the text that x*100 stands for.
+func expanded(option any) any {
+	if name, times, ok := strings.Cut(fmt.Sprint(option), "*"); ok {
+		if n, err := strconv.Atoi(times); err == nil {
+			return strings.Repeat(name, n)
+		}
+	}
+	return option
+}
+
+func (k *kind) isRuled(p string) bool {
+	return slices.ContainsFunc(k.ruled, func(r *regexp.Regexp) bool { return r.MatchString(p) })
+}
+
+// decode decodes YAML. It panics on an error, which is a mistake in this package.
+func decode(text []byte, into any) {
+	asJSON, err := yaml.YAMLToJSON(text)
+	if err == nil {
+		err = utiljson.Unmarshal(asJSON, into)
+	}
 	if err != nil {
-		panic(fmt.Sprintf("grammar: %s: %v", text, err))
+		panic(fmt.Sprintf("%.200s: %v", text, err))
 	}
-	var value any
-	if err := utiljson.Unmarshal(asJSON, &value); err != nil {
-		panic(fmt.Sprintf("grammar: %s: %v", text, err))
-	}
-	return value
 }
 
-// object returns the object that a manifest declares.
-func (k kind) object(m manifest, name string) map[string]any {
-	o, _ := decodeYAML(k.base).(map[string]any)
-	if o == nil {
-		o = map[string]any{}
+// object returns the object that the manifest of a step declares. The platform's manifests only have slots.
+func (k *kind) object(w step, name, namespace string) map[string]any {
+	o := map[string]any{}
+	if w.by != platform {
+		maps.Copy(o, runtime.DeepCopyJSON(k.Base))
 	}
 	for _, s := range k.slots {
-		value, ok := m[s.at]
-		if !ok || !k.allowed(s, m) {
+		value, ok := w.manifest[s.at]
+		if !ok || w.by != platform && !k.allowed(s, w.manifest) {
 			continue
 		}
 		if _, isNull := value.(null); isNull {
 			value = nil
 		}
-		setAt(o, strings.Split(s.at, "/"), value)
+		setAt(o, place(s.at), value)
 	}
-	o["apiVersion"], o["kind"] = k.gvk.GroupVersion().String(), k.gvk.Kind
+	o["apiVersion"], o["kind"] = k.apiVersion(w.version), k.Kind
 	setAt(o, []string{"metadata", "name"}, name)
-	setAt(o, []string{"metadata", "namespace"}, k.namespace())
+	setAt(o, []string{"metadata", "namespace"}, namespace)
+	if w.by == helm {
+		setAt(o, []string{"metadata", "labels", "app.kubernetes.io/managed-by"}, "Helm")
+		setAt(o, []string{"metadata", "annotations", "meta.helm.sh/release-name"}, name)
+		setAt(o, []string{"metadata", "annotations", "meta.helm.sh/release-namespace"}, namespace)
+	}
 	return o
 }
 
+// apiVersion returns the apiVersion of a client that uses a version; an empty one is the default.
+func (k *kind) apiVersion(version string) string {
+	if version == "" {
+		return k.APIVersion
+	}
+	return k.gvk().Group + "/" + version
+}
+
 // allowed reports whether a manifest has the slot that a slot requires.
-func (k kind) allowed(s slot, m manifest) bool {
+func (k *kind) allowed(s slot, m manifest) bool {
 	if s.needs == "" {
 		return true
 	}
@@ -119,6 +238,15 @@ func (k kind) allowed(s slot, m manifest) bool {
 	}
 	i := slices.IndexFunc(k.slots, func(other slot) bool { return other.at == s.needs })
 	return k.allowed(k.slots[i], m)
+}
+
+// place splits a place into names, in which ~ stands for a slash.
+func place(at string) []string {
+	names := strings.Split(at, "/")
+	for i, name := range names {
+		names[i] = strings.ReplaceAll(name, "~", "/")
+	}
+	return names
 }
 
 // setAt sets the value at a place, and creates its parents.
@@ -190,4 +318,26 @@ func scalar(text string) any {
 		return n
 	}
 	return text
+}
+
+// removeAt removes the value at a place.
+func removeAt(o map[string]any, place []string) {
+	parent, _ := getAt(o, place[:len(place)-1])
+	name := place[len(place)-1]
+	if key, want, isElement := strings.Cut(name, "="); isElement {
+		list, _ := parent.([]any)
+		if _, i := elementOf(list, key, want); i >= 0 {
+			list = append(list[:i:i], list[i+1:]...)
+			setList(o, place[:len(place)-1], list)
+		}
+	} else if members, ok := parent.(map[string]any); ok {
+		delete(members, name)
+	}
+}
+
+func setList(o map[string]any, place []string, list []any) {
+	parent, _ := getAt(o, place[:len(place)-1])
+	if members, ok := parent.(map[string]any); ok {
+		members[place[len(place)-1]] = list
+	}
 }

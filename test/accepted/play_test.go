@@ -2,137 +2,165 @@ package accepted_test
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
 )
-
-func cloneDeep(o map[string]any) map[string]any { return runtime.DeepCopyJSON(o) }
 
 // script is the record of a sequence, for a replay.
 type script struct {
-	kind    kind
-	server  bool
-	creator string
-	saved   bool
+	kind    *kind
 	scaled  bool // an autoscaler targets the object
 	kubectl bool
-	first   manifest
 	steps   []step
 }
 
-// sequence generates and runs a sequence, and returns its script and the findings of its last step. It stops at the first step
-// with findings, because the object is wrong afterwards.
-func sequence(ctx context.Context, schemas schemas, k kind, seed uint64, index int, count *counts) (script, []finding, error) {
+// play is a sequence that is being played.
+type play struct {
+	script
+	schemas              schemas
+	opted, twin, history *side
+	later                []string
+	count                *counts
+}
+
+func (s script) start(schemas schemas, name string, count *counts) *play {
+	sideIn := func(role string) *side {
+		return &side{kind: s.kind, namespace: s.kind.namespace(role), name: name, kubectl: s.kubectl}
+	}
+	p := &play{script: s, schemas: schemas, opted: sideIn(opted), twin: sideIn(twin), history: sideIn(history), count: count}
+	p.steps = nil
+	return p
+}
+
+func (p *play) end(ctx context.Context) {
+	for _, s := range []*side{p.opted, p.twin, p.history} {
+		s.delete(ctx)
+	}
+}
+
+// sequence generates and plays a sequence, and returns its script and the findings of its last step. It stops at the first step
+// with findings.
+func sequence(ctx context.Context, schemas schemas, k *kind, seed uint64, index int, count *counts) (script, []finding, error) {
 	random := rand.New(rand.NewPCG(seed, uint64(index)))
-	s := script{kind: k, server: random.IntN(100) < 20, kubectl: (index+index/len(kinds()))%20 == 7, scaled: k.scaled && random.IntN(100) < 30}
-	if random.IntN(100) < 25 {
-		s.creator = pick(random, []string{"kubectl-create", "kubectl-create", "provisioner"})
-		s.saved = !s.server && s.creator == "kubectl-create" && random.IntN(100) < 50
-	}
-	st := s.stage(schemas, fmt.Sprintf("s%d", index))
-	defer st.delete(context.WithoutCancel(ctx))
-	g := &generator{random: random, stage: st}
-	s.first = g.first()
-	if ok, err := s.begin(ctx, st, count); !ok {
-		return s, nil, err
-	}
-	if s.creator != "" {
-		if found, err := s.play(ctx, st, step{manifest: s.first}, count); err != nil || len(found) > 0 {
-			return s, found, err
-		}
+	s := script{kind: k, kubectl: (index+index/len(cluster.kinds))%20 == 7, scaled: k.Scaled && random.IntN(100) < 30}
+	p := s.start(schemas, fmt.Sprintf("s%d", index), count)
+	defer p.end(context.WithoutCancel(ctx))
+	g := &generator{random: random, object: p.opted, scales: s.scaled || random.IntN(100) < 20}
+	g.appliers = pick(random, [][]string{{apply}, {apply}, {apply}, {serverApply}, {serverApply}, {helmUpgrade}, {apply, serverApply}, {apply, serverApply, helmUpgrade}})
+	if found, err := p.step(ctx, g.create()); err != nil || len(found) > 0 || p.opted.live == nil {
+		return p.script, found, err
 	}
 	for range 3 {
 		for range 1 + random.IntN(3) {
-			if _, err := s.play(ctx, st, g.edit(), count); err != nil {
-				return s, nil, err
+			if found, err := p.step(ctx, g.other()); err != nil || len(found) > 0 {
+				return p.script, found, err
 			}
 		}
-		if found, err := s.play(ctx, st, step{manifest: g.next()}, count); err != nil || len(found) > 0 {
-			return s, found, err
+		if found, err := p.step(ctx, g.next()); err != nil || len(found) > 0 {
+			return p.script, found, err
 		}
 	}
-	return s, nil, nil
+	return p.script, nil, nil
 }
 
-func (s *script) stage(schemas schemas, name string) *stage {
-	return &stage{kind: s.kind, name: name, server: s.server, creator: s.creator, saved: s.saved, kubectl: s.kubectl, schemas: schemas}
-}
-
-// begin creates the object. It returns false if the API server rejects the object, which ends the sequence.
-func (s *script) begin(ctx context.Context, st *stage, count *counts) (bool, error) {
-	err := st.create(ctx, s.kind.object(s.first, st.name))
-	count.created(s.kind.gvk.Kind, err)
-	if err == nil && s.scaled {
-		return true, st.target(ctx)
+// step plays and records a step, and returns its findings.
+func (p *play) step(ctx context.Context, w step) (found []finding, err error) {
+	p.steps = append(p.steps, w)
+	o := observation{schemas: p.schemas, kind: p.kind, step: w, scaled: p.scaled, later: p.later}
+	if o.before, err = storedOf(p.opted.live); err != nil {
+		return nil, err
 	}
-	return err == nil, unexpected(err)
-}
-
-// play runs a step, records it, and returns its findings.
-func (s *script) play(ctx context.Context, st *stage, e step, count *counts) ([]finding, error) {
-	var err error
-	switch {
-	case e.manifest != nil:
-		s.steps = append(s.steps, e)
-		o, err := st.apply(ctx, e.manifest)
+	if err := p.align(ctx, p.twin); err != nil {
+		return nil, err
+	}
+	var unopted [2]answer
+	for i, s := range []*side{p.opted, p.twin, p.history} {
+		a, err := s.do(ctx, w)
 		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.namespace, err)
+		}
+		if i == 0 {
+			o.answer = a
+		} else {
+			unopted[i-1] = a
+		}
+	}
+	o.twinErr, o.historyErr = unopted[0].err, unopted[1].err
+	for at, s := range map[*stored]*side{&o.opted: p.opted, &o.twin: p.twin, &o.history: p.history} {
+		if *at, err = storedOf(s.live); err != nil {
 			return nil, err
 		}
-		count.applied(s.kind.gvk.Kind, o)
-		if *exploreFlag {
-			return o.accepted(), unexpected(errors.Join(o.refused, o.unusable))
+	}
+	found = o.check()
+	p.count.observed(p.kind, o)
+	if len(found) > 0 || p.opted.live == nil {
+		return found, nil
+	}
+	if replicas, _ := getAt(p.opted.live.Object, []string{"spec", "replicas"}); len(p.steps) == 1 && p.scaled {
+		if p.scaled = replicas != nil && replicas != int64(0); p.scaled {
+			err = p.opted.target(ctx)
 		}
-		return o.check(), unexpected(o.refused)
-	case e.scales:
-		err = st.scale(ctx, e)
-	default:
-		err = st.edit(ctx, e)
 	}
-	count.edited(s.kind.gvk.Kind, e, err)
-	if err == nil {
-		s.steps = append(s.steps, e)
+	if p.later = slices.Concat(p.later, o.named, o.cleared); err == nil && o.diverged() {
+		p.later = nil
+		return nil, p.align(ctx, p.history)
 	}
-	return nil, nil // a rejected write does not change the object
+	return nil, err
 }
 
-// replay runs a script on another object and returns the findings of its last apply.
-func (s *script) replay(ctx context.Context, schemas schemas, name string) []finding {
-	again := *s
-	again.steps = nil
-	st := again.stage(schemas, name)
-	defer st.delete(context.WithoutCancel(ctx))
-	count := newCounts()
-	if ok, err := again.begin(ctx, st, count); !ok || err != nil {
+// align makes an object a copy of the opted one, unless it is.
+func (p *play) align(ctx context.Context, s *side) error {
+	if p.opted.live == nil {
 		return nil
 	}
-	for _, e := range s.steps {
-		if found, err := again.play(ctx, st, e, count); err != nil || len(found) > 0 {
-			return found
+	want, err := storedOf(p.opted.live)
+	if err != nil {
+		return err
+	}
+	for range 2 {
+		is, err := storedOf(s.live)
+		if err != nil {
+			return err
+		}
+		d := p.schemas.compare(want, is)
+		if s.live != nil && len(d.values)+len(d.entries)+len(d.base) == 0 && d.other == "" {
+			return nil
+		}
+		if err := s.become(ctx, p.opted); err != nil {
+			return err
 		}
 	}
-	return nil
+	is, err := storedOf(s.live)
+	if d := p.schemas.compare(want, is); err == nil && len(d.values)+len(d.entries)+len(d.base) > 0 {
+		return fmt.Errorf("the copy is different in %v, %v and %v of last-applied", d.values, d.entries, d.base)
+	}
+	return err
+}
+
+// replay plays a script on other objects and returns the findings of its last step.
+func (s script) replay(ctx context.Context, schemas schemas, name string, count *counts) ([]finding, error) {
+	p := s.start(schemas, name, count)
+	defer p.end(context.WithoutCancel(ctx))
+	for _, w := range s.steps {
+		if found, err := p.step(ctx, w); err != nil || len(found) > 0 || p.opted.live == nil {
+			return found, err
+		}
+	}
+	return nil, nil
 }
 
 // smaller removes steps, slots of all manifests and settings of edits that a failure does not require.
 func (s script) smaller(ctx context.Context, schemas schemas, class, name string) script {
 	tries := 0
-	breaks := func(t script) bool {
-		tries++
-		found := t.replay(ctx, schemas, fmt.Sprintf("%s-%d", name, tries))
-		return slices.ContainsFunc(found, func(f finding) bool { return f.class() == class })
-	}
-	if !breaks(s) {
-		return s
-	}
 	for _, change := range s.reductions() {
-		if t := change(s.clone()); breaks(t) {
+		t := change(s.clone())
+		tries++
+		found, err := t.replay(ctx, schemas, fmt.Sprintf("%s-%d", name, tries), newCounts())
+		if err == nil && slices.ContainsFunc(found, func(f finding) bool { return f.class() == class }) {
 			s = t
 		}
 	}
@@ -140,7 +168,6 @@ func (s script) smaller(ctx context.Context, schemas schemas, class, name string
 }
 
 func (s script) clone() script {
-	s.first = maps.Clone(s.first)
 	s.steps = slices.Clone(s.steps)
 	for i := range s.steps {
 		s.steps[i].manifest = maps.Clone(s.steps[i].manifest)
@@ -152,88 +179,78 @@ func (s script) clone() script {
 func (s script) reductions() (all []func(script) script) {
 	all = append(all,
 		func(t script) script { t.kubectl = false; return t },
-		func(t script) script { t.scaled = false; return t },
-		func(t script) script { t.creator, t.saved = "", false; return t },
-	)
-	for i := len(s.steps) - 2; i >= 0; i-- {
-		left := len(s.steps) - i // counted from the end, which earlier removals do not change
+		func(t script) script { t.scaled = false; return t })
+	for left := 2; left < len(s.steps); left++ { // counted from the end, which earlier removals do not change
 		all = append(all, func(t script) script {
-			if at := len(t.steps) - left; at >= 0 {
+			if at := len(t.steps) - left; at > 0 {
 				t.steps = slices.Delete(t.steps, at, at+1)
 			}
 			return t
 		})
 	}
 	for _, slot := range s.kind.slots {
-		if slot.required || !s.says(slot.at) {
+		if slot.required || !slices.ContainsFunc(s.steps, func(w step) bool { _, ok := w.manifest[slot.at]; return ok }) {
 			continue
 		}
 		all = append(all, func(t script) script {
-			delete(t.first, slot.at)
-			for _, e := range t.steps {
-				delete(e.manifest, slot.at)
+			for _, w := range t.steps {
+				delete(w.manifest, slot.at)
 			}
 			return t
 		})
 	}
-	return append(all, func(t script) script {
-		for i := range t.steps {
-			if len(t.steps[i].sets) > 1 {
-				t.steps[i].sets = t.steps[i].sets[:1]
-			}
-		}
-		return t
-	}, func(t script) script {
-		for i := range t.steps {
-			if len(t.steps[i].sets) > 1 {
-				t.steps[i].sets = t.steps[i].sets[1:]
-			}
-		}
-		return t
-	})
-}
-
-func (s script) says(at string) bool {
-	_, ok := s.first[at]
-	return ok || slices.ContainsFunc(s.steps, func(e step) bool { _, ok := e.manifest[at]; return ok })
-}
-
-// String returns a readable form of the script.
-func (s script) String() string {
-	var b strings.Builder
-	creator := s.creator
-	if creator == "" {
-		creator = "apply"
-	} else if s.saved {
-		creator += " --save-config"
-	}
-	side := "client-side"
-	if s.server {
-		side = "server-side"
-	}
-	fmt.Fprintf(&b, "%s, %s apply, with an HPA: %t, with kubectl: %t\n- create by %s: %s\n", s.kind.gvk.Kind, side, s.scaled, s.kubectl, creator, s.declared(s.first))
-	for _, e := range s.steps {
-		switch {
-		case e.manifest != nil:
-			fmt.Fprintf(&b, "- apply: %s\n", s.declared(e.manifest))
-		case e.scales:
-			fmt.Fprintf(&b, "- %s scales to %d\n", e.by, e.replicas)
-		default:
-			fmt.Fprintf(&b, "- %s (put: %t) sets", e.by, e.put)
-			for _, set := range e.sets {
-				fmt.Fprintf(&b, " %s=%s", set.at, text(set.value))
-				if set.gone {
-					b.WriteString(" (removed)")
+	for _, first := range []bool{true, false} {
+		all = append(all, func(t script) script {
+			for i := range t.steps {
+				if sets := t.steps[i].sets; len(sets) > 1 && first {
+					t.steps[i].sets = sets[:1]
+				} else if len(sets) > 1 {
+					t.steps[i].sets = sets[1:]
 				}
 			}
-			b.WriteString("\n")
+			return t
+		})
+	}
+	return all
+}
+
+// String returns a line for each step.
+func (s script) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, with an HPA: %t, with kubectl: %t\n", s.kind.Kind, s.scaled, s.kubectl)
+	for _, w := range s.steps {
+		fmt.Fprintf(&b, "- %s by %s", w.verb, w.by)
+		for name, set := range map[string]bool{" --force-conflicts": w.force && w.verb == serverApply, " --save-config": w.saved && w.verb != create} {
+			if set {
+				b.WriteString(name)
+			}
 		}
+		if w.version != "" {
+			b.WriteString(" in " + w.version)
+		}
+		if w.verb == scale {
+			fmt.Fprintf(&b, " to %d", w.replicas)
+		}
+		for _, set := range w.sets {
+			if set.gone {
+				fmt.Fprintf(&b, " remove %s", set.at)
+			} else {
+				fmt.Fprintf(&b, " %s=%s", set.at, text(set.value))
+			}
+		}
+		if w.manifest != nil {
+			b.WriteString(": " + s.declared(w))
+		}
+		b.WriteString("\n")
 	}
 	return b.String()
 }
 
-func (s script) declared(m manifest) string {
-	o := s.kind.object(m, "x")
+// declared returns what a manifest sets beside the base of the kind.
+func (s script) declared(w step) string {
+	k := *s.kind
+	k.Base = nil
+	o := k.object(w, "x", "x")
 	meta, _ := o["metadata"].(map[string]any)
 	delete(meta, "name")
 	delete(meta, "namespace")
@@ -243,12 +260,9 @@ func (s script) declared(m manifest) string {
 	if len(meta) == 0 {
 		delete(o, "metadata")
 	}
-	raw, err := yaml.Marshal(o)
+	raw, err := json.Marshal(o)
 	if err != nil {
 		return err.Error()
 	}
-	if len(o) == 0 {
-		return "{}"
-	}
-	return text(o) + "\n    " + strings.ReplaceAll(strings.TrimSpace(string(raw)), "\n", "\n    ")
+	return short(string(raw))
 }

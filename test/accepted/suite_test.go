@@ -1,10 +1,9 @@
-// Package accepted generates sequences of writes by manifests, users and controllers, and runs them on a real API server with the
-// webhook. After each apply, it verifies that handoff has kept the fields that its warnings name, that the API server has
-// accepted the write if it accepts it without handoff, and that everything else is the same as without handoff.
+// Package accepted plays generated sequences of writes by manifests, users and controllers on a real API server, with and without
+// the webhook, and compares the stored objects and the API server's answers after each write.
 //
-// The object without handoff comes from a server-side dry run of the same write on the same live object, with the annotation
-// that turns handoff off for the object. The two writes differ in nothing else: neither in history, nor in allocated addresses,
-// nor in managedFields.
+// Each sequence has three objects of the same name. The opted object is in a namespace that has opted in. The twin is not, and
+// becomes a copy of the opted object before each write, so that every difference was made by that write. The history is not
+// opted in either, and is never copied while handoff accepts what the API server accepts: it shows what an earlier keep leads to.
 package accepted_test
 
 import (
@@ -16,9 +15,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -28,22 +30,21 @@ import (
 )
 
 var (
-	sequencesFlag = flag.Int("sequences", 200, "number of sequences to run")
+	sequencesFlag = flag.Int("sequences", 200, "number of sequences to play")
 	seedFlag      = flag.Uint64("seed", 41, "seed of the sequences; 0 chooses one and prints it")
-	onlyFlag      = flag.Int("only", -1, "run only the sequence with this index")
-	kindFlag      = flag.String("kind", "", "run only sequences of this kind")
-	workersFlag   = flag.Int("workers", 4, "number of sequences to run concurrently")
-	failuresFlag  = flag.String("failures", "", "write all classes of failures with their replays to this file")
-	exploreFlag   = flag.Bool("explore", false, "report only rejected applies, and continue after other failures")
-	shrinkFlag    = flag.Bool("shrink", true, "minimize the replay of a failure")
+	onlyFlag      = flag.Int("only", -1, "play only the sequence with this index")
+	kindFlag      = flag.String("kind", "", "play only sequences of this kind")
+	workersFlag   = flag.Int("workers", 4, "number of sequences to play concurrently")
+	shrinkFlag    = flag.Bool("shrink", true, "minimize the sequences of failures")
+	webhookFlag   = flag.String("webhook", "", "the webhook's binary (default bin/handoff-webhook)")
 )
 
-// cluster is shared by the sequences. Each kind has a separate namespace in mode enforce, so that a ResourceQuota or LimitRange
-// does not affect other kinds.
 var cluster struct {
 	controlPlane *controlplane.ControlPlane
 	webhook      *handofftest.Webhook
 	client       client.Client
+	kinds        []*kind
+	scenarios    []scenario
 }
 
 // TestMain starts a control plane without controllers, so that nothing else writes between two writes of a sequence.
@@ -64,18 +65,29 @@ func TestMain(m *testing.M) {
 // prepare creates the namespaces before it starts the webhook, so that the webhook knows them when it is ready.
 func prepare(ctx context.Context, started *controlplane.ControlPlane) (err error) {
 	cluster.controlPlane = started
+	cluster.kinds, cluster.scenarios = readGrammar()
 	config := rest.CopyConfig(started.Config)
 	config.QPS = -1
 	config.WarningHandlerWithContext = collectWarnings{}
 	if cluster.client, err = client.New(config, client.Options{}); err != nil {
 		return fmt.Errorf("creating a client: %w", err)
 	}
-	for _, k := range kinds() {
-		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-			Name: k.namespace(), Annotations: map[string]string{ownership.ModeAnnotation: "enforce"},
-		}}
-		if err := cluster.client.Create(ctx, namespace); err != nil {
-			return fmt.Errorf("creating the namespace of %s: %w", k.gvk.Kind, err)
+	for _, text := range []string{widgets, policy, binding} {
+		object := &unstructured.Unstructured{}
+		decode([]byte(text), &object.Object)
+		if err := cluster.client.Create(ctx, object); err != nil {
+			return err
+		}
+	}
+	for _, k := range cluster.kinds {
+		for _, role := range []string{opted, twin, history} {
+			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: k.namespace(role)}}
+			if role == opted {
+				namespace.Annotations = map[string]string{ownership.ModeAnnotation: "enforce"}
+			}
+			if err := cluster.client.Create(ctx, namespace); err != nil {
+				return fmt.Errorf("creating a namespace of %s: %w", k.Kind, err)
+			}
 		}
 	}
 	options, err := webhookOptions(started.Dir)
@@ -85,10 +97,23 @@ func prepare(ctx context.Context, started *controlplane.ControlPlane) (err error
 	if cluster.webhook, err = handofftest.Start(ctx, started, options); err != nil {
 		return err
 	}
-	if err := cluster.webhook.Register(ctx); err != nil {
+	if err := errors.Join(cluster.webhook.Register(ctx), waitReady(ctx)); err != nil {
 		return errors.Join(err, cluster.webhook.Stop())
 	}
 	return nil
+}
+
+// waitReady waits until the API server enforces the policy and serves the custom resources.
+func waitReady(ctx context.Context) error {
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		denied := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+			Name: "denied", Namespace: metav1.NamespaceDefault, Annotations: map[string]string{"note": "no"},
+		}}
+		list := &unstructured.UnstructuredList{}
+		list.SetAPIVersion("accepted.example.com/v2")
+		list.SetKind("WidgetList")
+		return cluster.client.Create(ctx, denied, client.FieldOwner(clientSide), client.DryRunAll) != nil && cluster.client.List(ctx, list) == nil, nil
+	})
 }
 
 // webhookOptions returns options with controller rules for some fields of each kind, and a longer timeout than usual, so that no
@@ -101,13 +126,13 @@ func webhookOptions(dir string) (handofftest.Options, error) {
 	}
 	var rules strings.Builder
 	rules.WriteString("apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\ncontrollers:\n")
-	for _, k := range kinds() {
-		group := k.gvk.Group
+	for _, k := range cluster.kinds {
+		group := k.gvk().Group
 		if group == "" {
 			group = "core"
 		}
-		if len(k.ruled) > 0 {
-			fmt.Fprintf(&rules, "- {group: %s, kind: %s, fields: ['%s']}\n", group, k.gvk.Kind, strings.Join(k.ruled, "', '"))
+		if len(k.Rules) > 0 {
+			fmt.Fprintf(&rules, "- {group: %s, kind: %s, fields: ['%s']}\n", group, k.Kind, strings.Join(k.Rules, "', '"))
 		}
 	}
 	manifests := filepath.Join(dir, "manifests")
@@ -117,7 +142,7 @@ func webhookOptions(dir string) (handofftest.Options, error) {
 	}
 	overlay := "resources: [" + base + "]\npatches:\n- target: {kind: MutatingWebhookConfiguration}\n" +
 		"  patch: '[{\"op\": \"replace\", \"path\": \"/webhooks/0/timeoutSeconds\", \"value\": 30}]'\n"
-	options = handofftest.Options{Config: filepath.Join(dir, "config.yaml"), Manifests: manifests}
+	options = handofftest.Options{Binary: *webhookFlag, Config: filepath.Join(dir, "config.yaml"), Manifests: manifests}
 	return options, errors.Join(
 		os.Mkdir(manifests, 0o700),
 		os.WriteFile(filepath.Join(manifests, "kustomization.yaml"), []byte(overlay), 0o600),
@@ -136,3 +161,47 @@ func (collectWarnings) HandleWarningHeaderWithContext(ctx context.Context, code 
 		*to = append(*to, text)
 	}
 }
+
+// widgets is a custom resource with a scale subresource in only one of two versions.
+const (
+	widgets = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.accepted.example.com}
+spec:
+  group: accepted.example.com
+  scope: Namespaced
+  names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}
+  versions:
+  - {name: v1, served: true, storage: false, schema: &schema {openAPIV3Schema: {type: object, properties: {
+      status: {type: object, properties: {replicas: {type: integer}}},
+      spec: {type: object, properties: {
+        replicas: {type: integer, nullable: true}, size: {type: integer}, color: {type: string}, paused: {type: boolean},
+        tags: {type: array, items: {type: string}}, options: {type: object, additionalProperties: {type: string}},
+        parts: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {
+          type: object, required: [name], properties: {name: {type: string}, weight: {type: integer}}}}}}}}}}
+  - {name: v2, served: true, storage: true, schema: *schema,
+     subresources: {status: {}, scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas}}}
+`
+	// policy denies manifests what it allows users.
+	policy = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: accepted}
+spec:
+  failurePolicy: Fail
+  matchConstraints:
+    resourceRules: [{apiGroups: ["*"], apiVersions: ["*"], operations: [CREATE, UPDATE], resources: ["*"]}]
+  matchConditions:
+  - {name: applies, expression: "request.?options.?fieldManager.orValue('') in ['kubectl-client-side-apply', 'kubectl', 'helm']"}
+  validations:
+  - {expression: "object.metadata.?annotations[?'note'].orValue('') != 'no'", message: the annotation note is not allowed}
+  - {expression: "int(object.?spec.?minReadySeconds.orValue(0)) < 250", message: minReadySeconds is too long}
+`
+	binding = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: accepted}
+spec: {policyName: accepted, validationActions: [Deny]}
+`
+)

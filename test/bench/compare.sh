@@ -19,4 +19,4 @@ while [ "$i" -lt "$count" ]; do
   done
   i=$((i + 1))
 done
-go tool -modfile=test/bench/plot/go.mod benchstat "old=$dir/old.txt" "new=$dir/new.txt"
+go tool -modfile=hack/go.mod benchstat "old=$dir/old.txt" "new=$dir/new.txt"

@@ -1,24 +1,28 @@
-// Command bench measures the cost of handoff: the time of a review and of a write, the cost by size, the load that the webhook
-// handles, the memory for a large cluster, the share of a cluster's writes that reach the webhook, what the guard adds to a
-// write, and the time of an audit. It prints each number next to a reference that it measures in the same run, and writes all
-// results as JSON.
+// Command bench measures what handoff costs: the time that it adds to a write through a real API server, and what happens to
+// reviews at up to ten times the rate that the webhook can answer. It prints each figure next to a reference from the same run,
+// and the targets.
 package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
-	"os/exec"
 	"os/signal"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/ownership-handoff/handoff/test/bench/memory"
-	"github.com/ownership-handoff/handoff/test/bench/peers"
+	"github.com/ownership-handoff/handoff/test/bench/latency"
+	"github.com/ownership-handoff/handoff/test/bench/load"
+	"github.com/ownership-handoff/handoff/test/bench/peer"
+	"github.com/ownership-handoff/handoff/test/bench/table"
 )
 
 var errMissed = errors.New("a target was missed")
@@ -34,40 +38,59 @@ func main() {
 	}
 }
 
-// start runs the benchmark, or one of the processes that it starts from the same program.
+// start runs the benchmark, or the webhook that it starts from the same program.
 func start(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	var o options
-	o.add(flags)
-	cacheName := flags.String("held", "", "internal: fill this `cache` and print its size")
-	kubeconfig := flags.String("kubeconfig", "", "internal: kubeconfig `file` of the cluster to cache")
-	autoscalers := flags.Int("autoscalers", 0, "internal: `number` of HorizontalPodAutoscalers in the cluster to cache")
-	peer := flags.String("peer", "", "internal: serve this `webhook`")
-	address := flags.String("address", "", "internal: `host:port` of the webhook")
-	certificates := flags.String("certificates", "", "internal: `directory` with the webhook's certificate")
+	names := flags.String("part", "latency,load", "comma-separated `parts` to measure")
+	version := flags.String("version", "unknown", "`version` of what is measured, for the results")
+	writes := flags.Int("writes", 2000, "`number` of writes of the smallest object in each namespace")
+	strict := flags.Bool("strict", false, "exit with 1 if a target is missed")
+	address := flags.String("peer", "", "internal: serve the constant patch at this `host:port`")
+	certificates := flags.String("certificates", "", "internal: `directory` with the certificate for it")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	switch {
-	case *cacheName != "":
-		held, err := memory.Held(ctx, *kubeconfig, *cacheName, *autoscalers)
+	if *address != "" {
+		return peer.Serve(ctx, *address, *certificates)
+	}
+	fmt.Printf("version %s, %s\n", *version, machine())
+	var rows []table.Row
+	for name := range strings.SplitSeq(*names, ",") {
+		measured, err := measure(ctx, name, *writes, os.Stderr)
 		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if err := table.Print(os.Stdout, measured); err != nil {
 			return err
 		}
-		return json.NewEncoder(os.Stdout).Encode(held)
-	case *peer != "":
-		return peers.Serve(ctx, *peer, *address, *certificates)
+		rows = append(rows, measured...)
+	}
+	if *strict && slices.ContainsFunc(rows, table.Row.Missed) {
+		return errMissed
+	}
+	return nil
+}
+
+// measure measures one part.
+func measure(ctx context.Context, part string, writes int, progress io.Writer) ([]table.Row, error) {
+	began := time.Now()
+	defer func() { fmt.Fprintf(progress, "%s: ended after %.0f s\n", part, time.Since(began).Seconds()) }()
+	switch part {
+	case "latency":
+		return latency.Measure(ctx, progress, writes)
+	case "load":
+		return load.Measure(ctx, progress)
 	default:
-		return run(ctx, o)
+		return nil, errors.New("unknown part: want latency or load")
 	}
 }
 
-// cacheProcess returns a command that runs this program to fill one cache and print its size.
-func cacheProcess(ctx context.Context, kubeconfig, which string, autoscalers int) (*exec.Cmd, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("finding this program: %w", err)
+// machine describes this machine, with its load before the benchmark: that of others.
+func machine() string {
+	described := fmt.Sprintf("%s %s/%s, %d cores", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
+		minute, _, _ := strings.Cut(string(text), " ")
+		described += ", load average " + minute + " before"
 	}
-	size := fmt.Sprintf("-autoscalers=%d", autoscalers)
-	return exec.CommandContext(ctx, self, "-held="+which, "-kubeconfig="+kubeconfig, size), nil
+	return described
 }

@@ -25,11 +25,11 @@ func programs() []program {
 	return []program{
 		{name: "kubectl", title: "kubectl and the HPA controller", folder: "controlplane/parts", path: "k8s.io/kubernetes",
 			how: "as they are"},
-		{name: "helm", title: "Helm 3", folder: "helm", path: "helm.sh/helm/v3", how: "as it is"},
-		{name: terraform, title: "Helm 3's library", folder: "clients/helmlibrary", path: "helm.sh/helm/v3",
+		{name: "helm", title: "Helm 3", folder: "programs", path: "helm.sh/helm/v3", how: "as it is"},
+		{name: terraform, title: "Helm 3's library", folder: "programs", path: "helm.sh/helm/v3",
 			how: "in a program named `" + terraform + "`, as Terraform's provider: the field manager is the name of the process"},
-		{name: "helm4", title: "Helm 4", folder: "clients/helm4", path: "helm.sh/helm/v4", how: "as it is"},
-		{name: "flux", title: "Flux", folder: "clients/flux", path: "github.com/fluxcd/pkg/ssa",
+		{name: "helm4", title: "Helm 4", folder: "programs", path: "helm.sh/helm/v4", how: "as it is"},
+		{name: "flux", title: "Flux", folder: "programs", path: "github.com/fluxcd/pkg/ssa",
 			how: "the library that kustomize-controller applies with, and the options that the controller passes to it"},
 		{name: "argocd", title: "Argo CD", folder: "clients/argocd", path: "github.com/argoproj/argo-cd/v3",
 			how: "its application controller and repo server as they are, with a Redis in memory; the options are sync options"},
@@ -82,7 +82,7 @@ func playable(t *testing.T, by string, ci bool) {
 		return
 	}
 	if _, err := os.Stat(binary(by)); err != nil {
-		t.Fatalf("finding %s: %v; run make clients", p.title, err)
+		t.Fatalf("finding %s: %v; run make e2e-clients", p.title, err)
 	}
 }
 

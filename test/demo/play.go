@@ -69,12 +69,12 @@ func withHandoff() []step {
 	return []step{{
 		sentence: "The pipeline applies the same manifest: handoff keeps all 7, and removes replicas from last-applied.",
 		commands: []string{apply},
-		want:     expected{replicas: 7, owner: autoscaler, lastApplied: noReplicas, warnings: 1},
+		want:     expected{replicas: 7, owner: autoscaler, lastApplied: noReplicas, warnings: 2},
 		row:      unchanged,
 	}, {
 		sentence: "The pipeline applies it again: nothing is written.",
 		commands: []string{apply},
-		want:     expected{replicas: 7, owner: autoscaler, lastApplied: noReplicas, warnings: 1, unwritten: true},
+		want:     expected{replicas: 7, owner: autoscaler, lastApplied: noReplicas, warnings: 2, unwritten: true},
 		row:      again,
 	}, {
 		sentence: "The team removes replicas from the manifest, as the warning says: handoff keeps all 7, without a warning.",

@@ -223,6 +223,13 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 			check: "namespaces", problem: "excludes it (kubernetes.io/metadata.name notin (handoff-system,kube-system))", remedy: "kubectl handoff disable kube-system",
 			undo: runs("annotate", "namespace", "kube-system", "ownership-handoff.io/mode-"),
 		},
+		"an object has the annotation": {
+			do: all(runs("create", "-n", "shop", "deployment", "old", "--image=old:1", "--replicas=0"),
+				runs("annotate", "-n", "shop", "deployment/old", "ownership-handoff.io/mode=off")),
+			check: "namespaces", problem: "the annotation ownership-handoff.io/mode has no effect on objects",
+			remedy: "kubectl label --overwrite deployment.apps/old -n shop ownership-handoff.io/mode=off",
+			undo:   runs("delete", "-n", "shop", "deployment/old"),
+		},
 		"the guard has no binding": {
 			do:    all(guarded, runs("delete", binding)),
 			check: "guard", problem: "not found", remedy: "kubectl apply -k manifests/guard", undo: unguarded,

@@ -8,6 +8,26 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/cli"
 )
 
+// TestStatusListsObjectsWithTheAnnotation verifies that it does so for the shown namespaces only.
+func TestStatusListsObjectsWithTheAnnotation(t *testing.T) {
+	waitHealthy(t)
+	const note = "note: the annotation ownership-handoff.io/mode has no effect on objects; set the label of that name instead: " +
+		"deployment.apps/old -n shop\n"
+	for _, args := range [][]string{{"create", "deployment", "old", "--image=old:1", "--replicas=0"}, {"annotate", "deployment/old", "ownership-handoff.io/mode=off"}} {
+		if _, err := kubectl("", append(args, "-n", "shop")...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for command, want := range map[string]bool{"status": true, "status shop": true, "status default": false, "status -o yaml": false} {
+		if _, output, errors := run(t, cluster.Kubeconfig, strings.Fields(command)...); strings.Contains(errors, note) != want {
+			t.Errorf("%s: want the note: %t\n%s%s", command, want, output, errors)
+		}
+	}
+	if _, err := kubectl("", "delete", "deployment", "old", "-n", "shop"); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestStatusShowsLabelsThatDoNotFollow writes the label and the annotation of a namespace while no pod answers.
 func TestStatusShowsLabelsThatDoNotFollow(t *testing.T) {
 	waitHealthy(t)

@@ -61,13 +61,13 @@ func TestAControllerOfARuleThatUsesServerSideApply(t *testing.T) {
 			t.Errorf("%s: managers %q", what, managers)
 		}
 	}
-	applied := func(manager, seconds string) {
+	applied := func(manager, fields string) {
 		t.Helper()
-		n.appliedBy(manager, `{"apiVersion":"apps/v1","kind":"Deployment","spec":{"minReadySeconds":`+seconds+`}}`)
+		n.appliedBy(manager, `{"apiVersion":"apps/v1","kind":"Deployment","spec":{`+fields+`}}`)
 	}
 
 	n.apply(manifest)
-	applied("my-operator", "9")
+	applied("my-operator", `"minReadySeconds":9`)
 	n.eventually("the API server calls the webhook with the rule", func() bool {
 		return n.must(n.run(manifest, "apply", "--dry-run=server", "-o", "jsonpath={.spec.minReadySeconds}", "-f", "-")).stdout == "9"
 	})
@@ -78,8 +78,8 @@ func TestAControllerOfARuleThatUsesServerSideApply(t *testing.T) {
 	}
 	n.apply(deployment("3", "app:1"))
 	want("a manifest without the field", "9")
-	applied("my-operator", "12")
+	applied("my-operator", `"minReadySeconds":12`)
 	want("the controller's next apply", "12")
-	applied("flux-of-another-team", "5")
-	want("a server-side apply of a manager that the rule does not list", "12")
+	applied("flux-of-another-team", `"minReadySeconds":5,"revisionHistoryLimit":3`)
+	want("another team's manifest", "12")
 }

@@ -18,7 +18,7 @@ func TestRow1KeepsReplicasThatTheManifestSets(t *testing.T) {
 	n.wantManagers("kube-controller-manager/Update/scale")
 
 	r := n.apply(deployment("3", "app:1"))
-	n.wantWarnings(r, "kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest")
+	n.wantWarnings(r, keptReplicas(7, "HorizontalPodAutoscaler/web")...)
 	n.wantReplicas(7)
 	n.wantManagers("kube-controller-manager/Update/scale")
 	n.wantLastApplied("replicas", false)
@@ -122,7 +122,7 @@ func TestAnAutoscalerCreatedByKEDA(t *testing.T) {
 	n.eventually("the HPA controller scales to 7", func() bool { return n.replicas() == 7 })
 	n.known(true)
 	r := n.apply(deployment("3", "app:2"))
-	n.wantWarnings(r, "kept .spec.replicas=7, owned by HorizontalPodAutoscaler/keda-hpa-web; remove it from the manifest")
+	n.wantWarnings(r, keptReplicas(7, "HorizontalPodAutoscaler/keda-hpa-web")...)
 	n.wantReplicas(7)
 
 	n.kubectl("scale", "deployment", "web", "--replicas=0") // as KEDA does without load
@@ -158,7 +158,7 @@ func TestRow4KeepsReplicasRemovedFromTheManifest(t *testing.T) {
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"))
 	r := n.apply(deployment("", "app:1"))
-	n.wantWarnings(r, "kept .spec.replicas=3, no longer in the manifest; use kubectl scale from now on")
+	n.wantWarnings(r, "kept .spec.replicas=3, no longer in the manifest; use an HPA or kubectl scale")
 	n.wantReplicas(3)
 	n.wantLastApplied("replicas", false)
 	n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("", "app:1")) })
@@ -195,23 +195,6 @@ func TestRow6TheManifestTakesOverReplicas(t *testing.T) {
 		n.wantReplicas(4)
 		n.wantLastApplied(`"replicas":4`, true)
 	})
-}
-
-func TestRow8NullClearsReplicasWithoutAnAutoscaler(t *testing.T) {
-	t.Parallel()
-	n := newNamespace(t, "enforce")
-	n.apply(deployment("3", "app:1"))
-	n.apply(deployment("null", "app:1"))
-	n.wantReplicas(1)
-
-	n.autoscale("7")
-	r := n.apply(deployment("null", "app:2"))
-	if len(r.warnings()) != 1 {
-		t.Errorf("warnings: %q", r.stderr)
-	}
-	n.wantReplicas(7)
-	n.wantLastApplied("replicas", false)
-	n.wantManagers("kube-controller-manager/Update/scale")
 }
 
 func TestRow9ImperativeWritesPassWithAWarning(t *testing.T) {

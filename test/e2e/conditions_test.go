@@ -56,7 +56,7 @@ func TestMatchConditionsDoNotFail(t *testing.T) {
 	large.applyServerSide(manifest("3", "app:1")) // too large for client-side apply: annotations are limited to 256 KiB
 	large.autoscale("7")
 	r := large.applyServerSide(manifest("3", "app:2"))
-	large.wantWarnings(r, "kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest")
+	large.wantWarnings(r, keptReplicas(7, "HorizontalPodAutoscaler/web")...)
 	large.wantReplicas(7)
 
 	if errs := apiServerMetric(n, "apiserver_admission_match_condition_evaluation_errors_total", "ownership-handoff"); errs != 0 {

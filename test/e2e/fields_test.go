@@ -38,6 +38,13 @@ func (n *namespace) cpu() string {
 	return n.kubectl("get", "deployment", "web", "-o", "jsonpath={.spec.template.spec.containers[0].resources.requests.cpu}").stdout
 }
 
+func (n *namespace) wantCPU(want string) {
+	n.Helper()
+	if got := n.cpu(); got != want {
+		n.Errorf("cpu: got %q, want %q", got, want)
+	}
+}
+
 func TestControllerRuleForAFieldOfAListElement(t *testing.T) {
 	t.Parallel()
 	path := fieldpath.MakePathOrDie("spec", "template", "spec", "containers", fieldpath.KeyByFields("name", "app"), "resources", "requests", "cpu")
@@ -127,49 +134,5 @@ func TestAFieldIsDeletedWithItsListElement(t *testing.T) {
 	n.apply(manifest)
 	if out := n.kubectl("get", "deployment", "web", "-o", "jsonpath={.spec.template.spec.containers[*].name}").stdout; out != "app" {
 		t.Errorf("containers: %s", out)
-	}
-}
-
-func TestRows3To6ForAnyField(t *testing.T) {
-	t.Parallel()
-	minReady := func(n *namespace) string {
-		return n.kubectl("get", "deployment", "web", "-o", "jsonpath={.spec.minReadySeconds}").stdout
-	}
-	with := func(seconds string) string {
-		return strings.Replace(deployment("3", "app:1"), "spec:", "spec:\n  minReadySeconds: "+seconds, 1)
-	}
-	n := newNamespace(t, "enforce")
-	n.apply(with("5"))
-	n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"minReadySeconds":9}}`)
-	r := n.apply(deployment("3", "app:1"))
-	n.wantWarnings(r, "kept .spec.minReadySeconds=9, set by kubectl-patch and no longer in the manifest")
-	if got := minReady(n); got != "9" {
-		t.Errorf("row 3: got %s, want 9", got)
-	}
-	n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("3", "app:1")) })
-	n.apply(with("5"))
-	if got := minReady(n); got != "5" {
-		t.Errorf("row 6: got %s, want 5", got)
-	}
-	n.apply(deployment("3", "app:1"))
-	if got := minReady(n); got != "" {
-		t.Errorf("row 5: got %s, want none", got)
-	}
-}
-
-func TestRow3ForLabelsAndData(t *testing.T) {
-	t.Parallel()
-	n := newNamespace(t, "enforce")
-	n.kind = "configmap"
-	manifest := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, labels: {tier: a}}\ndata: {x: '1', y: '1'}\n"
-	n.apply(manifest)
-	n.kubectl("label", "configmap", "web", "--overwrite", "tier=b")
-	n.kubectl("patch", "configmap", "web", "-p", `{"data":{"x":"2"}}`)
-	n.apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {y: '1'}\n")
-	if got, _ := field(n.object(), "data", "x"); got != "2" {
-		t.Errorf("data.x: got %v, want 2", got)
-	}
-	if got := n.object().GetLabels()["tier"]; got != "b" {
-		t.Errorf("label: got %s, want b", got)
 	}
 }

@@ -19,7 +19,7 @@ func TestForgedReviewsStoreNoEventsElsewhere(t *testing.T) {
 	name := fmt.Sprintf("forged-%d", time.Now().UnixNano())
 	forge := func(namespace string) {
 		body := strings.ReplaceAll(applied(namespace), `"name":"web"`, `"name":"`+name+`"`)
-		body = strings.ReplaceAll(body, `"annotations":{`, `"annotations":{"ownership-handoff.io/mode":"enforce",`)
+		body = strings.ReplaceAll(body, `"annotations":{`, `"labels":{"ownership-handoff.io/mode":"enforce"},"annotations":{`)
 		body = strings.Replace(body, `{\"spec\":{\"replicas\":3}}`, `{\"spec\":{}}`, 1) // removes replicas
 		body = strings.ReplaceAll(body, `"managedFields":[`, `"managedFields":[{"manager":"`+text+`","operation":"Update",`+
 			`"apiVersion":"apps/v1","time":"2026-01-01T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:replicas":{}}}},`)

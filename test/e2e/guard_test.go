@@ -43,6 +43,7 @@ func installGuard(ctx context.Context) error {
 	if out, err := exec.CommandContext(ctx, cluster.Plane.Kubectl, "apply", "-k", dir).CombinedOutput(); err != nil {
 		return fmt.Errorf("kubectl apply -k: %w: %s", err, out)
 	}
+	time.Sleep(5 * time.Second) // the webhook checks every 4 seconds whether the guard is installed
 	return nil
 }
 

@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -40,119 +39,27 @@ func (n *namespace) jsonpath(path string) string {
 	return n.kubectl("get", n.kind, "web", "-o", "jsonpath={"+path+"}").stdout
 }
 
-func TestFieldsOfAParentRemovedFromTheManifestAreKeptTogether(t *testing.T) {
+// The parent of the scale field comes back as it was, with its other fields.
+func TestTheParentOfTheScaleFieldIsKept(t *testing.T) {
 	t.Parallel()
-	const resourcesOf = ".spec.template.spec.containers[0].resources"
-	t.Run("four resources that a user has set", func(t *testing.T) {
-		t.Parallel()
-		n := newNamespace(t, "enforce")
-		n.apply(app("resources: {requests: {cpu: 10m, memory: 10Mi}, limits: {cpu: 20m, memory: 20Mi}}", ""))
-		n.kubectl("set", "resources", "deployment/web", "--requests=cpu=11m,memory=11Mi", "--limits=cpu=21m,memory=21Mi")
-		before := n.jsonpath(resourcesOf)
-		if r := n.apply(app("", "")); len(r.warnings()) != 4 {
-			t.Errorf("want four warnings, got %q", r.warnings())
-		}
-		if diff := cmp.Diff(before, n.jsonpath(resourcesOf)); diff != "" {
-			t.Errorf("resources (-before +after):\n%s", diff)
-		}
-		n.unchangedBy("a second unchanged apply", func() { n.apply(app("", "")) })
-	})
-	t.Run("all keys of a ConfigMap", func(t *testing.T) {
-		t.Parallel()
-		n := newNamespace(t, "enforce")
-		n.kind = "configmap"
-		const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n"
-		n.apply(configMap + "data: {a: '1', b: '2', c.d: '3'}\n")
-		n.kubectl("patch", "configmap", "web", "-p", `{"data":{"a":"x","b":"y","c.d":"z"}}`)
-		n.apply(configMap)
-		if got := n.jsonpath(".data"); got != `{"a":"x","b":"y","c.d":"z"}` {
-			t.Errorf("data: got %s", got)
-		}
-	})
-	t.Run("the scale field of a custom resource and a field next to it", func(t *testing.T) {
-		t.Parallel()
-		withGadgets(t)
-		n := newNamespace(t, "enforce")
-		n.kind = "gadget"
-		n.apply(gadget("{other: 1, pool: {size: 3, zone: a}}"))
-		n.kubectl("patch", "gadget", "web", "--type=merge", "-p", `{"spec":{"pool":{"zone":"b"}}}`)
-		n.kubectl("scale", "gadget", "web", "--replicas=6")
-		n.kubectl("create", "-f", n.file("hpa", `
+	withGadgets(t)
+	n := newNamespace(t, "enforce")
+	n.kind = "gadget"
+	n.apply(gadget("{other: 1, pool: {size: 3, zone: a}}"))
+	n.kubectl("patch", "gadget", "web", "--type=merge", "-p", `{"spec":{"pool":{"zone":"b"}}}`)
+	n.kubectl("scale", "gadget", "web", "--replicas=6")
+	n.kubectl("create", "-f", n.file("hpa", `
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
 metadata: {name: web}
 spec: {minReplicas: 6, maxReplicas: 9, scaleTargetRef: {apiVersion: e2e.example.com/v1, kind: Gadget, name: web}}`))
-		n.eventually("handoff knows of the autoscaler", func() bool {
-			r := n.run(gadget("{other: 1, pool: {size: 2, zone: b}}"), "apply", "--dry-run=server", "-f", "-")
-			return strings.Contains(r.stderr, "HorizontalPodAutoscaler")
-		})
-		n.apply(gadget("{other: 1}"))
-		if got := n.jsonpath(".spec.pool"); got != `{"size":6,"zone":"b"}` {
-			t.Errorf("pool: got %s", got)
-		}
+	n.eventually("handoff knows of the autoscaler", func() bool {
+		r := n.run(gadget("{other: 1, pool: {size: 2, zone: b}}"), "apply", "--dry-run=server", "-f", "-")
+		return strings.Contains(r.stderr, "HorizontalPodAutoscaler")
 	})
-}
-
-func TestAManifestThatIsAcceptedWithoutHandoffIsAcceptedWithIt(t *testing.T) {
-	t.Parallel()
-	const probe = "livenessProbe: {httpGet: {path: /a, port: 80}}"
-	container := func(fields string) string {
-		return `{"spec":{"template":{"spec":{"containers":[{"name":"app",` + fields + `}]}}}}`
-	}
-	rolling := strings.Replace(app("", ""), "spec:\n", "spec:\n  strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}\n", 1)
-	for sentence, c := range map[string]struct {
-		before  string
-		changes []string // by a user, as strategic merge patches or arguments of kubectl
-		after   string
-		notKept string
-	}{
-		"an environment variable moves to valueFrom": {
-			app("env: [{name: FOO, value: x}]", ""), []string{"set", "env", "deployment/web", "FOO=y"},
-			app("env: [{name: FOO, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]", ""), `.env[name="FOO"].value`,
-		},
-		"a probe changes its handler": {
-			app(probe, ""), []string{container(`"livenessProbe":{"httpGet":{"path":"/b"}}`)},
-			app("livenessProbe: {tcpSocket: {port: 80}}", ""), ".livenessProbe.httpGet.path",
-		},
-		"a probe with a changed timeout is removed from the manifest": {
-			app(probe, ""), []string{container(`"livenessProbe":{"timeoutSeconds":5}`)}, app("", ""), ".livenessProbe.timeoutSeconds",
-		},
-		"the strategy becomes Recreate": {
-			rolling, []string{`{"spec":{"strategy":{"rollingUpdate":{"maxSurge":2}}}}`},
-			strings.Replace(rolling, "{type: RollingUpdate, rollingUpdate: {maxSurge: 1}}", "{type: Recreate}", 1), ".maxSurge",
-		},
-		"a volume changes its source": {
-			app("", "volumes: [{name: v, configMap: {name: a, defaultMode: 420}}]"),
-			[]string{`{"spec":{"template":{"spec":{"volumes":[{"name":"v","configMap":{"name":"b","defaultMode":421}}]}}}}`},
-			app("", "volumes: [{name: v, secret: {secretName: a}}]"), ".configMap",
-		},
-		"limits fall below requests that a user has set": {
-			app("resources: {requests: {cpu: 10m}, limits: {cpu: 90m}}", ""), []string{"set", "resources", "deployment/web", "--requests=cpu=80m"},
-			app("resources: {limits: {cpu: 50m}}", ""), ".resources.requests.cpu",
-		},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			t.Parallel()
-			with, twin := newNamespace(t, "enforce"), newNamespace(t, "")
-			for _, n := range []*namespace{with, twin} {
-				n.apply(c.before)
-				if len(c.changes) == 1 {
-					n.kubectl("patch", "deployment", "web", "-p", c.changes[0])
-				} else {
-					n.kubectl(c.changes...)
-				}
-			}
-			twin.apply(c.after)
-			r := with.apply(c.after)
-			if !slices.ContainsFunc(r.warnings(), func(w string) bool {
-				return strings.HasPrefix(w, "not kept ") && strings.Contains(w, c.notKept)
-			}) {
-				t.Errorf("want a warning that %s is not kept, got %q", c.notKept, r.warnings())
-			}
-			if diff := cmp.Diff(stored(twin)["spec"], stored(with)["spec"]); diff != "" {
-				t.Errorf("the object (-without +with handoff):\n%s", diff)
-			}
-		})
+	n.apply(gadget("{other: 1}"))
+	if got := n.jsonpath(".spec.pool"); got != `{"size":6,"zone":"b"}` {
+		t.Errorf("pool: got %s", got)
 	}
 }
 

@@ -81,7 +81,7 @@ spec:
 			n.kubectl("patch", n.kind, "web", "--type=merge", "-p", `{"spec":{"replicas":7}}`) // instead of the HPA controller
 			n.known(true)
 			r := n.apply(manifest("replicas: 3, paused: true"), args...)
-			n.wantWarnings(r, "kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest")
+			n.wantWarnings(r, keptReplicas(7, "HorizontalPodAutoscaler/web")...)
 			n.wantReplicas(7)
 			n.wantLastApplied("replicas", false)
 			n.apply(manifest("paused: true"), args...)
@@ -138,7 +138,7 @@ spec:
 			n.eventually("the HPA controller scales to 7", func() bool { return size() == "7" })
 
 			r := n.apply(gadget("{pool: {size: 3, zone: a}}"), args...)
-			n.wantWarnings(r, "kept .spec.pool.size=7, owned by HorizontalPodAutoscaler/web-pool; remove it from the manifest")
+			n.wantWarnings(r, "kept .spec.pool.size=7, owned by HorizontalPodAutoscaler/web-pool; remove it from the manifest", handBack)
 			if got := size(); got != "7" {
 				t.Errorf("a set size: got %s, want 7", got)
 			}

@@ -17,7 +17,7 @@ func TestArgoCDsClientSideApply(t *testing.T) {
 	n.apply(deployment("3", "app:1"), as)
 	n.autoscale("7")
 	r := n.apply(deployment("3", "app:1"), as)
-	n.wantWarnings(r, "kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest")
+	n.wantWarnings(r, keptReplicas(7, "HorizontalPodAutoscaler/web")...)
 	n.wantReplicas(7)
 	n.wantManagers("kube-controller-manager/Update/scale")
 	n.wantLastApplied("replicas", false)
@@ -29,9 +29,15 @@ func TestArgoCDsClientSideApply(t *testing.T) {
 // helm runs Helm 3 with a chart that has the values replicas and image.
 func (n *namespace) helm(verb string, values ...string) result {
 	n.Helper()
-	chart := n.TempDir()
 	template := strings.NewReplacer("VALUE_IMAGE", "{{ .Values.image }}", "  replicas: 0\n", "{{ with .Values.replicas }}\n  replicas: {{ . }}\n{{ end }}").
 		Replace(deployment("0", "VALUE_IMAGE"))
+	return n.release(verb, template, "--set", strings.Join(values, ","))
+}
+
+// release runs Helm 3 with a chart of one template.
+func (n *namespace) release(verb, template string, args ...string) result {
+	n.Helper()
+	chart := n.TempDir()
 	for file, text := range map[string]string{
 		"Chart.yaml": "apiVersion: v2\nname: web\nversion: 0.1.0\n", "values.yaml": "image: app:1\n", "templates/web.yaml": template,
 	} {
@@ -43,19 +49,17 @@ func (n *namespace) helm(verb string, values ...string) result {
 			n.Fatal(err)
 		}
 	}
-	args := []string{
-		verb, "web", chart, "--namespace", n.name, "--kubeconfig", cluster.Plane.Kubeconfig, "--set", strings.Join(values, ","),
-	}
+	args = append([]string{verb, "web", chart, "--namespace", n.name, "--kubeconfig", cluster.Plane.Kubeconfig}, args...)
 	cmd := exec.CommandContext(n.Context(), helmBinary(n.T), args...)
 	cmd.Env = append(os.Environ(), "HELM_CONFIG_HOME="+chart, "HELM_CACHE_HOME="+chart, "HELM_DATA_HOME="+chart)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	n.Logf("helm %s %v: %v\n%s%s", verb, values, err, out, stderr.String())
+	n.Logf("helm %v: %v\n%s%s", args, err, out, stderr.String())
 	return n.must(result{stdout: string(out), stderr: stderr.String(), err: err})
 }
 
-// helmBinary returns the path of Helm, which make helm builds.
+// helmBinary returns the path of Helm, which make bin/helm builds.
 func helmBinary(t *testing.T) string {
 	t.Helper()
 	root, err := controlplane.Root()
@@ -64,7 +68,7 @@ func helmBinary(t *testing.T) string {
 	}
 	path := filepath.Join(root, "bin", "helm")
 	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("finding Helm: %v; run make helm", err)
+		t.Fatalf("finding Helm: %v; run make bin/helm", err)
 	}
 	return path
 }
@@ -127,7 +131,7 @@ func TestAConfiguredAutoscalerOwnsTheFieldsItSets(t *testing.T) {
 	n.kubectl("patch", "deployment", "web", "--field-manager=cluster-proportional-autoscaler", "--subresource=scale", "--type=merge", "-p", `{"spec":{"replicas":6}}`)
 	n.wantManagers("cluster-proportional-autoscaler/Update/scale")
 	r := n.apply(deployment("3", "app:1"))
-	n.wantWarnings(r, "kept .spec.replicas=6, owned by cluster-proportional-autoscaler; remove it from the manifest")
+	n.wantWarnings(r, keptReplicas(6, "cluster-proportional-autoscaler")...)
 	n.wantReplicas(6)
 	n.wantManagers("cluster-proportional-autoscaler/Update/scale")
 }

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -9,12 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
-// inMode returns a Deployment with the mode annotation.
+// inMode returns a Deployment with the mode label.
 func inMode(mode, replicas, image string) string {
 	return strings.Replace(deployment(replicas, image), "  name: web\n",
-		"  name: web\n  annotations: {"+ownership.ModeAnnotation+": "+mode+"}\n", 1)
+		"  name: web\n  labels: {"+ownership.ModeLabel+": "+mode+"}\n", 1)
 }
 
 // refusesMode reports whether the policy of manifests/policies is installed. If so, it verifies that the policy rejects a mode.
@@ -35,6 +37,7 @@ func refusesMode(t *testing.T, mode string) bool {
 func TestTheObjectsModeOverridesTheNamespaces(t *testing.T) {
 	t.Parallel()
 	kept := "kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"
+	handBack := "to hand replicas back to the manifest, apply again after deleting the autoscaler"
 	would := "(warn) would keep .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"
 	unknown := func(value string) string {
 		return ownership.ModeAnnotation + " " + value + " is unknown and counts as warn; write enforce, warn or off"
@@ -47,9 +50,9 @@ func TestTheObjectsModeOverridesTheNamespaces(t *testing.T) {
 		"a namespace without the annotation":                 {"", "", 3, nil},
 		"a namespace in mode off":                            {"off", "", 3, nil},
 		"a namespace in mode warn":                           {"warn", "", 3, []string{would}},
-		"a namespace in mode enforce":                        {"enforce", "", 7, []string{kept}},
+		"a namespace in mode enforce":                        {"enforce", "", 7, []string{kept, handBack}},
 		"an unknown value counts as warn":                    {"enfroce", "", 3, []string{unknown("enfroce"), would}},
-		"an object in mode enforce, a namespace without one": {"", "enforce", 7, []string{kept}},
+		"an object in mode enforce, a namespace without one": {"", "enforce", 7, []string{kept, handBack}},
 		"an object in mode off, its namespace in enforce":    {"enforce", "off", 3, nil},
 		"an object in mode warn, its namespace in enforce":   {"enforce", "warn", 3, []string{would}},
 		"an object's unknown value counts as warn":           {"enforce", "yes", 3, []string{unknown("yes"), would}},
@@ -82,6 +85,104 @@ func TestTheObjectsModeOverridesTheNamespaces(t *testing.T) {
 			}
 			n.wantLastApplied("replicas", c.replicas == 3)
 		})
+	}
+}
+
+// TestRolloutUndoKeepsTheOptIn returns to a revision that an object had before it opted in. kubectl also restores the annotations of
+// that revision, and no labels.
+func TestRolloutUndoKeepsTheOptIn(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "")
+	n.apply(deployment("3", "app:1"))
+	n.rolledOut("1")
+	n.apply(deployment("3", "app:2"))
+	n.rolledOut("2")
+	n.kubectl("label", "deployment", "web", ownership.ModeLabel+"=enforce")
+	n.kubectl("rollout", "undo", "deployment", "web")
+	if got := n.object().GetLabels()[ownership.ModeLabel]; got != "enforce" {
+		t.Errorf("the label after kubectl rollout undo: %q", got)
+	}
+	n.autoscale("7")
+	n.wantWarnings(n.apply(deployment("3", "app:1")), "kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest",
+		"to hand replicas back to the manifest, apply again after deleting the autoscaler")
+	n.wantReplicas(7)
+}
+
+// rolledOut waits until the deployment controller has created a revision of the Deployment web.
+func (n *namespace) rolledOut(revision string) {
+	n.Helper()
+	n.eventually("the controller creates revision "+revision, func() bool {
+		return n.object().GetAnnotations()["deployment.kubernetes.io/revision"] == revision
+	})
+}
+
+// TestAManifestThatDropsTheLabelTakesTheObjectOut verifies that the object is in the mode of its namespace in the same write, and
+// that handoff never keeps its own label.
+func TestAManifestThatDropsTheLabelTakesTheObjectOut(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		namespace, label string
+		byHand           string // the label that a person then sets
+		flags            []string
+		replicas         string
+	}{
+		"client-side, a namespace without a mode":         {"", "enforce", "", nil, "3"},
+		"server-side, a namespace without a mode":         {"", "enforce", "", []string{"--server-side"}, "3"},
+		"client-side, a namespace in enforce":             {"enforce", "off", "", nil, "7"},
+		"server-side, a namespace in enforce":             {"enforce", "off", "", []string{"--server-side"}, "7"},
+		"a person has changed it, a namespace in off":     {"off", "warn", "enforce", nil, "3"},
+		"a person has changed it, a namespace in enforce": {"enforce", "off", "warn", nil, "7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := newNamespace(t, c.namespace)
+			apply := func(manifest string, flags ...string) result {
+				return n.apply(manifest, slices.Concat([]string{"--force-conflicts=" + strconv.FormatBool(c.flags != nil)}, c.flags, flags)...)
+			}
+			apply(inMode("\""+c.label+"\"", "3", "app:1"))
+			n.kubectl("autoscale", "deployment", "web", "--min=7", "--max=20")
+			n.eventually("the HPA controller scales to 7", func() bool { return n.replicas() == 7 })
+			n.eventually("handoff knows of the autoscaler", func() bool {
+				return apply(inMode("enforce", "3", "app:1"), "--dry-run=server").warnings() != nil
+			})
+			if c.byHand != "" {
+				n.kubectl("label", "--overwrite", "deployment", "web", ownership.ModeLabel+"="+c.byHand)
+			}
+			r := apply(deployment("3", "app:2"), "-o", "jsonpath={.spec.replicas} {.metadata.labels}") // a later read may see the autoscaler's correction
+			if got := strings.TrimSpace(r.stdout); got != c.replicas {
+				t.Errorf("replicas and labels: got %s, want %s and no label", got, c.replicas)
+			}
+		})
+	}
+}
+
+// TestCopiedLabelsAreHarmlessToControllers verifies that the endpoint controllers and KEDA can copy the mode label of a Service or a
+// ScaledObject, and change the copies, in a namespace that has not opted in.
+func TestCopiedLabelsAreHarmlessToControllers(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "")
+	n.apply(deployment("3", "app:1"))
+	n.must(n.run("apiVersion: v1\nkind: Service\nmetadata: {name: web, labels: {"+ownership.ModeLabel+": enforce}}\n"+
+		"spec: {selector: {app: web}, ports: [{port: 80}]}\n", "apply", "-f", "-"))
+	for _, mode := range []string{"enforce", "warn", "off"} {
+		n.kubectl("label", "--overwrite", "service", "web", ownership.ModeLabel+"="+mode)
+		n.eventually("the controllers copy "+mode, func() bool {
+			out := n.kubectl("get", "endpoints,endpointslices", "-l", ownership.ModeLabel+"="+mode, "-o", "name").stdout
+			return strings.Count(out, "endpoints/web") == 1 && strings.Count(out, "endpointslice.discovery.k8s.io/web-") == 1
+		})
+	}
+
+	hpa := strings.Replace(objects.KEDAAutoscaler, "labels: {", "labels: {"+ownership.ModeLabel+": enforce, ", 1)
+	n.must(n.run(hpa, "create", "--field-manager=keda-operator", "-f", "-"))
+	n.eventually("the HPA controller scales to 7", func() bool { return n.replicas() == 7 })
+	r := n.kubectl("patch", "hpa", "keda-hpa-web", "--field-manager=keda-operator", "--type=merge", "-p",
+		`{"metadata":{"labels":{"team":"web"}},"spec":{"minReplicas":8}}`)
+	n.wantWarnings(r)
+	n.eventually("the HPA controller scales to 8", func() bool { return n.replicas() == 8 })
+	r = n.apply(deployment("3", "app:2"), "-o", "jsonpath={.spec.replicas}")
+	n.wantWarnings(r)
+	if r.stdout != "3" {
+		t.Errorf("replicas of a Deployment whose autoscaler has the label: got %s, want 3", r.stdout)
 	}
 }
 

@@ -26,7 +26,6 @@ func TestTheOracle(t *testing.T) {
 	}
 	ruledApp := func(manifest string) string { return ruled(".spec.template.spec.containers[*].resources", manifest) }
 	resized := func(n *namespace) { n.resized() }
-	waiting := strings.Replace(deployment("3", "app:1"), "spec:", "spec:\n  minReadySeconds: 5", 1)
 	for name, c := range map[string]struct {
 		before   func(*namespace)
 		manifest string // applied with handoff
@@ -43,12 +42,12 @@ func TestTheOracle(t *testing.T) {
 			removed: ruledApp(withoutResources(deployment("3", "app:2"))),
 			edit:    "/resources:$/d; /requests:/d; /cpu: 10m/d",
 		},
-		"row 3, another field": {
+		"row 3, a unit": {
 			before: func(n *namespace) {
-				n.apply(waiting)
-				n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"minReadySeconds":9}}`)
+				n.apply(with("paused: false", deployment("3", "app:1")))
+				n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"paused":true}}`)
 			},
-			manifest: deployment("3", "app:2"), removed: deployment("3", "app:2"), edit: "/minReadySeconds/d",
+			manifest: deployment("3", "app:2"), removed: deployment("3", "app:2"), edit: "/paused/d",
 		},
 		"row 1, the manifest still sets replicas":    {before: autoscaled, manifest: deployment("3", "app:1"), removed: deployment("", "app:1")},
 		"row 1, the manifest changes the image":      {before: autoscaled, manifest: deployment("3", "app:2"), removed: deployment("", "app:2")},

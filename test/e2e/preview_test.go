@@ -120,7 +120,7 @@ func TestPreviewDetectsWhetherTheWebhookActs(t *testing.T) {
 	n := newAutoscaled(t, "7")
 	apply := []string{"apply", "-f", "-"}
 	for mode, want := range map[string]struct{ tried, acts bool }{"enforce": {true, true}, "warn": {}, "off": {}} {
-		n.kubectl("annotate", "--overwrite", "deployment", "web", ownership.ModeAnnotation+"="+mode)
+		n.kubectl("label", "--overwrite", "deployment", "web", ownership.ModeLabel+"="+mode)
 		f := n.preview(deployment("3", "app:2"), apply)
 		if f.err != nil {
 			t.Fatal(f.err)

@@ -78,7 +78,7 @@ func TestScalersOwnWhatTheyReference(t *testing.T) {
 						each.wantReplicas(int64(count))
 					}
 					r := n.apply(deployment("2", "app:1"), args...)
-					n.wantWarnings(r, "kept .spec.replicas="+strconv.Itoa(int(count))+", owned by "+kind+"/web; remove it from the manifest")
+					n.wantWarnings(r, keptReplicas(int(count), kind+"/web")...)
 					n.wantReplicas(int64(count))
 					n.wantLastApplied("replicas", false)
 					n.settled()
@@ -128,7 +128,7 @@ func TestANodeGroupOfClusterAPIBelongsToTheClusterAutoscaler(t *testing.T) {
 		each.scaleAs("cluster-autoscaler", 5)
 	}
 	r := n.apply(machines(sizes, "  replicas: 2\n"))
-	n.wantWarnings(r, "kept .spec.replicas=5, owned by cluster-autoscaler; remove it from the manifest")
+	n.wantWarnings(r, keptReplicas(5, "cluster-autoscaler")...)
 	n.wantReplicas(5)
 	twin.apply(machines(sizes, "  replicas: 2\n"))
 	twin.wantReplicas(2)

@@ -29,7 +29,7 @@ func TestServerSideApplyRow1(t *testing.T) {
 			n.wantManagers("kube-controller-manager/Update/scale")
 
 			r := n.applyServerSide(deployment("3", "app:1"), as)
-			n.wantWarnings(r, "kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest")
+			n.wantWarnings(r, keptReplicas(7, "HorizontalPodAutoscaler/web")...)
 			n.wantReplicas(7)
 			n.wantManagers("kube-controller-manager/Update/scale")
 			n.unchangedBy("a second unchanged apply", func() { n.applyServerSide(deployment("3", "app:1"), as) })
@@ -89,7 +89,7 @@ func TestServerSideApplyRow4KeepsReplicasRemovedFromTheManifest(t *testing.T) {
 	n := newNamespace(t, "enforce")
 	n.applyServerSide(deployment("3", "app:1"))
 	r := n.applyServerSide(deployment("", "app:1"))
-	n.wantWarnings(r, "kept .spec.replicas=3, no longer in the manifest; use kubectl scale from now on")
+	n.wantWarnings(r, "kept .spec.replicas=3, no longer in the manifest; use an HPA or kubectl scale")
 	n.wantReplicas(3)
 	n.wantManagers()
 	n.unchangedBy("a second unchanged apply", func() {

@@ -15,14 +15,20 @@ const aReview = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","r
 "kind":{"group":"apps","version":"v1","kind":"Deployment"},"namespace":"x","name":"web",
 "object":{"spec":{"replicas":1}},"oldObject":{"spec":{"replicas":3}}}}`
 
-// said waits until the readiness endpoint returns all of these texts, with and without the query parameter verbose.
+// said waits until the readiness endpoint reports that the server is not ready, with all of these texts.
 func (s *server) said(wants ...string) {
+	s.Helper()
+	s.answers(http.StatusServiceUnavailable, wants...)
+}
+
+// answers waits until the readiness endpoint returns a status and all of these texts, with and without the query parameter verbose.
+func (s *server) answers(status int, wants ...string) {
 	s.Helper()
 	for _, path := range []string{"/readyz?verbose", "/readyz"} {
 		s.eventually("readiness contains "+strings.Join(wants, ", "), func() bool {
-			status, answer := s.get(path)
+			got, answer := s.get(path)
 			for _, want := range wants {
-				if status != http.StatusServiceUnavailable || !strings.Contains(answer, want) {
+				if got != status || !strings.Contains(answer, want) {
 					return false
 				}
 			}
@@ -93,10 +99,13 @@ func TestWithABrokenCertificateItServesTheLastValidOne(t *testing.T) {
 	}
 	for _, key := range [][]byte{key[:len(key)/2], nil, []byte("key")} {
 		s.writeCertificate(crt, key)
-		s.said("[-]certificate: ", filepath.Join(s.certDir, "tls.key"), "the last valid certificate", "[+]caches ok")
+		s.answers(http.StatusOK, "[!]certificate: ", filepath.Join(s.certDir, "tls.key"), "the last valid certificate", "[+]caches ok")
 		if response, err := s.review(); err != nil || !response.Allowed {
 			t.Errorf("it does not serve requests: %v", err)
 		}
+	}
+	if !s.metricHas(`handoff_check_problem{check="certificate"} 1`) {
+		t.Error("the metrics do not say so")
 	}
 	s.writeCertificate(crt, key)
 	s.waitReady()

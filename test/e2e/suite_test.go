@@ -34,6 +34,7 @@ var cluster struct {
 	client  client.Client
 	gadgets sync.Once
 	scalers sync.Once
+	widgets sync.Once
 	// previewed counts the applies that were compared with kubectl handoff preview.
 	previewed atomic.Int64
 	stop      func() error

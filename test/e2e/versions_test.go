@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"os/exec"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // gizmoCluster is an installed CRD of gizmos with its storage version.
@@ -60,7 +61,7 @@ func (c gizmoCluster) namespace(t *testing.T, mode string) *gizmos {
 // resource returns the resource of gizmos in a version, in the syntax of kubectl.
 func (g *gizmos) resource(version string) string { return "gizmos." + version + "." + g.group }
 
-// manifest returns the gizmo web with fields ("replicas=3", "color=red"), in the layout of a version.
+// manifest returns the gizmo web with fields ("replicas=3", "color=red") and rules ("rule=color"), in the layout of a version.
 func (g *gizmos) manifest(version string, fields ...string) string {
 	g.Helper()
 	o := &unstructured.Unstructured{Object: map[string]any{}}
@@ -69,6 +70,10 @@ func (g *gizmos) manifest(version string, fields ...string) string {
 	o.SetName("web")
 	for _, f := range fields {
 		name, text, _ := strings.Cut(f, "=")
+		if name == "rule" {
+			o.SetAnnotations(map[string]string{ownership.ControllerFieldsAnnotation: "." + strings.Join(gizmoPath(version, text), ".")})
+			continue
+		}
 		var value any = text
 		if number, err := strconv.ParseInt(text, 10, 64); err == nil {
 			value = number
@@ -137,10 +142,10 @@ func (g *gizmos) scale(version string) {
 	g.kubectl("scale", g.resource(version), "web", "--replicas=7")
 }
 
-// patch patches fields with kubectl patch in a version.
+// patch patches fields as a controller in a version.
 func (g *gizmos) patch(version string, fields ...string) {
 	g.Helper()
-	g.kubectl("patch", g.resource(version), "web", "--type=merge", "-p", g.manifest(version, fields...))
+	g.kubectl("patch", g.resource(version), "web", "--type=merge", "--field-manager=painter", "-p", g.manifest(version, fields...))
 }
 
 // autoscaled creates an autoscaler that never scales, and waits until handoff knows that it targets the gizmo web.
@@ -242,11 +247,10 @@ func TestVersionsOfACustomResourceWithDifferentLayouts(t *testing.T) {
 					"replicas of an autoscaler":                            playAutoscaled,
 					"replicas of an autoscaler, removed with their parent": playAutoscaledBlock,
 					"replicas set with kubectl scale":                      playScaled,
-					"a field set with kubectl patch":                       playPatched,
-					"a block with a field set with kubectl patch":          playPatchedBlock,
-					"a field added to a block with kubectl patch":          playAddedInBlock,
+					"a controller's field":                                 playRuled,
+					"a controller's field, removed with its parent":        playRuledBlock,
 					"a path that is another field in the other version":    playSamePath,
-					"a field with the same path in both versions":          playNote,
+					"fields without a rule":                                playUnruled,
 				} {
 					if stored == "v1" && !inBothStorages(sentence) {
 						continue // the webhook sees the same with the other storage version
@@ -267,7 +271,7 @@ func TestVersionsOfACustomResourceWithDifferentLayouts(t *testing.T) {
 
 // inBothStorages reports whether a scenario runs with both storage versions.
 func inBothStorages(sentence string) bool {
-	return sentence == "replicas of an autoscaler" || sentence == "a field set with kubectl patch"
+	return sentence == "replicas of an autoscaler" || sentence == "a controller's field"
 }
 
 func playAutoscaled(t *testing.T, way gizmoWay) {
@@ -277,8 +281,8 @@ func playAutoscaled(t *testing.T, way gizmoWay) {
 	g.autoscaled(way.applied)
 	g.scale(way.written)
 	g.entriesStay("an apply that sets replicas", func() {
-		if r := way.apply(g, "replicas=3", "color=red"); len(r.warnings()) != 1 || !strings.HasPrefix(r.warnings()[0], "kept .spec.") {
-			t.Errorf("want one warning about a kept field, got %q", r.warnings())
+		if r := way.apply(g, "replicas=3", "color=red"); len(r.warnings()) != 2 || !strings.HasPrefix(r.warnings()[0], "kept .spec.") {
+			t.Errorf("want a warning about a kept field, and how to hand it back, got %q", r.warnings())
 		}
 	})
 	g.want("replicas=7", "color=red")
@@ -319,64 +323,37 @@ func playScaled(t *testing.T, way gizmoWay) {
 	}
 }
 
-func playPatched(t *testing.T, way gizmoWay) {
-	t.Helper()
-	with, twin := way.namespace(t, "enforce"), way.namespace(t, "")
-	for _, g := range []*gizmos{with, twin} {
-		g.apply(g.manifest(way.applied, "replicas=3", "color=red", "font=a", "note=n"), way.args...)
-		g.patch(way.written, "color=pink")
-	}
-	with.entriesStay("an apply that drops the field", func() { way.apply(with, "replicas=3", "font=a", "note=n") })
-	with.want("replicas=3", "color=pink", "font=a", "note=n")
-	twin.apply(twin.manifest(way.applied, "replicas=3", "font=a", "note=n"), way.args...)
-	if !way.serverSide() {
-		twin.want("color=")
-	}
-	with.entriesStay("an apply that drops something else", func() { way.apply(with, "replicas=3", "font=a") })
-	with.want("color=pink", "font=a", "note=")
-	for _, g := range []*gizmos{with, twin} { // row 6
-		way.apply(g, "replicas=3", "color=blue")
-		g.want("color=blue")
-	}
-}
-
-func playPatchedBlock(t *testing.T, way gizmoWay) {
-	t.Helper()
-	for sentence, block := range map[string][]string{
-		"of one field": {"color=red"}, "of two fields": {"color=red", "font=a"},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			t.Parallel()
-			g := way.namespace(t, "enforce")
-			g.apply(g.manifest(way.applied, append(block, "replicas=3", "note=n")...), way.args...)
-			g.patch(way.written, "color=pink")
-			r := way.apply(g, "replicas=3", "note=other")
-			color, _ := field(g.in("v2"), gizmoPath("v2", "color")...)
-			said := slices.ContainsFunc(r.warnings(), func(w string) bool { return strings.HasPrefix(w, "not kept ") && strings.Contains(w, "color") })
-			if (color == "pink") == said {
-				t.Errorf("color is %v, warnings are %q", color, r.warnings())
-			}
-			if len(block) == 1 && color != "pink" {
-				t.Errorf("want no color, the only field of the manifest in the block: got %v", color)
-			}
-			g.want("font=", "replicas=3", "note=other")
-		})
-	}
-}
-
-// playAddedInBlock tests a field that was never in a manifest: kubectl deletes it with its block.
-func playAddedInBlock(t *testing.T, way gizmoWay) {
+func playRuled(t *testing.T, way gizmoWay) {
 	t.Helper()
 	g := way.namespace(t, "enforce")
-	g.apply(g.manifest(way.applied, "color=red", "replicas=3"), way.args...)
-	g.patch(way.written, "font=mine")
-	r := way.apply(g, "replicas=3")
-	font, _ := field(g.in("v2"), gizmoPath("v2", "font")...)
-	said := slices.ContainsFunc(r.warnings(), func(w string) bool { return strings.HasPrefix(w, "not kept ") && strings.Contains(w, "font") })
-	if (font == "mine") == said {
-		t.Errorf("font is %v, warnings are %q", font, r.warnings())
-	}
-	g.want("color=")
+	g.apply(g.manifest(way.applied, "rule=color", "replicas=3", "color=red", "font=a", "note=n"), way.args...)
+	g.patch(way.written, "color=pink")
+	g.entriesStay("an apply that sets the field", func() {
+		if r := way.apply(g, "rule=color", "replicas=3", "color=red", "font=a", "note=n"); len(r.warnings()) != 1 {
+			t.Errorf("want one warning, got %q", r.warnings())
+		}
+	})
+	g.want("replicas=3", "color=pink", "font=a", "note=n")
+	g.entriesStay("an apply that sets another value", func() {
+		way.apply(g, "rule=color", "replicas=3", "color=blue", "font=a", "note=n")
+	})
+	g.want("color=pink", "note=n")
+	g.entriesStay("an apply that drops the field", func() { way.apply(g, "rule=color", "replicas=3", "font=a", "note=n") })
+	g.want("color=pink", "font=a", "note=n")
+	g.entriesStay("an apply that drops something else", func() { way.apply(g, "rule=color", "replicas=3", "font=a") })
+	g.want("color=pink", "font=a", "note=")
+	way.apply(g, "replicas=3", "color=blue")
+	g.want("color=blue")
+}
+
+// playRuledBlock tests that a missing parent comes back with the kept field only.
+func playRuledBlock(t *testing.T, way gizmoWay) {
+	t.Helper()
+	g := way.namespace(t, "enforce")
+	g.apply(g.manifest(way.applied, "rule=color", "color=red", "font=a", "replicas=3", "note=n"), way.args...)
+	g.patch(way.written, "color=pink")
+	g.entriesStay("an apply that drops the block", func() { way.apply(g, "rule=color", "replicas=3", "note=other") })
+	g.want("color=pink", "font=", "replicas=3", "note=other")
 }
 
 func playSamePath(t *testing.T, way gizmoWay) {
@@ -394,13 +371,16 @@ func playSamePath(t *testing.T, way gizmoWay) {
 	wantSameStored(t, way, with, twin)
 }
 
-func playNote(t *testing.T, way gizmoWay) {
+// playUnruled tests that another manager's fields are deleted as without handoff.
+func playUnruled(t *testing.T, way gizmoWay) {
 	t.Helper()
-	g := way.namespace(t, "enforce")
-	g.apply(g.manifest(way.applied, "note=n", "replicas=3"), way.args...)
-	g.patch(way.written, "note=mine", "color=pink")
-	g.entriesStay("an apply that drops the field", func() { way.apply(g, "replicas=3") })
-	g.want("note=mine", "color=pink", "replicas=3")
+	with, twin := way.namespace(t, "enforce"), way.namespace(t, "")
+	for _, g := range []*gizmos{with, twin} {
+		g.apply(g.manifest(way.applied, "note=n", "color=red", "replicas=3"), way.args...)
+		g.patch(way.written, "note=mine", "color=pink")
+		way.apply(g, "replicas=3")
+	}
+	wantSameStored(t, way, with, twin)
 }
 
 func wantSameStored(t *testing.T, way gizmoWay, with, twin *gizmos) {

@@ -22,7 +22,7 @@ func TestThreeMeaningsOfZero(t *testing.T) {
 			each.kubectl("scale", "deployment", "web", "--replicas=0")
 		}
 		r := n.apply(deployment("3", "app:2"))
-		n.wantWarnings(r, "kept .spec.replicas=0, HorizontalPodAutoscaler/web is off at 0; start it with kubectl scale")
+		n.wantWarnings(r, offAtZero)
 		n.wantReplicas(0)
 		n.settled()
 		n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("3", "app:2")) })
@@ -72,7 +72,7 @@ spec:
 // first apply of a Deployment starts at the count of an autoscaler that is created now.
 func (n *namespace) informed() {
 	n.Helper()
-	n.kubectl("create", "-f", n.file("marker.yaml", strings.NewReplacer("minReplicas: 0", "minReplicas: 7", "name: web", "name: marker").Replace(elastic)))
+	n.must(n.run(strings.NewReplacer("minReplicas: 0", "minReplicas: 7", "name: web", "name: marker").Replace(elastic), "create", "-f", "-"))
 	n.eventually("handoff knows of the last autoscaler", func() bool {
 		marker := strings.Replace(deployment("3", "app:1"), "name: web", "name: marker", 1)
 		return n.apply(marker, "--dry-run=server", "-o", "jsonpath={.spec.replicas}").stdout == "7"
@@ -129,7 +129,7 @@ func TestThreeMeaningsOfZeroOfAnAutoscalerThatScalesToZero(t *testing.T) {
 		}
 		n.known(true)
 		r := n.apply(deployment("3", "app:2"))
-		n.wantWarnings(r, "kept .spec.replicas=0, owned by HorizontalPodAutoscaler/web; remove it from the manifest")
+		n.wantWarnings(r, keptReplicas(0, "HorizontalPodAutoscaler/web")...)
 		n.wantReplicas(0)
 		r = twin.apply(deployment("3", "app:2"), "-o", "jsonpath={.spec.replicas}")
 		if r.stdout != "3" {
@@ -150,7 +150,7 @@ func TestThreeMeaningsOfZeroOfAnAutoscalerThatScalesToZero(t *testing.T) {
 		}
 		n.known(true)
 		r := n.apply(deployment("3", "app:2"))
-		n.wantWarnings(r, "kept .spec.replicas=0, HorizontalPodAutoscaler/web is off at 0; start it with kubectl scale")
+		n.wantWarnings(r, offAtZero)
 		n.wantReplicas(0)
 		twin.apply(deployment("3", "app:2"))
 		twin.eventually("without handoff: the HPA controller scales again", func() bool { return twin.replicas() == 5 })

@@ -76,7 +76,7 @@ func (n *namespace) helm(verb, values string) {
 	n.Helper()
 	binary := filepath.Join(cluster.root, "bin", "helm")
 	if _, err := os.Stat(binary); err != nil {
-		n.Fatalf("finding Helm: %v; run make helm", err)
+		n.Fatalf("finding Helm: %v; run make bin/helm", err)
 	}
 	chart := n.TempDir()
 	template := strings.Replace(n.manifest("0", "{{ .Values.image }}"), "  replicas: 0\n", "{{ with .Values.replicas }}\n  replicas: {{ . }}\n{{ end }}", 1)

@@ -112,10 +112,10 @@ spec:%s
 `, n.apiVersion, n.kind, replicas, selector, image)
 }
 
-// in adds the mode annotation to a manifest.
+// in adds the mode label to a manifest.
 func in(mode, manifest string) string {
 	return strings.Replace(manifest, "  name: web\n",
-		"  name: web\n  annotations: {"+ownership.ModeAnnotation+": \""+mode+"\"}\n", 1)
+		"  name: web\n  labels: {"+ownership.ModeLabel+": \""+mode+"\"}\n", 1)
 }
 
 // scaled creates HorizontalPodAutoscaler/web and waits until its controller has scaled the object web to 7 and the guard is in
@@ -137,14 +137,14 @@ func (n *namespace) object() *unstructured.Unstructured {
 	return o
 }
 
-// guarded waits until the guard keeps replicas. It uses a dry run with the mode annotation, so that it does not depend on the
+// guarded waits until the guard keeps replicas. It uses a dry run with the mode label, so that it does not depend on the
 // namespace's mode.
 func (n *namespace) guarded() {
 	n.Helper()
 	probe := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": n.apiVersion, "kind": n.kind,
 		"metadata": map[string]any{
-			"name": "web", "namespace": n.name, "annotations": map[string]any{ownership.ModeAnnotation: "enforce"},
+			"name": "web", "namespace": n.name, "labels": map[string]any{ownership.ModeLabel: "enforce"},
 		},
 	}}
 	n.eventually("the guard is in effect", func() bool { return objects.KeepsReplicas(n.T, cluster.client, probe) })

@@ -1,8 +1,11 @@
 package guard_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
-func TestTheGuardFollowsTheModeAnnotation(t *testing.T) {
+func TestTheGuardFollowsTheMode(t *testing.T) {
 	cluster.controlPlane.NeedMutatingPolicies(t)
 	t.Parallel()
 	for sentence, c := range map[string]struct {
@@ -17,7 +20,7 @@ func TestTheGuardFollowsTheModeAnnotation(t *testing.T) {
 		"an object in mode off, its namespace in enforce":          {"enforce", "off", "3"},
 		"an object in mode warn, its namespace in enforce":         {"enforce", "warn", "3"},
 		"an object with an unknown mode, its namespace in enforce": {"enforce", "yes", "3"},
-		"an object with an empty mode, its namespace in enforce":   {"enforce", " ", "3"},
+		"an object with an empty mode, its namespace in enforce":   {"enforce", "empty", "3"},
 		"an object and its namespace in mode enforce":              {"enforce", "enforce", "7"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -25,7 +28,7 @@ func TestTheGuardFollowsTheModeAnnotation(t *testing.T) {
 			n := newNamespace(t, c.namespace)
 			manifest := n.manifest("3", "app:1")
 			if c.object != "" {
-				manifest = in(c.object, manifest)
+				manifest = in(strings.TrimSuffix(c.object, "empty"), manifest)
 			}
 			n.apply(manifest)
 			n.scaled()
@@ -49,8 +52,15 @@ func TestAWriteThatChangesTheModeUsesTheNewMode(t *testing.T) {
 	if got := n.apply(in("enforce", n.manifest("3", "app:1"))); got != "7" {
 		t.Errorf("replicas with mode enforce: got %s, want 7", got)
 	}
+	if got := n.apply(n.manifest("3", "app:1")); got != "7" {
+		t.Errorf("replicas without the label, which the manifest drops: got %s, want 7", got)
+	}
+	n.kubectl("annotate", n.kind, "web", "ownership-handoff.io/mode=off")
+	if got := n.apply(n.manifest("3", "app:1")); got != "7" {
+		t.Errorf("replicas of an object with the annotation: got %s, want 7", got)
+	}
 	n.kubectl("annotate", "namespace", n.name, "ownership-handoff.io/mode-", "--overwrite")
 	if got := n.apply(n.manifest("3", "app:1")); got != "3" {
-		t.Errorf("replicas without the annotations: got %s, want 3", got)
+		t.Errorf("replicas without a mode: got %s, want 3", got)
 	}
 }

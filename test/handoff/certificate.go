@@ -9,9 +9,9 @@ import (
 	"k8s.io/client-go/util/cert"
 )
 
-// writeCertificate writes a serving certificate for this machine to a directory, with the file names of a mounted TLS Secret,
+// WriteCertificate writes a serving certificate for this machine to a directory, with the file names of a mounted TLS Secret,
 // and returns the CA certificate for the API server.
-func writeCertificate(dir string) (ca []byte, err error) {
+func WriteCertificate(dir string) (ca []byte, err error) {
 	chain, key, err := cert.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
 	if err != nil {
 		return nil, fmt.Errorf("creating the webhook's certificate: %w", err)

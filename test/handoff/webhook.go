@@ -45,7 +45,7 @@ func Start(ctx context.Context, controlPlane *controlplane.ControlPlane, options
 	if err != nil {
 		return nil, fmt.Errorf("creating a directory for the webhook: %w", err)
 	}
-	ca, err := writeCertificate(dir)
+	ca, err := WriteCertificate(dir)
 	if err != nil {
 		return nil, err
 	}

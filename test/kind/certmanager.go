@@ -11,7 +11,7 @@ import (
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 )
 
-// certManagerRelease is the manifest of the official release. Its version is the same as in certmanager/go.mod.
+// certManagerRelease is the manifest of the official release. Its version is the same as in test/programs/go.mod.
 const certManagerRelease = "https://github.com/cert-manager/cert-manager/releases/download/v1.21.2/cert-manager.yaml"
 
 // certManager is a running cert-manager.

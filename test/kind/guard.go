@@ -29,7 +29,7 @@ func (p *proof) guarded(disturb func(context.Context) ([]string, error)) func(co
 		if err := p.applyGuard(ctx); err != nil {
 			return err
 		}
-		time.Sleep(5 * time.Second) // the API server compiles policies in the background
+		time.Sleep(5 * time.Second) // the API server compiles policies in the background, and the webhook checks for them
 		return p.under("with the guard", disturb)(ctx)
 	}
 }

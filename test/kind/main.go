@@ -20,7 +20,7 @@ import (
 type options struct {
 	name, nodeImage, kind, helm, certmanager string
 	image, version, next, archives, ways     string
-	releases                                 string
+	releases, tests                          string
 	keep                                     bool
 }
 
@@ -40,6 +40,7 @@ func main() {
 	flag.StringVar(&o.ways, "ways", ways, "comma-separated `ways` to install, tested in this order")
 	flag.StringVar(&o.releases, "releases", "bin/release",
 		"`folder` with the folders of releases, for the ways release and release-chart")
+	flag.StringVar(&o.tests, "tests", "", "`pattern` of the end-to-end tests to run (default: all)")
 	flag.BoolVar(&o.keep, "keep", false, "keep the cluster and print how to use it")
 	flag.Parse()
 

@@ -19,8 +19,6 @@ type proof struct {
 	options options
 	figures *figures
 	webhook *handofftest.Installed
-	// suitePassed is set after the end-to-end suite has passed once.
-	suitePassed bool
 }
 
 // step is a step of the proof. Its name is printed before it runs, and with its error.
@@ -112,17 +110,10 @@ func (p *proof) state(ctx context.Context) error {
 	return errors.New(tail(pods, 60))
 }
 
-// decisions are the end-to-end tests of the decision table.
-const decisions = "^Test(Row|ServerSideApplyRow|TheOracle|Helm3)"
-
-// suite runs the unmodified end-to-end suite against this cluster. After it has passed with one way to install, it runs the tests
-// of the decisions only: the ways differ in their certificates and policies, not in the webhook.
+// suite runs the unmodified end-to-end suite against this cluster.
 func (p *proof) suite(ctx context.Context) error {
-	began, what, args := time.Now(), "end-to-end suite", []string{"test", "-count=1", "-v", "-timeout=30m", "-parallel=4"}
-	if p.suitePassed {
-		what, args = "end-to-end tests of the decisions", append(args, "-run="+decisions)
-	}
-	cmd := exec.CommandContext(ctx, "go", append(args, "./test/e2e")...)
+	began := time.Now()
+	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-timeout=30m", "-parallel=4", "-run="+p.options.tests, "./test/e2e")
 	cmd.Dir = p.root
 	cmd.Env = append(os.Environ(), "E2E_KUBECONFIG="+p.cluster.controlPlane.Kubeconfig)
 	output, err := cmd.CombinedOutput()
@@ -131,8 +122,7 @@ func (p *proof) suite(ctx context.Context) error {
 		log := p.webhook.Log() //nolint:contextcheck // the log is most useful after the context has ended
 		return fmt.Errorf("%w\n%s\n%s", err, tail(log, 20), failuresOf(string(output)))
 	}
-	p.suitePassed = true
-	p.figures.add(what, fmt.Sprintf("%d tests passed", passed),
+	p.figures.add("end-to-end suite", fmt.Sprintf("%d tests passed", passed),
 		fmt.Sprintf("%d skipped because they start their own webhooks", skipped),
 		fmt.Sprintf("%.0f s", time.Since(began).Seconds()))
 	return nil

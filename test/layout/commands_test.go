@@ -58,6 +58,20 @@ func TestTestsThatSkipUnderTheRaceDetectorRunWithoutIt(t *testing.T) {
 	}
 }
 
+// make e2e-oldest selects tests by the beginnings of their names.
+func TestEveryTestOfTheOldestVersionExists(t *testing.T) {
+	list := regexp.MustCompile(`(?s)\nDECISIONS := (.*?[^\\])\n`).FindStringSubmatch(read(t, root+"/Makefile"))
+	if list == nil {
+		t.Fatal("the Makefile has no such list")
+	}
+	tests := append(testsIn(t, "test/e2e"), testsIn(t, "test/manifests")...)
+	for _, name := range strings.Fields(strings.NewReplacer("\\", "", "$$", "$").Replace(list[1])) {
+		if !matches("^Test"+name, tests) {
+			t.Errorf("no test begins with Test%s", name)
+		}
+	}
+}
+
 // documents returns the Makefile and all Markdown files.
 func documents(t *testing.T) []string {
 	t.Helper()

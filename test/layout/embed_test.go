@@ -16,8 +16,8 @@ import (
 func embeddable() []string {
 	return []string{
 		"*Inferred", "Schema", // schema.Schema
-		"toolscache.SharedIndexInformer", "watch.Interface",
-		"http.ResponseWriter", "http.RoundTripper", "io.Reader", "net.Conn", "net.Listener", "rest.WarningHandler",
+		"toolscache.SharedIndexInformer",
+		"http.ResponseWriter", "http.RoundTripper", "net.Conn", "net.Listener", "rest.WarningHandler",
 		"metav1.ObjectMeta", "metav1.TypeMeta", // metav1.Object and runtime.Object
 	}
 }

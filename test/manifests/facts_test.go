@@ -124,7 +124,8 @@ func TestAlertsAndPanelsUseTheMetricsOfHandoff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, metric := range append(labels.Metrics(), new(facts.State).Ages()) {
+	checks := serving.NewHealth(logr.Discard(), serving.Check{Name: "certificate"}).Metrics()
+	for _, metric := range slices.Concat(labels.Metrics(), checks, []prometheus.Collector{new(facts.State).Ages()}) {
 		if err := has.Register(metric); err != nil {
 			t.Fatal(err)
 		}

@@ -49,15 +49,15 @@ func TestThePodsAreAdmittedAndThePermissionsSuffice(t *testing.T) {
 	if err := hook.Register(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	kubectl(t, "", "create", "namespace", "shop")
-	kubectl(t, "", "annotate", "namespace", "shop", "ownership-handoff.io/mode=enforce")
-	const web = `{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"}, "spec": {"replicas": 3,
+	kubectl(t, "", "create", "namespace", "installed")
+	kubectl(t, "", "annotate", "namespace", "installed", "ownership-handoff.io/mode=enforce")
+	const web = `{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "installed"}, "spec": {"replicas": 3,
 		"selector": {"matchLabels": {"app": "web"}}, "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web", "image": "web"}]}}}}`
 	kubectl(t, web, "apply", "-f-")
-	kubectl(t, "", "-n", "shop", "autoscale", "deployment", "web", "--min=7", "--max=9")
+	kubectl(t, "", "-n", "installed", "autoscale", "deployment", "web", "--min=7", "--max=9")
 	eventually(t, "replicas are kept and an Event is recorded", func() bool {
 		kubectl(t, web, "apply", "-f-")
-		return strings.Contains(kubectl(t, "", "-n", "shop", "get", "events.events.k8s.io", "-o", "jsonpath={.items[*].reason}").stdout, "OwnershipKept")
+		return strings.Contains(kubectl(t, "", "-n", "installed", "get", "events.events.k8s.io", "-o", "jsonpath={.items[*].reason}").stdout, "OwnershipKept")
 	})
 
 	metrics, err := hook.Metrics(t.Context())

@@ -83,7 +83,7 @@ func helm(t *testing.T, args ...string) result {
 	t.Helper()
 	binary := filepath.Join(cluster.root, "bin", "helm")
 	if _, err := os.Stat(binary); err != nil {
-		t.Fatalf("finding Helm: %v; run make helm", err)
+		t.Fatalf("finding Helm: %v; run make bin/helm", err)
 	}
 	return run(t, "", binary, args...)
 }

@@ -37,6 +37,7 @@ func healthy() map[string]string {
 		`apiserver_admission_match_condition_evaluation_errors_total` + api:                                   "5+0x120",
 		`handoff_review_duration_seconds_bucket{le="0.1"}`:                                                    "0+600x120",
 		`handoff_review_duration_seconds_bucket{le="+Inf"}`:                                                   "0+600x120",
+		`handoff_check_problem{pod="a", check="certificate"}`:                                                 "0+0x120",
 		`handoff_certificate_expiration_timestamp_seconds{pod="a"}`:                                           "7776000+0x120", // in 90 days
 	}
 }
@@ -63,6 +64,8 @@ func TestAlertsFireForTheirProblemOnly(t *testing.T) {
 		"one review in fifty is slow":           {map[string]string{`handoff_review_duration_seconds_bucket{le="0.1"}`: "0+588x120", `handoff_review_duration_seconds_bucket{le="1"}`: "0+600x120"}, 16 * time.Minute, []string{"HandoffSlow"}},
 		"the certificate expires in ten days":   {map[string]string{`handoff_certificate_expiration_timestamp_seconds{pod="a"}`: "864000+0x120"}, 62 * time.Minute, []string{"HandoffCertificateExpires"}},
 		"a pod that has no certificate yet":     {map[string]string{`handoff_certificate_expiration_timestamp_seconds{pod="a"}`: "0+0x120"}, 2 * time.Hour, nil},
+		"certificate files cannot be read":      {map[string]string{`handoff_check_problem{pod="a", check="certificate"}`: "1+0x120"}, 17 * time.Minute, []string{"HandoffCertificateProblem"}},
+		"a pod is starting":                     {map[string]string{`handoff_check_problem{pod="a", check="certificate"}`: "1+0x5 0+0x115"}, 17 * time.Minute, nil},
 		"a namespace without its label":         {map[string]string{`handoff_stale_namespace_labels`: "1+0x120"}, 17 * time.Minute, []string{"HandoffNamespacesNotLabeled"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {

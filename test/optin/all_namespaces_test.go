@@ -51,6 +51,9 @@ func TestAllNamespacesCanBeReviewed(t *testing.T) {
 			t.Errorf("the API server's calls (-want +got):\n%s", diff)
 		}
 	}
+	if diff := cmp.Diff(written(""), play(t, name, mode+`: "off"`)); diff != "" {
+		t.Errorf("the API server's calls for objects in mode off (-want +got):\n%s", diff)
+	}
 	if got := label(get(t, name)); got != "none" {
 		t.Errorf("the namespace has the label %s", got)
 	}

@@ -11,11 +11,11 @@ import (
 )
 
 // manifest returns a Deployment and a Secret that change with each generation.
-func manifest(generation int, annotations string) string {
-	return strings.NewReplacer("GENERATION", strconv.Itoa(generation), "ANNOTATIONS", annotations).Replace(`
+func manifest(generation int, labels string) string {
+	return strings.NewReplacer("GENERATION", strconv.Itoa(generation), "LABELS", labels).Replace(`
 apiVersion: apps/v1
 kind: Deployment
-metadata: {name: web, annotations: {ANNOTATIONS}}
+metadata: {name: web, labels: {LABELS}}
 spec:
   replicas: 3
   selector: {matchLabels: {app: web}}
@@ -25,18 +25,18 @@ spec:
 ---
 apiVersion: v1
 kind: Secret
-metadata: {name: web, annotations: {ANNOTATIONS}}
+metadata: {name: web, labels: {LABELS}}
 stringData: {password: "GENERATION"}
 `)
 }
 
 // play creates and updates objects in a namespace, and returns what the audit log says of these writes.
-func play(t *testing.T, namespace, annotations string) []string {
+func play(t *testing.T, namespace, labels string) []string {
 	t.Helper()
 	kubectl(t, "", "delete", "deployment,secret", "web", "-n", namespace, "--ignore-not-found")
 	offset := auditOffset(t)
-	kubectl(t, manifest(1, annotations), "apply", "-n", namespace, "-f-")
-	kubectl(t, manifest(2, annotations), "apply", "-n", namespace, "-f-")
+	kubectl(t, manifest(1, labels), "apply", "-n", namespace, "-f-")
+	kubectl(t, manifest(2, labels), "apply", "-n", namespace, "-f-")
 	for _, kind := range []string{"deployment", "secret"} {
 		kubectl(t, "", "patch", kind, "web", "-n", namespace, "--type=merge", "-p", `{"metadata":{"labels":{"team":"web"}}}`)
 	}
@@ -87,17 +87,138 @@ func TestObjectsOptInThemselvesAndAreReviewedOnce(t *testing.T) {
 		"an object with an unknown mode":                       {"", "enfroce", byObject},
 		"an object in mode off, its namespace without one":     {"", "off", ""},
 		"an object in mode enforce, its namespace in enforce":  {"enforce", "enforce", byNamespace},
-		"an object in mode off, its namespace in enforce":      {"enforce", "off", byNamespace},
+		"an object in mode off, its namespace in enforce":      {"enforce", "off", ""},
+		"an object in mode warn, its namespace in enforce":     {"enforce", "warn", byNamespace},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			name := newNamespace(t)
 			if c.namespace != "" {
 				kubectl(t, "", "annotate", "namespace", name, mode+"="+c.namespace)
 			}
-			got := play(t, name, ownership.ModeAnnotation+`: "`+c.object+`"`)
+			got := play(t, name, ownership.ModeLabel+`: "`+c.object+`"`)
 			if diff := cmp.Diff(written(c.want), got); diff != "" {
 				t.Errorf("the API server's calls (-want +got):\n%s", diff)
 			}
 		})
 	}
+}
+
+// TestTheAPIServerCallsForEitherLabel changes the label of an object: the API server compares the old and the new object.
+func TestTheAPIServerCallsForEitherLabel(t *testing.T) {
+	for sentence, c := range map[string]struct{ namespace, from, to, want string }{
+		"it opts in":             {"", "", "=enforce", byObject},
+		"it opts out":            {"", "=enforce", "=off", byObject},
+		"it loses its label":     {"", "=enforce", "-", byObject},
+		"it loses the label off": {"", "=off", "-", ""},
+		"from off to warn":       {"", "=off", "=warn", byObject},
+		"from off to enforce, namespace in enforce":  {"enforce", "=off", "=enforce", byNamespace},
+		"from off to nothing, namespace in enforce":  {"enforce", "=off", "-", byNamespace},
+		"from enforce to off, namespace in enforce":  {"enforce", "=enforce", "=off", byNamespace},
+		"an annotation does not opt in":              {"", "", "annotate", ""},
+		"an annotation does not opt out":             {"enforce", "", "annotate", byNamespace},
+		"another label, namespace in off and object": {"off", "=off", "team=web", ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			name := newNamespace(t)
+			if c.namespace != "" {
+				kubectl(t, "", "annotate", "namespace", name, mode+"="+c.namespace)
+			}
+			kubectl(t, manifest(1, ""), "apply", "-n", name, "-f-")
+			write := func(to string) {
+				switch {
+				case to == "annotate":
+					kubectl(t, "", "annotate", "deployment", "web", "-n", name, mode+"=off")
+				case strings.HasPrefix(to, "team"):
+					kubectl(t, "", "label", "deployment", "web", "-n", name, to)
+				case to != "":
+					kubectl(t, "", "label", "--overwrite", "deployment", "web", "-n", name, ownership.ModeLabel+to)
+				}
+			}
+			write(c.from)
+			offset := auditOffset(t)
+			write(c.to)
+			if diff := cmp.Diff([]string{"patch deployments: " + c.want}, audited(t, offset, name)); diff != "" {
+				t.Errorf("the API server's calls (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestCopiedLabelsAreHarmless writes the objects to which controllers copy the labels of a Service. The API server calls for none
+// of them.
+func TestCopiedLabelsAreHarmless(t *testing.T) {
+	name := newNamespace(t)
+	const copies = `
+apiVersion: v1
+kind: Endpoints
+metadata: {name: web, labels: {ownership-handoff.io/mode: enforce}}
+subsets: [{addresses: [{ip: 10.0.0.NUMBER}], ports: [{port: 80}]}]
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: web, labels: {ownership-handoff.io/mode: enforce}}
+addressType: IPv4
+endpoints: [{addresses: [10.0.0.NUMBER]}]
+`
+	offset := auditOffset(t)
+	for _, number := range []string{"1", "2"} {
+		kubectl(t, strings.ReplaceAll(copies, "NUMBER", number), "apply", "-n", name, "-f-")
+	}
+	want := []string{"create endpoints: ", "create endpointslices: ", "patch endpoints: ", "patch endpointslices: "}
+	if diff := cmp.Diff(want, audited(t, offset, name)); diff != "" {
+		t.Errorf("the API server's calls (-want +got):\n%s", diff)
+	}
+}
+
+// TestNoMatchConditionIsEvaluatedForOthers counts the writes of play for which the API server evaluates match conditions of handoff.
+// To do so, it converts the object, which takes longer the larger the object is.
+func TestNoMatchConditionIsEvaluatedForOthers(t *testing.T) {
+	const all = 6 // but the scale
+	for sentence, c := range map[string]struct {
+		namespace, object string
+		want              int
+	}{
+		"neither has opted in":             {"", "", 0},
+		"the namespace has opted out":      {"off", "", 0},
+		"the object has opted out":         {"enforce", "off", 0},
+		"an object with the label opts in": {"", "enforce", all},
+		"the namespace has opted in":       {"enforce", "", all},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			name, labels := newNamespace(t), ""
+			if c.namespace != "" {
+				kubectl(t, "", "annotate", "namespace", name, mode+"="+c.namespace)
+			}
+			if c.object != "" {
+				labels = ownership.ModeLabel + `: "` + c.object + `"`
+			}
+			got := -excluded(t)
+			for _, line := range play(t, name, labels) {
+				if !strings.HasSuffix(line, ": ") {
+					got++ // the conditions were evaluated, and all of them were true
+				}
+			}
+			if got += excluded(t); got != c.want {
+				t.Errorf("the API server has evaluated match conditions for %d writes, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+// excluded returns how many writes of objects the API server has excluded by match conditions of handoff.
+func excluded(t *testing.T) (sum int) {
+	t.Helper()
+	for line := range strings.Lines(kubectl(t, "", "get", "--raw", "/metrics").stdout) {
+		series, value, _ := strings.Cut(strings.TrimSpace(line), "} ")
+		if !strings.HasPrefix(series, "apiserver_admission_match_condition_evaluation_seconds_count{") ||
+			!strings.Contains(series, byNamespace) && !strings.Contains(series, byObject) {
+			continue
+		}
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += n
+	}
+	return sum
 }

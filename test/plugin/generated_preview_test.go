@@ -11,6 +11,7 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 )
@@ -84,8 +85,8 @@ func (s scenario) preview() string {
 			}
 		}
 		for _, o := range []ownership.Object{before, after} {
-			if at := o.Locate(path); at.Value != nil {
-				places = append(places, at.Pointer)
+			if pointer, ok := o.Pointer(path); ok {
+				places = append(places, pointer)
 			}
 		}
 	}
@@ -111,14 +112,18 @@ func shown(o ownership.Object, path fieldpath.Path) []byte {
 // settledAnnotations removes the last-applied annotation, and that of the Deployment controller, which writes at any time.
 func settledAnnotations(path fieldpath.Path, value []byte) []byte {
 	if len(path) == 2 && textOf(path) == ".metadata.annotations" && value != nil {
-		value = ownership.Cut(value, ownership.LastAppliedPath()[2:])
-		value = ownership.Cut(value, fieldpath.MakePathOrDie("deployment.kubernetes.io/revision"))
+		annotations := jsontree.Valid(value)
+		annotations.Cut(ownership.LastAppliedPath()[2:], neverEmptied)
+		annotations.Cut(fieldpath.MakePathOrDie("deployment.kubernetes.io/revision"), neverEmptied)
+		value = annotations.Remaining()
 		if string(value) == "{}" || strings.TrimSpace(strings.Trim(string(value), "{} \n")) == "" {
 			return nil
 		}
 	}
 	return value
 }
+
+func neverEmptied(fieldpath.Path) bool { return false }
 
 // differences returns JSON pointers to the innermost members that differ. Lists are compared as a whole.
 func differences(at string, a, b any) (found []string) {

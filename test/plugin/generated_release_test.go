@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -133,7 +134,9 @@ func (s scenario) release() string {
 	if err != nil {
 		s.Fatal(err)
 	}
-	without = ownership.Cut(without, pathOf(s.T, field))
+	declared := jsontree.Valid(without)
+	declared.Cut(pathOf(s.T, field), neverEmptied)
+	without = declared.Remaining()
 	if !strings.Contains(said, "[exit code 0]") {
 		return s.isTrue(said, field, before, without, live)
 	}
@@ -237,15 +240,15 @@ func (s scenario) field(manifest object) string {
 // isDefault reports whether the API server defaults a field to the same value when the field is removed.
 func (s scenario) isDefault(field string, live ownership.Object) bool {
 	s.Helper()
-	at := live.Locate(pathOf(s.T, field))
+	pointer, _ := live.Pointer(pathOf(s.T, field))
 	text, err := kubectl("patch", s.target(), "-n", s.yard, "--type=json", "--dry-run=server", "-o", "json",
-		"-p", fmt.Sprintf(`[{"op":"remove","path":%q}]`, at.Pointer))
+		"-p", fmt.Sprintf(`[{"op":"remove","path":%q}]`, pointer))
 	if err != nil {
 		return false
 	}
 	_, text, _ = strings.Cut("\n"+text, "\n{") // after warnings of the API server
 	without, err := ownership.ParseObject([]byte("{" + text))
-	return err == nil && sameValue(at.Value, without.Value(pathOf(s.T, field)))
+	return err == nil && sameValue(live.Value(pathOf(s.T, field)), without.Value(pathOf(s.T, field)))
 }
 
 // isTrue verifies the reason of a refusal, and returns its kind.

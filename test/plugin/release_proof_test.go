@@ -315,7 +315,7 @@ func (r released) wantReleased(t *testing.T, yard string) {
 	}
 	for _, e := range entries {
 		if e.Manager == release.WriterManager {
-			t.Errorf("%s still has an entry: %s", e.Manager, e.Fields)
+			t.Errorf("%s still has an entry: %s", e.Manager, e.Fields.Text())
 		}
 	}
 }

@@ -214,7 +214,7 @@ func TestStripAsPostRendererOfHelm3(t *testing.T) {
 		cmd.Env = append(os.Environ(), "HELM_CONFIG_HOME="+chart, "HELM_CACHE_HOME="+chart, "HELM_DATA_HOME="+chart)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
-			t.Fatalf("helm %v: %v: %s; run make helm", args, err, out)
+			t.Fatalf("helm %v: %v: %s; run make bin/helm", args, err, out)
 		}
 		return must(t, "get", "-n", ns, "deployment", "web", "-o", "jsonpath={.spec.replicas} {.metadata.annotations.round}")
 	}

@@ -33,7 +33,7 @@ type stream struct {
 }
 
 // workload is a Deployment that is applied again and again, with three replicas or without, and with another image each time. An
-// autoscaler owns its replicas, and kubectl patch has set minReadySeconds, which the manifest has dropped.
+// autoscaler owns its replicas, and kubectl patch has set paused, which the manifest has dropped.
 type workload struct {
 	*stream
 	name    string
@@ -55,12 +55,12 @@ func newStream(t *testing.T, plane *controlplane.ControlPlane, at endpoint, kube
 	first.must(at, "", "create", "namespace", s.namespace)
 	first.must(at, "", "annotate", "namespace", s.namespace, "ownership-handoff.io/mode=enforce")
 	for _, w := range s.workloads {
-		w.must(at, w.manifest("replicas: 3", "minReadySeconds: 1"), append([]string{"apply", "-f", "-"}, w.args...)...)
-		w.must(at, "", "patch", "deployment", w.name, "-p", `{"spec":{"minReadySeconds":5}}`)
+		w.must(at, w.manifest("replicas: 3", "paused: false"), append([]string{"apply", "-f", "-"}, w.args...)...)
+		w.must(at, "", "patch", "deployment", w.name, "-p", `{"spec":{"paused":true}}`)
 		w.must(at, "", "autoscale", "deployment", w.name, fmt.Sprintf("--min=%d", s.minimum), "--max=99")
 	}
 	s.waitUntilScaled(at)
-	for _, w := range s.workloads { // the first apply after the patch drops minReadySeconds
+	for _, w := range s.workloads { // the first apply after the patch drops paused
 		w.apply(at)
 	}
 	return s
@@ -115,9 +115,9 @@ func (w *workload) apply(at endpoint) {
 		w.Errorf("%s: apply %d at %s: %v\n%s", w.name, w.applied, at.name, err, stdout)
 		return
 	}
-	want := fmt.Sprintf("replicas %d, minReadySeconds 5, image app:%d", w.minimum, w.applied)
-	got := fmt.Sprintf("replicas %d, minReadySeconds %d, image %s",
-		*stored.Spec.Replicas, stored.Spec.MinReadySeconds, stored.Spec.Template.Spec.Containers[0].Image)
+	want := fmt.Sprintf("replicas %d, paused true, image app:%d", w.minimum, w.applied)
+	got := fmt.Sprintf("replicas %d, paused %v, image %s",
+		*stored.Spec.Replicas, stored.Spec.Paused, stored.Spec.Template.Spec.Containers[0].Image)
 	if got != want {
 		w.Errorf("%s: apply %d at %s: got %s, want %s; kubectl says %q", w.name, w.applied, at.name, got, want, stderr)
 	}
@@ -195,10 +195,10 @@ func (s *stream) wantTruth(at endpoint) {
 			s.Fatal(err)
 		}
 		last := stored.Annotations["kubectl.kubernetes.io/last-applied-configuration"]
-		if (last == "") != (w.args != nil) || strings.Contains(last, "replicas") || strings.Contains(last, "minReadySeconds") {
+		if (last == "") != (w.args != nil) || strings.Contains(last, "replicas") || strings.Contains(last, "paused") {
 			s.Errorf("%s: last-applied is %q", w.name, last)
 		}
-		for field, want := range map[string]string{"f:replicas": "kube-controller-manager", "f:minReadySeconds": "kubectl-patch"} {
+		for field, want := range map[string]string{"f:replicas": "kube-controller-manager", "f:paused": "kubectl-patch"} {
 			var got []string
 			for _, e := range stored.ManagedFields {
 				if strings.Contains(string(e.FieldsV1.GetRawBytes()), `"`+field+`":`) && e.Subresource != "status" {

@@ -3,16 +3,15 @@ package certs
 import (
 	"bytes"
 	"context"
-	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -22,15 +21,16 @@ const (
 	overlap = day
 	// propagation is how long API servers may take to see a new caBundle, which they watch.
 	propagation = 5 * time.Second
+	// firstPause is the pause after the first write of the caBundle. Each further pause is twice as long, up to maxPause.
+	firstPause = time.Second
+	maxPause   = 5 * time.Minute
 )
 
 // configuration reads the MutatingWebhookConfiguration. It returns nil if there is none.
 func (r *Rotator) configuration(ctx context.Context) (*admissionregistrationv1.MutatingWebhookConfiguration, error) {
-	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{}
-	err := r.client.Get(ctx, client.ObjectKey{Name: r.options.Configuration}, configuration)
+	configuration, err := r.configurations.MutatingWebhookConfigurations().Get(ctx, r.options.Configuration, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		r.options.Log.V(1).Info("MutatingWebhookConfiguration not found, not setting the caBundle", "name", r.options.Configuration)
-		return nil, nil //nolint:nilnil // a missing configuration is not an error
+		return nil, nil //nolint:nilnil // the certificate is created nevertheless, and then reported to be of no use
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading MutatingWebhookConfiguration %s: %w", r.options.Configuration, err)
@@ -58,18 +58,40 @@ func (r *Rotator) trust(
 		}
 	}
 	if !sameBundles(before.Webhooks, configuration.Webhooks) {
-		if wait := r.backoff.wait(now); wait > 0 {
+		if wait := r.delayWrite(now); wait > 0 {
 			return now, wait, nil
 		}
-		r.backoff.record(now)
-		// The patch contains only the caBundles, and fails if the configuration has changed since it was read.
-		patch := client.StrategicMergeFrom(before, client.MergeFromWithOptimisticLock{})
-		if err := r.client.Patch(ctx, configuration, patch, client.FieldOwner("handoff-webhook")); err != nil {
+		if err := r.patch(ctx, before, configuration); err != nil {
 			return time.Time{}, 0, fmt.Errorf("patching the caBundle of MutatingWebhookConfiguration %s: %w", r.options.Configuration, err)
 		}
 		r.options.Log.Info("updated the caBundle", "configuration", r.options.Configuration)
 	}
 	return r.seen(p.ca), r.others.nextSync(now), nil
+}
+
+// delayWrite returns how long to wait until the caBundle may be written; 0 allows one write. The delay grows exponentially, in case
+// another client keeps resetting the caBundle, until it has not been reset for long enough.
+func (r *Rotator) delayWrite(now time.Time) time.Duration {
+	if wait := r.nextWrite.Sub(now); wait > 0 {
+		return wait
+	}
+	if now.Sub(r.nextWrite) > maxPause {
+		r.writes.Forget(r.options.Configuration)
+	}
+	r.nextWrite = now.Add(r.writes.When(r.options.Configuration))
+	return 0
+}
+
+// patch sends a patch that contains only the caBundles, and fails if the configuration has changed since it was read.
+func (r *Rotator) patch(ctx context.Context, before, after *admissionregistrationv1.MutatingWebhookConfiguration) error {
+	difference := client.StrategicMergeFrom(before, client.MergeFromWithOptimisticLock{})
+	data, err := difference.Data(after)
+	if err != nil {
+		return err
+	}
+	_, err = r.configurations.MutatingWebhookConfigurations().Patch(ctx, after.Name, difference.Type(), data,
+		metav1.PatchOptions{FieldManager: "handoff-webhook"})
+	return err
 }
 
 func sameBundles(a, b []admissionregistrationv1.MutatingWebhook) bool {
@@ -119,13 +141,4 @@ func bundle(ca, before []byte, known func(*x509.Certificate) bool, now time.Time
 		}
 	}
 	return text.Bytes(), nil
-}
-
-var errNotRSA = errors.New(caKey + " in the Secret is not an RSA key")
-
-func rsaKey(key any) (*rsa.PrivateKey, error) {
-	if key, ok := key.(*rsa.PrivateKey); ok {
-		return key, nil
-	}
-	return nil, errNotRSA
 }

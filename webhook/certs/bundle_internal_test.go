@@ -11,12 +11,17 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	"github.com/open-policy-agent/cert-controller/pkg/rotator"
+	"k8s.io/client-go/rest"
 )
 
 func newRotator(dir string) *Rotator {
-	return &Rotator{options: Options{
+	r, err := New(&rest.Config{}, Options{
 		Namespace: "handoff-system", Service: "handoff-webhook", Dir: dir, Log: logr.Discard(),
-	}, trusted: map[string]time.Time{}}
+	})
+	if err != nil {
+		panic(err) // the configuration is valid
+	}
+	return r
 }
 
 // newCA returns a CA of the given age, which was created for the given duration.

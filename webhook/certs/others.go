@@ -63,26 +63,3 @@ func (o *otherCAs) nextSync(now time.Time) time.Duration {
 	}
 	return next
 }
-
-const (
-	// firstPause is the pause after the first write of the caBundle. Each further pause is twice as long, up to maxPause.
-	firstPause = time.Second
-	maxPause   = 5 * time.Minute
-)
-
-// writeBackoff delays writes of the caBundle exponentially, in case another client keeps resetting it.
-type writeBackoff struct {
-	last  time.Time
-	pause time.Duration
-}
-
-// wait returns how long to wait until the next write.
-func (b *writeBackoff) wait(now time.Time) time.Duration { return max(0, b.last.Add(b.pause).Sub(now)) }
-
-// record records a write. If the caBundle has not been reset for long enough, the pauses start again from firstPause.
-func (b *writeBackoff) record(now time.Time) {
-	if now.Sub(b.last) > 2*max(b.pause, firstPause)+firstPause {
-		b.pause = 0
-	}
-	b.last, b.pause = now, min(max(2*b.pause, firstPause), maxPause)
-}

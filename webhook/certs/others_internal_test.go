@@ -65,10 +65,9 @@ func TestTheNextSyncIsWhenAnUnknownCAIsRemoved(t *testing.T) {
 
 func TestWritesOfTheBundleBackOff(t *testing.T) {
 	begin, writes := time.Now(), []time.Duration{}
-	var b writeBackoff
+	r := newRotator("")
 	for at := time.Duration(0); at < time.Minute; at += 100 * time.Millisecond { // the caBundle is reset every 100 ms
-		if now := begin.Add(at); b.wait(now) == 0 {
-			b.record(now)
+		if r.delayWrite(begin.Add(at)) == 0 {
 			writes = append(writes, at)
 		}
 	}
@@ -77,8 +76,7 @@ func TestWritesOfTheBundleBackOff(t *testing.T) {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
 	later := begin.Add(time.Hour)
-	b.record(later)
-	if b.wait(later) != firstPause {
-		t.Errorf("after an hour without a reset, the pause is %s", b.wait(later))
+	if first, second := r.delayWrite(later), r.delayWrite(later); first != 0 || second != firstPause {
+		t.Errorf("after an hour without a reset, the pauses are %s and %s", first, second)
 	}
 }

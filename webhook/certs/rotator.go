@@ -17,17 +17,17 @@ package certs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
+	admissionregistrationv1client "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/client-go/util/workqueue"
 )
 
 const (
@@ -40,6 +40,8 @@ const (
 	// requestTimeout is the timeout of all requests in a sync.
 	requestTimeout = 30 * time.Second
 )
+
+var errNoConfiguration = errors.New("does not exist")
 
 // Options configure a Rotator.
 type Options struct {
@@ -56,14 +58,14 @@ type Options struct {
 
 // Rotator creates and renews the certificates, and keeps the Secret, the caBundle and the files up to date.
 type Rotator struct {
-	options Options
-	client  client.Client
-	config  *rest.Config
-	scheme  *runtime.Scheme
-	trusted map[string]time.Time // by CA, when it was first seen in the caBundle
-	last    []byte               // the CA in the Secret at the last sync
-	others  otherCAs
-	backoff writeBackoff
+	options        Options
+	core           corev1client.CoreV1Interface
+	configurations admissionregistrationv1client.AdmissionregistrationV1Interface
+	trusted        map[string]time.Time // by CA, when it was first seen in the caBundle
+	last           []byte               // the CA in the Secret at the last sync
+	others         otherCAs
+	writes         workqueue.TypedRateLimiter[string] // of the caBundle
+	nextWrite      time.Time
 
 	mutex sync.Mutex
 	done  bool
@@ -72,25 +74,23 @@ type Rotator struct {
 
 // New returns a Rotator. Run starts it.
 func New(config *rest.Config, o Options) (*Rotator, error) {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, admissionregistrationv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			return nil, fmt.Errorf("building the scheme: %w", err)
-		}
-	}
-	c, err := client.New(config, client.Options{Scheme: scheme, Mapper: mapper()})
+	core, err := corev1client.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("self-signed certificates: %w", err)
 	}
-	return &Rotator{options: o, client: c, config: config, scheme: scheme, trusted: map[string]time.Time{}}, nil
+	configurations, err := admissionregistrationv1client.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("self-signed certificates: %w", err)
+	}
+	return &Rotator{
+		options: o, core: core, configurations: configurations, trusted: map[string]time.Time{},
+		writes: workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstPause, maxPause),
+	}, nil
 }
 
 // Run keeps the certificates up to date until the context is done.
 func (r *Rotator) Run(ctx context.Context) error {
-	changed, err := r.watch(ctx)
-	if err != nil {
-		return err
-	}
+	changed := r.watch(ctx)
 	for ctx.Err() == nil {
 		next := r.trySync(ctx)
 		select {
@@ -109,19 +109,20 @@ func (r *Rotator) trySync(ctx context.Context) (next time.Duration) {
 	next, err := r.sync(ctx)
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	if err == nil {
-		r.done, r.err = true, nil
-		return next
-	}
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+	switch {
+	case err == nil || errors.Is(err, errNoConfiguration):
+		r.done = true
+	case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):
 		r.options.Log.Info("another replica wrote first, reading again")
 		return conflictRetryAfter
+	default:
+		next = retryAfter
 	}
-	if ctx.Err() == nil && (r.err == nil || r.err.Error() != err.Error()) {
-		r.options.Log.Error(err, "updating the certificates failed, retrying", "after", retryAfter.String())
+	if err != nil && ctx.Err() == nil && (r.err == nil || r.err.Error() != err.Error()) {
+		r.options.Log.Error(err, "updating the certificates failed, retrying", "after", next.String())
 	}
 	r.err = err
-	return retryAfter
+	return next
 }
 
 // sync updates the Secret, the caBundle and the files, in this order. It reads the MutatingWebhookConfiguration before the
@@ -141,10 +142,14 @@ func (r *Rotator) sync(ctx context.Context) (next time.Duration, err error) {
 		return 0, err
 	}
 	next, err = r.write(pair, trusted)
+	if err == nil && configuration == nil {
+		err = fmt.Errorf("MutatingWebhookConfiguration %s %w, so no API server trusts the certificate; "+
+			"create it, or set --webhook-configuration to its name", r.options.Configuration, errNoConfiguration)
+	}
 	return min(next, again), err
 }
 
-// Ready is a readiness check. It returns an error until the certificates exist. Later errors are only logged: the existing
+// Ready is a readiness check. It returns an error until the certificates exist. Later errors are only warnings: the existing
 // certificate is still served, and the check of package serving fails when it is no longer valid.
 func (r *Rotator) Ready() error {
 	r.mutex.Lock()
@@ -157,4 +162,11 @@ func (r *Rotator) Ready() error {
 	default:
 		return fmt.Errorf("waiting to read Secret %s/%s", r.options.Namespace, r.options.Secret)
 	}
+}
+
+// Warning returns the error of the last sync, if there was one.
+func (r *Rotator) Warning() error {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.err
 }

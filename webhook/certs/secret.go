@@ -2,8 +2,10 @@ package certs
 
 import (
 	"context"
+	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 const (
@@ -32,16 +33,19 @@ const (
 	servingRenewal  = 30 * day
 )
 
+var errNotRSA = errors.New(caKey + " in the Secret is not an RSA key")
+
 // pair is the serving certificate and its key, their CA, and the previous CA, in PEM.
 type pair struct{ ca, crt, key, previous []byte }
 
 // secret returns the pair in the Secret. If necessary, it creates the Secret or renews the certificates first.
 func (r *Rotator) secret(ctx context.Context) (pair, error) {
-	meta := metav1.ObjectMeta{Namespace: r.options.Namespace, Name: r.options.Secret}
-	secret := &corev1.Secret{ObjectMeta: meta, Type: corev1.SecretTypeTLS}
-	err := r.client.Get(ctx, client.ObjectKeyFromObject(secret), secret)
+	secrets := r.core.Secrets(r.options.Namespace)
+	secret, err := secrets.Get(ctx, r.options.Secret, metav1.GetOptions{})
 	missing := apierrors.IsNotFound(err)
-	if err != nil && !missing {
+	if missing {
+		secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: r.options.Secret}, Type: corev1.SecretTypeTLS}
+	} else if err != nil {
 		return pair{}, fmt.Errorf("reading Secret %s/%s: %w", r.options.Namespace, r.options.Secret, err)
 	}
 	changed, err := r.renew(secret)
@@ -50,9 +54,9 @@ func (r *Rotator) secret(ctx context.Context) (pair, error) {
 	}
 	switch {
 	case missing:
-		err = r.client.Create(ctx, secret)
+		_, err = secrets.Create(ctx, secret, metav1.CreateOptions{})
 	case changed:
-		err = r.client.Update(ctx, secret) // fails if the Secret has changed since it was read
+		_, err = secrets.Update(ctx, secret, metav1.UpdateOptions{}) // fails if the Secret has changed since it was read
 	}
 	if err != nil {
 		return pair{}, fmt.Errorf("writing Secret %s/%s: %w", r.options.Namespace, r.options.Secret, err)
@@ -129,9 +133,9 @@ func caOf(data map[string][]byte, now time.Time) (*rotator.KeyPairArtifacts, err
 	if err != nil {
 		return nil, fmt.Errorf("%s in the Secret: %w", caCrt, err)
 	}
-	key, err := rsaKey(parsed.PrivateKey)
-	if err != nil {
-		return nil, err
+	key, ok := parsed.PrivateKey.(*rsa.PrivateKey)
+	if !ok {
+		return nil, errNotRSA
 	}
 	return &rotator.KeyPairArtifacts{Cert: parsed.Leaf, Key: key, CertPEM: data[caCrt], KeyPEM: data[caKey]}, nil
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,7 +36,11 @@ func (f *freshness) failed(err error) {
 	f.lastErr = err
 }
 
+// read returns the current time for an informer that does not record its freshness.
 func (f *freshness) read() (last time.Time, lastErr error) {
+	if f == nil {
+		return time.Now(), nil
+	}
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	return f.last, f.lastErr
@@ -51,23 +56,43 @@ func (f *State) Stale() (since time.Time, stale bool) {
 	return since, stale
 }
 
-// staleResources returns a text for each resource whose watch cannot be renewed. The text only changes if the reason does,
-// because each change of readiness is logged.
-func (f *State) staleResources() []string {
+// Check is a readiness check. It returns an error with the resources that have not been listed yet or are stale, and the reason.
+// If the API server denied a request, the reason is its message, which contains the verb, the resource and the user. The error
+// only changes if the reason does, because each change of readiness is logged.
+func (f *State) Check() error {
+	ready := f.Ready()
 	var texts []string
-	for resource, freshness := range f.freshness {
-		last, lastErr := freshness.read()
-		if time.Since(last) <= maxAge {
+	for resource, informer := range f.informers {
+		last, lastErr := f.freshness[resource].read()
+		text := resource + " are not listed yet"
+		switch {
+		case !informer.HasSynced():
+		case ready && time.Since(last) > maxAge:
+			text = fmt.Sprintf("%s have been stale since %s", resource, last.UTC().Format(time.RFC3339))
+		default:
 			continue
 		}
-		text := fmt.Sprintf("%s have been stale since %s", resource, last.UTC().Format(time.RFC3339))
 		if lastErr != nil {
-			text = fmt.Sprintf("%s: %v", text, lastErr)
+			text += ": " + lastErr.Error()
 		}
 		texts = append(texts, text)
 	}
+	if !ready { // a kind that is installed later is not waited for
+		for _, resource := range f.scalers.missing() {
+			texts = append(texts, resource+" are not listed yet")
+		}
+	}
 	slices.Sort(texts)
-	return texts
+	switch {
+	case ready && texts == nil:
+		return nil
+	case ready:
+		return fmt.Errorf("%s (decisions use the last known state)", strings.Join(texts, "; "))
+	case texts == nil:
+		return errors.New("the informers have just synced")
+	default:
+		return fmt.Errorf("%s (requires list and watch permission)", strings.Join(texts, "; "))
+	}
 }
 
 // Ages returns the metric of the age of each resource.
@@ -93,9 +118,4 @@ func (a ages) Collect(metrics chan<- prometheus.Metric) {
 		metrics <- prometheus.MustNewConstMetric(a.description, prometheus.GaugeValue, time.Since(last).Seconds(),
 			watch.resource.GroupResource().String())
 	}
-}
-
-// staleError returns the error for stale resources.
-func staleError(texts []string) error {
-	return fmt.Errorf("%s (decisions use the last known state)", strings.Join(texts, "; "))
 }

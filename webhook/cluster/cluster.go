@@ -47,12 +47,9 @@ type State struct {
 // Scheme returns the types that the informers read.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, autoscalingv2.AddToScheme, apiextensionsv1.AddToScheme,
-	} {
-		if err := add(scheme); err != nil {
-			return nil, fmt.Errorf("building the scheme: %w", err)
-		}
+	types := runtime.NewSchemeBuilder(corev1.AddToScheme, autoscalingv2.AddToScheme, apiextensionsv1.AddToScheme)
+	if err := types.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("building the scheme: %w", err)
 	}
 	return scheme, nil
 }
@@ -69,7 +66,7 @@ func CacheOptions(scalers ...scale.Kind) cache.Options {
 		DefaultUnsafeDisableDeepCopy: &withoutCopy,
 		ByObject: map[client.Object]cache.ByObject{
 			namespaces():                                {Transform: reducedBy(keepMode)},
-			&autoscalingv2.HorizontalPodAutoscaler{}:    {Transform: reducedBy(keepTarget)},
+			&autoscalingv2.HorizontalPodAutoscaler{}:    {Transform: reducedBy(keepAutoscaler)},
 			&apiextensionsv1.CustomResourceDefinition{}: {Transform: reducedBy(keepScale(scalers))},
 		},
 	}
@@ -125,7 +122,7 @@ func (f *State) indexAutoscalers() error {
 		return fmt.Errorf("informer %T has no index", informer)
 	}
 	f.hpas = indexed.GetIndexer()
-	return informer.AddIndexers(toolscache.Indexers{byTarget: targetOf})
+	return informer.AddIndexers(toolscache.Indexers{byTarget: targetOfScaler})
 }
 
 // Ready reports whether all informers have synced. Once true, it stays true.
@@ -133,7 +130,12 @@ func (f *State) Ready() bool {
 	if f.ready.Load() {
 		return true
 	}
-	if len(f.missing()) > 0 || len(f.scalers.missing()) > 0 {
+	for _, informer := range f.informers {
+		if !informer.HasSynced() {
+			return false
+		}
+	}
+	if len(f.scalers.missing()) > 0 {
 		return false
 	}
 	f.ready.Store(true)
@@ -160,28 +162,14 @@ func (f *State) Scaler(namespace, group, kind, name string) ownership.Scaler {
 		return ownership.Scaler{}
 	}
 	key := targetKey{namespace, schema.GroupKind{Group: group, Kind: kind}, name}
-	first, _ := scale.Choose(append(f.autoscalers(key), f.scalers.references(key)...))
+	first, _ := scale.Choose(append(references(f.hpas, key), f.scalers.references(key)...))
 	return ownership.Scaler{
 		Name: first.Scaler, Desired: first.Desired, OffAtZero: first.OffAtZero, Readable: f.scalers.readable(),
 	}
 }
 
-// autoscalers returns the references of HorizontalPodAutoscalers to an object.
-func (f *State) autoscalers(key targetKey) []scale.Reference {
-	objects, err := f.hpas.ByIndex(byTarget, key.String())
-	if err != nil {
-		return nil
-	}
-	found := make([]autoscalingv2.HorizontalPodAutoscaler, 0, len(objects))
-	for _, o := range objects {
-		if hpa, ok := o.(*autoscalingv2.HorizontalPodAutoscaler); ok {
-			found = append(found, *hpa)
-		}
-	}
-	return scale.Targeting(found, key.kind, key.name)
-}
-
-// ScalePath returns the path of the scale field of a kind, nil if the kind has none.
+// ScalePath returns the path of the scale field of a kind, nil if the kind has none. A version of a custom resource without a
+// scale subresource has the path of another version.
 func (f *State) ScalePath(group, version, kind string) fieldpath.Path {
 	if path := scale.Known(group, kind); path != nil {
 		return path

@@ -251,14 +251,15 @@ func TestScalePathOfCustomResources(t *testing.T) {
 	eventually(t, "the first version", ".spec.replicas", known("paths.example.com", "v1"))
 	eventually(t, "the second version", ".spec.pool.size", known("paths.example.com", "v2"))
 	eventually(t, "the same kind of another group", ".spec.count", known("elsewhere.example.com", "v1"))
-	for sentence, path := range map[string]string{
-		"a version without a scale":        scalePath("paths.example.com", "v3", "Widget"),
-		"a missing version":                scalePath("paths.example.com", "v9", "Widget"),
-		"the other group's second version": scalePath("elsewhere.example.com", "v2", "Widget"),
-		"a plural resource name":           scalePath("paths.example.com", "v1", "widgets"),
+	create(t, widgets("several.example.com", map[string]string{"v2": ".spec.two", "v3": ".spec.three"}))
+	eventually(t, "the first other version", ".spec.two", known("several.example.com", "v1"))
+	for sentence, c := range map[string]struct{ group, version, kind, want string }{
+		"a version without a scale: the path of the storage version": {"paths.example.com", "v3", "Widget", ".spec.replicas"},
+		"the path of the only version that has a scale":              {"elsewhere.example.com", "v2", "Widget", ".spec.count"},
+		"a plural resource name":                                     {"paths.example.com", "v1", "widgets", "none"},
 	} {
-		if path != "none" {
-			t.Errorf("%s: want none, got %s", sentence, path)
+		if diff := cmp.Diff(c.want, scalePath(c.group, c.version, c.kind)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", sentence, diff)
 		}
 	}
 
@@ -269,5 +270,5 @@ func TestScalePathOfCustomResources(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "after the path has changed", ".spec.moved", known("paths.example.com", "v1"))
-	eventually(t, "after the subresource was removed", "none", known("paths.example.com", "v2"))
+	eventually(t, "after the subresource was removed", ".spec.moved", known("paths.example.com", "v2"))
 }

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"slices"
 	"strings"
 	"unique"
 
@@ -44,31 +43,16 @@ func keepMode(namespace *metav1.PartialObjectMetadata) *metav1.PartialObjectMeta
 	return out
 }
 
-// keepTarget reduces a HorizontalPodAutoscaler to its target, and to the fields that determine its desired replicas and whether 0
-// replicas switch it off.
-func keepTarget(hpa *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPodAutoscaler {
-	out := &autoscalingv2.HorizontalPodAutoscaler{}
+// keepAutoscaler reduces a HorizontalPodAutoscaler to its reference, with strings that others have as well.
+func keepAutoscaler(hpa *autoscalingv2.HorizontalPodAutoscaler) *scaler {
+	out := &scaler{}
 	out.Name, out.Namespace, out.ResourceVersion = hpa.Name, shared(hpa.Namespace), hpa.ResourceVersion
-	out.Spec.ScaleTargetRef = sharedTarget(hpa)
-	out.Spec.MinReplicas, out.Spec.MaxReplicas = hpa.Spec.MinReplicas, hpa.Spec.MaxReplicas
-	out.Status.DesiredReplicas, out.Status.Conditions = hpa.Status.DesiredReplicas, scale.ConditionsForCache(hpa)
-	if controller := metav1.GetControllerOfNoCopy(hpa); controller != nil {
-		out.OwnerReferences = []metav1.OwnerReference{{
-			Kind: controller.Kind, Name: controller.Name, Controller: controller.Controller,
-		}}
+	out.reference, out.targets = scale.OfHPA(hpa)
+	out.reference.Target.Group, out.reference.Target.Kind = shared(out.reference.Target.Group), shared(out.reference.Target.Kind)
+	if out.reference.TargetName == hpa.Name { // as usual
+		out.reference.TargetName = hpa.Name
 	}
 	return out
-}
-
-// sharedTarget returns the target of a HorizontalPodAutoscaler, with strings that others have as well. The target's name is
-// usually that of the HorizontalPodAutoscaler.
-func sharedTarget(hpa *autoscalingv2.HorizontalPodAutoscaler) autoscalingv2.CrossVersionObjectReference {
-	ref := hpa.Spec.ScaleTargetRef
-	ref.Kind, ref.APIVersion = shared(ref.Kind), shared(ref.APIVersion)
-	if ref.Name == hpa.Name {
-		ref.Name = hpa.Name
-	}
-	return ref
 }
 
 // shared returns an equal string, which shares the memory of those that it returned before.
@@ -81,18 +65,16 @@ func keepScale(scalers []scale.Kind) func(*apiextensionsv1.CustomResourceDefinit
 		out := &apiextensionsv1.CustomResourceDefinition{}
 		out.Name, out.ResourceVersion = crd.Name, crd.ResourceVersion
 		out.Spec.Group, out.Spec.Names.Kind = crd.Spec.Group, crd.Spec.Names.Kind
-		isScaler := slices.ContainsFunc(scalers, func(k scale.Kind) bool {
-			return k.GroupKind.Group == crd.Spec.Group && k.GroupKind.Kind == crd.Spec.Names.Kind
-		})
+		isScaler := rankOf(crd, scalers) >= 0
 		if isScaler {
 			out.Spec.Names.Plural, out.Spec.Scope = crd.Spec.Names.Plural, crd.Spec.Scope
 			out.Status.Conditions = crd.Status.Conditions
 		}
 		for i := range crd.Spec.Versions {
 			v := &crd.Spec.Versions[i]
-			kept := apiextensionsv1.CustomResourceDefinitionVersion{Name: v.Name}
+			kept := apiextensionsv1.CustomResourceDefinitionVersion{Name: v.Name, Storage: v.Storage}
 			if isScaler {
-				kept.Served, kept.Storage = v.Served, v.Storage
+				kept.Served = v.Served
 			}
 			if hasScale := v.Subresources != nil && v.Subresources.Scale != nil; hasScale {
 				kept.Subresources = &apiextensionsv1.CustomResourceSubresources{
@@ -106,21 +88,6 @@ func keepScale(scalers []scale.Kind) func(*apiextensionsv1.CustomResourceDefinit
 		return out
 	}
 }
-
-// targetOf returns the target of a HorizontalPodAutoscaler as the text of a targetKey.
-func targetOf(o any) ([]string, error) {
-	hpa, ok := o.(*autoscalingv2.HorizontalPodAutoscaler)
-	if !ok {
-		return nil, nil
-	}
-	kind, name, ok := scale.Target(hpa)
-	if !ok {
-		return nil, nil
-	}
-	return []string{targetKey{hpa.Namespace, kind, name}.String()}, nil
-}
-
-func target(group, kind, name string) string { return kind + "." + group + "/" + name }
 
 func kindOf(o client.Object) []string {
 	crd, ok := o.(*apiextensionsv1.CustomResourceDefinition)

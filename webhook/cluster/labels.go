@@ -25,15 +25,16 @@ import (
 )
 
 const (
-	// firstRepair is the pause before a label is repaired, maxRepair that between attempts that have no effect.
+	// firstRepair is the pause before a label is repaired, maxRepair the longest between two attempts for a namespace that have no
+	// effect. Each namespace has its own pauses: a policy that refuses the update of one says nothing about the others.
 	firstRepair = time.Second
 	maxRepair   = 2 * time.Minute
 	// repairsPerSecond and repairBurst limit the requests of a pod, in case many namespaces were annotated while none answered.
 	repairsPerSecond = 20
 	repairBurst      = 50
 	repairTimeout    = 10 * time.Second
-	// forbiddenPause is the pause after a repair that was forbidden, because most likely all others are.
-	forbiddenPause = 30 * time.Second
+	// repairWorkers is the number of namespaces repaired at a time: a policy can take long to answer for one of them.
+	repairWorkers = 4
 	// settled is how long a label must follow the annotation until the next repair is prompt again: another client may keep
 	// changing the label.
 	settled = 10 * time.Minute
@@ -117,20 +118,17 @@ func (l *Labels) Run(ctx context.Context) error {
 	}
 	defer func() { _ = l.state.informers["namespaces"].RemoveEventHandler(registration) }()
 	defer context.AfterFunc(ctx, l.queue.ShutDown)()
-	for {
-		name, stopped := l.queue.Get()
-		if stopped {
-			return nil
-		}
-		result := l.process(ctx, name)
-		l.queue.Done(name)
-		if result == resultForbidden {
-			select {
-			case <-ctx.Done():
-			case <-time.After(forbiddenPause):
+	var workers sync.WaitGroup
+	for range repairWorkers {
+		workers.Go(func() {
+			for name, stopped := l.queue.Get(); !stopped; name, stopped = l.queue.Get() {
+				l.process(ctx, name)
+				l.queue.Done(name)
 			}
-		}
+		})
 	}
+	workers.Wait()
+	return nil
 }
 
 func (l *Labels) changed(o any) {
@@ -169,24 +167,24 @@ func follows(namespace metav1.Object) bool {
 	return has == labeled && label == want
 }
 
-// process repairs the label of a namespace if it is still wrong, and returns the result, "" if there was nothing to do.
-func (l *Labels) process(ctx context.Context, name string) (result string) {
+// process repairs the label of a namespace if it is still wrong, and repeats that later if it had no effect.
+func (l *Labels) process(ctx context.Context, name string) {
 	namespace := namespaces()
 	err := l.state.reader.Get(ctx, client.ObjectKey{Name: name}, namespace)
 	if err != nil || follows(namespace) {
 		l.queue.Forget(name)
-		return ""
+		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, repairTimeout)
 	defer cancel()
 	err = l.repair(ctx, namespace)
-	result = resultOf(err)
+	result := resultOf(err)
 	l.repairs.WithLabelValues(result).Inc()
 	switch result {
 	case resultRepaired:
 		l.log.Info("made the label of a namespace follow its mode annotation", "namespace", name)
 		l.queue.AddAfter(name, settled)
-		return result
+		return
 	case resultConflict: // the watch delivers the newer version
 	default:
 		l.quiet.Do(sayRepairs, func(times int) {
@@ -195,7 +193,6 @@ func (l *Labels) process(ctx context.Context, name string) (result string) {
 		})
 	}
 	l.queue.AddRateLimited(name)
-	return result
 }
 
 // resultOf returns the result of a repair for the metric.

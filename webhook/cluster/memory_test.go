@@ -20,8 +20,7 @@ import (
 	"github.com/ownership-handoff/handoff/webhook/cluster"
 )
 
-// TestAnAutoscalerTakesAtMostOneKilobyte measures the heap of the whole cache. make bench does the same with 100,000
-// HorizontalPodAutoscalers of a real API server.
+// TestAnAutoscalerTakesAtMostOneKilobyte measures the heap of the whole cache.
 func TestAnAutoscalerTakesAtMostOneKilobyte(t *testing.T) {
 	const autoscalers, limit = 10_000, 1024
 	ctx, stop := context.WithCancel(t.Context())

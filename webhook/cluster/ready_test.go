@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -171,26 +170,17 @@ func TestTheCacheStoresOnlyFieldsInUse(t *testing.T) {
 	crd := widgets("cached.example.com", map[string]string{"v1": ".spec.size"})
 	create(t, crd)
 	n := namespace(t, map[string]string{ownership.ModeAnnotation: "warn", "other": "annotation"})
-	hpa := autoscale(t, n.Name, "web", "apps/v1", "Deployment", "web")
 	get := func(key client.ObjectKey, o client.Object) {
 		t.Helper()
 		eventually(t, key.String()+" is cached", true, func() bool { return suite.cache.Get(t.Context(), key, o) == nil })
 	}
 	cachedCRD := &apiextensionsv1.CustomResourceDefinition{}
 	get(client.ObjectKeyFromObject(crd), cachedCRD)
-	wantCRD := []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Subresources: &apiextensionsv1.CustomResourceSubresources{
+	wantCRD := []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Storage: true, Subresources: &apiextensionsv1.CustomResourceSubresources{
 		Scale: &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: ".spec.size"},
 	}}}
 	if diff := cmp.Diff(wantCRD, cachedCRD.Spec.Versions); diff != "" {
 		t.Errorf("the versions (-want +got):\n%s", diff)
-	}
-	cachedHPA := &autoscalingv2.HorizontalPodAutoscaler{}
-	get(client.ObjectKeyFromObject(hpa), cachedHPA)
-	wantHPA := autoscalingv2.HorizontalPodAutoscalerSpec{
-		ScaleTargetRef: hpa.Spec.ScaleTargetRef, MinReplicas: hpa.Spec.MinReplicas, MaxReplicas: hpa.Spec.MaxReplicas,
-	}
-	if diff := cmp.Diff(wantHPA, cachedHPA.Spec); diff != "" {
-		t.Errorf("the autoscaler (-want +got):\n%s", diff)
 	}
 	cachedNamespace := &metav1.PartialObjectMetadata{}
 	cachedNamespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))

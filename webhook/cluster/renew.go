@@ -77,9 +77,9 @@ func (r *renewal) watch(ctx context.Context, options metav1.ListOptions) (watch.
 		options.TimeoutSeconds = &seconds
 	}
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
-		opened, err := r.open(ctx, options)
+		opened, err := r.open(ctx, options, streaming)
 		if err == nil {
-			return r.follow(opened, streaming), nil
+			return opened, nil
 		}
 		retry := retryable(err, streaming)
 		if retry || !streaming { // otherwise the informer lists instead, and the error of the list is the reason
@@ -107,15 +107,15 @@ func retryable(err error, streaming bool) bool {
 }
 
 // open starts a watch, and fails if the API server does not respond in time: an open connection can be dead.
-func (r *renewal) open(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+func (r *renewal) open(ctx context.Context, options metav1.ListOptions, streaming bool) (watch.Interface, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	timer := time.AfterFunc(responseTimeout, cancel)
 	opened, err := r.api.WatchWithContext(ctx, options)
 	inTime := timer.Stop()
-	switch {
-	case err == nil && inTime:
-		return &canceling{opened, cancel}, nil
-	case err == nil:
+	if err == nil && inTime {
+		return r.follow(opened, cancel, streaming), nil
+	}
+	if err == nil {
 		opened.Stop()
 	}
 	cancel()
@@ -125,24 +125,13 @@ func (r *renewal) open(ctx context.Context, options metav1.ListOptions) (watch.I
 	return nil, err
 }
 
-// canceling is a watch that cancels its request when it is stopped.
-type canceling struct {
-	watch.Interface
-
-	cancel context.CancelFunc
-}
-
-func (c *canceling) Stop() {
-	c.Interface.Stop()
-	c.cancel()
-}
-
-// follow forwards the events of a watch and records its freshness. It ends a watch that takes too long.
-func (r *renewal) follow(w watch.Interface, streaming bool) watch.Interface {
+// follow forwards the events of a watch and records its freshness. It ends a watch that takes too long, and cancels its request.
+func (r *renewal) follow(w watch.Interface, cancel context.CancelFunc, streaming bool) watch.Interface {
 	events := make(chan watch.Event)
 	forwarded := watch.NewProxyWatcher(events)
 	go func() {
 		defer close(events)
+		defer cancel()
 		defer w.Stop()
 		s := stream{renewal: r, streaming: streaming, started: time.Now(), due: time.NewTimer(watchFor + responseTimeout)}
 		defer s.due.Stop()

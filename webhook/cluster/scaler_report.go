@@ -31,11 +31,11 @@ func newReports() reports {
 	return reports{problems: map[types.UID]*scaler{}, targets: map[targetKey]bool{}, reported: map[targetKey]string{}}
 }
 
-// changed notes a new or changed scaler, but not if it only changes what is not kept of it.
+// changed notes a new scaler, and one whose target or problem has changed.
 func (r *reports) changed(was, now any) {
 	old, _ := was.(*scaler)
 	s, ok := now.(*scaler)
-	if !ok || old != nil && old.problem == s.problem && old.reference == s.reference {
+	if !ok || old != nil && old.problem == s.problem && old.targets == s.targets && old.target() == s.target() {
 		return
 	}
 	r.mutex.Lock()
@@ -67,13 +67,6 @@ func (r *reports) deleted(o any) {
 	if s.targets {
 		r.targets[s.target()] = true
 	}
-}
-
-// targeted notes an object that a scaler references.
-func (r *reports) targeted(key targetKey) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	r.targets[key] = true
 }
 
 // take removes and returns the next notes.
@@ -124,7 +117,7 @@ func (s *scalers) report() {
 
 // reportRivals reports scalers that scale the same object.
 func (s *scalers) reportRivals(key targetKey) {
-	references := append(s.references(key), s.state.autoscalers(key)...)
+	references := append(s.references(key), references(s.state.hpas, key)...)
 	rivals := strings.Join(scale.Rivals(references), " and ")
 	if s.reports.reported[key] == rivals {
 		return
@@ -135,7 +128,7 @@ func (s *scalers) reportRivals(key targetKey) {
 		return
 	}
 	for _, watch := range s.running() {
-		for _, o := range watch.find(key) {
+		for _, o := range find(watch.informer.GetIndexer(), key) {
 			s.warn(o, "SharedScaleTarget", rivals+" scale the same "+key.kind.Kind+"; delete all but one")
 		}
 	}

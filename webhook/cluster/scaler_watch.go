@@ -27,7 +27,7 @@ type targetKey struct {
 }
 
 func (k targetKey) String() string {
-	return k.namespace + "/" + target(k.kind.Group, k.kind.Kind, k.name)
+	return k.namespace + "/" + k.kind.Kind + "." + k.kind.Group + "/" + k.name
 }
 
 // scalerWatch watches the objects of a kind of scaler.
@@ -43,7 +43,7 @@ type scalerWatch struct {
 	reported string
 }
 
-// scaler is an object of such a kind, reduced to its reference.
+// scaler is an object of such a kind, or a HorizontalPodAutoscaler, reduced to its reference.
 type scaler struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
@@ -116,8 +116,8 @@ func targetOfScaler(o any) ([]string, error) {
 }
 
 // find returns the scalers that reference an object.
-func (w *scalerWatch) find(key targetKey) (found []*scaler) {
-	objects, err := w.informer.GetIndexer().ByIndex(byTarget, key.String())
+func find(indexer toolscache.Indexer, key targetKey) (found []*scaler) {
+	objects, err := indexer.ByIndex(byTarget, key.String())
 	if err != nil {
 		return nil
 	}
@@ -129,8 +129,9 @@ func (w *scalerWatch) find(key targetKey) (found []*scaler) {
 	return found
 }
 
-func (w *scalerWatch) references(key targetKey) (references []scale.Reference) {
-	for _, s := range w.find(key) {
+// references returns the references to an object.
+func references(indexer toolscache.Indexer, key targetKey) (references []scale.Reference) {
+	for _, s := range find(indexer, key) {
 		references = append(references, s.reference)
 	}
 	return references
@@ -150,11 +151,8 @@ func (w *scalerWatch) settled() bool {
 
 // problem returns why the objects cannot be read, empty if they can.
 func (w *scalerWatch) problem() string {
-	last, err := w.freshness.read()
-	switch {
-	case err == nil || w.informer.HasSynced() && time.Since(last) <= maxAge:
-		return ""
-	default:
+	if _, err := w.freshness.read(); err != nil && !w.readable() {
 		return err.Error()
 	}
+	return ""
 }

@@ -45,8 +45,55 @@ func TestOnlyTheReferenceOfAScalerIsStored(t *testing.T) {
 	}
 }
 
+func TestOnlyTheReferenceOfAHorizontalPodAutoscalerIsStored(t *testing.T) {
+	hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{
+		Name: "web", Namespace: "shop", UID: "u", ResourceVersion: "7", Labels: map[string]string{"a": "b"},
+		Annotations: map[string]string{"a": "b"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
+		OwnerReferences: []metav1.OwnerReference{{Kind: "ScaledObject", Name: "web", Controller: new(true)}},
+	}}
+	hpa.Spec = autoscalingv2.HorizontalPodAutoscalerSpec{
+		ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"},
+		MinReplicas:    new(int32(3)), MaxReplicas: 9, Metrics: []autoscalingv2.MetricSpec{{Type: autoscalingv2.ResourceMetricSourceType}},
+	}
+	hpa.Status.DesiredReplicas = 5
+	want := &scaler{
+		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop", ResourceVersion: "7"},
+		reference: scale.Reference{
+			Scaler: "HorizontalPodAutoscaler/web", Target: schema.GroupKind{Group: "apps", Kind: "Deployment"}, TargetName: "web",
+			Rank: 1 << 16, Desired: 5, OffAtZero: true, ControlledBy: "ScaledObject/web",
+		},
+		targets: true,
+	}
+	if diff := cmp.Diff(want, keepAutoscaler(hpa), cmp.AllowUnexported(scaler{}, scale.Reference{})); diff != "" {
+		t.Errorf("the stored object (-want +got):\n%s", diff)
+	}
+}
+
+// The transforms store little of an object. What they store of one that is being deleted targets nothing.
+func TestStoredScalersThatAreBeingDeletedTargetNothing(t *testing.T) {
+	const format = `{"apiVersion":%q,"kind":%q,"metadata":{"name":"web","namespace":"shop"%s},"spec":{"scaleTargetRef":{
+		"apiVersion":"apps/v1","kind":"Deployment","name":"web"},"maxReplicas":9}}`
+	const deleted = `,"deletionTimestamp":"2026-01-01T00:00:00Z"`
+	for metadata, want := range map[string][]string{"": {"shop/Deployment.apps/web"}, deleted: nil} {
+		w := &scalerWatch{kind: scale.Kinds()[0]}
+		scaler := decoded(t, fmt.Appendf(nil, format, "keda.sh/v1alpha1", "ScaledObject", metadata), &unstructured.Unstructured{})
+		hpa := decoded(t, fmt.Appendf(nil, format, "autoscaling/v2", "HorizontalPodAutoscaler", metadata), &autoscalingv2.HorizontalPodAutoscaler{})
+		for kind, index := range map[string]func() ([]string, error){
+			"ScaledObject":            func() ([]string, error) { return targetOfScaler(w.keep(scaler)) },
+			"HorizontalPodAutoscaler": func() ([]string, error) { return targetOfScaler(keepAutoscaler(hpa)) },
+		} {
+			got, err := index()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("target of a %s with metadata %q (-want +got):\n%s", kind, metadata, diff)
+			}
+		}
+	}
+}
+
 // TestAScalerTakesLittleMoreMemoryThanAHorizontalPodAutoscaler compares what the caches store of 10,000 objects of each kind.
-// make bench measures the caches with a real API server.
 func TestAScalerTakesLittleMoreMemoryThanAHorizontalPodAutoscaler(t *testing.T) {
 	const format = `{"apiVersion":%q,"kind":%q,"metadata":{"name":"web-%d","namespace":"shop","uid":"00000000-0000-0000-0000-%012d",
 		"resourceVersion":"%d","annotations":{"a":%q}},"spec":{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web-%d"},
@@ -58,7 +105,7 @@ func TestAScalerTakesLittleMoreMemoryThanAHorizontalPodAutoscaler(t *testing.T) 
 	scalers := heldPer(t, toolscache.Indexers{byTarget: targetOfScaler}, reducedBy(w.keep), func(i int) any {
 		return decoded(t, text("keda.sh/v1alpha1", "ScaledObject", i), &unstructured.Unstructured{})
 	})
-	autoscalers := heldPer(t, toolscache.Indexers{byTarget: targetOf}, reducedBy(keepTarget), func(i int) any {
+	autoscalers := heldPer(t, toolscache.Indexers{byTarget: targetOfScaler}, reducedBy(keepAutoscaler), func(i int) any {
 		return decoded(t, text("autoscaling/v2", "HorizontalPodAutoscaler", i), &autoscalingv2.HorizontalPodAutoscaler{})
 	})
 	t.Logf("%d B for each scaler, %d B for each HorizontalPodAutoscaler", scalers, autoscalers)

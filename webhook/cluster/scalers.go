@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -78,9 +77,9 @@ func (s *scalers) run(ctx context.Context) error {
 		return fmt.Errorf("following CustomResourceDefinitions: %w", err)
 	}
 	if _, err := s.state.informers[hpaResource].AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(now any) { s.retargeted(nil, now) },
-		UpdateFunc: s.retargeted,
-		DeleteFunc: func(was any) { s.retargeted(was, nil) },
+		AddFunc:    func(now any) { s.reports.changed(nil, now) },
+		UpdateFunc: s.reports.changed,
+		DeleteFunc: s.reports.deleted,
 	}); err != nil {
 		return fmt.Errorf("following HorizontalPodAutoscalers: %w", err)
 	}
@@ -94,26 +93,6 @@ func (s *scalers) run(ctx context.Context) error {
 			return nil
 		case <-ticks.C:
 			s.report() //nolint:contextcheck // it reads from caches only
-		}
-	}
-}
-
-// retargeted notes the targets of a HorizontalPodAutoscaler that is new, has another target, or was deleted.
-func (s *scalers) retargeted(was, now any) {
-	if unknown, ok := was.(toolscache.DeletedFinalStateUnknown); ok {
-		was = unknown.Obj
-	}
-	before, _ := was.(*autoscalingv2.HorizontalPodAutoscaler)
-	after, _ := now.(*autoscalingv2.HorizontalPodAutoscaler)
-	if before != nil && after != nil && before.Spec.ScaleTargetRef == after.Spec.ScaleTargetRef {
-		return
-	}
-	for _, hpa := range []*autoscalingv2.HorizontalPodAutoscaler{before, after} {
-		if hpa == nil {
-			continue
-		}
-		if r, ok := scale.OfHPA(hpa); ok {
-			s.reports.targeted(targetKey{hpa.Namespace, r.Target, r.TargetName})
 		}
 	}
 }
@@ -164,7 +143,12 @@ func (s *scalers) crdOf(o any) (crd *apiextensionsv1.CustomResourceDefinition, r
 	if !ok {
 		return nil, -1
 	}
-	return crd, slices.IndexFunc(s.options.Kinds, func(k scale.Kind) bool {
+	return crd, rankOf(crd, s.options.Kinds)
+}
+
+// rankOf returns the position of the kind that a CustomResourceDefinition defines, -1 if it is not one of the kinds.
+func rankOf(crd *apiextensionsv1.CustomResourceDefinition, kinds []scale.Kind) int {
+	return slices.IndexFunc(kinds, func(k scale.Kind) bool {
 		return k.GroupKind.Group == crd.Spec.Group && k.GroupKind.Kind == crd.Spec.Names.Kind
 	})
 }
@@ -193,11 +177,11 @@ func (s *scalers) running() []*scalerWatch {
 }
 
 // references returns the references to an object.
-func (s *scalers) references(key targetKey) (references []scale.Reference) {
+func (s *scalers) references(key targetKey) (found []scale.Reference) {
 	for _, watch := range s.running() {
-		references = append(references, watch.references(key)...)
+		found = append(found, references(watch.informer.GetIndexer(), key)...)
 	}
-	return references
+	return found
 }
 
 // readable returns the managers whose scalers can be read, or do not exist because their kind is not installed.

@@ -1,7 +1,9 @@
 package cluster_test
 
 import (
+	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -370,4 +372,45 @@ func TestAHorizontalPodAutoscalerThatAScalerCreatedIsNotItsRival(t *testing.T) {
 		t.Errorf("want no report, got %s", f.recorded())
 	}
 	eventually(t, "the scaler is the owner", "Scaler/web", f.scalerOf(n, "Deployment", "web"))
+}
+
+// A finalizer keeps a scaler that its users have deleted, for example because its controller is gone.
+func TestAScalerThatIsBeingDeletedOwnsNothing(t *testing.T) {
+	t.Parallel()
+	kind, f := followed(t, "held.example.com")
+	n := namespace(t, map[string]string{ownership.ModeAnnotation: "enforce"}).Name
+	createScaler(t, n, "a", kind.GroupKind.WithVersion("v1"), map[string]any{"ref": map[string]any{"name": "web"}})
+	hpa := autoscale(t, n, "b", "apps/v1", "Deployment", "web")
+	scaler := &unstructured.Unstructured{}
+	scaler.SetGroupVersionKind(kind.GroupKind.WithVersion("v1"))
+	scaler.SetNamespace(n)
+	scaler.SetName("a")
+	eventually(t, "both are known", "Scaler/a 1", func() string {
+		found := f.state.Scaler(n, "apps", "Deployment", "web")
+		return found.Name + " " + strconv.FormatInt(found.Desired, 10)
+	})
+	eventually(t, "the rivals are reported", true, func() bool { return strings.Contains(f.recorded(), "SharedScaleTarget") })
+	for _, o := range []client.Object{scaler, hpa} {
+		finalizer := func(text string) {
+			if err := suite.client.Patch(context.Background(), o, client.RawPatch("application/merge-patch+json", []byte(text))); err != nil {
+				t.Error(err)
+			}
+		}
+		finalizer(`{"metadata":{"finalizers":["example.com/held"]}}`)
+		t.Cleanup(func() { finalizer(`{"metadata":{"finalizers":null}}`) })
+	}
+	remove := func(o client.Object) {
+		if err := suite.client.Delete(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove(scaler)
+	eventually(t, "the autoscaler is left", "HorizontalPodAutoscaler/b", f.scalerOf(n, "Deployment", "web"))
+	remove(hpa)
+	eventually(t, "none is left", "", f.scalerOf(n, "Deployment", "web"))
+	for _, o := range []client.Object{scaler, hpa} {
+		if err := suite.client.Get(t.Context(), client.ObjectKeyFromObject(o), o); err != nil || o.GetDeletionTimestamp() == nil {
+			t.Errorf("want %s to exist still, got %v", o.GetName(), err)
+		}
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,6 +39,9 @@ func prepare(ctx context.Context, plane *controlplane.ControlPlane) error {
 		return err
 	}
 	if err := rbacv1.AddToScheme(scheme); err != nil {
+		return err
+	}
+	if err := admissionregistrationv1.AddToScheme(scheme); err != nil {
 		return err
 	}
 	if suite.client, err = client.New(suite.plane.Config, client.Options{Scheme: scheme}); err != nil {

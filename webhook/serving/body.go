@@ -19,14 +19,21 @@ const (
 
 // body is a request body that has been read, with the error that ended it early, if any.
 type body struct {
-	io.Reader
-
-	text []byte
-	err  error
+	reader io.Reader // of text
+	text   []byte
+	err    error
 }
 
 // Bytes returns the whole body without a copy, and the error that ended it early.
 func (b *body) Bytes() ([]byte, error) { return b.text, b.err }
+
+func (b *body) Read(into []byte) (int, error) {
+	n, err := b.reader.Read(into)
+	if err != nil && b.err != nil {
+		err = b.err
+	}
+	return n, err
+}
 
 func (*body) Close() error { return nil }
 
@@ -47,14 +54,14 @@ func (p *pendingReview) read(req *http.Request) {
 			_, err = io.Copy(io.Discard, io.LimitReader(req.Body, discardFactor*p.limiter.maxBody))
 			ended = true
 		}
-		switch {
-		case errors.Is(err, io.EOF):
-			replace(req, text, nil)
+		if ended {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			req.Body, req.ContentLength = &body{bytes.NewReader(text), text, err}, int64(len(text))
 			return
-		case ended:
-			replace(req, text, err)
-			return
-		case len(text) == cap(text):
+		}
+		if len(text) == cap(text) {
 			text = grow(text, req.ContentLength, limit)
 		}
 	}
@@ -70,15 +77,3 @@ func grow(text []byte, contentLength int64, limit int) []byte {
 	copy(grown, text)
 	return grown
 }
-
-func replace(req *http.Request, text []byte, err error) {
-	reader := io.Reader(bytes.NewReader(text))
-	if err != nil {
-		reader = io.MultiReader(reader, errReader{err})
-	}
-	req.Body, req.ContentLength = &body{reader, text, err}, int64(len(text))
-}
-
-type errReader struct{ err error }
-
-func (r errReader) Read([]byte) (int, error) { return 0, r.err }

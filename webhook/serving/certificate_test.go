@@ -33,9 +33,8 @@ func TestABrokenPairIsReportedAndTheLastValidOneServed(t *testing.T) {
 			t.Parallel()
 			s := serve(t, reviews{}, serving.Options{})
 			names := strings.NewReplacer("{crt}", filepath.Join(s.options.CertDir, "tls.crt"), "{key}", filepath.Join(s.options.CertDir, "tls.key"))
-			wantError := func(when string, more ...string) {
+			wantError := func(when, text string, more ...string) {
 				t.Helper()
-				text := s.check("certificate")
 				for _, want := range append(c.want, more...) {
 					if want = names.Replace(want); !strings.Contains(text, want) {
 						t.Errorf("%s: want %q in %q", when, want, text)
@@ -43,18 +42,18 @@ func TestABrokenPairIsReportedAndTheLastValidOneServed(t *testing.T) {
 				}
 			}
 			s.writePair(c.crt, c.key)
-			wantError("at the start")
+			wantError("at the start", s.check("certificate"))
 			if s.served() != nil {
 				t.Error("the broken certificate is served")
 			}
 			for range 2 { // it recovers each time
 				s.writePair(other.crt, other.key)
-				if text := s.check("certificate"); text != "" {
+				if text := s.warning("certificate"); text != "" {
 					t.Errorf("with a valid certificate: %s", text)
 				}
 				eventually(t, "the valid certificate is served", func() bool { return bytes.Equal(s.served(), other.pair.Certificate[0]) })
 				s.writePair(c.crt, c.key)
-				wantError("after a valid one",
+				wantError("after a valid one", s.warning("certificate"),
 					"; still serving the last valid certificate, which expires at "+other.pair.Leaf.NotAfter.Format(time.RFC3339))
 				if !bytes.Equal(s.served(), other.pair.Certificate[0]) {
 					t.Error("the last valid certificate is no longer served")
@@ -67,6 +66,23 @@ func TestABrokenPairIsReportedAndTheLastValidOneServed(t *testing.T) {
 				t.Errorf("the error is logged %d times:\n%s", n, s.logged())
 			}
 		})
+	}
+}
+
+// TestABrokenPairIsNotReadyOnceTheLastValidOneExpires verifies that a pod gets reviews as long as API servers accept its certificate.
+func TestABrokenPairIsNotReadyOnceTheLastValidOneExpires(t *testing.T) {
+	t.Parallel()
+	s := serve(t, reviews{}, serving.Options{})
+	pair := issue(t, "short", nil, ago, 8*time.Second)
+	s.writePair(pair.crt, pair.key)
+	eventually(t, "the server is ready", func() bool { return s.check("certificate") == "" })
+	s.writePair(pair.crt, nil)
+	if text := s.warning("certificate"); !strings.Contains(text, "tls.key: no such file") {
+		t.Errorf("while the last valid certificate is served, want a warning, got %q", text)
+	}
+	eventually(t, "the server is no longer ready", func() bool { return strings.Contains(s.check("certificate"), "tls.key: no such file") })
+	if pair.pair.Leaf.NotAfter.After(time.Now()) {
+		t.Error("the server is not ready before the certificate has expired")
 	}
 }
 

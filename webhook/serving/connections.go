@@ -125,17 +125,20 @@ func recorded(conn net.Conn) *connection {
 	return c
 }
 
-// withConnection adds the connection to the context of its requests (http.Server.ConnContext).
+type connectionKey struct{}
+
+// withConnection adds the connection to the context of its requests (http.Server.ConnContext), for connectionOf.
 func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, recorded(conn))
 }
 
-// startWorking records that a review is being processed for the connection, which may be nil.
-func (c *connection) startWorking() { c.setWorking(true) }
+// connectionOf returns the connection of a request, nil if the server did not record it.
+func connectionOf(ctx context.Context) *connection {
+	c, _ := ctx.Value(connectionKey{}).(*connection)
+	return c
+}
 
-// stopWorking records that the review is done.
-func (c *connection) stopWorking() { c.setWorking(false) }
-
+// setWorking records whether a review is being processed for the connection, which may be nil.
 func (c *connection) setWorking(working bool) {
 	if c == nil {
 		return

@@ -11,17 +11,32 @@ import (
 	"sync"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Check is a readiness check. Ready returns the reason if the check fails; it may be called at any time and does not block.
+// Check is a readiness check. Its functions may be called at any time and do not block.
 type Check struct {
-	Name  string
+	Name string
+	// Ready returns the reason if the check fails.
 	Ready func() error
+	// Warning returns a problem that does not prevent reviews from being answered, if there is one. It is optional.
+	Warning func() error
+}
+
+// problem returns the reason if the check fails, else its warning.
+func (c Check) problem() (problem error, fails bool) {
+	if err := c.Ready(); err != nil {
+		return err, true
+	}
+	if c.Warning == nil {
+		return nil, false
+	}
+	return c.Warning(), false
 }
 
 // Health serves health probes. /healthz reports that the process is alive. /readyz reports whether reviews should be sent to it
 // and, unlike controller-runtime's, why not. /readyz/NAME runs a single check, and /readyz?verbose lists all checks even if
-// they succeed.
+// they have no problem.
 type Health struct {
 	checks []Check
 	log    logr.Logger
@@ -34,6 +49,22 @@ func NewHealth(log logr.Logger, checks ...Check) *Health {
 	h := &Health{checks: slices.Clone(checks), log: log, logged: "ok"}
 	slices.SortFunc(h.checks, func(a, b Check) int { return strings.Compare(a.Name, b.Name) })
 	return h
+}
+
+// Metrics returns the metrics of the checks.
+func (h *Health) Metrics() (metrics []prometheus.Collector) {
+	for _, check := range h.checks {
+		metrics = append(metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "handoff_check_problem", ConstLabels: prometheus.Labels{"check": check.Name},
+			Help: "1 while a readiness check has a problem, even if the pod is ready nevertheless; otherwise 0.",
+		}, func() float64 {
+			if problem, _ := check.problem(); problem != nil {
+				return 1
+			}
+			return 0
+		}))
+	}
+	return metrics
 }
 
 // ServeHTTP responds to a probe.
@@ -56,12 +87,17 @@ func (h *Health) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 func (h *Health) readiness(w http.ResponseWriter, verbose bool) {
 	var lines, failures []string
 	for _, check := range h.checks {
-		if err := check.Ready(); err != nil {
-			failures = append(failures, check.Name+": "+err.Error())
-			lines = append(lines, "[-]"+check.Name+": "+err.Error())
-			continue
+		problem, fails := check.problem()
+		switch {
+		case fails:
+			failures = append(failures, check.Name+": "+problem.Error())
+			lines = append(lines, "[-]"+check.Name+": "+problem.Error())
+		case problem != nil:
+			verbose = true
+			lines = append(lines, "[!]"+check.Name+": "+problem.Error())
+		default:
+			lines = append(lines, "[+]"+check.Name+" ok")
 		}
-		lines = append(lines, "[+]"+check.Name+" ok")
 	}
 	h.logChange(failures)
 	status := "ok"
@@ -99,11 +135,15 @@ func (h *Health) serveCheck(w http.ResponseWriter, req *http.Request, name strin
 		http.NotFound(w, req)
 		return
 	}
-	if err := h.checks[i].Ready(); err != nil {
-		http.Error(w, err.Error(), http.StatusServiceUnavailable)
-		return
+	problem, fails := h.checks[i].problem()
+	switch {
+	case fails:
+		http.Error(w, problem.Error(), http.StatusServiceUnavailable)
+	case problem != nil:
+		_, _ = fmt.Fprintln(w, problem)
+	default:
+		_, _ = fmt.Fprintln(w, "ok")
 	}
-	_, _ = fmt.Fprintln(w, "ok")
 }
 
 // Run serves probes at an address until the context is done. If the address is empty or "0", it serves none.

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ownership-handoff/handoff/webhook/serving"
 )
@@ -16,6 +18,7 @@ import (
 func TestProbesReportFailedChecksWithTheReason(t *testing.T) {
 	fine := serving.Check{Name: "fine", Ready: func() error { return nil }}
 	broken := serving.Check{Name: "broken", Ready: func() error { return errors.New("namespaces is forbidden") }}
+	doubtful := serving.Check{Name: "doubtful", Ready: fine.Ready, Warning: broken.Ready}
 	for sentence, c := range map[string]struct {
 		checks []serving.Check
 		path   string
@@ -29,6 +32,9 @@ func TestProbesReportFailedChecksWithTheReason(t *testing.T) {
 		"one check fails, verbose":  {[]serving.Check{fine, broken}, "/readyz?verbose", 503, "[-]broken: namespaces is forbidden\n[+]fine ok\nnot ready\n"},
 		"only the failing check":    {[]serving.Check{fine, broken}, "/readyz/broken", 503, "namespaces is forbidden\n"},
 		"only the passing check":    {[]serving.Check{fine, broken}, "/readyz/fine", 200, "ok\n"},
+		"one check warns":           {[]serving.Check{fine, doubtful}, "/readyz", 200, "[!]doubtful: namespaces is forbidden\n[+]fine ok\n" + "ok\n"},
+		"only the warning check":    {[]serving.Check{fine, doubtful}, "/readyz/doubtful", 200, "namespaces is forbidden\n"},
+		"a check without a warning": {[]serving.Check{{Name: "fine", Ready: fine.Ready, Warning: fine.Ready}}, "/readyz", 200, "ok\n"},
 		"an unknown check":          {[]serving.Check{fine}, "/readyz/other", 404, "404 page not found\n"},
 		"an unknown path":           {[]serving.Check{fine}, "/metrics", 404, "404 page not found\n"},
 		"a trailing slash":          {[]serving.Check{fine}, "/readyz/", 200, "ok\n"},
@@ -41,6 +47,29 @@ func TestProbesReportFailedChecksWithTheReason(t *testing.T) {
 				t.Errorf("want %d, got %d (-want +got):\n%s", c.status, recorder.Code, diff)
 			}
 		})
+	}
+}
+
+func TestChecksWithAProblemAreCounted(t *testing.T) {
+	passes, problem := func() error { return nil }, func() error { return errors.New("a problem") }
+	h := serving.NewHealth(logr.Discard(), serving.Check{Name: "fine", Ready: passes, Warning: passes},
+		serving.Check{Name: "fails", Ready: problem}, serving.Check{Name: "warns", Ready: passes, Warning: problem})
+	registry := prometheus.NewRegistry()
+	for _, metric := range h.Metrics() {
+		if err := registry.Register(metric); err != nil {
+			t.Fatal(err)
+		}
+	}
+	families, err := registry.Gather()
+	if err != nil || len(families) != 1 {
+		t.Fatal(families, err)
+	}
+	got := map[string]float64{}
+	for _, metric := range families[0].GetMetric() {
+		got[metric.GetLabel()[0].GetValue()] = metric.GetGauge().GetValue()
+	}
+	if diff := cmp.Diff(map[string]float64{"fails": 1, "fine": 0, "warns": 1}, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", families[0].GetName(), diff)
 	}
 }
 

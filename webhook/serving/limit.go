@@ -2,7 +2,6 @@ package serving
 
 import (
 	"container/list"
-	"context"
 	"fmt"
 	"net/http"
 	"sync"
@@ -108,7 +107,7 @@ func (p *pendingReview) finish() {
 	if p.working {
 		p.working = false
 		p.limiter.working--
-		p.connection.stopWorking()
+		p.connection.setWorking(false)
 	}
 }
 
@@ -126,7 +125,9 @@ func (p *pendingReview) received(n int) bool {
 	for e := l.waiting.Front(); e != nil && l.bytes > maxBytes; {
 		other, next := e.Value.(*pendingReview), e.Next() //nolint:forcetypeassert // the list has no other type
 		if other != p && other.bytes > 0 {
-			other.evict()
+			other.refuse()
+			other.stopWaiting()
+			_ = other.setDeadline(time.Unix(1, 0)) // fails only if the connection is already closed
 		}
 		e = next
 	}
@@ -143,13 +144,6 @@ func (p *pendingReview) refuse() {
 	p.bytes = 0
 }
 
-// evict refuses a review whose client is slow. The caller must hold the mutex.
-func (p *pendingReview) evict() {
-	p.refuse()
-	p.stopWaiting()
-	_ = p.setDeadline(time.Unix(1, 0)) // fails only if the connection is already closed
-}
-
 // begin takes a slot, and reports whether one was free.
 func (l *limiter) begin(p *pendingReview) bool {
 	l.mutex.Lock()
@@ -160,7 +154,7 @@ func (l *limiter) begin(p *pendingReview) bool {
 	p.stopWaiting()
 	p.working = true
 	l.working++
-	p.connection.startWorking()
+	p.connection.setWorking(true)
 	return true
 }
 
@@ -173,26 +167,19 @@ type response struct {
 }
 
 func (r *response) Write(text []byte) (int, error) {
-	r.review.answered(r.controller)
+	r.release()
 	return r.ResponseWriter.Write(text)
+}
+
+func (r *response) release() {
+	l := r.review.limiter
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if r.review.working {
+		r.review.finish()
+		r.review.wait(r.controller.SetWriteDeadline)
+	}
 }
 
 // Unwrap is used by http.ResponseController.
 func (r *response) Unwrap() http.ResponseWriter { return r.ResponseWriter }
-
-func (p *pendingReview) answered(controller *http.ResponseController) {
-	p.limiter.mutex.Lock()
-	defer p.limiter.mutex.Unlock()
-	if p.working {
-		p.finish()
-		p.wait(controller.SetWriteDeadline)
-	}
-}
-
-type connectionKey struct{}
-
-// connectionOf returns the connection of a request, nil if the server did not record it.
-func connectionOf(ctx context.Context) *connection {
-	c, _ := ctx.Value(connectionKey{}).(*connection)
-	return c
-}

@@ -6,6 +6,8 @@ package serving
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -69,8 +71,8 @@ type Server struct {
 	options      Options
 	http         *http.Server
 	connections  *connections
-	certificate  *certificate
-	clients      *clients // nil if any client is served
+	certificate  *files[*tls.Certificate]
+	clientCA     *files[*x509.CertPool] // nil if any client is served
 	open         atomic.Bool
 	shuttingDown atomic.Bool
 }
@@ -88,11 +90,11 @@ func New(o Options, reviews Reviews) (*Server, error) {
 		options: o, certificate: newCertificate(o.CertDir, o.Log),
 		connections: newConnections(max(minConnections, 2*o.MaxInFlight), o.Log),
 	}
-	if err := o.Registerer.Register(s.certificate.expiry()); err != nil {
+	if err := o.Registerer.Register(expiry(s.certificate)); err != nil {
 		return nil, fmt.Errorf("registering metrics: %w", err)
 	}
 	if o.ClientCA != "" {
-		s.clients = newClients(o.ClientCA, o.ClientNames, o.Log)
+		s.clientCA = newClientCA(o.ClientCA, o.Log)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/mutate", s.closing(limited))
@@ -107,6 +109,17 @@ func New(o Options, reviews Reviews) (*Server, error) {
 	// floods.
 	s.http.Protocols.SetHTTP1(true)
 	return s, nil
+}
+
+// closing makes each response during the shutdown the last on its connection. The drain then finds no idle connections: a
+// request that a client sends while the server closes an idle connection would be lost.
+func (s *Server) closing(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if s.shuttingDown.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, req)
+	})
 }
 
 // Run serves until the context is done and the shutdown delay has passed, then drains the requests in flight. If the context
@@ -138,14 +151,28 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
+// drain closes the port and waits for the reviews in flight. It aborts a review that exceeds the drain timeout: the kubelet
+// would kill the process anyway.
+func (s *Server) drain(ctx context.Context) {
+	s.options.Log.Info("draining: port closed, waiting for requests in flight", "timeout", s.options.DrainTimeout.String())
+	ctx, cancel := context.WithTimeout(ctx, s.options.DrainTimeout)
+	defer cancel()
+	if err := s.http.Shutdown(ctx); err != nil {
+		s.options.Log.Error(err, "drain timeout exceeded, aborting the requests in flight")
+		_ = s.http.Close() // the process ends anyway
+		return
+	}
+	s.options.Log.Info("drained: all requests completed")
+}
+
 // reloadFiles reloads the files at an interval until the context is done. Polling is cheap, and works on every kind of volume.
 func (s *Server) reloadFiles(ctx context.Context) {
 	tick := time.NewTicker(reloadEvery)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		_ = s.certificate.reload() // errors are logged, and reported by the readiness check
-		if s.clients != nil {
-			_ = s.clients.reload()
+		s.certificate.reload()
+		if s.clientCA != nil {
+			s.clientCA.reload()
 		}
 		select {
 		case <-ctx.Done():
@@ -156,9 +183,11 @@ func (s *Server) reloadFiles(ctx context.Context) {
 
 // Checks returns the readiness checks of the server.
 func (s *Server) Checks() []Check {
-	checks := []Check{{"certificate", s.certificate.reload}, {"serving", s.accepting}}
-	if s.clients != nil {
-		checks = append(checks, Check{"client-ca", s.clients.reload})
+	checks := []Check{
+		{Name: "certificate", Ready: s.certificate.ready, Warning: s.certificate.warning}, {Name: "serving", Ready: s.accepting},
+	}
+	if s.clientCA != nil {
+		checks = append(checks, Check{Name: "client-ca", Ready: s.clientCA.ready, Warning: s.clientCA.warning})
 	}
 	return checks
 }

@@ -98,17 +98,34 @@ func serveReviews(t *testing.T, r serving.Reviews, o serving.Options) *server {
 // check returns the error text of a readiness check, "" if the check passes.
 func (s *server) check(name string) string {
 	s.Helper()
+	return text(s.find(name).Ready())
+}
+
+// warning returns the text of the problem with which a readiness check passes, "" if there is none.
+func (s *server) warning(name string) string {
+	s.Helper()
+	if failure := s.check(name); failure != "" {
+		s.Errorf("want a warning only, but the check fails: %s", failure)
+	}
+	return text(s.find(name).Warning())
+}
+
+func (s *server) find(name string) serving.Check {
+	s.Helper()
 	for _, check := range s.server.Checks() {
-		if check.Name != name {
-			continue
+		if check.Name == name {
+			return check
 		}
-		if err := check.Ready(); err != nil {
-			return err.Error()
-		}
-		return ""
 	}
 	s.Fatalf("no check %s", name)
-	return ""
+	return serving.Check{}
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 // post posts a body on a new connection, and returns the response body.

@@ -2,7 +2,10 @@ package serving
 
 import (
 	"crypto/tls"
+	"errors"
+	"fmt"
 	stdlog "log"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,28 +14,47 @@ import (
 	"github.com/ownership-handoff/handoff/internal/ratelimit"
 )
 
+var (
+	errNoCertificate = errors.New("no certificate loaded yet")
+	errNoClientCA    = errors.New("no client CA loaded yet")
+)
+
 // tlsConfig returns the TLS configuration. With a client CA, every client needs a certificate: only /mutate is served on this
 // port; health probes and metrics have their own ports.
 func (s *Server) tlsConfig() *tls.Config {
-	c := &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: s.certificate.get}
-	if s.clients == nil {
+	c := &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if used := s.certificate.used.Load(); used != nil {
+			return used.value, nil
+		}
+		return nil, errNoCertificate
+	}}
+	if s.clientCA == nil {
 		return c
 	}
 	c.ClientAuth = tls.RequireAndVerifyClientCert
-	c.VerifyConnection = s.clients.verifyName
+	c.VerifyConnection = s.verifyClientName
 	// A resumed session would not be verified against the current CA bundle.
 	c.SessionTicketsDisabled = true
 	base := c.Clone()
 	c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
-		pool, err := s.clients.caPool()
-		if err != nil {
-			return nil, err // with a nil pool, the CAs of the system would be trusted
+		used := s.clientCA.used.Load()
+		if used == nil {
+			return nil, errNoClientCA // with a nil pool, the CAs of the system would be trusted
 		}
 		current := base.Clone()
-		current.ClientCAs = pool
+		current.ClientCAs = used.value
 		return current, nil
 	}
 	return c
+}
+
+// verifyClientName verifies the common name, after the chain has been verified (tls.Config.VerifyConnection).
+func (s *Server) verifyClientName(state tls.ConnectionState) error {
+	name := state.PeerCertificates[0].Subject.CommonName
+	if len(s.options.ClientNames) > 0 && !slices.Contains(s.options.ClientNames, name) {
+		return fmt.Errorf("common name %q of the client certificate is not listed in --client-name", name)
+	}
+	return nil
 }
 
 // errorLog returns the error log of http.Server. It is rate-limited, because most errors are failed TLS handshakes, which can be

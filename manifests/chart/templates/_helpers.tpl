@@ -129,15 +129,8 @@ matchExpressions:
 e.manager in [{{ join ", " $names }}]{{ join "" $prefixes }}
 {{- end }}
 
-{{- /* The match conditions of a webhook for objects. The arguments are the root, and whether the object must have opted in itself. */}}
+{{- /* The match conditions of a webhook for objects. */}}
 {{- define "handoff.matchConditions" -}}
-{{- $root := index . 0 -}}
-{{- $ofObject := index . 1 -}}
-{{- if $ofObject -}}
-- name: object-has-opted-in
-  expression: >-
-    object.metadata.?annotations[?'ownership-handoff.io/mode'].orValue('off') != 'off'
-{{ end -}}
 # Excludes kinds that change frequently and are never applied.
 - name: kind-can-be-applied
   expression: >-
@@ -168,9 +161,6 @@ e.manager in [{{ join ", " $names }}]{{ join "" $prefixes }}
 # look unchanged.
 - name: content-or-managed-fields-change
   expression: >-
-    {{- if $ofObject }}
-    object.metadata.?annotations[?'ownership-handoff.io/mode'].orValue('off') != 'off' && (
-    {{- end }}
     request.operation == 'CREATE' ||
     (request.resource.group in ['', 'apps'] && object.?status.?conditions.orValue([]).exists(c,
     c.?type.orValue('') == 'ownership-handoff.io/guarded')) ||
@@ -179,8 +169,8 @@ e.manager in [{{ join ", " $names }}]{{ join "" $prefixes }}
     object.metadata.?labels != oldObject.metadata.?labels ||
     object.metadata.?annotations != oldObject.metadata.?annotations ||
     object.metadata.?managedFields.orValue([]).filter(e, e.?subresource.orValue('') != 'status').map(e, e.?fieldsV1) !=
-    oldObject.metadata.?managedFields.orValue([]).filter(e, e.?subresource.orValue('') != 'status').map(e, e.?fieldsV1){{ if $ofObject }}){{ end }}
-{{- with $root.Values.webhook.matchConditions }}
+    oldObject.metadata.?managedFields.orValue([]).filter(e, e.?subresource.orValue('') != 'status').map(e, e.?fieldsV1)
+{{- with .Values.webhook.matchConditions }}
 {{ toYaml . }}
 {{- end }}
 {{- end }}

@@ -1,4 +1,5 @@
-// Package latency measures what admission adds to the time of a write: with handoff, other webhooks, a policy, and without any.
+// Package latency measures what admission adds to the time of a write: handoff with and without its guard, a webhook that sends a
+// constant patch, and none.
 package latency
 
 import (
@@ -7,155 +8,157 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"time"
 
-	"github.com/ownership-handoff/handoff/test/bench/kyverno"
-	"github.com/ownership-handoff/handoff/test/bench/peers"
+	"github.com/ownership-handoff/handoff/test/bench/peer"
 	"github.com/ownership-handoff/handoff/test/bench/procs"
 	"github.com/ownership-handoff/handoff/test/bench/stage"
 	"github.com/ownership-handoff/handoff/test/bench/table"
 )
 
-const (
-	rounds = 2000
-	warmUp = 200
-	// target is the upper limit for the time that a keep adds, relative to the time that a constant patch adds.
-	target = 1.1
-)
+// size is a size of the written object.
+type size struct {
+	name      string
+	variables int
+	// share is the part of the writes that are sent: those of large objects take long.
+	share int
+	// keep is the upper limit for the time that a keep adds, relative to the time that a constant patch adds. A size without it has no
+	// targets.
+	keep float64
+}
+
+func sizes() []size {
+	return []size{
+		{name: "3 KB", share: 1, keep: 2},
+		{name: "30 KB, 150 variables", variables: 150, share: 2, keep: 2.3},
+		{name: "300 KB, 1,600 variables", variables: 1600, share: 10},
+	}
+}
 
 // measured is a namespace with the times of its writes, and the CPU times of the API server and of the webhook in total.
 type measured struct {
 	*stage.Space
 
+	title              string
 	times              []time.Duration
 	apiServer, webhook time.Duration
 }
 
-// The namespaces that the others are compared with, and those of handoff.
+// The namespaces of each size.
 const (
-	none        = "none"
-	patcher     = "patch"
-	conditional = "conditions"
-	keeping     = "keep"
+	none = iota
+	constant
+	notOptedIn
+	nothingToDo
+	keep
+	guardedNotOptedIn
+	guardedNothingToDo
+	guardedKeep
 )
 
-// spaces returns the namespaces, those of Kyverno before those of handoff.
-func spaces(kyvernos []*stage.Space) []*measured {
-	const scaled, applied = peers.Replicas, 3
-	all := []*measured{
-		{Space: &stage.Space{Name: none, Title: "no admission", Want: applied}},
-		{Space: &stage.Space{Name: "allow", Title: "a webhook that only says allowed", Peer: peers.Allow, Want: applied}},
-		{Space: &stage.Space{Name: patcher, Title: "a webhook that sends a constant JSON patch", Peer: peers.Patch, Want: scaled}},
-		{Space: &stage.Space{
-			Name: "trivial", Title: "a constant JSON patch, with one trivial match condition", Peer: peers.Patch, Want: scaled,
-			Conditions: stage.Trivial,
-		}},
-		{Space: &stage.Space{
-			Name: conditional, Title: "a constant JSON patch, with handoff's match conditions", Peer: peers.Patch, Want: scaled,
-			Conditions: stage.Same,
-		}},
-		{Space: &stage.Space{
-			Name: "typed", Title: "a handler of controller-runtime that sets replicas", Peer: peers.Typed, Want: scaled,
-		}},
-		{Space: &stage.Space{Name: "policy", Title: "a MutatingAdmissionPolicy that sets replicas", Policy: true, Want: scaled}},
+func spaces(of size, number int) []*measured {
+	const enforce = "enforce"
+	unguarded := []*measured{
+		none:        {title: "no admission", Space: &stage.Space{Want: stage.Applied}},
+		constant:    {title: "a constant patch", Space: &stage.Space{Constant: true, Want: peer.Replicas}},
+		notOptedIn:  {title: "not opted in", Space: &stage.Space{Handoff: true, Want: stage.Applied}},
+		nothingToDo: {title: "nothing to do", Space: &stage.Space{Handoff: true, Mode: enforce, ByUser: true, Want: stage.Applied}},
+		keep:        {title: "a keep", Space: &stage.Space{Handoff: true, Mode: enforce, Want: peer.Replicas}},
 	}
-	for _, space := range kyvernos {
-		all = append(all, &measured{Space: space})
+	all := slices.Clone(unguarded)
+	for _, m := range unguarded[notOptedIn:] {
+		guarded := *m.Space
+		guarded.Guarded = true
+		all = append(all, &measured{title: m.title + ", with the guard", Space: &guarded})
 	}
-	return append(all,
-		&measured{Space: &stage.Space{Name: "off", Title: "handoff, namespace not opted in", Handoff: true, Want: applied}},
-		&measured{Space: &stage.Space{
-			Name: "idle", Title: "handoff, nothing to do", Handoff: true, Mode: "enforce", Unscaled: true, Want: applied,
-		}},
-		&measured{Space: &stage.Space{Name: keeping, Title: "handoff, a field kept", Handoff: true, Mode: "enforce", Want: scaled}},
-	)
+	for i, m := range all {
+		m.Name, m.Variables = fmt.Sprintf("size-%d-space-%d", number, i), of.variables
+	}
+	return all
 }
 
-// Measure sends the same write to each namespace in turn.
-func Measure(ctx context.Context, progress io.Writer) (result table.Result, err error) {
-	others, withoutKyverno := stage.KyvernoSpaces(kyverno.Keep, kyverno.Lookup)
-	if withoutKyverno != nil {
-		fmt.Fprintf(progress, "latency: Kyverno is not measured: %v\n", withoutKyverno)
+// Measure sends the same write to each namespace of a size in turn.
+func Measure(ctx context.Context, progress io.Writer, writes int) (rows []table.Row, err error) {
+	var staged []*stage.Space
+	bySize := make([][]*measured, len(sizes()))
+	for i, of := range sizes() {
+		bySize[i] = spaces(of, i)
+		for _, m := range bySize[i] {
+			staged = append(staged, m.Space)
+		}
 	}
-	all := spaces(others)
-	staged := make([]*stage.Space, len(all))
-	for i, m := range all {
-		staged[i] = m.Space
-	}
-	s, err := stage.Start(ctx, progress, staged, 1)
+	s, err := stage.Start(ctx, progress, staged)
 	defer func() { err = errors.Join(err, s.Stop()) }()
 	if err != nil {
-		return result, err
+		return nil, err
 	}
-	size, err := staged[len(staged)-1].Size(ctx)
-	if err != nil {
-		return result, err
+	for i, of := range sizes() {
+		rounds := max(writes/of.share, 1)
+		if err := interleave(ctx, s, bySize[i], rounds); err != nil {
+			return nil, err
+		}
+		bytes, err := bySize[i][keep].Size(ctx)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(progress, "latency: %s, %d bytes: %d writes in each of %d namespaces\n", of.name, bytes, rounds, len(bySize[i]))
+		rows = append(rows, report(bySize[i], of)...)
 	}
+	return rows, nil
+}
+
+// interleave sends one write to each namespace in each round, so that other load on the machine affects all of them. The first
+// rounds are for warming up.
+func interleave(ctx context.Context, s *stage.Stage, all []*measured, rounds int) error {
+	warmUp := max(rounds/10, 1)
 	order := rand.New(rand.NewPCG(1, 2)) // a write can take longer after another one, so the order differs
 	for round := range warmUp + rounds {
 		for _, i := range order.Perm(len(all)) {
-			m := all[i]
-			if err := m.write(ctx, s, round >= warmUp); err != nil {
-				return result, fmt.Errorf("namespace %s: %w", m.Name, err)
+			if err := all[i].write(ctx, s, round >= warmUp); err != nil {
+				return fmt.Errorf("namespace %s (%s): %w", all[i].Name, all[i].title, err)
 			}
 		}
-		if (round+1)%((warmUp+rounds)/4) == 0 {
-			fmt.Fprintf(progress, "latency: %d of %d writes in each of %d namespaces\n", round+1, warmUp+rounds, len(all))
-		}
 	}
-	if err := called(ctx, all); err != nil {
-		return result, err
-	}
-	return report(all, withoutKyverno, size), nil
+	return nil
 }
 
 // write sends one write, and records it unless it is for warming up.
 func (m *measured) write(ctx context.Context, s *stage.Stage, record bool) error {
-	webhook := m.PID(s)
-	apiBefore, err := procs.CPU(s.APIServer)
-	if err != nil {
-		return err
+	webhook := 0
+	if m.Constant {
+		webhook = s.Constant
+	} else if m.Handoff {
+		webhook = s.Handoff
 	}
-	hookBefore, err := cpuOf(webhook)
+	before, err := cpuOf(s.APIServer, webhook)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	if err := m.Write(ctx, 0); err != nil {
+	if err := m.Write(ctx); err != nil {
 		return err
 	}
 	took := time.Since(began)
-	apiAfter, err := procs.CPU(s.APIServer)
-	if err != nil {
-		return err
-	}
-	hookAfter, err := cpuOf(webhook)
+	after, err := cpuOf(s.APIServer, webhook)
 	if err != nil || !record {
 		return err
 	}
 	m.times = append(m.times, took)
-	m.apiServer += apiAfter - apiBefore
-	m.webhook += hookAfter - hookBefore
+	m.apiServer += after[0] - before[0]
+	m.webhook += after[1] - before[1]
 	return nil
 }
 
-func cpuOf(pid int) (time.Duration, error) {
-	if pid == 0 {
-		return 0, nil
-	}
-	return procs.CPU(pid)
-}
-
-// called verifies that each peer has reviewed all writes: the API server ignores a webhook that fails.
-func called(ctx context.Context, all []*measured) error {
-	for _, m := range all {
-		count, err := m.Reviews(ctx)
-		if err != nil {
-			return err
+// cpuOf returns the CPU times of two processes. The second one may be 0, which is none.
+func cpuOf(pids ...int) (times [2]time.Duration, err error) {
+	for i, pid := range pids {
+		if pid == 0 {
+			continue
 		}
-		if m.Peer != "" && count < warmUp+rounds {
-			return fmt.Errorf("namespace %s: %d reviews of %d writes", m.Name, count, warmUp+rounds)
+		if times[i], err = procs.CPU(pid); err != nil {
+			return times, err
 		}
 	}
-	return nil
+	return times, nil
 }

@@ -7,75 +7,59 @@ import (
 	"github.com/ownership-handoff/handoff/test/bench/table"
 )
 
-// report compares the namespaces. withoutKyverno is the reason why Kyverno is not among them, or nil.
-func report(all []*measured, withoutKyverno error, size int) table.Result {
-	by := map[string]*measured{}
-	for _, m := range all {
-		by[m.Name] = m
-	}
-	plain, constant := by[none], by[patcher]
-	result := table.Result{Plots: []table.Plot{distributions(all)}}
-	for _, m := range all {
-		row := table.Row{What: fmt.Sprintf("write of %.1f KB, %s", float64(size)/1000, m.Title)}
+const (
+	median = 50
+	// idle is the upper limit for the time that a review with nothing to do adds, relative to the time that a constant patch adds.
+	idle = 1.1
+	// unnoticed is the upper limit for the time of a write in a namespace that has not opted in, relative to one without
+	// admission: two namespaces without admission differ by as much.
+	unnoticed = 1.05
+)
+
+// report compares the namespaces of a size.
+func report(all []*measured, of size) (rows []table.Row) {
+	plain, patched := all[none], all[constant]
+	for i, m := range all {
+		row := table.Row{What: "write of " + of.name + ": " + m.title}
 		if m.Handoff {
-			row.Handoff = m.describe(plain)
-			row.Reference = "added p50 " + text(constant.added(plain, median)) + ", constant JSON patch"
-			row.Ratio = ratio(m, constant, plain, median)
+			row.Handoff, row.Reference = m.describe(plain), text(patched.added(plain))+" added by a constant patch"
+			row.Ratio = float64(m.added(plain)) / float64(patched.added(plain))
 		} else {
 			row.Reference = m.describe(plain)
 		}
-		result.Rows = append(result.Rows, row)
-	}
-	if withoutKyverno != nil {
-		result.Rows = append(result.Rows, table.NotMeasured("write, Kyverno", withoutKyverno))
-	}
-	for _, p := range []float64{median, 99} {
-		result.Rows = append(result.Rows, table.Row{
-			What:      fmt.Sprintf("time that a keep adds to a write, p%.0f", p),
-			Handoff:   text(by[keeping].added(plain, p)),
-			Reference: text(constant.added(plain, p)) + ", added by a constant JSON patch",
-			Ratio:     ratio(by[keeping], constant, plain, p),
-			Target:    table.Ratio{Value: target},
-		})
-	}
-	for _, m := range all {
-		reference := "a constant JSON patch with the same match conditions"
-		if m.Kyverno != "" {
-			reference = m.Title
-		} else if m.Name != conditional {
-			continue
+		switch i {
+		case keep:
+			row.Target = of.keep
+		case nothingToDo:
+			row.Target = idle
+		case notOptedIn:
+			row.Reference = text(table.Percentile(plain.times, median)) + " without admission"
+			row.Ratio = float64(table.Percentile(m.times, median)) / float64(table.Percentile(plain.times, median))
+			row.Target = unnoticed
 		}
-		result.Rows = append(result.Rows, table.Row{
-			What:      "time that a keep adds to a write, p50",
-			Handoff:   text(by[keeping].added(plain, median)),
-			Reference: text(m.added(plain, median)) + ", added by " + reference,
-			Ratio:     ratio(by[keeping], m, plain, median),
-		})
+		if of.keep == 0 {
+			row.Target = 0
+		}
+		rows = append(rows, row)
 	}
-	return result
+	return rows
 }
 
-const median = 50
-
-// ratio compares what two admissions add.
-func ratio(m, other, plain *measured, p float64) table.Ratio {
-	return table.Ratio{Value: float64(m.added(plain, p)) / float64(other.added(plain, p))}
+// added returns by how much the median is longer than without admission.
+func (m *measured) added(plain *measured) time.Duration {
+	return table.Percentile(m.times, median) - table.Percentile(plain.times, median)
 }
 
-// added returns by how much a percentile is longer than without admission.
-func (m *measured) added(plain *measured, p float64) time.Duration {
-	return table.Percentile(m.times, p) - table.Percentile(plain.times, p)
-}
-
-// describe returns the times of a write and, relative to plain unless it is nil, what admission adds.
+// describe returns the times of a write, and what admission adds.
 func (m *measured) describe(plain *measured) string {
+	writes := time.Duration(len(m.times))
 	described := fmt.Sprintf("p50 %s, p99 %s", text(table.Percentile(m.times, median)), text(table.Percentile(m.times, 99)))
-	if plain != nil && plain != m {
-		described += ", added p50 " + text(m.added(plain, median))
+	if m != plain {
+		described += ", added " + text(m.added(plain))
 	}
-	described += ", CPU of the API server " + text(m.apiServer/rounds)
+	described += ", CPU of the API server " + text(m.apiServer/writes)
 	if m.webhook > 0 {
-		described += ", of the webhook " + text(m.webhook/rounds)
+		described += ", of the webhook " + text(m.webhook/writes)
 	}
 	return described
 }
@@ -83,15 +67,4 @@ func (m *measured) describe(plain *measured) string {
 // text returns a duration in milliseconds, for the table.
 func text(d time.Duration) string {
 	return fmt.Sprintf("%.2f ms", float64(d)/float64(time.Millisecond))
-}
-
-func distributions(all []*measured) table.Plot {
-	plot := table.Plot{
-		Name: "latency", Title: "Time of a write, by its admission",
-		X: table.Axis{Label: "milliseconds", Log: true}, Y: table.Axis{Label: "% of the writes that take at most as long"},
-	}
-	for _, m := range all {
-		plot.Series = append(plot.Series, table.Distribution(m.Title, m.times))
-	}
-	return plot
 }

@@ -1,36 +1,44 @@
 package latency
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/ownership-handoff/handoff/test/bench/kyverno"
-	"github.com/ownership-handoff/handoff/test/bench/stage"
-	"github.com/ownership-handoff/handoff/test/bench/table"
 )
 
-// A machine that cannot build Kyverno still measures everything else.
-func TestResultsHaveARowForKyvernoOrTheReasonWithoutOne(t *testing.T) {
-	for sentence, test := range map[string]struct {
-		spaces []*stage.Space
-		reason error
-		want   string
-	}{
-		"measured":  {[]*stage.Space{{Name: "k", Title: "Kyverno 1.2.3", Kyverno: kyverno.Keep}}, nil, "added p50 0.00 ms"},
-		"not built": {nil, kyverno.ErrNotBuilt, "not measured: " + kyverno.ErrNotBuilt.Error()},
+// The targets that are decided: docs/performance.md.
+func TestTargets(t *testing.T) {
+	for i, want := range []struct{ keep float64 }{{2}, {2.3}, {0}} {
+		of := sizes()[i]
+		all := spaces(of, i)
+		for which, m := range all {
+			added := map[int]time.Duration{
+				constant: 100 * time.Microsecond, nothingToDo: 111 * time.Microsecond, keep: 231 * time.Microsecond,
+			}[which]
+			m.times = []time.Duration{time.Millisecond + added}
+		}
+		missed := map[string]bool{}
+		for _, row := range report(all, of) {
+			_, title, _ := strings.Cut(row.What, ": ")
+			missed[title] = row.Missed()
+			if title == "a keep" && row.Target != want.keep {
+				t.Errorf("%s: the target of a keep is %v, want %v", of.name, row.Target, want.keep)
+			}
+		}
+		if missed["nothing to do"] != (want.keep > 0) || missed["a keep"] != (want.keep > 0) || missed["not opted in"] {
+			t.Errorf("%s: missed %v", of.name, missed)
+		}
+	}
+}
+
+func TestEachNamespaceIsMeasuredWithAndWithoutTheGuard(t *testing.T) {
+	all := spaces(sizes()[0], 0)
+	for unguarded, guarded := range map[int]int{
+		notOptedIn: guardedNotOptedIn, nothingToDo: guardedNothingToDo, keep: guardedKeep,
 	} {
-		t.Run(sentence, func(t *testing.T) {
-			all := spaces(test.spaces)
-			for _, m := range all {
-				m.times = []time.Duration{time.Millisecond}
-			}
-			result := report(all, test.reason, 3000)
-			i := slices.IndexFunc(result.Rows, func(r table.Row) bool { return strings.Contains(r.What, "Kyverno") })
-			if i < 0 || !strings.Contains(result.Rows[i].Reference, test.want) {
-				t.Errorf("want a row about Kyverno with %q, got %+v", test.want, result.Rows)
-			}
-		})
+		a, b := all[unguarded], all[guarded]
+		if a.Guarded || !b.Guarded || b.title != a.title+", with the guard" || a.Mode != b.Mode || a.Want != b.Want || a.ByUser != b.ByUser {
+			t.Errorf("%s: got %+v", a.title, b.Space)
+		}
 	}
 }

@@ -1,5 +1,4 @@
-// Package load measures the webhook under load: the throughput of 500 concurrent writers through the API server, and what happens
-// to reviews that arrive faster than the webhook can answer them.
+// Package load measures what happens to reviews that arrive faster than the webhook can answer them.
 package load
 
 import (
@@ -7,114 +6,87 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"time"
 
-	"github.com/ownership-handoff/handoff/test/bench/kyverno"
-	"github.com/ownership-handoff/handoff/test/bench/peers"
+	"github.com/ownership-handoff/handoff/test/bench/peer"
 	"github.com/ownership-handoff/handoff/test/bench/procs"
 	"github.com/ownership-handoff/handoff/test/bench/stage"
 	"github.com/ownership-handoff/handoff/test/bench/table"
+	"github.com/ownership-handoff/handoff/test/controlplane"
 )
 
 const (
-	// deployments is the number of objects in each namespace, which the writers share.
-	deployments = 20
-	// throughputTarget is the lower limit for the throughput with handoff, relative to that with a webhook that only says allowed.
-	throughputTarget = 0.95
-	// memoryTarget is the upper limit for the webhook's resident memory in bytes.
+	// recorded is the review that is sent, and its namespace. A keep is what costs the most.
+	recorded = "apply-unchanged-while-hpa-scaled"
+	stepTime = 4 * time.Second
+	// calm is the rate, in reviews per second, below which no review may be shed.
+	calm = 2000
+	// memoryTarget is the upper limit for the webhook's resident memory in bytes at that rate.
 	memoryTarget = 64 << 20
 )
 
-// The namespaces whose throughput is compared.
-const (
-	allowing = "allow"
-	keeping  = "keep"
-)
+// shares are the offered rates, relative to the capacity.
+func shares() []float64 { return []float64{0.5, 1, 2, 5, 10} }
 
-// Measure measures the throughput, and then the webhook alone.
-func Measure(ctx context.Context, progress io.Writer) (result table.Result, err error) {
-	kyvernos, withoutKyverno := stage.KyvernoSpaces(kyverno.Keep)
-	if withoutKyverno != nil {
-		fmt.Fprintf(progress, "load: Kyverno is not measured: %v\n", withoutKyverno)
-	}
-	spaces := spaces(kyvernos)
-	s, err := stage.Start(ctx, progress, spaces, deployments)
+// Measure sends reviews to the webhook at increasing rates, and reports what becomes of them.
+func Measure(ctx context.Context, progress io.Writer) (rows []table.Row, err error) {
+	space := &stage.Space{Name: recorded, Handoff: true, Mode: "enforce", Want: peer.Replicas}
+	s, err := stage.Start(ctx, progress, []*stage.Space{space})
 	defer func() { err = errors.Join(err, s.Stop()) }()
 	if err != nil {
-		return result, err
+		return nil, err
 	}
-	measured, memory, err := underLoad(ctx, progress, s, spaces)
+	body, err := review()
 	if err != nil {
-		return result, err
+		return nil, err
 	}
-	result.Rows = append(reportThroughput(measured), memory...)
-	if withoutKyverno != nil {
-		result.Rows = append(result.Rows, table.NotMeasured(fmt.Sprintf("%d writers, Kyverno", writers), withoutKyverno))
-	}
-	err = curve(ctx, progress, s, &result)
-	return result, err
-}
-
-// spaces returns the namespaces, those of Kyverno before those of handoff.
-func spaces(kyvernos []*stage.Space) []*stage.Space {
-	const scaled, applied = peers.Replicas, 3
-	all := append([]*stage.Space{
-		{Name: "none", Title: "no admission", Want: applied},
-		{Name: allowing, Title: "a webhook that only says allowed", Peer: peers.Allow, Want: applied},
-		{
-			Name: "conditions", Title: "a webhook that only says allowed, with handoff's match conditions", Peer: peers.Allow,
-			Conditions: stage.Same, Want: applied,
-		},
-		{Name: "patch", Title: "a webhook that sends a constant JSON patch", Peer: peers.Patch, Want: scaled},
-		{
-			Name: "conditional-patch", Title: "a constant JSON patch, with handoff's match conditions", Peer: peers.Patch,
-			Conditions: stage.Same, Want: scaled,
-		},
-	}, kyvernos...)
-	return append(all,
-		&stage.Space{Name: "off", Title: "handoff, namespace not opted in", Handoff: true, Want: applied},
-		&stage.Space{Name: "idle", Title: "handoff, nothing to do", Handoff: true, Mode: "enforce", Unscaled: true, Want: applied},
-		&stage.Space{Name: keeping, Title: "handoff, a field kept", Handoff: true, Mode: "enforce", Want: scaled},
-	)
-}
-
-// underLoad measures the throughput, and the peak of the resident memory meanwhile.
-func underLoad(ctx context.Context, progress io.Writer, s *stage.Stage, of []*stage.Space) ([]*space, []table.Row, error) {
-	pids := []int{s.Handoff}
-	if s.Kyverno != nil {
-		pids = append(pids, s.Kyverno.PID)
-	}
-	for _, pid := range pids {
-		if err := procs.ResetPeak(pid); err != nil {
-			return nil, nil, err
-		}
-	}
-	measured, err := throughput(ctx, progress, s, of)
+	c, err := newSender(s.Webhook.URL+"/mutate", s.Webhook.CA, body)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	peaks := make([]int64, len(pids))
-	for i, pid := range pids {
-		if _, peaks[i], err = procs.Memory(pid); err != nil {
-			return nil, nil, err
-		}
+	defer c.client.CloseIdleConnections()
+	if c.send(ctx) != decided {
+		return nil, errors.New("the webhook does not keep a field in the recorded review")
 	}
-	const what = "resident memory, 500 writers"
-	rows := []table.Row{memoryRow(what, peaks[0])}
-	if s.Kyverno != nil {
-		rows = append(rows, table.Row{
-			What: what, Handoff: atPeak(peaks[0]), Reference: atPeak(peaks[1]) + ", Kyverno",
-			Ratio: table.Ratio{Value: float64(peaks[0]) / float64(peaks[1])},
-		})
+	capacity := c.capacity(ctx)
+	if err := procs.ResetPeak(s.Handoff); err != nil {
+		return nil, err
 	}
-	return measured, rows, nil
+	atCalm := offer(ctx, c.send, calm, stepTime)
+	peak, err := procs.PeakMemory(s.Handoff)
+	if err != nil {
+		return nil, err
+	}
+	rows = append(rows, table.Row{
+		What: "capacity, reviews of 8.3 KB with a field kept", Handoff: fmt.Sprintf("%.0f reviews/s", capacity),
+		Reference: "the client, on the same cores, included",
+	}, table.Row{
+		What: fmt.Sprintf("%d reviews/s", calm), Handoff: atCalm.String(), Reference: "all of them decided",
+		Ratio: float64(atCalm.decided) / float64(atCalm.sent+atCalm.unsent), Target: 1, AtLeast: true,
+	}, table.Row{
+		What: "peak of the resident memory meanwhile", Handoff: megabytes(peak), Reference: megabytes(memoryTarget),
+		Ratio: float64(peak) / memoryTarget, Target: 1,
+	})
+	for _, share := range shares() {
+		o := offer(ctx, c.send, share*capacity, stepTime)
+		rows = append(rows, table.Row{What: fmt.Sprintf("%g times the capacity", share), Handoff: o.String()})
+	}
+	return rows, ctx.Err()
 }
 
-func atPeak(bytes int64) string { return fmt.Sprintf("%.1f MiB at the peak", float64(bytes)/(1<<20)) }
-
-func memoryRow(what string, peak int64) table.Row {
-	return table.Row{
-		What: what, Handoff: atPeak(peak),
-		Reference: fmt.Sprintf("%d MiB, the target", memoryTarget>>20),
-		Ratio:     table.Ratio{Value: float64(peak) / memoryTarget}, Target: table.Ratio{Value: 1}, Limit: table.Below,
+// review returns the recorded review.
+func review() ([]byte, error) {
+	root, err := controlplane.Root()
+	if err != nil {
+		return nil, err
 	}
+	body, err := os.ReadFile(filepath.Join(root, "webhook", "testdata", "reviews", recorded+".json"))
+	if err != nil {
+		return nil, fmt.Errorf("reading a recorded review: %w", err)
+	}
+	return body, nil
 }
+
+func megabytes(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }

@@ -111,8 +111,8 @@ type outcome struct {
 }
 
 func (o outcome) String() string {
-	return fmt.Sprintf("offered %.0f/s: decided %.0f/s, shed %.0f/s, failed %.0f/s, not sent %.0f/s, p99 %s",
-		o.rate, o.per(o.decided), o.per(o.shed), o.per(o.failed), o.per(o.unsent), milliseconds(table.Percentile(o.times, 99)))
+	return fmt.Sprintf("offered %.0f/s: decided %.0f/s, shed %.0f/s, failed %.0f/s, not sent %.0f/s, p99 %d ms",
+		o.rate, o.per(o.decided), o.per(o.shed), o.per(o.failed), o.per(o.unsent), table.Percentile(o.times, 99).Milliseconds())
 }
 
 func (o outcome) per(count int) float64 { return float64(count) / o.took.Seconds() }

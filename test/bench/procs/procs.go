@@ -29,30 +29,24 @@ func Find(program, dir string) (pid int, err error) {
 	return 0, fmt.Errorf("found no process of %s for %s; processes are read from /proc, on Linux only", program, dir)
 }
 
-// Memory returns a process's resident memory in bytes, now and at its peak.
-func Memory(pid int) (now, peak int64, err error) {
+// PeakMemory returns the peak of a process's resident memory in bytes.
+func PeakMemory(pid int) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return 0, 0, fmt.Errorf("reading the memory of a process: %w", err)
+		return 0, fmt.Errorf("reading the memory of a process: %w", err)
 	}
 	for line := range strings.Lines(string(text)) {
 		name, value, _ := strings.Cut(line, ":")
-		fields := strings.Fields(value)
-		if len(fields) != 2 || fields[1] != "kB" {
+		if name != "VmHWM" {
 			continue
 		}
-		kilobytes, err := strconv.ParseInt(fields[0], 10, 64)
+		kilobytes, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
 		if err != nil {
-			return 0, 0, fmt.Errorf("reading the memory of a process: %w", err)
+			return 0, fmt.Errorf("reading the memory of a process: %w", err)
 		}
-		switch name {
-		case "VmRSS":
-			now = kilobytes << 10
-		case "VmHWM":
-			peak = kilobytes << 10
-		}
+		return kilobytes << 10, nil
 	}
-	return now, peak, nil
+	return 0, fmt.Errorf("reading the memory of process %d: /proc has no VmHWM", pid)
 }
 
 // ResetPeak makes the current memory of a process its peak (see clear_refs in proc(5)).

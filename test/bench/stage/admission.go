@@ -3,98 +3,79 @@ package stage
 import (
 	"context"
 	"fmt"
+	"os/exec"
+	"path/filepath"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ownership-handoff/handoff/test/controlplane"
 )
 
-// register registers the peers, after handoff.
-func (s *Stage) register(ctx context.Context) error {
-	var handoff admissionregistrationv1.MutatingWebhookConfiguration
-	if err := s.api.Get(ctx, client.ObjectKey{Name: "handoff"}, &handoff); err != nil {
-		return fmt.Errorf("reading handoff's webhook configuration: %w", err)
+// The labels that select the namespaces of the constant patch and of the guard, and the one that excludes all others from
+// handoff.
+const (
+	constantLabel = "bench/constant-patch"
+	guardLabel    = "bench/guard"
+	systemLabel   = "ownership-handoff.io/system"
+)
+
+// labels returns the labels of a namespace.
+func (s *Space) labels() map[string]string {
+	labels := map[string]string{}
+	if s.Constant {
+		labels[constantLabel] = "yes"
 	}
-	for _, space := range s.spaces {
-		if space.peer == nil {
-			continue
-		}
-		configuration := space.webhookConfiguration()
-		switch space.Conditions {
-		case Same:
-			configuration.Webhooks[0].MatchConditions = handoff.Webhooks[0].MatchConditions
-		case Trivial:
-			configuration.Webhooks[0].MatchConditions = []admissionregistrationv1.MatchCondition{
-				{Name: "has-a-name", Expression: "request.name != ''"},
-			}
-		}
-		if err := s.api.Create(ctx, configuration); err != nil {
-			return fmt.Errorf("registering webhook %s: %w", space.Peer, err)
-		}
+	if s.Guarded {
+		labels[guardLabel] = "yes"
 	}
-	return nil
+	if !s.Handoff {
+		labels[systemLabel] = "true"
+	}
+	return labels
 }
 
-// webhookConfiguration registers the peer of a namespace, with the timeout and the failure policy of handoff's configuration.
-func (s *Space) webhookConfiguration() *admissionregistrationv1.MutatingWebhookConfiguration {
-	return &admissionregistrationv1.MutatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: "peer-" + s.Name},
+// registerPeer registers the constant patch, with the timeout and the failure policy of handoff's configuration. If it fails, a
+// write has another result than expected.
+func (s *Stage) registerPeer(ctx context.Context) error {
+	err := s.api.Create(ctx, &admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "constant-patch"},
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
-			Name:                    s.Name + ".peer.example.com",
-			ClientConfig:            admissionregistrationv1.WebhookClientConfig{URL: &s.peer.URL, CABundle: s.peer.CA},
-			Rules:                   updatesOfDeployments(),
-			NamespaceSelector:       s.selector(),
+			Name:         "constant-patch.example.com",
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: &s.peer.URL, CABundle: s.peer.CA},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
+				Rule: admissionregistrationv1.Rule{
+					APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"},
+				},
+			}},
+			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{constantLabel: "yes"}},
 			FailurePolicy:           new(admissionregistrationv1.Ignore),
 			TimeoutSeconds:          new(int32(2)),
 			SideEffects:             new(admissionregistrationv1.SideEffectClassNone),
 			AdmissionReviewVersions: []string{"v1"},
 		}},
+	})
+	if err != nil {
+		return fmt.Errorf("registering the constant patch: %w", err)
 	}
+	return nil
 }
 
-func updatesOfDeployments() []admissionregistrationv1.RuleWithOperations {
-	return []admissionregistrationv1.RuleWithOperations{{
-		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
-		Rule: admissionregistrationv1.Rule{
-			APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"},
-		},
-	}}
-}
-
-func (s *Space) selector() *metav1.LabelSelector {
-	return &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: s.Name}}
-}
-
-// createPolicy creates a policy for a namespace that does what the webhook peers.Patch does.
-func (s *Stage) createPolicy(ctx context.Context, space *Space) error {
-	policy := &admissionregistrationv1.MutatingAdmissionPolicy{
-		ObjectMeta: metav1.ObjectMeta{Name: "peer-" + space.Name},
-		Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
-			FailurePolicy:      new(admissionregistrationv1.Ignore),
-			ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy,
-			MatchConstraints:   &admissionregistrationv1.MatchResources{NamespaceSelector: space.selector()},
-			Mutations: []admissionregistrationv1.Mutation{{
-				PatchType: admissionregistrationv1.PatchTypeJSONPatch,
-				JSONPatch: &admissionregistrationv1.JSONPatch{
-					Expression: fmt.Sprintf(`[JSONPatch{op: "replace", path: "/spec/replicas", value: %d}]`, scaledReplicas),
-				},
-			}},
-		},
+// installGuard installs the guard for the namespaces that are to have it. Installed as it is, it guards all.
+func (s *Stage) installGuard(ctx context.Context) error {
+	root, err := controlplane.Root()
+	if err != nil {
+		return err
 	}
-	for _, rule := range updatesOfDeployments() {
-		policy.Spec.MatchConstraints.ResourceRules = append(policy.Spec.MatchConstraints.ResourceRules,
-			admissionregistrationv1.NamedRuleWithOperations{RuleWithOperations: rule})
-	}
-	if err := s.api.Create(ctx, policy); err != nil {
-		return fmt.Errorf("creating the policy: %w", err)
-	}
-	binding := &admissionregistrationv1.MutatingAdmissionPolicyBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: policy.Name},
-		Spec:       admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: policy.Name},
-	}
-	if err := s.api.Create(ctx, binding); err != nil {
-		return fmt.Errorf("binding the policy: %w", err)
+	const only = `{"spec":{"matchResources":{"namespaceSelector":{"matchLabels":{"` + guardLabel + `":"yes"}}}}}`
+	for _, args := range [][]string{
+		{"apply", "-k", filepath.Join(root, "manifests", "guard")},
+		{"patch", "mutatingadmissionpolicybinding", "handoff-guard-autoscaled", "handoff-guard-dropped-fields", "-p", only},
+	} {
+		if out, err := exec.CommandContext(ctx, s.plane.Kubectl, args...).CombinedOutput(); err != nil {
+			return fmt.Errorf("installing the guard: kubectl %s: %w\n%s", args[0], err, out)
+		}
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package stage sets up namespaces that differ only in the admission of their writes: none, other webhooks, policies, handoff.
-// All are in one control plane, with the same Deployments.
+// Package stage sets up namespaces that differ only in the admission of their writes: none, a webhook with a constant patch,
+// handoff, and handoff with its guard. All are in one control plane.
 package stage
 
 import (
@@ -14,112 +14,104 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/ownership-handoff/handoff/ownership"
-	"github.com/ownership-handoff/handoff/test/bench/kyverno"
-	"github.com/ownership-handoff/handoff/test/bench/peers"
+	"github.com/ownership-handoff/handoff/test/bench/peer"
 	"github.com/ownership-handoff/handoff/test/bench/procs"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
-// Replicas of a Deployment: those of its manifest, and those that it was scaled to.
-const (
-	manifestReplicas = 3
-	scaledReplicas   = peers.Replicas
-)
-
 // Stage is a control plane with namespaces.
 type Stage struct {
-	Plane   *controlplane.ControlPlane
 	Webhook *handofftest.Webhook
-	// Kyverno is nil unless a namespace has a policy for it.
-	Kyverno *kyverno.Controller
-	// APIServer and Handoff are process IDs.
-	APIServer, Handoff int
-	// Config is the configuration of clients, without a client-side rate limit.
-	Config *rest.Config
+	// APIServer, Handoff and Constant are process IDs.
+	APIServer, Handoff, Constant int
 
-	spaces []*Space
-	api    client.Client
+	plane *controlplane.ControlPlane
+	peer  *peer.Peer
+	api   client.Client
 }
 
 // memoryLimit is the limit of manifests/base/deployment.yaml.
 const memoryLimit = "GOMEMLIMIT=256MiB"
 
-// Start starts a control plane with handoff, and sets up the namespaces, each with a number of Deployments. The caller must stop
-// the stage, even after an error.
-func Start(ctx context.Context, progress io.Writer, spaces []*Space, deployments int) (*Stage, error) {
-	s := &Stage{spaces: spaces}
-	var err error
-	s.Plane, err = controlplane.Start(ctx, controlplane.Options{Output: progress, WithoutControllerManager: true})
+// Start starts a control plane with handoff, and sets up the namespaces. The caller must stop the stage, even after an error.
+func Start(ctx context.Context, progress io.Writer, spaces []*Space) (s *Stage, err error) {
+	s = &Stage{}
+	s.plane, err = controlplane.Start(ctx, controlplane.Options{Output: progress, WithoutControllerManager: true})
 	if err != nil {
 		return s, err
 	}
-	s.Config = rest.CopyConfig(s.Plane.Config)
-	s.Config.QPS = -1
-	if s.APIServer, err = procs.Find("kube-apiserver", s.Plane.Dir); err != nil {
+	if s.APIServer, err = procs.Find("kube-apiserver", s.plane.Dir); err != nil {
 		return s, err
 	}
-	if s.Webhook, err = handofftest.Start(ctx, s.Plane, handofftest.Options{Environment: []string{memoryLimit}}); err != nil {
+	if s.Webhook, err = handofftest.Start(ctx, s.plane, handofftest.Options{Environment: []string{memoryLimit}}); err != nil {
 		return s, err
 	}
-	if s.Handoff, err = procs.Find("handoff-webhook", s.Plane.Dir); err != nil {
+	if s.Handoff, err = procs.Find("handoff-webhook", s.plane.Dir); err != nil {
 		return s, err
 	}
-	if s.api, err = NewClient(s.Config); err != nil {
+	if s.peer, err = peer.Start(ctx, s.plane); err != nil {
+		return s, err
+	}
+	s.Constant = s.peer.PID
+	if s.api, err = newClient(s.plane.Config); err != nil {
 		return s, err
 	}
 	for _, space := range spaces {
-		if err := s.setUp(ctx, space, deployments); err != nil {
+		if err := s.setUp(ctx, space); err != nil {
 			return s, fmt.Errorf("setting up namespace %s: %w", space.Name, err)
 		}
 	}
-	if err := s.startKyverno(ctx, progress); err != nil {
-		return s, err
+	err = s.admit(ctx, spaces)
+	return s, err
+}
+
+// admit installs everything that admits writes, the guard first: it is in force once it alone keeps replicas.
+func (s *Stage) admit(ctx context.Context, spaces []*Space) error {
+	var guarded []*Space
+	for _, space := range spaces {
+		if space.Guarded && space.Want == peer.Replicas {
+			guarded = append(guarded, space)
+		}
+	}
+	if len(guarded) > 0 {
+		if err := s.installGuard(ctx); err != nil {
+			return err
+		}
+		if err := settle(ctx, guarded); err != nil {
+			return err
+		}
 	}
 	if err := s.Webhook.Register(ctx); err != nil {
-		return s, err
+		return err
 	}
-	if err := s.register(ctx); err != nil {
-		return s, err
+	if err := s.registerPeer(ctx); err != nil {
+		return err
 	}
-	err = s.settle(ctx)
-	return s, err
+	return settle(ctx, spaces)
 }
 
 // Stop stops everything, the clients of the API server first.
 func (s *Stage) Stop() error {
 	var failures []error
-	if s.Kyverno != nil {
-		failures = append(failures, s.Kyverno.Stop())
-	}
-	for _, space := range s.spaces {
-		if space.peer != nil {
-			failures = append(failures, space.peer.Stop())
-		}
+	if s.peer != nil {
+		failures = append(failures, s.peer.Stop())
 	}
 	if s.Webhook != nil {
 		failures = append(failures, s.Webhook.Stop())
 	}
-	if s.Plane != nil {
-		failures = append(failures, s.Plane.Stop())
+	if s.plane != nil {
+		failures = append(failures, s.plane.Stop())
 	}
 	return errors.Join(failures...)
 }
 
-// settle waits until a write in each namespace has the expected result, and its webhook is called.
-func (s *Stage) settle(ctx context.Context) error {
+// settle waits until a write in each namespace has the expected result.
+func settle(ctx context.Context, spaces []*Space) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	for _, space := range s.spaces {
-		for {
-			err := space.Write(ctx, 0)
-			if err == nil {
-				err = space.called(ctx)
-			}
-			if err == nil {
-				break
-			}
+	for _, space := range spaces {
+		for err := space.Write(ctx); err != nil; err = space.Write(ctx) {
 			if ctx.Err() != nil {
 				return fmt.Errorf("waiting for admission in namespace %s: %w", space.Name, err)
 			}
@@ -129,8 +121,10 @@ func (s *Stage) settle(ctx context.Context) error {
 	return nil
 }
 
-// NewClient returns a client for the built-in types.
-func NewClient(config *rest.Config) (client.Client, error) {
+// newClient returns a client for the built-in types, without a client-side rate limit.
+func newClient(config *rest.Config) (client.Client, error) {
+	config = rest.CopyConfig(config)
+	config.QPS = -1
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("registering types: %w", err)
@@ -140,12 +134,4 @@ func NewClient(config *rest.Config) (client.Client, error) {
 		return nil, fmt.Errorf("creating a client: %w", err)
 	}
 	return api, nil
-}
-
-// mode returns the annotations of a namespace.
-func mode(s *Space) map[string]string {
-	if s.Mode == "" {
-		return nil
-	}
-	return map[string]string{ownership.ModeAnnotation: s.Mode}
 }

@@ -1,7 +1,6 @@
 package table_test
 
 import (
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -13,55 +12,43 @@ import (
 
 func TestTargets(t *testing.T) {
 	for sentence, test := range map[string]struct {
-		value, target float64
-		limit         table.Limit
-		met, targeted bool
+		value, target   float64
+		atLeast, missed bool
 	}{
-		"no target":       {1, 0, table.AtMost, false, false},
-		"at most, equal":  {1, 1, table.AtMost, true, true},
-		"at most, more":   {1.1, 1, table.AtMost, false, true},
-		"below, equal":    {1, 1, table.Below, false, true},
-		"below, less":     {0.9, 1, table.Below, true, true},
-		"at least, equal": {1, 1, table.AtLeast, true, true},
-		"at least, less":  {0.9, 1, table.AtLeast, false, true},
+		"no target":       {value: 1},
+		"at most, equal":  {value: 1, target: 1},
+		"at most, more":   {value: 1.1, target: 1, missed: true},
+		"at least, equal": {value: 1, target: 1, atLeast: true},
+		"at least, less":  {value: 0.9, target: 1, atLeast: true, missed: true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			r := table.Row{Ratio: table.Ratio{Value: test.value}, Target: table.Ratio{Value: test.target}, Limit: test.limit}
-			if met, targeted := r.Met(); met != test.met || targeted != test.targeted {
-				t.Errorf("met %t, has a target %t", met, targeted)
+			r := table.Row{Ratio: test.value, Target: test.target, AtLeast: test.atLeast}
+			if missed := r.Missed(); missed != test.missed {
+				t.Errorf("missed: got %t, want %t", missed, test.missed)
 			}
 		})
 	}
 }
 
-func TestMarkdownHasALineForEachRow(t *testing.T) {
+func TestTheTableHasALineForEachRow(t *testing.T) {
 	var got strings.Builder
-	err := table.Markdown(&got, []table.Row{
-		{What: "a", Handoff: "1", Reference: "2", Ratio: table.Ratio{Value: 0.5}, Target: table.Ratio{Value: 0.4}},
+	err := table.Print(&got, []table.Row{
+		{What: "a", Handoff: "1", Reference: "2", Ratio: 0.5, Target: 0.4},
 		{What: "b", Handoff: "3"},
+		{What: "c", Ratio: 1, Target: 1, AtLeast: true},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `| measured | handoff | reference | ratio | target |
+	want := `
+| measured | handoff | reference | ratio | target |
 |---|---|---|---|---|
-| a | 1 | 2 | 0.50 | <= 0.40 missed |
+| a | 1 | 2 | 0.50 | <= 0.40 **missed** |
 | b | 3 |  |  |  |
+| c |  |  | 1.00 | >= 1.00 met |
 `
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestSlopeIsThePowerOfTheSize(t *testing.T) {
-	for _, power := range []float64{0, 1, 2} {
-		points := make([]table.Point, 0, 4)
-		for _, x := range []float64{1, 10, 50, 1000} {
-			points = append(points, table.Point{x, 3 * math.Pow(x, power)})
-		}
-		if got := table.Slope(points); math.Abs(got-power) > 1e-9 {
-			t.Errorf("power %v: got %v", power, got)
-		}
 	}
 }
 

@@ -1,0 +1,115 @@
+package jsonnode_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/ownership-handoff/handoff/internal/jsonnode"
+)
+
+// texts are valid and invalid ones.
+func texts() []string {
+	return []string{
+		``, ` `, `null`, ` true `, `false`, `nul`, `nulL`, `truefalse`, `0`, `-0`, `01`, `1.`, `1.5e+10`, `1e`, `-`, `.5`, `+1`, `1E5`, `- 1`,
+		`""`, `"a`, `"a\"`, `"a\\"`, `"\u00e9"`, `"\u00E9"`, `"\u00g9"`, `"\ud83d\ude00"`, `"\ud83d"`, `"\ude00"`, `"\ud83dx"`, `"\ud83d\u0041"`,
+		"\"\xff\"", "\"\xc3\xa9\"", "\"é\"", "\"\xed\xa0\x80\"", "\"a\x00\"", "\"a\nb\"", "\"\x7f\"", `"12345678é12345678\n12345678"`, `"1234567"`,
+		`[]`, `[1]`, `[1,]`, `[,1]`, `[1 2]`, `[1,2]`, `[[],{}]`, `[}`, `{]`, `[`, `{`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{,}`, `{"a" 1}`, `{a:1}`, `{1:1}`,
+		`{{}:1}`, `{"a":1,"b":2}`, `{"b":1,"a":2}`, `{"a":1,"a":2}`, `{"b":1,"a":2,"b":3}`, `{"a":1,"\u0061":2}`, `{"\u0061":1,"a":2}`, `{"":1,"":2}`, `{"":1}`,
+		`{"\"":1,"\u0022":2}`, `{"\\":1,"\u005c":2}`, `{"\\\"":1,"\u005c\u0022":2}`, `{"\/":1,"/":2}`, `{"\\u0061":1,"a":2}`, `{"b\"":1,"a\u0022":2}`,
+		`{"a":{"b":1,"a":2},"b":{"b":1}}`, `{"b":{"z":1,"a":2},"a":{"b":1},"b":1}`, `{"a":1} `, `{"a":1} x`, `{} {}`, "\ufeff{}", `{"a":[1,{"x":[]}]}`,
+		`{"m":0,"l":0,"k":0,"j":0,"i":0,"h":0,"g":0,"f":0,"e":0,"d":0,"c":0,"b":0,"a":0}`, `{"m":0,"l":0,"k":0,"j":0,"i":0,"h":0,"g":0,"f":0,"e":0,"d":0,"c":0,"b":0,"m":0}`,
+		strings.Repeat("[", 10000) + strings.Repeat("]", 10000), strings.Repeat("[", 10001) + strings.Repeat("]", 10001),
+	}
+}
+
+// TestReadAgreesWithJSONText checks that Read accepts exactly the texts that the strict decoder accepts as one value: it compares
+// names itself.
+func TestReadAgreesWithJSONText(t *testing.T) {
+	for _, text := range texts() {
+		compare(t, text)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, text := range texts() {
+		f.Add(text)
+	}
+	f.Fuzz(compare)
+}
+
+func compare(t *testing.T, text string) {
+	t.Helper()
+	want := byJSONText(text)
+	n, err := new(jsonnode.Reader).Read([]byte(text))
+	if (err == nil) != (want == nil) {
+		t.Fatalf("%q: error %v, jsontext's %v", text, err, want)
+	}
+	if err != nil {
+		return
+	}
+	if got := string(n.AppendText(nil)); got != strings.Trim(text, " \t\r\n") {
+		t.Fatalf("%q is written as %q", text, got)
+	}
+	rewrite(&n)
+	again, err := new(jsonnode.Reader).Read(n.AppendText(nil))
+	if err != nil {
+		t.Fatalf("%q is rewritten as %q: %v", text, n.AppendText(nil), err)
+	}
+	rewrite(&again)
+	if first, second := n.AppendText(nil), again.AppendText(nil); !bytes.Equal(first, second) {
+		t.Fatalf("%q is rewritten as %q, and then as %q", text, first, second)
+	}
+}
+
+func rewrite(n *jsonnode.Node) {
+	n.Rewrite = true
+	for i := range n.Children {
+		rewrite(&n.Children[i].Node)
+	}
+}
+
+func byJSONText(text string) error {
+	dec := jsontext.NewDecoder(strings.NewReader(text))
+	if _, err := dec.ReadValue(); err != nil {
+		return err
+	}
+	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
+		return errors.New("more follows")
+	}
+	return nil
+}
+
+func TestErrorsHaveTheReasonAndThePosition(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":{"b":1,"b":2}}`: `duplicate object member name "b" within "/a"`,
+		"{\"a\":\"\xff\"}":    "invalid UTF-8 within \"/a\" after offset 6",
+		`{"a":tru}`:           `within "/a" after offset 8`,
+		`{} {}`:               "more follows the value at byte 3",
+		`{"a":`:               "unexpected EOF",
+		"":                    "unexpected EOF",
+	} {
+		if _, err := new(jsonnode.Reader).Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want one with %q", text, err, want)
+		}
+	}
+}
+
+func TestNumbersAndUnchangedValuesKeepTheirText(t *testing.T) {
+	text := `{ "n" : 12345678901234567890.10, "e":1E+2, "s":"\u00e9" }`
+	n, err := new(jsonnode.Reader).Read([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(n.AppendText(nil)); got != text {
+		t.Errorf("got %s", got)
+	}
+	rewrite(&n)
+	if got, want := string(n.AppendText(nil)), `{"n":12345678901234567890.10,"e":1E+2,"s":"é"}`; got != want {
+		t.Errorf("rewritten: got %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,214 @@
+package jsontree
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+)
+
+// Member returns the member of an object with a name, nil if there is none.
+func (n *Node) Member(name string) *Node {
+	parts := n.list()
+	if len(parts) == 0 || parts[0].nameEnd == 0 {
+		return nil
+	}
+	if len(parts) <= fewParts {
+		for i := range parts {
+			if parts[i].isNamed(name) {
+				return &parts[i]
+			}
+		}
+		return nil
+	}
+	return n.inside.member(name)
+}
+
+// At returns the value at a path of names, nil if there is none.
+func (n *Node) At(names ...string) *Node {
+	for _, name := range names {
+		n = n.Member(name)
+	}
+	return n
+}
+
+// Find returns the value at a path, nil if there is none: field names lead through objects; keys, values and indexes through lists.
+// A key matches the first element whose fields have the key's values. A missing key field has the API server's default, which only
+// the protocol of a port has (KeyDefault).
+func (n *Node) Find(path fieldpath.Path) *Node {
+	found, length := n.Nearest(path)
+	if length < len(path) {
+		return nil
+	}
+	return found
+}
+
+// Nearest returns the value to which the longest part of a path leads that exists, and the length of this part.
+func (n *Node) Nearest(path fieldpath.Path) (nearest *Node, length int) {
+	for i, element := range path {
+		child := n.Child(element)
+		if child == nil || i == MaxDepth {
+			return n, i
+		}
+		n = child
+	}
+	return n, len(path)
+}
+
+// Child returns the member or element that a path element means, nil if there is none.
+func (n *Node) Child(element fieldpath.PathElement) *Node {
+	if element.FieldName != nil {
+		return n.Member(*element.FieldName)
+	}
+	if n.Kind() != '[' {
+		return nil
+	}
+	parts := n.list()
+	switch {
+	case len(parts) == 0:
+		return nil
+	case element.Index != nil:
+		if i := *element.Index; i >= 0 && i < len(parts) {
+			return &parts[i]
+		}
+		return nil
+	case element.Value != nil:
+		return n.inside.element(nil, scalarOf(*element.Value))
+	case element.Key != nil:
+		names, values := make([]string, len(*element.Key)), make([]string, len(*element.Key))
+		for i, field := range *element.Key {
+			names[i], values[i] = field.Name, scalarOf(field.Value)
+		}
+		return n.inside.element(names, strings.Join(values, ","))
+	default:
+		return nil
+	}
+}
+
+// defaultProtocol is the protocol that the API server sets for a port without one (k8s.io/api/core/v1, ServicePort).
+const defaultProtocol = "TCP"
+
+// KeyDefault returns the value, as JSON, of a key field that a list's element lacks, nil if there is none.
+func KeyDefault(name string) []byte {
+	if name == "protocol" {
+		return []byte(`"` + defaultProtocol + `"`)
+	}
+	return nil
+}
+
+// isNamed reports whether a member has a name. It does not decode names that are too long or too short: an escaped byte takes up to
+// six bytes.
+func (n *Node) isNamed(name string) bool {
+	quoted := int(n.nameEnd-n.name) - len(`""`)
+	return quoted >= len(name) && quoted <= 6*len(name) && string(n.NameBytes()) == name
+}
+
+// fewParts is up to how many members are compared one by one.
+const fewParts = 8
+
+// lookups finds the parts of a large object or a list.
+type lookups struct {
+	byName []uint32 // the indexes of the members, sorted by name
+	names  [][]byte // by index: a name with escapes is decoded once, however many others are looked up
+	// byKey are the elements by the names of key fields, and then by the values of these fields; without names, by their own values.
+	byKey map[string]map[string]*Node
+}
+
+func (p *parts) sorted() *lookups {
+	if p.lookups == nil {
+		p.lookups = &lookups{byName: make([]uint32, len(p.list)), names: make([][]byte, len(p.list))}
+		for i := range p.lookups.byName {
+			p.lookups.byName[i], p.lookups.names[i] = uint32(i), p.list[i].NameBytes()
+		}
+		slices.SortStableFunc(p.lookups.byName, func(a, b uint32) int {
+			return bytes.Compare(p.lookups.names[a], p.lookups.names[b])
+		})
+	}
+	return p.lookups
+}
+
+// member returns the member with a name, nil if there is none.
+func (p *parts) member(name string) *Node {
+	byName, names := p.sorted().byName, p.lookups.names
+	i, ok := slices.BinarySearchFunc(byName, []byte(name), func(i uint32, name []byte) int {
+		return bytes.Compare(names[i], name)
+	})
+	if !ok {
+		return nil
+	}
+	return &p.list[byName[i]]
+}
+
+// element returns the first element of a list with the values of the named key fields or, without names, with a value.
+func (p *parts) element(names []string, values string) *Node {
+	if p.lookups == nil {
+		p.lookups = &lookups{byKey: map[string]map[string]*Node{}}
+	}
+	shape := strings.Join(names, ",")
+	elements, ok := p.lookups.byKey[shape]
+	if !ok {
+		if !p.of.meter.Spend(int(p.parent.end - p.parent.start)) {
+			return nil
+		}
+		elements = map[string]*Node{}
+		for i := range p.list {
+			if key, ok := p.list[i].key(names); ok && elements[key] == nil {
+				elements[key] = &p.list[i]
+			}
+		}
+		if !p.of.meter.Spend(0) {
+			return nil // some elements may not have been read
+		}
+		p.lookups.byKey[shape] = elements
+	}
+	return elements[values]
+}
+
+// key returns the values of an element's key fields or, without names, its own value.
+func (n *Node) key(names []string) (key string, ok bool) {
+	if names == nil {
+		return scalarIn(n.Text())
+	}
+	values := make([]string, len(names))
+	for i, name := range names {
+		text := n.Member(name).Text()
+		if text == nil {
+			text = KeyDefault(name)
+		}
+		if values[i], ok = scalarIn(text); !ok {
+			return "", false
+		}
+	}
+	return strings.Join(values, ","), true
+}
+
+// scalarIn returns a text that is equal for the JSON of two scalars if value.Equals is true for them.
+func scalarIn(text []byte) (scalar string, ok bool) {
+	switch {
+	case len(text) == 0 || text[0] == '{' || text[0] == '[':
+		return "", false
+	case text[0] == '"':
+		return strconv.Quote(string(unquote(text))), true
+	default:
+		v, err := value.FromJSON(text)
+		if err != nil {
+			return "", false
+		}
+		return scalarOf(v), true
+	}
+}
+
+// scalarOf is scalarIn for a value.
+func scalarOf(v value.Value) string {
+	switch {
+	case v == nil || v.IsNull():
+		return ""
+	case v.IsString():
+		return strconv.Quote(v.AsString())
+	default:
+		return value.ToString(v)
+	}
+}

@@ -1,0 +1,45 @@
+package twoway_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ownership-handoff/handoff/merge/schema"
+	"github.com/ownership-handoff/handoff/merge/twoway"
+)
+
+// Only the schema of a CustomResourceDefinition has defaults of keys.
+func TestAKeyWithADefaultMayBeAbsent(t *testing.T) {
+	place, err := schema.OpenAPI([]byte(`{"type":"object","properties":{"ports":{"type":"array","x-kubernetes-list-type":"map",
+		"x-kubernetes-list-map-keys":["protocol","port"],"items":{"type":"object","properties":{
+		"port":{"type":"integer"},"protocol":{"type":"string","default":"TCP"}}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for sentence, c := range map[string]struct{ manifest, live, want string }{
+		"in the manifest": {
+			`{"ports":[{"port":53,"name":"dns"}]}`, `{"ports":[{"port":53,"protocol":"UDP"},{"port":53,"protocol":"TCP"}]}`,
+			`{"ports":[{"port":53,"protocol":"UDP"},{"name":"dns","port":53,"protocol":"TCP"}]}`,
+		},
+		"in live": {
+			`{"ports":[{"port":53,"protocol":"TCP"},{"port":53,"protocol":"UDP"}]}`, `{"ports":[{"port":53}]}`,
+			`{"ports":[{"port":53,"protocol":"TCP"},{"port":53,"protocol":"UDP"}]}`,
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got, err := twoway.MergeJSON([]byte(c.manifest), []byte(c.live), place, twoway.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, string(got)); diff != "" {
+				t.Errorf("result (-want +got):\n%s", diff)
+			}
+		})
+	}
+	_, err = twoway.MergeJSON([]byte(`{"ports":[{"port":53,"$patch":"other"}]}`), []byte(`{}`), place, twoway.Options{})
+	const want = `manifest: .ports[port=53,protocol="TCP"]: the directive is not merge, replace or delete: $patch is other`
+	if err == nil || err.Error() != want {
+		t.Errorf("want %s, got %v", want, err)
+	}
+}

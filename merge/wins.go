@@ -1,0 +1,191 @@
+package merge
+
+import (
+	"bytes"
+	"encoding/base64"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/fieldtree"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
+)
+
+// A unit is kept only if the API server accepts it whatever else the manifest sets, as far as its size and the names in it tell. A
+// field of a rule is kept in any case, except for requests over limits. In all other cases the user's rule, or the person who
+// has set the unit, decides, and the API server's error arrives beside the warning that names the field.
+
+// manifestWins returns the reason why the manifest wins over a kept field, empty if the field is kept.
+func (k *keeper) manifestWins(i int) string {
+	n := k.nodes[i]
+	switch {
+	case n == nil:
+		return "the field is nested too deeply"
+	case k.kept[i].Scale:
+		return ""
+	case !k.kept[i].Unit:
+		return k.overLimit(i)
+	}
+	names := n.Names(nil)
+	switch names[len(names)-2] {
+	case "data":
+		if k.write.Incoming.At("binaryData", names[1]) != nil {
+			return "the manifest sets it in binaryData"
+		}
+		return k.tooLarge(n, maxData)
+	case "annotations":
+		if container, ok := strings.CutPrefix(names[len(names)-1], appArmorPrefix); ok && !k.hasContainer(n, container) {
+			return "the manifest removed container " + container
+		}
+		return k.tooLarge(n, maxAnnotations)
+	}
+	if names[len(names)-1] == "resources" {
+		return k.missingClaim(n)
+	}
+	return ""
+}
+
+// The API server's limits in bytes: of all annotations with their names (TotalAnnotationSizeLimitB in
+// k8s.io/apimachinery/pkg/api/validation), and of all values of a ConfigMap or Secret (MaxSecretSize in k8s.io/api/core/v1).
+const (
+	maxAnnotations = 256 << 10
+	maxData        = 1 << 20
+)
+
+// appArmorPrefix is the prefix of annotations of a pod that name a container (k8s.io/api/core/v1, annotation_key_constants.go).
+const appArmorPrefix = "container.apparmor.security.beta.kubernetes.io/"
+
+// tooLarge adds a key to the size of the map of the incoming object, and returns the reason if that exceeds a limit.
+func (k *keeper) tooLarge(n *fieldtree.Node, limit int) string {
+	parent := n.Parent()
+	if k.sizes == nil {
+		k.sizes = map[*fieldtree.Node]int{}
+	}
+	if _, ok := k.sizes[parent]; !ok {
+		k.sizes[parent] = k.sizeOf(k.incoming.Of(parent), limit)
+		if limit == maxData {
+			k.sizes[parent] += k.sizeOf(k.write.Incoming.At("binaryData"), limit)
+		}
+	}
+	size := k.sizes[parent] + k.lengthOf(k.live.Of(n), limit)
+	if size > limit {
+		return "the API server's size limit would be exceeded"
+	}
+	k.sizes[parent] = size
+	return ""
+}
+
+// sizeOf returns the size of a map, as the API server limits it.
+func (k *keeper) sizeOf(object *jsontree.Node, limit int) (size int) {
+	for part := range object.Parts() {
+		size += k.lengthOf(part, limit)
+	}
+	return size
+}
+
+// lengthOf returns the length of a key of a map. The names of annotations count, those of data do not.
+func (k *keeper) lengthOf(member *jsontree.Node, limit int) int {
+	text, _ := member.Bytes()
+	switch {
+	case limit == maxAnnotations:
+		return len(member.NameBytes()) + len(text)
+	case k.write.Kind.Kind == "Secret":
+		return base64.StdEncoding.DecodedLen(len(text)) - bytes.Count(text, []byte("="))
+	default:
+		return len(text)
+	}
+}
+
+// podSpec returns the pod spec of the incoming object that a unit of a pod template belongs to.
+func (k *keeper) podSpec(n *fieldtree.Node) *jsontree.Node {
+	path := n.Path()
+	at := slices.IndexFunc(path, func(e fieldpath.PathElement) bool { return e.FieldName != nil && *e.FieldName == "template" })
+	return k.write.Incoming.At().Find(path[:at+1]).Member("spec")
+}
+
+// hasContainer reports whether the pod template that an annotation belongs to has a container.
+func (k *keeper) hasContainer(n *fieldtree.Node, name string) bool {
+	if n.Names(nil)[0] == "metadata" {
+		return true // an annotation of the object itself
+	}
+	spec := k.podSpec(n)
+	return hasNamed(spec.Member("containers"), name) || hasNamed(spec.Member("initContainers"), name)
+}
+
+// hasNamed reports whether a list has an element with a name.
+func hasNamed(list *jsontree.Node, name string) bool {
+	return list.Child(fieldpath.PathElement{Key: fieldpath.KeyByFields("name", name)}) != nil
+}
+
+// missingClaim returns the reason if a container's resources name a resource claim that the pod spec does not have.
+func (k *keeper) missingClaim(n *fieldtree.Node) (reason string) {
+	for claim := range k.live.Of(n).Member("claims").Parts() {
+		name, _ := claim.Member("name").String()
+		if !hasNamed(k.podSpec(n).Member("resourceClaims"), name) {
+			return "the manifest removed resource claim " + name
+		}
+	}
+	return ""
+}
+
+// counterpart returns the path of the limit for a request of a container's resources and the reverse, nil for any other field.
+func counterpart(path fieldpath.Path) fieldpath.Path {
+	if len(path) < 3 || path[len(path)-1].FieldName == nil {
+		return nil
+	}
+	resources, list := path[len(path)-3].FieldName, path[len(path)-2].FieldName
+	if resources == nil || *resources != "resources" || list == nil {
+		return nil
+	}
+	if *list != "requests" && *list != "limits" {
+		return nil
+	}
+	return append(path[:len(path)-2:len(path)-2], fieldpath.FieldNameElement(otherList(*list)), path[len(path)-1])
+}
+
+// overLimit returns the reason if a kept request exceeds the limit that the manifest sets, or a kept limit is less than its request.
+// Requests of extended resources and huge pages must equal them (ValidateResourceRequirements in
+// k8s.io/kubernetes/pkg/apis/core/validation).
+func (k *keeper) overLimit(i int) string {
+	n, other := k.nodes[i], k.others[i]
+	if other == nil || other.Wanted {
+		return "" // live has both, and the API server has accepted them
+	}
+	kept, okKept := quantityOf(k.live.Of(n).Text())
+	set, okSet := quantityOf(k.incoming.Of(other).Text())
+	if !okKept || !okSet {
+		return ""
+	}
+	names := n.Names(nil)
+	name, list := names[len(names)-1], names[len(names)-2]
+	compared := kept.Cmp(set)
+	exact := strings.Contains(name, "/") || strings.HasPrefix(name, "hugepages-")
+	switch {
+	case compared == 0:
+		return ""
+	case exact:
+		return "it must equal " + otherList(list) + "." + name
+	case list == "requests" && compared > 0:
+		return "it exceeds limits." + name
+	case list == "limits" && compared < 0:
+		return "it is less than requests." + name
+	}
+	return ""
+}
+
+func otherList(list string) string {
+	if list == "requests" {
+		return "limits"
+	}
+	return "requests"
+}
+
+func quantityOf(text []byte) (q resource.Quantity, ok bool) {
+	if len(text) == 0 {
+		return q, false
+	}
+	q, err := resource.ParseQuantity(strings.Trim(string(text), `"`))
+	return q, err == nil
+}

@@ -1,0 +1,131 @@
+package ownership
+
+import (
+	"bytes"
+
+	"github.com/ownership-handoff/handoff/internal/fieldtree"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
+)
+
+// RemovedFields returns the fields that an applier's write removes although another manager wrote them: their managedFields entries
+// lose them, and the manifest lacks them. The owner is that manager. If a list element is gone, it is returned instead of the
+// fields in it.
+//
+// Server-side apply removes nothing that others manage. The time is linear in the size of the objects. The error is
+// ErrManagedFields.
+func (c ObjectContext) RemovedFields(w Write) ([]ContestedField, error) {
+	if w.Sender.ServerSide() {
+		return nil, nil
+	}
+	s := search{context: c, write: w, tree: &fieldtree.Tree{}}
+	managers := map[*fieldtree.Node]string{}
+	for pair := range Pairs(w.LiveEntries, w.IncomingEntries) {
+		e := pair.Live
+		unchanged := bytes.Equal(e.Fields.Text(), pair.Incoming.Fields.Text())
+		if unchanged || !pair.InLive || e.Subresource != "" || w.InOtherVersion(e) || s.isClientSide(e) || e.Same(w.Sender.Entry) {
+			continue
+		}
+		if err := s.addLost(pair, managers); err != nil {
+			return nil, err
+		}
+	}
+	if len(managers) == 0 {
+		return nil, nil
+	}
+	return s.removed(managers), nil
+}
+
+// addLost adds the fields that an entry of live has and the incoming one lacks, with their manager.
+func (s *search) addLost(pair Pair, managers map[*fieldtree.Node]string) error {
+	had := &fieldtree.Tree{}
+	if err := addMatching(had, pair.Live, everything{}); err != nil {
+		return err
+	}
+	has := make([]bool, had.Len()) // by Node.ID
+	had.Managed(pair.Incoming.Fields, func(n *fieldtree.Node, _ *jsontree.Node) { has[n.ID] = true })
+	for _, n := range had.Nodes() {
+		if !n.Wanted || has[n.ID] {
+			continue
+		}
+		if lost := s.tree.Add(n.Path()); lost != nil && managers[lost] == "" {
+			managers[lost] = pair.Live.Manager
+		}
+	}
+	return nil
+}
+
+// everything is a fieldtree.Matcher of all fields.
+type everything struct{}
+
+func (everything) Start() struct{} { return struct{}{} }
+
+func (everything) Step(struct{}, string) (next struct{}, all, ok bool) { return next, true, true }
+
+// removed returns those of the lost fields that the write removes.
+func (s *search) removed(managers map[*fieldtree.Node]string) (fields []ContestedField) {
+	f := s.facts()
+	creators := f.creators(managers)
+	seen := map[*fieldtree.Node]bool{}
+	for _, n := range s.tree.Nodes() {
+		manager, lost := managers[n]
+		inBase := f.inBase.Of(n) != nil
+		if !lost || f.isBase(n) || !inBase && creators[manager] {
+			continue
+		}
+		if element := f.goneElement(n); element != nil {
+			n = element
+		}
+		if seen[n] || n.IsKey() {
+			continue
+		}
+		seen[n] = true
+		c := ContestedField{
+			Path: n.Path(), Live: f.inLive.Of(n).Text(), Incoming: f.inIncoming.Of(n).Text(),
+			Owner: FieldOwner{Kind: Imperative, By: manager},
+		}
+		if f.isDropped(n, &c) {
+			fields = append(fields, c)
+		}
+	}
+	return fields
+}
+
+// isDropped reports whether the write removes a field, or sets it to a default, because the manifest lacks it. It completes c.
+func (f *facts) isDropped(n *fieldtree.Node, c *ContestedField) bool {
+	if len(c.Live) == 0 || !c.Changed() || isOwn(c.Path) {
+		return false
+	}
+	w := f.search.write
+	c.Declared, c.Removed = f.declared(n, c.Path), len(c.Incoming) == 0
+	if unsent := c.Removed && (!w.Manifests.Recorded || w.DryRun && w.Manifests.sameText()); unsent {
+		c.Declared.Manifest = Lacks // Helm 3 and kubectl diff record no manifest
+	}
+	return c.Declared.Manifest == Lacks && (c.Removed || c.Declared.Base != Lacks || f.droppedParent(n) != nil)
+}
+
+// isBase reports whether live has the value of a field that the base sets.
+func (f *facts) isBase(n *fieldtree.Node) bool {
+	return asDeclared(n.Path(), f.inLive.Of(n).Text(), f.inBase.Of(n).Text())
+}
+
+// creators returns the managers that have written the values of the base, as kubectl create does. The API server has recorded the
+// defaults of an object for its creator.
+func (f *facts) creators(managers map[*fieldtree.Node]string) map[string]bool {
+	creators := map[string]bool{}
+	for n, manager := range managers {
+		if !creators[manager] && !n.IsKey() && f.isBase(n) {
+			creators[manager] = true
+		}
+	}
+	return creators
+}
+
+// goneElement returns the outermost list element that contains a field and that the write removes, nil if there is none.
+func (f *facts) goneElement(n *fieldtree.Node) (gone *fieldtree.Node) {
+	for ; n != nil; n = n.Parent() {
+		if !n.IsField() && f.inLive.Of(n) != nil && f.inIncoming.Of(n) == nil {
+			gone = n
+		}
+	}
+	return gone
+}

@@ -1,0 +1,109 @@
+package ownership
+
+import (
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// ScaleField returns the scale field of a write that has a live object, with its owner. It needs nothing but the values of the
+// field, its managedFields entries and what the manifests declare for it, so that nothing else in the write can prevent the
+// decision. ok is false if live does not have the field. scaler is what references the object.
+func (c ObjectContext) ScaleField(w Write, scaler Scaler) (f ContestedField, ok bool) {
+	f = ContestedField{Path: c.Scale, Scale: true, Live: w.Live.Value(c.Scale), Incoming: w.Incoming.Value(c.Scale)}
+	if len(f.Live) == 0 || string(f.Live) == jsonNull {
+		return f, false
+	}
+	s := scaleFacts{context: c, write: w, field: &f}
+	if w.Sender.Writer == Applier {
+		s.declare()
+	}
+	f.Owner = s.owner(scaler.OffAtZero)
+	f.Removed = w.Sender.Writer == Applier && s.isRemoved()
+	return f, true
+}
+
+// defaultReplicas is the API server's default for replicas (k8s.io/api/apps/v1, DeploymentSpec).
+const defaultReplicas = "1"
+
+// scaleFacts determines the facts about a scale field.
+type scaleFacts struct {
+	context ObjectContext
+	write   Write
+	field   *ContestedField
+}
+
+// isUnset reports whether the incoming object has no value of the field, or the default for it.
+func (s scaleFacts) isUnset() bool {
+	value := string(s.field.Incoming)
+	return value == "" || value == jsonNull || value == defaultReplicas
+}
+
+// in returns the path of the field in the API version of an entry.
+func (s scaleFacts) in(e Entry) fieldpath.Path { return s.context.scaleIn(e, s.write) }
+
+// declare sets how the manifests declare the field.
+func (s scaleFacts) declare() {
+	m, f := s.write.Manifests, s.field
+	if m.sender.ServerSide() {
+		f.Declared.Manifest = setsIf(m.sender.Entry.Contains(s.in(m.sender.Entry)))
+		f.Declared.Base = setsIf(m.was.Contains(s.in(m.was)))
+		return
+	}
+	f.Declared = m.On(f.Path)
+	if unknown := !m.Recorded && (m.Unread != nil || len(f.Incoming) == 0); unknown && s.isUnset() {
+		f.Declared.Manifest = Lacks
+		return
+	}
+	// kubectl diff sends no annotation, so that a change is a new number. In a write that is stored, an unchanged manifest without
+	// the field has not set it: the object was replaced.
+	if m.Recorded && m.sameText() && declarationIn(m.manifest, f.Path) == Lacks && !s.write.DryRun && s.isUnset() {
+		f.Declared.Manifest = Lacks
+	}
+}
+
+// isRemoved reports whether a write whose manifests both lack the field removes it. If the base can be read and no controller
+// owns the field, another value than the default was set by another admission plugin.
+func (s scaleFacts) isRemoved() bool {
+	f := s.field
+	if f.Declared != (Declared{}) || !f.Changed() {
+		return false
+	}
+	noBase := !s.write.Sender.ServerSide() && s.write.Manifests.base == nil
+	return noBase || s.isUnset() || f.Owner.Kind >= Controller
+}
+
+// owner returns the field's owner.
+func (s scaleFacts) owner(offAtZero bool) FieldOwner {
+	c, f := s.context, s.field
+	base := s.write.Manifests.baseValue(f.Path)
+	// A manifest that sets the 0 of live, now or before, switches the autoscaler off, and can switch it on again.
+	setsZero := string(base) == "0" || string(f.Incoming) == "0" && f.Declared.Manifest == Sets
+	switchedOff := offAtZero && string(f.Live) == "0" && setsZero
+	if c.Autoscaler != "" && !switchedOff {
+		return FieldOwner{Kind: Autoscaler, By: c.Autoscaler}
+	}
+	var managers []Entry
+	for _, e := range s.write.LiveEntries {
+		if e.Contains(s.in(e)) {
+			managers = append(managers, e)
+		}
+	}
+	context := Context{Managers: c.Managers, Scale: true, Controlled: c.Controls(f.Path)}
+	isBase := len(base) > 0 && sameValue(f.Live, base)
+	if context.Controlled && len(managers) == 0 && !isBase && string(f.Live) != defaultReplicas {
+		return FieldOwner{Kind: Controller} // a write of 0 through /scale leaves no entry, and neither do later ones
+	}
+	return context.resolve(managers, f.Declared.Base, isBase)
+}
+
+// scaleIn returns the path of the scale field in the API version of an entry.
+func (c ObjectContext) scaleIn(e Entry, w Write) fieldpath.Path {
+	if c.ScaleIn == nil || !w.InOtherVersion(e) {
+		return c.Scale
+	}
+	return c.ScaleIn(e.APIVersion)
+}
+
+// baseValue returns the value of the field at path in the last-applied annotation of live, nil if there is none.
+func (m Manifests) baseValue(path fieldpath.Path) []byte {
+	return m.base.Find(path).Text()
+}

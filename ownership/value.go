@@ -1,0 +1,114 @@
+package ownership
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/ownership-handoff/handoff/internal/jsontree"
+)
+
+// sameValue reports whether two JSON texts have the same value.
+func sameValue(a, b []byte) bool {
+	if bytes.Equal(a, b) || len(a) == 0 {
+		return len(a) > 0
+	}
+	left, errLeft := value.FromJSON(a)
+	right, errRight := value.FromJSON(b)
+	return errLeft == nil && errRight == nil && value.Equals(left, right)
+}
+
+// asDeclared reports whether live has the value that a manifest declares for the field at path, as the API server stores it:
+// the quantities of a container's resources are in canonical form (k8s.io/apimachinery/pkg/api/resource).
+func asDeclared(path fieldpath.Path, live, declared []byte) bool {
+	if len(live) == 0 || len(declared) == 0 {
+		return false
+	}
+	if sameValue(live, declared) {
+		return true
+	}
+	at := slices.IndexFunc(path, func(e fieldpath.PathElement) bool { return e.FieldName != nil && *e.FieldName == "resources" })
+	switch {
+	case at < 0 || at < len(path)-3:
+		return false
+	case at == len(path)-1:
+		return sameResources(live, declared)
+	default:
+		return sameQuantities(live, declared)
+	}
+}
+
+// sameResources reports whether two JSON texts of ResourceRequirements (k8s.io/api/core/v1) are equal. Empty members do not count.
+func sameResources(live, declared []byte) bool {
+	liveParts, declaredParts := jsontree.Valid(live), jsontree.Valid(declared)
+	names := map[string]bool{}
+	for _, parts := range []*jsontree.Node{liveParts, declaredParts} {
+		for part := range parts.Parts() {
+			names[part.Name()] = true
+		}
+	}
+	if len(names) > maxNested {
+		return false // not what the API has
+	}
+	for name := range names {
+		is, want := liveParts.Member(name), declaredParts.Member(name)
+		if setsNothing(is) && setsNothing(want) || sameValue(is.Text(), want.Text()) {
+			continue
+		}
+		if !sameQuantities(is.Text(), want.Text()) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameQuantities reports whether two quantities, or two maps of quantities, are equal.
+func sameQuantities(a, b []byte) bool {
+	var left, right map[string]resource.Quantity
+	if json.Unmarshal(a, &left) == nil && json.Unmarshal(b, &right) == nil {
+		return maps.EqualFunc(left, right, func(l, r resource.Quantity) bool { return l.Cmp(r) == 0 })
+	}
+	var l, r resource.Quantity
+	return json.Unmarshal(a, &l) == nil && json.Unmarshal(b, &r) == nil && l.Cmp(r) == 0
+}
+
+// maxNested is how deep the members of a unit can be nested.
+const maxNested = 4
+
+// setsNothing reports whether a JSON value sets no field: it is missing, null, or an object or list of nothing else. Nothing that is
+// nested deeper than a unit can be is read.
+func setsNothing(n *jsontree.Node) bool { return setsNothingWithin(n, maxNested) }
+
+func setsNothingWithin(n *jsontree.Node, depth int) bool {
+	switch {
+	case n == nil || n.IsNull():
+		return true
+	case depth == 0:
+		return false
+	case n.Kind() == '[':
+		return n.Len() == 0
+	case !n.IsObject():
+		return false
+	}
+	for part := range n.Parts() {
+		if !setsNothingWithin(part, depth-1) {
+			return false
+		}
+	}
+	return true
+}
+
+// encoded returns the value of a Secret's data for that of its stringData (k8s.io/api/core/v1, Secret).
+func encoded(stringData *jsontree.Node) *jsontree.Node {
+	plain, ok := stringData.Bytes()
+	if !ok {
+		return nil
+	}
+	return jsontree.Valid(append(base64.StdEncoding.AppendEncode([]byte{'"'}, plain), '"'))
+}

@@ -1,0 +1,80 @@
+package source
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/ownership-handoff/handoff/internal/printable"
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// Annotated is an object with ownership.ModeAnnotation, which has an effect on namespaces only.
+type Annotated struct {
+	Object string         `json:"object"` // as "deployment.apps/web -n shop"
+	Mode   ownership.Mode `json:"mode"`
+}
+
+// AnnotatedOf returns a subject as Annotated; ok is false if it does not have the annotation, or is a namespace.
+func AnnotatedOf(s Subject) (a Annotated, ok bool) {
+	text, ok := s.Object.ModeAnnotation()
+	if !ok || s.Namespace == "" {
+		return a, false
+	}
+	mode, _ := ownership.ParseMode(text)
+	return Annotated{Object: s.Title(), Mode: mode}, true
+}
+
+// AnnotatedNote says that the annotation of objects has no effect. It is empty if there are none.
+func AnnotatedNote(all []Annotated) string {
+	if len(all) == 0 {
+		return ""
+	}
+	var names []string
+	for _, a := range all[:min(len(all), 3)] {
+		names = append(names, a.Object)
+	}
+	return fmt.Sprintf("the annotation %s has no effect on objects; set the label of that name instead: %s",
+		ownership.ModeAnnotation, printable.Names(names, len(all)))
+}
+
+// FindAnnotated reads the metadata of all objects that can be scaled, in a namespace or, if it is empty, in all. Unread are
+// the kinds that could not be read.
+func FindAnnotated(
+	ctx context.Context, cluster genericclioptions.RESTClientGetter, namespace string,
+) (found []Annotated, unread []string, err error) {
+	lists, err := newLister(cluster)
+	if err != nil {
+		return nil, nil, err
+	}
+	served, err := newServedKinds(cluster)
+	if err != nil {
+		return nil, nil, err
+	}
+	kinds, err := served.chosen(cluster, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, kind := range kinds {
+		err := lists.each(ctx, list{path: kind.path(namespace), metadata: true}, func(page listed) error {
+			for _, item := range page.items {
+				o, err := ownership.ParseObject(item)
+				if err != nil {
+					return err
+				}
+				a, ok := AnnotatedOf(Subject{
+					Kind: kind.gvk, Namespace: stringAt(o, "metadata", "namespace"), Name: stringAt(o, "metadata", "name"), Object: o,
+				})
+				if ok {
+					found = append(found, a)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			unread = append(unread, kind.String())
+		}
+	}
+	return found, unread, nil
+}

@@ -1,0 +1,72 @@
+package source
+
+import (
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery/cached/memory"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/kubernetes/fake"
+)
+
+// discovered returns what discovery says about a kind Widget: v1 has no scale subresource, and v2 may have one.
+func discovered(v2 ...metav1.APIResource) []*metav1.APIResourceList {
+	widgets := metav1.APIResource{Name: "widgets", Kind: "Widget", Namespaced: true, Verbs: metav1.Verbs{"list"}}
+	return []*metav1.APIResourceList{
+		{GroupVersion: "example.com/v1", APIResources: []metav1.APIResource{widgets}},
+		{GroupVersion: "example.com/v2", APIResources: append([]metav1.APIResource{widgets}, v2...)},
+	}
+}
+
+func TestTheScaleFieldOfAVersionWithoutAScaleSubresource(t *testing.T) {
+	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "widgets.example.com"}}
+	crd.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+	crd.Spec.Group, crd.Spec.Names.Kind = "example.com", "Widget"
+	crd.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Storage: true}, {
+		Name: "v2", Subresources: &apiextensionsv1.CustomResourceSubresources{
+			Scale: &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: ".spec.size"},
+		},
+	}}
+	scheme := runtime.NewScheme()
+	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	for sentence, c := range map[string]struct {
+		resources []*metav1.APIResourceList
+		want      string
+		requests  int
+	}{
+		"declared by another version": {discovered(metav1.APIResource{Name: "widgets/scale", Kind: "Scale"}), ".spec.size", 1},
+		"declared by none":            {discovered(), "", 0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			client := fake.NewClientset()
+			client.Resources = c.resources
+			objects := dynamicfake.NewSimpleDynamicClient(scheme, crd)
+			f := clusterFacts{discovery: memory.NewMemCacheClient(client.Discovery()), objects: objects}
+			field, err := f.customScale(t.Context(), schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"})
+			if err != nil || field.gap != "" {
+				t.Fatalf("error %v, gap %q", err, field.gap)
+			}
+			if got := field.path.String(); got != c.want {
+				t.Errorf("want path %q, got %q", c.want, got)
+			}
+			if got := len(objects.Actions()); got != c.requests {
+				t.Errorf("want %d requests, because reading the CustomResourceDefinition requires a permission, got %d", c.requests, got)
+			}
+		})
+	}
+}
+
+func TestAKindIsScalableIfAnyVersionIs(t *testing.T) {
+	var served servedKinds
+	for _, list := range discovered(metav1.APIResource{Name: "widgets/scale", Kind: "Scale"}) {
+		served.add(list)
+	}
+	if kind, ok := served.of(schema.GroupKind{Group: "example.com", Kind: "Widget"}); !ok || !kind.scales || kind.gvk.Version != "v1" {
+		t.Errorf("want a scalable kind in the preferred version v1, got %+v", kind)
+	}
+}

@@ -1,0 +1,376 @@
+package accepted_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os/exec"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// The writes of a sequence.
+const (
+	create      = "create"
+	apply       = "apply"
+	serverApply = "apply --server-side"
+	helmUpgrade = "helm upgrade"
+	edit        = "edit"
+	put         = "put"     // replaces the live object with changes
+	replace     = "replace" // replaces the live object with a manifest
+	scale       = "scale"
+)
+
+// The field managers.
+const (
+	clientSide = "kubectl-client-side-apply"
+	kubectl    = "kubectl"
+	helm       = "helm"
+	platform   = "platform" // applies another manifest server-side
+	tuner      = "tuner"    // the controller of the rules
+	autoscaler = "kube-controller-manager"
+	copier     = "copy" // makes twins
+)
+
+// step is a write of a sequence.
+type step struct {
+	verb, by, version string
+	manifest          manifest
+	saved, force      bool // with last-applied; with --force-conflicts
+	sets              []setting
+	replicas          int64
+}
+
+// setting sets the value at a place, or removes it if gone is set.
+type setting struct {
+	at    string
+	value any
+	gone  bool
+}
+
+// declares reports whether the step applies a whole manifest.
+func (w step) declares() bool {
+	return w.verb == apply || w.verb == helmUpgrade || w.verb == serverApply && w.by != platform
+}
+
+// side is the object of a sequence in one of the namespaces.
+type side struct {
+	kind      *kind
+	namespace string
+	name      string
+	// kubectl reports whether kubectl sends what it can send.
+	kubectl bool
+	// live is nil before the object is created.
+	live *unstructured.Unstructured
+	// released is the previous manifest of Helm 3, which Helm stores itself.
+	released map[string]any
+}
+
+// answer is the API server's answer to a write.
+type answer struct {
+	warnings []string
+	err      error
+}
+
+func (s *side) empty(version string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(s.kind.gvk())
+	o.SetAPIVersion(s.kind.apiVersion(version))
+	o.SetNamespace(s.namespace)
+	o.SetName(s.name)
+	return o
+}
+
+func (s *side) read(ctx context.Context) error {
+	o := s.empty("")
+	err := cluster.client.Get(ctx, client.ObjectKeyFromObject(o), o)
+	if err == nil {
+		s.live = o
+	}
+	return err
+}
+
+// do runs a write and reads the object.
+func (s *side) do(ctx context.Context, w step) (a answer, err error) {
+	if a.err = s.write(context.WithValue(ctx, warningsKey{}, &a.warnings), w, &a); a.err != nil {
+		return a, unexpected(a.err)
+	}
+	return a, s.read(ctx)
+}
+
+// unexpected returns the error unless it is the rejection of a write.
+func unexpected(err error) error {
+	var exit *exec.ExitError
+	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) || apierrors.IsConflict(err) ||
+		apierrors.IsInternalError(err) || apierrors.IsRequestEntityTooLargeError(err) || errors.As(err, &exit) || errors.Is(err, errNotSent) {
+		return nil
+	}
+	return err
+}
+
+// errNotSent is the error of a write that the client does not send.
+var errNotSent = errors.New("not sent")
+
+func (s *side) write(ctx context.Context, w step, a *answer) error {
+	declared := s.kind.object(w, s.name, s.namespace)
+	if w.saved || w.verb == apply {
+		if err := record(declared); err != nil {
+			return err
+		}
+	}
+	object := &unstructured.Unstructured{Object: declared}
+	if s.kubectl && s.live != nil {
+		if args, input := s.command(w, declared); args != nil {
+			return s.run(ctx, a, args, input)
+		}
+	}
+	switch w.verb {
+	case create:
+		s.released = declared
+		return cluster.client.Create(ctx, object, client.FieldOwner(w.by))
+	case serverApply:
+		return s.patch(ctx, w, types.ApplyPatchType, declared)
+	case apply:
+		original, _ := utiljsonObject(s.live.GetAnnotations()[lastApplied])
+		return s.threeWay(ctx, w, original, declared)
+	case helmUpgrade:
+		original := s.released
+		s.released = declared
+		return s.threeWay(ctx, w, original, declared)
+	case replace:
+		object.SetResourceVersion(s.live.GetResourceVersion())
+		return cluster.client.Update(ctx, object, client.FieldOwner(w.by))
+	case scale:
+		body := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, w.replicas)
+		return cluster.client.SubResource("scale").Patch(ctx, s.empty(""), client.RawPatch(types.MergePatchType, body), client.FieldOwner(w.by))
+	}
+	changed := s.changed(w)
+	if w.verb == put {
+		return cluster.client.Update(ctx, changed, client.FieldOwner(w.by))
+	}
+	return s.threeWay(ctx, w, s.live.Object, changed.Object)
+}
+
+// changed returns the live object with the changes of an edit, in the version of the edit.
+func (s *side) changed(w step) *unstructured.Unstructured {
+	changed := s.live.DeepCopy()
+	changed.SetAPIVersion(s.kind.apiVersion(w.version))
+	for _, set := range w.sets {
+		if set.gone {
+			removeAt(changed.Object, place(set.at))
+		} else {
+			setAt(changed.Object, place(set.at), set.value)
+		}
+	}
+	return changed
+}
+
+// threeWay sends the patch that kubectl and Helm compute. Neither sends an empty one.
+func (s *side) threeWay(ctx context.Context, w step, original, modified map[string]any) error {
+	current := s.live.DeepCopy()
+	current.SetAPIVersion(s.kind.apiVersion(w.version))
+	if original["apiVersion"] != nil {
+		original = maps.Clone(original)
+		original["apiVersion"] = current.GetAPIVersion()
+	}
+	var texts [3][]byte
+	for i, o := range []map[string]any{original, modified, current.Object} {
+		if o == nil {
+			continue
+		}
+		var err error
+		if texts[i], err = json.Marshal(o); err != nil {
+			return err
+		}
+	}
+	format := types.StrategicMergePatchType
+	typed, err := scheme.Scheme.New(s.kind.gvk())
+	var body []byte
+	if err == nil {
+		meta, metaErr := strategicpatch.NewPatchMetaFromStruct(typed)
+		if metaErr != nil {
+			return metaErr
+		}
+		body, err = strategicpatch.CreateThreeWayMergePatch(texts[0], texts[1], texts[2], meta, true)
+	} else {
+		format = types.MergePatchType
+		body, err = jsonmergepatch.CreateThreeWayJSONMergePatch(texts[0], texts[1], texts[2])
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNotSent, err)
+	}
+	var patch map[string]any
+	if err := utiljson.Unmarshal(body, &patch); err != nil {
+		return err
+	}
+	if len(patch) == 0 {
+		return nil
+	}
+	return s.patch(ctx, w, format, patch)
+}
+
+func (s *side) patch(ctx context.Context, w step, format types.PatchType, content map[string]any) error {
+	body, err := json.Marshal(content)
+	if err != nil {
+		return err
+	}
+	options := []client.PatchOption{client.FieldOwner(w.by)}
+	if w.force && format == types.ApplyPatchType {
+		options = append(options, client.ForceOwnership)
+	}
+	return cluster.client.Patch(ctx, s.empty(w.version), client.RawPatch(format, body), options...)
+}
+
+// command returns the arguments and the input of the kubectl command for a write, or nil.
+func (s *side) command(w step, declared map[string]any) (args []string, input map[string]any) {
+	object := strings.ToLower(s.kind.Kind) + "/" + s.name
+	switch {
+	case w.version != "":
+		return nil, nil
+	case w.verb == apply:
+		return []string{"apply", "-f", "-"}, s.kind.object(w, s.name, s.namespace)
+	case w.verb == serverApply && w.force:
+		return []string{"apply", "--server-side", "--force-conflicts", "--field-manager=" + w.by, "-f", "-"}, declared
+	case w.verb == serverApply:
+		return []string{"apply", "--server-side", "--field-manager=" + w.by, "-f", "-"}, declared
+	case w.verb == replace && !w.saved:
+		return []string{"replace", "-f", "-"}, declared
+	case w.verb == scale && w.by == kubectl:
+		return []string{"scale", object, fmt.Sprintf("--replicas=%d", w.replicas)}, nil
+	case w.verb == edit && len(w.sets) == 1:
+		verbs := map[string]string{"labels": "label", "annotations": "annotate"}
+		names := place(w.sets[0].at)
+		if len(names) == 3 && names[0] == "metadata" {
+			change := fmt.Sprintf("%s=%v", names[2], w.sets[0].value)
+			if w.sets[0].gone {
+				change = names[2] + "-"
+			}
+			return []string{verbs[names[1]], object, "--overwrite", change}, nil
+		}
+	}
+	return nil, nil
+}
+
+func (s *side) run(ctx context.Context, a *answer, args []string, input map[string]any) error {
+	cmd := exec.CommandContext(ctx, cluster.controlPlane.Kubectl, append([]string{"--namespace", s.namespace}, args...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if input != nil {
+		manifest, err := json.Marshal(input)
+		if err != nil {
+			return err
+		}
+		cmd.Stdin = bytes.NewReader(manifest)
+	}
+	err := cmd.Run()
+	for line := range strings.Lines(stderr.String()) {
+		if text, ok := strings.CutPrefix(strings.TrimSpace(line), "Warning: "); ok {
+			a.warnings = append(a.warnings, text)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, stderr.String())
+	}
+	return nil
+}
+
+// record adds the last-applied annotation to a manifest (util.GetModifiedConfiguration of k8s.io/kubectl).
+func record(declared map[string]any) error {
+	metadata, _ := declared["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	if annotations == nil {
+		annotations = map[string]any{}
+		metadata["annotations"] = annotations
+	}
+	text, err := json.Marshal(declared)
+	annotations[lastApplied] = string(text) + "\n"
+	return err
+}
+
+func utiljsonObject(text string) (o map[string]any, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	err = utiljson.Unmarshal([]byte(text), &o)
+	return o, err
+}
+
+// become makes the object a copy of another side's, with its managedFields: the first write sets the values, the second one
+// managedFields. If the API server does not allow the change, the object is created again.
+func (s *side) become(ctx context.Context, from *side) error {
+	s.released = nil
+	if from.released != nil {
+		released, err := rewritten(&unstructured.Unstructured{Object: from.released}, "", s.namespace)
+		if err != nil {
+			return err
+		}
+		s.released = released.Object
+	}
+	write := func() error {
+		o, err := rewritten(from.live, string(s.live.GetUID()), s.namespace)
+		if err != nil {
+			return err
+		}
+		o.SetResourceVersion(s.live.GetResourceVersion())
+		allocated(o.Object, func(parent map[string]any, name string) { delete(parent, name) })
+		if err := cluster.client.Update(ctx, o, client.FieldOwner(copier)); err != nil {
+			return err
+		}
+		return s.read(ctx)
+	}
+	if err := write(); err != nil {
+		s.delete(ctx)
+		o, err := rewritten(from.live, "", s.namespace)
+		if err != nil {
+			return err
+		}
+		o.SetResourceVersion("")
+		allocated(o.Object, func(parent map[string]any, name string) { delete(parent, name) })
+		if err := errors.Join(cluster.client.Create(ctx, o, client.FieldOwner(copier)), s.read(ctx)); err != nil {
+			return fmt.Errorf("copying: %w", err)
+		}
+	}
+	return write()
+}
+
+// target creates a HorizontalPodAutoscaler for the object, and waits until the webhook knows it.
+func (s *side) target(ctx context.Context) error {
+	hpa := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+		"metadata": map[string]any{"name": s.name, "namespace": s.namespace},
+		"spec": map[string]any{"maxReplicas": int64(50), "scaleTargetRef": map[string]any{
+			"apiVersion": s.kind.APIVersion, "kind": s.kind.Kind, "name": s.name,
+		}},
+	}}
+	if err := cluster.client.Create(ctx, hpa); err != nil {
+		return err
+	}
+	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		var warnings []string
+		ctx = context.WithValue(ctx, warningsKey{}, &warnings)
+		err := cluster.client.Patch(ctx, s.empty(""), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":49}}`)),
+			client.FieldOwner("kubectl-patch"), client.DryRunAll)
+		return len(warnings) > 0, err
+	})
+}
+
+func (s *side) delete(ctx context.Context) {
+	_ = cluster.client.Delete(ctx, s.empty(""))
+	hpa := s.empty("")
+	hpa.SetAPIVersion("autoscaling/v2")
+	hpa.SetKind("HorizontalPodAutoscaler")
+	_ = cluster.client.Delete(ctx, hpa)
+}

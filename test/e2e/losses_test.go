@@ -1,0 +1,645 @@
+package e2e_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// withAnnotation returns a manifest of an object web with an annotation.
+func withAnnotation(name, value, manifest string) string {
+	return strings.Replace(manifest, "  name: web\n", "  name: web\n  annotations: {"+name+": '"+value+"'}\n", 1)
+}
+
+// with returns a Deployment with a line of its spec.
+func with(line, manifest string) string {
+	return strings.Replace(manifest, "spec:\n", "spec:\n  "+line+"\n", 1)
+}
+
+const (
+	offAtZero = "kept .spec.replicas=0, HorizontalPodAutoscaler/web is off at 0; start it with kubectl scale"
+	handBack  = "to hand replicas back to the manifest, apply again after deleting the autoscaler"
+)
+
+// TestZeroBelongsToTheLastOneWhoDeclaredIt verifies that a manifest that declares 0 also starts the workload.
+func TestZeroBelongsToTheLastOneWhoDeclaredIt(t *testing.T) {
+	t.Parallel()
+	withScalers(t)
+	playBothSides(t, map[string]scenario{
+		"the manifest confirms the 0 of kubectl scale": {steps: []step{
+			applies(deployment("3", "app:1")),
+			autoscaledTo(7),
+			runs("scale", "deployment", "web", "--replicas=0"),
+			applies(deployment("0", "app:1")).replicas(0).warns().twice(),
+			applies(deployment("3", "app:2")).replicas(3).warns(),
+		}},
+		"the manifest confirms the 0 of kubectl create": {steps: []step{
+			did(func(n *namespace) { n.must(n.run(deployment("0", "app:1"), "create", "-f", "-")) }),
+			runs("autoscale", "deployment", "web", "--min=1", "--max=20"),
+			did((*namespace).informed),
+			applies(deployment("0", "app:1")).replicas(0).warns(),
+			applies(deployment("3", "app:1")).replicas(3).warns(),
+		}},
+		"kubectl scale has set it, under an HPA": {steps: []step{
+			applies(deployment("3", "app:1")),
+			autoscaledTo(7),
+			runs("scale", "deployment", "web", "--replicas=0"),
+			applies(deployment("3", "app:2")).replicas(0).warns(offAtZero),
+			applies(deployment("", "app:2")).replicas(0),
+		}},
+		"a scaler that scales to 0 references the workload": {steps: []step{
+			applies(deployment("0", "app:1")),
+			did(func(n *namespace) { n.apply(scaledObject) }),
+			did((*namespace).informed),
+			applies(deployment("0", "app:2")).replicas(0),
+			applies(deployment("3", "app:2")).replicas(0).says("kept .spec.replicas=0, owned by ScaledObject/web"),
+			scaledBy("keda-operator", 4),
+			applies(deployment("0", "app:2")).replicas(4),
+		}},
+		"kubectl scale has set it, without a scaler": {steps: []step{
+			applies(deployment("3", "app:1")),
+			runs("scale", "deployment", "web", "--replicas=0"),
+			applies(deployment("3", "app:1")).replicas(3).warns(),
+		}},
+	})
+}
+
+// TestAControllerThatScalesToZeroStaysTheOwner verifies a rule on the scale field. A write of 0 through /scale removes the
+// controller's managedFields entry, and its later writes add none.
+func TestAControllerThatScalesToZeroStaysTheOwner(t *testing.T) {
+	t.Parallel()
+	manifest := func(replicas, image string) string { return ruled(".spec.replicas", deployment(replicas, image)) }
+	playBothSides(t, map[string]scenario{
+		"to 0, and later to 6": {steps: []step{
+			applies(manifest("3", "app:1")),
+			scaledBy("my-operator", 8),
+			applies(manifest("3", "app:1")).replicas(8).says("kept .spec.replicas=8, owned by my-operator"),
+			scaledBy("my-operator", 0),
+			applies(manifest("3", "app:2")).replicas(0).twice(),
+			scaledBy("my-operator", 6),
+			applies(manifest("3", "app:3")).replicas(6).twice(),
+			applies(manifest("", "app:3")).replicas(6),
+		}},
+		"to 0, before the first apply after it": {steps: []step{
+			applies(manifest("3", "app:1")),
+			scaledBy("my-operator", 0),
+			scaledBy("my-operator", 6),
+			applies(manifest("3", "app:2")).replicas(6),
+		}},
+		"a default is no controller's": {steps: []step{
+			applies(manifest("", "app:1")),
+			applies(manifest("3", "app:1")).replicas(3).warns().twice(),
+			applies(manifest("4", "app:1")).replicas(4).warns(),
+		}},
+		"a user's value is no controller's": {steps: []step{
+			applies(manifest("3", "app:1")),
+			scaledBy("my-operator", 8),
+			applies(manifest("3", "app:1")).replicas(8),
+			patchedBy("kubectl-patch", `{"spec":{"replicas":5}}`),
+			applies(manifest("3", "app:1")).replicas(3).warns(),
+		}},
+	})
+}
+
+// autoscalerRuled returns HorizontalPodAutoscaler/web with a rule, in a version of autoscaling, and with fields of its spec.
+func autoscalerRuled(version, rule, fields string) string {
+	return "apiVersion: autoscaling/" + version + "\nkind: HorizontalPodAutoscaler\nmetadata:\n  name: web\n" +
+		"  annotations: {ownership-handoff.io/controller-fields: " + rule + "}\n" +
+		"spec:\n  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: none}\n  maxReplicas: 20\n" + fields
+}
+
+func autoscalersIn(version string) string {
+	return "horizontalpodautoscalers." + version + ".autoscaling"
+}
+
+// patchedIn is a patch of HorizontalPodAutoscaler/web by a controller in a version of autoscaling.
+func patchedIn(version, patch string) step {
+	return runs("patch", autoscalersIn(version), "web", "--type=merge", "--field-manager=tuner", "-p", patch)
+}
+
+// cpuTarget returns the metric of a target in a version of autoscaling.
+func cpuTarget(version, percent string) string {
+	if version == "v1" {
+		return "  targetCPUUtilizationPercentage: " + percent + "\n"
+	}
+	return "  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: " + percent + "}}}]\n"
+}
+
+// TestARuleThroughAnotherServedVersion verifies that a controller owns the fields of a rule in whichever version it writes them.
+func TestARuleThroughAnotherServedVersion(t *testing.T) {
+	t.Parallel()
+	const (
+		targetV1 = `{"spec":{"targetCPUUtilizationPercentage":55}}`
+		targetV2 = `{"spec":{"metrics":[{"type":"Resource","resource":{"name":"cpu",` +
+			`"target":{"type":"Utilization","averageUtilization":55}}}]}}`
+	)
+	all := map[string]scenario{}
+	for _, versions := range [][2]string{{"v1", "v2"}, {"v2", "v1"}, {"v2", "v2"}} {
+		written, applied := versions[0], versions[1]
+		minimum := func(fields string) string { return autoscalerRuled(applied, ".spec.minReplicas", fields) }
+		all["minReplicas, written in "+written+", applied in "+applied] = scenario{kind: "hpa", steps: []step{
+			applies(minimum("  minReplicas: 2\n")),
+			patchedIn(written, `{"spec":{"minReplicas":5}}`),
+			applies(minimum("  minReplicas: 2\n")).value(".spec.minReplicas", "5").says("kept .spec.minReplicas=5, owned by tuner"),
+			applies(minimum("  minReplicas: 3\n")).value(".spec.minReplicas", "5").twice(),
+			applies(minimum("")).value(".spec.minReplicas", "5").twice(),
+			patchedIn(written, `{"spec":{"minReplicas":6}}`),
+			applies(minimum("")).value(".spec.minReplicas", "6"),
+		}}
+		rule, patch := ".spec.metrics", targetV1
+		if applied == "v1" {
+			rule = ".spec.targetCPUUtilizationPercentage"
+		}
+		if written == "v2" {
+			patch = targetV2
+		}
+		target := func(fields string) string { return autoscalerRuled(applied, rule, fields) }
+		const stored = ".spec.metrics[*].resource.target.averageUtilization" // kubectl reads v2
+		all["the target, written in "+written+", applied in "+applied] = scenario{kind: autoscalersIn("v2"), steps: []step{
+			applies(target(cpuTarget(applied, "80"))),
+			patchedIn(written, patch),
+			applies(target(cpuTarget(applied, "80"))).value(stored, "55").says("kept "+rule, "owned by tuner"),
+			applies(target(cpuTarget(applied, "70"))).value(stored, "55"),
+			applies(target("")).value(stored, "55"),
+		}}
+	}
+	playBothSides(t, all)
+}
+
+// TestAChartThatDropsResourcesOfAController applies a chart that drops the whole block in which a controller owns a field: Helm's
+// managedFields entry still contains the empty block.
+func TestAChartThatDropsResourcesOfAController(t *testing.T) {
+	t.Parallel()
+	for sentence, rule := range map[string]string{
+		"a rule on the field": ".spec.template.spec.containers[*].resources.requests.cpu",
+		"a rule on the block": ".spec.template.spec.containers[*].resources",
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			n := newNamespace(t, "enforce")
+			manifest := func(image string) string { return ruled(rule, deployment("3", image)) }
+			n.release("install", manifest("app:1"))
+			n.kubectl("patch", "deployment", "web", "--field-manager=vpa", "-p", resources)
+			n.release("upgrade", manifest("app:2"))
+			n.wantCPU("50m")
+			n.release("upgrade", withoutResources(manifest("app:3")))
+			n.wantCPU("50m")
+			n.release("upgrade", withoutResources(manifest("app:4")))
+			n.wantCPU("50m")
+		})
+	}
+}
+
+// TestAPipelineBesideADeveloper verifies that a manager that manages most of what last-applied declares is an applier, even if
+// another manager was the last to write the annotation.
+func TestAPipelineBesideADeveloper(t *testing.T) {
+	t.Parallel()
+	const ci = "--field-manager=ci"
+	all := map[string]scenario{}
+	for sentence, next := range map[string]string{
+		"the pipeline's own image": "app:1", "the developer's image": "app:2", "a third image": "app:3",
+	} {
+		all[sentence] = scenario{steps: []step{
+			applies(deployment("3", "app:1"), ci),
+			autoscaledTo(7),
+			applies(deployment("3", "app:2")).replicas(7),
+			applies(deployment("3", next), ci).replicas(7),
+			applies(deployment("4", next), ci).replicas(7),
+			applies(deployment("", next), ci).replicas(7),
+		}}
+	}
+	all["the developer's image, applied before the autoscaler scales"] = scenario{steps: []step{
+		applies(deployment("3", "app:1"), ci),
+		applies(deployment("3", "app:2")),
+		autoscaledTo(7),
+		applies(deployment("3", "app:2"), ci).replicas(7).twice(),
+	}}
+	all["without an autoscaler, replicas dropped"] = scenario{steps: []step{
+		applies(deployment("3", "app:1"), ci),
+		applies(deployment("3", "app:2")),
+		runs("scale", "deployment", "web", "--replicas=7"),
+		applies(deployment("", "app:1"), ci).replicas(7),
+	}}
+	play(t, all)
+}
+
+// widgets has an older version without a scale subresource, and no conversion.
+const (
+	widgets = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.e2e.example.com}
+spec:
+  group: e2e.example.com
+  scope: Namespaced
+  names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas}}
+` + widgetSchema + `
+  - name: v1alpha1
+    served: true
+    storage: false
+` + widgetSchema
+	widgetSchema = `
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, properties: {replicas: {type: integer}, other: {type: integer}}}
+          status: {type: object, properties: {replicas: {type: integer}}}
+`
+)
+
+func widget(version, spec string) string {
+	return "apiVersion: e2e.example.com/" + version + "\nkind: Widget\nmetadata: {name: web}\nspec: " + spec + "\n"
+}
+
+// withWidgets installs the CRD.
+func withWidgets(t *testing.T) {
+	t.Helper()
+	cluster.widgets.Do(func() {
+		n := &namespace{T: t, name: "default"}
+		n.apply(widgets)
+		n.kubectl("wait", "--for=condition=Established", "crd/widgets.e2e.example.com", "--timeout=60s")
+	})
+}
+
+// widgetAutoscaledTo7 creates an autoscaler of Widget/web, and scales as it would.
+func widgetAutoscaledTo7() step {
+	return did(func(n *namespace) {
+		n.Helper()
+		n.must(n.run(idle("e2e.example.com/v1", "Widget"), "create", "-f", "-"))
+		n.known(true)
+		n.kubectl("scale", "widgets.v1.e2e.example.com", "web", "--replicas=7")
+	})
+}
+
+// TestAnAppliedScaleField verifies that kubectl, and an applier that a list names, apply a manifest even if that sets only the
+// scale field.
+func TestAnAppliedScaleField(t *testing.T) {
+	t.Parallel()
+	withWidgets(t)
+	const kind = "widgets.v1.e2e.example.com"
+	only, more := widget("v1", "{replicas: 3}"), widget("v1", "{replicas: 3, other: 1}")
+	all := map[string]scenario{}
+	for _, manager := range []string{"kubectl", "kustomize-controller"} {
+		as := "--field-manager=" + manager
+		for sentence, before := range map[string][]step{
+			"has created the object": nil,
+			"beside another applier": {applies(more, "--field-manager=platform")},
+			"beside kubectl create":  {did(func(n *namespace) { n.must(n.run(widget("v1", "{other: 1}"), "create", "-f", "-")) })},
+		} {
+			all[manager+" "+sentence] = scenario{kind: kind, steps: append(before,
+				applies(only, as), widgetAutoscaledTo7(), applies(only, as).replicas(7),
+				applies(widget("v1", "{replicas: 4}"), as).replicas(7).twice(),
+			)}
+			steps := append(slices.Clone(before), applies(widget("v1", "{replicas: 8}"), as),
+				applies(widget("v1", "{other: 2}"), as).replicas(8))
+			all[manager+" "+sentence+", dropped without an autoscaler"] = scenario{kind: kind, steps: steps}
+		}
+	}
+	play(t, all, serverSide()...)
+}
+
+func TestAVersionWithoutAScaleSubresource(t *testing.T) {
+	t.Parallel()
+	withWidgets(t)
+	const kind = "widgets.v1.e2e.example.com"
+	old := func(spec string) string { return widget("v1alpha1", spec) }
+	playBothSides(t, map[string]scenario{
+		"under an autoscaler": {kind: kind, steps: []step{
+			applies(old("{replicas: 3, other: 1}")),
+			widgetAutoscaledTo7(),
+			applies(old("{replicas: 3, other: 1}")).replicas(7).says("kept .spec.replicas=7"),
+			applies(old("{replicas: 4, other: 2}")).replicas(7),
+			applies(old("{other: 2}")).replicas(7),
+		}},
+		"dropped after kubectl scale": {kind: kind, steps: []step{
+			applies(old("{replicas: 3, other: 1}")),
+			runs("scale", kind, "web", "--replicas=7"),
+			applies(old("{other: 1}")).replicas(7),
+		}},
+		"dropped by its only manager": {kind: kind, steps: []step{
+			applies(old("{replicas: 3, other: 1}")),
+			applies(old("{other: 1}")).replicas(3),
+		}},
+	})
+}
+
+const (
+	toOne    = ".spec.replicas goes from 7 to 1; if the manifest only dropped it, use kubectl scale to restore it"
+	dropped7 = "kept .spec.replicas=7, no longer in the manifest; use an HPA or kubectl scale"
+	scaled7  = "kept .spec.replicas=7, set by kubectl and no longer in the manifest; use an HPA or kubectl scale"
+)
+
+// TestReplicasLeftEmpty verifies that a template that renders nothing after "replicas:" does not scale to 1.
+func TestReplicasLeftEmpty(t *testing.T) {
+	t.Parallel()
+	scaled := runs("scale", "deployment", "web", "--replicas=7")
+	play(t, map[string]scenario{
+		"row 4": {steps: []step{
+			applies(deployment("7", "app:1")),
+			applies(deployment("null", "app:1")).replicas(7).warns(dropped7).twice(),
+			applies(deployment("null", "app:2")).replicas(7),
+			applies(deployment("", "app:2")).replicas(7),
+		}},
+		"row 3": {steps: []step{
+			applies(deployment("3", "app:1")),
+			scaled,
+			applies(deployment("null", "app:1")).replicas(7).warns(scaled7).twice(),
+		}},
+		"without a base": {steps: []step{
+			applies(deployment("", "app:1")),
+			scaled,
+			applies(deployment("null", "app:1")).replicas(7).twice(),
+		}},
+		"rows 2 and 8, of an autoscaler": {steps: []step{
+			applies(deployment("3", "app:1")),
+			autoscaledTo(7),
+			applies(deployment("null", "app:1")).replicas(7).omits("replicas").twice(),
+		}},
+	})
+	t.Run("server-side", func(t *testing.T) {
+		t.Parallel()
+		play(t, map[string]scenario{
+			"null cannot be told from 1": {steps: []step{
+				applies(deployment("7", "app:1")),
+				applies(deployment("null", "app:1")).replicas(1).warns(toOne),
+			}},
+			"1": {steps: []step{
+				applies(deployment("7", "app:1")),
+				applies(deployment("1", "app:1")).replicas(1).warns(toOne),
+			}},
+			"null of an autoscaler": {steps: []step{
+				applies(deployment("3", "app:1")),
+				autoscaledTo(7),
+				applies(deployment("null", "app:1")).replicas(7),
+			}},
+		}, serverSide()...)
+	})
+}
+
+// TestAServerSideControllerOfTheObjectsRule verifies that a server-side apply of ruled fields alone is a controller's.
+func TestAServerSideControllerOfTheObjectsRule(t *testing.T) {
+	t.Parallel()
+	const path = ".spec.minReadySeconds"
+	manifest := func(seconds string) string {
+		if seconds == "" {
+			return ruled(path, deployment("3", "app:1"))
+		}
+		return ruled(path, with("minReadySeconds: "+seconds, deployment("3", "app:1")))
+	}
+	setBy := func(manager, fields string) step {
+		return did(func(n *namespace) {
+			n.appliedBy(manager, `{"apiVersion":"apps/v1","kind":"Deployment","spec":{`+fields+`}}`)
+		})
+	}
+	managers := fieldpath.MakePathOrDie("spec", "minReadySeconds")
+	playBothSides(t, map[string]scenario{
+		"of a field": {steps: []step{
+			applies(manifest("5")),
+			setBy("tuner", `"minReadySeconds":9`),
+			applies(manifest("5")).value(path, "9").says("kept .spec.minReadySeconds=9, owned by tuner").
+				managedBy(managers, "tuner/Apply").twice(),
+			setBy("tuner", `"minReadySeconds":12`).value(path, "12"),
+			applies(manifest("6")).value(path, "12"),
+			applies(manifest("")).value(path, "12").managedBy(managers, "tuner/Apply"),
+		}},
+		"of the scale field": {steps: []step{
+			applies(ruled(".spec.replicas", deployment("3", "app:1"))),
+			setBy("tuner", `"replicas":9`),
+			applies(ruled(".spec.replicas", deployment("3", "app:1"))).replicas(9).says("kept .spec.replicas=9, owned by tuner").twice(),
+			setBy("tuner", `"replicas":0`).replicas(0),
+			applies(ruled(".spec.replicas", deployment("3", "app:2"))).replicas(0),
+		}},
+		"a listed applier is none": {steps: []step{
+			applies(manifest("5")),
+			setBy("kustomize-controller", `"minReadySeconds":9`),
+			applies(manifest("5")).value(path, "5"),
+		}},
+		"a manager that applies another field is none": {steps: []step{
+			applies(manifest("5")),
+			setBy("tuner", `"minReadySeconds":9,"revisionHistoryLimit":3`),
+			applies(manifest("5")).value(path, "5"),
+		}},
+	})
+}
+
+func TestAScalerThatIsBeingDeletedOwnsNothing(t *testing.T) {
+	t.Parallel()
+	withScalers(t)
+	finalized := strings.Replace(scaledObject, "{name: web}", "{name: web, finalizers: [finalizer.keda.sh/none]}", 1)
+	playBothSides(t, map[string]scenario{
+		"a ScaledObject with a finalizer": {steps: []step{
+			applies(deployment("3", "app:1")),
+			did(func(n *namespace) { n.apply(finalized) }),
+			did(func(n *namespace) { n.known(true) }),
+			scaledBy("keda-operator", 7),
+			applies(deployment("3", "app:1")).replicas(7),
+			runs("delete", "scaledobject", "web", "--wait=false"),
+			did(func(n *namespace) { n.known(false) }),
+			applies(deployment("3", "app:2")).replicas(3).warns(),
+			runs("patch", "scaledobject", "web", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`),
+		}},
+		"an HPA with a finalizer": {steps: []step{
+			applies(deployment("3", "app:1")),
+			autoscaledTo(7),
+			runs("patch", "hpa", "web", "--type=merge", "-p", `{"metadata":{"finalizers":["e2e.example.com/none"]}}`),
+			runs("delete", "hpa", "web", "--wait=false"),
+			did(func(n *namespace) { n.known(false) }),
+			applies(deployment("3", "app:2")).replicas(3).warns(),
+			runs("patch", "hpa", "web", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`),
+		}},
+	})
+}
+
+// TestHandoffsOwnLabelAndAnnotationsAreNeverKept verifies that a manifest can drop them although a user has changed them.
+func TestHandoffsOwnLabelAndAnnotationsAreNeverKept(t *testing.T) {
+	t.Parallel()
+	labeled := withMetadata("labels: {ownership-handoff.io/mode: enforce}", deployment("3", "app:1"))
+	play(t, map[string]scenario{
+		"the label": {steps: []step{
+			applies(labeled),
+			runs("label", "--overwrite", "deployment", "web", ownership.ModeAnnotation+"=warn"),
+			applies(deployment("3", "app:1")).value(".metadata.labels", ""),
+		}},
+		"the rules": {steps: []step{
+			applies(ruled(".spec.paused", deployment("3", "app:1"))),
+			runs("annotate", "--overwrite", "deployment", "web", "ownership-handoff.io/controller-fields=.spec.minReadySeconds"),
+			applies(deployment("3", "app:1")).value(`.metadata.annotations.ownership-handoff\.io/controller-fields`, ""),
+		}},
+	})
+}
+
+func TestOneCommitRemovesTheAutoscalerAndSetsReplicas(t *testing.T) {
+	t.Parallel()
+	playBothSides(t, map[string]scenario{
+		"the apply comes before the deletion": {steps: []step{
+			applies(deployment("", "app:1")),
+			autoscaledTo(7),
+			applies(deployment("2", "app:1")).replicas(7).warns(keptReplicas(7, "HorizontalPodAutoscaler/web")...),
+			runs("delete", "hpa", "web"),
+			did(func(n *namespace) { n.known(false) }),
+			applies(deployment("2", "app:1")).replicas(2).warns(),
+		}},
+		"the live number has nothing to hand back": {steps: []step{
+			applies(deployment("", "app:1")),
+			autoscaledTo(7),
+			applies(deployment("7", "app:1")).replicas(7).warns(keptReplicas(7, "HorizontalPodAutoscaler/web")[0]),
+		}},
+	})
+}
+
+// TestAppliersInTurn verifies that a keep leaves every managedFields entry but the sender's own as it was.
+func TestAppliersInTurn(t *testing.T) {
+	t.Parallel()
+	argo := func(manifest string) step {
+		return did(func(n *namespace) { n.apply(manifest, "--field-manager=argocd-controller") })
+	}
+	flux := func(manifest string) step {
+		return did(func(n *namespace) { n.appliedBy("kustomize-controller", string(jsonOf(n, manifest))) })
+	}
+	kubectl := func(manifest string) step { return did(func(n *namespace) { n.applyServerSide(manifest) }) }
+	entriesStay := func(sender string, p step) step {
+		return step{do: func(s stage) result {
+			s.Helper()
+			others := func() []string {
+				return slices.DeleteFunc(s.fieldManagers(), func(name string) bool { return name == sender })
+			}
+			want := others()
+			r := p.do(s)
+			if diff := cmp.Diff(want, others()); diff != "" {
+				s.Errorf("managers of .spec.replicas other than %s (-before +after):\n%s", sender, diff)
+			}
+			return r
+		}}
+	}
+	play(t, map[string]scenario{
+		"kubectl server-side, Argo CD, kubectl server-side": {steps: []step{
+			kubectl(deployment("3", "app:1")), argo(deployment("3", "app:1")),
+			kubectl(deployment("", "app:1")).replicas(3),
+		}},
+		"kubectl server-side, Argo CD with other replicas, kubectl server-side": {steps: []step{
+			kubectl(deployment("3", "app:1")), argo(deployment("4", "app:1")),
+			kubectl(deployment("", "app:1")).replicas(4), kubectl(deployment("", "app:2")).replicas(4),
+		}},
+		"kubectl server-side, Argo CD, Flux": {steps: []step{
+			kubectl(deployment("3", "app:1")), argo(deployment("4", "app:1")),
+			entriesStay("kustomize-controller/Apply", flux(deployment("", "app:1"))).replicas(4),
+		}},
+		"Flux, Argo CD, Flux": {steps: []step{
+			flux(deployment("3", "app:1")), argo(deployment("4", "app:1")), argo(deployment("3", "app:1")),
+			flux(deployment("3", "app:1")),
+			entriesStay("kustomize-controller/Apply", flux(deployment("", "app:1"))).replicas(3),
+		}},
+		"Argo CD, Flux, Argo CD": {steps: []step{
+			argo(deployment("3", "app:1")), flux(deployment("3", "app:1")),
+			entriesStay("argocd-controller/Update", argo(deployment("", "app:1"))).replicas(3),
+			entriesStay("kustomize-controller/Apply", flux(deployment("", "app:1"))).replicas(3),
+		}},
+		"kubectl, Argo CD, Flux without replicas": {steps: []step{
+			applies(deployment("3", "app:1")), argo(deployment("4", "app:1")), flux(deployment("4", "app:1")),
+			entriesStay("kustomize-controller/Apply", flux(deployment("", "app:1"))).replicas(4),
+			entriesStay("argocd-controller/Update", argo(deployment("", "app:1"))).replicas(4),
+			entriesStay("kubectl-client-side-apply/Update", applies(deployment("", "app:1"))).replicas(4),
+		}},
+	})
+}
+
+// TestKubectlDiffShowsNoRemovalThatAnApplyKeeps verifies diffs, which do not send a new annotation.
+func TestKubectlDiffShowsNoRemovalThatAnApplyKeeps(t *testing.T) {
+	t.Parallel()
+	manifest := deployment("", "app:1")
+	unchanged := step{do: func(s stage) result {
+		s.Helper()
+		removal := regexp.MustCompile(`(?m)^[-+] +(replicas|paused):`)
+		for tries := 1; ; tries++ {
+			r := s.run(manifest, append([]string{"diff", "-f", "-"}, s.side...)...)
+			if !removal.MatchString(r.stdout) {
+				return r
+			}
+			if tries == 5 { // a controller may have changed status.replicas while kubectl ran
+				s.Errorf("kubectl diff shows a removal:\n%s", r.stdout)
+				return r
+			}
+		}
+	}}
+	// kubectl diff sends no manifest, so that replicas that only the manifest sets look like a new number.
+	warned := step{do: func(s stage) result {
+		s.Helper()
+		if len(s.side) > 0 {
+			return unchanged.do(s)
+		}
+		r := s.run(manifest, "diff", "-f", "-")
+		want := []string{".spec.replicas shows 1; if the manifest only dropped it, kubectl apply keeps 7"}
+		if diff := cmp.Diff(want, r.warnings()); diff != "" {
+			s.Errorf("warnings (-want +got):\n%s", diff)
+		}
+		return r
+	}}
+	playBothSides(t, map[string]scenario{
+		"row 2": {steps: []step{applies(deployment("3", "app:1")), autoscaledTo(7), unchanged, applies(manifest).replicas(7)}},
+		"row 3": {steps: []step{
+			applies(deployment("3", "app:1")), runs("scale", "deployment", "web", "--replicas=7"), warned,
+			applies(manifest).replicas(7),
+		}},
+		"row 4": {steps: []step{applies(deployment("7", "app:1")), warned, applies(manifest).replicas(7)}},
+	})
+	t.Run("a unit", func(t *testing.T) {
+		t.Parallel()
+		play(t, map[string]scenario{
+			"row 3": {steps: []step{
+				applies(with("paused: false", manifest)), patchedBy("kubectl-patch", `{"spec":{"paused":true}}`), unchanged,
+				applies(manifest).value(".spec.paused", "true"),
+			}},
+		})
+	})
+}
+
+// TestAdvice verifies that the remedy in a warning is right for its writer.
+func TestAdvice(t *testing.T) {
+	t.Parallel()
+	play(t, map[string]scenario{
+		"row 4, the commit that adds the autoscaler drops replicas": {steps: []step{
+			applies(deployment("7", "app:1")), applies(deployment("", "app:1")).warns(dropped7),
+		}},
+		"row 3": {steps: []step{
+			applies(deployment("3", "app:1")), runs("scale", "deployment", "web", "--replicas=7"),
+			applies(deployment("", "app:1")).warns(scaled7),
+		}},
+		"row 2": {steps: []step{
+			applies(deployment("3", "app:1")), autoscaledTo(7),
+			applies(deployment("", "app:1")).warns("kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; no action needed"),
+		}},
+	})
+	t.Run("a chart that has just dropped replicas, under an autoscaler", func(t *testing.T) {
+		t.Parallel()
+		n := newNamespace(t, "enforce")
+		n.release("install", deployment("3", "app:1"))
+		autoscaledTo(7).do(stage{namespace: n})
+		r := n.release("upgrade", deployment("", "app:2"))
+		n.wantReplicas(7)
+		if !strings.Contains(r.stderr, "owned by HorizontalPodAutoscaler/web; remove it if the manifest sets it") {
+			t.Errorf("helm prints %s", r.stderr)
+		}
+	})
+	t.Run("a chart that has just dropped replicas, without an autoscaler", func(t *testing.T) {
+		t.Parallel()
+		n := newNamespace(t, "enforce")
+		n.release("install", deployment("7", "app:1"))
+		r := n.release("upgrade", deployment("", "app:2"))
+		n.wantReplicas(1) // it looks like a chart that sets 1
+		if !strings.Contains(r.stderr, toOne) {
+			t.Errorf("helm prints %s", r.stderr)
+		}
+	})
+}

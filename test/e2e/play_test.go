@@ -1,0 +1,199 @@
+package e2e_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// stage is the namespace in which steps are played. The steps that apply a manifest add the arguments of its side.
+type stage struct {
+	*namespace
+
+	side []string
+}
+
+// step is a write, and what is checked after it.
+type step struct {
+	do     func(stage) result
+	checks []func(stage, result)
+}
+
+// scenario is a sequence of steps for the object web of a kind, by default a Deployment.
+type scenario struct {
+	kind  string
+	steps []step
+}
+
+// serverSide returns the arguments of a server-side apply.
+func serverSide() []string { return []string{"--server-side", "--force-conflicts"} }
+
+// play plays scenarios, each in its own namespace in mode enforce.
+func play(t *testing.T, scenarios map[string]scenario, side ...string) {
+	t.Helper()
+	for sentence, c := range scenarios {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			c.play(stage{newNamespace(t, "enforce"), side})
+		})
+	}
+}
+
+// playBothSides plays scenarios with client-side and with server-side applies.
+func playBothSides(t *testing.T, scenarios map[string]scenario) {
+	t.Helper()
+	for side, args := range map[string][]string{"client-side": nil, "server-side": serverSide()} {
+		t.Run(side, func(t *testing.T) {
+			t.Parallel()
+			play(t, scenarios, args...)
+		})
+	}
+}
+
+func (c scenario) play(s stage) {
+	s.Helper()
+	if c.kind != "" {
+		s.kind = c.kind
+	}
+	for i, each := range c.steps {
+		r := each.do(s)
+		for _, check := range each.checks {
+			check(s, r)
+		}
+		if s.Failed() {
+			s.Fatalf("step %d failed", i+1)
+		}
+	}
+}
+
+// did is a step with any effect.
+func did(write func(*namespace)) step {
+	return step{do: func(s stage) result {
+		s.Helper()
+		write(s.namespace)
+		return result{}
+	}}
+}
+
+func applies(manifest string, args ...string) step {
+	return step{do: func(s stage) result {
+		s.Helper()
+		return s.apply(manifest, append(append([]string{}, s.side...), args...)...)
+	}}
+}
+
+// ran is a kubectl command that succeeds.
+func runs(args ...string) step {
+	return step{do: func(s stage) result {
+		s.Helper()
+		return s.kubectl(args...)
+	}}
+}
+
+// patchedBy is a patch of the object web by a field manager.
+func patchedBy(manager, patch string) step {
+	return step{do: func(s stage) result {
+		s.Helper()
+		return s.kubectl("patch", s.kind, "web", "--type=merge", "--field-manager="+manager, "-p", patch)
+	}}
+}
+
+// scaledBy scales the object web through /scale.
+func scaledBy(manager string, replicas int32) step {
+	return did(func(n *namespace) { n.Helper(); n.scaleAs(manager, replicas) })
+}
+
+// autoscaledTo creates an HPA that never scales by itself, and scales as it would.
+func autoscaledTo(replicas int32) step { //nolint:unparam // the tests read better with the number
+	return did(func(n *namespace) {
+		n.Helper()
+		n.must(n.run(idle(n.object().GetAPIVersion(), n.object().GetKind()), "create", "-f", "-"))
+		n.known(true)
+		n.scaleAs("kube-controller-manager", replicas)
+	})
+}
+
+// idle returns HorizontalPodAutoscaler/web. Without metrics, its controller leaves any number of replicas within its bounds.
+func idle(apiVersion, kind string) string {
+	return "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\n" +
+		"spec: {scaleTargetRef: {apiVersion: " + apiVersion + ", kind: " + kind + ", name: web}, minReplicas: 1, maxReplicas: 20}\n"
+}
+
+// check returns the step with another check.
+func (p step) check(check func(stage, result)) step {
+	p.checks = append(p.checks[:len(p.checks):len(p.checks)], check)
+	return p
+}
+
+// replicas checks the scale field.
+func (p step) replicas(want int64) step {
+	return p.check(func(s stage, _ result) { s.Helper(); s.wantReplicas(want) })
+}
+
+// value checks the value at a JSONPath.
+func (p step) value(path, want string) step {
+	return p.check(func(s stage, _ result) {
+		s.Helper()
+		if got := s.jsonpath(path); got != want {
+			s.Errorf("%s: got %q, want %q", path, got, want)
+		}
+	})
+}
+
+// warns checks all warnings of handoff.
+func (p step) warns(want ...string) step {
+	return p.check(func(s stage, r result) { s.Helper(); s.wantWarnings(r, want...) })
+}
+
+// says checks that a warning of handoff contains all parts.
+func (p step) says(parts ...string) step {
+	return p.check(func(s stage, r result) {
+		s.Helper()
+		for _, warning := range r.warnings() {
+			if containsAll(warning, parts) {
+				return
+			}
+		}
+		s.Errorf("want a warning with %q, got %q", parts, r.warnings())
+	})
+}
+
+func containsAll(text string, parts []string) bool {
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			return false
+		}
+	}
+	return true
+}
+
+// omits checks that last-applied does not contain a text.
+func (p step) omits(part string) step {
+	return p.check(func(s stage, _ result) { s.Helper(); s.wantLastApplied(part, false) })
+}
+
+// managedBy checks the managers of a field.
+func (p step) managedBy(path fieldpath.Path, want ...string) step {
+	return p.check(func(s stage, _ result) {
+		s.Helper()
+		if diff := cmp.Diff(want, fieldManagers(s.T, s.object(), path)); diff != "" {
+			s.Errorf("managers of %s (-want +got):\n%s", path, diff)
+		}
+	})
+}
+
+// twice checks that the same write changes nothing more.
+func (p step) twice() step {
+	return p.check(func(s stage, _ result) {
+		s.Helper()
+		s.unchangedBy("the same write again", func() { p.do(s) })
+	})
+}
+
+// keptReplicas returns the warnings of an apply that would have changed the replicas of an autoscaler.
+func keptReplicas(count int, owner string) []string {
+	return []string{"kept .spec.replicas=" + strconv.Itoa(count) + ", owned by " + owner + "; remove it from the manifest", handBack}
+}

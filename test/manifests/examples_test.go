@@ -1,0 +1,83 @@
+package manifests_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ownership-handoff/handoff/config"
+)
+
+func example(names ...string) string {
+	return filepath.Join(append([]string{cluster.root, "examples"}, names...)...)
+}
+
+func TestTheAPIServerAcceptsTheExamples(t *testing.T) {
+	t.Parallel()
+	t.Cleanup(func() { run(t, "", cluster.controlPlane.Kubectl, "delete", "namespace", "shop", "--ignore-not-found") })
+	if r := kubectl(t, "", "apply", "--validate=strict", "-f", example("shop")); r.stderr != "" {
+		t.Errorf("kubectl apply warns:\n%s", r.stderr)
+	}
+	installations := map[string]objects{
+		"a kustomization with a rule": decode(t, kubectl(t, "", "kustomize", example("rule")).stdout),
+		"failurePolicy Fail":          decode(t, kubectl(t, "", "kustomize", example("fail")).stdout),
+		"no Secrets":                  decode(t, kubectl(t, "", "kustomize", example("no-secrets")).stdout),
+		"client authentication":       decode(t, kubectl(t, "", "kustomize", example("client-ca")).stdout),
+		"the chart with a rule":       rendered(t, "handoff", filepath.Join(cluster.root, "manifests", "chart"), "-n", system, "-f", example("helm", "handoff.yaml")),
+		"a chart with an autoscaler":  rendered(t, "web", example("helm", "web")),
+		"a chart without one":         rendered(t, "web", example("helm", "web"), "--set", "autoscaling.enabled=false"),
+	}
+	for sentence, all := range installations {
+		if r := kubectl(t, all.without(unserved).text(t), "apply", "--dry-run=server", "--validate=strict", "-f-"); r.stderr != "" {
+			t.Errorf("%s: kubectl apply warns:\n%s", sentence, r.stderr)
+		}
+	}
+	for sentence, want := range map[string]bool{"a chart with an autoscaler": false, "a chart without one": true} {
+		_, found, err := unstructured.NestedFieldNoCopy(installations[sentence]["Deployment/web"].Object, "spec", "replicas")
+		if err != nil || found != want {
+			t.Errorf("%s: sets replicas: %t, want %t: %v", sentence, found, want, err)
+		}
+	}
+}
+
+func rendered(t *testing.T, args ...string) objects {
+	t.Helper()
+	r := helm(t, append([]string{"template", "--kube-version", kubernetes(), "--skip-tests"}, args...)...)
+	if r.err != nil {
+		t.Fatalf("helm template %v: %v\n%s", args, r.err, r.stderr)
+	}
+	return decode(t, r.stdout)
+}
+
+// TestTheExamplesBelongTogether checks what no API server here does: the webhook reads the configuration, and the GitOps tools apply
+// a folder that exists.
+func TestTheExamplesBelongTogether(t *testing.T) {
+	t.Parallel()
+	file, err := config.Read(example("rule", "config.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rules, err := file.Rules(); err != nil || len(rules) != 1 {
+		t.Errorf("want one rule, got %v, %v", rules, err)
+	}
+	application := decode(t, read(t, "..", "examples", "argocd", "application.yaml"))["Application/shop"].Object
+	kustomization := decode(t, read(t, "..", "examples", "flux", "shop.yaml"))["Kustomization/shop"].Object
+	for tool, at := range map[string]struct {
+		object map[string]any
+		path   []string
+	}{
+		"Argo CD": {application, []string{"spec", "source", "path"}},
+		"Flux":    {kustomization, []string{"spec", "path"}},
+	} {
+		path, _, err := unstructured.NestedString(at.object, at.path...)
+		if err != nil {
+			t.Fatalf("%s: %v", tool, err)
+		}
+		if info, err := os.Stat(filepath.Join(cluster.root, strings.TrimPrefix(path, "./"))); err != nil || !info.IsDir() {
+			t.Errorf("%s applies %s: %v", tool, path, err)
+		}
+	}
+}

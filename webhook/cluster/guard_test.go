@@ -1,0 +1,111 @@
+package cluster_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ownership-handoff/handoff/manifests"
+	"github.com/ownership-handoff/handoff/webhook/cluster"
+)
+
+// lookForGuard starts a Guard, which checks until the test ends.
+func lookForGuard(t *testing.T, config *rest.Config) *cluster.Guard {
+	t.Helper()
+	h, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	guard, err := cluster.NewGuard(config, h, logr.Discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if guard.Missing() {
+		t.Error("want a guard whose presence is unknown not to be missing")
+	}
+	go func() { _ = guard.Run(t.Context()) }()
+	return guard
+}
+
+// answering returns the configuration of an API server that answers all requests alike, and a channel of the requests' paths.
+func answering(t *testing.T, status int, reason metav1.StatusReason) (*rest.Config, <-chan string) {
+	t.Helper()
+	paths := make(chan string, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		paths <- req.URL.Path
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"` + string(reason) + `"}`))
+	}))
+	t.Cleanup(server.Close)
+	return &rest.Config{Host: server.URL}, paths
+}
+
+func TestTheGuardIsMissingOnlyIfTheAPIServerSaysSo(t *testing.T) {
+	t.Parallel()
+	absent, paths := answering(t, http.StatusNotFound, metav1.StatusReasonNotFound)
+	guard := lookForGuard(t, absent)
+	eventually(t, "without the API", true, guard.Missing)
+	for _, want := range []string{"/v1/", "/v1/", "/v1beta1/", "/v1beta1/"} {
+		if got := <-paths; !strings.Contains(got, want+"mutatingadmissionpolicies/handoff-guard-") {
+			t.Errorf("want a policy in %s, got %s", want, got)
+		}
+	}
+	for status, reason := range map[int]metav1.StatusReason{
+		http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable,
+	} {
+		unreadable, paths := answering(t, status, reason)
+		guard := lookForGuard(t, unreadable)
+		<-paths
+		if guard.Missing() {
+			t.Errorf("after %s: want a guard that may be installed", reason)
+		}
+	}
+}
+
+// TestTheGuardIsFoundWithThePermissionsInTheManifests installs a policy of the guard without its binding, so that it does nothing.
+func TestTheGuardIsFoundWithThePermissionsInTheManifests(t *testing.T) {
+	if suite.plane.PoliciesVersion() != "v1" {
+		t.Skip("the API server does not serve MutatingAdmissionPolicies in v1")
+	}
+	t.Parallel()
+	const name = "reads-guard"
+	roles, err := manifests.Objects[rbacv1.ClusterRole](manifests.Base, "ClusterRole")
+	if err != nil {
+		t.Fatal(err)
+	}
+	role := &roles[slices.IndexFunc(roles, func(r rbacv1.ClusterRole) bool { return r.Name == "handoff-webhook" })]
+	role.Name = name
+	create(t, role)
+	create(t, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: name}},
+	})
+	guard := lookForGuard(t, user(t, name))
+	eventually(t, "before it is installed", true, guard.Missing)
+
+	policies, err := manifests.Objects[admissionregistrationv1.MutatingAdmissionPolicy](manifests.Guard, "MutatingAdmissionPolicy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range policies {
+		policy := &policies[i]
+		create(t, policy)
+		eventually(t, "with "+policy.Name, false, guard.Missing)
+		if err := client.IgnoreNotFound(suite.client.Delete(context.Background(), policy)); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "without "+policy.Name, true, guard.Missing)
+	}
+}
