@@ -3,12 +3,22 @@ package process
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 )
 
-// FreePorts returns n different free ports of 127.0.0.1.
+// Ports are chosen below the range from which Linux takes the local ports of outgoing connections (32768 to 60999), because
+// between the choice and the start of a server another test's client could otherwise get the port.
+const (
+	lowestPort   = 10000
+	beyondPorts  = 32768
+	portAttempts = 1000
+)
+
+// FreePorts returns n different ports on which nothing listens, on any address, and which no outgoing connection gets.
 //
-// It keeps all ports open until it has found all of them, because a closed port may be returned again.
+// It keeps all ports open until it has found all of them. They are random, so that test processes that choose at the same time
+// hardly ever choose the same.
 func FreePorts(n int) (ports []int, err error) {
 	var listeners []net.Listener
 	defer func() {
@@ -16,17 +26,17 @@ func FreePorts(n int) (ports []int, err error) {
 			err = errors.Join(err, listener.Close())
 		}
 	}()
-	for range n {
-		listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not block
+	for attempt := 0; len(ports) < n; attempt++ {
+		port := lowestPort + rand.IntN(beyondPorts-lowestPort)       //nolint:gosec // not a secret
+		listener, err := net.Listen("tcp", fmt.Sprintf(":%d", port)) //nolint:gosec,noctx // closed at once; it does not block
 		if err != nil {
-			return nil, fmt.Errorf("finding a free port: %w", err)
+			if attempt > portAttempts {
+				return nil, fmt.Errorf("finding a free port: %w", err)
+			}
+			continue
 		}
 		listeners = append(listeners, listener)
-		address, ok := listener.Addr().(*net.TCPAddr)
-		if !ok {
-			return nil, fmt.Errorf("finding a free port: %v has no port", listener.Addr())
-		}
-		ports = append(ports, address.Port)
+		ports = append(ports, port)
 	}
 	return ports, nil
 }
