@@ -2,7 +2,6 @@ package merge
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -31,7 +30,6 @@ type entryRestorer struct {
 type part struct {
 	node  *fieldtree.Node
 	scale bool
-	index int // in the list of parts
 }
 
 // restoreEntries returns the incoming managedFields entries in the API server's order, in which each part has the managers
@@ -74,39 +72,8 @@ type entryPair struct {
 	liveSubsets, incomingSubsets subsets
 }
 
-// subset is the subset of a field set at a part, as JSON.
-type subset struct {
-	part *part
-	text []byte
-}
-
-// subsets are the subsets of a field set, sorted by part.index. They only list parts that the set contains: an element for each
-// part in each entry would take quadratic memory.
-type subsets []subset
-
-func (s subset) compare(index int) int { return cmp.Compare(s.part.index, index) }
-
-// at returns the subset at a part, nil if there is none.
-func (s subsets) at(p *part) []byte {
-	if i, ok := slices.BinarySearchFunc(s, p.index, subset.compare); ok {
-		return s[i].text
-	}
-	return nil
-}
-
-// with returns the subsets with one at a part in place of the one that was there; nil removes it.
-func (s subsets) with(p *part, text []byte) subsets {
-	i, ok := slices.BinarySearchFunc(s, p.index, subset.compare)
-	switch {
-	case ok && text == nil:
-		return slices.Delete(s, i, i+1)
-	case ok:
-		s[i].text = text
-	case text != nil:
-		return slices.Insert(s, i, subset{p, text})
-	}
-	return s
-}
+// subsets are the subsets of a field set at the parts that the set contains, as JSON.
+type subsets map[*part][]byte
 
 // entry returns the incoming entry or, if the write has removed it, the one of live.
 func (p entryPair) entry() ownership.Entry {
@@ -130,22 +97,22 @@ func (k *keeper) newEntryRestorer(incoming []ownership.Entry) *entryRestorer {
 			r.addPart(p, k.nodes[i])
 		}
 	}
-	managed := make([]bool, len(r.parts))
+	managed := map[*part]bool{}
 	pairs := ownership.Pairs(k.write.LiveEntries, incoming)
 	r.pairs = make([]entryPair, 0, len(incoming)+1)
 	for both := range pairs {
 		pair := entryPair{live: both.Live, incoming: both.Incoming, inIncoming: both.InIncoming}
 		pair.changed = !both.InIncoming || !both.InLive || !bytes.Equal(pair.incoming.Fields.Text(), pair.live.Fields.Text())
 		live := r.subsetsOf(pair.live)
-		for _, s := range live {
-			managed[s.part.index] = true
+		for p := range live {
+			managed[p] = true
 		}
 		if pair.changed {
 			pair.liveSubsets, pair.incomingSubsets = live, r.subsetsOf(pair.incoming)
 		}
 		r.pairs = append(r.pairs, pair)
 	}
-	r.unmanaged = slices.ContainsFunc(r.parts, func(p *part) bool { return !p.scale && !managed[p.index] })
+	r.unmanaged = slices.ContainsFunc(r.parts, func(p *part) bool { return !p.scale && !managed[p] })
 	return r
 }
 
@@ -154,7 +121,7 @@ func (r *entryRestorer) addPart(of *piece, n *fieldtree.Node) {
 	if r.byNode[n.ID] != nil {
 		return
 	}
-	p := &part{node: n, index: len(r.parts)}
+	p := &part{node: n}
 	for parent := n; parent != of.top; {
 		parent = parent.Parent()
 		r.parents.Insert(parent.Path())
@@ -174,19 +141,17 @@ func (k *keeper) isSendersApply(e ownership.Entry) bool {
 
 // subsetsOf returns the subsets of an entry's field set at the parts that the entry manages.
 func (r *entryRestorer) subsetsOf(e ownership.Entry) subsets {
-	var found subsets
+	found := subsets{}
 	r.keeper.tree.Managed(e.Fields, func(n *fieldtree.Node, set *jsontree.Node) {
 		if p := r.byNode[n.ID]; p != nil {
-			found = append(found, subset{p, set.Text()})
+			found[p] = set.Text()
 		}
 	})
-	slices.SortFunc(found, func(a, b subset) int { return a.compare(b.part.index) })
 	if r.scale != nil && r.keeper.write.InOtherVersion(e) {
-		var text []byte
+		delete(found, r.scale)
 		if e.Contains(r.keeper.scalePathIn(e)) {
-			text = []byte("{}")
+			found[r.scale] = []byte("{}")
 		}
-		found = found.with(r.scale, text)
 	}
 	return found
 }
@@ -237,17 +202,17 @@ func (r *entryRestorer) restore(pair entryPair) (ownership.Entry, error) {
 // toUndo returns the parts that an entry has gained and must not manage, and those that it has lost, in whole or in part,
 // and is to manage as in live.
 func (r *entryRestorer) toUndo(pair entryPair) (gained, lost []*part) {
-	for _, incoming := range pair.incomingSubsets {
-		if pair.liveSubsets.at(incoming.part) == nil {
-			gained = append(gained, incoming.part)
+	for p := range pair.incomingSubsets {
+		if pair.liveSubsets[p] == nil {
+			gained = append(gained, p)
 		}
 	}
 	if r.keeper.isSendersApply(pair.entry()) {
 		return gained, nil
 	}
-	for _, live := range pair.liveSubsets {
-		if !bytes.Equal(pair.incomingSubsets.at(live.part), live.text) {
-			lost = append(lost, live.part)
+	for p, text := range pair.liveSubsets {
+		if !bytes.Equal(pair.incomingSubsets[p], text) {
+			lost = append(lost, p)
 		}
 	}
 	return gained, lost

@@ -2,8 +2,7 @@ package merge
 
 import (
 	"bytes"
-	"encoding/json"
-	"strings"
+	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -15,66 +14,40 @@ import (
 // member: "result after merge - ERROR!" in
 // https://kubernetes.io/docs/tasks/manage-kubernetes-objects/declarative-config/#default-field-values.
 type staleDefault struct {
-	group, kinds string // kinds are separated by spaces
-	union        string // path of the union under spec; [name] stands for every element of a list with that key
-	// choice is the field by which the manifest chooses: another member of the union, or a discriminator. value is the value
-	// that makes the choice, as JSON; empty if any does.
+	group string
+	kinds []string
+	union []string // path of the union, or of the list of unions
+	key   string   // of the list's elements; empty if union is a single one
+	// choice is the field by which the manifest chooses: a discriminator, or empty for any other member of the union. value is the
+	// value of the discriminator that makes the choice.
 	choice, value string
-	member        string          // the defaulted member that the choice contradicts
-	defaults      [2]defaultValue // the values that API servers of all versions set in the member
+	member        string            // the defaulted member that the choice contradicts
+	defaults      map[string]string // the values that API servers of all versions set in the member, as JSON
 }
-
-// defaultValue is the value of a member as JSON.
-type defaultValue struct{ name, value string }
-
-// another is the choice of any member of the union except the defaulted one.
-const another = "*"
 
 // staleDefaults is the table of row 7. TestTheUnionsThatTheAPIServerRefuses in test/e2e verifies that it has all unions of
 // built-in types that a real API server rejects for no other reason. handoff leaves alone what the API server accepts.
-func staleDefaults() [5]staleDefault { // an array of strings: it is read for each write, and must not be allocated for each
-	return [...]staleDefault{
-		{
-			group: "apps", kinds: "StatefulSet", union: "updateStrategy", choice: "type", value: `"OnDelete"`,
-			member: "rollingUpdate", defaults: [...]defaultValue{{"partition", "0"}, {"maxUnavailable", "1"}},
-		},
-		{
-			group: "apps", kinds: "Deployment", union: "strategy", choice: "type", value: `"Recreate"`,
-			member: "rollingUpdate", defaults: [...]defaultValue{{"maxSurge", `"25%"`}, {"maxUnavailable", `"25%"`}},
-		},
-		{
-			group: "apps", kinds: "DaemonSet Deployment ReplicaSet StatefulSet", union: "template.spec.volumes[name]", choice: another,
-			member: "emptyDir",
-		},
-		{group: "", kinds: "ReplicationController", union: "template.spec.volumes[name]", choice: another, member: "emptyDir"},
-		{group: "batch", kinds: "CronJob", union: "jobTemplate.spec.template.spec.volumes[name]", choice: another, member: "emptyDir"},
-	}
-}
-
-func (s *staleDefault) isOf(group, kind string) bool {
-	return s.group == group && hasWord(s.kinds, kind)
-}
-
-// isDefault reports whether the API server sets a member to a value by defaulting.
-func (s *staleDefault) isDefault(name string, value []byte) bool {
-	for _, d := range s.defaults {
-		if d.name == name {
-			return d.value == string(value)
-		}
-	}
-	return false
-}
-
-// hasWord reports whether a list separated by spaces has a word, which is not empty.
-func hasWord(list, word string) bool {
-	for len(list) >= len(word) && word != "" {
-		first, rest, _ := strings.Cut(list, " ")
-		if first == word {
-			return true
-		}
-		list = rest
-	}
-	return false
+var staleDefaults = []staleDefault{
+	{
+		group: "apps", kinds: []string{"StatefulSet"}, union: []string{"spec", "updateStrategy"}, choice: "type", value: "OnDelete",
+		member: "rollingUpdate", defaults: map[string]string{"partition": "0", "maxUnavailable": "1"},
+	},
+	{
+		group: "apps", kinds: []string{"Deployment"}, union: []string{"spec", "strategy"}, choice: "type", value: "Recreate",
+		member: "rollingUpdate", defaults: map[string]string{"maxSurge": `"25%"`, "maxUnavailable": `"25%"`},
+	},
+	{
+		group: "apps", kinds: []string{"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"},
+		union: []string{"spec", "template", "spec", "volumes"}, key: "name", member: "emptyDir",
+	},
+	{
+		group: "", kinds: []string{"ReplicationController"},
+		union: []string{"spec", "template", "spec", "volumes"}, key: "name", member: "emptyDir",
+	},
+	{
+		group: "batch", kinds: []string{"CronJob"},
+		union: []string{"spec", "jobTemplate", "spec", "template", "spec", "volumes"}, key: "name", member: "emptyDir",
+	},
 }
 
 // Contradiction is a defaulted member of a union in an incoming object, together with a choice that excludes it.
@@ -87,103 +60,75 @@ type Contradiction struct {
 }
 
 // Contradictions returns the stale defaults in the incoming object of a write. A member counts only if it has exactly the
-// value that defaulting sets: any other value was set by a client, whatever managedFields say. The group is as in an
-// apiVersion, empty for core kinds.
+// value that defaulting sets: any other value was set by a client, whatever managedFields say.
 //
 // The caller has to check that the manifest made the choice and that no manager declared the default
 // (ownership.Manifests).
-func Contradictions(w ownership.Write, group, kind string) []Contradiction {
-	var found []Contradiction
-	table := staleDefaults()
-	for i := range table {
-		s := &table[i]
-		if !s.isOf(group, kind) || !s.isChangedIn(w) {
+func Contradictions(w ownership.Write) (found []Contradiction) {
+	for _, s := range staleDefaults {
+		if s.group != w.Kind.Group || !slices.Contains(s.kinds, w.Kind.Kind) {
 			continue
 		}
-		for _, union := range s.unions(w.Incoming) {
-			if c, ok := s.contradiction(union, w.Incoming.At().Find(union)); ok {
-				found = append(found, c)
+		union := w.Incoming.At(s.union...)
+		if bytes.Equal(union.Text(), w.Live.At(s.union...).Text()) {
+			continue // the API server has accepted it before
+		}
+		var path fieldpath.Path
+		for _, name := range s.union {
+			path = append(path, fieldpath.FieldNameElement(name))
+		}
+		if s.key == "" {
+			found = s.appendTo(found, path, union)
+			continue
+		}
+		for element := range union.Parts() {
+			if name, ok := element.Member(s.key).String(); ok {
+				at := fieldpath.PathElement{Key: fieldpath.KeyByFields(s.key, name)}
+				found = s.appendTo(found, append(path.Copy(), at), element)
 			}
 		}
 	}
 	return found
 }
 
-// isChangedIn reports whether the write changes the union, or the list with the unions, and whether it can have the member and
-// the choice. The API server has accepted an unchanged union before.
-func (s *staleDefault) isChangedIn(w ownership.Write) bool {
-	path, _, _ := strings.Cut("spec."+s.union, "[")
-	names := strings.Split(path, ".")
-	value := w.Incoming.At(names...).Text()
-	return len(value) > 0 && !bytes.Equal(value, w.Live.At(names...).Text()) &&
-		bytes.Contains(value, []byte(s.value)) && bytes.Contains(value, []byte(s.member))
-}
-
-// unions returns the paths of the unions in the incoming object.
-func (s *staleDefault) unions(incoming ownership.Object) []fieldpath.Path {
-	names, key, isList := strings.Cut(strings.TrimSuffix(s.union, "]"), "[")
-	path := fieldpath.MakePathOrDie("spec")
-	for name := range strings.SplitSeq(names, ".") {
-		path = append(path, fieldpath.FieldNameElement(name))
+// appendTo appends the contradiction in one union, if there is one.
+func (s staleDefault) appendTo(found []Contradiction, path fieldpath.Path, union *jsontree.Node) []Contradiction {
+	member := union.Member(s.member)
+	if !member.IsObject() {
+		return found
 	}
-	if !isList {
-		return []fieldpath.Path{path}
-	}
-	var paths []fieldpath.Path
-	for element := range incoming.At().Find(path).Parts() {
-		if name, ok := element.Member(key).String(); ok {
-			at := fieldpath.PathElement{Key: fieldpath.KeyByFields(key, name)}
-			paths = append(paths, append(path.Copy(), at))
+	for part := range member.Parts() {
+		if value, ok := s.defaults[part.Name()]; !ok || value != string(part.Text()) {
+			return found
 		}
 	}
-	return paths
-}
-
-// contradiction returns the contradiction in one union; ok is false if there is none.
-func (s *staleDefault) contradiction(union fieldpath.Path, value *jsontree.Node) (c Contradiction, ok bool) {
-	if value.Member(s.member) == nil {
-		return c, false // the usual case, before any decoding
+	choice, by := s.choice, s.value
+	if choice == "" {
+		choice = s.other(union)
+		by = choice
 	}
-	var members map[string]json.RawMessage
-	var content map[string]json.RawMessage
-	if json.Unmarshal(value.Text(), &members) != nil || json.Unmarshal(members[s.member], &content) != nil {
-		return c, false
+	chosen := union.Member(choice)
+	if value, _ := chosen.String(); chosen == nil || s.choice != "" && value != s.value {
+		return found
 	}
-	for name, value := range content {
-		if !s.isDefault(name, value) {
-			return c, false
-		}
-	}
-	choice := s.choice
-	if choice == another {
-		choice = s.other(union, members)
-	}
-	chosenValue, chosen := members[choice]
-	if !chosen || s.value != "" && s.value != string(chosenValue) {
-		return c, false
-	}
-	c.By = choice
-	if s.value != "" {
-		c.By = strings.Trim(s.value, `"`)
-	}
-	c.Member = append(union.Copy(), fieldpath.FieldNameElement(s.member))
-	c.Choice = append(union.Copy(), fieldpath.FieldNameElement(choice))
-	return c, true
+	return append(found, Contradiction{
+		Member: append(path.Copy(), fieldpath.FieldNameElement(s.member)), Choice: append(path.Copy(), fieldpath.FieldNameElement(choice)), By: by,
+	})
 }
 
 // other returns the one member of a union that is neither the defaulted one nor the key of its list element. It is empty if
 // there are several, which the API server rejects.
-func (s *staleDefault) other(union fieldpath.Path, members map[string]json.RawMessage) string {
-	var others []string
-	for name := range members {
-		if key := union[len(union)-1].Key; name != s.member && (key == nil || (*key)[0].Name != name) {
-			others = append(others, name)
+func (s staleDefault) other(union *jsontree.Node) (name string) {
+	for part := range union.Parts() {
+		switch other := part.Name(); {
+		case other == s.member || other == s.key:
+		case name != "":
+			return ""
+		default:
+			name = other
 		}
 	}
-	if len(others) != 1 {
-		return ""
-	}
-	return others[0]
+	return name
 }
 
 // stale returns the defaults to clear because the manifest contradicts them (row 7). A member that a manifest or a manager
@@ -193,7 +138,7 @@ func stale(w ownership.Write, context ownership.ObjectContext) []Change {
 		return nil // the manifests of other writers are not read
 	}
 	var found []Change
-	for _, c := range Contradictions(w, w.Kind.Group, w.Kind.Kind) {
+	for _, c := range Contradictions(w) {
 		if w.Manifests.On(c.Choice).Manifest != ownership.Sets {
 			continue
 		}

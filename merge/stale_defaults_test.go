@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/merge"
@@ -77,8 +78,9 @@ func TestContradictions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			group, kind, _ := strings.Cut(c.kind, "/")
+			w := ownership.Write{Incoming: object(t, c.incoming), Kind: schema.GroupVersionKind{Group: group, Kind: kind}}
 			found := make([]string, 0, 1)
-			for _, c := range merge.Contradictions(ownership.Write{Incoming: object(t, c.incoming)}, group, kind) {
+			for _, c := range merge.Contradictions(w) {
 				found = append(found, c.Member.String()+" by "+c.By)
 			}
 			if diff := cmp.Diff(c.want, strings.Join(found, ", ")); diff != "" {

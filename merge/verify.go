@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"gomodules.xyz/jsonpatch/v2"
@@ -69,7 +68,12 @@ func (r *entryRestorer) verify(entries []ownership.Entry) error {
 
 // lacks reports whether s lacks a part of another.
 func (s subsets) lacks(other subsets) bool {
-	return slices.ContainsFunc(other, func(o subset) bool { return s.at(o.part) == nil })
+	for p := range other {
+		if s[p] == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // rawOf returns an operation's value if it is JSON text.

@@ -12,7 +12,7 @@
 //
 // ObjectContext.Fields returns every field of one object with its owner. It needs only the object, with its managedFields:
 //
-//	ParseObject -> ObjectContext.Fields -> Fields.Of, Fields.Fold
+//	ParseObject -> ObjectContext.Fields -> Fields.Fold
 //
 // # The contested fields of a write
 //

@@ -48,12 +48,10 @@ func ExampleObjectContext_Fields() {
 	for _, field := range fields {
 		fmt.Printf("%s=%s %s %q\n", field.Path, field.Value, field.Owner.Kind, field.Owner.By)
 	}
-	fmt.Println(fields.Of(ownership.Imperative))
 	// Output:
 	// .spec.paused=true Manifest "kubectl-client-side-apply"
 	// .spec.minReadySeconds=0 Default ""
 	// .spec.replicas=3 Imperative "kubectl"
-	// .spec.replicas
 }
 
 // Fold groups fields for display: a group is the largest object or list of which one owner owns every field.

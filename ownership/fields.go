@@ -1,6 +1,7 @@
 package ownership
 
 import (
+	"fmt"
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -32,17 +33,6 @@ type Field struct {
 // Fields are the fields of one object, in the order of the object. Fields that only managedFields contain follow the other
 // fields of their parent. No two fields have the same path.
 type Fields []Field
-
-// Of returns the paths of an owner's fields. The sets of all owners are disjoint, and their union is the set of all fields.
-func (f Fields) Of(owner Owner) *fieldpath.Set {
-	set := fieldpath.NewSet()
-	for i := range f {
-		if f[i].Owner.Kind == owner {
-			set.Insert(f[i].Path)
-		}
-	}
-	return set
-}
 
 // ObjectContext has the facts about the owners of an object's fields that the live object does not record.
 type ObjectContext struct {
@@ -88,28 +78,37 @@ func (c ObjectContext) Fields(live Object) (Fields, error) {
 	if !live.Present() {
 		return nil, nil
 	}
-	root := outlineOf(live.root)
-	root.dropUnsetTimes()
-	w := fieldWalk{context: c}
-	var err error
+	s, err := startOf(live)
+	if err != nil {
+		return nil, err
+	}
+	w := fieldWalk{context: c, manifest: s.declared}
 	if w.entries, err = live.Entries(); err != nil {
 		return nil, err
 	}
-	s := position{live: &root, excluded: excludedFields()}
-	if s.declared, err = lastAppliedOutline(live); err != nil {
+	for i, e := range w.entries {
+		s.claims = append(s.claims, claim{entry: i, set: e.Fields})
+		isClientSide := e.Operation == OperationUpdate && c.Managers.IsApplier(e) && e.Contains(LastAppliedPath())
+		w.clientSide = append(w.clientSide, isClientSide)
+	}
+	if err := w.visit(s); err != nil {
 		return nil, err
 	}
-	for i, e := range w.entries {
-		set, err := e.Set()
-		if err != nil {
-			return nil, err
-		}
-		s.nested = append(s.nested, entrySet{entry: i, set: set})
-		clientSide := e.Operation == OperationUpdate && c.Managers.IsApplier(e) && set.Has(LastAppliedPath())
-		w.clientSide = append(w.clientSide, clientSide)
-	}
-	w.visit(s)
 	return slices.Clip(w.found), nil
+}
+
+// startOf returns the position of a whole object, without its entries. The error is ErrLastApplied.
+func startOf(live Object) (s position, err error) {
+	s = position{live: live.root, excluded: excludedFields()}
+	if live.lastApplied() == nil {
+		return s, nil
+	}
+	text, ok := live.LastAppliedBytes()
+	if !ok {
+		return s, fmt.Errorf("%w: not a string", ErrLastApplied)
+	}
+	s.declared, err = readLastApplied(text)
+	return s, err
 }
 
 // excludedFields returns the paths that Fields leaves out.

@@ -9,19 +9,27 @@ import (
 
 // field returns the field at a position, with its owner.
 func (w *fieldWalk) field(s position) Field {
-	f := Field{Path: slices.Clone(w.path)}
-	if s.live != nil {
-		f.Value = s.live.text
+	f := Field{Path: slices.Clone(w.path), Value: s.live.Text()}
+	if s.live.Len() > 0 && len(w.partsOf(s.live)) == 0 {
+		f.Value = []byte("{}")
 	}
-	if s.declared != nil {
+	switch {
+	case s.declared.IsNull():
+		f.Declared = Clears
+	case s.declared != nil:
 		f.Declared = Sets
-		if s.declared.isNull() {
-			f.Declared = Clears
-		} else if !sameValue(f.Value, s.declared.text) {
-			f.DeclaredValue = s.declared.text
+		if !sameValue(f.Value, s.declared.Text()) {
+			f.DeclaredValue = s.declared.Text()
 		}
 	}
-	w.setOwner(&f, s.entries)
+	var entries []int
+	for _, c := range s.claims {
+		if c.isMember {
+			entries = append(entries, c.entry)
+		}
+	}
+	slices.Sort(entries)
+	w.setOwner(&f, slices.Compact(entries))
 	return f
 }
 

@@ -1,9 +1,15 @@
 package ownership
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
 // fieldWalk visits a live object, its last-applied configuration and the field sets of its managedFields together.
@@ -11,124 +17,212 @@ type fieldWalk struct {
 	context    ObjectContext
 	entries    []Entry
 	clientSide []bool         // which entries are of the client-side applier that wrote the last-applied configuration
+	manifest   *jsontree.Node // the last-applied configuration
 	path       fieldpath.Path // to the current position
 	found      Fields
 }
 
 // position is a path in the object, with the values and the entries at that path.
 type position struct {
-	live     *outline       // nil if only managedFields contain the path
-	declared *outline       // in the last-applied configuration, nil if that lacks it
-	entries  []int          // the entries that contain the path itself
-	nested   []entrySet     // the field sets of entries that contain fields nested under the path
+	live     *jsontree.Node // nil if only managedFields contain the path
+	declared *jsontree.Node // in the last-applied configuration, nil if that lacks it
+	claims   []claim
 	excluded *fieldpath.Set // the nested fields that are left out
 }
 
-// entrySet is the part of an entry's field set nested under a path.
-type entrySet struct {
+// claim is what the field set of an entry contains at a path and nested under it.
+type claim struct {
 	entry int // index of the entry
-	set   *fieldpath.Set
+	name  fieldpath.PathElement
+	set   *jsontree.Node
+	// isMember reports whether the field set contains the path itself (nested).
+	isMember bool
 }
 
-// isLeaf reports whether the position is a leaf field. A parent of excluded fields is not.
-func (s position) isLeaf() bool {
+// isLeaf reports whether the position is a leaf field, given the parts that the object has there and the claims nested under it. A
+// parent of excluded fields is not.
+func (s position) isLeaf(parts []*jsontree.Node, nested []claim) bool {
 	switch {
 	case s.live == nil:
-		return len(s.nested) == 0
-	case len(s.live.children) == 0:
+		return len(nested) == 0
+	case len(parts) == 0:
 		return true
 	default:
-		return len(s.entries) > 0 && len(s.nested) == 0 && s.excluded == nil
+		return len(s.claims) > 0 && len(nested) == 0 && s.excluded == nil
 	}
 }
 
-// visit lists the fields at a position: those of the object in their order, then those that only managedFields contain.
-func (w *fieldWalk) visit(s position) {
-	names := s.managed()
-	naming := namingOf(names)
-	declared := naming.declarationsIn(s.declared)
-	visited := make([]bool, len(names))
-	switch {
-	case len(w.path) > 0 && s.isLeaf():
+// visit lists the fields at a position: those of the object in their order, then those that only managedFields contain. The error
+// is ErrManagedFields.
+func (w *fieldWalk) visit(s position) error {
+	nested, err := w.nested(s.claims)
+	if err != nil {
+		return err
+	}
+	parts := w.partsOf(s.live)
+	if len(w.path) > 0 && s.isLeaf(parts, nested) {
 		w.found = append(w.found, w.field(s))
-	case s.live != nil:
-		for i := range s.live.children {
-			child := &s.live.children[i]
-			aliases := []fieldpath.PathElement{fieldpath.FieldNameElement(child.name)}
-			if !s.live.isObject() {
-				aliases = naming.aliases(child, i)
-			}
-			name, managed := match(names, visited, aliases)
-			w.step(s, position{live: child, declared: declared.of(child, aliases)}, name, managed)
+		parts = nil
+	}
+	named := map[*jsontree.Node][]claim{}
+	var lacking []claim
+	for _, c := range nested {
+		if part := s.live.Child(c.name); part != nil {
+			named[part] = append(named[part], c)
+		} else if !w.isUnsetTime(c.name, nil) {
+			lacking = append(lacking, c)
 		}
 	}
-	for i, name := range names {
-		if !visited[i] && !w.isUnsetTime(name) {
-			w.step(s, position{declared: declared.find(name)}, name, names[i:i+1])
+	names := namingOf(nested)
+	for _, part := range parts {
+		claims := named[part]
+		name := nameOf(part, claims)
+		if len(claims) == 0 {
+			claims = named[names.twin(s.live, part)]
+		}
+		if err := w.step(s, position{live: part, declared: w.declared(s, part, names), claims: claims}, name); err != nil {
+			return err
 		}
 	}
-}
-
-// isUnsetTime reports whether a name that the object lacks at the current position is that of a creationTimestamp in metadata.
-func (w *fieldWalk) isUnsetTime(name fieldpath.PathElement) bool {
-	if len(w.path) == 0 || name.FieldName == nil || *name.FieldName != creationTimeName {
-		return false
-	}
-	parent := w.path[len(w.path)-1].FieldName
-	return parent != nil && *parent == metadataName
-}
-
-// managed returns the path elements that the field sets contain directly under the position, sorted and without duplicates.
-func (s position) managed() (names []fieldpath.PathElement) {
-	for _, n := range s.nested {
-		names = slices.AppendSeq(names, n.set.Members.All())
-		names = slices.AppendSeq(names, n.set.Children.All())
-	}
-	slices.SortFunc(names, fieldpath.PathElement.Compare)
-	return slices.CompactFunc(names, fieldpath.PathElement.Equals)
-}
-
-// match returns those of the names that are aliases of a value, and marks them as visited. It also returns the name for the
-// value's path: the first of them that was not visited before, else the last alias. Elements can share a key, because the API
-// server accepts lists with duplicate keys.
-func match(names []fieldpath.PathElement, visited []bool, aliases []fieldpath.PathElement) (
-	name fieldpath.PathElement, managed []fieldpath.PathElement,
-) {
-	name = aliases[len(aliases)-1]
-	named := false
-	for _, alias := range aliases {
-		i, ok := slices.BinarySearchFunc(names, alias, fieldpath.PathElement.Compare)
-		if !ok {
-			continue
+	for len(lacking) > 0 {
+		name := lacking[0].name
+		end := slices.IndexFunc(lacking, func(c claim) bool { return !c.name.Equals(name) })
+		if end < 0 {
+			end = len(lacking)
 		}
-		managed = append(managed, names[i])
-		if !visited[i] && !named {
-			name, named = names[i], true
+		if err := w.step(s, position{declared: w.declaredAt(s, name), claims: lacking[:end]}, name); err != nil {
+			return err
 		}
-		visited[i] = true
+		lacking = lacking[end:]
 	}
-	return name, managed
+	return nil
 }
 
-// step visits a child of a position. name is the child's path element; managed are the names that the field sets use for it.
-func (w *fieldWalk) step(from, to position, name fieldpath.PathElement, managed []fieldpath.PathElement) {
+// step visits a child of a position. name is the child's path element.
+func (w *fieldWalk) step(from, to position, name fieldpath.PathElement) error {
 	if from.excluded != nil {
 		if from.excluded.Members.Has(name) {
-			return
+			return nil
 		}
 		to.excluded, _ = from.excluded.Children.Get(name)
 	}
-	for _, n := range from.nested {
-		for _, name := range managed {
-			if n.set.Members.Has(name) && !slices.Contains(to.entries, n.entry) {
-				to.entries = append(to.entries, n.entry)
+	w.path = append(w.path, name)
+	err := w.visit(to)
+	w.path = w.path[:len(w.path)-1]
+	return err
+}
+
+// nested returns what claims contain directly under their path, sorted by name, and completes the claims. The error is
+// ErrManagedFields.
+func (w *fieldWalk) nested(claims []claim) (nested []claim, err error) {
+	for i, c := range claims {
+		before := len(nested)
+		for part := range c.set.Parts() {
+			if part.Name() == "." {
+				continue
 			}
-			if set, ok := n.set.Children.Get(name); ok {
-				to.nested = append(to.nested, entrySet{entry: n.entry, set: set})
+			name, err := fieldpath.DeserializePathElement(part.Name())
+			switch {
+			case errors.Is(err, fieldpath.ErrUnknownPathElementType):
+				continue // as in fieldpath.Set
+			case err != nil: // it would quote values from the set
+				return nil, fmt.Errorf("%w: the field set of %s", ErrManagedFields, w.entries[c.entry].Manager)
+			}
+			nested = append(nested, claim{entry: c.entry, name: name, set: part})
+		}
+		claims[i].isMember = len(nested) == before || c.set.Member(".") != nil
+	}
+	slices.SortStableFunc(nested, func(a, b claim) int { return a.name.Compare(b.name) })
+	return nested, nil
+}
+
+// partsOf returns the members or elements of a value, without a creationTimestamp that is null.
+func (w *fieldWalk) partsOf(live *jsontree.Node) (parts []*jsontree.Node) {
+	for part := range live.Parts() {
+		if !live.IsObject() || !w.isUnsetTime(fieldpath.FieldNameElement(part.Name()), part) {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// isUnsetTime reports whether a child of the current position is the creationTimestamp of metadata, without a value.
+func (w *fieldWalk) isUnsetTime(name fieldpath.PathElement, value *jsontree.Node) bool {
+	if len(w.path) == 0 || name.FieldName == nil || *name.FieldName != "creationTimestamp" || value != nil && !value.IsNull() {
+		return false
+	}
+	parent := w.path[len(w.path)-1].FieldName
+	return parent != nil && *parent == "metadata"
+}
+
+// nameOf returns the path element of a member or element: the first of its claims, else the name or the index.
+func nameOf(part *jsontree.Node, claims []claim) fieldpath.PathElement {
+	switch {
+	case part.Parent().IsObject():
+		return fieldpath.FieldNameElement(part.Name())
+	case len(claims) > 0:
+		return claims[0].name
+	default:
+		return fieldpath.IndexElement(part.Index())
+	}
+}
+
+// naming is how managedFields name the elements of a list: a path element for each different list of key fields, and one for values.
+type naming []fieldpath.PathElement
+
+func namingOf(claims []claim) (n naming) {
+	for _, c := range claims {
+		if c.name.Key == nil && c.name.Value == nil || slices.ContainsFunc(n, func(e fieldpath.PathElement) bool { return sameNaming(e, c.name) }) {
+			continue
+		}
+		n = append(n, c.name)
+	}
+	return n
+}
+
+// sameNaming reports whether two path elements have the same key fields, or are both values.
+func sameNaming(a, b fieldpath.PathElement) bool {
+	if a.Key == nil || b.Key == nil {
+		return a.Key == nil && b.Key == nil
+	}
+	return slices.EqualFunc(*a.Key, *b.Key, func(a, b value.Field) bool { return a.Name == b.Name })
+}
+
+// twin returns the first element of a list with the same name as another one. The API server accepts lists with duplicate keys, and
+// an entry that has the key manages all of them.
+func (n naming) twin(list, element *jsontree.Node) *jsontree.Node {
+	for _, example := range n {
+		if twin, ok := list.Like(element, example); ok {
+			return twin
+		}
+	}
+	return nil
+}
+
+// declared returns the value in the last-applied configuration of a member or element at a position. Elements are matched by the
+// names that managedFields use. If there are none, they are matched by the field called name, if there is one, as
+// structured-merge-diff guesses (AssociativeListCandidateFieldNames), and by their index.
+func (w *fieldWalk) declared(s position, part *jsontree.Node, names naming) *jsontree.Node {
+	if part.Parent().IsObject() {
+		return w.declaredAt(s, fieldpath.FieldNameElement(part.Name()))
+	}
+	byName := fieldpath.PathElement{Key: fieldpath.KeyByFields("name", "")}
+	for _, example := range append(slices.Clip(names), byName) {
+		if declared, ok := s.declared.Like(part, example); ok {
+			return declared
+		}
+	}
+	return s.declared.Child(fieldpath.IndexElement(part.Index()))
+}
+
+// declaredAt is declared for a path element. A Secret's stringData goes before its data.
+func (w *fieldWalk) declaredAt(s position, name fieldpath.PathElement) *jsontree.Node {
+	if kind, _ := w.manifest.Member("kind").String(); kind == "Secret" && len(w.path) == 1 && name.FieldName != nil {
+		if alias := StringData(schema.GroupKind{Kind: kind}, append(w.path[:1:1], name)); alias != nil {
+			if value := encoded(w.manifest.Find(alias)); value != nil {
+				return value
 			}
 		}
 	}
-	w.path = append(w.path, name)
-	w.visit(to)
-	w.path = w.path[:len(w.path)-1]
+	return s.declared.Child(name)
 }

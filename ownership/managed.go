@@ -62,16 +62,8 @@ func (o Object) Entries() ([]Entry, error) {
 	return o.withSurroundings(entries), err
 }
 
-// manyEntries is the number of entries above which an index is built.
-const manyEntries = 16
-
-// entryIndex finds entries by their identity (Entry.Same).
-type entryIndex struct {
-	entries []Entry
-	byID    map[entryID]Entry // nil for few entries
-}
-
-// entryID is the identity of an entry: equal for entries that are the Same.
+// entryID is the identity of an entry, by which the API server finds it (BuildManagerIdentifier in k8s.io/apimachinery). An Apply
+// entry stays the same across API versions.
 type entryID struct{ manager, operation, subresource, apiVersion string }
 
 func (e Entry) id() entryID {
@@ -82,41 +74,25 @@ func (e Entry) id() entryID {
 	return id
 }
 
-func indexOf(entries []Entry) entryIndex {
-	index := entryIndex{entries: entries}
-	if len(entries) > manyEntries {
-		index.byID = make(map[entryID]Entry, len(entries))
-		for _, e := range slices.Backward(entries) {
-			index.byID[e.id()] = e // the first entry wins
-		}
+// byID returns the entries by their identity. The first of several with the same one wins.
+func byID(entries []Entry) map[entryID]Entry {
+	index := make(map[entryID]Entry, len(entries))
+	for _, e := range slices.Backward(entries) {
+		index[e.id()] = e
 	}
 	return index
 }
 
-// find is Entry.Find.
-func (x entryIndex) find(e Entry) (same Entry, ok bool) {
-	if x.byID == nil {
-		return e.Find(x.entries)
-	}
-	same, ok = x.byID[e.id()]
-	return same, ok
-}
-
-// Same reports whether two entries record writes of the same manager, by the identity that the API server uses
-// (BuildManagerIdentifier in k8s.io/apimachinery). An Apply entry stays the same across API versions.
-func (e Entry) Same(other Entry) bool {
-	return e.Manager == other.Manager && e.Operation == other.Operation && e.Subresource == other.Subresource &&
-		(e.Operation == OperationApply || e.APIVersion == other.APIVersion)
-}
+// Same reports whether two entries record writes of the same manager, by the identity that the API server uses.
+func (e Entry) Same(other Entry) bool { return e.id() == other.id() }
 
 // Find returns the first of the entries that is the Same as e; ok is false if there is none.
 func (e Entry) Find(entries []Entry) (same Entry, ok bool) {
-	for _, other := range entries {
-		if e.Same(other) {
-			return other, true
-		}
+	i := slices.IndexFunc(entries, e.Same)
+	if i < 0 {
+		return Entry{}, false
 	}
-	return Entry{}, false
+	return entries[i], true
 }
 
 // Contains reports whether the entry's field set contains the field at path or a field nested under it.

@@ -19,15 +19,15 @@ type Pair struct {
 // then the entries that only live has. The time is linear in the number of entries.
 func Pairs(live, incoming []Entry) iter.Seq[Pair] {
 	return func(yield func(Pair) bool) {
-		before, after := indexOf(live), indexOf(incoming)
+		before, after := byID(live), byID(incoming)
 		for _, e := range incoming {
-			was, ok := before.find(e)
+			was, ok := before[e.id()]
 			if !yield(Pair{Live: was, Incoming: e, InLive: ok, InIncoming: true}) {
 				return
 			}
 		}
 		for _, e := range live {
-			if _, ok := after.find(e); !ok && !yield(Pair{Live: e, InLive: true}) {
+			if _, ok := after[e.id()]; !ok && !yield(Pair{Live: e, InLive: true}) {
 				return
 			}
 		}

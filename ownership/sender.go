@@ -73,7 +73,7 @@ func (w Write) changesLastApplied() bool {
 // each operation. If the write updated none, a manager that has only an Apply entry has applied.
 func senderEntry(fieldManager string, live, incoming []Entry) Entry {
 	var own Entry
-	found, before := 0, indexOf(live)
+	found, before := 0, byID(live)
 	for _, e := range incoming {
 		if e.Subresource != "" || (fieldManager != "" && e.Manager != fieldManager) {
 			continue
@@ -104,8 +104,8 @@ func hasApplied(manager string, entries []Entry) bool {
 
 // isUpdated reports whether the entry's own manager has written since live: its time is new, or it has gained fields. The API
 // server sets the time, in whole seconds, when the manager gains a field; writes of other managers only remove fields.
-func (e Entry) isUpdated(live entryIndex) bool {
-	was, ok := live.find(e)
+func (e Entry) isUpdated(live map[entryID]Entry) bool {
+	was, ok := live[e.id()]
 	if !ok || e.Time != was.Time {
 		return true
 	}

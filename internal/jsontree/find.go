@@ -75,17 +75,35 @@ func (n *Node) Child(element fieldpath.PathElement) *Node {
 			return &parts[i]
 		}
 		return nil
-	case element.Value != nil:
-		return n.inside.element(nil, scalarOf(*element.Value))
-	case element.Key != nil:
-		names, values := make([]string, len(*element.Key)), make([]string, len(*element.Key))
-		for i, field := range *element.Key {
-			names[i], values[i] = field.Name, scalarOf(field.Value)
-		}
-		return n.inside.element(names, strings.Join(values, ","))
-	default:
+	case element.Value == nil && (element.Key == nil || len(*element.Key) == 0):
 		return nil
+	default:
+		names, values := keyOf(element)
+		return n.inside.element(names, values)
 	}
+}
+
+// keyOf returns the names of a path element's key fields, nil for a value, and the values as in Node.key.
+func keyOf(element fieldpath.PathElement) (names []string, values string) {
+	if element.Value != nil {
+		return nil, scalarOf(*element.Value)
+	}
+	var scalars []string
+	for _, field := range *element.Key {
+		names, scalars = append(names, field.Name), append(scalars, scalarOf(field.Value))
+	}
+	return names, strings.Join(scalars, ",")
+}
+
+// Like returns the first element of a list with the same name as another element, nil if there is none. example shows by what
+// elements are named: by its key fields or by their values. ok is false if the other element has no such name.
+func (n *Node) Like(other *Node, example fieldpath.PathElement) (like *Node, ok bool) {
+	names, _ := keyOf(example)
+	values, ok := other.key(names)
+	if !ok || n.Kind() != '[' || n.Len() == 0 {
+		return nil, ok
+	}
+	return n.inside.element(names, values), true
 }
 
 // defaultProtocol is the protocol that the API server sets for a port without one (k8s.io/api/core/v1, ServicePort).
