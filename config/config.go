@@ -3,6 +3,8 @@ package config
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -101,6 +103,13 @@ func Parse(text []byte) (HandoffConfiguration, error) {
 		return c, err
 	}
 	return c, c.validate(lists)
+}
+
+// Hash identifies what the configuration says. The webhook states it in its answer to kubectl handoff, for users who cannot read
+// its configuration.
+func (c HandoffConfiguration) Hash() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", c)) // with %q, an empty list is the same as none
+	return hex.EncodeToString(sum[:6])
 }
 
 // Managers returns the lists of managers as ownership.Managers.

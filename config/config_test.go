@@ -282,3 +282,29 @@ func TestTheDefaultsAreNotShared(t *testing.T) {
 func matches(rule ownership.Rule, group, kind string, path fieldpath.Path) bool {
 	return rule.Matches(group, kind) && slices.ContainsFunc(rule.Fields, func(p ownership.Pattern) bool { return p.Matches(path) })
 }
+
+func TestHashIdentifiesWhatAFileSays(t *testing.T) {
+	hashOf := func(text string) string {
+		t.Helper()
+		c, err := config.Parse([]byte(head + text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Hash()
+	}
+	shipped, err := config.Read("../manifests/base/config.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for sentence, same := range map[string]bool{
+		"controllers: []": true, "appliers: {add: []}": true, "appliers: {add: [my-tool]}": false,
+		`controllers: [{kind: Deployment, fields: [".spec.paused"]}]`: false,
+	} {
+		if got := hashOf(sentence) == config.Default().Hash(); got != same {
+			t.Errorf("%s: want the hash of the default: %t, got %t", sentence, same, got)
+		}
+	}
+	if shipped.Hash() != config.Default().Hash() {
+		t.Errorf("the shipped file is not the default: %q", shipped)
+	}
+}

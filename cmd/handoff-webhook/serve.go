@@ -187,7 +187,8 @@ func newHandler(
 	}
 	return &webhook.Handler{
 		Cluster: state, Managers: c.Managers(), Rules: rules, Metrics: counted, Log: log,
-		Events: mgr.GetEventRecorder("handoff-webhook"), GuardMissing: guard.Missing, Version: version,
+		Events: mgr.GetEventRecorder("handoff-webhook"), GuardMissing: guard.Missing,
+		Version: version + ", configuration " + c.Hash(),
 	}, nil
 }
 

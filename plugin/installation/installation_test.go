@@ -1,0 +1,106 @@
+package installation_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/installation"
+)
+
+func TestModeOfObjects(t *testing.T) {
+	deployments, nodes := schema.GroupResource{Group: "apps", Resource: "deployments"}, "kubernetes.io/os"
+	for sentence, c := range map[string]struct {
+		namespace string
+		label     string // of the object
+		change    func(*installation.Installation)
+		want      ownership.Mode
+		reason    installation.Reason
+	}{
+		"the mode of the namespace":                    {namespace: "enforce", want: "enforce"},
+		"the mode warn":                                {namespace: "warn", want: "warn"},
+		"a namespace that has not opted in":            {namespace: "off", want: "off"},
+		"an object that opts in":                       {namespace: "off", label: "enforce", want: "enforce"},
+		"an object that opts out":                      {namespace: "enforce", label: "off", want: "off"},
+		"an unknown mode":                              {namespace: "enforce", label: "enforced", want: "warn"},
+		"a namespace that the files do not contain":    {namespace: "other", want: "unknown", reason: "unknown"},
+		"an object that opts out in such a namespace":  {namespace: "other", label: "off", want: "off"},
+		"the namespace of the system":                  {namespace: "kube-system", want: "off", reason: "excluded"},
+		"an object that opts in there":                 {namespace: "kube-system", label: "enforce", want: "off", reason: "excluded"},
+		"an object without a namespace":                {want: "off"},
+		"no webhook":                                   {namespace: "enforce", change: remove, want: "off", reason: "not installed"},
+		"no webhook, and a namespace that is off":      {namespace: "off", change: remove, want: "off"},
+		"rules for other kinds":                        {namespace: "enforce", change: explicitRules, want: "off", reason: "excluded"},
+		"an objectSelector of the user":                {namespace: "enforce", change: selectObjects(nodes), want: "off", reason: "excluded"},
+		"an entry for namespaces, and none for others": {namespace: "enforce", change: keepNamespaces, want: "off", reason: "not installed"},
+	} {
+		in, err := installation.InFiles()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, mode := range []ownership.Mode{"enforce", "warn", "off"} {
+			in.AddNamespace(string(mode), mode)
+		}
+		in.AddNamespace("kube-system", "enforce")
+		if c.change != nil {
+			c.change(in)
+		}
+		o := installation.Object{Resource: deployments, Namespace: c.namespace}
+		if c.label != "" {
+			o.Labels = map[string]string{ownership.ModeLabel: c.label}
+		}
+		got := in.Mode(t.Context(), o)
+		if got.Mode != c.want || got.Reason != c.reason || (got.Reason == "") != (got.Why == "") {
+			t.Errorf("%s: want %s (%s), got %+v", sentence, c.want, c.reason, got)
+		}
+	}
+}
+
+func remove(in *installation.Installation) { in.Configurations = nil }
+
+func explicitRules(in *installation.Installation) {
+	for _, entry := range in.Entries() {
+		entry.Rules[0].Resources = []string{"statefulsets"}
+	}
+}
+
+func selectObjects(label string) func(*installation.Installation) {
+	return func(in *installation.Installation) {
+		for _, entry := range in.Entries()[:2] {
+			entry.ObjectSelector.MatchLabels = map[string]string{label: "linux"}
+		}
+	}
+}
+
+func keepNamespaces(in *installation.Installation) {
+	all := in.Configurations[0].Webhooks
+	in.Configurations[0].Webhooks = []admissionregistrationv1.MutatingWebhook{all[2]}
+}
+
+func TestFlagsAreReadAsTheWebhookReadsThem(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		args []string
+		want string
+		set  bool
+	}{
+		"in one argument":         {[]string{"--config=/a", "--webhook-port=1"}, "/a", true},
+		"in two arguments":        {[]string{"--config", "/a"}, "/a", true},
+		"without a value":         {[]string{"--config", "--webhook-port=1"}, "true", true},
+		"the last one counts":     {[]string{"--config=/a", "--config", "/b"}, "/b", true},
+		"another flag":            {[]string{"--configuration=/a"}, "", false},
+		"in the command":          {nil, "", false},
+		"in an argument, as text": {[]string{"x --config=/a"}, "", false},
+	} {
+		d := &appsv1.Deployment{}
+		d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "other", Args: []string{"--config=/no"}}, {Name: "webhook", Args: c.args}}
+		value, set := installation.Flag(d, "config")
+		if diff := cmp.Diff([]any{c.want, c.set}, []any{value, set}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", sentence, diff)
+		}
+	}
+}
