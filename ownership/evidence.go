@@ -67,30 +67,31 @@ func (m Managers) readControlled(e Entry) bool {
 	if size := len(e.Fields.Text()); size == 0 || size > maxControlled {
 		return false
 	}
-	var scale fieldpath.Path
+	var patterns []*patternNode
+	if m.controlled != nil {
+		patterns = append(patterns, &m.controlled.root)
+	}
 	if m.Scale != nil {
-		scale = m.Scale(e.APIVersion)
+		if scale := m.Scale(e.APIVersion); scale != nil {
+			patterns = append(patterns, &newPatternTree([]Pattern{patternOf(scale)}, nil).root)
+		}
 	}
-	if scale == nil && m.controlled == nil {
-		return false
-	}
-	all := &fieldtree.Tree{}
-	if fieldtree.AddMatching(all, e.Fields, everything{}) != nil {
-		return false
-	}
-	fields := 0
-	for _, n := range all.Nodes() {
-		if !n.Wanted {
+	return coverAll(patterns, e.Fields)
+}
+
+// coverAll reports whether a field set has fields, and patterns cover all of them. patterns are where the path to the set leads to.
+func coverAll(patterns []*patternNode, set *jsontree.Node) (covered bool) {
+	for part := range set.Parts() {
+		if part.Name() == "." {
 			continue
 		}
-		path := n.Path()
-		isRuled := m.controlled != nil && patternMatcher{tree: m.controlled}.covers(path)
-		if !isRuled && !path.Equals(scale) {
+		next, all, ok := patternMatcher{}.Step(patterns, part.Name())
+		if !all && (!ok || fieldtree.IsLeaf(part) || !coverAll(next, part)) {
 			return false
 		}
-		fields++
+		covered = true
 	}
-	return fields > 0
+	return covered
 }
 
 // declares reports whether an entry contains fields other than metadata and status.

@@ -49,6 +49,14 @@ func (p Pattern) Matches(path fieldpath.Path) bool {
 	return true
 }
 
+// patternOf returns the pattern of a path.
+func patternOf(path fieldpath.Path) (pattern Pattern) {
+	for _, element := range path {
+		pattern = append(pattern, fieldpath.PathElementMatcher{PathElement: element})
+	}
+	return pattern
+}
+
 // path returns the path of a pattern without wildcards.
 func (p Pattern) path() (path fieldpath.Path, ok bool) {
 	for _, matcher := range p {
