@@ -108,14 +108,14 @@ func (d Decider) Decide(r Request) (Outcome, error) {
 
 // withRules sets the patterns of the rules and of the object's annotation. invalid is the error about those that are ignored: paths
 // of the annotation that do not parse, or all if reading them panics.
-func (d Decider) withRules(r Request, w *ownership.Write, context *ownership.ObjectContext) (invalid error) {
+func (d Decider) withRules(r Request, w *ownership.Write) (invalid error) {
 	defer func() {
 		if p := recover(); p != nil {
-			context.Controlled, invalid = nil, ErrPanic
+			w.Managers, invalid = w.Managers.WithControlled(nil), ErrPanic
 		}
 	}()
-	context.Controlled, invalid = ownership.ControllerPatterns(r.Kind.GroupKind(), d.Rules, r.Incoming)
-	w.Managers = w.Managers.WithControlled(context.Controlled)
+	controlled, invalid := ownership.ControllerPatterns(r.Kind.GroupKind(), d.Rules, r.Incoming)
+	w.Managers = w.Managers.WithControlled(controlled)
 	return invalid
 }
 
@@ -174,7 +174,7 @@ func decideFields(
 			changes = append(changes, c)
 		}
 	}
-	if out, err = rewrite(w, context, changes, stale(w, context)); err != nil {
+	if out, err = rewrite(w, context, changes, stale(w)); err != nil {
 		return out, err
 	}
 	removed, err := removedBy(w, context, out.Changes)
@@ -293,7 +293,7 @@ func (c Change) checkScale() error {
 // invalid is the error about paths in its annotation.
 func (d Decider) writeOf(r Request) (w ownership.Write, context ownership.ObjectContext, invalid, err error) {
 	w = ownership.Write{Live: r.Live, Incoming: r.Incoming, Kind: r.Kind, DryRun: r.DryRun, Managers: d.managersFor(r)}
-	invalid = d.withRules(r, &w, &context)
+	invalid = d.withRules(r, &w)
 	if w.LiveEntries, err = r.Live.Entries(); err != nil {
 		return w, context, invalid, fmt.Errorf("oldObject: %w", err)
 	}

@@ -133,7 +133,7 @@ func (s staleDefault) other(union *jsontree.Node) (name string) {
 
 // stale returns the defaults to clear because the manifest contradicts them (row 7). A member that a manifest or a manager
 // has declared is not cleared: the API server rejects the write.
-func stale(w ownership.Write, context ownership.ObjectContext) []Change {
+func stale(w ownership.Write) []Change {
 	if w.Sender.Writer != ownership.Applier {
 		return nil // the manifests of other writers are not read
 	}
@@ -147,7 +147,7 @@ func stale(w ownership.Write, context ownership.ObjectContext) []Change {
 			Live: w.Live.Value(c.Member), Incoming: w.Incoming.Value(c.Member),
 		}
 		if !w.Manifests.Defaulted(c.Member, w.LiveEntries) {
-			of := ownership.Context{Managers: w.Managers, Controlled: context.Controls(c.Member)}
+			of := ownership.Context{Managers: w.Managers, Controlled: w.Managers.Controls(c.Member)}
 			field.Owner = of.Resolve(c.Member, w.LiveEntries, field.Declared.Base)
 		}
 		facts := factsOf(field, w.Sender.Writer)

@@ -32,7 +32,7 @@ type ContestedField struct {
 func (f ContestedField) Changed() bool { return !bytes.Equal(f.Live, f.Incoming) }
 
 // ContestedFields returns the contested fields of an applier's write, other than the scale field:
-//   - fields that c.Controlled matches and that a controller has written
+//   - fields that rules assign to controllers and that a controller has written
 //   - units that a manager other than a client-side applier has written, if the manifest drops fields (UnitOf)
 //
 // Fields that live lacks are not contested. The order is that of managedFields.
@@ -42,7 +42,7 @@ func (f ContestedField) Changed() bool { return !bytes.Equal(f.Live, f.Incoming)
 func (c ObjectContext) ContestedFields(w Write) ([]ContestedField, error) {
 	s := search{
 		context: c, write: w, tree: &fieldtree.Tree{}, isUnit: map[*fieldtree.Node]bool{}, aliases: map[*fieldtree.Node]*fieldtree.Node{},
-		rules: patternMatcher{tree: newPatternTree(c.Controlled, w.Meter), meter: w.Meter},
+		rules: patternMatcher{tree: c.Managers.controlled, meter: w.Meter},
 	}
 	if err := s.addRuled(); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func addMatching[State any](to *fieldtree.Tree, e Entry, m fieldtree.Matcher[Sta
 // A controller can have written a field through another API version, at a path that this version does not have. Therefore, once a
 // controller has an entry in another version, the fields that the rules name without wildcards are added as well.
 func (s *search) addRuled() error {
-	if len(s.context.Controlled) == 0 {
+	if s.rules.tree == nil {
 		return nil
 	}
 	for _, e := range s.write.LiveEntries {
@@ -113,7 +113,7 @@ func (s *search) addRuled() error {
 	if s.elsewhere == "" {
 		return nil
 	}
-	for _, pattern := range s.context.Controlled {
+	for _, pattern := range s.rules.tree.patterns {
 		if path, ok := pattern.path(); ok {
 			s.tree.Add(path)
 		}

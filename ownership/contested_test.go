@@ -12,23 +12,22 @@ import (
 )
 
 // contestedBy returns the contested fields of a write by kubectl apply, with their owners.
-func contestedBy(t *testing.T, context ownership.ObjectContext, live, incoming ownership.Object, managedBy ...string) []string {
+func contestedBy(t *testing.T, rules []ownership.Pattern, live, incoming ownership.Object, managedBy ...string) []string {
 	t.Helper()
-	return contestedIn(t, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, context, live, incoming, managedBy...)
+	return contestedIn(t, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, rules, live, incoming, managedBy...)
 }
 
 func contestedIn(
-	t *testing.T, kind schema.GroupVersionKind, context ownership.ObjectContext, live, incoming ownership.Object, managedBy ...string,
+	t *testing.T, kind schema.GroupVersionKind, rules []ownership.Pattern, live, incoming ownership.Object, managedBy ...string,
 ) []string {
 	t.Helper()
 	w := ownership.Write{
 		Kind: kind,
-		Live: live, Incoming: incoming, LiveEntries: entries(t, managedBy...), Managers: managers,
+		Live: live, Incoming: incoming, LiveEntries: entries(t, managedBy...), Managers: managers.WithControlled(rules),
 		Sender: by(t, "kubectl-client-side-apply", "Update", ownsLastApplied),
 	}
-	w.Manifests = managers.ManifestsOf(w.Sender, live, incoming, w.LiveEntries)
-	context.Managers = managers
-	contested, err := context.ContestedFields(w)
+	w.Manifests = w.Managers.ManifestsOf(w.Sender, live, incoming, w.LiveEntries)
+	contested, err := ownership.ObjectContext{Managers: w.Managers}.ContestedFields(w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +73,7 @@ func TestContestedFieldsOfControllers(t *testing.T) {
 				t.Fatal(err)
 			}
 			live := applied(t, `{"spec":{"containers":[{"name":"app","image":"1","resources":{"limits":{"cpu":1},"requests":{"cpu":1}}}],"paused":true}}`, `{}`)
-			got := contestedBy(t, ownership.ObjectContext{Controlled: patterns}, live, live,
+			got := contestedBy(t, patterns, live, live,
 				entry(c.manager, c.operation, early, fields, c.subresource))
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("paths (-want +got):\n%s", diff)
@@ -119,7 +118,7 @@ func TestContestedUnits(t *testing.T) {
 		"what an unlisted client has":                    {live, change(`"paused":true,`, ``).Replace(base), "my-operator", "", []string{".spec.paused Imperative"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			got := contestedBy(t, ownership.ObjectContext{}, applied(t, c.live, base), applied(t, c.live, c.manifest),
+			got := contestedBy(t, nil, applied(t, c.live, base), applied(t, c.live, c.manifest),
 				entry(c.manager, "Update", early, written, c.subresource))
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("paths (-want +got):\n%s", diff)
@@ -141,7 +140,7 @@ func TestSecretKeysAreComparedWithStringData(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			live := applied(t, `{"data":{"k":"dHdv"}}`, c.base)
-			got := contestedIn(t, secret, ownership.ObjectContext{}, live, applied(t, `{"kind":"Secret"}`, c.manifest),
+			got := contestedIn(t, secret, nil, live, applied(t, `{"kind":"Secret"}`, c.manifest),
 				entry("kubectl-edit", "Update", early, `{"f:data":{"f:k":{}}}`, ""))
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("fields (-want +got):\n%s", diff)
@@ -169,7 +168,7 @@ func TestRulesNameFieldsWrittenThroughAnotherVersion(t *testing.T) {
 			}
 			kind := schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}
 			e := strings.Replace(entry("tuner", "Update", early, c.written, ""), `"apps/v1"`, `"autoscaling/`+c.version+`"`, 1)
-			got := contestedIn(t, kind, ownership.ObjectContext{Controlled: rules}, applied(t, live, base), applied(t, base, base), e)
+			got := contestedIn(t, kind, rules, applied(t, live, base), applied(t, base, base), e)
 			if len(got) == 0 {
 				got = []string{}
 			}

@@ -67,13 +67,10 @@ func (m Managers) readControlled(e Entry) bool {
 	if size := len(e.Fields.Text()); size == 0 || size > maxControlled {
 		return false
 	}
-	var patterns []*patternNode
-	if m.controlled != nil {
-		patterns = append(patterns, &m.controlled.root)
-	}
+	patterns := m.controlled.start()
 	if m.Scale != nil {
 		if scale := m.Scale(e.APIVersion); scale != nil {
-			patterns = append(patterns, &newPatternTree([]Pattern{patternOf(scale)}, nil).root)
+			patterns = append(patterns, newPatternTree([]Pattern{patternOf(scale)}).start()...)
 		}
 	}
 	return coverAll(patterns, e.Fields)

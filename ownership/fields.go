@@ -36,7 +36,7 @@ type Fields []Field
 
 // ObjectContext has the facts about the owners of an object's fields that the live object does not record.
 type ObjectContext struct {
-	// Managers are those for the object's kind (Managers.For).
+	// Managers are those for the object's kind and its rules (Managers.For, Managers.WithControlled).
 	Managers Managers
 	// Autoscaler names the autoscaler that targets the object, as "HorizontalPodAutoscaler/web"; empty if none does.
 	Autoscaler string
@@ -44,9 +44,6 @@ type ObjectContext struct {
 	Scale fieldpath.Path
 	// ScaleIn returns that path in another API version of the kind; nil means that the path is the same in every version.
 	ScaleIn ScalePaths
-	// Controlled matches the fields that rules of the configuration and the object's annotation (ParseControllerFields) assign
-	// to controllers.
-	Controlled []Pattern
 }
 
 // IsScale reports whether a path is that of the scale field.

@@ -109,12 +109,7 @@ func (f *Field) declaredAsIs() bool { return f.Declared == Sets && f.DeclaredVal
 
 // contextOf returns the Context of a field, without its autoscaler.
 func (c ObjectContext) contextOf(path fieldpath.Path, isScale bool) Context {
-	return Context{Managers: c.Managers, Scale: isScale, Controlled: c.Controls(path)}
-}
-
-// Controls reports whether c.Controlled assigns the field at path to controllers.
-func (c ObjectContext) Controls(path fieldpath.Path) bool {
-	return slices.ContainsFunc(c.Controlled, func(p Pattern) bool { return p.Matches(path) })
+	return Context{Managers: c.Managers, Scale: isScale, Controlled: c.Managers.Controls(path)}
 }
 
 // through returns the first of the entries that was written through a subresource, -1 if there is none.

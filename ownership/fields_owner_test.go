@@ -11,7 +11,11 @@ import (
 func TestFieldsOwner(t *testing.T) {
 	replicas := ownership.ObjectContext{Scale: fieldpath.MakePathOrDie("spec", "replicas")}
 	targeted := ownership.ObjectContext{Scale: replicas.Scale, Autoscaler: "HorizontalPodAutoscaler/web"}
-	ruled := ownership.ObjectContext{Controlled: []ownership.Pattern{{fieldpath.MatchAnyPathElement()}}}
+	everything := []ownership.Pattern{{fieldpath.MatchAnyPathElement()}}
+	ofReplicas, err := ownership.ParseControllerFields(".spec.replicas")
+	if err != nil {
+		t.Fatal(err)
+	}
 	size := `{"f:spec":{"f:replicas":{}}}`
 	for name, c := range map[string]fieldsCase{
 		"the manifest's, client-side: the annotation declares it": {
@@ -34,6 +38,15 @@ func TestFieldsOwner(t *testing.T) {
 			live: liveWith(`,"spec":{"replicas":3}`, "", entryOf("anybody/Apply", "T", size)),
 			want: []string{".spec.replicas=3 Manifest anybody T [anybody/Apply]"},
 		},
+		"a controller's, by a rule: its server-side apply sets nothing else": {
+			rules: ofReplicas,
+			live: liveWith(`,"spec":{"paused":true,"replicas":3}`, `{"spec":{"paused":true}}`, entryOf("operator/Apply", "T", size),
+				entryOf(clientSide, "T", `{`+annotated+`,"f:spec":{"f:paused":{}}}`)),
+			want: []string{
+				".spec.paused=true Manifest kubectl-client-side-apply T [kubectl-client-side-apply/Update] sets it",
+				".spec.replicas=3 Controller operator T [operator/Apply]",
+			},
+		},
 		"the manifest's: the annotation declares it and no entry has it": {
 			live: liveWith(`,"spec":{"replicas":3}`, `{"spec":{"replicas":3}}`, entryOf("helm/Update", "T", `{}`)),
 			want: []string{".spec.replicas=3 Manifest [] sets it"},
@@ -55,14 +68,14 @@ func TestFieldsOwner(t *testing.T) {
 			want: []string{".spec.replicas=5 Other operator T [operator/Update]"},
 		},
 		"a controller's, by a rule": {
-			context: ruled,
-			live:    liveWith(`,"spec":{"replicas":5}`, "", entryOf("operator/Update", "T", size)),
-			want:    []string{".spec.replicas=5 Controller operator T [operator/Update]"},
+			rules: everything,
+			live:  liveWith(`,"spec":{"replicas":5}`, "", entryOf("operator/Update", "T", size)),
+			want:  []string{".spec.replicas=5 Controller operator T [operator/Update]"},
 		},
 		"a person's, although a rule gives it to controllers": {
-			context: ruled,
-			live:    liveWith(`,"spec":{"replicas":5}`, "", entryOf("kubectl-edit/Update", "T", size)),
-			want:    []string{".spec.replicas=5 Imperative kubectl-edit T [kubectl-edit/Update]"},
+			rules: everything,
+			live:  liveWith(`,"spec":{"replicas":5}`, "", entryOf("kubectl-edit/Update", "T", size)),
+			want:  []string{".spec.replicas=5 Imperative kubectl-edit T [kubectl-edit/Update]"},
 		},
 		"an autoscaler's, which targets the object; its entry has no time": {
 			context: targeted,

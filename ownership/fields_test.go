@@ -76,13 +76,14 @@ const (
 
 type fieldsCase struct {
 	context ownership.ObjectContext
+	rules   []ownership.Pattern
 	live    string
 	want    []string
 }
 
 func (c fieldsCase) run(t *testing.T) {
 	t.Helper()
-	c.context.Managers = fieldManagers()
+	c.context.Managers = fieldManagers().WithControlled(c.rules)
 	fields, err := c.context.Fields(parseLive(t, c.live))
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // Managers lists field managers by kind. The lists contain names or path.Match patterns, such as "kubectl-*". A manager that
@@ -35,12 +36,12 @@ type Managers struct {
 // WithControlled returns the managers for an object in which rules assign the fields that patterns match to controllers
 // (ControllerPatterns).
 func (m Managers) WithControlled(patterns []Pattern) Managers {
-	m.controlled = nil
-	if len(patterns) > 0 {
-		m.controlled = newPatternTree(patterns, nil)
-	}
+	m.controlled = newPatternTree(patterns)
 	return m
 }
+
+// Controls reports whether rules assign the field at path to controllers.
+func (m Managers) Controls(path fieldpath.Path) bool { return patternMatcher{tree: m.controlled}.covers(path) }
 
 // For returns the managers for the objects of one kind: with the managers of the rules that apply to it, and its scale field.
 func (m Managers) For(kind schema.GroupKind, rules []Rule, scale ScalePaths) Managers {

@@ -2,8 +2,11 @@ package ownership
 
 import "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-// patternTree is a prefix tree of patterns, by which a field set is matched against all of them in one pass.
-type patternTree struct{ root patternNode }
+// patternTree is a prefix tree of patterns, by which a field set is matched against all of them in one pass. A nil tree has none.
+type patternTree struct {
+	root     patternNode
+	patterns []Pattern
+}
 
 type patternNode struct {
 	byKey map[string]*patternNode // by the path element as managedFields encode it
@@ -11,15 +14,23 @@ type patternNode struct {
 	end   bool                    // of a pattern
 }
 
-func newPatternTree(patterns []Pattern, meter Meter) *patternTree {
-	t := &patternTree{}
+func newPatternTree(patterns []Pattern) *patternTree {
+	if len(patterns) == 0 {
+		return nil
+	}
+	t := &patternTree{patterns: patterns}
 	for _, p := range patterns {
-		if meter != nil && !meter(len(p)) {
-			break
-		}
 		t.add(p)
 	}
 	return t
+}
+
+// start returns where the empty path leads to.
+func (t *patternTree) start() []*patternNode {
+	if t == nil {
+		return nil
+	}
+	return []*patternNode{&t.root}
 }
 
 func (t *patternTree) add(p Pattern) {
@@ -53,10 +64,10 @@ type patternMatcher struct {
 	meter Meter
 }
 
-func (m patternMatcher) Start() []*patternNode { return []*patternNode{&m.tree.root} }
+func (m patternMatcher) Start() []*patternNode { return m.tree.start() }
 
 func (m patternMatcher) Step(at []*patternNode, key string) (next []*patternNode, all, ok bool) {
-	if m.meter != nil && !m.meter(len(at)) {
+	if !m.meter.Spend(len(at)) {
 		return nil, false, false
 	}
 	for _, n := range at {

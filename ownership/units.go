@@ -33,7 +33,7 @@ func treeOf(units []unit) *patternTree {
 	for i := range units {
 		patterns[i] = units[i].parsed
 	}
-	return newPatternTree(patterns, nil)
+	return newPatternTree(patterns)
 }
 
 func allUnits() []unit {

@@ -75,10 +75,11 @@ func (w who) subject(kind schema.GroupVersionKind, namespace, name string, text 
 		return s, fmt.Errorf("%s: %w", s, err)
 	}
 	s.Context.Managers = w.managers.For(kind.GroupKind(), w.rules, nil)
-	var unread error
-	if s.Context.Controlled, unread = ownership.ControllerPatterns(kind.GroupKind(), w.rules, s.Object); unread != nil {
+	controlled, unread := ownership.ControllerPatterns(kind.GroupKind(), w.rules, s.Object)
+	if unread != nil {
 		s.invalidPaths(unread)
 	}
+	s.Context.Managers = s.Context.Managers.WithControlled(controlled)
 	return s, nil
 }
 
