@@ -147,7 +147,7 @@ func stale(w ownership.Write) []Change {
 			Live: w.Live.Value(c.Member), Incoming: w.Incoming.Value(c.Member),
 		}
 		if !w.Manifests.Defaulted(c.Member, w.LiveEntries) {
-			of := ownership.Context{Managers: w.Managers, Controlled: w.Managers.Controls(c.Member)}
+			of := ownership.ObjectContext{Managers: w.Managers}
 			field.Owner = of.Resolve(c.Member, w.LiveEntries, field.Declared.Base)
 		}
 		facts := factsOf(field, w.Sender.Writer)

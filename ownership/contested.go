@@ -312,8 +312,7 @@ func (f *facts) ruledOwner(n *fieldtree.Node, c ContestedField) FieldOwner {
 	if len(f.managers[n.ID]) == 0 && !isBase && f.search.elsewhere != "" {
 		return FieldOwner{Kind: Controller, By: f.search.elsewhere}
 	}
-	of := Context{Managers: f.search.context.Managers, Controlled: true}
-	return of.resolve(f.entriesOf(n), c.Declared.Base, isBase)
+	return f.search.context.resolve(c.Path, f.entriesOf(n), c.Declared.Base, isBase)
 }
 
 // removes reports whether a write that changes a field removes it. If the manifest drops a parent of the field, the field

@@ -120,7 +120,7 @@ func exampleWrite() (w ownership.Write, err error) {
 }
 
 // Resolve returns the owner of one field. In this example an autoscaler targets the object.
-func ExampleContext_Resolve() {
+func ExampleObjectContext_Resolve() {
 	live, err := ownership.ParseObject([]byte(exampleObject))
 	if err != nil {
 		fmt.Println(err)
@@ -131,7 +131,8 @@ func ExampleContext_Resolve() {
 		fmt.Println(err)
 		return
 	}
-	context := ownership.Context{Managers: exampleContext().Managers, Scale: true, Autoscaler: "HorizontalPodAutoscaler/web"}
+	context := exampleContext()
+	context.Autoscaler = "HorizontalPodAutoscaler/web"
 	owned := context.Resolve(fieldpath.MakePathOrDie("spec", "replicas"), entries, ownership.Lacks)
 	fmt.Println(owned.Kind, owned.By)
 	// Output: Autoscaler HorizontalPodAutoscaler/web

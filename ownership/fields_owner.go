@@ -3,8 +3,6 @@ package ownership
 import (
 	"iter"
 	"slices"
-
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // field returns the field at a position, with its owner.
@@ -52,8 +50,7 @@ func (w *fieldWalk) setOwner(f *Field, entries []int) {
 
 // owner returns the field's owner, and the index of the owner's entry, -1 if it has none.
 func (w *fieldWalk) owner(f *Field, entries []int) (owned FieldOwner, by int) {
-	isScale := w.context.IsScale(f.Path)
-	if isScale && w.context.Autoscaler != "" {
+	if w.context.Autoscaler != "" && w.context.IsScale(f.Path) {
 		return FieldOwner{Kind: Autoscaler, By: w.context.Autoscaler}, w.through("scale", entries)
 	}
 	if by := w.through("status", entries); by >= 0 && f.inStatus() {
@@ -62,7 +59,7 @@ func (w *fieldWalk) owner(f *Field, entries []int) (owned FieldOwner, by int) {
 	named := slices.DeleteFunc(slices.Clone(entries), func(i int) bool { return w.entries[i].isAnonymous() })
 	unrecorded := len(named) == 0 && (len(entries) > 0 || len(w.entries) == 0)
 	without := FieldOwner{Kind: f.ownerWithoutEntry(unrecorded)}
-	owned, by = w.context.contextOf(f.Path, isScale).strongest(w.declaring(f, named), without, f.asApplied())
+	owned, by = w.context.strongest(f.Path, w.declaring(f, named), without, f.asApplied())
 	if owned.Kind == Imperative && !w.context.Managers.IsImperative(w.entries[by]) {
 		owned.Kind = Other
 	}
@@ -106,11 +103,6 @@ func (f *Field) asApplied() bool {
 
 // declaredAsIs reports whether live has the value of the last-applied configuration.
 func (f *Field) declaredAsIs() bool { return f.Declared == Sets && f.DeclaredValue == nil }
-
-// contextOf returns the Context of a field, without its autoscaler.
-func (c ObjectContext) contextOf(path fieldpath.Path, isScale bool) Context {
-	return Context{Managers: c.Managers, Scale: isScale, Controlled: c.Managers.Controls(path)}
-}
 
 // through returns the first of the entries that was written through a subresource, -1 if there is none.
 func (w *fieldWalk) through(subresource string, entries []int) int {

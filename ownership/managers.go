@@ -41,7 +41,9 @@ func (m Managers) WithControlled(patterns []Pattern) Managers {
 }
 
 // Controls reports whether rules assign the field at path to controllers.
-func (m Managers) Controls(path fieldpath.Path) bool { return patternMatcher{tree: m.controlled}.covers(path) }
+func (m Managers) Controls(path fieldpath.Path) bool {
+	return patternMatcher{tree: m.controlled}.covers(path)
+}
 
 // For returns the managers for the objects of one kind: with the managers of the rules that apply to it, and its scale field.
 func (m Managers) For(kind schema.GroupKind, rules []Rule, scale ScalePaths) Managers {

@@ -19,7 +19,7 @@ const (
 )
 
 // Unknown is the owner of a field whose writer is not recorded: the object has no managedFields, or the API server has merged
-// the entries of several managers into one. ObjectContext.Fields returns it; Context.Resolve, which decisions use, does not
+// the entries of several managers into one. ObjectContext.Fields returns it; Resolve, which decisions use, does not
 // (docs/decisions.md).
 const Unknown Owner = -1
 

@@ -15,13 +15,14 @@ func TestResolve(t *testing.T) {
 	apply := func(manager string) string { return entry(manager, "Apply", early, ownsReplicas, "") }
 	scale := func(manager string) string { return entry(manager, "Update", "", ownsReplicas, "scale") }
 	image := entry("kubectl-edit", "Update", early, ownsImage, "")
-	targeted := ownership.Context{Autoscaler: "HorizontalPodAutoscaler/web", Scale: true}
-	scaled := ownership.Context{Scale: true}
-	controlled := ownership.Context{Controlled: true}
-	both := ownership.Context{Scale: true, Controlled: true}
+	ruled := managers.WithControlled([]ownership.Pattern{{fieldpath.MatchAnyPathElement()}})
+	targeted := ownership.ObjectContext{Managers: managers, Scale: replicas, Autoscaler: "HorizontalPodAutoscaler/web"}
+	scaled := ownership.ObjectContext{Managers: managers, Scale: replicas}
+	controlled := ownership.ObjectContext{Managers: ruled}
+	both := ownership.ObjectContext{Managers: ruled, Scale: replicas}
 	owned := func(o ownership.Owner, by string) ownership.FieldOwner { return ownership.FieldOwner{Kind: o, By: by} }
 	for sentence, c := range map[string]struct {
-		context ownership.Context
+		context ownership.ObjectContext
 		live    []string
 		base    ownership.Declaration
 		want    ownership.FieldOwner
@@ -55,14 +56,13 @@ func TestResolve(t *testing.T) {
 		"an autoscaler by its entry for the scale field":                    {scaled, []string{scale("keda")}, ownership.Lacks, owned(ownership.Autoscaler, "keda")},
 		"even where it applied":                                             {scaled, []string{apply("keda")}, ownership.Lacks, owned(ownership.Autoscaler, "keda")},
 		"an autoscaler's entry takes precedence over a controller's":        {both, []string{update("vpa"), scale("keda")}, ownership.Sets, owned(ownership.Autoscaler, "keda")},
-		"an autoscaler that manages another field counts as a client":       {ownership.Context{}, []string{update("keda")}, ownership.Lacks, owned(ownership.Imperative, "keda")},
+		"an autoscaler that manages another field counts as a client":       {ownership.ObjectContext{Managers: managers}, []string{update("keda")}, ownership.Lacks, owned(ownership.Imperative, "keda")},
 		"or a controller's":                                                 {controlled, []string{update("keda")}, ownership.Lacks, owned(ownership.Controller, "keda")},
 		"the HPA controller's old entry is a client's if no HPA targets the object": {
 			scaled, []string{scale("kube-controller-manager")}, ownership.Sets, owned(ownership.Imperative, "kube-controller-manager"),
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			c.context.Managers = managers
 			got := c.context.Resolve(replicas, entries(t, c.live...), c.base)
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("owned (-want +got):\n%s", diff)

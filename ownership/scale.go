@@ -87,12 +87,11 @@ func (s scaleFacts) owner(offAtZero bool) FieldOwner {
 			managers = append(managers, e)
 		}
 	}
-	context := Context{Managers: c.Managers, Scale: true, Controlled: c.Managers.Controls(f.Path)}
 	isBase := len(base) > 0 && sameValue(f.Live, base)
-	if context.Controlled && len(managers) == 0 && !isBase && string(f.Live) != defaultReplicas {
+	if c.Managers.Controls(f.Path) && len(managers) == 0 && !isBase && string(f.Live) != defaultReplicas {
 		return FieldOwner{Kind: Controller} // a write of 0 through /scale leaves no entry, and neither do later ones
 	}
-	return context.resolve(managers, f.Declared.Base, isBase)
+	return c.resolve(f.Path, managers, f.Declared.Base, isBase)
 }
 
 // scaleIn returns the path of the scale field in the API version of an entry.

@@ -50,7 +50,7 @@ func TestAManagerOwnsNothingByItsNameWhereItsScalersCanBeRead(t *testing.T) {
 		entry := ownership.Entry{
 			Manager: manager, Operation: ownership.OperationUpdate, Subresource: "scale", Fields: jsontree.Valid([]byte(`{"f:spec":{"f:replicas":{}}}`)),
 		}
-		got := ownership.Context{Managers: managers, Scale: true}.Resolve(replicas, []ownership.Entry{entry}, ownership.Sets)
+		got := ownership.ObjectContext{Managers: managers, Scale: replicas}.Resolve(replicas, []ownership.Entry{entry}, ownership.Sets)
 		if diff := cmp.Diff(ownership.FieldOwner{Kind: want, By: manager}, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", manager, diff)
 		}

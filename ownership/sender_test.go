@@ -186,16 +186,22 @@ func TestAControllerOfARuleThatAppliesServerSideOwnsItsFields(t *testing.T) {
 	live := entries(t, entry("ruled", "Apply", early, ownsReplicas, ""))
 	rules := []ownership.Rule{{Kind: "Deployment", Managers: []string{"ruled"}}}
 	for sentence, c := range map[string]struct {
-		controlled bool
-		kind       string
-		want       ownership.FieldOwner
+		fields string
+		kind   string
+		want   ownership.FieldOwner
 	}{
-		"a field of the rule":                  {true, "Deployment", ownership.FieldOwner{Kind: ownership.Controller, By: "ruled"}},
-		"another field":                        {false, "Deployment", ownership.FieldOwner{Kind: ownership.Imperative, By: "ruled"}},
-		"a field of an object of another kind": {true, "StatefulSet", ownership.FieldOwner{Kind: ownership.Manifest, By: "ruled"}},
+		"a field of the rule":                  {".spec.replicas", "Deployment", ownership.FieldOwner{Kind: ownership.Controller, By: "ruled"}},
+		"another field":                        {".spec.paused", "Deployment", ownership.FieldOwner{Kind: ownership.Imperative, By: "ruled"}},
+		"a field of an object of another kind": {".spec.replicas", "StatefulSet", ownership.FieldOwner{Kind: ownership.Manifest, By: "ruled"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			of := ownership.Context{Managers: managers.For(schema.GroupKind{Group: "apps", Kind: c.kind}, rules, nil), Controlled: c.controlled}
+			fields, err := ownership.ParseControllerFields(c.fields)
+			if err != nil {
+				t.Fatal(err)
+			}
+			of := ownership.ObjectContext{
+				Managers: managers.For(schema.GroupKind{Group: "apps", Kind: c.kind}, rules, nil).WithControlled(fields),
+			}
 			if diff := cmp.Diff(c.want, of.Resolve(replicas, live, ownership.Lacks)); diff != "" {
 				t.Errorf("owner (-want +got):\n%s", diff)
 			}
