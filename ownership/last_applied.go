@@ -151,10 +151,6 @@ func (m Manifests) LastApplied(o Object) (text []byte, ok bool) {
 	return o.LastAppliedBytes()
 }
 
-// Declares returns the sender's managedFields entry in live, the zero Entry if there is none. It records the base of appliers
-// that do not use the last-applied annotation.
-func (m Manifests) Declares() Entry { return m.was }
-
 func (m Manifests) sameText() bool { return bytes.Equal(m.Manifest(), m.Base()) }
 
 // declarationIn returns how a manifest declares the field at path.
