@@ -18,7 +18,7 @@ func (t *Tree) Managed(set *jsontree.Node, visit func(n *Node, subset *jsontree.
 }
 
 func (n *Node) managed(set *jsontree.Node, visit func(*Node, *jsontree.Node)) {
-	if len(n.children) == 0 {
+	if n.below == nil {
 		return
 	}
 	for part := range set.Parts() {

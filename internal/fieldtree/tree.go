@@ -37,12 +37,16 @@ type Node struct {
 	// Wanted reports whether the path was added, and is not only a prefix of other paths.
 	Wanted bool
 
-	key      string // Element as serialized in managedFields: f:replicas
-	parent   *Node
-	depth    int
-	children []*Node
-	first    [1]*Node         // memory for a single child
-	byKey    map[string]*Node // children by key, if there are many
+	depth  int32
+	key    string // Element as serialized in managedFields: f:replicas
+	parent *Node
+	below  *children // nil if there are none
+}
+
+// children are those of a node.
+type children struct {
+	list  []*Node
+	byKey map[string]*Node // if there are many
 }
 
 // Nodes returns all nodes but the root, by ID.
@@ -85,10 +89,10 @@ func (t *Tree) AddUnwanted(path fieldpath.Path) *Node {
 
 // childAt returns the child for a field name without serializing it, nil for other elements.
 func (n *Node) childAt(element fieldpath.PathElement) *Node {
-	if element.FieldName == nil || n.byKey != nil {
+	if element.FieldName == nil || n.below == nil || n.below.byKey != nil {
 		return nil
 	}
-	for _, c := range n.children {
+	for _, c := range n.below.list {
 		if c.Element.FieldName != nil && *c.Element.FieldName == *element.FieldName {
 			return c
 		}
@@ -130,27 +134,37 @@ func (t *Tree) child(n *Node, key string, element fieldpath.PathElement) *Node {
 	}
 	c := t.newNode()
 	c.Element, c.key, c.parent, c.depth = element, key, n, n.depth+1
-	if n.children == nil {
-		n.children = n.first[:0]
+	if n.below == nil {
+		n.below = &children{}
 	}
-	n.children = append(n.children, c)
-	switch {
-	case n.byKey != nil:
-		n.byKey[key] = c
-	case len(n.children) > manyChildren:
-		n.byKey = make(map[string]*Node, 2*len(n.children))
-		for _, c := range n.children {
-			n.byKey[c.key] = c
-		}
-	}
+	n.below.add(c)
 	return c
 }
 
-func (n *Node) child(key string) *Node {
-	if n.byKey != nil {
-		return n.byKey[key]
+// add adds a child. Once there is a map, there is no list.
+func (b *children) add(c *Node) {
+	if b.byKey == nil && len(b.list) < manyChildren {
+		b.list = append(b.list, c)
+		return
 	}
-	for _, c := range n.children {
+	if b.byKey == nil {
+		b.byKey = make(map[string]*Node, 2*manyChildren)
+		for _, c := range b.list {
+			b.byKey[c.key] = c
+		}
+		b.list = nil
+	}
+	b.byKey[c.key] = c
+}
+
+func (n *Node) child(key string) *Node {
+	switch {
+	case n.below == nil:
+		return nil
+	case n.below.byKey != nil:
+		return n.below.byKey[key]
+	}
+	for _, c := range n.below.list {
 		if c.key == key {
 			return c
 		}
@@ -180,7 +194,7 @@ func (n *Node) Path() fieldpath.Path {
 }
 
 // Depth returns the number of elements in the node's path.
-func (n *Node) Depth() int { return n.depth }
+func (n *Node) Depth() int { return int(n.depth) }
 
 // IsKey reports whether the node is a key field of a list element, which identifies the element.
 func (n *Node) IsKey() bool {
