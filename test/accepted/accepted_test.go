@@ -2,6 +2,7 @@ package accepted_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -70,12 +72,16 @@ type runner struct {
 
 func (r *runner) all(t *testing.T) {
 	t.Helper()
-	indexes := make(chan int)
+	indexes, uncompared := make(chan int), atomic.Int32{}
 	var workers sync.WaitGroup
 	for range *workersFlag {
 		workers.Go(func() {
 			for i := range indexes {
-				if err := r.one(t.Context(), i); err != nil {
+				switch err := r.one(t.Context(), i); {
+				case errors.Is(err, errNotCopied):
+					t.Logf("sequence %d: %v", i, err)
+					uncompared.Add(1)
+				case err != nil:
 					t.Errorf("sequence %d: %v", i, err)
 				}
 			}
@@ -88,6 +94,9 @@ func (r *runner) all(t *testing.T) {
 	}
 	close(indexes)
 	workers.Wait()
+	if n := int(uncompared.Load()); n*200 > *sequencesFlag {
+		t.Errorf("%d of %d sequences end before all of their steps are compared: want at most one of 200", n, *sequencesFlag)
+	}
 }
 
 func (r *runner) one(ctx context.Context, index int) error {

@@ -280,16 +280,24 @@ func (o *observation) afterKeeps(report func(check, at, format string, args ...a
 			if _, after, ok := strings.Cut(p, " ."); ok {
 				path = "." + after
 			}
-			// The text of last-applied decides who manages it, and a keep can remove the parent, so that kubectl never deletes it.
-			parent := func(name string) bool {
-				parent := name[:max(strings.LastIndexAny(name, ".["), 0)]
-				return parent != "" && parent != ".spec" && within(path, parent)
-			}
+			// The text of last-applied decides who manages it, and a keep can remove the parents, so that kubectl never deletes them.
+			parent := func(name string) bool { return slices.ContainsFunc(parentsOf(name), func(p string) bool { return within(path, p) }) }
 			if !related(names, path) && !o.isDefault(path) && (len(names) == 0 || !within(annotation, path) && !slices.ContainsFunc(names, parent)) {
 				report(checkLater, path, "%s; earlier: %q", p, o.later)
 			}
 		}
 	}
+}
+
+// parentsOf returns the parents of a field within its list element, without .spec and that of a pod template.
+func parentsOf(p string) (parents []string) {
+	for i := strings.LastIndexAny(p, ".["); i > 0; i = strings.LastIndexAny(p, ".[") {
+		if p = p[:i]; strings.HasSuffix(p, "]") || strings.HasSuffix(p, ".spec") {
+			break
+		}
+		parents = append(parents, p)
+	}
+	return parents
 }
 
 // diverged reports whether the history cannot be compared with the object any more.
@@ -338,10 +346,12 @@ func (o *observation) names(verbs string) (all []string) {
 	return all
 }
 
-// related reports whether one of the names is the path, an ancestor of it or nested under it.
+// related reports whether one of the names is the path, an ancestor of it or nested under it. The API server derives the other name of
+// the service account, and a Service's sessionAffinityConfig from its sessionAffinity.
 func related(names []string, p string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
-		return within(p, name) || within(name, p) || strings.HasSuffix(p, ".serviceAccount") && within(p+"Name", name)
+		return within(p, name) || within(name, p) || strings.HasSuffix(p, ".serviceAccount") && within(p+"Name", name) ||
+			within(p, ".spec.sessionAffinityConfig") && name == ".spec.sessionAffinity"
 	})
 }
 

@@ -2,6 +2,7 @@ package accepted_test
 
 import (
 	"context"
+	"errors"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -112,6 +113,9 @@ func (p *play) step(ctx context.Context, w step) (found []finding, err error) {
 	return nil, err
 }
 
+// errNotCopied is returned if an object cannot be copied: the API server has generated what it accepts of nobody else.
+var errNotCopied = errors.New("copying")
+
 // align makes an object a copy of the opted one, unless it is.
 func (p *play) align(ctx context.Context, s *side) error {
 	if p.opted.live == nil {
@@ -136,7 +140,7 @@ func (p *play) align(ctx context.Context, s *side) error {
 	}
 	is, err := storedOf(s.live)
 	if d := p.schemas.compare(want, is); err == nil && len(d.values)+len(d.entries)+len(d.base) > 0 {
-		return fmt.Errorf("the copy is different in %v, %v and %v of last-applied", d.values, d.entries, d.base)
+		return fmt.Errorf("%w: it is different in %v, %v and %v of last-applied", errNotCopied, d.values, d.entries, d.base)
 	}
 	return err
 }

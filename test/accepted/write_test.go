@@ -340,7 +340,7 @@ func (s *side) become(ctx context.Context, from *side) error {
 		o.SetResourceVersion("")
 		allocated(o.Object, func(parent map[string]any, name string) { delete(parent, name) })
 		if err := errors.Join(cluster.client.Create(ctx, o, client.FieldOwner(copier)), s.read(ctx)); err != nil {
-			return fmt.Errorf("copying: %w", err)
+			return fmt.Errorf("%w: %w", errNotCopied, err)
 		}
 	}
 	return write()
