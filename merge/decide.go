@@ -91,7 +91,7 @@ func (d Decider) Decide(r Request) (Outcome, error) {
 	out, err := decideFields(w, context, scale, r.Meter)
 	if err != nil {
 		skipped := err
-		out, err = rewrite(w, context, scale, nil)
+		out, err = rewrite(w, scale, nil)
 		out.Skipped = skipped
 	}
 	switch {
@@ -162,7 +162,7 @@ func decideFields(
 		}
 	}()
 	if w.Sender.Writer != ownership.Applier {
-		return rewrite(w, context, slices.Clone(scale), nil)
+		return rewrite(w, slices.Clone(scale), nil)
 	}
 	fields, err := context.ContestedFields(w)
 	if err != nil {
@@ -174,7 +174,7 @@ func decideFields(
 			changes = append(changes, c)
 		}
 	}
-	if out, err = rewrite(w, context, changes, stale(w)); err != nil {
+	if out, err = rewrite(w, changes, stale(w)); err != nil {
 		return out, err
 	}
 	removed, err := removedBy(w, context, out.Changes)
@@ -213,39 +213,22 @@ func (m *budget) count(steps int) bool {
 }
 
 // rewrite carries out the decisions. The outcome does not list fields that need no change. It reuses the list of changes.
-func rewrite(w ownership.Write, context ownership.ObjectContext, changes, stale []Change) (out Outcome, err error) {
-	kept := make([]Kept, 0, len(changes))
-	for i := range changes {
-		c := &changes[i]
-		if c.Decision.Verdict == Warn {
-			continue
-		}
-		field := Kept{Path: c.Path, Scale: c.Field.Scale, Unit: c.Field.Unit, ScaleIn: context.ScaleIn}
-		if c.Decision.Verdict == Start {
-			field.Value = c.Value()
-		}
-		kept = append(kept, field)
-	}
-	if len(kept)+len(stale) == 0 || takesOver(w) {
-		isKept := func(c Change) bool { return c.Decision.Verdict != Warn }
+func rewrite(w ownership.Write, changes, stale []Change) (out Outcome, err error) {
+	isKept := func(c Change) bool { return c.Decision.Verdict != Warn }
+	if !slices.ContainsFunc(changes, isKept) && len(stale) == 0 || takesOver(w) {
 		return Outcome{Changes: slices.DeleteFunc(changes, isKept)}, nil
 	}
-	rewritten, err := Rewrite(w, kept, pathsOf(stale))
+	rewritten, err := Rewrite(w, changes, pathsOf(stale))
 	if err != nil {
-		return Outcome{}, fmt.Errorf("keeping %d fields, clearing %d: %w", len(kept), len(stale), err)
+		return Outcome{}, fmt.Errorf("keeping fields of %d, clearing %d: %w", len(changes), len(stale), err)
 	}
-	isUnchanged, i := len(rewritten.Operations) == len(stale), 0 // i is the index in kept
+	isUnchanged := len(rewritten.Operations) == len(stale)
 	out.Changes = changes[:0]
-	for _, c := range changes {
-		if c.Decision.Verdict != Warn {
-			reason, wins := rewritten.ManifestWins[i]
-			isGone := rewritten.Gone[i]
-			i++
-			if wins {
-				c = c.manifestWins(reason)
-			} else if isGone || isUnchanged {
-				continue
-			}
+	for i, c := range changes {
+		if reason, wins := rewritten.ManifestWins[i]; wins {
+			c = c.manifestWins(reason)
+		} else if isKept(c) && (rewritten.Gone[i] || isUnchanged) {
+			continue
 		}
 		out.Changes = append(out.Changes, c)
 	}

@@ -17,7 +17,7 @@ func (d Decider) decideCreate(r Request) (out Outcome, err error) {
 	if scaler.Name == "" {
 		return out, nil
 	}
-	w, context, invalid, err := d.writeOf(r)
+	w, _, invalid, err := d.writeOf(r)
 	out.InvalidPaths = invalid
 	if err != nil || w.Sender.Writer != ownership.Applier {
 		return out, err // rows 9 and 10: there is no manifest
@@ -35,7 +35,7 @@ func (d Decider) decideCreate(r Request) (out Outcome, err error) {
 	if err := c.checkScale(); err != nil || c.Decision.Verdict != Start {
 		return out, err
 	}
-	out, err = rewrite(w, context, []Change{c}, nil)
+	out, err = rewrite(w, []Change{c}, nil)
 	out.InvalidPaths = invalid
 	return out, err
 }

@@ -126,7 +126,7 @@ func (r *entryRestorer) addPart(of *piece, n *fieldtree.Node) {
 		parent = parent.Parent()
 		r.parents.Insert(parent.Path())
 	}
-	p.scale = slices.ContainsFunc(of.kept, func(i int) bool { return r.keeper.kept[i].Scale })
+	p.scale = slices.ContainsFunc(of.kept, func(i int) bool { return r.keeper.kept[i].Field.Scale })
 	if p.scale {
 		r.scale = p
 	}
@@ -149,7 +149,7 @@ func (r *entryRestorer) subsetsOf(e ownership.Entry) subsets {
 	})
 	if r.scale != nil && r.keeper.write.InOtherVersion(e) {
 		delete(found, r.scale)
-		if e.Contains(r.keeper.scalePathIn(e)) {
+		if e.Contains(r.scalePathIn(e)) {
 			found[r.scale] = []byte("{}")
 		}
 	}
@@ -157,17 +157,11 @@ func (r *entryRestorer) subsetsOf(e ownership.Entry) subsets {
 }
 
 // scalePathIn returns the path of the scale field in the API version of an entry.
-func (k *keeper) scalePathIn(e ownership.Entry) fieldpath.Path {
-	for _, field := range k.kept {
-		switch {
-		case !field.Scale:
-		case field.ScaleIn != nil:
-			return field.ScaleIn(e.APIVersion)
-		default:
-			return field.Path
-		}
+func (r *entryRestorer) scalePathIn(e ownership.Entry) fieldpath.Path {
+	if in := r.keeper.write.Managers.Scale; in != nil {
+		return in(e.APIVersion)
 	}
-	return nil
+	return r.scale.node.Path()
 }
 
 // restore returns an entry with its field set restored at the parts.
@@ -229,7 +223,7 @@ func (r *entryRestorer) pathsOf(parts []*part, pair entryPair) *fieldpath.Set {
 
 func (r *entryRestorer) pathOf(p *part, pair entryPair) fieldpath.Path {
 	if e := pair.entry(); p.scale && r.keeper.write.InOtherVersion(e) {
-		return r.keeper.scalePathIn(e)
+		return r.scalePathIn(e)
 	}
 	return p.node.Path()
 }

@@ -105,9 +105,9 @@ func fuzzedWrite(t *testing.T, by, live, incoming string) (w ownership.Write, ok
 // checkRewrite verifies what Rewrite promises.
 func checkRewrite(t *testing.T, w ownership.Write, paths []fieldpath.Path) {
 	t.Helper()
-	kept := make([]merge.Kept, len(paths))
+	kept := make([]merge.Change, len(paths))
 	for i, path := range paths {
-		kept[i] = merge.Kept{Path: path, Scale: path.Equals(replicas)}
+		kept[i] = merge.Change{Path: path, Field: merge.Field{Scale: path.Equals(replicas)}}
 	}
 	rewritten, err := merge.Rewrite(w, kept, nil)
 	if err != nil {

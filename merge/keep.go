@@ -13,34 +13,21 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// Kept is a field to keep.
-type Kept struct {
-	// Path leads to the field, in live and in the incoming object.
-	Path fieldpath.Path
-	// Value is the value that the field gets, as JSON; nil stands for live's value.
-	Value json.RawMessage
-	// Scale reports whether it is the scale field, which is kept whatever else the manifest sets.
-	Scale bool
-	// ScaleIn returns the path of the scale field in another API version of the kind; nil stands for Path in every version.
-	ScaleIn ownership.ScalePaths
-	// Unit reports whether it is a unit (ownership.UnitOf), which last-applied lacks already.
-	Unit bool
-}
-
 // Rewritten is the result of Rewrite.
 type Rewritten struct {
 	// Operations are a JSON patch (RFC 6902) on the incoming object; none if it needs no change.
 	Operations []jsonpatch.Operation
 	// ManifestWins has the fields that are not kept although the decision table keeps them. The keys are indexes in the list of
-	// fields to keep; the values are the reasons, as "it exceeds limits.cpu".
+	// changes; the values are the reasons, as "it exceeds limits.cpu".
 	ManifestWins map[int]string
-	// Gone are the indexes of the fields that are not kept because the manifest has removed the list element or the object that
-	// they are in.
+	// Gone are the indexes of the changes that are not kept because the manifest has removed the list element or the object that
+	// the field is in.
 	Gone map[int]bool
 }
 
-// Rewrite returns the JSON patch that restores the fields to keep, with live's values and managedFields entries, and that
-// removes the fields to clear from the incoming object and from every managedFields entry.
+// Rewrite returns the JSON patch that restores the fields of the changes, with live's values and managedFields entries, and that
+// removes the fields to clear from the incoming object and from every managedFields entry. It does nothing for a change whose verdict
+// is Warn; for Start, the field gets Change.To.
 //
 // If the incoming object lacks parents of the scale field, the patch restores the outermost of them as it is in live: the API
 // server has accepted it like that. Missing parents of the fields of rules come back with these fields only, and of a unit only
@@ -51,12 +38,12 @@ type Rewritten struct {
 // nothing, and the resourceVersion stays the same.
 //
 // The error is ownership.ErrManagedFields, ErrNotRestored, or that of a value that is not JSON.
-func Rewrite(w ownership.Write, keep []Kept, clearing []fieldpath.Path) (Rewritten, error) {
+func Rewrite(w ownership.Write, changes []Change, clearing []fieldpath.Path) (Rewritten, error) {
 	cleared, operations, err := clearFields(w, clearing)
 	if err != nil {
 		return Rewritten{}, err
 	}
-	k := newKeeper(w, keep)
+	k := newKeeper(w, changes)
 	k.group()
 	restored := k.restoreValues()
 	operations = append(operations, restored...)
@@ -115,7 +102,7 @@ func clearFields(w ownership.Write, paths []fieldpath.Path) ([]ownership.Entry, 
 // keeper keeps fields of one write.
 type keeper struct {
 	write ownership.Write
-	kept  []Kept
+	kept  []Change
 
 	tree           *fieldtree.Tree
 	nodes          []*fieldtree.Node // of the kept fields; nil for a path that is too long
@@ -140,14 +127,17 @@ type piece struct {
 	whole bool
 }
 
-func newKeeper(w ownership.Write, kept []Kept) *keeper {
+func newKeeper(w ownership.Write, kept []Change) *keeper {
 	k := &keeper{
 		write: w, kept: kept, tree: &fieldtree.Tree{},
 		nodes: make([]*fieldtree.Node, len(kept)), others: make([]*fieldtree.Node, len(kept)), wins: map[int]string{}, gone: map[int]bool{},
 	}
-	for i, field := range kept {
-		k.nodes[i] = k.tree.Add(field.Path)
-		if other := counterpart(field.Path); other != nil && !field.Scale {
+	for i, c := range kept {
+		if c.Decision.Verdict == Warn {
+			continue
+		}
+		k.nodes[i] = k.tree.Add(c.Path)
+		if other := counterpart(c.Path); other != nil && !c.Field.Scale {
 			k.others[i] = k.tree.AddUnwanted(other)
 		}
 	}
@@ -159,6 +149,9 @@ func newKeeper(w ownership.Write, kept []Kept) *keeper {
 func (k *keeper) group() {
 	byTop := map[*fieldtree.Node]*piece{}
 	for i, n := range k.nodes {
+		if k.kept[i].Decision.Verdict == Warn {
+			continue
+		}
 		if reason := k.manifestWins(i); reason != "" {
 			k.wins[i] = reason
 			continue
@@ -179,7 +172,7 @@ func (k *keeper) group() {
 			k.pieces = append(k.pieces, p)
 		}
 		p.kept = append(p.kept, i)
-		p.whole = p.whole || top.Wanted || k.kept[i].Scale && k.kept[i].Value == nil
+		p.whole = p.whole || top.Wanted || k.kept[i].Field.Scale && k.kept[i].Decision.Verdict != Start
 	}
 	for _, p := range k.pieces {
 		p.value = k.valueOf(p)
@@ -189,7 +182,7 @@ func (k *keeper) group() {
 // topOf returns the node to restore for a kept field: the outermost kept field that contains it, or the outermost missing
 // parent. It returns nil if the manifest has removed the list element that the field is in, or the parent of a unit. It returns a
 // reason if the manifest wins.
-func (k *keeper) topOf(n *fieldtree.Node, kept Kept) (top *fieldtree.Node, reason string) {
+func (k *keeper) topOf(n *fieldtree.Node, kept Change) (top *fieldtree.Node, reason string) {
 	for p := n; p != nil; p = p.Parent() {
 		if p.Wanted {
 			n = p
@@ -208,7 +201,7 @@ func (k *keeper) topOf(n *fieldtree.Node, kept Kept) (top *fieldtree.Node, reaso
 			return nil, ""
 		}
 	}
-	if kept.Unit && top != n {
+	if kept.Field.Unit && top != n {
 		if _, inMap, _ := ownership.UnitOf(k.write.Kind.GroupKind(), kept.Path); !inMap || top != n.Parent() {
 			return nil, ""
 		}
@@ -226,8 +219,8 @@ func (k *keeper) outsideNull(n *fieldtree.Node) *fieldtree.Node {
 
 // valueOf returns the value that a piece gets.
 func (k *keeper) valueOf(p *piece) json.RawMessage {
-	if value := k.kept[p.kept[0]].Value; value != nil && k.nodes[p.kept[0]] == p.top {
-		return value
+	if k.nodes[p.kept[0]] == p.top {
+		return k.valueAt(p.kept[0])
 	}
 	if p.whole {
 		return k.live.Of(p.top).Text()
@@ -243,14 +236,18 @@ func (k *keeper) valueOf(p *piece) json.RawMessage {
 			}
 			in = child
 		}
-		value := k.kept[i].Value
-		if value == nil {
-			value = k.live.Of(k.nodes[i]).Text()
-		}
-		in[names[len(names)-1]] = value
+		in[names[len(names)-1]] = k.valueAt(i)
 	}
 	text, _ := json.Marshal(parent) //nolint:errchkjson // the values are JSON
 	return text
+}
+
+// valueAt returns the value that a kept field gets.
+func (k *keeper) valueAt(i int) json.RawMessage {
+	if k.kept[i].Decision.Verdict == Start {
+		return k.kept[i].To
+	}
+	return k.live.Of(k.nodes[i]).Text()
 }
 
 // restoreValues returns one operation for each piece that has another value in the incoming object.
@@ -286,11 +283,11 @@ func (k *keeper) lastApplied() (text []byte, cut bool) {
 	mayGo := func(parent fieldpath.Path) bool {
 		return parent[len(parent)-1].FieldName != nil && !ownership.HasPrefix(annotations, parent)
 	}
-	for i, field := range k.kept {
-		if k.wins[i] != "" || k.gone[i] || field.Unit {
+	for i, c := range k.kept {
+		if c.Decision.Verdict == Warn || k.wins[i] != "" || k.gone[i] || c.Field.Unit {
 			continue
 		}
-		for _, path := range []fieldpath.Path{field.Path, ownership.StringData(k.write.Kind.GroupKind(), field.Path)} {
+		for _, path := range []fieldpath.Path{c.Path, ownership.StringData(k.write.Kind.GroupKind(), c.Path)} {
 			cut = manifest.Cut(path, mayGo) != nil || cut
 		}
 	}

@@ -31,7 +31,7 @@ func TestKeep(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		by             string
 		live, incoming stored
-		kept           merge.Kept
+		kept           merge.Change
 		operations     []string
 		want           stored
 	}{
@@ -298,7 +298,7 @@ func TestKeep(t *testing.T) {
 			by:       "helm",
 			live:     stored{spec: `{"a/b~c":7}`},
 			incoming: stored{spec: `{"a/b~c":3}`},
-			kept:     merge.Kept{Path: fieldpath.MakePathOrDie("spec", "a/b~c")},
+			kept:     merge.Change{Path: fieldpath.MakePathOrDie("spec", "a/b~c")},
 			operations: []string{
 				`{"op":"add","path":"/spec/a~1b~0c","value":7}`,
 			},
@@ -310,7 +310,7 @@ func TestKeep(t *testing.T) {
 				c.kept.Path = replicas
 			}
 			w := writeOf(t, c.by, c.live, c.incoming)
-			rewritten, err := merge.Rewrite(w, []merge.Kept{c.kept}, nil)
+			rewritten, err := merge.Rewrite(w, []merge.Change{c.kept}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -323,7 +323,7 @@ func TestKeep(t *testing.T) {
 				t.Errorf("the object (-want +got):\n%s", diff)
 			}
 			again := stored{lastApplied: c.want.lastApplied, entries: c.want.entries, spec: c.want.spec}
-			if rewritten, err = merge.Rewrite(writeOf(t, c.by, c.live, again), []merge.Kept{c.kept}, nil); err != nil {
+			if rewritten, err = merge.Rewrite(writeOf(t, c.by, c.live, again), []merge.Change{c.kept}, nil); err != nil {
 				t.Fatal(err)
 			}
 			if len(rewritten.Operations) > 0 {

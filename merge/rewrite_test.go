@@ -22,7 +22,7 @@ func TestRewriteKeepsSeveralFields(t *testing.T) {
 		lastApplied: `{"spec":{"image":"a","paused":false,"replicas":3}}`, spec: `{"image":"a","paused":false,"replicas":3}`,
 		entries: []string{csaEntry(late, image, count, "spec.paused")},
 	}
-	rewritten, err := merge.Rewrite(writeOf(t, csa, live, incoming), []merge.Kept{{Path: replicas}, {Path: paused}}, nil)
+	rewritten, err := merge.Rewrite(writeOf(t, csa, live, incoming), []merge.Change{{Path: replicas}, {Path: paused}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,13 +41,13 @@ func TestRewriteRejectsAnInvalidFieldSet(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			w := writeOf(t, "helm", stored{entries: c.live, spec: `{"replicas":7}`}, stored{entries: c.incoming, spec: `{"replicas":3}`})
-			if _, err := merge.Rewrite(w, []merge.Kept{{Path: replicas}}, nil); !errors.Is(err, ownership.ErrManagedFields) {
+			if _, err := merge.Rewrite(w, []merge.Change{{Path: replicas}}, nil); !errors.Is(err, ownership.ErrManagedFields) {
 				t.Errorf("want %v, got %v", ownership.ErrManagedFields, err)
 			}
 		})
 	}
 	w := writeOf(t, "helm", stored{entries: []string{whole}, spec: `{"replicas":7}`}, stored{entries: []string{broken}, spec: `{"replicas":7}`})
-	if _, err := merge.Rewrite(w, []merge.Kept{{Path: replicas}}, nil); err != nil {
+	if _, err := merge.Rewrite(w, []merge.Change{{Path: replicas}}, nil); err != nil {
 		t.Errorf("a set that does not have to be read is let be: %v", err)
 	}
 }
@@ -61,7 +61,7 @@ func TestRewriteRejectsAnObjectWithoutMetadata(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			w := writeOf(t, "helm", live, stored{spec: "{}"})
 			w.Incoming, w.IncomingEntries = parsed(t, incoming)
-			if operations, err := merge.Rewrite(w, []merge.Kept{{Path: replicas}}, nil); !errors.Is(err, ownership.ErrManagedFields) {
+			if operations, err := merge.Rewrite(w, []merge.Change{{Path: replicas}}, nil); !errors.Is(err, ownership.ErrManagedFields) {
 				t.Errorf("want %v, got %v and %v", ownership.ErrManagedFields, err, operations)
 			}
 		})
@@ -90,7 +90,7 @@ func TestRewriteRestoresMissingParents(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			incoming := stored{spec: c.incoming}
-			rewritten, err := merge.Rewrite(writeOf(t, csa, stored{spec: c.live}, incoming), []merge.Kept{{Path: c.path}}, nil)
+			rewritten, err := merge.Rewrite(writeOf(t, csa, stored{spec: c.live}, incoming), []merge.Change{{Path: c.path}}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

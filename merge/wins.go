@@ -23,9 +23,9 @@ func (k *keeper) manifestWins(i int) string {
 	switch {
 	case n == nil:
 		return "the field is nested too deeply"
-	case k.kept[i].Scale:
+	case k.kept[i].Field.Scale:
 		return ""
-	case !k.kept[i].Unit:
+	case !k.kept[i].Field.Unit:
 		return k.overLimit(i)
 	}
 	names := n.Names(nil)
