@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // recorded are the live objects of the recorded reviews, by the names of their files.
@@ -109,18 +107,6 @@ func TestRecordedObjectsHaveTheirManagedFields(t *testing.T) {
 			if f.Value == nil {
 				t.Errorf("%s: %s has no value", name, f.Path)
 			}
-		}
-	}
-}
-
-func BenchmarkFields(b *testing.B) {
-	live := parseLive(b, recorded(b)["large-kept.json"])
-	context := ownership.ObjectContext{Managers: fieldManagers()}
-	b.SetBytes(int64(len(live.Text())))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := context.Fields(live); err != nil {
-			b.Fatal(err)
 		}
 	}
 }

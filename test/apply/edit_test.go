@@ -28,17 +28,10 @@ type edit struct {
 	// droppedBefore is the first minor version of the API server that stores the fields that the edit changes. Older ones drop
 	// them, so that nothing changes.
 	droppedBefore uint
-	// refusedBefore is the first minor version of the API server that accepts the first manifest. Older ones refuse it with an
-	// error that contains refusal.
-	refusedBefore uint
-	refusal       string
 }
 
 // isDropped reports whether the API server drops the fields that the edit changes.
 func (e edit) isDropped() bool { return !controlPlane.started.Since(e.droppedBefore) }
-
-// isRefused reports whether the API server refuses the first manifest.
-func (e edit) isRefused() bool { return !controlPlane.started.Since(e.refusedBefore) }
 
 // nothingChanges is the end of the sentence of an edit that does not change the stored object.
 const nothingChanges = "nothing changes"
@@ -48,8 +41,7 @@ func edits(t *testing.T) map[string]edit {
 	t.Helper()
 	all := map[string]edit{}
 	for _, family := range []map[string]edit{
-		fieldEdits(), mapEdits(), containerEdits(), keyedListEdits(), podEdits(), unionEdits(),
-		workloadEdits(), jobEdits(), serviceEdits(), accessEdits(), customEdits(),
+		fieldEdits(), mapEdits(), containerEdits(), keyedListEdits(), podEdits(), unionEdits(), customEdits(),
 	} {
 		for sentence, e := range family {
 			if _, twice := all[sentence]; twice {
@@ -61,7 +53,7 @@ func edits(t *testing.T) map[string]edit {
 	return all
 }
 
-// deployment returns a manifest of a Deployment, StatefulSet or DaemonSet with the given pod spec and other fields of its spec.
+// deployment returns a manifest of a Deployment with the given pod spec and other fields of its spec.
 func deployment(pod string, spec ...string) string {
 	spec = append(spec, "selector: {matchLabels: {app: web}}", "template: {metadata: {labels: {app: web}}, spec: {"+pod+"}}")
 	return "spec: {" + strings.Join(spec, ", ") + "}"
@@ -79,18 +71,8 @@ const plain = "containers: [{name: app, image: registry.invalid/app}]"
 // apiVersion of a kind.
 func apiVersion(kind string) string {
 	switch kind {
-	case "Deployment", "StatefulSet", "DaemonSet":
+	case "Deployment":
 		return "apps/v1"
-	case "Job", "CronJob":
-		return "batch/v1"
-	case "Ingress", "NetworkPolicy":
-		return "networking.k8s.io/v1"
-	case "HorizontalPodAutoscaler":
-		return "autoscaling/v2"
-	case "PodDisruptionBudget":
-		return "policy/v1"
-	case "Role", "RoleBinding", "ClusterRole":
-		return "rbac.authorization.k8s.io/v1"
 	case "Gadget":
 		return "apply.example.com/v1"
 	default:
