@@ -99,14 +99,3 @@ func isIdentity(pointer string) bool {
 		`managedFields/.*|annotations/kubectl\.kubernetes\.io~1last-applied-configuration))$`)
 	return aside.MatchString(pointer)
 }
-
-// TestRecordedObjectsHaveTheirManagedFields verifies that the recorded objects have every field of their managedFields.
-func TestRecordedObjectsHaveTheirManagedFields(t *testing.T) {
-	for name, text := range recorded(t) {
-		for _, f := range fieldsOf(t, text) {
-			if f.Value == nil {
-				t.Errorf("%s: %s has no value", name, f.Path)
-			}
-		}
-	}
-}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -41,7 +40,7 @@ func edits(t *testing.T) map[string]edit {
 	t.Helper()
 	all := map[string]edit{}
 	for _, family := range []map[string]edit{
-		fieldEdits(), mapEdits(), containerEdits(), keyedListEdits(), podEdits(), unionEdits(), customEdits(),
+		containerEdits(), keyedListEdits(), unionEdits(), customEdits(),
 	} {
 		for sentence, e := range family {
 			if _, twice := all[sentence]; twice {
@@ -97,20 +96,12 @@ func (e edit) manifest(text, name string) (map[string]any, error) {
 	return manifest, nil
 }
 
-// asSent returns a manifest as kubectl apply merges it: with its namespace and the annotation last-applied, and with annotations
-// even if they are empty (util.GetModifiedConfiguration of k8s.io/kubectl).
+// asSent returns a manifest without annotations as kubectl apply merges it: with its namespace and the annotation last-applied
+// (util.GetModifiedConfiguration of k8s.io/kubectl).
 func asSent(manifest map[string]any, namespace string) ([]byte, error) {
 	metadata, annotations := map[string]any{}, map[string]any{}
 	if own, ok := manifest["metadata"].(map[string]any); ok {
 		maps.Copy(metadata, own)
-	}
-	if own, ok := metadata["annotations"].(map[string]any); ok && kubectlReads(own) {
-		for name, value := range own {
-			if value == nil {
-				value = "" // kubectl reads null as an empty annotation
-			}
-			annotations[name] = value
-		}
 	}
 	if namespace != "" {
 		metadata["namespace"] = namespace
@@ -127,11 +118,4 @@ func asSent(manifest map[string]any, namespace string) ([]byte, error) {
 		return nil, fmt.Errorf("encoding a manifest: %w", err)
 	}
 	return recorded, nil
-}
-
-// kubectlReads reports whether kubectl can read annotations. Before 1.33, it treats annotations as missing if one of them is null
-// (Unstructured.GetAnnotations of k8s.io/apimachinery, which used NestedStringMap), and so removes all of them.
-func kubectlReads(annotations map[string]any) bool {
-	hasNull := slices.Contains(slices.Collect(maps.Values(annotations)), nil)
-	return !hasNull || controlPlane.started.KubectlSince(33)
 }
