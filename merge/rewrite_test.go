@@ -12,25 +12,6 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-func TestRewriteKeepsSeveralFields(t *testing.T) {
-	paused := fieldpath.MakePathOrDie("spec", "paused")
-	live := stored{
-		lastApplied: `{"spec":{"image":"a"}}`, spec: `{"image":"a","paused":true,"replicas":7}`,
-		entries: []string{hpaEntry(), csaEntry(early, image), entry("x", "Update", early, "spec.paused")},
-	}
-	incoming := stored{
-		lastApplied: `{"spec":{"image":"a","paused":false,"replicas":3}}`, spec: `{"image":"a","paused":false,"replicas":3}`,
-		entries: []string{csaEntry(late, image, count, "spec.paused")},
-	}
-	rewritten, err := merge.Rewrite(writeOf(t, csa, live, incoming), []merge.Change{{Path: replicas}, {Path: paused}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := jsontest.Diff(t, live.text(), patched(t, incoming.text(), operationsOf(t, rewritten.Operations))); diff != "" {
-		t.Errorf("it is not live again (-want +got):\n%s", diff)
-	}
-}
-
 func TestRewriteRejectsAnInvalidFieldSet(t *testing.T) {
 	broken := strings.Replace(entry("x", "Update", early, "spec.y", count), `"f:y"`, `"k:1"`, 1)
 	whole := entry("x", "Update", early, "spec.y", count)

@@ -1,13 +1,11 @@
 package merge_test
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -85,65 +83,6 @@ func TestContradictions(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.want, strings.Join(found, ", ")); diff != "" {
 				t.Errorf("contradictions (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestRewriteClearsFieldsAndTheirManagers(t *testing.T) {
-	const entry = `{"manager":"%","operation":"Update","apiVersion":"apps/v1","fieldsType":"FieldsV1","fieldsV1":`
-	entries := func(manager, fields string) string { return strings.Replace(entry, "%", manager, 1) + fields + "}" }
-	incoming := object(t, `{"metadata":{"managedFields":[`+
-		entries("a", `{"f:spec":{"f:updateStrategy":{"f:rollingUpdate":{".":{},"f:partition":{}},"f:type":{}}}}`)+`,`+
-		entries("b", `{"f:spec":{"f:updateStrategy":{"f:rollingUpdate":{"f:partition":{}}}}}`)+
-		`]},"spec":{"updateStrategy":{"rollingUpdate":{"partition":0},"type":"OnDelete"}}}`)
-	managed, err := incoming.Entries()
-	if err != nil {
-		t.Fatal(err)
-	}
-	write := ownership.Write{Live: incoming, Incoming: incoming, LiveEntries: managed, IncomingEntries: managed}
-	rollingUpdate := fieldpath.MakePathOrDie("spec", "updateStrategy", "rollingUpdate")
-	rewritten, err := merge.Rewrite(write, nil, []fieldpath.Path{rollingUpdate})
-	if err != nil {
-		t.Fatal(err)
-	}
-	patch, err := merge.EncodePatch(rewritten.Operations)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := `[{"op":"remove","path":"/spec/updateStrategy/rollingUpdate"},` +
-		`{"op":"add","path":"/metadata/managedFields","value":[` + entries("a", `{"f:spec":{"f:updateStrategy":{"f:type":{}}}}`) + `]}]`
-	if diff := cmp.Diff(want, string(patch)); diff != "" {
-		t.Errorf("patch (-want +got):\n%s", diff)
-	}
-	if !json.Valid(patch) {
-		t.Error("the patch is no JSON")
-	}
-}
-
-func TestRow7ClearsOnlyDefaults(t *testing.T) {
-	contradicted := merge.Field{Writer: ownership.Applier, Contradicted: true}
-	for name, c := range map[string]struct {
-		change func(*merge.Field)
-		want   merge.Verdict
-	}{
-		"a default":                              {func(*merge.Field) {}, merge.Clear},
-		"a default that nothing contradicts":     {func(f *merge.Field) { f.Contradicted = false }, merge.Through},
-		"what a person has set":                  {func(f *merge.Field) { f.Owner = ownership.Imperative }, merge.Through},
-		"what a controller has set":              {func(f *merge.Field) { f.Owner = ownership.Controller }, merge.Through},
-		"what a manifest has set":                {func(f *merge.Field) { f.Owner = ownership.Manifest }, merge.Through},
-		"a field that the manifest sets":         {func(f *merge.Field) { f.Manifest = ownership.Sets }, merge.Through},
-		"a field that the manifest sets to null": {func(f *merge.Field) { f.Manifest = ownership.Clears }, merge.Through},
-		"a field that the base has":              {func(f *merge.Field) { f.Base = ownership.Sets }, merge.Through},
-		"a field that the write changes":         {func(f *merge.Field) { f.Changed = true }, merge.Through},
-		"a person's write":                       {func(f *merge.Field) { f.Writer = ownership.ImperativeWriter }, merge.Through},
-		"a controller's write":                   {func(f *merge.Field) { f.Writer = ownership.OtherWriter }, merge.Through},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := contradicted
-			c.change(&f)
-			if got := merge.Lookup(f); got.Verdict != c.want || (got.Row == 7) != (c.want == merge.Clear) {
-				t.Errorf("got row %d, %s, want %s", got.Row, got.Verdict, c.want)
 			}
 		})
 	}

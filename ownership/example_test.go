@@ -2,7 +2,6 @@ package ownership_test
 
 import (
 	"fmt"
-	"strings"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -52,90 +51,6 @@ func ExampleObjectContext_Fields() {
 	// .spec.paused=true Manifest "kubectl-client-side-apply"
 	// .spec.minReadySeconds=0 Default ""
 	// .spec.replicas=3 Imperative "kubectl"
-}
-
-// Fold groups fields for display: a group is the largest object or list of which one owner owns every field.
-func ExampleFields_Fold() {
-	live, err := ownership.ParseObject([]byte(`{
-	  "metadata": {"managedFields": [
-	    {"manager": "kubectl", "operation": "Apply", "apiVersion": "v1", "fieldsV1": {"f:data": {"f:host": {}, "f:port": {}}}},
-	    {"manager": "kubectl-edit", "operation": "Update", "apiVersion": "v1", "fieldsV1": {"f:immutable": {}}}
-	  ]},
-	  "data": {"host": "db", "port": "5432"},
-	  "immutable": true
-	}`))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	managers := ownership.Managers{Appliers: []string{"kubectl"}, Imperative: []string{"kubectl-edit"}}
-	fields, err := ownership.ObjectContext{Managers: managers}.Fields(live)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, group := range fields.Fold() {
-		fmt.Printf("%s: %d of %s %s\n", group.Path, len(group.Fields), group.Owner.Kind, group.Owner.By)
-	}
-	// Output:
-	// .data: 2 of Manifest kubectl
-	// .immutable: 1 of Imperative kubectl-edit
-}
-
-// ScaleField returns the scale field of a write with its owner. Here kubectl apply sends a manifest with 2 replicas, and a user has
-// scaled to 3.
-func ExampleObjectContext_ScaleField() {
-	write, err := exampleWrite()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(write.Sender.Writer, write.Sender.Entry.Manager)
-	field, _ := exampleContext().ScaleField(write, ownership.Scaler{})
-	fmt.Printf("%s: live %s of %s, incoming %s\n", field.Path, field.Live, field.Owner.By, field.Incoming)
-	// Output:
-	// Applier kubectl-client-side-apply
-	// .spec.replicas: live 3 of kubectl, incoming 2
-}
-
-// exampleWrite returns the write by which kubectl apply sets the replicas of exampleObject to 2.
-func exampleWrite() (w ownership.Write, err error) {
-	set := strings.NewReplacer(`"replicas": 3`, `"replicas": 2`, `\"paused\":true`, `\"paused\":true,\"replicas\":2`)
-	w.Managers = exampleContext().Managers
-	if w.Live, err = ownership.ParseObject([]byte(exampleObject)); err != nil {
-		return w, err
-	}
-	if w.Incoming, err = ownership.ParseObject([]byte(set.Replace(exampleObject))); err != nil {
-		return w, err
-	}
-	if w.LiveEntries, err = w.Live.Entries(); err != nil {
-		return w, err
-	}
-	if w.IncomingEntries, err = w.Incoming.Entries(); err != nil {
-		return w, err
-	}
-	w.Sender = w.SentBy("kubectl-client-side-apply")
-	w.Manifests = w.Managers.ManifestsOf(w.Sender, w.Live, w.Incoming, w.LiveEntries)
-	return w, nil
-}
-
-// Resolve returns the owner of one field. In this example an autoscaler targets the object.
-func ExampleObjectContext_Resolve() {
-	live, err := ownership.ParseObject([]byte(exampleObject))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	entries, err := live.Entries()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	context := exampleContext()
-	context.Autoscaler = "HorizontalPodAutoscaler/web"
-	owned := context.Resolve(fieldpath.MakePathOrDie("spec", "replicas"), entries, ownership.Lacks)
-	fmt.Println(owned.Kind, owned.By)
-	// Output: Autoscaler HorizontalPodAutoscaler/web
 }
 
 // A pattern matches a field and the fields nested under it.

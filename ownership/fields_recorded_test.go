@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // recorded are the live objects of the recorded reviews, by the names of their files.
@@ -100,27 +98,4 @@ func isIdentity(pointer string) bool {
 	aside := regexp.MustCompile(`^/(apiVersion|kind|metadata/(name|namespace|uid|resourceVersion|generation|creationTimestamp|` +
 		`managedFields/.*|annotations/kubectl\.kubernetes\.io~1last-applied-configuration))$`)
 	return aside.MatchString(pointer)
-}
-
-// TestRecordedObjectsHaveTheirManagedFields verifies that the recorded objects have every field of their managedFields.
-func TestRecordedObjectsHaveTheirManagedFields(t *testing.T) {
-	for name, text := range recorded(t) {
-		for _, f := range fieldsOf(t, text) {
-			if f.Value == nil {
-				t.Errorf("%s: %s has no value", name, f.Path)
-			}
-		}
-	}
-}
-
-func BenchmarkFields(b *testing.B) {
-	live := parseLive(b, recorded(b)["large-kept.json"])
-	context := ownership.ObjectContext{Managers: fieldManagers()}
-	b.SetBytes(int64(len(live.Text())))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := context.Fields(live); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

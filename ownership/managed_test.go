@@ -8,35 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 )
-
-func TestEntries(t *testing.T) {
-	scale := entry("kube-controller-manager", "Update", "", ownsReplicas, "scale")
-	applied := entry("kubectl", "Apply", early, ownsImage, "")
-	got, err := ownership.ParseEntries([]byte("[ " + scale + " ,\n" + applied + "]"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []ownership.Entry{
-		{Manager: "kube-controller-manager", Operation: "Update", APIVersion: "apps/v1", Subresource: "scale", Text: []byte(scale), Fields: jsontree.Valid([]byte(ownsReplicas))},
-		{Manager: "kubectl", Operation: "Apply", APIVersion: "apps/v1", Time: early, Text: []byte(applied), Fields: jsontree.Valid([]byte(ownsImage))},
-	}
-	if diff := cmp.Diff(want, got, ignoreUnexported); diff != "" {
-		t.Errorf("entries (-want +got):\n%s", diff)
-	}
-	got, err = object(t, `{"metadata":{"uid":"u","managedFields":[`+scale+`,`+applied+`]}}`).Entries()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got, ignoreUnexported); diff != "" {
-		t.Errorf("entries of an object (-want +got):\n%s", diff)
-	}
-	if got, err = object(t, `{"metadata":{}}`).Entries(); len(got) > 0 || err != nil {
-		t.Errorf("an object without them: got %v, %v", got, err)
-	}
-}
 
 func TestEmptyManagedFields(t *testing.T) {
 	for sentence, text := range map[string]string{
@@ -63,60 +36,6 @@ func TestEmptyManagedFields(t *testing.T) {
 				if err != nil || !set.Empty() {
 					t.Errorf("an empty set is expected, got %v, %v", set, err)
 				}
-			}
-		})
-	}
-}
-
-func TestEntriesRejectsInvalidManagedFields(t *testing.T) {
-	for sentence, text := range map[string]string{
-		"they are an object":         `{"manager":"a"}`,
-		"they are a string":          `"a"`,
-		"they are null":              "null",
-		"an entry is a string":       `["a"]`,
-		"an entry is null":           `[null]`,
-		"an entry is a list":         `[[]]`,
-		"the second entry is broken": `[{},1]`,
-		"a manager is a number":      `[{"manager":1}]`,
-		"an operation is a list":     `[{"operation":[]}]`,
-		"an apiVersion is an object": `[{"apiVersion":{}}]`,
-		"a subresource is true":      `[{"subresource":true}]`,
-		"a time is a number":         `[{"time":1700000000}]`,
-		"fieldsV1 are a string":      `[{"manager":"a","fieldsV1":"f:spec"}]`,
-		"fieldsV1 are a list":        `[{"manager":"a","fieldsV1":["f:spec"]}]`,
-		"fieldsV1 are a number":      `[{"manager":"a","fieldsV1":1}]`,
-		"a manager is there twice":   `[{"manager":"a","manager":"a"}]`,
-		"half a list":                `[{"manager":"a"}`,
-		"very deep nesting":          `[{"fieldsV1":` + strings.Repeat(`{"f:a":`, 100_000),
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			_, err := ownership.ParseEntries([]byte(text))
-			if !errors.Is(err, ownership.ErrManagedFields) {
-				t.Errorf("want %v, got %v", ownership.ErrManagedFields, err)
-			}
-			o, err := ownership.ParseObject([]byte(`{"metadata":{"managedFields":` + text + `}}`))
-			if err != nil {
-				return // it is no JSON, and so no object either
-			}
-			if _, err = o.Entries(); !errors.Is(err, ownership.ErrManagedFields) {
-				t.Errorf("in an object: want %v, got %v", ownership.ErrManagedFields, err)
-			}
-		})
-	}
-}
-
-func TestSetRejectsInvalidFieldSets(t *testing.T) {
-	for sentence, fields := range map[string]string{
-		"a key that is no object":         `{"f:a":{"k:1":{}}}`,
-		"a value that is no JSON":         `{"f:a":{"v:{":{}}}`,
-		"an index that is no number":      `{"f:a":{"i:x":{}}}`,
-		"a name too short to have a type": `{"f":{}}`,
-		"a set that is a list":            `{"f:a":[]}`,
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			e := entries(t, entry("a", "Update", early, fields, ""))[0]
-			if _, err := e.Set(); !errors.Is(err, ownership.ErrManagedFields) {
-				t.Errorf("want %v, got %v", ownership.ErrManagedFields, err)
 			}
 		})
 	}
@@ -199,69 +118,5 @@ func TestWithSet(t *testing.T) {
 	}
 	if _, err := (ownership.Entry{Manager: "a", Text: []byte(`{"manager":"a"}`)}).WithSet(set); !errors.Is(err, ownership.ErrManagedFields) {
 		t.Errorf("an entry without fieldsV1: want %v, got %v", ownership.ErrManagedFields, err)
-	}
-}
-
-func TestEntrySame(t *testing.T) {
-	base := ownership.Entry{Manager: "a", Operation: "Update", APIVersion: "apps/v1"}
-	applied := ownership.Entry{Manager: "a", Operation: "Apply", APIVersion: "apps/v1"}
-	with := func(e ownership.Entry, change func(*ownership.Entry)) ownership.Entry {
-		change(&e)
-		return e
-	}
-	for sentence, c := range map[string]struct {
-		a, b ownership.Entry
-		want bool
-	}{
-		"itself":                            {base, base, true},
-		"another time and other fields":     {base, with(base, func(e *ownership.Entry) { e.Time, e.Fields = late, jsontree.Valid([]byte("{}")) }), true},
-		"another manager":                   {base, with(base, func(e *ownership.Entry) { e.Manager = "b" }), false},
-		"another operation":                 {base, applied, false},
-		"another subresource":               {base, with(base, func(e *ownership.Entry) { e.Subresource = "scale" }), false},
-		"an update through another version": {base, with(base, func(e *ownership.Entry) { e.APIVersion = "apps/v2" }), false},
-		"an apply through another version":  {applied, with(applied, func(e *ownership.Entry) { e.APIVersion = "apps/v2" }), true},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			if got := c.a.Same(c.b); got != c.want {
-				t.Errorf("want %t, got %t", c.want, got)
-			}
-			if got := c.b.Same(c.a); got != c.want {
-				t.Errorf("the other way round: want %t, got %t", c.want, got)
-			}
-			if _, got := c.a.Find([]ownership.Entry{{Manager: "z"}, c.b}); got != c.want {
-				t.Errorf("found: want %t, got %t", c.want, got)
-			}
-		})
-	}
-	if found, ok := base.Find(nil); ok || found.Manager != "" {
-		t.Errorf("found among none: %v", found)
-	}
-}
-
-func TestNewEntry(t *testing.T) {
-	for sentence, c := range map[string]struct {
-		like ownership.Entry
-		want string
-	}{
-		"with the version and the time of another": {
-			ownership.Entry{Manager: "b", Operation: "Apply", APIVersion: "apps/v1", Time: early},
-			entry("a", "Update", early, ownsReplicas, ""),
-		},
-		"without a time where the other has none": {
-			ownership.Entry{APIVersion: "apps/v1"}, entry("a", "Update", "", ownsReplicas, ""),
-		},
-		"without a time where the other's is none": {
-			ownership.Entry{APIVersion: "apps/v1", Time: "yesterday"}, entry("a", "Update", "", ownsReplicas, ""),
-		},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			got, err := ownership.NewEntry("a", c.like, fieldpath.NewSet(replicas))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(entries(t, c.want)[0], got, ignoreUnexported); diff != "" {
-				t.Errorf("entry (-want +got):\n%s", diff)
-			}
-		})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -177,33 +176,6 @@ func TestSentByKnowsManifestsOfServerSideApply(t *testing.T) {
 			got := sentBy(t, c.manager, deploymentOf("", "", c.live...), deploymentOf("", "", c.incoming...))
 			if got != c.want {
 				t.Errorf("writer: want %s, got %s", c.want, got)
-			}
-		})
-	}
-}
-
-func TestAControllerOfARuleThatAppliesServerSideOwnsItsFields(t *testing.T) {
-	live := entries(t, entry("ruled", "Apply", early, ownsReplicas, ""))
-	rules := []ownership.Rule{{Kind: "Deployment", Managers: []string{"ruled"}}}
-	for sentence, c := range map[string]struct {
-		fields string
-		kind   string
-		want   ownership.FieldOwner
-	}{
-		"a field of the rule":                  {".spec.replicas", "Deployment", ownership.FieldOwner{Kind: ownership.Controller, By: "ruled"}},
-		"another field":                        {".spec.paused", "Deployment", ownership.FieldOwner{Kind: ownership.Imperative, By: "ruled"}},
-		"a field of an object of another kind": {".spec.replicas", "StatefulSet", ownership.FieldOwner{Kind: ownership.Manifest, By: "ruled"}},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			fields, err := ownership.ParseControllerFields(c.fields)
-			if err != nil {
-				t.Fatal(err)
-			}
-			of := ownership.ObjectContext{
-				Managers: managers.For(schema.GroupKind{Group: "apps", Kind: c.kind}, rules, nil).WithControlled(fields),
-			}
-			if diff := cmp.Diff(c.want, of.Resolve(replicas, live, ownership.Lacks)); diff != "" {
-				t.Errorf("owner (-want +got):\n%s", diff)
 			}
 		})
 	}

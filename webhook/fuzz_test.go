@@ -27,7 +27,7 @@ func recorded(tb testing.TB) map[string][]byte {
 	return reviews
 }
 
-// FuzzHandler sends whatever can be sent: the write is always allowed, and a patch changes only what it may (see hold).
+// FuzzHandler sends whatever can be sent: the write is always allowed, and a patch changes only what it may (see checkPatch).
 func FuzzHandler(f *testing.F) {
 	for _, body := range recorded(f) {
 		if len(body) < 10_000 { // the fuzzer gets nowhere with longer ones

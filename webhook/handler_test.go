@@ -1,7 +1,6 @@
 package webhook_test
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -100,7 +99,7 @@ func TestWritesFollowTheDecisionTable(t *testing.T) {
 			if diff := cmp.Diff(c.audit, response.AuditAnnotations); diff != "" {
 				t.Errorf("audit annotations (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(decode(t, c.want.text()), decode(t, patchedBy(t, r.object, response.Patch))); diff != "" {
+			if diff := cmp.Diff(unmarshal(t, c.want.text()), unmarshal(t, patchedBy(t, r.object, response.Patch))); diff != "" {
 				t.Errorf("the object (-want +got):\n%s", diff)
 			}
 		})
@@ -123,70 +122,6 @@ func patchedBy(tb testing.TB, object string, patch []byte) string {
 	return string(got)
 }
 
-func decode(tb testing.TB, text string) map[string]any {
-	tb.Helper()
-	dec := json.NewDecoder(strings.NewReader(text))
-	dec.UseNumber()
-	var v map[string]any
-	if err := dec.Decode(&v); err != nil {
-		tb.Fatalf("%v: %s", err, text)
-	}
-	return v
-}
-
-func TestTheModeOfTheObjectOverridesItsNamespace(t *testing.T) {
-	const (
-		nothing = ""
-		kept    = "handoff: kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"
-		would   = "handoff: (warn) would keep .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"
-		empty   = "handoff: ownership-handoff.io/mode is empty and counts as warn; write enforce, warn or off"
-		unknown = "handoff: ownership-handoff.io/mode Enforce is unknown and counts as warn; write enforce, warn or off"
-	)
-	const none = "(none)" // no annotation of the namespace, or label of the object
-	for sentence, c := range map[string]struct {
-		namespace, object string
-		warnings          []string
-		patched           bool
-	}{
-		"enforce":                            {"enforce", none, []string{kept, handBack}, true},
-		"warn":                               {"warn", none, []string{would}, false},
-		"off":                                {"off", none, nil, false},
-		"absent":                             {none, none, nil, false},
-		"unknown counts as warn and says so": {"Enforce", none, []string{unknown, would}, false},
-		"empty is said":                      {nothing, none, []string{empty, would}, false},
-		"blank is empty":                     {" \t", none, []string{empty, would}, false},
-		"an object in, its namespace not":    {none, "enforce", []string{kept, handBack}, true},
-		"an object in, its namespace off":    {"off", "enforce", []string{kept, handBack}, true},
-		"an object out":                      {"enforce", "off", nil, false},
-		"an object that only warns":          {"enforce", "warn", []string{would}, false},
-		"an object that goes further":        {"warn", "enforce", []string{kept, handBack}, true},
-		"an object whose mode is unknown":    {"enforce", "Enforce", []string{unknown, would}, false},
-		"a namespace's unknown mode below an object": {"Enforce", "enforce", []string{kept, handBack}, true},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			cluster := &fakeCluster{modes: map[string]string{}, autoscaler: "HorizontalPodAutoscaler/web"}
-			if c.namespace != none {
-				cluster.modes["shop"] = c.namespace
-			}
-			live, incoming := scaledBy7(), applied3()
-			if c.object != none {
-				live, incoming = live.inMode("off"), incoming.inMode(c.object)
-			}
-			s := newServer(t, cluster)
-			response := s.answer(t, update(csa, live, incoming).body())
-			if diff := cmp.Diff(c.warnings, response.Warnings); diff != "" {
-				t.Errorf("warnings (-want +got):\n%s", diff)
-			}
-			if (response.Patch != nil) != c.patched {
-				t.Errorf("a patch: want %t, got %s", c.patched, response.Patch)
-			}
-			if c.warnings == nil && (s.logged() != "" || len(s.events) > 0) {
-				t.Errorf("not a word is expected, got %v, %s", s.events, s.logged())
-			}
-		})
-	}
-}
-
 func TestOtherRequestsAreAllowedSilently(t *testing.T) {
 	for sentence, change := range map[string]func(*request){
 		"a delete":                       func(r *request) { r.operation, r.object = "DELETE", "null" },
@@ -206,25 +141,6 @@ func TestOtherRequestsAreAllowedSilently(t *testing.T) {
 				silent(t, newServer(t, cluster), changed(update(csa, scaledBy7(), applied3()), change))
 			})
 		}
-	}
-}
-
-func TestACustomResourceIsKeptAtItsOwnPath(t *testing.T) {
-	r := changed(update("helm", deployment{}, deployment{}), func(r *request) {
-		r.kind = "Gadget"
-		r.oldObject = `{"metadata":{"name":"web"},"spec":{"pool":{"size":7},"x":1}}`
-		r.object = `{"metadata":{"name":"web"},"spec":{"pool":{"size":3},"x":2}}`
-	})
-	s := newServer(t, enforced())
-	response := s.answer(t, r.body())
-	want := `[{"op":"add","path":"/spec/pool/size","value":7}]`
-	if diff := cmp.Diff(want, string(response.Patch)); diff != "" {
-		t.Errorf("patch (-want +got):\n%s", diff)
-	}
-	gone := changed(r, func(r *request) { r.object = `{"metadata":{"name":"web"},"spec":{"x":2}}` })
-	want = `[{"op":"add","path":"/spec/pool","value":{"size":7}}]`
-	if diff := cmp.Diff(want, string(newServer(t, enforced()).answer(t, gone.body()).Patch)); diff != "" {
-		t.Errorf("a pool that is gone is made again for its size (-want +got):\n%s", diff)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/test/document"
 )
 
 const historiesOfAKind = 600
@@ -64,15 +65,15 @@ func (h *history) compare(t *testing.T, counted map[string]int) (found []string)
 	want, got := unmarshal(t, h.incoming), unmarshal(t, patched)
 	live, manifest := unmarshal(t, h.live), unmarshalOrNil(lastAppliedIn(got))
 	for i, slot := range h.kind.slots {
-		value, present := valueAt(live, slot.path)
+		value, present := document.Get(live, slot.path)
 		if expected[i] == unknown {
-			unsetAt(want, slot.path)
-			unsetAt(got, slot.path)
+			document.Remove(want, slot.path)
+			document.Remove(got, slot.path)
 		}
 		if expected[i] != kept || !present {
 			continue
 		}
-		sent, wasSent := valueAt(want, slot.path)
+		sent, wasSent := document.Get(want, slot.path)
 		if wasSent && sameJSON(sent, value) {
 			continue
 		}
@@ -83,20 +84,20 @@ func (h *history) compare(t *testing.T, counted map[string]int) (found []string)
 			counted["unit"]++
 		}
 		if parent := slot.path[:len(slot.path)-1]; i == 0 && h.kind.scale != nil {
-			if _, isThere := valueAt(want, parent); !isThere { // it comes back as it was
-				was, _ := valueAt(live, parent)
-				setAt(want, parent, was)
+			if _, isThere := document.Get(want, parent); !isThere { // it comes back as it was
+				was, _ := document.Get(live, parent)
+				document.Set(want, parent, was)
 			}
 		}
-		setAt(want, slot.path, value)
-		if _, isThere := valueAt(manifest, slot.path); isThere {
+		document.Set(want, slot.path, value)
+		if _, isThere := document.Get(manifest, slot.path); isThere {
 			found = append(found, fmt.Sprintf("%v is kept, and in last-applied", slot.path))
 		}
 		found = append(found, h.wrongManagers(t, i, patched)...)
 	}
 	for _, object := range []map[string]any{want, got} {
-		unsetAt(object, pathOf("metadata", "managedFields"))
-		unsetAt(object, pathOf("metadata", "annotations", lastApplied))
+		document.Remove(object, pathOf("metadata", "managedFields"))
+		document.Remove(object, pathOf("metadata", "annotations", lastApplied))
 		withoutEmpty(object)
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {

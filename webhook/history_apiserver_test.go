@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/test/document"
 )
 
 // The functions of this file turn the writes of a history into objects, with the libraries of the API server and of kubectl.
@@ -54,8 +56,8 @@ func (k objectKind) stored(tb testing.TB, live *unstructured.Unstructured, resul
 
 // withDefault defaults the scale field.
 func (k objectKind) withDefault(u *unstructured.Unstructured) {
-	if _, found := valueAt(u.Object, k.scale); k.defaulted && !found {
-		setAt(u.Object, k.scale, int64(1))
+	if _, found := document.Get(u.Object, k.scale); k.defaulted && !found {
+		document.Set(u.Object, k.scale, int64(1))
 	}
 }
 
@@ -74,7 +76,7 @@ func (k objectKind) scaleTo(tb testing.TB, live, manager string, replicas int64,
 	tb.Helper()
 	was := objectOf(tb, live)
 	is := was.DeepCopy()
-	setAt(is.Object, k.scale, replicas)
+	document.Set(is.Object, k.scale, replicas)
 	isManaged := k.entriesWithScale(tb, live) > 0
 	result, err := k.scaleField.Update(was.DeepCopy(), is, manager)
 	text := k.stored(tb, was, result, err, at)
@@ -159,7 +161,7 @@ func annotated(tb testing.TB, manifest string) string {
 func withAnnotation(tb testing.TB, object, name, value string) string {
 	tb.Helper()
 	u := objectOf(tb, object)
-	setAt(u.Object, pathOf("metadata", "annotations", name), value)
+	document.Set(u.Object, pathOf("metadata", "annotations", name), value)
 	return encode(u.Object)
 }
 
@@ -173,7 +175,7 @@ func (k objectKind) applyServerSide(tb testing.TB, live, manifest, manager strin
 
 // lastAppliedIn returns the last-applied annotation of an object, "" for none.
 func lastAppliedIn(object map[string]any) string {
-	text, _ := valueAt(object, pathOf("metadata", "annotations", lastApplied))
+	text, _ := document.Get(object, pathOf("metadata", "annotations", lastApplied))
 	value, _ := text.(string)
 	return value
 }

@@ -1,10 +1,11 @@
 package webhook_test
 
 import (
-	"fmt"
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/test/document"
 )
 
 // This file is docs/decisions.md once more, in terms of the facts of a history: who set what, in which order. It shares no code
@@ -144,7 +145,7 @@ func (h *history) unitKept(unit string) bool {
 // hasElements reports whether the list elements of a path are there: the elements that a manifest drops go with all in them.
 func hasElements(object map[string]any, path fieldpath.Path) bool {
 	for length := range path {
-		if _, found := valueAt(object, path[:length+1]); !found && path[length].Key != nil {
+		if _, found := document.Get(object, path[:length+1]); !found && path[length].Key != nil {
 			return false
 		}
 	}
@@ -179,32 +180,4 @@ func (h *history) recognized() bool {
 	default:
 		return true
 	}
-}
-
-// situation says what a review is about, so that those of which the same is expected can be counted together.
-func (h *history) situation() string {
-	says := "lacks it"
-	if value, ok := h.manifest[0]; ok {
-		says = "sets it"
-		if value == nil {
-			says = "sets null"
-		} else if sameJSON(value, 0) {
-			says = "sets 0"
-		}
-	}
-	who := map[role]string{applier: "an applier", person: "a person", controller: "a controller", autoscaler: "a listed autoscaler"}
-	by := "no one"
-	for _, c := range h.facts.managers[0] {
-		by = who[c.role]
-	}
-	scaler := "no scaler"
-	if h.facts.scaler.name != "" {
-		scaler = h.facts.scaler.name
-	}
-	live := "live"
-	if sameJSON(h.facts.values[0], 0) {
-		live = "live 0"
-	}
-	how := []string{"client-side apply", "replace", "server-side apply", "Helm 3", "", ""}[h.writer.how]
-	return fmt.Sprintf("%s, %s managed by %s, rule %t; %s %s", scaler, live, by, h.facts.ruled[0], how, says)
 }

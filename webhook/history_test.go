@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/test/document"
 )
 
 // how is a way to write an object.
@@ -116,7 +117,7 @@ type history struct {
 func (k objectKind) manifestOf(s settings) string {
 	object := unmarshalOrPanic(k.skeleton)
 	for _, i := range slices.Sorted(maps.Keys(s)) {
-		setAt(object, k.slots[i].path, s[i])
+		document.Set(object, k.slots[i].path, s[i])
 	}
 	return encode(object)
 }
@@ -124,7 +125,7 @@ func (k objectKind) manifestOf(s settings) string {
 func (k objectKind) valuesOf(object map[string]any) settings {
 	s := settings{}
 	for i, slot := range k.slots {
-		if v, ok := valueAt(object, slot.path); ok && v != nil {
+		if v, ok := document.Get(object, slot.path); ok && v != nil {
 			s[i] = v
 		}
 	}
@@ -312,7 +313,7 @@ func (h *history) write(tb testing.TB, by client, i int, value any) {
 		return
 	}
 	object := objectOf(tb, h.live).Object
-	setAt(object, h.kind.slots[i].path, value)
+	document.Set(object, h.kind.slots[i].path, value)
 	h.live = h.kind.update(tb, h.live, encode(object), by.manager, h.tick())
 	h.remember(tb, by, nil)
 }

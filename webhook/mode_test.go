@@ -50,14 +50,16 @@ func TestStaleFactsDecideWithAWarning(t *testing.T) {
 	}
 }
 
-// TestTheIncomingLabelDecides verifies that neither the label of the live object nor an annotation does. Where handoff acts, a
-// warning says so of an annotation.
+// TestTheIncomingLabelDecides verifies that it overrides the namespace, and that neither the label of the live object nor an
+// annotation of the object does. Where handoff acts, a warning says so of an annotation.
 func TestTheIncomingLabelDecides(t *testing.T) {
 	const (
 		leftover = "handoff: annotation ownership-handoff.io/mode has no effect on objects; set the label of that name instead"
 		kept     = "handoff: kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"
 		would    = "handoff: (warn) would keep .spec.replicas=7, owned by HorizontalPodAutoscaler/web; remove it from the manifest"
 		unknown  = "handoff: ownership-handoff.io/mode yes is unknown and counts as warn; write enforce, warn or off"
+		empty    = "handoff: ownership-handoff.io/mode is empty and counts as warn; write enforce, warn or off"
+		none     = "(no annotation)"
 	)
 	annotated := func(mode string) deployment { return applied3().with(ownership.ModeAnnotation, mode) }
 	for sentence, c := range map[string]struct {
@@ -66,6 +68,14 @@ func TestTheIncomingLabelDecides(t *testing.T) {
 		warnings       []string
 		patched        bool
 	}{
+		"a namespace in enforce":                       {"enforce", scaledBy7(), applied3(), []string{kept, handBack}, true},
+		"a namespace in warn":                          {"warn", scaledBy7(), applied3(), []string{would}, false},
+		"a namespace in off":                           {"off", scaledBy7(), applied3(), nil, false},
+		"a namespace without the annotation":           {none, scaledBy7(), applied3(), nil, false},
+		"a namespace with an unknown mode":             {"yes", scaledBy7(), applied3(), []string{unknown, would}, false},
+		"a namespace with an empty mode":               {" \t", scaledBy7(), applied3(), []string{empty, would}, false},
+		"a label below an unknown mode":                {"yes", scaledBy7(), applied3().inMode("enforce"), []string{kept, handBack}, true},
+		"a label in a namespace without the mode":      {none, scaledBy7(), applied3().inMode("enforce"), []string{kept, handBack}, true},
 		"off, in a namespace in enforce":               {"enforce", scaledBy7(), annotated("off"), []string{leftover, kept, handBack}, true},
 		"enforce, in a namespace in warn":              {"warn", scaledBy7(), annotated("enforce"), []string{leftover, would}, false},
 		"enforce, in a namespace in off":               {"off", scaledBy7(), annotated("enforce"), nil, false},
@@ -80,13 +90,20 @@ func TestTheIncomingLabelDecides(t *testing.T) {
 		"the live object has a label, the write warns": {"enforce", scaledBy7().inMode("off"), applied3().inMode("warn"), []string{would}, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			cluster := &fakeCluster{modes: map[string]string{"shop": c.namespace}, autoscaler: "HorizontalPodAutoscaler/web"}
-			response := newServer(t, cluster).answer(t, update(csa, c.live, c.incoming).body())
+			cluster := enforced()
+			if cluster.modes["shop"] = c.namespace; c.namespace == none {
+				delete(cluster.modes, "shop")
+			}
+			s := newServer(t, cluster)
+			response := s.answer(t, update(csa, c.live, c.incoming).body())
 			if diff := cmp.Diff(c.warnings, response.Warnings); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
 			if (response.Patch != nil) != c.patched {
 				t.Errorf("a patch: want %t, got %s", c.patched, response.Patch)
+			}
+			if c.warnings == nil && (s.logged() != "" || len(s.events) > 0) {
+				t.Errorf("want no log and no Event, got %v, %s", s.events, s.logged())
 			}
 		})
 	}

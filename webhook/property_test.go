@@ -3,25 +3,27 @@ package webhook_test
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
+	"maps"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	jsonpatchv4 "gopkg.in/evanphx/json-patch.v4"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/test/document"
 	"github.com/ownership-handoff/handoff/webhook"
 )
 
-// opened is what a review says, taken out of it by name.
+// opened is a review, read by name.
 type opened struct {
-	uid, operation    string
-	kind              string
+	uid               string
 	object, oldObject json.RawMessage
 }
 
@@ -33,14 +35,12 @@ func openReview(body []byte) (request opened, ok bool) {
 	}
 	read := root.Member("request")
 	request = opened{object: read.Member("object").Text(), oldObject: read.Member("oldObject").Text()}
-	request.operation, _ = read.Member("operation").String()
-	request.kind, _ = read.At("kind", "kind").String()
 	request.uid, ok = read.Member("uid").String()
 	return request, ok
 }
 
-// hold posts a body and holds what is true of every answer: the write is allowed, the uid is the review's, and a patch
-// only brings back what live has, beside the last-applied annotation and managedFields: see unexplained.
+// checkResponse posts a body and checks what is true of every response: the write is allowed, the uid is the review's, and a patch
+// only restores what live has: see checkPatch.
 func checkResponse(tb testing.TB, handler http.Handler, body []byte) *admissionv1.AdmissionResponse {
 	tb.Helper()
 	recorder := httptest.NewRecorder()
@@ -58,7 +58,7 @@ func checkResponse(tb testing.TB, handler http.Handler, body []byte) *admissionv
 		tb.Errorf("uid: want %q or none, got %q", request.uid, response.UID)
 	}
 	if response.Patch != nil {
-		holdPatch(tb, request, response)
+		checkPatch(tb, request, response)
 	}
 	return response
 }
@@ -67,133 +67,82 @@ func failedOpen(response *admissionv1.AdmissionResponse) bool {
 	return len(response.Warnings) == 1 && strings.HasPrefix(response.Warnings[0], "handoff: skipped, ")
 }
 
-func holdPatch(tb testing.TB, request opened, response *admissionv1.AdmissionResponse) {
+// checkPatch checks that managedFields stay valid, that last-applied stays JSON, and that all other operations restore parts of live,
+// start a new object at the autoscaler's count, or clear a stale default.
+func checkPatch(tb testing.TB, request opened, response *admissionv1.AdmissionResponse) {
 	tb.Helper()
-	before, live := decode(tb, string(request.object)), map[string]any{}
-	if request.operation != "CREATE" {
-		live = decode(tb, string(request.oldObject))
-	}
 	text := patchedBy(tb, string(request.object), response.Patch)
-	after := decode(tb, text)
-	if was, is := at(before, []string{"metadata", "annotations", lastApplied}), at(after, []string{"metadata", "annotations", lastApplied}); !cmp.Equal(was, is) {
-		manifest, _ := is.(string)
-		if !json.Valid([]byte(manifest)) {
-			tb.Errorf("last-applied is no JSON any more: %q", manifest)
-		}
+	before, after, live := unmarshal(tb, string(request.object)), unmarshal(tb, text), unmarshalOrNil(string(request.oldObject))
+	if manifest := lastAppliedIn(after); manifest != lastAppliedIn(before) && !json.Valid([]byte(manifest)) {
+		tb.Errorf("last-applied is no JSON any more: %q", manifest)
 	}
-	if valid(at(before, []string{"metadata", "managedFields"})) == nil && valid(at(live, []string{"metadata", "managedFields"})) == nil {
-		if err := valid(at(after, []string{"metadata", "managedFields"})); err != nil {
-			tb.Errorf("managedFields that the API server refuses: %v: %s", err, text)
-		}
+	managedFields := pathOf("metadata", "managedFields")
+	was, _ := document.Get(before, managedFields)
+	lives, _ := document.Get(live, managedFields)
+	if is, _ := document.Get(after, managedFields); valid(was) == nil && valid(lives) == nil && valid(is) != nil {
+		tb.Errorf("managedFields that the API server rejects: %v: %s", valid(is), text)
 	}
-	for _, document := range []map[string]any{before, after, live} {
-		remove(document, []string{"metadata", "annotations", lastApplied})
-		remove(document, []string{"metadata", "managedFields"})
+	operations, err := jsonpatchv4.DecodePatch(response.Patch)
+	if err != nil {
+		tb.Fatal(err)
 	}
-	if _, started := response.AuditAnnotations["start-autoscaled"]; started {
-		scale := []string{"spec", "replicas"}
-		if request.kind == "Gadget" {
-			scale = []string{"spec", "pool", "size"}
-		}
-		if got := at(after, scale); got != json.Number("7") {
-			tb.Errorf("the autoscaler wants 7, got %v", got)
-		}
-		removeWithContainers(before, scale)
-		removeWithContainers(after, scale)
-	}
+	_, started := response.AuditAnnotations["start-autoscaled"]
 	_, cleared := response.AuditAnnotations["clear-stale-default"]
-	if changes := unexplained("", before, after, live, cleared); len(changes) > 0 {
-		tb.Errorf("the patch changes what it has no reason to:\n%s\n(-incoming +patched):\n%s",
-			strings.Join(changes, "\n"), cmp.Diff(before, after))
-	}
-}
-
-// absent stands for a member that an object does not have.
-type absent struct{}
-
-// unexplained lists where a patched document differs from the incoming one without being as live is. What row 7 clears is
-// absent afterwards. An object on the way to what comes back comes with it.
-func unexplained(path string, before, after, live any, cleared bool) []string {
-	if cmp.Equal(before, after) || cmp.Equal(after, live) || cleared && after == (absent{}) {
-		return nil
-	}
-	was, isObject := before.(map[string]any)
-	is, stays := after.(map[string]any)
-	if stays && (isObject || before == (absent{})) {
-		lives, _ := live.(map[string]any)
-		var changes []string
-		for name := range allNames(was, is) {
-			changes = append(changes, unexplained(path+"/"+name, member(was, name), member(is, name), member(lives, name), cleared)...)
-		}
-		return changes
-	}
-	wasList, _ := before.([]any)
-	isList, _ := after.([]any)
-	if len(wasList) == 0 || len(wasList) != len(isList) {
-		return []string{path}
-	}
-	var changes []string
-	for i := range isList {
-		changes = append(changes, unexplainedElement(path+"/"+strconv.Itoa(i), wasList[i], isList[i], live, cleared)...)
-	}
-	return changes
-}
-
-// unexplainedElement compares an element with all those of live: which one it is there is known by its key.
-func unexplainedElement(path string, before, after, live any, cleared bool) []string {
-	changes := unexplained(path, before, after, absent{}, cleared)
-	elements, _ := live.([]any)
-	for _, element := range elements {
-		if len(changes) == 0 {
-			break
-		}
-		changes = unexplained(path, before, after, element, cleared)
-	}
-	return changes
-}
-
-func allNames(objects ...map[string]any) map[string]bool {
-	names := map[string]bool{}
-	for _, object := range objects {
-		for name := range object {
-			names[name] = true
-		}
-	}
-	return names
-}
-
-func member(object map[string]any, name string) any {
-	if v, ok := object[name]; ok {
-		return v
-	}
-	return absent{}
-}
-
-// at returns what stands at a path of a decoded document, nil where nothing does.
-func at(v any, path []string) any {
-	for _, name := range path {
-		object, _ := v.(map[string]any)
-		v = object[name]
-	}
-	return v
-}
-
-func remove(v any, path []string) {
-	object, _ := at(v, path[:len(path)-1]).(map[string]any)
-	delete(object, path[len(path)-1])
-}
-
-// removeWithContainers removes a field, and the objects on the way to it that hold nothing else.
-func removeWithContainers(v any, path []string) {
-	for ; len(path) > 0; path = path[:len(path)-1] {
-		remove(v, path)
-		if container, ok := at(v, path[:len(path)-1]).(map[string]any); !ok || len(container) > 0 {
-			return
+	for _, operation := range operations {
+		path, _ := operation.Path()
+		value, err := operation.ValueInterface()
+		isOther := !strings.HasPrefix(path, "/metadata/managedFields") && path != lastAppliedPointer
+		switch isRemoval := operation.Kind() == "remove"; {
+		case !isOther, isRemoval && cleared, started && sameJSON(value, 7):
+		case isRemoval || err != nil || !isSomewhereIn(live, value):
+			tb.Errorf("%s of %s restores nothing of live: %s", operation.Kind(), path, response.Patch)
 		}
 	}
 }
 
-// valid says what the API server says to managedFields that a webhook returns.
+const lastAppliedPointer = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"
+
+// isSomewhereIn reports whether a decoded value has the part, at any depth.
+func isSomewhereIn(v, part any) bool {
+	if isPartOf(v, part) {
+		return true
+	}
+	for inner := range children(v) {
+		if isSomewhereIn(inner, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// isPartOf reports whether a value is the part, or an object that has all members of the part, and maybe others.
+func isPartOf(v, part any) bool {
+	object, isObject := v.(map[string]any)
+	members, ok := part.(map[string]any)
+	if !isObject || !ok {
+		return sameJSON(v, part)
+	}
+	for name, member := range members {
+		if inner, found := object[name]; !found || !isPartOf(inner, member) {
+			return false
+		}
+	}
+	return true
+}
+
+// children yields the members of an object or the elements of a list.
+func children(v any) iter.Seq[any] {
+	switch in := v.(type) {
+	case map[string]any:
+		return maps.Values(in)
+	case []any:
+		return slices.Values(in)
+	default:
+		return func(func(any) bool) {}
+	}
+}
+
+// valid returns the error of the API server about managedFields that a webhook returns.
 func valid(decoded any) error {
 	text, err := json.Marshal(decoded)
 	if err != nil {

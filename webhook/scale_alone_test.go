@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/race"
+	"github.com/ownership-handoff/handoff/test/document"
 )
 
 var (
@@ -89,10 +90,9 @@ func (s *scaleTest) check(t *testing.T, seed uint64, want outcome) {
 		s.seen[x.skipped]++
 	}
 	for _, finding := range found {
-		key := finding + ": " + h.situation()
-		s.losses[key]++
-		if len(s.losses) < 400 && (s.examples[key] == "" || len(x.String()) < len(s.examples[key])) {
-			s.examples[key] = fmt.Sprintf("-first-seed=%d -reviews=1: %s", seed, x)
+		s.losses[finding]++
+		if len(s.losses) < 400 && (s.examples[finding] == "" || len(x.String()) < len(s.examples[finding])) {
+			s.examples[finding] = fmt.Sprintf("-first-seed=%d -reviews=1: %s", seed, x)
 		}
 	}
 }
@@ -110,8 +110,8 @@ func (s *scaleTest) report(t *testing.T) {
 
 func (h *history) sameScale(tb testing.TB, a, b string) bool {
 	tb.Helper()
-	was, _ := valueAt(unmarshal(tb, a), h.kind.scale)
-	is, _ := valueAt(unmarshal(tb, b), h.kind.scale)
+	was, _ := document.Get(unmarshal(tb, a), h.kind.scale)
+	is, _ := document.Get(unmarshal(tb, b), h.kind.scale)
 	return sameJSON(was, is)
 }
 
@@ -159,16 +159,16 @@ func (x *hostile) findings(t *testing.T, want outcome) (found []string) {
 // blank takes the parts out of an object that other checks are about. A parent that the write removed comes back with the scale.
 func (x *hostile) blank(t *testing.T, object map[string]any) {
 	t.Helper()
-	unsetAt(object, pathOf("metadata", "managedFields"))
-	unsetAt(object, pathOf("metadata", "annotations", lastApplied))
-	unsetAt(object, x.kind.scale)
+	document.Remove(object, pathOf("metadata", "managedFields"))
+	document.Remove(object, pathOf("metadata", "annotations", lastApplied))
+	document.Remove(object, x.kind.scale)
 	for path := x.kind.scale[:len(x.kind.scale)-1]; len(path) > 0; path = path[:len(path)-1] {
-		if parent, _ := valueAt(object, path); isOneOf(encode(parent), "{}", "null") {
-			unsetAt(object, path)
+		if parent, _ := document.Get(object, path); isOneOf(encode(parent), "{}", "null") {
+			document.Remove(object, path)
 		}
 	}
-	if parent, _ := valueAt(unmarshal(t, x.incoming), x.kind.scale[:len(x.kind.scale)-1]); parent == nil {
-		unsetAt(object, x.kind.scale[:len(x.kind.scale)-1]) // it comes back as it was live
+	if parent, _ := document.Get(unmarshal(t, x.incoming), x.kind.scale[:len(x.kind.scale)-1]); parent == nil {
+		document.Remove(object, x.kind.scale[:len(x.kind.scale)-1]) // it comes back as it was live
 	}
 }
 
@@ -194,7 +194,7 @@ func (x *hostile) send(t *testing.T) (response *admissionv1.AdmissionResponse, l
 func (x *hostile) wrongEntries(t *testing.T, want outcome, patched string) (found []string) {
 	t.Helper()
 	live, incoming, is := entriesIn(t, x.live), entriesIn(t, x.incoming), entriesIn(t, patched)
-	parent, _ := valueAt(unmarshal(t, x.incoming), x.kind.scale[:len(x.kind.scale)-1])
+	parent, _ := document.Get(unmarshal(t, x.incoming), x.kind.scale[:len(x.kind.scale)-1])
 	isGone := want == kept && parent == nil
 	// A write that changes nothing else becomes the live object, with its entries.
 	becomesLive := sameJSON(withoutEntries(t, x.live), withoutEntries(t, patched))
@@ -233,7 +233,7 @@ func (x *hostile) wrongEntries(t *testing.T, want outcome, patched string) (foun
 func withoutEntries(t *testing.T, text string) map[string]any {
 	t.Helper()
 	object := unmarshal(t, text)
-	unsetAt(object, pathOf("metadata", "managedFields"))
+	document.Remove(object, pathOf("metadata", "managedFields"))
 	return object
 }
 
@@ -282,8 +282,8 @@ func (x *hostile) wrongAnnotation(want outcome, before, after map[string]any) []
 		return nil
 	}
 	if x.others { // other rows may have removed their fields
-		sent, _ := valueAt(wasObject, x.kind.scale)
-		got, isThere := valueAt(isObject, x.kind.scale)
+		sent, _ := document.Get(wasObject, x.kind.scale)
+		got, isThere := document.Get(isObject, x.kind.scale)
 		if want == through && !sameJSON(sent, got) || want == kept && isThere && x.changes {
 			return []string{"last-applied has another scale field than expected"}
 		}
@@ -292,10 +292,10 @@ func (x *hostile) wrongAnnotation(want outcome, before, after map[string]any) []
 	if want == through || wasObject == nil {
 		return []string{"last-applied has changed: " + x.names[len(x.names)-1]}
 	}
-	if _, found := valueAt(isObject, x.kind.scale); found {
+	if _, found := document.Get(isObject, x.kind.scale); found {
 		return []string{"last-applied still has the scale field"}
 	}
-	unsetAt(wasObject, x.kind.scale)
+	document.Remove(wasObject, x.kind.scale)
 	if diff := gocmp.Diff(withoutEmpty(wasObject), withoutEmpty(isObject)); diff != "" {
 		return []string{"last-applied has lost more than the scale field"}
 	}

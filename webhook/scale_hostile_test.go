@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/test/document"
 	"github.com/ownership-handoff/handoff/webhook"
 )
 
@@ -144,17 +145,17 @@ func (x *hostile) annotations() bool {
 	broken := x.brokenManifest()
 	switch {
 	case !x.writer.isClientSide() && before == after:
-		setAt(x.was, path, broken)
-		setAt(x.is, path, broken)
+		document.Set(x.was, path, broken)
+		document.Set(x.is, path, broken)
 		x.readable = false
 	case x.writer.isClientSide() && isListed && x.owned():
-		setAt(x.is, path, broken)
+		document.Set(x.is, path, broken)
 		if x.random.IntN(2) == 0 {
-			setAt(x.was, path, x.brokenManifest())
+			document.Set(x.was, path, x.brokenManifest())
 		}
 		x.readable = false
 	case x.writer.isClientSide() && before != after && isListed:
-		setAt(x.was, path, broken)
+		document.Set(x.was, path, broken)
 	default:
 		return false
 	}
@@ -164,7 +165,7 @@ func (x *hostile) annotations() bool {
 // entry appends a managedFields entry to both objects.
 func (x *hostile) entry(text string) {
 	for _, object := range []map[string]any{x.was, x.is} {
-		all, _ := valueAt(object, pathOf("metadata", "managedFields"))
+		all, _ := document.Get(object, pathOf("metadata", "managedFields"))
 		list, _ := all.([]any)
 		var e any
 		if err := json.Unmarshal([]byte(text), &e); err != nil {
@@ -174,7 +175,7 @@ func (x *hostile) entry(text string) {
 		if len(list) > 0 {
 			at = len(text) % (len(list) + 1)
 		}
-		setAt(object, pathOf("metadata", "managedFields"), slices.Insert(slices.Clone(list), at, e))
+		document.Set(object, pathOf("metadata", "managedFields"), slices.Insert(slices.Clone(list), at, e))
 	}
 }
 
@@ -230,7 +231,7 @@ func (x *hostile) controllerFields() bool {
 		strings.Repeat(".spec.x[*].y.*,", 2000), ".metadata.managedFields", "\u2028", `.spec.template.spec.containers[name="`)
 	text := pick(x.random, texts)
 	for _, object := range []map[string]any{x.was, x.is} {
-		setAt(object, pathOf("metadata", "annotations", ownership.ControllerFieldsAnnotation), text)
+		document.Set(object, pathOf("metadata", "annotations", ownership.ControllerFieldsAnnotation), text)
 	}
 	x.others = true
 	return true
@@ -286,17 +287,17 @@ func (x *hostile) staleDefault() bool {
 		return false
 	}
 	rolling := map[string]any{"maxSurge": "25%", "maxUnavailable": "25%"}
-	setAt(x.was, pathOf("spec", "strategy"), map[string]any{"type": "RollingUpdate", "rollingUpdate": rolling})
-	setAt(x.is, pathOf("spec", "strategy"), map[string]any{"type": "Recreate", "rollingUpdate": rolling})
+	document.Set(x.was, pathOf("spec", "strategy"), map[string]any{"type": "RollingUpdate", "rollingUpdate": rolling})
+	document.Set(x.is, pathOf("spec", "strategy"), map[string]any{"type": "Recreate", "rollingUpdate": rolling})
 	x.others = true
 	return true
 }
 
 // droppedFields are fields that others set and the write removes.
 func (x *hostile) droppedFields() bool {
-	setAt(x.was, pathOf("metadata", "labels", "a"), "1")
-	setAt(x.was, pathOf("metadata", "annotations", "b"), strings.Repeat("x", 1<<x.random.IntN(18)))
-	setAt(x.was, pathOf("spec", "minReadySeconds"), 7)
+	document.Set(x.was, pathOf("metadata", "labels", "a"), "1")
+	document.Set(x.was, pathOf("metadata", "annotations", "b"), strings.Repeat("x", 1<<x.random.IntN(18)))
+	document.Set(x.was, pathOf("spec", "minReadySeconds"), 7)
 	x.entry(x.entryOf("kubectl-edit", "Update", x.version(),
 		`{"f:metadata":{"f:labels":{"f:a":{}},"f:annotations":{"f:b":{}}},"f:spec":{"f:minReadySeconds":{}}}`, "other"))
 	x.others = true
@@ -312,8 +313,8 @@ func (x *hostile) requestsOverLimits() bool {
 			"requests": map[string]any{"cpu": cpu}, "limits": map[string]any{"cpu": limit},
 		}}}
 	}
-	setAt(x.was, pathOf("spec", "template", "spec", "containers"), container("9", "10"))
-	setAt(x.is, pathOf("spec", "template", "spec", "containers"), container("1", "2"))
+	document.Set(x.was, pathOf("spec", "template", "spec", "containers"), container("9", "10"))
+	document.Set(x.is, pathOf("spec", "template", "spec", "containers"), container("1", "2"))
 	pattern, err := ownership.ParsePattern(".spec.template.spec.containers[*].resources.requests")
 	if err != nil {
 		panic(err)
@@ -343,8 +344,8 @@ func (x *hostile) deepObject() bool {
 	for range depth {
 		deep = map[string]any{"deep": deep}
 	}
-	setAt(x.was, pathOf("spec", "deep"), deep)
-	setAt(x.is, pathOf("spec", "deep"), deep)
+	document.Set(x.was, pathOf("spec", "deep"), deep)
+	document.Set(x.is, pathOf("spec", "deep"), deep)
 	return true
 }
 
@@ -355,7 +356,7 @@ func (x *hostile) oldVersion() bool {
 	}
 	moved := false
 	for _, object := range []map[string]any{x.was, x.is} {
-		all, _ := valueAt(object, pathOf("metadata", "managedFields"))
+		all, _ := document.Get(object, pathOf("metadata", "managedFields"))
 		list, _ := all.([]any)
 		for _, e := range list {
 			e, _ := e.(map[string]any)
@@ -387,8 +388,8 @@ func (x *hostile) anonymous() bool {
 
 func (x *hostile) noTimes() bool {
 	for _, object := range []map[string]any{x.was, x.is} {
-		unsetAt(object, pathOf("metadata", "uid"))
-		unsetAt(object, pathOf("metadata", "namespace"))
+		document.Remove(object, pathOf("metadata", "uid"))
+		document.Remove(object, pathOf("metadata", "namespace"))
 	}
 	return true
 }
@@ -404,7 +405,7 @@ func (x *hostile) manyPatterns() bool {
 		x.entry(x.entryOf(fmt.Sprintf("m%d", i), "Update", x.version(), `{"f:spec":{"f:many":{`+strings.Join(fields, ",")+`}}}`, ""))
 	}
 	for _, object := range []map[string]any{x.was, x.is} {
-		setAt(object, pathOf("metadata", "annotations", ownership.ControllerFieldsAnnotation), strings.Join(patterns, ","))
+		document.Set(object, pathOf("metadata", "annotations", ownership.ControllerFieldsAnnotation), strings.Join(patterns, ","))
 	}
 	x.others = true
 	return true

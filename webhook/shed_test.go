@@ -72,16 +72,3 @@ func TestShedReviewsAreLoggedOnce(t *testing.T) {
 		t.Errorf("handoff_failed_open_total of shed: want 1000, got %v", n)
 	}
 }
-
-func BenchmarkShed(b *testing.B) {
-	s := newServer(b, enforced())
-	body := strings.Replace(update(csa, scaledBy7(), applied3()).body(), "app:1", strings.Repeat("a", 30<<10), 1)
-	b.ReportAllocs()
-	for b.Loop() {
-		recorder := httptest.NewRecorder()
-		s.Shed(recorder, httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/mutate", strings.NewReader(body)))
-		if recorder.Code != http.StatusOK {
-			b.Fatal(recorder.Code)
-		}
-	}
-}

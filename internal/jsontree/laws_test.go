@@ -1,7 +1,6 @@
 package jsontree_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -55,13 +54,7 @@ func isEmpty(v any) bool {
 func TestCutsAgreeWithDecodedValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 0)) //nolint:gosec // not for secrets
 	for range 3000 {
-		object := map[string]any{"spec": generated(r, 4), "other": generated(r, 3)}
-		text, err := json.MarshalIndent(object, "", []string{"", " "}[r.IntN(2)])
-		if err != nil {
-			t.Fatal(err)
-		}
-		var all []fieldpath.Path
-		paths(r, object, nil, &all)
+		text, all := generatedObject(t, r)
 		root, emptied := jsontree.Valid(text), r.IntN(2) == 0
 		mayGo := func(parent fieldpath.Path) bool { return emptied && parent[len(parent)-1].FieldName != nil }
 		cut := map[string]bool{}

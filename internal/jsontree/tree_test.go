@@ -62,6 +62,18 @@ func paths(r *rand.Rand, v any, at fieldpath.Path, to *[]fieldpath.Path) {
 	}
 }
 
+// generatedObject returns the text of an object, with paths to all of its parts and to some that it does not have.
+func generatedObject(t *testing.T, r *rand.Rand) (text []byte, all []fieldpath.Path) {
+	t.Helper()
+	object := map[string]any{"spec": generated(r, 4), "other": generated(r, 3)}
+	text, err := json.MarshalIndent(object, "", []string{"", " "}[r.IntN(2)])
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths(r, object, nil, &all)
+	return text, all
+}
+
 // isScalar leaves out what is no key of a list.
 func isScalar(v any) bool {
 	switch v.(type) {
@@ -76,13 +88,7 @@ func isScalar(v any) bool {
 func TestLookupsAgreeWithDecodedValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 0)) //nolint:gosec // not for secrets
 	for range 3000 {
-		object := map[string]any{"spec": generated(r, 4), "other": generated(r, 3)}
-		text, err := json.MarshalIndent(object, "", []string{"", " "}[r.IntN(2)])
-		if err != nil {
-			t.Fatal(err)
-		}
-		var all []fieldpath.Path
-		paths(r, object, nil, &all)
+		text, all := generatedObject(t, r)
 		root, err := jsontree.Parse(text)
 		if err != nil {
 			t.Fatal(err)

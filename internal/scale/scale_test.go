@@ -2,12 +2,9 @@ package scale_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ownership-handoff/handoff/internal/scale"
@@ -28,19 +25,6 @@ func TestKnownScalePaths(t *testing.T) {
 		if known != nil != want.known || builtin != nil != want.builtin {
 			t.Errorf("%s: want %+v, got %s and %s", kind, want, known, builtin)
 		}
-	}
-}
-
-func TestAnAutoscalerThatIsBeingDeletedTargetsNothing(t *testing.T) {
-	hpa := autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
-	hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}
-	deployment := schema.GroupKind{Group: "apps", Kind: "Deployment"}
-	if got := scale.Targeting([]autoscalingv2.HorizontalPodAutoscaler{hpa}, deployment, "web"); len(got) != 1 {
-		t.Fatalf("want one reference, got %v", got)
-	}
-	hpa.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
-	if got := scale.Targeting([]autoscalingv2.HorizontalPodAutoscaler{hpa}, deployment, "web"); len(got) != 0 {
-		t.Errorf("want no reference while it is being deleted, got %v", got)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"github.com/ownership-handoff/handoff/merge/schema"
-	"github.com/ownership-handoff/handoff/merge/threeway"
 )
 
 // configMapOf returns an apply of a ConfigMap with the given number of values, all of which change.
@@ -30,58 +29,6 @@ func configMapOf(values int) applied {
 	return applied{
 		sample: sample{name: "configmap", typed: &corev1.ConfigMap{}, place: types.Of(&corev1.ConfigMap{})},
 		base:   text("1"), manifest: text("2"), live: text("1"),
-	}
-}
-
-// BenchmarkConfigMap applies a ConfigMap of 5 KB whose values all change.
-func BenchmarkConfigMap(b *testing.B) {
-	for _, values := range []int{80, 800} {
-		a := configMapOf(values)
-		b.Run(fmt.Sprintf("%dKB/handoff", len(a.live)/1000), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := threeway.MergeJSON(a.base, a.manifest, a.live, a.sample.place, threeway.Options{}); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run(fmt.Sprintf("%dKB/strategicpatch", len(a.live)/1000), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := upstreamStrategic(a.base, a.manifest, a.live, a.sample.typed); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-// BenchmarkAlgorithm merges decoded values, without decoding and encoding on either side. Upstream's side is two patches, their
-// merge and its application, without the copies that it consumes.
-func BenchmarkAlgorithm(b *testing.B) {
-	for _, a := range []applied{configMapOf(80), deploymentOf(b, 9), deploymentOf(b, 95)} {
-		name := fmt.Sprintf("%s-%dKB", a.sample.name, len(a.live)/1000)
-		base, manifest, live := fromJSON(b, a.base), fromJSON(b, a.manifest), fromJSON(b, a.live)
-		b.Run(name+"/handoff", func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := threeway.Merge(base, manifest, live, a.sample.place, threeway.Options{}); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run(name+"/strategicpatch", func(b *testing.B) { benchmarkAlgorithm(b, a, base, manifest, live) })
-	}
-}
-
-func benchmarkAlgorithm(b *testing.B, a applied, base, manifest, live map[string]any) {
-	b.Helper()
-	b.ReportAllocs()
-	for b.Loop() {
-		b.StopTimer()
-		copies := consumed(base, manifest, live)
-		b.StartTimer()
-		algorithm(b, a, copies)
 	}
 }
 

@@ -3,13 +3,9 @@ package threeway_test
 import (
 	"bytes"
 	"fmt"
-	"strconv"
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
-
-	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
 
@@ -49,82 +45,6 @@ func deploymentOf(tb testing.TB, containers int) applied {
 		sample: o, base: text("4", `"minReadySeconds":5,`, "", ""), manifest: text("5", "", "", ""),
 		live: text("4", `"minReadySeconds":5,"progressDeadlineSeconds":600,"strategy":{"type":"RollingUpdate"},`, defaulted,
 			`,"uid":"4b6e0c1e-7a7d-4e7c-9c0d-0d4f6a4f8a11","resourceVersion":"48211"`),
-	}
-}
-
-func BenchmarkThreeWay(b *testing.B) {
-	for _, size := range []struct {
-		name       string
-		containers int
-	}{{"5KB", 9}, {"50KB", 95}} {
-		a := deploymentOf(b, size.containers)
-		b.Logf("%s: base %d, manifest %d, live %d bytes", size.name, len(a.base), len(a.manifest), len(a.live))
-		b.Run(size.name+"/texts/handoff", func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := threeway.MergeJSON(a.base, a.manifest, a.live, a.sample.place, threeway.Options{}); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run(size.name+"/texts/strategicpatch", func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := upstreamStrategic(a.base, a.manifest, a.live, a.sample.typed); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run(size.name+"/decoded/handoff", func(b *testing.B) {
-			base, manifest, live := fromJSON(b, a.base), fromJSON(b, a.manifest), fromJSON(b, a.live)
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := threeway.Merge(base, manifest, live, a.sample.place, threeway.Options{}); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run(size.name+"/decoded/strategicpatch", func(b *testing.B) { benchmarkUpstreamDecoded(b, a) })
-	}
-}
-
-// benchmarkUpstreamDecoded merges decoded values as strategicpatch allows it: three-way patches are created from texts only, and
-// applying one consumes the object.
-func benchmarkUpstreamDecoded(b *testing.B, a applied) {
-	b.Helper()
-	base, manifest, live := fromJSON(b, a.base), fromJSON(b, a.manifest), fromJSON(b, a.live)
-	meta, err := strategicpatch.NewPatchMetaFromStruct(a.sample.typed)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		text := jsontest.Encode(b, live)
-		patch, err := strategicpatch.CreateThreeWayMergePatch(jsontest.Encode(b, base), jsontest.Encode(b, manifest), text, meta, true)
-		if err != nil {
-			b.Fatal(err)
-		}
-		_, err = strategicpatch.StrategicMergeMapPatch(fromJSON(b, text), fromJSON(b, patch), a.sample.typed)
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// BenchmarkThreeWayGrows merges keyed lists of up to 5,000 elements. The time for each element must not grow.
-func BenchmarkThreeWayGrows(b *testing.B) {
-	for _, elements := range []int{625, 1250, 2500, 5000} {
-		a := serviceOf(b, elements)
-		b.Run(strconv.Itoa(elements), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := threeway.MergeJSON(a.base, a.manifest, a.live, a.sample.place, threeway.Options{}); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(elements), "ns/element")
-			b.ReportMetric(float64(len(a.live)), "bytes")
-		})
 	}
 }
 

@@ -71,7 +71,8 @@ func TestNullInAMergePatch(t *testing.T) {
 			if diff := cmp.Diff(fromJSON(t, jsontest.FromYAML(t, c.want)), fromJSON(t, got)); diff != "" {
 				t.Errorf("result (-want +got):\n%s", diff)
 			}
-			mergesAsPatch(t, base, manifest, live)
+			upstream, err := upstreamMergePatch(base, manifest, live)
+			same(t, "upstream", string(got), upstream, err)
 		})
 	}
 }

@@ -2,8 +2,6 @@ package threeway_test
 
 import (
 	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,10 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	sptest "k8s.io/apimachinery/pkg/util/strategicpatch/testing"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ownership-handoff/handoff/internal/jsontest"
@@ -116,61 +112,6 @@ func TestUpstreamTablesOfJSONMergePatch(t *testing.T) {
 	}
 	if len(cases) < 20 {
 		t.Errorf("%d cases", len(cases))
-	}
-}
-
-// TestObjectsOfKubectlTests merges the objects of one kind and name in a folder of kubectl's test data: each as base, as
-// manifest and as live.
-func TestObjectsOfKubectlTests(t *testing.T) {
-	root := upstream.Dir(t, "k8s.io/kubectl@v0.36.3")
-	folders := map[string]map[string][]map[string]any{}
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.Contains(path, "testdata") {
-			return err
-		}
-		text, err := os.ReadFile(path) //nolint:gosec // a file of the module cache
-		if err != nil {
-			return err
-		}
-		var object map[string]any
-		if yaml.Unmarshal(text, &object) != nil {
-			return nil //nolint:nilerr // a file of another kind, such as a table of commands
-		}
-		metadata, _ := object["metadata"].(map[string]any)
-		id, folder := fmt.Sprint(object["apiVersion"], object["kind"], metadata["name"]), filepath.Dir(path)
-		if folders[folder] == nil {
-			folders[folder] = map[string][]map[string]any{}
-		}
-		if known := folders[folder][id]; len(known) < 5 && metadata["name"] != nil {
-			folders[folder][id] = append(known, object)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	merged := 0
-	var types schema.Types
-	for folder, objects := range folders {
-		for _, same := range objects {
-			gvk := runtimeschema.FromAPIVersionAndKind(fmt.Sprint(same[0]["apiVersion"]), fmt.Sprint(same[0]["kind"]))
-			typed, err := clientgoscheme.Scheme.New(gvk)
-			if err != nil {
-				continue // a custom resource of a test
-			}
-			o := sample{typed: typed, place: types.Of(typed)}
-			t.Run(filepath.Base(folder), func(t *testing.T) {
-				for i := range len(same) * len(same) * len(same) {
-					base, manifest, live := same[i%len(same)], same[i/len(same)%len(same)], same[i/len(same)/len(same)]
-					differential(t, o, jsontest.Encode(t, base), jsontest.Encode(t, manifest), jsontest.Encode(t, live))
-					merged++
-				}
-			})
-		}
-	}
-	t.Logf("%d merges", merged)
-	if merged < 100 {
-		t.Errorf("%d merges", merged)
 	}
 }
 

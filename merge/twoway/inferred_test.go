@@ -46,25 +46,6 @@ func TestTwoWayInfersByOtherKeys(t *testing.T) {
 	}
 }
 
-// The examples of the documentation: kubernetes.io "Update API Objects in Place Using kubectl patch" and strategic merge
-// patches in kubernetes/community; kubectl.docs.kubernetes.io "patchesStrategicMerge", by kustomize's order of lists.
-func TestTwoWayOfTheDocumentation(t *testing.T) {
-	const prepend = twoway.ManifestFirst
-	for name, c := range map[string]twoWayCase{
-		"kubectl patch: a second container":         {order: prepend, manifest: containers(`{name: ctr-2, image: redis}`), live: containers(`{name: ctr, image: nginx}`), want: containers(`{name: ctr-2, image: redis}, {name: ctr, image: nginx}`)},
-		"kubectl patch: tolerations are replaced":   {order: prepend, manifest: deployment(`tolerations: [{effect: NoSchedule, key: disktype, value: ssd}]`), live: deployment(`tolerations: [{effect: NoSchedule, key: dedicated, value: test}]`), want: deployment(`tolerations: [{effect: NoSchedule, key: disktype, value: ssd}]`)},
-		"kubectl patch: a strategy without its own": {order: prepend, manifest: `{apiVersion: apps/v1, kind: Deployment, spec: {strategy: {$retainKeys: [type], type: Recreate}}}`, live: `{apiVersion: apps/v1, kind: Deployment, spec: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}}}`, want: `{apiVersion: apps/v1, kind: Deployment, spec: {strategy: {$retainKeys: [type], type: Recreate, rollingUpdate: {maxSurge: 1}}}}`},
-		"community: a list is replaced":             {manifest: containers(`{name: nginx, image: nginx-1.0}, {$patch: replace}`), live: containers(`{name: log, image: log-1.0}`), want: containers(`{name: nginx, image: nginx-1.0}`)},
-		"community: an element is deleted":          {order: prepend, manifest: containers(`{$patch: delete, name: log}`), live: containers(`{name: nginx, image: n}, {name: log, image: l}`), want: containers(`{name: nginx, image: n}`)},
-		"community: a map is replaced":              {manifest: `{metadata: {labels: {$patch: replace, a: b}}}`, live: `{metadata: {labels: {c: d}}}`, want: `{metadata: {labels: {a: b}}}`},
-		"kustomize: replicas and an image":          {order: prepend, manifest: `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 3, template: {spec: {containers: [{name: my-nginx, resources: {limits: {memory: 512Mi}}}]}}}}`, live: `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 2, template: {spec: {containers: [{name: my-nginx, image: nginx, ports: [{containerPort: 80}]}]}}}}`, want: `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 3, template: {spec: {containers: [{name: my-nginx, image: nginx, ports: [{containerPort: 80}], resources: {limits: {memory: 512Mi}}}]}}}}`},
-		"kustomize: a field is cleared":             {order: prepend, manifest: `{apiVersion: v1, kind: Service, spec: {type: null}}`, live: `{apiVersion: v1, kind: Service, spec: {type: NodePort, ports: [{port: 80, protocol: TCP}]}}`, want: `{apiVersion: v1, kind: Service, spec: {ports: [{port: 80, protocol: TCP}]}}`},
-		"kustomize: a custom resource's list":       {order: prepend, manifest: `{apiVersion: example.com/v1, kind: Shop, spec: {items: [{name: a}]}}`, live: `{apiVersion: example.com/v1, kind: Shop, spec: {items: [{name: b}]}}`, want: `{apiVersion: example.com/v1, kind: Shop, spec: {items: [{name: a}]}}`},
-	} {
-		t.Run(name, c.run)
-	}
-}
-
 // TestTwoWayOfKindsThatAreNotStrings merges objects whose kind cannot be looked up: lists are replaced.
 func TestTwoWayOfKindsThatAreNotStrings(t *testing.T) {
 	for _, kind := range []string{`1`, `null`, `true`, `[]`, `{}`, `""`} {

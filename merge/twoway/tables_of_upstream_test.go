@@ -3,8 +3,6 @@ package twoway_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -100,71 +98,4 @@ func formatted(value any) any {
 		})
 	}
 	return value
-}
-
-// TestUpstreamPatchesOfKustomize merges all objects of one kind and name that occur in one of kustomize's tests, in either
-// direction: the resources and the patches to them.
-func TestUpstreamPatchesOfKustomize(t *testing.T) {
-	module := upstream.Dir(t, "sigs.k8s.io/kustomize/api")
-	pairs, differences := 0, map[string]int{}
-	for _, folder := range []string{"krusty", "resmap", "resource", "internal/builtins", "filters/patchstrategicmerge"} {
-		if tests, _ := filepath.Glob(filepath.Join(module, folder, "*_test.go")); len(tests) == 0 {
-			continue
-		}
-		for name, texts := range upstream.Texts(t, filepath.Join(module, folder)) {
-			t.Run(folder+"/"+name, func(t *testing.T) {
-				for _, objects := range objectsByName(t, texts) {
-					for i := range objects {
-						for j := range objects {
-							pairs++
-							c := twoWayCase{manifest: objects[i], live: objects[j], order: twoway.ListOrder(pairs % 2)}
-							for _, difference := range c.compare(t) {
-								differences[difference]++
-							}
-						}
-					}
-				}
-			})
-		}
-	}
-	t.Logf("%d pairs, by listed difference: %v", pairs, differences)
-	if pairs < 500 {
-		t.Errorf("%d pairs", pairs)
-	}
-}
-
-// objectsByName returns the Kubernetes objects among the documents in texts, those of one kind and name together.
-func objectsByName(t *testing.T, texts []string) map[string][]string {
-	t.Helper()
-	const few = 5 // of one name: what a test expects is often there for each of its steps
-	objects := map[string][]string{}
-	for _, text := range texts {
-		if !strings.Contains(text, "kind:") {
-			continue
-		}
-		decoder := yaml.NewDecoder(bytes.NewBufferString(text))
-		for {
-			var object map[string]any
-			if err := decoder.Decode(&object); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				break // a text of another kind, such as a template
-			}
-			metadata, _ := object["metadata"].(map[string]any)
-			kind, _ := object["kind"].(string)
-			name, _ := metadata["name"].(string)
-			if kind == "" || name == "" || len(objects[kind+name]) == few {
-				continue
-			}
-			encoded, err := json.Marshal(object)
-			if err != nil {
-				continue // a map with keys that are no strings
-			}
-			text := string(encoded)
-			if !slices.Contains(objects[kind+name], text) {
-				objects[kind+name] = append(objects[kind+name], text)
-			}
-		}
-	}
-	return objects
 }

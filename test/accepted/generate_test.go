@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/ownership-handoff/handoff/test/document"
 )
 
 // generator generates the steps of a sequence, each for the current object.
@@ -198,7 +200,7 @@ func (g *generator) other() step {
 // poke generates changes of a slot in live: other values for one or all of its fields, or another option. If only is not nil, it
 // restricts the fields.
 func (g *generator) poke(s slot, only func(string) bool) (sets []setting) {
-	if live, ok := getAt(g.object.live.Object, place(s.at)); ok && g.chance(80) {
+	if live, ok := document.Get(g.object.live.Object, place(s.at)); ok && g.chance(80) {
 		leaves := slices.DeleteFunc(leavesOf(s.at, live), func(l setting) bool {
 			return only != nil && !only(l.at) || strings.HasSuffix(l.at, "/nodePort") // allocated
 		})
@@ -335,7 +337,7 @@ func (g *generator) otherValue(at string, value any) any {
 		if leaves := leavesOf("", element); isMap && len(leaves) > 0 {
 			element = runtime.DeepCopyJSON(element)
 			l := pick(g.random, leaves)
-			setAt(element, place(l.at[1:]), g.otherValue(l.at, l.value))
+			document.Set(element, place(l.at[1:]), g.otherValue(l.at, l.value))
 			changed[0] = element
 			return changed
 		}

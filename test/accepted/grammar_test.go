@@ -12,7 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ownership-handoff/handoff/test/document"
 )
 
 //go:embed testdata/grammar.yaml
@@ -206,15 +209,15 @@ func (k *kind) object(w step, name, namespace string) map[string]any {
 		if _, isNull := value.(null); isNull {
 			value = nil
 		}
-		setAt(o, place(s.at), value)
+		document.Set(o, place(s.at), runtime.DeepCopyJSONValue(value))
 	}
 	o["apiVersion"], o["kind"] = k.apiVersion(w.version), k.Kind
-	setAt(o, []string{"metadata", "name"}, name)
-	setAt(o, []string{"metadata", "namespace"}, namespace)
+	document.Set(o, fieldpath.MakePathOrDie("metadata", "name"), name)
+	document.Set(o, fieldpath.MakePathOrDie("metadata", "namespace"), namespace)
 	if w.by == helm {
-		setAt(o, []string{"metadata", "labels", "app.kubernetes.io/managed-by"}, "Helm")
-		setAt(o, []string{"metadata", "annotations", "meta.helm.sh/release-name"}, name)
-		setAt(o, []string{"metadata", "annotations", "meta.helm.sh/release-namespace"}, namespace)
+		document.Set(o, fieldpath.MakePathOrDie("metadata", "labels", "app.kubernetes.io/managed-by"), "Helm")
+		document.Set(o, fieldpath.MakePathOrDie("metadata", "annotations", "meta.helm.sh/release-name"), name)
+		document.Set(o, fieldpath.MakePathOrDie("metadata", "annotations", "meta.helm.sh/release-namespace"), namespace)
 	}
 	return o
 }
@@ -240,77 +243,18 @@ func (k *kind) allowed(s slot, m manifest) bool {
 	return k.allowed(k.slots[i], m)
 }
 
-// place splits a place into names, in which ~ stands for a slash.
-func place(at string) []string {
-	names := strings.Split(at, "/")
-	for i, name := range names {
-		names[i] = strings.ReplaceAll(name, "~", "/")
-	}
-	return names
-}
-
-// setAt sets the value at a place, and creates its parents.
-func setAt(o map[string]any, at []string, value any) {
-	if len(at) == 1 {
-		o[at[0]] = runtime.DeepCopyJSONValue(value)
-		return
-	}
-	key, name, isElement := strings.Cut(at[1], "=")
-	if !isElement {
-		inner, ok := o[at[0]].(map[string]any)
-		if !ok {
-			inner = map[string]any{}
-			o[at[0]] = inner
-		}
-		setAt(inner, at[1:], value)
-		return
-	}
-	list, _ := o[at[0]].([]any)
-	element, _ := elementOf(list, key, name)
-	if element == nil {
-		element = map[string]any{key: scalar(name)}
-		list = append(list, element)
-	}
-	if len(at) == 2 {
-		content, _ := runtime.DeepCopyJSONValue(value).(map[string]any)
-		maps.DeleteFunc(element, func(string, any) bool { return true })
-		maps.Copy(element, content)
-		element[key] = scalar(name)
-	} else {
-		setAt(element, at[2:], value)
-	}
-	o[at[0]] = list
-}
-
-// getAt returns the value at a place.
-func getAt(value any, at []string) (any, bool) {
-	for _, name := range at {
-		key, want, isElement := strings.Cut(name, "=")
-		if isElement {
-			list, _ := value.([]any)
-			element, _ := elementOf(list, key, want)
-			if element == nil {
-				return nil, false
-			}
-			value = element
+// place returns the path of a place: names and key=value of list elements behind slashes, in which ~ stands for a slash.
+func place(at string) fieldpath.Path {
+	var path fieldpath.Path
+	for name := range strings.SplitSeq(at, "/") {
+		name = strings.ReplaceAll(name, "~", "/")
+		if key, of, isElement := strings.Cut(name, "="); isElement {
+			path = append(path, fieldpath.PathElement{Key: fieldpath.KeyByFields(key, scalar(of))})
 			continue
 		}
-		members, _ := value.(map[string]any)
-		var ok bool
-		if value, ok = members[name]; !ok {
-			return nil, false
-		}
+		path = append(path, fieldpath.FieldNameElement(name))
 	}
-	return value, true
-}
-
-func elementOf(list []any, key, name string) (map[string]any, int) {
-	for i, e := range list {
-		if element, ok := e.(map[string]any); ok && fmt.Sprint(element[key]) == name {
-			return element, i
-		}
-	}
-	return nil, -1
+	return path
 }
 
 func scalar(text string) any {
@@ -318,26 +262,4 @@ func scalar(text string) any {
 		return n
 	}
 	return text
-}
-
-// removeAt removes the value at a place.
-func removeAt(o map[string]any, place []string) {
-	parent, _ := getAt(o, place[:len(place)-1])
-	name := place[len(place)-1]
-	if key, want, isElement := strings.Cut(name, "="); isElement {
-		list, _ := parent.([]any)
-		if _, i := elementOf(list, key, want); i >= 0 {
-			list = append(list[:i:i], list[i+1:]...)
-			setList(o, place[:len(place)-1], list)
-		}
-	} else if members, ok := parent.(map[string]any); ok {
-		delete(members, name)
-	}
-}
-
-func setList(o map[string]any, place []string, list []any) {
-	parent, _ := getAt(o, place[:len(place)-1])
-	if members, ok := parent.(map[string]any); ok {
-		members[place[len(place)-1]] = list
-	}
 }

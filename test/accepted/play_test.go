@@ -9,6 +9,10 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/test/document"
 )
 
 // script is the record of a sequence, for a replay.
@@ -101,7 +105,7 @@ func (p *play) step(ctx context.Context, w step) (found []finding, err error) {
 	if len(found) > 0 || p.opted.live == nil {
 		return found, nil
 	}
-	if replicas, _ := getAt(p.opted.live.Object, []string{"spec", "replicas"}); len(p.steps) == 1 && p.scaled {
+	if replicas, _ := document.Get(p.opted.live.Object, fieldpath.MakePathOrDie("spec", "replicas")); len(p.steps) == 1 && p.scaled {
 		if p.scaled = replicas != nil && replicas != int64(0); p.scaled {
 			err = p.opted.target(ctx)
 		}

@@ -13,6 +13,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
@@ -20,6 +21,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ownership-handoff/handoff/test/document"
 )
 
 // The writes of a sequence.
@@ -170,9 +173,9 @@ func (s *side) changed(w step) *unstructured.Unstructured {
 	changed.SetAPIVersion(s.kind.apiVersion(w.version))
 	for _, set := range w.sets {
 		if set.gone {
-			removeAt(changed.Object, place(set.at))
+			document.Remove(changed.Object, place(set.at))
 		} else {
-			setAt(changed.Object, place(set.at), set.value)
+			document.Set(changed.Object, place(set.at), runtime.DeepCopyJSONValue(set.value))
 		}
 	}
 	return changed
@@ -252,11 +255,12 @@ func (s *side) command(w step, declared map[string]any) (args []string, input ma
 		return []string{"scale", object, fmt.Sprintf("--replicas=%d", w.replicas)}, nil
 	case w.verb == edit && len(w.sets) == 1:
 		verbs := map[string]string{"labels": "label", "annotations": "annotate"}
-		names := place(w.sets[0].at)
+		names := strings.Split(w.sets[0].at, "/")
 		if len(names) == 3 && names[0] == "metadata" {
-			change := fmt.Sprintf("%s=%v", names[2], w.sets[0].value)
+			name := strings.ReplaceAll(names[2], "~", "/")
+			change := fmt.Sprintf("%s=%v", name, w.sets[0].value)
 			if w.sets[0].gone {
-				change = names[2] + "-"
+				change = name + "-"
 			}
 			return []string{verbs[names[1]], object, "--overwrite", change}, nil
 		}

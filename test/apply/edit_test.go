@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -28,17 +27,10 @@ type edit struct {
 	// droppedBefore is the first minor version of the API server that stores the fields that the edit changes. Older ones drop
 	// them, so that nothing changes.
 	droppedBefore uint
-	// refusedBefore is the first minor version of the API server that accepts the first manifest. Older ones refuse it with an
-	// error that contains refusal.
-	refusedBefore uint
-	refusal       string
 }
 
 // isDropped reports whether the API server drops the fields that the edit changes.
 func (e edit) isDropped() bool { return !controlPlane.started.Since(e.droppedBefore) }
-
-// isRefused reports whether the API server refuses the first manifest.
-func (e edit) isRefused() bool { return !controlPlane.started.Since(e.refusedBefore) }
 
 // nothingChanges is the end of the sentence of an edit that does not change the stored object.
 const nothingChanges = "nothing changes"
@@ -48,8 +40,7 @@ func edits(t *testing.T) map[string]edit {
 	t.Helper()
 	all := map[string]edit{}
 	for _, family := range []map[string]edit{
-		fieldEdits(), mapEdits(), containerEdits(), keyedListEdits(), podEdits(), unionEdits(),
-		workloadEdits(), jobEdits(), serviceEdits(), accessEdits(), customEdits(),
+		containerEdits(), keyedListEdits(), unionEdits(), customEdits(),
 	} {
 		for sentence, e := range family {
 			if _, twice := all[sentence]; twice {
@@ -61,7 +52,7 @@ func edits(t *testing.T) map[string]edit {
 	return all
 }
 
-// deployment returns a manifest of a Deployment, StatefulSet or DaemonSet with the given pod spec and other fields of its spec.
+// deployment returns a manifest of a Deployment with the given pod spec and other fields of its spec.
 func deployment(pod string, spec ...string) string {
 	spec = append(spec, "selector: {matchLabels: {app: web}}", "template: {metadata: {labels: {app: web}}, spec: {"+pod+"}}")
 	return "spec: {" + strings.Join(spec, ", ") + "}"
@@ -79,18 +70,8 @@ const plain = "containers: [{name: app, image: registry.invalid/app}]"
 // apiVersion of a kind.
 func apiVersion(kind string) string {
 	switch kind {
-	case "Deployment", "StatefulSet", "DaemonSet":
+	case "Deployment":
 		return "apps/v1"
-	case "Job", "CronJob":
-		return "batch/v1"
-	case "Ingress", "NetworkPolicy":
-		return "networking.k8s.io/v1"
-	case "HorizontalPodAutoscaler":
-		return "autoscaling/v2"
-	case "PodDisruptionBudget":
-		return "policy/v1"
-	case "Role", "RoleBinding", "ClusterRole":
-		return "rbac.authorization.k8s.io/v1"
 	case "Gadget":
 		return "apply.example.com/v1"
 	default:
@@ -115,20 +96,12 @@ func (e edit) manifest(text, name string) (map[string]any, error) {
 	return manifest, nil
 }
 
-// asSent returns a manifest as kubectl apply merges it: with its namespace and the annotation last-applied, and with annotations
-// even if they are empty (util.GetModifiedConfiguration of k8s.io/kubectl).
+// asSent returns a manifest without annotations as kubectl apply merges it: with its namespace and the annotation last-applied
+// (util.GetModifiedConfiguration of k8s.io/kubectl).
 func asSent(manifest map[string]any, namespace string) ([]byte, error) {
 	metadata, annotations := map[string]any{}, map[string]any{}
 	if own, ok := manifest["metadata"].(map[string]any); ok {
 		maps.Copy(metadata, own)
-	}
-	if own, ok := metadata["annotations"].(map[string]any); ok && kubectlReads(own) {
-		for name, value := range own {
-			if value == nil {
-				value = "" // kubectl reads null as an empty annotation
-			}
-			annotations[name] = value
-		}
 	}
 	if namespace != "" {
 		metadata["namespace"] = namespace
@@ -145,11 +118,4 @@ func asSent(manifest map[string]any, namespace string) ([]byte, error) {
 		return nil, fmt.Errorf("encoding a manifest: %w", err)
 	}
 	return recorded, nil
-}
-
-// kubectlReads reports whether kubectl can read annotations. Before 1.33, it treats annotations as missing if one of them is null
-// (Unstructured.GetAnnotations of k8s.io/apimachinery, which used NestedStringMap), and so removes all of them.
-func kubectlReads(annotations map[string]any) bool {
-	hasNull := slices.Contains(slices.Collect(maps.Values(annotations)), nil)
-	return !hasNull || controlPlane.started.KubectlSince(33)
 }

@@ -21,8 +21,6 @@ type stage struct {
 	ctx       context.Context //nolint:containedctx // a stage exists only during one test
 	edit      edit
 	namespace string
-	// scope is the object's namespace, empty for a cluster-scoped kind.
-	scope string
 }
 
 func newStage(t *testing.T, e edit) *stage {
@@ -32,13 +30,6 @@ func newStage(t *testing.T, e edit) *stage {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "default"}}
 	if err := controlPlane.client.Create(t.Context(), account); err != nil {
 		t.Fatal(err)
-	}
-	namespaced, err := controlPlane.client.IsObjectNamespaced(s.object())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if namespaced {
-		s.scope = s.namespace
 	}
 	return s
 }
@@ -92,7 +83,7 @@ func (s *stage) merge(live *unstructured.Unstructured, try merger) (*unstructure
 	if err != nil {
 		return nil, err
 	}
-	sent, err := asSent(manifest, s.scope)
+	sent, err := asSent(manifest, s.namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +140,7 @@ func (s *stage) object() *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
 	o.SetAPIVersion(apiVersion(s.edit.kind))
 	o.SetKind(s.edit.kind)
-	o.SetNamespace(s.scope)
+	o.SetNamespace(s.namespace)
 	o.SetName(s.namespace)
 	return o
 }

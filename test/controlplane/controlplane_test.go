@@ -33,37 +33,6 @@ func TestStopLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-func TestWithoutControllerManager(t *testing.T) {
-	audit := map[string][]string{"audit-log-path": {"{dir}/audit.log"}}
-	controlPlane := controlplane.ForTest(t, controlplane.Options{WithoutControllerManager: true, APIServerArgs: audit})
-	if running := mentioning(t, controlPlane.Dir); len(running) != 2 {
-		t.Errorf("want etcd and kube-apiserver, got %q", running)
-	}
-	if _, err := os.Stat(filepath.Join(controlPlane.Dir, "audit.log")); err != nil {
-		t.Errorf("the flag audit-log-path had no effect: %v", err)
-	}
-}
-
-func TestUsersHaveThePermissionsOfTheirGroups(t *testing.T) {
-	controlPlane := controlplane.ForTest(t, controlplane.Options{WithoutControllerManager: true})
-	for sentence, test := range map[string]struct {
-		groups []string
-		want   string
-	}{
-		"a user without groups cannot delete pods":       {nil, "no"},
-		"a user in group system:masters can delete pods": {[]string{"system:masters"}, "yes"},
-	} {
-		kubeconfig, err := controlPlane.AddUser("system:serviceaccount:default:tester", test.groups...)
-		if err != nil {
-			t.Fatalf("%s: %v", sentence, err)
-		}
-		got, _ := exec.Command(controlPlane.Kubectl, "--kubeconfig", kubeconfig, "auth", "can-i", "delete", "pods").Output()
-		if strings.TrimSpace(string(got)) != test.want {
-			t.Errorf("%s: want %s, got %s", sentence, test.want, got)
-		}
-	}
-}
-
 func TestMissingBinariesAreNamedWithTheRemedy(t *testing.T) {
 	_, err := controlplane.Start(t.Context(), controlplane.Options{Binaries: t.TempDir()})
 	want := []string{"does not contain etcd", "run make controlplane"}

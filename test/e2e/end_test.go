@@ -100,17 +100,3 @@ func (s *server) together(body string, times int) []*admissionv1.AdmissionRespon
 	}
 	return responses
 }
-
-// TestASlowClientDoesNotBlockOthers verifies that an incomplete review does not block other reviews.
-func TestASlowClientDoesNotBlockOthers(t *testing.T) {
-	t.Parallel()
-	s := startServer(newNamespace(t, "enforce"), cluster.Plane.Kubeconfig, "--max-in-flight=1")
-	s.ready()
-	finish := s.half()
-	if response, err := s.review(); err != nil || !response.Allowed || response.Warnings != nil {
-		t.Errorf("concurrent review: got %+v, %v", response, err)
-	}
-	if response, err := finish(); err != nil || response.Warnings != nil {
-		t.Errorf("slow review: got %+v, %v", response, err)
-	}
-}

@@ -46,27 +46,6 @@ func TestZeroBelongsToTheLastOneWhoDeclaredIt(t *testing.T) {
 			applies(deployment("0", "app:1")).replicas(0).warns(),
 			applies(deployment("3", "app:1")).replicas(3).warns(),
 		}},
-		"kubectl scale has set it, under an HPA": {steps: []step{
-			applies(deployment("3", "app:1")),
-			autoscaledTo(7),
-			runs("scale", "deployment", "web", "--replicas=0"),
-			applies(deployment("3", "app:2")).replicas(0).warns(offAtZero),
-			applies(deployment("", "app:2")).replicas(0),
-		}},
-		"a scaler that scales to 0 references the workload": {steps: []step{
-			applies(deployment("0", "app:1")),
-			did(func(n *namespace) { n.apply(scaledObject) }),
-			did((*namespace).informed),
-			applies(deployment("0", "app:2")).replicas(0),
-			applies(deployment("3", "app:2")).replicas(0).says("kept .spec.replicas=0, owned by ScaledObject/web"),
-			scaledBy("keda-operator", 4),
-			applies(deployment("0", "app:2")).replicas(4),
-		}},
-		"kubectl scale has set it, without a scaler": {steps: []step{
-			applies(deployment("3", "app:1")),
-			runs("scale", "deployment", "web", "--replicas=0"),
-			applies(deployment("3", "app:1")).replicas(3).warns(),
-		}},
 	})
 }
 

@@ -10,22 +10,6 @@ import (
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
 
-func TestArgoCDsClientSideApply(t *testing.T) {
-	t.Parallel()
-	n := newNamespace(t, "enforce")
-	as := "--field-manager=argocd-controller"
-	n.apply(deployment("3", "app:1"), as)
-	n.autoscale("7")
-	r := n.apply(deployment("3", "app:1"), as)
-	n.wantWarnings(r, keptReplicas(7, "HorizontalPodAutoscaler/web")...)
-	n.wantReplicas(7)
-	n.wantManagers("kube-controller-manager/Update/scale")
-	n.wantLastApplied("replicas", false)
-	n.unchangedBy("a second unchanged sync", func() { n.apply(deployment("3", "app:1"), as) })
-	n.apply(deployment("", "app:2"), as)
-	n.wantReplicas(7)
-}
-
 // helm runs Helm 3 with a chart that has the values replicas and image.
 func (n *namespace) helm(verb string, values ...string) result {
 	n.Helper()

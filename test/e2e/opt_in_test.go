@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ownership-handoff/handoff/ownership"
-	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // inMode returns a Deployment with the mode label.
@@ -153,36 +152,6 @@ func TestAManifestThatDropsTheLabelTakesTheObjectOut(t *testing.T) {
 				t.Errorf("replicas and labels: got %s, want %s and no label", got, c.replicas)
 			}
 		})
-	}
-}
-
-// TestCopiedLabelsAreHarmlessToControllers verifies that the endpoint controllers and KEDA can copy the mode label of a Service or a
-// ScaledObject, and change the copies, in a namespace that has not opted in.
-func TestCopiedLabelsAreHarmlessToControllers(t *testing.T) {
-	t.Parallel()
-	n := newNamespace(t, "")
-	n.apply(deployment("3", "app:1"))
-	n.must(n.run("apiVersion: v1\nkind: Service\nmetadata: {name: web, labels: {"+ownership.ModeLabel+": enforce}}\n"+
-		"spec: {selector: {app: web}, ports: [{port: 80}]}\n", "apply", "-f", "-"))
-	for _, mode := range []string{"enforce", "warn", "off"} {
-		n.kubectl("label", "--overwrite", "service", "web", ownership.ModeLabel+"="+mode)
-		n.eventually("the controllers copy "+mode, func() bool {
-			out := n.kubectl("get", "endpoints,endpointslices", "-l", ownership.ModeLabel+"="+mode, "-o", "name").stdout
-			return strings.Count(out, "endpoints/web") == 1 && strings.Count(out, "endpointslice.discovery.k8s.io/web-") == 1
-		})
-	}
-
-	hpa := strings.Replace(objects.KEDAAutoscaler, "labels: {", "labels: {"+ownership.ModeLabel+": enforce, ", 1)
-	n.must(n.run(hpa, "create", "--field-manager=keda-operator", "-f", "-"))
-	n.eventually("the HPA controller scales to 7", func() bool { return n.replicas() == 7 })
-	r := n.kubectl("patch", "hpa", "keda-hpa-web", "--field-manager=keda-operator", "--type=merge", "-p",
-		`{"metadata":{"labels":{"team":"web"}},"spec":{"minReplicas":8}}`)
-	n.wantWarnings(r)
-	n.eventually("the HPA controller scales to 8", func() bool { return n.replicas() == 8 })
-	r = n.apply(deployment("3", "app:2"), "-o", "jsonpath={.spec.replicas}")
-	n.wantWarnings(r)
-	if r.stdout != "3" {
-		t.Errorf("replicas of a Deployment whose autoscaler has the label: got %s, want 3", r.stdout)
 	}
 }
 

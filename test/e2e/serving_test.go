@@ -89,28 +89,6 @@ func TestReadinessRequiresACertificateAndSyncedCaches(t *testing.T) {
 	s.waitReady()
 }
 
-func TestWithABrokenCertificateItServesTheLastValidOne(t *testing.T) {
-	t.Parallel()
-	s := startServer(newNamespace(t, "enforce"), cluster.Plane.Kubeconfig)
-	s.ready()
-	crt, key, err := certutil.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, key := range [][]byte{key[:len(key)/2], nil, []byte("key")} {
-		s.writeCertificate(crt, key)
-		s.answers(http.StatusOK, "[!]certificate: ", filepath.Join(s.certDir, "tls.key"), "the last valid certificate", "[+]caches ok")
-		if response, err := s.review(); err != nil || !response.Allowed {
-			t.Errorf("it does not serve requests: %v", err)
-		}
-	}
-	if !s.metricHas(`handoff_check_problem{check="certificate"} 1`) {
-		t.Error("the metrics do not say so")
-	}
-	s.writeCertificate(crt, key)
-	s.waitReady()
-}
-
 func TestInvalidFlagsAndConfigurationAreReportedAtStartup(t *testing.T) {
 	t.Parallel()
 	n := &namespace{T: t, name: "default"}

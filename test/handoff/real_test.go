@@ -11,7 +11,7 @@ import (
 )
 
 func TestWebhookIsRegisteredAsInTheManifestsAndDrains(t *testing.T) {
-	controlPlane := startControlPlane(t)
+	controlPlane := controlplane.ForTest(t, controlplane.Options{WithoutControllerManager: true})
 	webhook, err := handofftest.Start(t.Context(), controlPlane, handofftest.Options{})
 	if err != nil {
 		t.Fatal(err)

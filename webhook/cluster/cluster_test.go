@@ -5,15 +5,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ownership-handoff/handoff/ownership"
-	"github.com/ownership-handoff/handoff/webhook/cluster"
 )
 
 type mode struct {
@@ -53,24 +50,6 @@ func TestNamespaceModeReturnsTheAnnotation(t *testing.T) {
 			t.Errorf("%s: want no mode, got %v", sentence, got)
 		}
 	}
-}
-
-func TestNamespaceModeFollowsChanges(t *testing.T) {
-	t.Parallel()
-	n := namespace(t, map[string]string{ownership.ModeAnnotation: "warn"})
-	eventually(t, "initially", mode{"warn", true}, func() mode { return modeOf(n.Name) })
-	update := func(change func(*corev1.Namespace)) {
-		t.Helper()
-		before := n.DeepCopy()
-		change(n)
-		if err := suite.client.Patch(t.Context(), n, client.MergeFrom(before)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	update(func(n *corev1.Namespace) { n.Annotations[ownership.ModeAnnotation] = "enforce" })
-	eventually(t, "after a change", mode{"enforce", true}, func() mode { return modeOf(n.Name) })
-	update(func(n *corev1.Namespace) { delete(n.Annotations, ownership.ModeAnnotation) })
-	eventually(t, "after the removal", mode{}, func() mode { return modeOf(n.Name) })
 }
 
 // autoscale creates a HorizontalPodAutoscaler that targets an object.
@@ -132,57 +111,6 @@ func TestAutoscalerMatchesGroupKindAndNameOfTheTarget(t *testing.T) {
 	}
 }
 
-func TestAutoscalerFollowsChanges(t *testing.T) {
-	t.Parallel()
-	n := namespace(t, nil).Name
-	known := func(name string) func() string {
-		return func() string { return autoscalerOf(n, "apps", "Deployment", name) }
-	}
-	hpa := autoscale(t, n, "web", "apps/v1", "Deployment", "web")
-	eventually(t, "after the creation", "HorizontalPodAutoscaler/web", known("web"))
-
-	before := hpa.DeepCopy()
-	hpa.Spec.ScaleTargetRef.Name = "api"
-	if err := suite.client.Patch(t.Context(), hpa, client.MergeFrom(before)); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the new target", "HorizontalPodAutoscaler/web", known("api"))
-	eventually(t, "the old target", "", known("web"))
-
-	if err := suite.client.Delete(t.Context(), hpa); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "after the deletion", "", known("api"))
-}
-
-func TestAutoscalerReadsAutoscalingV1Objects(t *testing.T) {
-	t.Parallel()
-	scheme, err := cluster.Scheme()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := autoscalingv1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	v1, err := client.New(suite.plane.Config, client.Options{Scheme: scheme})
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := namespace(t, nil).Name
-	if err := v1.Create(t.Context(), &autoscalingv1.HorizontalPodAutoscaler{
-		ObjectMeta: metav1.ObjectMeta{Namespace: n, Name: "one"},
-		Spec: autoscalingv1.HorizontalPodAutoscalerSpec{
-			ScaleTargetRef: autoscalingv1.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"},
-			MaxReplicas:    20,
-		},
-	}); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the target", "HorizontalPodAutoscaler/one", func() string {
-		return autoscalerOf(n, "apps", "Deployment", "web")
-	})
-}
-
 // widgets returns a CRD with a scale subresource in some of its versions, each with its own path.
 func widgets(group string, paths map[string]string) *apiextensionsv1.CustomResourceDefinition {
 	preserve := true
@@ -216,28 +144,6 @@ func scalePath(group, version, kind string) string {
 		return "none"
 	}
 	return path.String()
-}
-
-func TestScalePathOfBuiltInKinds(t *testing.T) {
-	t.Parallel()
-	for sentence, c := range map[string]struct{ group, version, kind, want string }{
-		"a Deployment":                    {"apps", "v1", "Deployment", ".spec.replicas"},
-		"a StatefulSet":                   {"apps", "v1", "StatefulSet", ".spec.replicas"},
-		"a ReplicaSet":                    {"apps", "v1", "ReplicaSet", ".spec.replicas"},
-		"a ReplicationController":         {"", "v1", "ReplicationController", ".spec.replicas"},
-		"a DaemonSet":                     {"apps", "v1", "DaemonSet", "none"},
-		"a Pod":                           {"", "v1", "Pod", "none"},
-		"a Deployment of another group":   {"example.com", "v1", "Deployment", "none"},
-		"a ReplicationController in apps": {"apps", "v1", "ReplicationController", "none"},
-		"an unknown kind":                 {"example.com", "v1", "Unheard", "none"},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(c.want, scalePath(c.group, c.version, c.kind)); diff != "" {
-				t.Errorf("path (-want +got):\n%s", diff)
-			}
-		})
-	}
 }
 
 func TestScalePathOfCustomResources(t *testing.T) {

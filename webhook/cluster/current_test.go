@@ -208,30 +208,3 @@ func setMode(t *testing.T, n *corev1.Namespace, mode string) {
 		t.Fatal(err)
 	}
 }
-
-// TestFactsWaitForAnAPIServer verifies that state can be created before the API server is available, and become ready later.
-func TestFactsWaitForAnAPIServer(t *testing.T) {
-	t.Parallel()
-	connections, state := map[string]connection{}, map[string]*cluster.State{}
-	for sentence, c := range outages() {
-		connections[sentence] = c.connect(t)
-		connections[sentence].fail()
-		state[sentence] = watching(t, connections[sentence].config)
-	}
-	for sentence, f := range state {
-		eventually(t, sentence+": the check names three resources and a reason", 3, func() int {
-			err := f.Check()
-			if err == nil {
-				t.Fatalf("%s: the check passes", sentence)
-			}
-			return strings.Count(err.Error(), "are not listed yet: ")
-		})
-		if f.Ready() {
-			t.Fatalf("%s: the state are ready", sentence)
-		}
-		connections[sentence].repair()
-	}
-	for sentence, f := range state {
-		eventually(t, sentence+": the state are ready", true, f.Ready)
-	}
-}

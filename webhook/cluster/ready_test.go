@@ -73,42 +73,6 @@ func permit(t *testing.T, name, group, resource string) {
 	}
 }
 
-func TestFactsAreReadyOnceAllResourcesAreListed(t *testing.T) {
-	if !suite.state.Ready() {
-		t.Error("all resources are listed, but the state are not ready")
-	}
-	if err := suite.state.Check(); err != nil {
-		t.Errorf("all resources are listed: %v", err)
-	}
-}
-
-func TestTheCheckReportsMissingPermissions(t *testing.T) {
-	t.Parallel()
-	state := watching(t, user(t, "nobody"))
-	var got string
-	eventually(t, "the check reports the denied requests", true, func() bool {
-		if state.Ready() {
-			t.Fatal("the state are ready")
-		}
-		err := state.Check()
-		if err == nil {
-			t.Fatal("the check passes")
-		}
-		got = err.Error()
-		return strings.Count(got, `is forbidden: User "nobody" cannot `) == 3
-	})
-	for _, want := range []string{
-		"namespaces are not listed yet", `resource "namespaces" in API group ""`,
-		"horizontalpodautoscalers.autoscaling are not listed yet", `resource "horizontalpodautoscalers" in API group "autoscaling"`,
-		"customresourcedefinitions.apiextensions.k8s.io are not listed yet", `resource "customresourcedefinitions"`,
-		"cannot list", "requires list and watch permission",
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("want %q in: %s", want, got)
-		}
-	}
-}
-
 func TestFactsDoNotBlockBeforeTheyAreReady(t *testing.T) {
 	t.Parallel()
 	n := namespace(t, map[string]string{ownership.ModeAnnotation: "enforce"})

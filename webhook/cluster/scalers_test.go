@@ -1,9 +1,7 @@
 package cluster_test
 
 import (
-	"context"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -149,56 +147,6 @@ func createScaler(t *testing.T, namespace, name string, kind schema.GroupVersion
 
 func (f *following) scalerOf(namespace, kind, name string) func() string {
 	return func() string { return f.state.Scaler(namespace, "apps", kind, name).Name }
-}
-
-func TestScalersOfTheKnownKindsAreFoundByTheirReference(t *testing.T) {
-	t.Parallel()
-	f := follow(t, suite.plane.Config, scale.Kinds()...)
-	n := namespace(t, nil).Name
-	spec := func(field string, reference map[string]any) map[string]any { return map[string]any{field: reference} }
-	for _, c := range []struct {
-		kind    schema.GroupVersionKind
-		plural  string
-		objects map[string]map[string]any
-	}{
-		{schema.GroupVersionKind{Group: "keda.sh", Version: "v1alpha1", Kind: "ScaledObject"}, "scaledobjects", map[string]map[string]any{
-			"defaulted":  spec("scaleTargetRef", map[string]any{"name": "queue"}),
-			"named":      spec("scaleTargetRef", map[string]any{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db"}),
-			"targetless": {},
-		}},
-		{schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Rollout"}, "rollouts", map[string]map[string]any{
-			"down":     spec("workloadRef", map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "down", "scaleDown": "onsuccess"}),
-			"apart":    spec("workloadRef", map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "apart"}),
-			"template": {"template": map[string]any{}},
-		}},
-		{schema.GroupVersionKind{Group: "flagger.app", Version: "v1beta1", Kind: "Canary"}, "canaries", map[string]map[string]any{
-			"web": spec("targetRef", map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}),
-		}},
-	} {
-		create(t, defineScaler(c.kind.GroupKind(), c.plural, c.kind.Version))
-		for name, o := range c.objects {
-			createScaler(t, n, name, c.kind, o)
-		}
-	}
-	autoscale(t, n, "keda-hpa-defaulted", "apps/v1", "Deployment", "queue")
-	eventually(t, "the Canary is known", "Canary/web", f.scalerOf(n, "Deployment", "web"))
-	for sentence, c := range map[string]struct{ kind, name, want string }{
-		"a ScaledObject goes before its HorizontalPodAutoscaler":          {"Deployment", "queue", "ScaledObject/defaulted"},
-		"a ScaledObject that names a kind":                                {"StatefulSet", "db", "ScaledObject/named"},
-		"not an object of another kind":                                   {"Deployment", "db", ""},
-		"a Rollout that scales the workload down":                         {"Deployment", "down", "Rollout/down"},
-		"not a Rollout that leaves the workload's scale alone":            {"Deployment", "apart", ""},
-		"not an object that only shares the name of a scaler with no ref": {"Deployment", "targetless", ""},
-	} {
-		eventually(t, sentence, c.want, f.scalerOf(n, c.kind, c.name))
-	}
-	eventually(t, "the HorizontalPodAutoscaler is known", int64(1), func() int64 { return f.state.Scaler(n, "apps", "Deployment", "queue").Desired })
-	if got := f.state.Scaler(n, "apps", "Deployment", "queue"); got.OffAtZero || got.Name != "ScaledObject/defaulted" {
-		t.Errorf("want a scaler that sets 0 itself, with the replicas of its HorizontalPodAutoscaler, got %+v", got)
-	}
-	if diff := cmp.Diff([]string{"keda", "keda-operator"}, f.state.Scaler(n, "apps", "Deployment", "free").Readable); diff != "" {
-		t.Errorf("managers (-want +got):\n%s", diff)
-	}
 }
 
 func TestScalersAreWatchedWhileTheirKindExists(t *testing.T) {
@@ -372,45 +320,4 @@ func TestAHorizontalPodAutoscalerThatAScalerCreatedIsNotItsRival(t *testing.T) {
 		t.Errorf("want no report, got %s", f.recorded())
 	}
 	eventually(t, "the scaler is the owner", "Scaler/web", f.scalerOf(n, "Deployment", "web"))
-}
-
-// A finalizer keeps a scaler that its users have deleted, for example because its controller is gone.
-func TestAScalerThatIsBeingDeletedOwnsNothing(t *testing.T) {
-	t.Parallel()
-	kind, f := followed(t, "held.example.com")
-	n := namespace(t, map[string]string{ownership.ModeAnnotation: "enforce"}).Name
-	createScaler(t, n, "a", kind.GroupKind.WithVersion("v1"), map[string]any{"ref": map[string]any{"name": "web"}})
-	hpa := autoscale(t, n, "b", "apps/v1", "Deployment", "web")
-	scaler := &unstructured.Unstructured{}
-	scaler.SetGroupVersionKind(kind.GroupKind.WithVersion("v1"))
-	scaler.SetNamespace(n)
-	scaler.SetName("a")
-	eventually(t, "both are known", "Scaler/a 1", func() string {
-		found := f.state.Scaler(n, "apps", "Deployment", "web")
-		return found.Name + " " + strconv.FormatInt(found.Desired, 10)
-	})
-	eventually(t, "the rivals are reported", true, func() bool { return strings.Contains(f.recorded(), "SharedScaleTarget") })
-	for _, o := range []client.Object{scaler, hpa} {
-		finalizer := func(text string) {
-			if err := suite.client.Patch(context.Background(), o, client.RawPatch("application/merge-patch+json", []byte(text))); err != nil {
-				t.Error(err)
-			}
-		}
-		finalizer(`{"metadata":{"finalizers":["example.com/held"]}}`)
-		t.Cleanup(func() { finalizer(`{"metadata":{"finalizers":null}}`) })
-	}
-	remove := func(o client.Object) {
-		if err := suite.client.Delete(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
-	}
-	remove(scaler)
-	eventually(t, "the autoscaler is left", "HorizontalPodAutoscaler/b", f.scalerOf(n, "Deployment", "web"))
-	remove(hpa)
-	eventually(t, "none is left", "", f.scalerOf(n, "Deployment", "web"))
-	for _, o := range []client.Object{scaler, hpa} {
-		if err := suite.client.Get(t.Context(), client.ObjectKeyFromObject(o), o); err != nil || o.GetDeletionTimestamp() == nil {
-			t.Errorf("want %s to exist still, got %v", o.GetName(), err)
-		}
-	}
 }

@@ -86,17 +86,6 @@ func TestABrokenPairIsNotReadyOnceTheLastValidOneExpires(t *testing.T) {
 	}
 }
 
-// TestAChangedPairIsReloaded verifies that the files are reloaded without a readiness probe.
-func TestAChangedPairIsReloaded(t *testing.T) {
-	t.Parallel()
-	s := serve(t, reviews{}, serving.Options{})
-	for _, name := range []string{"first", "second", "third"} {
-		pair := issue(t, name, nil, ago, soon)
-		s.writePair(pair.crt, pair.key)
-		eventually(t, name+" is served", func() bool { return bytes.Equal(s.served(), pair.pair.Certificate[0]) })
-	}
-}
-
 func TestACertificateThatExpiresIsReportedAndStillServed(t *testing.T) {
 	t.Parallel()
 	s := serve(t, reviews{}, serving.Options{})

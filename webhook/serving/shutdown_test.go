@@ -16,67 +16,6 @@ func client() *http.Client {
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: unverified()}, Timeout: patience}
 }
 
-func (s *server) hasEnded() bool {
-	select {
-	case <-s.ended:
-		return true
-	default:
-		return false
-	}
-}
-
-func TestShutdownServesRequestsDuringTheDelayAndDrainsThem(t *testing.T) {
-	t.Parallel()
-	const delay = 8 * time.Second
-	r := reviews{entered: make(chan struct{}, 100), gate: make(chan struct{})}
-	s := serve(t, r, serving.Options{ShutdownDelay: delay})
-	s.ready()
-	answers := make(chan string, 100)
-	post := func(by *http.Client) {
-		go func() {
-			answer, err := s.postBy(by)
-			if err != nil {
-				answer = err.Error()
-			}
-			answers <- answer
-		}()
-		<-r.entered
-	}
-	kept := client()
-	post(kept) // in flight before the shutdown
-	ended := time.Now()
-	s.end(context.Canceled)
-	eventually(t, "the server is not ready", func() bool { return strings.Contains(s.check("serving"), "shutting down") })
-	if late := time.Since(ended); late > delay/2 {
-		t.Fatalf("the server is ready for %s after the shutdown began", late)
-	}
-	post(client()) // on a new connection during the delay
-	post(client())
-	if s.hasEnded() {
-		t.Fatal("Run returned with requests in flight")
-	}
-	eventually(t, "the port is closed after the delay", func() bool { return s.served() == nil })
-	if early := time.Since(ended); early < delay {
-		t.Errorf("the port is closed after %s, want %s", early, delay)
-	}
-	if s.hasEnded() {
-		t.Fatal("Run returned with requests in flight")
-	}
-	close(r.gate)
-	for range 3 {
-		if answer := <-answers; answer != "reviewed" {
-			t.Errorf("a request was aborted: %s", answer)
-		}
-	}
-	<-s.ended
-	if s.err != nil {
-		t.Error(s.err)
-	}
-	if !strings.Contains(s.logged(), "drained: all requests completed") {
-		t.Errorf("want it in the log:\n%s", s.logged())
-	}
-}
-
 func TestResponsesDuringTheShutdownCloseTheConnection(t *testing.T) {
 	t.Parallel()
 	s := serve(t, reviews{}, serving.Options{ShutdownDelay: 6 * time.Second})
