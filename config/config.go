@@ -67,9 +67,12 @@ func Default() HandoffConfiguration {
 	}
 }
 
-// Read reads a file; lists that are missing from it keep their defaults. The error names the file, and the line or the
+// Read reads a file, or returns the default if there is none; lists that are missing from it keep their defaults. The error names the file, and the line or the
 // field.
 func Read(file string) (HandoffConfiguration, error) {
+	if file == "" {
+		return Default(), nil
+	}
 	text, err := os.ReadFile(file) //nolint:gosec // the path comes from a flag
 	if err != nil {
 		return HandoffConfiguration{}, fmt.Errorf("reading the configuration: %w", err)

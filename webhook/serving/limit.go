@@ -67,7 +67,8 @@ func (l *limiter) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	controller := http.NewResponseController(w)
-	p := &pendingReview{limiter: l, connection: connectionOf(req.Context())}
+	p := &pendingReview{limiter: l}
+	p.connection, _ = req.Context().Value(connectionKey{}).(*connection)
 	l.enter(p, controller.SetReadDeadline)
 	defer l.leave(p)
 	body, err := p.read(req)
