@@ -11,6 +11,7 @@ import (
 	"os"
 
 	"go.yaml.in/yaml/v3"
+	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -43,12 +44,12 @@ type HandoffConfiguration struct {
 // ControllerRule makes controllers the owners of the fields that they write on matching objects.
 type ControllerRule struct {
 	// Group and Kind select the objects; empty or "*" matches any. The core group is written "core".
-	Group string `yaml:"group"`
-	Kind  string `yaml:"kind"`
+	Group string `json:"group"`
+	Kind  string `json:"kind"`
 	// Fields are paths in the format of the API server's conflict errors, with * for any key: see ownership.ParsePattern.
-	Fields []string `yaml:"fields"`
+	Fields []string `json:"fields"`
 	// Managers are the controllers that write by server-side apply, which otherwise counts as the apply of a manifest.
-	Managers []string `yaml:"managers"`
+	Managers []string `json:"managers"`
 }
 
 // Default returns the configuration that applies without a file.
@@ -66,9 +67,12 @@ func Default() HandoffConfiguration {
 	}
 }
 
-// Read reads a file; lists that are missing from it keep their defaults. The error names the file and, if known, the line and
-// the field.
+// Read reads a file, or returns the default if there is none; lists that are missing from it keep their defaults. The error names the file, and the line or the
+// field.
 func Read(file string) (HandoffConfiguration, error) {
+	if file == "" {
+		return Default(), nil
+	}
 	text, err := os.ReadFile(file) //nolint:gosec // the path comes from a flag
 	if err != nil {
 		return HandoffConfiguration{}, fmt.Errorf("reading the configuration: %w", err)
@@ -82,27 +86,24 @@ func Read(file string) (HandoffConfiguration, error) {
 
 // Parse parses the text of a file; lists that are missing from it keep their defaults. Unknown and repeated fields are errors.
 func Parse(text []byte) (HandoffConfiguration, error) {
-	var read file
-	dec := yaml.NewDecoder(bytes.NewReader(text))
-	dec.KnownFields(true)
-	if err := dec.Decode(&read); err != nil && !errors.Is(err, io.EOF) {
+	document, err := sigsyaml.YAMLToJSONStrict(text)
+	if err != nil {
 		return HandoffConfiguration{}, err
 	}
-	c, lists, err := read.resolve()
+	documents := yaml.NewDecoder(bytes.NewReader(text))
+	_ = documents.Decode(new(yaml.Node)) // the first, which is valid or missing
+	if err := documents.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return HandoffConfiguration{}, errors.New("second YAML document; write a single document")
+	}
+	var read file
+	if err := decode("", document, &read); err != nil {
+		return HandoffConfiguration{}, err
+	}
+	c, managers, err := read.resolve()
 	if err != nil {
 		return c, err
 	}
-	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return c, errors.New("second YAML document; write a single document")
-	}
-	var document yaml.Node
-	if err := yaml.Unmarshal(text, &document); err != nil {
-		return c, err
-	}
-	if err := rejectNulls(&document, ""); err != nil {
-		return c, err
-	}
-	return c, c.validate(lists)
+	return c, c.validate(managers)
 }
 
 // Hash identifies what the configuration says. The webhook states it in its answer to kubectl handoff, for users who cannot read

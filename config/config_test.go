@@ -146,28 +146,28 @@ func TestParseErrorsNameTheFieldAndTheRemedy(t *testing.T) {
 		"no apiVersion":                          {"kind: HandoffConfiguration\n", []string{"apiVersion", config.APIVersion}},
 		"an unknown apiVersion":                  {"apiVersion: config.ownership-handoff.io/v9\nkind: HandoffConfiguration\n", []string{"apiVersion", "v9"}},
 		"an unknown kind":                        {"apiVersion: config.ownership-handoff.io/v1alpha1\nkind: Config\n", []string{"kind", `"Config"`}},
-		"an unknown field":                       {head + "applier: [helm]\n", []string{"line 3", "applier"}},
-		"an unknown field of a rule":             {head + "controllers:\n- kind: X\n  field: [.a]\n", []string{"line 5", "field"}},
-		"a field in the wrong case":              {head + "Appliers: [helm]\n", []string{"line 3", "Appliers"}},
+		"an unknown field":                       {head + "applier: [helm]\n", []string{"unknown field", `"applier"`}},
+		"an unknown field of a rule":             {head + "controllers:\n- kind: X\n  field: [.a]\n", []string{"unknown field", "controllers[0].field"}},
+		"a field in the wrong case":              {head + "Appliers: [helm]\n", []string{"unknown field", "Appliers"}},
 		"a repeated field":                       {head + "appliers: [a]\nappliers: [b]\n", []string{"line 4", "appliers"}},
 		"a repeated field of a rule":             {head + "controllers:\n- kind: X\n  kind: Y\n  fields: [.a]\n", []string{"line 5", "kind"}},
-		"a string instead of a list":             {head + "appliers: helm\n", []string{"line 3"}},
-		"a list of lists":                        {head + "appliers: [[helm]]\n", []string{"line 3"}},
-		"an object instead of a list":            {head + "controllers: {kind: X}\n", []string{"line 3"}},
-		"a list instead of a string":             {"apiVersion: [a]\nkind: b\n", []string{"line 1"}},
-		"a list instead of an object":            {"- a\n", []string{"line 1"}},
-		"a string instead of an object":          {"handoff\n", []string{"line 1"}},
+		"a string instead of a list":             {head + "appliers: helm\n", []string{"appliers", "string"}},
+		"a list of lists":                        {head + "appliers: [[helm]]\n", []string{"appliers", "array"}},
+		"an object instead of a list":            {head + "controllers: {kind: X}\n", []string{"controllers", "object"}},
+		"a list instead of a string":             {"apiVersion: [a]\nkind: b\n", []string{"apiVersion", "array"}},
+		"a list instead of an object":            {"- a\n", []string{"the document", "array"}},
+		"a string instead of an object":          {"handoff\n", []string{"the document", "string"}},
 		"broken YAML":                            {head + "appliers: [helm\n", []string{"line"}},
 		"a tab":                                  {head + "controllers:\n\t- kind: X\n", []string{"line"}},
 		"a second document":                      {head + "---\n" + head, []string{"second YAML document"}},
 		"a second empty document":                {head + "---\n", []string{"second YAML document"}},
 		"a broken second document":               {head + "---\n[", []string{"second YAML document"}},
 		"an empty manager":                       {head + "appliers: [helm, '']\n", []string{"appliers[1]", `""`}},
-		"a null in a list":                       {head + "imperative: [~]\n", []string{"line 3", "imperative[0]", "null", "delete the element"}},
-		"a dash without a name":                  {head + "appliers:\n- helm\n-\n", []string{"line 5", "appliers[1]", "null", "write a value"}},
-		"a rule that is null":                    {head + "controllers:\n- fields: [.a]\n- null\n", []string{"line 5", "controllers[1]", "null"}},
-		"a path that is null":                    {head + "controllers:\n- fields: [.a, ~]\n", []string{"line 4", "controllers[0].fields[1]", "null"}},
-		"an alias of null":                       {head + "controllers:\n- kind: &nothing\n  fields: [.a, *nothing]\n", []string{"controllers[0].fields[1]", "null"}},
+		"a null in a list":                       {head + "imperative: [~]\n", []string{"imperative[0]", `""`, "correct or remove it"}},
+		"a dash without a name":                  {head + "appliers:\n- helm\n-\n", []string{"appliers[1]", `""`, "correct or remove it"}},
+		"a rule that is null":                    {head + "controllers:\n- fields: [.a]\n- null\n", []string{"controllers[1].fields", "empty"}},
+		"a path that is null":                    {head + "controllers:\n- fields: [.a, ~]\n", []string{"controllers[0].fields[1]", "empty"}},
+		"an alias of null":                       {head + "controllers:\n- kind: &nothing\n  fields: [.a, *nothing]\n", []string{"controllers[0].fields[1]", "empty"}},
 		"a bad pattern":                          {head + "autoscalers: [a, 'b-[']\n", []string{"autoscalers[1]", `"b-["`}},
 		"a rule without fields":                  {head + "controllers:\n- kind: X\n", []string{"controllers[0].fields"}},
 		"a rule with a bad path":                 {head + "controllers:\n- fields: [.a]\n- fields: [.a, b]\n", []string{"controllers[1].fields[1]", "b"}},
@@ -186,10 +186,10 @@ func TestParseErrorsNameTheFieldAndTheRemedy(t *testing.T) {
 		"an addition of a default of a list":     {head + "imperative: {add: [helm]}\n", []string{"imperative.add[0]", `"helm"`, "also in appliers", "appliers: {remove: [helm]}"}},
 		"an addition of a later list's default":  {head + "appliers: {add: [keda]}\n", []string{"appliers.add[0]", `"keda"`, "also in autoscalers", "autoscalers: {remove: [keda]}"}},
 		"an addition that is no name":            {head + "appliers: {add: ['']}\n", []string{"appliers.add[0]", `""`}},
-		"an addition that is null":               {head + "appliers: {add: [~]}\n", []string{"line 3", "appliers.add[0]", "null"}},
-		"an unknown change of a list":            {head + "appliers:\n  append: [ci]\n", []string{"line 4", "append", "appliers", "add, remove"}},
+		"an addition that is null":               {head + "appliers: {add: [~]}\n", []string{"appliers.add[0]", `""`}},
+		"an unknown change of a list":            {head + "appliers:\n  append: [ci]\n", []string{"unknown field", "appliers.append"}},
 		"a repeated change of a list":            {head + "appliers:\n  add: [ci]\n  add: [cd]\n", []string{"line 5", "add"}},
-		"a string instead of additions":          {head + "appliers: {add: ci}\n", []string{"line 3"}},
+		"a string instead of additions":          {head + "appliers: {add: ci}\n", []string{"appliers.add", "string"}},
 		"a rule's manager that is an applier":    {head + "controllers:\n- {fields: [.spec.x], managers: [helm]}\n", []string{"controllers[0].managers[0]", `"helm"`, "also in appliers", "appliers: {remove: [helm]}"}},
 		"a rule's manager that is imperative":    {head + "imperative: [me]\ncontrollers:\n- {fields: [.spec.x], managers: [a, me]}\n", []string{"controllers[0].managers[1]", "also in imperative", "remove it from one of them"}},
 		"a rule's manager that is no pattern":    {head + "controllers:\n- {fields: [.spec.x], managers: ['a[']}\n", []string{"controllers[0].managers[0]", `"a["`}},
@@ -231,8 +231,8 @@ func TestReadErrorsNameTheFile(t *testing.T) {
 		}
 	}
 	write(head + "appliers: [helm]\nx: 1\n")
-	if _, err := config.Read(file); err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), "line 4") {
-		t.Errorf("want file %s and line 4 in: %v", file, err)
+	if _, err := config.Read(file); err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), `"x"`) {
+		t.Errorf("want file %s and field x in: %v", file, err)
 	}
 	write(head + "appliers: [helm]\n")
 	got, err := config.Read(file)

@@ -1,117 +1,124 @@
 package config
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
-	"go.yaml.in/yaml/v3"
+	kjson "sigs.k8s.io/json"
 )
 
 // file is a HandoffConfiguration as the file has it.
 type file struct {
-	APIVersion  string           `yaml:"apiVersion"`
-	Kind        string           `yaml:"kind"`
-	Appliers    yaml.Node        `yaml:"appliers"`
-	Imperative  yaml.Node        `yaml:"imperative"`
-	Autoscalers yaml.Node        `yaml:"autoscalers"`
-	Scalers     yaml.Node        `yaml:"scalers"`
-	Controllers []ControllerRule `yaml:"controllers"`
-}
-
-// list is a list of managers after the file has changed its default.
-type list struct {
-	field    string
-	managers []listed
+	APIVersion  string           `json:"apiVersion"`
+	Kind        string           `json:"kind"`
+	Appliers    json.RawMessage  `json:"appliers"`
+	Imperative  json.RawMessage  `json:"imperative"`
+	Autoscalers json.RawMessage  `json:"autoscalers"`
+	Scalers     json.RawMessage  `json:"scalers"`
+	Controllers []ControllerRule `json:"controllers"`
 }
 
 // listed is a manager in the list of a field. At is its path in the file, empty for a default.
 type listed struct{ field, at, manager string }
 
 // resolve applies the file to the defaults. The error names the field.
-func (f file) resolve() (HandoffConfiguration, []list, error) {
-	c := Default()
+func (f file) resolve() (c HandoffConfiguration, managers []listed, err error) {
+	c = Default()
 	c.APIVersion, c.Kind, c.Controllers = f.APIVersion, f.Kind, f.Controllers
-	var lists []list
 	for _, l := range []struct {
 		field string
-		node  yaml.Node
+		text  json.RawMessage
 		into  *[]string
 	}{
 		{"appliers", f.Appliers, &c.Appliers}, {"imperative", f.Imperative, &c.Imperative},
 		{"autoscalers", f.Autoscalers, &c.Autoscalers},
 	} {
-		resolved, err := resolveList(l.field, &l.node, l.into)
+		change, err := changeOf[string](l.field, l.text)
 		if err != nil {
 			return c, nil, err
 		}
-		lists = append(lists, list{l.field, resolved})
-	}
-	if !f.Scalers.IsZero() {
-		if err := f.Scalers.Decode(&c.Scalers); err != nil {
+		if change.replaces {
+			*l.into = change.list
+		}
+		resolved, err := managersAfter(change, l.field, *l.into)
+		if err != nil {
 			return c, nil, err
 		}
+		if !change.replaces {
+			*l.into = nil
+			for _, listed := range resolved {
+				*l.into = append(*l.into, listed.manager)
+			}
+		}
+		managers = append(managers, resolved...)
 	}
-	return c, lists, nil
+	scalers, err := changeOf[Scaler]("scalers", f.Scalers)
+	if err == nil {
+		c.Scalers, err = scalersAfter(scalers, c.Scalers)
+	}
+	return c, managers, err
 }
 
-// resolveList changes a list from its default to what the file says: a list replaces the default, an object adds to it or removes
-// from it.
-func resolveList(field string, node *yaml.Node, managers *[]string) (resolved []listed, err error) {
-	if node.Kind == yaml.AliasNode {
-		node = node.Alias
-	}
-	switch {
-	case node.IsZero():
-		return change{}.of(field, *managers)
-	case node.Kind == yaml.MappingNode:
-		var c change
-		if err := decodeStrict(node, &c, field, "add", "remove"); err != nil {
-			return nil, err
-		}
-		if resolved, err = c.of(field, *managers); err != nil {
-			return nil, err
-		}
-		*managers = nil
-		for _, l := range resolved {
-			*managers = append(*managers, l.manager)
-		}
-		return resolved, nil
-	default:
-		*managers = nil
-		if err := node.Decode(managers); err != nil {
-			return nil, err
-		}
-		for i, manager := range *managers {
-			resolved = append(resolved, listed{field, fmt.Sprintf("%s[%d]", field, i), manager})
-		}
-		return resolved, nil
-	}
+// change is what the file says about a list: a list, which replaces the default, or an object, which adds to it and removes from it.
+type change[T any] struct {
+	replaces bool
+	list     []T
+	Add      []T `json:"add"`
+	Remove   []T `json:"remove"`
 }
 
-// change is what the file adds to a default list and removes from it.
-type change struct {
-	Add    []string `yaml:"add"`
-	Remove []string `yaml:"remove"`
+func changeOf[T any](field string, text json.RawMessage) (c change[T], err error) {
+	if len(text) == 0 {
+		return c, nil
+	}
+	if text[0] == '{' {
+		return c, decode(field, text, &c)
+	}
+	c.replaces = true
+	return c, decode(field, text, &c.list)
 }
 
-// of returns the default list after the change. The error is about a change that has no effect.
-func (c change) of(field string, defaults []string) (resolved []listed, err error) {
+// decode decodes JSON, in which no field may be unknown. The error names the field; field is that of the text in the file.
+func decode(field string, text []byte, into any) error {
+	strict, err := kjson.UnmarshalStrict(text, into)
+	if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
+		at := strings.Trim(field+"."+wrong.Field, ".")
+		return fmt.Errorf("%s: must not be of type %s", cmp.Or(at, "the document"), wrong.Value)
+	}
+	if err != nil || len(strict) == 0 {
+		return err
+	}
+	if unknown, ok := strict[0].(kjson.FieldError); ok && field != "" {
+		unknown.SetFieldPath(field + "." + unknown.FieldPath())
+	}
+	return strict[0]
+}
+
+// managersAfter returns a list of managers after the change. The error is about a change that has no effect.
+func managersAfter(c change[string], field string, managers []string) (resolved []listed, err error) {
 	for i, manager := range c.Remove {
 		at := fmt.Sprintf("%s.remove[%d]", field, i)
 		switch {
 		case slices.Contains(c.Remove[:i], manager):
 			err = errors.New("is listed twice; delete one of them")
-		case !slices.Contains(defaults, manager):
+		case !slices.Contains(managers, manager):
 			err = fmt.Errorf("is not a default of %s; correct or delete it", field)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %q %w", at, manager, err)
 		}
 	}
-	for _, manager := range defaults {
+	for i, manager := range managers {
+		at := ""
+		if c.replaces {
+			at = fmt.Sprintf("%s[%d]", field, i)
+		}
 		if !slices.Contains(c.Remove, manager) {
-			resolved = append(resolved, listed{field: field, manager: manager})
+			resolved = append(resolved, listed{field, at, manager})
 		}
 	}
 	for i, manager := range c.Add {
@@ -121,7 +128,7 @@ func (c change) of(field string, defaults []string) (resolved []listed, err erro
 			err = errors.New("is listed twice; delete one of them")
 		case slices.Contains(c.Remove, manager):
 			err = fmt.Errorf("is also in %s.remove; delete one of them", field)
-		case slices.Contains(defaults, manager):
+		case slices.Contains(managers, manager):
 			err = fmt.Errorf("is a default of %s; delete it", field)
 		}
 		if err != nil {
@@ -130,4 +137,19 @@ func (c change) of(field string, defaults []string) (resolved []listed, err erro
 		resolved = append(resolved, listed{field, at, manager})
 	}
 	return resolved, nil
+}
+
+// scalersAfter returns the scalers after the change.
+func scalersAfter(c change[Scaler], scalers Scalers) (Scalers, error) {
+	if c.replaces {
+		return c.list, nil
+	}
+	for i, removed := range c.Remove {
+		at := slices.IndexFunc(scalers, removed.sameKind)
+		if at < 0 {
+			return nil, fmt.Errorf("scalers.remove[%d]: %s is not a default scaler; delete the element", i, removed)
+		}
+		scalers = slices.Delete(scalers, at, at+1)
+	}
+	return append(scalers, c.Add...), nil
 }

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
-	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ownership-handoff/handoff/internal/scale"
@@ -16,10 +14,10 @@ import (
 // Scaler is a kind whose objects own the scale field of the object that they reference.
 type Scaler struct {
 	// Group and Kind are those of the scaler, without a version.
-	Group string `yaml:"group"`
-	Kind  string `yaml:"kind"`
+	Group string `json:"group"`
+	Kind  string `json:"kind"`
 	// Path leads to its reference, an object with apiVersion, kind and name: ".spec.scaleTargetRef".
-	Path string `yaml:"path"`
+	Path string `json:"path"`
 }
 
 // Scalers are the kinds of scalers, besides HorizontalPodAutoscaler. In a file, they are either a list, which replaces the
@@ -32,74 +30,6 @@ func defaultScalers() (scalers Scalers) {
 		scalers = append(scalers, Scaler{k.GroupKind.Group, k.GroupKind.Kind, k.PathText()})
 	}
 	return scalers
-}
-
-// UnmarshalYAML implements yaml.Unmarshaler. An object changes the present value, which is the default.
-func (s *Scalers) UnmarshalYAML(node *yaml.Node) error {
-	if node.Kind == yaml.SequenceNode {
-		list, err := decodeScalers(node, "scalers")
-		*s = list
-		return err
-	}
-	var changes struct {
-		Add    yaml.Node `yaml:"add"`
-		Remove yaml.Node `yaml:"remove"`
-	}
-	if err := decodeStrict(node, &changes, "scalers", "add", "remove"); err != nil {
-		return err
-	}
-	removed, err := decodeScalers(&changes.Remove, "scalers.remove")
-	if err != nil {
-		return err
-	}
-	for i, r := range removed {
-		at := slices.IndexFunc(*s, r.sameKind)
-		if at < 0 {
-			return fmt.Errorf("scalers.remove[%d]: %s is not a default scaler; delete the element", i, r)
-		}
-		*s = slices.Delete(slices.Clone(*s), at, at+1)
-	}
-	added, err := decodeScalers(&changes.Add, "scalers.add")
-	*s = slices.Concat(*s, added)
-	return err
-}
-
-func decodeScalers(node *yaml.Node, at string) (Scalers, error) {
-	if node.Kind == yaml.AliasNode {
-		node = node.Alias
-	}
-	if node.IsZero() {
-		return nil, nil
-	}
-	if node.Kind != yaml.SequenceNode {
-		return nil, fmt.Errorf("line %d: %s: must be a list", node.Line, at)
-	}
-	list := make(Scalers, len(node.Content))
-	for i, element := range node.Content {
-		if element.Kind == yaml.AliasNode {
-			element = element.Alias
-		}
-		if err := decodeStrict(element, &list[i], fmt.Sprintf("%s[%d]", at, i), "group", "kind", "path"); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
-}
-
-// decodeStrict decodes an object that has no other fields than those given. A Node does not remember that its decoder was strict.
-func decodeStrict(node *yaml.Node, into any, at string, fields ...string) error {
-	if node.Kind != yaml.MappingNode {
-		return fmt.Errorf("line %d: %s: must be an object with %s", node.Line, at, strings.Join(fields, ", "))
-	}
-	for i := 0; i < len(node.Content); i += 2 {
-		if name := node.Content[i]; !slices.Contains(fields, name.Value) {
-			return fmt.Errorf("line %d: %s: unknown field %s; use %s", name.Line, at, name.Value, strings.Join(fields, ", "))
-		}
-	}
-	if err := node.Decode(into); err != nil {
-		return fmt.Errorf("%s: %w", at, err)
-	}
-	return nil
 }
 
 // String returns the kind with its group, as "ScaledObject.keda.sh".

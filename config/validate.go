@@ -16,14 +16,14 @@ import (
 // maxManagerLen is the maximum length of a field manager's name (k8s.io/apimachinery/pkg/apis/meta/v1/validation).
 const maxManagerLen = 128
 
-func (c HandoffConfiguration) validate(lists []list) error {
+func (c HandoffConfiguration) validate(managers []listed) error {
 	if c.APIVersion != APIVersion {
 		return fmt.Errorf("apiVersion: %q is not supported; write %s", c.APIVersion, APIVersion)
 	}
 	if c.Kind != Kind {
 		return fmt.Errorf("kind: %q is not supported; write %s", c.Kind, Kind)
 	}
-	if err := validateLists(lists); err != nil {
+	if err := validateLists(managers); err != nil {
 		return err
 	}
 	if _, err := c.ScalerKinds(); err != nil {
@@ -36,7 +36,7 @@ func (c HandoffConfiguration) validate(lists []list) error {
 		if err := validateRule(rule); err != nil {
 			return fmt.Errorf("controllers[%d].%w", i, err)
 		}
-		if err := validateControllers(rule, lists); err != nil {
+		if err := validateControllers(rule, managers); err != nil {
 			return fmt.Errorf("controllers[%d].%w", i, err)
 		}
 	}
@@ -45,22 +45,20 @@ func (c HandoffConfiguration) validate(lists []list) error {
 
 // validateLists returns an error for a name that is not valid for a field manager, and for a name in two lists, of which only the
 // first would apply.
-func validateLists(lists []list) error {
+func validateLists(managers []listed) error {
 	all := map[string]listed{} // the first of each name
-	for _, list := range lists {
-		for _, l := range list.managers {
-			if err := validateManager(l.manager); err != nil {
-				return fmt.Errorf("%s: %q %w", l.at, l.manager, err)
-			}
-			first, twice := all[l.manager]
-			if all[l.manager] = l; !twice || first.field == l.field {
-				continue
-			}
-			if l.at == "" {
-				l, first = first, l // name the one in the file
-			}
-			return fmt.Errorf("%s: %q is also in %s; remove it from one of them%s", l.at, l.manager, first.field, first.removeDefault())
+	for _, l := range managers {
+		if err := validateManager(l.manager); err != nil {
+			return fmt.Errorf("%s: %q %w", l.at, l.manager, err)
 		}
+		first, twice := all[l.manager]
+		if all[l.manager] = l; !twice || first.field == l.field {
+			continue
+		}
+		if l.at == "" {
+			l, first = first, l // name the one in the file
+		}
+		return fmt.Errorf("%s: %q is also in %s; remove it from one of them%s", l.at, l.manager, first.field, first.removeDefault())
 	}
 	return nil
 }
@@ -75,17 +73,15 @@ func (l listed) removeDefault() string {
 
 // validateControllers returns an error for a manager of a rule that is not valid, and for one that is also listed as an applier
 // or as imperative, which the rule would overrule.
-func validateControllers(rule ControllerRule, lists []list) error {
+func validateControllers(rule ControllerRule, managers []listed) error {
 	for i, manager := range rule.Managers {
 		if err := validateManager(manager); err != nil {
 			return fmt.Errorf("managers[%d]: %q %w", i, manager, err)
 		}
-		for _, list := range lists {
-			at := slices.IndexFunc(list.managers, func(l listed) bool { return l.manager == manager })
-			if at >= 0 && list.field != "autoscalers" {
-				return fmt.Errorf("managers[%d]: %q is also in %s; remove it from one of them%s",
-					i, manager, list.field, list.managers[at].removeDefault())
-			}
+		at := slices.IndexFunc(managers, func(l listed) bool { return l.manager == manager && l.field != "autoscalers" })
+		if at >= 0 {
+			return fmt.Errorf("managers[%d]: %q is also in %s; remove it from one of them%s",
+				i, manager, managers[at].field, managers[at].removeDefault())
 		}
 	}
 	return nil
@@ -105,16 +101,22 @@ func validateManager(manager string) error {
 	}
 }
 
+var (
+	version   = regexp.MustCompile(`^v\d+((alpha|beta)\d+)?$`)
+	groupName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
+	kindName  = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
+)
+
 func validateRule(rule ControllerRule) error {
-	group, version, versioned := strings.Cut(rule.Group, "/")
+	group, after, versioned := strings.Cut(rule.Group, "/")
 	switch {
 	case versioned:
-		return fmt.Errorf("group: %q includes the version %s; write %s", rule.Group, version, group)
-	case regexp.MustCompile(`^v\d+((alpha|beta)\d+)?$`).MatchString(rule.Group):
+		return fmt.Errorf("group: %q includes the version %s; write %s", rule.Group, after, group)
+	case version.MatchString(rule.Group):
 		return fmt.Errorf("group: %q is a version; write core for the core group", rule.Group)
-	case rule.Group != "" && rule.Group != "*" && !regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`).MatchString(rule.Group):
+	case rule.Group != "" && rule.Group != "*" && !groupName.MatchString(rule.Group):
 		return fmt.Errorf("group: %q is not an API group; write it as in apiVersion, without the version, such as apps", rule.Group)
-	case rule.Kind != "" && rule.Kind != "*" && !regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`).MatchString(rule.Kind):
+	case rule.Kind != "" && rule.Kind != "*" && !kindName.MatchString(rule.Kind):
 		return fmt.Errorf("kind: %q is not a kind; write it as in a manifest, such as Deployment", rule.Kind)
 	}
 	for i, field := range rule.Fields {

@@ -36,7 +36,7 @@ type Request struct {
 	DryRun bool
 	// Live is the stored object, the zero Object if the write creates it. Incoming is the object about to be stored.
 	Live, Incoming ownership.Object
-	// Meter limits the work on fields other than the scale field; nil sets no limit.
+	// Meter limits the work on fields other than the scale field; nil sets no limit. Once it has ended the work, it must stay so.
 	Meter ownership.Meter
 }
 
@@ -148,16 +148,13 @@ func isAboveOne(replicas []byte) bool {
 func decideFields(
 	w ownership.Write, context ownership.ObjectContext, scale []Change, meter ownership.Meter,
 ) (out Outcome, err error) {
-	spent := &budget{spend: meter}
-	if meter != nil {
-		w.Limit(spent.count)
-	}
+	w.Limit(meter)
 	defer func() {
 		w.Limit(nil)
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: %T\n%s", ErrPanic, p, debug.Stack())
 		}
-		if spent.over {
+		if meter != nil && !meter(0) {
 			err = ErrBudget // after that, neither results nor errors are valid
 		}
 	}()
@@ -199,17 +196,6 @@ func removedBy(w ownership.Write, context ownership.ObjectContext, decided []Cha
 		}
 	}
 	return removed, nil
-}
-
-// budget records that the meter has ended the work.
-type budget struct {
-	spend ownership.Meter
-	over  bool
-}
-
-func (m *budget) count(steps int) bool {
-	m.over = m.over || !m.spend(steps)
-	return !m.over
 }
 
 // rewrite carries out the decisions. The outcome does not list fields that need no change. It reuses the list of changes.

@@ -9,24 +9,26 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ownership-handoff/handoff/internal/protocol"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// allowed returns a response that allows the write.
-func (r *review) allowed(warnings ...string) *admissionv1.AdmissionResponse {
-	return &admissionv1.AdmissionResponse{UID: types.UID(r.uid), Allowed: true, Warnings: warnings}
+// response returns the response for an outcome, with its patch as JSON.
+func (out outcome) response(uid string, patch []byte) *admissionv1.AdmissionResponse {
+	response := &admissionv1.AdmissionResponse{
+		UID: types.UID(uid), Allowed: true, Warnings: append(out.notes, out.warnings()...), AuditAnnotations: out.auditAnnotations(),
+	}
+	if len(out.operations) > 0 {
+		response.Patch, response.PatchType = patch, new(admissionv1.PatchTypeJSONPatch)
+	}
+	return response
 }
 
-// answerOf returns the response for an outcome, with its patch as JSON.
-func answerOf(r *review, out outcome, patch []byte) *admissionv1.AdmissionResponse {
-	answer := r.allowed(append(out.notes, out.warnings()...)...)
-	answer.AuditAnnotations = out.auditAnnotations()
-	if len(out.operations) > 0 {
-		patchType := admissionv1.PatchTypeJSONPatch
-		answer.Patch, answer.PatchType = patch, &patchType
-	}
-	return answer
+// unmodified returns the response that allows a write unmodified because of an error.
+func unmodified(uid string, err error) *admissionv1.AdmissionResponse {
+	warning := warningOf(protocol.Skipped, reasonOf(err).text, ": the write was not modified")
+	return &admissionv1.AdmissionResponse{UID: types.UID(uid), Allowed: true, Warnings: []string{warning}}
 }
 
 // maxWarnings is how many fields are named in warnings: more would bury the important ones.
@@ -36,9 +38,8 @@ const maxWarnings = 8
 const maxRecorded = 100
 
 func (out outcome) warnings() []string {
-	text := func(c change) string { return c.warning(out.mode) }
 	more := func(others int) string { return warningOf("", moreFields(others), "") }
-	warnings := firstOf(out.changes, maxWarnings, text, more)
+	warnings := firstOf(out.changes, maxWarnings, change.warning, more)
 	if out.mode == ownership.ModeEnforce && slices.ContainsFunc(out.changes, change.isHeldBack) {
 		warnings = append(warnings, warningOf("to hand replicas back to the manifest, apply again after deleting the autoscaler", "", ""))
 	}
@@ -62,30 +63,16 @@ func moreFields(others int) string { return strconv.Itoa(others) + " more fields
 // auditAnnotations returns one annotation for each decision, as "keep-autoscaled": the first fields by path, and the number of
 // the others.
 func (out outcome) auditAnnotations() map[string]string {
-	annotations := map[string]string{}
+	byDecision := map[string][]change{}
 	for _, c := range out.changes {
-		if name := c.Change.Decision.Name; annotations[name] == "" {
-			annotations[name] = out.auditText(name)
-		}
+		name := c.Change.Decision.Name
+		byDecision[name] = append(byDecision[name], c)
+	}
+	annotations := map[string]string{}
+	for name, changes := range byDecision {
+		annotations[name] = strings.Join(firstOf(changes, maxRecorded, change.record, moreFields), "; ")
 	}
 	return annotations
-}
-
-// auditText returns the fields with a decision. There are few decisions.
-func (out outcome) auditText(decision string) string {
-	var changes []change
-	for _, c := range out.changes {
-		if c.Change.Decision.Name == decision {
-			changes = append(changes, c)
-		}
-	}
-	text := func(c change) string { return c.record(out.mode) }
-	return strings.Join(firstOf(changes, maxRecorded, text, moreFields), "; ")
-}
-
-// failOpen returns the response that allows a write unmodified because of an error.
-func failOpen(r *review, err error) *admissionv1.AdmissionResponse {
-	return r.allowed(warningOf("skipped, ", reasonOf(err).text, ": the write was not modified"))
 }
 
 // reason is why a review failed open: a label for the metric and a text for the warning. The error itself is only logged: it

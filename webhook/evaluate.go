@@ -3,9 +3,11 @@ package webhook
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"gomodules.xyz/jsonpatch/v2"
 
+	"github.com/ownership-handoff/handoff/internal/protocol"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -17,6 +19,8 @@ type Cluster interface {
 	merge.Cluster
 	// Ready reports whether the results of the other methods are complete.
 	Ready() bool
+	// Stale reports whether they may be out of date, and since when.
+	Stale() (since time.Time, stale bool)
 	// NamespaceMode returns a namespace's mode annotation; ok is false if it has none.
 	NamespaceMode(namespace string) (mode string, ok bool)
 }
@@ -37,21 +41,24 @@ type outcome struct {
 type change struct {
 	Change merge.Change
 
+	mode   ownership.Mode
 	secret bool // whether the value must not appear in any text
 }
 
 // evaluate decides on a review according to its mode.
 func (h *Handler) evaluate(r *review) (out outcome, err error) {
-	if !intercepted(r) {
+	// Row 11 of the decision table, and reviews without an object.
+	isWrite := r.operation == "CREATE" || r.operation == "UPDATE" && r.write.Live.Present()
+	if !isWrite || r.subResource != "" || !r.write.Incoming.Present() {
 		return outcome{}, nil
 	}
-	if r.isOfNamespace() {
-		return labelNamespace(r)
+	if kind := r.write.Kind; kind.Group == "" && kind.Kind == "Namespace" {
+		return labelNamespace(r.write)
 	}
 	if !h.Cluster.Ready() {
 		return outcome{}, errNotReady
 	}
-	if out.mode, out.notes = h.modeOf(r); out.mode == ownership.ModeOff {
+	if out.mode, out.notes = h.modeOf(r.write); out.mode == ownership.ModeOff {
 		return outcome{}, nil
 	}
 	unguard, err := r.unguard()
@@ -59,7 +66,7 @@ func (h *Handler) evaluate(r *review) (out outcome, err error) {
 		return out, err
 	}
 	decider := merge.Decider{Cluster: h.Cluster, Managers: h.Managers, Rules: h.Rules}
-	decided, err := decider.Decide(r.request())
+	decided, err := decider.Decide(r.write)
 	if err != nil {
 		return out, err
 	}
@@ -67,32 +74,14 @@ func (h *Handler) evaluate(r *review) (out outcome, err error) {
 		out.notes = append(out.notes, warningOf("", "annotation controller-fields: "+decided.InvalidPaths.Error(), ""))
 	}
 	if out.skipped = decided.Skipped; out.skipped != nil {
-		out.notes = append(out.notes, warningOf("skipped, ", reasonOf(out.skipped).text, ": only replicas were checked"))
+		out.notes = append(out.notes, warningOf(protocol.Skipped, reasonOf(out.skipped).text, ": only replicas were checked"))
 	}
-	secret := r.kind.Group == "" && r.kind.Kind == "Secret"
+	isSecret := r.write.Kind.Group == "" && r.write.Kind.Kind == "Secret"
 	for _, c := range decided.Changes {
-		out.changes = append(out.changes, change{c, secret})
+		out.changes = append(out.changes, change{c, out.mode, isSecret})
 	}
 	if out.mode == ownership.ModeEnforce {
 		out.operations = slices.Concat(unguard, decided.Operations)
 	}
 	return out, nil
-}
-
-// intercepted reports whether there can be anything to decide: row 11 of the decision table, and reviews without an object.
-func intercepted(r *review) bool {
-	wanted := r.operation == "CREATE" || r.operation == "UPDATE" && r.live.Present()
-	return wanted && r.subResource == "" && r.incoming.Present()
-}
-
-func (r *review) request() merge.Request {
-	request := merge.Request{
-		Kind: r.kind, Namespace: r.namespace, Name: r.name, FieldManager: r.fieldManager, DryRun: r.dryRun,
-		Live: r.live, Incoming: r.incoming,
-		Meter: r.meter,
-	}
-	if r.operation == "CREATE" {
-		request.Live = ownership.Object{}
-	}
-	return request
 }

@@ -1,11 +1,13 @@
 package webhook
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -25,41 +27,35 @@ const (
 	maxEventPath = 100
 )
 
-// eventRate is the burst and the rate of a limit on Events.
-type eventRate struct{ burst, perSecond float64 }
-
-func namespaceRate() eventRate { return eventRate{100, 1} }
-func podRate() eventRate       { return eventRate{300, 10} }
-
 // recordEvents records one Event for each reason among the changes of a write.
-func (h *Handler) recordEvents(r *review, out outcome) {
-	if len(out.changes) == 0 || h.Events == nil || r.dryRun || !h.optedIn(r.namespace) {
+func (h *Handler) recordEvents(w merge.Request, all []change) {
+	if len(all) == 0 || h.Events == nil || w.DryRun || !h.optedIn(w.Namespace) {
 		return
 	}
-	reference, ok := r.reference()
+	reference, ok := referenceTo(w)
 	if !ok {
 		return
 	}
 	var reasons []string
 	changes := map[string][]change{}
-	for _, c := range out.changes {
-		if verdict := c.Change.Decision.Verdict; verdict == merge.Warn || verdict == merge.Removed {
+	for _, c := range all {
+		reason := c.eventReason()
+		if reason == "" {
 			continue
 		}
-		reason := eventReason(c, out.mode)
 		if changes[reason] == nil {
 			reasons = append(reasons, reason)
 		}
 		changes[reason] = append(changes[reason], c)
 	}
 	for _, reason := range reasons {
-		if !h.eventLimit.allow(r.namespace, time.Now()) {
+		if !h.eventLimit.allow(w.Namespace, time.Now()) {
 			h.eventLimit.skipped.Do(10*time.Second, func(times int) {
-				h.Log.Info("Events are rate-limited", "skippedSinceLastLog", times, "namespace", r.namespace)
+				h.Log.Info("Events are rate-limited", "skippedSinceLastLog", times, "namespace", w.Namespace)
 			})
 			continue
 		}
-		h.Events.Eventf(reference, nil, corev1.EventTypeNormal, reason, "Apply", "%s", h.eventNote(r, changes[reason], out.mode))
+		h.Events.Eventf(reference, nil, corev1.EventTypeNormal, reason, "Apply", "%s", h.eventNote(w, changes[reason]))
 	}
 }
 
@@ -71,23 +67,31 @@ func (h *Handler) optedIn(namespace string) bool {
 }
 
 // eventNote returns the first changes, and the number of the others.
-func (h *Handler) eventNote(r *review, changes []change, m ownership.Mode) string {
-	autoscaler := h.Cluster.Scaler(r.namespace, r.kind.Group, r.kind.Kind, r.name).Name
-	text := func(c change) string { return c.eventText(m, autoscaler) }
+func (h *Handler) eventNote(w merge.Request, changes []change) string {
+	autoscaler := h.Cluster.Scaler(w.Namespace, w.Kind.Group, w.Kind.Kind, w.Name).Name
+	text := func(c change) string { return c.eventText(autoscaler) }
 	more := func(others int) string {
 		return "and " + strconv.Itoa(others) + " more (" + strconv.Itoa(len(changes)) + " fields)"
 	}
 	return strings.Join(firstOf(changes, eventFields, text, more), "; ")
 }
 
+func (c change) eventReason() string {
+	effect := effects[c.Change.Decision.Verdict]
+	if c.mode == ownership.ModeEnforce {
+		return effect.event
+	}
+	return effect.eventWould
+}
+
 // eventText is record without text that the sender of the review can choose, such as names of managers and values that are not
 // integers. The autoscaler is the one in the informer's cache.
-func (c change) eventText(m ownership.Mode, autoscaler string) string {
+func (c change) eventText(autoscaler string) string {
 	owner := c.Change.Owner.Kind.String()
 	if autoscaler != "" && c.Change.Owner.By == autoscaler {
 		owner = autoscaler + " (" + owner + ")"
 	}
-	text := c.did(m) + " " + plainPath(c.Change.Path.String()) + ": "
+	text := c.did() + " " + plainPath(c.Change.Path.String()) + ": "
 	if c.Change.Field.Scale {
 		text += "live " + plainCount(string(c.Change.Value())) + ", incoming " + plainCount(string(c.Change.Incoming)) + ", "
 	}
@@ -116,42 +120,17 @@ func plainPath(path string) string {
 	return path
 }
 
-// reference returns the object that an Event is about; ok is false if no Event can be stored for it, because a name is not a
+// referenceTo returns the object that an Event is about; ok is false if no Event can be stored for it, because a name is not a
 // valid Kubernetes name.
-func (r *review) reference() (reference *corev1.ObjectReference, ok bool) {
-	uid := r.live.UID()
-	ok = len(validation.IsDNS1123Label(r.namespace)) == 0 && len(validation.IsDNS1123Subdomain(r.name)) == 0 &&
-		(r.kind.Group == "" || len(validation.IsDNS1123Subdomain(r.kind.Group)) == 0) &&
-		len(validation.IsDNS1035Label(r.kind.Version)) == 0 && len(validation.IsDNS1035Label(strings.ToLower(r.kind.Kind))) == 0 &&
+func referenceTo(w merge.Request) (reference *corev1.ObjectReference, ok bool) {
+	uid := w.Live.UID()
+	ok = len(validation.IsDNS1123Label(w.Namespace)) == 0 && len(validation.IsDNS1123Subdomain(w.Name)) == 0 &&
+		(w.Kind.Group == "" || len(validation.IsDNS1123Subdomain(w.Kind.Group)) == 0) &&
+		len(validation.IsDNS1035Label(w.Kind.Version)) == 0 && len(validation.IsDNS1035Label(strings.ToLower(w.Kind.Kind))) == 0 &&
 		(uid == "" || len(validation.IsDNS1123Label(uid)) == 0)
 	return &corev1.ObjectReference{
-		APIVersion: r.kind.GroupVersion().String(), Kind: r.kind.Kind,
-		Namespace: r.namespace, Name: r.name, UID: types.UID(uid),
+		APIVersion: w.Kind.GroupVersion().String(), Kind: w.Kind.Kind, Namespace: w.Namespace, Name: w.Name, UID: types.UID(uid),
 	}, ok
-}
-
-// bucket is a token bucket.
-type bucket struct {
-	tokens float64
-	since  time.Time
-}
-
-// take takes a token, if there is one.
-func (b *bucket) take(rate eventRate, now time.Time) bool {
-	b.tokens = b.at(rate, now)
-	b.since = now
-	if b.tokens < 1 {
-		return false
-	}
-	b.tokens--
-	return true
-}
-
-func (b *bucket) at(rate eventRate, now time.Time) float64 {
-	if b.since.IsZero() {
-		return rate.burst
-	}
-	return min(rate.burst, b.tokens+now.Sub(b.since).Seconds()*rate.perSecond)
 }
 
 // eventLimit limits the Events of each namespace, and of all namespaces together. The zero eventLimit is ready to use.
@@ -159,34 +138,31 @@ type eventLimit struct {
 	skipped ratelimit.Log
 
 	mutex      sync.Mutex
-	all        bucket
-	namespaces map[string]*bucket
+	all        *rate.Limiter
+	namespaces map[string]*rate.Limiter
 }
 
-// maxBuckets is the number of namespaces from which full buckets are removed.
-const maxBuckets = 1000
+const (
+	eventsPerSecond, eventBurst       = 1, 100 // of a namespace
+	allEventsPerSecond, allEventBurst = 10, 300
+	// maxLimiters is the number of namespaces from which limiters are removed that limit nothing at present.
+	maxLimiters = 1000
+)
 
 func (l *eventLimit) allow(namespace string, now time.Time) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	if l.namespaces[namespace] == nil {
-		l.removeFull(now)
-		l.namespaces[namespace] = &bucket{}
+	if l.namespaces == nil {
+		l.all, l.namespaces = rate.NewLimiter(allEventsPerSecond, allEventBurst), map[string]*rate.Limiter{}
+	}
+	limiter := l.namespaces[namespace]
+	if limiter == nil {
+		if len(l.namespaces) >= maxLimiters {
+			maps.DeleteFunc(l.namespaces, func(_ string, other *rate.Limiter) bool { return other.TokensAt(now) >= eventBurst })
+		}
+		limiter = rate.NewLimiter(eventsPerSecond, eventBurst)
+		l.namespaces[namespace] = limiter
 	}
 	// Check the namespace's limit first, so that Events beyond it do not use up the common limit.
-	return l.namespaces[namespace].take(namespaceRate(), now) && l.all.take(podRate(), now)
-}
-
-func (l *eventLimit) removeFull(now time.Time) {
-	if l.namespaces == nil {
-		l.namespaces = map[string]*bucket{}
-	}
-	if len(l.namespaces) < maxBuckets {
-		return
-	}
-	for name, b := range l.namespaces {
-		if b.at(namespaceRate(), now) >= namespaceRate().burst {
-			delete(l.namespaces, name)
-		}
-	}
+	return limiter.AllowN(now, 1) && l.all.AllowN(now, 1)
 }

@@ -212,60 +212,6 @@ func silent(t *testing.T, s *server, r request) {
 	}
 }
 
-func TestOnlyPostIsAllowed(t *testing.T) {
-	s := newServer(t, enforced())
-	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete} {
-		recorder := httptest.NewRecorder()
-		s.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), method, "/mutate", http.NoBody))
-		if recorder.Code != http.StatusMethodNotAllowed || !strings.Contains(recorder.Body.String(), "POST an AdmissionReview") {
-			t.Errorf("%s: want 405 and what to do, got %d: %s", method, recorder.Code, recorder.Body)
-		}
-	}
-	if n := s.counted(t, "handoff_failed_open_total", nil); n != 0 {
-		t.Errorf("no review, no failure: %v", n)
-	}
-}
-
-// Over the network, a body comes in pieces, and its length can be unknown.
-func TestABodyInChunksIsReadCompletely(t *testing.T) {
-	s := newServer(t, enforced())
-	server := httptest.NewServer(s)
-	defer server.Close()
-	body := update(csa, scaledBy7(), applied3()).body()
-	tooLarge := strings.Replace(body, "app:1", strings.Repeat("a", webhook.MaxBody), 1)
-	for sentence, c := range map[string]struct {
-		body    io.Reader
-		patched bool
-	}{
-		"a known length":                 {strings.NewReader(body), true},
-		"an unknown length":              {io.MultiReader(strings.NewReader(body)), true},
-		"in two pieces":                  {io.MultiReader(strings.NewReader(body[:100]), strings.NewReader(body[100:])), true},
-		"too large":                      {strings.NewReader(tooLarge), false},
-		"too large of an unknown length": {io.MultiReader(strings.NewReader(tooLarge)), false},
-		"several times too large":        {strings.NewReader(strings.Replace(body, "app:1", strings.Repeat("a", 4*webhook.MaxBody), 1)), false},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, c.body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := server.Client().Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = got.Body.Close() }()
-			text, err := io.ReadAll(got.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			response := allowed(t, got.StatusCode, text)
-			if (response.Patch != nil) != c.patched || response.UID != "review-uid" {
-				t.Errorf("want a patch %t, got %s and %q for %s", c.patched, response.Patch, response.Warnings, response.UID)
-			}
-		})
-	}
-}
-
 type brokenBody struct{ io.Reader }
 
 func (b brokenBody) Read(p []byte) (int, error) {

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/go-logr/logr"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 
 	"github.com/ownership-handoff/handoff/internal/ratelimit"
 	"github.com/ownership-handoff/handoff/merge"
@@ -23,11 +25,12 @@ const MaxBody = 7 << 20
 
 var (
 	errTooLarge = fmt.Errorf("the body is larger than %d bytes", MaxBody)
+	errShed     = errors.New("too many reviews in flight")
 	errPanic    = errors.New("panic")
 )
 
-// Handler answers AdmissionReviews (admission.k8s.io/v1) over HTTP. Every response allows the write. All exported fields except
-// Rules, Events and Version are required.
+// Handler answers AdmissionReviews (admission.k8s.io/v1), which package serving receives. Every response allows the write. All
+// exported fields except Rules, Events and Version are required.
 type Handler struct {
 	Cluster  Cluster
 	Managers ownership.Managers
@@ -35,7 +38,7 @@ type Handler struct {
 	Metrics  *Metrics
 	Log      logr.Logger
 	// Events records an Event on the object for each decision; if nil, no Events are recorded.
-	Events EventRecorder
+	Events events.EventRecorder
 	// GuardMissing reports whether no guard is installed. If it is nil, or does not know, the guard may be installed.
 	GuardMissing func() bool
 	// Version is the response to kubectl handoff doctor.
@@ -46,44 +49,35 @@ type Handler struct {
 	eventLimit eventLimit
 }
 
-// ServeHTTP answers one review. The status of every POST request is 200: the API server treats any other status as an error, and
-// with failurePolicy Fail it would deny the write.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	if !posted(w, req) {
-		return
-	}
+// Answer answers a review. body is what was received of it before readErr, most likely with the uid. The status is always 200: the
+// API server treats any other status as an error, and with failurePolicy Fail it would deny the write.
+func (h *Handler) Answer(w http.ResponseWriter, req *http.Request, body []byte, readErr error) {
 	start := time.Now()
-	body, err := readBody(req)
-	h.respond(w, h.review(newMeter(req, start, len(body)), body, err))
+	ctx, cancel := withTimeout(req)
+	defer cancel()
+	switch {
+	case len(body) > MaxBody:
+		readErr = errTooLarge
+	case readErr != nil:
+		readErr = fmt.Errorf("reading the body: %w", readErr)
+	}
+	h.respond(w, h.review(ctx, body, readErr))
 	h.Metrics.duration.Observe(time.Since(start).Seconds())
 }
 
-func posted(w http.ResponseWriter, req *http.Request) bool {
-	if req.Method == http.MethodPost {
-		return true
-	}
-	http.Error(w, "handoff: POST an AdmissionReview of admission.k8s.io/v1", http.StatusMethodNotAllowed)
-	return false
-}
-
-func (h *Handler) respond(w http.ResponseWriter, response *admissionv1.AdmissionResponse) {
-	review := admissionv1.AdmissionReview{
-		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"}, Response: response,
-	}
-	// A json.Encoder would reuse the text, which net/http may still read for a connection that was closed (golang/go#20704).
-	text, err := json.Marshal(review)
-	if err != nil {
-		h.Log.Error(err, "encoding the response")
-	}
-	w.Header().Set("Content-Type", "application/json")
-	if _, err := w.Write(text); err != nil {
-		h.Log.V(1).Info("the API server did not wait for the response", "error", err.Error())
-	}
+// Shed answers a review immediately if too many reviews are in flight. It only parses the uid, and allows the write unmodified.
+func (h *Handler) Shed(w http.ResponseWriter, body []byte) {
+	h.Metrics.failedOpen(errShed)
+	h.shedding.Do(10*time.Second, func(times int) {
+		h.Log.Error(errShed, "failed open: writes were not modified", "reviewsSinceLastLog", times)
+	})
+	h.respond(w, unmodified(uidOf(body), errShed))
 }
 
 // review answers one review. All errors and panics are handled here, with a response that allows the write unmodified.
-func (h *Handler) review(limit *meter, body []byte, readErr error) (answer *admissionv1.AdmissionResponse) {
-	r := review{meter: limit.spend, guardMissing: h.GuardMissing != nil && h.GuardMissing()}
+func (h *Handler) review(ctx context.Context, body []byte, readErr error) (answer *admissionv1.AdmissionResponse) {
+	r := review{guardMissing: h.GuardMissing != nil && h.GuardMissing()}
+	r.write.Meter = newMeter(ctx, len(body))
 	defer func() {
 		if p := recover(); p != nil {
 			h.Log.Error(errPanic, "failed open: recovered from a panic", "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
@@ -105,13 +99,28 @@ func (h *Handler) review(limit *meter, body []byte, readErr error) (answer *admi
 	if err != nil {
 		return h.failOpen(&r, err)
 	}
-	answer = answerOf(&r, out, patch)
+	answer = out.response(r.uid, patch)
 	h.report(&r, out)
 	return answer
 }
 
 func (h *Handler) failOpen(r *review, err error) *admissionv1.AdmissionResponse {
-	h.Metrics.failedOpen(reasonOf(err).label)
+	h.Metrics.failedOpen(err)
 	h.Log.Error(err, "failed open: the write was not modified", r.identity()...)
-	return failOpen(r, err)
+	return unmodified(r.uid, err)
+}
+
+func (h *Handler) respond(w http.ResponseWriter, response *admissionv1.AdmissionResponse) {
+	review := admissionv1.AdmissionReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"}, Response: response,
+	}
+	// A json.Encoder would reuse the text, which net/http may still read for a connection that was closed (golang/go#20704).
+	text, err := json.Marshal(review)
+	if err != nil {
+		h.Log.Error(err, "encoding the response")
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if _, err := w.Write(text); err != nil {
+		h.Log.V(1).Info("the API server did not wait for the response", "error", err.Error())
+	}
 }

@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/go-logr/logr/funcr"
@@ -35,6 +37,8 @@ type fakeCluster struct {
 }
 
 func (f *fakeCluster) Ready() bool { return !f.notReady }
+
+func (f *fakeCluster) Stale() (since time.Time, stale bool) { return time.Time{}, false }
 
 func (f *fakeCluster) NamespaceMode(namespace string) (mode string, ok bool) {
 	if f.panics != nil {
@@ -73,7 +77,7 @@ type event struct {
 
 // server is a handler with everything that it logs, records and counts.
 type server struct {
-	*webhook.Handler // embedded: a server is an http.Handler
+	*webhook.Handler
 
 	registry *prometheus.Registry
 	mutex    sync.Mutex
@@ -98,6 +102,14 @@ func newServer(tb testing.TB, cluster webhook.Cluster) *server {
 		Log: funcr.New(write, funcr.Options{Verbosity: 10}), Events: s,
 	}
 	return s
+}
+
+// ServeHTTP reads a review, and answers it.
+func (s *server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body := make([]byte, 0, max(0, req.ContentLength)+1)
+	text := bytes.NewBuffer(body)
+	_, err := text.ReadFrom(req.Body)
+	s.Answer(w, req, text.Bytes(), err)
 }
 
 func (s *server) Eventf(regarding, _ runtime.Object, eventtype, reason, action, note string, args ...any) {

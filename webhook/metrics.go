@@ -1,10 +1,6 @@
 package webhook
 
-import (
-	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/ownership-handoff/handoff/ownership"
-)
+import "github.com/prometheus/client_golang/prometheus"
 
 // Metrics counts what the handler does.
 type Metrics struct {
@@ -64,14 +60,12 @@ func (m *Metrics) reviewed(out outcome) {
 	m.reviews.WithLabelValues(result).Inc()
 }
 
-func (m *Metrics) decided(mode ownership.Mode, c change) {
+func (m *Metrics) decided(c change) {
 	d := c.Change.Decision
-	m.decisions.WithLabelValues(d.Name, string(mode), c.Change.Owner.Kind.String(), d.Verdict.String()).Inc()
+	m.decisions.WithLabelValues(d.Name, string(c.mode), c.Change.Owner.Kind.String(), d.Verdict.String()).Inc()
 }
 
-func (m *Metrics) skippedFields(reason string) { m.skipped.WithLabelValues(reason).Inc() }
-
-func (m *Metrics) failedOpen(reason string) {
+func (m *Metrics) failedOpen(err error) {
 	m.reviews.WithLabelValues("failed_open").Inc()
-	m.failures.WithLabelValues(reason).Inc()
+	m.failures.WithLabelValues(reasonOf(err).label).Inc()
 }

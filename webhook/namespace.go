@@ -9,28 +9,27 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // The API server selects namespaces by label, and people opt in by annotation. It therefore sends each write of a namespace whose
 // label does not follow its annotation, and the response makes it follow: in the same write, regardless of the sender.
 
-func (r *review) isOfNamespace() bool { return r.kind.Group == "" && r.kind.Kind == "Namespace" }
-
 // labelNamespace returns the operations that make ownership.ModeLabel follow the annotation, and a note if the writer meant to
 // write the label.
-func labelNamespace(r *review) (out outcome, err error) {
-	annotation, annotated := r.incoming.ModeAnnotation()
+func labelNamespace(w merge.Request) (out outcome, err error) {
+	annotation, annotated := w.Incoming.ModeAnnotation()
 	want, labeled := ownership.NamespaceLabel(annotation, annotated)
-	got, has := r.incoming.ModeLabel()
+	got, has := w.Incoming.ModeLabel()
 	if has == labeled && got == want {
 		return outcome{}, nil
 	}
-	if out.operations, err = disown(r.incoming); err != nil {
+	if out.operations, err = disown(w.Incoming); err != nil {
 		return outcome{}, err
 	}
-	out.operations = append(out.operations, labelOperations(r.incoming, want, labeled)...)
-	if r.writesLabel() {
+	out.operations = append(out.operations, labelOperations(w.Incoming, want, labeled)...)
+	if writesLabel(w) {
 		out.notes = []string{
 			warningOf("the label "+ownership.ModeLabel+" follows the annotation of that name; write the annotation instead", "", ""),
 		}
@@ -38,17 +37,15 @@ func labelNamespace(r *review) (out outcome, err error) {
 	return out, nil
 }
 
-func labelOperations(namespace ownership.Object, value string, labeled bool) []jsonpatch.Operation {
+func labelOperations(namespace ownership.Object, value string, labeled bool) (operations []jsonpatch.Operation) {
 	path := "/metadata/labels/" + jsontree.EscapePointer(ownership.ModeLabel)
 	if !labeled {
-		return []jsonpatch.Operation{{Operation: "remove", Path: path}}
+		return []jsonpatch.Operation{jsonpatch.NewOperation("remove", path, nil)}
 	}
-	set := jsonpatch.Operation{Operation: "add", Path: path, Value: value}
-	if labels := namespace.Value(fieldpath.MakePathOrDie("metadata", "labels")); len(labels) > 0 && labels[0] == '{' {
-		return []jsonpatch.Operation{set}
+	if !namespace.At("metadata", "labels").IsObject() {
+		operations = append(operations, jsonpatch.NewOperation("add", "/metadata/labels", json.RawMessage("{}")))
 	}
-	none := jsonpatch.Operation{Operation: "add", Path: "/metadata/labels", Value: json.RawMessage("{}")}
-	return []jsonpatch.Operation{none, set}
+	return append(operations, jsonpatch.NewOperation("add", path, value))
 }
 
 // disown returns the operations that remove the label from managedFields. Nobody manages a label that handoff has corrected: an
@@ -68,13 +65,10 @@ func disown(namespace ownership.Object) ([]jsonpatch.Operation, error) {
 			continue
 		}
 		path := "/metadata/managedFields/" + strconv.Itoa(i)
-		switch rest := e.Fields.Remaining(); {
-		case string(rest) == "{}":
-			operations = append(operations, jsonpatch.Operation{Operation: "remove", Path: path})
-		default:
-			operations = append(operations, jsonpatch.Operation{
-				Operation: "replace", Path: path + "/fieldsV1", Value: json.RawMessage(rest),
-			})
+		if rest := e.Fields.Remaining(); string(rest) == "{}" {
+			operations = append(operations, jsonpatch.NewOperation("remove", path, nil))
+		} else {
+			operations = append(operations, jsonpatch.NewOperation("replace", path+"/fieldsV1", json.RawMessage(rest)))
 		}
 	}
 	return operations, nil
@@ -82,14 +76,11 @@ func disown(namespace ownership.Object) ([]jsonpatch.Operation, error) {
 
 // writesLabel reports whether the writer meant to write the label: it sets a value, or removes the label with a command of a
 // person. A manifest that replaces the namespace lacks the label without any intention.
-func (r *review) writesLabel() bool {
-	got, has := r.incoming.ModeLabel()
-	before, had := "", false
-	if r.operation == "UPDATE" && r.live.Present() {
-		before, had = r.live.ModeLabel()
-	}
+func writesLabel(w merge.Request) bool {
+	got, has := w.Incoming.ModeLabel()
+	before, had := w.Live.ModeLabel()
 	if has {
 		return !had || got != before
 	}
-	return had && slices.Contains([]string{"kubectl-label", "kubectl-edit", "kubectl-patch"}, r.fieldManager)
+	return had && slices.Contains([]string{"kubectl-label", "kubectl-edit", "kubectl-patch"}, w.FieldManager)
 }

@@ -3,17 +3,7 @@ package webhook
 import (
 	"fmt"
 	"runtime/debug"
-
-	"k8s.io/apimachinery/pkg/runtime"
-
-	"github.com/ownership-handoff/handoff/merge"
-	"github.com/ownership-handoff/handoff/ownership"
 )
-
-// EventRecorder records an Event on an object without waiting for it to be stored (k8s.io/client-go/tools/events).
-type EventRecorder interface {
-	Eventf(regarding, related runtime.Object, eventtype, reason, action, note string, args ...any)
-}
 
 // report records the decisions in metrics and in the log and, unless the write is a dry run, as Events. A panic in it does not change
 // the answer.
@@ -25,47 +15,30 @@ func (h *Handler) report(r *review, out outcome) {
 	}()
 	h.Metrics.reviewed(out)
 	for i, c := range out.changes {
-		h.Metrics.decided(out.mode, c)
+		h.Metrics.decided(c)
 		if i < maxRecorded {
 			h.Log.Info("decided", append(r.identity(),
 				"decision", c.Change.Decision.Name, "mode", out.mode, "verdict", c.Change.Decision.Verdict.String(),
-				"detail", c.record(out.mode))...)
+				"detail", c.record())...)
 		}
 	}
 	if more := len(out.changes) - maxRecorded; more > 0 {
 		h.Log.Info("decided on more fields", append(r.identity(), "fields", more)...)
 	}
 	if out.skipped != nil {
-		h.Metrics.skippedFields(reasonOf(out.skipped).label)
+		h.Metrics.skipped.WithLabelValues(reasonOf(out.skipped).label).Inc()
 		h.Log.Error(out.skipped, "decided on the scale field only: other fields were not modified", r.identity()...)
 	}
-	h.recordEvents(r, out)
+	h.recordEvents(r.write, out.changes)
 	for _, note := range out.notes {
 		h.Log.Info("noted", append(r.identity(), "note", note)...)
 	}
 }
 
-func eventReason(c change, m ownership.Mode) string {
-	switch {
-	case c.Change.Decision.Verdict == merge.ManifestWins && m == ownership.ModeEnforce:
-		return "OwnershipOverruled"
-	case c.Change.Decision.Verdict == merge.ManifestWins:
-		return "OwnershipWouldBeOverruled"
-	case c.Change.Decision.Verdict == merge.Clear && m == ownership.ModeEnforce:
-		return "DefaultCleared"
-	case c.Change.Decision.Verdict == merge.Clear:
-		return "DefaultWouldBeCleared"
-	case m == ownership.ModeEnforce:
-		return "OwnershipKept"
-	default:
-		return "OwnershipWouldBeKept"
-	}
-}
-
 // identity returns what the log says of a review's object. Nothing else of an object is ever logged: it can contain secrets.
 func (r *review) identity() []any {
-	const more = 8 // what a caller appends
-	return append(make([]any, 0, 12+more),
-		"uid", r.uid, "kind", r.kind.String(), "namespace", r.namespace, "name", r.name,
-		"fieldManager", r.fieldManager, "dryRun", r.dryRun)
+	w := r.write
+	return []any{
+		"uid", r.uid, "kind", w.Kind.String(), "namespace", w.Namespace, "name", w.Name, "fieldManager", w.FieldManager, "dryRun", w.DryRun,
+	}
 }

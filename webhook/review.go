@@ -2,12 +2,17 @@ package webhook
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -16,25 +21,20 @@ var (
 	errNoRequest = errors.New("the review has no request")
 )
 
-// review contains the fields of an AdmissionReview's request that are read (k8s.io/api/admission/v1). The objects are not parsed
-// into values, and refer to the text of the review.
+// review contains the fields of an AdmissionReview's request that are read (k8s.io/api/admission/v1).
 type review struct {
-	uid, operation, subResource, namespace, name string
-	kind                                         schema.GroupVersionKind
-	fieldManager                                 string
-	dryRun                                       bool
-	incoming, live                               ownership.Object
+	uid, operation, subResource string
+	// write refers to the text of the review: its objects are not parsed into values.
+	write merge.Request
 	// guardMissing reports whether no guard is installed, so that a client has written the guard's condition.
 	guardMissing bool
-
-	meter ownership.Meter
 }
 
 // decode reads a body. If it returns an error, r contains what was read before, in particular the uid, which the response needs.
 func (r *review) decode(body []byte) error {
 	root, err := jsontree.Parse(body)
 	if err != nil {
-		r.uid = uidOf(bytes.NewReader(body))
+		r.uid = uidOf(body)
 		return fmt.Errorf("reading the review: %w", err)
 	}
 	request := root.Member("request")
@@ -42,9 +42,11 @@ func (r *review) decode(body []byte) error {
 		s, _ := request.At(names...).String()
 		return s
 	}
-	r.uid, r.operation, r.subResource, r.namespace, r.name = text("uid"), text("operation"), text("subResource"), text("namespace"), text("name")
-	r.kind = schema.GroupVersionKind{Group: text("kind", "group"), Version: text("kind", "version"), Kind: text("kind", "kind")}
-	r.fieldManager, r.dryRun = text("options", "fieldManager"), request.Member("dryRun").Kind() == 't'
+	r.uid, r.operation, r.subResource = text("uid"), text("operation"), text("subResource")
+	w := &r.write
+	w.Namespace, w.Name = text("namespace"), text("name")
+	w.Kind = schema.GroupVersionKind{Group: text("kind", "group"), Version: text("kind", "version"), Kind: text("kind", "kind")}
+	w.FieldManager, w.DryRun = text("options", "fieldManager"), request.Member("dryRun").Kind() == 't'
 	apiVersion, _ := root.Member("apiVersion").String()
 	kind, _ := root.Member("kind").String()
 	switch {
@@ -53,11 +55,82 @@ func (r *review) decode(body []byte) error {
 	case !request.IsObject() || r.uid == "":
 		return errNoRequest
 	}
-	if r.incoming, err = ownership.ObjectAt(request.Member("object")); err != nil {
+	if w.Incoming, err = ownership.ObjectAt(request.Member("object")); err != nil {
 		return fmt.Errorf("reading the review: object: %w", err)
 	}
-	if r.live, err = ownership.ObjectAt(request.Member("oldObject")); err != nil {
+	if w.Live, err = ownership.ObjectAt(request.Member("oldObject")); err != nil {
 		return fmt.Errorf("reading the review: oldObject: %w", err)
 	}
+	if r.operation == "CREATE" {
+		w.Live = ownership.Object{}
+	}
 	return nil
+}
+
+// uidOf returns the uid of the review in a body, which may be truncated or invalid after it; "" if it is not found. It reads little
+// more than the fields before the uid, which are short.
+func uidOf(body []byte) string {
+	dec := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowDuplicateNames(true))
+	if !enter(dec, "request") || !enter(dec, "uid") {
+		return ""
+	}
+	uid, err := dec.ReadToken()
+	if err != nil || uid.Kind() != '"' {
+		return ""
+	}
+	return uid.String()
+}
+
+// enter reads the start of an object up to the value of a member, and reports whether it found the member.
+func enter(dec *jsontext.Decoder, member string) bool {
+	if token, err := dec.ReadToken(); err != nil || token.Kind() != '{' {
+		return false
+	}
+	for {
+		name, err := dec.ReadToken()
+		if err != nil || name.Kind() != '"' {
+			return false
+		}
+		if name.String() == member {
+			return true
+		}
+		if dec.SkipValue() != nil {
+			return false
+		}
+	}
+}
+
+// The budget of a review in steps, of which each is about one byte read. While fields are kept, both objects and the last-applied
+// configurations in them are read about ten times; more steps mean that the work is not linear in their size.
+const (
+	minSteps     = 1 << 20
+	stepsPerByte = 64
+	// pollSteps is the number of steps between two checks of the request's context.
+	pollSteps = 1 << 16
+)
+
+// newMeter returns the meter of a review with a body of size bytes. Once the budget is exhausted or the context is done, it stays
+// so.
+func newMeter(ctx context.Context, size int) ownership.Meter {
+	left, poll := minSteps+stepsPerByte*size, 0
+	return func(steps int) bool {
+		left -= steps
+		if poll -= steps; poll < 0 {
+			poll = pollSteps
+			if ctx.Err() != nil {
+				left = -1
+			}
+		}
+		return left >= 0
+	}
+}
+
+// withTimeout returns the context of a request, which is done when the API server stops waiting: it closes the connection, and
+// sends its timeout in the query (k8s.io/apiserver/pkg/admission/plugin/webhook/mutating/dispatcher.go).
+func withTimeout(req *http.Request) (context.Context, context.CancelFunc) {
+	timeout, err := time.ParseDuration(req.URL.Query().Get("timeout"))
+	if err != nil || timeout <= 0 {
+		return req.Context(), func() {}
+	}
+	return context.WithTimeout(req.Context(), timeout)
 }

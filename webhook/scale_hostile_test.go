@@ -12,12 +12,12 @@ import (
 	jsonpatchv4 "gopkg.in/evanphx/json-patch.v4"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/document"
-	"github.com/ownership-handoff/handoff/webhook"
 )
 
 // hostile is the review of a history, with everything beside the scale field made hostile.
@@ -275,7 +275,7 @@ func (panickingRecorder) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any
 	panic("the recorder is out of order")
 }
 
-var _ webhook.EventRecorder = panickingRecorder{}
+var _ events.EventRecorder = panickingRecorder{}
 
 func (x *hostile) panickingEvents() bool {
 	x.server.Events = panickingRecorder{}

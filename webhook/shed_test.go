@@ -1,8 +1,6 @@
 package webhook_test
 
 import (
-	"io"
-	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -11,14 +9,6 @@ import (
 
 	"github.com/ownership-handoff/handoff/webhook"
 )
-
-// shed posts a body to be shed.
-func (s *server) shed(t *testing.T, body io.Reader) *httptest.ResponseRecorder {
-	t.Helper()
-	recorder := httptest.NewRecorder()
-	s.Shed(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mutate", body))
-	return recorder
-}
 
 func TestAShedReviewIsAllowedUnmodifiedWithItsUID(t *testing.T) {
 	good := update(csa, scaledBy7(), applied3()).body()
@@ -38,7 +28,8 @@ func TestAShedReviewIsAllowedUnmodifiedWithItsUID(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := newServer(t, &fakeCluster{panics: "the cluster must not be queried"})
-			recorder := s.shed(t, strings.NewReader(c.body))
+			recorder := httptest.NewRecorder()
+			s.Shed(recorder, []byte(c.body))
 			response := allowed(t, recorder.Code, recorder.Body.Bytes())
 			want := []string{"handoff: skipped, too many reviews in flight: the write was not modified"}
 			if diff := cmp.Diff(want, response.Warnings); diff != "" || response.Patch != nil {
@@ -54,16 +45,12 @@ func TestAShedReviewIsAllowedUnmodifiedWithItsUID(t *testing.T) {
 	}
 }
 
-// A client that sends too many reviews must not fill the log, and its bodies are read completely.
+// A client that sends too many reviews must not fill the log.
 func TestShedReviewsAreLoggedOnce(t *testing.T) {
 	s := newServer(t, enforced())
-	body := update(csa, scaledBy7(), applied3()).body()
+	body := []byte(update(csa, scaledBy7(), applied3()).body())
 	for range 1000 {
-		reader := strings.NewReader(body)
-		s.shed(t, reader)
-		if reader.Len() > 0 {
-			t.Fatalf("%d bytes are left unread", reader.Len())
-		}
+		s.Shed(httptest.NewRecorder(), body)
 	}
 	if n := strings.Count(s.logged(), "\n"); n > 1 || !strings.Contains(s.logged(), "too many reviews in flight") {
 		t.Errorf("want one line, got:\n%s", s.logged())

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,6 +21,14 @@ import (
 // is never stored (PrepareForUpdate of the strategies in kubernetes/pkg/registry/apps and core/replicationcontroller).
 const guardCondition = "ownership-handoff.io/guarded"
 
+// guardedKinds are the kinds that the guard covers.
+var guardedKinds = []schema.GroupKind{
+	{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "StatefulSet"}, {Group: "apps", Kind: "ReplicaSet"},
+	{Kind: "ReplicationController"},
+}
+
+var replicasPath = fieldpath.MakePathOrDie("spec", "replicas")
+
 // unguard replaces the incoming object by the one that the guard received, and returns the JSON patch that does the same; nil if
 // the guard has not changed this write. The guard runs before webhooks and sees no autoscalers: it can keep what the webhook
 // would not, such as the replicas of an autoscaler that was deleted.
@@ -28,33 +37,31 @@ func (r *review) unguard() (undo []jsonpatch.Operation, err error) {
 	if !ok {
 		return nil, nil
 	}
-	object := jsontree.Valid(r.incoming.Text())
+	object := jsontree.Valid(r.write.Incoming.Text())
 	never := func(fieldpath.Path) bool { return false }
-	entries, err := r.incoming.Entries()
+	entries, err := r.write.Incoming.Entries()
 	if err != nil {
 		return nil, fmt.Errorf("object: %w", err)
 	}
 	// The guard appends one entry, or none.
-	if last := len(entries) - 1; last >= 0 && entries[last].Subresource == "scale" && entries[last].Contains(replicasPath()) {
-		undo = append(undo, jsonpatch.Operation{Operation: "remove", Path: "/metadata/managedFields/" + strconv.Itoa(last)})
+	if last := len(entries) - 1; last >= 0 && entries[last].Subresource == "scale" && entries[last].Contains(replicasPath) {
+		undo = append(undo, jsonpatch.NewOperation("remove", "/metadata/managedFields/"+strconv.Itoa(last), nil))
 		object.Cut(fieldpath.MakePathOrDie("metadata", "managedFields", last), never)
 	}
 	object.Cut(fieldpath.MakePathOrDie("status", "conditions", condition), never)
 	text := object.Remaining()
 	// If another webhook has changed replicas since, they are not the guard's.
-	if bytes.Equal(r.live.Value(replicasPath()), r.incoming.Value(replicasPath())) {
-		undo = append(undo, jsonpatch.Operation{Operation: "replace", Path: "/spec/replicas", Value: json.RawMessage(replicas)})
+	if bytes.Equal(r.write.Live.Value(replicasPath), r.write.Incoming.Value(replicasPath)) {
+		undo = append(undo, jsonpatch.NewOperation("replace", "/spec/replicas", json.RawMessage(replicas)))
 		root := jsontree.Valid(text)
-		text = root.Find(replicasPath()).Replaced(root, []byte(replicas))
+		text = root.Find(replicasPath).Replaced(root, []byte(replicas))
 	}
-	undo = append(undo, jsonpatch.Operation{Operation: "remove", Path: "/status/conditions/" + strconv.Itoa(condition)})
-	if r.incoming, err = ownership.ParseObject(text); err != nil {
+	undo = append(undo, jsonpatch.NewOperation("remove", "/status/conditions/"+strconv.Itoa(condition), nil))
+	if r.write.Incoming, err = ownership.ParseObject(text); err != nil {
 		return nil, fmt.Errorf("object without the guard's changes: %w", err)
 	}
 	return undo, nil
 }
-
-func replicasPath() fieldpath.Path { return fieldpath.MakePathOrDie("spec", "replicas") }
 
 // guarded returns the index of the guard's condition and the replicas that the write set before the guard replaced them; ok is
 // false if the guard did not act on this write. A condition that live has was not written by the guard but through /status, and
@@ -63,30 +70,18 @@ func (r *review) guarded() (condition int, replicas string, ok bool) {
 	if r.guardMissing {
 		return 0, "", false
 	}
-	condition, message := guardConditionIn(r.incoming.Text())
-	if condition < 0 || !isGuarded(r.kind.GroupKind()) {
+	condition, message := guardConditionIn(r.write.Incoming.Text())
+	if condition < 0 || !slices.Contains(guardedKinds, r.write.Kind.GroupKind()) {
 		return 0, "", false
 	}
-	if stored, _ := guardConditionIn(r.live.Text()); stored >= 0 {
+	if stored, _ := guardConditionIn(r.write.Live.Text()); stored >= 0 {
 		return 0, "", false
 	}
 	replicas, ok = strings.CutPrefix(message, "replicas=")
 	number, err := strconv.ParseUint(replicas, 10, 31)
 	isCanonical := err == nil && strconv.FormatUint(number, 10) == replicas
 	// Replacing a missing field would make the patch fail.
-	return condition, replicas, ok && isCanonical && len(r.incoming.Value(replicasPath())) > 0
-}
-
-// isGuarded reports whether the guard covers a kind.
-func isGuarded(kind schema.GroupKind) bool {
-	switch kind.Kind {
-	case "Deployment", "StatefulSet", "ReplicaSet":
-		return kind.Group == "apps"
-	case "ReplicationController":
-		return kind.Group == ""
-	default:
-		return false
-	}
+	return condition, replicas, ok && isCanonical && len(r.write.Incoming.Value(replicasPath)) > 0
 }
 
 // guardConditionIn returns the index and the message of the guard's condition, -1 if an object has none. The guard appends it: of

@@ -4,37 +4,35 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/ownership-handoff/handoff/internal/protocol"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // warningLimit is the length in bytes up to which warnings are not truncated (k8s.io/api/admission/v1, AdmissionResponse).
-const (
-	warningLimit  = 120
-	warningPrefix = "handoff: "
-)
+const warningLimit = 120
 
 // shortName is the length to which an owner's name is cut before any other part of the warning.
 const shortName = 16
 
 // warning returns the text for the writer: the field, the kept value, its owner, and what to do. If it is too long, the end
 // of the owner's name is cut first, then the value, then the front of the path.
-func (c change) warning(m ownership.Mode) string {
+func (c change) warning() string {
 	path, value := c.Change.Path.String(), c.shortValue()
-	if c.overlong(m, path, value) > 0 {
+	if c.overlong(path, value) > 0 {
 		value = ""
 	}
-	if over := c.overlong(m, path, value); over > 0 && over+len("...") < len(path) {
+	if over := c.overlong(path, value); over > 0 && over+len("...") < len(path) {
 		path = "..." + path[over+len("..."):]
 	}
-	before, name, after := c.words(m, path, value)
+	before, name, after := c.words(path, value)
 	return warningOf(before, name, after)
 }
 
 // overlong returns by how many bytes a warning is too long, even with a short name.
-func (c change) overlong(m ownership.Mode, path, value string) int {
-	before, name, after := c.words(m, path, value)
-	return len(warningPrefix) + len(before) + min(len(name), shortName) + len(after) - warningLimit
+func (c change) overlong(path, value string) int {
+	before, name, after := c.words(path, value)
+	return len(protocol.WarningPrefix) + len(before) + min(len(name), shortName) + len(after) - warningLimit
 }
 
 // isHeldBack reports whether the manifest sets replicas that an autoscaler keeps it from changing. If the same commit deletes the
@@ -46,38 +44,35 @@ func (c change) isHeldBack() bool {
 }
 
 // words returns the warning in three parts: before the owner's name, the name, and after it.
-func (c change) words(m ownership.Mode, path, value string) (before, name, after string) {
+func (c change) words(path, value string) (before, name, after string) {
 	if c.Change.Decision.Verdict == merge.ManifestWins {
 		value = ""
 	}
-	before, name, after = c.Change.Text(c.did(m)+" "+path+value, path)
+	before, name, after = c.Change.Text(c.did()+" "+path+value, path)
 	verdict := c.Change.Decision.Verdict
-	if m != ownership.ModeEnforce && verdict != merge.Warn && verdict != merge.Removed {
+	if c.mode != ownership.ModeEnforce && verdict != merge.Warn && verdict != merge.Removed {
 		before, after = "(warn) "+before, strings.TrimSuffix(after, merge.NoAction) // nothing was done
 	}
 	return before, name, after
 }
 
-// did returns what was done or, in mode warn, what would have been.
-func (c change) did(m ownership.Mode) string {
-	would, done := "would keep", "kept"
-	switch c.Change.Decision.Verdict {
-	case merge.Warn:
-		return "allowed"
-	case merge.Removed:
-		return "removed"
-	case merge.Start:
-		would, done = "would start with", "started with"
-	case merge.Clear:
-		would, done = "would clear", "cleared"
-	case merge.ManifestWins:
-		would, done = "would not keep", "not kept"
-	default:
+// effects are the texts about each verdict: what was done, or would have been in mode warn, and the reasons of the Events about
+// both. There is no Event if nothing was to be done.
+var effects = map[merge.Verdict]struct{ done, would, event, eventWould string }{
+	merge.Keep:         {"kept", "would keep", "OwnershipKept", "OwnershipWouldBeKept"},
+	merge.Start:        {"started with", "would start with", "OwnershipKept", "OwnershipWouldBeKept"},
+	merge.Clear:        {"cleared", "would clear", "DefaultCleared", "DefaultWouldBeCleared"},
+	merge.ManifestWins: {"not kept", "would not keep", "OwnershipOverruled", "OwnershipWouldBeOverruled"},
+	merge.Removed:      {done: "removed", would: "removed"},
+	merge.Warn:         {done: "allowed", would: "allowed"},
+}
+
+func (c change) did() string {
+	effect := effects[c.Change.Decision.Verdict]
+	if c.mode == ownership.ModeEnforce {
+		return effect.done
 	}
-	if m == ownership.ModeEnforce {
-		return done
-	}
-	return would
+	return effect.would
 }
 
 // shortValue returns "=" and the kept value if it is short. The response contains the whole object, so the writer learns nothing
@@ -91,12 +86,12 @@ func (c change) shortValue() string {
 }
 
 // record returns the decision for the audit log and the webhook's log.
-func (c change) record(m ownership.Mode) string {
+func (c change) record() string {
 	owner := c.Change.Owner.Kind.String()
 	if c.Change.Owner.By != "" {
 		owner = c.Change.Owner.By + " (" + owner + ")"
 	}
-	verb := c.did(m)
+	verb := c.did()
 	if !c.Change.Field.Scale {
 		return verb + " " + c.Change.Path.String() + ": owner " + owner
 	}
@@ -112,10 +107,10 @@ func (c change) record(m ownership.Mode) string {
 func warningOf(before, name, after string) string {
 	const dots = "..."
 	name = strings.Join(strings.FieldsFunc(name, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " ")
-	if over := len(warningPrefix) + len(before) + len(name) + len(after) - warningLimit; over > 0 {
+	if over := len(protocol.WarningPrefix) + len(before) + len(name) + len(after) - warningLimit; over > 0 {
 		name = name[:max(0, len(name)-over-len(dots))] + dots
 	}
-	text := warningPrefix + before + name + after
+	text := protocol.WarningPrefix + before + name + after
 	if len(text) > warningLimit {
 		text = text[:warningLimit-len(dots)] + dots
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
@@ -25,20 +26,14 @@ func logUnknownKinds(c *rest.Config, configuration config.HandoffConfiguration, 
 		return nil, fmt.Errorf("creating the discovery client: %w", err)
 	}
 	return func(ctx context.Context) error {
-		for {
+		_ = wait.PollUntilContextCancel(ctx, kindsRetry, true, func(context.Context) (done bool, err error) {
 			unknown, err := unknownKinds(configuration, client)
 			for _, reason := range unknown {
 				log.Info("controller rule is never used", "reason", reason)
 			}
-			if err == nil {
-				return nil
-			}
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-time.After(kindsRetry):
-			}
-		}
+			return err == nil, nil // again until the API server answers
+		}) // the error is the context's
+		return nil
 	}, nil
 }
 

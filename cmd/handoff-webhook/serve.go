@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -23,17 +24,9 @@ import (
 	"github.com/ownership-handoff/handoff/webhook/serving"
 )
 
-// configurationOf reads the configuration file, or returns the default without one.
-func configurationOf(o options) (config.HandoffConfiguration, error) {
-	if o.config == "" {
-		return config.Default(), nil
-	}
-	return config.Read(o.config)
-}
-
 // serve creates the parts and runs them until the context is done and the last request is answered.
 func serve(ctx context.Context, o options, log logr.Logger) error {
-	configuration, err := configurationOf(o)
+	configuration, err := config.Read(o.config)
 	if err != nil {
 		return err
 	}
@@ -81,10 +74,11 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 		checks = append(checks, serving.Check{Name: "self-signed", Ready: keeper.Ready, Warning: keeper.Warning})
 		parts = append(parts, keeper.Run)
 	}
-	probes, err := newHealth(o, checks, log.WithName("health"))
-	if err != nil {
+	health := serving.NewHealth(log.WithName("health"), checks...)
+	if err := register(health.Metrics()...); err != nil {
 		return err
 	}
+	probes := func(ctx context.Context) error { return health.Run(ctx, o.health) }
 	return run(ctx, server.Run, append(parts, mgr.Start, kinds, guard.Run, probes))
 }
 
@@ -93,10 +87,7 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 // client-go can only be configured through these environment variables.
 func detectDeadConnections() error {
 	for _, name := range []string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP2_PING_TIMEOUT_SECONDS"} {
-		if _, set := os.LookupEnv(name); set {
-			continue
-		}
-		if err := os.Setenv(name, "5"); err != nil {
+		if err := os.Setenv(name, cmp.Or(os.Getenv(name), "5")); err != nil {
 			return fmt.Errorf("setting %s: %w", name, err)
 		}
 	}
@@ -198,12 +189,6 @@ func newServer(o options, reviews serving.Reviews, log logr.Logger) (*serving.Se
 		MaxBody:       webhook.MaxBody,
 		ShutdownDelay: o.shutdownDelay, DrainTimeout: o.drainTimeout, Log: log, Registerer: metrics.Registry,
 	}, reviews)
-}
-
-// newHealth returns a part that serves health probes.
-func newHealth(o options, checks []serving.Check, log logr.Logger) (part, error) {
-	health := serving.NewHealth(log, checks...)
-	return func(ctx context.Context) error { return health.Run(ctx, o.health) }, register(health.Metrics()...)
 }
 
 func newRotator(c *rest.Config, o options, log logr.Logger) (*certs.Rotator, error) {

@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
+
+	"github.com/ownership-handoff/handoff/internal/protocol"
 )
 
 // fieldManager is the field manager of writes by kubectl handoff. Like kubectl's own, it counts as imperative.
@@ -97,7 +99,7 @@ type withoutHandoffWarnings struct{ rest.WarningHandler }
 
 // HandleWarningHeader implements rest.WarningHandler.
 func (w withoutHandoffWarnings) HandleWarningHeader(code int, agent, text string) {
-	if !strings.HasPrefix(text, "handoff: ") {
+	if !strings.HasPrefix(text, protocol.WarningPrefix) {
 		w.WarningHandler.HandleWarningHeader(code, agent, text)
 	}
 }

@@ -17,19 +17,20 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/ownership-handoff/handoff/internal/protocol"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// probeMode is the mode label that the webhook answers in a dry run, with its version in a warning (webhook/mode.go).
-const probeMode = "doctor"
+// probeMode is the mode label that the webhook answers in a dry run, with its version in a warning.
+const probeMode = protocol.ProbeMode
 
 // What the webhook's warnings begin with.
 const (
-	answeredPrefix = "handoff: doctor: answered by handoff-webhook "
-	skippedPrefix  = "handoff: skipped, "
-	stalePrefix    = "handoff: cluster state is "
+	answeredPrefix = protocol.WarningPrefix + protocol.Answered
+	skippedPrefix  = protocol.WarningPrefix + protocol.Skipped
+	stalePrefix    = protocol.WarningPrefix + protocol.Stale
 	// unknownMode is the answer of a version that does not know probeMode.
-	unknownMode = "handoff: " + ownership.ModeAnnotation + " "
+	unknownMode = protocol.WarningPrefix + ownership.ModeAnnotation + " "
 )
 
 // reply is the webhook's answer to a dry run.

@@ -9,13 +9,15 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ownership-handoff/handoff/internal/protocol"
 )
 
 // proxyTimeout limits the request through the API server, which itself waits up to 30 seconds for a connection.
 const proxyTimeout = 12 * time.Second
 
-// methodAnswer is in the webhook's response to a GET request (webhook/handler.go).
-const methodAnswer = "handoff: POST an AdmissionReview"
+// methodAnswer is in the webhook's response to a GET request.
+const methodAnswer = protocol.MethodNotAllowed
 
 // checkNetwork asks the API server for a page of the webhook through the Service, if a dry run was not answered: the API server
 // takes the same way as for a review, but returns its error.

@@ -49,10 +49,11 @@ func TestImportsGoDownOneWay(t *testing.T) {
 	}
 }
 
-// shared are the packages of this module that both programs link: what decides on a field, and what reads the configuration.
+// shared are the packages of this module that both programs link: what decides on a field, what reads the configuration, and what one
+// says and the other recognizes.
 func shared() []string {
 	return []string{
-		"config", "internal/fieldtree", "internal/jsontree", "internal/scale",
+		"config", "internal/fieldtree", "internal/jsontree", "internal/protocol", "internal/scale",
 		"merge", "ownership",
 	}
 }

@@ -2,9 +2,9 @@ package certs
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"slices"
 	"time"
@@ -129,16 +129,11 @@ func bundle(ca, before []byte, known func(*x509.Certificate) bool, now time.Time
 		}
 	}
 	slices.SortStableFunc(cas, func(a, b *x509.Certificate) int {
-		if order := b.NotBefore.Compare(a.NotBefore); order != 0 {
-			return order
-		}
-		return bytes.Compare(a.Raw, b.Raw)
+		return cmp.Or(b.NotBefore.Compare(a.NotBefore), bytes.Compare(a.Raw, b.Raw))
 	})
-	var text bytes.Buffer
-	for _, ca := range cas {
-		if err := pem.Encode(&text, &pem.Block{Type: cert.CertificateBlockType, Bytes: ca.Raw}); err != nil {
-			return nil, fmt.Errorf("encoding the caBundle: %w", err)
-		}
+	text, err := cert.EncodeCertificates(cas...)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the caBundle: %w", err)
 	}
-	return text.Bytes(), nil
+	return text, nil
 }

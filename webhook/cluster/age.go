@@ -48,8 +48,8 @@ func (f *freshness) read() (last time.Time, lastErr error) {
 
 // Stale reports whether the state may be out of date because a watch could not be renewed, and since when.
 func (f *State) Stale() (since time.Time, stale bool) {
-	for _, freshness := range f.freshness {
-		if last, _ := freshness.read(); time.Since(last) > maxAge && (!stale || last.Before(since)) {
+	for _, informer := range f.informers {
+		if last, _ := freshnessOf(informer).read(); time.Since(last) > maxAge && (!stale || last.Before(since)) {
 			since, stale = last, true
 		}
 	}
@@ -63,7 +63,7 @@ func (f *State) Check() error {
 	ready := f.Ready()
 	var texts []string
 	for resource, informer := range f.informers {
-		last, lastErr := f.freshness[resource].read()
+		last, lastErr := freshnessOf(informer).read()
 		text := resource + " are not listed yet"
 		switch {
 		case !informer.HasSynced():
@@ -97,25 +97,18 @@ func (f *State) Check() error {
 
 // Ages returns the metric of the age of each resource.
 func (f *State) Ages() prometheus.Collector {
-	return ages{f, prometheus.NewDesc("handoff_cache_age_seconds",
-		"Seconds since the watch of a resource was last confirmed to be up to date, or since startup.", []string{"resource"}, nil)}
-}
-
-type ages struct {
-	state       *State
-	description *prometheus.Desc
-}
-
-func (a ages) Describe(descriptions chan<- *prometheus.Desc) { descriptions <- a.description }
-
-func (a ages) Collect(metrics chan<- prometheus.Metric) {
-	for resource, freshness := range a.state.freshness {
-		last, _ := freshness.read()
-		metrics <- prometheus.MustNewConstMetric(a.description, prometheus.GaugeValue, time.Since(last).Seconds(), resource)
-	}
-	for _, watch := range a.state.scalers.running() {
-		last, _ := watch.freshness.read()
-		metrics <- prometheus.MustNewConstMetric(a.description, prometheus.GaugeValue, time.Since(last).Seconds(),
-			watch.resource.GroupResource().String())
-	}
+	description := prometheus.NewDesc("handoff_cache_age_seconds",
+		"Seconds since the watch of a resource was last confirmed to be up to date, or since startup.", []string{"resource"}, nil)
+	return prometheus.CollectorFunc(func(metrics chan<- prometheus.Metric) {
+		collect := func(resource string, f *freshness) {
+			last, _ := f.read()
+			metrics <- prometheus.MustNewConstMetric(description, prometheus.GaugeValue, time.Since(last).Seconds(), resource)
+		}
+		for resource, informer := range f.informers {
+			collect(resource, freshnessOf(informer))
+		}
+		for watch := range f.scalers.running() {
+			collect(watch.resource.GroupResource().String(), watch.freshness)
+		}
+	})
 }

@@ -27,6 +27,13 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
+// The resources that are always watched.
+const (
+	namespaceResource = "namespaces"
+	hpaResource       = "horizontalpodautoscalers.autoscaling"
+	crdResource       = "customresourcedefinitions.apiextensions.k8s.io"
+)
+
 // The indexes of the informers.
 const (
 	byTarget = "target"
@@ -34,13 +41,10 @@ const (
 )
 
 // State is the state of a cluster, read from informers. Its methods may be called at any time and never block: until Ready
-// returns true, they only return what is built in, because reading from an informer blocks until it has synced.
+// returns true, they only return what is built in.
 type State struct {
-	reader    client.Reader
-	informers map[string]cache.Informer
-	hpas      toolscache.Indexer
-	freshness map[string]*freshness // by resource, of the informers that renew their watches
-	scalers   *scalers              // nil without FollowScalers
+	informers map[string]toolscache.SharedIndexInformer // by resource
+	scalers   *scalers                                  // nil without FollowScalers
 	ready     atomic.Bool
 }
 
@@ -55,15 +59,13 @@ func Scheme() (*runtime.Scheme, error) {
 }
 
 // CacheOptions returns the options of a cache for State. The cache drops fields that State does not read before it stores an
-// object, returns stored objects without a copy, renews its watches every few seconds, and sends no requests to the API server
-// before it is started. scalers are the kinds for State.FollowScalers.
+// object, renews its watches every few seconds, and sends no requests to the API server before it is started. scalers are the kinds
+// for State.FollowScalers.
 func CacheOptions(scalers ...scale.Kind) cache.Options {
-	withoutCopy := true
 	return cache.Options{
-		Mapper:                       mapper(),
-		NewInformer:                  newInformer,
-		ReaderFailOnMissingInformer:  true,
-		DefaultUnsafeDisableDeepCopy: &withoutCopy,
+		Mapper:                      mapper(),
+		NewInformer:                 newInformer,
+		ReaderFailOnMissingInformer: true,
 		ByObject: map[client.Object]cache.ByObject{
 			namespaces():                                {Transform: reducedBy(keepMode)},
 			&autoscalingv2.HorizontalPodAutoscaler{}:    {Transform: reducedBy(keepAutoscaler)},
@@ -89,40 +91,31 @@ func namespaces() *metav1.PartialObjectMetadata {
 
 // New returns a State that reads from a cache with CacheOptions. The caller starts the cache. New does not block.
 func New(ctx context.Context, c cache.Cache) (*State, error) {
-	f := &State{reader: c, informers: map[string]cache.Informer{}, freshness: map[string]*freshness{}}
-	if err := c.IndexField(ctx, &apiextensionsv1.CustomResourceDefinition{}, byKind, kindOf); err != nil {
-		return nil, fmt.Errorf("indexing CustomResourceDefinitions: %w", err)
-	}
-	for resource, object := range map[string]client.Object{
-		"namespaces": namespaces(),
-		hpaResource:  &autoscalingv2.HorizontalPodAutoscaler{},
-		crdResource:  &apiextensionsv1.CustomResourceDefinition{},
+	f := &State{informers: map[string]toolscache.SharedIndexInformer{}}
+	// An index of the cache (cache.Cache.IndexField) would contain each object twice, also for lists of all namespaces: for
+	// HorizontalPodAutoscalers, a quarter of the memory.
+	for resource, watched := range map[string]struct {
+		object   client.Object
+		indexers toolscache.Indexers
+	}{
+		namespaceResource: {namespaces(), nil},
+		hpaResource:       {&autoscalingv2.HorizontalPodAutoscaler{}, toolscache.Indexers{byTarget: targetOfScaler}},
+		crdResource:       {&apiextensionsv1.CustomResourceDefinition{}, toolscache.Indexers{byKind: kindOf}},
 	} {
-		informer, err := c.GetInformer(ctx, object, cache.BlockUntilSynced(false))
+		informer, err := c.GetInformer(ctx, watched.object, cache.BlockUntilSynced(false))
 		if err != nil {
 			return nil, fmt.Errorf("watching %s: %w", resource, err)
 		}
-		f.informers[resource] = informer
-		if renewed, ok := informer.(*renewingInformer); ok { // a cache with other options does not record freshness
-			f.freshness[resource] = renewed.freshness
+		indexed, ok := informer.(toolscache.SharedIndexInformer)
+		if !ok {
+			return nil, fmt.Errorf("watching %s: informer %T has no index", resource, informer)
 		}
-	}
-	if err := f.indexAutoscalers(); err != nil {
-		return nil, fmt.Errorf("indexing HorizontalPodAutoscalers: %w", err)
+		if err := indexed.AddIndexers(watched.indexers); err != nil {
+			return nil, fmt.Errorf("indexing %s: %w", resource, err)
+		}
+		f.informers[resource] = indexed
 	}
 	return f, nil
-}
-
-// indexAutoscalers adds an index by target to the informer itself. An index of the cache (cache.Cache.IndexField) would contain
-// each HorizontalPodAutoscaler twice, also for lists of all namespaces, and take a quarter of the memory.
-func (f *State) indexAutoscalers() error {
-	informer := f.informers[hpaResource]
-	indexed, ok := informer.(interface{ GetIndexer() toolscache.Indexer })
-	if !ok {
-		return fmt.Errorf("informer %T has no index", informer)
-	}
-	f.hpas = indexed.GetIndexer()
-	return informer.AddIndexers(toolscache.Indexers{byTarget: targetOfScaler})
 }
 
 // Ready reports whether all informers have synced. Once true, it stays true.
@@ -143,16 +136,23 @@ func (f *State) Ready() bool {
 }
 
 // NamespaceMode returns a namespace's mode annotation; ok is false if it has none.
-func (f *State) NamespaceMode(namespace string) (mode string, ok bool) {
+func (f *State) NamespaceMode(name string) (mode string, ok bool) {
 	if !f.Ready() {
 		return "", false
 	}
-	o := namespaces()
-	if err := f.reader.Get(context.Background(), client.ObjectKey{Name: namespace}, o); err != nil {
+	namespace := f.namespace(name)
+	if namespace == nil {
 		return "", false
 	}
-	mode, ok = o.Annotations[ownership.ModeAnnotation]
+	mode, ok = namespace.Annotations[ownership.ModeAnnotation]
 	return mode, ok
+}
+
+// namespace returns a namespace as it is stored, nil if there is none.
+func (f *State) namespace(name string) *metav1.PartialObjectMetadata {
+	stored, _, _ := f.informers[namespaceResource].GetIndexer().GetByKey(name) // never fails
+	namespace, _ := stored.(*metav1.PartialObjectMetadata)
+	return namespace
 }
 
 // Scaler returns what is known about the scalers in a namespace that reference an object: HorizontalPodAutoscalers, and those
@@ -161,11 +161,23 @@ func (f *State) Scaler(namespace, group, kind, name string) ownership.Scaler {
 	if !f.Ready() {
 		return ownership.Scaler{}
 	}
-	key := targetKey{namespace, schema.GroupKind{Group: group, Kind: kind}, name}
-	first, _ := scale.Choose(append(references(f.hpas, key), f.scalers.references(key)...))
+	first, _ := scale.Choose(f.references(targetKey{namespace, schema.GroupKind{Group: group, Kind: kind}, name}))
 	return ownership.Scaler{
 		Name: first.Scaler, Desired: first.Desired, OffAtZero: first.OffAtZero, Readable: f.scalers.readable(),
 	}
+}
+
+// references returns the references to an object.
+func (f *State) references(key targetKey) (references []scale.Reference) {
+	for _, s := range find(f.informers[hpaResource], key) {
+		references = append(references, s.reference)
+	}
+	for watch := range f.scalers.running() {
+		for _, s := range find(watch.informer, key) {
+			references = append(references, s.reference)
+		}
+	}
+	return references
 }
 
 // ScalePath returns the path of the scale field of a kind, nil if the kind has none. A version of a custom resource without a
@@ -177,11 +189,11 @@ func (f *State) ScalePath(group, version, kind string) fieldpath.Path {
 	if !f.Ready() {
 		return nil
 	}
-	var list apiextensionsv1.CustomResourceDefinitionList
-	groupKind := schema.GroupKind{Group: group, Kind: kind}.String()
-	err := f.reader.List(context.Background(), &list, client.MatchingFields{byKind: groupKind})
-	if err != nil {
-		return nil
+	crds, _ := f.informers[crdResource].GetIndexer().ByIndex(byKind, schema.GroupKind{Group: group, Kind: kind}.String()) // never fails
+	for _, o := range crds {
+		if crd, ok := o.(*apiextensionsv1.CustomResourceDefinition); ok {
+			return scale.Declared([]apiextensionsv1.CustomResourceDefinition{*crd}, group, version, kind)
+		}
 	}
-	return scale.Declared(list.Items, group, version, kind)
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 )
@@ -47,23 +48,21 @@ func (g *Guard) Missing() bool { return g.missing.Load() }
 // Run checks whether the guard is installed until the context is done.
 func (g *Guard) Run(ctx context.Context) error {
 	var logged string
-	for {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		missing, err := g.check(ctx)
 		g.missing.Store(missing)
-		if state := fmt.Sprint(missing, err); state != logged && ctx.Err() == nil {
-			logged = state
-			if err != nil {
-				g.log.Info("cannot tell whether the guard is installed; assuming that it is", "reason", err.Error())
-			} else {
-				g.log.Info("checked for the guard", "installed", !missing)
-			}
+		state := fmt.Sprint(missing, err)
+		switch {
+		case state == logged || ctx.Err() != nil:
+			return
+		case err != nil:
+			g.log.Info("cannot tell whether the guard is installed; assuming that it is", "reason", err.Error())
+		default:
+			g.log.Info("checked for the guard", "installed", !missing)
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(guardInterval):
-		}
-	}
+		logged = state
+	}, guardInterval)
+	return nil
 }
 
 // check returns true if none of the policies exists in any version, or the API server has no such policies.

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -89,10 +88,10 @@ func keepScale(scalers []scale.Kind) func(*apiextensionsv1.CustomResourceDefinit
 	}
 }
 
-func kindOf(o client.Object) []string {
+func kindOf(o any) ([]string, error) {
 	crd, ok := o.(*apiextensionsv1.CustomResourceDefinition)
 	if !ok {
-		return nil
+		return nil, nil
 	}
-	return []string{schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}.String()}
+	return []string{schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}.String()}, nil
 }

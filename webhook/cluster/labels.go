@@ -18,7 +18,6 @@ import (
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ownership-handoff/handoff/internal/ratelimit"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -68,10 +67,6 @@ type Labels struct {
 	quiet  ratelimit.Log
 
 	repairs *prometheus.CounterVec
-	stale   prometheus.GaugeFunc
-
-	mutex sync.Mutex
-	wrong map[string]struct{} // namespaces whose label does not follow their annotation
 }
 
 // RepairLabels returns Labels for the namespaces of the state. Run repairs them.
@@ -82,8 +77,8 @@ func (f *State) RepairLabels(c *rest.Config, h *http.Client, log logr.Logger) (*
 	if err != nil {
 		return nil, fmt.Errorf("creating the client for the labels of namespaces: %w", err)
 	}
-	l := &Labels{
-		state: f, client: namespaces, log: log, wrong: map[string]struct{}{},
+	return &Labels{
+		state: f, client: namespaces, log: log,
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRepair, maxRepair)),
 		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -91,32 +86,36 @@ func (f *State) RepairLabels(c *rest.Config, h *http.Client, log logr.Logger) (*
 			Help: "Attempts to make the label of a namespace follow its mode annotation, by result: repaired, conflict, not_called (the " +
 				"API server did not call handoff for the namespace), forbidden or failed.",
 		}, []string{"result"}),
-	}
-	l.stale = prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "handoff_stale_namespace_labels",
-		Help: "Namespaces whose label does not follow their mode annotation.",
-	}, func() float64 {
-		l.mutex.Lock()
-		defer l.mutex.Unlock()
-		return float64(len(l.wrong))
-	})
-	return l, nil
+	}, nil
 }
 
 // Metrics returns the metrics of the repairs.
-func (l *Labels) Metrics() []prometheus.Collector { return []prometheus.Collector{l.repairs, l.stale} }
+func (l *Labels) Metrics() []prometheus.Collector {
+	stale := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "handoff_stale_namespace_labels",
+		Help: "Namespaces whose label does not follow their mode annotation.",
+	}, func() (count float64) {
+		for _, o := range l.state.informers[namespaceResource].GetIndexer().List() {
+			if isWrong(o) {
+				count++
+			}
+		}
+		return count
+	})
+	return []prometheus.Collector{l.repairs, stale}
+}
 
 // Run repairs labels until the context is done.
 func (l *Labels) Run(ctx context.Context) error {
-	registration, err := l.state.informers["namespaces"].AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    l.changed,
-		UpdateFunc: func(_, now any) { l.changed(now) },
-		DeleteFunc: l.deleted,
+	informer := l.state.informers[namespaceResource]
+	registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(now any) { l.changed(nil, now) },
+		UpdateFunc: l.changed,
 	})
 	if err != nil {
 		return fmt.Errorf("watching namespaces: %w", err)
 	}
-	defer func() { _ = l.state.informers["namespaces"].RemoveEventHandler(registration) }()
+	defer func() { _ = informer.RemoveEventHandler(registration) }()
 	defer context.AfterFunc(ctx, l.queue.ShutDown)()
 	var workers sync.WaitGroup
 	for range repairWorkers {
@@ -131,53 +130,35 @@ func (l *Labels) Run(ctx context.Context) error {
 	return nil
 }
 
-func (l *Labels) changed(o any) {
-	namespace, ok := o.(*metav1.PartialObjectMetadata)
-	if !ok {
-		return
-	}
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	if follows(namespace) {
-		delete(l.wrong, namespace.Name)
-		return
-	}
-	if _, known := l.wrong[namespace.Name]; !known {
-		l.wrong[namespace.Name] = struct{}{}
+// changed queues a namespace whose label no longer follows its annotation. One that was wrong before is in the queue already.
+func (l *Labels) changed(was, now any) {
+	if namespace, ok := now.(*metav1.PartialObjectMetadata); ok && isWrong(now) && !isWrong(was) {
 		l.queue.AddRateLimited(namespace.Name)
 	}
 }
 
-func (l *Labels) deleted(o any) {
-	if unknown, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
-		o = unknown.Obj
+// isWrong reports whether an object is a namespace whose label does not follow its annotation, which may have been cut.
+func isWrong(o any) bool {
+	namespace, ok := o.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return false
 	}
-	if namespace, ok := o.(*metav1.PartialObjectMetadata); ok {
-		l.mutex.Lock()
-		defer l.mutex.Unlock()
-		delete(l.wrong, namespace.Name)
-	}
-}
-
-// follows reports whether the label of a namespace follows its annotation. The annotation may have been cut.
-func follows(namespace metav1.Object) bool {
-	annotation, annotated := namespace.GetAnnotations()[ownership.ModeAnnotation]
-	label, has := namespace.GetLabels()[ownership.ModeLabel]
+	annotation, annotated := namespace.Annotations[ownership.ModeAnnotation]
+	label, has := namespace.Labels[ownership.ModeLabel]
 	want, labeled := ownership.NamespaceLabel(annotation, annotated)
-	return has == labeled && label == want
+	return has != labeled || label != want
 }
 
 // process repairs the label of a namespace if it is still wrong, and repeats that later if it had no effect.
 func (l *Labels) process(ctx context.Context, name string) {
-	namespace := namespaces()
-	err := l.state.reader.Get(ctx, client.ObjectKey{Name: name}, namespace)
-	if err != nil || follows(namespace) {
+	namespace := l.state.namespace(name)
+	if namespace == nil || !isWrong(namespace) {
 		l.queue.Forget(name)
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, repairTimeout)
 	defer cancel()
-	err = l.repair(ctx, namespace)
+	err := l.repair(ctx, namespace)
 	result := resultOf(err)
 	l.repairs.WithLabelValues(result).Inc()
 	switch result {
@@ -219,7 +200,7 @@ func (l *Labels) repair(ctx context.Context, namespace *metav1.PartialObjectMeta
 	if err != nil {
 		return err
 	}
-	if !follows(stored) {
+	if isWrong(stored) {
 		return errNotCalled
 	}
 	return nil

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"math"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
 )
@@ -25,9 +26,9 @@ const (
 	// handoverAfter is how long the watch that streams the initial objects is used afterwards. client-go reports a shorter
 	// watch as an error.
 	handoverAfter = 2 * time.Second
-	// firstPause and maxPause limit the pause between two attempts to renew a watch. client-go would pause for up to a minute.
-	firstPause = time.Second
-	maxPause   = 4 * time.Second
+	// firstPause and maxPause limit the pause between two attempts to renew a watch, which jitter up to doubles. client-go would pause for up to a minute.
+	firstPause = time.Second / 2
+	maxPause   = 2 * time.Second
 )
 
 var (
@@ -48,6 +49,14 @@ func newInformer(
 	r := &renewal{api: toolscache.ToListerWatcherWithContext(lw), freshness: newFreshness()}
 	short := &toolscache.ListWatch{ListWithContextFunc: r.list, WatchFuncWithContext: r.watch}
 	return &renewingInformer{toolscache.NewSharedIndexInformer(short, o, resync, indexers), r.freshness}
+}
+
+// freshnessOf returns when the watch of an informer was confirmed, nil if it does not record that.
+func freshnessOf(informer toolscache.SharedIndexInformer) *freshness {
+	if renewed, ok := informer.(*renewingInformer); ok {
+		return renewed.freshness
+	}
+	return nil
 }
 
 // renewal lists and watches for an informer with short watches, and records whether they are up to date.
@@ -76,7 +85,8 @@ func (r *renewal) watch(ctx context.Context, options metav1.ListOptions) (watch.
 		seconds := int64(watchFor / time.Second)
 		options.TimeoutSeconds = &seconds
 	}
-	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+	pauses := wait.Backoff{Duration: firstPause, Factor: 2, Cap: maxPause, Steps: math.MaxInt, Jitter: 1}
+	for {
 		opened, err := r.open(ctx, options, streaming)
 		if err == nil {
 			return opened, nil
@@ -91,7 +101,7 @@ func (r *renewal) watch(ctx context.Context, options metav1.ListOptions) (watch.
 		select {
 		case <-ctx.Done():
 			return nil, err
-		case <-time.After(pause/2 + rand.N(pause)): //nolint:gosec // jitter does not need a secure random number
+		case <-time.After(pauses.Step()):
 		}
 	}
 }
@@ -126,6 +136,7 @@ func (r *renewal) open(ctx context.Context, options metav1.ListOptions, streamin
 }
 
 // follow forwards the events of a watch and records its freshness. It ends a watch that takes too long, and cancels its request.
+// The end of a watch confirms that it is up to date if the API server ended it after its timeout.
 func (r *renewal) follow(w watch.Interface, cancel context.CancelFunc, streaming bool) watch.Interface {
 	events := make(chan watch.Event)
 	forwarded := watch.NewProxyWatcher(events)
@@ -133,68 +144,54 @@ func (r *renewal) follow(w watch.Interface, cancel context.CancelFunc, streaming
 		defer close(events)
 		defer cancel()
 		defer w.Stop()
-		s := stream{renewal: r, streaming: streaming, started: time.Now(), due: time.NewTimer(watchFor + responseTimeout)}
-		defer s.due.Stop()
-		for s.next(w, forwarded.StopChan(), events) {
+		started, due := time.Now(), time.NewTimer(watchFor+responseTimeout)
+		defer due.Stop()
+		for isHandedOver := false; ; {
+			select {
+			case <-forwarded.StopChan():
+				return
+			case <-due.C:
+				if !isHandedOver {
+					r.freshness.failed(errOverdue)
+				}
+				return
+			case event, ok := <-w.ResultChan():
+				if !ok && !streaming && time.Since(started) >= watchFor-time.Second {
+					r.freshness.confirmed()
+				}
+				if !ok {
+					return
+				}
+				r.record(event)
+				switch {
+				case !streaming || isHandedOver || event.Type == watch.Error:
+				case endsInitialEvents(event):
+					isHandedOver = true
+					due.Reset(handoverAfter)
+				default:
+					due.Reset(watchFor + responseTimeout)
+				}
+				select {
+				case events <- event:
+				case <-forwarded.StopChan():
+					return
+				}
+			}
 		}
 	}()
 	return forwarded
 }
 
-// stream is an open watch.
-type stream struct {
-	renewal   *renewal
-	streaming bool // streams the initial objects
-	started   time.Time
-	due       *time.Timer
-	handover  bool
-}
-
-// next forwards one event, and reports whether the watch is still open.
-func (s *stream) next(w watch.Interface, stopped <-chan struct{}, events chan<- watch.Event) bool {
-	select {
-	case <-stopped:
-		return false
-	case <-s.due.C:
-		if !s.handover {
-			s.renewal.freshness.failed(errOverdue)
-		}
-		return false
-	case event, ok := <-w.ResultChan():
-		if !ok {
-			s.ended()
-			return false
-		}
-		s.read(event)
-		select {
-		case events <- event:
-			return true
-		case <-stopped:
-			return false
-		}
-	}
-}
-
-// ended records the end of a watch. It confirms that the watch is up to date if the API server ended it after its timeout.
-func (s *stream) ended() {
-	if !s.streaming && time.Since(s.started) >= watchFor-time.Second {
-		s.renewal.freshness.confirmed()
-	}
-}
-
-func (s *stream) read(event watch.Event) {
+func (r *renewal) record(event watch.Event) {
 	if event.Type == watch.Error {
-		s.renewal.freshness.failed(apierrors.FromObject(event.Object))
+		r.freshness.failed(apierrors.FromObject(event.Object))
 		return
 	}
-	s.renewal.freshness.confirmed()
-	if !s.streaming || s.handover {
-		return
-	}
-	s.due.Reset(watchFor + responseTimeout)
-	if bookmark, ok := event.Object.(metav1.Object); ok && event.Type == watch.Bookmark &&
-		bookmark.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
-		s.handover = true
-		s.due.Reset(handoverAfter)
-	}
+	r.freshness.confirmed()
+}
+
+// endsInitialEvents reports whether an event is the bookmark after the initial objects of a watch that streams them.
+func endsInitialEvents(event watch.Event) bool {
+	bookmark, ok := event.Object.(metav1.Object)
+	return ok && event.Type == watch.Bookmark && bookmark.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
 }

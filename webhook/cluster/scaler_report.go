@@ -31,6 +31,21 @@ func newReports() reports {
 	return reports{problems: map[types.UID]*scaler{}, targets: map[targetKey]bool{}, reported: map[targetKey]string{}}
 }
 
+// handler notes what an informer of scalers delivers.
+func (r *reports) handler() toolscache.ResourceEventHandler {
+	return toolscache.ResourceEventHandlerFuncs{
+		AddFunc: func(now any) { r.changed(nil, now) }, UpdateFunc: r.changed, DeleteFunc: r.deleted,
+	}
+}
+
+// lastKnown returns an object that was deleted, as it was last known if the watch has missed its deletion.
+func lastKnown(o any) any {
+	if unknown, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+		return unknown.Obj
+	}
+	return o
+}
+
 // changed notes a new scaler, and one whose target or problem has changed.
 func (r *reports) changed(was, now any) {
 	old, _ := was.(*scaler)
@@ -54,10 +69,7 @@ func (r *reports) changed(was, now any) {
 
 // deleted notes a deleted scaler. Otherwise, what was reported about its target would be remembered for ever.
 func (r *reports) deleted(o any) {
-	if unknown, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
-		o = unknown.Obj
-	}
-	s, ok := o.(*scaler)
+	s, ok := lastKnown(o).(*scaler)
 	if !ok {
 		return
 	}
@@ -89,7 +101,7 @@ func (r *reports) take() (problems []*scaler, targets []targetKey) {
 
 // report logs kinds that can no longer be read, or can be read again, and reports scalers that their users should correct.
 func (s *scalers) report() {
-	for _, watch := range s.running() {
+	for watch := range s.running() {
 		problem := watch.problem()
 		if problem == watch.reported {
 			continue
@@ -117,8 +129,7 @@ func (s *scalers) report() {
 
 // reportRivals reports scalers that scale the same object.
 func (s *scalers) reportRivals(key targetKey) {
-	references := append(s.references(key), references(s.state.hpas, key)...)
-	rivals := strings.Join(scale.Rivals(references), " and ")
+	rivals := strings.Join(scale.Rivals(s.state.references(key)), " and ")
 	if s.reports.reported[key] == rivals {
 		return
 	}
@@ -127,8 +138,8 @@ func (s *scalers) reportRivals(key targetKey) {
 		delete(s.reports.reported, key)
 		return
 	}
-	for _, watch := range s.running() {
-		for _, o := range find(watch.informer.GetIndexer(), key) {
+	for watch := range s.running() {
+		for _, o := range find(watch.informer, key) {
 			s.warn(o, "SharedScaleTarget", rivals+" scale the same "+key.kind.Kind+"; delete all but one")
 		}
 	}

@@ -76,17 +76,11 @@ func newScalerWatch(
 		},
 	}, &unstructured.Unstructured{}, 0, toolscache.Indexers{byTarget: targetOfScaler})
 	w.informer = informer
-	if renewed, ok := informer.(*renewingInformer); ok {
-		w.freshness = renewed.freshness
-	}
+	w.freshness = freshnessOf(informer)
 	// These only fail for an informer that has been started. The reports log errors.
 	_ = informer.SetTransform(reducedBy(w.keep))
 	_ = informer.SetWatchErrorHandlerWithContext(func(context.Context, *toolscache.Reflector, error) {})
-	_, _ = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(now any) { noted.changed(nil, now) },
-		UpdateFunc: noted.changed,
-		DeleteFunc: noted.deleted,
-	})
+	_, _ = informer.AddEventHandler(noted.handler())
 	return w
 }
 
@@ -116,25 +110,14 @@ func targetOfScaler(o any) ([]string, error) {
 }
 
 // find returns the scalers that reference an object.
-func find(indexer toolscache.Indexer, key targetKey) (found []*scaler) {
-	objects, err := indexer.ByIndex(byTarget, key.String())
-	if err != nil {
-		return nil
-	}
+func find(informer toolscache.SharedIndexInformer, key targetKey) (found []*scaler) {
+	objects, _ := informer.GetIndexer().ByIndex(byTarget, key.String()) // never fails
 	for _, o := range objects {
 		if s, ok := o.(*scaler); ok {
 			found = append(found, s)
 		}
 	}
 	return found
-}
-
-// references returns the references to an object.
-func references(indexer toolscache.Indexer, key targetKey) (references []scale.Reference) {
-	for _, s := range find(indexer, key) {
-		references = append(references, s.reference)
-	}
-	return references
 }
 
 // readable reports whether the objects are known and up to date.

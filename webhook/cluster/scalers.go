@@ -3,24 +3,20 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
-	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/go-logr/logr"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
 
 	"github.com/ownership-handoff/handoff/internal/scale"
 )
-
-// EventRecorder records an Event on an object without waiting for it to be stored (k8s.io/client-go/tools/events).
-type EventRecorder interface {
-	Eventf(regarding, related runtime.Object, eventtype, reason, action, note string, args ...any)
-}
 
 // ScalerOptions configure State.FollowScalers.
 type ScalerOptions struct {
@@ -30,7 +26,7 @@ type ScalerOptions struct {
 	// Client reads their objects.
 	Client dynamic.Interface
 	// Events records Events on scalers that scale nothing, and on those that scale the same object.
-	Events EventRecorder
+	Events events.EventRecorder
 	Log    logr.Logger
 }
 
@@ -39,11 +35,10 @@ type scalers struct {
 	options ScalerOptions
 
 	state    *State
-	managers []string // all managers of the kinds
-	mutex    sync.RWMutex
-	ctx      context.Context //nolint:containedctx // that of the function that FollowScalers returns: watches end with it
-	known    toolscache.ResourceEventHandlerRegistration
-	watches  []*scalerWatch // in the order of the kinds
+	managers []string                      // all managers of the kinds
+	watches  []atomic.Pointer[scalerWatch] // by the position of the kind; nil if it is not installed
+	known    atomic.Pointer[func() bool]   // reports whether all CustomResourceDefinitions are known
+	ctx      context.Context               //nolint:containedctx // that of the function that FollowScalers returns: watches end with it
 	reports  reports
 }
 
@@ -51,7 +46,7 @@ type scalers struct {
 // watches them until the context is done: a kind's objects while its CustomResourceDefinition exists. The state is not ready
 // before they are listed, but a kind that cannot be listed does not delay it for more than a few seconds.
 func (f *State) FollowScalers(o ScalerOptions) (run func(context.Context) error) {
-	s := &scalers{options: o, state: f, reports: newReports()}
+	s := &scalers{options: o, state: f, watches: make([]atomic.Pointer[scalerWatch], len(o.Kinds)), reports: newReports()}
 	for i := range o.Kinds {
 		s.managers = append(s.managers, o.Kinds[i].Managers...)
 	}
@@ -59,15 +54,8 @@ func (f *State) FollowScalers(o ScalerOptions) (run func(context.Context) error)
 	return s.run
 }
 
-const (
-	crdResource = "customresourcedefinitions.apiextensions.k8s.io"
-	hpaResource = "horizontalpodautoscalers.autoscaling"
-)
-
 func (s *scalers) run(ctx context.Context) error {
-	s.mutex.Lock()
 	s.ctx = ctx
-	s.mutex.Unlock()
 	known, err := s.state.informers[crdResource].AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 		AddFunc:    s.defined,
 		UpdateFunc: func(_, now any) { s.defined(now) },
@@ -76,25 +64,13 @@ func (s *scalers) run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("following CustomResourceDefinitions: %w", err)
 	}
-	if _, err := s.state.informers[hpaResource].AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(now any) { s.reports.changed(nil, now) },
-		UpdateFunc: s.reports.changed,
-		DeleteFunc: s.reports.deleted,
-	}); err != nil {
+	if _, err := s.state.informers[hpaResource].AddEventHandler(s.reports.handler()); err != nil {
 		return fmt.Errorf("following HorizontalPodAutoscalers: %w", err)
 	}
-	s.mutex.Lock()
-	s.known = known
-	s.mutex.Unlock()
-	for ticks := time.NewTicker(reportInterval); ; {
-		select {
-		case <-ctx.Done():
-			ticks.Stop()
-			return nil
-		case <-ticks.C:
-			s.report() //nolint:contextcheck // it reads from caches only
-		}
-	}
+	hasSynced := known.HasSynced
+	s.known.Store(&hasSynced)
+	wait.UntilWithContext(ctx, func(context.Context) { s.report() }, reportInterval)
+	return nil
 }
 
 // defined starts to watch the objects of a kind whose CustomResourceDefinition has appeared, and watches another version if the
@@ -105,36 +81,35 @@ func (s *scalers) defined(o any) {
 		return
 	}
 	resource, served := servedResource(crd)
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if at := s.find(rank); at >= 0 {
-		if served && s.watches[at].resource == resource {
-			return
-		}
-		s.stop(at)
+	if watch := s.watches[rank].Load(); watch != nil && served && watch.resource == resource {
+		return
 	}
+	s.stop(rank)
 	if !served || s.ctx.Err() != nil {
 		return
 	}
 	watch := newScalerWatch(s.options.Kinds[rank], rank, resource, s.options.Client, &s.reports)
-	s.watches = append(slices.Clone(s.watches), watch)
-	slices.SortFunc(s.watches, func(a, b *scalerWatch) int { return a.rank - b.rank })
 	s.options.Log.Info("watching scalers, because their kind is installed", "resource", resource.GroupResource().String(),
 		"version", resource.Version, "path", watch.kind.PathText())
 	watch.start(s.ctx)
+	s.watches[rank].Store(watch)
 }
 
 // undefined stops to watch the objects of a kind whose CustomResourceDefinition was deleted.
 func (s *scalers) undefined(o any) {
-	if unknown, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
-		o = unknown.Obj
+	if _, rank := s.crdOf(lastKnown(o)); rank >= 0 {
+		s.stop(rank)
 	}
-	_, rank := s.crdOf(o)
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if at := s.find(rank); at >= 0 {
-		s.stop(at)
+}
+
+func (s *scalers) stop(rank int) {
+	watch := s.watches[rank].Swap(nil)
+	if watch == nil {
+		return
 	}
+	watch.cancel()
+	s.options.Log.Info("no longer watching scalers, because their kind is not served",
+		"resource", watch.resource.GroupResource().String(), "version", watch.resource.Version)
 }
 
 // crdOf returns a CustomResourceDefinition and the position of its kind, -1 if it is not one of the kinds.
@@ -153,35 +128,18 @@ func rankOf(crd *apiextensionsv1.CustomResourceDefinition, kinds []scale.Kind) i
 	})
 }
 
-func (s *scalers) find(rank int) int {
-	return slices.IndexFunc(s.watches, func(w *scalerWatch) bool { return w.rank == rank })
-}
-
-// stop stops a watch. The slice is replaced: readers use it without the mutex.
-func (s *scalers) stop(at int) {
-	watch := s.watches[at]
-	watch.cancel()
-	s.watches = slices.Delete(slices.Clone(s.watches), at, at+1)
-	s.options.Log.Info("no longer watching scalers, because their kind is not served",
-		"resource", watch.resource.GroupResource().String(),
-		"version", watch.resource.Version)
-}
-
-func (s *scalers) running() []*scalerWatch {
-	if s == nil {
-		return nil
+// running returns the watches in the order of the kinds.
+func (s *scalers) running() iter.Seq[*scalerWatch] {
+	return func(yield func(*scalerWatch) bool) {
+		if s == nil {
+			return
+		}
+		for rank := range s.watches {
+			if watch := s.watches[rank].Load(); watch != nil && !yield(watch) {
+				return
+			}
+		}
 	}
-	s.mutex.RLock()
-	defer s.mutex.RUnlock()
-	return s.watches
-}
-
-// references returns the references to an object.
-func (s *scalers) references(key targetKey) (found []scale.Reference) {
-	for _, watch := range s.running() {
-		found = append(found, references(watch.informer.GetIndexer(), key)...)
-	}
-	return found
 }
 
 // readable returns the managers whose scalers can be read, or do not exist because their kind is not installed.
@@ -190,7 +148,7 @@ func (s *scalers) readable() []string {
 		return nil
 	}
 	var unreadable []string
-	for _, watch := range s.running() {
+	for watch := range s.running() {
 		if !watch.readable() {
 			unreadable = append(unreadable, watch.kind.Managers...)
 		}
@@ -206,13 +164,10 @@ func (s *scalers) missing() (resources []string) {
 	if s == nil {
 		return nil
 	}
-	s.mutex.RLock()
-	known := s.known
-	s.mutex.RUnlock()
-	if known == nil || !known.HasSynced() {
+	if known := s.known.Load(); known == nil || !(*known)() {
 		return []string{"scalers"}
 	}
-	for _, watch := range s.running() {
+	for watch := range s.running() {
 		if !watch.settled() {
 			resources = append(resources, watch.resource.GroupResource().String())
 		}

@@ -17,31 +17,11 @@ const (
 	discardFactor = 4
 )
 
-// body is a request body that has been read, with the error that ended it early, if any.
-type body struct {
-	reader io.Reader // of text
-	text   []byte
-	err    error
-}
-
-// Bytes returns the whole body without a copy, and the error that ended it early.
-func (b *body) Bytes() ([]byte, error) { return b.text, b.err }
-
-func (b *body) Read(into []byte) (int, error) {
-	n, err := b.reader.Read(into)
-	if err != nil && b.err != nil {
-		err = b.err
-	}
-	return n, err
-}
-
-func (*body) Close() error { return nil }
-
-// read reads a request's body and replaces req.Body with the result. Of a refused review, it retains only the first bytes, which
-// contain its uid.
-func (p *pendingReview) read(req *http.Request) {
+// read reads a request's body. Of a refused review, it returns only the first bytes, which contain its uid. err is the error that
+// ended the body early.
+func (p *pendingReview) read(req *http.Request) (text []byte, err error) {
 	limit := int(p.limiter.maxBody) + 1
-	text := make([]byte, 0, firstBuffer)
+	text = make([]byte, 0, firstBuffer)
 	for {
 		n, err := req.Body.Read(text[len(text):min(cap(text), limit)])
 		text = text[:len(text)+n]
@@ -54,14 +34,12 @@ func (p *pendingReview) read(req *http.Request) {
 			_, err = io.Copy(io.Discard, io.LimitReader(req.Body, discardFactor*p.limiter.maxBody))
 			ended = true
 		}
-		if ended {
-			if errors.Is(err, io.EOF) {
-				err = nil
-			}
-			req.Body, req.ContentLength = &body{bytes.NewReader(text), text, err}, int64(len(text))
-			return
-		}
-		if len(text) == cap(text) {
+		switch {
+		case ended && errors.Is(err, io.EOF):
+			return text, nil
+		case ended:
+			return text, err
+		case len(text) == cap(text):
 			text = grow(text, req.ContentLength, limit)
 		}
 	}
@@ -73,7 +51,5 @@ func grow(text []byte, contentLength int64, limit int) []byte {
 	if contentLength >= int64(len(text)) && contentLength < int64(size) {
 		size = int(contentLength) + 1 // one more, to detect the end
 	}
-	grown := make([]byte, len(text), size)
-	copy(grown, text)
-	return grown
+	return append(make([]byte, 0, size), text...)
 }

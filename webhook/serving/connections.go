@@ -1,10 +1,13 @@
 package serving
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -87,24 +90,14 @@ func (all *connections) add(accepted net.Conn) *connection {
 // longestIdle returns the connection to close after a new one was added, nil if a review is being processed for each. The caller
 // must hold the mutex.
 func (all *connections) longestIdle(added *connection) *connection {
-	var found *connection
-	for c := range all.open {
-		if c == added || c.working {
-			continue
-		}
-		if found == nil || all.closeFirst(c, found) {
-			found = c
-		}
+	idle := slices.Collect(maps.Keys(all.open))
+	idle = slices.DeleteFunc(idle, func(c *connection) bool { return c == added || c.working })
+	if len(idle) == 0 {
+		return nil
 	}
-	return found
-}
-
-// closeFirst reports whether a should be closed before b. The caller must hold the mutex.
-func (all *connections) closeFirst(a, b *connection) bool {
-	if n, m := all.addresses[a.address], all.addresses[b.address]; n != m {
-		return n > m
-	}
-	return a.active.Before(b.active)
+	return slices.MinFunc(idle, func(a, b *connection) int {
+		return cmp.Or(cmp.Compare(all.addresses[b.address], all.addresses[a.address]), a.active.Compare(b.active))
+	})
 }
 
 // changed records activity on a connection (http.Server.ConnState).
@@ -125,17 +118,12 @@ func recorded(conn net.Conn) *connection {
 	return c
 }
 
+// connectionKey is the key of a request's connection in its context, which is nil if it was not accepted by listener.
 type connectionKey struct{}
 
-// withConnection adds the connection to the context of its requests (http.Server.ConnContext), for connectionOf.
+// withConnection adds the connection to the context of its requests (http.Server.ConnContext).
 func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, recorded(conn))
-}
-
-// connectionOf returns the connection of a request, nil if the server did not record it.
-func connectionOf(ctx context.Context) *connection {
-	c, _ := ctx.Value(connectionKey{}).(*connection)
-	return c
 }
 
 // setWorking records whether a review is being processed for the connection, which may be nil.

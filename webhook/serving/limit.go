@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ownership-handoff/handoff/internal/protocol"
 )
 
 // maxBytes is the maximum total size of the reviews in flight, counting only bytes that have been received. A review takes about
@@ -60,16 +62,21 @@ type pendingReview struct {
 }
 
 func (l *limiter) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	controller := http.NewResponseController(w)
-	p := &pendingReview{limiter: l, connection: connectionOf(req.Context())}
-	l.enter(p, controller.SetReadDeadline)
-	defer l.leave(p)
-	p.read(req)
-	if l.begin(p) {
-		l.reviews.ServeHTTP(&response{w, p, controller}, req)
+	if req.Method != http.MethodPost {
+		http.Error(w, protocol.MethodNotAllowed, http.StatusMethodNotAllowed)
 		return
 	}
-	l.reviews.Shed(w, req)
+	controller := http.NewResponseController(w)
+	p := &pendingReview{limiter: l}
+	p.connection, _ = req.Context().Value(connectionKey{}).(*connection)
+	l.enter(p, controller.SetReadDeadline)
+	defer l.leave(p)
+	body, err := p.read(req)
+	if l.begin(p) {
+		l.reviews.Answer(&response{w, p, controller}, req, body, err)
+		return
+	}
+	l.reviews.Shed(w, body)
 }
 
 func (l *limiter) enter(p *pendingReview, setDeadline func(time.Time) error) {

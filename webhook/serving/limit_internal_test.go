@@ -2,10 +2,13 @@ package serving
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -13,13 +16,13 @@ import (
 // gated blocks reviews until the gate opens.
 type gated struct{ entered, gate chan struct{} }
 
-func (g gated) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+func (g gated) Answer(w http.ResponseWriter, _ *http.Request, _ []byte, _ error) {
 	g.entered <- struct{}{}
 	<-g.gate
 	w.WriteHeader(http.StatusOK)
 }
 
-func (gated) Shed(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }
+func (gated) Shed(w http.ResponseWriter, _ []byte) { w.WriteHeader(http.StatusTeapot) }
 
 // TestReviewsAboveTheMemoryLimitAreShed verifies that received bytes count, and the Content-Length does not.
 func TestReviewsAboveTheMemoryLimitAreShed(t *testing.T) {
@@ -73,6 +76,66 @@ func TestReviewsAboveTheMemoryLimitAreShed(t *testing.T) {
 				t.Errorf("got %d, want %d", got, c.want)
 			}
 		})
+	}
+}
+
+// recording records the last review.
+type recording struct {
+	body string
+	err  error
+}
+
+func (r *recording) Answer(_ http.ResponseWriter, _ *http.Request, body []byte, err error) {
+	r.body, r.err = string(body), err
+}
+
+func (r *recording) Shed(http.ResponseWriter, []byte) {}
+
+// Over the network, a body comes in pieces, and its length can be unknown.
+func TestABodyIsReadUpToTheLimit(t *testing.T) {
+	const limit = 100_000
+	fits, tooLarge := strings.Repeat("a", limit), strings.Repeat("a", 3*limit)
+	reset := errors.New("connection reset")
+	for sentence, c := range map[string]struct {
+		body io.Reader
+		want recording
+	}{
+		"one piece":        {strings.NewReader(fits), recording{fits, nil}},
+		"small pieces":     {iotest.HalfReader(strings.NewReader(fits)), recording{fits, nil}},
+		"data with an end": {iotest.DataErrReader(strings.NewReader(fits)), recording{fits, nil}},
+		"too large":        {strings.NewReader(tooLarge), recording{tooLarge[:limit+1], nil}},
+		"no bytes":         {strings.NewReader(""), recording{"", nil}},
+		"an early end":     {io.MultiReader(strings.NewReader("{"), iotest.ErrReader(reset)), recording{"{", reset}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got := &recording{}
+			limiter, err := newLimiter(0, limit, got, prometheus.NewRegistry())
+			if err != nil {
+				t.Fatal(err)
+			}
+			body := struct{ io.Reader }{c.body}
+			limiter.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mutate", body))
+			if got.body != c.want.body || !errors.Is(got.err, c.want.err) {
+				t.Errorf("want %d bytes and error %v, got %d and %v", len(c.want.body), c.want.err, len(got.body), got.err)
+			}
+			if left, _ := io.Copy(io.Discard, c.body); left > 0 {
+				t.Errorf("%d bytes are left unread", left)
+			}
+		})
+	}
+}
+
+func TestOnlyPostIsAllowed(t *testing.T) {
+	limiter, err := newLimiter(0, maxBytes, gated{}, prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete} {
+		recorder := httptest.NewRecorder()
+		limiter.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), method, "/mutate", http.NoBody))
+		if recorder.Code != http.StatusMethodNotAllowed || !strings.Contains(recorder.Body.String(), "POST an AdmissionReview") {
+			t.Errorf("%s: want 405 and what to do, got %d: %s", method, recorder.Code, recorder.Body)
+		}
 	}
 }
 

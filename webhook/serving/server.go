@@ -59,11 +59,12 @@ type Options struct {
 	Registerer                  prometheus.Registerer
 }
 
-// Reviews handles reviews.
+// Reviews answers reviews.
 type Reviews interface {
-	http.Handler
-	// Shed answers a review immediately, without processing it.
-	Shed(http.ResponseWriter, *http.Request)
+	// Answer answers a review. body is what was received of it before err.
+	Answer(w http.ResponseWriter, req *http.Request, body []byte, err error)
+	// Shed answers a review immediately, without processing it. body may be truncated.
+	Shed(w http.ResponseWriter, body []byte)
 }
 
 // Server serves reviews on POST /mutate.

@@ -97,8 +97,7 @@ func TestSlowSendersDoNotBlockOtherReviews(t *testing.T) {
 // largeResponses answers with more than the buffers of a connection can take.
 type largeResponses struct{ written *atomic.Int32 }
 
-func (b largeResponses) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	_, _ = io.Copy(io.Discard, req.Body)
+func (b largeResponses) Answer(w http.ResponseWriter, req *http.Request, _ []byte, _ error) {
 	if req.Header.Get("Big") == "" {
 		_, _ = io.WriteString(w, "reviewed")
 		return
@@ -107,7 +106,7 @@ func (b largeResponses) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	_, _ = w.Write(make([]byte, 64<<20))
 }
 
-func (largeResponses) Shed(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "shed") }
+func (largeResponses) Shed(w http.ResponseWriter, _ []byte) { _, _ = io.WriteString(w, "shed") }
 
 // TestSlowReadersDoNotBlockOtherReviews verifies that a review whose response is being written occupies no slot.
 func TestSlowReadersDoNotBlockOtherReviews(t *testing.T) {
