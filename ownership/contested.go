@@ -219,7 +219,7 @@ func (f *facts) readManagers() {
 			if !n.Wanted {
 				return
 			}
-			f.managers[n.ID] = append(f.managers[n.ID], int32(i)) //nolint:gosec // at most maxText
+			f.managers[n.ID] = append(f.managers[n.ID], int32(i)) //nolint:gosec // an index of the entries of one object
 			f.parents[n.ID] = f.parents[n.ID] || !fieldtree.IsLeaf(subset)
 		})
 	}
