@@ -129,8 +129,9 @@ func (d Decider) decideScale(r Request, context *ownership.ObjectContext, w owne
 	facts := factsOf(field, w.Sender.Writer)
 	facts.OffAtZero = scaler.OffAtZero && facts.Owner == ownership.Autoscaler && string(field.Live) == "0"
 	unrecorded := w.Sender.Writer == ownership.Applier && !w.Manifests.Recorded
-	facts.Unrecorded = unrecorded && !w.Sender.ServerSide() && string(field.Incoming) == "1"
-	facts.Unsent = r.DryRun && w.Manifests.Unsent() && string(field.Incoming) == "1" && isAboveOne(field.Live)
+	unsent := r.DryRun && w.Manifests.Unsent()
+	facts.Unrecorded = (unrecorded && !w.Sender.ServerSide() || unsent) && string(field.Incoming) == "1"
+	facts.Unsent = unsent && string(field.Incoming) == "1" && isAboveOne(field.Live)
 	facts.ToOne = unrecorded && string(field.Incoming) == "1" && isAboveOne(field.Live)
 	c := changeOf(field, facts)
 	if c.Decision.Verdict != Keep && (c.Decision.Verdict != Warn || !c.Field.Changed) {

@@ -142,6 +142,7 @@ const (
 	isScaleUnsent     // the same, in a dry run without its manifest
 	isScaleUnrecorded // the write records no manifest
 	isUnit
+	isNotInBase // the manifest drops a parent of the field
 	isContradicted
 	isCreated
 )
@@ -181,6 +182,10 @@ var table = []row{
 		number: 4, name: "keep-replicas-removed", owners: only(ownership.Manifest, ownership.Default), writer: ownership.Applier,
 		manifest: dropsIt, when: isScale,
 		verdict: Keep, message: message{before: ", no longer in the manifest" + scaleIt, name: nothing},
+	},
+	{
+		number: 5, name: "delete-removed", owners: imperative, writer: ownership.Applier, manifest: dropsIt, when: isNotInBase,
+		verdict: Removed, message: message{before: ", set by ", after: "; set it in the manifest to keep it"},
 	},
 	{
 		number: 5, name: "delete-removed", owners: imperative, writer: ownership.Applier, manifest: dropsIt,
@@ -288,6 +293,8 @@ func (f Field) meets(when condition) bool {
 		return f.Scale && f.Unrecorded
 	case isUnit:
 		return f.Unit
+	case isNotInBase:
+		return f.Base == ownership.Lacks
 	case isContradicted:
 		return f.Contradicted && !f.Changed
 	default:

@@ -36,13 +36,15 @@ func (k *keeper) manifestWins(i int) string {
 		}
 		return k.tooLarge(n, maxData)
 	case "annotations":
-		if container, ok := strings.CutPrefix(names[len(names)-1], appArmorPrefix); ok && !k.hasContainer(n, container) {
-			return "the manifest removed container " + container
+		if container, ok := strings.CutPrefix(names[len(names)-1], appArmorPrefix); ok && names[0] != "metadata" {
+			if reason := k.appArmorOf(container, n); reason != "" {
+				return reason
+			}
 		}
 		return k.tooLarge(n, maxAnnotations)
 	}
 	if names[len(names)-1] == "resources" {
-		return k.missingClaim(n)
+		return k.otherResources(n)
 	}
 	return ""
 }
@@ -54,8 +56,12 @@ const (
 	maxData        = 1 << 20
 )
 
-// appArmorPrefix is the prefix of annotations of a pod that name a container (k8s.io/api/core/v1, annotation_key_constants.go).
-const appArmorPrefix = "container.apparmor.security.beta.kubernetes.io/"
+// appArmorPrefix is the prefix of annotations of a pod that name a container (k8s.io/api/core/v1, annotation_key_constants.go), and
+// appArmorField the field that replaces them.
+const (
+	appArmorPrefix = "container.apparmor.security.beta.kubernetes.io/"
+	appArmorField  = "appArmorProfile"
+)
 
 // tooLarge adds a key to the size of the map of the incoming object, and returns the reason if that exceeds a limit.
 func (k *keeper) tooLarge(n *fieldtree.Node, limit int) string {
@@ -105,25 +111,40 @@ func (k *keeper) podSpec(n *fieldtree.Node) *jsontree.Node {
 	return k.write.Incoming.At().Find(path[:at+1]).Member("spec")
 }
 
-// hasContainer reports whether the pod template that an annotation belongs to has a container.
-func (k *keeper) hasContainer(n *fieldtree.Node, name string) bool {
-	if n.Names(nil)[0] == "metadata" {
-		return true // an annotation of the object itself
-	}
+// appArmorOf returns the reason if the pod template that an annotation belongs to does not have its container, or sets the field that
+// replaces the annotation: the two must be equal (ValidateAppArmorPodAnnotations in k8s.io/kubernetes/pkg/apis/core/validation).
+func (k *keeper) appArmorOf(container string, n *fieldtree.Node) (reason string) {
 	spec := k.podSpec(n)
-	return hasNamed(spec.Member("containers"), name) || hasNamed(spec.Member("initContainers"), name)
+	in := elementNamed(spec.Member("containers"), container)
+	if in == nil {
+		in = elementNamed(spec.Member("initContainers"), container)
+	}
+	switch {
+	case in == nil:
+		return "the manifest removed container " + container
+	case in.At("securityContext", appArmorField) != nil || spec.At("securityContext", appArmorField) != nil:
+		return "the manifest sets " + appArmorField
+	}
+	return ""
 }
 
-// hasNamed reports whether a list has an element with a name.
-func hasNamed(list *jsontree.Node, name string) bool {
-	return list.Child(fieldpath.PathElement{Key: fieldpath.KeyByFields("name", name)}) != nil
+// elementNamed returns the element of a list with a name, nil if there is none.
+func elementNamed(list *jsontree.Node, name string) *jsontree.Node {
+	return list.Child(fieldpath.PathElement{Key: fieldpath.KeyByFields("name", name)})
 }
 
-// missingClaim returns the reason if a container's resources name a resource claim that the pod spec does not have.
-func (k *keeper) missingClaim(n *fieldtree.Node) (reason string) {
+// otherResources returns the reason if a container's resources name a resource claim that the pod spec does not have, or if the
+// manifest changes the resources of the whole pod, which limit those of its containers.
+func (k *keeper) otherResources(n *fieldtree.Node) (reason string) {
+	path := n.Path()
+	at := slices.IndexFunc(path, func(e fieldpath.PathElement) bool { return e.FieldName != nil && *e.FieldName == "template" })
+	whole := k.podSpec(n).Member("resources")
+	if whole != nil && !bytes.Equal(whole.Text(), k.write.Live.At().Find(path[:at+1]).At("spec", "resources").Text()) {
+		return "the manifest sets resources of the pod"
+	}
 	for claim := range k.live.Of(n).Member("claims").Parts() {
 		name, _ := claim.Member("name").String()
-		if !hasNamed(k.podSpec(n).Member("resourceClaims"), name) {
+		if elementNamed(k.podSpec(n).Member("resourceClaims"), name) == nil {
 			return "the manifest removed resource claim " + name
 		}
 	}

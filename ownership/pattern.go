@@ -16,7 +16,8 @@ type Pattern []fieldpath.PathElementMatcher
 // ParsePattern parses a path as the API server prints it in conflicts, such as
 // .spec.template.spec.containers[name="app"].resources. The wildcard *, as in .data.* or containers[*], matches any field,
 // key, value or index. In quotes it is not a wildcard: containers[name="*"] is the container named *. A field name that
-// contains a dot is written in brackets and quotes: .metadata.labels["a.b/c"]. The error quotes the part that does not parse.
+// contains a dot is written in brackets and quotes: .data["a.b"]. Labels and annotations need none: .metadata.labels.a.b/c. The error
+// quotes the part that does not parse.
 func ParsePattern(text string) (Pattern, error) {
 	rest := strings.TrimSpace(text)
 	if rest == "" {
@@ -32,8 +33,21 @@ func ParsePattern(text string) (Pattern, error) {
 			return nil, fmt.Errorf("path %s: at %q: %w", shortened(text), shortened(rest), err)
 		}
 		pattern, rest = append(pattern, element), after
+		if name, ok := strings.CutPrefix(rest, "."); ok && name != "" && !strings.Contains(name, "[") && pattern.isMetadataMap() {
+			return append(pattern, fieldMatcher(name)), nil
+		}
 	}
 	return pattern, nil
+}
+
+// isMetadataMap reports whether a pattern is that of the labels or annotations of metadata, whose keys contain dots. The API server and
+// handoff's warnings print them without brackets.
+func (p Pattern) isMetadataMap() bool {
+	if len(p) < 2 {
+		return false
+	}
+	in, last := p[len(p)-2].FieldName, p[len(p)-1].FieldName
+	return in != nil && last != nil && *in == "metadata" && (*last == "labels" || *last == "annotations")
 }
 
 // Matches reports whether the pattern matches the field at path or one of its parents.

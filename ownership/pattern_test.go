@@ -35,6 +35,9 @@ func TestParsePattern(t *testing.T) {
 		"a member of a set":           {`.metadata.finalizers[="a/b"]`, fieldpath.MakePathOrDie("metadata", "finalizers", value.NewValueInterface("a/b")), true},
 		"an index":                    {`.spec.args[1]`, fieldpath.MakePathOrDie("spec", "args", 1), true},
 		"a name with a dot in quotes": {`.metadata.labels["a.b/c"]`, fieldpath.MakePathOrDie("metadata", "labels", "a.b/c"), true},
+		"a label as it is printed":    {`.metadata.labels.a.b/c`, fieldpath.MakePathOrDie("metadata", "labels", "a.b/c"), true},
+		"an annotation of a template": {`.spec.template.metadata.annotations.a.b/c`, fieldpath.MakePathOrDie("spec", "template", "metadata", "annotations", "a.b/c"), true},
+		"any label":                   {`.metadata.labels.*`, fieldpath.MakePathOrDie("metadata", "labels", "a.b/c"), true},
 		"space around it is not read": {" .spec.replicas ", fieldpath.MakePathOrDie("spec", "replicas"), true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,6 +3,9 @@ package ownership
 import (
 	"bytes"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
@@ -17,7 +20,7 @@ func (c ObjectContext) RemovedFields(w Write) ([]ContestedField, error) {
 	if w.Sender.ServerSide() {
 		return nil, nil
 	}
-	s := search{context: c, write: w, tree: &fieldtree.Tree{}}
+	s := search{context: c, write: w, tree: &fieldtree.Tree{}, aliases: map[*fieldtree.Node]*fieldtree.Node{}}
 	managers := map[*fieldtree.Node]string{}
 	for pair := range Pairs(w.LiveEntries, w.IncomingEntries) {
 		e := pair.Live
@@ -63,6 +66,7 @@ func (everything) Step(struct{}, string) (next struct{}, all, ok bool) { return 
 
 // removed returns those of the lost fields that the write removes.
 func (s *search) removed(managers map[*fieldtree.Node]string) (fields []ContestedField) {
+	s.addAliases()
 	f := s.facts()
 	creators := f.creators(managers)
 	seen := map[*fieldtree.Node]bool{}
@@ -92,15 +96,25 @@ func (s *search) removed(managers map[*fieldtree.Node]string) (fields []Conteste
 
 // isDropped reports whether the write removes a field, or sets it to a default, because the manifest lacks it. It completes c.
 func (f *facts) isDropped(n *fieldtree.Node, c *ContestedField) bool {
-	if len(c.Live) == 0 || !c.Changed() || isOwn(c.Path) {
+	w := f.search.write
+	if len(c.Live) == 0 || !c.Changed() || c.Path.Equals(LastAppliedPath()) || isAllocated(w.Kind.GroupKind(), c.Path) {
 		return false
 	}
-	w := f.search.write
 	c.Declared, c.Removed = f.declared(n, c.Path), len(c.Incoming) == 0
 	if unsent := c.Removed && (!w.Manifests.Recorded || w.DryRun && w.Manifests.sameText()); unsent {
 		c.Declared.Manifest = Lacks // Helm 3 and kubectl diff record no manifest
 	}
 	return c.Declared.Manifest == Lacks && (c.Removed || c.Declared.Base != Lacks || f.droppedParent(n) != nil)
+}
+
+// allocated are the fields of a Service that the API server restores after admission if a write removes them (patchAllocatedValues in
+// k8s.io/kubernetes/pkg/registry/core/service/storage).
+var allocated = newPatternTree(mustParse(
+	".spec.clusterIP", ".spec.clusterIPs", ".spec.healthCheckNodePort", ".spec.ipFamilies", ".spec.ipFamilyPolicy", ".spec.ports[*].nodePort",
+))
+
+func isAllocated(kind schema.GroupKind, path fieldpath.Path) bool {
+	return kind == schema.GroupKind{Kind: "Service"} && patternMatcher{tree: allocated}.covers(path)
 }
 
 // isBase reports whether live has the value of a field that the base sets.

@@ -56,13 +56,21 @@ func allUnits() []unit {
 		)
 	}
 	for i := range all {
-		pattern, err := ParsePattern(all[i].pattern)
-		if err != nil {
-			panic(err) // a constant
-		}
-		all[i].parsed = pattern
+		all[i].parsed = mustParse(all[i].pattern)[0]
 	}
 	return all
+}
+
+// mustParse parses patterns that are constants.
+func mustParse(texts ...string) (patterns []Pattern) {
+	for _, text := range texts {
+		pattern, err := ParsePattern(text)
+		if err != nil {
+			panic(err)
+		}
+		patterns = append(patterns, pattern)
+	}
+	return patterns
 }
 
 // The two names of one field, which are one unit (k8s.io/api/core/v1, PodSpec).

@@ -622,3 +622,31 @@ func TestAdvice(t *testing.T) {
 		}
 	})
 }
+
+func TestWarningsOfRemovedFieldsAreTrueAndHelp(t *testing.T) {
+	t.Parallel()
+	service := func(lines string) string {
+		return "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\nspec:\n  type: NodePort\n" + lines
+	}
+	label := func(pair string) step { return runs("label", "--overwrite", "deployment", "web", pair) }
+	play(t, map[string]scenario{
+		"a label that a person added, and all labels of the manifest go": {steps: []step{
+			applies(labels("team: a")), label("extra=x"),
+			applies(app("", "")).warns("removed .metadata.labels.extra=x, set by kubectl-label; set it in the manifest to keep it"),
+		}},
+		"handoff's own label, which a person set": {steps: []step{
+			applies(labels("team: a")), label(ownership.ModeLabel + "=enforce"),
+			applies(app("", "")).warns("removed .metadata.labels.ownership-handoff.io/mode, set by kubectl-label; set it in the manifest to keep it"),
+		}},
+		"a key of a Secret that the manifest sets in stringData": {steps: []step{
+			applies(data("Secret", "data: {pw: YQ==}\n")),
+			runs("patch", "secret", "web", "--type=merge", "-p", `{"stringData":{"pw":"b"}}`),
+			applies(data("Secret", "stringData: {pw: c}\n")).warns(),
+		}},
+		"a Service's port, which the API server restores": {steps: []step{
+			applies(service("  ports: [{port: 80, nodePort: 30123}]\n")),
+			runs("patch", "service", "web", "-p", `{"spec":{"ports":[{"port":80,"nodePort":30124}]}}`),
+			applies(service("  ports: [{port: 80}]\n")).warns(),
+		}},
+	})
+}

@@ -269,6 +269,15 @@ func refusable() map[string]struct {
 			change:  `{"spec":{"template":{"metadata":{"annotations":{"` + apparmor + `":"unconfined"}}}}}`,
 			dropped: pod(""),
 		},
+		"an AppArmor annotation whose field the manifest sets": {
+			set:     pod(", annotations: {" + strings.TrimSuffix(apparmor, "side") + "app: runtime/default}"),
+			change:  `{"spec":{"template":{"metadata":{"annotations":{"` + strings.TrimSuffix(apparmor, "side") + `app":"unconfined"}}}}}`,
+			dropped: app("securityContext: {appArmorProfile: {type: RuntimeDefault}}", ""),
+		},
+		"resources that move to the pod": {
+			set: app("resources: {requests: {cpu: 10m}}", ""), dropped: app("", "resources: {requests: {cpu: 20m}}"),
+			change: containerPatch(`"resources":{"requests":{"cpu":"50m"}}`),
+		},
 	}
 }
 
