@@ -1,11 +1,13 @@
 package merge_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -85,5 +87,36 @@ func TestContradictions(t *testing.T) {
 				t.Errorf("contradictions (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestRewriteClearsFieldsAndTheirManagers(t *testing.T) {
+	const entry = `{"manager":"%","operation":"Update","apiVersion":"apps/v1","fieldsType":"FieldsV1","fieldsV1":`
+	entries := func(manager, fields string) string { return strings.Replace(entry, "%", manager, 1) + fields + "}" }
+	incoming := object(t, `{"metadata":{"managedFields":[`+
+		entries("a", `{"f:spec":{"f:updateStrategy":{"f:rollingUpdate":{".":{},"f:partition":{}},"f:type":{}}}}`)+`,`+
+		entries("b", `{"f:spec":{"f:updateStrategy":{"f:rollingUpdate":{"f:partition":{}}}}}`)+
+		`]},"spec":{"updateStrategy":{"rollingUpdate":{"partition":0},"type":"OnDelete"}}}`)
+	managed, err := incoming.Entries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := ownership.Write{Live: incoming, Incoming: incoming, LiveEntries: managed, IncomingEntries: managed}
+	rollingUpdate := fieldpath.MakePathOrDie("spec", "updateStrategy", "rollingUpdate")
+	rewritten, err := merge.Rewrite(write, nil, []fieldpath.Path{rollingUpdate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch, err := merge.EncodePatch(rewritten.Operations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `[{"op":"remove","path":"/spec/updateStrategy/rollingUpdate"},` +
+		`{"op":"add","path":"/metadata/managedFields","value":[` + entries("a", `{"f:spec":{"f:updateStrategy":{"f:type":{}}}}`) + `]}]`
+	if diff := cmp.Diff(want, string(patch)); diff != "" {
+		t.Errorf("patch (-want +got):\n%s", diff)
+	}
+	if !json.Valid(patch) {
+		t.Error("the patch is no JSON")
 	}
 }

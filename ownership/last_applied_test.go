@@ -38,3 +38,33 @@ func TestManifestsOnClientSideApply(t *testing.T) {
 		})
 	}
 }
+
+// Helm 3 records no manifest: what its write changes, or comes to manage, counts as set.
+func TestManifestsOfHelm(t *testing.T) {
+	had := entry("helm", "Update", early, ownsReplicas, "")
+	kubectls := entry("kubectl-client-side-apply", "Update", early, ownsLastApplied, "")
+	for sentence, c := range map[string]struct {
+		lastApplied, replicas string // of the incoming object; live has 7
+		was                   []string
+		want                  ownership.Declaration
+	}{
+		"a field that it changes":                           {"", "3", []string{had}, ownership.Sets},
+		"a field that it does not change":                   {"", "7", []string{had}, ownership.Lacks},
+		"a field that it comes to manage, restored since":   {"", "7", nil, ownership.Sets},
+		"a field it changes, which kubectl applied before":  {`{"spec":{"replicas":3}}`, "5", []string{kubectls}, ownership.Sets},
+		"a field it leaves, which kubectl applied before":   {`{"spec":{"replicas":3}}`, "7", []string{kubectls, had}, ownership.Lacks},
+		"a field it leaves, which an invalid manifest sets": {`{"spec":`, "7", []string{kubectls, had}, ownership.Lacks},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			of := func(replicas string) ownership.Object {
+				return object(t, `{"metadata":{"annotations":{"`+ownership.LastAppliedAnnotation+`":`+quoted(c.lastApplied)+`}},"spec":{"replicas":`+replicas+`}}`)
+			}
+			helm := ownership.Sender{Writer: ownership.Applier, Entry: entries(t, entry("helm", "Update", late, ownsReplicas, ""))[0]}
+			manifests := managers.ManifestsOf(helm, of("7"), of(c.replicas), entries(t, c.was...))
+			want := ownership.Declared{Manifest: c.want, Base: ownership.Lacks}
+			if diff := cmp.Diff(want, manifests.On(replicas)); diff != "" || manifests.Unread != nil {
+				t.Errorf("declared, with the error %v (-want +got):\n%s", manifests.Unread, diff)
+			}
+		})
+	}
+}

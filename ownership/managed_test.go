@@ -120,3 +120,30 @@ func TestWithSet(t *testing.T) {
 		t.Errorf("an entry without fieldsV1: want %v, got %v", ownership.ErrManagedFields, err)
 	}
 }
+func TestNewEntry(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		like ownership.Entry
+		want string
+	}{
+		"with the version and the time of another": {
+			ownership.Entry{Manager: "b", Operation: "Apply", APIVersion: "apps/v1", Time: early},
+			entry("a", "Update", early, ownsReplicas, ""),
+		},
+		"without a time where the other has none": {
+			ownership.Entry{APIVersion: "apps/v1"}, entry("a", "Update", "", ownsReplicas, ""),
+		},
+		"without a time where the other's is none": {
+			ownership.Entry{APIVersion: "apps/v1", Time: "yesterday"}, entry("a", "Update", "", ownsReplicas, ""),
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got, err := ownership.NewEntry("a", c.like, fieldpath.NewSet(replicas))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(entries(t, c.want)[0], got, ignoreUnexported); diff != "" {
+				t.Errorf("entry (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

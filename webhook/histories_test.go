@@ -118,7 +118,7 @@ func (h *history) wrongManagers(t *testing.T, i int, patched string) (found []st
 	for by := range joinedKeys(live, incoming, is) {
 		was, sent, got := live.of(by).Has(path), incoming.of(by).Has(path), is.of(by).Has(path)
 		own := by.Manager == h.writer.manager && by.Operation == metav1.ManagedFieldsOperationApply
-		if got != was && (!own || got != (was && sent)) {
+		if own && got != (was && sent) || !own && got != was {
 			found = append(found, fmt.Sprintf("%v: %s (%s %s) manages it: live %t, incoming %t, patched %t",
 				path, by.Manager, by.Operation, by.Subresource, was, sent, got))
 		}

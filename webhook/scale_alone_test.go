@@ -207,7 +207,9 @@ func (x *hostile) wrongEntries(t *testing.T, want outcome, patched string) (foun
 		own := by.Manager == x.writer.manager && by.Operation == metav1.ManagedFieldsOperationApply
 		isRight := got == sent
 		if want == kept {
-			isRight = got == was || own && got == (was && sent)
+			if isRight = got == was; own {
+				isRight = got == (was && sent)
+			}
 		}
 		if !isRight {
 			found = append(found, fmt.Sprintf("managedFields: %s (%s %s): live %t, incoming %t, patched %t",

@@ -166,12 +166,15 @@ func TestRow4KeepsReplicasRemovedFromTheManifest(t *testing.T) {
 
 func TestRow5DeletesOtherFieldsRemovedFromTheManifest(t *testing.T) {
 	t.Parallel()
-	n := newNamespace(t, "enforce")
-	n.apply(strings.Replace(deployment("3", "app:1"), "spec:", "spec:\n  minReadySeconds: 9", 1))
-	n.apply(deployment("3", "app:1"))
-	if got, found := field(n.object(), "spec", "minReadySeconds"); found {
-		t.Errorf("minReadySeconds is still %v", got)
-	}
+	first := applies(with("minReadySeconds: 5", deployment("3", "app:1")))
+	last := applies(deployment("3", "app:1")).value(".spec.minReadySeconds", "")
+	play(t, map[string]scenario{
+		"the manifest's value": {steps: []step{first, last.warns()}},
+		"a user's value": {steps: []step{
+			first, patchedBy("kubectl-patch", `{"spec":{"minReadySeconds":9}}`),
+			last.warns("removed .spec.minReadySeconds=9, set by kubectl-patch; run kubectl handoff release first to keep it"),
+		}},
+	})
 }
 
 func TestRow6TheManifestTakesOverReplicas(t *testing.T) {

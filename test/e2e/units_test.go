@@ -201,6 +201,11 @@ func TestUnitsThatAnEmptyMapDrops(t *testing.T) {
 			applies(all["a label"].set), patchedBy("kubectl-patch", all["a label"].change),
 			applies(withMetadata("labels: {}", app("", ""))).value(".metadata.labels.tier", "b").twice(),
 		}},
+		"the service account, by its other name": {steps: []step{
+			applies(app("", "serviceAccountName: a")),
+			patchedBy("kubectl-patch", `{"spec":{"template":{"spec":{"serviceAccountName":"b","serviceAccount":"b"}}}}`),
+			applies(app("", "serviceAccount: c")).value(".spec.template.spec.serviceAccountName", "c"),
+		}},
 		"null clears resources": {steps: []step{
 			applies(all["the resources of a container"].set), patchedBy("kubectl-patch", all["the resources of a container"].change),
 			applies(app("resources: null", "")).value(".spec.template.spec.containers[0].resources", "{}").twice(),
@@ -217,7 +222,8 @@ func TestAUnitWithTheSameQuantityIsDeleted(t *testing.T) {
 	t.Parallel()
 	play(t, map[string]scenario{"10m and 0.01": {steps: []step{
 		applies(app("resources: {requests: {cpu: '0.010'}}", "")),
-		patchedBy("kubectl-patch", containerPatch(`"resources":{"requests":{"cpu":"10m"}},"imagePullPolicy":"Never"`)),
+		patchedBy("kubectl-patch", containerPatch(`"resources":{"requests":{"cpu":"20m"}}`)),
+		patchedBy("kubectl-patch", containerPatch(`"resources":{"requests":{"cpu":"10m"}}`)),
 		applies(app("", "")).value(".spec.template.spec.containers[0].resources", "{}"),
 	}}})
 }
@@ -316,6 +322,11 @@ func TestStringData(t *testing.T) {
 		applies(data("Secret", "data: {b: MQ==}\n")).value(".data.a", "MQ==").warns(),
 		patchedBy("kubectl-patch", `{"data":{"a":"Mg=="}}`),
 		applies(data("Secret", "data: {b: Mw==}\n")).value(".data.a", "Mg=="),
+	}}, "a key that is dropped with the value that stringData set": {kind: "secret", steps: []step{
+		applies(data("Secret", "data: {b: MQ==}\nstringData: {a: '1'}\n")),
+		patchedBy("kubectl-patch", `{"data":{"a":"Mg=="}}`),
+		patchedBy("kubectl-patch", `{"data":{"a":"MQ=="}}`),
+		applies(data("Secret", "data: {b: MQ==}\n")).value(".data.a", "MQ==").warns(),
 	}}, "a key that moves to it": {kind: "secret", steps: []step{
 		applies(data("Secret", "data: {a: MQ==, b: MQ==}\n")),
 		patchedBy("kubectl-patch", `{"data":{"a":"Mg=="}}`),

@@ -1,0 +1,46 @@
+package ownership_test
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+func TestUnitOfAKind(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		group, kind, path, want string // "" for no unit
+	}{
+		"data of a ConfigMap":             {"", "ConfigMap", ".data.a", ".data.a"},
+		"data of a Secret":                {"", "Secret", ".data.a", ".data.a"},
+		"data of another kind":            {"example.com", "Shop", ".data.a", ""},
+		"data of another ConfigMap":       {"example.com", "ConfigMap", ".data.a", ""},
+		"binaryData":                      {"", "ConfigMap", ".binaryData.a", ""},
+		"a label of any kind":             {"example.com", "Shop", ".metadata.labels.a", ".metadata.labels.a"},
+		"handoff's own label":             {"apps", "Deployment", `.metadata.labels["ownership-handoff.io/mode"]`, ""},
+		"a part of resources":             {"apps", "Deployment", `.spec.template.spec.containers[name="a"].resources.limits.cpu`, `.spec.template.spec.containers[name="a"].resources`},
+		"resources of a CronJob":          {"batch", "CronJob", `.spec.jobTemplate.spec.template.spec.containers[name="a"].resources`, `.spec.jobTemplate.spec.template.spec.containers[name="a"].resources`},
+		"another field of the same spec":  {"apps", "Deployment", ".spec.minReadySeconds", ""},
+		"resources outside of a template": {"", "Pod", `.spec.containers[name="a"].resources`, ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			pattern, err := ownership.ParsePattern(c.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			unit, _, ok := ownership.UnitOf(schema.GroupKind{Group: c.group, Kind: c.kind}, pathOf(pattern))
+			if ok != (c.want != "") || ok && unit.String() != c.want {
+				t.Errorf("got %s, %t, want %q", unit, ok, c.want)
+			}
+		})
+	}
+}
+
+func pathOf(pattern ownership.Pattern) (path fieldpath.Path) {
+	for _, element := range pattern {
+		path = append(path, element.PathElement)
+	}
+	return path
+}
