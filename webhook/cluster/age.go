@@ -22,8 +22,6 @@ type freshness struct {
 	lastErr error
 }
 
-func newFreshness() *freshness { return &freshness{last: time.Now()} }
-
 func (f *freshness) confirmed() {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

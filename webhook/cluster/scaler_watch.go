@@ -84,12 +84,6 @@ func newScalerWatch(
 	return w
 }
 
-func (w *scalerWatch) start(ctx context.Context) {
-	ctx, w.cancel = context.WithCancel(ctx)
-	w.started = time.Now()
-	go w.informer.RunWithContext(ctx)
-}
-
 // keep reduces an object to its reference.
 func (w *scalerWatch) keep(o *unstructured.Unstructured) *scaler {
 	out := &scaler{TypeMeta: metav1.TypeMeta{APIVersion: o.GetAPIVersion(), Kind: w.kind.GroupKind.Kind}}

@@ -6,10 +6,12 @@ import (
 	"iter"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-logr/logr"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -46,7 +48,8 @@ type scalers struct {
 // watches them until the context is done: a kind's objects while its CustomResourceDefinition exists. The state is not ready
 // before they are listed, but a kind that cannot be listed does not delay it for more than a few seconds.
 func (f *State) FollowScalers(o ScalerOptions) (run func(context.Context) error) {
-	s := &scalers{options: o, state: f, watches: make([]atomic.Pointer[scalerWatch], len(o.Kinds)), reports: newReports()}
+	s := &scalers{options: o, state: f, watches: make([]atomic.Pointer[scalerWatch], len(o.Kinds))}
+	s.reports.problems, s.reports.targets, s.reports.reported = map[types.UID]*scaler{}, map[targetKey]bool{}, map[targetKey]string{}
 	for i := range o.Kinds {
 		s.managers = append(s.managers, o.Kinds[i].Managers...)
 	}
@@ -91,7 +94,9 @@ func (s *scalers) defined(o any) {
 	watch := newScalerWatch(s.options.Kinds[rank], rank, resource, s.options.Client, &s.reports)
 	s.options.Log.Info("watching scalers, because their kind is installed", "resource", resource.GroupResource().String(),
 		"version", resource.Version, "path", watch.kind.PathText())
-	watch.start(s.ctx)
+	ctx, cancel := context.WithCancel(s.ctx)
+	watch.started, watch.cancel = time.Now(), cancel
+	go watch.informer.RunWithContext(ctx)
 	s.watches[rank].Store(watch)
 }
 
