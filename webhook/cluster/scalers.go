@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -183,10 +184,7 @@ func (s *scalers) missing() (resources []string) {
 // servedResource returns the resource of a CustomResourceDefinition in its storage version or else in the first that is served;
 // ok is false if it is not served, or cluster-scoped.
 func servedResource(crd *apiextensionsv1.CustomResourceDefinition) (resource schema.GroupVersionResource, ok bool) {
-	established := slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
-		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
-	})
-	if !established || crd.Spec.Scope != apiextensionsv1.NamespaceScoped {
+	if !apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) || crd.Spec.Scope != apiextensionsv1.NamespaceScoped {
 		return resource, false
 	}
 	resource = schema.GroupVersionResource{Group: crd.Spec.Group, Resource: crd.Spec.Names.Plural}
