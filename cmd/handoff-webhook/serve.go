@@ -41,7 +41,7 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := newManager(restConfig, o, scalers)
+	mgr, err := newManager(restConfig, o)
 	if err != nil {
 		return err
 	}
@@ -112,14 +112,14 @@ func clusterConfig(kubeconfig string) (*rest.Config, error) {
 }
 
 // newManager returns the manager, which runs the informers and serves metrics.
-func newManager(c *rest.Config, o options, scalers []scale.Kind) (manager.Manager, error) {
+func newManager(c *rest.Config, o options) (manager.Manager, error) {
 	scheme, err := cluster.Scheme()
 	if err != nil {
 		return nil, err
 	}
 	mgr, err := ctrl.NewManager(c, ctrl.Options{
 		Scheme:                 scheme,
-		Cache:                  cluster.CacheOptions(scalers...),
+		Cache:                  cluster.CacheOptions(),
 		Metrics:                metricsserver.Options{BindAddress: o.metrics},
 		HealthProbeBindAddress: "0", // package serving provides its own probes, which report the reason
 	})

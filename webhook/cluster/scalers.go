@@ -24,7 +24,7 @@ import (
 // ScalerOptions configure State.FollowScalers.
 type ScalerOptions struct {
 	// Kinds are the kinds of scalers besides HorizontalPodAutoscalers, in the order in which they are named if several reference
-	// the same object. CacheOptions must have been called with the same kinds.
+	// the same object.
 	Kinds []scale.Kind
 	// Client reads their objects.
 	Client dynamic.Interface
@@ -124,14 +124,8 @@ func (s *scalers) crdOf(o any) (crd *apiextensionsv1.CustomResourceDefinition, r
 	if !ok {
 		return nil, -1
 	}
-	return crd, rankOf(crd, s.options.Kinds)
-}
-
-// rankOf returns the position of the kind that a CustomResourceDefinition defines, -1 if it is not one of the kinds.
-func rankOf(crd *apiextensionsv1.CustomResourceDefinition, kinds []scale.Kind) int {
-	return slices.IndexFunc(kinds, func(k scale.Kind) bool {
-		return k.GroupKind.Group == crd.Spec.Group && k.GroupKind.Kind == crd.Spec.Names.Kind
-	})
+	defined := schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}
+	return crd, slices.IndexFunc(s.options.Kinds, func(k scale.Kind) bool { return k.GroupKind == defined })
 }
 
 // running returns the watches in the order of the kinds.
