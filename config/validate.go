@@ -6,7 +6,6 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -151,26 +150,4 @@ func validateField(text string, pattern ownership.Pattern) error {
 			`list other annotations one by one, such as .metadata.annotations["example.com/team"]`, text)
 	}
 	return nil
-}
-
-// KindOf is a kind that a rule names. At is the path of its field in the configuration; Group is empty for the core group.
-type KindOf struct{ At, Group, Kind string }
-
-// Kinds returns the kinds that rules name, with their groups. It does not check whether an API server serves them.
-func (c HandoffConfiguration) Kinds() []KindOf {
-	var kinds []KindOf
-	for i, rule := range c.Controllers {
-		if rule.Kind == "" || rule.Kind == "*" {
-			continue
-		}
-		group := rule.Group
-		switch group {
-		case "core":
-			group = ""
-		case "":
-			group = "*"
-		}
-		kinds = append(kinds, KindOf{"controllers[" + strconv.Itoa(i) + "].kind", group, rule.Kind})
-	}
-	return kinds
 }

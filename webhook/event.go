@@ -39,7 +39,7 @@ func (h *Handler) recordEvents(w merge.Request, all []change) {
 	var reasons []string
 	changes := map[string][]change{}
 	for _, c := range all {
-		reason := c.eventReason()
+		reason := c.effect().event
 		if reason == "" {
 			continue
 		}
@@ -76,14 +76,6 @@ func (h *Handler) eventNote(w merge.Request, changes []change) string {
 	return strings.Join(firstOf(changes, eventFields, text, more), "; ")
 }
 
-func (c change) eventReason() string {
-	effect := effects[c.Change.Decision.Verdict]
-	if c.mode == ownership.ModeEnforce {
-		return effect.event
-	}
-	return effect.eventWould
-}
-
 // eventText is record without text that the sender of the review can choose, such as names of managers and values that are not
 // integers. The autoscaler is the one in the informer's cache.
 func (c change) eventText(autoscaler string) string {
@@ -91,7 +83,7 @@ func (c change) eventText(autoscaler string) string {
 	if autoscaler != "" && c.Change.Owner.By == autoscaler {
 		owner = autoscaler + " (" + owner + ")"
 	}
-	text := c.did() + " " + plainPath(c.Change.Path.String()) + ": "
+	text := c.effect().did + " " + plainPath(c.Change.Path.String()) + ": "
 	if c.Change.Field.Scale {
 		text += "live " + plainCount(string(c.Change.Value())) + ", incoming " + plainCount(string(c.Change.Incoming)) + ", "
 	}

@@ -48,7 +48,7 @@ func (c change) words(path, value string) (before, name, after string) {
 	if c.Change.Decision.Verdict == merge.ManifestWins {
 		value = ""
 	}
-	before, name, after = c.Change.Text(c.did()+" "+path+value, path)
+	before, name, after = c.Change.Text(c.effect().did+" "+path+value, path)
 	verdict := c.Change.Decision.Verdict
 	if c.mode != ownership.ModeEnforce && verdict != merge.Warn && verdict != merge.Removed {
 		before, after = "(warn) "+before, strings.TrimSuffix(after, merge.NoAction) // nothing was done
@@ -56,23 +56,24 @@ func (c change) words(path, value string) (before, name, after string) {
 	return before, name, after
 }
 
-// effects are the texts about each verdict: what was done, or would have been in mode warn, and the reasons of the Events about
-// both. There is no Event if nothing was to be done.
-var effects = map[merge.Verdict]struct{ done, would, event, eventWould string }{
-	merge.Keep:         {"kept", "would keep", "OwnershipKept", "OwnershipWouldBeKept"},
-	merge.Start:        {"started with", "would start with", "OwnershipKept", "OwnershipWouldBeKept"},
-	merge.Clear:        {"cleared", "would clear", "DefaultCleared", "DefaultWouldBeCleared"},
-	merge.ManifestWins: {"not kept", "would not keep", "OwnershipOverruled", "OwnershipWouldBeOverruled"},
-	merge.Removed:      {done: "removed", would: "removed"},
-	merge.Warn:         {done: "allowed", would: "allowed"},
+// effect is what the texts say that was done, and the reason of the Event about it. There is no Event if nothing was to be done.
+type effect struct{ did, event string }
+
+var effects = map[merge.Verdict]struct{ enforce, warn effect }{
+	merge.Keep:         {effect{"kept", "OwnershipKept"}, effect{"would keep", "OwnershipWouldBeKept"}},
+	merge.Start:        {effect{"started with", "OwnershipKept"}, effect{"would start with", "OwnershipWouldBeKept"}},
+	merge.Clear:        {effect{"cleared", "DefaultCleared"}, effect{"would clear", "DefaultWouldBeCleared"}},
+	merge.ManifestWins: {effect{"not kept", "OwnershipOverruled"}, effect{"would not keep", "OwnershipWouldBeOverruled"}},
+	merge.Removed:      {effect{did: "removed"}, effect{did: "removed"}},
+	merge.Warn:         {effect{did: "allowed"}, effect{did: "allowed"}},
 }
 
-func (c change) did() string {
-	effect := effects[c.Change.Decision.Verdict]
+func (c change) effect() effect {
+	effects := effects[c.Change.Decision.Verdict]
 	if c.mode == ownership.ModeEnforce {
-		return effect.done
+		return effects.enforce
 	}
-	return effect.would
+	return effects.warn
 }
 
 // shortValue returns "=" and the kept value if it is short. The response contains the whole object, so the writer learns nothing
@@ -91,7 +92,7 @@ func (c change) record() string {
 	if c.Change.Owner.By != "" {
 		owner = c.Change.Owner.By + " (" + owner + ")"
 	}
-	verb := c.did()
+	verb := c.effect().did
 	if !c.Change.Field.Scale {
 		return verb + " " + c.Change.Path.String() + ": owner " + owner
 	}

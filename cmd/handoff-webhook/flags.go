@@ -46,27 +46,27 @@ func (o *options) addConfiguration(flags *pflag.FlagSet) {
 }
 
 func (o *options) addServing(flags *pflag.FlagSet) {
-	flags.IntVar(&o.webhookPort, "webhook-port", 9443, "`port` on which POST /mutate is served, over TLS 1.3 and HTTP/1.1")
-	flags.StringVar(&o.certDir, "webhook-cert-dir", "/etc/handoff/tls",
+	flags.IntVar(&o.serving.Port, "webhook-port", 9443, "`port` on which POST /mutate is served, over TLS 1.3 and HTTP/1.1")
+	flags.StringVar(&o.serving.CertDir, "webhook-cert-dir", "/etc/handoff/tls",
 		"`directory` with the serving certificate, tls.crt and tls.key in PEM, which is reloaded when it changes. While the "+
 			"files are missing, broken or expired, the last valid certificate is served, and /readyz reports the error")
-	flags.StringVar(&o.clientCA, "client-ca", "",
+	flags.StringVar(&o.serving.ClientCA, "client-ca", "",
 		"`file` with CA certificates in PEM, which is reloaded when it changes. If set, --webhook-port requires a client "+
 			"certificate that one of these CAs has signed; other clients fail in the TLS handshake. The API server presents a "+
 			"client certificate if the kubeconfig of its --admission-control-config-file has one. If empty, any client is served")
-	flags.StringArrayVar(&o.clientNames, "client-name", nil,
+	flags.StringArrayVar(&o.serving.ClientNames, "client-name", nil,
 		"common `name` that is accepted in a client certificate; can be repeated. If none is given, any certificate signed by "+
 			"--client-ca is accepted")
-	flags.IntVar(&o.maxInFlight, "max-in-flight", 400,
+	flags.IntVar(&o.serving.MaxInFlight, "max-in-flight", 400,
 		"maximum number of reviews processed at a time; a review beyond that is answered immediately: allowed, unmodified, with "+
 			"a warning. 0 means no limit")
 }
 
 func (o *options) addShutdown(flags *pflag.FlagSet) {
-	flags.DurationVar(&o.shutdownDelay, "shutdown-delay", 10*time.Second,
+	flags.DurationVar(&o.serving.ShutdownDelay, "shutdown-delay", 10*time.Second,
 		"how long the server accepts requests, also on new connections, after SIGTERM. /readyz fails immediately, so that "+
 			"clients have this time to switch to other replicas")
-	flags.DurationVar(&o.drainTimeout, "drain-timeout", 15*time.Second,
+	flags.DurationVar(&o.serving.DrainTimeout, "drain-timeout", 15*time.Second,
 		"grace period for requests in flight after --shutdown-delay. The pod's terminationGracePeriodSeconds must be longer than "+
 			"both together")
 }
@@ -75,13 +75,13 @@ func (o *options) addSelfSigned(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.selfSigned, "self-signed", false,
 		"create and renew a CA and a serving certificate, write them to --webhook-cert-dir, and keep the caBundle of "+
 			"--webhook-configuration up to date. All replicas share one Secret")
-	flags.StringVar(&o.selfSignedSecret, "self-signed-secret", "handoff-webhook-tls",
+	flags.StringVar(&o.certs.Secret, "self-signed-secret", "handoff-webhook-tls",
 		"`name` of that Secret in --namespace; created if missing. If its ca.crt is missing, a new CA is created; if its tls.crt "+
 			"is missing, a new certificate")
-	flags.StringVar(&o.service, "service", "handoff-webhook", "`name` of the Service, used for the DNS names in the certificate")
-	flags.StringVar(&o.webhookConfiguration, "webhook-configuration", "handoff",
+	flags.StringVar(&o.certs.Service, "service", "handoff-webhook", "`name` of the Service, used for the DNS names in the certificate")
+	flags.StringVar(&o.certs.Configuration, "webhook-configuration", "handoff",
 		"`name` of the MutatingWebhookConfiguration in which the caBundle is set")
-	flags.StringVar(&o.namespace, "namespace", os.Getenv(namespaceVariable),
+	flags.StringVar(&o.certs.Namespace, "namespace", os.Getenv(namespaceVariable),
 		"`namespace` in which handoff-webhook runs; defaults to $"+namespaceVariable)
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,8 +42,8 @@ func logUnknownKinds(c *rest.Config, configuration config.HandoffConfiguration, 
 // It is not an error, because the kind can be installed later. Kinds of an aggregated API whose server is unavailable are
 // not reported.
 func unknownKinds(c config.HandoffConfiguration, client discovery.ServerResourcesInterface) ([]string, error) {
-	named := c.Kinds()
-	if len(named) == 0 {
+	isNamed := func(rule config.ControllerRule) bool { return rule.Kind != "" && rule.Kind != "*" }
+	if !slices.ContainsFunc(c.Controllers, isNamed) {
 		return nil, nil
 	}
 	_, lists, err := client.ServerGroupsAndResources()
@@ -72,16 +73,23 @@ func unknownKinds(c config.HandoffConfiguration, client discovery.ServerResource
 		unavailable.Insert(gv.Group, "*")
 	}
 	var unknown []string
-	for _, k := range named {
-		if served[schema.GroupKind{Group: k.Group, Kind: k.Kind}] || unavailable.Has(k.Group) {
+	for i, rule := range c.Controllers {
+		group := rule.Group
+		switch group {
+		case "core":
+			group = ""
+		case "":
+			group = "*"
+		}
+		if !isNamed(rule) || served[schema.GroupKind{Group: group, Kind: rule.Kind}] || unavailable.Has(group) {
 			continue
 		}
 		remedy := "correct the rule, or install the kind"
-		if meant, ok := byName[strings.ToLower(k.Kind)]; ok {
+		if meant, ok := byName[strings.ToLower(rule.Kind)]; ok {
 			remedy = "write " + meant.Kind
 		}
-		unknown = append(unknown,
-			fmt.Sprintf("%s: the API server does not serve kind %s in group %q; %s", k.At, k.Kind, k.Group, remedy))
+		unknown = append(unknown, fmt.Sprintf("controllers[%d].kind: the API server does not serve kind %s in group %q; %s",
+			i, rule.Kind, group, remedy))
 	}
 	return unknown, nil
 }

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/ownership-handoff/handoff/webhook/certs"
+	"github.com/ownership-handoff/handoff/webhook/serving"
 )
 
 // options are the values of the flags.
@@ -19,19 +21,10 @@ type options struct {
 
 	labelNamespaces bool
 
-	webhookPort   int
-	certDir       string
-	clientCA      string
-	clientNames   []string
-	maxInFlight   int
-	shutdownDelay time.Duration
-	drainTimeout  time.Duration
+	serving serving.Options
 
-	selfSigned           bool
-	selfSignedSecret     string
-	service              string
-	webhookConfiguration string
-	namespace            string
+	selfSigned bool
+	certs      certs.Options
 
 	metrics string
 	health  string
@@ -84,21 +77,21 @@ func parse(args []string) (options, error) {
 // validate returns an error for the first invalid flag. The error names the flag and the remedy.
 func (o options) validate() error {
 	switch {
-	case len(o.clientNames) > 0 && o.clientCA == "":
-		return fmt.Errorf("--client-name=%s: requires --client-ca; set --client-ca as well", o.clientNames[0])
-	case o.maxInFlight < 0:
-		return fmt.Errorf("--max-in-flight=%d: must not be negative; use 0 for no limit", o.maxInFlight)
-	case o.shutdownDelay < 0:
-		return fmt.Errorf("--shutdown-delay=%s: must not be negative; use 0s for no delay", o.shutdownDelay)
-	case o.drainTimeout < 0:
-		return fmt.Errorf("--drain-timeout=%s: must not be negative; use 0s for no grace period", o.drainTimeout)
-	case o.webhookPort < 1 || o.webhookPort > 65535:
-		return fmt.Errorf("--webhook-port=%d: must be a port from 1 to 65535", o.webhookPort)
-	case o.certDir == "":
+	case len(o.serving.ClientNames) > 0 && o.serving.ClientCA == "":
+		return fmt.Errorf("--client-name=%s: requires --client-ca; set --client-ca as well", o.serving.ClientNames[0])
+	case o.serving.MaxInFlight < 0:
+		return fmt.Errorf("--max-in-flight=%d: must not be negative; use 0 for no limit", o.serving.MaxInFlight)
+	case o.serving.ShutdownDelay < 0:
+		return fmt.Errorf("--shutdown-delay=%s: must not be negative; use 0s for no delay", o.serving.ShutdownDelay)
+	case o.serving.DrainTimeout < 0:
+		return fmt.Errorf("--drain-timeout=%s: must not be negative; use 0s for no grace period", o.serving.DrainTimeout)
+	case o.serving.Port < 1 || o.serving.Port > 65535:
+		return fmt.Errorf("--webhook-port=%d: must be a port from 1 to 65535", o.serving.Port)
+	case o.serving.CertDir == "":
 		return errors.New("--webhook-cert-dir: must not be empty; set it to the directory with tls.crt and tls.key")
-	case o.selfSigned && o.namespace == "":
+	case o.selfSigned && o.certs.Namespace == "":
 		return fmt.Errorf("--self-signed: the namespace of Secret %s is unknown; set --namespace or $%s",
-			o.selfSignedSecret, namespaceVariable)
+			o.certs.Secret, namespaceVariable)
 	default:
 		return o.validateNames()
 	}
@@ -110,10 +103,10 @@ func (o options) validateNames() error {
 		name, value string
 		problems    []string
 	}{
-		{"service", o.service, validation.IsDNS1035Label(o.service)},
-		{"self-signed-secret", o.selfSignedSecret, validation.IsDNS1123Subdomain(o.selfSignedSecret)},
-		{"webhook-configuration", o.webhookConfiguration, validation.IsDNS1123Subdomain(o.webhookConfiguration)},
-		{"namespace", o.namespace, validation.IsDNS1123Label(o.namespace)},
+		{"service", o.certs.Service, validation.IsDNS1035Label(o.certs.Service)},
+		{"self-signed-secret", o.certs.Secret, validation.IsDNS1123Subdomain(o.certs.Secret)},
+		{"webhook-configuration", o.certs.Configuration, validation.IsDNS1123Subdomain(o.certs.Configuration)},
+		{"namespace", o.certs.Namespace, validation.IsDNS1123Label(o.certs.Namespace)},
 	} {
 		if len(flag.problems) == 0 || flag.name == "namespace" && flag.value == "" {
 			continue

@@ -41,7 +41,7 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := newManager(restConfig, o, scalers)
+	mgr, err := newManager(restConfig, o)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,8 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	server, err := newServer(o, handler, log.WithName("serving"))
+	o.serving.MaxBody, o.serving.Log, o.serving.Registerer = webhook.MaxBody, log.WithName("serving"), metrics.Registry
+	server, err := serving.New(o.serving, handler)
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,8 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 		return err
 	}
 	if o.selfSigned {
-		keeper, err := newRotator(restConfig, o, log.WithName("self-signed"))
+		o.certs.Dir, o.certs.Log = o.serving.CertDir, log.WithName("self-signed")
+		keeper, err := certs.New(restConfig, o.certs)
 		if err != nil {
 			return err
 		}
@@ -110,14 +112,14 @@ func clusterConfig(kubeconfig string) (*rest.Config, error) {
 }
 
 // newManager returns the manager, which runs the informers and serves metrics.
-func newManager(c *rest.Config, o options, scalers []scale.Kind) (manager.Manager, error) {
+func newManager(c *rest.Config, o options) (manager.Manager, error) {
 	scheme, err := cluster.Scheme()
 	if err != nil {
 		return nil, err
 	}
 	mgr, err := ctrl.NewManager(c, ctrl.Options{
 		Scheme:                 scheme,
-		Cache:                  cluster.CacheOptions(scalers...),
+		Cache:                  cluster.CacheOptions(),
 		Metrics:                metricsserver.Options{BindAddress: o.metrics},
 		HealthProbeBindAddress: "0", // package serving provides its own probes, which report the reason
 	})
@@ -181,19 +183,4 @@ func newHandler(
 		Events: mgr.GetEventRecorder("handoff-webhook"), GuardMissing: guard.Missing,
 		Version: version + ", configuration " + c.Hash(),
 	}, nil
-}
-
-func newServer(o options, reviews serving.Reviews, log logr.Logger) (*serving.Server, error) {
-	return serving.New(serving.Options{
-		Port: o.webhookPort, CertDir: o.certDir, ClientCA: o.clientCA, ClientNames: o.clientNames, MaxInFlight: o.maxInFlight,
-		MaxBody:       webhook.MaxBody,
-		ShutdownDelay: o.shutdownDelay, DrainTimeout: o.drainTimeout, Log: log, Registerer: metrics.Registry,
-	}, reviews)
-}
-
-func newRotator(c *rest.Config, o options, log logr.Logger) (*certs.Rotator, error) {
-	return certs.New(c, certs.Options{
-		Namespace: o.namespace, Secret: o.selfSignedSecret, Service: o.service, Configuration: o.webhookConfiguration,
-		Dir: o.certDir, Log: log,
-	})
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -106,20 +107,14 @@ func (k Kind) Target(object map[string]any) (target schema.GroupKind, name strin
 
 // reference returns the value at the path, nil if the object needs none.
 func (k Kind) reference(object map[string]any) (map[string]any, error) {
-	var value any = object
-	for _, name := range k.Path {
-		parent, isObject := value.(map[string]any)
-		if !isObject {
-			return nil, k.problem(errNotAnObject)
-		}
-		if value = parent[name]; value == nil && k.optional {
-			return nil, nil //nolint:nilnil // there is none, which is not an error
-		} else if value == nil {
-			return nil, k.problem(errNoReference)
-		}
-	}
+	value, _, err := unstructured.NestedFieldNoCopy(object, k.Path...)
 	reference, isObject := value.(map[string]any)
-	if !isObject {
+	switch {
+	case err == nil && value == nil && k.optional:
+		return nil, nil //nolint:nilnil // there is none, which is not an error
+	case err == nil && value == nil:
+		return nil, k.problem(errNoReference)
+	case !isObject:
 		return nil, k.problem(errNotAnObject)
 	}
 	return reference, nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/cert"
@@ -57,7 +58,7 @@ func (r *Rotator) trust(
 			return time.Time{}, 0, err
 		}
 	}
-	if !sameBundles(before.Webhooks, configuration.Webhooks) {
+	if !equality.Semantic.DeepEqual(before, configuration) {
 		if wait := r.delayWrite(now); wait > 0 {
 			return now, wait, nil
 		}
@@ -92,12 +93,6 @@ func (r *Rotator) patch(ctx context.Context, before, after *admissionregistratio
 	_, err = r.configurations.MutatingWebhookConfigurations().Patch(ctx, after.Name, difference.Type(), data,
 		metav1.PatchOptions{FieldManager: "handoff-webhook"})
 	return err
-}
-
-func sameBundles(a, b []admissionregistrationv1.MutatingWebhook) bool {
-	return slices.EqualFunc(a, b, func(a, b admissionregistrationv1.MutatingWebhook) bool {
-		return bytes.Equal(a.ClientConfig.CABundle, b.ClientConfig.CABundle)
-	})
 }
 
 // seen returns when this process first saw the CA in the caBundle. The first call records the current time.

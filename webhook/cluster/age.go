@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	toolscache "k8s.io/client-go/tools/cache"
 )
 
 // maxAge is the age from which an informer's cache is stale. In a healthy cluster, each watch is confirmed every 8 seconds. The
@@ -21,8 +22,6 @@ type freshness struct {
 	last    time.Time
 	lastErr error
 }
-
-func newFreshness() *freshness { return &freshness{last: time.Now()} }
 
 func (f *freshness) confirmed() {
 	f.mutex.Lock()
@@ -100,15 +99,15 @@ func (f *State) Ages() prometheus.Collector {
 	description := prometheus.NewDesc("handoff_cache_age_seconds",
 		"Seconds since the watch of a resource was last confirmed to be up to date, or since startup.", []string{"resource"}, nil)
 	return prometheus.CollectorFunc(func(metrics chan<- prometheus.Metric) {
-		collect := func(resource string, f *freshness) {
-			last, _ := f.read()
+		collect := func(resource string, informer toolscache.SharedIndexInformer) {
+			last, _ := freshnessOf(informer).read()
 			metrics <- prometheus.MustNewConstMetric(description, prometheus.GaugeValue, time.Since(last).Seconds(), resource)
 		}
 		for resource, informer := range f.informers {
-			collect(resource, freshnessOf(informer))
+			collect(resource, informer)
 		}
 		for watch := range f.scalers.running() {
-			collect(watch.resource.GroupResource().String(), watch.freshness)
+			collect(watch.resource.GroupResource().String(), watch.informer)
 		}
 	})
 }

@@ -59,9 +59,8 @@ func Scheme() (*runtime.Scheme, error) {
 }
 
 // CacheOptions returns the options of a cache for State. The cache drops fields that State does not read before it stores an
-// object, renews its watches every few seconds, and sends no requests to the API server before it is started. scalers are the kinds
-// for State.FollowScalers.
-func CacheOptions(scalers ...scale.Kind) cache.Options {
+// object, renews its watches every few seconds, and sends no requests to the API server before it is started.
+func CacheOptions() cache.Options {
 	return cache.Options{
 		Mapper:                      mapper(),
 		NewInformer:                 newInformer,
@@ -69,7 +68,7 @@ func CacheOptions(scalers ...scale.Kind) cache.Options {
 		ByObject: map[client.Object]cache.ByObject{
 			namespaces():                                {Transform: reducedBy(keepMode)},
 			&autoscalingv2.HorizontalPodAutoscaler{}:    {Transform: reducedBy(keepAutoscaler)},
-			&apiextensionsv1.CustomResourceDefinition{}: {Transform: reducedBy(keepScale(scalers))},
+			&apiextensionsv1.CustomResourceDefinition{}: {Transform: reducedBy(keepScale)},
 		},
 	}
 }

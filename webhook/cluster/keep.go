@@ -57,35 +57,25 @@ func keepAutoscaler(hpa *autoscalingv2.HorizontalPodAutoscaler) *scaler {
 // shared returns an equal string, which shares the memory of those that it returned before.
 func shared(s string) string { return unique.Make(s).Value() }
 
-// keepScale returns a function that reduces a CustomResourceDefinition to the scale subresources of its versions, without the
-// large schemas. For kinds of scalers, it also keeps which versions are served.
-func keepScale(scalers []scale.Kind) func(*apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
-	return func(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
-		out := &apiextensionsv1.CustomResourceDefinition{}
-		out.Name, out.ResourceVersion = crd.Name, crd.ResourceVersion
-		out.Spec.Group, out.Spec.Names.Kind = crd.Spec.Group, crd.Spec.Names.Kind
-		isScaler := rankOf(crd, scalers) >= 0
-		if isScaler {
-			out.Spec.Names.Plural, out.Spec.Scope = crd.Spec.Names.Plural, crd.Spec.Scope
-			out.Status.Conditions = crd.Status.Conditions
-		}
-		for i := range crd.Spec.Versions {
-			v := &crd.Spec.Versions[i]
-			kept := apiextensionsv1.CustomResourceDefinitionVersion{Name: v.Name, Storage: v.Storage}
-			if isScaler {
-				kept.Served = v.Served
+// keepScale reduces a CustomResourceDefinition to the scale subresources of its versions, without the large schemas, and to what is
+// served.
+func keepScale(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+	out := &apiextensionsv1.CustomResourceDefinition{}
+	out.Name, out.ResourceVersion = crd.Name, crd.ResourceVersion
+	out.Spec.Group, out.Spec.Scope = crd.Spec.Group, crd.Spec.Scope
+	out.Spec.Names.Kind, out.Spec.Names.Plural = crd.Spec.Names.Kind, crd.Spec.Names.Plural
+	out.Status.Conditions = crd.Status.Conditions
+	for i := range crd.Spec.Versions {
+		v := &crd.Spec.Versions[i]
+		kept := apiextensionsv1.CustomResourceDefinitionVersion{Name: v.Name, Served: v.Served, Storage: v.Storage}
+		if v.Subresources != nil && v.Subresources.Scale != nil {
+			kept.Subresources = &apiextensionsv1.CustomResourceSubresources{
+				Scale: &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: v.Subresources.Scale.SpecReplicasPath},
 			}
-			if hasScale := v.Subresources != nil && v.Subresources.Scale != nil; hasScale {
-				kept.Subresources = &apiextensionsv1.CustomResourceSubresources{
-					Scale: &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: v.Subresources.Scale.SpecReplicasPath},
-				}
-			} else if !isScaler {
-				continue
-			}
-			out.Spec.Versions = append(out.Spec.Versions, kept)
 		}
-		return out
+		out.Spec.Versions = append(out.Spec.Versions, kept)
 	}
+	return out
 }
 
 func kindOf(o any) ([]string, error) {

@@ -46,7 +46,7 @@ type renewingInformer struct {
 func newInformer(
 	lw toolscache.ListerWatcher, o runtime.Object, resync time.Duration, indexers toolscache.Indexers,
 ) toolscache.SharedIndexInformer {
-	r := &renewal{api: toolscache.ToListerWatcherWithContext(lw), freshness: newFreshness()}
+	r := &renewal{api: toolscache.ToListerWatcherWithContext(lw), freshness: &freshness{last: time.Now()}}
 	short := &toolscache.ListWatch{ListWithContextFunc: r.list, WatchFuncWithContext: r.watch}
 	return &renewingInformer{toolscache.NewSharedIndexInformer(short, o, resync, indexers), r.freshness}
 }
@@ -162,7 +162,11 @@ func (r *renewal) follow(w watch.Interface, cancel context.CancelFunc, streaming
 				if !ok {
 					return
 				}
-				r.record(event)
+				if event.Type == watch.Error {
+					r.freshness.failed(apierrors.FromObject(event.Object))
+				} else {
+					r.freshness.confirmed()
+				}
 				switch {
 				case !streaming || isHandedOver || event.Type == watch.Error:
 				case endsInitialEvents(event):
@@ -180,14 +184,6 @@ func (r *renewal) follow(w watch.Interface, cancel context.CancelFunc, streaming
 		}
 	}()
 	return forwarded
-}
-
-func (r *renewal) record(event watch.Event) {
-	if event.Type == watch.Error {
-		r.freshness.failed(apierrors.FromObject(event.Object))
-		return
-	}
-	r.freshness.confirmed()
 }
 
 // endsInitialEvents reports whether an event is the bookmark after the initial objects of a watch that streams them.

@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,14 +29,35 @@ type reports struct {
 	reported map[targetKey]string // the scalers that scale the same object, as they were last reported
 }
 
-func newReports() reports {
-	return reports{problems: map[types.UID]*scaler{}, targets: map[targetKey]bool{}, reported: map[targetKey]string{}}
-}
-
 // handler notes what an informer of scalers delivers.
 func (r *reports) handler() toolscache.ResourceEventHandler {
 	return toolscache.ResourceEventHandlerFuncs{
-		AddFunc: func(now any) { r.changed(nil, now) }, UpdateFunc: r.changed, DeleteFunc: r.deleted,
+		AddFunc:    func(now any) { r.changed(nil, now) },
+		UpdateFunc: r.changed,
+		DeleteFunc: func(was any) { r.changed(was, nil) },
+	}
+}
+
+// changed notes a new or deleted scaler, and one whose target or problem has changed.
+func (r *reports) changed(was, now any) {
+	old, _ := lastKnown(was).(*scaler)
+	s, _ := now.(*scaler)
+	if old != nil && s != nil && old.problem == s.problem && old.targets == s.targets && old.target() == s.target() {
+		return
+	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	for _, o := range []*scaler{old, s} {
+		if o == nil {
+			continue
+		}
+		delete(r.problems, o.UID)
+		if o.targets {
+			r.targets[o.target()] = true // which it may share, or have shared until now
+		}
+	}
+	if s != nil && s.problem != "" {
+		r.problems[s.UID] = s
 	}
 }
 
@@ -44,41 +67,6 @@ func lastKnown(o any) any {
 		return unknown.Obj
 	}
 	return o
-}
-
-// changed notes a new scaler, and one whose target or problem has changed.
-func (r *reports) changed(was, now any) {
-	old, _ := was.(*scaler)
-	s, ok := now.(*scaler)
-	if !ok || old != nil && old.problem == s.problem && old.targets == s.targets && old.target() == s.target() {
-		return
-	}
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	delete(r.problems, s.UID)
-	if s.problem != "" {
-		r.problems[s.UID] = s
-	}
-	if s.targets {
-		r.targets[s.target()] = true
-	}
-	if old != nil && old.targets {
-		r.targets[old.target()] = true // which it may have shared until now
-	}
-}
-
-// deleted notes a deleted scaler. Otherwise, what was reported about its target would be remembered for ever.
-func (r *reports) deleted(o any) {
-	s, ok := lastKnown(o).(*scaler)
-	if !ok {
-		return
-	}
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	delete(r.problems, s.UID)
-	if s.targets {
-		r.targets[s.target()] = true
-	}
 }
 
 // take removes and returns the next notes.
@@ -92,9 +80,7 @@ func (r *reports) take() (problems []*scaler, targets []targetKey) {
 		problems = append(problems, s)
 		delete(r.problems, uid)
 	}
-	for key := range r.targets {
-		targets = append(targets, key)
-	}
+	targets = slices.Collect(maps.Keys(r.targets))
 	clear(r.targets)
 	return problems, targets
 }

@@ -32,13 +32,12 @@ func (k targetKey) String() string {
 
 // scalerWatch watches the objects of a kind of scaler.
 type scalerWatch struct {
-	kind      scale.Kind
-	rank      int
-	resource  schema.GroupVersionResource
-	informer  toolscache.SharedIndexInformer
-	freshness *freshness
-	started   time.Time
-	cancel    context.CancelFunc
+	kind     scale.Kind
+	rank     int
+	resource schema.GroupVersionResource
+	informer toolscache.SharedIndexInformer
+	started  time.Time
+	cancel   context.CancelFunc
 	// reported is the problem that was last logged; only the reports use it.
 	reported string
 }
@@ -76,18 +75,11 @@ func newScalerWatch(
 		},
 	}, &unstructured.Unstructured{}, 0, toolscache.Indexers{byTarget: targetOfScaler})
 	w.informer = informer
-	w.freshness = freshnessOf(informer)
 	// These only fail for an informer that has been started. The reports log errors.
 	_ = informer.SetTransform(reducedBy(w.keep))
 	_ = informer.SetWatchErrorHandlerWithContext(func(context.Context, *toolscache.Reflector, error) {})
 	_, _ = informer.AddEventHandler(noted.handler())
 	return w
-}
-
-func (w *scalerWatch) start(ctx context.Context) {
-	ctx, w.cancel = context.WithCancel(ctx)
-	w.started = time.Now()
-	go w.informer.RunWithContext(ctx)
 }
 
 // keep reduces an object to its reference.
@@ -122,19 +114,19 @@ func find(informer toolscache.SharedIndexInformer, key targetKey) (found []*scal
 
 // readable reports whether the objects are known and up to date.
 func (w *scalerWatch) readable() bool {
-	last, _ := w.freshness.read()
+	last, _ := freshnessOf(w.informer).read()
 	return w.informer.HasSynced() && time.Since(last) <= maxAge
 }
 
 // settled reports whether the objects are listed, or cannot be listed for now.
 func (w *scalerWatch) settled() bool {
-	_, err := w.freshness.read()
+	_, err := freshnessOf(w.informer).read()
 	return w.informer.HasSynced() || apierrors.IsForbidden(err) || time.Since(w.started) > settleTimeout
 }
 
 // problem returns why the objects cannot be read, empty if they can.
 func (w *scalerWatch) problem() string {
-	if _, err := w.freshness.read(); err != nil && !w.readable() {
+	if _, err := freshnessOf(w.informer).read(); err != nil && !w.readable() {
 		return err.Error()
 	}
 	return ""

@@ -6,10 +6,13 @@ import (
 	"iter"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -21,7 +24,7 @@ import (
 // ScalerOptions configure State.FollowScalers.
 type ScalerOptions struct {
 	// Kinds are the kinds of scalers besides HorizontalPodAutoscalers, in the order in which they are named if several reference
-	// the same object. CacheOptions must have been called with the same kinds.
+	// the same object.
 	Kinds []scale.Kind
 	// Client reads their objects.
 	Client dynamic.Interface
@@ -46,7 +49,8 @@ type scalers struct {
 // watches them until the context is done: a kind's objects while its CustomResourceDefinition exists. The state is not ready
 // before they are listed, but a kind that cannot be listed does not delay it for more than a few seconds.
 func (f *State) FollowScalers(o ScalerOptions) (run func(context.Context) error) {
-	s := &scalers{options: o, state: f, watches: make([]atomic.Pointer[scalerWatch], len(o.Kinds)), reports: newReports()}
+	s := &scalers{options: o, state: f, watches: make([]atomic.Pointer[scalerWatch], len(o.Kinds))}
+	s.reports.problems, s.reports.targets, s.reports.reported = map[types.UID]*scaler{}, map[targetKey]bool{}, map[targetKey]string{}
 	for i := range o.Kinds {
 		s.managers = append(s.managers, o.Kinds[i].Managers...)
 	}
@@ -91,7 +95,9 @@ func (s *scalers) defined(o any) {
 	watch := newScalerWatch(s.options.Kinds[rank], rank, resource, s.options.Client, &s.reports)
 	s.options.Log.Info("watching scalers, because their kind is installed", "resource", resource.GroupResource().String(),
 		"version", resource.Version, "path", watch.kind.PathText())
-	watch.start(s.ctx)
+	ctx, cancel := context.WithCancel(s.ctx)
+	watch.started, watch.cancel = time.Now(), cancel
+	go watch.informer.RunWithContext(ctx)
 	s.watches[rank].Store(watch)
 }
 
@@ -118,14 +124,8 @@ func (s *scalers) crdOf(o any) (crd *apiextensionsv1.CustomResourceDefinition, r
 	if !ok {
 		return nil, -1
 	}
-	return crd, rankOf(crd, s.options.Kinds)
-}
-
-// rankOf returns the position of the kind that a CustomResourceDefinition defines, -1 if it is not one of the kinds.
-func rankOf(crd *apiextensionsv1.CustomResourceDefinition, kinds []scale.Kind) int {
-	return slices.IndexFunc(kinds, func(k scale.Kind) bool {
-		return k.GroupKind.Group == crd.Spec.Group && k.GroupKind.Kind == crd.Spec.Names.Kind
-	})
+	defined := schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}
+	return crd, slices.IndexFunc(s.options.Kinds, func(k scale.Kind) bool { return k.GroupKind == defined })
 }
 
 // running returns the watches in the order of the kinds.
@@ -178,10 +178,7 @@ func (s *scalers) missing() (resources []string) {
 // servedResource returns the resource of a CustomResourceDefinition in its storage version or else in the first that is served;
 // ok is false if it is not served, or cluster-scoped.
 func servedResource(crd *apiextensionsv1.CustomResourceDefinition) (resource schema.GroupVersionResource, ok bool) {
-	established := slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
-		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
-	})
-	if !established || crd.Spec.Scope != apiextensionsv1.NamespaceScoped {
+	if !apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) || crd.Spec.Scope != apiextensionsv1.NamespaceScoped {
 		return resource, false
 	}
 	resource = schema.GroupVersionResource{Group: crd.Spec.Group, Resource: crd.Spec.Names.Plural}

@@ -76,7 +76,7 @@ func (f *following) recorded() string {
 // follow starts state that follows kinds of scalers with a user's permissions, without waiting until it is ready.
 func follow(t *testing.T, config *rest.Config, kinds ...scale.Kind) *following {
 	t.Helper()
-	c, state, err := stateOf(t.Context(), config, kinds...)
+	c, state, err := stateOf(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	"github.com/ownership-handoff/handoff/webhook/cluster"
 )
@@ -63,12 +62,12 @@ func prepare(ctx context.Context, plane *controlplane.ControlPlane) error {
 }
 
 // stateOf returns state that are read with a user's permissions, and their cache, which is not started.
-func stateOf(ctx context.Context, config *rest.Config, scalers ...scale.Kind) (cache.Cache, *cluster.State, error) {
+func stateOf(ctx context.Context, config *rest.Config) (cache.Cache, *cluster.State, error) {
 	scheme, err := cluster.Scheme()
 	if err != nil {
 		return nil, nil, err
 	}
-	options := cluster.CacheOptions(scalers...)
+	options := cluster.CacheOptions()
 	options.Scheme = scheme
 	c, err := cache.New(config, options)
 	if err != nil {

@@ -8,8 +8,6 @@ import (
 )
 
 const (
-	// defaultMaxBody applies if Options.MaxBody is 0.
-	defaultMaxBody = 7 << 20
 	// firstBuffer is the initial buffer of a review, and all that a connection costs that sends a header and no body.
 	firstBuffer = 4 << 10
 	// discardFactor limits how much of a body that is too large is read and discarded, in multiples of MaxBody: a client that is

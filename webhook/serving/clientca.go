@@ -3,13 +3,13 @@ package serving
 import (
 	"bytes"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/client-go/util/cert"
 )
 
 // newClientCA returns the CA certificates that sign the certificates of clients.
@@ -26,14 +26,19 @@ func newClientCA(file string, log logr.Logger) *files[*x509.CertPool] {
 	}
 }
 
+// readBundle reads a CA bundle. A bundle with an error is rejected completely: a part of it would lock out the clients of the other
+// CAs.
 func readBundle(file string) (read content[*x509.CertPool], err error) {
 	text, err := os.ReadFile(file) //nolint:gosec // the path comes from a flag
 	if err != nil {
 		return read, err
 	}
-	bundle, err := parseBundle(text)
+	bundle, err := cert.ParseCertsPEM(text)
 	if err != nil {
 		return read, err
+	}
+	if blocks := bytes.Count(text, []byte("-----BEGIN")); blocks != len(bundle) {
+		return read, fmt.Errorf("contains %d PEM blocks and %d whole certificates; only certificates are allowed", blocks, len(bundle))
 	}
 	read = content[*x509.CertPool]{
 		value: x509.NewCertPool(), encoded: text, details: []any{"file", file, "certificates", len(bundle)},
@@ -50,32 +55,4 @@ func readBundle(file string) (read content[*x509.CertPool], err error) {
 		return read, errors.New("all certificates have expired or are not valid yet")
 	}
 	return read, nil
-}
-
-// parseBundle parses a CA bundle. A bundle with an error is rejected completely: a part of it would lock out the clients of the
-// other CAs.
-func parseBundle(text []byte) ([]*x509.Certificate, error) {
-	var bundle []*x509.Certificate
-	for {
-		block, rest := pem.Decode(text)
-		if block == nil {
-			break
-		}
-		text = rest
-		if block.Type != "CERTIFICATE" {
-			return nil, fmt.Errorf("contains a %s; only certificates are allowed", block.Type)
-		}
-		ca, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			return nil, fmt.Errorf("certificate %d: %w", len(bundle)+1, err)
-		}
-		bundle = append(bundle, ca)
-	}
-	switch {
-	case bytes.Contains(text, []byte("-----BEGIN")):
-		return nil, fmt.Errorf("truncated in certificate %d", len(bundle)+1)
-	case len(bundle) == 0:
-		return nil, errors.New("contains no PEM certificate")
-	}
-	return bundle, nil
 }

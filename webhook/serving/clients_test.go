@@ -28,12 +28,12 @@ func TestABrokenBundleIsReportedAndTheLastValidOneUsed(t *testing.T) {
 		want   string
 	}{
 		"a missing file":              {nil, "no such file"},
-		"an empty file":               {[]byte{}, "no PEM certificate"},
-		"a file without PEM":          {[]byte("CA"), "no PEM certificate"},
-		"a truncated certificate":     {both[:len(both)-40], "truncated in certificate 2"},
-		"a private key":               {ours.key, "contains a PRIVATE KEY"},
+		"an empty file":               {[]byte{}, "does not contain any valid"},
+		"a file without PEM":          {[]byte("CA"), "does not contain any valid"},
+		"a truncated certificate":     {both[:len(both)-40], "2 PEM blocks and 1 whole certificates"},
+		"a private key":               {slices.Concat(ours.crt, ours.key), "2 PEM blocks and 1 whole certificates"},
 		"only expired certificates":   {expired.crt, "have expired"},
-		"a block without certificate": {[]byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), "certificate 1: x509"},
+		"a block without certificate": {[]byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), "x509"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()

@@ -69,7 +69,10 @@ func (l *limiter) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	controller := http.NewResponseController(w)
 	p := &pendingReview{limiter: l}
 	p.connection, _ = req.Context().Value(connectionKey{}).(*connection)
-	l.enter(p, controller.SetReadDeadline)
+	l.mutex.Lock()
+	l.inFlight++
+	p.become(false, controller.SetReadDeadline)
+	l.mutex.Unlock()
 	defer l.leave(p)
 	body, err := p.read(req)
 	if l.begin(p) {
@@ -79,42 +82,34 @@ func (l *limiter) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	l.reviews.Shed(w, body)
 }
 
-func (l *limiter) enter(p *pendingReview, setDeadline func(time.Time) error) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	l.inFlight++
-	p.wait(setDeadline)
-}
-
 func (l *limiter) leave(p *pendingReview) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.inFlight--
 	l.bytes -= p.bytes
 	p.bytes = 0
-	p.finish()
-	p.stopWaiting()
+	p.become(false, nil)
 }
 
-// wait records that the review waits for its client. The caller must hold the mutex.
-func (p *pendingReview) wait(setDeadline func(time.Time) error) {
-	p.setDeadline, p.place = setDeadline, p.limiter.waiting.PushBack(p)
-}
-
-// stopWaiting records that the review no longer waits for its client. The caller must hold the mutex.
-func (p *pendingReview) stopWaiting() {
+// become records whether the review takes a slot, and whether it waits for its client, whose deadline setDeadline sets; nil if not.
+// The caller must hold the mutex.
+func (p *pendingReview) become(working bool, setDeadline func(time.Time) error) {
 	if p.place != nil {
 		p.limiter.waiting.Remove(p.place)
 		p.place = nil
 	}
-}
-
-// finish releases the slot. The caller must hold the mutex.
-func (p *pendingReview) finish() {
-	if p.working {
-		p.working = false
+	if setDeadline != nil {
+		p.setDeadline, p.place = setDeadline, p.limiter.waiting.PushBack(p)
+	}
+	if working == p.working {
+		return
+	}
+	p.working = working
+	p.connection.setWorking(working)
+	if working {
+		p.limiter.working++
+	} else {
 		p.limiter.working--
-		p.connection.setWorking(false)
 	}
 }
 
@@ -133,7 +128,7 @@ func (p *pendingReview) received(n int) bool {
 		other, next := e.Value.(*pendingReview), e.Next() //nolint:forcetypeassert // the list has no other type
 		if other != p && other.bytes > 0 {
 			other.refuse()
-			other.stopWaiting()
+			other.become(false, nil)
 			_ = other.setDeadline(time.Unix(1, 0)) // fails only if the connection is already closed
 		}
 		e = next
@@ -158,10 +153,7 @@ func (l *limiter) begin(p *pendingReview) bool {
 	if p.refused || l.maxWorking > 0 && l.working >= l.maxWorking {
 		return false
 	}
-	p.stopWaiting()
-	p.working = true
-	l.working++
-	p.connection.setWorking(true)
+	p.become(true, nil)
 	return true
 }
 
@@ -174,18 +166,12 @@ type response struct {
 }
 
 func (r *response) Write(text []byte) (int, error) {
-	r.release()
-	return r.ResponseWriter.Write(text)
-}
-
-func (r *response) release() {
-	l := r.review.limiter
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
+	r.review.limiter.mutex.Lock()
 	if r.review.working {
-		r.review.finish()
-		r.review.wait(r.controller.SetWriteDeadline)
+		r.review.become(false, r.controller.SetWriteDeadline)
 	}
+	r.review.limiter.mutex.Unlock()
+	return r.ResponseWriter.Write(text)
 }
 
 // Unwrap is used by http.ResponseController.

@@ -50,7 +50,7 @@ type Options struct {
 	ClientNames []string
 	// MaxInFlight is the maximum number of reviews that are processed at a time; 0 means no limit.
 	MaxInFlight int
-	// MaxBody is the maximum size of a review in bytes; 0 means 7 MiB.
+	// MaxBody is the maximum size of a review in bytes.
 	MaxBody int64
 	// ShutdownDelay is how long requests are accepted after the context of Run is done. DrainTimeout is the grace period for
 	// requests in flight after that.
@@ -80,9 +80,6 @@ type Server struct {
 
 // New returns a Server. Run starts it.
 func New(o Options, reviews Reviews) (*Server, error) {
-	if o.MaxBody == 0 {
-		o.MaxBody = defaultMaxBody
-	}
 	limited, err := newLimiter(o.MaxInFlight, o.MaxBody, reviews, o.Registerer)
 	if err != nil {
 		return nil, err

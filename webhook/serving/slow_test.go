@@ -75,7 +75,7 @@ func TestSlowSendersDoNotBlockOtherReviews(t *testing.T) {
 		"bodies above the limit that do not end":        {20, "Content-Length: 73400320", maxBody + 1, 5},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			s := serve(t, reviews{}, serving.Options{MaxInFlight: 2, MaxBody: maxBody})
+			s := serve(t, reviews{}, serving.Options{MaxInFlight: 2})
 			s.ready()
 			for range c.connections {
 				s.send(c.head, c.size)
@@ -112,7 +112,7 @@ func (largeResponses) Shed(w http.ResponseWriter, _ []byte) { _, _ = io.WriteStr
 func TestSlowReadersDoNotBlockOtherReviews(t *testing.T) {
 	t.Parallel()
 	written := new(atomic.Int32)
-	s := serveReviews(t, largeResponses{written}, serving.Options{MaxInFlight: 2, MaxBody: maxBody})
+	s := serveReviews(t, largeResponses{written}, serving.Options{MaxInFlight: 2})
 	s.ready()
 	for i := range int32(6) {
 		s.send("Big: yes\r\nContent-Length: 2", 2)

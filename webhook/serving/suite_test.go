@@ -71,7 +71,7 @@ func serveReviews(t *testing.T, r serving.Reviews, o serving.Options) *server {
 	if o.DrainTimeout == 0 {
 		o.DrainTimeout = patience
 	}
-	o.Port, o.CertDir, o.Registerer = ports[0], t.TempDir(), s.registry
+	o.Port, o.CertDir, o.Registerer, o.MaxBody = ports[0], t.TempDir(), s.registry, maxBody
 	o.Log = funcr.New(func(prefix, args string) {
 		s.mutex.Lock()
 		defer s.mutex.Unlock()
