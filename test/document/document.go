@@ -83,10 +83,12 @@ func Set(v any, path fieldpath.Path, to any) any {
 		list = append(list, maps.Clone(key))
 		i = len(list) - 1
 	}
-	list[i] = Set(list[i], path[1:], to)
-	if object, ok := list[i].(map[string]any); ok {
-		maps.Copy(object, key)
+	object, ok := Set(list[i], path[1:], to).(map[string]any)
+	if !ok {
+		object = map[string]any{} // null stands for an element of nothing but its key
 	}
+	maps.Copy(object, key)
+	list[i] = object
 	return list
 }
 
