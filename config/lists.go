@@ -76,10 +76,12 @@ func changeOf[T any](field string, text json.RawMessage) (c change[T], err error
 		return c, nil
 	}
 	if text[0] == '{' {
-		return c, decode(field, text, &c)
+		err = decode(field, text, &c)
+		return c, err
 	}
 	c.replaces = true
-	return c, decode(field, text, &c.list)
+	err = decode(field, text, &c.list)
+	return c, err
 }
 
 // decode decodes JSON, in which no field may be unknown. The error names the field; field is that of the text in the file.
@@ -92,7 +94,8 @@ func decode(field string, text []byte, into any) error {
 	if err != nil || len(strict) == 0 {
 		return err
 	}
-	if unknown, ok := strict[0].(kjson.FieldError); ok && field != "" {
+	var unknown kjson.FieldError
+	if field != "" && errors.As(strict[0], &unknown) {
 		unknown.SetFieldPath(field + "." + unknown.FieldPath())
 	}
 	return strict[0]

@@ -47,9 +47,7 @@ type change struct {
 
 // evaluate decides on a review according to its mode.
 func (h *Handler) evaluate(r *review) (out outcome, err error) {
-	// Row 11 of the decision table, and reviews without an object.
-	isWrite := r.operation == "CREATE" || r.operation == "UPDATE" && r.write.Live.Present()
-	if !isWrite || r.subResource != "" || !r.write.Incoming.Present() {
+	if !r.isIntercepted() {
 		return outcome{}, nil
 	}
 	if kind := r.write.Kind; kind.Group == "" && kind.Kind == "Namespace" {
@@ -84,4 +82,10 @@ func (h *Handler) evaluate(r *review) (out outcome, err error) {
 		out.operations = slices.Concat(unguard, decided.Operations)
 	}
 	return out, nil
+}
+
+// isIntercepted reports whether there can be anything to decide: row 11 of the decision table, and reviews without an object.
+func (r *review) isIntercepted() bool {
+	isWrite := r.operation == "CREATE" || r.operation == "UPDATE" && r.write.Live.Present()
+	return isWrite && r.subResource == "" && r.write.Incoming.Present()
 }

@@ -109,7 +109,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body := make([]byte, 0, max(0, req.ContentLength)+1)
 	text := bytes.NewBuffer(body)
 	_, err := text.ReadFrom(req.Body)
-	s.Answer(w, req, text.Bytes(), err)
+	s.Answer(w, req, text.Bytes(), err) //nolint:contextcheck // it is in the request
 }
 
 func (s *server) Eventf(regarding, _ runtime.Object, eventtype, reason, action, note string, args ...any) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -51,23 +52,7 @@ func unknownKinds(c config.HandoffConfiguration, client discovery.ServerResource
 	if err != nil && !partly {
 		return nil, fmt.Errorf("discovering the kinds that the API server serves: %w", err)
 	}
-	served := map[schema.GroupKind]bool{}
-	byName := map[string]schema.GroupKind{} // by plural resource name
-	for _, list := range lists {
-		gv, err := schema.ParseGroupVersion(list.GroupVersion)
-		if err != nil {
-			continue
-		}
-		for i := range list.APIResources {
-			resource := &list.APIResources[i]
-			kind := schema.GroupKind{Group: gv.Group, Kind: resource.Kind}
-			if strings.Contains(resource.Name, "/") {
-				continue
-			}
-			served[kind], served[schema.GroupKind{Group: "*", Kind: resource.Kind}] = true, true
-			byName[strings.ToLower(resource.Name)] = kind
-		}
-	}
+	served, byName := kindsIn(lists)
 	unavailable := sets.New[string]() // groups
 	for gv := range failed {
 		unavailable.Insert(gv.Group, "*")
@@ -92,4 +77,25 @@ func unknownKinds(c config.HandoffConfiguration, client discovery.ServerResource
 			i, rule.Kind, group, remedy))
 	}
 	return unknown, nil
+}
+
+// kindsIn returns the kinds that the API server serves, each also in group "*", and by plural resource name.
+func kindsIn(lists []*metav1.APIResourceList) (served map[schema.GroupKind]bool, byName map[string]schema.GroupKind) {
+	served, byName = map[schema.GroupKind]bool{}, map[string]schema.GroupKind{}
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			continue
+		}
+		for i := range list.APIResources {
+			resource := &list.APIResources[i]
+			kind := schema.GroupKind{Group: gv.Group, Kind: resource.Kind}
+			if strings.Contains(resource.Name, "/") {
+				continue
+			}
+			served[kind], served[schema.GroupKind{Group: "*", Kind: resource.Kind}] = true, true
+			byName[strings.ToLower(resource.Name)] = kind
+		}
+	}
+	return served, byName
 }

@@ -17,7 +17,6 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/ownership-handoff/handoff/config"
-	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/webhook"
 	"github.com/ownership-handoff/handoff/webhook/certs"
 	"github.com/ownership-handoff/handoff/webhook/cluster"
@@ -30,14 +29,7 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	if err := detectDeadConnections(); err != nil {
-		return err
-	}
 	restConfig, err := clusterConfig(o.kubeconfig)
-	if err != nil {
-		return err
-	}
-	scalers, err := configuration.ScalerKinds()
 	if err != nil {
 		return err
 	}
@@ -45,7 +37,7 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	state, parts, err := newState(ctx, mgr, scalers, o.labelNamespaces, log)
+	state, parts, err := newState(ctx, mgr, configuration, o.labelNamespaces, log)
 	if err != nil {
 		return err
 	}
@@ -97,6 +89,9 @@ func detectDeadConnections() error {
 }
 
 func clusterConfig(kubeconfig string) (*rest.Config, error) {
+	if err := detectDeadConnections(); err != nil {
+		return nil, err
+	}
 	if kubeconfig != "" {
 		c, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 		if err != nil {
@@ -132,8 +127,12 @@ func newManager(c *rest.Config, o options) (manager.Manager, error) {
 // newState returns the state of the cluster, a part that watches scalers for it, and one that repairs the labels of namespaces if
 // that is wanted.
 func newState(
-	ctx context.Context, mgr manager.Manager, scalers []scale.Kind, labelNamespaces bool, log logr.Logger,
+	ctx context.Context, mgr manager.Manager, configuration config.HandoffConfiguration, labelNamespaces bool, log logr.Logger,
 ) (state *cluster.State, parts []part, err error) {
+	scalers, err := configuration.ScalerKinds()
+	if err != nil {
+		return nil, nil, err
+	}
 	if state, err = cluster.New(ctx, mgr.GetCache()); err != nil {
 		return nil, nil, err
 	}

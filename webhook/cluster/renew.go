@@ -156,24 +156,18 @@ func (r *renewal) follow(w watch.Interface, cancel context.CancelFunc, streaming
 				}
 				return
 			case event, ok := <-w.ResultChan():
-				if !ok && !streaming && time.Since(started) >= watchFor-time.Second {
-					r.freshness.confirmed()
-				}
 				if !ok {
+					if isRegular := !streaming && time.Since(started) >= watchFor-time.Second; isRegular {
+						r.freshness.confirmed()
+					}
 					return
 				}
-				if event.Type == watch.Error {
-					r.freshness.failed(apierrors.FromObject(event.Object))
-				} else {
-					r.freshness.confirmed()
-				}
-				switch {
-				case !streaming || isHandedOver || event.Type == watch.Error:
-				case endsInitialEvents(event):
-					isHandedOver = true
-					due.Reset(handoverAfter)
-				default:
+				r.record(event)
+				if streaming && !isHandedOver {
 					due.Reset(watchFor + responseTimeout)
+					if isHandedOver = endsInitialEvents(event); isHandedOver {
+						due.Reset(handoverAfter)
+					}
 				}
 				select {
 				case events <- event:
@@ -184,6 +178,14 @@ func (r *renewal) follow(w watch.Interface, cancel context.CancelFunc, streaming
 		}
 	}()
 	return forwarded
+}
+
+func (r *renewal) record(event watch.Event) {
+	if event.Type == watch.Error {
+		r.freshness.failed(apierrors.FromObject(event.Object))
+		return
+	}
+	r.freshness.confirmed()
 }
 
 // endsInitialEvents reports whether an event is the bookmark after the initial objects of a watch that streams them.

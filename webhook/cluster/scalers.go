@@ -62,7 +62,7 @@ func (s *scalers) run(ctx context.Context) error {
 	s.ctx = ctx
 	known, err := s.state.informers[crdResource].AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 		AddFunc:    s.defined,
-		UpdateFunc: func(_, now any) { s.defined(now) },
+		UpdateFunc: func(_, now any) { s.defined(now) }, //nolint:contextcheck // s.ctx is this context
 		DeleteFunc: s.undefined,
 	})
 	if err != nil {
