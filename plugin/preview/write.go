@@ -52,13 +52,18 @@ func (p *Preview) Write(w io.Writer, style table.Style, wide bool) error {
 
 func (p *Preview) row(f *Field, wide bool) table.Row {
 	without := p.show(f, f.Without)
-	if p.Without == nil {
+	switch {
+	case p.Refused != "":
 		without = "(rejected)"
+	case p.Without == nil:
+		without = "(unknown)"
 	}
 	r := table.Row{Cells: []string{explain.Text(f.Path), p.show(f, f.Live), without, p.show(f, f.With), f.Why}, At: withAt}
 	owner, decision := "", ""
-	if f.Decided != nil {
+	if f.Acted {
 		r.Color = kept
+	}
+	if f.Decided != nil {
 		owner, decision = f.Decided.Owner.Kind.String(), f.Decided.Decision.Name
 	}
 	if wide {
@@ -79,30 +84,39 @@ func (p *Preview) remarks() (lines []string) {
 	if p.Refused != "" {
 		lines = append(lines, "without handoff, "+p.Refused)
 	}
-	if !p.Keeps() {
-		return lines
+	lines = append(lines, p.Warnings...)
+	const applies = ", so WITHOUT HANDOFF applies; "
+	notCalled := "the API server does not call its webhook for this object: see kubectl handoff doctor"
+	enable := "label the object with " + ownership.ModeLabel + "=" + string(ownership.ModeEnforce)
+	if p.Subject.Namespace != "" {
+		notCalled += " -n " + p.Subject.Namespace
+		enable = "to enable it: kubectl handoff enable " + p.Subject.Namespace
 	}
 	switch {
-	case p.Mode == ownership.ModeOff:
-		return append(lines, "handoff is off here, so WITHOUT HANDOFF applies; "+p.enableRemedy())
-	case p.Mode == ownership.ModeWarn:
-		return append(lines, "handoff only warns here, so WITHOUT HANDOFF applies; "+p.enableRemedy())
-	case p.Tried && !p.Acts && p.Mode == source.UnknownMode:
+	case !p.keeps || p.Acts:
+		return lines
+	case !p.tried && p.Mode == source.UnknownMode:
+		return append(lines, "unknown whether handoff is enabled here; add the namespace to the live objects")
+	case !p.tried && p.Mode == ownership.ModeEnforce:
+		return lines
+	case p.Mode == ownership.ModeEnforce && p.reviewed == isReviewed:
+		return append(lines, "handoff is enabled here, but its configuration in the cluster is another"+applies+"omit --config")
+	case p.Mode == ownership.ModeEnforce && p.reviewed == isNotReviewed:
+		return append(lines, "handoff is enabled here, but WITHOUT HANDOFF applies: "+notCalled)
+	case p.Mode == ownership.ModeEnforce:
+		return append(lines, "handoff is enabled here, but a dry run has the result of WITHOUT HANDOFF: see kubectl handoff doctor")
+	case p.Mode == source.UnknownMode && p.reviewed == isNotReviewed:
+		return append(lines, "handoff is off here"+applies+notCalled)
+	case p.Mode == source.UnknownMode && p.reviewed == notKnown:
 		return append(lines, "a dry run has the result of WITHOUT HANDOFF: "+
 			"handoff is not enabled here, or its webhook is not installed")
-	case p.Mode == source.UnknownMode && !p.Tried:
-		return append(lines, "unknown whether handoff is enabled here; add the namespace to the live objects")
-	case p.Tried && !p.Acts:
-		return append(lines, "handoff is enabled here, but a dry run has the result of WITHOUT HANDOFF; "+
-			"check that the webhook is installed and running: kubectl get mutatingwebhookconfigurations")
-	default:
-		return lines
 	}
-}
-
-func (p *Preview) enableRemedy() string {
-	if p.Subject.Namespace == "" {
-		return "label the object with " + ownership.ModeLabel + "=" + string(ownership.ModeEnforce)
+	is := "is off"
+	if p.Mode == ownership.ModeWarn {
+		is = "only warns"
 	}
-	return "to enable it: kubectl handoff enable " + p.Subject.Namespace
+	if p.reviewed == isNotReviewed {
+		enable = "enabling it has no effect: " + notCalled
+	}
+	return append(lines, "handoff "+is+" here"+applies+enable)
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -85,6 +86,8 @@ func newClusterFacts(getter genericclioptions.RESTClientGetter) (*clusterFacts, 
 		hpas: map[string]hpaList{}, scales: map[schema.GroupVersionKind]scaleField{},
 		getter: getter, scalersBy: map[string]namespaceScalers{},
 	}
+	restConfig = rest.CopyConfig(restConfig)
+	restConfig.WarningHandlerWithContext = warningHandler{restConfig.WarningHandler}
 	if f.objects, err = dynamic.NewForConfig(restConfig); err != nil {
 		return nil, err
 	}
