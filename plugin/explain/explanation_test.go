@@ -89,7 +89,7 @@ func TestSentences(t *testing.T) {
 		"an autoscaler after a server-side apply that may set the field": {
 			autoscaled(subject(t, "", `{"paused":true,"replicas":9}`, entry("kubectl", "Apply", "", "paused"), scaledAt(""))),
 			"spec.replicas", "`.spec.replicas` is 9: HorizontalPodAutoscaler `web` set it through /scale; whether the manifest of `kubectl` sets it " +
-				"is not recorded, because it has been changed since; " +
+				"is not recorded: another manager has set it since; " +
 				"an apply that sets another value would conflict, and with --force-conflicts would set it (handoff: keeps 9)",
 		},
 		"a user before a server-side apply that does not set the field": {

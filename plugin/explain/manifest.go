@@ -13,7 +13,7 @@ func (e Explanation) manifest(f *ownership.Field) []string {
 	applier := e.applier.Manager
 	notSet := fmt.Sprintf("the manifest of %#q does not set it", applier)
 	if e.mayHaveLost(f) {
-		notSet = fmt.Sprintf("whether the manifest of %#q sets it is not recorded, because it has been changed since", applier)
+		notSet = fmt.Sprintf("whether the manifest of %#q sets it is not recorded: another manager has set it since", applier)
 	}
 	switch {
 	case e.applied(f).Manager != "" && f.Declared == ownership.Lacks:

@@ -15,7 +15,9 @@ import (
 
 // comparison is an object after an apply, without and with handoff.
 type comparison struct {
-	mode ownership.Mode
+	// mode is the object's, and labeled reports whether it is that of its label.
+	mode    ownership.Mode
+	labeled bool
 	// without and with are the objects. without is nil if the API server rejects the apply, and refused is then the reason, or
 	// if it is unknown, which is one of the gaps.
 	without, with []byte
@@ -27,8 +29,9 @@ type comparison struct {
 	// warnings are those of the dry run of with.
 	warnings []string
 	// decided is the decision of this program on the object without handoff. It is the reason for the differences unless
-	// warnings say otherwise.
+	// warnings say otherwise. local reports whether with is its result, and not that of a dry run.
 	decided merge.Outcome
+	local   bool
 }
 
 // dryRuns compares dry runs of the apply. The first is the apply as it is. If handoff has answered it, the second is the one with
@@ -37,13 +40,14 @@ func (t *trial) dryRuns(ctx context.Context) (c comparison, err error) {
 	now, err := t.send(ctx, "")
 	var refused *refusal
 	if errors.As(err, &refused) && t.Subject.Object.Present() && !t.ClusterScoped {
-		c.mode = t.modeOf(nil)
+		c.mode, c.labeled = t.modeOf(nil)
 		return t.refused(ctx, c, refused)
 	}
 	if err != nil {
 		return c, err
 	}
-	c.mode, c.without, c.with = t.modeOf(now.text), now.text, now.text
+	c.mode, c.labeled = t.modeOf(now.text)
+	c.without, c.with = now.text, now.text
 	if now.unsent || t.ClusterScoped { // the webhook does not review cluster-scoped objects
 		return c, nil
 	}
@@ -71,7 +75,10 @@ func (t *trial) dryRuns(ctx context.Context) (c comparison, err error) {
 	if c.acts, err = t.differ(c.without, c.with); c.acts || err != nil {
 		return c, err
 	}
-	c.without, c.warnings, c.decided = now.text, nil, merge.Outcome{}
+	if c.without = now.text; c.mode == ownership.ModeEnforce && !t.options.Configured {
+		return c, nil // it keeps nothing
+	}
+	c.warnings, c.decided = nil, merge.Outcome{}
 	return t.turnedOn(ctx, c)
 }
 
@@ -107,7 +114,7 @@ func (t *trial) turnedOn(ctx context.Context, c comparison) (comparison, error) 
 			return c, nil // the configuration of the cluster is another
 		}
 	}
-	c.with, c.decided = with, decided
+	c.with, c.decided, c.local = with, decided, true
 	return c, nil
 }
 
@@ -126,17 +133,17 @@ func (t *trial) isReviewed(ctx context.Context) reviewed {
 }
 
 // modeOf returns the object's mode after the apply: that of its label, or else of its namespace.
-func (t *trial) modeOf(applied []byte) ownership.Mode {
+func (t *trial) modeOf(applied []byte) (mode ownership.Mode, labeled bool) {
 	o, err := ownership.ParseObject(applied)
-	if err != nil || applied == nil {
+	if err != nil {
 		o = t.Subject.Object
 	}
 	text, labeled := o.ModeLabel()
 	if !labeled || t.ClusterScoped {
-		return t.Mode
+		return t.Mode, false
 	}
-	mode, _ := ownership.ModeOf(text, labeled)
-	return mode
+	mode, _ = ownership.ModeOf(text, labeled)
+	return mode, true
 }
 
 // local compares the results of the apply without an API server.
@@ -156,7 +163,8 @@ func (t *trial) local(context.Context) (c comparison, err error) {
 	if c.without, err = t.defaulted(c.without); err != nil {
 		return c, err
 	}
-	c.mode, c.with = t.modeOf(c.without), c.without
+	c.mode, c.labeled = t.modeOf(c.without)
+	c.local = true
 	c.decided, c.with, err = t.decide(c.without)
 	return c, err
 }

@@ -67,7 +67,7 @@ func (t *trial) fill(p *Preview, c comparison) error {
 		p.keeps = p.keeps || f.Acted && (c.without == nil || !bytes.Equal(f.Without, f.With))
 	}
 	for _, text := range c.warnings {
-		if !r.used[text] {
+		if !r.used[text] && !isMore(text) {
 			p.Warnings = append(p.Warnings, text)
 		}
 	}
@@ -84,7 +84,7 @@ func (r *report) addDecided(c *merge.Change, differences []fieldpath.Path) {
 	f := r.at(c.Path)
 	why, warned := r.warning(c.Path, c.Value())
 	isDifferent := slices.ContainsFunc(differences, func(path fieldpath.Path) bool { return areNested(path, c.Path) })
-	if r.reviewed == isReviewed && !r.trial.options.Configured && !warned && !isDifferent {
+	if !r.compare.local && !warned && !isDifferent {
 		return // the configuration of the cluster is another
 	}
 	f.Acted, f.Decided, f.Why = true, c, becauseOf(c)
@@ -107,10 +107,10 @@ func (r *report) addDifference(path fieldpath.Path) {
 	for n := len(path); n > 0 && !warned; n-- {
 		f.Why, warned = r.warning(path[:n], f.With)
 	}
-	isNamed := func(text string) bool { return strings.HasSuffix(text, " more fields") || strings.Contains(text, " ...") }
+	isCut := func(text string) bool { return isMore(text) || strings.Contains(text, " ...") }
 	switch {
 	case warned:
-	case r.Subject.IsSecret(), slices.ContainsFunc(r.compare.warnings, isNamed):
+	case r.Subject.IsSecret(), slices.ContainsFunc(r.compare.warnings, isCut):
 		f.Why = "kept by handoff"
 	default:
 		return
@@ -119,12 +119,17 @@ func (r *report) addDifference(path fieldpath.Path) {
 	r.Fields = append(r.Fields, f)
 }
 
+// isMore reports whether a warning is only about the number of fields that no warning names.
+func isMore(warning string) bool { return strings.HasSuffix(warning, " more fields") }
+
 // has reports whether the fields contain a path, or one nested under it or above it.
 func (r *report) has(path fieldpath.Path) bool {
 	return slices.ContainsFunc(r.Fields, func(f Field) bool { return areNested(f.Path, path) })
 }
 
-func areNested(a, b fieldpath.Path) bool { return ownership.HasPrefix(a, b) || ownership.HasPrefix(b, a) }
+func areNested(a, b fieldpath.Path) bool {
+	return ownership.HasPrefix(a, b) || ownership.HasPrefix(b, a)
+}
 
 // addOthers adds the other fields that the apply changes.
 func (r *report) addOthers() error {
@@ -178,7 +183,7 @@ func (r *report) warning(path fieldpath.Path, value []byte) (why string, ok bool
 		if shown, hasValue := strings.CutPrefix(after, "="); hasValue {
 			after = strings.TrimPrefix(shown, strings.Trim(string(value), `"`))
 		}
-		return strings.TrimSpace(before + after), true
+		return strings.TrimSpace(strings.TrimSuffix(before, " with") + after), true // started with 7
 	}
 	return "", false
 }

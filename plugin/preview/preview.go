@@ -40,8 +40,9 @@ type Preview struct {
 	Warnings []string
 
 	// keeps reports whether With differs from Without, tried whether the API server has said so.
-	keeps, tried bool
-	reviewed     reviewed
+	// labeled reports whether Mode is that of the object's label.
+	keeps, tried, labeled bool
+	reviewed              reviewed
 }
 
 // reviewed is whether the API server calls handoff for the object if it has the mode label.
@@ -107,7 +108,7 @@ func (t *trial) preview(ctx context.Context) (Preview, error) {
 	}
 	p := Preview{
 		Subject: t.Subject, Mode: c.mode, Without: c.without, With: c.with, Refused: c.refused, Acts: c.acts,
-		reviewed: c.reviewed, tried: t.Resource != nil,
+		reviewed: c.reviewed, labeled: c.labeled, tried: t.Resource != nil,
 	}
 	if err := t.fill(&p, c); err != nil {
 		return Preview{}, err

@@ -87,10 +87,12 @@ func (p *Preview) remarks() (lines []string) {
 	lines = append(lines, p.Warnings...)
 	const applies = ", so WITHOUT HANDOFF applies; "
 	notCalled := "the API server does not call its webhook for this object: see kubectl handoff doctor"
-	enable := "label the object with " + ownership.ModeLabel + "=" + string(ownership.ModeEnforce)
+	enable := "to enable it: kubectl handoff enable " + p.Subject.Namespace
+	if p.labeled {
+		enable = "to enable it, set the object's label " + ownership.ModeLabel + "=" + string(ownership.ModeEnforce)
+	}
 	if p.Subject.Namespace != "" {
 		notCalled += " -n " + p.Subject.Namespace
-		enable = "to enable it: kubectl handoff enable " + p.Subject.Namespace
 	}
 	switch {
 	case !p.keeps || p.Acts:

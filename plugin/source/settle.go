@@ -18,19 +18,12 @@ func (l lister) get(ctx context.Context, path string) ([]byte, error) {
 	return bodyOf(l.client.Get().AbsPath(path).Do(ctx))
 }
 
-// settleKind marks an autoscaler with a target kind that cannot be scaled.
-func (c *clusterSurvey) settleKind(a *Autoscaler) {
-	if kind, served := c.served.of(a.Target); !kind.scales && (served || !c.served.unknown[a.Target.Group]) {
-		a.Presence = NotScalable
-	}
-}
-
 // settle determines whether the targets exist that no list contained. If a kind was listed completely without a target, the
 // target is missing, because the autoscalers were listed first.
 func (c *clusterSurvey) settle(ctx context.Context, visit func(Page) error) error {
 	open := map[schema.GroupKind][]int{}
-	for i := range c.survey.Autoscalers {
-		a := &c.survey.Autoscalers[i]
+	for i := range c.Autoscalers {
+		a := &c.Autoscalers[i]
 		if _, served := c.served.of(a.Target); a.Presence != NotKnown || !served || !a.Chosen {
 			continue
 		}
@@ -53,8 +46,8 @@ func (c *clusterSurvey) settle(ctx context.Context, visit func(Page) error) erro
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case apierrors.IsForbidden(err):
-			c.survey.gap("unknown whether the %s exist that %d autoscalers target; ask for permission to get and list them %s",
-				kind, len(all), c.where())
+			c.gap("unknown whether the %s exist that %d autoscalers target; ask for permission to get and list them %s",
+				kind, len(all), where(c.namespace))
 		case err != nil:
 			return fmt.Errorf("%s: %w", kind, Advise(err, c.namespace))
 		}
@@ -66,12 +59,12 @@ func (c *clusterSurvey) settle(ctx context.Context, visit func(Page) error) erro
 func (c *clusterSurvey) getTargets(
 	ctx context.Context, kind resourceKind, all []int, look bool, visit func(Page) error,
 ) error {
-	scale, _, err := c.scaleOf(ctx, kind)
+	field, err := c.facts.scaleOf(ctx, kind.gvk)
 	if err != nil {
 		return err
 	}
 	for _, i := range all {
-		a := &c.survey.Autoscalers[i]
+		a := &c.Autoscalers[i]
 		if a.Presence != NotKnown { // shared with another autoscaler
 			continue
 		}
@@ -83,7 +76,7 @@ func (c *clusterSurvey) getTargets(
 		case err != nil:
 			return err
 		}
-		subject, err := c.subject(kind.gvk, text, scale)
+		subject, err := c.subject(kind.gvk, text, field)
 		if err != nil {
 			return err
 		}
@@ -106,10 +99,7 @@ func (c *clusterSurvey) listTargets(ctx context.Context, kind resourceKind, all 
 			if err != nil {
 				return err
 			}
-			subject := Subject{
-				Kind: kind.gvk, Namespace: stringAt(o, "metadata", "namespace"), Name: stringAt(o, "metadata", "name"),
-			}
-			c.survey.complete(&subject, nil)
+			c.found(target{stringAt(o, "metadata", "namespace"), kind.gvk.GroupKind(), stringAt(o, "metadata", "name")})
 		}
 		return nil
 	})
@@ -117,7 +107,7 @@ func (c *clusterSurvey) listTargets(ctx context.Context, kind resourceKind, all 
 		return err
 	}
 	for _, i := range all {
-		if a := &c.survey.Autoscalers[i]; a.Presence == NotKnown {
+		if a := &c.Autoscalers[i]; a.Presence == NotKnown {
 			a.Presence = Missing
 		}
 	}
