@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ownership-handoff/handoff/internal/protocol"
 	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -69,7 +70,7 @@ func (t *trial) send(ctx context.Context, mode string) (a answer, err error) {
 	if err != nil {
 		return a, t.classify(err)
 	}
-	a.warnings = slices.DeleteFunc(slices.Clone(*heard), func(text string) bool { return !strings.HasPrefix(text, source.WarningPrefix) })
+	a.warnings = slices.DeleteFunc(slices.Clone(*heard), func(text string) bool { return !strings.HasPrefix(text, protocol.WarningPrefix) })
 	a.answered = len(a.warnings) > 0 || t.Subject.IsSecret() && len(*heard) > 0
 	a.text, err = stored.MarshalJSON()
 	return a, err

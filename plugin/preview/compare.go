@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/protocol"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/source"
@@ -120,8 +121,7 @@ func (t *trial) turnedOn(ctx context.Context, c comparison) (comparison, error) 
 
 // isReviewed reports whether the API server calls handoff for the object: handoff answers every dry run with this label.
 func (t *trial) isReviewed(ctx context.Context) reviewed {
-	const probeMode = "doctor"
-	probe, err := t.send(ctx, probeMode)
+	probe, err := t.send(ctx, protocol.ProbeMode)
 	switch {
 	case err != nil:
 		return notKnown

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/internal/protocol"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
@@ -175,8 +176,8 @@ func rank(f Field) int {
 // warning returns what a warning of handoff says about a field, without the path and the value.
 func (r *report) warning(path fieldpath.Path, value []byte) (why string, ok bool) {
 	for _, text := range r.compare.warnings {
-		before, after, found := strings.Cut(strings.TrimPrefix(text, source.WarningPrefix)+" ", " "+path.String())
-		if !found || strings.ContainsAny(after[:1], ".[") || !strings.ContainsAny(after[:1], "=,; ") {
+		before, after, found := strings.Cut(strings.TrimPrefix(text, protocol.WarningPrefix)+" ", " "+path.String())
+		if !found || !strings.ContainsAny(after[:1], "=,; ") {
 			continue
 		}
 		r.used[text] = true

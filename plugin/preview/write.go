@@ -86,13 +86,13 @@ func (p *Preview) remarks() (lines []string) {
 	}
 	lines = append(lines, p.Warnings...)
 	const applies = ", so WITHOUT HANDOFF applies; "
-	notCalled := "the API server does not call its webhook for this object: see kubectl handoff doctor"
+	silent := "its webhook does not answer for this object: see kubectl handoff doctor"
 	enable := "to enable it: kubectl handoff enable " + p.Subject.Namespace
 	if p.labeled {
 		enable = "to enable it, set the object's label " + ownership.ModeLabel + "=" + string(ownership.ModeEnforce)
 	}
 	if p.Subject.Namespace != "" {
-		notCalled += " -n " + p.Subject.Namespace
+		silent += " -n " + p.Subject.Namespace
 	}
 	switch {
 	case !p.keeps || p.Acts:
@@ -104,11 +104,11 @@ func (p *Preview) remarks() (lines []string) {
 	case p.Mode == ownership.ModeEnforce && p.reviewed == isReviewed:
 		return append(lines, "handoff is enabled here, but its configuration in the cluster is another"+applies+"omit --config")
 	case p.Mode == ownership.ModeEnforce && p.reviewed == isNotReviewed:
-		return append(lines, "handoff is enabled here, but WITHOUT HANDOFF applies: "+notCalled)
+		return append(lines, "handoff is enabled here, but WITHOUT HANDOFF applies: "+silent)
 	case p.Mode == ownership.ModeEnforce:
 		return append(lines, "handoff is enabled here, but a dry run has the result of WITHOUT HANDOFF: see kubectl handoff doctor")
 	case p.Mode == source.UnknownMode && p.reviewed == isNotReviewed:
-		return append(lines, "handoff is off here"+applies+notCalled)
+		return append(lines, "handoff does nothing here"+applies+silent)
 	case p.Mode == source.UnknownMode && p.reviewed == notKnown:
 		return append(lines, "a dry run has the result of WITHOUT HANDOFF: "+
 			"handoff is not enabled here, or its webhook is not installed")
@@ -118,7 +118,7 @@ func (p *Preview) remarks() (lines []string) {
 		is = "only warns"
 	}
 	if p.reviewed == isNotReviewed {
-		enable = "enabling it has no effect: " + notCalled
+		enable = "enabling it has no effect: " + silent
 	}
 	return append(lines, "handoff "+is+" here"+applies+enable)
 }

@@ -5,10 +5,9 @@ import (
 	"strings"
 
 	"k8s.io/client-go/rest"
-)
 
-// WarningPrefix is what the webhook's warnings begin with (webhook/warning.go).
-const WarningPrefix = "handoff: "
+	"github.com/ownership-handoff/handoff/internal/protocol"
+)
 
 // WithWarnings returns a context whose requests append the warnings in their responses to heard. If forwarded is set, those that are
 // not handoff's are also shown to the user.
@@ -31,7 +30,7 @@ type warningHandler struct{ next rest.WarningHandler }
 func (h warningHandler) HandleWarningHeaderWithContext(ctx context.Context, code int, agent, text string) {
 	if c, ok := ctx.Value(collectorKey{}).(*collector); ok {
 		c.heard = append(c.heard, text)
-		if !c.forwarded || strings.HasPrefix(text, WarningPrefix) {
+		if !c.forwarded || strings.HasPrefix(text, protocol.WarningPrefix) {
 			return
 		}
 	}

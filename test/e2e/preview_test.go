@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/preview"
 	"github.com/ownership-handoff/handoff/plugin/source"
@@ -135,6 +136,19 @@ func TestPreviewDetectsWhetherTheWebhookActs(t *testing.T) {
 			t.Errorf("%s: keeps %v, mode %s, acts %v", mode, p.Keeps(), p.Mode, p.Acts)
 		}
 	}
+	n.kubectl("label", "deployment", "web", ownership.ModeLabel+"-")
+	n.kubectl("label", "namespace", n.name, "ownership-handoff.io/system=")
+	said := func() string {
+		var text strings.Builder
+		if f := n.preview(deployment("3", "app:2"), apply); f.err != nil {
+			t.Fatal(f.err)
+		} else if err := f.previews[0].Write(&text, table.Style{}, false); err != nil {
+			t.Fatal(err)
+		}
+		return text.String()
+	}
+	const want = "handoff is enabled here, but WITHOUT HANDOFF applies: its webhook does not answer for this object"
+	n.eventually("a preview says that the namespace is excluded", func() bool { return strings.Contains(said(), want) })
 }
 
 // policy is examples/policy/objects.yaml, bound to one namespace, in which a team may apply Deployments.
