@@ -163,7 +163,8 @@ func (e *Explanation) mayHaveLost(f *ownership.Field) bool {
 	}
 	switch f.Owner.Kind {
 	case ownership.Autoscaler, ownership.Controller, ownership.Imperative, ownership.Other:
-		return f.Since == "" || f.Since >= e.applier.Time // RFC 3339 in UTC, as the API server writes it, sorts by time
+		// RFC 3339 in UTC, as the API server writes it, sorts by time. Entries of /scale have none.
+		return f.Since == "" || f.Since >= e.applier.Time
 	default:
 		return false
 	}

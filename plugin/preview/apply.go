@@ -50,20 +50,20 @@ func (t *trial) send(ctx context.Context, mode string) (a answer, err error) {
 		// Another manager may own the label. Other conflicts have been reported by the dry run without it.
 		force := t.options.ForceConflicts || mode != ""
 		options.Force = &force
-	case t.Subject.Object.Present():
-		if text, kind, err = t.Subject.ApplyPatch(t.base(), text, t.Subject.Object.Text()); err != nil {
+	case t.application.Subject.Object.Present():
+		if text, kind, err = t.application.Subject.ApplyPatch(t.base(), text, t.application.Subject.Object.Text()); err != nil {
 			return a, err
 		}
 		if string(text) == "{}" {
-			return answer{text: t.Subject.Object.Text(), unsent: true}, nil
+			return answer{text: t.application.Subject.Object.Text(), unsent: true}, nil
 		}
 	}
 	ctx, heard := source.WithWarnings(ctx, mode == "")
 	var stored *unstructured.Unstructured
-	if t.options.ServerSide || t.Subject.Object.Present() {
-		stored, err = t.Resource.Patch(ctx, t.Subject.Name, kind, text, options)
+	if t.options.ServerSide || t.application.Subject.Object.Present() {
+		stored, err = t.application.Resource.Patch(ctx, t.application.Subject.Name, kind, text, options)
 	} else {
-		stored, err = t.Resource.Create(ctx, sent, metav1.CreateOptions{
+		stored, err = t.application.Resource.Create(ctx, sent, metav1.CreateOptions{
 			FieldManager: options.FieldManager, DryRun: options.DryRun, FieldValidation: options.FieldValidation,
 		})
 	}
@@ -71,14 +71,14 @@ func (t *trial) send(ctx context.Context, mode string) (a answer, err error) {
 		return a, t.classify(err)
 	}
 	a.warnings = slices.DeleteFunc(slices.Clone(*heard), func(text string) bool { return !strings.HasPrefix(text, protocol.WarningPrefix) })
-	a.answered = len(a.warnings) > 0 || t.Subject.IsSecret() && len(*heard) > 0
+	a.answered = len(a.warnings) > 0 || t.application.Subject.IsSecret() && len(*heard) > 0
 	a.text, err = stored.MarshalJSON()
 	return a, err
 }
 
 // base returns the last-applied configuration as kubectl reads it.
 func (t *trial) base() []byte {
-	base, _ := t.Subject.Object.LastApplied()
+	base, _ := t.application.Subject.Object.LastApplied()
 	if strings.TrimSpace(base) == "null" {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (t *trial) base() []byte {
 // sent returns the manifest as kubectl sends it: with itself in the last-applied annotation for a client-side apply. If mode is not
 // empty, it has the mode label.
 func (t *trial) sent(mode string) (*unstructured.Unstructured, error) {
-	sent := t.Manifest.DeepCopy()
+	sent := t.application.Manifest.DeepCopy()
 	if !t.options.ServerSide {
 		// As in GetModifiedConfiguration (k8s.io/kubectl/pkg/util/apply.go): with an annotations map, even if it is empty, and with
 		// a trailing newline. SetAnnotations would remove an empty map.
@@ -123,11 +123,11 @@ func (t *trial) sent(mode string) (*unstructured.Unstructured, error) {
 // pods (SetDefaults_ReplicationController in k8s.io/kubernetes/pkg/apis/core/v1, SetDefaults_Job in pkg/apis/batch/v1).
 func (t *trial) defaultLabels() map[string]string {
 	found := map[string]string{}
-	switch t.Manifest.GroupVersionKind().GroupKind() {
+	switch t.application.Manifest.GroupVersionKind().GroupKind() {
 	case schema.GroupKind{Kind: "ReplicationController"}, schema.GroupKind{Group: "batch", Kind: "Job"}:
-		labels, _, _ := unstructured.NestedStringMap(t.Manifest.Object, "spec", "template", "metadata", "labels")
+		labels, _, _ := unstructured.NestedStringMap(t.application.Manifest.Object, "spec", "template", "metadata", "labels")
 		for name, label := range labels {
-			if live, _ := t.Subject.Object.At("metadata", "labels", name).String(); t.Subject.Object.Present() && live != label {
+			if live, _ := t.application.Subject.Object.At("metadata", "labels", name).String(); t.application.Subject.Object.Present() && live != label {
 				return map[string]string{}
 			}
 			found[name] = label
@@ -158,7 +158,7 @@ func relabeled(object, like []byte) ([]byte, error) {
 
 // defaulted sets the default replicas of a built-in kind (k8s.io/api/apps/v1, DeploymentSpec), as the API server does.
 func (t *trial) defaulted(merged []byte) ([]byte, error) {
-	path := scale.Builtin(t.Subject.Kind.Group, t.Subject.Kind.Kind)
+	path := scale.Builtin(t.application.Subject.Kind.Group, t.application.Subject.Kind.Kind)
 	o, err := ownership.ParseObject(merged)
 	if err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ type comparison struct {
 func (t *trial) dryRuns(ctx context.Context) (c comparison, err error) {
 	now, err := t.send(ctx, "")
 	var refused *refusal
-	if errors.As(err, &refused) && t.Subject.Object.Present() && !t.ClusterScoped {
+	if errors.As(err, &refused) && t.application.Subject.Object.Present() && !t.application.ClusterScoped {
 		c.mode, c.labeled = t.modeOf(nil)
 		return t.refused(ctx, c, refused)
 	}
@@ -49,7 +49,7 @@ func (t *trial) dryRuns(ctx context.Context) (c comparison, err error) {
 	}
 	c.mode, c.labeled = t.modeOf(now.text)
 	c.without, c.with = now.text, now.text
-	if now.unsent || t.ClusterScoped { // the webhook does not review cluster-scoped objects
+	if now.unsent || t.application.ClusterScoped { // the webhook does not review cluster-scoped objects
 		return c, nil
 	}
 	if !now.answered || c.mode == ownership.ModeWarn {
@@ -63,7 +63,7 @@ func (t *trial) dryRuns(ctx context.Context) (c comparison, err error) {
 		return c, nil
 	case err != nil:
 		c.without = nil
-		c.gaps = []string{t.Subject.String() + ": unknown what the apply does without handoff, because the label " +
+		c.gaps = []string{t.application.Subject.String() + ": unknown what the apply does without handoff, because the label " +
 			ownership.ModeLabel + "=off, which that dry run needs on the object, is rejected: " + err.Error()}
 		return c, nil
 	}
@@ -91,7 +91,7 @@ func (t *trial) refused(ctx context.Context, c comparison, reason *refusal) (com
 		return c, reason
 	}
 	c.refused, c.reviewed, c.warnings = reason.Error(), isReviewed, on.warnings
-	c.with, err = relabeled(on.text, t.Subject.Object.Text())
+	c.with, err = relabeled(on.text, t.application.Subject.Object.Text())
 	return c, err
 }
 
@@ -136,11 +136,11 @@ func (t *trial) isReviewed(ctx context.Context) reviewed {
 func (t *trial) modeOf(applied []byte) (mode ownership.Mode, labeled bool) {
 	o, err := ownership.ParseObject(applied)
 	if err != nil {
-		o = t.Subject.Object
+		o = t.application.Subject.Object
 	}
 	text, labeled := o.ModeLabel()
-	if !labeled || t.ClusterScoped {
-		return t.Mode, false
+	if !labeled || t.application.ClusterScoped {
+		return t.application.Mode, false
 	}
 	mode, _ = ownership.ModeOf(text, labeled)
 	return mode, true
@@ -155,8 +155,8 @@ func (t *trial) local(context.Context) (c comparison, err error) {
 	if c.without, err = json.Marshal(manifest.Object); err != nil {
 		return c, err
 	}
-	if t.Subject.Object.Present() {
-		if c.without, err = t.Subject.ThreeWay(t.base(), c.without, t.Subject.Object.Text()); err != nil {
+	if t.application.Subject.Object.Present() {
+		if c.without, err = t.application.Subject.ThreeWay(t.base(), c.without, t.application.Subject.Object.Text()); err != nil {
 			return c, err
 		}
 	}
@@ -171,17 +171,17 @@ func (t *trial) local(context.Context) (c comparison, err error) {
 
 // decide returns the decision of this program on the incoming object, and the object after it.
 func (t *trial) decide(incoming []byte) (decided merge.Outcome, with []byte, err error) {
-	if t.ClusterScoped {
+	if t.application.ClusterScoped {
 		return decided, incoming, nil
 	}
 	read, err := ownership.ParseObject(incoming)
 	if err != nil {
 		return decided, nil, err
 	}
-	table := merge.Decider{Cluster: subjectCluster{t.Subject}, Managers: t.options.Managers, Rules: t.options.Rules}
+	table := merge.Decider{Cluster: subjectCluster{t.application.Subject}, Managers: t.options.Managers, Rules: t.options.Rules}
 	decided, err = table.Decide(merge.Request{
-		Kind: t.Subject.Kind, Namespace: t.Subject.Namespace, Name: t.Subject.Name, FieldManager: t.options.manager(),
-		Live: t.Subject.Object, Incoming: read,
+		Kind: t.application.Subject.Kind, Namespace: t.application.Subject.Namespace, Name: t.application.Subject.Name, FieldManager: t.options.manager(),
+		Live: t.application.Subject.Object, Incoming: read,
 	})
 	if err != nil {
 		return decided, nil, err

@@ -32,7 +32,7 @@ type Field struct {
 
 // report is a preview that is being filled in.
 type report struct {
-	*Preview
+	preview *Preview
 	trial   *trial
 	compare comparison
 	// live, without and with are the objects as they are shown.
@@ -43,9 +43,9 @@ type report struct {
 
 // fill fills in the fields: those that handoff acts on, followed by all others that the apply changes.
 func (t *trial) fill(p *Preview, c comparison) error {
-	r := report{Preview: p, trial: t, compare: c, used: map[string]bool{}}
+	r := report{preview: p, trial: t, compare: c, used: map[string]bool{}}
 	var err error
-	for to, text := range map[**jsontree.Node][]byte{&r.live: t.Subject.Object.Text(), &r.without: c.without, &r.with: c.with} {
+	for to, text := range map[**jsontree.Node][]byte{&r.live: t.application.Subject.Object.Text(), &r.without: c.without, &r.with: c.with} {
 		if *to, err = plain(text); err != nil {
 			return err
 		}
@@ -94,7 +94,7 @@ func (r *report) addDecided(c *merge.Change, differences []fieldpath.Path) {
 			f.Decided = nil
 		}
 	}
-	r.Fields = append(r.Fields, f)
+	r.preview.Fields = append(r.preview.Fields, f)
 }
 
 // addDifference adds a field whose value handoff has changed. Other values can differ between two dry runs too, such as ports that
@@ -111,13 +111,13 @@ func (r *report) addDifference(path fieldpath.Path) {
 	isCut := func(text string) bool { return isMore(text) || strings.Contains(text, " ...") }
 	switch {
 	case warned:
-	case r.Subject.IsSecret(), slices.ContainsFunc(r.compare.warnings, isCut):
+	case r.preview.Subject.IsSecret(), slices.ContainsFunc(r.compare.warnings, isCut):
 		f.Why = "kept by handoff"
 	default:
 		return
 	}
 	f.Acted = true
-	r.Fields = append(r.Fields, f)
+	r.preview.Fields = append(r.preview.Fields, f)
 }
 
 // isMore reports whether a warning is only about the number of fields that no warning names.
@@ -125,7 +125,7 @@ func isMore(warning string) bool { return strings.HasSuffix(warning, " more fiel
 
 // has reports whether the fields contain a path, or one nested under it or above it.
 func (r *report) has(path fieldpath.Path) bool {
-	return slices.ContainsFunc(r.Fields, func(f Field) bool { return areNested(f.Path, path) })
+	return slices.ContainsFunc(r.preview.Fields, func(f Field) bool { return areNested(f.Path, path) })
 }
 
 func areNested(a, b fieldpath.Path) bool {
@@ -134,7 +134,7 @@ func areNested(a, b fieldpath.Path) bool {
 
 // addOthers adds the other fields that the apply changes.
 func (r *report) addOthers() error {
-	if !r.Subject.Object.Present() {
+	if !r.preview.Subject.Object.Present() {
 		return nil
 	}
 	with, err := ownership.ParseObject(r.compare.with)
@@ -150,7 +150,7 @@ func (r *report) addOthers() error {
 		return err
 	}
 	for _, path := range changes {
-		if slices.ContainsFunc(r.Fields, func(f Field) bool { return f.Path.Equals(path) }) {
+		if slices.ContainsFunc(r.preview.Fields, func(f Field) bool { return f.Path.Equals(path) }) {
 			continue
 		}
 		f := r.at(path)
@@ -160,9 +160,9 @@ func (r *report) addOthers() error {
 		if r.without != nil && !f.Acted {
 			f.Without = f.With
 		}
-		r.Fields = append(r.Fields, f)
+		r.preview.Fields = append(r.preview.Fields, f)
 	}
-	slices.SortStableFunc(r.Fields, func(a, b Field) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(r.preview.Fields, func(a, b Field) int { return rank(a) - rank(b) })
 	return nil
 }
 
@@ -221,11 +221,11 @@ func (t *trial) differ(a, b []byte) (bool, error) {
 // differences returns the fields in which objects differ after applies without and with handoff. If the apply creates the object,
 // handoff sets nothing but the scale field, and the API server generates other values for each dry run.
 func (t *trial) differences(without, with *jsontree.Node) ([]fieldpath.Path, error) {
-	scaled := t.Subject.Context.Scale
+	scaled := t.application.Subject.Context.Scale
 	switch {
 	case without == nil:
 		return nil, nil
-	case t.Subject.Object.Present():
+	case t.application.Subject.Object.Present():
 		return t.changes(without, with)
 	case scaled != nil && !bytes.Equal(without.Find(scaled).Text(), with.Find(scaled).Text()):
 		return []fieldpath.Path{scaled}, nil
@@ -237,7 +237,7 @@ func (t *trial) differences(without, with *jsontree.Node) ([]fieldpath.Path, err
 // changes returns the paths at which two objects differ. They identify the elements of lists as the kind's schema does.
 func (t *trial) changes(before, after *jsontree.Node) (paths []fieldpath.Path, err error) {
 	options := threeway.Options{Report: func(c threeway.Change) { paths = append(paths, c.Path) }}
-	for _, s := range []schema.Schema{t.Subject.Schema(), schema.JSONMergePatch()} {
+	for _, s := range []schema.Schema{t.application.Subject.Schema(), schema.JSONMergePatch()} {
 		// Lists that cannot be merged by key, such as those with duplicate keys, are compared as a whole.
 		paths = nil
 		if _, err = threeway.MergeJSON(before.Text(), after.Text(), before.Text(), s, options); err == nil {
@@ -258,7 +258,7 @@ func becauseOf(c *merge.Change) string {
 
 // reasons returns a function that returns why a field changes, according to the manifests.
 func (t *trial) reasons(with ownership.Object) (func(path fieldpath.Path, stays bool) string, error) {
-	w := ownership.Write{Live: t.Subject.Object, Incoming: with, Managers: t.Subject.Context.Managers}
+	w := ownership.Write{Live: t.application.Subject.Object, Incoming: with, Managers: t.application.Subject.Context.Managers}
 	var err error
 	if w.LiveEntries, err = w.Live.Entries(); err != nil {
 		return nil, err

@@ -74,7 +74,7 @@ func (o Options) manager() string {
 // Of previews the apply of a manifest. The error starts with the name of the object; in most cases it is the API server's reason
 // for rejecting the apply.
 func Of(ctx context.Context, a source.Application, o Options) (Preview, error) {
-	t := &trial{Application: a, options: o}
+	t := &trial{application: a, options: o}
 	p, err := t.preview(ctx)
 	if err != nil {
 		return Preview{Subject: a.Subject}, fmt.Errorf("%s: %w", a.Subject, err)
@@ -85,21 +85,21 @@ func Of(ctx context.Context, a source.Application, o Options) (Preview, error) {
 // Keeps reports whether an apply with handoff differs from one without.
 func (p *Preview) Keeps() bool { return p.keeps }
 
-// trial is an apply to preview. Its Subject is the live object, absent if the apply creates it.
+// trial is an apply to preview. The application's Subject is the live object, absent if the apply creates it.
 type trial struct {
-	source.Application
-	options Options
+	application source.Application
+	options     Options
 }
 
 func (t *trial) preview(ctx context.Context) (Preview, error) {
-	if t.options.ServerSide && t.Resource == nil {
+	if t.options.ServerSide && t.application.Resource == nil {
 		return Preview{}, errors.New("a server-side apply can only be previewed by the API server; omit --live or --server-side")
 	}
 	if err := t.stale(); err != nil {
 		return Preview{}, err
 	}
 	compare := t.dryRuns
-	if t.Resource == nil {
+	if t.application.Resource == nil {
 		compare = t.local
 	}
 	c, err := compare(ctx)
@@ -107,8 +107,8 @@ func (t *trial) preview(ctx context.Context) (Preview, error) {
 		return Preview{}, err
 	}
 	p := Preview{
-		Subject: t.Subject, Mode: c.mode, Without: c.without, With: c.with, Refused: c.refused, Acts: c.acts,
-		reviewed: c.reviewed, labeled: c.labeled, tried: t.Resource != nil,
+		Subject: t.application.Subject, Mode: c.mode, Without: c.without, With: c.with, Refused: c.refused, Acts: c.acts,
+		reviewed: c.reviewed, labeled: c.labeled, tried: t.application.Resource != nil,
 	}
 	if err := t.fill(&p, c); err != nil {
 		return Preview{}, err
@@ -119,12 +119,12 @@ func (t *trial) preview(ctx context.Context) (Preview, error) {
 
 // gaps describe the parts of an apply that a preview does not show.
 func (t *trial) gaps() (gaps []string) {
-	if t.Subject.Object.Present() && len(t.Subject.Object.ManagedFields()) == 0 {
-		gaps = append(gaps, t.Subject.String()+": no managedFields, so the managers that set its fields are unknown; "+
+	if t.application.Subject.Object.Present() && len(t.application.Subject.Object.ManagedFields()) == 0 {
+		gaps = append(gaps, t.application.Subject.String()+": no managedFields, so the managers that set its fields are unknown; "+
 			"export it with kubectl get -o yaml --show-managed-fields")
 	}
 	if t.options.ServerSide && t.appliedClientSide() {
-		gaps = append(gaps, t.Subject.String()+": after earlier client-side applies, kubectl first moves their managedFields entries "+
+		gaps = append(gaps, t.application.Subject.String()+": after earlier client-side applies, kubectl first moves their managedFields entries "+
 			"to the server-side manager and then deletes fields that are missing from the manifest; a dry run does not show that")
 	}
 	return gaps
@@ -132,7 +132,7 @@ func (t *trial) gaps() (gaps []string) {
 
 // appliedClientSide reports whether kubectl has applied the object client-side before.
 func (t *trial) appliedClientSide() bool {
-	entries, err := t.Subject.Object.Entries()
+	entries, err := t.application.Subject.Object.Entries()
 	if err != nil {
 		return false
 	}

@@ -48,12 +48,12 @@ func causesOf(status apierrors.APIStatus) []metav1.StatusCause {
 func (t *trial) classify(err error) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
-		return source.Advise(err, t.Subject.Namespace)
+		return source.Advise(err, t.application.Subject.Namespace)
 	}
 	switch {
 	case apierrors.IsConflict(err):
 		return conflict(status)
-	case t.Subject.IsSecret() && !source.IsPermission(err):
+	case t.application.Subject.IsSecret() && !source.IsPermission(err):
 		return aboutSecret(err, status)
 	}
 	if _, unknown, strict := strings.Cut(err.Error(), strictDecoding); strict {
@@ -78,7 +78,7 @@ func (t *trial) classify(err error) error {
 	case apierrors.IsBadRequest(err):
 		return errors.New(rejects + strings.Join(strings.Fields(err.Error()), " "))
 	default:
-		return source.Advise(err, t.Subject.Namespace)
+		return source.Advise(err, t.application.Subject.Namespace)
 	}
 }
 
@@ -105,15 +105,15 @@ const withoutVersion = "remove metadata.resourceVersion and metadata.uid from th
 // stale returns an error if the manifest's resourceVersion differs from the live one, as the API server does. A dry run does not
 // show that, because it leaves out the resourceVersion.
 func (t *trial) stale() error {
-	version := t.Manifest.GetResourceVersion()
+	version := t.application.Manifest.GetResourceVersion()
 	var live string
-	if text := t.Subject.Object.Value(fieldpath.MakePathOrDie("metadata", "resourceVersion")); text != nil {
+	if text := t.application.Subject.Object.Value(fieldpath.MakePathOrDie("metadata", "resourceVersion")); text != nil {
 		live, _ = jsontree.Unquote(text)
 	}
 	switch {
-	case version == "" || version == live || t.Subject.Object.Present() && live == "":
+	case version == "" || version == live || t.application.Subject.Object.Present() && live == "":
 		return nil
-	case !t.Subject.Object.Present():
+	case !t.application.Subject.Object.Present():
 		return errors.New(rejects + "metadata.resourceVersion must not be set on objects to be created; remove it from the manifest")
 	default:
 		return fmt.Errorf(rejects+"the manifest sets resourceVersion %s, but the object has been modified since; "+withoutVersion,

@@ -64,8 +64,7 @@ func scaleFieldOf(crds []apiextensionsv1.CustomResourceDefinition, kind schema.G
 
 // facts are what other objects say about subjects. Those of each namespace and each kind are read once.
 type facts struct {
-	origin
-
+	from        origin
 	who         who
 	scales      map[schema.GroupVersionKind]scaleField
 	byNamespace map[string]*scalers
@@ -74,7 +73,7 @@ type facts struct {
 }
 
 func newFacts(from origin, w who) *facts {
-	return &facts{origin: from, who: w, scales: map[schema.GroupVersionKind]scaleField{}, byNamespace: map[string]*scalers{}}
+	return &facts{from: from, who: w, scales: map[schema.GroupVersionKind]scaleField{}, byNamespace: map[string]*scalers{}}
 }
 
 // scaleOf returns the scale field of a kind.
@@ -84,7 +83,7 @@ func (f *facts) scaleOf(ctx context.Context, kind schema.GroupVersionKind) (fiel
 	}
 	field, known := f.scales[kind]
 	if !known {
-		if field, err = f.scaleField(ctx, kind); err == nil {
+		if field, err = f.from.scaleField(ctx, kind); err == nil {
 			f.scales[kind] = field
 		}
 	}
@@ -106,7 +105,7 @@ func (f *facts) complete(ctx context.Context, s *Subject) error {
 		return err
 	}
 	for _, kind := range near.unread {
-		s.gap("unknown whether a %s targets it%s; %s", kind.name, kind.because, kind.remedy)
+		s.gap("unknown whether a %s targets it%s; %s", kind.name, kind.read.because, kind.read.remedy)
 	}
 	s.scaledBy(near)
 	return nil
@@ -123,7 +122,7 @@ func (f *facts) scalersIn(ctx context.Context, namespace string) (*scalers, erro
 		return read, nil
 	}
 	read := newScalers()
-	err := read.read(ctx, f.origin, f.who.scalers, namespace, func(*Autoscaler, map[string]string) {})
+	err := read.read(ctx, f.from, f.who.scalers, namespace, func(*Autoscaler, map[string]string) {})
 	f.byNamespace[namespace] = read
 	return read, err
 }

@@ -270,7 +270,7 @@ func (l *Live) application(ctx context.Context, manifest *unstructured.Unstructu
 	if err != nil {
 		return a, err
 	}
-	a.Mode, err = l.known.namespaceMode(ctx, a.Subject.Namespace)
+	a.Mode, err = l.known.from.namespaceMode(ctx, a.Subject.Namespace)
 	return a, err
 }
 

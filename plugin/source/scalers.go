@@ -36,7 +36,7 @@ type scalers struct {
 
 type unreadKind struct {
 	name, group string
-	access
+	read        access
 }
 
 func newScalers() *scalers {

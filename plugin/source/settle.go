@@ -22,8 +22,8 @@ func (l lister) get(ctx context.Context, path string) ([]byte, error) {
 // target is missing, because the autoscalers were listed first.
 func (c *clusterSurvey) settle(ctx context.Context, visit func(Page) error) error {
 	open := map[schema.GroupKind][]int{}
-	for i := range c.Autoscalers {
-		a := &c.Autoscalers[i]
+	for i := range c.survey.Autoscalers {
+		a := &c.survey.Autoscalers[i]
 		if _, served := c.served.of(a.Target); a.Presence != NotKnown || !served || !a.Chosen {
 			continue
 		}
@@ -35,7 +35,7 @@ func (c *clusterSurvey) settle(ctx context.Context, visit func(Page) error) erro
 	}
 	for target, all := range open {
 		kind, _ := c.served.of(target)
-		look := isReplicaSet(target) && len(c.query.Objects) == 0 && c.query.Selector == ""
+		look := isReplicaSet(target) && len(c.survey.query.Objects) == 0 && c.survey.query.Selector == ""
 		var err error
 		if look || len(all) <= fewTargets {
 			err = c.getTargets(ctx, kind, all, look, visit)
@@ -46,7 +46,7 @@ func (c *clusterSurvey) settle(ctx context.Context, visit func(Page) error) erro
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case apierrors.IsForbidden(err):
-			c.gap("unknown whether the %s exist that %d autoscalers target; ask for permission to get and list them %s",
+			c.survey.gap("unknown whether the %s exist that %d autoscalers target; ask for permission to get and list them %s",
 				kind, len(all), where(c.namespace))
 		case err != nil:
 			return fmt.Errorf("%s: %w", kind, Advise(err, c.namespace))
@@ -59,16 +59,16 @@ func (c *clusterSurvey) settle(ctx context.Context, visit func(Page) error) erro
 func (c *clusterSurvey) getTargets(
 	ctx context.Context, kind resourceKind, all []int, look bool, visit func(Page) error,
 ) error {
-	field, err := c.facts.scaleOf(ctx, kind.gvk)
+	field, err := c.survey.facts.scaleOf(ctx, kind.gvk)
 	if err != nil {
 		return err
 	}
 	for _, i := range all {
-		a := &c.Autoscalers[i]
+		a := &c.survey.Autoscalers[i]
 		if a.Presence != NotKnown { // shared with another autoscaler
 			continue
 		}
-		text, err := c.lister.get(ctx, kind.path(a.Namespace)+"/"+a.TargetName)
+		text, err := c.cluster.lister.get(ctx, kind.path(a.Namespace)+"/"+a.TargetName)
 		switch {
 		case apierrors.IsNotFound(err):
 			a.Presence = Missing
@@ -93,13 +93,13 @@ func (c *clusterSurvey) getTargets(
 // listTargets lists the metadata of a kind to find its targets.
 func (c *clusterSurvey) listTargets(ctx context.Context, kind resourceKind, all []int) error {
 	names := list{path: kind.path(c.namespace), metadata: true}
-	err := c.lister.each(ctx, names, func(page listed) error {
+	err := c.cluster.lister.each(ctx, names, func(page listed) error {
 		for _, item := range page.items {
 			o, err := ownership.ParseObject(item)
 			if err != nil {
 				return err
 			}
-			c.found(target{stringAt(o, "metadata", "namespace"), kind.gvk.GroupKind(), stringAt(o, "metadata", "name")})
+			c.survey.found(target{stringAt(o, "metadata", "namespace"), kind.gvk.GroupKind(), stringAt(o, "metadata", "name")})
 		}
 		return nil
 	})
@@ -107,7 +107,7 @@ func (c *clusterSurvey) listTargets(ctx context.Context, kind resourceKind, all 
 		return err
 	}
 	for _, i := range all {
-		if a := &c.Autoscalers[i]; a.Presence == NotKnown {
+		if a := &c.survey.Autoscalers[i]; a.Presence == NotKnown {
 			a.Presence = Missing
 		}
 	}

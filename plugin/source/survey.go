@@ -71,10 +71,10 @@ func (s *Survey) readScalers(ctx context.Context, namespace string, isNamed func
 	if err != nil {
 		return err
 	}
-	err = s.scalers.read(ctx, s.facts.origin, s.facts.who.scalers, namespace, func(a *Autoscaler, set map[string]string) {
+	err = s.scalers.read(ctx, s.facts.from, s.facts.who.scalers, namespace, func(a *Autoscaler, set map[string]string) {
 		a.Chosen = selector.Matches(labels.Set(set)) &&
 			(len(s.query.Objects) == 0 || isNamed(a.Kind.GroupKind()) || isNamed(a.Target))
-		if scales, known := s.facts.scalable(a.Target); a.Presence == NotKnown && known && !scales {
+		if scales, known := s.facts.from.scalable(a.Target); a.Presence == NotKnown && known && !scales {
 			a.Presence = NotScalable
 		}
 	})

@@ -14,8 +14,8 @@ import (
 
 // clusterSurvey is a survey of a cluster.
 type clusterSurvey struct {
-	*Survey
-	*cluster
+	survey    *Survey
+	cluster   *cluster
 	served    *servedKinds
 	surveyed  []resourceKind
 	whole     map[schema.GroupKind]bool
@@ -30,12 +30,12 @@ func (r Reader) surveyCluster(ctx context.Context, s *Survey, w who) error {
 	if s.query.AllNamespaces {
 		namespace = ""
 	}
-	c := clusterSurvey{Survey: s, namespace: namespace, whole: map[schema.GroupKind]bool{}}
+	c := clusterSurvey{survey: s, namespace: namespace, whole: map[schema.GroupKind]bool{}}
 	if c.cluster, err = newCluster(r.Cluster); err != nil {
 		return Advise(err, "")
 	}
 	s.facts = newFacts(c.cluster, w)
-	if c.served, err = c.kinds(); err != nil {
+	if c.served, err = c.cluster.kinds(); err != nil {
 		return Advise(err, "")
 	}
 	if c.surveyed, err = c.served.chosen(r.Cluster, s.query.Objects); err != nil {
@@ -56,7 +56,7 @@ func (r Reader) surveyCluster(ctx context.Context, s *Survey, w who) error {
 	}
 	for _, kind := range s.scalers.unread {
 		if !c.served.unknown[kind.group] { // which is a gap already
-			s.gap("unknown which objects %ss target; %s", kind.name, kind.remedy)
+			s.gap("unknown which objects %ss target; %s", kind.name, kind.read.remedy)
 		}
 	}
 	s.each = c.each
@@ -66,13 +66,13 @@ func (r Reader) surveyCluster(ctx context.Context, s *Survey, w who) error {
 func (c *clusterSurvey) readNamespaces(ctx context.Context) error {
 	note := func(text []byte) error {
 		o, err := ownership.ParseObject(text)
-		c.addNamespace(o)
+		c.survey.addNamespace(o)
 		return err
 	}
 	var err error
 	verb, which := "list", "namespaces"
 	if c.namespace == "" {
-		err = c.lister.each(ctx, list{path: "/api/v1/namespaces", metadata: true}, func(page listed) error {
+		err = c.cluster.lister.each(ctx, list{path: "/api/v1/namespaces", metadata: true}, func(page listed) error {
 			for _, item := range page.items {
 				if err := note(item); err != nil {
 					return err
@@ -83,12 +83,12 @@ func (c *clusterSurvey) readNamespaces(ctx context.Context) error {
 	} else {
 		verb, which = "get", "namespaces "+c.namespace
 		var body []byte
-		if body, err = c.lister.get(ctx, "/api/v1/namespaces/"+c.namespace); err == nil {
+		if body, err = c.cluster.lister.get(ctx, "/api/v1/namespaces/"+c.namespace); err == nil {
 			err = note(body)
 		}
 	}
 	if apierrors.IsForbidden(err) {
-		c.gap("the mode of handoff in the namespaces is unknown; ask for permission to %s %s", verb, which)
+		c.survey.gap("the mode of handoff in the namespaces is unknown; ask for permission to %s %s", verb, which)
 		return nil
 	}
 	if err != nil {
@@ -109,14 +109,14 @@ func (c *clusterSurvey) each(ctx context.Context, visit func(Page) error) error 
 		})
 		switch {
 		case err == nil:
-			c.whole[kind.gvk.GroupKind()] = c.query.Selector == ""
+			c.whole[kind.gvk.GroupKind()] = c.survey.query.Selector == ""
 			continue
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case apierrors.IsForbidden(err):
 			forbidden = append(forbidden, kind.String())
 		default:
-			c.gap("%s: incomplete list: %v", kind, Advise(err, c.namespace))
+			c.survey.gap("%s: incomplete list: %v", kind, Advise(err, c.namespace))
 		}
 		if first == nil {
 			first = err
@@ -130,18 +130,18 @@ func (c *clusterSurvey) each(ctx context.Context, visit func(Page) error) error 
 		return fmt.Errorf("cannot list %s; ask for permission to list them %s", strings.Join(forbidden, ", "), where(c.namespace))
 	}
 	if len(forbidden) > 0 {
-		c.gap("%s were not audited; ask for permission to list them %s", strings.Join(forbidden, ", "), where(c.namespace))
+		c.survey.gap("%s were not audited; ask for permission to list them %s", strings.Join(forbidden, ", "), where(c.namespace))
 	}
 	return c.settle(ctx, visit)
 }
 
 func (c *clusterSurvey) eachOf(ctx context.Context, kind resourceKind, visit func(Page) error) error {
-	field, err := c.facts.scaleOf(ctx, kind.gvk)
+	field, err := c.survey.facts.scaleOf(ctx, kind.gvk)
 	if err != nil {
 		return err
 	}
-	of := list{path: kind.path(c.namespace), selector: c.query.Selector}
-	err = c.lister.each(ctx, of, func(page listed) error {
+	of := list{path: kind.path(c.namespace), selector: c.survey.query.Selector}
+	err = c.cluster.lister.each(ctx, of, func(page listed) error {
 		to := Page{Resource: kind.String(), Left: page.left, Subjects: make([]Subject, 0, len(page.items))}
 		for _, item := range page.items {
 			subject, err := c.subject(kind.gvk, item, field)
@@ -153,18 +153,18 @@ func (c *clusterSurvey) eachOf(ctx context.Context, kind resourceKind, visit fun
 		return visit(to)
 	})
 	if err == nil && field.gap != "" {
-		c.gap("%s: %s", kind, field.gap)
+		c.survey.gap("%s: %s", kind, field.gap)
 	}
 	return err
 }
 
 // subject returns the subject of a list item, which does not contain its kind.
 func (c *clusterSurvey) subject(kind schema.GroupVersionKind, item []byte, field scaleField) (Subject, error) {
-	subject, err := c.facts.who.subject(kind, "", "", item)
+	subject, err := c.survey.facts.who.subject(kind, "", "", item)
 	if err != nil {
 		return subject, err
 	}
 	subject.Namespace, subject.Name = stringAt(subject.Object, "metadata", "namespace"), stringAt(subject.Object, "metadata", "name")
-	c.complete(&subject, field)
+	c.survey.complete(&subject, field)
 	return subject, nil
 }

@@ -17,8 +17,7 @@ import (
 
 // fileSurvey is a survey of files. Their objects are all in memory.
 type fileSurvey struct {
-	*Survey
-	*files
+	survey    *Survey
 	chosen    []*unstructured.Unstructured
 	contained map[schema.GroupKind]map[string]bool // namespaces by kind
 }
@@ -32,11 +31,12 @@ func (r Reader) surveyFiles(ctx context.Context, s *Survey, w who) error {
 	if err != nil {
 		return err
 	}
-	f := fileSurvey{Survey: s, contained: map[schema.GroupKind]map[string]bool{}}
-	if f.files, err = newFiles(objects); err != nil {
+	f := fileSurvey{survey: s, contained: map[schema.GroupKind]map[string]bool{}}
+	from, err := newFiles(objects)
+	if err != nil {
 		return err
 	}
-	s.facts = newFacts(f.files, w)
+	s.facts = newFacts(from, w)
 	if f.chosen, err = ofTypes(objects, s.query.Objects, selector, w.scalers); err != nil {
 		return err
 	}
@@ -99,31 +99,31 @@ func (f *fileSurvey) each(ctx context.Context, visit func(Page) error) error {
 	reported := map[schema.GroupVersionKind]bool{}
 	var workloads []string
 	for i, o := range f.chosen {
-		subject, err := newSubject(o, f.facts.who)
+		subject, err := newSubject(o, f.survey.facts.who)
 		if err != nil {
 			return err
 		}
-		field, err := f.facts.scaleOf(ctx, subject.Kind)
+		field, err := f.survey.facts.scaleOf(ctx, subject.Kind)
 		if err != nil {
 			return err
 		}
 		if field.gap != "" && !reported[subject.Kind] {
 			reported[subject.Kind] = true
-			f.gap("%s: %s", nameOf(subject.Kind, "*"), field.gap)
+			f.survey.gap("%s: %s", nameOf(subject.Kind, "*"), field.gap)
 		}
 		if field.path != nil {
 			workloads = append(workloads, subject.String())
 		}
-		f.complete(&subject, field)
-		if _, known := f.Namespaces[subject.Namespace]; !known && subject.Namespace != "" {
-			f.Namespaces[subject.Namespace] = UnknownMode
+		f.survey.complete(&subject, field)
+		if _, known := f.survey.Namespaces[subject.Namespace]; !known && subject.Namespace != "" {
+			f.survey.Namespaces[subject.Namespace] = UnknownMode
 		}
 		if err := visit(Page{Subjects: []Subject{subject}, Left: int64(len(f.chosen) - i - 1)}); err != nil {
 			return err
 		}
 	}
 	if len(workloads) > 0 && len(f.contained[hpaKind()]) == 0 {
-		f.gap("unknown whether HorizontalPodAutoscalers target %s, because the files contain none; "+
+		f.survey.gap("unknown whether HorizontalPodAutoscalers target %s, because the files contain none; "+
 			"if there are any, add them: kubectl get hpa -A -o yaml", some(workloads))
 	}
 	f.settle()
@@ -134,14 +134,14 @@ func (f *fileSurvey) each(ctx context.Context, visit func(Page) error) error {
 // reportUnknownModes adds a gap for the namespaces that the files do not contain.
 func (f *fileSurvey) reportUnknownModes() {
 	var names []string
-	for name, namespace := range f.Namespaces {
+	for name, namespace := range f.survey.Namespaces {
 		if namespace == UnknownMode {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
 	if len(names) > 0 {
-		f.gap("the mode of handoff in namespace %s is unknown; add the namespaces to the files: kubectl get namespaces -o yaml",
+		f.survey.gap("the mode of handoff in namespace %s is unknown; add the namespaces to the files: kubectl get namespaces -o yaml",
 			some(names))
 	}
 }
@@ -150,8 +150,8 @@ func (f *fileSurvey) reportUnknownModes() {
 // contain other objects of the same kind and namespace.
 func (f *fileSurvey) settle() {
 	var open []string
-	for i := range f.Autoscalers {
-		a := &f.Autoscalers[i]
+	for i := range f.survey.Autoscalers {
+		a := &f.survey.Autoscalers[i]
 		switch {
 		case a.Presence != NotKnown || !a.Chosen:
 		case a.Since != "":
@@ -165,7 +165,7 @@ func (f *fileSurvey) settle() {
 		}
 	}
 	if len(open) > 0 {
-		f.gap("unknown whether the targets %s of autoscalers exist; add them to the files", some(open))
+		f.survey.gap("unknown whether the targets %s of autoscalers exist; add them to the files", some(open))
 	}
 }
 
