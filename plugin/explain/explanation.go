@@ -155,8 +155,8 @@ func (e *Explanation) applied(f *ownership.Field) ownership.Entry {
 	return ownership.Entry{}
 }
 
-// mayHaveLost reports whether another manager has written a field since a server-side apply. If the manifest sets the field too, the
-// API server has removed it from the applier's entry then.
+// mayHaveLost reports whether another manager has written a field since a server-side apply. If the manifest sets the field too,
+// the API server has removed it from the applier's entry then.
 func (e *Explanation) mayHaveLost(f *ownership.Field) bool {
 	if e.recorded || e.applier.Manager == "" || inStatus(f) {
 		return false

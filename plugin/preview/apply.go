@@ -50,18 +50,18 @@ func (t *trial) send(ctx context.Context, mode string) (a answer, err error) {
 		// Another manager may own the label. Other conflicts have been reported by the dry run without it.
 		force := t.options.ForceConflicts || mode != ""
 		options.Force = &force
-	case t.application.Subject.Object.Present():
-		if text, kind, err = t.application.Subject.ApplyPatch(t.base(), text, t.application.Subject.Object.Text()); err != nil {
+	case t.subject.Object.Present():
+		if text, kind, err = t.subject.ApplyPatch(t.base(), text, t.subject.Object.Text()); err != nil {
 			return a, err
 		}
 		if string(text) == "{}" {
-			return answer{text: t.application.Subject.Object.Text(), unsent: true}, nil
+			return answer{text: t.subject.Object.Text(), unsent: true}, nil
 		}
 	}
 	ctx, heard := source.WithWarnings(ctx, mode == "")
 	var stored *unstructured.Unstructured
-	if t.options.ServerSide || t.application.Subject.Object.Present() {
-		stored, err = t.application.Resource.Patch(ctx, t.application.Subject.Name, kind, text, options)
+	if t.options.ServerSide || t.subject.Object.Present() {
+		stored, err = t.application.Resource.Patch(ctx, t.subject.Name, kind, text, options)
 	} else {
 		stored, err = t.application.Resource.Create(ctx, sent, metav1.CreateOptions{
 			FieldManager: options.FieldManager, DryRun: options.DryRun, FieldValidation: options.FieldValidation,
@@ -70,15 +70,16 @@ func (t *trial) send(ctx context.Context, mode string) (a answer, err error) {
 	if err != nil {
 		return a, t.classify(err)
 	}
-	a.warnings = slices.DeleteFunc(slices.Clone(*heard), func(text string) bool { return !strings.HasPrefix(text, protocol.WarningPrefix) })
-	a.answered = len(a.warnings) > 0 || t.application.Subject.IsSecret() && len(*heard) > 0
+	isOther := func(text string) bool { return !strings.HasPrefix(text, protocol.WarningPrefix) }
+	a.warnings = slices.DeleteFunc(slices.Clone(*heard), isOther)
+	a.answered = len(a.warnings) > 0 || t.subject.IsSecret() && len(*heard) > 0
 	a.text, err = stored.MarshalJSON()
 	return a, err
 }
 
 // base returns the last-applied configuration as kubectl reads it.
 func (t *trial) base() []byte {
-	base, _ := t.application.Subject.Object.LastApplied()
+	base, _ := t.subject.Object.LastApplied()
 	if strings.TrimSpace(base) == "null" {
 		return nil
 	}
@@ -119,15 +120,16 @@ func (t *trial) sent(mode string) (*unstructured.Unstructured, error) {
 	return sent, nil
 }
 
-// defaultLabels returns the labels that the API server gives an object without any, and does not beside the mode label: those of its
-// pods (SetDefaults_ReplicationController in k8s.io/kubernetes/pkg/apis/core/v1, SetDefaults_Job in pkg/apis/batch/v1).
+// defaultLabels returns the labels that the API server gives an object without any, and does not beside the mode label: those of
+// its pods (SetDefaults_ReplicationController in k8s.io/kubernetes/pkg/apis/core/v1, SetDefaults_Job in pkg/apis/batch/v1).
 func (t *trial) defaultLabels() map[string]string {
 	found := map[string]string{}
 	switch t.application.Manifest.GroupVersionKind().GroupKind() {
 	case schema.GroupKind{Kind: "ReplicationController"}, schema.GroupKind{Group: "batch", Kind: "Job"}:
 		labels, _, _ := unstructured.NestedStringMap(t.application.Manifest.Object, "spec", "template", "metadata", "labels")
 		for name, label := range labels {
-			if live, _ := t.application.Subject.Object.At("metadata", "labels", name).String(); t.application.Subject.Object.Present() && live != label {
+			live, _ := t.subject.Object.At("metadata", "labels", name).String()
+			if t.subject.Object.Present() && live != label {
 				return map[string]string{}
 			}
 			found[name] = label
@@ -150,15 +152,16 @@ func relabeled(object, like []byte) ([]byte, error) {
 	} else {
 		delete(labels, ownership.ModeLabel)
 	}
-	if objects[0].SetLabels(labels); len(labels) == 0 {
-		objects[0].SetLabels(nil)
+	if len(labels) == 0 {
+		labels = nil
 	}
+	objects[0].SetLabels(labels)
 	return objects[0].MarshalJSON()
 }
 
 // defaulted sets the default replicas of a built-in kind (k8s.io/api/apps/v1, DeploymentSpec), as the API server does.
 func (t *trial) defaulted(merged []byte) ([]byte, error) {
-	path := scale.Builtin(t.application.Subject.Kind.Group, t.application.Subject.Kind.Kind)
+	path := scale.Builtin(t.subject.Kind.Group, t.subject.Kind.Kind)
 	o, err := ownership.ParseObject(merged)
 	if err != nil {
 		return nil, err

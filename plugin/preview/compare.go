@@ -40,7 +40,7 @@ type comparison struct {
 func (t *trial) dryRuns(ctx context.Context) (c comparison, err error) {
 	now, err := t.send(ctx, "")
 	var refused *refusal
-	if errors.As(err, &refused) && t.application.Subject.Object.Present() && !t.application.ClusterScoped {
+	if errors.As(err, &refused) && t.subject.Object.Present() && !t.application.ClusterScoped {
 		c.mode, c.labeled = t.modeOf(nil)
 		return t.refused(ctx, c, refused)
 	}
@@ -56,18 +56,23 @@ func (t *trial) dryRuns(ctx context.Context) (c comparison, err error) {
 		return t.turnedOn(ctx, c)
 	}
 	c.acts, c.reviewed, c.warnings = true, isReviewed, now.warnings
+	return t.turnedOff(ctx, c)
+}
+
+// turnedOff determines the result without handoff, which has answered the apply.
+func (t *trial) turnedOff(ctx context.Context, c comparison) (comparison, error) {
 	off, err := t.send(ctx, string(ownership.ModeOff))
-	switch {
-	case errors.As(err, &refused) && refused.ofFields:
-		c.without, c.refused = nil, refused.Error()
-		return c, nil
-	case err != nil:
-		c.without = nil
-		c.gaps = []string{t.application.Subject.String() + ": unknown what the apply does without handoff, because the label " +
-			ownership.ModeLabel + "=off, which that dry run needs on the object, is rejected: " + err.Error()}
-		return c, nil
+	if err != nil {
+		var refused *refusal
+		if c.without = nil; errors.As(err, &refused) && refused.ofFields {
+			c.refused = refused.Error()
+		} else {
+			c.gaps = []string{t.subject.String() + ": unknown what the apply does without handoff, because the label " +
+				ownership.ModeLabel + "=off, which that dry run needs on the object, is rejected: " + err.Error()}
+		}
+		return c, nil //nolint:nilerr // the error is part of the preview
 	}
-	if c.without, err = relabeled(off.text, now.text); err != nil {
+	if c.without, err = relabeled(off.text, c.with); err != nil {
 		return c, err
 	}
 	if c.decided, _, err = t.decide(c.without); err != nil {
@@ -76,7 +81,7 @@ func (t *trial) dryRuns(ctx context.Context) (c comparison, err error) {
 	if c.acts, err = t.differ(c.without, c.with); c.acts || err != nil {
 		return c, err
 	}
-	if c.without = now.text; c.mode == ownership.ModeEnforce && !t.options.Configured {
+	if c.without = c.with; c.mode == ownership.ModeEnforce && !t.options.Configured {
 		return c, nil // it keeps nothing
 	}
 	c.warnings, c.decided = nil, merge.Outcome{}
@@ -91,7 +96,7 @@ func (t *trial) refused(ctx context.Context, c comparison, reason *refusal) (com
 		return c, reason
 	}
 	c.refused, c.reviewed, c.warnings = reason.Error(), isReviewed, on.warnings
-	c.with, err = relabeled(on.text, t.application.Subject.Object.Text())
+	c.with, err = relabeled(on.text, t.subject.Object.Text())
 	return c, err
 }
 
@@ -136,7 +141,7 @@ func (t *trial) isReviewed(ctx context.Context) reviewed {
 func (t *trial) modeOf(applied []byte) (mode ownership.Mode, labeled bool) {
 	o, err := ownership.ParseObject(applied)
 	if err != nil {
-		o = t.application.Subject.Object
+		o = t.subject.Object
 	}
 	text, labeled := o.ModeLabel()
 	if !labeled || t.application.ClusterScoped {
@@ -155,8 +160,8 @@ func (t *trial) local(context.Context) (c comparison, err error) {
 	if c.without, err = json.Marshal(manifest.Object); err != nil {
 		return c, err
 	}
-	if t.application.Subject.Object.Present() {
-		if c.without, err = t.application.Subject.ThreeWay(t.base(), c.without, t.application.Subject.Object.Text()); err != nil {
+	if t.subject.Object.Present() {
+		if c.without, err = t.subject.ThreeWay(t.base(), c.without, t.subject.Object.Text()); err != nil {
 			return c, err
 		}
 	}
@@ -178,10 +183,10 @@ func (t *trial) decide(incoming []byte) (decided merge.Outcome, with []byte, err
 	if err != nil {
 		return decided, nil, err
 	}
-	table := merge.Decider{Cluster: subjectCluster{t.application.Subject}, Managers: t.options.Managers, Rules: t.options.Rules}
+	table := merge.Decider{Cluster: subjectCluster{t.subject}, Managers: t.options.Managers, Rules: t.options.Rules}
 	decided, err = table.Decide(merge.Request{
-		Kind: t.application.Subject.Kind, Namespace: t.application.Subject.Namespace, Name: t.application.Subject.Name, FieldManager: t.options.manager(),
-		Live: t.application.Subject.Object, Incoming: read,
+		Kind: t.subject.Kind, Namespace: t.subject.Namespace, Name: t.subject.Name, FieldManager: t.options.manager(),
+		Live: t.subject.Object, Incoming: read,
 	})
 	if err != nil {
 		return decided, nil, err

@@ -45,7 +45,7 @@ type report struct {
 func (t *trial) fill(p *Preview, c comparison) error {
 	r := report{preview: p, trial: t, compare: c, used: map[string]bool{}}
 	var err error
-	for to, text := range map[**jsontree.Node][]byte{&r.live: t.application.Subject.Object.Text(), &r.without: c.without, &r.with: c.with} {
+	for to, text := range map[**jsontree.Node][]byte{&r.live: t.subject.Object.Text(), &r.without: c.without, &r.with: c.with} {
 		if *to, err = plain(text); err != nil {
 			return err
 		}
@@ -63,17 +63,23 @@ func (t *trial) fill(p *Preview, c comparison) error {
 	if err := r.addOthers(); err != nil {
 		return err
 	}
+	r.conclude()
+	return nil
+}
+
+// conclude determines whether handoff keeps anything, and which warnings are about anything but the fields.
+func (r *report) conclude() {
+	p, unknown := r.preview, r.compare.without == nil
+	p.keeps = r.compare.acts && unknown
 	for i := range p.Fields {
 		f := &p.Fields[i]
-		p.keeps = p.keeps || f.Acted && (c.without == nil || !bytes.Equal(f.Without, f.With))
+		p.keeps = p.keeps || f.Acted && (unknown || !bytes.Equal(f.Without, f.With))
 	}
-	for _, text := range c.warnings {
+	for _, text := range r.compare.warnings {
 		if !r.used[text] && !isMore(text) {
 			p.Warnings = append(p.Warnings, text)
 		}
 	}
-	p.keeps = p.keeps || c.acts && c.without == nil
-	return nil
 }
 
 func (r *report) at(path fieldpath.Path) Field {
@@ -221,11 +227,11 @@ func (t *trial) differ(a, b []byte) (bool, error) {
 // differences returns the fields in which objects differ after applies without and with handoff. If the apply creates the object,
 // handoff sets nothing but the scale field, and the API server generates other values for each dry run.
 func (t *trial) differences(without, with *jsontree.Node) ([]fieldpath.Path, error) {
-	scaled := t.application.Subject.Context.Scale
+	scaled := t.subject.Context.Scale
 	switch {
 	case without == nil:
 		return nil, nil
-	case t.application.Subject.Object.Present():
+	case t.subject.Object.Present():
 		return t.changes(without, with)
 	case scaled != nil && !bytes.Equal(without.Find(scaled).Text(), with.Find(scaled).Text()):
 		return []fieldpath.Path{scaled}, nil
@@ -237,7 +243,7 @@ func (t *trial) differences(without, with *jsontree.Node) ([]fieldpath.Path, err
 // changes returns the paths at which two objects differ. They identify the elements of lists as the kind's schema does.
 func (t *trial) changes(before, after *jsontree.Node) (paths []fieldpath.Path, err error) {
 	options := threeway.Options{Report: func(c threeway.Change) { paths = append(paths, c.Path) }}
-	for _, s := range []schema.Schema{t.application.Subject.Schema(), schema.JSONMergePatch()} {
+	for _, s := range []schema.Schema{t.subject.Schema(), schema.JSONMergePatch()} {
 		// Lists that cannot be merged by key, such as those with duplicate keys, are compared as a whole.
 		paths = nil
 		if _, err = threeway.MergeJSON(before.Text(), after.Text(), before.Text(), s, options); err == nil {
@@ -258,7 +264,7 @@ func becauseOf(c *merge.Change) string {
 
 // reasons returns a function that returns why a field changes, according to the manifests.
 func (t *trial) reasons(with ownership.Object) (func(path fieldpath.Path, stays bool) string, error) {
-	w := ownership.Write{Live: t.application.Subject.Object, Incoming: with, Managers: t.application.Subject.Context.Managers}
+	w := ownership.Write{Live: t.subject.Object, Incoming: with, Managers: t.subject.Context.Managers}
 	var err error
 	if w.LiveEntries, err = w.Live.Entries(); err != nil {
 		return nil, err

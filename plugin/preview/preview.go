@@ -74,7 +74,7 @@ func (o Options) manager() string {
 // Of previews the apply of a manifest. The error starts with the name of the object; in most cases it is the API server's reason
 // for rejecting the apply.
 func Of(ctx context.Context, a source.Application, o Options) (Preview, error) {
-	t := &trial{application: a, options: o}
+	t := &trial{application: a, subject: a.Subject, options: o}
 	p, err := t.preview(ctx)
 	if err != nil {
 		return Preview{Subject: a.Subject}, fmt.Errorf("%s: %w", a.Subject, err)
@@ -85,10 +85,12 @@ func Of(ctx context.Context, a source.Application, o Options) (Preview, error) {
 // Keeps reports whether an apply with handoff differs from one without.
 func (p *Preview) Keeps() bool { return p.keeps }
 
-// trial is an apply to preview. The application's Subject is the live object, absent if the apply creates it.
+// trial is an apply to preview.
 type trial struct {
 	application source.Application
-	options     Options
+	// subject is the live object, absent if the apply creates it.
+	subject source.Subject
+	options Options
 }
 
 func (t *trial) preview(ctx context.Context) (Preview, error) {
@@ -107,7 +109,7 @@ func (t *trial) preview(ctx context.Context) (Preview, error) {
 		return Preview{}, err
 	}
 	p := Preview{
-		Subject: t.application.Subject, Mode: c.mode, Without: c.without, With: c.with, Refused: c.refused, Acts: c.acts,
+		Subject: t.subject, Mode: c.mode, Without: c.without, With: c.with, Refused: c.refused, Acts: c.acts,
 		reviewed: c.reviewed, labeled: c.labeled, tried: t.application.Resource != nil,
 	}
 	if err := t.fill(&p, c); err != nil {
@@ -119,12 +121,12 @@ func (t *trial) preview(ctx context.Context) (Preview, error) {
 
 // gaps describe the parts of an apply that a preview does not show.
 func (t *trial) gaps() (gaps []string) {
-	if t.application.Subject.Object.Present() && len(t.application.Subject.Object.ManagedFields()) == 0 {
-		gaps = append(gaps, t.application.Subject.String()+": no managedFields, so the managers that set its fields are unknown; "+
+	if t.subject.Object.Present() && len(t.subject.Object.ManagedFields()) == 0 {
+		gaps = append(gaps, t.subject.String()+": no managedFields, so the managers that set its fields are unknown; "+
 			"export it with kubectl get -o yaml --show-managed-fields")
 	}
 	if t.options.ServerSide && t.appliedClientSide() {
-		gaps = append(gaps, t.application.Subject.String()+": after earlier client-side applies, kubectl first moves their managedFields entries "+
+		gaps = append(gaps, t.subject.String()+": after earlier client-side applies, kubectl first moves their managedFields entries "+
 			"to the server-side manager and then deletes fields that are missing from the manifest; a dry run does not show that")
 	}
 	return gaps
@@ -132,7 +134,7 @@ func (t *trial) gaps() (gaps []string) {
 
 // appliedClientSide reports whether kubectl has applied the object client-side before.
 func (t *trial) appliedClientSide() bool {
-	entries, err := t.application.Subject.Object.Entries()
+	entries, err := t.subject.Object.Entries()
 	if err != nil {
 		return false
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// refusal is the API server's error for an invalid object after an apply. ofFields reports whether validation returned it: the error
-// of a policy names no fields.
+// refusal is the API server's error for an invalid object after an apply. ofFields reports whether validation returned it: the
+// error of a policy names no fields.
 type refusal struct {
 	err      error
 	ofFields bool
@@ -48,12 +48,12 @@ func causesOf(status apierrors.APIStatus) []metav1.StatusCause {
 func (t *trial) classify(err error) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
-		return source.Advise(err, t.application.Subject.Namespace)
+		return source.Advise(err, t.subject.Namespace)
 	}
 	switch {
 	case apierrors.IsConflict(err):
 		return conflict(status)
-	case t.application.Subject.IsSecret() && !source.IsPermission(err):
+	case t.subject.IsSecret() && !source.IsPermission(err):
 		return aboutSecret(err, status)
 	}
 	if _, unknown, strict := strings.Cut(err.Error(), strictDecoding); strict {
@@ -78,7 +78,7 @@ func (t *trial) classify(err error) error {
 	case apierrors.IsBadRequest(err):
 		return errors.New(rejects + strings.Join(strings.Fields(err.Error()), " "))
 	default:
-		return source.Advise(err, t.application.Subject.Namespace)
+		return source.Advise(err, t.subject.Namespace)
 	}
 }
 
@@ -107,13 +107,13 @@ const withoutVersion = "remove metadata.resourceVersion and metadata.uid from th
 func (t *trial) stale() error {
 	version := t.application.Manifest.GetResourceVersion()
 	var live string
-	if text := t.application.Subject.Object.Value(fieldpath.MakePathOrDie("metadata", "resourceVersion")); text != nil {
+	if text := t.subject.Object.Value(fieldpath.MakePathOrDie("metadata", "resourceVersion")); text != nil {
 		live, _ = jsontree.Unquote(text)
 	}
 	switch {
-	case version == "" || version == live || t.application.Subject.Object.Present() && live == "":
+	case version == "" || version == live || t.subject.Object.Present() && live == "":
 		return nil
-	case !t.application.Subject.Object.Present():
+	case !t.subject.Object.Present():
 		return errors.New(rejects + "metadata.resourceVersion must not be set on objects to be created; remove it from the manifest")
 	default:
 		return fmt.Errorf(rejects+"the manifest sets resourceVersion %s, but the object has been modified since; "+withoutVersion,

@@ -85,6 +85,14 @@ func (p *Preview) remarks() (lines []string) {
 		lines = append(lines, "without handoff, "+p.Refused)
 	}
 	lines = append(lines, p.Warnings...)
+	if state := p.state(); p.keeps && !p.Acts && state != "" {
+		lines = append(lines, state)
+	}
+	return lines
+}
+
+// state returns why handoff does not do what it would, and how to enable it.
+func (p *Preview) state() string {
 	const applies = ", so WITHOUT HANDOFF applies; "
 	silent := "its webhook does not answer for this object: see kubectl handoff doctor"
 	enable := "to enable it: kubectl handoff enable " + p.Subject.Namespace
@@ -95,23 +103,20 @@ func (p *Preview) remarks() (lines []string) {
 		silent += " -n " + p.Subject.Namespace
 	}
 	switch {
-	case !p.keeps || p.Acts:
-		return lines
 	case !p.tried && p.Mode == source.UnknownMode:
-		return append(lines, "unknown whether handoff is enabled here; add the namespace to the live objects")
+		return "unknown whether handoff is enabled here; add the namespace to the live objects"
 	case !p.tried && p.Mode == ownership.ModeEnforce:
-		return lines
+		return ""
 	case p.Mode == ownership.ModeEnforce && p.reviewed == isReviewed:
-		return append(lines, "handoff is enabled here, but its configuration in the cluster is another"+applies+"omit --config")
+		return "handoff is enabled here, but its configuration in the cluster is another" + applies + "omit --config"
 	case p.Mode == ownership.ModeEnforce && p.reviewed == isNotReviewed:
-		return append(lines, "handoff is enabled here, but WITHOUT HANDOFF applies: "+silent)
+		return "handoff is enabled here, but WITHOUT HANDOFF applies: " + silent
 	case p.Mode == ownership.ModeEnforce:
-		return append(lines, "handoff is enabled here, but a dry run has the result of WITHOUT HANDOFF: see kubectl handoff doctor")
+		return "handoff is enabled here, but a dry run has the result of WITHOUT HANDOFF: see kubectl handoff doctor"
 	case p.Mode == source.UnknownMode && p.reviewed == isNotReviewed:
-		return append(lines, "handoff does nothing here"+applies+silent)
+		return "handoff does nothing here" + applies + silent
 	case p.Mode == source.UnknownMode && p.reviewed == notKnown:
-		return append(lines, "a dry run has the result of WITHOUT HANDOFF: "+
-			"handoff is not enabled here, or its webhook is not installed")
+		return "a dry run has the result of WITHOUT HANDOFF: handoff is not enabled here, or its webhook is not installed"
 	}
 	is := "is off"
 	if p.Mode == ownership.ModeWarn {
@@ -120,5 +125,5 @@ func (p *Preview) remarks() (lines []string) {
 	if p.reviewed == isNotReviewed {
 		enable = "enabling it has no effect: " + silent
 	}
-	return append(lines, "handoff "+is+" here"+applies+enable)
+	return "handoff " + is + " here" + applies + enable
 }

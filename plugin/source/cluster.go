@@ -172,11 +172,11 @@ func (c *cluster) scaleField(ctx context.Context, kind schema.GroupVersionKind) 
 	if err != nil {
 		return field, Advise(err, "")
 	}
-	resource, ok := served.of(kind.GroupKind())
-	if !ok || !resource.scales {
+	defined, ok := served.of(kind.GroupKind())
+	if !ok || !defined.scales {
 		return field, nil
 	}
-	name := resource.resource
+	name := defined.resource
 	resources := apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
 	found, err := c.objects.Resource(resources).Get(ctx, name+"."+kind.Group, metav1.GetOptions{})
 	switch {

@@ -43,8 +43,8 @@ func newScalers() *scalers {
 	return &scalers{targets: map[target][]int{}, references: map[target][]scale.Reference{}}
 }
 
-// read adds the HorizontalPodAutoscalers and the scalers of the given kinds in a namespace, or in all. It calls note with each and its
-// labels before it adds it.
+// read adds the HorizontalPodAutoscalers and the scalers of the given kinds in a namespace, or in all. It calls note with each
+// and its labels before it adds it.
 func (l *scalers) read(
 	ctx context.Context, from origin, kinds []scale.Kind, namespace string, note func(*Autoscaler, map[string]string),
 ) error {

@@ -64,8 +64,8 @@ func (s *Survey) gap(format string, args ...any) {
 	s.gaps = append(s.gaps, fmt.Sprintf(format, args...))
 }
 
-// readScalers reads the scalers in a namespace, or in all. The query selects a scaler by its labels and by the types of itself or its
-// target.
+// readScalers reads the scalers in a namespace, or in all. The query selects a scaler by its labels and by the types of itself or
+// its target.
 func (s *Survey) readScalers(ctx context.Context, namespace string, isNamed func(schema.GroupKind) bool) error {
 	selector, err := s.selector()
 	if err != nil {

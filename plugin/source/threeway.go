@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// ApplyPatch returns the patch that kubectl apply sends, and its type (k8s.io/kubectl/pkg/cmd/apply/patcher.go). It is {} if the apply
-// changes nothing.
+// ApplyPatch returns the patch that kubectl apply sends, and its type (k8s.io/kubectl/pkg/cmd/apply/patcher.go). It is {} if
+// the apply changes nothing.
 func (s Subject) ApplyPatch(base, manifest, live []byte) (patch []byte, kind types.PatchType, err error) {
 	patch, _, err = s.applyPatch(base, manifest, live)
 	if kind = types.StrategicMergePatchType; !scheme.Scheme.Recognizes(s.Kind) {

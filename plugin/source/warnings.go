@@ -9,8 +9,8 @@ import (
 	"github.com/ownership-handoff/handoff/internal/protocol"
 )
 
-// WithWarnings returns a context whose requests append the warnings in their responses to heard. If forwarded is set, those that are
-// not handoff's are also shown to the user.
+// WithWarnings returns a context whose requests append the warnings in their responses to heard. If forwarded is set, those
+// that are not handoff's are also shown to the user.
 func WithWarnings(ctx context.Context, forwarded bool) (with context.Context, heard *[]string) {
 	c := &collector{forwarded: forwarded}
 	return context.WithValue(ctx, collectorKey{}, c), &c.heard
