@@ -50,7 +50,8 @@ Owners:
   default      the API server set the field as a default
   unknown      the owner is not recorded
 
-MANIFEST is yes, no, the different value that the manifest declares, or ? if the manifest is not recorded, as with Helm 3.
+MANIFEST is yes, no, the different value that the manifest declares, or ? if that is not recorded: with Helm 3, and for a
+field that another manager has set since a server-side apply.
 The contents of Secrets are not shown.`,
 		Example: `  # Show the fields of a Deployment as a tree
   kubectl handoff explain deployment/web

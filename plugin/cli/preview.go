@@ -35,11 +35,13 @@ func (s *shared) newPreview() *cobra.Command {
 without and with handoff, and the reason. Nothing is stored.
 
 Fields that autoscalers, controllers and users own come first, so replicas that the apply would reset to the value in the
-manifest, or to 1, are visible before it happens. The values without handoff come from a dry run of the API server, so they
-include defaults and the effects of other webhooks. The dry run requires the permissions of an apply. Status fields, server
-bookkeeping and the last-applied annotation are left out.
+manifest, or to 1, are visible before it happens. The values come from dry runs of the API server, so they include defaults
+and the effects of other webhooks. The dry runs require the permissions of an apply. Status fields, server bookkeeping and
+the last-applied annotation are left out.
 
-If handoff is enabled, a second dry run checks that the webhook is installed and produces the values under WITH HANDOFF.
+The first dry run is the apply as it is. If handoff answers it, the second has the label ownership-handoff.io/mode=off on
+the object; otherwise, it has the label with the value enforce. If handoff does not answer at all, or with --config or
+--live, this command decides what handoff would keep.
 
 With --live, live objects are read from files instead of a cluster. Write the files with
 kubectl get -o yaml --show-managed-fields, and include the HorizontalPodAutoscalers and the namespaces. The API server's
@@ -182,7 +184,7 @@ func (p *previewOptions) complete() (preview.Options, error) {
 	if err != nil {
 		return options, err
 	}
-	options.Managers = configuration.Managers()
+	options.Managers, options.Configured = configuration.Managers(), p.config != ""
 	options.Rules, err = configuration.Rules()
 	return options, err
 }

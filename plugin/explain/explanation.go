@@ -19,8 +19,8 @@ type Explanation struct {
 	Fields  ownership.Fields
 	// recorded reports whether the object has a last-applied annotation.
 	recorded bool
-	// applier is a manager that has applied the object server-side, or "".
-	applier string
+	// applier is the entry of a manager that has applied the object server-side, the zero Entry if there is none.
+	applier ownership.Entry
 }
 
 // Of explains a subject. It returns an error if no owner at all is known. If some are, missing records are gaps.
@@ -34,7 +34,7 @@ func Of(s source.Subject) (Explanation, error) {
 	e.date()
 	_, e.recorded = s.Object.LastApplied()
 	for i := range e.Fields {
-		if e.applier == "" {
+		if e.applier.Manager == "" {
 			e.applier = e.applied(&e.Fields[i])
 		}
 	}
@@ -132,8 +132,10 @@ func (e *Explanation) declared(f *ownership.Field) string {
 		return "null"
 	case f.DeclaredValue != nil:
 		return e.Subject.Show(f.Path, f.DeclaredValue)
-	case f.Declared == ownership.Sets, e.applied(f) != "":
+	case f.Declared == ownership.Sets, e.applied(f).Manager != "":
 		return "yes"
+	case e.mayHaveLost(f):
+		return "?"
 	}
 	for _, h := range f.Entries {
 		if !e.recorded && e.Subject.Context.Managers.IsApplier(h) {
@@ -143,14 +145,29 @@ func (e *Explanation) declared(f *ownership.Field) string {
 	return "no"
 }
 
-// applied returns a manager that has applied a field server-side, or "".
-func (e *Explanation) applied(f *ownership.Field) string {
+// applied returns the entry of a manager that has applied a field server-side, the zero Entry if there is none.
+func (e *Explanation) applied(f *ownership.Field) ownership.Entry {
 	for _, h := range f.Entries {
 		if h.Operation == ownership.OperationApply && e.Subject.Context.Managers.IsApplier(h) {
-			return h.Manager
+			return h
 		}
 	}
-	return ""
+	return ownership.Entry{}
+}
+
+// mayHaveLost reports whether another manager has written a field since a server-side apply. If the manifest sets the field too,
+// the API server has removed it from the applier's entry then.
+func (e *Explanation) mayHaveLost(f *ownership.Field) bool {
+	if e.recorded || e.applier.Manager == "" || inStatus(f) {
+		return false
+	}
+	switch f.Owner.Kind {
+	case ownership.Autoscaler, ownership.Controller, ownership.Imperative, ownership.Other:
+		// RFC 3339 in UTC, as the API server writes it, sorts by time. Entries of /scale have none.
+		return f.Since == "" || f.Since >= e.applier.Time
+	default:
+		return false
+	}
 }
 
 // Short returns a value as the tree shows it: shortened, and masked for the contents of a Secret.

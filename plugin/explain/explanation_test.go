@@ -86,6 +86,28 @@ func TestSentences(t *testing.T) {
 			"spec.mood", "`.spec.mood` is \"good\": the manifest set it (`a`) at 2026-01-02T03:04:05Z; " +
 				"an apply without the field would not delete it, because other managers also manage it",
 		},
+		"an autoscaler after a server-side apply that may set the field": {
+			autoscaled(subject(t, "", `{"paused":true,"replicas":9}`, entry("kubectl", "Apply", "", "paused"), scaledAt(""))),
+			"spec.replicas", "`.spec.replicas` is 9: HorizontalPodAutoscaler `web` set it through /scale; whether the manifest of `kubectl` sets it " +
+				"is not recorded: another manager has set it since; " +
+				"an apply that sets another value would conflict, and with --force-conflicts would set it (handoff: keeps 9)",
+		},
+		"a user before a server-side apply that does not set the field": {
+			subject(t, "", `{"paused":true,"mood":"good"}`, strings.Replace(entry("kubectl", "Apply", "", "paused"), "T03", "T04", 1),
+				entry("kubectl-edit", "Update", "", "mood")),
+			"spec.mood", "`.spec.mood` is \"good\": a user set it with an imperative command (`kubectl-edit`) at 2026-01-02T03:04:05Z; " +
+				"the manifest of `kubectl` does not set it; an apply that sets another value would conflict, and with --force-conflicts would set it",
+		},
+		"an autoscaler that has scaled to 0, which no entry records": {
+			scaled(autoscaled(subject(t, lastApplied, `{"replicas":0}`, clientSide)), "2026-01-02T03:04:05Z"),
+			"spec.replicas", "`.spec.replicas` is 0: HorizontalPodAutoscaler `web` owns it, and last scaled the object at 2026-01-02T03:04:05Z; " +
+				"the last-applied manifest sets 3; an apply would set 3 (handoff: keeps 0)",
+		},
+		"another scaler, of which no entry is recorded": {
+			scaledBy(subject(t, lastApplied, `{"replicas":9}`, clientSide), "ScaledObject/web"),
+			"spec.replicas", "`.spec.replicas` is 9: ScaledObject `web` owns it, and who set it last is not recorded; " +
+				"the last-applied manifest sets 3; an apply would set 3 (handoff: keeps 9)",
+		},
 		"a managed field that no longer exists": {
 			subject(t, "", `{"a":1}`, entry("kubectl-edit", "Update", "", "mood")),
 			"spec.mood", "`.spec.mood` no longer exists, but is still in managedFields: a user set it with an imperative command (`kubectl-edit`) " +
@@ -112,9 +134,21 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-func autoscaled(s source.Subject) source.Subject {
-	s.Context.Autoscaler = "HorizontalPodAutoscaler/web"
+func autoscaled(s source.Subject) source.Subject { return scaledBy(s, "HorizontalPodAutoscaler/web") }
+
+func scaledBy(s source.Subject, scaler string) source.Subject {
+	s.Context.Autoscaler = scaler
 	return s
+}
+
+func scaled(s source.Subject, at string) source.Subject {
+	s.Scaled = at
+	return s
+}
+
+// scaledAt returns the managedFields entry of a HorizontalPodAutoscaler.
+func scaledAt(time string) string {
+	return strings.Replace(entry("kube-controller-manager", "Update", "scale", "replicas"), "2026-01-02T03:04:05Z", time, 1)
 }
 
 func TestTextParsesAsPattern(t *testing.T) {

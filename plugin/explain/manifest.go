@@ -10,19 +10,23 @@ import (
 
 // manifest returns what the manifest declares about a field, and what an apply would do.
 func (e Explanation) manifest(f *ownership.Field) []string {
+	applier := e.applier.Manager
+	notSet := fmt.Sprintf("the manifest of %#q does not set it", applier)
+	if e.mayHaveLost(f) {
+		notSet = fmt.Sprintf("whether the manifest of %#q sets it is not recorded: another manager has set it since", applier)
+	}
 	switch {
-	case e.applied(f) != "" && f.Declared == ownership.Lacks:
+	case e.applied(f).Manager != "" && f.Declared == ownership.Lacks:
 		return e.serverSide(f)
 	case e.recorded:
 		return e.clientSide(f)
-	case e.declared(f) == "?":
+	case e.declared(f) == "?" && !e.mayHaveLost(f):
 		return []string{"the manifest is not recorded"}
-	case e.applier != "" && f.Owner.Kind != ownership.Default && f.Owner.Kind != ownership.Unknown:
-		unset := fmt.Sprintf("the manifest of %#q does not set it", e.applier)
+	case applier != "" && f.Owner.Kind != ownership.Default && f.Owner.Kind != ownership.Unknown:
 		forced := "an apply that sets another value would conflict, and with --force-conflicts would set it"
-		return []string{unset, forced + e.kept(f, ownership.Sets, ownership.Lacks)}
-	case e.applier != "":
-		return []string{fmt.Sprintf("the manifest of %#q does not set it", e.applier)}
+		return []string{notSet, forced + e.kept(f, ownership.Sets, ownership.Lacks)}
+	case applier != "":
+		return []string{notSet}
 	default:
 		return []string{"no manifest is recorded"}
 	}
@@ -51,7 +55,7 @@ const withoutField = "an apply without the field would "
 
 func (e Explanation) serverSide(f *ownership.Field) []string {
 	var parts []string
-	if applier := e.applied(f); f.Owner.Kind != ownership.Manifest || f.Owner.By != applier {
+	if applier := e.applied(f).Manager; f.Owner.Kind != ownership.Manifest || f.Owner.By != applier {
 		parts = append(parts, fmt.Sprintf("the manifest of %#q sets it", applier))
 	}
 	if len(f.Entries) > 1 {

@@ -100,7 +100,15 @@ func (e Explanation) whoScales(f *ownership.Field, it, through, since string) st
 		return fmt.Sprintf("the autoscaler %#q set %s%s%s", f.Owner.By, it, through, since)
 	}
 	if len(f.Entries) == 0 || f.Entries[0].Manager == HandoverManager {
-		return fmt.Sprintf("%s %#q owns %s, but has not set it yet", kind, name, it)
+		owns := fmt.Sprintf("%s %#q owns %s, ", kind, name, it)
+		switch {
+		case e.Subject.Scaled != "":
+			return owns + "and last scaled the object at " + e.Subject.Scaled
+		case kind == "HorizontalPodAutoscaler": // whose status would say so
+			return owns + "but has not set it yet"
+		default:
+			return owns + "and who set it last is not recorded"
+		}
 	}
 	last := f.Entries[0]
 	owner := fmt.Sprintf(", but %s %#q owns %s", kind, name, it)

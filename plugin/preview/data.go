@@ -19,9 +19,12 @@ type Data struct {
 	Keeps bool `json:"keeps"`
 	// Refused is the API server's reason for rejecting an apply without handoff.
 	Refused string `json:"refused,omitempty"`
-	// Acts reports whether a dry run of the apply produces the values under With; missing if there was no dry run.
+	// Acts reports whether handoff is on: whether a dry run of the apply produces the values under With. It is missing if handoff
+	// keeps nothing, or if there was no dry run.
 	Acts   *bool       `json:"acts,omitempty"`
 	Fields []FieldData `json:"fields"`
+	// Warnings are handoff's, about anything but these fields.
+	Warnings []string `json:"warnings,omitempty"`
 	// Gaps describe what is unknown; a complete answer has none.
 	Gaps []string `json:"gaps,omitempty"`
 }
@@ -47,10 +50,10 @@ type FieldData struct {
 func (p *Preview) Data() Data {
 	d := Data{
 		APIVersion: explain.APIVersion, Kind: "Preview", Creates: !p.Subject.Object.Present(),
-		Mode: string(p.Mode), Keeps: p.Keeps(), Refused: p.Refused, Fields: []FieldData{}, Gaps: p.Subject.Gaps,
+		Mode: string(p.Mode), Keeps: p.Keeps(), Refused: p.Refused, Fields: []FieldData{}, Gaps: p.Subject.Gaps, Warnings: p.Warnings,
 		Object: explain.ObjectOf(p.Subject),
 	}
-	if p.Tried {
+	if p.Keeps() && p.tried {
 		d.Acts = &p.Acts
 	}
 	for i := range p.Fields {

@@ -1,4 +1,3 @@
-// Package preview predicts what kubectl apply of a manifest does to its live object, field by field, without and with handoff.
-// A dry run of the API server, or threeway.MergeJSON without one, determines the result of the apply alone. Package merge, which
-// also decides in the webhook, determines the result with handoff.
+// Package preview shows what kubectl apply of a manifest does to its live object, field by field, without and with handoff. Both
+// are dry runs of the API server; if handoff is not on, or there is no API server, package merge decides what it would keep.
 package preview

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/source"
@@ -17,25 +16,43 @@ type Options struct {
 	FieldManager string
 	// Validate is how to handle unknown fields: Strict, Warn or Ignore.
 	Validate string
-	// Managers and Rules come from the configuration.
-	Managers ownership.Managers
-	Rules    []ownership.Rule
+	// Managers and Rules come from the configuration. Configured reports whether the user has given one: where handoff is not on,
+	// it decides what handoff would keep. Otherwise the configuration of the cluster's webhook does.
+	Managers   ownership.Managers
+	Rules      []ownership.Rule
+	Configured bool
 }
 
-// Preview is the predicted result of an apply to an object.
+// Preview is what an apply does to an object.
 type Preview struct {
 	Subject source.Subject
 	// Mode is the object's mode, or source.UnknownMode.
 	Mode ownership.Mode
-	// Without and With are the object after an apply, without and with handoff, as JSON. Without is nil if the API server
-	// rejects that apply; Refused is then the reason.
+	// Without and With are the object after an apply, without and with handoff, as JSON. Without is nil if the API server rejects
+	// that apply; Refused is then the reason. It is also nil if it is unknown, which is a gap of the subject.
 	Without, With []byte
 	Refused       string
+	// Acts reports whether handoff is on: an apply now results in With, and otherwise in Without.
+	Acts bool
 	// Fields are the fields that handoff acts on, followed by all others that the apply changes.
 	Fields []Field
-	// Acts reports whether a dry run of the apply results in With; Tried whether there was such a dry run.
-	Acts, Tried bool
+	// Warnings are handoff's own, about anything but these fields.
+	Warnings []string
+
+	// keeps reports whether With differs from Without, tried whether the API server has said so.
+	// labeled reports whether Mode is that of the object's label.
+	keeps, tried, labeled bool
+	reviewed              reviewed
 }
+
+// reviewed is whether the API server calls handoff for the object if it has the mode label.
+type reviewed int
+
+const (
+	notKnown reviewed = iota
+	isReviewed
+	isNotReviewed
+)
 
 // kubectl's field managers (k8s.io/kubectl/pkg/cmd/apply).
 const (
@@ -54,13 +71,10 @@ func (o Options) manager() string {
 	}
 }
 
-// Of predicts the apply of a manifest. The error starts with the name of the object; in most cases it is the API server's reason
+// Of previews the apply of a manifest. The error starts with the name of the object; in most cases it is the API server's reason
 // for rejecting the apply.
 func Of(ctx context.Context, a source.Application, o Options) (Preview, error) {
-	t := &trial{
-		subject: a.Subject, manifest: a.Manifest, clusterScoped: a.ClusterScoped, namespaceMode: a.Mode, resource: a.Resource,
-		options: o,
-	}
+	t := &trial{application: a, subject: a.Subject, options: o}
 	p, err := t.preview(ctx)
 	if err != nil {
 		return Preview{Subject: a.Subject}, fmt.Errorf("%s: %w", a.Subject, err)
@@ -68,48 +82,44 @@ func Of(ctx context.Context, a source.Application, o Options) (Preview, error) {
 	return p, nil
 }
 
+// Keeps reports whether an apply with handoff differs from one without.
+func (p *Preview) Keeps() bool { return p.keeps }
+
+// trial is an apply to preview.
+type trial struct {
+	application source.Application
+	// subject is the live object, absent if the apply creates it.
+	subject source.Subject
+	options Options
+}
+
 func (t *trial) preview(ctx context.Context) (Preview, error) {
-	if err := t.supported(); err != nil {
+	if t.options.ServerSide && t.application.Resource == nil {
+		return Preview{}, errors.New("a server-side apply can only be previewed by the API server; omit --live or --server-side")
+	}
+	if err := t.stale(); err != nil {
 		return Preview{}, err
 	}
-	merged, err := t.merged()
-	if err != nil {
-		return Preview{}, err
+	compare := t.dryRuns
+	if t.application.Resource == nil {
+		compare = t.local
 	}
-	mode, err := t.mode(merged)
-	if err != nil {
-		return Preview{}, err
-	}
-	predicted, err := t.predict(ctx, merged, mode)
-	if err != nil {
-		return Preview{}, err
-	}
-	checked, err := t.check(ctx, merged, mode, predicted)
-	if err != nil {
-		return Preview{}, err
-	}
-	predicted.with = checked.with
-	fields, err := t.fields(predicted)
+	c, err := compare(ctx)
 	if err != nil {
 		return Preview{}, err
 	}
 	p := Preview{
-		Subject: t.subject, Mode: mode, Without: predicted.without, With: predicted.with, Refused: predicted.refused,
-		Fields: fields, Acts: checked.acts, Tried: checked.tried,
+		Subject: t.subject, Mode: c.mode, Without: c.without, With: c.with, Refused: c.refused, Acts: c.acts,
+		reviewed: c.reviewed, labeled: c.labeled, tried: t.application.Resource != nil,
 	}
-	p.Subject.Gaps = slices.Concat(p.Subject.Gaps, t.gaps())
+	if err := t.fill(&p, c); err != nil {
+		return Preview{}, err
+	}
+	p.Subject.Gaps = append(p.Subject.Gaps[:len(p.Subject.Gaps):len(p.Subject.Gaps)], append(t.gaps(), c.gaps...)...)
 	return p, nil
 }
 
-// supported returns an error if the apply cannot be predicted, or if the API server rejects it without looking at its fields.
-func (t *trial) supported() error {
-	if t.options.ServerSide && t.resource == nil {
-		return errors.New("a server-side apply can only be previewed by the API server; omit --live or --server-side")
-	}
-	return t.stale()
-}
-
-// gaps describe the parts of an apply that are not predicted.
+// gaps describe the parts of an apply that a preview does not show.
 func (t *trial) gaps() (gaps []string) {
 	if t.subject.Object.Present() && len(t.subject.Object.ManagedFields()) == 0 {
 		gaps = append(gaps, t.subject.String()+": no managedFields, so the managers that set its fields are unknown; "+
@@ -122,10 +132,14 @@ func (t *trial) gaps() (gaps []string) {
 	return gaps
 }
 
-// Keeps reports whether an apply with handoff differs from one without.
-func (p *Preview) Keeps() bool {
-	for i := range p.Fields {
-		if p.Fields[i].Decided != nil {
+// appliedClientSide reports whether kubectl has applied the object client-side before.
+func (t *trial) appliedClientSide() bool {
+	entries, err := t.subject.Object.Entries()
+	if err != nil {
+		return false
+	}
+	for _, e := range entries {
+		if e.Manager == clientSideManager && e.Operation == ownership.OperationUpdate {
 			return true
 		}
 	}

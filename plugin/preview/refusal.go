@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,8 +15,12 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// refusal is the API server's error for an invalid object after an apply.
-type refusal struct{ err error }
+// refusal is the API server's error for an invalid object after an apply. ofFields reports whether validation returned it: the
+// error of a policy names no fields.
+type refusal struct {
+	err      error
+	ofFields bool
+}
 
 const rejects = "the API server rejects it: "
 
@@ -24,6 +29,13 @@ func (r *refusal) Error() string { return rejects + r.err.Error() }
 
 // Unwrap implements error.
 func (r *refusal) Unwrap() error { return r.err }
+
+// ofFields reports whether all causes of an error name fields.
+func ofFields(status apierrors.APIStatus) bool {
+	causes := causesOf(status)
+	nameless := func(cause metav1.StatusCause) bool { return cause.Field == "" }
+	return len(causes) > 0 && !slices.ContainsFunc(causes, nameless)
+}
 
 func causesOf(status apierrors.APIStatus) []metav1.StatusCause {
 	if details := status.Status().Details; details != nil {
@@ -42,7 +54,7 @@ func (t *trial) classify(err error) error {
 	case apierrors.IsConflict(err):
 		return conflict(status)
 	case t.subject.IsSecret() && !source.IsPermission(err):
-		return aboutSecret(err)
+		return aboutSecret(err, status)
 	}
 	if _, unknown, strict := strings.Cut(err.Error(), strictDecoding); strict {
 		return errors.New(rejects + unknown + "; fix it, or use --validate=warn")
@@ -54,11 +66,15 @@ func (t *trial) classify(err error) error {
 		if at < 0 {
 			return errors.New(rejects + "a field's value does not match its declared type")
 		}
-		return errors.New(rejects + strings.Join(strings.Fields(causes[0].Message[at+len(quoted):]), " "))
+		reason := strings.Join(strings.Fields(causes[0].Message[at+len(quoted):]), " ")
+		if declared, ok := strings.CutPrefix(reason, "unrecognized type: "); ok {
+			reason = "a field of type " + declared + " has a value of another type"
+		}
+		return errors.New(rejects + reason)
 	}
 	switch {
 	case apierrors.IsInvalid(err):
-		return &refusal{errors.New(strings.Join(strings.Fields(err.Error()), " "))}
+		return &refusal{errors.New(strings.Join(strings.Fields(err.Error()), " ")), ofFields(status)}
 	case apierrors.IsBadRequest(err):
 		return errors.New(rejects + strings.Join(strings.Fields(err.Error()), " "))
 	default:
@@ -89,7 +105,7 @@ const withoutVersion = "remove metadata.resourceVersion and metadata.uid from th
 // stale returns an error if the manifest's resourceVersion differs from the live one, as the API server does. A dry run does not
 // show that, because it leaves out the resourceVersion.
 func (t *trial) stale() error {
-	version := t.manifest.GetResourceVersion()
+	version := t.application.Manifest.GetResourceVersion()
 	var live string
 	if text := t.subject.Object.Value(fieldpath.MakePathOrDie("metadata", "resourceVersion")); text != nil {
 		live, _ = jsontree.Unquote(text)
@@ -106,14 +122,14 @@ func (t *trial) stale() error {
 }
 
 // aboutSecret returns the API server's error for a Secret, without its message.
-func aboutSecret(err error) error {
+func aboutSecret(err error, status apierrors.APIStatus) error {
 	if _, strict, ok := strings.Cut(err.Error(), strictDecoding); ok {
 		fields := regexp.MustCompile(`(unknown|duplicate) field "[^"]*"`).FindAllString(strict, -1)
 		return errors.New(rejects + strings.Join(fields, ", ") + "; fix it, or use --validate=warn")
 	}
 	text := source.WithoutMessage(err)
 	if apierrors.IsInvalid(err) {
-		return &refusal{text}
+		return &refusal{text, ofFields(status)}
 	}
 	return errors.New(rejects + text.Error())
 }

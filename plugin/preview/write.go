@@ -52,13 +52,18 @@ func (p *Preview) Write(w io.Writer, style table.Style, wide bool) error {
 
 func (p *Preview) row(f *Field, wide bool) table.Row {
 	without := p.show(f, f.Without)
-	if p.Without == nil {
+	switch {
+	case p.Refused != "":
 		without = "(rejected)"
+	case p.Without == nil:
+		without = "(unknown)"
 	}
 	r := table.Row{Cells: []string{explain.Text(f.Path), p.show(f, f.Live), without, p.show(f, f.With), f.Why}, At: withAt}
 	owner, decision := "", ""
-	if f.Decided != nil {
+	if f.Acted {
 		r.Color = kept
+	}
+	if f.Decided != nil {
 		owner, decision = f.Decided.Owner.Kind.String(), f.Decided.Decision.Name
 	}
 	if wide {
@@ -79,30 +84,46 @@ func (p *Preview) remarks() (lines []string) {
 	if p.Refused != "" {
 		lines = append(lines, "without handoff, "+p.Refused)
 	}
-	if !p.Keeps() {
-		return lines
+	lines = append(lines, p.Warnings...)
+	if state := p.state(); p.keeps && !p.Acts && state != "" {
+		lines = append(lines, state)
 	}
-	switch {
-	case p.Mode == ownership.ModeOff:
-		return append(lines, "handoff is off here, so WITHOUT HANDOFF applies; "+p.enableRemedy())
-	case p.Mode == ownership.ModeWarn:
-		return append(lines, "handoff only warns here, so WITHOUT HANDOFF applies; "+p.enableRemedy())
-	case p.Tried && !p.Acts && p.Mode == source.UnknownMode:
-		return append(lines, "a dry run has the result of WITHOUT HANDOFF: "+
-			"handoff is not enabled here, or its webhook is not installed")
-	case p.Mode == source.UnknownMode && !p.Tried:
-		return append(lines, "unknown whether handoff is enabled here; add the namespace to the live objects")
-	case p.Tried && !p.Acts:
-		return append(lines, "handoff is enabled here, but a dry run has the result of WITHOUT HANDOFF; "+
-			"check that the webhook is installed and running: kubectl get mutatingwebhookconfigurations")
-	default:
-		return lines
-	}
+	return lines
 }
 
-func (p *Preview) enableRemedy() string {
-	if p.Subject.Namespace == "" {
-		return "label the object with " + ownership.ModeLabel + "=" + string(ownership.ModeEnforce)
+// state returns why handoff does not do what it would, and how to enable it.
+func (p *Preview) state() string {
+	const applies = ", so WITHOUT HANDOFF applies; "
+	silent := "its webhook does not answer for this object: see kubectl handoff doctor"
+	enable := "to enable it: kubectl handoff enable " + p.Subject.Namespace
+	if p.labeled {
+		enable = "to enable it, set the object's label " + ownership.ModeLabel + "=" + string(ownership.ModeEnforce)
 	}
-	return "to enable it: kubectl handoff enable " + p.Subject.Namespace
+	if p.Subject.Namespace != "" {
+		silent += " -n " + p.Subject.Namespace
+	}
+	switch {
+	case !p.tried && p.Mode == source.UnknownMode:
+		return "unknown whether handoff is enabled here; add the namespace to the live objects"
+	case !p.tried && p.Mode == ownership.ModeEnforce:
+		return ""
+	case p.Mode == ownership.ModeEnforce && p.reviewed == isReviewed:
+		return "handoff is enabled here, but its configuration in the cluster is another" + applies + "omit --config"
+	case p.Mode == ownership.ModeEnforce && p.reviewed == isNotReviewed:
+		return "handoff is enabled here, but WITHOUT HANDOFF applies: " + silent
+	case p.Mode == ownership.ModeEnforce:
+		return "handoff is enabled here, but a dry run has the result of WITHOUT HANDOFF: see kubectl handoff doctor"
+	case p.Mode == source.UnknownMode && p.reviewed == isNotReviewed:
+		return "handoff does nothing here" + applies + silent
+	case p.Mode == source.UnknownMode && p.reviewed == notKnown:
+		return "a dry run has the result of WITHOUT HANDOFF: handoff is not enabled here, or its webhook is not installed"
+	}
+	is := "is off"
+	if p.Mode == ownership.ModeWarn {
+		is = "only warns"
+	}
+	if p.reviewed == isNotReviewed {
+		enable = "enabling it has no effect: " + silent
+	}
+	return "handoff " + is + " here" + applies + enable
 }

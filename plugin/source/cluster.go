@@ -2,10 +2,11 @@ package source
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,14 +14,14 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // readCluster reads the objects of a query from the cluster. If some of them can be read, errors about the others are gaps.
-func (r Reader) readCluster(q Query) ([]*unstructured.Unstructured, facts, []string, error) {
+func (r Reader) readCluster(q Query) ([]*unstructured.Unstructured, origin, []string, error) {
 	namespace, _, err := r.Cluster.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return nil, nil, nil, Advise(err, "")
@@ -36,13 +37,12 @@ func (r Reader) readCluster(q Query) ([]*unstructured.Unstructured, facts, []str
 	if err != nil {
 		gaps = gapsOf(err, namespace)
 	}
-	known, err := newClusterFacts(r.Cluster)
+	from, err := newCluster(r.Cluster)
 	if err != nil {
 		return nil, nil, nil, Advise(err, namespace)
 	}
-	known.everywhere = q.AllNamespaces
 	objects, err := unstructuredOf(infos)
-	return objects, known, gaps, err
+	return objects, from, gaps, err
 }
 
 // gapsOf returns the gaps of an error of a request that has succeeded in part.
@@ -58,56 +58,101 @@ func gapsOf(err error, namespace string) []string {
 	return gaps
 }
 
-// clusterFacts are the facts of a cluster. It requests those of each namespace and each kind once.
-type clusterFacts struct {
-	objects   dynamic.Interface
-	discovery discovery.CachedDiscoveryInterface
-	hpas      map[string]hpaList // by namespace
-	// everywhere lists the autoscalers of all namespaces in one request. Users without that permission list them by namespace.
-	everywhere, requested bool
-	scales                map[schema.GroupVersionKind]scaleField
-	getter                genericclioptions.RESTClientGetter
-	served                *servedKinds                // nil until it is needed
-	scalersBy             map[string]namespaceScalers // by namespace; "" is all
+// cluster is the origin of objects in a cluster.
+type cluster struct {
+	getter  genericclioptions.RESTClientGetter
+	objects dynamic.Interface
+	lister  lister
+	served  *servedKinds // nil until it is needed
 }
 
-type hpaList struct {
-	items []autoscalingv2.HorizontalPodAutoscaler
-	gap   string
-}
-
-func newClusterFacts(getter genericclioptions.RESTClientGetter) (*clusterFacts, error) {
+func newCluster(getter genericclioptions.RESTClientGetter) (*cluster, error) {
 	restConfig, err := getter.ToRESTConfig()
 	if err != nil {
 		return nil, err
 	}
-	f := &clusterFacts{
-		hpas: map[string]hpaList{}, scales: map[schema.GroupVersionKind]scaleField{},
-		getter: getter, scalersBy: map[string]namespaceScalers{},
-	}
-	if f.objects, err = dynamic.NewForConfig(restConfig); err != nil {
+	c := &cluster{getter: getter}
+	if c.lister, err = newLister(getter); err != nil {
 		return nil, err
 	}
-	f.discovery, err = getter.ToDiscoveryClient()
-	return f, err
+	restConfig = rest.CopyConfig(restConfig)
+	restConfig.WarningHandlerWithContext = warningHandler{restConfig.WarningHandler}
+	c.objects, err = dynamic.NewForConfig(restConfig)
+	return c, err
 }
 
-func (f *clusterFacts) autoscalers(ctx context.Context, s *Subject) ([]autoscalingv2.HorizontalPodAutoscaler, error) {
-	list, err := f.hpasOf(ctx, s.Namespace)
+func (c *cluster) kinds() (*servedKinds, error) {
+	if c.served == nil {
+		served, err := newServedKinds(c.getter)
+		if err != nil {
+			return nil, err
+		}
+		c.served = &served
+	}
+	return c.served, nil
+}
+
+// list implements origin.
+func (c *cluster) list(
+	ctx context.Context, kind schema.GroupKind, namespace string, visit func(*unstructured.Unstructured) error,
+) (access, error) {
+	kinds, err := c.kinds()
 	if err != nil {
-		return nil, err
+		return access{}, Advise(err, "")
 	}
-	if list.gap != "" {
-		s.gap("%s", list.gap)
+	served, ok := kinds.of(kind)
+	switch {
+	case !ok && kinds.unknown[kind.Group]:
+		return access{remedy: "its API server does not respond: see kubectl get apiservices"}, nil
+	case !ok || !served.namespaced:
+		return access{complete: true}, nil
 	}
-	return list.items, nil
+	err = c.lister.each(ctx, list{path: served.path(namespace)}, func(page listed) error {
+		for _, item := range page.items {
+			o := &unstructured.Unstructured{}
+			if err := json.Unmarshal(item, &o.Object); err != nil {
+				return fmt.Errorf("parsing a %s: %w", kind.Kind, err)
+			}
+			o.SetGroupVersionKind(served.gvk) // which lists need not contain
+			if err := visit(o); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	switch {
+	case apierrors.IsForbidden(err):
+		return access{remedy: fmt.Sprintf("ask for permission to list %s %s", served, where(namespace))}, nil
+	case err != nil && !apierrors.IsNotFound(err): // the kind was deleted a moment ago
+		return access{}, Advise(err, namespace)
+	}
+	return access{complete: true}, nil
 }
 
-func (f *clusterFacts) namespaceMode(ctx context.Context, namespace string) (ownership.Mode, error) {
+// where returns the namespace of a permission to ask for.
+func where(namespace string) string {
+	if namespace == "" {
+		return "in all namespaces, or select one with -n"
+	}
+	return "in namespace " + namespace
+}
+
+// scalable implements origin.
+func (c *cluster) scalable(kind schema.GroupKind) (scales, known bool) {
+	kinds, err := c.kinds()
+	if err != nil {
+		return false, false
+	}
+	served, ok := kinds.of(kind)
+	return served.scales, ok || !kinds.unknown[kind.Group]
+}
+
+// namespaceMode implements origin.
+func (c *cluster) namespaceMode(ctx context.Context, namespace string) (ownership.Mode, error) {
 	if namespace == "" {
 		return ownership.ModeOff, nil
 	}
-	namespaces := f.objects.Resource(corev1.SchemeGroupVersion.WithResource("namespaces"))
+	namespaces := c.objects.Resource(corev1.SchemeGroupVersion.WithResource("namespaces"))
 	o, err := namespaces.Get(ctx, namespace, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
@@ -120,60 +165,31 @@ func (f *clusterFacts) namespaceMode(ctx context.Context, namespace string) (own
 	return modeOf(o), nil
 }
 
-// UnknownMode is the mode of a namespace that could not be read.
-const UnknownMode ownership.Mode = "unknown"
-
-// modeOf returns the mode in a namespace's annotation.
-func modeOf(namespace *unstructured.Unstructured) ownership.Mode {
-	text, annotated := namespace.GetAnnotations()[ownership.ModeAnnotation]
-	mode, _ := ownership.ModeOf(text, annotated)
-	return mode
-}
-
-// hpasOf returns the autoscalers of a namespace.
-func (f *clusterFacts) hpasOf(ctx context.Context, namespace string) (list hpaList, err error) {
-	if f.everywhere && !f.requested {
-		f.requested = true
-		if list, err = f.listHPAs(ctx, metav1.NamespaceAll); err != nil {
-			return list, err
-		}
-		f.everywhere = list.gap == ""
-		for _, hpa := range list.items {
-			near := f.hpas[hpa.Namespace]
-			near.items = append(near.items, hpa)
-			f.hpas[hpa.Namespace] = near
-		}
+// scaleField implements origin. It reads the CustomResourceDefinition of a kind only if a version of it has a scale subresource:
+// discovery shows that without any permission.
+func (c *cluster) scaleField(ctx context.Context, kind schema.GroupVersionKind) (field scaleField, err error) {
+	served, err := c.kinds()
+	if err != nil {
+		return field, Advise(err, "")
 	}
-	list, known := f.hpas[namespace]
-	if known || f.everywhere {
-		return list, nil
+	defined, ok := served.of(kind.GroupKind())
+	if !ok || !defined.scales {
+		return field, nil
 	}
-	if list, err = f.listHPAs(ctx, namespace); err != nil {
-		return list, err
-	}
-	f.hpas[namespace] = list
-	return list, nil
-}
-
-func (f *clusterFacts) listHPAs(ctx context.Context, namespace string) (list hpaList, err error) {
-	resources := autoscalingv2.SchemeGroupVersion.WithResource("horizontalpodautoscalers")
-	found, err := f.objects.Resource(resources).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	name := defined.resource
+	resources := apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
+	found, err := c.objects.Resource(resources).Get(ctx, name+"."+kind.Group, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
-		list.gap = fmt.Sprintf("unknown whether a HorizontalPodAutoscaler targets it; "+
-			"ask for permission to list horizontalpodautoscalers.autoscaling in namespace %s", namespace)
-		return list, nil
-	case apierrors.IsNotFound(err): // the API server does not serve them, so there are none
-		return list, nil
+		field.gap = fmt.Sprintf("unknown which field an autoscaler sets; "+
+			"ask for permission to get customresourcedefinitions.apiextensions.k8s.io %s.%s", name, kind.Group)
+		return field, nil
+	case apierrors.IsNotFound(err): // served by an aggregated API server, which does not publish the path
+		field.gap = "unknown which field an autoscaler sets: there is no CustomResourceDefinition"
+		return field, nil
 	case err != nil:
-		return list, Advise(err, namespace)
+		return field, Advise(err, "")
 	}
-	for i := range found.Items {
-		hpa, err := hpaOf(&found.Items[i])
-		if err != nil {
-			return list, err
-		}
-		list.items = append(list.items, hpa)
-	}
-	return list, nil
+	crd, err := crdOf(found)
+	return scaleFieldOf([]apiextensionsv1.CustomResourceDefinition{crd}, kind), err
 }

@@ -7,9 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery/cached/memory"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
-	"k8s.io/client-go/kubernetes/fake"
 )
 
 // discovered returns what discovery says about a kind Widget: v1 has no scale subresource, and v2 may have one.
@@ -43,11 +41,13 @@ func TestTheScaleFieldOfAVersionWithoutAScaleSubresource(t *testing.T) {
 		"declared by none":            {discovered(), "", 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			client := fake.NewClientset()
-			client.Resources = c.resources
 			objects := dynamicfake.NewSimpleDynamicClient(scheme, crd)
-			f := clusterFacts{discovery: memory.NewMemCacheClient(client.Discovery()), objects: objects}
-			field, err := f.customScale(t.Context(), schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"})
+			var served servedKinds
+			for _, list := range c.resources {
+				served.add(list)
+			}
+			from := cluster{objects: objects, served: &served}
+			field, err := from.scaleField(t.Context(), schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"})
 			if err != nil || field.gap != "" {
 				t.Fatalf("error %v, gap %q", err, field.gap)
 			}

@@ -2,7 +2,6 @@ package source
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,12 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -25,17 +22,17 @@ import (
 const stdin = "standard input"
 
 // readFiles reads the objects in the files of a query. The autoscalers and definitions in the files are the facts about them.
-func (r Reader) readFiles(q Query) ([]*unstructured.Unstructured, facts, []string, error) {
+func (r Reader) readFiles(q Query) ([]*unstructured.Unstructured, origin, []string, error) {
 	objects, err := r.localObjects(q)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	known, err := newFileFacts(objects)
+	from, err := newFiles(objects)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	chosen, err := choose(objects, q.Objects)
-	return chosen, known, nil, err
+	return chosen, from, nil, err
 }
 
 // visitFiles reads the objects in files with a builder.
@@ -94,72 +91,81 @@ func isType(kind schema.GroupVersionKind, word string) bool {
 	return (word == singular || word == singular+"s" || word == singular+"es") && (!qualified || group == kind.Group)
 }
 
-// fileFacts are the autoscalers, CustomResourceDefinitions and namespaces in files.
-type fileFacts struct {
-	hpas []autoscalingv2.HorizontalPodAutoscaler
-	crds []apiextensionsv1.CustomResourceDefinition
-	// namespaces are the modes of the namespaces, by name.
-	namespaces map[string]ownership.Mode
-	objects    []*unstructured.Unstructured
+// files is the origin of objects in files.
+type files struct {
+	objects []*unstructured.Unstructured
+	crds    []apiextensionsv1.CustomResourceDefinition
 }
 
-func (f fileFacts) scalers(_ context.Context, _ *Subject, kinds []scale.Kind) (scalerList, error) {
-	return f.scalersOf(kinds), nil
-}
-
-// scalersOf returns the scalers in the files. A kind of which the files contain no object may be installed nevertheless: that is
-// no gap, because most clusters do not have it, but its managers then count by their names.
-func (f fileFacts) scalersOf(kinds []scale.Kind) (list scalerList) {
-	for rank, kind := range kinds {
-		contained := false
-		for _, o := range f.objects {
-			if o.GroupVersionKind().GroupKind() == kind.GroupKind {
-				list.add(kind, rank, o)
-				contained = true
-			}
-		}
-		if contained {
-			list.readable = append(list.readable, kind.Managers...)
-		}
-	}
-	return list
-}
-
-func newFileFacts(objects []*unstructured.Unstructured) (f fileFacts, err error) {
-	f.namespaces, f.objects = map[string]ownership.Mode{}, objects
+func newFiles(objects []*unstructured.Unstructured) (*files, error) {
+	f := &files{objects: objects}
 	for _, o := range objects {
-		switch o.GroupVersionKind().GroupKind() {
-		case schema.GroupKind{Kind: "Namespace"}:
-			f.namespaces[o.GetName()] = modeOf(o)
-		case schema.GroupKind{Group: autoscalingv2.GroupName, Kind: "HorizontalPodAutoscaler"}:
-			hpa, err := hpaOf(o) // all versions agree in the fields that are read
-			if err != nil {
-				return f, err
-			}
-			f.hpas = append(f.hpas, hpa)
-		case schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}:
-			crd, err := crdOf(o)
-			if err != nil {
-				return f, err
-			}
-			f.crds = append(f.crds, crd)
+		if o.GroupVersionKind().GroupKind() != crdKind() {
+			continue
 		}
+		crd, err := crdOf(o)
+		if err != nil {
+			return nil, err
+		}
+		f.crds = append(f.crds, crd)
 	}
 	return f, nil
 }
 
-func (f fileFacts) scalePath(_ context.Context, s *Subject) (fieldpath.Path, error) {
-	if path := scale.Known(s.Kind.Group, s.Kind.Kind); path != nil {
-		return path, nil
+func crdKind() schema.GroupKind {
+	return schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}
+}
+
+// list implements origin. A kind of which the files contain no object may be installed nevertheless. That is a gap only for
+// HorizontalPodAutoscalers, because most clusters do not have the others, but their managers then count by their names.
+func (f *files) list(
+	_ context.Context, kind schema.GroupKind, namespace string, visit func(*unstructured.Unstructured) error,
+) (read access, err error) {
+	for _, o := range f.objects {
+		if o.GroupVersionKind().GroupKind() != kind {
+			continue
+		}
+		read.complete = true
+		if namespace == "" || o.GetNamespace() == namespace {
+			if err := visit(o); err != nil {
+				return read, err
+			}
+		}
 	}
-	defined := func(crd apiextensionsv1.CustomResourceDefinition) bool {
-		return crd.Spec.Group == s.Kind.Group && crd.Spec.Names.Kind == s.Kind.Kind
+	if kind == hpaKind() && !read.complete {
+		read.because, read.remedy = ", because the files contain none", "if there are any, add them: kubectl get hpa -o yaml"
 	}
-	if !builtin(s.Kind.Group) && !slices.ContainsFunc(f.crds, defined) {
-		s.gap("unknown which field an autoscaler sets; add the CustomResourceDefinition of %s to the files", s.Kind.Kind)
+	return read, nil
+}
+
+// scaleField implements origin.
+func (f *files) scaleField(_ context.Context, kind schema.GroupVersionKind) (scaleField, error) {
+	field := scaleFieldOf(f.crds, kind)
+	if !builtin(kind.Group) && !slices.ContainsFunc(f.crds, defines(kind.GroupKind())) {
+		field.gap = fmt.Sprintf("unknown which field an autoscaler sets; add the CustomResourceDefinition of %s to the files", kind.Kind)
 	}
-	s.Context.ScaleIn = scalesOf(f.crds, s.Kind.GroupKind())
-	return s.Context.ScaleIn(s.Kind.GroupVersion().String()), nil
+	return field, nil
+}
+
+func defines(kind schema.GroupKind) func(apiextensionsv1.CustomResourceDefinition) bool {
+	return func(crd apiextensionsv1.CustomResourceDefinition) bool {
+		return crd.Spec.Group == kind.Group && crd.Spec.Names.Kind == kind.Kind
+	}
+}
+
+// scalable implements origin.
+func (f *files) scalable(kind schema.GroupKind) (scales, known bool) {
+	scales, known = scale.Known(kind.Group, kind.Kind) != nil, builtin(kind.Group)
+	for i := range f.crds {
+		if !defines(kind)(f.crds[i]) {
+			continue
+		}
+		known = true
+		for _, version := range f.crds[i].Spec.Versions {
+			scales = scales || version.Subresources != nil && version.Subresources.Scale != nil
+		}
+	}
+	return scales, known
 }
 
 // builtin reports whether a group belongs to Kubernetes. Other groups have their own domain.
@@ -167,23 +173,15 @@ func builtin(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-func (f fileFacts) autoscalers(_ context.Context, s *Subject) ([]autoscalingv2.HorizontalPodAutoscaler, error) {
-	if len(f.hpas) == 0 {
-		s.gap("unknown whether a HorizontalPodAutoscaler targets it, because the files contain none; " +
-			"if there are any, add them: kubectl get hpa -o yaml")
-	}
-	var near []autoscalingv2.HorizontalPodAutoscaler
-	for _, hpa := range f.hpas {
-		if hpa.Namespace == s.Namespace {
-			near = append(near, hpa)
-		}
-	}
-	return near, nil
-}
-
-func (f fileFacts) namespaceMode(_ context.Context, namespace string) (ownership.Mode, error) {
+// namespaceMode implements origin.
+func (f *files) namespaceMode(_ context.Context, namespace string) (ownership.Mode, error) {
 	if namespace == "" {
 		return ownership.ModeOff, nil
 	}
-	return cmp.Or(f.namespaces[namespace], UnknownMode), nil
+	for _, o := range f.objects {
+		if o.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Namespace"}) && o.GetName() == namespace {
+			return modeOf(o), nil
+		}
+	}
+	return UnknownMode, nil
 }

@@ -18,13 +18,6 @@ func (l lister) get(ctx context.Context, path string) ([]byte, error) {
 	return bodyOf(l.client.Get().AbsPath(path).Do(ctx))
 }
 
-// settleKind marks an autoscaler with a target kind that cannot be scaled.
-func (c *clusterSurvey) settleKind(a *Autoscaler) {
-	if kind, served := c.served.of(a.Target); !kind.scales && (served || !c.served.unknown[a.Target.Group]) {
-		a.Presence = NotScalable
-	}
-}
-
 // settle determines whether the targets exist that no list contained. If a kind was listed completely without a target, the
 // target is missing, because the autoscalers were listed first.
 func (c *clusterSurvey) settle(ctx context.Context, visit func(Page) error) error {
@@ -42,7 +35,7 @@ func (c *clusterSurvey) settle(ctx context.Context, visit func(Page) error) erro
 	}
 	for target, all := range open {
 		kind, _ := c.served.of(target)
-		look := isReplicaSet(target) && len(c.query.Objects) == 0 && c.query.Selector == ""
+		look := isReplicaSet(target) && len(c.survey.query.Objects) == 0 && c.survey.query.Selector == ""
 		var err error
 		if look || len(all) <= fewTargets {
 			err = c.getTargets(ctx, kind, all, look, visit)
@@ -54,7 +47,7 @@ func (c *clusterSurvey) settle(ctx context.Context, visit func(Page) error) erro
 			return ctx.Err()
 		case apierrors.IsForbidden(err):
 			c.survey.gap("unknown whether the %s exist that %d autoscalers target; ask for permission to get and list them %s",
-				kind, len(all), c.where())
+				kind, len(all), where(c.namespace))
 		case err != nil:
 			return fmt.Errorf("%s: %w", kind, Advise(err, c.namespace))
 		}
@@ -66,7 +59,7 @@ func (c *clusterSurvey) settle(ctx context.Context, visit func(Page) error) erro
 func (c *clusterSurvey) getTargets(
 	ctx context.Context, kind resourceKind, all []int, look bool, visit func(Page) error,
 ) error {
-	scale, _, err := c.scaleOf(ctx, kind)
+	field, err := c.survey.facts.scaleOf(ctx, kind.gvk)
 	if err != nil {
 		return err
 	}
@@ -75,7 +68,7 @@ func (c *clusterSurvey) getTargets(
 		if a.Presence != NotKnown { // shared with another autoscaler
 			continue
 		}
-		text, err := c.lister.get(ctx, kind.path(a.Namespace)+"/"+a.TargetName)
+		text, err := c.cluster.lister.get(ctx, kind.path(a.Namespace)+"/"+a.TargetName)
 		switch {
 		case apierrors.IsNotFound(err):
 			a.Presence = Missing
@@ -83,7 +76,7 @@ func (c *clusterSurvey) getTargets(
 		case err != nil:
 			return err
 		}
-		subject, err := c.subject(kind.gvk, text, scale)
+		subject, err := c.subject(kind.gvk, text, field)
 		if err != nil {
 			return err
 		}
@@ -100,16 +93,13 @@ func (c *clusterSurvey) getTargets(
 // listTargets lists the metadata of a kind to find its targets.
 func (c *clusterSurvey) listTargets(ctx context.Context, kind resourceKind, all []int) error {
 	names := list{path: kind.path(c.namespace), metadata: true}
-	err := c.lister.each(ctx, names, func(page listed) error {
+	err := c.cluster.lister.each(ctx, names, func(page listed) error {
 		for _, item := range page.items {
 			o, err := ownership.ParseObject(item)
 			if err != nil {
 				return err
 			}
-			subject := Subject{
-				Kind: kind.gvk, Namespace: stringAt(o, "metadata", "namespace"), Name: stringAt(o, "metadata", "name"),
-			}
-			c.survey.complete(&subject, nil)
+			c.survey.found(target{stringAt(o, "metadata", "namespace"), kind.gvk.GroupKind(), stringAt(o, "metadata", "name")})
 		}
 		return nil
 	})

@@ -83,11 +83,11 @@ func (w who) subject(kind schema.GroupVersionKind, namespace, name string, text 
 	return s, nil
 }
 
-// setScale sets the path of the scale field, given s.Context.ScaleIn.
-func (s *Subject) setScale(path fieldpath.Path) {
-	s.Context.Scale, s.Context.Managers.Scale = path, s.Context.ScaleIn
-	if s.Context.ScaleIn == nil {
-		s.Context.Managers.Scale = func(string) fieldpath.Path { return path }
+// setScale sets the path of the scale field.
+func (s *Subject) setScale(field scaleField) {
+	s.Context.Scale, s.Context.ScaleIn, s.Context.Managers.Scale = field.path, field.in, field.in
+	if field.in == nil {
+		s.Context.Managers.Scale = func(string) fieldpath.Path { return field.path }
 	}
 }
 

@@ -23,9 +23,9 @@ type Survey struct {
 	// Namespaces are the modes of the surveyed namespaces, by name.
 	Namespaces map[string]ownership.Mode
 
-	who     who
-	targets map[target][]int // positions in Autoscalers
-	scalers scalerList
+	query   Query
+	facts   *facts
+	scalers *scalers
 	gaps    []string
 	each    func(ctx context.Context, visit func(Page) error) error
 }
@@ -39,12 +39,6 @@ type Page struct {
 	Left int64
 }
 
-type target struct {
-	namespace string
-	kind      schema.GroupKind
-	name      string
-}
-
 // Survey starts a survey of a query. The query's Objects are types; without any, it surveys all kinds with a scale subresource.
 // Of ReplicaSets it then surveys only those that an autoscaler targets, because a Deployment usually owns the others.
 func (r Reader) Survey(ctx context.Context, q Query) (*Survey, error) {
@@ -52,11 +46,11 @@ func (r Reader) Survey(ctx context.Context, q Query) (*Survey, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Survey{who: w, targets: map[target][]int{}, Namespaces: map[string]ownership.Mode{}}
-	if len(q.Files.Filenames) > 0 || q.Files.Kustomize != "" {
-		return s, r.surveyFiles(s, q)
+	s := &Survey{query: q, scalers: newScalers(), Namespaces: map[string]ownership.Mode{}}
+	if q.hasFiles() {
+		return s, r.surveyFiles(ctx, s, w)
 	}
-	return s, r.surveyCluster(ctx, s, q)
+	return s, r.surveyCluster(ctx, s, w)
 }
 
 // Each reads the objects and calls visit for each page of them. Visit must not keep a page or its contents. If only some objects
@@ -70,9 +64,35 @@ func (s *Survey) gap(format string, args ...any) {
 	s.gaps = append(s.gaps, fmt.Sprintf(format, args...))
 }
 
+// readScalers reads the scalers in a namespace, or in all. The query selects a scaler by its labels and by the types of itself or
+// its target.
+func (s *Survey) readScalers(ctx context.Context, namespace string, isNamed func(schema.GroupKind) bool) error {
+	selector, err := s.selector()
+	if err != nil {
+		return err
+	}
+	err = s.scalers.read(ctx, s.facts.from, s.facts.who.scalers, namespace, func(a *Autoscaler, set map[string]string) {
+		a.Chosen = selector.Matches(labels.Set(set)) &&
+			(len(s.query.Objects) == 0 || isNamed(a.Kind.GroupKind()) || isNamed(a.Target))
+		if scales, known := s.facts.from.scalable(a.Target); a.Presence == NotKnown && known && !scales {
+			a.Presence = NotScalable
+		}
+	})
+	s.Autoscalers = s.scalers.all
+	return err
+}
+
+func (s *Survey) selector() (labels.Selector, error) {
+	selector, err := labels.Parse(s.query.Selector)
+	if err != nil {
+		return nil, fmt.Errorf("selector %q: %w; use the syntax of kubectl get, such as app=web", s.query.Selector, err)
+	}
+	return selector, nil
+}
+
 // On returns the HorizontalPodAutoscalers that target a subject, sorted by name.
 func (s *Survey) On(subject Subject) []Autoscaler {
-	positions := s.targets[targetOf(subject)]
+	positions := s.scalers.targets[targetOf(subject)]
 	on := make([]Autoscaler, 0, len(positions))
 	for _, i := range positions {
 		if s.Autoscalers[i].isHPA() {
@@ -83,15 +103,6 @@ func (s *Survey) On(subject Subject) []Autoscaler {
 	return on
 }
 
-func targetOf(s Subject) target { return target{s.Namespace, s.Kind.GroupKind(), s.Name} }
-
-// add adds a HorizontalPodAutoscaler or another scaler.
-func (s *Survey) add(a Autoscaler) {
-	at := target{a.Namespace, a.Target, a.TargetName}
-	s.targets[at] = append(s.targets[at], len(s.Autoscalers))
-	s.Autoscalers = append(s.Autoscalers, a)
-}
-
 // addNamespace adds the mode of a namespace.
 func (s *Survey) addNamespace(o ownership.Object) {
 	name := stringAt(o, "metadata", "name")
@@ -100,20 +111,20 @@ func (s *Survey) addNamespace(o ownership.Object) {
 }
 
 // complete sets the scale field and the scaler of a subject, and marks it as a present target.
-func (s *Survey) complete(subject *Subject, scalePath fieldpath.Path) {
-	subject.setScale(scalePath)
-	on := s.targets[targetOf(*subject)]
-	hpas := make([]autoscalingv2.HorizontalPodAutoscaler, 0, len(on))
-	for _, i := range on {
+func (s *Survey) complete(subject *Subject, field scaleField) {
+	subject.setScale(field)
+	s.found(targetOf(*subject))
+	if field.path != nil {
+		subject.scaledBy(s.scalers)
+	}
+}
+
+// found marks an object as a present target.
+func (s *Survey) found(at target) {
+	for _, i := range s.scalers.targets[at] {
 		if a := &s.Autoscalers[i]; a.Presence == NotKnown {
 			a.Presence = Present
 		}
-		if s.Autoscalers[i].isHPA() {
-			hpas = append(hpas, s.Autoscalers[i].reduced())
-		}
-	}
-	if scalePath != nil {
-		subject.scaledBy(hpas, s.scalers)
 	}
 }
 
@@ -121,22 +132,10 @@ func (s *Survey) complete(subject *Subject, scalePath fieldpath.Path) {
 func (s *Survey) Rivals(subject Subject) []string {
 	at := targetOf(subject)
 	references := slices.Clone(s.scalers.references[at])
-	for _, i := range s.targets[at] {
-		if !s.Autoscalers[i].isHPA() {
-			continue
-		}
-		hpa := s.Autoscalers[i].reduced()
+	for _, hpa := range s.scalers.hpasOn(at) {
 		references = append(references, scale.Targeting([]autoscalingv2.HorizontalPodAutoscaler{hpa}, at.kind, at.name)...)
 	}
 	return scale.Rivals(references)
-}
-
-func selectorOf(q Query) (labels.Selector, error) {
-	selector, err := labels.Parse(q.Selector)
-	if err != nil {
-		return nil, fmt.Errorf("selector %q: %w; use the syntax of kubectl get, such as app=web", q.Selector, err)
-	}
-	return selector, nil
 }
 
 // stringAt returns a copy of a string in an object.

@@ -3,49 +3,44 @@ package source
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/scale"
+	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // clusterSurvey is a survey of a cluster.
 type clusterSurvey struct {
 	survey    *Survey
-	lister    lister
-	facts     *clusterFacts
-	served    servedKinds
-	kinds     []resourceKind // to survey
+	cluster   *cluster
+	served    *servedKinds
+	surveyed  []resourceKind
 	whole     map[schema.GroupKind]bool
-	query     Query
 	namespace string // empty for all
 }
 
-func (r Reader) surveyCluster(ctx context.Context, s *Survey, q Query) error {
+func (r Reader) surveyCluster(ctx context.Context, s *Survey, w who) error {
 	namespace, _, err := r.Cluster.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return Advise(err, "")
 	}
-	if q.AllNamespaces {
+	if s.query.AllNamespaces {
 		namespace = ""
 	}
-	c := clusterSurvey{survey: s, query: q, namespace: namespace, whole: map[schema.GroupKind]bool{}}
-	if c.lister, err = newLister(r.Cluster); err != nil {
+	c := clusterSurvey{survey: s, namespace: namespace, whole: map[schema.GroupKind]bool{}}
+	if c.cluster, err = newCluster(r.Cluster); err != nil {
 		return Advise(err, "")
 	}
-	if c.served, err = newServedKinds(r.Cluster); err != nil {
+	s.facts = newFacts(c.cluster, w)
+	if c.served, err = c.cluster.kinds(); err != nil {
 		return Advise(err, "")
 	}
-	if c.kinds, err = c.served.chosen(r.Cluster, q.Objects); err != nil {
+	if c.surveyed, err = c.served.chosen(r.Cluster, s.query.Objects); err != nil {
 		return Advise(err, "")
 	}
-	if c.facts, err = newClusterFacts(r.Cluster); err != nil {
-		return Advise(err, "")
-	}
-	c.facts.served, c.facts.everywhere = &c.served, q.AllNamespaces
 	for group := range c.served.unknown {
 		s.gap("unknown resources in API group %s, because its API server does not respond; "+
 			"see kubectl get apiservices", group)
@@ -53,13 +48,52 @@ func (r Reader) surveyCluster(ctx context.Context, s *Survey, q Query) error {
 	if err := c.readNamespaces(ctx); err != nil {
 		return err
 	}
-	if err := c.readAutoscalers(ctx); err != nil {
+	isNamed := func(kind schema.GroupKind) bool {
+		return slices.ContainsFunc(c.surveyed, func(k resourceKind) bool { return k.gvk.GroupKind() == kind })
+	}
+	if err := s.readScalers(ctx, namespace, isNamed); err != nil {
 		return err
 	}
-	if err := c.readScalers(ctx); err != nil {
-		return err
+	for _, kind := range s.scalers.unread {
+		if !c.served.unknown[kind.group] { // which is a gap already
+			s.gap("unknown which objects %ss target; %s", kind.name, kind.read.remedy)
+		}
 	}
 	s.each = c.each
+	return nil
+}
+
+func (c *clusterSurvey) readNamespaces(ctx context.Context) error {
+	note := func(text []byte) error {
+		o, err := ownership.ParseObject(text)
+		c.survey.addNamespace(o)
+		return err
+	}
+	var err error
+	verb, which := "list", "namespaces"
+	if c.namespace == "" {
+		err = c.cluster.lister.each(ctx, list{path: "/api/v1/namespaces", metadata: true}, func(page listed) error {
+			for _, item := range page.items {
+				if err := note(item); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	} else {
+		verb, which = "get", "namespaces "+c.namespace
+		var body []byte
+		if body, err = c.cluster.lister.get(ctx, "/api/v1/namespaces/"+c.namespace); err == nil {
+			err = note(body)
+		}
+	}
+	if apierrors.IsForbidden(err) {
+		c.survey.gap("the mode of handoff in the namespaces is unknown; ask for permission to %s %s", verb, which)
+		return nil
+	}
+	if err != nil {
+		return Advise(err, "")
+	}
 	return nil
 }
 
@@ -68,14 +102,14 @@ func (c *clusterSurvey) each(ctx context.Context, visit func(Page) error) error 
 	var first error
 	var forbidden []string
 	read := false
-	for _, kind := range c.kinds {
+	for _, kind := range c.surveyed {
 		err := c.eachOf(ctx, kind, func(page Page) error {
 			read = true
 			return visit(page)
 		})
 		switch {
 		case err == nil:
-			c.whole[kind.gvk.GroupKind()] = c.query.Selector == ""
+			c.whole[kind.gvk.GroupKind()] = c.survey.query.Selector == ""
 			continue
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -90,27 +124,27 @@ func (c *clusterSurvey) each(ctx context.Context, visit func(Page) error) error 
 	}
 	switch {
 	case read || first == nil:
-	case len(forbidden) < len(c.kinds):
+	case len(forbidden) < len(c.surveyed):
 		return Advise(first, c.namespace)
 	default:
-		return fmt.Errorf("cannot list %s; ask for permission to list them %s", strings.Join(forbidden, ", "), c.where())
+		return fmt.Errorf("cannot list %s; ask for permission to list them %s", strings.Join(forbidden, ", "), where(c.namespace))
 	}
 	if len(forbidden) > 0 {
-		c.survey.gap("%s were not audited; ask for permission to list them %s", strings.Join(forbidden, ", "), c.where())
+		c.survey.gap("%s were not audited; ask for permission to list them %s", strings.Join(forbidden, ", "), where(c.namespace))
 	}
 	return c.settle(ctx, visit)
 }
 
 func (c *clusterSurvey) eachOf(ctx context.Context, kind resourceKind, visit func(Page) error) error {
-	scalePath, gap, err := c.scaleOf(ctx, kind)
+	field, err := c.survey.facts.scaleOf(ctx, kind.gvk)
 	if err != nil {
 		return err
 	}
-	of := list{path: kind.path(c.namespace), selector: c.query.Selector}
-	err = c.lister.each(ctx, of, func(page listed) error {
+	of := list{path: kind.path(c.namespace), selector: c.survey.query.Selector}
+	err = c.cluster.lister.each(ctx, of, func(page listed) error {
 		to := Page{Resource: kind.String(), Left: page.left, Subjects: make([]Subject, 0, len(page.items))}
 		for _, item := range page.items {
-			subject, err := c.subject(kind.gvk, item, scalePath)
+			subject, err := c.subject(kind.gvk, item, field)
 			if err != nil {
 				return err
 			}
@@ -118,28 +152,19 @@ func (c *clusterSurvey) eachOf(ctx context.Context, kind resourceKind, visit fun
 		}
 		return visit(to)
 	})
-	if err == nil && gap != "" {
-		c.survey.gap("%s: %s", kind, gap)
+	if err == nil && field.gap != "" {
+		c.survey.gap("%s: %s", kind, field.gap)
 	}
 	return err
 }
 
 // subject returns the subject of a list item, which does not contain its kind.
-func (c *clusterSurvey) subject(kind schema.GroupVersionKind, item []byte, scalePath fieldpath.Path) (Subject, error) {
-	subject, err := c.survey.who.subject(kind, "", "", item)
+func (c *clusterSurvey) subject(kind schema.GroupVersionKind, item []byte, field scaleField) (Subject, error) {
+	subject, err := c.survey.facts.who.subject(kind, "", "", item)
 	if err != nil {
 		return subject, err
 	}
 	subject.Namespace, subject.Name = stringAt(subject.Object, "metadata", "namespace"), stringAt(subject.Object, "metadata", "name")
-	c.survey.complete(&subject, scalePath)
+	c.survey.complete(&subject, field)
 	return subject, nil
-}
-
-// scaleOf returns the scale field of a kind, nil if it has none, or the gap if it is unknown.
-func (c *clusterSurvey) scaleOf(ctx context.Context, kind resourceKind) (path fieldpath.Path, gap string, err error) {
-	if path = scale.Known(kind.gvk.Group, kind.gvk.Kind); path != nil || !kind.scales {
-		return path, "", nil
-	}
-	field, err := c.facts.customScale(ctx, kind.gvk)
-	return field.path, field.gap, err
 }

@@ -7,90 +7,56 @@ import (
 	"slices"
 	"strings"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/scale"
 )
 
 // fileSurvey is a survey of files. Their objects are all in memory.
 type fileSurvey struct {
 	survey    *Survey
-	facts     fileFacts
 	chosen    []*unstructured.Unstructured
 	contained map[schema.GroupKind]map[string]bool // namespaces by kind
 }
 
-func (r Reader) surveyFiles(s *Survey, q Query) error {
+func (r Reader) surveyFiles(ctx context.Context, s *Survey, w who) error {
+	selector, err := s.selector()
+	if err != nil {
+		return err
+	}
+	objects, err := r.localObjects(Query{Files: s.query.Files}) // autoscalers need not have the labels of the selected objects
+	if err != nil {
+		return err
+	}
 	f := fileSurvey{survey: s, contained: map[schema.GroupKind]map[string]bool{}}
-	types := q.Objects
-	selector, err := selectorOf(q)
+	from, err := newFiles(objects)
 	if err != nil {
 		return err
 	}
-	// Autoscalers need not have the labels of the selected objects.
-	q.Objects, q.Selector = nil, ""
-	objects, known, _, err := r.readFiles(q)
-	if err != nil {
+	s.facts = newFacts(from, w)
+	if f.chosen, err = ofTypes(objects, s.query.Objects, selector, w.scalers); err != nil {
 		return err
 	}
-	f.facts, _ = known.(fileFacts)
-	for _, o := range objects {
-		if err := f.register(o); err != nil {
-			return err
-		}
-	}
-	if f.chosen, err = ofTypes(objects, types, selector, s.who.scalers); err != nil {
+	isNamed := func(kind schema.GroupKind) bool { return isOf(kind, s.query.Objects) }
+	if err := s.readScalers(ctx, "", isNamed); err != nil {
 		return err
-	}
-	for i := range f.facts.hpas {
-		hpa := &f.facts.hpas[i]
-		if a, ok := autoscalerOf(hpa); ok {
-			f.addChosen(a, types, selector, hpa.Labels)
-		}
-	}
-	s.scalers = f.facts.scalersOf(s.who.scalers)
-	for _, kind := range s.who.scalers {
-		for _, o := range objects {
-			if o.GroupVersionKind().GroupKind() != kind.GroupKind {
-				continue
-			}
-			if a, ok := scalerOf(kind, o); ok {
-				f.addChosen(a, types, selector, o.GetLabels())
-			}
-		}
 	}
 	for _, o := range objects { // objects that are not chosen can still be targets
-		f.survey.complete(&Subject{Kind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()}, nil)
+		kind := o.GroupVersionKind().GroupKind()
+		if f.contained[kind] == nil {
+			f.contained[kind] = map[string]bool{}
+		}
+		f.contained[kind][o.GetNamespace()] = true
+		s.found(target{o.GetNamespace(), kind, o.GetName()})
+		if kind == (schema.GroupKind{Kind: "Namespace"}) {
+			s.Namespaces[o.GetName()] = modeOf(o)
+		}
 	}
 	s.each = f.each
 	return nil
-}
-
-// addChosen adds an autoscaler, which the query selects by its labels and the types of itself or its target.
-func (f *fileSurvey) addChosen(a Autoscaler, types []string, selector labels.Selector, set map[string]string) {
-	a.Chosen = selector.Matches(labels.Set(set)) && (len(types) == 0 || isOf(a.Kind.GroupKind(), types) || isOf(a.Target, types))
-	if a.Presence == NotKnown {
-		f.settleKind(&a)
-	}
-	f.survey.add(a)
-}
-
-func (f *fileSurvey) register(o *unstructured.Unstructured) error {
-	kind := o.GroupVersionKind().GroupKind()
-	if f.contained[kind] == nil {
-		f.contained[kind] = map[string]bool{}
-	}
-	f.contained[kind][o.GetNamespace()] = true
-	if kind != (schema.GroupKind{Kind: "Namespace"}) {
-		return nil
-	}
-	subject, err := newSubject(o, f.survey.who)
-	f.survey.addNamespace(subject.Object)
-	return err
 }
 
 // ofTypes returns the objects of the given types that match a selector.
@@ -122,7 +88,7 @@ func ofTypes(
 func isAuxiliary(kind schema.GroupKind, scalers []scale.Kind) bool {
 	isScaler := func(k scale.Kind) bool { return k.GroupKind == kind && !k.IsWorkload() }
 	return slices.ContainsFunc(scalers, isScaler) || kind == hpaKind() || kind == schema.GroupKind{Kind: "Namespace"} ||
-		kind == schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}
+		kind == crdKind()
 }
 
 func isOf(kind schema.GroupKind, types []string) bool {
@@ -130,36 +96,87 @@ func isOf(kind schema.GroupKind, types []string) bool {
 }
 
 func (f *fileSurvey) each(ctx context.Context, visit func(Page) error) error {
-	scales := map[schema.GroupVersionKind]fieldpath.Path{}
+	reported := map[schema.GroupVersionKind]bool{}
 	var workloads []string
 	for i, o := range f.chosen {
-		subject, err := newSubject(o, f.survey.who)
+		subject, err := newSubject(o, f.survey.facts.who)
 		if err != nil {
 			return err
 		}
-		scalePath, known := scales[subject.Kind]
-		if !known {
-			about := Subject{Kind: subject.Kind, Name: "*"}
-			if scalePath, err = f.facts.scalePath(ctx, &about); err != nil {
-				return err
-			}
-			scales[subject.Kind] = scalePath
-			f.survey.gaps = append(f.survey.gaps, about.Gaps...)
+		field, err := f.survey.facts.scaleOf(ctx, subject.Kind)
+		if err != nil {
+			return err
 		}
-		if scalePath != nil {
+		if field.gap != "" && !reported[subject.Kind] {
+			reported[subject.Kind] = true
+			f.survey.gap("%s: %s", nameOf(subject.Kind, "*"), field.gap)
+		}
+		if field.path != nil {
 			workloads = append(workloads, subject.String())
 		}
-		f.survey.complete(&subject, scalePath)
-		f.expect(subject.Namespace)
+		f.survey.complete(&subject, field)
+		if _, known := f.survey.Namespaces[subject.Namespace]; !known && subject.Namespace != "" {
+			f.survey.Namespaces[subject.Namespace] = UnknownMode
+		}
 		if err := visit(Page{Subjects: []Subject{subject}, Left: int64(len(f.chosen) - i - 1)}); err != nil {
 			return err
 		}
 	}
-	if len(workloads) > 0 && len(f.facts.hpas) == 0 {
+	if len(workloads) > 0 && len(f.contained[hpaKind()]) == 0 {
 		f.survey.gap("unknown whether HorizontalPodAutoscalers target %s, because the files contain none; "+
 			"if there are any, add them: kubectl get hpa -A -o yaml", some(workloads))
 	}
 	f.settle()
 	f.reportUnknownModes()
 	return nil
+}
+
+// reportUnknownModes adds a gap for the namespaces that the files do not contain.
+func (f *fileSurvey) reportUnknownModes() {
+	var names []string
+	for name, namespace := range f.survey.Namespaces {
+		if namespace == UnknownMode {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	if len(names) > 0 {
+		f.survey.gap("the mode of handoff in namespace %s is unknown; add the namespaces to the files: kubectl get namespaces -o yaml",
+			some(names))
+	}
+}
+
+// settle determines whether the targets exist that the files do not contain: from the autoscaler's status, or because the files
+// contain other objects of the same kind and namespace.
+func (f *fileSurvey) settle() {
+	var open []string
+	for i := range f.survey.Autoscalers {
+		a := &f.survey.Autoscalers[i]
+		switch {
+		case a.Presence != NotKnown || !a.Chosen:
+		case a.Since != "":
+			a.Presence = Missing
+		case a.able:
+			a.Presence = Present
+		case f.contained[a.Target][a.Namespace]:
+			a.Presence = Missing
+		default:
+			open = append(open, a.TargetText())
+		}
+	}
+	if len(open) > 0 {
+		f.survey.gap("unknown whether the targets %s of autoscalers exist; add them to the files", some(open))
+	}
+}
+
+// some returns the first few names and the number of others.
+func some(names []string) string {
+	if len(names) <= 3 {
+		return printable.Names(names, len(names))
+	}
+	return printable.Names(names[:2], len(names))
+}
+
+func hpaKind() schema.GroupKind {
+	return schema.GroupKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}
 }

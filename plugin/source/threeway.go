@@ -1,39 +1,71 @@
 package source
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 
+	jsonpatchv4 "gopkg.in/evanphx/json-patch.v4"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
+	"k8s.io/apimachinery/pkg/util/mergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/kubernetes/scheme"
-
-	"github.com/ownership-handoff/handoff/merge/threeway"
 )
 
-// ThreeWay returns the live object after kubectl apply. It uses threeway.MergeJSON, or kubectl's own library for lists in which
-// two elements share a merge key, such as ports of one number and two protocols.
-func (s Subject) ThreeWay(base, manifest, live []byte) ([]byte, error) {
-	merged, err := threeway.MergeJSON(base, manifest, live, s.Schema(), threeway.Options{})
-	if !errors.Is(err, threeway.ErrDuplicate) {
-		return merged, err
+// ApplyPatch returns the patch that kubectl apply sends, and its type (k8s.io/kubectl/pkg/cmd/apply/patcher.go). It is {} if
+// the apply changes nothing.
+func (s Subject) ApplyPatch(base, manifest, live []byte) (patch []byte, kind types.PatchType, err error) {
+	patch, _, err = s.applyPatch(base, manifest, live)
+	if kind = types.StrategicMergePatchType; !scheme.Scheme.Recognizes(s.Kind) {
+		kind = types.MergePatchType
 	}
+	return patch, kind, err
+}
+
+// ThreeWay returns the live object after kubectl apply.
+func (s Subject) ThreeWay(base, manifest, live []byte) (merged []byte, err error) {
+	patch, meta, err := s.applyPatch(base, manifest, live)
+	switch {
+	case err != nil:
+		return nil, err
+	case meta == nil:
+		merged, err = jsonpatchv4.MergePatch(live, patch)
+	default:
+		merged, err = strategicpatch.StrategicMergePatchUsingLookupPatchMeta(live, patch, meta)
+	}
+	return merged, s.mergeError(err)
+}
+
+// applyPatch returns the patch and the schema of built-in kinds, nil for others.
+func (s Subject) applyPatch(base, manifest, live []byte) (patch []byte, meta strategicpatch.LookupPatchMeta, err error) {
 	object, unknown := scheme.Scheme.New(s.Kind)
 	if unknown != nil {
-		return nil, err
+		patch, err = jsonmergepatch.CreateThreeWayJSONMergePatch(base, manifest, live, mergepatch.RequireKeyUnchanged("apiVersion"),
+			mergepatch.RequireKeyUnchanged("kind"), mergepatch.RequireMetadataKeyUnchanged("name"))
+	} else if meta, err = strategicpatch.NewPatchMetaFromStruct(object); err == nil {
+		patch, err = strategicpatch.CreateThreeWayMergePatch(orEmpty(base), manifest, live, meta, true)
 	}
-	meta, err := strategicpatch.NewPatchMetaFromStruct(object)
-	if err != nil {
-		return nil, fmt.Errorf("merging as kubectl apply does: %w", err)
+	return patch, meta, s.mergeError(err)
+}
+
+// mergeError returns the error of a merge. The errors of the libraries can quote the object.
+func (s Subject) mergeError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case mergepatch.IsPreconditionFailed(err):
+		return errors.New("the manifest has another apiVersion, kind or name than the live object")
+	case s.IsSecret():
+		return errors.New("merging as kubectl apply does: the manifest does not have the types of a Secret")
+	default:
+		return fmt.Errorf("merging as kubectl apply does: %w", err)
 	}
-	if len(base) == 0 {
-		base = []byte("{}")
+}
+
+func orEmpty(text []byte) json.RawMessage {
+	if len(text) == 0 {
+		return json.RawMessage("{}")
 	}
-	patch, err := strategicpatch.CreateThreeWayMergePatch(base, manifest, live, meta, true)
-	if err != nil {
-		return nil, fmt.Errorf("merging as kubectl apply does: %w", err)
-	}
-	if merged, err = strategicpatch.StrategicMergePatchUsingLookupPatchMeta(live, patch, meta); err != nil {
-		return nil, fmt.Errorf("merging as kubectl apply does: %w", err)
-	}
-	return merged, nil
+	return text
 }

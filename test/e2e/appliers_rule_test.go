@@ -38,7 +38,6 @@ func TestAControllerOfARuleThatUsesServerSideApply(t *testing.T) {
 	t.Parallel()
 	localOnly(t)
 	n := newNamespace(t, "enforce")
-	n.silent = true // previews use the default configuration
 	webhook, err := handofftest.Start(t.Context(), cluster.Plane, handofftest.Options{Config: n.file("config.yaml", ruleOfAnApplier)})
 	if err != nil {
 		t.Fatal(err)

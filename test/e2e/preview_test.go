@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/preview"
 	"github.com/ownership-handoff/handoff/plugin/source"
@@ -27,6 +29,11 @@ type previewed struct {
 
 // preview previews an apply of a manifest from standard input. It returns nil for any other command.
 func (n *namespace) preview(stdin string, args []string) *previewed {
+	n.Helper()
+	return n.previewAs(cluster.Plane.Kubeconfig, stdin, args)
+}
+
+func (n *namespace) previewAs(kubeconfig, stdin string, args []string) *previewed {
 	n.Helper()
 	if args[0] != "apply" || stdin == "" || !slices.Contains(args, "-f") || n.silent {
 		return nil
@@ -51,7 +58,7 @@ func (n *namespace) preview(stdin string, args []string) *previewed {
 		}
 	}
 	flags := genericclioptions.NewConfigFlags(true)
-	*flags.KubeConfig, *flags.Namespace = cluster.Plane.Kubeconfig, n.name
+	*flags.KubeConfig, *flags.Namespace = kubeconfig, n.name
 	*flags.CacheDir = filepath.Join(cluster.Plane.Dir, "cache") // another control plane may have used the same port before
 	flags.WrapConfigFn = func(c *rest.Config) *rest.Config {
 		c.QPS, c.Burst, c.WarningHandler = -1, 0, rest.NoWarnings{}
@@ -77,7 +84,7 @@ func (n *namespace) preview(stdin string, args []string) *previewed {
 func (f *previewed) check(r result, args []string) {
 	f.Helper()
 	cluster.previewed.Add(1)
-	refuses := func(p preview.Preview) bool { return p.Without == nil && p.Mode != ownership.ModeEnforce }
+	refuses := func(p preview.Preview) bool { return p.Refused != "" && !p.Acts }
 	refused := f.err != nil || slices.ContainsFunc(f.previews, refuses)
 	if refused || r.err != nil {
 		if refused != (r.err != nil) {
@@ -91,7 +98,7 @@ func (f *previewed) check(r result, args []string) {
 	for i := range f.previews {
 		p := &f.previews[i]
 		want := p.Without
-		if p.Mode == ownership.ModeEnforce {
+		if p.Acts {
 			want = p.With
 		}
 		if want == nil {
@@ -109,7 +116,7 @@ func (f *previewed) check(r result, args []string) {
 			unstructured.RemoveNestedField(said, "spec", "replicas")
 		}
 		if diff := cmp.Diff(done, said); diff != "" {
-			f.Errorf("%s, keeps %v, tried %v, acts %v (-applied +previewed):\n%s", p.Subject, p.Keeps(), p.Tried, p.Acts, diff)
+			f.Errorf("%s, keeps %v, acts %v (-applied +previewed):\n%s", p.Subject, p.Keeps(), p.Acts, diff)
 		}
 	}
 }
@@ -119,14 +126,96 @@ func TestPreviewDetectsWhetherTheWebhookActs(t *testing.T) {
 	t.Parallel()
 	n := newAutoscaled(t, "7")
 	apply := []string{"apply", "-f", "-"}
-	for mode, want := range map[string]struct{ tried, acts bool }{"enforce": {true, true}, "warn": {}, "off": {}} {
+	for mode, want := range map[string]bool{"enforce": true, "warn": false, "off": false} {
 		n.kubectl("label", "--overwrite", "deployment", "web", ownership.ModeLabel+"="+mode)
 		f := n.preview(deployment("3", "app:2"), apply)
 		if f.err != nil {
 			t.Fatal(f.err)
 		}
-		if p := f.previews[0]; !p.Keeps() || string(p.Mode) != mode || p.Tried != want.tried || p.Acts != want.acts {
-			t.Errorf("%s: keeps %v, mode %s, tried %v, acts %v", mode, p.Keeps(), p.Mode, p.Tried, p.Acts)
+		if p := f.previews[0]; !p.Keeps() || string(p.Mode) != mode || p.Acts != want {
+			t.Errorf("%s: keeps %v, mode %s, acts %v", mode, p.Keeps(), p.Mode, p.Acts)
+		}
+	}
+	n.kubectl("label", "deployment", "web", ownership.ModeLabel+"-")
+	n.kubectl("label", "namespace", n.name, "ownership-handoff.io/system=")
+	said := func() string {
+		var text strings.Builder
+		if f := n.preview(deployment("3", "app:2"), apply); f.err != nil {
+			t.Fatal(f.err)
+		} else if err := f.previews[0].Write(&text, table.Style{}, false); err != nil {
+			t.Fatal(err)
+		}
+		return text.String()
+	}
+	const want = "handoff is enabled here, but WITHOUT HANDOFF applies: its webhook does not answer for this object"
+	n.eventually("a preview says that the namespace is excluded", func() bool { return strings.Contains(said(), want) })
+}
+
+// policy is examples/policy/objects.yaml, bound to one namespace, in which a team may apply Deployments.
+const policy = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: "{name}"}
+spec:
+  policyName: handoff-objects
+  validationActions: [Deny]
+  matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: "{name}"}}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: team, namespace: "{name}"}
+rules:
+- {apiGroups: [apps], resources: [deployments], verbs: [get, list, create, patch]}
+- {apiGroups: [autoscaling], resources: [horizontalpodautoscalers], verbs: [list]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: team, namespace: "{name}"}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: team}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "{name}"}]
+`
+
+// TestPreviewWhereAPolicyRefusesTheLabel verifies that a preview does not take the error about its own label for that of the apply.
+func TestPreviewWhereAPolicyRefusesTheLabel(t *testing.T) {
+	t.Parallel()
+	localOnly(t)
+	n := newAutoscaled(t, "7")
+	n.silent = true // the policy refuses the label of the previews of other tests' users too
+	objects, err := os.ReadFile("../../examples/policy/objects.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	withoutBinding := strings.Split(string(objects), "---\n")[0]
+	n.apply(withoutBinding + "---" + strings.ReplaceAll(policy, "{name}", n.name))
+	t.Cleanup(func() {
+		n.run("", "delete", "validatingadmissionpolicy", "handoff-objects")
+		n.run("", "delete", "validatingadmissionpolicybinding", n.name)
+	})
+	team, err := cluster.Plane.AddUser(n.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.eventually("the policy refuses the label", func() bool {
+		r := n.run("", "--kubeconfig", team, "label", "deployment", "web", ownership.ModeLabel+"=off", "--dry-run=server")
+		return strings.Contains(r.stderr, "you may not write handoff's label")
+	})
+	n.silent = false
+	unknown := func(p preview.Preview) bool {
+		return slices.ContainsFunc(p.Subject.Gaps, func(gap string) bool { return strings.Contains(gap, "unknown what the apply does without handoff") })
+	}
+	apply := []string{"apply", "-f", "-"}
+	for mode, acts := range map[string]bool{"enforce": true, "off": false} {
+		n.kubectl("annotate", "--overwrite", "namespace", n.name, ownership.ModeAnnotation+"="+mode)
+		n.eventually("mode "+mode, func() bool {
+			f := n.previewAs(team, deployment("3", "app:2"), apply)
+			return f.err == nil && f.previews[0].Acts == acts
+		})
+		f := n.previewAs(team, deployment("3", "app:2"), apply)
+		if f.err != nil {
+			t.Fatal(f.err)
+		}
+		if p := f.previews[0]; !p.Keeps() || p.Refused != "" || unknown(p) != acts || (p.Without == nil) != acts || acts && len(p.Warnings) == 0 {
+			t.Errorf("%s: keeps %v, refused %q, gaps %v, warnings %v", mode, p.Keeps(), p.Refused, p.Subject.Gaps, p.Warnings)
 		}
 	}
 }
