@@ -116,7 +116,7 @@ func (e *explainOptions) run(ctx context.Context, args []string) error {
 	if err := e.applicable(explanations, chosen); err != nil {
 		return err
 	}
-	if err := e.write(explanations, field != "", chosen); err != nil {
+	if err := e.write(explanations, field != "", isNamed(objects), chosen); err != nil {
 		return err
 	}
 	return finish(e.shared.env.IOStreams.ErrOut, gaps)

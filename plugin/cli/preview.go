@@ -9,7 +9,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 
-	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/plugin/preview"
@@ -24,6 +23,7 @@ type previewOptions struct {
 	selector string
 	config   string
 	options  preview.Options
+	gaps     []string // about the configuration
 }
 
 func (s *shared) newPreview() *cobra.Command {
@@ -89,7 +89,7 @@ func (p *previewOptions) add(c *cobra.Command) {
 
 func (p *previewOptions) run(ctx context.Context) error {
 	p.shared.dryRunOnly = true
-	options, err := p.complete()
+	options, err := p.complete(ctx)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (p *previewOptions) run(ctx context.Context) error {
 	if len(applications) == 0 && len(gaps) == 0 {
 		return errors.New("the files contain no objects to apply; name other files with -f, or omit --selector")
 	}
-	w := previewWriter{shared: p.shared, output: &p.output, failed: gaps}
+	w := previewWriter{shared: p.shared, output: &p.output, failed: gaps, gaps: p.gaps}
 	for i := range applications {
 		one, err := preview.Of(ctx, applications[i], options)
 		if err != nil {
@@ -142,7 +142,7 @@ func (w *previewWriter) add(one *preview.Preview) error {
 // finish writes the errors, one line each, and returns the exit code.
 func (w *previewWriter) finish() error {
 	if w.output.isData() {
-		if err := w.output.print(w.shared, "Preview", w.items, true); err != nil {
+		if err := w.output.print(w.shared, "Preview", w.items, false); err != nil {
 			return err
 		}
 	}
@@ -162,7 +162,7 @@ func (w *previewWriter) finish() error {
 	}
 }
 
-func (p *previewOptions) complete() (preview.Options, error) {
+func (p *previewOptions) complete(ctx context.Context) (preview.Options, error) {
 	options := p.options
 	files := p.filenames()
 	switch {
@@ -178,7 +178,8 @@ func (p *previewOptions) complete() (preview.Options, error) {
 	if options.Validate = validations[options.Validate]; options.Validate == "" {
 		return options, fmt.Errorf("invalid --validate=%s; use strict, warn or ignore", p.options.Validate)
 	}
-	configuration, err := p.shared.configuration(p.config)
+	configuration, gaps, err := p.shared.configuration(ctx, p.config, len(p.live) > 0)
+	p.gaps = gaps
 	if err != nil {
 		return options, err
 	}
@@ -190,19 +191,11 @@ func (p *previewOptions) complete() (preview.Options, error) {
 func (p *previewOptions) filenames() resource.FilenameOptions { return p.files.ToOptions() }
 
 func (p *previewOptions) applications(ctx context.Context) ([]source.Application, []string, error) {
-	configuration, err := p.shared.configuration(p.config)
+	configuration, _, err := p.shared.configuration(ctx, p.config, len(p.live) > 0)
 	if err != nil {
 		return nil, nil, err
 	}
 	reader := source.Reader{Cluster: p.shared.cluster, In: p.shared.env.IOStreams.In, Configuration: configuration}
 	query := source.Query{Files: p.filenames(), Selector: p.selector}
 	return reader.ReadApplications(ctx, query, resource.FilenameOptions{Filenames: p.live})
-}
-
-// configuration reads the file of --config, or returns the default without one.
-func (s *shared) configuration(file string) (config.HandoffConfiguration, error) {
-	if file == "" {
-		return config.Default(), nil
-	}
-	return config.Read(file)
 }

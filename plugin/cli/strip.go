@@ -101,6 +101,9 @@ func (o *stripOptions) run(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := o.reportMissing(files); err != nil {
+		return err
+	}
 	if o.output.isData() {
 		var items []any
 		for _, file := range files {
@@ -126,7 +129,7 @@ func (o *stripOptions) strip(ctx context.Context) ([]strip.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	configuration, err := o.shared.configuration(o.config)
+	configuration, gaps, err := o.shared.configuration(ctx, o.config, len(o.live) > 0)
 	if err != nil {
 		return nil, err
 	}
@@ -140,6 +143,9 @@ func (o *stripOptions) strip(ctx context.Context) ([]strip.File, error) {
 		if files[i], err = stripper.File(ctx, text); err != nil {
 			return nil, err
 		}
+	}
+	if len(files) > 0 {
+		files[0].Gaps = append(files[0].Gaps, gaps...)
 	}
 	return files, nil
 }
@@ -181,6 +187,28 @@ func (o *stripOptions) report(file strip.File) error {
 		}
 	}
 	return nil
+}
+
+// reportMissing reports objects that do not exist: in a wrong namespace, that is all of them.
+func (o *stripOptions) reportMissing(files []strip.File) error {
+	var missing []string
+	manifests := 0
+	for _, file := range files {
+		missing, manifests = append(missing, file.Missing...), manifests+file.Manifests
+	}
+	if o.quiet || len(missing) == 0 {
+		return nil
+	}
+	where := "the files of --live"
+	if len(o.live) == 0 {
+		namespace, _, err := o.shared.cluster.ToRawKubeConfigLoader().Namespace()
+		if err != nil {
+			return source.Advise(err, "")
+		}
+		where = "the cluster, in namespace " + namespace + " where the manifest names none"
+	}
+	return o.shared.note(fmt.Sprintf("%d of %d objects are not in %s, and stay unchanged: %s", len(missing), manifests, where,
+		printable.Names(missing[:min(len(missing), maxNotes)], len(missing))))
 }
 
 // joinDocuments returns the texts of files as one stream of documents. A single file stays as it is.

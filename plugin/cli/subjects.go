@@ -11,7 +11,7 @@ import (
 )
 
 const configUsage = "Configuration file of the webhook (its --config): the lists of field managers, " +
-	"and rules that assign fields to controllers."
+	"and rules that assign fields to controllers. The default is the configuration of the webhook in the cluster."
 
 // subjectFlags select the objects of a command, like the flags of kubectl get.
 type subjectFlags struct {
@@ -33,7 +33,12 @@ func (f *subjectFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.config, "config", "", configUsage)
 }
 
-func (f *subjectFlags) filenames() resource.FilenameOptions { return f.files.ToOptions() }
+func (f *subjectFlags) filenames() resource.FilenameOptions {
+	if f.files == nil { // of a command without -f
+		return resource.FilenameOptions{}
+	}
+	return f.files.ToOptions()
+}
 
 // offline reports whether objects are read from files instead of a cluster.
 func (f *subjectFlags) offline() bool {
@@ -41,22 +46,21 @@ func (f *subjectFlags) offline() bool {
 	return len(files.Filenames) > 0 || files.Kustomize != ""
 }
 
-// reader returns a reader that uses the configuration of --config.
-func (s *shared) reader(f *subjectFlags) (source.Reader, error) {
-	configuration, err := s.configuration(f.config)
-	if err != nil {
-		return source.Reader{}, err
-	}
-	return source.Reader{Cluster: s.cluster, In: s.env.IOStreams.In, Configuration: configuration}, nil
+// reader returns a reader that uses the configuration of --config or of the installation, with a gap if that is unknown.
+func (s *shared) reader(ctx context.Context, f *subjectFlags) (source.Reader, []string, error) {
+	configuration, gaps, err := s.configuration(ctx, f.config, f.offline())
+	return source.Reader{Cluster: s.cluster, In: s.env.IOStreams.In, Configuration: configuration}, gaps, err
 }
 
 // read reads the objects named as TYPE, TYPE NAME or TYPE/NAME.
 func (s *shared) read(ctx context.Context, f *subjectFlags, objects []string) (source.Reading, error) {
-	reader, err := s.reader(f)
+	reader, gaps, err := s.reader(ctx, f)
 	if err != nil {
 		return source.Reading{}, err
 	}
-	return reader.Read(ctx, source.Query{
+	reading, err := reader.Read(ctx, source.Query{
 		Files: f.filenames(), Objects: objects, Selector: f.selector, AllNamespaces: f.allNamespaces,
 	})
+	reading.Gaps = append(reading.Gaps, gaps...)
+	return reading, err
 }

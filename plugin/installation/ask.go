@@ -13,15 +13,16 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/ownership-handoff/handoff/internal/protocol"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
 const (
-	// probeMode is the mode label that the webhook answers in a dry run (webhook/mode.go).
-	probeMode = "doctor"
+	// probeMode is the mode label that the webhook answers in a dry run.
+	probeMode = protocol.ProbeMode
 	// warningPrefix begins all warnings of the webhook, answerPrefix its answer to probeMode.
-	warningPrefix = "handoff: "
-	answerPrefix  = warningPrefix + "doctor: answered by handoff-webhook "
+	warningPrefix = protocol.WarningPrefix
+	answerPrefix  = warningPrefix + protocol.Answered
 	// FieldManager is the field manager of dry runs. Like kubectl's own, it counts as imperative.
 	FieldManager = "kubectl-handoff"
 )
@@ -59,6 +60,9 @@ func (in *Installation) Ask(ctx context.Context, namespace string, labeled bool)
 	}
 	return reply, reply.err
 }
+
+// Forget forgets all answers.
+func (in *Installation) Forget() { clear(in.replies) }
 
 func (r *Reply) read() {
 	for _, warning := range r.Warnings {

@@ -90,7 +90,7 @@ func (in *Installation) Mode(ctx context.Context, o Object) Answer {
 		return a
 	}
 	switch {
-	case in.Unread == nil && len(in.Configurations) == 0:
+	case in.Missing():
 		return a.off(NotInstalled, "the handoff webhook is not installed in this cluster")
 	case in.Unread == nil && unread == nil:
 		return in.selected(a, o, namespace)

@@ -92,6 +92,18 @@ func newClusterFacts(getter genericclioptions.RESTClientGetter) (*clusterFacts, 
 	return f, err
 }
 
+// unavailable reports whether the kinds of a group are unknown, because its aggregated API server is down.
+func (f *clusterFacts) unavailable(group string) bool {
+	if f.served == nil {
+		served, err := newServedKinds(f.getter)
+		if err != nil {
+			return false
+		}
+		f.served = &served
+	}
+	return f.served.unknown[group]
+}
+
 func (f *clusterFacts) autoscalers(ctx context.Context, s *Subject) ([]autoscalingv2.HorizontalPodAutoscaler, error) {
 	list, err := f.hpasOf(ctx, s.Namespace)
 	if err != nil {

@@ -2,9 +2,7 @@ package source
 
 import (
 	"context"
-	"errors"
-	"net/url"
-	"strings"
+	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -55,7 +53,12 @@ func (r Reader) Live(files resource.FilenameOptions) (*Live, error) {
 		return nil, Advise(err, namespace)
 	}
 	get := func(ctx context.Context, id Identity) (*unstructured.Unstructured, error) {
-		return getLive(ctx, known.objects, mapper, id, namespace)
+		live, err := getLive(ctx, known.objects, mapper, id, namespace)
+		if live == nil && err == nil && known.unavailable(id.Kind.Group) {
+			err = fmt.Errorf("unknown whether it exists, because the API server of the API group %s does not respond; "+
+				"see kubectl get apiservices", id.Kind.Group)
+		}
+		return live, err
 	}
 	return &Live{who: w, known: known, get: get}, nil
 }
@@ -69,7 +72,7 @@ func getLive(
 		return nil, nil //nolint:nilnil // no object and no error
 	}
 	if err != nil {
-		return nil, adviseLive(err, namespace)
+		return nil, Advise(err, namespace)
 	}
 	var client dynamic.ResourceInterface = objects.Resource(mapping.Resource)
 	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
@@ -85,19 +88,9 @@ func getLive(
 	case err != nil && isSecret(id.Kind):
 		return nil, Subject{Kind: id.Kind, Namespace: namespace}.Advise(err)
 	case err != nil:
-		return nil, adviseLive(err, namespace)
+		return nil, Advise(err, namespace)
 	}
 	return live, nil
-}
-
-// adviseLive is Advise for commands that read manifests with -f, and can read live objects from files with --live.
-func adviseLive(err error, namespace string) error {
-	var unreachable *url.Error
-	if errors.As(err, &unreachable) {
-		line := strings.Join(strings.Fields(err.Error()), " ")
-		return wrapped{line + "; select another cluster with --context, or read the live objects from files with --live", err}
-	}
-	return Advise(err, namespace)
 }
 
 func (r Reader) liveInFiles(w who, files resource.FilenameOptions) (*Live, error) {

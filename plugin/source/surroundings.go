@@ -10,43 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/ownership-handoff/handoff/ownership"
 )
-
-func (c *clusterSurvey) readNamespaces(ctx context.Context) error {
-	note := func(text []byte) error {
-		o, err := ownership.ParseObject(text)
-		c.survey.addNamespace(o)
-		return err
-	}
-	var err error
-	verb, which := "list", "namespaces"
-	if c.namespace == "" {
-		err = c.lister.each(ctx, list{path: "/api/v1/namespaces", metadata: true}, func(page listed) error {
-			for _, item := range page.items {
-				if err := note(item); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	} else {
-		verb, which = "get", "namespaces "+c.namespace
-		var body []byte
-		if body, err = c.lister.get(ctx, "/api/v1/namespaces/"+c.namespace); err == nil {
-			err = note(body)
-		}
-	}
-	if apierrors.IsForbidden(err) {
-		c.survey.gap("the mode of handoff in the namespaces is unknown; ask for permission to %s %s", verb, which)
-		return nil
-	}
-	if err != nil {
-		return Advise(err, "")
-	}
-	return nil
-}
 
 func (c *clusterSurvey) readAutoscalers(ctx context.Context) error {
 	selector, err := selectorOf(c.query)

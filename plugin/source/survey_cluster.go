@@ -50,9 +50,6 @@ func (r Reader) surveyCluster(ctx context.Context, s *Survey, q Query) error {
 		s.gap("unknown resources in API group %s, because its API server does not respond; "+
 			"see kubectl get apiservices", group)
 	}
-	if err := c.readNamespaces(ctx); err != nil {
-		return err
-	}
 	if err := c.readAutoscalers(ctx); err != nil {
 		return err
 	}
