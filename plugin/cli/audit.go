@@ -14,7 +14,7 @@ import (
 
 type auditOptions struct {
 	shared     *shared
-	subjects   subjectFlags
+	subjects   inputs
 	output     outputFlags
 	progress   string
 	failOnRisk bool
@@ -72,7 +72,7 @@ replicas from Helm or server-side apply, so nothing shows whether the manifest s
 		RunE:              func(c *cobra.Command, args []string) error { return a.run(c.Context(), args) },
 		ValidArgsFunction: a.complete,
 	}
-	a.subjects.add(c)
+	a.subjects.addObjects(c)
 	c.Flags().BoolVar(&a.failOnRisk, "fail-on-risk", false, "Exit with code 1 if there is a risk.")
 	styles := []string{"auto", "plain", "none"}
 	c.Flags().StringVar(&a.progress, "progress", "auto",
@@ -107,9 +107,7 @@ func (a *auditOptions) run(ctx context.Context, args []string) error {
 			return source.Advise(err, "")
 		}
 	}
-	survey, err := reader.Survey(ctx, source.Query{
-		Files: a.subjects.filenames(), Objects: types, Selector: a.subjects.selector, AllNamespaces: a.subjects.allNamespaces,
-	})
+	survey, err := reader.Survey(ctx, a.subjects.query(types...))
 	if err != nil {
 		return err
 	}

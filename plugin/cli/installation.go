@@ -27,14 +27,14 @@ func (s *shared) installation(ctx context.Context, offline bool) (*installation.
 	return s.installed, nil
 }
 
-// configuration returns the configuration in a file or, without one, that of the installation: the default for objects in files.
+// configuration returns the configuration of --config or, without it, that of the installation: the default for objects in files.
 // The gap says if that is unknown.
-func (s *shared) configuration(ctx context.Context, file string, offline bool) (c config.HandoffConfiguration, gaps []string, err error) {
+func (s *shared) configuration(ctx context.Context, f *inputs) (c config.HandoffConfiguration, gaps []string, err error) {
 	switch {
-	case file != "":
-		c, err = config.Read(file)
+	case f.config != "":
+		c, err = config.Read(f.config)
 		return c, nil, err
-	case offline:
+	case f.offline():
 		return config.Default(), nil, nil
 	}
 	in, err := s.installation(ctx, false)

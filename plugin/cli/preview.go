@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/ownership-handoff/handoff/internal/printable"
@@ -16,14 +15,12 @@ import (
 )
 
 type previewOptions struct {
-	shared   *shared
-	output   outputFlags
-	files    *genericclioptions.FileNameFlags
-	live     []string
-	selector string
-	config   string
-	options  preview.Options
-	gaps     []string // about the configuration
+	shared  *shared
+	output  outputFlags
+	inputs  inputs
+	options preview.Options
+	reader  source.Reader
+	gaps    []string // about the configuration
 }
 
 func (s *shared) newPreview() *cobra.Command {
@@ -67,17 +64,9 @@ errors, as with kubectl diff.`,
 }
 
 func (p *previewOptions) add(c *cobra.Command) {
-	filenames, kustomize, recursive := []string{}, "", false
-	p.files = &genericclioptions.FileNameFlags{
-		Usage:     "Files, directories or URLs that contain the manifests; - is standard input.",
-		Filenames: &filenames, Kustomize: &kustomize, Recursive: &recursive,
-	}
-	p.files.AddFlags(c.Flags())
+	p.inputs.addManifests(c, "Files, directories or URLs that contain the manifests; - is standard input.", true)
+	p.inputs.addSelector(c, "the manifests")
 	flags := c.Flags()
-	flags.StringSliceVar(&p.live, "live", nil,
-		"Files, directories or URLs to read the live objects from instead of the cluster; - is standard input.")
-	flags.StringVarP(&p.selector, "selector", "l", "", "Selector (label query) to filter the manifests on.")
-	flags.StringVar(&p.config, "config", "", configUsage)
 	flags.BoolVar(&p.options.ServerSide, "server-side", false, "Preview kubectl apply --server-side.")
 	flags.BoolVar(&p.options.ForceConflicts, "force-conflicts", false, "Preview a server-side apply with --force-conflicts.")
 	flags.StringVar(&p.options.FieldManager, "field-manager", "", "Field manager of the apply; defaults to kubectl's own.")
@@ -93,7 +82,7 @@ func (p *previewOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	applications, gaps, err := p.applications(ctx)
+	applications, gaps, err := p.reader.ReadApplications(ctx, p.inputs.query(), resource.FilenameOptions{Filenames: p.inputs.live})
 	if err != nil {
 		return err
 	}
@@ -164,12 +153,11 @@ func (w *previewWriter) finish() error {
 
 func (p *previewOptions) complete(ctx context.Context) (preview.Options, error) {
 	options := p.options
-	files := p.filenames()
 	switch {
-	case len(files.Filenames) == 0 && files.Kustomize == "":
+	case !p.inputs.hasFiles():
 		return options, errors.New("requires manifests; name files with -f, or a kustomization with -k")
 	case options.ForceConflicts && !options.ServerSide:
-		return options, errors.New("accepts --force-conflicts only with --server-side")
+		return options, errors.New("--force-conflicts requires --server-side")
 	}
 	if err := p.output.check(); err != nil {
 		return options, err
@@ -178,24 +166,11 @@ func (p *previewOptions) complete(ctx context.Context) (preview.Options, error) 
 	if options.Validate = validations[options.Validate]; options.Validate == "" {
 		return options, fmt.Errorf("invalid --validate=%s; use strict, warn or ignore", p.options.Validate)
 	}
-	configuration, gaps, err := p.shared.configuration(ctx, p.config, len(p.live) > 0)
-	p.gaps = gaps
-	if err != nil {
+	var err error
+	if p.reader, p.gaps, err = p.shared.reader(ctx, &p.inputs); err != nil {
 		return options, err
 	}
-	options.Managers = configuration.Managers()
-	options.Rules, err = configuration.Rules()
+	options.Managers = p.reader.Configuration.Managers()
+	options.Rules, err = p.reader.Configuration.Rules()
 	return options, err
-}
-
-func (p *previewOptions) filenames() resource.FilenameOptions { return p.files.ToOptions() }
-
-func (p *previewOptions) applications(ctx context.Context) ([]source.Application, []string, error) {
-	configuration, _, err := p.shared.configuration(ctx, p.config, len(p.live) > 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	reader := source.Reader{Cluster: p.shared.cluster, In: p.shared.env.IOStreams.In, Configuration: configuration}
-	query := source.Query{Files: p.filenames(), Selector: p.selector}
-	return reader.ReadApplications(ctx, query, resource.FilenameOptions{Filenames: p.live})
 }

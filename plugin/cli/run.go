@@ -92,7 +92,7 @@ func (env Environment) writers() (out, errOut *printable.Writer) {
 
 // isUsage reports whether an error is about the command line itself. Cobra's usage errors differ only in their text.
 func isUsage(text string) bool {
-	for _, prefix := range []string{"unknown ", "flag needs", "invalid argument", "requires ", "accepts "} {
+	for _, prefix := range []string{"unknown ", "flag needs", "invalid argument", "requires ", "accepts ", "--"} {
 		if strings.HasPrefix(text, prefix) {
 			return true
 		}

@@ -112,7 +112,8 @@ func (st *statusOptions) run(ctx context.Context, names []string) error {
 		}
 	}
 	if slices.ContainsFunc(statuses, func(s modeStatus) bool { return s.StaleLabel }) {
-		notes = append(notes, "kubectl handoff doctor shows how to repair labels that do not follow the mode")
+		notes = append(notes, "the API server selects namespaces by label, and some labels do not follow the mode; "+
+			"kubectl handoff doctor shows how to repair them")
 	}
 	if notes, err = st.annotated(ctx, names, notes); err != nil {
 		return source.Advise(err, "")

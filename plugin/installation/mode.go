@@ -106,23 +106,27 @@ func (a Answer) off(reason Reason, format string, args ...any) Answer {
 
 // selected answers from the selectors and rules of the entries, as the API server decides.
 func (in *Installation) selected(a Answer, o Object, namespace *corev1.Namespace) Answer {
-	var not Answer
+	var not Answer // for the first entry, which is the one for namespaces that have opted in
 	for _, entry := range in.Entries() {
 		if !ReviewsObjects(entry) {
 			continue
 		}
-		switch unmet := Unmet(entry, namespace); {
-		case unmet == "" && !o.Resource.Empty() && !Covers(entry, o.Resource):
-			not = a.off(Excluded, "the rules of %s do not match %s", entry.Name, o.Resource)
-		case unmet == "" && unmetBy(entry.ObjectSelector, o.Labels) != "":
-			not = a.off(Excluded, "the objectSelector of %s excludes it (%s)", entry.Name, unmetBy(entry.ObjectSelector, o.Labels))
-		case unmet == "":
+		unmet, object := Unmet(entry, namespace), unmetBy(entry.ObjectSelector, o.Labels)
+		excluded := UnmetIfLabeled(entry, namespace, a.Set)
+		covered := o.Resource.Empty() || Covers(entry, o.Resource)
+		switch {
+		case unmet == "" && object == "" && covered:
 			return a
-		case not.Reason == "" && UnmetIfLabeled(entry, namespace, a.Set) == "":
+		case not.Reason != "":
+		case !covered:
+			not = a.off(Excluded, "the rules of %s do not match %s", entry.Name, o.Resource)
+		case excluded != "":
+			not = a.off(Excluded, "the namespaceSelector of %s excludes namespace %s (%s)", entry.Name, namespace.Name, excluded)
+		case object != "":
+			not = a.off(Excluded, "the objectSelector of %s excludes it (%s)", entry.Name, object)
+		default:
 			not = a.off(LabelMissing, "the label %s of namespace %s is missing, by which the API server selects namespaces",
 				ownership.ModeLabel, namespace.Name)
-		case not.Reason == "":
-			not = a.off(Excluded, "the namespaceSelector of %s excludes namespace %s (%s)", entry.Name, namespace.Name, unmet)
 		}
 	}
 	if not.Reason == "" {
