@@ -27,7 +27,7 @@ const defaultSecret = "handoff-webhook-tls" //nolint:gosec // a name
 // checkCertificate checks the caBundle of each entry, and the serving certificate against it.
 func (d *diagnosis) checkCertificate(ctx context.Context, c *Check) {
 	usable := d.checkBundles(c)
-	if d.ServiceReference() == nil {
+	if d.in.ServiceReference() == nil {
 		return
 	}
 	name := d.secretName()
@@ -55,7 +55,7 @@ func (d *diagnosis) checkCertificate(ctx context.Context, c *Check) {
 
 // checkBundles returns the first entry with each usable caBundle.
 func (d *diagnosis) checkBundles(c *Check) (usable []*admissionregistrationv1.MutatingWebhook) {
-	for _, hook := range d.Entries() {
+	for _, hook := range d.in.Entries() {
 		bundle := hook.ClientConfig.CABundle
 		if len(bundle) == 0 {
 			c.found(d.object(), "the caBundle of "+hook.Name+" is empty: the API server does not trust the certificate",

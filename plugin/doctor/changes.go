@@ -47,9 +47,9 @@ func (d *diagnosis) checkChanges(_ context.Context, c *Check) {
 		}
 	}
 	was := (&installation.Installation{Configurations: installed}).Entries()
-	live := (&installation.Installation{Configurations: d.Configurations[:1]}).Entries()
+	live := (&installation.Installation{Configurations: d.in.Configurations[:1]}).Entries()
 	for _, entry := range was {
-		if at(live, entry.Name) == nil && entry.Name != installation.MainEntry && (d.FollowsLabel() || applied) {
+		if at(live, entry.Name) == nil && entry.Name != installation.MainEntry && (d.in.FollowsLabel() || applied) {
 			c.found(d.object(), "webhook "+entry.Name+" is missing", d.reinstall()...)
 		}
 	}

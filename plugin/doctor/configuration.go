@@ -13,10 +13,10 @@ import (
 
 // configuration returns the first configuration that calls handoff, nil if there is none.
 func (d *diagnosis) configuration() *admissionregistrationv1.MutatingWebhookConfiguration {
-	if len(d.Configurations) == 0 {
+	if len(d.in.Configurations) == 0 {
 		return nil
 	}
-	return &d.Configurations[0]
+	return &d.in.Configurations[0]
 }
 
 func (d *diagnosis) object() string {
@@ -28,15 +28,15 @@ func (d *diagnosis) object() string {
 
 // checkConfiguration finds the MutatingWebhookConfiguration, and settings of its entries that keep them from working.
 func (d *diagnosis) checkConfiguration(_ context.Context, c *Check) {
-	if d.Unread != nil {
-		c.unread(installation.ReadPermission, d.Unread)
+	if d.in.Unread != nil {
+		c.unread(installation.ReadPermission, d.in.Unread)
 		return
 	}
 	var names, policies []string
-	for i := range d.Configurations {
-		names = append(names, d.Configurations[i].Name)
+	for i := range d.in.Configurations {
+		names = append(names, d.in.Configurations[i].Name)
 	}
-	for _, entry := range d.Entries() {
+	for _, entry := range d.in.Entries() {
 		if entry.FailurePolicy != nil && !slices.Contains(policies, string(*entry.FailurePolicy)) {
 			policies = append(policies, string(*entry.FailurePolicy))
 		}
@@ -50,11 +50,11 @@ func (d *diagnosis) checkConfiguration(_ context.Context, c *Check) {
 		c.found(d.object(), fmt.Sprintf("%d configurations call handoff: %s; a cluster can have one installation",
 			len(names), strings.Join(names, ", ")), "delete all but one: kubectl delete mutatingwebhookconfiguration NAME")
 	}
-	if d.Main() == nil {
+	if d.in.Main() == nil {
 		c.found(d.object(), "webhook "+installation.MainEntry+" is missing", d.reinstall()...)
 	}
 	c.Detail = fmt.Sprintf("%s, failurePolicy %s", d.object(), strings.Join(policies, " and "))
-	for _, entry := range d.Entries() {
+	for _, entry := range d.in.Entries() {
 		if installation.ReviewsObjects(entry) {
 			d.checkEntry(c, entry)
 		}

@@ -44,9 +44,8 @@ const discoveryTimeout = 10 * time.Second
 
 // diagnosis is a run. The checks fill in what later ones need.
 type diagnosis struct {
-	*installation.Installation
-
 	options   Options
+	in        *installation.Installation
 	objects   dynamic.Interface
 	discovery discovery.DiscoveryInterface
 
@@ -108,7 +107,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if d.objects, err = dynamic.NewForConfig(o.Config); err != nil {
 		return nil, fmt.Errorf("creating a client: %w", err)
 	}
-	if d.Installation, err = installation.Of(ctx, o.Config); err != nil {
+	if d.in, err = installation.Of(ctx, o.Config); err != nil {
 		return nil, err
 	}
 	report := newReport()
@@ -128,11 +127,11 @@ func (d *diagnosis) lacks(c *Check, what need) bool {
 	switch {
 	case what == nothing:
 		return false
-	case d.Unread != nil:
+	case d.in.Unread != nil:
 		c.Result, c.Detail = Unknown, "the configuration cannot be read"
-	case len(d.Configurations) == 0:
+	case len(d.in.Configurations) == 0:
 		c.skip("no configuration")
-	case what == service && d.ServiceReference() == nil:
+	case what == service && d.in.ServiceReference() == nil:
 		c.skip("the API server calls a URL")
 	default:
 		return false

@@ -32,7 +32,7 @@ type target struct {
 
 // checkDryRun creates an object as a dry run in a namespace of each entry, which the webhook answers.
 func (d *diagnosis) checkDryRun(ctx context.Context, c *Check) {
-	if d.Unread == nil && d.configuration() == nil {
+	if d.in.Unread == nil && d.configuration() == nil {
 		c.skip("no configuration")
 		return
 	}
@@ -56,7 +56,7 @@ func (d *diagnosis) reportUnreviewed(c *Check) {
 		return
 	}
 	reason := ""
-	for _, entry := range d.Entries() {
+	for _, entry := range d.in.Entries() {
 		if unmet := installation.Unmet(entry, &d.namespaces[0]); installation.ReviewsObjects(entry) && reason == "" {
 			reason = unmet
 		}
@@ -69,13 +69,13 @@ func (d *diagnosis) reportUnreviewed(c *Check) {
 // targets returns a namespace for each entry, preferably one that has opted in. If the entries or the namespaces are unknown, it is
 // that of the options.
 func (d *diagnosis) targets() (targets []target) {
-	if d.namespaces == nil || d.Unread != nil {
+	if d.namespaces == nil || d.in.Unread != nil {
 		if d.options.Namespace != "" {
 			return []target{{"handoff", d.options.Namespace}}
 		}
 		return []target{{"handoff", d.options.Current}}
 	}
-	for _, entry := range d.Entries() {
+	for _, entry := range d.in.Entries() {
 		best, score := "", -1
 		for i := range d.namespaces {
 			namespace := &d.namespaces[i]
@@ -108,7 +108,7 @@ func preference(namespace *corev1.Namespace) int {
 
 // probe makes a dry run and reports its answer. It returns what to show of an answer.
 func (d *diagnosis) probe(ctx context.Context, c *Check, to target) string {
-	reply, err := d.Ask(ctx, to.namespace, true)
+	reply, err := d.in.Ask(ctx, to.namespace, true)
 	if !reply.Answered {
 		d.reportUnanswered(c, to, err)
 		return ""
@@ -136,7 +136,7 @@ func (d *diagnosis) reportUnanswered(c *Check, to target, err error) {
 		d.silent = true
 		object, remedy := d.object(), "fix the other problems first; if there are none, search the log of the API server for: failing open "+
 			installation.MainEntry
-		if d.Unread != nil {
+		if d.in.Unread != nil {
 			object = named("namespace", to.namespace, "")
 			remedy = "ask a cluster administrator to run: kubectl handoff doctor -n " + to.namespace
 		}
@@ -159,7 +159,7 @@ func (d *diagnosis) reportUnanswered(c *Check, to target, err error) {
 
 // probeNamespaces creates a namespace in mode enforce as a dry run, which the webhook labels.
 func (d *diagnosis) probeNamespaces(ctx context.Context, c *Check) {
-	hasEntry := slices.ContainsFunc(d.Entries(), func(entry *admissionregistrationv1.MutatingWebhook) bool { return !installation.ReviewsObjects(entry) })
+	hasEntry := slices.ContainsFunc(d.in.Entries(), func(entry *admissionregistrationv1.MutatingWebhook) bool { return !installation.ReviewsObjects(entry) })
 	if !hasEntry || d.options.Namespace != "" {
 		return
 	}

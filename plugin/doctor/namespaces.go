@@ -70,10 +70,10 @@ func (d *diagnosis) checkObjects(ctx context.Context, c *Check) {
 
 func (d *diagnosis) readNamespaces(ctx context.Context) (err error) {
 	if d.options.Namespace == "" {
-		d.namespaces, err = d.Namespaces(ctx, "")
+		d.namespaces, err = d.in.Namespaces(ctx, "")
 		return err
 	}
-	one, err := d.Namespace(ctx, d.options.Namespace)
+	one, err := d.in.Namespace(ctx, d.options.Namespace)
 	if err == nil {
 		d.namespaces = []corev1.Namespace{*one}
 	}
@@ -137,12 +137,12 @@ func (d *diagnosis) checkMode(ctx context.Context, c *Check, namespace *corev1.N
 			optIn(namespace.Name, text))
 	}
 	var a installation.Answer
-	if d.Unread == nil || d.options.Namespace != "" { // else it would take a dry run for each
-		a = d.Mode(ctx, installation.Object{Namespace: namespace.Name})
+	if d.in.Unread == nil || d.options.Namespace != "" { // else it would take a dry run for each
+		a = d.in.Mode(ctx, installation.Object{Namespace: namespace.Name})
 	}
 	switch {
 	case a.Reason == installation.Excluded:
-		excluded := installation.UnmetIfLabeled(d.Main(), namespace, mode)
+		excluded := installation.UnmetIfLabeled(d.in.Main(), namespace, mode)
 		c.found(object, fmt.Sprintf("is in mode %s, but the namespaceSelector of %s excludes it (%s): handoff reviews nothing there",
 			mode, installation.MainEntry, excluded), "kubectl handoff disable "+namespace.Name,
 			"or remove the requirement from the namespaceSelector, and apply the configuration again")
@@ -154,9 +154,9 @@ func (d *diagnosis) checkMode(ctx context.Context, c *Check, namespace *corev1.N
 			"ask a cluster administrator to run: kubectl handoff doctor -n "+namespace.Name)
 	case a.Reason == installation.NotKnown:
 		c.gap("%s: %s", c.Name, a.Why)
-	case mode != ownership.ModeOff && labeled && label != string(mode) && d.FollowsLabel():
+	case mode != ownership.ModeOff && labeled && label != string(mode) && d.in.FollowsLabel():
 		c.found(object, fmt.Sprintf("is in mode %s, but its label is %s", mode, short(label)), d.relabel(namespace.Name)...)
-	case annotated && mode == ownership.ModeOff && labeled && d.FollowsLabel():
+	case annotated && mode == ownership.ModeOff && labeled && d.in.FollowsLabel():
 		c.found(object, "is in mode off, but its label is "+short(label), d.relabel(namespace.Name)...)
 	case mode == ownership.ModeOff && d.options.Namespace != "" && !d.excludes(namespace):
 		c.found(object, "is in mode off: handoff keeps nothing there, except for objects with the label "+ownership.ModeLabel,
@@ -168,7 +168,7 @@ func (d *diagnosis) checkMode(ctx context.Context, c *Check, namespace *corev1.N
 
 // excludes reports whether the main entry cannot select a namespace in any mode.
 func (d *diagnosis) excludes(namespace *corev1.Namespace) bool {
-	return d.Main() != nil && installation.UnmetIfLabeled(d.Main(), namespace, ownership.ModeEnforce) != ""
+	return d.in.Main() != nil && installation.UnmetIfLabeled(d.in.Main(), namespace, ownership.ModeEnforce) != ""
 }
 
 // relabel returns how to make the label follow the annotation: any write does while a pod answers, and the pods repair it.

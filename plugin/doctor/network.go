@@ -22,7 +22,7 @@ const methodAnswer = protocol.MethodNotAllowed
 // checkNetwork asks the API server for a page of the webhook through the Service, if a dry run was not answered: the API server
 // takes the same way as for a review, but returns its error.
 func (d *diagnosis) checkNetwork(ctx context.Context, c *Check) {
-	ref := d.ServiceReference()
+	ref := d.in.ServiceReference()
 	switch {
 	case d.answered && !d.silent:
 		c.Detail = "the dry run was answered"

@@ -12,7 +12,7 @@ import (
 
 func TestErrorsOfConnectionsHaveRemedies(t *testing.T) {
 	const post = `failed to call webhook: Post "https://handoff-webhook.handoff-system.svc:443/mutate?timeout=2s": `
-	d := &diagnosis{Installation: &installation.Installation{}, deployment: &appsv1.Deployment{}}
+	d := &diagnosis{in: &installation.Installation{}, deployment: &appsv1.Deployment{}}
 	d.deployment.Spec.Template.Spec.Containers = []corev1.Container{{Name: "webhook", Args: []string{"--webhook-port=10260"}}}
 	for text, want := range map[string]string{
 		post + "context deadline exceeded":                      "TCP port 10260",

@@ -53,7 +53,7 @@ func (d *diagnosis) checkPermissions(ctx context.Context, c *Check) {
 		c.found(object, "lacks permission to "+strings.Join(denied, ", "), append(d.reinstall(),
 			"kubectl auth can-i --list --as=system:serviceaccount:"+d.namespace()+":"+account)...)
 	}
-	if d.FollowsLabel() {
+	if d.in.FollowsLabel() {
 		d.checkLimits(ctx, c, account)
 	}
 }
@@ -85,7 +85,7 @@ func (d *diagnosis) allows(ctx context.Context, account string, wanted *authoriz
 
 // wanted returns the permissions that this installation uses: those of the manifests, with the scalers of its configuration.
 func (d *diagnosis) wanted(ctx context.Context, c *Check) (all []authorizationv1.ResourceAttributes, err error) {
-	configured, err := d.Configuration(ctx)
+	configured, err := d.in.Configuration(ctx)
 	if err != nil {
 		c.gap("%s: reading the configuration of the webhook, which names the kinds of scalers: %v", c.Name, err)
 	}
@@ -135,7 +135,7 @@ func (d *diagnosis) permissions(namespace string, rules []rbacv1.PolicyRule) (al
 		}
 		for _, verb := range rule.Verbs {
 			// The webhook writes namespaces only for the label by which the API server selects them.
-			if resource == "namespaces" && verb != "list" && verb != "watch" && !d.FollowsLabel() {
+			if resource == "namespaces" && verb != "list" && verb != "watch" && !d.in.FollowsLabel() {
 				continue
 			}
 			all = append(all, authorizationv1.ResourceAttributes{

@@ -23,7 +23,7 @@ const (
 
 // checkPods checks the Deployment and its pods.
 func (d *diagnosis) checkPods(ctx context.Context, c *Check) {
-	deployment, err := d.Deployment(ctx)
+	deployment, err := d.in.Deployment(ctx)
 	switch {
 	case err != nil:
 		c.unread("list deployments.apps -n "+d.namespace(), err)

@@ -45,8 +45,8 @@ func (d *diagnosis) selfSigned() bool { return d.flag("self-signed", "false") ==
 
 // namespace returns the namespace of the installation.
 func (d *diagnosis) namespace() string {
-	if d.ServiceReference() != nil {
-		return d.ServiceReference().Namespace
+	if d.in.ServiceReference() != nil {
+		return d.in.ServiceReference().Namespace
 	}
 	return systemNamespace
 }

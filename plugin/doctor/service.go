@@ -19,12 +19,12 @@ const defaultPort = 443
 
 // checkService checks that the Service in the configuration exists, has the port, and has ready endpoints.
 func (d *diagnosis) checkService(ctx context.Context, c *Check) {
-	ref := d.ServiceReference()
+	ref := d.in.ServiceReference()
 	if d.port = defaultPort; ref.Port != nil {
 		d.port = *ref.Port
 	}
 	object := named("service", ref.Name, ref.Namespace)
-	service, err := d.Service(ctx)
+	service, err := d.in.Service(ctx)
 	switch {
 	case isAbsent(err):
 		c.found(object, "not found: "+d.object()+" names it, so no call reaches a pod", d.reinstall()...)
@@ -54,7 +54,7 @@ func (d *diagnosis) setPort(service *corev1.Service) string {
 
 // checkEndpoints checks that the Service has ready endpoints on a port.
 func (d *diagnosis) checkEndpoints(ctx context.Context, c *Check, object string, port corev1.ServicePort) {
-	ref := d.ServiceReference()
+	ref := d.in.ServiceReference()
 	slicesOf, err := installation.List[discoveryv1.EndpointSlice](ctx, d.objects, discoveryv1.SchemeGroupVersion.WithResource("endpointslices"),
 		ref.Namespace, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + ref.Name})
 	if err != nil {

@@ -24,7 +24,7 @@ func TestVersionsThatDoNotFitAreFindings(t *testing.T) {
 		"an unknown webhook":    {"v0.2.0", "", ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			d := &diagnosis{Installation: &installation.Installation{}, options: Options{Version: c.plugin}, version: c.webhook}
+			d := &diagnosis{in: &installation.Installation{}, options: Options{Version: c.plugin}, version: c.webhook}
 			found := &Check{Name: "versions"}
 			d.checkVersions(t.Context(), found)
 			var texts []string
