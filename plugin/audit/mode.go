@@ -78,7 +78,8 @@ func (a *auditor) namespaces(one string) error {
 	if one == "" {
 		all, err := a.installation.Namespaces(a.ctx, "")
 		if apierrors.IsForbidden(err) {
-			a.report.Gaps = append(a.report.Gaps, "the mode of handoff in the namespaces is unknown; ask for permission to list namespaces")
+			a.report.Gaps = append(a.report.Gaps,
+				"the mode of handoff in the namespaces is unknown; ask for permission to list namespaces")
 			return nil
 		}
 		if err != nil {

@@ -127,8 +127,8 @@ func (m *modeChange) advise(err error) error {
 	case !apierrors.IsForbidden(err):
 		return advised
 	case !source.IsPermission(err):
-		return fmt.Errorf("%w; a policy that fixes the labels of namespaces refuses the annotation as well, because the label %s follows it in the "+
-			"same write: allow this label, or install handoff without namespace labels (docs/install.md)", err, ownership.ModeLabel)
+		return fmt.Errorf("%w; if a policy fixes the labels of namespaces, it also refuses the annotation, because the label %s "+
+			"follows it in the same write: allow this label, or install handoff with namespaceLabels.enabled=false", err, ownership.ModeLabel)
 	case m.mode != "":
 		return fmt.Errorf("%w; or label the objects: kubectl label TYPE NAME %s=%s", advised, ownership.ModeLabel, m.mode)
 	default:

@@ -170,7 +170,10 @@ func (st *statusOptions) find(
 			return found, nil, nil
 		}
 		current, _, contextErr := st.shared.cluster.ToRawKubeConfigLoader().Namespace()
-		if _, getErr := in.Namespace(ctx, current); !apierrors.IsForbidden(err) || contextErr != nil || getErr != nil || st.selector != "" {
+		if !apierrors.IsForbidden(err) || contextErr != nil || st.selector != "" {
+			return nil, nil, err
+		}
+		if _, getErr := in.Namespace(ctx, current); getErr != nil {
 			return nil, nil, err
 		}
 		names = []string{current}

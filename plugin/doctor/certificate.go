@@ -32,7 +32,8 @@ func (d *diagnosis) checkCertificate(ctx context.Context, c *Check) {
 	}
 	name := d.secretName()
 	object := named("secret", name, d.namespace())
-	secret, err := installation.Get[corev1.Secret](ctx, d.objects, corev1.SchemeGroupVersion.WithResource("secrets"), d.namespace(), name)
+	secrets := corev1.SchemeGroupVersion.WithResource("secrets")
+	secret, err := installation.Get[corev1.Secret](ctx, d.objects, secrets, d.namespace(), name)
 	switch {
 	case isAbsent(err):
 		c.found(object, "not found: the pods have no serving certificate", d.issue()...)

@@ -3,10 +3,8 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -117,7 +115,8 @@ func (d *diagnosis) probe(ctx context.Context, c *Check, to target) string {
 	for _, warning := range reply.Warnings {
 		switch {
 		case strings.HasPrefix(warning, skippedPrefix):
-			c.found(d.workload(), "a pod answered, but did not review the dry run: "+warning, d.logs(), "docs/operations.md, skipped reviews")
+			c.found(d.workload(), "a pod answered, but did not review the dry run: "+warning,
+				d.logs(), "docs/operations.md, skipped reviews")
 			return ""
 		case strings.HasPrefix(warning, stalePrefix):
 			c.found(d.workload(), "a pod answered that cannot reach the API server: "+warning, d.logs(), "docs/operations.md, a stale pod")
@@ -134,8 +133,8 @@ func (d *diagnosis) reportUnanswered(c *Check, to target, err error) {
 	switch {
 	case err == nil:
 		d.silent = true
-		object, remedy := d.object(), "fix the other problems first; if there are none, search the log of the API server for: failing open "+
-			installation.MainEntry
+		object, remedy := d.object(), "fix the other problems first; if there are none, search the log of the API server for: "+
+			"failing open "+installation.MainEntry
 		if d.in.Unread != nil {
 			object = named("namespace", to.namespace, "")
 			remedy = "ask a cluster administrator to run: kubectl handoff doctor -n " + to.namespace
@@ -159,8 +158,7 @@ func (d *diagnosis) reportUnanswered(c *Check, to target, err error) {
 
 // probeNamespaces creates a namespace in mode enforce as a dry run, which the webhook labels.
 func (d *diagnosis) probeNamespaces(ctx context.Context, c *Check) {
-	hasEntry := slices.ContainsFunc(d.in.Entries(), func(entry *admissionregistrationv1.MutatingWebhook) bool { return !installation.ReviewsObjects(entry) })
-	if !hasEntry || d.options.Namespace != "" {
+	if at(d.in.Entries(), installation.NamespacesEntry) == nil || d.options.Namespace != "" {
 		return
 	}
 	created, err := d.objects.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).Create(ctx, &unstructured.Unstructured{

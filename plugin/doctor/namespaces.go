@@ -57,7 +57,8 @@ func (d *diagnosis) checkObjects(ctx context.Context, c *Check) {
 	case err != nil:
 		c.unread("find objects with the annotation "+ownership.ModeAnnotation, err)
 	case len(unread) > 0:
-		c.gap("%s: could not list %s, to find objects with the annotation %s", c.Name, strings.Join(unread, ", "), ownership.ModeAnnotation)
+		c.gap("%s: could not list %s, to find objects with the annotation %s",
+			c.Name, strings.Join(unread, ", "), ownership.ModeAnnotation)
 	}
 	if len(annotated) == 0 {
 		return
@@ -162,7 +163,8 @@ func (d *diagnosis) checkMode(ctx context.Context, c *Check, namespace *corev1.N
 		c.found(object, "is in mode off: handoff keeps nothing there, except for objects with the label "+ownership.ModeLabel,
 			"kubectl handoff enable "+namespace.Name)
 	case mode == ownership.ModeWarn && known && d.options.Namespace != "":
-		c.found(object, "is in mode warn: handoff reports what it would keep, and keeps nothing", "kubectl handoff enable "+namespace.Name)
+		c.found(object, "is in mode warn: handoff reports what it would keep, and keeps nothing",
+			"kubectl handoff enable "+namespace.Name)
 	}
 }
 

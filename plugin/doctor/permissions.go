@@ -167,7 +167,8 @@ func (d *diagnosis) checkLimits(ctx context.Context, c *Check, account string) {
 	const kind = "validatingadmissionpolicies.admissionregistration.k8s.io"
 	policies := admissionregistrationv1.SchemeGroupVersion.WithResource("validatingadmissionpolicies")
 	bindings := admissionregistrationv1.SchemeGroupVersion.WithResource("validatingadmissionpolicybindings")
-	all, err := installation.List[admissionregistrationv1.ValidatingAdmissionPolicy](ctx, d.objects, policies, "", metav1.ListOptions{})
+	all, err := installation.List[admissionregistrationv1.ValidatingAdmissionPolicy](
+		ctx, d.objects, policies, "", metav1.ListOptions{})
 	if err != nil {
 		c.unread("list "+kind, err)
 		return

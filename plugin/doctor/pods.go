@@ -113,7 +113,8 @@ func (d *diagnosis) reportRestarts(c *Check, pod *corev1.Pod) {
 	for i := range pod.Status.ContainerStatuses {
 		status := &pod.Status.ContainerStatuses[i]
 		last := status.LastTerminationState.Terminated
-		if status.RestartCount < manyRestarts || last != nil && last.FinishedAt.Time.Add(longAgo).Before(d.options.Now) && !last.FinishedAt.IsZero() {
+		past := last != nil && !last.FinishedAt.IsZero() && last.FinishedAt.Add(longAgo).Before(d.options.Now)
+		if status.RestartCount < manyRestarts || past {
 			continue
 		}
 		problem := fmt.Sprintf("container %s has restarted %d times", status.Name, status.RestartCount)

@@ -55,8 +55,8 @@ func (d *diagnosis) setPort(service *corev1.Service) string {
 // checkEndpoints checks that the Service has ready endpoints on a port.
 func (d *diagnosis) checkEndpoints(ctx context.Context, c *Check, object string, port corev1.ServicePort) {
 	ref := d.in.ServiceReference()
-	slicesOf, err := installation.List[discoveryv1.EndpointSlice](ctx, d.objects, discoveryv1.SchemeGroupVersion.WithResource("endpointslices"),
-		ref.Namespace, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + ref.Name})
+	resource := discoveryv1.SchemeGroupVersion.WithResource("endpointslices")
+	slicesOf, err := installation.List[discoveryv1.EndpointSlice](ctx, d.objects, resource, ref.Namespace, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + ref.Name})
 	if err != nil {
 		c.unread("list endpointslices.discovery.k8s.io -n "+ref.Namespace, err)
 		return

@@ -46,8 +46,8 @@ type Reply struct {
 }
 
 // Ask creates a Deployment as a dry run, which takes the way of a real write: through the API server, the webhook configuration,
-// the network, TLS and a pod. Nothing is stored. With the mode label, the webhook answers with its version. Without, the object has the
-// annotation, which has no effect, about which the webhook warns where it reviews objects without a label.
+// the network, TLS and a pod. Nothing is stored. With the mode label, the webhook answers with its version. Without, the object has
+// the annotation, which has no effect, about which the webhook warns where it reviews objects without a label.
 func (in *Installation) Ask(ctx context.Context, namespace string, labeled bool) (Reply, error) {
 	q := question{namespace, labeled}
 	reply, known := in.replies[q]

@@ -146,8 +146,8 @@ func (in *Installation) asked(ctx context.Context, a Answer, o Object) Answer {
 			"or to create deployments.apps in the namespace, for a dry run", o.Namespace, ReadPermission)
 		switch {
 		case errors.Is(err, errInFiles):
-			a.Why = fmt.Sprintf("the mode of handoff in namespace %s is unknown; add the namespaces to the files: kubectl get namespaces -o yaml",
-				o.Namespace)
+			a.Why = fmt.Sprintf("the mode of handoff in namespace %s is unknown; add the namespaces to the files: "+
+				"kubectl get namespaces -o yaml", o.Namespace)
 		case in.Unread == nil:
 			a.Why = fmt.Sprintf("the mode of handoff in namespace %s is unknown; ask for permission to get namespaces %[1]s", o.Namespace)
 		}
