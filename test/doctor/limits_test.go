@@ -84,6 +84,15 @@ func TestATeamLearnsWhyNothingIsKept(t *testing.T) {
 	expect("where handoff is on", "status shop", cli.ExitOK, "enforce\n")
 	expect("where handoff is on", "status -n shop", cli.ExitPartial, "shop        enforce\n", "partial: only the current namespace is shown")
 	expect("where handoff is on", "audit -n shop", cli.ExitOK, "enforce 1 (shop)")
+	if err := runs("create", "-n", "shop", "deployment", "team", "--image=team:1", "--replicas=2")(); err != nil {
+		t.Fatal(err)
+	}
+	expect("with the configuration of the webhook, which it states", "explain deployment/team .spec.replicas -n shop", cli.ExitOK, "is 2")
+	expect("with the configuration of the webhook, which it states", "strip -n shop -f testdata/misspelled.yaml", cli.ExitError, "namespaces")
+	expect("without a record of the manifest", "release deployment/team .spec.replicas -n shop", cli.ExitError, "nothing to release")
+	if err := runs("delete", "-n", "shop", "deployment", "team")(); err != nil {
+		t.Fatal(err)
+	}
 	expect("without permission to write namespaces", "enable shop --warn", cli.ExitError, "kubectl label TYPE NAME "+mode+"=warn")
 	for _, step := range []struct {
 		sentence string
