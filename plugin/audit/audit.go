@@ -10,6 +10,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
+	"github.com/ownership-handoff/handoff/plugin/installation"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
@@ -33,6 +34,10 @@ type Report struct {
 	Undone []explain.ObjectData
 	// Annotated are the objects with the mode annotation, which has no effect on them.
 	Annotated []source.Annotated
+	// Notes say why handoff does not act as its mode says.
+	Notes []string
+	// Possible are sentences about Unrecorded objects that handoff does not keep: each could be a risk.
+	Possible []string
 	// Gaps describe what is unknown, one sentence each.
 	Gaps []string
 }
@@ -47,9 +52,22 @@ type Progress struct {
 	Risks int
 }
 
+// Options are what an audit needs beside the objects.
+type Options struct {
+	Installation *installation.Installation
+	// Namespace is the audited namespace, "" for all.
+	Namespace string
+	Progress  func(Progress)
+}
+
 // Run audits the objects that a survey reads, and calls report after each page.
-func Run(ctx context.Context, survey *source.Survey, report func(Progress)) (*Report, error) {
-	a := auditor{survey: survey, report: &Report{Namespaces: map[ownership.Mode][]string{}}}
+func Run(ctx context.Context, survey *source.Survey, o Options) (*Report, error) {
+	a := auditor{
+		ctx: ctx, survey: survey, installation: o.Installation, report: &Report{Namespaces: map[ownership.Mode][]string{}},
+	}
+	if err := a.namespaces(o.Namespace); err != nil {
+		return nil, err
+	}
 	var progress Progress
 	err := survey.Each(ctx, func(page source.Page) error {
 		if page.Resource != progress.Resource {
@@ -64,7 +82,7 @@ func Run(ctx context.Context, survey *source.Survey, report func(Progress)) (*Re
 		if page.Left >= 0 {
 			progress.Of = progress.Looked + page.Left
 		}
-		report(progress)
+		o.Progress(progress)
 		return ctx.Err()
 	})
 	if err != nil {
@@ -76,8 +94,10 @@ func Run(ctx context.Context, survey *source.Survey, report func(Progress)) (*Re
 }
 
 type auditor struct {
-	survey *source.Survey
-	report *Report
+	ctx          context.Context //nolint:containedctx // of one run
+	survey       *source.Survey
+	installation *installation.Installation
+	report       *Report
 	// stripped counts objects without managedFields, unreadable those with records that cannot be parsed.
 	stripped, unreadable tally
 }
@@ -112,8 +132,8 @@ func (a *auditor) finish() {
 	r := a.report
 	slices.SortStableFunc(r.Risks, compare)
 	slices.Sort(r.Resources)
-	for name, mode := range a.survey.Namespaces {
-		r.Namespaces[mode] = append(r.Namespaces[mode], name)
+	for name := range a.survey.Namespaces { // of files
+		a.addNamespace(name)
 	}
 	for _, names := range r.Namespaces {
 		slices.Sort(names)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/plugin/audit"
+	"github.com/ownership-handoff/handoff/plugin/installation"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
@@ -97,7 +98,11 @@ func reportOf(t *testing.T, objects ...string) *audit.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := audit.Run(t.Context(), survey, func(audit.Progress) {})
+	in, err := installation.InFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := audit.Run(t.Context(), survey, audit.Options{Installation: in, Progress: func(audit.Progress) {}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,8 @@ func (a *auditor) addContested(e explain.Explanation) {
 
 // addContest adds the risk of a fold.
 func (a *auditor) addContest(e explain.Explanation, fold ownership.Fold, found contest) {
-	r := a.riskOf(Contested, e, fold.Fields)
+	answer := a.answerOf(e.Subject)
+	r := riskOf(Contested, e, answer, fold.Fields)
 	r.Field = explain.Text(fold.Path)
 	if r.Field == "" {
 		r.Field = "."
@@ -63,7 +64,7 @@ func (a *auditor) addContest(e explain.Explanation, fold ownership.Fold, found c
 			kept = "them"
 		}
 	}
-	r.Handoff = handoff(r.Mode, kept)
+	r.Handoff = handoff(answer, kept)
 	r.NextApply = nextOf(e, fold, found)
 	r.Managers = found.appliers
 	if found.writer == "" {
@@ -76,7 +77,7 @@ func (a *auditor) addContest(e explain.Explanation, fold ownership.Fold, found c
 		r.Remedies = append(r.Remedies, assignCommand(e, r.Field))
 	}
 	if r.Mode != ownership.ModeEnforce {
-		r.Remedies = append(r.Remedies, enableCommand(e.Subject))
+		r.Remedies = append(r.Remedies, a.enableRemedies(e.Subject, answer)...)
 	}
 	r.Remedies = append(r.Remedies, releaseCommand(e, r.Field), "remove "+r.Field+" from the manifest")
 	a.add(r)

@@ -23,6 +23,8 @@ type Data struct {
 	Undone []explain.ObjectData `json:"rulesUndone,omitempty"`
 	// Annotated are the objects with the mode annotation, which has no effect on them.
 	Annotated []source.Annotated `json:"annotated,omitempty"`
+	// Notes say why handoff does not act as its mode says.
+	Notes []string `json:"notes,omitempty"`
 	// Gaps describe what is unknown; a complete answer has none.
 	Gaps []string `json:"gaps,omitempty"`
 }
@@ -33,7 +35,7 @@ func (r *Report) Data() Data {
 		APIVersion: explain.APIVersion, Kind: "Audit", Objects: r.Objects, Resources: r.Resources,
 		Namespaces: map[ownership.Mode][]string{}, Risks: r.Risks, Unrecorded: r.Unrecorded,
 		ToOne: r.ToOne, Undone: r.Undone,
-		Annotated: r.Annotated, Gaps: r.Gaps,
+		Annotated: r.Annotated, Notes: r.Notes, Gaps: r.Gaps,
 	}
 	if d.Risks == nil {
 		d.Risks = []Risk{}

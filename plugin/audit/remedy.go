@@ -5,17 +5,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
-	"github.com/ownership-handoff/handoff/plugin/source"
 )
-
-// enableCommand returns the command that enables handoff for an object.
-func enableCommand(s source.Subject) string {
-	if _, own := s.Object.ModeLabel(); own {
-		return fmt.Sprintf("kubectl label --overwrite %s -n %s %s=%s",
-			s, s.Namespace, ownership.ModeLabel, ownership.ModeEnforce)
-	}
-	return "kubectl handoff enable " + s.Namespace
-}
 
 // releaseCommand returns the command that stops managing a field through the manifest.
 func releaseCommand(e explain.Explanation, field string) string {

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
+	"github.com/ownership-handoff/handoff/plugin/installation"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
@@ -38,6 +40,10 @@ func (a *auditor) replicas(e explain.Explanation) {
 	if !ok {
 		if unrecorded(e, f) {
 			a.report.Unrecorded = append(a.report.Unrecorded, explain.ObjectOf(e.Subject))
+			if a.answerOf(e.Subject).Mode != ownership.ModeEnforce {
+				a.report.Possible = append(a.report.Possible, fmt.Sprintf("%s: unknown whether its manifest sets %s, and the next apply "+
+					"resets it: no record of the manifest is in the object", titleOf(e.Subject), explain.Text(f.Path)))
+			}
 		}
 		return
 	}
@@ -46,11 +52,12 @@ func (a *auditor) replicas(e explain.Explanation) {
 	if e.Keeps(f, found.declared, found.declared) {
 		kept = now
 	}
-	r := a.riskOf(Replicas, e, []ownership.Field{*f})
-	r.Now, r.NextApply, r.Handoff = now, found.nextApply, handoff(r.Mode, kept)
+	answer := a.answerOf(e.Subject)
+	r := riskOf(Replicas, e, answer, []ownership.Field{*f})
+	r.Now, r.NextApply, r.Handoff = now, found.nextApply, handoff(answer, kept)
 	r.Managers = []string{f.Owner.By, found.by}
 	if r.Mode != ownership.ModeEnforce && kept != "" {
-		r.Remedies = append(r.Remedies, enableCommand(e.Subject))
+		r.Remedies = append(r.Remedies, a.enableRemedies(e.Subject, answer)...)
 	}
 	if !found.unrecorded {
 		r.Remedies = append(r.Remedies, releaseCommand(e, r.Field))
@@ -141,8 +148,8 @@ func fieldAt(fields ownership.Fields, path fieldpath.Path) *ownership.Field {
 }
 
 // riskOf returns a new risk for fields of an object.
-func (a *auditor) riskOf(kind Kind, e explain.Explanation, fields []ownership.Field) Risk {
-	r := Risk{Kind: kind, Object: explain.ObjectOf(e.Subject), Mode: a.modeOf(e.Subject), name: e.Subject.String()}
+func riskOf(kind Kind, e explain.Explanation, answer installation.Answer, fields []ownership.Field) Risk {
+	r := Risk{Kind: kind, Object: explain.ObjectOf(e.Subject), Mode: answer.Mode, Why: answer.Why, name: e.Subject.String()}
 	for i := range fields {
 		f := &fields[i]
 		r.Fields = append(r.Fields, fieldOf(e.FieldData(f)))

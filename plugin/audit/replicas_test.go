@@ -78,6 +78,9 @@ func TestReplicasRisk(t *testing.T) {
 			if (len(report.Unrecorded) > 0) != test.unrecorded {
 				t.Errorf("unrecorded: %v", report.Unrecorded)
 			}
+			if len(report.Possible) != len(report.Unrecorded) { // nothing keeps it in a namespace that is off
+				t.Errorf("possible risks: %v", report.Possible)
+			}
 		})
 	}
 }

@@ -33,8 +33,10 @@ type Risk struct {
 	// Now describes the field's current value, NextApply what an apply would do.
 	Now       string `json:"now"`
 	NextApply string `json:"nextApply"`
-	// Mode is the object's mode, Handoff how handoff responds in it. Both are empty if the risk does not depend on an apply.
+	// Mode is the mode in which handoff reviews the object, Why the reason if that is not the mode that was set, and Handoff how
+	// handoff responds. They are empty if the risk does not depend on an apply.
 	Mode    ownership.Mode `json:"mode,omitempty"`
+	Why     string         `json:"why,omitempty"`
 	Handoff string         `json:"handoff,omitempty"`
 	// Managers are the managers involved, the owner first.
 	Managers []string `json:"managers,omitempty"`

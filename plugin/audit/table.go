@@ -111,6 +111,9 @@ func (r *Report) summary() string {
 		sentences = append(sentences, fmt.Sprintf("Annotation %s of the manifest is missing, as after kubectl rollout undo; apply again: %s.",
 			ownership.ControllerFieldsAnnotation, namesOf(r.Undone)))
 	}
+	for _, note := range r.Notes {
+		sentences = append(sentences, "Note: "+note+".")
+	}
 	if note := source.AnnotatedNote(r.Annotated); note != "" {
 		sentences = append(sentences, "Note: "+note+".")
 	}

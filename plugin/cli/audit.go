@@ -14,7 +14,7 @@ import (
 
 type auditOptions struct {
 	shared     *shared
-	subjects   subjectFlags
+	subjects   inputs
 	output     outputFlags
 	progress   string
 	failOnRisk bool
@@ -43,15 +43,15 @@ Risks:
                     exist or cannot be scaled, or its reference is invalid
   two-autoscalers   several HorizontalPodAutoscalers target one object
 
-NEXT APPLY shows what an apply of the same manifest does. HANDOFF shows how handoff responds in the mode of the object or
-its namespace: "keeps 10", "off: would keep 10" or "does not keep it". It requires that the webhook is installed. Status
-fields and the contents of Secrets are not shown.
+NEXT APPLY shows what an apply of the same manifest does. HANDOFF shows how handoff responds: "keeps 10", or why not, as "off:
+would keep 10", "excluded: would keep 10" or "does not keep it". Status fields and the contents of Secrets are not shown.
 
 Without a TYPE, the command audits all kinds with a scale subresource, but only those ReplicaSets that an autoscaler
 targets. With -f, it audits files written by kubectl get deployments,hpa,namespaces -o yaml --show-managed-fields.
 
 Risks do not change the exit code: it is 0, or 3 if something is unknown. With --fail-on-risk, it is 1 if there is a
-risk, even one that handoff prevents while it runs.`,
+risk, even one that handoff prevents while it runs, and 3 if an object could be one: an autoscaler has taken over its
+replicas from Helm or server-side apply, so nothing shows whether the manifest sets them, and handoff does not keep them.`,
 		Example: `  # Audit one namespace, or all
   kubectl handoff audit -n shop
   kubectl handoff audit -A
@@ -72,7 +72,7 @@ risk, even one that handoff prevents while it runs.`,
 		RunE:              func(c *cobra.Command, args []string) error { return a.run(c.Context(), args) },
 		ValidArgsFunction: a.complete,
 	}
-	a.subjects.add(c)
+	a.subjects.addObjects(c)
 	c.Flags().BoolVar(&a.failOnRisk, "fail-on-risk", false, "Exit with code 1 if there is a risk.")
 	styles := []string{"auto", "plain", "none"}
 	c.Flags().StringVar(&a.progress, "progress", "auto",
@@ -94,20 +94,31 @@ func (a *auditOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	reader, err := a.shared.reader(&a.subjects)
+	reader, gaps, err := a.shared.reader(ctx, &a.subjects)
 	if err != nil {
 		return err
 	}
-	survey, err := reader.Survey(ctx, source.Query{
-		Files: a.subjects.filenames(), Objects: types, Selector: a.subjects.selector, AllNamespaces: a.subjects.allNamespaces,
-	})
+	options := audit.Options{Progress: shown.update}
+	if options.Installation, err = a.shared.installation(ctx, a.subjects.offline()); err != nil {
+		return err
+	}
+	if !a.subjects.offline() && !a.subjects.allNamespaces {
+		if options.Namespace, _, err = a.shared.cluster.ToRawKubeConfigLoader().Namespace(); err != nil {
+			return source.Advise(err, "")
+		}
+	}
+	survey, err := reader.Survey(ctx, a.subjects.query(types...))
 	if err != nil {
 		return err
 	}
-	report, err := audit.Run(ctx, survey, shown.update)
+	report, err := audit.Run(ctx, survey, options)
 	shown.clear()
 	if err != nil {
 		return err
+	}
+	report.Gaps = append(report.Gaps, gaps...)
+	if a.failOnRisk { // what could be a risk must not pass
+		report.Gaps = append(report.Gaps, report.Possible...)
 	}
 	if err := a.write(report); err != nil {
 		return err

@@ -63,6 +63,11 @@ func (c *bigCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/apis/autoscaling/v2":
 		write(w, `{"kind":"APIResourceList","groupVersion":"autoscaling/v2","resources":[%s]}`,
 			resource("horizontalpodautoscalers", "HorizontalPodAutoscaler"))
+	case "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations":
+		c.page(w, r, 1, func(int) string {
+			return `{"metadata":{"name":"handoff"},"webhooks":[{"name":"webhook.ownership-handoff.io","clientConfig":{"url":"https://localhost"},
+				"rules":[{"operations":["*"],"apiGroups":["*"],"apiVersions":["*"],"resources":["*"]}]}]}`
+		})
 	case "/api/v1/namespaces":
 		c.page(w, r, 10, func(i int) string {
 			return fmt.Sprintf(`{"metadata":{"name":"ns-%d","annotations":{"ownership-handoff.io/mode":%q}}}`, i, []string{"enforce", "off"}[i%2])

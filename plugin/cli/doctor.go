@@ -114,8 +114,9 @@ func (o *doctorOptions) options(inNamespace bool) (doctor.Options, error) {
 	options.Annotated = func(ctx context.Context, namespace string) ([]source.Annotated, []string, error) {
 		return source.FindAnnotated(ctx, o.shared.cluster, namespace)
 	}
+	options.Current, _, err = o.shared.cluster.ToRawKubeConfigLoader().Namespace()
 	if inNamespace {
-		options.Namespace, _, err = o.shared.cluster.ToRawKubeConfigLoader().Namespace()
+		options.Namespace = options.Current
 	}
 	return options, err
 }

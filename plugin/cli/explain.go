@@ -18,7 +18,7 @@ const apiVersion = explain.APIVersion
 
 type explainOptions struct {
 	shared   *shared
-	subjects subjectFlags
+	subjects inputs
 	output   outputFlags
 	owners   []string
 }
@@ -69,7 +69,7 @@ The contents of Secrets are not shown.`,
 		RunE:              func(c *cobra.Command, args []string) error { return e.run(c.Context(), args) },
 		ValidArgsFunction: e.complete,
 	}
-	e.subjects.add(c)
+	e.subjects.addObjects(c)
 	c.Flags().StringSliceVar(&e.owners, "owner", nil, "Show only fields of these owners: "+strings.Join(ownerWords(), ", ")+".")
 	must(e.output.add(c))
 	must(c.RegisterFlagCompletionFunc("owner", cobra.FixedCompletions(ownerWords(), noFiles)))
@@ -117,7 +117,7 @@ func (e *explainOptions) run(ctx context.Context, args []string) error {
 	if err := e.applicable(explanations, chosen); err != nil {
 		return err
 	}
-	if err := e.write(explanations, field != "", chosen); err != nil {
+	if err := e.write(explanations, field != "", isNamed(objects), chosen); err != nil {
 		return err
 	}
 	return finish(e.shared.env.IOStreams.ErrOut, gaps)

@@ -37,6 +37,11 @@ func (e *explainOptions) split(args []string) (objects []string, field string) {
 	return args[:maxObjects], strings.Join(args[maxObjects:], " ")
 }
 
+// isNamed reports whether the arguments name one object, as TYPE/NAME or TYPE NAME.
+func isNamed(objects []string) bool {
+	return len(objects) == 2 || len(objects) == 1 && strings.Contains(objects[0], "/")
+}
+
 // isField reports whether a word is a FIELD rather than an object.
 func isField(word string) bool { return strings.ContainsAny(word[:min(1, len(word))], ".[{$") }
 

@@ -8,13 +8,13 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/explain"
 )
 
-func (e *explainOptions) write(explanations []explain.Explanation, sentences bool, chosen func(ownership.Owner) bool) error {
+func (e *explainOptions) write(explanations []explain.Explanation, sentences, named bool, chosen func(ownership.Owner) bool) error {
 	if e.output.isData() {
 		items := make([]any, len(explanations))
 		for i, explained := range explanations {
 			items[i] = explained.Data(chosen)
 		}
-		return e.output.print(e.shared, "Explanation", items, true)
+		return e.output.print(e.shared, "Explanation", items, named)
 	}
 	several := len(explanations) > 1
 	written := 0

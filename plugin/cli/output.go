@@ -65,8 +65,8 @@ func (o *outputFlags) invalidFormat() error {
 	return fmt.Errorf("invalid output format %q; use one of %s", o.format, strings.Join(o.formats(), ", "))
 }
 
-// print writes the items as a list, or as the item itself if alone is set and there is only one.
-func (o *outputFlags) print(s *shared, kind string, items []any, alone bool) error {
+// print writes the items as a list, or the only one itself if the user has named one object, as kubectl get does.
+func (o *outputFlags) print(s *shared, kind string, items []any, named bool) error {
 	printer, err := o.data.ToPrinter(o.format)
 	if genericclioptions.IsNoCompatiblePrinterError(err) {
 		printer, err = o.path.ToPrinter(o.format)
@@ -89,7 +89,7 @@ func (o *outputFlags) print(s *shared, kind string, items []any, alone bool) err
 		}
 		list.Items = append(list.Items, *o)
 	}
-	if alone && len(list.Items) == 1 {
+	if named && len(list.Items) == 1 {
 		object = &list.Items[0]
 	}
 	asJSON, err := o.data.ToPrinter("json")

@@ -6,10 +6,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 
-	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/plugin/preview"
@@ -17,13 +15,12 @@ import (
 )
 
 type previewOptions struct {
-	shared   *shared
-	output   outputFlags
-	files    *genericclioptions.FileNameFlags
-	live     []string
-	selector string
-	config   string
-	options  preview.Options
+	shared  *shared
+	output  outputFlags
+	inputs  inputs
+	options preview.Options
+	reader  source.Reader
+	gaps    []string // about the configuration
 }
 
 func (s *shared) newPreview() *cobra.Command {
@@ -69,17 +66,9 @@ errors, as with kubectl diff.`,
 }
 
 func (p *previewOptions) add(c *cobra.Command) {
-	filenames, kustomize, recursive := []string{}, "", false
-	p.files = &genericclioptions.FileNameFlags{
-		Usage:     "Files, directories or URLs that contain the manifests; - is standard input.",
-		Filenames: &filenames, Kustomize: &kustomize, Recursive: &recursive,
-	}
-	p.files.AddFlags(c.Flags())
+	p.inputs.addManifests(c, "Files, directories or URLs that contain the manifests; - is standard input.", true)
+	p.inputs.addSelector(c, "the manifests")
 	flags := c.Flags()
-	flags.StringSliceVar(&p.live, "live", nil,
-		"Files, directories or URLs to read the live objects from instead of the cluster; - is standard input.")
-	flags.StringVarP(&p.selector, "selector", "l", "", "Selector (label query) to filter the manifests on.")
-	flags.StringVar(&p.config, "config", "", configUsage)
 	flags.BoolVar(&p.options.ServerSide, "server-side", false, "Preview kubectl apply --server-side.")
 	flags.BoolVar(&p.options.ForceConflicts, "force-conflicts", false, "Preview a server-side apply with --force-conflicts.")
 	flags.StringVar(&p.options.FieldManager, "field-manager", "", "Field manager of the apply; defaults to kubectl's own.")
@@ -91,18 +80,18 @@ func (p *previewOptions) add(c *cobra.Command) {
 
 func (p *previewOptions) run(ctx context.Context) error {
 	p.shared.dryRunOnly = true
-	options, err := p.complete()
+	options, err := p.complete(ctx)
 	if err != nil {
 		return err
 	}
-	applications, gaps, err := p.applications(ctx)
+	applications, gaps, err := p.reader.ReadApplications(ctx, p.inputs.query(), resource.FilenameOptions{Filenames: p.inputs.live})
 	if err != nil {
 		return err
 	}
 	if len(applications) == 0 && len(gaps) == 0 {
 		return errors.New("the files contain no objects to apply; name other files with -f, or omit --selector")
 	}
-	w := previewWriter{shared: p.shared, output: &p.output, failed: gaps}
+	w := previewWriter{shared: p.shared, output: &p.output, failed: gaps, gaps: p.gaps}
 	for i := range applications {
 		one, err := preview.Of(ctx, applications[i], options)
 		if err != nil {
@@ -144,7 +133,7 @@ func (w *previewWriter) add(one *preview.Preview) error {
 // finish writes the errors, one line each, and returns the exit code.
 func (w *previewWriter) finish() error {
 	if w.output.isData() {
-		if err := w.output.print(w.shared, "Preview", w.items, true); err != nil {
+		if err := w.output.print(w.shared, "Preview", w.items, false); err != nil {
 			return err
 		}
 	}
@@ -164,14 +153,13 @@ func (w *previewWriter) finish() error {
 	}
 }
 
-func (p *previewOptions) complete() (preview.Options, error) {
+func (p *previewOptions) complete(ctx context.Context) (preview.Options, error) {
 	options := p.options
-	files := p.filenames()
 	switch {
-	case len(files.Filenames) == 0 && files.Kustomize == "":
+	case !p.inputs.hasFiles():
 		return options, errors.New("requires manifests; name files with -f, or a kustomization with -k")
 	case options.ForceConflicts && !options.ServerSide:
-		return options, errors.New("accepts --force-conflicts only with --server-side")
+		return options, errors.New("--force-conflicts requires --server-side")
 	}
 	if err := p.output.check(); err != nil {
 		return options, err
@@ -180,31 +168,11 @@ func (p *previewOptions) complete() (preview.Options, error) {
 	if options.Validate = validations[options.Validate]; options.Validate == "" {
 		return options, fmt.Errorf("invalid --validate=%s; use strict, warn or ignore", p.options.Validate)
 	}
-	configuration, err := p.shared.configuration(p.config)
-	if err != nil {
+	var err error
+	if p.reader, p.gaps, err = p.shared.reader(ctx, &p.inputs); err != nil {
 		return options, err
 	}
-	options.Managers, options.Configured = configuration.Managers(), p.config != ""
-	options.Rules, err = configuration.Rules()
+	options.Managers, options.Configured = p.reader.Configuration.Managers(), p.inputs.config != ""
+	options.Rules, err = p.reader.Configuration.Rules()
 	return options, err
-}
-
-func (p *previewOptions) filenames() resource.FilenameOptions { return p.files.ToOptions() }
-
-func (p *previewOptions) applications(ctx context.Context) ([]source.Application, []string, error) {
-	configuration, err := p.shared.configuration(p.config)
-	if err != nil {
-		return nil, nil, err
-	}
-	reader := source.Reader{Cluster: p.shared.cluster, In: p.shared.env.IOStreams.In, Configuration: configuration}
-	query := source.Query{Files: p.filenames(), Selector: p.selector}
-	return reader.ReadApplications(ctx, query, resource.FilenameOptions{Filenames: p.live})
-}
-
-// configuration reads the file of --config, or returns the default without one.
-func (s *shared) configuration(file string) (config.HandoffConfiguration, error) {
-	if file == "" {
-		return config.Default(), nil
-	}
-	return config.Read(file)
 }

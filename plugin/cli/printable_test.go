@@ -73,7 +73,7 @@ func TestUnprintableCharactersAreQuoted(t *testing.T) {
 			for _, args := range [][]string{
 				{"explain", "-f", file}, {"explain", "-f", file, "-o", "wide"}, {"explain", "-f", file, ".data"}, {"explain", "-f", file, ".data" + text},
 				{"explain", "-f", file, "-o", "json"}, {"explain", "-f", file, "-o", "yaml"}, {"explain", "-f", file, "-o", "kyaml"},
-				{"explain", "-f", file, "-o", "jsonpath={.fields[*].path}"}, {"explain", "-f", file, "-o", "go-template={{.}}"},
+				{"explain", "-f", file, "-o", "jsonpath={.items[*].fields[*].path}"}, {"explain", "-f", file, "-o", "go-template={{.}}"},
 				{"explain", "-f", file, named + "x"}, {"explain", "-f", broken}, {"explain", "-f", text}, {"explain", text}, {text}, {"explain", "--" + text},
 				{"audit", "-f", file, "configmaps"}, {"audit", "-f", file, "configmaps", "-o", "wide"}, {"audit", "-f", file, "configmaps", "-o", "yaml"},
 				{"audit", "-f", broken}, {"audit", "-f", file, text},
@@ -112,14 +112,17 @@ func TestQuotedOutputDecodesToTheSameValues(t *testing.T) {
 		for format, decode := range map[string]func([]byte, any) error{"json": json.Unmarshal, "yaml": yaml.Unmarshal, "kyaml": yaml.Unmarshal} {
 			_, output := run(t, nil, "explain", "-f", file, ".data.plain", "-o", format)
 			output, _, _ = strings.Cut(output, "\npartial:")
-			var got struct {
-				Object struct{ Name string }
-				Fields []struct{ Value string }
+			var list struct {
+				Items []struct {
+					Object struct{ Name string }
+					Fields []struct{ Value string }
+				}
 			}
-			if err := decode([]byte(output), &got); err != nil || len(got.Fields) != 1 {
+			if err := decode([]byte(output), &list); err != nil || len(list.Items) != 1 || len(list.Items[0].Fields) != 1 {
 				t.Errorf("%s, %s: %v\n%s", name, format, err, output)
 				continue
 			}
+			got := list.Items[0]
 			if diff := cmp.Diff([]string{"web" + text, text}, []string{got.Object.Name, got.Fields[0].Value}); diff != "" {
 				t.Errorf("%s, %s (-want +got):\n%s", name, format, diff)
 			}

@@ -18,7 +18,7 @@ import (
 type releaseOptions struct {
 	shared    *shared
 	flags     writeFlags
-	subject   subjectFlags // --config alone
+	subject   inputs // --config alone
 	manifests []string
 	shown     []string // the lines of the diff
 }
@@ -59,7 +59,7 @@ without the field; this check requires permission to create such objects. It wor
 	}
 	c.Flags().StringSliceVar(&r.manifests, "from-manifest", nil,
 		"Files, directories or URLs that the object is applied from; - is standard input. They are not modified.")
-	c.Flags().StringVar(&r.subject.config, "config", "", configUsage)
+	r.subject.addConfig(c)
 	r.flags.add(c, "released")
 	return c
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ownership-handoff/handoff/internal/protocol"
+	"github.com/ownership-handoff/handoff/plugin/installation"
 )
 
 // fieldManager is the field manager of writes by kubectl handoff. Like kubectl's own, it counts as imperative.
@@ -20,6 +21,8 @@ type shared struct {
 	cluster *genericclioptions.ConfigFlags
 	// dryRunOnly suppresses handoff's warnings: the command reports the same facts itself.
 	dryRunOnly bool
+	// installed is read once.
+	installed *installation.Installation
 }
 
 func newRoot(env Environment) *cobra.Command {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/ownership-handoff/handoff/internal/printable"
+	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 // The exit codes of all commands. The first three follow kubectl diff.
@@ -63,6 +64,13 @@ func Run(ctx context.Context, env Environment, args []string) int {
 		return int(code)
 	}
 	text := strings.Join(strings.Fields(err.Error()), " ")
+	switch {
+	case !source.IsUnreachable(err):
+	case command.Flags().Lookup("live") != nil:
+		text += ", or read the live objects from files with --live"
+	case command.Flags().Lookup("filename") != nil:
+		text += ", or read files with -f"
+	}
 	if isUsage(text) {
 		text += "; see " + command.CommandPath() + " --help"
 	}
@@ -84,7 +92,7 @@ func (env Environment) writers() (out, errOut *printable.Writer) {
 
 // isUsage reports whether an error is about the command line itself. Cobra's usage errors differ only in their text.
 func isUsage(text string) bool {
-	for _, prefix := range []string{"unknown ", "flag needs", "invalid argument", "requires ", "accepts "} {
+	for _, prefix := range []string{"unknown ", "flag needs", "invalid argument", "requires ", "accepts ", "--"} {
 		if strings.HasPrefix(text, prefix) {
 			return true
 		}

@@ -2,18 +2,21 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/installation"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
@@ -22,6 +25,9 @@ type statusOptions struct {
 	output   outputFlags
 	selector string
 }
+
+// maxNotes limits the notes about namespaces in which the mode has no effect. The table marks all of them.
+const maxNotes = 3
 
 // modeStatus is the mode of a namespace.
 type modeStatus struct {
@@ -38,6 +44,11 @@ type modeStatus struct {
 	// and it does not follow the annotation.
 	Label      *string `json:"label,omitempty"`
 	StaleLabel bool    `json:"staleLabel,omitempty"`
+	// Active is the mode in which handoff reviews the writes in the namespace: off if the API server does not call it. Reason and Why
+	// say why it differs from Mode.
+	Active string `json:"active"`
+	Reason string `json:"reason,omitempty"`
+	Why    string `json:"why,omitempty"`
 }
 
 func (s *shared) newStatus() *cobra.Command {
@@ -48,11 +59,12 @@ func (s *shared) newStatus() *cobra.Command {
 		Long: `Shows the mode of handoff in namespaces. By default, all namespaces are shown. The mode is that of the namespace's
 annotation; a value that handoff does not know counts as warn. -o wide also shows who set the annotation, and when.
 
-A namespace whose label ownership-handoff.io/mode does not follow the annotation is marked with the label: the API server selects
-namespaces by label. Notes say if the handoff webhook is not installed, and which objects that can be scaled have the
-annotation: it has no effect on objects. The label of that name on an object overrides the mode of its namespace.
+A mode that has no effect is marked with the reason: the webhook is not installed, its configuration excludes the namespace, or
+the label ownership-handoff.io/mode, by which the API server selects namespaces, does not follow the annotation. Users who cannot
+read the configuration learn it from a dry run. Notes say which objects that can be scaled have the annotation: it has no effect on
+objects. The label of that name on an object overrides the mode of its namespace.
 
-With a NAMESPACE, the exit code is 0 if handoff is enabled in all given namespaces, including in mode warn, and otherwise 1.`,
+With a NAMESPACE, the exit code is 0 if handoff acts in all given namespaces, including in mode warn, and otherwise 1.`,
 		Example: `  # Show all namespaces
   kubectl handoff status
 
@@ -70,19 +82,38 @@ func (st *statusOptions) run(ctx context.Context, names []string) error {
 	if len(names) > 0 && st.selector != "" {
 		return errors.New("accepts namespaces or --selector, not both")
 	}
-	found, err := st.find(ctx, names)
+	if err := st.output.check(); err != nil {
+		return err
+	}
+	in, err := st.shared.installation(ctx, false)
+	if err != nil {
+		return err
+	}
+	found, gaps, err := st.find(ctx, in, names)
 	if err != nil {
 		return source.Advise(err, "")
 	}
 	statuses := make([]modeStatus, len(found))
-	for i := range found {
-		if statuses[i], err = statusOf(&found[i]); err != nil {
+	code := ExitOK
+	var notes []string
+	for i, o := range found {
+		answer := in.Mode(ctx, installation.Object{Namespace: o.Name})
+		if statuses[i], err = statusOf(o, answer, in); err != nil {
 			return err
 		}
+		switch {
+		case answer.Reason == installation.NotKnown:
+			gaps = append(gaps, answer.Why)
+		case answer.Why != "" && len(notes) < maxNotes && !slices.Contains(notes, answer.Why):
+			notes = append(notes, answer.Why)
+		}
+		if len(names) > 0 && !answer.On() {
+			code = ExitNegative
+		}
 	}
-	notes, err := st.compare(ctx, statuses)
-	if err != nil {
-		return err
+	if slices.ContainsFunc(statuses, func(s modeStatus) bool { return s.StaleLabel }) {
+		notes = append(notes, "the API server selects namespaces by label, and some labels do not follow the mode; "+
+			"kubectl handoff doctor shows how to repair them")
 	}
 	if notes, err = st.annotated(ctx, names, notes); err != nil {
 		return source.Advise(err, "")
@@ -90,44 +121,18 @@ func (st *statusOptions) run(ctx context.Context, names []string) error {
 	if err := st.write(statuses, len(names) == 1); err != nil {
 		return err
 	}
-	for _, note := range notes {
-		if err := st.shared.note(note); err != nil {
-			return err
+	if !st.output.isData() {
+		for _, note := range notes {
+			if err := st.shared.note(note); err != nil {
+				return err
+			}
 		}
 	}
-	off := func(s modeStatus) bool { return !s.on() }
-	if len(names) > 0 && slices.ContainsFunc(statuses, off) {
-		return exitError(ExitNegative)
+	err = finish(st.shared.env.IOStreams.ErrOut, gaps)
+	if err == nil && code != ExitOK {
+		return exitError(code)
 	}
-	return nil
-}
-
-func (s *modeStatus) on() bool { return s.Mode != string(ownership.ModeOff) }
-
-// compare keeps the mark of namespaces with a stale label only if the API server selects namespaces by label, and returns what to
-// note.
-func (st *statusOptions) compare(ctx context.Context, statuses []modeStatus) (notes []string, err error) {
-	on := func(s modeStatus) bool { return s.on() }
-	stale := func(s modeStatus) bool { return s.StaleLabel }
-	if !slices.ContainsFunc(statuses, on) && !slices.ContainsFunc(statuses, stale) {
-		return nil, nil
-	}
-	found, err := st.shared.installation(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for i := range statuses {
-		statuses[i].StaleLabel = statuses[i].StaleLabel && found.selectsByLabel
-	}
-	switch {
-	case st.output.isData():
-	case found.missing && slices.ContainsFunc(statuses, on):
-		notes = append(notes, uninstalled)
-	case slices.ContainsFunc(statuses, stale):
-		notes = append(notes, "the API server selects namespaces by label, and some labels do not follow the mode; "+
-			"kubectl handoff doctor shows how to repair them")
-	}
-	return notes, nil
+	return err
 }
 
 // annotated adds a note about objects with the annotation. It does not say which kinds the user cannot list: the note is optional.
@@ -152,46 +157,58 @@ func (st *statusOptions) annotated(ctx context.Context, names, notes []string) (
 	return notes, nil
 }
 
-func (st *statusOptions) find(ctx context.Context, names []string) ([]unstructured.Unstructured, error) {
-	namespaces, err := st.shared.namespaces()
-	if err != nil {
-		return nil, err
-	}
+// find returns the namespaces with these names, or all. Users who cannot list namespaces get that of the context.
+func (st *statusOptions) find(
+	ctx context.Context, in *installation.Installation, names []string,
+) (found []*corev1.Namespace, gaps []string, err error) {
 	if len(names) == 0 {
-		list, err := namespaces.List(ctx, metav1.ListOptions{LabelSelector: st.selector})
-		if err != nil {
-			return nil, err
+		all, err := in.Namespaces(ctx, st.selector)
+		if err == nil {
+			for i := range all {
+				found = append(found, &all[i])
+			}
+			return found, nil, nil
 		}
-		return list.Items, nil
+		current, _, contextErr := st.shared.cluster.ToRawKubeConfigLoader().Namespace()
+		if !apierrors.IsForbidden(err) || contextErr != nil || st.selector != "" {
+			return nil, nil, err
+		}
+		if _, getErr := in.Namespace(ctx, current); getErr != nil {
+			return nil, nil, err
+		}
+		names = []string{current}
+		gaps = []string{"only the current namespace is shown; name others, or ask for permission to list namespaces"}
 	}
-	var found []unstructured.Unstructured
 	for _, name := range names {
-		o, err := namespaces.Get(ctx, name, metav1.GetOptions{})
+		o, err := in.Namespace(ctx, name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		found = append(found, *o)
+		found = append(found, o)
 	}
-	return found, nil
+	return found, gaps, nil
 }
 
-func statusOf(o *unstructured.Unstructured) (modeStatus, error) {
-	s := modeStatus{APIVersion: apiVersion, Kind: "NamespaceStatus", Namespace: o.GetName()}
-	text, annotated := o.GetAnnotations()[ownership.ModeAnnotation]
-	mode, known := ownership.ModeOf(text, annotated)
-	s.Mode = string(mode)
-	label, labeled := o.GetLabels()[ownership.ModeLabel]
+func statusOf(o *corev1.Namespace, answer installation.Answer, in *installation.Installation) (modeStatus, error) {
+	s := modeStatus{
+		APIVersion: apiVersion, Kind: "NamespaceStatus", Namespace: o.Name, Mode: string(answer.Set),
+		Active: string(answer.Mode), Reason: string(answer.Reason), Why: answer.Why,
+	}
+	text, annotated := o.Annotations[ownership.ModeAnnotation]
+	label, labeled := o.Labels[ownership.ModeLabel]
 	if labeled {
 		s.Label = &label
 	}
 	wanted, mustBeLabeled := ownership.NamespaceLabel(text, annotated)
-	if s.StaleLabel = labeled != mustBeLabeled || label != wanted; !annotated {
+	follows := labeled == mustBeLabeled && label == wanted
+	s.StaleLabel = !follows && answer.Reason != installation.Excluded && (in.FollowsLabel() || in.Unread != nil && !answer.On())
+	if answer.Text != nil {
+		s.Annotation = fmt.Sprintf("%q", *answer.Text)
+	}
+	if !annotated {
 		return s, nil
 	}
-	if !known {
-		s.Annotation = fmt.Sprintf("%q", text)
-	}
-	object, err := o.MarshalJSON()
+	object, err := json.Marshal(o)
 	if err != nil {
 		return s, err
 	}
@@ -201,7 +218,7 @@ func statusOf(o *unstructured.Unstructured) (modeStatus, error) {
 	}
 	entries, err := read.Entries()
 	if err != nil {
-		return s, fmt.Errorf("namespace %s: %w", o.GetName(), err)
+		return s, fmt.Errorf("namespace %s: %w", o.Name, err)
 	}
 	managers := ownership.EntriesFor(entries, fieldpath.MakePathOrDie("metadata", "annotations", ownership.ModeAnnotation))
 	if len(managers) > 0 {
@@ -237,9 +254,11 @@ func (s *modeStatus) text() string {
 	}
 	switch {
 	case s.StaleLabel && s.Label == nil:
-		problems = append(problems, "label missing")
+		problems = append(problems, string(installation.LabelMissing))
 	case s.StaleLabel:
 		problems = append(problems, fmt.Sprintf("label %q", *s.Label))
+	case s.Reason != "":
+		problems = append(problems, s.Reason)
 	}
 	if len(problems) == 0 {
 		return s.Mode

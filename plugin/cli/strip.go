@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/ownership-handoff/handoff/internal/printable"
@@ -19,9 +18,7 @@ import (
 type stripOptions struct {
 	shared       *shared
 	output       outputFlags
-	files        *genericclioptions.FileNameFlags
-	live         []string
-	config       string
+	inputs       inputs
 	ignoreErrors bool
 	quiet        bool
 }
@@ -72,16 +69,8 @@ Requires get permission on the objects, and list permission on the HorizontalPod
 }
 
 func (o *stripOptions) add(c *cobra.Command) {
-	filenames, recursive := []string{}, false
-	o.files = &genericclioptions.FileNameFlags{
-		Usage:     "Files, directories or URLs that contain the manifests; - is standard input, the default.",
-		Filenames: &filenames, Recursive: &recursive,
-	}
-	o.files.AddFlags(c.Flags())
+	o.inputs.addManifests(c, "Files, directories or URLs that contain the manifests; - is standard input, the default.", false)
 	flags := c.Flags()
-	flags.StringSliceVar(&o.live, "live", nil,
-		"Files, directories or URLs to read the live objects from instead of the cluster; - is standard input.")
-	flags.StringVar(&o.config, "config", "", configUsage)
 	flags.BoolVar(&o.ignoreErrors, "ignore-errors", false,
 		"Leave objects unchanged if their live objects or owners cannot be read, instead of failing.")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "Do not report changes on standard error.")
@@ -101,6 +90,9 @@ func (o *stripOptions) run(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := o.reportMissing(files); err != nil {
+		return err
+	}
 	if o.output.isData() {
 		var items []any
 		for _, file := range files {
@@ -114,23 +106,22 @@ func (o *stripOptions) run(ctx context.Context) error {
 
 // strip reads and strips all files. Nothing is written before all of them are stripped.
 func (o *stripOptions) strip(ctx context.Context) ([]strip.File, error) {
-	options := o.files.ToOptions()
+	options := o.inputs.filenames()
 	names := options.Filenames
 	if len(names) == 0 {
 		names = []string{"-"}
 	}
-	if slices.Contains(names, "-") && slices.Contains(o.live, "-") {
+	if slices.Contains(names, "-") && slices.Contains(o.inputs.live, "-") {
 		return nil, errors.New("manifests and live objects cannot both come from standard input; name a file for one of them")
 	}
 	texts, err := source.ReadTexts(ctx, o.shared.env.IOStreams.In, names, options.Recursive)
 	if err != nil {
 		return nil, err
 	}
-	configuration, err := o.shared.configuration(o.config)
+	reader, gaps, err := o.shared.reader(ctx, &o.inputs)
 	if err != nil {
 		return nil, err
 	}
-	reader := source.Reader{Cluster: o.shared.cluster, In: o.shared.env.IOStreams.In, Configuration: configuration}
 	stripper := strip.Stripper{IgnoreErrors: o.ignoreErrors}
 	if stripper.Live, err = o.liveObjects(reader); err != nil {
 		return nil, err
@@ -141,16 +132,19 @@ func (o *stripOptions) strip(ctx context.Context) ([]strip.File, error) {
 			return nil, err
 		}
 	}
+	if len(files) > 0 {
+		files[0].Gaps = append(files[0].Gaps, gaps...)
+	}
 	return files, nil
 }
 
 // liveObjects returns the reader of the live objects. With --ignore-errors, an error is that of each object.
 func (o *stripOptions) liveObjects(reader source.Reader) (strip.Reader, error) {
-	live, err := reader.Live(resource.FilenameOptions{Filenames: o.live})
+	live, err := reader.Live(resource.FilenameOptions{Filenames: o.inputs.live})
 	switch {
 	case err == nil:
 		return live, nil
-	case o.ignoreErrors && len(o.live) == 0:
+	case o.ignoreErrors && len(o.inputs.live) == 0:
 		return unreadable{err}, nil
 	default:
 		return nil, err
@@ -181,6 +175,28 @@ func (o *stripOptions) report(file strip.File) error {
 		}
 	}
 	return nil
+}
+
+// reportMissing reports objects that do not exist: in a wrong namespace, that is all of them.
+func (o *stripOptions) reportMissing(files []strip.File) error {
+	var missing []string
+	manifests := 0
+	for _, file := range files {
+		missing, manifests = append(missing, file.Missing...), manifests+file.Manifests
+	}
+	if o.quiet || len(missing) == 0 {
+		return nil
+	}
+	where := "the files of --live"
+	if len(o.inputs.live) == 0 {
+		namespace, _, err := o.shared.cluster.ToRawKubeConfigLoader().Namespace()
+		if err != nil {
+			return source.Advise(err, "")
+		}
+		where = "the cluster, in namespace " + namespace + " where the manifest names none"
+	}
+	return o.shared.note(fmt.Sprintf("%d of %d objects are not in %s, and stay unchanged: %s", len(missing), manifests, where,
+		printable.Names(missing[:min(len(missing), maxNotes)], len(missing))))
 }
 
 // joinDocuments returns the texts of files as one stream of documents. A single file stays as it is.

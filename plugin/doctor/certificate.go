@@ -14,6 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/client-go/util/cert"
+
+	"github.com/ownership-handoff/handoff/plugin/installation"
 )
 
 // soon is the remaining validity from which a certificate should have been renewed, as in the alert HandoffCertificateExpires.
@@ -24,17 +26,14 @@ const defaultSecret = "handoff-webhook-tls" //nolint:gosec // a name
 
 // checkCertificate checks the caBundle of each entry, and the serving certificate against it.
 func (d *diagnosis) checkCertificate(ctx context.Context, c *Check) {
-	if d.install.configuration == nil {
-		c.skip("no configuration")
-		return
-	}
 	usable := d.checkBundles(c)
-	if d.install.service == nil {
+	if d.in.ServiceReference() == nil {
 		return
 	}
 	name := d.secretName()
 	object := named("secret", name, d.namespace())
-	secret, err := get[corev1.Secret](ctx, d.objects, corev1.SchemeGroupVersion.WithResource("secrets"), d.namespace(), name)
+	secrets := corev1.SchemeGroupVersion.WithResource("secrets")
+	secret, err := installation.Get[corev1.Secret](ctx, d.objects, secrets, d.namespace(), name)
 	switch {
 	case isAbsent(err):
 		c.found(object, "not found: the pods have no serving certificate", d.issue()...)
@@ -57,15 +56,15 @@ func (d *diagnosis) checkCertificate(ctx context.Context, c *Check) {
 
 // checkBundles returns the first entry with each usable caBundle.
 func (d *diagnosis) checkBundles(c *Check) (usable []*admissionregistrationv1.MutatingWebhook) {
-	for _, hook := range d.install.hooks {
+	for _, hook := range d.in.Entries() {
 		bundle := hook.ClientConfig.CABundle
 		if len(bundle) == 0 {
-			c.found(d.install.object(), "the caBundle of "+hook.Name+" is empty: the API server does not trust the certificate",
+			c.found(d.object(), "the caBundle of "+hook.Name+" is empty: the API server does not trust the certificate",
 				d.trust(hook)...)
 			continue
 		}
 		if _, err := cert.ParseCertsPEM(bundle); err != nil {
-			c.found(d.install.object(), "the caBundle of "+hook.Name+" is invalid: "+err.Error(), d.trust(hook)...)
+			c.found(d.object(), "the caBundle of "+hook.Name+" is invalid: "+err.Error(), d.trust(hook)...)
 			continue
 		}
 		same := func(other *admissionregistrationv1.MutatingWebhook) bool {
@@ -75,7 +74,7 @@ func (d *diagnosis) checkBundles(c *Check) (usable []*admissionregistrationv1.Mu
 			continue
 		}
 		if usable = append(usable, hook); len(usable) == 2 {
-			c.found(d.install.object(), "the caBundles of "+usable[0].Name+" and "+hook.Name+" differ", d.trust(hook)...)
+			c.found(d.object(), "the caBundles of "+usable[0].Name+" and "+hook.Name+" differ", d.trust(hook)...)
 		}
 	}
 	return usable
@@ -111,7 +110,7 @@ func (d *diagnosis) verify(c *Check, object string, hook *admissionregistrationv
 	switch {
 	case err == nil:
 	case errors.As(err, &unknown):
-		c.found(d.install.object(), "the caBundle of "+hook.Name+" does not contain the CA of the certificate in "+object,
+		c.found(d.object(), "the caBundle of "+hook.Name+" does not contain the CA of the certificate in "+object,
 			d.trust(hook)...)
 	default:
 		c.found(object, "the certificate cannot be verified with the caBundle of "+hook.Name+": "+err.Error(), d.issue()...)
@@ -125,10 +124,10 @@ func valid(leaf *x509.Certificate) time.Time {
 
 // secretName returns the Secret of the serving certificate.
 func (d *diagnosis) secretName() string {
-	if d.install.selfSigned() || d.install.deployment == nil {
-		return d.install.flag("self-signed-secret", defaultSecret)
+	if d.selfSigned() || d.deployment == nil {
+		return d.flag("self-signed-secret", defaultSecret)
 	}
-	for _, volume := range d.install.deployment.Spec.Template.Spec.Volumes {
+	for _, volume := range d.deployment.Spec.Template.Spec.Volumes {
 		if volume.Name == "tls" && volume.Secret != nil {
 			return volume.Secret.SecretName
 		}
@@ -138,7 +137,7 @@ func (d *diagnosis) secretName() string {
 
 // certManaged reports whether cert-manager sets the caBundle.
 func (d *diagnosis) certManaged() bool {
-	for key := range d.install.configuration.Annotations {
+	for key := range d.configuration().Annotations {
 		if strings.HasPrefix(key, "cert-manager.io/inject-ca-from") {
 			return true
 		}
@@ -151,7 +150,7 @@ func (d *diagnosis) issue() []string {
 	if d.certManaged() {
 		return []string{"kubectl -n " + d.namespace() + " describe certificates.cert-manager.io"}
 	}
-	if d.install.selfSigned() {
+	if d.selfSigned() {
 		return []string{
 			d.logs(),
 			fmt.Sprintf(`kubectl -n %s patch secret %s --type=merge -p '{"data":{"tls.crt":"","tls.key":""}}'`,
@@ -163,7 +162,7 @@ func (d *diagnosis) issue() []string {
 
 // names returns how to get a certificate for the Service's DNS name.
 func (d *diagnosis) names(host string) []string {
-	if d.install.selfSigned() {
+	if d.selfSigned() {
 		return append([]string{"set --service and --namespace of the webhook to those of the Service"}, d.issue()...)
 	}
 	return append([]string{"add " + host + " to the dnsNames of the certificate"}, d.issue()...)
@@ -171,19 +170,19 @@ func (d *diagnosis) names(host string) []string {
 
 // trust returns how to put the CA into an entry's caBundle.
 func (d *diagnosis) trust(hook *admissionregistrationv1.MutatingWebhook) []string {
-	name := d.install.configuration.Name
+	name := d.configuration().Name
 	if d.certManaged() {
 		return []string{
-			"check cert-manager's cainjector and the annotation cert-manager.io/inject-ca-from of " + d.install.object(),
+			"check cert-manager's cainjector and the annotation cert-manager.io/inject-ca-from of " + d.object(),
 		}
 	}
-	at := slices.IndexFunc(d.install.configuration.Webhooks, func(h admissionregistrationv1.MutatingWebhook) bool {
+	at := slices.IndexFunc(d.configuration().Webhooks, func(h admissionregistrationv1.MutatingWebhook) bool {
 		return h.Name == hook.Name
 	})
 	patch := fmt.Sprintf(`kubectl patch mutatingwebhookconfiguration %s --type=json -p '[{"op":"add","path":`+
 		`"/webhooks/%d/clientConfig/caBundle","value":"'"$(kubectl -n %s get secret %s -o jsonpath='{.data.ca\.crt}')"'"}]'`,
 		name, at, d.namespace(), d.secretName())
-	if d.install.selfSigned() {
+	if d.selfSigned() {
 		return []string{"the pods set it within seconds; if they do not: " + d.logs(), patch}
 	}
 	return []string{patch}

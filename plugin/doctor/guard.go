@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ownership-handoff/handoff/manifests"
+	"github.com/ownership-handoff/handoff/plugin/installation"
 )
 
 // guard is the check of the guard.
@@ -78,7 +79,7 @@ func (g *guard) install() string {
 // readPart reads a policy or a binding. If there is none, it adds it to the missing ones and returns nil.
 func readPart[T any](ctx context.Context, g *guard, kind, name string) *T {
 	resource, singular := meta.UnsafeGuessKindToResource(g.version.WithKind(kind))
-	part, err := get[T](ctx, g.d.objects, resource, "", name)
+	part, err := installation.Get[T](ctx, g.d.objects, resource, "", name)
 	switch {
 	case isAbsent(err):
 		g.missing = append(g.missing, named(singular.Resource, name, ""))

@@ -3,37 +3,38 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/similar"
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/installation"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 // systemLabel marks the namespace of handoff.
 const systemLabel = "ownership-handoff.io/system"
 
-// namespaces are the namespaces that are checked; known reports whether they could be read.
-type namespaces struct {
-	known bool
-	all   []corev1.Namespace
-}
-
 // checkNamespaces finds namespaces that seem to have opted in and have not.
 func (d *diagnosis) checkNamespaces(ctx context.Context, c *Check) {
-	if !d.readNamespaces(ctx, c) {
+	if err := d.readNamespaces(ctx); isAbsent(err) {
+		c.found(named("namespace", d.options.Namespace, ""), "not found", "kubectl get namespaces")
+		return
+	} else if err != nil {
+		what := "list namespaces"
+		if d.options.Namespace != "" {
+			what = "get namespace/" + d.options.Namespace
+		}
+		c.unread(what, err)
 		return
 	}
 	modes := map[ownership.Mode]int{}
-	for i := range d.spaces.all {
-		namespace := &d.spaces.all[i]
+	for i := range d.namespaces {
+		namespace := &d.namespaces[i]
 		if namespace.DeletionTimestamp != nil {
 			continue
 		}
@@ -42,13 +43,10 @@ func (d *diagnosis) checkNamespaces(ctx context.Context, c *Check) {
 			modes[mode]++
 		}
 		d.checkKeys(c, namespace)
-		d.checkMode(c, namespace)
-		if d.install.followsLabel() {
-			d.checkLabel(c, namespace)
-		}
+		d.checkMode(ctx, c, namespace)
 	}
 	c.Detail = fmt.Sprintf("%d in mode enforce, %d in mode warn, of %d", modes[ownership.ModeEnforce], modes[ownership.ModeWarn],
-		len(d.spaces.all))
+		len(d.namespaces))
 	d.checkObjects(ctx, c)
 }
 
@@ -59,7 +57,8 @@ func (d *diagnosis) checkObjects(ctx context.Context, c *Check) {
 	case err != nil:
 		c.unread("find objects with the annotation "+ownership.ModeAnnotation, err)
 	case len(unread) > 0:
-		c.gap("%s: could not list %s, to find objects with the annotation %s", c.Name, strings.Join(unread, ", "), ownership.ModeAnnotation)
+		c.gap("%s: could not list %s, to find objects with the annotation %s",
+			c.Name, strings.Join(unread, ", "), ownership.ModeAnnotation)
 	}
 	if len(annotated) == 0 {
 		return
@@ -70,28 +69,16 @@ func (d *diagnosis) checkObjects(ctx context.Context, c *Check) {
 		fmt.Sprintf("kubectl annotate %s %s-", first.Object, ownership.ModeAnnotation))
 }
 
-func (d *diagnosis) readNamespaces(ctx context.Context, c *Check) bool {
-	resource := corev1.SchemeGroupVersion.WithResource("namespaces")
-	if d.options.Namespace != "" {
-		one, err := get[corev1.Namespace](ctx, d.objects, resource, "", d.options.Namespace)
-		if isAbsent(err) {
-			c.found(named("namespace", d.options.Namespace, ""), "not found", "kubectl get namespaces")
-			return false
-		}
-		if err != nil {
-			c.unread("get namespace/"+d.options.Namespace, err)
-			return false
-		}
-		d.spaces = namespaces{true, []corev1.Namespace{*one}}
-		return true
+func (d *diagnosis) readNamespaces(ctx context.Context) (err error) {
+	if d.options.Namespace == "" {
+		d.namespaces, err = d.in.Namespaces(ctx, "")
+		return err
 	}
-	all, err := list[corev1.Namespace](ctx, d.objects, resource, "", metav1.ListOptions{})
-	if err != nil {
-		c.unread("list namespaces", err)
-		return false
+	one, err := d.in.Namespace(ctx, d.options.Namespace)
+	if err == nil {
+		d.namespaces = []corev1.Namespace{*one}
 	}
-	d.spaces = namespaces{true, all}
-	return true
+	return err
 }
 
 // modeOf returns the mode of a namespace's annotation.
@@ -110,27 +97,18 @@ func (d *diagnosis) checkKeys(c *Check, namespace *corev1.Namespace) {
 		return
 	}
 	object := named("namespace", namespace.Name, "")
-	for _, key := range sortedKeys(namespace.Annotations) {
+	for _, key := range slices.Sorted(maps.Keys(namespace.Annotations)) {
 		if looksLike(key) {
 			c.found(object, fmt.Sprintf("annotation %s has no effect: the key is %s", printable.Text(key), ownership.ModeAnnotation),
 				optIn(namespace.Name, namespace.Annotations[key]), "kubectl annotate namespace "+namespace.Name+" "+quoted(key+"-"))
 		}
 	}
-	for _, key := range sortedKeys(namespace.Labels) {
+	for _, key := range slices.Sorted(maps.Keys(namespace.Labels)) {
 		if key == ownership.ModeAnnotation || looksLike(key) {
 			c.found(object, fmt.Sprintf("label %s does not opt in: set the annotation %s", printable.Text(key), ownership.ModeAnnotation),
 				optIn(namespace.Name, namespace.Labels[key]), "kubectl label namespace "+namespace.Name+" "+quoted(key+"-"))
 		}
 	}
-}
-
-func sortedKeys(of map[string]string) []string {
-	keys := make([]string, 0, len(of))
-	for key := range of {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // looksLike reports whether a key is most likely a misspelled mode annotation: its prefix names handoff and its name is close to
@@ -148,71 +126,51 @@ func looksLike(key string) bool {
 		!ok && strings.Contains(name, "handoff") && strings.Contains(name, "mode")
 }
 
-// checkMode finds unknown modes, and modes in namespaces of which the API server sends no writes.
-func (d *diagnosis) checkMode(c *Check, namespace *corev1.Namespace) {
+// checkMode finds unknown modes, and modes in namespaces of which the API server sends no writes. If the user asks about one
+// namespace, it also finds that handoff is not meant to keep anything there.
+func (d *diagnosis) checkMode(ctx context.Context, c *Check, namespace *corev1.Namespace) {
 	text, annotated := namespace.Annotations[ownership.ModeAnnotation]
-	if !annotated {
-		return
-	}
+	label, labeled := namespace.Labels[ownership.ModeLabel]
 	object := named("namespace", namespace.Name, "")
-	mode, known := ownership.ParseMode(text)
+	mode, known := ownership.ModeOf(text, annotated)
 	if !known {
 		c.found(object, "mode "+short(printable.Text(text))+" is unknown and counts as warn: handoff changes nothing there",
 			optIn(namespace.Name, text))
 	}
-	hook := d.install.main()
-	if mode == ownership.ModeOff || hook == nil {
-		return
-	}
-	withLabel := labels.Merge(namespace.Labels, nil)
-	if d.install.followsLabel() {
-		withLabel[ownership.ModeAnnotation] = string(mode) // a missing label is a problem of its own
-	}
-	if excluded := excludedBy(hook, withLabel); excluded != "" {
-		c.found(object, fmt.Sprintf("is in mode %s, but the namespaceSelector of %s excludes it (%s): handoff reviews nothing there",
-			mode, hook.Name, excluded), "kubectl handoff disable "+namespace.Name,
-			"or remove the requirement from the namespaceSelector, and apply the configuration again")
-	}
-}
-
-// excludedBy returns the requirement of an entry's namespaceSelector that labels do not meet, or "".
-func excludedBy(hook *admissionregistrationv1.MutatingWebhook, of map[string]string) string {
-	selector, err := metav1.LabelSelectorAsSelector(hook.NamespaceSelector)
-	if err != nil {
-		return err.Error()
-	}
-	requirements, selectable := selector.Requirements()
-	if !selectable {
-		return "it selects nothing"
-	}
-	for _, requirement := range requirements {
-		if !requirement.Matches(labels.Set(of)) {
-			return requirement.String()
-		}
-	}
-	return ""
-}
-
-// checkLabel finds namespaces with an annotation that the label, by which the API server selects them, does not follow.
-func (d *diagnosis) checkLabel(c *Check, namespace *corev1.Namespace) {
-	mode, annotated := modeOf(namespace)
-	label, labeled := namespace.Labels[ownership.ModeAnnotation]
-	object := named("namespace", namespace.Name, "")
-	on := annotated && mode != ownership.ModeOff
-	if excluded := d.install.main(); on && excludedBy(excluded, labels.Merge(namespace.Labels,
-		map[string]string{ownership.ModeAnnotation: string(mode)})) != "" {
-		return // the label would change nothing
+	var a installation.Answer
+	if d.in.Unread == nil || d.options.Namespace != "" { // else it would take a dry run for each
+		a = d.in.Mode(ctx, installation.Object{Namespace: namespace.Name})
 	}
 	switch {
-	case on && !labeled:
+	case a.Reason == installation.Excluded:
+		excluded := installation.UnmetIfLabeled(d.in.Main(), namespace, mode)
+		c.found(object, fmt.Sprintf("is in mode %s, but the namespaceSelector of %s excludes it (%s): handoff reviews nothing there",
+			mode, installation.MainEntry, excluded), "kubectl handoff disable "+namespace.Name,
+			"or remove the requirement from the namespaceSelector, and apply the configuration again")
+	case a.Reason == installation.LabelMissing:
 		c.found(object, fmt.Sprintf("is in mode %s, but its label %s is missing: the API server does not call handoff",
-			mode, ownership.ModeAnnotation), d.relabel(namespace.Name)...)
-	case on && label != string(mode):
-		c.found(object, fmt.Sprintf("is in mode %s, but its label is %s", mode, short(label)),
-			d.relabel(namespace.Name)...)
-	case annotated && !on && labeled:
+			mode, ownership.ModeLabel), d.relabel(namespace.Name)...)
+	case a.Reason == installation.NotCalled:
+		c.found(object, fmt.Sprintf("is in mode %s, but %s", mode, a.Why),
+			"ask a cluster administrator to run: kubectl handoff doctor -n "+namespace.Name)
+	case a.Reason == installation.NotKnown:
+		c.gap("%s: %s", c.Name, a.Why)
+	case mode != ownership.ModeOff && labeled && label != string(mode) && d.in.FollowsLabel():
+		c.found(object, fmt.Sprintf("is in mode %s, but its label is %s", mode, short(label)), d.relabel(namespace.Name)...)
+	case annotated && mode == ownership.ModeOff && labeled && d.in.FollowsLabel():
 		c.found(object, "is in mode off, but its label is "+short(label), d.relabel(namespace.Name)...)
+	case mode == ownership.ModeOff && d.options.Namespace != "" && !d.excludes(namespace):
+		c.found(object, "is in mode off: handoff keeps nothing there, except for objects with the label "+ownership.ModeLabel,
+			"kubectl handoff enable "+namespace.Name)
+	case mode == ownership.ModeWarn && known && d.options.Namespace != "":
+		c.found(object, "is in mode warn: handoff reports what it would keep, and keeps nothing",
+			"kubectl handoff enable "+namespace.Name)
 	}
+}
+
+// excludes reports whether the main entry cannot select a namespace in any mode.
+func (d *diagnosis) excludes(namespace *corev1.Namespace) bool {
+	return d.in.Main() != nil && installation.UnmetIfLabeled(d.in.Main(), namespace, ownership.ModeEnforce) != ""
 }
 
 // relabel returns how to make the label follow the annotation: any write does while a pod answers, and the pods repair it.

@@ -22,21 +22,18 @@ const methodAnswer = protocol.MethodNotAllowed
 // checkNetwork asks the API server for a page of the webhook through the Service, if a dry run was not answered: the API server
 // takes the same way as for a review, but returns its error.
 func (d *diagnosis) checkNetwork(ctx context.Context, c *Check) {
-	ref := d.install.service
+	ref := d.in.ServiceReference()
 	switch {
-	case ref == nil:
-		c.skip("the API server calls a URL, or there is no configuration")
-		return
-	case d.reply.answered && !d.reply.silent:
+	case d.answered && !d.silent:
 		c.Detail = "the dry run was answered"
 		return
-	case !d.reply.silent:
+	case !d.silent:
 		c.skip("there was no dry run")
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, proxyTimeout)
 	defer cancel()
-	path := fmt.Sprintf("/api/v1/namespaces/%s/services/https:%s:%d/proxy%s", ref.Namespace, ref.Name, d.install.port, reviewPath)
+	path := fmt.Sprintf("/api/v1/namespaces/%s/services/https:%s:%d/proxy/mutate", ref.Namespace, ref.Name, d.port)
 	body, err := d.discovery.RESTClient().Get().AbsPath(path).Do(ctx).Raw()
 	text := messageOf(body, err)
 	object := named("service", ref.Name, ref.Namespace)
@@ -92,7 +89,7 @@ func networkRemedies(text string, d *diagnosis) []string {
 		}
 	case strings.Contains(text, "timeout"), strings.Contains(text, "deadline exceeded"), strings.Contains(text, "no route to host"):
 		return []string{
-			"allow the API server to reach TCP port " + d.install.flag("webhook-port", "9443") + " of the pods: in the firewall " +
+			"allow the API server to reach TCP port " + d.flag("webhook-port", "9443") + " of the pods: in the firewall " +
 				"between the control plane and the nodes, and in NetworkPolicies; or choose a port that is allowed (docs/managed.md)",
 			"kubectl -n " + d.namespace() + " get networkpolicies",
 		}

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
@@ -11,7 +12,8 @@ import (
 type served struct {
 	known bool
 	// versions are those of each resource, in the order of discovery.
-	versions map[schema.GroupResource][]string
+	versions  map[schema.GroupResource][]string
+	resources map[schema.GroupKind]string
 	// scalable are the namespaced resources with a scale subresource, in the order of discovery.
 	scalable []schema.GroupResource
 }
@@ -23,7 +25,7 @@ func (d *diagnosis) discover(c *Check) {
 		c.unread("discover the resources of the API server", err)
 		return
 	}
-	s := served{known: true, versions: map[schema.GroupResource][]string{}}
+	s := served{known: true, versions: map[schema.GroupResource][]string{}, resources: map[schema.GroupKind]string{}}
 	for _, list := range lists {
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
@@ -33,22 +35,15 @@ func (d *diagnosis) discover(c *Check) {
 			r := &list.APIResources[i]
 			resource := schema.GroupResource{Group: gv.Group, Resource: r.Name}
 			s.versions[resource] = append(s.versions[resource], gv.Version)
-			parent, isScale := cutSuffix(resource, "/scale")
-			if isScale && r.Namespaced && !slices.Contains(s.scalable, parent) {
-				s.scalable = append(s.scalable, parent)
+			name, isScale := strings.CutSuffix(r.Name, "/scale")
+			scaled := schema.GroupResource{Group: gv.Group, Resource: name}
+			if isScale && r.Namespaced && !slices.Contains(s.scalable, scaled) {
+				s.scalable = append(s.scalable, scaled)
+			}
+			if !strings.Contains(r.Name, "/") {
+				s.resources[schema.GroupKind{Group: gv.Group, Kind: r.Kind}] = r.Name
 			}
 		}
 	}
 	d.served = s
-}
-
-// serves reports whether the API server serves a resource. It is false if discovery has failed.
-func (s served) serves(resource schema.GroupResource) bool { return len(s.versions[resource]) > 0 }
-
-func cutSuffix(r schema.GroupResource, suffix string) (schema.GroupResource, bool) {
-	n := len(r.Resource) - len(suffix)
-	if n <= 0 || r.Resource[n:] != suffix {
-		return r, false
-	}
-	return schema.GroupResource{Group: r.Group, Resource: r.Resource[:n]}, true
 }

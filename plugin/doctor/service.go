@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strconv"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/ownership-handoff/handoff/plugin/installation"
 )
 
 // defaultPort is the port of a Service in a webhook configuration that names none.
@@ -19,48 +19,44 @@ const defaultPort = 443
 
 // checkService checks that the Service in the configuration exists, has the port, and has ready endpoints.
 func (d *diagnosis) checkService(ctx context.Context, c *Check) {
-	ref := d.install.service
-	if ref == nil {
-		c.skip("the API server calls a URL, or there is no configuration")
-		return
-	}
-	if d.install.port = defaultPort; ref.Port != nil {
-		d.install.port = *ref.Port
+	ref := d.in.ServiceReference()
+	if d.port = defaultPort; ref.Port != nil {
+		d.port = *ref.Port
 	}
 	object := named("service", ref.Name, ref.Namespace)
-	service, err := get[corev1.Service](ctx, d.objects, corev1.SchemeGroupVersion.WithResource("services"), ref.Namespace, ref.Name)
+	service, err := d.in.Service(ctx)
 	switch {
 	case isAbsent(err):
-		c.found(object, "not found: "+d.install.object()+" names it, so no call reaches a pod", d.reinstall()...)
+		c.found(object, "not found: "+d.object()+" names it, so no call reaches a pod", d.reinstall()...)
 		return
 	case err != nil:
 		c.unread("get "+object, err)
 		return
 	}
-	d.install.selector = service.Spec.Selector
-	at := slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == d.install.port })
+	d.selector = service.Spec.Selector
+	at := slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == d.port })
 	if at < 0 {
-		c.found(object, fmt.Sprintf("has no port %d, which %s names", d.install.port, d.install.object()), d.port(service))
+		c.found(object, fmt.Sprintf("has no port %d, which %s names", d.port, d.object()), d.setPort(service))
 		return
 	}
 	d.checkEndpoints(ctx, c, object, service.Spec.Ports[at])
 }
 
-// port returns the command that sets the port. Applying the Service again fails: kubectl would add a port with the same name.
-func (d *diagnosis) port(service *corev1.Service) string {
+// setPort returns the command that sets the port. Applying the Service again fails: kubectl would add a port with the same name.
+func (d *diagnosis) setPort(service *corev1.Service) string {
 	at := slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == "webhook" })
 	if at < 0 {
 		return "kubectl -n " + service.Namespace + " delete service " + service.Name + ", then " + d.reinstall()[0]
 	}
 	return fmt.Sprintf(`kubectl -n %s patch service %s --type=json -p '[{"op":"replace","path":"/spec/ports/%d/port","value":%d}]'`,
-		service.Namespace, service.Name, at, d.install.port)
+		service.Namespace, service.Name, at, d.port)
 }
 
 // checkEndpoints checks that the Service has ready endpoints on a port.
 func (d *diagnosis) checkEndpoints(ctx context.Context, c *Check, object string, port corev1.ServicePort) {
-	ref := d.install.service
-	slicesOf, err := list[discoveryv1.EndpointSlice](ctx, d.objects, discoveryv1.SchemeGroupVersion.WithResource("endpointslices"),
-		ref.Namespace, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + ref.Name})
+	ref := d.in.ServiceReference()
+	resource := discoveryv1.SchemeGroupVersion.WithResource("endpointslices")
+	slicesOf, err := installation.List[discoveryv1.EndpointSlice](ctx, d.objects, resource, ref.Namespace, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + ref.Name})
 	if err != nil {
 		c.unread("list endpointslices.discovery.k8s.io -n "+ref.Namespace, err)
 		return
@@ -81,7 +77,6 @@ func (d *diagnosis) checkEndpoints(ctx context.Context, c *Check, object string,
 			}
 		}
 	}
-	d.install.readyEndpoints = ready
 	c.Detail = fmt.Sprintf("%s, port %d to %s of %d ready endpoints", object, port.Port, targetPort(port), ready)
 	switch {
 	case ready > 0:
@@ -98,28 +93,4 @@ func targetPort(port corev1.ServicePort) string {
 		return strconv.Itoa(int(port.Port))
 	}
 	return port.TargetPort.String()
-}
-
-// findDeployment finds the Deployment of the pods by the labels of its template.
-func (d *diagnosis) findDeployment(ctx context.Context, c *Check) {
-	namespace := d.namespace()
-	all, err := list[appsv1.Deployment](ctx, d.objects, appsv1.SchemeGroupVersion.WithResource("deployments"), namespace,
-		metav1.ListOptions{})
-	if err != nil {
-		c.unread("list deployments.apps -n "+namespace, err)
-		return
-	}
-	selector, err := labels.Parse(d.selector())
-	if err != nil {
-		c.gap("%s: the selector of the Service: %v", c.Name, err)
-		return
-	}
-	for i := range all {
-		if selector.Matches(labels.Set(all[i].Spec.Template.Labels)) {
-			d.install.deployment = &all[i]
-			return
-		}
-	}
-	c.found("deployment.apps/handoff-webhook -n "+namespace, "not found: no Deployment has pods with the labels "+d.selector(),
-		d.reinstall()...)
 }

@@ -4,10 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery/fake"
 	clientgotesting "k8s.io/client-go/testing"
+
+	"github.com/ownership-handoff/handoff/plugin/installation"
 )
 
 func TestVersionsThatDoNotFitAreFindings(t *testing.T) {
@@ -23,8 +24,7 @@ func TestVersionsThatDoNotFitAreFindings(t *testing.T) {
 		"an unknown webhook":    {"v0.2.0", "", ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			d := &diagnosis{options: Options{Version: c.plugin}, reply: reply{version: c.webhook}}
-			d.install.configuration = &admissionregistrationv1.MutatingWebhookConfiguration{}
+			d := &diagnosis{in: &installation.Installation{}, options: Options{Version: c.plugin}, version: c.webhook}
 			found := &Check{Name: "versions"}
 			d.checkVersions(t.Context(), found)
 			var texts []string
@@ -41,9 +41,9 @@ func TestVersionsThatDoNotFitAreFindings(t *testing.T) {
 
 func TestOldClustersAreAFinding(t *testing.T) {
 	for version, want := range map[string]int{"v1.29.14": 1, "v1.30.0": 0, "v1.36.3": 0, "v1.31.4-gke.1183000": 0, "v1.29.1-eks-1": 1} {
-		d := &diagnosis{discovery: &fake.FakeDiscovery{Fake: &clientgotesting.Fake{}}}
+		d := &diagnosis{discovery: &fake.FakeDiscovery{Fake: &clientgotesting.Fake{}, FakedServerVersion: &apiversion.Info{GitVersion: version}}}
 		c := &Check{Name: "api-server"}
-		d.checkAPIServer(c, &apiversion.Info{GitVersion: version})
+		d.checkAPIServer(t.Context(), c)
 		if len(c.Findings) != want {
 			t.Errorf("%s: want %d findings, got %v", version, want, c.Findings)
 		}

@@ -13,15 +13,16 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/ownership-handoff/handoff/internal/protocol"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
 const (
-	// probeMode is the mode label that the webhook answers in a dry run (webhook/mode.go).
-	probeMode = "doctor"
+	// probeMode is the mode label that the webhook answers in a dry run.
+	probeMode = protocol.ProbeMode
 	// warningPrefix begins all warnings of the webhook, answerPrefix its answer to probeMode.
-	warningPrefix = "handoff: "
-	answerPrefix  = warningPrefix + "doctor: answered by handoff-webhook "
+	warningPrefix = protocol.WarningPrefix
+	answerPrefix  = warningPrefix + protocol.Answered
 	// FieldManager is the field manager of dry runs. Like kubectl's own, it counts as imperative.
 	FieldManager = "kubectl-handoff"
 )
@@ -45,8 +46,8 @@ type Reply struct {
 }
 
 // Ask creates a Deployment as a dry run, which takes the way of a real write: through the API server, the webhook configuration,
-// the network, TLS and a pod. Nothing is stored. With the mode label, the webhook answers with its version. Without, the object has the
-// annotation, which has no effect, about which the webhook warns where it reviews objects without a label.
+// the network, TLS and a pod. Nothing is stored. With the mode label, the webhook answers with its version. Without, the object has
+// the annotation, which has no effect, about which the webhook warns where it reviews objects without a label.
 func (in *Installation) Ask(ctx context.Context, namespace string, labeled bool) (Reply, error) {
 	q := question{namespace, labeled}
 	reply, known := in.replies[q]
@@ -59,6 +60,9 @@ func (in *Installation) Ask(ctx context.Context, namespace string, labeled bool)
 	}
 	return reply, reply.err
 }
+
+// Forget forgets all answers.
+func (in *Installation) Forget() { clear(in.replies) }
 
 func (r *Reply) read() {
 	for _, warning := range r.Warnings {

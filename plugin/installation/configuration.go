@@ -175,7 +175,7 @@ func (in *Installation) Configured(ctx context.Context, namespace string) (c con
 	case askErr != nil, !reply.Answered, reply.Configuration == config.Default().Hash():
 		return c, ""
 	default:
-		return c, "the configuration of handoff is unknown, so the default applies here; give it with --config, or ask for permission to " +
-			"get the Deployment of handoff and its ConfigMap"
+		return c, "the configuration of handoff is unknown, so the default applies here; give it with --config, or ask for " +
+			"permission to get the Deployment of handoff and its ConfigMap"
 	}
 }

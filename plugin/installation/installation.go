@@ -99,6 +99,13 @@ func (in *Installation) keep(all []admissionregistrationv1.MutatingWebhookConfig
 	}
 }
 
+// SetNamespace sets a namespace, as it is after a write.
+func (in *Installation) SetNamespace(o *unstructured.Unstructured) error {
+	to, err := converted[corev1.Namespace](o.Object)
+	in.namespaces[o.GetName()] = namespace{object: to}
+	return err
+}
+
 // AddNamespace adds a namespace of files. Its label follows its annotation, as the webhook sees to.
 func (in *Installation) AddNamespace(name string, mode ownership.Mode) {
 	o := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
@@ -131,6 +138,12 @@ func (in *Installation) Namespaces(ctx context.Context, selector string) ([]core
 	}
 	return all, err
 }
+
+// OfFiles reports whether the objects are in files.
+func (in *Installation) OfFiles() bool { return in.config == nil }
+
+// Missing reports whether handoff is not installed.
+func (in *Installation) Missing() bool { return in.Unread == nil && len(in.Configurations) == 0 }
 
 // Entries returns the entries that call handoff.
 func (in *Installation) Entries() (all []*admissionregistrationv1.MutatingWebhook) {

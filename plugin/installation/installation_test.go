@@ -7,6 +7,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ownership-handoff/handoff/ownership"
@@ -32,6 +33,9 @@ func TestModeOfObjects(t *testing.T) {
 		"an object that opts out in such a namespace":  {namespace: "other", label: "off", want: "off"},
 		"the namespace of the system":                  {namespace: "kube-system", want: "off", reason: "excluded"},
 		"an object that opts in there":                 {namespace: "kube-system", label: "enforce", want: "off", reason: "excluded"},
+		"a namespace without the label":                {namespace: "unlabeled", want: "off", reason: "label missing"},
+		"an object that opts in there, without it":     {namespace: "unlabeled", label: "enforce", want: "enforce"},
+		"a namespace with the label of the system":     {namespace: "system", want: "off", reason: "excluded"},
 		"an object without a namespace":                {want: "off"},
 		"no webhook":                                   {namespace: "enforce", change: remove, want: "off", reason: "not installed"},
 		"no webhook, and a namespace that is off":      {namespace: "off", change: remove, want: "off"},
@@ -47,6 +51,8 @@ func TestModeOfObjects(t *testing.T) {
 			in.AddNamespace(string(mode), mode)
 		}
 		in.AddNamespace("kube-system", "enforce")
+		set(t, in, "unlabeled", nil)
+		set(t, in, "system", map[string]any{"ownership-handoff.io/system": "true"})
 		if c.change != nil {
 			c.change(in)
 		}
@@ -58,6 +64,17 @@ func TestModeOfObjects(t *testing.T) {
 		if got.Mode != c.want || got.Reason != c.reason || (got.Reason == "") != (got.Why == "") {
 			t.Errorf("%s: want %s (%s), got %+v", sentence, c.want, c.reason, got)
 		}
+	}
+}
+
+// set adds a namespace in mode enforce without the label of that name.
+func set(t *testing.T, in *installation.Installation, name string, labels map[string]any) {
+	t.Helper()
+	o := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{
+		"name": name, "labels": labels, "annotations": map[string]any{ownership.ModeAnnotation: "enforce"},
+	}}}
+	if err := in.SetNamespace(o); err != nil {
+		t.Fatal(err)
 	}
 }
 

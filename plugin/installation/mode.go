@@ -90,7 +90,7 @@ func (in *Installation) Mode(ctx context.Context, o Object) Answer {
 		return a
 	}
 	switch {
-	case in.Unread == nil && len(in.Configurations) == 0:
+	case in.Missing():
 		return a.off(NotInstalled, "the handoff webhook is not installed in this cluster")
 	case in.Unread == nil && unread == nil:
 		return in.selected(a, o, namespace)
@@ -106,23 +106,27 @@ func (a Answer) off(reason Reason, format string, args ...any) Answer {
 
 // selected answers from the selectors and rules of the entries, as the API server decides.
 func (in *Installation) selected(a Answer, o Object, namespace *corev1.Namespace) Answer {
-	var not Answer
+	var not Answer // for the first entry, which is the one for namespaces that have opted in
 	for _, entry := range in.Entries() {
 		if !ReviewsObjects(entry) {
 			continue
 		}
-		switch unmet := Unmet(entry, namespace); {
-		case unmet == "" && !o.Resource.Empty() && !Covers(entry, o.Resource):
-			not = a.off(Excluded, "the rules of %s do not match %s", entry.Name, o.Resource)
-		case unmet == "" && unmetBy(entry.ObjectSelector, o.Labels) != "":
-			not = a.off(Excluded, "the objectSelector of %s excludes it (%s)", entry.Name, unmetBy(entry.ObjectSelector, o.Labels))
-		case unmet == "":
+		unmet, object := Unmet(entry, namespace), unmetBy(entry.ObjectSelector, o.Labels)
+		excluded := UnmetIfLabeled(entry, namespace, a.Set)
+		covered := o.Resource.Empty() || Covers(entry, o.Resource)
+		switch {
+		case unmet == "" && object == "" && covered:
 			return a
-		case not.Reason == "" && UnmetIfLabeled(entry, namespace, a.Set) == "":
+		case not.Reason != "":
+		case !covered:
+			not = a.off(Excluded, "the rules of %s do not match %s", entry.Name, o.Resource)
+		case excluded != "":
+			not = a.off(Excluded, "the namespaceSelector of %s excludes namespace %s (%s)", entry.Name, namespace.Name, excluded)
+		case object != "":
+			not = a.off(Excluded, "the objectSelector of %s excludes it (%s)", entry.Name, object)
+		default:
 			not = a.off(LabelMissing, "the label %s of namespace %s is missing, by which the API server selects namespaces",
 				ownership.ModeLabel, namespace.Name)
-		case not.Reason == "":
-			not = a.off(Excluded, "the namespaceSelector of %s excludes namespace %s (%s)", entry.Name, namespace.Name, unmet)
 		}
 	}
 	if not.Reason == "" {
@@ -142,8 +146,8 @@ func (in *Installation) asked(ctx context.Context, a Answer, o Object) Answer {
 			"or to create deployments.apps in the namespace, for a dry run", o.Namespace, ReadPermission)
 		switch {
 		case errors.Is(err, errInFiles):
-			a.Why = fmt.Sprintf("the mode of handoff in namespace %s is unknown; add the namespaces to the files: kubectl get namespaces -o yaml",
-				o.Namespace)
+			a.Why = fmt.Sprintf("the mode of handoff in namespace %s is unknown; add the namespaces to the files: "+
+				"kubectl get namespaces -o yaml", o.Namespace)
 		case in.Unread == nil:
 			a.Why = fmt.Sprintf("the mode of handoff in namespace %s is unknown; ask for permission to get namespaces %[1]s", o.Namespace)
 		}

@@ -31,6 +31,8 @@ type Object struct {
 	Node *yaml.Node
 	// Document is the number of the YAML document, counted from 1.
 	Document int
+	// implied are the apiVersion and kind of an item of a typed list, such as a DeploymentList, that does not repeat them.
+	implied map[string]string
 }
 
 // Parse reads a file. The error names the file and the line.
@@ -59,14 +61,18 @@ func (s *Stream) addObjects(document *yaml.Node) {
 	if len(document.Content) == 0 {
 		return
 	}
-	root := Object{document.Content[0], len(s.documents)}
+	root := Object{Node: document.Content[0], Document: len(s.documents)}
 	items := child(root.Node, "items")
 	if !strings.HasSuffix(root.Value("kind"), "List") || items == nil {
 		s.Objects = append(s.Objects, root)
 		return
 	}
 	for _, item := range items.Content {
-		s.Objects = append(s.Objects, Object{resolve(item), root.Document})
+		o := Object{Node: resolve(item), Document: root.Document}
+		if kind := strings.TrimSuffix(root.Value("kind"), "List"); kind != "" && o.Value("kind") == "" {
+			o.implied = map[string]string{"apiVersion": root.Value("apiVersion"), "kind": kind}
+		}
+		s.Objects = append(s.Objects, o)
 	}
 }
 
@@ -78,7 +84,7 @@ func (s *Stream) Root() (Object, bool) {
 	if len(s.documents) != 1 || len(s.documents[0].Content) == 0 {
 		return Object{}, false
 	}
-	return Object{s.documents[0].Content[0], 1}, true
+	return Object{Node: s.documents[0].Content[0], Document: 1}, true
 }
 
 // Lines returns the first and the last line of a place, counted from 1.
@@ -92,7 +98,7 @@ func (o Object) Value(names ...string) string {
 	node := o.Node
 	for _, name := range names {
 		if node = child(node, name); node == nil {
-			return ""
+			return o.implied[name]
 		}
 	}
 	return node.Value

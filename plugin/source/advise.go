@@ -20,13 +20,13 @@ func Advise(err error, namespace string) error {
 	switch {
 	case clientcmd.IsEmptyConfig(err):
 		line = "no cluster is configured"
-		advice = "select one with --kubeconfig or --context, or read files with -f"
+		advice = "select one with --kubeconfig or --context"
 	case clientcmd.IsContextNotFound(err), strings.HasPrefix(line, "context ") && strings.HasSuffix(line, "does not exist"):
 		advice = "see kubectl config get-contexts"
 	case errors.As(err, &unreachable):
-		advice = "select another cluster with --context, or read files with -f"
+		advice = "select another cluster with --context"
 	case strings.Contains(line, "dial tcp"): // the resource builder wraps errors as text only
-		advice = "select another cluster with --context, or use files without a cluster: see --help"
+		advice = "select another cluster with --context"
 	case apierrors.IsNotFound(err):
 		if advice = "see kubectl get" + resourceOf(err); resourceOf(err) != " namespaces" {
 			advice += inNamespace(namespace)
@@ -43,6 +43,14 @@ func Advise(err error, namespace string) error {
 		return wrapped{line, err}
 	}
 	return wrapped{fmt.Sprintf("%s; %s", line, advice), err}
+}
+
+// IsUnreachable reports whether an error says that there is no cluster, or that its API server does not respond.
+func IsUnreachable(err error) bool {
+	var unreachable *url.Error
+	var advised wrapped
+	return errors.As(err, &unreachable) || errors.As(err, &advised) && clientcmd.IsEmptyConfig(advised.err) ||
+		strings.Contains(err.Error(), "dial tcp") // the resource builder wraps errors as text only
 }
 
 // wrapped is an error with another text.

@@ -81,6 +81,12 @@ func newCluster(getter genericclioptions.RESTClientGetter) (*cluster, error) {
 	return c, err
 }
 
+// unavailable reports whether the kinds of a group are unknown, because its aggregated API server is down.
+func (c *cluster) unavailable(group string) bool {
+	kinds, err := c.kinds()
+	return err == nil && kinds.unknown[group]
+}
+
 func (c *cluster) kinds() (*servedKinds, error) {
 	if c.served == nil {
 		served, err := newServedKinds(c.getter)

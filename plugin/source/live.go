@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -29,6 +27,8 @@ type Live struct {
 	// objects and mapper are those of the cluster, nil if live objects are read from files.
 	objects dynamic.Interface
 	mapper  meta.RESTMapper
+	// unavailable reports whether the kinds of a group are unknown, because its aggregated API server is down.
+	unavailable func(group string) bool
 	// stored are the live objects in files.
 	stored []*unstructured.Unstructured
 }
@@ -62,7 +62,7 @@ func (r Reader) Live(files resource.FilenameOptions) (*Live, error) {
 	if err != nil {
 		return nil, Advise(err, namespace)
 	}
-	l := &Live{known: newFacts(from, w), namespace: namespace, objects: from.objects}
+	l := &Live{known: newFacts(from, w), namespace: namespace, objects: from.objects, unavailable: from.unavailable}
 	if l.mapper, err = r.Cluster.ToRESTMapper(); err != nil {
 		return nil, Advise(err, namespace)
 	}
@@ -72,7 +72,7 @@ func (r Reader) Live(files resource.FilenameOptions) (*Live, error) {
 func (r Reader) liveInFiles(w who, files resource.FilenameOptions, namespace string) (*Live, error) {
 	stored, err := r.localObjects(Query{Files: files})
 	if err != nil {
-		return nil, err
+		return nil, Advise(err, namespace)
 	}
 	from, err := newFiles(stored)
 	return &Live{known: newFacts(from, w), namespace: namespace, stored: stored}, err
@@ -84,8 +84,14 @@ func (l *Live) get(ctx context.Context, id Identity) (*unstructured.Unstructured
 		return l.find(id)
 	}
 	client, _, err := l.client(id)
-	if client == nil || err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case client == nil && l.unavailable(id.Kind.Group):
+		return nil, fmt.Errorf("unknown whether it exists, because the API server of the API group %s does not respond; "+
+			"see kubectl get apiservices", id.Kind.Group)
+	case client == nil:
+		return nil, nil //nolint:nilnil // no object and no error
 	}
 	live, err := client.Get(ctx, id.Name, metav1.GetOptions{})
 	switch {
@@ -94,7 +100,7 @@ func (l *Live) get(ctx context.Context, id Identity) (*unstructured.Unstructured
 	case err != nil && isSecret(id.Kind):
 		return nil, Subject{Kind: id.Kind, Namespace: id.Namespace}.Advise(err)
 	case err != nil:
-		return nil, adviseLive(err, id.Namespace)
+		return nil, Advise(err, id.Namespace)
 	}
 	return live, nil
 }
@@ -106,23 +112,13 @@ func (l *Live) client(id Identity) (client dynamic.ResourceInterface, namespaced
 	case meta.IsNoMatchError(err):
 		return nil, false, nil
 	case err != nil:
-		return nil, false, adviseLive(err, l.namespace)
+		return nil, false, Advise(err, l.namespace)
 	case mapping.Scope.Name() != meta.RESTScopeNameNamespace:
 		return l.objects.Resource(mapping.Resource), false, nil
 	case id.Namespace == "":
 		id.Namespace = l.namespace
 	}
 	return l.objects.Resource(mapping.Resource).Namespace(id.Namespace), true, nil
-}
-
-// adviseLive is Advise for commands that read manifests with -f, and can read live objects from files with --live.
-func adviseLive(err error, namespace string) error {
-	var unreachable *url.Error
-	if errors.As(err, &unreachable) {
-		line := strings.Join(strings.Fields(err.Error()), " ")
-		return wrapped{line + "; select another cluster with --context, or read the live objects from files with --live", err}
-	}
-	return Advise(err, namespace)
 }
 
 // find finds a live object in files. If neither the manifest nor the caller specifies a namespace, the name must be unique.

@@ -23,6 +23,9 @@ func ParserText(err error) string {
 		`number [^ ]*[0-9][^ ]* into`, // cannot unmarshal number 1234 into …
 	} {
 		line = regexp.MustCompile(quoted).ReplaceAllStringFunc(line, func(found string) string {
+			if len(found) == 3 && found[0] == '\'' && strings.ContainsAny(found[1:2], ",-:?[]{}") {
+				return found // the parser's own: did not find expected ',' or ']'
+			}
 			if first, _, more := strings.Cut(found, " "); more && found[0] != '\'' && found[0] != '`' {
 				return first + " " + hiddenText
 			}

@@ -20,7 +20,7 @@ type Survey struct {
 	// Autoscalers are the HorizontalPodAutoscalers and the other scalers, in no particular order. Their Presence is known after
 	// Each.
 	Autoscalers []Autoscaler
-	// Namespaces are the modes of the surveyed namespaces, by name.
+	// Namespaces are the modes of the namespaces in files, by name.
 	Namespaces map[string]ownership.Mode
 
 	query   Query

@@ -8,8 +8,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // clusterSurvey is a survey of a cluster.
@@ -45,9 +43,6 @@ func (r Reader) surveyCluster(ctx context.Context, s *Survey, w who) error {
 		s.gap("unknown resources in API group %s, because its API server does not respond; "+
 			"see kubectl get apiservices", group)
 	}
-	if err := c.readNamespaces(ctx); err != nil {
-		return err
-	}
 	isNamed := func(kind schema.GroupKind) bool {
 		return slices.ContainsFunc(c.surveyed, func(k resourceKind) bool { return k.gvk.GroupKind() == kind })
 	}
@@ -60,40 +55,6 @@ func (r Reader) surveyCluster(ctx context.Context, s *Survey, w who) error {
 		}
 	}
 	s.each = c.each
-	return nil
-}
-
-func (c *clusterSurvey) readNamespaces(ctx context.Context) error {
-	note := func(text []byte) error {
-		o, err := ownership.ParseObject(text)
-		c.survey.addNamespace(o)
-		return err
-	}
-	var err error
-	verb, which := "list", "namespaces"
-	if c.namespace == "" {
-		err = c.cluster.lister.each(ctx, list{path: "/api/v1/namespaces", metadata: true}, func(page listed) error {
-			for _, item := range page.items {
-				if err := note(item); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	} else {
-		verb, which = "get", "namespaces "+c.namespace
-		var body []byte
-		if body, err = c.cluster.lister.get(ctx, "/api/v1/namespaces/"+c.namespace); err == nil {
-			err = note(body)
-		}
-	}
-	if apierrors.IsForbidden(err) {
-		c.survey.gap("the mode of handoff in the namespaces is unknown; ask for permission to %s %s", verb, which)
-		return nil
-	}
-	if err != nil {
-		return Advise(err, "")
-	}
 	return nil
 }
 

@@ -1,8 +1,13 @@
 package strip
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -32,6 +37,9 @@ type File struct {
 	Text []byte
 	// Objects are the objects with fields that others own.
 	Objects []Object
+	// Manifests is the number of objects that the file describes, Missing are those that do not exist.
+	Manifests int
+	Missing   []string
 	// Gaps describe what is unknown.
 	Gaps []string
 }
@@ -44,6 +52,46 @@ type Object struct {
 
 // File strips a file. The error is one line that names the file, the object and a remedy; then no part of the file is valid.
 func (s Stripper) File(ctx context.Context, t source.Text) (File, error) {
+	whole := File{Name: t.Name}
+	for _, part := range parts(t.Content) {
+		file, err := s.part(ctx, source.Text{Name: t.Name, Content: append(bytes.Repeat([]byte("\n"), part.lines), part.text...)})
+		if err != nil {
+			return whole, err
+		}
+		whole.Text = append(whole.Text, file.Text[part.lines:]...)
+		whole.Objects, whole.Gaps = append(whole.Objects, file.Objects...), append(whole.Gaps, file.Gaps...)
+		whole.Missing, whole.Manifests = append(whole.Missing, file.Missing...), whole.Manifests+file.Manifests
+	}
+	return whole, nil
+}
+
+// part is a part of a file that a YAML parser can read.
+type part struct {
+	text []byte
+	// lines are those before it.
+	lines int
+}
+
+// parts splits a file of several JSON values without separators, which kubectl reads. Any other file is one part.
+func parts(content []byte) (split []part) {
+	values := json.NewDecoder(bytes.NewReader(content))
+	start := 0
+	for {
+		var value json.RawMessage
+		switch err := values.Decode(&value); {
+		case errors.Is(err, io.EOF) && len(split) > 1:
+			split[len(split)-1].text = append(split[len(split)-1].text, content[start:]...)
+			return split
+		case err != nil || value[0] != '{':
+			return []part{{text: content}}
+		}
+		end := int(values.InputOffset())
+		split = append(split, part{slices.Clone(content[start:end]), bytes.Count(content[:start], []byte("\n"))})
+		start = end
+	}
+}
+
+func (s Stripper) part(ctx context.Context, t source.Text) (File, error) {
 	file := File{Name: t.Name}
 	stream, err := manifest.Parse(t)
 	if err != nil {
@@ -55,7 +103,12 @@ func (s Stripper) File(ctx context.Context, t source.Text) (File, error) {
 		if !ok {
 			continue // kubectl apply refuses it, or creates a new object
 		}
-		object, err := s.object(ctx, o, id)
+		object, exists, err := s.object(ctx, o, id)
+		file.Manifests++
+		if err == nil && !exists {
+			file.Missing = append(file.Missing, id.String())
+			continue
+		}
 		if err == nil && len(object.Subject.Gaps) > 0 && !s.IgnoreErrors {
 			return file, fmt.Errorf("%s: %s", t.Name, object.Subject.Gaps[0])
 		}
@@ -85,13 +138,13 @@ func (s Stripper) File(ctx context.Context, t source.Text) (File, error) {
 	return file, err
 }
 
-func (s Stripper) object(ctx context.Context, o manifest.Object, id source.Identity) (Object, error) {
-	subject, ok, err := s.Live.Read(ctx, id)
-	if err != nil || !ok {
-		return Object{}, err
+func (s Stripper) object(ctx context.Context, o manifest.Object, id source.Identity) (object Object, exists bool, err error) {
+	subject, exists, err := s.Live.Read(ctx, id)
+	if err != nil || !exists {
+		return object, false, err
 	}
 	fields, err := fieldsOf(o, subject)
-	return Object{subject, fields}, err
+	return Object{subject, fields}, true, err
 }
 
 // identityOf returns which object a manifest describes. A manifest without a name, as with generateName, describes none that

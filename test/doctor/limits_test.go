@@ -3,6 +3,7 @@ package doctor_test
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,95 @@ func TestUsersSeeWhatTheyMayRead(t *testing.T) {
 				t.Fatalf("want %q:\n%s", want, errors)
 			}
 		}
+	}
+}
+
+// TestATeamLearnsWhyNothingIsKept runs the commands with the permissions of a namespace's administrator.
+func TestATeamLearnsWhyNothingIsKept(t *testing.T) {
+	waitHealthy(t)
+	team, err := cluster.AddUser("team")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, role := range []string{"edit", "view"} { // no controller aggregates the rules of the ClusterRoles
+		if _, err := kubectl("", "create", "rolebinding", "team-"+role, "-n", "shop", "--clusterrole=system:aggregate-to-"+role, "--user=team"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect := func(sentence, command string, code int, wants ...string) {
+		t.Helper()
+		for end := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
+			got, output, errors := run(t, team, strings.Fields(command)...)
+			missing := slices.DeleteFunc(slices.Clone(wants), func(want string) bool { return strings.Contains(output+errors, want) })
+			if got == code && len(missing) == 0 {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%s: want exit code %d and %q, got %d:\n%s%s", sentence, code, missing, got, output, errors)
+			}
+		}
+	}
+	const mode = "ownership-handoff.io/mode"
+	expect("where handoff is on", "doctor -n shop", cli.ExitPartial, cluster.version+" answered in namespace shop", "1 in mode enforce")
+	expect("where handoff is on", "status shop", cli.ExitOK, "enforce\n")
+	expect("where handoff is on", "status -n shop", cli.ExitPartial, "shop        enforce\n", "partial: only the current namespace is shown")
+	expect("where handoff is on", "audit -n shop", cli.ExitOK, "enforce 1 (shop)")
+	if err := runs("create", "-n", "shop", "deployment", "team", "--image=team:1", "--replicas=2")(); err != nil {
+		t.Fatal(err)
+	}
+	expect("with the configuration of the webhook, which it states", "explain deployment/team .spec.replicas -n shop", cli.ExitOK, "is 2")
+	expect("with the configuration of the webhook, which it states", "strip -n shop -f testdata/misspelled.yaml", cli.ExitError, "namespaces")
+	expect("without a record of the manifest", "release deployment/team .spec.replicas -n shop", cli.ExitError, "nothing to release")
+	if err := runs("delete", "-n", "shop", "deployment", "team")(); err != nil {
+		t.Fatal(err)
+	}
+	expect("without permission to write namespaces", "enable shop --warn", cli.ExitError, "kubectl label TYPE NAME "+mode+"=warn")
+	for _, step := range []struct {
+		sentence string
+		do       func() error
+		problem  string
+		status   string
+	}{
+		{"the mode is off", runs("annotate", "namespace", "shop", mode+"=off", "--overwrite"), "is in mode off: handoff keeps nothing there", "off\n"},
+		{
+			"the label of the system", all(runs("annotate", "namespace", "shop", mode+"=enforce", "--overwrite"),
+				runs("label", "namespace", "shop", "ownership-handoff.io/system=true")),
+			"is in mode enforce, but the API server does not call handoff in namespace shop", "enforce (not called)\n",
+		},
+		{
+			"no webhook", all(runs("label", "namespace", "shop", "ownership-handoff.io/system-"), runs("delete", configuration)),
+			"no answer from handoff to a dry run in namespace shop", "enforce (not called)\n",
+		},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatal(err)
+		}
+		expect(step.sentence, "doctor -n shop", cli.ExitNegative, step.problem)
+		expect(step.sentence, "status shop", cli.ExitNegative, step.status)
+	}
+	if err := all(reinstall, optIn)(); err != nil {
+		t.Fatal(err)
+	}
+	waitHealthy(t)
+}
+
+// TestRestartsAreForgotten verifies that restarts long ago are no problem.
+func TestRestartsAreForgotten(t *testing.T) {
+	waitHealthy(t)
+	if err := setPodStatus("handoff-webhook-1", "True", 7); err != nil {
+		t.Fatal(err)
+	}
+	if code, report := diagnose(t); code != cli.ExitNegative {
+		t.Errorf("of an unknown time: exit code %d:\n%s", code, shown(report))
+	}
+	if _, err := kubectl("", "patch", "-n", namespace, "pod", "handoff-webhook-1", "--subresource=status", "--type=merge", "-p",
+		`{"status": {"containerStatuses": [{"name": "webhook", "image": "", "imageID": "", "ready": true, "restartCount": 7,
+			"lastState": {"terminated": {"exitCode": 137, "reason": "OOMKilled", "finishedAt": "2026-01-02T03:04:05Z"}}}]}}`); err != nil {
+		t.Fatal(err)
+	}
+	waitHealthy(t)
+	if err := runPods(); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -194,6 +194,19 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 			do:    patches("kubectl-edit", "clusterrole/handoff-webhook", `[{"op": "replace", "path": "/rules/1/verbs", "value": ["watch"]}]`),
 			check: "permissions", problem: "lacks permission to list horizontalpodautoscalers.autoscaling", remedy: "kubectl auth can-i --list --as=" + account, undo: apply,
 		},
+		"the policy that limits the ServiceAccount is deleted": {
+			do:    runs("delete", "validatingadmissionpolicy/handoff-webhook-namespaces"),
+			check: "permissions", problem: "may change everything of namespaces", remedy: "kubectl apply -k", undo: apply,
+		},
+		"the policy that limits the ServiceAccount only audits": {
+			do: runs("patch", "validatingadmissionpolicybinding/handoff-webhook-namespaces", "--type=merge", "-p",
+				`{"spec": {"validationActions": ["Audit"]}}`),
+			check: "permissions", problem: "no binding with validationActions Deny", remedy: "kubectl apply -k", undo: apply,
+		},
+		"a configured scaler is missing from the ClusterRole": {
+			do:    configure("scalers: {add: [{group: batch, kind: CronJob, path: .spec.scaleTargetRef}]}"),
+			check: "permissions", problem: "lacks permission to list cronjobs.batch, watch cronjobs.batch", remedy: "kubectl apply -k", undo: apply,
+		},
 		"a permission for self-signed certificates is missing": {
 			do: patches("kubectl-edit", "deployment/handoff-webhook",
 				`[{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "--self-signed"}]`),
@@ -263,6 +276,20 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 			}
 			waitHealthy(t)
 		})
+	}
+}
+
+// configure returns a function that sets the configuration that the Deployment mounts.
+func configure(text string) func() error {
+	return func() error {
+		name, err := kubectl("", "get", "-n", namespace, "deployment/handoff-webhook", "-o",
+			`jsonpath={.spec.template.spec.volumes[?(@.name=="config")].configMap.name}`)
+		if err != nil {
+			return err
+		}
+		content := "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\n" + text
+		_, err = kubectl("", "patch", "-n", namespace, "configmap", name, "--type=merge", "-p", fmt.Sprintf(`{"data": {"config.yaml": %q}}`, content))
+		return err
 	}
 }
 

@@ -67,7 +67,7 @@ func TestStatusShowsLabelsThatDoNotFollow(t *testing.T) {
 		mode     string
 		code     int
 	}{
-		{"no label", runs("label", "namespace", "shop", mode+"-"), "enforce (label missing)", cli.ExitOK},
+		{"no label", runs("label", "namespace", "shop", mode+"-"), "enforce (label missing)", cli.ExitNegative},
 		{"another label", runs("label", "namespace", "shop", mode+"=warn", "--overwrite"), `enforce (label "warn")`, cli.ExitOK},
 		{"an empty label", runs("label", "namespace", "shop", mode+"=", "--overwrite"), `enforce (label "")`, cli.ExitOK},
 		{"a mode off", runs("annotate", "namespace", "shop", mode+"=off", "--overwrite"), `off (label "")`, cli.ExitNegative},
@@ -81,7 +81,7 @@ func TestStatusShowsLabelsThatDoNotFollow(t *testing.T) {
 		}
 		check(step.sentence, cluster.Kubeconfig, step.mode, true, step.code)
 	}
-	check("without permission to read the configuration", limited, `warn ("enfroce" is unknown, label "")`, true, cli.ExitOK)
+	check("without permission to read the configuration", limited, `warn ("enfroce" is unknown, label "")`, true, cli.ExitPartial)
 	if err := change("kubectl-client-side-apply", configuration, `[{"op": "remove", "path": "/webhooks/2"},
 		{"op": "remove", "path": "/webhooks/1"}, {"op": "remove", "path": "/webhooks/0/namespaceSelector/matchExpressions/2"}]`); err != nil {
 		t.Fatal(err)

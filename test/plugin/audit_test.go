@@ -17,6 +17,8 @@ func createRisks(t *testing.T) (reader string) {
 	}
 	const patch = `{"spec":{"template":{"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"250m","memory":"128Mi"}}}]}}}}`
 	for _, step := range [][]string{
+		// No pod answers: the API server allows the writes.
+		{"apply", "-f", "../../manifests/base/webhook.yaml"},
 		{"apply", "-f", "testdata/audit-namespaces.yaml"},
 		{"apply", "-f", "testdata/audit-applied.yaml"},
 		{"apply", "-f", "testdata/audit-server.yaml", "--server-side", "--field-manager=first"},
@@ -40,6 +42,9 @@ func createRisks(t *testing.T) (reader string) {
 			if _, err := kubectl("delete", "-f", "testdata/audit-"+file+".yaml"); err != nil {
 				t.Error(err)
 			}
+		}
+		if _, err := kubectl("delete", "--ignore-not-found", "-f", "../../manifests/base/webhook.yaml"); err != nil {
+			t.Error(err)
 		}
 	})
 	for _, scaled := range []string{"market web", "market free", "market api", "market bare", "market pool", "pay web", "lab web"} {
@@ -88,6 +93,23 @@ func TestAudit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { checkGolden(t, name, transcript(t, cluster.controlPlane.Kubeconfig, lines...)) })
 	}
+	t.Run("auditoff", func(t *testing.T) {
+		said := transcript(t, cluster.controlPlane.Kubeconfig, "enable kube-system nosuch", "status kube-system", "disable kube-system")
+		for _, args := range []string{"annotate namespace lab ownership-handoff.io/mode=enforce --overwrite", "label namespace lab ownership-handoff.io/mode-"} {
+			if _, err := kubectl(strings.Fields(args)...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		said += transcript(t, cluster.controlPlane.Kubeconfig, "audit -n lab", "status lab")
+		if _, err := kubectl("label", "namespace", "lab", "ownership-handoff.io/system=true"); err != nil {
+			t.Fatal(err)
+		}
+		said += transcript(t, cluster.controlPlane.Kubeconfig, "audit -n lab", "status lab")
+		if _, err := kubectl("delete", "-f", "../../manifests/base/webhook.yaml"); err != nil {
+			t.Fatal(err)
+		}
+		checkGolden(t, "auditoff", said+transcript(t, cluster.controlPlane.Kubeconfig, "audit -n pay", "status pay"))
+	})
 	t.Run("with few permissions", func(t *testing.T) {
 		checkGolden(t, "auditlimited", transcript(t, reader, "audit -n market -l tier=front", "audit -A", "audit -n pay")+
 			transcript(t, cluster.limited, "audit -n market -l tier=front", "audit -A --fail-on-risk"))

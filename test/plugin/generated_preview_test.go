@@ -69,10 +69,11 @@ func (s scenario) preview() string {
 	}
 	_, text, _ := strings.Cut(said, "\n{") // after warnings of the API server
 	text = "{" + text
-	var got predicted
-	if err := json.NewDecoder(strings.NewReader(text)).Decode(&got); err != nil {
+	var list struct{ Items []predicted }
+	if err := json.NewDecoder(strings.NewReader(text)).Decode(&list); err != nil || len(list.Items) != 1 {
 		s.Fatal(err, said)
 	}
+	got := list.Items[0]
 	var places []string
 	for _, f := range got.Fields {
 		path := pathOf(s.T, f.Path)

@@ -14,7 +14,7 @@ func TestPreview(t *testing.T) {
 			"preview -n shop -f testdata/objects.yaml",
 			"preview -n shop -f testdata/preview/web.yaml",
 			"preview -n shop -f testdata/preview/web.yaml -o wide",
-			"preview -n shop -f testdata/preview/web.yaml -o jsonpath={.fields[?(@.verdict)].path}",
+			"preview -n shop -f testdata/preview/web.yaml -o jsonpath={.items[0].fields[?(@.verdict)].path}",
 			"preview -n office -f testdata/objects.yaml",
 		},
 		"previewserverside": {
@@ -51,7 +51,7 @@ func TestPreviewWithoutPermissionToReadNamespaces(t *testing.T) {
 	checkGolden(t, "previewteam", transcript(t, team,
 		"preview -n shop -f testdata/preview/web.yaml",
 		"preview -n shop -l tier=back -f testdata/objects.yaml",
-		"preview -n shop -l tier=front -f testdata/objects.yaml -o jsonpath={.mode}",
+		"preview -n shop -l tier=front -f testdata/objects.yaml -o jsonpath={.items[*].mode}",
 	))
 }
 

@@ -1,0 +1,227 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/ownership-handoff/handoff/internal/printable"
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/installation"
+	"github.com/ownership-handoff/handoff/plugin/source"
+)
+
+// patience is the time in which a mode takes effect.
+const patience = 2 * time.Second
+
+// modeChange sets the mode annotation of namespaces, or removes it.
+type modeChange struct {
+	shared    *shared
+	flags     writeFlags
+	operation string // in the past tense, as kubectl prints it
+	mode      string // "" removes the annotation
+}
+
+func (s *shared) newEnable() *cobra.Command {
+	m := &modeChange{shared: s, operation: "enabled"}
+	warn := false
+	c := &cobra.Command{
+		Use:   "enable NAMESPACE...",
+		Short: "Enable handoff in a namespace",
+		Long: `Sets the annotation ownership-handoff.io/mode of namespaces to enforce: handoff then keeps the fields that autoscalers
+and controllers own. With --warn, sets it to warn: handoff then only reports what it would keep, and changes nothing.
+Nothing else in the namespaces changes. The label of that name on an object overrides it.
+
+The command then checks that the mode is in effect, as kubectl handoff status shows it. The exit code is 1 if it is not in a
+namespace: because the webhook is not installed, its configuration excludes the namespace, or its label is missing.`,
+		Example: `  # Report what handoff would keep
+  kubectl handoff enable shop --warn
+
+  # Keep it
+  kubectl handoff enable shop`,
+		Args:              atLeast(1, "requires a NAMESPACE"),
+		ValidArgsFunction: s.completeNamespaces,
+		RunE: func(c *cobra.Command, args []string) error {
+			m.mode = string(ownership.ModeEnforce)
+			if warn {
+				m.mode = string(ownership.ModeWarn)
+			}
+			return m.run(c.Context(), args)
+		},
+	}
+	c.Flags().BoolVar(&warn, "warn", false, "Set mode warn instead of enforce.")
+	m.flags.add(c, m.operation)
+	return c
+}
+
+func (s *shared) newDisable() *cobra.Command {
+	m := &modeChange{shared: s, operation: "disabled"}
+	c := &cobra.Command{
+		Use:   "disable NAMESPACE...",
+		Short: "Disable handoff in a namespace",
+		Long: `Removes the annotation ownership-handoff.io/mode from namespaces. Nothing else in the namespaces changes; fields that
+handoff has kept keep their values. Objects with the label of that name stay in the mode that it sets.`,
+		Example: `  # Disable handoff in a namespace
+  kubectl handoff disable shop`,
+		Args: atLeast(1, "requires a NAMESPACE"), ValidArgsFunction: s.completeNamespaces,
+		RunE: func(c *cobra.Command, args []string) error { return m.run(c.Context(), args) },
+	}
+	m.flags.add(c, m.operation)
+	return c
+}
+
+// run changes all namespaces, also after an error about one of them.
+func (m *modeChange) run(ctx context.Context, names []string) error {
+	done, err := m.flags.done(m.operation)
+	if err != nil {
+		return err
+	}
+	if m.mode == string(ownership.ModeWarn) {
+		done = strings.Replace(done, m.operation, m.operation+" in mode warn", 1)
+	}
+	if _, err := m.flags.printing.ToPrinter(); err != nil {
+		return err
+	}
+	namespaces, err := m.shared.namespaces()
+	if err != nil {
+		return err
+	}
+	code := ExitOK
+	var last error
+	for i, name := range names {
+		err := m.change(ctx, namespaces, name, done)
+		var effect exitError
+		switch {
+		case errors.As(err, &effect):
+			code = max(code, int(effect))
+		case err != nil && i == len(names)-1:
+			last = m.advise(err)
+		case err != nil:
+			code = ExitError
+			if _, err := fmt.Fprintln(m.shared.env.IOStreams.ErrOut, "error:", printable.Text(m.advise(err).Error())); err != nil {
+				return err
+			}
+		}
+	}
+	if last == nil && code != ExitOK {
+		return exitError(code)
+	}
+	return last
+}
+
+// advise adds what a user can do who must not write namespaces.
+func (m *modeChange) advise(err error) error {
+	advised := source.Advise(err, "")
+	switch {
+	case !apierrors.IsForbidden(err):
+		return advised
+	case !source.IsPermission(err):
+		return fmt.Errorf("%w; if a policy fixes the labels of namespaces, it also refuses the annotation, because the label %s "+
+			"follows it in the same write: allow this label, or install handoff with namespaceLabels.enabled=false", err, ownership.ModeLabel)
+	case m.mode != "":
+		return fmt.Errorf("%w; or label the objects: kubectl label TYPE NAME %s=%s", advised, ownership.ModeLabel, m.mode)
+	default:
+		return advised
+	}
+}
+
+func (m *modeChange) change(ctx context.Context, namespaces dynamic.ResourceInterface, name, done string) error {
+	o, err := namespaces.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	was, annotated := o.GetAnnotations()[ownership.ModeAnnotation]
+	switch {
+	case was == m.mode && annotated == (m.mode != ""):
+		done = "unchanged"
+	case m.flags.isClientDryRun():
+		annotations := o.GetAnnotations()
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[ownership.ModeAnnotation] = m.mode
+		if m.mode == "" {
+			delete(annotations, ownership.ModeAnnotation)
+		}
+		o.SetAnnotations(annotations)
+	default:
+		if o, err = m.patch(ctx, namespaces, name); err != nil {
+			return err
+		}
+	}
+	if err := m.flags.printObject(m.shared.env.IOStreams.Out, o, done); err != nil || m.mode == "" {
+		return err
+	}
+	return m.check(ctx, o)
+}
+
+// check reports on standard error if the mode of a namespace is not in effect. The result of a dry run on the client has no label
+// yet.
+func (m *modeChange) check(ctx context.Context, o *unstructured.Unstructured) error {
+	in, err := m.shared.installation(ctx, false)
+	if err != nil {
+		return err
+	}
+	if err := in.SetNamespace(o); err != nil {
+		return err
+	}
+	if m.flags.dryRun != noDryRun && in.Unread != nil {
+		return nil // a dry run of an object would show the stored mode
+	}
+	answer := in.Mode(ctx, installation.Object{Namespace: o.GetName()})
+	for end := time.Now().Add(patience); answer.Reason == installation.NotCalled && time.Now().Before(end); {
+		time.Sleep(patience / 10) // the API server and the pods see the annotation a moment later
+		in.Forget()
+		answer = in.Mode(ctx, installation.Object{Namespace: o.GetName()})
+	}
+	switch {
+	case answer.On(), answer.Reason == installation.LabelMissing && m.flags.isClientDryRun():
+		return nil
+	case answer.Reason == installation.NotKnown:
+		return finish(m.shared.env.IOStreams.ErrOut, []string{answer.Why})
+	}
+	if err := m.shared.note(fmt.Sprintf("namespace %s: the mode has no effect: %s", o.GetName(), answer.Why)); err != nil {
+		return err
+	}
+	return exitError(ExitNegative)
+}
+
+// patch sends a merge patch that sets or removes the annotation.
+func (m *modeChange) patch(
+	ctx context.Context, namespaces dynamic.ResourceInterface, name string,
+) (*unstructured.Unstructured, error) {
+	var mode any // null removes it
+	if m.mode != "" {
+		mode = m.mode
+	}
+	annotations := map[string]any{"annotations": map[string]any{ownership.ModeAnnotation: mode}}
+	patch, err := json.Marshal(map[string]any{"metadata": annotations})
+	if err != nil {
+		return nil, err
+	}
+	return namespaces.Patch(ctx, name, types.MergePatchType, patch, m.flags.patchOptions(fieldManager))
+}
+
+// namespaces returns a client for namespaces.
+func (s *shared) namespaces() (dynamic.ResourceInterface, error) {
+	restConfig, err := s.cluster.ToRESTConfig()
+	if err != nil {
+		return nil, source.Advise(err, "")
+	}
+	objects, err := dynamic.NewForConfig(restConfig)
+	if err != nil {
+		return nil, err
+	}
+	return objects.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")), nil
+}

@@ -1,0 +1,230 @@
+package optin_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/installation"
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
+)
+
+const (
+	configurations = "mutatingwebhookconfigurations"
+	appliedWeb     = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"replicas":3%s}}`
+)
+
+// cell is a namespace and an object in it: the mode that each has, and whether the API server selects the namespace.
+type cell struct {
+	namespace, mode, label, system, object string
+}
+
+// TestTheAnswerIsWhatTheAPIServerDoes compares what the plugin says about objects with what an apply then does, for all combinations
+// of modes and labels of namespaces and objects, and for each way to install handoff.
+func TestTheAnswerIsWhatTheAPIServerDoes(t *testing.T) {
+	if err := cluster.webhook.Unregister(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := cluster.webhook.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := startWebhook(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	var err error
+	cluster.webhook, err = handofftest.Start(t.Context(), cluster.plane,
+		handofftest.Options{Kubeconfig: cluster.kubeconfig, Args: []string{"--label-namespaces=false"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := cluster.webhook.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := cluster.webhook.Register(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	configuration := strings.Fields(kubectl(t, "", "get", configurations, "-o", "name").stdout)[0]
+	patch := func(operations string) { kubectl(t, "", "patch", configuration, "--type=json", "-p", operations) }
+	patch(`[{"op": "test", "path": "/webhooks/2/name", "value": "namespaces.ownership-handoff.io"}, {"op": "remove", "path": "/webhooks/2"}]`)
+	eventually(t, "the API server labels no namespace", func() bool {
+		o := kubectl(t, `{"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "answers-", "annotations": {"`+mode+`": "enforce"}}}`,
+			"create", "--dry-run=server", "-f-", "-o", "json").namespace(t)
+		return label(o) == "none"
+	})
+	cells := createCells(t)
+	defer func() { // the webhook cannot label those with the label of the system
+		for _, c := range cells {
+			if c.system != "" && c.object == "" {
+				kubectl(t, "", "annotate", "namespace", c.namespace, mode+"-")
+			}
+		}
+	}()
+	t.Run("the default", func(t *testing.T) { compare(t, cells) })
+	patch(`[{"op": "replace", "path": "/webhooks/0/rules/0/resources", "value": ["statefulsets"]}]`)
+	t.Run("explicit rules for other kinds in the first entry", func(t *testing.T) { compare(t, cells) })
+	patch(`[{"op": "replace", "path": "/webhooks/0/rules/0/resources", "value": ["*"]},
+		{"op": "remove", "path": "/webhooks/0/namespaceSelector/matchExpressions/2"}, {"op": "remove", "path": "/webhooks/1"}]`)
+	t.Run("all namespaces", func(t *testing.T) { compare(t, cells) })
+	if err := cluster.webhook.Unregister(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("not at all", func(t *testing.T) { compare(t, cells) })
+}
+
+// createCells creates a namespace for each combination of mode, label and the system label, and an object of each mode in it.
+func createCells(t *testing.T) (cells []cell) {
+	t.Helper()
+	client := clientWith(t, &warnings{})
+	for _, modeOf := range []string{"", "off", "warn", "enforce", "enforced"} {
+		for _, labeled := range []string{"", "follows"} {
+			for _, system := range []string{"", "true"} {
+				o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
+				o.SetGenerateName("answers-")
+				if modeOf != "" {
+					o.SetAnnotations(map[string]string{mode: modeOf})
+				}
+				labels := map[string]string{}
+				if value, must := ownership.NamespaceLabel(modeOf, modeOf != ""); must && labeled != "" {
+					labels[mode] = value
+				}
+				if system != "" {
+					labels["ownership-handoff.io/system"] = system
+				}
+				o.SetLabels(labels)
+				created := create(t, client, schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, o)
+				for _, object := range []string{"", "off", "warn", "enforce", "enforced"} {
+					c := cell{created.GetName(), modeOf, labeled, system, object}
+					createObject(t, client, c)
+					cells = append(cells, c)
+				}
+			}
+		}
+	}
+	return cells
+}
+
+func (c cell) name() string { return "web-" + c.object + "x" }
+
+// createObject creates a Deployment that an autoscaler has scaled to 7, and whose manifest says 3.
+func createObject(t *testing.T, client dynamic.Interface, c cell) {
+	t.Helper()
+	hpa := `{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":%[1]q,"namespace":%[2]q},"spec":{"maxReplicas":9,
+		"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":%[1]q}}}`
+	web := `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":%[1]q,"namespace":%[2]q},"spec":{"replicas":7,
+		"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"name":"a","image":"a"}]}}}}`
+	for resource, text := range map[string]string{"autoscaling/v2/horizontalpodautoscalers": hpa, "apps/v1/deployments": web} {
+		o := &unstructured.Unstructured{}
+		if err := o.UnmarshalJSON(fmt.Appendf(nil, text, c.name(), c.namespace)); err != nil {
+			t.Fatal(err)
+		}
+		if o.GetKind() == "Deployment" {
+			o.SetAnnotations(map[string]string{ownership.LastAppliedAnnotation: fmt.Sprintf(appliedWeb, "")})
+		}
+		if c.object != "" {
+			o.SetLabels(map[string]string{mode: c.object})
+		}
+		parts := strings.Split(resource, "/")
+		create(t, client, schema.GroupVersionResource{Group: parts[0], Version: parts[1], Resource: parts[2]}, o)
+	}
+}
+
+func create(
+	t *testing.T, client dynamic.Interface, resource schema.GroupVersionResource, o *unstructured.Unstructured,
+) *unstructured.Unstructured {
+	t.Helper()
+	created, err := client.Resource(resource).Namespace(o.GetNamespace()).Create(t.Context(), o, metav1.CreateOptions{FieldManager: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return created
+}
+
+// warnings collects handoff's warnings.
+type warnings struct{ texts []string }
+
+// HandleWarningHeader implements rest.WarningHandler.
+func (w *warnings) HandleWarningHeader(_ int, _, text string) {
+	if strings.HasPrefix(text, "handoff: ") {
+		w.texts = append(w.texts, text)
+	}
+}
+
+func clientWith(t *testing.T, to *warnings) dynamic.Interface {
+	t.Helper()
+	c := rest.CopyConfig(cluster.plane.Config)
+	c.WarningHandler = to
+	client, err := dynamic.NewForConfig(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// compare compares the answers with dry runs of applies. The API server and the webhook notice changes late.
+func compare(t *testing.T, cells []cell) {
+	t.Helper()
+	var wrong []string
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Second) {
+		in, err := installation.Of(t.Context(), cluster.plane.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wrong = nil
+		for _, c := range cells {
+			var labels map[string]string
+			if c.object != "" {
+				labels = map[string]string{mode: c.object}
+			}
+			said := in.Mode(t.Context(), installation.Object{
+				Resource: schema.GroupResource{Group: "apps", Resource: "deployments"}, Namespace: c.namespace, Labels: labels,
+			})
+			if did := modeOf(t, c); did != said.Mode {
+				wrong = append(wrong, fmt.Sprintf("%+v: the plugin says %s (%s), and the API server does as in mode %s", c, said.Mode, said.Why, did))
+			}
+		}
+		if len(wrong) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d:\n%s", len(wrong), len(cells), strings.Join(wrong, "\n"))
+		}
+	}
+}
+
+// modeOf applies another manifest that still says 3, as a dry run, and returns the mode that the result shows.
+func modeOf(t *testing.T, c cell) ownership.Mode {
+	t.Helper()
+	seen := &warnings{}
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}},"spec":{"replicas":3,"paused":true}}`,
+		ownership.LastAppliedAnnotation, fmt.Sprintf(appliedWeb, `,"paused":true`))
+	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	o, err := clientWith(t, seen).Resource(deployments).Namespace(c.namespace).Patch(context.Background(), c.name(), types.MergePatchType, []byte(patch),
+		metav1.PatchOptions{FieldManager: "kubectl-client-side-apply", DryRun: []string{metav1.DryRunAll}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	replicas, _, err := unstructured.NestedInt64(o.Object, "spec", "replicas")
+	switch {
+	case err != nil:
+		t.Fatal(err)
+	case replicas == 7:
+		return ownership.ModeEnforce
+	case len(seen.texts) > 0:
+		return ownership.ModeWarn
+	}
+	return ownership.ModeOff
+}
