@@ -57,6 +57,11 @@ func (t *trial) send(ctx context.Context, mode string) (a answer, err error) {
 		if string(text) == "{}" {
 			return answer{text: t.subject.Object.Text(), unsent: true}, nil
 		}
+		if live, _ := t.subject.Object.LastApplied(); lastApplied(sent) == live {
+			if text, err = t.marked(sent); err != nil {
+				return a, err
+			}
+		}
 	}
 	ctx, heard := source.WithWarnings(ctx, mode == "")
 	var stored *unstructured.Unstructured
@@ -73,8 +78,41 @@ func (t *trial) send(ctx context.Context, mode string) (a answer, err error) {
 	isOther := func(text string) bool { return !strings.HasPrefix(text, protocol.WarningPrefix) }
 	a.warnings = slices.DeleteFunc(slices.Clone(*heard), isOther)
 	a.answered = len(a.warnings) > 0 || t.subject.IsSecret() && len(*heard) > 0
+	if !t.options.ServerSide {
+		unmark(stored)
+	}
 	a.text, err = stored.MarshalJSON()
 	return a, err
+}
+
+// mark is what a dry run appends to a last-applied annotation that the apply does not change. A dry run that does not send the
+// annotation can also be a kubectl diff, of any other manifest.
+const mark = " "
+
+// marked returns the patch of an apply with a marked annotation.
+func (t *trial) marked(sent *unstructured.Unstructured) ([]byte, error) {
+	annotations := sent.GetAnnotations()
+	annotations[ownership.LastAppliedAnnotation] += mark
+	sent.SetAnnotations(annotations)
+	text, err := json.Marshal(sent.Object)
+	if err != nil {
+		return nil, err
+	}
+	patch, _, err := t.subject.ApplyPatch(t.base(), text, t.subject.Object.Text())
+	return patch, err
+}
+
+// unmark removes the mark from a stored object.
+func unmark(stored *unstructured.Unstructured) {
+	if text, marked := strings.CutSuffix(lastApplied(stored), mark); marked {
+		annotations := stored.GetAnnotations()
+		annotations[ownership.LastAppliedAnnotation] = text
+		stored.SetAnnotations(annotations)
+	}
+}
+
+func lastApplied(o *unstructured.Unstructured) string {
+	return o.GetAnnotations()[ownership.LastAppliedAnnotation]
 }
 
 // base returns the last-applied configuration as kubectl reads it.
