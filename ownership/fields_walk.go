@@ -147,8 +147,8 @@ func (w *fieldWalk) partsOf(live *jsontree.Node) (parts []*jsontree.Node) {
 }
 
 // isUnsetTime reports whether a child of the current position is the creationTimestamp of metadata, without a value.
-func (w *fieldWalk) isUnsetTime(name fieldpath.PathElement, value *jsontree.Node) bool {
-	if len(w.path) == 0 || name.FieldName == nil || *name.FieldName != "creationTimestamp" || value != nil && !value.IsNull() {
+func (w *fieldWalk) isUnsetTime(name fieldpath.PathElement, is *jsontree.Node) bool {
+	if len(w.path) == 0 || name.FieldName == nil || *name.FieldName != "creationTimestamp" || is != nil && !is.IsNull() {
 		return false
 	}
 	parent := w.path[len(w.path)-1].FieldName
@@ -219,8 +219,8 @@ func (w *fieldWalk) declared(s position, part *jsontree.Node, names naming) *jso
 func (w *fieldWalk) declaredAt(s position, name fieldpath.PathElement) *jsontree.Node {
 	if kind, _ := w.manifest.Member("kind").String(); kind == "Secret" && len(w.path) == 1 && name.FieldName != nil {
 		if alias := StringData(schema.GroupKind{Kind: kind}, append(w.path[:1:1], name)); alias != nil {
-			if value := encoded(w.manifest.Find(alias)); value != nil {
-				return value
+			if plain := encoded(w.manifest.Find(alias)); plain != nil {
+				return plain
 			}
 		}
 	}

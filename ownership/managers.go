@@ -40,9 +40,9 @@ func (m Managers) WithControlled(patterns []Pattern) Managers {
 	return m
 }
 
-// Controls reports whether rules assign the field at path to controllers.
-func (m Managers) Controls(path fieldpath.Path) bool {
-	return patternMatcher{tree: m.controlled}.covers(path)
+// Controls reports whether rules assign a field to controllers.
+func (m Managers) Controls(field fieldpath.Path) bool {
+	return patternMatcher{tree: m.controlled}.covers(field)
 }
 
 // For returns the managers for the objects of one kind: with the managers of the rules that apply to it, and its scale field.

@@ -93,12 +93,13 @@ func TestLookupsBesideALongNameTakeLinearTime(t *testing.T) {
 	}
 	for _, others := range []int{1, 40} {
 		growth.WantLinear(t, 4000, func(size int) func() {
-			text := `{"` + strings.Repeat(`\u006d`, 8*size) + `":0`
+			var text strings.Builder
+			text.WriteString(`{"` + strings.Repeat(`\u006d`, 8*size) + `":0`)
 			for i := range others {
-				text += fmt.Sprintf(`,"%d":0`, i)
+				fmt.Fprintf(&text, `,"%d":0`, i)
 			}
 			return func() {
-				root := jsontree.Valid([]byte(text + "}"))
+				root := jsontree.Valid([]byte(text.String() + "}"))
 				for i := range size {
 					root.Member(strconv.Itoa(i))
 				}

@@ -39,7 +39,8 @@ func (s *shared) configuration(ctx context.Context, f *inputs) (c config.Handoff
 	}
 	in, err := s.installation(ctx, false)
 	if err != nil { // the objects can be read from files, or not at all
-		return config.Default(), []string{"the configuration of handoff is unknown, so the default applies: " + err.Error()}, nil
+		gaps = []string{"the configuration of handoff is unknown, so the default applies: " + err.Error()}
+		return config.Default(), gaps, nil //nolint:nilerr // the error is a gap
 	}
 	namespace, _, err := s.cluster.ToRawKubeConfigLoader().Namespace()
 	if err != nil {

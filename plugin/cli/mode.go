@@ -177,7 +177,7 @@ func (m *modeChange) check(ctx context.Context, o *unstructured.Unstructured) er
 		return err
 	}
 	if m.flags.dryRun != noDryRun && in.Unread != nil {
-		return nil // a dry run of an object would show the stored mode
+		return nil //nolint:nilerr // a dry run of an object would show the stored mode
 	}
 	answer := in.Mode(ctx, installation.Object{Namespace: o.GetName()})
 	for end := time.Now().Add(patience); answer.Reason == installation.NotCalled && time.Now().Before(end); {

@@ -105,7 +105,7 @@ func (d *diagnosis) compare(
 			continue
 		}
 		chosen := slices.Contains([]string{"failurePolicy", "timeoutSeconds", "namespaceSelector", "rules"}, name)
-		differs := then.value != nil && (applied || !chosen) && !(name == "namespaceSelector" && narrowed)
+		differs := then.value != nil && (applied || !chosen) && (name != "namespaceSelector" || !narrowed)
 		manager := foreign(managed, live.Name, is.path)
 		switch {
 		case manager != "":

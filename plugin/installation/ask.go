@@ -53,7 +53,8 @@ func (in *Installation) Ask(ctx context.Context, namespace string, labeled bool)
 	reply, known := in.replies[q]
 	if !known {
 		reply.Warnings, reply.err = in.create(ctx, q)
-		if reply.read(); reply.Answered { // another webhook or a policy can refuse the probe afterwards
+		reply.read()
+		if reply.Answered { // another webhook or a policy can refuse the probe afterwards
 			reply.err = nil
 		}
 		in.replies[q] = reply

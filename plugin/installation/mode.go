@@ -81,8 +81,8 @@ func (in *Installation) Mode(ctx context.Context, o Object) Answer {
 		text, set = namespace.Annotations[ownership.ModeAnnotation]
 	}
 	if set || unread == nil {
-		known := false
-		if a.Set, known = ownership.ModeOf(text, set); !known {
+		mode, known := ownership.ModeOf(text, set)
+		if a.Set = mode; !known {
 			a.Text = &text
 		}
 	}

@@ -70,7 +70,7 @@ func (t *trial) turnedOff(ctx context.Context, c comparison) (comparison, error)
 			c.gaps = []string{t.subject.String() + ": unknown what the apply does without handoff, because the label " +
 				ownership.ModeLabel + "=off, which that dry run needs on the object, is rejected: " + err.Error()}
 		}
-		return c, nil //nolint:nilerr // the error is part of the preview
+		return c, nil
 	}
 	if c.without, err = relabeled(off.text, c.with); err != nil {
 		return c, err

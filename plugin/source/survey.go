@@ -103,13 +103,6 @@ func (s *Survey) On(subject Subject) []Autoscaler {
 	return on
 }
 
-// addNamespace adds the mode of a namespace.
-func (s *Survey) addNamespace(o ownership.Object) {
-	name := stringAt(o, "metadata", "name")
-	text, annotated := o.ModeAnnotation()
-	s.Namespaces[name], _ = ownership.ModeOf(strings.Clone(text), annotated)
-}
-
 // complete sets the scale field and the scaler of a subject, and marks it as a present target.
 func (s *Survey) complete(subject *Subject, field scaleField) {
 	subject.setScale(field)

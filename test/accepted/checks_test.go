@@ -281,7 +281,9 @@ func (o *observation) afterKeeps(report func(check, at, format string, args ...a
 				path = "." + after
 			}
 			// The text of last-applied decides who manages it, and a keep can remove the parents, so that kubectl never deletes them.
-			parent := func(name string) bool { return slices.ContainsFunc(parentsOf(name), func(p string) bool { return within(path, p) }) }
+			parent := func(name string) bool {
+				return slices.ContainsFunc(parentsOf(name), func(p string) bool { return within(path, p) })
+			}
 			if !related(names, path) && !o.isDefault(path) && (len(names) == 0 || !within(annotation, path) && !slices.ContainsFunc(names, parent)) {
 				report(checkLater, path, "%s; earlier: %q", p, o.later)
 			}

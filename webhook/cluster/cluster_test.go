@@ -53,11 +53,9 @@ func TestNamespaceModeReturnsTheAnnotation(t *testing.T) {
 }
 
 // autoscale creates a HorizontalPodAutoscaler that targets an object.
-func autoscale(t *testing.T, namespace, name, apiVersion, kind, target string) *autoscalingv2.HorizontalPodAutoscaler {
+func autoscale(t *testing.T, namespace, name, apiVersion, kind, target string) {
 	t.Helper()
-	o := autoscaler(namespace, name, apiVersion, kind, target)
-	create(t, o)
-	return o
+	create(t, autoscaler(namespace, name, apiVersion, kind, target))
 }
 
 func autoscaler(namespace, name, apiVersion, kind, target string) *autoscalingv2.HorizontalPodAutoscaler {

@@ -145,8 +145,8 @@ func createScaler(t *testing.T, namespace, name string, kind schema.GroupVersion
 	return o
 }
 
-func (f *following) scalerOf(namespace, kind, name string) func() string {
-	return func() string { return f.state.Scaler(namespace, "apps", kind, name).Name }
+func (f *following) scalerOf(namespace, name string) func() string {
+	return func() string { return f.state.Scaler(namespace, "apps", "Deployment", name).Name }
 }
 
 func TestScalersAreWatchedWhileTheirKindExists(t *testing.T) {
@@ -163,19 +163,19 @@ func TestScalersAreWatchedWhileTheirKindExists(t *testing.T) {
 		crd := defineScaler(kind.GroupKind, "scalers", "v1", "v2")
 		create(t, crd)
 		o := createScaler(t, n, "one", kind.GroupKind.WithVersion("v1"), reference)
-		eventually(t, "the target", "Scaler/one", f.scalerOf(n, "Deployment", "web"))
+		eventually(t, "the target", "Scaler/one", f.scalerOf(n, "web"))
 
 		moved := o.DeepCopy()
 		_ = unstructured.SetNestedField(moved.Object, "api", "spec", "ref", "name")
 		if err := suite.client.Patch(t.Context(), moved, client.MergeFrom(o)); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the new target", "Scaler/one", f.scalerOf(n, "Deployment", "api"))
-		eventually(t, "the old target", "", f.scalerOf(n, "Deployment", "web"))
+		eventually(t, "the new target", "Scaler/one", f.scalerOf(n, "api"))
+		eventually(t, "the old target", "", f.scalerOf(n, "web"))
 		if err := suite.client.Delete(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "after the scaler is deleted", "", f.scalerOf(n, "Deployment", "api"))
+		eventually(t, "after the scaler is deleted", "", f.scalerOf(n, "api"))
 
 		before := crd.DeepCopy()
 		crd.Spec.Versions[0].Served = false
@@ -183,11 +183,11 @@ func TestScalersAreWatchedWhileTheirKindExists(t *testing.T) {
 			t.Fatal(err)
 		}
 		createScaler(t, n, "two", kind.GroupKind.WithVersion("v2"), reference)
-		eventually(t, "in another version", "Scaler/two", f.scalerOf(n, "Deployment", "web"))
+		eventually(t, "in another version", "Scaler/two", f.scalerOf(n, "web"))
 		if err := suite.client.Delete(t.Context(), crd); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "after the kind is deleted", "", f.scalerOf(n, "Deployment", "web"))
+		eventually(t, "after the kind is deleted", "", f.scalerOf(n, "web"))
 		eventually(t, "the log says it", 2*round, func() int { return f.logged("no longer watching scalers") })
 		eventually(t, "the kind is gone", true, func() bool {
 			return client.IgnoreNotFound(suite.client.Get(t.Context(), client.ObjectKeyFromObject(crd), crd)) == nil && crd.DeletionTimestamp == nil ||
@@ -228,7 +228,7 @@ func TestAKindThatCannotBeListedIsLoggedOnceAndDelaysNothing(t *testing.T) {
 
 	permit(t, name, kind.GroupKind.Group, plural)
 	createScaler(t, n, "one", kind.GroupKind.WithVersion("v1"), map[string]any{"ref": map[string]any{"name": "web"}})
-	eventually(t, "once permitted", "Scaler/one", f.scalerOf(n, "Deployment", "web"))
+	eventually(t, "once permitted", "Scaler/one", f.scalerOf(n, "web"))
 	eventually(t, "the managers are readable", true, func() bool {
 		return cmp.Equal(f.state.Scaler(n, "apps", "Deployment", "other").Readable, kind.Managers)
 	})
@@ -267,7 +267,7 @@ func TestMistakesAreReportedOnceOnTheScaler(t *testing.T) {
 	if diff := cmp.Diff(want, strings.Split(f.recorded(), "\n"), sorted); diff != "" {
 		t.Errorf("Events in the namespace that has opted in (-want +got):\n%s", diff)
 	}
-	eventually(t, "the first by name owns the shared target", "Scaler/a", f.scalerOf(opted, "Deployment", "shared"))
+	eventually(t, "the first by name owns the shared target", "Scaler/a", f.scalerOf(opted, "shared"))
 
 	// A change of what does not matter is not reported again; a HorizontalPodAutoscaler beside a scaler is.
 	for _, name := range []string{"none", "a"} {
@@ -319,5 +319,5 @@ func TestAHorizontalPodAutoscalerThatAScalerCreatedIsNotItsRival(t *testing.T) {
 	if strings.Contains(f.recorded(), "SharedScaleTarget") {
 		t.Errorf("want no report, got %s", f.recorded())
 	}
-	eventually(t, "the scaler is the owner", "Scaler/web", f.scalerOf(n, "Deployment", "web"))
+	eventually(t, "the scaler is the owner", "Scaler/web", f.scalerOf(n, "web"))
 }

@@ -27,8 +27,8 @@ func FreePorts(n int) (ports []int, err error) {
 		}
 	}()
 	for attempt := 0; len(ports) < n; attempt++ {
-		port := lowestPort + rand.IntN(beyondPorts-lowestPort)       //nolint:gosec // not a secret
-		listener, err := net.Listen("tcp", fmt.Sprintf(":%d", port)) //nolint:gosec,noctx // closed at once; it does not block
+		port := lowestPort + rand.IntN(beyondPorts-lowestPort)
+		listener, err := net.Listen("tcp", fmt.Sprintf(":%d", port)) //nolint:noctx // it does not block
 		if err != nil {
 			if attempt > portAttempts {
 				return nil, fmt.Errorf("finding a free port: %w", err)
