@@ -70,6 +70,7 @@ func TestTheAnswerIsWhatTheAPIServerDoes(t *testing.T) {
 		for _, c := range cells {
 			if c.system != "" && c.object == "" {
 				kubectl(t, "", "annotate", "namespace", c.namespace, mode+"-")
+				kubectl(t, "", "label", "namespace", c.namespace, ownership.ModeLabel+"-")
 			}
 		}
 	}()

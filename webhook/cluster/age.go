@@ -95,19 +95,26 @@ func (f *State) Check() error {
 }
 
 // Ages returns the metric of the age of each resource.
-func (f *State) Ages() prometheus.Collector {
-	description := prometheus.NewDesc("handoff_cache_age_seconds",
-		"Seconds since the watch of a resource was last confirmed to be up to date, or since startup.", []string{"resource"}, nil)
-	return prometheus.CollectorFunc(func(metrics chan<- prometheus.Metric) {
-		collect := func(resource string, informer toolscache.SharedIndexInformer) {
-			last, _ := freshnessOf(informer).read()
-			metrics <- prometheus.MustNewConstMetric(description, prometheus.GaugeValue, time.Since(last).Seconds(), resource)
-		}
-		for resource, informer := range f.informers {
-			collect(resource, informer)
-		}
-		for watch := range f.scalers.running() {
-			collect(watch.resource.GroupResource().String(), watch.informer)
-		}
-	})
+func (f *State) Ages() prometheus.Collector { return ages{f} }
+
+type ages struct{ state *State }
+
+var ageOfResource = prometheus.NewDesc("handoff_cache_age_seconds",
+	"Seconds since the watch of a resource was last confirmed to be up to date, or since startup.", []string{"resource"}, nil)
+
+// Describe implements prometheus.Collector. There is a metric of the name even before a resource is watched.
+func (a ages) Describe(descriptions chan<- *prometheus.Desc) { descriptions <- ageOfResource }
+
+// Collect implements prometheus.Collector.
+func (a ages) Collect(metrics chan<- prometheus.Metric) {
+	collect := func(resource string, informer toolscache.SharedIndexInformer) {
+		last, _ := freshnessOf(informer).read()
+		metrics <- prometheus.MustNewConstMetric(ageOfResource, prometheus.GaugeValue, time.Since(last).Seconds(), resource)
+	}
+	for resource, informer := range a.state.informers {
+		collect(resource, informer)
+	}
+	for watch := range a.state.scalers.running() {
+		collect(watch.resource.GroupResource().String(), watch.informer)
+	}
 }
