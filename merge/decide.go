@@ -275,9 +275,7 @@ func (d Decider) writeOf(r Request) (w ownership.Write, context ownership.Object
 		w.Manifests = w.Managers.ManifestsOf(w.Sender, r.Live, r.Incoming, w.LiveEntries)
 	}
 	context.Managers = w.Managers
-	if context.Scale = d.Cluster.ScalePath(r.Kind.Group, r.Kind.Version, r.Kind.Kind); context.Scale != nil {
-		context.ScaleIn = w.Managers.Scale
-	}
+	context.Scale = d.Cluster.ScalePath(r.Kind.Group, r.Kind.Version, r.Kind.Kind)
 	return w, context, invalid, nil
 }
 

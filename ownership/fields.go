@@ -42,8 +42,6 @@ type ObjectContext struct {
 	Autoscaler string
 	// Scale is the path of the scale field, nil if the object's kind has none.
 	Scale fieldpath.Path
-	// ScaleIn returns that path in another API version of the kind; nil means that the path is the same in every version.
-	ScaleIn ScalePaths
 }
 
 // IsScale reports whether a path is that of the scale field.

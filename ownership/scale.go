@@ -96,10 +96,10 @@ func (s scaleFacts) owner(offAtZero bool) FieldOwner {
 
 // scaleIn returns the path of the scale field in the API version of an entry.
 func (c ObjectContext) scaleIn(e Entry, w Write) fieldpath.Path {
-	if c.ScaleIn == nil || !w.InOtherVersion(e) {
+	if c.Managers.Scale == nil || !w.InOtherVersion(e) {
 		return c.Scale
 	}
-	return c.ScaleIn(e.APIVersion)
+	return c.Managers.Scale(e.APIVersion)
 }
 
 // baseValue returns the value of the field at path in the last-applied annotation of live, nil if there is none.

@@ -1,4 +1,4 @@
-// Package installation says whether the API server calls handoff for an object, in which mode, and with which configuration. All
+// Package installation reports whether the API server calls handoff for an object, in which mode, and with which configuration. All
 // commands of the plugin that make a statement about that ask this package.
 //
 // It reads the MutatingWebhookConfigurations, the labels and annotations of namespaces, and the Deployment with its configuration.

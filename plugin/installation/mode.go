@@ -53,7 +53,7 @@ const (
 	NotKnown     Reason = "unknown"
 )
 
-// Answer says whether the API server calls handoff for an object.
+// Answer is whether the API server calls handoff for an object, and why.
 type Answer struct {
 	// Mode is the mode in which handoff reviews the object: off if the API server does not call it, and possibly Unknown.
 	Mode ownership.Mode

@@ -200,10 +200,10 @@ type subjectCluster struct{ subject source.Subject }
 
 // ScalePath implements merge.Cluster.
 func (c subjectCluster) ScalePath(group, version, _ string) fieldpath.Path {
-	if c.subject.Context.ScaleIn == nil {
+	if c.subject.Context.Managers.Scale == nil {
 		return c.subject.Context.Scale
 	}
-	return c.subject.Context.ScaleIn(metav1.GroupVersion{Group: group, Version: version}.String())
+	return c.subject.Context.Managers.Scale(metav1.GroupVersion{Group: group, Version: version}.String())
 }
 
 // Scaler implements merge.Cluster.

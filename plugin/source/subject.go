@@ -85,7 +85,7 @@ func (w who) subject(kind schema.GroupVersionKind, namespace, name string, text 
 
 // setScale sets the path of the scale field.
 func (s *Subject) setScale(field scaleField) {
-	s.Context.Scale, s.Context.ScaleIn, s.Context.Managers.Scale = field.path, field.in, field.in
+	s.Context.Scale, s.Context.Managers.Scale = field.path, field.in
 	if field.in == nil {
 		s.Context.Managers.Scale = func(string) fieldpath.Path { return field.path }
 	}
