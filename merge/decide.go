@@ -74,6 +74,7 @@ type Decider struct {
 // whatever prevents the decisions on other fields does not prevent it: Outcome.Skipped. The error is ErrNotAnInteger,
 // ErrNotRestored or ownership.ErrManagedFields.
 func (d Decider) Decide(r Request) (Outcome, error) {
+	r.Incoming = r.Incoming.Sharing(r.Live)
 	if !r.Live.Present() {
 		return d.decideCreate(r)
 	}
@@ -267,6 +268,7 @@ func (d Decider) writeOf(r Request) (w ownership.Write, context ownership.Object
 	if w.LiveEntries, err = r.Live.Entries(); err != nil {
 		return w, context, invalid, fmt.Errorf("oldObject: %w", err)
 	}
+	w.LiveEntries = ownership.Joined(w.LiveEntries)
 	if w.IncomingEntries, err = r.Incoming.Entries(); err != nil {
 		return w, context, invalid, fmt.Errorf("object: %w", err)
 	}

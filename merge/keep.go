@@ -264,20 +264,20 @@ func (k *keeper) restoreValues() []jsonpatch.Operation {
 // pointer returns the JSON pointer of a piece in the incoming object.
 func (k *keeper) pointer(p *piece) string { return k.incoming.Pointer(k.write.Incoming.At(), p.top) }
 
+// annotationNames are the names on the path of the last-applied annotation.
+var annotationNames = []string{"metadata", "annotations", ownership.LastAppliedAnnotation}
+
 // lastAppliedPointer is the JSON pointer of the last-applied annotation.
 const lastAppliedPointer = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"
 
 // lastApplied returns the last-applied annotation without the kept fields, and whether that changes it. Metadata and its annotations
 // stay even if they become empty, as kubectl records them in every last-applied configuration.
 func (k *keeper) lastApplied() (text []byte, cut bool) {
-	text, ok := k.write.Manifests.LastApplied(k.write.Incoming)
-	if !ok {
+	text = lastAppliedOf(k.write.Incoming)
+	if read, _ := k.write.Incoming.LastAppliedManifest(); read == nil {
 		return text, false
 	}
-	manifest, err := jsontree.Parse(text)
-	if err != nil {
-		return text, false
-	}
+	manifest := jsontree.Valid(text)
 	manifest.Limit(k.write.Meter)
 	annotations := ownership.LastAppliedPath()[:2]
 	mayGo := func(parent fieldpath.Path) bool {
@@ -292,6 +292,15 @@ func (k *keeper) lastApplied() (text []byte, cut bool) {
 		}
 	}
 	return manifest.Remaining(), cut
+}
+
+// lastAppliedOf returns the text of an object's last-applied annotation, nil if it has none.
+func lastAppliedOf(o ownership.Object) []byte {
+	if manifest, err := o.LastAppliedManifest(); err == nil {
+		return manifest.Document()
+	}
+	text, _ := o.LastApplied()
+	return []byte(text)
 }
 
 // managedFields returns the operation that sets the entries in the incoming object, none if it has them already. onlyKept
@@ -326,8 +335,8 @@ func (k *keeper) becomesLive(entries []ownership.Entry, lastApplied []byte) bool
 	if k.write.Sender.ServerSide() {
 		differs = nil
 	}
-	was, _ := k.write.Manifests.LastApplied(k.write.Live)
-	if !bytes.Equal(lastApplied, was) || !ownership.SameFieldsBut(entries, k.write.LiveEntries, differs) {
+	live, incoming := k.write.Live.At(annotationNames...), k.write.Incoming.At(annotationNames...)
+	if (live == nil) != (incoming == nil) || !bytes.Equal(lastApplied, lastAppliedOf(k.write.Live)) || !ownership.SameFieldsBut(entries, k.write.LiveEntries, differs) {
 		return false
 	}
 	ignored := generated(k.write)
@@ -343,7 +352,7 @@ func (k *keeper) becomesLive(entries []ownership.Entry, lastApplied []byte) bool
 // generated returns the managedFields and the last-applied annotation of both objects.
 func generated(w ownership.Write) (found []*jsontree.Node) {
 	for _, o := range []ownership.Object{w.Live, w.Incoming} {
-		found = append(found, o.At("metadata", "managedFields"), o.At("metadata", "annotations", ownership.LastAppliedAnnotation))
+		found = append(found, o.At("metadata", "managedFields"), o.At(annotationNames...))
 	}
 	return found
 }

@@ -7,8 +7,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"gomodules.xyz/jsonpatch/v2"
-
-	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
 // EncodePatch returns operations as a JSON patch (RFC 6902), [] if there are none. A value must be a string or a
@@ -27,13 +25,13 @@ func EncodePatch(operations []jsonpatch.Operation) ([]byte, error) {
 		}
 	}
 	to = append(to, ']')
-	if !jsontext.Value(to).IsValid() { // each value is, by itself
-		return to, errTooDeep
+	if !jsontext.Value(to).IsValid() {
+		return to, errPatch
 	}
 	return to, nil
 }
 
-var errTooDeep = errors.New("the patch is nested too deeply")
+var errPatch = errors.New("a value of the patch is not valid JSON, or nested too deeply")
 
 func appendOperation(to []byte, o jsonpatch.Operation) (_ []byte, err error) {
 	to = append(to, `{"op":`...)
@@ -58,9 +56,6 @@ func appendValue(to []byte, v any) ([]byte, error) {
 	case string:
 		return jsontext.AppendQuote(to, v)
 	case json.RawMessage:
-		if _, err := jsontree.Parse(v); err != nil {
-			return to, err
-		}
 		return append(to, v...), nil
 	default:
 		return to, fmt.Errorf("a %T is neither a string nor raw JSON", v)

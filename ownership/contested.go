@@ -35,7 +35,7 @@ func (f ContestedField) Changed() bool { return !bytes.Equal(f.Live, f.Incoming)
 //   - fields that rules assign to controllers and that a controller has written
 //   - units that a manager other than a client-side applier has written, if the manifest drops fields (UnitOf)
 //
-// Fields that live lacks are not contested. The order is that of managedFields.
+// Fields that live lacks are not contested, nor are parents of the scale field. The order is that of managedFields.
 //
 // The time is linear in the size of the objects. If the meter ends the work, the result is not valid. The error is
 // ErrManagedFields.
@@ -58,7 +58,7 @@ func (c ObjectContext) ContestedFields(w Write) ([]ContestedField, error) {
 	f.readManagers()
 	fields := make([]ContestedField, 0, s.tree.Len())
 	for _, n := range s.tree.Nodes() {
-		if !n.Wanted || f.inLive.Of(n) == nil || f.isParentOrKey(n) || c.IsScale(n.Path()) {
+		if !n.Wanted || f.inLive.Of(n) == nil || f.isParentOrKey(n) || HasPrefix(c.Scale, n.Path()) || isNeverKept(n.Path()) {
 			continue
 		}
 		if field, ok := f.field(n); ok {
@@ -315,10 +315,11 @@ func (f *facts) ruledOwner(n *fieldtree.Node, c ContestedField) FieldOwner {
 	return f.search.context.resolve(c.Path, f.entriesOf(n), c.Declared.Base, isBase)
 }
 
-// removes reports whether a write that changes a field removes it. If the manifest drops a parent of the field, the field
-// counts as removed even if the API server has defaulted it since.
+// removes reports whether a write that changes a field removes it. If the manifest drops a parent of the field, or the sender comes to
+// manage the field although no manifest sets it, as with retainKeys, the API server has defaulted it since.
 func (f *facts) removes(n *fieldtree.Node, c ContestedField) bool {
-	if len(c.Incoming) == 0 || string(c.Incoming) == jsonNull {
+	m := f.search.write.Manifests
+	if len(c.Incoming) == 0 || string(c.Incoming) == jsonNull || m.Recorded && m.gains(c.Path) {
 		return true
 	}
 	parent := f.droppedParent(n)

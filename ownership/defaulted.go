@@ -14,9 +14,8 @@ func (m Manifests) Defaulted(path fieldpath.Path, live []Entry) bool {
 	if declared := m.On(path); declared != (Declared{}) {
 		return false
 	}
-	text, _ := m.live.LastAppliedBytes()
-	applied, err := readLastApplied(text)
-	lastAppliedLacks := err == nil && declarationIn(applied, path) == Lacks
+	applied, _ := m.live.LastAppliedManifest()
+	lastAppliedLacks := applied != nil && declarationIn(applied, path) == Lacks
 	for _, e := range EntriesFor(live, path) {
 		own := e.Operation == OperationUpdate && e.Same(m.sender.Entry)
 		recorded := e.Operation == OperationUpdate && e.Contains(LastAppliedPath())

@@ -67,7 +67,7 @@ func (m Managers) readControlled(e Entry) bool {
 	if size := len(e.Fields.Text()); size == 0 || size > maxControlled {
 		return false
 	}
-	patterns := m.controlled.start()
+	patterns := m.identifying.start()
 	if m.Scale != nil {
 		if scale := m.Scale(e.APIVersion); scale != nil {
 			patterns = append(patterns, newPatternTree([]Pattern{patternOf(scale)}).start()...)
@@ -205,8 +205,7 @@ func (s *surroundings) appliedValues() (applied *fieldtree.Tree, declared int) {
 		if !s.lastAppliedIsOwn() {
 			return
 		}
-		text, _ := s.object.LastAppliedBytes()
-		manifest := jsontree.Valid(text)
+		manifest, _ := s.object.LastAppliedManifest()
 		values := &fieldtree.Tree{}
 		values.AddLeaves(manifest)
 		inManifest, inObject := values.Find(manifest), values.Find(s.object.root)
@@ -233,12 +232,8 @@ func isIdentity(n *fieldtree.Node) bool {
 
 // hasOwnLastApplied reports whether the object has a last-applied configuration that is valid and does not name another object.
 func (o Object) hasOwnLastApplied() bool {
-	text, ok := o.LastAppliedBytes()
-	if !ok {
-		return false
-	}
-	manifest, err := readLastApplied(text)
-	if err != nil {
+	manifest, _ := o.LastAppliedManifest()
+	if manifest == nil {
 		return false
 	}
 	for _, names := range [][]string{{"kind"}, {"metadata", "name"}, {"metadata", "namespace"}} {

@@ -1,7 +1,6 @@
 package ownership
 
 import (
-	"fmt"
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -95,14 +94,7 @@ func (c ObjectContext) Fields(live Object) (Fields, error) {
 // startOf returns the position of a whole object, without its entries. The error is ErrLastApplied.
 func startOf(live Object) (s position, err error) {
 	s = position{live: live.root, excluded: excludedFields()}
-	if live.lastApplied() == nil {
-		return s, nil
-	}
-	text, ok := live.LastAppliedBytes()
-	if !ok {
-		return s, fmt.Errorf("%w: not a string", ErrLastApplied)
-	}
-	s.declared, err = readLastApplied(text)
+	s.declared, err = live.LastAppliedManifest()
 	return s, err
 }
 

@@ -1,6 +1,10 @@
 package ownership
 
-import "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+import (
+	"slices"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
 
 // GeneratedMetadata returns the names of the metadata that the API server generates for every object
 // (k8s.io/apimachinery/pkg/apis/meta/v1, ObjectMeta).
@@ -12,6 +16,14 @@ func GeneratedMetadata() []string {
 func HasPrefix(path, prefix fieldpath.Path) bool {
 	return len(prefix) <= len(path) && path[:len(prefix)].Equals(prefix)
 }
+
+// isNeverKept reports whether no rule keeps a field: those that identify the object, its managedFields and last-applied
+// configuration, and handoff's own label and annotations.
+func isNeverKept(path fieldpath.Path) bool {
+	return isOwn(path) || slices.ContainsFunc(identityPaths, func(p fieldpath.Path) bool { return HasPrefix(path, p) })
+}
+
+var identityPaths = IdentityPaths()
 
 // IdentityPaths returns the paths of the fields that identify an object, or that only the API server sets. No rule can assign
 // them, and no manifest can stop managing them.

@@ -14,6 +14,61 @@ import (
 // ErrLastApplied is returned for a last-applied annotation that is not a valid JSON object.
 var ErrLastApplied = errors.New("annotation " + LastAppliedAnnotation + " cannot be read")
 
+// lastApplied is an object's last-applied configuration, which is read when it is first needed, and once.
+type lastApplied struct {
+	isRead   bool
+	manifest *jsontree.Node
+	err      error
+}
+
+// LastApplied returns the value of LastAppliedAnnotation; ok is false if the object does not have it.
+func (o Object) LastApplied() (text string, ok bool) {
+	return o.annotation(LastAppliedAnnotation).String()
+}
+
+// LastAppliedManifest returns the last-applied configuration, nil if the object has none. The error is ErrLastApplied.
+func (o Object) LastAppliedManifest() (*jsontree.Node, error) {
+	if !o.Present() {
+		return nil, nil //nolint:nilnil // a nil Node is a missing value
+	}
+	if of := o.applied; !of.isRead {
+		of.isRead = true
+		of.manifest, of.err = readLastApplied(o.annotation(LastAppliedAnnotation))
+	}
+	return o.applied.manifest, o.applied.err
+}
+
+func readLastApplied(annotation *jsontree.Node) (*jsontree.Node, error) {
+	if annotation == nil {
+		return nil, nil //nolint:nilnil // a nil Node is a missing value
+	}
+	text, ok := annotation.Bytes()
+	if !ok {
+		return nil, fmt.Errorf("%w: not a string", ErrLastApplied)
+	}
+	root, err := jsontree.Parse(text)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrLastApplied, err)
+	case !root.IsObject():
+		return nil, fmt.Errorf("%w: %w", ErrLastApplied, ErrNotAnObject)
+	}
+	return root, nil
+}
+
+// sameLastApplied reports whether two objects have the same LastAppliedAnnotation, or both have none.
+func sameLastApplied(a, b Object) bool {
+	return bytes.Equal(a.annotation(LastAppliedAnnotation).Text(), b.annotation(LastAppliedAnnotation).Text())
+}
+
+// Sharing returns the object with the last-applied configuration of another one if both have the same, so that it is read once.
+func (o Object) Sharing(other Object) Object {
+	if o.Present() && other.Present() && sameLastApplied(o, other) {
+		o.applied = other.applied
+	}
+	return o
+}
+
 // Declared is how an applier's manifests declare one field.
 type Declared struct {
 	// Manifest is how the manifest applied now declares the field, Base how the one applied before does.
@@ -49,31 +104,21 @@ func (m Managers) ManifestsOf(sender Sender, live, incoming Object, liveEntries 
 	if sender.ServerSide() {
 		return found
 	}
-	text, ok := incoming.LastAppliedBytes()
-	if !ok {
-		return found
+	manifest, err := incoming.LastAppliedManifest()
+	isNew := !sameLastApplied(live, incoming)
+	if isNew && manifest != nil && !incoming.hasOwnLastApplied() {
+		manifest, err = nil, fmt.Errorf("%w: it is that of another object", ErrLastApplied)
 	}
-	was, hadBase := text, true
-	if !bytes.Equal(live.lastApplied().Text(), incoming.lastApplied().Text()) {
-		was, hadBase = live.LastAppliedBytes()
-	}
-	same := bytes.Equal(text, was)
-	own := !same || sender.Entry.Contains(LastAppliedPath())
-	manifest, err := readLastApplied(text)
+	own := isNew || sender.Entry.Contains(LastAppliedPath())
 	switch {
-	case !own && (err != nil || m.othersAnnotation(sender, liveEntries)):
+	case manifest == nil && err == nil, !own && (err != nil || m.othersAnnotation(sender, liveEntries)):
 		return found // another applier's annotation may be invalid
 	case err != nil:
 		found.Unread = err
 		return found
 	}
 	found.Recorded, found.manifest = true, manifest
-	switch {
-	case same:
-		found.base = found.manifest
-	case hadBase:
-		found.base, found.Unread = readLastApplied(was)
-	}
+	found.base, found.Unread = live.LastAppliedManifest()
 	return found
 }
 
@@ -82,18 +127,6 @@ func (m Managers) othersAnnotation(sender Sender, live []Entry) bool {
 	return slices.ContainsFunc(EntriesFor(live, LastAppliedPath()), func(e Entry) bool {
 		return m.IsApplier(e) && !e.Same(sender.Entry)
 	})
-}
-
-// readLastApplied reads a last-applied configuration. The error is ErrLastApplied, unless the text is a JSON object.
-func readLastApplied(text []byte) (*jsontree.Node, error) {
-	root, err := jsontree.Parse(text)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%w: %w", ErrLastApplied, err)
-	case !root.IsObject():
-		return nil, fmt.Errorf("%w: %w", ErrLastApplied, ErrNotAnObject)
-	}
-	return root, nil
 }
 
 // On returns how the manifests declare the field at path. It returns Clears only for client-side apply: the other records
@@ -107,9 +140,7 @@ func (m Manifests) on(path, alias fieldpath.Path) Declared {
 	}
 	changed := !bytes.Equal(m.incoming.Value(path), m.live.Value(path))
 	if !m.Recorded {
-		// If another webhook has restored the value, the applier has still become a manager of the field.
-		gained := m.sender.Entry.Contains(path) && !m.was.Contains(path)
-		return Declared{Manifest: setsIf(changed || gained)}
+		return Declared{Manifest: setsIf(changed || m.gains(path))} // another webhook may have restored the value
 	}
 	declared := Declared{Manifest: declarationIn(m.manifest, path), Base: declarationIn(m.base, path)}
 	if alias != nil && declared.Manifest == Lacks {
@@ -118,10 +149,15 @@ func (m Manifests) on(path, alias fieldpath.Path) Declared {
 	if alias != nil && declared.Base == Lacks {
 		declared.Base = declarationIn(m.base, alias)
 	}
-	if m.sameText() && changed && declared.Manifest == Lacks {
+	if m.sameText() && changed && declared.Manifest == Lacks && len(m.incoming.Value(path)) > 0 {
 		declared.Manifest = Sets // kubectl diff sends a write without the annotation's update
 	}
 	return declared
+}
+
+// gains reports whether the sender comes to manage a field.
+func (m Manifests) gains(path fieldpath.Path) bool {
+	return m.sender.Entry.Contains(path) && !m.was.Contains(path)
 }
 
 // mayDrop reports whether the manifest may drop fields of the base. In a dry run, kubectl diff sends a manifest without recording it.
@@ -132,26 +168,7 @@ func (m Manifests) mayDrop(dryRun bool) bool {
 // Unsent reports whether the annotation is the one that live has, as in kubectl diff, which does not send its manifest.
 func (m Manifests) Unsent() bool { return m.Recorded && m.sameText() }
 
-// Manifest returns the JSON text of the manifest of client-side apply; nil if none is recorded.
-func (m Manifests) Manifest() []byte { return m.manifest.Document() }
-
-// Base returns the JSON text of the base of client-side apply; nil if none is recorded.
-func (m Manifests) Base() []byte { return m.base.Document() }
-
-// LastApplied is Object.LastAppliedBytes for the incoming or the live object, whose annotations have been decoded before.
-func (m Manifests) LastApplied(o Object) (text []byte, ok bool) {
-	quoted := o.lastApplied().Text()
-	switch {
-	case !m.Recorded || len(quoted) == 0:
-	case bytes.Equal(quoted, m.incoming.lastApplied().Text()):
-		return m.Manifest(), true
-	case bytes.Equal(quoted, m.live.lastApplied().Text()) && m.base != nil:
-		return m.Base(), true
-	}
-	return o.LastAppliedBytes()
-}
-
-func (m Manifests) sameText() bool { return bytes.Equal(m.Manifest(), m.Base()) }
+func (m Manifests) sameText() bool { return bytes.Equal(m.manifest.Document(), m.base.Document()) }
 
 // declarationIn returns how a manifest declares the field at path.
 func declarationIn(manifest *jsontree.Node, path fieldpath.Path) Declaration {

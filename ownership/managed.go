@@ -62,6 +62,41 @@ func (o Object) Entries() ([]Entry, error) {
 	return o.withSurroundings(entries), err
 }
 
+// maxJoined is the maximum number of entries that are joined with others, so that the time stays linear. The API server stores one.
+const maxJoined = 4
+
+// Joined returns the entries with those of the same identity as one, in the place of the last. The API server splits the entry of the
+// manager that has set the scale field in two if a write to /scale changes nothing (scalehandler.go in
+// k8s.io/apimachinery/pkg/util/managedfields).
+func Joined(entries []Entry) []Entry {
+	all, places, left := slices.Clone(entries), make(map[entryID]int, len(entries)), maxJoined
+	for i, e := range all {
+		if before, twice := places[e.id()]; twice && left > 0 {
+			if both, err := e.and(all[before]); err == nil {
+				left--
+				all[before], all[i] = Entry{}, both
+			}
+		}
+		places[e.id()] = i
+	}
+	return slices.DeleteFunc(all, func(e Entry) bool { return e.Text == nil })
+}
+
+// and returns the entry with the fields of another one as well.
+func (e Entry) and(other Entry) (Entry, error) {
+	set, err := e.Set()
+	if err != nil {
+		return e, err
+	}
+	more, err := other.Set()
+	if err != nil {
+		return e, err
+	}
+	both, err := e.WithSet(set.Union(more))
+	both.readAnnotations()
+	return both, err
+}
+
 // entryID is the identity of an entry, by which the API server finds it (BuildManagerIdentifier in k8s.io/apimachinery). An Apply
 // entry stays the same across API versions.
 type entryID struct{ manager, operation, subresource, apiVersion string }

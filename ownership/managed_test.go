@@ -184,3 +184,21 @@ func TestEntrySame(t *testing.T) {
 		t.Errorf("found among none: %v", found)
 	}
 }
+
+func TestAnEntryThatAWriteToScaleSplitIsOne(t *testing.T) {
+	const split = `{"manager":"a","operation":"Update","apiVersion":"v1","fieldsV1":{"f:spec":{"f:replicas":{}}}}`
+	const rest = `{"manager":"a","operation":"Update","apiVersion":"v1","time":"2026-01-02T03:04:05Z","fieldsV1":{"f:spec":{"f:image":{}}}}`
+	const other = `{"manager":"b","operation":"Update","apiVersion":"v1","fieldsV1":{"f:spec":{"f:replicas":{}}}}`
+	found, err := object(t, `{"metadata":{"managedFields":[`+split+`,`+other+`,`+rest+`]}}`).Entries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range ownership.Joined(found) {
+		got = append(got, e.Manager+" "+e.Time+" "+string(e.Fields.Text()))
+	}
+	want := []string{`b  {"f:spec":{"f:replicas":{}}}`, `a 2026-01-02T03:04:05Z {"f:spec":{"f:image":{},"f:replicas":{}}}`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+}

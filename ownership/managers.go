@@ -29,14 +29,16 @@ type Managers struct {
 	// Scale returns the path of the scale field of the objects at hand, nil if it is not known (For).
 	Scale ScalePaths
 
-	// controlled matches the fields that rules assign to controllers (WithControlled).
-	controlled *patternTree
+	// controlled matches the fields that rules assign to controllers (WithControlled), identifying those by which a server-side applier
+	// counts as a controller.
+	controlled, identifying *patternTree
 }
 
 // WithControlled returns the managers for an object in which rules assign the fields that patterns match to controllers
 // (ControllerPatterns).
 func (m Managers) WithControlled(patterns []Pattern) Managers {
 	m.controlled = newPatternTree(patterns)
+	m.identifying = newPatternTree(slices.DeleteFunc(slices.Clone(patterns), Pattern.isBroad))
 	return m
 }
 
@@ -74,7 +76,8 @@ func (m Managers) ownsScale(manager string) bool {
 //   - server-side apply by kubectl, and by any other manager unless it only sets fields of controllers on an object that others have
 //     declared (onlyControls)
 //   - an update by a manager that manages the annotation with the last-applied configuration or the Helm release, or most of what
-//     the former declares, and that is not listed as imperative: kubectl edit can also change the annotation
+//     the former declares and more than fields of controllers, and that is not listed as imperative: kubectl edit can also change
+//     the annotation
 //
 // Entries of autoscalers and controllers never do.
 func (m Managers) IsApplier(e Entry) bool {
@@ -86,7 +89,7 @@ func (m Managers) IsApplier(e Entry) bool {
 	case e.Operation == OperationApply:
 		return e.Manager == kubectl || !m.onlyControls(e)
 	default:
-		return !matches(m.Imperative, e.Manager) && (e.recordsManifest() || e.appliesLastApplied())
+		return !matches(m.Imperative, e.Manager) && (e.recordsManifest() || e.appliesLastApplied() && !m.isControlled(e))
 	}
 }
 

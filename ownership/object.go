@@ -28,7 +28,10 @@ var ErrNotAnObject = errors.New("not a JSON object")
 
 // Object is a Kubernetes object as JSON. The zero Object stands for a missing object. An Object refers to the text that it was read
 // from, which must not change, and is not safe for concurrent use.
-type Object struct{ root *jsontree.Node }
+type Object struct {
+	root    *jsontree.Node
+	applied *lastApplied // nil for the zero Object
+}
 
 // ParseObject reads an object from JSON text. For null it returns the zero Object. The error is that of the JSON reader, or
 // ErrNotAnObject.
@@ -45,7 +48,7 @@ func ParseObject(text []byte) (Object, error) {
 func ObjectAt(root *jsontree.Node) (Object, error) {
 	switch {
 	case root.IsObject():
-		return Object{root}, nil
+		return Object{root, &lastApplied{}}, nil
 	case root == nil || root.IsNull():
 		return Object{}, nil
 	default:
@@ -80,14 +83,6 @@ func (o Object) ModeAnnotation() (text string, ok bool) { return o.annotation(Mo
 func (o Object) ControllerFields() (fields string, ok bool) {
 	return o.annotation(ControllerFieldsAnnotation).String()
 }
-
-// LastApplied returns the value of LastAppliedAnnotation; ok is false if the object does not have it.
-func (o Object) LastApplied() (text string, ok bool) { return o.lastApplied().String() }
-
-// LastAppliedBytes is LastApplied as bytes, which must not be modified.
-func (o Object) LastAppliedBytes() (text []byte, ok bool) { return o.lastApplied().Bytes() }
-
-func (o Object) lastApplied() *jsontree.Node { return o.annotation(LastAppliedAnnotation) }
 
 func (o Object) annotation(name string) *jsontree.Node {
 	return o.root.At("metadata", "annotations", name)

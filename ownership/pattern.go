@@ -63,6 +63,12 @@ func (p Pattern) Matches(path fieldpath.Path) bool {
 	return true
 }
 
+// isBroad reports whether the pattern matches the whole spec, in which every manifest sets fields.
+func (p Pattern) isBroad() bool {
+	isSpec := p[0].FieldName != nil && *p[0].FieldName == "spec"
+	return p[0].Wildcard || isSpec && (len(p) == 1 || p[1].Wildcard)
+}
+
 // patternOf returns the pattern of a path.
 func patternOf(path fieldpath.Path) (pattern Pattern) {
 	for _, element := range path {

@@ -77,8 +77,10 @@ func (s scaleFacts) owner(offAtZero bool) FieldOwner {
 	base := s.write.Manifests.baseValue(f.Path)
 	// A manifest that sets the 0 of live, now or before, switches the autoscaler off, and can switch it on again.
 	setsZero := string(base) == "0" || string(f.Incoming) == "0" && f.Declared.Manifest == Sets
-	switchedOff := offAtZero && string(f.Live) == "0" && setsZero
-	if c.Autoscaler != "" && !switchedOff {
+	switch isOff := offAtZero && string(f.Live) == "0"; {
+	case isOff && (setsZero || c.Autoscaler == ""):
+		c.Managers = c.Managers.WithControlled(nil) // nor can a controller of a rule keep it off
+	case c.Autoscaler != "":
 		return FieldOwner{Kind: Autoscaler, By: c.Autoscaler}
 	}
 	var managers []Entry

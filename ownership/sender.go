@@ -65,8 +65,7 @@ func (w Write) appliesServerSide(sender Entry) bool {
 
 // changesLastApplied reports whether the write sets the last-applied annotation to another text, about the object itself.
 func (w Write) changesLastApplied() bool {
-	text := w.Incoming.lastApplied().Text()
-	return len(text) > 0 && !bytes.Equal(text, w.Live.lastApplied().Text()) && w.Incoming.hasOwnLastApplied()
+	return !sameLastApplied(w.Live, w.Incoming) && w.Incoming.hasOwnLastApplied()
 }
 
 // senderEntry returns the sender's entry. It prefers an entry that the write updated, because a manager can have one for

@@ -94,7 +94,7 @@ var reasons = []struct {
 	{merge.ErrNotAnInteger, reason{"not_an_integer", "replicas is not an integer"}},
 	{merge.ErrBudget, reason{"over_budget", "review too complex"}},
 	{merge.ErrNotRestored, reason{"not_restored", "internal error"}},
-	{ownership.ErrLastApplied, reason{"last_applied", "annotation last-applied-configuration is not valid JSON"}},
+	{ownership.ErrLastApplied, reason{"last_applied", "annotation last-applied-configuration is not valid"}},
 	{ownership.ErrManagedFields, reason{"managed_fields", "metadata.managedFields is malformed"}},
 	{ownership.ErrNotAnObject, reason{"bad_review", "an object of the review is not a JSON object"}},
 }

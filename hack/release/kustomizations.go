@@ -13,9 +13,9 @@ import (
 // kustomization is a way to install handoff, or an addition to one.
 type kustomization struct {
 	name string
-	// folder is below manifests.
-	folder    string
-	component bool
+	// folder is below manifests. component reports whether it is a component, withNamespace whether the component namespace is added.
+	folder                   string
+	component, withNamespace bool
 }
 
 // file is the name of the rendered file.
@@ -25,8 +25,8 @@ func (k kustomization) file() string { return "handoff-" + k.name + ".yaml" }
 func kustomizations() []kustomization {
 	return []kustomization{
 		{name: "default", folder: "overlays/default"},
-		{name: "self-signed", folder: "overlays/self-signed"},
-		{name: "cert-manager", folder: "overlays/cert-manager"},
+		{name: "self-signed", folder: "overlays/self-signed", withNamespace: true},
+		{name: "cert-manager", folder: "overlays/cert-manager", withNamespace: true},
 		{name: "policies", folder: "policies"},
 		{name: "guard", folder: "guard"},
 		{name: "guard-v1beta1", folder: "guard-v1beta1"},
@@ -57,7 +57,7 @@ func (r *release) render(k kustomization) ([]byte, error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
-	source, err := filepath.Abs(filepath.Join(r.from.Root, "manifests", k.folder))
+	source, err := filepath.Abs(filepath.Join(r.from.Root, "manifests"))
 	if err != nil {
 		return nil, err
 	}
@@ -70,8 +70,11 @@ func (r *release) render(k kustomization) ([]byte, error) {
 	if k.component {
 		list = "components"
 	}
-	text := fmt.Sprintf("%s: [%s]\nimages: [{name: ghcr.io/ownership-handoff/handoff-webhook, newName: %q, newTag: %q}]\n",
-		list, from, r.image, r.from.Version)
+	text := fmt.Sprintf("%s: [%s/%s]\nimages: [{name: ghcr.io/ownership-handoff/handoff-webhook, newName: %q, newTag: %q}]\n",
+		list, from, k.folder, r.image, r.from.Version)
+	if k.withNamespace {
+		text += "components: [" + from + "/components/namespace]\n"
+	}
 	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o644); err != nil {
 		return nil, err
 	}

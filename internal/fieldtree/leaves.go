@@ -22,7 +22,7 @@ func (t *Tree) addLeaves(value *jsontree.Node, n *Node) {
 	}
 }
 
-// Has reports whether a path is a wanted path of t, or nested under one.
+// Has reports whether a path is a wanted path of t, nested under one or a parent of one.
 func (t *Tree) Has(path fieldpath.Path) bool {
 	n := &t.root
 	for _, element := range path {
@@ -34,5 +34,5 @@ func (t *Tree) Has(path fieldpath.Path) bool {
 			return true
 		}
 	}
-	return false
+	return n.below != nil
 }

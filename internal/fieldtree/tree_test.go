@@ -176,7 +176,7 @@ func TestHas(t *testing.T) {
 		"a wanted path":                      {path("a", "b"), true},
 		"a path below a wanted one":          {path("a", "b", "x", "y"), true},
 		"a wanted path below a wanted one":   {path("a", "b", "c"), true},
-		"the beginning of a wanted path":     {path("a"), false},
+		"the beginning of a wanted path":     {path("a"), true},
 		"a path beside a wanted one":         {path("a", "c"), false},
 		"a path that leaves and would enter": {path("b", "b"), false},
 		"a path that comes back to a name":   {path("a", "x", "b"), false},

@@ -1,5 +1,6 @@
 // Package jsonnode holds the JSON values that the merges combine. Nodes are read from texts or made from decoded values, and
-// written as text or decoded values again. A value that a merge does not change keeps its text, or its identity in memory.
+// written as text or decoded values again. A value that a merge does not change is the same Node, with its text or its identity in
+// memory.
 package jsonnode
 
 import (
@@ -11,18 +12,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Node is a JSON value: a part of an input, as text or decoded, or a value that a merge has made.
+// Node is a JSON value: a part of an input, as text or decoded, or a value that a merge has made. The merges use a nil Node for a
+// missing value.
 type Node struct {
-	// Kind is the value's kind in jsontext: '{', '[', '"', '0', 't', 'f', 'n'; Unsupported, or 0 if there is no value (Absent).
+	// Kind is the value's kind in jsontext: '{', '[', '"', '0', 'n', or 't' for both booleans; Unsupported, or 0 for a member that a
+	// merge has deleted (IsAbsent).
 	Kind jsontext.Kind
-	// Rewrite makes AppendText write the value without the text's white space and escapes.
-	Rewrite bool
-	sorted  bool // the members are known to be sorted by name
 	// Text is an input's value as JSON text, Value its decoded value. Both are empty for values that a merge has made.
 	Text  string
 	Value any
-	// Children are the members of an object or the elements of a list. Those of a decoded value are set by Open. Members that a
-	// merge has deleted are absent.
+	// Children are the members of an object or the elements of a list. Those of a decoded value are set by Open.
 	Children []Member
 	// index finds the members of a large object by name. It is built on first use.
 	index map[string]int
@@ -42,14 +41,11 @@ func Of(value any) Node { return Node{Kind: KindOf(value), Value: value} }
 
 // KindOf returns the kind of a decoded value.
 func KindOf(value any) jsontext.Kind {
-	switch v := value.(type) {
+	switch value.(type) {
 	case nil:
 		return 'n'
 	case bool:
-		if v {
-			return 't'
-		}
-		return 'f'
+		return 't'
 	case string:
 		return '"'
 	case int64, float64, json.Number, int, int32, uint64:
@@ -63,26 +59,22 @@ func KindOf(value any) jsontext.Kind {
 	}
 }
 
-// Absent reports whether there is no value, not even null.
-func (n *Node) Absent() bool { return n.Kind == 0 }
+// kindOf returns the Kind of nodes of a kind in jsontext.
+func kindOf(kind jsontext.Kind) jsontext.Kind {
+	if kind == 'f' {
+		return 't'
+	}
+	return kind
+}
+
+// IsAbsent reports whether there is no value, not even null.
+func (n *Node) IsAbsent() bool { return n.Kind == 0 }
 
 // IsContainer reports whether the value is an object or a list.
 func (n *Node) IsContainer() bool { return n.Kind == '{' || n.Kind == '[' }
 
 // IsMade reports whether a merge has made the value, rather than taken it from an input.
 func (n *Node) IsMade() bool { return n.IsContainer() && n.Value == nil && n.Text == "" }
-
-// Is reports whether two values are of the same kind.
-func (n *Node) Is(other *Node) bool {
-	a, b := n.Kind, other.Kind
-	if a == 'f' {
-		a = 't'
-	}
-	if b == 'f' {
-		b = 't'
-	}
-	return a == b
-}
 
 // Open returns the children of an object or a list. The members of a decoded object are sorted by name, so that every merge visits
 // them in the same order.
@@ -108,10 +100,8 @@ func (n *Node) Open() []Member {
 
 // Sort sorts an object's members by name.
 func (n *Node) Sort() {
-	if !n.sorted {
-		slices.SortFunc(n.Children, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
-		n.sorted, n.index = true, nil
-	}
+	slices.SortFunc(n.Children, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
+	n.index = nil
 }
 
 // Few is the maximum number of members or elements that are searched without an index.
@@ -153,32 +143,10 @@ func (n *Node) Field(name string, guess int) *Node {
 		return &field
 	}
 	i := n.Find(name, guess)
-	if i < 0 || n.Children[i].Node.Absent() {
+	if i < 0 || n.Children[i].Node.IsAbsent() {
 		return nil
 	}
 	return &n.Children[i].Node
-}
-
-// Unquoted returns the value of a string, and an empty one for other values and for nil.
-func (n *Node) Unquoted() string {
-	if n == nil || n.Kind != '"' {
-		return ""
-	}
-	if text, ok := n.Value.(string); ok {
-		return text
-	}
-	return unquote(n.Text)
-}
-
-// Number returns a number's text.
-func (n *Node) Number() string {
-	if n.Text != "" {
-		return n.Text
-	}
-	if text, err := json.Marshal(n.Value); err == nil {
-		return string(text)
-	}
-	return "NaN"
 }
 
 // Describe returns what a value is, for an error: "it is a list".
@@ -192,7 +160,7 @@ func (n *Node) Describe() string {
 		return "it is a string"
 	case '0':
 		return "it is a number"
-	case 't', 'f':
+	case 't':
 		return "it is a boolean"
 	case 'n':
 		return "it is null"
@@ -209,7 +177,7 @@ func (n *Node) Decode() any {
 	case n.Kind == '{':
 		object := make(map[string]any, len(n.Children))
 		for i := range n.Children {
-			if c := &n.Children[i]; !c.Node.Absent() {
+			if c := &n.Children[i]; !c.Node.IsAbsent() {
 				object[c.Name] = c.Node.Decode()
 			}
 		}
@@ -225,18 +193,14 @@ func (n *Node) Decode() any {
 
 // AppendText appends the JSON text of a node that was not decoded to out: that of the input, or a new one.
 func (n *Node) AppendText(out []byte) []byte {
-	switch {
-	case n.Kind == '"' && n.Rewrite && strings.Contains(n.Text, `\`):
-		return appendQuoted(out, n.Unquoted())
-	case !n.IsContainer(), n.Text != "" && !n.Rewrite:
+	if !n.IsMade() {
 		return append(out, n.Text...)
 	}
-	end := byte(n.Kind) + 2 // in ASCII, as '}' is to '{' and ']' to '['
 	out = append(out, byte(n.Kind))
 	start := len(out)
 	for i := range n.Children {
 		c := &n.Children[i]
-		if c.Node.Absent() {
+		if c.Node.IsAbsent() {
 			continue
 		}
 		if len(out) > start {
@@ -247,7 +211,7 @@ func (n *Node) AppendText(out []byte) []byte {
 		}
 		out = c.Node.AppendText(out)
 	}
-	return append(out, end)
+	return append(out, byte(n.Kind)+2) // in ASCII, as '}' is to '{' and ']' to '['
 }
 
 func appendQuoted(out []byte, text string) []byte {

@@ -1,7 +1,6 @@
 package jsonnode_test
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"strings"
@@ -45,7 +44,7 @@ func FuzzRead(f *testing.F) {
 func compare(t *testing.T, text string) {
 	t.Helper()
 	want := byJSONText(text)
-	n, err := new(jsonnode.Reader).Read([]byte(text))
+	n, err := jsonnode.Read([]byte(text))
 	if (err == nil) != (want == nil) {
 		t.Fatalf("%q: error %v, jsontext's %v", text, err, want)
 	}
@@ -54,22 +53,6 @@ func compare(t *testing.T, text string) {
 	}
 	if got := string(n.AppendText(nil)); got != strings.Trim(text, " \t\r\n") {
 		t.Fatalf("%q is written as %q", text, got)
-	}
-	rewrite(&n)
-	again, err := new(jsonnode.Reader).Read(n.AppendText(nil))
-	if err != nil {
-		t.Fatalf("%q is rewritten as %q: %v", text, n.AppendText(nil), err)
-	}
-	rewrite(&again)
-	if first, second := n.AppendText(nil), again.AppendText(nil); !bytes.Equal(first, second) {
-		t.Fatalf("%q is rewritten as %q, and then as %q", text, first, second)
-	}
-}
-
-func rewrite(n *jsonnode.Node) {
-	n.Rewrite = true
-	for i := range n.Children {
-		rewrite(&n.Children[i].Node)
 	}
 }
 
@@ -93,7 +76,7 @@ func TestErrorsHaveTheReasonAndThePosition(t *testing.T) {
 		`{"a":`:               "unexpected EOF",
 		"":                    "unexpected EOF",
 	} {
-		if _, err := new(jsonnode.Reader).Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := jsonnode.Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want one with %q", text, err, want)
 		}
 	}
@@ -101,15 +84,11 @@ func TestErrorsHaveTheReasonAndThePosition(t *testing.T) {
 
 func TestNumbersAndUnchangedValuesKeepTheirText(t *testing.T) {
 	text := `{ "n" : 12345678901234567890.10, "e":1E+2, "s":"\u00e9" }`
-	n, err := new(jsonnode.Reader).Read([]byte(text))
+	n, err := jsonnode.Read([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := string(n.AppendText(nil)); got != text {
 		t.Errorf("got %s", got)
-	}
-	rewrite(&n)
-	if got, want := string(n.AppendText(nil)), `{"n":12345678901234567890.10,"e":1E+2,"s":"é"}`; got != want {
-		t.Errorf("rewritten: got %s, want %s", got, want)
 	}
 }

@@ -30,18 +30,16 @@ type Row struct {
 
 // Write writes a table. Characters that are not printable are escaped.
 func (s Style) Write(w io.Writer, head []string, rows []Row) error {
-	head = Cells(head...)
+	widths := make([]int, len(head))
+	rows = append([]Row{{Cells: head}}, rows...)
 	for i := range rows {
 		rows[i].Cells = Cells(rows[i].Cells...)
-	}
-	widths := make([]int, len(head))
-	for _, r := range append([]Row{{Cells: head}}, rows...) {
-		for i, cell := range r.Cells {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		for column, cell := range rows[i].Cells {
+			widths[column] = max(widths[column], utf8.RuneCountInString(cell))
 		}
 	}
 	var b strings.Builder
-	for _, r := range append([]Row{{Cells: head}}, rows...) {
+	for _, r := range rows {
 		for i, cell := range r.Cells {
 			padding := ""
 			if i < len(r.Cells)-1 {
@@ -56,6 +54,16 @@ func (s Style) Write(w io.Writer, head []string, rows []Row) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// Lines writes lines. Characters that are not printable are escaped.
+func Lines(w io.Writer, lines ...string) error {
+	for _, line := range Cells(lines...) {
+		if _, err := io.WriteString(w, line+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Cells returns texts as cells, with characters escaped that are not printable.

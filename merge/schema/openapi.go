@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -45,43 +46,83 @@ func (s *schemaOrBool) UnmarshalJSONFrom(in *jsontext.Decoder) error {
 //   - An element of a keyed list that lacks a key field has the field's default as its key.
 //   - Metadata merges as in every object, also in embedded resources (x-kubernetes-embedded-resource).
 func OpenAPI(text []byte) (Schema, error) {
-	root := &place{strategy: Strategy{Kind: ObjectKind}}
-	types := new(Types)
-	if len(text) > 0 {
-		var declared openAPI
-		if err := json.Unmarshal(text, &declared); err != nil {
-			return nil, fmt.Errorf("reading the OpenAPI schema: %w", err)
-		}
-		root = types.declared(&declared)
+	object, err := compiler{}.read([]byte(objectSchema))
+	if err != nil || len(text) == 0 {
+		return object, err
 	}
-	types.embed(root)
+	c := compiler{object: object.Fields}
+	root, err := c.read(text)
+	if err != nil {
+		return nil, err
+	}
+	c.embed(root)
 	return root, nil
 }
 
-func (t *Types) declared(schema *openAPI) *place {
-	if schema == nil {
-		return &place{}
-	}
-	p := &place{strategy: Strategy{Kind: declaredKind(schema)}}
-	switch p.strategy.Kind {
-	case ListKind:
-		t.declareList(p, schema)
-	case ObjectKind:
-		t.declareObject(p, schema)
-	default:
-	}
-	return p
+// objectSchema has the fields of every Kubernetes object, as metav1.ObjectMeta declares them.
+const objectSchema = `{"type": "object", "properties": {
+	"apiVersion": {"type": "string"},
+	"kind": {"type": "string"},
+	"metadata": {"type": "object", "properties": {
+		"name": {"type": "string"},
+		"generateName": {"type": "string"},
+		"namespace": {"type": "string"},
+		"selfLink": {"type": "string"},
+		"uid": {"type": "string"},
+		"resourceVersion": {"type": "string"},
+		"generation": {"type": "integer"},
+		"deletionGracePeriodSeconds": {"type": "integer"},
+		"labels": {"type": "object", "additionalProperties": {"type": "string"}},
+		"annotations": {"type": "object", "additionalProperties": {"type": "string"}},
+		"finalizers": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
+		"ownerReferences": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["uid"], "items": {
+			"type": "object", "properties": {
+				"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "name": {"type": "string"}, "uid": {"type": "string"},
+				"controller": {"type": "boolean"}, "blockOwnerDeletion": {"type": "boolean"}}}},
+		"managedFields": {"type": "array", "items": {"type": "object", "properties": {
+			"manager": {"type": "string"}, "operation": {"type": "string"}, "apiVersion": {"type": "string"},
+			"fieldsType": {"type": "string"}, "subresource": {"type": "string"}}}}
+	}}
+}}`
+
+// compiler compiles OpenAPI schemas.
+type compiler struct {
+	object map[string]*Declared // the fields of every object
 }
 
-func (t *Types) declareList(p *place, schema *openAPI) {
-	p.element = t.declared(schema.Items)
-	holds := p.element.strategy.Kind
-	scalars := schema.Items != nil && holds != ObjectKind && holds != ListKind
+// read compiles a text.
+func (c compiler) read(text []byte) (*Declared, error) {
+	var schema openAPI
+	if err := json.Unmarshal(text, &schema); err != nil {
+		return nil, fmt.Errorf("reading the OpenAPI schema: %w", err)
+	}
+	return c.declared(&schema), nil
+}
+
+func (c compiler) declared(schema *openAPI) *Declared {
+	if schema == nil {
+		return &Declared{}
+	}
+	d := &Declared{Merges: Strategy{Kind: declaredKind(schema)}}
+	switch d.Merges.Kind {
+	case ListKind:
+		c.declareList(d, schema)
+	case ObjectKind:
+		c.declareObject(d, schema)
+	default:
+	}
+	return d
+}
+
+func (c compiler) declareList(d *Declared, schema *openAPI) {
+	d.Elements = c.declared(schema.Items)
+	kind := d.Elements.Merges.Kind
+	scalars := schema.Items != nil && kind != ObjectKind && kind != ListKind
 	switch {
 	case schema.ListType == "map" && len(schema.ListMapKeys) > 0:
-		p.strategy.List, p.strategy.Keys, p.strategy.Defaults = MergeByKey, schema.ListMapKeys, schema.keyDefaults()
+		d.Merges.List, d.Merges.Keys, d.Merges.Defaults = MergeByKey, schema.ListMapKeys, schema.keyDefaults()
 	case schema.ListType == "set" && scalars:
-		p.strategy.List = MergeSet
+		d.Merges.List = MergeSet
 	}
 }
 
@@ -102,32 +143,29 @@ func (schema *openAPI) keyDefaults() map[string]string {
 	return defaults
 }
 
-func (t *Types) declareObject(p *place, schema *openAPI) {
+func (c compiler) declareObject(d *Declared, schema *openAPI) {
 	if schema.MapType == "atomic" {
-		p.strategy.Object = ReplaceObject
+		d.Merges.Object = ReplaceObject
 	}
-	p.fields = &fields{byName: make(map[string]*place, len(schema.Properties))}
+	d.Fields = make(map[string]*Declared, len(schema.Properties))
 	for name, property := range schema.Properties {
-		p.fields.byName[name] = t.declared(property)
+		d.Fields[name] = c.declared(property)
 	}
+	delete(d.Fields, "") // which is that of other fields
 	if values := schema.AdditionalProperties.schema; values != nil {
-		p.fields.values = t.declared(values)
+		d.Fields[""] = c.declared(values)
 	}
 	if schema.EmbeddedResource {
-		t.embed(p)
+		c.embed(d)
 	}
 }
 
 // embed adds apiVersion, kind and metadata to an object, even if its schema does not declare them.
-func (t *Types) embed(p *place) {
-	if p.fields == nil {
-		p.fields = &fields{byName: map[string]*place{}}
+func (c compiler) embed(d *Declared) {
+	if d.Fields == nil {
+		d.Fields = map[string]*Declared{}
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for name, field := range t.fieldsOf(objectType()).byName {
-		p.fields.byName[name] = field
-	}
+	maps.Copy(d.Fields, c.object)
 }
 
 func declaredKind(schema *openAPI) Kind {

@@ -92,7 +92,7 @@ func sameSchema(t *testing.T, at string, want, got schema.Schema, names []string
 		".metadata": {
 			"name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp",
 			"deletionTimestamp", "deletionGracePeriodSeconds", "labels", "annotations", "ownerReferences", "finalizers",
-			"managedFields", "unheardOf", "NAME",
+			"managedFields", "unheardOf",
 		},
 		".metadata.labels": {"a"}, ".metadata.annotations": {"a"}, ".metadata.finalizers": {"[]"},
 		".metadata.ownerReferences": {"[]"}, ".metadata.managedFields": {"[]"},

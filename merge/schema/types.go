@@ -12,8 +12,8 @@ import (
 // Types compiles the schemas of Go types and caches them by type. The zero value is ready to use. Its methods are safe for
 // concurrent use.
 type Types struct {
-	mu       sync.Mutex
-	compiled map[reflect.Type]*fields
+	mu     sync.Mutex
+	fields map[reflect.Type]map[string]*Declared
 }
 
 // Of returns the schema of a Go type of k8s.io/api, given a value of the type or a pointer to one, such as
@@ -22,73 +22,72 @@ type Types struct {
 func (t *Types) Of(object any) Schema {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.place(reflect.TypeOf(object), "", "")
+	return t.compile(reflect.TypeOf(object), "", "")
 }
 
-// place compiles a type, given the patchStrategy and patchMergeKey tags of the field that has the type.
-func (t *Types) place(typ reflect.Type, strategies, key string) *place {
+// compile compiles a type, given the patchStrategy and patchMergeKey tags of the field that has the type.
+func (t *Types) compile(typ reflect.Type, strategies, key string) *Declared {
 	if typ == nil {
-		return &place{}
+		return &Declared{}
 	}
 	for typ.Kind() == reflect.Pointer {
 		typ = typ.Elem()
 	}
+	strategy := Strategy{Object: objectStrategy(strategies)}
 	if hasOwnEncoding(typ) {
-		return &place{strategy: Strategy{Object: objectStrategy(strategies)}}
+		return &Declared{Merges: strategy}
 	}
 	switch typ.Kind() {
 	case reflect.Struct, reflect.Map:
-		return &place{strategy: Strategy{Kind: ObjectKind, Object: objectStrategy(strategies)}, fields: t.fieldsOf(typ)}
+		strategy.Kind = ObjectKind
+		return &Declared{Merges: strategy, Fields: t.fieldsOf(typ), FoldsCase: typ.Kind() == reflect.Struct}
 	case reflect.Slice, reflect.Array:
 		if typ.Elem().Kind() == reflect.Uint8 {
-			return &place{strategy: Strategy{Kind: ScalarKind}} // base64
+			return &Declared{Merges: Strategy{Kind: ScalarKind}} // base64
 		}
 		return t.list(typ, strategies, key)
 	case reflect.Interface:
-		return &place{}
+		return &Declared{}
 	default:
-		return &place{strategy: Strategy{Kind: ScalarKind}}
+		return &Declared{Merges: Strategy{Kind: ScalarKind}}
 	}
 }
 
 // list compiles a list. The field's strategy retainKeys applies to the elements.
-func (t *Types) list(typ reflect.Type, strategies, key string) *place {
-	element := t.place(typ.Elem(), strategies, "")
-	list := &place{strategy: Strategy{Kind: ListKind}, element: element}
-	if !has(strategies, "merge") {
-		return list
-	}
-	switch holds := element.strategy.Kind; {
-	case holds == ScalarKind:
-		list.strategy.List = MergeSet
-	case holds == ObjectKind && key != "":
-		list.strategy.List, list.strategy.Keys = MergeByKey, []string{key}
+func (t *Types) list(typ reflect.Type, strategies, key string) *Declared {
+	list := &Declared{Merges: Strategy{Kind: ListKind}, Elements: t.compile(typ.Elem(), strategies, "")}
+	switch kind := list.Elements.Merges.Kind; {
+	case !has(strategies, "merge"):
+	case kind == ScalarKind:
+		list.Merges.List = MergeSet
+	case kind == ObjectKind && key != "":
+		list.Merges.List, list.Merges.Keys = MergeByKey, []string{key}
 	}
 	return list
 }
 
 // fieldsOf compiles the fields of a struct or a map. A recursive type refers to its own fields before they are complete. That
 // is safe, because they are not read before compilation ends.
-func (t *Types) fieldsOf(typ reflect.Type) *fields {
-	if done, ok := t.compiled[typ]; ok {
+func (t *Types) fieldsOf(typ reflect.Type) map[string]*Declared {
+	if done, ok := t.fields[typ]; ok {
 		return done
 	}
-	if t.compiled == nil {
-		t.compiled = map[reflect.Type]*fields{}
+	if t.fields == nil {
+		t.fields = map[reflect.Type]map[string]*Declared{}
 	}
-	f := &fields{byName: map[string]*place{}}
-	t.compiled[typ] = f
+	fields := map[string]*Declared{}
+	t.fields[typ] = fields
 	if typ.Kind() == reflect.Map {
-		f.values = t.place(typ.Elem(), "", "")
-		return f
+		fields[""] = t.compile(typ.Elem(), "", "")
+	} else {
+		t.addFields(fields, typ)
 	}
-	t.addFields(f, typ)
-	return f
+	return fields
 }
 
 // addFields adds a struct's own fields, then those of its inline structs. As in encoding/json, an outer field hides an inner
 // field of the same name.
-func (t *Types) addFields(f *fields, typ reflect.Type) {
+func (t *Types) addFields(fields map[string]*Declared, typ reflect.Type) {
 	var inline []reflect.Type
 	for i := range typ.NumField() {
 		field := typ.Field(i)
@@ -104,14 +103,12 @@ func (t *Types) addFields(f *fields, typ reflect.Type) {
 		if name == "" {
 			name = field.Name
 		}
-		if _, hidden := f.byName[name]; hidden {
-			continue
+		if _, hidden := fields[name]; !hidden {
+			fields[name] = t.compile(field.Type, field.Tag.Get("patchStrategy"), field.Tag.Get("patchMergeKey"))
 		}
-		f.byName[name] = t.place(field.Type, field.Tag.Get("patchStrategy"), field.Tag.Get("patchMergeKey"))
-		f.names = append(f.names, name)
 	}
 	for _, inner := range inline {
-		t.addFields(f, inner)
+		t.addFields(fields, inner)
 	}
 }
 

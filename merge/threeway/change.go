@@ -54,7 +54,7 @@ type Change struct {
 
 // change returns a change to the current field.
 func (m *merger) change(verb Verb, from, to *node) Change {
-	change := Change{Path: m.path(), Verb: verb}
+	change := Change{Path: m.at.FieldPath(), Verb: verb}
 	if from != nil {
 		change.From = m.export(from)
 	}

@@ -5,64 +5,59 @@ import "github.com/ownership-handoff/handoff/merge/schema"
 // strategicpatch compares base with manifest, and manifest with live, even if the values are the same, and fails on elements
 // without keys. The functions in this file return the same errors for values that the merge itself need not compare.
 
-// merging is how strategicpatch merges a value.
+// merging is how a value merges.
 type merging int
 
 const (
 	whole merging = iota
 	byField
 	byElement
-	byInference
 )
 
-// merges returns how strategicpatch merges the node's value.
+// merges returns how a value merges.
 func merges(n *node, place schema.Schema) merging {
-	if !n.IsContainer() {
-		return whole
-	}
 	strategy := place.Strategy()
 	switch {
-	case !fits(n, strategy.Kind):
+	case !fits(n, place):
 		return whole
-	case n.Kind == '{' && strategy.Object != schema.ReplaceObject && strategy.Object != schema.MergePatchFields:
+	case n.Kind == '{' && strategy.Object != schema.ReplaceObject:
 		return byField
-	case n.Kind == '{' || strategy.List == schema.ReplaceList:
-		return whole
-	case strategy.List == schema.InferKey:
-		return byInference
-	default:
+	case n.Kind == '[' && strategy.List != schema.ReplaceList:
 		return byElement
+	default:
+		return whole
 	}
 }
 
-// presence is what live has of a value that is compared.
-type presence int
+// fits reports whether an object or a list is of the declared kind.
+func fits(n *node, place schema.Schema) bool {
+	kind := place.Strategy().Kind
+	switch n.Kind {
+	case '{':
+		return kind == schema.AnyKind || kind == schema.ObjectKind
+	case '[':
+		return kind == schema.AnyKind || kind == schema.ListKind
+	default:
+		return true
+	}
+}
 
-const (
-	notInLive presence = iota // no value of the same kind
-	inLiveToo                 // the manifest's value
-)
-
-// compare checks the lists that merge in base and manifest, if live has the manifest's value or no value of the same kind. A nil
-// base, or one of another kind, is not compared.
-func (m *merger) compare(base, manifest *node, place schema.Schema, in presence) error {
+// compare checks the lists that merge in base and manifest. inLive reports whether live has the manifest's value; otherwise it has no
+// value of the same kind. A nil base, or one of another kind, is not compared.
+func (m *merger) compare(base, manifest *node, place schema.Schema, inLive bool) error {
 	if base == nil || base.Kind != manifest.Kind {
 		return nil
 	}
-	if base.Text != "" && base.Text == manifest.Text {
-		base = manifest
-	}
+	base = sameAs(base, manifest)
 	switch merges(manifest, place) {
 	case byElement:
-		return m.compareLists(base, manifest, place, in)
-	case byInference:
-		return m.noStrategy()
+		return m.compareLists(base, manifest, place, inLive)
 	case byField:
 	default:
 		return nil
 	}
 	manifest.Open()
-	if in == inLiveToo {
+	if inLive {
 		if err := m.baseDirective(base, manifest, place); err != nil {
 			return err
 		}
@@ -72,21 +67,23 @@ func (m *merger) compare(base, manifest *node, place schema.Schema, in presence)
 		if !c.Node.IsContainer() {
 			continue
 		}
-		err := m.within(step{name: c.Name}, func() error {
-			return m.compare(base.Field(c.Name, i), &c.Node, place.Field(c.Name), in)
-		})
-		if err != nil {
+		m.at.Enter(step{Name: c.Name})
+		if err := m.compare(base.Field(c.Name, i), &c.Node, place.Field(c.Name), inLive); err != nil {
 			return err
 		}
+		m.at.Leave()
 	}
 	return nil
 }
 
-func (m *merger) compareLists(base, manifest *node, place schema.Schema, in presence) error {
+func (m *merger) compareLists(base, manifest *node, place schema.Schema, inLive bool) error {
+	strategy, element := place.Strategy(), place.Element()
+	if strategy.List == schema.InferKey {
+		return m.noStrategy()
+	}
 	if len(base.Open()) == 0 {
 		return nil
 	}
-	strategy, element := place.Strategy(), place.Element()
 	wanted, err := m.identified(inManifest, manifest, place)
 	if err != nil {
 		return err
@@ -100,13 +97,12 @@ func (m *merger) compareLists(base, manifest *node, place schema.Schema, in pres
 	if strategy.List == schema.MergeSet {
 		return m.sameKinds(had, wanted)
 	}
-	for i := range wanted.elements {
-		err := m.within(wanted.step(i), func() error {
-			return m.compare(had.find(wanted.ids[i], i), &wanted.elements[i].Node, element, in)
-		})
-		if err != nil {
+	for i := range wanted.list {
+		m.at.Enter(wanted.step(i))
+		if err := m.compare(had.find(wanted.ids[i], i), &wanted.list[i].Node, element, inLive); err != nil {
 			return err
 		}
+		m.at.Leave()
 	}
 	return nil
 }
@@ -114,6 +110,9 @@ func (m *merger) compareLists(base, manifest *node, place schema.Schema, in pres
 // baseDirective returns an error if a base's object has a directive that the manifest lacks. Upstream's patch would delete it
 // from live, which strategicpatch reads as another directive. Only the $retainKeys of a union is replaced, by upstream's own.
 func (m *merger) baseDirective(base, manifest *node, place schema.Schema) error {
+	if place.Strategy().Object == schema.MergePatchFields {
+		return nil
+	}
 	union := place.Strategy().Object == schema.RetainKeys && setsMember(manifest)
 	for i := range base.Open() {
 		name := base.Children[i].Name
@@ -154,7 +153,7 @@ func dropsElement(base, manifest *node, place schema.Schema) bool {
 	}
 	for i, id := range had.ids {
 		at := wanted.at(id, i)
-		if at < 0 || strategy.List == schema.MergeByKey && drops(&had.elements[i].Node, &wanted.elements[at].Node, place.Element()) {
+		if at < 0 || strategy.List == schema.MergeByKey && drops(&had.list[i].Node, &wanted.list[at].Node, place.Element()) {
 			return true
 		}
 	}
@@ -173,15 +172,15 @@ func (m *merger) directive(n *node, place schema.Schema) error {
 		if isObject && strategic && isPatchDirective(c.Name) {
 			return m.wrong(inManifest, ErrDirective, "%s", c.Name)
 		}
-		at, next := step{name: c.Name}, place.Element
-		if isObject {
-			next = func() schema.Schema { return place.Field(c.Name) }
-		} else {
-			at = step{indexed: true, index: i}
+		at, next := step{Name: c.Name}, place.Field(c.Name)
+		if !isObject {
+			at, next = step{IsIndex: true, Index: i}, place.Element()
 		}
-		if err := m.within(at, func() error { return m.directive(&c.Node, next()) }); err != nil {
+		m.at.Enter(at)
+		if err := m.directive(&c.Node, next); err != nil {
 			return err
 		}
+		m.at.Leave()
 	}
 	return nil
 }

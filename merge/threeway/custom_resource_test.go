@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
@@ -83,24 +82,7 @@ func widgetSchema(t *testing.T) schema.Schema {
 func TestCustomResourcesMergeByTheirSchema(t *testing.T) {
 	place := widgetSchema(t)
 	for name, c := range customResource {
-		t.Run(name, func(t *testing.T) {
-			base, manifest, live := jsontest.FromYAML(t, c.base), jsontest.FromYAML(t, c.manifest), jsontest.FromYAML(t, c.live)
-			got, err := threeway.MergeJSON(base, manifest, live, place, threeway.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := fromJSON(t, jsontest.FromYAML(t, c.want))
-			if diff := cmp.Diff(want, fromJSON(t, got)); diff != "" {
-				t.Errorf("result of MergeJSON (-want +got):\n%s", diff)
-			}
-			decoded, err := threeway.Merge(fromJSON(t, base), fromJSON(t, manifest), fromJSON(t, live), place, threeway.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, decoded); diff != "" {
-				t.Errorf("result of Merge (-want +got):\n%s", diff)
-			}
-		})
+		t.Run(name, func(t *testing.T) { c.run(t, place) })
 	}
 }
 

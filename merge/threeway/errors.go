@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ownership-handoff/handoff/internal/jsonnode"
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
@@ -37,26 +36,7 @@ const (
 
 // wrong returns the error of an input at the current field.
 func (m *merger) wrong(input string, reason error, detail string, args ...any) error {
-	return &InputError{Input: input, Path: m.path(), Err: fmt.Errorf("%w: "+detail, append([]any{reason}, args...)...)}
+	return &InputError{Input: input, Path: m.at.FieldPath(), Err: fmt.Errorf("%w: "+detail, append([]any{reason}, args...)...)}
 }
 
-// check returns ErrWrongKind unless a value is null or of the declared kind.
-func (m *merger) check(input string, n *node, holds schema.Kind) error {
-	var ok bool
-	switch holds {
-	case schema.ObjectKind:
-		ok = n.Kind == '{'
-	case schema.ListKind:
-		ok = n.Kind == '['
-	case schema.ScalarKind:
-		ok = !n.IsContainer()
-	default:
-		ok = n.Kind != jsonnode.Unsupported
-	}
-	if ok || n.Kind == 'n' {
-		return nil
-	}
-	return m.wrong(input, ErrWrongKind, "%s", n.Describe())
-}
-
-func (m *merger) noStrategy() error { return fmt.Errorf("%s: %w", m.path(), ErrNoStrategy) }
+func (m *merger) noStrategy() error { return fmt.Errorf("%s: %w", m.at.FieldPath(), ErrNoStrategy) }

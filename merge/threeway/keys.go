@@ -20,90 +20,64 @@ type elementID struct {
 
 // elements are the elements of a keyed list or a set, with an index by elementID.
 type elements struct {
-	elements []member
+	list     []member
 	ids      []elementID
 	strategy schema.Strategy
 	index    map[elementID]int
-	twice    int // the index of the first duplicate, -1 if there is none
-	// oneKind reports whether the list is a set whose values must be of one kind: all sets but those that allow any. kind is
-	// that of the values so far, 0 if there are none.
-	oneKind bool
-	kind    jsontext.Kind
-}
-
-// elementsOf returns the elements of a list, which may be nil, without an index.
-func elementsOf(list *node, place schema.Schema) elements {
-	e := elements{twice: -1}
-	if list == nil || list.Kind != '[' {
-		return e
-	}
-	e.elements, e.strategy = list.Open(), place.Strategy()
-	e.ids = make([]elementID, 0, len(e.elements))
-	e.oneKind = e.strategy.List == schema.MergeSet && place.Element().Strategy().Kind != schema.AnyKind
-	if len(e.elements) > jsonnode.Few {
-		e.index = make(map[elementID]int, len(e.elements))
-	}
-	return e
+	twice    int  // the index of the first duplicate, -1 if there is none
+	oneKind  bool // the values must be of one kind: the list is a set, and its schema does not allow any kind
 }
 
 // indexed returns the elements of a list, which may be nil. A duplicate element is an error.
 func (m *merger) indexed(input string, list *node, place schema.Schema) (elements, error) {
 	e, err := m.identified(input, list, place)
 	if err == nil && e.twice >= 0 {
-		err = m.twice(input, e.step(e.twice), e.twice)
+		m.at.Enter(e.step(e.twice))
+		err = m.wrong(input, ErrDuplicate, "at index %d", e.twice)
 	}
 	return e, err
 }
 
 // identified is indexed for lists that may contain duplicates: lookups return the first.
 func (m *merger) identified(input string, list *node, place schema.Schema) (elements, error) {
-	e := elementsOf(list, place)
-	for i := range e.elements {
-		if err := m.identifyNext(&e, input, i); err != nil {
+	e := elements{twice: -1}
+	if list == nil || list.Kind != '[' {
+		return e, nil
+	}
+	e.list, e.strategy = list.Open(), place.Strategy()
+	e.ids = make([]elementID, 0, len(e.list))
+	e.oneKind = e.strategy.List == schema.MergeSet && place.Element().Strategy().Kind != schema.AnyKind
+	if len(e.list) > jsonnode.Few {
+		e.index = make(map[elementID]int, len(e.list))
+	}
+	for i := range e.list {
+		element := &e.list[i].Node
+		m.at.Enter(step{IsIndex: true, Index: i})
+		id, err := m.identify(input, element, e.strategy)
+		if err != nil {
 			return e, err
 		}
+		switch first := e.at(id, i); {
+		case first >= 0 && e.twice < 0:
+			e.twice = i
+		case first < 0 && e.index != nil:
+			e.index[id] = i
+		}
+		e.ids = append(e.ids, id)
+		if e.oneKind && id.kind != e.ids[0].kind {
+			return e, m.wrong(input, ErrWrongKind, "%s in a set of another kind", element.Describe())
+		}
+		m.at.Leave()
 	}
 	return e, nil
 }
 
-// identifyNext adds the id of the element at index i, the first that has none, and checks its kind.
-func (m *merger) identifyNext(e *elements, input string, i int) error {
-	id, err := m.identify(input, &e.elements[i].Node, i, e.strategy)
-	if err != nil {
-		return err
-	}
-	switch first := e.at(id, i); {
-	case first >= 0 && e.twice < 0:
-		e.twice = i
-	case first < 0 && e.index != nil:
-		e.index[id] = i
-	}
-	e.ids = append(e.ids, id)
-	kind := id.kind
-	if kind == 'f' {
-		kind = 't'
-	}
-	if e.oneKind && e.kind != 0 && e.kind != kind {
-		m.enter(step{indexed: true, index: i})
-		defer m.leave()
-		return m.wrong(input, ErrWrongKind, "%s in a set of another kind", (&node{Kind: kind}).Describe())
-	}
-	e.kind = kind
-	return nil
-}
-
 // sameKinds checks that the values of two sets are of one kind.
 func (m *merger) sameKinds(set, other elements) error {
-	if set.oneKind && set.kind != 0 && other.kind != 0 && set.kind != other.kind {
+	if set.oneKind && len(set.ids) > 0 && len(other.ids) > 0 && set.ids[0].kind != other.ids[0].kind {
 		return m.wrong(inManifest, ErrWrongKind, "it is a set of another kind")
 	}
 	return nil
-}
-
-func (m *merger) twice(input string, element step, i int) error {
-	m.enter(element)
-	defer m.leave()
-	return m.wrong(input, ErrDuplicate, "at index %d", i)
 }
 
 // at returns the index of the element with an id, or -1. guess is its most likely index.
@@ -123,27 +97,22 @@ func (e elements) at(id elementID, guess int) int {
 // find returns the element with an id, nil if there is none.
 func (e elements) find(id elementID, guess int) *node {
 	if i := e.at(id, guess); i >= 0 {
-		return &e.elements[i].Node
+		return &e.list[i].Node
 	}
 	return nil
 }
 
-func (e elements) step(i int) step { return elementStep(&e.elements[i].Node, e.strategy) }
+func (e elements) step(i int) step {
+	return step{Element: &e.list[i].Node, Keys: e.strategy.Keys, Defaults: e.strategy.Defaults}
+}
 
-// identify returns the id of the element at index i of a list.
-func (m *merger) identify(input string, element *node, i int, strategy schema.Strategy) (elementID, error) {
-	holds := schema.ScalarKind
-	if strategy.List == schema.MergeByKey {
-		holds = schema.ObjectKind
-	}
-	m.enter(step{indexed: true, index: i})
-	defer m.leave()
-	switch err := m.check(input, element, holds); {
-	case err != nil:
-		return elementID{}, err
-	case element.Kind == 'n':
-		return elementID{}, m.wrong(input, ErrWrongKind, "it is null")
-	case holds == schema.ScalarKind:
+// identify returns the id of an element, which the merge is at.
+func (m *merger) identify(input string, element *node, strategy schema.Strategy) (elementID, error) {
+	isKeyed, isObject := strategy.List == schema.MergeByKey, element.Kind == '{'
+	switch {
+	case isObject != isKeyed, element.Kind == '[', element.Kind == 'n':
+		return elementID{}, m.wrong(input, ErrWrongKind, "%s", element.Describe())
+	case !isKeyed:
 		return identity(element), nil
 	case len(strategy.Keys) == 1:
 		return m.key(input, element, strategy.Keys[0], strategy.Defaults)
@@ -166,9 +135,8 @@ func (m *merger) key(input string, element *node, name string, defaults map[stri
 	switch {
 	case key == nil:
 		return elementID{}, m.wrong(input, ErrNoKey, "%s", name)
-	case key.Kind == '{' || key.Kind == '[':
-		m.enter(step{name: name})
-		defer m.leave()
+	case key.IsContainer():
+		m.at.Enter(step{Name: name})
 		return elementID{}, m.wrong(input, ErrWrongKind, "%s", key.Describe())
 	}
 	return identity(key), nil
@@ -180,9 +148,9 @@ func identity(n *node) elementID {
 	case '"':
 		return elementID{'"', n.Unquoted()}
 	case '0':
-		return elementID{'0', canonical(n.Number())}
+		return elementID{'0', canonical(n.JSON())}
 	default:
-		return elementID{n.Kind, ""}
+		return elementID{n.Kind, n.JSON()}
 	}
 }
 

@@ -9,39 +9,42 @@ import (
 )
 
 // list merges a manifest's keyed list or set into live's.
-func (m *merger) list(f field) (node, error) {
-	if equal(f.manifest, f.live) {
-		if err := m.compareLists(f.manifest, f.manifest, f.place, inLiveToo); err != nil {
-			return node{}, err
+func (m *merger) list(f field) (*node, error) {
+	if f.place.Strategy().List == schema.InferKey {
+		return nil, m.noStrategy()
+	}
+	if jsonnode.Equal(f.manifest, f.live) {
+		if err := m.compareLists(f.manifest, f.manifest, f.place, true); err != nil {
+			return nil, err
 		}
-		if f.base == nil || equal(f.base, f.manifest) {
-			return *f.live, nil
+		if f.base == nil || jsonnode.Equal(f.base, f.manifest) {
+			return f.live, nil
 		}
-		return *f.live, m.compare(f.base, f.manifest, f.place, inLiveToo)
+		return f.live, m.compare(f.base, f.manifest, f.place, true)
 	}
 	l := lists{strategy: f.place.Strategy(), element: f.place.Element(), whole: f}
 	var err error
 	if l.live, err = m.indexed(inLive, f.live, f.place); err != nil {
-		return node{}, err
+		return nil, err
 	}
 	if l.manifest, err = m.indexed(inManifest, f.manifest, f.place); err != nil {
-		return node{}, err
+		return nil, err
 	}
 	l.base = l.manifest
-	if f.base == nil || f.base.Text == "" || f.base.Text != f.manifest.Text { // equal texts are indexed once
-		if l.base, err = m.indexed(inBase, f.base, f.place); err != nil {
-			return node{}, err
+	if base := sameAs(f.base, f.manifest); base != f.manifest {
+		if l.base, err = m.indexed(inBase, base, f.place); err != nil {
+			return nil, err
 		}
 	}
 	for _, other := range []elements{l.live, l.base} {
 		if err := m.sameKinds(l.manifest, other); err != nil {
-			return node{}, err
+			return nil, err
 		}
 	}
-	l.results = make([]member, len(l.live.elements), len(l.live.elements)+len(l.manifest.elements))
-	copy(l.results, l.live.elements)
+	l.results = make([]member, len(l.live.list), len(l.live.list)+len(l.manifest.list))
+	copy(l.results, l.live.list)
 	if err := m.mergeElements(&l); err != nil {
-		return node{}, err
+		return nil, err
 	}
 	m.dropElements(&l)
 	return m.arranged(&l), nil
@@ -64,27 +67,27 @@ type lists struct {
 
 // mergeElements merges the manifest's elements into those of live, and adds those that live lacks.
 func (m *merger) mergeElements(l *lists) error {
-	l.places = make([]int, len(l.manifest.elements))
-	for i := range l.manifest.elements {
-		err := m.within(l.manifest.step(i), func() (err error) {
-			if at := l.live.at(l.manifest.ids[i], i); at < 0 {
-				l.places[i], err = m.addElement(l, i)
-			} else {
-				l.places[i], err = at, m.mergeElement(l, i, at)
-			}
-			return err
-		})
+	l.places = make([]int, len(l.manifest.list))
+	for i := range l.manifest.list {
+		m.at.Enter(l.manifest.step(i))
+		var err error
+		if at := l.live.at(l.manifest.ids[i], i); at < 0 {
+			l.places[i], err = m.addElement(l, i)
+		} else {
+			l.places[i], err = at, m.mergeElement(l, i, at)
+		}
 		if err != nil {
 			return err
 		}
+		m.at.Leave()
 	}
 	return nil
 }
 
 // addElement adds the manifest's element at index i to the results, and returns its index there.
 func (m *merger) addElement(l *lists, i int) (int, error) {
-	want := &l.manifest.elements[i].Node
-	if err := m.compare(l.base.find(l.manifest.ids[i], i), want, l.element, notInLive); err != nil {
+	want := &l.manifest.list[i].Node
+	if err := m.compare(l.base.find(l.manifest.ids[i], i), want, l.element, false); err != nil {
 		return 0, err
 	}
 	l.results = append(l.results, member{Node: *want}) // with its nulls, like strategicpatch
@@ -98,15 +101,15 @@ func (m *merger) mergeElement(l *lists, i, at int) error {
 	if l.strategy.List != schema.MergeByKey {
 		return nil
 	}
-	want, had := &l.manifest.elements[i].Node, &l.live.elements[at].Node
+	want, had := &l.manifest.list[i].Node, &l.live.list[at].Node
 	result, err := m.object(l.base.find(l.manifest.ids[i], i), want, had, l.element)
-	if err != nil || jsonnode.Same(&result, had) {
+	if err != nil || result == had {
 		return err
 	}
 	if l.manifest.ids[i].kind == 'n' {
 		return m.wrong(inManifest, ErrNoKey, "%s is null, and the element would change", l.strategy.Keys[0])
 	}
-	l.results[at].Node, l.edited = result, true
+	l.results[at].Node, l.edited = *result, true
 	return nil
 }
 
@@ -121,38 +124,38 @@ func (m *merger) dropElements(l *lists) {
 		if at < 0 {
 			continue
 		}
-		m.enter(l.live.step(at))
-		left := m.removeWhole(removal{live: &l.live.elements[at].Node})
-		m.leave()
-		if left.Absent() {
-			l.results[at].Node = left
+		m.at.Enter(l.live.step(at))
+		left := m.removeWhole(&l.live.list[at].Node, Deleted)
+		m.at.Leave()
+		if left == nil {
+			l.results[at].Node = node{}
 			l.removed, l.edited = l.removed+1, true
 		}
 	}
 }
 
 // arranged returns the merged list, in its order.
-func (m *merger) arranged(l *lists) node {
+func (m *merger) arranged(l *lists) *node {
 	live := l.whole.live
 	if l.strategy.List == schema.MergeSet && l.keepsOrder() {
-		return *live
+		return live
 	}
 	out := l.interleave()
 	if !l.edited && l.inOrder(out) {
-		return *live
+		return live
 	}
-	list := node{Kind: '[', Children: make([]member, len(out))}
+	list := &node{Kind: '[', Children: make([]member, len(out))}
 	for i, at := range out {
 		list.Children[i] = l.results[at]
 	}
 	if !l.edited {
-		m.record(Set, live, &list)
+		m.record(Set, live, list)
 	}
 	return list
 }
 
 func (l *lists) inOrder(out []int) bool {
-	return len(out) == len(l.live.elements) && slices.IsSorted(out)
+	return len(out) == len(l.live.list) && slices.IsSorted(out)
 }
 
 // interleave returns the indexes in results of the merged list's elements, in order: the manifest's elements in its order and,
@@ -163,7 +166,7 @@ func (l *lists) inOrder(out []int) bool {
 // A new element has no position in live. But as many new elements as are deleted take the positions at the end of live's list.
 // The reason is strategicpatch: it appends them in the memory of the list that it compares with.
 func (l *lists) interleave() []int {
-	inLive := len(l.live.elements)
+	inLive := len(l.live.list)
 	mentioned := make([]bool, inLive)
 	for _, at := range l.places {
 		if at < inLive {
@@ -178,7 +181,7 @@ func (l *lists) interleave() []int {
 	next := 0
 	appendLiveOnly := func(before int) {
 		for ; next < inLive && next < before; next++ {
-			if !mentioned[next] && !l.results[next].Node.Absent() {
+			if !mentioned[next] && !l.results[next].Node.IsAbsent() {
 				out = append(out, next)
 			}
 		}

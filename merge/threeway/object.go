@@ -9,14 +9,11 @@ import (
 )
 
 // object merges a manifest's object into live's. base is nil if the base has no object for the field.
-func (m *merger) object(base, manifest, live *node, place schema.Schema) (node, error) {
-	if m.direct(manifest, live, place) {
-		merged, err := m.decodedObject(objectOf(base), objectOf(manifest), objectOf(live), place)
-		return node{Kind: '{', Value: merged}, err
+func (m *merger) object(base, manifest, live *node, place schema.Schema) (*node, error) {
+	if merged := m.scalars(base, manifest, live, place); merged != nil {
+		return merged, nil
 	}
-	if base != nil && base.Text != "" && base.Text == manifest.Text {
-		base = manifest
-	}
+	base = sameAs(base, manifest)
 	live.Open()
 	strategy := place.Strategy().Object
 	out := jsonnode.Builder{Live: live}
@@ -27,16 +24,16 @@ func (m *merger) object(base, manifest, live *node, place schema.Schema) (node, 
 		if at >= 0 {
 			f.live = &live.Children[at].Node
 		}
-		m.enter(step{name: want.Name})
+		m.at.Enter(step{Name: want.Name})
 		result, err := m.field(f, strategy == schema.MergePatchFields)
-		m.leave()
 		if err != nil {
-			return node{}, err
+			return nil, err
 		}
+		m.at.Leave()
 		out.Put(at, want.Name, result)
 	}
 	if err := m.dropMembers(&out, base, manifest, place); err != nil {
-		return node{}, err
+		return nil, err
 	}
 	if strategy == schema.RetainKeys {
 		m.retainKeys(&out, base, manifest, place)
@@ -44,15 +41,21 @@ func (m *merger) object(base, manifest, live *node, place schema.Schema) (node, 
 	return out.Done(), nil
 }
 
+// sameAs returns the base's value, or the manifest's if their texts are equal, so that the merge compares them only once.
+func sameAs(base, manifest *node) *node {
+	if base != nil && base.Text != "" && base.Text == manifest.Text {
+		return manifest
+	}
+	return base
+}
+
 // dropMembers deletes the members that the base has and the manifest lacks.
 func (m *merger) dropMembers(out *jsonnode.Builder, base, manifest *node, place schema.Schema) error {
 	if base == nil || base == manifest {
 		return nil
 	}
-	if place.Strategy().Object != schema.MergePatchFields {
-		if err := m.baseDirective(base, manifest, place); err != nil {
-			return err
-		}
+	if err := m.baseDirective(base, manifest, place); err != nil {
+		return err
 	}
 	for i := range base.Open() {
 		name := base.Children[i].Name
@@ -63,12 +66,12 @@ func (m *merger) dropMembers(out *jsonnode.Builder, base, manifest *node, place 
 		if at < 0 {
 			continue
 		}
-		m.enter(step{name: name})
-		left, err := m.remove(removal{live: &out.Live.Children[at].Node, place: place.Field(name)})
-		m.leave()
+		m.at.Enter(step{Name: name})
+		left, err := m.remove(&out.Live.Children[at].Node, place.Field(name), Deleted)
 		if err != nil {
 			return err
 		}
+		m.at.Leave()
 		out.Put(at, name, left)
 	}
 	return nil
@@ -88,17 +91,17 @@ func (m *merger) retainKeys(out *jsonnode.Builder, base, manifest *node, place s
 			values, nulls = values || member.Node.Kind != 'n', nulls || member.Node.Kind == 'n'
 		}
 	}
-	patched := func() bool { return out.Edited() || differs(manifest, out.Live) || drops(base, manifest, place) }
+	patched := func() bool { return out.IsEdited() || differs(manifest, out.Live) || drops(base, manifest, place) }
 	if extra := values || nulls && patched(); !setsMember(manifest) || !extra {
 		return
 	}
 	for i := range out.Live.Children {
 		member := &out.Live.Children[i]
 		if out.Has(i) && !retained(member.Name, i) {
-			m.enter(step{name: member.Name})
+			m.at.Enter(step{Name: member.Name})
 			m.record(Cleared, &member.Node, nil)
-			m.leave()
-			out.Put(i, member.Name, node{})
+			m.at.Leave()
+			out.Put(i, member.Name, nil)
 		}
 	}
 }
@@ -111,7 +114,7 @@ func setsMember(manifest *node) bool {
 // differs reports whether a manifest's object has a member that live's lacks, or with another value.
 func differs(manifest, live *node) bool {
 	if manifest.Kind != '{' || live.Kind != '{' {
-		return !equal(manifest, live)
+		return !jsonnode.Equal(manifest, live)
 	}
 	for i := range manifest.Open() {
 		had := live.Field(manifest.Children[i].Name, i)

@@ -5,92 +5,77 @@ import (
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
-// removal is a field of live that the merge is about to delete, because the manifest drops it or sets it to null.
-type removal struct {
-	live  *node
-	place schema.Schema
-	null  bool
-}
-
-func (r removal) verb() Verb {
-	if r.null {
-		return Cleared
-	}
-	return Deleted
-}
-
-// remove returns what is left of the field: a node without kind if nothing is. If Options.Keep is set, an object or list that
-// merges is deleted part by part, so that kept parts and their parents stay.
-func (m *merger) remove(r removal) (node, error) {
-	if m.options.Keep == nil {
-		m.record(r.verb(), r.live, nil)
-		return node{}, nil
-	}
-	strategy := r.place.Strategy()
+// remove deletes a field of live that the manifest drops or sets to null, and returns what is left of it, nil if nothing is. If
+// Options.Keep is set, an object or list that merges is deleted part by part, so that kept parts and their parents stay.
+func (m *merger) remove(live *node, place schema.Schema, verb Verb) (*node, error) {
+	strategy := place.Strategy()
 	switch {
-	case r.live.Kind == '{' && strategy.Object != schema.ReplaceObject:
-		return m.removeMembers(r)
-	case r.live.Kind == '[' && strategy.List != schema.ReplaceList && strategy.List != schema.InferKey:
-		return m.removeElements(r)
+	case m.options.Keep == nil:
+		return m.removeWhole(live, verb), nil
+	case live.Kind == '{' && strategy.Object != schema.ReplaceObject:
+		return m.removeMembers(live, place, verb)
+	case live.Kind == '[' && strategy.List != schema.ReplaceList && strategy.List != schema.InferKey:
+		return m.removeElements(live, place, verb)
 	default:
-		return m.removeWhole(r), nil
+		return m.removeWhole(live, verb), nil
 	}
 }
 
 // removeWhole deletes or keeps the field as a whole.
-func (m *merger) removeWhole(r removal) node {
-	if m.keeps(r.verb(), r.live, nil) {
-		return *r.live
+func (m *merger) removeWhole(live *node, verb Verb) *node {
+	if m.keeps(verb, live, nil) {
+		return live
 	}
-	m.record(r.verb(), r.live, nil)
-	return node{}
+	m.record(verb, live, nil)
+	return nil
 }
 
-func (m *merger) removeMembers(r removal) (node, error) {
+func (m *merger) removeMembers(live *node, place schema.Schema, verb Verb) (*node, error) {
 	mark := len(m.changes)
-	out, left := jsonnode.Builder{Live: r.live}, false
-	for i := range r.live.Open() {
-		c := &r.live.Children[i]
-		m.enter(step{name: c.Name})
-		result, err := m.remove(removal{live: &c.Node, place: r.place.Field(c.Name), null: r.null})
-		m.leave()
+	out, left := jsonnode.Builder{Live: live}, false
+	for i := range live.Open() {
+		c := &live.Children[i]
+		m.at.Enter(step{Name: c.Name})
+		result, err := m.remove(&c.Node, place.Field(c.Name), verb)
 		if err != nil {
-			return node{}, err
+			return nil, err
 		}
+		m.at.Leave()
 		out.Put(i, c.Name, result)
-		left = left || !result.Absent()
+		left = left || result != nil
 	}
-	return m.leftOf(r, out.Done(), left, mark), nil
+	if left {
+		return out.Done(), nil
+	}
+	return m.removeEmptied(live, verb, mark), nil
 }
 
-func (m *merger) removeElements(r removal) (node, error) {
-	live, err := m.indexed(inLive, r.live, r.place)
+func (m *merger) removeElements(live *node, place schema.Schema, verb Verb) (*node, error) {
+	elements, err := m.indexed(inLive, live, place)
 	if err != nil {
-		return node{}, err
+		return nil, err
 	}
 	mark := len(m.changes)
 	var left []member
-	for i := range live.elements {
-		m.enter(live.step(i))
-		result := m.removeWhole(removal{live: &live.elements[i].Node, null: r.null})
-		m.leave()
-		if !result.Absent() {
-			left = append(left, live.elements[i])
+	for i := range elements.list {
+		m.at.Enter(elements.step(i))
+		if m.removeWhole(&elements.list[i].Node, verb) != nil {
+			left = append(left, elements.list[i])
 		}
+		m.at.Leave()
 	}
-	if len(left) == len(live.elements) {
-		return m.leftOf(r, *r.live, len(left) > 0, mark), nil
+	switch len(left) {
+	case 0:
+		return m.removeEmptied(live, verb, mark), nil
+	case len(elements.list):
+		return live, nil
+	default:
+		return &node{Kind: '[', Children: left}, nil
 	}
-	rest := node{Kind: '[', Children: left}
-	return m.leftOf(r, rest, len(left) > 0, mark), nil
 }
 
-// leftOf returns what is left of a value that was deleted part by part. If nothing is left, it is deleted as a whole instead,
-// with one change.
-func (m *merger) leftOf(r removal, rest node, left bool, mark int) node {
-	if left {
-		return rest
-	}
+// removeEmptied deletes a value of which nothing is left as a whole, with one change instead of those since the mark.
+func (m *merger) removeEmptied(live *node, verb Verb, mark int) *node {
 	m.changes = m.changes[:mark]
-	return m.removeWhole(r)
+	return m.removeWhole(live, verb)
 }

@@ -3,12 +3,9 @@ package threeway_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 
-	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge/schema"
-	"github.com/ownership-handoff/handoff/merge/threeway"
 )
 
 // Rules that the documents do not state, by the sections of docs/merge.md.
@@ -63,14 +60,7 @@ func TestElementsMatchByKey(t *testing.T) { asDocumented(t, keysOfElements, &app
 func TestNullInAMergePatch(t *testing.T) {
 	for name, c := range nullInAMergePatch {
 		t.Run(name, func(t *testing.T) {
-			base, manifest, live := jsontest.FromYAML(t, c.base), jsontest.FromYAML(t, c.manifest), jsontest.FromYAML(t, c.live)
-			got, err := threeway.MergeJSON(base, manifest, live, schema.JSONMergePatch(), threeway.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(fromJSON(t, jsontest.FromYAML(t, c.want)), fromJSON(t, got)); diff != "" {
-				t.Errorf("result (-want +got):\n%s", diff)
-			}
+			base, manifest, live, got := c.run(t, schema.JSONMergePatch())
 			upstream, err := upstreamMergePatch(base, manifest, live)
 			same(t, "upstream", string(got), upstream, err)
 		})

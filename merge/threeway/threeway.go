@@ -38,13 +38,7 @@ type Options struct {
 // infers keys.
 func Merge(base, manifest, live map[string]any, s schema.Schema, options Options) (map[string]any, error) {
 	m := merger{options: options, directives: mentionsDirective(manifest), decoded: true}
-	m.unordered = options.Keep == nil && options.Report == nil
-	b, w, l := given(base), given(manifest), given(live)
-	result, err := m.merge(&b, &w, &l, s)
-	if err != nil && m.unordered { // merge again, sorted by name, for a deterministic error
-		m.unordered, m.steps = false, nil
-		result, err = m.merge(&b, &w, &l, s)
-	}
+	result, err := m.merge(given(base), given(manifest), given(live), s)
 	if err != nil {
 		return nil, err
 	}
@@ -54,87 +48,93 @@ func Merge(base, manifest, live map[string]any, s schema.Schema, options Options
 }
 
 // given returns the node of a decoded object, which may be nil.
-func given(object map[string]any) node {
+func given(object map[string]any) *node {
 	if object == nil {
 		object = map[string]any{}
 	}
-	return jsonnode.Of(object)
+	n := jsonnode.Of(object)
+	return &n
 }
 
 // MergeJSON is Merge for JSON texts. The result has the texts of values taken from live or the manifest as they are written
 // there, including numbers and escapes, and is live itself if nothing changes. An empty text counts as an empty object. A text
 // that is not a JSON object according to RFC 8259 and RFC 7493, which does not allow duplicate names, is an *InputError.
 func MergeJSON(base, manifest, live []byte, s schema.Schema, options Options) ([]byte, error) {
-	m := merger{options: options, steps: make([]step, 0, 16), directives: bytes.ContainsAny(manifest, `$\`)}
-	var r jsonnode.Reader
-	w, err := read(&r, inManifest, manifest)
+	m := merger{options: options, directives: bytes.ContainsAny(manifest, `$\`)}
+	w, err := read(inManifest, manifest)
 	if err != nil {
 		return nil, err
 	}
 	b := w
 	if !bytes.Equal(base, manifest) {
-		if b, err = read(&r, inBase, base); err != nil {
+		if b, err = read(inBase, base); err != nil {
 			return nil, err
 		}
 	}
-	l, err := read(&r, inLive, live)
+	l, err := read(inLive, live)
 	if err != nil {
 		return nil, err
 	}
-	result, err := m.merge(&b, &w, &l, s)
+	result, err := m.merge(b, w, l, s)
 	if err != nil {
 		return nil, err
 	}
 	m.report()
-	if len(live) > 0 && result.Text == l.Text && l.Text != "" {
+	if len(live) > 0 && result == l {
 		return live, nil
 	}
 	return result.AppendText(make([]byte, 0, len(live)+len(manifest))), nil
 }
 
 // read returns the node of an input; an empty text counts as an empty object.
-func read(r *jsonnode.Reader, input string, text []byte) (node, error) {
+func read(input string, text []byte) (*node, error) {
 	if len(text) == 0 {
 		text = []byte("{}")
 	}
-	n, err := r.Read(text)
+	n, err := jsonnode.Read(text)
 	if err != nil {
 		err = &InputError{Input: input, Err: fmt.Errorf("reading JSON: %w", err)}
 	}
 	return n, err
 }
 
+type (
+	node   = jsonnode.Node
+	member = jsonnode.Member
+	step   = jsonnode.Step
+)
+
 // merger is the state of a merge.
 type merger struct {
 	options Options
 	// directives reports whether the manifest may contain a patch directive.
 	directives bool
-	// decoded reports whether the inputs are decoded values, unordered whether their members may merge in any order.
-	decoded, unordered bool
-	// steps are the path to the current field.
-	steps []step
+	// decoded reports whether the inputs are decoded values.
+	decoded bool
+	// at is the path to the current field.
+	at jsonnode.Path
 	// changes are those made so far; empty without Options.Report.
 	changes []Change
 }
 
-func (m *merger) merge(base, manifest, live *node, s schema.Schema) (node, error) {
+func (m *merger) merge(base, manifest, live *node, s schema.Schema) (*node, error) {
 	for _, in := range []struct {
 		name string
 		root *node
 	}{{inBase, base}, {inManifest, manifest}, {inLive, live}} {
 		if in.root.Kind != '{' {
-			return node{}, &InputError{Input: in.name, Err: fmt.Errorf("%w: %s", ErrWrongKind, in.root.Describe())}
+			return nil, &InputError{Input: in.name, Err: fmt.Errorf("%w: %s", ErrWrongKind, in.root.Describe())}
 		}
 	}
 	if s == nil {
 		s = schema.JSONMergePatch()
 	}
 	if s.Strategy().List == schema.InferKey {
-		return node{}, ErrNoStrategy
+		return nil, ErrNoStrategy
 	}
 	if m.directives {
 		if err := m.directive(manifest, s); err != nil {
-			return node{}, err
+			return nil, err
 		}
 	}
 	return m.object(base, manifest, live, s)

@@ -16,7 +16,7 @@ const (
 )
 
 // directiveOf returns the directive of a manifest's object.
-func directiveOf(manifest *node) (directive, error) {
+func (m *merger) directiveOf(manifest *node) (directive, error) {
 	value := manifest.Field(patchDirective, 0)
 	if value == nil {
 		return merges, nil
@@ -27,23 +27,23 @@ func directiveOf(manifest *node) (directive, error) {
 	case d == merges, d == replaces, d == deletes:
 		return d, nil
 	}
-	return merges, wrong(inManifest, ErrUnknownDirective, "%s is %s", patchDirective, text)
+	return merges, m.wrong(inManifest, ErrUnknownDirective, "%s is %s", patchDirective, text)
 }
 
 // listDirectiveOf returns the directive of a manifest's list, and the list without the elements that contain it.
-func listDirectiveOf(manifest *node) (directive, *node, error) {
+func (m *merger) listDirectiveOf(manifest *node) (directive, *node, error) {
 	d, found := merges, false
 	for i := range manifest.Open() {
 		element := &manifest.Children[i]
 		if !isDirective(*element) {
 			continue
 		}
-		next, err := directiveOf(&element.Node)
+		next, err := m.directiveOf(&element.Node)
 		if err != nil {
 			return merges, nil, err
 		}
 		if found && next != d {
-			return merges, nil, wrong(inManifest, ErrUnknownDirective, "one list has both %s %s and %s", patchDirective, d, next)
+			return merges, nil, m.wrong(inManifest, ErrUnknownDirective, "one list has both %s %s and %s", patchDirective, d, next)
 		}
 		d, found = next, true
 	}
@@ -51,7 +51,7 @@ func listDirectiveOf(manifest *node) (directive, *node, error) {
 		return merges, manifest, nil
 	}
 	rest := listOf(slices.DeleteFunc(slices.Clone(manifest.Children), isDirective))
-	return d, &rest, nil
+	return d, rest, nil
 }
 
 // isDirective reports whether an element of a list is an object with $patch as its only field.

@@ -3,9 +3,6 @@ package twoway
 import (
 	"errors"
 	"fmt"
-	"slices"
-
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
@@ -31,26 +28,7 @@ const (
 	inLive     = "live"
 )
 
-// wrong returns the error of an input at the current field. The callers add the path on return (under), so that a successful
-// merge builds no path.
-func wrong(input string, reason error, detail string, args ...any) error {
-	return &InputError{Input: input, Err: fmt.Errorf("%w: "+detail, append([]any{reason}, args...)...)}
-}
-
-// under adds a step to the error's path, which is in reverse order until located is called.
-func under(err error, step fieldpath.PathElement) error {
-	var at *InputError
-	if errors.As(err, &at) {
-		at.Path = append(at.Path, step)
-	}
-	return err
-}
-
-// located puts the error's path in order.
-func located(err error) error {
-	var at *InputError
-	if errors.As(err, &at) {
-		slices.Reverse(at.Path)
-	}
-	return err
+// wrong returns the error of an input at the current field.
+func (m *merger) wrong(input string, reason error, detail string, args ...any) error {
+	return &InputError{Input: input, Path: m.at.FieldPath(), Err: fmt.Errorf("%w: "+detail, append([]any{reason}, args...)...)}
 }

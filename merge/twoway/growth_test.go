@@ -28,6 +28,11 @@ func TestTwoWayTakesLinearTime(t *testing.T) {
 	mixed := func(i int) string { return []string{full(i), partial(i)}[i%2] }
 	one := func(int) string { return `{"port":80,"protocol":"P"}` }
 	field := func(i int) string { return fmt.Sprintf(`{"port":80,"protocol":"P","field%d":1}`, i) }
+	place, err := schema.OpenAPI([]byte(`{"type": "object", "properties": {"ports": {
+		"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port", "protocol"]}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for sentence, c := range map[string]struct{ manifest, live func(i int) string }{
 		"ports of one number":                       {full, other},
 		"ports of one number without a protocol":    {partial, full},
@@ -36,7 +41,6 @@ func TestTwoWayTakesLinearTime(t *testing.T) {
 		"the same port, each with another field":    {field, one},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			place := within("ports", schema.Strategy{List: schema.MergeByKey, Keys: []string{"port", "protocol"}})
 			growth.WantLinear(t, 2000, func(size int) func() {
 				manifest, live := []byte(list(size, c.manifest)), []byte(list(size, c.live))
 				return func() {

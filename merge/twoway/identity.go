@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-
 	"github.com/ownership-handoff/handoff/internal/jsonnode"
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
@@ -24,21 +22,23 @@ type identities struct {
 
 // identify returns the identities of a list's elements. Each element must be an object with the first key field. side is
 // the name of the input, for the error.
-func identify(list *node, strategy schema.Strategy, side string) (identities, error) {
+func (m *merger) identify(list *node, strategy schema.Strategy, side string) (identities, error) {
 	keys := strategy.Keys
 	ids := identities{texts: make([]string, len(list.Open()))}
 	if len(keys) == 0 {
-		return ids, wrong(side, ErrNoKey, "the schema declares no key for the list")
+		return ids, m.wrong(side, ErrNoKey, "the schema declares no key for the list")
 	}
 	for i := range list.Children {
 		element := &list.Children[i].Node
+		m.at.Enter(step{IsIndex: true, Index: i})
 		if element.Kind != '{' {
-			return ids, under(wrong(side, ErrWrongKind, "it is %s in a list of objects", kindName(element)), fieldpath.IndexElement(i))
+			return ids, m.wrong(side, ErrWrongKind, "it is %s in a list of objects", kindName(element))
 		}
 		text, ok := identity(element, keys[0], strategy.Defaults)
 		if !ok {
-			return ids, under(wrong(side, ErrNoKey, "it has no %q", keys[0]), fieldpath.IndexElement(i))
+			return ids, m.wrong(side, ErrNoKey, "it has no %q", keys[0])
 		}
+		m.at.Leave()
 		if len(keys) > 1 {
 			text = ids.join(text, element, strategy)
 		}
@@ -60,14 +60,11 @@ func (ids *identities) join(text string, object *node, strategy schema.Strategy)
 	return string(joined)
 }
 
-// few is the maximum number of elements that are searched for without an index.
-const few = 8
-
 // partners returns, for each identity, the index of the first element of live with that identity, or -1.
 func (ids identities) partners(live identities) []int {
 	partner := make([]int, len(ids.texts))
 	find := func(text string) int { return slices.Index(live.texts, text) }
-	if len(ids.texts) > few {
+	if len(ids.texts) > jsonnode.Few {
 		after := make(map[string]int, len(live.texts)) // the first one's index + 1
 		for at := len(live.texts) - 1; at >= 0; at-- {
 			after[live.texts[at]] = at + 1
@@ -92,12 +89,12 @@ type pairing struct {
 // manifest's match the first of live's. Elements may lack any key field but the first: such an element matches an unmatched
 // one that has the same values for the key fields that both have (kyaml: two ports with the same containerPort match if one
 // of them lacks the protocol).
-func pair(manifest, live *node, strategy schema.Strategy) (pairing, error) {
-	from, err := identify(manifest, strategy, inManifest)
+func (m *merger) pair(manifest, live *node, strategy schema.Strategy) (pairing, error) {
+	from, err := m.identify(manifest, strategy, inManifest)
 	if err != nil {
 		return pairing{}, err
 	}
-	to, err := identify(live, strategy, inLive)
+	to, err := m.identify(live, strategy, inLive)
 	if err != nil {
 		return pairing{}, err
 	}
@@ -235,12 +232,12 @@ func textOf(scalar *node) string {
 }
 
 // checkScalar returns ErrWrongKind unless a value is a scalar of decoded JSON.
-func checkScalar(n *node) error {
+func (m *merger) checkScalar(n *node) error {
 	if n.Kind == jsonnode.Unsupported {
 		switch n.Value.(type) {
 		case float32, int8, int16, uint, uint8, uint16:
 		default:
-			return wrong(inManifest, ErrWrongKind, "%T is not a decoded JSON type", n.Value)
+			return m.wrong(inManifest, ErrWrongKind, "%T is not a decoded JSON type", n.Value)
 		}
 	}
 	return nil

@@ -60,7 +60,7 @@ func schemaOf(place schema.Schema, first, second *node) schema.Schema {
 }
 
 // schemaOfLists returns the schema of a field, given its lists in the two inputs. live may be nil.
-func schemaOfLists(place schema.Schema, manifest, live *node) (schema.Schema, error) {
+func (m *merger) schemaOfLists(place schema.Schema, manifest, live *node) (schema.Schema, error) {
 	inferred, ok := place.(*Inferred)
 	if !ok || inferred.ReplaceLists {
 		return place, nil
@@ -71,7 +71,7 @@ func schemaOfLists(place schema.Schema, manifest, live *node) (schema.Schema, er
 	key, other := inferred.key(manifest), inferred.key(live)
 	if key == "" && other != "" {
 		// a list directive among the manifest's elements has no key
-		_, rest, err := listDirectiveOf(manifest)
+		_, rest, err := m.listDirectiveOf(manifest)
 		if err != nil {
 			return nil, err
 		}
@@ -81,12 +81,13 @@ func schemaOfLists(place schema.Schema, manifest, live *node) (schema.Schema, er
 	case len(manifest.Open()) == 0:
 		key = other
 	case len(live.Open()) > 0 && key != other:
-		return nil, wrong(inManifest, ErrNoKey, "the elements' common key is %q, and %q in live", key, other)
+		return nil, m.wrong(inManifest, ErrNoKey, "the elements' common key is %q, and %q in live", key, other)
 	}
 	if key == "" {
 		return place, nil
 	}
-	return &keyedBy{Inferred: inferred, key: [1]string{key}}, nil
+	strategy := schema.Strategy{List: schema.MergeByKey, Keys: []string{key}}
+	return &schema.Declared{Merges: strategy, Unknown: inferred}, nil
 }
 
 // key returns the first of the possible key fields that all elements have; empty if there is none, or the list is empty.
@@ -101,15 +102,4 @@ func (i *Inferred) key(list *node) string {
 		}
 	}
 	return ""
-}
-
-// keyedBy is the schema of a list whose key has been inferred.
-type keyedBy struct {
-	*Inferred
-	key [1]string
-}
-
-// Strategy implements schema.Schema.
-func (k *keyedBy) Strategy() schema.Strategy {
-	return schema.Strategy{List: schema.MergeByKey, Keys: k.key[:]}
 }

@@ -27,9 +27,10 @@ var kustomizeSchema string
 //
 // Each call parses the schema again, so callers should reuse the result.
 func Kustomize() schema.Schema {
-	k := kyamlTypes{unknown: &Inferred{ReplaceLists: true}, types: map[string]*kyamlType{}, kinds: map[string]*kyamlType{}}
-	k.types["-"], k.types["?"] = &kyamlType{leaf: true}, &kyamlType{unknown: k.unknown}
-	var current *kyamlType
+	k := kyamlTypes{unknown: &Inferred{ReplaceLists: true}, types: map[string]*schema.Declared{}, kinds: map[string]*schema.Declared{}}
+	k.types["-"], k.types["?"] = &schema.Declared{}, &schema.Declared{Unknown: k.unknown}
+	k.types["-"].Unknown = k.types["-"]
+	var current *schema.Declared
 	for line := range strings.Lines(kustomizeSchema) {
 		line = strings.TrimSuffix(line, "\n")
 		if field, ok := strings.CutPrefix(line, " "); ok {
@@ -50,11 +51,11 @@ func Kustomize() schema.Schema {
 // kyamlTypes are the types of kustomizeSchema while it is parsed.
 type kyamlTypes struct {
 	unknown *Inferred
-	types   map[string]*kyamlType
-	kinds   map[string]*kyamlType
+	types   map[string]*schema.Declared
+	kinds   map[string]*schema.Declared
 }
 
-func (k kyamlTypes) addType(line string) *kyamlType {
+func (k kyamlTypes) addType(line string) *schema.Declared {
 	name, kinds, _ := strings.Cut(line, ": ")
 	t := k.typeOf(name)
 	if kinds != "" {
@@ -65,71 +66,34 @@ func (k kyamlTypes) addType(line string) *kyamlType {
 	return t
 }
 
-func (k kyamlTypes) addField(t *kyamlType, line string) {
+func (k kyamlTypes) addField(t *schema.Declared, line string) {
 	name, target, _ := strings.Cut(line, " ")
 	place := k.typeOf(target)
 	if list, ok := strings.CutPrefix(target, "["); ok {
 		keys, element, _ := strings.Cut(list, "] ")
-		place = &kyamlType{unknown: k.unknown, strategy: schema.Strategy{List: schema.MergeSet}, element: k.typeOf(element)}
+		place = &schema.Declared{Unknown: k.unknown, Merges: schema.Strategy{List: schema.MergeSet}, Elements: k.typeOf(element)}
 		if keys != "" {
-			place.strategy = schema.Strategy{List: schema.MergeByKey, Keys: strings.Split(keys, ",")}
+			place.Merges = schema.Strategy{List: schema.MergeByKey, Keys: strings.Split(keys, ",")}
 		}
 	}
-	if t.fields == nil {
-		t.fields = map[string]*kyamlType{}
+	if t.Fields == nil {
+		t.Fields = map[string]*schema.Declared{}
 	}
-	t.fields[name] = place
+	if name == "*" {
+		name = ""
+	}
+	t.Fields[name] = place
 }
 
 // typeOf returns the type of that name, which may be declared later in the file.
-func (k kyamlTypes) typeOf(name string) *kyamlType {
+func (k kyamlTypes) typeOf(name string) *schema.Declared {
 	t, ok := k.types[name]
 	if !ok {
-		t = &kyamlType{unknown: k.unknown}
+		t = &schema.Declared{Unknown: k.unknown}
 		k.types[name] = t
 		if value, ok := strings.CutPrefix(name, "{"); ok {
-			t.fields = map[string]*kyamlType{"*": k.typeOf(strings.TrimSuffix(value, "}"))}
+			t.Fields = map[string]*schema.Declared{"": k.typeOf(strings.TrimSuffix(value, "}"))}
 		}
 	}
 	return t
 }
-
-// kyamlType is the schema of a field in a kind that kyaml knows.
-type kyamlType struct {
-	strategy schema.Strategy
-	fields   map[string]*kyamlType
-	element  *kyamlType
-	unknown  *Inferred
-	leaf     bool
-}
-
-// Field implements schema.Schema.
-func (t *kyamlType) Field(name string) schema.Schema {
-	field, ok := t.fields[name]
-	if !ok {
-		field, ok = t.fields["*"]
-	}
-	switch {
-	case ok:
-		return field
-	case t.leaf:
-		return t
-	default:
-		return t.unknown
-	}
-}
-
-// Element implements schema.Schema.
-func (t *kyamlType) Element() schema.Schema {
-	switch {
-	case t.element != nil:
-		return t.element
-	case t.leaf:
-		return t
-	default:
-		return t.unknown
-	}
-}
-
-// Strategy implements schema.Schema.
-func (t *kyamlType) Strategy() schema.Strategy { return t.strategy }

@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/ownership-handoff/handoff/merge/schema"
-	"github.com/ownership-handoff/handoff/merge/twoway"
 )
 
 var update = flag.Bool("update", false, "write kustomize_schema.txt")
@@ -160,8 +159,7 @@ func short(name string) string { return strings.TrimPrefix(name, "io.k8s.") }
 // TestKustomizeEqualsKyamlSchema compares the schemas of all kinds at all places that kyaml knows.
 func TestKustomizeEqualsKyamlSchema(t *testing.T) {
 	r := newReducer(t)
-	root := twoway.Kustomize().(*twoway.Inferred)  //nolint:forcetypeassert // which fails the test
-	kyaml := kyamlSchema(false).(*twoway.Inferred) //nolint:forcetypeassert // likewise
+	root, kyaml := kustomize(), kyamlSchema(true)
 	seen, kinds := map[string]int{}, 0
 	for _, name := range slices.Sorted(maps.Keys(r.definitions)) {
 		for _, kind := range r.kinds(name) {
@@ -207,21 +205,5 @@ func (r reducer) compare(at string, of *openapi.ResourceSchema, want, got schema
 	}
 	if s.Items != nil && s.Items.Schema != nil {
 		r.compare(at+"[]", &openapi.ResourceSchema{Schema: s.Items.Schema}, want.Element(), got.Element(), seen)
-	}
-}
-
-// Only three-way merges have retainKeys.
-func TestKustomizeMergesTheSameWithoutRetainKeys(t *testing.T) {
-	pod := func(containers string) []byte {
-		return []byte(`{"apiVersion":"v1","kind":"Pod","spec":{"containers":[` + containers + `]}}`)
-	}
-	for name, place := range map[string]schema.Schema{"kustomize's schema": twoway.Kustomize(), "inferred": &twoway.Inferred{}, "none": nil} {
-		got, err := twoway.MergeJSON(pod(`{"name":"a","image":"x"}`), pod(`{"name":"a"},{"name":"b"}`), schema.WithoutRetainKeys(place), twoway.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := gocmp.Diff(string(pod(`{"image":"x","name":"a"},{"name":"b"}`)), string(got)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
 	}
 }

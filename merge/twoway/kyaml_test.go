@@ -20,8 +20,6 @@ type twoWayCase struct {
 	manifest, live, want string
 	infer                bool
 	order                twoway.ListOrder
-	// schema is the schema of the merge, if it is not kyaml's schema of the kinds.
-	place schema.Schema
 }
 
 // run checks the case against kyaml first, and then merge against the case.
@@ -47,11 +45,7 @@ func (c twoWayCase) run(t *testing.T) {
 // merge returns the result of Merge, and checks that it changes no input and that MergeJSON has the same result.
 func (c twoWayCase) merge(t *testing.T) (any, error) {
 	t.Helper()
-	place := c.place
-	if place == nil {
-		place = kyamlSchema(c.infer)
-	}
-	return mergeBothWays(t, decodeYAML(t, c.manifest), decodeYAML(t, c.live), place, twoway.Options{Order: c.order})
+	return mergeBothWays(t, decodeYAML(t, c.manifest), decodeYAML(t, c.live), kinds(c.infer), twoway.Options{Order: c.order})
 }
 
 func mergeBothWays(t *testing.T, manifest, live any, place schema.Schema, options twoway.Options) (any, error) {

@@ -3,26 +3,22 @@ package twoway
 import (
 	"slices"
 
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/value"
-
-	"github.com/ownership-handoff/handoff/internal/jsonnode"
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
 // list merges the manifest's list over live's.
-func (m merger) list(manifest, live *node, place schema.Schema) (node, error) {
-	place, err := schemaOfLists(place, manifest, live)
+func (m *merger) list(manifest, live *node, place schema.Schema) (*node, error) {
+	place, err := m.schemaOfLists(place, manifest, live)
 	if err != nil {
-		return node{}, err
+		return nil, err
 	}
 	strategy := place.Strategy()
 	if isAtomic(strategy) {
-		return node{Kind: '[', Children: manifest.Open()}, nil // counts as a change even if it is equal
+		return manifest, nil
 	}
-	switch d, manifest, err := listDirectiveOf(manifest); {
+	switch d, manifest, err := m.listDirectiveOf(manifest); {
 	case err != nil || d == deletes:
-		return node{}, err
+		return nil, err
 	case d == replaces:
 		return m.elements(manifest, strategy, place.Element())
 	case strategy.List == schema.MergeSet:
@@ -33,18 +29,18 @@ func (m merger) list(manifest, live *node, place schema.Schema) (node, error) {
 }
 
 // newList returns the manifest's list for a field that live lacks.
-func (m merger) newList(manifest *node, place schema.Schema) (node, error) {
-	place, err := schemaOfLists(place, manifest, nil)
+func (m *merger) newList(manifest *node, place schema.Schema) (*node, error) {
+	place, err := m.schemaOfLists(place, manifest, nil)
 	if err != nil {
-		return node{}, err
+		return nil, err
 	}
 	strategy := place.Strategy()
 	if isAtomic(strategy) {
-		return *manifest, nil
+		return manifest, nil
 	}
-	d, manifest, err := listDirectiveOf(manifest)
+	d, manifest, err := m.listDirectiveOf(manifest)
 	if err != nil || d == deletes {
-		return node{}, err
+		return nil, err
 	}
 	return m.elements(manifest, strategy, place.Element())
 }
@@ -54,38 +50,26 @@ func isAtomic(strategy schema.Strategy) bool {
 }
 
 // listOf returns the list of some elements, without those that were removed.
-func listOf(elements []member) node {
-	return node{Kind: '[', Children: slices.DeleteFunc(elements, func(c member) bool { return c.Node.Absent() })}
+func listOf(elements []member) *node {
+	return &node{Kind: '[', Children: slices.DeleteFunc(elements, func(c member) bool { return c.Node.IsAbsent() })}
 }
 
 // elements returns the manifest's list, which merges with nothing, without the elements that have $patch: delete.
-func (m merger) elements(manifest *node, strategy schema.Strategy, place schema.Schema) (node, error) {
+func (m *merger) elements(manifest *node, strategy schema.Strategy, place schema.Schema) (*node, error) {
 	if strategy.List == schema.MergeSet {
 		return m.members(manifest)
 	}
 	return m.keyed(manifest, &node{Kind: '['}, strategy, place)
 }
 
-// elementOf returns the path element of a keyed list's element.
-func elementOf(element *node, strategy schema.Strategy) fieldpath.PathElement {
-	var keys value.FieldList
-	for _, name := range strategy.Keys {
-		if _, ok := identity(element, name, strategy.Defaults); ok {
-			keys = append(keys, value.Field{Name: name, Value: element.Key(name, strategy.Defaults).Scalar()})
-		}
-	}
-	keys.Sort()
-	return fieldpath.PathElement{Key: &keys}
-}
-
 // keyed merges lists of objects element by element.
-func (m merger) keyed(manifest, live *node, strategy schema.Strategy, place schema.Schema) (node, error) {
+func (m *merger) keyed(manifest, live *node, strategy schema.Strategy, place schema.Schema) (*node, error) {
 	if len(manifest.Open()) == 0 {
-		return *live, nil
+		return live, nil
 	}
-	pairs, err := pair(manifest, live, strategy)
+	pairs, err := m.pair(manifest, live, strategy)
 	if err != nil {
-		return node{}, err
+		return nil, err
 	}
 	merged := append(make([]member, 0, len(live.Children)+pairs.unmatched()), live.Children...)
 	changed := false
@@ -96,15 +80,20 @@ func (m merger) keyed(manifest, live *node, strategy schema.Strategy, place sche
 			at, pairs.partner[i] = len(merged), len(merged)
 			merged = append(merged, member{})
 		}
-		if !merged[at].Node.Absent() {
+		if !merged[at].Node.IsAbsent() {
 			to = &merged[at].Node
 		}
-		mergedValue, err := m.field(from, to, place)
+		m.at.Enter(step{Element: from, Keys: strategy.Keys, Defaults: strategy.Defaults})
+		value, err := m.over(from, to, place)
 		if err != nil {
-			return node{}, under(err, elementOf(from, strategy))
+			return nil, err
 		}
-		if !jsonnode.Same(&mergedValue, &merged[at].Node) {
-			merged[at].Node, changed = mergedValue, true
+		m.at.Leave()
+		if value == nil {
+			value = &node{}
+		}
+		if value != to || value.IsMade() {
+			merged[at].Node, changed = *value, true
 		}
 	}
 	switch {
@@ -113,13 +102,13 @@ func (m merger) keyed(manifest, live *node, strategy schema.Strategy, place sche
 	case changed:
 		return listOf(merged), nil
 	default:
-		return *live, nil
+		return live, nil
 	}
 }
 
 // manifestFirst returns the elements of a merged list in the order of ManifestFirst. merged are live's elements, of that number,
 // followed by the manifest's new ones.
-func manifestFirst(merged []member, inLive int, pairs pairing) node {
+func manifestFirst(merged []member, inLive int, pairs pairing) *node {
 	list := make([]member, 0, len(merged))
 	placed := make([]bool, len(merged))
 	for _, at := range pairs.partner {
@@ -137,12 +126,12 @@ func manifestFirst(merged []member, inLive int, pairs pairing) node {
 }
 
 // set merges lists of scalars as ordered sets. 1 and "1" are the same member; the result has the later one.
-func (m merger) set(manifest, live *node) (node, error) {
-	if err := checkMembers(manifest, inManifest); err != nil {
-		return node{}, err
+func (m *merger) set(manifest, live *node) (*node, error) {
+	if err := m.checkMembers(manifest, inManifest); err != nil {
+		return nil, err
 	}
-	if err := checkMembers(live, inLive); err != nil {
-		return node{}, err
+	if err := m.checkMembers(live, inLive); err != nil {
+		return nil, err
 	}
 	if m.order == ManifestFirst {
 		return union(nil, slices.Concat(manifest.Children, live.Children)), nil
@@ -151,15 +140,15 @@ func (m merger) set(manifest, live *node) (node, error) {
 }
 
 // members returns the manifest's set for a field that live lacks.
-func (m merger) members(manifest *node) (node, error) {
-	if err := checkMembers(manifest, inManifest); err != nil || m.order == LiveFirst {
-		return *manifest, err
+func (m *merger) members(manifest *node) (*node, error) {
+	if err := m.checkMembers(manifest, inManifest); err != nil || m.order == LiveFirst {
+		return manifest, err
 	}
 	return union(nil, manifest.Children), nil
 }
 
 // union returns the list, followed by the members that it lacks.
-func union(list, members []member) node {
+func union(list, members []member) *node {
 	all := slices.Grow(slices.Clone(list), len(members))
 	at := make(map[string]int, cap(all))
 	for i := range list {
@@ -181,10 +170,11 @@ func union(list, members []member) node {
 }
 
 // checkMembers returns ErrWrongKind unless all elements of a list are scalars.
-func checkMembers(list *node, side string) error {
+func (m *merger) checkMembers(list *node, side string) error {
 	for i := range list.Open() {
 		if member := &list.Children[i].Node; member.Kind == 'n' || member.IsContainer() {
-			return under(wrong(side, ErrWrongKind, "it is %s in a set of scalars", kindName(member)), fieldpath.IndexElement(i))
+			m.at.Enter(step{IsIndex: true, Index: i})
+			return m.wrong(side, ErrWrongKind, "it is %s in a set of scalars", kindName(member))
 		}
 	}
 	return nil

@@ -11,7 +11,6 @@ func deployment(podSpec string) string {
 	return `{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {` + podSpec + `}}}}`
 }
 
-// Cases that kyaml's own tables lack: see TestUpstreamTablesOfMerge2.
 func TestTwoWayOfLists(t *testing.T) {
 	const prepend = twoway.ManifestFirst
 	for name, c := range map[string]twoWayCase{
@@ -29,6 +28,16 @@ func TestTwoWayOfLists(t *testing.T) {
 		"a replacing list follows the directives of its elements":             {manifest: deployment(`containers: [{$patch: replace}, {name: b, image: null}]`), live: deployment(`containers: [{name: b, image: i}]`), want: deployment(`containers: [{name: b}]`)},
 		"a number and a string with the same text are the same key":           {manifest: ports(`{containerPort: "80", protocol: TCP, name: x}`), live: ports(`{containerPort: 80, protocol: TCP}`), want: ports(`{containerPort: "80", protocol: TCP, name: x}`)},
 		"a directive in a list that is replaced is an element":                {manifest: `{items: [1, {$patch: delete}]}`, live: `{items: [2]}`, want: `{items: [1, {$patch: delete}]}`},
+		"prepend: the members of a set come in the manifest's order first":    {order: twoway.ManifestFirst, manifest: finalizers(`a, b`), live: finalizers(`c, b`), want: finalizers(`a, b, c`)},
+		"a set with a replace directive is replaced":                          {manifest: finalizers(`a, $patch: replace`), live: finalizers(`b, c`), want: finalizers(`a`)},
+		"a set with a delete directive is deleted":                            {manifest: finalizers(`a, $patch: delete`), live: finalizers(`b, c`), want: `{apiVersion: apps/v1, kind: Deployment, metadata: {}}`},
+		"an empty set adds nothing":                                           {manifest: finalizers(``), live: finalizers(`b, c`), want: finalizers(`b, c`)},
+		"a new set is added as it is":                                         {manifest: finalizers(`a, b`), live: `{apiVersion: apps/v1, kind: Deployment}`, want: finalizers(`a, b`)},
+		"a list without a schema is replaced unless keys are inferred":        {manifest: `{a: [{name: x, b: 1}]}`, live: `{a: [{name: x, c: 1}]}`, want: `{a: [{name: x, b: 1}]}`},
+		"inferred: a list whose elements have no name is replaced":            {infer: true, manifest: `{a: [{b: 1}]}`, live: `{a: [{c: 1}]}`, want: `{a: [{b: 1}]}`},
+		"inferred: an empty list merges with one that has names":              {infer: true, manifest: `{a: []}`, live: `{a: [{name: x}]}`, want: `{a: [{name: x}]}`},
+		"inferred: an object of a known kind within has its schema":           {manifest: `{wrapped: ` + deployment(`containers: [{name: a, image: i}]`) + `}`, live: `{wrapped: ` + deployment(`containers: [{name: a, args: [x]}]`) + `}`, want: `{wrapped: ` + deployment(`containers: [{name: a, args: [x], image: i}]`) + `}`},
+		"inferred: a directive makes the list one with names":                 {infer: true, manifest: `{a: [{name: x}, {$patch: replace}]}`, live: `{a: [{name: y}]}`, want: `{a: [{name: x}]}`},
 	} {
 		t.Run(name, c.run)
 	}

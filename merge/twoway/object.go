@@ -1,17 +1,15 @@
 package twoway
 
 import (
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-
 	"github.com/ownership-handoff/handoff/internal/jsonnode"
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
 // object merges the manifest's object over live's.
-func (m merger) object(manifest, live *node, place schema.Schema) (node, error) {
-	switch d, err := directiveOf(manifest); {
+func (m *merger) object(manifest, live *node, place schema.Schema) (*node, error) {
+	switch d, err := m.directiveOf(manifest); {
 	case err != nil || d == deletes:
-		return node{}, err
+		return nil, err
 	case d == replaces:
 		return m.fields(manifest, &node{Kind: '{'}, schemaOf(place, live, manifest))
 	default:
@@ -20,20 +18,20 @@ func (m merger) object(manifest, live *node, place schema.Schema) (node, error) 
 }
 
 // newObject returns the manifest's object for a field that live lacks: without directives and nulls, at any depth.
-func (m merger) newObject(manifest *node, place schema.Schema) (node, error) {
-	if d, err := directiveOf(manifest); err != nil || d == deletes {
-		return node{}, err
+func (m *merger) newObject(manifest *node, place schema.Schema) (*node, error) {
+	if d, err := m.directiveOf(manifest); err != nil || d == deletes {
+		return nil, err
 	}
 	return m.fields(manifest, &node{Kind: '{'}, place)
 }
 
 // fields merges the manifest's fields over live's.
-func (m merger) fields(manifest, live *node, place schema.Schema) (node, error) {
-	if err := checkNames(manifest, inManifest); err != nil {
-		return node{}, err
+func (m *merger) fields(manifest, live *node, place schema.Schema) (*node, error) {
+	if err := m.checkNames(manifest, inManifest); err != nil {
+		return nil, err
 	}
-	if err := checkNames(live, inLive); err != nil {
-		return node{}, err
+	if err := m.checkNames(live, inLive); err != nil {
+		return nil, err
 	}
 	place = schemaOf(place, live, manifest)
 	merged := jsonnode.Builder{Live: live}
@@ -43,23 +41,25 @@ func (m merger) fields(manifest, live *node, place schema.Schema) (node, error) 
 			continue
 		}
 		at, had := live.Find(want.Name, i), (*node)(nil)
-		if at >= 0 && !live.Children[at].Node.Absent() {
+		if at >= 0 && !live.Children[at].Node.IsAbsent() {
 			had = &live.Children[at].Node
 		}
-		value, err := m.field(&want.Node, had, place.Field(want.Name))
+		m.at.Enter(step{Name: want.Name})
+		value, err := m.over(&want.Node, had, place.Field(want.Name))
 		if err != nil {
-			return node{}, under(err, fieldpath.FieldNameElement(want.Name))
+			return nil, err
 		}
+		m.at.Leave()
 		merged.Put(at, want.Name, value)
 	}
 	return merged.Done(), nil
 }
 
 // checkNames opens an object. It returns ErrEmptyName if it has a field with an empty name, which kyaml cannot find.
-func checkNames(object *node, side string) error {
+func (m *merger) checkNames(object *node, side string) error {
 	object.Open()
 	if object.Field("", 0) != nil {
-		return &InputError{Input: side, Err: ErrEmptyName}
+		return &InputError{Input: side, Path: m.at.FieldPath(), Err: ErrEmptyName}
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package twoway
 
 import (
+	"fmt"
+
 	"github.com/ownership-handoff/handoff/internal/jsonnode"
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
@@ -45,111 +47,110 @@ type Options struct {
 func Merge(manifest, live any, s schema.Schema, options Options) (any, error) {
 	from, to := jsonnode.Of(manifest), jsonnode.Of(live)
 	merged, err := merge(&from, &to, s, options)
-	if err != nil || merged.Absent() {
+	if err != nil || merged == nil {
 		return nil, err
 	}
 	return merged.Decode(), nil
 }
 
 // MergeJSON is Merge for JSON texts. The result is null if the manifest deletes the whole object. Values that the manifest lacks
-// have live's text, and all numbers are as written. The fields of objects that both inputs have are sorted by name.
+// have live's text, and all numbers are as written. The fields of objects that the merge changes are sorted by name.
 //
 // Both inputs must be JSON values according to RFC 8259 and RFC 7493, which does not allow duplicate names in an object. Any
 // other text is an *InputError that includes the byte offset.
 func MergeJSON(manifest, live []byte, s schema.Schema, options Options) ([]byte, error) {
-	var r jsonnode.Reader
-	from, err := read(&r, inManifest, manifest)
+	from, err := read(inManifest, manifest)
 	if err != nil {
 		return nil, err
 	}
-	to, err := read(&r, inLive, live)
+	to, err := read(inLive, live)
 	if err != nil {
 		return nil, err
 	}
-	rewrite(&from)
-	rewriteBeside(&to, &from)
-	merged, err := merge(&from, &to, s, options)
+	merged, err := merge(from, to, s, options)
 	if err != nil {
 		return nil, err
 	}
-	if merged.Absent() {
+	if merged == nil {
 		return []byte("null"), nil
 	}
-	sortMade(&merged)
+	sortMade(merged)
 	return merged.AppendText(make([]byte, 0, len(manifest)+len(live))), nil
 }
 
-func merge(manifest, live *node, s schema.Schema, options Options) (node, error) {
-	if wrapped, ok := s.(interface{ Unwrap() schema.Schema }); ok { // WithoutRetainKeys, which would hide an Inferred
-		s = wrapped.Unwrap()
+// read returns the node of an input.
+func read(input string, text []byte) (*node, error) {
+	n, err := jsonnode.Read(text)
+	if err != nil {
+		err = &InputError{Input: input, Err: fmt.Errorf("decoding JSON: %w", err)}
 	}
+	return n, err
+}
+
+// sortMade sorts the members of the objects that the merge has made.
+func sortMade(n *node) {
+	if !n.IsMade() {
+		return
+	}
+	if n.Kind == '{' {
+		n.Sort()
+	}
+	for i := range n.Children {
+		sortMade(&n.Children[i].Node)
+	}
+}
+
+func merge(manifest, live *node, s schema.Schema, options Options) (*node, error) {
 	if s == nil {
 		s = new(Inferred)
 	}
-	merged, err := merger{order: options.Order}.over(manifest, live, s)
-	return merged, located(err)
+	m := merger{order: options.Order}
+	return m.over(manifest, live, s)
 }
 
 type (
 	node   = jsonnode.Node
 	member = jsonnode.Member
+	step   = jsonnode.Step
 )
 
-// merger merges one value over another. A node without a kind is the result that there is no value.
+// merger merges one value over another. The result is nil if there is no value.
 type merger struct {
 	order ListOrder
+	// at is the path to the current field.
+	at jsonnode.Path
 }
 
-// over merges the manifest's value over a value of live, which may be null.
-func (m merger) over(manifest, live *node, place schema.Schema) (node, error) {
+// over merges the manifest's value over live's, which is nil if live lacks the field.
+func (m *merger) over(manifest, live *node, place schema.Schema) (*node, error) {
 	switch {
-	case live.Kind == 'n':
+	case live == nil || live.Kind == 'n':
 		return m.added(manifest, place)
 	case manifest.Kind == 'n':
-		return node{}, nil
-	case manifest.IsContainer() && manifest.Kind == live.Kind:
-		isText := !live.Rewrite
-		rewriteBeside(live, manifest)
-		merged, err := m.containers(manifest, live, place)
-		if isText && jsonnode.Same(&merged, live) {
-			live.Rewrite, merged.Rewrite = false, false
-		}
-		return merged, err
-	case manifest.IsContainer(), live.IsContainer():
-		return node{}, wrong(inManifest, ErrWrongKind, "it is %s, and %s in live", kindName(manifest), kindName(live))
-	case manifest.Kind == '"' && live.Kind == '"' && manifest.Unquoted() == live.Unquoted():
-		return *live, nil
-	default:
-		return *manifest, checkScalar(manifest)
-	}
-}
-
-// containers merges two objects or two lists.
-func (m merger) containers(manifest, live *node, place schema.Schema) (node, error) {
-	if manifest.Kind == '{' {
+		return nil, nil //nolint:nilnil // no value and no error
+	case manifest.Kind == '{' && live.Kind == '{':
 		return m.object(manifest, live, place)
+	case manifest.Kind == '[' && live.Kind == '[':
+		return m.list(manifest, live, place)
+	case manifest.IsContainer(), live.IsContainer():
+		return nil, m.wrong(inManifest, ErrWrongKind, "it is %s, and %s in live", kindName(manifest), kindName(live))
+	case jsonnode.Equal(manifest, live):
+		return live, nil
+	default:
+		return manifest, m.checkScalar(manifest)
 	}
-	return m.list(manifest, live, place)
-}
-
-// field merges the manifest's value of a field over live's, nil if live lacks it.
-func (m merger) field(manifest, live *node, place schema.Schema) (node, error) {
-	if live == nil {
-		return m.added(manifest, place)
-	}
-	return m.over(manifest, live, place)
 }
 
 // added returns the manifest's value for a field that live lacks, or that the manifest replaces.
-func (m merger) added(manifest *node, place schema.Schema) (node, error) {
+func (m *merger) added(manifest *node, place schema.Schema) (*node, error) {
 	switch manifest.Kind {
 	case 'n':
-		return node{}, nil
+		return nil, nil //nolint:nilnil // no value and no error
 	case '{':
 		return m.newObject(manifest, place)
 	case '[':
 		return m.newList(manifest, place)
 	default:
-		return *manifest, checkScalar(manifest)
+		return manifest, m.checkScalar(manifest)
 	}
 }

@@ -4,10 +4,16 @@
 package audit
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/installation"
@@ -16,73 +22,60 @@ import (
 
 // Report is the result of an audit.
 type Report struct {
-	// Risks are sorted by namespace, object and field.
-	Risks []Risk
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
 	// Objects is the number of audited objects. Resources are their resources, as "deployments.apps"; empty for files.
-	Objects   int
-	Resources []string
-	// Namespaces are the sorted names of the audited namespaces, by mode.
-	Namespaces map[ownership.Mode][]string
+	Objects   int      `json:"objects"`
+	Resources []string `json:"resources,omitempty"`
+	// Namespaces are the sorted names of the audited namespaces, by mode: enforce, warn, off and unknown.
+	Namespaces map[ownership.Mode][]string `json:"namespaces"`
+	// Risks are sorted by namespace, object and field.
+	Risks []Risk `json:"risks"`
 	// Unrecorded are the objects that an autoscaler scaled after a client that does not record its manifest: nothing in the
 	// cluster reports whether the manifest still sets the replicas.
-	Unrecorded []explain.ObjectData
+	Unrecorded []explain.ObjectData `json:"unrecorded,omitempty"`
 	// ToOne are the objects without an autoscaler that scale to 1 if their manifest drops the replicas (Helm 3) or sets them to
 	// null (server-side apply): neither is recorded.
-	ToOne []explain.ObjectData
+	ToOne []explain.ObjectData `json:"scalesToOne,omitempty"`
 	// Undone are the objects that lack the annotation ownership.ControllerFieldsAnnotation of their manifest, as after kubectl
 	// rollout undo.
-	Undone []explain.ObjectData
+	Undone []explain.ObjectData `json:"rulesUndone,omitempty"`
 	// Annotated are the objects with the mode annotation, which has no effect on them.
-	Annotated []source.Annotated
+	Annotated []source.Annotated `json:"annotated,omitempty"`
 	// Notes say why handoff does not act as its mode says.
-	Notes []string
+	Notes []string `json:"notes,omitempty"`
+	// Gaps describe what is unknown, one sentence each; a complete answer has none.
+	Gaps []string `json:"gaps,omitempty"`
 	// Possible are sentences about Unrecorded objects that handoff does not keep: each could be a risk.
-	Possible []string
-	// Gaps describe what is unknown, one sentence each.
-	Gaps []string
+	Possible []string `json:"-"`
 }
 
-// Progress is the progress of an audit.
-type Progress struct {
-	// Resource is the resource that is being read. Looked is the number of its objects audited so far, Of the total, or 0 if
-	// the API server does not return it.
-	Resource   string
-	Looked, Of int64
-	// Risks is the number of risks found so far, in all kinds.
-	Risks int
-}
-
-// Options are what an audit needs beside the objects.
-type Options struct {
-	Installation *installation.Installation
-	// Namespace is the audited namespace, "" for all.
-	Namespace string
-	Progress  func(Progress)
-}
-
-// Run audits the objects that a survey reads, and calls report after each page.
-func Run(ctx context.Context, survey *source.Survey, o Options) (*Report, error) {
-	a := auditor{
-		ctx: ctx, survey: survey, installation: o.Installation, report: &Report{Namespaces: map[ownership.Mode][]string{}},
-	}
-	if err := a.namespaces(o.Namespace); err != nil {
+// Run audits the objects that a survey reads in a namespace or, if it is empty, in all. It shows the progress after each page.
+func Run(
+	ctx context.Context, survey *source.Survey, in *installation.Installation, namespace string, progress func(line string),
+) (*Report, error) {
+	a := auditor{ctx: ctx, survey: survey, installation: in, report: &Report{
+		APIVersion: explain.APIVersion, Kind: "Audit", Risks: []Risk{},
+		Namespaces: map[ownership.Mode][]string{ownership.ModeEnforce: {}, ownership.ModeWarn: {}, ownership.ModeOff: {}},
+	}}
+	if err := a.namespaces(namespace); err != nil {
 		return nil, err
 	}
-	var progress Progress
+	resource, audited := "", int64(0)
 	err := survey.Each(ctx, func(page source.Page) error {
-		if page.Resource != progress.Resource {
-			progress = Progress{Resource: page.Resource}
-			a.report.Resources = append(a.report.Resources, page.Resource)
+		if page.Resource != resource {
+			resource, audited = page.Resource, 0
+			a.report.Resources = append(a.report.Resources, resource)
 		}
 		for _, s := range page.Subjects {
 			a.audit(s)
 		}
-		progress.Looked += int64(len(page.Subjects))
-		progress.Of, progress.Risks = 0, len(a.report.Risks)
-		if page.Left >= 0 {
-			progress.Of = progress.Looked + page.Left
+		audited += int64(len(page.Subjects))
+		number := strconv.FormatInt(audited, 10)
+		if page.Left >= 0 { // the API server returns it
+			number = fmt.Sprintf("%d of %d", audited, audited+page.Left)
 		}
-		o.Progress(progress)
+		progress(strings.TrimPrefix(fmt.Sprintf("%s: %s objects, risks so far: %d", resource, number, len(a.report.Risks)), ": "))
 		return ctx.Err()
 	})
 	if err != nil {
@@ -98,11 +91,10 @@ type auditor struct {
 	survey       *source.Survey
 	installation *installation.Installation
 	report       *Report
-	// stripped counts objects without managedFields, unreadable those with records that cannot be parsed.
-	stripped, unreadable tally
+	// stripped are the names of objects without managedFields, unreadable the errors of those with records that cannot be parsed.
+	stripped, unreadable []string
 }
 
-// audit audits one object.
 func (a *auditor) audit(s source.Subject) {
 	a.report.Objects++
 	a.report.Gaps = append(a.report.Gaps, s.Gaps...)
@@ -112,46 +104,129 @@ func (a *auditor) audit(s source.Subject) {
 	entries, err := s.Object.Entries()
 	stripped := err == nil && len(entries) == 0
 	if stripped {
-		a.stripped.add(titleOf(s))
+		a.stripped = append(a.stripped, s.Title())
 	}
-	explained, err := explain.Of(s)
+	e, err := explain.Of(s)
 	switch {
 	case err != nil && !stripped:
-		a.unreadable.addWith(titleOf(s), err.Error())
+		a.unreadable = append(a.unreadable, err.Error())
 	case err == nil:
-		a.replicas(explained)
+		a.replicas(e)
 		if lostRules(s) {
 			a.report.Undone = append(a.report.Undone, explain.ObjectOf(s))
 		}
-		a.addContested(explained)
+		a.contested(e)
 	}
-	a.several(explained)
+	a.several(e)
 }
 
 func (a *auditor) finish() {
 	r := a.report
-	slices.SortStableFunc(r.Risks, compare)
+	slices.SortStableFunc(r.Risks, func(a, b Risk) int {
+		return cmp.Or(cmp.Compare(a.Object.Namespace, b.Object.Namespace), cmp.Compare(a.name, b.name),
+			cmp.Compare(a.Field, b.Field), cmp.Compare(a.Kind, b.Kind))
+	})
 	slices.Sort(r.Resources)
-	for name := range a.survey.Namespaces { // of files
-		a.addNamespace(name)
+	if a.installation.OfFiles() {
+		for name := range a.survey.Namespaces {
+			a.addNamespace(name)
+		}
 	}
 	for _, names := range r.Namespaces {
 		slices.Sort(names)
 	}
-	r.Gaps = append(r.Gaps, a.survey.Gaps()...)
-	if a.stripped.count > 0 {
-		r.Gaps = append(r.Gaps, a.stripped.some()+
+	r.Gaps = append(r.Gaps, a.survey.Gaps...)
+	if unknown := r.Namespaces[installation.Unknown]; a.installation.OfFiles() && len(unknown) > 0 {
+		r.Gaps = append(r.Gaps, "the mode of handoff in namespace "+some(unknown)+
+			" is unknown; add the namespaces to the files: kubectl get namespaces -o yaml")
+	}
+	if len(a.stripped) > 0 {
+		r.Gaps = append(r.Gaps, some(a.stripped)+
 			": no managedFields, so the owners of fields are unknown; export objects with kubectl get -o yaml --show-managed-fields")
 	}
-	if a.unreadable.count > 0 {
-		r.Gaps = append(r.Gaps, a.unreadable.first+a.unreadable.others())
+	switch others := len(a.unreadable) - 1; {
+	case others > 0:
+		r.Gaps = append(r.Gaps, fmt.Sprintf("%s (and %s)", a.unreadable[0], counted(others, "other object")))
+	case others == 0:
+		r.Gaps = append(r.Gaps, a.unreadable[0])
 	}
 }
 
-func titleOf(s source.Subject) string {
-	title := s.String()
-	if s.Namespace != "" {
-		title += " -n " + s.Namespace
+// some returns the first few names and the number of others.
+func some(names []string) string {
+	shown := len(names)
+	if shown > 3 {
+		shown = 2
 	}
-	return strings.Clone(title)
+	return printable.Names(names[:shown], len(names))
+}
+
+// Kind is a kind of risk.
+type Kind string
+
+// The kinds of risks.
+const (
+	// Replicas means that an autoscaler scales the object and a manifest still sets the scale field.
+	Replicas Kind = "replicas"
+	// Contested means that several managers write the same fields.
+	Contested Kind = "contested"
+	// NoTarget means that a HorizontalPodAutoscaler or another scaler scales nothing.
+	NoTarget Kind = "no-target"
+	// TwoAutoscalers means that two or more HorizontalPodAutoscalers target the object.
+	TwoAutoscalers Kind = "two-autoscalers"
+)
+
+// Risk is a risk of one object. It does not refer to the object, which is not kept.
+type Risk struct {
+	Kind   Kind               `json:"risk"`
+	Object explain.ObjectData `json:"object"`
+	// Field is the path of the field, or of the common parent of all Fields.
+	Field  string  `json:"field"`
+	Fields []Field `json:"fields,omitempty"`
+	// Now describes the field's current value, NextApply what an apply would do.
+	Now       string `json:"now"`
+	NextApply string `json:"nextApply"`
+	// Mode is the mode in which handoff reviews the object, Why the reason if that is not the mode that was set, and Handoff how
+	// handoff responds. They are empty if the risk does not depend on an apply.
+	Mode    ownership.Mode `json:"mode,omitempty"`
+	Why     string         `json:"why,omitempty"`
+	Handoff string         `json:"handoff,omitempty"`
+	// Managers are the managers involved, the owner first.
+	Managers []string `json:"managers,omitempty"`
+	Since    string   `json:"since,omitempty"`
+	// Remedies are in order, the quickest first. Those that begin with kubectl are commands.
+	Remedies []string `json:"remedies"`
+
+	name string
+}
+
+// Field is a field at risk.
+type Field struct {
+	Path string `json:"path"`
+	// Value and ManifestValue are left out if they are long, and for Secrets.
+	Value         json.RawMessage `json:"value,omitempty"`
+	ManifestValue json.RawMessage `json:"manifestValue,omitempty"`
+}
+
+func newRisk(kind Kind, s source.Subject) Risk {
+	return Risk{Kind: kind, Object: explain.ObjectOf(s), name: s.String()}
+}
+
+func (r *Risk) addFields(e explain.Explanation, fields ...ownership.Field) {
+	for i := range fields {
+		data := e.FieldData(&fields[i])
+		r.Fields = append(r.Fields, Field{data.Path, kept(data.Value), kept(data.ManifestValue)})
+		r.Since = max(r.Since, fields[i].Since)
+	}
+}
+
+// maxValueLen limits the length of a value that a risk keeps.
+const maxValueLen = 256
+
+// kept returns a copy of a value, so that the page can be garbage-collected.
+func kept(value json.RawMessage) json.RawMessage {
+	if len(value) > maxValueLen {
+		return nil
+	}
+	return bytes.Clone(value)
 }

@@ -102,7 +102,7 @@ func reportOf(t *testing.T, objects ...string) *audit.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := audit.Run(t.Context(), survey, audit.Options{Installation: in, Progress: func(audit.Progress) {}})
+	report, err := audit.Run(t.Context(), survey, in, "", func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestTheModeAnnotationOfAnObjectHasNoEffect(t *testing.T) {
 		t.Errorf("risks: %v", report.Risks)
 	}
 	want := []source.Annotated{{Object: "deployment.apps/web -n shop", Mode: "enforce"}}
-	if diff := cmp.Diff(want, report.Data().Annotated); diff != "" {
+	if diff := cmp.Diff(want, report.Annotated); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	var table strings.Builder

@@ -170,7 +170,7 @@ func TestGapsOfManyObjectsAreCombined(t *testing.T) {
 	unreadable := object{spec: `{}`, manifest: "{", entries: []string{kubectl(``)}}.text()
 	report := reportOf(t, append(objects, unreadable, unreadable, ofWeb("web"), shop(""))...)
 	want := []string{
-		"deployment.apps/web -n shop, deployment.apps/web -n shop, deployment.apps/web -n shop and 2 others: no managedFields, so",
+		"deployment.apps/web -n shop, deployment.apps/web -n shop and 3 others: no managedFields, so",
 		"deployment.apps/web: annotation kubectl.kubernetes.io/last-applied-configuration cannot be read",
 	}
 	if len(report.Gaps) != len(want) {

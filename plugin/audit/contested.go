@@ -5,82 +5,149 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
+	"github.com/ownership-handoff/handoff/plugin/installation"
 )
 
-// contestedFields are fields of an object with the contests for them. The contests have the same indexes as the fields.
-type contestedFields struct {
-	fields   ownership.Fields
-	contests []contest
+// autoscaling is the field manager of the HorizontalPodAutoscaler controller, which writes through /scale.
+const autoscaling = "kube-controller-manager"
+
+// contest lists the managers that contend for a field.
+type contest struct {
+	// appliers are the managers with manifests that set the field.
+	appliers []string
+	// writer is a manager that is neither an applier nor imperative and has written another value. It is empty if the
+	// appliers contend with each other.
+	writer string
+	// owner is the field's owner.
+	owner ownership.Owner
 }
 
-// contestedFieldsOf returns the fields of an object. It leaves out fields that do not split their parent: defaults, and fields
-// that the object lacks.
-func contestedFieldsOf(e explain.Explanation) contestedFields {
+func (c contest) exists() bool { return c.writer != "" || len(c.appliers) > 1 }
+
+// contested adds a risk for fields that several managers write. Fields with the same contenders are one risk if their common
+// parent has no other declared fields. Defaults, and fields that the object lacks, do not split their parent.
+func (a *auditor) contested(e explain.Explanation) {
 	clientSide := clientSideApplier(e)
-	var c contestedFields
+	var fields ownership.Fields
+	var contests []contest
 	for i := range e.Fields {
 		f := &e.Fields[i]
 		found := contestOf(e, clientSide, f)
 		if found.exists() || f.Owner.Kind != ownership.Default && f.Value != nil {
-			c.fields, c.contests = append(c.fields, *f), append(c.contests, found)
+			fields, contests = append(fields, *f), append(contests, found)
 		}
 	}
-	return c
-}
-
-// addContested adds a risk for fields that several managers write. Fields with the same contenders are one risk if their common
-// parent has no other declared fields.
-func (a *auditor) addContested(e explain.Explanation) {
-	c := contestedFieldsOf(e)
-	same := func(x, y int) bool { return c.contests[x].equal(c.contests[y]) }
-	for _, fold := range c.fields.FoldBy(same) {
-		found := c.contests[fold.First]
-		onlyKeys := !slices.ContainsFunc(fold.Fields, func(f ownership.Field) bool { return !isKey(f.Path) })
-		if found.exists() && (!onlyKeys || found.writer != "") {
+	same := func(x, y int) bool {
+		return contests[x].writer == contests[y].writer && contests[x].owner == contests[y].owner &&
+			slices.Equal(contests[x].appliers, contests[y].appliers)
+	}
+	for _, fold := range fields.FoldBy(same) {
+		found := contests[fold.First]
+		notKey := func(f ownership.Field) bool { return !isKey(f.Path) }
+		if found.exists() && (found.writer != "" || slices.ContainsFunc(fold.Fields, notKey)) {
 			a.addContest(e, fold, found)
 		}
 	}
 }
 
-// addContest adds the risk of a fold.
+// contestOf returns the managers that contend for a field, in one of two cases:
+//   - The last-applied manifest declares a different value, and the field's manager is neither an applier nor imperative: both
+//     write repeatedly. An imperative change happens once. A value that the API server has only normalized, such as 0.5 to
+//     500m, is still the applier's.
+//   - Several appliers set it.
+//
+// The scale field of an autoscaled object is another risk. A value that an autoscaler left behind belongs to the manifest.
+func contestOf(e explain.Explanation, clientSide string, f *ownership.Field) contest {
+	status := len(f.Path) > 0 && f.Path[0].FieldName != nil && *f.Path[0].FieldName == "status"
+	if f.Value == nil || f.Owner.Kind == ownership.Autoscaler || status {
+		return contest{}
+	}
+	found := contest{appliers: appliers(e, clientSide, f), owner: f.Owner.Kind}
+	byOwner := f.Owner.Kind.Decided() == ownership.Imperative || f.Owner.Kind == ownership.Controller
+	if f.DeclaredValue == nil || len(f.Entries) == 0 || !byOwner {
+		return found
+	}
+	managers, writer := e.Subject.Context.Managers, f.Entries[0]
+	formerAutoscaler := writer.Manager == autoscaling && writer.Subresource == "scale"
+	if !managers.IsImperative(writer) && !formerAutoscaler && !managers.IsApplier(writer) {
+		found.writer = writer.Manager
+	}
+	return found
+}
+
+// appliers returns the managers with manifests that set a field, without duplicates: the client-side applier if the
+// last-applied annotation declares the field, server-side appliers, and clients that do not record their manifest, such as
+// Helm 3. The client-side applier's managedFields entry does not count, because it includes defaults.
+func appliers(e explain.Explanation, clientSide string, f *ownership.Field) (names []string) {
+	if clientSide != "" && f.Declared == ownership.Sets {
+		names = append(names, clientSide)
+	}
+	for _, h := range f.Entries {
+		recorded := h.Operation == ownership.OperationUpdate && h.Manager == clientSide
+		if e.Subject.Context.Managers.IsApplier(h) && h.Subresource == "" && !recorded && !slices.Contains(names, h.Manager) {
+			names = append(names, h.Manager)
+		}
+	}
+	return names
+}
+
+// clientSideApplier returns the client-side applier that wrote the last-applied annotation. It returns "" if there is no
+// annotation, or if only the API server still updates it, for a server-side applier.
+func clientSideApplier(e explain.Explanation) string {
+	entries, _ := e.Subject.Object.Entries() // which explain has read
+	for _, entry := range ownership.EntriesFor(entries, ownership.LastAppliedPath()) {
+		if entry.Operation == ownership.OperationUpdate && e.Subject.Context.Managers.IsApplier(entry) {
+			return entry.Manager
+		}
+	}
+	return ""
+}
+
+// isKey reports whether a field is a key of its list element. Every manager that sets a field of the element also manages it.
+func isKey(path fieldpath.Path) bool {
+	last := len(path) - 1
+	if last < 1 || path[last].FieldName == nil || path[last-1].Key == nil {
+		return false
+	}
+	name := *path[last].FieldName
+	return slices.ContainsFunc(*path[last-1].Key, func(key value.Field) bool { return key.Name == name })
+}
+
 func (a *auditor) addContest(e explain.Explanation, fold ownership.Fold, found contest) {
-	answer := a.answerOf(e.Subject)
-	r := riskOf(Contested, e, answer, fold.Fields)
-	r.Field = explain.Text(fold.Path)
+	s, first := e.Subject, &fold.Fields[0]
+	r := newRisk(Contested, s)
+	r.addFields(e, fold.Fields...)
+	r.Field, r.Now, r.Managers = explain.Text(fold.Path), e.Short(first.Path, first.Value), found.appliers
 	if r.Field == "" {
 		r.Field = "."
 	}
-	first := &fold.Fields[0]
-	r.Now = e.Short(first.Path, first.Value)
+	kept := r.Now
 	if len(fold.Fields) > 1 {
-		r.Now = fmt.Sprintf("(%d fields)", len(fold.Fields))
+		r.Now, kept = fmt.Sprintf("(%d fields)", len(fold.Fields)), "them"
 	}
-	kept := ""
-	if e.Keeps(first, ownership.Sets, ownership.Sets) {
-		kept = r.Now
-		if len(fold.Fields) > 1 {
-			kept = "them"
-		}
+	if !e.Keeps(first, ownership.Sets, ownership.Sets) {
+		kept = ""
 	}
-	r.Handoff = handoff(answer, kept)
+	answer := a.ask(installation.ObjectOf(s.Kind, s.Namespace, s.Object))
+	r.respond(answer, kept)
 	r.NextApply = nextOf(e, fold, found)
-	r.Managers = found.appliers
 	if found.writer == "" {
 		r.Remedies = []string{"remove " + r.Field + " from one of the manifests"}
-		a.add(r)
-		return
+	} else {
+		r.Managers = append([]string{found.writer}, found.appliers...)
+		if kept == "" { // it fails, and changes nothing, if the object already has the annotation with other fields
+			r.Remedies = append(r.Remedies, fmt.Sprintf("kubectl annotate %s -n %s '%s=%s'",
+				s, s.Namespace, ownership.ControllerFieldsAnnotation, r.Field))
+		}
+		r.Remedies = append(append(r.Remedies, a.enable(s, answer)...),
+			releaseCommand(s, r.Field), "remove "+r.Field+" from the manifest")
 	}
-	r.Managers = append([]string{found.writer}, found.appliers...)
-	if kept == "" {
-		r.Remedies = append(r.Remedies, assignCommand(e, r.Field))
-	}
-	if r.Mode != ownership.ModeEnforce {
-		r.Remedies = append(r.Remedies, a.enableRemedies(e.Subject, answer)...)
-	}
-	r.Remedies = append(r.Remedies, releaseCommand(e, r.Field), "remove "+r.Field+" from the manifest")
-	a.add(r)
+	a.report.Risks = append(a.report.Risks, r)
 }
 
 // nextOf returns what the next apply does to contested fields.
@@ -94,19 +161,15 @@ func nextOf(e explain.Explanation, fold ownership.Fold, found contest) string {
 		sets = "sets the manifest's values"
 	}
 	all := strings.Join(found.appliers, " and ")
+	clientSide := func(h ownership.Entry) bool { return h.Operation != ownership.OperationApply }
 	switch {
 	case found.writer != "":
 		return sets + ", overwriting " + found.writer
 	case sets != "":
 		return sets + ", as " + all + " differ"
-	case serverSide(first):
-		return "conflicts once " + all + " differ"
-	default:
+	case slices.ContainsFunc(first.Entries, clientSide):
 		return "overwrites the other once " + all + " differ"
+	default:
+		return "conflicts once " + all + " differ"
 	}
-}
-
-// serverSide reports whether all managers of a field use server-side apply.
-func serverSide(f *ownership.Field) bool {
-	return !slices.ContainsFunc(f.Entries, func(h ownership.Entry) bool { return h.Operation != ownership.OperationApply })
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,11 +29,7 @@ func (s *shared) newAudit() *cobra.Command {
 		Short: "Find objects that the next apply would break",
 		Long: `Finds objects that work now and that the next apply of an unchanged manifest would break.
 
-Why were the replicas reset? The manifest sets replicas: 3, and an autoscaler has scaled the object to 10. Applying the
-manifest again, for any reason, sets 3, because the manifest still sets the field. Removing replicas from the manifest,
-as the documentation advises, results in 1, because kubectl apply deletes fields that the last-applied manifest had.
-This command reports both as the risk "replicas" before they happen. For the history of one object, see
-"kubectl handoff explain deployment/web .spec.replicas".
+For the history of one object, see "kubectl handoff explain deployment/web .spec.replicas".
 
 Risks:
   replicas          an autoscaler scales the object, and its manifest still sets the replicas: according to the
@@ -98,12 +96,13 @@ func (a *auditOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	options := audit.Options{Progress: shown.update}
-	if options.Installation, err = a.shared.installation(ctx, a.subjects.offline()); err != nil {
+	in, err := a.shared.installation(ctx, a.subjects.offline())
+	if err != nil {
 		return err
 	}
+	namespace := ""
 	if !a.subjects.offline() && !a.subjects.allNamespaces {
-		if options.Namespace, _, err = a.shared.cluster.ToRawKubeConfigLoader().Namespace(); err != nil {
+		if namespace, _, err = a.shared.cluster.ToRawKubeConfigLoader().Namespace(); err != nil {
 			return source.Advise(err, "")
 		}
 	}
@@ -111,7 +110,7 @@ func (a *auditOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	report, err := audit.Run(ctx, survey, options)
+	report, err := audit.Run(ctx, survey, in, namespace, shown.update)
 	shown.clear()
 	if err != nil {
 		return err
@@ -120,7 +119,12 @@ func (a *auditOptions) run(ctx context.Context, args []string) error {
 	if a.failOnRisk { // what could be a risk must not pass
 		report.Gaps = append(report.Gaps, report.Possible...)
 	}
-	if err := a.write(report); err != nil {
+	if a.output.isData() {
+		err = a.output.print(a.shared, "Audit", []any{report}, true)
+	} else {
+		err = report.Table(a.shared.env.IOStreams.Out, a.output.isWide())
+	}
+	if err != nil {
 		return err
 	}
 	err = finish(a.shared.env.IOStreams.ErrOut, report.Gaps)
@@ -128,13 +132,6 @@ func (a *auditOptions) run(ctx context.Context, args []string) error {
 		return exitError(ExitNegative)
 	}
 	return err
-}
-
-func (a *auditOptions) write(report *audit.Report) error {
-	if a.output.isData() {
-		return a.output.print(a.shared, "Audit", []any{report.Data()}, true)
-	}
-	return report.Table(a.shared.env.IOStreams.Out, a.output.isWide())
 }
 
 // typesOf parses the arguments, each a comma-separated list of types.
@@ -152,4 +149,46 @@ func typesOf(args []string) (types []string, err error) {
 		}
 	}
 	return types, nil
+}
+
+// progress shows the progress of an audit on standard error.
+type progress struct {
+	out io.Writer
+	// begin and end surround each line. On a terminal, each line overwrites the last one, and erase removes it.
+	begin, end, erase string
+	every             time.Duration
+	last              time.Time
+}
+
+// maxColumns limits the length of a line: a line that the terminal wraps cannot be overwritten.
+const maxColumns = 79
+
+func newProgress(env Environment, style string) (*progress, error) {
+	const eraseLine = "\r\x1b[K"
+	switch {
+	case style == "auto" && env.Terminal:
+		return &progress{out: env.IOStreams.ErrOut, begin: eraseLine, erase: eraseLine, every: 200 * time.Millisecond}, nil
+	case style == "plain":
+		return &progress{out: env.IOStreams.ErrOut, end: "\n", every: time.Second}, nil
+	case style == "auto", style == "none":
+		return &progress{out: io.Discard}, nil
+	default:
+		return nil, fmt.Errorf("invalid --progress=%s; use auto, plain or none", style)
+	}
+}
+
+// update shows a line, unless one was shown recently.
+func (p *progress) update(line string) {
+	if time.Since(p.last) < p.every {
+		return
+	}
+	p.last = time.Now()
+	_, _ = io.WriteString(p.out, p.begin+line[:min(len(line), maxColumns)]+p.end)
+}
+
+// clear removes the line from the terminal, if there is one.
+func (p *progress) clear() {
+	if !p.last.IsZero() {
+		_, _ = io.WriteString(p.out, p.erase)
+	}
 }

@@ -2,11 +2,12 @@ package cli
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/discovery"
 
@@ -22,49 +23,30 @@ func (s *shared) completeClusterFlags(root *cobra.Command) {
 		if err != nil {
 			return nil, noFiles
 		}
-		var names []string
-		for name := range raw.Contexts {
-			names = append(names, name)
-		}
-		return withPrefix(names, prefix), noFiles
+		return withPrefix(slices.Collect(maps.Keys(raw.Contexts)), prefix), noFiles
 	}
 	must(root.RegisterFlagCompletionFunc("context", contexts))
 }
 
 // completeNamespaces suggests namespaces that the arguments do not contain yet.
-func (s *shared) completeNamespaces(
-	c *cobra.Command, args []string, prefix string,
-) ([]cobra.Completion, cobra.ShellCompDirective) {
-	namespaces, err := s.namespaces()
-	if err != nil {
-		return nil, noFiles
-	}
-	list, err := namespaces.List(contextOf(c), metav1.ListOptions{})
-	if err != nil {
-		return nil, noFiles
-	}
-	var names []string
-	for i := range list.Items {
-		if name := list.Items[i].GetName(); !slices.Contains(args, name) {
-			names = append(names, name)
-		}
-	}
-	return withPrefix(names, prefix), noFiles
+func (s *shared) completeNamespaces(_ *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	isGiven := func(name string) bool { return slices.Contains(args, name) }
+	return withPrefix(slices.DeleteFunc(s.names("namespaces", false), isGiven), prefix), noFiles
 }
 
 // complete suggests types, then names, then fields.
 func (e *explainOptions) complete(c *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	kind, _, named := strings.Cut(prefix, "/")
+	offline := e.subjects.offline()
 	switch {
-	case len(args) > 0 || e.subjects.offline():
-		if len(args) == 1 && !strings.Contains(args[0], "/") && !strings.HasPrefix(prefix, ".") && !e.subjects.offline() {
-			return withPrefix(e.names(args[0]), prefix), noFiles
-		}
-		return withPrefix(e.fieldPaths(contextOf(c), args), prefix), noFiles
+	case len(args) == 1 && !strings.Contains(args[0], "/") && !strings.HasPrefix(prefix, ".") && !offline:
+		return withPrefix(e.shared.names(args[0], e.subjects.allNamespaces), prefix), noFiles
+	case len(args) > 0 || offline:
+		return withPrefix(e.fieldPaths(c.Context(), args), prefix), noFiles
 	case named:
-		var names []string
-		for _, name := range e.names(kind) {
-			names = append(names, kind+"/"+name)
+		names := e.shared.names(kind, e.subjects.allNamespaces)
+		for i, name := range names {
+			names[i] = kind + "/" + name
 		}
 		return withPrefix(names, prefix), noFiles
 	default:
@@ -90,30 +72,22 @@ func (s *shared) types() []string {
 	lists, _ := discovery.ServerPreferredResources(client) // an unavailable API service only leaves out its own types
 	var types []string
 	for _, list := range lists {
-		_, version, grouped := strings.Cut(list.GroupVersion, "/")
-		group := strings.TrimSuffix(list.GroupVersion, "/"+version)
+		gv, _ := schema.ParseGroupVersion(list.GroupVersion) // of the API server
 		for i := range list.APIResources {
 			r := &list.APIResources[i]
-			if !slices.Contains(r.Verbs, "get") || strings.Contains(r.Name, "/") {
-				continue
+			if slices.Contains(r.Verbs, "get") && !strings.Contains(r.Name, "/") {
+				types = append(types, gv.WithResource(r.Name).GroupResource().String()+"/")
 			}
-			name := r.Name
-			if grouped {
-				name += "." + group
-			}
-			types = append(types, name+"/")
 		}
 	}
 	return types
 }
 
-func (e *explainOptions) names(kind string) []string {
-	namespace, _, err := e.shared.cluster.ToRawKubeConfigLoader().Namespace()
-	if err != nil {
-		return nil
-	}
-	infos, err := resource.NewBuilder(e.shared.cluster).Unstructured().NamespaceParam(namespace).DefaultNamespace().
-		AllNamespaces(e.subjects.allNamespaces).ResourceTypeOrNameArgs(true, kind).Flatten().Do().Infos()
+// names returns the names of the objects of a type.
+func (s *shared) names(kind string, allNamespaces bool) []string {
+	namespace, _, _ := s.cluster.ToRawKubeConfigLoader().Namespace() // without a configuration, the list fails
+	infos, err := resource.NewBuilder(s.cluster).Unstructured().NamespaceParam(namespace).DefaultNamespace().
+		AllNamespaces(allNamespaces).ResourceTypeOrNameArgs(true, kind).Flatten().Do().Infos()
 	if err != nil {
 		return nil
 	}
@@ -132,11 +106,9 @@ func (e *explainOptions) fieldPaths(ctx context.Context, args []string) []string
 	}
 	var paths []string
 	for _, s := range reading.Subjects {
-		explained, err := explain.Of(s)
-		if err != nil {
-			continue
+		if explained, err := explain.Of(s); err == nil {
+			paths = append(paths, explained.Paths()...)
 		}
-		paths = append(paths, explained.Paths()...)
 	}
 	return paths
 }
@@ -159,12 +131,4 @@ func withPrefix(words []string, prefix string) []cobra.Completion {
 	matching := slices.DeleteFunc(words, func(word string) bool { return !strings.HasPrefix(word, prefix) })
 	slices.Sort(matching)
 	return slices.Compact(matching)
-}
-
-// contextOf returns the command's context. Completion of a flag has none.
-func contextOf(c *cobra.Command) context.Context {
-	if ctx := c.Context(); ctx != nil {
-		return ctx
-	}
-	return context.Background()
 }

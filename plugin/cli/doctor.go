@@ -12,7 +12,6 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// doctorDeadline is the default of --deadline.
 const doctorDeadline = 30 * time.Second
 
 type doctorOptions struct {
@@ -85,9 +84,10 @@ func (o *doctorOptions) run(ctx context.Context, inNamespace bool) error {
 	if o.deadline <= 0 {
 		return fmt.Errorf("invalid argument --deadline=%s: must be positive", o.deadline)
 	}
-	options, err := o.options(inNamespace)
-	if err != nil {
-		return source.Advise(err, "")
+	env, cluster := o.shared.env, o.shared.cluster
+	options := doctor.Options{Cluster: cluster, Version: env.Version, Now: env.Now()}
+	if inNamespace {
+		options.Namespace, _, _ = cluster.ToRawKubeConfigLoader().Namespace() // the error is that of the client
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.deadline)
 	defer cancel()
@@ -95,35 +95,17 @@ func (o *doctorOptions) run(ctx context.Context, inNamespace bool) error {
 	if err != nil {
 		return source.Advise(err, "")
 	}
-	if err := o.write(report); err != nil {
+	if o.output.isData() {
+		err = o.output.print(o.shared, "Diagnosis", []any{report}, true)
+	} else {
+		err = report.Table(env.IOStreams.Out, table.Style{Color: env.Color, Now: env.Now()})
+	}
+	if err != nil {
 		return err
 	}
-	err = finish(o.shared.env.IOStreams.ErrOut, report.Gaps())
+	err = finish(env.IOStreams.ErrOut, report.Gaps())
 	if report.Problems() > 0 {
 		return exitError(ExitNegative)
 	}
 	return err
-}
-
-func (o *doctorOptions) options(inNamespace bool) (doctor.Options, error) {
-	config, err := o.shared.cluster.ToRESTConfig()
-	if err != nil {
-		return doctor.Options{}, err
-	}
-	options := doctor.Options{Config: config, Version: o.shared.env.Version, Now: o.shared.env.Now()}
-	options.Annotated = func(ctx context.Context, namespace string) ([]source.Annotated, []string, error) {
-		return source.FindAnnotated(ctx, o.shared.cluster, namespace)
-	}
-	options.Current, _, err = o.shared.cluster.ToRawKubeConfigLoader().Namespace()
-	if inNamespace {
-		options.Namespace = options.Current
-	}
-	return options, err
-}
-
-func (o *doctorOptions) write(report *doctor.Report) error {
-	if o.output.isData() {
-		return o.output.print(o.shared, "Diagnosis", []any{report}, true)
-	}
-	return report.Table(o.shared.env.IOStreams.Out, table.Style{Color: o.shared.env.Color, Now: o.shared.env.Now()})
 }

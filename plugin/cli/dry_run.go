@@ -43,14 +43,12 @@ func (w *writeFlags) done(operation string) (string, error) {
 
 func (w *writeFlags) isClientDryRun() bool { return w.dryRun == "client" }
 
-func (w *writeFlags) isServerDryRun() bool { return w.dryRun == "server" }
-
 // isForPeople reports whether no machine-readable format is requested.
 func (w *writeFlags) isForPeople() bool { return *w.printing.OutputFormat == "" }
 
 func (w *writeFlags) patchOptions(manager string) metav1.PatchOptions {
 	options := metav1.PatchOptions{FieldManager: manager}
-	if w.isServerDryRun() {
+	if w.dryRun == "server" {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
 	return options

@@ -4,17 +4,17 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
-
-// apiVersion is the API version of all printed data.
-const apiVersion = explain.APIVersion
 
 type explainOptions struct {
 	shared   *shared
@@ -76,13 +76,6 @@ The contents of Secrets are not shown.`,
 	return c
 }
 
-// must panics on an error that only a bug in this package can cause.
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
-}
-
 func ownerWords() []string {
 	var words []string
 	for owner := ownership.Autoscaler; owner >= ownership.Other; owner-- {
@@ -95,9 +88,10 @@ func (e *explainOptions) run(ctx context.Context, args []string) error {
 	if err := e.output.check(); err != nil {
 		return err
 	}
-	chosen, err := e.chosen()
-	if err != nil {
-		return err
+	for _, word := range e.owners {
+		if !slices.Contains(ownerWords(), strings.ToLower(word)) {
+			return fmt.Errorf("invalid owner %q; use one of %s", word, strings.Join(ownerWords(), ", "))
+		}
 	}
 	objects, field := e.split(args)
 	if len(objects) == 0 && !e.subjects.offline() {
@@ -114,13 +108,72 @@ func (e *explainOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := e.applicable(explanations, chosen); err != nil {
+	if err := e.applicable(explanations); err != nil {
 		return err
 	}
-	if err := e.write(explanations, field != "", isNamed(objects), chosen); err != nil {
+	if e.output.isData() {
+		items := make([]any, len(explanations))
+		for i, explained := range explanations {
+			items[i] = explained.Data(e.chosen)
+		}
+		// One object is named as TYPE/NAME or TYPE NAME.
+		named := len(objects) == 2 || len(objects) == 1 && strings.Contains(objects[0], "/")
+		err = e.output.print(e.shared, "Explanation", items, named)
+	} else {
+		err = e.write(explanations, field != "")
+	}
+	if err != nil {
 		return err
 	}
 	return finish(e.shared.env.IOStreams.ErrOut, gaps)
+}
+
+// split separates the objects in the arguments from the FIELD.
+func (e *explainOptions) split(args []string) (objects []string, field string) {
+	isField := func(word string) bool { return strings.ContainsAny(word[:min(1, len(word))], ".[{$") }
+	maxObjects := 1 // arguments that name objects
+	switch {
+	case len(args) == 0:
+		return nil, ""
+	case isField(args[0]), e.subjects.offline() && isBareField(args[0]):
+		maxObjects = 0
+	case len(args) > 1 && !strings.Contains(args[0], "/") && e.subjects.selector == "" && !e.subjects.allNamespaces &&
+		!isField(args[1]):
+		maxObjects = 2
+	}
+	maxObjects = min(maxObjects, len(args))
+	return args[:maxObjects], strings.Join(args[maxObjects:], " ")
+}
+
+// isBareField reports whether a word is a FIELD without a leading dot. It is only recognized where a TYPE is not allowed.
+func isBareField(word string) bool {
+	kind, _, object := strings.Cut(word, "/")
+	return !object || strings.ContainsAny(kind, "[\"")
+}
+
+// notFound returns the error that no object matches, with a remedy.
+func (e *explainOptions) notFound(objects []string) error {
+	remedy := "choose another namespace with -n, or all with -A"
+	if e.subjects.allNamespaces || e.subjects.offline() {
+		remedy = "omit --selector, or name other objects"
+	}
+	return fmt.Errorf("no %s found; %s", cmp.Or(strings.Join(objects, " "), "objects"), remedy)
+}
+
+// chosen reports whether --owner selects an owner.
+func (e *explainOptions) chosen(owner ownership.Owner) bool {
+	same := func(word string) bool { return strings.EqualFold(word, owner.String()) }
+	return len(e.owners) == 0 || slices.ContainsFunc(e.owners, same)
+}
+
+// applicable returns an error if --owner asks only for the autoscaler of an object that cannot have one.
+func (e *explainOptions) applicable(explanations []explain.Explanation) error {
+	only := len(e.owners) == 1 && e.chosen(ownership.Autoscaler)
+	if s := explanations[0].Subject; only && len(explanations) == 1 && s.Context.Scale == nil && len(s.Gaps) == 0 {
+		return fmt.Errorf("%s: kind %s has no scale subresource, so no autoscaler can own a field; "+
+			"omit --owner to see who owns each field", s, s.Kind.Kind)
+	}
+	return nil
 }
 
 // explainAll explains all objects that were read. If at least one can be explained, objects that cannot are gaps, and objects
@@ -148,4 +201,40 @@ func explainAll(reading source.Reading, field string) (explanations []explain.Ex
 		return nil, nil, first
 	}
 	return explanations, gaps, nil
+}
+
+// write writes the explanations for people: a table or, for fields, sentences.
+func (e *explainOptions) write(explanations []explain.Explanation, sentences bool) error {
+	out, style := e.shared.env.IOStreams.Out, table.Style{Color: e.shared.env.Color, Now: e.shared.env.Now()}
+	several := len(explanations) > 1
+	written := 0
+	for _, explained := range explanations {
+		isChosen := func(f ownership.Field) bool { return e.chosen(f.Owner.Kind) }
+		if several && !slices.ContainsFunc(explained.Fields, isChosen) {
+			continue
+		}
+		written++
+		if written > 1 && (!sentences || e.output.isWide()) {
+			if err := table.Lines(out, ""); err != nil {
+				return err
+			}
+		}
+		prefix := ""
+		if several {
+			prefix = explained.Subject.Title() + ": "
+		}
+		var err error
+		switch {
+		case e.output.isWide():
+			err = explained.Wide(out, style, e.chosen)
+		case sentences:
+			err = explained.Sentences(out, prefix, e.chosen)
+		default:
+			err = explained.Tree(out, style, e.chosen)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -18,10 +18,10 @@ func (s *shared) installation(ctx context.Context, offline bool) (*installation.
 		return s.installed, nil
 	}
 	restConfig, err := s.cluster.ToRESTConfig()
-	if err != nil {
-		return nil, source.Advise(err, "")
+	if err == nil {
+		s.installed, err = installation.Of(ctx, restConfig)
 	}
-	if s.installed, err = installation.Of(ctx, restConfig); err != nil {
+	if err != nil {
 		return nil, source.Advise(err, "")
 	}
 	return s.installed, nil
@@ -46,14 +46,10 @@ func (s *shared) configuration(ctx context.Context, f *inputs) (c config.Handoff
 	if err != nil {
 		return config.Default(), nil, source.Advise(err, "")
 	}
-	c, gap := in.Configured(ctx, namespace)
-	if gap != "" {
-		gaps = []string{gap}
-	}
+	c, gaps = in.Configured(ctx, namespace)
 	return c, gaps, nil
 }
 
-// note writes a note to standard error.
 func (s *shared) note(text string) error {
 	_, err := fmt.Fprintln(s.env.IOStreams.ErrOut, "note: "+text)
 	return err

@@ -30,13 +30,13 @@ type modeChange struct {
 	shared    *shared
 	flags     writeFlags
 	operation string // in the past tense, as kubectl prints it
-	mode      string // "" removes the annotation
+	warn      bool
+	mode      ownership.Mode // "" removes the annotation
 }
 
 func (s *shared) newEnable() *cobra.Command {
-	m := &modeChange{shared: s, operation: "enabled"}
-	warn := false
-	c := &cobra.Command{
+	m := &modeChange{shared: s, operation: "enabled", mode: ownership.ModeEnforce}
+	c := m.command(&cobra.Command{
 		Use:   "enable NAMESPACE...",
 		Short: "Enable handoff in a namespace",
 		Long: `Sets the annotation ownership-handoff.io/mode of namespaces to enforce: handoff then keeps the fields that autoscalers
@@ -50,33 +50,27 @@ namespace: because the webhook is not installed, its configuration excludes the 
 
   # Keep it
   kubectl handoff enable shop`,
-		Args:              atLeast(1, "requires a NAMESPACE"),
-		ValidArgsFunction: s.completeNamespaces,
-		RunE: func(c *cobra.Command, args []string) error {
-			m.mode = string(ownership.ModeEnforce)
-			if warn {
-				m.mode = string(ownership.ModeWarn)
-			}
-			return m.run(c.Context(), args)
-		},
-	}
-	c.Flags().BoolVar(&warn, "warn", false, "Set mode warn instead of enforce.")
-	m.flags.add(c, m.operation)
+	})
+	c.Flags().BoolVar(&m.warn, "warn", false, "Set mode warn instead of enforce.")
 	return c
 }
 
 func (s *shared) newDisable() *cobra.Command {
 	m := &modeChange{shared: s, operation: "disabled"}
-	c := &cobra.Command{
+	return m.command(&cobra.Command{
 		Use:   "disable NAMESPACE...",
 		Short: "Disable handoff in a namespace",
 		Long: `Removes the annotation ownership-handoff.io/mode from namespaces. Nothing else in the namespaces changes; fields that
 handoff has kept keep their values. Objects with the label of that name stay in the mode that it sets.`,
 		Example: `  # Disable handoff in a namespace
   kubectl handoff disable shop`,
-		Args: atLeast(1, "requires a NAMESPACE"), ValidArgsFunction: s.completeNamespaces,
-		RunE: func(c *cobra.Command, args []string) error { return m.run(c.Context(), args) },
-	}
+	})
+}
+
+// command completes a command that changes the mode.
+func (m *modeChange) command(c *cobra.Command) *cobra.Command {
+	c.Args, c.ValidArgsFunction = atLeast(1, "requires a NAMESPACE"), m.shared.completeNamespaces
+	c.RunE = func(c *cobra.Command, args []string) error { return m.run(c.Context(), args) }
 	m.flags.add(c, m.operation)
 	return c
 }
@@ -87,7 +81,8 @@ func (m *modeChange) run(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	if m.mode == string(ownership.ModeWarn) {
+	if m.warn {
+		m.mode = ownership.ModeWarn
 		done = strings.Replace(done, m.operation, m.operation+" in mode warn", 1)
 	}
 	if _, err := m.flags.printing.ToPrinter(); err != nil {
@@ -98,26 +93,23 @@ func (m *modeChange) run(ctx context.Context, names []string) error {
 		return err
 	}
 	code := ExitOK
-	var last error
-	for i, name := range names {
+	for _, name := range names {
 		err := m.change(ctx, namespaces, name, done)
 		var effect exitError
-		switch {
-		case errors.As(err, &effect):
+		if errors.As(err, &effect) {
 			code = max(code, int(effect))
-		case err != nil && i == len(names)-1:
-			last = m.advise(err)
-		case err != nil:
+		} else if err != nil {
 			code = ExitError
-			if _, err := fmt.Fprintln(m.shared.env.IOStreams.ErrOut, "error:", printable.Text(m.advise(err).Error())); err != nil {
+			line := strings.Join(strings.Fields(m.advise(err).Error()), " ")
+			if _, err := fmt.Fprintln(m.shared.env.IOStreams.ErrOut, "error:", printable.Text(line)); err != nil {
 				return err
 			}
 		}
 	}
-	if last == nil && code != ExitOK {
+	if code != ExitOK {
 		return exitError(code)
 	}
-	return last
+	return nil
 }
 
 // advise adds what a user can do who must not write namespaces.
@@ -136,29 +128,34 @@ func (m *modeChange) advise(err error) error {
 	}
 }
 
+// change sets or removes the annotation of a namespace by a merge patch, and checks that the mode is in effect.
 func (m *modeChange) change(ctx context.Context, namespaces dynamic.ResourceInterface, name, done string) error {
 	o, err := namespaces.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
-	was, annotated := o.GetAnnotations()[ownership.ModeAnnotation]
+	annotations := o.GetAnnotations()
+	was, annotated := annotations[ownership.ModeAnnotation]
+	var mode any = m.mode
+	if m.mode == "" {
+		mode = nil // removes it
+	}
 	switch {
-	case was == m.mode && annotated == (m.mode != ""):
+	case was == string(m.mode) && annotated == (m.mode != ""):
 		done = "unchanged"
+	case m.flags.isClientDryRun() && m.mode == "":
+		unstructured.RemoveNestedField(o.Object, "metadata", "annotations", ownership.ModeAnnotation)
 	case m.flags.isClientDryRun():
-		annotations := o.GetAnnotations()
-		if annotations == nil {
-			annotations = map[string]string{}
-		}
-		annotations[ownership.ModeAnnotation] = m.mode
-		if m.mode == "" {
-			delete(annotations, ownership.ModeAnnotation)
-		}
-		o.SetAnnotations(annotations)
+		err = unstructured.SetNestedField(o.Object, string(m.mode), "metadata", "annotations", ownership.ModeAnnotation)
 	default:
-		if o, err = m.patch(ctx, namespaces, name); err != nil {
-			return err
+		var patch []byte
+		patch, err = json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{ownership.ModeAnnotation: mode}}})
+		if err == nil {
+			o, err = namespaces.Patch(ctx, name, types.MergePatchType, patch, m.flags.patchOptions(fieldManager))
 		}
+	}
+	if err != nil {
+		return err
 	}
 	if err := m.flags.printObject(m.shared.env.IOStreams.Out, o, done); err != nil || m.mode == "" {
 		return err
@@ -197,23 +194,6 @@ func (m *modeChange) check(ctx context.Context, o *unstructured.Unstructured) er
 	return exitError(ExitNegative)
 }
 
-// patch sends a merge patch that sets or removes the annotation.
-func (m *modeChange) patch(
-	ctx context.Context, namespaces dynamic.ResourceInterface, name string,
-) (*unstructured.Unstructured, error) {
-	var mode any // null removes it
-	if m.mode != "" {
-		mode = m.mode
-	}
-	annotations := map[string]any{"annotations": map[string]any{ownership.ModeAnnotation: mode}}
-	patch, err := json.Marshal(map[string]any{"metadata": annotations})
-	if err != nil {
-		return nil, err
-	}
-	return namespaces.Patch(ctx, name, types.MergePatchType, patch, m.flags.patchOptions(fieldManager))
-}
-
-// namespaces returns a client for namespaces.
 func (s *shared) namespaces() (dynamic.ResourceInterface, error) {
 	restConfig, err := s.cluster.ToRESTConfig()
 	if err != nil {

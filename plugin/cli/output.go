@@ -15,7 +15,11 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/ownership-handoff/handoff/internal/printable"
+	"github.com/ownership-handoff/handoff/plugin/explain"
 )
+
+// apiVersion is the API version of all printed data.
+const apiVersion = explain.APIVersion
 
 // wide is the output format with additional columns.
 const wide = "wide"
@@ -25,13 +29,12 @@ type outputFlags struct {
 	format string
 	// withoutWide is set if the command has no output for people that could have additional columns.
 	withoutWide bool
-
-	data *genericclioptions.JSONYamlPrintFlags
-	path *genericclioptions.KubeTemplatePrintFlags
+	printing    *genericclioptions.PrintFlags
 }
 
 func (o *outputFlags) add(c *cobra.Command) error {
-	o.data, o.path = genericclioptions.NewJSONYamlPrintFlags(), genericclioptions.NewKubeTemplatePrintFlags()
+	o.printing = genericclioptions.NewPrintFlags("")
+	o.printing.NamePrintFlags, o.printing.OutputFormat = nil, &o.format
 	usage := "Output format."
 	if o.withoutWide {
 		usage = "Print a report in this format instead."
@@ -41,11 +44,10 @@ func (o *outputFlags) add(c *cobra.Command) error {
 }
 
 func (o *outputFlags) formats() []string {
-	formats := slices.Concat(o.data.AllowedFormats(), o.path.AllowedFormats())
 	if o.withoutWide {
-		return formats
+		return o.printing.AllowedFormats()
 	}
-	return slices.Insert(formats, 0, wide)
+	return slices.Insert(o.printing.AllowedFormats(), 0, wide)
 }
 
 // isData reports whether the output is machine-readable.
@@ -56,45 +58,38 @@ func (o *outputFlags) isWide() bool { return o.format == wide && !o.withoutWide 
 // check returns an error for an invalid format, before anything is read.
 func (o *outputFlags) check() error {
 	if o.isData() && !slices.Contains(o.formats(), strings.SplitN(o.format, "=", 2)[0]) {
-		return o.invalidFormat()
+		return fmt.Errorf("invalid output format %q; use one of %s", o.format, strings.Join(o.formats(), ", "))
 	}
 	return nil
 }
 
-func (o *outputFlags) invalidFormat() error {
-	return fmt.Errorf("invalid output format %q; use one of %s", o.format, strings.Join(o.formats(), ", "))
-}
-
 // print writes the items as a list, or the only one itself if the user has named one object, as kubectl get does.
 func (o *outputFlags) print(s *shared, kind string, items []any, named bool) error {
-	printer, err := o.data.ToPrinter(o.format)
-	if genericclioptions.IsNoCompatiblePrinterError(err) {
-		printer, err = o.path.ToPrinter(o.format)
-	}
-	if genericclioptions.IsNoCompatiblePrinterError(err) {
-		return o.invalidFormat()
-	}
+	printer, err := o.printing.ToPrinter()
 	if err != nil {
 		return err
 	}
-	var object runtime.Object
+	asJSON, err := o.printing.JSONYamlPrintFlags.ToPrinter("json")
+	if err != nil {
+		return err
+	}
 	list := &unstructured.UnstructuredList{}
 	list.SetAPIVersion(apiVersion)
 	list.SetKind(kind + "List")
-	object = list
 	for _, item := range items {
-		o, err := unstructuredOf(item)
+		text, err := json.Marshal(item)
 		if err != nil {
 			return err
 		}
-		list.Items = append(list.Items, *o)
+		var o unstructured.Unstructured
+		if err := o.UnmarshalJSON(text); err != nil {
+			return err
+		}
+		list.Items = append(list.Items, o)
 	}
+	var object runtime.Object = list
 	if named && len(list.Items) == 1 {
 		object = &list.Items[0]
-	}
-	asJSON, err := o.data.ToPrinter("json")
-	if err != nil {
-		return err
 	}
 	return printQuoted(s.env.IOStreams.Out, o.format, printer, asJSON, object)
 }
@@ -124,16 +119,4 @@ func printQuoted(out io.Writer, format string, printer, asJSON printers.Resource
 	}
 	_, err = io.WriteString(out, text)
 	return err
-}
-
-func unstructuredOf(item any) (*unstructured.Unstructured, error) {
-	text, err := json.Marshal(item)
-	if err != nil {
-		return nil, err
-	}
-	o := &unstructured.Unstructured{}
-	if err := o.UnmarshalJSON(text); err != nil {
-		return nil, err
-	}
-	return o, nil
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/resource"
 
-	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/plugin/preview"
 	"github.com/ownership-handoff/handoff/plugin/source"
@@ -20,7 +19,6 @@ type previewOptions struct {
 	inputs  inputs
 	options preview.Options
 	reader  source.Reader
-	gaps    []string // about the configuration
 }
 
 func (s *shared) newPreview() *cobra.Command {
@@ -79,100 +77,108 @@ func (p *previewOptions) add(c *cobra.Command) {
 }
 
 func (p *previewOptions) run(ctx context.Context) error {
-	p.shared.dryRunOnly = true
-	options, err := p.complete(ctx)
+	gaps, err := p.complete(ctx)
 	if err != nil {
 		return err
 	}
-	applications, gaps, err := p.reader.ReadApplications(ctx, p.inputs.query(), resource.FilenameOptions{Filenames: p.inputs.live})
+	previews, failed, err := p.previews(ctx)
 	if err != nil {
 		return err
 	}
-	if len(applications) == 0 && len(gaps) == 0 {
-		return errors.New("the files contain no objects to apply; name other files with -f, or omit --selector")
+	if err := p.write(previews); err != nil {
+		return err
 	}
-	w := previewWriter{shared: p.shared, output: &p.output, failed: gaps, gaps: p.gaps}
-	for i := range applications {
-		one, err := preview.Of(ctx, applications[i], options)
-		if err != nil {
-			w.failed = append(w.failed, err.Error())
-		} else if err := w.add(&one); err != nil {
+	for _, line := range failed {
+		if err := table.Lines(p.shared.env.IOStreams.ErrOut, "error: "+line); err != nil {
 			return err
 		}
 	}
-	return w.finish()
-}
-
-// previewWriter writes previews for people one by one, and collects those for programs.
-type previewWriter struct {
-	shared *shared
-	output *outputFlags
-
-	failed, gaps []string
-	keeps        bool
-	items        []any
-	// table reports whether the last preview was written as a table.
-	table bool
-}
-
-func (w *previewWriter) add(one *preview.Preview) error {
-	w.keeps, w.gaps = w.keeps || one.Keeps(), append(w.gaps, one.Subject.Gaps...)
-	w.items = append(w.items, one.Data())
-	if w.output.isData() {
-		return nil
+	keeps := false
+	for i := range previews {
+		keeps, gaps = keeps || previews[i].Keeps(), append(gaps, previews[i].Subject.Gaps...)
 	}
-	was := w.table
-	if w.table = len(one.Fields) > 0; len(w.items) > 1 && (was || w.table) {
-		if _, err := fmt.Fprintln(w.shared.env.IOStreams.Out); err != nil {
-			return err
-		}
-	}
-	return one.Write(w.shared.env.IOStreams.Out, table.Style{Color: w.shared.env.Color, Now: w.shared.env.Now()}, w.output.isWide())
-}
-
-// finish writes the errors, one line each, and returns the exit code.
-func (w *previewWriter) finish() error {
-	if w.output.isData() {
-		if err := w.output.print(w.shared, "Preview", w.items, false); err != nil {
-			return err
-		}
-	}
-	for _, line := range w.failed {
-		if _, err := fmt.Fprintln(w.shared.env.IOStreams.ErrOut, "error:", printable.Text(line)); err != nil {
-			return err
-		}
-	}
-	err := finish(w.shared.env.IOStreams.ErrOut, w.gaps)
+	err = finish(p.shared.env.IOStreams.ErrOut, gaps)
 	switch {
-	case len(w.failed) > 0:
+	case len(failed) > 0:
 		return exitError(ExitError)
-	case err == nil && w.keeps:
+	case err == nil && keeps:
 		return exitError(ExitNegative)
 	default:
 		return err
 	}
 }
 
-func (p *previewOptions) complete(ctx context.Context) (preview.Options, error) {
-	options := p.options
+// previews returns the preview of each manifest. The failures are the errors of single objects.
+func (p *previewOptions) previews(ctx context.Context) (previews []preview.Preview, failures []string, err error) {
+	live := resource.FilenameOptions{Filenames: p.inputs.live}
+	applications, failures, err := p.reader.ReadApplications(ctx, p.inputs.query(), live)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(applications) == 0 && len(failures) == 0 {
+		return nil, nil, errors.New("the files contain no objects to apply; name other files with -f, or omit --selector")
+	}
+	if p.options.Installation, err = p.shared.installation(ctx, p.inputs.offline()); err != nil {
+		return nil, nil, err
+	}
+	for _, application := range applications {
+		if application.Mode != "" {
+			p.options.Installation.AddNamespace(application.Subject.Namespace, application.Mode)
+		}
+		one, err := preview.Of(ctx, application, p.options)
+		if err != nil {
+			failures = append(failures, err.Error())
+			continue
+		}
+		previews = append(previews, one)
+	}
+	return previews, failures, nil
+}
+
+// write writes the previews, with an empty line before and after each table.
+func (p *previewOptions) write(previews []preview.Preview) error {
+	out, style := p.shared.env.IOStreams.Out, table.Style{Color: p.shared.env.Color}
+	items := make([]any, 0, len(previews))
+	for i := range previews {
+		items = append(items, previews[i].Data())
+	}
+	if p.output.isData() {
+		return p.output.print(p.shared, "Preview", items, false)
+	}
+	for i := range previews {
+		if i > 0 && len(previews[i-1].Fields)+len(previews[i].Fields) > 0 {
+			if err := table.Lines(out, ""); err != nil {
+				return err
+			}
+		}
+		if err := previews[i].Write(out, style, p.output.isWide()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// complete completes the options. The gaps are about the configuration.
+func (p *previewOptions) complete(ctx context.Context) (gaps []string, err error) {
 	switch {
 	case !p.inputs.hasFiles():
-		return options, errors.New("requires manifests; name files with -f, or a kustomization with -k")
-	case options.ForceConflicts && !options.ServerSide:
-		return options, errors.New("--force-conflicts requires --server-side")
+		return nil, errors.New("requires manifests; name files with -f, or a kustomization with -k")
+	case p.options.ForceConflicts && !p.options.ServerSide:
+		return nil, errors.New("--force-conflicts requires --server-side")
 	}
 	if err := p.output.check(); err != nil {
-		return options, err
+		return nil, err
 	}
 	validations := map[string]string{"strict": "Strict", "true": "Strict", "warn": "Warn", "ignore": "Ignore", "false": "Ignore"}
-	if options.Validate = validations[options.Validate]; options.Validate == "" {
-		return options, fmt.Errorf("invalid --validate=%s; use strict, warn or ignore", p.options.Validate)
+	validate, known := validations[p.options.Validate]
+	if !known {
+		return nil, fmt.Errorf("invalid --validate=%s; use strict, warn or ignore", p.options.Validate)
 	}
-	var err error
-	if p.reader, p.gaps, err = p.shared.reader(ctx, &p.inputs); err != nil {
-		return options, err
+	p.options.Validate = validate
+	if p.reader, gaps, err = p.shared.reader(ctx, &p.inputs); err != nil {
+		return nil, err
 	}
-	options.Managers, options.Configured = p.reader.Configuration.Managers(), p.inputs.config != ""
-	options.Rules, err = p.reader.Configuration.Rules()
-	return options, err
+	p.options.Managers, p.options.Configured = p.reader.Configuration.Managers(), p.inputs.config != ""
+	p.options.Rules, err = p.reader.Configuration.Rules()
+	return gaps, err
 }

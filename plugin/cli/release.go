@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/ownership-handoff/handoff/internal/printable"
-	"github.com/ownership-handoff/handoff/plugin/explain"
+	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/plugin/release"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
@@ -20,7 +23,6 @@ type releaseOptions struct {
 	flags     writeFlags
 	subject   inputs // --config alone
 	manifests []string
-	shown     []string // the lines of the diff
 }
 
 func (s *shared) newRelease() *cobra.Command {
@@ -83,95 +85,88 @@ func (r *releaseOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	outcome, err := r.try(ctx, objects, fields, texts)
-	if err != nil {
+	var plan release.Plan
+	var lines []string
+	var object *unstructured.Unstructured
+	err = retry.RetryOnConflict(retry.DefaultRetry, func() (err error) { // starts over if the object has changed
+		if plan, err = r.plan(ctx, objects, fields); err == nil && len(r.manifests) > 0 {
+			lines, err = plan.Lines(texts)
+		}
+		if err != nil {
+			return err
+		}
+		if object, err = r.carryOut(ctx, plan); err != nil {
+			return plan.Subject.Advise(err)
+		}
+		return nil
+	})
+	switch {
+	case apierrors.IsConflict(err):
+		return fmt.Errorf("%s: the object changed during each of %d attempts; nothing was released, try again", plan.Subject,
+			retry.DefaultRetry.Steps)
+	case err != nil:
+		return err
+	case !r.flags.isForPeople():
+		return r.flags.printObject(r.shared.env.IOStreams.Out, object, done)
+	default:
+		return r.report(plan, object, lines, done)
+	}
+}
+
+// report prints the changes, and what to delete from the manifest.
+func (r *releaseOptions) report(plan release.Plan, object *unstructured.Unstructured, lines []string, done string) error {
+	style := table.Style{Color: r.shared.env.Color}
+	for _, line := range plan.Diff {
+		color := 32 // green
+		if strings.HasPrefix(line, "-") {
+			color = 31 // red
+		}
+		if _, err := fmt.Fprintln(r.shared.env.IOStreams.Out, style.Paint(printable.Text(line), color)); err != nil {
+			return err
+		}
+	}
+	operation := "unchanged"
+	if len(plan.Released) > 0 {
+		operation = strings.Replace(done, "released", "released "+release.Texts(plan.Released), 1)
+	}
+	if err := r.flags.printObject(r.shared.env.IOStreams.Out, object, operation); err != nil {
 		return err
 	}
-	return r.write(outcome, done)
+	if r.manifests == nil && len(plan.Delete) > 0 {
+		lines = []string{fmt.Sprintf("remove %s from the manifest before the next apply, or the manifest will manage %s again",
+			release.Texts(plan.Delete), map[bool]string{true: "it", false: "them"}[len(plan.Delete) == 1])}
+	}
+	return writeLines(r.shared.env.IOStreams.Out, "", lines)
 }
 
 // plan reads the object and returns the plan. If there are several refusals, it writes all but the last.
-func (r *releaseOptions) plan(ctx context.Context, objects, fields []string) (release.Plan, error) {
+func (r *releaseOptions) plan(ctx context.Context, objects, fields []string) (plan release.Plan, err error) {
 	reading, err := r.shared.read(ctx, &r.subject, objects)
 	if err != nil {
-		return release.Plan{}, err
+		return plan, err
 	}
 	if len(reading.Subjects) != 1 {
-		return release.Plan{}, fmt.Errorf("requires one object, but %s selects %d; name it as TYPE/NAME", strings.Join(objects, " "),
+		return plan, fmt.Errorf("requires one object, but %s selects %d; name it as TYPE/NAME", strings.Join(objects, " "),
 			len(reading.Subjects))
 	}
-	if err := release.Reachable(reading.Subjects[0]); err != nil {
-		return release.Plan{}, err
-	}
-	explained, err := explain.Of(reading.Subjects[0])
-	if err != nil {
-		return release.Plan{}, err
-	}
-	plan, refusals := release.Of(explained, fields, r.shared.env.Now())
-	return plan, r.refuse(refusals)
-}
-
-// refuse writes all refusals but the last, one line each, and returns the last as the command's error.
-func (r *releaseOptions) refuse(refusals []error) error {
-	if len(refusals) == 0 {
-		return nil
-	}
-	last := len(refusals) - 1
-	for _, refusal := range refusals[:last] {
-		if _, err := fmt.Fprintln(r.shared.env.IOStreams.ErrOut, "error:", printable.Text(refusal.Error())); err != nil {
-			return err
+	plan, refusals := release.Of(reading.Subjects[0], fields, r.shared.env.Now())
+	for i, refusal := range refusals {
+		if i == len(refusals)-1 {
+			return plan, refusal
+		}
+		if err := writeLines(r.shared.env.IOStreams.ErrOut, "error: ", []string{refusal.Error()}); err != nil {
+			return plan, err
 		}
 	}
-	return refusals[last]
+	return plan, nil
 }
 
-// write prints the result.
-func (r *releaseOptions) write(o outcome, done string) error {
-	if !r.flags.isForPeople() {
-		return r.flags.printObject(r.shared.env.IOStreams.Out, o.object, done)
-	}
-	operation := "unchanged"
-	if len(o.plan.Released) > 0 {
-		operation = strings.Replace(done, "released", "released "+release.Texts(o.plan.Released), 1)
-	}
-	if err := r.flags.printObject(r.shared.env.IOStreams.Out, o.object, operation); err != nil {
-		return err
-	}
-	lines := o.lines
-	if r.manifests == nil && len(o.plan.Delete) > 0 {
-		lines = []string{fmt.Sprintf("remove %s from the manifest before the next apply, or the manifest will manage %s again",
-			release.Texts(o.plan.Delete), map[bool]string{true: "it", false: "them"}[len(o.plan.Delete) == 1])}
-	}
+// writeLines writes lines after a prefix.
+func writeLines(w io.Writer, prefix string, lines []string) error {
 	for _, line := range lines {
-		if _, err := fmt.Fprintln(r.shared.env.IOStreams.Out, printable.Text(line)); err != nil {
+		if _, err := fmt.Fprintln(w, prefix+printable.Text(line)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// show prints the changes before they are written. After a retry, it prints them again only if they differ.
-func (r *releaseOptions) show(diff []string) error {
-	if !r.flags.isForPeople() || slices.Equal(diff, r.shown) {
-		return nil
-	}
-	r.shown = diff
-	for _, line := range diff {
-		if _, err := fmt.Fprintln(r.shared.env.IOStreams.Out, colored(r.shared.env.Color, printable.Text(line))); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func colored(color bool, line string) string {
-	const red, green, plain = "\x1b[31m", "\x1b[32m", "\x1b[0m"
-	switch {
-	case !color:
-		return line
-	case strings.HasPrefix(line, "-"):
-		return red + line + plain
-	default:
-		return green + line + plain
-	}
 }

@@ -1,14 +1,14 @@
 package cli
 
 import (
+	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 
-	"github.com/ownership-handoff/handoff/internal/protocol"
+	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/plugin/installation"
 )
 
@@ -19,8 +19,6 @@ const fieldManager = "kubectl-handoff"
 type shared struct {
 	env     Environment
 	cluster *genericclioptions.ConfigFlags
-	// dryRunOnly suppresses handoff's warnings: the command reports the same facts itself.
-	dryRunOnly bool
 	// installed is read once.
 	installed *installation.Installation
 }
@@ -90,19 +88,45 @@ func (s *shared) configure(c *rest.Config) *rest.Config {
 	c.QPS, c.Burst = 50, 300 // as kubectl
 	c.UserAgent = "kubectl-handoff/" + s.env.Version
 	c.WarningHandler = rest.NewWarningWriter(s.env.IOStreams.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
-	if s.dryRunOnly {
-		c.WarningHandler = withoutHandoffWarnings{c.WarningHandler}
-	}
 	c.Wrap(func(inner http.RoundTripper) http.RoundTripper { return secretWarnings{inner} })
 	return c
 }
 
-// withoutHandoffWarnings drops the webhook's own warnings and forwards all others.
-type withoutHandoffWarnings struct{ rest.WarningHandler }
+func (s *shared) newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version of this plugin",
+		Long:    "Prints the version of this plugin, without contacting a cluster.",
+		Example: "  # Print the version\n  kubectl handoff version",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return table.Lines(s.env.IOStreams.Out, "kubectl-handoff "+s.env.Version)
+		},
+	}
+}
 
-// HandleWarningHeader implements rest.WarningHandler.
-func (w withoutHandoffWarnings) HandleWarningHeader(code int, agent, text string) {
-	if !strings.HasPrefix(text, protocol.WarningPrefix) {
-		w.WarningHandler.HandleWarningHeader(code, agent, text)
+// must panics on an error that only a bug in this package can cause.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// onlyFiles returns an error if there are arguments, for commands that read the files of -f. For arguments of a command without
+// subcommands, the error of cobra.NoArgs is about an unknown command.
+func onlyFiles(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return errors.New("accepts no arguments; name files with -f")
+	}
+	return nil
+}
+
+// atLeast returns an error with a text if there are fewer arguments.
+func atLeast(number int, text string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < number {
+			return errors.New(text)
+		}
+		return nil
 	}
 }

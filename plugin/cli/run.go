@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/ownership-handoff/handoff/internal/printable"
+	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
@@ -74,7 +76,7 @@ func Run(ctx context.Context, env Environment, args []string) int {
 	if isUsage(text) {
 		text += "; see " + command.CommandPath() + " --help"
 	}
-	_, _ = fmt.Fprintln(env.IOStreams.ErrOut, "error:", printable.Text(text))
+	_ = table.Lines(env.IOStreams.ErrOut, "error: "+text)
 	return ExitError
 }
 
@@ -92,18 +94,14 @@ func (env Environment) writers() (out, errOut *printable.Writer) {
 
 // isUsage reports whether an error is about the command line itself. Cobra's usage errors differ only in their text.
 func isUsage(text string) bool {
-	for _, prefix := range []string{"unknown ", "flag needs", "invalid argument", "requires ", "accepts ", "--"} {
-		if strings.HasPrefix(text, prefix) {
-			return true
-		}
-	}
-	return false
+	prefixes := []string{"unknown ", "flag needs", "invalid argument", "requires ", "accepts ", "--"}
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(text, prefix) })
 }
 
 // finish writes what a command could not determine, and returns the matching exit code.
 func finish(errOut io.Writer, gaps []string) error {
 	for _, gap := range gaps {
-		if _, err := fmt.Fprintln(errOut, "partial:", printable.Text(gap)); err != nil {
+		if err := table.Lines(errOut, "partial: "+gap); err != nil {
 			return err
 		}
 	}

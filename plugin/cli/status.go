@@ -1,12 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -29,13 +30,16 @@ type statusOptions struct {
 // maxNotes limits the notes about namespaces in which the mode has no effect. The table marks all of them.
 const maxNotes = 3
 
+// none is shown instead of what is unknown.
+const none = "<none>"
+
 // modeStatus is the mode of a namespace.
 type modeStatus struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace"`
-	// Mode is enforce, warn or off; Annotation is the quoted value of the annotation if it is not a known mode.
-	Mode       string `json:"mode"`
+	installation.Answer
+	// Annotation is the quoted value of the annotation if it is not a known mode.
 	Annotation string `json:"annotation,omitempty"`
 	// By and Since are the manager and the time of the annotation's managedFields entry.
 	By    string `json:"by,omitempty"`
@@ -44,11 +48,6 @@ type modeStatus struct {
 	// and it does not follow the annotation.
 	Label      *string `json:"label,omitempty"`
 	StaleLabel bool    `json:"staleLabel,omitempty"`
-	// Active is the mode in which handoff reviews the writes in the namespace: off if the API server does not call it. Reason and Why
-	// say why it differs from Mode.
-	Active string `json:"active"`
-	Reason string `json:"reason,omitempty"`
-	Why    string `json:"why,omitempty"`
 }
 
 func (s *shared) newStatus() *cobra.Command {
@@ -93,85 +92,47 @@ func (st *statusOptions) run(ctx context.Context, names []string) error {
 	if err != nil {
 		return source.Advise(err, "")
 	}
-	statuses := make([]modeStatus, len(found))
-	code := ExitOK
+	var statuses []modeStatus
 	var notes []string
-	for i, o := range found {
-		answer := in.Mode(ctx, installation.Object{Namespace: o.Name})
-		if statuses[i], err = statusOf(o, answer, in); err != nil {
-			return err
-		}
+	negative := false
+	for i := range found {
+		answer := in.Mode(ctx, installation.Object{Namespace: found[i].Name})
+		statuses = append(statuses, statusOf(&found[i], answer, in))
+		negative = negative || len(names) > 0 && !answer.On()
 		switch {
 		case answer.Reason == installation.NotKnown:
 			gaps = append(gaps, answer.Why)
 		case answer.Why != "" && len(notes) < maxNotes && !slices.Contains(notes, answer.Why):
 			notes = append(notes, answer.Why)
 		}
-		if len(names) > 0 && !answer.On() {
-			code = ExitNegative
-		}
 	}
 	if slices.ContainsFunc(statuses, func(s modeStatus) bool { return s.StaleLabel }) {
 		notes = append(notes, "the API server selects namespaces by label, and some labels do not follow the mode; "+
 			"kubectl handoff doctor shows how to repair them")
 	}
-	if notes, err = st.annotated(ctx, names, notes); err != nil {
-		return source.Advise(err, "")
-	}
-	if err := st.write(statuses, len(names) == 1); err != nil {
+	annotated, err := st.annotated(ctx, names)
+	if err != nil {
 		return err
 	}
-	if !st.output.isData() {
-		for _, note := range notes {
-			if err := st.shared.note(note); err != nil {
-				return err
-			}
-		}
+	if err := st.write(statuses, append(notes, annotated...), len(names) == 1); err != nil {
+		return err
 	}
 	err = finish(st.shared.env.IOStreams.ErrOut, gaps)
-	if err == nil && code != ExitOK {
-		return exitError(code)
+	if err == nil && negative {
+		return exitError(ExitNegative)
 	}
 	return err
-}
-
-// annotated adds a note about objects with the annotation. It does not say which kinds the user cannot list: the note is optional.
-func (st *statusOptions) annotated(ctx context.Context, names, notes []string) ([]string, error) {
-	if st.output.isData() {
-		return notes, nil
-	}
-	if len(names) == 0 {
-		names = []string{metav1.NamespaceAll}
-	}
-	var all []source.Annotated
-	for _, name := range names {
-		found, _, err := source.FindAnnotated(ctx, st.shared.cluster, name)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
-	}
-	if note := source.AnnotatedNote(all); note != "" {
-		notes = append(notes, note)
-	}
-	return notes, nil
 }
 
 // find returns the namespaces with these names, or all. Users who cannot list namespaces get that of the context.
 func (st *statusOptions) find(
 	ctx context.Context, in *installation.Installation, names []string,
-) (found []*corev1.Namespace, gaps []string, err error) {
+) (found []corev1.Namespace, gaps []string, err error) {
 	if len(names) == 0 {
-		all, err := in.Namespaces(ctx, st.selector)
-		if err == nil {
-			for i := range all {
-				found = append(found, &all[i])
-			}
-			return found, nil, nil
-		}
+		found, err = in.Namespaces(ctx, st.selector)
 		current, _, contextErr := st.shared.cluster.ToRawKubeConfigLoader().Namespace()
 		if !apierrors.IsForbidden(err) || contextErr != nil || st.selector != "" {
-			return nil, nil, err
+			return found, nil, err
 		}
 		if _, getErr := in.Namespace(ctx, current); getErr != nil {
 			return nil, nil, err
@@ -184,16 +145,13 @@ func (st *statusOptions) find(
 		if err != nil {
 			return nil, nil, err
 		}
-		found = append(found, o)
+		found = append(found, *o)
 	}
 	return found, gaps, nil
 }
 
-func statusOf(o *corev1.Namespace, answer installation.Answer, in *installation.Installation) (modeStatus, error) {
-	s := modeStatus{
-		APIVersion: apiVersion, Kind: "NamespaceStatus", Namespace: o.Name, Mode: string(answer.Set),
-		Active: string(answer.Mode), Reason: string(answer.Reason), Why: answer.Why,
-	}
+func statusOf(o *corev1.Namespace, answer installation.Answer, in *installation.Installation) modeStatus {
+	s := modeStatus{APIVersion: apiVersion, Kind: "NamespaceStatus", Namespace: o.Name, Answer: answer}
 	text, annotated := o.Annotations[ownership.ModeAnnotation]
 	label, labeled := o.Labels[ownership.ModeLabel]
 	if labeled {
@@ -205,29 +163,44 @@ func statusOf(o *corev1.Namespace, answer installation.Answer, in *installation.
 	if answer.Text != nil {
 		s.Annotation = fmt.Sprintf("%q", *answer.Text)
 	}
-	if !annotated {
-		return s, nil
+	path := fieldpath.MakePathOrDie("metadata", "annotations", ownership.ModeAnnotation)
+	for _, entry := range o.ManagedFields {
+		fields := &fieldpath.Set{}
+		if entry.FieldsV1 == nil || fields.FromJSON(entry.FieldsV1.GetRawReader()) != nil || !fields.Has(path) || s.By != "" {
+			continue
+		}
+		if s.By = entry.Manager; entry.Time != nil {
+			s.Since = entry.Time.UTC().Format(time.RFC3339)
+		}
 	}
-	object, err := json.Marshal(o)
-	if err != nil {
-		return s, err
-	}
-	read, err := ownership.ParseObject(object)
-	if err != nil {
-		return s, err
-	}
-	entries, err := read.Entries()
-	if err != nil {
-		return s, fmt.Errorf("namespace %s: %w", o.Name, err)
-	}
-	managers := ownership.EntriesFor(entries, fieldpath.MakePathOrDie("metadata", "annotations", ownership.ModeAnnotation))
-	if len(managers) > 0 {
-		s.By, s.Since = managers[0].Manager, managers[0].Time
-	}
-	return s, nil
+	return s
 }
 
-func (st *statusOptions) write(statuses []modeStatus, alone bool) error {
+// annotated returns a note about objects with the annotation, if there are any. It does not say which kinds the user cannot list: the
+// note is optional, and only for people.
+func (st *statusOptions) annotated(ctx context.Context, names []string) (notes []string, err error) {
+	if st.output.isData() {
+		return nil, nil
+	}
+	if len(names) == 0 {
+		names = []string{metav1.NamespaceAll}
+	}
+	var found []source.Annotated
+	for _, name := range names {
+		in, _, err := source.FindAnnotated(ctx, st.shared.cluster, name)
+		if err != nil {
+			return nil, source.Advise(err, "")
+		}
+		found = append(found, in...)
+	}
+	if note := source.AnnotatedNote(found); note != "" {
+		notes = append(notes, note)
+	}
+	return notes, nil
+}
+
+// write writes the statuses and, for people, the notes.
+func (st *statusOptions) write(statuses []modeStatus, notes []string, alone bool) error {
 	if st.output.isData() {
 		items := make([]any, len(statuses))
 		for i, s := range statuses {
@@ -241,9 +214,13 @@ func (st *statusOptions) write(statuses []modeStatus, alone bool) error {
 	}
 	rows := make([]table.Row, len(statuses))
 	for i, s := range statuses {
-		rows[i].Cells = []string{s.Namespace, s.text(), orNone(s.By), orNone(s.Since)}[:columns]
+		rows[i].Cells = []string{s.Namespace, s.text(), cmp.Or(s.By, none), cmp.Or(s.Since, none)}[:columns]
 	}
-	return table.Style{}.Write(st.shared.env.IOStreams.Out, []string{"NAMESPACE", "MODE", "SET BY", "SINCE"}[:columns], rows)
+	err := table.Style{}.Write(st.shared.env.IOStreams.Out, []string{"NAMESPACE", "MODE", "SET BY", "SINCE"}[:columns], rows)
+	for _, note := range notes {
+		err = errors.Join(err, st.shared.note(note))
+	}
+	return err
 }
 
 // text returns the mode, with what keeps it from being in effect in parentheses.
@@ -258,17 +235,7 @@ func (s *modeStatus) text() string {
 	case s.StaleLabel:
 		problems = append(problems, fmt.Sprintf("label %q", *s.Label))
 	case s.Reason != "":
-		problems = append(problems, s.Reason)
+		problems = append(problems, string(s.Reason))
 	}
-	if len(problems) == 0 {
-		return s.Mode
-	}
-	return s.Mode + " (" + strings.Join(problems, ", ") + ")"
-}
-
-func orNone(text string) string {
-	if text == "" {
-		return "<none>"
-	}
-	return text
+	return strings.TrimSuffix(string(s.Set)+" ("+strings.Join(problems, ", ")+")", " ()")
 }

@@ -34,8 +34,7 @@ needs no --force-conflicts.
 
 Everything else stays as it is: comments, the order of fields, indentation and quoting. Without -f, the manifests are read
 from standard input. They can be YAML, JSON, lists, or the ResourceList of a KRM function. So strip is a step of a pipeline, a
-post-renderer of Helm, or a function of kustomize. Changes are reported on standard error and, for a ResourceList, in its
-results.
+post-renderer of Helm, or a function of kustomize. Changes are reported on standard error.
 
 A field is removed only if an apply would not delete it then: not if the last-applied annotation contains it, if no other
 manager manages it, or if the object was applied by a client that records its manifest elsewhere, such as Helm 3. In these cases
@@ -64,39 +63,37 @@ Requires get permission on the objects, and list permission on the HorizontalPod
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(c *cobra.Command, _ []string) error { return o.run(c.Context()) },
 	}
-	o.add(c)
-	return c
-}
-
-func (o *stripOptions) add(c *cobra.Command) {
 	o.inputs.addManifests(c, "Files, directories or URLs that contain the manifests; - is standard input, the default.", false)
-	flags := c.Flags()
-	flags.BoolVar(&o.ignoreErrors, "ignore-errors", false,
+	c.Flags().BoolVar(&o.ignoreErrors, "ignore-errors", false,
 		"Leave objects unchanged if their live objects or owners cannot be read, instead of failing.")
-	flags.BoolVarP(&o.quiet, "quiet", "q", false, "Do not report changes on standard error.")
+	c.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "Do not report changes on standard error.")
 	must(o.output.add(c))
+	return c
 }
 
 func (o *stripOptions) run(ctx context.Context) error {
 	if err := o.output.check(); err != nil {
 		return err
 	}
-	files, err := o.strip(ctx)
+	stripper, files, err := o.strip(ctx)
 	if err != nil {
 		return err
 	}
-	for _, file := range files {
-		if err := o.report(file); err != nil {
-			return err
-		}
+	errOut := o.shared.env.IOStreams.ErrOut
+	err = writeLines(errOut, "partial: ", stripper.Gaps)
+	if err == nil && !o.quiet && !o.output.isData() {
+		err = writeLines(errOut, "", stripper.Lines())
 	}
-	if err := o.reportMissing(files); err != nil {
+	if err == nil && !o.quiet && len(stripper.Missing) > 0 {
+		err = o.reportMissing(stripper)
+	}
+	if err != nil {
 		return err
 	}
 	if o.output.isData() {
 		var items []any
-		for _, file := range files {
-			items = append(items, file.Data()...)
+		for _, object := range stripper.Objects {
+			items = append(items, object)
 		}
 		return o.output.print(o.shared, "Strip", items, false)
 	}
@@ -105,88 +102,45 @@ func (o *stripOptions) run(ctx context.Context) error {
 }
 
 // strip reads and strips all files. Nothing is written before all of them are stripped.
-func (o *stripOptions) strip(ctx context.Context) ([]strip.File, error) {
+func (o *stripOptions) strip(ctx context.Context) (stripper strip.Stripper, files [][]byte, err error) {
 	options := o.inputs.filenames()
 	names := options.Filenames
 	if len(names) == 0 {
 		names = []string{"-"}
 	}
 	if slices.Contains(names, "-") && slices.Contains(o.inputs.live, "-") {
-		return nil, errors.New("manifests and live objects cannot both come from standard input; name a file for one of them")
+		return stripper, nil, errors.New("manifests and live objects cannot both come from standard input; name a file for one of them")
 	}
 	texts, err := source.ReadTexts(ctx, o.shared.env.IOStreams.In, names, options.Recursive)
 	if err != nil {
-		return nil, err
+		return stripper, nil, err
 	}
 	reader, gaps, err := o.shared.reader(ctx, &o.inputs)
 	if err != nil {
-		return nil, err
+		return stripper, nil, err
 	}
-	stripper := strip.Stripper{IgnoreErrors: o.ignoreErrors}
-	if stripper.Live, err = o.liveObjects(reader); err != nil {
-		return nil, err
-	}
-	files := make([]strip.File, len(texts))
-	for i, text := range texts {
-		if files[i], err = stripper.File(ctx, text); err != nil {
-			return nil, err
-		}
-	}
-	if len(files) > 0 {
-		files[0].Gaps = append(files[0].Gaps, gaps...)
-	}
-	return files, nil
-}
-
-// liveObjects returns the reader of the live objects. With --ignore-errors, an error is that of each object.
-func (o *stripOptions) liveObjects(reader source.Reader) (strip.Reader, error) {
-	live, err := reader.Live(resource.FilenameOptions{Filenames: o.inputs.live})
-	switch {
+	stripper = strip.Stripper{IgnoreErrors: o.ignoreErrors}
+	switch live, err := reader.Live(resource.FilenameOptions{Filenames: o.inputs.live}); {
 	case err == nil:
-		return live, nil
-	case o.ignoreErrors && len(o.inputs.live) == 0:
-		return unreadable{err}, nil
+		stripper.Read = live.Read
+	case o.ignoreErrors && len(o.inputs.live) == 0: // the error is that of each object
+		stripper.Read = func(context.Context, source.Identity) (s source.Subject, ok bool, _ error) { return s, false, err }
 	default:
-		return nil, err
+		return stripper, nil, err
 	}
-}
-
-// unreadable is a cluster that cannot be read.
-type unreadable struct{ err error }
-
-// Read implements strip.Reader.
-func (u unreadable) Read(context.Context, source.Identity) (source.Subject, bool, error) {
-	return source.Subject{}, false, u.err
-}
-
-// report reports changes on standard error.
-func (o *stripOptions) report(file strip.File) error {
-	for _, gap := range file.Gaps {
-		if _, err := fmt.Fprintln(o.shared.env.IOStreams.ErrOut, "partial:", printable.Text(gap)); err != nil {
-			return err
+	for _, text := range texts {
+		file, err := stripper.File(ctx, text)
+		if err != nil {
+			return stripper, nil, err
 		}
+		files = append(files, file)
 	}
-	if o.quiet || o.output.isData() {
-		return nil
-	}
-	for _, line := range file.Lines() {
-		if _, err := fmt.Fprintln(o.shared.env.IOStreams.ErrOut, printable.Text(line)); err != nil {
-			return err
-		}
-	}
-	return nil
+	stripper.Gaps = append(stripper.Gaps, gaps...)
+	return stripper, files, nil
 }
 
 // reportMissing reports objects that do not exist: in a wrong namespace, that is all of them.
-func (o *stripOptions) reportMissing(files []strip.File) error {
-	var missing []string
-	manifests := 0
-	for _, file := range files {
-		missing, manifests = append(missing, file.Missing...), manifests+file.Manifests
-	}
-	if o.quiet || len(missing) == 0 {
-		return nil
-	}
+func (o *stripOptions) reportMissing(s strip.Stripper) error {
 	where := "the files of --live"
 	if len(o.inputs.live) == 0 {
 		namespace, _, err := o.shared.cluster.ToRawKubeConfigLoader().Namespace()
@@ -195,15 +149,13 @@ func (o *stripOptions) reportMissing(files []strip.File) error {
 		}
 		where = "the cluster, in namespace " + namespace + " where the manifest names none"
 	}
-	return o.shared.note(fmt.Sprintf("%d of %d objects are not in %s, and stay unchanged: %s", len(missing), manifests, where,
-		printable.Names(missing[:min(len(missing), maxNotes)], len(missing))))
+	return o.shared.note(fmt.Sprintf("%d of %d objects are not in %s, and stay unchanged: %s", len(s.Missing), s.Manifests, where,
+		printable.Names(s.Missing[:min(len(s.Missing), maxNotes)], len(s.Missing))))
 }
 
 // joinDocuments returns the texts of files as one stream of documents. A single file stays as it is.
-func joinDocuments(files []strip.File) []byte {
-	var all []byte
-	for _, file := range files {
-		text := file.Text
+func joinDocuments(files [][]byte) (all []byte) {
+	for _, text := range files {
 		if len(all) == 0 {
 			all = append(all, text...)
 			continue

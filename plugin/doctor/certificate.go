@@ -1,16 +1,13 @@
 package doctor
 
 import (
-	"bytes"
 	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/client-go/util/cert"
@@ -21,167 +18,141 @@ import (
 // soon is the remaining validity from which a certificate should have been renewed, as in the alert HandoffCertificateExpires.
 const soon = 14 * 24 * time.Hour
 
-// defaultSecret is the Secret of the certificate in the manifests.
-const defaultSecret = "handoff-webhook-tls" //nolint:gosec // a name
-
-// checkCertificate checks the caBundle of each entry, and the serving certificate against it.
-func (d *diagnosis) checkCertificate(ctx context.Context, c *Check) {
-	usable := d.checkBundles(c)
-	if d.in.ServiceReference() == nil {
-		return
+// checkCertificate checks the serving certificate, and the caBundle of each entry.
+func (d *diagnosis) checkCertificate(ctx context.Context) {
+	chain := d.readCertificate(ctx)
+	if chain != nil {
+		d.checkLeaf(chain[0])
 	}
-	name := d.secretName()
-	object := named("secret", name, d.namespace())
-	secrets := corev1.SchemeGroupVersion.WithResource("secrets")
-	secret, err := installation.Get[corev1.Secret](ctx, d.objects, secrets, d.namespace(), name)
-	switch {
-	case isAbsent(err):
-		c.found(object, "not found: the pods have no serving certificate", d.issue()...)
-		return
-	case err != nil:
-		c.unread("get "+object, err)
-		return
+	for i, entry := range d.configuration().Webhooks {
+		if installation.Find(d.in.Entries(), entry.Name) == nil {
+			continue // of another client
+		}
+		problem := ""
+		bundle, err := cert.ParseCertsPEM(entry.ClientConfig.CABundle)
+		switch {
+		case len(entry.ClientConfig.CABundle) == 0:
+			problem = " is empty: the API server does not trust the certificate"
+		case err != nil:
+			problem = " is invalid: " + err.Error()
+		case chain != nil:
+			problem = problemOf(chain, bundle, d.secret())
+		}
+		if problem != "" {
+			d.check.found(d.object(), "the caBundle of "+entry.Name+problem, d.trust(i)...)
+		}
+	}
+}
+
+// readCertificate returns the serving certificate and its issuers, nil if they cannot be read.
+func (d *diagnosis) readCertificate(ctx context.Context) []*x509.Certificate {
+	if d.in.ServiceReference() == nil {
+		return nil
+	}
+	secret, absent := get[corev1.Secret](ctx, d, corev1.SchemeGroupVersion.WithKind("Secret"), d.namespace(), d.secretName())
+	if absent {
+		d.check.found(d.secret(), "not found: the pods have no serving certificate", d.issue()...)
+	}
+	if secret == nil {
+		return nil
 	}
 	chain, err := cert.ParseCertsPEM(secret.Data[corev1.TLSCertKey])
 	if err != nil {
-		c.found(object, "has no certificate: "+corev1.TLSCertKey+": "+err.Error(), d.issue()...)
-		return
+		d.check.found(d.secret(), "has no certificate: "+corev1.TLSCertKey+": "+err.Error(), d.issue()...)
 	}
-	c.Detail = fmt.Sprintf("%s, expires in %s", object, duration.HumanDuration(chain[0].NotAfter.Sub(d.options.Now)))
-	d.checkValidity(c, object, chain[0])
-	for _, hook := range usable {
-		d.verify(c, object, hook, chain)
-	}
+	return chain
 }
 
-// checkBundles returns the first entry with each usable caBundle.
-func (d *diagnosis) checkBundles(c *Check) (usable []*admissionregistrationv1.MutatingWebhook) {
-	for _, hook := range d.in.Entries() {
-		bundle := hook.ClientConfig.CABundle
-		if len(bundle) == 0 {
-			c.found(d.object(), "the caBundle of "+hook.Name+" is empty: the API server does not trust the certificate",
-				d.trust(hook)...)
-			continue
-		}
-		if _, err := cert.ParseCertsPEM(bundle); err != nil {
-			c.found(d.object(), "the caBundle of "+hook.Name+" is invalid: "+err.Error(), d.trust(hook)...)
-			continue
-		}
-		same := func(other *admissionregistrationv1.MutatingWebhook) bool {
-			return bytes.Equal(other.ClientConfig.CABundle, bundle)
-		}
-		if slices.ContainsFunc(usable, same) {
-			continue
-		}
-		if usable = append(usable, hook); len(usable) == 2 {
-			c.found(d.object(), "the caBundles of "+usable[0].Name+" and "+hook.Name+" differ", d.trust(hook)...)
-		}
-	}
-	return usable
-}
-
-func (d *diagnosis) checkValidity(c *Check, object string, leaf *x509.Certificate) {
-	switch left := leaf.NotAfter.Sub(d.options.Now); {
+// checkLeaf checks the time and the DNS name of the serving certificate.
+func (d *diagnosis) checkLeaf(leaf *x509.Certificate) {
+	left := leaf.NotAfter.Sub(d.options.Now)
+	d.check.Detail = fmt.Sprintf("%s, expires in %s", d.secret(), duration.HumanDuration(left))
+	switch {
 	case left <= 0:
-		c.found(object, "the certificate expired "+duration.HumanDuration(-left)+" ago", d.issue()...)
+		d.check.found(d.secret(), "the certificate expired "+duration.HumanDuration(-left)+" ago", d.issue()...)
 	case d.options.Now.Before(leaf.NotBefore):
-		c.found(object, "the certificate is not valid yet: check the clocks", d.issue()...)
+		d.check.found(d.secret(), "the certificate is not valid yet: check the clocks", d.issue()...)
 	case left < soon:
-		c.found(object, "the certificate expires in "+duration.HumanDuration(left)+" and was not renewed", d.issue()...)
+		d.check.found(d.secret(), "the certificate expires in "+duration.HumanDuration(left)+" and was not renewed", d.issue()...)
 	}
-}
-
-// verify verifies the certificate as the API server does (the CA and the DNS name), except for the time.
-func (d *diagnosis) verify(c *Check, object string, hook *admissionregistrationv1.MutatingWebhook, chain []*x509.Certificate) {
-	if hook.ClientConfig.Service == nil {
+	ref := d.in.ServiceReference()
+	host := ref.Name + "." + ref.Namespace + ".svc"
+	if leaf.VerifyHostname(host) == nil {
 		return
 	}
+	remedy := "add " + host + " to the dnsNames of the certificate"
+	if d.selfSigned() {
+		remedy = "set --service and --namespace of the webhook to those of the Service"
+	}
+	d.check.found(d.secret(), "the certificate is for "+strings.Join(leaf.DNSNames, ", ")+", not for "+host,
+		append([]string{remedy}, d.issue()...)...)
+}
+
+// problemOf verifies a certificate with a CA bundle as the API server does, at a time at which the certificate is valid: that it is
+// not now is another problem.
+func problemOf(chain, bundle []*x509.Certificate, secret string) string {
 	roots, intermediates := x509.NewCertPool(), x509.NewCertPool()
-	roots.AppendCertsFromPEM(hook.ClientConfig.CABundle)
+	for _, ca := range bundle {
+		roots.AddCert(ca)
+	}
 	for _, issuer := range chain[1:] {
 		intermediates.AddCert(issuer)
 	}
-	leaf, host := chain[0], hook.ClientConfig.Service.Name+"."+hook.ClientConfig.Service.Namespace+".svc"
-	if leaf.VerifyHostname(host) != nil {
-		c.found(object, "the certificate is for "+strings.Join(leaf.DNSNames, ", ")+", not for "+host, d.names(host)...)
-	}
-	_, err := leaf.Verify(x509.VerifyOptions{Roots: roots, Intermediates: intermediates, CurrentTime: valid(leaf)})
+	validity := chain[0].NotAfter.Sub(chain[0].NotBefore)
+	_, err := chain[0].Verify(x509.VerifyOptions{
+		Roots: roots, Intermediates: intermediates, CurrentTime: chain[0].NotBefore.Add(validity / 2),
+	})
 	var unknown x509.UnknownAuthorityError
 	switch {
 	case err == nil:
+		return ""
 	case errors.As(err, &unknown):
-		c.found(d.object(), "the caBundle of "+hook.Name+" does not contain the CA of the certificate in "+object,
-			d.trust(hook)...)
+		return " does not contain the CA of the certificate in " + secret
 	default:
-		c.found(object, "the certificate cannot be verified with the caBundle of "+hook.Name+": "+err.Error(), d.issue()...)
+		return " does not verify the certificate in " + secret + ": " + err.Error()
 	}
-}
-
-// valid returns a time at which the certificate is valid: another check reports that it is not valid now.
-func valid(leaf *x509.Certificate) time.Time {
-	return leaf.NotBefore.Add(leaf.NotAfter.Sub(leaf.NotBefore) / 2)
 }
 
 // secretName returns the Secret of the serving certificate.
 func (d *diagnosis) secretName() string {
-	if d.selfSigned() || d.deployment == nil {
-		return d.flag("self-signed-secret", defaultSecret)
-	}
-	for _, volume := range d.deployment.Spec.Template.Spec.Volumes {
-		if volume.Name == "tls" && volume.Secret != nil {
-			return volume.Secret.SecretName
+	if d.deployment != nil && !d.selfSigned() {
+		for _, volume := range d.deployment.Spec.Template.Spec.Volumes {
+			if volume.Name == "tls" && volume.Secret != nil {
+				return volume.Secret.SecretName
+			}
 		}
 	}
-	return defaultSecret
+	return d.flag("self-signed-secret", "handoff-webhook-tls")
 }
+
+func (d *diagnosis) secret() string { return named("secret", d.secretName(), d.namespace()) }
 
 // certManaged reports whether cert-manager sets the caBundle.
 func (d *diagnosis) certManaged() bool {
-	for key := range d.configuration().Annotations {
-		if strings.HasPrefix(key, "cert-manager.io/inject-ca-from") {
-			return true
-		}
-	}
-	return false
+	annotations := d.configuration().Annotations
+	return annotations["cert-manager.io/inject-ca-from"]+annotations["cert-manager.io/inject-ca-from-secret"] != ""
 }
 
-// issue returns how to get a new certificate.
 func (d *diagnosis) issue() []string {
-	if d.certManaged() {
-		return []string{"kubectl -n " + d.namespace() + " describe certificates.cert-manager.io"}
+	switch {
+	case d.certManaged():
+		return []string{d.kubectl("describe certificates.cert-manager.io")}
+	case d.selfSigned():
+		renew := d.kubectl("patch secret " + d.secretName() + ` --type=merge -p '{"data":{"tls.crt":"","tls.key":""}}'`)
+		return []string{d.logs(), renew}
+	default:
+		return []string{"issue a new certificate into " + d.secret()}
 	}
-	if d.selfSigned() {
-		return []string{
-			d.logs(),
-			fmt.Sprintf(`kubectl -n %s patch secret %s --type=merge -p '{"data":{"tls.crt":"","tls.key":""}}'`,
-				d.namespace(), d.secretName()),
-		}
-	}
-	return []string{"issue a new certificate into " + named("secret", d.secretName(), d.namespace())}
 }
 
-// names returns how to get a certificate for the Service's DNS name.
-func (d *diagnosis) names(host string) []string {
-	if d.selfSigned() {
-		return append([]string{"set --service and --namespace of the webhook to those of the Service"}, d.issue()...)
-	}
-	return append([]string{"add " + host + " to the dnsNames of the certificate"}, d.issue()...)
-}
-
-// trust returns how to put the CA into an entry's caBundle.
-func (d *diagnosis) trust(hook *admissionregistrationv1.MutatingWebhook) []string {
-	name := d.configuration().Name
+// trust returns how to put the CA into the caBundle of the entry with an index.
+func (d *diagnosis) trust(index int) []string {
 	if d.certManaged() {
-		return []string{
-			"check cert-manager's cainjector and the annotation cert-manager.io/inject-ca-from of " + d.object(),
-		}
+		return []string{"check cert-manager's cainjector and the annotation cert-manager.io/inject-ca-from of " + d.object()}
 	}
-	at := slices.IndexFunc(d.configuration().Webhooks, func(h admissionregistrationv1.MutatingWebhook) bool {
-		return h.Name == hook.Name
-	})
 	patch := fmt.Sprintf(`kubectl patch mutatingwebhookconfiguration %s --type=json -p '[{"op":"add","path":`+
 		`"/webhooks/%d/clientConfig/caBundle","value":"'"$(kubectl -n %s get secret %s -o jsonpath='{.data.ca\.crt}')"'"}]'`,
-		name, at, d.namespace(), d.secretName())
+		d.configuration().Name, index, d.namespace(), d.secretName())
 	if d.selfSigned() {
 		return []string{"the pods set it within seconds; if they do not: " + d.logs(), patch}
 	}

@@ -8,31 +8,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	registration "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/labels"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiversion "k8s.io/apimachinery/pkg/version"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/installation"
-	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 // Options configure a run.
 type Options struct {
-	// Config connects to the cluster.
-	Config *rest.Config
+	Cluster genericclioptions.RESTClientGetter
 	// Namespace is the namespace to check and to make dry runs in. If it is empty, all namespaces are checked.
 	Namespace string
-	// Current is the namespace for dry runs if it is empty and namespaces cannot be listed.
-	Current string
-	// Annotated finds the objects with the mode annotation in a namespace or, if it is empty, in all.
-	Annotated func(ctx context.Context, namespace string) (found []source.Annotated, unread []string, err error)
 	// Version is the plugin's version.
 	Version string
 	// Now is the time to which expiration dates are compared.
@@ -44,121 +44,187 @@ const discoveryTimeout = 10 * time.Second
 
 // diagnosis is a run. The checks fill in what later ones need.
 type diagnosis struct {
-	options   Options
-	in        *installation.Installation
-	objects   dynamic.Interface
-	discovery discovery.DiscoveryInterface
+	options Options
+	check   *Check // the current one
 
-	served     served
-	selector   labels.Set // of the pods
-	port       int32      // of the Service
+	in         *installation.Installation
+	config     *rest.Config
+	discovery  discovery.DiscoveryInterface
+	running    *apiversion.Info
+	resources  []*metav1.APIResourceList // nil if they cannot be read
 	deployment *appsv1.Deployment
 	pods       []corev1.Pod
 	namespaces []corev1.Namespace // to check, nil if they cannot be read
+	managed    []ownership.Entry  // managedFields of the configuration
 	// answered reports whether a dry run was answered, silent whether one was not; version is the webhook's.
 	answered, silent bool
 	version          string
 }
 
-// check is a check of the table. One that needs the configuration or the Service is skipped without it.
-type check struct {
+// checks are all checks, in the order in which they run and are shown. Those that need the configuration or the Service are skipped
+// without.
+var checks = []struct {
 	name  string
-	run   func(*diagnosis, context.Context, *Check)
-	needs need
-}
-
-type need int
-
-const (
-	nothing need = iota
-	configuration
-	service
-)
-
-// checks are all checks, in the order in which they run and are shown.
-var checks = []check{
-	{"api-server", (*diagnosis).checkAPIServer, nothing},
-	{"configuration", (*diagnosis).checkConfiguration, nothing},
-	{"service", (*diagnosis).checkService, service},
-	{"pods", (*diagnosis).checkPods, service},
-	{"certificate", (*diagnosis).checkCertificate, configuration},
-	{"permissions", (*diagnosis).checkPermissions, service},
-	{"namespaces", (*diagnosis).checkNamespaces, nothing},
-	{"dry-run", (*diagnosis).checkDryRun, nothing},
-	{"network", (*diagnosis).checkNetwork, service},
-	{"changes", (*diagnosis).checkChanges, configuration},
-	{"versions", (*diagnosis).checkVersions, nothing},
-	{"guard", (*diagnosis).checkGuard, nothing},
+	run   func(*diagnosis, context.Context)
+	needs string
+}{
+	{"api-server", (*diagnosis).checkAPIServer, ""},
+	{"configuration", (*diagnosis).checkConfiguration, ""},
+	{"service", (*diagnosis).checkService, "service"},
+	{"pods", (*diagnosis).checkPods, "service"},
+	{"certificate", (*diagnosis).checkCertificate, "configuration"},
+	{"permissions", (*diagnosis).checkPermissions, "service"},
+	{"namespaces", (*diagnosis).checkNamespaces, ""},
+	{"dry-run", (*diagnosis).checkDryRun, ""},
+	{"network", (*diagnosis).checkNetwork, "service"},
+	{"changes", (*diagnosis).checkChanges, "configuration"},
+	{"versions", (*diagnosis).checkVersions, ""},
+	{"guard", (*diagnosis).checkGuard, ""},
 }
 
 // Run checks the installation. It returns an error only if the API server cannot be reached. When the context ends, the
 // remaining checks have gaps.
 func Run(ctx context.Context, o Options) (*Report, error) {
-	d := &diagnosis{options: o}
-	limited := rest.CopyConfig(o.Config)
+	config, err := o.Cluster.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	d := &diagnosis{options: o, config: config}
+	limited := rest.CopyConfig(config)
 	limited.Timeout = discoveryTimeout // its requests have no context
-	var err error
 	if d.discovery, err = discovery.NewDiscoveryClientForConfig(limited); err != nil {
 		return nil, fmt.Errorf("creating a client: %w", err)
 	}
-	if _, err := d.discovery.ServerVersion(); err != nil {
+	if d.running, err = d.discovery.ServerVersion(); err != nil {
 		return nil, err
 	}
-	if d.objects, err = dynamic.NewForConfig(o.Config); err != nil {
-		return nil, fmt.Errorf("creating a client: %w", err)
-	}
-	if d.in, err = installation.Of(ctx, o.Config); err != nil {
+	if d.in, err = installation.Of(ctx, config); err != nil {
 		return nil, err
 	}
-	report := newReport()
+	report := &Report{APIVersion: explain.APIVersion, Kind: "Diagnosis"}
 	for _, check := range checks {
-		c := &Check{Name: check.name}
-		if !d.lacks(c, check.needs) {
-			check.run(d, ctx, c)
+		d.check = &Check{Name: check.name}
+		switch {
+		case check.needs == "":
+			check.run(d, ctx)
+		case d.in.Unread != nil:
+			d.check.Result, d.check.Detail = Unknown, "the configuration cannot be read"
+		case d.in.Missing():
+			d.check.skip("no configuration")
+		case check.needs == "service" && d.in.ServiceReference() == nil:
+			d.check.skip("the API server calls a URL")
+		default:
+			check.run(d, ctx)
 		}
-		c.settle()
-		report.Checks = append(report.Checks, c)
+		d.check.settle()
+		report.Checks = append(report.Checks, d.check)
 	}
 	return report, nil
 }
 
-// lacks reports whether what a check needs is missing, and ends the check if it is.
-func (d *diagnosis) lacks(c *Check, what need) bool {
-	switch {
-	case what == nothing:
-		return false
-	case d.in.Unread != nil:
-		c.Result, c.Detail = Unknown, "the configuration cannot be read"
-	case len(d.in.Configurations) == 0:
-		c.skip("no configuration")
-	case what == service && d.in.ServiceReference() == nil:
-		c.skip("the API server calls a URL")
-	default:
-		return false
+// get reads an object for a check. It returns nil if there is none, or if it cannot be read, which is a gap.
+func get[T any](ctx context.Context, d *diagnosis, kind schema.GroupVersionKind, namespace, name string) (o *T, absent bool) {
+	resource, singular := meta.UnsafeGuessKindToResource(kind)
+	o, err := installation.Get[T](ctx, d.in, resource, namespace, name)
+	if absent = apierrors.IsNotFound(err); err != nil && !absent {
+		d.unread("get "+named(singular.Resource, name, namespace), err)
 	}
-	return true
+	return o, absent
+}
+
+// list reads objects for a check; ok is false if they cannot be read, which is a gap.
+func list[T any](
+	ctx context.Context, d *diagnosis, resource schema.GroupVersionResource, namespace, selector string,
+) (all []T, ok bool) {
+	all, err := installation.List[T](ctx, d.in, resource, namespace, selector)
+	if err != nil {
+		d.unread("list "+inNamespace(resource.GroupResource().String(), namespace), err)
+	}
+	return all, err == nil
 }
 
 // unread adds a gap about a request that has failed: the missing permission, or the error. The argument what names the objects
 // as in "get secret/tls -n handoff-system".
-func (c *Check) unread(what string, err error) {
+func (d *diagnosis) unread(what string, err error) {
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
-		c.gap("%s: requires permission to %s", c.Name, what)
+		d.check.gap("requires permission to %s", what)
 	case errors.Is(err, context.DeadlineExceeded):
-		c.gap("%s: no time was left to %s; set a longer --deadline", c.Name, what)
+		d.check.gap("no time was left to %s; set a longer --deadline", what)
 	default:
-		c.gap("%s: could not %s: %v", c.Name, what, err)
+		d.check.gap("could not %s: %v", what, err)
 	}
 }
-
-// isAbsent reports whether an error says that the object, or its kind, does not exist.
-func isAbsent(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }
 
 // named returns an object's name as in kubectl's arguments.
-func named(resource, name, namespace string) string {
+func named(resource, name, namespace string) string { return inNamespace(resource+"/"+name, namespace) }
+
+func inNamespace(text, namespace string) string {
 	if namespace == "" {
-		return resource + "/" + name
+		return text
 	}
-	return resource + "/" + name + " -n " + namespace
+	return text + " -n " + namespace
 }
+
+func (d *diagnosis) namespace() string {
+	if d.in.ServiceReference() != nil {
+		return d.in.ServiceReference().Namespace
+	}
+	return "handoff-system" // as in the manifests
+}
+
+// configuration returns the first configuration that calls handoff, an empty one if there is none.
+func (d *diagnosis) configuration() registration.MutatingWebhookConfiguration {
+	if len(d.in.Configurations) == 0 {
+		return registration.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "handoff"}}
+	}
+	return d.in.Configurations[0]
+}
+
+func (d *diagnosis) object() string {
+	return named("mutatingwebhookconfiguration", d.configuration().Name, "")
+}
+
+// workload names the Deployment, or else the configuration.
+func (d *diagnosis) workload() string {
+	if d.deployment != nil {
+		return named("deployment.apps", d.deployment.Name, d.deployment.Namespace)
+	}
+	return d.object()
+}
+
+// flag returns the value of a flag of the webhook, or the default.
+func (d *diagnosis) flag(name, byDefault string) string {
+	if value, set := installation.Flag(d.deployment, name); set {
+		return value
+	}
+	return byDefault
+}
+
+// selfSigned reports whether the webhook issues its own certificates.
+func (d *diagnosis) selfSigned() bool { return d.flag("self-signed", "false") == "true" }
+
+// releaseName is Helm's annotation of the objects of a release.
+const releaseName = "meta.helm.sh/release-name"
+
+// reinstall returns the command that restores what the manifests contain.
+func (d *diagnosis) reinstall() string {
+	if annotations := d.configuration().Annotations; annotations[releaseName] != "" {
+		return fmt.Sprintf("helm upgrade %s oci://ghcr.io/ownership-handoff/charts/handoff -n %s --reuse-values",
+			annotations[releaseName], annotations["meta.helm.sh/release-namespace"])
+	}
+	return "run the command that installed handoff again: kubectl apply -k DIRECTORY, or helm upgrade"
+}
+
+// kubectl returns a command in the namespace of the installation.
+func (d *diagnosis) kubectl(command string) string {
+	return "kubectl -n " + d.namespace() + " " + command
+}
+
+func (d *diagnosis) logs() string {
+	return d.kubectl("logs -l " + d.in.Selector().String() + " --tail=20")
+}
+
+func (d *diagnosis) showPods() string { return d.kubectl("get pods -l " + d.in.Selector().String()) }
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

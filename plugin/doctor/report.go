@@ -3,11 +3,11 @@ package doctor
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/table"
-	"github.com/ownership-handoff/handoff/plugin/explain"
 )
 
 // Result is the result of a check.
@@ -21,6 +21,9 @@ const (
 	// Skipped checks do not apply to this installation.
 	Skipped Result = "skipped"
 )
+
+// colors are the SGR codes of the results.
+var colors = map[Result]int{OK: 32, Problem: 31, Unknown: 33}
 
 // Report is the result of all checks, in the order in which they are shown.
 type Report struct {
@@ -48,17 +51,15 @@ type Finding struct {
 	Remedies []string `json:"remedies"`
 }
 
-// found adds a finding.
 func (c *Check) found(object, problem string, remedies ...string) {
 	c.Findings = append(c.Findings, Finding{Object: object, Problem: oneLine(problem), Remedies: remedies})
 }
 
 // gap adds a sentence about what could not be checked.
 func (c *Check) gap(format string, args ...any) {
-	c.Gaps = append(c.Gaps, oneLine(fmt.Sprintf(format, args...)))
+	c.Gaps = append(c.Gaps, c.Name+": "+oneLine(fmt.Sprintf(format, args...)))
 }
 
-// skip ends a check that does not apply.
 func (c *Check) skip(detail string) { c.Result, c.Detail = Skipped, detail }
 
 // settle sets the result from what was found.
@@ -86,28 +87,14 @@ func (r *Report) Problems() (n int) {
 
 // Gaps returns what could not be checked, without duplicates.
 func (r *Report) Gaps() (gaps []string) {
-	seen := map[string]bool{}
 	for _, c := range r.Checks {
-		for _, gap := range c.Gaps {
-			if !seen[gap] {
-				seen[gap] = true
-				gaps = append(gaps, gap)
-			}
-		}
+		gaps = append(gaps, c.Gaps...)
 	}
-	return gaps
+	return slices.Compact(gaps)
 }
-
-// The SGR codes of the results.
-const (
-	green  = 32
-	red    = 31
-	yellow = 33
-)
 
 // Table writes the report for people: a line for each check, then the problems with their remedies.
 func (r *Report) Table(w io.Writer, style table.Style) error {
-	colors := map[Result]int{OK: green, Problem: red, Unknown: yellow}
 	rows := make([]table.Row, len(r.Checks))
 	for i, c := range r.Checks {
 		rows[i] = table.Row{Cells: []string{c.Name, string(c.Result), c.Detail}, Color: colors[c.Result], At: 1}
@@ -124,24 +111,15 @@ func (r *Report) Table(w io.Writer, style table.Style) error {
 			}
 		}
 	}
-	b.WriteString("\n" + r.summary() + "\n")
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func (r *Report) summary() string {
+	summary := "No problems found."
 	switch n := r.Problems(); {
 	case n == 1:
-		return "1 problem."
+		summary = "1 problem."
 	case n > 1:
-		return fmt.Sprintf("%d problems.", n)
+		summary = fmt.Sprintf("%d problems.", n)
 	case len(r.Gaps()) > 0:
-		return "No problems found, but not everything could be checked."
-	default:
-		return "No problems found."
+		summary = "No problems found, but not everything could be checked."
 	}
+	_, err := fmt.Fprintf(w, "%s\n%s\n", &b, summary)
+	return err
 }
-
-func newReport() *Report { return &Report{APIVersion: explain.APIVersion, Kind: "Diagnosis"} }
-
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

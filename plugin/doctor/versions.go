@@ -6,69 +6,83 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/client-go/discovery"
 )
 
 // minKubernetes is the first version with matchConditions in their stable form.
 const minKubernetes = "1.30"
 
-func (d *diagnosis) checkAPIServer(_ context.Context, c *Check) {
-	info, err := d.discovery.ServerVersion()
-	if err != nil {
-		c.unread("get the version of the API server", err)
-		return
+// checkAPIServer checks the version of the API server, and reads which resources it serves. The resources of an aggregated API whose
+// server is unavailable are missing.
+func (d *diagnosis) checkAPIServer(context.Context) {
+	d.check.Detail = d.running.GitVersion
+	var err error
+	_, d.resources, err = d.discovery.ServerGroupsAndResources()
+	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
+		d.unread("discover the resources of the API server", err)
 	}
-	c.Detail = info.GitVersion
-	d.discover(c)
-	running, err := version.ParseGeneric(info.GitVersion)
-	if err != nil {
-		c.gap("%s: %v", c.Name, err)
-		return
-	}
-	if running.LessThan(version.MustParseGeneric(minKubernetes)) {
-		c.found("the API server", info.GitVersion+" is older than "+minKubernetes+", which handoff requires", "upgrade the cluster")
+	running, err := version.ParseGeneric(d.check.Detail)
+	switch {
+	case err != nil:
+		d.check.gap("%v", err)
+	case running.LessThan(version.MustParseGeneric(minKubernetes)):
+		d.check.found("the API server", d.check.Detail+" is older than "+minKubernetes+", which handoff requires", "upgrade the cluster")
 	}
 }
 
-// checkVersions compares the versions of the pods, and that of the webhook with the plugin's.
-func (d *diagnosis) checkVersions(_ context.Context, c *Check) {
-	var images []string
-	for i := range d.pods {
-		if d.pods[i].DeletionTimestamp != nil {
-			continue
+// served returns the resources that the API server serves and is asked for, in each version, in the order of discovery.
+func (d *diagnosis) served(wanted func(schema.GroupVersion, metav1.APIResource) bool) (found []schema.GroupVersionResource) {
+	for _, list := range d.resources {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		for _, r := range list.APIResources {
+			if err == nil && wanted(gv, r) {
+				found = append(found, gv.WithResource(r.Name))
+			}
 		}
-		for _, container := range d.pods[i].Spec.Containers {
-			if container.Name == "webhook" && !slices.Contains(images, container.Image) {
+	}
+	return found
+}
+
+// versionsOf returns the versions in which the API server serves a resource.
+func (d *diagnosis) versionsOf(resource schema.GroupResource) []schema.GroupVersionResource {
+	return d.served(func(gv schema.GroupVersion, r metav1.APIResource) bool {
+		return gv.WithResource(r.Name).GroupResource() == resource
+	})
+}
+
+// checkVersions compares the versions of the pods, and that of the webhook with the plugin's.
+func (d *diagnosis) checkVersions(context.Context) {
+	var images []string
+	for _, pod := range d.pods {
+		for _, container := range pod.Spec.Containers {
+			if pod.DeletionTimestamp == nil && container.Name == "webhook" && !slices.Contains(images, container.Image) {
 				images = append(images, container.Image)
 			}
 		}
 	}
 	if len(images) > 1 {
-		c.found(d.workload(), "its pods run different images: "+strings.Join(images, ", "),
-			"kubectl -n "+d.namespace()+" rollout status "+strings.Split(d.workload(), " ")[0])
+		d.check.found(d.workload(), "its pods run different images: "+strings.Join(images, ", "),
+			d.kubectl("rollout status deployment.apps/"+d.deployment.Name))
 	}
-	c.Detail = "plugin " + d.options.Version
+	d.check.Detail = "plugin " + d.options.Version
 	if d.version != "" {
-		c.Detail += ", webhook " + d.version
+		d.check.Detail += ", webhook " + d.version
 	}
-	if plugin, hook, ok := d.releases(); ok && (plugin.Major() != hook.Major() || plugin.Minor() != hook.Minor()) {
-		remedy := "kubectl krew upgrade handoff"
-		if hook.LessThan(plugin) {
-			remedy = fmt.Sprintf("upgrade the webhook to v%s: docs/install.md, upgrading", plugin)
-		}
-		c.found(d.workload(), fmt.Sprintf("the webhook is v%s and the plugin v%s: previews can differ from what the webhook does",
-			hook, plugin), remedy)
-	}
-}
-
-// releases returns the versions of the plugin and the webhook, if both are releases.
-func (d *diagnosis) releases() (plugin, hook *version.Version, ok bool) {
 	plugin, pluginErr := version.ParseSemantic(d.options.Version)
-	hook, hookErr := version.ParseSemantic(d.version)
-	return plugin, hook, pluginErr == nil && hookErr == nil
+	webhook, webhookErr := version.ParseSemantic(d.version)
+	if pluginErr != nil || webhookErr != nil || plugin.Major() == webhook.Major() && plugin.Minor() == webhook.Minor() {
+		return // one of them is no release, or both have the same minor version
+	}
+	remedy := "kubectl krew upgrade handoff"
+	if webhook.LessThan(plugin) {
+		remedy = fmt.Sprintf("upgrade the webhook to v%s: docs/install.md, upgrading", plugin)
+	}
+	d.check.found(d.workload(), fmt.Sprintf("the webhook is v%s and the plugin v%s: previews can differ from what the webhook does",
+		webhook, plugin), remedy)
 }
 
 // sameRelease reports whether the webhook has the plugin's version, whose manifests the plugin contains.
-func (d *diagnosis) sameRelease() bool {
-	return d.version != "" && d.version == d.options.Version
-}
+func (d *diagnosis) sameRelease() bool { return d.version != "" && d.version == d.options.Version }

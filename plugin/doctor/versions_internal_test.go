@@ -24,11 +24,11 @@ func TestVersionsThatDoNotFitAreFindings(t *testing.T) {
 		"an unknown webhook":    {"v0.2.0", "", ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			d := &diagnosis{in: &installation.Installation{}, options: Options{Version: c.plugin}, version: c.webhook}
-			found := &Check{Name: "versions"}
-			d.checkVersions(t.Context(), found)
+			d := &diagnosis{in: &installation.Installation{}, options: Options{Version: c.plugin}, version: c.webhook, check: &Check{}}
+
+			d.checkVersions(t.Context())
 			var texts []string
-			for _, f := range found.Findings {
+			for _, f := range d.check.Findings {
 				texts = append(append(texts, f.Problem), f.Remedies...)
 			}
 			got := strings.Join(texts, " ")
@@ -41,11 +41,11 @@ func TestVersionsThatDoNotFitAreFindings(t *testing.T) {
 
 func TestOldClustersAreAFinding(t *testing.T) {
 	for version, want := range map[string]int{"v1.29.14": 1, "v1.30.0": 0, "v1.36.3": 0, "v1.31.4-gke.1183000": 0, "v1.29.1-eks-1": 1} {
-		d := &diagnosis{discovery: &fake.FakeDiscovery{Fake: &clientgotesting.Fake{}, FakedServerVersion: &apiversion.Info{GitVersion: version}}}
-		c := &Check{Name: "api-server"}
-		d.checkAPIServer(t.Context(), c)
-		if len(c.Findings) != want {
-			t.Errorf("%s: want %d findings, got %v", version, want, c.Findings)
+		d := &diagnosis{check: &Check{}, discovery: &fake.FakeDiscovery{Fake: &clientgotesting.Fake{}}, running: &apiversion.Info{GitVersion: version}}
+
+		d.checkAPIServer(t.Context())
+		if len(d.check.Findings) != want {
+			t.Errorf("%s: want %d findings, got %v", version, want, d.check.Findings)
 		}
 	}
 }

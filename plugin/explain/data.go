@@ -2,7 +2,12 @@ package explain
 
 import (
 	"encoding/json"
+	"strings"
 
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
@@ -56,14 +61,12 @@ type EntryData struct {
 	Time        string `json:"time,omitempty"`
 }
 
-// Data returns the explanation as data.
+// Data returns the explanation for -o json and yaml.
 func (e Explanation) Data(chosen func(ownership.Owner) bool) Data {
-	d := Data{APIVersion: APIVersion, Kind: "Explanation", Autoscaler: e.Subject.Context.Autoscaler, Gaps: e.Subject.Gaps}
-	d.Object = ObjectOf(e.Subject)
-	if e.Subject.Context.Scale != nil {
-		d.Scale = Text(e.Subject.Context.Scale)
+	d := Data{
+		APIVersion: APIVersion, Kind: "Explanation", Object: ObjectOf(e.Subject), Autoscaler: e.Subject.Context.Autoscaler,
+		Scale: Text(e.Subject.Context.Scale), Fields: []FieldData{}, Gaps: e.Subject.Gaps,
 	}
-	d.Fields = []FieldData{}
 	for i := range e.Fields {
 		if chosen(e.Fields[i].Owner.Kind) {
 			d.Fields = append(d.Fields, e.FieldData(&e.Fields[i]))
@@ -86,8 +89,44 @@ func (e Explanation) FieldData(f *ownership.Field) FieldData {
 	if f.DeclaredValue != nil {
 		d.Manifest, d.ManifestValue = "other", e.Subject.Visible(f.Path, f.DeclaredValue)
 	}
-	for _, h := range f.Entries {
-		d.Managers = append(d.Managers, EntryData{h.Manager, h.Operation, h.Subresource, h.Time})
+	for _, entry := range f.Entries {
+		d.Managers = append(d.Managers, EntryData{entry.Manager, entry.Operation, entry.Subresource, entry.Time})
 	}
 	return d
+}
+
+// Text returns a path in the form that ownership.ParsePattern parses: as the API server prints it in conflicts, except that
+// names with dots are quoted in brackets.
+func Text(path fieldpath.Path) string {
+	scalar := func(v value.Value) string {
+		if v.IsString() {
+			return printable.Quote(v.AsString())
+		}
+		return value.ToString(v)
+	}
+	var b strings.Builder
+	for _, element := range path {
+		switch {
+		case element.Key != nil:
+			keys := make([]string, len(*element.Key))
+			for i, key := range *element.Key {
+				keys[i] = key.Name + "=" + scalar(key.Value)
+			}
+			b.WriteString("[" + strings.Join(keys, ",") + "]")
+		case element.Value != nil:
+			b.WriteString("[=" + scalar(*element.Value) + "]")
+		case element.FieldName == nil:
+			b.WriteString(element.String())
+		default:
+			b.WriteString(nameText(*element.FieldName))
+		}
+	}
+	return b.String()
+}
+
+func nameText(name string) string {
+	if name == "" || name == "*" || strings.ContainsAny(name, `.[]"`) || printable.Text(name) != name {
+		return "[" + printable.Quote(name) + "]"
+	}
+	return "." + name
 }

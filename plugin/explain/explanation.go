@@ -3,12 +3,11 @@
 package explain
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-
-	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
@@ -28,100 +27,61 @@ func Of(s source.Subject) (Explanation, error) {
 	e := Explanation{Subject: s}
 	var err error
 	if e.Fields, err = s.Context.Fields(s.Object); err != nil {
-		return e, &Error{s.String(), unreadable(s, err) + "; apply the object again to rewrite it"}
+		if s.IsSecret() { // the details can quote the contents
+			err = cmp.Or(recordOf(err), errors.New("it cannot be read"))
+		}
+		return e, fmt.Errorf("%s: %w; apply the object again to rewrite it", s, err)
 	}
 	e.Fields = slices.DeleteFunc(e.Fields, func(f ownership.Field) bool { return s.Nameless(f.Path) })
-	e.date()
 	_, e.recorded = s.Object.LastApplied()
+	isOwned, unrecorded := false, ""
 	for i := range e.Fields {
+		f := &e.Fields[i]
+		e.date(f)
+		isOwned = isOwned || f.Owner.Kind != ownership.Unknown
 		if e.applier.Manager == "" {
-			e.applier = e.applied(&e.Fields[i])
+			e.applier = e.applied(f)
+		}
+		for _, entry := range f.Entries {
+			if entry.Operation == ownership.OperationUpdate && s.Context.Managers.IsApplier(entry) {
+				unrecorded = cmp.Or(unrecorded, entry.Manager)
+			}
 		}
 	}
-	if len(s.Object.ManagedFields()) == 0 {
-		if !e.anyOwner() {
-			return e, &Error{s.String(), "no managedFields, so the owners of its fields are unknown; " +
-				"export it with kubectl get -o yaml --show-managed-fields"}
-		}
-		e.gap("no managedFields, so owners are known only from annotations and autoscalers; " +
-			"export it with kubectl get -o yaml --show-managed-fields")
+	const export = "export it with kubectl get -o yaml --show-managed-fields"
+	switch noEntries := len(s.Object.ManagedFields()) == 0; {
+	case noEntries && !isOwned:
+		return e, fmt.Errorf("%s: no managedFields, so the owners of its fields are unknown; %s", s, export)
+	case noEntries:
+		e.gap("no managedFields, so owners are known only from annotations and autoscalers; " + export)
 	}
-	if client := e.unrecorded(); client != "" {
-		e.gap("no last-applied annotation, so the fields that the manifest of " + client + " declares are unknown; " +
+	if unrecorded != "" && !e.recorded {
+		e.gap("no last-applied annotation, so the fields that the manifest of " + unrecorded + " declares are unknown; " +
 			"check the manifest itself")
 	}
 	return e, nil
 }
 
-// unreadable describes the error of an unreadable record. For a Secret it omits the details, which can quote the contents.
-func unreadable(s source.Subject, err error) string {
-	if !s.IsSecret() {
-		return err.Error()
-	}
+// recordOf returns the error about a record without its details, nil if it is another error.
+func recordOf(err error) error {
 	for _, record := range []error{ownership.ErrManagedFields, ownership.ErrLastApplied} {
 		if errors.Is(err, record) {
-			return record.Error()
+			return record
 		}
 	}
-	return "it cannot be read"
+	return nil
 }
 
 // date adds the time when the autoscaler last scaled: managedFields entries of /scale have no time.
-func (e *Explanation) date() {
-	for i := range e.Fields {
-		f := &e.Fields[i]
-		own := f.Owner.Kind == ownership.Autoscaler && len(f.Entries) > 0 && f.Entries[0].Subresource == "scale"
-		if own && f.Since == "" && !e.Subject.Context.Managers.IsImperative(f.Entries[0]) {
-			f.Since = e.Subject.Scaled
-		}
+func (e *Explanation) date(f *ownership.Field) {
+	own := f.Owner.Kind == ownership.Autoscaler && len(f.Entries) > 0 && f.Entries[0].Subresource == "scale"
+	if own && f.Since == "" && !e.Subject.Context.Managers.IsImperative(f.Entries[0]) {
+		f.Since = e.Subject.Scaled
 	}
 }
-
-// Error is an error about one object.
-type Error struct{ Object, Text string }
-
-// Error implements error.
-func (e *Error) Error() string { return e.Object + ": " + e.Text }
 
 func (e *Explanation) gap(text string) {
 	e.Subject.Gaps = append(e.Subject.Gaps, e.Subject.String()+": "+text)
-}
-
-// anyOwner reports whether any owner is known.
-func (e *Explanation) anyOwner() bool {
-	for i := range e.Fields {
-		if e.Fields[i].Owner.Kind != ownership.Unknown {
-			return true
-		}
-	}
-	return false
-}
-
-// unrecorded returns a client that applies a manifest without recording it, such as Helm 3, or "".
-func (e *Explanation) unrecorded() string {
-	if e.recorded {
-		return ""
-	}
-	for i := range e.Fields {
-		for _, h := range e.Fields[i].Entries {
-			if h.Operation == ownership.OperationUpdate && e.Subject.Context.Managers.IsApplier(h) {
-				return h.Manager
-			}
-		}
-	}
-	return ""
-}
-
-// Select returns the explanation with only the chosen fields.
-func (e Explanation) Select(chosen func(ownership.Field) bool) Explanation {
-	var fields ownership.Fields
-	for i := range e.Fields {
-		if chosen(e.Fields[i]) {
-			fields = append(fields, e.Fields[i])
-		}
-	}
-	e.Fields = fields
-	return e
 }
 
 // declared returns what the recorded manifests declare about a field: "yes", "no", "null", a value that differs from the
@@ -137,10 +97,8 @@ func (e *Explanation) declared(f *ownership.Field) string {
 	case e.mayHaveLost(f):
 		return "?"
 	}
-	for _, h := range f.Entries {
-		if !e.recorded && e.Subject.Context.Managers.IsApplier(h) {
-			return "?"
-		}
+	if !e.recorded && slices.ContainsFunc(f.Entries, e.Subject.Context.Managers.IsApplier) {
+		return "?"
 	}
 	return "no"
 }
@@ -170,7 +128,6 @@ func (e *Explanation) mayHaveLost(f *ownership.Field) bool {
 	}
 }
 
-// Short returns a value as the tree shows it: shortened, and masked for the contents of a Secret.
-func (e Explanation) Short(path fieldpath.Path, value []byte) string {
-	return table.Shorten(e.Subject.Show(path, value), maxValueLen)
+func inStatus(f *ownership.Field) bool {
+	return f.Path[0].FieldName != nil && *f.Path[0].FieldName == "status"
 }

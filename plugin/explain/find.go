@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/similar"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -14,26 +16,82 @@ import (
 // Find returns the explanation with only the fields that a FIELD argument matches. FIELD is written as in conflicts, or as
 // JSONPath such as {.spec.replicas}; the leading dot is optional. If no field matches, the error lists similar fields.
 func (e Explanation) Find(text string) (Explanation, error) {
+	found, _, err := e.find(text)
+	return found, err
+}
+
+// Named returns the paths that a FIELD argument matches, without duplicates and in the order of the object. A path is that of
+// a field or of an ancestor; a wildcard can match several. List elements are identified as in the explanation's fields. The
+// error is that of Find.
+func (e Explanation) Named(text string) ([]fieldpath.Path, error) {
+	found, lengths, err := e.find(text)
+	var paths []fieldpath.Path
+	listed := map[string]bool{}
+	for i, length := range lengths {
+		path := found.Fields[i].Path[:length]
+		if name := path.String(); !listed[name] {
+			listed[name] = true
+			paths = append(paths, path.Copy())
+		}
+	}
+	return paths, err
+}
+
+// find also returns how many elements of each field's path the FIELD argument names.
+func (e Explanation) find(text string) (found Explanation, lengths []int, err error) {
 	text = plainText(text)
 	pattern, err := ownership.ParsePattern(text)
-	if err == nil {
-		if found := e.Select(func(f ownership.Field) bool { return pattern.Matches(f.Path) }); len(found.Fields) > 0 {
-			return found, nil
-		}
-		if found := e.at(pattern); len(found.Fields) > 0 {
-			return found, nil
-		}
-	}
+	live, at := e.exact(pattern)
 	// Conflicts do not escape dots in names; JSONPath writes them as \. .
 	plain := strings.ReplaceAll(text, `\.`, ".")
-	found := e.Select(func(f ownership.Field) bool {
-		rest, ok := strings.CutPrefix(f.Path.String(), plain)
-		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
-	})
-	if len(found.Fields) > 0 {
-		return found, nil
+	for _, named := range []func(f *ownership.Field, n int) bool{
+		func(f *ownership.Field, n int) bool { return n == len(pattern) && pattern.Matches(f.Path) },
+		func(f *ownership.Field, n int) bool {
+			return at != nil && n == len(pattern) && f.Value != nil && live.Find(f.Path[:n]) == at
+		},
+		func(f *ownership.Field, n int) bool { return f.Path[:n].String() == plain },
+	} {
+		found = e
+		found.Fields = nil
+		for i := range e.Fields {
+			for n := 1; n <= len(e.Fields[i].Path); n++ {
+				if named(&e.Fields[i], n) {
+					found.Fields, lengths = append(found.Fields, e.Fields[i]), append(lengths, n)
+					break
+				}
+			}
+		}
+		if len(lengths) > 0 {
+			return found, lengths, nil
+		}
 	}
-	return found, e.noField(text, err)
+	return found, nil, e.noField(text, err)
+}
+
+// exact returns the live object, and in it the value that a pattern without wildcards leads to, nil if there is none. The pattern
+// can identify list elements by index, as JSONPath does, or by other fields than their keys.
+func (e Explanation) exact(pattern ownership.Pattern) (live, at *jsontree.Node) {
+	path, plain := PathOf(pattern)
+	if !plain || len(path) == 0 {
+		return nil, nil
+	}
+	live = jsontree.Valid(e.Subject.Object.Text())
+	at = live.Find(path)
+	return live, at
+}
+
+// Within returns the atomic field that contains the path of a FIELD argument; ok is false if the object has no such path.
+func (e Explanation) Within(text string) (field ownership.Field, ok bool) {
+	pattern, _ := ParseField(text)
+	live, at := e.exact(pattern)
+	for i := range e.Fields {
+		f := e.Fields[i]
+		whole := live.Find(f.Path)
+		if at != nil && whole != nil && f.Value != nil && strings.HasPrefix(at.Pointer(), whole.Pointer()+"/") {
+			return f, true
+		}
+	}
+	return field, false
 }
 
 // ParseField parses a FIELD argument.
@@ -51,35 +109,23 @@ func plainText(text string) string {
 	return text
 }
 
-// at returns the explanation with only the fields at a path that identifies list elements by index, as JSONPath does, or by
-// other fields than their keys.
-func (e Explanation) at(pattern ownership.Pattern) Explanation {
-	path, plain := PathOf(pattern)
-	if !plain || e.Subject.Object.Value(path) == nil {
-		return Explanation{}
+// PathOf returns the path that a pattern matches; plain is false if the pattern has a wildcard.
+func PathOf(pattern ownership.Pattern) (path fieldpath.Path, plain bool) {
+	for _, matcher := range pattern {
+		if matcher.Wildcard {
+			return nil, false
+		}
+		path = append(path, matcher.PathElement)
 	}
-	live := jsontree.Valid(e.Subject.Object.Text())
-	pointer := live.Find(path).Pointer()
-	return e.Select(func(f ownership.Field) bool {
-		rest, ok := strings.CutPrefix(live.Find(f.Path).Pointer(), pointer)
-		return f.Value != nil && ok && (rest == "" || rest[0] == '/')
-	})
+	return path, true
 }
 
+// noField returns an error with the paths of three similar fields or their ancestors.
 func (e Explanation) noField(text string, unread error) error {
 	expected := `write the field as in conflicts, such as .spec.template.spec.containers[name="app"].image`
 	if unread != nil {
 		expected = unread.Error() + "; " + expected
 	}
-	near := e.Near(text, 3)
-	if len(near) == 0 {
-		return fmt.Errorf("%s has no field %s; %s", e.Subject, text, expected)
-	}
-	return fmt.Errorf("%s has no field %s; similar fields: %s; %s", e.Subject, text, strings.Join(near, ", "), expected)
-}
-
-// Near returns the paths of fields and their ancestors that are most similar to a text, at most limit of them.
-func (e Explanation) Near(text string, limit int) []string {
 	distances := map[string]int{}
 	paths := e.Paths()
 	for _, path := range paths {
@@ -88,7 +134,10 @@ func (e Explanation) Near(text string, limit int) []string {
 	slices.SortFunc(paths, func(a, b string) int {
 		return cmp.Or(cmp.Compare(distances[a], distances[b]), cmp.Compare(a, b))
 	})
-	return paths[:min(limit, len(paths))]
+	if near := paths[:min(3, len(paths))]; len(near) > 0 {
+		expected = "similar fields: " + strings.Join(near, ", ") + "; " + expected
+	}
+	return fmt.Errorf("%s has no field %s; %s", e.Subject, text, expected)
 }
 
 // Paths returns the paths of all fields and their ancestors, sorted and without duplicates.

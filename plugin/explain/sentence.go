@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/table"
+	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -18,45 +18,35 @@ const HandoverManager = "ownership-handoff"
 // Sentences writes why the fields have their values: one sentence for each field, or for each subtree with a single owner.
 // Each begins with the prefix.
 func (e Explanation) Sentences(w io.Writer, prefix string, chosen func(ownership.Owner) bool) error {
-	for _, fold := range e.Fields.Fold() {
-		if !chosen(fold.Owner.Kind) {
-			continue
+	folds := e.folds(chosen)
+	lines := make([]string, 0, len(folds))
+	for _, fold := range folds {
+		f := &fold.Fields[0]
+		var parts []string
+		switch {
+		case len(fold.Fields) > 1:
+			parts = e.whyAll(&fold)
+		case inStatus(f):
+			parts = []string{e.is(f) + ": " + e.who(f, "it"), "an apply does not set status"}
+		default:
+			parts = append([]string{e.is(f) + ": " + e.who(f, "it")}, e.manifest(f)...)
 		}
-		sentence := e.why(&fold.Fields[0])
-		if len(fold.Fields) > 1 {
-			sentence = e.whyAll(&fold)
-		}
-		if _, err := io.WriteString(w, printable.Text(prefix+sentence)+"\n"); err != nil {
-			return err
-		}
+		lines = append(lines, prefix+strings.Join(parts, "; "))
 	}
-	return nil
+	return table.Lines(w, lines...)
 }
 
 // whyAll returns the sentence for several fields of one owner.
-func (e Explanation) whyAll(fold *ownership.Fold) string {
+func (e Explanation) whyAll(fold *ownership.Fold) []string {
 	_, declared := e.foldValue(fold)
-	f := fold.Fields[0]
-	sentence := fmt.Sprintf("%#q has %d fields: %s", table.Dash(Text(fold.Path)), len(fold.Fields), e.who(&f, "them"))
-	switch declared {
-	case "yes":
-		return sentence + "; the manifest sets all of them"
-	case "no":
-		return sentence + "; the manifest sets none of them"
-	case "?":
-		return sentence + "; the manifest is not recorded"
-	default:
-		return sentence + "; the manifest sets some of them: see -o wide"
+	manifest := map[string]string{
+		"yes": "the manifest sets all of them", "no": "the manifest sets none of them", "?": "the manifest is not recorded",
+	}[declared]
+	if manifest == "" {
+		manifest = "the manifest sets some of them: see -o wide"
 	}
-}
-
-// why returns the sentence for one field.
-func (e Explanation) why(f *ownership.Field) string {
-	parts := []string{e.is(f) + ": " + e.who(f, "it")}
-	if inStatus(f) {
-		return strings.Join(append(parts, "an apply does not set status"), "; ")
-	}
-	return strings.Join(append(parts, e.manifest(f)...), "; ")
+	who := e.who(&fold.Fields[0], "them")
+	return []string{fmt.Sprintf("%#q has %d fields: %s", table.Dash(Text(fold.Path)), len(fold.Fields), who), manifest}
 }
 
 func (e Explanation) is(f *ownership.Field) string {
@@ -68,25 +58,30 @@ func (e Explanation) is(f *ownership.Field) string {
 
 // who returns who set a field, and how.
 func (e Explanation) who(f *ownership.Field, it string) string {
-	since := ""
+	by, since, through := f.Owner.By, "", ""
 	if f.Since != "" {
 		since = " at " + f.Since
 	}
-	through := ""
 	if len(f.Entries) > 0 && f.Entries[0].Subresource != "" {
 		through = " through /" + f.Entries[0].Subresource
 	}
 	switch f.Owner.Kind {
 	case ownership.Autoscaler:
-		return e.whoScales(f, it, through, since)
+		if kind, name, ok := strings.Cut(by, "/"); ok {
+			return e.whoScales(f, kind, fmt.Sprintf("%s %#q", kind, name), it, through, since)
+		}
+		return fmt.Sprintf("the autoscaler %#q set %s%s%s", by, it, through, since)
 	case ownership.Controller:
-		return fmt.Sprintf("the controller %#q set %s%s%s", f.Owner.By, it, through, since)
+		return fmt.Sprintf("the controller %#q set %s%s%s", by, it, through, since)
 	case ownership.Imperative:
-		return fmt.Sprintf("a user set %s with an imperative command (%#q)%s%s", it, f.Owner.By, through, since)
+		return fmt.Sprintf("a user set %s with an imperative command (%#q)%s%s", it, by, through, since)
 	case ownership.Other:
-		return fmt.Sprintf("%#q, a manager that the configuration does not list, set %s%s%s", f.Owner.By, it, through, since)
+		return fmt.Sprintf("%#q, a manager that the configuration does not list, set %s%s%s", by, it, through, since)
 	case ownership.Manifest:
-		return strings.TrimSpace(fmt.Sprintf("the manifest set %s%s%s", it, by(f.Owner.By), since))
+		if by != "" {
+			by = fmt.Sprintf(" (%#q)", by)
+		}
+		return "the manifest set " + it + by + since
 	case ownership.Unknown:
 		return "its manager is not recorded"
 	default:
@@ -94,13 +89,10 @@ func (e Explanation) who(f *ownership.Field, it string) string {
 	}
 }
 
-func (e Explanation) whoScales(f *ownership.Field, it, through, since string) string {
-	kind, name, ok := strings.Cut(f.Owner.By, "/")
-	if !ok {
-		return fmt.Sprintf("the autoscaler %#q set %s%s%s", f.Owner.By, it, through, since)
-	}
+// whoScales returns who last set a field that a scaler of a kind owns.
+func (e Explanation) whoScales(f *ownership.Field, kind, scaler, it, through, since string) string {
 	if len(f.Entries) == 0 || f.Entries[0].Manager == HandoverManager {
-		owns := fmt.Sprintf("%s %#q owns %s, ", kind, name, it)
+		owns := scaler + " owns " + it + ", "
 		switch {
 		case e.Subject.Scaled != "":
 			return owns + "and last scaled the object at " + e.Subject.Scaled
@@ -111,7 +103,7 @@ func (e Explanation) whoScales(f *ownership.Field, it, through, since string) st
 		}
 	}
 	last := f.Entries[0]
-	owner := fmt.Sprintf(", but %s %#q owns %s", kind, name, it)
+	owner := ", but " + scaler + " owns " + it
 	if last.Time != "" {
 		owner = " at " + last.Time + owner
 	}
@@ -123,17 +115,83 @@ func (e Explanation) whoScales(f *ownership.Field, it, through, since string) st
 	case through == "":
 		return fmt.Sprintf("%#q set %s%s", last.Manager, it, owner)
 	default:
-		return fmt.Sprintf("%s %#q set %s%s%s", kind, name, it, through, since)
+		return scaler + " set " + it + through + since
 	}
 }
 
-func by(manager string) string {
-	if manager == "" {
+// withoutField begins the sentences about an apply of a manifest without the field.
+const withoutField = "an apply without the field would "
+
+// manifest returns what the manifest declares about a field, and what an apply would do: of the same manifest or, if that would
+// change nothing, of the manifest without the field.
+func (e Explanation) manifest(f *ownership.Field) []string {
+	applier := e.applier.Manager
+	notSet := fmt.Sprintf("the manifest of %#q does not set it", applier)
+	if e.mayHaveLost(f) {
+		notSet = fmt.Sprintf("whether the manifest of %#q sets it is not recorded: another manager has set it since", applier)
+	}
+	switch {
+	case e.applied(f).Manager != "" && f.Declared == ownership.Lacks:
+		return e.serverSide(f)
+	case e.recorded:
+		return e.clientSide(f)
+	case e.declared(f) == "?" && !e.mayHaveLost(f):
+		return []string{"the manifest is not recorded"}
+	case applier == "":
+		return []string{"no manifest is recorded"}
+	case f.Owner.Kind == ownership.Default || f.Owner.Kind == ownership.Unknown:
+		return []string{notSet}
+	default:
+		forced := "an apply that sets another value would conflict, and with --force-conflicts would set it"
+		return []string{notSet, forced + e.kept(f, ownership.Sets, ownership.Lacks)}
+	}
+}
+
+// clientSide describes a field by the last-applied annotation.
+func (e Explanation) clientSide(f *ownership.Field) []string {
+	switch {
+	case f.Declared == ownership.Clears:
+		clears := "an apply would clear it" + e.kept(f, ownership.Clears, ownership.Clears)
+		return []string{"the last-applied manifest sets null", clears}
+	case f.DeclaredValue != nil:
+		value := table.Shorten(e.Subject.Show(f.Path, f.DeclaredValue), 2*maxValueLen)
+		sets := "an apply would set " + value + e.kept(f, ownership.Sets, ownership.Sets)
+		return []string{"the last-applied manifest sets " + value, sets}
+	case f.Declared == ownership.Sets:
+		deletes := withoutField + "delete it" + e.kept(f, ownership.Lacks, ownership.Sets)
+		return []string{"the last-applied manifest sets the same value", deletes}
+	default:
+		return []string{"the last-applied manifest does not set it", "an apply would not change it"}
+	}
+}
+
+// serverSide describes a field that a server-side applier manages.
+func (e Explanation) serverSide(f *ownership.Field) []string {
+	var parts []string
+	if applier := e.applied(f).Manager; f.Owner.Kind != ownership.Manifest || f.Owner.By != applier {
+		parts = append(parts, fmt.Sprintf("the manifest of %#q sets it", applier))
+	}
+	if len(f.Entries) > 1 {
+		return append(parts, withoutField+"not delete it, because other managers also manage it")
+	}
+	return append(parts, withoutField+"delete it"+e.kept(f, ownership.Lacks, ownership.Sets))
+}
+
+// kept returns how handoff would respond to an apply that changes a field, or "" if it would not keep the field.
+func (e Explanation) kept(f *ownership.Field, manifest, base ownership.Declaration) string {
+	if !e.Keeps(f, manifest, base) {
 		return ""
 	}
-	return " (`" + manager + "`)"
+	return fmt.Sprintf(" (handoff: keeps %s)", e.Subject.Show(f.Path, f.Value))
 }
 
-func inStatus(f *ownership.Field) bool {
-	return f.Path[0].FieldName != nil && *f.Path[0].FieldName == "status"
+// Keeps reports whether handoff, in mode enforce, would keep a field that an apply changes. Manifest and base are how the
+// incoming and the last-applied manifest declare it. A field with an unknown owner is not kept.
+func (e Explanation) Keeps(f *ownership.Field, manifest, base ownership.Declaration) bool {
+	if f.Owner.Kind == ownership.Unknown || f.Value == nil {
+		return false
+	}
+	declared := ownership.Declared{Manifest: manifest, Base: base}
+	kind, isScale := e.Subject.Kind.GroupKind(), e.Subject.Context.IsScale(f.Path)
+	return merge.LookupApply(f.Owner.Kind, declared, kind, f.Path, isScale).Verdict == merge.Keep
 }

@@ -7,25 +7,16 @@ import (
 	"slices"
 	"strings"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	registration "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ownership-handoff/handoff/config"
 )
 
-// workload are the Service and the Deployment, read once.
-type workload struct {
-	read       bool
-	service    *corev1.Service
-	deployment *appsv1.Deployment
-	err        error
-}
-
 // ServiceReference returns the Service that the entries name. It is nil if they have a URL, or there are none.
-func (in *Installation) ServiceReference() *admissionregistrationv1.ServiceReference {
+func (in *Installation) ServiceReference() *registration.ServiceReference {
 	for _, entry := range in.Entries() {
 		if entry.ClientConfig.Service != nil {
 			return entry.ClientConfig.Service
@@ -34,65 +25,56 @@ func (in *Installation) ServiceReference() *admissionregistrationv1.ServiceRefer
 	return nil
 }
 
-// Deployment reads the Deployment behind the Service. It is nil without an error if there is none.
-func (in *Installation) Deployment(ctx context.Context) (*appsv1.Deployment, error) {
-	w, ref := &in.workload, in.ServiceReference()
-	if w.read || ref == nil {
-		return w.deployment, w.err
-	}
-	w.read = true
-	selector := labels.SelectorFromSet(DefaultSelector())
-	if service, err := in.Service(ctx); err == nil {
-		selector = labels.SelectorFromSet(service.Spec.Selector)
-	}
-	all, err := List[appsv1.Deployment](ctx, in.objects, appsv1.SchemeGroupVersion.WithResource("deployments"), ref.Namespace,
-		metav1.ListOptions{})
-	w.err = err
-	for i := range all {
-		if selector.Matches(labels.Set(all[i].Spec.Template.Labels)) {
-			w.deployment = &all[i]
-			break
-		}
-	}
-	return w.deployment, w.err
-}
-
 // Service reads the Service that the entries name.
 func (in *Installation) Service(ctx context.Context) (*corev1.Service, error) {
-	ref := in.ServiceReference()
-	if in.workload.service != nil {
-		return in.workload.service, nil
+	if ref := in.ServiceReference(); !in.service.known() {
+		resource := corev1.SchemeGroupVersion.WithResource("services")
+		in.service.object, in.service.err = Get[corev1.Service](ctx, in, resource, ref.Namespace, ref.Name)
 	}
-	service, err := Get[corev1.Service](ctx, in.objects, corev1.SchemeGroupVersion.WithResource("services"), ref.Namespace, ref.Name)
-	in.workload.service = service
-	return service, err
+	return in.service.object, in.service.err
 }
 
-// DefaultSelector returns the labels of the pods in the manifests.
-func DefaultSelector() labels.Set {
+// Selector returns the labels of the pods: those that the Service selects or, if it cannot be read, those in the manifests.
+func (in *Installation) Selector() labels.Set {
+	if in.service.object != nil && len(in.service.object.Spec.Selector) > 0 {
+		return in.service.object.Spec.Selector
+	}
 	return labels.Set{"app.kubernetes.io/name": "handoff", "app.kubernetes.io/component": "webhook"}
 }
 
-// Container returns the webhook's container, or nil: other clients can add containers in any order.
-func Container(of *appsv1.Deployment) *corev1.Container {
-	if of == nil {
-		return nil
+// Deployment reads the Deployment behind the Service. It is nil without an error if there is none.
+func (in *Installation) Deployment(ctx context.Context) (*appsv1.Deployment, error) {
+	ref := in.ServiceReference()
+	if in.deployment.known() || ref == nil {
+		return in.deployment.object, in.deployment.err
 	}
-	containers := of.Spec.Template.Spec.Containers
-	at := slices.IndexFunc(containers, func(c corev1.Container) bool { return c.Name == "webhook" })
-	if at < 0 {
-		return nil
+	_, _ = in.Service(ctx) // without it, the labels are those in the manifests
+	selector := in.Selector().AsSelector()
+	all, err := List[appsv1.Deployment](ctx, in, appsv1.SchemeGroupVersion.WithResource("deployments"), ref.Namespace, "")
+	in.deployment.err = err
+	selected := func(d appsv1.Deployment) bool { return selector.Matches(labels.Set(d.Spec.Template.Labels)) }
+	if at := slices.IndexFunc(all, selected); at >= 0 {
+		in.deployment.object = &all[at]
 	}
-	return &containers[at]
+	return in.deployment.object, err
+}
+
+// container returns the webhook's container, or nil: other clients can add containers in any order.
+func container(of *appsv1.Deployment) *corev1.Container {
+	for i := range of.Spec.Template.Spec.Containers {
+		if c := &of.Spec.Template.Spec.Containers[i]; c.Name == "webhook" {
+			return c
+		}
+	}
+	return nil
 }
 
 // Flag returns the value of a flag of the webhook, written as --name=value, as --name value, or as --name alone.
 func Flag(of *appsv1.Deployment, name string) (value string, set bool) {
-	container := Container(of)
-	if container == nil {
+	if of == nil || container(of) == nil {
 		return "", false
 	}
-	args := slices.Concat(container.Command, container.Args)
+	args := slices.Concat(container(of).Command, container(of).Args)
 	for i, arg := range args {
 		given, assigned := strings.CutPrefix(arg, "--"+name+"=")
 		switch {
@@ -123,7 +105,7 @@ func (in *Installation) Configuration(ctx context.Context) (config.HandoffConfig
 		return config.Default(), fmt.Errorf("the configuration %s of deployment.apps/%s is in no ConfigMap", file, deployment.Name)
 	}
 	resource := corev1.SchemeGroupVersion.WithResource("configmaps")
-	found, err := Get[corev1.ConfigMap](ctx, in.objects, resource, deployment.Namespace, name)
+	found, err := Get[corev1.ConfigMap](ctx, in, resource, deployment.Namespace, name)
 	if err != nil {
 		return config.Default(), err
 	}
@@ -140,20 +122,16 @@ func (in *Installation) Configuration(ctx context.Context) (config.HandoffConfig
 
 // mounted returns the ConfigMap and the key of a file in the webhook's container.
 func mounted(in *appsv1.Deployment, file string) (name, key string) {
-	for _, mount := range Container(in).VolumeMounts {
+	for _, mount := range container(in).VolumeMounts {
 		inside, ok := strings.CutPrefix(path.Clean(file), path.Clean(mount.MountPath))
-		if !ok {
-			continue
-		}
 		for _, volume := range in.Spec.Template.Spec.Volumes {
-			if volume.Name != mount.Name || volume.ConfigMap == nil {
+			if !ok || volume.Name != mount.Name || volume.ConfigMap == nil {
 				continue
 			}
 			key = strings.TrimPrefix(path.Join(mount.SubPath, inside), "/")
 			for _, item := range volume.ConfigMap.Items {
 				if item.Path == key {
-					key = item.Key
-					break
+					return volume.ConfigMap.Name, item.Key
 				}
 			}
 			return volume.ConfigMap.Name, key
@@ -163,19 +141,16 @@ func mounted(in *appsv1.Deployment, file string) (name, key string) {
 }
 
 // Configured is Configuration for decisions in a namespace. Users who cannot read it learn from the webhook's answer to a dry run
-// whether it is the default. The gap says if that is unknown although handoff is on.
-func (in *Installation) Configured(ctx context.Context, namespace string) (c config.HandoffConfiguration, gap string) {
+// whether it is the default. A gap says if that is unknown although handoff is on.
+func (in *Installation) Configured(ctx context.Context, namespace string) (c config.HandoffConfiguration, gaps []string) {
 	c, err := in.Configuration(ctx)
-	installed := in.Unread != nil || len(in.Configurations) > 0
-	if !installed || err == nil && in.workload.deployment != nil || in.config == nil {
-		return c, ""
+	if in.Missing() || err == nil && in.deployment.object != nil || in.OfFiles() {
+		return c, nil
 	}
-	reply, askErr := in.Ask(ctx, namespace, true)
-	switch {
-	case askErr != nil, !reply.Answered, reply.Configuration == config.Default().Hash():
-		return c, ""
-	default:
-		return c, "the configuration of handoff is unknown, so the default applies here; give it with --config, or ask for " +
-			"permission to get the Deployment of handoff and its ConfigMap"
+	reply, err := in.Ask(ctx, namespace, true)
+	if err != nil || !reply.Answered || reply.Configuration == config.Default().Hash() {
+		return c, nil
 	}
+	return c, []string{"the configuration of handoff is unknown, so the default applies here; give it with --config, or ask for " +
+		"permission to get the Deployment of handoff and its ConfigMap"}
 }

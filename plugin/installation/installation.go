@@ -11,7 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	registration "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,12 +28,12 @@ import (
 )
 
 const (
-	// webhookSuffix ends the names of the webhook's entries. The name of the configuration can differ.
-	webhookSuffix = ".ownership-handoff.io"
+	// entrySuffix ends the names of the webhook's entries. The name of the configuration can differ.
+	entrySuffix = ".ownership-handoff.io"
 	// MainEntry is the entry that reviews the writes in namespaces that have opted in.
-	MainEntry = "webhook" + webhookSuffix
+	MainEntry = "webhook" + entrySuffix
 	// NamespacesEntry is the entry that makes the label of namespaces follow their annotation.
-	NamespacesEntry = "namespaces" + webhookSuffix
+	NamespacesEntry = "namespaces" + entrySuffix
 	// configurationName is the name of the configuration in the manifests.
 	configurationName = "handoff"
 	// ReadPermission is the permission to read which entries there are.
@@ -42,67 +43,66 @@ const (
 // Installation is how handoff is installed in a cluster, as far as the user can know it. It requests each thing once.
 type Installation struct {
 	// Configurations are those that call handoff.
-	Configurations []admissionregistrationv1.MutatingWebhookConfiguration
+	Configurations []registration.MutatingWebhookConfiguration
 	// Unread is the error of reading them, nil if they are known.
 	Unread error
 
-	config     *rest.Config
-	objects    dynamic.Interface
-	namespaces map[string]namespace
+	config     *rest.Config      // nil for files
+	objects    dynamic.Interface // likewise
+	namespaces map[string]result[corev1.Namespace]
 	replies    map[question]Reply
-	workload   workload
+	service    result[corev1.Service]
+	deployment result[appsv1.Deployment]
 }
 
-type namespace struct {
-	object *corev1.Namespace
+// result is an object that has been read, or why it could not be read.
+type result[T any] struct {
+	object *T
 	err    error
 }
 
+func (r result[T]) known() bool { return r.object != nil || r.err != nil }
+
 // Of reads the installation of a cluster. It returns an error only if the API server cannot be reached.
 func Of(ctx context.Context, c *rest.Config) (*Installation, error) {
-	in := &Installation{config: c, namespaces: map[string]namespace{}, replies: map[question]Reply{}}
-	var err error
-	if in.objects, err = dynamic.NewForConfig(c); err != nil {
+	objects, err := dynamic.NewForConfig(c)
+	if err != nil {
 		return nil, fmt.Errorf("creating a client: %w", err)
 	}
-	resource := admissionregistrationv1.SchemeGroupVersion.WithResource("mutatingwebhookconfigurations")
-	all, err := List[admissionregistrationv1.MutatingWebhookConfiguration](ctx, in.objects, resource, "", metav1.ListOptions{})
+	in := &Installation{config: c, objects: objects}
+	resource := registration.SchemeGroupVersion.WithResource("mutatingwebhookconfigurations")
+	all, err := List[registration.MutatingWebhookConfiguration](ctx, in, resource, "", "")
 	if apierrors.IsForbidden(err) { // a role can be limited to the name
-		var one *admissionregistrationv1.MutatingWebhookConfiguration
-		one, getErr := Get[admissionregistrationv1.MutatingWebhookConfiguration](ctx, in.objects, resource, "", configurationName)
+		one, getErr := Get[registration.MutatingWebhookConfiguration](ctx, in, resource, "", configurationName)
 		if getErr == nil {
-			all, err = []admissionregistrationv1.MutatingWebhookConfiguration{*one}, nil
+			all, err = []registration.MutatingWebhookConfiguration{*one}, nil
 		}
 	}
 	if err != nil && apierrors.ReasonForError(err) == metav1.StatusReasonUnknown && ctx.Err() == nil {
 		return nil, err
 	}
 	in.Unread = err
-	in.keep(all)
-	return in, nil
+	return in.with(all), nil
 }
 
 // InFiles returns the installation for objects in files: that of the manifests. Namespaces are added with AddNamespace.
 func InFiles() (*Installation, error) {
-	in := &Installation{namespaces: map[string]namespace{}, replies: map[question]Reply{}}
-	shipped, err := manifests.Objects[admissionregistrationv1.MutatingWebhookConfiguration](
-		manifests.Base, "MutatingWebhookConfiguration")
-	in.keep(shipped)
-	return in, err
+	shipped, err := manifests.Objects[registration.MutatingWebhookConfiguration](manifests.Base, "MutatingWebhookConfiguration")
+	return (&Installation{}).with(shipped), err
 }
 
-func (in *Installation) keep(all []admissionregistrationv1.MutatingWebhookConfiguration) {
-	for i := range all {
-		if len(entries(&all[i])) > 0 {
-			in.Configurations = append(in.Configurations, all[i])
-		}
-	}
+// with adds the configurations that call handoff.
+func (in *Installation) with(all []registration.MutatingWebhookConfiguration) *Installation {
+	in.namespaces, in.replies = map[string]result[corev1.Namespace]{}, map[question]Reply{}
+	callsOthers := func(c registration.MutatingWebhookConfiguration) bool { return len(EntriesOf(c)) == 0 }
+	in.Configurations = slices.DeleteFunc(all, callsOthers)
+	return in
 }
 
 // SetNamespace sets a namespace, as it is after a write.
 func (in *Installation) SetNamespace(o *unstructured.Unstructured) error {
 	to, err := converted[corev1.Namespace](o.Object)
-	in.namespaces[o.GetName()] = namespace{object: to}
+	in.namespaces[o.GetName()] = result[corev1.Namespace]{object: to}
 	return err
 }
 
@@ -114,27 +114,29 @@ func (in *Installation) AddNamespace(name string, mode ownership.Mode) {
 	if label, labeled := ownership.NamespaceLabel(string(mode), true); labeled {
 		o.Labels[ownership.ModeLabel] = label
 	}
-	in.namespaces[name] = namespace{object: o}
+	in.namespaces[name] = result[corev1.Namespace]{object: o}
 }
 
 // Namespace reads a namespace.
 func (in *Installation) Namespace(ctx context.Context, name string) (*corev1.Namespace, error) {
-	known, ok := in.namespaces[name]
-	if !ok && in.objects != nil {
-		known.object, known.err = Get[corev1.Namespace](ctx, in.objects, corev1.SchemeGroupVersion.WithResource("namespaces"), "", name)
-		in.namespaces[name] = known
-	} else if !ok {
-		known.err = apierrors.NewForbidden(corev1.Resource("namespaces"), name, nil)
+	read := in.namespaces[name]
+	switch {
+	case read.known():
+	case in.OfFiles():
+		read.err = errInFiles
+	default:
+		read.object, read.err = Get[corev1.Namespace](ctx, in, corev1.SchemeGroupVersion.WithResource("namespaces"), "", name)
+		in.namespaces[name] = read
 	}
-	return known.object, known.err
+	return read.object, read.err
 }
 
 // Namespaces reads all namespaces that a selector selects.
 func (in *Installation) Namespaces(ctx context.Context, selector string) ([]corev1.Namespace, error) {
 	resource := corev1.SchemeGroupVersion.WithResource("namespaces")
-	all, err := List[corev1.Namespace](ctx, in.objects, resource, "", metav1.ListOptions{LabelSelector: selector})
+	all, err := List[corev1.Namespace](ctx, in, resource, "", selector)
 	for i := range all {
-		in.namespaces[all[i].Name] = namespace{object: &all[i]}
+		in.namespaces[all[i].Name] = result[corev1.Namespace]{object: &all[i]}
 	}
 	return all, err
 }
@@ -146,34 +148,41 @@ func (in *Installation) OfFiles() bool { return in.config == nil }
 func (in *Installation) Missing() bool { return in.Unread == nil && len(in.Configurations) == 0 }
 
 // Entries returns the entries that call handoff.
-func (in *Installation) Entries() (all []*admissionregistrationv1.MutatingWebhook) {
-	for i := range in.Configurations {
-		all = append(all, entries(&in.Configurations[i])...)
+func (in *Installation) Entries() []*registration.MutatingWebhook {
+	return EntriesOf(in.Configurations...)
+}
+
+// EntriesOf returns the entries of configurations that call handoff.
+func EntriesOf(
+	configurations ...registration.MutatingWebhookConfiguration,
+) (all []*registration.MutatingWebhook) {
+	for _, configuration := range configurations {
+		for i := range configuration.Webhooks {
+			if strings.HasSuffix(configuration.Webhooks[i].Name, entrySuffix) {
+				all = append(all, &configuration.Webhooks[i])
+			}
+		}
 	}
 	return all
 }
 
-func entries(of *admissionregistrationv1.MutatingWebhookConfiguration) (found []*admissionregistrationv1.MutatingWebhook) {
-	for i := range of.Webhooks {
-		if strings.HasSuffix(of.Webhooks[i].Name, webhookSuffix) {
-			found = append(found, &of.Webhooks[i])
-		}
-	}
-	return found
-}
-
-// Main returns the entry that reviews the writes in namespaces that have opted in, or nil.
-func (in *Installation) Main() *admissionregistrationv1.MutatingWebhook {
-	for _, entry := range in.Entries() {
-		if entry.Name == MainEntry {
+// Find returns the entry with a name, or nil.
+func Find(entries []*registration.MutatingWebhook, name string) *registration.MutatingWebhook {
+	for _, entry := range entries {
+		if entry.Name == name {
 			return entry
 		}
 	}
 	return nil
 }
 
+// Main returns the entry that reviews the writes in namespaces that have opted in, or nil.
+func (in *Installation) Main() *registration.MutatingWebhook {
+	return Find(in.Entries(), MainEntry)
+}
+
 // ReviewsObjects reports whether an entry reviews objects in namespaces, as opposed to the namespaces.
-func ReviewsObjects(entry *admissionregistrationv1.MutatingWebhook) bool {
+func ReviewsObjects(entry *registration.MutatingWebhook) bool {
 	return entry.Name != NamespacesEntry
 }
 
@@ -184,11 +193,9 @@ func (in *Installation) FollowsLabel() bool {
 		func(r metav1.LabelSelectorRequirement) bool { return r.Key == ownership.ModeLabel })
 }
 
-// Get reads an object into a type of Kubernetes.
-func Get[T any](
-	ctx context.Context, objects dynamic.Interface, resource schema.GroupVersionResource, namespace, name string,
-) (*T, error) {
-	o, err := objects.Resource(resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+// Get reads an object of the cluster into a type of Kubernetes.
+func Get[T any](ctx context.Context, in *Installation, resource schema.GroupVersionResource, namespace, name string) (*T, error) {
+	o, err := in.objects.Resource(resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -203,14 +210,14 @@ func converted[T any](o map[string]any) (*T, error) {
 	return to, nil
 }
 
-// List reads objects into a type of Kubernetes, in pages.
+// List reads the objects of the cluster that a label selector selects into a type of Kubernetes, in pages.
 func List[T any](
-	ctx context.Context, objects dynamic.Interface, resource schema.GroupVersionResource, namespace string, o metav1.ListOptions,
+	ctx context.Context, in *Installation, resource schema.GroupVersionResource, namespace, selector string,
 ) (items []T, err error) {
 	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return objects.Resource(resource).Namespace(namespace).List(ctx, o)
+		return in.objects.Resource(resource).Namespace(namespace).List(ctx, o)
 	})
-	err = pages.EachListItem(ctx, o, func(item runtime.Object) error {
+	err = pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: selector}, func(item runtime.Object) error {
 		read, err := converted[T](item.(*unstructured.Unstructured).Object) //nolint:forcetypeassert // of the dynamic client
 		if err == nil {
 			items = append(items, *read)

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	registration "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -96,7 +96,7 @@ func selectObjects(label string) func(*installation.Installation) {
 
 func keepNamespaces(in *installation.Installation) {
 	all := in.Configurations[0].Webhooks
-	in.Configurations[0].Webhooks = []admissionregistrationv1.MutatingWebhook{all[2]}
+	in.Configurations[0].Webhooks = []registration.MutatingWebhook{all[2]}
 }
 
 func TestFlagsAreReadAsTheWebhookReadsThem(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 // Edit is a change of one place: its removal or, if Value is set, its replacement by that JSON value.
@@ -16,85 +18,63 @@ type Edit struct {
 	Value []byte
 }
 
-// Apply returns the text of the file after edits, and changes nothing else. It parses the result and compares it with the parsed
-// file: if anything but the places differs, it returns an error. Places must not be nested in each other, and must not be
-// removed if IsShared reports true.
+// Apply returns the text of the file after edits, and changes nothing else. It makes the same edits in the parsed file, and compares
+// that with the parsed result: if they differ, it returns an error. Places must not be nested in each other, and must not be
+// removed if IsShared reports true. The stream must not be used afterwards.
 func (s *Stream) Apply(edits []Edit) ([]byte, error) {
-	if len(edits) == 0 {
-		return s.written.text, nil
-	}
-	e := editor{
-		source: s.written, removed: map[*yaml.Node]bool{}, replaced: map[*yaml.Node][]byte{}, parents: map[*yaml.Node]bool{},
-	}
-	if err := e.add(edits); err != nil {
-		return nil, fmt.Errorf("%s: %w", s.Name, err)
-	}
-	for _, edit := range edits {
-		if edit.Value != nil {
-			e.replace(edit)
-		} else if parent := resolve(edit.Place.in.Node); !e.parents[parent] {
-			e.parents[parent] = true
-			e.removeFrom(parent)
-		}
-	}
-	text, err := e.text()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.Name, err)
-	}
-	return text, e.verify(s, text)
-}
-
-// editor computes the parts of a text to cut or replace.
-type editor struct {
-	source   written
-	removed  map[*yaml.Node]bool
-	replaced map[*yaml.Node][]byte
-	parents  map[*yaml.Node]bool // whose children have been removed
-	cuts     []cut
-}
-
-// add checks and records the edits.
-func (e *editor) add(edits []Edit) error {
-	checked := map[*yaml.Node]bool{}
+	e := editor{text: s.text, cuts: slices.Clone(s.separators), removed: map[*yaml.Node]bool{}}
 	for _, edit := range edits {
 		if edit.Value == nil {
 			e.removed[edit.Place.Node] = true
+		}
+	}
+	for _, edit := range edits {
+		if edit.Value == nil {
+			e.removeFrom(edit.Place.in.collection())
 		} else {
-			e.replaced[edit.Place.Node] = edit.Value
+			e.replace(edit)
 		}
-		for at := edit.Place; at.in != nil; at = at.in {
-			parent := resolve(at.in.Node)
-			if checked[parent] {
-				break
-			}
-			checked[parent] = true
-			if twice := duplicate(parent); twice != nil {
-				return fmt.Errorf("line %d: the field is set twice in the same object; remove one of them", twice.Line)
-			}
+	}
+	for _, edit := range edits {
+		if edit.Value == nil && edit.Place.object().Find(edit.Place.Path) != nil {
+			return nil, fmt.Errorf("%s: line %d: the field is set twice in the same object, or also through an anchor; "+
+				"remove one of them", s.Name, edit.Place.Line())
 		}
-		if key := edit.Place.Key; key != nil && edit.Value == nil {
-			if _, merged := mergedMember(resolve(edit.Place.in.Node), key.Value, map[*yaml.Node]bool{}); merged != nil {
-				return fmt.Errorf("line %d: the field is also set through an anchor; %s", key.Line, remedy)
-			}
+	}
+	written, err := e.result()
+	if err == nil && len(edits) > 0 {
+		err = s.verify(written)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; write the object in block style, with one field on a line and without anchors", s.Name, err)
+	}
+	return append(slices.Clone(s.bom), written...), nil
+}
+
+// verify returns an error unless a text consists of the documents of the stream, as they have been edited.
+func (s *Stream) verify(written []byte) error {
+	after, err := Parse(source.Text{Name: s.Name, Content: written})
+	if err != nil || len(after.documents) != len(s.documents) {
+		return errors.New("the edit would leave a file that cannot be parsed, or has other documents")
+	}
+	for i, document := range s.documents {
+		if !same(document, after.documents[i]) {
+			return fmt.Errorf("document %d: the edit would change other parts of the object", i+1)
 		}
 	}
 	return nil
 }
 
-// duplicate returns a key that a mapping contains twice, or nil.
-func duplicate(mapping *yaml.Node) *yaml.Node {
-	if mapping.Kind != yaml.MappingNode {
-		return nil
-	}
-	seen := map[string]bool{}
-	for i := 0; i < len(mapping.Content); i += 2 {
-		key := mapping.Content[i]
-		if key.Kind == yaml.ScalarNode && seen[key.Value] && key.Tag != mergeTag {
-			return key
-		}
-		seen[key.Value] = true
-	}
-	return nil
+func same(a, b *yaml.Node) bool {
+	return a.Kind == b.Kind && a.Tag == b.Tag && a.Value == b.Value && a.Anchor == b.Anchor &&
+		slices.EqualFunc(a.Content, b.Content, same)
+}
+
+// editor edits the nodes of a stream, and computes the parts of its text to cut or replace.
+type editor struct {
+	text    text
+	removed map[*yaml.Node]bool
+	cuts    []cut
 }
 
 // cut is a part of the text and its replacement.
@@ -105,25 +85,37 @@ type cut struct {
 
 func (e *editor) cut(start, end int, text string) { e.cuts = append(e.cuts, cut{start, end, text}) }
 
+// result returns the text with the cuts made.
+func (e *editor) result() ([]byte, error) {
+	slices.SortStableFunc(e.cuts, func(a, b cut) int { return cmp.Compare(a.start, b.start) })
+	var result []byte
+	at := 0
+	for _, c := range e.cuts {
+		if c.start < at || c.end < c.start {
+			return nil, errors.New("fields overlap")
+		}
+		result = append(append(result, e.text.bytes[at:c.start]...), c.text...)
+		at = c.end
+	}
+	return append(result, e.text.bytes[at:]...), nil
+}
+
 // part is a field of a mapping or an element of a sequence.
 type part struct {
+	nodes      []*yaml.Node
 	start, end int // end is exclusive
 	removed    bool
 }
 
 func (e *editor) partsOf(parent *yaml.Node) (parts []part) {
-	add := func(at Place) {
-		start, end := e.source.span(&at)
-		parts = append(parts, part{start, e.source.after(end), e.removed[at.Node]})
-	}
-	if parent.Kind == yaml.MappingNode {
-		for i := 0; i+1 < len(parent.Content); i += 2 {
-			add(Place{Key: parent.Content[i], Node: parent.Content[i+1]})
+	for content := parent.Content; len(content) > 0; {
+		key, width := content[0], 2
+		if parent.Kind == yaml.SequenceNode {
+			key, width = nil, 1
 		}
-		return parts
-	}
-	for _, element := range parent.Content {
-		add(Place{Node: element})
+		start, end := e.text.spanIn(parent, key, content[width-1])
+		parts = append(parts, part{content[:width], start, end, e.removed[content[width-1]]})
+		content = content[width:]
 	}
 	return parts
 }
@@ -131,127 +123,88 @@ func (e *editor) partsOf(parent *yaml.Node) (parts []part) {
 // removeFrom cuts the removed children of a mapping or sequence: each run of removed neighbors together with the separators.
 func (e *editor) removeFrom(parent *yaml.Node) {
 	parts := e.partsOf(parent)
-	isFlow := parent.Style&yaml.FlowStyle != 0
+	var left []*yaml.Node
 	for i := 0; i < len(parts); i++ {
 		if !parts[i].removed {
+			left = append(left, parts[i].nodes...)
 			continue
 		}
 		run := i + 1
 		for run < len(parts) && parts[run].removed {
 			run++
 		}
-		if isFlow {
+		if isFlow(parent) {
 			e.cutFlow(parts, i, run)
 		} else {
 			e.cutBlock(parts, i, run)
 		}
 		i = run - 1
 	}
+	parent.Content = left
 }
 
 // cutFlow cuts parts i to run of a flow collection, with the comma after them or, if they are the last, with the one before.
 // Comments between the parts stay, which JSON does not have: the comma before can then stay as well.
 func (e *editor) cutFlow(parts []part, i, run int) {
-	text := e.source.text
 	start, end := parts[i].start, parts[run-1].end
-	comma := e.source.skip(end)
-	hasComma := comma < len(text) && text[comma] == ','
+	hasComment := func(start, end int) bool { return bytes.IndexByte(e.text.between(start, end), '#') >= 0 }
 	switch {
-	case run < len(parts) && !bytes.ContainsRune(text[comma:parts[run].start], '#'):
+	case run < len(parts) && !hasComment(end, parts[run].start):
 		e.cut(start, parts[run].start, "")
-	case run == len(parts) && i > 0 && !bytes.ContainsRune(text[parts[i-1].end:start], '#'):
+	case run == len(parts) && i > 0 && !hasComment(parts[i-1].end, start):
 		e.cut(parts[i-1].end, end, "")
-	case hasComma && !bytes.ContainsRune(text[end:comma], '#'):
-		e.cutLine(start, comma+1)
 	default:
-		e.cutLine(start, end)
+		if e.text.at(end) == ',' {
+			end++
+		}
+		before, after := e.text.lineStart(start), bytes.TrimSpace(e.text.bytes[end:e.text.lineEnd(end)])
+		if len(bytes.TrimSpace(e.text.bytes[before:start])) == 0 && (len(after) == 0 || after[0] == '#') {
+			start, end = before, e.text.nextLine(end) // nothing else is on these lines
+		}
+		e.cut(start, end, "")
 	}
-}
-
-// cutLine cuts a part of a line, or the whole line if it contains nothing else but a comment.
-func (e *editor) cutLine(start, end int) {
-	text := e.source.text
-	lineStart, lineEnd := bytes.LastIndexByte(text[:start], '\n')+1, e.nextLine(end)
-	rest := bytes.TrimSpace(text[end:lineEnd])
-	if len(bytes.TrimSpace(text[lineStart:start])) == 0 && (len(rest) == 0 || rest[0] == '#') {
-		start, end = lineStart, lineEnd
-	}
-	e.cut(start, end, "")
 }
 
 // cutBlock cuts parts i to run of a block collection, by lines. If the first of them follows a dash, the next part takes its
 // place, unless a comment is in between.
 func (e *editor) cutBlock(parts []part, i, run int) {
-	text := e.source.text
 	start, end := parts[i].start, parts[run-1].end
-	lineStart := bytes.LastIndexByte(text[:start], '\n') + 1
-	if lineStart == 0 && bytes.HasPrefix(text, []byte(byteOrderMark)) {
-		lineStart = len(byteOrderMark)
-	}
-	if len(bytes.TrimLeft(text[lineStart:start], " \t")) == 0 {
-		for ; i < run; i++ { // comment lines between the parts stay
-			first := bytes.LastIndexByte(text[:parts[i].start], '\n') + 1
-			e.cut(max(first, lineStart), e.nextLine(parts[i].end), "")
+	before := e.text.bytes[e.text.lineStart(start):start]
+	switch {
+	case len(bytes.TrimSpace(before)) == 0:
+		for _, p := range parts[i:run] { // comment lines between the parts stay
+			e.cut(e.text.lineStart(p.start), e.text.nextLine(p.end), "")
 		}
-		return
+	case run < len(parts) && len(bytes.TrimSpace(e.text.between(end, parts[run].start))) == 0:
+		e.cut(start, parts[run].start, "")
+	default:
+		e.cut(start-len(before)+len(bytes.TrimRight(before, " \t")), end, "")
 	}
-	if run == len(parts) {
-		e.cut(start, e.lineEnd(end), "")
-		return
-	}
-	if next := parts[run].start; len(bytes.TrimSpace(text[end:next])) == 0 {
-		e.cut(start, next, "")
-		return
-	}
-	e.cut(lineStart+len(bytes.TrimRight(text[lineStart:start], " \t")), e.lineEnd(end), "")
 }
 
-// nextLine returns the end of the line at an offset, after its line break.
-func (e *editor) nextLine(at int) int {
-	if next := bytes.IndexByte(e.source.text[at:], '\n'); next >= 0 {
-		return at + next + 1
-	}
-	return len(e.source.text)
-}
-
-// lineEnd returns the end of the line at an offset, before its line break.
-func (e *editor) lineEnd(at int) int {
-	end := e.nextLine(at)
-	line := e.source.text[at:end]
-	return at + len(bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")))
-}
-
-// replace replaces the value of a field by JSON, which is YAML in flow style.
+// replace replaces the value of a field by JSON, which is YAML in flow style. A comment stays if it is on the same line.
 func (e *editor) replace(edit Edit) {
 	at := edit.Place
-	start, end := e.source.span(at)
-	end = e.source.after(end)
-	begins := e.source.offset(at.Node)
-	if at.Key == nil || at.Node.Kind == yaml.ScalarNode && at.Node.Line == at.Key.Line && begins < end && begins > start {
-		e.cut(begins, end, string(edit.Value))
-		return
-	}
-	colon := e.source.colon(at.Key)
-	e.cut(colon+1, max(end, colon+1), " "+string(edit.Value))
-}
-
-var errOverlap = errors.New("fields overlap")
-
-// text returns the text with the cuts made.
-func (e *editor) text() ([]byte, error) {
-	slices.SortStableFunc(e.cuts, func(a, b cut) int { return cmp.Compare(a.start, b.start) })
-	var text bytes.Buffer
-	at := 0
-	for _, c := range e.cuts {
-		if c.start < at || c.end < c.start || c.end > len(e.source.text) {
-			return nil, fmt.Errorf("%w; %s", errOverlap, remedy)
+	start, end := e.text.span(at)
+	begins, inFlow := e.text.starts[at.Node], isFlow(at.in.collection())
+	switch onOneLine := bytes.IndexByte(e.text.bytes[start:end], '\n') < 0; {
+	case at.Key == nil, inFlow, onOneLine && e.text.at(begins-1) != ':':
+		e.cut(begins, e.text.valueEnd(begins, inFlow), string(edit.Value))
+	default:
+		key := start + len(at.Key.Value)
+		if quote := e.text.at(start); quote == '"' || quote == '\'' {
+			key = e.text.valueEnd(start, false)
 		}
-		text.Write(e.source.text[at:c.start])
-		text.WriteString(c.text)
-		at = c.end
+		e.cut(key, end, ": "+string(edit.Value))
 	}
-	text.Write(e.source.text[at:])
-	return text.Bytes(), nil
+	*at.Node = *jsonNode(edit.Value)
 }
 
-const remedy = "write the object in block style, with one field on a line and without anchors"
+// jsonNode returns the node of a JSON value.
+func jsonNode(value []byte) *yaml.Node {
+	var document yaml.Node
+	if yaml.Unmarshal(value, &document) != nil || len(document.Content) == 0 {
+		return &yaml.Node{} // differs from any other
+	}
+	return document.Content[0]
+}

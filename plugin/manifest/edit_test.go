@@ -131,7 +131,7 @@ func TestApplyFailsRatherThanChangeOtherParts(t *testing.T) {
 		"the anchor of an alias":        {"spec:\n  a: &a 1\n  b: *a\n", ".spec.a", "cannot be parsed"},
 		"a field set twice":             {"spec:\n  a: 1\n  a: 1\n  b: 2\n", ".spec.a", "line 3: the field is set twice"},
 		"a parent set twice":            {"spec:\n  a: 1\n  b: 2\nspec:\n  a: 1\n", ".spec.a", "line 4: the field is set twice"},
-		"a merge key that also sets it": {"x: &x {a: 2}\nspec:\n  <<: *x\n  a: 1\n  b: 2\n", ".spec.a", "line 4: the field is also set through an anchor"},
+		"a merge key that also sets it": {"x: &x {a: 2}\nspec:\n  <<: *x\n  a: 1\n  b: 2\n", ".spec.a", "line 4: the field is set twice in the same object, or also through an anchor"},
 		"a complex key":                 {"spec:\n  ? a\n  : 1\n  b: 2\n", ".spec.a", "one field on a line"},
 		"an empty element":              {"l:\n- - a\n- - b\n", ".l[0][0]", "one field on a line"},
 	} {
@@ -139,37 +139,6 @@ func TestApplyFailsRatherThanChangeOtherParts(t *testing.T) {
 			got, err := edited(t, c.text, c.edits)
 			if err == nil || !strings.Contains(err.Error(), c.says) || !strings.HasPrefix(err.Error(), "f: ") {
 				t.Errorf("want an error that says %q, got %v and\n%s", c.says, err, got)
-			}
-		})
-	}
-}
-
-func TestAdd(t *testing.T) {
-	for name, c := range map[string]struct{ text, want string }{
-		"block":                      {"kind: A\nitems:\n- a: 1 # x\n# end\n", "kind: A\nitems:\n- a: 1 # x\nresults: [1]\n# end\n"},
-		"no final newline":           {"kind: A", "kind: A\nresults: [1]"},
-		"a literal at the end":       {"kind: A\nb: |\n  c\n", "kind: A\nb: |\n  c\nresults: [1]\n"},
-		"flow":                       {"{kind: A, b: [1], }\n", "{kind: A, b: [1], \"results\": [1]}\n"},
-		"JSON":                       {"{\n  \"kind\": \"A\"\n}\n", "{\n  \"kind\": \"A\", \"results\": [1]}\n"},
-		"a field of that name":       {"kind: A\nresults: []\n", "kind: A\nresults: []\n"},
-		"a document marker":          {"---\nkind: A\n...\n", "---\nkind: A\nresults: [1]\n...\n"},
-		"a list without indentation": {"kind: A\nitems:\n- a\n- b\n", "kind: A\nitems:\n- a\n- b\nresults: [1]\n"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s, err := manifest.Parse(source.Text{Name: "f", Content: []byte(c.text)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			root, ok := s.Root()
-			if !ok {
-				t.Fatal("several documents")
-			}
-			got, err := s.Add(root, "results", []byte("[1]"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(c.want, string(got)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}

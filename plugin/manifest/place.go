@@ -1,6 +1,8 @@
 package manifest
 
 import (
+	"slices"
+
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
@@ -10,6 +12,7 @@ import (
 
 // Place is the position of a field or a list element in an object.
 type Place struct {
+	Path fieldpath.Path
 	// Key is the key of a field; nil for an element.
 	Key  *yaml.Node
 	Node *yaml.Node
@@ -21,102 +24,126 @@ type Place struct {
 
 // Find returns the place of a path in an object, or nil.
 func (o Object) Find(path fieldpath.Path) *Place {
+	if at := o.Nearest(path); len(at.Path) == len(path) {
+		return at
+	}
+	return nil
+}
+
+// Nearest returns the place of the longest part of a path that an object has.
+func (o Object) Nearest(path fieldpath.Path) *Place {
 	at := &Place{Node: o.Node}
-	for _, element := range path {
-		if at = at.step(element); at == nil {
-			return nil
+	for i, element := range path {
+		next := at.step(element)
+		if next == nil {
+			break
 		}
+		next.Path = path[:i+1]
+		at = next
 	}
 	return at
 }
 
-func (at *Place) step(element fieldpath.PathElement) *Place {
-	node := resolve(at.Node)
-	shared := at.shared || node != at.Node
-	if element.FieldName != nil {
-		key, found, merged := member(node, *element.FieldName)
-		if found == nil {
-			return nil
-		}
-		return &Place{in: at, Key: key, Node: found, shared: shared || merged}
+// object returns the object that the place is in.
+func (at *Place) object() Object {
+	for at.in != nil {
+		at = at.in
 	}
-	if node.Kind != yaml.SequenceNode {
+	return Object{Node: at.Node}
+}
+
+func (at *Place) step(element fieldpath.PathElement) *Place {
+	node := at.collection()
+	next := &Place{in: at, shared: at.shared || node != at.Node}
+	if element.FieldName != nil {
+		var merged bool
+		next.Key, next.Node, merged = member(node, *element.FieldName, map[*yaml.Node]bool{})
+		next.shared = next.shared || merged
+	} else if node.Kind == yaml.SequenceNode {
+		for i, item := range node.Content {
+			if isElement(resolve(item), i, element) {
+				next.Node = item
+				break
+			}
+		}
+	}
+	if next.Node == nil {
 		return nil
 	}
-	for i, item := range node.Content {
-		if isElement(resolve(item), i, element) {
-			return &Place{in: at, Node: item, shared: shared}
-		}
-	}
-	return nil
+	return next
 }
+
+// collection returns the mapping or sequence at the place.
+func (at *Place) collection() *yaml.Node { return resolve(at.Node) }
 
 func isElement(item *yaml.Node, index int, element fieldpath.PathElement) bool {
 	switch {
 	case element.Index != nil:
 		return *element.Index == index
 	case element.Value != nil:
-		return sameScalar(item, *element.Value)
+		return item.Kind == yaml.ScalarNode && equals(item, *element.Value)
 	case element.Key == nil:
 		return false
 	}
 	for _, key := range *element.Key {
-		_, found, _ := member(item, key.Name)
-		switch {
-		case found != nil && !sameScalar(resolve(found), key.Value):
-			return false
-		case found == nil && !isDefault(key):
+		if is := child(item, key.Name); is != nil && (is.Kind != yaml.ScalarNode || !equals(is, key.Value)) ||
+			is == nil && !isJSON(jsontree.KeyDefault(key.Name), key.Value) {
 			return false
 		}
 	}
 	return true
 }
 
-// isDefault reports whether an element without the field has this key.
-func isDefault(key value.Field) bool {
-	text := jsontree.KeyDefault(key.Name)
-	if text == nil {
+// IsKey reports whether a path leads to a field by which the list element that it is in is found.
+func IsKey(path fieldpath.Path) bool {
+	last := path[len(path)-1]
+	if len(path) == 1 || path[len(path)-2].Key == nil || last.FieldName == nil {
 		return false
 	}
-	missing, err := value.FromJSON(text)
-	return err == nil && value.Equals(missing, key.Value)
+	return slices.ContainsFunc(*path[len(path)-2].Key, func(f value.Field) bool { return f.Name == *last.FieldName })
 }
 
-func sameScalar(node *yaml.Node, want value.Value) bool {
+// HasValue reports whether the value at the place is equal to a JSON value.
+func (at *Place) HasValue(json []byte) bool {
+	want, err := value.FromJSON(json)
+	return err == nil && equals(at.Node, want)
+}
+
+func equals(node *yaml.Node, want value.Value) bool {
 	var is any
-	if node.Kind != yaml.ScalarNode || node.Decode(&is) != nil {
-		return false
+	return node.Decode(&is) == nil && value.Equals(value.NewValueInterface(is), want)
+}
+
+func isJSON(text []byte, want value.Value) bool {
+	is, err := value.FromJSON(text)
+	return err == nil && value.Equals(is, want)
+}
+
+// IsNull reports whether the value at the place is null.
+func (at *Place) IsNull() bool { return at.Node.Kind == yaml.ScalarNode && at.Node.Tag == "!!null" }
+
+// Line returns the line that the place begins on, counted from 1.
+func (at *Place) Line() int {
+	if at.Key != nil {
+		return at.Key.Line
 	}
-	return value.Equals(value.NewValueInterface(is), want)
+	return at.Node.Line
 }
 
-// member returns the key and the value of a mapping's field, and whether it comes from a merge key.
-func member(node *yaml.Node, name string) (key, found *yaml.Node, merged bool) {
-	return memberOf(node, name, map[*yaml.Node]bool{})
-}
-
-// memberOf implements member; visited avoids searching a mapping again that several merge keys refer to.
-func memberOf(node *yaml.Node, name string, visited map[*yaml.Node]bool) (key, found *yaml.Node, merged bool) {
-	if visited[node] {
+// member returns the key and the value of a mapping's field, and whether it comes from a merge key. As in kubectl, the last of several
+// fields with the same name counts. Visited are mappings that several merge keys can refer to, and even contain.
+func member(node *yaml.Node, name string, visited map[*yaml.Node]bool) (key, found *yaml.Node, merged bool) {
+	if node.Kind != yaml.MappingNode || visited[node] {
 		return nil, nil, false
 	}
 	visited[node] = true
-	if node.Kind != yaml.MappingNode {
-		return nil, nil, false
-	}
-	for i := 0; i+1 < len(node.Content); i += 2 {
+	for i := len(node.Content) - 2; i >= 0; i -= 2 {
 		if node.Content[i].Value == name {
 			return node.Content[i], node.Content[i+1], false
 		}
 	}
-	key, found = mergedMember(node, name, visited)
-	return key, found, found != nil
-}
-
-// mergedMember is memberOf for the fields that merge keys add to a mapping.
-func mergedMember(node *yaml.Node, name string, visited map[*yaml.Node]bool) (key, found *yaml.Node) {
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		if node.Content[i].Tag != mergeTag {
+	for i := 0; i < len(node.Content); i += 2 {
+		if node.Content[i].Tag != "!!merge" {
 			continue
 		}
 		from := []*yaml.Node{resolve(node.Content[i+1])}
@@ -124,15 +151,13 @@ func mergedMember(node *yaml.Node, name string, visited map[*yaml.Node]bool) (ke
 			from = from[0].Content
 		}
 		for _, other := range from {
-			if key, found, _ := memberOf(resolve(other), name, visited); found != nil {
-				return key, found
+			if key, found, _ := member(resolve(other), name, visited); found != nil {
+				return key, found, true
 			}
 		}
 	}
-	return nil, nil
+	return nil, nil, false
 }
-
-const mergeTag = "!!merge"
 
 func resolve(node *yaml.Node) *yaml.Node {
 	for node.Kind == yaml.AliasNode {
@@ -142,20 +167,9 @@ func resolve(node *yaml.Node) *yaml.Node {
 }
 
 func child(node *yaml.Node, name string) *yaml.Node {
-	_, found, _ := member(resolve(node), name)
+	_, found, _ := member(resolve(node), name, map[*yaml.Node]bool{})
 	if found == nil {
 		return nil
 	}
 	return resolve(found)
 }
-
-// Depth returns the number of path elements from the object to the place.
-func (at *Place) Depth() (depth int) {
-	for ; at.in != nil; at = at.in {
-		depth++
-	}
-	return depth
-}
-
-// Line returns the line that the place begins on, counted from 1.
-func (at *Place) Line() int { return at.first().Line }

@@ -4,6 +4,7 @@ package manifest
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +15,7 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// Stream is a file of manifests: YAML documents or JSON.
+// Stream is a file of manifests: YAML documents or JSON values.
 type Stream struct {
 	// Name is the name of the file in messages.
 	Name string
@@ -22,8 +23,12 @@ type Stream struct {
 	Objects []Object
 
 	documents []*yaml.Node
-	written   written
-	aliases   aliases
+	text      text
+	// bom is the byte order mark before the text, and separators are what Parse has added to it.
+	bom        []byte
+	separators []cut
+	// aliases counts the aliases of a node.
+	aliases map[*yaml.Node]int
 }
 
 // Object is an object in a stream.
@@ -37,23 +42,51 @@ type Object struct {
 
 // Parse reads a file. The error names the file and the line.
 func Parse(t source.Text) (*Stream, error) {
-	s := &Stream{Name: t.Name, aliases: aliases{}}
-	for documents := yaml.NewDecoder(bytes.NewReader(t.Content)); ; {
+	s := &Stream{Name: t.Name, aliases: map[*yaml.Node]int{}}
+	content, marked := bytes.CutPrefix(t.Content, []byte("\ufeff"))
+	if marked {
+		s.bom = t.Content[:len(t.Content)-len(content)]
+	}
+	content, s.separators = separateValues(content)
+	for documents := yaml.NewDecoder(bytes.NewReader(content)); ; {
 		document := &yaml.Node{}
 		switch err := documents.Decode(document); {
 		case errors.Is(err, io.EOF):
-			s.written = newWritten(t.Content)
+			s.text = newText(content, s.documents)
 			return s, nil
 		case err != nil:
 			return nil, fmt.Errorf("%s: %s; fix the file", t.Name, source.ParserText(err))
 		}
-		if circular := circle(document, map[*yaml.Node]bool{}); circular != nil {
-			return nil, fmt.Errorf("%s: line %d: the anchor %s contains itself; fix the file",
-				t.Name, circular.Line, circular.Anchor)
-		}
 		s.documents = append(s.documents, document)
-		s.aliases.add(document)
+		each(document, func(node *yaml.Node) {
+			if node.Kind == yaml.AliasNode {
+				s.aliases[node.Alias]++
+			}
+		})
 		s.addObjects(document)
+	}
+}
+
+// separateValues makes a file of several JSON values, which kubectl reads, a file of YAML documents. Any other file stays as it is.
+// A carriage return begins a line for YAML, but does not change the numbers of lines.
+func separateValues(content []byte) (separate []byte, separators []cut) {
+	end := 0
+	for values := json.NewDecoder(bytes.NewReader(content)); ; {
+		var value json.RawMessage
+		switch err := values.Decode(&value); {
+		case errors.Is(err, io.EOF):
+			return append(separate, content[end:]...), separators
+		case err != nil || value[0] != '{':
+			return content, nil
+		}
+		start := int(values.InputOffset()) - len(value)
+		separate = append(separate, content[end:start]...)
+		if end > 0 {
+			separators = append(separators, cut{len(separate), len(separate) + len("\r--- "), ""})
+			separate = append(separate, "\r--- "...)
+		}
+		end = start + len(value)
+		separate = append(separate, value...)
 	}
 }
 
@@ -76,22 +109,41 @@ func (s *Stream) addObjects(document *yaml.Node) {
 	}
 }
 
-// Text returns the text of the file.
-func (s *Stream) Text() []byte { return s.written.text }
-
-// Root returns the document that consists of a single object or list, or false if there are several documents.
-func (s *Stream) Root() (Object, bool) {
-	if len(s.documents) != 1 || len(s.documents[0].Content) == 0 {
-		return Object{}, false
-	}
-	return Object{Node: s.documents[0].Content[0], Document: 1}, true
+// Lines returns the first and the last line of a place, counted from 1, and its text.
+func (s *Stream) Lines(at *Place) (first, last int, written string) {
+	start, end := s.text.span(at)
+	return s.text.line(start), s.text.line(end), string(s.text.bytes[start:end])
 }
 
-// Lines returns the first and the last line of a place, counted from 1.
-func (s *Stream) Lines(at *Place) (first, last int) { return s.written.extent(at) }
-
 // IsShared reports whether other parts of the file use a place, through an anchor.
-func (s *Stream) IsShared(at *Place) bool { return at.shared || s.aliases.leadInto(at) }
+func (s *Stream) IsShared(at *Place) bool {
+	inside := map[*yaml.Node]int{} // aliases, by the node that they refer to
+	var anchors []*yaml.Node
+	each(at.Node, func(node *yaml.Node) {
+		if node.Kind == yaml.AliasNode {
+			inside[node.Alias]++
+		}
+		if s.aliases[node] > 0 {
+			anchors = append(anchors, node)
+		}
+	})
+	shared := at.shared
+	for in := at.in; in != nil; in = in.in {
+		shared = shared || s.aliases[in.collection()] > 0
+	}
+	for _, node := range anchors {
+		shared = shared || s.aliases[node] > inside[node]
+	}
+	return shared
+}
+
+// each visits a node and its descendants, without following aliases.
+func each(node *yaml.Node, visit func(*yaml.Node)) {
+	visit(node)
+	for _, part := range node.Content {
+		each(part, visit)
+	}
+}
 
 // Value returns the scalar at a path of fields, or "".
 func (o Object) Value(names ...string) string {
@@ -102,31 +154,4 @@ func (o Object) Value(names ...string) string {
 		}
 	}
 	return node.Value
-}
-
-// circle returns an anchor that contains an alias of itself, or nil. Nodes in done are known to contain none.
-func circle(node *yaml.Node, done map[*yaml.Node]bool) *yaml.Node {
-	within := map[*yaml.Node]bool{}
-	var visit func(*yaml.Node) *yaml.Node
-	visit = func(node *yaml.Node) *yaml.Node {
-		if node.Kind == yaml.AliasNode {
-			node = node.Alias
-		}
-		switch {
-		case within[node]:
-			return node
-		case done[node]:
-			return nil
-		}
-		within[node] = true
-		for _, part := range node.Content {
-			if found := visit(part); found != nil {
-				return found
-			}
-		}
-		delete(within, node)
-		done[node] = true
-		return nil
-	}
-	return visit(node)
 }

@@ -5,173 +5,184 @@ import (
 	"encoding/json"
 	"errors"
 
+	jsonpatchv4 "gopkg.in/evanphx/json-patch.v4"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/protocol"
+	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/installation"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// comparison is an object after an apply, without and with handoff.
-type comparison struct {
-	// mode is the object's, and labeled reports whether it is that of its label.
-	mode    ownership.Mode
-	labeled bool
-	// without and with are the objects. without is nil if the API server rejects the apply, and refused is then the reason, or
-	// if it is unknown, which is one of the gaps.
-	without, with []byte
-	refused       string
-	gaps          []string
-	// acts reports whether handoff is on, and reviewed whether the API server would call it.
-	acts     bool
-	reviewed reviewed
-	// warnings are those of the dry run of with.
-	warnings []string
-	// decided is the decision of this program on the object without handoff. It is the reason for the differences unless
-	// warnings say otherwise. local reports whether with is its result, and not that of a dry run.
-	decided merge.Outcome
-	local   bool
-}
-
-// dryRuns compares dry runs of the apply. The first is the apply as it is. If handoff has answered it, the second is the one with
-// handoff turned off, by the mode label.
-func (t *trial) dryRuns(ctx context.Context) (c comparison, err error) {
+// dryRuns compares two dry runs of the apply. The first is the apply as it is. If handoff has answered it, the other is the one
+// with the mode label off, otherwise the one with the mode label enforce.
+func (t *trial) dryRuns(ctx context.Context) error {
 	now, err := t.send(ctx, "")
 	var refused *refusal
-	if errors.As(err, &refused) && t.subject.Object.Present() && !t.application.ClusterScoped {
-		c.mode, c.labeled = t.modeOf(nil)
-		return t.refused(ctx, c, refused)
+	if errors.As(err, &refused) && t.preview.Subject.Object.Present() && !t.application.ClusterScoped {
+		return t.fix(ctx, refused)
 	}
 	if err != nil {
-		return c, err
+		return err
 	}
-	c.mode, c.labeled = t.modeOf(now.text)
-	c.without, c.with = now.text, now.text
-	if now.unsent || t.application.ClusterScoped { // the webhook does not review cluster-scoped objects
-		return c, nil
+	t.preview.Without, t.preview.With = now.text, now.text
+	err = t.setMode(ctx, now.text)
+	if err != nil || now.unsent || t.application.ClusterScoped { // the webhook does not review cluster-scoped objects
+		return err
 	}
-	if !now.answered || c.mode == ownership.ModeWarn {
-		return t.turnedOn(ctx, c)
-	}
-	c.acts, c.reviewed, c.warnings = true, isReviewed, now.warnings
-	return t.turnedOff(ctx, c)
-}
-
-// turnedOff determines the result without handoff, which has answered the apply.
-func (t *trial) turnedOff(ctx context.Context, c comparison) (comparison, error) {
-	off, err := t.send(ctx, string(ownership.ModeOff))
-	if err != nil {
-		var refused *refusal
-		if c.without = nil; errors.As(err, &refused) && refused.ofFields {
-			c.refused = refused.Error()
-		} else {
-			c.gaps = []string{t.subject.String() + ": unknown what the apply does without handoff, because the label " +
-				ownership.ModeLabel + "=off, which that dry run needs on the object, is rejected: " + err.Error()}
+	if now.answered {
+		t.warnings = now.warnings
+		if err := t.turnOff(ctx); err != nil || t.preview.Acts || t.preview.Mode == ownership.ModeEnforce && !t.options.Configured {
+			return err
 		}
-		return c, nil
 	}
-	if c.without, err = relabeled(off.text, c.with); err != nil {
-		return c, err
-	}
-	if c.decided, _, err = t.decide(c.without); err != nil {
-		return c, err
-	}
-	if c.acts, err = t.differ(c.without, c.with); c.acts || err != nil {
-		return c, err
-	}
-	if c.without = c.with; c.mode == ownership.ModeEnforce && !t.options.Configured {
-		return c, nil // it keeps nothing
-	}
-	c.warnings, c.decided = nil, merge.Outcome{}
-	return t.turnedOn(ctx, c)
+	return t.turnOn(ctx)
 }
 
-// refused compares an apply that the API server rejects with the one with the mode label enforce: handoff can make it valid by
+// fix compares an apply that the API server rejects with the one with the mode label enforce: handoff can make it valid by
 // clearing a default that conflicts with the manifest.
-func (t *trial) refused(ctx context.Context, c comparison, reason *refusal) (comparison, error) {
+func (t *trial) fix(ctx context.Context, reason *refusal) error {
 	on, err := t.send(ctx, string(ownership.ModeEnforce))
 	if err != nil || !on.answered {
-		return c, reason
+		return reason
 	}
-	c.refused, c.reviewed, c.warnings = reason.Error(), isReviewed, on.warnings
-	c.with, err = relabeled(on.text, t.subject.Object.Text())
-	return c, err
+	t.preview.Refused, t.preview.With, t.warnings, t.preview.reviewed = reason.Error(), on.text, on.warnings, true
+	return t.setMode(ctx, t.preview.With)
 }
 
-// turnedOn determines what handoff would keep where it does not: by the configuration that the user has given, or by a dry run with
-// the mode label enforce. If the API server does not call handoff even then, this program decides.
-func (t *trial) turnedOn(ctx context.Context, c comparison) (comparison, error) {
-	decided, with, err := t.decide(c.without)
-	if err != nil {
-		return c, err
-	}
-	if !t.options.Configured && c.mode != ownership.ModeEnforce {
-		on, err := t.send(ctx, string(ownership.ModeEnforce))
-		if err == nil && on.answered {
-			c.reviewed, c.warnings, c.decided = isReviewed, on.warnings, decided
-			c.with, err = relabeled(on.text, c.without)
-			return c, err
-		}
-	}
-	if len(decided.Operations) > 0 {
-		if c.reviewed = t.isReviewed(ctx); c.reviewed == isReviewed && !t.options.Configured {
-			return c, nil // the configuration of the cluster is another
-		}
-	}
-	c.with, c.decided, c.local = with, decided, true
-	return c, nil
-}
-
-// isReviewed reports whether the API server calls handoff for the object: handoff answers every dry run with this label.
-func (t *trial) isReviewed(ctx context.Context) reviewed {
-	probe, err := t.send(ctx, protocol.ProbeMode)
+// turnOff determines the result without handoff, which has answered the apply.
+func (t *trial) turnOff(ctx context.Context) error {
+	t.preview.Acts = true
+	off, err := t.send(ctx, string(ownership.ModeOff))
+	var refused *refusal
 	switch {
+	case errors.As(err, &refused) && refused.ofFields:
+		t.preview.Without, t.preview.Refused = nil, refused.Error()
+		return nil
 	case err != nil:
-		return notKnown
-	case probe.answered:
-		return isReviewed
-	default:
-		return isNotReviewed
+		t.preview.Without = nil
+		t.gap("unknown what the apply does without handoff, because the label " + ownership.ModeLabel +
+			"=off, which that dry run needs on the object, is rejected: " + err.Error())
+		return nil //nolint:nilerr // the error is a gap
 	}
-}
-
-// modeOf returns the object's mode after the apply: that of its label, or else of its namespace.
-func (t *trial) modeOf(applied []byte) (mode ownership.Mode, labeled bool) {
-	o, err := ownership.ParseObject(applied)
+	t.preview.Without = off.text
+	if t.decided, _, err = t.decide(off.text); err != nil {
+		return err
+	}
+	without, err := plain(t.preview.Without)
 	if err != nil {
-		o = t.subject.Object
+		return err
 	}
-	text, labeled := o.ModeLabel()
-	if !labeled || t.application.ClusterScoped {
-		return t.application.Mode, false
+	with, err := plain(t.preview.With)
+	if err != nil {
+		return err
 	}
-	mode, _ = ownership.ModeOf(text, labeled)
-	return mode, true
+	different, err := t.differences(without, with)
+	if t.preview.Acts = len(different) > 0; !t.preview.Acts {
+		t.preview.Without = t.preview.With
+	}
+	return err
 }
 
-// local compares the results of the apply without an API server.
-func (t *trial) local(context.Context) (c comparison, err error) {
+// turnOn determines what handoff would keep where it does not: by the configuration that the user has given, or by a dry run with
+// the mode label enforce. If the API server does not call handoff even then, this program decides.
+func (t *trial) turnOn(ctx context.Context) error {
+	decided, with, err := t.decide(t.preview.Without)
+	if err != nil {
+		return err
+	}
+	t.warnings, t.decided = nil, merge.Outcome{}
+	if !t.options.Configured && t.preview.Mode != ownership.ModeEnforce {
+		if on, err := t.send(ctx, string(ownership.ModeEnforce)); err == nil && on.answered {
+			t.preview.With, t.warnings, t.decided, t.preview.reviewed = on.text, on.warnings, decided, true
+			return nil
+		}
+	}
+	if len(decided.Operations) > 0 && t.preview.unanswered == "" {
+		t.probe(ctx)
+		if t.preview.reviewed && !t.options.Configured {
+			return nil // the configuration of the cluster is another
+		}
+	}
+	t.preview.With, t.decided, t.decidedHere = with, decided, true
+	return nil
+}
+
+// probe determines whether the API server would call handoff if it were enabled: handoff answers every dry run with this label.
+func (t *trial) probe(ctx context.Context) {
+	object := installation.ObjectOf(t.preview.Subject.Kind, t.preview.Subject.Namespace, t.preview.Subject.Object)
+	object.Labels = map[string]string{ownership.ModeLabel: string(ownership.ModeEnforce)}
+	t.ask(ctx, object)
+	if t.preview.unanswered != "" {
+		return
+	}
+	probe, err := t.send(ctx, protocol.ProbeMode)
+	if t.preview.reviewed = probe.answered; err == nil && !probe.answered {
+		t.preview.unanswered = "its webhook does not answer for this object: see kubectl handoff doctor -n " + t.preview.Subject.Namespace
+	}
+}
+
+// setMode sets the mode of an object after the apply.
+func (t *trial) setMode(ctx context.Context, stored []byte) error {
+	o, err := ownership.ParseObject(stored)
+	if err != nil {
+		return err
+	}
+	namespace := t.preview.Subject.Namespace
+	if t.application.ClusterScoped {
+		namespace = ""
+	}
+	t.preview.Mode = t.ask(ctx, installation.ObjectOf(t.preview.Subject.Kind, namespace, o))
+	_, t.preview.labeled = o.ModeLabel()
+	return nil
+}
+
+// ask returns the mode that is set for an object. It also sets why the API server does not call handoff if the webhook configuration
+// says so.
+func (t *trial) ask(ctx context.Context, o installation.Object) ownership.Mode {
+	answer := t.options.Installation.Mode(ctx, o)
+	if answer.Reason != installation.NotKnown && answer.Reason != installation.NotCalled {
+		t.preview.unanswered = answer.Why
+	}
+	return answer.Set
+}
+
+// local compares the results of the apply without an API server, whose defaults are then unknown, except for replicas.
+func (t *trial) local(ctx context.Context) error {
 	manifest, err := t.sent("")
 	if err != nil {
-		return c, err
+		return err
 	}
-	if c.without, err = json.Marshal(manifest.Object); err != nil {
-		return c, err
+	text, err := json.Marshal(manifest.Object)
+	if err == nil && t.preview.Subject.Object.Present() {
+		text, err = t.preview.Subject.ThreeWay(t.base(), text, t.preview.Subject.Object.Text())
 	}
-	if t.subject.Object.Present() {
-		if c.without, err = t.subject.ThreeWay(t.base(), c.without, t.subject.Object.Text()); err != nil {
-			return c, err
+	if err != nil {
+		return err
+	}
+	var merged unstructured.Unstructured
+	if err := merged.UnmarshalJSON(text); err != nil {
+		return err
+	}
+	if scale.Builtin(t.preview.Subject.Kind.Group, t.preview.Subject.Kind.Kind) != nil {
+		spec, _ := merged.Object["spec"].(map[string]any)
+		if spec != nil && spec["replicas"] == nil {
+			spec["replicas"] = int64(1) // k8s.io/api/apps/v1, DeploymentSpec
 		}
 	}
-	if c.without, err = t.defaulted(c.without); err != nil {
-		return c, err
+	if t.preview.Without, err = merged.MarshalJSON(); err != nil {
+		return err
 	}
-	c.mode, c.labeled = t.modeOf(c.without)
-	c.local = true
-	c.decided, c.with, err = t.decide(c.without)
-	return c, err
+	if err := t.setMode(ctx, t.preview.Without); err != nil {
+		return err
+	}
+	t.decidedHere = true
+	t.decided, t.preview.With, err = t.decide(t.preview.Without)
+	return err
 }
 
 // decide returns the decision of this program on the incoming object, and the object after it.
@@ -183,15 +194,23 @@ func (t *trial) decide(incoming []byte) (decided merge.Outcome, with []byte, err
 	if err != nil {
 		return decided, nil, err
 	}
-	table := merge.Decider{Cluster: subjectCluster{t.subject}, Managers: t.options.Managers, Rules: t.options.Rules}
+	table := merge.Decider{Cluster: subjectCluster{t.preview.Subject}, Managers: t.options.Managers, Rules: t.options.Rules}
 	decided, err = table.Decide(merge.Request{
-		Kind: t.subject.Kind, Namespace: t.subject.Namespace, Name: t.subject.Name, FieldManager: t.options.manager(),
-		Live: t.subject.Object, Incoming: read,
+		Kind: t.preview.Subject.Kind, Namespace: t.preview.Subject.Namespace, Name: t.preview.Subject.Name, FieldManager: t.options.manager(),
+		Live: t.preview.Subject.Object, Incoming: read,
 	})
+	if err != nil || len(decided.Operations) == 0 {
+		return decided, incoming, err
+	}
+	encoded, err := merge.EncodePatch(decided.Operations)
 	if err != nil {
 		return decided, nil, err
 	}
-	with, err = patched(incoming, decided.Operations)
+	patch, err := jsonpatchv4.DecodePatch(encoded)
+	if err != nil {
+		return decided, nil, err
+	}
+	with, err = patch.Apply(incoming)
 	return decided, with, err
 }
 

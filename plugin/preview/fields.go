@@ -20,21 +20,28 @@ import (
 
 // Field is a field that an apply changes, or that handoff acts on.
 type Field struct {
-	Path fieldpath.Path
+	Path fieldpath.Path `json:"-"`
+	Name string         `json:"path"`
 	// Live, Without and With are its values as JSON, nil if the object does not have the field.
-	Live, Without, With json.RawMessage
+	Live    json.RawMessage `json:"live,omitempty"`
+	Without json.RawMessage `json:"without,omitempty"`
+	With    json.RawMessage `json:"with,omitempty"`
 	// Why describes why the field changes or is kept.
-	Why string
-	// Acted reports whether handoff acts on the field. Decided is then its decision, nil if only the webhook knows it.
-	Acted   bool
-	Decided *merge.Change
+	Why string `json:"why"`
+	// Acted reports whether handoff acts on the field.
+	Acted bool `json:"-"`
+	// Verdict is what handoff does, Decision the name of the row in the decision table, as "keep-autoscaled", Row its number,
+	// and Owner and By name the field's owner. They are missing if handoff does not act on the field, or only the webhook knows.
+	Verdict  string `json:"verdict,omitempty"`
+	Decision string `json:"decision,omitempty"`
+	Row      int    `json:"row,omitempty"`
+	Owner    string `json:"owner,omitempty"`
+	By       string `json:"by,omitempty"`
 }
 
-// report is a preview that is being filled in.
+// report fills in the fields of a preview.
 type report struct {
-	preview *Preview
-	trial   *trial
-	compare comparison
+	trial *trial
 	// live, without and with are the objects as they are shown.
 	live, without, with *jsontree.Node
 	// used are the warnings that are the reason for a field.
@@ -42,10 +49,10 @@ type report struct {
 }
 
 // fill fills in the fields: those that handoff acts on, followed by all others that the apply changes.
-func (t *trial) fill(p *Preview, c comparison) error {
-	r := report{preview: p, trial: t, compare: c, used: map[string]bool{}}
+func (t *trial) fill() error {
+	r := report{trial: t, used: map[string]bool{}}
 	var err error
-	for to, text := range map[**jsontree.Node][]byte{&r.live: t.subject.Object.Text(), &r.without: c.without, &r.with: c.with} {
+	for to, text := range map[**jsontree.Node][]byte{&r.live: t.preview.Subject.Object.Text(), &r.without: t.preview.Without, &r.with: t.preview.With} {
 		if *to, err = plain(text); err != nil {
 			return err
 		}
@@ -54,8 +61,8 @@ func (t *trial) fill(p *Preview, c comparison) error {
 	if err != nil {
 		return err
 	}
-	for i := range c.decided.Changes {
-		r.addDecided(&c.decided.Changes[i], differences)
+	for i := range t.decided.Changes {
+		r.addDecided(&t.decided.Changes[i], differences)
 	}
 	for _, path := range differences {
 		r.addDifference(path)
@@ -63,76 +70,67 @@ func (t *trial) fill(p *Preview, c comparison) error {
 	if err := r.addOthers(); err != nil {
 		return err
 	}
-	r.conclude()
+	t.preview.keeps = t.preview.Acts && t.preview.Without == nil
+	for i := range t.preview.Fields {
+		f := &t.preview.Fields[i]
+		t.preview.keeps = t.preview.keeps || f.Acted && (t.preview.Without == nil || !bytes.Equal(f.Without, f.With))
+	}
+	for _, text := range t.warnings {
+		if !r.used[text] && !isMore(text) {
+			t.preview.Warnings = append(t.preview.Warnings, text)
+		}
+	}
 	return nil
 }
 
-// conclude determines whether handoff keeps anything, and which warnings are about anything but the fields.
-func (r *report) conclude() {
-	p, unknown := r.preview, r.compare.without == nil
-	p.keeps = r.compare.acts && unknown
-	for i := range p.Fields {
-		f := &p.Fields[i]
-		p.keeps = p.keeps || f.Acted && (unknown || !bytes.Equal(f.Without, f.With))
-	}
-	for _, text := range r.compare.warnings {
-		if !r.used[text] && !isMore(text) {
-			p.Warnings = append(p.Warnings, text)
-		}
-	}
-}
-
 func (r *report) at(path fieldpath.Path) Field {
-	return Field{Path: path, Live: r.live.Find(path).Text(), Without: r.without.Find(path).Text(), With: r.with.Find(path).Text()}
+	return Field{
+		Path: path, Name: explain.Text(path),
+		Live: r.live.Find(path).Text(), Without: r.without.Find(path).Text(), With: r.with.Find(path).Text(),
+	}
 }
 
 // addDecided adds a field of this program's decision if it is also handoff's.
 func (r *report) addDecided(c *merge.Change, differences []fieldpath.Path) {
-	f := r.at(c.Path)
 	why, warned := r.warning(c.Path, c.Value())
 	isDifferent := slices.ContainsFunc(differences, func(path fieldpath.Path) bool { return areNested(path, c.Path) })
-	if !r.compare.local && !warned && !isDifferent {
+	if !r.trial.decidedHere && !warned && !isDifferent {
 		return // the configuration of the cluster is another
 	}
-	f.Acted, f.Decided, f.Why = true, c, becauseOf(c)
-	if warned && why != f.Why {
-		if f.Why = why; !strings.Contains(why, "...") {
-			f.Decided = nil
-		}
+	f := r.at(c.Path)
+	f.Acted, f.Why = true, because(c, f.Name)
+	isOurs := !warned || why == f.Why
+	if !isOurs {
+		f.Why = why
 	}
-	r.preview.Fields = append(r.preview.Fields, f)
+	if isOurs || strings.Contains(why, "...") {
+		f.Verdict, f.Decision, f.Row = c.Decision.Verdict.String(), c.Decision.Name, c.Decision.Row
+		f.Owner, f.By = c.Owner.Kind.String(), c.Owner.By
+	}
+	r.trial.preview.Fields = append(r.trial.preview.Fields, f)
 }
 
 // addDifference adds a field whose value handoff has changed. Other values can differ between two dry runs too, such as ports that
 // the API server allocates.
 func (r *report) addDifference(path fieldpath.Path) {
-	if r.has(path) {
+	if slices.ContainsFunc(r.trial.preview.Fields, func(f Field) bool { return areNested(f.Path, path) }) {
 		return
 	}
 	f := r.at(path)
-	var warned bool
-	for n := len(path); n > 0 && !warned; n-- {
-		f.Why, warned = r.warning(path[:n], f.With)
+	for n := len(path); n > 0 && !f.Acted; n-- {
+		f.Why, f.Acted = r.warning(path[:n], f.With)
 	}
 	isCut := func(text string) bool { return isMore(text) || strings.Contains(text, " ...") }
-	switch {
-	case warned:
-	case r.preview.Subject.IsSecret(), slices.ContainsFunc(r.compare.warnings, isCut):
-		f.Why = "kept by handoff"
-	default:
-		return
+	if !f.Acted && (r.trial.preview.Subject.IsSecret() || slices.ContainsFunc(r.trial.warnings, isCut)) {
+		f.Why, f.Acted = "kept by handoff", true
 	}
-	f.Acted = true
-	r.preview.Fields = append(r.preview.Fields, f)
+	if f.Acted {
+		r.trial.preview.Fields = append(r.trial.preview.Fields, f)
+	}
 }
 
 // isMore reports whether a warning is only about the number of fields that no warning names.
 func isMore(warning string) bool { return strings.HasSuffix(warning, " more fields") }
-
-// has reports whether the fields contain a path, or one nested under it or above it.
-func (r *report) has(path fieldpath.Path) bool {
-	return slices.ContainsFunc(r.preview.Fields, func(f Field) bool { return areNested(f.Path, path) })
-}
 
 func areNested(a, b fieldpath.Path) bool {
 	return ownership.HasPrefix(a, b) || ownership.HasPrefix(b, a)
@@ -140,14 +138,10 @@ func areNested(a, b fieldpath.Path) bool {
 
 // addOthers adds the other fields that the apply changes.
 func (r *report) addOthers() error {
-	if !r.preview.Subject.Object.Present() {
+	if !r.trial.preview.Subject.Object.Present() {
 		return nil
 	}
-	with, err := ownership.ParseObject(r.compare.with)
-	if err != nil {
-		return err
-	}
-	reason, err := r.trial.reasons(with)
+	manifests, err := r.trial.manifests()
 	if err != nil {
 		return err
 	}
@@ -155,33 +149,29 @@ func (r *report) addOthers() error {
 	if err != nil {
 		return err
 	}
+	var acted, others []Field
 	for _, path := range changes {
-		if slices.ContainsFunc(r.preview.Fields, func(f Field) bool { return f.Path.Equals(path) }) {
+		if slices.ContainsFunc(r.trial.preview.Fields, func(f Field) bool { return f.Path.Equals(path) }) {
 			continue
 		}
 		f := r.at(path)
-		if f.Why, f.Acted = r.warning(path, f.Live); !f.Acted {
-			f.Why = reason(path, f.With != nil)
+		if f.Why, f.Acted = r.warning(path, f.Live); f.Acted {
+			acted = append(acted, f)
+			continue
 		}
-		if r.without != nil && !f.Acted {
+		f.Why = reason(manifests.On(path), f.With != nil)
+		if r.without != nil {
 			f.Without = f.With
 		}
-		r.preview.Fields = append(r.preview.Fields, f)
+		others = append(others, f)
 	}
-	slices.SortStableFunc(r.preview.Fields, func(a, b Field) int { return rank(a) - rank(b) })
+	r.trial.preview.Fields = slices.Concat(r.trial.preview.Fields, acted, others)
 	return nil
-}
-
-func rank(f Field) int {
-	if f.Acted {
-		return 0
-	}
-	return 1
 }
 
 // warning returns what a warning of handoff says about a field, without the path and the value.
 func (r *report) warning(path fieldpath.Path, value []byte) (why string, ok bool) {
-	for _, text := range r.compare.warnings {
+	for _, text := range r.trial.warnings {
 		before, after, found := strings.Cut(strings.TrimPrefix(text, protocol.WarningPrefix)+" ", " "+path.String())
 		if !found || !strings.ContainsAny(after[:1], "=,; ") {
 			continue
@@ -210,28 +200,14 @@ func plain(text []byte) (*jsontree.Node, error) {
 	return jsontree.Valid(root.Remaining()), nil
 }
 
-// differ reports whether two objects differ in what is shown.
-func (t *trial) differ(a, b []byte) (bool, error) {
-	one, err := plain(a)
-	if err != nil {
-		return false, err
-	}
-	other, err := plain(b)
-	if err != nil {
-		return false, err
-	}
-	paths, err := t.differences(one, other)
-	return len(paths) > 0, err
-}
-
 // differences returns the fields in which objects differ after applies without and with handoff. If the apply creates the object,
 // handoff sets nothing but the scale field, and the API server generates other values for each dry run.
 func (t *trial) differences(without, with *jsontree.Node) ([]fieldpath.Path, error) {
-	scaled := t.subject.Context.Scale
+	scaled := t.preview.Subject.Context.Scale
 	switch {
 	case without == nil:
 		return nil, nil
-	case t.subject.Object.Present():
+	case t.preview.Subject.Object.Present():
 		return t.changes(without, with)
 	case scaled != nil && !bytes.Equal(without.Find(scaled).Text(), with.Find(scaled).Text()):
 		return []fieldpath.Path{scaled}, nil
@@ -243,7 +219,7 @@ func (t *trial) differences(without, with *jsontree.Node) ([]fieldpath.Path, err
 // changes returns the paths at which two objects differ. They identify the elements of lists as the kind's schema does.
 func (t *trial) changes(before, after *jsontree.Node) (paths []fieldpath.Path, err error) {
 	options := threeway.Options{Report: func(c threeway.Change) { paths = append(paths, c.Path) }}
-	for _, s := range []schema.Schema{t.subject.Schema(), schema.JSONMergePatch()} {
+	for _, s := range []schema.Schema{t.preview.Subject.Schema(), schema.JSONMergePatch()} {
 		// Lists that cannot be merged by key, such as those with duplicate keys, are compared as a whole.
 		paths = nil
 		if _, err = threeway.MergeJSON(before.Text(), after.Text(), before.Text(), s, options); err == nil {
@@ -253,40 +229,46 @@ func (t *trial) changes(before, after *jsontree.Node) (paths []fieldpath.Path, e
 	return nil, err
 }
 
-func becauseOf(c *merge.Change) string {
+// because returns the reason of a decision of this program, as in the webhook's warnings.
+func because(c *merge.Change, name string) string {
 	did := map[merge.Verdict]string{
 		merge.Keep: "kept", merge.Clear: "cleared", merge.Start: "started", merge.ManifestWins: "not kept",
 		merge.Removed: "removed",
 	}[c.Decision.Verdict]
-	before, name, after := c.Text(did, explain.Text(c.Path))
-	return before + name + after
+	before, owner, after := c.Text(did, name)
+	return before + owner + after
 }
 
-// reasons returns a function that returns why a field changes, according to the manifests.
-func (t *trial) reasons(with ownership.Object) (func(path fieldpath.Path, stays bool) string, error) {
-	w := ownership.Write{Live: t.subject.Object, Incoming: with, Managers: t.subject.Context.Managers}
-	var err error
+// manifests returns what the manifests applied now and before declare.
+func (t *trial) manifests() (m ownership.Manifests, err error) {
+	with, err := ownership.ParseObject(t.preview.With)
+	if err != nil {
+		return m, err
+	}
+	w := ownership.Write{Live: t.preview.Subject.Object, Incoming: with, Managers: t.preview.Subject.Context.Managers}
 	if w.LiveEntries, err = w.Live.Entries(); err != nil {
-		return nil, err
+		return m, err
 	}
 	if w.IncomingEntries, err = with.Entries(); err != nil {
-		return nil, err
+		return m, err
 	}
 	sender := w.SentBy(t.options.manager())
 	if !t.options.ServerSide {
 		sender.Entry.Operation = ownership.OperationUpdate
 	}
-	manifests := w.Managers.ManifestsOf(sender, w.Live, with, w.LiveEntries)
-	return func(path fieldpath.Path, stays bool) string {
-		switch declared := manifests.On(path); {
-		case declared.Manifest == ownership.Sets && stays: // kubectl records annotations even if they are empty
-			return "set by the manifest"
-		case declared.Manifest == ownership.Clears:
-			return "cleared by the manifest"
-		case declared.Base == ownership.Sets:
-			return "removed from the manifest"
-		default:
-			return "set by the API server or another webhook"
-		}
-	}, nil
+	return w.Managers.ManifestsOf(sender, w.Live, with, w.LiveEntries), nil
+}
+
+// reason returns why a field changes; stays reports whether the apply sets it.
+func reason(declared ownership.Declared, stays bool) string {
+	switch {
+	case declared.Manifest == ownership.Sets && stays: // kubectl records annotations even if they are empty
+		return "set by the manifest"
+	case declared.Manifest == ownership.Clears:
+		return "cleared by the manifest"
+	case declared.Base == ownership.Sets:
+		return "removed from the manifest"
+	default:
+		return "set by the API server or another webhook"
+	}
 }

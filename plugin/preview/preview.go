@@ -1,3 +1,5 @@
+// Package preview shows what an apply would do to an object: the difference between two dry runs by the API server, with and
+// without handoff. The reasons are the webhook's own warnings.
 package preview
 
 import (
@@ -5,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/installation"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
@@ -21,38 +25,9 @@ type Options struct {
 	Managers   ownership.Managers
 	Rules      []ownership.Rule
 	Configured bool
+	// Installation reports in which mode handoff reviews an object.
+	Installation *installation.Installation
 }
-
-// Preview is what an apply does to an object.
-type Preview struct {
-	Subject source.Subject
-	// Mode is the object's mode, or source.UnknownMode.
-	Mode ownership.Mode
-	// Without and With are the object after an apply, without and with handoff, as JSON. Without is nil if the API server rejects
-	// that apply; Refused is then the reason. It is also nil if it is unknown, which is a gap of the subject.
-	Without, With []byte
-	Refused       string
-	// Acts reports whether handoff is on: an apply now results in With, and otherwise in Without.
-	Acts bool
-	// Fields are the fields that handoff acts on, followed by all others that the apply changes.
-	Fields []Field
-	// Warnings are handoff's own, about anything but these fields.
-	Warnings []string
-
-	// keeps reports whether With differs from Without, tried whether the API server has said so.
-	// labeled reports whether Mode is that of the object's label.
-	keeps, tried, labeled bool
-	reviewed              reviewed
-}
-
-// reviewed is whether the API server calls handoff for the object if it has the mode label.
-type reviewed int
-
-const (
-	notKnown reviewed = iota
-	isReviewed
-	isNotReviewed
-)
 
 // kubectl's field managers (k8s.io/kubectl/pkg/cmd/apply).
 const (
@@ -71,15 +46,30 @@ func (o Options) manager() string {
 	}
 }
 
-// Of previews the apply of a manifest. The error starts with the name of the object; in most cases it is the API server's reason
-// for rejecting the apply.
-func Of(ctx context.Context, a source.Application, o Options) (Preview, error) {
-	t := &trial{application: a, subject: a.Subject, options: o}
-	p, err := t.preview(ctx)
-	if err != nil {
-		return Preview{Subject: a.Subject}, fmt.Errorf("%s: %w", a.Subject, err)
-	}
-	return p, nil
+// Preview is what an apply does to an object.
+type Preview struct {
+	// Subject is the live object, absent if the apply creates it.
+	Subject source.Subject
+	// Mode is the mode in the object's label or its namespace's annotation, or installation.Unknown.
+	Mode ownership.Mode
+	// Without and With are the object after an apply, without and with handoff, as JSON. Without is nil if the API server rejects
+	// that apply; Refused is then the reason. It is also nil if it is unknown, which is a gap of the subject.
+	Without, With []byte
+	Refused       string
+	// Acts reports whether handoff is on: an apply now results in With, and otherwise in Without.
+	Acts bool
+	// Fields are the fields that handoff acts on, followed by all others that the apply changes.
+	Fields []Field
+	// Warnings are handoff's own, about anything but these fields.
+	Warnings []string
+
+	// keeps reports whether With differs from Without, tried whether the API server has said so, and labeled whether Mode is that
+	// of the object's label.
+	keeps, tried, labeled bool
+	// reviewed reports whether handoff has answered a dry run of the object. unanswered is why the API server would not call it even
+	// if it were enabled; both are empty if that is unknown.
+	reviewed   bool
+	unanswered string
 }
 
 // Keeps reports whether an apply with handoff differs from one without.
@@ -87,61 +77,61 @@ func (p *Preview) Keeps() bool { return p.keeps }
 
 // trial is an apply to preview.
 type trial struct {
+	preview     Preview
 	application source.Application
-	// subject is the live object, absent if the apply creates it.
-	subject source.Subject
-	options Options
+	options     Options
+	// warnings are handoff's, in the dry run of With.
+	warnings []string
+	// decided is the decision of this program on the object without handoff. It is the reason for the differences unless
+	// warnings say otherwise. decidedHere reports whether With is its result, and not that of a dry run.
+	decided     merge.Outcome
+	decidedHere bool
 }
 
-func (t *trial) preview(ctx context.Context) (Preview, error) {
-	if t.options.ServerSide && t.application.Resource == nil {
-		return Preview{}, errors.New("a server-side apply can only be previewed by the API server; omit --live or --server-side")
+// Of previews the apply of a manifest. The error starts with the name of the object; in most cases it is the API server's reason
+// for rejecting the apply.
+func Of(ctx context.Context, a source.Application, o Options) (Preview, error) {
+	t := &trial{preview: Preview{Subject: a.Subject, tried: a.Resource != nil}, application: a, options: o}
+	err := t.compare(ctx)
+	if err == nil {
+		err = t.fill()
 	}
-	if err := t.stale(); err != nil {
-		return Preview{}, err
-	}
-	compare := t.dryRuns
-	if t.application.Resource == nil {
-		compare = t.local
-	}
-	c, err := compare(ctx)
 	if err != nil {
-		return Preview{}, err
+		return t.preview, fmt.Errorf("%s: %w", a.Subject, err)
 	}
-	p := Preview{
-		Subject: t.subject, Mode: c.mode, Without: c.without, With: c.with, Refused: c.refused, Acts: c.acts,
-		reviewed: c.reviewed, labeled: c.labeled, tried: t.application.Resource != nil,
-	}
-	if err := t.fill(&p, c); err != nil {
-		return Preview{}, err
-	}
-	p.Subject.Gaps = append(p.Subject.Gaps[:len(p.Subject.Gaps):len(p.Subject.Gaps)], append(t.gaps(), c.gaps...)...)
-	return p, nil
+	t.addGaps()
+	return t.preview, nil
 }
 
-// gaps describe the parts of an apply that a preview does not show.
-func (t *trial) gaps() (gaps []string) {
-	if t.subject.Object.Present() && len(t.subject.Object.ManagedFields()) == 0 {
-		gaps = append(gaps, t.subject.String()+": no managedFields, so the managers that set its fields are unknown; "+
+func (t *trial) compare(ctx context.Context) error {
+	switch {
+	case t.application.Manifest.GetResourceVersion() != "" && !t.preview.Subject.Object.Present(): // which a dry run does not show
+		return errors.New(rejects + "metadata.resourceVersion must not be set on objects to be created; remove it from the manifest")
+	case t.preview.tried:
+		return t.dryRuns(ctx)
+	case t.options.ServerSide:
+		return errors.New("a server-side apply can only be previewed by the API server; omit --live or --server-side")
+	default:
+		return t.local(ctx)
+	}
+}
+
+// addGaps adds gaps for the parts of an apply that a preview does not show.
+func (t *trial) addGaps() {
+	if t.preview.Subject.Object.Present() && len(t.preview.Subject.Object.ManagedFields()) == 0 {
+		t.gap("no managedFields, so the managers that set its fields are unknown; " +
 			"export it with kubectl get -o yaml --show-managed-fields")
 	}
-	if t.options.ServerSide && t.appliedClientSide() {
-		gaps = append(gaps, t.subject.String()+": after earlier client-side applies, kubectl first moves their managedFields entries "+
-			"to the server-side manager and then deletes fields that are missing from the manifest; a dry run does not show that")
-	}
-	return gaps
-}
-
-// appliedClientSide reports whether kubectl has applied the object client-side before.
-func (t *trial) appliedClientSide() bool {
-	entries, err := t.subject.Object.Entries()
-	if err != nil {
-		return false
-	}
+	entries, _ := t.preview.Subject.Object.Entries() // the decision reports the error
 	for _, e := range entries {
-		if e.Manager == clientSideManager && e.Operation == ownership.OperationUpdate {
-			return true
+		if t.options.ServerSide && e.Manager == clientSideManager && e.Operation == ownership.OperationUpdate {
+			t.gap("after earlier client-side applies, kubectl first moves their managedFields entries " +
+				"to the server-side manager and then deletes fields that are missing from the manifest; a dry run does not show that")
+			return
 		}
 	}
-	return false
+}
+
+func (t *trial) gap(text string) {
+	t.preview.Subject.Gaps = append(t.preview.Subject.Gaps[:len(t.preview.Subject.Gaps):len(t.preview.Subject.Gaps)], t.preview.Subject.String()+": "+text)
 }

@@ -1,15 +1,53 @@
 package preview
 
 import (
-	"fmt"
 	"io"
 
-	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
-	"github.com/ownership-handoff/handoff/plugin/source"
+	"github.com/ownership-handoff/handoff/plugin/installation"
 )
+
+// Data is the machine-readable form of a preview.
+type Data struct {
+	APIVersion string             `json:"apiVersion"`
+	Kind       string             `json:"kind"`
+	Object     explain.ObjectData `json:"object"`
+	// Creates reports whether the apply creates the object.
+	Creates bool `json:"creates,omitempty"`
+	// Mode is the object's mode: enforce, warn, off, or unknown.
+	Mode string `json:"mode"`
+	// Keeps reports whether an apply with handoff differs from one without.
+	Keeps bool `json:"keeps"`
+	// Refused is the API server's reason for rejecting an apply without handoff.
+	Refused string `json:"refused,omitempty"`
+	// Acts reports whether handoff is on: whether a dry run of the apply produces the values under With. It is missing if handoff
+	// keeps nothing, or if there was no dry run.
+	Acts   *bool   `json:"acts,omitempty"`
+	Fields []Field `json:"fields"`
+	// Warnings are handoff's, about anything but these fields.
+	Warnings []string `json:"warnings,omitempty"`
+	// Gaps describe what is unknown; a complete answer has none.
+	Gaps []string `json:"gaps,omitempty"`
+}
+
+// Data returns the preview for -o json and yaml, without the contents of a Secret.
+func (p *Preview) Data() Data {
+	d := Data{
+		APIVersion: explain.APIVersion, Kind: "Preview", Object: explain.ObjectOf(p.Subject), Creates: !p.Subject.Object.Present(),
+		Mode: string(p.Mode), Keeps: p.keeps, Refused: p.Refused, Fields: []Field{}, Gaps: p.Subject.Gaps, Warnings: p.Warnings,
+	}
+	if p.keeps && p.tried {
+		d.Acts = &p.Acts
+	}
+	for _, f := range p.Fields {
+		f.Live, f.Without = p.Subject.Visible(f.Path, f.Live), p.Subject.Visible(f.Path, f.Without)
+		f.With = p.Subject.Visible(f.Path, f.With)
+		d.Fields = append(d.Fields, f)
+	}
+	return d
+}
 
 // maxValueLen limits the length of a displayed value.
 const maxValueLen = 40
@@ -28,55 +66,43 @@ func (p *Preview) Write(w io.Writer, style table.Style, wide bool) error {
 		if !p.Subject.Object.Present() {
 			done = "created"
 		}
-		_, err := fmt.Fprintln(w, printable.Text(p.Subject.Title()+": "+done))
-		return err
+		return table.Lines(w, p.Subject.Title()+": "+done)
 	}
-	head := []string{p.Subject.Title(), "LIVE", "WITHOUT HANDOFF", "WITH HANDOFF", "WHY"}
-	if wide {
-		head = append(head, "OWNER", "DECISION")
+	head := []string{p.Subject.Title(), "LIVE", "WITHOUT HANDOFF", "WITH HANDOFF", "WHY", "OWNER", "DECISION"}
+	columns := len(head)
+	if !wide {
+		columns -= 2
 	}
 	rows := make([]table.Row, len(p.Fields))
 	for i := range p.Fields {
-		rows[i] = p.row(&p.Fields[i], wide)
+		rows[i] = p.row(&p.Fields[i], columns)
 	}
-	if err := style.Write(w, head, rows); err != nil {
+	if err := style.Write(w, head[:columns], rows); err != nil {
 		return err
 	}
-	for _, line := range p.remarks() {
-		if _, err := fmt.Fprintln(w, printable.Text(line)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return table.Lines(w, p.remarks()...)
 }
 
-func (p *Preview) row(f *Field, wide bool) table.Row {
-	without := p.show(f, f.Without)
+func (p *Preview) row(f *Field, columns int) table.Row {
+	show := func(value []byte) string {
+		if value == nil {
+			return "-"
+		}
+		return table.Shorten(p.Subject.Show(f.Path, value), maxValueLen)
+	}
+	without := show(f.Without)
 	switch {
 	case p.Refused != "":
 		without = "(rejected)"
 	case p.Without == nil:
 		without = "(unknown)"
 	}
-	r := table.Row{Cells: []string{explain.Text(f.Path), p.show(f, f.Live), without, p.show(f, f.With), f.Why}, At: withAt}
-	owner, decision := "", ""
+	cells := []string{f.Name, show(f.Live), without, show(f.With), f.Why, table.Dash(f.Owner), table.Dash(f.Decision)}
+	row := table.Row{Cells: cells[:columns], At: withAt}
 	if f.Acted {
-		r.Color = kept
+		row.Color = kept
 	}
-	if f.Decided != nil {
-		owner, decision = f.Decided.Owner.Kind.String(), f.Decided.Decision.Name
-	}
-	if wide {
-		r.Cells = append(r.Cells, table.Dash(owner), table.Dash(decision))
-	}
-	return r
-}
-
-func (p *Preview) show(f *Field, value []byte) string {
-	if value == nil {
-		return "-"
-	}
-	return table.Shorten(p.Subject.Show(f.Path, value), maxValueLen)
+	return row
 }
 
 // remarks returns what the reader has to know beyond the fields.
@@ -94,36 +120,32 @@ func (p *Preview) remarks() (lines []string) {
 // state returns why handoff does not do what it would, and how to enable it.
 func (p *Preview) state() string {
 	const applies = ", so WITHOUT HANDOFF applies; "
-	silent := "its webhook does not answer for this object: see kubectl handoff doctor"
 	enable := "to enable it: kubectl handoff enable " + p.Subject.Namespace
-	if p.labeled {
+	switch {
+	case p.unanswered != "":
+		enable = "enabling it has no effect: " + p.unanswered
+	case p.labeled:
 		enable = "to enable it, set the object's label " + ownership.ModeLabel + "=" + string(ownership.ModeEnforce)
 	}
-	if p.Subject.Namespace != "" {
-		silent += " -n " + p.Subject.Namespace
-	}
+	isEnforced, isUnknown := p.Mode == ownership.ModeEnforce, p.Mode == installation.Unknown
 	switch {
-	case !p.tried && p.Mode == source.UnknownMode:
+	case !p.tried && isUnknown:
 		return "unknown whether handoff is enabled here; add the namespace to the live objects"
-	case !p.tried && p.Mode == ownership.ModeEnforce:
+	case isEnforced && p.unanswered != "":
+		return "handoff is enabled here, but WITHOUT HANDOFF applies: " + p.unanswered
+	case isEnforced && !p.tried:
 		return ""
-	case p.Mode == ownership.ModeEnforce && p.reviewed == isReviewed:
+	case isEnforced && p.reviewed:
 		return "handoff is enabled here, but its configuration in the cluster is another" + applies + "omit --config"
-	case p.Mode == ownership.ModeEnforce && p.reviewed == isNotReviewed:
-		return "handoff is enabled here, but WITHOUT HANDOFF applies: " + silent
-	case p.Mode == ownership.ModeEnforce:
+	case isEnforced:
 		return "handoff is enabled here, but a dry run has the result of WITHOUT HANDOFF: see kubectl handoff doctor"
-	case p.Mode == source.UnknownMode && p.reviewed == isNotReviewed:
-		return "handoff does nothing here" + applies + silent
-	case p.Mode == source.UnknownMode && p.reviewed == notKnown:
+	case isUnknown && p.unanswered != "":
+		return "handoff does nothing here" + applies + p.unanswered
+	case isUnknown && !p.reviewed:
 		return "a dry run has the result of WITHOUT HANDOFF: handoff is not enabled here, or its webhook is not installed"
+	case p.Mode == ownership.ModeWarn:
+		return "handoff only warns here" + applies + enable
+	default:
+		return "handoff is off here" + applies + enable
 	}
-	is := "is off"
-	if p.Mode == ownership.ModeWarn {
-		is = "only warns"
-	}
-	if p.reviewed == isNotReviewed {
-		enable = "enabling it has no effect: " + silent
-	}
-	return "handoff " + is + " here" + applies + enable
 }

@@ -2,10 +2,12 @@ package release
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/manifest"
 	"github.com/ownership-handoff/handoff/plugin/source"
@@ -13,8 +15,7 @@ import (
 
 // Lines returns what to delete from manifests, one line for each place, and a line for each field that a manifest does not set.
 // It returns an error if no manifest contains the object, or if one cannot be parsed.
-func (p Plan) Lines(manifests []source.Text) ([]string, error) {
-	var lines []string
+func (p Plan) Lines(manifests []source.Text) (lines []string, err error) {
 	var others []string
 	found := false
 	for _, m := range manifests {
@@ -23,21 +24,20 @@ func (p Plan) Lines(manifests []source.Text) ([]string, error) {
 			return nil, err
 		}
 		for _, object := range stream.Objects {
-			if !p.is(object) {
-				others = append(others, nameOf(object))
-				continue
+			if p.is(object) {
+				found = true
+				lines = append(lines, p.linesOf(stream, object)...)
+			} else {
+				others = append(others, strings.ToLower(object.Value("kind"))+"/"+object.Value("metadata", "name"))
 			}
-			found = true
-			lines = append(lines, p.linesOf(stream, object)...)
 		}
 	}
 	if !found {
-		contents := "no objects"
-		if others != nil {
-			contents = strings.Join(others, ", ")
+		if others == nil {
+			others = []string{"no objects"}
 		}
 		return nil, fmt.Errorf("%s: not in the files, which contain %s; name the file that the object is applied from",
-			p.Subject, contents)
+			p.Subject, strings.Join(others, ", "))
 	}
 	return lines, nil
 }
@@ -50,19 +50,13 @@ func (p Plan) is(o manifest.Object) bool {
 		o.Value("metadata", "name") == p.Subject.Name && (namespace == "" || namespace == p.Subject.Namespace)
 }
 
-func nameOf(o manifest.Object) string {
-	return strings.ToLower(o.Value("kind")) + "/" + o.Value("metadata", "name")
-}
-
 // linesOf returns what to delete from the manifest of the object.
 func (p Plan) linesOf(stream *manifest.Stream, o manifest.Object) (lines []string) {
 	var places []*manifest.Place
-	hidden := map[*manifest.Place]bool{}
 	for _, path := range p.Paths {
 		set := false
 		for _, path := range p.recordedAs(path) {
 			if at := o.Find(path); at != nil {
-				hidden[at] = p.Subject.Hidden(path)
 				places, set = append(places, at), true
 			}
 		}
@@ -70,8 +64,32 @@ func (p Plan) linesOf(stream *manifest.Stream, o manifest.Object) (lines []strin
 			lines = append(lines, fmt.Sprintf("%s: does not set %s; nothing to delete", stream.Name, explain.Text(path)))
 		}
 	}
-	for _, at := range manifest.Widen(places) {
-		lines = append(lines, instruction(stream, at, hidden[at] || p.Subject.IsSecret()))
+	places = manifest.Widen(places)
+	slices.SortStableFunc(places, func(a, b *manifest.Place) int { return a.Line() - b.Line() })
+	places = slices.CompactFunc(places, func(a, b *manifest.Place) bool { return a.Node == b.Node })
+	for _, at := range places {
+		lines = append(lines, p.instruction(stream, at))
 	}
 	return lines
+}
+
+// instruction returns the instruction to delete a place, with its first line so that the reader recognizes it. It does not show
+// the contents of a Secret.
+func (p Plan) instruction(stream *manifest.Stream, at *manifest.Place) string {
+	first, last, written := stream.Lines(at)
+	snippet, _, _ := strings.Cut(written, "\n")
+	if p.Subject.IsSecret() {
+		if snippet = "-"; at.Key != nil {
+			snippet = at.Key.Value + ":"
+		}
+	}
+	where := fmt.Sprintf("%s:%d", stream.Name, first)
+	if last > first {
+		where += fmt.Sprintf("-%d", last)
+	}
+	sentence := fmt.Sprintf("%s: delete %q", where, table.Shorten(strings.TrimSpace(snippet), maxValueLen))
+	if stream.IsShared(at) {
+		sentence += "; other parts of the file use it through an anchor"
+	}
+	return sentence
 }

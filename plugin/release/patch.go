@@ -24,68 +24,37 @@ func (p Plan) Patch() ([]byte, error) {
 }
 
 // Settle returns the patch that moves the annotation in managedFields from WriterManager, which took it over by writing the
-// text, back to the managers that had it. It returns nil if there is nothing to move. After is the current object.
-func (p Plan) Settle(after ownership.Object) ([]byte, error) {
-	entries, err := after.Entries()
+// text, back to the managers that had it. It returns nil if there is nothing to move. Current is the text of the current object.
+func (p Plan) Settle(current []byte) ([]byte, error) {
+	after, err := ownership.ParseObject(current)
 	if err != nil {
 		return nil, err
 	}
-	written := slices.IndexFunc(entries, isWriter)
-	if written < 0 {
-		return nil, nil
+	entries, err := after.Entries()
+	isWriter := func(e ownership.Entry) bool { return e.Manager == WriterManager }
+	if err != nil || !slices.ContainsFunc(entries, isWriter) {
+		return nil, err
 	}
+	entries = slices.DeleteFunc(entries, isWriter)
 	holders := slices.DeleteFunc(ownership.EntriesFor(p.before, ownership.LastAppliedPath()), isWriter)
 	if len(holders) == 0 { // an earlier release was interrupted
 		holders = slices.DeleteFunc(slices.Clone(entries), func(e ownership.Entry) bool {
-			return isWriter(e) || !p.isApplier(e) || e.Operation != ownership.OperationUpdate
+			return !p.isApplier(e) || e.Operation != ownership.OperationUpdate
 		})
 	}
-	if len(holders) == 0 {
-		return nil, nil
-	}
-	settled, err := giveBack(entries, holders)
-	if err != nil {
-		return nil, err
-	}
-	return patchOf(after, settled)
-}
-
-// giveBack moves the annotation from the entry of WriterManager to other entries.
-func giveBack(entries, holders []ownership.Entry) (settled []ownership.Entry, err error) {
 	annotation := fieldpath.NewSet(ownership.LastAppliedPath())
-	for _, e := range entries {
-		if !isWriter(e) {
-			settled = append(settled, e)
-			continue
-		}
-		set, err := e.Set()
-		if err != nil {
-			return nil, err
-		}
-		if set = set.Difference(annotation); set.Empty() {
-			continue
-		}
-		if e, err = e.WithSet(set); err != nil {
-			return nil, err
-		}
-		settled = append(settled, e)
-	}
 	for _, e := range holders {
 		if e, err = e.WithSet(annotation); err != nil {
 			return nil, err
 		}
-		if settled, err = withPaths(settled, e, annotation); err != nil {
+		if entries, err = withPaths(entries, e, annotation); err != nil {
 			return nil, err
 		}
 	}
-	return settled, nil
-}
-
-// Settled reports whether no earlier release was interrupted before Settle.
-func (p Plan) Settled() bool { return !slices.ContainsFunc(p.before, isWriter) }
-
-func isWriter(e ownership.Entry) bool {
-	return e.Manager == WriterManager && e.Contains(ownership.LastAppliedPath())
+	if len(holders) == 0 {
+		return nil, nil
+	}
+	return patchOf(after, entries)
 }
 
 // patchOf adds the operations that replace managedFields. The operation on the resourceVersion is a replace and not a test,

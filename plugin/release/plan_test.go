@@ -15,7 +15,6 @@ import (
 
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/ownership"
-	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/release"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
@@ -73,33 +72,17 @@ func (o object) subject(t *testing.T) source.Subject {
 
 func planOf(t *testing.T, s source.Subject, fields ...string) (release.Plan, []error) {
 	t.Helper()
-	e, err := explain.Of(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return release.Of(e, fields, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	return release.Of(s, fields, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 }
 
-// afterwards returns a subject with the records of a plan.
+// afterwards returns a subject after the patch of a plan.
 func afterwards(t *testing.T, s source.Subject, p release.Plan) source.Subject {
 	t.Helper()
-	var o map[string]any
-	if err := json.Unmarshal(s.Object.Text(), &o); err != nil {
-		t.Fatal(err)
-	}
-	lastApplied, managedFields := p.Records()
-	metadata, _ := o["metadata"].(map[string]any)
-	metadata["managedFields"] = managedFields
-	if lastApplied != "" {
-		metadata["annotations"] = map[string]any{ownership.LastAppliedAnnotation: lastApplied}
-	}
-	text, err := json.Marshal(o)
+	patch, err := p.Patch()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Object, err = ownership.ParseObject(text); err != nil {
-		t.Fatal(err)
-	}
+	s.Object = patched(t, s.Object, patch)
 	return s
 }
 
@@ -206,19 +189,20 @@ func TestPlan(t *testing.T) {
 			if refusals != nil {
 				t.Fatal(refusals)
 			}
-			if diff := cmp.Diff(c.diff, p.Diff(), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(c.diff, p.Diff, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("diff (-want +got):\n%s", diff)
 			}
 			if got := release.Texts(p.Delete); got != c.delete {
 				t.Errorf("delete %s, want %s", got, c.delete)
 			}
-			lastApplied, _ := p.Records()
+			after := afterwards(t, s, p)
+			lastApplied, _ := after.Object.LastApplied()
 			if got := lastAppliedBody(t, lastApplied); got != c.left {
 				t.Errorf("last-applied: %s, want %s", got, c.left)
 			}
-			again, refusals := planOf(t, afterwards(t, s, p), c.fields...)
+			again, refusals := planOf(t, after, c.fields...)
 			if refusals != nil || !again.Unchanged() {
-				t.Errorf("once more: %v %v", again.Diff(), refusals)
+				t.Errorf("once more: %v %v", again.Diff, refusals)
 			}
 		})
 	}

@@ -16,8 +16,8 @@ import (
 // kappAnnotation contains the manifest that kapp applied last.
 const kappAnnotation = "kapp.k14s.io/original"
 
-// Reachable returns an error if an object's manifest is not recorded where a plan can edit it.
-func Reachable(s source.Subject) error {
+// reachable returns an error if an object's manifest is not recorded where a plan can edit it.
+func reachable(s source.Subject) error {
 	entries, err := s.Object.Entries()
 	if err != nil {
 		return fmt.Errorf("%s: %w; apply the object again to rewrite it", s, err)
@@ -36,55 +36,33 @@ func Reachable(s source.Subject) error {
 			updates = append(updates, e)
 		}
 	}
-	if err := ofOtherTools(s, updates, applies); err != nil {
-		return err
-	}
-	if _, recorded := s.Object.LastApplied(); !recorded {
-		if err := unrecorded(s, updates, applies); err != nil {
-			return err
-		}
-	}
-	return otherVersion(s, applies)
-}
-
-// ofOtherTools returns an error for objects of tools that use their own record of the manifest. Helm 3 sends updates; Helm 4
-// uses server-side apply and is not affected.
-func ofOtherTools(s source.Subject, updates, applies []ownership.Entry) error {
 	annotated := func(name string) bool {
 		return s.Object.Value(fieldpath.MakePathOrDie("metadata", "annotations", name)) != nil
-	}
-	if annotated(kappAnnotation) {
-		return elsewhere(s, "kapp", "in its annotation "+kappAnnotation, "add a rebaseRule for the field to kapp's configuration")
 	}
 	isHelm := func(e ownership.Entry) bool { // or a program with its library
 		return e.Manager == "helm" || e.Manager == "helm-controller" || e.Contains(ownership.HelmReleasePath())
 	}
-	updated := annotated(ownership.HelmReleaseAnnotation) || slices.ContainsFunc(updates, isHelm)
-	if updated && !slices.ContainsFunc(applies, isHelm) {
-		return elsewhere(s, "Helm", "in the Secret of the release",
-			"give the chart a condition that renders the live value, or enable handoff in the namespace")
+	elsewhere := func(tool, where, remedy string) error {
+		return fmt.Errorf("%s: %s records its manifest %s, which this command cannot edit; %s", s, tool, where, remedy)
 	}
-	return nil
-}
-
-// unrecorded returns an error for an object without the annotation, unless it is only applied server-side.
-func unrecorded(s source.Subject, updates, applies []ownership.Entry) error {
+	_, recorded := s.Object.LastApplied()
 	switch {
-	case len(updates) == 0 && len(applies) == 0:
+	case annotated(kappAnnotation):
+		return elsewhere("kapp", "in its annotation "+kappAnnotation, "add a rebaseRule for the field to kapp's configuration")
+	// Helm 3 sends updates; Helm 4 uses server-side apply and is not affected.
+	case (annotated(ownership.HelmReleaseAnnotation) || slices.ContainsFunc(updates, isHelm)) && !slices.ContainsFunc(applies, isHelm):
+		return elsewhere("Helm", "in the Secret of the release",
+			"give the chart a condition that renders the live value, or enable handoff in the namespace")
+	case !recorded && len(updates) == 0 && len(applies) == 0:
 		return fmt.Errorf("%s: no manifest is recorded, neither in a last-applied annotation nor by server-side apply, "+
 			"so no apply would delete its fields; nothing to release", s)
-	case len(updates) == 0:
-		return nil
-	case updates[0].Manager == "kubectl-client-side-apply":
+	case !recorded && len(updates) > 0 && updates[0].Manager == "kubectl-client-side-apply":
 		return fmt.Errorf("%s: the last-applied annotation was removed, so the fields that its manifest declares are unknown; "+
 			"restore it with kubectl apply set-last-applied --create-annotation -f FILE", s)
-	default:
-		return elsewhere(s, updates[0].Manager, "elsewhere", "see its documentation on ignoring fields")
+	case !recorded && len(updates) > 0:
+		return elsewhere(updates[0].Manager, "elsewhere", "see its documentation on ignoring fields")
 	}
-}
-
-func elsewhere(s source.Subject, tool, where, remedy string) error {
-	return fmt.Errorf("%s: %s records its manifest %s, which this command cannot edit; %s", s, tool, where, remedy)
+	return otherVersion(s, applies)
 }
 
 // otherVersion returns an error if the records use another API version than the object was read in, because field names can

@@ -10,6 +10,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
+	"github.com/ownership-handoff/handoff/plugin/manifest"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
@@ -71,20 +72,12 @@ func refuse(s source.Subject, live *jsontree.Node, path fieldpath.Path) error {
 	if live.Find(path) == nil {
 		return fmt.Errorf("%s: %s no longer exists, so there is nothing to keep; remove it from the manifest", s, text)
 	}
-	for i, element := range path {
-		switch {
-		case element.Index != nil:
-			return fmt.Errorf("%s: %s is in a list without keys; release all of %s instead", s, text,
-				explain.Text(path[:i]))
-		case element.Key == nil || i+2 != len(path) || path[i+1].FieldName == nil:
-			continue
-		}
-		for _, key := range *element.Key {
-			if key.Name == *path[i+1].FieldName {
-				return fmt.Errorf("%s: %s is a key of its list element, which cannot be identified without it; "+
-					"release all of %s instead", s, text, explain.Text(path[:i+1]))
-			}
-		}
+	if i := slices.IndexFunc(path, func(e fieldpath.PathElement) bool { return e.Index != nil }); i >= 0 {
+		return fmt.Errorf("%s: %s is in a list without keys; release all of %s instead", s, text, explain.Text(path[:i]))
+	}
+	if manifest.IsKey(path) {
+		return fmt.Errorf("%s: %s is a key of its list element, which cannot be identified without it; "+
+			"release all of %s instead", s, text, explain.Text(path[:len(path)-1]))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -28,8 +29,9 @@ func Advise(err error, namespace string) error {
 	case strings.Contains(line, "dial tcp"): // the resource builder wraps errors as text only
 		advice = "select another cluster with --context"
 	case apierrors.IsNotFound(err):
-		if advice = "see kubectl get" + resourceOf(err); resourceOf(err) != " namespaces" {
-			advice += inNamespace(namespace)
+		advice = strings.TrimSuffix("see kubectl get "+resourceOf(err), " ")
+		if namespace != "" && resourceOf(err) != "namespaces" {
+			advice += " -n " + namespace
 		}
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 		advice = "ask for that permission, or select another user with --context"
@@ -63,21 +65,41 @@ func (w wrapped) Error() string { return w.line }
 
 func (w wrapped) Unwrap() error { return w.err }
 
+// resourceOf returns the resource that an API server's error is about, such as deployments.apps.
 func resourceOf(err error) string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil || status.Status().Details.Kind == "" {
 		return ""
 	}
-	details := status.Status().Details
-	if details.Group == "" {
-		return " " + details.Kind
-	}
-	return " " + details.Kind + "." + details.Group
+	return schema.GroupResource{Group: status.Status().Details.Group, Resource: status.Status().Details.Kind}.String()
 }
 
-func inNamespace(namespace string) string {
-	if namespace == "" {
-		return ""
+// Advise returns the error of a request about the object as one line, without the API server's message for a Secret.
+func (s Subject) Advise(err error) error {
+	var status apierrors.APIStatus
+	if s.IsSecret() && errors.As(err, &status) && !IsPermission(err) && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+		return wrapped{WithoutMessage(err).Error(), err}
 	}
-	return " -n " + namespace
+	return Advise(err, s.Namespace)
+}
+
+// IsPermission reports whether an API server's error is about permissions. Such a message does not quote the object.
+func IsPermission(err error) bool {
+	return apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) && strings.Contains(err.Error(), `" is forbidden: User "`)
+}
+
+// WithoutMessage returns an API server's error about a Secret with its reason and fields only. The message, especially that of an
+// admission webhook, can quote the Secret's contents.
+func WithoutMessage(err error) error {
+	parts := []string{string(apierrors.ReasonForError(err))}
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Details != nil {
+		for _, cause := range status.Status().Details.Causes {
+			if cause.Field != "" && cause.Field != "patch" {
+				parts = append(parts, fmt.Sprintf("%s (%s)", cause.Field, cause.Type))
+			}
+		}
+	}
+	return fmt.Errorf("%s; the message is hidden because it can quote the Secret's contents: see kubectl apply --dry-run=server",
+		strings.Join(parts, ": "))
 }

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/scale"
 )
 
@@ -33,13 +32,11 @@ type Autoscaler struct {
 	// Chosen reports whether the query selects it.
 	Chosen bool
 
-	apiVersion string
-	scaled     *metav1.Time // last scale time
-	conditions []autoscalingv2.HorizontalPodAutoscalerCondition
+	scaled string // last scale time
 	// able reports whether its controller has found the target.
 	able bool
-	// controllers are its controlling owner.
-	controllers []metav1.OwnerReference
+	// controller is its controlling owner, nil if there is none.
+	controller *metav1.OwnerReference
 }
 
 // Presence is the state of an autoscaler's target.
@@ -65,33 +62,26 @@ func (a Autoscaler) String() string { return nameOf(a.Kind, a.Name) }
 // Creator returns the name of the scaler that created a HorizontalPodAutoscaler and would create it again, in the form that
 // kubectl prints; empty if there is none.
 func (a Autoscaler) Creator() string {
-	if len(a.controllers) == 0 {
+	if a.controller == nil {
 		return ""
 	}
-	kind := schema.FromAPIVersionAndKind(a.controllers[0].APIVersion, a.controllers[0].Kind)
-	return nameOf(kind, a.controllers[0].Name)
+	return nameOf(schema.FromAPIVersionAndKind(a.controller.APIVersion, a.controller.Kind), a.controller.Name)
 }
-
-func (a Autoscaler) isHPA() bool { return a.Kind.GroupKind() == hpaKind() }
 
 // TargetText returns the name of the target as kubectl prints it.
-func (a Autoscaler) TargetText() string {
-	return nameOf(schema.GroupVersionKind{Group: a.Target.Group, Kind: a.Target.Kind}, a.TargetName)
-}
+func (a Autoscaler) TargetText() string { return nameOf(a.Target.WithVersion(""), a.TargetName) }
 
-// autoscalerOf returns a HorizontalPodAutoscaler; ok is false if it is being deleted.
-func autoscalerOf(hpa *autoscalingv2.HorizontalPodAutoscaler) (a Autoscaler, ok bool) {
-	a = Autoscaler{
+// autoscalerOf returns a HorizontalPodAutoscaler.
+func autoscalerOf(hpa *autoscalingv2.HorizontalPodAutoscaler, r scale.Reference) Autoscaler {
+	a := Autoscaler{
 		Kind: hpaKind().WithVersion("v2"), Namespace: hpa.Namespace, Name: hpa.Name, Path: ".spec.scaleTargetRef",
-		Min: 1, Max: hpa.Spec.MaxReplicas, apiVersion: hpa.Spec.ScaleTargetRef.APIVersion,
-		scaled: hpa.Status.LastScaleTime, conditions: scale.ConditionsForCache(hpa),
-	}
-	a.Target, a.TargetName, _ = scale.Target(hpa)
-	if controller := metav1.GetControllerOf(hpa); controller != nil {
-		a.controllers = []metav1.OwnerReference{*controller}
+		Target: r.Target, TargetName: r.TargetName, Min: 1, Max: hpa.Spec.MaxReplicas, controller: metav1.GetControllerOf(hpa),
 	}
 	if hpa.Spec.MinReplicas != nil {
 		a.Min = *hpa.Spec.MinReplicas
+	}
+	if hpa.Status.LastScaleTime != nil {
+		a.scaled = hpa.Status.LastScaleTime.UTC().Format(time.RFC3339)
 	}
 	for _, condition := range hpa.Status.Conditions {
 		since := condition.LastTransitionTime.UTC().Format(time.RFC3339)
@@ -105,32 +95,17 @@ func autoscalerOf(hpa *autoscalingv2.HorizontalPodAutoscaler) (a Autoscaler, ok 
 			a.able = !failed
 		}
 	}
-	return a, hpa.DeletionTimestamp == nil
+	return a
 }
 
-// scalerOf returns a scaler of another kind; ok is false if it needs no target, or is being deleted.
-func scalerOf(kind scale.Kind, o *unstructured.Unstructured) (a Autoscaler, ok bool) {
-	a = Autoscaler{Kind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName(), Path: kind.PathText()}
-	r, ok, err := kind.ReferenceOf(o.Object, a.Name, 0)
-	a.Target, a.TargetName = r.Target, r.TargetName
-	if err != nil {
-		a.Presence, a.Problem = NotReferenced, strings.TrimPrefix(err.Error(), a.Path+": ")
+// scalerOf returns a scaler of another kind. The problem is that of its reference.
+func scalerOf(kind scale.Kind, o *unstructured.Unstructured, r scale.Reference, problem error) Autoscaler {
+	a := Autoscaler{
+		Kind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName(), Path: kind.PathText(),
+		Target: r.Target, TargetName: r.TargetName,
 	}
-	return a, ok || err != nil
-}
-
-// reduced returns a HorizontalPodAutoscaler with only the parts that package scale reads.
-func (a Autoscaler) reduced() (hpa autoscalingv2.HorizontalPodAutoscaler) {
-	hpa.Namespace, hpa.Name, hpa.OwnerReferences = a.Namespace, a.Name, a.controllers
-	hpa.Status.LastScaleTime, hpa.Status.Conditions = a.scaled, a.conditions
-	hpa.Spec.MinReplicas, hpa.Spec.MaxReplicas = &a.Min, a.Max
-	hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{
-		APIVersion: a.apiVersion, Kind: a.Target.Kind, Name: a.TargetName,
+	if problem != nil {
+		a.Presence, a.Problem = NotReferenced, strings.TrimPrefix(problem.Error(), a.Path+": ")
 	}
-	return hpa
-}
-
-func unquoted(text []byte) string {
-	name, _ := jsontree.Unquote(text)
-	return strings.TrimSpace(name)
+	return a
 }

@@ -1,13 +1,14 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,12 +17,10 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-
-	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // readCluster reads the objects of a query from the cluster. If some of them can be read, errors about the others are gaps.
-func (r Reader) readCluster(q Query) ([]*unstructured.Unstructured, origin, []string, error) {
+func (r Reader) readCluster(q Query) (objects []*unstructured.Unstructured, from origin, gaps []string, err error) {
 	namespace, _, err := r.Cluster.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return nil, nil, nil, Advise(err, "")
@@ -33,29 +32,20 @@ func (r Reader) readCluster(q Query) ([]*unstructured.Unstructured, origin, []st
 	if err != nil && len(infos) == 0 {
 		return nil, nil, nil, Advise(err, namespace)
 	}
-	var gaps []string
 	if err != nil {
-		gaps = gapsOf(err, namespace)
+		errs := []error{err}
+		if all, ok := err.(utilerrors.Aggregate); ok { //nolint:errorlint // only the outermost error aggregates the requests
+			errs = all.Errors()
+		}
+		for _, err := range errs {
+			gaps = append(gaps, Advise(err, namespace).Error())
+		}
 	}
-	from, err := newCluster(r.Cluster)
-	if err != nil {
+	if from, err = newCluster(r.Cluster); err != nil {
 		return nil, nil, nil, Advise(err, namespace)
 	}
-	objects, err := unstructuredOf(infos)
+	objects, err = unstructuredOf(infos)
 	return objects, from, gaps, err
-}
-
-// gapsOf returns the gaps of an error of a request that has succeeded in part.
-func gapsOf(err error, namespace string) []string {
-	errs := []error{err}
-	if all, ok := err.(utilerrors.Aggregate); ok { //nolint:errorlint // only the outermost error aggregates the requests
-		errs = all.Errors()
-	}
-	gaps := make([]string, len(errs))
-	for i, err := range errs {
-		gaps[i] = Advise(err, namespace).Error()
-	}
-	return gaps
 }
 
 // cluster is the origin of objects in a cluster.
@@ -79,12 +69,6 @@ func newCluster(getter genericclioptions.RESTClientGetter) (*cluster, error) {
 	restConfig.WarningHandlerWithContext = warningHandler{restConfig.WarningHandler}
 	c.objects, err = dynamic.NewForConfig(restConfig)
 	return c, err
-}
-
-// unavailable reports whether the kinds of a group are unknown, because its aggregated API server is down.
-func (c *cluster) unavailable(group string) bool {
-	kinds, err := c.kinds()
-	return err == nil && kinds.unknown[group]
 }
 
 func (c *cluster) kinds() (*servedKinds, error) {
@@ -135,6 +119,48 @@ func (c *cluster) list(
 	return access{complete: true}, nil
 }
 
+// client returns the client for objects, nil if the API server does not serve the kind.
+func (c *cluster) client(id Identity, namespace string) (client dynamic.ResourceInterface, namespaced bool, err error) {
+	mapper, err := c.getter.ToRESTMapper()
+	if err != nil {
+		return nil, false, Advise(err, namespace)
+	}
+	mapping, err := mapper.RESTMapping(id.Kind.GroupKind(), id.Kind.Version)
+	switch {
+	case meta.IsNoMatchError(err):
+		return nil, false, nil
+	case err != nil:
+		return nil, false, Advise(err, namespace)
+	case mapping.Scope.Name() != meta.RESTScopeNameNamespace:
+		return c.objects.Resource(mapping.Resource), false, nil
+	default:
+		return c.objects.Resource(mapping.Resource).Namespace(cmp.Or(id.Namespace, namespace)), true, nil
+	}
+}
+
+// get implements origin.
+func (c *cluster) get(ctx context.Context, id Identity, namespace string) (*unstructured.Unstructured, error) {
+	client, _, err := c.client(id, namespace)
+	if err != nil {
+		return nil, err
+	}
+	if client == nil {
+		if kinds, err := c.kinds(); err == nil && kinds.unknown[id.Kind.Group] {
+			return nil, fmt.Errorf("unknown whether it exists, because the API server of the API group %s does not respond; "+
+				"see kubectl get apiservices", id.Kind.Group)
+		}
+		return nil, nil //nolint:nilnil // no object and no error
+	}
+	live, err := client.Get(ctx, id.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil //nolint:nilnil // no object and no error
+	case err != nil:
+		return nil, Subject{Kind: id.Kind, Namespace: id.Namespace}.Advise(err)
+	}
+	return live, nil
+}
+
 // where returns the namespace of a permission to ask for.
 func where(namespace string) string {
 	if namespace == "" {
@@ -151,24 +177,6 @@ func (c *cluster) scalable(kind schema.GroupKind) (scales, known bool) {
 	}
 	served, ok := kinds.of(kind)
 	return served.scales, ok || !kinds.unknown[kind.Group]
-}
-
-// namespaceMode implements origin.
-func (c *cluster) namespaceMode(ctx context.Context, namespace string) (ownership.Mode, error) {
-	if namespace == "" {
-		return ownership.ModeOff, nil
-	}
-	namespaces := c.objects.Resource(corev1.SchemeGroupVersion.WithResource("namespaces"))
-	o, err := namespaces.Get(ctx, namespace, metav1.GetOptions{})
-	switch {
-	case apierrors.IsForbidden(err):
-		return UnknownMode, nil
-	case apierrors.IsNotFound(err):
-		return ownership.ModeOff, nil
-	case err != nil:
-		return UnknownMode, Advise(err, "")
-	}
-	return modeOf(o), nil
 }
 
 // scaleField implements origin. It reads the CustomResourceDefinition of a kind only if a version of it has a scale subresource:
@@ -196,6 +204,9 @@ func (c *cluster) scaleField(ctx context.Context, kind schema.GroupVersionKind) 
 	case err != nil:
 		return field, Advise(err, "")
 	}
-	crd, err := crdOf(found)
-	return scaleFieldOf([]apiextensionsv1.CustomResourceDefinition{crd}, kind), err
+	crd, err := convert[apiextensionsv1.CustomResourceDefinition](found)
+	if err != nil {
+		return field, err
+	}
+	return scaleFieldOf([]apiextensionsv1.CustomResourceDefinition{*crd}, kind), nil
 }

@@ -2,9 +2,11 @@ package source
 
 import (
 	"context"
+	"fmt"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -14,14 +16,14 @@ import (
 
 // origin is where objects are read from: a cluster, or files.
 type origin interface {
+	// get returns an object, nil if it does not exist. A namespace that is missing in the identity is the given one.
+	get(ctx context.Context, id Identity, namespace string) (*unstructured.Unstructured, error)
 	// list calls visit for the objects of a kind in a namespace or, if it is empty, in all.
 	list(ctx context.Context, kind schema.GroupKind, namespace string, visit func(*unstructured.Unstructured) error) (access, error)
 	// scaleField returns the scale field of a custom resource.
 	scaleField(ctx context.Context, kind schema.GroupVersionKind) (scaleField, error)
 	// scalable reports whether a kind has a scale subresource; known is false if that cannot be determined.
 	scalable(kind schema.GroupKind) (scales, known bool)
-	// namespaceMode returns the mode of a namespace, or UnknownMode. That is not a gap, because few users can read namespaces.
-	namespaceMode(ctx context.Context, namespace string) (ownership.Mode, error)
 }
 
 // access is whether the objects of a kind could be read.
@@ -40,6 +42,15 @@ func modeOf(namespace *unstructured.Unstructured) ownership.Mode {
 	text, annotated := namespace.GetAnnotations()[ownership.ModeAnnotation]
 	mode, _ := ownership.ModeOf(text, annotated)
 	return mode
+}
+
+// convert returns an object as a type of Kubernetes.
+func convert[T any](o *unstructured.Unstructured) (*T, error) {
+	to := new(T)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, to); err != nil {
+		return nil, fmt.Errorf("%s %s: %w", o.GetKind(), o.GetName(), err)
+	}
+	return to, nil
 }
 
 // scaleField is the scale field of a kind: in one version, and in any.
@@ -79,7 +90,7 @@ func newFacts(from origin, w who) *facts {
 // scaleOf returns the scale field of a kind.
 func (f *facts) scaleOf(ctx context.Context, kind schema.GroupVersionKind) (field scaleField, err error) {
 	if path := scale.Known(kind.Group, kind.Kind); path != nil {
-		return scaleField{path: path}, nil
+		return scaleField{path: path, in: func(string) fieldpath.Path { return path }}, nil
 	}
 	field, known := f.scales[kind]
 	if !known {
@@ -88,6 +99,16 @@ func (f *facts) scaleOf(ctx context.Context, kind schema.GroupVersionKind) (fiel
 		}
 	}
 	return field, err
+}
+
+// subject returns the subject of an object, with its scale field and its scaler.
+func (f *facts) subject(ctx context.Context, o *unstructured.Unstructured) (Subject, error) {
+	s, err := newSubject(o, f.who)
+	if err != nil {
+		return s, err
+	}
+	err = f.complete(ctx, &s)
+	return s, err
 }
 
 // complete adds the scale field and the scaler to a subject.

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,6 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/ownership-handoff/handoff/internal/scale"
-	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // stdin is the name of standard input in messages.
@@ -28,34 +28,54 @@ func (r Reader) readFiles(q Query) ([]*unstructured.Unstructured, origin, []stri
 		return nil, nil, nil, err
 	}
 	from, err := newFiles(objects)
-	if err != nil {
-		return nil, nil, nil, err
+	if err == nil {
+		objects, err = choose(objects, q.Objects)
 	}
-	chosen, err := choose(objects, q.Objects)
-	return chosen, from, nil, err
+	return objects, from, nil, err
 }
 
-// visitFiles reads the objects in files with a builder.
-func (r Reader) visitFiles(
-	builder *resource.Builder, enforceNamespace bool, files resource.FilenameOptions,
-) ([]*resource.Info, error) {
-	files.Filenames = slices.Clone(files.Filenames)
+// localObjects reads the objects in the files of a query that match its selector.
+func (r Reader) localObjects(q Query) ([]*unstructured.Unstructured, error) {
+	return r.inFiles(q, true)
+}
+
+// inFiles reads the objects in the files of a query that match its selector. Unless local is set, the cluster must serve their kinds,
+// and they have the namespaces that they are applied to.
+func (r Reader) inFiles(q Query, local bool) ([]*unstructured.Unstructured, error) {
+	builder := resource.NewBuilder(r.Cluster).Unstructured().LabelSelectorParam(q.Selector)
+	isEnforced := false
+	if local {
+		builder = builder.Local()
+	} else {
+		namespace, explicit, err := r.Cluster.ToRawKubeConfigLoader().Namespace()
+		if err != nil {
+			return nil, err
+		}
+		builder, isEnforced = builder.NamespaceParam(namespace).DefaultNamespace(), explicit
+	}
+	files := q.Files
 	// The builder would read the standard input of the process, and its errors would lack line numbers.
-	piped := slices.Contains(files.Filenames, "-")
-	files.Filenames = slices.DeleteFunc(files.Filenames, func(name string) bool { return name == "-" })
+	isStdin := func(name string) bool { return name == "-" }
+	files.Filenames = slices.DeleteFunc(slices.Clone(files.Filenames), isStdin)
 	var input []byte
-	if piped {
+	if len(files.Filenames) < len(q.Files.Filenames) {
 		var err error
 		if input, err = io.ReadAll(r.In); err != nil {
 			return nil, fmt.Errorf("%s: %w", stdin, err)
 		}
 		builder = builder.Stream(bytes.NewReader(input), stdin)
 	}
-	infos, err := builder.FilenameParam(enforceNamespace, &files).Flatten().Do().Infos()
+	infos, err := builder.FilenameParam(isEnforced, &files).Flatten().Do().Infos()
 	if err != nil {
 		return nil, locate(err, input)
 	}
-	return infos, nil
+	objects, err := unstructuredOf(infos)
+	for i, o := range objects {
+		if !local && infos[i].Namespaced() {
+			o.SetNamespace(infos[i].Namespace)
+		}
+	}
+	return objects, err
 }
 
 // choose returns the objects of files that TYPE/NAME matches, without an API server to resolve types.
@@ -103,17 +123,34 @@ func newFiles(objects []*unstructured.Unstructured) (*files, error) {
 		if o.GroupVersionKind().GroupKind() != crdKind() {
 			continue
 		}
-		crd, err := crdOf(o)
+		crd, err := convert[apiextensionsv1.CustomResourceDefinition](o)
 		if err != nil {
 			return nil, err
 		}
-		f.crds = append(f.crds, crd)
+		f.crds = append(f.crds, *crd)
 	}
 	return f, nil
 }
 
 func crdKind() schema.GroupKind {
 	return schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}
+}
+
+// get implements origin. Without a namespace, the name must be unique.
+func (f *files) get(_ context.Context, id Identity, namespace string) (found *unstructured.Unstructured, err error) {
+	namespace = cmp.Or(id.Namespace, namespace)
+	for _, o := range f.objects {
+		same := o.GroupVersionKind().GroupKind() == id.Kind.GroupKind() && o.GetName() == id.Name
+		if !same || namespace != "" && o.GetNamespace() != "" && o.GetNamespace() != namespace {
+			continue
+		}
+		if found != nil {
+			return nil, fmt.Errorf("%s: the files contain it in namespaces %s and %s; select one with -n",
+				id, found.GetNamespace(), o.GetNamespace())
+		}
+		found = o
+	}
+	return found, nil
 }
 
 // list implements origin. A kind of which the files contain no object may be installed nevertheless. That is a gap only for
@@ -171,17 +208,4 @@ func (f *files) scalable(kind schema.GroupKind) (scales, known bool) {
 // builtin reports whether a group belongs to Kubernetes. Other groups have their own domain.
 func builtin(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
-}
-
-// namespaceMode implements origin.
-func (f *files) namespaceMode(_ context.Context, namespace string) (ownership.Mode, error) {
-	if namespace == "" {
-		return ownership.ModeOff, nil
-	}
-	for _, o := range f.objects {
-		if o.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Namespace"}) && o.GetName() == namespace {
-			return modeOf(o), nil
-		}
-	}
-	return UnknownMode, nil
 }

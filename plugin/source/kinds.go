@@ -141,17 +141,15 @@ func (s *servedKinds) chosen(getter genericclioptions.RESTClientGetter, types []
 		if gvk.Empty() {
 			gvk, err = mapper.KindFor(grouped.WithVersion(""))
 		}
-		if meta.IsNoMatchError(err) {
-			return nil, fmt.Errorf("the server doesn't have a resource type %q", word) // kubectl's text
-		}
-		if err != nil {
-			return nil, err
-		}
 		kind, ok := s.of(gvk.GroupKind())
-		if !ok || !kind.list {
+		switch {
+		case meta.IsNoMatchError(err):
+			return nil, fmt.Errorf("the server doesn't have a resource type %q", word) // kubectl's text
+		case err != nil:
+			return nil, err
+		case !ok || !kind.list:
 			return nil, fmt.Errorf("%s cannot be listed; use other types", word)
-		}
-		if !slices.Contains(kinds, kind) {
+		case !slices.Contains(kinds, kind):
 			kinds = append(kinds, kind)
 		}
 	}

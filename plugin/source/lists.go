@@ -43,10 +43,12 @@ type list struct {
 	metadata       bool
 }
 
-// listed is a page of a list: its items as JSON, the continue token, and the number of remaining items, -1 if unknown.
+// listed is a page of a list: its items as JSON, the continue token of the next page and the number of objects to request, and the
+// number of remaining items, -1 if unknown.
 type listed struct {
 	items [][]byte
 	next  string
+	limit int
 	left  int64
 	err   error
 }
@@ -54,19 +56,20 @@ type listed struct {
 // each calls visit for each page of a list. It fetches at most one page ahead.
 func (l lister) each(ctx context.Context, of list, visit func(listed) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	pages := make(chan listed)
-	go func() {
-		defer close(pages)
-		l.fetch(ctx, of, pages)
-	}()
-	defer func() {
-		cancel()
-		for range pages {
-		}
-	}()
-	for page := range pages {
+	defer cancel()
+	fetch := func(next string, limit int) <-chan listed {
+		fetched := make(chan listed, 1)
+		go func() { fetched <- l.page(ctx, of, next, limit) }()
+		return fetched
+	}
+	for pending := fetch("", pageLimit); pending != nil; {
+		page := <-pending
 		if page.err != nil {
 			return page.err
+		}
+		pending = nil
+		if page.next != "" {
+			pending = fetch(page.next, page.limit)
 		}
 		if err := visit(page); err != nil {
 			return err
@@ -75,34 +78,38 @@ func (l lister) each(ctx context.Context, of list, visit func(listed) error) err
 	return nil
 }
 
-// fetch sends the pages of a list to a channel. If the resource version of the list has expired, it continues with the current
-// one: the pages are then inconsistent, which is acceptable for an audit.
-func (l lister) fetch(ctx context.Context, of list, pages chan<- listed) {
-	next, limit := "", pageLimit
-	for {
-		body, err := l.request(ctx, of, next, limit)
-		if apierrors.IsResourceExpired(err) {
-			if current := continueToken(err); current != "" && current != next {
-				next = current
-				continue
-			}
-		}
-		page := listed{err: err}
-		if err == nil {
-			page = splitList(body)
-		}
-		select {
-		case pages <- page:
-		case <-ctx.Done():
-			return
-		}
-		if next = page.next; next == "" || page.err != nil {
-			return
-		}
-		if each := len(body)/max(len(page.items), 1) + 1; each*limit > pageBytes {
-			limit = max(pageBytes/each, 1)
-		}
+// page reads a page of a list. If the resource version of the list has expired, it continues with the current one: the pages are
+// then inconsistent, which is acceptable for an audit.
+func (l lister) page(ctx context.Context, of list, next string, limit int) listed {
+	body, err := l.request(ctx, of, next, limit)
+	var status apierrors.APIStatus
+	if apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" {
+		body, err = l.request(ctx, of, status.Status().Continue, limit)
 	}
+	if err != nil {
+		return listed{err: err}
+	}
+	root, err := jsontree.Parse(body)
+	if err == nil && !root.IsObject() {
+		err = errors.New("not a list")
+	}
+	if err != nil {
+		return listed{err: fmt.Errorf("reading the API server's response: %w", err)}
+	}
+	page := listed{left: -1, limit: limit}
+	for item := range root.Member("items").Parts() {
+		page.items = append(page.items, item.Text())
+	}
+	page.next, _ = root.At("metadata", "continue").String()
+	if left, err := strconv.ParseInt(string(root.At("metadata", "remainingItemCount").Text()), 10, 64); err == nil {
+		page.left = left
+	} else if page.next == "" {
+		page.left = 0
+	}
+	if each := len(body)/max(len(page.items), 1) + 1; each*limit > pageBytes {
+		page.limit = max(pageBytes/each, 1)
+	}
+	return page
 }
 
 func (l lister) request(ctx context.Context, of list, next string, limit int) ([]byte, error) {
@@ -128,38 +135,7 @@ func bodyOf(result rest.Result) ([]byte, error) {
 	return body, nil
 }
 
-// continueToken returns the token to continue an expired list.
-func continueToken(err error) string {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return ""
-	}
-	return status.Status().Continue
-}
-
-// splitList finds the items in the text of a list, in one pass, without decoding them.
-func splitList(body []byte) (page listed) {
-	page.left = -1
-	root, err := jsontree.Parse(body)
-	if err == nil && !root.IsObject() {
-		err = errors.New("not a list")
-	}
-	if err != nil {
-		page.err = fmt.Errorf("reading the API server's response: %w", err)
-		return page
-	}
-	for item := range root.Member("items").Parts() {
-		page.items = append(page.items, item.Text())
-	}
-	page.metadata(root.Member("metadata"))
-	return page
-}
-
-func (l *listed) metadata(of *jsontree.Node) {
-	l.next, _ = of.Member("continue").String()
-	if left, err := strconv.ParseInt(string(of.Member("remainingItemCount").Text()), 10, 64); err == nil {
-		l.left = left
-	} else if l.next == "" {
-		l.left = 0
-	}
+// get reads the text of one object.
+func (l lister) get(ctx context.Context, path string) ([]byte, error) {
+	return bodyOf(l.client.Get().AbsPath(path).Do(ctx))
 }

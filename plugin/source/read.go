@@ -1,3 +1,5 @@
+// Package source reads objects, and the autoscalers, definitions and namespaces that affect them, from a cluster or from files.
+// Information that cannot be read is not an error but a gap, which makes the results partial.
 package source
 
 import (
@@ -56,11 +58,8 @@ func (r Reader) Read(ctx context.Context, q Query) (Reading, error) {
 	known.everywhere = q.AllNamespaces
 	reading := Reading{Gaps: gaps}
 	for _, o := range objects {
-		s, err := newSubject(o, w)
+		s, err := known.subject(ctx, o)
 		if err != nil {
-			return reading, err
-		}
-		if err := known.complete(ctx, &s); err != nil {
 			return reading, err
 		}
 		reading.Subjects = append(reading.Subjects, s)

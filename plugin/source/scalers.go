@@ -2,8 +2,6 @@ package source
 
 import (
 	"context"
-	"slices"
-	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -26,7 +24,7 @@ func targetOf(s Subject) target { return target{s.Namespace, s.Kind.GroupKind(),
 type scalers struct {
 	all     []Autoscaler
 	targets map[target][]int // positions in all
-	// references are those of scalers other than HorizontalPodAutoscalers.
+	// references are those of all scalers with a valid reference.
 	references map[target][]scale.Reference
 	// readable are the managers of the other kinds that could be read, or are not installed.
 	readable []string
@@ -48,69 +46,57 @@ func newScalers() *scalers {
 func (l *scalers) read(
 	ctx context.Context, from origin, kinds []scale.Kind, namespace string, note func(*Autoscaler, map[string]string),
 ) error {
-	add := func(a Autoscaler, labels map[string]string) {
-		note(&a, labels)
+	add := func(o *unstructured.Unstructured, a Autoscaler, r scale.Reference, isReference bool) {
+		note(&a, o.GetLabels())
 		at := target{a.Namespace, a.Target, a.TargetName}
 		l.targets[at] = append(l.targets[at], len(l.all))
 		l.all = append(l.all, a)
+		if isReference {
+			l.references[at] = append(l.references[at], r)
+		}
 	}
-	read, err := from.list(ctx, hpaKind(), namespace, func(o *unstructured.Unstructured) error {
-		hpa, err := hpaOf(o)
-		if a, ok := autoscalerOf(&hpa); ok && err == nil {
-			add(a, hpa.Labels)
+	err := l.list(ctx, from, scale.Kind{GroupKind: hpaKind()}, namespace, func(o *unstructured.Unstructured) error {
+		hpa, err := convert[autoscalingv2.HorizontalPodAutoscaler](o) // the versions agree in the fields that are read
+		if err == nil && hpa.DeletionTimestamp == nil {
+			r, ok := scale.OfHPA(hpa)
+			add(o, autoscalerOf(hpa, r), r, ok)
 		}
 		return err
 	})
-	l.report(hpaKind(), read)
-	if err != nil {
-		return err
-	}
 	for rank, kind := range kinds {
-		read, err := from.list(ctx, kind.GroupKind, namespace, func(o *unstructured.Unstructured) error {
-			// A mistake in a scaler is not reported here: the webhook reports it on the scaler.
-			if r, ok, err := kind.ReferenceOf(o.Object, o.GetName(), rank); ok && err == nil {
-				at := target{o.GetNamespace(), r.Target, r.TargetName}
-				l.references[at] = append(l.references[at], r)
-			}
-			if a, ok := scalerOf(kind, o); ok {
-				add(a, o.GetLabels())
-			}
-			return nil
-		})
 		if err != nil {
 			return err
 		}
-		l.report(kind.GroupKind, read)
-		if read.complete {
-			l.readable = append(l.readable, kind.Managers...)
-		}
+		err = l.list(ctx, from, kind, namespace, func(o *unstructured.Unstructured) error {
+			// Only a survey reports a mistake in a scaler; the webhook reports it on the scaler.
+			if r, ok, problem := kind.ReferenceOf(o.Object, o.GetName(), rank); ok || problem != nil {
+				add(o, scalerOf(kind, o, r, problem), r, problem == nil)
+			}
+			return nil
+		})
 	}
-	return nil
+	return err
 }
 
-func (l *scalers) report(kind schema.GroupKind, read access) {
+// list lists the scalers of a kind, and records whether they could be read.
+func (l *scalers) list(
+	ctx context.Context, from origin, kind scale.Kind, namespace string, visit func(*unstructured.Unstructured) error,
+) error {
+	read, err := from.list(ctx, kind.GroupKind, namespace, visit)
 	if read.remedy != "" {
-		l.unread = append(l.unread, unreadKind{kind.Kind, kind.Group, read})
+		l.unread = append(l.unread, unreadKind{kind.GroupKind.Kind, kind.GroupKind.Group, read})
 	}
-}
-
-// hpasOn returns the HorizontalPodAutoscalers that target an object, with only the parts that package scale reads.
-func (l *scalers) hpasOn(at target) []autoscalingv2.HorizontalPodAutoscaler {
-	hpas := make([]autoscalingv2.HorizontalPodAutoscaler, 0, len(l.targets[at]))
-	for _, i := range l.targets[at] {
-		if l.all[i].isHPA() {
-			hpas = append(hpas, l.all[i].reduced())
-		}
+	if read.complete && err == nil {
+		l.readable = append(l.readable, kind.Managers...)
 	}
-	return hpas
+	return err
 }
 
 // scaledBy sets the scaler of a subject, by the webhook's rules.
 func (s *Subject) scaledBy(l *scalers) {
 	entries, _ := s.Object.Entries() // the caller that reads the fields reports the error
-	hpas := l.hpasOn(targetOf(*s))
-	targeting := scale.Targeting(hpas, s.Kind.GroupKind(), s.Name)
-	first, _ := scale.Choose(append(targeting, l.references[targetOf(*s)]...))
+	at := targetOf(*s)
+	first, _ := scale.Choose(l.references[at])
 	s.Scaler = ownership.Scaler{
 		Name: first.Scaler, Desired: first.Desired, OffAtZero: first.OffAtZero, Readable: l.readable,
 	}
@@ -119,11 +105,14 @@ func (s *Subject) scaledBy(l *scalers) {
 	if s.Scaler.Name == "" {
 		s.Context.Autoscaler = ownership.NodeGroupScaler(s.Kind.GroupKind(), s.Object)
 	}
-	for i := range hpas {
-		r, ok := scale.OfHPA(&hpas[i])
-		ok = ok && slices.Contains(targeting, r) && (r.Scaler == first.Scaler || r.ControlledBy == first.Scaler)
-		if at := hpas[i].Status.LastScaleTime; at != nil && ok {
-			s.Scaled = at.UTC().Format(time.RFC3339)
+	for _, i := range l.targets[at] {
+		hpa := l.all[i]
+		isFirst := hpa.Kind.Kind+"/"+hpa.Name == first.Scaler
+		if hpa.controller != nil {
+			isFirst = isFirst || hpa.controller.Kind+"/"+hpa.controller.Name == first.Scaler
+		}
+		if hpa.scaled != "" && isFirst {
+			s.Scaled = hpa.scaled
 		}
 	}
 }

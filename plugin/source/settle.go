@@ -13,11 +13,6 @@ import (
 // fewTargets is the maximum number of targets of a kind to get one by one. For more, the kind is listed.
 const fewTargets = 20
 
-// get reads the text of one object.
-func (l lister) get(ctx context.Context, path string) ([]byte, error) {
-	return bodyOf(l.client.Get().AbsPath(path).Do(ctx))
-}
-
 // settle determines whether the targets exist that no list contained. If a kind was listed completely without a target, the
 // target is missing, because the autoscalers were listed first.
 func (c *clusterSurvey) settle(ctx context.Context, visit func(Page) error) error {

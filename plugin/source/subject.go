@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/internal/scale"
@@ -76,8 +75,12 @@ func (w who) subject(kind schema.GroupVersionKind, namespace, name string, text 
 	}
 	s.Context.Managers = w.managers.For(kind.GroupKind(), w.rules, nil)
 	controlled, unread := ownership.ControllerPatterns(kind.GroupKind(), w.rules, s.Object)
-	if unread != nil {
-		s.invalidPaths(unread)
+	if unread != nil { // as in the webhook, these paths are ignored
+		details := ": " + strings.ReplaceAll(unread.Error(), "\n", "; ")
+		if s.IsSecret() {
+			details = ""
+		}
+		s.gap("invalid paths in annotation %s are ignored; fix them%s", ownership.ControllerFieldsAnnotation, details)
 	}
 	s.Context.Managers = s.Context.Managers.WithControlled(controlled)
 	return s, nil
@@ -86,19 +89,6 @@ func (w who) subject(kind schema.GroupVersionKind, namespace, name string, text 
 // setScale sets the path of the scale field.
 func (s *Subject) setScale(field scaleField) {
 	s.Context.Scale, s.Context.Managers.Scale = field.path, field.in
-	if field.in == nil {
-		s.Context.Managers.Scale = func(string) fieldpath.Path { return field.path }
-	}
-}
-
-// invalidPaths adds a gap for the paths in the object's annotation that do not parse. As in the webhook, they are ignored.
-func (s *Subject) invalidPaths(err error) {
-	if s.IsSecret() {
-		s.gap("invalid paths in annotation %s are ignored; fix them", ownership.ControllerFieldsAnnotation)
-		return
-	}
-	s.gap("invalid paths in annotation %s are ignored; fix them: %v", ownership.ControllerFieldsAnnotation,
-		strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
 // gap adds a gap to the subject.

@@ -3,13 +3,10 @@ package source
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -20,14 +17,19 @@ type Survey struct {
 	// Autoscalers are the HorizontalPodAutoscalers and the other scalers, in no particular order. Their Presence is known after
 	// Each.
 	Autoscalers []Autoscaler
-	// Namespaces are the modes of the namespaces in files, by name.
+	// Namespaces are the modes of the namespaces in files, by name. Those of objects whose namespace is not in the files are added
+	// by Each, with UnknownMode.
 	Namespaces map[string]ownership.Mode
+	// Gaps are descriptions of what could not be read. They are complete after Each.
+	Gaps []string
+	// Each reads the objects and calls visit for each page of them. Visit must not keep a page or its contents. If only some objects
+	// cannot be read, that is a gap, not an error.
+	Each func(ctx context.Context, visit func(Page) error) error
 
-	query   Query
-	facts   *facts
-	scalers *scalers
-	gaps    []string
-	each    func(ctx context.Context, visit func(Page) error) error
+	query    Query
+	selector labels.Selector
+	facts    *facts
+	scalers  *scalers
 }
 
 // Page is a part of the objects of one resource.
@@ -47,32 +49,24 @@ func (r Reader) Survey(ctx context.Context, q Query) (*Survey, error) {
 		return nil, err
 	}
 	s := &Survey{query: q, scalers: newScalers(), Namespaces: map[string]ownership.Mode{}}
+	if s.selector, err = labels.Parse(q.Selector); err != nil {
+		return nil, fmt.Errorf("selector %q: %w; use the syntax of kubectl get, such as app=web", q.Selector, err)
+	}
 	if q.hasFiles() {
 		return s, r.surveyFiles(ctx, s, w)
 	}
 	return s, r.surveyCluster(ctx, s, w)
 }
 
-// Each reads the objects and calls visit for each page of them. Visit must not keep a page or its contents. If only some objects
-// cannot be read, that is a gap, not an error.
-func (s *Survey) Each(ctx context.Context, visit func(Page) error) error { return s.each(ctx, visit) }
-
-// Gaps returns descriptions of what could not be read. They are complete after Each.
-func (s *Survey) Gaps() []string { return s.gaps }
-
 func (s *Survey) gap(format string, args ...any) {
-	s.gaps = append(s.gaps, fmt.Sprintf(format, args...))
+	s.Gaps = append(s.Gaps, fmt.Sprintf(format, args...))
 }
 
 // readScalers reads the scalers in a namespace, or in all. The query selects a scaler by its labels and by the types of itself or
 // its target.
 func (s *Survey) readScalers(ctx context.Context, namespace string, isNamed func(schema.GroupKind) bool) error {
-	selector, err := s.selector()
-	if err != nil {
-		return err
-	}
-	err = s.scalers.read(ctx, s.facts.from, s.facts.who.scalers, namespace, func(a *Autoscaler, set map[string]string) {
-		a.Chosen = selector.Matches(labels.Set(set)) &&
+	err := s.scalers.read(ctx, s.facts.from, s.facts.who.scalers, namespace, func(a *Autoscaler, set map[string]string) {
+		a.Chosen = s.selector.Matches(labels.Set(set)) &&
 			(len(s.query.Objects) == 0 || isNamed(a.Kind.GroupKind()) || isNamed(a.Target))
 		if scales, known := s.facts.from.scalable(a.Target); a.Presence == NotKnown && known && !scales {
 			a.Presence = NotScalable
@@ -80,27 +74,6 @@ func (s *Survey) readScalers(ctx context.Context, namespace string, isNamed func
 	})
 	s.Autoscalers = s.scalers.all
 	return err
-}
-
-func (s *Survey) selector() (labels.Selector, error) {
-	selector, err := labels.Parse(s.query.Selector)
-	if err != nil {
-		return nil, fmt.Errorf("selector %q: %w; use the syntax of kubectl get, such as app=web", s.query.Selector, err)
-	}
-	return selector, nil
-}
-
-// On returns the HorizontalPodAutoscalers that target a subject, sorted by name.
-func (s *Survey) On(subject Subject) []Autoscaler {
-	positions := s.scalers.targets[targetOf(subject)]
-	on := make([]Autoscaler, 0, len(positions))
-	for _, i := range positions {
-		if s.Autoscalers[i].isHPA() {
-			on = append(on, s.Autoscalers[i])
-		}
-	}
-	slices.SortFunc(on, func(a, b Autoscaler) int { return strings.Compare(a.Name, b.Name) })
-	return on
 }
 
 // complete sets the scale field and the scaler of a subject, and marks it as a present target.
@@ -121,17 +94,21 @@ func (s *Survey) found(at target) {
 	}
 }
 
-// Rivals returns the scalers that scale a subject against each other, nil if fewer than two do.
-func (s *Survey) Rivals(subject Subject) []string {
+// Rivals returns the scalers that scale a subject against each other, none if fewer than two do.
+func (s *Survey) Rivals(subject Subject) (rivals []Autoscaler) {
 	at := targetOf(subject)
-	references := slices.Clone(s.scalers.references[at])
-	for _, hpa := range s.scalers.hpasOn(at) {
-		references = append(references, scale.Targeting([]autoscalingv2.HorizontalPodAutoscaler{hpa}, at.kind, at.name)...)
+	for _, name := range scale.Rivals(s.scalers.references[at]) {
+		for _, i := range s.scalers.targets[at] {
+			if a := s.Autoscalers[i]; a.Kind.Kind+"/"+a.Name == name {
+				rivals = append(rivals, a)
+			}
+		}
 	}
-	return scale.Rivals(references)
+	return rivals
 }
 
 // stringAt returns a copy of a string in an object.
-func stringAt(o ownership.Object, names ...any) string {
-	return strings.Clone(unquoted(o.Value(fieldpath.MakePathOrDie(names...))))
+func stringAt(o ownership.Object, names ...string) string {
+	text, _ := o.At(names...).String()
+	return strings.Clone(text)
 }

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// clusterSurvey is a survey of a cluster.
 type clusterSurvey struct {
 	survey    *Survey
 	cluster   *cluster
@@ -54,7 +53,7 @@ func (r Reader) surveyCluster(ctx context.Context, s *Survey, w who) error {
 			s.gap("unknown which objects %ss target; %s", kind.name, kind.read.remedy)
 		}
 	}
-	s.each = c.each
+	s.Each = c.each
 	return nil
 }
 

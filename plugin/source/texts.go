@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"k8s.io/cli-runtime/pkg/resource"
@@ -27,52 +24,47 @@ type Text struct {
 func ReadTexts(ctx context.Context, in io.Reader, names []string, recursive bool) ([]Text, error) {
 	var texts []Text
 	for _, name := range names {
-		read, err := readText(ctx, in, name, recursive)
+		var err error
+		switch {
+		case name == "-":
+			var content []byte
+			content, err = io.ReadAll(in)
+			texts = append(texts, Text{stdin, content})
+		case strings.HasPrefix(name, "http://"), strings.HasPrefix(name, "https://"):
+			var content []byte
+			content, err = download(ctx, name)
+			texts = append(texts, Text{name, content})
+		default:
+			var read []Text
+			read, err = readPath(name, recursive)
+			texts = append(texts, read...)
+		}
 		if err != nil {
 			return nil, err
 		}
-		texts = append(texts, read...)
 	}
 	return texts, nil
 }
 
-func readText(ctx context.Context, in io.Reader, name string, recursive bool) ([]Text, error) {
-	switch {
-	case name == "-":
-		content, err := io.ReadAll(in)
-		return []Text{{stdin, content}}, err
-	case strings.HasPrefix(name, "http://"), strings.HasPrefix(name, "https://"):
-		content, err := download(ctx, name)
-		return []Text{{name, content}}, err
-	}
-	info, err := os.Stat(name)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
+// readPath reads a file, or the files in a directory.
+func readPath(name string, recursive bool) (texts []Text, err error) {
+	visitors, err := resource.ExpandPathsToFileVisitors(nil, name, recursive, resource.FileExtensions, nil)
+	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("the path %q does not exist; check the path, or use - for standard input", name)
-	case err != nil:
-		return nil, err
-	case info.IsDir():
-		return readDir(name, recursive)
 	}
-	content, err := os.ReadFile(name) //nolint:gosec // the user names the file
-	return []Text{{name, content}}, err
-}
-
-func readDir(name string, recursive bool) (texts []Text, err error) {
-	err = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && path != name && !recursive:
-			return fs.SkipDir
-		case entry.IsDir() || !slices.Contains(resource.FileExtensions, filepath.Ext(path)):
-			return nil
+	if err != nil {
+		return nil, err
+	}
+	for _, visitor := range visitors {
+		if file, ok := visitor.(*resource.FileVisitor); ok {
+			content, err := os.ReadFile(file.Path)
+			if err != nil {
+				return nil, err
+			}
+			texts = append(texts, Text{file.Path, content})
 		}
-		content, err := os.ReadFile(path) //nolint:gosec // in a directory that the user names
-		texts = append(texts, Text{path, content})
-		return err
-	})
-	return texts, err
+	}
+	return texts, nil
 }
 
 func download(ctx context.Context, url string) (content []byte, err error) {

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/mergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
 // ApplyPatch returns the patch that kubectl apply sends, and its type (k8s.io/kubectl/pkg/cmd/apply/patcher.go). It is {} if
@@ -61,6 +63,16 @@ func (s Subject) mergeError(err error) error {
 	default:
 		return fmt.Errorf("merging as kubectl apply does: %w", err)
 	}
+}
+
+// Schema returns the schema by which kubectl apply merges the object: that of the Go type for built-in kinds
+// (k8s.io/kubectl/pkg/cmd/apply/patcher.go), otherwise that of a JSON merge patch.
+func (s Subject) Schema() schema.Schema {
+	object, err := scheme.Scheme.New(s.Kind)
+	if err != nil {
+		return schema.JSONMergePatch()
+	}
+	return new(schema.Types).Of(object)
 }
 
 func orEmpty(text []byte) json.RawMessage {

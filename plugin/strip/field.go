@@ -1,16 +1,15 @@
 package strip
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
-	"go.yaml.in/yaml/v3"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/manifest"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
@@ -30,26 +29,25 @@ const (
 
 // Field is a field of a manifest that an autoscaler or a controller owns in the live object.
 type Field struct {
-	Path   fieldpath.Path
-	Owner  ownership.FieldOwner
-	Action Action
+	Path   string `json:"path"`
+	Action Action `json:"action"`
+	Owner  string `json:"owner"`
+	// By is the owner's name: a field manager, or "HorizontalPodAutoscaler/web".
+	By string `json:"by"`
+	// Live is the live value; missing for the contents of a Secret.
+	Live json.RawMessage `json:"live,omitempty"`
 	// Reason is why the field is not dropped, with a remedy.
-	Reason string
+	Reason string `json:"reason,omitempty"`
 
+	path fieldpath.Path
 	live []byte
 	at   *manifest.Place
-	// written is the path in the manifest, which differs from Path in the stringData of a Secret.
-	written fieldpath.Path
 }
 
 // fieldsOf returns the fields of a manifest that autoscalers and controllers own. Like the webhook, it decides by the rows of the
 // decision table for a manifest that sets a field.
-func fieldsOf(o manifest.Object, s source.Subject) ([]Field, error) {
+func fieldsOf(o manifest.Object, s source.Subject, r record) ([]Field, error) {
 	owned, err := s.Context.Fields(s.Object)
-	if err != nil {
-		return nil, recordError(s, err)
-	}
-	record, err := recordOf(s)
 	if err != nil {
 		return nil, err
 	}
@@ -59,18 +57,36 @@ func fieldsOf(o manifest.Object, s source.Subject) ([]Field, error) {
 		if f.Value == nil || isIdentity(f.Path) || *f.Path[0].FieldName == "status" || s.Nameless(f.Path) || !keeps(s, f) {
 			continue
 		}
-		for _, path := range writtenAs(s.Kind.GroupKind(), f.Path) {
-			field := Field{Path: f.Path, Owner: f.Owner, live: f.Value, written: path, Action: Dropped}
-			if field.at = o.Find(path); field.at != nil {
-				field.Reason = record.deletes(f, path)
-				fields = append(fields, field)
-			} else if field.at = nullIn(o, path); field.at != nil {
-				field.Action, field.Reason = Left, fmt.Sprintf("line %d sets a parent to null; remove it from the manifest", field.at.Line())
-				fields = append(fields, field)
+		for _, path := range []fieldpath.Path{f.Path, ownership.StringData(s.Kind.GroupKind(), f.Path)} {
+			field := Field{
+				Path: explain.Text(f.Path), Action: Dropped, Owner: f.Owner.Kind.String(), By: f.Owner.By,
+				Live: s.Visible(f.Path, f.Value), path: f.Path, live: f.Value, at: o.Nearest(path),
 			}
+			switch {
+			case path == nil:
+				continue
+			case len(field.at.Path) == len(path):
+				if reason := r.deletes(f, path); reason != "" {
+					field.keep(s, reason)
+				}
+			case field.at.IsNull():
+				field.Action = Left
+				field.Reason = fmt.Sprintf("line %d sets a parent to null; remove it from the manifest", field.at.Line())
+			default:
+				continue // the manifest does not set the field
+			}
+			fields = append(fields, field)
 		}
 	}
 	return fields, nil
+}
+
+// keep keeps a field whose removal an apply would take for its deletion. The live values of a Secret are never written.
+func (f *Field) keep(s source.Subject, reason string) {
+	f.Reason = reason
+	if f.Action = Set; s.Hidden(f.path) {
+		f.Action = Left
+	}
 }
 
 // keeps reports whether the decision table keeps a field that a manifest sets. A field with an unknown owner is not kept.
@@ -83,45 +99,6 @@ func keeps(s source.Subject, f *ownership.Field) bool {
 // isIdentity reports whether a field identifies the list element that it is in, or is in an element without identity. Without
 // it, a manifest would describe another element.
 func isIdentity(path fieldpath.Path) bool {
-	if path[0].FieldName == nil || slices.ContainsFunc(path, func(e fieldpath.PathElement) bool { return e.Index != nil }) {
-		return true
-	}
-	last := path[len(path)-1]
-	if last.Key != nil {
-		return true
-	}
-	if last.FieldName == nil || len(path) == 1 {
-		return false
-	}
-	in := path[len(path)-2]
-	return in.Key != nil && slices.ContainsFunc(*in.Key, func(f value.Field) bool { return f.Name == *last.FieldName })
-}
-
-// writtenAs returns the paths by which a manifest can set a field.
-func writtenAs(kind schema.GroupKind, path fieldpath.Path) []fieldpath.Path {
-	paths := []fieldpath.Path{path}
-	if alias := ownership.StringData(kind, path); alias != nil {
-		paths = append(paths, alias)
-	}
-	return paths
-}
-
-// nullIn returns the ancestor of a path that a manifest sets to null, or nil.
-func nullIn(o manifest.Object, path fieldpath.Path) *manifest.Place {
-	for n := len(path) - 1; n > 0; n-- {
-		if at := o.Find(path[:n]); at != nil {
-			if at.Node.Kind == yaml.ScalarNode && at.Node.Tag == "!!null" {
-				return at
-			}
-			return nil
-		}
-	}
-	return nil
-}
-
-// isLive reports whether the manifest sets the live value.
-func (f *Field) isLive() bool {
-	live, err := value.FromJSON(f.live)
-	var is any
-	return err == nil && f.at.Node.Decode(&is) == nil && value.Equals(value.NewValueInterface(is), live)
+	isIndex := func(e fieldpath.PathElement) bool { return e.Index != nil }
+	return path[0].FieldName == nil || path[len(path)-1].Key != nil || slices.ContainsFunc(path, isIndex) || manifest.IsKey(path)
 }

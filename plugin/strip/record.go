@@ -1,7 +1,6 @@
 package strip
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -21,6 +20,8 @@ type record struct {
 	annotation *jsontree.Node
 	// elsewhere is a client that records its manifest elsewhere, or "".
 	elsewhere string
+	// otherVersion reports whether an applier used another API version, in which fields can have other names.
+	otherVersion bool
 }
 
 func recordOf(s source.Subject) (record, error) {
@@ -29,69 +30,46 @@ func recordOf(s source.Subject) (record, error) {
 	if annotated {
 		r.annotation = jsontree.Valid([]byte(text))
 	}
-	entries, err := s.Object.Entries()
-	if err != nil {
-		return r, recordError(s, err)
-	}
 	release := ownership.HelmReleasePath()
-	appliesRelease := func(e ownership.Entry) bool { return e.Operation == ownership.OperationApply && e.Contains(release) }
-	unrecorded := func(e ownership.Entry) bool {
-		return !annotated && e.Operation == ownership.OperationUpdate && e.Subresource == "" && s.Context.Managers.IsApplier(e)
+	hasRelease := s.Object.Value(release) != nil
+	entries, err := s.Object.Entries()
+	for _, e := range entries {
+		if e.Operation == ownership.OperationApply && e.Contains(release) {
+			hasRelease = false // Helm 4
+		}
+		if e.Subresource != "" || !r.isApplier(e) {
+			continue
+		}
+		r.otherVersion = r.otherVersion || e.APIVersion != s.Kind.GroupVersion().String()
+		if !annotated && e.Operation == ownership.OperationUpdate && r.elsewhere == "" {
+			r.elsewhere = e.Manager
+		}
 	}
-	if i := slices.IndexFunc(entries, unrecorded); i >= 0 {
-		r.elsewhere = entries[i].Manager
-	} else if s.Object.Value(release) != nil && !slices.ContainsFunc(entries, appliesRelease) {
+	if r.elsewhere == "" && hasRelease {
 		r.elsewhere = "helm"
 	}
-	return r, nil
+	return r, err
 }
 
-// deletes returns why the next apply would delete a field that the manifest no longer sets, or "".
+func (r record) isApplier(e ownership.Entry) bool { return r.subject.Context.Managers.IsApplier(e) }
+
+// deletes returns why the next apply would delete a field that the manifest no longer sets, with a remedy, or "".
 func (r record) deletes(f *ownership.Field, written fieldpath.Path) string {
+	isOther := func(e ownership.Entry) bool { return !r.isApplier(e) }
+	var why string
 	switch {
 	case r.elsewhere != "":
 		return fmt.Sprintf("the record of %s, which is not in the object, can contain it", r.elsewhere)
 	case r.annotates(written):
-		return "the last-applied annotation contains it; " + r.release(f.Path)
-	case r.isOnlyApplied(f):
-		return "no other manager manages it; " + r.release(f.Path)
+		why = "the last-applied annotation contains it"
+	case (len(f.Entries) > 0 || r.otherVersion) && !slices.ContainsFunc(f.Entries, isOther):
+		why = "no other manager manages it"
 	default:
 		return ""
 	}
+	return fmt.Sprintf("%s; to drop it in the future: kubectl handoff release %s '%s' -n %s", why, r.subject,
+		explain.Text(f.Path), r.subject.Namespace)
 }
 
 // annotates reports whether the last-applied annotation declares a field or list element.
-func (r record) annotates(path fieldpath.Path) bool {
-	return r.annotation.Find(path) != nil
-}
-
-// isOnlyApplied reports whether only appliers manage a field. Whether an applier manages it that used another API version is not
-// known, because names of fields can differ between versions.
-func (r record) isOnlyApplied(f *ownership.Field) bool {
-	isApplier := func(e ownership.Entry) bool { return r.subject.Context.Managers.IsApplier(e) }
-	others := func(e ownership.Entry) bool { return !isApplier(e) }
-	if slices.ContainsFunc(f.Entries, others) {
-		return false
-	}
-	entries, _ := r.subject.Object.Entries() // recordOf has read them
-	version := r.subject.Kind.GroupVersion().String()
-	return len(f.Entries) > 0 || slices.ContainsFunc(entries, func(e ownership.Entry) bool {
-		return e.Subresource == "" && isApplier(e) && e.APIVersion != version
-	})
-}
-
-// release returns the remedy that makes it possible to drop a field.
-func (r record) release(path fieldpath.Path) string {
-	field := explain.Text(path)
-	return fmt.Sprintf("to drop it in the future: kubectl handoff release %s '%s' -n %s", r.subject, field, r.subject.Namespace)
-}
-
-// recordError returns the error of an unreadable record, without the details of a Secret's, which can quote its contents.
-func recordError(s source.Subject, err error) error {
-	for _, record := range []error{ownership.ErrManagedFields, ownership.ErrLastApplied} {
-		if s.IsSecret() && errors.Is(err, record) {
-			err = record
-		}
-	}
-	return fmt.Errorf("%w; apply the object again to rewrite it", err)
-}
+func (r record) annotates(path fieldpath.Path) bool { return r.annotation.Find(path) != nil }

@@ -1,101 +1,47 @@
+// Package strip removes fields that autoscalers and controllers own in the live objects from manifests, so that an apply
+// neither resets them nor, server-side, conflicts with their managers.
+//
+// A field is removed only if the next apply would not delete it from the live object. kubectl apply deletes a field that the
+// last-applied annotation declares, Helm 3 one that the manifest of the last release declares, and server-side apply one that no
+// other manager manages (https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management). In these cases the
+// manifest gets the live value instead, which no apply changes.
 package strip
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/manifest"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// Reader reads live objects.
-type Reader interface {
-	// Read returns a live object with the facts about its owners; ok is false if it does not exist.
-	Read(ctx context.Context, id source.Identity) (s source.Subject, ok bool, err error)
-}
-
 // Stripper strips manifests.
 type Stripper struct {
-	Live Reader
+	// Read returns a live object with the facts about its owners; ok is false if it does not exist.
+	Read func(ctx context.Context, id source.Identity) (s source.Subject, ok bool, err error)
 	// IgnoreErrors leaves an object unchanged, and adds a gap, if its live object or owners are unknown.
 	IgnoreErrors bool
-}
 
-// File is a stripped file.
-type File struct {
-	Name string
-	// Text is its new text.
-	Text []byte
 	// Objects are the objects with fields that others own.
 	Objects []Object
-	// Manifests is the number of objects that the file describes, Missing are those that do not exist.
+	// Manifests is the number of objects that the files describe, Missing are those that do not exist.
 	Manifests int
 	Missing   []string
 	// Gaps describe what is unknown.
 	Gaps []string
 }
 
-// Object is an object of a file, and those of its fields that others own.
-type Object struct {
-	Subject source.Subject
-	Fields  []Field
-}
-
-// File strips a file. The error is one line that names the file, the object and a remedy; then no part of the file is valid.
-func (s Stripper) File(ctx context.Context, t source.Text) (File, error) {
-	whole := File{Name: t.Name}
-	for _, part := range parts(t.Content) {
-		file, err := s.part(ctx, source.Text{Name: t.Name, Content: append(bytes.Repeat([]byte("\n"), part.lines), part.text...)})
-		if err != nil {
-			return whole, err
-		}
-		whole.Text = append(whole.Text, file.Text[part.lines:]...)
-		whole.Objects, whole.Gaps = append(whole.Objects, file.Objects...), append(whole.Gaps, file.Gaps...)
-		whole.Missing, whole.Manifests = append(whole.Missing, file.Missing...), whole.Manifests+file.Manifests
-	}
-	return whole, nil
-}
-
-// part is a part of a file that a YAML parser can read.
-type part struct {
-	text []byte
-	// lines are those before it.
-	lines int
-}
-
-// parts splits a file of several JSON values without separators, which kubectl reads. Any other file is one part.
-func parts(content []byte) (split []part) {
-	values := json.NewDecoder(bytes.NewReader(content))
-	start := 0
-	for {
-		var value json.RawMessage
-		switch err := values.Decode(&value); {
-		case errors.Is(err, io.EOF) && len(split) > 1:
-			split[len(split)-1].text = append(split[len(split)-1].text, content[start:]...)
-			return split
-		case err != nil || value[0] != '{':
-			return []part{{text: content}}
-		}
-		end := int(values.InputOffset())
-		split = append(split, part{slices.Clone(content[start:end]), bytes.Count(content[:start], []byte("\n"))})
-		start = end
-	}
-}
-
-func (s Stripper) part(ctx context.Context, t source.Text) (File, error) {
-	file := File{Name: t.Name}
+// File returns the text of a file after stripping it. The error is one line that names the file, the object and a remedy.
+func (s *Stripper) File(ctx context.Context, t source.Text) ([]byte, error) {
 	stream, err := manifest.Parse(t)
 	if err != nil {
-		return file, err
+		return nil, err
 	}
 	var edits []manifest.Edit
 	for _, o := range stream.Objects {
@@ -103,48 +49,34 @@ func (s Stripper) part(ctx context.Context, t source.Text) (File, error) {
 		if !ok {
 			continue // kubectl apply refuses it, or creates a new object
 		}
-		object, exists, err := s.object(ctx, o, id)
-		file.Manifests++
-		if err == nil && !exists {
-			file.Missing = append(file.Missing, id.String())
+		s.Manifests++
+		object := Object{File: t.Name}
+		planned, err := s.plan(ctx, &object, o, id)
+		if err == nil && len(object.subject.Gaps) > 0 && !s.IgnoreErrors {
+			return nil, fmt.Errorf("%s: %s", t.Name, object.subject.Gaps[0])
+		}
+		if err != nil && s.IgnoreErrors {
+			s.Gaps = append(s.Gaps, fmt.Sprintf("%s: %s: not stripped: %v", t.Name, id, err))
 			continue
 		}
-		if err == nil && len(object.Subject.Gaps) > 0 && !s.IgnoreErrors {
-			return file, fmt.Errorf("%s: %s", t.Name, object.Subject.Gaps[0])
-		}
-		if err != nil && !s.IgnoreErrors {
-			return file, fmt.Errorf("%s: %s: %w", t.Name, id, err)
-		}
 		if err != nil {
-			file.Gaps = append(file.Gaps, fmt.Sprintf("%s: %s: not stripped: %v", t.Name, id, err))
-			continue
+			return nil, fmt.Errorf("%s: %s: %w", t.Name, id, err)
 		}
-		for _, gap := range object.Subject.Gaps {
-			file.Gaps = append(file.Gaps, fmt.Sprintf("%s: %s", t.Name, gap))
+		for _, gap := range object.subject.Gaps {
+			s.Gaps = append(s.Gaps, fmt.Sprintf("%s: %s", t.Name, gap))
 		}
-		planned, err := object.plan(stream)
-		if err != nil {
-			return file, fmt.Errorf("%s: document %d: %s: %w", t.Name, o.Document, id, err)
+		for _, edit := range planned {
+			if stream.IsShared(edit.Place) {
+				return nil, fmt.Errorf("%s: document %d: %s: line %d: %s is shared with other parts of the file through an anchor; "+
+					"write it without the anchor", t.Name, o.Document, id, edit.Place.Line(), explain.Text(edit.Place.Path))
+			}
 		}
 		edits = append(edits, planned...)
 		if len(object.Fields) > 0 {
-			file.Objects = append(file.Objects, object)
+			s.Objects = append(s.Objects, object)
 		}
 	}
-	if file.Text, err = stream.Apply(edits); err != nil {
-		return file, err
-	}
-	err = file.addResults()
-	return file, err
-}
-
-func (s Stripper) object(ctx context.Context, o manifest.Object, id source.Identity) (object Object, exists bool, err error) {
-	subject, exists, err := s.Live.Read(ctx, id)
-	if err != nil || !exists {
-		return object, false, err
-	}
-	fields, err := fieldsOf(o, subject)
-	return Object{subject, fields}, true, err
+	return stream.Apply(edits)
 }
 
 // identityOf returns which object a manifest describes. A manifest without a name, as with generateName, describes none that
@@ -158,78 +90,60 @@ func identityOf(o manifest.Object) (id source.Identity, ok bool) {
 	return id, err == nil && id.Kind.Kind != "" && id.Kind.Version != "" && id.Name != ""
 }
 
-// plan sets the actions, drops fields that already have the live value, and returns the edits.
-func (o *Object) plan(stream *manifest.Stream) ([]manifest.Edit, error) {
-	record, err := recordOf(o.Subject)
-	if err != nil {
+// plan sets the subject of an object and the fields that others own, and returns the edits. A parent that would be left empty is
+// dropped as well, unless an apply without the parent would delete the live one: then its fields get the live values.
+func (s *Stripper) plan(ctx context.Context, o *Object, from manifest.Object, id source.Identity) ([]manifest.Edit, error) {
+	subject, exists, err := s.Read(ctx, id)
+	if err == nil && !exists {
+		s.Missing = append(s.Missing, id.String())
+	}
+	if err != nil || !exists {
 		return nil, err
 	}
-	edits, err := o.planDrops(stream, record)
-	if err != nil {
-		return nil, err
+	o.subject = subject
+	record, err := recordOf(subject)
+	if err == nil {
+		o.Fields, err = fieldsOf(from, subject, record)
 	}
-	var fields []Field
+	if err != nil {
+		return nil, recordError(subject, err)
+	}
+	dropped, wide := o.drops()
+	for i, f := range dropped {
+		if parent := wide[i].Path; record.annotates(parent) {
+			f.keep(subject, "the last-applied annotation contains its parent "+explain.Text(parent))
+		}
+	}
+	_, wide = o.drops()
+	var edits []manifest.Edit
+	for _, at := range wide {
+		edits = append(edits, manifest.Edit{Place: at})
+	}
+	o.Fields = slices.DeleteFunc(o.Fields, func(f Field) bool { return f.Action == Set && f.at.HasValue(f.live) })
 	for _, f := range o.Fields {
-		if f.Action == Set && f.isLive() {
-			continue // nothing changes, now or by the apply
+		if f.Action == Set {
+			edits = append(edits, manifest.Edit{Place: f.at, Value: f.live})
 		}
-		fields = append(fields, f)
-		if f.Action != Set {
-			continue
-		}
-		if stream.IsShared(f.at) {
-			return nil, shared(f.at, f.written)
-		}
-		edits = append(edits, manifest.Edit{Place: f.at, Value: f.live})
 	}
-	o.Fields = fields
 	return edits, nil
 }
 
-// planDrops returns the edits that drop fields. A parent that would be left empty is dropped as well, unless an apply without the
-// parent would delete the live one: then its fields get the live values.
-func (o *Object) planDrops(stream *manifest.Stream, r record) (edits []manifest.Edit, err error) {
-	for {
-		var dropped []*Field
-		var places []*manifest.Place
-		for i := range o.Fields {
-			f := &o.Fields[i]
-			if f.Action == Dropped && f.Reason != "" {
-				f.keep(o.Subject)
-			}
-			if f.Action == Dropped {
-				dropped, places = append(dropped, f), append(places, f.at)
-			}
+// drops returns the dropped fields, and the places to remove from the manifest for them.
+func (o *Object) drops() (dropped []*Field, wide []*manifest.Place) {
+	for i := range o.Fields {
+		if f := &o.Fields[i]; f.Action == Dropped {
+			dropped, wide = append(dropped, f), append(wide, f.at)
 		}
-		wide := manifest.Widen(places)
-		done := true
-		for i, depth := range manifest.Depths(places, wide) {
-			if f := dropped[i]; r.annotates(f.written[:depth]) {
-				f.Reason = "the last-applied annotation contains its parent " + explain.Text(f.written[:depth])
-				done = false
-			}
-		}
-		if !done {
-			continue
-		}
-		for _, at := range wide {
-			if stream.IsShared(at) {
-				return nil, shared(at, dropped[0].written)
-			}
-			edits = append(edits, manifest.Edit{Place: at})
-		}
-		return edits, nil
 	}
+	return dropped, manifest.Widen(wide)
 }
 
-// keep keeps a field whose removal an apply would take for its deletion. The live values of a Secret are never written.
-func (f *Field) keep(s source.Subject) {
-	if f.Action = Set; s.Hidden(f.Path) {
-		f.Action = Left
+// recordError returns the error of an unreadable record, without the details of a Secret's, which can quote its contents.
+func recordError(s source.Subject, err error) error {
+	for _, record := range []error{ownership.ErrManagedFields, ownership.ErrLastApplied} {
+		if s.IsSecret() && errors.Is(err, record) {
+			err = record
+		}
 	}
-}
-
-func shared(at *manifest.Place, path fieldpath.Path) error {
-	return fmt.Errorf("line %d: %s is shared with other parts of the file through an anchor; write it without the anchor",
-		at.Line(), explain.Text(path))
+	return fmt.Errorf("%w; apply the object again to rewrite it", err)
 }

@@ -153,7 +153,7 @@ func (c *counts) observed(k *kind, o observation) {
 		result = "refused with a warning that names the kept field"
 		c.of["refused because of a keep: "+general(rule(o.answer.err))]++
 	case o.twinErr != nil:
-		result = "accepted because a stale default is cleared"
+		result = "accepted because of a keep or a cleared default"
 	}
 	for _, name := range []string{"writes", "writes " + result, o.step.verb + " by " + o.step.by, k.Kind + " " + result} {
 		c.of[name]++

@@ -79,7 +79,7 @@ func (o *observation) check() (found []finding) {
 			report(checkRefused, rule(refused), "%v", refused)
 		}
 	case refused == nil && o.twinErr != nil:
-		keeps := func(name string) bool { return o.inList(name) && mentions(o.twinErr, name) }
+		keeps := func(name string) bool { return o.inList(name) && (mentions(o.twinErr, name) || isPanic(o.twinErr)) }
 		if len(o.cleared) == 0 && !slices.ContainsFunc(o.named, keeps) {
 			report(checkAccepted, rule(o.twinErr), "%v", o.twinErr)
 		}
@@ -104,7 +104,7 @@ func (o *observation) same(report func(check, at, format string, args ...any)) {
 		case len(o.named) > 0 && o.isDefault(p): // it depends on a kept field
 		case !related(named, p):
 			report(checkUnnamed, p, "%s: is %s, was %s, without handoff %s", p, is, was, without)
-		case related(o.cleared, p):
+		case related(o.cleared, p), isDerived(named, p):
 		case !o.inList(p):
 			report(checkList, p, "%s: is %s, without handoff %s", p, is, without)
 		case is != was && o.before.object != nil:
@@ -141,11 +141,13 @@ func (o *observation) same(report func(check, at, format string, args ...any)) {
 	}
 }
 
-// isDefault reports whether nobody manages a field.
+// isDefault reports whether nobody manages a field. Entries can have the parents of kept fields without what was in them.
 func (o *observation) isDefault(p string) bool {
 	for _, s := range []stored{o.opted, o.twin} {
 		for _, set := range s.entries {
-			if slices.ContainsFunc(paths("", set.Leaves()), func(q string) bool { return within(q[1:], p) || within(p, q[1:]) }) {
+			if slices.ContainsFunc(paths("", set.Leaves()), func(q string) bool {
+				return within(q[1:], p) || within(p, q[1:]) && !related(o.named, q[1:])
+			}) {
 				return false
 			}
 		}
@@ -166,12 +168,15 @@ func (o *observation) unit(p string, report func(check, at, format string, args 
 // mustGo returns why a unit is not kept, or nothing.
 func (o *observation) mustGo(unit string) string {
 	declared := o.schemas.fields(o.kind.object(o.step, "x", "x"), declaredIn(o.before.base), o.before.object)
-	changed, inBase := o.kind.Kind == "Secret", false // a Secret's base can be stringData
+	changed := o.kind.Kind == "Secret" // a Secret's base can be stringData
+	other, isData := strings.CutPrefix(unit, ".data.")
+	alias := ".stringData." + other
 	for q, v := range declared[0] {
-		if within(q, unit) && text(v) != "{}" || v == nil && within(unit, q) {
+		if within(q, unit) && text(v) != "{}" || v == nil && within(unit, q) || isData && q == alias {
 			return "the manifest sets " + q
 		}
 	}
+	_, inBase := declared[1][alias]
 	for i, other := range []map[string]any{declared[2], declared[1]} {
 		for q, v := range declared[1+i] {
 			changed = changed || within(q, unit) && text(v) != text(other[q])
@@ -268,6 +273,7 @@ func (o *observation) afterKeeps(report func(check, at, format string, args ...a
 	switch {
 	case here != nil && there == nil && o.twinErr != nil && !because(here):
 		report(checkLaterErr, rule(here), "refused: %v; earlier: %q", here, o.later)
+	case here == nil && there != nil && len(names) > 0 && o.changedNothing(): // kubectl has sent nothing, as the base has no kept field
 	case here == nil && there != nil && o.twinErr == nil && !because(there):
 		report(checkLaterErr, rule(there), "refused without handoff: %v; earlier: %q", there, o.later)
 	case here == nil && there == nil:
@@ -289,6 +295,12 @@ func (o *observation) afterKeeps(report func(check, at, format string, args ...a
 			}
 		}
 	}
+}
+
+// changedNothing reports whether the write has left the object as it was.
+func (o *observation) changedNothing() bool {
+	d := o.schemas.compare(o.before, o.opted)
+	return len(d.values)+len(d.entries)+len(d.base) == 0
 }
 
 // parentsOf returns the parents of a field within its list element, without .spec and that of a pod template.
@@ -348,21 +360,43 @@ func (o *observation) names(verbs string) (all []string) {
 	return all
 }
 
-// related reports whether one of the names is the path, an ancestor of it or nested under it. The API server derives the other name of
-// the service account, and a Service's sessionAffinityConfig from its sessionAffinity.
+// related reports whether one of the names is the path, an ancestor of it or nested under it, or whether the API server derives the
+// path from it, as the other name of the service account.
 func related(names []string, p string) bool {
-	return slices.ContainsFunc(names, func(name string) bool {
-		return within(p, name) || within(name, p) || strings.HasSuffix(p, ".serviceAccount") && within(p+"Name", name) ||
-			within(p, ".spec.sessionAffinityConfig") && name == ".spec.sessionAffinity"
+	return isDerived(names, p) || slices.ContainsFunc(names, func(name string) bool {
+		return within(p, name) || within(name, p) || strings.HasSuffix(p, ".serviceAccount") && within(p+"Name", name)
 	})
 }
 
-// mentions reports whether an error contains the name of a field on a path, apart from the first two.
+// derived are the fields whose defaults the API server derives from others: of a Service, of a Job and of a ReplicationController.
+var derived = map[string]string{
+	".spec.sessionAffinityConfig": ".spec.sessionAffinity",
+	".spec.completions":           ".spec.parallelism",
+	".metadata.labels":            ".spec.template.metadata.labels",
+}
+
+// isDerived reports whether the API server derives a path from one of the names.
+func isDerived(names []string, p string) bool {
+	for to, from := range derived {
+		if within(p, to) && slices.ContainsFunc(names, func(name string) bool { return within(name, from) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// mentions reports whether an error contains the name of a field on a path, apart from the first two, or of one derived from it.
 func mentions(err error, path string) bool {
+	for to, from := range derived {
+		if path == from && strings.Contains(err.Error(), to[1:]) {
+			return true
+		}
+	}
+	text := strings.ToLower(err.Error())
 	all := strings.FieldsFunc(brackets.ReplaceAllString(path, ""), func(c rune) bool { return c == '.' })
 	return slices.ContainsFunc(all[min(1, len(all)-1):], func(name string) bool {
-		return name != "template" && name != "spec" && name != "containers" && strings.Contains(err.Error(), name)
-	}) || apierrors.IsRequestEntityTooLargeError(err)
+		return name != "template" && name != "spec" && name != "containers" && strings.Contains(text, strings.ToLower(name))
+	}) || apierrors.IsRequestEntityTooLargeError(err) || strings.Contains(text, "too long: may not be more than") // the whole object
 }
 
 const (

@@ -50,6 +50,9 @@ func storedOf(o *unstructured.Unstructured) (s stored, err error) {
 			}
 		}
 		if e.Manager != copier {
+			if twice := s.entries[entryName(e)]; twice != nil { // a write to /scale that changes nothing splits an entry
+				set = set.Union(twice)
+			}
 			s.entries[entryName(e)] = set.Difference(fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "annotations", counted)))
 		}
 	}

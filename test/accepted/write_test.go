@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/http2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -114,11 +115,18 @@ func (s *side) do(ctx context.Context, w step) (a answer, err error) {
 	return a, s.read(ctx)
 }
 
+// isPanic reports whether the API server has panicked, and so reset the stream, as its validation does for an Indexed Job with a
+// successPolicy and without completions.
+func isPanic(err error) bool {
+	var reset http2.StreamError
+	return errors.As(err, &reset) && reset.Code == http2.ErrCodeInternal
+}
+
 // unexpected returns the error unless it is the rejection of a write.
 func unexpected(err error) error {
 	var exit *exec.ExitError
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) || apierrors.IsConflict(err) ||
-		apierrors.IsInternalError(err) || apierrors.IsRequestEntityTooLargeError(err) || errors.As(err, &exit) || errors.Is(err, errNotSent) {
+		apierrors.IsInternalError(err) || apierrors.IsRequestEntityTooLargeError(err) || errors.As(err, &exit) || errors.Is(err, errNotSent) || isPanic(err) {
 		return nil
 	}
 	return err

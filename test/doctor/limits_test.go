@@ -54,6 +54,40 @@ func TestUsersSeeWhatTheyMayRead(t *testing.T) {
 	}
 }
 
+// TestViewersSeeWhereHandoffIsOn gives a user the roles that the manifests contain for it, and no others.
+func TestViewersSeeWhereHandoffIsOn(t *testing.T) {
+	waitHealthy(t)
+	viewer, err := cluster.AddUser("viewer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := func() (code int, output string) {
+		code, output, errors := run(t, viewer, "status", "shop")
+		return code, output + errors
+	}
+	for _, command := range []string{
+		"create rolebinding viewer -n shop --clusterrole=system:aggregate-to-view --user=viewer",
+		"create rolebinding viewer -n handoff-system --role=handoff-viewer --user=viewer",
+	} {
+		if _, err := kubectl("", strings.Fields(command)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code, output := status(); code == cli.ExitOK {
+		t.Errorf("without the ClusterRole: exit code %d:\n%s", code, output)
+	}
+	if _, err := kubectl("", strings.Fields("create clusterrolebinding viewer --clusterrole=handoff-viewer --user=viewer")...); err != nil {
+		t.Fatal(err)
+	}
+	code, output := status()
+	for end := time.Now().Add(patience); code != cli.ExitOK && time.Now().Before(end); code, output = status() {
+		time.Sleep(200 * time.Millisecond)
+	}
+	if code != cli.ExitOK || strings.Contains(output, "partial") || !strings.Contains(output, "enforce\n") {
+		t.Errorf("exit code %d:\n%s", code, output)
+	}
+}
+
 // TestATeamLearnsWhyNothingIsKept runs the commands with the permissions of a namespace's administrator.
 func TestATeamLearnsWhyNothingIsKept(t *testing.T) {
 	waitHealthy(t)

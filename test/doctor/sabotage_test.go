@@ -113,7 +113,7 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 		"an admission enforcer excludes namespaces": {
 			do: all(runs("label", "namespace", "shop", "control-plane=true"), patches("admissionsenforcer", configuration, `[{"op": "add",
 				"path": "/webhooks/0/namespaceSelector/matchExpressions/-", "value": {"key": "control-plane", "operator": "NotIn", "values": ["true"]}}]`)),
-			check: "namespaces", problem: "the namespaceSelector of webhook.ownership-handoff.io excludes it (control-plane notin (true))", remedy: "remove the requirement",
+			check: "namespaces", problem: "the namespaceSelector of webhook.ownership-handoff.io excludes namespace shop (control-plane notin (true))", remedy: "remove the requirement",
 			undo: all(reinstall, runs("label", "namespace", "shop", "control-plane-")),
 		},
 		"a person excludes a namespace": {
@@ -223,7 +223,7 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 		},
 		"the label of a namespace does not follow its annotation": {
 			do:    all(selectByLabel, stopWebhook, runs("label", "namespace", "shop", "ownership-handoff.io/mode-")),
-			check: "namespaces", problem: "is in mode enforce, but its label ownership-handoff.io/mode is missing",
+			check: "namespaces", problem: "is in mode enforce, but the label ownership-handoff.io/mode of namespace shop is missing",
 			remedy: "kubectl patch namespace shop --type=merge -p '{}'", undo: all(restartWebhook, reinstall),
 		},
 		"a namespace is labeled and not annotated": {
@@ -233,7 +233,7 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 		},
 		"a namespace that is excluded opts in": {
 			do:    runs("annotate", "namespace", "kube-system", "ownership-handoff.io/mode=enforce"),
-			check: "namespaces", problem: "excludes it (kubernetes.io/metadata.name notin (handoff-system,kube-system))", remedy: "kubectl handoff disable kube-system",
+			check: "namespaces", problem: "excludes namespace kube-system (kubernetes.io/metadata.name notin (handoff-system,kube-system))", remedy: "kubectl handoff disable kube-system",
 			undo: runs("annotate", "namespace", "kube-system", "ownership-handoff.io/mode-"),
 		},
 		"an object has the annotation": {

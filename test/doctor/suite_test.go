@@ -127,6 +127,9 @@ func addressOfThisMachine() (string, error) {
 // apply installs the manifests as kubectl apply -k does. The ResourceQuota is left out: no controller computes its status, without
 // which the API server refuses all pods.
 func apply() error {
+	if _, err := kubectl("", "apply", "-f", filepath.Join(cluster.root, "manifests", "components", "namespace", "namespace.yaml")); err != nil {
+		return err
+	}
 	manifests, err := kubectl("", "kustomize", filepath.Join(cluster.root, "manifests", "base"))
 	if err != nil {
 		return err

@@ -78,7 +78,7 @@ func TestUnreadableAnnotationsDoNotScale(t *testing.T) {
 	}
 	all["broken, with a warning"] = scenario{steps: []step{
 		applies(deployment("3", "app:1"), serverSide()...), autoscaledTo(7),
-		appliedAs("{broken", "3").replicas(7).says("skipped, annotation last-applied-configuration is not valid JSON: "),
+		appliedAs("{broken", "3").replicas(7).says("skipped, annotation last-applied-configuration is not valid: "),
 	}}
 	all["a removed annotation"] = scenario{steps: []step{
 		applies(deployment("3", "app:1")), autoscaledTo(7),

@@ -16,6 +16,7 @@ import (
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/installation"
 	"github.com/ownership-handoff/handoff/plugin/preview"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
@@ -69,6 +70,13 @@ func (n *namespace) previewAs(kubeconfig, stdin string, args []string) *previewe
 	applications, gaps, err := reader.ReadApplications(n.Context(), source.Query{Files: resource.FilenameOptions{Filenames: []string{"-"}}}, resource.FilenameOptions{})
 	if err != nil || len(gaps) > 0 {
 		n.Fatal(err, gaps)
+	}
+	restConfig, err := flags.ToRESTConfig()
+	if err != nil {
+		n.Fatal(err)
+	}
+	if options.Installation, err = installation.Of(n.Context(), restConfig); err != nil {
+		n.Fatal(err)
 	}
 	for _, a := range applications {
 		p, err := preview.Of(n.Context(), a, options)
@@ -147,7 +155,7 @@ func TestPreviewDetectsWhetherTheWebhookActs(t *testing.T) {
 		}
 		return text.String()
 	}
-	const want = "handoff is enabled here, but WITHOUT HANDOFF applies: its webhook does not answer for this object"
+	const want = "handoff is enabled here, but WITHOUT HANDOFF applies: the namespaceSelector of "
 	n.eventually("a preview says that the namespace is excluded", func() bool { return strings.Contains(said(), want) })
 }
 

@@ -37,6 +37,9 @@ func (k kustomization) folder(version string) (string, error) {
 	const image = "ghcr.io/ownership-handoff/handoff-webhook"
 	text := fmt.Sprintf("resources: [../../manifests/%s]\nimages: [{name: %s, newName: %q, newTag: %q}]\n",
 		k.overlay, image, k.proof.options.image, version)
+	if k.overlay != "overlays/default" {
+		text += "components: [../../manifests/components/namespace]\n"
+	}
 	if err := os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(text), 0o600); err != nil {
 		return "", fmt.Errorf("writing the kustomization: %w", err)
 	}

@@ -58,6 +58,7 @@ func TestTheChartRejectsInconsistentValues(t *testing.T) {
 		`podLabels={"app.kubernetes.io/name":"x"}`:           "podLabels: app.kubernetes.io/name is a label of handoff itself",
 		`podLabels={"app.kubernetes.io/component":"x"}`:      "podLabels: app.kubernetes.io/component is a label of handoff itself",
 		`podLabels={"a":"b","app.kubernetes.io/part-of":""}`: "podLabels: app.kubernetes.io/part-of is a label of handoff itself",
+		`ports={"webhook":8080}`:                             "ports: webhook, metrics and health are [8080 8080 8081]; they must be different",
 	} {
 		t.Run(value, func(t *testing.T) {
 			t.Parallel()
@@ -116,8 +117,19 @@ func TestValuesAreRendered(t *testing.T) {
 	if _, found := chart(t, `priorityClassName=""`)["ResourceQuota/handoff-webhook"]; found {
 		t.Error("a ResourceQuota is rendered without a priority class")
 	}
-	if _, found := chart(t, `replicas=1`)["PodDisruptionBudget/handoff-webhook"]; found {
-		t.Error("a PodDisruptionBudget is rendered for one pod, which would block node drains")
+	budget, found := chart(t, `replicas=1`)["PodDisruptionBudget/handoff-webhook"]
+	if spec := budget.Object["spec"]; !found || !strings.Contains(fmt.Sprint(spec), "maxUnavailable:1") {
+		t.Errorf("the PodDisruptionBudget of one pod blocks node drains: %v", spec)
+	}
+	if env := fmt.Sprint(pod(t, `extraEnv=[{"name":"GODEBUG","value":"x"}]`)["containers"]); !strings.Contains(env, "GODEBUG") {
+		t.Errorf("an additional environment variable: got %s", env)
+	}
+	tested := helm(t, "template", filepath.Join(cluster.root, "manifests", "chart"), "--show-only", "templates/tests/version.yaml", "--kube-version", kubernetes(),
+		"--set-json", `tolerations=[{"operator":"Exists"}]`, "--set-json", `nodeSelector={"role":"system"}`, "--set-json", withoutUser)
+	for text, want := range map[string]bool{"operator: Exists": true, "role: system": true, "runAsUser": false} {
+		if strings.Contains(tested.stdout, text) != want {
+			t.Errorf("helm test: want %q: %t, got %s%s", text, want, tested.stdout, tested.stderr)
+		}
 	}
 }
 

@@ -28,6 +28,9 @@ func TestHandoffDoesNotInterceptItsOwnNamespace(t *testing.T) {
 			}
 			guard := filepath.Join(path, "..", "..", "guard")
 			text := "namespace: " + name + "\nresources: [" + path + ", " + guard + "]\n"
+			if folder != "overlays/default" { // which contains it
+				text += "components: [" + filepath.Join(path, "..", "..", "components", "namespace") + "]\n"
+			}
 			if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}

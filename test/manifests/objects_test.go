@@ -121,3 +121,29 @@ func chart(t *testing.T, values ...string) objects {
 	}
 	return decode(t, r.stdout)
 }
+
+// TestAnotherNamespaceStaysAsItIs verifies that an installation into an existing namespace neither changes nor deletes it.
+func TestAnotherNamespaceStaysAsItIs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	source, err := filepath.Rel(dir, filepath.Join(cluster.root, "manifests"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.ReplaceAll("namespace: platform\nresources: [M/overlays/self-signed, M/policies]\ncomponents: [M/components/monitoring]\n", "M", source)
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all := decode(t, kubectl(t, "", "kustomize", dir).stdout)
+	for name, o := range all {
+		if o.GetKind() == "Namespace" {
+			t.Errorf("it contains %s", name)
+		}
+		if namespace := o.GetNamespace(); namespace != "" && namespace != "platform" {
+			t.Errorf("%s is in namespace %s", name, namespace)
+		}
+	}
+	if text, err := json.Marshal(all["PrometheusRule/handoff-webhook"]); err != nil || strings.Contains(string(text), system) {
+		t.Errorf("the alerts name the namespace %s: %v", system, err)
+	}
+}

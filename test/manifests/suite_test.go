@@ -40,7 +40,7 @@ func prepare(ctx context.Context, controlPlane *controlplane.ControlPlane) (err 
 		return err
 	}
 	for _, step := range [][]string{
-		{"apply", "-f", filepath.Join(cluster.root, "manifests", "base", "namespace.yaml")},
+		{"apply", "-f", filepath.Join(cluster.root, "manifests", "components", "namespace", "namespace.yaml")},
 		// Set an unknown mode before a test installs the policy, which applies to the whole cluster.
 		{"create", "namespace", mistyped},
 		{"annotate", "namespace", mistyped, mode + "Enforce"},

@@ -74,8 +74,10 @@ func prepare(ctx context.Context, plane *controlplane.ControlPlane) (err error) 
 	if cluster.root, err = controlplane.Root(); err != nil {
 		return err
 	}
-	for _, file := range []string{"namespace.yaml", "serviceaccount.yaml", "rbac.yaml", "namespaces.yaml"} {
-		path := filepath.Join(cluster.root, "manifests", "base", file)
+	for _, file := range []string{
+		"components/namespace/namespace.yaml", "base/serviceaccount.yaml", "base/rbac.yaml", "base/namespaces.yaml",
+	} {
+		path := filepath.Join(cluster.root, "manifests", file)
 		if out, err := exec.CommandContext(ctx, plane.Kubectl, "apply", "--validate=strict", "-f", path).CombinedOutput(); err != nil {
 			return fmt.Errorf("kubectl apply -f %s: %w\n%s", path, err, out)
 		}

@@ -108,7 +108,7 @@ func TestInterruptedReleaseIsCompletedByRerun(t *testing.T) {
 	yard := appliedIn(t)
 	line := "release configmap/web .data.size -n " + yard
 	said := handoff(t, between(t, func(_ int, text string) bool { return strings.Contains(text, "~1last-applied") }), line)
-	if !strings.Contains(said, "is released, but "+release.WriterManager+" still manages") || !strings.Contains(said, "[exit code 2]") {
+	if !strings.Contains(said, "is released, but "+release.WriterManager+" can still manage") || !strings.Contains(said, "[exit code 2]") {
 		t.Errorf("interrupted: %s", said)
 	}
 	if got := annotationManagers(t, yard); got != release.WriterManager {

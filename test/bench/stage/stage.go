@@ -31,8 +31,8 @@ type Stage struct {
 	api   client.Client
 }
 
-// memoryLimit is the limit of manifests/base/deployment.yaml.
-const memoryLimit = "GOMEMLIMIT=256MiB"
+// collector are the settings of the garbage collector in manifests/base/deployment.yaml.
+var collector = []string{"GOMEMLIMIT=256MiB", "GOGC=300"}
 
 // Start starts a control plane with handoff, and sets up the namespaces. The caller must stop the stage, even after an error.
 func Start(ctx context.Context, progress io.Writer, spaces []*Space) (s *Stage, err error) {
@@ -44,7 +44,7 @@ func Start(ctx context.Context, progress io.Writer, spaces []*Space) (s *Stage, 
 	if s.APIServer, err = procs.Find("kube-apiserver", s.plane.Dir); err != nil {
 		return s, err
 	}
-	if s.Webhook, err = handofftest.Start(ctx, s.plane, handofftest.Options{Environment: []string{memoryLimit}}); err != nil {
+	if s.Webhook, err = handofftest.Start(ctx, s.plane, handofftest.Options{Environment: collector}); err != nil {
 		return s, err
 	}
 	if s.Handoff, err = procs.Find("handoff-webhook", s.plane.Dir); err != nil {

@@ -1,0 +1,130 @@
+package explain
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/table"
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// maxValueLen limits the length of a displayed value.
+const maxValueLen = 40
+
+// head are the columns of both tables, beside the object or its fields. ownerAt is the index of the owner column.
+var head = []string{"VALUE", "OWNER", "MANAGER", "MANIFEST", "SINCE"}
+
+const ownerAt = 2
+
+// colors are the colors of the owners.
+var colors = map[ownership.Owner]int{
+	ownership.Autoscaler: 35, ownership.Controller: 36, ownership.Imperative: 33, ownership.Manifest: 32, ownership.Default: 90,
+	ownership.Unknown: 31, ownership.Other: 36,
+}
+
+// Wide writes a line for each field, with its full path, the full time, and all managedFields entries that contain it.
+func (e Explanation) Wide(w io.Writer, style table.Style, chosen func(ownership.Owner) bool) error {
+	rows := []table.Row{}
+	for i := range e.Fields {
+		f := &e.Fields[i]
+		if !chosen(f.Owner.Kind) {
+			continue
+		}
+		entries := make([]string, len(f.Entries))
+		for i, entry := range f.Entries {
+			entries[i] = strings.TrimSuffix(entry.Manager+"/"+entry.Operation+"/"+entry.Subresource, "/")
+		}
+		rows = append(rows, table.Row{
+			Cells: []string{
+				Text(f.Path), e.Short(f.Path, f.Value), f.Owner.Kind.String(), table.Dash(f.Owner.By),
+				table.Shorten(e.declared(f), maxValueLen), table.Dash(f.Since), table.Dash(strings.Join(entries, ",")),
+			},
+			Color: colors[f.Owner.Kind], At: ownerAt,
+		})
+	}
+	return style.Write(w, slices.Concat([]string{e.Subject.Title()}, head, []string{"MANAGED BY"}), rows)
+}
+
+// Tree writes the object as a tree with one line for each subtree that has a single owner. It leaves out the subtrees of owners
+// that are not chosen.
+func (e Explanation) Tree(w io.Writer, style table.Style, chosen func(ownership.Owner) bool) error {
+	folds := e.folds(chosen)
+	var rows []table.Row
+	if len(folds) == 1 && len(folds[0].Path) == 0 {
+		rows = []table.Row{e.treeRow(style, ".", &folds[0])}
+	} else {
+		rows = e.treeRows(style, folds, 0, "")
+	}
+	return style.Write(w, append([]string{e.Subject.Title()}, head...), rows)
+}
+
+// folds returns the largest subtrees with a single owner that is chosen.
+func (e Explanation) folds(chosen func(ownership.Owner) bool) []ownership.Fold {
+	return slices.DeleteFunc(e.Fields.Fold(), func(f ownership.Fold) bool { return !chosen(f.Owner.Kind) })
+}
+
+// treeRows returns the rows of subtrees whose paths have the first depth elements in common.
+func (e Explanation) treeRows(style table.Style, folds []ownership.Fold, depth int, indent string) (rows []table.Row) {
+	for len(folds) > 0 {
+		path, count := folds[0].Path, 1
+		for count < len(folds) && folds[count].Path[depth].Equals(path[depth]) {
+			count++
+		}
+		branch, nested := "├─ ", "│  "
+		if count == len(folds) {
+			branch, nested = "└─ ", "   "
+		}
+		if count == 1 {
+			rows = append(rows, e.treeRow(style, indent+branch+Text(path[depth:]), &folds[0]))
+		} else {
+			shared := depth + 1 // parents of a single parent share its line
+			for folds[count-1].Path[shared].Equals(path[shared]) {
+				shared++
+			}
+			rows = append(rows, table.Row{Cells: []string{indent + branch + Text(path[depth:shared])}})
+			rows = append(rows, e.treeRows(style, folds[:count], shared, indent+nested)...)
+		}
+		folds = folds[count:]
+	}
+	return rows
+}
+
+func (e Explanation) treeRow(style table.Style, label string, fold *ownership.Fold) table.Row {
+	value, declared := e.foldValue(fold)
+	since := ""
+	for i := range fold.Fields {
+		since = max(since, fold.Fields[i].Since) // RFC 3339 in UTC, as the API server writes it, sorts by time
+	}
+	return table.Row{
+		Cells: []string{label, value, fold.Owner.Kind.String(), table.Dash(fold.Owner.By), declared, style.Age(since)},
+		Color: colors[fold.Owner.Kind], At: ownerAt,
+	}
+}
+
+// foldValue returns the value of a fold, and which part of it the manifest declares.
+func (e Explanation) foldValue(fold *ownership.Fold) (value, declared string) {
+	if len(fold.Fields) == 1 {
+		f := &fold.Fields[0]
+		return e.Short(f.Path, f.Value), table.Shorten(e.declared(f), maxValueLen)
+	}
+	counts := map[string]int{}
+	for i := range fold.Fields {
+		counts[e.declared(&fold.Fields[i])]++
+	}
+	value = fmt.Sprintf("(%d fields)", len(fold.Fields))
+	for _, answer := range []string{"yes", "no", "?"} {
+		if counts[answer] == len(fold.Fields) {
+			return value, answer
+		}
+	}
+	return value, fmt.Sprintf("yes for %d", counts["yes"])
+}
+
+// Short returns a value as the tree shows it: shortened, and masked for the contents of a Secret.
+func (e Explanation) Short(path fieldpath.Path, value []byte) string {
+	return table.Shorten(e.Subject.Show(path, value), maxValueLen)
+}

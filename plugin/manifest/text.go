@@ -1,0 +1,178 @@
+package manifest
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// text is the text of a YAML stream. Nodes record where they begin, as line and column; text computes offsets and where they end.
+type text struct {
+	bytes []byte
+	// starts are the offsets at which nodes begin, and limits those at which the next node after them does.
+	starts, limits map[*yaml.Node]int
+}
+
+// lineBreak is what YAML counts as a line break.
+var lineBreak = regexp.MustCompile("\r\n|[\r\n\u0085\u2028\u2029]")
+
+func newText(content []byte, documents []*yaml.Node) text {
+	t := text{bytes: content, starts: map[*yaml.Node]int{}, limits: map[*yaml.Node]int{}}
+	breaks := lineBreak.FindAllIndex(content, -1)
+	// Columns count characters. Nodes are visited in the order of the text: a single long line is read once.
+	line, column, offset := 0, 0, 0
+	for _, document := range documents {
+		each(document, func(node *yaml.Node) {
+			if node.Line != line || node.Column < column {
+				line, column, offset = node.Line, 1, 0
+				if n := line - 2; n >= 0 && n < len(breaks) {
+					offset = breaks[n][1]
+				}
+			}
+			for ; column < node.Column && offset < len(content); column++ {
+				_, size := utf8.DecodeRune(content[offset:])
+				offset += size
+			}
+			t.starts[node] = offset
+		})
+		t.limit(document, len(content))
+	}
+	return t
+}
+
+func (t text) limit(node *yaml.Node, limit int) {
+	t.limits[node] = limit
+	for _, part := range slices.Backward(node.Content) {
+		t.limit(part, limit)
+		if limit = t.starts[part]; node.Kind == yaml.SequenceNode && !isFlow(node) {
+			limit = t.dash(limit)
+		}
+	}
+}
+
+func isFlow(node *yaml.Node) bool { return node.Style&yaml.FlowStyle != 0 }
+
+// span returns the offsets at which a place begins, with its key or dash, and ends.
+func (t text) span(at *Place) (start, end int) { return t.spanIn(at.in.collection(), at.Key, at.Node) }
+
+// spanIn is span for a part of a mapping, or for an element of a sequence, which has no key.
+func (t text) spanIn(parent, key, node *yaml.Node) (start, end int) {
+	start = t.starts[node]
+	if key != nil {
+		start = t.starts[key]
+	}
+	if isFlow(parent) {
+		return start, t.valueEnd(start, true)
+	}
+	if key == nil {
+		start = t.dash(start)
+	}
+	return start, t.blockEnd(start, t.limits[node])
+}
+
+// dash returns the offset of the dash before an element of a block list, or the start of the element if there is none.
+func (t text) dash(start int) int {
+	before := t.bytes[:start]
+	for {
+		before = bytes.TrimRight(before, " \t\r\n")
+		if bytes.HasSuffix(before, []byte("-")) {
+			return len(before) - 1
+		}
+		line := before[bytes.LastIndexByte(before, '\n')+1:]
+		comment := bytes.IndexByte(line, '#')
+		if comment < 0 || comment > 0 && line[comment-1] != ' ' && line[comment-1] != '\t' {
+			return start
+		}
+		before = before[:len(before)-len(line)+comment]
+	}
+}
+
+var documentMarker = regexp.MustCompile(`^(---|\.{3})(\s|$)`)
+
+// blockEnd returns the end of a part of a block collection: it consists of its line and those before the next part, without empty
+// lines at the end, and without comments there that are not indented further than the part.
+func (t text) blockEnd(start, limit int) (end int) {
+	indent := start - t.lineStart(start)
+	end = t.lineEnd(start)
+	for at := t.nextLine(start); at < limit; at = t.nextLine(at) {
+		line := t.bytes[at:t.lineEnd(at)]
+		content := bytes.TrimLeft(line, " \t")
+		switch {
+		case at+len(line) > limit, documentMarker.Match(line):
+			return end
+		case len(content) == 0, content[0] == '#' && len(line)-len(content) <= indent:
+		default:
+			end = at + len(line)
+		}
+	}
+	return end
+}
+
+// token matches a part of a value in a flow collection: a quoted scalar, space with a comment, an indicator, or a part of a plain
+// scalar.
+var token = regexp.MustCompile(`^("(\\.|[^"\\])*"|'(''|[^'])*'|\s+(#.*)?|[][{},:]|[^][{},:\s"'][^][{},:\s]*|.)`)
+
+// lineEnding matches the end of a line, with a comment.
+var lineEnding = regexp.MustCompile(`\s*(\s#.*)?$`)
+
+// valueEnd returns the end of a value: in a flow collection that before the next comma or closing bracket, otherwise that on
+// its line, without a comment.
+func (t text) valueEnd(start int, inFlow bool) (end int) {
+	if !inFlow && strings.IndexByte(`"'[{`, t.at(start)) < 0 {
+		return start + lineEnding.FindIndex(t.bytes[start:t.lineEnd(start)])[0]
+	}
+	end = start
+	for at, depth := start, 0; at < len(t.bytes) && (inFlow || depth > 0 || at == start); {
+		first := t.bytes[at]
+		at += len(token.Find(t.bytes[at:]))
+		switch {
+		case isSpace(first):
+			continue
+		case first == '[' || first == '{':
+			depth++
+		case depth == 0 && (first == ',' || first == ']' || first == '}'):
+			return end
+		case first == ']' || first == '}':
+			depth--
+		}
+		end = at
+	}
+	return end
+}
+
+// between returns the text between two offsets, nothing if a malformed part seems to end after the next one begins: then Apply fails.
+func (t text) between(start, end int) []byte { return t.bytes[start:max(start, end)] }
+
+// at returns the byte at an offset, 0 at the end.
+func (t text) at(offset int) byte {
+	if offset < len(t.bytes) {
+		return t.bytes[offset]
+	}
+	return 0
+}
+
+func isSpace(c byte) bool { return strings.IndexByte(" \t\r\n", c) >= 0 }
+
+// line returns the number of the line that contains the character before an offset, counted from 1.
+func (t text) line(offset int) int { return 1 + bytes.Count(t.bytes[:offset], []byte("\n")) }
+
+func (t text) lineStart(at int) int { return bytes.LastIndexByte(t.bytes[:at], '\n') + 1 }
+
+// lineEnd returns the end of the line at an offset, before its line break.
+func (t text) lineEnd(at int) int {
+	line, _, _ := bytes.Cut(t.bytes[at:], []byte("\n"))
+	return at + len(bytes.TrimSuffix(line, []byte("\r")))
+}
+
+// nextLine returns the end of the line at an offset, after its line break.
+func (t text) nextLine(at int) int {
+	line, _, found := bytes.Cut(t.bytes[at:], []byte("\n"))
+	if found {
+		return at + len(line) + 1
+	}
+	return len(t.bytes)
+}

@@ -1,0 +1,152 @@
+package preview
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ownership-handoff/handoff/internal/protocol"
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/source"
+)
+
+// answer is the result of a dry run.
+type answer struct {
+	// text is the object as it would be stored, with the mode label as without this dry run.
+	text []byte
+	// unsent reports whether the apply changes nothing, so that kubectl sends no request.
+	unsent bool
+	// answered reports whether handoff has answered with warnings, which are those. Warnings about a Secret can be hidden.
+	answered bool
+	warnings []string
+}
+
+// mark is what a dry run appends to a last-applied annotation that the apply does not change. A dry run that does not send the
+// annotation can also be a kubectl diff, of any other manifest.
+const mark = " "
+
+// send sends a dry run of the apply as kubectl would, and with the mode label if mode is not empty.
+func (t *trial) send(ctx context.Context, mode string) (a answer, err error) {
+	sent, err := t.sent(mode)
+	if err != nil {
+		return a, err
+	}
+	options := metav1.PatchOptions{
+		FieldManager: t.options.manager(), DryRun: []string{metav1.DryRunAll}, FieldValidation: t.options.Validate,
+	}
+	var text []byte
+	kind := types.ApplyPatchType
+	if t.options.ServerSide {
+		// Another manager may own the label. Other conflicts have been reported by the dry run without it.
+		force := t.options.ForceConflicts || mode != ""
+		options.Force = &force
+		text, err = json.Marshal(sent.Object)
+	} else if t.preview.Subject.Object.Present() {
+		if text, kind, err = t.patch(sent); string(text) == "{}" {
+			return answer{text: t.preview.Subject.Object.Text(), unsent: true}, nil
+		}
+		if live, _ := t.preview.Subject.Object.LastApplied(); err == nil && lastApplied(sent) == live {
+			setLastApplied(sent, live+mark)
+			text, kind, err = t.patch(sent)
+		}
+	}
+	if err != nil {
+		return a, err
+	}
+	ctx, heard := source.WithWarnings(ctx, mode == "")
+	var stored *unstructured.Unstructured
+	if text != nil {
+		stored, err = t.application.Resource.Patch(ctx, t.preview.Subject.Name, kind, text, options)
+	} else {
+		stored, err = t.application.Resource.Create(ctx, sent, metav1.CreateOptions{
+			FieldManager: options.FieldManager, DryRun: options.DryRun, FieldValidation: options.FieldValidation,
+		})
+	}
+	if err != nil {
+		return a, t.classify(err)
+	}
+	isOther := func(text string) bool { return !strings.HasPrefix(text, protocol.WarningPrefix) }
+	a.warnings = slices.DeleteFunc(slices.Clone(*heard), isOther)
+	a.answered = len(a.warnings) > 0 || t.preview.Subject.IsSecret() && len(*heard) > 0
+	if applied, marked := strings.CutSuffix(lastApplied(stored), mark); marked && !t.options.ServerSide {
+		setLastApplied(stored, applied)
+	}
+	if mode != "" {
+		t.restoreLabel(stored)
+	}
+	a.text, err = stored.MarshalJSON()
+	return a, err
+}
+
+// patch returns the patch of a client-side apply, {} if it changes nothing.
+func (t *trial) patch(sent *unstructured.Unstructured) (text []byte, kind types.PatchType, err error) {
+	manifest, err := json.Marshal(sent.Object)
+	if err != nil {
+		return nil, kind, err
+	}
+	return t.preview.Subject.ApplyPatch(t.base(), manifest, t.preview.Subject.Object.Text())
+}
+
+// base returns the last-applied configuration as kubectl reads it.
+func (t *trial) base() []byte {
+	base, _ := t.preview.Subject.Object.LastApplied()
+	if strings.TrimSpace(base) == "null" {
+		return nil
+	}
+	return []byte(base)
+}
+
+// sent returns the manifest as kubectl sends it: with itself in the last-applied annotation for a client-side apply. If mode is not
+// empty, it has the mode label.
+func (t *trial) sent(mode string) (*unstructured.Unstructured, error) {
+	sent := t.application.Manifest.DeepCopy()
+	if !t.options.ServerSide {
+		// As in GetModifiedConfiguration (k8s.io/kubectl/pkg/util/apply.go): with an annotations map, even if it is empty, and with
+		// a trailing newline. SetAnnotations would remove an empty map.
+		annotations := labels.Merge(sent.GetAnnotations(), nil)
+		delete(annotations, ownership.LastAppliedAnnotation)
+		if err := unstructured.SetNestedStringMap(sent.Object, annotations, "metadata", "annotations"); err != nil {
+			return nil, err
+		}
+		text, err := sent.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		setLastApplied(sent, string(text))
+	}
+	if mode != "" {
+		sent.SetLabels(labels.Merge(sent.GetLabels(), labels.Set{ownership.ModeLabel: mode}))
+	}
+	return sent, nil
+}
+
+// restoreLabel sets the mode label of a stored object to that of the object after the apply as it is, or else of the live one.
+func (t *trial) restoreLabel(stored *unstructured.Unstructured) {
+	like, err := ownership.ParseObject(t.preview.With)
+	if err != nil || !like.Present() {
+		like = t.preview.Subject.Object
+	}
+	set := labels.Merge(stored.GetLabels(), nil)
+	delete(set, ownership.ModeLabel)
+	if label, labeled := like.ModeLabel(); labeled {
+		set[ownership.ModeLabel] = label
+	}
+	if len(set) == 0 {
+		set = nil
+	}
+	stored.SetLabels(set)
+}
+
+func lastApplied(o *unstructured.Unstructured) string {
+	return o.GetAnnotations()[ownership.LastAppliedAnnotation]
+}
+
+func setLastApplied(o *unstructured.Unstructured, text string) {
+	o.SetAnnotations(labels.Merge(o.GetAnnotations(), labels.Set{ownership.LastAppliedAnnotation: text}))
+}
