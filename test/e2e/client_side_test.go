@@ -59,10 +59,12 @@ func reports(o *unstructured.Unstructured) []metav1.ManagedFieldsEntry {
 	return slices.DeleteFunc(o.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource != "status" })
 }
 
+// withoutReports returns the object without what the Deployment controller writes with the status, the revision included.
 func withoutReports(o *unstructured.Unstructured) map[string]any {
 	o = o.DeepCopy()
 	o.SetManagedFields(slices.DeleteFunc(o.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "status" }))
 	unstructured.RemoveNestedField(o.Object, "metadata", "resourceVersion")
+	unstructured.RemoveNestedField(o.Object, "metadata", "annotations", "deployment.kubernetes.io/revision")
 	delete(o.Object, "status")
 	return o.Object
 }
