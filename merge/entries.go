@@ -89,12 +89,13 @@ func (k *keeper) newEntryRestorer(incoming []ownership.Entry) *entryRestorer {
 		return r // nothing to restore
 	}
 	for _, p := range k.pieces {
+		scale := slices.ContainsFunc(p.kept, func(i int) bool { return k.kept[i].Field.Scale })
 		if p.whole {
-			r.addPart(p, p.top)
+			r.addPart(p, p.top, scale)
 			continue
 		}
 		for _, i := range p.kept {
-			r.addPart(p, k.nodes[i])
+			r.addPart(p, k.nodes[i], scale)
 		}
 	}
 	managed := map[*part]bool{}
@@ -117,16 +118,15 @@ func (k *keeper) newEntryRestorer(incoming []ownership.Entry) *entryRestorer {
 }
 
 // addPart adds a part of a piece, once.
-func (r *entryRestorer) addPart(of *piece, n *fieldtree.Node) {
+func (r *entryRestorer) addPart(of *piece, n *fieldtree.Node, scale bool) {
 	if r.byNode[n.ID] != nil {
 		return
 	}
-	p := &part{node: n}
+	p := &part{node: n, scale: scale}
 	for parent := n; parent != of.top; {
 		parent = parent.Parent()
 		r.parents.Insert(parent.Path())
 	}
-	p.scale = slices.ContainsFunc(of.kept, func(i int) bool { return r.keeper.kept[i].Field.Scale })
 	if p.scale {
 		r.scale = p
 	}
@@ -196,16 +196,13 @@ func (r *entryRestorer) restore(pair entryPair) (ownership.Entry, error) {
 // toUndo returns the parts that an entry has gained and must not manage, and those that it has lost, in whole or in part,
 // and is to manage as in live.
 func (r *entryRestorer) toUndo(pair entryPair) (gained, lost []*part) {
-	for p := range pair.incomingSubsets {
-		if pair.liveSubsets[p] == nil {
+	dropped := r.keeper.isSendersApply(pair.entry())
+	for _, p := range r.parts { // in the order of their paths: a fieldpath.Set is slow to fill in another
+		live, managed := pair.liveSubsets[p]
+		switch incoming, claimed := pair.incomingSubsets[p]; {
+		case claimed && !managed:
 			gained = append(gained, p)
-		}
-	}
-	if r.keeper.isSendersApply(pair.entry()) {
-		return gained, nil
-	}
-	for p, text := range pair.liveSubsets {
-		if !bytes.Equal(pair.incomingSubsets[p], text) {
+		case managed && !dropped && !bytes.Equal(incoming, live):
 			lost = append(lost, p)
 		}
 	}
