@@ -196,22 +196,26 @@ func (r *entryRestorer) restore(pair entryPair) (ownership.Entry, error) {
 // toUndo returns the parts that an entry has gained and must not manage, and those that it has lost, in whole or in part,
 // and is to manage as in live.
 func (r *entryRestorer) toUndo(pair entryPair) (gained, lost []*part) {
-	dropped := r.keeper.isSendersApply(pair.entry())
-	for _, p := range r.parts { // in the order of their paths: a fieldpath.Set is slow to fill in another
-		live, managed := pair.liveSubsets[p]
-		switch incoming, claimed := pair.incomingSubsets[p]; {
-		case claimed && !managed:
+	for p := range pair.incomingSubsets {
+		if pair.liveSubsets[p] == nil {
 			gained = append(gained, p)
-		case managed && !dropped && !bytes.Equal(incoming, live):
+		}
+	}
+	if r.keeper.isSendersApply(pair.entry()) {
+		return gained, nil
+	}
+	for p, text := range pair.liveSubsets {
+		if !bytes.Equal(pair.incomingSubsets[p], text) {
 			lost = append(lost, p)
 		}
 	}
 	return gained, lost
 }
 
-// pathsOf returns the paths of parts in the API version of an entry.
+// pathsOf returns the paths of parts in the API version of an entry. They are added in order: a Set is slow to fill in another.
 func (r *entryRestorer) pathsOf(parts []*part, pair entryPair) *fieldpath.Set {
 	set := fieldpath.NewSet()
+	slices.SortFunc(parts, func(a, b *part) int { return a.node.ID - b.node.ID })
 	for _, p := range parts {
 		set.Insert(r.pathOf(p, pair))
 	}

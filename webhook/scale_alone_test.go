@@ -44,8 +44,10 @@ func TestTheScaleFieldAlone(t *testing.T) {
 		t.Run(part, func(t *testing.T) {
 			t.Parallel()
 			s := newScaleTest(t)
-			for _, seed := range onceWrong {
-				s.check(t, seed, want)
+			if *firstSeed == 0 {
+				for _, seed := range onceWrong {
+					s.check(t, seed, want)
+				}
 			}
 			for seed := *firstSeed; s.checked < number; seed++ {
 				s.check(t, seed, want)
