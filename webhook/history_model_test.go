@@ -40,10 +40,21 @@ func (h *history) scale() outcome {
 			return owned
 		}
 	}
-	if !sets {
+	switch {
+	case sets:
+		return through // row 6, or the manifest's own field
+	case h.takesOver():
+		return unknown
+	default:
 		return kept // rows 3 and 4
 	}
-	return through // row 6, or the manifest's own field
+}
+
+// takesOver reports whether the writer replaces the object with the manifest that another applier recorded: its write looks like that
+// of a client that records nothing and sets the default (docs/limits.md).
+func (h *history) takesOver() bool {
+	return h.writer.how == replacing && h.annotator != h.writer &&
+		lastAppliedIn(unmarshalOrPanic(h.live)) == lastAppliedIn(unmarshalOrPanic(h.incoming))
 }
 
 // declaresZero expects what becomes of a 0 that the manifest or the base may declare, and that is otherwise a person's.
