@@ -131,8 +131,11 @@ func (o *observation) same(report func(check, at, format string, args ...any)) {
 	o.keeps(report)
 	o.keepsRuled(report)
 	for _, p := range o.names("removed") {
-		// The API server itself sets some fields of Services again.
-		if was := text(fields[1][p]); was != "null" && was == text(fields[0][p]) && o.kind.Kind != "Service" {
+		// The API server itself sets some fields of Services again, and the defaults beside a kept field whose parent comes back.
+		comesBack := slices.ContainsFunc(o.named, func(name string) bool {
+			return slices.ContainsFunc(parentsOf(name), func(parent string) bool { return within(p, parent) && parent != p })
+		})
+		if was := text(fields[1][p]); was != "null" && was == text(fields[0][p]) && o.kind.Kind != "Service" && !(comesBack && o.isDefault(p)) {
 			report(checkRemoved, p, "%s is still %s", p, was)
 		}
 	}
