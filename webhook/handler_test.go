@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	jsonpatchv4 "gopkg.in/evanphx/json-patch.v4"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ownership-handoff/handoff/ownership"
@@ -111,15 +110,11 @@ func patchedBy(tb testing.TB, object string, patch []byte) string {
 	if patch == nil {
 		return object
 	}
-	operations, err := jsonpatchv4.DecodePatch(patch)
-	if err != nil {
-		tb.Fatalf("%v: %s", err, patch)
-	}
-	got, err := operations.Apply([]byte(object))
+	got, err := applyPatch(object, patch)
 	if err != nil {
 		tb.Fatalf("the patch does not apply: %v: %s to %s", err, patch, object)
 	}
-	return string(got)
+	return got
 }
 
 func TestOtherRequestsAreAllowedSilently(t *testing.T) {

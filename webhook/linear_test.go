@@ -92,26 +92,6 @@ func TestCostGrowsLinearly(t *testing.T) {
 	})
 }
 
-// BenchmarkGrowth prints the powers by which the costs grow.
-func BenchmarkGrowth(b *testing.B) {
-	all := dimensions()
-	for _, sentence := range slices.Sorted(maps.Keys(all)) {
-		b.Run(sentence, func(b *testing.B) {
-			var before, last step
-			for b.Loop() {
-				steps, _ := all[sentence].measure(b)
-				last, before = steps[len(steps)-1], steps[max(0, len(steps)-3)]
-			}
-			b.ReportMetric(0, "ns/op")
-			b.ReportMetric(float64(last.body), "body-bytes")
-			b.ReportMetric(slope(before, last, step.timeOf), "time-power")
-			b.ReportMetric(slope(before, last, step.bytesOf), "bytes-power")
-			b.ReportMetric(slope(before, last, step.countOf), "allocs-power")
-			b.ReportMetric(float64(last.bytes)/float64(last.body), "bytes/body")
-		})
-	}
-}
-
 // TestPeakMemoryOfAReview: what a review allocates in total bounds its peak; where that is too much, the live heap is
 // sampled.
 func TestPeakMemoryOfAReview(t *testing.T) {
