@@ -45,7 +45,7 @@ func (r *entryRestorer) restoreEntries(incoming []ownership.Entry) ([]ownership.
 		if restored[i], err = r.restore(r.pairs[i]); err != nil {
 			return nil, err
 		}
-		if r.unmanaged && r.keeper.write.InOtherVersion(r.pairs[i].live) {
+		if r.unmanaged && r.keeper.write.InOtherVersion(r.pairs[i].of.Live) {
 			if restored[i], err = r.restoreOtherNames(r.pairs[i], restored[i]); err != nil {
 				return nil, err
 			}
@@ -53,7 +53,7 @@ func (r *entryRestorer) restoreEntries(incoming []ownership.Entry) ([]ownership.
 	}
 	entries := restored[:0]
 	for i := range r.pairs {
-		wasEmpty := r.pairs[i].inIncoming && r.pairs[i].incoming.IsEmpty()
+		wasEmpty := r.pairs[i].of.InIncoming && r.pairs[i].of.Incoming.IsEmpty()
 		if !restored[i].IsEmpty() || wasEmpty {
 			entries = append(entries, restored[i])
 		}
@@ -61,27 +61,15 @@ func (r *entryRestorer) restoreEntries(incoming []ownership.Entry) ([]ownership.
 	return ownership.InOrder(entries), nil
 }
 
-// entryPair is the entries of one manager in live and in the incoming object.
+// entryPair is the entries of one manager, with what they contain of the parts.
 type entryPair struct {
-	live, incoming ownership.Entry
-	// inIncoming reports whether the incoming object has the entry.
-	inIncoming bool
-	// changed reports whether the write changes the entry's field set.
-	changed bool
-	// liveSubsets and incomingSubsets are the subsets of the two field sets at the parts; empty unless the entry is changed.
+	of ownership.Pair
+	// liveSubsets and incomingSubsets are the subsets of the two field sets at the parts; empty unless the write changes the set.
 	liveSubsets, incomingSubsets subsets
 }
 
 // subsets are the subsets of a field set at the parts that the set contains, as JSON.
 type subsets map[*part][]byte
-
-// entry returns the incoming entry or, if the write has removed it, the one of live.
-func (p entryPair) entry() ownership.Entry {
-	if p.inIncoming {
-		return p.incoming
-	}
-	return p.live
-}
 
 func (k *keeper) newEntryRestorer(incoming []ownership.Entry) *entryRestorer {
 	r := &entryRestorer{keeper: k, byNode: make([]*part, k.tree.Len()), parents: &fieldpath.Set{}}
@@ -99,17 +87,14 @@ func (k *keeper) newEntryRestorer(incoming []ownership.Entry) *entryRestorer {
 		}
 	}
 	managed := map[*part]bool{}
-	pairs := ownership.Pairs(k.write.LiveEntries, incoming)
 	r.pairs = make([]entryPair, 0, len(incoming)+1)
-	for both := range pairs {
-		pair := entryPair{live: both.Live, incoming: both.Incoming, inIncoming: both.InIncoming}
-		pair.changed = !both.InIncoming || !both.InLive || !bytes.Equal(pair.incoming.Fields.Text(), pair.live.Fields.Text())
-		live := r.subsetsOf(pair.live)
+	for both := range ownership.Pairs(k.write.LiveEntries, incoming) {
+		pair, live := entryPair{of: both}, r.subsetsOf(both.Live)
 		for p := range live {
 			managed[p] = true
 		}
-		if pair.changed {
-			pair.liveSubsets, pair.incomingSubsets = live, r.subsetsOf(pair.incoming)
+		if both.Changed() {
+			pair.liveSubsets, pair.incomingSubsets = live, r.subsetsOf(both.Incoming)
 		}
 		r.pairs = append(r.pairs, pair)
 	}
@@ -166,31 +151,31 @@ func (r *entryRestorer) scalePathIn(e ownership.Entry) fieldpath.Path {
 
 // restore returns an entry with its field set restored at the parts.
 func (r *entryRestorer) restore(pair entryPair) (ownership.Entry, error) {
-	if !pair.changed {
-		return pair.incoming, nil
+	if !pair.of.Changed() {
+		return pair.of.Incoming, nil
 	}
 	gained, lost := r.toUndo(pair)
 	parents := r.parents
-	if r.keeper.isSendersApply(pair.entry()) {
+	if r.keeper.isSendersApply(pair.of.Entry()) {
 		parents = &fieldpath.Set{}
 	}
 	if len(gained)+len(lost) == 0 && parents.Empty() {
-		return pair.incoming, nil
+		return pair.of.Incoming, nil
 	}
-	incoming, err := pair.incoming.Set()
+	incoming, err := pair.of.Incoming.Set()
 	if err != nil {
-		return pair.incoming, err
+		return pair.of.Incoming, err
 	}
-	live, err := pair.live.Set()
+	live, err := pair.of.Live.Set()
 	if err != nil {
-		return pair.incoming, err
+		return pair.of.Incoming, err
 	}
 	set := incoming.RecursiveDifference(r.pathsOf(gained, pair)).RecursiveDifference(r.pathsOf(lost, pair))
 	set = set.Union(r.subset(live, lost, pair)).Union(live.Intersection(parents))
-	if set.Equals(incoming) && pair.inIncoming {
-		return pair.incoming, nil
+	if set.Equals(incoming) && pair.of.InIncoming {
+		return pair.of.Incoming, nil
 	}
-	return pair.entry().WithSet(set)
+	return pair.of.Entry().WithSet(set)
 }
 
 // toUndo returns the parts that an entry has gained and must not manage, and those that it has lost, in whole or in part,
@@ -201,7 +186,7 @@ func (r *entryRestorer) toUndo(pair entryPair) (gained, lost []*part) {
 			gained = append(gained, p)
 		}
 	}
-	if r.keeper.isSendersApply(pair.entry()) {
+	if r.keeper.isSendersApply(pair.of.Entry()) {
 		return gained, nil
 	}
 	for p, text := range pair.liveSubsets {
@@ -223,7 +208,7 @@ func (r *entryRestorer) pathsOf(parts []*part, pair entryPair) *fieldpath.Set {
 }
 
 func (r *entryRestorer) pathOf(p *part, pair entryPair) fieldpath.Path {
-	if e := pair.entry(); p.scale && r.keeper.write.InOtherVersion(e) {
+	if e := pair.of.Entry(); p.scale && r.keeper.write.InOtherVersion(e) {
 		return r.scalePathIn(e)
 	}
 	return p.node.Path()
@@ -237,14 +222,14 @@ func (r *entryRestorer) subset(set *fieldpath.Set, parts []*part, pair entryPair
 // restoreOtherNames returns an entry that was recorded in another API version with the fields that the live object does not have at
 // their path, because they have another name in the write's version. It is called if a kept field has no manager in this version.
 func (r *entryRestorer) restoreOtherNames(pair entryPair, restored ownership.Entry) (ownership.Entry, error) {
-	if !pair.changed || r.keeper.write.Managers.IsApplier(pair.live) {
+	if !pair.of.Changed() || r.keeper.write.Managers.IsApplier(pair.of.Live) {
 		return restored, nil
 	}
 	now, err := restored.Set()
 	if err != nil {
 		return restored, err
 	}
-	live, err := pair.live.Set()
+	live, err := pair.of.Live.Set()
 	if err != nil {
 		return restored, err
 	}
@@ -257,8 +242,8 @@ func (r *entryRestorer) restoreOtherNames(pair entryPair, restored ownership.Ent
 			set.Insert(n.Path())
 		}
 	}
-	if !pair.inIncoming && set.Equals(live) {
-		return pair.live, nil
+	if !pair.of.InIncoming && set.Equals(live) {
+		return pair.of.Live, nil
 	}
-	return pair.entry().WithSet(set)
+	return pair.of.Entry().WithSet(set)
 }

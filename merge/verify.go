@@ -59,8 +59,7 @@ func (r *entryRestorer) verify(entries []ownership.Entry) error {
 		}
 		live, incoming := r.subsetsOf(both.Live), r.subsetsOf(both.Incoming)
 		if live.lacks(incoming) || incoming.lacks(live) {
-			pair := entryPair{live: both.Live, incoming: both.Incoming, inIncoming: both.InIncoming}
-			return fmt.Errorf("%w: the managedFields entry of %s differs", ErrNotRestored, pair.entry().Manager)
+			return fmt.Errorf("%w: the managedFields entry of %s differs", ErrNotRestored, both.Entry().Manager)
 		}
 	}
 	return nil

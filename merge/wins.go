@@ -11,6 +11,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // A unit is kept only if the API server accepts it whatever else the manifest sets, as far as its size and the names in it tell. A
@@ -104,17 +105,17 @@ func (k *keeper) lengthOf(member *jsontree.Node, limit int) int {
 	}
 }
 
-// podSpec returns the pod spec of the incoming object that a unit of a pod template belongs to.
-func (k *keeper) podSpec(n *fieldtree.Node) *jsontree.Node {
+// podSpecIn returns the pod spec of an object that a unit of a pod template belongs to.
+func podSpecIn(o ownership.Object, n *fieldtree.Node) *jsontree.Node {
 	path := n.Path()
 	at := slices.IndexFunc(path, func(e fieldpath.PathElement) bool { return e.FieldName != nil && *e.FieldName == "template" })
-	return k.write.Incoming.At().Find(path[:at+1]).Member("spec")
+	return o.At().Find(path[:at+1]).Member("spec")
 }
 
 // appArmorOf returns the reason if the pod template that an annotation belongs to does not have its container, or sets the field that
 // replaces the annotation: the two must be equal (ValidateAppArmorPodAnnotations in k8s.io/kubernetes/pkg/apis/core/validation).
 func (k *keeper) appArmorOf(container string, n *fieldtree.Node) (reason string) {
-	spec := k.podSpec(n)
+	spec := podSpecIn(k.write.Incoming, n)
 	in := elementNamed(spec.Member("containers"), container)
 	if in == nil {
 		in = elementNamed(spec.Member("initContainers"), container)
@@ -136,15 +137,14 @@ func elementNamed(list *jsontree.Node, name string) *jsontree.Node {
 // otherResources returns the reason if a container's resources name a resource claim that the pod spec does not have, or if the
 // manifest changes the resources of the whole pod, which limit those of its containers.
 func (k *keeper) otherResources(n *fieldtree.Node) (reason string) {
-	path := n.Path()
-	at := slices.IndexFunc(path, func(e fieldpath.PathElement) bool { return e.FieldName != nil && *e.FieldName == "template" })
-	whole := k.podSpec(n).Member("resources")
-	if whole != nil && !bytes.Equal(whole.Text(), k.write.Live.At().Find(path[:at+1]).At("spec", "resources").Text()) {
+	spec := podSpecIn(k.write.Incoming, n)
+	whole := spec.Member("resources")
+	if whole != nil && !bytes.Equal(whole.Text(), podSpecIn(k.write.Live, n).Member("resources").Text()) {
 		return "the manifest sets resources of the pod"
 	}
 	for claim := range k.live.Of(n).Member("claims").Parts() {
 		name, _ := claim.Member("name").String()
-		if elementNamed(k.podSpec(n).Member("resourceClaims"), name) == nil {
+		if elementNamed(spec.Member("resourceClaims"), name) == nil {
 			return "the manifest removed resource claim " + name
 		}
 	}

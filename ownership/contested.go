@@ -202,12 +202,11 @@ type facts struct {
 
 func (s *search) facts() facts {
 	w := s.write
-	f := facts{
+	return facts{
 		search: s,
 		inLive: s.tree.Find(w.Live.root), inIncoming: s.tree.Find(w.Incoming.root),
 		inManifest: s.tree.Find(w.Manifests.manifest), inBase: s.tree.Find(w.Manifests.base),
 	}
-	return f
 }
 
 // readManagers reads which live entries contain the fields.
@@ -308,7 +307,7 @@ func (f *facts) declaredUnit(n *fieldtree.Node, c ContestedField) Declared {
 // ruledOwner returns the owner of a field that a rule names. A field that no entry of the write's version contains, and that does
 // not have the value of the base, was written by the controller that has an entry in another version.
 func (f *facts) ruledOwner(n *fieldtree.Node, c ContestedField) FieldOwner {
-	isBase := c.Declared.Base == Sets && asDeclared(c.Path, c.Live, f.inBase.Of(n).Text())
+	isBase := c.Declared.Base == Sets && f.isBase(n)
 	if len(f.managers[n.ID]) == 0 && !isBase && f.search.elsewhere != "" {
 		return FieldOwner{Kind: Controller, By: f.search.elsewhere}
 	}

@@ -15,6 +15,19 @@ type Pair struct {
 	InLive, InIncoming bool
 }
 
+// Entry returns the incoming entry or, if the write has removed it, the one of live.
+func (p Pair) Entry() Entry {
+	if p.InIncoming {
+		return p.Incoming
+	}
+	return p.Live
+}
+
+// Changed reports whether the write changes the entry's field set, adds the entry or removes it.
+func (p Pair) Changed() bool {
+	return !p.InLive || !p.InIncoming || !bytes.Equal(p.Live.Fields.Text(), p.Incoming.Fields.Text())
+}
+
 // Pairs pairs the managedFields entries of live and of the incoming object. It yields the incoming entries first, in their order,
 // then the entries that only live has. The time is linear in the number of entries.
 func Pairs(live, incoming []Entry) iter.Seq[Pair] {

@@ -84,21 +84,16 @@ func senderEntry(fieldManager string, live, incoming []Entry) Entry {
 			own, found = e, found+1
 		}
 	}
+	applied := Entry{Manager: fieldManager, Operation: OperationApply}
+	_, hadApplied := before[applied.id()]
 	switch {
 	case found == 1:
 		return own
-	case found == 0 && fieldManager != "" && hasApplied(fieldManager, live):
-		return Entry{Manager: fieldManager, Operation: OperationApply} // the manifest has dropped all of its fields
+	case found == 0 && fieldManager != "" && hadApplied:
+		return applied // the manifest has dropped all of its fields
 	default:
 		return Entry{Manager: fieldManager, Operation: OperationUpdate}
 	}
-}
-
-// hasApplied reports whether a manager has an Apply entry.
-func hasApplied(manager string, entries []Entry) bool {
-	return slices.ContainsFunc(entries, func(e Entry) bool {
-		return e.Manager == manager && e.Operation == OperationApply && e.Subresource == ""
-	})
 }
 
 // isUpdated reports whether the entry's own manager has written since live: its time is new, or it has gained fields. The API
