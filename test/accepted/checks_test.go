@@ -135,7 +135,8 @@ func (o *observation) same(report func(check, at, format string, args ...any)) {
 		comesBack := slices.ContainsFunc(o.named, func(name string) bool {
 			return slices.ContainsFunc(parentsOf(name), func(parent string) bool { return within(p, parent) && parent != p })
 		})
-		if was := text(fields[1][p]); was != "null" && was == text(fields[0][p]) && o.kind.Kind != "Service" && !(comesBack && o.isDefault(p)) {
+		setAgain := o.kind.Kind == "Service" || comesBack && o.isDefault(p)
+		if was := text(fields[1][p]); was != "null" && was == text(fields[0][p]) && !setAgain {
 			report(checkRemoved, p, "%s is still %s", p, was)
 		}
 	}
