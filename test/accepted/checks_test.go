@@ -356,8 +356,8 @@ func (o *observation) names(verbs string) (all []string) {
 			all = append(all, name)
 			continue
 		}
-		for _, fields := range o.schemas.fields(o.before.object, o.opted.object, o.twin.object) {
-			for p := range fields {
+		for _, object := range []map[string]any{o.before.object, o.opted.object, o.twin.object} { // one may have two elements with one key
+			for p := range o.schemas.fields(object)[0] {
 				if i := strings.LastIndex(p, cut); i > 0 && within(p, p[:i+len(cut)]) {
 					all = append(all, p[:i+len(cut)])
 				}
