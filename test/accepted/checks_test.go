@@ -130,19 +130,25 @@ func (o *observation) same(report func(check, at, format string, args ...any)) {
 	}
 	o.keeps(report)
 	o.keepsRuled(report)
-	for _, p := range o.names("removed") {
-		// The API server itself sets some fields of Services again, and the defaults beside a kept field whose parent comes back.
-		comesBack := slices.ContainsFunc(o.named, func(name string) bool {
-			return slices.ContainsFunc(parentsOf(name), func(parent string) bool { return within(p, parent) && parent != p })
-		})
-		setAgain := o.kind.Kind == "Service" || comesBack && o.isDefault(p)
-		if was := text(fields[1][p]); was != "null" && was == text(fields[0][p]) && !setAgain {
-			report(checkRemoved, p, "%s is still %s", p, was)
+	for _, warning := range o.answer.warnings {
+		names := o.namesIn(warning, "removed") // several if the front is cut
+		if len(names) > 0 && !slices.ContainsFunc(names, func(p string) bool { return o.isRemoved(p, fields) }) {
+			report(checkRemoved, names[0], "%s is still %s", names[0], text(fields[1][names[0]]))
 		}
 	}
 	if was := text(fields[1][scaleField]); o.scaled && was != "0" && was != "null" && was != text(fields[0][scaleField]) && o.step.declares() {
 		report(checkScale, scaleField, "was %s, is %s", was, text(fields[0][scaleField]))
 	}
+}
+
+// isRemoved reports whether the write has removed a field, or could: the API server itself sets some fields of Services again, and the
+// defaults beside a kept field whose parent comes back. fields are those of the object now and before.
+func (o *observation) isRemoved(p string, fields []map[string]any) bool {
+	comesBack := slices.ContainsFunc(o.named, func(name string) bool {
+		return slices.ContainsFunc(parentsOf(name), func(parent string) bool { return within(p, parent) && parent != p })
+	})
+	was := text(fields[1][p])
+	return was == "null" || was != text(fields[0][p]) || o.kind.Kind == "Service" || comesBack && o.isDefault(p)
 }
 
 // isDefault reports whether nobody manages a field. Entries can have the parents of kept fields without what was in them.
@@ -330,37 +336,40 @@ var warningForm = regexp.MustCompile(`^handoff: ([a-z ]+?) (\.\S.*)$`)
 
 // names returns the paths that the warnings with a verb begin with. A path whose front is cut becomes all paths with that end.
 func (o *observation) names(verbs string) (all []string) {
-	verb := regexp.MustCompile(`^(` + verbs + `)$`)
 	for _, warning := range o.answer.warnings {
-		form := warningForm.FindStringSubmatch(warning)
-		if len(form) < 2 || !verb.MatchString(form[1]) {
-			continue
+		all = append(all, o.namesIn(warning, verbs)...)
+	}
+	return all
+}
+
+func (o *observation) namesIn(warning, verbs string) (all []string) {
+	form := warningForm.FindStringSubmatch(warning)
+	if len(form) < 2 || !slices.Contains(strings.Split(verbs, "|"), form[1]) {
+		return nil
+	}
+	depth, end := 0, len(form[2])
+	if shut, open := strings.IndexByte(form[2], ']'), strings.IndexByte(form[2], '['); shut >= 0 && (open < 0 || shut < open) {
+		depth = 1 // the front is cut within brackets
+	}
+	for i, c := range form[2] {
+		switch {
+		case c == '[':
+			depth++
+		case c == ']':
+			depth--
+		case depth == 0 && strings.ContainsRune(" =,;", c):
+			end = min(end, i)
 		}
-		depth, end := 0, len(form[2])
-		if shut, open := strings.IndexByte(form[2], ']'), strings.IndexByte(form[2], '['); shut >= 0 && (open < 0 || shut < open) {
-			depth = 1 // the front is cut within brackets
-		}
-		for i, c := range form[2] {
-			switch {
-			case c == '[':
-				depth++
-			case c == ']':
-				depth--
-			case depth == 0 && strings.ContainsRune(" =,;", c):
-				end = min(end, i)
-			}
-		}
-		name := strings.TrimSuffix(form[2][:end], "...")
-		cut, isCut := strings.CutPrefix(name, "...")
-		if !isCut {
-			all = append(all, name)
-			continue
-		}
-		for _, object := range []map[string]any{o.before.object, o.opted.object, o.twin.object} { // one may have two elements with one key
-			for p := range o.schemas.fields(object)[0] {
-				if i := strings.LastIndex(p, cut); i > 0 && within(p, p[:i+len(cut)]) {
-					all = append(all, p[:i+len(cut)])
-				}
+	}
+	name := strings.TrimSuffix(form[2][:end], "...")
+	cut, isCut := strings.CutPrefix(name, "...")
+	if !isCut {
+		return []string{name}
+	}
+	for _, object := range []map[string]any{o.before.object, o.opted.object, o.twin.object} { // one may have two elements with one key
+		for p := range o.schemas.fields(object)[0] {
+			if i := strings.LastIndex(p, cut); i > 0 && within(p, p[:i+len(cut)]) {
+				all = append(all, p[:i+len(cut)])
 			}
 		}
 	}
