@@ -116,7 +116,7 @@ func (o *observation) same(report func(check, at, format string, args ...any)) {
 	for _, p := range d.entries {
 		// If the write changes last-applied only in kept fields, it changes nothing.
 		unchanged := strings.HasPrefix(annotation, strings.TrimSpace(p[strings.IndexByte(p, ' '):])) && len(d.base) > 0 && o.opted.base == o.before.base
-		if entry, path, _ := strings.Cut(p, " ."); !related(named, "."+path) && !unchanged {
+		if entry, path, _ := strings.Cut(p, " ."); !related(named, "."+path) && !unchanged && !o.isHidden("."+path, fields[0]) {
 			report(checkEntries, "."+path, "%s .%s: %s", entry, path, o.claims(entry, "."+path))
 		}
 	}
@@ -139,6 +139,12 @@ func (o *observation) same(report func(check, at, format string, args ...any)) {
 	if was := text(fields[1][scaleField]); o.scaled && was != "0" && was != "null" && was != text(fields[0][scaleField]) && o.step.declares() {
 		report(checkScale, scaleField, "was %s, is %s", was, text(fields[0][scaleField]))
 	}
+}
+
+// isHidden reports whether no read of the object returns a field that is stored, so that a twin cannot be made with it
+// (defaultOnReadInternalTrafficPolicy in k8s.io/kubernetes/pkg/registry/core/service/storage).
+func (o *observation) isHidden(p string, fields map[string]any) bool {
+	return o.kind.Kind == "Service" && p == ".spec.internalTrafficPolicy" && fields[".spec.type"] == "ExternalName"
 }
 
 // isRemoved reports whether the write has removed a field, or could: the API server itself sets some fields of Services again, and the
