@@ -102,7 +102,7 @@ func (k *keeper) newEntryRestorer(incoming []ownership.Entry) *entryRestorer {
 	return r
 }
 
-// addPart adds a part of a piece, once.
+// addPart adds a part of a piece, once. scale reports whether the piece has the scale field.
 func (r *entryRestorer) addPart(of *piece, n *fieldtree.Node, scale bool) {
 	if r.byNode[n.ID] != nil {
 		return
@@ -197,7 +197,8 @@ func (r *entryRestorer) toUndo(pair entryPair) (gained, lost []*part) {
 	return gained, lost
 }
 
-// pathsOf returns the paths of parts in the API version of an entry. They are added in order: a Set is slow to fill in another.
+// pathsOf returns the paths of parts in the API version of an entry. It sorts the parts by their place in the tree: a Set keeps its
+// members sorted, so that filling it in another order takes quadratic time.
 func (r *entryRestorer) pathsOf(parts []*part, pair entryPair) *fieldpath.Set {
 	set := fieldpath.NewSet()
 	slices.SortFunc(parts, func(a, b *part) int { return a.node.ID - b.node.ID })

@@ -147,8 +147,8 @@ func (o *observation) isHidden(p string, fields map[string]any) bool {
 	return o.kind.Kind == "Service" && p == ".spec.internalTrafficPolicy" && fields[".spec.type"] == "ExternalName"
 }
 
-// isRemoved reports whether the write has removed a field, or could: the API server itself sets some fields of Services again, and the
-// defaults beside a kept field whose parent comes back. fields are those of the object now and before.
+// isRemoved reports whether the write has removed the value of a field. The API server itself sets some fields of Services again, and
+// the defaults beside a kept field whose parent comes back. fields are those of the object after the write and before it.
 func (o *observation) isRemoved(p string, fields []map[string]any) bool {
 	comesBack := slices.ContainsFunc(o.named, func(name string) bool {
 		return slices.ContainsFunc(parentsOf(name), func(parent string) bool { return within(p, parent) && parent != p })
@@ -236,6 +236,7 @@ func (o *observation) keeps(report func(check, at, format string, args ...any)) 
 // keepsRuled checks that an apply keeps ruled fields of the controller, unless the manifest drops their list element.
 func (o *observation) keepsRuled(report func(check, at, format string, args ...any)) {
 	fields := o.schemas.fields(o.before.object, o.opted.object)
+	changesType := o.kind.Kind == "Service" && text(fields[0][".spec.type"]) != text(fields[1][".spec.type"])
 	for entry, set := range o.before.entries {
 		if !strings.HasPrefix(entry, tuner+"|") || !o.step.declares() || slices.ContainsFunc(o.answer.warnings, func(w string) bool { return strings.HasSuffix(w, "more fields") }) {
 			continue
@@ -246,8 +247,8 @@ func (o *observation) keepsRuled(report func(check, at, format string, args ...a
 			if !has || !o.kind.isRuled(p) || text(was) == text(fields[1][p]) || related(o.names("not kept"), p) {
 				continue
 			}
-			if o.kind.Kind == "Service" && text(fields[1][p]) == "null" {
-				continue // the API server clears what the type of a Service does not have, after admission
+			if changesType && text(fields[1][p]) == "null" {
+				continue // the API server clears what the new type does not have, after admission
 			}
 			i := strings.LastIndexByte(p, ']') + 1
 			if stands := slices.ContainsFunc(slices.Collect(maps.Keys(fields[1])), func(q string) bool { return within(q, p[:i]) }); i == 0 || stands {
@@ -348,6 +349,7 @@ func (o *observation) names(verbs string) (all []string) {
 	return all
 }
 
+// namesIn is names for one warning.
 func (o *observation) namesIn(warning, verbs string) (all []string) {
 	form := warningForm.FindStringSubmatch(warning)
 	if len(form) < 2 || !slices.Contains(strings.Split(verbs, "|"), form[1]) {
