@@ -40,6 +40,9 @@ type Report struct {
 	// Undone are the objects that lack the annotation ownership.ControllerFieldsAnnotation of their manifest, as after kubectl
 	// rollout undo.
 	Undone []explain.ObjectData `json:"rulesUndone,omitempty"`
+	// Changed are the fields of manifests in which a person wrote another value, which handoff does not keep: the next apply
+	// overwrites it, and an apply that drops the field removes it.
+	Changed []Changed `json:"changed,omitempty"`
 	// Annotated are the objects with the mode annotation, which has no effect on them.
 	Annotated []source.Annotated `json:"annotated,omitempty"`
 	// Notes say why handoff does not act as its mode says.
@@ -116,6 +119,7 @@ func (a *auditor) audit(s source.Subject) {
 			a.report.Undone = append(a.report.Undone, explain.ObjectOf(s))
 		}
 		a.contested(e)
+		a.changed(e)
 	}
 	a.several(e)
 }

@@ -116,7 +116,7 @@ func (r *Report) notes() (sentences []string) {
 			sentences = append(sentences, fmt.Sprintf(note.format, namesOf(note.objects)))
 		}
 	}
-	for _, note := range append(r.Notes, source.AnnotatedNote(r.Annotated)) {
+	for _, note := range append(r.Notes, source.AnnotatedNote(r.Annotated), changedNote(r.Changed)) {
 		if note != "" {
 			sentences = append(sentences, "Note: "+note+".")
 		}

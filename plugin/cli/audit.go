@@ -36,7 +36,8 @@ Risks:
                     last-applied annotation, or to managedFields of a server-side apply or of a client that does not
                     record its manifest, such as Helm 3. It is a risk even if both values are equal now
   contested         two managers write the same field: a manifest declares a value and a controller has written
-                    another, or two manifests set the field. Changes by users do not count: see kubectl diff
+                    another, or two manifests set the field. What a user has changed is no risk, but a note below the table:
+                    the next apply overwrites it, and an apply that drops the field removes it
   no-target         a HorizontalPodAutoscaler or another scaler, such as a ScaledObject, scales nothing: its target does not
                     exist or cannot be scaled, or its reference is invalid
   two-autoscalers   several HorizontalPodAutoscalers target one object

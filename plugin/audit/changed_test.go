@@ -1,0 +1,59 @@
+package audit_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestValuesThatThePersonWouldLoseAreListed verifies that an audit lists what a person wrote in fields of the manifest, but for what
+// handoff keeps once the manifest drops the field.
+func TestValuesThatThePersonWouldLoseAreListed(t *testing.T) {
+	const manifest = `{"spec":{"minReadySeconds":5,"paused":true,"replicas":3}}`
+	for sentence, test := range map[string]struct {
+		object object
+		want   string
+	}{
+		"a person's value, which the next apply overwrites": {
+			object{manifest: manifest, spec: `{"minReadySeconds":9}`, entries: []string{kubectl(``), entry("kubectl-edit", "Update", "", `"f:minReadySeconds":{}`)}},
+			".spec.minReadySeconds 9, 5 in the manifest, kubectl-edit",
+		},
+		"the same value as the manifest": {
+			object{manifest: manifest, spec: `{"minReadySeconds":5}`, entries: []string{kubectl(``), entry("kubectl-edit", "Update", "", `"f:minReadySeconds":{}`)}}, "",
+		},
+		"a field that the manifest does not have": {
+			object{manifest: manifest, spec: `{"revisionHistoryLimit":2}`, entries: []string{kubectl(``), entry("kubectl-edit", "Update", "", `"f:revisionHistoryLimit":{}`)}}, "",
+		},
+		"a unit, which is kept when it is dropped": {
+			object{manifest: manifest, spec: `{"paused":false}`, entries: []string{kubectl(``), entry("kubectl-edit", "Update", "", `"f:paused":{}`)}}, "",
+		},
+		"the replicas": {
+			object{manifest: manifest, spec: `{"replicas":7}`, entries: []string{kubectl(``), entry("kubectl", "Update", "scale", replicas)}}, "",
+		},
+		"a controller, which is a risk": {
+			object{manifest: manifest, spec: `{"minReadySeconds":9}`, entries: []string{kubectl(``), entry("sizer", "Update", "", `"f:minReadySeconds":{}`)}}, "",
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			report := reportOf(t, test.object.text(), shop(""))
+			var got []string
+			for _, c := range report.Changed {
+				for i, f := range c.Fields {
+					got = append(got, f.Path+" "+string(f.Value)+", "+string(f.ManifestValue)+" in the manifest, "+c.Managers[i])
+				}
+			}
+			if diff := cmp.Diff(test.want, strings.Join(got, "\n")); diff != "" {
+				t.Errorf("changed (-want +got):\n%s", diff)
+			}
+			var table strings.Builder
+			if err := report.Table(&table, false); err != nil {
+				t.Fatal(err)
+			}
+			const note = "Note: changed since the manifest set it: .spec.minReadySeconds of deployment.apps/web -n shop (kubectl-edit); "
+			if listed := strings.Contains(table.String(), note); listed != (test.want != "") {
+				t.Errorf("the note is in the table: %v\n%s", listed, table.String())
+			}
+		})
+	}
+}
