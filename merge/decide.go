@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 
-	"gomodules.xyz/jsonpatch/v2"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -45,7 +44,7 @@ type Outcome struct {
 	// Changes are the fields that do not get the value that the writer sent, and the fields to warn the writer about.
 	Changes []Change
 	// Operations are a JSON patch (RFC 6902) on the incoming object.
-	Operations []jsonpatch.Operation
+	Operations []Operation
 	// InvalidPaths is the error about the paths in annotation ownership.ControllerFieldsAnnotation that do not parse and are
 	// ignored; nil if all parse.
 	InvalidPaths error

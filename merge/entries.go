@@ -1,7 +1,6 @@
 package merge
 
 import (
-	"bytes"
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -15,108 +14,71 @@ import (
 type entryRestorer struct {
 	keeper *keeper
 
-	pairs  []entryPair
-	parts  []*part
-	byNode []*part // by Node.ID
-	scale  *part   // the one with the scale field, nil if there is none
+	// isPart reports, by Node.ID, which nodes are parts: each entry manages the same of a part as in live. A part is a kept field, or
+	// the parent of the scale field that is restored with it; scale is this one, nil if there is none.
+	isPart []bool
+	scale  *fieldtree.Node
 	// parents are the missing parents that come back with nothing but kept fields. Each entry contains them as in live.
 	parents *fieldpath.Set
 	// unmanaged reports whether a kept field is in no entry of live: it was written through another API version.
 	unmanaged bool
 }
 
-// part is a part of a kept object of which every entry manages the same as in live: a kept field, or the parent of the scale field
-// that is restored with it.
-type part struct {
-	node  *fieldtree.Node
-	scale bool
+func (k *keeper) newEntryRestorer() *entryRestorer {
+	r := &entryRestorer{keeper: k, isPart: make([]bool, k.tree.Len()), parents: &fieldpath.Set{}}
+	if !k.write.Live.Present() {
+		return r // nothing to restore
+	}
+	for _, p := range k.pieces {
+		if slices.ContainsFunc(p.kept, func(i int) bool { return k.kept[i].Field.Scale }) {
+			r.scale = p.top
+			if !p.whole {
+				r.scale = k.nodes[p.kept[0]]
+			}
+		}
+		if p.whole {
+			r.isPart[p.top.ID] = true
+			continue
+		}
+		for _, i := range p.kept {
+			r.isPart[k.nodes[i].ID] = true
+			for n := k.nodes[i]; n != p.top; {
+				n = n.Parent()
+				r.parents.Insert(n.Path())
+			}
+		}
+	}
+	managed := map[*fieldtree.Node]bool{r.scale: true}
+	for _, e := range k.write.LiveEntries {
+		for _, p := range r.partsIn(e) {
+			managed[p.node] = true
+		}
+	}
+	r.unmanaged = slices.ContainsFunc(k.tree.Nodes(), func(n *fieldtree.Node) bool { return r.isPart[n.ID] && !managed[n] })
+	return r
 }
 
 // restoreEntries returns the incoming managedFields entries in the API server's order, in which each part has the managers
 // that it has in live. The exception is the Apply entry of the server-side applier that sends the write. It records what the
 // manifest sets, as the last-applied annotation does for client-side apply, so a field that the manifest drops leaves it.
 func (r *entryRestorer) restoreEntries(incoming []ownership.Entry) ([]ownership.Entry, error) {
-	if len(r.pairs) == 0 {
+	if len(r.keeper.pieces) == 0 || !r.keeper.write.Live.Present() {
 		return ownership.InOrder(incoming), nil
 	}
-	restored := make([]ownership.Entry, len(r.pairs))
-	for i := range r.pairs {
-		var err error
-		if restored[i], err = r.restore(r.pairs[i]); err != nil {
+	entries := make([]ownership.Entry, 0, len(incoming)+1)
+	for pair := range ownership.Pairs(r.keeper.write.LiveEntries, incoming) {
+		e, err := r.restore(pair)
+		if err == nil && r.unmanaged && r.keeper.write.InOtherVersion(pair.Live) {
+			e, err = r.restoreOtherNames(pair, e)
+		}
+		if err != nil {
 			return nil, err
 		}
-		if r.unmanaged && r.keeper.write.InOtherVersion(r.pairs[i].of.Live) {
-			if restored[i], err = r.restoreOtherNames(r.pairs[i], restored[i]); err != nil {
-				return nil, err
-			}
-		}
-	}
-	entries := restored[:0]
-	for i := range r.pairs {
-		wasEmpty := r.pairs[i].of.InIncoming && r.pairs[i].of.Incoming.IsEmpty()
-		if !restored[i].IsEmpty() || wasEmpty {
-			entries = append(entries, restored[i])
+		if wasEmpty := pair.InIncoming && pair.Incoming.IsEmpty(); wasEmpty || !e.IsEmpty() {
+			entries = append(entries, e)
 		}
 	}
 	return ownership.InOrder(entries), nil
-}
-
-// entryPair is the entries of one manager, with what they contain of the parts.
-type entryPair struct {
-	of ownership.Pair
-	// liveSubsets and incomingSubsets are the subsets of the two field sets at the parts; empty unless the write changes the set.
-	liveSubsets, incomingSubsets subsets
-}
-
-// subsets are the subsets of a field set at the parts that the set contains, as JSON.
-type subsets map[*part][]byte
-
-func (k *keeper) newEntryRestorer(incoming []ownership.Entry) *entryRestorer {
-	r := &entryRestorer{keeper: k, byNode: make([]*part, k.tree.Len()), parents: &fieldpath.Set{}}
-	if len(k.pieces) == 0 || !k.write.Live.Present() {
-		return r // nothing to restore
-	}
-	for _, p := range k.pieces {
-		scale := slices.ContainsFunc(p.kept, func(i int) bool { return k.kept[i].Field.Scale })
-		if p.whole {
-			r.addPart(p, p.top, scale)
-			continue
-		}
-		for _, i := range p.kept {
-			r.addPart(p, k.nodes[i], scale)
-		}
-	}
-	managed := map[*part]bool{}
-	r.pairs = make([]entryPair, 0, len(incoming)+1)
-	for both := range ownership.Pairs(k.write.LiveEntries, incoming) {
-		pair, live := entryPair{of: both}, r.subsetsOf(both.Live)
-		for p := range live {
-			managed[p] = true
-		}
-		if both.Changed() {
-			pair.liveSubsets, pair.incomingSubsets = live, r.subsetsOf(both.Incoming)
-		}
-		r.pairs = append(r.pairs, pair)
-	}
-	r.unmanaged = slices.ContainsFunc(r.parts, func(p *part) bool { return !p.scale && !managed[p] })
-	return r
-}
-
-// addPart adds a part of a piece, once. scale reports whether the piece has the scale field.
-func (r *entryRestorer) addPart(of *piece, n *fieldtree.Node, scale bool) {
-	if r.byNode[n.ID] != nil {
-		return
-	}
-	p := &part{node: n, scale: scale}
-	for parent := n; parent != of.top; {
-		parent = parent.Parent()
-		r.parents.Insert(parent.Path())
-	}
-	if p.scale {
-		r.scale = p
-	}
-	r.parts = append(r.parts, p)
-	r.byNode[n.ID] = p
 }
 
 // isSendersApply reports whether an entry is the Apply entry of the server-side applier that sends the write.
@@ -124,21 +86,60 @@ func (k *keeper) isSendersApply(e ownership.Entry) bool {
 	return k.write.Sender.ServerSide() && k.write.Sender.Entry.Same(e)
 }
 
-// subsetsOf returns the subsets of an entry's field set at the parts that the entry manages.
-func (r *entryRestorer) subsetsOf(e ownership.Entry) subsets {
-	found := subsets{}
-	r.keeper.tree.Managed(e.Fields, func(n *fieldtree.Node, set *jsontree.Node) {
-		if p := r.byNode[n.ID]; p != nil {
-			found[p] = set.Text()
+// restore returns an entry that manages the same of the parts as in live.
+func (r *entryRestorer) restore(pair ownership.Pair) (ownership.Entry, error) {
+	if !pair.Changed() {
+		return pair.Incoming, nil
+	}
+	had, has, parents := r.partsIn(pair.Live), r.partsIn(pair.Incoming), r.parents
+	if r.keeper.isSendersApply(pair.Entry()) {
+		has = slices.DeleteFunc(has, func(p managedPart) bool {
+			_, before := slices.BinarySearchFunc(had, p, managedPart.compare)
+			return before
+		})
+		had, parents = nil, &fieldpath.Set{}
+	}
+	if slices.Equal(had, has) && parents.Empty() {
+		return pair.Incoming, nil // whatever else its set contains is not read
+	}
+	incoming, err := pair.Incoming.Set()
+	if err != nil {
+		return pair.Incoming, err
+	}
+	live, err := pair.Live.Set()
+	if err != nil {
+		return pair.Incoming, err
+	}
+	set := incoming.RecursiveDifference(r.pathsOf(has, pair.Entry()))
+	set = set.Union(live.Difference(live.RecursiveDifference(r.pathsOf(had, pair.Entry())))).Union(live.Intersection(parents))
+	if set.Equals(incoming) && pair.InIncoming {
+		return pair.Incoming, nil
+	}
+	return pair.Entry().WithSet(set)
+}
+
+// managedPart is a part that a field set contains, in whole or in part, with the subset there as JSON.
+type managedPart struct {
+	node   *fieldtree.Node
+	subset string
+}
+
+// compare compares parts by their place in the tree.
+func (p managedPart) compare(other managedPart) int { return p.node.ID - other.node.ID }
+
+// partsIn returns the parts that an entry's field set contains, in the order of the tree.
+func (r *entryRestorer) partsIn(e ownership.Entry) (parts []managedPart) {
+	otherScale := r.scale != nil && r.keeper.write.InOtherVersion(e)
+	r.keeper.tree.Managed(e.Fields, func(n *fieldtree.Node, subset *jsontree.Node) {
+		if r.isPart[n.ID] && !(otherScale && n == r.scale) {
+			parts = append(parts, managedPart{n, string(subset.Text())})
 		}
 	})
-	if r.scale != nil && r.keeper.write.InOtherVersion(e) {
-		delete(found, r.scale)
-		if e.Contains(r.scalePathIn(e)) {
-			found[r.scale] = []byte("{}")
-		}
+	if otherScale && e.Contains(r.scalePathIn(e)) {
+		parts = append(parts, managedPart{r.scale, "{}"})
 	}
-	return found
+	slices.SortFunc(parts, managedPart.compare)
+	return parts
 }
 
 // scalePathIn returns the path of the scale field in the API version of an entry.
@@ -146,91 +147,34 @@ func (r *entryRestorer) scalePathIn(e ownership.Entry) fieldpath.Path {
 	if in := r.keeper.write.Managers.Scale; in != nil {
 		return in(e.APIVersion)
 	}
-	return r.scale.node.Path()
+	return r.scale.Path()
 }
 
-// restore returns an entry with its field set restored at the parts.
-func (r *entryRestorer) restore(pair entryPair) (ownership.Entry, error) {
-	if !pair.of.Changed() {
-		return pair.of.Incoming, nil
-	}
-	gained, lost := r.toUndo(pair)
-	parents := r.parents
-	if r.keeper.isSendersApply(pair.of.Entry()) {
-		parents = &fieldpath.Set{}
-	}
-	if len(gained)+len(lost) == 0 && parents.Empty() {
-		return pair.of.Incoming, nil
-	}
-	incoming, err := pair.of.Incoming.Set()
-	if err != nil {
-		return pair.of.Incoming, err
-	}
-	live, err := pair.of.Live.Set()
-	if err != nil {
-		return pair.of.Incoming, err
-	}
-	set := incoming.RecursiveDifference(r.pathsOf(gained, pair)).RecursiveDifference(r.pathsOf(lost, pair))
-	set = set.Union(r.subset(live, lost, pair)).Union(live.Intersection(parents))
-	if set.Equals(incoming) && pair.of.InIncoming {
-		return pair.of.Incoming, nil
-	}
-	return pair.of.Entry().WithSet(set)
-}
-
-// toUndo returns the parts that an entry has gained and must not manage, and those that it has lost, in whole or in part,
-// and is to manage as in live.
-func (r *entryRestorer) toUndo(pair entryPair) (gained, lost []*part) {
-	for p := range pair.incomingSubsets {
-		if pair.liveSubsets[p] == nil {
-			gained = append(gained, p)
-		}
-	}
-	if r.keeper.isSendersApply(pair.of.Entry()) {
-		return gained, nil
-	}
-	for p, text := range pair.liveSubsets {
-		if !bytes.Equal(pair.incomingSubsets[p], text) {
-			lost = append(lost, p)
-		}
-	}
-	return gained, lost
-}
-
-// pathsOf returns the paths of parts in the API version of an entry. It sorts the parts by their place in the tree: a Set keeps its
+// pathsOf returns the paths of parts in the API version of an entry. The parts are sorted by their place in the tree: a Set keeps its
 // members sorted, so that filling it in another order takes quadratic time.
-func (r *entryRestorer) pathsOf(parts []*part, pair entryPair) *fieldpath.Set {
+func (r *entryRestorer) pathsOf(parts []managedPart, e ownership.Entry) *fieldpath.Set {
 	set := fieldpath.NewSet()
-	slices.SortFunc(parts, func(a, b *part) int { return a.node.ID - b.node.ID })
 	for _, p := range parts {
-		set.Insert(r.pathOf(p, pair))
+		if p.node == r.scale && r.keeper.write.InOtherVersion(e) {
+			set.Insert(r.scalePathIn(e))
+			continue
+		}
+		set.Insert(p.node.Path())
 	}
 	return set
 }
 
-func (r *entryRestorer) pathOf(p *part, pair entryPair) fieldpath.Path {
-	if e := pair.of.Entry(); p.scale && r.keeper.write.InOtherVersion(e) {
-		return r.scalePathIn(e)
-	}
-	return p.node.Path()
-}
-
-// subset returns the elements of a set at parts and nested under them.
-func (r *entryRestorer) subset(set *fieldpath.Set, parts []*part, pair entryPair) *fieldpath.Set {
-	return set.Difference(set.RecursiveDifference(r.pathsOf(parts, pair)))
-}
-
 // restoreOtherNames returns an entry that was recorded in another API version with the fields that the live object does not have at
 // their path, because they have another name in the write's version. It is called if a kept field has no manager in this version.
-func (r *entryRestorer) restoreOtherNames(pair entryPair, restored ownership.Entry) (ownership.Entry, error) {
-	if !pair.of.Changed() || r.keeper.write.Managers.IsApplier(pair.of.Live) {
+func (r *entryRestorer) restoreOtherNames(pair ownership.Pair, restored ownership.Entry) (ownership.Entry, error) {
+	if !pair.Changed() || r.keeper.write.Managers.IsApplier(pair.Live) {
 		return restored, nil
 	}
 	now, err := restored.Set()
 	if err != nil {
 		return restored, err
 	}
-	live, err := pair.of.Live.Set()
+	live, err := pair.Live.Set()
 	if err != nil {
 		return restored, err
 	}
@@ -243,8 +187,8 @@ func (r *entryRestorer) restoreOtherNames(pair entryPair, restored ownership.Ent
 			set.Insert(n.Path())
 		}
 	}
-	if !pair.of.InIncoming && set.Equals(live) {
-		return pair.of.Live, nil
+	if !pair.InIncoming && set.Equals(live) {
+		return pair.Live, nil
 	}
-	return pair.of.Entry().WithSet(set)
+	return pair.Entry().WithSet(set)
 }

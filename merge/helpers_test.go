@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"gomodules.xyz/jsonpatch/v2"
 	jsonpatchv4 "gopkg.in/evanphx/json-patch.v4"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -109,7 +108,7 @@ func parsed(t *testing.T, text string) (ownership.Object, []ownership.Entry) {
 }
 
 // operationsOf returns operations as they are written in a patch, one each.
-func operationsOf(t *testing.T, operations []jsonpatch.Operation) []string {
+func operationsOf(t *testing.T, operations []merge.Operation) []string {
 	t.Helper()
 	patch, err := merge.EncodePatch(operations)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"gomodules.xyz/jsonpatch/v2"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
@@ -16,7 +15,7 @@ import (
 // Rewritten is the result of Rewrite.
 type Rewritten struct {
 	// Operations are a JSON patch (RFC 6902) on the incoming object; none if it needs no change.
-	Operations []jsonpatch.Operation
+	Operations []Operation
 	// ManifestWins has the fields that are not kept although the decision table keeps them. The keys are indexes in the list of
 	// changes; the values are the reasons, as "it exceeds limits.cpu".
 	ManifestWins map[int]string
@@ -49,15 +48,12 @@ func Rewrite(w ownership.Write, changes []Change, clearing []fieldpath.Path) (Re
 	operations = append(operations, restored...)
 	lastApplied, cut := k.lastApplied()
 	if cut {
-		operations = append(operations, jsonpatch.NewOperation("replace", lastAppliedPointer, string(lastApplied)))
+		operations = append(operations, Operation{Op: "replace", Path: lastAppliedPointer, Value: string(lastApplied)})
 	}
-	r := k.newEntryRestorer(cleared)
+	r := k.newEntryRestorer()
 	entries, err := r.restoreEntries(cleared)
 	if err != nil {
 		return Rewritten{}, err
-	}
-	if len(clearing) > 0 {
-		r = k.newEntryRestorer(w.IncomingEntries) // the result is verified with the entries of the write itself
 	}
 	managedFields, err := k.managedFields(entries, lastApplied, len(clearing) == 0)
 	if err != nil {
@@ -70,14 +66,14 @@ func Rewrite(w ownership.Write, changes []Change, clearing []fieldpath.Path) (Re
 
 // clearFields returns the incoming managedFields entries without the fields to clear, and the operations that remove these
 // fields from the incoming object.
-func clearFields(w ownership.Write, paths []fieldpath.Path) ([]ownership.Entry, []jsonpatch.Operation, error) {
+func clearFields(w ownership.Write, paths []fieldpath.Path) ([]ownership.Entry, []Operation, error) {
 	if len(paths) == 0 {
 		return w.IncomingEntries, nil, nil
 	}
-	operations := make([]jsonpatch.Operation, 0, len(paths))
+	operations := make([]Operation, 0, len(paths))
 	for _, path := range paths {
 		pointer, _ := w.Incoming.Pointer(path)
-		operations = append(operations, jsonpatch.NewOperation("remove", pointer, nil))
+		operations = append(operations, Operation{Op: "remove", Path: pointer})
 	}
 	cleared := fieldpath.NewSet(paths...)
 	var entries []ownership.Entry
@@ -251,11 +247,11 @@ func (k *keeper) valueAt(i int) json.RawMessage {
 }
 
 // restoreValues returns one operation for each piece that has another value in the incoming object.
-func (k *keeper) restoreValues() []jsonpatch.Operation {
-	var operations []jsonpatch.Operation
+func (k *keeper) restoreValues() []Operation {
+	var operations []Operation
 	for _, p := range k.pieces {
 		if !bytes.Equal(k.incoming.Of(p.top).Text(), p.value) {
-			operations = append(operations, jsonpatch.NewOperation("add", k.pointer(p), p.value))
+			operations = append(operations, Operation{Op: "add", Path: k.pointer(p), Value: p.value})
 		}
 	}
 	return operations
@@ -305,7 +301,7 @@ func lastAppliedOf(o ownership.Object) []byte {
 
 // managedFields returns the operation that sets the entries in the incoming object, none if it has them already. onlyKept
 // reports whether the rewrite clears no fields.
-func (k *keeper) managedFields(entries []ownership.Entry, lastApplied []byte, onlyKept bool) ([]jsonpatch.Operation, error) {
+func (k *keeper) managedFields(entries []ownership.Entry, lastApplied []byte, onlyKept bool) ([]Operation, error) {
 	w := k.write
 	if !w.Live.Present() {
 		return nil, nil // the creator manages the field until the autoscaler writes it
@@ -325,7 +321,7 @@ func (k *keeper) managedFields(entries []ownership.Entry, lastApplied []byte, on
 	if !w.Incoming.At("metadata").IsObject() {
 		return nil, fmt.Errorf("%w: metadata: %w", ownership.ErrManagedFields, ownership.ErrNotAnObject)
 	}
-	return []jsonpatch.Operation{jsonpatch.NewOperation("add", "/metadata/managedFields", json.RawMessage(text))}, nil
+	return []Operation{{Op: "add", Path: "/metadata/managedFields", Value: json.RawMessage(text)}}, nil
 }
 
 // becomesLive reports whether the rewritten object equals the live object, except for the times and the order of the entries.

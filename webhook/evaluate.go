@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"gomodules.xyz/jsonpatch/v2"
-
 	"github.com/ownership-handoff/handoff/internal/protocol"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -32,7 +30,7 @@ type outcome struct {
 	// notes are warnings about the annotations of the namespace or the object, and about stale cluster state.
 	notes []string
 	// operations patch the incoming object; empty in mode warn.
-	operations []jsonpatch.Operation
+	operations []merge.Operation
 	// skipped is the error because of which only the scale field was decided; nil if all fields were.
 	skipped error
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 
-	"gomodules.xyz/jsonpatch/v2"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
@@ -37,21 +36,21 @@ func labelNamespace(w merge.Request) (out outcome, err error) {
 	return out, nil
 }
 
-func labelOperations(namespace ownership.Object, value string, labeled bool) (operations []jsonpatch.Operation) {
+func labelOperations(namespace ownership.Object, value string, labeled bool) (operations []merge.Operation) {
 	path := "/metadata/labels/" + jsontree.EscapePointer(ownership.ModeLabel)
 	if !labeled {
-		return []jsonpatch.Operation{jsonpatch.NewOperation("remove", path, nil)}
+		return []merge.Operation{{Op: "remove", Path: path}}
 	}
 	if !namespace.At("metadata", "labels").IsObject() {
-		operations = append(operations, jsonpatch.NewOperation("add", "/metadata/labels", json.RawMessage("{}")))
+		operations = append(operations, merge.Operation{Op: "add", Path: "/metadata/labels", Value: json.RawMessage("{}")})
 	}
-	return append(operations, jsonpatch.NewOperation("add", path, value))
+	return append(operations, merge.Operation{Op: "add", Path: path, Value: value})
 }
 
 // disown returns the operations that remove the label from managedFields. Nobody manages a label that handoff has corrected: an
 // entry would make the next server-side apply of a manifest that contains the label a conflict. The operations begin with the
 // last entry, so that the indexes of the others stay valid.
-func disown(namespace ownership.Object) ([]jsonpatch.Operation, error) {
+func disown(namespace ownership.Object) ([]merge.Operation, error) {
 	entries, err := namespace.Entries()
 	if err != nil {
 		return nil, err
@@ -59,16 +58,16 @@ func disown(namespace ownership.Object) ([]jsonpatch.Operation, error) {
 	// An empty parent would stand for the parent itself, so it goes as well.
 	label := fieldpath.MakePathOrDie("f:metadata", "f:labels", "f:"+ownership.ModeLabel)
 	always := func(fieldpath.Path) bool { return true }
-	var operations []jsonpatch.Operation
+	var operations []merge.Operation
 	for i, e := range slices.Backward(entries) {
 		if e.Fields.Cut(label, always) == nil {
 			continue
 		}
 		path := "/metadata/managedFields/" + strconv.Itoa(i)
 		if rest := e.Fields.Remaining(); string(rest) == "{}" {
-			operations = append(operations, jsonpatch.NewOperation("remove", path, nil))
+			operations = append(operations, merge.Operation{Op: "remove", Path: path})
 		} else {
-			operations = append(operations, jsonpatch.NewOperation("replace", path+"/fieldsV1", json.RawMessage(rest)))
+			operations = append(operations, merge.Operation{Op: "replace", Path: path + "/fieldsV1", Value: json.RawMessage(rest)})
 		}
 	}
 	return operations, nil

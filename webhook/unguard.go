@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"strings"
 
-	"gomodules.xyz/jsonpatch/v2"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -32,7 +32,7 @@ var replicasPath = fieldpath.MakePathOrDie("spec", "replicas")
 // unguard replaces the incoming object by the one that the guard received, and returns the JSON patch that does the same; nil if
 // the guard has not changed this write. The guard runs before webhooks and sees no autoscalers: it can keep what the webhook
 // would not, such as the replicas of an autoscaler that was deleted.
-func (r *review) unguard() (undo []jsonpatch.Operation, err error) {
+func (r *review) unguard() (undo []merge.Operation, err error) {
 	condition, replicas, ok := r.guarded()
 	if !ok {
 		return nil, nil
@@ -45,18 +45,18 @@ func (r *review) unguard() (undo []jsonpatch.Operation, err error) {
 	}
 	// The guard appends one entry, or none.
 	if last := len(entries) - 1; last >= 0 && entries[last].Subresource == "scale" && entries[last].Contains(replicasPath) {
-		undo = append(undo, jsonpatch.NewOperation("remove", "/metadata/managedFields/"+strconv.Itoa(last), nil))
+		undo = append(undo, merge.Operation{Op: "remove", Path: "/metadata/managedFields/" + strconv.Itoa(last)})
 		object.Cut(fieldpath.MakePathOrDie("metadata", "managedFields", last), never)
 	}
 	object.Cut(fieldpath.MakePathOrDie("status", "conditions", condition), never)
 	text := object.Remaining()
 	// If another webhook has changed replicas since, they are not the guard's.
 	if bytes.Equal(r.write.Live.Value(replicasPath), r.write.Incoming.Value(replicasPath)) {
-		undo = append(undo, jsonpatch.NewOperation("replace", "/spec/replicas", json.RawMessage(replicas)))
+		undo = append(undo, merge.Operation{Op: "replace", Path: "/spec/replicas", Value: json.RawMessage(replicas)})
 		root := jsontree.Valid(text)
 		text = root.Find(replicasPath).Replaced(root, []byte(replicas))
 	}
-	undo = append(undo, jsonpatch.NewOperation("remove", "/status/conditions/"+strconv.Itoa(condition), nil))
+	undo = append(undo, merge.Operation{Op: "remove", Path: "/status/conditions/" + strconv.Itoa(condition)})
 	if r.write.Incoming, err = ownership.ParseObject(text); err != nil {
 		return nil, fmt.Errorf("object without the guard's changes: %w", err)
 	}

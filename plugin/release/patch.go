@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 
-	"gomodules.xyz/jsonpatch/v2"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
@@ -15,10 +14,10 @@ import (
 // Patch returns the plan as a JSON patch (RFC 6902) of the annotation and managedFields. If the object has changed, the API
 // server answers the patch with a conflict. WriterManager has to send the patch; pass the resulting object to Settle.
 func (p Plan) Patch() ([]byte, error) {
-	var operations []jsonpatch.Operation
+	var operations []merge.Operation
 	if p.was != p.text {
 		at := "/metadata/annotations/" + jsontree.EscapePointer(ownership.LastAppliedAnnotation)
-		operations = append(operations, jsonpatch.NewOperation("replace", at, p.text))
+		operations = append(operations, merge.Operation{Op: "replace", Path: at, Value: p.text})
 	}
 	return patchOf(p.Subject.Object, p.after, operations...)
 }
@@ -59,10 +58,10 @@ func (p Plan) Settle(current []byte) ([]byte, error) {
 
 // patchOf adds the operations that replace managedFields. The operation on the resourceVersion is a replace and not a test,
 // because only the former makes the API server answer with a conflict.
-func patchOf(o ownership.Object, entries []ownership.Entry, operations ...jsonpatch.Operation) ([]byte, error) {
+func patchOf(o ownership.Object, entries []ownership.Entry, operations ...merge.Operation) ([]byte, error) {
 	version := o.Value(fieldpath.MakePathOrDie("metadata", "resourceVersion"))
 	return merge.EncodePatch(append(operations,
-		jsonpatch.NewOperation("replace", "/metadata/managedFields", json.RawMessage(ownership.EncodeEntries(entries))),
-		jsonpatch.NewOperation("replace", "/metadata/resourceVersion", json.RawMessage(version)),
+		merge.Operation{Op: "replace", Path: "/metadata/managedFields", Value: json.RawMessage(ownership.EncodeEntries(entries))},
+		merge.Operation{Op: "replace", Path: "/metadata/resourceVersion", Value: json.RawMessage(version)},
 	))
 }
