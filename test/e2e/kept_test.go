@@ -278,13 +278,3 @@ func TestACompletelyKeptBlockCanBeRemovedWithoutHandoff(t *testing.T) {
 		t.Errorf("cpu is %s", n.cpu())
 	}
 }
-
-func TestAManifestWithZeroReplicasCreatesADisabledWorkload(t *testing.T) {
-	t.Parallel()
-	n := newAutoscaled(t, "7")
-	n.kubectl("delete", "deployment", "web")
-	if r := n.apply(deployment("0", "app:1")); len(r.warnings()) > 0 {
-		t.Errorf("want no warning, got %q", r.warnings())
-	}
-	n.wantReplicas(0)
-}

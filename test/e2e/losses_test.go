@@ -584,22 +584,9 @@ func TestKubectlDiffShowsNoRemovalThatAnApplyKeeps(t *testing.T) {
 	})
 }
 
-// TestAdvice verifies that the remedy in a warning is right for its writer.
-func TestAdvice(t *testing.T) {
+// TestAdviceForAChart verifies that the remedy in a warning is right for a writer who records no manifest.
+func TestAdviceForAChart(t *testing.T) {
 	t.Parallel()
-	play(t, map[string]scenario{
-		"row 4, the commit that adds the autoscaler drops replicas": {steps: []step{
-			applies(deployment("7", "app:1")), applies(deployment("", "app:1")).warns(dropped7),
-		}},
-		"row 3": {steps: []step{
-			applies(deployment("3", "app:1")), runs("scale", "deployment", "web", "--replicas=7"),
-			applies(deployment("", "app:1")).warns(scaled7),
-		}},
-		"row 2": {steps: []step{
-			applies(deployment("3", "app:1")), autoscaledTo(7),
-			applies(deployment("", "app:1")).warns("kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; no action needed"),
-		}},
-	})
 	t.Run("a chart that has just dropped replicas, under an autoscaler", func(t *testing.T) {
 		t.Parallel()
 		n := newNamespace(t, "enforce")

@@ -118,6 +118,12 @@ func (n *namespace) apply(manifest string, args ...string) result {
 	return n.must(n.run(manifest, append([]string{"apply", "-f", "-"}, args...)...))
 }
 
+// applyServerSide applies with --force-conflicts, as a pipeline does.
+func (n *namespace) applyServerSide(manifest string, args ...string) result {
+	n.Helper()
+	return n.apply(manifest, append(serverSide(), args...)...)
+}
+
 func (n *namespace) must(r result) result {
 	n.Helper()
 	if r.err != nil {

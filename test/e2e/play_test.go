@@ -42,10 +42,13 @@ func play(t *testing.T, scenarios map[string]scenario, side ...string) {
 	}
 }
 
-// playBothSides plays scenarios with client-side and with server-side applies.
-func playBothSides(t *testing.T, scenarios map[string]scenario) {
+// playBothSides plays scenarios with client-side and with server-side applies, which are forced unless other arguments are given.
+func playBothSides(t *testing.T, scenarios map[string]scenario, server ...string) {
 	t.Helper()
-	for side, args := range map[string][]string{"client-side": nil, "server-side": serverSide()} {
+	if server == nil {
+		server = serverSide()
+	}
+	for side, args := range map[string][]string{"client-side": nil, "server-side": server} {
 		t.Run(side, func(t *testing.T) {
 			t.Parallel()
 			play(t, scenarios, args...)
@@ -170,9 +173,19 @@ func containsAll(text string, parts []string) bool {
 	return true
 }
 
+// records checks that last-applied contains a text.
+func (p step) records(part string) step {
+	return p.check(func(s stage, _ result) { s.Helper(); s.wantLastApplied(part, true) })
+}
+
 // omits checks that last-applied does not contain a text.
 func (p step) omits(part string) step {
 	return p.check(func(s stage, _ result) { s.Helper(); s.wantLastApplied(part, false) })
+}
+
+// managers checks the managers of the scale field.
+func (p step) managers(want ...string) step {
+	return p.check(func(s stage, _ result) { s.Helper(); s.wantManagers(want...) })
 }
 
 // managedBy checks the managers of a field.
@@ -191,6 +204,15 @@ func (p step) twice() step {
 		s.Helper()
 		s.unchangedBy("the same write again", func() { p.do(s) })
 	})
+}
+
+// unchanged is a write that changes nothing.
+func unchanged(p step) step {
+	return step{checks: p.checks, do: func(s stage) (r result) {
+		s.Helper()
+		s.unchangedBy("the write", func() { r = p.do(s) })
+		return r
+	}}
 }
 
 // keptReplicas returns the warnings of an apply that would have changed the replicas of an autoscaler.
