@@ -1,0 +1,203 @@
+package ownership_test
+
+import (
+	"cmp"
+	"errors"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// TestScaleField has applies of an object of which live has 7 replicas unless a case says otherwise.
+func TestScaleField(t *testing.T) {
+	const (
+		sets3, sets7, lacks = `{"spec":{"replicas":3}}`, `{"spec":{"replicas":7}}`, `{"spec":{}}`
+		setsOther           = `{"metadata":{"name":"other"},"spec":{"replicas":3}}`
+	)
+	const hpa = "HorizontalPodAutoscaler/web"
+	operator := entry("my-operator", "Update", early, ownsReplicas, "")
+	oldVersion := strings.NewReplacer("my-operator", "kubectl-edit", "apps/v1", "apps/v1beta1", "f:replicas", "f:size").Replace(operator)
+	type facts struct {
+		Owner          ownership.Owner
+		Manifest, Base ownership.Declaration
+		Removed        bool
+	}
+	for sentence, c := range map[string]struct {
+		ruled          bool
+		by             string // the name of the owner
+		autoscaler     string
+		entry          string // of live, which contains the field
+		base, manifest string // last-applied of live and incoming
+		live, incoming string
+		dryRun, off    bool
+		serverSide     string // the fields of its entry, before and after the write
+		want           facts
+	}{
+		"a rule, and a controller's entry": {
+			by: "my-operator", ruled: true, entry: operator, base: sets3, manifest: sets3, incoming: "3",
+			want: facts{ownership.Controller, ownership.Sets, ownership.Sets, false},
+		},
+		"a user's entry of another version, in which the field has another path": {
+			by: "kubectl-edit", entry: oldVersion, base: sets3, manifest: sets3, incoming: "3",
+			want: facts{ownership.Imperative, ownership.Sets, ownership.Sets, false},
+		},
+		"a rule, and no entry: a write of 0 through /scale left none": {
+			ruled: true, base: sets3, manifest: sets3, incoming: "3", want: facts{ownership.Controller, ownership.Sets, ownership.Sets, false},
+		},
+		"a rule, no entry, and the value of the base": {
+			ruled: true, base: sets7, manifest: sets3, incoming: "3", want: facts{ownership.Manifest, ownership.Sets, ownership.Sets, false},
+		},
+		"no rule, and no entry": {
+			base: sets3, manifest: sets3, incoming: "3", want: facts{ownership.Manifest, ownership.Sets, ownership.Sets, false},
+		},
+		"dropped from both manifests, to the default": {
+			base: lacks, manifest: `{"spec":{"paused":true}}`, incoming: "1",
+			want: facts{ownership.Default, ownership.Lacks, ownership.Lacks, true},
+		},
+		"in neither manifest, set to another value by an admission plugin": {
+			base: lacks, manifest: `{"spec":{"paused":true}}`, incoming: "2",
+			want: facts{ownership.Default, ownership.Lacks, ownership.Lacks, false},
+		},
+		"in neither manifest, changed although an autoscaler owns it": {
+			by: hpa, autoscaler: hpa, base: lacks, manifest: `{"spec":{"paused":true}}`, incoming: "2",
+			want: facts{ownership.Autoscaler, ownership.Lacks, ownership.Lacks, true},
+		},
+		"the recorded manifest lacks it, and the object was replaced": {
+			base: lacks, manifest: lacks, incoming: "1", want: facts{ownership.Default, ownership.Lacks, ownership.Lacks, true},
+		},
+		"the recorded manifest lacks it, and kubectl diff sets the default": {
+			base: lacks, manifest: lacks, incoming: "1", dryRun: true, want: facts{ownership.Default, ownership.Sets, ownership.Lacks, false},
+		},
+		"the recorded manifest lacks it, and kubectl diff sets another number": {
+			base: lacks, manifest: lacks, incoming: "2", dryRun: true, want: facts{ownership.Default, ownership.Sets, ownership.Lacks, false},
+		},
+		"the recorded manifest lacks it, and kubectl diff removes it": {
+			base: lacks, manifest: lacks, incoming: "null", dryRun: true, want: facts{ownership.Default, ownership.Sets, ownership.Lacks, false},
+		},
+		"a new manifest that is another object's, and another number": {
+			base: sets3, manifest: setsOther, incoming: "2", want: facts{ownership.Default, ownership.Sets, ownership.Lacks, false},
+		},
+		"a new manifest that is another object's, and the default": {
+			base: sets3, manifest: setsOther, incoming: "1", want: facts{ownership.Default, ownership.Lacks, ownership.Lacks, true},
+		},
+		"a rule, no entry, and the default": {
+			ruled: true, base: sets3, manifest: sets3, live: "1", incoming: "3",
+			want: facts{ownership.Manifest, ownership.Sets, ownership.Sets, false},
+		},
+		"a user's entry of another field": {
+			entry: entry("kubectl-edit", "Update", early, ownsImage, ""), base: sets3, manifest: sets3, incoming: "3",
+			want: facts{ownership.Manifest, ownership.Sets, ownership.Sets, false},
+		},
+		"without a base, changed to another value": {
+			manifest: lacks, incoming: "2", want: facts{ownership.Default, ownership.Lacks, ownership.Lacks, true},
+		},
+		"the recorded manifest lacks it, and the object was replaced without it": {
+			base: lacks, manifest: lacks, incoming: "null", want: facts{ownership.Default, ownership.Lacks, ownership.Lacks, true},
+		},
+		"nothing is recorded, and the write removes it": {
+			incoming: "null", want: facts{ownership.Default, ownership.Sets, ownership.Lacks, false},
+		},
+		"an autoscaler that is off at 0": {
+			by: hpa, autoscaler: hpa, off: true, base: sets3, manifest: sets3, live: "0", incoming: "3",
+			want: facts{ownership.Autoscaler, ownership.Sets, ownership.Sets, false},
+		},
+		"an autoscaler that the manifest has switched off": {
+			autoscaler: hpa, off: true, base: `{"spec":{"replicas":0}}`, manifest: sets3, live: "0", incoming: "3",
+			want: facts{ownership.Manifest, ownership.Sets, ownership.Sets, false},
+		},
+		"an autoscaler that the manifest confirms to be off": {
+			autoscaler: hpa, off: true, base: sets3, manifest: `{"spec":{"replicas":0}}`, live: "0", incoming: "0",
+			want: facts{ownership.Manifest, ownership.Sets, ownership.Sets, false},
+		},
+		"an autoscaler that is off, of a manifest without the field": {
+			by: hpa, autoscaler: hpa, off: true, base: lacks, manifest: `{"spec":{"paused":true}}`, live: "0", incoming: "0",
+			want: facts{ownership.Autoscaler, ownership.Lacks, ownership.Lacks, false},
+		},
+		"a controller of a rule does not keep a manifest's workload off": {
+			by: "my-operator", ruled: true, entry: operator, off: true, base: sets3, manifest: `{"spec":{"replicas":0}}`, live: "0", incoming: "0",
+			want: facts{ownership.Imperative, ownership.Sets, ownership.Sets, false},
+		},
+		"a manifest that sets 0, of an autoscaler that has not scaled to 0": {
+			by: hpa, autoscaler: hpa, off: true, base: `{"spec":{"replicas":0}}`, manifest: sets3, incoming: "3",
+			want: facts{ownership.Autoscaler, ownership.Sets, ownership.Sets, false},
+		},
+		"server-side, sets it again": {
+			by: "kubectl", serverSide: ownsReplicas + ownsReplicas, incoming: "3", want: facts{ownership.Manifest, ownership.Sets, ownership.Sets, false},
+		},
+		"server-side, sets it for the first time": {
+			serverSide: ownsImage + ownsReplicas, incoming: "3", want: facts{ownership.Default, ownership.Sets, ownership.Lacks, false},
+		},
+		"server-side, drops it": {
+			by: "kubectl", serverSide: ownsReplicas + ownsImage, incoming: "1", want: facts{ownership.Manifest, ownership.Lacks, ownership.Sets, false},
+		},
+		"server-side, in neither, set to another value by an admission plugin": {
+			serverSide: ownsImage + ownsImage, incoming: "2", want: facts{ownership.Default, ownership.Lacks, ownership.Lacks, false},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			of := func(manifest, replicas string, entries ...string) ownership.Object {
+				annotations := "{}"
+				if manifest != "" {
+					annotations = `{"` + ownership.LastAppliedAnnotation + `":` + quoted(manifest) + `}`
+				}
+				return object(t, `{"metadata":{"name":"web","annotations":`+annotations+`,"managedFields":[`+strings.Join(entries, ",")+
+					`]},"spec":{"replicas":`+replicas+`}}`)
+			}
+			was := entry("kubectl-client-side-apply", "Update", early, ownsLastApplied, "")
+			is := was
+			if before, after, ok := strings.Cut(c.serverSide, "}{"); ok {
+				was, is = entry("kubectl", "Apply", early, before+"}", ""), entry("kubectl", "Apply", late, "{"+after, "")
+			}
+			live := []string{was}
+			if c.entry != "" {
+				live = append(live, c.entry)
+			}
+			m := managers
+			m.Scale = func(apiVersion string) fieldpath.Path {
+				return map[string]fieldpath.Path{"apps/v1": replicas, "apps/v1beta1": fieldpath.MakePathOrDie("spec", "size")}[apiVersion]
+			}
+			if c.ruled {
+				rule, err := ownership.ParseControllerFields(".spec.replicas")
+				if err != nil {
+					t.Fatal(err)
+				}
+				m = m.WithControlled(rule)
+			}
+			w := ownership.Write{
+				Kind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Managers: m, DryRun: c.dryRun,
+				Live: of(c.base, cmp.Or(c.live, "7"), live...), Incoming: of(c.manifest, c.incoming, is),
+				LiveEntries: entries(t, live...), IncomingEntries: entries(t, is),
+			}
+			w.Sender = ownership.Sender{Writer: ownership.Applier, Entry: w.IncomingEntries[0]}
+			w.Manifests = m.ManifestsOf(w.Sender, w.Live, w.Incoming, w.LiveEntries)
+			if isOther := c.manifest == setsOther; isOther != errors.Is(w.Manifests.Unread, ownership.ErrLastApplied) {
+				t.Errorf("another object's manifest: %t, got %v", isOther, w.Manifests.Unread)
+			}
+			f, ok := ownership.ObjectContext{Managers: m, Autoscaler: c.autoscaler, Scale: replicas}.ScaleField(w, ownership.Scaler{OffAtZero: c.off})
+			if !ok {
+				t.Fatal("live has the field")
+			}
+			if f.Owner.By != c.by {
+				t.Errorf("owner: want it to be %q, got %q", c.by, f.Owner.By)
+			}
+			got := facts{f.Owner.Kind, f.Declared.Manifest, f.Declared.Base, f.Removed}
+			if diff := gocmp.Diff(c.want, got); diff != "" {
+				t.Errorf("facts (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAMissingScaleFieldHasNoOwner(t *testing.T) {
+	for _, live := range []string{`{"spec":{}}`, `{"spec":{"replicas":null}}`} {
+		w := ownership.Write{Live: object(t, live), Incoming: object(t, `{"spec":{"replicas":3}}`)}
+		if f, ok := (ownership.ObjectContext{Scale: replicas}).ScaleField(w, ownership.Scaler{}); ok {
+			t.Errorf("%s: got %v", live, f)
+		}
+	}
+}
