@@ -50,8 +50,7 @@ func TestAnswers(t *testing.T) {
 func writeAnswers(t *testing.T, to *bytes.Buffer, k objectKind, seed uint64) {
 	t.Helper()
 	h := generateHistory(t, k, seeded(seed), true)
-	s := newServer(t, &historyCluster{fakeCluster{modes: map[string]string{"shop": "enforce"}}, h})
-	s.Rules = h.rules(t)
+	s := h.asSent(t).server
 	for _, dryRun := range []bool{false, true} {
 		response := s.answer(t, h.body(h.live, h.incoming, h.writer.manager, dryRun))
 		fmt.Fprintf(to, "%s %d all %t %s\n", k.gvk.Kind, seed, dryRun, answerLine(t, h.incoming, response))

@@ -414,3 +414,19 @@ func (c *historyCluster) Scaler(string, string, string, string) ownership.Scaler
 		Name: s.name, Desired: 7, OffAtZero: s.name != "" && !s.self, Readable: []string{"keda", "keda-operator"},
 	}
 }
+
+// configured are the rules of a history, as the configuration has them.
+func (h *history) configured(t *testing.T) []ownership.Rule {
+	t.Helper()
+	rule := ownership.Rule{Kind: h.kind.gvk.Kind}
+	for i, slot := range h.kind.slots {
+		pattern := ownership.Pattern{}
+		for _, element := range slot.path {
+			pattern = append(pattern, fieldpath.PathElementMatcher{PathElement: element})
+		}
+		if h.facts.ruled[i] {
+			rule.Fields = append(rule.Fields, pattern)
+		}
+	}
+	return []ownership.Rule{rule}
+}

@@ -29,10 +29,11 @@ type hostile struct {
 	body           string
 	handler        http.Handler
 
-	// changes reports whether the write changes the scale field, readable whether its last-applied configuration can be read, and
-	// others whether other fields may be changed by rows of their own.
-	changes, readable, others bool
-	skipped                   string // what the answer says that handoff has skipped, and why
+	// readable reports whether the write's last-applied configuration can be read, and others whether other fields may be changed by
+	// rows of their own.
+	readable, others bool
+	skipped          string // what the answer says that handoff has skipped, and why
+	diff             string // between the object that was expected and the patched one
 
 	was, is map[string]any // live and incoming, decoded, until they are encoded
 	server  *server
@@ -73,23 +74,23 @@ type trick struct {
 	play   func(*hostile) bool
 }
 
+// asSent is the review of a history with nothing hostile.
+func (h *history) asSent(t *testing.T) *hostile {
+	t.Helper()
+	x := &hostile{
+		history: h, names: []string{"nothing hostile"}, live: h.live, incoming: h.incoming, manager: h.writer.manager, readable: true,
+		server: newServer(t, &historyCluster{fakeCluster{modes: map[string]string{"shop": "enforce"}}, h}),
+	}
+	x.server.Rules = h.configured(t)
+	x.handler, x.body = x.server, h.body(h.live, h.incoming, x.manager, false)
+	return x
+}
+
 // hostile makes a review of a history hostile.
 func (h *history) hostile(t *testing.T, want outcome) *hostile {
 	t.Helper()
-	x := &hostile{
-		history: h, was: unmarshal(t, h.live), is: unmarshal(t, h.incoming), manager: h.writer.manager, readable: true,
-		changes: !h.sameScale(t, h.live, h.incoming),
-	}
-	cluster := &historyCluster{fakeCluster{modes: map[string]string{"shop": "enforce"}}, h}
-	x.server = newServer(t, cluster)
-	x.handler = x.server
-	if h.facts.ruled[0] {
-		pattern, err := ownership.ParsePattern(h.kind.scale.String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		x.server.Rules = []ownership.Rule{{Kind: h.kind.gvk.Kind, Fields: []ownership.Pattern{pattern}}}
-	}
+	x := h.asSent(t)
+	x.was, x.is, x.names = unmarshal(t, h.live), unmarshal(t, h.incoming), nil
 	var deck []trick
 	for _, one := range tricks() {
 		deck = append(deck, slices.Repeat([]trick{one}, one.weight)...)
@@ -114,7 +115,7 @@ func (x *hostile) String() string {
 	if len(body) > 6000 {
 		body = body[:6000] + "..."
 	}
-	return fmt.Sprintf("%v\n%s\n%s", x.names, x.history, body)
+	return fmt.Sprintf("%v\n%s\n%s\n%s", x.names, x.diff, x.history, body)
 }
 
 // owned reports whether the scale field is kept whatever the manifest says.
