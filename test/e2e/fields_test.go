@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
@@ -33,65 +32,33 @@ func (n *namespace) resized() string {
 	return manifest
 }
 
-func (n *namespace) cpu() string {
-	n.Helper()
-	return n.kubectl("get", "deployment", "web", "-o", "jsonpath={.spec.template.spec.containers[0].resources.requests.cpu}").stdout
-}
+// cpu is the JSONPath of what resources sets, and cpuPath its path in managedFields.
+const cpu = ".spec.template.spec.containers[0].resources.requests.cpu"
 
-func (n *namespace) wantCPU(want string) {
-	n.Helper()
-	if got := n.cpu(); got != want {
-		n.Errorf("cpu: got %q, want %q", got, want)
-	}
+var cpuPath = fieldpath.MakePathOrDie("spec", "template", "spec", "containers", fieldpath.KeyByFields("name", "app"), "resources", "requests", "cpu")
+
+// resizedBy is a change of the container's resources.
+func resizedBy(manager string) step {
+	return runs("patch", "deployment", "web", "--field-manager="+manager, "-p", resources)
 }
 
 func TestControllerRuleForAFieldOfAListElement(t *testing.T) {
 	t.Parallel()
-	path := fieldpath.MakePathOrDie("spec", "template", "spec", "containers", fieldpath.KeyByFields("name", "app"), "resources", "requests", "cpu")
+	all := map[string]scenario{}
 	for name, rule := range map[string]string{
 		"by its key":    `.spec.template.spec.containers[name="app"].resources`,
 		"by a wildcard": `.spec.template.spec.containers[*].resources.requests`,
 	} {
-		for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
-			t.Run(name+", "+side+"-side", func(t *testing.T) {
-				t.Parallel()
-				n := newNamespace(t, "enforce")
-				manifest := ruled(rule, deployment("3", "app:1"))
-				n.apply(manifest, args...)
-				n.kubectl("patch", "deployment", "web", "--field-manager=vpa", "-p", resources)
-				r := n.apply(manifest, args...)
-				n.wantWarnings(r, `kept ....template.spec.containers[name="app"].resources.requests.cpu, owned by vpa; remove it from the manifest`)
-				if n.cpu() != "50m" {
-					t.Errorf("row 1: cpu is %s", n.cpu())
-				}
-				if diff := cmp.Diff([]string{"vpa/Update"}, fieldManagers(t, n.object(), path)); diff != "" {
-					t.Errorf("managers of the field (-want +got):\n%s", diff)
-				}
-				n.wantLastApplied("cpu", false)
-				n.unchangedBy("a second unchanged apply", func() { n.apply(manifest, args...) })
-
-				n.apply(withoutResources(manifest), args...)
-				if n.cpu() != "50m" {
-					t.Errorf("after removal from the manifest: cpu is %s", n.cpu())
-				}
-				n.apply(deployment("3", "app:1"), args...)
-				if n.cpu() != "10m" {
-					t.Errorf("after removal of the rule: cpu is %s", n.cpu())
-				}
-			})
-		}
+		manifest := ruled(rule, deployment("3", "app:1"))
+		all[name] = scenario{steps: []step{
+			applies(manifest), resizedBy("vpa"),
+			applies(manifest).value(cpu, "50m").managedBy(cpuPath, "vpa/Update").omits("cpu").twice().
+				warns(`kept ....template.spec.containers[name="app"].resources.requests.cpu, owned by vpa; remove it from the manifest`),
+			applies(withoutResources(manifest)).value(cpu, "50m").twice(),
+			applies(deployment("3", "app:1")).value(cpu, "10m"), // the rule is removed
+		}}
 	}
-}
-
-func TestRow2KeepsABlockRemovedFromTheManifest(t *testing.T) {
-	t.Parallel()
-	n := newNamespace(t, "enforce")
-	manifest := n.resized()
-	n.apply(withoutResources(manifest))
-	if n.cpu() != "50m" {
-		t.Errorf("cpu is %s", n.cpu())
-	}
-	n.unchangedBy("a second unchanged apply", func() { n.apply(withoutResources(manifest)) })
+	playBothSides(t, all)
 }
 
 // TestRow8NullForAWholeBlock verifies that null for a block clears exactly the fields that null for each field would clear.
@@ -101,6 +68,7 @@ func TestRow8NullForAWholeBlock(t *testing.T) {
 		return strings.Replace(manifest, resourcesLine, "        resources: null", 1)
 	}
 	rule := func(manifest string) string { return ruled(".spec.template.spec.containers[*].resources", manifest) }
+	all := map[string]scenario{}
 	for name, c := range map[string]struct{ before, manifest, manager, want string }{
 		"a controller's field, in the base":         {rule(deployment("3", "app:1")), rule(deployment("3", "app:1")), "vpa", "50m"},
 		"a controller's field, never in a manifest": {rule(withoutResources(deployment("3", "app:1"))), rule(deployment("3", "app:1")), "vpa", "50m"},
@@ -108,31 +76,22 @@ func TestRow8NullForAWholeBlock(t *testing.T) {
 		"an imperative field, never in a manifest":  {withoutResources(deployment("3", "app:1")), deployment("3", "app:1"), "kubectl-patch", ""},
 		"the manifest's own field, in the base":     {deployment("3", "app:1"), deployment("3", "app:1"), "", ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			n := newNamespace(t, "enforce")
-			n.apply(c.before)
-			if c.manager != "" {
-				n.kubectl("patch", "deployment", "web", "--field-manager="+c.manager, "-p", resources)
-			}
-			n.apply(cleared(c.manifest))
-			if n.cpu() != c.want {
-				t.Errorf("cpu: got %q, want %q", n.cpu(), c.want)
-			}
-			n.unchangedBy("a second unchanged apply", func() { n.apply(cleared(c.manifest)) })
-		})
+		steps := []step{applies(c.before)}
+		if c.manager != "" {
+			steps = append(steps, resizedBy(c.manager))
+		}
+		all[name] = scenario{steps: append(steps, applies(cleared(c.manifest)).value(cpu, c.want).twice())}
 	}
+	play(t, all)
 }
 
 func TestAFieldIsDeletedWithItsListElement(t *testing.T) {
 	t.Parallel()
-	n := newNamespace(t, "enforce")
 	side := "      - {name: side, image: \"side:1\", resources: {requests: {cpu: 10m}}}\n"
 	manifest := ruled(".spec.template.spec.containers[*].resources", deployment("3", "app:1"))
-	n.apply(manifest + side)
-	n.kubectl("patch", "deployment", "web", "--field-manager=vpa", "-p", strings.Replace(resources, `"app"`, `"side"`, 1))
-	n.apply(manifest)
-	if out := n.kubectl("get", "deployment", "web", "-o", "jsonpath={.spec.template.spec.containers[*].name}").stdout; out != "app" {
-		t.Errorf("containers: %s", out)
-	}
+	play(t, map[string]scenario{"a container that the manifest drops": {steps: []step{
+		applies(manifest + side),
+		runs("patch", "deployment", "web", "--field-manager=vpa", "-p", strings.Replace(resources, `"app"`, `"side"`, 1)),
+		applies(manifest).value(".spec.template.spec.containers[*].name", "app"),
+	}}})
 }

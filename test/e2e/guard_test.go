@@ -169,7 +169,7 @@ func TestWithTheGuardTheWebhookCorrectsTheManagers(t *testing.T) {
 func TestWithTheGuardTheWebhookHandsReplicasBack(t *testing.T) {
 	cluster.Plane.NeedMutatingPolicies(t)
 	t.Parallel()
-	for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
+	for side, args := range map[string][]string{"client": nil, "server": serverSide()} {
 		t.Run(side+"-side apply", func(t *testing.T) {
 			t.Parallel()
 			n := newNamespace(t, "enforce")

@@ -43,44 +43,33 @@ func (n *namespace) jsonpath(path string) string {
 func TestTheParentOfTheScaleFieldIsKept(t *testing.T) {
 	t.Parallel()
 	withGadgets(t)
-	n := newNamespace(t, "enforce")
-	n.kind = "gadget"
-	n.apply(gadget("{other: 1, pool: {size: 3, zone: a}}"))
-	n.kubectl("patch", "gadget", "web", "--type=merge", "-p", `{"spec":{"pool":{"zone":"b"}}}`)
-	n.kubectl("scale", "gadget", "web", "--replicas=6")
-	n.kubectl("create", "-f", n.file("hpa", `
-apiVersion: autoscaling/v2
-kind: HorizontalPodAutoscaler
-metadata: {name: web}
-spec: {minReplicas: 6, maxReplicas: 9, scaleTargetRef: {apiVersion: e2e.example.com/v1, kind: Gadget, name: web}}`))
-	n.eventually("handoff knows of the autoscaler", func() bool {
-		r := n.run(gadget("{other: 1, pool: {size: 2, zone: b}}"), "apply", "--dry-run=server", "-f", "-")
-		return strings.Contains(r.stderr, "HorizontalPodAutoscaler")
-	})
-	n.apply(gadget("{other: 1}"))
-	if got := n.jsonpath(".spec.pool"); got != `{"size":6,"zone":"b"}` {
-		t.Errorf("pool: got %s", got)
-	}
+	play(t, map[string]scenario{"with a field that a user has changed": {kind: "gadget", steps: []step{
+		applies(gadget("{other: 1, pool: {size: 3, zone: a}}")),
+		patchedBy("kubectl-patch", `{"spec":{"pool":{"zone":"b"}}}`),
+		runs("scale", "gadget", "web", "--replicas=6"),
+		did(func(n *namespace) {
+			n.must(n.run(idle("e2e.example.com/v1", "Gadget"), "create", "-f", "-"))
+			n.eventually("handoff knows of the autoscaler", func() bool {
+				r := n.run(gadget("{other: 1, pool: {size: 2, zone: b}}"), "apply", "--dry-run=server", "-f", "-")
+				return strings.Contains(r.stderr, "HorizontalPodAutoscaler")
+			})
+		}),
+		applies(gadget("{other: 1}")).value(".spec.pool", `{"size":6,"zone":"b"}`),
+	}}})
 }
 
 // TestLimitsBelowTheRequestsSetByAController verifies the same for a field of a controller rule.
 func TestLimitsBelowTheRequestsSetByAController(t *testing.T) {
 	t.Parallel()
-	n := newNamespace(t, "enforce")
-	manifest := func(limit string) string {
-		return ruled(".spec.template.spec.containers[*].resources.requests", app("resources: {requests: {cpu: 10m}, limits: {cpu: "+limit+"}}", ""))
+	limited := func(limit string) step {
+		return applies(ruled(".spec.template.spec.containers[*].resources.requests",
+			app("resources: {requests: {cpu: 10m}, limits: {cpu: "+limit+"}}", "")))
 	}
-	n.apply(manifest("90m"))
-	n.kubectl("patch", "deployment", "web", "--field-manager=vpa", "-p",
-		`{"spec":{"template":{"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"80m"}}}]}}}}`)
-	n.apply(manifest("90m"))
-	if n.cpu() != "80m" {
-		t.Errorf("cpu is %s", n.cpu())
-	}
-	n.apply(manifest("50m"))
-	if n.cpu() != "10m" {
-		t.Errorf("the manifest's request has to win, cpu is %s", n.cpu())
-	}
+	play(t, map[string]scenario{"the manifest's request has to win": {steps: []step{
+		limited("90m"), runs("patch", "deployment", "web", "--field-manager=vpa", "-p", strings.Replace(resources, "50m", "80m", 1)),
+		limited("90m").value(cpu, "80m"),
+		limited("50m").value(cpu, "10m"),
+	}}})
 }
 
 func TestFieldsOfTheManifestAreDeletedForAllWaysToCreateTheObject(t *testing.T) {
@@ -229,52 +218,41 @@ func unionOf(t *testing.T, a, b []byte) []byte {
 	return text
 }
 
+// handoffDisabled takes the namespace out.
+func handoffDisabled() step {
+	return did(func(n *namespace) { n.kubectl("annotate", "namespace", n.name, "ownership-handoff.io/mode-") })
+}
+
 // TestLastAppliedIsCorrectedForAllWriters verifies that replicas can be removed from the manifest after handoff is uninstalled.
 func TestLastAppliedIsCorrectedForAllWriters(t *testing.T) {
 	t.Parallel()
-	for sentence, prepare := range map[string]func(n *namespace){
-		"kubectl create --save-config": func(n *namespace) {
-			n.must(n.run(deployment("3", "app:1"), "create", "--save-config", "-f", "-"))
-		},
-		"kubectl replace --save-config": func(n *namespace) {
-			n.apply(deployment("3", "app:1"))
+	manifest := deployment("3", "app:1")
+	all := map[string]scenario{}
+	for sentence, created := range map[string][]step{
+		"kubectl create --save-config": {did(func(n *namespace) { n.must(n.run(manifest, "create", "--save-config", "-f", "-")) })},
+		"kubectl replace --save-config": {applies(manifest), did(func(n *namespace) {
 			n.eventually("kubectl replace does not conflict", func() bool {
-				return n.run(deployment("3", "app:1"), "replace", "--save-config", "-f", "-").err == nil
+				return n.run(manifest, "replace", "--save-config", "-f", "-").err == nil
 			})
-		},
-		"managedFields have been reset": func(n *namespace) {
-			n.apply(deployment("3", "app:1"))
-			n.kubectl("patch", "deployment", "web", "--type=json", "-p", `[{"op":"replace","path":"/metadata/managedFields","value":[{}]}]`)
-		},
+		})},
+		"managedFields have been reset": {applies(manifest), runs("patch", "deployment", "web", "--type=json", "-p",
+			`[{"op":"replace","path":"/metadata/managedFields","value":[{}]}]`)},
 	} {
-		t.Run(sentence, func(t *testing.T) {
-			t.Parallel()
-			n := newNamespace(t, "enforce")
-			prepare(n)
-			n.autoscale("7")
-			n.apply(deployment("3", "app:1"))
-			n.wantReplicas(7)
-			n.wantLastApplied("replicas", false)
-			n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("3", "app:1")) })
-
-			n.kubectl("annotate", "namespace", n.name, "ownership-handoff.io/mode-") // disable handoff
-			n.apply(deployment("", "app:1"))
-			n.wantReplicas(7)
-		})
+		all[sentence] = scenario{steps: append(created,
+			autoscales("7"), applies(manifest).replicas(7).omits("replicas").twice(),
+			handoffDisabled(), applies(deployment("", "app:1")).replicas(7),
+		)}
 	}
+	play(t, all)
 }
 
 func TestACompletelyKeptBlockCanBeRemovedWithoutHandoff(t *testing.T) {
 	t.Parallel()
-	n := newNamespace(t, "enforce")
-	manifest := n.resized()
-	n.apply(manifest)
-	n.wantLastApplied("resources", true) // in the annotation controller-fields
-	n.wantLastApplied("requests", false)
-	n.wantLastApplied(`"resources":`, false)
-	n.kubectl("annotate", "namespace", n.name, "ownership-handoff.io/mode-")
-	n.apply(withoutResources(manifest))
-	if n.cpu() != "50m" {
-		t.Errorf("cpu is %s", n.cpu())
-	}
+	manifest := ruled(".spec.template.spec.containers[*].resources", deployment("3", "app:1"))
+	play(t, map[string]scenario{"resources": {steps: []step{
+		applies(manifest), resizedBy("vpa"),
+		// In the annotation controller-fields only.
+		applies(manifest).records("resources").omits("requests").omits(`"resources":`),
+		handoffDisabled(), applies(withoutResources(manifest)).value(cpu, "50m"),
+	}}})
 }

@@ -9,26 +9,18 @@ import (
 
 func TestEveryBuiltInKindWithAScaleIsKept(t *testing.T) {
 	t.Parallel()
+	all := map[string]scenario{}
 	for kind, apiVersion := range map[string]string{
 		"Deployment": "apps/v1", "StatefulSet": "apps/v1", "ReplicaSet": "apps/v1", "ReplicationController": "v1",
 	} {
-		for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
-			t.Run(kind+" by "+side+"-side apply", func(t *testing.T) {
-				t.Parallel()
-				n := newNamespace(t, "enforce")
-				n.kind = strings.ToLower(kind)
-				manifest := func(replicas string) string { return workload(apiVersion, kind, replicas, "app:1") }
-				n.apply(manifest("3"), args...)
-				n.autoscale("7")
-				n.apply(manifest("3"), args...)
-				n.wantReplicas(7)
-				n.wantManagers("kube-controller-manager/Update/scale")
-				n.wantLastApplied("replicas", false)
-				n.apply(manifest(""), args...)
-				n.wantReplicas(7)
-			})
-		}
+		manifest := func(replicas string) string { return workload(apiVersion, kind, replicas, "app:1") }
+		all[kind] = scenario{kind: strings.ToLower(kind), steps: []step{
+			applies(manifest("3")), autoscales("7"),
+			applies(manifest("3")).replicas(7).managers(byAutoscaler).omits("replicas"),
+			applies(manifest("")).replicas(7),
+		}}
 	}
+	playBothSides(t, all)
 }
 
 // deploymentConfigs is the kind of OpenShift, as far as it matters here. Its API server is an aggregated one, so no
@@ -62,32 +54,22 @@ func TestADeploymentConfigIsKept(t *testing.T) {
 	manifest := func(spec string) string {
 		return "apiVersion: apps.openshift.io/v1\nkind: DeploymentConfig\nmetadata: {name: web}\nspec: {" + spec + "}\n"
 	}
-	for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
-		t.Run("by "+side+"-side apply", func(t *testing.T) {
-			t.Parallel()
-			n := newNamespace(t, "enforce")
-			n.kind = "deploymentconfig"
-			n.eventually("the API server serves the kind", func() bool {
-				return n.run(manifest("replicas: 3, paused: true"), append([]string{"apply", "-f", "-"}, args...)...).err == nil
-			})
-			n.kubectl("apply", "-f", n.file("hpa.yaml", `
-apiVersion: autoscaling/v2
-kind: HorizontalPodAutoscaler
-metadata: {name: web}
-spec:
-  scaleTargetRef: {apiVersion: apps.openshift.io/v1, kind: DeploymentConfig, name: web}
-  maxReplicas: 20
-`))
-			n.kubectl("patch", n.kind, "web", "--type=merge", "-p", `{"spec":{"replicas":7}}`) // instead of the HPA controller
-			n.known(true)
-			r := n.apply(manifest("replicas: 3, paused: true"), args...)
-			n.wantWarnings(r, keptReplicas(7, "HorizontalPodAutoscaler/web")...)
-			n.wantReplicas(7)
-			n.wantLastApplied("replicas", false)
-			n.apply(manifest("paused: true"), args...)
-			n.wantReplicas(7)
+	served := step{do: func(s stage) (r result) {
+		s.Helper()
+		s.eventually("the API server serves the kind", func() bool {
+			r = s.run(manifest("replicas: 3, paused: true"), append([]string{"apply", "-f", "-"}, s.side...)...)
+			return r.err == nil
 		})
-	}
+		return r
+	}}
+	playBothSides(t, map[string]scenario{"a DeploymentConfig": {kind: "deploymentconfig", steps: []step{
+		served,
+		did(func(n *namespace) { n.must(n.run(idle("apps.openshift.io/v1", "DeploymentConfig"), "create", "-f", "-")) }),
+		patchedBy("kube-controller-manager", `{"spec":{"replicas":7}}`), // instead of the HPA controller
+		did(func(n *namespace) { n.known(true) }),
+		applies(manifest("replicas: 3, paused: true")).warns(keptReplicas(7, hpa)...).replicas(7).omits("replicas"),
+		applies(manifest("paused: true")).replicas(7),
+	}}})
 }
 
 // gadgets are the two versions of a CRD with a nested scale field without a default.
@@ -118,40 +100,17 @@ func withGadgets(t *testing.T) {
 func TestACustomResourceIsKeptAtThePathOfItsScale(t *testing.T) {
 	t.Parallel()
 	withGadgets(t)
-	for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
-		t.Run("by "+side+"-side apply", func(t *testing.T) {
-			t.Parallel()
-			n := newNamespace(t, "enforce")
-			n.kind = "gadget"
-			n.apply(gadget("{pool: {size: 3, zone: a}}"), args...)
-			n.kubectl("patch", "gadget", "web", "--subresource=status", "--type=merge", "-p", `{"status":{"selector":"app=web"}}`)
-			n.kubectl("apply", "-f", n.file("hpa.yaml", `
-apiVersion: autoscaling/v2
-kind: HorizontalPodAutoscaler
-metadata: {name: web-pool}
-spec:
-  scaleTargetRef: {apiVersion: e2e.example.com/v1beta1, kind: Gadget, name: web}
-  minReplicas: 7
-  maxReplicas: 20
-`))
-			size := func() string { return n.kubectl("get", "gadget", "web", "-o", "jsonpath={.spec.pool.size}").stdout }
-			n.eventually("the HPA controller scales to 7", func() bool { return size() == "7" })
-
-			r := n.apply(gadget("{pool: {size: 3, zone: a}}"), args...)
-			n.wantWarnings(r, "kept .spec.pool.size=7, owned by HorizontalPodAutoscaler/web-pool; remove it from the manifest", handBack)
-			if got := size(); got != "7" {
-				t.Errorf("a set size: got %s, want 7", got)
-			}
-			n.apply(gadget("{pool: {zone: b}}"), args...)
-			if got := size(); got != "7" {
-				t.Errorf("a size removed from the manifest: got %s, want 7", got)
-			}
-			n.wantLastApplied("size", false)
-			n.apply(gadget("{other: 1}"), args...)
-			if got := size(); got != "7" {
-				t.Errorf("a size removed from the manifest with its parent: got %s, want 7", got)
-			}
-			n.unchangedBy("a second unchanged apply", func() { n.apply(gadget("{other: 1}"), args...) })
-		})
-	}
+	const size = ".spec.pool.size"
+	zoned := applies(gadget("{pool: {size: 3, zone: a}}"))
+	playBothSides(t, map[string]scenario{"a Gadget": {kind: "gadget", steps: []step{
+		zoned,
+		runs("patch", "gadget", "web", "--subresource=status", "--type=merge", "-p", `{"status":{"selector":"app=web"}}`),
+		did(func(n *namespace) {
+			n.apply(strings.NewReplacer("minReplicas: 1", "minReplicas: 7").Replace(idle("e2e.example.com/v1beta1", "Gadget")))
+			n.eventually("the HPA controller scales to 7", func() bool { return n.jsonpath(size) == "7" })
+		}),
+		zoned.value(size, "7").warns("kept .spec.pool.size=7, owned by "+hpa+"; remove it from the manifest", handBack),
+		applies(gadget("{pool: {zone: b}}")).value(size, "7").omits("size"),
+		applies(gadget("{other: 1}")).value(size, "7").twice(), // removed with its parent
+	}}})
 }

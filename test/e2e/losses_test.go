@@ -151,30 +151,6 @@ func TestARuleThroughAnotherServedVersion(t *testing.T) {
 	playBothSides(t, all)
 }
 
-// TestAChartThatDropsResourcesOfAController applies a chart that drops the whole block in which a controller owns a field: Helm's
-// managedFields entry still contains the empty block.
-func TestAChartThatDropsResourcesOfAController(t *testing.T) {
-	t.Parallel()
-	for sentence, rule := range map[string]string{
-		"a rule on the field": ".spec.template.spec.containers[*].resources.requests.cpu",
-		"a rule on the block": ".spec.template.spec.containers[*].resources",
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			t.Parallel()
-			n := newNamespace(t, "enforce")
-			manifest := func(image string) string { return ruled(rule, deployment("3", image)) }
-			n.release("install", manifest("app:1"))
-			n.kubectl("patch", "deployment", "web", "--field-manager=vpa", "-p", resources)
-			n.release("upgrade", manifest("app:2"))
-			n.wantCPU("50m")
-			n.release("upgrade", withoutResources(manifest("app:3")))
-			n.wantCPU("50m")
-			n.release("upgrade", withoutResources(manifest("app:4")))
-			n.wantCPU("50m")
-		})
-	}
-}
-
 // TestAPipelineBesideADeveloper verifies that a manager that manages most of what last-applied declares is an applier, even if
 // another manager was the last to write the annotation.
 func TestAPipelineBesideADeveloper(t *testing.T) {
@@ -581,32 +557,6 @@ func TestKubectlDiffShowsNoRemovalThatAnApplyKeeps(t *testing.T) {
 				applies(manifest).value(".spec.paused", "true"),
 			}},
 		})
-	})
-}
-
-// TestAdviceForAChart verifies that the remedy in a warning is right for a writer who records no manifest.
-func TestAdviceForAChart(t *testing.T) {
-	t.Parallel()
-	t.Run("a chart that has just dropped replicas, under an autoscaler", func(t *testing.T) {
-		t.Parallel()
-		n := newNamespace(t, "enforce")
-		n.release("install", deployment("3", "app:1"))
-		autoscaledTo(7).do(stage{namespace: n})
-		r := n.release("upgrade", deployment("", "app:2"))
-		n.wantReplicas(7)
-		if !strings.Contains(r.stderr, "owned by HorizontalPodAutoscaler/web; remove it if the manifest sets it") {
-			t.Errorf("helm prints %s", r.stderr)
-		}
-	})
-	t.Run("a chart that has just dropped replicas, without an autoscaler", func(t *testing.T) {
-		t.Parallel()
-		n := newNamespace(t, "enforce")
-		n.release("install", deployment("7", "app:1"))
-		r := n.release("upgrade", deployment("", "app:2"))
-		n.wantReplicas(1) // it looks like a chart that sets 1
-		if !strings.Contains(r.stderr, toOne) {
-			t.Errorf("helm prints %s", r.stderr)
-		}
 	})
 }
 

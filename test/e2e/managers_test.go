@@ -57,77 +57,91 @@ func helmBinary(t *testing.T) string {
 	return path
 }
 
+// releases runs Helm 3 with a chart of one template.
+func releases(verb, template string) step {
+	return step{do: func(s stage) result { s.Helper(); return s.release(verb, template) }}
+}
+
+// helms runs Helm 3 with a chart that has the values replicas and image.
+func helms(verb string, values ...string) step {
+	return step{do: func(s stage) result { s.Helper(); return s.helm(verb, values...) }}
+}
+
+// prints checks that the output of a command contains a text.
+func (p step) prints(text string) step {
+	return p.check(func(s stage, r result) {
+		s.Helper()
+		if !strings.Contains(r.stderr, text) {
+			s.Errorf("want %q in the output, got %s", text, r.stderr)
+		}
+	})
+}
+
+// TestHelm3 verifies that a chart is an applier's manifest, and that the remedy in a warning is right for a writer who records none.
 func TestHelm3(t *testing.T) {
 	t.Parallel()
-	n := newNamespace(t, "enforce")
-	n.helm("install", "replicas=3")
-	n.wantManagers("helm/Update")
-	n.autoscale("7")
-	n.wantManagers("kube-controller-manager/Update/scale")
-
-	r := n.helm("upgrade", "replicas=3", "image=app:2")
-	if !strings.Contains(r.stderr, "kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web") {
-		t.Errorf("helm does not show the warning: %s", r.stderr)
-	}
-	n.wantReplicas(7)
-	n.wantManagers("kube-controller-manager/Update/scale")
-	n.helm("upgrade", "image=app:3") // without replicas
-	n.wantReplicas(7)
-	n.wantManagers("kube-controller-manager/Update/scale")
-	n.unchangedBy("an unchanged upgrade", func() { n.helm("upgrade", "image=app:3") })
-
-	n.kubectl("delete", "hpa", "web")
-	n.known(false)
-	n.helm("upgrade", "replicas=4", "image=app:3")
-	n.wantReplicas(4)
-	n.wantManagers("helm/Update")
+	play(t, map[string]scenario{
+		"rows 1, 2 and 6": {steps: []step{
+			helms("install", "replicas=3").managers("helm/Update"),
+			autoscales("7").managers(byAutoscaler),
+			helms("upgrade", "replicas=3", "image=app:2").prints("kept .spec.replicas=7, owned by " + hpa).replicas(7).managers(byAutoscaler),
+			helms("upgrade", "image=app:3").replicas(7).managers(byAutoscaler).twice(), // without replicas
+			autoscalerDeleted(),
+			helms("upgrade", "replicas=4", "image=app:3").replicas(4).managers("helm/Update"),
+		}},
+		"a chart that has just dropped replicas, under an autoscaler": {steps: []step{
+			releases("install", deployment("3", "app:1")), autoscaledTo(7),
+			releases("upgrade", deployment("", "app:2")).replicas(7).prints("owned by " + hpa + "; remove it if the manifest sets it"),
+		}},
+		"a chart that has just dropped replicas, without an autoscaler": {steps: []step{
+			releases("install", deployment("7", "app:1")),
+			releases("upgrade", deployment("", "app:2")).replicas(1).prints(toOne), // it looks like a chart that sets 1
+		}},
+		"a chart that drops a block in which a controller owns a field, with a rule on the field": droppedBlock(
+			".spec.template.spec.containers[*].resources.requests.cpu"),
+		"a chart that drops a block in which a controller owns a field, with a rule on the block": droppedBlock(
+			".spec.template.spec.containers[*].resources"),
+	})
 }
 
-func TestControllerRuleForReplicas(t *testing.T) {
-	t.Parallel()
-	n := newNamespace(t, "enforce")
-	ruled := func(replicas string) string {
-		return strings.Replace(deployment(replicas, "app:1"), "  name: web\n",
-			"  name: web\n  annotations: {ownership-handoff.io/controller-fields: \".spec.replicas, .spec.paused\"}\n", 1)
-	}
-	n.apply(ruled("3"))
-	n.kubectl("patch", "deployment", "web", "--field-manager=my-operator", "-p", `{"spec":{"replicas":8}}`)
-	r := n.apply(ruled("3"))
-	n.wantWarnings(r, "kept .spec.replicas=8, owned by my-operator; remove it from the manifest")
-	n.wantReplicas(8)
-	n.wantManagers("my-operator/Update")
-	n.wantLastApplied(`"replicas"`, false)
-
-	n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"replicas":5}}`)
-	n.apply(ruled("3"))
-	n.wantReplicas(3) // row 6: the last writer is imperative, not a controller
-
-	n.kubectl("patch", "deployment", "web", "--field-manager=my-operator", "-p", `{"spec":{"replicas":8}}`)
-	n.apply(deployment("3", "app:1"))
-	n.wantReplicas(3) // the manifest owns replicas again: the annotation is removed
+// droppedBlock applies a chart that drops the resources of a controller: Helm's managedFields entry still contains the empty block.
+func droppedBlock(rule string) scenario {
+	manifest := func(image string) string { return ruled(rule, deployment("3", image)) }
+	return scenario{steps: []step{
+		releases("install", manifest("app:1")),
+		resizedBy("vpa"),
+		releases("upgrade", manifest("app:2")).value(cpu, "50m"),
+		releases("upgrade", withoutResources(manifest("app:3"))).value(cpu, "50m"),
+		releases("upgrade", withoutResources(manifest("app:4"))).value(cpu, "50m"),
+	}}
 }
 
-// The cluster-proportional-autoscaler has no object that references what it scales: its name is all there is.
-func TestAConfiguredAutoscalerOwnsTheFieldsItSets(t *testing.T) {
+func TestControllersThatOwnReplicas(t *testing.T) {
 	t.Parallel()
-	n := newNamespace(t, "enforce")
-	n.apply(deployment("3", "app:1"))
-	n.kubectl("patch", "deployment", "web", "--field-manager=cluster-proportional-autoscaler", "--subresource=scale", "--type=merge", "-p", `{"spec":{"replicas":6}}`)
-	n.wantManagers("cluster-proportional-autoscaler/Update/scale")
-	r := n.apply(deployment("3", "app:1"))
-	n.wantWarnings(r, keptReplicas(6, "cluster-proportional-autoscaler")...)
-	n.wantReplicas(6)
-	n.wantManagers("cluster-proportional-autoscaler/Update/scale")
-}
-
-func TestAnInvalidPathIsReportedAndIgnored(t *testing.T) {
-	t.Parallel()
-	n := newNamespace(t, "enforce")
-	manifest := strings.Replace(deployment("3", "app:1"), "  name: web\n",
-		"  name: web\n  annotations: {ownership-handoff.io/controller-fields: \"spec.replicas\"}\n", 1)
-	n.apply(manifest)
-	n.kubectl("patch", "deployment", "web", "--field-manager=my-operator", "-p", `{"spec":{"replicas":8}}`)
-	r := n.apply(manifest)
-	n.wantWarnings(r, `annotation controller-fields: path spec.replicas: at "spec.replicas": a dot is missing before a field name`)
-	n.wantReplicas(3)
+	rule := func(fields string) string { return ruled(fields, deployment("3", "app:1")) }
+	both := rule(".spec.replicas, .spec.paused")
+	scaled8 := patchedBy("my-operator", `{"spec":{"replicas":8}}`)
+	play(t, map[string]scenario{
+		"by a rule": {steps: []step{
+			applies(both), scaled8,
+			applies(both).warns("kept .spec.replicas=8, owned by my-operator; remove it from the manifest").replicas(8).
+				managers("my-operator/Update").omits(`"replicas"`),
+			patchedBy("kubectl-patch", `{"spec":{"replicas":5}}`),
+			applies(both).replicas(3), // row 6: the last writer is imperative, not a controller
+			scaled8,
+			applies(deployment("3", "app:1")).replicas(3), // the manifest owns replicas again: the annotation is removed
+		}},
+		"not by an invalid path": {steps: []step{
+			applies(rule("spec.replicas")), scaled8,
+			applies(rule("spec.replicas")).replicas(3).
+				warns(`annotation controller-fields: path spec.replicas: at "spec.replicas": a dot is missing before a field name`),
+		}},
+		// The cluster-proportional-autoscaler has no object that references what it scales: its name is all there is.
+		"a configured autoscaler": {steps: []step{
+			applies(deployment("3", "app:1")),
+			scaledBy("cluster-proportional-autoscaler", 6).managers("cluster-proportional-autoscaler/Update/scale"),
+			applies(deployment("3", "app:1")).warns(keptReplicas(6, "cluster-proportional-autoscaler")...).replicas(6).
+				managers("cluster-proportional-autoscaler/Update/scale"),
+		}},
+	})
 }

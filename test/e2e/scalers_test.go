@@ -63,7 +63,7 @@ func TestScalersOwnWhatTheyReference(t *testing.T) {
 		"Rollout":      {rollout, func(n *namespace, replicas int32) { n.updateAs("rollouts-controller", replicas) }, []int32{0}},
 		"Canary":       {canary, func(n *namespace, replicas int32) { n.updateAs("flagger", replicas) }, []int32{0, 3}},
 	} {
-		for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
+		for side, args := range map[string][]string{"client": nil, "server": serverSide()} {
 			t.Run(kind+", "+side+"-side", func(t *testing.T) {
 				t.Parallel()
 				n, twin := newNamespace(t, "enforce"), newNamespace(t, "")

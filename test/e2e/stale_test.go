@@ -14,113 +14,96 @@ const (
 	only     = "only allowed for updateStrategy 'RollingUpdate'"
 )
 
-func newStatefulSets(t *testing.T, mode string) *namespace {
-	t.Helper()
-	n := newNamespace(t, mode)
-	n.kind = "statefulset"
-	return n
+// clears checks that the default is cleared, with the warnings before that of it.
+func (p step) clears(before ...string) step {
+	return p.value(".spec.updateStrategy.rollingUpdate", "").
+		warns(append(before, "cleared .spec.updateStrategy.rollingUpdate, a default that conflicts with OnDelete; no action needed")...)
 }
 
-func (n *namespace) wantCleared(r result) {
-	n.Helper()
-	n.wantWarnings(r, "cleared .spec.updateStrategy.rollingUpdate, a default that conflicts with OnDelete; no action needed")
-	if rest, ok := field(n.object(), "spec", "updateStrategy", "rollingUpdate"); ok {
-		n.Errorf("still there: %v", rest)
+// playStatefulSets plays scenarios of a StatefulSet.
+func playStatefulSets(t *testing.T, scenarios map[string][]step, side ...string) {
+	t.Helper()
+	all := map[string]scenario{}
+	for sentence, steps := range scenarios {
+		all[sentence] = scenario{kind: "statefulset", steps: steps}
 	}
+	play(t, all, side...)
+}
+
+// writes is a kubectl command that reads a manifest.
+func writes(manifest string, args ...string) step {
+	return step{do: func(s stage) result { s.Helper(); return s.must(s.run(manifest, append(args, "-f", "-")...)) }}
 }
 
 func TestRow7ForAllWaysToCreateTheObject(t *testing.T) {
 	t.Parallel()
-	server := []string{"--server-side", "--force-conflicts"}
-	for name, c := range map[string]struct {
-		create []string
-		apply  []string
-	}{
+	server := serverSide()
+	all := map[string][]step{
+		"an applier without last-applied": {
+			writes(strategy(""), "create", "--field-manager=helm"),
+			runs("patch", "statefulset", "web", "--field-manager=helm", "-p", `{"spec":{"updateStrategy":{"type":"OnDelete"}}}`).clears(),
+		},
+		"with a kept field": {
+			applies(strategy("replicas: 5")), runs("scale", "statefulset", "web", "--replicas=7"),
+			applies(strategy(onDelete)).clears(scaled7).replicas(7).managers("kubectl/Update/scale").twice(),
+		},
+	}
+	for name, c := range map[string]struct{ create, apply []string }{
 		"from client-side to server-side apply": {[]string{"apply"}, server},
 		"from server-side to client-side apply": {append([]string{"apply"}, server...), nil},
 		"another manager's server-side apply":   {[]string{"apply", "--server-side", "--field-manager=other"}, server},
 		"kubectl create --save-config":          {[]string{"create", "--save-config"}, nil},
 		"another applier":                       {[]string{"apply", "--field-manager=argocd-controller"}, nil},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			n := newStatefulSets(t, "enforce")
-			n.must(n.run(strategy(""), append(c.create, "-f", "-")...))
-			n.wantCleared(n.apply(strategy(onDelete), c.apply...))
-			n.unchangedBy("a second unchanged apply", func() { n.apply(strategy(onDelete), c.apply...) })
-			n.apply(strategy(""), c.apply...)
-		})
+		all[name] = []step{
+			writes(strategy(""), c.create...), applies(strategy(onDelete), c.apply...).clears().twice(), applies(strategy(""), c.apply...),
+		}
 	}
-}
-
-func TestRow7WithAnApplierWithoutLastApplied(t *testing.T) {
-	t.Parallel()
-	n := newStatefulSets(t, "enforce")
-	n.must(n.run(strategy(""), "create", "--field-manager=helm", "-f", "-"))
-	n.wantCleared(n.kubectl("patch", "statefulset", "web", "--field-manager=helm", "-p", `{"spec":{"updateStrategy":{"type":"OnDelete"}}}`))
+	playStatefulSets(t, all)
 }
 
 func TestRow7DoesNotClearDeclaredFields(t *testing.T) {
 	t.Parallel()
-	patch := func(partition string) func(*namespace) {
-		return func(n *namespace) {
-			n.kubectl("patch", "statefulset", "web", "-p", `{"spec":{"updateStrategy":{"rollingUpdate":{"partition":`+partition+`}}}}`)
-		}
+	patched := func(partition string) step {
+		return runs("patch", "statefulset", "web", "-p", `{"spec":{"updateStrategy":{"rollingUpdate":{"partition":`+partition+`}}}}`)
 	}
-	for name, c := range map[string]struct {
-		before   string
-		then     func(*namespace)
-		manifest string
-	}{
-		"the manifest still sets it":                         {strategy(zero), nil, strategy("updateStrategy: {type: OnDelete, rollingUpdate: {partition: 0}}")},
-		"a user has set it":                                  {strategy(""), patch("2"), strategy(onDelete)},
-		"a user has restored the default":                    {strategy(""), func(n *namespace) { patch("2")(n); patch("0")(n) }, strategy(onDelete)},
-		"another applier has set it":                         {strategy(""), func(n *namespace) { n.apply(strategy(zero), "--server-side", "--field-manager=other") }, strategy(onDelete)},
-		"the object was created imperatively":                {"", func(n *namespace) { n.must(n.run(strategy(""), "create", "-f", "-")) }, strategy(onDelete)},
-		"no manager has set it, but the write is imperative": {strategy(""), nil, ""},
-	} {
-		for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
-			t.Run(name+", "+side+"-side", func(t *testing.T) {
-				t.Parallel()
-				n := newStatefulSets(t, "enforce")
-				if c.before != "" {
-					n.apply(c.before, args...)
-				}
-				if c.then != nil {
-					c.then(n)
-				}
-				r := n.run(c.manifest, append([]string{"apply", "-f", "-"}, args...)...)
-				if c.manifest == "" {
-					r = n.run("", "patch", "statefulset", "web", "-p", `{"spec":{"updateStrategy":{"type":"OnDelete"}}}`)
-				}
-				if r.err == nil || !strings.Contains(r.stderr, only) || len(r.warnings()) > 0 {
-					t.Errorf("want only the API server's error, got %v: %s", r.err, r.stderr)
-				}
-			})
-		}
+	refused := func(args []string, manifest string) step {
+		return step{do: func(s stage) result {
+			s.Helper()
+			r := s.run(manifest, append(args, s.side...)...)
+			if r.err == nil || !strings.Contains(r.stderr, only) || len(r.warnings()) > 0 {
+				s.Errorf("want only the API server's error, got %v: %s", r.err, r.stderr)
+			}
+			return r
+		}}
 	}
-}
-
-func TestRow7WithAKeptField(t *testing.T) {
-	t.Parallel()
-	n := newStatefulSets(t, "enforce")
-	n.apply(strategy("replicas: 3"))
-	n.kubectl("scale", "statefulset", "web", "--replicas=5")
-	r := n.apply(strategy(onDelete))
-	if len(r.warnings()) != 2 {
-		t.Errorf("warnings: %v", r.warnings())
+	last, first := refused([]string{"apply", "-f", "-"}, strategy(onDelete)), applies(strategy(""))
+	for side, args := range map[string][]string{"client-side": nil, "server-side": serverSide()} {
+		t.Run(side, func(t *testing.T) {
+			t.Parallel()
+			playStatefulSets(t, map[string][]step{
+				"the manifest still sets it": {
+					applies(strategy(zero)),
+					refused([]string{"apply", "-f", "-"}, strategy("updateStrategy: {type: OnDelete, rollingUpdate: {partition: 0}}")),
+				},
+				"a user has set it":                   {first, patched("2"), last},
+				"a user has restored the default":     {first, patched("2"), patched("0"), last},
+				"another applier has set it":          {first, writes(strategy(zero), "apply", "--server-side", "--field-manager=other"), last},
+				"the object was created imperatively": {writes(strategy(""), "create"), last},
+			}, args...)
+		})
 	}
-	n.wantReplicas(5)
-	n.wantManagers("kubectl/Update/scale")
-	if rest, ok := field(n.object(), "spec", "updateStrategy", "rollingUpdate"); ok {
-		t.Errorf("still there: %v", rest)
-	}
-	n.unchangedBy("a second unchanged apply", func() { n.apply(strategy(onDelete)) })
+	imperative := refused([]string{"patch", "statefulset", "web", "-p", `{"spec":{"updateStrategy":{"type":"OnDelete"}}}`}, "")
+	playStatefulSets(t, map[string][]step{
+		"no manager has set it, but the write is imperative":                    {first, imperative},
+		"no manager has set it server-side either, but the write is imperative": {applies(strategy(""), serverSide()...), imperative},
+	})
 }
 
 func TestRow7InModeWarnOnlyWarns(t *testing.T) {
 	t.Parallel()
-	n := newStatefulSets(t, "warn")
+	n := newNamespace(t, "warn")
+	n.kind = "statefulset"
 	n.apply(strategy(""))
 	r := n.run(strategy(onDelete), "apply", "-f", "-")
 	if r.err == nil || !strings.Contains(r.stderr, only) {
@@ -131,10 +114,11 @@ func TestRow7InModeWarnOnlyWarns(t *testing.T) {
 
 func TestRow7InDryRunsAndKubectlDiff(t *testing.T) {
 	t.Parallel()
-	for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
+	for side, args := range map[string][]string{"client": nil, "server": serverSide()} {
 		t.Run(side+"-side", func(t *testing.T) {
 			t.Parallel()
-			n := newStatefulSets(t, "enforce")
+			n := newNamespace(t, "enforce")
+			n.kind = "statefulset"
 			n.apply(strategy(""), args...)
 			n.unchangedBy("a dry run and a diff", func() {
 				r := n.apply(strategy(onDelete), append([]string{"--dry-run=server", "-o", "jsonpath={.spec.updateStrategy}"}, args...)...)

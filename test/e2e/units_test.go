@@ -182,7 +182,6 @@ func (n *namespace) appliedAs(manager, patch string) {
 // TestUnitsThatAnEmptyMapDrops verifies that an empty map sets nothing.
 func TestUnitsThatAnEmptyMapDrops(t *testing.T) {
 	t.Parallel()
-	const cpu = ".spec.template.spec.containers[0].resources.requests.cpu"
 	all := units()
 	play(t, map[string]scenario{
 		"resources": {steps: []step{

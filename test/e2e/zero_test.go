@@ -33,7 +33,7 @@ func TestThreeMeaningsOfZero(t *testing.T) {
 		n.kubectl("scale", "deployment", "web", "--replicas=1")
 		n.eventually("the HPA controller scales again", func() bool { return n.replicas() == 7 })
 	})
-	for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
+	for side, args := range map[string][]string{"client": nil, "server": serverSide()} {
 		t.Run("the manifest has switched it off, and on again, "+side+"-side", func(t *testing.T) {
 			t.Parallel()
 			n := newNamespace(t, "enforce")
@@ -158,7 +158,7 @@ func TestThreeMeaningsOfZeroOfAnAutoscalerThatScalesToZero(t *testing.T) {
 		n.kubectl("scale", "deployment", "web", "--replicas=1")
 		n.eventually("the HPA controller scales again", func() bool { return n.replicas() == 5 })
 	})
-	for side, args := range map[string][]string{"client": nil, "server": {"--server-side", "--force-conflicts"}} {
+	for side, args := range map[string][]string{"client": nil, "server": serverSide()} {
 		t.Run("the manifest has switched it off, and on again, "+side+"-side", func(t *testing.T) {
 			t.Parallel()
 			needScaledToZero(t)
