@@ -151,8 +151,8 @@ list-versions:
 # meanings of zero as well, the oracle, Helm 3, the match conditions, and whether the API server accepts the manifests.
 # e2e-versions and e2e-kind SUITE=all run all tests.
 OLDEST := $(firstword $(OLDER))
-DECISIONS := Row ServerSideApply TheOracle Helm3 MatchConditions ThreeMeanings Zero ReplicasLeftEmpty Units$$ ScalersOwn AScaler \
-	AnAutoscalerThatNever TheManifestOwns TheObjectsMode AppliersAre TheParentOf ACustomResource TheAPIServerAccepts
+DECISIONS := Row TheOracle Helm3 MatchConditions ThreeMeanings Zero ReplicasLeftEmpty Units$$ ScalersOwn AScaler \
+	TheObjectsMode AppliersAre TheParentOf ACustomResource TheAPIServerAccepts
 empty :=
 either = ^Test($(subst $(empty) $(empty),|,$(strip $1)))
 .PHONY: e2e-oldest
