@@ -24,8 +24,11 @@ func HelmReleasePath() fieldpath.Path {
 // those that it creates. They do not count: the last-applied configuration of another object, and the Helm release of an object
 // that a controller created.
 func (e Entry) recordsManifest() bool {
-	return e.hasLastApplied && e.of.lastAppliedIsOwn() || e.hasRelease && !e.of.isCreatedByController()
+	return e.hasLastApplied && (e.of == nil || e.of.lastAppliedIsOwn()) || e.hasRelease && !e.isByController()
 }
+
+// isByController reports whether the entry's object was created by a controller (metav1.GetControllerOf).
+func (e Entry) isByController() bool { return e.of != nil && e.of.hasController() }
 
 // readAnnotations records which of the annotations the entry contains. It is called once for each entry, because owners are
 // determined for each field, which would make the time quadratic.
@@ -115,7 +118,7 @@ func (e Entry) appliesLastApplied() bool {
 }
 
 func (e Entry) readApplied() bool {
-	if e.Subresource != "" || e.of.isCreatedByController() {
+	if e.Subresource != "" || e.isByController() {
 		return false
 	}
 	applied, values := e.of.appliedValues()
@@ -139,52 +142,39 @@ type entryFacts struct {
 }
 
 // surroundings are the object that entries belong to. What they show is read when it is first needed, and once, so that the
-// time stays linear whatever the number of entries. A nil pointer stands for an unknown object.
+// time stays linear whatever the number of entries.
 type surroundings struct {
 	object  Object
 	entries []Entry
 
-	annotation, reference, values sync.Once
-
-	isOwn, isCreated bool
-	// applied are the values that the last-applied configuration declares and that the object has, declared is the number of all
-	// that it declares.
-	applied  *fieldtree.Tree
-	declared int
+	// lastAppliedIsOwn reports whether the last-applied configuration is one of the object itself, hasController whether the object has
+	// a controller.
+	lastAppliedIsOwn, hasController func() bool
+	// appliedValues returns the values outside of lists that the last-applied configuration declares and that the object has, and the
+	// number of all that it declares.
+	appliedValues func() (applied *fieldtree.Tree, declared int)
 }
 
 // withSurroundings returns the entries of an object with a reference to it.
 func (o Object) withSurroundings(entries []Entry) []Entry {
-	if len(entries) == 0 {
-		return entries
-	}
-	of, facts := &surroundings{object: o, entries: entries}, make([]entryFacts, len(entries))
+	of, facts := &surroundings{
+		object: o, entries: entries, lastAppliedIsOwn: sync.OnceValue(o.hasOwnLastApplied), hasController: sync.OnceValue(o.hasController),
+		appliedValues: sync.OnceValues(o.appliedValues),
+	}, make([]entryFacts, len(entries))
 	for i := range entries {
 		entries[i].of, entries[i].facts = of, &facts[i]
 	}
 	return entries
 }
 
-// lastAppliedIsOwn reports whether the last-applied configuration is one of the object itself.
-func (s *surroundings) lastAppliedIsOwn() bool {
-	if s == nil {
-		return true
-	}
-	s.annotation.Do(func() { s.isOwn = s.object.hasOwnLastApplied() })
-	return s.isOwn
-}
-
-// isCreatedByController reports whether the object has a controller (metav1.GetControllerOf).
-func (s *surroundings) isCreatedByController() bool {
-	if s == nil {
-		return false
-	}
-	s.reference.Do(func() {
-		for reference := range s.object.root.At("metadata", "ownerReferences").Parts() {
-			s.isCreated = s.isCreated || reference.Member("controller").Kind() == 't'
+// hasController reports whether the object has a controller (metav1.GetControllerOf).
+func (o Object) hasController() bool {
+	for reference := range o.root.At("metadata", "ownerReferences").Parts() {
+		if reference.Member("controller").Kind() == 't' {
+			return true
 		}
-	})
-	return s.isCreated
+	}
+	return false
 }
 
 // isCreatedBy reports whether an entry has created the object, as far as their times tell, which are whole seconds. Workloads require
@@ -197,30 +187,27 @@ func (s *surroundings) isCreatedBy(e Entry) bool {
 	return ok && created == e.Time
 }
 
-// appliedValues returns the values outside of lists that the last-applied configuration declares and that the object has, and the
-// number of all that it declares.
-func (s *surroundings) appliedValues() (applied *fieldtree.Tree, declared int) {
-	s.values.Do(func() {
-		s.applied = &fieldtree.Tree{}
-		if !s.lastAppliedIsOwn() {
-			return
+// appliedValues is surroundings.appliedValues.
+func (o Object) appliedValues() (applied *fieldtree.Tree, declared int) {
+	applied = &fieldtree.Tree{}
+	if !o.hasOwnLastApplied() {
+		return applied, 0
+	}
+	manifest, _ := o.LastAppliedManifest()
+	values := &fieldtree.Tree{}
+	values.AddLeaves(manifest)
+	inManifest, inObject := values.Find(manifest), values.Find(o.root)
+	for _, n := range values.Nodes() {
+		value := inManifest.Of(n)
+		if !n.Wanted || value == nil || value.Kind() == '[' || isIdentity(n) {
+			continue
 		}
-		manifest, _ := s.object.LastAppliedManifest()
-		values := &fieldtree.Tree{}
-		values.AddLeaves(manifest)
-		inManifest, inObject := values.Find(manifest), values.Find(s.object.root)
-		for _, n := range values.Nodes() {
-			value := inManifest.Of(n)
-			if !n.Wanted || value == nil || value.Kind() == '[' || isIdentity(n) {
-				continue
-			}
-			s.declared++
-			if sameValue(inObject.Of(n).Text(), value.Text()) {
-				s.applied.Add(n.Path())
-			}
+		declared++
+		if sameValue(inObject.Of(n).Text(), value.Text()) {
+			applied.Add(n.Path())
 		}
-	})
-	return s.applied, s.declared
+	}
+	return applied, declared
 }
 
 // isIdentity reports whether a field identifies the object in every manifest.

@@ -88,7 +88,7 @@ func readClaims(t *testing.T, o ownership.Object) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := ownership.ParseEntries([]byte("[" + string(with.Text) + "]"))
+		again, err := parseEntries("[" + string(with.Text) + "]")
 		if err != nil || len(again) != 1 {
 			t.Fatalf("an entry with its own set is none any more: %v: %s", err, with.Text)
 		}

@@ -49,11 +49,24 @@ func quoted(s string) string {
 
 func entries(t *testing.T, texts ...string) []ownership.Entry {
 	t.Helper()
-	parsed, err := ownership.ParseEntries([]byte("[" + strings.Join(texts, ",") + "]"))
+	parsed, err := parseEntries("[" + strings.Join(texts, ",") + "]")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return parsed
+}
+
+// parseEntries returns the entries of an object that has nothing but managedFields, or nothing at all for an empty text.
+func parseEntries(managedFields string) ([]ownership.Entry, error) {
+	text := "{}"
+	if managedFields != "" {
+		text = `{"metadata":{"managedFields":` + managedFields + `}}`
+	}
+	o, err := ownership.ParseObject([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	return o.Entries()
 }
 
 func object(t *testing.T, text string) ownership.Object {

@@ -42,19 +42,6 @@ type Entry struct {
 	hasLastApplied, hasRelease bool
 }
 
-// ParseEntries reads metadata.managedFields from JSON text. For an empty text it returns no entries. The error is
-// ErrManagedFields. The entries refer to the text, which must not change.
-func ParseEntries(text []byte) ([]Entry, error) {
-	if len(text) == 0 {
-		return nil, nil
-	}
-	list, err := jsontree.Parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrManagedFields, err)
-	}
-	return readEntries(list)
-}
-
 // Entries returns the entries of metadata.managedFields. The error is ErrManagedFields.
 func (o Object) Entries() ([]Entry, error) {
 	list := o.root.At("metadata", "managedFields")

@@ -25,7 +25,7 @@ func TestEmptyManagedFields(t *testing.T) {
 		"an element of no known": `[{"manager":"a","operation":"Update","fieldsV1":{"x:spec":{"x:replicas":{}}}}]`,
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			entries, err := ownership.ParseEntries([]byte(text))
+			entries, err := parseEntries(text)
 			if err != nil {
 				t.Fatal(err)
 			}

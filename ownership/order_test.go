@@ -71,7 +71,7 @@ func encoded(t *testing.T, list []metav1.ManagedFieldsEntry) []ownership.Entry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries, err := ownership.ParseEntries(text)
+	entries, err := parseEntries(string(text))
 	if err != nil {
 		t.Fatal(err)
 	}

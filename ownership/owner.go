@@ -36,23 +36,18 @@ func (o Owner) Decided() Owner {
 }
 
 // String returns the owner's name in docs and messages.
-func (o Owner) String() string {
-	switch o {
-	case Default:
-		return "Default"
-	case Manifest:
-		return "Manifest"
-	case Imperative:
-		return "Imperative"
-	case Controller:
-		return "Controller"
-	case Autoscaler:
-		return "Autoscaler"
-	case Other:
-		return "Other"
-	default:
-		return "Unknown"
+func (o Owner) String() string { return textOf(ownerNames, o) }
+
+var ownerNames = map[Owner]string{
+	Default: "Default", Manifest: "Manifest", Imperative: "Imperative", Controller: "Controller", Autoscaler: "Autoscaler", Other: "Other",
+}
+
+// textOf returns the name of a kind of owner or writer, or of a declaration.
+func textOf[T comparable](names map[T]string, is T) string {
+	if name, ok := names[is]; ok {
+		return name
 	}
+	return "Unknown"
 }
 
 // FieldOwner is the owner of a field.
@@ -78,18 +73,9 @@ const (
 )
 
 // String returns the writer's name in docs and messages.
-func (w Writer) String() string {
-	switch w {
-	case Applier:
-		return "Applier"
-	case ImperativeWriter:
-		return "Imperative"
-	case OtherWriter:
-		return "Other"
-	default:
-		return "Unknown"
-	}
-}
+func (w Writer) String() string { return textOf(writerNames, w) }
+
+var writerNames = map[Writer]string{OtherWriter: "Other", Applier: "Applier", ImperativeWriter: "Imperative"}
 
 // Declaration is how a manifest declares a field.
 type Declaration int
@@ -105,15 +91,6 @@ const (
 )
 
 // String returns the declaration in the words of the decision table.
-func (d Declaration) String() string {
-	switch d {
-	case Lacks:
-		return "lacks it"
-	case Sets:
-		return "sets it"
-	case Clears:
-		return "null"
-	default:
-		return "unknown"
-	}
-}
+func (d Declaration) String() string { return textOf(declarationNames, d) }
+
+var declarationNames = map[Declaration]string{Lacks: "lacks it", Sets: "sets it", Clears: "null"}

@@ -84,7 +84,7 @@ func TestStrings(t *testing.T) {
 	}
 	want := []string{
 		"Default", "Manifest", "Imperative", "Controller", "Autoscaler", "Unknown",
-		"Applier", "Imperative", "Other", "Unknown", "sets it", "lacks it", "null", "unknown",
+		"Applier", "Imperative", "Other", "Unknown", "sets it", "lacks it", "null", "Unknown",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("words (-want +got):\n%s", diff)

@@ -159,14 +159,6 @@ func (n *Node) Bytes() (s []byte, ok bool) {
 	return unquote(n.Text()), true
 }
 
-// Unquote returns the value of a text that is a JSON string; ok is false if it is not.
-func Unquote(text []byte) (s string, ok bool) {
-	if len(text) < 2 || text[0] != '"' {
-		return "", false
-	}
-	return string(unquote(text)), true
-}
-
 func unquote(text []byte) []byte {
 	inner := text[1 : len(text)-1]
 	if bytes.IndexByte(inner, '\\') < 0 {

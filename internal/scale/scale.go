@@ -11,17 +11,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Targeting returns the references of the HorizontalPodAutoscalers among those of one namespace that target an object. Targets
-// are compared by group and kind, whatever version an autoscaler names.
-func Targeting(hpas []autoscalingv2.HorizontalPodAutoscaler, target schema.GroupKind, name string) (references []Reference) {
-	for i := range hpas {
-		if r, ok := OfHPA(&hpas[i]); ok && r.Target == target && r.TargetName == name {
-			references = append(references, r)
-		}
-	}
-	return references
-}
-
 // Target returns the object that an autoscaler targets; ok is false if it targets nothing: its apiVersion cannot be parsed, or it
 // is being deleted.
 func Target(hpa *autoscalingv2.HorizontalPodAutoscaler) (kind schema.GroupKind, name string, ok bool) {

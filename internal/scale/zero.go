@@ -35,12 +35,3 @@ func conditionOf(
 	}
 	return nil
 }
-
-// ConditionsForCache returns conditions that are the same for OfHPA as those of an autoscaler: none for most, because 0 replicas
-// switch them off.
-func ConditionsForCache(hpa *autoscalingv2.HorizontalPodAutoscaler) []autoscalingv2.HorizontalPodAutoscalerCondition {
-	if offAtZero(hpa) {
-		return nil
-	}
-	return []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: autoscalingv2.ScaledToZero, Status: corev1.ConditionTrue}}
-}

@@ -42,10 +42,6 @@ func TestZeroSwitchesAHorizontalPodAutoscalerOffUnlessItHasScaledToZero(t *testi
 			if r, ok := scale.OfHPA(hpa); !ok || r.OffAtZero != c.want {
 				t.Errorf("want %v, got %+v", c.want, r)
 			}
-			hpa.Status.Conditions = scale.ConditionsForCache(hpa)
-			if r, _ := scale.OfHPA(hpa); r.OffAtZero != c.want {
-				t.Errorf("with the conditions for the cache: want %v, got %+v", c.want, r)
-			}
 		})
 	}
 }
