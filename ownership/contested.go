@@ -40,10 +40,7 @@ func (f ContestedField) Changed() bool { return !bytes.Equal(f.Live, f.Incoming)
 // The time is linear in the size of the objects. If the meter ends the work, the result is not valid. The error is
 // ErrManagedFields.
 func (c ObjectContext) ContestedFields(w Write) ([]ContestedField, error) {
-	s := search{
-		context: c, write: w, tree: &fieldtree.Tree{}, isUnit: map[*fieldtree.Node]bool{}, aliases: map[*fieldtree.Node]*fieldtree.Node{},
-		rules: patternMatcher{tree: c.Managers.controlled, meter: w.Meter},
-	}
+	s := newSearch(c, w)
 	if err := s.addRuled(); err != nil {
 		return nil, err
 	}
@@ -53,22 +50,21 @@ func (c ObjectContext) ContestedFields(w Write) ([]ContestedField, error) {
 	if s.tree.Empty() {
 		return nil, nil
 	}
-	s.addAliases()
-	f := s.facts()
-	f.readManagers()
+	s.readValues()
+	s.readManagers()
 	fields := make([]ContestedField, 0, s.tree.Len())
 	for _, n := range s.tree.Nodes() {
-		if !n.Wanted || f.inLive.Of(n) == nil || f.isParentOrKey(n) || HasPrefix(c.Scale, n.Path()) || isNeverKept(n.Path()) {
+		if !n.Wanted || s.inLive.Of(n) == nil || s.isParentOrKey(n) || HasPrefix(c.Scale, n.Path()) || isNeverKept(n.Path()) {
 			continue
 		}
-		if field, ok := f.field(n); ok {
+		if field, ok := s.field(n); ok {
 			fields = append(fields, field)
 		}
 	}
 	return fields, nil
 }
 
-// search collects the paths of a write's contested fields in a tree.
+// search collects the paths of a write's contested fields in a tree, and then finds what the write has at these paths.
 type search struct {
 	context ObjectContext
 	write   Write
@@ -80,6 +76,17 @@ type search struct {
 	aliases map[*fieldtree.Node]*fieldtree.Node
 	// elsewhere is a controller with an entry in another API version, empty if there is none.
 	elsewhere string
+
+	inLive, inIncoming, inManifest, inBase fieldtree.Places
+	managers                               [][]int      // the indexes of the live entries that contain a field, by Node.ID
+	parents                                map[int]bool // the fields under which an entry contains others, by Node.ID
+}
+
+func newSearch(c ObjectContext, w Write) *search {
+	return &search{
+		context: c, write: w, tree: &fieldtree.Tree{}, isUnit: map[*fieldtree.Node]bool{}, aliases: map[*fieldtree.Node]*fieldtree.Node{},
+		rules: patternMatcher{tree: c.Managers.controlled, meter: w.Meter},
+	}
 }
 
 // addMatching adds the fields of an entry that m matches to a tree.
@@ -191,84 +198,73 @@ func (s *search) isInPodTemplate(unit fieldpath.Path) bool {
 	return len(s.write.Live.Value(containers)) > 0
 }
 
-// facts are the values, the declarations and the managers of the fields that a search has found.
-type facts struct {
-	search *search
-
-	inLive, inIncoming, inManifest, inBase fieldtree.Places
-	managers                               [][]int32    // the indexes of the live entries that contain a field, by Node.ID
-	parents                                map[int]bool // the fields under which an entry contains others, by Node.ID
-}
-
-func (s *search) facts() facts {
+// readValues finds the values of the fields that have been added.
+func (s *search) readValues() {
+	s.addAliases()
 	w := s.write
-	return facts{
-		search: s,
-		inLive: s.tree.Find(w.Live.root), inIncoming: s.tree.Find(w.Incoming.root),
-		inManifest: s.tree.Find(w.Manifests.manifest), inBase: s.tree.Find(w.Manifests.base),
-	}
+	s.inLive, s.inIncoming = s.tree.Find(w.Live.root), s.tree.Find(w.Incoming.root)
+	s.inManifest, s.inBase = s.tree.Find(w.Manifests.manifest), s.tree.Find(w.Manifests.base)
 }
 
 // readManagers reads which live entries contain the fields.
-func (f *facts) readManagers() {
-	s := f.search
-	f.managers, f.parents = make([][]int32, s.tree.Len()), map[int]bool{}
+func (s *search) readManagers() {
+	s.managers, s.parents = make([][]int, s.tree.Len()), map[int]bool{}
 	for i, e := range s.write.LiveEntries {
 		s.tree.Managed(e.Fields, func(n *fieldtree.Node, subset *jsontree.Node) {
 			if !n.Wanted {
 				return
 			}
-			f.managers[n.ID] = append(f.managers[n.ID], int32(i)) //nolint:gosec // an index of the entries of one object
-			f.parents[n.ID] = f.parents[n.ID] || !fieldtree.IsLeaf(subset)
+			s.managers[n.ID] = append(s.managers[n.ID], i)
+			s.parents[n.ID] = s.parents[n.ID] || !fieldtree.IsLeaf(subset)
 		})
 	}
 }
 
 // entriesOf returns the live entries that contain a field.
-func (f *facts) entriesOf(n *fieldtree.Node) []Entry {
-	entries := make([]Entry, len(f.managers[n.ID]))
-	for i, at := range f.managers[n.ID] {
-		entries[i] = f.search.write.LiveEntries[at]
+func (s *search) entriesOf(n *fieldtree.Node) []Entry {
+	entries := make([]Entry, len(s.managers[n.ID]))
+	for i, at := range s.managers[n.ID] {
+		entries[i] = s.write.LiveEntries[at]
 	}
 	return entries
 }
 
 // isParentOrKey reports whether a managed field is the parent or the key of others, and so not a value to keep: a manager
 // that adds the first key to a map manages the map as well, and the key fields identify a list element.
-func (f *facts) isParentOrKey(n *fieldtree.Node) bool {
-	return f.parents[n.ID] && !f.search.isUnit[n] || n.Element.Key != nil || n.IsKey()
+func (s *search) isParentOrKey(n *fieldtree.Node) bool {
+	return s.parents[n.ID] && !s.isUnit[n] || n.Element.Key != nil || n.IsKey()
 }
 
 // field returns a contested field; ok is false for a unit that its manifest has set last, and for a field of a rule that no
 // controller has written.
-func (f *facts) field(n *fieldtree.Node) (c ContestedField, ok bool) {
+func (s *search) field(n *fieldtree.Node) (c ContestedField, ok bool) {
 	c = ContestedField{
-		Path: n.Path(), Unit: f.search.isUnit[n],
-		Live: f.inLive.Of(n).Text(), Incoming: f.inIncoming.Of(n).Text(),
+		Path: n.Path(), Unit: s.isUnit[n],
+		Live: s.inLive.Of(n).Text(), Incoming: s.inIncoming.Of(n).Text(),
 	}
-	if f.search.rules.covers(c.Path) && !f.parents[n.ID] {
-		c.Declared = f.declared(n, c.Path)
-		c.Owner = f.ruledOwner(n, c)
-		c.Removed = c.Declared == (Declared{}) && c.Changed() && f.removes(n, c)
+	if s.rules.covers(c.Path) && !s.parents[n.ID] {
+		c.Declared = s.declared(n, c.Path)
+		c.Owner = s.ruledOwner(n, c)
+		c.Removed = c.Declared == (Declared{}) && c.Changed() && s.removes(n, c)
 	}
 	if c.Owner.Kind >= Controller {
 		c.Unit = false
 		return c, true
 	}
 	if c.Unit {
-		c.Declared, c.Removed = f.declaredUnit(n, c), false
-		c.Owner, ok = f.unitOwner(n, c)
+		c.Declared, c.Removed = s.declaredUnit(n, c), false
+		c.Owner, ok = s.unitOwner(n, c)
 	}
 	return c, ok
 }
 
 // unitOwner returns the manager that has written a unit; ok is false if live has the value that the base sets.
-func (f *facts) unitOwner(n *fieldtree.Node, c ContestedField) (owner FieldOwner, ok bool) {
-	if asDeclared(c.Path, c.Live, f.unitIn(f.inBase, n).Text()) {
+func (s *search) unitOwner(n *fieldtree.Node, c ContestedField) (owner FieldOwner, ok bool) {
+	if asDeclared(c.Path, c.Live, s.unitIn(s.inBase, n).Text()) {
 		return owner, false
 	}
-	for _, e := range f.entriesOf(n) {
-		if e.Subresource == "" && !f.search.isClientSide(e) {
+	for _, e := range s.entriesOf(n) {
+		if e.Subresource == "" && !s.isClientSide(e) {
 			return FieldOwner{Kind: Imperative, By: e.Manager}, true
 		}
 	}
@@ -276,8 +272,8 @@ func (f *facts) unitOwner(n *fieldtree.Node, c ContestedField) (owner FieldOwner
 }
 
 // unitIn returns the value of a unit in a manifest, nil if the manifest lacks it.
-func (f *facts) unitIn(manifest fieldtree.Places, n *fieldtree.Node) *jsontree.Node {
-	value, alias := manifest.Of(n), f.search.aliases[n]
+func (s *search) unitIn(manifest fieldtree.Places, n *fieldtree.Node) *jsontree.Node {
+	value, alias := manifest.Of(n), s.aliases[n]
 	switch {
 	case !setsNothing(value) || alias == nil || setsNothing(manifest.Of(alias)):
 		return value
@@ -289,16 +285,16 @@ func (f *facts) unitIn(manifest fieldtree.Places, n *fieldtree.Node) *jsontree.N
 }
 
 // declaredUnit returns how the manifests declare a unit: an empty object sets nothing.
-func (f *facts) declaredUnit(n *fieldtree.Node, c ContestedField) Declared {
-	m := f.search.write.Manifests
-	declared := Declared{Base: setsIf(!setsNothing(f.unitIn(f.inBase, n)))}
+func (s *search) declaredUnit(n *fieldtree.Node, c ContestedField) Declared {
+	m := s.write.Manifests
+	declared := Declared{Base: setsIf(!setsNothing(s.unitIn(s.inBase, n)))}
 	switch {
-	case !setsNothing(f.unitIn(f.inManifest, n)):
+	case !setsNothing(s.unitIn(s.inManifest, n)):
 		declared.Manifest = Sets
 	case declarationIn(m.manifest, c.Path) == Clears:
 		declared.Manifest = Clears
 	}
-	if f.search.write.DryRun && m.sameText() && setsNothing(f.inIncoming.Of(n)) {
+	if s.write.DryRun && m.sameText() && setsNothing(s.inIncoming.Of(n)) {
 		declared.Manifest = Lacks // kubectl diff of a manifest without the field
 	}
 	return declared
@@ -306,29 +302,29 @@ func (f *facts) declaredUnit(n *fieldtree.Node, c ContestedField) Declared {
 
 // ruledOwner returns the owner of a field that a rule names. A field that no entry of the write's version contains, and that does
 // not have the value of the base, was written by the controller that has an entry in another version.
-func (f *facts) ruledOwner(n *fieldtree.Node, c ContestedField) FieldOwner {
-	isBase := c.Declared.Base == Sets && f.isBase(n)
-	if len(f.managers[n.ID]) == 0 && !isBase && f.search.elsewhere != "" {
-		return FieldOwner{Kind: Controller, By: f.search.elsewhere}
+func (s *search) ruledOwner(n *fieldtree.Node, c ContestedField) FieldOwner {
+	isBase := c.Declared.Base == Sets && s.isBase(n)
+	if len(s.managers[n.ID]) == 0 && !isBase && s.elsewhere != "" {
+		return FieldOwner{Kind: Controller, By: s.elsewhere}
 	}
-	return f.search.context.resolve(c.Path, f.entriesOf(n), c.Declared.Base, isBase)
+	return s.context.resolve(c.Path, s.entriesOf(n), c.Declared.Base, isBase)
 }
 
 // removes reports whether a write that changes a field removes it. If the manifest drops a parent of the field, or the sender comes to
 // manage the field although no manifest sets it, as with retainKeys, the API server has defaulted it since.
-func (f *facts) removes(n *fieldtree.Node, c ContestedField) bool {
-	m := f.search.write.Manifests
+func (s *search) removes(n *fieldtree.Node, c ContestedField) bool {
+	m := s.write.Manifests
 	if len(c.Incoming) == 0 || string(c.Incoming) == jsonNull || m.Recorded && m.gains(c.Path) {
 		return true
 	}
-	parent := f.droppedParent(n)
+	parent := s.droppedParent(n)
 	return parent != nil && parent.Depth() > 1 // the API server does not default a whole spec
 }
 
 // droppedParent returns the outermost parent of a field that the manifest drops, nil if there is none.
-func (f *facts) droppedParent(n *fieldtree.Node) (dropped *fieldtree.Node) {
+func (s *search) droppedParent(n *fieldtree.Node) (dropped *fieldtree.Node) {
 	for n = n.Parent(); n != nil; n = n.Parent() {
-		if f.inBase.Of(n) != nil && f.inManifest.Of(n) == nil {
+		if s.inBase.Of(n) != nil && s.inManifest.Of(n) == nil {
 			dropped = n
 		}
 	}
@@ -336,9 +332,9 @@ func (f *facts) droppedParent(n *fieldtree.Node) (dropped *fieldtree.Node) {
 }
 
 // declared returns how the manifests declare a field, at its own path or at the other one.
-func (f *facts) declared(n *fieldtree.Node, path fieldpath.Path) Declared {
-	if alias := f.search.aliases[n]; alias != nil {
-		return f.search.write.Manifests.on(path, alias.Path())
+func (s *search) declared(n *fieldtree.Node, path fieldpath.Path) Declared {
+	if alias := s.aliases[n]; alias != nil {
+		return s.write.Manifests.on(path, alias.Path())
 	}
-	return f.search.write.Manifests.On(path)
+	return s.write.Manifests.On(path)
 }

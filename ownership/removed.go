@@ -20,7 +20,7 @@ func (c ObjectContext) RemovedFields(w Write) ([]ContestedField, error) {
 	if w.Sender.ServerSide() {
 		return nil, nil
 	}
-	s := search{context: c, write: w, tree: &fieldtree.Tree{}, aliases: map[*fieldtree.Node]*fieldtree.Node{}}
+	s := newSearch(c, w)
 	managers := map[*fieldtree.Node]string{}
 	for pair := range Pairs(w.LiveEntries, w.IncomingEntries) {
 		e := pair.Live
@@ -66,17 +66,16 @@ func (everything) Step(struct{}, string) (next struct{}, all, ok bool) { return 
 
 // removed returns those of the lost fields that the write removes.
 func (s *search) removed(managers map[*fieldtree.Node]string) (fields []ContestedField) {
-	s.addAliases()
-	f := s.facts()
-	creators := f.creators(managers)
+	s.readValues()
+	creators := s.creators(managers)
 	seen := map[*fieldtree.Node]bool{}
 	for _, n := range s.tree.Nodes() {
 		manager, lost := managers[n]
-		inBase := f.inBase.Of(n) != nil
-		if !lost || f.isBase(n) || !inBase && creators[manager] {
+		inBase := s.inBase.Of(n) != nil
+		if !lost || s.isBase(n) || !inBase && creators[manager] {
 			continue
 		}
-		if element := f.goneElement(n); element != nil {
+		if element := s.goneElement(n); element != nil {
 			n = element
 		}
 		if seen[n] || n.IsKey() {
@@ -84,10 +83,10 @@ func (s *search) removed(managers map[*fieldtree.Node]string) (fields []Conteste
 		}
 		seen[n] = true
 		c := ContestedField{
-			Path: n.Path(), Live: f.inLive.Of(n).Text(), Incoming: f.inIncoming.Of(n).Text(),
+			Path: n.Path(), Live: s.inLive.Of(n).Text(), Incoming: s.inIncoming.Of(n).Text(),
 			Owner: FieldOwner{Kind: Imperative, By: manager},
 		}
-		if f.isDropped(n, &c) {
+		if s.isDropped(n, &c) {
 			fields = append(fields, c)
 		}
 	}
@@ -95,16 +94,16 @@ func (s *search) removed(managers map[*fieldtree.Node]string) (fields []Conteste
 }
 
 // isDropped reports whether the write removes a field, or sets it to a default, because the manifest lacks it. It completes c.
-func (f *facts) isDropped(n *fieldtree.Node, c *ContestedField) bool {
-	w := f.search.write
+func (s *search) isDropped(n *fieldtree.Node, c *ContestedField) bool {
+	w := s.write
 	if len(c.Live) == 0 || !c.Changed() || c.Path.Equals(LastAppliedPath()) || isAllocated(w.Kind.GroupKind(), c.Path) {
 		return false
 	}
-	c.Declared, c.Removed = f.declared(n, c.Path), len(c.Incoming) == 0
+	c.Declared, c.Removed = s.declared(n, c.Path), len(c.Incoming) == 0
 	if unsent := c.Removed && (!w.Manifests.Recorded || w.DryRun && w.Manifests.sameText()); unsent {
 		c.Declared.Manifest = Lacks // Helm 3 and kubectl diff record no manifest
 	}
-	return c.Declared.Manifest == Lacks && (c.Removed || c.Declared.Base != Lacks || f.droppedParent(n) != nil)
+	return c.Declared.Manifest == Lacks && (c.Removed || c.Declared.Base != Lacks || s.droppedParent(n) != nil)
 }
 
 // allocated are the fields of a Service that the API server restores after admission if a write removes them (patchAllocatedValues in
@@ -118,16 +117,16 @@ func isAllocated(kind schema.GroupKind, path fieldpath.Path) bool {
 }
 
 // isBase reports whether live has the value of a field that the base sets.
-func (f *facts) isBase(n *fieldtree.Node) bool {
-	return asDeclared(n.Path(), f.inLive.Of(n).Text(), f.inBase.Of(n).Text())
+func (s *search) isBase(n *fieldtree.Node) bool {
+	return asDeclared(n.Path(), s.inLive.Of(n).Text(), s.inBase.Of(n).Text())
 }
 
 // creators returns the managers that have written the values of the base, as kubectl create does. The API server has recorded the
 // defaults of an object for its creator.
-func (f *facts) creators(managers map[*fieldtree.Node]string) map[string]bool {
+func (s *search) creators(managers map[*fieldtree.Node]string) map[string]bool {
 	creators := map[string]bool{}
 	for n, manager := range managers {
-		if !creators[manager] && !n.IsKey() && f.isBase(n) {
+		if !creators[manager] && !n.IsKey() && s.isBase(n) {
 			creators[manager] = true
 		}
 	}
@@ -135,9 +134,9 @@ func (f *facts) creators(managers map[*fieldtree.Node]string) map[string]bool {
 }
 
 // goneElement returns the outermost list element that contains a field and that the write removes, nil if there is none.
-func (f *facts) goneElement(n *fieldtree.Node) (gone *fieldtree.Node) {
+func (s *search) goneElement(n *fieldtree.Node) (gone *fieldtree.Node) {
 	for ; n != nil; n = n.Parent() {
-		if !n.IsField() && f.inLive.Of(n) != nil && f.inIncoming.Of(n) == nil {
+		if !n.IsField() && s.inLive.Of(n) != nil && s.inIncoming.Of(n) == nil {
 			gone = n
 		}
 	}
