@@ -13,7 +13,7 @@ import (
 
 // ask returns how handoff reviews an object. It adds a gap if that is unknown, and a note if handoff does not act as its mode says.
 func (a *auditor) ask(o installation.Object) installation.Answer {
-	answer := a.installation.Mode(a.ctx, o)
+	answer := a.installation.Effect(a.ctx, o)
 	to := &a.report.Notes
 	if answer.Reason == installation.NotKnown {
 		to = &a.report.Gaps

@@ -51,7 +51,8 @@ Nothing is stored: the only writes are dry runs and access reviews. With -n, the
 that namespace is checked. Without it, the command chooses a namespace, preferably one that has opted in.
 
 Each user can run the command. Lines that begin with "partial:" say what could not be checked, and which permission that
-requires. A cluster administrator sees everything. To check the certificate, the command reads the Secret that contains it.
+requires. With -n, checks that require further permissions are skipped if the dry run was answered. A cluster administrator
+sees everything. To check the certificate, the command reads the Secret that contains it.
 
 The exit code is 0 if there is no problem, 1 if there is one, and 3 if there is none but something could not be checked.`,
 		Example: `  # Check the installation

@@ -44,7 +44,7 @@ and controllers own. With --warn, sets it to warn: handoff then only reports wha
 Nothing else in the namespaces changes. The label of that name on an object overrides it.
 
 The command then checks that the mode is in effect, as kubectl handoff status shows it. The exit code is 1 if it is not in a
-namespace: because the webhook is not installed, its configuration excludes the namespace, or its label is missing.`,
+namespace: because the webhook is not installed or does not answer, its configuration excludes the namespace, or its label is missing.`,
 		Example: `  # Report what handoff would keep
   kubectl handoff enable shop --warn
 
@@ -116,12 +116,12 @@ func (m *modeChange) run(ctx context.Context, names []string) error {
 func (m *modeChange) advise(err error) error {
 	advised := source.Advise(err, "")
 	switch {
-	case !apierrors.IsForbidden(err):
+	case apierrors.IsUnauthorized(err):
 		return advised
-	case !source.IsPermission(err):
+	case !source.IsPermission(err) && (apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)):
 		return fmt.Errorf("%w; if a policy fixes the labels of namespaces, it also refuses the annotation, because the label %s "+
 			"follows it in the same write: allow this label, or install handoff with namespaceLabels.enabled=false", err, ownership.ModeLabel)
-	case m.mode != "":
+	case source.IsPermission(err) && m.mode != "":
 		return fmt.Errorf("%w; or label the objects: kubectl label TYPE NAME %s=%s", advised, ownership.ModeLabel, m.mode)
 	default:
 		return advised
@@ -176,11 +176,15 @@ func (m *modeChange) check(ctx context.Context, o *unstructured.Unstructured) er
 	if m.flags.dryRun != noDryRun && in.Unread != nil {
 		return nil //nolint:nilerr // a dry run of an object would show the stored mode
 	}
-	answer := in.Mode(ctx, installation.Object{Namespace: o.GetName()})
-	for end := time.Now().Add(patience); answer.Reason == installation.NotCalled && time.Now().Before(end); {
+	ask := in.Effect
+	if m.flags.dryRun != noDryRun { // nor would the dry run of an object show whether a pod answers
+		ask = in.Mode
+	}
+	answer := ask(ctx, installation.Object{Namespace: o.GetName()})
+	for end := time.Now().Add(patience); answer.Unanswered() && time.Now().Before(end); {
 		time.Sleep(patience / 10) // the API server and the pods see the annotation a moment later
 		in.Forget()
-		answer = in.Mode(ctx, installation.Object{Namespace: o.GetName()})
+		answer = ask(ctx, installation.Object{Namespace: o.GetName()})
 	}
 	switch {
 	case answer.On(), answer.Reason == installation.LabelMissing && m.flags.isClientDryRun():

@@ -58,9 +58,9 @@ func (s *shared) newStatus() *cobra.Command {
 		Long: `Shows the mode of handoff in namespaces. By default, all namespaces are shown. The mode is that of the namespace's
 annotation; a value that handoff does not know counts as warn. -o wide also shows who set the annotation, and when.
 
-A mode that has no effect is marked with the reason: the webhook is not installed, its configuration excludes the namespace, or
-the label ownership-handoff.io/mode, by which the API server selects namespaces, does not follow the annotation. Users who cannot
-read the configuration learn it from a dry run. Notes say which objects that can be scaled have the annotation: it has no effect on
+A mode that has no effect is marked with the reason: the webhook is not installed or does not answer a dry run, its configuration
+excludes the namespace, or the label ownership-handoff.io/mode, by which the API server selects namespaces, does not follow the
+annotation. Users who cannot read the configuration learn it from the dry run. Notes say which objects that can be scaled have the annotation: it has no effect on
 objects. The label of that name on an object overrides the mode of its namespace.
 
 With a NAMESPACE, the exit code is 0 if handoff acts in all given namespaces, including in mode warn, and otherwise 1.`,
@@ -96,7 +96,7 @@ func (st *statusOptions) run(ctx context.Context, names []string) error {
 	var notes []string
 	negative := false
 	for i := range found {
-		answer := in.Mode(ctx, installation.Object{Namespace: found[i].Name})
+		answer := in.Effect(ctx, installation.Object{Namespace: found[i].Name})
 		statuses = append(statuses, statusOf(&found[i], answer, in))
 		negative = negative || len(names) > 0 && !answer.On()
 		switch {
@@ -234,7 +234,8 @@ func (s *modeStatus) text() string {
 		problems = append(problems, string(installation.LabelMissing))
 	case s.StaleLabel:
 		problems = append(problems, fmt.Sprintf("label %q", *s.Label))
-	case s.Reason != "":
+	}
+	if s.Reason != "" && (!s.StaleLabel || s.Reason == installation.NoAnswer) {
 		problems = append(problems, string(s.Reason))
 	}
 	return strings.TrimSuffix(string(s.Set)+" ("+strings.Join(problems, ", ")+")", " ()")

@@ -66,6 +66,7 @@ func (d *diagnosis) checkObjects(ctx context.Context) {
 	case err != nil:
 		d.unread("find objects with the annotation "+ownership.ModeAnnotation, err)
 	case len(unread) > 0:
+		d.check.denied++ // most likely
 		d.check.gap("could not list %s, to find objects with the annotation %s", strings.Join(unread, ", "), ownership.ModeAnnotation)
 	}
 	if len(annotated) > 0 {
@@ -234,12 +235,12 @@ func (d *diagnosis) probe(ctx context.Context, entry, namespace string) {
 		}
 		d.check.found(object, "no answer from "+entry+" to a dry run in namespace "+namespace+
 			": the API server did not call it, or allowed the write because the call failed", remedy)
-	case strings.Contains(err.Error(), "failed calling webhook") && strings.Contains(err.Error(), ".ownership-handoff.io"):
+	case installation.Refused(err):
 		d.silent = true
 		d.check.found(d.object(), "the API server refuses writes, because failurePolicy is Fail and a call failed: "+err.Error(),
 			append(d.networkRemedies(err.Error()), "kubectl delete mutatingwebhookconfiguration "+d.configuration().Name)...)
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "cannot create resource"):
-		d.check.gap("requires permission to create deployments.apps -n %s, for a dry run; or choose a namespace with -n", namespace)
+		d.check.requires("create deployments.apps -n " + namespace + ", for a dry run; or choose a namespace with -n")
 	default:
 		d.unread("make a dry run in namespace "+namespace+"; choose another one with -n", err)
 	}

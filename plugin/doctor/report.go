@@ -18,7 +18,7 @@ const (
 	OK      Result = "ok"
 	Problem Result = "problem"
 	Unknown Result = "unknown"
-	// Skipped checks do not apply to this installation.
+	// Skipped checks do not apply to this installation, or the user lacks a permission and the dry run in the namespace was answered.
 	Skipped Result = "skipped"
 )
 
@@ -41,6 +41,8 @@ type Check struct {
 	Findings []Finding `json:"findings,omitempty"`
 	// Gaps describe what could not be checked.
 	Gaps []string `json:"gaps,omitempty"`
+
+	denied int // number of gaps that a permission would fill
 }
 
 // Finding is a problem, and what to do about it: commands, and sentences where there is no command.
@@ -58,6 +60,20 @@ func (c *Check) found(object, problem string, remedies ...string) {
 // gap adds a sentence about what could not be checked.
 func (c *Check) gap(format string, args ...any) {
 	c.Gaps = append(c.Gaps, c.Name+": "+oneLine(fmt.Sprintf(format, args...)))
+}
+
+// requires adds a gap that a permission would fill.
+func (c *Check) requires(permission string) {
+	c.denied++
+	c.gap("requires permission to %s", permission)
+}
+
+// waive skips a check that the user lacks the permissions for.
+func (c *Check) waive() {
+	if c.Result == Unknown && c.denied == len(c.Gaps) {
+		c.skip(strings.TrimPrefix(c.Gaps[0], c.Name+": "))
+		c.Gaps = nil
+	}
 }
 
 func (c *Check) skip(detail string) { c.Result, c.Detail = Skipped, detail }

@@ -60,6 +60,11 @@ func (in *Installation) Ask(ctx context.Context, namespace string, labeled bool)
 	return reply, reply.err
 }
 
+// Refused reports whether the API server refused a write because a call of handoff failed.
+func Refused(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "failed calling webhook") && strings.Contains(err.Error(), entrySuffix)
+}
+
 // Forget forgets all answers.
 func (in *Installation) Forget() { clear(in.replies) }
 

@@ -51,6 +51,7 @@ type Installation struct {
 	objects    dynamic.Interface // likewise
 	namespaces map[string]result[corev1.Namespace]
 	replies    map[question]Reply
+	confirmed  string // the namespace in which Effect makes its dry run
 	service    result[corev1.Service]
 	deployment result[appsv1.Deployment]
 }

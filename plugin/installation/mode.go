@@ -8,12 +8,14 @@ import (
 	"slices"
 
 	registration "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ownership-handoff/handoff/internal/protocol"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -48,6 +50,7 @@ const (
 	Excluded     Reason = "excluded"
 	LabelMissing Reason = "label missing"
 	NotCalled    Reason = "not called"
+	NoAnswer     Reason = "no answer"
 	NotKnown     Reason = "unknown"
 )
 
@@ -59,13 +62,16 @@ type Answer struct {
 	// text if it is not a mode; it counts as warn.
 	Set  ownership.Mode `json:"mode"`
 	Text *string        `json:"-"`
-	// Reason is why Mode differs from Set, and Why the same as a clause.
+	// Reason is why Mode differs from Set, and Why the same as a clause. Without a Reason, Why says what has not been confirmed.
 	Reason Reason `json:"reason,omitempty"`
 	Why    string `json:"why,omitempty"`
 }
 
 // On reports whether handoff reviews the object.
 func (a Answer) On() bool { return a.Mode == ownership.ModeEnforce || a.Mode == ownership.ModeWarn }
+
+// Unanswered reports whether handoff did not answer a dry run.
+func (a Answer) Unanswered() bool { return a.Reason == NotCalled || a.Reason == NoAnswer }
 
 func (a Answer) but(mode ownership.Mode, reason Reason, format string, args ...any) Answer {
 	a.Mode, a.Reason, a.Why = mode, reason, fmt.Sprintf(format, args...)
@@ -99,6 +105,37 @@ func (in *Installation) Mode(ctx context.Context, o Object) Answer {
 	default:
 		return in.asked(ctx, a, o)
 	}
+}
+
+// Effect is Mode, confirmed by one dry run for all objects: selectors and rules do not show whether a pod answers.
+func (in *Installation) Effect(ctx context.Context, o Object) Answer {
+	a := in.Mode(ctx, o)
+	if !a.On() || in.OfFiles() || in.Unread != nil || in.namespaces[o.Namespace].object == nil { // or Mode has made dry runs
+		return a
+	}
+	if in.confirmed == "" {
+		in.confirmed = o.Namespace
+	}
+	probe := Object{
+		Resource: appsv1.Resource("deployments"), Namespace: in.confirmed, Labels: labels.Set{ownership.ModeLabel: protocol.ProbeMode},
+	}
+	reply, err := in.Ask(ctx, in.confirmed, true)
+	switch {
+	case reply.Answered:
+		return a
+	case Refused(err):
+		return a.refused()
+	case err != nil || !in.selected(a, probe, in.namespaces[in.confirmed].object).On():
+		a.Why = "whether a pod of handoff answers is unknown; ask for permission to create deployments.apps in namespace " +
+			in.confirmed + ", for a dry run"
+		return a
+	default:
+		return a.but(ownership.ModeOff, NoAnswer, "handoff has not answered a dry run in namespace %s; run kubectl handoff doctor", in.confirmed)
+	}
+}
+
+func (a Answer) refused() Answer {
+	return a.but(ownership.ModeOff, NoAnswer, "the API server refuses writes, because handoff does not answer and its failurePolicy is Fail")
 }
 
 // selected answers from the selectors and rules of the entries, as the API server decides. The reason is that of the first entry,
@@ -139,6 +176,8 @@ func (in *Installation) asked(ctx context.Context, a Answer, o Object) Answer {
 	case errors.Is(err, errInFiles):
 		return a.but(Unknown, NotKnown, "the mode of handoff in namespace %s is unknown; add the namespaces to the files: "+
 			"kubectl get namespaces -o yaml", o.Namespace)
+	case Refused(err):
+		return a.refused()
 	case err != nil && in.Unread == nil:
 		return a.but(Unknown, NotKnown, "the mode of handoff in namespace %s is unknown"+unread, o.Namespace)
 	case err != nil:

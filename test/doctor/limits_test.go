@@ -114,7 +114,8 @@ func TestATeamLearnsWhyNothingIsKept(t *testing.T) {
 		}
 	}
 	const mode = "ownership-handoff.io/mode"
-	expect("where handoff is on", "doctor -n shop", cli.ExitPartial, cluster.version+" answered in namespace shop", "1 in mode enforce")
+	expect("where handoff is on", "doctor -n shop", cli.ExitOK, cluster.version+" answered in namespace shop", "1 in mode enforce",
+		"configuration   skipped   requires permission to list mutatingwebhookconfigurations", "\nNo problems found.\n")
 	expect("where handoff is on", "status shop", cli.ExitOK, "enforce\n")
 	expect("where handoff is on", "status -n shop", cli.ExitPartial, "shop        enforce\n", "partial: only the current namespace is shown")
 	expect("where handoff is on", "audit -n shop", cli.ExitOK, "enforce 1 (shop)")
@@ -237,4 +238,34 @@ func TestTheOutputForPeople(t *testing.T) {
 	text := strings.ReplaceAll(transcript.String(), cluster.version, "v0.1.0")
 	text = regexp.MustCompile(`(?m)^(api-server +ok +)v\S+`).ReplaceAllString(text, "${1}v1.36.3")
 	golden.Check(t, "doctor", text)
+}
+
+// TestAPolicyThatFixesLabelsIsNamed refuses the label that the webhook adds to the write of the annotation.
+func TestAPolicyThatFixesLabelsIsNamed(t *testing.T) {
+	waitHealthy(t)
+	const policy = `{"apiVersion": "v1", "kind": "List", "items": [
+		{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "metadata": {"name": "fixed-labels"}, "spec": {
+			"matchConstraints": {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["namespaces"]}]},
+			"validations": [{"expression": "object.metadata.?labels == oldObject.metadata.?labels", "message": "labels are fixed"}]}},
+		{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": "fixed-labels"}, "spec": {
+			"policyName": "fixed-labels", "validationActions": ["Deny"]}}]}`
+	if _, err := kubectl(policy, "create", "-f-"); err != nil {
+		t.Fatal(err)
+	}
+	enabled := func() string {
+		_, output, errors := run(t, cluster.Kubeconfig, "enable", "default", "--dry-run=server")
+		return output + errors
+	}
+	said := enabled()
+	for end := time.Now().Add(patience); !strings.Contains(said, "labels are fixed") && time.Now().Before(end); said = enabled() {
+		time.Sleep(200 * time.Millisecond)
+	}
+	if _, err := kubectl(policy, "delete", "-f-"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"labels are fixed", "it also refuses the annotation", "namespaceLabels.enabled=false"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("want %q in:\n%s", want, said)
+		}
+	}
 }

@@ -68,12 +68,12 @@ func TestStatusShowsLabelsThatDoNotFollow(t *testing.T) {
 		code     int
 	}{
 		{"no label", runs("label", "namespace", "shop", mode+"-"), "enforce (label missing)", cli.ExitNegative},
-		{"another label", runs("label", "namespace", "shop", mode+"=warn", "--overwrite"), `enforce (label "warn")`, cli.ExitOK},
-		{"an empty label", runs("label", "namespace", "shop", mode+"=", "--overwrite"), `enforce (label "")`, cli.ExitOK},
+		{"another label", runs("label", "namespace", "shop", mode+"=warn", "--overwrite"), `enforce (label "warn", no answer)`, cli.ExitNegative},
+		{"an empty label", runs("label", "namespace", "shop", mode+"=", "--overwrite"), `enforce (label "", no answer)`, cli.ExitNegative},
 		{"a mode off", runs("annotate", "namespace", "shop", mode+"=off", "--overwrite"), `off (label "")`, cli.ExitNegative},
 		{
 			"an unknown mode", runs("annotate", "namespace", "shop", mode+"=enfroce", "--overwrite"),
-			`warn ("enfroce" is unknown, label "")`, cli.ExitOK,
+			`warn ("enfroce" is unknown, label "", no answer)`, cli.ExitNegative,
 		},
 	} {
 		if err := step.do(); err != nil {
@@ -86,7 +86,7 @@ func TestStatusShowsLabelsThatDoNotFollow(t *testing.T) {
 		{"op": "remove", "path": "/webhooks/1"}, {"op": "remove", "path": "/webhooks/0/namespaceSelector/matchExpressions/2"}]`); err != nil {
 		t.Fatal(err)
 	}
-	check("the API server sends the writes of all namespaces", cluster.Kubeconfig, `warn ("enfroce" is unknown)`, false, cli.ExitOK)
+	check("the API server sends the writes of all namespaces", cluster.Kubeconfig, `warn ("enfroce" is unknown, no answer)`, false, cli.ExitNegative)
 	if err := all(reinstall, restartWebhook, runs("annotate", "namespace", "shop", mode+"=enforce", "--overwrite"))(); err != nil {
 		t.Fatal(err)
 	}

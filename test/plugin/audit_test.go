@@ -5,11 +5,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
-// createRisks creates objects with risks and waits for their autoscalers. It deletes them after the test, because other tests read
-// all namespaces.
-func createRisks(t *testing.T) (reader string) {
+// createRisks creates objects with risks, waits for their autoscalers, and starts a webhook. It deletes them after the test, because
+// other tests read all namespaces.
+func createRisks(t *testing.T) (reader string, webhook *handofftest.Webhook) {
 	t.Helper()
 	reader, err := cluster.controlPlane.AddUser("reader")
 	if err != nil {
@@ -17,8 +19,6 @@ func createRisks(t *testing.T) (reader string) {
 	}
 	const patch = `{"spec":{"template":{"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"250m","memory":"128Mi"}}}]}}}}`
 	for _, step := range [][]string{
-		// No pod answers: the API server allows the writes.
-		{"apply", "-f", "../../manifests/base/webhook.yaml"},
 		{"apply", "-f", "testdata/audit-namespaces.yaml"},
 		{"apply", "-f", "testdata/audit-applied.yaml"},
 		{"apply", "-f", "testdata/audit-server.yaml", "--server-side", "--field-manager=first"},
@@ -46,6 +46,9 @@ func createRisks(t *testing.T) (reader string) {
 		if _, err := kubectl("delete", "--ignore-not-found", "-f", "../../manifests/base/webhook.yaml"); err != nil {
 			t.Error(err)
 		}
+		if webhook != nil {
+			_ = webhook.Stop() // a test can have stopped it
+		}
 	})
 	for _, scaled := range []string{"market web", "market free", "market api", "market bare", "market pool", "pay web", "lab web"} {
 		namespace, hpa, _ := strings.Cut(scaled, " ")
@@ -68,11 +71,17 @@ func createRisks(t *testing.T) (reader string) {
 			t.Fatal(err)
 		}
 	}
-	return reader
+	if webhook, err = handofftest.Start(t.Context(), cluster.controlPlane, handofftest.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := webhook.Register(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return reader, webhook
 }
 
 func TestAudit(t *testing.T) {
-	reader := createRisks(t)
+	reader, webhook := createRisks(t)
 	for name, lines := range map[string][]string{
 		"audit": {
 			"audit -n market",
@@ -94,7 +103,11 @@ func TestAudit(t *testing.T) {
 		t.Run(name, func(t *testing.T) { checkGolden(t, name, transcript(t, cluster.controlPlane.Kubeconfig, lines...)) })
 	}
 	t.Run("auditoff", func(t *testing.T) {
-		said := transcript(t, cluster.controlPlane.Kubeconfig, "enable kube-system nosuch", "status kube-system", "disable kube-system")
+		if err := webhook.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		said := transcript(t, cluster.controlPlane.Kubeconfig, "enable kube-system nosuch", "status kube-system", "disable kube-system",
+			"audit -n pay", "status pay", "enable pay")
 		for _, args := range []string{"annotate namespace lab ownership-handoff.io/mode=enforce --overwrite", "label namespace lab ownership-handoff.io/mode-"} {
 			if _, err := kubectl(strings.Fields(args)...); err != nil {
 				t.Fatal(err)
