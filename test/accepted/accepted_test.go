@@ -47,7 +47,7 @@ func TestWritesDifferFromThoseWithoutHandoffOnlyInNamedFields(t *testing.T) {
 	wantNoFailOpen(t)
 }
 
-// failure is a class of findings with the minimized script of its first finding.
+// failure is a class of findings with the script of its first finding.
 type failure struct {
 	first  finding
 	index  int
@@ -110,13 +110,14 @@ func (r *runner) one(ctx context.Context, index int) error {
 		return fmt.Errorf("%w\n%s", err, s)
 	}
 	for _, f := range found {
-		r.report(ctx, index, s, f)
+		r.report(index, s, f)
 	}
 	return nil
 }
 
-func (r *runner) report(ctx context.Context, index int, s script, f finding) {
+func (r *runner) report(index int, s script, f finding) {
 	r.mutex.Lock()
+	defer r.mutex.Unlock()
 	known, ok := r.classes[f.class()]
 	if !ok {
 		known = &failure{first: f, index: index, kinds: map[string]int{}, script: s}
@@ -124,14 +125,6 @@ func (r *runner) report(ctx context.Context, index int, s script, f finding) {
 	}
 	known.times++
 	known.kinds[s.kind.Kind]++
-	r.mutex.Unlock()
-	if ok || !*shrinkFlag {
-		return
-	}
-	small := s.smaller(ctx, r.schemas, f.class(), fmt.Sprintf("s%d-%d", index, len(f.class())))
-	r.mutex.Lock()
-	known.script = small
-	r.mutex.Unlock()
 }
 
 // counts are the numbers of writes and results of the sequences.

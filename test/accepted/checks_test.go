@@ -117,7 +117,7 @@ func (o *observation) same(report func(check, at, format string, args ...any)) {
 		// If the write changes last-applied only in kept fields, it changes nothing.
 		unchanged := strings.HasPrefix(annotation, strings.TrimSpace(p[strings.IndexByte(p, ' '):])) && len(d.base) > 0 && o.opted.base == o.before.base
 		if entry, path, _ := strings.Cut(p, " ."); !related(named, "."+path) && !unchanged && !o.isHidden("."+path, fields[0]) {
-			report(checkEntries, "."+path, "%s .%s: %s", entry, path, o.claims(entry, "."+path))
+			report(checkEntries, "."+path, "%s .%s: %s", entry, path, o.managedIn(entry, "."+path))
 		}
 	}
 	for _, p := range d.base {
@@ -271,14 +271,14 @@ func (o *observation) entriesOf(p string, report func(check, at, format string, 
 		before := o.before.entries[entry]
 		for _, q := range paths(entry, symmetric(before, o.opted.entries[entry])) {
 			if _, path, _ := strings.Cut(q, " ."); within("."+path, p) && (own == "" || !strings.HasPrefix(entry, own)) {
-				report(checkKept, "."+path, "%s: %s", q, o.claims(entry, "."+path))
+				report(checkKept, "."+path, "%s: %s", q, o.managedIn(entry, "."+path))
 			}
 		}
 	}
 }
 
-// claims describes in which objects an entry contains a path.
-func (o *observation) claims(entry, path string) string {
+// managedIn describes in which objects an entry contains a path.
+func (o *observation) managedIn(entry, path string) string {
 	has := func(s stored) bool { return slices.Contains(paths("", symmetric(nil, s.entries[entry])), " "+path) }
 	return fmt.Sprintf("in the entry: %t, before: %t, without handoff: %t", has(o.opted), has(o.before), has(o.twin))
 }

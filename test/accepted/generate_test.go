@@ -23,9 +23,9 @@ type generator struct {
 	declare  manifest
 	// platform is the manifest of the platform, which applies it server-side.
 	platform manifest
-	// touched are the slots that other managers have written since the last apply.
+	// touched are the choices that other managers have written since the last apply.
 	touched []string
-	// focus are the slots that most steps of the sequence write.
+	// focus are the choices that most steps of the sequence write.
 	focus []string
 }
 
@@ -52,51 +52,51 @@ func (g *generator) create() step {
 	return w
 }
 
-// first generates the first manifest: a theme or slots that are close to each other in the grammar, because these are often
+// first generates the first manifest: a theme or choices that are close to each other in the grammar, because these are often
 // related, and a few others.
 func (g *generator) first() {
 	k := g.kind()
 	if len(k.Themes) > 0 && g.chance(50) {
 		g.focus = slices.DeleteFunc(strings.Fields(pick(g.random, k.Themes)), func(at string) bool {
-			return !slices.ContainsFunc(k.slots, func(s slot) bool { return s.at == at })
+			return !slices.ContainsFunc(k.choices, func(s choice) bool { return s.at == at })
 		})
 	}
-	middle := g.random.IntN(len(k.slots))
+	middle := g.random.IntN(len(k.choices))
 	for range 1 + g.random.IntN(3) {
 		i := middle + g.random.IntN(9) - 4
 		if g.chance(30) {
-			i = g.random.IntN(len(k.slots))
+			i = g.random.IntN(len(k.choices))
 		}
-		g.focus = append(g.focus, k.slots[min(max(i, 0), len(k.slots)-1)].at)
+		g.focus = append(g.focus, k.choices[min(max(i, 0), len(k.choices)-1)].at)
 	}
 	if g.scales && k.Scaled {
 		g.focus = append(g.focus, "spec/replicas")
 	}
 	g.declare, g.platform = manifest{}, manifest{}
-	for _, s := range k.slots {
+	for _, s := range k.choices {
 		if s.required || slices.Contains(g.focus, s.at) && g.chance(80) {
 			g.declare[s.at] = pick(g.random, s.options)
 		}
 	}
 	for _, at := range slices.Sorted(maps.Keys(g.declare)) {
-		g.provide(g.slot(at))
+		g.provide(g.choice(at))
 	}
 }
 
-// provide sets the slots that a slot requires.
-func (g *generator) provide(s slot) {
+// provide sets the choices that a choice requires.
+func (g *generator) provide(s choice) {
 	if s.needs == "" || g.kind().allowed(s, g.declare) {
 		return
 	}
-	needed := g.slot(s.needs)
+	needed := g.choice(s.needs)
 	g.focus = append(g.focus, s.needs)
 	g.declare[s.needs] = pick(g.random, append(s.values, needed.options...)[:max(len(s.values), 1)])
 	g.provide(needed)
 }
 
-func (g *generator) slot(at string) slot {
-	i := slices.IndexFunc(g.kind().slots, func(s slot) bool { return s.at == at })
-	return g.kind().slots[i]
+func (g *generator) choice(at string) choice {
+	i := slices.IndexFunc(g.kind().choices, func(s choice) bool { return s.at == at })
+	return g.kind().choices[i]
 }
 
 // version returns the version that a client uses.
@@ -107,7 +107,7 @@ func (g *generator) version() string {
 	return pick(g.random, g.kind().Versions)
 }
 
-// next generates an apply of the next manifest, which mostly changes slots that other managers have written.
+// next generates an apply of the next manifest, which mostly changes choices that other managers have written.
 func (g *generator) next() step {
 	for range 1 + g.random.IntN(3) {
 		at := pick(g.random, g.focus)
@@ -115,9 +115,9 @@ func (g *generator) next() step {
 		case len(g.touched) > 0 && g.chance(65):
 			at = pick(g.random, g.touched)
 		case g.chance(10):
-			at = pick(g.random, g.kind().slots).at
+			at = pick(g.random, g.kind().choices).at
 		}
-		g.change(g.slot(at), g.declare)
+		g.change(g.choice(at), g.declare)
 	}
 	g.touched = nil
 	return g.applied(pick(g.random, g.appliers))
@@ -129,7 +129,7 @@ func (g *generator) applied(verb string) step {
 	return step{verb: verb, by: by, manifest: maps.Clone(g.declare), force: g.chance(80), version: g.version()}
 }
 
-func (g *generator) change(s slot, m manifest) {
+func (g *generator) change(s choice, m manifest) {
 	value, has := m[s.at]
 	switch n := g.random.IntN(100); {
 	case n < 5 && !s.required && !strings.HasPrefix(s.at, "metadata/"): // kubectl reads null as an empty text here
@@ -175,7 +175,7 @@ func (g *generator) other() step {
 		}
 	case n < 42:
 		at := pick(g.random, g.focus)
-		g.change(g.slot(at), g.platform)
+		g.change(g.choice(at), g.platform)
 		g.touched = append(g.touched, at)
 		return step{verb: serverApply, by: platform, manifest: maps.Clone(g.platform), force: g.chance(60), version: g.version()}
 	case n < 45:
@@ -190,16 +190,16 @@ func (g *generator) other() step {
 	}
 	at := pick(g.random, g.focus)
 	if g.chance(10) {
-		at = pick(g.random, g.kind().slots).at
+		at = pick(g.random, g.kind().choices).at
 	}
 	g.touched = append(g.touched, at)
-	w.sets = g.poke(g.slot(at), nil)
+	w.sets = g.poke(g.choice(at), nil)
 	return w
 }
 
-// poke generates changes of a slot in live: other values for one or all of its fields, or another option. If only is not nil, it
+// poke generates changes of a choice in live: other values for one or all of its fields, or another option. If only is not nil, it
 // restricts the fields.
-func (g *generator) poke(s slot, only func(string) bool) (sets []setting) {
+func (g *generator) poke(s choice, only func(string) bool) (sets []setting) {
 	if live, ok := document.Get(g.object.live.Object, place(s.at)); ok && g.chance(80) {
 		leaves := slices.DeleteFunc(leavesOf(s.at, live), func(l setting) bool {
 			return only != nil && !only(l.at) || strings.HasSuffix(l.at, "/nodePort") // allocated
@@ -237,7 +237,7 @@ func (g *generator) tuned() (w step, ok bool) {
 		return w, false
 	}
 	at := pick(g.random, candidates)
-	sets := slices.DeleteFunc(g.poke(g.slot(at), ruled), func(s setting) bool { return !ruled(s.at) })
+	sets := slices.DeleteFunc(g.poke(g.choice(at), ruled), func(s setting) bool { return !ruled(s.at) })
 	g.touched = append(g.touched, at)
 	return step{verb: edit, by: tuner, sets: sets, version: g.version()}, len(sets) > 0
 }

@@ -23,9 +23,9 @@ var grammarFile []byte
 
 // part is a part of testdata/grammar.yaml, which explains it.
 type part struct {
-	Rules  []string         `json:"rules"`
-	Themes []string         `json:"themes"`
-	Slots  []map[string]any `json:"slots"`
+	Rules   []string         `json:"rules"`
+	Themes  []string         `json:"themes"`
+	Choices []map[string]any `json:"choices"`
 }
 
 // kind is the grammar for the manifests of a kind.
@@ -39,13 +39,13 @@ type kind struct {
 	Versions   []string       `json:"versions"` // of a custom resource
 	Base       map[string]any `json:"base"`
 
-	slots []slot
-	ruled []*regexp.Regexp // matches the paths of ruled fields
+	choices []choice
+	ruled   []*regexp.Regexp // matches the paths of ruled fields
 }
 
-// slot is a place in a manifest with its options. A required slot is never empty. If another slot that it needs is empty or has
-// none of the values, the slot is empty too.
-type slot struct {
+// choice is a place in a manifest with its options. A required choice is never empty. If another choice that it needs is empty or has
+// none of the values, the choice is empty too.
+type choice struct {
 	at, needs       string
 	options, values []any
 	required        bool
@@ -54,7 +54,7 @@ type slot struct {
 // null is the option null.
 type null struct{}
 
-// manifest is the chosen option of each non-empty slot.
+// manifest is the chosen option of each non-empty choice.
 type manifest map[string]any
 
 // The namespaces of a kind: see the comment of the package.
@@ -101,10 +101,10 @@ func (c scenario) script(all []*kind) script {
 
 var fullPlace = strings.NewReplacer("$a", "spec/template/spec/containers/name=a", "$pod", "spec/template/spec")
 
-// completed returns a manifest with all required slots.
+// completed returns a manifest with all required choices.
 func (k *kind) completed(m manifest) manifest {
 	all := manifest{}
-	for _, s := range k.slots {
+	for _, s := range k.choices {
 		if s.required {
 			all[s.at] = s.options[0]
 		}
@@ -128,12 +128,12 @@ func readGrammar() ([]*kind, []scenario) {
 	}
 	decode(grammarFile, &all)
 	for _, k := range all.Kinds {
-		for _, entry := range slices.Concat(all.All.Slots, k.Slots) {
-			k.slots = append(k.slots, newSlots("", entry)...)
+		for _, entry := range slices.Concat(all.All.Choices, k.Choices) {
+			k.choices = append(k.choices, newChoices("", entry)...)
 		}
 		if k.Pod != "" {
-			for _, entry := range all.Pods.Slots {
-				k.slots = append(k.slots, newSlots(k.Pod, entry)...)
+			for _, entry := range all.Pods.Choices {
+				k.choices = append(k.choices, newChoices(k.Pod, entry)...)
 			}
 			for _, theme := range all.Pods.Themes {
 				k.Themes = append(k.Themes, k.Pod+strings.ReplaceAll(theme, " ", " "+k.Pod))
@@ -149,12 +149,12 @@ func readGrammar() ([]*kind, []scenario) {
 	return all.Kinds, all.Scenarios
 }
 
-// newSlots returns the slots of a line of the grammar.
-func newSlots(prefix string, line map[string]any) (all []slot) {
+// newChoices returns the choices of a line of the grammar.
+func newChoices(prefix string, line map[string]any) (all []choice) {
 	for _, name := range slices.Sorted(maps.Keys(line)) {
 		at, needs, _ := strings.Cut(name, " if ")
 		at, required := strings.CutPrefix(at, "+")
-		s := slot{at: prefix + at, required: required}
+		s := choice{at: prefix + at, required: required}
 		for _, option := range line[name].([]any) { //nolint:forcetypeassert // a mistake in the grammar
 			s.options = append(s.options, expanded(option))
 		}
@@ -195,13 +195,13 @@ func decode(text []byte, into any) {
 	}
 }
 
-// object returns the object that the manifest of a step declares. The platform's manifests only have slots.
+// object returns the object that the manifest of a step declares. The platform's manifests only have choices.
 func (k *kind) object(w step, name, namespace string) map[string]any {
 	o := map[string]any{}
 	if w.by != platform {
 		maps.Copy(o, runtime.DeepCopyJSON(k.Base))
 	}
-	for _, s := range k.slots {
+	for _, s := range k.choices {
 		value, ok := w.manifest[s.at]
 		if !ok || w.by != platform && !k.allowed(s, w.manifest) {
 			continue
@@ -230,8 +230,8 @@ func (k *kind) apiVersion(version string) string {
 	return k.gvk().Group + "/" + version
 }
 
-// allowed reports whether a manifest has the slot that a slot requires.
-func (k *kind) allowed(s slot, m manifest) bool {
+// allowed reports whether a manifest has the choice that a choice requires.
+func (k *kind) allowed(s choice, m manifest) bool {
 	if s.needs == "" {
 		return true
 	}
@@ -239,8 +239,8 @@ func (k *kind) allowed(s slot, m manifest) bool {
 	if !has || len(s.values) > 0 && !slices.ContainsFunc(s.values, func(v any) bool { return v == value }) {
 		return false
 	}
-	i := slices.IndexFunc(k.slots, func(other slot) bool { return other.at == s.needs })
-	return k.allowed(k.slots[i], m)
+	i := slices.IndexFunc(k.choices, func(other choice) bool { return other.at == s.needs })
+	return k.allowed(k.choices[i], m)
 }
 
 // place returns the path of a place: names and key=value of list elements behind slashes, in which ~ stands for a slash.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -159,67 +158,6 @@ func (s script) replay(ctx context.Context, schemas schemas, name string, count 
 		}
 	}
 	return nil, nil
-}
-
-// smaller removes steps, slots of all manifests and settings of edits that a failure does not require.
-func (s script) smaller(ctx context.Context, schemas schemas, class, name string) script {
-	tries := 0
-	for _, change := range s.reductions() {
-		t := change(s.clone())
-		tries++
-		found, err := t.replay(ctx, schemas, fmt.Sprintf("%s-%d", name, tries), newCounts())
-		if err == nil && slices.ContainsFunc(found, func(f finding) bool { return f.class() == class }) {
-			s = t
-		}
-	}
-	return s
-}
-
-func (s script) clone() script {
-	s.steps = slices.Clone(s.steps)
-	for i := range s.steps {
-		s.steps[i].manifest = maps.Clone(s.steps[i].manifest)
-		s.steps[i].sets = slices.Clone(s.steps[i].sets)
-	}
-	return s
-}
-
-func (s script) reductions() (all []func(script) script) {
-	all = append(all,
-		func(t script) script { t.kubectl = false; return t },
-		func(t script) script { t.scaled = false; return t })
-	for left := 2; left < len(s.steps); left++ { // counted from the end, which earlier removals do not change
-		all = append(all, func(t script) script {
-			if at := len(t.steps) - left; at > 0 {
-				t.steps = slices.Delete(t.steps, at, at+1)
-			}
-			return t
-		})
-	}
-	for _, slot := range s.kind.slots {
-		if slot.required || !slices.ContainsFunc(s.steps, func(w step) bool { _, ok := w.manifest[slot.at]; return ok }) {
-			continue
-		}
-		all = append(all, func(t script) script {
-			for _, w := range t.steps {
-				delete(w.manifest, slot.at)
-			}
-			return t
-		})
-	}
-	for _, first := range []bool{true, false} {
-		all = append(all, func(t script) script {
-			for i := range t.steps {
-				if sets := t.steps[i].sets; len(sets) > 1 && first {
-					t.steps[i].sets = sets[:1]
-				} else if len(sets) > 1 {
-					t.steps[i].sets = sets[1:]
-				}
-			}
-			return t
-		})
-	}
-	return all
 }
 
 // String returns a line for each step.

@@ -35,7 +35,6 @@ var (
 	onlyFlag      = flag.Int("only", -1, "play only the sequence with this index")
 	kindFlag      = flag.String("kind", "", "play only sequences of this kind")
 	workersFlag   = flag.Int("workers", 4, "number of sequences to play concurrently")
-	shrinkFlag    = flag.Bool("shrink", true, "minimize the sequences of failures")
 	webhookFlag   = flag.String("webhook", "", "the webhook's binary (default bin/handoff-webhook)")
 )
 
