@@ -28,12 +28,12 @@ func deep(open, closing string) string {
 
 func brokenReviews() map[string]broken {
 	const (
-		unreadable = "the review cannot be parsed"
-		noReview   = "the body is not an AdmissionReview"
-		noRequest  = "the review has no request"
-		noObject   = "an object of the review is not a JSON object"
-		claims     = "metadata.managedFields is malformed"
-		noNumber   = "replicas is not an integer"
+		unreadable    = "the review cannot be parsed"
+		noReview      = "the body is not an AdmissionReview"
+		noRequest     = "the review has no request"
+		noObject      = "an object of the review is not a JSON object"
+		managedFields = "metadata.managedFields is malformed"
+		noNumber      = "replicas is not an integer"
 	)
 	good := update(csa, scaledBy7(), applied3())
 	reviews := map[string]broken{
@@ -82,7 +82,7 @@ func brokenReviews() map[string]broken {
 		"half a character":            `{"spec":{"a":"\ud800"}}`,
 		"100,000 lists in each other": `{"spec":` + deep("[", "]") + `}`,
 		"100,000 objects":             `{"spec":` + deep(`{"a":`, "}") + `}`,
-		"deep claims":                 `{"metadata":{"managedFields":[{"manager":"a","fieldsV1":` + strings.Repeat(`{"f:a":`, 100_000) + "{}" + strings.Repeat("}", 100_000) + `}]}}`,
+		"deep managedFields":          `{"metadata":{"managedFields":[{"manager":"a","fieldsV1":` + strings.Repeat(`{"f:a":`, 100_000) + "{}" + strings.Repeat("}", 100_000) + `}]}}`,
 	}
 	for sentence, text := range unreadableObjects {
 		reviews["an object with "+sentence] = broken{
@@ -100,17 +100,17 @@ func brokenReviews() map[string]broken {
 	} {
 		live, incoming := scaledBy7(), applied3()
 		live.managedFields, incoming.managedFields = text, text
-		reviews["claims in live that "+sentence] = broken{
-			body: update(csa, live, applied3()).body(), uid: "review-uid", reason: "managed_fields", warning: claims,
+		reviews["managedFields in live that "+sentence] = broken{
+			body: update(csa, live, applied3()).body(), uid: "review-uid", reason: "managed_fields", warning: managedFields,
 		}
-		reviews["claims in incoming that "+sentence] = broken{
-			body: update(csa, scaledBy7(), incoming).body(), uid: "review-uid", reason: "managed_fields", warning: claims,
+		reviews["managedFields in incoming that "+sentence] = broken{
+			body: update(csa, scaledBy7(), incoming).body(), uid: "review-uid", reason: "managed_fields", warning: managedFields,
 		}
 	}
 	wrongSet := applied3()
 	wrongSet.entries = []string{entry(csa, "Update", late, `{"k:1":{},"f:spec":{"f:replicas":{}}}`, "")}
-	reviews["claims whose set cannot be read"] = broken{
-		body: update(csa, scaledBy7(), wrongSet).body(), uid: "review-uid", reason: "managed_fields", warning: claims,
+	reviews["managedFields whose set cannot be read"] = broken{
+		body: update(csa, scaledBy7(), wrongSet).body(), uid: "review-uid", reason: "managed_fields", warning: managedFields,
 	}
 	for sentence, value := range map[string]string{
 		"a string": `"3"`, "a word": `"many"`, "a float": "3.5", "a power": "1e1", "huge": "99999999999999999999", "more than 32 bits": "2147483648",

@@ -14,7 +14,7 @@ import (
 func kept7() deployment {
 	d := scaledBy7().with(lastApplied, manifestNone)
 	d.entries = []string{
-		entry("kube-controller-manager", "Update", "", claimsReplicas, "scale"), entry(csa, "Update", late, claimsApplied, ""),
+		entry("kube-controller-manager", "Update", "", managesReplicas, "scale"), entry(csa, "Update", late, managesApplied, ""),
 	}
 	return d
 }
@@ -29,13 +29,13 @@ func TestWritesFollowTheDecisionTable(t *testing.T) {
 		return d
 	}
 	scaledByHand := scaledBy7()
-	scaledByHand.entries = []string{entry("kubectl", "Update", early, claimsReplicas, "scale"), entry(csa, "Update", early, claimsApplied, "")}
+	scaledByHand.entries = []string{entry("kubectl", "Update", early, managesReplicas, "scale"), entry(csa, "Update", early, managesApplied, "")}
 	keptByHand := kept7()
-	keptByHand.entries = []string{entry("kubectl", "Update", early, claimsReplicas, "scale"), entry(csa, "Update", late, claimsApplied, "")}
+	keptByHand.entries = []string{entry("kubectl", "Update", early, managesReplicas, "scale"), entry(csa, "Update", late, managesApplied, "")}
 	declared := scaledBy7()
-	declared.entries = []string{entry(csa, "Update", early, claimsAppliedBoth, "")}
+	declared.entries = []string{entry(csa, "Update", early, managesAppliedBoth, "")}
 	keptDeclared := kept7()
-	keptDeclared.entries = []string{entry(csa, "Update", late, claimsAppliedBoth, "")}
+	keptDeclared.entries = []string{entry(csa, "Update", late, managesAppliedBoth, "")}
 	null := applied3().with(lastApplied, `{"spec":{"replicas":null,"template":{}}}`)
 	null.replicas = "1"
 	alone := &fakeCluster{modes: map[string]string{"shop": "enforce"}}
@@ -69,14 +69,14 @@ func TestWritesFollowTheDecisionTable(t *testing.T) {
 			[]string{"handoff: kept .spec.replicas=7, no longer in the manifest; use an HPA or kubectl scale"},
 			map[string]string{"keep-replicas-removed": "kept .spec.replicas: live 7, incoming 1, owner " + csa + " (Manifest)"},
 		},
-		"row 6":                             {alone, csa, scaledByHand, applied3(), applied3(), nil, nil},
-		"the manifest's own field":          {alone, csa, declared, applied3(), applied3(), nil, nil},
-		"row 10":                            {enforced(), "my-operator", scaledBy7(), applied3(), applied3(), nil, nil},
-		"row 9, where nothing changes":      {enforced(), "kubectl-edit", scaledBy7(), scaledBy7(), scaledBy7(), nil, nil},
-		"row 9, without an autoscaler":      {alone, "kubectl-patch", scaledBy7(), patched1(), patched1(), nil, nil},
-		"an unchanged apply after a keep":   {enforced(), csa, kept7(), kept7(), kept7(), nil, nil},
-		"replicas that live does not have":  {enforced(), csa, deployment{image: "a"}, applied3(), applied3(), nil, nil},
-		"an owner's claim without a target": {alone, csa, scaledBy7(), applied3(), applied3(), nil, nil},
+		"row 6":                                  {alone, csa, scaledByHand, applied3(), applied3(), nil, nil},
+		"the manifest's own field":               {alone, csa, declared, applied3(), applied3(), nil, nil},
+		"row 10":                                 {enforced(), "my-operator", scaledBy7(), applied3(), applied3(), nil, nil},
+		"row 9, where nothing changes":           {enforced(), "kubectl-edit", scaledBy7(), scaledBy7(), scaledBy7(), nil, nil},
+		"row 9, without an autoscaler":           {alone, "kubectl-patch", scaledBy7(), patched1(), patched1(), nil, nil},
+		"an unchanged apply after a keep":        {enforced(), csa, kept7(), kept7(), kept7(), nil, nil},
+		"replicas that live does not have":       {enforced(), csa, deployment{image: "a"}, applied3(), applied3(), nil, nil},
+		"an autoscaler's entry without a target": {alone, csa, scaledBy7(), applied3(), applied3(), nil, nil},
 		"row 8, an autoscaler's": {
 			enforced(), csa, scaledBy7(), null, kept7(),
 			[]string{"handoff: kept .spec.replicas=7, owned by " + hpa + "; remove it from the manifest"},
@@ -141,7 +141,7 @@ func TestOtherRequestsAreAllowedSilently(t *testing.T) {
 
 func TestRulesAndAnnotationsMakeControllersOwners(t *testing.T) {
 	live, incoming := scaledBy7(), applied3()
-	live.entries[0] = entry("my-scaler", "Update", early, claimsReplicas, "")
+	live.entries[0] = entry("my-scaler", "Update", early, managesReplicas, "")
 	kept := []string{"handoff: kept .spec.replicas=7, owned by my-scaler; remove it from the manifest"}
 	patterns, err := ownership.ParseControllerFields(".spec.replicas")
 	if err != nil {

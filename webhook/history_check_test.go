@@ -69,18 +69,18 @@ func (x *hostile) restored(t *testing.T, expected map[int]outcome) (changes map[
 	t.Helper()
 	changes = map[int]bool{}
 	live, incoming := unmarshal(t, x.live), unmarshal(t, x.incoming)
-	for i, slot := range x.kind.slots {
-		value, present := document.Get(live, slot.path)
+	for i, field := range x.kind.settable {
+		value, present := document.Get(live, field.path)
 		if expected[i] != kept || !present {
 			continue
 		}
-		sent, isSent := document.Get(incoming, slot.path)
+		sent, isSent := document.Get(incoming, field.path)
 		changes[i] = !isSent || !sameJSON(sent, value)
 		switch {
 		case !changes[i]:
-		case x.facts.ruled[i] && slot.values != nil:
+		case x.facts.ruled[i] && field.values != nil:
 			x.names = append(x.names, "a ruled field kept")
-		case slot.unit != "":
+		case field.unit != "":
 			x.names = append(x.names, "a unit kept")
 		}
 	}
@@ -92,22 +92,22 @@ func (x *hostile) restored(t *testing.T, expected map[int]outcome) (changes map[
 func (x *hostile) wrongFields(t *testing.T, expected map[int]outcome, restored map[int]bool, patched string) []string {
 	t.Helper()
 	live, want, got := unmarshal(t, x.live), unmarshal(t, x.incoming), unmarshal(t, patched)
-	for i, slot := range x.kind.slots {
+	for i, field := range x.kind.settable {
 		if expected[i] == unknown {
-			document.Remove(want, slot.path)
-			document.Remove(got, slot.path)
+			document.Remove(want, field.path)
+			document.Remove(got, field.path)
 		}
 		if !restored[i] {
 			continue
 		}
-		if parent := slot.path[:len(slot.path)-1]; i == 0 && x.kind.scale != nil {
+		if parent := field.path[:len(field.path)-1]; i == 0 && x.kind.scale != nil {
 			if found, _ := document.Get(want, parent); found == nil { // it comes back as it was
 				was, _ := document.Get(live, parent)
 				document.Set(want, parent, was)
 			}
 		}
-		value, _ := document.Get(live, slot.path)
-		document.Set(want, slot.path, value)
+		value, _ := document.Get(live, field.path)
+		document.Set(want, field.path, value)
 	}
 	if x.kind.scale != nil {
 		wanted, _ := document.Get(want, x.kind.scale)
@@ -137,8 +137,8 @@ func (x *hostile) wrongEntries(t *testing.T, expected map[int]outcome, restored 
 		name := fmt.Sprintf("managedFields: %s (%s %s)", by.Manager, by.Operation, by.Subresource)
 		own := by.Manager == x.writer.manager && by.Operation == metav1.ManagedFieldsOperationApply
 		checked, gone := fieldpath.NewSet(), fieldpath.NewSet()
-		for i, slot := range x.kind.slots {
-			path, isScale := slot.path, i == 0 && x.kind.scale != nil
+		for i, field := range x.kind.settable {
+			path, isScale := field.path, i == 0 && x.kind.scale != nil
 			if isScale && by.APIVersion == otherVersion {
 				path = otherScale()
 			}
@@ -148,7 +148,7 @@ func (x *hostile) wrongEntries(t *testing.T, expected map[int]outcome, restored 
 			for length := range path {
 				checked.Insert(path[:length+1])
 			}
-			if parent, _ := document.Get(unmarshal(t, x.incoming), slot.path[:len(slot.path)-1]); isScale && expected[i] == kept && parent == nil {
+			if parent, _ := document.Get(unmarshal(t, x.incoming), field.path[:len(field.path)-1]); isScale && expected[i] == kept && parent == nil {
 				gone.Insert(path[:len(path)-1]) // the parent comes back with all that it had
 			}
 			was, sent, got := live.of(by).Has(path), incoming.of(by).Has(path), is.of(by).Has(path)
@@ -157,7 +157,7 @@ func (x *hostile) wrongEntries(t *testing.T, expected map[int]outcome, restored 
 				want = was && (sent || !own)
 			}
 			if (isScale || restored[i]) && expected[i] != unknown && got != want {
-				found = append(found, fmt.Sprintf("%s: %s: live %t, incoming %t, patched %t", name, slot.path, was, sent, got))
+				found = append(found, fmt.Sprintf("%s: %s: live %t, incoming %t, patched %t", name, field.path, was, sent, got))
 			}
 		}
 		rest := func(of entries) *fieldpath.Set { return of.of(by).RecursiveDifference(gone).Difference(checked) }
@@ -230,14 +230,14 @@ func (x *hostile) wrongAnnotation(expected map[int]outcome, restored map[int]boo
 	if wasObject == nil || isObject == nil || len(restored) == 0 && !slices.Contains(slices.Collect(maps.Values(expected)), unknown) {
 		return []string{"last-applied has changed: " + x.names[len(x.names)-1]}
 	}
-	for i, slot := range x.kind.slots {
+	for i, field := range x.kind.settable {
 		changes, isKept := restored[i]
-		if _, isThere := document.Get(isObject, slot.path); isThere && changes {
+		if _, isThere := document.Get(isObject, field.path); isThere && changes {
 			found = append(found, "last-applied still has a kept field")
 		}
 		for _, object := range []map[string]any{wasObject, isObject} {
-			if _, isThere := document.Get(object, slot.path); isThere && (isKept || expected[i] == unknown) {
-				for path := slot.path; len(path) > 0; path = path[:len(path)-1] {
+			if _, isThere := document.Get(object, field.path); isThere && (isKept || expected[i] == unknown) {
+				for path := field.path; len(path) > 0; path = path[:len(path)-1] {
 					document.Remove(object, path)
 					if parent, _ := document.Get(object, path[:len(path)-1]); encode(parent) != "{}" {
 						break

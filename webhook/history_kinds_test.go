@@ -21,8 +21,8 @@ type objectKind struct {
 	gvk schema.GroupVersionKind
 	// skeleton is the part of every manifest that never changes, as JSON.
 	skeleton string
-	// slots are the fields that clients set. The first one is the scale field, if the kind has one.
-	slots     []slot
+	// settable are the fields that clients set. The first one is the scale field, if the kind has one.
+	settable  []field
 	scale     fieldpath.Path // nil for a kind without a scale subresource
 	defaulted bool           // whether a missing scale field becomes 1
 
@@ -31,8 +31,8 @@ type objectKind struct {
 	merging            any // the Go type by whose tags kubectl merges; nil for a custom resource
 }
 
-// slot is a field that a client can set, with the values that it can have.
-type slot struct {
+// field is a field that a client can set, with the values that it can have.
+type field struct {
 	path   fieldpath.Path
 	values []any
 	// unit names the unit of docs/decisions.md that the field belongs to, "" for a field that is in none.
@@ -90,7 +90,7 @@ func deploymentKind(t *testing.T) objectKind {
 		skeleton: `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop"},"spec":{
 			"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},
 			"spec":{"containers":[{"name":"app","image":"app:1"}]}}}}`,
-		slots: []slot{
+		settable: []field{
 			{pathOf("spec", "replicas"), nil, ""},
 			{pathOf("spec", "minReadySeconds"), number, ""},
 			{app("resources", "requests", "cpu"), []any{"1m", "2m"}, "resources"},
@@ -120,19 +120,19 @@ func awkwardKeys() []string {
 
 func configMapKind(t *testing.T) objectKind {
 	t.Helper()
-	var slots []slot
+	var settable []field
 	for _, key := range awkwardKeys() {
-		slots = append(slots, slot{pathOf("data", key), []any{"1", "2", "", "{}", "a\nb"}, "data " + key})
+		settable = append(settable, field{pathOf("data", key), []any{"1", "2", "", "{}", "a\nb"}, "data " + key})
 	}
 	for _, key := range []string{"one", "t/w~o"} {
-		slots = append(slots, slot{pathOf("binaryData", key), []any{"AAAA", "BBBB"}, ""},
-			slot{pathOf("metadata", "labels", "example.com/"+key), []any{"1", "2"}, "label " + key},
-			slot{pathOf("metadata", "annotations", "example.com/"+key), []any{"1", "2"}, "annotation " + key})
+		settable = append(settable, field{pathOf("binaryData", key), []any{"AAAA", "BBBB"}, ""},
+			field{pathOf("metadata", "labels", "example.com/"+key), []any{"1", "2"}, "label " + key},
+			field{pathOf("metadata", "annotations", "example.com/"+key), []any{"1", "2"}, "annotation " + key})
 	}
 	return newObjectKind(t, objectKind{
 		gvk:      corev1.SchemeGroupVersion.WithKind("ConfigMap"),
 		skeleton: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web","namespace":"shop"}}`,
-		slots:    slots,
+		settable: settable,
 		types:    applyconfigurations.NewTypeConverter(clientscheme.Scheme), merging: corev1.ConfigMap{},
 	})
 }
@@ -228,7 +228,7 @@ func widgetKind(t *testing.T) objectKind {
 	return newObjectKind(t, objectKind{
 		gvk:      schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"},
 		skeleton: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"web","namespace":"shop"},"spec":{"mode":"x"}}`,
-		slots: []slot{
+		settable: []field{
 			{pathOf("spec", "scaling", "replicas"), nil, ""},
 			{pathOf("spec", "scaling", "min"), number, ""}, {pathOf("spec", "scaling", "note"), text, ""},
 			{pathOf("spec", "config", "a.b", "x/y"), text, ""}, {pathOf("spec", "config", "a.b", "x~1y"), text, ""},

@@ -107,14 +107,14 @@ func (h *history) ruledScale() outcome {
 func (h *history) outcomes() map[int]outcome {
 	expected := map[int]outcome{}
 	incoming := unmarshalOrPanic(h.incoming)
-	for i, slot := range h.kind.slots {
+	for i, field := range h.kind.settable {
 		live, present := h.facts.values[i]
 		switch {
 		case h.kind.scale != nil && i == 0:
 			expected[i] = h.scale()
 		case h.facts.ruled[i] && slices.ContainsFunc(h.facts.managers[i], client.mayBeForgotten):
 			expected[i] = unknown
-		case present && live != nil && h.ownedByController(i) && hasElements(incoming, slot.path), h.unitKept(slot.unit):
+		case present && live != nil && h.ownedByController(i) && hasElements(incoming, field.path), h.unitKept(field.unit):
 			expected[i] = kept
 		default:
 			expected[i] = through
@@ -136,8 +136,8 @@ func (h *history) unitKept(unit string) bool {
 		return false
 	}
 	hadAny, differs, othersManage := false, false, false
-	for i, slot := range h.kind.slots {
-		if slot.unit != unit {
+	for i, field := range h.kind.settable {
+		if field.unit != unit {
 			continue
 		}
 		if _, mentions := h.manifest[i]; mentions {

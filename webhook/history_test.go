@@ -71,7 +71,7 @@ func scaleClients() []client {
 	}
 }
 
-// settings are values of slots by their index; nil is null in a manifest.
+// settings are values of fields by their index; nil is null in a manifest.
 type settings map[int]any
 
 // facts are who set what, in the order in which it happened. The model knows nothing else.
@@ -117,15 +117,15 @@ type history struct {
 func (k objectKind) manifestOf(s settings) string {
 	object := unmarshalOrPanic(k.skeleton)
 	for _, i := range slices.Sorted(maps.Keys(s)) {
-		document.Set(object, k.slots[i].path, s[i])
+		document.Set(object, k.settable[i].path, s[i])
 	}
 	return encode(object)
 }
 
 func (k objectKind) valuesOf(object map[string]any) settings {
 	s := settings{}
-	for i, slot := range k.slots {
-		if v, ok := document.Get(object, slot.path); ok && v != nil {
+	for i, field := range k.settable {
+		if v, ok := document.Get(object, field.path); ok && v != nil {
 			s[i] = v
 		}
 	}
@@ -153,7 +153,7 @@ func generateHistory(t *testing.T, k objectKind, random *rand.Rand, all bool) *h
 		})
 		h.facts.ruled[0] = random.IntN(6) == 0
 	}
-	for i := range k.slots {
+	for i := range k.settable {
 		h.facts.ruled[i] = h.facts.ruled[i] || all && (i > 0 || k.scale == nil) && random.IntN(4) == 0
 	}
 	by := pick(random, appliers())
@@ -193,9 +193,9 @@ func (h *history) writeAny(t *testing.T) {
 	case isScale:
 		h.write(t, pick(h.random, others()), 0, h.replicas())
 	default:
-		i := h.random.IntN(len(h.kind.slots))
-		if h.kind.slots[i].values != nil {
-			h.write(t, pick(h.random, others()), i, h.any(h.kind.slots[i].values))
+		i := h.random.IntN(len(h.kind.settable))
+		if h.kind.settable[i].values != nil {
+			h.write(t, pick(h.random, others()), i, h.any(h.kind.settable[i].values))
 		}
 	}
 }
@@ -210,12 +210,12 @@ func (h *history) replicas() any {
 // newManifest sets the scale field or not and, in a history of all fields, some others.
 func (h *history) newManifest() settings {
 	s := settings{}
-	for i, slot := range h.kind.slots {
+	for i, field := range h.kind.settable {
 		switch {
-		case slot.values == nil && h.random.IntN(3) > 0:
+		case field.values == nil && h.random.IntN(3) > 0:
 			s[i] = h.replicas()
-		case slot.values != nil && h.all && h.random.IntN(2) == 0:
-			s[i] = h.any(slot.values)
+		case field.values != nil && h.all && h.random.IntN(2) == 0:
+			s[i] = h.any(field.values)
 		}
 	}
 	return s
@@ -224,14 +224,14 @@ func (h *history) newManifest() settings {
 // lastManifest is the manifest of the write that is reviewed, in which kubectl's users also set null.
 func (h *history) lastManifest(by client) settings {
 	s := h.newManifest()
-	for i, slot := range h.kind.slots {
-		isNull := by.isClientSide() && h.random.IntN(8) == 0 && len(slot.path) < 5 // kubectl refuses null in an element of a list
+	for i, field := range h.kind.settable {
+		isNull := by.isClientSide() && h.random.IntN(8) == 0 && len(field.path) < 5 // kubectl refuses null in an element of a list
 		if isNull && (h.all || i == 0) {
 			s[i] = nil
 		}
 	}
 	if h.random.IntN(3) == 0 && !h.all {
-		s[1] = h.any(h.kind.slots[1].values)
+		s[1] = h.any(h.kind.settable[1].values)
 	}
 	return s
 }
@@ -294,10 +294,10 @@ func (h *history) apply(tb testing.TB, by client, manifest settings) {
 	}
 }
 
-// write sets a field of a slot.
+// write sets a field.
 func (h *history) write(tb testing.TB, by client, i int, value any) {
 	tb.Helper()
-	h.note("%s (%d) set %v to %v", by.manager, by.how, h.kind.slots[i].path, value)
+	h.note("%s (%d) set %v to %v", by.manager, by.how, h.kind.settable[i].path, value)
 	if by.how == scaling {
 		replicas, _ := value.(int64)
 		isManaged := len(h.facts.managers[i]) > 0
@@ -313,7 +313,7 @@ func (h *history) write(tb testing.TB, by client, i int, value any) {
 		return
 	}
 	object := objectOf(tb, h.live).Object
-	document.Set(object, h.kind.slots[i].path, value)
+	document.Set(object, h.kind.settable[i].path, value)
 	h.live = h.kind.update(tb, h.live, encode(object), by.manager, h.tick())
 	h.remember(tb, by, nil)
 }
@@ -324,7 +324,7 @@ func (h *history) remember(tb testing.TB, by client, manifest settings) {
 	tb.Helper()
 	before := h.facts.values
 	h.facts.values = h.kind.valuesOf(unmarshal(tb, h.live))
-	for i := range h.kind.slots {
+	for i := range h.kind.settable {
 		value, present := h.facts.values[i]
 		_, sets := manifest[i]
 		kept := slices.DeleteFunc(slices.Clone(h.facts.managers[i]), func(c client) bool { return by.how == serverSide && c == by })
@@ -419,9 +419,9 @@ func (c *historyCluster) Scaler(string, string, string, string) ownership.Scaler
 func (h *history) configured(t *testing.T) []ownership.Rule {
 	t.Helper()
 	rule := ownership.Rule{Kind: h.kind.gvk.Kind}
-	for i, slot := range h.kind.slots {
+	for i, field := range h.kind.settable {
 		pattern := ownership.Pattern{}
-		for _, element := range slot.path {
+		for _, element := range field.path {
 			pattern = append(pattern, fieldpath.PathElementMatcher{PathElement: element})
 		}
 		if h.facts.ruled[i] {

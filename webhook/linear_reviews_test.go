@@ -28,8 +28,8 @@ type dimension struct {
 type grown struct {
 	live, incoming     string // members of the object, as JSON without braces
 	base, manifest     string // last-applied; for a server-side apply none
-	liveClaims         []string
-	incomingClaims     []string
+	liveEntries        []string
+	incomingEntries    []string
 	controllerFields   string
 	manager, finalizer string
 }
@@ -40,10 +40,10 @@ func (g grown) body() string {
 		manager = csa
 	}
 	return updateOf("", "v1", "ConfigMap", manager,
-		g.object(g.live, g.base, g.liveClaims), g.object(g.incoming, g.manifest, g.incomingClaims))
+		g.object(g.live, g.base, g.liveEntries), g.object(g.incoming, g.manifest, g.incomingEntries))
 }
 
-func (g grown) object(members, applied string, claims []string) string {
+func (g grown) object(members, applied string, entries []string) string {
 	annotations := map[string]string{}
 	if applied != "" {
 		annotations[lastApplied] = applied
@@ -59,7 +59,7 @@ func (g grown) object(members, applied string, claims []string) string {
 		finalizers, members = g.finalizer, strings.Replace(members, ","+finalizersMark, "", 1)
 	}
 	return `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web","namespace":"shop","labels":{"` + ownership.ModeLabel + `":"enforce"},"annotations":` + encode(annotations) +
-		finalizers + `,"managedFields":[` + strings.ReplaceAll(strings.Join(claims, ","), `"apiVersion":"apps/v1"`, `"apiVersion":"v1"`) +
+		finalizers + `,"managedFields":[` + strings.ReplaceAll(strings.Join(entries, ","), `"apiVersion":"apps/v1"`, `"apiVersion":"v1"`) +
 		`]}` + members + `}`
 }
 
@@ -95,7 +95,7 @@ func keyed(n int, value func(i int) string) string {
 	return "{" + joined(n, func(i int) string { return fmt.Sprintf(`"key%05d":%s`, i, value(i)) }) + "}"
 }
 
-func claimedKeys(n int) string {
+func managedKeys(n int) string {
 	return "{" + joined(n, func(i int) string { return fmt.Sprintf(`"f:key%05d":{}`, i) }) + "}"
 }
 
@@ -116,36 +116,36 @@ func dimensions() map[string]dimension {
 // deepDimensions nest up to what the API server decodes, which is 10,000 levels.
 func deepDimensions() map[string]dimension {
 	deep := func(n int, innermost string) string { return nested(n, "a", "", innermost) }
-	claims := []string{appliedFields(early)}
+	entries := []string{appliedFields(early)}
 	// A field is dropped, and its n parents stay in the manifest.
 	droppedField := func(n int) string {
 		return grown{
 			base: members("x", deep(n, `{"k":1}`)), live: members("x", deep(n, `{"k":2}`)),
 			manifest: members("x", deep(n, `{}`)), incoming: members("x", deep(n, `{}`)),
-			liveClaims:     []string{appliedFields(early), edited(`{"f:x":` + nested(n, "f:a", "", `{"f:k":{}}`) + `}`)},
-			incomingClaims: []string{appliedFields(late)},
+			liveEntries:     []string{appliedFields(early), edited(`{"f:x":` + nested(n, "f:a", "", `{"f:k":{}}`) + `}`)},
+			incomingEntries: []string{appliedFields(late)},
 		}.braced().body()
 	}
 	return map[string]dimension{
 		"depth of the base": {from: 600, to: 9600, body: func(n int) string {
-			return grown{base: deep(n, "1"), manifest: "{}", liveClaims: claims, incomingClaims: claims}.body()
+			return grown{base: deep(n, "1"), manifest: "{}", liveEntries: entries, incomingEntries: entries}.body()
 		}},
 		"depth of the manifest": {from: 600, to: 9600, body: func(n int) string {
-			return grown{base: "{}", manifest: deep(n, "1"), liveClaims: claims, incomingClaims: claims}.body()
+			return grown{base: "{}", manifest: deep(n, "1"), liveEntries: entries, incomingEntries: entries}.body()
 		}},
 		"depth of base and manifest, which differ at the bottom": {from: 600, to: 9600, body: func(n int) string {
-			return grown{base: deep(n, `{"x":1}`), manifest: deep(n, `{}`), liveClaims: claims, incomingClaims: claims}.body()
+			return grown{base: deep(n, `{"x":1}`), manifest: deep(n, `{}`), liveEntries: entries, incomingEntries: entries}.body()
 		}},
 		"depth of base and manifest, which differ at each level": {from: 600, to: 9600, body: func(n int) string {
 			return grown{
-				base: nested(n, "a", `"k":1,`, "1"), manifest: nested(n, "a", `"k":2,`, "1"), liveClaims: claims, incomingClaims: claims,
+				base: nested(n, "a", `"k":1,`, "1"), manifest: nested(n, "a", `"k":2,`, "1"), liveEntries: entries, incomingEntries: entries,
 			}.body()
 		}},
 		"depth of a dropped field whose parents leave the manifest": {from: 600, to: 9600, body: func(n int) string {
 			return grown{
 				base: members("x", deep(n, `1`)), live: members("x", deep(n, `2`)), manifest: `{}`,
-				liveClaims:     []string{appliedFields(early), edited(`{"f:x":` + nested(n, "f:a", "", "{}") + `}`)},
-				incomingClaims: []string{appliedFields(late)},
+				liveEntries:     []string{appliedFields(early), edited(`{"f:x":` + nested(n, "f:a", "", "{}") + `}`)},
+				incomingEntries: []string{appliedFields(late)},
 			}.braced().body()
 		}},
 		"depth of a kept field whose parents stay":                              {from: 15, to: 120, outside: true, keeps: true, body: droppedField},
@@ -154,15 +154,15 @@ func deepDimensions() map[string]dimension {
 			return grown{
 				base: members("x", nested(n, "a", `"k":1,`, `1`)), live: members("x", nested(n, "a", `"k":2,`, `1`)),
 				manifest: members("x", nested(n, "a", ``, `1`)), incoming: members("x", nested(n, "a", ``, `1`)),
-				liveClaims:     []string{appliedFields(early), edited(`{"f:x":` + nested(n, "f:a", `"f:k":{},`, `{}`) + `}`)},
-				incomingClaims: []string{appliedFields(late)},
+				liveEntries:     []string{appliedFields(early), edited(`{"f:x":` + nested(n, "f:a", `"f:k":{},`, `{}`) + `}`)},
+				incomingEntries: []string{appliedFields(late)},
 			}.braced().body()
 		}},
 		"depth of managedFields": {from: 600, to: 9600, keeps: true, body: func(n int) string {
 			return grown{
 				base: members("x", `1`), live: members("x", `2`), manifest: `{}`,
-				liveClaims:     []string{appliedFields(early), edited(`{"f:x":{},"f:y":` + nested(n, "f:a", "", "{}") + `}`)},
-				incomingClaims: []string{appliedFields(late), edited(`{"f:y":` + nested(n, "f:a", "", "{}") + `}`)},
+				liveEntries:     []string{appliedFields(early), edited(`{"f:x":{},"f:y":` + nested(n, "f:a", "", "{}") + `}`)},
+				incomingEntries: []string{appliedFields(late), edited(`{"f:y":` + nested(n, "f:a", "", "{}") + `}`)},
 			}.braced().body()
 		}},
 	}
@@ -179,11 +179,11 @@ func (g grown) braced() grown {
 }
 
 func keyDimensions() map[string]dimension {
-	keys := func(n int, manager string, manifest, incoming string, incomingClaims ...string) grown {
+	keys := func(n int, manager string, manifest, incoming string, incomingEntries ...string) grown {
 		return grown{
 			base: `{"data":` + keyed(n, same(`"1"`)) + `}`, live: members("data", keyed(n, same(`"2"`))), manifest: manifest, incoming: incoming,
-			liveClaims:     []string{appliedFields(early), entry(manager, "Update", early, `{"f:data":`+claimedKeys(n)+`}`, "")},
-			incomingClaims: append([]string{appliedFields(late)}, incomingClaims...),
+			liveEntries:     []string{appliedFields(early), entry(manager, "Update", early, `{"f:data":`+managedKeys(n)+`}`, "")},
+			incomingEntries: append([]string{appliedFields(late)}, incomingEntries...),
 		}
 	}
 	applied := func(at, fields string) string { return entry("flux", "Apply", at, fields, "") }
@@ -196,7 +196,7 @@ func keyDimensions() map[string]dimension {
 		}},
 		"keys that a manifest sets and a controller owns": {from: 500, to: 8000, keeps: true, body: func(n int) string {
 			g := keys(n, "my-operator", `{"data":`+keyed(n, same(`"1"`))+`}`, members("data", keyed(n, same(`"1"`))),
-				entry(csa, "Update", late, `{"f:data":`+claimedKeys(n)+`}`, ""))
+				entry(csa, "Update", late, `{"f:data":`+managedKeys(n)+`}`, ""))
 			g.controllerFields = ".data.*"
 			return g.body()
 		}},
@@ -204,11 +204,11 @@ func keyDimensions() map[string]dimension {
 			return keys(n, "kubectl-edit", `{"data":`+keyed(n, same(`"1"`))+`}`, members("data", keyed(n, same(`"1"`)))).body()
 		}},
 		"keys that a server-side apply sets and a controller owns": {from: 500, to: 8000, keeps: true, body: func(n int) string {
-			fields := `{"f:data":` + claimedKeys(n) + `}`
+			fields := `{"f:data":` + managedKeys(n) + `}`
 			return grown{
 				manager: "flux", controllerFields: ".data.*",
-				live: members("data", keyed(n, same(`"2"`))), liveClaims: []string{entry("my-operator", "Update", early, fields, "")},
-				incoming: members("data", keyed(n, same(`"1"`))), incomingClaims: []string{applied(late, fields)},
+				live: members("data", keyed(n, same(`"2"`))), liveEntries: []string{entry("my-operator", "Update", early, fields, "")},
+				incoming: members("data", keyed(n, same(`"1"`))), incomingEntries: []string{applied(late, fields)},
 			}.body()
 		}},
 	}
@@ -227,12 +227,12 @@ func entryDimensions() map[string]dimension {
 		return grown{
 			base: `{"data":` + keyed(keys, same(`"1"`)) + `}`, live: members("data", keyed(keys, same(`"2"`))),
 			manifest: `{"data":{}}`, incoming: members("data", "{}"),
-			liveClaims: append(people(n, fields), appliedFields(early)), incomingClaims: []string{appliedFields(late)},
+			liveEntries: append(people(n, fields), appliedFields(early)), incomingEntries: []string{appliedFields(late)},
 		}.body()
 	}
 	return map[string]dimension{
 		"entries that all manage the same fields": {from: 12, to: 192, keeps: true, body: func(n int) string {
-			return body(n, keys, same(claimedKeys(keys)))
+			return body(n, keys, same(managedKeys(keys)))
 		}},
 		"entries that each manage a field": {from: 48, to: 3072, keeps: true, body: func(n int) string {
 			return body(n, n, func(i int) string { return fmt.Sprintf(`{"f:key%05d":{}}`, i) })
@@ -240,7 +240,7 @@ func entryDimensions() map[string]dimension {
 		"entries that look like the guard's": {from: 250, to: 4000, keeps: true, body: func(n int) string {
 			live, incoming := scaledBy7(), applied3().inMode("enforce")
 			for i := range n {
-				incoming.entries = append(incoming.entries, entry(fmt.Sprintf("scaler-%d", i), "Apply", early, claimsReplicas, "scale"))
+				incoming.entries = append(incoming.entries, entry(fmt.Sprintf("scaler-%d", i), "Apply", early, managesReplicas, "scale"))
 			}
 			return update("my-operator", live, guarded(live, incoming)).body()
 		}},
@@ -260,7 +260,7 @@ func entryDimensions() map[string]dimension {
 		"entries that manage nothing": {from: 12, to: 192, keeps: true, body: func(n int) string {
 			return body(n, keys, func(i int) string {
 				if i == 0 {
-					return claimedKeys(keys)
+					return managedKeys(keys)
 				}
 				return fmt.Sprintf(`{"f:other%05d":{}}`, i)
 			})
@@ -270,12 +270,12 @@ func entryDimensions() map[string]dimension {
 
 // controlled is a review in which a controller owns keys of data, by an annotation with paths.
 func controlled(keys int, paths string) string {
-	fields := `{"f:data":` + claimedKeys(keys) + `}`
+	fields := `{"f:data":` + managedKeys(keys) + `}`
 	return grown{
 		base: `{"data":` + keyed(keys, same(`"1"`)) + `}`, live: members("data", keyed(keys, same(`"2"`))),
 		manifest: `{"data":` + keyed(keys, same(`"1"`)) + `}`, incoming: members("data", keyed(keys, same(`"1"`))),
-		liveClaims:       []string{appliedFields(early), entry("my-operator", "Update", early, fields, "")},
-		incomingClaims:   []string{appliedFields(late), entry(csa, "Update", late, fields, "")},
+		liveEntries:      []string{appliedFields(early), entry("my-operator", "Update", early, fields, "")},
+		incomingEntries:  []string{appliedFields(late), entry(csa, "Update", late, fields, "")},
 		controllerFields: paths,
 	}.body()
 }
@@ -351,7 +351,7 @@ func listDimensions() map[string]dimension {
 			return grown{
 				base: `{"spec":` + spec(`"1"`) + `}`, live: members("spec", spec(`"2"`)),
 				manifest: `{"spec":` + spec("") + `}`, incoming: members("spec", spec("")),
-				liveClaims: []string{appliedFields(early), edited(fields)}, incomingClaims: []string{appliedFields(late)},
+				liveEntries: []string{appliedFields(early), edited(fields)}, incomingEntries: []string{appliedFields(late)},
 			}.body()
 		}}
 	}
@@ -364,7 +364,7 @@ func listDimensions() map[string]dimension {
 		return grown{
 			base: `{"spec":` + spec(`,"x":"1"`) + `}`, live: members("spec", spec(`,"x":"2"`)),
 			manifest: `{"spec":` + spec("") + `}`, incoming: members("spec", spec("")),
-			liveClaims: []string{appliedFields(early), edited(fields)}, incomingClaims: []string{appliedFields(late)},
+			liveEntries: []string{appliedFields(early), edited(fields)}, incomingEntries: []string{appliedFields(late)},
 		}.body()
 	}
 	return map[string]dimension{
@@ -385,7 +385,7 @@ func valueDimensions() map[string]dimension {
 		return func(n int) string {
 			return grown{
 				base: `{"data":{"k":"1"}}`, live: `"data":{"k":` + value(n) + `}`, manifest: `{"data":{}}`, incoming: `"data":{}`,
-				liveClaims: []string{appliedFields(early), edited(`{"f:data":{"f:k":{}}}`)}, incomingClaims: []string{appliedFields(late)},
+				liveEntries: []string{appliedFields(early), edited(`{"f:data":{"f:k":{}}}`)}, incomingEntries: []string{appliedFields(late)},
 			}.body()
 		}
 	}
@@ -394,9 +394,9 @@ func valueDimensions() map[string]dimension {
 			values := joined(n, func(i int) string { return encode(fmt.Sprintf(`v:"example.com/f%05d"`, i)) + ":{}" })
 			return grown{
 				base: `{"metadata":{"finalizers":` + finalizers(n) + `}}`, live: finalizersMark, manifest: `{}`,
-				finalizer:      `,"finalizers":` + finalizers(n),
-				liveClaims:     []string{appliedFields(early), edited(`{"f:metadata":{"f:finalizers":{` + values + `}}}`)},
-				incomingClaims: []string{appliedFields(late)},
+				finalizer:       `,"finalizers":` + finalizers(n),
+				liveEntries:     []string{appliedFields(early), edited(`{"f:metadata":{"f:finalizers":{` + values + `}}}`)},
+				incomingEntries: []string{appliedFields(late)},
 			}.body()
 		}},
 		"length of a kept value":          {from: 40_000, to: 640_000, keeps: true, body: one(func(n int) string { return encode(strings.Repeat("x", n)) })},
@@ -411,8 +411,8 @@ func valueDimensions() map[string]dimension {
 			}
 			return grown{
 				base: `{"data":{"k":"1"},"z":` + string(long) + `}`, live: `"data":{"k":"2"}`, manifest: `{"data":{},"z":` + string(long) + `}`,
-				incoming: `"data":{}`, liveClaims: []string{appliedFields(early), edited(`{"f:data":{"f:k":{}}}`)},
-				incomingClaims: []string{appliedFields(late)},
+				incoming: `"data":{}`, liveEntries: []string{appliedFields(early), edited(`{"f:data":{"f:k":{}}}`)},
+				incomingEntries: []string{appliedFields(late)},
 			}.body()
 		}},
 	}

@@ -34,7 +34,7 @@ func TestObjectContentIsNeverLogged(t *testing.T) {
 	good := update(csa, live, incoming)
 	applies := func(manifest string) request { return update(csa, live, incoming.with(lastApplied, manifest)) }
 	object := func(text string) request { return changed(good, func(r *request) { r.object = text }) }
-	claims := func(text string) request {
+	entries := func(text string) request {
 		d := incoming
 		d.managedFields = text
 		return update(csa, live, d)
@@ -48,30 +48,30 @@ func TestObjectContentIsNeverLogged(t *testing.T) {
 		cluster webhook.Cluster
 		body    string
 	}{
-		"it was patched":                  {enforced(), good.body()},
-		"it would have been patched":      {warn, good.body()},
-		"a person was warned":             {enforced(), update("kubectl-patch", live, secretive(patched1())).body()},
-		"the mode is unknown":             {enforced(), update(csa, live, incoming.inMode("enforced")).body()},
-		"the manifest is no JSON":         {enforced(), applies(`{"a":"` + secret).body()},
-		"the manifest is the secret":      {enforced(), applies(secret).body()},
-		"the manifest repeats a name":     {enforced(), applies(`{"` + secret + `":1,"` + secret + `":2}`).body()},
-		"the manifest breaks when nested": {enforced(), applies(`{"` + secret + `":{"` + secret + `":[tru]}}`).body()},
-		"the manifest breaks in a string": {enforced(), applies(`{"a":"` + secret + `\x"}`).body()},
-		"the manifest is a list":          {enforced(), applies(`["` + secret + `"]`).body()},
-		"the object is a string":          {enforced(), object(`"` + secret + `"`).body()},
-		"the object repeats a name":       {enforced(), object(`{"` + secret + `":1,"` + secret + `":2}`).body()},
-		"the object breaks under a name":  {enforced(), object(`{"` + secret + `":{"a":tru}}`).body()},
-		"the object is not ended":         {enforced(), good.body()[:strings.Index(good.body(), secret)+len(secret)]},
-		"the object has half a character": {enforced(), object(`{"` + secret + `":"` + secret + `\ud800"}`).body()},
-		"the object is nested deeply":     {enforced(), object(deep(`{"`+secret+`":`, "}")).body()},
-		"the review is too large":         {enforced(), object(`{"` + secret + `":"` + strings.Repeat(secret, 1<<20) + `"}`).body()},
-		"claims are a string":             {enforced(), claims(`"` + secret + `"`).body()},
-		"claims have a broken entry":      {enforced(), claims(`[{"manager":"a","` + secret + `":1,"fieldsV1":"` + secret + `"}]`).body()},
-		"claims have a broken set": {
-			enforced(), claims("[" + entry(csa, "Update", late, `{"f:spec":{"f:replicas":{}},"k:`+secret+`":{}}`, "") + "]").body(),
+		"it was patched":                    {enforced(), good.body()},
+		"it would have been patched":        {warn, good.body()},
+		"a person was warned":               {enforced(), update("kubectl-patch", live, secretive(patched1())).body()},
+		"the mode is unknown":               {enforced(), update(csa, live, incoming.inMode("enforced")).body()},
+		"the manifest is no JSON":           {enforced(), applies(`{"a":"` + secret).body()},
+		"the manifest is the secret":        {enforced(), applies(secret).body()},
+		"the manifest repeats a name":       {enforced(), applies(`{"` + secret + `":1,"` + secret + `":2}`).body()},
+		"the manifest breaks when nested":   {enforced(), applies(`{"` + secret + `":{"` + secret + `":[tru]}}`).body()},
+		"the manifest breaks in a string":   {enforced(), applies(`{"a":"` + secret + `\x"}`).body()},
+		"the manifest is a list":            {enforced(), applies(`["` + secret + `"]`).body()},
+		"the object is a string":            {enforced(), object(`"` + secret + `"`).body()},
+		"the object repeats a name":         {enforced(), object(`{"` + secret + `":1,"` + secret + `":2}`).body()},
+		"the object breaks under a name":    {enforced(), object(`{"` + secret + `":{"a":tru}}`).body()},
+		"the object is not ended":           {enforced(), good.body()[:strings.Index(good.body(), secret)+len(secret)]},
+		"the object has half a character":   {enforced(), object(`{"` + secret + `":"` + secret + `\ud800"}`).body()},
+		"the object is nested deeply":       {enforced(), object(deep(`{"`+secret+`":`, "}")).body()},
+		"the review is too large":           {enforced(), object(`{"` + secret + `":"` + strings.Repeat(secret, 1<<20) + `"}`).body()},
+		"managedFields are a string":        {enforced(), entries(`"` + secret + `"`).body()},
+		"managedFields have a broken entry": {enforced(), entries(`[{"manager":"a","` + secret + `":1,"fieldsV1":"` + secret + `"}]`).body()},
+		"managedFields have a broken set": {
+			enforced(), entries("[" + entry(csa, "Update", late, `{"f:spec":{"f:replicas":{}},"k:`+secret+`":{}}`, "") + "]").body(),
 		},
-		"claims have a set of a broken value": {
-			enforced(), claims("[" + entry(csa, "Update", late, `{"f:spec":{"f:replicas":{}},"f:`+secret+`":"`+secret+`"}`, "") + "]").body(),
+		"managedFields have a set of a broken value": {
+			enforced(), entries("[" + entry(csa, "Update", late, `{"f:spec":{"f:replicas":{}},"f:`+secret+`":"`+secret+`"}`, "") + "]").body(),
 		},
 		"replicas are the secret":             {enforced(), counts(csa, incoming, `"`+secret+`"`).body()},
 		"a person makes replicas the secret":  {enforced(), counts("kubectl-patch", secretive(patched1()), `"`+secret+`"`).body()},

@@ -15,12 +15,12 @@ const (
 
 	lastApplied = ownership.LastAppliedAnnotation
 
-	claimsReplicas = `{"f:spec":{"f:replicas":{}}}`
-	claimsTemplate = `{"f:spec":{"f:template":{}}}`
-	claimsBoth     = `{"f:spec":{"f:replicas":{},"f:template":{}}}`
-	// As client-side apply claims: the annotation as well.
-	claimsApplied     = `{"f:metadata":{"f:annotations":{"f:kubectl.kubernetes.io/last-applied-configuration":{}}},"f:spec":{"f:template":{}}}`
-	claimsAppliedBoth = `{"f:metadata":{"f:annotations":{"f:kubectl.kubernetes.io/last-applied-configuration":{}}},"f:spec":{"f:replicas":{},"f:template":{}}}`
+	managesReplicas = `{"f:spec":{"f:replicas":{}}}`
+	managesTemplate = `{"f:spec":{"f:template":{}}}`
+	managesBoth     = `{"f:spec":{"f:replicas":{},"f:template":{}}}`
+	// As client-side apply manages them: the annotation as well.
+	managesApplied     = `{"f:metadata":{"f:annotations":{"f:kubectl.kubernetes.io/last-applied-configuration":{}}},"f:spec":{"f:template":{}}}`
+	managesAppliedBoth = `{"f:metadata":{"f:annotations":{"f:kubectl.kubernetes.io/last-applied-configuration":{}}},"f:spec":{"f:replicas":{},"f:template":{}}}`
 )
 
 // deployment is a Deployment as the API server encodes it. The replicas are JSON, none when empty.
@@ -127,7 +127,7 @@ func scaledBy7() deployment {
 	return deployment{
 		replicas: "7", image: "app:1", annotations: map[string]string{lastApplied: manifest3},
 		entries: []string{
-			entry("kube-controller-manager", "Update", "", claimsReplicas, "scale"), entry(csa, "Update", early, claimsApplied, ""),
+			entry("kube-controller-manager", "Update", "", managesReplicas, "scale"), entry(csa, "Update", early, managesApplied, ""),
 		},
 	}
 }
@@ -136,7 +136,7 @@ func scaledBy7() deployment {
 func applied3() deployment {
 	return deployment{
 		replicas: "3", image: "app:1", annotations: map[string]string{lastApplied: manifest3},
-		entries: []string{entry(csa, "Update", late, claimsAppliedBoth, "")},
+		entries: []string{entry(csa, "Update", late, managesAppliedBoth, "")},
 	}
 }
 
@@ -144,6 +144,6 @@ func applied3() deployment {
 func patched1() deployment {
 	d := scaledBy7()
 	d.replicas = "1"
-	d.entries = []string{entry(csa, "Update", early, claimsApplied, ""), entry("kubectl-patch", "Update", late, claimsReplicas, "")}
+	d.entries = []string{entry(csa, "Update", early, managesApplied, ""), entry("kubectl-patch", "Update", late, managesReplicas, "")}
 	return d
 }

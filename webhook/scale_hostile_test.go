@@ -43,9 +43,9 @@ type hostile struct {
 
 const otherVersion = "example.com/v1alpha1"
 
-// tricks are what can be made hostile, by what they do. A trick reports whether it applies to a review.
-func tricks() []trick {
-	return []trick{
+// hostilities are what can be made hostile, by what they do. Each reports whether it applies to a review.
+func hostilities() []hostility {
+	return []hostility{
 		{"nothing hostile", 1, func(*hostile) bool { return true }},
 		{"last-applied is hostile", 6, (*hostile).annotations},
 		{"an entry with thousands of unsorted names", 1, (*hostile).manyNames},
@@ -68,10 +68,10 @@ func tricks() []trick {
 	}
 }
 
-type trick struct {
+type hostility struct {
 	name   string
 	weight int
-	play   func(*hostile) bool
+	make   func(*hostile) bool
 }
 
 // asSent is the review of a history with nothing hostile.
@@ -91,15 +91,15 @@ func (h *history) hostile(t *testing.T, want outcome) *hostile {
 	t.Helper()
 	x := h.asSent(t)
 	x.was, x.is, x.names = unmarshal(t, h.live), unmarshal(t, h.incoming), nil
-	var deck []trick
-	for _, one := range tricks() {
-		deck = append(deck, slices.Repeat([]trick{one}, one.weight)...)
+	var weighted []hostility
+	for _, one := range hostilities() {
+		weighted = append(weighted, slices.Repeat([]hostility{one}, one.weight)...)
 	}
 	for range 1 + h.random.IntN(3) {
-		played := pick(h.random, deck)
-		isGentle := !isOneOf(played.name, "last-applied is hostile", "other fields that are dropped")
-		if (want == kept || isGentle) && !slices.Contains(x.names, played.name) && played.play(x) {
-			x.names = append(x.names, played.name)
+		chosen := pick(h.random, weighted)
+		isGentle := !isOneOf(chosen.name, "last-applied is hostile", "other fields that are dropped")
+		if (want == kept || isGentle) && !slices.Contains(x.names, chosen.name) && chosen.make(x) {
+			x.names = append(x.names, chosen.name)
 		}
 	}
 	if len(x.names) == 0 {

@@ -65,7 +65,7 @@ func TestOnlyTheGuardsOwnChangeIsUndone(t *testing.T) {
 
 // Another webhook can change replicas after the guard: they are not the guard's, but its entry is.
 func TestReplicasThatAnotherWebhookHasSetStay(t *testing.T) {
-	scaler := entry("kube-controller-manager", "Update", "", claimsReplicas, "scale")
+	scaler := entry("kube-controller-manager", "Update", "", managesReplicas, "scale")
 	incoming := guarded(scaledBy7(), applied3(), scaler)
 	incoming.replicas = "5"
 	r := update("my-operator", scaledBy7(), incoming)
@@ -83,11 +83,11 @@ func TestReplicasThatAnotherWebhookHasSetStay(t *testing.T) {
 func TestOnlyTheGuardsOwnEntryIsRemoved(t *testing.T) {
 	others := make([]string, 100)
 	for i := range others {
-		others[i] = entry(fmt.Sprintf("scaler-%d", i), "Apply", early, claimsReplicas, "scale")
+		others[i] = entry(fmt.Sprintf("scaler-%d", i), "Apply", early, managesReplicas, "scale")
 	}
 	live, incoming := scaledBy7(), applied3()
 	live.entries, incoming.entries = slices.Concat(live.entries, others), slices.Concat(incoming.entries, others)
-	r := update("my-operator", live, guarded(live, incoming, entry("handoff-guard", "Update", "", claimsReplicas, "scale")))
+	r := update("my-operator", live, guarded(live, incoming, entry("handoff-guard", "Update", "", managesReplicas, "scale")))
 	response := newServer(t, &fakeCluster{modes: map[string]string{"shop": "enforce"}}).answer(t, r.body())
 	if got := strings.Count(string(response.Patch), `"remove","path":"/metadata/managedFields/`); got != 1 {
 		t.Errorf("want the guard's entry alone removed, got %d removals: %s", got, response.Patch)

@@ -15,7 +15,7 @@ func TestAWarningWithALongNameStillContainsTheRemedy(t *testing.T) {
 	manager := "kubectl-" + strings.Repeat("m", 120)
 	drops := applied3().with(lastApplied, manifestNone)
 	byHand := scaledBy7()
-	byHand.entries = []string{entry(manager, "Update", early, claimsReplicas, ""), entry(csa, "Update", early, claimsApplied, "")}
+	byHand.entries = []string{entry(manager, "Update", early, managesReplicas, ""), entry(csa, "Update", early, managesApplied, "")}
 	for sentence, c := range map[string]struct {
 		by         string
 		live       deployment

@@ -64,7 +64,9 @@ func TestADeploymentConfigIsKept(t *testing.T) {
 	}}
 	playBothSides(t, map[string]scenario{"a DeploymentConfig": {kind: "deploymentconfig", steps: []step{
 		served,
-		did(func(n *namespace) { n.must(n.run(idle("apps.openshift.io/v1", "DeploymentConfig"), "create", "-f", "-")) }),
+		did(func(n *namespace) {
+			n.must(n.run(idle("apps.openshift.io/v1", "DeploymentConfig"), "create", "-f", "-"))
+		}),
 		patchedBy("kube-controller-manager", `{"spec":{"replicas":7}}`), // instead of the HPA controller
 		did(func(n *namespace) { n.known(true) }),
 		applies(manifest("replicas: 3, paused: true")).warns(keptReplicas(7, hpa)...).replicas(7).omits("replicas"),

@@ -16,7 +16,7 @@ import (
 )
 
 // owners reads an object with kubectl and returns the owners of its fields, by path, each as
-// OWNER BY [HOLDERS] CLAIM-OF-THE-ANNOTATION VALUE-OF-THE-ANNOTATION, with the prefix "gone" for managed fields without a value.
+// OWNER BY [MANAGERS] DECLARATION-OF-THE-ANNOTATION VALUE-OF-THE-ANNOTATION, with the prefix "gone" for managed fields without a value.
 func (n *namespace) owners(args ...string) map[string]string {
 	n.Helper()
 	live, err := ownership.ParseObject([]byte(n.kubectl(append([]string{"get", "-o", "json"}, args...)...).stdout))

@@ -412,13 +412,13 @@ func playMoves(t *testing.T, c gizmoCluster) {
 				g.apply(g.manifest(way.written, "replicas=3", "color=red"), way.args...)
 				prepare(g)
 				before, _ := field(g.in("v2"), gizmoPath("v2", "replicas")...)
-				claims := g.entries(g.in("v2"))
+				entries := g.entries(g.in("v2"))
 				way.apply(g, "color=red")
 				after, _ := field(g.in("v2"), gizmoPath("v2", "replicas")...)
 				if diff := cmp.Diff(before, after); diff != "" {
 					t.Errorf("replicas (-before +after):\n%s", diff)
 				}
-				if diff := cmp.Diff(claims, g.entries(g.in("v2"))); diff != "" {
+				if diff := cmp.Diff(entries, g.entries(g.in("v2"))); diff != "" {
 					t.Errorf("the entries of others (-before +after):\n%s", diff)
 				}
 				g.want("color=red")

@@ -94,6 +94,6 @@ func clientOf(t *testing.T, user string) client.Client {
 	return c
 }
 
-// forgedEntry claims a field for another manager.
+// forgedEntry is an entry of another manager.
 const forgedEntry = `{"metadata":{"managedFields":[{"manager":"kubectl-create","operation":"Update","apiVersion":"v1",
 	"time":"2026-01-01T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:labels":{"f:team":{}}}}}]}}`
