@@ -55,7 +55,7 @@ func checkLaws(t *testing.T, live ownership.Object, fields ownership.Fields) {
 	if all.Size() != len(fields) {
 		t.Errorf("%d fields, %d of them different", len(fields), all.Size())
 	}
-	coversClaims(t, live, fields, all)
+	coversEntries(t, live, fields, all)
 	var folded ownership.Fields
 	for _, fold := range fields.Fold() {
 		folded = append(folded, fold.Fields...)
@@ -65,8 +65,8 @@ func checkLaws(t *testing.T, live ownership.Object, fields ownership.Fields) {
 	}
 }
 
-// coversClaims checks that every managed field is listed, or a field nested under it, or its position under another name.
-func coversClaims(t *testing.T, live ownership.Object, fields ownership.Fields, listed *fieldpath.Set) {
+// coversEntries checks that every managed field is listed, or a field nested under it, or its position under another name.
+func coversEntries(t *testing.T, live ownership.Object, fields ownership.Fields, listed *fieldpath.Set) {
 	t.Helper()
 	entries, err := live.Entries()
 	if err != nil {

@@ -40,15 +40,15 @@ func liveWith(body, declared string, entries ...string) string {
 	return `{"apiVersion":"v1","kind":"Web","metadata":{"name":"web","uid":"1"` + annotations + managedFields + `}` + body + `}`
 }
 
-// linesOf shows fields: path=value owner by since [holders] what is declared.
+// linesOf shows fields: path=value owner by since [managers] what is declared.
 func linesOf(fields ownership.Fields) []string {
 	lines := make([]string, 0, len(fields))
 	for _, f := range fields {
-		holders := make([]string, 0, len(f.Entries))
+		managers := make([]string, 0, len(f.Entries))
 		for _, h := range f.Entries {
-			holders = append(holders, strings.TrimSuffix(h.Manager+"/"+h.Operation+"/"+h.Subresource, "/"))
+			managers = append(managers, strings.TrimSuffix(h.Manager+"/"+h.Operation+"/"+h.Subresource, "/"))
 		}
-		line := fmt.Sprintf("%s=%s %s %s %s %v", f.Path, f.Value, f.Owner.Kind, f.Owner.By, f.Since, holders)
+		line := fmt.Sprintf("%s=%s %s %s %s %v", f.Path, f.Value, f.Owner.Kind, f.Owner.By, f.Since, managers)
 		if f.Declared != ownership.Lacks {
 			line += " " + f.Declared.String()
 		}

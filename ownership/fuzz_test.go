@@ -43,9 +43,9 @@ func FuzzRead(f *testing.F) {
 		if fields, ok := o.ControllerFields(); ok {
 			_, _ = ownership.ParseControllerFields(fields)
 		}
-		readClaims(t, o)
+		readEntries(t, o)
 		if manifest, ok := o.LastApplied(); ok {
-			sameClaim(t, manifest)
+			sameDeclaration(t, manifest)
 		}
 	})
 }
@@ -63,7 +63,7 @@ func sameAnnotations(t *testing.T, want map[string]string, o ownership.Object) {
 	}
 }
 
-func readClaims(t *testing.T, o ownership.Object) {
+func readEntries(t *testing.T, o ownership.Object) {
 	t.Helper()
 	entries, err := o.Entries()
 	if err != nil {
@@ -99,7 +99,7 @@ func readClaims(t *testing.T, o ownership.Object) {
 	}
 }
 
-func sameClaim(t *testing.T, manifest string) {
+func sameDeclaration(t *testing.T, manifest string) {
 	t.Helper()
 	declared, err := declaredInLastApplied(t, manifest, replicas)
 	if err != nil {

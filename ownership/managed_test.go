@@ -29,49 +29,14 @@ func TestEmptyManagedFields(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if holders := ownership.EntriesFor(entries, replicas); len(holders) > 0 {
-				t.Errorf("want no holders of replicas, got %v", holders)
+			if found := ownership.EntriesFor(entries, replicas); len(found) > 0 {
+				t.Errorf("want no entries with replicas, got %v", found)
 			}
 			for _, e := range entries {
 				set, err := e.Set()
 				if err != nil || !set.Empty() {
 					t.Errorf("an empty set is expected, got %v, %v", set, err)
 				}
-			}
-		})
-	}
-}
-
-func TestEntryContains(t *testing.T) {
-	const fields = `{"f:metadata":{"f:finalizers":{"v:\"a/b\"":{}},"f:labels":{"f:a.b/c":{}}},` +
-		`"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{".":{},"f:image":{}}},"f:args":{"i:1":{}},"f:a\u0026b":{},"f:\u003c\u00e9":{},"f:c\\d":{},"f:replicas":{}}}`
-	e := entries(t, entry("a", "Update", early, fields, ""))[0]
-	app := fieldpath.KeyByFields("name", "app")
-	for sentence, c := range map[string]struct {
-		path fieldpath.Path
-		want bool
-	}{
-		"a field":                        {replicas, true},
-		"a parent":                       {fieldpath.MakePathOrDie("spec"), true},
-		"a field that is not there":      {fieldpath.MakePathOrDie("spec", "paused"), false},
-		"nothing nested under a leaf":    {fieldpath.MakePathOrDie("spec", "replicas", "x"), false},
-		"an element of a list":           {fieldpath.MakePathOrDie("spec", "containers", app), true},
-		"a field of that element":        {fieldpath.MakePathOrDie("spec", "containers", app, "image"), true},
-		"another field of that element":  {fieldpath.MakePathOrDie("spec", "containers", app, "name"), false},
-		"another element":                {fieldpath.MakePathOrDie("spec", "containers", fieldpath.KeyByFields("name", "b")), false},
-		"a name with a dot":              {fieldpath.MakePathOrDie("metadata", "labels", "a.b/c"), true},
-		"an index":                       {fieldpath.MakePathOrDie("spec", "args", 1), true},
-		"a name that JSON escapes":       {fieldpath.MakePathOrDie("spec", "a&b"), true},
-		"another that JSON escapes":      {fieldpath.MakePathOrDie("spec", "<é"), true},
-		"a name with a backslash":        {fieldpath.MakePathOrDie("spec", `c\d`), true},
-		"the same name at another depth": {fieldpath.MakePathOrDie("replicas"), false},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			if got := e.Contains(c.path); got != c.want {
-				t.Errorf("holds %s: want %t, got %t", c.path, c.want, got)
-			}
-			if got := len(ownership.EntriesFor([]ownership.Entry{{}, e}, c.path)) == 1; got != c.want {
-				t.Errorf("holders of %s: want %t, got %t", c.path, c.want, got)
 			}
 		})
 	}

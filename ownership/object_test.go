@@ -74,26 +74,3 @@ func TestParseObject(t *testing.T) {
 		})
 	}
 }
-
-func TestObjectValue(t *testing.T) {
-	o := object(t, `{"spec":{"list":[{"name":"a"}]}}`)
-	for sentence, c := range map[string]struct {
-		path fieldpath.Path
-		want string
-	}{
-		"no path":                {nil, ""},
-		"a path through keys":    {fieldpath.MakePathOrDie("spec", "list", fieldpath.KeyByFields("name", "a"), "name"), `"a"`},
-		"an element by its key":  {fieldpath.MakePathOrDie("spec", "list", fieldpath.KeyByFields("name", "a")), `{"name":"a"}`},
-		"another key":            {fieldpath.MakePathOrDie("spec", "list", fieldpath.KeyByFields("name", "b")), ""},
-		"an element by an index": {fieldpath.MakePathOrDie("spec", "list", 0), `{"name":"a"}`},
-		"another index":          {fieldpath.MakePathOrDie("spec", "list", 1), ""},
-		"a name within a list":   {fieldpath.MakePathOrDie("spec", "list", "name"), ""},
-	} {
-		if diff := cmp.Diff(c.want, string(o.Value(c.path))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", sentence, diff)
-		}
-	}
-	if got := (ownership.Object{}).Value(replicas); got != nil {
-		t.Errorf("an object that is not there: want nothing, got %s", got)
-	}
-}

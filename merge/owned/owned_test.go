@@ -35,11 +35,6 @@ func TestFieldsAreKeptByTheDecisionTable(t *testing.T) {
 		want                 string
 		changes              []string
 	}{
-		"row 1: a field of an autoscaler is kept although the manifest sets it": {
-			`{spec: {replicas: 3}}`, `{spec: {replicas: 3, paused: true}}`, `{spec: {replicas: 10}}`, owners{".spec.replicas": ownership.Autoscaler},
-			`{spec: {replicas: 10, paused: true}}`,
-			[]string{"kept .spec.replicas 10 -> 10 (Autoscaler, row 1)", "added .spec.paused nil -> true (Default, row 0)"},
-		},
 		"row 1: a field of a controller is kept, its neighbor is set": {
 			``, `{spec: {template: {spec: {containers: [{name: app, image: new, resources: {limits: {cpu: "1", memory: 1Gi}}}]}}}}`,
 			`{spec: {template: {spec: {containers: [{name: app, image: old, resources: {limits: {cpu: "2", memory: 2Gi}}}]}}}}`,
@@ -50,10 +45,6 @@ func TestFieldsAreKeptByTheDecisionTable(t *testing.T) {
 				`kept ` + resources + `.limits.cpu "2" -> "2" (Controller, row 1)`, `set ` + resources + `.limits.memory "2Gi" -> "1Gi" (Manifest, row 0)`,
 			},
 		},
-		"row 2: a field of an autoscaler is kept when the manifest drops it": {
-			`{spec: {replicas: 3}}`, `{spec: {}}`, `{spec: {replicas: 10}}`, owners{".spec.replicas": ownership.Autoscaler},
-			`{spec: {replicas: 10}}`, []string{"kept .spec.replicas 10 -> 10 (Autoscaler, row 2)"},
-		},
 		"row 2: a field of a controller is kept in an object that the manifest drops": {
 			`{spec: {template: {spec: {containers: [{name: app, resources: {limits: {cpu: "1"}, requests: {cpu: "1"}}}]}}}}`,
 			`{spec: {template: {spec: {containers: [{name: app}]}}}}`,
@@ -61,12 +52,6 @@ func TestFieldsAreKeptByTheDecisionTable(t *testing.T) {
 			owners{resources + ".limits.cpu": ownership.Controller},
 			`{spec: {template: {spec: {containers: [{name: app, resources: {limits: {cpu: "2"}}}]}}}}`,
 			[]string{`kept ` + resources + `.limits.cpu "2" -> "2" (Controller, row 2)`, `deleted ` + resources + `.requests {"cpu":"1"} -> nil (Manifest, row 5)`},
-		},
-		"row 3: a field set by an imperative command is kept when the manifest drops it": {
-			`{metadata: {labels: {a: "1", b: "1"}}}`, `{metadata: {labels: {}}}`, `{metadata: {labels: {a: "2", b: "1"}}}`,
-			owners{".metadata.labels.a": ownership.Imperative},
-			`{metadata: {labels: {a: "2"}}}`,
-			[]string{`kept .metadata.labels.a "2" -> "2" (Imperative, row 3)`, `deleted .metadata.labels.b "1" -> nil (Manifest, row 5)`},
 		},
 		"row 3: a label that an imperative command changed is kept": {
 			`{metadata: {labels: {a: x, b: x}}}`, `{metadata: {labels: {}}}`, `{metadata: {labels: {a: x, b: z}}}`,
@@ -86,12 +71,6 @@ func TestFieldsAreKeptByTheDecisionTable(t *testing.T) {
 		"row 5: a field that the manifest owned is deleted as a whole": {
 			`{spec: {strategy: {rollingUpdate: {maxSurge: 1}}}}`, `{spec: {}}`, `{spec: {strategy: {rollingUpdate: {maxSurge: 1}}}}`, nil,
 			`{spec: {}}`, []string{`deleted .spec.strategy {"rollingUpdate":{"maxSurge":1}} -> nil (Manifest, row 5)`},
-		},
-		"row 6: the manifest takes over a field of an imperative command or the API server": {
-			``, `{spec: {paused: true, minReadySeconds: 5}}`, `{spec: {paused: false, minReadySeconds: 0}}`,
-			owners{".spec.paused": ownership.Imperative, ".spec.minReadySeconds": ownership.Default},
-			`{spec: {paused: true, minReadySeconds: 5}}`,
-			[]string{"set .spec.paused false -> true (Imperative, row 6)", "set .spec.minReadySeconds 0 -> 5 (Default, row 6)"},
 		},
 		"row 8: null clears a field, unless an autoscaler owns it": {
 			``, `{spec: {replicas: null, paused: null}}`, `{spec: {replicas: 10, paused: true}}`, owners{".spec.replicas": ownership.Autoscaler, ".spec.paused": ownership.Imperative},
