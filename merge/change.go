@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -56,7 +57,7 @@ func changeOf(field ownership.ContestedField, facts Field) Change {
 
 // manifestWins returns the change of a field to keep over which the manifest wins.
 func (c Change) manifestWins(reason string) Change {
-	c.Decision.Verdict, c.Decision.message, c.Reason = ManifestWins, winsBecause(reason), reason
+	c.Decision.Verdict, c.Decision.message, c.Reason = ManifestWins, manifestWins, reason
 	c.To = c.Incoming
 	if len(c.Incoming) == 0 {
 		c.To = nil
@@ -72,25 +73,16 @@ func (c Change) Value() json.RawMessage {
 	return c.From
 }
 
-// Text returns the text about the decision, with the reason and the remedy. It is in three parts, so that a caller can shorten
-// the name in the middle. Most texts begin with what was done, as "kept .spec.replicas=7"; that of Warn begins with the owner,
-// and has the field's path in it.
+// Text returns the text about the decision, with the reason and the remedy. done is what was done, as "kept .spec.replicas=7", and
+// path the field's path. The text is in three parts, so that a caller can shorten the name in the middle.
 func (c Change) Text(done, path string) (before, name, after string) {
-	m := c.Decision.message
-	switch m.name {
-	case theOwner:
-		if name = c.Owner.By; name == "" {
-			name = "an unnamed manager"
-		}
-	case theChoice:
+	before, after, hasOwner := strings.Cut(string(c.Decision.message), "{owner}")
+	if hasOwner {
+		name = cmp.Or(c.Owner.By, "an unnamed manager")
+	} else {
+		before, after, _ = strings.Cut(before, "{choice}")
 		name = c.Choice
-	case nothing:
 	}
-	switch {
-	case m.ownerFirst:
-		return "", name, m.before + path + m.after
-	case m.fieldFirst:
-		return path, "", strings.Replace(m.after, "%s", string(c.From), 1)
-	}
-	return done + m.before, name, m.after
+	fill := strings.NewReplacer("{field}", done, "{path}", path, "{live}", string(c.From), "{reason}", c.Reason)
+	return fill.Replace(before), name, fill.Replace(after)
 }

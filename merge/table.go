@@ -69,29 +69,9 @@ type Decision struct {
 	message message
 }
 
-// message is the text about a decision, with the reason and the remedy: what follows "kept .spec.replicas=7".
-type message struct {
-	before string // the name
-	name   named
-	after  string // the name
-	// ownerFirst reports whether the text begins with the name of the owner, before is in front of the field, and after
-	// follows it. fieldFirst reports whether it begins with the field, and has the live value in the place of %s.
-	ownerFirst, fieldFirst bool
-}
-
-// named is what a message names.
-type named int
-
-const (
-	theOwner  named = iota
-	theChoice       // the value or member that excludes a cleared field
-	nothing
-)
-
-func ownedBy(remedy string) message { return message{before: ", owned by ", after: remedy} }
-
-// winsBecause is the message about a field to keep over which the manifest wins.
-func winsBecause(reason string) message { return message{before: ", set by ", after: ": " + reason} }
+// message is the text about a decision, with the reason and the remedy. Placeholders in braces stand for what Change.Text fills in:
+// {field} is what was done to which field, as "kept .spec.replicas=7".
+type message string
 
 // NoAction is the remedy at the end of a reason if the decision is all that is needed.
 const NoAction = "; no action needed"
@@ -156,7 +136,7 @@ var table = []row{
 	},
 	{
 		number: 1, name: "keep-autoscaled", owners: controlled, writer: ownership.Applier, manifest: setsIt, when: isScaleUnrecorded,
-		verdict: Keep, message: ownedBy("; remove it if the manifest sets it"),
+		verdict: Keep, message: "{field}, owned by {owner}; remove it if the manifest sets it",
 	},
 	{
 		number: 1, name: "keep-autoscaled", owners: controlled, writer: ownership.Applier, manifest: setsIt,
@@ -168,47 +148,43 @@ var table = []row{
 	},
 	{
 		number: 2, name: "keep-autoscaled-removed", owners: controlled, writer: ownership.Applier, manifest: dropsIt,
-		verdict: Keep, message: ownedBy(NoAction),
+		verdict: Keep, message: needsNothing,
 	},
 	{
 		number: 3, name: "keep-imperative", owners: imperative, writer: ownership.Applier, manifest: dropsIt, when: isScale,
-		verdict: Keep, message: message{before: ", set by ", after: " and no longer in the manifest" + scaleIt},
+		verdict: Keep, message: "{field}, set by {owner} and no longer in the manifest" + scaleIt,
 	},
 	{
 		number: 3, name: "keep-imperative", owners: imperative, writer: ownership.Applier, manifest: dropsIt, when: isUnit,
-		verdict: Keep, message: message{before: ", set by ", after: " and no longer in the manifest"},
+		verdict: Keep, message: "{field}, set by {owner} and no longer in the manifest",
 	},
 	{
 		number: 4, name: "keep-replicas-removed", owners: only(ownership.Manifest, ownership.Default), writer: ownership.Applier,
 		manifest: dropsIt, when: isScale,
-		verdict: Keep, message: message{before: ", no longer in the manifest" + scaleIt, name: nothing},
+		verdict: Keep, message: "{field}, no longer in the manifest" + scaleIt,
 	},
 	{
 		number: 5, name: "delete-removed", owners: imperative, writer: ownership.Applier, manifest: dropsIt, when: isNotInBase,
-		verdict: Removed, message: message{before: ", set by ", after: "; set it in the manifest to keep it"},
+		verdict: Removed, message: "{field}, set by {owner}; set it in the manifest to keep it",
 	},
 	{
 		number: 5, name: "delete-removed", owners: imperative, writer: ownership.Applier, manifest: dropsIt,
-		verdict: Removed, message: message{before: ", set by ", after: "; run kubectl handoff release first to keep it"},
+		verdict: Removed, message: "{field}, set by {owner}; run kubectl handoff release first to keep it",
 	},
 	{number: 5, name: "delete-removed", owners: only(ownership.Manifest), writer: ownership.Applier, manifest: dropsIt},
 	{
 		number: 6, name: "warn-one", owners: notControlled, writer: ownership.Applier, manifest: setsIt, when: isScaleToOne,
-		verdict: Warn, message: message{
-			name: nothing, fieldFirst: true,
-			after: " goes from %s to 1; if the manifest only dropped it, use kubectl scale to restore it",
-		},
+		verdict: Warn, message: "{path} goes from {live} to 1; if the manifest only dropped it, use kubectl scale to restore it",
 	},
 	{
 		number: 6, name: "warn-one", owners: notControlled, writer: ownership.Applier, manifest: setsIt, when: isScaleUnsent,
-		verdict: Warn,
-		message: message{name: nothing, fieldFirst: true, after: " shows 1; if the manifest only dropped it, kubectl apply keeps %s"},
+		verdict: Warn, message: "{path} shows 1; if the manifest only dropped it, kubectl apply keeps {live}",
 	},
 	{number: 6, name: "take-over", owners: only(ownership.Imperative, ownership.Default), writer: ownership.Applier, manifest: setsIt},
 	{
 		number: 7, name: "clear-stale-default", owners: only(ownership.Default), writer: ownership.Applier, manifest: lacksIt,
 		when: isContradicted, verdict: Clear,
-		message: message{before: ", a default that conflicts with ", name: theChoice, after: NoAction},
+		message: "{field}, a default that conflicts with {choice}" + NoAction,
 	},
 	{
 		number: 8, name: "keep-autoscaled-null", owners: controlled, writer: ownership.Applier, manifest: setsNull, when: isScaleOff,
@@ -221,7 +197,7 @@ var table = []row{
 	{number: 8, name: "clear-null", writer: ownership.Applier, manifest: setsNull},
 	{
 		number: 9, name: "warn-autoscaled", owners: only(ownership.Autoscaler), writer: ownership.ImperativeWriter, verdict: Warn,
-		message: message{ownerFirst: true, before: " owns ", after: " and may revert this change; change the autoscaler instead"},
+		message: "{owner} owns {path} and may revert this change; change the autoscaler instead",
 	},
 	{number: 9, name: "imperative", writer: ownership.ImperativeWriter},
 	{number: 10, name: "other-writer", writer: ownership.OtherWriter},
@@ -231,7 +207,7 @@ var table = []row{
 	},
 	{
 		number: 12, name: "start-autoscaled", owners: only(ownership.Autoscaler), writer: ownership.Applier,
-		when: isCreated, verdict: Start, message: ownedBy(NoAction),
+		when: isCreated, verdict: Start, message: needsNothing,
 	},
 }
 
@@ -239,9 +215,14 @@ var (
 	controlled    = only(ownership.Autoscaler, ownership.Controller)
 	notControlled = only(ownership.Imperative, ownership.Manifest, ownership.Default)
 	imperative    = only(ownership.Imperative)
+)
 
-	removeIt = ownedBy("; remove it from the manifest")
-	startIt  = message{before: ", ", after: " is off at 0; start it with kubectl scale"}
+// The messages of several rows.
+const (
+	removeIt     = "{field}, owned by {owner}; remove it from the manifest"
+	startIt      = "{field}, {owner} is off at 0; start it with kubectl scale"
+	needsNothing = "{field}, owned by {owner}" + NoAction
+	manifestWins = "{field}, set by {owner}: {reason}"
 )
 
 // scaleIt is the remedy for a manifest that has dropped its replicas.
