@@ -55,6 +55,9 @@ func changeOf(field ownership.ContestedField, facts Field) Change {
 	return c
 }
 
+// restores reports whether a patch has to give the field another value than the write.
+func (c Change) restores() bool { return c.Decision.Verdict != Warn && c.Decision.Verdict != Clear }
+
 // manifestWins returns the change of a field to keep over which the manifest wins.
 func (c Change) manifestWins(reason string) Change {
 	c.Decision.Verdict, c.Decision.message, c.Reason = ManifestWins, manifestWins, reason

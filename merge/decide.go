@@ -91,7 +91,7 @@ func (d Decider) Decide(r Request) (Outcome, error) {
 	out, err := decideFields(w, context, scale, r.Meter)
 	if err != nil {
 		skipped := err
-		out, err = rewrite(w, scale, nil)
+		out, err = rewrite(w, scale)
 		out.Skipped = skipped
 	}
 	switch {
@@ -160,7 +160,7 @@ func decideFields(
 		}
 	}()
 	if w.Sender.Writer != ownership.Applier {
-		return rewrite(w, slices.Clone(scale), nil)
+		return rewrite(w, scale)
 	}
 	fields, err := context.ContestedFields(w)
 	if err != nil {
@@ -172,7 +172,7 @@ func decideFields(
 			changes = append(changes, c)
 		}
 	}
-	if out, err = rewrite(w, changes, stale(w)); err != nil {
+	if out, err = rewrite(w, append(changes, stale(w)...)); err != nil {
 		return out, err
 	}
 	removed, err := removedBy(w, context, out.Changes)
@@ -199,28 +199,16 @@ func removedBy(w ownership.Write, context ownership.ObjectContext, decided []Cha
 	return removed, nil
 }
 
-// rewrite carries out the decisions. The outcome does not list fields that need no change. It reuses the list of changes.
-func rewrite(w ownership.Write, changes, stale []Change) (out Outcome, err error) {
-	isKept := func(c Change) bool { return c.Decision.Verdict != Warn }
-	if !slices.ContainsFunc(changes, isKept) && len(stale) == 0 || takesOver(w) {
-		return Outcome{Changes: slices.DeleteFunc(changes, isKept)}, nil
+// rewrite carries out the decisions, unless there is nothing to do but to warn. The outcome does not list fields that need no change.
+func rewrite(w ownership.Write, changes []Change) (Outcome, error) {
+	acts := func(c Change) bool { return c.Decision.Verdict != Warn }
+	if !slices.ContainsFunc(changes, acts) || takesOver(w) {
+		return Outcome{Changes: slices.DeleteFunc(slices.Clone(changes), acts)}, nil
 	}
-	rewritten, err := Rewrite(w, changes, pathsOf(stale))
+	out, err := Rewrite(w, changes)
 	if err != nil {
-		return Outcome{}, fmt.Errorf("keeping fields of %d, clearing %d: %w", len(changes), len(stale), err)
+		return Outcome{}, fmt.Errorf("carrying out %d decisions: %w", len(changes), err)
 	}
-	isUnchanged := len(rewritten.Operations) == len(stale)
-	out.Changes = changes[:0]
-	for i, c := range changes {
-		if reason, wins := rewritten.ManifestWins[i]; wins {
-			c = c.manifestWins(reason)
-		} else if isKept(c) && (rewritten.Gone[i] || isUnchanged) {
-			continue
-		}
-		out.Changes = append(out.Changes, c)
-	}
-	out.Changes = append(out.Changes, stale...)
-	out.Operations = rewritten.Operations
 	return out, nil
 }
 
@@ -278,14 +266,6 @@ func (d Decider) writeOf(r Request) (w ownership.Write, context ownership.Object
 	context.Managers = w.Managers
 	context.Scale = d.Cluster.ScalePath(r.Kind.Group, r.Kind.Version, r.Kind.Kind)
 	return w, context, invalid, nil
-}
-
-func pathsOf(changes []Change) []fieldpath.Path {
-	paths := make([]fieldpath.Path, len(changes))
-	for i, c := range changes {
-		paths[i] = c.Path
-	}
-	return paths
 }
 
 // managersFor returns the field managers for the kind of a write's object.

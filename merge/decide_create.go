@@ -35,7 +35,7 @@ func (d Decider) decideCreate(r Request) (out Outcome, err error) {
 	if err := c.checkScale(); err != nil || c.Decision.Verdict != Start {
 		return out, err
 	}
-	out, err = rewrite(w, []Change{c}, nil)
+	out, err = rewrite(w, []Change{c})
 	out.InvalidPaths = invalid
 	return out, err
 }

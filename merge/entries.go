@@ -30,19 +30,18 @@ func (k *keeper) newEntryRestorer() *entryRestorer {
 		return r // nothing to restore
 	}
 	for _, p := range k.pieces {
-		if slices.ContainsFunc(p.kept, func(i int) bool { return k.kept[i].Field.Scale }) {
-			r.scale = p.top
-			if !p.whole {
-				r.scale = k.nodes[p.kept[0]]
-			}
-		}
 		if p.whole {
 			r.isPart[p.top.ID] = true
-			continue
 		}
-		for _, i := range p.kept {
-			r.isPart[k.nodes[i].ID] = true
-			for n := k.nodes[i]; n != p.top; {
+		for _, f := range p.fields {
+			n := f.node
+			if p.whole {
+				n = p.top
+			}
+			if f.change.Field.Scale {
+				r.scale = n
+			}
+			for r.isPart[n.ID] = true; n != p.top; {
 				n = n.Parent()
 				r.parents.Insert(n.Path())
 			}

@@ -12,21 +12,15 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// Rewritten is the result of Rewrite.
-type Rewritten struct {
-	// Operations are a JSON patch (RFC 6902) on the incoming object; none if it needs no change.
-	Operations []Operation
-	// ManifestWins has the fields that are not kept although the decision table keeps them. The keys are indexes in the list of
-	// changes; the values are the reasons, as "it exceeds limits.cpu".
-	ManifestWins map[int]string
-	// Gone are the indexes of the changes that are not kept because the manifest has removed the list element or the object that
-	// the field is in.
-	Gone map[int]bool
-}
-
-// Rewrite returns the JSON patch that restores the fields of the changes, with live's values and managedFields entries, and that
-// removes the fields to clear from the incoming object and from every managedFields entry. It does nothing for a change whose verdict
-// is Warn; for Start, the field gets Change.To.
+// Rewrite carries out the decisions on the fields of a write. It returns the JSON patch on the incoming object, and the changes that the
+// patch makes, with those that are only reported. Depending on the verdict of a change, the patch
+//   - restores the field, with live's value and managedFields entries (Keep)
+//   - gives it Change.To (Start)
+//   - removes it from the incoming object and from every managedFields entry (Clear)
+//   - does nothing (Warn)
+//
+// A field to keep can get the verdict ManifestWins instead. It is left out if the manifest has removed the list element or the object
+// that it is in, or if no field has to be restored.
 //
 // If the incoming object lacks parents of the scale field, the patch restores the outermost of them as it is in live: the API
 // server has accepted it like that. Missing parents of the fields of rules come back with these fields only, and of a unit only
@@ -37,11 +31,12 @@ type Rewritten struct {
 // nothing, and the resourceVersion stays the same.
 //
 // The error is ownership.ErrManagedFields, ErrNotRestored, or that of a value that is not JSON.
-func Rewrite(w ownership.Write, changes []Change, clearing []fieldpath.Path) (Rewritten, error) {
-	cleared, operations, err := clearFields(w, clearing)
+func Rewrite(w ownership.Write, changes []Change) (out Outcome, err error) {
+	cleared, operations, err := clearFields(w, changes)
 	if err != nil {
-		return Rewritten{}, err
+		return out, err
 	}
+	clearing := len(operations)
 	k := newKeeper(w, changes)
 	k.group()
 	restored := k.restoreValues()
@@ -53,29 +48,32 @@ func Rewrite(w ownership.Write, changes []Change, clearing []fieldpath.Path) (Re
 	r := k.newEntryRestorer()
 	entries, err := r.restoreEntries(cleared)
 	if err != nil {
-		return Rewritten{}, err
+		return out, err
 	}
-	managedFields, err := k.managedFields(entries, lastApplied, len(clearing) == 0)
+	managedFields, err := k.managedFields(entries, lastApplied, clearing == 0)
 	if err != nil {
-		return Rewritten{}, err
+		return out, err
 	}
-	operations = append(operations, managedFields...)
-	out := Rewritten{Operations: operations, ManifestWins: k.wins, Gone: k.gone}
+	out.Operations = append(operations, managedFields...)
+	out.Changes = k.outcomes(changes, len(out.Operations) > clearing)
 	return out, k.verify(restored, entries, r)
 }
 
 // clearFields returns the incoming managedFields entries without the fields to clear, and the operations that remove these
 // fields from the incoming object.
-func clearFields(w ownership.Write, paths []fieldpath.Path) ([]ownership.Entry, []Operation, error) {
-	if len(paths) == 0 {
+func clearFields(w ownership.Write, changes []Change) ([]ownership.Entry, []Operation, error) {
+	cleared := fieldpath.NewSet()
+	var operations []Operation
+	for _, c := range changes {
+		if c.Decision.Verdict == Clear {
+			pointer, _ := w.Incoming.Pointer(c.Path)
+			operations = append(operations, Operation{Op: "remove", Path: pointer})
+			cleared.Insert(c.Path)
+		}
+	}
+	if cleared.Empty() {
 		return w.IncomingEntries, nil, nil
 	}
-	operations := make([]Operation, 0, len(paths))
-	for _, path := range paths {
-		pointer, _ := w.Incoming.Pointer(path)
-		operations = append(operations, Operation{Op: "remove", Path: pointer})
-	}
-	cleared := fieldpath.NewSet(paths...)
 	var entries []ownership.Entry
 	for _, e := range w.IncomingEntries {
 		set, err := e.Set()
@@ -97,68 +95,78 @@ func clearFields(w ownership.Write, paths []fieldpath.Path) ([]ownership.Entry, 
 
 // keeper keeps fields of one write.
 type keeper struct {
-	write ownership.Write
-	kept  []Change
-
+	write          ownership.Write
 	tree           *fieldtree.Tree
-	nodes          []*fieldtree.Node // of the kept fields; nil for a path that is too long
-	others         []*fieldtree.Node // the limit of a kept request and the reverse, nil for other fields
+	fields         []*keptField // of the changes that restores reports, in their order
 	live, incoming fieldtree.Places
 	pieces         []*piece
-	wins           map[int]string
-	gone           map[int]bool
 
 	sizes map[*fieldtree.Node]int // of the maps that get keys back
+}
+
+// keptField is a field to keep.
+type keptField struct {
+	change Change
+	node   *fieldtree.Node // nil for a path that is too long
+	other  *fieldtree.Node // the limit of a request and the reverse, nil for other fields
+	// reason is why the manifest wins, isGone whether it has removed what the field is in. Without either, the field is kept.
+	reason string
+	isGone bool
 }
 
 // piece is a part of the object that one operation restores: a kept field, or the outermost missing parent of one or more
 // kept fields.
 type piece struct {
-	top *fieldtree.Node
-	// kept are the indexes of its kept fields.
-	kept []int
+	top    *fieldtree.Node
+	fields []*keptField
 	// value is the value that it gets, as JSON.
 	value json.RawMessage
 	// whole reports whether it gets live's value, with everything in it, rather than the kept fields only.
 	whole bool
 }
 
-func newKeeper(w ownership.Write, kept []Change) *keeper {
-	k := &keeper{
-		write: w, kept: kept, tree: &fieldtree.Tree{},
-		nodes: make([]*fieldtree.Node, len(kept)), others: make([]*fieldtree.Node, len(kept)), wins: map[int]string{}, gone: map[int]bool{},
-	}
-	for i, c := range kept {
-		if c.Decision.Verdict == Warn {
+func newKeeper(w ownership.Write, changes []Change) *keeper {
+	k := &keeper{write: w, tree: &fieldtree.Tree{}, fields: make([]*keptField, 0, len(changes))}
+	for _, c := range changes {
+		if !c.restores() {
 			continue
 		}
-		k.nodes[i] = k.tree.Add(c.Path)
+		f := &keptField{change: c, node: k.tree.Add(c.Path)}
 		if other := counterpart(c.Path); other != nil && !c.Field.Scale {
-			k.others[i] = k.tree.AddUnwanted(other)
+			f.other = k.tree.AddUnwanted(other)
 		}
+		k.fields = append(k.fields, f)
 	}
 	k.live, k.incoming = k.tree.Find(w.Live.At()), k.tree.Find(w.Incoming.At())
 	return k
 }
 
+// outcomes returns the changes with what became of them. isPatched reports whether the patch restores anything.
+func (k *keeper) outcomes(changes []Change, isPatched bool) []Change {
+	outcomes, fields := make([]Change, 0, len(changes)), k.fields
+	for _, c := range changes {
+		if c.restores() {
+			f := fields[0]
+			if fields = fields[1:]; f.reason != "" {
+				c = c.manifestWins(f.reason)
+			} else if f.isGone || !isPatched {
+				continue
+			}
+		}
+		outcomes = append(outcomes, c)
+	}
+	return outcomes
+}
+
 // group groups the kept fields into pieces.
 func (k *keeper) group() {
 	byTop := map[*fieldtree.Node]*piece{}
-	for i, n := range k.nodes {
-		if k.kept[i].Decision.Verdict == Warn {
+	for _, f := range k.fields {
+		if f.reason = k.manifestWins(f); f.reason != "" {
 			continue
 		}
-		if reason := k.manifestWins(i); reason != "" {
-			k.wins[i] = reason
-			continue
-		}
-		top, reason := k.topOf(n, k.kept[i])
-		switch {
-		case reason != "":
-			k.wins[i] = reason
-			continue
-		case top == nil:
-			k.gone[i] = true
+		top, reason := k.topOf(f)
+		if f.reason, f.isGone = reason, top == nil; f.isGone {
 			continue
 		}
 		p := byTop[top]
@@ -167,8 +175,8 @@ func (k *keeper) group() {
 			byTop[top] = p
 			k.pieces = append(k.pieces, p)
 		}
-		p.kept = append(p.kept, i)
-		p.whole = p.whole || top.Wanted || k.kept[i].Field.Scale && k.kept[i].Decision.Verdict != Start
+		p.fields = append(p.fields, f)
+		p.whole = p.whole || top.Wanted || f.change.Field.Scale && f.change.Decision.Verdict != Start
 	}
 	for _, p := range k.pieces {
 		p.value = k.valueOf(p)
@@ -178,7 +186,8 @@ func (k *keeper) group() {
 // topOf returns the node to restore for a kept field: the outermost kept field that contains it, or the outermost missing
 // parent. It returns nil if the manifest has removed the list element that the field is in, or the parent of a unit. It returns a
 // reason if the manifest wins.
-func (k *keeper) topOf(n *fieldtree.Node, kept Change) (top *fieldtree.Node, reason string) {
+func (k *keeper) topOf(f *keptField) (top *fieldtree.Node, reason string) {
+	n := f.node
 	for p := n; p != nil; p = p.Parent() {
 		if p.Wanted {
 			n = p
@@ -197,8 +206,8 @@ func (k *keeper) topOf(n *fieldtree.Node, kept Change) (top *fieldtree.Node, rea
 			return nil, ""
 		}
 	}
-	if kept.Field.Unit && top != n {
-		if _, inMap, _ := ownership.UnitOf(k.write.Kind.GroupKind(), kept.Path); !inMap || top != n.Parent() {
+	if f.change.Field.Unit && top != n {
+		if _, inMap, _ := ownership.UnitOf(k.write.Kind.GroupKind(), f.change.Path); !inMap || top != n.Parent() {
 			return nil, ""
 		}
 	}
@@ -215,15 +224,15 @@ func (k *keeper) outsideNull(n *fieldtree.Node) *fieldtree.Node {
 
 // valueOf returns the value that a piece gets.
 func (k *keeper) valueOf(p *piece) json.RawMessage {
-	if k.nodes[p.kept[0]] == p.top {
-		return k.valueAt(p.kept[0])
+	if first := p.fields[0]; first.node == p.top {
+		return k.valueAt(first)
 	}
 	if p.whole {
 		return k.live.Of(p.top).Text()
 	}
 	parent := map[string]any{}
-	for _, i := range p.kept {
-		in, names := parent, k.nodes[i].Names(p.top)
+	for _, f := range p.fields {
+		in, names := parent, f.node.Names(p.top)
 		for _, name := range names[:len(names)-1] {
 			child, ok := in[name].(map[string]any)
 			if !ok {
@@ -232,18 +241,18 @@ func (k *keeper) valueOf(p *piece) json.RawMessage {
 			}
 			in = child
 		}
-		in[names[len(names)-1]] = k.valueAt(i)
+		in[names[len(names)-1]] = k.valueAt(f)
 	}
 	text, _ := json.Marshal(parent) //nolint:errchkjson // the values are JSON
 	return text
 }
 
 // valueAt returns the value that a kept field gets.
-func (k *keeper) valueAt(i int) json.RawMessage {
-	if k.kept[i].Decision.Verdict == Start {
-		return k.kept[i].To
+func (k *keeper) valueAt(f *keptField) json.RawMessage {
+	if f.change.Decision.Verdict == Start {
+		return f.change.To
 	}
-	return k.live.Of(k.nodes[i]).Text()
+	return k.live.Of(f.node).Text()
 }
 
 // restoreValues returns one operation for each piece that has another value in the incoming object.
@@ -279,11 +288,12 @@ func (k *keeper) lastApplied() (text []byte, cut bool) {
 	mayGo := func(parent fieldpath.Path) bool {
 		return parent[len(parent)-1].FieldName != nil && !ownership.HasPrefix(annotations, parent)
 	}
-	for i, c := range k.kept {
-		if c.Decision.Verdict == Warn || k.wins[i] != "" || k.gone[i] || c.Field.Unit {
+	for _, f := range k.fields {
+		if f.reason != "" || f.isGone || f.change.Field.Unit {
 			continue
 		}
-		for _, path := range []fieldpath.Path{c.Path, ownership.StringData(k.write.Kind.GroupKind(), c.Path)} {
+		path := f.change.Path
+		for _, path := range []fieldpath.Path{path, ownership.StringData(k.write.Kind.GroupKind(), path)} {
 			cut = manifest.Cut(path, mayGo) != nil || cut
 		}
 	}

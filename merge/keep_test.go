@@ -143,7 +143,7 @@ func TestKeep(t *testing.T) {
 				c.kept.Path = replicas
 			}
 			w := writeOf(t, c.by, c.live, c.incoming)
-			rewritten, err := merge.Rewrite(w, []merge.Change{c.kept}, nil)
+			rewritten, err := merge.Rewrite(w, []merge.Change{c.kept})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +156,7 @@ func TestKeep(t *testing.T) {
 				t.Errorf("the object (-want +got):\n%s", diff)
 			}
 			again := stored{lastApplied: c.want.lastApplied, entries: c.want.entries, spec: c.want.spec}
-			if rewritten, err = merge.Rewrite(writeOf(t, c.by, c.live, again), []merge.Change{c.kept}, nil); err != nil {
+			if rewritten, err = merge.Rewrite(writeOf(t, c.by, c.live, again), []merge.Change{c.kept}); err != nil {
 				t.Fatal(err)
 			}
 			if len(rewritten.Operations) > 0 {

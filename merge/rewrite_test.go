@@ -22,13 +22,13 @@ func TestRewriteRejectsAnInvalidFieldSet(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			w := writeOf(t, "helm", stored{entries: c.live, spec: `{"replicas":7}`}, stored{entries: c.incoming, spec: `{"replicas":3}`})
-			if _, err := merge.Rewrite(w, []merge.Change{{Path: replicas}}, nil); !errors.Is(err, ownership.ErrManagedFields) {
+			if _, err := merge.Rewrite(w, []merge.Change{{Path: replicas}}); !errors.Is(err, ownership.ErrManagedFields) {
 				t.Errorf("want %v, got %v", ownership.ErrManagedFields, err)
 			}
 		})
 	}
 	w := writeOf(t, "helm", stored{entries: []string{whole}, spec: `{"replicas":7}`}, stored{entries: []string{broken}, spec: `{"replicas":7}`})
-	if _, err := merge.Rewrite(w, []merge.Change{{Path: replicas}}, nil); err != nil {
+	if _, err := merge.Rewrite(w, []merge.Change{{Path: replicas}}); err != nil {
 		t.Errorf("a set that does not have to be read is let be: %v", err)
 	}
 }
@@ -42,7 +42,7 @@ func TestRewriteRejectsAnObjectWithoutMetadata(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			w := writeOf(t, "helm", live, stored{spec: "{}"})
 			w.Incoming, w.IncomingEntries = parsed(t, incoming)
-			if operations, err := merge.Rewrite(w, []merge.Change{{Path: replicas}}, nil); !errors.Is(err, ownership.ErrManagedFields) {
+			if operations, err := merge.Rewrite(w, []merge.Change{{Path: replicas}}); !errors.Is(err, ownership.ErrManagedFields) {
 				t.Errorf("want %v, got %v and %v", ownership.ErrManagedFields, err, operations)
 			}
 		})
@@ -52,7 +52,7 @@ func TestRewriteRejectsAnObjectWithoutMetadata(t *testing.T) {
 func TestRewriteRestoresMissingParents(t *testing.T) {
 	size := fieldpath.MakePathOrDie("spec", "pool", "size")
 	inList := fieldpath.MakePathOrDie("spec", "list", fieldpath.KeyByFields("name", "a"), "x")
-	const kept, gone, overruled = "kept", "gone", "overruled"
+	const kept, gone, manifestWins = "kept", "gone", "the manifest wins"
 	for sentence, c := range map[string]struct {
 		live, incoming string
 		path           fieldpath.Path
@@ -63,24 +63,23 @@ func TestRewriteRestoresMissingParents(t *testing.T) {
 		"its parent is null":                               {`{"pool":{"size":1}}`, `{"pool":null}`, size, kept},
 		"an element of a list has been deleted":            {`{"list":[{"name":"a","x":1}]}`, `{"list":[]}`, inList, gone},
 		"a list with its element is missing":               {`{"list":[{"name":"a","x":1}]}`, `{}`, inList, gone},
-		"the manifest has made its parent a list":          {`{"pool":{"size":1}}`, `{"pool":[]}`, size, overruled},
-		"the manifest has made its parent a string":        {`{"pool":{"size":1}}`, `{"pool":"{}"}`, size, overruled},
+		"the manifest has made its parent a list":          {`{"pool":{"size":1}}`, `{"pool":[]}`, size, manifestWins},
+		"the manifest has made its parent a string":        {`{"pool":{"size":1}}`, `{"pool":"{}"}`, size, manifestWins},
 		"the manifest has made an element a string":        {`{"list":[{"name":"a","x":1}]}`, `{"list":["a"]}`, inList, gone},
 		"the manifest has made the list an object":         {`{"list":[{"name":"a","x":1}]}`, `{"list":{}}`, inList, gone},
 		"the kind of the manifest's value does not matter": {`{"pool":{"size":1}}`, `{"pool":{"size":{}}}`, size, kept},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			incoming := stored{spec: c.incoming}
-			rewritten, err := merge.Rewrite(writeOf(t, csa, stored{spec: c.live}, incoming), []merge.Change{{Path: c.path}}, nil)
+			rewritten, err := merge.Rewrite(writeOf(t, csa, stored{spec: c.live}, incoming), []merge.Change{{Path: c.path}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := kept
-			switch {
-			case rewritten.Gone[0]:
-				got = gone
-			case rewritten.ManifestWins[0] != "":
-				got = overruled
+			got := gone
+			for _, change := range rewritten.Changes {
+				if got = kept; change.Decision.Verdict == merge.ManifestWins {
+					got = manifestWins
+				}
 			}
 			if got != c.want {
 				t.Errorf("want %s, got %s", c.want, got)

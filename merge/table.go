@@ -22,7 +22,7 @@ const (
 	Keep
 	// Clear removes the field from the incoming object and from every managedFields entry.
 	Clear
-	// ManifestWins leaves the incoming value of a field to keep: see Rewritten.ManifestWins.
+	// ManifestWins leaves the incoming value of a field to keep: see Rewrite.
 	ManifestWins
 	// Removed leaves the incoming object without a value that another manager wrote, and warns.
 	Removed

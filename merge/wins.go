@@ -19,15 +19,15 @@ import (
 // has set the unit, decides, and the API server's error arrives beside the warning that names the field.
 
 // manifestWins returns the reason why the manifest wins over a kept field, empty if the field is kept.
-func (k *keeper) manifestWins(i int) string {
-	n := k.nodes[i]
+func (k *keeper) manifestWins(f *keptField) string {
+	n := f.node
 	switch {
 	case n == nil:
 		return "the field is nested too deeply"
-	case k.kept[i].Field.Scale:
+	case f.change.Field.Scale:
 		return ""
-	case !k.kept[i].Field.Unit:
-		return k.overLimit(i)
+	case !f.change.Field.Unit:
+		return k.overLimit(f)
 	}
 	names := n.Names(nil)
 	switch names[len(names)-2] {
@@ -169,8 +169,8 @@ func counterpart(path fieldpath.Path) fieldpath.Path {
 // overLimit returns the reason if a kept request exceeds the limit that the manifest sets, or a kept limit is less than its request.
 // Requests of extended resources and huge pages must equal them (ValidateResourceRequirements in
 // k8s.io/kubernetes/pkg/apis/core/validation).
-func (k *keeper) overLimit(i int) string {
-	n, other := k.nodes[i], k.others[i]
+func (k *keeper) overLimit(f *keptField) string {
+	n, other := f.node, f.other
 	if other == nil || other.Wanted {
 		return "" // live has both, and the API server has accepted them
 	}
