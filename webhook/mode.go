@@ -26,7 +26,8 @@ func (h *Handler) modeOf(w merge.Request) (m ownership.Mode, notes []string) {
 func (h *Handler) declaredMode(w merge.Request) (m ownership.Mode, notes []string) {
 	text, ok := w.Incoming.ModeLabel()
 	if ok && text == protocol.ProbeMode && w.DryRun {
-		return ownership.ModeWarn, []string{warningOf(protocol.Answered, h.Version, "")}
+		mode, _ := ownership.ModeOf(h.Cluster.NamespaceMode(w.Namespace))
+		return ownership.ModeWarn, []string{warningOf(protocol.Answered, h.Version+", mode "+string(mode), "")}
 	}
 	if !ok {
 		text, ok = h.Cluster.NamespaceMode(w.Namespace)

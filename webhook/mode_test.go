@@ -120,8 +120,8 @@ func TestDryRunsOfTheDoctorAreAnsweredWithTheVersion(t *testing.T) {
 		dryRun                bool
 		want                  string
 	}{
-		"a dry run of an object with the label":            {asking, "enforce", true, answer},
-		"a dry run in a namespace that has not opted in":   {asking, "off", true, answer},
+		"a dry run of an object with the label":            {asking, "enforce", true, answer + ", mode enforce"},
+		"a dry run in a namespace that has not opted in":   {asking, "off", true, answer + ", mode off"},
 		"a write that is stored":                           {asking, "enforce", false, unknown},
 		"a dry run in a namespace with the annotation":     {`{"metadata":{},"spec":{"replicas":0}}`, "doctor", true, unknown},
 		"a dry run of an object with another unknown mode": {strings.Replace(asking, "doctor", "doctors", 1), "off", true, strings.Replace(unknown, "doctor", "doctors", 1)},

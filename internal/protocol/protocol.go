@@ -4,7 +4,8 @@ package protocol
 // The beginnings of the webhook's warnings.
 const (
 	WarningPrefix = "handoff: "
-	// Answered is followed by the version: the answer to a dry run of an object whose mode label is ProbeMode.
+	// Answered is followed by the version, ", configuration " with its hash, and ", mode " with that of the namespace: the answer to a
+	// dry run of an object whose mode label is ProbeMode.
 	Answered = "doctor: answered by handoff-webhook "
 	// Skipped is followed by the reason why the write was not modified, or only in part.
 	Skipped = "skipped, "

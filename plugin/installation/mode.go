@@ -185,11 +185,14 @@ func (in *Installation) asked(ctx context.Context, a Answer, o Object) Answer {
 			"or to create deployments.apps in the namespace, for a dry run", o.Namespace, ReadPermission)
 	case !reply.Answered:
 		return a.but(ownership.ModeOff, NotCalled, "the API server does not call handoff in namespace %s, or gets no answer", o.Namespace)
-	case a.Set == Unknown && reply.Mode == "":
-		return a.but(Unknown, NotKnown, "handoff is on in namespace %s, in an unknown mode"+unread, o.Namespace)
-	case a.Set == Unknown:
-		a.Set, a.Mode = reply.Mode, reply.Mode
+	case a.Set != Unknown:
+		return a
 	}
+	// The webhook states the mode of the namespace in its answer to an object with the label.
+	if reply, _ = in.Ask(ctx, o.Namespace, true); reply.Mode == "" {
+		return a.but(Unknown, NotKnown, "handoff is on in namespace %s, in an unknown mode"+unread, o.Namespace)
+	}
+	a.Set, a.Mode = reply.Mode, reply.Mode
 	return a
 }
 

@@ -240,6 +240,32 @@ func TestTheOutputForPeople(t *testing.T) {
 	golden.Check(t, "doctor", text)
 }
 
+// TestTheWebhookStatesTheMode gives a user no permission to read the namespace.
+func TestTheWebhookStatesTheMode(t *testing.T) {
+	waitHealthy(t)
+	blind, err := cluster.AddUser("blind")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := all(
+		runs("create", "role", "blind", "-n", "shop", "--verb=create,list", "--resource=deployments.apps"),
+		runs("create", "rolebinding", "blind", "-n", "shop", "--role=blind", "--user=blind"),
+	)(); err != nil {
+		t.Fatal(err)
+	}
+	audited := func() string {
+		_, output, errors := run(t, blind, "audit", "deployments", "-n", "shop")
+		return output + errors
+	}
+	said := audited()
+	for end := time.Now().Add(patience); !strings.Contains(said, "enforce 1 (shop)") && time.Now().Before(end); said = audited() {
+		time.Sleep(200 * time.Millisecond)
+	}
+	if !strings.Contains(said, "enforce 1 (shop)") || strings.Contains(said, "unknown mode") {
+		t.Errorf("want the mode of the namespace:\n%s", said)
+	}
+}
+
 // TestAPolicyThatFixesLabelsIsNamed refuses the label that the webhook adds to the write of the annotation.
 func TestAPolicyThatFixesLabelsIsNamed(t *testing.T) {
 	waitHealthy(t)

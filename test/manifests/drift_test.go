@@ -83,6 +83,8 @@ func alike(t *testing.T, all objects) map[string]map[string]any {
 			if rest, _, _ := unstructured.NestedMap(o.Object, "spec", "template", "metadata", "annotations"); len(rest) == 0 {
 				unstructured.RemoveNestedField(o.Object, "spec", "template", "metadata", "annotations")
 			}
+		case "Role":
+			sameNames(t, o)
 		case "ConfigMap":
 			sameContent(t, o)
 		}
@@ -93,6 +95,22 @@ func alike(t *testing.T, all objects) map[string]map[string]any {
 		found["Namespace/"+system] = namespace
 	}
 	return found
+}
+
+// sameNames removes the hash from the ConfigMap's name in the rules of a Role.
+func sameNames(t *testing.T, role *unstructured.Unstructured) {
+	t.Helper()
+	rules, _, err := unstructured.NestedSlice(role.Object, "rules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rule := range rules {
+		rule, _ := rule.(map[string]any)
+		if names, _, _ := unstructured.NestedStringSlice(rule, "resourceNames"); len(names) == 1 && hashed.MatchString(names[0]) {
+			rule["resourceNames"] = []any{configuration}
+		}
+	}
+	role.Object["rules"] = rules
 }
 
 // sameVolume removes the hash from the ConfigMap's name in the configuration volume.
