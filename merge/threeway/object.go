@@ -10,9 +10,6 @@ import (
 
 // object merges a manifest's object into live's. base is nil if the base has no object for the field.
 func (m *merger) object(base, manifest, live *node, place schema.Schema) (*node, error) {
-	if merged := m.scalars(base, manifest, live, place); merged != nil {
-		return merged, nil
-	}
 	base = sameAs(base, manifest)
 	live.Open()
 	strategy := place.Strategy().Object
