@@ -53,7 +53,7 @@ type Report struct {
 	Possible []string `json:"-"`
 }
 
-// Run audits the objects that a survey reads in a namespace or, if it is empty, in all. It shows the progress after each page.
+// Run audits the objects that a survey reads in a namespace or, if it is empty, in all. It shows the progress after each object.
 func Run(
 	ctx context.Context, survey *source.Survey, in *installation.Installation, namespace string, progress func(line string),
 ) (*Report, error) {
@@ -65,18 +65,15 @@ func Run(
 		return nil, err
 	}
 	resource, audited := "", int64(0)
-	err := survey.Each(ctx, func(page source.Page) error {
-		if page.Resource != resource {
-			resource, audited = page.Resource, 0
-			a.report.Resources = append(a.report.Resources, resource)
+	err := survey.Each(ctx, func(of string, s source.Subject, left int64) error {
+		if of != resource {
+			resource, audited = of, 0
 		}
-		for _, s := range page.Subjects {
-			a.audit(s)
-		}
-		audited += int64(len(page.Subjects))
+		a.audit(s)
+		audited++
 		number := strconv.FormatInt(audited, 10)
-		if page.Left >= 0 { // the API server returns it
-			number = fmt.Sprintf("%d of %d", audited, audited+page.Left)
+		if left >= 0 { // the API server returns it
+			number = fmt.Sprintf("%d of %d", audited, audited+left)
 		}
 		progress(strings.TrimPrefix(fmt.Sprintf("%s: %s objects, risks so far: %d", resource, number, len(a.report.Risks)), ": "))
 		return ctx.Err()
@@ -130,7 +127,7 @@ func (a *auditor) finish() {
 		return cmp.Or(cmp.Compare(a.Object.Namespace, b.Object.Namespace), cmp.Compare(a.name, b.name),
 			cmp.Compare(a.Field, b.Field), cmp.Compare(a.Kind, b.Kind))
 	})
-	slices.Sort(r.Resources)
+	r.Resources = slices.Compact(slices.Sorted(slices.Values(a.survey.Resources)))
 	if a.installation.OfFiles() {
 		for name := range a.survey.Namespaces {
 			a.addNamespace(name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/ownership-handoff/handoff/internal/printable"
@@ -19,11 +20,12 @@ type Annotated struct {
 // AnnotatedOf returns a subject as Annotated; ok is false if it does not have the annotation, or is a namespace.
 func AnnotatedOf(s Subject) (a Annotated, ok bool) {
 	text, ok := s.Object.ModeAnnotation()
-	if !ok || s.Namespace == "" {
-		return a, false
-	}
+	return annotated(s, text), ok && s.Namespace != ""
+}
+
+func annotated(s Subject, text string) Annotated {
 	mode, _ := ownership.ParseMode(text)
-	return Annotated{Object: s.Title(), Mode: mode}, true
+	return Annotated{Object: s.Title(), Mode: mode}
 }
 
 // AnnotatedNote says that the annotation of objects has no effect. It is empty if there are none.
@@ -44,11 +46,11 @@ func AnnotatedNote(all []Annotated) string {
 func FindAnnotated(
 	ctx context.Context, cluster genericclioptions.RESTClientGetter, namespace string,
 ) (found []Annotated, unread []string, err error) {
-	lists, err := newLister(cluster)
+	c, err := newCluster(cluster)
 	if err != nil {
 		return nil, nil, err
 	}
-	served, err := newServedKinds(cluster)
+	served, err := c.kinds()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -57,20 +59,10 @@ func FindAnnotated(
 		return nil, nil, err
 	}
 	for _, kind := range kinds {
-		err := lists.each(ctx, list{path: kind.path(namespace), metadata: true}, func(page listed) error {
-			for _, item := range page.items {
-				o, err := ownership.ParseObject(item)
-				if err != nil {
-					return err
-				}
-				a, ok := AnnotatedOf(Subject{
-					Kind: kind.gvk, Namespace: stringAt(o, "metadata", "namespace"), Name: stringAt(o, "metadata", "name"), Object: o,
-				})
-				if ok {
-					found = append(found, a)
-				}
+		err := c.eachMetadata(ctx, kind, namespace, func(o *metav1.PartialObjectMetadata) {
+			if text, ok := o.Annotations[ownership.ModeAnnotation]; ok && o.Namespace != "" {
+				found = append(found, annotated(Subject{Kind: kind.gvk, Namespace: o.Namespace, Name: o.Name}, text))
 			}
-			return nil
 		})
 		if err != nil {
 			unread = append(unread, kind.String())

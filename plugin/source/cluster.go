@@ -3,7 +3,6 @@ package source
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -11,11 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 )
 
@@ -50,10 +51,10 @@ func (r Reader) readCluster(q Query) (objects []*unstructured.Unstructured, from
 
 // cluster is the origin of objects in a cluster.
 type cluster struct {
-	getter  genericclioptions.RESTClientGetter
-	objects dynamic.Interface
-	lister  lister
-	served  *servedKinds // nil until it is needed
+	getter   genericclioptions.RESTClientGetter
+	objects  dynamic.Interface
+	metadata metadata.Interface
+	served   *servedKinds // nil until it is needed
 }
 
 func newCluster(getter genericclioptions.RESTClientGetter) (*cluster, error) {
@@ -61,13 +62,12 @@ func newCluster(getter genericclioptions.RESTClientGetter) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{getter: getter}
-	if c.lister, err = newLister(getter); err != nil {
-		return nil, err
-	}
 	restConfig = rest.CopyConfig(restConfig)
 	restConfig.WarningHandlerWithContext = warningHandler{restConfig.WarningHandler}
-	c.objects, err = dynamic.NewForConfig(restConfig)
+	c := &cluster{getter: getter}
+	if c.metadata, err = metadata.NewForConfig(restConfig); err == nil {
+		c.objects, err = dynamic.NewForConfig(restConfig)
+	}
 	return c, err
 }
 
@@ -97,19 +97,7 @@ func (c *cluster) list(
 	case !ok || !served.namespaced:
 		return access{complete: true}, nil
 	}
-	err = c.lister.each(ctx, list{path: served.path(namespace)}, func(page listed) error {
-		for _, item := range page.items {
-			o := &unstructured.Unstructured{}
-			if err := json.Unmarshal(item, &o.Object); err != nil {
-				return fmt.Errorf("parsing a %s: %w", kind.Kind, err)
-			}
-			o.SetGroupVersionKind(served.gvk) // which lists need not contain
-			if err := visit(o); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	err = c.each(ctx, served, namespace, "", func(o *unstructured.Unstructured, _ int64) error { return visit(o) })
 	switch {
 	case apierrors.IsForbidden(err):
 		return access{remedy: fmt.Sprintf("ask for permission to list %s %s", served, where(namespace))}, nil
@@ -117,6 +105,30 @@ func (c *cluster) list(
 		return access{}, Advise(err, namespace)
 	}
 	return access{complete: true}, nil
+}
+
+// each calls visit for each object of a kind in a namespace, or in all if it is empty, with the number of those that follow, or -1.
+func (c *cluster) each(
+	ctx context.Context, kind resourceKind, namespace, selector string, visit func(o *unstructured.Unstructured, left int64) error,
+) error {
+	client := c.objects.Resource(kind.resource).Namespace(kind.in(namespace))
+	page := func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) { return client.List(ctx, options) }
+	return eachItem(ctx, page, selector, func(o *unstructured.Unstructured, left int64) error {
+		o.SetGroupVersionKind(kind.gvk) // which lists need not contain
+		return visit(o, left)
+	})
+}
+
+// eachMetadata calls visit for the metadata of each object of a kind in a namespace, or in all if it is empty.
+func (c *cluster) eachMetadata(
+	ctx context.Context, kind resourceKind, namespace string, visit func(*metav1.PartialObjectMetadata),
+) error {
+	client := c.metadata.Resource(kind.resource).Namespace(kind.in(namespace))
+	page := func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) { return client.List(ctx, options) }
+	return eachItem(ctx, page, "", func(o *metav1.PartialObjectMetadata, _ int64) error {
+		visit(o)
+		return nil
+	})
 }
 
 // client returns the client for objects, nil if the API server does not serve the kind.
@@ -190,13 +202,13 @@ func (c *cluster) scaleField(ctx context.Context, kind schema.GroupVersionKind) 
 	if !ok || !defined.scales {
 		return field, nil
 	}
-	name := defined.resource
+	name := defined.String()
 	resources := apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
-	found, err := c.objects.Resource(resources).Get(ctx, name+"."+kind.Group, metav1.GetOptions{})
+	found, err := c.objects.Resource(resources).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
 		field.gap = fmt.Sprintf("unknown which field an autoscaler sets; "+
-			"ask for permission to get customresourcedefinitions.apiextensions.k8s.io %s.%s", name, kind.Group)
+			"ask for permission to get customresourcedefinitions.apiextensions.k8s.io %s", name)
 		return field, nil
 	case apierrors.IsNotFound(err): // served by an aggregated API server, which does not publish the path
 		field.gap = "unknown which field an autoscaler sets: there is no CustomResourceDefinition"

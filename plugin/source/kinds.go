@@ -15,27 +15,19 @@ import (
 // resourceKind is a kind that an API server serves.
 type resourceKind struct {
 	gvk                      schema.GroupVersionKind
-	resource                 string
+	resource                 schema.GroupVersionResource
 	namespaced, scales, list bool
 }
 
 // String returns the name of the resource as kubectl prints it, such as deployments.apps.
-func (k resourceKind) String() string { return k.groupResource().String() }
+func (k resourceKind) String() string { return k.resource.GroupResource().String() }
 
-func (k resourceKind) groupResource() schema.GroupResource {
-	return schema.GroupResource{Group: k.gvk.Group, Resource: k.resource}
-}
-
-// path returns the API path of the kind's objects, in one namespace or in all.
-func (k resourceKind) path(namespace string) string {
-	path := "/apis/" + k.gvk.Group + "/" + k.gvk.Version
-	if k.gvk.Group == "" {
-		path = "/api/" + k.gvk.Version
+// in returns a namespace, or none for a cluster-scoped kind.
+func (k resourceKind) in(namespace string) string {
+	if !k.namespaced {
+		return ""
 	}
-	if namespace != "" && k.namespaced {
-		path += "/namespaces/" + namespace
-	}
-	return path + "/" + k.resource
+	return namespace
 }
 
 // servedKinds are all kinds of an API server, each in its preferred version, sorted by name.
@@ -93,16 +85,16 @@ func (s *servedKinds) add(list *metav1.APIResourceList) {
 			scales[name] = true
 		}
 		kind := resourceKind{
-			gvk: gv.WithKind(r.Kind), resource: r.Name, namespaced: r.Namespaced, list: slices.Contains(r.Verbs, "list"),
+			gvk: gv.WithKind(r.Kind), resource: gv.WithResource(r.Name), namespaced: r.Namespaced, list: slices.Contains(r.Verbs, "list"),
 		}
-		same := func(k resourceKind) bool { return k.groupResource() == kind.groupResource() }
+		same := func(k resourceKind) bool { return k.String() == kind.String() }
 		if !strings.Contains(r.Name, "/") && !slices.ContainsFunc(s.kinds, same) {
 			s.kinds = append(s.kinds, kind)
 		}
 	}
 	for i := range s.kinds {
 		k := &s.kinds[i]
-		k.scales = k.scales || k.gvk.Group == gv.Group && scales[k.resource]
+		k.scales = k.scales || k.gvk.Group == gv.Group && scales[k.resource.Resource]
 	}
 }
 

@@ -5,9 +5,8 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // fewTargets is the maximum number of targets of a kind to get one by one. For more, the kind is listed.
@@ -15,7 +14,7 @@ const fewTargets = 20
 
 // settle determines whether the targets exist that no list contained. If a kind was listed completely without a target, the
 // target is missing, because the autoscalers were listed first.
-func (c *clusterSurvey) settle(ctx context.Context, visit func(Page) error) error {
+func (c *clusterSurvey) settle(ctx context.Context, visit Visit) error {
 	open := map[schema.GroupKind][]int{}
 	for i := range c.survey.Autoscalers {
 		a := &c.survey.Autoscalers[i]
@@ -51,19 +50,13 @@ func (c *clusterSurvey) settle(ctx context.Context, visit func(Page) error) erro
 }
 
 // getTargets gets each target, and also visits it if look is set.
-func (c *clusterSurvey) getTargets(
-	ctx context.Context, kind resourceKind, all []int, look bool, visit func(Page) error,
-) error {
-	field, err := c.survey.facts.scaleOf(ctx, kind.gvk)
-	if err != nil {
-		return err
-	}
+func (c *clusterSurvey) getTargets(ctx context.Context, kind resourceKind, all []int, look bool, visit Visit) error {
 	for _, i := range all {
 		a := &c.survey.Autoscalers[i]
 		if a.Presence != NotKnown { // shared with another autoscaler
 			continue
 		}
-		text, err := c.cluster.lister.get(ctx, kind.path(a.Namespace)+"/"+a.TargetName)
+		o, err := c.cluster.objects.Resource(kind.resource).Namespace(kind.in(a.Namespace)).Get(ctx, a.TargetName, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
 			a.Presence = Missing
@@ -71,12 +64,10 @@ func (c *clusterSurvey) getTargets(
 		case err != nil:
 			return err
 		}
-		subject, err := c.subject(kind.gvk, text, field)
-		if err != nil {
-			return err
-		}
-		if look {
-			err = visit(Page{Resource: kind.String(), Subjects: []Subject{subject}})
+		subject, err := c.survey.subject(ctx, o, kind.String())
+		if err == nil && look {
+			c.survey.Resources = append(c.survey.Resources, kind.String())
+			err = visit(kind.String(), subject, -1)
 		}
 		if err != nil {
 			return err
@@ -87,16 +78,8 @@ func (c *clusterSurvey) getTargets(
 
 // listTargets lists the metadata of a kind to find its targets.
 func (c *clusterSurvey) listTargets(ctx context.Context, kind resourceKind, all []int) error {
-	names := list{path: kind.path(c.namespace), metadata: true}
-	err := c.cluster.lister.each(ctx, names, func(page listed) error {
-		for _, item := range page.items {
-			o, err := ownership.ParseObject(item)
-			if err != nil {
-				return err
-			}
-			c.survey.found(target{stringAt(o, "metadata", "namespace"), kind.gvk.GroupKind(), stringAt(o, "metadata", "name")})
-		}
-		return nil
+	err := c.cluster.eachMetadata(ctx, kind, c.namespace, func(o *metav1.PartialObjectMetadata) {
+		c.survey.found(target{o.Namespace, kind.gvk.GroupKind(), o.Name})
 	})
 	if err != nil {
 		return err

@@ -59,18 +59,14 @@ func whoOf(c config.HandoffConfiguration) (who, error) {
 }
 
 // newSubject returns the subject of an object. Like kubectl's output, its text has the fields in alphabetical order.
-func newSubject(o *unstructured.Unstructured, w who) (Subject, error) {
+func newSubject(o *unstructured.Unstructured, w who) (s Subject, err error) {
+	kind := o.GroupVersionKind()
+	s = Subject{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()}
 	text, err := o.MarshalJSON()
-	if err != nil {
-		return Subject{}, fmt.Errorf("%s: %w", nameOf(o.GroupVersionKind(), o.GetName()), err)
+	if err == nil {
+		s.Object, err = ownership.ParseObject(text)
 	}
-	return w.subject(o.GroupVersionKind(), o.GetNamespace(), o.GetName(), text)
-}
-
-// subject returns the subject of an object's text, which must not change afterwards.
-func (w who) subject(kind schema.GroupVersionKind, namespace, name string, text []byte) (s Subject, err error) {
-	s = Subject{Kind: kind, Namespace: namespace, Name: name}
-	if s.Object, err = ownership.ParseObject(text); err != nil {
+	if err != nil {
 		return s, fmt.Errorf("%s: %w", s, err)
 	}
 	s.Context.Managers = w.managers.For(kind.GroupKind(), w.rules, nil)

@@ -3,8 +3,8 @@ package source
 import (
 	"context"
 	"fmt"
-	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -20,26 +20,23 @@ type Survey struct {
 	// Namespaces are the modes of the namespaces in files, by name. Those of objects whose namespace is not in the files are added
 	// by Each, with UnknownMode.
 	Namespaces map[string]ownership.Mode
-	// Gaps are descriptions of what could not be read. They are complete after Each.
-	Gaps []string
-	// Each reads the objects and calls visit for each page of them. Visit must not keep a page or its contents. If only some objects
-	// cannot be read, that is a gap, not an error.
-	Each func(ctx context.Context, visit func(Page) error) error
+	// Resources are the names of the resources that were read, as kubectl prints them; none for files. Gaps are descriptions of what
+	// could not be read. Both are complete after Each.
+	Resources, Gaps []string
+	// Each reads the objects and calls visit for each of them. If only some objects cannot be read, that is a gap, not an error.
+	Each func(ctx context.Context, visit Visit) error
 
 	query    Query
 	selector labels.Selector
 	facts    *facts
 	scalers  *scalers
+	reported map[schema.GroupVersionKind]bool // kinds with a gap
 }
 
-// Page is a part of the objects of one resource.
-type Page struct {
-	// Resource is the name of the resource as kubectl prints it, such as deployments.apps; empty for files.
-	Resource string
-	Subjects []Subject
-	// Left is the number of remaining objects, or -1 if the API server does not return it.
-	Left int64
-}
+// Visit is called with an object, which it must not keep. Resource is the name of its resource as kubectl prints it, such as
+// deployments.apps, or empty for files. Left is the number of objects of the resource that follow, or -1 if the API server does not
+// return it.
+type Visit func(resource string, s Subject, left int64) error
 
 // Survey starts a survey of a query. The query's Objects are types; without any, it surveys all kinds with a scale subresource.
 // Of ReplicaSets it then surveys only those that an autoscaler targets, because a Deployment usually owns the others.
@@ -48,7 +45,7 @@ func (r Reader) Survey(ctx context.Context, q Query) (*Survey, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Survey{query: q, scalers: newScalers(), Namespaces: map[string]ownership.Mode{}}
+	s := &Survey{query: q, scalers: newScalers(), Namespaces: map[string]ownership.Mode{}, reported: map[schema.GroupVersionKind]bool{}}
 	if s.selector, err = labels.Parse(q.Selector); err != nil {
 		return nil, fmt.Errorf("selector %q: %w; use the syntax of kubectl get, such as app=web", q.Selector, err)
 	}
@@ -76,13 +73,27 @@ func (s *Survey) readScalers(ctx context.Context, namespace string, isNamed func
 	return err
 }
 
-// complete sets the scale field and the scaler of a subject, and marks it as a present target.
-func (s *Survey) complete(subject *Subject, field scaleField) {
+// subject returns the subject of an object with its scale field and its scaler, and marks it as a present target. Of is the name of
+// its kind in gaps.
+func (s *Survey) subject(ctx context.Context, o *unstructured.Unstructured, of string) (Subject, error) {
+	subject, err := newSubject(o, s.facts.who)
+	if err != nil {
+		return subject, err
+	}
+	field, err := s.facts.scaleOf(ctx, subject.Kind)
+	if err != nil {
+		return subject, err
+	}
+	if field.gap != "" && !s.reported[subject.Kind] {
+		s.reported[subject.Kind] = true
+		s.gap("%s: %s", of, field.gap)
+	}
 	subject.setScale(field)
-	s.found(targetOf(*subject))
+	s.found(targetOf(subject))
 	if field.path != nil {
 		subject.scaledBy(s.scalers)
 	}
+	return subject, nil
 }
 
 // found marks an object as a present target.
@@ -105,10 +116,4 @@ func (s *Survey) Rivals(subject Subject) (rivals []Autoscaler) {
 		}
 	}
 	return rivals
-}
-
-// stringAt returns a copy of a string in an object.
-func stringAt(o ownership.Object, names ...string) string {
-	text, _ := o.At(names...).String()
-	return strings.Clone(text)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -58,15 +59,18 @@ func (r Reader) surveyCluster(ctx context.Context, s *Survey, w who) error {
 }
 
 // each reads the lists, and then the targets of autoscalers that the lists do not contain.
-func (c *clusterSurvey) each(ctx context.Context, visit func(Page) error) error {
+func (c *clusterSurvey) each(ctx context.Context, visit Visit) error {
 	var first error
 	var forbidden []string
-	read := false
 	for _, kind := range c.surveyed {
-		err := c.eachOf(ctx, kind, func(page Page) error {
+		read := false
+		err := c.eachOf(ctx, kind, func(resource string, s Subject, left int64) error {
 			read = true
-			return visit(page)
+			return visit(resource, s, left)
 		})
+		if read || err == nil {
+			c.survey.Resources = append(c.survey.Resources, kind.String())
+		}
 		switch {
 		case err == nil:
 			c.whole[kind.gvk.GroupKind()] = c.survey.query.Selector == ""
@@ -83,7 +87,7 @@ func (c *clusterSurvey) each(ctx context.Context, visit func(Page) error) error 
 		}
 	}
 	switch {
-	case read || first == nil:
+	case len(c.survey.Resources) > 0 || first == nil:
 	case len(forbidden) < len(c.surveyed):
 		return Advise(first, c.namespace)
 	default:
@@ -95,36 +99,12 @@ func (c *clusterSurvey) each(ctx context.Context, visit func(Page) error) error 
 	return c.settle(ctx, visit)
 }
 
-func (c *clusterSurvey) eachOf(ctx context.Context, kind resourceKind, visit func(Page) error) error {
-	field, err := c.survey.facts.scaleOf(ctx, kind.gvk)
-	if err != nil {
-		return err
-	}
-	of := list{path: kind.path(c.namespace), selector: c.survey.query.Selector}
-	err = c.cluster.lister.each(ctx, of, func(page listed) error {
-		to := Page{Resource: kind.String(), Left: page.left, Subjects: make([]Subject, 0, len(page.items))}
-		for _, item := range page.items {
-			subject, err := c.subject(kind.gvk, item, field)
-			if err != nil {
-				return err
-			}
-			to.Subjects = append(to.Subjects, subject)
+func (c *clusterSurvey) eachOf(ctx context.Context, kind resourceKind, visit Visit) error {
+	return c.cluster.each(ctx, kind, c.namespace, c.survey.query.Selector, func(o *unstructured.Unstructured, left int64) error {
+		subject, err := c.survey.subject(ctx, o, kind.String())
+		if err != nil {
+			return err
 		}
-		return visit(to)
+		return visit(kind.String(), subject, left)
 	})
-	if err == nil && field.gap != "" {
-		c.survey.gap("%s: %s", kind, field.gap)
-	}
-	return err
-}
-
-// subject returns the subject of a list item, which does not contain its kind.
-func (c *clusterSurvey) subject(kind schema.GroupVersionKind, item []byte, field scaleField) (Subject, error) {
-	subject, err := c.survey.facts.who.subject(kind, "", "", item)
-	if err != nil {
-		return subject, err
-	}
-	subject.Namespace, subject.Name = stringAt(subject.Object, "metadata", "namespace"), stringAt(subject.Object, "metadata", "name")
-	c.survey.complete(&subject, field)
-	return subject, nil
 }

@@ -84,30 +84,20 @@ func isOf(kind schema.GroupKind, types []string) bool {
 	return slices.ContainsFunc(types, func(word string) bool { return isType(kind.WithVersion(""), strings.ToLower(word)) })
 }
 
-func (f *fileSurvey) each(ctx context.Context, visit func(Page) error) error {
-	reported := map[schema.GroupVersionKind]bool{}
+func (f *fileSurvey) each(ctx context.Context, visit Visit) error {
 	var workloads []string
 	for i, o := range f.chosen {
-		subject, err := newSubject(o, f.survey.facts.who)
+		subject, err := f.survey.subject(ctx, o, nameOf(o.GroupVersionKind(), "*"))
 		if err != nil {
 			return err
 		}
-		field, err := f.survey.facts.scaleOf(ctx, subject.Kind)
-		if err != nil {
-			return err
-		}
-		if field.gap != "" && !reported[subject.Kind] {
-			reported[subject.Kind] = true
-			f.survey.gap("%s: %s", nameOf(subject.Kind, "*"), field.gap)
-		}
-		if field.path != nil {
+		if subject.Context.Scale != nil {
 			workloads = append(workloads, subject.String())
 		}
-		f.survey.complete(&subject, field)
 		if _, known := f.survey.Namespaces[subject.Namespace]; !known && subject.Namespace != "" {
 			f.survey.Namespaces[subject.Namespace] = UnknownMode
 		}
-		if err := visit(Page{Subjects: []Subject{subject}, Left: int64(len(f.chosen) - i - 1)}); err != nil {
+		if err := visit("", subject, int64(len(f.chosen)-i-1)); err != nil {
 			return err
 		}
 	}
