@@ -26,8 +26,6 @@ func Advise(err error, namespace string) error {
 		advice = "see kubectl config get-contexts"
 	case errors.As(err, &unreachable):
 		advice = "select another cluster with --context"
-	case strings.Contains(line, "dial tcp"): // the resource builder wraps errors as text only
-		advice = "select another cluster with --context"
 	case apierrors.IsNotFound(err):
 		advice = strings.TrimSuffix("see kubectl get "+resourceOf(err), " ")
 		if namespace != "" && resourceOf(err) != "namespaces" {
@@ -51,8 +49,7 @@ func Advise(err error, namespace string) error {
 func IsUnreachable(err error) bool {
 	var unreachable *url.Error
 	var advised wrapped
-	return errors.As(err, &unreachable) || errors.As(err, &advised) && clientcmd.IsEmptyConfig(advised.err) ||
-		strings.Contains(err.Error(), "dial tcp") // the resource builder wraps errors as text only
+	return errors.As(err, &unreachable) || errors.As(err, &advised) && clientcmd.IsEmptyConfig(advised.err)
 }
 
 // wrapped is an error with another text.

@@ -112,7 +112,9 @@ func (c *cluster) each(
 	ctx context.Context, kind resourceKind, namespace, selector string, visit func(o *unstructured.Unstructured, left int64) error,
 ) error {
 	client := c.objects.Resource(kind.resource).Namespace(kind.in(namespace))
-	page := func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) { return client.List(ctx, options) }
+	page := func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		return client.List(ctx, options)
+	}
 	return eachItem(ctx, page, selector, func(o *unstructured.Unstructured, left int64) error {
 		o.SetGroupVersionKind(kind.gvk) // which lists need not contain
 		return visit(o, left)
@@ -124,14 +126,16 @@ func (c *cluster) eachMetadata(
 	ctx context.Context, kind resourceKind, namespace string, visit func(*metav1.PartialObjectMetadata),
 ) error {
 	client := c.metadata.Resource(kind.resource).Namespace(kind.in(namespace))
-	page := func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) { return client.List(ctx, options) }
+	page := func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		return client.List(ctx, options)
+	}
 	return eachItem(ctx, page, "", func(o *metav1.PartialObjectMetadata, _ int64) error {
 		visit(o)
 		return nil
 	})
 }
 
-// client returns the client for objects, nil if the API server does not serve the kind.
+// client returns the client for an object, nil if the API server does not serve its kind.
 func (c *cluster) client(id Identity, namespace string) (client dynamic.ResourceInterface, namespaced bool, err error) {
 	mapper, err := c.getter.ToRESTMapper()
 	if err != nil {
@@ -140,6 +144,10 @@ func (c *cluster) client(id Identity, namespace string) (client dynamic.Resource
 	mapping, err := mapper.RESTMapping(id.Kind.GroupKind(), id.Kind.Version)
 	switch {
 	case meta.IsNoMatchError(err):
+		if kinds, err := c.kinds(); err == nil && kinds.unknown[id.Kind.Group] {
+			return nil, false, fmt.Errorf("unknown whether it exists, because the API server of the API group %s does not respond; "+
+				"see kubectl get apiservices", id.Kind.Group)
+		}
 		return nil, false, nil
 	case err != nil:
 		return nil, false, Advise(err, namespace)
@@ -153,15 +161,8 @@ func (c *cluster) client(id Identity, namespace string) (client dynamic.Resource
 // get implements origin.
 func (c *cluster) get(ctx context.Context, id Identity, namespace string) (*unstructured.Unstructured, error) {
 	client, _, err := c.client(id, namespace)
-	if err != nil {
+	if err != nil || client == nil {
 		return nil, err
-	}
-	if client == nil {
-		if kinds, err := c.kinds(); err == nil && kinds.unknown[id.Kind.Group] {
-			return nil, fmt.Errorf("unknown whether it exists, because the API server of the API group %s does not respond; "+
-				"see kubectl get apiservices", id.Kind.Group)
-		}
-		return nil, nil //nolint:nilnil // no object and no error
 	}
 	live, err := client.Get(ctx, id.Name, metav1.GetOptions{})
 	switch {
@@ -202,13 +203,12 @@ func (c *cluster) scaleField(ctx context.Context, kind schema.GroupVersionKind) 
 	if !ok || !defined.scales {
 		return field, nil
 	}
-	name := defined.String()
 	resources := apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
-	found, err := c.objects.Resource(resources).Get(ctx, name, metav1.GetOptions{})
+	found, err := c.objects.Resource(resources).Get(ctx, defined.String(), metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
 		field.gap = fmt.Sprintf("unknown which field an autoscaler sets; "+
-			"ask for permission to get customresourcedefinitions.apiextensions.k8s.io %s", name)
+			"ask for permission to get customresourcedefinitions.apiextensions.k8s.io %s", defined)
 		return field, nil
 	case apierrors.IsNotFound(err): // served by an aggregated API server, which does not publish the path
 		field.gap = "unknown which field an autoscaler sets: there is no CustomResourceDefinition"

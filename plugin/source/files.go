@@ -23,7 +23,7 @@ const stdin = "standard input"
 
 // readFiles reads the objects in the files of a query. The autoscalers and definitions in the files are the facts about them.
 func (r Reader) readFiles(q Query) ([]*unstructured.Unstructured, origin, []string, error) {
-	objects, err := r.localObjects(q)
+	objects, err := r.inFiles(q)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -34,25 +34,9 @@ func (r Reader) readFiles(q Query) ([]*unstructured.Unstructured, origin, []stri
 	return objects, from, nil, err
 }
 
-// localObjects reads the objects in the files of a query that match its selector.
-func (r Reader) localObjects(q Query) ([]*unstructured.Unstructured, error) {
-	return r.inFiles(q, true)
-}
-
-// inFiles reads the objects in the files of a query that match its selector. Unless local is set, the cluster must serve their kinds,
-// and they have the namespaces that they are applied to.
-func (r Reader) inFiles(q Query, local bool) ([]*unstructured.Unstructured, error) {
-	builder := resource.NewBuilder(r.Cluster).Unstructured().LabelSelectorParam(q.Selector)
-	isEnforced := false
-	if local {
-		builder = builder.Local()
-	} else {
-		namespace, explicit, err := r.Cluster.ToRawKubeConfigLoader().Namespace()
-		if err != nil {
-			return nil, err
-		}
-		builder, isEnforced = builder.NamespaceParam(namespace).DefaultNamespace(), explicit
-	}
+// inFiles reads the objects in the files of a query that match its selector.
+func (r Reader) inFiles(q Query) ([]*unstructured.Unstructured, error) {
+	builder := resource.NewLocalBuilder().Unstructured().LabelSelectorParam(q.Selector)
 	files := q.Files
 	// The builder would read the standard input of the process, and its errors would lack line numbers.
 	isStdin := func(name string) bool { return name == "-" }
@@ -65,17 +49,11 @@ func (r Reader) inFiles(q Query, local bool) ([]*unstructured.Unstructured, erro
 		}
 		builder = builder.Stream(bytes.NewReader(input), stdin)
 	}
-	infos, err := builder.FilenameParam(isEnforced, &files).Flatten().Do().Infos()
+	infos, err := builder.FilenameParam(false, &files).Flatten().Do().Infos()
 	if err != nil {
 		return nil, locate(err, input)
 	}
-	objects, err := unstructuredOf(infos)
-	for i, o := range objects {
-		if !local && infos[i].Namespaced() {
-			o.SetNamespace(infos[i].Namespace)
-		}
-	}
-	return objects, err
+	return unstructuredOf(infos)
 }
 
 // choose returns the objects of files that TYPE/NAME matches, without an API server to resolve types.

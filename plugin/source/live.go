@@ -1,11 +1,9 @@
 package source
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,8 +17,9 @@ import (
 // Live reads live objects one by one, as manifests identify them.
 type Live struct {
 	known *facts
-	// namespace is that of objects without one: in files, only if a flag selects it.
+	// namespace is that of objects without one: in files, only if a flag selects it. A flag also forbids others.
 	namespace string
+	explicit  bool
 	// cluster is nil if live objects are read from files.
 	cluster *cluster
 }
@@ -45,7 +44,7 @@ func (r Reader) Live(from resource.FilenameOptions) (*Live, error) {
 		if err != nil || !explicit {
 			namespace = ""
 		}
-		stored, err := r.inFiles(Query{Files: from}, true)
+		stored, err := r.inFiles(Query{Files: from})
 		if err != nil {
 			return nil, Advise(err, namespace)
 		}
@@ -59,7 +58,7 @@ func (r Reader) Live(from resource.FilenameOptions) (*Live, error) {
 	if err != nil {
 		return nil, Advise(err, namespace)
 	}
-	return &Live{known: newFacts(inCluster, w), namespace: namespace, cluster: inCluster}, nil
+	return &Live{known: newFacts(inCluster, w), namespace: namespace, explicit: explicit, cluster: inCluster}, nil
 }
 
 // Read returns the live object with the facts about its owners; ok is false if it does not exist. The error is one line that
@@ -96,9 +95,7 @@ func (r Reader) ReadApplications(
 	if slices.Contains(q.Files.Filenames, "-") && slices.Contains(files.Filenames, "-") {
 		return nil, nil, errors.New("manifests and live objects cannot both come from standard input; name a file for one of them")
 	}
-	// Parse the files without the cluster first: the errors of malformed files are clearer.
-	var input bytes.Buffer
-	manifests, err := Reader{Cluster: r.Cluster, In: io.TeeReader(r.In, &input)}.inFiles(q, true)
+	manifests, err := r.inFiles(q) // first: the errors of malformed files are clearer than those of a missing cluster
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,16 +103,10 @@ func (r Reader) ReadApplications(
 	if err != nil {
 		return nil, nil, err
 	}
-	if live.cluster != nil {
-		r.In = &input
-		if manifests, err = r.inFiles(q, false); err != nil {
-			return nil, nil, Advise(err, live.namespace)
-		}
-	}
 	for _, manifest := range manifests {
 		a, err := live.application(ctx, manifest)
 		switch {
-		case err != nil && live.cluster == nil:
+		case err != nil && (live.cluster == nil || IsUnreachable(err)):
 			return nil, nil, err
 		case err != nil:
 			gaps = append(gaps, fmt.Sprintf("%s: %v", nameOf(manifest.GroupVersionKind(), manifest.GetName()), err))
@@ -129,18 +120,12 @@ func (r Reader) ReadApplications(
 // application reads the live object of a manifest, and sets the manifest's namespace.
 func (l *Live) application(ctx context.Context, manifest *unstructured.Unstructured) (a Application, err error) {
 	a.Manifest = manifest
-	id := Identity{manifest.GroupVersionKind(), manifest.GetNamespace(), manifest.GetName()}
 	if l.cluster != nil {
-		if id.Name == "" {
-			return a, errors.New("metadata.name is missing, but kubectl apply requires it; set it, or use kubectl create")
-		}
-		var namespaced bool
-		a.Resource, namespaced, err = l.cluster.client(id, l.namespace)
-		a.ClusterScoped = !namespaced
-		if err != nil {
+		if err := l.place(&a); err != nil {
 			return a, err
 		}
 	}
+	id := Identity{manifest.GroupVersionKind(), manifest.GetNamespace(), manifest.GetName()}
 	live, err := l.known.from.get(ctx, id, l.namespace)
 	switch {
 	case err != nil:
@@ -164,4 +149,26 @@ func (l *Live) application(ctx context.Context, manifest *unstructured.Unstructu
 		}
 	}
 	return a, err
+}
+
+// place sets where the API server stores the object of a manifest, as kubectl apply does.
+func (l *Live) place(a *Application) error {
+	id := Identity{a.Manifest.GroupVersionKind(), a.Manifest.GetNamespace(), a.Manifest.GetName()}
+	if id.Name == "" {
+		return errors.New("metadata.name is missing, but kubectl apply requires it; set it, or use kubectl create")
+	}
+	client, namespaced, err := l.cluster.client(id, l.namespace)
+	a.Resource, a.ClusterScoped = client, !namespaced
+	switch {
+	case err != nil:
+		return err
+	case client == nil:
+		return fmt.Errorf("the API server does not serve kind %s in version %s; create its CustomResourceDefinition first, "+
+			"or see kubectl api-resources", id.Kind.Kind, id.Kind.GroupVersion())
+	case namespaced && id.Namespace == "":
+		a.Manifest.SetNamespace(l.namespace)
+	case namespaced && l.explicit && id.Namespace != l.namespace: // as kubectl
+		return fmt.Errorf("the manifest has namespace %s, but -n selects %s; use -n %s, or omit it", id.Namespace, l.namespace, id.Namespace)
+	}
+	return nil
 }
