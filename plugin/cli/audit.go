@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -77,14 +76,11 @@ replicas from Helm or server-side apply, so nothing shows whether the manifest s
 	c.Flags().StringVar(&a.progress, "progress", "auto",
 		`Progress on standard error. One of "auto", "plain" or "none": auto updates one line on a terminal, plain writes lines.`)
 	must(c.RegisterFlagCompletionFunc("progress", cobra.FixedCompletions(styles, noFiles)))
-	must(a.output.add(c))
+	a.output.add(c)
 	return c
 }
 
 func (a *auditOptions) run(ctx context.Context, args []string) error {
-	if err := a.output.check(); err != nil {
-		return err
-	}
 	types, err := typesOf(args)
 	if err != nil {
 		return err
@@ -121,14 +117,14 @@ func (a *auditOptions) run(ctx context.Context, args []string) error {
 		report.Gaps = append(report.Gaps, report.Possible...)
 	}
 	if a.output.isData() {
-		err = a.output.print(a.shared, "Audit", []any{report}, true)
+		err = printData(a.shared, &a.output, "Audit", []any{report}, true)
 	} else {
 		err = report.Table(a.shared.env.IOStreams.Out, a.output.isWide())
 	}
 	if err != nil {
 		return err
 	}
-	err = finish(a.shared.env.IOStreams.ErrOut, report.Gaps)
+	err = a.shared.finish(report.Gaps)
 	if a.failOnRisk && len(report.Risks) > 0 {
 		return exitError(ExitNegative)
 	}
@@ -144,7 +140,7 @@ func typesOf(args []string) (types []string, err error) {
 					"use kubectl handoff explain %s", word, word)
 			}
 			if word == "" {
-				return nil, errors.New("requires a type before and after each comma")
+				return nil, usagef("requires a type before and after each comma")
 			}
 			types = append(types, word)
 		}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -74,16 +73,13 @@ The exit code is 0 if there is no problem, 1 if there is one, and 3 if there is 
 	}
 	c.Flags().DurationVar(&o.deadline, "deadline", doctorDeadline, "Time for all checks. The remaining checks are skipped.")
 	o.output.withoutWide = true
-	must(o.output.add(c))
+	o.output.add(c)
 	return c
 }
 
 func (o *doctorOptions) run(ctx context.Context, inNamespace bool) error {
-	if err := o.output.check(); err != nil {
-		return err
-	}
 	if o.deadline <= 0 {
-		return fmt.Errorf("invalid argument --deadline=%s: must be positive", o.deadline)
+		return usagef("invalid argument --deadline=%s: must be positive", o.deadline)
 	}
 	env, cluster := o.shared.env, o.shared.cluster
 	options := doctor.Options{Cluster: cluster, Version: env.Version, Now: env.Now()}
@@ -97,14 +93,14 @@ func (o *doctorOptions) run(ctx context.Context, inNamespace bool) error {
 		return source.Advise(err, "")
 	}
 	if o.output.isData() {
-		err = o.output.print(o.shared, "Diagnosis", []any{report}, true)
+		err = printData(o.shared, &o.output, "Diagnosis", []any{report}, true)
 	} else {
 		err = report.Table(env.IOStreams.Out, table.Style{Color: env.Color, Now: env.Now()})
 	}
 	if err != nil {
 		return err
 	}
-	err = finish(env.IOStreams.ErrOut, report.Gaps())
+	err = o.shared.finish(report.Gaps())
 	if report.Problems() > 0 {
 		return exitError(ExitNegative)
 	}

@@ -32,8 +32,11 @@ func (w *writeFlags) add(c *cobra.Command, operation string) {
 	w.printing.AddFlags(c)
 }
 
-// done returns the operation as printed, with the kind of dry run. It fails if the value of --dry-run is invalid.
+// done returns the operation as printed, with the kind of dry run. It fails if --dry-run or -o is invalid.
 func (w *writeFlags) done(operation string) (string, error) {
+	if _, err := w.printing.ToPrinter(); err != nil {
+		return "", err
+	}
 	suffix, known := map[string]string{noDryRun: "", "server": " (server dry run)", "client": " (dry run)"}[w.dryRun]
 	if !known {
 		return "", fmt.Errorf("invalid --dry-run=%s; use none, server or client", w.dryRun)
@@ -57,16 +60,8 @@ func (w *writeFlags) patchOptions(manager string) metav1.PatchOptions {
 // printObject prints an object in the requested format, without the contents of a Secret.
 func (w *writeFlags) printObject(out io.Writer, o runtime.Object, operation string) error {
 	w.printing.NamePrintFlags.Operation = operation
-	printer, err := w.printing.ToPrinter()
-	if err != nil {
-		return err
-	}
 	if object, ok := o.(*unstructured.Unstructured); ok {
 		o = source.Masked(object)
 	}
-	asJSON, err := w.printing.JSONYamlPrintFlags.ToPrinter("json")
-	if err != nil {
-		return err
-	}
-	return printQuoted(out, *w.printing.OutputFormat, printer, asJSON, o)
+	return printQuoted(out, w.printing, o)
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -71,7 +70,7 @@ The contents of Secrets are not shown.`,
 	}
 	e.subjects.addObjects(c)
 	c.Flags().StringSliceVar(&e.owners, "owner", nil, "Show only fields of these owners: "+strings.Join(ownerWords(), ", ")+".")
-	must(e.output.add(c))
+	e.output.add(c)
 	must(c.RegisterFlagCompletionFunc("owner", cobra.FixedCompletions(ownerWords(), noFiles)))
 	return c
 }
@@ -85,9 +84,6 @@ func ownerWords() []string {
 }
 
 func (e *explainOptions) run(ctx context.Context, args []string) error {
-	if err := e.output.check(); err != nil {
-		return err
-	}
 	for _, word := range e.owners {
 		if !slices.Contains(ownerWords(), strings.ToLower(word)) {
 			return fmt.Errorf("invalid owner %q; use one of %s", word, strings.Join(ownerWords(), ", "))
@@ -95,7 +91,7 @@ func (e *explainOptions) run(ctx context.Context, args []string) error {
 	}
 	objects, field := e.split(args)
 	if len(objects) == 0 && !e.subjects.offline() {
-		return errors.New("requires an object, such as deployment/web, or files, with -f")
+		return usagef("requires an object, such as deployment/web, or files, with -f")
 	}
 	reading, err := e.shared.read(ctx, &e.subjects, objects)
 	if err != nil {
@@ -118,14 +114,14 @@ func (e *explainOptions) run(ctx context.Context, args []string) error {
 		}
 		// One object is named as TYPE/NAME or TYPE NAME.
 		named := len(objects) == 2 || len(objects) == 1 && strings.Contains(objects[0], "/")
-		err = e.output.print(e.shared, "Explanation", items, named)
+		err = printData(e.shared, &e.output, "Explanation", items, named)
 	} else {
 		err = e.write(explanations, field != "")
 	}
 	if err != nil {
 		return err
 	}
-	return finish(e.shared.env.IOStreams.ErrOut, gaps)
+	return e.shared.finish(gaps)
 }
 
 // split separates the objects in the arguments from the FIELD.

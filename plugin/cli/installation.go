@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/plugin/installation"
@@ -48,9 +47,4 @@ func (s *shared) configuration(ctx context.Context, f *inputs) (c config.Handoff
 	}
 	c, gaps = in.Configured(ctx, namespace)
 	return c, gaps, nil
-}
-
-func (s *shared) note(text string) error {
-	_, err := fmt.Fprintln(s.env.IOStreams.ErrOut, "note: "+text)
-	return err
 }

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/installation"
 	"github.com/ownership-handoff/handoff/plugin/source"
@@ -85,9 +84,6 @@ func (m *modeChange) run(ctx context.Context, names []string) error {
 		m.mode = ownership.ModeWarn
 		done = strings.Replace(done, m.operation, m.operation+" in mode warn", 1)
 	}
-	if _, err := m.flags.printing.ToPrinter(); err != nil {
-		return err
-	}
 	namespaces, err := m.shared.namespaces()
 	if err != nil {
 		return err
@@ -100,8 +96,7 @@ func (m *modeChange) run(ctx context.Context, names []string) error {
 			code = max(code, int(effect))
 		} else if err != nil {
 			code = ExitError
-			line := strings.Join(strings.Fields(m.advise(err).Error()), " ")
-			if _, err := fmt.Fprintln(m.shared.env.IOStreams.ErrOut, "error:", printable.Text(line)); err != nil {
+			if err := m.shared.report("error: ", strings.Join(strings.Fields(m.advise(err).Error()), " ")); err != nil {
 				return err
 			}
 		}
@@ -190,9 +185,9 @@ func (m *modeChange) check(ctx context.Context, o *unstructured.Unstructured) er
 	case answer.On(), answer.Reason == installation.LabelMissing && m.flags.isClientDryRun():
 		return nil
 	case answer.Reason == installation.NotKnown:
-		return finish(m.shared.env.IOStreams.ErrOut, []string{answer.Why})
+		return m.shared.finish([]string{answer.Why})
 	}
-	if err := m.shared.note(fmt.Sprintf("namespace %s: the mode has no effect: %s", o.GetName(), answer.Why)); err != nil {
+	if err := m.shared.report("note: ", fmt.Sprintf("namespace %s: the mode has no effect: %s", o.GetName(), answer.Why)); err != nil {
 		return err
 	}
 	return exitError(ExitNegative)

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/plugin/explain"
@@ -32,22 +31,22 @@ type outputFlags struct {
 	printing    *genericclioptions.PrintFlags
 }
 
-func (o *outputFlags) add(c *cobra.Command) error {
+// add adds -o to a command, which then fails for an invalid format before it reads anything.
+func (o *outputFlags) add(c *cobra.Command) {
 	o.printing = genericclioptions.NewPrintFlags("")
 	o.printing.NamePrintFlags, o.printing.OutputFormat = nil, &o.format
-	usage := "Output format."
-	if o.withoutWide {
-		usage = "Print a report in this format instead."
+	formats, usage := o.printing.AllowedFormats(), "Print a report in this format instead."
+	if !o.withoutWide {
+		formats, usage = slices.Insert(formats, 0, wide), "Output format."
 	}
-	c.Flags().StringVarP(&o.format, "output", "o", "", usage+" One of: ("+strings.Join(o.formats(), ", ")+").")
-	return c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(o.formats(), noFiles))
-}
-
-func (o *outputFlags) formats() []string {
-	if o.withoutWide {
-		return o.printing.AllowedFormats()
+	c.Flags().StringVarP(&o.format, "output", "o", "", usage+" One of: ("+strings.Join(formats, ", ")+").")
+	must(c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, noFiles)))
+	c.PreRunE = func(*cobra.Command, []string) error {
+		if o.format != "" && !slices.Contains(formats, strings.SplitN(o.format, "=", 2)[0]) {
+			return fmt.Errorf("invalid output format %q; use one of %s", o.format, strings.Join(formats, ", "))
+		}
+		return nil
 	}
-	return slices.Insert(o.printing.AllowedFormats(), 0, wide)
 }
 
 // isData reports whether the output is machine-readable.
@@ -55,24 +54,8 @@ func (o *outputFlags) isData() bool { return o.format != "" && !o.isWide() }
 
 func (o *outputFlags) isWide() bool { return o.format == wide && !o.withoutWide }
 
-// check returns an error for an invalid format, before anything is read.
-func (o *outputFlags) check() error {
-	if o.isData() && !slices.Contains(o.formats(), strings.SplitN(o.format, "=", 2)[0]) {
-		return fmt.Errorf("invalid output format %q; use one of %s", o.format, strings.Join(o.formats(), ", "))
-	}
-	return nil
-}
-
-// print writes the items as a list, or the only one itself if the user has named one object, as kubectl get does.
-func (o *outputFlags) print(s *shared, kind string, items []any, named bool) error {
-	printer, err := o.printing.ToPrinter()
-	if err != nil {
-		return err
-	}
-	asJSON, err := o.printing.JSONYamlPrintFlags.ToPrinter("json")
-	if err != nil {
-		return err
-	}
+// printData writes the items as a list, or the only one itself if the user has named one object, as kubectl get does.
+func printData[T any](s *shared, o *outputFlags, kind string, items []T, named bool) error {
 	list := &unstructured.UnstructuredList{}
 	list.SetAPIVersion(apiVersion)
 	list.SetKind(kind + "List")
@@ -87,20 +70,28 @@ func (o *outputFlags) print(s *shared, kind string, items []any, named bool) err
 		}
 		list.Items = append(list.Items, o)
 	}
-	var object runtime.Object = list
 	if named && len(list.Items) == 1 {
-		object = &list.Items[0]
+		return printQuoted(s.env.IOStreams.Out, o.printing, &list.Items[0])
 	}
-	return printQuoted(s.env.IOStreams.Out, o.format, printer, asJSON, object)
+	return printQuoted(s.env.IOStreams.Out, o.printing, list)
 }
 
 // printQuoted prints an object with unprintable characters escaped by the rules of the format, so that programs read the same
 // values. In the output of templates, line breaks and tabs are kept, because the user's template contains them.
-func printQuoted(out io.Writer, format string, printer, asJSON printers.ResourcePrinter, object runtime.Object) error {
+func printQuoted(out io.Writer, flags *genericclioptions.PrintFlags, object runtime.Object) error {
+	printer, err := flags.ToPrinter()
+	if err != nil {
+		return err
+	}
+	asJSON, err := flags.JSONYamlPrintFlags.ToPrinter("json")
+	if err != nil {
+		return err
+	}
+	format := *flags.OutputFormat
 	isYAML := format == "yaml" || format == "kyaml"
 	isJSON := format == "json" || strings.HasPrefix(format, "jsonpath-as-json")
 	var printed, encoded bytes.Buffer
-	err := printer.PrintObj(object, &printed)
+	err = printer.PrintObj(object, &printed)
 	text := printed.String()
 	if isYAML {
 		if err := asJSON.PrintObj(object, &encoded); err != nil {

@@ -73,7 +73,7 @@ func (p *previewOptions) add(c *cobra.Command) {
 	flags.StringVar(&p.options.Validate, "validate", "strict",
 		`How to handle unknown fields: "strict", "warn" or "ignore", as with kubectl apply.`)
 	must(c.RegisterFlagCompletionFunc("validate", cobra.FixedCompletions([]string{"strict", "warn", "ignore"}, noFiles)))
-	must(p.output.add(c))
+	p.output.add(c)
 }
 
 func (p *previewOptions) run(ctx context.Context) error {
@@ -88,16 +88,14 @@ func (p *previewOptions) run(ctx context.Context) error {
 	if err := p.write(previews); err != nil {
 		return err
 	}
-	for _, line := range failed {
-		if err := table.Lines(p.shared.env.IOStreams.ErrOut, "error: "+line); err != nil {
-			return err
-		}
+	if err := p.shared.report("error: ", failed...); err != nil {
+		return err
 	}
 	keeps := false
 	for i := range previews {
 		keeps, gaps = keeps || previews[i].Keeps(), append(gaps, previews[i].Subject.Gaps...)
 	}
-	err = finish(p.shared.env.IOStreams.ErrOut, gaps)
+	err = p.shared.finish(gaps)
 	switch {
 	case len(failed) > 0:
 		return exitError(ExitError)
@@ -138,12 +136,12 @@ func (p *previewOptions) previews(ctx context.Context) (previews []preview.Previ
 // write writes the previews, with an empty line before and after each table.
 func (p *previewOptions) write(previews []preview.Preview) error {
 	out, style := p.shared.env.IOStreams.Out, table.Style{Color: p.shared.env.Color}
-	items := make([]any, 0, len(previews))
-	for i := range previews {
-		items = append(items, previews[i].Data())
-	}
 	if p.output.isData() {
-		return p.output.print(p.shared, "Preview", items, false)
+		items := make([]any, len(previews))
+		for i := range previews {
+			items[i] = previews[i].Data()
+		}
+		return printData(p.shared, &p.output, "Preview", items, false)
 	}
 	for i := range previews {
 		if i > 0 && len(previews[i-1].Fields)+len(previews[i].Fields) > 0 {
@@ -162,12 +160,9 @@ func (p *previewOptions) write(previews []preview.Preview) error {
 func (p *previewOptions) complete(ctx context.Context) (gaps []string, err error) {
 	switch {
 	case !p.inputs.hasFiles():
-		return nil, errors.New("requires manifests; name files with -f, or a kustomization with -k")
+		return nil, usagef("requires manifests; name files with -f, or a kustomization with -k")
 	case p.options.ForceConflicts && !p.options.ServerSide:
-		return nil, errors.New("--force-conflicts requires --server-side")
-	}
-	if err := p.output.check(); err != nil {
-		return nil, err
+		return nil, usagef("--force-conflicts requires --server-side")
 	}
 	validations := map[string]string{"strict": "Strict", "true": "Strict", "warn": "Warn", "ignore": "Ignore", "false": "Ignore"}
 	validate, known := validations[p.options.Validate]

@@ -2,9 +2,7 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -71,15 +69,12 @@ func (r *releaseOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := r.flags.printing.ToPrinter(); err != nil {
-		return err
-	}
 	objects, fields := args[:1], args[1:]
 	if !strings.Contains(args[0], "/") {
 		objects, fields = args[:2], args[2:]
 	}
 	if len(fields) == 0 {
-		return errors.New("requires a FIELD, such as .spec.replicas")
+		return usagef("requires a FIELD, such as .spec.replicas")
 	}
 	texts, err := source.ReadTexts(ctx, r.shared.env.IOStreams.In, r.manifests, false)
 	if err != nil {
@@ -146,7 +141,7 @@ func (r *releaseOptions) plan(ctx context.Context, objects, fields []string) (pl
 		return plan, err
 	}
 	if len(reading.Subjects) != 1 {
-		return plan, fmt.Errorf("requires one object, but %s selects %d; name it as TYPE/NAME", strings.Join(objects, " "),
+		return plan, usagef("requires one object, but %s selects %d; name it as TYPE/NAME", strings.Join(objects, " "),
 			len(reading.Subjects))
 	}
 	plan, refusals := release.Of(reading.Subjects[0], fields, r.shared.env.Now())
@@ -154,19 +149,9 @@ func (r *releaseOptions) plan(ctx context.Context, objects, fields []string) (pl
 		if i == len(refusals)-1 {
 			return plan, refusal
 		}
-		if err := writeLines(r.shared.env.IOStreams.ErrOut, "error: ", []string{refusal.Error()}); err != nil {
+		if err := r.shared.report("error: ", refusal.Error()); err != nil {
 			return plan, err
 		}
 	}
 	return plan, nil
-}
-
-// writeLines writes lines after a prefix.
-func writeLines(w io.Writer, prefix string, lines []string) error {
-	for _, line := range lines {
-		if _, err := fmt.Fprintln(w, prefix+printable.Text(line)); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/ownership-handoff/handoff/plugin/release"
+	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 // carryOut writes a plan, and returns the object afterwards, or as a dry run returns it. On a conflict, it returns the error and has
@@ -24,7 +25,9 @@ func (r *releaseOptions) carryOut(ctx context.Context, plan release.Plan) (*unst
 	if err != nil || plan.Unchanged() && r.flags.dryRun != noDryRun {
 		return object, err
 	}
-	client, err := r.clientOf(plan)
+	client, err := source.Client(r.shared.cluster, source.Identity{
+		Kind: plan.Subject.Kind, Namespace: plan.Subject.Namespace, Name: plan.Subject.Name,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -92,26 +95,6 @@ func (r *releaseOptions) settle(
 			plan.Subject, release.Texts(plan.Paths), release.WriterManager, plan.Subject.Advise(err).Error())
 	}
 	return object, nil
-}
-
-func (r *releaseOptions) clientOf(plan release.Plan) (dynamic.ResourceInterface, error) {
-	mapper, err := r.shared.cluster.ToRESTMapper()
-	if err != nil {
-		return nil, err
-	}
-	mapping, err := mapper.RESTMapping(plan.Subject.Kind.GroupKind(), plan.Subject.Kind.Version)
-	if err != nil {
-		return nil, err
-	}
-	restConfig, err := r.shared.cluster.ToRESTConfig()
-	if err != nil {
-		return nil, err
-	}
-	client, err := dynamic.NewForConfig(restConfig)
-	if err != nil {
-		return nil, err
-	}
-	return client.Resource(mapping.Resource).Namespace(plan.Subject.Namespace), nil
 }
 
 // required returns an error if the API server would not create the object without the fields: the live object would survive,

@@ -80,6 +80,9 @@ Exit codes of all commands:
 		s.newExplain(), s.newPreview(), s.newAudit(), s.newRelease(), s.newStrip(),
 		s.newEnable(), s.newDisable(), s.newStatus(), s.newDoctor(), s.newVersion(),
 	)
+	for _, c := range append(root.Commands(), root) {
+		markUsage(c)
+	}
 	return root
 }
 

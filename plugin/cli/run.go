@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/ownership-handoff/handoff/internal/printable"
@@ -73,7 +73,7 @@ func Run(ctx context.Context, env Environment, args []string) int {
 	case command.Flags().Lookup("filename") != nil:
 		text += ", or read files with -f"
 	}
-	if isUsage(text) {
+	if errors.As(err, new(usageError)) {
 		text += "; see " + command.CommandPath() + " --help"
 	}
 	_ = table.Lines(env.IOStreams.ErrOut, "error: "+text)
@@ -92,21 +92,51 @@ func (env Environment) writers() (out, errOut *printable.Writer) {
 	return printable.NewWriter(env.IOStreams.Out, colors...), printable.NewWriter(env.IOStreams.ErrOut, progress...)
 }
 
-// isUsage reports whether an error is about the command line itself. Cobra's usage errors differ only in their text.
-func isUsage(text string) bool {
-	prefixes := []string{"unknown ", "flag needs", "invalid argument", "requires ", "accepts ", "--"}
-	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(text, prefix) })
+// usageError is an error about the command line itself.
+type usageError struct{ err error }
+
+// Error implements error.
+func (u usageError) Error() string { return u.err.Error() }
+
+// Unwrap returns the error without its kind.
+func (u usageError) Unwrap() error { return u.err }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// markUsage makes the errors about the flags and arguments of a command usage errors.
+func markUsage(c *cobra.Command) {
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	check := c.Args
+	if check == nil {
+		return
+	}
+	c.Args = func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			return usageError{err}
+		}
+		return nil
+	}
 }
 
 // finish writes what a command could not determine, and returns the matching exit code.
-func finish(errOut io.Writer, gaps []string) error {
-	for _, gap := range gaps {
-		if err := table.Lines(errOut, "partial: "+gap); err != nil {
+func (s *shared) finish(gaps []string) error {
+	if err := s.report("partial: ", gaps...); err != nil || len(gaps) == 0 {
+		return err
+	}
+	return exitError(ExitPartial)
+}
+
+// report writes lines to standard error, each after a prefix.
+func (s *shared) report(prefix string, lines ...string) error {
+	return writeLines(s.env.IOStreams.ErrOut, prefix, lines)
+}
+
+// writeLines writes lines after a prefix. Characters that are not printable are escaped.
+func writeLines(w io.Writer, prefix string, lines []string) error {
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(w, prefix+printable.Text(line)); err != nil {
 			return err
 		}
-	}
-	if len(gaps) > 0 {
-		return exitError(ExitPartial)
 	}
 	return nil
 }

@@ -73,16 +73,13 @@ With a NAMESPACE, the exit code is 0 if handoff acts in all given namespaces, in
 		RunE:              func(c *cobra.Command, args []string) error { return st.run(c.Context(), args) },
 	}
 	c.Flags().StringVarP(&st.selector, "selector", "l", "", "Selector (label query) to filter namespaces on.")
-	must(st.output.add(c))
+	st.output.add(c)
 	return c
 }
 
 func (st *statusOptions) run(ctx context.Context, names []string) error {
 	if len(names) > 0 && st.selector != "" {
-		return errors.New("accepts namespaces or --selector, not both")
-	}
-	if err := st.output.check(); err != nil {
-		return err
+		return usagef("accepts namespaces or --selector, not both")
 	}
 	in, err := st.shared.installation(ctx, false)
 	if err != nil {
@@ -117,7 +114,7 @@ func (st *statusOptions) run(ctx context.Context, names []string) error {
 	if err := st.write(statuses, append(notes, annotated...), len(names) == 1); err != nil {
 		return err
 	}
-	err = finish(st.shared.env.IOStreams.ErrOut, gaps)
+	err = st.shared.finish(gaps)
 	if err == nil && negative {
 		return exitError(ExitNegative)
 	}
@@ -202,11 +199,7 @@ func (st *statusOptions) annotated(ctx context.Context, names []string) (notes [
 // write writes the statuses and, for people, the notes.
 func (st *statusOptions) write(statuses []modeStatus, notes []string, alone bool) error {
 	if st.output.isData() {
-		items := make([]any, len(statuses))
-		for i, s := range statuses {
-			items[i] = s
-		}
-		return st.output.print(st.shared, "NamespaceStatus", items, alone)
+		return printData(st.shared, &st.output, "NamespaceStatus", statuses, alone)
 	}
 	columns := 2
 	if st.output.isWide() {
@@ -217,10 +210,7 @@ func (st *statusOptions) write(statuses []modeStatus, notes []string, alone bool
 		rows[i].Cells = []string{s.Namespace, s.text(), cmp.Or(s.By, none), cmp.Or(s.Since, none)}[:columns]
 	}
 	err := table.Style{}.Write(st.shared.env.IOStreams.Out, []string{"NAMESPACE", "MODE", "SET BY", "SINCE"}[:columns], rows)
-	for _, note := range notes {
-		err = errors.Join(err, st.shared.note(note))
-	}
-	return err
+	return errors.Join(err, st.shared.report("note: ", notes...))
 }
 
 // text returns the mode, with what keeps it from being in effect in parentheses.

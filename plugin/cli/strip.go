@@ -67,22 +67,18 @@ Requires get permission on the objects, and list permission on the HorizontalPod
 	c.Flags().BoolVar(&o.ignoreErrors, "ignore-errors", false,
 		"Leave objects unchanged if their live objects or owners cannot be read, instead of failing.")
 	c.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "Do not report changes on standard error.")
-	must(o.output.add(c))
+	o.output.add(c)
 	return c
 }
 
 func (o *stripOptions) run(ctx context.Context) error {
-	if err := o.output.check(); err != nil {
-		return err
-	}
 	stripper, files, err := o.strip(ctx)
 	if err != nil {
 		return err
 	}
-	errOut := o.shared.env.IOStreams.ErrOut
-	err = writeLines(errOut, "partial: ", stripper.Gaps)
+	err = o.shared.report("partial: ", stripper.Gaps...)
 	if err == nil && !o.quiet && !o.output.isData() {
-		err = writeLines(errOut, "", stripper.Lines())
+		err = o.shared.report("", stripper.Lines()...)
 	}
 	if err == nil && !o.quiet && len(stripper.Missing) > 0 {
 		err = o.reportMissing(stripper)
@@ -91,11 +87,7 @@ func (o *stripOptions) run(ctx context.Context) error {
 		return err
 	}
 	if o.output.isData() {
-		var items []any
-		for _, object := range stripper.Objects {
-			items = append(items, object)
-		}
-		return o.output.print(o.shared, "Strip", items, false)
+		return printData(o.shared, &o.output, "Strip", stripper.Objects, false)
 	}
 	_, err = o.shared.env.raw.Write(joinDocuments(files))
 	return err
@@ -149,7 +141,7 @@ func (o *stripOptions) reportMissing(s strip.Stripper) error {
 		}
 		where = "the cluster, in namespace " + namespace + " where the manifest names none"
 	}
-	return o.shared.note(fmt.Sprintf("%d of %d objects are not in %s, and stay unchanged: %s", len(s.Missing), s.Manifests, where,
+	return o.shared.report("note: ", fmt.Sprintf("%d of %d objects are not in %s, and stay unchanged: %s", len(s.Missing), s.Manifests, where,
 		printable.Names(s.Missing[:min(len(s.Missing), maxNotes)], len(s.Missing))))
 }
 

@@ -135,6 +135,19 @@ func (c *cluster) eachMetadata(
 	})
 }
 
+// Client returns the client for an object in a cluster.
+func Client(getter genericclioptions.RESTClientGetter, id Identity) (dynamic.ResourceInterface, error) {
+	c, err := newCluster(getter)
+	if err != nil {
+		return nil, Advise(err, id.Namespace)
+	}
+	client, _, err := c.client(id, "")
+	if err == nil && client == nil { // it was read a moment ago
+		err = fmt.Errorf("%s: the API server no longer serves the kind %s", id, id.Kind.Kind)
+	}
+	return client, err
+}
+
 // client returns the client for an object, nil if the API server does not serve its kind.
 func (c *cluster) client(id Identity, namespace string) (client dynamic.ResourceInterface, namespaced bool, err error) {
 	mapper, err := c.getter.ToRESTMapper()
