@@ -13,3 +13,12 @@ func Names(first []string, number int) string {
 	}
 	return text
 }
+
+// Some lists names: all if there are at most three, otherwise the first two and the number of others.
+func Some(names []string) string {
+	shown := len(names)
+	if shown > 3 {
+		shown = 2
+	}
+	return Names(names[:shown], len(names))
+}

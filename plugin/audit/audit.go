@@ -138,11 +138,11 @@ func (a *auditor) finish() {
 	}
 	r.Gaps = append(r.Gaps, a.survey.Gaps...)
 	if unknown := r.Namespaces[installation.Unknown]; a.installation.OfFiles() && len(unknown) > 0 {
-		r.Gaps = append(r.Gaps, "the mode of handoff in namespace "+some(unknown)+
+		r.Gaps = append(r.Gaps, "the mode of handoff in namespace "+printable.Some(unknown)+
 			" is unknown; add the namespaces to the files: kubectl get namespaces -o yaml")
 	}
 	if len(a.stripped) > 0 {
-		r.Gaps = append(r.Gaps, some(a.stripped)+
+		r.Gaps = append(r.Gaps, printable.Some(a.stripped)+
 			": no managedFields, so the owners of fields are unknown; export objects with kubectl get -o yaml --show-managed-fields")
 	}
 	switch others := len(a.unreadable) - 1; {
@@ -151,15 +151,6 @@ func (a *auditor) finish() {
 	case others == 0:
 		r.Gaps = append(r.Gaps, a.unreadable[0])
 	}
-}
-
-// some returns the first few names and the number of others.
-func some(names []string) string {
-	shown := len(names)
-	if shown > 3 {
-		shown = 2
-	}
-	return printable.Names(names[:shown], len(names))
 }
 
 // Kind is a kind of risk.

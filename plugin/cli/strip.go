@@ -142,7 +142,7 @@ func (o *stripOptions) reportMissing(s strip.Stripper) error {
 		where = "the cluster, in namespace " + namespace + " where the manifest names none"
 	}
 	return o.shared.report("note: ", fmt.Sprintf("%d of %d objects are not in %s, and stay unchanged: %s", len(s.Missing), s.Manifests, where,
-		printable.Names(s.Missing[:min(len(s.Missing), maxNotes)], len(s.Missing))))
+		printable.Some(s.Missing)))
 }
 
 // joinDocuments returns the texts of files as one stream of documents. A single file stays as it is.

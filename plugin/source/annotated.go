@@ -34,11 +34,11 @@ func AnnotatedNote(all []Annotated) string {
 		return ""
 	}
 	var names []string
-	for _, a := range all[:min(len(all), 3)] {
+	for _, a := range all {
 		names = append(names, a.Object)
 	}
 	return fmt.Sprintf("the annotation %s has no effect on objects; set the label of that name instead: %s",
-		ownership.ModeAnnotation, printable.Names(names, len(all)))
+		ownership.ModeAnnotation, printable.Some(names))
 }
 
 // FindAnnotated reads the metadata of all objects that can be scaled, in a namespace or, if it is empty, in all. Unread are

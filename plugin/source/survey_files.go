@@ -103,7 +103,7 @@ func (f *fileSurvey) each(ctx context.Context, visit Visit) error {
 	}
 	if len(workloads) > 0 && len(f.survey.scalers.unread) > 0 {
 		f.survey.gap("unknown whether HorizontalPodAutoscalers target %s, because the files contain none; "+
-			"if there are any, add them: kubectl get hpa -A -o yaml", some(workloads))
+			"if there are any, add them: kubectl get hpa -A -o yaml", printable.Some(workloads))
 	}
 	f.settle()
 	return nil
@@ -126,17 +126,8 @@ func (f *fileSurvey) settle() {
 		}
 	}
 	if len(open) > 0 {
-		f.survey.gap("unknown whether the targets %s of autoscalers exist; add them to the files", some(open))
+		f.survey.gap("unknown whether the targets %s of autoscalers exist; add them to the files", printable.Some(open))
 	}
-}
-
-// some returns the first few names and the number of others.
-func some(names []string) string {
-	shown := len(names)
-	if shown > 3 {
-		shown = 2
-	}
-	return printable.Names(names[:shown], len(names))
 }
 
 func hpaKind() schema.GroupKind {
