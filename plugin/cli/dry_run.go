@@ -34,7 +34,7 @@ func (w *writeFlags) add(c *cobra.Command, operation string) {
 
 // done returns the operation as printed, with the kind of dry run. It fails if --dry-run or -o is invalid.
 func (w *writeFlags) done(operation string) (string, error) {
-	if _, err := w.printing.ToPrinter(); err != nil {
+	if err := checkFormat(*w.printing.OutputFormat, w.printing.AllowedFormats(), w.printing); err != nil {
 		return "", err
 	}
 	suffix, known := map[string]string{noDryRun: "", "server": " (server dry run)", "client": " (dry run)"}[w.dryRun]

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 
@@ -16,7 +18,7 @@ type inputs struct {
 	files         *genericclioptions.FileNameFlags
 	manifests     bool
 	live          []string
-	selector      string
+	selector      selector
 	allNamespaces bool
 	config        string
 }
@@ -48,8 +50,26 @@ func (f *inputs) addFiles(c *cobra.Command, usage string, kustomize bool) {
 }
 
 func (f *inputs) addSelector(c *cobra.Command, of string) {
-	c.Flags().StringVarP(&f.selector, "selector", "l", "", "Selector (label query) to filter "+of+" on.")
+	c.Flags().VarP(&f.selector, "selector", "l", "Selector (label query) to filter "+of+" on.")
 }
+
+// selector is the value of a flag: a label selector.
+type selector string
+
+// String implements pflag.Value.
+func (s *selector) String() string { return string(*s) }
+
+// Set implements pflag.Value.
+func (s *selector) Set(text string) error {
+	if _, err := labels.Parse(text); err != nil {
+		return fmt.Errorf("%w; use the syntax of kubectl get, such as app=web", err)
+	}
+	*s = selector(text)
+	return nil
+}
+
+// Type implements pflag.Value.
+func (s *selector) Type() string { return "string" }
 
 func (f *inputs) addConfig(c *cobra.Command) {
 	c.Flags().StringVar(&f.config, "config", "", "Configuration file of the webhook (its --config): the lists of field managers, "+
@@ -77,7 +97,7 @@ func (f *inputs) offline() bool {
 }
 
 func (f *inputs) query(objects ...string) source.Query {
-	return source.Query{Files: f.filenames(), Objects: objects, Selector: f.selector, AllNamespaces: f.allNamespaces}
+	return source.Query{Files: f.filenames(), Objects: objects, Selector: f.selector.String(), AllNamespaces: f.allNamespaces}
 }
 
 // reader returns a reader that uses the configuration of --config or of the installation, with a gap if that is unknown.

@@ -42,11 +42,23 @@ func (o *outputFlags) add(c *cobra.Command) {
 	c.Flags().StringVarP(&o.format, "output", "o", "", usage+" One of: ("+strings.Join(formats, ", ")+").")
 	must(c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, noFiles)))
 	c.PreRunE = func(*cobra.Command, []string) error {
-		if o.format != "" && !slices.Contains(formats, strings.SplitN(o.format, "=", 2)[0]) {
-			return fmt.Errorf("invalid output format %q; use one of %s", o.format, strings.Join(formats, ", "))
+		if o.isWide() {
+			return nil
 		}
+		return checkFormat(o.format, formats, o.printing)
+	}
+}
+
+// checkFormat returns an error for an output format that is not one of those allowed, or that lacks its template.
+func checkFormat(format string, allowed []string, flags *genericclioptions.PrintFlags) error {
+	if format == "" {
 		return nil
 	}
+	if !slices.Contains(allowed, strings.SplitN(format, "=", 2)[0]) {
+		return fmt.Errorf("invalid output format %q; use one of %s", format, strings.Join(allowed, ", "))
+	}
+	_, err := flags.ToPrinter()
+	return err
 }
 
 // isData reports whether the output is machine-readable.

@@ -22,9 +22,9 @@ import (
 )
 
 type statusOptions struct {
-	shared   *shared
-	output   outputFlags
-	selector string
+	shared *shared
+	output outputFlags
+	inputs inputs // -l alone
 }
 
 // maxNotes limits the notes about namespaces in which the mode has no effect. The table marks all of them.
@@ -72,13 +72,13 @@ With a NAMESPACE, the exit code is 0 if handoff acts in all given namespaces, in
 		ValidArgsFunction: s.completeNamespaces,
 		RunE:              func(c *cobra.Command, args []string) error { return st.run(c.Context(), args) },
 	}
-	c.Flags().StringVarP(&st.selector, "selector", "l", "", "Selector (label query) to filter namespaces on.")
+	st.inputs.addSelector(c, "namespaces")
 	st.output.add(c)
 	return c
 }
 
 func (st *statusOptions) run(ctx context.Context, names []string) error {
-	if len(names) > 0 && st.selector != "" {
+	if len(names) > 0 && st.inputs.selector != "" {
 		return usagef("accepts namespaces or --selector, not both")
 	}
 	in, err := st.shared.installation(ctx, false)
@@ -126,9 +126,9 @@ func (st *statusOptions) find(
 	ctx context.Context, in *installation.Installation, names []string,
 ) (found []corev1.Namespace, gaps []string, err error) {
 	if len(names) == 0 {
-		found, err = in.Namespaces(ctx, st.selector)
+		found, err = in.Namespaces(ctx, st.inputs.selector.String())
 		current, _, contextErr := st.shared.cluster.ToRawKubeConfigLoader().Namespace()
-		if !apierrors.IsForbidden(err) || contextErr != nil || st.selector != "" {
+		if !apierrors.IsForbidden(err) || contextErr != nil || st.inputs.selector != "" {
 			return found, nil, err
 		}
 		if _, getErr := in.Namespace(ctx, current); getErr != nil {

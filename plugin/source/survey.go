@@ -47,7 +47,7 @@ func (r Reader) Survey(ctx context.Context, q Query) (*Survey, error) {
 	}
 	s := &Survey{query: q, scalers: newScalers(), Namespaces: map[string]ownership.Mode{}, reported: map[schema.GroupVersionKind]bool{}}
 	if s.selector, err = labels.Parse(q.Selector); err != nil {
-		return nil, fmt.Errorf("selector %q: %w; use the syntax of kubectl get, such as app=web", q.Selector, err)
+		return nil, fmt.Errorf("selector %q: %w", q.Selector, err)
 	}
 	if q.hasFiles() {
 		return s, r.surveyFiles(ctx, s, w)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"k8s.io/cli-runtime/pkg/resource"
@@ -19,8 +20,8 @@ type Text struct {
 	Content []byte
 }
 
-// ReadTexts reads files, the files in directories with an extension that kubectl reads, URLs and, for "-", in. If recursive is
-// set, it also reads the directories in directories. The error is one line that includes a remedy.
+// ReadTexts reads files, the files that a pattern matches, the files in directories with an extension that kubectl reads, URLs and,
+// for "-", in. If recursive is set, it also reads the directories in directories. The error is one line that includes a remedy.
 func ReadTexts(ctx context.Context, in io.Reader, names []string, recursive bool) ([]Text, error) {
 	var texts []Text
 	for _, name := range names {
@@ -46,8 +47,19 @@ func ReadTexts(ctx context.Context, in io.Reader, names []string, recursive bool
 	return texts, nil
 }
 
-// readPath reads a file, or the files in a directory.
+// readPath reads a file, the files in a directory, or those that a pattern matches.
 func readPath(name string, recursive bool) (texts []Text, err error) {
+	matches, _ := filepath.Glob(name) // a malformed pattern is the name of a file
+	if _, err := os.Stat(name); err != nil && len(matches) > 0 {
+		for _, match := range matches {
+			read, err := readPath(match, recursive)
+			if err != nil {
+				return nil, err
+			}
+			texts = append(texts, read...)
+		}
+		return texts, nil
+	}
 	visitors, err := resource.ExpandPathsToFileVisitors(nil, name, recursive, resource.FileExtensions, nil)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("the path %q does not exist; check the path, or use - for standard input", name)

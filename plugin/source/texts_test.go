@@ -26,7 +26,7 @@ func TestReadTextsLikeKubectl(t *testing.T) {
 	server := httptest.NewServer(http.FileServer(http.Dir(folder)))
 	defer server.Close()
 	for from, want := range map[string]string{
-		folder: "a b c", filepath.Join(folder, "notes.txt"): "d", server.URL + "/b.json": "b", "-": "in",
+		folder: "a b c", filepath.Join(folder, "notes.txt"): "d", filepath.Join(folder, "[ab].*"): "a b", server.URL + "/b.json": "b", "-": "in",
 	} {
 		texts, err := source.ReadTexts(t.Context(), strings.NewReader("in"), []string{from}, false)
 		if err != nil {
