@@ -112,7 +112,7 @@ func (o *stripOptions) strip(ctx context.Context) (stripper strip.Stripper, file
 		return stripper, nil, err
 	}
 	stripper = strip.Stripper{IgnoreErrors: o.ignoreErrors}
-	switch live, err := reader.Live(resource.FilenameOptions{Filenames: o.inputs.live}); {
+	switch live, err := reader.Live(ctx, resource.FilenameOptions{Filenames: o.inputs.live}); {
 	case err == nil:
 		stripper.Read = live.Read
 	case o.ignoreErrors && len(o.inputs.live) == 0: // the error is that of each object

@@ -21,7 +21,7 @@ import (
 )
 
 // readCluster reads the objects of a query from the cluster. If some of them can be read, errors about the others are gaps.
-func (r Reader) readCluster(q Query) (objects []*unstructured.Unstructured, from origin, gaps []string, err error) {
+func (r Reader) readCluster(_ context.Context, q Query) (objects []*unstructured.Unstructured, from origin, gaps []string, err error) {
 	namespace, _, err := r.Cluster.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return nil, nil, nil, Advise(err, "")

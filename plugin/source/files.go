@@ -6,10 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,12 +19,9 @@ import (
 	"github.com/ownership-handoff/handoff/internal/scale"
 )
 
-// stdin is the name of standard input in messages.
-const stdin = "standard input"
-
 // readFiles reads the objects in the files of a query. The autoscalers and definitions in the files are the facts about them.
-func (r Reader) readFiles(q Query) ([]*unstructured.Unstructured, origin, []string, error) {
-	objects, err := r.inFiles(q)
+func (r Reader) readFiles(ctx context.Context, q Query) ([]*unstructured.Unstructured, origin, []string, error) {
+	objects, err := r.inFiles(ctx, q)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -35,23 +33,25 @@ func (r Reader) readFiles(q Query) ([]*unstructured.Unstructured, origin, []stri
 }
 
 // inFiles reads the objects in the files of a query that match its selector.
-func (r Reader) inFiles(q Query) ([]*unstructured.Unstructured, error) {
-	builder := resource.NewLocalBuilder().Unstructured().LabelSelectorParam(q.Selector)
-	files := q.Files
-	// The builder would read the standard input of the process, and its errors would lack line numbers.
-	isStdin := func(name string) bool { return name == "-" }
-	files.Filenames = slices.DeleteFunc(slices.Clone(files.Filenames), isStdin)
-	var input []byte
-	if len(files.Filenames) < len(q.Files.Filenames) {
-		var err error
-		if input, err = io.ReadAll(r.In); err != nil {
-			return nil, fmt.Errorf("%s: %w", stdin, err)
-		}
-		builder = builder.Stream(bytes.NewReader(input), stdin)
+func (r Reader) inFiles(ctx context.Context, q Query) ([]*unstructured.Unstructured, error) {
+	if q.Files.Kustomize != "" && (len(q.Files.Filenames) > 0 || q.Files.Recursive) {
+		return nil, errors.New("-k cannot be combined with -f or -R; omit one of them")
 	}
-	infos, err := builder.FilenameParam(false, &files).Flatten().Do().Infos()
+	texts, err := ReadTexts(ctx, r.In, q.Files.Filenames, q.Files.Recursive)
 	if err != nil {
-		return nil, locate(err, input)
+		return nil, err
+	}
+	builder := resource.NewLocalBuilder().Unstructured().LabelSelectorParam(q.Selector)
+	for _, text := range texts {
+		inUTF8 := transform.NewReader(bytes.NewReader(text.Content), unicode.BOMOverride(unicode.UTF8.NewDecoder()))
+		builder = builder.Stream(inUTF8, text.Name)
+	}
+	if len(texts) == 0 && q.Files.Kustomize == "" { // an empty directory
+		return nil, nil
+	}
+	infos, err := builder.FilenameParam(false, &resource.FilenameOptions{Kustomize: q.Files.Kustomize}).Flatten().Do().Infos()
+	if err != nil {
+		return nil, locate(err, texts)
 	}
 	return unstructuredOf(infos)
 }

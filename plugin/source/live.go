@@ -34,7 +34,7 @@ type Identity struct {
 func (i Identity) String() string { return nameOf(i.Kind, i.Name) }
 
 // Live returns a reader of live objects from the cluster or, if given, from files of live objects.
-func (r Reader) Live(from resource.FilenameOptions) (*Live, error) {
+func (r Reader) Live(ctx context.Context, from resource.FilenameOptions) (*Live, error) {
 	w, err := whoOf(r.Configuration)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (r Reader) Live(from resource.FilenameOptions) (*Live, error) {
 		if err != nil || !explicit {
 			namespace = ""
 		}
-		stored, err := r.inFiles(Query{Files: from})
+		stored, err := r.inFiles(ctx, Query{Files: from})
 		if err != nil {
 			return nil, Advise(err, namespace)
 		}
@@ -95,11 +95,11 @@ func (r Reader) ReadApplications(
 	if slices.Contains(q.Files.Filenames, "-") && slices.Contains(files.Filenames, "-") {
 		return nil, nil, errors.New("manifests and live objects cannot both come from standard input; name a file for one of them")
 	}
-	manifests, err := r.inFiles(q) // first: the errors of malformed files are clearer than those of a missing cluster
+	manifests, err := r.inFiles(ctx, q) // first: the errors of malformed files are clearer than those of a missing cluster
 	if err != nil {
 		return nil, nil, err
 	}
-	live, err := r.Live(files)
+	live, err := r.Live(ctx, files)
 	if err != nil {
 		return nil, nil, err
 	}

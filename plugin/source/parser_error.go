@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -14,7 +14,7 @@ import (
 
 // locate returns an error of files with its position in the file. The parser counts lines from the start of a YAML document, and
 // its error for a document without a kind quotes the whole document.
-func locate(err error, input []byte) error {
+func locate(err error, texts []Text) error {
 	line := strings.Join(strings.Fields(err.Error()), " ")
 	if before, _, found := strings.Cut(line, " is missing in "); found {
 		return fmt.Errorf("%s is missing; the files must contain objects, as written by kubectl get -o yaml",
@@ -22,20 +22,12 @@ func locate(err error, input []byte) error {
 	}
 	line = ParserText(err)
 	found := regexp.MustCompile(`^(?:error: )?error parsing (.+?): `).FindStringSubmatch(line)
-	if strings.HasSuffix(line, "does not exist") {
-		return errors.New(line + "; check the path, or use - for standard input")
-	}
-	if found == nil {
+	isIn := func(text Text) bool { return found != nil && text.Name == found[1] }
+	at := slices.IndexFunc(texts, isIn)
+	if at < 0 {
 		return errors.New(strings.TrimPrefix(line, "error: "))
 	}
-	text := input
-	if found[1] != stdin {
-		var unread error
-		if text, unread = os.ReadFile(found[1]); unread != nil { // a URL
-			return errors.New(line)
-		}
-	}
-	for documents := yaml.NewDecoder(bytes.NewReader(text)); ; {
+	for documents := yaml.NewDecoder(bytes.NewReader(texts[at].Content)); ; {
 		switch err := documents.Decode(new(yaml.Node)); {
 		case errors.Is(err, io.EOF):
 			return errors.New(line)

@@ -50,7 +50,7 @@ func (r Reader) Read(ctx context.Context, q Query) (Reading, error) {
 	if q.hasFiles() {
 		read = r.readFiles
 	}
-	objects, from, gaps, err := read(q)
+	objects, from, gaps, err := read(ctx, q)
 	if err != nil {
 		return Reading{}, err
 	}

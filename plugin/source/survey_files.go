@@ -22,7 +22,7 @@ type fileSurvey struct {
 }
 
 func (r Reader) surveyFiles(ctx context.Context, s *Survey, w who) error {
-	objects, err := r.inFiles(Query{Files: s.query.Files}) // autoscalers need not have the labels of the selected objects
+	objects, err := r.inFiles(ctx, Query{Files: s.query.Files}) // autoscalers need not have the labels of the selected objects
 	if err != nil {
 		return err
 	}

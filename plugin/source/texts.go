@@ -13,6 +13,9 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 )
 
+// stdin is the name of standard input in messages.
+const stdin = "standard input"
+
 // Text is the text of a file.
 type Text struct {
 	// Name is the name or URL of the file.

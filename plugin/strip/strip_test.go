@@ -40,7 +40,7 @@ func stripped(t *testing.T, annotations, entries, live, spec string) (after stri
 		t.Fatal(err)
 	}
 	reader := source.Reader{Cluster: genericclioptions.NewConfigFlags(false), Configuration: config.Default()}
-	objects, err := reader.Live(resource.FilenameOptions{Filenames: []string{file}})
+	objects, err := reader.Live(t.Context(), resource.FilenameOptions{Filenames: []string{file}})
 	if err != nil {
 		t.Fatal(err)
 	}
