@@ -3,6 +3,7 @@ package source
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/pager"
 )
 
 // readCluster reads the objects of a query from the cluster. If some of them can be read, errors about the others are gaps.
@@ -234,4 +236,59 @@ func (c *cluster) scaleField(ctx context.Context, kind schema.GroupVersionKind) 
 		return field, err
 	}
 	return scaleFieldOf([]apiextensionsv1.CustomResourceDefinition{*crd}, kind), nil
+}
+
+// eachItem calls visit for each object of a list, with the number of those that follow, or -1 if the API server does not return it.
+// It fetches one page ahead.
+func eachItem[T runtime.Object](
+	ctx context.Context, list pager.ListPageFunc, selector string, visit func(o T, left int64) error,
+) error {
+	left := int64(-1)
+	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		page, err := listCurrent(ctx, list, options)
+		if err == nil && options.Continue == "" {
+			left = itemsOf(page)
+		}
+		return page, err
+	})
+	pages.PageBufferSize = 0
+	return pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: selector}, func(o runtime.Object) error {
+		if left > 0 { // known
+			left--
+		}
+		item, ok := o.(T)
+		if !ok {
+			return fmt.Errorf("a list contains a %T", o)
+		}
+		return visit(item, left)
+	})
+}
+
+// listCurrent lists a page. If the resource version of the list has expired, it continues with the current one: the pages are then
+// inconsistent, which is acceptable for an audit.
+func listCurrent(ctx context.Context, list pager.ListPageFunc, options metav1.ListOptions) (runtime.Object, error) {
+	page, err := list(ctx, options)
+	var status apierrors.APIStatus
+	if apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" {
+		options.Continue = status.Status().Continue
+		return list(ctx, options)
+	}
+	return page, err
+}
+
+// itemsOf returns the number of items of a list, of which this is the first page, or -1 if it is unknown.
+func itemsOf(first runtime.Object) int64 {
+	accessor, err := meta.ListAccessor(first)
+	if err != nil {
+		return -1
+	}
+	items := int64(meta.LenList(first))
+	switch remaining := accessor.GetRemainingItemCount(); {
+	case remaining != nil:
+		return items + *remaining
+	case accessor.GetContinue() != "": // with a selector
+		return -1
+	default:
+		return items
+	}
 }

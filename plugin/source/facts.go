@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -83,8 +84,9 @@ type facts struct {
 	everywhere bool
 }
 
-func newFacts(from origin, w who) *facts {
-	return &facts{from: from, who: w, scales: map[schema.GroupVersionKind]scaleField{}, byNamespace: map[string]*scalers{}}
+func newFacts(from origin, c config.HandoffConfiguration) (*facts, error) {
+	w, err := whoOf(c)
+	return &facts{from: from, who: w, scales: map[schema.GroupVersionKind]scaleField{}, byNamespace: map[string]*scalers{}}, err
 }
 
 // scaleOf returns the scale field of a kind.

@@ -35,30 +35,31 @@ func (i Identity) String() string { return nameOf(i.Kind, i.Name) }
 
 // Live returns a reader of live objects from the cluster or, if given, from files of live objects.
 func (r Reader) Live(ctx context.Context, from resource.FilenameOptions) (*Live, error) {
-	w, err := whoOf(r.Configuration)
-	if err != nil {
-		return nil, err
-	}
 	namespace, explicit, err := r.Cluster.ToRawKubeConfigLoader().Namespace()
+	l := &Live{namespace: namespace, explicit: explicit}
+	var source origin
 	if len(from.Filenames) > 0 {
 		if err != nil || !explicit {
-			namespace = ""
+			l.namespace = ""
 		}
 		stored, err := r.inFiles(ctx, Query{Files: from})
 		if err != nil {
+			return nil, err
+		}
+		if source, err = newFiles(stored); err != nil {
+			return nil, err
+		}
+	} else {
+		if err == nil {
+			l.cluster, err = newCluster(r.Cluster)
+		}
+		if err != nil {
 			return nil, Advise(err, namespace)
 		}
-		inFiles, err := newFiles(stored)
-		return &Live{known: newFacts(inFiles, w), namespace: namespace}, err
+		source = l.cluster
 	}
-	if err != nil {
-		return nil, Advise(err, "")
-	}
-	inCluster, err := newCluster(r.Cluster)
-	if err != nil {
-		return nil, Advise(err, namespace)
-	}
-	return &Live{known: newFacts(inCluster, w), namespace: namespace, explicit: explicit, cluster: inCluster}, nil
+	l.known, err = newFacts(source, r.Configuration)
+	return l, err
 }
 
 // Read returns the live object with the facts about its owners; ok is false if it does not exist. The error is one line that

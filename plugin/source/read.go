@@ -42,10 +42,6 @@ type Reading struct {
 
 // Read reads the objects of a query. The error is one line that includes a remedy.
 func (r Reader) Read(ctx context.Context, q Query) (Reading, error) {
-	w, err := whoOf(r.Configuration)
-	if err != nil {
-		return Reading{}, err
-	}
 	read := r.readCluster
 	if q.hasFiles() {
 		read = r.readFiles
@@ -54,7 +50,10 @@ func (r Reader) Read(ctx context.Context, q Query) (Reading, error) {
 	if err != nil {
 		return Reading{}, err
 	}
-	known := newFacts(from, w)
+	known, err := newFacts(from, r.Configuration)
+	if err != nil {
+		return Reading{}, err
+	}
 	known.everywhere = q.AllNamespaces
 	reading := Reading{Gaps: gaps}
 	for _, o := range objects {

@@ -41,18 +41,15 @@ type Visit func(resource string, s Subject, left int64) error
 // Survey starts a survey of a query. The query's Objects are types; without any, it surveys all kinds with a scale subresource.
 // Of ReplicaSets it then surveys only those that an autoscaler targets, because a Deployment usually owns the others.
 func (r Reader) Survey(ctx context.Context, q Query) (*Survey, error) {
-	w, err := whoOf(r.Configuration)
+	selector, err := labels.Parse(q.Selector)
 	if err != nil {
-		return nil, err
-	}
-	s := &Survey{query: q, scalers: newScalers(), Namespaces: map[string]ownership.Mode{}, reported: map[schema.GroupVersionKind]bool{}}
-	if s.selector, err = labels.Parse(q.Selector); err != nil {
 		return nil, fmt.Errorf("selector %q: %w", q.Selector, err)
 	}
+	s := &Survey{query: q, selector: selector, scalers: newScalers(), Namespaces: map[string]ownership.Mode{}, reported: map[schema.GroupVersionKind]bool{}}
 	if q.hasFiles() {
-		return s, r.surveyFiles(ctx, s, w)
+		return s, r.surveyFiles(ctx, s)
 	}
-	return s, r.surveyCluster(ctx, s, w)
+	return s, r.surveyCluster(ctx, s)
 }
 
 func (s *Survey) gap(format string, args ...any) {

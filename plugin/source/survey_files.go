@@ -21,7 +21,7 @@ type fileSurvey struct {
 	contained map[target]bool // the kinds in each namespace, without names
 }
 
-func (r Reader) surveyFiles(ctx context.Context, s *Survey, w who) error {
+func (r Reader) surveyFiles(ctx context.Context, s *Survey) error {
 	objects, err := r.inFiles(ctx, Query{Files: s.query.Files}) // autoscalers need not have the labels of the selected objects
 	if err != nil {
 		return err
@@ -31,7 +31,9 @@ func (r Reader) surveyFiles(ctx context.Context, s *Survey, w who) error {
 	if err != nil {
 		return err
 	}
-	s.facts = newFacts(from, w)
+	if s.facts, err = newFacts(from, r.Configuration); err != nil {
+		return err
+	}
 	if f.chosen, err = s.choose(objects); err != nil {
 		return err
 	}
