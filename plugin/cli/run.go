@@ -41,7 +41,7 @@ type Environment struct {
 	raw io.Writer
 }
 
-// exitError ends a command with an exit code other than ExitYes, without an error message.
+// exitError ends a command with an exit code other than ExitOK, without an error message.
 type exitError int
 
 // Error implements error.

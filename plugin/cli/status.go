@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/table"
@@ -179,16 +178,9 @@ func (st *statusOptions) annotated(ctx context.Context, names []string) (notes [
 	if st.output.isData() {
 		return nil, nil
 	}
-	if len(names) == 0 {
-		names = []string{metav1.NamespaceAll}
-	}
-	var found []source.Annotated
-	for _, name := range names {
-		in, _, err := source.FindAnnotated(ctx, st.shared.cluster, name)
-		if err != nil {
-			return nil, source.Advise(err, "")
-		}
-		found = append(found, in...)
+	found, _, err := source.FindAnnotated(ctx, st.shared.cluster, names...)
+	if err != nil {
+		return nil, source.Advise(err, "")
 	}
 	if note := source.AnnotatedNote(found); note != "" {
 		notes = append(notes, note)

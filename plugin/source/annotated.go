@@ -41,10 +41,10 @@ func AnnotatedNote(all []Annotated) string {
 		ownership.ModeAnnotation, printable.Some(names))
 }
 
-// FindAnnotated reads the metadata of all objects that can be scaled, in a namespace or, if it is empty, in all. Unread are
-// the kinds that could not be read.
+// FindAnnotated reads the metadata of all objects that can be scaled, in the given namespaces or, without any, in all. Unread are the
+// kinds that could not be read.
 func FindAnnotated(
-	ctx context.Context, cluster genericclioptions.RESTClientGetter, namespace string,
+	ctx context.Context, cluster genericclioptions.RESTClientGetter, namespaces ...string,
 ) (found []Annotated, unread []string, err error) {
 	c, err := newCluster(cluster)
 	if err != nil {
@@ -58,14 +58,19 @@ func FindAnnotated(
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, kind := range kinds {
-		err := c.eachMetadata(ctx, kind, namespace, func(o *metav1.PartialObjectMetadata) {
-			if text, ok := o.Annotations[ownership.ModeAnnotation]; ok && o.Namespace != "" {
-				found = append(found, annotated(Subject{Kind: kind.gvk, Namespace: o.Namespace, Name: o.Name}, text))
+	if len(namespaces) == 0 {
+		namespaces = []string{metav1.NamespaceAll}
+	}
+	for _, namespace := range namespaces {
+		for _, kind := range kinds {
+			err := c.eachMetadata(ctx, kind, namespace, func(o *metav1.PartialObjectMetadata) {
+				if text, ok := o.Annotations[ownership.ModeAnnotation]; ok && o.Namespace != "" {
+					found = append(found, annotated(Subject{Kind: kind.gvk, Namespace: o.Namespace, Name: o.Name}, text))
+				}
+			})
+			if err != nil {
+				unread = append(unread, kind.String())
 			}
-		})
-		if err != nil {
-			unread = append(unread, kind.String())
 		}
 	}
 	return found, unread, nil
