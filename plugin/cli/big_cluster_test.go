@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -31,13 +30,9 @@ func (c *bigCluster) start(tb testing.TB) {
 	server := httptest.NewServer(c)
 	tb.Cleanup(server.Close)
 	folder := tb.TempDir()
-	file := filepath.Join(folder, "kubeconfig")
 	kubeconfig := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c","contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],
 		"clusters":[{"name":"c","cluster":{"server":%q}}],"users":[{"name":"u","user":{}}]}`, server.URL)
-	if err := os.WriteFile(file, []byte(kubeconfig), 0o600); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Setenv("KUBECONFIG", file)
+	tb.Setenv("KUBECONFIG", writeFile(tb, folder, "kubeconfig", kubeconfig))
 	tb.Setenv("KUBECACHEDIR", filepath.Join(folder, "cache"))
 }
 

@@ -67,6 +67,19 @@ func TestKrewManifestListsAllPlatforms(t *testing.T) {
 	}
 }
 
+// writeFile writes a file in a folder, which need not exist, and returns its path.
+func writeFile(tb testing.TB, folder, name, text string) string {
+	tb.Helper()
+	path := filepath.Join(folder, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
 func read(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file) //nolint:gosec // the callers name files of this repository

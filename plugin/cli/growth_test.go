@@ -3,8 +3,6 @@ package cli_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -41,17 +39,14 @@ func manyFields(t *testing.T, fields int) (live, manifest string) {
 		},
 	}
 	dir := t.TempDir()
-	live, manifest = filepath.Join(dir, "live.json"), filepath.Join(dir, "manifest.json")
-	for file, o := range map[string]any{live: stored, manifest: object(other)} {
+	write := func(name string, o any) string {
 		text, err := json.Marshal(o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		return writeFile(t, dir, name, string(text))
 	}
-	return live, manifest
+	return write("live.json", stored), write("manifest.json", object(other))
 }
 
 func TestTimeIsLinearInFields(t *testing.T) {

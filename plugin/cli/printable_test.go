@@ -2,8 +2,6 @@ package cli_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -58,17 +56,9 @@ func TestUnprintableCharactersAreQuoted(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/no/such/file")
 	for name, text := range hostile() {
 		t.Run(name, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "live.json")
-			other := filepath.Join(t.TempDir(), "manifest.json")
-			broken := filepath.Join(t.TempDir(), "broken.yaml")
-			for path, content := range map[string]string{
-				file: hostileObject(t, "ConfigMap", text), other: strings.ReplaceAll(hostileObject(t, "ConfigMap", text), "plain", "another"),
-				broken: "a: *x" + text + "\n" + text + ": [\n",
-			} {
-				if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
+			file := writeFile(t, t.TempDir(), "live.json", hostileObject(t, "ConfigMap", text))
+			other := writeFile(t, t.TempDir(), "manifest.json", strings.ReplaceAll(hostileObject(t, "ConfigMap", text), "plain", "another"))
+			broken := writeFile(t, t.TempDir(), "broken.yaml", "a: *x"+text+"\n"+text+": [\n")
 			named := "configmap/web" + text
 			for _, args := range [][]string{
 				{"explain", "-f", file}, {"explain", "-f", file, "-o", "wide"}, {"explain", "-f", file, ".data"}, {"explain", "-f", file, ".data" + text},
@@ -105,10 +95,7 @@ func TestUnprintableCharactersAreQuoted(t *testing.T) {
 func TestQuotedOutputDecodesToTheSameValues(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/no/such/file")
 	for name, text := range hostile() {
-		file := filepath.Join(t.TempDir(), "live.json")
-		if err := os.WriteFile(file, []byte(hostileObject(t, "ConfigMap", text)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		file := writeFile(t, t.TempDir(), "live.json", hostileObject(t, "ConfigMap", text))
 		for format, decode := range map[string]func([]byte, any) error{"json": json.Unmarshal, "yaml": yaml.Unmarshal, "kyaml": yaml.Unmarshal} {
 			_, output := run(t, nil, "explain", "-f", file, ".data.plain", "-o", format)
 			output, _, _ = strings.Cut(output, "\npartial:")

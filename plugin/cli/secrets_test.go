@@ -4,8 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -117,14 +115,6 @@ func secretManifests() map[string]string {
 func TestNoOutputContainsSecretValues(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/no/such/file")
 	folder := t.TempDir()
-	write := func(name, text string) string {
-		t.Helper()
-		path := filepath.Join(folder, strings.ReplaceAll(name, " ", "-")+".yaml")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
 	check := func(t *testing.T, args ...string) {
 		t.Helper()
 		if _, output := run(t, nil, args...); leaks(output) != nil {
@@ -132,20 +122,13 @@ func TestNoOutputContainsSecretValues(t *testing.T) {
 		}
 	}
 	formats := [][]string{nil, {"-o", "wide"}, {"-o", "json"}, {"-o", "yaml"}, {"-o", "jsonpath={}"}, {"-o", "go-template={{.}}"}, {"-o", "jsonpath={.no.such}"}}
-	live := map[string]string{}
+	live, all := map[string]string{}, map[string]string{}
 	for name, text := range secretInputs(t) {
-		live[name] = write("live "+name, text)
+		live[name] = writeFile(t, folder, "live-"+strings.ReplaceAll(name, " ", "-")+".yaml", text)
+		all["live: "+name] = live[name]
 	}
-	manifests := map[string]string{}
 	for name, text := range secretManifests() {
-		manifests[name] = write("manifest "+name, text)
-	}
-	all := map[string]string{}
-	for name, file := range live {
-		all["live: "+name] = file
-	}
-	for name, file := range manifests {
-		all["manifest: "+name] = file
+		all["manifest: "+name] = writeFile(t, folder, strings.ReplaceAll(name, " ", "-")+".yaml", text)
 	}
 	for name, file := range all {
 		t.Run(name, func(t *testing.T) {
@@ -191,13 +174,8 @@ func TestKustomizationErrorsHideSecretValues(t *testing.T) {
 	for name, resource := range secretManifests() {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
-			for file, text := range map[string]string{
-				"secret.yaml": resource, "kustomization.yaml": "resources: [secret.yaml]\nnamePrefix: a-\nlabels:\n- pairs: {a: b}\n  includeSelectors: true\n",
-			} {
-				if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
+			writeFile(t, folder, "secret.yaml", resource)
+			writeFile(t, folder, "kustomization.yaml", "resources: [secret.yaml]\nnamePrefix: a-\nlabels:\n- pairs: {a: b}\n  includeSelectors: true\n")
 			for _, command := range [][]string{{"explain", "-k", folder}, {"audit", "-k", folder}, {"preview", "-k", folder, "--live", "testdata/shop.yaml"}} {
 				if _, output := run(t, nil, command...); leaks(output) != nil {
 					t.Errorf("kubectl handoff %s: contains the value of %v\n%s", strings.Join(command, " "), leaks(output), output)
@@ -219,10 +197,7 @@ func TestPreviewHidesLastAppliedConfiguration(t *testing.T) {
 		}
 		text := strings.Replace(manifest, `"annotations":{`, `"annotations":{"`+ownership.LastAppliedAnnotation+`":`+string(recorded)+`,`, 1)
 		for file, text := range map[string]string{"manifest": manifest, "live": text} {
-			files[file+" "+name] = filepath.Join(folder, file+name+".json")
-			if err := os.WriteFile(files[file+" "+name], []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			files[file+" "+name] = writeFile(t, folder, file+name+".json", text)
 		}
 	}
 	for _, states := range [][2]string{{"none", "one"}, {"one", "none"}, {"one", "one"}} {

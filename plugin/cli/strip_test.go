@@ -2,8 +2,6 @@ package cli_test
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -89,13 +87,7 @@ func TestStripJoinsFiles(t *testing.T) {
 	for name, text := range map[string]string{
 		"a.yaml": "\ufeffa: 1", "b.yaml": "\ufeff---\nb: 1\n", "c.json": "{\"c\": 1}\n", "d.yml": "%YAML 1.1\n---\nd: 1\n", "e.txt": "no manifest", "deep/f.yaml": "f: 1\n",
 	} {
-		path := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, folder, name, text)
 	}
 	const flat = "\ufeffa: 1\n---\nb: 1\n---\n{\"c\": 1}\n...\n%YAML 1.1\n---\nd: 1\n"
 	for recursive, want := range map[string]string{"-R=false": flat, "-R": flat + "---\nf: 1\n"} {
