@@ -54,8 +54,8 @@ func Rewrite(w ownership.Write, changes []Change) (out Outcome, err error) {
 	if err != nil {
 		return out, err
 	}
-	out.Operations = append(operations, managedFields...)
-	out.Changes = k.outcomes(changes, len(out.Operations) > clearing)
+	operations = append(operations, managedFields...)
+	out = Outcome{Operations: operations, Changes: k.outcomes(changes, len(operations) > clearing)}
 	return out, k.verify(restored, entries, r)
 }
 
