@@ -130,7 +130,7 @@ func (p managedPart) compare(other managedPart) int { return p.node.ID - other.n
 func (r *entryRestorer) partsIn(e ownership.Entry) (parts []managedPart) {
 	otherScale := r.scale != nil && r.keeper.write.InOtherVersion(e)
 	r.keeper.tree.Managed(e.Fields, func(n *fieldtree.Node, subset *jsontree.Node) {
-		if r.isPart[n.ID] && !(otherScale && n == r.scale) {
+		if r.isPart[n.ID] && (!otherScale || n != r.scale) {
 			parts = append(parts, managedPart{n, string(subset.Text())})
 		}
 	})

@@ -289,7 +289,7 @@ func locate(err error, texts []Text) error {
 	}
 	line = ParserText(err)
 	found := regexp.MustCompile(`^(?:error: )?error parsing (.+?): `).FindStringSubmatch(line)
-	isIn := func(text Text) bool { return found != nil && text.Name == found[1] }
+	isIn := func(text Text) bool { return len(found) > 1 && text.Name == found[1] }
 	at := slices.IndexFunc(texts, isIn)
 	if at < 0 {
 		return errors.New(strings.TrimPrefix(line, "error: "))

@@ -38,28 +38,34 @@ func (r Reader) Live(ctx context.Context, from resource.FilenameOptions) (*Live,
 	namespace, explicit, err := r.Cluster.ToRawKubeConfigLoader().Namespace()
 	l := &Live{namespace: namespace, explicit: explicit}
 	var source origin
-	if len(from.Filenames) > 0 {
+	switch {
+	case len(from.Filenames) > 0:
 		if err != nil || !explicit {
 			l.namespace = ""
 		}
-		stored, err := r.inFiles(ctx, Query{Files: from})
-		if err != nil {
-			return nil, err
-		}
-		if source, err = newFiles(stored); err != nil {
-			return nil, err
-		}
-	} else {
-		if err == nil {
-			l.cluster, err = newCluster(r.Cluster)
-		}
-		if err != nil {
-			return nil, Advise(err, namespace)
+		source, err = r.liveFiles(ctx, from)
+	case err == nil:
+		if l.cluster, err = newCluster(r.Cluster); err != nil {
+			err = Advise(err, namespace)
 		}
 		source = l.cluster
+	default:
+		err = Advise(err, namespace)
+	}
+	if err != nil {
+		return nil, err
 	}
 	l.known, err = newFacts(source, r.Configuration)
 	return l, err
+}
+
+// liveFiles reads files of live objects.
+func (r Reader) liveFiles(ctx context.Context, from resource.FilenameOptions) (origin, error) {
+	stored, err := r.inFiles(ctx, Query{Files: from})
+	if err != nil {
+		return nil, err
+	}
+	return newFiles(stored)
 }
 
 // Read returns the live object with the facts about its owners; ok is false if it does not exist. The error is one line that

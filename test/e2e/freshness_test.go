@@ -92,7 +92,7 @@ func TestAPodWithoutTheAPIServerBecomesNotReady(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			n := newAutoscaled(t, "7", "--server-side", "--force-conflicts")
+			n := newAutoscaled(t, "--server-side", "--force-conflicts")
 			s := startServer(n, c.kubeconfig)
 			s.ready()
 			review := func() (kept bool, warnings string) {

@@ -147,7 +147,7 @@ func TestWithTheGuardTheWebhookCorrectsTheManagers(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			args := c.args
-			n := newAutoscaled(t, "7", args...)
+			n := newAutoscaled(t, args...)
 			n.guarded(deployment("3", "app:1"), args)
 			c.then(n)
 			n.apply(deployment("3", "app:1"), args...)

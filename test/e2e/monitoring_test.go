@@ -15,7 +15,7 @@ import (
 func TestMetricsOfAlertsAndPanelsAreServed(t *testing.T) {
 	t.Parallel()
 	localOnly(t) // a webhook without a server, in a cluster of others
-	n := newAutoscaled(t, "7")
+	n := newAutoscaled(t)
 	n.apply(deployment("3", "app:1"))
 	n.kubectl("patch", "deployment", "web", "--field-manager=argocd-controller", "-p",
 		`{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{broken"}},"spec":{"replicas":3}}`)

@@ -35,12 +35,12 @@ func newNamespace(t *testing.T, mode string) *namespace {
 }
 
 // newAutoscaled creates a namespace in mode enforce, with a Deployment that was applied with three replicas and that an autoscaler
-// has scaled to its minimum. The arguments are those of the apply.
-func newAutoscaled(t *testing.T, minimum string, args ...string) *namespace {
+// has scaled to 7. The arguments are those of the apply.
+func newAutoscaled(t *testing.T, args ...string) *namespace {
 	t.Helper()
 	n := newNamespace(t, "enforce")
 	n.apply(deployment("3", "app:1"), args...)
-	n.autoscale(minimum)
+	n.autoscale("7")
 	return n
 }
 
@@ -119,9 +119,9 @@ func (n *namespace) apply(manifest string, args ...string) result {
 }
 
 // applyServerSide applies with --force-conflicts, as a pipeline does.
-func (n *namespace) applyServerSide(manifest string, args ...string) result {
+func (n *namespace) applyServerSide(manifest string) result {
 	n.Helper()
-	return n.apply(manifest, append(serverSide(), args...)...)
+	return n.apply(manifest, serverSide()...)
 }
 
 func (n *namespace) must(r result) result {

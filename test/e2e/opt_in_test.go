@@ -157,7 +157,7 @@ func TestAManifestThatDropsTheLabelTakesTheObjectOut(t *testing.T) {
 
 func TestDryRunAndDiffShowTheKeptReplicas(t *testing.T) {
 	t.Parallel()
-	n := newAutoscaled(t, "7")
+	n := newAutoscaled(t)
 	n.apply(deployment("3", "app:1"))
 	for name, manifest := range map[string]string{"sets": deployment("3", "app:1"), "lacks": deployment("", "app:1")} {
 		r := n.apply(manifest, "--dry-run=server", "-o", "jsonpath={.spec.replicas}")
@@ -177,7 +177,7 @@ func TestDryRunAndDiffShowTheKeptReplicas(t *testing.T) {
 
 func TestKeptFieldsAreRecordedInEventsAndMetrics(t *testing.T) {
 	t.Parallel()
-	n := newAutoscaled(t, "7")
+	n := newAutoscaled(t)
 	n.apply(deployment("3", "app:1"), "--dry-run=server")
 	if out := n.kubectl("get", "events", "-o", "jsonpath={.items[*].reason}").stdout; strings.Contains(out, "OwnershipKept") {
 		t.Errorf("a dry run has recorded an Event: %s", out)

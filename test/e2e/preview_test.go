@@ -132,7 +132,7 @@ func (f *previewed) check(r result, args []string) {
 // TestPreviewDetectsWhetherTheWebhookActs verifies that a preview reports whether the webhook keeps fields.
 func TestPreviewDetectsWhetherTheWebhookActs(t *testing.T) {
 	t.Parallel()
-	n := newAutoscaled(t, "7")
+	n := newAutoscaled(t)
 	apply := []string{"apply", "-f", "-"}
 	for mode, want := range map[string]bool{"enforce": true, "warn": false, "off": false} {
 		n.kubectl("label", "--overwrite", "deployment", "web", ownership.ModeLabel+"="+mode)
@@ -187,7 +187,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "{name}"}]
 func TestPreviewWhereAPolicyRefusesTheLabel(t *testing.T) {
 	t.Parallel()
 	localOnly(t)
-	n := newAutoscaled(t, "7")
+	n := newAutoscaled(t)
 	n.silent = true // the policy refuses the label of the previews of other tests' users too
 	objects, err := os.ReadFile("../../examples/policy/objects.yaml")
 	if err != nil {
