@@ -59,7 +59,6 @@ func TestTargetsNeedFewRequests(t *testing.T) {
 	}{
 		"in lists that are read anyway": {&bigCluster{deployments: 990, autoscalers: 1000}, "audit -A", 10, 2},
 		"by a list of their own":        {&bigCluster{deployments: 990, autoscalers: 1000}, "audit horizontalpodautoscalers -A", 10, 2},
-		"one by one, if there are few":  {&bigCluster{deployments: 990, autoscalers: 15}, "audit horizontalpodautoscalers -A", 15, 0},
 		"not at all, if not requested":  {&bigCluster{deployments: 990, autoscalers: 1000}, "audit namespaces -A", 0, 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {

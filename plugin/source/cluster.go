@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -20,36 +21,9 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/pager"
-)
 
-// readCluster reads the objects of a query from the cluster. If some of them can be read, errors about the others are gaps.
-func (r Reader) readCluster(_ context.Context, q Query) (objects []*unstructured.Unstructured, from origin, gaps []string, err error) {
-	namespace, _, err := r.Cluster.ToRawKubeConfigLoader().Namespace()
-	if err != nil {
-		return nil, nil, nil, Advise(err, "")
-	}
-	infos, err := resource.NewBuilder(r.Cluster).Unstructured().ContinueOnError().
-		NamespaceParam(namespace).DefaultNamespace().AllNamespaces(q.AllNamespaces).
-		LabelSelectorParam(q.Selector).ResourceTypeOrNameArgs(true, q.Objects...).
-		RequestChunksOf(500).Flatten().Do().Infos()
-	if err != nil && len(infos) == 0 {
-		return nil, nil, nil, Advise(err, namespace)
-	}
-	if err != nil {
-		errs := []error{err}
-		if all, ok := err.(utilerrors.Aggregate); ok { //nolint:errorlint // only the outermost error aggregates the requests
-			errs = all.Errors()
-		}
-		for _, err := range errs {
-			gaps = append(gaps, Advise(err, namespace).Error())
-		}
-	}
-	if from, err = newCluster(r.Cluster); err != nil {
-		return nil, nil, nil, Advise(err, namespace)
-	}
-	objects, err = unstructuredOf(infos)
-	return objects, from, gaps, err
-}
+	"github.com/ownership-handoff/handoff/internal/scale"
+)
 
 // cluster is the origin of objects in a cluster.
 type cluster struct {
@@ -84,9 +58,31 @@ func (c *cluster) kinds() (*servedKinds, error) {
 	return c.served, nil
 }
 
+// chosen implements origin.
+func (c *cluster) chosen(q Query, namespace string) (objects []*unstructured.Unstructured, gaps []string, err error) {
+	infos, err := resource.NewBuilder(c.getter).Unstructured().ContinueOnError().
+		NamespaceParam(namespace).DefaultNamespace().AllNamespaces(q.AllNamespaces).
+		LabelSelectorParam(q.Selector).ResourceTypeOrNameArgs(true, q.Objects...).
+		RequestChunksOf(500).Flatten().Do().Infos()
+	if err != nil && len(infos) == 0 {
+		return nil, nil, Advise(err, namespace)
+	}
+	if err != nil {
+		errs := []error{err}
+		if all, ok := err.(utilerrors.Aggregate); ok { //nolint:errorlint // only the outermost error aggregates the requests
+			errs = all.Errors()
+		}
+		for _, err := range errs {
+			gaps = append(gaps, Advise(err, namespace).Error())
+		}
+	}
+	objects, err = unstructuredOf(infos)
+	return objects, gaps, err
+}
+
 // list implements origin.
 func (c *cluster) list(
-	ctx context.Context, kind schema.GroupKind, namespace string, visit func(*unstructured.Unstructured) error,
+	ctx context.Context, kind schema.GroupKind, namespace string, selector labels.Selector, visit visitObject,
 ) (access, error) {
 	kinds, err := c.kinds()
 	if err != nil {
@@ -96,10 +92,17 @@ func (c *cluster) list(
 	switch {
 	case !ok && kinds.unknown[kind.Group]:
 		return access{remedy: "its API server does not respond: see kubectl get apiservices"}, nil
-	case !ok || !served.namespaced:
+	case !ok:
 		return access{complete: true}, nil
 	}
-	err = c.each(ctx, served, namespace, "", func(o *unstructured.Unstructured, _ int64) error { return visit(o) })
+	client := c.objects.Resource(served.resource).Namespace(served.in(namespace))
+	page := func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		return client.List(ctx, options)
+	}
+	err = eachItem(ctx, page, selector, func(o *unstructured.Unstructured, left int64) error {
+		o.SetGroupVersionKind(served.gvk) // which lists need not contain
+		return visit(o, left)
+	})
 	switch {
 	case apierrors.IsForbidden(err):
 		return access{remedy: fmt.Sprintf("ask for permission to list %s %s", served, where(namespace))}, nil
@@ -107,20 +110,6 @@ func (c *cluster) list(
 		return access{}, Advise(err, namespace)
 	}
 	return access{complete: true}, nil
-}
-
-// each calls visit for each object of a kind in a namespace, or in all if it is empty, with the number of those that follow, or -1.
-func (c *cluster) each(
-	ctx context.Context, kind resourceKind, namespace, selector string, visit func(o *unstructured.Unstructured, left int64) error,
-) error {
-	client := c.objects.Resource(kind.resource).Namespace(kind.in(namespace))
-	page := func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-		return client.List(ctx, options)
-	}
-	return eachItem(ctx, page, selector, func(o *unstructured.Unstructured, left int64) error {
-		o.SetGroupVersionKind(kind.gvk) // which lists need not contain
-		return visit(o, left)
-	})
 }
 
 // eachMetadata calls visit for the metadata of each object of a kind in a namespace, or in all if it is empty.
@@ -131,7 +120,7 @@ func (c *cluster) eachMetadata(
 	page := func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 		return client.List(ctx, options)
 	}
-	return eachItem(ctx, page, "", func(o *metav1.PartialObjectMetadata, _ int64) error {
+	return eachItem(ctx, page, labels.Everything(), func(o *metav1.PartialObjectMetadata, _ int64) error {
 		visit(o)
 		return nil
 	})
@@ -238,10 +227,59 @@ func (c *cluster) scaleField(ctx context.Context, kind schema.GroupVersionKind) 
 	return scaleFieldOf([]apiextensionsv1.CustomResourceDefinition{*crd}, kind), nil
 }
 
+// surveyed implements origin.
+func (c *cluster) surveyed(types []string, _ []scale.Kind) (kinds []resourceKind, gaps []string, err error) {
+	served, err := c.kinds()
+	if err == nil {
+		kinds, err = served.chosen(c.getter, types)
+	}
+	if err != nil {
+		return nil, nil, Advise(err, "")
+	}
+	for group := range served.unknown {
+		gaps = append(gaps, fmt.Sprintf("unknown resources in API group %s, because its API server does not respond; "+
+			"see kubectl get apiservices", group))
+	}
+	return kinds, gaps, nil
+}
+
+// settle implements origin. It lists the metadata of the targets' kind unless all of them have been read: the autoscalers were listed
+// before them.
+func (c *cluster) settle(ctx context.Context, open []*Autoscaler, namespace string, isWhole bool) (gap string, err error) {
+	kinds, err := c.kinds()
+	if err != nil {
+		return "", err
+	}
+	kind, served := kinds.of(open[0].Target)
+	if !served {
+		return "", nil
+	}
+	exists := map[target]bool{}
+	if !isWhole {
+		err = c.eachMetadata(ctx, kind, namespace, func(o *metav1.PartialObjectMetadata) {
+			exists[target{namespace: o.Namespace, name: o.Name}] = true
+		})
+	}
+	switch {
+	case apierrors.IsForbidden(err):
+		return fmt.Sprintf("unknown whether the %s exist that %d autoscalers target; ask for permission to list them %s",
+			kind, len(open), where(namespace)), nil
+	case err != nil:
+		return "", fmt.Errorf("%s: %w", kind, Advise(err, namespace))
+	}
+	for _, a := range open {
+		a.Presence = Missing
+		if exists[target{namespace: a.Namespace, name: a.TargetName}] {
+			a.Presence = Present
+		}
+	}
+	return "", nil
+}
+
 // eachItem calls visit for each object of a list, with the number of those that follow, or -1 if the API server does not return it.
 // It fetches one page ahead.
 func eachItem[T runtime.Object](
-	ctx context.Context, list pager.ListPageFunc, selector string, visit func(o T, left int64) error,
+	ctx context.Context, list pager.ListPageFunc, selector labels.Selector, visit func(o T, left int64) error,
 ) error {
 	left := int64(-1)
 	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -252,7 +290,7 @@ func eachItem[T runtime.Object](
 		return page, err
 	})
 	pages.PageBufferSize = 0
-	return pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: selector}, func(o runtime.Object) error {
+	return pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: selector.String()}, func(o runtime.Object) error {
 		if left > 0 { // known
 			left--
 		}

@@ -2,91 +2,28 @@ package source
 
 import (
 	"context"
-	"fmt"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/internal/scale"
-	"github.com/ownership-handoff/handoff/ownership"
 )
-
-// origin is where objects are read from: a cluster, or files.
-type origin interface {
-	// get returns an object, nil if it does not exist. A namespace that is missing in the identity is the given one.
-	get(ctx context.Context, id Identity, namespace string) (*unstructured.Unstructured, error)
-	// list calls visit for the objects of a kind in a namespace or, if it is empty, in all.
-	list(ctx context.Context, kind schema.GroupKind, namespace string, visit func(*unstructured.Unstructured) error) (access, error)
-	// scaleField returns the scale field of a custom resource.
-	scaleField(ctx context.Context, kind schema.GroupVersionKind) (scaleField, error)
-	// scalable reports whether a kind has a scale subresource; known is false if that cannot be determined.
-	scalable(kind schema.GroupKind) (scales, known bool)
-}
-
-// access is whether the objects of a kind could be read.
-type access struct {
-	// complete reports whether no object is missing: all have been read, or the kind is not installed.
-	complete bool
-	// because and remedy describe why objects could be missing. Both are empty if that is not worth a gap.
-	because, remedy string
-}
-
-// UnknownMode is the mode of a namespace that could not be read.
-const UnknownMode ownership.Mode = "unknown"
-
-// modeOf returns the mode in a namespace's annotation.
-func modeOf(namespace *unstructured.Unstructured) ownership.Mode {
-	text, annotated := namespace.GetAnnotations()[ownership.ModeAnnotation]
-	mode, _ := ownership.ModeOf(text, annotated)
-	return mode
-}
-
-// convert returns an object as a type of Kubernetes.
-func convert[T any](o *unstructured.Unstructured) (*T, error) {
-	to := new(T)
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, to); err != nil {
-		return nil, fmt.Errorf("%s %s: %w", o.GetKind(), o.GetName(), err)
-	}
-	return to, nil
-}
-
-// scaleField is the scale field of a kind: in one version, and in any.
-type scaleField struct {
-	path fieldpath.Path
-	in   ownership.ScalePaths
-	gap  string
-}
-
-// scaleFieldOf returns the scale field of a kind, as its CustomResourceDefinitions declare it.
-func scaleFieldOf(crds []apiextensionsv1.CustomResourceDefinition, kind schema.GroupVersionKind) (field scaleField) {
-	field.in = func(apiVersion string) fieldpath.Path {
-		gv, err := schema.ParseGroupVersion(apiVersion)
-		if err != nil {
-			return nil
-		}
-		return scale.Declared(crds, gv.Group, gv.Version, kind.Kind)
-	}
-	field.path = field.in(kind.GroupVersion().String())
-	return field
-}
 
 // facts are what other objects say about subjects. Those of each namespace and each kind are read once.
 type facts struct {
-	from        origin
+	from origin
+	// cluster is from, nil if objects are read from files.
+	cluster *cluster
+	// namespace is that of objects without one: in files, only if a flag selects it. A flag also forbids others.
+	namespace string
+	explicit  bool
+
 	who         who
 	scales      map[schema.GroupVersionKind]scaleField
 	byNamespace map[string]*scalers
 	// everywhere reads the scalers of all namespaces at once. Users without that permission read them by namespace.
 	everywhere bool
-}
-
-func newFacts(from origin, c config.HandoffConfiguration) (*facts, error) {
-	w, err := whoOf(c)
-	return &facts{from: from, who: w, scales: map[schema.GroupVersionKind]scaleField{}, byNamespace: map[string]*scalers{}}, err
 }
 
 // scaleOf returns the scale field of a kind.

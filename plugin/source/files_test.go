@@ -10,7 +10,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/resource"
 
+	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
@@ -62,5 +65,20 @@ func TestParserTextHidesWhatItQuotesFromTheFile(t *testing.T) {
 		if got := source.ParserText(errors.New(text)); got != want {
 			t.Errorf("%s: want %s, got %s", text, want, got)
 		}
+	}
+}
+
+func TestASelectorOfObjectsInFilesDoesNotHideTheirAutoscalers(t *testing.T) {
+	objects := `{"apiVersion":"v1","kind":"List","items":[
+		{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop","labels":{"app":"web"}},"spec":{"replicas":7}},
+		{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":"web","namespace":"shop"},
+			"spec":{"maxReplicas":9,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}}}]}`
+	reader := source.Reader{Cluster: genericclioptions.NewConfigFlags(false), In: strings.NewReader(objects), Configuration: config.Default()}
+	reading, err := reader.Read(t.Context(), source.Query{Files: resource.FilenameOptions{Filenames: []string{"-"}}, Selector: "app=web"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(reading.Subjects) != 1 || reading.Subjects[0].Scaler.Name != "HorizontalPodAutoscaler/web" {
+		t.Errorf("want the Deployment with its autoscaler, got %+v", reading)
 	}
 }

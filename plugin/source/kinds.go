@@ -12,15 +12,20 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// resourceKind is a kind that an API server serves.
+// resourceKind is a kind that an API server serves, or of which there are files; the latter have no resource.
 type resourceKind struct {
 	gvk                      schema.GroupVersionKind
 	resource                 schema.GroupVersionResource
 	namespaced, scales, list bool
 }
 
-// String returns the name of the resource as kubectl prints it, such as deployments.apps.
-func (k resourceKind) String() string { return k.resource.GroupResource().String() }
+// String returns the name of the resource as kubectl prints it, such as deployments.apps, or that of the kind for files.
+func (k resourceKind) String() string {
+	if k.resource.Empty() {
+		return nameOf(k.gvk, "*")
+	}
+	return k.resource.GroupResource().String()
+}
 
 // in returns a namespace, or none for a cluster-scoped kind.
 func (k resourceKind) in(namespace string) string {

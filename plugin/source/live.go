@@ -15,14 +15,7 @@ import (
 )
 
 // Live reads live objects one by one, as manifests identify them.
-type Live struct {
-	known *facts
-	// namespace is that of objects without one: in files, only if a flag selects it. A flag also forbids others.
-	namespace string
-	explicit  bool
-	// cluster is nil if live objects are read from files.
-	cluster *cluster
-}
+type Live struct{ known *facts }
 
 // Identity is what a manifest says about which object it describes.
 type Identity struct {
@@ -35,48 +28,19 @@ func (i Identity) String() string { return nameOf(i.Kind, i.Name) }
 
 // Live returns a reader of live objects from the cluster or, if given, from files of live objects.
 func (r Reader) Live(ctx context.Context, from resource.FilenameOptions) (*Live, error) {
-	namespace, explicit, err := r.Cluster.ToRawKubeConfigLoader().Namespace()
-	l := &Live{namespace: namespace, explicit: explicit}
-	var source origin
-	switch {
-	case len(from.Filenames) > 0:
-		if err != nil || !explicit {
-			l.namespace = ""
-		}
-		source, err = r.liveFiles(ctx, from)
-	case err == nil:
-		if l.cluster, err = newCluster(r.Cluster); err != nil {
-			err = Advise(err, namespace)
-		}
-		source = l.cluster
-	default:
-		err = Advise(err, namespace)
-	}
-	if err != nil {
-		return nil, err
-	}
-	l.known, err = newFacts(source, r.Configuration)
-	return l, err
-}
-
-// liveFiles reads files of live objects.
-func (r Reader) liveFiles(ctx context.Context, from resource.FilenameOptions) (origin, error) {
-	stored, err := r.inFiles(ctx, Query{Files: from})
-	if err != nil {
-		return nil, err
-	}
-	return newFiles(stored)
+	known, err := r.open(ctx, from)
+	return &Live{known}, err
 }
 
 // Read returns the live object with the facts about its owners; ok is false if it does not exist. The error is one line that
 // includes a remedy.
 func (l *Live) Read(ctx context.Context, id Identity) (s Subject, ok bool, err error) {
-	live, err := l.known.from.get(ctx, id, l.namespace)
+	live, err := l.known.from.get(ctx, id, l.known.namespace)
 	if err != nil || live == nil {
 		return s, false, err
 	}
 	s, err = l.known.subject(ctx, live)
-	if l.cluster == nil && len(s.Object.ManagedFields()) == 0 { // kubectl get removes them by default
+	if l.known.cluster == nil && len(s.Object.ManagedFields()) == 0 { // kubectl get removes them by default
 		s.gap("no managedFields, so the owners of its fields are unknown; export it with kubectl get -o yaml --show-managed-fields")
 	}
 	return s, err == nil, err
@@ -113,7 +77,7 @@ func (r Reader) ReadApplications(
 	for _, manifest := range manifests {
 		a, err := live.application(ctx, manifest)
 		switch {
-		case err != nil && (live.cluster == nil || IsUnreachable(err)):
+		case err != nil && (live.known.cluster == nil || IsUnreachable(err)):
 			return nil, nil, err
 		case err != nil:
 			gaps = append(gaps, fmt.Sprintf("%s: %v", nameOf(manifest.GroupVersionKind(), manifest.GetName()), err))
@@ -127,20 +91,20 @@ func (r Reader) ReadApplications(
 // application reads the live object of a manifest, and sets the manifest's namespace.
 func (l *Live) application(ctx context.Context, manifest *unstructured.Unstructured) (a Application, err error) {
 	a.Manifest = manifest
-	if l.cluster != nil {
+	if l.known.cluster != nil {
 		if err := l.place(&a); err != nil {
 			return a, err
 		}
 	}
 	id := Identity{manifest.GroupVersionKind(), manifest.GetNamespace(), manifest.GetName()}
-	live, err := l.known.from.get(ctx, id, l.namespace)
+	live, err := l.known.from.get(ctx, id, l.known.namespace)
 	switch {
 	case err != nil:
 		return a, err
-	case l.cluster == nil && live != nil:
+	case l.known.cluster == nil && live != nil:
 		manifest.SetNamespace(live.GetNamespace())
-	case l.cluster == nil && id.Namespace == "":
-		manifest.SetNamespace(l.namespace)
+	case l.known.cluster == nil && id.Namespace == "":
+		manifest.SetNamespace(l.known.namespace)
 	}
 	if live != nil {
 		a.Subject, err = l.known.subject(ctx, live)
@@ -148,8 +112,8 @@ func (l *Live) application(ctx context.Context, manifest *unstructured.Unstructu
 		a.Subject.Object = ownership.Object{}
 		err = l.known.complete(ctx, &a.Subject)
 	}
-	if l.cluster == nil && err == nil && a.Subject.Namespace != "" {
-		namespaces := Identity{Kind: schema.GroupVersionKind{Kind: "Namespace"}, Name: a.Subject.Namespace}
+	if l.known.cluster == nil && err == nil && a.Subject.Namespace != "" {
+		namespaces := Identity{Kind: namespaceKind().WithVersion("v1"), Name: a.Subject.Namespace}
 		namespace, err := l.known.from.get(ctx, namespaces, "")
 		if err == nil && namespace != nil {
 			a.Mode = modeOf(namespace)
@@ -164,7 +128,7 @@ func (l *Live) place(a *Application) error {
 	if id.Name == "" {
 		return errors.New("metadata.name is missing, but kubectl apply requires it; set it, or use kubectl create")
 	}
-	client, namespaced, err := l.cluster.client(id, l.namespace)
+	client, namespaced, err := l.known.cluster.client(id, l.known.namespace)
 	a.Resource, a.ClusterScoped = client, !namespaced
 	switch {
 	case err != nil:
@@ -173,9 +137,9 @@ func (l *Live) place(a *Application) error {
 		return fmt.Errorf("the API server does not serve kind %s in version %s; create its CustomResourceDefinition first, "+
 			"or see kubectl api-resources", id.Kind.Kind, id.Kind.GroupVersion())
 	case namespaced && id.Namespace == "":
-		a.Manifest.SetNamespace(l.namespace)
-	case namespaced && l.explicit && id.Namespace != l.namespace: // as kubectl
-		return fmt.Errorf("the manifest has namespace %s, but -n selects %s; use -n %s, or omit it", id.Namespace, l.namespace, id.Namespace)
+		a.Manifest.SetNamespace(l.known.namespace)
+	case namespaced && l.known.explicit && id.Namespace != l.known.namespace: // as kubectl
+		return fmt.Errorf("the manifest has namespace %s, but -n selects %s; use -n %s, or omit it", id.Namespace, l.known.namespace, id.Namespace)
 	}
 	return nil
 }

@@ -4,10 +4,9 @@ package source
 
 import (
 	"context"
-	"fmt"
 	"io"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 
@@ -41,21 +40,14 @@ type Reading struct {
 }
 
 // Read reads the objects of a query. The error is one line that includes a remedy.
-func (r Reader) Read(ctx context.Context, q Query) (Reading, error) {
-	read := r.readCluster
-	if q.hasFiles() {
-		read = r.readFiles
-	}
-	objects, from, gaps, err := read(ctx, q)
+func (r Reader) Read(ctx context.Context, q Query) (reading Reading, err error) {
+	known, err := r.open(ctx, q.Files)
 	if err != nil {
-		return Reading{}, err
-	}
-	known, err := newFacts(from, r.Configuration)
-	if err != nil {
-		return Reading{}, err
+		return reading, err
 	}
 	known.everywhere = q.AllNamespaces
-	reading := Reading{Gaps: gaps}
+	objects, gaps, err := known.from.chosen(q, known.namespace)
+	reading.Gaps = gaps
 	for _, o := range objects {
 		s, err := known.subject(ctx, o)
 		if err != nil {
@@ -63,19 +55,30 @@ func (r Reader) Read(ctx context.Context, q Query) (Reading, error) {
 		}
 		reading.Subjects = append(reading.Subjects, s)
 	}
-	return reading, nil
+	return reading, err
 }
 
-func (q Query) hasFiles() bool { return len(q.Files.Filenames) > 0 || q.Files.Kustomize != "" }
-
-func unstructuredOf(infos []*resource.Info) ([]*unstructured.Unstructured, error) {
-	objects := make([]*unstructured.Unstructured, len(infos))
-	for i, info := range infos {
-		o, ok := info.Object.(*unstructured.Unstructured)
-		if !ok {
-			return nil, fmt.Errorf("%s is a %T, not an object", info.ObjectName(), info.Object)
-		}
-		objects[i] = o
+// open opens files or, without any, the cluster.
+func (r Reader) open(ctx context.Context, from resource.FilenameOptions) (*facts, error) {
+	f := &facts{scales: map[schema.GroupVersionKind]scaleField{}, byNamespace: map[string]*scalers{}}
+	var err error
+	if f.who, err = whoOf(r.Configuration); err != nil {
+		return nil, err
 	}
-	return objects, nil
+	f.namespace, f.explicit, err = r.Cluster.ToRawKubeConfigLoader().Namespace()
+	if len(from.Filenames) > 0 || from.Kustomize != "" {
+		if err != nil || !f.explicit {
+			f.namespace = ""
+		}
+		f.from, err = r.newFiles(ctx, from)
+		return f, err
+	}
+	if err == nil {
+		f.cluster, err = newCluster(r.Cluster)
+		f.from = f.cluster
+	}
+	if err != nil {
+		return nil, Advise(err, f.namespace)
+	}
+	return f, nil
 }

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ownership-handoff/handoff/internal/scale"
@@ -59,7 +60,7 @@ func (l *scalers) read(
 			l.references[at] = append(l.references[at], r)
 		}
 	}
-	err := l.list(ctx, from, scale.Kind{GroupKind: hpaKind()}, namespace, func(o *unstructured.Unstructured) error {
+	err := l.list(ctx, from, scale.Kind{GroupKind: hpaKind()}, namespace, func(o *unstructured.Unstructured, _ int64) error {
 		hpa, err := convert[autoscalingv2.HorizontalPodAutoscaler](o) // the versions agree in the fields that are read
 		if err == nil && hpa.DeletionTimestamp == nil {
 			r, ok := scale.OfHPA(hpa)
@@ -71,7 +72,7 @@ func (l *scalers) read(
 		if err != nil {
 			return err
 		}
-		err = l.list(ctx, from, kind, namespace, func(o *unstructured.Unstructured) error {
+		err = l.list(ctx, from, kind, namespace, func(o *unstructured.Unstructured, _ int64) error {
 			// Only a survey reports a mistake in a scaler; the webhook reports it on the scaler.
 			if r, ok, problem := kind.ReferenceOf(o.Object, o.GetName(), rank); ok || problem != nil {
 				add(o, scalerOf(kind, o, r, problem), r, problem == nil)
@@ -83,10 +84,8 @@ func (l *scalers) read(
 }
 
 // list lists the scalers of a kind, and records whether they could be read.
-func (l *scalers) list(
-	ctx context.Context, from origin, kind scale.Kind, namespace string, visit func(*unstructured.Unstructured) error,
-) error {
-	read, err := from.list(ctx, kind.GroupKind, namespace, visit)
+func (l *scalers) list(ctx context.Context, from origin, kind scale.Kind, namespace string, visit visitObject) error {
+	read, err := from.list(ctx, kind.GroupKind, namespace, labels.Everything(), visit)
 	if read.remedy != "" {
 		l.unread = append(l.unread, unreadKind{kind.GroupKind.Kind, kind.GroupKind.Group, read})
 	}

@@ -1,0 +1,158 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/cli-runtime/pkg/resource"
+)
+
+// stdin is the name of standard input in messages.
+const stdin = "standard input"
+
+// Text is the text of a file.
+type Text struct {
+	// Name is the name or URL of the file.
+	Name    string
+	Content []byte
+}
+
+// ReadTexts reads files, the files that a pattern matches, the files in directories with an extension that kubectl reads, URLs and,
+// for "-", in. If recursive is set, it also reads the directories in directories. The error is one line that includes a remedy.
+func ReadTexts(ctx context.Context, in io.Reader, names []string, recursive bool) ([]Text, error) {
+	var texts []Text
+	for _, name := range names {
+		var err error
+		switch {
+		case name == "-":
+			var content []byte
+			content, err = io.ReadAll(in)
+			texts = append(texts, Text{stdin, content})
+		case strings.HasPrefix(name, "http://"), strings.HasPrefix(name, "https://"):
+			var content []byte
+			content, err = download(ctx, name)
+			texts = append(texts, Text{name, content})
+		default:
+			var read []Text
+			read, err = readPath(name, recursive)
+			texts = append(texts, read...)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return texts, nil
+}
+
+// readPath reads a file, the files in a directory, or those that a pattern matches.
+func readPath(name string, recursive bool) (texts []Text, err error) {
+	matches, _ := filepath.Glob(name) // a malformed pattern is the name of a file
+	if _, err := os.Stat(name); err != nil && len(matches) > 0 {
+		for _, match := range matches {
+			read, err := readPath(match, recursive)
+			if err != nil {
+				return nil, err
+			}
+			texts = append(texts, read...)
+		}
+		return texts, nil
+	}
+	visitors, err := resource.ExpandPathsToFileVisitors(nil, name, recursive, resource.FileExtensions, nil)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("the path %q does not exist; check the path, or use - for standard input", name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, visitor := range visitors {
+		if file, ok := visitor.(*resource.FileVisitor); ok {
+			content, err := os.ReadFile(file.Path)
+			if err != nil {
+				return nil, err
+			}
+			texts = append(texts, Text{file.Path, content})
+		}
+	}
+	return texts, nil
+}
+
+func download(ctx context.Context, url string) (content []byte, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, response.Body.Close()) }()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: the server responded with %s; check the URL", url, response.Status)
+	}
+	return io.ReadAll(response.Body)
+}
+
+// locate returns an error of files with its position in the file. The parser counts lines from the start of a YAML document, and
+// its error for a document without a kind quotes the whole document.
+func locate(err error, texts []Text) error {
+	line := strings.Join(strings.Fields(err.Error()), " ")
+	if before, _, found := strings.Cut(line, " is missing in "); found {
+		return fmt.Errorf("%s is missing; the files must contain objects, as written by kubectl get -o yaml",
+			strings.TrimPrefix(before, "error: "))
+	}
+	line = ParserText(err)
+	found := regexp.MustCompile(`^(?:error: )?error parsing (.+?): `).FindStringSubmatch(line)
+	isIn := func(text Text) bool { return len(found) > 1 && text.Name == found[1] }
+	at := slices.IndexFunc(texts, isIn)
+	if at < 0 {
+		return errors.New(strings.TrimPrefix(line, "error: "))
+	}
+	for documents := yaml.NewDecoder(bytes.NewReader(texts[at].Content)); ; {
+		switch err := documents.Decode(new(yaml.Node)); {
+		case errors.Is(err, io.EOF):
+			return errors.New(line)
+		case err != nil:
+			return fmt.Errorf("%s: %s; fix the file", found[1], ParserText(err))
+		}
+	}
+}
+
+// ParserText returns a parser's error as one line, without the parts that it quotes from the file. The file can contain a Secret,
+// and YAML parses a password that begins with an asterisk as the name of an alias.
+func ParserText(err error) string {
+	line := strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: ")
+	// kyaml appends the node that it could not use.
+	for _, before := range []string{": value: {", "node contents:", ": node:"} {
+		line, _, _ = strings.Cut(line, before)
+	}
+	for _, quoted := range []string{
+		"`[^`]*`",             // cannot unmarshal !!str `hunter2` into …
+		`'[^']*'`,             // unknown anchor 'hunter2' referenced
+		`![^ ]*[^ !,:;]`,      // a tag
+		`invalid map key: .*`, // … map[interface {}]interface {}{"hunter2":…}
+		`strconv\.[A-Za-z]+: parsing "(\\.|[^"])*"`, // … parsing "hunter2"
+		`parsing time .*`,             // … as "2006-01-02T15:04:05Z07:00"
+		`number [^ ]*[0-9][^ ]* into`, // cannot unmarshal number 1234 into …
+	} {
+		line = regexp.MustCompile(quoted).ReplaceAllStringFunc(line, func(found string) string {
+			if len(found) == 3 && found[0] == '\'' && strings.ContainsAny(found[1:2], ",-:?[]{}") {
+				return found // the parser's own: did not find expected ',' or ']'
+			}
+			if first, _, more := strings.Cut(found, " "); more && found[0] != '\'' && found[0] != '`' {
+				return first + " " + hiddenText
+			}
+			return hiddenText
+		})
+	}
+	return line
+}
