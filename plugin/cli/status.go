@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -54,8 +52,9 @@ func (s *shared) newStatus() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status [NAMESPACE...]",
 		Short: "Show where handoff is enabled",
-		Long: `Shows the mode of handoff in namespaces. By default, all namespaces are shown. The mode is that of the namespace's
-annotation; a value that handoff does not know counts as warn. -o wide also shows who set the annotation, and when.
+		Long: `Shows the mode of handoff in namespaces. By default, all namespaces are shown, or the current one to users who cannot
+list them. The mode is that of the namespace's annotation; a value that handoff does not know counts as warn. -o wide also shows
+who set the annotation, and when.
 
 A mode that has no effect is marked with the reason: the webhook is not installed or does not answer a dry run, its configuration
 excludes the namespace, or the label ownership-handoff.io/mode, by which the API server selects namespaces, does not follow the
@@ -84,12 +83,13 @@ func (st *statusOptions) run(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	found, gaps, err := st.find(ctx, in, names)
+	found, err := st.find(ctx, in, names)
 	if err != nil {
 		return source.Advise(err, "")
 	}
+	alone := len(names) == 1
 	var statuses []modeStatus
-	var notes []string
+	var notes, gaps []string
 	negative := false
 	for i := range found {
 		answer := in.Effect(ctx, installation.Object{Namespace: found[i].Name})
@@ -106,11 +106,14 @@ func (st *statusOptions) run(ctx context.Context, names []string) error {
 		notes = append(notes, "the API server selects namespaces by label, and some labels do not follow the mode; "+
 			"kubectl handoff doctor shows how to repair them")
 	}
+	if len(found) == 1 {
+		names = []string{found[0].Name}
+	}
 	annotated, err := st.annotated(ctx, names)
 	if err != nil {
 		return err
 	}
-	if err := st.write(statuses, append(notes, annotated...), len(names) == 1); err != nil {
+	if err := st.write(statuses, append(notes, annotated...), alone); err != nil {
 		return err
 	}
 	err = st.shared.finish(gaps)
@@ -120,54 +123,43 @@ func (st *statusOptions) run(ctx context.Context, names []string) error {
 	return err
 }
 
-// find returns the namespaces with these names, or all. Users who cannot list namespaces get that of the context.
-func (st *statusOptions) find(
-	ctx context.Context, in *installation.Installation, names []string,
-) (found []corev1.Namespace, gaps []string, err error) {
+// find returns the namespaces with these names, or all. Users who cannot list namespaces get that of the context, with a note.
+func (st *statusOptions) find(ctx context.Context, in *installation.Installation, names []string) (found []corev1.Namespace, err error) {
 	if len(names) == 0 {
 		found, err = in.Namespaces(ctx, st.inputs.selector.String())
 		current, _, contextErr := st.shared.cluster.ToRawKubeConfigLoader().Namespace()
 		if !apierrors.IsForbidden(err) || contextErr != nil || st.inputs.selector != "" {
-			return found, nil, err
+			return found, err
 		}
 		if _, getErr := in.Namespace(ctx, current); getErr != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		names = []string{current}
-		gaps = []string{"only the current namespace is shown; name others, or ask for permission to list namespaces"}
+		if err := st.shared.report("note: ", "only the current namespace is shown, because you cannot list namespaces"); err != nil {
+			return nil, err
+		}
 	}
 	for _, name := range names {
 		o, err := in.Namespace(ctx, name)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		found = append(found, *o)
 	}
-	return found, gaps, nil
+	return found, nil
 }
 
 func statusOf(o *corev1.Namespace, answer installation.Answer, in *installation.Installation) modeStatus {
 	s := modeStatus{APIVersion: apiVersion, Kind: "NamespaceStatus", Namespace: o.Name, Answer: answer}
-	text, annotated := o.Annotations[ownership.ModeAnnotation]
-	label, labeled := o.Labels[ownership.ModeLabel]
-	if labeled {
+	if label, labeled := o.Labels[ownership.ModeLabel]; labeled {
 		s.Label = &label
 	}
-	wanted, mustBeLabeled := ownership.NamespaceLabel(text, annotated)
-	follows := labeled == mustBeLabeled && label == wanted
-	s.StaleLabel = !follows && answer.Reason != installation.Excluded && (in.FollowsLabel() || in.Unread != nil && !answer.On())
+	s.StaleLabel = in.IsStale(o, answer)
 	if answer.Text != nil {
 		s.Annotation = fmt.Sprintf("%q", *answer.Text)
 	}
-	path := fieldpath.MakePathOrDie("metadata", "annotations", ownership.ModeAnnotation)
-	for _, entry := range o.ManagedFields {
-		fields := &fieldpath.Set{}
-		if entry.FieldsV1 == nil || fields.FromJSON(entry.FieldsV1.GetRawReader()) != nil || !fields.Has(path) || s.By != "" {
-			continue
-		}
-		if s.By = entry.Manager; entry.Time != nil {
-			s.Since = entry.Time.UTC().Format(time.RFC3339)
-		}
+	if entries := installation.Managers(o, "metadata", "annotations", ownership.ModeAnnotation); len(entries) > 0 {
+		s.By, s.Since = entries[0].Manager, entries[0].Time
 	}
 	return s
 }

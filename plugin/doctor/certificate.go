@@ -25,20 +25,8 @@ func (d *diagnosis) checkCertificate(ctx context.Context) {
 		d.checkLeaf(chain[0])
 	}
 	for i, entry := range d.configuration().Webhooks {
-		if installation.Find(d.in.Entries(), entry.Name) == nil {
-			continue // of another client
-		}
-		problem := ""
-		bundle, err := cert.ParseCertsPEM(entry.ClientConfig.CABundle)
-		switch {
-		case len(entry.ClientConfig.CABundle) == 0:
-			problem = " is empty: the API server does not trust the certificate"
-		case err != nil:
-			problem = " is invalid: " + err.Error()
-		case chain != nil:
-			problem = problemOf(chain, bundle, d.secret())
-		}
-		if problem != "" {
+		isOurs := installation.Find(d.in.Entries(), entry.Name) != nil
+		if problem := problemOf(entry.ClientConfig.CABundle, chain, d.secret()); isOurs && problem != "" {
 			d.check.found(d.object(), "the caBundle of "+entry.Name+problem, d.trust(i)...)
 		}
 	}
@@ -49,7 +37,7 @@ func (d *diagnosis) readCertificate(ctx context.Context) []*x509.Certificate {
 	if d.in.ServiceReference() == nil {
 		return nil
 	}
-	secret, absent := get[corev1.Secret](ctx, d, corev1.SchemeGroupVersion.WithKind("Secret"), d.namespace(), d.secretName())
+	secret, absent := get[corev1.Secret](ctx, d, d.namespace(), d.secretName())
 	if absent {
 		d.check.found(d.secret(), "not found: the pods have no serving certificate", d.issue()...)
 	}
@@ -88,25 +76,31 @@ func (d *diagnosis) checkLeaf(leaf *x509.Certificate) {
 		append([]string{remedy}, d.issue()...)...)
 }
 
-// problemOf verifies a certificate with a CA bundle as the API server does, at a time at which the certificate is valid: that it is
-// not now is another problem.
-func problemOf(chain, bundle []*x509.Certificate, secret string) string {
-	roots, intermediates := x509.NewCertPool(), x509.NewCertPool()
-	for _, ca := range bundle {
-		roots.AddCert(ca)
+// problemOf verifies a certificate, unless it is nil, with a CA bundle as the API server does, at a time at which the certificate is
+// valid: that it is not now is another problem.
+func problemOf(caBundle []byte, chain []*x509.Certificate, secret string) string {
+	if len(caBundle) == 0 {
+		return " is empty: the API server does not trust the certificate"
 	}
+	roots, err := cert.NewPoolFromBytes(caBundle)
+	if err != nil {
+		return " is invalid: " + err.Error()
+	}
+	if chain == nil {
+		return ""
+	}
+	intermediates := x509.NewCertPool()
 	for _, issuer := range chain[1:] {
 		intermediates.AddCert(issuer)
 	}
 	validity := chain[0].NotAfter.Sub(chain[0].NotBefore)
-	_, err := chain[0].Verify(x509.VerifyOptions{
+	_, err = chain[0].Verify(x509.VerifyOptions{
 		Roots: roots, Intermediates: intermediates, CurrentTime: chain[0].NotBefore.Add(validity / 2),
 	})
-	var unknown x509.UnknownAuthorityError
 	switch {
 	case err == nil:
 		return ""
-	case errors.As(err, &unknown):
+	case errors.As(err, new(x509.UnknownAuthorityError)):
 		return " does not contain the CA of the certificate in " + secret
 	default:
 		return " does not verify the certificate in " + secret + ": " + err.Error()

@@ -35,7 +35,7 @@ func (d *diagnosis) checkConfiguration(context.Context) {
 		d.check.found(d.object(), "mutatingwebhookconfiguration/"+other.Name+" also calls handoff; a cluster can have one installation",
 			"delete all but one: kubectl delete mutatingwebhookconfiguration NAME")
 	}
-	if d.in.Main() == nil {
+	if installation.Find(d.in.Entries(), installation.MainEntry) == nil {
 		d.check.found(d.object(), "webhook "+installation.MainEntry+" is missing", d.reinstall())
 	}
 	policies := sets.New[string]()
@@ -79,16 +79,8 @@ func textOf[T any](value *T) string {
 // manifests of this version. It also reports fields that a manager has written which applies no manifests, such as an admission
 // enforcer or kubectl edit. What an installer chose, such as failurePolicy Fail in the values of the chart, is no finding.
 func (d *diagnosis) checkChanges(context.Context) {
-	var live ownership.Object
-	text, err := json.Marshal(d.configuration())
-	if err == nil {
-		live, err = ownership.ParseObject(text)
-	}
-	if err == nil {
-		d.managed, err = live.Entries()
-	}
-	if err != nil || len(d.managed) == 0 {
-		d.check.gap("%s has no managedFields, or they cannot be read, so it is unknown who changed it", d.object())
+	if len(d.configuration().ManagedFields) == 0 {
+		d.check.gap("%s has no managedFields, so it is unknown who changed it", d.object())
 	}
 	var manifest registration.MutatingWebhookConfiguration
 	isApplied := json.Unmarshal([]byte(d.configuration().Annotations[ownership.LastAppliedAnnotation]), &manifest) == nil
@@ -208,7 +200,8 @@ func (d *diagnosis) foreign(entry, field string) (writer string) {
 		path = []any{"webhooks", fieldpath.KeyByFields("name", entry), "matchConditions", fieldpath.KeyByFields("name", condition)}
 	}
 	managers := config.Default().Managers()
-	for _, e := range ownership.EntriesFor(d.managed, fieldpath.MakePathOrDie(path...)) {
+	configuration := d.configuration()
+	for _, e := range installation.Managers(&configuration, path...) {
 		if managers.IsApplier(e) {
 			return ""
 		}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,13 +18,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
-	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/installation"
 )
@@ -55,7 +57,6 @@ type diagnosis struct {
 	deployment *appsv1.Deployment
 	pods       []corev1.Pod
 	namespaces []corev1.Namespace // to check, nil if they cannot be read
-	managed    []ownership.Entry  // managedFields of the configuration
 	// answered reports whether a dry run was answered, silent whether one was not; version is the webhook's.
 	answered, silent bool
 	version          string
@@ -104,16 +105,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	report := &Report{APIVersion: explain.APIVersion, Kind: "Diagnosis"}
 	for _, check := range checks {
 		d.check = &Check{Name: check.name}
-		switch {
-		case check.needs == "":
-			check.run(d, ctx)
-		case d.in.Unread != nil:
-			d.check.skip("the configuration cannot be read")
-		case d.in.Missing():
-			d.check.skip("no configuration")
-		case check.needs == "service" && d.in.ServiceReference() == nil:
-			d.check.skip("the API server calls a URL")
-		default:
+		if missing := d.lacks(check.needs); missing != "" {
+			d.check.skip(missing)
+		} else {
 			check.run(d, ctx)
 		}
 		d.check.settle()
@@ -127,25 +121,50 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return report, nil
 }
 
+// lacks returns why a check is skipped that needs the configuration or the Service, "" if it is not.
+func (d *diagnosis) lacks(needs string) string {
+	switch {
+	case needs == "":
+		return ""
+	case d.in.Unread != nil:
+		return "the configuration cannot be read"
+	case d.in.Missing():
+		return "no configuration"
+	case needs == "service" && d.in.ServiceReference() == nil:
+		return "the API server calls a URL"
+	default:
+		return ""
+	}
+}
+
 // get reads an object for a check. It returns nil if there is none, or if it cannot be read, which is a gap.
-func get[T any](ctx context.Context, d *diagnosis, kind schema.GroupVersionKind, namespace, name string) (o *T, absent bool) {
-	resource, singular := meta.UnsafeGuessKindToResource(kind)
+func get[T any](ctx context.Context, d *diagnosis, namespace, name string) (o *T, absent bool) {
+	resource, singular := resourceOf[T](d)
 	o, err := installation.Get[T](ctx, d.in, resource, namespace, name)
 	if absent = apierrors.IsNotFound(err); err != nil && !absent {
-		d.unread("get "+named(singular.Resource, name, namespace), err)
+		d.unread("get "+named(singular, name, namespace), err)
 	}
 	return o, absent
 }
 
 // list reads objects for a check; ok is false if they cannot be read, which is a gap.
-func list[T any](
-	ctx context.Context, d *diagnosis, resource schema.GroupVersionResource, namespace, selector string,
-) (all []T, ok bool) {
+func list[T any](ctx context.Context, d *diagnosis, namespace, selector string) (all []T, ok bool) {
+	resource, _ := resourceOf[T](d)
 	all, err := installation.List[T](ctx, d.in, resource, namespace, selector)
 	if err != nil {
 		d.unread("list "+inNamespace(resource.GroupResource().String(), namespace), err)
 	}
 	return all, err == nil
+}
+
+// resourceOf returns the resource of a type of Kubernetes, in a version that the API server serves, and its singular.
+func resourceOf[T any](d *diagnosis) (resource schema.GroupVersionResource, singular string) {
+	kinds, _, _ := scheme.Scheme.ObjectKinds(any(new(T)).(runtime.Object)) //nolint:forcetypeassert // of the scheme
+	resource, one := meta.UnsafeGuessKindToResource(kinds[0])
+	if served := d.versionsOf(resource.GroupResource()); len(served) > 0 && !slices.Contains(served, resource) {
+		resource = served[0]
+	}
+	return resource, one.Resource
 }
 
 // unread adds a gap about a request that has failed: the missing permission, or the error. The argument what names the objects
@@ -226,10 +245,11 @@ func (d *diagnosis) kubectl(command string) string {
 	return "kubectl -n " + d.namespace() + " " + command
 }
 
-func (d *diagnosis) logs() string {
-	return d.kubectl("logs -l " + d.in.Selector().String() + " --tail=20")
-}
+func (d *diagnosis) logs() string { return d.ofPods("logs") + " --tail=20" }
 
-func (d *diagnosis) showPods() string { return d.kubectl("get pods -l " + d.in.Selector().String()) }
+// ofPods returns a command about the pods.
+func (d *diagnosis) ofPods(command string) string {
+	return d.kubectl(command + " -l " + d.in.Selector().String())
+}
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -12,15 +12,14 @@ import (
 
 // checkGuard checks that the guard is whole, in effect and of this version, if it is installed. It is optional.
 func (d *diagnosis) checkGuard(ctx context.Context) {
-	group, install := registration.SchemeGroupVersion, "kubectl apply -k manifests/"+manifests.Guard
-	served := d.versionsOf(group.WithResource("mutatingadmissionpolicies").GroupResource())
-	if len(served) == 0 {
+	resource, _ := resourceOf[registration.MutatingAdmissionPolicy](d)
+	if len(d.versionsOf(resource.GroupResource())) == 0 {
 		d.check.skip("the API server has no MutatingAdmissionPolicies")
 		return
 	}
-	if !slices.Contains(served, group.WithResource("mutatingadmissionpolicies")) { // all versions have the same fields
-		group = served[0].GroupVersion()
-		install += "-" + group.Version
+	install := "kubectl apply -k manifests/" + manifests.Guard
+	if resource.Version != registration.SchemeGroupVersion.Version {
+		install += "-" + resource.Version
 	}
 	install += ", or helm upgrade with guard.enabled"
 	shipped, err := manifests.Objects[registration.MutatingAdmissionPolicy](manifests.Guard, "MutatingAdmissionPolicy")
@@ -30,14 +29,13 @@ func (d *diagnosis) checkGuard(ctx context.Context) {
 	}
 	var missing []string
 	for _, of := range shipped { // the bindings have the same names
-		policy, absent := get[registration.MutatingAdmissionPolicy](ctx, d, group.WithKind("MutatingAdmissionPolicy"), "", of.Name)
+		policy, absent := get[registration.MutatingAdmissionPolicy](ctx, d, "", of.Name)
 		if absent {
 			missing = append(missing, "mutatingadmissionpolicy/"+of.Name)
 		} else if policy != nil {
 			d.checkPolicy(policy.Spec, of, install)
 		}
-		binding, absent := get[registration.MutatingAdmissionPolicyBinding](
-			ctx, d, group.WithKind("MutatingAdmissionPolicyBinding"), "", of.Name)
+		binding, absent := get[registration.MutatingAdmissionPolicyBinding](ctx, d, "", of.Name)
 		if absent {
 			missing = append(missing, "mutatingadmissionpolicybinding/"+of.Name)
 		} else if binding != nil {

@@ -71,20 +71,15 @@ func (d *diagnosis) wanted(ctx context.Context) (all []authorizationv1.ResourceA
 		folders = append(folders, manifests.SelfSigned)
 	}
 	for _, folder := range folders {
-		clusterRoles, err := manifests.Objects[rbacv1.ClusterRole](folder, "ClusterRole")
-		if err != nil {
-			return nil, err
-		}
-		roles, err := manifests.Objects[rbacv1.ClusterRole](folder, "Role") // with rules of the same form
-		if err != nil {
-			return nil, err
-		}
-		for i, role := range slices.Concat(clusterRoles, roles) {
-			namespace := d.namespace()
-			if i < len(clusterRoles) {
-				namespace = ""
+		for _, kind := range []string{"ClusterRole", "Role"} { // with rules of the same form
+			roles, err := manifests.Objects[rbacv1.ClusterRole](folder, kind)
+			if err != nil {
+				return nil, err
 			}
-			all = append(all, d.permissions(namespace, role.Rules)...)
+			namespace := map[string]string{"Role": d.namespace()}[kind]
+			for _, role := range roles {
+				all = append(all, d.permissions(namespace, role.Rules)...)
+			}
 		}
 	}
 	configured, err := d.in.Configuration(ctx)
@@ -92,13 +87,12 @@ func (d *diagnosis) wanted(ctx context.Context) (all []authorizationv1.ResourceA
 		d.check.gap("reading the configuration of the webhook, which names the kinds of scalers: %v", err)
 	}
 	for _, scaler := range configured.Scalers {
-		kind := schema.GroupKind{Group: scaler.Group, Kind: scaler.Kind}
 		served := d.served(func(gv schema.GroupVersion, r metav1.APIResource) bool {
-			return gv.WithKind(r.Kind).GroupKind() == kind && !strings.Contains(r.Name, "/")
+			return gv.Group == scaler.Group && r.Kind == scaler.Kind && !strings.Contains(r.Name, "/")
 		})
-		for _, verb := range []string{"list", "watch"} {
-			if len(served) > 0 {
-				all = append(all, authorizationv1.ResourceAttributes{Group: kind.Group, Resource: served[0].Resource, Verb: verb})
+		for _, resource := range served[:min(len(served), 1)] {
+			for _, verb := range []string{"list", "watch"} {
+				all = append(all, authorizationv1.ResourceAttributes{Group: resource.Group, Resource: resource.Resource, Verb: verb})
 			}
 		}
 	}
@@ -137,13 +131,11 @@ const limitingPolicy = "handoff-webhook-namespaces"
 
 // checkLimits checks that the policy is in effect, without which the permission to patch namespaces has no limit.
 func (d *diagnosis) checkLimits(ctx context.Context, unlimited string) {
-	group := registration.SchemeGroupVersion
-	policies, ok := list[registration.ValidatingAdmissionPolicy](ctx, d, group.WithResource("validatingadmissionpolicies"), "", "")
+	policies, ok := list[registration.ValidatingAdmissionPolicy](ctx, d, "", "")
 	if !ok {
 		return
 	}
-	bindings, ok := list[registration.ValidatingAdmissionPolicyBinding](
-		ctx, d, group.WithResource("validatingadmissionpolicybindings"), "", "")
+	bindings, ok := list[registration.ValidatingAdmissionPolicyBinding](ctx, d, "", "")
 	if !ok {
 		return
 	}

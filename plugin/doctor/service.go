@@ -30,13 +30,12 @@ func (d *diagnosis) port() int32 {
 
 // checkService checks that the Service in the configuration exists, has the port, and has ready endpoints on it.
 func (d *diagnosis) checkService(ctx context.Context) {
-	service, err := d.in.Service(ctx)
-	switch {
-	case apierrors.IsNotFound(err):
+	ref := d.in.ServiceReference()
+	service, absent := get[corev1.Service](ctx, d, ref.Namespace, ref.Name)
+	if absent {
 		d.check.found(d.service(), "not found: "+d.object()+" names it, so no call reaches a pod", d.reinstall())
-		return
-	case err != nil:
-		d.unread("get "+d.service(), err)
+	}
+	if service == nil {
 		return
 	}
 	at := slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == d.port() })
@@ -45,9 +44,7 @@ func (d *diagnosis) checkService(ctx context.Context) {
 		return
 	}
 	port := service.Spec.Ports[at]
-	endpointSlices := discoveryv1.SchemeGroupVersion.WithResource("endpointslices")
-	all, ok := list[discoveryv1.EndpointSlice](
-		ctx, d, endpointSlices, service.Namespace, discoveryv1.LabelServiceName+"="+service.Name)
+	all, ok := list[discoveryv1.EndpointSlice](ctx, d, ref.Namespace, discoveryv1.LabelServiceName+"="+ref.Name)
 	if !ok {
 		return
 	}
@@ -57,10 +54,10 @@ func (d *diagnosis) checkService(ctx context.Context) {
 	switch {
 	case ready > 0:
 	case notReady > 0:
-		d.check.found(d.service(), fmt.Sprintf("none of its %d endpoints is ready, so the API server reaches no pod", notReady), d.showPods())
+		d.check.found(d.service(), fmt.Sprintf("none of its %d endpoints is ready, so the API server reaches no pod", notReady), d.ofPods("get pods"))
 	default:
 		d.check.found(d.service(), fmt.Sprintf("has no endpoints on port %s: no pod has its labels, or no container its port", target),
-			d.showPods(), "compare the labels with the selector: "+d.kubectl("get service "+service.Name+" -o wide"))
+			d.ofPods("get pods"), "compare the labels with the selector: "+d.kubectl("get service "+service.Name+" -o wide"))
 	}
 }
 
@@ -124,8 +121,7 @@ func (d *diagnosis) checkPods(ctx context.Context) {
 		}
 	}
 	var ok bool
-	pods := corev1.SchemeGroupVersion.WithResource("pods")
-	if d.pods, ok = list[corev1.Pod](ctx, d, pods, d.namespace(), d.in.Selector().String()); !ok {
+	if d.pods, ok = list[corev1.Pod](ctx, d, d.namespace(), d.in.Selector().String()); !ok {
 		return
 	}
 	ready := 0
@@ -221,11 +217,11 @@ func (d *diagnosis) networkRemedies(text string) []string {
 	switch {
 	case strings.Contains(text, "connection refused"):
 		return []string{
-			d.showPods() + " -o wide",
+			d.ofPods("get pods") + " -o wide",
 			"compare the targetPort of the Service with --webhook-port of the pods: " + d.kubectl("describe service"),
 		}
 	case containsAny(text, "no endpoints available", "no service endpoints"):
-		return []string{d.showPods()}
+		return []string{d.ofPods("get pods")}
 	case isTLS(text):
 		return []string{"see certificate"}
 	case strings.Contains(text, "ddress is not allowed"): // EKS
@@ -240,7 +236,7 @@ func (d *diagnosis) networkRemedies(text string) []string {
 			d.kubectl("get networkpolicies"),
 		}
 	default:
-		return []string{d.showPods() + " -o wide"}
+		return []string{d.ofPods("get pods") + " -o wide"}
 	}
 }
 

@@ -4,11 +4,14 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"net/http"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -21,10 +24,13 @@ import (
 // FieldManager is the field manager of dry runs. Like kubectl's own, it counts as imperative.
 const FieldManager = "kubectl-handoff"
 
-var errInFiles = errors.New("the objects are in files")
-
 //go:embed probe.yaml
 var probe []byte
+
+// probes are the kinds of dry runs: permissions, a policy or the rules of the entries can rule out one of them.
+var probes = []string{"Deployment", "StatefulSet", "ReplicaSet"}
+
+var errNoProbe = errors.New("the webhook configuration covers none of the kinds of a dry run: Deployment, StatefulSet, ReplicaSet")
 
 // question is a dry run in a namespace, of an object with or without the mode label.
 type question struct {
@@ -44,20 +50,47 @@ type Reply struct {
 	err      error
 }
 
-// Ask creates a Deployment as a dry run, which takes the way of a real write: through the API server, the webhook configuration,
-// the network, TLS and a pod. Nothing is stored. With the mode label, the webhook answers with its version. Without, the object has
+// Ask creates an object as a dry run, which takes the way of a real write: through the API server, the webhook configuration, the
+// network, TLS and a pod. Nothing is stored. With the mode label, the webhook answers with its version. Without, the object has
 // the annotation, which has no effect, about which the webhook warns where it reviews objects without a label.
 func (in *Installation) Ask(ctx context.Context, namespace string, labeled bool) (Reply, error) {
 	q := question{namespace, labeled}
 	reply, known := in.replies[q]
-	if !known {
-		reply.err = in.create(ctx, q, &reply)
-		if reply.Answered { // another webhook or a policy can refuse the probe afterwards
-			reply.err = nil
-		}
+	switch {
+	case known:
+	case in.OfFiles():
+		reply.err = errInFiles
+	default:
+		reply = in.ask(ctx, q)
 		in.replies[q] = reply
 	}
 	return reply, reply.err
+}
+
+// ask makes a dry run of each kind until one is answered or allowed. The error is that of the first kind for which there was one.
+func (in *Installation) ask(ctx context.Context, q question) (reply Reply) {
+	first := errNoProbe
+	for _, kind := range probes {
+		o, err := in.probe(ctx, kind, q)
+		if errors.Is(err, errNoProbe) {
+			continue
+		}
+		if err == nil {
+			_, err = in.create(ctx, o, &reply)
+		}
+		if err == nil || reply.Answered { // another webhook or a policy can refuse the probe afterwards
+			return reply
+		}
+		if errors.Is(first, errNoProbe) {
+			first = err
+		}
+		var status apierrors.APIStatus
+		if Refused(err) || !errors.As(err, &status) || status.Status().Code >= http.StatusInternalServerError {
+			break
+		}
+	}
+	reply.err = first
+	return reply
 }
 
 // Refused reports whether the API server refused a write because a call of handoff failed.
@@ -65,34 +98,58 @@ func Refused(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "failed calling webhook") && strings.Contains(err.Error(), entrySuffix)
 }
 
+// LacksPermission reports whether a dry run was refused for lack of permission, as opposed to a policy or a quota.
+func LacksPermission(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), " cannot create resource ")
+}
+
 // Forget forgets all answers.
 func (in *Installation) Forget() { clear(in.replies) }
 
-// create creates the probe as a dry run. The reply handles the warnings of the response.
-func (in *Installation) create(ctx context.Context, q question, reply *Reply) error {
-	if in.config == nil {
-		return errInFiles
-	}
-	c := rest.CopyConfig(in.config)
-	c.WarningHandler, c.WarningHandlerWithContext = reply, nil
-	objects, err := dynamic.NewForConfig(c)
-	if err != nil {
-		return err
-	}
+// probe returns the object of a dry run. The error is errNoProbe if the API server does not call handoff for it.
+func (in *Installation) probe(ctx context.Context, kind string, q question) (*unstructured.Unstructured, error) {
 	o := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal(probe, &o.Object); err != nil {
-		return err
+		return nil, err
 	}
-	o.SetName("handoff-doctor-" + rand.String(8))
+	o.SetKind(kind)
+	o.SetNamespace(q.namespace)
 	if labels := o.GetLabels(); q.labeled {
 		labels[ownership.ModeLabel] = protocol.ProbeMode
 		o.SetLabels(labels)
 	} else {
 		o.SetAnnotations(map[string]string{ownership.ModeAnnotation: protocol.ProbeMode})
 	}
-	_, err = objects.Resource(appsv1.SchemeGroupVersion.WithResource("deployments")).Namespace(q.namespace).Create(ctx, o,
+	if namespace, err := in.Namespace(ctx, q.namespace); err == nil && in.Unread == nil {
+		object := Object{Resource: resourceOf(o).GroupResource(), Namespace: q.namespace, Labels: o.GetLabels()}
+		if in.selected(Answer{}, object, namespace).Reason != "" {
+			return nil, errNoProbe
+		}
+	}
+	return o, nil
+}
+
+func resourceOf(o *unstructured.Unstructured) schema.GroupVersionResource {
+	resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
+	return resource
+}
+
+// DryRun creates an object with a generated name as a dry run.
+func (in *Installation) DryRun(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	return in.create(ctx, o, &Reply{})
+}
+
+// create creates an object with a generated name as a dry run. The reply handles the warnings of the response.
+func (in *Installation) create(ctx context.Context, o *unstructured.Unstructured, reply *Reply) (*unstructured.Unstructured, error) {
+	c := rest.CopyConfig(in.config)
+	c.WarningHandler, c.WarningHandlerWithContext = reply, nil
+	objects, err := dynamic.NewForConfig(c)
+	if err != nil {
+		return nil, err
+	}
+	o.SetName("handoff-doctor-" + rand.String(8))
+	return objects.Resource(resourceOf(o)).Namespace(o.GetNamespace()).Create(ctx, o,
 		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: FieldManager})
-	return err
 }
 
 // HandleWarningHeader implements rest.WarningHandler.

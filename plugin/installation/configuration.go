@@ -2,6 +2,7 @@ package installation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -27,17 +28,17 @@ func (in *Installation) ServiceReference() *registration.ServiceReference {
 
 // Service reads the Service that the entries name.
 func (in *Installation) Service(ctx context.Context) (*corev1.Service, error) {
-	if ref := in.ServiceReference(); !in.service.known() {
-		resource := corev1.SchemeGroupVersion.WithResource("services")
-		in.service.object, in.service.err = Get[corev1.Service](ctx, in, resource, ref.Namespace, ref.Name)
-	}
-	return in.service.object, in.service.err
+	ref := in.ServiceReference()
+	return Get[corev1.Service](ctx, in, corev1.SchemeGroupVersion.WithResource("services"), ref.Namespace, ref.Name)
 }
 
-// Selector returns the labels of the pods: those that the Service selects or, if it cannot be read, those in the manifests.
+// Selector returns the labels of the pods: those that the Service selects or, if it has not been read, those in the manifests.
 func (in *Installation) Selector() labels.Set {
-	if in.service.object != nil && len(in.service.object.Spec.Selector) > 0 {
-		return in.service.object.Spec.Selector
+	if ref := in.ServiceReference(); ref != nil {
+		what := request{resource: corev1.SchemeGroupVersion.WithResource("services"), namespace: ref.Namespace, name: ref.Name}
+		if service, ok := in.read[what].content.(*corev1.Service); ok && len(service.Spec.Selector) > 0 {
+			return service.Spec.Selector
+		}
 	}
 	return labels.Set{"app.kubernetes.io/name": "handoff", "app.kubernetes.io/component": "webhook"}
 }
@@ -45,18 +46,18 @@ func (in *Installation) Selector() labels.Set {
 // Deployment reads the Deployment behind the Service. It is nil without an error if there is none.
 func (in *Installation) Deployment(ctx context.Context) (*appsv1.Deployment, error) {
 	ref := in.ServiceReference()
-	if in.deployment.known() || ref == nil {
-		return in.deployment.object, in.deployment.err
+	if ref == nil {
+		return nil, nil //nolint:nilnil // no Deployment and no error
 	}
 	_, _ = in.Service(ctx) // without it, the labels are those in the manifests
 	selector := in.Selector().AsSelector()
 	all, err := List[appsv1.Deployment](ctx, in, appsv1.SchemeGroupVersion.WithResource("deployments"), ref.Namespace, "")
-	in.deployment.err = err
-	selected := func(d appsv1.Deployment) bool { return selector.Matches(labels.Set(d.Spec.Template.Labels)) }
-	if at := slices.IndexFunc(all, selected); at >= 0 {
-		in.deployment.object = &all[at]
+	for i := range all {
+		if selector.Matches(labels.Set(all[i].Spec.Template.Labels)) {
+			return &all[i], err
+		}
 	}
-	return in.deployment.object, err
+	return nil, err
 }
 
 // container returns the webhook's container, or nil: other clients can add containers in any order.
@@ -93,19 +94,18 @@ func Flag(of *appsv1.Deployment, name string) (value string, set bool) {
 // object cannot be read; the configuration is then the default.
 func (in *Installation) Configuration(ctx context.Context) (config.HandoffConfiguration, error) {
 	deployment, err := in.Deployment(ctx)
-	if err != nil || deployment == nil {
-		return config.Default(), err
+	if err == nil && deployment == nil {
+		err = errors.New("no Deployment has pods with the labels " + in.Selector().String())
 	}
 	file, set := Flag(deployment, "config")
-	if !set {
-		return config.Default(), nil
+	if err != nil || !set {
+		return config.Default(), err
 	}
 	name, key := mounted(deployment, file)
 	if name == "" {
 		return config.Default(), fmt.Errorf("the configuration %s of deployment.apps/%s is in no ConfigMap", file, deployment.Name)
 	}
-	resource := corev1.SchemeGroupVersion.WithResource("configmaps")
-	found, err := Get[corev1.ConfigMap](ctx, in, resource, deployment.Namespace, name)
+	found, err := Get[corev1.ConfigMap](ctx, in, corev1.SchemeGroupVersion.WithResource("configmaps"), deployment.Namespace, name)
 	if err != nil {
 		return config.Default(), err
 	}
@@ -143,8 +143,8 @@ func mounted(in *appsv1.Deployment, file string) (name, key string) {
 // Configured is Configuration for decisions in a namespace. Users who cannot read it learn from the webhook's answer to a dry run
 // whether it is the default. A gap says if that is unknown although handoff is on.
 func (in *Installation) Configured(ctx context.Context, namespace string) (c config.HandoffConfiguration, gaps []string) {
-	c, err := in.Configuration(ctx)
-	if in.Missing() || err == nil && in.deployment.object != nil || in.OfFiles() {
+	c, unread := in.Configuration(ctx)
+	if unread == nil || in.Missing() || in.OfFiles() {
 		return c, nil
 	}
 	reply, err := in.Ask(ctx, namespace, true)

@@ -12,16 +12,13 @@ import (
 	"strings"
 
 	registration "k8s.io/api/admissionregistration/v1"
-	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/pager"
 
 	"github.com/ownership-handoff/handoff/manifests"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -34,8 +31,6 @@ const (
 	MainEntry = "webhook" + entrySuffix
 	// NamespacesEntry is the entry that makes the label of namespaces follow their annotation.
 	NamespacesEntry = "namespaces" + entrySuffix
-	// configurationName is the name of the configuration in the manifests.
-	configurationName = "handoff"
 	// ReadPermission is the permission to read which entries there are.
 	ReadPermission = "list mutatingwebhookconfigurations.admissionregistration.k8s.io"
 )
@@ -47,22 +42,12 @@ type Installation struct {
 	// Unread is the error of reading them, nil if they are known.
 	Unread error
 
-	config     *rest.Config      // nil for files
-	objects    dynamic.Interface // likewise
-	namespaces map[string]result[corev1.Namespace]
-	replies    map[question]Reply
-	confirmed  string // the namespace in which Effect makes its dry run
-	service    result[corev1.Service]
-	deployment result[appsv1.Deployment]
+	config    *rest.Config      // nil for files
+	objects   dynamic.Interface // likewise
+	read      map[request]response
+	replies   map[question]Reply
+	confirmed string // the namespace in which Effect makes its dry run
 }
-
-// result is an object that has been read, or why it could not be read.
-type result[T any] struct {
-	object *T
-	err    error
-}
-
-func (r result[T]) known() bool { return r.object != nil || r.err != nil }
 
 // Of reads the installation of a cluster. It returns an error only if the API server cannot be reached.
 func Of(ctx context.Context, c *rest.Config) (*Installation, error) {
@@ -70,76 +55,48 @@ func Of(ctx context.Context, c *rest.Config) (*Installation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating a client: %w", err)
 	}
-	in := &Installation{config: c, objects: objects}
+	in := &Installation{config: c, objects: objects, read: map[request]response{}, replies: map[question]Reply{}}
 	resource := registration.SchemeGroupVersion.WithResource("mutatingwebhookconfigurations")
 	all, err := List[registration.MutatingWebhookConfiguration](ctx, in, resource, "", "")
-	if apierrors.IsForbidden(err) { // a role can be limited to the name
-		one, getErr := Get[registration.MutatingWebhookConfiguration](ctx, in, resource, "", configurationName)
-		if getErr == nil {
-			all, err = []registration.MutatingWebhookConfiguration{*one}, nil
+	if apierrors.IsForbidden(err) { // a role can be limited to names
+		for _, name := range in.readable(ctx) {
+			one, getErr := Get[registration.MutatingWebhookConfiguration](ctx, in, resource, "", name)
+			if getErr == nil && len(EntriesOf(*one)) > 0 {
+				all, err = append(all, *one), nil
+			}
 		}
 	}
 	if err != nil && apierrors.ReasonForError(err) == metav1.StatusReasonUnknown && ctx.Err() == nil {
 		return nil, err
 	}
-	in.Unread = err
-	return in.with(all), nil
+	callsOthers := func(c registration.MutatingWebhookConfiguration) bool { return len(EntriesOf(c)) == 0 }
+	in.Configurations, in.Unread = slices.DeleteFunc(all, callsOthers), err
+	return in, nil
+}
+
+// readable returns the names of the configurations that the user's roles name, because kustomize can rename that of handoff.
+func (in *Installation) readable(ctx context.Context) []string {
+	review := &authorizationv1.SelfSubjectRulesReview{Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: metav1.NamespaceDefault}}
+	client, err := authorizationclient.NewForConfig(in.config)
+	if err == nil {
+		review, err = client.SelfSubjectRulesReviews().Create(ctx, review, metav1.CreateOptions{})
+	}
+	names := []string{"handoff"} // as in the manifests
+	if err != nil {
+		return names
+	}
+	for _, rule := range review.Status.ResourceRules {
+		if slices.Contains(rule.Resources, "mutatingwebhookconfigurations") && slices.Contains(rule.Verbs, "get") {
+			names = append(names, rule.ResourceNames...)
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(names)))
 }
 
 // InFiles returns the installation for objects in files: that of the manifests. Namespaces are added with AddNamespace.
 func InFiles() (*Installation, error) {
 	shipped, err := manifests.Objects[registration.MutatingWebhookConfiguration](manifests.Base, "MutatingWebhookConfiguration")
-	return (&Installation{}).with(shipped), err
-}
-
-// with adds the configurations that call handoff.
-func (in *Installation) with(all []registration.MutatingWebhookConfiguration) *Installation {
-	in.namespaces, in.replies = map[string]result[corev1.Namespace]{}, map[question]Reply{}
-	callsOthers := func(c registration.MutatingWebhookConfiguration) bool { return len(EntriesOf(c)) == 0 }
-	in.Configurations = slices.DeleteFunc(all, callsOthers)
-	return in
-}
-
-// SetNamespace sets a namespace, as it is after a write.
-func (in *Installation) SetNamespace(o *unstructured.Unstructured) error {
-	to, err := converted[corev1.Namespace](o.Object)
-	in.namespaces[o.GetName()] = result[corev1.Namespace]{object: to}
-	return err
-}
-
-// AddNamespace adds a namespace of files. Its label follows its annotation, as the webhook sees to.
-func (in *Installation) AddNamespace(name string, mode ownership.Mode) {
-	o := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-		Name: name, Annotations: map[string]string{ownership.ModeAnnotation: string(mode)}, Labels: map[string]string{},
-	}}
-	if label, labeled := ownership.NamespaceLabel(string(mode), true); labeled {
-		o.Labels[ownership.ModeLabel] = label
-	}
-	in.namespaces[name] = result[corev1.Namespace]{object: o}
-}
-
-// Namespace reads a namespace.
-func (in *Installation) Namespace(ctx context.Context, name string) (*corev1.Namespace, error) {
-	read := in.namespaces[name]
-	switch {
-	case read.known():
-	case in.OfFiles():
-		read.err = errInFiles
-	default:
-		read.object, read.err = Get[corev1.Namespace](ctx, in, corev1.SchemeGroupVersion.WithResource("namespaces"), "", name)
-		in.namespaces[name] = read
-	}
-	return read.object, read.err
-}
-
-// Namespaces reads all namespaces that a selector selects.
-func (in *Installation) Namespaces(ctx context.Context, selector string) ([]corev1.Namespace, error) {
-	resource := corev1.SchemeGroupVersion.WithResource("namespaces")
-	all, err := List[corev1.Namespace](ctx, in, resource, "", selector)
-	for i := range all {
-		in.namespaces[all[i].Name] = result[corev1.Namespace]{object: &all[i]}
-	}
-	return all, err
+	return &Installation{Configurations: shipped, read: map[request]response{}, replies: map[question]Reply{}}, err
 }
 
 // OfFiles reports whether the objects are in files.
@@ -177,11 +134,6 @@ func Find(entries []*registration.MutatingWebhook, name string) *registration.Mu
 	return nil
 }
 
-// Main returns the entry that reviews the writes in namespaces that have opted in, or nil.
-func (in *Installation) Main() *registration.MutatingWebhook {
-	return Find(in.Entries(), MainEntry)
-}
-
 // ReviewsObjects reports whether an entry reviews objects in namespaces, as opposed to the namespaces.
 func ReviewsObjects(entry *registration.MutatingWebhook) bool {
 	return entry.Name != NamespacesEntry
@@ -189,41 +141,17 @@ func ReviewsObjects(entry *registration.MutatingWebhook) bool {
 
 // FollowsLabel reports whether the API server selects namespaces by a label that follows their annotation.
 func (in *Installation) FollowsLabel() bool {
-	entry := in.Main()
+	entry := Find(in.Entries(), MainEntry)
 	return entry != nil && entry.NamespaceSelector != nil && slices.ContainsFunc(entry.NamespaceSelector.MatchExpressions,
 		func(r metav1.LabelSelectorRequirement) bool { return r.Key == ownership.ModeLabel })
 }
 
-// Get reads an object of the cluster into a type of Kubernetes.
-func Get[T any](ctx context.Context, in *Installation, resource schema.GroupVersionResource, namespace, name string) (*T, error) {
-	o, err := in.objects.Resource(resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return nil, err
-	}
-	return converted[T](o.Object)
-}
-
-func converted[T any](o map[string]any) (*T, error) {
-	to := new(T)
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o, to); err != nil {
-		return nil, fmt.Errorf("reading a %T: %w", *to, err)
-	}
-	return to, nil
-}
-
-// List reads the objects of the cluster that a label selector selects into a type of Kubernetes, in pages.
-func List[T any](
-	ctx context.Context, in *Installation, resource schema.GroupVersionResource, namespace, selector string,
-) (items []T, err error) {
-	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return in.objects.Resource(resource).Namespace(namespace).List(ctx, o)
-	})
-	err = pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: selector}, func(item runtime.Object) error {
-		read, err := converted[T](item.(*unstructured.Unstructured).Object) //nolint:forcetypeassert // of the dynamic client
-		if err == nil {
-			items = append(items, *read)
-		}
-		return err
-	})
-	return items, err
+// IsStale reports whether the API server selects namespaces by label, and that of a namespace does not follow its annotation. Without
+// the configuration, it does if handoff does not act.
+func (in *Installation) IsStale(namespace *corev1.Namespace, a Answer) bool {
+	text, annotated := namespace.Annotations[ownership.ModeAnnotation]
+	label, labeled := namespace.Labels[ownership.ModeLabel]
+	wanted, mustBeLabeled := ownership.NamespaceLabel(text, annotated)
+	follows := labeled == mustBeLabeled && label == wanted
+	return !follows && a.Reason != Excluded && (in.FollowsLabel() || in.Unread != nil && !a.On())
 }

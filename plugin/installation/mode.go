@@ -1,6 +1,7 @@
 package installation
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,14 +9,12 @@ import (
 	"slices"
 
 	registration "k8s.io/api/admissionregistration/v1"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ownership-handoff/handoff/internal/protocol"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -110,24 +109,22 @@ func (in *Installation) Mode(ctx context.Context, o Object) Answer {
 // Effect is Mode, confirmed by one dry run for all objects: selectors and rules do not show whether a pod answers.
 func (in *Installation) Effect(ctx context.Context, o Object) Answer {
 	a := in.Mode(ctx, o)
-	if !a.On() || in.OfFiles() || in.Unread != nil || in.namespaces[o.Namespace].object == nil { // or Mode has made dry runs
+	if _, unread := in.Namespace(ctx, o.Namespace); !a.On() || in.Unread != nil || unread != nil { // or Mode has made dry runs
 		return a
 	}
-	if in.confirmed == "" {
-		in.confirmed = o.Namespace
-	}
-	probe := Object{
-		Resource: appsv1.Resource("deployments"), Namespace: in.confirmed, Labels: labels.Set{ownership.ModeLabel: protocol.ProbeMode},
-	}
+	in.confirmed = cmp.Or(in.confirmed, o.Namespace)
 	reply, err := in.Ask(ctx, in.confirmed, true)
 	switch {
-	case reply.Answered:
+	case reply.Answered || in.OfFiles():
 		return a
 	case Refused(err):
 		return a.refused()
-	case err != nil || !in.selected(a, probe, in.namespaces[in.confirmed].object).On():
+	case LacksPermission(err):
 		a.Why = "whether a pod of handoff answers is unknown; ask for permission to create deployments.apps in namespace " +
 			in.confirmed + ", for a dry run"
+		return a
+	case err != nil:
+		a.Why = fmt.Sprintf("whether a pod of handoff answers is unknown: no dry run is possible in namespace %s: %v", in.confirmed, err)
 		return a
 	default:
 		return a.but(ownership.ModeOff, NoAnswer, "handoff has not answered a dry run in namespace %s; run kubectl handoff doctor", in.confirmed)

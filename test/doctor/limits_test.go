@@ -1,6 +1,7 @@
 package doctor_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -79,13 +80,87 @@ func TestViewersSeeWhereHandoffIsOn(t *testing.T) {
 	if _, err := kubectl("", strings.Fields("create clusterrolebinding viewer --clusterrole=handoff-viewer --user=viewer")...); err != nil {
 		t.Fatal(err)
 	}
-	code, output := status()
-	for end := time.Now().Add(patience); code != cli.ExitOK && time.Now().Before(end); code, output = status() {
-		time.Sleep(200 * time.Millisecond)
+	waitOn := func(sentence string) {
+		t.Helper()
+		code, output := status()
+		for end := time.Now().Add(patience); code != cli.ExitOK && time.Now().Before(end); code, output = status() {
+			time.Sleep(200 * time.Millisecond)
+		}
+		if code != cli.ExitOK || strings.Contains(output, "partial") || !strings.Contains(output, "enforce\n") {
+			t.Errorf("%s: exit code %d:\n%s", sentence, code, output)
+		}
 	}
-	if code != cli.ExitOK || strings.Contains(output, "partial") || !strings.Contains(output, "enforce\n") {
-		t.Errorf("exit code %d:\n%s", code, output)
+	waitOn("with both roles")
+	if err := all(renameConfiguration, patches("kubectl-edit", "clusterrole/handoff-viewer",
+		`[{"op": "replace", "path": "/rules/0/resourceNames", "value": ["acme-handoff"]}]`))(); err != nil {
+		t.Fatal(err)
 	}
+	waitOn("with another name of the configuration")
+	if err := all(runs("delete", "mutatingwebhookconfiguration", "acme-handoff"), reinstall)(); err != nil {
+		t.Fatal(err)
+	}
+	waitHealthy(t)
+}
+
+// renameConfiguration replaces the configuration, as one that kustomize has installed with a namePrefix.
+func renameConfiguration() error {
+	text, err := kubectl("", "get", configuration, "-o", "json")
+	if err != nil {
+		return err
+	}
+	var o map[string]any
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		return err
+	}
+	o["metadata"] = map[string]string{"name": "acme-handoff"}
+	renamed, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	if _, err := kubectl(string(renamed), "create", "-f", "-"); err != nil {
+		return err
+	}
+	return runs("delete", configuration)()
+}
+
+// TestTheDryRunIsOfAKindThatIsPossible verifies it for users who cannot create Deployments, and for an installation that does not review
+// them.
+func TestTheDryRunIsOfAKindThatIsPossible(t *testing.T) {
+	waitHealthy(t)
+	user, err := cluster.AddUser("stateful")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := all(
+		runs("create", "role", "stateful", "-n", "shop", "--verb=create", "--resource=statefulsets.apps"),
+		runs("create", "rolebinding", "stateful", "-n", "shop", "--role=stateful", "--user=stateful"),
+	)(); err != nil {
+		t.Fatal(err)
+	}
+	wait := func(sentence string, args []string, kubeconfig, want string) {
+		t.Helper()
+		for end := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
+			_, output, errors := run(t, kubeconfig, args...)
+			if strings.Contains(output, want) {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%s: want %q:\n%s%s", sentence, want, output, errors)
+			}
+		}
+	}
+	answered := "dry-run         ok        " + cluster.version + " answered in namespace shop"
+	wait("a user who may create StatefulSets only", []string{"doctor", "-n", "shop"}, user, answered)
+	if err := change("kubectl-client-side-apply", configuration,
+		`[{"op": "replace", "path": "/webhooks/0/rules/0/resources", "value": ["statefulsets"]}]`); err != nil {
+		t.Fatal(err)
+	}
+	wait("rules for StatefulSets only", []string{"doctor"}, cluster.Kubeconfig, "do not match updates of")
+	wait("rules for StatefulSets only", []string{"doctor"}, cluster.Kubeconfig, answered)
+	if err := reinstall(); err != nil {
+		t.Fatal(err)
+	}
+	waitHealthy(t)
 }
 
 // TestATeamLearnsWhyNothingIsKept runs the commands with the permissions of a namespace's administrator.
@@ -117,7 +192,7 @@ func TestATeamLearnsWhyNothingIsKept(t *testing.T) {
 	expect("where handoff is on", "doctor -n shop", cli.ExitOK, cluster.version+" answered in namespace shop", "1 in mode enforce",
 		"configuration   skipped   requires permission to list mutatingwebhookconfigurations", "\nNo problems found.\n")
 	expect("where handoff is on", "status shop", cli.ExitOK, "enforce\n")
-	expect("where handoff is on", "status -n shop", cli.ExitPartial, "shop        enforce\n", "partial: only the current namespace is shown")
+	expect("where handoff is on", "status -n shop", cli.ExitOK, "shop        enforce\n", "note: only the current namespace is shown")
 	expect("where handoff is on", "audit -n shop", cli.ExitOK, "enforce 1 (shop)")
 	if err := runs("create", "-n", "shop", "deployment", "team", "--image=team:1", "--replicas=2")(); err != nil {
 		t.Fatal(err)

@@ -153,7 +153,7 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 		},
 		"the API server is refused, and a dry run is not answered": {
 			do:    stopWebhook,
-			check: "dry-run", problem: "no answer from webhook.ownership-handoff.io", remedy: "failing open", undo: restartWebhook,
+			check: "dry-run", problem: "no answer from handoff", remedy: "failing open", undo: restartWebhook,
 		},
 		"writes are refused": {
 			do: all(patches("kubectl-edit", configuration, `[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Fail"}]`),

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
@@ -145,5 +146,47 @@ func TestAnotherNamespaceStaysAsItIs(t *testing.T) {
 	}
 	if text, err := json.Marshal(all["PrometheusRule/handoff-webhook"]); err != nil || strings.Contains(string(text), system) {
 		t.Errorf("the alerts name the namespace %s: %v", system, err)
+	}
+}
+
+// TestRolesNameTheObjectsOfAnInstallationWithAPrefix verifies that kustomize renames objects in the roles, too.
+func TestRolesNameTheObjectsOfAnInstallationWithAPrefix(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	source, err := filepath.Rel(dir, filepath.Join(cluster.root, "manifests", "overlays", "self-signed"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "namePrefix: acme-\nresources: [" + source + "]\n"
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all := decode(t, kubectl(t, "", "kustomize", dir).stdout)
+	kinds := map[string]string{
+		"mutatingwebhookconfigurations": "MutatingWebhookConfiguration", "services": "Service", "configmaps": "ConfigMap",
+	}
+	found := 0
+	for key, o := range all {
+		var role rbacv1.ClusterRole // with rules of the same form as a Role
+		if !strings.HasSuffix(o.GetKind(), "Role") {
+			continue
+		}
+		convert(t, o.Object, &role)
+		for _, rule := range role.Rules {
+			for _, name := range rule.ResourceNames {
+				isAnother := func(o *unstructured.Unstructured) bool {
+					return o.GetKind() != kinds[rule.Resources[0]] || o.GetName() != name
+				}
+				if kinds[rule.Resources[0]] == "" {
+					continue
+				}
+				if found++; len(all.without(isAnother)) == 0 {
+					t.Errorf("%s: there is no %s %s", key, rule.Resources[0], name)
+				}
+			}
+		}
+	}
+	if found != 4 {
+		t.Errorf("want 4 names, got %d", found)
 	}
 }

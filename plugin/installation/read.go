@@ -1,0 +1,130 @@
+package installation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/pager"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+var (
+	errInFiles = errors.New("the objects are in files")
+	namespaces = corev1.SchemeGroupVersion.WithResource("namespaces")
+)
+
+// request is a request for an object, or for those that a selector selects.
+type request struct {
+	resource                  schema.GroupVersionResource
+	namespace, name, selector string
+}
+
+// response is the object or the objects that a request has returned, in a type of Kubernetes, or its error.
+type response struct {
+	content any
+	err     error
+}
+
+// Get reads an object of the cluster into a type of Kubernetes.
+func Get[T any](ctx context.Context, in *Installation, resource schema.GroupVersionResource, namespace, name string) (*T, error) {
+	what := request{resource: resource, namespace: namespace, name: name}
+	read, known := in.read[what]
+	switch {
+	case known:
+	case in.OfFiles():
+		read.err = errInFiles
+	default:
+		var o *unstructured.Unstructured
+		if o, read.err = in.objects.Resource(resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{}); read.err == nil {
+			read.content, read.err = converted[T](o)
+		}
+		in.read[what] = read
+	}
+	o, _ := read.content.(*T)
+	return o, read.err
+}
+
+// List reads the objects of the cluster that a label selector selects into a type of Kubernetes, in pages.
+func List[T any](
+	ctx context.Context, in *Installation, resource schema.GroupVersionResource, namespace, selector string,
+) (items []T, err error) {
+	what := request{resource: resource, namespace: namespace, selector: selector}
+	if read, known := in.read[what]; known {
+		items, _ = read.content.([]T)
+		return items, read.err
+	}
+	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return in.objects.Resource(resource).Namespace(namespace).List(ctx, o)
+	})
+	err = pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: selector}, func(item runtime.Object) error {
+		o := item.(*unstructured.Unstructured) //nolint:forcetypeassert // of the dynamic client
+		read, err := converted[T](o)
+		if err == nil {
+			items = append(items, *read)
+			in.read[request{resource: resource, namespace: o.GetNamespace(), name: o.GetName()}] = response{content: read}
+		}
+		return err
+	})
+	in.read[what] = response{items, err}
+	return items, err
+}
+
+func converted[T any](o *unstructured.Unstructured) (*T, error) {
+	to := new(T)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, to); err != nil {
+		return nil, fmt.Errorf("reading a %T: %w", *to, err)
+	}
+	return to, nil
+}
+
+// Namespace reads a namespace.
+func (in *Installation) Namespace(ctx context.Context, name string) (*corev1.Namespace, error) {
+	return Get[corev1.Namespace](ctx, in, namespaces, "", name)
+}
+
+// Namespaces reads all namespaces that a selector selects.
+func (in *Installation) Namespaces(ctx context.Context, selector string) ([]corev1.Namespace, error) {
+	return List[corev1.Namespace](ctx, in, namespaces, "", selector)
+}
+
+// SetNamespace sets a namespace, as it is after a write.
+func (in *Installation) SetNamespace(o *unstructured.Unstructured) error {
+	to, err := converted[corev1.Namespace](o)
+	in.read[request{resource: namespaces, name: o.GetName()}] = response{content: to}
+	return err
+}
+
+// AddNamespace adds a namespace of files. Its label follows its annotation, as the webhook sees to.
+func (in *Installation) AddNamespace(name string, mode ownership.Mode) {
+	o := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: name, Annotations: map[string]string{ownership.ModeAnnotation: string(mode)}, Labels: labels.Set{},
+	}}
+	if label, labeled := ownership.NamespaceLabel(string(mode), true); labeled {
+		o.Labels[ownership.ModeLabel] = label
+	}
+	in.read[request{resource: namespaces, name: name}] = response{content: o}
+}
+
+// Managers returns the managedFields entries that contain a field of an object, none if they cannot be read.
+func Managers(o metav1.Object, field ...any) []ownership.Entry {
+	text, err := json.Marshal(o)
+	if err != nil {
+		return nil
+	}
+	parsed, err := ownership.ParseObject(text)
+	if err != nil {
+		return nil
+	}
+	entries, _ := parsed.Entries()
+	return ownership.EntriesFor(entries, fieldpath.MakePathOrDie(field...))
+}
