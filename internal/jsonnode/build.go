@@ -1,6 +1,6 @@
 package jsonnode
 
-// Builder builds a merged object. It copies the members of Live, which is open, before the first change. If a merge has made
+// Builder builds a merged object. It copies the members of Live before the first change. If a merge has made
 // Live, the Builder changes Live itself, so that any number of merges into one object takes linear time.
 type Builder struct {
 	Live *Node

@@ -1,7 +1,6 @@
 package jsonnode
 
 import (
-	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -25,21 +24,7 @@ func (n *Node) Unquoted() string {
 	if n == nil || n.Kind != '"' {
 		return ""
 	}
-	if text, ok := n.Value.(string); ok {
-		return text
-	}
 	return unquote(n.Text)
-}
-
-// JSON returns the JSON text of a number, a boolean or null.
-func (n *Node) JSON() string {
-	if n.Text != "" {
-		return n.Text
-	}
-	if text, err := json.Marshal(n.Value); err == nil {
-		return string(text)
-	}
-	return "NaN"
 }
 
 // Scalar returns a scalar as a value for a path. It does not refer to the input.
@@ -47,11 +32,10 @@ func (n *Node) Scalar() value.Value {
 	if n.Kind == '"' {
 		return value.NewValueInterface(strings.Clone(n.Unquoted()))
 	}
-	text := n.JSON()
-	if integer, err := strconv.ParseInt(text, 10, 64); err == nil {
+	if integer, err := strconv.ParseInt(n.Text, 10, 64); err == nil {
 		return value.NewValueInterface(integer)
 	}
-	v, err := value.FromJSON([]byte(text)) // as float64, like other numbers in the API server
+	v, err := value.FromJSON([]byte(n.Text)) // as float64, like other numbers in the API server
 	if err != nil {
 		return value.NewValueInterface(nil)
 	}

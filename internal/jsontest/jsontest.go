@@ -45,18 +45,6 @@ func Decode(tb testing.TB, text []byte) any {
 	return value
 }
 
-// Show returns a value as JSON, for messages. A value that is missing (nil) is shown as nil, not as null.
-func Show(value any) string {
-	if value == nil {
-		return "nil"
-	}
-	text, err := json.Marshal(value)
-	if err != nil {
-		return err.Error()
-	}
-	return string(text)
-}
-
 // Diff returns the differences between two JSON texts, in the format of cmp.Diff. It ignores the order of fields and the way
 // numbers are written.
 func Diff(tb testing.TB, want, got string) string {

@@ -30,7 +30,7 @@ func ExampleFields() {
 	live := `{"spec":{"replicas":10,"paused":true}}`
 
 	options := threeway.Options{Keep: fields.Keep, Report: func(c threeway.Change) { changes = append(changes, c) }}
-	merged, err := threeway.MergeJSON(nil, []byte(manifest), []byte(live), types.Of(&appsv1.Deployment{}), options)
+	merged, err := threeway.Merge(nil, []byte(manifest), []byte(live), types.Of(&appsv1.Deployment{}), options)
 	if err != nil {
 		fmt.Println(err)
 		return

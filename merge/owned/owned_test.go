@@ -1,11 +1,13 @@
 package owned_test
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -113,14 +115,14 @@ func TestFieldsAreKeptByTheDecisionTable(t *testing.T) {
 			asked := decisions{by: owned.Fields{Owner: c.owned.of, Scale: fieldpath.MakePathOrDie("spec", "replicas")}, at: map[string]merge.Decision{}}
 			options := threeway.Options{Keep: asked.keep, Report: func(c threeway.Change) { changes = append(changes, c) }}
 			base, manifest, live := jsontest.FromYAML(t, c.base), jsontest.FromYAML(t, c.manifest), jsontest.FromYAML(t, c.live)
-			got, err := threeway.MergeJSON(base, manifest, live, types.Of(&appsv1.Deployment{}), options)
+			got, err := threeway.Merge(base, manifest, live, types.Of(&appsv1.Deployment{}), options)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := jsontest.Diff(t, string(jsontest.FromYAML(t, c.want)), string(got)); diff != "" {
 				t.Errorf("result (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(inAnyOrder(c.changes), inAnyOrder(asked.lines(changes))); diff != "" {
+			if diff := gocmp.Diff(inAnyOrder(c.changes), inAnyOrder(asked.lines(changes))); diff != "" {
 				t.Errorf("changes (-want +got):\n%s", diff)
 			}
 		})
@@ -144,7 +146,7 @@ func (d decisions) lines(changes []threeway.Change) []string {
 	lines := make([]string, len(changes))
 	for i, c := range changes {
 		decided := d.at[c.Path.String()]
-		lines[i] = fmt.Sprintf("%s %s %s -> %s (%s, row %d)", c.Verb, c.Path, jsontest.Show(c.From), jsontest.Show(c.To), d.owner(c.Path), decided.Row)
+		lines[i] = fmt.Sprintf("%s %s %s -> %s (%s, row %d)", c.Verb, c.Path, shown(c.From), shown(c.To), d.owner(c.Path), decided.Row)
 	}
 	return lines
 }
@@ -158,3 +160,5 @@ func (d decisions) owner(path fieldpath.Path) ownership.Owner {
 }
 
 func inAnyOrder(lines []string) []string { return slices.Sorted(slices.Values(lines)) }
+
+func shown(value json.RawMessage) string { return cmp.Or(string(value), "nil") }

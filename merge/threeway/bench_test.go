@@ -125,7 +125,7 @@ func TestThreeWayTakesLinearTime(t *testing.T) {
 func (a *applied) timed(t *testing.T) time.Duration {
 	t.Helper()
 	start := time.Now()
-	if _, err := threeway.MergeJSON(a.base, a.manifest, a.live, a.sample.place, threeway.Options{}); err != nil {
+	if _, err := threeway.Merge(a.base, a.manifest, a.live, a.sample.place, threeway.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return time.Since(start)

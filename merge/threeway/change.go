@@ -7,39 +7,21 @@ import (
 )
 
 // Verb is the kind of a Change.
-type Verb int
+type Verb string
 
 // The verbs.
 const (
 	// Added: the manifest sets the field, and live lacks it.
-	Added Verb = iota
+	Added Verb = "added"
 	// Set: the manifest sets the field, and live has another value or, for a list, another order.
-	Set
+	Set Verb = "set"
 	// Deleted: the base has the field, and the manifest lacks it.
-	Deleted
+	Deleted Verb = "deleted"
 	// Cleared: the manifest sets the field to null, or sets another member of its union (patchStrategy=retainKeys).
-	Cleared
+	Cleared Verb = "cleared"
 	// Kept: the manifest would change the field, and Options.Keep kept live's value.
-	Kept
+	Kept Verb = "kept"
 )
-
-// String returns the verb in lower case.
-func (v Verb) String() string {
-	switch v {
-	case Added:
-		return "added"
-	case Set:
-		return "set"
-	case Deleted:
-		return "deleted"
-	case Cleared:
-		return "cleared"
-	case Kept:
-		return "kept"
-	default:
-		return "unknown"
-	}
-}
 
 // Change is a change that a merge makes to one field of live. An object or list that is added or deleted as a whole is one
 // change.
@@ -47,19 +29,18 @@ type Change struct {
 	// Path leads to the field. Elements of a keyed list are named by their keys, elements of a set by their values.
 	Path fieldpath.Path
 	Verb Verb
-	// From is live's value and To the result's, nil if the field is missing there. They are decoded values in Merge, and of
-	// type json.RawMessage in MergeJSON.
-	From, To any
+	// From is live's value and To the result's, nil if the field is missing there.
+	From, To json.RawMessage
 }
 
 // change returns a change to the current field.
 func (m *merger) change(verb Verb, from, to *node) Change {
 	change := Change{Path: m.at.FieldPath(), Verb: verb}
 	if from != nil {
-		change.From = m.export(from)
+		change.From = from.AppendText(nil)
 	}
 	if to != nil {
-		change.To = m.export(to)
+		change.To = to.AppendText(nil)
 	}
 	return change
 }
@@ -85,12 +66,4 @@ func (m *merger) keeps(verb Verb, from, to *node) bool {
 	}
 	m.record(Kept, from, from)
 	return true
-}
-
-// export returns the value in the form that a Change has it.
-func (m *merger) export(n *node) any {
-	if m.decoded {
-		return n.Decode()
-	}
-	return json.RawMessage(n.AppendText(nil))
 }

@@ -56,7 +56,6 @@ func (m *merger) compare(base, manifest *node, place schema.Schema, inLive bool)
 	default:
 		return nil
 	}
-	manifest.Open()
 	if inLive {
 		if err := m.baseDirective(base, manifest, place); err != nil {
 			return err
@@ -81,7 +80,7 @@ func (m *merger) compareLists(base, manifest *node, place schema.Schema, inLive 
 	if strategy.List == schema.InferKey {
 		return m.noStrategy()
 	}
-	if len(base.Open()) == 0 {
+	if len(base.Children) == 0 {
 		return nil
 	}
 	wanted, err := m.identified(inManifest, manifest, place)
@@ -114,7 +113,7 @@ func (m *merger) baseDirective(base, manifest *node, place schema.Schema) error 
 		return nil
 	}
 	union := place.Strategy().Object == schema.RetainKeys && setsMember(manifest)
-	for i := range base.Open() {
+	for i := range base.Children {
 		name := base.Children[i].Name
 		if isPatchDirective(name) && manifest.Find(name, i) < 0 && (name != "$retainKeys" || !union) {
 			return m.wrong(inBase, ErrDirective, "%s", name)
@@ -130,7 +129,7 @@ func drops(base, manifest *node, place schema.Schema) bool {
 	}
 	switch merges(base, place) {
 	case byField:
-		for i := range base.Open() {
+		for i := range base.Children {
 			c := &base.Children[i]
 			want := manifest.Field(c.Name, i)
 			if want == nil || drops(&c.Node, want, place.Field(c.Name)) {
@@ -167,7 +166,7 @@ func (m *merger) directive(n *node, place schema.Schema) error {
 	}
 	isObject := n.Kind == '{'
 	strategic := place.Strategy().Object != schema.MergePatchFields
-	for i := range n.Open() {
+	for i := range n.Children {
 		c := &n.Children[i]
 		if isObject && strategic && isPatchDirective(c.Name) {
 			return m.wrong(inManifest, ErrDirective, "%s", c.Name)
@@ -183,23 +182,4 @@ func (m *merger) directive(n *node, place schema.Schema) error {
 		m.at.Leave()
 	}
 	return nil
-}
-
-// mentionsDirective reports whether a decoded value has a field with the name of a directive.
-func mentionsDirective(value any) bool {
-	switch v := value.(type) {
-	case map[string]any:
-		for name, inner := range v {
-			if isPatchDirective(name) || mentionsDirective(inner) {
-				return true
-			}
-		}
-	case []any:
-		for _, inner := range v {
-			if mentionsDirective(inner) {
-				return true
-			}
-		}
-	}
-	return false
 }

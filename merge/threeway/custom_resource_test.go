@@ -89,7 +89,7 @@ func TestCustomResourcesMergeByTheirSchema(t *testing.T) {
 func TestThePathOfAnElementHasTheDefaultOfAnAbsentKey(t *testing.T) {
 	var got []string
 	manifest, live := []byte(`{"spec":{"ports":[{"port":53},{"port":54,"name":"x"}]}}`), []byte(`{"spec":{"ports":[{"port":54}]}}`)
-	_, err := threeway.MergeJSON(nil, manifest, live, widgetSchema(t), threeway.Options{
+	_, err := threeway.Merge(nil, manifest, live, widgetSchema(t), threeway.Options{
 		Report: func(c threeway.Change) { got = append(got, c.Path.String()) },
 	})
 	if err != nil {
@@ -106,11 +106,11 @@ func TestPathsHaveExactIntegers(t *testing.T) {
 	const keyed = `{"spec":{"ports":[{"port":9007199254740993,"protocol":"x"}],"targets":[9007199254740993]}}`
 	var got []string
 	report := func(c threeway.Change) { got = append(got, c.Path.String()) }
-	if _, err := threeway.MergeJSON(nil, []byte(keyed), []byte(`{"spec":{"ports":[],"targets":[]}}`), widgetSchema(t), threeway.Options{Report: report}); err != nil {
+	if _, err := threeway.Merge(nil, []byte(keyed), []byte(`{"spec":{"ports":[],"targets":[]}}`), widgetSchema(t), threeway.Options{Report: report}); err != nil {
 		t.Fatal(err)
 	}
 	const twice = `{"spec":{"targets":[9007199254740993,9007199254740993]}}`
-	_, err := threeway.MergeJSON(nil, []byte(twice), []byte(keyed), widgetSchema(t), threeway.Options{})
+	_, err := threeway.Merge(nil, []byte(twice), []byte(keyed), widgetSchema(t), threeway.Options{})
 	got = append(got, fmt.Sprint(err))
 	want := []string{
 		`.spec.ports[port=9007199254740993,protocol="x"]`, `.spec.targets[=9007199254740993]`,

@@ -96,7 +96,7 @@ func TestDifferencesFromStrategicPatch(t *testing.T) {
 			base, manifest, live := []byte(c.base), []byte(c.manifest), []byte(c.live)
 			got, err := upstreamStrategic(base, manifest, live, c.typed)
 			same(t, "upstream", c.upstream, got, err)
-			got, err = threeway.MergeJSON(base, manifest, live, types.Of(c.typed), threeway.Options{})
+			got, err = threeway.Merge(base, manifest, live, types.Of(c.typed), threeway.Options{})
 			same(t, "handoff", c.handoff, got, err)
 		})
 	}
@@ -114,7 +114,7 @@ func TestDifferencesFromJSONMergePatch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, err := upstreamMergePatch([]byte(c.base), []byte(c.manifest), []byte(c.live))
 			same(t, "upstream", c.upstream, got, err)
-			got, err = threeway.MergeJSON([]byte(c.base), []byte(c.manifest), []byte(c.live), schema.JSONMergePatch(), threeway.Options{})
+			got, err = threeway.Merge([]byte(c.base), []byte(c.manifest), []byte(c.live), schema.JSONMergePatch(), threeway.Options{})
 			same(t, "handoff", c.handoff, got, err)
 		})
 	}
@@ -186,7 +186,7 @@ func TestInputErrorsHaveTheFieldsPath(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var types schema.Types
-			_, err := threeway.MergeJSON([]byte(c.base), []byte(c.manifest), []byte(c.live), types.Of(&corev1.Pod{}), threeway.Options{})
+			_, err := threeway.Merge([]byte(c.base), []byte(c.manifest), []byte(c.live), types.Of(&corev1.Pod{}), threeway.Options{})
 			var input *threeway.InputError
 			if !errors.As(err, &input) || !strings.HasPrefix(err.Error(), c.want) || c.reason != nil && !errors.Is(err, c.reason) {
 				t.Errorf("error %v, want %s", err, c.want)

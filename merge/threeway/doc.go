@@ -1,6 +1,6 @@
 // Package threeway merges a manifest into a live object as kubectl apply does.
 //
-// Merge and MergeJSON have three inputs: the manifest is the configuration being applied, the base is the last-applied
+// Merge has three inputs: the manifest is the configuration being applied, the base is the last-applied
 // configuration, and live is the stored object. Package schema describes how each field merges.
 //
 // The result is that of strategicpatch.CreateThreeWayMergePatch (with overwrite) and StrategicMergePatch or, for the schema

@@ -36,7 +36,7 @@ func Example_strategicpatch() {
 
 	// After. The types can be reused for all objects.
 	var types schema.Types
-	merged, err := threeway.MergeJSON(base, manifest, live, types.Of(&appsv1.Deployment{}), threeway.Options{})
+	merged, err := threeway.Merge(base, manifest, live, types.Of(&appsv1.Deployment{}), threeway.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -49,7 +49,7 @@ func Example_strategicpatch() {
 }
 
 // The fields of a custom resource merge by the schema of its definition. With a nil schema, they merge as by a JSON merge patch.
-func ExampleMergeJSON_customResource() {
+func ExampleMerge_customResource() {
 	definition := []byte(`{"type":"object","properties":{"spec":{"type":"object","properties":{
 		"hosts":{"type":"array","x-kubernetes-list-type":"set","items":{"type":"string"}}}}}}`)
 	manifest, live := []byte(`{"spec":{"hosts":["a"]}}`), []byte(`{"spec":{"hosts":["b"]}}`)
@@ -60,7 +60,7 @@ func ExampleMergeJSON_customResource() {
 		return
 	}
 	for _, by := range []schema.Schema{gateway, nil} {
-		merged, err := threeway.MergeJSON(nil, manifest, live, by, threeway.Options{})
+		merged, err := threeway.Merge(nil, manifest, live, by, threeway.Options{})
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -82,7 +82,7 @@ func ExampleOptions() {
 	}
 	manifest, live := []byte(`{"spec":{"replicas":3,"paused":true}}`), []byte(`{"spec":{"replicas":10}}`)
 
-	merged, err := threeway.MergeJSON(nil, manifest, live, types.Of(&appsv1.Deployment{}), options)
+	merged, err := threeway.Merge(nil, manifest, live, types.Of(&appsv1.Deployment{}), options)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -98,13 +98,13 @@ func ExampleOptions() {
 }
 
 // The manifest drops paused and has a new value for replicas. Another client owns minReadySeconds.
-func ExampleMergeJSON() {
+func ExampleMerge() {
 	var types schema.Types // reuse it: it compiles each type once
 	base := `{"spec":{"replicas":3,"paused":true}}`
 	manifest := `{"spec":{"replicas":5}}`
 	live := `{"spec":{"replicas":3,"paused":true,"minReadySeconds":10}}`
 
-	merged, err := threeway.MergeJSON([]byte(base), []byte(manifest), []byte(live), types.Of(&appsv1.Deployment{}), threeway.Options{})
+	merged, err := threeway.Merge([]byte(base), []byte(manifest), []byte(live), types.Of(&appsv1.Deployment{}), threeway.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -113,29 +113,13 @@ func ExampleMergeJSON() {
 	// Output: {"spec":{"replicas":5,"minReadySeconds":10}}
 }
 
-// Decoded values merge like texts.
-func ExampleMerge() {
-	var types schema.Types
-	base := map[string]any{"metadata": map[string]any{"finalizers": []any{"a", "b"}}}
-	manifest := map[string]any{"metadata": map[string]any{"finalizers": []any{"a", "c"}}}
-	live := map[string]any{"metadata": map[string]any{"finalizers": []any{"a", "b", "d"}}}
-
-	merged, err := threeway.Merge(base, manifest, live, types.Of(&appsv1.Deployment{}), threeway.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(merged)
-	// Output: map[metadata:map[finalizers:[a c d]]]
-}
-
 // An input that cannot be merged is an InputError, which has the name of the input and the path.
 func ExampleInputError() {
 	var types schema.Types
 	manifest := `{"spec":{"template":{"spec":{"containers":[{"image":"nginx"}]}}}}`
 	live := `{"spec":{"template":{"spec":{"containers":[{"name":"web"}]}}}}`
 
-	_, err := threeway.MergeJSON(nil, []byte(manifest), []byte(live), types.Of(&appsv1.Deployment{}), threeway.Options{})
+	_, err := threeway.Merge(nil, []byte(manifest), []byte(live), types.Of(&appsv1.Deployment{}), threeway.Options{})
 	var input *threeway.InputError
 	if errors.As(err, &input) {
 		fmt.Println(input.Input, input.Path, errors.Is(err, threeway.ErrNoKey))

@@ -16,9 +16,6 @@ type field struct {
 // field returns the merged value of a field of the manifest: live's own node if nothing changes, a node without kind if the
 // result lacks the field.
 func (m *merger) field(f field, mergePatch bool) (*node, error) {
-	if f.manifest.Kind == jsonnode.Unsupported {
-		return nil, m.wrong(inManifest, ErrWrongKind, "%s", f.manifest.Describe())
-	}
 	if f.manifest.Kind == 'n' {
 		return m.null(f, mergePatch)
 	}
@@ -26,8 +23,6 @@ func (m *merger) field(f field, mergePatch bool) (*node, error) {
 		f.base = nil // a base of another kind has nothing that the manifest could have dropped
 	}
 	switch {
-	case f.live != nil && f.live.Kind == jsonnode.Unsupported:
-		return nil, m.wrong(inLive, ErrWrongKind, "%s", f.live.Describe())
 	case f.live != nil && f.live.Kind == f.manifest.Kind:
 		return m.sameKind(f, mergePatch)
 	case mergePatch:
@@ -48,7 +43,7 @@ func (m *merger) sameKind(f field, mergePatch bool) (*node, error) {
 	case jsonnode.Equal(f.manifest, f.live):
 		return f.live, nil
 	case !fits(f.manifest, f.place):
-		return nil, m.wrong(inManifest, ErrWrongKind, "%s", f.manifest.Describe())
+		return nil, m.wrong(inManifest, ErrWrongKind, "it is %s", f.manifest.Describe())
 	case !mergePatch:
 		return m.set(f, f.manifest), nil // with nulls, like strategicpatch
 	}
@@ -104,7 +99,7 @@ func (m *merger) set(f field, value *node) *node {
 // withoutNulls returns a value without the members that are null, at any depth. Null elements of lists stay.
 func withoutNulls(n *node) *node {
 	var out []member // nil as long as nothing changes
-	for i := range n.Open() {
+	for i := range n.Children {
 		c := &n.Children[i]
 		clean := withoutNulls(&c.Node)
 		isGone := n.Kind == '{' && c.Node.Kind == 'n'
@@ -128,7 +123,7 @@ func created(base, manifest *node) *node {
 	if manifest.Kind != '{' {
 		return withoutNulls(manifest)
 	}
-	isSet := len(manifest.Open()) == 0 || base != nil && base.Kind == '{' && slices.ContainsFunc(base.Open(), func(c member) bool {
+	isSet := len(manifest.Children) == 0 || base != nil && base.Kind == '{' && slices.ContainsFunc(base.Children, func(c member) bool {
 		return manifest.Find(c.Name, -1) < 0
 	})
 	out := make([]member, 0, len(manifest.Children))

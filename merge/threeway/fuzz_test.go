@@ -35,7 +35,7 @@ func FuzzThreeWayJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, base, manifest, live []byte) {
 		for _, place := range []schema.Schema{deployment.place, schema.JSONMergePatch()} {
 			var changes []threeway.Change
-			got, err := threeway.MergeJSON(base, manifest, live, place, threeway.Options{Report: func(c threeway.Change) { changes = append(changes, c) }})
+			got, err := threeway.Merge(base, manifest, live, place, threeway.Options{Report: func(c threeway.Change) { changes = append(changes, c) }})
 			if err != nil {
 				continue
 			}

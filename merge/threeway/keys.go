@@ -44,7 +44,7 @@ func (m *merger) identified(input string, list *node, place schema.Schema) (elem
 	if list == nil || list.Kind != '[' {
 		return e, nil
 	}
-	e.list, e.strategy = list.Open(), place.Strategy()
+	e.list, e.strategy = list.Children, place.Strategy()
 	e.ids = make([]elementID, 0, len(e.list))
 	e.oneKind = e.strategy.List == schema.MergeSet && place.Element().Strategy().Kind != schema.AnyKind
 	if len(e.list) > jsonnode.Few {
@@ -65,7 +65,7 @@ func (m *merger) identified(input string, list *node, place schema.Schema) (elem
 		}
 		e.ids = append(e.ids, id)
 		if e.oneKind && id.kind != e.ids[0].kind {
-			return e, m.wrong(input, ErrWrongKind, "%s in a set of another kind", element.Describe())
+			return e, m.wrong(input, ErrWrongKind, "it is %s in a set of another kind", element.Describe())
 		}
 		m.at.Leave()
 	}
@@ -111,7 +111,7 @@ func (m *merger) identify(input string, element *node, strategy schema.Strategy)
 	isKeyed, isObject := strategy.List == schema.MergeByKey, element.Kind == '{'
 	switch {
 	case isObject != isKeyed, element.Kind == '[', element.Kind == 'n':
-		return elementID{}, m.wrong(input, ErrWrongKind, "%s", element.Describe())
+		return elementID{}, m.wrong(input, ErrWrongKind, "it is %s", element.Describe())
 	case !isKeyed:
 		return identity(element), nil
 	case len(strategy.Keys) == 1:
@@ -137,7 +137,7 @@ func (m *merger) key(input string, element *node, name string, defaults map[stri
 		return elementID{}, m.wrong(input, ErrNoKey, "%s", name)
 	case key.IsContainer():
 		m.at.Enter(step{Name: name})
-		return elementID{}, m.wrong(input, ErrWrongKind, "%s", key.Describe())
+		return elementID{}, m.wrong(input, ErrWrongKind, "it is %s", key.Describe())
 	}
 	return identity(key), nil
 }
@@ -148,9 +148,9 @@ func identity(n *node) elementID {
 	case '"':
 		return elementID{'"', n.Unquoted()}
 	case '0':
-		return elementID{'0', canonical(n.JSON())}
+		return elementID{'0', canonical(n.Text)}
 	default:
-		return elementID{n.Kind, n.JSON()}
+		return elementID{n.Kind, n.Text}
 	}
 }
 

@@ -11,10 +11,9 @@ import (
 // object merges a manifest's object into live's. base is nil if the base has no object for the field.
 func (m *merger) object(base, manifest, live *node, place schema.Schema) (*node, error) {
 	base = sameAs(base, manifest)
-	live.Open()
 	strategy := place.Strategy().Object
 	out := jsonnode.Builder{Live: live}
-	for i := range manifest.Open() {
+	for i := range manifest.Children {
 		want := &manifest.Children[i]
 		at := live.Find(want.Name, i)
 		f := field{base: base.Field(want.Name, i), manifest: &want.Node, place: place.Field(want.Name)}
@@ -54,7 +53,7 @@ func (m *merger) dropMembers(out *jsonnode.Builder, base, manifest *node, place 
 	if err := m.baseDirective(base, manifest, place); err != nil {
 		return err
 	}
-	for i := range base.Open() {
+	for i := range base.Children {
 		name := base.Children[i].Name
 		if manifest.Find(name, i) >= 0 {
 			continue
@@ -105,7 +104,7 @@ func (m *merger) retainKeys(out *jsonnode.Builder, base, manifest *node, place s
 
 // setsMember reports whether a manifest's object sets any member.
 func setsMember(manifest *node) bool {
-	return slices.ContainsFunc(manifest.Open(), func(c member) bool { return c.Node.Kind != 'n' })
+	return slices.ContainsFunc(manifest.Children, func(c member) bool { return c.Node.Kind != 'n' })
 }
 
 // differs reports whether a manifest's object has a member that live's lacks, or with another value.
@@ -113,7 +112,7 @@ func differs(manifest, live *node) bool {
 	if manifest.Kind != '{' || live.Kind != '{' {
 		return !jsonnode.Equal(manifest, live)
 	}
-	for i := range manifest.Open() {
+	for i := range manifest.Children {
 		had := live.Field(manifest.Children[i].Name, i)
 		if had == nil || differs(&manifest.Children[i].Node, had) {
 			return true

@@ -33,7 +33,7 @@ func (m *merger) removeWhole(live *node, verb Verb) *node {
 func (m *merger) removeMembers(live *node, place schema.Schema, verb Verb) (*node, error) {
 	mark := len(m.changes)
 	out, left := jsonnode.Builder{Live: live}, false
-	for i := range live.Open() {
+	for i := range live.Children {
 		c := &live.Children[i]
 		m.at.Enter(step{Name: c.Name})
 		result, err := m.remove(&c.Node, place.Field(c.Name), verb)

@@ -25,41 +25,16 @@ type Options struct {
 
 // Merge merges a manifest into a live object as kubectl apply and the API server do together. It sets the fields that the
 // manifest sets, deletes the fields that the base has and the manifest lacks, and leaves all other fields of live as they are.
-// A nil base or manifest counts as empty.
 //
 // s is the schema of the live object. If it is nil, Merge uses schema.JSONMergePatch, as kubectl does for custom resources.
 //
-// Values have the types into which JSON is decoded: map[string]any, []any, string, bool, nil, and int64, float64 or
-// json.Number for numbers. Numbers of different types are different values. Merge does not modify its inputs. The result
-// shares unchanged values with live and the manifest, and is live itself if nothing changes.
+// The inputs are JSON texts; an empty text counts as an empty object. The result has the texts of values taken from live or the
+// manifest as they are written there, including numbers and escapes, and is live itself if nothing changes.
 //
-// The error is an *InputError if elements of a keyed list lack their key or share it, if an object or list that has to merge
-// is not of the kind that the schema declares, or if the manifest contains a patch directive. It is ErrNoStrategy if the schema
-// infers keys.
-func Merge(base, manifest, live map[string]any, s schema.Schema, options Options) (map[string]any, error) {
-	m := merger{options: options, directives: mentionsDirective(manifest), decoded: true}
-	result, err := m.merge(given(base), given(manifest), given(live), s)
-	if err != nil {
-		return nil, err
-	}
-	m.report()
-	merged, _ := result.Decode().(map[string]any)
-	return merged, nil
-}
-
-// given returns the node of a decoded object, which may be nil.
-func given(object map[string]any) *node {
-	if object == nil {
-		object = map[string]any{}
-	}
-	n := jsonnode.Of(object)
-	return &n
-}
-
-// MergeJSON is Merge for JSON texts. The result has the texts of values taken from live or the manifest as they are written
-// there, including numbers and escapes, and is live itself if nothing changes. An empty text counts as an empty object. A text
-// that is not a JSON object according to RFC 8259 and RFC 7493, which does not allow duplicate names, is an *InputError.
-func MergeJSON(base, manifest, live []byte, s schema.Schema, options Options) ([]byte, error) {
+// The error is an *InputError if a text is not a JSON object according to RFC 8259 and RFC 7493, which does not allow duplicate
+// names, if elements of a keyed list lack their key or share it, if an object or list that has to merge is not of the kind that the
+// schema declares, or if the manifest contains a patch directive. It is ErrNoStrategy if the schema infers keys.
+func Merge(base, manifest, live []byte, s schema.Schema, options Options) ([]byte, error) {
 	m := merger{options: options, directives: bytes.ContainsAny(manifest, `$\`)}
 	w, err := read(inManifest, manifest)
 	if err != nil {
@@ -109,8 +84,6 @@ type merger struct {
 	options Options
 	// directives reports whether the manifest may contain a patch directive.
 	directives bool
-	// decoded reports whether the inputs are decoded values.
-	decoded bool
 	// at is the path to the current field.
 	at jsonnode.Path
 	// changes are those made so far; empty without Options.Report.
@@ -123,7 +96,7 @@ func (m *merger) merge(base, manifest, live *node, s schema.Schema) (*node, erro
 		root *node
 	}{{inBase, base}, {inManifest, manifest}, {inLive, live}} {
 		if in.root.Kind != '{' {
-			return nil, &InputError{Input: in.name, Err: fmt.Errorf("%w: %s", ErrWrongKind, in.root.Describe())}
+			return nil, &InputError{Input: in.name, Err: fmt.Errorf("%w: it is %s", ErrWrongKind, in.root.Describe())}
 		}
 	}
 	if s == nil {

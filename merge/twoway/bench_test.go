@@ -64,7 +64,7 @@ func TestTwoWayIsFasterThanKyaml(t *testing.T) {
 			for round := 0; round < 5 || round < patient && theirs < ours; round++ {
 				for range 10 {
 					start := time.Now()
-					if _, err := twoway.MergeJSON(manifestText, liveText, place, twoway.Options{}); err != nil {
+					if _, err := twoway.Merge(manifestText, liveText, place, twoway.Options{}); err != nil {
 						t.Fatal(err)
 					}
 					ours = min(ours, time.Since(start))

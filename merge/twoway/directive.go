@@ -33,7 +33,7 @@ func (m *merger) directiveOf(manifest *node) (directive, error) {
 // listDirectiveOf returns the directive of a manifest's list, and the list without the elements that contain it.
 func (m *merger) listDirectiveOf(manifest *node) (directive, *node, error) {
 	d, found := merges, false
-	for i := range manifest.Open() {
+	for i := range manifest.Children {
 		element := &manifest.Children[i]
 		if !isDirective(*element) {
 			continue
@@ -56,5 +56,5 @@ func (m *merger) listDirectiveOf(manifest *node) (directive, *node, error) {
 
 // isDirective reports whether an element of a list is an object with $patch as its only field.
 func isDirective(element member) bool {
-	return element.Node.Kind == '{' && len(element.Node.Open()) == 1 && element.Node.Children[0].Name == patchDirective
+	return element.Node.Kind == '{' && len(element.Node.Children) == 1 && element.Node.Children[0].Name == patchDirective
 }

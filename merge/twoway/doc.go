@@ -1,6 +1,6 @@
 // Package twoway merges a manifest into a live object as kustomize merges a strategic merge patch into a resource.
 //
-// Merge and MergeJSON have two inputs: the manifest is kustomize's patch (src in kyaml), and live is the resource that it
+// Merge has two inputs: the manifest is kustomize's patch (src in kyaml), and live is the resource that it
 // changes (dest in kyaml). Package schema describes how each list merges. Kustomize returns the schema that kustomize uses, and
 // Inferred is a schema for unknown kinds.
 //

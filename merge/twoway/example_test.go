@@ -8,16 +8,15 @@ import (
 
 // In objects of an unknown kind, lists merge by name if all of their elements have one.
 func ExampleMerge() {
-	manifest := map[string]any{"listeners": []any{map[string]any{"name": "http", "port": 8080}}}
-	live := map[string]any{"listeners": []any{map[string]any{"name": "http", "port": 80, "tls": false}}}
+	manifest, live := `{"listeners":[{"name":"http","port":8080}]}`, `{"listeners":[{"name":"http","port":80,"tls":false}]}`
 
-	merged, err := twoway.Merge(manifest, live, nil, twoway.Options{})
+	merged, err := twoway.Merge([]byte(manifest), []byte(live), nil, twoway.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(merged)
-	// Output: map[listeners:[map[name:http port:8080 tls:false]]]
+	fmt.Println(string(merged))
+	// Output: {"listeners":[{"name":"http","port":8080,"tls":false}]}
 }
 
 // With these options, a patch merges as in kustomize: by the schema of known kinds, with the patch's elements first.
@@ -28,7 +27,7 @@ func ExampleKustomize() {
 		"spec":{"template":{"spec":{"containers":[{"name":"web"},{"name":"log"}]}}}}`
 
 	options := twoway.Options{Order: twoway.ManifestFirst}
-	merged, err := twoway.MergeJSON([]byte(patch), []byte(resource), kustomize, options)
+	merged, err := twoway.Merge([]byte(patch), []byte(resource), kustomize, options)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -42,7 +41,7 @@ func ExampleKustomize_ports() {
 	patch := `{"spec":{"ports":[{"port":53,"protocol":"TCP"}]}}`
 	resource := `{"apiVersion":"v1","kind":"Service","spec":{"ports":[{"port":53,"protocol":"UDP"}]}}`
 
-	merged, err := twoway.MergeJSON([]byte(patch), []byte(resource), twoway.Kustomize(), twoway.Options{})
+	merged, err := twoway.Merge([]byte(patch), []byte(resource), twoway.Kustomize(), twoway.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,9 +1,7 @@
 package twoway
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ownership-handoff/handoff/internal/jsonnode"
@@ -24,7 +22,7 @@ type identities struct {
 // the name of the input, for the error.
 func (m *merger) identify(list *node, strategy schema.Strategy, side string) (identities, error) {
 	keys := strategy.Keys
-	ids := identities{texts: make([]string, len(list.Open()))}
+	ids := identities{texts: make([]string, len(list.Children))}
 	if len(keys) == 0 {
 		return ids, m.wrong(side, ErrNoKey, "the schema declares no key for the list")
 	}
@@ -32,7 +30,7 @@ func (m *merger) identify(list *node, strategy schema.Strategy, side string) (id
 		element := &list.Children[i].Node
 		m.at.Enter(step{IsIndex: true, Index: i})
 		if element.Kind != '{' {
-			return ids, m.wrong(side, ErrWrongKind, "it is %s in a list of objects", kindName(element))
+			return ids, m.wrong(side, ErrWrongKind, "it is %s in a list of objects", element.Describe())
 		}
 		text, ok := identity(element, keys[0], strategy.Defaults)
 		if !ok {
@@ -115,94 +113,44 @@ func (p pairing) unmatched() (count int) {
 	return count
 }
 
-// matchPartial matches the remaining elements, of which some lack a key field, each with the first that agrees.
+// matchPartial matches the remaining elements, of which some lack a key field, each with the first remaining one that agrees: the two
+// have equal values for the key fields that both have, among them always the first.
 func (p pairing) matchPartial(from, to identities, keys int) {
-	left := remaining{
-		texts: to.texts, taken: make([]bool, len(to.texts)), keys: keys,
-		byShape: map[string][]int{}, byCommon: map[[2]string]map[string][]int{},
-	}
+	taken := make([]bool, len(to.texts))
 	for _, at := range p.partner {
 		if at >= 0 {
-			left.taken[at] = true
+			taken[at] = true
 		}
 	}
+	left := map[string][]int{} // the remaining elements of live, by the first key field
 	for at, text := range to.texts {
-		if !left.taken[at] {
-			has := shape(text, keys)
-			left.byShape[has] = append(left.byShape[has], at)
+		if !taken[at] {
+			first, _, _ := strings.Cut(text, separator)
+			left[first] = append(left[first], at)
 		}
 	}
 	for i, text := range from.texts {
-		if p.partner[i] < 0 {
-			p.partner[i] = left.take(text)
+		if p.partner[i] >= 0 {
+			continue
+		}
+		first, _, _ := strings.Cut(text, separator)
+		next := slices.IndexFunc(left[first], func(at int) bool { return agree(text, to.texts[at], keys) })
+		if next >= 0 {
+			p.partner[i] = left[first][next]
+			left[first] = slices.Delete(left[first], next, next+1)
 		}
 	}
 }
 
-// remaining are the elements of live that are not matched yet. Two identities agree if they are equal in the key fields that both
-// have, which depend on the shapes of the two alone: there is an index for each pair of shapes.
-type remaining struct {
-	texts    []string
-	taken    []bool
-	keys     int // the number of key fields
-	byShape  map[string][]int
-	byCommon map[[2]string]map[string][]int
-}
-
-// take returns the first element that agrees with an identity, and takes it; -1 if there is none.
-func (r *remaining) take(text string) int {
-	first, own := len(r.texts), shape(text, r.keys)
-	for other := range r.byShape {
-		index, agreed := r.index(own, other), common(text, other, r.keys)
-		candidates := index[agreed]
-		for len(candidates) > 0 && r.taken[candidates[0]] {
-			candidates = candidates[1:]
-		}
-		if index[agreed] = candidates; len(candidates) > 0 {
-			first = min(first, candidates[0])
+// agree reports whether two identities are equal in the key fields that both have.
+func agree(a, b string, keys int) bool {
+	other := strings.SplitN(b, separator, keys)
+	for i, part := range strings.SplitN(a, separator, keys) {
+		if part != "" && other[i] != "" && part != other[i] {
+			return false
 		}
 	}
-	if first == len(r.texts) {
-		return -1
-	}
-	r.taken[first] = true
-	return first
-}
-
-// index returns the elements of a shape by the key fields that elements of another shape have as well.
-func (r *remaining) index(own, other string) map[string][]int {
-	index, ok := r.byCommon[[2]string{own, other}]
-	if !ok {
-		index = map[string][]int{}
-		for _, at := range r.byShape[other] {
-			text := common(r.texts[at], own, r.keys)
-			index[text] = append(index[text], at)
-		}
-		r.byCommon[[2]string{own, other}] = index
-	}
-	return index
-}
-
-// shape returns which key fields an identity has, as an identity with "+" for each.
-func shape(text string, keys int) string {
-	parts := strings.SplitN(text, separator, keys)
-	for i, part := range parts {
-		if part != "" {
-			parts[i] = "+"
-		}
-	}
-	return strings.Join(parts, separator)
-}
-
-// common returns an identity without the key fields that another one lacks.
-func common(text, other string, keys int) string {
-	parts := strings.SplitN(text, separator, keys)
-	for i, part := range strings.SplitN(other, separator, keys) {
-		if part == "" {
-			parts[i] = ""
-		}
-	}
-	return strings.Join(parts, separator)
+	return true
 }
 
 // identity returns the text of an element's key field; ok is false if it is missing, empty or not a scalar. A number and a
@@ -216,43 +164,10 @@ func identity(element *node, name string, defaults map[string]string) (string, b
 	return text, text != ""
 }
 
-// textOf returns a scalar as unquoted YAML text.
+// textOf returns a scalar as unquoted text.
 func textOf(scalar *node) string {
-	switch v := scalar.Value.(type) {
-	case nil:
-		if scalar.Kind == '"' {
-			return scalar.Unquoted()
-		}
-		return scalar.Text
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	default:
-		return fmt.Sprint(v)
+	if scalar.Kind == '"' {
+		return scalar.Unquoted()
 	}
-}
-
-// checkScalar returns ErrWrongKind unless a value is a scalar of decoded JSON.
-func (m *merger) checkScalar(n *node) error {
-	if n.Kind == jsonnode.Unsupported {
-		switch n.Value.(type) {
-		case float32, int8, int16, uint, uint8, uint16:
-		default:
-			return m.wrong(inManifest, ErrWrongKind, "%T is not a decoded JSON type", n.Value)
-		}
-	}
-	return nil
-}
-
-// kindName returns the name of a value's kind, for an error.
-func kindName(n *node) string {
-	switch n.Kind {
-	case 'n':
-		return "null"
-	case '{':
-		return "an object"
-	case '[':
-		return "a list"
-	default:
-		return "a scalar"
-	}
+	return scalar.Text
 }

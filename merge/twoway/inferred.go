@@ -78,9 +78,9 @@ func (m *merger) schemaOfLists(place schema.Schema, manifest, live *node) (schem
 		manifest, key = rest, inferred.key(rest)
 	}
 	switch {
-	case len(manifest.Open()) == 0:
+	case len(manifest.Children) == 0:
 		key = other
-	case len(live.Open()) > 0 && key != other:
+	case len(live.Children) > 0 && key != other:
 		return nil, m.wrong(inManifest, ErrNoKey, "the elements' common key is %q, and %q in live", key, other)
 	}
 	if key == "" {
@@ -97,7 +97,7 @@ func (i *Inferred) key(list *node) string {
 		keys = []string{"name"}
 	}
 	for _, key := range keys {
-		if len(list.Open()) > 0 && !slices.ContainsFunc(list.Children, func(c member) bool { return c.Node.Field(key, 0) == nil }) {
+		if len(list.Children) > 0 && !slices.ContainsFunc(list.Children, func(c member) bool { return c.Node.Field(key, 0) == nil }) {
 			return key
 		}
 	}

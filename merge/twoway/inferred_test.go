@@ -35,7 +35,7 @@ func TestTwoWayInfersByOtherKeys(t *testing.T) {
 			if diff := cmp.Diff(want, kyaml); diff != "" {
 				t.Errorf("kyaml (-want +got):\n%s", diff)
 			}
-			got, err := mergeBothWays(t, decodeYAML(t, c.manifest), decodeYAML(t, c.live), &twoway.Inferred{Keys: keys}, twoway.Options{})
+			got, err := mergeDecoded(t, decodeYAML(t, c.manifest), decodeYAML(t, c.live), &twoway.Inferred{Keys: keys}, twoway.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,11 +50,11 @@ func TestTwoWayInfersByOtherKeys(t *testing.T) {
 func TestTwoWayOfKindsThatAreNotStrings(t *testing.T) {
 	for _, kind := range []string{`1`, `null`, `true`, `[]`, `{}`, `""`} {
 		manifest, live := `{"apiVersion":"v1","kind":`+kind+`,"spec":{"containers":[{"name":"b"}]}}`, `{"spec":{"containers":[{"name":"a"}]}}`
-		want := `{"apiVersion":"v1","kind":` + kind + `,"spec":{"containers":[{"name":"b"}]}}`
+		want := `{"spec":{"containers":[{"name":"b"}]},"apiVersion":"v1","kind":` + kind + `}`
 		if kind == "null" {
-			want = `{"apiVersion":"v1","spec":{"containers":[{"name":"b"}]}}`
+			want = `{"spec":{"containers":[{"name":"b"}]},"apiVersion":"v1"}`
 		}
-		got, err := twoway.MergeJSON([]byte(manifest), []byte(live), twoway.Kustomize(), twoway.Options{})
+		got, err := twoway.Merge([]byte(manifest), []byte(live), twoway.Kustomize(), twoway.Options{})
 		if err != nil || string(got) != want {
 			t.Errorf("%s: got %s and the error %v, want %s", kind, got, err, want)
 		}

@@ -20,7 +20,7 @@ func TestAKeyWithADefaultMayBeAbsent(t *testing.T) {
 	for sentence, c := range map[string]struct{ manifest, live, want string }{
 		"in the manifest": {
 			`{"ports":[{"port":53,"name":"dns"}]}`, `{"ports":[{"port":53,"protocol":"UDP"},{"port":53,"protocol":"TCP"}]}`,
-			`{"ports":[{"port":53,"protocol":"UDP"},{"name":"dns","port":53,"protocol":"TCP"}]}`,
+			`{"ports":[{"port":53,"protocol":"UDP"},{"port":53,"protocol":"TCP","name":"dns"}]}`,
 		},
 		"in live": {
 			`{"ports":[{"port":53,"protocol":"TCP"},{"port":53,"protocol":"UDP"}]}`, `{"ports":[{"port":53}]}`,
@@ -28,7 +28,7 @@ func TestAKeyWithADefaultMayBeAbsent(t *testing.T) {
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			got, err := twoway.MergeJSON([]byte(c.manifest), []byte(c.live), place, twoway.Options{})
+			got, err := twoway.Merge([]byte(c.manifest), []byte(c.live), place, twoway.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -37,7 +37,7 @@ func TestAKeyWithADefaultMayBeAbsent(t *testing.T) {
 			}
 		})
 	}
-	_, err = twoway.MergeJSON([]byte(`{"ports":[{"port":53,"$patch":"other"}]}`), []byte(`{}`), place, twoway.Options{})
+	_, err = twoway.Merge([]byte(`{"ports":[{"port":53,"$patch":"other"}]}`), []byte(`{}`), place, twoway.Options{})
 	const want = `manifest: .ports[port=53,protocol="TCP"]: the directive is not merge, replace or delete: $patch is other`
 	if err == nil || err.Error() != want {
 		t.Errorf("want %s, got %v", want, err)

@@ -64,7 +64,7 @@ func (m *merger) elements(manifest *node, strategy schema.Strategy, place schema
 
 // keyed merges lists of objects element by element.
 func (m *merger) keyed(manifest, live *node, strategy schema.Strategy, place schema.Schema) (*node, error) {
-	if len(manifest.Open()) == 0 {
+	if len(manifest.Children) == 0 {
 		return live, nil
 	}
 	pairs, err := m.pair(manifest, live, strategy)
@@ -171,10 +171,10 @@ func union(list, members []member) *node {
 
 // checkMembers returns ErrWrongKind unless all elements of a list are scalars.
 func (m *merger) checkMembers(list *node, side string) error {
-	for i := range list.Open() {
+	for i := range list.Children {
 		if member := &list.Children[i].Node; member.Kind == 'n' || member.IsContainer() {
 			m.at.Enter(step{IsIndex: true, Index: i})
-			return m.wrong(side, ErrWrongKind, "it is %s in a set of scalars", kindName(member))
+			return m.wrong(side, ErrWrongKind, "it is %s in a set of scalars", member.Describe())
 		}
 	}
 	return nil

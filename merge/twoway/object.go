@@ -57,7 +57,6 @@ func (m *merger) fields(manifest, live *node, place schema.Schema) (*node, error
 
 // checkNames opens an object. It returns ErrEmptyName if it has a field with an empty name, which kyaml cannot find.
 func (m *merger) checkNames(object *node, side string) error {
-	object.Open()
 	if object.Field("", 0) != nil {
 		return &InputError{Input: side, Path: m.at.FieldPath(), Err: ErrEmptyName}
 	}

@@ -36,29 +36,15 @@ type Options struct {
 //   - A list merges by its schema. An element {$patch: replace|delete|merge} of a list that merges is a directive for the list.
 //     In a list that is replaced it is an ordinary element.
 //
-// Values are decoded JSON: map[string]any, []any, strings, booleans, numbers of any type including json.Number, and nil for
-// null. The result is nil if the manifest deletes the whole object. Merge does not modify its inputs, and the result shares
-// values with them: make a copy before you modify any of them.
+// The inputs are JSON texts. The result has the texts of values taken from live or the manifest as they are written there, and the
+// fields of an object in live's order, followed by those that live lacks. It is null if the manifest deletes the whole object.
 //
 // s is Kustomize, an Inferred, or the schema of a type. If it is nil, Merge uses the zero Inferred, which merges lists by name.
 //
-// The error is an *InputError if manifest and live differ in kind, if an element of a list that merges lacks its key, if a
-// field's name is empty, or if a $patch is unknown. docs/merge-differences-twoway.md lists where Merge is stricter than kyaml.
-func Merge(manifest, live any, s schema.Schema, options Options) (any, error) {
-	from, to := jsonnode.Of(manifest), jsonnode.Of(live)
-	merged, err := merge(&from, &to, s, options)
-	if err != nil || merged == nil {
-		return nil, err
-	}
-	return merged.Decode(), nil
-}
-
-// MergeJSON is Merge for JSON texts. The result is null if the manifest deletes the whole object. Values that the manifest lacks
-// have live's text, and all numbers are as written. The fields of objects that the merge changes are sorted by name.
-//
-// Both inputs must be JSON values according to RFC 8259 and RFC 7493, which does not allow duplicate names in an object. Any
-// other text is an *InputError that includes the byte offset.
-func MergeJSON(manifest, live []byte, s schema.Schema, options Options) ([]byte, error) {
+// The error is an *InputError if a text is not a JSON value according to RFC 8259 and RFC 7493, which does not allow duplicate names
+// in an object, if manifest and live differ in kind, if an element of a list that merges lacks its key, if a field's name is empty,
+// or if a $patch is unknown. docs/merge-differences-twoway.md lists where Merge is stricter than kyaml.
+func Merge(manifest, live []byte, s schema.Schema, options Options) ([]byte, error) {
 	from, err := read(inManifest, manifest)
 	if err != nil {
 		return nil, err
@@ -67,14 +53,17 @@ func MergeJSON(manifest, live []byte, s schema.Schema, options Options) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	merged, err := merge(from, to, s, options)
+	if s == nil {
+		s = new(Inferred)
+	}
+	m := merger{order: options.Order}
+	merged, err := m.over(from, to, s)
 	if err != nil {
 		return nil, err
 	}
 	if merged == nil {
 		return []byte("null"), nil
 	}
-	sortMade(merged)
 	return merged.AppendText(make([]byte, 0, len(manifest)+len(live))), nil
 }
 
@@ -85,27 +74,6 @@ func read(input string, text []byte) (*node, error) {
 		err = &InputError{Input: input, Err: fmt.Errorf("decoding JSON: %w", err)}
 	}
 	return n, err
-}
-
-// sortMade sorts the members of the objects that the merge has made.
-func sortMade(n *node) {
-	if !n.IsMade() {
-		return
-	}
-	if n.Kind == '{' {
-		n.Sort()
-	}
-	for i := range n.Children {
-		sortMade(&n.Children[i].Node)
-	}
-}
-
-func merge(manifest, live *node, s schema.Schema, options Options) (*node, error) {
-	if s == nil {
-		s = new(Inferred)
-	}
-	m := merger{order: options.Order}
-	return m.over(manifest, live, s)
 }
 
 type (
@@ -133,11 +101,11 @@ func (m *merger) over(manifest, live *node, place schema.Schema) (*node, error) 
 	case manifest.Kind == '[' && live.Kind == '[':
 		return m.list(manifest, live, place)
 	case manifest.IsContainer(), live.IsContainer():
-		return nil, m.wrong(inManifest, ErrWrongKind, "it is %s, and %s in live", kindName(manifest), kindName(live))
+		return nil, m.wrong(inManifest, ErrWrongKind, "it is %s, and %s in live", manifest.Describe(), live.Describe())
 	case jsonnode.Equal(manifest, live):
 		return live, nil
 	default:
-		return manifest, m.checkScalar(manifest)
+		return manifest, nil
 	}
 }
 
@@ -151,6 +119,6 @@ func (m *merger) added(manifest *node, place schema.Schema) (*node, error) {
 	case '[':
 		return m.newList(manifest, place)
 	default:
-		return manifest, m.checkScalar(manifest)
+		return manifest, nil
 	}
 }

@@ -222,7 +222,7 @@ func (t *trial) changes(before, after *jsontree.Node) (paths []fieldpath.Path, e
 	for _, s := range []schema.Schema{t.preview.Subject.Schema(), schema.JSONMergePatch()} {
 		// Lists that cannot be merged by key, such as those with duplicate keys, are compared as a whole.
 		paths = nil
-		if _, err = threeway.MergeJSON(before.Text(), after.Text(), before.Text(), s, options); err == nil {
+		if _, err = threeway.Merge(before.Text(), after.Text(), before.Text(), s, options); err == nil {
 			return paths, nil
 		}
 	}
