@@ -88,10 +88,7 @@ type server struct {
 func newServer(tb testing.TB, cluster webhook.Cluster) *server {
 	tb.Helper()
 	s := &server{registry: prometheus.NewRegistry()}
-	metrics, err := webhook.NewMetrics(s.registry)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	metrics := webhook.NewMetrics(s.registry)
 	write := func(prefix, args string) {
 		s.mutex.Lock()
 		defer s.mutex.Unlock()

@@ -1,6 +1,9 @@
 package webhook
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
 
 // Metrics counts what the handler does.
 type Metrics struct {
@@ -12,26 +15,27 @@ type Metrics struct {
 }
 
 // NewMetrics returns metrics that are registered with r.
-func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	registered := promauto.With(r)
 	m := &Metrics{
-		reviews: prometheus.NewCounterVec(prometheus.CounterOpts{
+		reviews: registered.NewCounterVec(prometheus.CounterOpts{
 			Name: "handoff_reviews_total",
 			Help: "Answered reviews, by result: unchanged, patched, warned or failed_open.",
 		}, []string{"result"}),
-		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
+		decisions: registered.NewCounterVec(prometheus.CounterOpts{
 			Name: "handoff_decisions_total",
 			Help: "Decisions on fields, by decision (a row of the decision table), mode, owner and verdict: keep, manifest-wins, " +
 				"removed, clear, start or warn.",
 		}, []string{"decision", "mode", "owner", "verdict"}),
-		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+		failures: registered.NewCounterVec(prometheus.CounterOpts{
 			Name: "handoff_failed_open_total",
 			Help: "Writes that were not modified because of an error, by reason.",
 		}, []string{"reason"}),
-		skipped: prometheus.NewCounterVec(prometheus.CounterOpts{
+		skipped: registered.NewCounterVec(prometheus.CounterOpts{
 			Name: "handoff_skipped_fields_total",
 			Help: "Writes of which only the scale field was decided because of an error, by reason.",
 		}, []string{"reason"}),
-		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
+		duration: registered.NewHistogram(prometheus.HistogramOpts{
 			Name:    "handoff_review_duration_seconds",
 			Help:    "Seconds from the last byte of a review to the last byte of its response.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 10),
@@ -41,12 +45,7 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 		m.failures.WithLabelValues(known.reason.label)
 		m.skipped.WithLabelValues(known.reason.label)
 	}
-	for _, c := range []prometheus.Collector{m.reviews, m.decisions, m.failures, m.skipped, m.duration} {
-		if err := r.Register(c); err != nil {
-			return nil, err
-		}
-	}
-	return m, nil
+	return m
 }
 
 func (m *Metrics) reviewed(out outcome) {

@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"github.com/go-logr/logr"
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -50,10 +49,7 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 		return err
 	}
 	o.serving.MaxBody, o.serving.Log, o.serving.Registerer = webhook.MaxBody, log.WithName("serving"), metrics.Registry
-	server, err := serving.New(o.serving, handler)
-	if err != nil {
-		return err
-	}
+	server := serving.New(o.serving, handler)
 	checks := append(server.Checks(), serving.Check{Name: "caches", Ready: state.Check})
 	kinds, err := logUnknownKinds(restConfig, configuration, log.WithName("configuration"))
 	if err != nil {
@@ -69,9 +65,7 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 		parts = append(parts, keeper.Run)
 	}
 	health := serving.NewHealth(log.WithName("health"), checks...)
-	if err := register(health.Metrics()...); err != nil {
-		return err
-	}
+	metrics.Registry.MustRegister(health.Metrics()...)
 	probes := func(ctx context.Context) error { return health.Run(ctx, o.health) }
 	return run(ctx, server.Run, append(parts, mgr.Start, kinds, guard.Run, probes))
 }
@@ -136,9 +130,7 @@ func newState(
 	if state, err = cluster.New(ctx, mgr.GetCache()); err != nil {
 		return nil, nil, err
 	}
-	if err := register(state.Ages()); err != nil {
-		return nil, nil, err
-	}
+	metrics.Registry.MustRegister(state.Ages())
 	client, err := dynamic.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return nil, nil, fmt.Errorf("creating the client for scalers: %w", err)
@@ -153,17 +145,8 @@ func newState(
 	if err != nil {
 		return nil, nil, err
 	}
-	return state, []part{watches, labels.Run}, register(labels.Metrics()...)
-}
-
-// register makes the metrics server serve metrics.
-func register(collectors ...prometheus.Collector) error {
-	for _, collector := range collectors {
-		if err := metrics.Registry.Register(collector); err != nil {
-			return fmt.Errorf("registering metrics: %w", err)
-		}
-	}
-	return nil
+	metrics.Registry.MustRegister(labels.Metrics()...)
+	return state, []part{watches, labels.Run}, nil
 }
 
 func newHandler(
@@ -173,12 +156,8 @@ func newHandler(
 	if err != nil {
 		return nil, err
 	}
-	counted, err := webhook.NewMetrics(metrics.Registry)
-	if err != nil {
-		return nil, err
-	}
 	return &webhook.Handler{
-		Cluster: state, Managers: c.Managers(), Rules: rules, Metrics: counted, Log: log,
+		Cluster: state, Managers: c.Managers(), Rules: rules, Metrics: webhook.NewMetrics(metrics.Registry), Log: log,
 		Events: mgr.GetEventRecorder("handoff-webhook"), GuardMissing: guard.Missing,
 		Version: version + ", configuration " + c.Hash(),
 	}, nil

@@ -2,9 +2,6 @@
 package doctest
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -26,7 +23,7 @@ func Check(t *testing.T, document string, cases map[string]map[string]Sides) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := docCheck{t: t, document: document, sources: map[string]goSource{}, cases: cases, shown: map[string]bool{}}
+	c := docCheck{t: t, document: document, cases: cases, shown: map[string]bool{}}
 	for i, line := range strings.Split(string(text), "\n") {
 		c.line = i + 1
 		c.links(line)
@@ -48,7 +45,7 @@ func CheckLinks(t *testing.T, document string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := docCheck{t: t, document: document, sources: map[string]goSource{}}
+	c := docCheck{t: t, document: document}
 	for _, at := range linkPattern().FindAllSubmatchIndex(text, -1) { // a label can contain a line break
 		c.line = 1 + strings.Count(string(text[:at[0]]), "\n")
 		c.target(string(text[at[4]:at[5]]))
@@ -60,14 +57,13 @@ type docCheck struct {
 	t        *testing.T
 	document string
 	line     int
-	sources  map[string]goSource
 	cases    map[string]map[string]Sides
 	shown    map[string]bool // by test/case
 
 	// The test that was linked last, and the prefix of the names of its cases.
 	test, prefix string
-	elsewhere    bool // the test is in another directory, which has its own check
-	source       goSource
+	elsewhere    bool     // the test is in another directory, which has its own check
+	source       string   // of its file
 	columns      []string // of the current table
 }
 
@@ -115,19 +111,22 @@ func (c *docCheck) target(target string) (path string, ok bool) {
 
 // name checks the text of a link to a Go file: a name such as threeway.Merge, or TestX/the beginning of a case.
 func (c *docCheck) name(path, label string) {
-	source, ok := c.sources[path]
-	if !ok {
-		source = readGo(c.t, path)
-		c.sources[path] = source
+	text, err := os.ReadFile(path) //nolint:gosec // a file of this repository
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	source := string(text)
+	has := func(name string) bool {
+		return regexp.MustCompile(`(?m)^[^/\n]*\b` + regexp.QuoteMeta(name) + `\b`).MatchString(source) // outside of comments
 	}
 	if !strings.HasSuffix(path, "_test.go") {
-		if declared := label[strings.LastIndexByte(label, '.')+1:]; !source.names[declared] {
+		if declared := label[strings.LastIndexByte(label, '.')+1:]; !has(declared) {
 			c.errorf("%s does not declare %s", path, declared)
 		}
 		return
 	}
 	test, begins, sub := strings.Cut(label, "/")
-	if !source.names[test] {
+	if !has("func " + test) {
 		c.errorf("%s has no test %s", path, test)
 	}
 	c.test, c.prefix, c.source, c.columns = test, "", source, nil
@@ -137,7 +136,7 @@ func (c *docCheck) name(path, label string) {
 	if !sub {
 		return
 	}
-	if !slices.ContainsFunc(source.texts, func(text string) bool { return strings.HasPrefix(text, begins) }) {
+	if !strings.Contains(source, `"`+begins) {
 		c.errorf("%s has no case %q", path, begins)
 	}
 	c.prefix = begins + ": "
@@ -173,7 +172,7 @@ func (c *docCheck) row(line string) {
 	cases, shows := c.cases[c.test]
 	has, known := cases[name]
 	switch {
-	case shows && !known, !shows && !slices.Contains(c.source.texts, name):
+	case shows && !known, !shows && !strings.Contains(c.source, strconv.Quote(name)):
 		c.errorf("%s has no case %q", c.test, name)
 		return
 	case !shows:
@@ -208,41 +207,4 @@ func anchors(text string) []string {
 		}
 	}
 	return found
-}
-
-// goSource contains the names that a Go file declares, and its string literals.
-type goSource struct {
-	names map[string]bool
-	texts []string
-}
-
-func readGo(t *testing.T, path string) goSource {
-	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
-	source := goSource{names: map[string]bool{}}
-	ast.Inspect(file, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.FuncDecl:
-			source.names[n.Name.Name] = true
-		case *ast.TypeSpec:
-			source.names[n.Name.Name] = true
-		case *ast.ValueSpec:
-			for _, name := range n.Names {
-				source.names[name.Name] = true
-			}
-		case *ast.Field:
-			for _, name := range n.Names {
-				source.names[name.Name] = true
-			}
-		case *ast.BasicLit:
-			if text, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING {
-				source.texts = append(source.texts, text)
-			}
-		}
-		return true
-	})
-	return source
 }

@@ -99,37 +99,30 @@ func TestOverlaysAndChartInstallTheSameVersion(t *testing.T) {
 // described collects the names of metrics instead of registering them.
 type described struct{ names []string }
 
-func (d *described) Register(c prometheus.Collector) error {
+func (d *described) MustRegister(collectors ...prometheus.Collector) {
 	descriptions := make(chan *prometheus.Desc, 100)
-	c.Describe(descriptions)
+	for _, c := range collectors {
+		c.Describe(descriptions)
+	}
 	close(descriptions)
 	for description := range descriptions {
 		d.names = append(d.names, regexp.MustCompile(`fqName: "([^"]+)"`).FindStringSubmatch(description.String())[1])
 	}
-	return nil
 }
-func (d *described) MustRegister(...prometheus.Collector) {}
+func (d *described) Register(prometheus.Collector) error  { return nil }
 func (d *described) Unregister(prometheus.Collector) bool { return false }
 
 func TestAlertsAndPanelsUseTheMetricsOfHandoff(t *testing.T) {
 	t.Parallel()
 	var has described
-	if _, err := webhook.NewMetrics(&has); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := serving.New(serving.Options{Registerer: &has}, nil); err != nil {
-		t.Fatal(err)
-	}
+	webhook.NewMetrics(&has)
+	serving.New(serving.Options{Registerer: &has}, nil)
 	labels, err := new(facts.State).RepairLabels(&rest.Config{}, http.DefaultClient, logr.Discard())
 	if err != nil {
 		t.Fatal(err)
 	}
 	checks := serving.NewHealth(logr.Discard(), serving.Check{Name: "certificate"}).Metrics()
-	for _, metric := range slices.Concat(labels.Metrics(), checks, []prometheus.Collector{new(facts.State).Ages()}) {
-		if err := has.Register(metric); err != nil {
-			t.Fatal(err)
-		}
-	}
+	has.MustRegister(slices.Concat(labels.Metrics(), checks, []prometheus.Collector{new(facts.State).Ages()})...)
 	text := read(t, "components", "monitoring", "prometheusrule.yaml") + read(t, "components", "monitoring", "dashboard.json")
 	used := regexp.MustCompile(`\bhandoff_[a-z_]+`).FindAllString(strings.ReplaceAll(text, "_bucket", ""), -1)
 	for _, name := range used {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // partialWrite is how long the two files may be inconsistent while they are being written.
@@ -50,9 +51,9 @@ func readCertificate(crt, key string) (read content[*tls.Certificate], err error
 	}
 }
 
-// expiry returns the metric of the serving certificate's expiration.
-func expiry(certificate *files[*tls.Certificate]) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+// registerExpiry registers the metric of the serving certificate's expiration.
+func registerExpiry(certificate *files[*tls.Certificate], r prometheus.Registerer) {
+	promauto.With(r).NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "handoff_certificate_expiration_timestamp_seconds",
 		Help: "Expiration time of the serving certificate, in seconds since the Unix epoch; 0 if none is loaded.",
 	}, func() float64 {

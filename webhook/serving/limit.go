@@ -2,12 +2,12 @@ package serving
 
 import (
 	"container/list"
-	"fmt"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/ownership-handoff/handoff/internal/protocol"
 )
@@ -32,9 +32,9 @@ type limiter struct {
 	waiting *list.List
 }
 
-func newLimiter(maxWorking int, maxBody int64, reviews Reviews, r prometheus.Registerer) (*limiter, error) {
+func newLimiter(maxWorking int, maxBody int64, reviews Reviews, r prometheus.Registerer) *limiter {
 	l := &limiter{reviews: reviews, maxWorking: maxWorking, maxBody: maxBody, waiting: list.New()}
-	gauge := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	promauto.With(r).NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "handoff_reviews_in_flight",
 		Help: "Reviews being read, processed or answered. Reviews beyond --max-in-flight are shed as soon as they have been read.",
 	}, func() float64 {
@@ -42,10 +42,7 @@ func newLimiter(maxWorking int, maxBody int64, reviews Reviews, r prometheus.Reg
 		defer l.mutex.Unlock()
 		return float64(l.inFlight)
 	})
-	if err := r.Register(gauge); err != nil {
-		return nil, fmt.Errorf("registering metrics: %w", err)
-	}
-	return l, nil
+	return l
 }
 
 // pendingReview is a review in flight. Its fields are guarded by the limiter's mutex.

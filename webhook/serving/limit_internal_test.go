@@ -42,10 +42,7 @@ func TestReviewsAboveTheMemoryLimitAreShed(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			reviews := gated{make(chan struct{}, 2), make(chan struct{})}
-			limiter, err := newLimiter(0, 2*maxBytes, reviews, prometheus.NewRegistry())
-			if err != nil {
-				t.Fatal(err)
-			}
+			limiter := newLimiter(0, 2*maxBytes, reviews, prometheus.NewRegistry())
 			send := func(size int) chan int {
 				body := bytes.NewReader(make([]byte, size))
 				request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mutate", io.NopCloser(body))
@@ -109,10 +106,7 @@ func TestABodyIsReadUpToTheLimit(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got := &recording{}
-			limiter, err := newLimiter(0, limit, got, prometheus.NewRegistry())
-			if err != nil {
-				t.Fatal(err)
-			}
+			limiter := newLimiter(0, limit, got, prometheus.NewRegistry())
 			body := struct{ io.Reader }{c.body}
 			limiter.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mutate", body))
 			if got.body != c.want.body || !errors.Is(got.err, c.want.err) {
@@ -126,10 +120,7 @@ func TestABodyIsReadUpToTheLimit(t *testing.T) {
 }
 
 func TestOnlyPostIsAllowed(t *testing.T) {
-	limiter, err := newLimiter(0, maxBytes, gated{}, prometheus.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
+	limiter := newLimiter(0, maxBytes, gated{}, prometheus.NewRegistry())
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete} {
 		recorder := httptest.NewRecorder()
 		limiter.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), method, "/mutate", http.NoBody))

@@ -79,23 +79,17 @@ type Server struct {
 }
 
 // New returns a Server. Run starts it.
-func New(o Options, reviews Reviews) (*Server, error) {
-	limited, err := newLimiter(o.MaxInFlight, o.MaxBody, reviews, o.Registerer)
-	if err != nil {
-		return nil, err
-	}
+func New(o Options, reviews Reviews) *Server {
 	s := &Server{
 		options: o, certificate: newCertificate(o.CertDir, o.Log),
 		connections: newConnections(max(minConnections, 2*o.MaxInFlight), o.Log),
 	}
-	if err := o.Registerer.Register(expiry(s.certificate)); err != nil {
-		return nil, fmt.Errorf("registering metrics: %w", err)
-	}
+	registerExpiry(s.certificate, o.Registerer)
 	if o.ClientCA != "" {
 		s.clientCA = newClientCA(o.ClientCA, o.Log)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/mutate", s.closing(limited))
+	mux.Handle("/mutate", s.closing(newLimiter(o.MaxInFlight, o.MaxBody, reviews, o.Registerer)))
 	s.http = &http.Server{
 		Handler: mux, TLSConfig: s.tlsConfig(), ErrorLog: errorLog(o.Log),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
@@ -106,7 +100,7 @@ func New(o Options, reviews Reviews) (*Server, error) {
 	// The API server calls webhooks over HTTP/1.1, to balance requests between replicas. Without HTTP/2, there are no HTTP/2
 	// floods.
 	s.http.Protocols.SetHTTP1(true)
-	return s, nil
+	return s
 }
 
 // closing makes each response during the shutdown the last on its connection. The drain then finds no idle connections: a

@@ -64,11 +64,7 @@ func TestAPortInUseIsAnError(t *testing.T) {
 	s.ready()
 	o := s.options
 	o.Registerer = newRegistry()
-	second, err := serving.New(o, reviews{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := second.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "address already in use") {
+	if err := serving.New(o, reviews{}).Run(t.Context()); err == nil || !strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("want the reason in the error, got %v", err)
 	}
 }
