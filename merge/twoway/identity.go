@@ -113,44 +113,94 @@ func (p pairing) unmatched() (count int) {
 	return count
 }
 
-// matchPartial matches the remaining elements, of which some lack a key field, each with the first remaining one that agrees: the two
-// have equal values for the key fields that both have, among them always the first.
+// matchPartial matches the remaining elements, of which some lack a key field, each with the first that agrees.
 func (p pairing) matchPartial(from, to identities, keys int) {
-	taken := make([]bool, len(to.texts))
+	left := remaining{
+		texts: to.texts, taken: make([]bool, len(to.texts)), keys: keys,
+		byShape: map[string][]int{}, byCommon: map[[2]string]map[string][]int{},
+	}
 	for _, at := range p.partner {
 		if at >= 0 {
-			taken[at] = true
+			left.taken[at] = true
 		}
 	}
-	left := map[string][]int{} // the remaining elements of live, by the first key field
 	for at, text := range to.texts {
-		if !taken[at] {
-			first, _, _ := strings.Cut(text, separator)
-			left[first] = append(left[first], at)
+		if !left.taken[at] {
+			has := shape(text, keys)
+			left.byShape[has] = append(left.byShape[has], at)
 		}
 	}
 	for i, text := range from.texts {
-		if p.partner[i] >= 0 {
-			continue
-		}
-		first, _, _ := strings.Cut(text, separator)
-		next := slices.IndexFunc(left[first], func(at int) bool { return agree(text, to.texts[at], keys) })
-		if next >= 0 {
-			p.partner[i] = left[first][next]
-			left[first] = slices.Delete(left[first], next, next+1)
+		if p.partner[i] < 0 {
+			p.partner[i] = left.take(text)
 		}
 	}
 }
 
-// agree reports whether two identities are equal in the key fields that both have.
-func agree(a, b string, keys int) bool {
-	other := strings.SplitN(b, separator, keys)
-	for i, part := range strings.SplitN(a, separator, keys) {
-		if part != "" && other[i] != "" && part != other[i] {
-			return false
+// remaining are the elements of live that are not matched yet. Two identities agree if they are equal in the key fields that both
+// have, which depend on the shapes of the two alone: there is an index for each pair of shapes.
+type remaining struct {
+	texts    []string
+	taken    []bool
+	keys     int // the number of key fields
+	byShape  map[string][]int
+	byCommon map[[2]string]map[string][]int
+}
+
+// take returns the first element that agrees with an identity, and takes it; -1 if there is none.
+func (r *remaining) take(text string) int {
+	first, own := len(r.texts), shape(text, r.keys)
+	for other := range r.byShape {
+		index, agreed := r.index(own, other), common(text, other, r.keys)
+		candidates := index[agreed]
+		for len(candidates) > 0 && r.taken[candidates[0]] {
+			candidates = candidates[1:]
+		}
+		if index[agreed] = candidates; len(candidates) > 0 {
+			first = min(first, candidates[0])
 		}
 	}
-	return true
+	if first == len(r.texts) {
+		return -1
+	}
+	r.taken[first] = true
+	return first
+}
+
+// index returns the elements of a shape by the key fields that elements of another shape have as well.
+func (r *remaining) index(own, other string) map[string][]int {
+	index, ok := r.byCommon[[2]string{own, other}]
+	if !ok {
+		index = map[string][]int{}
+		for _, at := range r.byShape[other] {
+			text := common(r.texts[at], own, r.keys)
+			index[text] = append(index[text], at)
+		}
+		r.byCommon[[2]string{own, other}] = index
+	}
+	return index
+}
+
+// shape returns which key fields an identity has, as an identity with "+" for each.
+func shape(text string, keys int) string {
+	parts := strings.SplitN(text, separator, keys)
+	for i, part := range parts {
+		if part != "" {
+			parts[i] = "+"
+		}
+	}
+	return strings.Join(parts, separator)
+}
+
+// common returns an identity without the key fields that another one lacks.
+func common(text, other string, keys int) string {
+	parts := strings.SplitN(text, separator, keys)
+	for i, part := range strings.SplitN(other, separator, keys) {
+		if part == "" {
+			parts[i] = ""
+		}
+	}
+	return strings.Join(parts, separator)
 }
 
 // identity returns the text of an element's key field; ok is false if it is missing, empty or not a scalar. A number and a
