@@ -56,7 +56,7 @@ func (c HandoffConfiguration) ScalerKinds() ([]scale.Kind, error) {
 var errHPA = errors.New("HorizontalPodAutoscalers are always scalers; delete the element")
 
 func (s Scaler) parse() (k scale.Kind, err error) {
-	switch err := validateRule(ControllerRule{Group: s.Group, Kind: s.Kind}); {
+	switch err := validateKind(s.Group, s.Kind); {
 	case err != nil:
 		return k, err
 	case s.Group == "" || s.Group == "*" || s.Group == "core":

@@ -28,12 +28,18 @@ func (c HandoffConfiguration) validate(managers []listed) error {
 	if _, err := c.ScalerKinds(); err != nil {
 		return err
 	}
-	if _, err := c.Rules(); err != nil {
+	rules, err := c.Rules()
+	if err != nil {
 		return err
 	}
 	for i, rule := range c.Controllers {
-		if err := validateRule(rule); err != nil {
+		if err := validateKind(rule.Group, rule.Kind); err != nil {
 			return fmt.Errorf("controllers[%d].%w", i, err)
+		}
+		for j, pattern := range rules[i].Fields {
+			if err := validateField(rule.Fields[j], pattern); err != nil {
+				return fmt.Errorf("controllers[%d].fields[%d]: %w", i, j, err)
+			}
 		}
 		if err := validateControllers(rule, managers); err != nil {
 			return fmt.Errorf("controllers[%d].%w", i, err)
@@ -106,28 +112,20 @@ var (
 	kindName  = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
 )
 
-func validateRule(rule ControllerRule) error {
-	group, after, versioned := strings.Cut(rule.Group, "/")
+func validateKind(group, kind string) error {
+	name, after, versioned := strings.Cut(group, "/")
 	switch {
 	case versioned:
-		return fmt.Errorf("group: %q includes the version %s; write %s", rule.Group, after, group)
-	case version.MatchString(rule.Group):
-		return fmt.Errorf("group: %q is a version; write core for the core group", rule.Group)
-	case rule.Group != "" && rule.Group != "*" && !groupName.MatchString(rule.Group):
-		return fmt.Errorf("group: %q is not an API group; write it as in apiVersion, without the version, such as apps", rule.Group)
-	case rule.Kind != "" && rule.Kind != "*" && !kindName.MatchString(rule.Kind):
-		return fmt.Errorf("kind: %q is not a kind; write it as in a manifest, such as Deployment", rule.Kind)
+		return fmt.Errorf("group: %q includes the version %s; write %s", group, after, name)
+	case version.MatchString(group):
+		return fmt.Errorf("group: %q is a version; write core for the core group", group)
+	case group != "" && group != "*" && !groupName.MatchString(group):
+		return fmt.Errorf("group: %q is not an API group; write it as in apiVersion, without the version, such as apps", group)
+	case kind != "" && kind != "*" && !kindName.MatchString(kind):
+		return fmt.Errorf("kind: %q is not a kind; write it as in a manifest, such as Deployment", kind)
+	default:
+		return nil
 	}
-	for i, field := range rule.Fields {
-		pattern, err := ownership.ParsePattern(field)
-		if err == nil {
-			err = validateField(field, pattern)
-		}
-		if err != nil {
-			return fmt.Errorf("fields[%d]: %w", i, err)
-		}
-	}
-	return nil
 }
 
 // validateField returns an error for a path that can never be in conflict, and for a path that matches a field that identifies

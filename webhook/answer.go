@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,18 @@ import (
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
+
+// outcome is the result of evaluating a review. The zero outcome allows the write unmodified, without warnings.
+type outcome struct {
+	mode    ownership.Mode
+	changes []change
+	// notes are warnings about the annotations of the namespace or the object, and about stale cluster state.
+	notes []string
+	// operations patch the incoming object; empty in mode warn.
+	operations []merge.Operation
+	// skipped is the error because of which only the scale field was decided; nil if all fields were.
+	skipped error
+}
 
 // response returns the response for an outcome, with its patch as JSON.
 func (out outcome) response(uid string, patch []byte) *admissionv1.AdmissionResponse {
@@ -73,37 +84,4 @@ func (out outcome) auditAnnotations() map[string]string {
 		annotations[name] = strings.Join(firstOf(changes, maxRecorded, change.record, moreFields), "; ")
 	}
 	return annotations
-}
-
-// reason is why a review failed open: a label for the metric and a text for the warning. The error itself is only logged: it
-// can be long, and quote names from an object.
-type reason struct{ label, text string }
-
-// reasons are the reasons of known errors.
-var reasons = []struct {
-	err    error
-	reason reason
-}{
-	{errTooLarge, reason{"body_too_large", "review too large"}},
-	{errShed, reason{"shed", "too many reviews in flight"}},
-	{errPanic, reason{"panic", "internal error"}},
-	{merge.ErrPanic, reason{"panic", "internal error"}},
-	{errNotReady, reason{"not_ready", "still starting"}},
-	{errNoReview, reason{"bad_review", "the body is not an AdmissionReview"}},
-	{errNoRequest, reason{"bad_review", "the review has no request"}},
-	{merge.ErrNotAnInteger, reason{"not_an_integer", "replicas is not an integer"}},
-	{merge.ErrBudget, reason{"over_budget", "review too complex"}},
-	{merge.ErrNotRestored, reason{"not_restored", "internal error"}},
-	{ownership.ErrLastApplied, reason{"last_applied", "annotation last-applied-configuration is not valid"}},
-	{ownership.ErrManagedFields, reason{"managed_fields", "metadata.managedFields is malformed"}},
-	{ownership.ErrNotAnObject, reason{"bad_review", "an object of the review is not a JSON object"}},
-}
-
-func reasonOf(err error) reason {
-	for _, known := range reasons {
-		if errors.Is(err, known.err) {
-			return known.reason
-		}
-	}
-	return reason{"bad_review", "the review cannot be parsed"}
 }

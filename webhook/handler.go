@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"runtime/debug"
@@ -17,16 +16,6 @@ import (
 	"github.com/ownership-handoff/handoff/internal/ratelimit"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
-)
-
-// MaxBody is the maximum size of a review in bytes: two objects of 3 MiB, which is the limit of the API server, and the rest
-// of the review.
-const MaxBody = 7 << 20
-
-var (
-	errTooLarge = fmt.Errorf("the body is larger than %d bytes", MaxBody)
-	errShed     = errors.New("too many reviews in flight")
-	errPanic    = errors.New("panic")
 )
 
 // Handler answers AdmissionReviews (admission.k8s.io/v1), which package serving receives. Every response allows the write. All

@@ -3,7 +3,6 @@ package webhook
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -14,11 +13,6 @@ import (
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
-)
-
-var (
-	errNoReview  = errors.New("the body is not an admission.k8s.io/v1 AdmissionReview")
-	errNoRequest = errors.New("the review has no request")
 )
 
 // review contains the fields of an AdmissionReview's request that are read (k8s.io/api/admission/v1).

@@ -9,6 +9,14 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
+// change is a decision on a field, with what its texts need.
+type change struct {
+	Change merge.Change
+
+	mode   ownership.Mode
+	secret bool // whether the value must not appear in any text
+}
+
 // warningLimit is the length in bytes up to which warnings are not truncated (k8s.io/api/admission/v1, AdmissionResponse).
 const warningLimit = 120
 

@@ -52,13 +52,6 @@ func (m *merger) record(verb Verb, from, to *node) {
 	}
 }
 
-// report reports the changes.
-func (m *merger) report() {
-	for _, c := range m.changes {
-		m.options.Report(c)
-	}
-}
-
 // keeps reports whether Options.Keep keeps a field of live instead of making a change, and records that.
 func (m *merger) keeps(verb Verb, from, to *node) bool {
 	if m.options.Keep == nil || !m.options.Keep(m.change(verb, from, to)) {

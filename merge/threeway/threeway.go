@@ -35,7 +35,7 @@ type Options struct {
 // names, if elements of a keyed list lack their key or share it, if an object or list that has to merge is not of the kind that the
 // schema declares, or if the manifest contains a patch directive. It is ErrNoStrategy if the schema infers keys.
 func Merge(base, manifest, live []byte, s schema.Schema, options Options) ([]byte, error) {
-	m := merger{options: options, directives: bytes.ContainsAny(manifest, `$\`)}
+	m := merger{options: options}
 	w, err := read(inManifest, manifest)
 	if err != nil {
 		return nil, err
@@ -54,7 +54,9 @@ func Merge(base, manifest, live []byte, s schema.Schema, options Options) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	m.report()
+	for _, c := range m.changes {
+		options.Report(c)
+	}
 	if len(live) > 0 && result == l {
 		return live, nil
 	}
@@ -82,8 +84,6 @@ type (
 // merger is the state of a merge.
 type merger struct {
 	options Options
-	// directives reports whether the manifest may contain a patch directive.
-	directives bool
 	// at is the path to the current field.
 	at jsonnode.Path
 	// changes are those made so far; empty without Options.Report.
@@ -105,10 +105,8 @@ func (m *merger) merge(base, manifest, live *node, s schema.Schema) (*node, erro
 	if s.Strategy().List == schema.InferKey {
 		return nil, ErrNoStrategy
 	}
-	if m.directives {
-		if err := m.directive(manifest, s); err != nil {
-			return nil, err
-		}
+	if err := m.directive(manifest, s); err != nil {
+		return nil, err
 	}
 	return m.object(base, manifest, live, s)
 }

@@ -5,45 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	toolscache "k8s.io/client-go/tools/cache"
 )
-
-// maxAge is the age from which an informer's cache is stale. In a healthy cluster, each watch is confirmed every 8 seconds. The
-// kubelet needs up to 15 more seconds to mark a pod as not ready.
-const maxAge = 15 * time.Second
-
-// freshness is when a watch was last confirmed to be up to date, and the last error since.
-type freshness struct {
-	mutex   sync.Mutex
-	last    time.Time
-	lastErr error
-}
-
-func (f *freshness) confirmed() {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	f.last, f.lastErr = time.Now(), nil
-}
-
-func (f *freshness) failed(err error) {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	f.lastErr = err
-}
-
-// read returns the current time for an informer that does not record its freshness.
-func (f *freshness) read() (last time.Time, lastErr error) {
-	if f == nil {
-		return time.Now(), nil
-	}
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	return f.last, f.lastErr
-}
 
 // Stale reports whether the state may be out of date because a watch could not be renewed, and since when.
 func (f *State) Stale() (since time.Time, stale bool) {

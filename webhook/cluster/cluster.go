@@ -34,12 +34,6 @@ const (
 	crdResource       = "customresourcedefinitions.apiextensions.k8s.io"
 )
 
-// The indexes of the informers.
-const (
-	byTarget = "target"
-	byKind   = "kind"
-)
-
 // State is the state of a cluster, read from informers. Its methods may be called at any time and never block: until Ready
 // returns true, they only return what is built in.
 type State struct {
@@ -80,12 +74,6 @@ func mapper() meta.RESTMapper {
 	m.Add(autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"), meta.RESTScopeNamespace)
 	m.Add(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"), meta.RESTScopeRoot)
 	return m
-}
-
-func namespaces() *metav1.PartialObjectMetadata {
-	o := &metav1.PartialObjectMetadata{}
-	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	return o
 }
 
 // New returns a State that reads from a cache with CacheOptions. The caller starts the cache. New does not block.

@@ -5,6 +5,7 @@ import (
 	"unique"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -13,6 +14,12 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// The indexes of the informers.
+const (
+	byTarget = "target"
+	byKind   = "kind"
 )
 
 // reducedBy returns the transform of a cache that stores objects of one type as keep reduces them. Anything else stays as it is,
@@ -24,6 +31,21 @@ func reducedBy[T, R runtime.Object](keep func(T) R) toolscache.TransformFunc {
 		}
 		return in, nil
 	}
+}
+
+// namespaces returns the object by which namespaces are watched, and as which they are stored.
+func namespaces() *metav1.PartialObjectMetadata {
+	o := &metav1.PartialObjectMetadata{}
+	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	return o
+}
+
+// lastKnown returns an object that was deleted, as it was last known if the watch has missed its deletion.
+func lastKnown(o any) any {
+	if unknown, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+		return unknown.Obj
+	}
+	return o
 }
 
 // maxMode is the length to which a mode annotation is cut. No mode is as long, and users can write 256 KiB into an annotation.
@@ -84,4 +106,55 @@ func kindOf(o any) ([]string, error) {
 		return nil, nil
 	}
 	return []string{schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}.String()}, nil
+}
+
+// scaler is a HorizontalPodAutoscaler, or an object of another kind of scaler, reduced to its reference.
+type scaler struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta
+
+	reference scale.Reference
+	targets   bool
+	problem   string // why it targets nothing, empty if that is not a mistake
+}
+
+// DeepCopyObject implements runtime.Object.
+func (s *scaler) DeepCopyObject() runtime.Object {
+	out := *s
+	out.ObjectMeta = *s.DeepCopy()
+	return &out
+}
+
+func (s *scaler) target() targetKey {
+	return targetKey{s.Namespace, s.reference.Target, s.reference.TargetName}
+}
+
+// targetKey identifies an object that a scaler references. Version and resource do not matter.
+type targetKey struct {
+	namespace string
+	kind      schema.GroupKind
+	name      string
+}
+
+func (k targetKey) String() string {
+	return k.namespace + "/" + k.kind.Kind + "." + k.kind.Group + "/" + k.name
+}
+
+func targetOfScaler(o any) ([]string, error) {
+	s, ok := o.(*scaler)
+	if !ok || !s.targets {
+		return nil, nil
+	}
+	return []string{s.target().String()}, nil
+}
+
+// find returns the scalers that reference an object.
+func find(informer toolscache.SharedIndexInformer, key targetKey) (found []*scaler) {
+	objects, _ := informer.GetIndexer().ByIndex(byTarget, key.String()) // never fails
+	for _, o := range objects {
+		if s, ok := o.(*scaler); ok {
+			found = append(found, s)
+		}
+	}
+	return found
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -192,4 +193,37 @@ func (r *renewal) record(event watch.Event) {
 func endsInitialEvents(event watch.Event) bool {
 	bookmark, ok := event.Object.(metav1.Object)
 	return ok && event.Type == watch.Bookmark && bookmark.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
+}
+
+// maxAge is the age from which an informer's cache is stale. In a healthy cluster, each watch is confirmed every 8 seconds. The
+// kubelet needs up to 15 more seconds to mark a pod as not ready.
+const maxAge = 15 * time.Second
+
+// freshness is when a watch was last confirmed to be up to date, and the last error since.
+type freshness struct {
+	mutex   sync.Mutex
+	last    time.Time
+	lastErr error
+}
+
+func (f *freshness) confirmed() {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.last, f.lastErr = time.Now(), nil
+}
+
+func (f *freshness) failed(err error) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.lastErr = err
+}
+
+// read returns the current time for an informer that does not record its freshness.
+func (f *freshness) read() (last time.Time, lastErr error) {
+	if f == nil {
+		return time.Now(), nil
+	}
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	return f.last, f.lastErr
 }

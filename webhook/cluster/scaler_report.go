@@ -1,28 +1,31 @@
 package cluster
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
 
 	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-const (
-	reportInterval = time.Second
-	// maxReports is the number of scalers that are reported per interval: users can create many.
-	maxReports = 10
-)
+// maxReports is the number of scalers that are reported per interval: users can create many.
+const maxReports = 10
 
-// reports are what is to be reported about scalers.
+// reports reports scalers of a state that their users should correct.
 type reports struct {
+	state  *State
+	log    logr.Logger
+	events events.EventRecorder // nil if no Events are recorded
+
 	mutex    sync.Mutex
 	problems map[types.UID]*scaler
 	targets  map[targetKey]bool
@@ -61,14 +64,6 @@ func (r *reports) changed(was, now any) {
 	}
 }
 
-// lastKnown returns an object that was deleted, as it was last known if the watch has missed its deletion.
-func lastKnown(o any) any {
-	if unknown, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
-		return unknown.Obj
-	}
-	return o
-}
-
 // take removes and returns the next notes.
 func (r *reports) take() (problems []*scaler, targets []targetKey) {
 	r.mutex.Lock()
@@ -86,8 +81,8 @@ func (r *reports) take() (problems []*scaler, targets []targetKey) {
 }
 
 // report logs kinds that can no longer be read, or can be read again, and reports scalers that their users should correct.
-func (s *scalers) report() {
-	for watch := range s.running() {
+func (r *reports) report(watches iter.Seq[*scalerWatch]) {
+	for watch := range watches {
 		problem := watch.problem()
 		if problem == watch.reported {
 			continue
@@ -95,50 +90,50 @@ func (s *scalers) report() {
 		watch.reported = problem
 		resource := watch.resource.GroupResource().String()
 		if problem == "" {
-			s.options.Log.Info("scalers can be read again", "resource", resource)
+			r.log.Info("scalers can be read again", "resource", resource)
 			continue
 		}
-		s.options.Log.Info("scalers cannot be read; their controller is known by its field managers only", "resource", resource,
+		r.log.Info("scalers cannot be read; their controller is known by its field managers only", "resource", resource,
 			"fieldManagers", watch.kind.Managers, "reason", problem, "remedy", "allow list and watch on "+resource)
 	}
-	if !s.state.Ready() {
+	if !r.state.Ready() {
 		return
 	}
-	problems, targets := s.reports.take()
+	problems, targets := r.take()
 	for _, o := range problems {
-		s.warn(o, "NoScaleTarget", o.problem+", so handoff keeps no replicas for it")
+		r.warn(o, "NoScaleTarget", o.problem+", so handoff keeps no replicas for it")
 	}
 	for _, key := range targets {
-		s.reportRivals(key)
+		r.reportRivals(key, watches)
 	}
 }
 
 // reportRivals reports scalers that scale the same object.
-func (s *scalers) reportRivals(key targetKey) {
-	rivals := strings.Join(scale.Rivals(s.state.references(key)), " and ")
-	if s.reports.reported[key] == rivals {
+func (r *reports) reportRivals(key targetKey, watches iter.Seq[*scalerWatch]) {
+	rivals := strings.Join(scale.Rivals(r.state.references(key)), " and ")
+	if r.reported[key] == rivals {
 		return
 	}
-	s.reports.reported[key] = rivals
+	r.reported[key] = rivals
 	if rivals == "" {
-		delete(s.reports.reported, key)
+		delete(r.reported, key)
 		return
 	}
-	for watch := range s.running() {
+	for watch := range watches {
 		for _, o := range find(watch.informer, key) {
-			s.warn(o, "SharedScaleTarget", rivals+" scale the same "+key.kind.Kind+"; delete all but one")
+			r.warn(o, "SharedScaleTarget", rivals+" scale the same "+key.kind.Kind+"; delete all but one")
 		}
 	}
 }
 
 // warn logs a problem of a scaler, and records an Event on it if its namespace has opted in.
-func (s *scalers) warn(o *scaler, reason, note string) {
-	s.options.Log.Info("a scaler needs attention", "kind", o.Kind, "namespace", o.Namespace, "name", o.Name,
+func (r *reports) warn(o *scaler, reason, note string) {
+	r.log.Info("a scaler needs attention", "kind", o.Kind, "namespace", o.Namespace, "name", o.Name,
 		"reason", reason, "note", note)
-	if mode, _ := ownership.ModeOf(s.state.NamespaceMode(o.Namespace)); s.options.Events == nil || mode == ownership.ModeOff {
+	if mode, _ := ownership.ModeOf(r.state.NamespaceMode(o.Namespace)); r.events == nil || mode == ownership.ModeOff {
 		return
 	}
-	s.options.Events.Eventf(&corev1.ObjectReference{
+	r.events.Eventf(&corev1.ObjectReference{
 		APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, UID: o.UID,
 	}, nil, corev1.EventTypeWarning, reason, "Scale", "%s", note)
 }

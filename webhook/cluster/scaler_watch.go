@@ -19,17 +19,6 @@ import (
 // settleTimeout is how long a kind of scaler that cannot be listed delays readiness.
 const settleTimeout = 10 * time.Second
 
-// targetKey identifies an object that a scaler references. Version and resource do not matter.
-type targetKey struct {
-	namespace string
-	kind      schema.GroupKind
-	name      string
-}
-
-func (k targetKey) String() string {
-	return k.namespace + "/" + k.kind.Kind + "." + k.kind.Group + "/" + k.name
-}
-
 // scalerWatch watches the objects of a kind of scaler.
 type scalerWatch struct {
 	kind     scale.Kind
@@ -42,29 +31,8 @@ type scalerWatch struct {
 	reported string
 }
 
-// scaler is an object of such a kind, or a HorizontalPodAutoscaler, reduced to its reference.
-type scaler struct {
-	metav1.TypeMeta
-	metav1.ObjectMeta
-
-	reference scale.Reference
-	targets   bool
-	problem   string // why it targets nothing, empty if that is not a mistake
-}
-
-// DeepCopyObject implements runtime.Object.
-func (s *scaler) DeepCopyObject() runtime.Object {
-	out := *s
-	out.ObjectMeta = *s.DeepCopy()
-	return &out
-}
-
-func (s *scaler) target() targetKey {
-	return targetKey{s.Namespace, s.reference.Target, s.reference.TargetName}
-}
-
 func newScalerWatch(
-	kind scale.Kind, rank int, resource schema.GroupVersionResource, client dynamic.Interface, noted *reports,
+	kind scale.Kind, rank int, resource schema.GroupVersionResource, client dynamic.Interface, handler toolscache.ResourceEventHandler,
 ) *scalerWatch {
 	w := &scalerWatch{kind: kind, rank: rank, resource: resource}
 	objects := client.Resource(resource)
@@ -78,7 +46,7 @@ func newScalerWatch(
 	// These only fail for an informer that has been started. The reports log errors.
 	_ = informer.SetTransform(reducedBy(w.keep))
 	_ = informer.SetWatchErrorHandlerWithContext(func(context.Context, *toolscache.Reflector, error) {})
-	_, _ = informer.AddEventHandler(noted.handler())
+	_, _ = informer.AddEventHandler(handler)
 	return w
 }
 
@@ -91,25 +59,6 @@ func (w *scalerWatch) keep(o *unstructured.Unstructured) *scaler {
 		out.problem = err.Error()
 	}
 	return out
-}
-
-func targetOfScaler(o any) ([]string, error) {
-	s, ok := o.(*scaler)
-	if !ok || !s.targets {
-		return nil, nil
-	}
-	return []string{s.target().String()}, nil
-}
-
-// find returns the scalers that reference an object.
-func find(informer toolscache.SharedIndexInformer, key targetKey) (found []*scaler) {
-	objects, _ := informer.GetIndexer().ByIndex(byTarget, key.String()) // never fails
-	for _, o := range objects {
-		if s, ok := o.(*scaler); ok {
-			found = append(found, s)
-		}
-	}
-	return found
 }
 
 // readable reports whether the objects are known and up to date.

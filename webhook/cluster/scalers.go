@@ -21,6 +21,9 @@ import (
 	"github.com/ownership-handoff/handoff/internal/scale"
 )
 
+// reportInterval is the interval at which scalers are reported.
+const reportInterval = time.Second
+
 // ScalerOptions configure State.FollowScalers.
 type ScalerOptions struct {
 	// Kinds are the kinds of scalers besides HorizontalPodAutoscalers, in the order in which they are named if several reference
@@ -42,7 +45,7 @@ type scalers struct {
 	watches  []atomic.Pointer[scalerWatch] // by the position of the kind; nil if it is not installed
 	known    atomic.Pointer[func() bool]   // reports whether all CustomResourceDefinitions are known
 	ctx      context.Context               //nolint:containedctx // that of the function that FollowScalers returns: watches end with it
-	reports  reports
+	reports  *reports
 }
 
 // FollowScalers makes the state know the objects of more kinds of scalers. The caller must call the returned function, which
@@ -50,7 +53,10 @@ type scalers struct {
 // before they are listed, but a kind that cannot be listed does not delay it for more than a few seconds.
 func (f *State) FollowScalers(o ScalerOptions) (run func(context.Context) error) {
 	s := &scalers{options: o, state: f, watches: make([]atomic.Pointer[scalerWatch], len(o.Kinds))}
-	s.reports.problems, s.reports.targets, s.reports.reported = map[types.UID]*scaler{}, map[targetKey]bool{}, map[targetKey]string{}
+	s.reports = &reports{
+		state: f, log: o.Log, events: o.Events,
+		problems: map[types.UID]*scaler{}, targets: map[targetKey]bool{}, reported: map[targetKey]string{},
+	}
 	for i := range o.Kinds {
 		s.managers = append(s.managers, o.Kinds[i].Managers...)
 	}
@@ -73,7 +79,7 @@ func (s *scalers) run(ctx context.Context) error {
 	}
 	hasSynced := known.HasSynced
 	s.known.Store(&hasSynced)
-	wait.UntilWithContext(ctx, func(context.Context) { s.report() }, reportInterval)
+	wait.UntilWithContext(ctx, func(context.Context) { s.reports.report(s.running()) }, reportInterval)
 	return nil
 }
 
@@ -92,7 +98,7 @@ func (s *scalers) defined(o any) {
 	if !served || s.ctx.Err() != nil {
 		return
 	}
-	watch := newScalerWatch(s.options.Kinds[rank], rank, resource, s.options.Client, &s.reports)
+	watch := newScalerWatch(s.options.Kinds[rank], rank, resource, s.options.Client, s.reports.handler())
 	s.options.Log.Info("watching scalers, because their kind is installed", "resource", resource.GroupResource().String(),
 		"version", resource.Version, "path", watch.kind.PathText())
 	ctx, cancel := context.WithCancel(s.ctx)
