@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -111,42 +110,6 @@ func TestNewEntry(t *testing.T) {
 				t.Errorf("entry (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestEntrySame(t *testing.T) {
-	base := ownership.Entry{Manager: "a", Operation: "Update", APIVersion: "apps/v1"}
-	applied := ownership.Entry{Manager: "a", Operation: "Apply", APIVersion: "apps/v1"}
-	with := func(e ownership.Entry, change func(*ownership.Entry)) ownership.Entry {
-		change(&e)
-		return e
-	}
-	for sentence, c := range map[string]struct {
-		a, b ownership.Entry
-		want bool
-	}{
-		"itself":                            {base, base, true},
-		"another time and other fields":     {base, with(base, func(e *ownership.Entry) { e.Time, e.Fields = late, jsontree.Valid([]byte("{}")) }), true},
-		"another manager":                   {base, with(base, func(e *ownership.Entry) { e.Manager = "b" }), false},
-		"another operation":                 {base, applied, false},
-		"another subresource":               {base, with(base, func(e *ownership.Entry) { e.Subresource = "scale" }), false},
-		"an update through another version": {base, with(base, func(e *ownership.Entry) { e.APIVersion = "apps/v2" }), false},
-		"an apply through another version":  {applied, with(applied, func(e *ownership.Entry) { e.APIVersion = "apps/v2" }), true},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			if got := c.a.Same(c.b); got != c.want {
-				t.Errorf("want %t, got %t", c.want, got)
-			}
-			if got := c.b.Same(c.a); got != c.want {
-				t.Errorf("the other way round: want %t, got %t", c.want, got)
-			}
-			if _, got := c.a.Find([]ownership.Entry{{Manager: "z"}, c.b}); got != c.want {
-				t.Errorf("found: want %t, got %t", c.want, got)
-			}
-		})
-	}
-	if found, ok := base.Find(nil); ok || found.Manager != "" {
-		t.Errorf("found among none: %v", found)
 	}
 }
 

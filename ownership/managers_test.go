@@ -15,35 +15,6 @@ var managers = ownership.Managers{
 	Imperative:  []string{"kubectl", "kubectl-*", "helm"},
 }
 
-func TestManagersUseTheFirstMatchingList(t *testing.T) {
-	type lists struct{ Autoscaler, Applier, Imperative bool }
-	for sentence, c := range map[string]struct {
-		manager, operation string
-		want               lists
-	}{
-		"an applier that is also imperative by a pattern": {"kubectl-client-side-apply", "Update", lists{Applier: true}},
-		"an applier that is also imperative by name":      {"helm", "Update", lists{Applier: true}},
-		"an applier by a pattern":                         {"pulumi-kubernetes", "Update", lists{Applier: true}},
-		"an autoscaler that is also an applier":           {"keda", "Update", lists{Autoscaler: true}},
-		"an autoscaler that applies":                      {"keda", "Apply", lists{Autoscaler: true}},
-		"an autoscaler by a pattern":                      {"proportional-scaler", "Update", lists{Autoscaler: true}},
-		"a person":                                        {"kubectl", "Update", lists{Imperative: true}},
-		"a person by a pattern":                           {"kubectl-edit", "Update", lists{Imperative: true}},
-		"a person who applies server-side":                {"kubectl", "Apply", lists{Applier: true}},
-		"an unlisted manager that applies server-side":    {"unknown", "Apply", lists{Applier: true}},
-		"an unlisted manager":                             {"unknown", "Update", lists{}},
-		"nobody":                                          {"", "Update", lists{}},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			e := ownership.Entry{Manager: c.manager, Operation: c.operation}
-			got := lists{managers.IsAutoscaler(c.manager), managers.IsApplier(e), managers.IsImperative(e)}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("lists (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
 func TestInvalidManagerPatternsAreNames(t *testing.T) {
 	odd := ownership.Managers{Appliers: []string{"[", "a/*"}}
 	for manager, want := range map[string]bool{"[": true, "x": false, "a/b": true, "a/b/c": false} {

@@ -71,26 +71,6 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-func TestStrings(t *testing.T) {
-	got := make([]string, 0, 14)
-	for _, o := range []ownership.Owner{ownership.Default, ownership.Manifest, ownership.Imperative, ownership.Controller, ownership.Autoscaler, 99} {
-		got = append(got, o.String())
-	}
-	for _, w := range []ownership.Writer{ownership.Applier, ownership.ImperativeWriter, ownership.OtherWriter, 99} {
-		got = append(got, w.String())
-	}
-	for _, c := range []ownership.Declaration{ownership.Sets, ownership.Lacks, ownership.Clears, 99} {
-		got = append(got, c.String())
-	}
-	want := []string{
-		"Default", "Manifest", "Imperative", "Controller", "Autoscaler", "Unknown",
-		"Applier", "Imperative", "Other", "Unknown", "sets it", "lacks it", "null", "Unknown",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("words (-want +got):\n%s", diff)
-	}
-}
-
 func names(rule ownership.Rule, group, kind string, path fieldpath.Path) bool {
 	return rule.Matches(group, kind) && slices.ContainsFunc(rule.Fields, func(p ownership.Pattern) bool { return p.Matches(path) })
 }

@@ -3,11 +3,8 @@ package ownership_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -40,23 +37,5 @@ func TestNodeGroupScaler(t *testing.T) {
 				t.Errorf("want %q, got %q", c.want, got)
 			}
 		})
-	}
-}
-
-func TestAManagerOwnsNothingByItsNameWhereItsScalersCanBeRead(t *testing.T) {
-	replicas := fieldpath.MakePathOrDie("spec", "replicas")
-	managers := ownership.Managers{Autoscalers: []string{"keda", "proportional"}, Readable: []string{"keda"}}
-	for manager, want := range map[string]ownership.Owner{"keda": ownership.Imperative, "proportional": ownership.Autoscaler} {
-		entry := ownership.Entry{
-			Manager: manager, Operation: ownership.OperationUpdate, Subresource: "scale", Fields: jsontree.Valid([]byte(`{"f:spec":{"f:replicas":{}}}`)),
-		}
-		got := ownership.ObjectContext{Managers: managers, Scale: replicas}.Resolve(replicas, []ownership.Entry{entry}, ownership.Sets)
-		if diff := cmp.Diff(ownership.FieldOwner{Kind: want, By: manager}, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", manager, diff)
-		}
-		entry.Operation = ownership.OperationApply
-		if managers.IsApplier(entry) {
-			t.Errorf("%s counts as an applier", manager)
-		}
 	}
 }

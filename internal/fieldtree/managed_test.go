@@ -2,55 +2,14 @@ package fieldtree_test
 
 import (
 	"errors"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
-
-func TestManaged(t *testing.T) {
-	for sentence, c := range map[string]struct {
-		fields string
-		paths  []fieldpath.Path
-		want   []string // the paths that are visited, each with what the set has below it
-	}{
-		"a field that the set has": {`{"f:a":{}}`, []fieldpath.Path{path("a"), path("b")}, []string{".a {}"}},
-		"a parent of a field":      {`{"f:a":{"f:b":{}}}`, []fieldpath.Path{path("a")}, []string{`.a {"f:b":{}}`}},
-		"a field below a field":    {`{"f:a":{}}`, []fieldpath.Path{path("a", "b")}, []string{".a {}"}},
-		"a field, and its parents on the way": {
-			`{"f:a":{".":{},"f:b":{}}}`, []fieldpath.Path{path("a", "b")}, []string{".a.b {}", `.a {".":{},"f:b":{}}`},
-		},
-		"elements by key, by value and by position": {
-			`{"f:l":{"i:0":{},"k:{\"name\":\"x\"}":{".":{},"f:y":{}},"v:\"s\"":{}}}`,
-			[]fieldpath.Path{path("l", named("x"), "y"), path("l", value.NewValueInterface("s")), path("l", 0), path("l", 1)},
-			[]string{`.l {"i:0":{},"k:{\"name\":\"x\"}":{".":{},"f:y":{}},"v:\"s\"":{}}`, `.l[0] {}`, `.l[="s"] {}`, `.l[name="x"] {".":{},"f:y":{}}`, `.l[name="x"].y {}`},
-		},
-		"a name that is escaped":    {`{"f:\u0061/\"":{}}`, []fieldpath.Path{path(`a/"`)}, []string{`.a/" {}`}},
-		"white space":               {" { \"f:a\" : { \"f:b\" : { } } } ", []fieldpath.Path{path("a", "b")}, []string{`.a { "f:b" : { } }`, ".a.b { }"}},
-		"the dot is no field":       {`{".":{},"f:a":{}}`, []fieldpath.Path{path(".")}, nil},
-		"an empty text has nothing": {``, []fieldpath.Path{path("a")}, nil},
-		"null has nothing":          {`null`, []fieldpath.Path{path("a")}, nil},
-		"a list has nothing":        {`["f:a"]`, []fieldpath.Path{path("a")}, nil},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			tree, _ := treeOf(c.paths...)
-			var got []string
-			tree.Managed(jsontree.Valid([]byte(c.fields)), func(n *fieldtree.Node, subset *jsontree.Node) {
-				got = append(got, n.Path().String()+" "+string(subset.Text()))
-			})
-			slices.Sort(got)
-			want := slices.Sorted(slices.Values(c.want))
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("visited (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
 
 func TestIsLeaf(t *testing.T) {
 	for sentence, c := range map[string]struct {

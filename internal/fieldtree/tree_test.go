@@ -109,20 +109,6 @@ func TestANodeWithManyChildrenFindsEach(t *testing.T) {
 	}
 }
 
-func TestAddUnwantedLeavesAPathUnwanted(t *testing.T) {
-	tree := &fieldtree.Tree{}
-	tree.Add(path("a", "b"))
-	tree.AddUnwanted(path("a"))
-	tree.AddUnwanted(path("c", "d"))
-	tree.AddUnwanted(path("a", "b"))
-	if diff := cmp.Diff([]string{".a.b"}, wanted(tree)); diff != "" {
-		t.Errorf("wanted paths (-want +got):\n%s", diff)
-	}
-	if tree.Len() != 4 {
-		t.Errorf("want 4 nodes, got %d", tree.Len())
-	}
-}
-
 func TestNodes(t *testing.T) {
 	app := named("app")
 	for sentence, c := range map[string]struct {

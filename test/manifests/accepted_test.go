@@ -67,17 +67,3 @@ func helmTest(t *testing.T) objects {
 	}
 	return decode(t, r.stdout)
 }
-
-func TestKubectlAppliesOverlays(t *testing.T) {
-	t.Parallel()
-	folders := []string{"base", "overlays/default", "overlays/self-signed", "policies"}
-	if cluster.controlPlane.HasMutatingPolicies() {
-		folders = append(folders, guardFolder())
-	}
-	for _, folder := range folders {
-		r := kubectl(t, "", "apply", "-k", cluster.root+"/manifests/"+folder, "--dry-run=server", "--validate=strict")
-		if r.stderr != "" || !strings.Contains(r.stdout, "(server dry run)") {
-			t.Errorf("kubectl apply -k manifests/%s: %s%s", folder, r.stdout, r.stderr)
-		}
-	}
-}
