@@ -118,7 +118,7 @@ func (t *trial) compare(ctx context.Context) error {
 
 // addGaps adds gaps for the parts of an apply that a preview does not show.
 func (t *trial) addGaps() {
-	if t.preview.Subject.Object.Present() && len(t.preview.Subject.Object.ManagedFields()) == 0 {
+	if !t.preview.tried && t.preview.Subject.Object.Present() && len(t.preview.Subject.Object.ManagedFields()) == 0 {
 		t.gap("no managedFields, so the managers that set its fields are unknown; " +
 			"export it with kubectl get -o yaml --show-managed-fields")
 	}
