@@ -1,0 +1,76 @@
+package ownership_test
+
+import (
+	"strconv"
+	"testing"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+func TestDefaulted(t *testing.T) {
+	const (
+		recorded     = `{"spec":{"type":"A"}}`
+		record       = `"f:metadata":{"f:annotations":{"f:kubectl.kubernetes.io/last-applied-configuration":{}}}`
+		member       = `"f:spec":{"f:member":{"f:x":{}}}`
+		managed      = `{` + member + `}`
+		managesBoth  = `{` + record + `,` + member + `}`
+		managesOther = `{"f:spec":{"f:type":{}}}`
+	)
+	entry := func(manager, operation, fields string) string {
+		return `{"manager":"` + manager + `","operation":"` + operation + `","apiVersion":"v1","fieldsV1":` + fields + `}`
+	}
+	path := fieldpath.MakePathOrDie("spec", "member")
+	for name, c := range map[string]struct {
+		live, base string // the entries and the last-applied annotation of live
+		sender     string // the sender's entry in incoming
+		manifest   string // the last-applied annotation of incoming; empty: as the base
+		want       bool
+	}{
+		"no entry has it":                           {"", "", entry("s", "Apply", managesOther), "", true},
+		"the sender created it and recorded":        {entry("c", "Update", managesBoth), recorded, entry("c", "Update", managesBoth), "", true},
+		"the sender created it and records nothing": {entry("helm", "Update", managed), "", entry("helm", "Update", managed), "", true},
+		"another created it and recorded":           {entry("c", "Update", managesBoth), recorded, entry("s", "Apply", managesOther), "", true},
+		"another created it and recorded nothing":   {entry("create", "Update", managed), "", entry("s", "Apply", managesOther), "", false},
+		"another declared it by server-side apply":  {entry("t", "Apply", managed), "", entry("s", "Apply", managesOther), "", false},
+		"the sender declared it before":             {entry("s", "Apply", managed), "", entry("s", "Apply", managesOther), "", false},
+		"the sender declares it now":                {"", "", entry("s", "Apply", managed), "", false},
+		"the record has it":                         {entry("c", "Update", managesBoth), `{"spec":{"member":{}}}`, entry("s", "Apply", managesOther), "", false},
+		"the record is broken":                      {entry("c", "Update", managesBoth), `{`, entry("s", "Apply", managesOther), "", false},
+		"the manifest has it": {
+			entry("c", "Update", managesBoth), recorded, entry("c", "Update", managesBoth), `{"spec":{"member":{}}}`, false,
+		},
+		"a person also manages it": {
+			entry("c", "Update", managesBoth) + "," + entry("kubectl-patch", "Update", managed), recorded,
+			entry("c", "Update", managesBoth), "", false,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			object := func(lastApplied, entries string) (ownership.Object, []ownership.Entry) {
+				annotations := "{}"
+				if lastApplied != "" {
+					annotations = `{"` + ownership.LastAppliedAnnotation + `":` + strconv.Quote(lastApplied) + `}`
+				}
+				o, err := ownership.ParseObject([]byte(`{"metadata":{"annotations":` + annotations + `,"managedFields":[` + entries + `]},"spec":{"member":{"x":1}}}`))
+				if err != nil {
+					t.Fatal(err)
+				}
+				e, err := o.Entries()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return o, e
+			}
+			live, liveEntries := object(c.base, c.live)
+			if c.manifest == "" {
+				c.manifest = c.base
+			}
+			incoming, sender := object(c.manifest, c.sender)
+			manifests := managers.ManifestsOf(ownership.Sender{Writer: ownership.Applier, Entry: sender[0]}, live, incoming, liveEntries)
+			if got := manifests.Defaulted(path, liveEntries); got != c.want {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+}
