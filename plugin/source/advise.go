@@ -82,7 +82,7 @@ func (s Subject) Advise(err error) error {
 
 // IsPermission reports whether an API server's error is about permissions. Such a message does not quote the object.
 func IsPermission(err error) bool {
-	return apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) && strings.Contains(err.Error(), `" is forbidden: User "`)
+	return apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) && strings.Contains(err.Error(), ` is forbidden: User "`)
 }
 
 // WithoutMessage returns an API server's error about a Secret with its reason and fields only. The message, especially that of an
