@@ -67,7 +67,8 @@ func (r Reader) Survey(ctx context.Context, q Query) (*Survey, error) {
 			s.Namespaces[o.GetName()] = modeOf(o)
 		}
 	}
-	return s, s.readScalers(ctx)
+	err = s.readScalers(ctx)
+	return s, err
 }
 
 func (s *Survey) gap(format string, args ...any) {

@@ -180,7 +180,8 @@ func TestRolesNameTheObjectsOfAnInstallationWithAPrefix(t *testing.T) {
 				if kinds[rule.Resources[0]] == "" {
 					continue
 				}
-				if found++; len(all.without(isAnother)) == 0 {
+				found++
+				if len(all.without(isAnother)) == 0 {
 					t.Errorf("%s: there is no %s %s", key, rule.Resources[0], name)
 				}
 			}
