@@ -275,12 +275,14 @@ func (s *search) unitOwner(n *fieldtree.Node, c ContestedField) (owner FieldOwne
 func (s *search) unitIn(manifest fieldtree.Places, n *fieldtree.Node) *jsontree.Node {
 	value, alias := manifest.Of(n), s.aliases[n]
 	switch {
-	case !setsNothing(value) || alias == nil || setsNothing(manifest.Of(alias)):
+	case alias == nil || setsNothing(manifest.Of(alias)):
 		return value
-	case n.Depth() > 2: // the other name of the service account
+	case n.Depth() == 2: // stringData, which replaces the same key of data
+		return encoded(manifest.Of(alias))
+	case setsNothing(value): // the other name of the service account
 		return manifest.Of(alias)
 	default:
-		return encoded(manifest.Of(alias))
+		return value
 	}
 }
 

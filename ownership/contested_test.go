@@ -19,6 +19,7 @@ func TestSecretKeysAreComparedWithStringData(t *testing.T) {
 		"data with the value of live":       {`{"data":{"k":"dHdv"}}`, nil},
 		"stringData with another value":     {`{"stringData":{"k":"one"}}`, []string{".data.k Imperative"}},
 		"stringData with the value of live": {`{"stringData":{"k":"two"}}`, nil},
+		"both, of which stringData counts":  {`{"data":{"k":"b25l"},"stringData":{"k":"two"}}`, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			of := func(manifest, data string) ownership.Object {

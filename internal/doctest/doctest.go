@@ -116,17 +116,17 @@ func (c *docCheck) name(path, label string) {
 		c.t.Fatal(err)
 	}
 	source := string(text)
-	has := func(name string) bool {
-		return regexp.MustCompile(`(?m)^[^/\n]*\b` + regexp.QuoteMeta(name) + `\b`).MatchString(source) // outside of comments
+	declares := func(name string) bool { // at the beginning of a line, or of one in a block
+		return regexp.MustCompile(`(?m)^(func (\([^)]*\) )?|type |var |const |\t(\w+, )*)` + regexp.QuoteMeta(name) + `\b`).MatchString(source)
 	}
 	if !strings.HasSuffix(path, "_test.go") {
-		if declared := label[strings.LastIndexByte(label, '.')+1:]; !has(declared) {
+		if declared := label[strings.LastIndexByte(label, '.')+1:]; !declares(declared) {
 			c.errorf("%s does not declare %s", path, declared)
 		}
 		return
 	}
 	test, begins, sub := strings.Cut(label, "/")
-	if !has("func " + test) {
+	if !declares(test) {
 		c.errorf("%s has no test %s", path, test)
 	}
 	c.test, c.prefix, c.source, c.columns = test, "", source, nil

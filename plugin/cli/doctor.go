@@ -27,9 +27,9 @@ func (s *shared) newDoctor() *cobra.Command {
 		Long: `Checks an installation of the handoff webhook, and shows for each problem how to fix it.
 
 The central check is a dry run: the command creates a Deployment with --dry-run=server, and the webhook answers it with a
-warning. Where that is not allowed or not reviewed, it is a StatefulSet or ReplicaSet. The dry run takes the way of a real
-write, through the API server, the webhook configuration, the network, TLS and a pod. The other checks find out why there is
-no answer, and what will fail next.
+warning. If the user cannot create one, or handoff does not review it, it is a StatefulSet or ReplicaSet. The dry run takes
+the way of a real write, through the API server, the webhook configuration, the network, TLS and a pod. The other checks find
+out why there is no answer, and what will fail next.
 
 Checks:
   api-server      the version of Kubernetes

@@ -12,6 +12,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/protocol"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/installation"
+	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 const removeRequirement = "or remove the requirement from the namespaceSelector, and apply the configuration again"
@@ -79,7 +80,7 @@ func (d *diagnosis) probe(ctx context.Context, namespace string) {
 		d.silent = true
 		d.check.found(d.object(), "the API server refuses writes, because failurePolicy is Fail and a call failed: "+err.Error(),
 			append(d.networkRemedies(err.Error()), "kubectl delete mutatingwebhookconfiguration "+d.configuration().Name)...)
-	case installation.LacksPermission(err):
+	case source.IsPermission(err):
 		d.check.requires("create deployments.apps -n " + namespace + ", for a dry run; or choose a namespace with -n")
 	case apierrors.IsForbidden(err): // by a policy or a quota
 		d.check.gap("could not make a dry run in namespace %s; choose another one with -n: %v", namespace, err)

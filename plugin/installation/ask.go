@@ -98,11 +98,6 @@ func Refused(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "failed calling webhook") && strings.Contains(err.Error(), entrySuffix)
 }
 
-// LacksPermission reports whether a dry run was refused for lack of permission, as opposed to a policy or a quota.
-func LacksPermission(err error) bool {
-	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), " cannot create resource ")
-}
-
 // Forget forgets all answers.
 func (in *Installation) Forget() { clear(in.replies) }
 

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 // Unknown is the mode of an object if nothing shows it.
@@ -119,7 +120,7 @@ func (in *Installation) Effect(ctx context.Context, o Object) Answer {
 		return a
 	case Refused(err):
 		return a.refused()
-	case LacksPermission(err):
+	case source.IsPermission(err):
 		a.Why = "whether a pod of handoff answers is unknown; ask for permission to create deployments.apps in namespace " +
 			in.confirmed + ", for a dry run"
 		return a

@@ -63,6 +63,9 @@ func List[T any](
 		items, _ = read.content.([]T)
 		return items, read.err
 	}
+	if in.OfFiles() {
+		return nil, errInFiles
+	}
 	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return in.objects.Resource(resource).Namespace(namespace).List(ctx, o)
 	})

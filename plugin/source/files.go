@@ -63,6 +63,9 @@ type files struct {
 // newFiles reads files.
 func (r Reader) newFiles(ctx context.Context, from resource.FilenameOptions) (*files, error) {
 	objects, err := r.inFiles(ctx, Query{Files: from})
+	if err != nil {
+		return nil, err
+	}
 	f := &files{objects: objects}
 	for _, o := range f.of(crdKind()) {
 		crd, err := convert[apiextensionsv1.CustomResourceDefinition](o)
@@ -71,7 +74,7 @@ func (r Reader) newFiles(ctx context.Context, from resource.FilenameOptions) (*f
 		}
 		f.crds = append(f.crds, *crd)
 	}
-	return f, err
+	return f, nil
 }
 
 // of returns the objects of a kind.

@@ -15,7 +15,7 @@ import (
 
 // Reader reads subjects.
 type Reader struct {
-	// Cluster provides the clients. It is not used if the query has files.
+	// Cluster provides the clients and the namespace. For objects in files, only a namespace that a flag selects is used.
 	Cluster genericclioptions.RESTClientGetter
 	// In is read for the file name "-".
 	In            io.Reader
@@ -70,8 +70,10 @@ func (r Reader) open(ctx context.Context, from resource.FilenameOptions) (*facts
 		if err != nil || !f.explicit {
 			f.namespace = ""
 		}
-		f.from, err = r.newFiles(ctx, from)
-		return f, err
+		if f.from, err = r.newFiles(ctx, from); err != nil {
+			return nil, err
+		}
+		return f, nil
 	}
 	if err == nil {
 		f.cluster, err = newCluster(r.Cluster)

@@ -106,10 +106,11 @@ func (s *Survey) Each(ctx context.Context, visit Visit) error {
 	var first error
 	var forbidden []string
 	for _, kind := range s.kinds {
-		read, err := s.facts.from.list(ctx, kind.gvk.GroupKind(), s.namespace, s.selector, func(o *unstructured.Unstructured, left int64) error {
+		each := func(o *unstructured.Unstructured, left int64) error {
 			s.read(kind.resource)
 			return s.visit(ctx, o, kind.String(), left, visit)
-		})
+		}
+		read, err := s.facts.from.list(ctx, kind.gvk.GroupKind(), s.namespace, s.selector, each)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()

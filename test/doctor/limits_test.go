@@ -150,7 +150,7 @@ func TestTheDryRunIsOfAKindThatIsPossible(t *testing.T) {
 		}
 	}
 	answered := "dry-run         ok        " + cluster.version + " answered in namespace shop"
-	wait("a user who may create StatefulSets only", []string{"doctor", "-n", "shop"}, user, answered)
+	wait("a user who can create only StatefulSets", []string{"doctor", "-n", "shop"}, user, answered)
 	if err := change("kubectl-client-side-apply", configuration,
 		`[{"op": "replace", "path": "/webhooks/0/rules/0/resources", "value": ["statefulsets"]}]`); err != nil {
 		t.Fatal(err)

@@ -155,6 +155,26 @@ func TestAManifestThatDropsTheLabelTakesTheObjectOut(t *testing.T) {
 	}
 }
 
+func TestDryRunAndDiffShowTheKeptReplicas(t *testing.T) {
+	t.Parallel()
+	n := newAutoscaled(t)
+	n.apply(deployment("3", "app:1"))
+	for name, manifest := range map[string]string{"sets": deployment("3", "app:1"), "lacks": deployment("", "app:1")} {
+		r := n.apply(manifest, "--dry-run=server", "-o", "jsonpath={.spec.replicas}")
+		if r.stdout != "7" {
+			t.Errorf("a dry run of a manifest that %s replicas: got %q, want 7", name, r.stdout)
+		}
+		r = n.run(manifest, "diff", "-f", "-")
+		if r.err != nil {
+			t.Errorf("a diff of a manifest that %s replicas: %v\n%s", name, r.err, r.stdout)
+		}
+	}
+	r := n.run(deployment("3", "app:2"), "diff", "-f", "-")
+	if strings.Contains(r.stdout, "replicas") || !strings.Contains(r.stdout, "app:2") {
+		t.Errorf("a diff shows the image and no replicas, got:\n%s", r.stdout)
+	}
+}
+
 func TestKeptFieldsAreRecordedInEventsAndMetrics(t *testing.T) {
 	t.Parallel()
 	n := newAutoscaled(t)

@@ -83,8 +83,8 @@ func previewGenerated(t *testing.T, seed uint64, yard, mode string) map[string]i
 	return outcomes
 }
 
-// scaled makes a ScaledObject reference a Deployment of the scenario, before it is created. No controller scales it.
-func (s scenario) scaled() {
+// addScaler makes a ScaledObject reference a Deployment of the scenario, before it is created. No controller scales it.
+func (s scenario) addScaler() {
 	s.Helper()
 	if s.kind == "Deployment" && s.generator.random.IntN(4) > 0 {
 		play(s.T, "create -n "+s.yard+" -f "+s.write("scaler", fmt.Sprintf(
@@ -96,7 +96,7 @@ func (s scenario) scaled() {
 func (s scenario) preview(mode string) (outcome string, gaps []string) {
 	s.Helper()
 	if mode == "enforce" {
-		s.scaled()
+		s.addScaler()
 	}
 	play(s.T, s.apply+s.write("first", s.generator.yaml(s.generator.manifest(s.kind, s.name)))+" -n "+s.yard)
 	s.changeByHand()

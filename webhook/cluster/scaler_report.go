@@ -20,7 +20,7 @@ import (
 // maxReports is the number of scalers that are reported per interval: users can create many.
 const maxReports = 10
 
-// reports tells users about scalers of a state that their users should correct.
+// reports are about the scalers of a state that their users should correct.
 type reports struct {
 	state  *State
 	log    logr.Logger
