@@ -19,8 +19,6 @@ const (
 	Deleted Verb = "deleted"
 	// Cleared: the manifest sets the field to null, or sets another member of its union (patchStrategy=retainKeys).
 	Cleared Verb = "cleared"
-	// Kept: the manifest would change the field, and Options.Keep kept live's value.
-	Kept Verb = "kept"
 )
 
 // Change is a change that a merge makes to one field of live. An object or list that is added or deleted as a whole is one
@@ -50,13 +48,4 @@ func (m *merger) record(verb Verb, from, to *node) {
 	if m.options.Report != nil {
 		m.changes = append(m.changes, m.change(verb, from, to))
 	}
-}
-
-// keeps reports whether Options.Keep keeps a field of live instead of making a change, and records that.
-func (m *merger) keeps(verb Verb, from, to *node) bool {
-	if m.options.Keep == nil || !m.options.Keep(m.change(verb, from, to)) {
-		return false
-	}
-	m.record(Kept, from, from)
-	return true
 }

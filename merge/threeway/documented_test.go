@@ -89,7 +89,7 @@ var declarativeConfig = map[string]documented{
 		`{spec: {}}`, `{spec: {replicas: 3}}`, `{spec: {replicas: 7}}`, `{spec: {replicas: 3}}`,
 	},
 	"Changing the owner from a configuration file to a direct imperative writer, without the manual step": {
-		// The problem that handoff solves: with owners, the field stays. See TestOwnersKeepsFieldsByTheDecisionTable.
+		// The problem that handoff solves: in its namespaces, the field stays.
 		`{spec: {replicas: 3}}`, `{spec: {}}`, `{spec: {replicas: 7}}`, `{spec: {}}`,
 	},
 	// kubectl replace --save-config has recorded the exported object as last-applied.

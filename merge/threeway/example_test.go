@@ -72,14 +72,11 @@ func ExampleMerge_customResource() {
 	// {"spec":{"hosts":["a"]}}
 }
 
-// Options keep fields from changes, and report the changes of a merge.
+// Options report the changes of a merge.
 func ExampleOptions() {
 	var types schema.Types
 	var changes []threeway.Change
-	options := threeway.Options{
-		Keep:   func(c threeway.Change) bool { return c.Path.String() == ".spec.replicas" },
-		Report: func(c threeway.Change) { changes = append(changes, c) },
-	}
+	options := threeway.Options{Report: func(c threeway.Change) { changes = append(changes, c) }}
 	manifest, live := []byte(`{"spec":{"replicas":3,"paused":true}}`), []byte(`{"spec":{"replicas":10}}`)
 
 	merged, err := threeway.Merge(nil, manifest, live, types.Of(&appsv1.Deployment{}), options)
@@ -92,8 +89,8 @@ func ExampleOptions() {
 		fmt.Println(c.Verb, c.Path)
 	}
 	// Output:
-	// {"spec":{"replicas":10,"paused":true}}
-	// kept .spec.replicas
+	// {"spec":{"replicas":3,"paused":true}}
+	// set .spec.replicas
 	// added .spec.paused
 }
 

@@ -64,7 +64,8 @@ func (m *merger) null(f field, mergePatch bool) (*node, error) {
 	case !mergePatch && f.live.Kind == 'n':
 		return f.live, nil
 	default:
-		return m.remove(f.live, f.place, Cleared)
+		m.record(Cleared, f.live, nil)
+		return nil, nil
 	}
 }
 
@@ -84,13 +85,11 @@ func (m *merger) create(f field) *node {
 	return f.live
 }
 
-// set replaces live's value, unless Options.Keep keeps it.
+// set replaces live's value.
 func (m *merger) set(f field, value *node) *node {
 	verb := Set
 	if f.live == nil || f.live.Kind == 'n' {
 		verb = Added
-	} else if m.keeps(Set, f.live, value) {
-		return f.live
 	}
 	m.record(verb, f.live, value)
 	return value

@@ -125,12 +125,10 @@ func (m *merger) dropElements(l *lists) {
 			continue
 		}
 		m.at.Enter(l.live.step(at))
-		left := m.removeWhole(&l.live.list[at].Node, Deleted)
+		m.record(Deleted, &l.live.list[at].Node, nil)
 		m.at.Leave()
-		if left == nil {
-			l.results[at].Node = node{}
-			l.removed, l.edited = l.removed+1, true
-		}
+		l.results[at].Node = node{}
+		l.removed, l.edited = l.removed+1, true
 	}
 }
 

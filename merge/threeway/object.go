@@ -63,12 +63,9 @@ func (m *merger) dropMembers(out *jsonnode.Builder, base, manifest *node, place 
 			continue
 		}
 		m.at.Enter(step{Name: name})
-		left, err := m.remove(&out.Live.Children[at].Node, place.Field(name), Deleted)
-		if err != nil {
-			return err
-		}
+		m.record(Deleted, &out.Live.Children[at].Node, nil)
 		m.at.Leave()
-		out.Put(at, name, left)
+		out.Put(at, name, nil)
 	}
 	return nil
 }

@@ -8,16 +8,8 @@ import (
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
-// Options modify a merge, or report its changes. The zero value merges exactly as kubectl apply does.
+// Options of a merge.
 type Options struct {
-	// Keep reports whether to keep the live value of a field instead of making a change. A nil Keep keeps nothing. Keep must
-	// not modify the values.
-	//
-	// The merge calls it for scalars, for atomic lists and objects, for elements of keyed lists that the manifest drops (their
-	// fields are kept or deleted with them), for values of sets, and for other objects and lists of which nothing would be
-	// left. It does not call it for fields that live lacks, nor for members of a union that are cleared because the manifest
-	// sets another one (patchStrategy=retainKeys).
-	Keep func(Change) bool
 	// Report, if not nil, is called for each change to live after a merge without an error: in each object first for the fields
 	// that the manifest sets, in its order, then for those that it drops.
 	Report func(Change)

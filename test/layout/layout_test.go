@@ -23,7 +23,6 @@ func layers() map[string][]string {
 		"webhook/certs":       {},
 		"webhook/cluster":     {"ownership", "internal"},
 		"merge":               {"ownership", "internal"},
-		"merge/owned":         {"merge", "merge/threeway", "ownership"},
 		"merge/schema":        {},
 		"merge/threeway":      {"merge/schema", "internal/jsonnode"},
 		"merge/twoway":        {"merge/schema", "internal/jsonnode"},
