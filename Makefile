@@ -125,11 +125,14 @@ bin/clients/%: $$(wildcard $$(call client-folder,$$*)/*.go $$(call client-folder
 e2e-clients: controlplane bin/helm build $(CLIENTS:%=bin/clients/%) ## play the real clients with and without handoff, and print the results: UPDATE=yes
 	go test -C test/clients -count=1 -timeout 1h -parallel 8 -args -all $(if $(UPDATE),-update)
 
+# The packages of the webhook, which answers requests concurrently. What test/ runs are processes, built without the race detector.
+RACE := ./cmd/... ./config ./internal/... ./merge ./ownership ./webhook/...
 .PHONY: test
 test: controlplane bin/helm build $(CLIENTS_CI:%=bin/clients/%) ## run vet and all tests, many of them against a real control plane: KUBERNETES=1.30
 	go vet ./...
-	CGO_ENABLED=1 go test -race -timeout 45m -parallel 8 ./...
-	go test -timeout 20m -run 'Linear|PeakMemory|ScaleFieldAlone' ./webhook ./internal/jsontree ./plugin/cli ./plugin/release ./merge/schema ./merge/twoway
+	CGO_ENABLED=1 go test -race -timeout 30m $(RACE)
+	go test -timeout 45m -parallel 8 -skip Linear $$(go list ./... | grep -vxF "$$(go list $(RACE))")
+	go test -timeout 20m -run 'Linear|PeakMemory|ScaleFieldAlone' ./webhook ./internal/jsontree ./plugin/cli ./plugin/release ./merge/schema ./merge/threeway ./merge/twoway
 
 # SERVER:KUBECTL is a control plane with the kubectl of another version.
 VERSIONS ?= $(OLDER) $(NEWEST)

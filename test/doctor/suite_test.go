@@ -19,12 +19,15 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/ownership-handoff/handoff/plugin/cli"
 	"github.com/ownership-handoff/handoff/plugin/doctor"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 const (
@@ -46,6 +49,9 @@ var cluster struct {
 	// version is the version of the webhook.
 	version string
 	webhook *handofftest.Webhook
+	reader  *objects.Reader
+	// manifests are those of handoff.
+	manifests string
 }
 
 func TestMain(m *testing.M) {
@@ -62,6 +68,12 @@ func prepare(ctx context.Context, controlPlane *controlplane.ControlPlane) (err 
 		return err
 	}
 	if cluster.address, err = addressOfThisMachine(); err != nil {
+		return err
+	}
+	if cluster.reader, err = objects.NewReader(controlPlane.Config); err != nil {
+		return err
+	}
+	if cluster.manifests, err = renderedManifests(); err != nil {
 		return err
 	}
 	if cluster.certificate, err = newCertificate(service+"."+namespace+".svc", 90*24*time.Hour); err != nil {
@@ -124,23 +136,29 @@ func addressOfThisMachine() (string, error) {
 	return "", fmt.Errorf("this machine has no IPv4 address besides the loopback addresses: %v", addresses)
 }
 
-// apply installs the manifests as kubectl apply -k does. The ResourceQuota is left out: no controller computes its status, without
-// which the API server refuses all pods.
-func apply() error {
-	if _, err := kubectl("", "apply", "-f", filepath.Join(cluster.root, "manifests", "components", "namespace", "namespace.yaml")); err != nil {
-		return err
+// renderedManifests returns the manifests without the ResourceQuota: no controller computes its status, without which the API server
+// refuses all pods.
+func renderedManifests() (string, error) {
+	namespace, err := os.ReadFile(filepath.Join(cluster.root, "manifests", "components", "namespace", "namespace.yaml"))
+	if err != nil {
+		return "", err
 	}
 	manifests, err := kubectl("", "kustomize", filepath.Join(cluster.root, "manifests", "base"))
 	if err != nil {
-		return err
+		return "", err
 	}
-	var documents []string
+	documents := []string{string(namespace)}
 	for document := range strings.SplitSeq(manifests, "\n---\n") {
 		if !strings.Contains(document, "kind: ResourceQuota") {
 			documents = append(documents, document)
 		}
 	}
-	_, err = kubectl(strings.Join(documents, "\n---\n"), "apply", "-f", "-")
+	return strings.Join(documents, "\n---\n"), nil
+}
+
+// apply installs the manifests as kubectl apply -k does.
+func apply() error {
+	_, err := kubectl(cluster.manifests, "apply", "-f", "-")
 	return err
 }
 
@@ -148,12 +166,16 @@ func apply() error {
 func trustCA() error { return setBundle(cluster.certificate.ca) }
 
 func setBundle(ca []byte) error {
-	names, err := kubectl("", "get", "mutatingwebhookconfiguration", "handoff", "-o", "jsonpath={.webhooks[*].name}")
+	registered, err := cluster.reader.Get(context.Background(), "", "mutatingwebhookconfiguration", "handoff")
+	if err != nil {
+		return err
+	}
+	webhooks, _, err := unstructured.NestedSlice(registered.Object, "webhooks")
 	if err != nil {
 		return err
 	}
 	var operations []string
-	for i := range strings.Fields(names) {
+	for i := range webhooks {
 		operations = append(operations, fmt.Sprintf(`{"op": "add", "path": "/webhooks/%d/clientConfig/caBundle", "value": %q}`,
 			i, base64Of(ca)))
 	}
@@ -201,12 +223,12 @@ func runPods() error {
 
 // setPodStatus sets the status of a pod, as a kubelet does.
 func setPodStatus(name, ready string, restarts int) error {
-	_, err := kubectl("", "patch", "-n", namespace, "pod", name, "--subresource=status", "--type=merge", "-p", fmt.Sprintf(`{"status": {
+	patch := fmt.Sprintf(`{"status": {
 		"phase": "Running", "podIP": %[1]q, "podIPs": [{"ip": %[1]q}],
 		"conditions": [{"type": "Ready", "status": %[2]q, "message": "containers with unready status: [webhook]"}],
 		"containerStatuses": [{"name": "webhook", "image": "", "imageID": "", "ready": true, "restartCount": %[3]d,
-			"lastState": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}}]}}`, cluster.address, ready, restarts))
-	return err
+			"lastState": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}}]}}`, cluster.address, ready, restarts)
+	return cluster.reader.Patch(context.Background(), namespace, "pod", name, types.MergePatchType, patch, "kubelet", "status")
 }
 
 // exposePods creates the endpoints of the Service, as the endpoint controllers do.
@@ -234,8 +256,8 @@ func optIn() error {
 
 // change patches an object in the name of a field manager.
 func change(manager, object, patch string) error {
-	_, err := kubectl("", "patch", "--field-manager="+manager, "-n", namespace, object, "--type=json", "-p", patch)
-	return err
+	kind, name, _ := strings.Cut(object, "/")
+	return cluster.reader.Patch(context.Background(), namespace, kind, name, types.JSONPatchType, patch, manager)
 }
 
 func kubectl(input string, args ...string) (string, error) {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // app returns a Deployment with additional fields in its only container and in its pod spec.
@@ -36,7 +38,7 @@ spec:
 
 func (n *namespace) jsonpath(path string) string {
 	n.Helper()
-	return n.kubectl("get", n.kind, "web", "-o", "jsonpath={"+path+"}").stdout
+	return objects.JSONPath(n.T, n.object(), path)
 }
 
 // The parent of the scale field comes back as it was, with its other fields.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 const patience = 60 * time.Second
@@ -32,6 +33,7 @@ var cluster struct {
 		Log() string
 	}
 	client  client.Client
+	reader  *objects.Reader
 	gadgets sync.Once
 	scalers sync.Once
 	widgets sync.Once
@@ -71,6 +73,9 @@ func start() (err error) {
 	config := rest.CopyConfig(cluster.Plane.Config)
 	config.WarningHandlerWithContext = rest.NoWarnings{}
 	if cluster.client, err = client.New(config, client.Options{}); err != nil {
+		return err
+	}
+	if cluster.reader, err = objects.NewReader(config); err != nil {
 		return err
 	}
 	return installGuard(ctx)

@@ -3,6 +3,8 @@ package e2e_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // TestThreeMeaningsOfZero verifies who owns 0 replicas of an object that a HorizontalPodAutoscaler targets. TestScalersOwnWhatTheyReference
@@ -106,8 +108,7 @@ func TestThreeMeaningsOfZeroOfAnAutoscalerThatScalesToZero(t *testing.T) {
 	off := func(n *namespace) {
 		n.Helper()
 		n.eventually("the HPA controller is off", func() bool {
-			out := n.kubectl("get", "hpa", "web", "-o", `jsonpath={.status.conditions[?(@.type=="ScalingActive")].reason}`)
-			return out.stdout == "ScalingDisabled"
+			return objects.JSONPath(n.T, n.objectOf("hpa"), `.status.conditions[?(@.type=="ScalingActive")].reason`) == "ScalingDisabled"
 		})
 	}
 	t.Run("the autoscaler has scaled to 0", func(t *testing.T) {
@@ -123,8 +124,7 @@ func TestThreeMeaningsOfZeroOfAnAutoscalerThatScalesToZero(t *testing.T) {
 				if !recordsScaledToZero() {
 					return true
 				}
-				out := each.kubectl("get", "hpa", "web", "-o", `jsonpath={.status.conditions[?(@.type=="ScaledToZero")].status}`)
-				return out.stdout == "True"
+				return objects.JSONPath(t, each.objectOf("hpa"), `.status.conditions[?(@.type=="ScaledToZero")].status`) == "True"
 			})
 		}
 		n.known(true)

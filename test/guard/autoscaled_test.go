@@ -44,7 +44,7 @@ func TestAppliesKeepAutoscaledReplicas(t *testing.T) {
 					t.Fatalf("replicas after an apply of %s: got %s, want 7", image, got)
 				}
 			}
-			if got := n.kubectl("get", "deployment", "web", "-ojsonpath={.spec.template.spec.containers[0].image}"); got != "app:2" {
+			if got := n.field(".spec.template.spec.containers[0].image"); got != "app:2" {
 				t.Errorf("the guard must keep only replicas: got image %s, want app:2", got)
 			}
 		})
@@ -78,7 +78,7 @@ func TestImperativeCommandsPass(t *testing.T) {
 	for sentence, write := range map[string]func(n *namespace) string{
 		"kubectl scale": func(n *namespace) string {
 			n.kubectl("scale", "deployment", "web", "--replicas=9")
-			return n.kubectl("get", "deployment", "web", printReplicas)
+			return n.field(".spec.replicas")
 		},
 		"kubectl patch": func(n *namespace) string {
 			return n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"replicas":9}}`, printReplicas)

@@ -123,18 +123,24 @@ func in(mode, manifest string) string {
 func (n *namespace) scaled() {
 	n.Helper()
 	n.kubectl("autoscale", n.kind, "web", "--min=7", "--max=20")
-	n.eventually("the HPA controller scales to 7", func() bool { return n.kubectl("get", n.kind, "web", printReplicas) == "7" })
+	n.eventually("the HPA controller scales to 7", func() bool { return n.field(".spec.replicas") == "7" })
 	n.guarded()
 }
 
 // object reads the object web.
 func (n *namespace) object() *unstructured.Unstructured {
 	n.Helper()
-	o := &unstructured.Unstructured{}
-	if err := o.UnmarshalJSON([]byte(n.kubectl("get", n.kind, "web", "-ojson", "--show-managed-fields"))); err != nil {
+	o, err := cluster.reader.Get(n.Context(), n.name, n.kind, "web")
+	if err != nil {
 		n.Fatal(err)
 	}
 	return o
+}
+
+// field returns the value at a JSONPath of the object web.
+func (n *namespace) field(path string) string {
+	n.Helper()
+	return objects.JSONPath(n.T, n.object(), path)
 }
 
 // guarded waits until the guard keeps replicas. It uses a dry run with the mode label, so that it does not depend on the

@@ -48,7 +48,7 @@ func TestAWriteThatChangesTheModeUsesTheNewMode(t *testing.T) {
 	if got := n.apply(in("off", n.manifest("3", "app:1"))); got != "3" {
 		t.Errorf("replicas with mode off: got %s, want 3", got)
 	}
-	n.eventually("the HPA controller scales to 7", func() bool { return n.kubectl("get", n.kind, "web", printReplicas) == "7" })
+	n.eventually("the HPA controller scales to 7", func() bool { return n.field(".spec.replicas") == "7" })
 	if got := n.apply(in("enforce", n.manifest("3", "app:1"))); got != "7" {
 		t.Errorf("replicas with mode enforce: got %s, want 7", got)
 	}

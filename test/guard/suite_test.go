@@ -26,6 +26,7 @@ var cluster struct {
 	root         string
 	controlPlane *controlplane.ControlPlane
 	client       client.Client
+	reader       *objects.Reader
 }
 
 func TestMain(m *testing.M) {
@@ -38,6 +39,9 @@ func prepare(ctx context.Context, controlPlane *controlplane.ControlPlane) (err 
 		return err
 	}
 	if cluster.client, err = clientOf(""); err != nil {
+		return err
+	}
+	if cluster.reader, err = objects.NewReader(controlPlane.Config); err != nil {
 		return err
 	}
 	if !controlPlane.HasMutatingPolicies() {

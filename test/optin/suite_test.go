@@ -16,10 +16,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 const (
@@ -35,6 +37,7 @@ var cluster struct {
 	root       string
 	kubeconfig string // of the ServiceAccount
 	webhook    *handofftest.Webhook
+	reader     *objects.Reader
 }
 
 // auditPolicy logs what the API server sends to webhooks.
@@ -72,6 +75,9 @@ func TestMain(m *testing.M) {
 func prepare(ctx context.Context, plane *controlplane.ControlPlane) (err error) {
 	cluster.plane = plane
 	if cluster.root, err = controlplane.Root(); err != nil {
+		return err
+	}
+	if cluster.reader, err = objects.NewReader(plane.Config); err != nil {
 		return err
 	}
 	for _, file := range []string{
@@ -160,7 +166,15 @@ func newNamespace(t *testing.T) (name string) {
 
 func get(t *testing.T, name string) *corev1.Namespace {
 	t.Helper()
-	return kubectl(t, "", "get", "namespace", name, "-o", "json", "--show-managed-fields").namespace(t)
+	o, err := cluster.reader.Get(t.Context(), "", "namespace", name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := &corev1.Namespace{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, read); err != nil {
+		t.Fatal(err)
+	}
+	return read
 }
 
 // label returns the label of a namespace, "none" if it has none.
