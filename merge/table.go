@@ -117,13 +117,13 @@ type condition int
 const (
 	always condition = iota
 	isScale
-	isScaleOff        // the scaler is off at 0 replicas
-	isScaleToOne      // replicas above 1 become 1
-	isScaleUnsent     // the same, in a dry run without its manifest
-	isScaleUnrecorded // the write records no manifest
+	isScaleOff         // the scaler is off at 0 replicas
+	isScaleToOne       // replicas above 1 become 1
+	isScaleToOneInDiff // the same, in a dry run that does not send its manifest, as kubectl diff
+	isScaleUnrecorded  // the write records no manifest
 	isUnit
-	isNotInBase // the manifest drops a parent of the field
-	isContradicted
+	isOnlyParentInBase // the manifest drops a parent of the field
+	isContradicted     // the manifest chooses another member of the field's union
 	isCreated
 )
 
@@ -164,7 +164,7 @@ var table = []row{
 		verdict: Keep, message: "{field}, no longer in the manifest" + scaleIt,
 	},
 	{
-		number: 5, name: "delete-removed", owners: imperative, writer: ownership.Applier, manifest: dropsIt, when: isNotInBase,
+		number: 5, name: "delete-removed", owners: imperative, writer: ownership.Applier, manifest: dropsIt, when: isOnlyParentInBase,
 		verdict: Removed, message: "{field}, set by {owner}; set it in the manifest to keep it",
 	},
 	{
@@ -177,7 +177,7 @@ var table = []row{
 		verdict: Warn, message: "{path} goes from {live} to 1; if the manifest only dropped it, use kubectl scale to restore it",
 	},
 	{
-		number: 6, name: "warn-one", owners: notControlled, writer: ownership.Applier, manifest: setsIt, when: isScaleUnsent,
+		number: 6, name: "warn-one", owners: notControlled, writer: ownership.Applier, manifest: setsIt, when: isScaleToOneInDiff,
 		verdict: Warn, message: "{path} shows 1; if the manifest only dropped it, kubectl apply keeps {live}",
 	},
 	{number: 6, name: "take-over", owners: only(ownership.Imperative, ownership.Default), writer: ownership.Applier, manifest: setsIt},
@@ -268,13 +268,13 @@ func (f Field) meets(when condition) bool {
 		return f.Scale && f.OffAtZero
 	case isScaleToOne:
 		return f.Scale && f.ToOne
-	case isScaleUnsent:
+	case isScaleToOneInDiff:
 		return f.Scale && f.Unsent
 	case isScaleUnrecorded:
 		return f.Scale && f.Unrecorded
 	case isUnit:
 		return f.Unit
-	case isNotInBase:
+	case isOnlyParentInBase:
 		return f.Base == ownership.Lacks
 	case isContradicted:
 		return f.Contradicted && !f.Changed

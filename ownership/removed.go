@@ -1,8 +1,6 @@
 package ownership
 
 import (
-	"bytes"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -24,8 +22,7 @@ func (c ObjectContext) RemovedFields(w Write) ([]ContestedField, error) {
 	managers := map[*fieldtree.Node]string{}
 	for pair := range Pairs(w.LiveEntries, w.IncomingEntries) {
 		e := pair.Live
-		unchanged := bytes.Equal(e.Fields.Text(), pair.Incoming.Fields.Text())
-		if unchanged || !pair.InLive || e.Subresource != "" || w.InOtherVersion(e) || s.isClientSide(e) || e.Same(w.Sender.Entry) {
+		if !pair.InLive || !pair.Changed() || e.Subresource != "" || w.InOtherVersion(e) || s.isClientSide(e) || e.Same(w.Sender.Entry) {
 			continue
 		}
 		if err := s.addLost(pair, managers); err != nil {
