@@ -26,7 +26,8 @@ func (h *Handler) evaluate(r *review) (out outcome, err error) {
 	if err != nil {
 		return out, err
 	}
-	decider := merge.Decider{Cluster: h.Cluster, Managers: h.Managers, Rules: h.Rules}
+	settings := h.Settings()
+	decider := merge.Decider{Cluster: h.Cluster, Managers: settings.Managers, Rules: settings.Rules}
 	decided, err := decider.Decide(r.write)
 	if err != nil {
 		return out, err

@@ -18,20 +18,26 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// Handler answers AdmissionReviews (admission.k8s.io/v1), which package serving receives. Every response allows the write. All
-// exported fields except Rules, Events and Version are required.
-type Handler struct {
-	Cluster  Cluster
+// Settings are what the configuration says.
+type Settings struct {
 	Managers ownership.Managers
 	Rules    []ownership.Rule
+	// Version is the response to kubectl handoff doctor.
+	Version string
+}
+
+// Handler answers AdmissionReviews (admission.k8s.io/v1), which package serving receives. Every response allows the write. All
+// exported fields except Events and GuardMissing are required.
+type Handler struct {
+	Cluster Cluster
+	// Settings returns the settings for the next review.
+	Settings func() Settings
 	Metrics  *Metrics
 	Log      logr.Logger
 	// Events records an Event on the object for each decision; if nil, no Events are recorded.
 	Events events.EventRecorder
 	// GuardMissing reports whether no guard is installed. If it is nil, or does not know, the guard may be installed.
 	GuardMissing func() bool
-	// Version is the response to kubectl handoff doctor.
-	Version string
 
 	shedding ratelimit.Log
 

@@ -78,6 +78,7 @@ type event struct {
 // server is a handler with everything that it logs, records and counts.
 type server struct {
 	*webhook.Handler
+	webhook.Settings
 
 	registry *prometheus.Registry
 	mutex    sync.Mutex
@@ -87,7 +88,7 @@ type server struct {
 
 func newServer(tb testing.TB, cluster webhook.Cluster) *server {
 	tb.Helper()
-	s := &server{registry: prometheus.NewRegistry()}
+	s := &server{registry: prometheus.NewRegistry(), Settings: webhook.Settings{Managers: config.Default().Managers()}}
 	metrics := webhook.NewMetrics(s.registry)
 	write := func(prefix, args string) {
 		s.mutex.Lock()
@@ -95,7 +96,7 @@ func newServer(tb testing.TB, cluster webhook.Cluster) *server {
 		s.log.WriteString(prefix + args + "\n")
 	}
 	s.Handler = &webhook.Handler{
-		Cluster: cluster, Managers: config.Default().Managers(), Metrics: metrics,
+		Cluster: cluster, Settings: func() webhook.Settings { return s.Settings }, Metrics: metrics,
 		Log: funcr.New(write, funcr.Options{Verbosity: 10}), Events: s,
 	}
 	return s

@@ -38,7 +38,7 @@ func (h *Handler) declaredMode(w merge.Request) (m ownership.Mode, notes []strin
 	text, ok := w.Incoming.ModeLabel()
 	if ok && text == protocol.ProbeMode && w.DryRun {
 		mode, _ := ownership.ModeOf(h.Cluster.NamespaceMode(w.Namespace))
-		return ownership.ModeWarn, []string{warningOf(protocol.Answered, h.Version+", mode "+string(mode), "")}
+		return ownership.ModeWarn, []string{warningOf(protocol.Answered, h.Settings().Version+", mode "+string(mode), "")}
 	}
 	if !ok {
 		text, ok = h.Cluster.NamespaceMode(w.Namespace)

@@ -18,23 +18,31 @@ import (
 	"github.com/ownership-handoff/handoff/config"
 )
 
-// kindsRetry is the pause between two discovery requests.
+// kindsRetry is the pause between two discovery requests, and after a change of the configuration.
 const kindsRetry = 30 * time.Second
 
-// logUnknownKinds returns a part that logs the kinds in the configuration's rules that the API server does not serve.
-func logUnknownKinds(c *rest.Config, configuration config.HandoffConfiguration, log logr.Logger) (part, error) {
+// logUnknownKinds returns a part that logs the kinds in the configuration's rules that the API server does not serve, and again
+// when the configuration changes.
+func logUnknownKinds(c *rest.Config, current func() *inForce, log logr.Logger) (part, error) {
 	client, err := discovery.NewDiscoveryClientForConfig(c)
 	if err != nil {
 		return nil, fmt.Errorf("creating the discovery client: %w", err)
 	}
 	return func(ctx context.Context) error {
-		_ = wait.PollUntilContextCancel(ctx, kindsRetry, true, func(context.Context) (done bool, err error) {
-			unknown, err := unknownKinds(configuration, client)
+		var checked *inForce
+		wait.UntilWithContext(ctx, func(context.Context) {
+			configured := current()
+			if configured == checked {
+				return
+			}
+			unknown, err := unknownKinds(configured.HandoffConfiguration, client)
 			for _, reason := range unknown {
 				log.Info("controller rule is never used", "reason", reason)
 			}
-			return err == nil, nil // again until the API server answers
-		}) // the error is the context's
+			if err == nil {
+				checked = configured
+			}
+		}, kindsRetry)
 		return nil
 	}, nil
 }

@@ -15,7 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/mounted"
+	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/webhook"
 	"github.com/ownership-handoff/handoff/webhook/certs"
 	"github.com/ownership-handoff/handoff/webhook/cluster"
@@ -24,7 +25,7 @@ import (
 
 // serve creates the parts and runs them until the context is done and the last request is answered.
 func serve(ctx context.Context, o options, log logr.Logger) error {
-	configuration, err := config.Read(o.config)
+	configuration, err := newConfiguration(o.config, log.WithName("configuration"))
 	if err != nil {
 		return err
 	}
@@ -44,14 +45,15 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	handler, err := newHandler(mgr, state, guard, configuration, log.WithName("webhook"))
-	if err != nil {
-		return err
+	handler := &webhook.Handler{
+		Cluster: state, Settings: func() webhook.Settings { return configuration.current().settings },
+		Metrics: webhook.NewMetrics(metrics.Registry), Log: log.WithName("webhook"),
+		Events: mgr.GetEventRecorder("handoff-webhook"), GuardMissing: guard.Missing,
 	}
 	o.serving.MaxBody, o.serving.Log, o.serving.Registerer = webhook.MaxBody, log.WithName("serving"), metrics.Registry
 	server := serving.New(o.serving, handler)
-	checks := append(server.Checks(), serving.Check{Name: "caches", Ready: state.Check})
-	kinds, err := logUnknownKinds(restConfig, configuration, log.WithName("configuration"))
+	checks := append(server.Checks(), serving.Check{Name: "caches", Ready: state.Check}, configuration.check())
+	kinds, err := logUnknownKinds(restConfig, configuration.current, log.WithName("configuration"))
 	if err != nil {
 		return err
 	}
@@ -67,7 +69,11 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	health := serving.NewHealth(log.WithName("health"), checks...)
 	metrics.Registry.MustRegister(health.Metrics()...)
 	probes := func(ctx context.Context) error { return health.Run(ctx, o.health) }
-	return run(ctx, server.Run, append(parts, mgr.Start, kinds, guard.Run, probes))
+	reload := func(ctx context.Context) error {
+		mounted.Follow(ctx, configuration.file.Reload)
+		return nil
+	}
+	return run(ctx, server.Run, append(parts, mgr.Start, kinds, guard.Run, probes, reload))
 }
 
 // detectDeadConnections makes client-go ping an idle connection to the API server after 5 seconds, with a timeout of 5 seconds;
@@ -121,12 +127,8 @@ func newManager(c *rest.Config, o options) (manager.Manager, error) {
 // newState returns the state of the cluster, a part that watches scalers for it, and one that repairs the labels of namespaces if
 // that is wanted.
 func newState(
-	ctx context.Context, mgr manager.Manager, configuration config.HandoffConfiguration, labelNamespaces bool, log logr.Logger,
+	ctx context.Context, mgr manager.Manager, configuration *configuration, labelNamespaces bool, log logr.Logger,
 ) (state *cluster.State, parts []part, err error) {
-	scalers, err := configuration.ScalerKinds()
-	if err != nil {
-		return nil, nil, err
-	}
 	if state, err = cluster.New(ctx, mgr.GetCache()); err != nil {
 		return nil, nil, err
 	}
@@ -136,7 +138,8 @@ func newState(
 		return nil, nil, fmt.Errorf("creating the client for scalers: %w", err)
 	}
 	watches := state.FollowScalers(cluster.ScalerOptions{
-		Kinds: scalers, Client: client, Events: mgr.GetEventRecorder("handoff-webhook"), Log: log.WithName("scalers"),
+		Kinds:  func() []scale.Kind { return configuration.current().scalers },
+		Client: client, Events: mgr.GetEventRecorder("handoff-webhook"), Log: log.WithName("scalers"),
 	})
 	if !labelNamespaces {
 		return state, []part{watches}, nil
@@ -147,18 +150,4 @@ func newState(
 	}
 	metrics.Registry.MustRegister(labels.Metrics()...)
 	return state, []part{watches, labels.Run}, nil
-}
-
-func newHandler(
-	mgr manager.Manager, state *cluster.State, guard *cluster.Guard, c config.HandoffConfiguration, log logr.Logger,
-) (*webhook.Handler, error) {
-	rules, err := c.Rules()
-	if err != nil {
-		return nil, err
-	}
-	return &webhook.Handler{
-		Cluster: state, Managers: c.Managers(), Rules: rules, Metrics: webhook.NewMetrics(metrics.Registry), Log: log,
-		Events: mgr.GetEventRecorder("handoff-webhook"), GuardMissing: guard.Missing,
-		Version: version + ", configuration " + c.Hash(),
-	}, nil
 }

@@ -33,22 +33,31 @@ webhooks:
   rules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [deployments]}]
 `
 
-// TestAControllerOfARuleThatUsesServerSideApply starts a webhook with a rule that lists the controller.
-func TestAControllerOfARuleThatUsesServerSideApply(t *testing.T) {
-	t.Parallel()
-	localOnly(t)
-	n := newNamespace(t, "enforce")
-	webhook, err := handofftest.Start(t.Context(), cluster.Plane, handofftest.Options{Config: n.file("config.yaml", ruleOfAnApplier)})
+// configured starts a webhook with a configuration of its own, which the API server also calls for the Deployments of the namespace.
+// It returns the configuration's file as well.
+func (n *namespace) configured(configuration string) (file string, webhook *handofftest.Webhook) {
+	n.Helper()
+	localOnly(n.T)
+	file = n.file("config.yaml", configuration)
+	webhook, err := handofftest.Start(n.Context(), cluster.Plane, handofftest.Options{Config: file})
 	if err != nil {
-		t.Fatal(err)
+		n.Fatal(err)
 	}
-	t.Cleanup(func() {
+	n.Cleanup(func() {
 		n.run("", "delete", "mutatingwebhookconfiguration", n.name)
 		if err := webhook.Stop(); err != nil {
-			t.Error(err)
+			n.Error(err)
 		}
 	})
 	n.apply(strings.NewReplacer("{name}", n.name, "{url}", webhook.URL, "{ca}", base64.StdEncoding.EncodeToString(webhook.CA)).Replace(hookOfNamespace))
+	return file, webhook
+}
+
+// TestAControllerOfARuleThatUsesServerSideApply starts a webhook with a rule that lists the controller.
+func TestAControllerOfARuleThatUsesServerSideApply(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	n.configured(ruleOfAnApplier)
 	manifest := strings.Replace(deployment("3", "app:1"), "spec:\n", "spec:\n  minReadySeconds: 3\n", 1)
 	want := func(what, seconds string) {
 		t.Helper()

@@ -89,19 +89,14 @@ func TestReadinessRequiresACertificateAndSyncedCaches(t *testing.T) {
 	s.waitReady()
 }
 
-func TestInvalidFlagsAndConfigurationAreReportedAtStartup(t *testing.T) {
+func TestInvalidFlagsAreReportedAtStartup(t *testing.T) {
 	t.Parallel()
-	n := &namespace{T: t, name: "default"}
 	for name, c := range map[string]struct {
 		args []string
 		want []string
 	}{
 		"an unknown flag":                   {[]string{"--no-such-flag"}, []string{"unknown flag: --no-such-flag"}},
 		"an argument":                       {[]string{"serve"}, []string{`unexpected argument "serve"`}},
-		"a missing file":                    {[]string{"--config=/no/such/file"}, []string{"/no/such/file", "no such file"}},
-		"an unknown field":                  {[]string{"--config=" + n.file("a.yaml", "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\napplyers: []\n")}, []string{"a.yaml", "unknown field", "applyers"}},
-		"an invalid path":                   {[]string{"--config=" + n.file("b.yaml", "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\ncontrollers: [{fields: [spec.replicas]}]\n")}, []string{"b.yaml", "controllers[0].fields[0]", "a dot is missing before a field name"}},
-		"a null in a list":                  {[]string{"--config=" + n.file("c.yaml", "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\nimperative: [~]\n")}, []string{"c.yaml", "imperative[0]", "correct or remove it"}},
 		"a client name without a client CA": {[]string{"--client-name=apiserver"}, []string{"--client-name=apiserver", "--client-ca"}},
 		"a limit below zero":                {[]string{"--max-in-flight=-1"}, []string{"--max-in-flight=-1", "0 for no limit"}},
 		"a delay below zero":                {[]string{"--shutdown-delay=-1s"}, []string{"--shutdown-delay=-1s"}},
@@ -111,7 +106,6 @@ func TestInvalidFlagsAndConfigurationAreReportedAtStartup(t *testing.T) {
 		"port 0":                            {[]string{"--webhook-port=0"}, []string{"--webhook-port=0", "from 1 to 65535"}},
 		"an empty Service name":             {[]string{"--service="}, []string{`--service=""`, "not a valid name"}},
 		"an invalid namespace":              {[]string{"--self-signed", "--namespace=A B"}, []string{`--namespace="A B"`, "not a valid name"}},
-		"a manager in two lists":            {[]string{"--config=" + n.file("d.yaml", "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\nimperative: [helm]\n")}, []string{"d.yaml", "imperative[0]", "also in appliers"}},
 		"a bad kubeconfig":                  {[]string{"--kubeconfig=/no/such/file"}, []string{"--kubeconfig", "/no/such/file"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,7 +3,6 @@ package manifests_test
 import (
 	"encoding/json"
 	"maps"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -57,14 +56,6 @@ func TestTheChartRendersTheObjectsOfTheOverlays(t *testing.T) {
 // ofHelm are the labels that only the chart's objects have.
 var ofHelm = []string{"app.kubernetes.io/managed-by", "app.kubernetes.io/instance", "app.kubernetes.io/version", "helm.sh/chart"}
 
-// hashed matches the name of an overlay's ConfigMap, which ends with a hash. The chart uses a checksum annotation instead.
-var hashed = regexp.MustCompile(`^handoff-webhook-config-[a-z0-9]{10}$`)
-
-const (
-	configuration = "handoff-webhook-config"
-	checksum      = "checksum/config"
-)
-
 // alike removes only the unavoidable differences between the overlays and the chart.
 func alike(t *testing.T, all objects) map[string]map[string]any {
 	t.Helper()
@@ -73,19 +64,7 @@ func alike(t *testing.T, all objects) map[string]map[string]any {
 		labels := o.GetLabels()
 		maps.DeleteFunc(labels, func(name, _ string) bool { return strings.Contains(strings.Join(ofHelm, " "), name) })
 		o.SetLabels(labels)
-		if hashed.MatchString(o.GetName()) {
-			o.SetName(configuration)
-		}
-		switch o.GetKind() {
-		case "Deployment":
-			sameVolume(t, o)
-			unstructured.RemoveNestedField(o.Object, "spec", "template", "metadata", "annotations", checksum)
-			if rest, _, _ := unstructured.NestedMap(o.Object, "spec", "template", "metadata", "annotations"); len(rest) == 0 {
-				unstructured.RemoveNestedField(o.Object, "spec", "template", "metadata", "annotations")
-			}
-		case "Role":
-			sameNames(t, o)
-		case "ConfigMap":
+		if o.GetKind() == "ConfigMap" {
 			sameContent(t, o)
 		}
 		found[o.GetKind()+"/"+o.GetNamespace()+"/"+o.GetName()] = o.Object
@@ -95,44 +74,6 @@ func alike(t *testing.T, all objects) map[string]map[string]any {
 		found["Namespace/"+system] = namespace
 	}
 	return found
-}
-
-// sameNames removes the hash from the ConfigMap's name in the rules of a Role.
-func sameNames(t *testing.T, role *unstructured.Unstructured) {
-	t.Helper()
-	rules, _, err := unstructured.NestedSlice(role.Object, "rules")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, rule := range rules {
-		rule, _ := rule.(map[string]any)
-		if names, _, _ := unstructured.NestedStringSlice(rule, "resourceNames"); len(names) == 1 && hashed.MatchString(names[0]) {
-			rule["resourceNames"] = []any{configuration}
-		}
-	}
-	role.Object["rules"] = rules
-}
-
-// sameVolume removes the hash from the ConfigMap's name in the configuration volume.
-func sameVolume(t *testing.T, deployment *unstructured.Unstructured) {
-	t.Helper()
-	volumes, _, err := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "volumes")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, volume := range volumes {
-		volume, _ := volume.(map[string]any)
-		name, found, _ := unstructured.NestedString(volume, "configMap", "name")
-		if !found || !hashed.MatchString(name) {
-			continue
-		}
-		if err := unstructured.SetNestedField(volume, configuration, "configMap", "name"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := unstructured.SetNestedSlice(deployment.Object, volumes, "spec", "template", "spec", "volumes"); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // sameContent decodes the files of a ConfigMap, because comments and whitespace may differ.

@@ -65,6 +65,7 @@ func TestAlertsFireForTheirProblemOnly(t *testing.T) {
 		"the certificate expires in ten days":   {map[string]string{`handoff_certificate_expiration_timestamp_seconds{pod="a"}`: "864000+0x120"}, 62 * time.Minute, []string{"HandoffCertificateExpires"}},
 		"a pod that has no certificate yet":     {map[string]string{`handoff_certificate_expiration_timestamp_seconds{pod="a"}`: "0+0x120"}, 2 * time.Hour, nil},
 		"certificate files cannot be read":      {map[string]string{`handoff_check_problem{pod="a", check="certificate"}`: "1+0x120"}, 17 * time.Minute, []string{"HandoffCertificateProblem"}},
+		"the configuration is broken":           {map[string]string{`handoff_check_problem{pod="a", check="configuration"}`: "1+0x120"}, 7 * time.Minute, []string{"HandoffConfigurationProblem"}},
 		"a pod is starting":                     {map[string]string{`handoff_check_problem{pod="a", check="certificate"}`: "1+0x5 0+0x115"}, 17 * time.Minute, nil},
 		"a namespace without its label":         {map[string]string{`handoff_stale_namespace_labels`: "1+0x120"}, 17 * time.Minute, []string{"HandoffNamespacesNotLabeled"}},
 	} {

@@ -43,7 +43,7 @@ func (f *State) Check() error {
 		texts = append(texts, text)
 	}
 	if !ready { // a kind that is installed later is not waited for
-		for _, resource := range f.scalers.missing() {
+		for _, resource := range f.scalers.Load().missing() {
 			texts = append(texts, resource+" are not listed yet")
 		}
 	}
@@ -80,7 +80,7 @@ func (a ages) Collect(metrics chan<- prometheus.Metric) {
 	for resource, informer := range a.state.informers {
 		collect(resource, informer)
 	}
-	for watch := range a.state.scalers.running() {
+	for watch := range a.state.scalers.Load().running() {
 		collect(watch.resource.GroupResource().String(), watch.informer)
 	}
 }

@@ -38,7 +38,7 @@ const (
 // returns true, they only return what is built in.
 type State struct {
 	informers map[string]toolscache.SharedIndexInformer // by resource
-	scalers   *scalers                                  // nil without FollowScalers
+	scalers   atomic.Pointer[scalers]                   // nil without FollowScalers
 	ready     atomic.Bool
 }
 
@@ -115,7 +115,7 @@ func (f *State) Ready() bool {
 			return false
 		}
 	}
-	if len(f.scalers.missing()) > 0 {
+	if len(f.scalers.Load().missing()) > 0 {
 		return false
 	}
 	f.ready.Store(true)
@@ -150,7 +150,7 @@ func (f *State) Scaler(namespace, group, kind, name string) ownership.Scaler {
 	}
 	first, _ := scale.Choose(f.references(targetKey{namespace, schema.GroupKind{Group: group, Kind: kind}, name}))
 	return ownership.Scaler{
-		Name: first.Scaler, Desired: first.Desired, OffAtZero: first.OffAtZero, Readable: f.scalers.readable(),
+		Name: first.Scaler, Desired: first.Desired, OffAtZero: first.OffAtZero, Readable: f.scalers.Load().readable(),
 	}
 }
 
@@ -159,7 +159,7 @@ func (f *State) references(key targetKey) (references []scale.Reference) {
 	for _, s := range find(f.informers[hpaResource], key) {
 		references = append(references, s.reference)
 	}
-	for watch := range f.scalers.running() {
+	for watch := range f.scalers.Load().running() {
 		for _, s := range find(watch.informer, key) {
 			references = append(references, s.reference)
 		}

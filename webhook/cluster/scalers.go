@@ -21,14 +21,18 @@ import (
 	"github.com/ownership-handoff/handoff/internal/scale"
 )
 
-// reportInterval is the interval at which scalers are reported.
-const reportInterval = time.Second
+const (
+	// reportInterval is the interval at which scalers are reported, and changes of their kinds noticed.
+	reportInterval = time.Second
+	// settleInterval is the interval at which new kinds are asked whether their objects are listed.
+	settleInterval = 50 * time.Millisecond
+)
 
 // ScalerOptions configure State.FollowScalers.
 type ScalerOptions struct {
-	// Kinds are the kinds of scalers besides HorizontalPodAutoscalers, in the order in which they are named if several reference
-	// the same object.
-	Kinds []scale.Kind
+	// Kinds returns the kinds of scalers besides HorizontalPodAutoscalers, in the order in which they are named if several reference
+	// the same object. They may change.
+	Kinds func() []scale.Kind
 	// Client reads their objects.
 	Client dynamic.Interface
 	// Events records Events on scalers that scale nothing, and on those that scale the same object.
@@ -41,10 +45,11 @@ type scalers struct {
 	options ScalerOptions
 
 	state    *State
+	kinds    []scale.Kind
 	managers []string                      // all managers of the kinds
 	watches  []atomic.Pointer[scalerWatch] // by the position of the kind; nil if it is not installed
 	known    atomic.Pointer[func() bool]   // reports whether all CustomResourceDefinitions are known
-	ctx      context.Context               //nolint:containedctx // that of the function that FollowScalers returns: watches end with it
+	ctx      context.Context               //nolint:containedctx // that of start: watches end with it
 	reports  *reports
 }
 
@@ -52,35 +57,82 @@ type scalers struct {
 // watches them until the context is done: a kind's objects while its CustomResourceDefinition exists. The state is not ready
 // before they are listed, but a kind that cannot be listed does not delay it for more than a few seconds.
 func (f *State) FollowScalers(o ScalerOptions) (run func(context.Context) error) {
-	s := &scalers{options: o, state: f, watches: make([]atomic.Pointer[scalerWatch], len(o.Kinds))}
+	first := f.scalersOf(o, o.Kinds())
+	f.scalers.Store(first)
+	return first.run
+}
+
+func (f *State) scalersOf(o ScalerOptions, kinds []scale.Kind) *scalers {
+	s := &scalers{options: o, state: f, kinds: kinds, watches: make([]atomic.Pointer[scalerWatch], len(kinds))}
 	s.reports = &reports{
 		state: f, log: o.Log, events: o.Events,
 		problems: map[types.UID]*scaler{}, targets: map[targetKey]bool{}, reported: map[targetKey]string{},
 	}
-	for i := range o.Kinds {
-		s.managers = append(s.managers, o.Kinds[i].Managers...)
+	for i := range kinds {
+		s.managers = append(s.managers, kinds[i].Managers...)
 	}
-	f.scalers = s
-	return s.run
+	return s
 }
 
+// run watches the kinds until the context is done. If they change, it watches the new ones before it forgets the others, so that
+// every scaler of both stays known.
 func (s *scalers) run(ctx context.Context) error {
-	s.ctx = ctx
-	known, err := s.state.informers[crdResource].AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    s.defined,
-		UpdateFunc: func(_, now any) { s.defined(now) }, //nolint:contextcheck // s.ctx is this context
-		DeleteFunc: s.undefined,
-	})
+	stop, err := s.start(ctx)
 	if err != nil {
-		return fmt.Errorf("following CustomResourceDefinitions: %w", err)
+		return err
 	}
-	if _, err := s.state.informers[hpaResource].AddEventHandler(s.reports.handler()); err != nil {
-		return fmt.Errorf("following HorizontalPodAutoscalers: %w", err)
+	defer func() { stop() }()
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		s.reports.report(s.running())
+		kinds := s.options.Kinds()
+		if err != nil || slices.EqualFunc(kinds, s.kinds, sameKind) {
+			return
+		}
+		next, stopThis := s.state.scalersOf(s.options, kinds), stop
+		if stop, err = next.start(ctx); err != nil {
+			return
+		}
+		_ = wait.PollUntilContextCancel(ctx, settleInterval, true, func(context.Context) (bool, error) {
+			return len(next.missing()) == 0, nil
+		}) // the error is the context's
+		s.state.scalers.Store(next)
+		stopThis()
+		s = next
+	}, reportInterval)
+	return err
+}
+
+func sameKind(a, b scale.Kind) bool {
+	return a.GroupKind == b.GroupKind && a.PathText() == b.PathText()
+}
+
+// start watches the kinds until the context is done or stop is called.
+func (s *scalers) start(ctx context.Context) (stop func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	s.ctx = ctx
+	stop = cancel
+	for _, watched := range []struct {
+		resource string
+		handler  toolscache.ResourceEventHandler
+	}{
+		{hpaResource, s.reports.handler()},
+		{crdResource, toolscache.ResourceEventHandlerFuncs{
+			AddFunc:    s.defined,
+			UpdateFunc: func(_, now any) { s.defined(now) }, //nolint:contextcheck // s.ctx is this context
+			DeleteFunc: s.undefined,
+		}},
+	} {
+		informer, before := s.state.informers[watched.resource], stop
+		registered, err := informer.AddEventHandler(watched.handler)
+		if err != nil {
+			before()
+			return before, fmt.Errorf("following %s: %w", watched.resource, err)
+		}
+		stop = func() { before(); _ = informer.RemoveEventHandler(registered) } // it only fails for one of another informer
+		hasSynced := registered.HasSynced
+		s.known.Store(&hasSynced) // that of CustomResourceDefinitions, the last
 	}
-	hasSynced := known.HasSynced
-	s.known.Store(&hasSynced)
-	wait.UntilWithContext(ctx, func(context.Context) { s.reports.report(s.running()) }, reportInterval)
-	return nil
+	return stop, nil
 }
 
 // defined starts to watch the objects of a kind whose CustomResourceDefinition has appeared, and watches another version if the
@@ -98,7 +150,7 @@ func (s *scalers) defined(o any) {
 	if !served || s.ctx.Err() != nil {
 		return
 	}
-	watch := newScalerWatch(s.options.Kinds[rank], rank, resource, s.options.Client, s.reports.handler())
+	watch := newScalerWatch(s.kinds[rank], rank, resource, s.options.Client, s.reports.handler())
 	s.options.Log.Info("watching scalers, because their kind is installed", "resource", resource.GroupResource().String(),
 		"version", resource.Version, "path", watch.kind.PathText())
 	ctx, cancel := context.WithCancel(s.ctx)
@@ -131,7 +183,7 @@ func (s *scalers) crdOf(o any) (crd *apiextensionsv1.CustomResourceDefinition, r
 		return nil, -1
 	}
 	defined := schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}
-	return crd, slices.IndexFunc(s.options.Kinds, func(k scale.Kind) bool { return k.GroupKind == defined })
+	return crd, slices.IndexFunc(s.kinds, func(k scale.Kind) bool { return k.GroupKind == defined })
 }
 
 // running returns the watches in the order of the kinds.

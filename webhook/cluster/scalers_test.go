@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -76,6 +77,12 @@ func (f *following) recorded() string {
 // follow starts state that follows kinds of scalers with a user's permissions, without waiting until it is ready.
 func follow(t *testing.T, config *rest.Config, kinds ...scale.Kind) *following {
 	t.Helper()
+	return followChanging(t, config, func() []scale.Kind { return kinds })
+}
+
+// followChanging is follow for kinds that change.
+func followChanging(t *testing.T, config *rest.Config, kinds func() []scale.Kind) *following {
+	t.Helper()
 	c, state, err := stateOf(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
@@ -147,6 +154,34 @@ func createScaler(t *testing.T, namespace, name string, kind schema.GroupVersion
 
 func (f *following) scalerOf(namespace, name string) func() string {
 	return func() string { return f.state.Scaler(namespace, "apps", "Deployment", name).Name }
+}
+
+// TestScalersStayKnownWhenTheKindsChange verifies that a scaler of a kind that stays is known at every moment.
+func TestScalersStayKnownWhenTheKindsChange(t *testing.T) {
+	t.Parallel()
+	stays, comes := kindOf("stays.example.com"), kindOf("configured-later.example.com")
+	n := namespace(t, nil).Name
+	for kind, target := range map[string]string{stays.GroupKind.Group: "web", comes.GroupKind.Group: "api"} {
+		group := schema.GroupKind{Group: kind, Kind: "Scaler"}
+		create(t, defineScaler(group, "scalers", "v1"))
+		createScaler(t, n, "one", group.WithVersion("v1"), map[string]any{"ref": map[string]any{"name": target}})
+	}
+	var kinds atomic.Pointer[[]scale.Kind]
+	kinds.Store(&[]scale.Kind{stays})
+	f := followChanging(t, suite.plane.Config, func() []scale.Kind { return *kinds.Load() })
+	eventually(t, "the scaler of the first kind", "Scaler/one", f.scalerOf(n, "web"))
+	for _, change := range []struct {
+		kinds []scale.Kind
+		want  string // of the kind that comes and goes
+	}{{[]scale.Kind{comes, stays}, "Scaler/one"}, {[]scale.Kind{stays}, ""}, {[]scale.Kind{stays, comes}, "Scaler/one"}} {
+		kinds.Store(&change.kinds)
+		eventually(t, "the scaler of the other kind", change.want, func() string {
+			if f.scalerOf(n, "web")() == "" || !f.state.Ready() {
+				t.Error("the scaler of the kind that stays is not known")
+			}
+			return f.scalerOf(n, "api")()
+		})
+	}
 }
 
 func TestScalersAreWatchedWhileTheirKindExists(t *testing.T) {

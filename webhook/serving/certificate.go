@@ -12,6 +12,8 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/ownership-handoff/handoff/internal/mounted"
 )
 
 // partialWrite is how long the two files may be inconsistent while they are being written.
@@ -19,15 +21,15 @@ const partialWrite = 50 * time.Millisecond
 
 // newCertificate returns the serving certificate: the files tls.crt and tls.key in a directory, as in a mounted Secret of type
 // kubernetes.io/tls.
-func newCertificate(folder string, log logr.Logger) *files[*tls.Certificate] {
+func newCertificate(folder string, log logr.Logger) *mounted.Files[*tls.Certificate] {
 	crt, key := filepath.Join(folder, "tls.crt"), filepath.Join(folder, "tls.key")
-	return &files[*tls.Certificate]{
-		subject: "certificate", kept: "serving the last valid certificate", log: log,
-		read: func() (content[*tls.Certificate], error) { return readCertificate(crt, key) },
+	return &mounted.Files[*tls.Certificate]{
+		Subject: "certificate", Kept: "serving the last valid certificate", Log: log,
+		Read: func() (mounted.Content[*tls.Certificate], error) { return readCertificate(crt, key) },
 	}
 }
 
-func readCertificate(crt, key string) (read content[*tls.Certificate], err error) {
+func readCertificate(crt, key string) (read mounted.Content[*tls.Certificate], err error) {
 	pair, err := tls.LoadX509KeyPair(crt, key)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		time.Sleep(partialWrite)
@@ -37,9 +39,9 @@ func readCertificate(crt, key string) (read content[*tls.Certificate], err error
 		return read, fmt.Errorf("certificate %s with key %s: %w", crt, key, err)
 	}
 	leaf := pair.Leaf
-	read = content[*tls.Certificate]{
-		value: &pair, encoded: slices.Concat(pair.Certificate...), expires: leaf.NotAfter,
-		details: []any{"file", crt, "subject", leaf.Subject.String(), "notAfter", leaf.NotAfter},
+	read = mounted.Content[*tls.Certificate]{
+		Value: &pair, Encoded: slices.Concat(pair.Certificate...), Expires: leaf.NotAfter,
+		Details: []any{"file", crt, "subject", leaf.Subject.String(), "notAfter", leaf.NotAfter},
 	}
 	switch now := time.Now(); {
 	case now.After(leaf.NotAfter):
@@ -52,13 +54,13 @@ func readCertificate(crt, key string) (read content[*tls.Certificate], err error
 }
 
 // registerExpiry registers the metric of the serving certificate's expiration.
-func registerExpiry(certificate *files[*tls.Certificate], r prometheus.Registerer) {
+func registerExpiry(certificate *mounted.Files[*tls.Certificate], r prometheus.Registerer) {
 	promauto.With(r).NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "handoff_certificate_expiration_timestamp_seconds",
 		Help: "Expiration time of the serving certificate, in seconds since the Unix epoch; 0 if none is loaded.",
 	}, func() float64 {
-		if used := certificate.used.Load(); used != nil {
-			return float64(used.expires.Unix())
+		if used := certificate.Used(); used != nil {
+			return float64(used.Expires.Unix())
 		}
 		return 0
 	})

@@ -18,6 +18,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ownership-handoff/handoff/internal/mounted"
 )
 
 const (
@@ -30,8 +32,6 @@ const (
 	idleTimeout = 2 * time.Minute
 	// The API server sends about 300 bytes of headers.
 	headerLimit = 8 << 10
-	// reloadEvery is the interval at which files are checked for changes.
-	reloadEvery = time.Second
 )
 
 var (
@@ -72,8 +72,8 @@ type Server struct {
 	options      Options
 	http         *http.Server
 	connections  *connections
-	certificate  *files[*tls.Certificate]
-	clientCA     *files[*x509.CertPool] // nil if any client is served
+	certificate  *mounted.Files[*tls.Certificate]
+	clientCA     *mounted.Files[*x509.CertPool] // nil if any client is served
 	open         atomic.Bool
 	shuttingDown atomic.Bool
 }
@@ -125,7 +125,11 @@ func (s *Server) Run(ctx context.Context) error {
 	// Certificates may also change during the shutdown delay.
 	runCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	go s.reloadFiles(runCtx)
+	reload := []func(){s.certificate.Reload}
+	if s.clientCA != nil {
+		reload = append(reload, s.clientCA.Reload)
+	}
+	go mounted.Follow(runCtx, reload...)
 	served := make(chan error, 1)
 	go func() { served <- s.http.ServeTLS(listener{port, s.connections}, "", "") }()
 	s.open.Store(true)
@@ -157,29 +161,13 @@ func (s *Server) drain(ctx context.Context) {
 	s.options.Log.Info("drained: all requests completed")
 }
 
-// reloadFiles reloads the files at an interval until the context is done. Polling is cheap, and works on every kind of volume.
-func (s *Server) reloadFiles(ctx context.Context) {
-	tick := time.NewTicker(reloadEvery)
-	defer tick.Stop()
-	for ctx.Err() == nil {
-		s.certificate.reload()
-		if s.clientCA != nil {
-			s.clientCA.reload()
-		}
-		select {
-		case <-ctx.Done():
-		case <-tick.C:
-		}
-	}
-}
-
 // Checks returns the readiness checks of the server.
 func (s *Server) Checks() []Check {
 	checks := []Check{
-		{Name: "certificate", Ready: s.certificate.ready, Warning: s.certificate.warning}, {Name: "serving", Ready: s.accepting},
+		{Name: "certificate", Ready: s.certificate.Ready, Warning: s.certificate.Problem}, {Name: "serving", Ready: s.accepting},
 	}
 	if s.clientCA != nil {
-		checks = append(checks, Check{Name: "client-ca", Ready: s.clientCA.ready, Warning: s.clientCA.warning})
+		checks = append(checks, Check{Name: "client-ca", Ready: s.clientCA.Ready, Warning: s.clientCA.Problem})
 	}
 	return checks
 }

@@ -23,8 +23,8 @@ var (
 // port; health probes and metrics have their own ports.
 func (s *Server) tlsConfig() *tls.Config {
 	c := &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-		if used := s.certificate.used.Load(); used != nil {
-			return used.value, nil
+		if used := s.certificate.Used(); used != nil {
+			return used.Value, nil
 		}
 		return nil, errNoCertificate
 	}}
@@ -37,12 +37,12 @@ func (s *Server) tlsConfig() *tls.Config {
 	c.SessionTicketsDisabled = true
 	base := c.Clone()
 	c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
-		used := s.clientCA.used.Load()
+		used := s.clientCA.Used()
 		if used == nil {
 			return nil, errNoClientCA // with a nil pool, the CAs of the system would be trusted
 		}
 		current := base.Clone()
-		current.ClientCAs = used.value
+		current.ClientCAs = used.Value
 		return current, nil
 	}
 	return c

@@ -1,0 +1,124 @@
+package e2e_test
+
+import (
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// ruleFor is a configuration that assigns a field of Deployments to controllers.
+func ruleFor(field string) string {
+	return "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\n" +
+		"controllers: [{group: apps, kind: Deployment, fields: [" + field + "]}]\n"
+}
+
+// TestTheConfigurationIsFollowed verifies that a webhook that starts with a broken file uses the defaults, that a valid one comes into
+// force without a restart, and that a broken one after it changes nothing.
+func TestTheConfigurationIsFollowed(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	file, webhook := n.configured("kind: HandoffConfiguration\napplyers: []\n")
+	has := func(metric string) bool {
+		n.Helper()
+		metrics, err := webhook.Metrics(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(metrics, metric)
+	}
+	broken := func() bool { n.Helper(); return has("handoff_check_problem{check=\"configuration\"} 1\n") }
+	if log := webhook.Log(); !broken() || !strings.Contains(log, "applyers") || !strings.Contains(log, "using the defaults") {
+		t.Errorf("the broken file is not reported: %s", tail(log))
+	}
+	seconds := func(seconds string) string { return with("minReadySeconds: "+seconds, deployment("3", "app:1")) }
+	n.apply(seconds("3"))
+	autoscaledTo(7).do(stage{namespace: n})
+	n.apply(seconds("3"))
+	n.wantReplicas(7)
+	if !has(`decision="keep-autoscaled"`) { // the suite's webhook, which is called after this one, keeps them as well
+		t.Error("with a broken file, the webhook does not keep replicas")
+	}
+
+	n.kubectl("patch", "deployment", "web", "--field-manager=my-operator", "-p", `{"spec":{"minReadySeconds":9}}`)
+	n.rewrite(file, ruleFor(".spec.minReadySeconds"))
+	n.eventually("the rule is in force", func() bool {
+		return n.must(n.run(seconds("3"), "apply", "--dry-run=server", "-o", "jsonpath={.spec.minReadySeconds}", "-f", "-")).stdout == "9"
+	})
+	if broken() {
+		t.Error("the valid file is reported as broken")
+	}
+	n.rewrite(file, "{")
+	n.eventually("the broken file is reported", broken)
+	if log := webhook.Log(); !strings.Contains(log, "still using the last valid configuration") {
+		t.Errorf("the log does not say what is used: %s", tail(log))
+	}
+	n.apply(seconds("4"))
+	if got := n.jsonpath(".spec.minReadySeconds"); got != "9" {
+		t.Errorf("with a broken file, the rule keeps minReadySeconds %s, want 9", got)
+	}
+}
+
+// TestNoWriteIsLostWhileTheConfigurationChanges sends dry runs all the time while the file changes. All valid files have the rule,
+// which the suite's webhook does not have.
+func TestNoWriteIsLostWhileTheConfigurationChanges(t *testing.T) {
+	t.Parallel()
+	n := newNamespace(t, "enforce")
+	file, webhook := n.configured(ruleFor(".spec.minReadySeconds"))
+	n.apply(with("minReadySeconds: 3", deployment("3", "app:1")))
+	n.kubectl("patch", "deployment", "web", "--field-manager=my-operator", "-p", `{"spec":{"minReadySeconds":9}}`)
+	n.eventually("the API server calls the webhook with the rule", func() bool { return n.keepsNine() })
+	var writes, lost atomic.Int64
+	var writers sync.WaitGroup
+	end := time.Now().Add(10 * time.Second)
+	for range 4 {
+		writers.Go(func() {
+			for time.Now().Before(end) {
+				writes.Add(1)
+				if !n.keepsNine() {
+					lost.Add(1)
+				}
+			}
+		})
+	}
+	rule := ruleFor(".spec.minReadySeconds")
+	files := []string{rule + "imperative: {add: [me]}\n", "{", rule, rule + "scalers: []\n"}
+	for i := 0; time.Now().Before(end); i++ {
+		n.rewrite(file, files[i%len(files)])
+		time.Sleep(1100 * time.Millisecond) // a webhook checks its file every second
+	}
+	writers.Wait()
+	if reloads := strings.Count(webhook.Log(), "configuration loaded"); lost.Load() > 0 || reloads < 3 {
+		t.Errorf("%d of %d writes lost the field during %d reloads", lost.Load(), writes.Load(), reloads)
+	}
+	t.Logf("%d writes", writes.Load())
+}
+
+// keepsNine reports whether a dry run of a server-side apply keeps minReadySeconds.
+func (n *namespace) keepsNine() bool {
+	o := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "web", "namespace": n.name},
+		"spec": map[string]any{"minReadySeconds": int64(3), "revisionHistoryLimit": int64(5)},
+	}}
+	//nolint:staticcheck // the object is unstructured
+	err := cluster.client.Patch(n.Context(), o, client.Apply, client.FieldOwner("probe"), client.ForceOwnership, client.DryRunAll)
+	seconds, _, _ := unstructured.NestedInt64(o.Object, "spec", "minReadySeconds")
+	return err == nil && seconds == 9
+}
+
+// rewrite replaces a file, as the kubelet does in a mounted ConfigMap.
+func (n *namespace) rewrite(file, text string) {
+	n.Helper()
+	next := file + ".next"
+	if err := os.WriteFile(next, []byte(text), 0o600); err != nil {
+		n.Fatal(err)
+	}
+	if err := os.Rename(next, file); err != nil {
+		n.Fatal(err)
+	}
+}
