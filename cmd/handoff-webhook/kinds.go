@@ -35,7 +35,7 @@ func logUnknownKinds(c *rest.Config, current func() *inForce, log logr.Logger) (
 			if configured == checked {
 				return
 			}
-			unknown, err := unknownKinds(configured.HandoffConfiguration, client)
+			unknown, err := unknownKinds(configured.configuration, client)
 			for _, reason := range unknown {
 				log.Info("controller rule is never used", "reason", reason)
 			}

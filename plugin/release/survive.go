@@ -3,6 +3,7 @@ package release
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
@@ -70,12 +71,20 @@ func (p Plan) wider(path fieldpath.Path) fieldpath.Path {
 }
 
 // Manifests returns the manifest with and without the fields, to check whether the API server would create the object without them.
-// If it is not recorded, as with server-side apply, it is the live object without server-generated metadata.
+// If it is not recorded, as with server-side apply, it is what appliers manage of the live object: the API server would refuse to
+// create an object with what it has allocated itself, as a node port.
 func (p Plan) Manifests() (with, without []byte) {
 	if p.was != "" {
 		return []byte(p.was), []byte(p.text)
 	}
-	with = source.WithoutGenerated(p.Subject.Object.Text())
+	applied := jsontree.Valid(source.WithoutGenerated(p.Subject.Object.Text()))
+	mayGo := func(path fieldpath.Path) bool { return len(path) > 0 && !containsIdentity(path) }
+	for i := range p.fields {
+		if f := &p.fields[i]; !slices.ContainsFunc(f.Entries, p.isApplier) {
+			applied.Cut(f.Path, mayGo)
+		}
+	}
+	with = applied.Remaining()
 	object := jsontree.Valid(with)
 	for _, path := range p.Paths {
 		object.Cut(path, removableIfEmpty)

@@ -3,6 +3,8 @@ package plugin_test
 import (
 	"bytes"
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -73,6 +75,27 @@ func TestRelease(t *testing.T) {
 		t.Errorf("replicas are managed by %q", got)
 	}
 	play(t, "delete hpa dock -n yard", "apply --server-side -n yard -f testdata/dock.yaml")
+}
+
+// TestReleaseChecksTheManifestOfAServerSideApplier verifies that a required field is found although the live object has ports that the
+// API server has allocated, for which it would refuse to create another object before it looks at anything else.
+func TestReleaseChecksTheManifestOfAServerSideApplier(t *testing.T) {
+	inYard(t)
+	manifest := filepath.Join(t.TempDir(), "gate.yaml")
+	text := "{apiVersion: v1, kind: Service, metadata: {name: gate}, spec: {type: LoadBalancer, ports: [{port: 80}], externalTrafficPolicy: Local}}"
+	if err := os.WriteFile(manifest, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	play(t, "apply -n yard --server-side -f "+manifest)
+	if port := must(t, "get", "service", "gate", "-n", "yard", "-o", "jsonpath={.spec.healthCheckNodePort}"); port == "" {
+		t.Fatal("the API server has not set healthCheckNodePort, which requires externalTrafficPolicy")
+	}
+	seen := transcript(t, cluster.controlPlane.Kubeconfig,
+		"release service/gate .spec.externalTrafficPolicy -n yard --dry-run=server",
+		"release service/gate .spec.ports -n yard --dry-run=server")
+	if !strings.Contains(seen, "service/gate released .spec.externalTrafficPolicy (server dry run)") || !strings.Contains(seen, "without .spec.ports: spec.ports: required value; keep it in the manifest") {
+		t.Errorf("want the first field to be released, and the second to be required, got:\n%s", seen)
+	}
 }
 
 func TestDiffIsColoredOnlyOnATerminal(t *testing.T) {
