@@ -81,7 +81,6 @@ func (s *scalers) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { stop() }()
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		s.reports.report(s.running())
 		kinds := s.options.Kinds()
