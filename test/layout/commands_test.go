@@ -58,14 +58,14 @@ func TestTestsThatSkipUnderTheRaceDetectorRunWithoutIt(t *testing.T) {
 	}
 }
 
-// make e2e-oldest selects tests by the beginnings of their names.
+// make e2e-oldest and e2e-kind select tests by the beginnings of their names.
 func TestEveryTestOfTheOldestVersionExists(t *testing.T) {
-	list := regexp.MustCompile(`(?s)\nDECISIONS := (.*?[^\\])\n`).FindStringSubmatch(read(t, root+"/Makefile"))
-	if list == nil {
-		t.Fatal("the Makefile has no such list")
-	}
 	tests := append(testsIn(t, "test/e2e"), testsIn(t, "test/manifests")...)
-	for _, name := range strings.Fields(strings.NewReplacer("\\", "", "$$", "$").Replace(list[1])) {
+	lists := regexp.MustCompile(`(?ms)^(?:DECISIONS|INSTALLED) := (.*?[^\\])$`).FindAllStringSubmatch(read(t, root+"/Makefile"), -1)
+	if len(lists) != 2 {
+		t.Fatalf("the Makefile has %d of the two lists", len(lists))
+	}
+	for _, name := range strings.Fields(strings.NewReplacer("\\", "", "$$", "$").Replace(lists[0][1] + " " + lists[1][1])) {
 		if !matches("^Test"+name, tests) {
 			t.Errorf("no test begins with Test%s", name)
 		}
