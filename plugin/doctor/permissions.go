@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/manifests"
+	"github.com/ownership-handoff/handoff/plugin/installation"
 )
 
 // checkPermissions asks the API server whether the webhook's ServiceAccount has the permissions that this installation uses. An
@@ -83,7 +85,12 @@ func (d *diagnosis) wanted(ctx context.Context) (all []authorizationv1.ResourceA
 		}
 	}
 	configured, err := d.in.Configuration(ctx)
-	if err != nil {
+	var invalid *installation.InvalidConfigurationError
+	switch {
+	case errors.As(err, &invalid):
+		d.check.found(invalid.Object, "the configuration is not valid, and the pods use the last valid one or the default: "+invalid.Err.Error(),
+			"correct the field; the pods follow the ConfigMap without a restart")
+	case err != nil:
 		d.check.gap("reading the configuration of the webhook, which names the kinds of scalers: %v", err)
 	}
 	for _, scaler := range configured.Scalers {

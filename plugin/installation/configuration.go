@@ -90,8 +90,22 @@ func Flag(of *appsv1.Deployment, name string) (value string, set bool) {
 	return value, set
 }
 
+// InvalidConfigurationError is the error about a ConfigMap whose configuration is not valid. The pods use the last valid one, or the
+// default if they have started with this one.
+type InvalidConfigurationError struct {
+	// Object names the ConfigMap, as "configmap/handoff-webhook-config -n handoff-system".
+	Object string
+	// Err names the field.
+	Err error
+}
+
+func (e *InvalidConfigurationError) Error() string { return e.Object + ": " + e.Err.Error() }
+
+// Unwrap returns the error that names the field.
+func (e *InvalidConfigurationError) Unwrap() error { return e.Err }
+
 // Configuration returns the configuration with which the webhook runs: the file that the Deployment mounts. The error says which
-// object cannot be read; the configuration is then the default.
+// object cannot be read, or is *InvalidConfigurationError; the configuration is then the default.
 func (in *Installation) Configuration(ctx context.Context) (config.HandoffConfiguration, error) {
 	deployment, err := in.Deployment(ctx)
 	if err == nil && deployment == nil {
@@ -115,7 +129,7 @@ func (in *Installation) Configuration(ctx context.Context) (config.HandoffConfig
 	}
 	c, err := config.Parse([]byte(text))
 	if err != nil {
-		return config.Default(), fmt.Errorf("configmap/%s -n %s: %w", name, deployment.Namespace, err)
+		return config.Default(), &InvalidConfigurationError{fmt.Sprintf("configmap/%s -n %s", name, deployment.Namespace), err}
 	}
 	return c, nil
 }
@@ -150,6 +164,10 @@ func (in *Installation) Configured(ctx context.Context, namespace string) (c con
 	reply, err := in.Ask(ctx, namespace, true)
 	if err != nil || !reply.Answered || reply.Configuration == config.Default().Hash() {
 		return c, nil
+	}
+	var invalid *InvalidConfigurationError
+	if errors.As(unread, &invalid) {
+		return c, []string{"the last valid configuration of handoff is unknown, so the default applies here; " + invalid.Error()}
 	}
 	return c, []string{"the configuration of handoff is unknown, so the default applies here; give it with --config, or ask for " +
 		"permission to get the Deployment of handoff and its ConfigMap"}

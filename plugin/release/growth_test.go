@@ -32,13 +32,13 @@ func TestTimeIsLinearInReleasedFields(t *testing.T) {
 					fmt.Fprintf(&managed, `,"f:key-%05d":{}`, i)
 					fmt.Fprintf(&lines, "  key-%05d: x\n", i)
 				}
-				o := object{kind: c.kind, body: `{"data":{` + data.String()[1:] + `}}`}
+				o := object{kind: c.kind, body: `{"data":{` + data.String()[1:] + `},"other":{` + data.String()[1:] + `}}`}
 				inEntry := `"f:data":{` + managed.String()[1:] + `}`
 				if c.annotated {
-					o.annotated = o.body
+					o.annotated = `{"data":{` + data.String()[1:] + `}}`
 					inEntry += "," + annotation
 				}
-				o.entries = []string{entry(c.manager, inEntry)}
+				o.entries = []string{entry(c.manager, inEntry), entry("kubectl-edit/Update", `"f:other":{`+managed.String()[1:]+`}`)}
 				subject := o.subject(t)
 				version, kind, _ := strings.Cut(c.kind, " ")
 				manifest := source.Text{Name: "f", Content: []byte("apiVersion: " + version + "\nkind: " + kind + "\nmetadata: {name: web}\ndata:\n" + lines.String())}

@@ -207,6 +207,10 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 			do:    configure("scalers: {add: [{group: batch, kind: CronJob, path: .spec.scaleTargetRef}]}"),
 			check: "permissions", problem: "lacks permission to list cronjobs.batch, watch cronjobs.batch", remedy: "kubectl apply -k", undo: apply,
 		},
+		"the configuration is not valid": {
+			do:    configure("applyers: []"),
+			check: "permissions", problem: `the pods use the last valid one or the default: unknown field "applyers"`, remedy: "correct the field", undo: apply,
+		},
 		"a permission for self-signed certificates is missing": {
 			do: patches("kubectl-edit", "deployment/handoff-webhook",
 				`[{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "--self-signed"}]`),

@@ -81,24 +81,29 @@ func (s *scalers) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	wait.UntilWithContext(ctx, func(ctx context.Context) {
-		s.reports.report(s.running())
-		kinds := s.options.Kinds()
-		if err != nil || slices.EqualFunc(kinds, s.kinds, sameKind) {
-			return
+	tick := time.NewTicker(reportInterval)
+	defer tick.Stop()
+	for current := s; ; {
+		current.reports.report(current.running())
+		if kinds := s.options.Kinds(); !slices.EqualFunc(kinds, current.kinds, sameKind) {
+			next := s.state.scalersOf(s.options, kinds)
+			stopNext, err := next.start(ctx)
+			if err != nil {
+				return err
+			}
+			_ = wait.PollUntilContextCancel(ctx, settleInterval, true, func(context.Context) (bool, error) {
+				return len(next.missing()) == 0, nil
+			}) // the error is the context's
+			s.state.scalers.Store(next)
+			stop()
+			current, stop = next, stopNext
 		}
-		next, stopThis := s.state.scalersOf(s.options, kinds), stop
-		if stop, err = next.start(ctx); err != nil {
-			return
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
 		}
-		_ = wait.PollUntilContextCancel(ctx, settleInterval, true, func(context.Context) (bool, error) {
-			return len(next.missing()) == 0, nil
-		}) // the error is the context's
-		s.state.scalers.Store(next)
-		stopThis()
-		s = next
-	}, reportInterval)
-	return err
+	}
 }
 
 func sameKind(a, b scale.Kind) bool {
