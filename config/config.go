@@ -37,19 +37,8 @@ type HandoffConfiguration struct {
 	Autoscalers []string
 	// Scalers are the kinds whose objects own the scale field of what they reference.
 	Scalers Scalers
-	// Controllers are the rules for fields that controllers own.
-	Controllers []ControllerRule
-}
-
-// ControllerRule makes controllers the owners of the fields that they write on matching objects.
-type ControllerRule struct {
-	// Group and Kind select the objects; empty or "*" matches any. The core group is written "core".
-	Group string `json:"group"`
-	Kind  string `json:"kind"`
-	// Fields are paths in the format of the API server's conflict errors, with * for any key: see ownership.ParsePattern.
-	Fields []string `json:"fields"`
-	// Managers are the controllers that write by server-side apply, which otherwise counts as the apply of a manifest.
-	Managers []string `json:"managers"`
+	// Rules assign fields to controllers.
+	Rules []Rule
 }
 
 // Default returns the configuration that applies without a file.
@@ -103,7 +92,7 @@ func Parse(text []byte) (HandoffConfiguration, error) {
 	if err != nil {
 		return c, err
 	}
-	return c, c.validate(managers)
+	return c, withLine(text, c.validate(managers))
 }
 
 // Hash identifies what the configuration says. The webhook states it in its answer to kubectl handoff, for users who cannot read
@@ -116,24 +105,4 @@ func (c HandoffConfiguration) Hash() string {
 // Managers returns the lists of managers as ownership.Managers.
 func (c HandoffConfiguration) Managers() ownership.Managers {
 	return ownership.Managers{Autoscalers: c.Autoscalers, Appliers: c.Appliers, Imperative: c.Imperative}
-}
-
-// Rules returns the controller rules as ownership.Rules. The error names the invalid field.
-func (c HandoffConfiguration) Rules() ([]ownership.Rule, error) {
-	rules := make([]ownership.Rule, 0, len(c.Controllers))
-	for i, rule := range c.Controllers {
-		if len(rule.Fields) == 0 {
-			return nil, fmt.Errorf("controllers[%d].fields: must not be empty; list at least one path", i)
-		}
-		parsed := ownership.Rule{Group: rule.Group, Kind: rule.Kind, Managers: rule.Managers}
-		for j, field := range rule.Fields {
-			pattern, err := ownership.ParsePattern(field)
-			if err != nil {
-				return nil, fmt.Errorf("controllers[%d].fields[%d]: %w", i, j, err)
-			}
-			parsed.Fields = append(parsed.Fields, pattern)
-		}
-		rules = append(rules, parsed)
-	}
-	return rules, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
@@ -50,8 +51,8 @@ func TestDefaultManagers(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", manager, diff)
 		}
 	}
-	if rules, err := config.Default().Rules(); len(rules) > 0 || err != nil {
-		t.Errorf("want no rules by default, got %v, %v", rules, err)
+	if rules := config.Default().Rules; len(rules) > 0 {
+		t.Errorf("want no rules by default, got %v", rules)
 	}
 }
 
@@ -98,26 +99,26 @@ func TestAListInTheFileReplacesOnlyItsDefault(t *testing.T) {
 				c.Imperative = append(c.Imperative, "helm")
 			}),
 		},
-		"the managers of a rule": {
-			head + "controllers:\n- fields: [.spec.x]\n  managers: [my-operator, keda]\n", with(func(c *config.HandoffConfiguration) {
-				c.Controllers = []config.ControllerRule{{Fields: []string{".spec.x"}, Managers: []string{"my-operator", "keda"}}}
+		"the writers of a rule": {
+			head + "rules:\n- name: x\n  fields: [.spec.x]\n  writers: [my-operator, keda]\n", with(func(c *config.HandoffConfiguration) {
+				c.Rules = []config.Rule{{Name: "x", Fields: []string{".spec.x"}, Writers: []string{"my-operator", "keda"}}}
 			}),
 		},
-		"controllers": {
-			head + "controllers:\n- group: apps\n  kind: '*'\n  fields: ['.spec.replicas', '.spec.template.spec.containers[*].resources']\n",
+		"rules": {
+			head + "rules:\n- name: size\n  kinds: [{group: apps, kind: '*'}]\n  fields: ['.spec.replicas', '.spec.template.spec.containers[*].resources']\n",
 			with(func(c *config.HandoffConfiguration) {
-				c.Controllers = []config.ControllerRule{
-					{Group: "apps", Kind: "*", Fields: []string{".spec.replicas", ".spec.template.spec.containers[*].resources"}},
+				c.Rules = []config.Rule{
+					{Name: "size", Kinds: []config.RuleKind{{Group: "apps", Kind: "*"}}, Fields: []string{".spec.replicas", ".spec.template.spec.containers[*].resources"}},
 				}
 			}),
 		},
 		"all lists, as JSON": {
 			`{"apiVersion":"config.ownership-handoff.io/v1alpha1","kind":"HandoffConfiguration","appliers":["a"],"imperative":["b"],` +
-				`"autoscalers":["c"],"scalers":[{"group":"keda.sh","kind":"ScaledJob","path":".spec.ref"}],"controllers":[{"fields":[".spec.x"]}]}`,
+				`"autoscalers":["c"],"scalers":[{"group":"keda.sh","kind":"ScaledJob","path":".spec.ref"}],"rules":[{"name":"x","fields":[".spec.x"]}]}`,
 			config.HandoffConfiguration{
 				APIVersion: config.APIVersion, Kind: config.Kind, Appliers: []string{"a"}, Imperative: []string{"b"},
 				Autoscalers: []string{"c"}, Scalers: config.Scalers{{"keda.sh", "ScaledJob", ".spec.ref"}},
-				Controllers: []config.ControllerRule{{Fields: []string{".spec.x"}}},
+				Rules: []config.Rule{{Name: "x", Fields: []string{".spec.x"}}},
 			},
 		},
 		"comments and the end of the document": {"# a comment\n---\n" + head + "...\n", config.Default()},
@@ -147,30 +148,30 @@ func TestParseErrorsNameTheFieldAndTheRemedy(t *testing.T) {
 		"an unknown apiVersion":                  {"apiVersion: config.ownership-handoff.io/v9\nkind: HandoffConfiguration\n", []string{"apiVersion", "v9"}},
 		"an unknown kind":                        {"apiVersion: config.ownership-handoff.io/v1alpha1\nkind: Config\n", []string{"kind", `"Config"`}},
 		"an unknown field":                       {head + "applier: [helm]\n", []string{"unknown field", `"applier"`}},
-		"an unknown field of a rule":             {head + "controllers:\n- kind: X\n  field: [.a]\n", []string{"unknown field", "controllers[0].field"}},
+		"an unknown field of a rule":             {head + "rules:\n- name: X\n  field: [.a]\n", []string{"unknown field", "rules[0].field"}},
 		"a field in the wrong case":              {head + "Appliers: [helm]\n", []string{"unknown field", "Appliers"}},
 		"a repeated field":                       {head + "appliers: [a]\nappliers: [b]\n", []string{"line 4", "appliers"}},
-		"a repeated field of a rule":             {head + "controllers:\n- kind: X\n  kind: Y\n  fields: [.a]\n", []string{"line 5", "kind"}},
+		"a repeated field of a rule":             {head + "rules:\n- name: X\n  name: Y\n  fields: [.a]\n", []string{"line 5", "name"}},
 		"a string instead of a list":             {head + "appliers: helm\n", []string{"appliers", "string"}},
 		"a list of lists":                        {head + "appliers: [[helm]]\n", []string{"appliers", "array"}},
-		"an object instead of a list":            {head + "controllers: {kind: X}\n", []string{"controllers", "object"}},
+		"an object instead of a list":            {head + "rules: {name: X}\n", []string{"rules", "object"}},
 		"a list instead of a string":             {"apiVersion: [a]\nkind: b\n", []string{"apiVersion", "array"}},
 		"a list instead of an object":            {"- a\n", []string{"the document", "array"}},
 		"a string instead of an object":          {"handoff\n", []string{"the document", "string"}},
 		"broken YAML":                            {head + "appliers: [helm\n", []string{"line"}},
-		"a tab":                                  {head + "controllers:\n\t- kind: X\n", []string{"line"}},
+		"a tab":                                  {head + "rules:\n\t- name: X\n", []string{"line"}},
 		"a second document":                      {head + "---\n" + head, []string{"second YAML document"}},
 		"a second empty document":                {head + "---\n", []string{"second YAML document"}},
 		"a broken second document":               {head + "---\n[", []string{"second YAML document"}},
 		"an empty manager":                       {head + "appliers: [helm, '']\n", []string{"appliers[1]", `""`}},
 		"a null in a list":                       {head + "imperative: [~]\n", []string{"imperative[0]", `""`, "correct or remove it"}},
 		"a dash without a name":                  {head + "appliers:\n- helm\n-\n", []string{"appliers[1]", `""`, "correct or remove it"}},
-		"a rule that is null":                    {head + "controllers:\n- fields: [.a]\n- null\n", []string{"controllers[1].fields", "empty"}},
-		"a path that is null":                    {head + "controllers:\n- fields: [.a, ~]\n", []string{"controllers[0].fields[1]", "empty"}},
-		"an alias of null":                       {head + "controllers:\n- kind: &nothing\n  fields: [.a, *nothing]\n", []string{"controllers[0].fields[1]", "empty"}},
+		"a rule that is null":                    {head + "rules:\n- name: a\n  fields: [.a]\n- null\n", []string{"line 6", "rules[1].name", "not a name"}},
+		"a path that is null":                    {head + "rules:\n- name: a\n  fields: [.a, ~]\n", []string{"rules[0].fields[1]", "empty"}},
+		"an alias of null":                       {head + "rules:\n- name: a\n  edit: &nothing\n  fields: [.a, *nothing]\n", []string{"rules[0].fields[1]", "empty"}},
 		"a bad pattern":                          {head + "autoscalers: [a, 'b-[']\n", []string{"autoscalers[1]", `"b-["`}},
-		"a rule without fields":                  {head + "controllers:\n- kind: X\n", []string{"controllers[0].fields"}},
-		"a rule with a bad path":                 {head + "controllers:\n- fields: [.a]\n- fields: [.a, b]\n", []string{"controllers[1].fields[1]", "b"}},
+		"a rule without fields":                  {head + "rules:\n- name: a\n", []string{"rules[0].fields"}},
+		"a rule with a bad path":                 {head + "rules:\n- name: a\n  fields: [.a]\n- name: b\n  fields: [.a, b]\n", []string{"rules[1].fields[1]", "b"}},
 		"a manager with spaces":                  {head + "appliers: [\" helm \"]\n", []string{"appliers[0]", `" helm "`, `write "helm"`}},
 		"a manager that is too long":             {head + "appliers: [" + strings.Repeat("a", 129) + "]\n", []string{"appliers[0]", "at most 128"}},
 		"a manager with a line break":            {head + "appliers: [\"a\\nb\"]\n", []string{"appliers[0]", "printable"}},
@@ -190,21 +191,34 @@ func TestParseErrorsNameTheFieldAndTheRemedy(t *testing.T) {
 		"an unknown change of a list":            {head + "appliers:\n  append: [ci]\n", []string{"unknown field", "appliers.append"}},
 		"a repeated change of a list":            {head + "appliers:\n  add: [ci]\n  add: [cd]\n", []string{"line 5", "add"}},
 		"a string instead of additions":          {head + "appliers: {add: ci}\n", []string{"appliers.add", "string"}},
-		"a rule's manager that is an applier":    {head + "controllers:\n- {fields: [.spec.x], managers: [helm]}\n", []string{"controllers[0].managers[0]", `"helm"`, "also in appliers", "appliers: {remove: [helm]}"}},
-		"a rule's manager that is imperative":    {head + "imperative: [me]\ncontrollers:\n- {fields: [.spec.x], managers: [a, me]}\n", []string{"controllers[0].managers[1]", "also in imperative", "remove it from one of them"}},
-		"a rule's manager that is no pattern":    {head + "controllers:\n- {fields: [.spec.x], managers: ['a[']}\n", []string{"controllers[0].managers[0]", `"a["`}},
-		"a group with its version":               {head + "controllers:\n- {group: apps/v1, fields: [.spec.x]}\n", []string{"controllers[0].group", "apps/v1", "write apps"}},
-		"a version instead of a group":           {head + "controllers:\n- {group: v1, fields: [.spec.x]}\n", []string{"controllers[0].group", "write core"}},
-		"an invalid group":                       {head + "controllers:\n- {group: ' apps', fields: [.spec.x]}\n", []string{"controllers[0].group", `" apps"`, "such as apps"}},
-		"a plural resource name as kind":         {head + "controllers:\n- {kind: deployments, fields: [.spec.x]}\n", []string{"controllers[0].kind", "deployments", "such as Deployment"}},
-		"status":                                 {head + "controllers:\n- {fields: [.spec.x, .status.*]}\n", []string{"controllers[0].fields[1]", ".status.*", "delete the path"}},
-		"the name":                               {head + "controllers:\n- {fields: [.metadata.name]}\n", []string{"controllers[0].fields[0]", ".metadata.name", "use a path that"}},
-		"everything":                             {head + "controllers:\n- {fields: ['.*']}\n", []string{"controllers[0].fields[0]", ".*", "use a path that"}},
-		"all metadata":                           {head + "controllers:\n- {fields: ['.metadata']}\n", []string{"controllers[0].fields[0]", "use a path that"}},
-		"the last-applied annotation":            {head + "controllers:\n- {fields: ['.metadata.annotations[\"kubectl.kubernetes.io/last-applied-configuration\"]']}\n", []string{"controllers[0].fields[0]", "last-applied", "list other annotations"}},
-		"all annotations":                        {head + "controllers:\n- {fields: ['.metadata.annotations.*']}\n", []string{"controllers[0].fields[0]", "last-applied"}},
-		"a list element of the object":           {head + "controllers:\n- {fields: ['[0].x']}\n", []string{"controllers[0].fields[0]", "begin with a field"}},
-		"a rule with an empty path":              {head + "controllers:\n- fields: ['']\n", []string{"controllers[0].fields[0]", "empty"}},
+		"a rule's writer that is an applier":     {head + "rules:\n- {name: a, fields: [.spec.x], writers: [helm]}\n", []string{"rules[0].writers[0]", `"helm"`, "also in appliers", "appliers: {remove: [helm]}"}},
+		"a rule's writer that is imperative":     {head + "imperative: [me]\nrules:\n- {name: a, fields: [.spec.x], writers: [a, me]}\n", []string{"rules[0].writers[1]", "also in imperative", "remove it from one of them"}},
+		"a rule's writer that is no pattern":     {head + "rules:\n- {name: a, fields: [.spec.x], writers: ['a[']}\n", []string{"rules[0].writers[0]", `"a["`}},
+		"a group with its version":               {head + "rules:\n- {name: a, kinds: [{group: apps/v1}], fields: [.spec.x]}\n", []string{"rules[0].kinds[0].group", "apps/v1", "write apps"}},
+		"a version instead of a group":           {head + "rules:\n- {name: a, kinds: [{group: v1}], fields: [.spec.x]}\n", []string{"rules[0].kinds[0].group", "write core"}},
+		"an invalid group":                       {head + "rules:\n- {name: a, kinds: [{group: ' apps'}], fields: [.spec.x]}\n", []string{"rules[0].kinds[0].group", `" apps"`, "such as apps"}},
+		"a plural resource name as kind":         {head + "rules:\n- {name: a, kinds: [{kind: deployments}], fields: [.spec.x]}\n", []string{"rules[0].kinds[0].kind", "deployments", "such as Deployment"}},
+		"status":                                 {head + "rules:\n- {name: a, fields: [.spec.x, .status.*]}\n", []string{"rules[0].fields[1]", ".status.*", "delete the path"}},
+		"the name":                               {head + "rules:\n- {name: a, fields: [.metadata.name]}\n", []string{"rules[0].fields[0]", ".metadata.name", "use a path that"}},
+		"everything":                             {head + "rules:\n- {name: a, fields: ['.*']}\n", []string{"rules[0].fields[0]", ".*", "use a path that"}},
+		"all metadata":                           {head + "rules:\n- {name: a, fields: ['.metadata']}\n", []string{"rules[0].fields[0]", "use a path that"}},
+		"the last-applied annotation":            {head + "rules:\n- {name: a, fields: ['.metadata.annotations[\"kubectl.kubernetes.io/last-applied-configuration\"]']}\n", []string{"rules[0].fields[0]", "last-applied", "list other annotations"}},
+		"all annotations":                        {head + "rules:\n- {name: a, fields: ['.metadata.annotations.*']}\n", []string{"rules[0].fields[0]", "last-applied"}},
+		"a list element of the object":           {head + "rules:\n- {name: a, fields: ['[0].x']}\n", []string{"rules[0].fields[0]", "begin with a field"}},
+		"a key of a list element":                {head + "rules:\n- {name: a, fields: ['.spec.ports[port=80].port']}\n", []string{"rules[0].fields[0]", "key of its list element", "delete the path"}},
+		"a name that is not one":                 {head + "rules:\n- {name: Right Sizer, fields: [.spec.x]}\n", []string{"line 4", "rules[0].name", `"Right Sizer"`, "such as right-sizer"}},
+		"two rules with a name":                  {head + "rules:\n- {name: a, fields: [.spec.x]}\n- {name: a, fields: [.spec.y]}\n", []string{"line 5", "rules[1].name", "rules[0]", "rename"}},
+		"a namespace that is not one":            {head + "rules:\n- name: a\n  fields: [.spec.x]\n  namespaces: [shop, 'Shop[']\n", []string{"line 6", "rules[0].namespaces[1]", `"Shop["`, "such as shop-*"}},
+		"an invalid selector":                    {head + "rules:\n- name: a\n  fields: [.spec.x]\n  selector: {matchExpressions: [{key: a, operator: Near}]}\n", []string{"line 6", "rules[0].selector", "Near"}},
+		"an unknown field of a selector":         {head + "rules:\n- name: a\n  fields: [.spec.x]\n  selector: {matchLabel: {a: b}}\n", []string{"unknown field", "rules[0].selector.matchLabel"}},
+		"an edit that is neither":                {head + "rules:\n- {name: a, fields: [.spec.x], edit: never}\n", []string{"rules[0].edit", `"never"`, "neither keep nor apply"}},
+		"any writer beside others":               {head + "rules:\n- {name: a, fields: [.spec.x], writers: [b, '*']}\n", []string{"rules[0].writers[1]", "matches every manager", "delete the others"}},
+		"a writer that matches an applier":       {head + "rules:\n- {name: a, fields: [.spec.x], writers: ['hel*']}\n", []string{"rules[0].writers[0]", "matches helm in appliers"}},
+		"rules that contradict each other": {
+			head + "rules:\n- {name: a, fields: [.spec.x]}\n- {name: b, kinds: [{kind: Deployment}], fields: [.spec.y, .spec.x], edit: apply}\n",
+			[]string{"line 5", "rules[1].fields[1]", ".spec.x is also in rule a with edit: keep, and here with edit: apply", "delete it from one of them"},
+		},
+		"a rule with an empty path": {head + "rules:\n- name: a\n  fields: ['']\n", []string{"rules[0].fields[0]", "empty"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			_, err := config.Parse([]byte(c.text))
@@ -248,7 +262,7 @@ func TestReadErrorsNameTheFile(t *testing.T) {
 
 func TestManagersAndRulesReturnTheParsedLists(t *testing.T) {
 	c, err := config.Parse([]byte(head + "appliers: [a]\nimperative: [b]\nautoscalers: [c]\n" +
-		"controllers:\n- group: core\n  kind: ReplicationController\n  fields: [.spec.replicas, '.metadata.labels[\"a.b/c\"]']\n  managers: [d]\n"))
+		"rules:\n- name: sizer\n  kinds: [{group: core, kind: ReplicationController}]\n  fields: [.spec.replicas, '.metadata.labels[\"a.b/c\"]']\n  writers: [d]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,18 +270,27 @@ func TestManagersAndRulesReturnTheParsedLists(t *testing.T) {
 	if diff := cmp.Diff(want, c.Managers(), cmpopts.IgnoreUnexported(ownership.Managers{})); diff != "" {
 		t.Errorf("managers (-want +got):\n%s", diff)
 	}
-	rules, err := c.Rules()
-	if err != nil || len(rules) != 1 {
-		t.Fatalf("want one rule, got %v, %v", rules, err)
+	rules, err := c.ParsedRules()
+	if err != nil {
+		t.Fatal(err)
 	}
-	for sentence, ok := range map[string]bool{
-		"its first field":  matches(rules[0], "", "ReplicationController", fieldpath.MakePathOrDie("spec", "replicas")),
-		"its second field": matches(rules[0], "", "ReplicationController", fieldpath.MakePathOrDie("metadata", "labels", "a.b/c")),
-		"its managers":     cmp.Equal(rules[0].Managers, []string{"d"}),
-		"no other kind":    !matches(rules[0], "", "Pod", fieldpath.MakePathOrDie("spec", "replicas")),
+	for sentence, of := range map[string]struct {
+		kind string
+		path fieldpath.Path
+		want bool
+	}{
+		"its first field":  {"ReplicationController", fieldpath.MakePathOrDie("spec", "replicas"), true},
+		"its second field": {"ReplicationController", fieldpath.MakePathOrDie("metadata", "labels", "a.b/c"), true},
+		"no other field":   {"ReplicationController", fieldpath.MakePathOrDie("spec", "paused"), false},
+		"no other kind":    {"Pod", fieldpath.MakePathOrDie("spec", "replicas"), false},
 	} {
-		if !ok {
-			t.Errorf("want the rule to match %s", sentence)
+		ofKind, err := rules.For(schema.GroupKind{Kind: of.kind}, "", ownership.Object{})
+		managers := c.Managers().WithRules(ofKind, nil)
+		if got := len(managers.RulesFor(of.path)) > 0; got != of.want || err != nil {
+			t.Errorf("%s: want %t, got %t, %v", sentence, of.want, got, err)
+		}
+		if isWriter := slices.Contains(managers.Controllers, "d"); isWriter != (of.kind == "ReplicationController") {
+			t.Errorf("%s: the rule's writer is a controller: %t", sentence, isWriter)
 		}
 	}
 }
@@ -277,10 +300,6 @@ func TestTheDefaultsAreNotShared(t *testing.T) {
 	if got := config.Default().Appliers[0]; got == "changed" {
 		t.Error("changing one configuration changes the next")
 	}
-}
-
-func matches(rule ownership.Rule, group, kind string, path fieldpath.Path) bool {
-	return rule.Matches(group, kind) && slices.ContainsFunc(rule.Fields, func(p ownership.Pattern) bool { return p.Matches(path) })
 }
 
 func TestHashIdentifiesWhatAFileSays(t *testing.T) {
@@ -297,8 +316,8 @@ func TestHashIdentifiesWhatAFileSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	for sentence, same := range map[string]bool{
-		"controllers: []": true, "appliers: {add: []}": true, "appliers: {add: [my-tool]}": false,
-		`controllers: [{kind: Deployment, fields: [".spec.paused"]}]`: false,
+		"rules: []": true, "appliers: {add: []}": true, "appliers: {add: [my-tool]}": false,
+		`rules: [{name: pause, fields: [".spec.paused"]}]`: false,
 	} {
 		if got := hashOf(sentence) == config.Default().Hash(); got != same {
 			t.Errorf("%s: want the hash of the default: %t, got %t", sentence, same, got)

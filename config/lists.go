@@ -13,13 +13,13 @@ import (
 
 // file is a HandoffConfiguration as the file has it.
 type file struct {
-	APIVersion  string           `json:"apiVersion"`
-	Kind        string           `json:"kind"`
-	Appliers    json.RawMessage  `json:"appliers"`
-	Imperative  json.RawMessage  `json:"imperative"`
-	Autoscalers json.RawMessage  `json:"autoscalers"`
-	Scalers     json.RawMessage  `json:"scalers"`
-	Controllers []ControllerRule `json:"controllers"`
+	APIVersion  string          `json:"apiVersion"`
+	Kind        string          `json:"kind"`
+	Appliers    json.RawMessage `json:"appliers"`
+	Imperative  json.RawMessage `json:"imperative"`
+	Autoscalers json.RawMessage `json:"autoscalers"`
+	Scalers     json.RawMessage `json:"scalers"`
+	Rules       []Rule          `json:"rules"`
 }
 
 // listed is a manager in the list of a field. At is its path in the file, empty for a default.
@@ -28,7 +28,7 @@ type listed struct{ field, at, manager string }
 // resolve applies the file to the defaults. The error names the field.
 func (f file) resolve() (c HandoffConfiguration, managers []listed, err error) {
 	c = Default()
-	c.APIVersion, c.Kind, c.Controllers = f.APIVersion, f.Kind, f.Controllers
+	c.APIVersion, c.Kind, c.Rules = f.APIVersion, f.Kind, f.Rules
 	for _, l := range []struct {
 		field string
 		text  json.RawMessage

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -28,24 +27,7 @@ func (c HandoffConfiguration) validate(managers []listed) error {
 	if _, err := c.ScalerKinds(); err != nil {
 		return err
 	}
-	rules, err := c.Rules()
-	if err != nil {
-		return err
-	}
-	for i, rule := range c.Controllers {
-		if err := validateKind(rule.Group, rule.Kind); err != nil {
-			return fmt.Errorf("controllers[%d].%w", i, err)
-		}
-		for j, pattern := range rules[i].Fields {
-			if err := validateField(rule.Fields[j], pattern); err != nil {
-				return fmt.Errorf("controllers[%d].fields[%d]: %w", i, j, err)
-			}
-		}
-		if err := validateControllers(rule, managers); err != nil {
-			return fmt.Errorf("controllers[%d].%w", i, err)
-		}
-	}
-	return nil
+	return c.validateRules(managers)
 }
 
 // validateLists returns an error for a name that is not valid for a field manager, and for a name in two lists, of which only the
@@ -54,7 +36,7 @@ func validateLists(managers []listed) error {
 	all := map[string]listed{} // the first of each name
 	for _, l := range managers {
 		if err := validateManager(l.manager); err != nil {
-			return fmt.Errorf("%s: %q %w", l.at, l.manager, err)
+			return inField(l.at, fmt.Errorf("%q %w", l.manager, err))
 		}
 		first, twice := all[l.manager]
 		if all[l.manager] = l; !twice || first.field == l.field {
@@ -63,7 +45,7 @@ func validateLists(managers []listed) error {
 		if l.at == "" {
 			l, first = first, l // name the one in the file
 		}
-		return fmt.Errorf("%s: %q is also in %s; remove it from one of them%s", l.at, l.manager, first.field, first.removeDefault())
+		return inField(l.at, fmt.Errorf("%q is also in %s; remove it from one of them%s", l.manager, first.field, first.removeDefault()))
 	}
 	return nil
 }
@@ -74,22 +56,6 @@ func (l listed) removeDefault() string {
 		return ""
 	}
 	return fmt.Sprintf(" (from the defaults with %s: {remove: [%s]})", l.field, l.manager)
-}
-
-// validateControllers returns an error for a manager of a rule that is not valid, and for one that is also listed as an applier
-// or as imperative, which the rule would overrule.
-func validateControllers(rule ControllerRule, managers []listed) error {
-	for i, manager := range rule.Managers {
-		if err := validateManager(manager); err != nil {
-			return fmt.Errorf("managers[%d]: %q %w", i, manager, err)
-		}
-		at := slices.IndexFunc(managers, func(l listed) bool { return l.manager == manager && l.field != "autoscalers" })
-		if at >= 0 {
-			return fmt.Errorf("managers[%d]: %q is also in %s; remove it from one of them%s",
-				i, manager, managers[at].field, managers[at].removeDefault())
-		}
-	}
-	return nil
 }
 
 func validateManager(manager string) error {
@@ -116,13 +82,13 @@ func validateKind(group, kind string) error {
 	name, after, versioned := strings.Cut(group, "/")
 	switch {
 	case versioned:
-		return fmt.Errorf("group: %q includes the version %s; write %s", group, after, name)
+		return inField("group", fmt.Errorf("%q includes the version %s; write %s", group, after, name))
 	case version.MatchString(group):
-		return fmt.Errorf("group: %q is a version; write core for the core group", group)
+		return inField("group", fmt.Errorf("%q is a version; write core for the core group", group))
 	case group != "" && group != "*" && !groupName.MatchString(group):
-		return fmt.Errorf("group: %q is not an API group; write it as in apiVersion, without the version, such as apps", group)
+		return inField("group", fmt.Errorf("%q is not an API group; write it as in apiVersion, without the version, such as apps", group))
 	case kind != "" && kind != "*" && !kindName.MatchString(kind):
-		return fmt.Errorf("kind: %q is not a kind; write it as in a manifest, such as Deployment", kind)
+		return inField("kind", fmt.Errorf("%q is not a kind; write it as in a manifest, such as Deployment", kind))
 	default:
 		return nil
 	}
@@ -136,6 +102,13 @@ func validateField(text string, pattern ownership.Pattern) error {
 		return fmt.Errorf("%s begins with a list element, but an object is not a list; begin with a field, such as .spec", text)
 	case !first.Wildcard && *first.FieldName == "status":
 		return fmt.Errorf("%s is in status, which manifests do not set; delete the path", text)
+	}
+	if last := len(pattern) - 1; last > 0 && pattern[last].FieldName != nil && pattern[last-1].Key != nil {
+		for _, key := range *pattern[last-1].Key {
+			if key.Name == *pattern[last].FieldName {
+				return fmt.Errorf("%s is a key of its list element, which identifies it; delete the path", text)
+			}
+		}
 	}
 	for _, identity := range ownership.IdentityPaths() {
 		if pattern.Matches(identity) {

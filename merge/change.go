@@ -32,7 +32,7 @@ type Change struct {
 func factsOf(field ownership.ContestedField, writer ownership.Writer) Field {
 	return Field{
 		Owner: field.Owner.Kind, Writer: writer, Manifest: field.Declared.Manifest, Base: field.Declared.Base,
-		Scale: field.Scale, Unit: field.Unit, Changed: field.Changed(), Removed: field.Removed,
+		Scale: field.Scale, Unit: field.Unit, Changed: field.Changed(), Removed: field.Removed, Editable: field.Editable, Edited: field.Edited,
 	}
 }
 

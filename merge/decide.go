@@ -2,6 +2,7 @@ package merge
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -66,7 +67,7 @@ type Decider struct {
 	Cluster Cluster
 	// Managers are the field managers of the configuration, Rules its rules that assign fields to controllers.
 	Managers ownership.Managers
-	Rules    []ownership.Rule
+	Rules    ownership.Rules
 }
 
 // Decide decides on each contested field of a write, and returns the changes and the patch. The scale field is decided first, and
@@ -88,7 +89,15 @@ func (d Decider) Decide(r Request) (Outcome, error) {
 	if err != nil {
 		return Outcome{InvalidPaths: invalid}, err
 	}
-	out, err := decideFields(w, context, scale, r.Meter)
+	return decide(w, context, scale, invalid, r.Meter)
+}
+
+// decide decides on the fields other than the scale field, and carries out all decisions. If that fails, only the decision on the scale
+// field is carried out. invalid is the error about rules that are ignored.
+func decide(
+	w ownership.Write, context ownership.ObjectContext, scale []Change, invalid error, meter ownership.Meter,
+) (Outcome, error) {
+	out, err := decideFields(w, context, scale, meter)
 	if err != nil {
 		skipped := err
 		out, err = rewrite(w, scale)
@@ -106,17 +115,23 @@ func (d Decider) Decide(r Request) (Outcome, error) {
 	return out, err
 }
 
-// withRules sets the patterns of the rules and of the object's annotation. invalid is the error about those that are ignored: paths
-// of the annotation that do not parse, or all if reading them panics.
-func (d Decider) withRules(r Request, w *ownership.Write) (invalid error) {
+// managersFor returns the field managers for the object of a write, with its rules and its scale field. invalid is the error about the
+// rules that are ignored: paths of the object's annotation that do not parse, or all if reading them panics.
+func (d Decider) managersFor(r Request) (managers ownership.Managers, invalid error) {
+	scale := func(apiVersion string) fieldpath.Path {
+		gv, err := schema.ParseGroupVersion(apiVersion)
+		if err != nil {
+			return nil
+		}
+		return d.Cluster.ScalePath(gv.Group, gv.Version, r.Kind.Kind)
+	}
 	defer func() {
 		if p := recover(); p != nil {
-			w.Managers, invalid = w.Managers.WithControlled(nil), ErrPanic
+			managers, invalid = d.Managers.WithRules(ownership.ObjectRules{}, scale), ErrPanic
 		}
 	}()
-	controlled, invalid := ownership.ControllerPatterns(r.Kind.GroupKind(), d.Rules, r.Incoming)
-	w.Managers = w.Managers.WithControlled(controlled)
-	return invalid
+	rules, invalid := d.Rules.For(r.Kind.GroupKind(), r.Namespace, r.Incoming)
+	return d.Managers.WithRules(rules, scale), invalid
 }
 
 // decideScale decides on the scale field. It returns at most one change.
@@ -172,12 +187,26 @@ func decideFields(
 			changes = append(changes, c)
 		}
 	}
-	if out, err = rewrite(w, append(changes, stale(w)...)); err != nil {
+	recorded, err := record(w, context)
+	if err != nil {
+		return out, err
+	}
+	if out, err = rewrite(w, slices.Concat(changes, stale(w), recorded)); err != nil {
 		return out, err
 	}
 	removed, err := removedBy(w, context, out.Changes)
 	out.Changes = append(out.Changes, removed...)
 	return out, err
+}
+
+// record returns the change of ownership.AppliedAnnotation, none if the write needs none.
+func record(w ownership.Write, context ownership.ObjectContext) ([]Change, error) {
+	text, changed, err := context.AppliedValues(w)
+	if err != nil || !changed {
+		return nil, err
+	}
+	value, err := json.Marshal(string(text))
+	return []Change{{Path: ownership.AppliedPath(), To: value, Decision: Decision{Verdict: Record}}}, err
 }
 
 // removedBy returns the values of other managers that the write removes, other than those that are kept or reported already.
@@ -250,8 +279,8 @@ func (c Change) checkScale() error {
 // writeOf reads the managedFields, the sender and the manifests of a write, and what is known of its object without its scaler.
 // invalid is the error about paths in its annotation.
 func (d Decider) writeOf(r Request) (w ownership.Write, context ownership.ObjectContext, invalid, err error) {
-	w = ownership.Write{Live: r.Live, Incoming: r.Incoming, Kind: r.Kind, DryRun: r.DryRun, Managers: d.managersFor(r)}
-	invalid = d.withRules(r, &w)
+	w = ownership.Write{Live: r.Live, Incoming: r.Incoming, Kind: r.Kind, DryRun: r.DryRun}
+	w.Managers, invalid = d.managersFor(r)
 	if w.LiveEntries, err = r.Live.Entries(); err != nil {
 		return w, context, invalid, fmt.Errorf("oldObject: %w", err)
 	}
@@ -266,17 +295,6 @@ func (d Decider) writeOf(r Request) (w ownership.Write, context ownership.Object
 	context.Managers = w.Managers
 	context.Scale = d.Cluster.ScalePath(r.Kind.Group, r.Kind.Version, r.Kind.Kind)
 	return w, context, invalid, nil
-}
-
-// managersFor returns the field managers for the kind of a write's object.
-func (d Decider) managersFor(r Request) ownership.Managers {
-	return d.Managers.For(r.Kind.GroupKind(), d.Rules, func(apiVersion string) fieldpath.Path {
-		gv, err := schema.ParseGroupVersion(apiVersion)
-		if err != nil {
-			return nil
-		}
-		return d.Cluster.ScalePath(gv.Group, gv.Version, r.Kind.Kind)
-	})
 }
 
 // scalerOf looks up the scaler of a write's object, and completes the context with it.

@@ -21,5 +21,5 @@
 // # Three-way merges
 //
 // The packages threeway and twoway merge objects as kubectl apply and kustomize do. They know nothing of owners and of
-// admission. Package schema describes how each field merges, and package owned applies the decision table to a three-way merge.
+// admission. Package schema describes how each field merges.
 package merge

@@ -18,6 +18,8 @@ type entryRestorer struct {
 	// the parent of the scale field that is restored with it; scale is this one, nil if there is none.
 	isPart []bool
 	scale  *fieldtree.Node
+	// recorded is the node of ownership.AppliedAnnotation, nil if the rewrite does not set it. No entry contains it afterwards.
+	recorded *fieldtree.Node
 	// parents are the missing parents that come back with nothing but kept fields. Each entry contains them as in live.
 	parents *fieldpath.Set
 	// unmanaged reports whether a kept field is in no entry of live: it was written through another API version.
@@ -38,8 +40,11 @@ func (k *keeper) newEntryRestorer() *entryRestorer {
 			if p.whole {
 				n = p.top
 			}
-			if f.change.Field.Scale {
+			switch {
+			case f.change.Field.Scale:
 				r.scale = n
+			case f.change.Decision.Verdict == Record:
+				r.recorded = n
 			}
 			for r.isPart[n.ID] = true; n != p.top; {
 				n = n.Parent()
@@ -47,7 +52,7 @@ func (k *keeper) newEntryRestorer() *entryRestorer {
 			}
 		}
 	}
-	managed := map[*fieldtree.Node]bool{r.scale: true}
+	managed := map[*fieldtree.Node]bool{r.scale: true, r.recorded: true}
 	for _, e := range k.write.LiveEntries {
 		for _, p := range r.partsIn(e) {
 			managed[p.node] = true
@@ -87,10 +92,10 @@ func (k *keeper) isSendersApply(e ownership.Entry) bool {
 
 // restore returns an entry that manages the same of the parts as in live.
 func (r *entryRestorer) restore(pair ownership.Pair) (ownership.Entry, error) {
-	if !pair.Changed() {
+	had, has, parents := r.partsToKeep(pair.Live), r.partsIn(pair.Incoming), r.parents
+	if !pair.Changed() && len(had) == len(has) {
 		return pair.Incoming, nil
 	}
-	had, has, parents := r.partsIn(pair.Live), r.partsIn(pair.Incoming), r.parents
 	if r.keeper.isSendersApply(pair.Entry()) {
 		has = slices.DeleteFunc(has, func(p managedPart) bool {
 			_, before := slices.BinarySearchFunc(had, p, managedPart.compare)
@@ -139,6 +144,11 @@ func (r *entryRestorer) partsIn(e ownership.Entry) (parts []managedPart) {
 	}
 	slices.SortFunc(parts, managedPart.compare)
 	return parts
+}
+
+// partsToKeep returns the parts that an entry of live contains and must contain afterwards.
+func (r *entryRestorer) partsToKeep(e ownership.Entry) []managedPart {
+	return slices.DeleteFunc(r.partsIn(e), func(p managedPart) bool { return p.node == r.recorded })
 }
 
 // scalePathIn returns the path of the scale field in the API version of an entry.

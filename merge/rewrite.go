@@ -15,7 +15,7 @@ import (
 // Rewrite carries out the decisions on the fields of a write. It returns the JSON patch on the incoming object, and the changes that the
 // patch makes, with those that are only reported. Depending on the verdict of a change, the patch
 //   - restores the field, with live's value and managedFields entries (Keep)
-//   - gives it Change.To (Start)
+//   - gives it Change.To (Start, Record)
 //   - removes it from the incoming object and from every managedFields entry (Clear)
 //   - does nothing (Warn)
 //
@@ -147,10 +147,12 @@ func (k *keeper) outcomes(changes []Change, isPatched bool) []Change {
 	for _, c := range changes {
 		if c.restores() {
 			f := fields[0]
-			if fields = fields[1:]; f.reason != "" {
-				c = c.manifestWins(f.reason)
-			} else if f.isGone || !isPatched {
+			fields = fields[1:]
+			switch {
+			case c.Decision.Verdict == Record || f.reason == "" && (f.isGone || !isPatched):
 				continue
+			case f.reason != "":
+				c = c.manifestWins(f.reason)
 			}
 		}
 		outcomes = append(outcomes, c)
@@ -249,7 +251,7 @@ func (k *keeper) valueOf(p *piece) json.RawMessage {
 
 // valueAt returns the value that a kept field gets.
 func (k *keeper) valueAt(f *keptField) json.RawMessage {
-	if f.change.Decision.Verdict == Start {
+	if verdict := f.change.Decision.Verdict; verdict == Start || verdict == Record {
 		return f.change.To
 	}
 	return k.live.Of(f.node).Text()

@@ -26,6 +26,8 @@ const (
 	ManifestWins
 	// Removed leaves the incoming object without a value that another manager wrote, and warns.
 	Removed
+	// Record sets ownership.AppliedAnnotation. No row of the table has it.
+	Record
 )
 
 // Field has the facts about a contested field that the decision table uses.
@@ -52,6 +54,9 @@ type Field struct {
 	Unsent bool
 	// Unrecorded reports whether the write records no manifest, so that a changed value may be a dropped one.
 	Unrecorded bool
+	// Editable reports whether a rule with ownership.EditApply assigns the field, Edited whether the manifest's value has changed since
+	// it was last applied.
+	Editable, Edited bool
 	// Contradicted reports whether the manifest chooses another member of the field's union.
 	Contradicted bool
 	// OffAtZero reports whether the owner is a scaler that 0 replicas, which someone else has set, have switched off. It only
@@ -123,6 +128,8 @@ const (
 	isScaleUnrecorded  // the write records no manifest
 	isUnit
 	isOnlyParentInBase // the manifest drops a parent of the field
+	isEditable         // a rule lets another value in the manifest win
+	isEdited           // the manifest has another value
 	isContradicted     // the manifest chooses another member of the field's union
 	isCreated
 )
@@ -130,6 +137,7 @@ const (
 // table is the decision table of docs/decisions.md, in its order. It lacks row 11, about requests that are never intercepted. Rows
 // with the same number differ only in their message.
 var table = []row{
+	{number: 6, name: "apply-edited", owners: only(ownership.Controller), writer: ownership.Applier, manifest: setsIt, when: isEdited},
 	{
 		number: 1, name: "keep-autoscaled", owners: controlled, writer: ownership.Applier, manifest: setsIt, when: isScaleOff,
 		verdict: Keep, message: startIt,
@@ -137,6 +145,10 @@ var table = []row{
 	{
 		number: 1, name: "keep-autoscaled", owners: controlled, writer: ownership.Applier, manifest: setsIt, when: isScaleUnrecorded,
 		verdict: Keep, message: "{field}, owned by {owner}; remove it if the manifest sets it",
+	},
+	{
+		number: 1, name: "keep-autoscaled", owners: controlled, writer: ownership.Applier, manifest: setsIt, when: isEditable,
+		verdict: Keep, message: "{field}, owned by {owner}; a new manifest value wins",
 	},
 	{
 		number: 1, name: "keep-autoscaled", owners: controlled, writer: ownership.Applier, manifest: setsIt,
@@ -276,6 +288,10 @@ func (f Field) meets(when condition) bool {
 		return f.Unit
 	case isOnlyParentInBase:
 		return f.Base == ownership.Lacks
+	case isEditable:
+		return f.Editable
+	case isEdited:
+		return f.Edited
 	case isContradicted:
 		return f.Contradicted && !f.Changed
 	default:
@@ -314,6 +330,8 @@ func (v Verdict) String() string {
 		return "manifest-wins"
 	case Removed:
 		return "removed"
+	case Record:
+		return "record"
 	default:
 		return "through"
 	}

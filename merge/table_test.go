@@ -40,13 +40,14 @@ type expectation struct {
 	unsent         []bool
 	contradicted   []bool
 	removed, off   []bool
+	edited         []bool
 	want           merge.Decision
 }
 
 func (e expectation) covers(f merge.Field) bool {
 	return e.created == f.Created && has(e.contradicted, f.Contradicted) && has(e.owners, f.Owner) && has(e.writers, f.Writer) && has(e.manifest, f.Manifest) && has(e.base, f.Base) &&
 		has(e.changed, f.Changed) && has(e.scale, f.Scale) && has(e.removed, f.Removed) && has(e.off, f.SwitchedOff) &&
-		has(e.unit, f.Unit) && has(e.toOne, f.ToOne) && has(e.unsent, f.Unsent)
+		has(e.unit, f.Unit) && has(e.toOne, f.ToOne) && has(e.unsent, f.Unsent) && has(e.edited, f.Edited)
 }
 
 func has[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
@@ -58,7 +59,13 @@ func expectations() map[string]expectation {
 	none := merge.Decision{Row: 0, Verdict: merge.Through}
 	return map[string]expectation{
 		"row 1: a field of an autoscaler or a controller is kept although the manifest sets it": {
-			owners: autoscalerOrController, writers: applier, manifest: setsIt, want: merge.Decision{Row: 1, Verdict: merge.Keep},
+			owners: autoscalerOrController, writers: applier, manifest: setsIt, edited: no, want: merge.Decision{Row: 1, Verdict: merge.Keep},
+		},
+		"row 1: a field of an autoscaler is kept, whatever a rule says": {
+			owners: of(ownership.Autoscaler), writers: applier, manifest: setsIt, edited: yes, want: merge.Decision{Row: 1, Verdict: merge.Keep},
+		},
+		"row 6: the manifest takes over a controller's field where it has changed and the rule lets it win": {
+			owners: of(ownership.Controller), writers: applier, manifest: setsIt, edited: yes, want: merge.Decision{Row: 6, Verdict: merge.Through},
 		},
 		"row 2: a field of an autoscaler or a controller is kept when the manifest drops it": {
 			owners: autoscalerOrController, writers: applier, manifest: lacksIt, base: hasIt,
@@ -247,7 +254,7 @@ func TestRowNames(t *testing.T) {
 	}
 	want := map[int][]string{
 		0: {""}, 1: {"keep-autoscaled"}, 2: {"keep-autoscaled-removed"}, 3: {"keep-imperative"}, 4: {"keep-replicas-removed"},
-		5: {"delete-removed"}, 6: {"take-over", "warn-one"}, 7: {"clear-stale-default"}, 8: {"clear-null", "keep-autoscaled-null"},
+		5: {"delete-removed"}, 6: {"apply-edited", "take-over", "warn-one"}, 7: {"clear-stale-default"}, 8: {"clear-null", "keep-autoscaled-null"},
 		9: {"imperative", "warn-autoscaled"}, 10: {"other-writer"}, 12: {"start-autoscaled"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -262,12 +269,12 @@ func everyField() func(yield func(merge.Field) bool) {
 			for _, writer := range writers {
 				for _, manifest := range declarations {
 					for _, base := range declarations {
-						for flags := range 1 << 11 {
+						for flags := range 1 << 12 {
 							if !yield(merge.Field{
 								Owner: owner, Writer: writer, Manifest: manifest, Base: base,
 								Changed: flags&1 != 0, Scale: flags&2 != 0, Created: flags&4 != 0, Contradicted: flags&8 != 0,
 								Removed: flags&16 != 0, SwitchedOff: flags&32 != 0, OffAtZero: flags&64 != 0,
-								Unit: flags&128 != 0, ToOne: flags&256 != 0, Unrecorded: flags&512 != 0, Unsent: flags&1024 != 0,
+								Unit: flags&128 != 0, ToOne: flags&256 != 0, Unrecorded: flags&512 != 0, Unsent: flags&1024 != 0, Edited: flags&2048 != 0,
 							}) {
 								return
 							}
@@ -280,16 +287,16 @@ func everyField() func(yield func(merge.Field) bool) {
 }
 
 func text(f merge.Field) string {
-	return fmt.Sprintf("owner %s, writer %s, manifest %s, base %s, changed %t, scale field %t, created %t, contradicted %t, removed %t, off %t, off at 0 %t, unit %t, to one %t",
-		f.Owner, f.Writer, f.Manifest, f.Base, f.Changed, f.Scale, f.Created, f.Contradicted, f.Removed, f.SwitchedOff, f.OffAtZero, f.Unit, f.ToOne)
+	return fmt.Sprintf("owner %s, writer %s, manifest %s, base %s, changed %t, scale field %t, created %t, contradicted %t, removed %t, off %t, off at 0 %t, unit %t, to one %t, edited %t",
+		f.Owner, f.Writer, f.Manifest, f.Base, f.Changed, f.Scale, f.Created, f.Contradicted, f.Removed, f.SwitchedOff, f.OffAtZero, f.Unit, f.ToOne, f.Edited)
 }
 
 func TestVerdictString(t *testing.T) {
 	got := []string{
 		merge.Through.String(), merge.Warn.String(), merge.Start.String(), merge.Keep.String(), merge.Clear.String(),
-		merge.ManifestWins.String(), merge.Removed.String(),
+		merge.ManifestWins.String(), merge.Removed.String(), merge.Record.String(),
 	}
-	if diff := cmp.Diff([]string{"through", "warn", "start", "keep", "clear", "manifest-wins", "removed"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"through", "warn", "start", "keep", "clear", "manifest-wins", "removed", "record"}, got); diff != "" {
 		t.Errorf("words (-want +got):\n%s", diff)
 	}
 }

@@ -55,7 +55,7 @@ func (r *entryRestorer) verify(entries []ownership.Entry) error {
 			continue
 		}
 		isSame := func(live, restored managedPart) bool { return live.node == restored.node }
-		if !slices.EqualFunc(r.partsIn(pair.Live), r.partsIn(pair.Incoming), isSame) {
+		if !slices.EqualFunc(r.partsToKeep(pair.Live), r.partsIn(pair.Incoming), isSame) {
 			return fmt.Errorf("%w: the managedFields entry of %s differs", ErrNotRestored, pair.Entry().Manager)
 		}
 	}

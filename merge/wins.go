@@ -42,7 +42,7 @@ func (k *keeper) manifestWins(f *keptField) string {
 				return reason
 			}
 		}
-		return k.tooLarge(n, maxAnnotations)
+		return k.tooLarge(n, ownership.MaxAnnotations)
 	}
 	if names[len(names)-1] == "resources" {
 		return k.otherResources(n)
@@ -50,12 +50,8 @@ func (k *keeper) manifestWins(f *keptField) string {
 	return ""
 }
 
-// The API server's limits in bytes: of all annotations with their names (TotalAnnotationSizeLimitB in
-// k8s.io/apimachinery/pkg/api/validation), and of all values of a ConfigMap or Secret (MaxSecretSize in k8s.io/api/core/v1).
-const (
-	maxAnnotations = 256 << 10
-	maxData        = 1 << 20
-)
+// maxData is the maximum length of all values of a ConfigMap or Secret (MaxSecretSize in k8s.io/api/core/v1).
+const maxData = 1 << 20
 
 // appArmorPrefix is the prefix of annotations of a pod that name a container (k8s.io/api/core/v1, annotation_key_constants.go), and
 // appArmorField the field that replaces them.
@@ -96,7 +92,7 @@ func (k *keeper) sizeOf(object *jsontree.Node, limit int) (size int) {
 func (k *keeper) lengthOf(member *jsontree.Node, limit int) int {
 	text, _ := member.Bytes()
 	switch {
-	case limit == maxAnnotations:
+	case limit == ownership.MaxAnnotations:
 		return len(member.NameBytes()) + len(text)
 	case k.write.Kind.Kind == "Secret":
 		return base64.StdEncoding.DecodedLen(len(text)) - bytes.Count(text, []byte("="))

@@ -26,6 +26,9 @@ type ContestedField struct {
 	// Removed reports whether the write removes the field although neither manifest has it, as replacing the whole object
 	// does. Any other change that no manifest declares was made by another admission webhook, and must not be undone.
 	Removed bool
+	// Editable reports whether a rule with EditApply assigns the field to its owner, and Edited whether the manifest then sets another
+	// value than it set last.
+	Editable, Edited bool
 }
 
 // Changed reports whether the write changes the field's value.
@@ -68,14 +71,14 @@ func (c ObjectContext) ContestedFields(w Write) ([]ContestedField, error) {
 type search struct {
 	context ObjectContext
 	write   Write
-	rules   patternMatcher
+	applied appliedValues
 
 	tree   *fieldtree.Tree
 	isUnit map[*fieldtree.Node]bool
 	// aliases are the other paths by which a manifest can set a field.
 	aliases map[*fieldtree.Node]*fieldtree.Node
-	// elsewhere is a controller with an entry in another API version, empty if there is none.
-	elsewhere string
+	// elsewhere are the first writers of rules that have an entry in another API version.
+	elsewhere map[*Rule]Entry
 
 	inLive, inIncoming, inManifest, inBase fieldtree.Places
 	managers                               [][]int      // the indexes of the live entries that contain a field, by Node.ID
@@ -85,7 +88,7 @@ type search struct {
 func newSearch(c ObjectContext, w Write) *search {
 	return &search{
 		context: c, write: w, tree: &fieldtree.Tree{}, isUnit: map[*fieldtree.Node]bool{}, aliases: map[*fieldtree.Node]*fieldtree.Node{},
-		rules: patternMatcher{tree: c.Managers.controlled, meter: w.Meter},
+		elsewhere: map[*Rule]Entry{}, applied: c.appliedValues(w),
 	}
 }
 
@@ -97,32 +100,42 @@ func addMatching[State any](to *fieldtree.Tree, e Entry, m fieldtree.Matcher[Sta
 	return nil
 }
 
-// addRuled adds the fields that the rules match and that a controller has written. Every manager that is neither an
-// applier nor imperative counts as a controller. Entries of the status subresource do not count: manifests cannot set it.
+// addRuled adds the fields that the rules match and that one of their writers has written. Under a rule for any writer, a value that only
+// appliers manage can be another writer's as well: some tools rename the managers of others.
 //
-// A controller can have written a field through another API version, at a path that this version does not have. Therefore, once a
-// controller has an entry in another version, the fields that the rules name without wildcards are added as well.
+// A writer can have written a field through another API version, at a path that this version does not have. Therefore, once a
+// writer has an entry in another version, the fields that the rule names without wildcards are added as well.
 func (s *search) addRuled() error {
-	if s.rules.tree == nil {
+	rules := s.context.Managers.rules
+	if len(rules.rules) == 0 {
 		return nil
 	}
 	for _, e := range s.write.LiveEntries {
-		if !s.isController(e) {
+		of := map[*Rule]bool{} // the rules of which the entry can have written fields
+		for _, rule := range rules.rules {
+			writes := s.context.Managers.writes(rule, e)
+			if writes || rule.AnyWriter() {
+				of[rule] = true
+			}
+			if _, found := s.elsewhere[rule]; writes && !found && e.Subresource != "status" && s.write.InOtherVersion(e) {
+				s.elsewhere[rule] = e
+			}
+		}
+		if len(of) == 0 {
 			continue
 		}
-		if err := addMatching(s.tree, e, s.rules); err != nil {
+		if err := addMatching(s.tree, e, rules.matcher(s.write.Meter, func(rule *Rule) bool { return of[rule] })); err != nil {
 			return err
 		}
-		if s.elsewhere == "" && s.write.InOtherVersion(e) {
-			s.elsewhere = e.Manager
+	}
+	for _, rule := range rules.rules {
+		if _, found := s.elsewhere[rule]; !found {
+			continue
 		}
-	}
-	if s.elsewhere == "" {
-		return nil
-	}
-	for _, pattern := range s.rules.tree.patterns {
-		if path, ok := pattern.path(); ok {
-			s.tree.Add(path)
+		for _, pattern := range rule.Fields {
+			if path, ok := pattern.path(); ok {
+				s.tree.Add(path)
+			}
 		}
 	}
 	return nil
@@ -135,7 +148,7 @@ func (s *search) addUnits() error {
 	if !w.Manifests.mayDrop(w.DryRun) {
 		return nil
 	}
-	patterns := patternMatcher{tree: unitTree, meter: w.Meter}
+	patterns := patternMatcher{start: unitTree.start(), meter: w.Meter}
 	for _, e := range w.LiveEntries {
 		if e.Subresource != "" || s.isClientSide(e) {
 			continue
@@ -144,9 +157,8 @@ func (s *search) addUnits() error {
 		if err := addMatching(own, e, patterns); err != nil {
 			return err
 		}
-		ruled := s.isController(e)
 		for _, n := range own.Nodes() {
-			if path := n.Path(); n.Wanted && (!ruled || !s.rules.covers(path)) {
+			if path := n.Path(); n.Wanted && !s.assigns(path, e) {
 				s.addUnit(path)
 			}
 		}
@@ -154,10 +166,10 @@ func (s *search) addUnits() error {
 	return nil
 }
 
-// isController reports whether an entry is that of a controller, to which rules assign fields.
-func (s *search) isController(e Entry) bool {
+// assigns reports whether a rule assigns a field to the manager of an entry.
+func (s *search) assigns(path fieldpath.Path, e Entry) bool {
 	managers := s.context.Managers
-	return e.Subresource != "status" && !managers.IsApplier(e) && !managers.IsImperative(e)
+	return managers.writtenBy(managers.rules.covering(path), e, false) != nil
 }
 
 // isClientSide reports whether an entry is that of a client-side applier, which records its manifest elsewhere.
@@ -242,10 +254,11 @@ func (s *search) field(n *fieldtree.Node) (c ContestedField, ok bool) {
 		Path: n.Path(), Unit: s.isUnit[n],
 		Live: s.inLive.Of(n).Text(), Incoming: s.inIncoming.Of(n).Text(),
 	}
-	if s.rules.covers(c.Path) && !s.parents[n.ID] {
+	if rules := s.context.Managers.rules.covering(c.Path); len(rules) > 0 && !s.parents[n.ID] {
 		c.Declared = s.declared(n, c.Path)
-		c.Owner = s.ruledOwner(n, c)
+		c.Owner = s.ruledOwner(n, c, rules)
 		c.Removed = c.Declared == (Declared{}) && c.Changed() && s.removes(n, c)
+		s.applied.setEdited(&c, rules)
 	}
 	if c.Owner.Kind >= Controller {
 		c.Unit = false
@@ -302,14 +315,30 @@ func (s *search) declaredUnit(n *fieldtree.Node, c ContestedField) Declared {
 	return declared
 }
 
-// ruledOwner returns the owner of a field that a rule names. A field that no entry of the write's version contains, and that does
+// ruledOwner returns the owner of a field that rules name. A field that no entry of the write's version contains, and that does
 // not have the value of the base, was written by the controller that has an entry in another version.
-func (s *search) ruledOwner(n *fieldtree.Node, c ContestedField) FieldOwner {
+func (s *search) ruledOwner(n *fieldtree.Node, c ContestedField, rules []*Rule) FieldOwner {
 	isBase := c.Declared.Base == Sets && s.isBase(n)
-	if len(s.managers[n.ID]) == 0 && !isBase && s.elsewhere != "" {
-		return FieldOwner{Kind: Controller, By: s.elsewhere}
+	isApplied, known := s.applied.isLast(c)
+	for _, rule := range rules {
+		switch e, found := s.elsewhere[rule]; {
+		case found && len(s.managers[n.ID]) == 0 && !isBase:
+			return FieldOwner{Kind: Controller, By: e.Manager, Rule: rule.Name}
+		case known && !isApplied && !isBase && rule.AnyWriter():
+			return FieldOwner{Kind: Controller, By: s.lastWriter(n), Rule: rule.Name}
+		}
 	}
-	return s.context.resolve(c.Path, s.entriesOf(n), c.Declared.Base, isBase)
+	return s.context.resolve(c.Path, s.entriesOf(n), c.Declared.Base, isBase || isApplied)
+}
+
+// lastWriter returns the manager other than an applier that has written a field, empty if there is none: its entry has been renamed.
+func (s *search) lastWriter(n *fieldtree.Node) string {
+	for _, e := range s.entriesOf(n) {
+		if !s.context.Managers.IsApplier(e) {
+			return e.Manager
+		}
+	}
+	return ""
 }
 
 // removes reports whether a write that changes a field removes it. If the manifest drops a parent of the field, or the sender comes to

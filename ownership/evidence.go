@@ -70,23 +70,26 @@ func (m Managers) readControlled(e Entry) bool {
 	if size := len(e.Fields.Text()); size == 0 || size > maxControlled {
 		return false
 	}
-	patterns := m.identifying.start()
+	identifies := patternMatcher{accepts: func(end patternEnd) bool {
+		return end.rule == nil || m.rules.isActive[end.rule] && end.rule.isOpen() && !end.broad
+	}}
+	patterns := m.rules.start
 	if m.Scale != nil {
 		if scale := m.Scale(e.APIVersion); scale != nil {
-			patterns = append(patterns, newPatternTree([]Pattern{patternOf(scale)}).start()...)
+			patterns = slices.Concat(patterns, newPatternTree([]Pattern{patternOf(scale)}).start())
 		}
 	}
-	return coverAll(patterns, e.Fields)
+	return coverAll(identifies, patterns, e.Fields)
 }
 
 // coverAll reports whether a field set has fields, and patterns cover all of them. patterns are where the path to the set leads to.
-func coverAll(patterns []*patternNode, set *jsontree.Node) (covered bool) {
+func coverAll(m patternMatcher, patterns []*patternNode, set *jsontree.Node) (covered bool) {
 	for part := range set.Parts() {
 		if part.Name() == "." {
 			continue
 		}
-		next, all, ok := patternMatcher{}.Step(patterns, part.Name())
-		if !all && (!ok || fieldtree.IsLeaf(part) || !coverAll(next, part)) {
+		next, all, ok := m.Step(patterns, part.Name())
+		if !all && (!ok || fieldtree.IsLeaf(part) || !coverAll(m, next, part)) {
 			return false
 		}
 		covered = true

@@ -53,7 +53,7 @@ func (w *fieldWalk) owner(f *Field, entries []int) (owned FieldOwner, by int) {
 	if w.context.Autoscaler != "" && w.context.IsScale(f.Path) {
 		return FieldOwner{Kind: Autoscaler, By: w.context.Autoscaler}, w.through("scale", entries)
 	}
-	if by := w.through("status", entries); by >= 0 && f.inStatus() {
+	if by := w.through("status", entries); by >= 0 && inStatus(f.Path) {
 		return w.context.statusWriter(w.entries[by].Manager), by
 	}
 	named := slices.DeleteFunc(slices.Clone(entries), func(i int) bool { return w.entries[i].isAnonymous() })
@@ -70,7 +70,7 @@ func (w *fieldWalk) owner(f *Field, entries []int) (owned FieldOwner, by int) {
 // the field whose name is not recorded. Declarations of status do not count, because the API server drops them.
 func (f *Field) ownerWithoutEntry(unrecorded bool) Owner {
 	switch {
-	case f.Declared != Lacks && !f.inStatus() && (!unrecorded || f.declaredAsIs()):
+	case f.Declared != Lacks && !inStatus(f.Path) && (!unrecorded || f.declaredAsIs()):
 		return Manifest
 	case unrecorded:
 		return Unknown
@@ -89,11 +89,6 @@ func (w *fieldWalk) declaring(f *Field, entries []int) iter.Seq2[int, Entry] {
 			}
 		}
 	}
-}
-
-// inStatus reports whether the field is in status.
-func (f *Field) inStatus() bool {
-	return f.Path[0].FieldName != nil && *f.Path[0].FieldName == "status"
 }
 
 // asApplied reports whether live has the value of the last-applied configuration, as the API server stores it.

@@ -83,7 +83,7 @@ type fieldsCase struct {
 
 func (c fieldsCase) run(t *testing.T) {
 	t.Helper()
-	c.context.Managers = fieldManagers().WithControlled(c.rules)
+	c.context.Managers = ruled(fieldManagers(), c.rules)
 	fields, err := c.context.Fields(parseLive(t, c.live))
 	if err != nil {
 		t.Fatal(err)

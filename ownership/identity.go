@@ -18,9 +18,14 @@ func HasPrefix(path, prefix fieldpath.Path) bool {
 }
 
 // isNeverKept reports whether no rule keeps a field: those that identify the object, its managedFields and last-applied
-// configuration, and handoff's own label and annotations.
+// configuration, status, and handoff's own label and annotations.
 func isNeverKept(path fieldpath.Path) bool {
-	return isOwn(path) || slices.ContainsFunc(identityPaths, func(p fieldpath.Path) bool { return HasPrefix(path, p) })
+	return isOwn(path) || inStatus(path) || slices.ContainsFunc(identityPaths, func(p fieldpath.Path) bool { return HasPrefix(path, p) })
+}
+
+// inStatus reports whether a field is in status, which manifests do not set.
+func inStatus(path fieldpath.Path) bool {
+	return path[0].FieldName != nil && *path[0].FieldName == "status"
 }
 
 var identityPaths = IdentityPaths()

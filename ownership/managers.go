@@ -1,11 +1,8 @@
 package ownership
 
 import (
-	"path"
 	"slices"
-	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
@@ -16,7 +13,7 @@ type Managers struct {
 	// Autoscalers set the replicas of workloads. The HorizontalPodAutoscaler controller need not be listed: the
 	// HorizontalPodAutoscaler objects show which objects it targets. A listed manager never counts as an applier.
 	Autoscalers []string
-	// Controllers never apply manifests to the objects at hand, even if they use server-side apply (For).
+	// Controllers never apply manifests to the objects at hand, even if they use server-side apply (WithRules).
 	Controllers []string
 	// Readable are those of the Autoscalers that own nothing by their name: the objects with which they reference what they scale
 	// can be read (Scaler.Readable).
@@ -26,37 +23,28 @@ type Managers struct {
 	// Imperative managers are used by imperative commands, such as kubectl edit.
 	Imperative []string
 
-	// Scale returns the path of the scale field of the objects at hand, nil if it is not known (For).
+	// Scale returns the path of the scale field of the objects at hand, nil if it is not known (WithRules).
 	Scale ScalePaths
 
-	// controlled matches the fields that rules assign to controllers (WithControlled), identifying those by which a server-side applier
-	// counts as a controller.
-	controlled, identifying *patternTree
+	rules ObjectRules // of the object at hand (WithRules)
 }
 
-// WithControlled returns the managers for an object in which rules assign the fields that patterns match to controllers
-// (ControllerPatterns).
-func (m Managers) WithControlled(patterns []Pattern) Managers {
-	m.controlled = newPatternTree(patterns)
-	m.identifying = newPatternTree(slices.DeleteFunc(slices.Clone(patterns), Pattern.isBroad))
-	return m
-}
-
-// Controls reports whether rules assign a field to controllers.
-func (m Managers) Controls(field fieldpath.Path) bool {
-	return patternMatcher{tree: m.controlled}.covers(field)
-}
-
-// For returns the managers for the objects of one kind: with the managers of the rules that apply to it, and its scale field.
-func (m Managers) For(kind schema.GroupKind, rules []Rule, scale ScalePaths) Managers {
-	for _, rule := range rules {
-		if len(rule.Managers) > 0 && rule.Matches(kind.Group, kind.Kind) {
-			m.Controllers = append(m.Controllers[:len(m.Controllers):len(m.Controllers)], rule.Managers...)
+// WithRules returns the managers for one object: with the writers that its rules name, and its scale field.
+func (m Managers) WithRules(rules ObjectRules, scale ScalePaths) Managers {
+	m.rules, m.Scale = rules, scale
+	for _, rule := range rules.rules {
+		if !rule.isOpen() {
+			m.Controllers = append(m.Controllers[:len(m.Controllers):len(m.Controllers)], rule.Writers...)
 		}
 	}
-	m.Scale = scale
 	return m
 }
+
+// Rules returns the rules of the object at hand, in their order.
+func (m Managers) Rules() []*Rule { return m.rules.rules }
+
+// RulesFor returns those of the Rules that assign a field, in their order.
+func (m Managers) RulesFor(field fieldpath.Path) []*Rule { return m.rules.covering(field) }
 
 // IsAutoscaler reports whether the manager is listed as an autoscaler.
 func (m Managers) IsAutoscaler(manager string) bool { return matches(m.Autoscalers, manager) }
@@ -99,19 +87,4 @@ const kubectl = "kubectl"
 // IsImperative reports whether the entry records imperative commands.
 func (m Managers) IsImperative(e Entry) bool {
 	return !m.isController(e.Manager) && !m.IsApplier(e) && matches(m.Imperative, e.Manager)
-}
-
-func matches(patterns []string, manager string) bool {
-	for _, pattern := range patterns {
-		if pattern == manager {
-			return true
-		}
-		if !strings.ContainsAny(pattern, `*?[\`) {
-			continue
-		}
-		if ok, err := path.Match(pattern, manager); ok && err == nil {
-			return true
-		}
-	}
-	return false
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
@@ -86,6 +87,15 @@ func (o Object) ControllerFields() (fields string, ok bool) {
 
 func (o Object) annotation(name string) *jsontree.Node {
 	return o.root.At("metadata", "annotations", name)
+}
+
+// labels returns the object's labels.
+func (o Object) labels() labels.Set {
+	set := labels.Set{}
+	for label := range o.root.At("metadata", "labels").Parts() {
+		set[label.Name()], _ = label.String()
+	}
+	return set
 }
 
 // Spec returns spec as JSON text, nil if there is none.

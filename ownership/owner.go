@@ -57,6 +57,8 @@ type FieldOwner struct {
 	// By names the owner: an autoscaler, as "HorizontalPodAutoscaler/web", or a field manager. It is empty for Default, and if
 	// the name is not recorded.
 	By string
+	// Rule names the rule that assigns the field to a Controller: Rule.Name, or ControllerFieldsAnnotation.
+	Rule string
 }
 
 // Writer is the kind of client that sends a request.

@@ -2,38 +2,39 @@ package ownership
 
 import "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-// patternTree is a prefix tree of patterns, by which a field set is matched against all of them in one pass. A nil tree has none.
-type patternTree struct {
-	root     patternNode
-	patterns []Pattern
-}
+// patternTree is a prefix tree of patterns, by which a field set is matched against all of them in one pass.
+type patternTree struct{ root patternNode }
 
 type patternNode struct {
 	byKey map[string]*patternNode // by the path element as managedFields encode it
 	any   *patternNode            // after a wildcard
-	end   bool                    // of a pattern
+	ends  []patternEnd
+}
+
+// patternEnd is the end of a pattern.
+type patternEnd struct {
+	rule  *Rule // nil if the pattern is not one of a rule
+	broad bool  // Pattern.isBroad
 }
 
 func newPatternTree(patterns []Pattern) *patternTree {
-	if len(patterns) == 0 {
-		return nil
-	}
-	t := &patternTree{patterns: patterns}
+	t := &patternTree{}
 	for _, p := range patterns {
-		t.add(p)
+		t.add(p, nil)
 	}
 	return t
 }
 
 // start returns where the empty path leads to.
-func (t *patternTree) start() []*patternNode {
-	if t == nil {
-		return nil
+func (t *patternTree) start() []*patternNode { return []*patternNode{&t.root} }
+
+func (t *patternTree) addRule(rule *Rule) {
+	for _, p := range rule.Fields {
+		t.add(p, rule)
 	}
-	return []*patternNode{&t.root}
 }
 
-func (t *patternTree) add(p Pattern) {
+func (t *patternTree) add(p Pattern, rule *Rule) {
 	n := &t.root
 	for _, matcher := range p {
 		if matcher.Wildcard {
@@ -55,16 +56,20 @@ func (t *patternTree) add(p Pattern) {
 		}
 		n = n.byKey[key]
 	}
-	n.end = true
+	if last := len(n.ends) - 1; last < 0 || n.ends[last].rule != rule { // a rule can list a path twice
+		n.ends = append(n.ends, patternEnd{rule, p.isBroad()})
+	}
 }
 
 // patternMatcher is a fieldtree.Matcher. Its state is the nodes that the path so far leads to.
 type patternMatcher struct {
-	tree  *patternTree
-	meter Meter
+	start []*patternNode
+	// accepts reports whether a pattern that ends here matches; nil accepts all.
+	accepts func(patternEnd) bool
+	meter   Meter
 }
 
-func (m patternMatcher) Start() []*patternNode { return m.tree.start() }
+func (m patternMatcher) Start() []*patternNode { return m.start }
 
 func (m patternMatcher) Step(at []*patternNode, key string) (next []*patternNode, all, ok bool) {
 	if !m.meter.Spend(len(at)) {
@@ -75,13 +80,25 @@ func (m patternMatcher) Step(at []*patternNode, key string) (next []*patternNode
 			if to == nil {
 				continue
 			}
-			if to.end {
+			if m.ends(to) {
 				return nil, true, true
 			}
 			next = append(next, to)
 		}
 	}
 	return next, false, len(next) > 0
+}
+
+func (m patternMatcher) ends(n *patternNode) bool {
+	for _, end := range n.ends {
+		if !m.meter.Spend(1) {
+			return false
+		}
+		if m.accepts == nil || m.accepts(end) {
+			return true
+		}
+	}
+	return false
 }
 
 // covers reports whether a pattern matches the field at path or one of its parents.

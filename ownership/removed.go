@@ -110,7 +110,7 @@ var allocated = newPatternTree(mustParse(
 ))
 
 func isAllocated(kind schema.GroupKind, path fieldpath.Path) bool {
-	return kind == schema.GroupKind{Kind: "Service"} && patternMatcher{tree: allocated}.covers(path)
+	return kind == schema.GroupKind{Kind: "Service"} && patternMatcher{start: allocated.start()}.covers(path)
 }
 
 // isBase reports whether live has the value of a field that the base sets.

@@ -38,30 +38,30 @@ func (c ObjectContext) strongest(
 	path fieldpath.Path, entries iter.Seq2[int, Entry], without FieldOwner, asApplied bool,
 ) (owned FieldOwner, by int) {
 	owned, by = without, -1
-	isScale, isRuled := c.IsScale(path), c.Managers.Controls(path)
+	isScale, rules := c.IsScale(path), c.Managers.rules.covering(path)
 	for i, e := range entries {
-		owner := c.Managers.ownerFor(e, isScale, isRuled)
-		if owner == Imperative && asApplied {
-			owner = Manifest
-		}
-		if owner > owned.Kind || owned.By == "" && owner == owned.Kind {
-			owned, by = FieldOwner{Kind: owner, By: e.Manager}, i
+		owner := c.Managers.ownerFor(e, isScale, rules, asApplied)
+		if owner.Kind > owned.Kind || owned.By == "" && owner.Kind == owned.Kind {
+			owned, by = owner, i
 		}
 	}
 	return owned, by
 }
 
-// ownerFor returns the kind of owner for an entry that contains a field. isScale reports whether it is the scale field, isRuled
-// whether a rule assigns it to controllers.
-func (m Managers) ownerFor(e Entry, isScale, isRuled bool) Owner {
+// ownerFor returns the owner for an entry that contains a field. isScale reports whether it is the scale field. rules are those that
+// assign it, and asApplied is as in resolve.
+func (m Managers) ownerFor(e Entry, isScale bool, rules []*Rule, asApplied bool) FieldOwner {
+	owner := FieldOwner{Kind: Imperative, By: e.Manager}
+	rule := m.writtenBy(rules, e, asApplied)
 	switch {
 	case isScale && m.ownsScale(e.Manager):
-		return Autoscaler
+		owner.Kind = Autoscaler
 	case m.IsApplier(e):
-		return Manifest
-	case isRuled && !m.IsImperative(e):
-		return Controller
-	default:
-		return Imperative
+		owner.Kind = Manifest
+	case rule != nil:
+		owner.Kind, owner.Rule = Controller, rule.Name
+	case asApplied:
+		owner.Kind = Manifest
 	}
+	return owner
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/ownership"
@@ -15,7 +16,7 @@ func TestResolve(t *testing.T) {
 	apply := func(manager string) string { return entry(manager, "Apply", early, ownsReplicas, "") }
 	scale := func(manager string) string { return entry(manager, "Update", "", ownsReplicas, "scale") }
 	image := entry("kubectl-edit", "Update", early, ownsImage, "")
-	ruled := managers.WithControlled([]ownership.Pattern{{fieldpath.MatchAnyPathElement()}})
+	ruled := ruled(managers, []ownership.Pattern{{fieldpath.MatchAnyPathElement()}})
 	targeted := ownership.ObjectContext{Managers: managers, Scale: replicas, Autoscaler: "HorizontalPodAutoscaler/web"}
 	scaled := ownership.ObjectContext{Managers: managers, Scale: replicas}
 	controlled := ownership.ObjectContext{Managers: ruled}
@@ -71,8 +72,14 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// ruled returns managers for an object in which a rule assigns fields to controllers.
+func ruled(m ownership.Managers, fields []ownership.Pattern) ownership.Managers {
+	rules, _ := ownership.NewRules(ownership.Rule{Fields: fields}).For(schema.GroupKind{}, "", ownership.Object{})
+	return m.WithRules(rules, m.Scale)
+}
+
 func names(rule ownership.Rule, group, kind string, path fieldpath.Path) bool {
-	return rule.Matches(group, kind) && slices.ContainsFunc(rule.Fields, func(p ownership.Pattern) bool { return p.Matches(path) })
+	return rule.MatchesKind(group, kind) && slices.ContainsFunc(rule.Fields, func(p ownership.Pattern) bool { return p.Matches(path) })
 }
 
 func TestRuleFits(t *testing.T) {
@@ -103,7 +110,7 @@ func TestRuleFits(t *testing.T) {
 		"another is not the core group":  {"apps", "Pod", "", "Pod", paused, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			rule := ownership.Rule{Group: c.group, Kind: c.kind, Fields: patterns}
+			rule := ownership.Rule{Kinds: []schema.GroupKind{{Group: c.group, Kind: c.kind}}, Fields: patterns}
 			if got := names(rule, c.ofGroup, c.ofKind, c.path); got != c.want {
 				t.Errorf("want %t, got %t", c.want, got)
 			}

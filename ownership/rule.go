@@ -1,97 +1,94 @@
 package ownership
 
 import (
-	"errors"
+	"cmp"
+	"path"
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
+
+// Edit is what becomes of a field that a rule assigns to a controller if the manifest sets it.
+type Edit string
+
+const (
+	// EditKeep keeps the controller's value, whatever the manifest sets.
+	EditKeep Edit = "keep"
+	// EditApply keeps the controller's value as long as the manifest sets the value that it set last. If the manifest's value has changed,
+	// the manifest wins.
+	EditApply Edit = "apply"
+)
+
+// AnyWriter is the Rule.Writers element for every manager, including people and renamed appliers.
+const AnyWriter = "*"
 
 // coreGroup is the name of the core API group in a rule.
 const coreGroup = "core"
 
-// Rule assigns fields of one kind's objects to controllers. A controller owns such a field once it has written it.
+// Rule assigns fields of objects to controllers. A controller owns such a field once it has written it.
 type Rule struct {
-	// Group and Kind select objects; "" and "*" match any. The group of core kinds is "core".
-	Group, Kind string
+	// Name identifies the rule.
+	Name string
+	// Kinds select objects by their kind, without a version; none selects all. Group and Kind "" and "*" match any. The group of core
+	// kinds is "core".
+	Kinds []schema.GroupKind
+	// Namespaces are names or path.Match patterns of namespaces; none matches all.
+	Namespaces []string
+	// Selector selects objects by their labels; nil selects all.
+	Selector labels.Selector
 	// Fields match the fields that the rule assigns.
 	Fields []Pattern
-	// Managers are names or path.Match patterns of controllers that use server-side apply. Their applies to objects of the kind
-	// do not count as manifests. Controllers that use updates need not be listed.
-	Managers []string
+	// Writers are names or path.Match patterns of the field managers that own the fields once they have written them, by an update or by
+	// server-side apply. On objects of the rule, their applies do not count as manifests. Without writers, every manager that is neither
+	// an applier nor imperative is one. AnyWriter stands for every manager, as long as the value is not the one that a manifest last set.
+	Writers []string
+	// Edit is what becomes of a field that the manifest sets; empty is EditKeep.
+	Edit Edit
+
+	order int // of the rules of one object: the first decides
 }
 
-// Matches reports whether the rule applies to a kind. group is as in an apiVersion, empty for core kinds.
-func (r Rule) Matches(group, kind string) bool {
+// Edits returns Edit, or its default.
+func (r *Rule) Edits() Edit { return cmp.Or(r.Edit, EditKeep) }
+
+// MatchesKind reports whether the rule applies to a kind. group is as in an apiVersion, empty for core kinds.
+func (r *Rule) MatchesKind(group, kind string) bool {
 	if group == "" {
 		group = coreGroup
 	}
-	return fits(r.Group, group) && fits(r.Kind, kind)
+	fits := func(want, is string) bool { return want == "" || want == "*" || want == is }
+	return len(r.Kinds) == 0 || slices.ContainsFunc(r.Kinds, func(k schema.GroupKind) bool { return fits(k.Group, group) && fits(k.Kind, kind) })
 }
 
-func fits(want, is string) bool { return want == "" || want == "*" || want == is }
+// Matches reports whether the rule applies to an object of a kind and namespace.
+func (r *Rule) Matches(kind schema.GroupKind, namespace string, o Object) bool {
+	return r.MatchesKind(kind.Group, kind.Kind) && (len(r.Namespaces) == 0 || matches(r.Namespaces, namespace)) &&
+		(r.Selector == nil || r.Selector.Matches(o.labels()))
+}
 
-// ControllerPatterns returns the fields that rules and an object's ControllerFieldsAnnotation assign to controllers. The error is
-// about the annotation's paths that do not parse, which are ignored.
-func ControllerPatterns(kind schema.GroupKind, rules []Rule, o Object) (patterns []Pattern, unread error) {
-	for _, rule := range rules {
-		if rule.Matches(kind.Group, kind.Kind) {
-			patterns = append(patterns, rule.Fields...)
+// AnyWriter reports whether every manager is a writer of the rule.
+func (r *Rule) AnyWriter() bool { return slices.Contains(r.Writers, AnyWriter) }
+
+// isOpen reports whether the rule does not name its writers.
+func (r *Rule) isOpen() bool { return len(r.Writers) == 0 || r.AnyWriter() }
+
+// remembers reports whether the rule depends on the value that the manifest set last (AppliedAnnotation).
+func (r *Rule) remembers() bool { return r.Edit == EditApply || r.AnyWriter() }
+
+// matches reports whether a name is one of the names or path.Match patterns.
+func matches(patterns []string, name string) bool {
+	for _, pattern := range patterns {
+		if pattern == name {
+			return true
 		}
-	}
-	text, ok := o.ControllerFields()
-	if !ok {
-		return patterns, nil
-	}
-	own, unread := ParseControllerFields(text)
-	return slices.Concat(patterns, own), unread
-}
-
-// maxErrors is the maximum number of errors that ParseControllerFields reports.
-const maxErrors = 8
-
-// ParseControllerFields parses the value of ControllerFieldsAnnotation: patterns separated by commas or line breaks. It returns
-// the patterns that parse, together with an error about the first few that do not.
-func ParseControllerFields(text string) ([]Pattern, error) {
-	var patterns []Pattern
-	var errs []error
-	for _, part := range splitOutsideBrackets(text) {
-		if strings.TrimSpace(part) == "" {
+		if !strings.ContainsAny(pattern, `*?[\`) {
 			continue
 		}
-		pattern, err := ParsePattern(part)
-		if err != nil {
-			if len(errs) < maxErrors {
-				errs = append(errs, err)
-			}
-			continue
-		}
-		patterns = append(patterns, pattern)
-	}
-	return patterns, errors.Join(errs...)
-}
-
-// splitOutsideBrackets splits at commas and line breaks outside of brackets. A quoted string in brackets can contain brackets.
-func splitOutsideBrackets(text string) []string {
-	var parts []string
-	depth, start := 0, 0
-	quoted, escaped := false, false
-	for i, c := range text {
-		switch {
-		case escaped:
-			escaped = false
-		case quoted:
-			quoted, escaped = c != '"', c == '\\'
-		case c == '"':
-			quoted = depth > 0
-		case c == '[':
-			depth++
-		case c == ']':
-			depth--
-		case (c == ',' || c == '\n') && depth <= 0:
-			parts, start = append(parts, text[start:i]), i+1
+		if ok, err := path.Match(pattern, name); ok && err == nil {
+			return true
 		}
 	}
-	return append(parts, text[start:])
+	return false
 }

@@ -16,7 +16,9 @@ func (c ObjectContext) ScaleField(w Write, scaler Scaler) (f ContestedField, ok 
 	if w.Sender.Writer == Applier {
 		s.declare()
 	}
-	f.Owner = s.owner(scaler.OffAtZero)
+	applied := c.appliedValues(w)
+	f.Owner = s.owner(scaler.OffAtZero, applied)
+	applied.setEdited(&f, c.Managers.rules.covering(f.Path))
 	f.Removed = w.Sender.Writer == Applier && s.isRemoved()
 	return f, true
 }
@@ -72,14 +74,14 @@ func (s scaleFacts) isRemoved() bool {
 }
 
 // owner returns the field's owner.
-func (s scaleFacts) owner(offAtZero bool) FieldOwner {
+func (s scaleFacts) owner(offAtZero bool, applied appliedValues) FieldOwner {
 	c, f := s.context, s.field
 	base := s.write.Manifests.baseValue(f.Path)
 	// A manifest that sets the 0 of live, now or before, switches the autoscaler off, and can switch it on again.
 	setsZero := string(base) == "0" || string(f.Incoming) == "0" && f.Declared.Manifest == Sets
 	switch isOff := offAtZero && string(f.Live) == "0"; {
 	case isOff && (setsZero || c.Autoscaler == ""):
-		c.Managers = c.Managers.WithControlled(nil) // nor can a controller of a rule keep it off
+		c.Managers.rules = ObjectRules{} // nor can a controller of a rule keep it off
 	case c.Autoscaler != "":
 		return FieldOwner{Kind: Autoscaler, By: c.Autoscaler}
 	}
@@ -90,10 +92,13 @@ func (s scaleFacts) owner(offAtZero bool) FieldOwner {
 		}
 	}
 	isBase := len(base) > 0 && sameValue(f.Live, base)
-	if c.Managers.Controls(f.Path) && len(managers) == 0 && !isBase && string(f.Live) != defaultReplicas {
-		return FieldOwner{Kind: Controller} // a write of 0 through /scale leaves no entry, and neither do later ones
+	rules := c.Managers.rules.covering(f.Path)
+	if len(rules) > 0 && len(managers) == 0 && !isBase && string(f.Live) != defaultReplicas {
+		// A write of 0 through /scale leaves no entry, and neither do later ones.
+		return FieldOwner{Kind: Controller, Rule: rules[0].Name}
 	}
-	return c.resolve(f.Path, managers, f.Declared.Base, isBase)
+	isLast, _ := applied.isLast(*f)
+	return c.resolve(f.Path, managers, f.Declared.Base, isBase || isLast)
 }
 
 // scaleIn returns the path of the scale field in the API version of an entry.

@@ -166,7 +166,7 @@ func TestScaleField(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				m = m.WithControlled(rule)
+				m = ruled(m, rule)
 			}
 			w := ownership.Write{
 				Kind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Managers: m, DryRun: c.dryRun,

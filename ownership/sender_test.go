@@ -123,9 +123,11 @@ func TestSentByKnowsAppliersByWhatTheyWrite(t *testing.T) {
 
 func sentBy(t *testing.T, manager, live, incoming string) ownership.Writer {
 	t.Helper()
-	rules := []ownership.Rule{
-		{Kind: "Deployment", Managers: []string{"ruled", "my-*-scaler"}}, {Kind: "StatefulSet", Managers: []string{"sets"}},
-	}
+	kind := schema.GroupKind{Group: "apps", Kind: "Deployment"}
+	rules, _ := ownership.NewRules(
+		ownership.Rule{Kinds: []schema.GroupKind{kind}, Writers: []string{"ruled", "my-*-scaler"}},
+		ownership.Rule{Kinds: []schema.GroupKind{{Kind: "StatefulSet"}}, Writers: []string{"sets"}},
+	).For(kind, "", ownership.Object{})
 	scale := func(apiVersion string) fieldpath.Path {
 		if apiVersion != "apps/v1" {
 			return nil
@@ -134,7 +136,7 @@ func sentBy(t *testing.T, manager, live, incoming string) ownership.Writer {
 	}
 	w := ownership.Write{
 		Live: object(t, live), Incoming: object(t, incoming),
-		Managers: managers.For(schema.GroupKind{Group: "apps", Kind: "Deployment"}, rules, scale),
+		Managers: managers.WithRules(rules, scale),
 	}
 	var err error
 	if w.LiveEntries, err = w.Live.Entries(); err != nil {

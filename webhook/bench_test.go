@@ -3,6 +3,7 @@ package webhook_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,8 +13,11 @@ import (
 
 	"github.com/go-logr/logr"
 	"go.uber.org/zap/zapcore"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // BenchmarkHandler measures the whole handler on recorded reviews of about 30 KB, beside a webhook of controller-runtime
@@ -35,8 +39,31 @@ func BenchmarkHandler(b *testing.B) {
 			handoff.Log, handoff.Events = encodedLog(), unrecorded{}
 			b.Run("handoff", func(b *testing.B) { serveRepeatedly(b, handoff, body) })
 			b.Run("controller-runtime", func(b *testing.B) { serveRepeatedly(b, allowing(b), body) })
+			handoff.Rules = manyRules(b)
+			b.Run("200-rules", func(b *testing.B) { serveRepeatedly(b, handoff, body) })
 		})
 	}
+}
+
+// manyRules returns 200 rules for 50 kinds, four of them for Deployments.
+func manyRules(b *testing.B) ownership.Rules {
+	b.Helper()
+	rules := make([]ownership.Rule, 200)
+	for i := range rules {
+		field, err := ownership.ParsePattern(fmt.Sprintf(".spec.template.spec.containers[*].field%d", i))
+		if err != nil {
+			b.Fatal(err)
+		}
+		kind := schema.GroupKind{Group: "example.com", Kind: fmt.Sprintf("Kind%d", i%50)}
+		if i%50 == 0 {
+			kind = schema.GroupKind{Group: "apps", Kind: "Deployment"}
+		}
+		rules[i] = ownership.Rule{
+			Name: fmt.Sprintf("rule-%d", i), Kinds: []schema.GroupKind{kind}, Fields: []ownership.Pattern{field}, Writers: []string{"writer"},
+			Edit: ownership.EditApply,
+		}
+	}
+	return ownership.NewRules(rules...)
 }
 
 // serveRepeatedly sends the same review, without a connection.

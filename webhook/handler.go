@@ -21,7 +21,7 @@ import (
 // Settings are what the configuration says.
 type Settings struct {
 	Managers ownership.Managers
-	Rules    []ownership.Rule
+	Rules    ownership.Rules
 	// Version is the response to kubectl handoff doctor.
 	Version string
 }

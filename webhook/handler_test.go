@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -153,8 +154,8 @@ func TestRulesAndAnnotationsMakeControllersOwners(t *testing.T) {
 		want       []string
 	}{
 		"neither":                      {"", nil, nil},
-		"a rule for the kind":          {"", []ownership.Rule{{Group: "apps", Kind: "Deployment", Fields: patterns}}, kept},
-		"a rule for another kind":      {"", []ownership.Rule{{Group: "apps", Kind: "StatefulSet", Fields: patterns}}, nil},
+		"a rule for the kind":          {"", []ownership.Rule{{Kinds: []schema.GroupKind{{Group: "apps", Kind: "Deployment"}}, Fields: patterns}}, kept},
+		"a rule for another kind":      {"", []ownership.Rule{{Kinds: []schema.GroupKind{{Group: "apps", Kind: "StatefulSet"}}, Fields: patterns}}, nil},
 		"the object's annotation":      {".spec.paused, .spec.replicas", nil, kept},
 		"an annotation of other paths": {".spec.paused", nil, nil},
 		"an annotation half broken": {
@@ -172,7 +173,7 @@ func TestRulesAndAnnotationsMakeControllersOwners(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := newServer(t, &fakeCluster{modes: map[string]string{"shop": "enforce"}})
-			s.Rules = c.rules
+			s.rules = c.rules
 			object := incoming
 			if c.annotation != "" {
 				object = incoming.with(ownership.ControllerFieldsAnnotation, c.annotation)

@@ -80,6 +80,8 @@ type server struct {
 	*webhook.Handler
 	webhook.Settings
 
+	// rules are those of Settings, which change between reviews.
+	rules    []ownership.Rule
 	registry *prometheus.Registry
 	mutex    sync.Mutex
 	log      strings.Builder
@@ -96,10 +98,18 @@ func newServer(tb testing.TB, cluster webhook.Cluster) *server {
 		s.log.WriteString(prefix + args + "\n")
 	}
 	s.Handler = &webhook.Handler{
-		Cluster: cluster, Settings: func() webhook.Settings { return s.Settings }, Metrics: metrics,
+		Cluster: cluster, Settings: s.settings, Metrics: metrics,
 		Log: funcr.New(write, funcr.Options{Verbosity: 10}), Events: s,
 	}
 	return s
+}
+
+func (s *server) settings() webhook.Settings {
+	settings := s.Settings
+	if len(s.rules) > 0 {
+		settings.Rules = ownership.NewRules(s.rules...)
+	}
+	return settings
 }
 
 // ServeHTTP reads a review, and answers it.

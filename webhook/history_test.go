@@ -11,6 +11,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/ownership"
@@ -418,7 +419,7 @@ func (c *historyCluster) Scaler(string, string, string, string) ownership.Scaler
 // configured are the rules of a history, as the configuration has them.
 func (h *history) configured(t *testing.T) []ownership.Rule {
 	t.Helper()
-	rule := ownership.Rule{Kind: h.kind.gvk.Kind}
+	rule := ownership.Rule{Kinds: []schema.GroupKind{{Kind: h.kind.gvk.Kind}}}
 	for i, field := range h.kind.settable {
 		pattern := ownership.Pattern{}
 		for _, element := range field.path {

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -31,6 +34,7 @@ type grown struct {
 	liveEntries        []string
 	incomingEntries    []string
 	controllerFields   string
+	applied            string // ownership.AppliedAnnotation of live and incoming
 	manager, finalizer string
 }
 
@@ -50,6 +54,9 @@ func (g grown) object(members, applied string, entries []string) string {
 	}
 	if g.controllerFields != "" {
 		annotations[ownership.ControllerFieldsAnnotation] = g.controllerFields
+	}
+	if g.applied != "" {
+		annotations[ownership.AppliedAnnotation] = g.applied
 	}
 	if members != "" {
 		members = "," + members
@@ -269,14 +276,17 @@ func entryDimensions() map[string]dimension {
 }
 
 // controlled is a review in which a controller owns keys of data, by an annotation with paths.
-func controlled(keys int, paths string) string {
+func controlled(keys int, paths string) string { return controlledBut(keys, paths, "") }
+
+// controlledBut is controlled with recorded values.
+func controlledBut(keys int, paths, applied string) string {
 	fields := `{"f:data":` + managedKeys(keys) + `}`
 	return grown{
 		base: `{"data":` + keyed(keys, same(`"1"`)) + `}`, live: members("data", keyed(keys, same(`"2"`))),
 		manifest: `{"data":` + keyed(keys, same(`"1"`)) + `}`, incoming: members("data", keyed(keys, same(`"1"`))),
 		liveEntries:      []string{appliedFields(early), entry("my-operator", "Update", early, fields, "")},
 		incomingEntries:  []string{appliedFields(late), entry(csa, "Update", late, fields, "")},
-		controllerFields: paths,
+		controllerFields: paths, applied: applied,
 	}.body()
 }
 
@@ -321,13 +331,31 @@ func ruleDimensions() map[string]dimension {
 				if err != nil {
 					tb.Fatal(err)
 				}
-				all[i] = ownership.Rule{Kind: "ConfigMap", Fields: []ownership.Pattern{parsed}}
+				all[i] = ownership.Rule{Kinds: []schema.GroupKind{{Kind: "ConfigMap"}}, Fields: []ownership.Pattern{parsed}}
 			}
 			return all
 		}
 	}
+	editable := func(testing.TB, int) []ownership.Rule {
+		return []ownership.Rule{{
+			Fields: []ownership.Pattern{{{PathElement: fieldpath.FieldNameElement("data")}}}, Writers: []string{ownership.AnyWriter}, Edit: ownership.EditApply,
+		}}
+	}
+	recorded := func(n int) string {
+		return `{` + joined(n, func(i int) string { return fmt.Sprintf(`".data.key%05d":{"`+csa+`":"Z3DoyzsKJt_b"}`, i) }) + `}`
+	}
 	body := func(int) string { return controlled(keys, "") }
 	return map[string]dimension{
+		"fields of a rule that remembers values": {from: 500, to: 8000, keeps: true, rules: editable, body: func(n int) string { return controlled(n, "") }},
+		"recorded values": {from: 500, to: 8000, keeps: true, rules: editable, body: func(n int) string {
+			return controlledBut(keys, "", recorded(n))
+		}},
+		"recorded managers": {from: 500, to: 8000, keeps: true, rules: editable, body: func(n int) string {
+			return controlledBut(keys, "", `{".data.key00001":{`+joined(n, func(i int) string { return fmt.Sprintf(`"m%d":"x"`, i) })+"}}")
+		}},
+		"a record that is nested deeply": {from: 1000, to: 16000, keeps: true, rules: editable, body: func(n int) string {
+			return controlledBut(keys, "", strings.Repeat(`{"a":`, n))
+		}},
 		"rules that fit":     {from: 64, to: 1024, outside: true, keeps: true, body: body, rules: rules(same(".data.*"))},
 		"rules of one field": {from: 64, to: 1024, outside: true, keeps: true, body: body, rules: rules(func(i int) string { return fmt.Sprintf(".data.key%05d", i) })},
 	}

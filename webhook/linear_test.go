@@ -20,6 +20,7 @@ import (
 	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ownership-handoff/handoff/internal/race"
+	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // mostExponent is the power of a review's size as which a cost may grow between n and 4n. Linear is 1 and quadratic 2. What is
@@ -154,7 +155,7 @@ func (d dimension) handler(tb testing.TB, n int) http.Handler {
 	s := newServer(tb, &fakeCluster{modes: map[string]string{}})
 	s.Log, s.Events = logr.Discard(), unrecorded{}
 	if d.rules != nil {
-		s.Rules = d.rules(tb, n)
+		s.Rules = ownership.NewRules(d.rules(tb, n)...)
 	}
 	return s
 }

@@ -11,10 +11,9 @@ import (
 
 	jsonpatchv4 "gopkg.in/evanphx/json-patch.v4"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/document"
@@ -81,7 +80,7 @@ func (h *history) asSent(t *testing.T) *hostile {
 		history: h, names: []string{"nothing hostile"}, live: h.live, incoming: h.incoming, manager: h.writer.manager, readable: true,
 		server: newServer(t, &historyCluster{fakeCluster{modes: map[string]string{"shop": "enforce"}}, h}),
 	}
-	x.server.Rules = h.configured(t)
+	x.server.rules = h.configured(t)
 	x.handler, x.body = x.server, h.body(h.live, h.incoming, x.manager, false)
 	return x
 }
@@ -253,30 +252,34 @@ func (x *hostile) controllerFields() bool {
 
 func (x *hostile) rules() bool {
 	texts := append(x.everything(), ".metadata.labels.*", ".metadata.annotations.*", ".spec.template", ".metadata.managedFields", ".status", ".kind")
-	rule := ownership.Rule{Managers: []string{"[", "b-[", ""}}
+	rule := ownership.Rule{
+		Writers: pick(x.random, [][]string{nil, {"[", "b-[", ""}, {ownership.AnyWriter}}),
+		Edit:    pick(x.random, []ownership.Edit{"", ownership.EditApply}),
+	}
 	for range 1 + x.random.IntN(20) {
 		pattern, err := ownership.ParsePattern(pick(x.random, texts))
 		if err == nil {
 			rule.Fields = append(rule.Fields, pattern)
 		}
 	}
-	x.server.Rules = append(x.server.Rules, rule)
+	x.server.rules = append(x.server.rules, rule)
 	x.others = true
 	return true
 }
 
-// panickingRule is a rule whose comparison with the key of a list element panics.
+// brokenSelector is a selector that panics.
+type brokenSelector struct{ labels.Selector }
+
+// panickingRule is a rule that panics.
 func (x *hostile) panickingRule() bool {
 	if x.facts.ruled[0] {
 		return false // a rule about the scale field may be lost with the others
 	}
-	key := value.FieldList{{Name: "name"}} // without a value
-	pattern := ownership.Pattern{}
-	for _, name := range []string{"spec", "template", "spec", "containers"} {
-		pattern = append(pattern, fieldpath.PathElementMatcher{PathElement: fieldpath.PathElement{FieldName: &name}})
+	pattern, err := ownership.ParsePattern(".spec.template.spec.containers[*].resources")
+	if err != nil {
+		panic(err)
 	}
-	pattern = append(pattern, fieldpath.PathElementMatcher{PathElement: fieldpath.PathElement{Key: &key}})
-	x.server.Rules = append(x.server.Rules, ownership.Rule{Fields: []ownership.Pattern{pattern}})
+	x.server.rules = append(x.server.rules, ownership.Rule{Selector: brokenSelector{}, Fields: []ownership.Pattern{pattern}})
 	x.entry(x.entryOf("my-operator", "Update", x.version(),
 		`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{"f:resources":{}}}}}}}`, "other"))
 	x.others = true
@@ -333,7 +336,7 @@ func (x *hostile) requestsOverLimits() bool {
 	if err != nil {
 		panic(err)
 	}
-	x.server.Rules = append(x.server.Rules, ownership.Rule{Fields: []ownership.Pattern{pattern}})
+	x.server.rules = append(x.server.rules, ownership.Rule{Fields: []ownership.Pattern{pattern}})
 	x.entry(x.entryOf("vpa", "Update", x.version(),
 		`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{"f:resources":{"f:requests":{"f:cpu":{}}}}}}}}}`, ""))
 	x.others = true

@@ -49,7 +49,7 @@ func newConfiguration(file string, log logr.Logger) (c *configuration, err error
 func inForceOf(parsed config.HandoffConfiguration) (c inForce, err error) {
 	c.configuration = parsed
 	c.settings = webhook.Settings{Managers: parsed.Managers(), Version: version + ", configuration " + parsed.Hash()}
-	if c.settings.Rules, err = parsed.Rules(); err != nil {
+	if c.settings.Rules, err = parsed.ParsedRules(); err != nil {
 		return c, err
 	}
 	c.scalers, err = parsed.ScalerKinds()

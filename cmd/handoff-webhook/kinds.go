@@ -37,7 +37,7 @@ func logUnknownKinds(c *rest.Config, current func() *inForce, log logr.Logger) (
 			}
 			unknown, err := unknownKinds(configured.configuration, client)
 			for _, reason := range unknown {
-				log.Info("controller rule is never used", "reason", reason)
+				log.Info("kind of a rule is not served", "reason", reason)
 			}
 			if err == nil {
 				checked = configured
@@ -51,8 +51,8 @@ func logUnknownKinds(c *rest.Config, current func() *inForce, log logr.Logger) (
 // It is not an error, because the kind can be installed later. Kinds of an aggregated API whose server is unavailable are
 // not reported.
 func unknownKinds(c config.HandoffConfiguration, client discovery.ServerResourcesInterface) ([]string, error) {
-	isNamed := func(rule config.ControllerRule) bool { return rule.Kind != "" && rule.Kind != "*" }
-	if !slices.ContainsFunc(c.Controllers, isNamed) {
+	isNamed := func(kind config.RuleKind) bool { return kind.Kind != "" && kind.Kind != "*" }
+	if !slices.ContainsFunc(c.Rules, func(rule config.Rule) bool { return slices.ContainsFunc(rule.Kinds, isNamed) }) {
 		return nil, nil
 	}
 	_, lists, err := client.ServerGroupsAndResources()
@@ -66,23 +66,25 @@ func unknownKinds(c config.HandoffConfiguration, client discovery.ServerResource
 		unavailable.Insert(gv.Group, "*")
 	}
 	var unknown []string
-	for i, rule := range c.Controllers {
-		group := rule.Group
-		switch group {
-		case "core":
-			group = ""
-		case "":
-			group = "*"
+	for _, rule := range c.Rules {
+		for i, kind := range rule.Kinds {
+			group := kind.Group
+			switch group {
+			case "core":
+				group = ""
+			case "":
+				group = "*"
+			}
+			if !isNamed(kind) || served[schema.GroupKind{Group: group, Kind: kind.Kind}] || unavailable.Has(group) {
+				continue
+			}
+			remedy := "correct the rule, or install the kind"
+			if meant, ok := byName[strings.ToLower(kind.Kind)]; ok {
+				remedy = "write " + meant.Kind
+			}
+			unknown = append(unknown, fmt.Sprintf("rule %s: kinds[%d].kind: the API server does not serve kind %s in group %q; %s",
+				rule.Name, i, kind.Kind, group, remedy))
 		}
-		if !isNamed(rule) || served[schema.GroupKind{Group: group, Kind: rule.Kind}] || unavailable.Has(group) {
-			continue
-		}
-		remedy := "correct the rule, or install the kind"
-		if meant, ok := byName[strings.ToLower(rule.Kind)]; ok {
-			remedy = "write " + meant.Kind
-		}
-		unknown = append(unknown, fmt.Sprintf("controllers[%d].kind: the API server does not serve kind %s in group %q; %s",
-			i, rule.Kind, group, remedy))
 	}
 	return unknown, nil
 }

@@ -28,23 +28,23 @@ func (s fakeDiscovery) ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1
 func TestUnknownKindsReportsKindsNotServed(t *testing.T) {
 	down := &discovery.ErrGroupDiscoveryFailed{Groups: map[schema.GroupVersion]error{{Group: "shop.example.com", Version: "v1"}: errors.New("down")}}
 	for sentence, c := range map[string]struct {
-		rule config.ControllerRule
+		rule config.RuleKind
 		err  error
 		want []string
 	}{
-		"a kind of a group":       {rule: config.ControllerRule{Group: "apps", Kind: "Deployment"}},
-		"a kind of core":          {rule: config.ControllerRule{Group: "core", Kind: "Service"}},
-		"a kind of any group":     {rule: config.ControllerRule{Kind: "Service"}},
-		"any kind":                {rule: config.ControllerRule{Group: "nosuch", Kind: "*"}},
-		"a plural resource name":  {rule: config.ControllerRule{Group: "apps", Kind: "Deployments"}, want: []string{`controllers[0].kind: the API server does not serve kind Deployments in group "apps"; write Deployment`}},
-		"a kind of another group": {rule: config.ControllerRule{Group: "batch", Kind: "Deployment"}, want: []string{`controllers[0].kind: the API server does not serve kind Deployment in group "batch"; correct the rule, or install the kind`}},
+		"a kind of a group":       {rule: config.RuleKind{Group: "apps", Kind: "Deployment"}},
+		"a kind of core":          {rule: config.RuleKind{Group: "core", Kind: "Service"}},
+		"a kind of any group":     {rule: config.RuleKind{Kind: "Service"}},
+		"any kind":                {rule: config.RuleKind{Group: "nosuch", Kind: "*"}},
+		"a plural resource name":  {rule: config.RuleKind{Group: "apps", Kind: "Deployments"}, want: []string{`rule a: kinds[0].kind: the API server does not serve kind Deployments in group "apps"; write Deployment`}},
+		"a kind of another group": {rule: config.RuleKind{Group: "batch", Kind: "Deployment"}, want: []string{`rule a: kinds[0].kind: the API server does not serve kind Deployment in group "batch"; correct the rule, or install the kind`}},
 		"a kind that is not in core": {
-			rule: config.ControllerRule{Group: "core", Kind: "Deployment"}, want: []string{`controllers[0].kind: the API server does not serve kind Deployment in group ""; correct the rule, or install the kind`},
+			rule: config.RuleKind{Group: "core", Kind: "Deployment"}, want: []string{`rule a: kinds[0].kind: the API server does not serve kind Deployment in group ""; correct the rule, or install the kind`},
 		},
-		"a group that is unavailable": {rule: config.ControllerRule{Group: "shop.example.com", Kind: "Gadget"}, err: down},
+		"a group that is unavailable": {rule: config.RuleKind{Group: "shop.example.com", Kind: "Gadget"}, err: down},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			configuration := config.HandoffConfiguration{Controllers: []config.ControllerRule{c.rule}}
+			configuration := config.HandoffConfiguration{Rules: []config.Rule{{Name: "a", Kinds: []config.RuleKind{c.rule}}}}
 			got, err := unknownKinds(configuration, fakeDiscovery{err: c.err})
 			if err != nil {
 				t.Fatal(err)
@@ -54,7 +54,7 @@ func TestUnknownKindsReportsKindsNotServed(t *testing.T) {
 			}
 		})
 	}
-	gadgets := config.HandoffConfiguration{Controllers: []config.ControllerRule{{Kind: "Gadget"}}}
+	gadgets := config.HandoffConfiguration{Rules: []config.Rule{{Name: "a", Kinds: []config.RuleKind{{Kind: "Gadget"}}}}}
 	if _, err := unknownKinds(gadgets, fakeDiscovery{err: errors.New("no answer")}); err == nil {
 		t.Error("want an error if discovery fails")
 	}

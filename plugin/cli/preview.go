@@ -174,6 +174,6 @@ func (p *previewOptions) complete(ctx context.Context) (gaps []string, err error
 		return nil, err
 	}
 	p.options.Managers, p.options.Configured = p.reader.Configuration.Managers(), p.inputs.config != ""
-	p.options.Rules, err = p.reader.Configuration.Rules()
+	p.options.Rules, err = p.reader.Configuration.ParsedRules()
 	return gaps, err
 }

@@ -44,7 +44,9 @@ type FieldData struct {
 	Value json.RawMessage `json:"value,omitempty"`
 	Owner string          `json:"owner"`
 	// By is the owner's name: a field manager, or "HorizontalPodAutoscaler/web".
-	By    string `json:"by,omitempty"`
+	By string `json:"by,omitempty"`
+	// Rule names the rule by which a controller owns the field, or is the annotation that does.
+	Rule  string `json:"rule,omitempty"`
 	Since string `json:"since,omitempty"`
 	// Manifest is "yes", "no", "null", "?" if no manifest is recorded, or "other" with ManifestValue.
 	Manifest      string          `json:"manifest"`
@@ -83,7 +85,7 @@ func ObjectOf(s source.Subject) ObjectData {
 // FieldData returns a field as data.
 func (e Explanation) FieldData(f *ownership.Field) FieldData {
 	d := FieldData{
-		Path: Text(f.Path), Value: e.Subject.Visible(f.Path, f.Value), Owner: f.Owner.Kind.String(), By: f.Owner.By, Since: f.Since,
+		Path: Text(f.Path), Value: e.Subject.Visible(f.Path, f.Value), Owner: f.Owner.Kind.String(), By: f.Owner.By, Rule: f.Owner.Rule, Since: f.Since,
 		Manifest: e.declared(f),
 	}
 	if f.DeclaredValue != nil {

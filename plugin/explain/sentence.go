@@ -72,7 +72,7 @@ func (e Explanation) who(f *ownership.Field, it string) string {
 		}
 		return fmt.Sprintf("the autoscaler %#q set %s%s%s", by, it, through, since)
 	case ownership.Controller:
-		return fmt.Sprintf("the controller %#q set %s%s%s", by, it, through, since)
+		return fmt.Sprintf("the controller %#q set %s%s%s", by, it, through, since) + e.byRule(f)
 	case ownership.Imperative:
 		return fmt.Sprintf("a user set %s with an imperative command (%#q)%s%s", it, by, through, since)
 	case ownership.Other:
@@ -86,6 +86,18 @@ func (e Explanation) who(f *ownership.Field, it string) string {
 		return "its manager is not recorded"
 	default:
 		return "the API server set " + it + " by default"
+	}
+}
+
+// byRule returns the rule by which a controller owns a field.
+func (e Explanation) byRule(f *ownership.Field) string {
+	switch f.Owner.Rule {
+	case "":
+		return ""
+	case ownership.ControllerFieldsAnnotation:
+		return ", and owns it by the annotation controller-fields"
+	default:
+		return fmt.Sprintf(", and owns it by rule %#q", f.Owner.Rule)
 	}
 }
 
@@ -155,7 +167,7 @@ func (e Explanation) clientSide(f *ownership.Field) []string {
 		return []string{"the last-applied manifest sets null", clears}
 	case f.DeclaredValue != nil:
 		value := table.Shorten(e.Subject.Show(f.Path, f.DeclaredValue), 2*maxValueLen)
-		sets := "an apply would set " + value + e.kept(f, ownership.Sets, ownership.Sets)
+		sets := "an apply would set " + value + e.kept(f, ownership.Sets, ownership.Sets) + e.edited(f)
 		return []string{"the last-applied manifest sets " + value, sets}
 	case f.Declared == ownership.Sets:
 		deletes := withoutField + "delete it" + e.kept(f, ownership.Lacks, ownership.Sets)
@@ -183,6 +195,16 @@ func (e Explanation) kept(f *ownership.Field, manifest, base ownership.Declarati
 		return ""
 	}
 	return fmt.Sprintf(" (handoff: keeps %s)", e.Subject.Show(f.Path, f.Value))
+}
+
+// edited returns what an edit of the manifest would do, if the rule of the field's owner lets it win.
+func (e Explanation) edited(f *ownership.Field) string {
+	for _, rule := range e.Subject.Context.Managers.RulesFor(f.Path) {
+		if rule.Name == f.Owner.Rule && rule.Edits() == ownership.EditApply {
+			return "; a manifest with another value than before wins"
+		}
+	}
+	return ""
 }
 
 // Keeps reports whether handoff, in mode enforce, would keep a field that an apply changes. Manifest and base are how the

@@ -23,7 +23,7 @@ type Options struct {
 	// Managers and Rules come from the configuration. Configured reports whether the user has given one: where handoff is not on,
 	// it decides what handoff would keep. Otherwise the configuration of the cluster's webhook does.
 	Managers   ownership.Managers
-	Rules      []ownership.Rule
+	Rules      ownership.Rules
 	Configured bool
 	// Installation reports in which mode handoff reviews an object.
 	Installation *installation.Installation

@@ -45,12 +45,12 @@ func nameOf(kind schema.GroupVersionKind, name string) string {
 // who is the part of the configuration that determines owners.
 type who struct {
 	managers ownership.Managers
-	rules    []ownership.Rule
+	rules    ownership.Rules
 	scalers  []scale.Kind
 }
 
 func whoOf(c config.HandoffConfiguration) (who, error) {
-	rules, err := c.Rules()
+	rules, err := c.ParsedRules()
 	if err != nil {
 		return who{}, err
 	}
@@ -69,8 +69,8 @@ func newSubject(o *unstructured.Unstructured, w who) (s Subject, err error) {
 	if err != nil {
 		return s, fmt.Errorf("%s: %w", s, err)
 	}
-	s.Context.Managers = w.managers.For(kind.GroupKind(), w.rules, nil)
-	controlled, unread := ownership.ControllerPatterns(kind.GroupKind(), w.rules, s.Object)
+	rules, unread := w.rules.For(kind.GroupKind(), s.Namespace, s.Object)
+	s.Context.Managers = w.managers.WithRules(rules, nil)
 	if unread != nil { // as in the webhook, these paths are ignored
 		details := ": " + strings.ReplaceAll(unread.Error(), "\n", "; ")
 		if s.IsSecret() {
@@ -78,7 +78,6 @@ func newSubject(o *unstructured.Unstructured, w who) (s Subject, err error) {
 		}
 		s.gap("invalid paths in annotation %s are ignored; fix them%s", ownership.ControllerFieldsAnnotation, details)
 	}
-	s.Context.Managers = s.Context.Managers.WithControlled(controlled)
 	return s, nil
 }
 

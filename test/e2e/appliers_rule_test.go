@@ -13,8 +13,8 @@ import (
 const ruleOfAnApplier = `
 apiVersion: config.ownership-handoff.io/v1alpha1
 kind: HandoffConfiguration
-controllers:
-- {group: apps, kind: Deployment, fields: [.spec.minReadySeconds], managers: [my-operator]}
+rules:
+- {name: seconds, kinds: [{group: apps, kind: Deployment}], fields: [.spec.minReadySeconds], writers: [my-operator]}
 `
 
 // hookOfNamespace calls a webhook for the Deployments of one namespace, in addition to the suite's webhook.

@@ -15,7 +15,7 @@ import (
 // ruleFor is a configuration that assigns a field of Deployments to controllers.
 func ruleFor(field string) string {
 	return "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\n" +
-		"controllers: [{group: apps, kind: Deployment, fields: [" + field + "]}]\n"
+		"rules: [{name: tested, kinds: [{group: apps, kind: Deployment}], fields: [" + field + "]}]\n"
 }
 
 // TestTheConfigurationIsFollowed verifies that a webhook that starts with a broken file uses the defaults, that a valid one comes into

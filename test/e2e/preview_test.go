@@ -39,12 +39,7 @@ func (n *namespace) previewAs(kubeconfig, stdin string, args []string) *previewe
 	if args[0] != "apply" || stdin == "" || !slices.Contains(args, "-f") || n.silent {
 		return nil
 	}
-	configuration := config.Default()
-	rules, err := configuration.Rules()
-	if err != nil {
-		n.Fatal(err)
-	}
-	options := preview.Options{Managers: configuration.Managers(), Rules: rules, Validate: "Strict"}
+	options := preview.Options{Managers: config.Default().Managers(), Validate: "Strict"}
 	for _, arg := range args {
 		name, value, _ := strings.Cut(arg, "=")
 		switch name {
@@ -65,7 +60,7 @@ func (n *namespace) previewAs(kubeconfig, stdin string, args []string) *previewe
 		c.QPS, c.Burst, c.WarningHandler = -1, 0, rest.NoWarnings{}
 		return c
 	}
-	reader := source.Reader{Cluster: flags, In: strings.NewReader(stdin), Configuration: configuration}
+	reader := source.Reader{Cluster: flags, In: strings.NewReader(stdin), Configuration: config.Default()}
 	f := &previewed{namespace: n}
 	applications, gaps, err := reader.ReadApplications(n.Context(), source.Query{Files: resource.FilenameOptions{Filenames: []string{"-"}}}, resource.FilenameOptions{})
 	if err != nil || len(gaps) > 0 {

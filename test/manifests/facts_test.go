@@ -38,7 +38,7 @@ func TestTheInstalledConfigurationIsTheDefault(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := config.Default()
-	want.Controllers = []config.ControllerRule{} // present but empty
+	want.Rules = []config.Rule{} // present but empty
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -1,0 +1,157 @@
+package ownership
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/fieldtree"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
+)
+
+// AppliedAnnotation records the values that manifests have set last in the fields of rules that depend on them (EditApply, AnyWriter): a
+// JSON object of paths, each an object of field managers with a hash. A keep removes such a field from the last-applied configuration and from
+// the applier's managedFields entry, so nothing else records it.
+const AppliedAnnotation = ownPrefix + "applied-values"
+
+// AppliedPath returns the path of AppliedAnnotation.
+func AppliedPath() fieldpath.Path {
+	return fieldpath.MakePathOrDie("metadata", "annotations", AppliedAnnotation)
+}
+
+// appliedValues are the contents of AppliedAnnotation for the sender of a write. Without the annotation, no value is known.
+type appliedValues struct {
+	manager string
+	hashes  map[string]map[string]string // by path and manager
+}
+
+// appliedValues returns what live has recorded. An annotation that any manager has written does not count: kubectl rollout undo brings
+// back an old one, and a manifest can contain an exported one.
+func (c ObjectContext) appliedValues(w Write) (a appliedValues) {
+	a.manager = w.Sender.Entry.Manager
+	text, ok := w.Live.annotation(AppliedAnnotation).Bytes()
+	if !ok || len(text) > maxApplied || !c.Managers.rules.remember() || len(EntriesFor(w.LiveEntries, AppliedPath())) > 0 {
+		return a
+	}
+	if json.Unmarshal(text, &a.hashes) != nil {
+		a.hashes = nil
+	}
+	return a
+}
+
+// setEdited sets ContestedField.Editable and Edited. rules are those that assign the field, of which the one of its owner decides.
+func (a appliedValues) setEdited(c *ContestedField, rules []*Rule) {
+	of := slices.IndexFunc(rules, func(r *Rule) bool { return r.Name == c.Owner.Rule })
+	if c.Owner.Kind != Controller || of < 0 || rules[of].Edit != EditApply {
+		return
+	}
+	last, known := a.hashes[c.Path.String()][a.manager]
+	c.Editable, c.Edited = true, c.Declared.Manifest == Sets && known && last != hashOf(c.Path, c.Incoming)
+}
+
+// isLast reports whether live has a value that a manifest has set last. known reports whether that is recorded for any manager.
+func (a appliedValues) isLast(c ContestedField) (isLast, known bool) {
+	hashes := a.hashes[c.Path.String()]
+	if len(hashes) == 0 {
+		return false, false
+	}
+	is := hashOf(c.Path, c.Live)
+	for _, last := range hashes {
+		isLast = isLast || last == is
+	}
+	return isLast, true
+}
+
+// hashOf returns a hash of the value of the field at path. A short one is enough: a client that finds another value with the same hash
+// only misleads the decisions on an object that it can write.
+func hashOf(path fieldpath.Path, value []byte) string {
+	sum := sha256.Sum256(slices.Concat([]byte(path.String()), []byte{0}, value))
+	return base64.RawURLEncoding.EncodeToString(sum[:9])
+}
+
+// maxApplied is the maximum length of AppliedAnnotation. Beyond it, nothing is recorded, so that the controller's values are kept.
+const maxApplied = 16 << 10
+
+// MaxAnnotations is the maximum length of all annotations with their names (TotalAnnotationSizeLimitB in
+// k8s.io/apimachinery/pkg/api/validation).
+const MaxAnnotations = 256 << 10
+
+// nothingApplied is the annotation of an object for which nothing is recorded.
+const nothingApplied = "{}"
+
+// AppliedValues returns the value that AppliedAnnotation must have after an applier's write; changed is false if the incoming object has
+// it, and no manager manages the annotation. The time is linear in the size of the objects. The error is ErrManagedFields.
+func (c ObjectContext) AppliedValues(w Write) (text []byte, changed bool, err error) {
+	rules := c.Managers.rules
+	if !rules.remember() {
+		return nil, false, nil
+	}
+	s := newSearch(c, w)
+	matcher := rules.matcher(w.Meter, (*Rule).remembers)
+	for _, e := range slices.Concat(w.LiveEntries, w.IncomingEntries) {
+		if err := addMatching(s.tree, e, matcher); err != nil {
+			return nil, false, err
+		}
+	}
+	s.readValues()
+	s.readManagers()
+	text = c.encode(w, s.appliedNow())
+	is, found := w.Incoming.annotation(AppliedAnnotation).Bytes()
+	isManaged := len(EntriesFor(w.LiveEntries, AppliedPath())) > 0 || len(EntriesFor(w.IncomingEntries, AppliedPath())) > 0
+	changed = isManaged || !bytes.Equal(is, text)
+	return text, changed && (found || string(text) != nothingApplied), nil
+}
+
+// appliedNow returns the hashes after the write. Those of fields that the object no longer has, and that no rule is about, are left out.
+func (s *search) appliedNow() map[string]map[string]string {
+	now := map[string]map[string]string{}
+	for _, n := range s.tree.Nodes() {
+		path := n.Path()
+		if !n.Wanted || s.isParentOrKey(n) || isNeverKept(path) || s.inLive.Of(n) == nil && s.inIncoming.Of(n) == nil {
+			continue
+		}
+		text := path.String()
+		hashes := s.applied.hashes[text]
+		if s.setsNow(n, path) {
+			if hashes == nil {
+				hashes = map[string]string{}
+			}
+			hashes[s.applied.manager] = hashOf(path, s.inIncoming.Of(n).Text())
+		}
+		if len(hashes) > 0 {
+			now[text] = hashes
+		}
+	}
+	return now
+}
+
+// setsNow reports whether the manifest sets a field. Helm 3 does not record what it has set, but manages it.
+func (s *search) setsNow(n *fieldtree.Node, path fieldpath.Path) bool {
+	m := s.write.Manifests
+	unrecorded := !m.Recorded && !m.sender.ServerSide() && m.sender.Entry.Contains(path)
+	return s.inIncoming.Of(n) != nil && (unrecorded || s.declared(n, path).Manifest == Sets)
+}
+
+// encode returns the annotation, within the limits.
+func (c ObjectContext) encode(w Write, hashes map[string]map[string]string) []byte {
+	text, err := json.Marshal(hashes)
+	size := len(AppliedAnnotation) + len(text)
+	for annotation := range w.Incoming.At("metadata", "annotations").Parts() {
+		if annotation.Name() != AppliedAnnotation {
+			size += len(annotation.NameBytes()) + lengthOf(annotation)
+		}
+	}
+	if err != nil || len(text) > maxApplied || size > MaxAnnotations {
+		return []byte(nothingApplied)
+	}
+	return text
+}
+
+func lengthOf(text *jsontree.Node) int {
+	value, _ := text.Bytes()
+	return len(value)
+}

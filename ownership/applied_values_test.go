@@ -1,0 +1,179 @@
+package ownership_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+const (
+	sizePath = ".spec.size"
+	ownsSize = `{"f:spec":{"f:size":{}}}`
+)
+
+// sizes is a write of .spec.size under a rule.
+type sizes struct {
+	rule ownership.Rule
+	// live, base and manifest are its values; without a base and a manifest, the write is one of Helm 3.
+	live, base, manifest string
+	// record is the annotation of live, recordedBy the managers that manage it.
+	record, recordedBy string
+	entries            []string // of live, besides the applier's
+	drops              bool     // the manifest lacks the field
+}
+
+func (s sizes) write(t *testing.T) (ownership.Write, ownership.ObjectContext) {
+	t.Helper()
+	fields, err := ownership.ParseControllerFields(sizePath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.rule.Name, s.rule.Fields = "sizes", fields
+	kind := schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Widget"}
+	rules, err := ownership.NewRules(s.rule).For(kind.GroupKind(), "", ownership.Object{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	applier := "kubectl-client-side-apply"
+	of := func(size, manifest string) ownership.Object {
+		annotations := map[string]string{}
+		if s.base != "" {
+			annotations[ownership.LastAppliedAnnotation] = manifest
+		}
+		if s.record != "" {
+			annotations[ownership.AppliedAnnotation] = s.record
+		}
+		text, err := json.Marshal(annotations)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return object(t, fmt.Sprintf(`{"metadata":{"annotations":%s},"spec":{"size":%s}}`, text, size))
+	}
+	declares := func(size string) string { return fmt.Sprintf(`{"spec":{"size":%s}}`, size) }
+	manifest, incoming := declares(s.manifest), s.manifest
+	if s.drops {
+		manifest, incoming = `{"spec":{}}`, s.live
+	}
+	if s.base == "" {
+		applier = "helm"
+	}
+	if s.recordedBy != "" {
+		s.entries = append(s.entries, entry(s.recordedBy, "Update", early, `{"f:metadata":{"f:annotations":{"f:`+ownership.AppliedAnnotation+`":{}}}}`, ""))
+	}
+	managers := ownership.Managers{Appliers: []string{applier}, Imperative: []string{"kubectl-*"}}.WithRules(rules, nil)
+	w := ownership.Write{
+		Kind: kind, Managers: managers, Live: of(s.live, declares(s.base)), Incoming: of(incoming, manifest), LiveEntries: entries(t, s.entries...),
+		IncomingEntries: entries(t, entry(applier, "Update", late, strings.Replace(ownsSize, "{", "{"+ownsLastApplied[1:len(ownsLastApplied)-1]+",", 1), "")),
+	}
+	if s.base == "" {
+		w.IncomingEntries = entries(t, entry(applier, "Update", late, ownsSize, ""))
+	}
+	w.Sender = ownership.Sender{Writer: ownership.Applier, Entry: w.IncomingEntries[0]}
+	w.Manifests = managers.ManifestsOf(w.Sender, w.Live, w.Incoming, w.LiveEntries)
+	return w, ownership.ObjectContext{Managers: managers}
+}
+
+// recordOf is the record after an apply of a value.
+func recordOf(t *testing.T, value string) string {
+	t.Helper()
+	w, context := sizes{rule: ownership.Rule{Edit: ownership.EditApply}, live: "1", base: "3", manifest: value}.write(t)
+	text, changed, err := context.AppliedValues(w)
+	if err != nil || !changed {
+		t.Fatalf("recording %s: %t, %v", value, changed, err)
+	}
+	return string(text)
+}
+
+func TestAppliedValues(t *testing.T) {
+	resizer, person := entry("resizer", "Update", early, ownsSize, ""), entry("kubectl-edit", "Update", early, ownsSize, "")
+	apply, anyWriter := ownership.Rule{Edit: ownership.EditApply}, ownership.Rule{Writers: []string{ownership.AnyWriter}}
+	recorded3 := recordOf(t, "3")
+	both := strings.Replace(recorded3, "{\"kubectl", "{\"helm\":\"x\",\"kubectl", 1)
+	for sentence, c := range map[string]struct {
+		sizes
+		want    string // the contested field
+		record  string
+		changed bool
+	}{
+		"an unchanged value":                      {sizes{rule: apply, live: "7", base: "3", manifest: "3", record: recorded3, entries: []string{resizer}}, "Controller resizer sizes", recorded3, false},
+		"another value":                           {sizes{rule: apply, live: "7", base: "3", manifest: "4", record: recorded3, entries: []string{resizer}}, "Controller resizer sizes, edited", recordOf(t, "4"), true},
+		"nothing recorded":                        {sizes{rule: apply, live: "7", base: "3", manifest: "4", entries: []string{resizer}}, "Controller resizer sizes", recordOf(t, "4"), true},
+		"a record that cannot be read":            {sizes{rule: apply, live: "7", base: "3", manifest: "4", record: "{", entries: []string{resizer}}, "Controller resizer sizes", recordOf(t, "4"), true},
+		"a record of another type":                {sizes{rule: apply, live: "7", base: "3", manifest: "4", record: `{".spec.size":[]}`, entries: []string{resizer}}, "Controller resizer sizes", recordOf(t, "4"), true},
+		"a record that is too long":               {sizes{rule: apply, live: "7", base: "3", manifest: "4", record: recorded3 + strings.Repeat(" ", 16<<10), entries: []string{resizer}}, "Controller resizer sizes", recordOf(t, "4"), true},
+		"a record by somebody else":               {sizes{rule: apply, live: "7", base: "3", manifest: "4", record: recorded3, recordedBy: "kubectl-rollout", entries: []string{resizer}}, "Controller resizer sizes", recordOf(t, "4"), true},
+		"a record by somebody else that is right": {sizes{rule: apply, live: "7", base: "3", manifest: "3", record: recorded3, recordedBy: "kubectl-rollout", entries: []string{resizer}}, "Controller resizer sizes", recorded3, true},
+		"a record of another applier's":           {sizes{rule: apply, live: "7", base: "3", manifest: "3", record: both, entries: []string{resizer}}, "Controller resizer sizes", both, false},
+		"a field that the manifest drops":         {sizes{rule: apply, live: "7", base: "3", drops: true, record: recorded3, entries: []string{resizer}}, "Controller resizer sizes", recorded3, false},
+		"a path that the object lacks":            {sizes{rule: apply, live: "7", base: "3", manifest: "3", record: strings.Replace(recorded3, "{", `{".spec.gone":{"a":"b"},`, 1), entries: []string{resizer}}, "Controller resizer sizes", recorded3, true},
+		"a person's value":                        {sizes{rule: apply, live: "7", base: "3", manifest: "4", record: recorded3, entries: []string{person}}, "", recordOf(t, "4"), true},
+		"Helm 3":                                  {sizes{rule: apply, live: "7", manifest: "3", entries: []string{resizer}}, "Controller resizer sizes", strings.Replace(recorded3, "kubectl-client-side-apply", "helm", 1), true},
+		"edit: keep records nothing":              {sizes{live: "7", base: "3", manifest: "4", entries: []string{resizer}}, "Controller resizer sizes", "", false},
+
+		"any writer: a person's value":                          {sizes{rule: anyWriter, live: "7", base: "3", manifest: "3", entries: []string{person}}, "Controller kubectl-edit sizes", recorded3, true},
+		"any writer: a person's value that is the manifest's":   {sizes{rule: anyWriter, live: "3", base: "3", manifest: "4", entries: []string{person}}, "", recordOf(t, "4"), true},
+		"any writer: the value that is recorded":                {sizes{rule: anyWriter, live: "3", base: "2", manifest: "4", record: recorded3, entries: []string{person}}, "", recordOf(t, "4"), true},
+		"any writer: a value in nobody's entry, not recorded":   {sizes{rule: anyWriter, live: "7", base: "2", manifest: "3", record: recorded3}, "", recorded3, false},
+		"any writer: a value in the applier's entry only":       {sizes{rule: anyWriter, live: "7", base: "2", manifest: "3", record: recorded3, entries: []string{entry("kubectl-client-side-apply", "Update", early, ownsSize, "")}}, "Controller  sizes", recorded3, false},
+		"any writer: the applier's entry, and nothing recorded": {sizes{rule: anyWriter, live: "7", base: "2", manifest: "3", entries: []string{entry("kubectl-client-side-apply", "Update", early, ownsSize, "")}}, "", recorded3, true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w, context := c.write(t)
+			contested, err := context.ContestedFields(w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if len(contested) > 0 {
+				f := contested[0]
+				got = f.Owner.Kind.String() + " " + f.Owner.By + " " + f.Owner.Rule
+				if f.Edited {
+					got += ", edited"
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("contested (-want +got):\n%s", diff)
+			}
+			text, changed, err := context.AppliedValues(w)
+			if changed != c.changed || err != nil || string(text) != c.record {
+				t.Errorf("want %t %s, got %t %s, %v", c.changed, c.record, changed, text, err)
+			}
+		})
+	}
+}
+
+// TestAppliedValuesStayWithinTheLimits verifies that a record is never why the API server rejects an object.
+func TestAppliedValuesStayWithinTheLimits(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		annotation int // the length of another annotation
+		before     string
+		want       string
+		changed    bool
+	}{
+		"room for it":             {1000, "", "recorded", true},
+		"no room for it":          {256<<10 - 50, "", "{}", false},
+		"no room for it any more": {256<<10 - 50, `{".spec.size":{"a":"b"}}`, "{}", true},
+		"room for nothing at all": {256 << 10, "{}", "{}", false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := sizes{rule: ownership.Rule{Edit: ownership.EditApply}, live: "7", base: "3", manifest: "3", record: c.before}
+			w, context := s.write(t)
+			large := strings.Replace(string(w.Incoming.Text()), `"annotations":{`, `"annotations":{"a":"`+strings.Repeat("x", c.annotation)+`",`, 1)
+			w.Incoming = object(t, large)
+			text, changed, err := context.AppliedValues(w)
+			got := string(text)
+			if strings.Contains(got, sizePath) {
+				got = "recorded"
+			}
+			if got != c.want || changed != c.changed || err != nil {
+				t.Errorf("want %s %t, got %s %t, %v", c.want, c.changed, got, changed, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,117 @@
+package ownership
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// Rules are the rules of a configuration. If several assign a field to one of its managers, the first decides. They are immutable.
+type Rules struct {
+	list []*Rule
+	tree *patternTree // of the patterns of all rules
+}
+
+// NewRules returns rules for many objects.
+func NewRules(list ...Rule) Rules {
+	r := Rules{tree: &patternTree{}}
+	for i := range list {
+		rule := list[i]
+		rule.order = i
+		r.list = append(r.list, &rule)
+		r.tree.addRule(&rule)
+	}
+	return r
+}
+
+// Remember reports whether a rule depends on the values that manifests have set last (AppliedAnnotation).
+func (r Rules) Remember() bool { return slices.ContainsFunc(r.list, (*Rule).remembers) }
+
+// For returns the rules for an object of a kind and namespace: those that match it, and its ControllerFieldsAnnotation. The error is
+// about the annotation's paths that do not parse, which are ignored.
+func (r Rules) For(kind schema.GroupKind, namespace string, o Object) (of ObjectRules, unread error) {
+	for _, rule := range r.list {
+		if rule.Matches(kind, namespace, o) {
+			of.add(rule)
+		}
+	}
+	if len(of.rules) > 0 {
+		of.start = r.tree.start()
+	}
+	text, ok := o.ControllerFields()
+	if !ok {
+		return of, nil
+	}
+	fields, unread := ParseControllerFields(text)
+	if len(fields) > 0 {
+		own := &Rule{Name: ControllerFieldsAnnotation, Fields: fields, order: math.MaxInt}
+		tree := &patternTree{}
+		tree.addRule(own)
+		of.add(own)
+		of.start = append(of.start, &tree.root)
+	}
+	return of, unread
+}
+
+// ObjectRules are the rules for one object. The zero value has none.
+type ObjectRules struct {
+	rules    []*Rule
+	isActive map[*Rule]bool
+	start    []*patternNode // where the empty path leads to, in trees that may have patterns of other rules
+}
+
+func (o *ObjectRules) add(rule *Rule) {
+	if o.isActive == nil {
+		o.isActive = map[*Rule]bool{}
+	}
+	o.rules, o.isActive[rule] = append(o.rules, rule), true
+}
+
+// matcher returns a matcher of the fields of those rules that are accepted.
+func (o ObjectRules) matcher(meter Meter, accepts func(*Rule) bool) patternMatcher {
+	return patternMatcher{start: o.start, meter: meter, accepts: func(end patternEnd) bool { return o.isActive[end.rule] && accepts(end.rule) }}
+}
+
+// covering returns the rules that assign a field, in their order.
+func (o ObjectRules) covering(path fieldpath.Path) (rules []*Rule) {
+	if len(o.start) == 0 {
+		return nil
+	}
+	m := patternMatcher{start: o.start, accepts: func(end patternEnd) bool {
+		if o.isActive[end.rule] {
+			rules = append(rules, end.rule)
+		}
+		return false // look for more
+	}}
+	m.covers(path)
+	slices.SortFunc(rules, func(a, b *Rule) int { return cmp.Compare(a.order, b.order) })
+	return slices.Compact(rules) // several paths of a rule can match
+}
+
+// remember reports whether one of the rules depends on the values that manifests have set last.
+func (o ObjectRules) remember() bool { return slices.ContainsFunc(o.rules, (*Rule).remembers) }
+
+// writes reports whether a manager's entry is that of a writer of a rule.
+func (m Managers) writes(r *Rule, e Entry) bool {
+	switch {
+	case r.AnyWriter():
+		return !m.IsApplier(e)
+	case len(r.Writers) > 0:
+		return matches(r.Writers, e.Manager)
+	default:
+		return !m.IsApplier(e) && !m.IsImperative(e)
+	}
+}
+
+// writtenBy returns the first of the rules of which an entry's manager is a writer, nil if there is none. Rules for any writer do not
+// count for a field that has the value that its manifest set last (asApplied).
+func (m Managers) writtenBy(rules []*Rule, e Entry, asApplied bool) *Rule {
+	i := slices.IndexFunc(rules, func(r *Rule) bool { return m.writes(r, e) && (!asApplied || !r.AnyWriter()) })
+	if i < 0 {
+		return nil
+	}
+	return rules[i]
+}
