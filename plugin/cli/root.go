@@ -37,6 +37,7 @@ changed it since: replicas that an autoscaler raised go back to the value in the
 were removed from the manifest: the replicas then default to 1.
 
 explain shows who set a field and what the next apply does to it. audit finds the objects that the next apply would break.
+rules shows which fields the configuration of handoff assigns to controllers.
 preview shows what an apply of given files would do. release stops managing a field through the manifest, permanently.
 strip removes such fields from manifests before they are applied. enable turns on the handoff webhook in a namespace, which keeps
 such fields at each apply. doctor finds out why it does not.
@@ -77,7 +78,7 @@ Exit codes of all commands:
 	s.cluster.AddFlags(root.PersistentFlags())
 	s.completeClusterFlags(root)
 	root.AddCommand(
-		s.newExplain(), s.newPreview(), s.newAudit(), s.newRelease(), s.newStrip(),
+		s.newExplain(), s.newPreview(), s.newAudit(), s.newRules(), s.newRelease(), s.newStrip(),
 		s.newEnable(), s.newDisable(), s.newStatus(), s.newDoctor(), s.newVersion(),
 	)
 	for _, c := range append(root.Commands(), root) {

@@ -99,6 +99,14 @@ func TestAudit(t *testing.T) {
 			"audit deployment/web -n market",
 			"audit -n nosuch",
 		},
+		"rules": {
+			"rules -A --config testdata/sizes.yaml",
+			"rules -n pay --config testdata/sizes.yaml -o yaml",
+			"rules gadgets -n pay --config testdata/sizes.yaml",
+			"rules -n pay",
+			`explain deployment/sized -n pay --config testdata/sizes.yaml .spec.template.spec.containers[name="app"].resources.requests.cpu`,
+			`explain deployment/sized -n pay --config testdata/sizes.yaml --owner controller -o jsonpath={.fields[*].rule}`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) { checkGolden(t, name, transcript(t, cluster.controlPlane.Kubeconfig, lines...)) })
 	}
