@@ -185,7 +185,7 @@ func (r *report) warning(path fieldpath.Path, value []byte) (why string, ok bool
 	return "", false
 }
 
-// plain returns an object without the metadata that the API server generates, without the last-applied annotation,
+// plain returns an object without the metadata that the API server generates, without the annotations that record what was applied,
 // which the other fields determine, and without status, which a controller may have changed since the live object was read.
 func plain(text []byte) (*jsontree.Node, error) {
 	if text == nil {
@@ -196,7 +196,9 @@ func plain(text []byte) (*jsontree.Node, error) {
 		return nil, err
 	}
 	isAnnotations := func(parent fieldpath.Path) bool { return len(parent) > 1 }
-	root.Cut(ownership.LastAppliedPath(), isAnnotations)
+	for _, record := range []fieldpath.Path{ownership.LastAppliedPath(), ownership.AppliedPath()} {
+		root.Cut(record, isAnnotations)
+	}
 	return jsontree.Valid(root.Remaining()), nil
 }
 

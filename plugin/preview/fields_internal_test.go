@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/ownership"
 )
 
 func TestTheReasonInAWarning(t *testing.T) {
@@ -44,5 +46,14 @@ func TestTheReasonInAWarning(t *testing.T) {
 				t.Errorf("want %q, got %q (%v)", c.want, got, ok)
 			}
 		})
+	}
+}
+
+// What handoff records is not a field that it acts on.
+func TestRecordsAreNotCompared(t *testing.T) {
+	annotated := `{"metadata":{"annotations":{"` + ownership.AppliedAnnotation + `":"{}","` + ownership.LastAppliedAnnotation + `":"{}"},"name":"web"}}`
+	compared, err := plain([]byte(annotated))
+	if want := `{"metadata":{"name":"web"}}`; err != nil || string(compared.Text()) != want {
+		t.Errorf("want %s, got %s, %v", want, compared.Text(), err)
 	}
 }
