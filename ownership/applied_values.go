@@ -50,16 +50,27 @@ func (a appliedValues) setEdited(c *ContestedField, rules []*Rule) {
 		return
 	}
 	last, known := a.hashes[c.Path.String()][a.manager]
-	c.Editable, c.Edited = true, c.Declared.Manifest == Sets && known && last != hashOf(c.Path, c.Incoming)
+	sets := c.Declared.Manifest == Sets && len(c.Incoming) > 0 // Helm 3 does not record that its manifest drops a field
+	c.Editable, c.Edited = true, sets && known && last != hashOf(c.Path, c.Incoming)
+}
+
+// unapplied returns the owner of a field whose value is not the one that a manifest set last. Under a rule for any writer, it is a
+// controller's, also if the only entries are those of appliers: some tools rename the managers of others.
+func unapplied(owner FieldOwner, rules []*Rule) FieldOwner {
+	i := slices.IndexFunc(rules, (*Rule).AnyWriter)
+	if i < 0 || owner.Kind >= Controller {
+		return owner
+	}
+	return FieldOwner{Kind: Controller, Rule: rules[i].Name}
 }
 
 // isLast reports whether live has a value that a manifest has set last. known reports whether that is recorded for any manager.
-func (a appliedValues) isLast(c ContestedField) (isLast, known bool) {
-	hashes := a.hashes[c.Path.String()]
+func (a appliedValues) isLast(path fieldpath.Path, live []byte) (isLast, known bool) {
+	hashes := a.hashes[path.String()]
 	if len(hashes) == 0 {
 		return false, false
 	}
-	is := hashOf(c.Path, c.Live)
+	is := hashOf(path, live)
 	for _, last := range hashes {
 		isLast = isLast || last == is
 	}

@@ -26,6 +26,7 @@ type sizes struct {
 	record, recordedBy string
 	entries            []string // of live, besides the applier's
 	drops              bool     // the manifest lacks the field
+	removes            bool     // so does the incoming object
 }
 
 func (s sizes) write(t *testing.T) (ownership.Write, ownership.ObjectContext) {
@@ -41,7 +42,7 @@ func (s sizes) write(t *testing.T) (ownership.Write, ownership.ObjectContext) {
 		t.Fatal(err)
 	}
 	applier := "kubectl-client-side-apply"
-	of := func(size, manifest string) ownership.Object {
+	of := func(size, manifest string, managers ...string) ownership.Object {
 		annotations := map[string]string{}
 		if s.base != "" {
 			annotations[ownership.LastAppliedAnnotation] = manifest
@@ -53,12 +54,19 @@ func (s sizes) write(t *testing.T) (ownership.Write, ownership.ObjectContext) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return object(t, fmt.Sprintf(`{"metadata":{"annotations":%s},"spec":{"size":%s}}`, text, size))
+		spec := fmt.Sprintf(`{"size":%s}`, size)
+		if size == "" {
+			spec = "{}"
+		}
+		return object(t, fmt.Sprintf(`{"metadata":{"annotations":%s,"managedFields":[%s]},"spec":%s}`, text, strings.Join(managers, ","), spec))
 	}
 	declares := func(size string) string { return fmt.Sprintf(`{"spec":{"size":%s}}`, size) }
 	manifest, incoming := declares(s.manifest), s.manifest
 	if s.drops {
 		manifest, incoming = `{"spec":{}}`, s.live
+	}
+	if s.removes {
+		incoming = ""
 	}
 	if s.base == "" {
 		applier = "helm"
@@ -68,7 +76,7 @@ func (s sizes) write(t *testing.T) (ownership.Write, ownership.ObjectContext) {
 	}
 	managers := ownership.Managers{Appliers: []string{applier}, Imperative: []string{"kubectl-*"}}.WithRules(rules, nil)
 	w := ownership.Write{
-		Kind: kind, Managers: managers, Live: of(s.live, declares(s.base)), Incoming: of(incoming, manifest), LiveEntries: entries(t, s.entries...),
+		Kind: kind, Managers: managers, Live: of(s.live, declares(s.base), s.entries...), Incoming: of(incoming, manifest), LiveEntries: entries(t, s.entries...),
 		IncomingEntries: entries(t, entry(applier, "Update", late, strings.Replace(ownsSize, "{", "{"+ownsLastApplied[1:len(ownsLastApplied)-1]+",", 1), "")),
 	}
 	if s.base == "" {
@@ -114,6 +122,8 @@ func TestAppliedValues(t *testing.T) {
 		"a path that the object lacks":            {sizes{rule: apply, live: "7", base: "3", manifest: "3", record: strings.Replace(recorded3, "{", `{".spec.gone":{"a":"b"},`, 1), entries: []string{resizer}}, "Controller resizer sizes", recorded3, true},
 		"a person's value":                        {sizes{rule: apply, live: "7", base: "3", manifest: "4", record: recorded3, entries: []string{person}}, "", recordOf(t, "4"), true},
 		"Helm 3":                                  {sizes{rule: apply, live: "7", manifest: "3", entries: []string{resizer}}, "Controller resizer sizes", strings.Replace(recorded3, "kubectl-client-side-apply", "helm", 1), true},
+		"Helm 3 with another value":               {sizes{rule: apply, live: "7", manifest: "4", record: strings.Replace(recorded3, "kubectl-client-side-apply", "helm", 1), entries: []string{resizer}}, "Controller resizer sizes, edited", strings.Replace(recordOf(t, "4"), "kubectl-client-side-apply", "helm", 1), true},
+		"Helm 3 whose manifest drops the field":   {sizes{rule: apply, live: "7", drops: true, removes: true, record: strings.Replace(recorded3, "kubectl-client-side-apply", "helm", 1), entries: []string{resizer}}, "Controller resizer sizes", strings.Replace(recorded3, "kubectl-client-side-apply", "helm", 1), false},
 		"edit: keep records nothing":              {sizes{live: "7", base: "3", manifest: "4", entries: []string{resizer}}, "Controller resizer sizes", "", false},
 
 		"any writer: a person's value":                          {sizes{rule: anyWriter, live: "7", base: "3", manifest: "3", entries: []string{person}}, "Controller kubectl-edit sizes", recorded3, true},
@@ -140,12 +150,30 @@ func TestAppliedValues(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("contested (-want +got):\n%s", diff)
 			}
+			if want, _, _ := strings.Cut(c.want, ", "); ownerIn(t, context, w.Live) != want {
+				t.Errorf("Fields: want %q, got %q", want, ownerIn(t, context, w.Live))
+			}
 			text, changed, err := context.AppliedValues(w)
 			if changed != c.changed || err != nil || string(text) != c.record {
 				t.Errorf("want %t %s, got %t %s, %v", c.changed, c.record, changed, text, err)
 			}
 		})
 	}
+}
+
+// ownerIn returns the controller that owns the field according to ObjectContext.Fields, empty if none does.
+func ownerIn(t *testing.T, context ownership.ObjectContext, live ownership.Object) string {
+	t.Helper()
+	fields, err := context.Fields(live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range fields {
+		if f.Path.String() == sizePath && f.Owner.Kind == ownership.Controller {
+			return f.Owner.Kind.String() + " " + f.Owner.By + " " + f.Owner.Rule
+		}
+	}
+	return ""
 }
 
 // TestAppliedValuesStayWithinTheLimits verifies that a record is never why the API server rejects an object.

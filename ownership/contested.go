@@ -319,26 +319,17 @@ func (s *search) declaredUnit(n *fieldtree.Node, c ContestedField) Declared {
 // not have the value of the base, was written by the controller that has an entry in another version.
 func (s *search) ruledOwner(n *fieldtree.Node, c ContestedField, rules []*Rule) FieldOwner {
 	isBase := c.Declared.Base == Sets && s.isBase(n)
-	isApplied, known := s.applied.isLast(c)
 	for _, rule := range rules {
-		switch e, found := s.elsewhere[rule]; {
-		case found && len(s.managers[n.ID]) == 0 && !isBase:
+		if e, found := s.elsewhere[rule]; found && len(s.managers[n.ID]) == 0 && !isBase {
 			return FieldOwner{Kind: Controller, By: e.Manager, Rule: rule.Name}
-		case known && !isApplied && !isBase && rule.AnyWriter():
-			return FieldOwner{Kind: Controller, By: s.lastWriter(n), Rule: rule.Name}
 		}
 	}
-	return s.context.resolve(c.Path, s.entriesOf(n), c.Declared.Base, isBase || isApplied)
-}
-
-// lastWriter returns the manager other than an applier that has written a field, empty if there is none: its entry has been renamed.
-func (s *search) lastWriter(n *fieldtree.Node) string {
-	for _, e := range s.entriesOf(n) {
-		if !s.context.Managers.IsApplier(e) {
-			return e.Manager
-		}
+	isLast, known := s.applied.isLast(c.Path, c.Live)
+	owner := s.context.resolve(c.Path, s.entriesOf(n), c.Declared.Base, isBase || isLast)
+	if known && !isLast && !isBase {
+		return unapplied(owner, rules)
 	}
-	return ""
+	return owner
 }
 
 // removes reports whether a write that changes a field removes it. If the manifest drops a parent of the field, or the sender comes to

@@ -80,6 +80,7 @@ func (c ObjectContext) Fields(live Object) (Fields, error) {
 	if w.entries, err = live.Entries(); err != nil {
 		return nil, err
 	}
+	w.applied = c.appliedValues(Write{Live: live, LiveEntries: w.entries})
 	for i, e := range w.entries {
 		s.claims = append(s.claims, claim{entry: i, set: e.Fields})
 		isClientSide := e.Operation == OperationUpdate && c.Managers.IsApplier(e) && e.Contains(LastAppliedPath())

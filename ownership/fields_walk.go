@@ -15,6 +15,7 @@ import (
 // fieldWalk visits a live object, its last-applied configuration and the field sets of its managedFields together.
 type fieldWalk struct {
 	context    ObjectContext
+	applied    appliedValues
 	entries    []Entry
 	clientSide []bool         // which entries are of the client-side applier that wrote the last-applied configuration
 	manifest   *jsontree.Node // the last-applied configuration

@@ -19,6 +19,9 @@ func (c ObjectContext) ScaleField(w Write, scaler Scaler) (f ContestedField, ok 
 	applied := c.appliedValues(w)
 	f.Owner = s.owner(scaler.OffAtZero, applied)
 	applied.setEdited(&f, c.Managers.rules.covering(f.Path))
+	if !w.Manifests.Recorded && s.isUnset() {
+		f.Edited = false // server-side apply and Helm 3 do not record whether the manifest sets 1 or drops the field
+	}
 	f.Removed = w.Sender.Writer == Applier && s.isRemoved()
 	return f, true
 }
@@ -97,7 +100,7 @@ func (s scaleFacts) owner(offAtZero bool, applied appliedValues) FieldOwner {
 		// A write of 0 through /scale leaves no entry, and neither do later ones.
 		return FieldOwner{Kind: Controller, Rule: rules[0].Name}
 	}
-	isLast, _ := applied.isLast(*f)
+	isLast, _ := applied.isLast(f.Path, f.Live)
 	return c.resolve(f.Path, managers, f.Declared.Base, isBase || isLast)
 }
 

@@ -27,6 +27,12 @@ rules:
   selector: {matchLabels: {images: anybody}}
   fields: [".spec.template.spec.containers[*].image"]
   writers: ["*"]
+- name: sleeper
+  kinds: [{group: apps, kind: Deployment}]
+  selector: {matchLabels: {sleeps: "yes"}}
+  fields: [.spec.replicas]
+  writers: [sleeper]
+  edit: apply
 `
 
 // image is the JSONPath of the image of the container.
@@ -201,6 +207,28 @@ func TestAnyWriter(t *testing.T) {
 			n.keeps("a person's image", withImage("app:2"), image, "app:9")
 			n.kubectl("set", "image", "deployment/web", "app=app:2")
 			n.keeps("a new image over the manifest's own, which a person has set", withImage("app:3"), image, "app:3")
+		})
+	}
+}
+
+// TestEditApplyToReplicas verifies that a manifest that drops the replicas never scales to 1, also under such a rule.
+func TestEditApplyToReplicas(t *testing.T) {
+	t.Parallel()
+	for name, a := range appliers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := newEdited(t, a)
+			n.withRules()
+			manifest := func(replicas string) string {
+				return strings.Replace(deployment(replicas, "app:1"), "  name: web\n", "  name: web\n  labels: {sleeps: \"yes\"}\n", 1)
+			}
+			sleeps := func() { n.kubectl("patch", "deployment", "web", "--field-manager=sleeper", "-p", `{"spec":{"replicas":7}}`) }
+			n.applies(manifest("3"))
+			sleeps()
+			n.keeps("an unchanged manifest", manifest("3"), ".spec.replicas", "7")
+			n.keeps("an edited manifest", manifest("4"), ".spec.replicas", "4")
+			sleeps()
+			n.keeps("a manifest without replicas", manifest(""), ".spec.replicas", "7")
 		})
 	}
 }
