@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/jsontest"
@@ -91,6 +92,47 @@ func TestRewriteRestoresMissingParents(t *testing.T) {
 			object := patched(t, incoming.text(), operationsOf(t, rewritten.Operations))
 			if diff := jsontest.Diff(t, stored{spec: want}.text(), object); diff != "" {
 				t.Errorf("the object (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestRewriteCountsARecordAgainstTheSizeOfAnnotations verifies that a record and a kept annotation that fit only one by one do not make
+// the API server reject the object.
+func TestRewriteCountsARecordAgainstTheSizeOfAnnotations(t *testing.T) {
+	record := merge.Change{Path: ownership.AppliedPath(), To: []byte(quoted(strings.Repeat("r", 200))), Decision: merge.Decision{Verdict: merge.Record}}
+	kept := merge.Change{
+		Path: fieldpath.MakePathOrDie("metadata", "annotations", "b"), Field: merge.Field{Unit: true}, Decision: merge.Decision{Verdict: merge.Keep},
+	}
+	for sentence, c := range map[string]struct {
+		changes []merge.Change
+		left    int // for the annotations, besides a large one
+		want    []string
+	}{
+		"both fit":                {[]merge.Change{kept, record}, 1000, []string{"/metadata/annotations/b", "/metadata/annotations/ownership-handoff.io~1applied-values"}},
+		"the kept one fits alone": {[]merge.Change{kept}, 300, []string{"/metadata/annotations/b"}},
+		"only the record fits":    {[]merge.Change{kept, record}, 300, []string{"/metadata/annotations/ownership-handoff.io~1applied-values"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			of := func(more string) ownership.Object {
+				large := strings.Repeat("x", ownership.MaxAnnotations-c.left-len("a"))
+				o, err := ownership.ParseObject([]byte(`{"metadata":{"annotations":{"a":"` + large + `"` + more + `}}}`))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return o
+			}
+			w := ownership.Write{Live: of(`,"b":"` + strings.Repeat("k", 200) + `"`), Incoming: of("")}
+			out, err := merge.Rewrite(w, c.changes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, o := range out.Operations {
+				got = append(got, o.Path)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("operations (-want +got):\n%s", diff)
 			}
 		})
 	}

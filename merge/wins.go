@@ -71,6 +71,11 @@ func (k *keeper) tooLarge(n *fieldtree.Node, limit int) string {
 		if limit == maxData {
 			k.sizes[parent] += k.sizeOf(k.write.Incoming.At("binaryData"), limit)
 		}
+		for _, f := range k.fields {
+			if f.change.Decision.Verdict == Record && f.node.Parent() == parent {
+				k.sizes[parent] += len(ownership.AppliedAnnotation) + len(f.change.To)
+			}
+		}
 	}
 	size := k.sizes[parent] + k.lengthOf(k.live.Of(n), limit)
 	if size > limit {
