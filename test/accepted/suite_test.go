@@ -115,7 +115,7 @@ func waitReady(ctx context.Context) error {
 	})
 }
 
-// webhookOptions returns options with controller rules for some fields of each kind, and a longer timeout than usual, so that no
+// webhookOptions returns options with rules for some fields of each kind, and a longer timeout than usual, so that no
 // write is unreviewed because of a busy machine.
 func webhookOptions(dir string) (handofftest.Options, error) {
 	var options handofftest.Options
@@ -124,14 +124,15 @@ func webhookOptions(dir string) (handofftest.Options, error) {
 		return options, err
 	}
 	var rules strings.Builder
-	rules.WriteString("apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\ncontrollers:\n")
+	rules.WriteString("apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\nrules:\n")
 	for _, k := range cluster.kinds {
 		group := k.gvk().Group
 		if group == "" {
 			group = "core"
 		}
 		if len(k.Rules) > 0 {
-			fmt.Fprintf(&rules, "- {group: %s, kind: %s, fields: ['%s']}\n", group, k.Kind, strings.Join(k.Rules, "', '"))
+			fmt.Fprintf(&rules, "- {name: %s, kinds: [{group: %s, kind: %s}], fields: ['%s']}\n",
+				strings.ToLower(k.Kind), group, k.Kind, strings.Join(k.Rules, "', '"))
 		}
 	}
 	manifests := filepath.Join(dir, "manifests")
