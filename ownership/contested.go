@@ -169,7 +169,7 @@ func (s *search) addUnits() error {
 // assigns reports whether a rule assigns a field to the manager of an entry.
 func (s *search) assigns(path fieldpath.Path, e Entry) bool {
 	managers := s.context.Managers
-	return managers.writtenBy(managers.rules.covering(path), e, false) != nil
+	return managers.writtenBy(managers.rules.covering(path, s.write.Meter), e, false) != nil
 }
 
 // isClientSide reports whether an entry is that of a client-side applier, which records its manifest elsewhere.
@@ -254,7 +254,7 @@ func (s *search) field(n *fieldtree.Node) (c ContestedField, ok bool) {
 		Path: n.Path(), Unit: s.isUnit[n],
 		Live: s.inLive.Of(n).Text(), Incoming: s.inIncoming.Of(n).Text(),
 	}
-	if rules := s.context.Managers.rules.covering(c.Path); len(rules) > 0 && !s.parents[n.ID] {
+	if rules := s.context.Managers.rules.covering(c.Path, s.write.Meter); len(rules) > 0 && !s.parents[n.ID] {
 		c.Declared = s.declared(n, c.Path)
 		c.Owner = s.ruledOwner(n, c, rules)
 		c.Removed = c.Declared == (Declared{}) && c.Changed() && s.removes(n, c)
@@ -325,7 +325,7 @@ func (s *search) ruledOwner(n *fieldtree.Node, c ContestedField, rules []*Rule) 
 		}
 	}
 	isLast, known := s.applied.isLast(c.Path, c.Live)
-	owner := s.context.resolve(c.Path, s.entriesOf(n), c.Declared.Base, isBase || isLast)
+	owner := s.context.resolve(c.Path, s.entriesOf(n), c.Declared.Base, isBase || isLast, rules)
 	if known && !isLast && !isBase {
 		return unapplied(owner, rules)
 	}

@@ -59,10 +59,11 @@ func (w *fieldWalk) owner(f *Field, entries []int) (owned FieldOwner, by int) {
 	named := slices.DeleteFunc(slices.Clone(entries), func(i int) bool { return w.entries[i].isAnonymous() })
 	unrecorded := len(named) == 0 && (len(entries) > 0 || len(w.entries) == 0)
 	without := FieldOwner{Kind: f.ownerWithoutEntry(unrecorded)}
+	rules := w.context.Managers.RulesFor(f.Path)
 	isLast, known := w.applied.isLast(f.Path, f.Value)
-	owned, by = w.context.strongest(f.Path, w.declaring(f, named), without, f.asApplied() || isLast)
+	owned, by = w.context.strongest(f.Path, w.declaring(f, named), without, f.asApplied() || isLast, rules)
 	if known && !isLast && !f.asApplied() && len(named) > 0 {
-		owned = unapplied(owned, w.context.Managers.RulesFor(f.Path))
+		owned = unapplied(owned, rules)
 	}
 	if owned.Kind == Imperative && !w.context.Managers.IsImperative(w.entries[by]) {
 		owned.Kind = Other

@@ -44,7 +44,7 @@ func (m Managers) WithRules(rules ObjectRules, scale ScalePaths) Managers {
 func (m Managers) Rules() []*Rule { return m.rules.rules }
 
 // RulesFor returns those of the Rules that assign a field, in their order.
-func (m Managers) RulesFor(field fieldpath.Path) []*Rule { return m.rules.covering(field) }
+func (m Managers) RulesFor(field fieldpath.Path) []*Rule { return m.rules.covering(field, nil) }
 
 // IsAutoscaler reports whether the manager is listed as an autoscaler.
 func (m Managers) IsAutoscaler(manager string) bool { return matches(m.Autoscalers, manager) }

@@ -18,27 +18,27 @@ func (c ObjectContext) Resolve(path fieldpath.Path, live []Entry, base Declarati
 	if c.Autoscaler != "" && c.IsScale(path) {
 		return FieldOwner{Kind: Autoscaler, By: c.Autoscaler}
 	}
-	return c.resolve(path, EntriesFor(live, path), base, false)
+	return c.resolve(path, EntriesFor(live, path), base, false, c.Managers.RulesFor(path))
 }
 
 // resolve is Resolve for the entries that contain a field, without its autoscaler. asApplied reports whether live has the value that
-// the base sets: the manifest then owns the field rather than an imperative manager.
-func (c ObjectContext) resolve(path fieldpath.Path, entries []Entry, base Declaration, asApplied bool) FieldOwner {
+// the base sets: the manifest then owns the field rather than an imperative manager. rules are those that assign the field.
+func (c ObjectContext) resolve(path fieldpath.Path, entries []Entry, base Declaration, asApplied bool, rules []*Rule) FieldOwner {
 	owned := FieldOwner{Kind: Default}
 	if base != Lacks {
 		owned.Kind = Manifest
 	}
-	owned, _ = c.strongest(path, slices.All(entries), owned, asApplied)
+	owned, _ = c.strongest(path, slices.All(entries), owned, asApplied, rules)
 	return owned
 }
 
 // strongest returns the owner with the highest precedence, of those that have entries and the one that the field has without any,
 // and the index of its entry, -1 for the latter.
 func (c ObjectContext) strongest(
-	path fieldpath.Path, entries iter.Seq2[int, Entry], without FieldOwner, asApplied bool,
+	path fieldpath.Path, entries iter.Seq2[int, Entry], without FieldOwner, asApplied bool, rules []*Rule,
 ) (owned FieldOwner, by int) {
 	owned, by = without, -1
-	isScale, rules := c.IsScale(path), c.Managers.rules.covering(path)
+	isScale := c.IsScale(path)
 	for i, e := range entries {
 		owner := c.Managers.ownerFor(e, isScale, rules, asApplied)
 		if owner.Kind > owned.Kind || owned.By == "" && owner.Kind == owned.Kind {

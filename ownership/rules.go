@@ -75,12 +75,12 @@ func (o ObjectRules) matcher(meter Meter, accepts func(*Rule) bool) patternMatch
 	return patternMatcher{start: o.start, meter: meter, accepts: func(end patternEnd) bool { return o.isActive[end.rule] && accepts(end.rule) }}
 }
 
-// covering returns the rules that assign a field, in their order.
-func (o ObjectRules) covering(path fieldpath.Path) (rules []*Rule) {
+// covering returns the rules that assign a field, in their order. If the meter ends the work, the result is not valid.
+func (o ObjectRules) covering(path fieldpath.Path, meter Meter) (rules []*Rule) {
 	if len(o.start) == 0 {
 		return nil
 	}
-	m := patternMatcher{start: o.start, accepts: func(end patternEnd) bool {
+	m := patternMatcher{start: o.start, meter: meter, accepts: func(end patternEnd) bool {
 		if o.isActive[end.rule] {
 			rules = append(rules, end.rule)
 		}

@@ -18,7 +18,7 @@ func (c ObjectContext) ScaleField(w Write, scaler Scaler) (f ContestedField, ok 
 	}
 	applied := c.appliedValues(w)
 	f.Owner = s.owner(scaler.OffAtZero, applied)
-	applied.setEdited(&f, c.Managers.rules.covering(f.Path))
+	applied.setEdited(&f, c.Managers.RulesFor(f.Path))
 	if !w.Manifests.Recorded && s.isUnset() {
 		f.Edited = false // server-side apply and Helm 3 do not record whether the manifest sets 1 or drops the field
 	}
@@ -95,13 +95,13 @@ func (s scaleFacts) owner(offAtZero bool, applied appliedValues) FieldOwner {
 		}
 	}
 	isBase := len(base) > 0 && sameValue(f.Live, base)
-	rules := c.Managers.rules.covering(f.Path)
+	rules := c.Managers.RulesFor(f.Path)
 	if len(rules) > 0 && len(managers) == 0 && !isBase && string(f.Live) != defaultReplicas {
 		// A write of 0 through /scale leaves no entry, and neither do later ones.
 		return FieldOwner{Kind: Controller, Rule: rules[0].Name}
 	}
 	isLast, _ := applied.isLast(f.Path, f.Live)
-	return c.resolve(f.Path, managers, f.Declared.Base, isBase || isLast)
+	return c.resolve(f.Path, managers, f.Declared.Base, isBase || isLast, rules)
 }
 
 // scaleIn returns the path of the scale field in the API version of an entry.

@@ -49,8 +49,14 @@ func (n *namespace) configured(configuration string) (file string, webhook *hand
 			n.Error(err)
 		}
 	})
-	n.apply(strings.NewReplacer("{name}", n.name, "{url}", webhook.URL, "{ca}", base64.StdEncoding.EncodeToString(webhook.CA)).Replace(hookOfNamespace))
+	n.registered(hookOfNamespace, n.name, webhook)
 	return file, webhook
+}
+
+// registered makes the API server call a webhook.
+func (n *namespace) registered(hook, name string, webhook *handofftest.Webhook) {
+	n.Helper()
+	n.apply(strings.NewReplacer("{name}", name, "{url}", webhook.URL, "{ca}", base64.StdEncoding.EncodeToString(webhook.CA)).Replace(hook))
 }
 
 // TestAControllerOfARuleThatUsesServerSideApply starts a webhook with a rule that lists the controller.

@@ -1,6 +1,9 @@
 package e2e_test
 
 import (
+	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +13,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/ownership"
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
 // editedRules has a rule of each kind that depends on what the manifest has set last.
@@ -52,10 +56,30 @@ func newEdited(t *testing.T, a applier) *edited {
 	return &edited{namespace: n, applier: a}
 }
 
-// withRules starts the webhook, and waits until the API server calls it. Objects that exist then are not changed.
+// withRules starts the webhook with the rules, which all namespaces share, and waits until the API server calls it. Objects that exist
+// then are not changed.
 func (n *edited) withRules() {
 	n.Helper()
-	n.configured(editedRules)
+	localOnly(n.T)
+	cluster.ruled.once.Do(func() {
+		file := filepath.Join(cluster.Plane.Dir, "edited.yaml")
+		err := os.WriteFile(file, []byte(editedRules), 0o600)
+		if err == nil {
+			cluster.ruled.webhook, err = handofftest.Start(context.WithoutCancel(n.Context()), cluster.Plane, handofftest.Options{Config: file})
+		}
+		if err != nil {
+			n.Fatal(err)
+		}
+		hook := strings.Replace(hookOfNamespace, `kubernetes.io/metadata.name: "{name}"`, `rules: edited`, 1)
+		n.registered(hook, "edited", cluster.ruled.webhook)
+	})
+	n.kubectl("label", "namespace", n.name, "rules=edited")
+	n.wantRules()
+}
+
+// wantRules waits until the API server calls a webhook with the rules.
+func (n *edited) wantRules() {
+	n.Helper()
 	probe := strings.Replace(requesting("10m"), "  name: web\n", "  name: probe\n", 1)
 	n.eventually("the API server calls the webhook with the rules", func() bool {
 		created := n.must(n.run(probe, "create", "--dry-run=server", "--field-manager=helm", "-o", "json", "-f", "-")).stdout
@@ -115,17 +139,40 @@ func TestEditApply(t *testing.T) {
 			n.keeps("an edited manifest", requesting("20m"), cpu, "20m")
 			n.resize()
 			n.keeps("the edited manifest once more", requesting("20m"), cpu, "50m")
-			n.configured(editedRules) // another process of the webhook
-			n.keeps("after a restart", requesting("20m"), cpu, "50m")
 			n.applies(requesting("10m"))
 			n.want("an edit back to the first value", cpu, "10m")
 		})
 	}
 }
 
+func TestEditApplyAfterARestart(t *testing.T) {
+	t.Parallel()
+	n := newEdited(t, applier{manager: "ci", apply: byKubectl})
+	_, first := n.configured(editedRules)
+	n.wantRules()
+	n.applies(requesting("10m"))
+	if err := first.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	n.configured(editedRules)
+	n.wantRules()
+	n.resize()
+	n.keeps("an unchanged manifest", requesting("10m"), cpu, "50m")
+	n.applies(requesting("20m"))
+	n.want("an edit", cpu, "20m")
+}
+
+// someAppliers are those that record a manifest in three ways.
+func someAppliers() map[string]applier {
+	return map[string]applier{
+		"last-applied": {manager: "ci", apply: byKubectl}, "an Apply entry": {manager: "ci", apply: byKubectlServerSide},
+		"nowhere": {manager: "helm", apply: byHelmsLibrary},
+	}
+}
+
 func TestEditApplyAtTheFirstApplyUnderTheRule(t *testing.T) {
 	t.Parallel()
-	for name, a := range appliers() {
+	for name, a := range someAppliers() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n := newEdited(t, a)
@@ -214,7 +261,7 @@ func TestAnyWriter(t *testing.T) {
 // TestEditApplyToReplicas verifies that a manifest that drops the replicas never scales to 1, also under such a rule.
 func TestEditApplyToReplicas(t *testing.T) {
 	t.Parallel()
-	for name, a := range appliers() {
+	for name, a := range someAppliers() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n := newEdited(t, a)
@@ -222,7 +269,9 @@ func TestEditApplyToReplicas(t *testing.T) {
 			manifest := func(replicas string) string {
 				return strings.Replace(deployment(replicas, "app:1"), "  name: web\n", "  name: web\n  labels: {sleeps: \"yes\"}\n", 1)
 			}
-			sleeps := func() { n.kubectl("patch", "deployment", "web", "--field-manager=sleeper", "-p", `{"spec":{"replicas":7}}`) }
+			sleeps := func() {
+				n.kubectl("patch", "deployment", "web", "--field-manager=sleeper", "-p", `{"spec":{"replicas":7}}`)
+			}
 			n.applies(manifest("3"))
 			sleeps()
 			n.keeps("an unchanged manifest", manifest("3"), ".spec.replicas", "7")

@@ -37,6 +37,11 @@ var cluster struct {
 	gadgets sync.Once
 	scalers sync.Once
 	widgets sync.Once
+	// ruled is a webhook with editedRules, for the namespaces with a label.
+	ruled struct {
+		once    sync.Once
+		webhook *handofftest.Webhook
+	}
 	// previewed counts the applies that were compared with kubectl handoff preview.
 	previewed atomic.Int64
 	stop      func() error
@@ -108,6 +113,9 @@ func connect(ctx context.Context, kubeconfig string) (err error) {
 func stop() error {
 	if cluster.stop == nil {
 		return errors.New("nothing was started")
+	}
+	if ruled := cluster.ruled.webhook; ruled != nil {
+		return errors.Join(ruled.Stop(), cluster.stop())
 	}
 	return cluster.stop()
 }
