@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -40,6 +41,9 @@ type RuleKind struct {
 	Kind  string `json:"kind"`
 }
 
+// Edits returns Edit, or its default.
+func (r Rule) Edits() ownership.Edit { return cmp.Or(ownership.Edit(r.Edit), ownership.EditKeep) }
+
 // ParsedRules returns the rules in the form in which decisions use them. The error names the invalid field.
 func (c HandoffConfiguration) ParsedRules() (ownership.Rules, error) {
 	rules := make([]ownership.Rule, 0, len(c.Rules))
@@ -56,7 +60,7 @@ func (c HandoffConfiguration) ParsedRules() (ownership.Rules, error) {
 var ruleName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$`)
 
 func (r Rule) parse() (parsed ownership.Rule, err error) {
-	parsed = ownership.Rule{Name: r.Name, Namespaces: r.Namespaces, Writers: r.Writers, Edit: ownership.Edit(r.Edit)}
+	parsed = ownership.Rule{Name: r.Name, Namespaces: r.Namespaces, Writers: r.Writers, Edit: r.Edits()}
 	if !ruleName.MatchString(r.Name) {
 		return parsed, inField("name", fmt.Errorf("%q is not a name; use lowercase letters, digits, - and ., such as right-sizer", r.Name))
 	}
@@ -88,7 +92,7 @@ func (r Rule) parse() (parsed ownership.Rule, err error) {
 		parsed.Fields = append(parsed.Fields, pattern)
 	}
 	switch parsed.Edit {
-	case "", ownership.EditKeep, ownership.EditApply:
+	case ownership.EditKeep, ownership.EditApply:
 		return parsed, nil
 	default:
 		return parsed, inField("edit", fmt.Errorf("%q is neither keep nor apply; correct or delete it", r.Edit))
@@ -150,19 +154,13 @@ func (r Rule) contradicts(later Rule, index int) error {
 	if r.Name == later.Name {
 		return inField("name", fmt.Errorf("%q is also the name of rules[%d]; rename one of them", r.Name, index))
 	}
-	edits := func(r Rule) string {
-		if r.Edit == "" {
-			return string(ownership.EditKeep)
-		}
-		return r.Edit
-	}
-	if edits(r) == edits(later) || !r.overlaps(later) {
+	if r.Edits() == later.Edits() || !r.overlaps(later) {
 		return nil
 	}
 	for i, field := range later.Fields {
 		if slices.Contains(r.Fields, field) {
 			return inField(fmt.Sprintf("fields[%d]", i), fmt.Errorf("%s is also in rule %s with edit: %s, and here with edit: %s; delete it from one of them",
-				field, r.Name, edits(r), edits(later)))
+				field, r.Name, r.Edits(), later.Edits()))
 		}
 	}
 	return nil

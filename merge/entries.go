@@ -92,10 +92,10 @@ func (k *keeper) isSendersApply(e ownership.Entry) bool {
 
 // restore returns an entry that manages the same of the parts as in live.
 func (r *entryRestorer) restore(pair ownership.Pair) (ownership.Entry, error) {
-	had, has, parents := r.partsToKeep(pair.Live), r.partsIn(pair.Incoming), r.parents
-	if !pair.Changed() && len(had) == len(has) {
+	if !pair.Changed() && (r.recorded == nil || !pair.Incoming.Contains(ownership.AppliedPath())) {
 		return pair.Incoming, nil
 	}
+	had, has, parents := r.partsToKeep(pair.Live), r.partsIn(pair.Incoming), r.parents
 	if r.keeper.isSendersApply(pair.Entry()) {
 		has = slices.DeleteFunc(has, func(p managedPart) bool {
 			_, before := slices.BinarySearchFunc(had, p, managedPart.compare)

@@ -98,7 +98,7 @@ func (k *keeper) lengthOf(member *jsontree.Node, limit int) int {
 	text, _ := member.Bytes()
 	switch {
 	case limit == ownership.MaxAnnotations:
-		return len(member.NameBytes()) + len(text)
+		return ownership.AnnotationSize(member)
 	case k.write.Kind.Kind == "Secret":
 		return base64.StdEncoding.DecodedLen(len(text)) - bytes.Count(text, []byte("="))
 	default:

@@ -43,15 +43,17 @@ func (c ObjectContext) appliedValues(w Write) (a appliedValues) {
 	return a
 }
 
-// setEdited sets ContestedField.Editable and Edited. rules are those that assign the field, of which the one of its owner decides.
-func (a appliedValues) setEdited(c *ContestedField, rules []*Rule) {
+// setEdited sets ContestedField.Editable and Edited. rules are those that assign the field, of which the one of its owner decides. A value
+// that the base still has was applied without a keep, as while handoff did not act: the record can be older.
+func (a appliedValues) setEdited(c *ContestedField, rules []*Rule, base []byte) {
 	of := slices.IndexFunc(rules, func(r *Rule) bool { return r.Name == c.Owner.Rule })
 	if c.Owner.Kind != Controller || of < 0 || rules[of].Edit != EditApply {
 		return
 	}
 	last, known := a.hashes[c.Path.String()][a.manager]
 	sets := c.Declared.Manifest == Sets && len(c.Incoming) > 0 // Helm 3 does not record that its manifest drops a field
-	c.Editable, c.Edited = true, sets && known && last != hashOf(c.Path, c.Incoming)
+	c.Editable = true
+	c.Edited = sets && known && last != hashOf(c.Path, c.Incoming) && !asDeclared(c.Path, c.Incoming, base)
 }
 
 // unapplied returns the owner of a field whose value is not the one that a manifest set last. Under a rule for any writer, it is a
@@ -84,10 +86,10 @@ func hashOf(path fieldpath.Path, value []byte) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
-// maxApplied is the maximum length of AppliedAnnotation. Beyond it, nothing is recorded, so that the controller's values are kept.
+// maxApplied is the maximum length of AppliedAnnotation in bytes. Beyond it, nothing is recorded, so that the controller's values are kept.
 const maxApplied = 16 << 10
 
-// MaxAnnotations is the maximum length of all annotations with their names (TotalAnnotationSizeLimitB in
+// MaxAnnotations is the maximum size in bytes of all annotations with their names (TotalAnnotationSizeLimitB in
 // k8s.io/apimachinery/pkg/api/validation).
 const MaxAnnotations = 256 << 10
 
@@ -153,7 +155,7 @@ func (c ObjectContext) encode(w Write, hashes map[string]map[string]string) []by
 	size := len(AppliedAnnotation) + len(text)
 	for annotation := range w.Incoming.At("metadata", "annotations").Parts() {
 		if annotation.Name() != AppliedAnnotation {
-			size += len(annotation.NameBytes()) + lengthOf(annotation)
+			size += AnnotationSize(annotation)
 		}
 	}
 	if err != nil || len(text) > maxApplied || size > MaxAnnotations {
@@ -162,7 +164,8 @@ func (c ObjectContext) encode(w Write, hashes map[string]map[string]string) []by
 	return text
 }
 
-func lengthOf(text *jsontree.Node) int {
-	value, _ := text.Bytes()
-	return len(value)
+// AnnotationSize returns what an annotation counts against MaxAnnotations, in bytes.
+func AnnotationSize(annotation *jsontree.Node) int {
+	value, _ := annotation.Bytes()
+	return len(annotation.NameBytes()) + len(value)
 }

@@ -111,6 +111,7 @@ func TestAppliedValues(t *testing.T) {
 	}{
 		"an unchanged value":                      {sizes{rule: apply, live: "7", base: "3", manifest: "3", record: recorded3, entries: []string{resizer}}, "Controller resizer sizes", recorded3, false},
 		"another value":                           {sizes{rule: apply, live: "7", base: "3", manifest: "4", record: recorded3, entries: []string{resizer}}, "Controller resizer sizes, edited", recordOf(t, "4"), true},
+		"a value that was applied unseen":         {sizes{rule: apply, live: "7", base: "4", manifest: "4", record: recorded3, entries: []string{resizer}}, "Controller resizer sizes", recordOf(t, "4"), true},
 		"nothing recorded":                        {sizes{rule: apply, live: "7", base: "3", manifest: "4", entries: []string{resizer}}, "Controller resizer sizes", recordOf(t, "4"), true},
 		"a record that cannot be read":            {sizes{rule: apply, live: "7", base: "3", manifest: "4", record: "{", entries: []string{resizer}}, "Controller resizer sizes", recordOf(t, "4"), true},
 		"a record of another type":                {sizes{rule: apply, live: "7", base: "3", manifest: "4", record: `{".spec.size":[]}`, entries: []string{resizer}}, "Controller resizer sizes", recordOf(t, "4"), true},
@@ -184,10 +185,10 @@ func TestAppliedValuesStayWithinTheLimits(t *testing.T) {
 		want       string
 		changed    bool
 	}{
-		"room for it":             {1000, "", "recorded", true},
-		"no room for it":          {256<<10 - 50, "", "{}", false},
-		"no room for it any more": {256<<10 - 50, `{".spec.size":{"a":"b"}}`, "{}", true},
-		"room for nothing at all": {256 << 10, "{}", "{}", false},
+		"space for it":             {1000, "", "recorded", true},
+		"no space for it":          {256<<10 - 50, "", "{}", false},
+		"no space for it any more": {256<<10 - 50, `{".spec.size":{"a":"b"}}`, "{}", true},
+		"no space for anything":    {256 << 10, "{}", "{}", false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := sizes{rule: ownership.Rule{Edit: ownership.EditApply}, live: "7", base: "3", manifest: "3", record: c.before}

@@ -258,7 +258,7 @@ func (s *search) field(n *fieldtree.Node) (c ContestedField, ok bool) {
 		c.Declared = s.declared(n, c.Path)
 		c.Owner = s.ruledOwner(n, c, rules)
 		c.Removed = c.Declared == (Declared{}) && c.Changed() && s.removes(n, c)
-		s.applied.setEdited(&c, rules)
+		s.applied.setEdited(&c, rules, s.inBase.Of(n).Text())
 	}
 	if c.Owner.Kind >= Controller {
 		c.Unit = false

@@ -1,7 +1,6 @@
 package ownership
 
 import (
-	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -49,9 +48,6 @@ type Rule struct {
 
 	order int // of the rules of one object: the first decides
 }
-
-// Edits returns Edit, or its default.
-func (r *Rule) Edits() Edit { return cmp.Or(r.Edit, EditKeep) }
 
 // MatchesKind reports whether the rule applies to a kind. group is as in an apiVersion, empty for core kinds.
 func (r *Rule) MatchesKind(group, kind string) bool {

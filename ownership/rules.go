@@ -15,7 +15,7 @@ type Rules struct {
 	tree *patternTree // of the patterns of all rules
 }
 
-// NewRules returns rules for many objects.
+// NewRules compiles rules, in the order in which they decide.
 func NewRules(list ...Rule) Rules {
 	r := Rules{tree: &patternTree{}}
 	for i := range list {

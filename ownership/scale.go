@@ -18,7 +18,7 @@ func (c ObjectContext) ScaleField(w Write, scaler Scaler) (f ContestedField, ok 
 	}
 	applied := c.appliedValues(w)
 	f.Owner = s.owner(scaler.OffAtZero, applied)
-	applied.setEdited(&f, c.Managers.RulesFor(f.Path))
+	applied.setEdited(&f, c.Managers.RulesFor(f.Path), w.Manifests.baseValue(f.Path))
 	if !w.Manifests.Recorded && s.isUnset() {
 		f.Edited = false // server-side apply and Helm 3 do not record whether the manifest sets 1 or drops the field
 	}

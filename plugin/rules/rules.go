@@ -47,7 +47,7 @@ func Of(c config.HandoffConfiguration) (report Report) {
 	for _, rule := range c.Rules {
 		r := &Rule{
 			APIVersion: explain.APIVersion, Kind: "Rule", Name: rule.Name, Namespaces: rule.Namespaces, Fields: rule.Fields,
-			Writers: rule.Writers, Edit: cmp.Or(rule.Edit, string(ownership.EditKeep)), Kinds: []string{"*"},
+			Writers: rule.Writers, Edit: string(rule.Edits()), Kinds: []string{"*"},
 			Selector: strings.TrimPrefix(metav1.FormatLabelSelector(&rule.Selector), "<none>"),
 		}
 		for i, kind := range rule.Kinds {

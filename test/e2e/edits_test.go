@@ -56,6 +56,18 @@ func newEdited(t *testing.T, a applier) *edited {
 	return &edited{namespace: n, applier: a}
 }
 
+// eachEdited runs a test for each applier.
+func eachEdited(t *testing.T, appliers map[string]applier, test func(n *edited)) {
+	t.Helper()
+	t.Parallel()
+	for name, a := range appliers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(newEdited(t, a))
+		})
+	}
+}
+
 // withRules starts the webhook with the rules, which all namespaces share, and waits until the API server calls it. Objects that exist
 // then are not changed.
 func (n *edited) withRules() {
@@ -127,22 +139,17 @@ func requesting(amount string) string {
 
 // TestEditApply verifies that a manifest wins where it has changed, and only there.
 func TestEditApply(t *testing.T) {
-	t.Parallel()
-	for name, a := range appliers() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			n := newEdited(t, a)
-			n.withRules()
-			n.applies(requesting("10m"))
-			n.resize()
-			n.keeps("an unchanged manifest", requesting("10m"), cpu, "50m")
-			n.keeps("an edited manifest", requesting("20m"), cpu, "20m")
-			n.resize()
-			n.keeps("the edited manifest once more", requesting("20m"), cpu, "50m")
-			n.applies(requesting("10m"))
-			n.want("an edit back to the first value", cpu, "10m")
-		})
-	}
+	eachEdited(t, appliers(), func(n *edited) {
+		n.withRules()
+		n.applies(requesting("10m"))
+		n.resize()
+		n.keeps("an unchanged manifest", requesting("10m"), cpu, "50m")
+		n.keeps("an edited manifest", requesting("20m"), cpu, "20m")
+		n.resize()
+		n.keeps("the edited manifest once more", requesting("20m"), cpu, "50m")
+		n.applies(requesting("10m"))
+		n.want("an edit back to the first value", cpu, "10m")
+	})
 }
 
 func TestEditApplyAfterARestart(t *testing.T) {
@@ -171,19 +178,14 @@ func someAppliers() map[string]applier {
 }
 
 func TestEditApplyAtTheFirstApplyUnderTheRule(t *testing.T) {
-	t.Parallel()
-	for name, a := range someAppliers() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			n := newEdited(t, a)
-			n.applies(requesting("10m"))
-			n.resize()
-			n.withRules()
-			n.keeps("the first apply", requesting("10m"), cpu, "50m")
-			n.applies(requesting("20m"))
-			n.want("an edit", cpu, "20m")
-		})
-	}
+	eachEdited(t, someAppliers(), func(n *edited) {
+		n.applies(requesting("10m"))
+		n.resize()
+		n.withRules()
+		n.keeps("the first apply", requesting("10m"), cpu, "50m")
+		n.applies(requesting("20m"))
+		n.want("an edit", cpu, "20m")
+	})
 }
 
 // TestEditApplyWithoutARecord verifies that the live value is kept if the record is not what handoff has written.
@@ -218,6 +220,45 @@ func TestEditApplyWithoutARecord(t *testing.T) {
 	}
 }
 
+// TestEditApplyToOneOfTwoFields verifies that an edit of one field does not decide on another one beside it.
+func TestEditApplyToOneOfTwoFields(t *testing.T) {
+	eachEdited(t, someAppliers(), func(n *edited) {
+		n.withRules()
+		const memory = ".spec.template.spec.containers[0].resources.requests.memory"
+		manifest := func(cpu, memory string) string {
+			return strings.Replace(deployment("3", "app:1"), "cpu: 10m", "cpu: "+cpu+", memory: "+memory, 1)
+		}
+		n.applies(manifest("10m", "1Mi"))
+		n.kubectl("patch", "deployment", "web", "--field-manager=vpa", "-p", strings.Replace(resources, `"50m"`, `"50m","memory":"5Mi"`, 1))
+		n.keeps("an unchanged manifest", manifest("10m", "1Mi"), memory, "5Mi")
+		n.keeps("an edit of the cpu, for the memory", manifest("20m", "1Mi"), memory, "5Mi")
+		n.want("an edit of the cpu", cpu, "20m")
+		n.keeps("an edit of the memory, for the cpu", manifest("20m", "2Mi"), cpu, "20m")
+		n.want("an edit of the memory", memory, "2Mi")
+	})
+}
+
+// TestEditApplyAfterAnUnseenEdit verifies that an edit that was applied while handoff was off is not one once it is on.
+func TestEditApplyAfterAnUnseenEdit(t *testing.T) {
+	t.Parallel()
+	n := newEdited(t, applier{manager: "ci", apply: byKubectl})
+	n.withRules()
+	n.applies(requesting("10m"))
+	n.kubectl("annotate", "--overwrite", "namespace", n.name, "ownership-handoff.io/mode=warn")
+	n.eventually("the webhook knows the mode", func() bool {
+		n.applies(requesting("20m"))
+		n.resize()
+		n.applies(requesting("20m"))
+		return n.jsonpath(cpu) == "20m"
+	})
+	n.kubectl("annotate", "--overwrite", "namespace", n.name, "ownership-handoff.io/mode=enforce")
+	n.resize()
+	n.eventually("the webhook knows the mode again", func() bool {
+		return n.must(n.run(requesting("20m"), "apply", "--dry-run=server", "--field-manager=ci", "-o", "jsonpath={"+cpu+"}", "-f", "-")).stdout == "50m"
+	})
+	n.keeps("the unchanged manifest", requesting("20m"), cpu, "50m")
+}
+
 func TestEditApplyUnderTwoAppliers(t *testing.T) {
 	t.Parallel()
 	n := newEdited(t, applier{manager: "kubectl-client-side-apply", apply: byKubectl})
@@ -242,44 +283,34 @@ func withImage(image string) string {
 
 // TestAnyWriter verifies that a value that a manifest has not set is kept, also one that a person wrote, and that a value that it has set is its own.
 func TestAnyWriter(t *testing.T) {
-	t.Parallel()
-	for name, a := range appliers() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			n := newEdited(t, a)
-			n.withRules()
-			n.applies(withImage("app:1"))
-			n.keeps("a new image in the manifest", withImage("app:2"), image, "app:2")
-			n.kubectl("set", "image", "deployment/web", "app=app:9")
-			n.keeps("a person's image", withImage("app:2"), image, "app:9")
-			n.kubectl("set", "image", "deployment/web", "app=app:2")
-			n.keeps("a new image over the manifest's own, which a person has set", withImage("app:3"), image, "app:3")
-		})
-	}
+	eachEdited(t, appliers(), func(n *edited) {
+		n.withRules()
+		n.applies(withImage("app:1"))
+		n.keeps("a new image in the manifest", withImage("app:2"), image, "app:2")
+		n.kubectl("set", "image", "deployment/web", "app=app:9")
+		n.keeps("a person's image", withImage("app:2"), image, "app:9")
+		n.kubectl("set", "image", "deployment/web", "app=app:2")
+		n.keeps("a new image over the manifest's own, which a person has set", withImage("app:3"), image, "app:3")
+	})
 }
 
 // TestEditApplyToReplicas verifies that a manifest that drops the replicas never scales to 1, also under such a rule.
 func TestEditApplyToReplicas(t *testing.T) {
-	t.Parallel()
-	for name, a := range someAppliers() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			n := newEdited(t, a)
-			n.withRules()
-			manifest := func(replicas string) string {
-				return strings.Replace(deployment(replicas, "app:1"), "  name: web\n", "  name: web\n  labels: {sleeps: \"yes\"}\n", 1)
-			}
-			sleeps := func() {
-				n.kubectl("patch", "deployment", "web", "--field-manager=sleeper", "-p", `{"spec":{"replicas":7}}`)
-			}
-			n.applies(manifest("3"))
-			sleeps()
-			n.keeps("an unchanged manifest", manifest("3"), ".spec.replicas", "7")
-			n.keeps("an edited manifest", manifest("4"), ".spec.replicas", "4")
-			sleeps()
-			n.keeps("a manifest without replicas", manifest(""), ".spec.replicas", "7")
-		})
-	}
+	eachEdited(t, someAppliers(), func(n *edited) {
+		n.withRules()
+		manifest := func(replicas string) string {
+			return strings.Replace(deployment(replicas, "app:1"), "  name: web\n", "  name: web\n  labels: {sleeps: \"yes\"}\n", 1)
+		}
+		sleeps := func() {
+			n.kubectl("patch", "deployment", "web", "--field-manager=sleeper", "-p", `{"spec":{"replicas":7}}`)
+		}
+		n.applies(manifest("3"))
+		sleeps()
+		n.keeps("an unchanged manifest", manifest("3"), ".spec.replicas", "7")
+		n.keeps("an edited manifest", manifest("4"), ".spec.replicas", "4")
+		sleeps()
+		n.keeps("a manifest without replicas", manifest(""), ".spec.replicas", "7")
+	})
 }
 
 // TestAnyWriterWhoseEntryWasRenamed verifies that a person's value is kept after a tool has moved it to the entry of the applier, as Flux
