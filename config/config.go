@@ -37,7 +37,9 @@ type HandoffConfiguration struct {
 	Autoscalers []string
 	// Scalers are the kinds whose objects own the scale field of what they reference.
 	Scalers Scalers
-	// Rules assign fields to controllers.
+	// Packs are the names of packs of the catalogue.
+	Packs []string
+	// Rules assign fields to controllers: those of the file, and after them those of the packs.
 	Rules []Rule
 }
 
@@ -89,10 +91,10 @@ func Parse(text []byte) (HandoffConfiguration, error) {
 		return HandoffConfiguration{}, err
 	}
 	c, managers, err := read.resolve()
-	if err != nil {
-		return c, err
+	if err == nil {
+		err = c.validate(managers)
 	}
-	return c, withLine(text, c.validate(managers))
+	return c, withLine(text, err)
 }
 
 // Hash identifies what the configuration says. The webhook states it in its answer to kubectl handoff, for users who cannot read

@@ -19,6 +19,7 @@ type file struct {
 	Imperative  json.RawMessage `json:"imperative"`
 	Autoscalers json.RawMessage `json:"autoscalers"`
 	Scalers     json.RawMessage `json:"scalers"`
+	Packs       []string        `json:"packs"`
 	Rules       []Rule          `json:"rules"`
 }
 
@@ -28,7 +29,7 @@ type listed struct{ field, at, manager string }
 // resolve applies the file to the defaults. The error names the field.
 func (f file) resolve() (c HandoffConfiguration, managers []listed, err error) {
 	c = Default()
-	c.APIVersion, c.Kind, c.Rules = f.APIVersion, f.Kind, f.Rules
+	c.APIVersion, c.Kind, c.Packs, c.Rules = f.APIVersion, f.Kind, f.Packs, f.Rules
 	for _, l := range []struct {
 		field string
 		text  json.RawMessage
@@ -59,6 +60,9 @@ func (f file) resolve() (c HandoffConfiguration, managers []listed, err error) {
 	scalers, err := changeOf[Scaler]("scalers", f.Scalers)
 	if err == nil {
 		c.Scalers, err = scalersAfter(scalers, c.Scalers)
+	}
+	if err == nil {
+		err = c.addPacks()
 	}
 	return c, managers, err
 }

@@ -50,7 +50,7 @@ func (c HandoffConfiguration) ParsedRules() (ownership.Rules, error) {
 	for i, rule := range c.Rules {
 		parsed, err := rule.parse()
 		if err != nil {
-			return ownership.Rules{}, inField(fmt.Sprintf("rules[%d]", i), err)
+			return ownership.Rules{}, c.inRule(i, err)
 		}
 		rules = append(rules, parsed)
 	}
@@ -61,7 +61,7 @@ var ruleName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$`)
 
 func (r Rule) parse() (parsed ownership.Rule, err error) {
 	parsed = ownership.Rule{Name: r.Name, Namespaces: r.Namespaces, Writers: r.Writers, Edit: r.Edits()}
-	if !ruleName.MatchString(r.Name) {
+	if _, name := r.pack(); !ruleName.MatchString(name) {
 		return parsed, inField("name", fmt.Errorf("%q is not a name; use lowercase letters, digits, - and ., such as right-sizer", r.Name))
 	}
 	for i, kind := range r.Kinds {
@@ -113,11 +113,14 @@ func (c HandoffConfiguration) validateRules(managers []listed) error {
 	}
 	for i, rule := range c.Rules {
 		err := validateWriters(rule, managers)
+		pack, _ := rule.pack()
 		for j := 0; j < i && err == nil; j++ {
-			err = c.Rules[j].contradicts(rule, j)
+			if earlier, _ := c.Rules[j].pack(); earlier != "" || pack == "" { // a rule of the file decides before those of packs
+				err = c.Rules[j].contradicts(rule, j)
+			}
 		}
 		if err != nil {
-			return inField(fmt.Sprintf("rules[%d]", i), err)
+			return c.inRule(i, err)
 		}
 	}
 	return nil

@@ -38,7 +38,7 @@ func TestTheInstalledConfigurationIsTheDefault(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := config.Default()
-	want.Rules = []config.Rule{} // present but empty
+	want.Packs, want.Rules = []string{}, []config.Rule{} // present but empty
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
