@@ -33,7 +33,7 @@ type Rule struct {
 	// Kinds select objects by their kind, without a version; none selects all. Group and Kind "" and "*" match any. The group of core
 	// kinds is "core".
 	Kinds []schema.GroupKind
-	// Namespaces are names or path.Match patterns of namespaces; none matches all.
+	// Namespaces are names or path.Match patterns of namespaces, which no object outside namespaces matches; none matches all.
 	Namespaces []string
 	// Selector selects objects by their labels; nil selects all.
 	Selector labels.Selector
@@ -58,9 +58,9 @@ func (r *Rule) MatchesKind(group, kind string) bool {
 	return len(r.Kinds) == 0 || slices.ContainsFunc(r.Kinds, func(k schema.GroupKind) bool { return fits(k.Group, group) && fits(k.Kind, kind) })
 }
 
-// Matches reports whether the rule applies to an object of a kind and namespace.
+// Matches reports whether the rule applies to an object of a kind and namespace, which is empty for an object outside namespaces.
 func (r *Rule) Matches(kind schema.GroupKind, namespace string, o Object) bool {
-	return r.MatchesKind(kind.Group, kind.Kind) && (len(r.Namespaces) == 0 || matches(r.Namespaces, namespace)) &&
+	return r.MatchesKind(kind.Group, kind.Kind) && (len(r.Namespaces) == 0 || namespace != "" && matches(r.Namespaces, namespace)) &&
 		(r.Selector == nil || r.Selector.Matches(o.labels()))
 }
 

@@ -18,8 +18,9 @@ import (
 )
 
 // Any client that reaches the port can post a review with any content, and Events are stored in the cluster in handoff's name.
-// Therefore Events are only recorded in namespaces that opted in with their own annotation, contain only fixed texts, paths and
-// counts, and are rate-limited.
+// Therefore Events are only recorded in namespaces that opted in with their own annotation and for objects outside namespaces,
+// contain only fixed texts, paths and counts, and are rate-limited. The recorder stores those about objects outside namespaces in
+// namespace default.
 const (
 	// eventFields is the maximum number of fields in an Event.
 	eventFields = 3
@@ -29,7 +30,7 @@ const (
 
 // recordEvents records one Event for each reason among the changes of a write.
 func (h *Handler) recordEvents(w merge.Request, all []change) {
-	if len(all) == 0 || h.Events == nil || w.DryRun || !h.optedIn(w.Namespace) {
+	if len(all) == 0 || h.Events == nil || w.DryRun || w.Namespace != "" && !h.optedIn(w.Namespace) {
 		return
 	}
 	reference, ok := referenceTo(w)
@@ -116,7 +117,7 @@ func plainPath(path string) string {
 // valid Kubernetes name.
 func referenceTo(w merge.Request) (reference *corev1.ObjectReference, ok bool) {
 	uid := w.Live.UID()
-	ok = len(validation.IsDNS1123Label(w.Namespace)) == 0 && len(validation.IsDNS1123Subdomain(w.Name)) == 0 &&
+	ok = (w.Namespace == "" || len(validation.IsDNS1123Label(w.Namespace)) == 0) && len(validation.IsDNS1123Subdomain(w.Name)) == 0 &&
 		(w.Kind.Group == "" || len(validation.IsDNS1123Subdomain(w.Kind.Group)) == 0) &&
 		len(validation.IsDNS1035Label(w.Kind.Version)) == 0 && len(validation.IsDNS1035Label(strings.ToLower(w.Kind.Kind))) == 0 &&
 		(uid == "" || len(validation.IsDNS1123Label(uid)) == 0)

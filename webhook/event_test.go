@@ -16,6 +16,7 @@ const forged = "your cluster expires today, call 555"
 func TestEventsContainNoTextFromTheReview(t *testing.T) {
 	row1 := update(csa, scaledBy7(), applied3())
 	labeled := update(csa, scaledBy7(), applied3().inMode("enforce")).body()
+	outside := strings.ReplaceAll(labeled, `"namespace":"shop"`, `"namespace":""`)
 	for sentence, c := range map[string]struct {
 		body   string
 		modes  map[string]string
@@ -26,6 +27,7 @@ func TestEventsContainNoTextFromTheReview(t *testing.T) {
 		"a namespace under an unknown mode":   {row1.body(), map[string]string{"shop": "enforced"}, 1},
 		"only the object has opted in":        {labeled, nil, 0},
 		"the namespace has opted out":         {labeled, map[string]string{"shop": "off"}, 0},
+		"an object outside namespaces":        {outside, nil, 1},
 		"only another namespace has opted in": {labeled, map[string]string{"bar": "enforce"}, 0},
 		"a name that is a text":               {strings.Replace(row1.body(), `"name":"web"`, `"name":"`+forged+`"`, 1), map[string]string{"shop": "enforce"}, 0},
 		"a kind that is a text":               {strings.Replace(row1.body(), `"kind":"Deployment"`, `"kind":"`+forged+`"`, 1), map[string]string{"shop": "enforce"}, 0},

@@ -41,7 +41,7 @@ func (d *diagnosis) checkConfiguration(context.Context) {
 	policies := sets.New[string]()
 	for _, entry := range d.in.Entries() {
 		policies.Insert(textOf(entry.FailurePolicy))
-		if uncovered := d.uncovered(entry); installation.ReviewsObjects(entry) && len(uncovered) > 0 {
+		if uncovered := d.uncovered(entry); installation.ReviewsObjects(entry, registration.NamespacedScope) && len(uncovered) > 0 {
 			d.check.found(d.object(), "the rules of "+entry.Name+" do not match updates of "+strings.Join(uncovered, ", ")+
 				", which can be scaled: handoff does not review them",
 				d.reinstall(), "if you have chosen the rules yourself, add these resources: docs/managed.md, explicit rules")
@@ -57,7 +57,7 @@ func (d *diagnosis) uncovered(entry *registration.MutatingWebhook) (names []stri
 	}
 	for _, scale := range d.served(scales) {
 		resource := schema.GroupResource{Group: scale.Group, Resource: strings.TrimSuffix(scale.Resource, "/scale")}
-		if !installation.Covers(entry, resource) && !slices.Contains(names, resource.String()) {
+		if !installation.Covers(entry, resource, registration.NamespacedScope) && !slices.Contains(names, resource.String()) {
 			names = append(names, resource.String())
 		}
 	}

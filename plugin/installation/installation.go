@@ -134,9 +134,10 @@ func Find(entries []*registration.MutatingWebhook, name string) *registration.Mu
 	return nil
 }
 
-// ReviewsObjects reports whether an entry reviews objects in namespaces, as opposed to the namespaces.
-func ReviewsObjects(entry *registration.MutatingWebhook) bool {
-	return entry.Name != NamespacesEntry
+// ReviewsObjects reports whether an entry reviews objects of a scope. The one for namespaces only labels them.
+func ReviewsObjects(entry *registration.MutatingWebhook, scope registration.ScopeType) bool {
+	return entry.Name != NamespacesEntry &&
+		slices.ContainsFunc(entry.Rules, func(rule registration.RuleWithOperations) bool { return isInScope(rule, scope) })
 }
 
 // FollowsLabel reports whether the API server selects namespaces by a label that follows their annotation.

@@ -16,9 +16,11 @@ import (
 
 func TestModeOfObjects(t *testing.T) {
 	deployments, nodes := schema.GroupResource{Group: "apps", Resource: "deployments"}, "kubernetes.io/os"
+	roles := schema.GroupResource{Group: "rbac.authorization.k8s.io", Resource: "clusterroles"}
 	for sentence, c := range map[string]struct {
 		namespace string
 		label     string // of the object
+		resource  schema.GroupResource
 		change    func(*installation.Installation)
 		want      ownership.Mode
 		reason    installation.Reason
@@ -36,7 +38,14 @@ func TestModeOfObjects(t *testing.T) {
 		"a namespace without the label":                {namespace: "unlabeled", want: "off", reason: "label missing"},
 		"an object that opts in there, without it":     {namespace: "unlabeled", label: "enforce", want: "enforce"},
 		"a namespace with the label of the system":     {namespace: "system", want: "off", reason: "excluded"},
-		"an object without a namespace":                {want: "off"},
+		"an object outside namespaces":                 {resource: roles, want: "off"},
+		"one that opts in":                             {resource: roles, label: "enforce", want: "enforce"},
+		"one in an unknown mode":                       {resource: roles, label: "enforced", want: "warn"},
+		"one that opts out":                            {resource: roles, label: "off", want: "off"},
+		"one of another kind":                          {label: "enforce", want: "off", reason: "excluded"},
+		"one, without the entry for them":              {resource: roles, label: "enforce", change: keepNamespaces, want: "off", reason: "not installed"},
+		"one, without a webhook":                       {resource: roles, label: "enforce", change: remove, want: "off", reason: "not installed"},
+		"a namespace, whose label is that of its mode": {resource: schema.GroupResource{Resource: "namespaces"}, label: "enforce", want: "off"},
 		"no webhook":                                   {namespace: "enforce", change: remove, want: "off", reason: "not installed"},
 		"no webhook, and a namespace that is off":      {namespace: "off", change: remove, want: "off"},
 		"rules for other kinds":                        {namespace: "enforce", change: explicitRules, want: "off", reason: "excluded"},
@@ -56,7 +65,10 @@ func TestModeOfObjects(t *testing.T) {
 		if c.change != nil {
 			c.change(in)
 		}
-		o := installation.Object{Resource: deployments, Namespace: c.namespace}
+		o := installation.Object{Resource: c.resource, Namespace: c.namespace}
+		if o.Resource.Empty() {
+			o.Resource = deployments
+		}
 		if c.label != "" {
 			o.Labels = map[string]string{ownership.ModeLabel: c.label}
 		}

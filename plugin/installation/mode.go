@@ -26,7 +26,7 @@ const Unknown ownership.Mode = "unknown"
 type Object struct {
 	// Resource is compared with the rules of the entries, unless it is empty.
 	Resource schema.GroupResource
-	// Namespace is empty for objects without one, which handoff does not review.
+	// Namespace is empty for an object outside namespaces, which only its label can opt in.
 	Namespace string
 	Labels    map[string]string
 }
@@ -39,6 +39,21 @@ func ObjectOf(kind schema.GroupVersionKind, namespace string, o ownership.Object
 		found.Labels = nil
 	}
 	return found
+}
+
+func (o Object) scope() registration.ScopeType {
+	if o.Namespace == "" {
+		return registration.ClusterScope
+	}
+	return registration.NamespacedScope
+}
+
+// namespaceOf returns the namespace of an object, one without a name for an object outside namespaces.
+func (in *Installation) namespaceOf(ctx context.Context, o Object) (*corev1.Namespace, error) {
+	if o.Namespace == "" {
+		return &corev1.Namespace{}, nil
+	}
+	return in.Namespace(ctx, o.Namespace)
 }
 
 // Reason is why handoff is not in the mode that was set, in two words. It is empty if it is.
@@ -80,12 +95,12 @@ func (a Answer) but(mode ownership.Mode, reason Reason, format string, args ...a
 
 // Mode answers for an object.
 func (in *Installation) Mode(ctx context.Context, o Object) Answer {
-	if o.Namespace == "" {
+	if o.Namespace == "" && o.Resource == namespaces.GroupResource() { // its label selects the objects in it
 		return Answer{Mode: ownership.ModeOff, Set: ownership.ModeOff}
 	}
 	a := Answer{Mode: Unknown, Set: Unknown}
 	text, set := o.Labels[ownership.ModeLabel]
-	namespace, unread := in.Namespace(ctx, o.Namespace)
+	namespace, unread := in.namespaceOf(ctx, o)
 	if !set && unread == nil {
 		text, set = namespace.Annotations[ownership.ModeAnnotation]
 	}
@@ -110,10 +125,10 @@ func (in *Installation) Mode(ctx context.Context, o Object) Answer {
 // Effect is Mode, confirmed by one dry run for all objects: selectors and rules do not show whether a pod answers.
 func (in *Installation) Effect(ctx context.Context, o Object) Answer {
 	a := in.Mode(ctx, o)
-	if _, unread := in.Namespace(ctx, o.Namespace); !a.On() || in.Unread != nil || unread != nil { // or Mode has made dry runs
+	if _, unread := in.namespaceOf(ctx, o); !a.On() || in.Unread != nil || unread != nil { // or Mode has made dry runs
 		return a
 	}
-	in.confirmed = cmp.Or(in.confirmed, o.Namespace)
+	in.confirmed = cmp.Or(in.confirmed, o.Namespace, metav1.NamespaceDefault)
 	reply, err := in.Ask(ctx, in.confirmed, true)
 	switch {
 	case reply.Answered || in.OfFiles():
@@ -141,12 +156,12 @@ func (a Answer) refused() Answer {
 func (in *Installation) selected(a Answer, o Object, namespace *corev1.Namespace) Answer {
 	not := a.but(ownership.ModeOff, NotInstalled, "the webhook configuration has no entry that reviews objects")
 	for _, entry := range slices.Backward(in.Entries()) {
-		if !ReviewsObjects(entry) {
+		if !ReviewsObjects(entry, o.scope()) {
 			continue
 		}
 		object := unmet(entry.ObjectSelector, o.Labels)
 		excluded := Unmet(entry, namespace, labels.Set{ownership.ModeLabel: string(a.Set)})
-		covered := o.Resource.Empty() || Covers(entry, o.Resource)
+		covered := o.Resource.Empty() || Covers(entry, o.Resource, o.scope())
 		switch {
 		case Unmet(entry, namespace, nil) == "" && object == "" && covered:
 			return a
@@ -168,6 +183,10 @@ func (in *Installation) selected(a Answer, o Object, namespace *corev1.Namespace
 // asked answers from dry runs, for users who cannot read the configuration or the namespace.
 func (in *Installation) asked(ctx context.Context, a Answer, o Object) Answer {
 	_, labeled := o.Labels[ownership.ModeLabel]
+	if o.Namespace == "" {
+		return a.but(Unknown, NotKnown, "whether the API server calls handoff for objects outside namespaces is unknown; ask for permission to %s",
+			ReadPermission)
+	}
 	reply, err := in.Ask(ctx, o.Namespace, labeled)
 	const unread = "; ask for permission to get namespaces %[1]s"
 	switch {
@@ -196,6 +215,9 @@ func (in *Installation) asked(ctx context.Context, a Answer, o Object) Answer {
 
 // Unmet returns the requirement of an entry's namespaceSelector that a namespace with further labels does not meet, or "".
 func Unmet(entry *registration.MutatingWebhook, namespace *corev1.Namespace, further labels.Set) string {
+	if namespace.Name == "" { // the API server does not compare it with objects outside namespaces
+		return ""
+	}
 	name := labels.Set{corev1.LabelMetadataName: namespace.Name}
 	return unmet(entry.NamespaceSelector, labels.Merge(labels.Merge(namespace.Labels, name), further))
 }
@@ -220,17 +242,21 @@ func unmet(selector *metav1.LabelSelector, of labels.Set) string {
 	return ""
 }
 
-// Covers reports whether an entry's rules match updates of a namespaced resource. Versions do not matter: with matchPolicy
+// isInScope reports whether a rule matches resources of a scope.
+func isInScope(rule registration.RuleWithOperations, scope registration.ScopeType) bool {
+	return rule.Scope == nil || *rule.Scope == registration.AllScopes || *rule.Scope == scope
+}
+
+// Covers reports whether an entry's rules match updates of a resource of a scope. Versions do not matter: with matchPolicy
 // Equivalent, a rule for one version matches the others.
-func Covers(entry *registration.MutatingWebhook, resource schema.GroupResource) bool {
+func Covers(entry *registration.MutatingWebhook, resource schema.GroupResource, scope registration.ScopeType) bool {
 	contains := func(names []string, wanted ...string) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(wanted, name) })
 	}
 	return slices.ContainsFunc(entry.Rules, func(rule registration.RuleWithOperations) bool {
 		operation := slices.Contains(rule.Operations, registration.OperationAll) ||
 			slices.Contains(rule.Operations, registration.Update)
-		scope := rule.Scope == nil || *rule.Scope != registration.ClusterScope
-		return operation && scope && contains(rule.APIGroups, "*", resource.Group) &&
+		return operation && isInScope(rule, scope) && contains(rule.APIGroups, "*", resource.Group) &&
 			contains(rule.Resources, "*", "*/*", resource.Resource, resource.Resource+"/*")
 	})
 }

@@ -92,7 +92,13 @@ func TestObjectsThatOptInAreSelectedLikeOthers(t *testing.T) {
 	for sentence, all := range map[string]objects{"base": kustomize(t, "base"), "the chart": chart(t, extra)} {
 		var configuration admissionregistrationv1.MutatingWebhookConfiguration
 		convert(t, all["MutatingWebhookConfiguration/handoff"].Object, &configuration)
-		byNamespace, byObject := configuration.Webhooks[0], configuration.Webhooks[1]
+		byNamespace, byObject, outside := configuration.Webhooks[0], configuration.Webhooks[1], configuration.Webhooks[3]
+		if diff := cmp.Diff(byObject.MatchConditions, outside.MatchConditions); diff != "" {
+			t.Errorf("%s: match conditions of objects outside namespaces (-want +got):\n%s", sentence, diff)
+		}
+		if diff := cmp.Diff(byObject.ObjectSelector, outside.ObjectSelector); diff != "" {
+			t.Errorf("%s: selector of objects outside namespaces (-want +got):\n%s", sentence, diff)
+		}
 		if diff := cmp.Diff(byNamespace.MatchConditions, byObject.MatchConditions); diff != "" || len(byObject.MatchConditions) < 4 {
 			t.Errorf("%s: match conditions (-want +got):\n%s", sentence, diff)
 		}
@@ -127,7 +133,7 @@ func matches(t *testing.T, s *metav1.LabelSelector, has labels.Set) bool {
 	return selector.Matches(has)
 }
 
-func TestTheWebhookForNamespacesNeverRefuses(t *testing.T) {
+func TestOnlyWebhooksForObjectsInNamespacesCanRefuse(t *testing.T) {
 	t.Parallel()
 	var configuration admissionregistrationv1.MutatingWebhookConfiguration
 	convert(t, chart(t, `webhook.failurePolicy="Fail"`)["MutatingWebhookConfiguration/handoff"].Object, &configuration)
@@ -137,6 +143,7 @@ func TestTheWebhookForNamespacesNeverRefuses(t *testing.T) {
 	}
 	want := map[string]admissionregistrationv1.FailurePolicyType{
 		"webhook.ownership-handoff.io": "Fail", "objects.ownership-handoff.io": "Fail", "namespaces.ownership-handoff.io": "Ignore",
+		"cluster.ownership-handoff.io": "Ignore",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -147,7 +147,8 @@ e.manager in [{{ join ", " $names }}]{{ join "" $prefixes }}
     'replication-controller', 'statefulset-controller', 'daemon-set-controller', 'job-controller', 'cronjob-controller',
     'endpoint-controller', 'horizontal-pod-autoscaler', 'disruption-controller', 'service-account-controller',
     'root-ca-cert-publisher', 'persistent-volume-binder', 'pvc-protection-controller', 'ttl-after-finished-controller',
-    'generic-garbage-collector', 'namespace-controller', 'pod-garbage-collector']))
+    'generic-garbage-collector', 'namespace-controller', 'pod-garbage-collector',
+    'clusterrole-aggregation-controller']))
 # When an object is created, only a workload can already be the target of an autoscaler.
 - name: created-can-have-a-scale
   expression: >-

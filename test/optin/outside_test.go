@@ -1,0 +1,85 @@
+package optin_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+const outside = "cluster.ownership-handoff.io"
+
+// objectsOutside are objects outside namespaces that change with each generation: those of the entry for them, and others.
+const objectsOutside = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.optin.example.com, labels: {LABELS}}
+spec:
+  group: optin.example.com
+  scope: Namespaced
+  names: {plural: things, kind: Thing}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, description: "GENERATION"}}}]
+---
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1.local.example.com, labels: {LABELS}}
+spec: {group: local.example.com, version: v1, groupPriorityMinimum: 100, versionPriority: GENERATION}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: optin, labels: {LABELS}}
+rules: [{apiGroups: [""], resources: [pods], resourceNames: ["GENERATION"], verbs: [get]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: optin, labels: {LABELS}}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: optin}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "GENERATION"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: optin, labels: {LABELS}, annotations: {generation: "GENERATION"}}
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: optin, labels: {LABELS}}
+value: 1
+description: "GENERATION"
+`
+
+// TestObjectsOutsideNamespacesAreCalledForOnlyWithTheLabel also verifies that the API server evaluates no match condition for others.
+func TestObjectsOutsideNamespacesAreCalledForOnlyWithTheLabel(t *testing.T) {
+	kinds := []string{"customresourcedefinitions", "apiservices", "clusterroles", "clusterrolebindings", "validatingwebhookconfigurations", "priorityclasses"}
+	for label, called := range map[string]string{"": "", "off": "", "enforce": outside, "warn": outside, "enfroce": outside} {
+		t.Run(label, func(t *testing.T) {
+			labels := ""
+			if label != "" {
+				labels = ownership.ModeLabel + `: "` + label + `"`
+			}
+			var want []string
+			for _, verb := range []string{"create ", "patch "} {
+				for i, kind := range kinds {
+					line := verb + kind + ": "
+					if i < 3 && verb == "patch " {
+						line += called
+					}
+					want = append(want, line)
+				}
+			}
+			offset, conditions := auditOffset(t), excluded(t, outside)
+			for _, generation := range []string{"1", "2"} {
+				kubectl(t, strings.NewReplacer("GENERATION", generation, "LABELS", labels).Replace(objectsOutside), "apply", "-f-")
+			}
+			got := audited(t, offset, "")
+			if excluded(t, outside) != conditions {
+				t.Error("the API server has evaluated match conditions of which one is false")
+			}
+			kubectl(t, objectsOutside, "delete", "-f-")
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("the API server's calls (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
