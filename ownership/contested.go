@@ -326,7 +326,9 @@ func (s *search) ruledOwner(n *fieldtree.Node, c ContestedField, rules []*Rule) 
 	}
 	isLast, known := s.applied.isLast(c.Path, c.Live)
 	owner := s.context.resolve(c.Path, s.entriesOf(n), c.Declared.Base, isBase || isLast, rules)
-	if known && !isLast && !isBase {
+	// A server-side apply has no base with values: what it drops can be a value whose entry was renamed to that of the applier.
+	drops := !known && c.Declared.Manifest == Lacks && s.write.Sender.ServerSide()
+	if known && !isLast && !isBase || drops {
 		return unapplied(owner, rules)
 	}
 	return owner

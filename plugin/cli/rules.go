@@ -16,6 +16,7 @@ type rulesOptions struct {
 	shared   *shared
 	subjects inputs
 	output   outputFlags
+	suggest  bool
 }
 
 func (s *shared) newRules() *cobra.Command {
@@ -30,18 +31,25 @@ the rule owns: these are kept when a manifest is applied. Notes below the table 
 yet, and that contradict an earlier rule, which decides.
 
 Without a TYPE, the command reads the kinds that the rules name and, for rules about any kind, all kinds with a scale subresource.
-The annotation ownership-handoff.io/controller-fields of single objects is not shown: see kubectl handoff explain.`,
+The annotation ownership-handoff.io/controller-fields of single objects is not shown: see kubectl handoff explain.
+
+With --suggest, the command shows the packs that are not in the configuration and would keep something: the number of fields that a
+manifest sets and that a writer of the pack owns, also where handoff is not on. docs/catalogue.md describes the packs.`,
 		Example: `  # Show the rules, and what they are about in all namespaces
   kubectl handoff rules -A
 
   # Show what a configuration would be about, before it is used
   kubectl handoff rules --config handoff.yaml -n shop
 
+  # Show the packs that the cluster needs
+  kubectl handoff rules --suggest -A
+
   # Show rules about any kind for ConfigMaps and Services
   kubectl handoff rules configmaps services -A`,
 		RunE: func(c *cobra.Command, args []string) error { return r.run(c.Context(), args) },
 	}
 	r.subjects.addObjects(c)
+	c.Flags().BoolVar(&r.suggest, "suggest", false, "Show the packs that would keep more fields, instead of the rules.")
 	r.output.withoutWide = true
 	r.output.add(c)
 	return c
@@ -60,43 +68,65 @@ func (r *rulesOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	report := rules.Of(reader.Configuration)
-	readBy := map[schema.GroupKind]int{} // the query that has read the objects of a kind
-	queries, err := r.queries(types, reader)
+	report, suggestions, packs := rules.Of(reader.Configuration), rules.Suggestions{}, []string(nil)
+	if r.suggest {
+		if reader.Configuration, packs, err = rules.WithAllPacks(reader.Configuration); err != nil {
+			return err
+		}
+	}
+	more, err := r.each(ctx, reader, types, func(s source.Subject) error {
+		if r.suggest {
+			return suggestions.Add(s, packs)
+		}
+		if !in.Effect(ctx, installation.ObjectOf(s.Kind, s.Namespace, s.Object)).On() && !r.subjects.offline() {
+			return nil
+		}
+		return report.Add(s)
+	})
 	if err != nil {
 		return err
 	}
+	report.Finish()
+	switch out := r.shared.env.IOStreams.Out; {
+	case r.suggest && r.output.isData():
+		err = printData(r.shared, &r.output, "Suggestion", suggestions, false)
+	case r.suggest:
+		err = suggestions.Table(out)
+	case r.output.isData():
+		err = printData(r.shared, &r.output, "Rule", report, false)
+	default:
+		err = report.Table(out)
+	}
+	if err != nil {
+		return err
+	}
+	return r.shared.finish(append(gaps, more...))
+}
+
+// each calls add with each object that the rules of the configuration are about, once. What cannot be read is a gap.
+func (r *rulesOptions) each(
+	ctx context.Context, reader source.Reader, types []string, add func(source.Subject) error,
+) (gaps []string, err error) {
+	queries, err := r.queries(types, reader)
+	if err != nil {
+		return nil, err
+	}
+	readBy := map[schema.GroupKind]int{} // the query that has read the objects of a kind
 	for i, query := range queries {
-		isNew := func(s source.Subject) bool {
-			kind := s.Kind.GroupKind()
-			if by, read := readBy[kind]; read {
-				return by == i
-			}
-			readBy[kind] = i
-			return true
-		}
 		more, err := r.add(ctx, reader, query, func(s source.Subject) error {
-			answer := in.Effect(ctx, installation.ObjectOf(s.Kind, s.Namespace, s.Object))
-			if !answer.On() && !r.subjects.offline() || !isNew(s) {
+			kind := s.Kind.GroupKind()
+			if by, read := readBy[kind]; read && by != i {
 				return nil
 			}
-			return report.Add(s)
+			readBy[kind] = i
+			return add(s)
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		gaps = append(gaps, more...)
 	}
-	report.Finish()
-	if r.output.isData() {
-		err = printData(r.shared, &r.output, "Rule", report, false)
-	} else {
-		err = report.Table(r.shared.env.IOStreams.Out)
-	}
-	if err != nil {
-		return err
-	}
-	return r.shared.finish(gaps)
+	return gaps, nil
 }
 
 // queries returns the queries for the objects to read: of the types, or of those that the rules are about and that the API server

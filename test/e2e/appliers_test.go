@@ -9,11 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -86,65 +88,116 @@ func (n *namespace) answered(r result) int64 {
 	return replicas
 }
 
-// byMergePatch is what the Python client does for Ansible (kubernetes.core, apply_object): a JSON merge patch that also sets the
-// last-applied annotation.
+// byMergePatch applies with ansible.
 func byMergePatch(n *namespace, manager, before, manifest string) int64 {
 	n.Helper()
-	desired := jsonOf(n, manifest)
-	recorded := decoded(n, desired)
-	setAnnotation(recorded, ownership.LastAppliedAnnotation, string(desired))
-	if before == "" {
-		return n.created(manager, recorded)
+	return n.synced(ansible, manager, before, manifest)
+}
+
+// byHelmsLibrary applies with helm3.
+func byHelmsLibrary(n *namespace, manager, before, manifest string) int64 {
+	n.Helper()
+	return n.synced(helm3, manager, before, manifest)
+}
+
+// applyFunc is what a client without kubectl does with a manifest. before is the manifest that it applied last, nil for the first.
+type applyFunc func(n *namespace, manager string, before, manifest *unstructured.Unstructured) (*unstructured.Unstructured, error)
+
+func (n *namespace) synced(s applyFunc, manager, before, manifest string) int64 {
+	n.Helper()
+	var last *unstructured.Unstructured
+	if before != "" {
+		last = decoded(n, before)
 	}
-	patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(jsonOf(n, before), encoded(n, recorded), encoded(n, n.object().Object))
+	o, err := s(n, manager, last, decoded(n, manifest))
 	if err != nil {
 		n.Fatal(err)
 	}
-	return n.patched(manager, types.MergePatchType, patch)
+	return replicasOf(n, o)
 }
 
-// byHelmsLibrary is what Helm 3's library does (createPatch and setMetadataVisitor in helm.sh/helm/v3/pkg/kube and action): a
-// strategic merge patch from the manifest before, without last-applied, and the release in annotations.
-func byHelmsLibrary(n *namespace, manager, before, manifest string) int64 {
+// ansible is what the Python client does for Ansible (kubernetes.core, apply_object): a JSON merge patch that also sets the
+// last-applied annotation.
+func ansible(n *namespace, manager string, before, manifest *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	n.Helper()
-	released := func(manifest string) map[string]any {
-		o := decoded(n, jsonOf(n, manifest))
+	recorded := manifest.DeepCopy()
+	setAnnotation(recorded, ownership.LastAppliedAnnotation, string(encoded(n, manifest.Object)))
+	if before == nil {
+		return n.created(manager, recorded)
+	}
+	live, err := n.liveOf(manifest)
+	if err != nil {
+		return nil, err
+	}
+	patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(encoded(n, before.Object), encoded(n, recorded.Object), encoded(n, live.Object))
+	if err != nil {
+		return nil, err
+	}
+	return n.patchedAs(manager, manifest, types.MergePatchType, patch)
+}
+
+// helm3 is what Helm 3's library does (createPatch and setMetadataVisitor in helm.sh/helm/v3/pkg/kube and action): a strategic merge
+// patch from the manifest before, or a JSON merge patch for custom resources, without last-applied, and the release in annotations.
+func helm3(n *namespace, manager string, before, manifest *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	n.Helper()
+	released := func(manifest *unstructured.Unstructured) *unstructured.Unstructured {
+		o := manifest.DeepCopy()
 		setAnnotation(o, ownership.HelmReleaseAnnotation, "web")
 		setAnnotation(o, "meta.helm.sh/release-namespace", n.name)
 		return o
 	}
-	if before == "" {
+	if before == nil {
 		return n.created(manager, released(manifest))
 	}
-	lookup, err := strategicpatch.NewPatchMetaFromStruct(appsv1.Deployment{})
+	live, err := n.liveOf(manifest)
 	if err != nil {
-		n.Fatal(err)
+		return nil, err
 	}
-	patch, err := strategicpatch.CreateThreeWayMergePatch(encoded(n, released(before)), encoded(n, released(manifest)),
-		encoded(n, n.object().Object), lookup, true)
+	from, to, current := encoded(n, released(before).Object), encoded(n, released(manifest).Object), encoded(n, live.Object)
+	typed, err := scheme.Scheme.New(manifest.GroupVersionKind())
+	if runtime.IsNotRegisteredError(err) {
+		patch, err := jsonpatch.CreateMergePatch(from, to)
+		if err != nil {
+			return nil, err
+		}
+		return n.patchedAs(manager, manifest, types.MergePatchType, patch)
+	}
 	if err != nil {
-		n.Fatal(err)
+		return nil, err
 	}
-	return n.patched(manager, types.StrategicMergePatchType, patch)
+	lookup, err := strategicpatch.NewPatchMetaFromStruct(typed)
+	if err != nil {
+		return nil, err
+	}
+	patch, err := strategicpatch.CreateThreeWayMergePatch(from, to, current, lookup, true)
+	if err != nil {
+		return nil, err
+	}
+	return n.patchedAs(manager, manifest, types.StrategicMergePatchType, patch)
 }
 
-func (n *namespace) created(manager string, object map[string]any) int64 {
-	n.Helper()
-	o := &unstructured.Unstructured{Object: object}
+// liveOf reads the object of a manifest.
+func (n *namespace) liveOf(manifest *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(manifest.GroupVersionKind())
+	return o, cluster.client.Get(n.Context(), client.ObjectKey{Namespace: n.name, Name: manifest.GetName()}, o)
+}
+
+func (n *namespace) created(manager string, manifest *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	o := manifest.DeepCopy()
 	o.SetNamespace(n.name)
-	if err := cluster.client.Create(n.Context(), o, client.FieldOwner(manager)); err != nil {
-		n.Fatal(err)
-	}
-	return replicasOf(n, o)
+	return o, cluster.client.Create(n.Context(), o, client.FieldOwner(manager))
 }
 
-func (n *namespace) patched(manager string, kind types.PatchType, patch []byte) int64 {
-	n.Helper()
-	o := n.object()
+func (n *namespace) patchedAs(
+	manager string, manifest *unstructured.Unstructured, kind types.PatchType, patch []byte,
+) (*unstructured.Unstructured, error) {
+	o := manifest.DeepCopy()
+	o.SetNamespace(n.name)
 	if err := cluster.client.Patch(n.Context(), o, client.RawPatch(kind, patch), client.FieldOwner(manager)); err != nil {
-		n.Fatalf("%v: %s", err, patch)
+		return nil, fmt.Errorf("%w: %s", err, patch)
 	}
-	return replicasOf(n, o)
+	return o, nil
 }
 
 func replicasOf(n *namespace, o *unstructured.Unstructured) int64 {
@@ -165,13 +218,13 @@ func jsonOf(n *namespace, manifest string) []byte {
 	return text
 }
 
-func decoded(n *namespace, text []byte) map[string]any {
+func decoded(n *namespace, manifest string) *unstructured.Unstructured {
 	n.Helper()
-	var o unstructured.Unstructured
-	if err := o.UnmarshalJSON(text); err != nil {
+	o := &unstructured.Unstructured{}
+	if err := o.UnmarshalJSON(jsonOf(n, manifest)); err != nil {
 		n.Fatal(err)
 	}
-	return o.Object
+	return o
 }
 
 func encoded(n *namespace, o map[string]any) []byte {
@@ -183,8 +236,7 @@ func encoded(n *namespace, o map[string]any) []byte {
 	return text
 }
 
-func setAnnotation(object map[string]any, name, value string) {
-	o := unstructured.Unstructured{Object: object}
+func setAnnotation(o *unstructured.Unstructured, name, value string) {
 	annotations := o.GetAnnotations()
 	if annotations == nil {
 		annotations = map[string]string{}
@@ -325,17 +377,23 @@ func TestAnAnnotationThatAControllerCopiesIsNoApply(t *testing.T) {
 	n := newNamespace(t, "enforce")
 	n.kubectl("create", "configmap", "parent")
 	uid := n.kubectl("get", "configmap", "parent", "-o", "jsonpath={.metadata.uid}").stdout
-	child := decoded(n, jsonOf(n, deployment("3", "app:1")))
+	child := decoded(n, deployment("3", "app:1"))
 	setAnnotation(child, ownership.LastAppliedAnnotation, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"parent"}}`)
 	setAnnotation(child, ownership.HelmReleaseAnnotation, "parent")
-	if err := unstructured.SetNestedSlice(child, []any{map[string]any{
+	if err := unstructured.SetNestedSlice(child.Object, []any{map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap", "name": "parent", "uid": uid, "controller": true,
 	}}, "metadata", "ownerReferences"); err != nil {
 		t.Fatal(err)
 	}
-	n.created("my-operator", child)
+	if _, err := n.created("my-operator", child); err != nil {
+		t.Fatal(err)
+	}
 	n.autoscale("7")
-	if got := n.patched("my-operator", types.MergePatchType, []byte(`{"spec":{"replicas":9}}`)); got != 9 {
+	o, err := n.patchedAs("my-operator", child, types.MergePatchType, []byte(`{"spec":{"replicas":9}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := replicasOf(n, o); got != 9 {
 		t.Errorf("want the operator's 9, got %d", got)
 	}
 }

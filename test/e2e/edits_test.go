@@ -9,9 +9,11 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/ownership"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
@@ -68,21 +70,22 @@ func eachEdited(t *testing.T, appliers map[string]applier, test func(n *edited))
 	}
 }
 
-// withRules starts the webhook with the rules, which all namespaces share, and waits until the API server calls it. Objects that exist
+// withRules starts the webhook with the rules and all packs, which all namespaces share, and waits until the API server calls it. Objects that exist
 // then are not changed.
 func (n *edited) withRules() {
 	n.Helper()
 	localOnly(n.T)
 	cluster.ruled.once.Do(func() {
 		file := filepath.Join(cluster.Plane.Dir, "edited.yaml")
-		err := os.WriteFile(file, []byte(editedRules), 0o600)
+		packs := "packs: [" + strings.Join(config.Packs(), ", ") + "]\n"
+		err := os.WriteFile(file, []byte(editedRules+packs), 0o600)
 		if err == nil {
 			cluster.ruled.webhook, err = handofftest.Start(context.WithoutCancel(n.Context()), cluster.Plane, handofftest.Options{Config: file})
 		}
 		if err != nil {
 			n.Fatal(err)
 		}
-		hook := strings.Replace(hookOfNamespace, `kubernetes.io/metadata.name: "{name}"`, `rules: edited`, 1)
+		hook := strings.NewReplacer(`kubernetes.io/metadata.name: "{name}"`, `rules: edited`, "[apps]", `["*"]`, "[v1], op", `["*"], op`, "[deployments]", `["*"]`).Replace(hookOfNamespace)
 		n.registered(hook, "edited", cluster.ruled.webhook)
 	})
 	n.kubectl("label", "namespace", n.name, "rules=edited")
@@ -322,18 +325,7 @@ func TestAnyWriterWhoseEntryWasRenamed(t *testing.T) {
 	n.applies(withImage("app:1"))
 	n.kubectl("set", "image", "deployment/web", "app=app:9")
 	o := n.object()
-	var entries []metav1.ManagedFieldsEntry
-	for _, entry := range o.GetManagedFields() {
-		switch entry.Manager {
-		case "ci":
-			entry.FieldsV1.SetRawBytes(unionOf(t, entry.FieldsV1.GetRawBytes(),
-				[]byte(`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{"f:image":{}}}}}}}`)))
-		case "kubectl-set":
-			continue
-		}
-		entries = append(entries, entry)
-	}
-	o.SetManagedFields(entries)
+	o.SetManagedFields(renamed(t, o, "ci"))
 	n.eventually("the entries are renamed", func() bool {
 		o.SetResourceVersion(n.object().GetResourceVersion())
 		return cluster.client.Update(n.Context(), o, client.FieldOwner("kubectl")) == nil
@@ -343,6 +335,26 @@ func TestAnyWriterWhoseEntryWasRenamed(t *testing.T) {
 		t.Fatalf("want one manager of the image, got %q", managers)
 	}
 	n.keeps("the manifest", withImage("app:1"), image, "app:9")
+}
+
+// renamed returns the managedFields of an object after the entries of kubectl's updates have become part of the Apply entry of an applier.
+func renamed(t *testing.T, o *unstructured.Unstructured, applier string) (entries []metav1.ManagedFieldsEntry) {
+	t.Helper()
+	applied := metav1.ManagedFieldsEntry{
+		Manager: applier, Operation: metav1.ManagedFieldsOperationApply, APIVersion: o.GetAPIVersion(), FieldsType: "FieldsV1",
+	}
+	set := []byte("{}")
+	for _, entry := range o.GetManagedFields() {
+		isApplier := entry.Manager == applier && entry.Operation == applied.Operation
+		if !isApplier && !strings.HasPrefix(entry.Manager, "kubectl") {
+			entries = append(entries, entry)
+			continue
+		}
+		set = unionOf(t, set, entry.FieldsV1.GetRawBytes())
+	}
+	applied.FieldsV1 = &metav1.FieldsV1{}
+	applied.FieldsV1.SetRawBytes(set)
+	return append(entries, applied)
 }
 
 // TestRulesSelectNamespacesAndLabels verifies that a rule is about nothing else.

@@ -1,0 +1,66 @@
+package plugin_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// bakery are objects of a namespace without handoff, of which a controller has changed some, and then one that nobody has applied.
+const bakery = `
+{apiVersion: v1, kind: Namespace, metadata: {name: bakery}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: oven, namespace: bakery}
+spec:
+  replicas: 0
+  selector: {matchLabels: {app: oven}}
+  template:
+    metadata: {labels: {app: oven}}
+    spec:
+      containers:
+      - {name: app, image: "registry.invalid/oven:1"}
+      - {name: side, image: "registry.invalid/side:1"}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: webhook, namespace: bakery}, data: {tls.crt: "", tls.key: ""}}
+`
+
+// TestRulesSuggestPacks verifies that only the packs are suggested whose writers own fields that a manifest sets.
+func TestRulesSuggestPacks(t *testing.T) {
+	apply := exec.Command(cluster.controlPlane.Kubectl, "apply", "-f", "-")
+	apply.Stdin = strings.NewReader(bakery)
+	if output, err := apply.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	t.Cleanup(func() {
+		if _, err := kubectl("delete", "namespace", "bakery"); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, step := range []string{
+		"set image deployment/oven app=registry.invalid/oven:2 side=registry.invalid/side:2 --field-manager=keel",
+		`patch secret webhook -p {"data":{"tls.crt":"Y3J0"}} --field-manager=bakery-operator`,
+		"create secret generic own --from-literal=a=b --field-manager=bakery-operator",
+		"create deployment free --image=registry.invalid/free:1 --replicas=0 --field-manager=keel",
+		"rollout restart deployment/oven",
+	} {
+		if _, err := kubectl(append([]string{"-n", "bakery"}, strings.Fields(step)...)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "handoff.yaml")
+	text := "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\npacks: [images, secrets]\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := transcript(t, cluster.controlPlane.Kubeconfig,
+		"rules --suggest -n bakery",
+		"rules --suggest -n bakery -o json",
+		"rules --suggest -n bakery --config "+file,
+		"rules -n bakery --config "+file,
+	)
+	checkGolden(t, "suggest", strings.ReplaceAll(got, file, "handoff.yaml"))
+}
