@@ -108,7 +108,7 @@ type keeper struct {
 type keptField struct {
 	change Change
 	node   *fieldtree.Node // nil for a path that is too long
-	other  *fieldtree.Node // the limit of a request and the reverse, nil for other fields
+	other  *fieldtree.Node // its counterpart, nil for most fields
 	// reason is why the manifest wins, isGone whether it has removed what the field is in. Without either, the field is kept.
 	reason string
 	isGone bool
@@ -132,7 +132,7 @@ func newKeeper(w ownership.Write, changes []Change) *keeper {
 			continue
 		}
 		f := &keptField{change: c, node: k.tree.Add(c.Path)}
-		if other := counterpart(c.Path); other != nil && !c.Field.Scale {
+		if other := counterpart(w.Kind.GroupKind(), c.Path); other != nil && !c.Field.Scale {
 			f.other = k.tree.AddUnwanted(other)
 		}
 		k.fields = append(k.fields, f)

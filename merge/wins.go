@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
@@ -15,8 +16,9 @@ import (
 )
 
 // A unit is kept only if the API server accepts it whatever else the manifest sets, as far as its size and the names in it tell. A
-// field of a rule is kept in any case, except for requests over limits. In all other cases the user's rule, or the person who
-// has set the unit, decides, and the API server's error arrives beside the warning that names the field.
+// field of a rule is kept in any case, except for requests over limits, and the CA of a server that the manifest removes. In all other
+// cases the user's rule, or the person who has set the unit, decides, and the API server's error arrives beside the warning that names
+// the field.
 
 // manifestWins returns the reason why the manifest wins over a kept field, empty if the field is kept.
 func (k *keeper) manifestWins(f *keptField) string {
@@ -27,7 +29,7 @@ func (k *keeper) manifestWins(f *keptField) string {
 	case f.change.Field.Scale:
 		return ""
 	case !f.change.Field.Unit:
-		return k.overLimit(f)
+		return k.contradiction(f)
 	}
 	names := n.Names(nil)
 	switch names[len(names)-2] {
@@ -152,8 +154,15 @@ func (k *keeper) otherResources(n *fieldtree.Node) (reason string) {
 	return ""
 }
 
-// counterpart returns the path of the limit for a request of a container's resources and the reverse, nil for any other field.
-func counterpart(path fieldpath.Path) fieldpath.Path {
+// counterpart returns the path of the field that can contradict a field of a rule: the limit for a request of a container's resources and
+// the reverse, and what tells whether a CustomResourceDefinition or an APIService calls a server with a CA. It is nil for any other field.
+func counterpart(kind schema.GroupKind, path fieldpath.Path) fieldpath.Path {
+	switch {
+	case kind == crdKind && ownership.HasPrefix(path, fieldpath.MakePathOrDie("spec", "conversion", "webhook")):
+		return fieldpath.MakePathOrDie("spec", "conversion", "strategy")
+	case kind == apiServiceKind && path.Equals(fieldpath.MakePathOrDie("spec", "caBundle")):
+		return fieldpath.MakePathOrDie("spec", "insecureSkipTLSVerify")
+	}
 	if len(path) < 3 || path[len(path)-1].FieldName == nil {
 		return nil
 	}
@@ -167,14 +176,45 @@ func counterpart(path fieldpath.Path) fieldpath.Path {
 	return append(path[:len(path)-2:len(path)-2], fieldpath.FieldNameElement(otherList(*list)), path[len(path)-1])
 }
 
+var (
+	crdKind        = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+	apiServiceKind = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}
+)
+
+// contradiction returns the reason if a kept field contradicts its counterpart.
+func (k *keeper) contradiction(f *keptField) string {
+	if f.other == nil || f.other.Wanted {
+		return "" // live has both, and the API server has accepted them
+	}
+	switch k.write.Kind.GroupKind() {
+	case crdKind, apiServiceKind:
+		return k.withoutServer(f)
+	default:
+		return k.overLimit(f)
+	}
+}
+
+// withoutServer returns the reason if the manifest removes the server that a CA is for, or does not verify it
+// (ValidateCustomResourceConversion in k8s.io/apiextensions-apiserver, ValidateAPIService in k8s.io/kube-aggregator).
+func (k *keeper) withoutServer(f *keptField) string {
+	set := k.incoming.Of(f.other)
+	strategy, _ := set.String()
+	switch {
+	case k.write.Kind.Kind == crdKind.Kind && strategy != "Webhook":
+		return "the manifest removed the conversion webhook"
+	case k.write.Kind.Kind == apiServiceKind.Kind && !k.write.Incoming.At("spec", "service").IsObject():
+		return "the manifest removed the service"
+	case set.Kind() == 't':
+		return "the manifest sets insecureSkipTLSVerify"
+	}
+	return ""
+}
+
 // overLimit returns the reason if a kept request exceeds the limit that the manifest sets, or a kept limit is less than its request.
 // Requests of extended resources and huge pages must equal them (ValidateResourceRequirements in
 // k8s.io/kubernetes/pkg/apis/core/validation).
 func (k *keeper) overLimit(f *keptField) string {
 	n, other := f.node, f.other
-	if other == nil || other.Wanted {
-		return "" // live has both, and the API server has accepted them
-	}
 	kept, okKept := quantityOf(k.live.Of(n).Text())
 	set, okSet := quantityOf(k.incoming.Of(other).Text())
 	if !okKept || !okSet {

@@ -141,8 +141,8 @@ func (a *auditor) addContest(e explain.Explanation, fold ownership.Fold, found c
 	} else {
 		r.Managers = append([]string{found.writer}, found.appliers...)
 		if kept == "" { // it fails, and changes nothing, if the object already has the annotation with other fields
-			r.Remedies = append(r.Remedies, fmt.Sprintf("kubectl annotate %s -n %s '%s=%s'",
-				s, s.Namespace, ownership.ControllerFieldsAnnotation, r.Field))
+			r.Remedies = append(r.Remedies, fmt.Sprintf("kubectl annotate %s '%s=%s'",
+				s.Title(), ownership.ControllerFieldsAnnotation, r.Field))
 		}
 		r.Remedies = append(append(r.Remedies, a.enable(s, answer)...),
 			releaseCommand(s, r.Field), "remove "+r.Field+" from the manifest")

@@ -43,8 +43,11 @@ func (r *Risk) respond(a installation.Answer, kept string) {
 // enable returns what makes handoff act on an object, nil if it does, or cannot.
 func (a *auditor) enable(s source.Subject, answer installation.Answer) []string {
 	enable := "kubectl handoff enable " + s.Namespace
-	if _, own := s.Object.ModeLabel(); own {
-		enable = fmt.Sprintf("kubectl label --overwrite %s -n %s %s=%s", s, s.Namespace, ownership.ModeLabel, ownership.ModeEnforce)
+	if _, own := s.Object.ModeLabel(); own || s.Namespace == "" {
+		enable = fmt.Sprintf("kubectl label --overwrite %s %s=%s", s.Title(), ownership.ModeLabel, ownership.ModeEnforce)
+	}
+	if s.Namespace == "" && !a.installation.Selectable(s.Kind) {
+		return nil
 	}
 	switch {
 	case answer.Mode == ownership.ModeEnforce, answer.Reason == installation.Excluded:
@@ -54,7 +57,7 @@ func (a *auditor) enable(s source.Subject, answer installation.Answer) []string 
 	case answer.Reason == "" || answer.Set == installation.Unknown:
 		return []string{enable}
 	default:
-		return []string{"kubectl handoff doctor -n " + s.Namespace}
+		return []string{"kubectl handoff doctor" + s.In()}
 	}
 }
 

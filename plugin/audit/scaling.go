@@ -65,7 +65,7 @@ func (a *auditor) replicas(e explain.Explanation) {
 
 // releaseCommand returns the command that stops managing a field through the manifest.
 func releaseCommand(s source.Subject, field string) string {
-	return fmt.Sprintf("kubectl handoff release %s '%s' -n %s", s, field, s.Namespace)
+	return fmt.Sprintf("kubectl handoff release %s '%s'%s", s, field, s.In())
 }
 
 // sizingOf returns the applier whose manifest sets the scale field, and what its next apply does, according to the last-applied

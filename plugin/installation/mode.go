@@ -41,6 +41,18 @@ func ObjectOf(kind schema.GroupVersionKind, namespace string, o ownership.Object
 	return found
 }
 
+// Selectable reports whether an object outside namespaces can opt in, by its label. Without an installation, it can if it is of a kind
+// that the manifests list.
+func (in *Installation) Selectable(kind schema.GroupVersionKind) bool {
+	if in.Missing() || in.Unread != nil {
+		in, _ = InFiles()
+	}
+	resource, _ := meta.UnsafeGuessKindToResource(kind)
+	return slices.ContainsFunc(in.Entries(), func(entry *registration.MutatingWebhook) bool {
+		return ReviewsObjects(entry, registration.ClusterScope) && Covers(entry, resource.GroupResource(), registration.ClusterScope)
+	})
+}
+
 func (o Object) scope() registration.ScopeType {
 	if o.Namespace == "" {
 		return registration.ClusterScope

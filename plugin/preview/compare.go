@@ -23,7 +23,7 @@ import (
 func (t *trial) dryRuns(ctx context.Context) error {
 	now, err := t.send(ctx, "")
 	var refused *refusal
-	if errors.As(err, &refused) && t.preview.Subject.Object.Present() && !t.application.ClusterScoped {
+	if errors.As(err, &refused) && t.preview.Subject.Object.Present() && t.isReviewable() {
 		return t.fix(ctx, refused)
 	}
 	if err != nil {
@@ -31,7 +31,7 @@ func (t *trial) dryRuns(ctx context.Context) error {
 	}
 	t.preview.Without, t.preview.With = now.text, now.text
 	err = t.setMode(ctx, now.text)
-	if err != nil || now.unsent || t.application.ClusterScoped { // the webhook does not review cluster-scoped objects
+	if err != nil || now.unsent || !t.isReviewable() {
 		return err
 	}
 	if now.answered {
@@ -41,6 +41,11 @@ func (t *trial) dryRuns(ctx context.Context) error {
 		}
 	}
 	return t.turnOn(ctx)
+}
+
+// isReviewable reports whether handoff can review the object: any in a namespace, and others of some kinds.
+func (t *trial) isReviewable() bool {
+	return !t.application.ClusterScoped || t.options.Installation.Selectable(t.preview.Subject.Kind)
 }
 
 // fix compares an apply that the API server rejects with the one with the mode label enforce: handoff can make it valid by
@@ -122,7 +127,7 @@ func (t *trial) probe(ctx context.Context) {
 	}
 	probe, err := t.send(ctx, protocol.ProbeMode)
 	if t.preview.reviewed = probe.answered; err == nil && !probe.answered {
-		t.preview.unanswered = "its webhook does not answer for this object: see kubectl handoff doctor -n " + t.preview.Subject.Namespace
+		t.preview.unanswered = "its webhook does not answer for this object: see kubectl handoff doctor" + t.preview.Subject.In()
 	}
 }
 
@@ -132,11 +137,7 @@ func (t *trial) setMode(ctx context.Context, stored []byte) error {
 	if err != nil {
 		return err
 	}
-	namespace := t.preview.Subject.Namespace
-	if t.application.ClusterScoped {
-		namespace = ""
-	}
-	t.preview.Mode = t.ask(ctx, installation.ObjectOf(t.preview.Subject.Kind, namespace, o))
+	t.preview.Mode = t.ask(ctx, installation.ObjectOf(t.preview.Subject.Kind, t.preview.Subject.Namespace, o))
 	_, t.preview.labeled = o.ModeLabel()
 	return nil
 }
@@ -187,7 +188,7 @@ func (t *trial) local(ctx context.Context) error {
 
 // decide returns the decision of this program on the incoming object, and the object after it.
 func (t *trial) decide(incoming []byte) (decided merge.Outcome, with []byte, err error) {
-	if t.application.ClusterScoped {
+	if !t.isReviewable() {
 		return decided, incoming, nil
 	}
 	read, err := ownership.ParseObject(incoming)

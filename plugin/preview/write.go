@@ -124,7 +124,7 @@ func (p *Preview) state() string {
 	switch {
 	case p.unanswered != "":
 		enable = "enabling it has no effect: " + p.unanswered
-	case p.labeled:
+	case p.labeled || p.Subject.Namespace == "":
 		enable = "to enable it, set the object's label " + ownership.ModeLabel + "=" + string(ownership.ModeEnforce)
 	}
 	isEnforced, isUnknown := p.Mode == ownership.ModeEnforce, p.Mode == installation.Unknown

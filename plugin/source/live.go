@@ -112,6 +112,9 @@ func (l *Live) application(ctx context.Context, manifest *unstructured.Unstructu
 		a.Subject.Object = ownership.Object{}
 		err = l.known.complete(ctx, &a.Subject)
 	}
+	if a.ClusterScoped {
+		a.Subject.Namespace = "" // the API server ignores that of the manifest
+	}
 	if l.known.cluster == nil && err == nil && a.Subject.Namespace != "" {
 		namespaces := Identity{Kind: namespaceKind().WithVersion("v1"), Name: a.Subject.Namespace}
 		namespace, err := l.known.from.get(ctx, namespaces, "")

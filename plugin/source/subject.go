@@ -31,11 +31,14 @@ type Subject struct {
 func (s Subject) String() string { return nameOf(s.Kind, s.Name) }
 
 // Title returns the name of the object with its namespace.
-func (s Subject) Title() string {
+func (s Subject) Title() string { return s.String() + s.In() }
+
+// In returns the end of a kubectl command about the object, such as " -n shop". It is empty for an object outside namespaces.
+func (s Subject) In() string {
 	if s.Namespace == "" {
-		return s.String()
+		return ""
 	}
-	return s.String() + " -n " + s.Namespace
+	return " -n " + s.Namespace
 }
 
 func nameOf(kind schema.GroupVersionKind, name string) string {

@@ -67,8 +67,8 @@ func (r record) deletes(f *ownership.Field, written fieldpath.Path) string {
 	default:
 		return ""
 	}
-	return fmt.Sprintf("%s; to drop it in the future: kubectl handoff release %s '%s' -n %s", why, r.subject,
-		explain.Text(f.Path), r.subject.Namespace)
+	return fmt.Sprintf("%s; to drop it in the future: kubectl handoff release %s '%s'%s", why, r.subject,
+		explain.Text(f.Path), r.subject.In())
 }
 
 // annotates reports whether the last-applied annotation declares a field or list element.

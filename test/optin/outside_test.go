@@ -5,8 +5,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/installation"
 )
 
 const outside = "cluster.ownership-handoff.io"
@@ -49,23 +51,37 @@ value: 1
 description: "GENERATION"
 `
 
-// TestObjectsOutsideNamespacesAreCalledForOnlyWithTheLabel also verifies that the API server evaluates no match condition for others.
+// TestObjectsOutsideNamespacesAreCalledForOnlyWithTheLabel also verifies that the API server evaluates no match condition for others,
+// and that the plugin says the same.
 func TestObjectsOutsideNamespacesAreCalledForOnlyWithTheLabel(t *testing.T) {
-	kinds := []string{"customresourcedefinitions", "apiservices", "clusterroles", "clusterrolebindings", "validatingwebhookconfigurations", "priorityclasses"}
+	kinds := []schema.GroupResource{
+		{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}, {Group: "apiregistration.k8s.io", Resource: "apiservices"},
+		{Group: "rbac.authorization.k8s.io", Resource: "clusterroles"}, {Group: "rbac.authorization.k8s.io", Resource: "clusterrolebindings"},
+		{Group: "admissionregistration.k8s.io", Resource: "validatingwebhookconfigurations"},
+		{Group: "scheduling.k8s.io", Resource: "priorityclasses"},
+	}
+	in, err := installation.Of(t.Context(), cluster.plane.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for label, called := range map[string]string{"": "", "off": "", "enforce": outside, "warn": outside, "enfroce": outside} {
 		t.Run(label, func(t *testing.T) {
-			labels := ""
+			object, labels := installation.Object{}, ""
 			if label != "" {
-				labels = ownership.ModeLabel + `: "` + label + `"`
+				object.Labels, labels = map[string]string{ownership.ModeLabel: label}, ownership.ModeLabel+`: "`+label+`"`
 			}
 			var want []string
 			for _, verb := range []string{"create ", "patch "} {
 				for i, kind := range kinds {
-					line := verb + kind + ": "
+					line := verb + kind.Resource + ": "
 					if i < 3 && verb == "patch " {
 						line += called
 					}
 					want = append(want, line)
+					object.Resource = kind
+					if said := in.Effect(t.Context(), object); said.On() != (i < 3 && called != "") {
+						t.Errorf("%s: the plugin says %+v", kind, said)
+					}
 				}
 			}
 			offset, conditions := auditOffset(t), excluded(t, outside)
