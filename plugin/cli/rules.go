@@ -34,7 +34,8 @@ Without a TYPE, the command reads the kinds that the rules name and, for rules a
 The annotation ownership-handoff.io/controller-fields of single objects is not shown: see kubectl handoff explain.
 
 With --suggest, the command shows the packs that are not in the configuration and would keep something: the number of fields that a
-manifest sets and that a writer of the pack owns, also where handoff is not on. docs/catalogue.md describes the packs.`,
+writer of the pack owns and that the last-applied configuration sets or, for objects without one, that an apply can set. Objects for
+which handoff is off count as well. docs/catalogue.md describes the packs.`,
 		Example: `  # Show the rules, and what they are about in all namespaces
   kubectl handoff rules -A
 

@@ -20,7 +20,7 @@ type Suggestion struct {
 	Kind       string `json:"kind"`
 	// Pack is its name in the configuration.
 	Pack string `json:"pack"`
-	// Fields is the number of fields that a manifest sets and that a writer of the pack owns, Objects the number of their objects.
+	// Fields is the number of fields of applied objects that a writer of the pack owns, Objects the number of their objects.
 	Objects int `json:"objects"`
 	Fields  int `json:"fields"`
 	// Writers are the field managers that own the fields.
@@ -50,11 +50,20 @@ func (s *Suggestions) Add(subject source.Subject, packs []string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", subject.Title(), err)
 	}
+	entries, err := subject.Object.Entries()
+	if err != nil {
+		return fmt.Errorf("%s: %w", subject.Title(), err)
+	}
+	_, recorded := subject.Object.LastApplied()
+	unrecorded := !recorded && slices.ContainsFunc(entries, subject.Context.Managers.IsApplier) // what its manifest sets is not known
 	counted := map[*Suggestion]bool{}
 	for i := range fields {
 		f := &fields[i]
 		pack, _, isPack := strings.Cut(f.Owner.Rule, "/")
-		if f.Owner.Kind != ownership.Controller || !isPack || !slices.Contains(packs, pack) || f.Declared != ownership.Sets {
+		if f.Owner.Kind != ownership.Controller || !isPack || !slices.Contains(packs, pack) {
+			continue
+		}
+		if f.Declared != ownership.Sets && !unrecorded {
 			continue
 		}
 		suggestion := s.of(pack)

@@ -30,7 +30,7 @@ webhooks:
   admissionReviewVersions: [v1]
   reinvocationPolicy: IfNeeded
   namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: "{name}"}}
-  rules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [deployments]}]
+  rules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [deployments], scope: Namespaced}]
 `
 
 // configured starts a webhook with a configuration of its own, which the API server also calls for the Deployments of the namespace.

@@ -183,17 +183,29 @@ func (n *namespace) liveOf(manifest *unstructured.Unstructured) (*unstructured.U
 	return o, cluster.client.Get(n.Context(), client.ObjectKey{Namespace: n.name, Name: manifest.GetName()}, o)
 }
 
-func (n *namespace) created(manager string, manifest *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+// placed returns a copy of a manifest with the namespace, if its kind has one.
+func (n *namespace) placed(manifest *unstructured.Unstructured) *unstructured.Unstructured {
+	n.Helper()
 	o := manifest.DeepCopy()
-	o.SetNamespace(n.name)
+	namespaced, err := cluster.client.IsObjectNamespaced(o)
+	if err != nil {
+		n.Fatal(err)
+	}
+	if namespaced {
+		o.SetNamespace(n.name)
+	}
+	return o
+}
+
+func (n *namespace) created(manager string, manifest *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	o := n.placed(manifest)
 	return o, cluster.client.Create(n.Context(), o, client.FieldOwner(manager))
 }
 
 func (n *namespace) patchedAs(
 	manager string, manifest *unstructured.Unstructured, kind types.PatchType, patch []byte,
 ) (*unstructured.Unstructured, error) {
-	o := manifest.DeepCopy()
-	o.SetNamespace(n.name)
+	o := n.placed(manifest)
 	if err := cluster.client.Patch(n.Context(), o, client.RawPatch(kind, patch), client.FieldOwner(manager)); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, patch)
 	}

@@ -26,7 +26,7 @@ import (
 type packEntry struct {
 	Entry string `json:"entry"`
 	Rule  string `json:"rule"`
-	// Manifest has no name.
+	// Manifest has no name, or one with {namespace}. The mode of objects outside namespaces is {mode}.
 	Manifest map[string]any `json:"manifest"`
 	Writes   []recorded     `json:"writes"`
 	// Field is the JSONPath of a field that has the value Kept after the writes.
@@ -61,7 +61,9 @@ func plays(t *testing.T) (all []*packEntry) {
 		for i, p := range of {
 			p.Rule = pack + "/" + p.Rule
 			p.object = &unstructured.Unstructured{Object: p.Manifest}
-			p.object.SetName(fmt.Sprintf("%s-%d", pack, i))
+			if p.object.GetName() == "" {
+				p.object.SetName(fmt.Sprintf("%s-%d", pack, i))
+			}
 		}
 		all = append(all, of...)
 	}
@@ -130,8 +132,7 @@ func replace(n *namespace, manager string, before, manifest *unstructured.Unstru
 		if err != nil {
 			return err
 		}
-		o = manifest.DeepCopy()
-		o.SetNamespace(n.name)
+		o = n.placed(manifest)
 		o.SetResourceVersion(live.GetResourceVersion())
 		return cluster.client.Update(n.Context(), o, client.FieldOwner(manager))
 	})
@@ -187,17 +188,35 @@ func (n *namespace) write(w recorded, manifest *unstructured.Unstructured) error
 		o = o.DeepCopy()
 		o.SetGroupVersionKind(manifest.GroupVersionKind())
 		o.SetName(manifest.GetName())
-		o.SetNamespace(n.name)
+		o = n.placed(o)
 		return cluster.client.Apply(n.Context(), client.ApplyConfigurationFromUnstructured(o), owner, client.ForceOwnership)
 	default:
 		return fmt.Errorf("%s is no verb", w.Verb)
 	}
 }
 
-// value returns the field of a play.
-func (n *namespace) value(p *packEntry) string {
+// in returns the manifest for a namespace, and the manifest after the edit.
+func (p *packEntry) in(n *namespace, mode string) (manifest, edited *unstructured.Unstructured) {
 	n.Helper()
-	o, err := n.liveOf(p.object)
+	manifest, edited = &unstructured.Unstructured{}, &unstructured.Unstructured{}
+	text := []byte(strings.NewReplacer("{namespace}", n.name, "{mode}", mode).Replace(string(encoded(n, p.object.Object))))
+	err := json.Unmarshal(text, &manifest.Object)
+	if err == nil && p.Edit != nil {
+		text, err = jsonpatch.MergePatch(text, encoded(n, p.Edit))
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &edited.Object)
+	}
+	if err != nil {
+		n.Fatal(err)
+	}
+	return manifest, edited
+}
+
+// value returns the field of an entry.
+func (n *namespace) value(p *packEntry, manifest *unstructured.Unstructured) string {
+	n.Helper()
+	o, err := n.liveOf(manifest)
 	if err != nil {
 		n.Fatal(err)
 	}
@@ -208,11 +227,11 @@ func (n *namespace) value(p *packEntry) string {
 type outcome struct{ field, edited string }
 
 // outcomes plays all entries with an applier.
-func (n *namespace) outcomes(s syncer, all []*packEntry) []outcome {
+func (n *namespace) outcomes(s syncer, all []*packEntry, mode string) []outcome {
 	n.Helper()
 	manifests, edited := make([]*unstructured.Unstructured, len(all)), make([]*unstructured.Unstructured, len(all))
 	for i, p := range all {
-		manifests[i], edited[i] = p.object, p.edited(n)
+		manifests[i], edited[i] = p.in(n, mode)
 	}
 	for i, err := range s.sync(n, s.manager, nil, manifests) {
 		for _, w := range all[i].Writes {
@@ -223,13 +242,13 @@ func (n *namespace) outcomes(s syncer, all []*packEntry) []outcome {
 		if err != nil {
 			n.Fatalf("%s: %s: %v", all[i].Rule, all[i].Entry, err)
 		}
-		if got := n.value(all[i]); got != all[i].Kept {
+		if got := n.value(all[i], manifests[i]); got != all[i].Kept {
 			n.Fatalf("%s: %s: the controller writes %q, not %q", all[i].Rule, all[i].Entry, got, all[i].Kept)
 		}
 	}
 	results := make([]outcome, len(all))
 	for i, err := range s.sync(n, s.manager, manifests, manifests) {
-		switch got := n.value(all[i]); {
+		switch got := n.value(all[i], manifests[i]); {
 		case err != nil:
 			n.Logf("%s: %s: %v", all[i].Rule, all[i].Entry, err)
 			results[i].field = "refused"
@@ -242,27 +261,10 @@ func (n *namespace) outcomes(s syncer, all []*packEntry) []outcome {
 	s.sync(n, s.manager, manifests, edited)
 	for i, p := range all {
 		if p.Edit != nil {
-			results[i].edited = n.value(p)
+			results[i].edited = n.value(p, manifests[i])
 		}
 	}
 	return results
-}
-
-// edited returns the manifest after the edit.
-func (p *packEntry) edited(n *namespace) *unstructured.Unstructured {
-	n.Helper()
-	text, err := jsonpatch.MergePatch(encoded(n, p.object.Object), encoded(n, p.Edit))
-	if p.Edit == nil {
-		return p.object
-	}
-	o := &unstructured.Unstructured{}
-	if err == nil {
-		err = json.Unmarshal(text, &o.Object)
-	}
-	if err != nil {
-		n.Fatal(err)
-	}
-	return o
 }
 
 // withKinds installs the kinds of the plays that the API server does not serve, with just enough to store their objects.
@@ -301,8 +303,8 @@ func TestCatalogue(t *testing.T) { //nolint:tparallel // the page follows the su
 				t.Parallel()
 				with := newEdited(t, applier{})
 				with.withRules()
-				without := newNamespace(t, "").outcomes(s, all)
-				for i, got := range with.outcomes(s, all) {
+				without := newNamespace(t, "").outcomes(s, all, "off")
+				for i, got := range with.outcomes(s, all, "enforce") {
 					p := all[i]
 					if got.field != "kept" && without[i].field != "refused" {
 						t.Errorf("%s: %s: want the field kept, got it %s", p.Rule, p.Entry, got.field)

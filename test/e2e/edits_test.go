@@ -41,6 +41,16 @@ rules:
   edit: apply
 `
 
+// hookOutside calls a webhook for objects outside namespaces that have the mode label.
+const hookOutside = `
+- name: outside.appliers.test
+  clientConfig: {url: "{url}/mutate", caBundle: "{ca}"}
+  sideEffects: NoneOnDryRun
+  admissionReviewVersions: [v1]
+  objectSelector: {matchExpressions: [{key: ownership-handoff.io/mode, operator: NotIn, values: ["off"]}, {key: ownership-handoff.io/mode, operator: Exists}]}
+  rules: [{apiGroups: [apiextensions.k8s.io], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [customresourcedefinitions]}]
+`
+
 // image is the JSONPath of the image of the container.
 const image = ".spec.template.spec.containers[0].image"
 
@@ -86,7 +96,7 @@ func (n *edited) withRules() {
 			n.Fatal(err)
 		}
 		hook := strings.NewReplacer(`kubernetes.io/metadata.name: "{name}"`, `rules: edited`, "[apps]", `["*"]`, "[v1], op", `["*"], op`, "[deployments]", `["*"]`).Replace(hookOfNamespace)
-		n.registered(hook, "edited", cluster.ruled.webhook)
+		n.registered(hook+hookOutside, "edited", cluster.ruled.webhook)
 	})
 	n.kubectl("label", "namespace", n.name, "rules=edited")
 	n.wantRules()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// bakery are objects of a namespace without handoff, of which a controller has changed some, and then one that nobody has applied.
+// bakery are objects of a namespace without handoff, of which a controller changes some.
 const bakery = `
 {apiVersion: v1, kind: Namespace, metadata: {name: bakery}}
 ---
@@ -28,12 +28,18 @@ spec:
 {apiVersion: v1, kind: Secret, metadata: {name: webhook, namespace: bakery}, data: {tls.crt: "", tls.key: ""}}
 `
 
-// TestRulesSuggestPacks verifies that only the packs are suggested whose writers own fields that a manifest sets.
+// asleep is an object of the namespace that is applied server-side.
+const asleep = `{apiVersion: batch/v1, kind: CronJob, metadata: {name: bake, namespace: bakery}, spec: {schedule: "0 0 1 1 *", suspend: false,
+  jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: registry.invalid/oven:1}]}}}}}}`
+
+// TestRulesSuggestPacks verifies that only the packs are suggested whose writers own fields of what has been applied.
 func TestRulesSuggestPacks(t *testing.T) {
-	apply := exec.Command(cluster.controlPlane.Kubectl, "apply", "-f", "-")
-	apply.Stdin = strings.NewReader(bakery)
-	if output, err := apply.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, output)
+	for _, manifest := range []struct{ text, args string }{{bakery, ""}, {asleep, "--server-side --field-manager=flux"}} {
+		apply := exec.Command(cluster.controlPlane.Kubectl, append([]string{"apply", "-f", "-"}, strings.Fields(manifest.args)...)...)
+		apply.Stdin = strings.NewReader(manifest.text)
+		if output, err := apply.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, output)
+		}
 	}
 	t.Cleanup(func() {
 		if _, err := kubectl("delete", "namespace", "bakery"); err != nil {
@@ -46,6 +52,7 @@ func TestRulesSuggestPacks(t *testing.T) {
 		"create secret generic own --from-literal=a=b --field-manager=bakery-operator",
 		"create deployment free --image=registry.invalid/free:1 --replicas=0 --field-manager=keel",
 		"rollout restart deployment/oven",
+		`patch cronjob bake -p {"spec":{"suspend":true}} --field-manager=gokubedownscaler`,
 	} {
 		if _, err := kubectl(append([]string{"-n", "bakery"}, strings.Fields(step)...)...); err != nil {
 			t.Fatal(err)
