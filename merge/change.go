@@ -14,6 +14,8 @@ import (
 type Change struct {
 	// Path leads to the field. Elements of a keyed list are named by their keys, elements of a set by their values.
 	Path fieldpath.Path
+	// Atomic is the path of the atomic field that contains the field, nil if there is none (ownership.ContestedField).
+	Atomic fieldpath.Path
 	// From is the value in live, To the value after the decision and Incoming the value that the writer sent, as JSON; nil if
 	// the field is missing there.
 	From, To, Incoming json.RawMessage
@@ -33,6 +35,7 @@ func factsOf(field ownership.ContestedField, writer ownership.Writer) Field {
 	return Field{
 		Owner: field.Owner.Kind, Writer: writer, Manifest: field.Declared.Manifest, Base: field.Declared.Base,
 		Scale: field.Scale, Unit: field.Unit, Changed: field.Changed(), Removed: field.Removed, Editable: field.Editable, Edited: field.Edited,
+		Inside: field.Atomic != nil,
 	}
 }
 
@@ -40,8 +43,8 @@ func factsOf(field ownership.ContestedField, writer ownership.Writer) Field {
 // replicas.
 func changeOf(field ownership.ContestedField, facts Field) Change {
 	c := Change{
-		Path: field.Path, Owner: field.Owner, From: field.Live, To: field.Incoming, Incoming: field.Incoming,
-		Field: facts, Decision: Lookup(facts),
+		Path: field.Path, Atomic: field.Atomic, Owner: field.Owner, From: field.Live, To: field.Incoming, Incoming: field.Incoming,
+		Field: facts, Decision: Lookup(facts), Reason: field.Unmatched,
 	}
 	switch c.Decision.Verdict {
 	case Keep:

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"bytes"
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -18,6 +19,8 @@ type entryRestorer struct {
 	// the parent of the scale field that is restored with it; scale is this one, nil if there is none.
 	isPart []bool
 	scale  *fieldtree.Node
+	// shared are the atomic fields of which the write changes more than is kept, so that the sender manages them as well.
+	shared map[*fieldtree.Node]bool
 	// recorded is the node of ownership.AppliedAnnotation, nil if the rewrite does not set it. No entry contains it afterwards.
 	recorded *fieldtree.Node
 	// parents are the missing parents that come back with nothing but kept fields. Each entry contains them as in live.
@@ -27,11 +30,15 @@ type entryRestorer struct {
 }
 
 func (k *keeper) newEntryRestorer() *entryRestorer {
-	r := &entryRestorer{keeper: k, isPart: make([]bool, k.tree.Len()), parents: &fieldpath.Set{}}
+	r := &entryRestorer{keeper: k, isPart: make([]bool, k.tree.Len()), parents: &fieldpath.Set{}, shared: k.changedAtomics()}
 	if !k.write.Live.Present() {
 		return r // nothing to restore
 	}
 	for _, p := range k.pieces {
+		if atomic := p.inside(); atomic != nil {
+			r.isPart[atomic.ID] = true
+			continue
+		}
 		if p.whole {
 			r.isPart[p.top.ID] = true
 		}
@@ -122,6 +129,23 @@ func (r *entryRestorer) restore(pair ownership.Pair) (ownership.Entry, error) {
 	return pair.Entry().WithSet(set)
 }
 
+// changedAtomics returns the atomic fields of which the write changes more than the kept fields.
+func (k *keeper) changedAtomics() map[*fieldtree.Node]bool {
+	kept, changed := map[*fieldtree.Node][]*jsontree.Node{}, map[*fieldtree.Node]bool{}
+	for _, p := range k.pieces {
+		atomic := p.inside()
+		if atomic == nil {
+			continue
+		}
+		kept[atomic] = append(kept[atomic], k.live.Of(p.top), k.incoming.Of(p.top))
+		changed[atomic] = changed[atomic] || !bytes.Equal(p.value, k.live.Of(p.top).Text())
+	}
+	for atomic, ignored := range kept {
+		changed[atomic] = changed[atomic] || !jsontree.EqualBut(k.live.Of(atomic), k.incoming.Of(atomic), ignored...)
+	}
+	return changed
+}
+
 // managedPart is a part that a field set contains, in whole or in part, with the subset there as JSON.
 type managedPart struct {
 	node   *fieldtree.Node
@@ -134,8 +158,9 @@ func (p managedPart) compare(other managedPart) int { return p.node.ID - other.n
 // partsIn returns the parts that an entry's field set contains, in the order of the tree.
 func (r *entryRestorer) partsIn(e ownership.Entry) (parts []managedPart) {
 	otherScale := r.scale != nil && r.keeper.write.InOtherVersion(e)
+	isSender := e.Same(r.keeper.write.Sender.Entry)
 	r.keeper.tree.Managed(e.Fields, func(n *fieldtree.Node, subset *jsontree.Node) {
-		if r.isPart[n.ID] && (!otherScale || n != r.scale) {
+		if r.isPart[n.ID] && (!otherScale || n != r.scale) && !(isSender && r.shared[n]) {
 			parts = append(parts, managedPart{n, string(subset.Text())})
 		}
 	})

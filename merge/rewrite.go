@@ -27,7 +27,8 @@ import (
 // the map that it is a key of. One operation restores all kept fields nested under the same missing parent.
 //
 // The patch removes the kept fields from the last-applied annotation, whichever applier wrote it, and with them parents that
-// are left empty. If the write changes nothing else, the result is the live object, byte for byte: the API server then stores
+// are left empty. Fields inside an atomic field stay there: the manifest sets the rest of it. The atomic field has the managers that it
+// has in live and, if the write changes more of it, the applier. If the write changes nothing else, the result is the live object, byte for byte: the API server then stores
 // nothing, and the resourceVersion stays the same.
 //
 // The error is ownership.ErrManagedFields, ErrNotRestored, or that of a value that is not JSON.
@@ -108,6 +109,7 @@ type keeper struct {
 type keptField struct {
 	change Change
 	node   *fieldtree.Node // nil for a path that is too long
+	atomic *fieldtree.Node // the atomic field that contains it, nil if there is none
 	other  *fieldtree.Node // its counterpart, nil for most fields
 	// reason is why the manifest wins, isGone whether it has removed what the field is in. Without either, the field is kept.
 	reason string
@@ -125,6 +127,15 @@ type piece struct {
 	whole bool
 }
 
+// inside returns the atomic field that contains the piece, nil if there is none.
+func (p *piece) inside() *fieldtree.Node {
+	atomic := p.fields[0].atomic
+	if atomic == nil || atomic.Depth() >= p.top.Depth() {
+		return nil
+	}
+	return atomic
+}
+
 func newKeeper(w ownership.Write, changes []Change) *keeper {
 	k := &keeper{write: w, tree: &fieldtree.Tree{}, fields: make([]*keptField, 0, len(changes))}
 	for _, c := range changes {
@@ -132,6 +143,9 @@ func newKeeper(w ownership.Write, changes []Change) *keeper {
 			continue
 		}
 		f := &keptField{change: c, node: k.tree.Add(c.Path)}
+		if c.Atomic != nil {
+			f.atomic = k.tree.AddUnwanted(c.Atomic)
+		}
 		if other := counterpart(w.Kind.GroupKind(), c.Path); other != nil && !c.Field.Scale {
 			f.other = k.tree.AddUnwanted(other)
 		}
@@ -291,7 +305,7 @@ func (k *keeper) lastApplied() (text []byte, cut bool) {
 		return parent[len(parent)-1].FieldName != nil && !ownership.HasPrefix(annotations, parent)
 	}
 	for _, f := range k.fields {
-		if f.reason != "" || f.isGone || f.change.Field.Unit {
+		if f.reason != "" || f.isGone || f.change.Field.Unit || f.atomic != nil {
 			continue
 		}
 		path := f.change.Path

@@ -57,6 +57,8 @@ type Field struct {
 	// Editable reports whether a rule with ownership.EditApply assigns the field, Edited whether the manifest's value has changed since
 	// it was last applied.
 	Editable, Edited bool
+	// Inside reports whether the field is inside an atomic field, of which the manifest sets the rest.
+	Inside bool
 	// Contradicted reports whether the manifest chooses another member of the field's union.
 	Contradicted bool
 	// OffAtZero reports whether the owner is a scaler that 0 replicas, which someone else has set, have switched off. It only
@@ -130,6 +132,7 @@ const (
 	isOnlyParentInBase // the manifest drops a parent of the field
 	isEditable         // a rule lets another value in the manifest win
 	isEdited           // the manifest has another value
+	isInside // an atomic field
 	isContradicted     // the manifest chooses another member of the field's union
 	isCreated
 )
@@ -149,6 +152,10 @@ var table = []row{
 	{
 		number: 1, name: "keep-autoscaled", owners: controlled, writer: ownership.Applier, manifest: setsIt, when: isEditable,
 		verdict: Keep, message: "{field}, owned by {owner}; a new manifest value wins",
+	},
+	{
+		number: 1, name: "keep-autoscaled", owners: controlled, writer: ownership.Applier, manifest: setsIt, when: isInside,
+		verdict: Keep, message: needsNothing,
 	},
 	{
 		number: 1, name: "keep-autoscaled", owners: controlled, writer: ownership.Applier, manifest: setsIt,
@@ -292,6 +299,8 @@ func (f Field) meets(when condition) bool {
 		return f.Editable
 	case isEdited:
 		return f.Edited
+	case isInside:
+		return f.Inside
 	case isContradicted:
 		return f.Contradicted && !f.Changed
 	default:

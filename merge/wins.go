@@ -28,6 +28,8 @@ func (k *keeper) manifestWins(f *keptField) string {
 		return "the field is nested too deeply"
 	case f.change.Field.Scale:
 		return ""
+	case f.change.Reason != "":
+		return f.change.Reason
 	case !f.change.Field.Unit:
 		return k.contradiction(f)
 	}

@@ -106,10 +106,11 @@ func (c ObjectContext) AppliedValues(w Write) (text []byte, changed bool, err er
 	s := newSearch(c, w)
 	matcher := rules.matcher(w.Meter, (*Rule).remembers)
 	for _, e := range slices.Concat(w.LiveEntries, w.IncomingEntries) {
-		if err := addMatching(s.tree, e, matcher); err != nil {
+		if err := addMatching(s.tree, e, matcher, s.isAtomic); err != nil {
 			return nil, false, err
 		}
 	}
+	s.addInside((*Rule).remembers, w.Live, w.Incoming)
 	s.readValues()
 	s.readManagers()
 	text = c.encode(w, s.appliedNow())
@@ -145,6 +146,9 @@ func (s *search) appliedNow() map[string]map[string]string {
 // setsNow reports whether the manifest sets a field. Helm 3 does not record what it has set, but manages it.
 func (s *search) setsNow(n *fieldtree.Node, path fieldpath.Path) bool {
 	m := s.write.Manifests
+	if in := s.inside[n]; in != nil {
+		return in.unmatched == "" && s.declaredInside(in, path, s.inLive.Of(n), s.inIncoming.Of(n)).Manifest == Sets
+	}
 	unrecorded := !m.Recorded && !m.sender.ServerSide() && m.sender.Entry.Contains(path)
 	return s.inIncoming.Of(n) != nil && (unrecorded || s.declared(n, path).Manifest == Sets)
 }

@@ -14,6 +14,12 @@ import (
 // ContestedField is a field of live that both the sender of a write and another manager can set, and its owner.
 type ContestedField struct {
 	Path fieldpath.Path
+	// Atomic is the path of the atomic field that contains the field, nil if managedFields contain the field itself. Elements of lists
+	// in an atomic field are named by the fields that the rule names (Pattern).
+	Atomic fieldpath.Path
+	// Unmatched is why the elements of a list in an atomic field, which is then the field, or of one that the field is in, cannot be
+	// matched one to one between live and incoming; empty if they can.
+	Unmatched string
 	// Live and Incoming are its values as JSON; Incoming is nil if the incoming object lacks the field.
 	Live, Incoming []byte
 	// Declared is how the manifests declare the field. It is zero unless the sender is an applier.
@@ -35,7 +41,7 @@ type ContestedField struct {
 func (f ContestedField) Changed() bool { return !bytes.Equal(f.Live, f.Incoming) }
 
 // ContestedFields returns the contested fields of an applier's write, other than the scale field:
-//   - fields that rules assign to controllers and that a controller has written
+//   - fields that rules assign to controllers and that a controller has written, also inside an atomic field that it has written
 //   - units that a manager other than a client-side applier has written, if the manifest drops fields (UnitOf)
 //
 // Fields that live lacks are not contested, nor are parents of the scale field. The order is that of managedFields.
@@ -53,6 +59,7 @@ func (c ObjectContext) ContestedFields(w Write) ([]ContestedField, error) {
 	if s.tree.Empty() {
 		return nil, nil
 	}
+	s.addInside(anyRule, w.Live)
 	s.readValues()
 	s.readManagers()
 	fields := make([]ContestedField, 0, s.tree.Len())
@@ -75,6 +82,9 @@ type search struct {
 
 	tree   *fieldtree.Tree
 	isUnit map[*fieldtree.Node]bool
+	// atomic are the fields of which rules name a part that managedFields do not contain, and inside these parts.
+	atomic map[*fieldtree.Node]bool
+	inside map[*fieldtree.Node]*insideField
 	// aliases are the other paths by which a manifest can set a field.
 	aliases map[*fieldtree.Node]*fieldtree.Node
 	// elsewhere are the first writers of rules that have an entry in another API version.
@@ -88,13 +98,13 @@ type search struct {
 func newSearch(c ObjectContext, w Write) *search {
 	return &search{
 		context: c, write: w, tree: &fieldtree.Tree{}, isUnit: map[*fieldtree.Node]bool{}, aliases: map[*fieldtree.Node]*fieldtree.Node{},
-		elsewhere: map[*Rule]Entry{}, applied: c.appliedValues(w),
+		elsewhere: map[*Rule]Entry{}, applied: c.appliedValues(w), atomic: map[*fieldtree.Node]bool{}, inside: map[*fieldtree.Node]*insideField{},
 	}
 }
 
-// addMatching adds the fields of an entry that m matches to a tree.
-func addMatching[State any](to *fieldtree.Tree, e Entry, m fieldtree.Matcher[State]) error {
-	if err := fieldtree.AddMatching(to, e.Fields, m); err != nil {
+// addMatching adds the fields of an entry that m matches to a tree. above is that of fieldtree.AddMatching.
+func addMatching[State any](to *fieldtree.Tree, e Entry, m fieldtree.Matcher[State], above func(*fieldtree.Node)) error {
+	if err := fieldtree.AddMatching(to, e.Fields, m, above); err != nil {
 		return fmt.Errorf("%w: the field set of %s: %w", ErrManagedFields, e.Manager, err)
 	}
 	return nil
@@ -124,7 +134,7 @@ func (s *search) addRuled() error {
 		if len(of) == 0 {
 			continue
 		}
-		if err := addMatching(s.tree, e, rules.matcher(s.write.Meter, func(rule *Rule) bool { return of[rule] })); err != nil {
+		if err := addMatching(s.tree, e, rules.matcher(s.write.Meter, func(rule *Rule) bool { return of[rule] }), s.isAtomic); err != nil {
 			return err
 		}
 	}
@@ -154,7 +164,7 @@ func (s *search) addUnits() error {
 			continue
 		}
 		own := &fieldtree.Tree{}
-		if err := addMatching(own, e, patterns); err != nil {
+		if err := addMatching(own, e, patterns, nil); err != nil {
 			return err
 		}
 		for _, n := range own.Nodes() {
@@ -223,7 +233,7 @@ func (s *search) readManagers() {
 	s.managers, s.parents = make([][]int, s.tree.Len()), map[int]bool{}
 	for i, e := range s.write.LiveEntries {
 		s.tree.Managed(e.Fields, func(n *fieldtree.Node, subset *jsontree.Node) {
-			if !n.Wanted {
+			if !n.Wanted && !s.atomic[n] {
 				return
 			}
 			s.managers[n.ID] = append(s.managers[n.ID], i)
@@ -244,12 +254,15 @@ func (s *search) entriesOf(n *fieldtree.Node) []Entry {
 // isParentOrKey reports whether a managed field is the parent or the key of others, and so not a value to keep: a manager
 // that adds the first key to a map manages the map as well, and the key fields identify a list element.
 func (s *search) isParentOrKey(n *fieldtree.Node) bool {
-	return s.parents[n.ID] && !s.isUnit[n] || n.Element.Key != nil || n.IsKey()
+	return s.parents[n.ID] && !s.isUnit[n] || n.Element.Key != nil && s.inside[n] == nil || n.IsKey()
 }
 
 // field returns a contested field; ok is false for a unit that its manifest has set last, and for a field of a rule that no
 // controller has written.
 func (s *search) field(n *fieldtree.Node) (c ContestedField, ok bool) {
+	if in := s.inside[n]; in != nil {
+		return s.fieldInside(n, in)
+	}
 	c = ContestedField{
 		Path: n.Path(), Unit: s.isUnit[n],
 		Live: s.inLive.Of(n).Text(), Incoming: s.inIncoming.Of(n).Text(),

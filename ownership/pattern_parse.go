@@ -37,7 +37,7 @@ func fieldMatcher(name string) fieldpath.PathElementMatcher {
 	return fieldpath.PathElementMatcher{PathElement: fieldpath.FieldNameElement(name)}
 }
 
-// parseBrackets parses [*], ["field name"], [="value"], [0] and [key="value",key=1].
+// parseBrackets parses [*], ["field name"], [="value"], [0], [key="value",key=1] and [key=*,nested.key=*].
 func parseBrackets(text string) (element fieldpath.PathElementMatcher, rest string, err error) {
 	if after, ok := strings.CutPrefix(text, "[*]"); ok {
 		return fieldpath.MatchAnyPathElement(), after, nil
@@ -54,11 +54,15 @@ func parseBrackets(text string) (element fieldpath.PathElementMatcher, rest stri
 		case part.key == "":
 			return part.alone(rest)
 		}
-		keys = append(keys, value.Field{Name: part.key, Value: part.value})
+		isAny := part.value == nil
+		if len(keys) > 0 && isAny != element.Wildcard {
+			return element, "", errors.New("the values in brackets must all be *, or none")
+		}
+		keys, element.Wildcard = append(keys, value.Field{Name: part.key, Value: part.value}), isAny
 		switch rest[0] {
 		case ']':
 			keys.Sort()
-			element.PathElement = fieldpath.PathElement{Key: &keys}
+			element.Key = &keys
 			return element, rest[1:], nil
 		case ',':
 		default:
@@ -67,11 +71,11 @@ func parseBrackets(text string) (element fieldpath.PathElementMatcher, rest stri
 	}
 }
 
-// bracketed is a part of the text in brackets: key="value", ="value" or a scalar.
+// bracketed is a part of the text in brackets: key="value", key=*, ="value" or a scalar.
 type bracketed struct {
-	key     string // empty if there is none
-	afterEq bool   // the value follows a "="
-	value   value.Value
+	key     string      // empty if there is none
+	afterEq bool        // the value follows a "="
+	value   value.Value // nil for *
 }
 
 // parseBracketed parses one part. The rest, which begins with the character after the part, is not empty.
@@ -79,7 +83,9 @@ func parseBracketed(text string) (part bracketed, rest string, err error) {
 	if at := strings.IndexAny(text, `="],`); at >= 0 && text[at] == '=' {
 		part.key, part.afterEq, text = text[:at], true, text[at+1:]
 	}
-	if part.value, rest, err = parseScalar(text); err != nil {
+	if after, ok := strings.CutPrefix(text, "*"); ok && part.key != "" {
+		rest = after
+	} else if part.value, rest, err = parseScalar(text); err != nil {
 		return part, "", err
 	}
 	if rest == "" {

@@ -1,6 +1,13 @@
 package ownership
 
-import "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+import (
+	"iter"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+)
 
 // patternTree is a prefix tree of patterns, by which a field set is matched against all of them in one pass.
 type patternTree struct{ root patternNode }
@@ -8,7 +15,14 @@ type patternTree struct{ root patternNode }
 type patternNode struct {
 	byKey map[string]*patternNode // by the path element as managedFields encode it
 	any   *patternNode            // after a wildcard
+	named []*namedNode            // after a wildcard that names what identifies an element
 	ends  []patternEnd
+}
+
+// namedNode is a node after a wildcard with the names of fields, such as [name=*].
+type namedNode struct {
+	names []string
+	node  patternNode
 }
 
 // patternEnd is the end of a pattern.
@@ -37,28 +51,52 @@ func (t *patternTree) addRule(rule *Rule) {
 func (t *patternTree) add(p Pattern, rule *Rule) {
 	n := &t.root
 	for _, matcher := range p {
-		if matcher.Wildcard {
-			if n.any == nil {
-				n.any = &patternNode{}
-			}
-			n = n.any
-			continue
-		}
-		key, err := fieldpath.SerializePathElement(matcher.PathElement)
-		if err != nil {
+		if n = n.child(matcher); n == nil {
 			return
 		}
-		if n.byKey == nil {
-			n.byKey = map[string]*patternNode{}
-		}
-		if n.byKey[key] == nil {
-			n.byKey[key] = &patternNode{}
-		}
-		n = n.byKey[key]
 	}
 	if last := len(n.ends) - 1; last < 0 || n.ends[last].rule != rule { // a rule can list a path twice
 		n.ends = append(n.ends, patternEnd{rule, p.isBroad()})
 	}
+}
+
+// child returns the node after another element of a pattern, which it adds if there is none; nil for one that cannot be encoded.
+func (n *patternNode) child(matcher fieldpath.PathElementMatcher) *patternNode {
+	switch {
+	case matcher.Wildcard && matcher.Key != nil:
+		return n.childNamed(*matcher.Key)
+	case matcher.Wildcard:
+		if n.any == nil {
+			n.any = &patternNode{}
+		}
+		return n.any
+	}
+	key, err := fieldpath.SerializePathElement(matcher.PathElement)
+	if err != nil {
+		return nil
+	}
+	if n.byKey == nil {
+		n.byKey = map[string]*patternNode{}
+	}
+	if n.byKey[key] == nil {
+		n.byKey[key] = &patternNode{}
+	}
+	return n.byKey[key]
+}
+
+func (n *patternNode) childNamed(keys value.FieldList) *patternNode {
+	var names []string
+	for _, key := range keys {
+		names = append(names, key.Name)
+	}
+	for _, named := range n.named {
+		if slices.Equal(named.names, names) {
+			return &named.node
+		}
+	}
+	named := &namedNode{names: names}
+	n.named = append(n.named, named)
+	return &named.node
 }
 
 // patternMatcher is a fieldtree.Matcher. Its state is the nodes that the path so far leads to.
@@ -72,21 +110,36 @@ type patternMatcher struct {
 func (m patternMatcher) Start() []*patternNode { return m.start }
 
 func (m patternMatcher) Step(at []*patternNode, key string) (next []*patternNode, all, ok bool) {
-	if !m.meter.Spend(len(at)) {
-		return nil, false, false
-	}
-	for _, n := range at {
-		for _, to := range []*patternNode{n.byKey[key], n.any} {
-			if to == nil {
-				continue
-			}
-			if m.ends(to) {
-				return nil, true, true
-			}
-			next = append(next, to)
-		}
+	next = m.next(at, key)
+	if slices.ContainsFunc(next, m.ends) {
+		return nil, true, true
 	}
 	return next, false, len(next) > 0
+}
+
+// next returns the nodes to which one more element leads, also if a pattern ends there.
+func (m patternMatcher) next(at []*patternNode, key string) (next []*patternNode) {
+	if !m.meter.Spend(len(at)) {
+		return nil
+	}
+	for _, n := range at {
+		next = slices.AppendSeq(next, n.after(key))
+	}
+	return next
+}
+
+// after returns the nodes to which a path element leads, as managedFields encode it.
+func (n *patternNode) after(key string) iter.Seq[*patternNode] {
+	return func(yield func(*patternNode) bool) {
+		if to := n.byKey[key]; to != nil && !yield(to) || n.any != nil && !yield(n.any) || !strings.HasPrefix(key, "k:") {
+			return
+		}
+		for _, named := range n.named {
+			if !yield(&named.node) {
+				return
+			}
+		}
+	}
 }
 
 func (m patternMatcher) ends(n *patternNode) bool {
@@ -99,6 +152,19 @@ func (m patternMatcher) ends(n *patternNode) bool {
 		}
 	}
 	return false
+}
+
+// at returns where a path leads to.
+func (m patternMatcher) at(path fieldpath.Path) []*patternNode {
+	at := m.Start()
+	for _, element := range path {
+		key, err := fieldpath.SerializePathElement(element)
+		if err != nil {
+			return nil
+		}
+		at = m.next(at, key)
+	}
+	return at
 }
 
 // covers reports whether a pattern matches the field at path or one of its parents.

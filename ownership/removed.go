@@ -38,7 +38,7 @@ func (c ObjectContext) RemovedFields(w Write) ([]ContestedField, error) {
 // addLost adds the fields that an entry of live has and the incoming one lacks, with their manager.
 func (s *search) addLost(pair Pair, managers map[*fieldtree.Node]string) error {
 	had := &fieldtree.Tree{}
-	if err := addMatching(had, pair.Live, everything{}); err != nil {
+	if err := addMatching(had, pair.Live, everything{}, nil); err != nil {
 		return err
 	}
 	has := make([]bool, had.Len()) // by Node.ID

@@ -87,8 +87,13 @@ func (o ObjectRules) covering(path fieldpath.Path, meter Meter) (rules []*Rule) 
 		return false // look for more
 	}}
 	m.covers(path)
+	return inOrder(rules)
+}
+
+// inOrder sorts rules, and removes duplicates: several paths of a rule can match.
+func inOrder(rules []*Rule) []*Rule {
 	slices.SortFunc(rules, func(a, b *Rule) int { return cmp.Compare(a.order, b.order) })
-	return slices.Compact(rules) // several paths of a rule can match
+	return slices.Compact(rules)
 }
 
 // remember reports whether one of the rules depends on the values that manifests have set last.

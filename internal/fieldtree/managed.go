@@ -43,9 +43,10 @@ type Matcher[State any] interface {
 	Step(s State, key string) (next State, all, ok bool)
 }
 
-// AddMatching adds the leaf fields of a set that match. The error is ErrElement.
-func AddMatching[State any](t *Tree, set *jsontree.Node, m Matcher[State]) error {
-	a := adder[State]{tree: t, matcher: m}
+// AddMatching adds the leaf fields of a set that match. It calls above for the leaf fields under which only a longer path could match,
+// which it adds as unwanted; above can be nil. The error is ErrElement.
+func AddMatching[State any](t *Tree, set *jsontree.Node, m Matcher[State], above func(*Node)) error {
+	a := adder[State]{tree: t, matcher: m, above: above}
 	return a.add(set, &t.root, m.Start(), false)
 }
 
@@ -53,6 +54,7 @@ func AddMatching[State any](t *Tree, set *jsontree.Node, m Matcher[State]) error
 type adder[State any] struct {
 	tree    *Tree
 	matcher Matcher[State]
+	above   func(*Node)
 }
 
 func (a *adder[State]) add(set *jsontree.Node, into *Node, state State, all bool) error {
@@ -68,7 +70,7 @@ func (a *adder[State]) add(set *jsontree.Node, into *Node, state State, all bool
 			next, all, ok = a.matcher.Step(state, name)
 		}
 		isLeaf := IsLeaf(part)
-		if !ok || isLeaf && !all {
+		if !ok || isLeaf && !all && a.above == nil {
 			continue
 		}
 		element, err := fieldpath.DeserializePathElement(name)
@@ -76,7 +78,11 @@ func (a *adder[State]) add(set *jsontree.Node, into *Node, state State, all bool
 			return ErrElement
 		}
 		n := a.tree.child(into, name, element)
-		n.Wanted = n.Wanted || isLeaf
+		n.Wanted = n.Wanted || isLeaf && all
+		if isLeaf && !all {
+			a.above(n)
+			continue
+		}
 		if err := a.add(part, n, next, all); err != nil {
 			return err
 		}

@@ -81,7 +81,7 @@ func TestAddMatchingAddsLeafFields(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got := &fieldtree.Tree{}
-			if err := fieldtree.AddMatching(got, jsontree.Valid([]byte(c.fields)), withinOf(t, c.within...)); err != nil {
+			if err := fieldtree.AddMatching(got, jsontree.Valid([]byte(c.fields)), withinOf(t, c.within...), nil); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(c.want, wanted(got)); diff != "" {
@@ -93,7 +93,7 @@ func TestAddMatchingAddsLeafFields(t *testing.T) {
 
 func TestAddMatchingReportsInvalidElements(t *testing.T) {
 	for _, name := range []string{"x", "", "q:1", "k:1", "v:{", "i:x"} {
-		err := fieldtree.AddMatching(&fieldtree.Tree{}, jsontree.Valid([]byte(`{"f:a":{"`+name+`":{}}}`)), withinOf(t, path("a")))
+		err := fieldtree.AddMatching(&fieldtree.Tree{}, jsontree.Valid([]byte(`{"f:a":{"`+name+`":{}}}`)), withinOf(t, path("a")), nil)
 		if !errors.Is(err, fieldtree.ErrElement) || err.Error() != fieldtree.ErrElement.Error() {
 			t.Errorf("%q: want %v, got %v", name, fieldtree.ErrElement, err)
 		}
@@ -108,7 +108,7 @@ func TestAddMatchingStopsAtMaxDepth(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := &fieldtree.Tree{}
-		if err := fieldtree.AddMatching(got, jsontree.Valid(fields), withinOf(t, path("0"))); err != nil {
+		if err := fieldtree.AddMatching(got, jsontree.Valid(fields), withinOf(t, path("0")), nil); err != nil {
 			t.Fatal(err)
 		}
 		if want := depth <= fieldtree.MaxDepth; (len(wanted(got)) == 1) != want || got.Len() > fieldtree.MaxDepth {

@@ -2,6 +2,7 @@ package jsontree
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,8 +37,8 @@ func (n *Node) At(names ...string) *Node {
 }
 
 // Find returns the value at a path, nil if there is none: field names lead through objects; keys, values and indexes through lists.
-// A key matches the first element whose fields have the key's values. A missing key field has the API server's default, which only
-// the protocol of a port has (KeyDefault).
+// A key matches the first element whose fields have the key's values. A name with dots is that of a nested field, unless a field has this
+// name. A missing key field has the API server's default, which only the protocol of a port has (KeyDefault).
 func (n *Node) Find(path fieldpath.Path) *Node {
 	found, length := n.Nearest(path)
 	if length < len(path) {
@@ -79,8 +80,49 @@ func (n *Node) Child(element fieldpath.PathElement) *Node {
 		return nil
 	default:
 		names, values := keyOf(element)
-		return n.inside.element(names, values)
+		return n.inside.element(names, values).first
 	}
+}
+
+// Count returns how many elements of a list a key or value means: with duplicates, Child returns the first of them.
+func (n *Node) Count(element fieldpath.PathElement) int {
+	if n.Kind() != '[' || n.Len() == 0 {
+		return 0
+	}
+	names, values := keyOf(element)
+	return n.inside.element(names, values).count
+}
+
+// KeyOf returns the path element that identifies an element of a list by the values of fields; ok is false if the element lacks one of
+// them, or it is not a scalar.
+func (n *Node) KeyOf(names []string) (element fieldpath.PathElement, ok bool) {
+	keys := make(value.FieldList, len(names))
+	for i, name := range names {
+		text := n.keyField(name)
+		if _, ok := scalarIn(text); !ok {
+			return element, false
+		}
+		is, err := value.FromJSON(text)
+		if err != nil {
+			return element, false
+		}
+		keys[i] = value.Field{Name: name, Value: is}
+	}
+	return fieldpath.PathElement{Key: &keys}, true
+}
+
+// keyField returns the value of a key field as JSON, nil if there is none.
+func (n *Node) keyField(name string) []byte {
+	field := n.Member(name)
+	if outer, inner, nested := strings.Cut(name, "."); field == nil && nested {
+		for field = n.Member(outer); field != nil && nested; field = field.Member(outer) {
+			outer, inner, nested = strings.Cut(inner, ".")
+		}
+	}
+	if field == nil {
+		return KeyDefault(name)
+	}
+	return field.Text()
 }
 
 // keyOf returns the names of a path element's key fields, nil for a value, and the values as in Node.key.
@@ -103,7 +145,7 @@ func (n *Node) Like(other *Node, example fieldpath.PathElement) (like *Node, ok 
 	if !ok || n.Kind() != '[' || n.Len() == 0 {
 		return nil, ok
 	}
-	return n.inside.element(names, values), true
+	return n.inside.element(names, values).first, true
 }
 
 // defaultProtocol is the protocol that the API server sets for a port without one (k8s.io/api/core/v1, ServicePort).
@@ -132,7 +174,13 @@ type lookups struct {
 	byName []uint32 // the indexes of the members, sorted by name
 	names  [][]byte // by index: a name with escapes is decoded once, however many others are looked up
 	// byKey are the elements by the names of key fields, and then by the values of these fields; without names, by their own values.
-	byKey map[string]map[string]*Node
+	byKey map[string]map[string]elements
+}
+
+// elements are those of a list with the same key.
+type elements struct {
+	first *Node
+	count int
 }
 
 func (p *parts) sorted() *lookups {
@@ -160,29 +208,30 @@ func (p *parts) member(name string) *Node {
 	return &p.list[byName[i]]
 }
 
-// element returns the first element of a list with the values of the named key fields or, without names, with a value.
-func (p *parts) element(names []string, values string) *Node {
+// element returns the elements of a list with the values of the named key fields or, without names, with a value.
+func (p *parts) element(names []string, values string) elements {
 	if p.lookups == nil {
-		p.lookups = &lookups{byKey: map[string]map[string]*Node{}}
+		p.lookups = &lookups{byKey: map[string]map[string]elements{}}
 	}
 	shape := strings.Join(names, ",")
-	elements, ok := p.lookups.byKey[shape]
+	found, ok := p.lookups.byKey[shape]
 	if !ok {
 		if !p.of.meter.Spend(int(p.parent.end - p.parent.start)) {
-			return nil
+			return elements{}
 		}
-		elements = map[string]*Node{}
+		found = map[string]elements{}
 		for i := range p.list {
-			if key, ok := p.list[i].key(names); ok && elements[key] == nil {
-				elements[key] = &p.list[i]
+			if key, ok := p.list[i].key(names); ok {
+				same := found[key]
+				found[key] = elements{cmp.Or(same.first, &p.list[i]), same.count + 1}
 			}
 		}
 		if !p.of.meter.Spend(0) {
-			return nil // some elements may not have been read
+			return elements{} // some elements may not have been read
 		}
-		p.lookups.byKey[shape] = elements
+		p.lookups.byKey[shape] = found
 	}
-	return elements[values]
+	return found[values]
 }
 
 // key returns the values of an element's key fields or, without names, its own value.
@@ -192,11 +241,7 @@ func (n *Node) key(names []string) (key string, ok bool) {
 	}
 	values := make([]string, len(names))
 	for i, name := range names {
-		text := n.Member(name).Text()
-		if text == nil {
-			text = KeyDefault(name)
-		}
-		if values[i], ok = scalarIn(text); !ok {
+		if values[i], ok = scalarIn(n.keyField(name)); !ok {
 			return "", false
 		}
 	}

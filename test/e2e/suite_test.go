@@ -37,6 +37,8 @@ var cluster struct {
 	gadgets sync.Once
 	scalers sync.Once
 	widgets sync.Once
+	// virtualServices is the CRD of atomic_test.go.
+	virtualServices sync.Once
 	// ruled is a webhook with editedRules, for the namespaces with a label.
 	ruled struct {
 		once    sync.Once
