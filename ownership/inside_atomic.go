@@ -3,7 +3,7 @@ package ownership
 import (
 	"cmp"
 	"slices"
-	"strings"
+	"strconv"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -73,24 +73,18 @@ func (w insideWalk) visit(path fieldpath.Path, value *jsontree.Node, at []*patte
 // visitElements is visit for a list. If a field that a rule names is in an element without a name of its own, the list is added instead.
 func (w insideWalk) visitElements(path fieldpath.Path, list *jsontree.Node, at []*patternNode, add bool) (found bool) {
 	unmatched := false
-	listed := listedIn(list, at)
 	for element := range list.Parts() {
-		var names elementNames
+		named := namedElement{list: list, element: element}
 		for _, n := range at {
-			if !w.matcher.meter.Spend(1 + len(n.named)) {
+			if !w.matcher.meter.Spend(1 + stepsPerName*len(n.named)) {
 				return false
 			}
-			names.addNamed(list, element, n)
-		}
-		for _, l := range listed {
-			if l.element == element {
-				names.add(l.name, l.next, list.Count(l.name) <= 1)
-			}
+			named.follow(n)
 		}
 		switch {
-		case len(names.next) > 0:
-			found = w.visit(appended(path, names.first), element, names.next, add) || found
-		case len(names.unclear) > 0 && w.visit(appended(path, fieldpath.IndexElement(element.Index())), element, names.unclear, false):
+		case len(named.next) > 0:
+			found = w.visit(appended(path, named.name), element, named.next, add) || found
+		case len(named.unclear) > 0 && w.visit(appended(path, fieldpath.IndexElement(element.Index())), element, named.unclear, false):
 			unmatched = true
 		}
 	}
@@ -100,57 +94,45 @@ func (w insideWalk) visitElements(path fieldpath.Path, list *jsontree.Node, at [
 	return found || unmatched
 }
 
-// elementNames are the names of a list's element, and where they lead to.
-type elementNames struct {
-	first   fieldpath.PathElement
-	next    []*patternNode
-	unclear []*patternNode // of names that do not identify the element
-}
+// stepsPerName is what it costs to name an element, in steps of the meter.
+const stepsPerName = 64
 
-// addNamed adds the names that wildcards give an element: [*] identifies the only one.
-func (e *elementNames) addNamed(list, element *jsontree.Node, n *patternNode) {
-	if n.any != nil {
-		e.add(fieldpath.IndexElement(element.Index()), n.any, list.Len() == 1)
-	}
-	for _, named := range n.named {
-		name, ok := element.KeyOf(named.names)
-		e.add(name, &named.node, ok && list.Count(name) == 1)
-	}
-}
+// namedElement is an element of a list, with its name and where that leads to.
+type namedElement struct {
+	list, element *jsontree.Node
 
-func (e *elementNames) add(name fieldpath.PathElement, next *patternNode, identifies bool) {
-	switch {
-	case !identifies:
-		e.unclear = append(e.unclear, next)
-	case len(e.next) == 0:
-		e.first = name
-		fallthrough
-	default:
-		e.next = append(e.next, next)
-	}
-}
-
-// listedElement is an element that a pattern names without a wildcard.
-type listedElement struct {
 	name    fieldpath.PathElement
-	element *jsontree.Node
-	next    *patternNode
+	next    []*patternNode
+	unclear []*patternNode // after names that do not identify the element
 }
 
-func listedIn(list *jsontree.Node, at []*patternNode) (listed []listedElement) {
-	for _, n := range at {
-		for key, next := range n.byKey {
-			if strings.HasPrefix(key, "f:") {
-				continue
-			}
-			name, err := fieldpath.DeserializePathElement(key)
-			if element := list.Child(name); err == nil && element != nil {
-				listed = append(listed, listedElement{name, element, next})
-			}
+// follow adds where patterns lead to: [name="a"], [name=*], [0] and [*], which identifies the only element.
+func (e *namedElement) follow(n *patternNode) {
+	for _, named := range n.named {
+		name, ok := e.element.KeyOf(named.names)
+		identifies := ok && e.list.Count(name) == 1
+		e.add(name, named.any, identifies)
+		if key, err := fieldpath.SerializePathElement(name); ok && err == nil {
+			e.add(name, n.byKey[key], identifies)
 		}
 	}
-	slices.SortFunc(listed, func(a, b listedElement) int { return a.name.Compare(b.name) })
-	return listed
+	index := fieldpath.IndexElement(e.element.Index())
+	e.add(index, n.byKey["i:"+strconv.Itoa(e.element.Index())], true)
+	e.add(index, n.any, e.list.Len() == 1)
+}
+
+// add adds a name, if it leads anywhere. One by which users know the element goes before an index.
+func (e *namedElement) add(name fieldpath.PathElement, to *patternNode, identifies bool) {
+	switch {
+	case to == nil:
+	case !identifies:
+		e.unclear = append(e.unclear, to)
+	case len(e.next) == 0 || e.name.Index != nil:
+		e.name = name
+		fallthrough
+	default:
+		e.next = append(e.next, to)
+	}
 }
 
 // add adds a field. If two objects have it, its rules are those of both.

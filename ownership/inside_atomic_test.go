@@ -2,6 +2,7 @@ package ownership_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,12 +45,35 @@ func (r routes) write(t *testing.T) (ownership.Write, ownership.ObjectContext) {
 }
 
 func TestFieldsInsideAtomicFieldsAreContested(t *testing.T) {
-	const byName = ".http[name=*].weight"
+	const byName, byHost, only = ".http[name=*].weight", ".http[to.host=*,to.port=*].weight", ".http[*].weight"
 	for sentence, c := range map[string]struct {
 		routes routes
 		want   []string
 	}{
-		"an element with a name": {routes{byName, `[{"name":"a","weight":1}]`, `[{"name":"a","weight":2}]`}, []string{`.spec.http[name="a"].weight: 1, 2`}},
+		"an element with a name":                   {routes{byName, `[{"name":"a","weight":1}]`, `[{"name":"a","weight":2}]`}, []string{`.spec.http[name="a"].weight: 1, 2`}},
+		"elements in another order":                {routes{byName, `[{"name":"a","weight":1},{"name":"b","weight":2}]`, `[{"name":"b","weight":2},{"name":"a","weight":3}]`}, []string{`.spec.http[name="a"].weight: 1, 3`, `.spec.http[name="b"].weight: 2, 2`}},
+		"an element that is new":                   {routes{byName, `[{"name":"a","weight":1}]`, `[{"name":"b","weight":2},{"name":"a","weight":1}]`}, []string{`.spec.http[name="a"].weight: 1, 1`}},
+		"an element that is gone":                  {routes{byName, `[{"name":"a","weight":1}]`, `[{"name":"b","weight":2}]`}, []string{`.spec.http[name="a"].weight: 1, `}},
+		"a value that live lacks":                  {routes{byName, `[{"name":"a"}]`, `[{"name":"a","weight":2}]`}, nil},
+		"a value that the manifest lacks":          {routes{byName, `[{"name":"a","weight":1}]`, `[{"name":"a"}]`}, []string{`.spec.http[name="a"].weight: 1, `}},
+		"a nested name":                            {routes{byHost, `[{"to":{"host":"a","port":1},"weight":1},{"to":{"host":"a","port":2},"weight":2}]`, `[{"to":{"host":"a","port":2},"weight":3}]`}, []string{`.spec.http[to.host="a",to.port=1].weight: 1, `, `.spec.http[to.host="a",to.port=2].weight: 2, 3`}},
+		"an element that the rule names":           {routes{`.http[name="b"].weight`, `[{"name":"a","weight":1},{"name":"b","weight":2}]`, `[{"name":"b","weight":3},{"name":"a","weight":1}]`}, []string{`.spec.http[name="b"].weight: 2, 3`}},
+		"the only element":                         {routes{only, `[{"weight":1}]`, `[{"weight":2}]`}, []string{`.spec.http[0].weight: 1, 2`}},
+		"no longer the only element":               {routes{only, `[{"weight":1}]`, `[{"weight":2},{"weight":3}]`}, []string{`.spec.http[0].weight: 1, 2; elements of the manifest have no different names`}},
+		"not the only element":                     {routes{only, `[{"weight":1},{"weight":2}]`, `[{"weight":3}]`}, []string{`.spec.http: [{"weight":1},{"weight":2}], [{"weight":3}]; its elements have no different names`}},
+		"not the only element, unchanged":          {routes{only, `[{"weight":1},{"weight":2}]`, `[{"weight":1},{"weight":2}]`}, nil},
+		"two elements of one name":                 {routes{byName, `[{"name":"a","weight":1},{"name":"a","weight":2}]`, `[{"name":"a","weight":3}]`}, []string{`.spec.http: [{"name":"a","weight":1},{"name":"a","weight":2}], [{"name":"a","weight":3}]; its elements have no different names`}},
+		"two elements of one name in the manifest": {routes{byName, `[{"name":"a","weight":1}]`, `[{"name":"a","weight":3},{"name":"a","weight":1}]`}, []string{`.spec.http[name="a"].weight: 1, 3; elements of the manifest have no different names`}},
+		"an element without a name":                {routes{byName, `[{"weight":1},{"name":"b","weight":1}]`, `[{"weight":2},{"name":"b","weight":2}]`}, []string{`.spec.http[name="b"].weight: 1, 2`, `.spec.http: [{"weight":1},{"name":"b","weight":1}], [{"weight":2},{"name":"b","weight":2}]; its elements have no different names`}},
+		"an element without a name or value":       {routes{byName, `[{"other":1},{"name":"b","weight":1}]`, `[{"other":2},{"name":"b","weight":2}]`}, []string{`.spec.http[name="b"].weight: 1, 2`}},
+		"a name that is an object":                 {routes{byName, `[{"name":{},"weight":1}]`, `[{"name":{},"weight":2}]`}, []string{`.spec.http: [{"name":{},"weight":1}], [{"name":{},"weight":2}]; its elements have no different names`}},
+		"a list that the manifest empties":         {routes{byName, `[{"name":"a","weight":1}]`, `[]`}, []string{`.spec.http[name="a"].weight: 1, `}},
+		"a map":                                    {routes{".http.hash", `{"app":"a","hash":"x"}`, `{"app":"b"}`}, []string{`.spec.http.hash: "x", `}},
+		"any key of a map":                         {routes{".http.*", `{"app":"a","hash":"x"}`, `{"app":"b"}`}, []string{`.spec.http.app: "a", "b"`, `.spec.http.hash: "x", `}},
+		"a map that the manifest sets to null":     {routes{".http.hash", `{"hash":"x"}`, `null`}, nil},
+		"a map that becomes a list":                {routes{".http.hash", `{"hash":"x"}`, `[]`}, nil},
+		"a scalar":                                 {routes{".http.hash", `1`, `2`}, nil},
+		"a path of two rules":                      {routes{byName + "," + ".spec.http[*].weight", `[{"name":"a","weight":1}]`, `[{"name":"a","weight":2}]`}, []string{`.spec.http[name="a"].weight: 1, 2`}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			w, context := c.routes.write(t)
@@ -61,6 +85,8 @@ func TestFieldsInsideAtomicFieldsAreContested(t *testing.T) {
 			for _, f := range contested {
 				got = append(got, strings.TrimSuffix(fmt.Sprintf("%s: %s, %s; %s", f.Path, f.Live, f.Incoming, f.Unmatched), "; "))
 			}
+			slices.Sort(got)
+			slices.Sort(c.want)
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("contested (-want +got):\n%s", diff)
 			}

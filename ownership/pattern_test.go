@@ -26,6 +26,8 @@ func TestParsePattern(t *testing.T) {
 		"an element by its key":       {`.spec.template.spec.containers[name="app"].resources`, resources, true},
 		"an element by another key":   {`.spec.template.spec.containers[name="web"].resources`, resources, false},
 		"any element":                 {`.spec.template.spec.containers[*].resources`, resources, true},
+		"any element, with its key":   {`.spec.template.spec.containers[name=*].resources`, resources, true},
+		"with a key of two":           {`.spec.ports[port=*].nodePort`, port, true},
 		"a quoted star is a name":     {`.spec.template.spec.containers[name="*"].resources`, resources, false},
 		"which an element can have":   {`.spec.containers[name="*"]`, fieldpath.MakePathOrDie("spec", "containers", fieldpath.KeyByFields("name", "*")), true},
 		"a quoted star is a field":    {`.data["*"]`, fieldpath.MakePathOrDie("data", "key"), false},
@@ -68,6 +70,10 @@ func TestParsePatternErrors(t *testing.T) {
 		"two names in brackets":  {`.spec.c["a","b"]`, "closing bracket is missing"},
 		"a name behind a key":    {`.spec.c[name="a","b"]`, "either keys"},
 		"a value behind a key":   {`.spec.c[name="a",="b"]`, "either keys"},
+		"a value and a wildcard": {`.spec.c[name="a",port=*]`, "all be *, or none"},
+		"a wildcard and a value": {`.spec.c[name=*,port=1]`, "all be *, or none"},
+		"a wildcard as a value":  {`.spec.c[=*]`, "expected a quoted string"},
+		"text after a wildcard":  {`.spec.c[name=*a]`, "closing bracket is missing"},
 		"a dot before a bracket": {`.spec.[0]`, "a field name is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {

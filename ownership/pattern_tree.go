@@ -1,6 +1,7 @@
 package ownership
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strings"
@@ -15,14 +16,17 @@ type patternTree struct{ root patternNode }
 type patternNode struct {
 	byKey map[string]*patternNode // by the path element as managedFields encode it
 	any   *patternNode            // after a wildcard
-	named []*namedNode            // after a wildcard that names what identifies an element
 	ends  []patternEnd
+
+	// named are the ways in which the patterns name elements of a list, in their order and by their names.
+	named   []*elementNames
+	byNames map[string]*elementNames
 }
 
-// namedNode is a node after a wildcard with the names of fields, such as [name=*].
-type namedNode struct {
+// elementNames are the names of the fields that identify an element, as in [name=*] and [name="a"].
+type elementNames struct {
 	names []string
-	node  patternNode
+	any   *patternNode // after a wildcard with these names, nil if there is none
 }
 
 // patternEnd is the end of a pattern.
@@ -62,13 +66,15 @@ func (t *patternTree) add(p Pattern, rule *Rule) {
 
 // child returns the node after another element of a pattern, which it adds if there is none; nil for one that cannot be encoded.
 func (n *patternNode) child(matcher fieldpath.PathElementMatcher) *patternNode {
-	switch {
-	case matcher.Wildcard && matcher.Key != nil:
-		return n.childNamed(*matcher.Key)
-	case matcher.Wildcard:
-		if n.any == nil {
-			n.any = &patternNode{}
+	if matcher.Key != nil {
+		named := n.namedBy(*matcher.Key)
+		if matcher.Wildcard {
+			named.any = cmp.Or(named.any, &patternNode{})
+			return named.any
 		}
+	}
+	if matcher.Wildcard {
+		n.any = cmp.Or(n.any, &patternNode{})
 		return n.any
 	}
 	key, err := fieldpath.SerializePathElement(matcher.PathElement)
@@ -78,25 +84,26 @@ func (n *patternNode) child(matcher fieldpath.PathElementMatcher) *patternNode {
 	if n.byKey == nil {
 		n.byKey = map[string]*patternNode{}
 	}
-	if n.byKey[key] == nil {
-		n.byKey[key] = &patternNode{}
-	}
+	n.byKey[key] = cmp.Or(n.byKey[key], &patternNode{})
 	return n.byKey[key]
 }
 
-func (n *patternNode) childNamed(keys value.FieldList) *patternNode {
-	var names []string
-	for _, key := range keys {
-		names = append(names, key.Name)
+// namedBy returns the names of a key, which it adds if they are new.
+func (n *patternNode) namedBy(key value.FieldList) *elementNames {
+	names := make([]string, len(key))
+	for i, field := range key {
+		names[i] = field.Name
 	}
-	for _, named := range n.named {
-		if slices.Equal(named.names, names) {
-			return &named.node
-		}
+	joined := strings.Join(names, ",")
+	if named := n.byNames[joined]; named != nil {
+		return named
 	}
-	named := &namedNode{names: names}
-	n.named = append(n.named, named)
-	return &named.node
+	if n.byNames == nil {
+		n.byNames = map[string]*elementNames{}
+	}
+	named := &elementNames{names: names}
+	n.named, n.byNames[joined] = append(n.named, named), named
+	return named
 }
 
 // patternMatcher is a fieldtree.Matcher. Its state is the nodes that the path so far leads to.
@@ -135,7 +142,7 @@ func (n *patternNode) after(key string) iter.Seq[*patternNode] {
 			return
 		}
 		for _, named := range n.named {
-			if !yield(&named.node) {
+			if named.any != nil && !yield(named.any) {
 				return
 			}
 		}

@@ -111,7 +111,7 @@ func same(value string) func(int) string { return func(int) string { return valu
 func dimensions() map[string]dimension {
 	all := map[string]dimension{}
 	for _, some := range []map[string]dimension{
-		deepDimensions(), keyDimensions(), entryDimensions(), patternDimensions(), ruleDimensions(), listDimensions(), valueDimensions(),
+		deepDimensions(), keyDimensions(), entryDimensions(), patternDimensions(), ruleDimensions(), atomicDimensions(), listDimensions(), valueDimensions(),
 	} {
 		for sentence, d := range some {
 			all[sentence] = d
@@ -358,6 +358,52 @@ func ruleDimensions() map[string]dimension {
 		}},
 		"rules that fit":     {from: 64, to: 1024, outside: true, keeps: true, body: body, rules: rules(same(".data.*"))},
 		"rules of one field": {from: 64, to: 1024, outside: true, keeps: true, body: body, rules: rules(func(i int) string { return fmt.Sprintf(".data.key%05d", i) })},
+	}
+}
+
+// atomic is a write of an atomic field of which a controller owns what paths name.
+func atomic(live, incoming, paths string) string {
+	const fields = `{"f:data":{"f:list":{}}}`
+	data := func(list string) string { return `{"list":` + list + `}` }
+	return grown{
+		base: `{"data":` + data(incoming) + `}`, live: members("data", data(live)), manifest: `{"data":` + data(incoming) + `}`, incoming: members("data", data(incoming)),
+		liveEntries:      []string{appliedFields(early), entry("my-operator", "Update", early, fields, "")},
+		incomingEntries:  []string{appliedFields(late), entry(csa, "Update", late, fields, "")},
+		controllerFields: paths,
+	}.body()
+}
+
+func atomicDimensions() map[string]dimension {
+	list := func(n int, name func(i int) string, weight int) string {
+		return "[" + joined(n, func(i int) string { return fmt.Sprintf(`{"to":{"name":%q},"weight":%d}`, name(i), weight) }) + "]"
+	}
+	each := func(i int) string { return fmt.Sprintf("n%05d", i) }
+	weights := func(name func(i int) string, paths func(n int) string) func(n int) string {
+		return func(n int) string { return atomic(list(n, name, 1), list(n, name, 2), paths(n)) }
+	}
+	const byName = ".data.list[to.name=*].weight"
+	return map[string]dimension{
+		"elements of an atomic list":                   {from: 250, to: 4000, keeps: true, body: weights(each, same(byName))},
+		"elements of an atomic list of the same name":  {from: 250, to: 4000, keeps: true, body: weights(same("a"), same(byName))},
+		"elements of an atomic list that have no name": {from: 250, to: 4000, keeps: true, body: weights(each, same(".data.list[*].weight"))},
+		"elements of an atomic list that paths name": {from: 250, to: 4000, keeps: true, body: weights(each, func(n int) string {
+			return joined(n, func(i int) string { return `.data.list[to.name="` + each(i) + `"].weight` })
+		})},
+		"names that paths give the elements of an atomic list": {from: 250, to: 4000, body: weights(each, func(n int) string {
+			return joined(n, func(i int) string { return `.data.list[` + each(i) + `=*].weight` })
+		})},
+		"keys of an atomic map": {from: 250, to: 4000, keeps: true, body: func(n int) string {
+			return atomic(keyed(n, same("1")), keyed(n, same("2")), ".data.list.*")
+		}},
+		"depth of an atomic field": {from: 250, to: 4000, body: func(n int) string {
+			return atomic(strings.Repeat(`[`, n)+"1"+strings.Repeat("]", n), strings.Repeat(`[`, n)+"2"+strings.Repeat("]", n), ".data.list"+strings.Repeat("[*]", n))
+		}},
+		"lists in an atomic list, of which paths name elements": {from: 60, to: 960, body: func(n int) string {
+			lists := func(weight int) string {
+				return "[" + joined(n, func(int) string { return list(1, each, weight) }) + "]"
+			}
+			return atomic(lists(1), lists(2), joined(n, func(i int) string { return `.data.list[*][to.name="` + each(i) + `"].weight` }))
+		}},
 	}
 }
 

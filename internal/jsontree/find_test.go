@@ -1,6 +1,7 @@
 package jsontree_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -13,7 +14,8 @@ import (
 
 func TestNearest(t *testing.T) {
 	live := jsontree.Valid([]byte(`{"metadata":{"finalizers":["a/b","c"],"labels":{"x~y/z":"1"}},"spec":{"containers":[{"name":"side"},` +
-		`{"name":"app","ports":[{"containerPort":80},{"containerPort":80,"protocol":"UDP"}],"args":["-v","-x"]}]}}`))
+		`{"name":"app","ports":[{"containerPort":80},{"containerPort":80,"protocol":"UDP"}],"args":["-v","-x"]}],` +
+		`"routes":[{"to":{"host":"a"},"w":1},{"to":{"host":"b"},"w":2},{"to.host":"c","w":3}]}}`))
 	app := fieldpath.KeyByFields("name", "app")
 	for sentence, c := range map[string]struct {
 		path    fieldpath.Path
@@ -25,6 +27,8 @@ func TestNearest(t *testing.T) {
 		"an element by its key":            {fieldpath.MakePathOrDie("spec", "containers", app, "name"), `"app"`, "/spec/containers/1/name", 4},
 		"an element by a defaulted key":    {fieldpath.MakePathOrDie("spec", "containers", app, "ports", fieldpath.KeyByFields("containerPort", 80, "protocol", "TCP")), `{"containerPort":80}`, "/spec/containers/1/ports/0", 5},
 		"an element by two keys":           {fieldpath.MakePathOrDie("spec", "containers", app, "ports", fieldpath.KeyByFields("containerPort", 80, "protocol", "UDP")), `{"containerPort":80,"protocol":"UDP"}`, "/spec/containers/1/ports/1", 5},
+		"an element by a nested field":     {fieldpath.MakePathOrDie("spec", "routes", fieldpath.KeyByFields("to.host", "b"), "w"), "2", "/spec/routes/1/w", 4},
+		"an element by a name with a dot":  {fieldpath.MakePathOrDie("spec", "routes", fieldpath.KeyByFields("to.host", "c"), "w"), "3", "/spec/routes/2/w", 4},
 		"a member of a set":                {fieldpath.MakePathOrDie("metadata", "finalizers", value.NewValueInterface("c")), `"c"`, "/metadata/finalizers/1", 3},
 		"an index":                         {fieldpath.MakePathOrDie("spec", "containers", app, "args", 0), `"-v"`, "/spec/containers/1/args/0", 5},
 		"as far as it leads":               {fieldpath.MakePathOrDie("spec", "containers", app, "resources", "limits"), "", "/spec/containers/1", 3},
@@ -39,6 +43,32 @@ func TestNearest(t *testing.T) {
 			got := []any{string(live.Find(c.path).Text()), nearest.Pointer(), found}
 			if diff := cmp.Diff([]any{c.value, c.pointer, c.found}, got); diff != "" {
 				t.Errorf("place (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestKeyOfIsThePathElementOfAnElement(t *testing.T) {
+	list := jsontree.Valid([]byte(`[{"to":{"host":"a","port":1}},{"to":{"host":"b"}},{"to":{"host":"a","port":1.0}},{"to":{"host":["a"]}},"a"]`))
+	for sentence, c := range map[string]struct {
+		index int
+		names []string
+		want  string // with the number of elements that it means
+	}{
+		"a nested field":              {1, []string{"to.host"}, `[to.host="b"] 1`},
+		"a value that two have":       {0, []string{"to.host"}, `[to.host="a"] 2`},
+		"two fields":                  {0, []string{"to.host", "to.port"}, `[to.host="a",to.port=1] 2`},
+		"a field that it lacks":       {1, []string{"to.port"}, ""},
+		"a field that is a list":      {3, []string{"to.host"}, ""},
+		"an element that is a scalar": {4, []string{"to.host"}, ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got := ""
+			if name, ok := list.Child(fieldpath.IndexElement(c.index)).KeyOf(c.names); ok {
+				got = fmt.Sprintf("%s %d", name, list.Count(name))
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("name (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -21,7 +21,7 @@ type applier struct {
 	ci bool
 	// create applies the first manifest, apply the next ones. Adopt applies a manifest of an object that another client created.
 	// Rollback returns to the manifest of the first revision.
-	create, apply, adopt, rollback func(n *namespace, m manifest) error
+	create, apply, adopt, rollback func(n *namespace, m fmt.Stringer) error
 }
 
 // scaler is a client that scales, a row of the second table.
@@ -74,12 +74,12 @@ func appliers() []*applier {
 }
 
 // sameEverywhere returns a client for which every apply is the same.
-func sameEverywhere(name, by string, ci bool, apply func(n *namespace, m manifest) error) *applier {
+func sameEverywhere(name, by string, ci bool, apply func(n *namespace, m fmt.Stringer) error) *applier {
 	return &applier{name: name, by: by, ci: ci, create: apply, apply: apply, adopt: apply, rollback: apply}
 }
 
 func kubectl(name string, flags ...string) *applier {
-	return sameEverywhere("`"+name+"`", "kubectl", false, func(n *namespace, m manifest) error {
+	return sameEverywhere("`"+name+"`", "kubectl", false, func(n *namespace, m fmt.Stringer) error {
 		n.Helper()
 		args := append([]string{"--namespace", n.name, "apply", "-f", "-"}, flags...)
 		_, err := n.run(m.String(), suite.cluster.Plane.Kubectl, args...)
@@ -88,7 +88,7 @@ func kubectl(name string, flags ...string) *applier {
 }
 
 func flux() *applier {
-	return sameEverywhere("Flux", "flux", true, func(n *namespace, m manifest) error {
+	return sameEverywhere("Flux", "flux", true, func(n *namespace, m fmt.Stringer) error {
 		n.Helper()
 		_, err := n.run(m.String(), binary("flux"), "--kubeconfig", suite.cluster.Plane.Kubeconfig, "--namespace", n.name)
 		return err
@@ -97,7 +97,7 @@ func flux() *applier {
 
 // ansible returns Ansible's module kubernetes.core.k8s with more parameters.
 func ansible(name string, parameters map[string]any) *applier {
-	return sameEverywhere(name, "ansible", false, func(n *namespace, m manifest) error {
+	return sameEverywhere(name, "ansible", false, func(n *namespace, m fmt.Stringer) error {
 		n.Helper()
 		args := map[string]any{
 			"state": "present", "apply": true, "kubeconfig": suite.cluster.Plane.Kubeconfig, "namespace": n.name,
@@ -137,19 +137,19 @@ func helm(name string, run helmRun) *applier {
 	}
 	return &applier{
 		name: name, by: run.program, ci: run.ci,
-		create: func(n *namespace, m manifest) error { return upgrade(n, run.before, m, own(run.before)) },
-		apply:  func(n *namespace, m manifest) error { return upgrade(n, run.program, m, run.flags) },
-		adopt: func(n *namespace, m manifest) error {
+		create: func(n *namespace, m fmt.Stringer) error { return upgrade(n, run.before, m, own(run.before)) },
+		apply:  func(n *namespace, m fmt.Stringer) error { return upgrade(n, run.program, m, run.flags) },
+		adopt: func(n *namespace, m fmt.Stringer) error {
 			return upgrade(n, run.program, m, append([]string{"--take-ownership"}, run.flags...))
 		},
-		rollback: func(n *namespace, _ manifest) error {
+		rollback: func(n *namespace, _ fmt.Stringer) error {
 			return runHelm(n, run.program, run.flags, "rollback", "web", "1")
 		},
 	}
 }
 
 // upgrade upgrades the release web to a chart with the manifest, or installs it.
-func upgrade(n *namespace, program string, m manifest, flags []string) error {
+func upgrade(n *namespace, program string, m fmt.Stringer, flags []string) error {
 	n.Helper()
 	chart := filepath.Dir(n.write("chart/Chart.yaml", "apiVersion: v2\nname: web\nversion: 0.1.0\n"))
 	n.write("chart/templates/web.yaml", m.String())

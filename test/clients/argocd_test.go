@@ -68,14 +68,14 @@ func startArgoCD() error {
 
 // argocd returns Argo CD with options of an Application's syncs.
 func argocd(name string, options ...string) *applier {
-	return sameEverywhere(name, "argocd", false, func(n *namespace, m manifest) error {
+	return sameEverywhere(name, "argocd", false, func(n *namespace, m fmt.Stringer) error {
 		n.Helper()
 		return n.sync(m, options)
 	})
 }
 
 // sync commits a manifest and syncs the Application of the namespace to it.
-func (n *namespace) sync(m manifest, options []string) error {
+func (n *namespace) sync(m fmt.Stringer, options []string) error {
 	n.Helper()
 	if err := suite.argocd(); err != nil {
 		n.Fatal(err)
@@ -107,7 +107,7 @@ func (n *namespace) sync(m manifest, options []string) error {
 }
 
 // commit commits a manifest to the repository of the namespace, and returns the revision.
-func (n *namespace) commit(m manifest) string {
+func (n *namespace) commit(m fmt.Stringer) string {
 	n.Helper()
 	dir := filepath.Dir(n.write("repo/web.yaml", m.String()))
 	git := func(args ...string) string {
@@ -235,7 +235,7 @@ func (n *namespace) selfHeals(want bool) {
 	}
 }
 
-func (n *namespace) mustSync(m manifest) {
+func (n *namespace) mustSync(m fmt.Stringer) {
 	n.Helper()
 	if err := n.sync(m, nil); err != nil {
 		n.Fatal(err)

@@ -139,10 +139,3 @@ func applied(d *appsv1.Deployment) *appsv1.Deployment {
 	d.ManagedFields = slices.DeleteFunc(d.ManagedFields, func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "status" })
 	return d
 }
-
-func (s *stage) must(err error) {
-	s.Helper()
-	if err != nil {
-		s.Fatal(err)
-	}
-}

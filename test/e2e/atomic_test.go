@@ -6,33 +6,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-// virtualServices is the kind of Istio, as far as it matters here: without a list type, lists are atomic.
-const virtualServices = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: virtualservices.networking.istio.io, annotations: {api-approved.kubernetes.io: unapproved}}
-spec:
-  group: networking.istio.io
-  scope: Namespaced
-  names: {plural: virtualservices, singular: virtualservice, kind: VirtualService, listKind: VirtualServiceList}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {http: ROUTES, tcp: ROUTES}}}
-`
+	"github.com/ownership-handoff/handoff/test/objects"
+)
 
 // withVirtualServices installs the CRD.
 func withVirtualServices(t *testing.T) {
 	t.Helper()
 	cluster.virtualServices.Do(func() {
 		n := &namespace{T: t, name: "default"}
-		n.apply(strings.ReplaceAll(virtualServices, "ROUTES", "{type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}}"))
+		n.apply(objects.VirtualServices)
 		n.kubectl("wait", "--for=condition=Established", "crd/virtualservices.networking.istio.io", "--timeout=60s")
 	})
 }

@@ -69,6 +69,25 @@ spec:
 `, "GROUP", group) + versions
 }
 
+// VirtualServices is the CRD of Istio's VirtualService, as far as it matters here: without a list type, lists are atomic.
+const VirtualServices = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: virtualservices.networking.istio.io}
+spec:
+  group: networking.istio.io
+  scope: Namespaced
+  names: {plural: virtualservices, singular: virtualservice, kind: VirtualService, listKind: VirtualServiceList}
+  versions:
+  - {name: v1, served: true, storage: true, ` + virtualServiceVersion + `}
+  - {name: v1alpha3, served: true, storage: false, ` + virtualServiceVersion + `}
+`
+
+const virtualServiceVersion = `
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {
+      http: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}},
+      tcp: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}}}}`
+
 // KEDAAutoscaler is an HPA of Deployment/web with the name and labels that KEDA gives it, and a minimum of 7 replicas.
 const KEDAAutoscaler = `
 apiVersion: autoscaling/v2

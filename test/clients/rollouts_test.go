@@ -1,0 +1,211 @@
+package clients_test
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ownership-handoff/handoff/test/controlplane/process"
+	"github.com/ownership-handoff/handoff/test/objects"
+)
+
+// routed is what a client applies beside a Rollout: the weights in a VirtualService and the selectors of Services, which Argo Rollouts
+// changes. All of them are inside atomic fields.
+type routed struct{ timeout string }
+
+func (r routed) String() string {
+	const service = `---
+apiVersion: v1
+kind: Service
+metadata: {name: %s, annotations: {ownership-handoff.io/controller-fields: .spec.selector.rollouts-pod-template-hash}}
+spec: {ports: [{port: 80}], selector: {app: %s}}
+`
+	return `apiVersion: networking.istio.io/v1alpha3
+kind: VirtualService
+metadata:
+  name: web
+  annotations: {ownership-handoff.io/controller-fields: ".spec.http[name=*].route[destination.host=*].weight"}
+spec:
+  hosts: [web]
+  http:
+  - {name: primary, route: [{destination: {host: stable}, weight: 100}, {destination: {host: canary}, weight: 0}]}
+  - {name: files, timeout: ` + r.timeout + `, route: [{destination: {host: files}}]}
+` + fmt.Sprintf(service, "stable", "web") + fmt.Sprintf(service, "canary", "web") + fmt.Sprintf(service, "active", "green")
+}
+
+// canaryAt is a Rollout that sends a part of the traffic to a new version, and one that switches a Service to it.
+const canaryAt = `
+apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata: {name: web}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {schedulerName: nobody, containers: [{name: app, image: "IMAGE"}]}}
+  strategy:
+    canary:
+      canaryService: canary
+      stableService: stable
+      trafficRouting: {istio: {virtualService: {name: web, routes: [primary]}}}
+      steps: [{setWeight: 20}, {pause: {}}, {setWeight: 40}, {pause: {}}]
+---
+apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata: {name: green}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: green}}
+  template: {metadata: {labels: {app: green}}, spec: {schedulerName: nobody, containers: [{name: app, image: "IMAGE"}]}}
+  strategy: {blueGreen: {activeService: active}}
+`
+
+// TestARolloutKeepsItsTraffic plays Argo Rollouts at 20% with ten applies of each client. Without handoff, the watch sees the weight or
+// the hash of a selector change.
+func TestARolloutKeepsItsTraffic(t *testing.T) {
+	t.Parallel()
+	playable(t, "rollouts-controller", false)
+	if err := installIstio(); err != nil {
+		t.Fatal(err)
+	}
+	for _, by := range []*applier{
+		kubectl("kubectl apply"), kubectl("kubectl apply --server-side", "--server-side", "--force-conflicts"), helm("Helm 3", helmRun{program: "helm"}), flux(),
+		argocd("Argo CD", "ServerSideApply=true"),
+	} {
+		for _, handoff := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, handoff=%t", by.name, handoff), func(t *testing.T) {
+				t.Parallel()
+				playable(t, by.by, false)
+				playTraffic(newNamespace(t, handoff), by)
+			})
+		}
+	}
+}
+
+func playTraffic(n *namespace, by *applier) {
+	n.Helper()
+	const applies = 10
+	n.must(by.create(n, routed{"5s"}))
+	n.startRollout()
+	weights, hashes := n.watched("virtualservice/web", `{.spec.http[0].route[*].weight}{"\n"}`), n.watched("services", `{.metadata.name} {.spec.selector}{"\n"}`)
+	for range applies {
+		n.must(by.apply(n, routed{"5s"}))
+	}
+	n.must(by.apply(n, routed{"9s"}))
+	time.Sleep(time.Second) // until the watches have seen everything
+	moved := n.movedIn(weights, hashes)
+	if !n.handoff {
+		if by.name != "Helm 3" && !moved { // which sends no patch of an unchanged manifest
+			n.Error("without handoff, neither a weight nor a selector has changed: the test proves nothing")
+		}
+		return
+	}
+	if moved {
+		n.Errorf("want the weights 80 20 and the selectors unchanged, got %v %v", weights(), hashes())
+	}
+	if got := n.kubectl("", "get", "virtualservice", "web", "-o", "jsonpath={.spec.http[1].timeout}"); got != "9s" {
+		n.Errorf("want the edit of the other route, got %q", got)
+	}
+	n.kubectl("", "patch", "rollout", "web", "--subresource=status", "--type=merge", "-p", `{"status":{"pauseConditions":null}}`)
+	n.eventually("the rollout goes on", func() bool { return n.weights() == "60 40" })
+	n.must(by.apply(n, routed{"9s"}))
+	if got := n.weights(); got != "60 40" {
+		n.Errorf("after the promotion: want 60 40, got %s", got)
+	}
+}
+
+func (n *namespace) must(err error) {
+	n.Helper()
+	if err != nil {
+		n.Fatal(err)
+	}
+}
+
+func (n *namespace) weights() string {
+	n.Helper()
+	return n.kubectl("", "get", "virtualservice", "web", "-o", "jsonpath={.spec.http[0].route[*].weight}")
+}
+
+// startRollout starts Argo Rollouts and its two Rollouts, and returns when one is at 20%, and the other has switched its Service.
+func (n *namespace) startRollout() {
+	n.Helper()
+	if err := suite.rollouts(); err != nil {
+		n.Fatal(err)
+	}
+	n.start("rollouts-controller", nil, "--kubeconfig="+suite.cluster.Plane.Kubeconfig, "--namespaced",
+		"--leader-elect=false", "--namespace="+n.name, "--metricsPort="+port(n), "--healthzPort="+port(n))
+	go n.runPods()
+	for _, version := range []string{"app:1", "app:2"} {
+		n.kubectl(strings.ReplaceAll(canaryAt, "IMAGE", version), "apply", "-f", "-")
+		n.eventually("the Rollouts are at rest", func() bool {
+			return n.phases() == map[string]string{"app:1": "Healthy Healthy", "app:2": "Healthy Paused"}[version]
+		})
+	}
+	n.eventually("the canary gets 20%", func() bool { return n.weights() == "80 20" })
+}
+
+func (n *namespace) phases() string {
+	n.Helper()
+	return n.kubectl("", "get", "rollouts", "-o", "jsonpath={.items[*].status.phase}")
+}
+
+// runPods makes all pods ready, as a kubelet would.
+func (n *namespace) runPods() {
+	for n.Context().Err() == nil {
+		var pods corev1.PodList
+		_ = suite.api.List(n.Context(), &pods, client.InNamespace(n.name)) // until the test ends
+		for i := range pods.Items {
+			pod := &pods.Items[i]
+			if pod.Status.Phase == corev1.PodRunning {
+				continue
+			}
+			pod.Status.Phase = corev1.PodRunning
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+			_ = suite.api.Status().Update(n.Context(), pod) // it can have been deleted
+		}
+		time.Sleep(300 * time.Millisecond)
+	}
+}
+
+// watched watches objects, and returns a function that returns the different lines that it has seen.
+func (n *namespace) watched(what, jsonpath string) (seen func() []string) {
+	n.Helper()
+	log := filepath.Join(n.dir, strings.ReplaceAll(what, "/", "-")+".log")
+	p, err := process.Start(log, suite.cluster.Plane.Kubectl, "--namespace="+n.name, "get", what, "--watch", "-o", "jsonpath="+jsonpath)
+	if err != nil {
+		n.Fatal(err)
+	}
+	n.Cleanup(func() { _ = p.Stop(time.Second) })
+	n.eventually("the watch begins", func() bool { return p.Log() != "" })
+	return func() []string {
+		lines := strings.Split(strings.TrimSpace(p.Log()), "\n")
+		slices.Sort(lines)
+		return slices.Compact(lines)
+	}
+}
+
+// movedIn reports whether the watches have seen other weights than at 20%, or more than one selector of a Service.
+func (n *namespace) movedIn(weights, hashes func() []string) bool {
+	return !slices.Equal(weights(), []string{"80 20"}) || len(hashes()) != 3
+}
+
+// installIstio creates the CRD of VirtualServices.
+func installIstio() error {
+	p := suite.cluster.Plane
+	cmd := exec.Command(p.Kubectl, "apply", "-f", "-")
+	cmd.Stdin = strings.NewReader(objects.VirtualServices)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("applying the CRD of VirtualServices: %w: %s", err, out)
+	}
+	out, err := exec.Command(p.Kubectl, "wait", "--for=condition=Established", "--timeout=2m", "crd/virtualservices.networking.istio.io").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("waiting for the CRD of VirtualServices: %w: %s", err, out)
+	}
+	return nil
+}
