@@ -142,7 +142,12 @@ func newKeeper(w ownership.Write, changes []Change) *keeper {
 		if !c.restores() {
 			continue
 		}
-		f := &keptField{change: c, node: k.tree.Add(c.Path)}
+		f := &keptField{change: c}
+		if c.Reason == "" {
+			f.node = k.tree.Add(c.Path)
+		} else {
+			f.node = k.tree.AddUnwanted(c.Path) // not kept, nor with it what is nested under it
+		}
 		if c.Atomic != nil {
 			f.atomic = k.tree.AddUnwanted(c.Atomic)
 		}
@@ -275,8 +280,12 @@ func (k *keeper) valueAt(f *keptField) json.RawMessage {
 func (k *keeper) restoreValues() []Operation {
 	var operations []Operation
 	for _, p := range k.pieces {
+		op := "add"
+		if !p.top.IsField() { // before an element, add would insert another one
+			op = "replace"
+		}
 		if !bytes.Equal(k.incoming.Of(p.top).Text(), p.value) {
-			operations = append(operations, Operation{Op: "add", Path: k.pointer(p), Value: p.value})
+			operations = append(operations, Operation{Op: op, Path: k.pointer(p), Value: p.value})
 		}
 	}
 	return operations

@@ -111,6 +111,17 @@ func (m Managers) writes(r *Rule, e Entry) bool {
 	}
 }
 
+// RulesInside returns the rules that name fields inside an atomic field, and of which one of its managers is a writer, in their order.
+func (m Managers) RulesInside(atomic fieldpath.Path, entries []Entry) (inside []*Rule) {
+	for _, rule := range m.rules.rules {
+		leads := slices.ContainsFunc(rule.Fields, func(p Pattern) bool { return len(p) > len(atomic) && p[:len(atomic)].Matches(atomic) })
+		if leads && slices.ContainsFunc(entries, func(e Entry) bool { return m.writes(rule, e) }) {
+			inside = append(inside, rule)
+		}
+	}
+	return inside
+}
+
 // writtenBy returns the first of the rules of which an entry's manager is a writer, nil if there is none. Rules for any writer do not
 // count for a field that has the value that its manifest set last (asApplied).
 func (m Managers) writtenBy(rules []*Rule, e Entry, asApplied bool) *Rule {

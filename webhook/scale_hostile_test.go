@@ -52,6 +52,7 @@ func hostilities() []hostility {
 		{"odd entries", 3, (*hostile).oddEntries},
 		{"controller-fields is broken or matches everything", 3, (*hostile).controllerFields},
 		{"rules are broken or match everything", 3, (*hostile).rules},
+		{"rules lead into an atomic list", 3, (*hostile).atomicList},
 		{"other fields panic", 1, (*hostile).panickingRule},
 		{"an Event recorder that panics", 1, (*hostile).panickingEvents},
 		{"a stale default that contradicts", 1, (*hostile).staleDefault},
@@ -251,10 +252,13 @@ func (x *hostile) controllerFields() bool {
 }
 
 func (x *hostile) rules() bool {
-	texts := append(x.everything(), ".metadata.labels.*", ".metadata.annotations.*", ".spec.template", ".metadata.managedFields", ".status", ".kind")
+	texts := []string{".metadata.labels.*", ".metadata.annotations.*", ".spec.template", ".metadata.managedFields", ".status", ".kind"}
 	rule := ownership.Rule{
 		Writers: pick(x.random, [][]string{nil, {"[", "b-[", ""}, {ownership.AnyWriter}}),
 		Edit:    pick(x.random, []ownership.Edit{"", ownership.EditApply}),
+	}
+	if !rule.AnyWriter() { // such a rule assigns the scale field to more managers than the history's
+		texts = append(texts, x.everything()...)
 	}
 	for range 1 + x.random.IntN(20) {
 		pattern, err := ownership.ParsePattern(pick(x.random, texts))
@@ -263,6 +267,40 @@ func (x *hostile) rules() bool {
 		}
 	}
 	x.server.rules = append(x.server.rules, rule)
+	x.others = true
+	return true
+}
+
+// atomicList is a list without keys, of which rules name what a controller has written.
+func (x *hostile) atomicList() bool {
+	route := func(name any) map[string]any {
+		return map[string]any{"name": name, "to": map[string]any{"host": name, "port": x.random.IntN(2)}, "w": x.random.IntN(3)}
+	}
+	list := func() any {
+		elements := make([]any, x.random.IntN(5))
+		for i := range elements {
+			elements[i] = pick(x.random, []any{
+				route("a"), route("b"), route("a\"]"), route(nil), route([]any{"a"}), map[string]any{"w": 1}, map[string]any{"name": "a"}, "a", 7, nil, []any{route("a")},
+			})
+		}
+		return pick(x.random, []any{elements, elements, elements, route("a"), nil, "s"})
+	}
+	texts := []string{
+		".spec.http[name=*].w", ".spec.http[to.host=*,to.port=*].w", ".spec.http[name=*].to", ".spec.http[*].w", ".spec.http[0]", ".spec.http[*][*].w",
+		`.spec.http[name="a"].w`, ".spec.http[name=*]", ".spec.http.w", ".spec.http.*", ".spec.http[w=*].name", ".spec.http",
+	}
+	rule := ownership.Rule{Writers: []string{"rollouts"}, Edit: pick(x.random, []ownership.Edit{"", ownership.EditApply})}
+	for range 1 + x.random.IntN(3) {
+		pattern, err := ownership.ParsePattern(pick(x.random, texts))
+		if err != nil {
+			panic(err)
+		}
+		rule.Fields = append(rule.Fields, pattern)
+	}
+	x.server.rules = append(x.server.rules, rule)
+	document.Set(x.was, pathOf("spec", "http"), list())
+	document.Set(x.is, pathOf("spec", "http"), list())
+	x.entry(x.entryOf("rollouts", "Update", x.version(), `{"f:spec":{"f:http":{}}}`, "other"))
 	x.others = true
 	return true
 }

@@ -30,6 +30,9 @@ func (e Explanation) Sentences(w io.Writer, prefix string, chosen func(ownership
 			parts = []string{e.is(f) + ": " + e.who(f, "it"), "an apply does not set status"}
 		default:
 			parts = append([]string{e.is(f) + ": " + e.who(f, "it")}, e.manifest(f)...)
+			for _, rule := range e.Subject.Context.Managers.RulesInside(f.Path, f.Entries) {
+				parts = append(parts, fmt.Sprintf("handoff keeps what rule %#q names inside it", rule.Name))
+			}
 		}
 		lines = append(lines, prefix+strings.Join(parts, "; "))
 	}

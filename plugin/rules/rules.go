@@ -109,6 +109,11 @@ func (r Report) named(name string) *Rule {
 }
 
 func (r Report) addField(s source.Subject, f *ownership.Field) {
+	for _, inside := range s.Context.Managers.RulesInside(f.Path, f.Entries) {
+		if of := r.named(inside.Name); of != nil {
+			of.Owned++
+		}
+	}
 	owner := r.named(f.Owner.Rule)
 	if f.Owner.Kind != ownership.Controller || owner == nil {
 		return

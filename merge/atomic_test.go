@@ -1,0 +1,184 @@
+package merge_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ownership-handoff/handoff/internal/jsontest"
+	"github.com/ownership-handoff/handoff/merge"
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// TestFieldsInsideAnAtomicField verifies what an apply leaves of an atomic field of which a controller owns a part, its managers, and
+// that the last-applied configuration stays.
+func TestFieldsInsideAnAtomicField(t *testing.T) {
+	const both, controller = "ci rollouts", "rollouts"
+	for sentence, c := range map[string]struct {
+		field          string // of the rule
+		live, incoming string
+		want, managers string
+		whole          bool // all of it is kept, and so no longer declared
+	}{
+		"the manifest changes nothing else": {".http[name=*].w", `[{"name":"a","w":1}]`, `[{"name":"a","w":2}]`, `[{"name":"a","w":1}]`, controller, false},
+		"the manifest changes more":         {".http[name=*].w", `[{"name":"a","w":1,"x":1}]`, `[{"name":"a","w":2,"x":2}]`, `[{"name":"a","w":1,"x":2}]`, both, false},
+		"the manifest changes the order":    {".http[name=*].w", `[{"name":"a","w":1},{"name":"b","w":2}]`, `[{"name":"b","w":3},{"name":"a","w":3}]`, `[{"name":"b","w":2},{"name":"a","w":1}]`, both, false},
+		"the manifest adds an element":      {".http[name=*].w", `[{"name":"a","w":1}]`, `[{"name":"b","w":5},{"name":"a","w":2}]`, `[{"name":"b","w":5},{"name":"a","w":1}]`, both, false},
+		"the manifest removes an element":   {".http[name=*].w", `[{"name":"a","w":1},{"name":"b","w":2}]`, `[{"name":"b","w":3}]`, `[{"name":"b","w":2}]`, both, false},
+		"the manifest lacks the value":      {".http[name=*].w", `[{"name":"a","w":1}]`, `[{"name":"a"}]`, `[{"name":"a","w":1}]`, controller, false},
+		"the manifest sets null":            {".http[name=*].w", `[{"name":"a","w":1}]`, `[{"name":"a","w":null}]`, `[{"name":"a","w":1}]`, controller, false},
+		"the manifest lacks a parent of the value": {
+			".http[name=*].h.set.x", `[{"name":"a","h":{"set":{"x":1}}}]`, `[{"name":"a"}]`, `[{"name":"a","h":{"set":{"x":1}}}]`, controller, false,
+		},
+		"the manifest lacks a parent that has more in live": {
+			".http[name=*].h.x", `[{"name":"a","h":{"x":1,"y":2}}]`, `[{"name":"a"}]`, `[{"name":"a","h":{"x":1}}]`, both, false,
+		},
+		"the manifest makes a parent of the value a string": {
+			".http[name=*].h.x", `[{"name":"a","h":{"x":1}}]`, `[{"name":"a","h":"s"}]`, `[{"name":"a","h":"s"}]`, "ci", false,
+		},
+		"elements cannot be matched": {".http[*].w", `[{"w":1},{"w":2}]`, `[{"w":3},{"w":4}]`, `[{"w":3},{"w":4}]`, "ci", false},
+		"a key of a map":             {".http.hash", `{"app":"a","hash":"x"}`, `{"app":"b"}`, `{"app":"b","hash":"x"}`, both, false},
+		"a rule for all of it":       {".http", `[{"name":"a","w":1}]`, `[{"name":"a","w":2}]`, `[{"name":"a","w":1}]`, controller, true},
+		"two paths for one value":    {".http[name=*].w,.spec.http[*].w", `[{"name":"a","w":1}]`, `[{"name":"a","w":2}]`, `[{"name":"a","w":1}]`, controller, false},
+		"a path in another one":      {".http[name=*].w,.spec.http[x=*]", `[{"name":"a","x":1,"w":1}]`, `[{"name":"a","x":1,"w":2}]`, `[{"name":"a","x":1,"w":1}]`, controller, false},
+		"a path for all and one for a part": {
+			".http[name=*].w,.spec.http", `[{"name":"a","w":1}]`, `[{"name":"a","w":2,"y":1}]`, `[{"name":"a","w":1}]`, controller, true,
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			applied := applyAtomic(t, c.field, c.live, c.incoming)
+			if diff := jsontest.Diff(t, `{"http":`+c.want+`}`, string(applied.object.Spec())); diff != "" {
+				t.Errorf("spec (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.managers, managersOf(applied.entries)); diff != "" {
+				t.Errorf("managers (-want +got):\n%s", diff)
+			}
+			want := applied.manifest
+			if c.whole {
+				want = `{}`
+			}
+			if is, _ := applied.object.LastApplied(); is != want {
+				t.Errorf("last-applied: want %s, got %s", want, is)
+			}
+		})
+	}
+}
+
+// atomicApply is the result of an apply of .spec.http, which a controller of a rule has written.
+type atomicApply struct {
+	object   ownership.Object
+	entries  []ownership.Entry
+	manifest string
+}
+
+func applyAtomic(t *testing.T, field, was, is string) atomicApply {
+	t.Helper()
+	fields, err := ownership.ParseControllerFields(".spec" + field)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const http = `{"f:spec":{"f:http":{}}}`
+	annotated := func(members string) string {
+		return `{"f:metadata":{"f:annotations":{"f:` + ownership.LastAppliedAnnotation + `":{}}}` + members + `}`
+	}
+	spec := func(value string) string { return `{"http":` + value + `}` }
+	base := stored{lastApplied: `{"spec":{"old":1}}`, spec: spec(was), entries: []string{entryWith("ci", annotated("")), entryWith("rollouts", http)}}
+	manifest := `{"spec":` + spec(is) + `}`
+	incoming := stored{lastApplied: manifest, spec: spec(is), entries: []string{entryWith("ci", annotated(`,"f:spec":{"f:http":{}}`))}}
+	live, _ := parsed(t, base.text())
+	sent, _ := parsed(t, incoming.text())
+	d := merge.Decider{Cluster: exampleCluster{}, Rules: ownership.NewRules(ownership.Rule{Name: "r", Fields: fields, Writers: []string{"rollouts"}})}
+	out, err := d.Decide(merge.Request{Kind: schema.GroupVersionKind{Version: "v1", Kind: "Routes"}, FieldManager: "ci", Live: live, Incoming: sent})
+	if err != nil || out.Skipped != nil {
+		t.Fatal(err, out.Skipped)
+	}
+	object, entries := parsed(t, patched(t, incoming.text(), operationsOf(t, out.Operations)))
+	return atomicApply{object, entries, manifest}
+}
+
+// TestNamedElementsOfAnAtomicList compares generated lists with a model: an element gets the weight of live if its name is unique in both.
+func TestNamedElementsOfAnAtomicList(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 3000 {
+		was, is := randomRoutes(random), randomRoutes(random)
+		want := slices.Clone(is)
+		for i, route := range want {
+			of := named(was, route.Name)
+			if len(of) == 1 && len(named(is, route.Name)) == 1 && of[0].Weight != nil {
+				want[i].Weight = of[0].Weight
+			}
+		}
+		got := applyAtomic(t, ".http[name=*].w", jsonOf(t, was), jsonOf(t, is))
+		if diff := jsontest.Diff(t, `{"http":`+jsonOf(t, want)+`}`, string(got.object.Spec())); diff != "" {
+			t.Fatalf("%s, applied %s (-want +got):\n%s", jsonOf(t, was), jsonOf(t, is), diff)
+		}
+		managers := "ci rollouts"
+		switch jsonOf(t, want) {
+		case jsonOf(t, is):
+			continue // nothing is kept
+		case jsonOf(t, was):
+			managers = "rollouts"
+		}
+		if diff := cmp.Diff(managers, managersOf(got.entries)); diff != "" {
+			t.Fatalf("%s, applied %s: managers (-want +got):\n%s", jsonOf(t, was), jsonOf(t, is), diff)
+		}
+	}
+}
+
+// route is an element of an atomic list.
+type route struct {
+	Name   string `json:"name,omitempty"`
+	Other  int    `json:"o"`
+	Weight *int   `json:"w,omitempty"`
+}
+
+func randomRoutes(random *rand.Rand) []route {
+	routes := make([]route, random.IntN(4))
+	for i := range routes {
+		weight := random.IntN(3)
+		routes[i] = route{Name: []string{"a", "b", "c", ""}[random.IntN(4)], Other: random.IntN(2), Weight: &weight}
+		if random.IntN(4) == 0 {
+			routes[i].Weight = nil
+		}
+	}
+	return routes
+}
+
+// named returns the elements with a name.
+func named(routes []route, name string) (found []route) {
+	for _, r := range routes {
+		if r.Name == name && name != "" {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+func jsonOf(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// managersOf returns the managers of .spec.http.
+func managersOf(entries []ownership.Entry) (managers string) {
+	for _, e := range entries {
+		if e.Fields.At("f:spec", "f:http") != nil {
+			managers += " " + e.Manager
+		}
+	}
+	return strings.TrimSpace(managers)
+}
+
+func entryWith(manager, fields string) string {
+	return fmt.Sprintf(`{"manager":%q,"operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":%s}`, manager, fields)
+}
