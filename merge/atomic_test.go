@@ -104,7 +104,7 @@ func applyAtomic(t *testing.T, field, was, is string) atomicApply {
 
 // TestNamedElementsOfAnAtomicList compares generated lists with a model: an element gets the weight of live if its name is unique in both.
 func TestNamedElementsOfAnAtomicList(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the lists need not be unpredictable
 	for range 3000 {
 		was, is := randomRoutes(random), randomRoutes(random)
 		want := slices.Clone(is)
@@ -170,13 +170,14 @@ func jsonOf(t *testing.T, value any) string {
 }
 
 // managersOf returns the managers of .spec.http.
-func managersOf(entries []ownership.Entry) (managers string) {
+func managersOf(entries []ownership.Entry) string {
+	var managers []string
 	for _, e := range entries {
 		if e.Fields.At("f:spec", "f:http") != nil {
-			managers += " " + e.Manager
+			managers = append(managers, e.Manager)
 		}
 	}
-	return strings.TrimSpace(managers)
+	return strings.Join(managers, " ")
 }
 
 func entryWith(manager, fields string) string {

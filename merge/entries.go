@@ -160,7 +160,7 @@ func (r *entryRestorer) partsIn(e ownership.Entry) (parts []managedPart) {
 	otherScale := r.scale != nil && r.keeper.write.InOtherVersion(e)
 	isSender := e.Same(r.keeper.write.Sender.Entry)
 	r.keeper.tree.Managed(e.Fields, func(n *fieldtree.Node, subset *jsontree.Node) {
-		if r.isPart[n.ID] && (!otherScale || n != r.scale) && !(isSender && r.shared[n]) {
+		if r.isPart[n.ID] && (!otherScale || n != r.scale) && (!isSender || !r.shared[n]) {
 			parts = append(parts, managedPart{n, string(subset.Text())})
 		}
 	})

@@ -132,7 +132,7 @@ const (
 	isOnlyParentInBase // the manifest drops a parent of the field
 	isEditable         // a rule lets another value in the manifest win
 	isEdited           // the manifest has another value
-	isInside // an atomic field
+	isInside           // an atomic field
 	isContradicted     // the manifest chooses another member of the field's union
 	isCreated
 )

@@ -157,7 +157,7 @@ func (k *keeper) otherResources(n *fieldtree.Node) (reason string) {
 }
 
 // counterpart returns the path of the field that can contradict a field of a rule: the limit for a request of a container's resources and
-// the reverse, and what tells whether a CustomResourceDefinition or an APIService calls a server with a CA. It is nil for any other field.
+// the reverse, and what shows whether a CustomResourceDefinition or an APIService calls a server with a CA. It is nil for any other field.
 func counterpart(kind schema.GroupKind, path fieldpath.Path) fieldpath.Path {
 	switch {
 	case kind == crdKind && ownership.HasPrefix(path, fieldpath.MakePathOrDie("spec", "conversion", "webhook")):

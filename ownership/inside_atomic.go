@@ -1,6 +1,7 @@
 package ownership
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strconv"
@@ -209,7 +210,7 @@ func (s *search) declaredInside(in *insideField, path fieldpath.Path, live, inco
 	case m.sender.ServerSide():
 		return Declared{Manifest: setsIf(incoming != nil && m.sender.Entry.Contains(atomic)), Base: setsIf(m.was.Contains(atomic))}
 	case !m.Recorded:
-		changed := string(incoming.Text()) != string(live.Text())
+		changed := !bytes.Equal(incoming.Text(), live.Text())
 		return Declared{Manifest: setsIf(incoming != nil && (changed || m.gains(atomic)))}
 	default:
 		return m.On(path)

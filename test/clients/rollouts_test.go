@@ -144,7 +144,7 @@ func (n *namespace) startRollout() {
 	for _, version := range []string{"app:1", "app:2"} {
 		n.kubectl(strings.ReplaceAll(canaryAt, "IMAGE", version), "apply", "-f", "-")
 		n.eventually("the Rollouts are at rest", func() bool {
-			return n.phases() == map[string]string{"app:1": "Healthy Healthy", "app:2": "Healthy Paused"}[version]
+			return n.phases() == map[string]string{"app:1": "green Healthy,web Healthy,", "app:2": "green Healthy,web Paused,"}[version]
 		})
 	}
 	n.eventually("the canary gets 20%", func() bool { return n.weights() == "80 20" })
@@ -152,7 +152,7 @@ func (n *namespace) startRollout() {
 
 func (n *namespace) phases() string {
 	n.Helper()
-	return n.kubectl("", "get", "rollouts", "-o", "jsonpath={.items[*].status.phase}")
+	return n.kubectl("", "get", "rollouts", "-o", "jsonpath={range .items[*]}{.metadata.name} {.status.phase},{end}")
 }
 
 // runPods makes all pods ready, as a kubelet would.

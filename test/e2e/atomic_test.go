@@ -81,7 +81,7 @@ func (n *edited) wantManagersOf(what, field string, want ...string) {
 	n.Helper()
 	var got []string
 	for _, e := range n.object().GetManagedFields() {
-		if e.FieldsV1 != nil && strings.Contains(string(e.FieldsV1.Raw), `"f:`+field+`"`) {
+		if e.FieldsV1 != nil && strings.Contains(e.FieldsV1.GetRawString(), `"f:`+field+`"`) {
 			got = append(got, e.Manager)
 		}
 	}
