@@ -59,7 +59,7 @@ who set the annotation, and when.
 A mode that has no effect is marked with the reason: the webhook is not installed or does not answer a dry run, its configuration
 excludes the namespace, or the label ownership-handoff.io/mode, by which the API server selects namespaces, does not follow the
 annotation. Users who cannot read the configuration learn it from the dry run. Notes say which objects that can be scaled have the annotation: it has no effect on
-objects. The label of that name on an object overrides the mode of its namespace.
+objects. The label of that name on an object overrides the mode of its namespace, and is that of an object outside namespaces.
 
 With a NAMESPACE, the exit code is 0 if handoff acts in all given namespaces, including in mode warn, and otherwise 1.`,
 		Example: `  # Show all namespaces

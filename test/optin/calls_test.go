@@ -209,9 +209,15 @@ func TestNoMatchConditionIsEvaluatedForOthers(t *testing.T) {
 // excluded returns how many writes the API server has excluded by match conditions of webhooks.
 func excluded(t *testing.T, webhooks ...string) (sum int) {
 	t.Helper()
+	return apiServerMetric(t, "apiserver_admission_match_condition_evaluation_seconds_count", webhooks...)
+}
+
+// apiServerMetric returns the sum of a metric of the API server over the series of webhooks.
+func apiServerMetric(t *testing.T, name string, webhooks ...string) (sum int) {
+	t.Helper()
 	for line := range strings.Lines(kubectl(t, "", "get", "--raw", "/metrics").stdout) {
 		series, value, _ := strings.Cut(strings.TrimSpace(line), "} ")
-		if !strings.HasPrefix(series, "apiserver_admission_match_condition_evaluation_seconds_count{") ||
+		if !strings.HasPrefix(series, name+"{") ||
 			!slices.ContainsFunc(webhooks, func(name string) bool { return strings.Contains(series, name) }) {
 			continue
 		}

@@ -1,6 +1,7 @@
 package optin_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -86,7 +87,7 @@ func TestObjectsOutsideNamespacesAreCalledForOnlyWithTheLabel(t *testing.T) {
 			}
 			offset, conditions := auditOffset(t), excluded(t, outside)
 			for _, generation := range []string{"1", "2"} {
-				kubectl(t, strings.NewReplacer("GENERATION", generation, "LABELS", labels).Replace(objectsOutside), "apply", "-f-")
+				applyOutside(t, generation, labels)
 			}
 			got := audited(t, offset, "")
 			if excluded(t, outside) != conditions {
@@ -97,5 +98,29 @@ func TestObjectsOutsideNamespacesAreCalledForOnlyWithTheLabel(t *testing.T) {
 				t.Errorf("the API server's calls (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func applyOutside(t *testing.T, generation, labels string) {
+	t.Helper()
+	kubectl(t, strings.NewReplacer("GENERATION", generation, "LABELS", labels).Replace(objectsOutside), "apply", "-f-")
+}
+
+// TestNothingOutsideNamespacesIsBlockedWithoutPods stops the webhook.
+func TestNothingOutsideNamespacesIsBlockedWithoutPods(t *testing.T) {
+	if err := cluster.webhook.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := errors.Join(cluster.webhook.Unregister(t.Context()), startWebhook(t.Context())); err != nil {
+			t.Error(err)
+		}
+	}()
+	before := apiServerMetric(t, "apiserver_admission_webhook_fail_open_count", outside)
+	applyOutside(t, "1", ownership.ModeLabel+": enforce")
+	applyOutside(t, "2", ownership.ModeLabel+": enforce")
+	kubectl(t, objectsOutside, "delete", "-f-")
+	if failed := apiServerMetric(t, "apiserver_admission_webhook_fail_open_count", outside) - before; failed != 3 {
+		t.Errorf("%d calls failed, want 3", failed)
 	}
 }
