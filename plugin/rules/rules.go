@@ -146,6 +146,15 @@ func (r Report) Finish() {
 	}
 }
 
+// brief returns the first elements of a list for the table, and the number of the others.
+func brief(list []string) string {
+	const most = 2
+	if len(list) <= most {
+		return strings.Join(list, ",")
+	}
+	return fmt.Sprintf("%s,+%d", strings.Join(list[:most-1], ","), len(list)-most+1)
+}
+
 // Table writes the rules for people.
 func (r Report) Table(w io.Writer) error {
 	if len(r) == 0 {
@@ -155,7 +164,7 @@ func (r Report) Table(w io.Writer) error {
 	var notes []string
 	for _, rule := range r {
 		rows = append(rows, table.Row{Cells: table.Cells(
-			rule.Name, strings.Join(rule.Kinds, ","), strings.Join(rule.Fields, ","), table.Dash(strings.Join(rule.Writers, ",")), rule.Edit,
+			rule.Name, brief(rule.Kinds), brief(rule.Fields), table.Dash(strings.Join(rule.Writers, ",")), rule.Edit,
 			strconv.Itoa(rule.Objects), strconv.Itoa(rule.Owned),
 		)})
 		for _, note := range rule.Notes {

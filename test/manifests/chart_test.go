@@ -35,6 +35,7 @@ func TestTheSchemaRejectsInvalidValues(t *testing.T) {
 		"an unknown change of a list":           {`config.appliers={"append":["ci"]}`, "append"},
 		"an addition with a quote":              {`config.appliers={"add":["it's"]}`, "appliers"},
 		"a rule's writer that is empty":         {`config.rules=[{"name":"a","fields":[".spec.x"],"writers":[""]}]`, "writers"},
+		"a pack that has no name":               {`config.packs=[""]`, "packs"},
 		"a rule without fields":                 {`config.rules=[{"name":"a"}]`, "rules"},
 		"a rule without a name":                 {`config.rules=[{"fields":[".spec.x"]}]`, "rules"},
 		"an edit that is neither":               {`config.rules=[{"name":"a","fields":[".spec.x"],"edit":"never"}]`, "edit"},

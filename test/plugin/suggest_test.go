@@ -68,6 +68,7 @@ func TestRulesSuggestPacks(t *testing.T) {
 		"rules --suggest -n bakery -o json",
 		"rules --suggest -n bakery --config "+file,
 		"rules -n bakery --config "+file,
+		`explain deployment/oven .spec.template.spec.containers[name="app"].image -n bakery --config `+file,
 	)
 	checkGolden(t, "suggest", strings.ReplaceAll(got, file, "handoff.yaml"))
 }
