@@ -122,8 +122,9 @@ bin/clients/%: $$(wildcard $$(call client-folder,$$*)/*.go $$(call client-folder
 
 # UPDATE=yes also writes docs/clients.md. The first run builds the clients, which takes about half an hour.
 .PHONY: e2e-clients
-e2e-clients: controlplane bin/helm build $(CLIENTS:%=bin/clients/%) ## play the real clients with and without handoff, and print the results: UPDATE=yes
+e2e-clients: controlplane bin/helm bin/certmanager build $(CLIENTS:%=bin/clients/%) ## play the real clients with and without handoff, and print the results: UPDATE=yes
 	go test -C test/clients -count=1 -timeout 1h -parallel 8 -args -all $(if $(UPDATE),-update)
+	E2E_CERTMANAGER='$(abspath bin/certmanager)' go test ./test/e2e -count=1 -timeout 20m -run '^TestTheInjectorsBundlesAreNeverLost$$'
 
 # The packages of the webhook, which answers requests concurrently. What test/ runs are processes, built without the race detector.
 RACE := ./cmd/... ./config ./internal/... ./merge ./ownership ./webhook/...

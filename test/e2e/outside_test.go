@@ -21,7 +21,7 @@ import (
 
 // outside is an object outside namespaces, which opts in by its label, and names the field of a controller by its annotation.
 type outside struct {
-	kind, name string
+	kind, name string // the kind in the syntax of kubectl, as RESOURCE.VERSION.GROUP
 	field      fieldpath.Path
 	// manifest has the other fields. sets are the lines that set the field, or do not; contradictions are those with which the API server
 	// refuses its value.
@@ -32,10 +32,13 @@ type outside struct {
 	manager    string
 }
 
-// optsIn is the metadata of an outside object. The kinds are in a group of each test.
-const optsIn = `
-metadata: {name: NAME, labels: {ownership-handoff.io/mode: enforce}, annotations: {ownership-handoff.io/controller-fields: "PATH", generation: "GENERATION"}}
+// optIn is the label of an outside object, and optsIn its metadata. GROUP is another one in each test.
+const (
+	optIn  = "ownership-handoff.io/mode: enforce"
+	optsIn = `
+metadata: {name: NAME, labels: {` + optIn + `}, annotations: {ownership-handoff.io/controller-fields: "PATH", generation: "GENERATION"}}
 `
+)
 
 // definition is a CustomResourceDefinition, whose conversion webhook has a CA that cert-manager injects.
 func definition() outside {
@@ -44,7 +47,7 @@ func definition() outside {
 			"service: {name: converter, namespace: default}}}}\n"
 	}
 	return outside{
-		kind: "customresourcedefinition", name: "things.GROUP", field: fieldpath.MakePathOrDie("spec", "conversion", "webhook", "clientConfig", "caBundle"),
+		kind: "customresourcedefinitions.v1.apiextensions.k8s.io", name: "things.GROUP", field: fieldpath.MakePathOrDie("spec", "conversion", "webhook", "clientConfig", "caBundle"),
 		manifest: "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition" + optsIn +
 			"spec:\n  group: GROUP\n  scope: Namespaced\n  names: {plural: things, singular: thing, kind: Thing, listKind: ThingList}\n" +
 			"  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]\n",
@@ -59,7 +62,7 @@ func definition() outside {
 func aggregatedAPI() outside {
 	const service = "  service: {name: server, namespace: default}\n"
 	return outside{
-		kind: "apiservice", name: "v1.GROUP", field: fieldpath.MakePathOrDie("spec", "caBundle"),
+		kind: "apiservices.v1.apiregistration.k8s.io", name: "v1.GROUP", field: fieldpath.MakePathOrDie("spec", "caBundle"),
 		manifest: "apiVersion: apiregistration.k8s.io/v1\nkind: APIService" + optsIn +
 			"spec:\n  group: GROUP\n  version: v1\n  groupPriorityMinimum: 100\n  versionPriority: 10\n",
 		sets: []string{service + "  caBundle: \"\"\n", service + "  caBundle: Cg==\n", service},
@@ -75,7 +78,7 @@ func aggregatedAPI() outside {
 // aggregatedRole is a ClusterRole whose rules the controller manager collects.
 func aggregatedRole() outside {
 	return outside{
-		kind: "clusterrole", name: "GROUP", field: fieldpath.MakePathOrDie("rules"),
+		kind: "clusterroles.v1.rbac.authorization.k8s.io", name: "GROUP", field: fieldpath.MakePathOrDie("rules"),
 		manifest: "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole" + optsIn + "aggregationRule: {clusterRoleSelectors: [{matchLabels: {part-of: GROUP}}]}\n",
 		sets:     []string{"rules: []\n", "rules: [{apiGroups: [\"\"], resources: [pods], verbs: [get]}]\n", ""},
 		controller: func(n *namespace, o outside) {
@@ -115,15 +118,14 @@ func TestObjectsOutsideNamespaces(t *testing.T) {
 				t.Parallel()
 				n := newNamespace(t, "")
 				n.silent = args != nil // the previews take long
-				of().in(n).play(n, args)
+				of().in(n.name+".example.com").play(n, args)
 			})
 		}
 	}
 }
 
-// in returns the object in the group of a test.
-func (o outside) in(n *namespace) outside {
-	group := n.name + ".example.com"
+// in returns the object in a group.
+func (o outside) in(group string) outside {
 	o.name = strings.ReplaceAll(o.name, "GROUP", group)
 	o.manifest = strings.NewReplacer("GROUP", group, "NAME", o.name, "PATH", o.field.String()).Replace(o.manifest)
 	return o
@@ -170,7 +172,7 @@ func (o outside) play(n *namespace, args []string) {
 		n.Errorf("the preview does not show that handoff keeps the field: %v, %+v", f.err, f.previews)
 	}
 	for _, lines := range o.contradictions {
-		if args != nil && o.kind == "customresourcedefinition" {
+		if args != nil && strings.HasPrefix(o.kind, "customresourcedefinitions") {
 			continue // without handoff, too, the field stays that the controller applied, and the API server refuses the write
 		}
 		if got := apply(lines).stdout; got != "" {
