@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -91,5 +92,23 @@ func TestFieldsInsideAtomicFieldsAreContested(t *testing.T) {
 				t.Errorf("contested (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestRulesInside(t *testing.T) {
+	w, context := routes{field: ".http[name=*].weight", live: "[]", incoming: "[]"}.write(t)
+	for path, want := range map[string][]string{
+		"http": {"weights"}, "other": nil,
+	} {
+		var got []string
+		for _, rule := range context.Managers.RulesInside(fieldpath.MakePathOrDie("spec", path), w.LiveEntries) {
+			got = append(got, rule.Name)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("rules inside .spec.%s (-want +got):\n%s", path, diff)
+		}
+	}
+	if rules := context.Managers.RulesInside(fieldpath.MakePathOrDie("spec", "http"), w.IncomingEntries); len(rules) > 0 {
+		t.Errorf("want no rule for a field that no writer manages, got %s", rules[0].Name)
 	}
 }

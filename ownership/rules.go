@@ -111,6 +111,11 @@ func (m Managers) writes(r *Rule, e Entry) bool {
 	}
 }
 
+// IsEditable reports whether the rule by which a controller owns a field lets a new value in the manifest win (EditApply).
+func (m Managers) IsEditable(field fieldpath.Path, owner FieldOwner) bool {
+	return slices.ContainsFunc(m.RulesFor(field), func(r *Rule) bool { return r.Name == owner.Rule && r.Edit == EditApply })
+}
+
 // RulesInside returns the rules that name fields inside an atomic field, and of which one of its managers is a writer, in their order.
 func (m Managers) RulesInside(atomic fieldpath.Path, entries []Entry) (inside []*Rule) {
 	for _, rule := range m.rules.rules {

@@ -144,8 +144,10 @@ func (a *auditor) addContest(e explain.Explanation, fold ownership.Fold, found c
 			r.Remedies = append(r.Remedies, fmt.Sprintf("kubectl annotate %s '%s=%s'",
 				s.Title(), ownership.ControllerFieldsAnnotation, r.Field))
 		}
-		r.Remedies = append(append(r.Remedies, a.enable(s, answer)...),
-			releaseCommand(s, r.Field), "remove "+r.Field+" from the manifest")
+		r.Remedies = append(append(r.Remedies, a.enable(s, answer)...), releaseCommand(s, r.Field))
+		if !s.Context.Managers.IsEditable(first.Path, first.Owner) {
+			r.Remedies = append(r.Remedies, "remove "+r.Field+" from the manifest")
+		}
 	}
 	a.report.Risks = append(a.report.Risks, r)
 }

@@ -38,7 +38,8 @@ post-renderer of Helm, or a function of kustomize. Changes are reported on stand
 
 A field is removed only if an apply would not delete it then: not if the last-applied annotation contains it, if no other
 manager manages it, or if the object was applied by a client that records its manifest elsewhere, such as Helm 3. In these cases
-it is set to the live value. Use kubectl handoff release once to be able to drop the field.
+it is set to the live value. Use kubectl handoff release once to be able to drop the field. The fields of a rule with edit: apply
+stay as they are, because a new value in the manifest wins.
 
 Objects that do not exist stay unchanged. strip works with and without the handoff webhook, and in every namespace, whatever
 its mode. Objects without a namespace are looked up in the namespace of -n or of the context: as a post-renderer, strip needs the

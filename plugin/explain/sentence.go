@@ -202,12 +202,10 @@ func (e Explanation) kept(f *ownership.Field, manifest, base ownership.Declarati
 
 // edited returns what an edit of the manifest would do, if the rule of the field's owner lets it win.
 func (e Explanation) edited(f *ownership.Field) string {
-	for _, rule := range e.Subject.Context.Managers.RulesFor(f.Path) {
-		if rule.Name == f.Owner.Rule && rule.Edit == ownership.EditApply {
-			return "; a manifest with another value than before wins"
-		}
+	if !e.Subject.Context.Managers.IsEditable(f.Path, f.Owner) {
+		return ""
 	}
-	return ""
+	return "; a manifest with another value than before wins"
 }
 
 // Keeps reports whether handoff, in mode enforce, would keep a field that an apply changes. Manifest and base are how the

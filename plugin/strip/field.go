@@ -89,10 +89,10 @@ func (f *Field) keep(s source.Subject, reason string) {
 	}
 }
 
-// keeps reports whether the decision table keeps a field that a manifest sets. A field with an unknown owner is not kept.
+// keeps reports whether the decision table keeps a field that a manifest sets, whatever it sets. A field with an unknown owner is not kept.
 func keeps(s source.Subject, f *ownership.Field) bool {
 	declared := ownership.Declared{Manifest: ownership.Sets, Base: f.Declared}
-	return f.Owner.Kind != ownership.Unknown &&
+	return f.Owner.Kind != ownership.Unknown && !s.Context.Managers.IsEditable(f.Path, f.Owner) &&
 		merge.LookupApply(f.Owner.Kind, declared, s.Kind.GroupKind(), f.Path, s.Context.IsScale(f.Path)).Verdict == merge.Keep
 }
 

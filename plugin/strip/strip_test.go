@@ -39,7 +39,12 @@ func stripped(t *testing.T, annotations, entries, live, spec string) (after stri
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	reader := source.Reader{Cluster: genericclioptions.NewConfigFlags(false), Configuration: config.Default()}
+	configuration := config.Default()
+	configuration.Rules = []config.Rule{
+		{Name: "edited", Fields: []string{".spec.minReadySeconds"}, Writers: []string{"tuner"}, Edit: "apply"},
+		{Name: "kept", Fields: []string{".spec.revisionHistoryLimit"}, Writers: []string{"tuner"}},
+	}
+	reader := source.Reader{Cluster: genericclioptions.NewConfigFlags(false), Configuration: configuration}
 	objects, err := reader.Live(t.Context(), resource.FilenameOptions{Filenames: []string{file}})
 	if err != nil {
 		t.Fatal(err)
@@ -133,6 +138,11 @@ func TestFileDropsOrSetsTheFieldsThatOthersOwn(t *testing.T) {
 			annotations: rule, entries: byHPA + "," + resizer, live: pod,
 			spec: "spec:\n  template:\n    spec:\n      containers:\n      - name: a\n        resources: {requests: {cpu: 1, memory: 1Gi}}\n",
 			want: "spec:\n  template:\n    spec:\n      containers:\n      - name: a\n        resources: {requests: {memory: 1Gi}}\n", lines: []string{"dropped " + path + ", owned by resizer"},
+		},
+		"a field of a rule that lets a new value in the manifest win, and one of another rule": {
+			entries: `{manager: tuner, operation: Update, apiVersion: apps/v1, fieldsV1: {"f:spec":{"f:minReadySeconds":{},"f:revisionHistoryLimit":{}}}}`,
+			live:    "{minReadySeconds: 5, revisionHistoryLimit: 3}", spec: "spec: {minReadySeconds: 1, revisionHistoryLimit: 2}\n",
+			want: "spec: {minReadySeconds: 1}\n", lines: []string{"dropped .spec.revisionHistoryLimit, owned by tuner"},
 		},
 		"a field of a user": {
 			entries: `{manager: kubectl-patch, operation: Update, apiVersion: apps/v1, fieldsV1: {"f:spec":{"f:paused":{}}}},` + byHPA,

@@ -17,7 +17,7 @@ rules:
 - {name: seconds, kinds: [{group: apps, kind: Deployment}], fields: [.spec.minReadySeconds], writers: [my-operator]}
 `
 
-// hookOfNamespace calls a webhook for Deployments, Services and VirtualServices of one namespace, in addition to the suite's webhook.
+// hookOfNamespace calls a webhook for the Deployments of one namespace, in addition to the suite's webhook.
 const hookOfNamespace = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingWebhookConfiguration
@@ -30,10 +30,10 @@ webhooks:
   admissionReviewVersions: [v1]
   reinvocationPolicy: IfNeeded
   namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: "{name}"}}
-  rules: [{apiGroups: ["", apps, networking.istio.io], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [deployments, services, virtualservices], scope: Namespaced}]
+  rules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [deployments], scope: Namespaced}]
 `
 
-// configured starts a webhook with a configuration of its own, which the API server also calls for the namespace.
+// configured starts a webhook with a configuration of its own, which the API server also calls for the Deployments of the namespace.
 // It returns the configuration's file as well.
 func (n *namespace) configured(configuration string) (file string, webhook *handofftest.Webhook) {
 	n.Helper()
