@@ -26,10 +26,18 @@ func (s *search) isAtomic(n *fieldtree.Node) { s.atomic[n] = true }
 
 func anyRule(*Rule) bool { return true }
 
-// addInside adds the fields inside atomic fields that rules name and that objects have.
+// addInside adds the fields inside atomic fields that rules name and that objects have. A map of which an entry only contains the map
+// itself is not atomic if another entry contains its keys.
 func (s *search) addInside(accepts func(*Rule) bool, objects ...Object) {
 	if len(s.atomic) == 0 {
 		return
+	}
+	for _, e := range slices.Concat(s.write.LiveEntries, s.write.IncomingEntries) {
+		s.tree.Managed(e.Fields, func(n *fieldtree.Node, subset *jsontree.Node) {
+			if !fieldtree.IsLeaf(subset) {
+				delete(s.atomic, n)
+			}
+		})
 	}
 	matcher := s.context.Managers.rules.matcher(s.write.Meter, accepts)
 	for _, n := range slices.Clone(s.tree.Nodes()) {
@@ -170,7 +178,7 @@ func appended(path fieldpath.Path, element fieldpath.PathElement) fieldpath.Path
 // manifest sets nothing of its kind.
 func (s *search) fieldInside(n *fieldtree.Node, in *insideField) (c ContestedField, ok bool) {
 	is, sent := s.inLive.Of(n), s.inIncoming.Of(n)
-	if s.parents[in.atomic.ID] || s.inIncoming.Of(in.atomic).Kind() != s.inLive.Of(in.atomic).Kind() {
+	if s.inIncoming.Of(in.atomic).Kind() != s.inLive.Of(in.atomic).Kind() {
 		return c, false
 	}
 	c = ContestedField{Path: n.Path(), Atomic: in.atomic.Path(), Live: is.Text(), Incoming: sent.Text(), Unmatched: in.unmatched}

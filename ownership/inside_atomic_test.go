@@ -112,3 +112,32 @@ func TestRulesInside(t *testing.T) {
 		t.Errorf("want no rule for a field that no writer manages, got %s", rules[0].Name)
 	}
 }
+
+// TestAMapThatAnEntryContainsWithoutItsKeysIsNotAtomic verifies that a key stays the person's who has set it under a rule for any writer,
+// although the applier's entry has nothing of the map but the map itself.
+func TestAMapThatAnEntryContainsWithoutItsKeysIsNotAtomic(t *testing.T) {
+	fields, err := ownership.ParseControllerFields(".spec.map.key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind := schema.GroupVersionKind{Version: "v1", Kind: "Widget"}
+	rules, err := ownership.NewRules(ownership.Rule{Name: "any", Fields: fields, Writers: []string{ownership.AnyWriter}}).For(kind.GroupKind(), "", ownership.Object{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	applier, person := entry("flux", "Apply", early, `{"f:spec":{"f:map":{}}}`, ""), entry("kubectl-edit", "Update", late, `{"f:spec":{"f:map":{"f:key":{}}}}`, "")
+	is := entry("flux", "Apply", late, `{"f:spec":{"f:map":{"f:key":{}}}}`, "")
+	of := func(key, managers string) ownership.Object {
+		return object(t, fmt.Sprintf(`{"metadata":{"managedFields":[%s]},"spec":{"map":{"key":%s}}}`, managers, key))
+	}
+	managers := ownership.Managers{Imperative: []string{"kubectl-*"}}.WithRules(rules, nil)
+	w := ownership.Write{
+		Kind: kind, Managers: managers, Live: of("1", applier+","+person), Incoming: of("2", is), LiveEntries: entries(t, applier, person), IncomingEntries: entries(t, is),
+	}
+	w.Sender = ownership.Sender{Writer: ownership.Applier, Entry: w.IncomingEntries[0]}
+	w.Manifests = managers.ManifestsOf(w.Sender, w.Live, w.Incoming, w.LiveEntries)
+	contested, err := ownership.ObjectContext{Managers: managers}.ContestedFields(w)
+	if err != nil || len(contested) != 1 || contested[0].Atomic != nil {
+		t.Errorf("want .spec.map.key, in no atomic field, got %v, %v", contested, err)
+	}
+}
