@@ -18,6 +18,8 @@ func TestTheDocumentedPolicyForObjects(t *testing.T) {
 	}
 	kubectl(t, "", "create", "clusterrole", "editors", "--verb=*", "--resource=configmaps")
 	kubectl(t, "", "create", "rolebinding", "editors", "-n", "restricted", "--clusterrole=editors", "--user=editor")
+	kubectl(t, "", "create", "clusterrole", "role-editors", "--verb=get,patch", "--resource=clusterroles", "--resource-name=role-editors")
+	kubectl(t, "", "create", "clusterrolebinding", "role-editors", "--clusterrole=role-editors", "--user=editor")
 	const refused = "you may not write handoff's label and annotation on objects"
 	as := func(args ...string) result {
 		t.Helper()
@@ -34,6 +36,7 @@ func TestTheDocumentedPolicyForObjects(t *testing.T) {
 		"the label":          {append(label, mode+"off"), true},
 		"the annotation":     {append(annotate, "ownership-handoff.io/controller-fields=.data"), true},
 		"another label":      {append(label, "team=web"), false},
+		"of a ClusterRole":   {[]string{"label", "clusterrole", "role-editors", mode + "enforce"}, true},
 		"another annotation": {append(annotate, mode+"off"), false}, // it has no effect
 	} {
 		if r := as(c.args...); (r.err != nil) != c.refused || strings.Contains(r.stderr, refused) != c.refused {

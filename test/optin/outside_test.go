@@ -65,7 +65,7 @@ func TestObjectsOutsideNamespacesAreCalledForOnlyWithTheLabel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for label, called := range map[string]string{"": "", "off": "", "enforce": outside, "warn": outside, "enfroce": outside} {
+	for label, called := range map[string]string{"": "", "off": "", "enforce": outside, "enfroce": outside} {
 		t.Run(label, func(t *testing.T) {
 			object, labels := installation.Object{}, ""
 			if label != "" {
