@@ -9,8 +9,24 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/test/golden"
 )
+
+// TestTheExamplesOfRulesAreConfigurations parses the rules in docs/rules.md.
+func TestTheExamplesOfRulesAreConfigurations(t *testing.T) {
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(read(t, "../../docs/rules.md"), -1)
+	if len(blocks) < 3 {
+		t.Errorf("found %d blocks on the page", len(blocks))
+	}
+	for _, block := range blocks {
+		_, rules, _ := strings.Cut(block[1], "rules:\n")
+		c, err := config.Parse([]byte("apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\nrules:\n" + rules))
+		if err != nil || len(c.Rules) == 0 {
+			t.Errorf("%v: %s", err, block[1])
+		}
+	}
+}
 
 // TestThePageShowsRealOutput compares the output in docs/kubectl-plugin.md with the golden files of the tests.
 func TestThePageShowsRealOutput(t *testing.T) {
