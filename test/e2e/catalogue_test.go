@@ -271,6 +271,7 @@ func (n *namespace) outcomes(s syncer, all []*packEntry, mode string) []outcome 
 func withKinds(t *testing.T, all []*packEntry) {
 	t.Helper()
 	withScalers(t)
+	withVirtualServices(t)
 	n := &namespace{T: t, name: "default", silent: true}
 	for _, p := range all {
 		kind := p.object.GroupVersionKind()
@@ -279,7 +280,7 @@ func withKinds(t *testing.T, all []*packEntry) {
 			continue
 		}
 		plural := strings.ToLower(kind.Kind) + "s"
-		n.apply(strings.NewReplacer("gadgets", plural, "gadget", strings.ToLower(kind.Kind), "Gadget", kind.Kind).Replace(
+		n.apply(strings.NewReplacer("}\nspec:", ", annotations: {api-approved.kubernetes.io: unapproved}}\nspec:", "gadgets", plural, "gadget", strings.ToLower(kind.Kind), "Gadget", kind.Kind).Replace(
 			objects.Gadgets(kind.Group, fmt.Sprintf("  - name: %s\n    served: true\n    storage: true\n"+
 				"    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}\n", kind.Version))))
 		n.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/"+plural+"."+kind.Group)

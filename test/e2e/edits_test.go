@@ -39,14 +39,6 @@ rules:
   fields: [.spec.replicas]
   writers: [sleeper]
   edit: apply
-- name: weights
-  kinds: [{group: networking.istio.io, kind: VirtualService}]
-  fields: [".spec.http[name=*].route[destination.host=*].weight"]
-  writers: [rollouts-controller]
-- name: pod-template-hash
-  kinds: [{group: core, kind: Service}]
-  fields: [.spec.selector.rollouts-pod-template-hash]
-  writers: [rollouts-controller]
 - name: edited-weights
   kinds: [{group: networking.istio.io, kind: VirtualService}]
   selector: {matchLabels: {weights: edited}}
