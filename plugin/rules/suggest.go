@@ -59,24 +59,39 @@ func (s *Suggestions) Add(subject source.Subject, packs []string) error {
 	counted := map[*Suggestion]bool{}
 	for i := range fields {
 		f := &fields[i]
-		pack, _, isPack := strings.Cut(f.Owner.Rule, "/")
-		if f.Owner.Kind != ownership.Controller || !isPack || !slices.Contains(packs, pack) {
-			continue
-		}
 		if f.Declared != ownership.Sets && !unrecorded {
 			continue
 		}
-		suggestion := s.of(pack)
-		suggestion.Fields++
-		if !counted[suggestion] {
-			counted[suggestion] = true
-			suggestion.Objects++
-		}
-		if !slices.Contains(suggestion.Writers, f.Owner.By) {
-			suggestion.Writers = append(suggestion.Writers, f.Owner.By)
+		for _, pack := range packsOf(subject, f) {
+			if !slices.Contains(packs, pack) {
+				continue
+			}
+			suggestion := s.of(pack)
+			suggestion.Fields++
+			if !counted[suggestion] {
+				counted[suggestion] = true
+				suggestion.Objects++
+			}
+			if !slices.Contains(suggestion.Writers, f.Owner.By) {
+				suggestion.Writers = append(suggestion.Writers, f.Owner.By)
+			}
 		}
 	}
 	return nil
+}
+
+// packsOf returns the packs with rules by which a writer owns a field, or what is inside it.
+func packsOf(subject source.Subject, f *ownership.Field) (packs []string) {
+	rules := []string{f.Owner.Rule}
+	for _, rule := range subject.Context.Managers.RulesInside(f.Path, f.Entries) {
+		rules = append(rules, rule.Name)
+	}
+	for _, rule := range rules {
+		if pack, _, isPack := strings.Cut(rule, "/"); isPack && !slices.Contains(packs, pack) {
+			packs = append(packs, pack)
+		}
+	}
+	return packs
 }
 
 // of returns the suggestion of a pack, which it adds if there is none.

@@ -26,6 +26,8 @@ spec:
       - {name: side, image: "registry.invalid/side:1"}
 ---
 {apiVersion: v1, kind: Secret, metadata: {name: webhook, namespace: bakery}, data: {tls.crt: "", tls.key: ""}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: oven, namespace: bakery}, spec: {selector: {app: oven}, ports: [{port: 80}]}}
 `
 
 // asleep is an object of the namespace that is applied server-side.
@@ -52,6 +54,7 @@ func TestRulesSuggestPacks(t *testing.T) {
 		"create secret generic own --from-literal=a=b --field-manager=bakery-operator",
 		"create deployment free --image=registry.invalid/free:1 --replicas=0 --field-manager=keel",
 		"rollout restart deployment/oven",
+		`patch service oven -p {"spec":{"selector":{"rollouts-pod-template-hash":"a1"}}} --field-manager=rollouts-controller`,
 		`patch cronjob bake -p {"spec":{"suspend":true}} --field-manager=gokubedownscaler`,
 	} {
 		if _, err := kubectl(append([]string{"-n", "bakery"}, strings.Fields(step)...)...); err != nil {
