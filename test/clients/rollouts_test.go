@@ -27,7 +27,7 @@ kind: Service
 metadata: {name: %s, annotations: {ownership-handoff.io/controller-fields: .spec.selector.rollouts-pod-template-hash}}
 spec: {ports: [{port: 80}], selector: {app: %s}}
 `
-	return `apiVersion: networking.istio.io/v1alpha3
+	return `apiVersion: networking.istio.io/v1
 kind: VirtualService
 metadata:
   name: web

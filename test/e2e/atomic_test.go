@@ -71,9 +71,13 @@ func eachInside(t *testing.T, kind string, test func(n *edited)) {
 	})
 }
 
-// splits sets the weights as Argo Rollouts does, which updates the whole object.
+// splits changes the spec as Argo Rollouts does, which uses an older API version of VirtualServices than manifests do.
 func (n *edited) splits(spec string) {
-	n.kubectl("patch", n.kind, "web", "--type=merge", "--field-manager=rollouts-controller", "-p", `{"spec":`+spec+`}`)
+	kind := n.kind
+	if kind == "virtualservice" {
+		kind = "virtualservices.v1alpha3.networking.istio.io"
+	}
+	n.kubectl("patch", kind, "web", "--type=merge", "--field-manager=rollouts-controller", "-p", `{"spec":`+spec+`}`)
 }
 
 // wantManagersOf checks the managers of a field, in any order.

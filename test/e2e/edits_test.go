@@ -54,7 +54,9 @@ const hookOutside = `
   sideEffects: NoneOnDryRun
   admissionReviewVersions: [v1]
   objectSelector: {matchExpressions: [{key: ownership-handoff.io/mode, operator: NotIn, values: ["off"]}, {key: ownership-handoff.io/mode, operator: Exists}]}
-  rules: [{apiGroups: [apiextensions.k8s.io], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [customresourcedefinitions]}]
+  rules:
+  - {apiGroups: [apiextensions.k8s.io], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [customresourcedefinitions]}
+  - {apiGroups: [rbac.authorization.k8s.io], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [clusterroles]}
 `
 
 // image is the JSONPath of the image of the container.

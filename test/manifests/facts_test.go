@@ -140,8 +140,8 @@ func TestAlertsAndPanelsUseTheMetricsOfHandoff(t *testing.T) {
 func TestAlertsAndPanelsUseTheNamesOfTheWebhooks(t *testing.T) {
 	t.Parallel()
 	webhooks, _, err := unstructured.NestedSlice(kustomize(t, "base")["MutatingWebhookConfiguration/handoff"].Object, "webhooks")
-	if err != nil || len(webhooks) != 3 {
-		t.Fatalf("want three webhooks, got %d: %v", len(webhooks), err)
+	if err != nil || len(webhooks) != 4 {
+		t.Fatalf("want four webhooks, got %d: %v", len(webhooks), err)
 	}
 	for _, file := range []string{"prometheusrule.yaml", "dashboard.json"} {
 		text := read(t, "components", "monitoring", file)
