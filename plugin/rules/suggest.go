@@ -82,14 +82,14 @@ func (s *Suggestions) Add(subject source.Subject, packs []string) error {
 
 // packsOf returns the packs with rules by which a writer owns a field, or what is inside it.
 func packsOf(subject source.Subject, f *ownership.Field) (packs []string) {
-	rules := []string{f.Owner.Rule}
-	for _, rule := range subject.Context.Managers.RulesInside(f.Path, f.Entries) {
-		rules = append(rules, rule.Name)
-	}
-	for _, rule := range rules {
+	add := func(rule string) {
 		if pack, _, isPack := strings.Cut(rule, "/"); isPack && !slices.Contains(packs, pack) {
 			packs = append(packs, pack)
 		}
+	}
+	add(f.Owner.Rule)
+	for _, rule := range subject.Context.Managers.RulesInside(f.Path, f.Entries) {
+		add(rule.Name)
 	}
 	return packs
 }
