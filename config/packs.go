@@ -73,7 +73,7 @@ func ReadPack(name string) (p Pack, err error) {
 func (c *HandoffConfiguration) addPacks() error {
 	rules := slices.Clone(c.Rules)
 	for i, rule := range rules {
-		if pack, _ := rule.pack(); pack != "" {
+		if pack, _ := PackOf(rule.Name); pack != "" {
 			return inField(fmt.Sprintf("rules[%d].name", i), fmt.Errorf("%q contains a slash, as only rules of packs do; write another name", rule.Name))
 		}
 	}
@@ -91,17 +91,17 @@ func (c *HandoffConfiguration) addPacks() error {
 	return nil
 }
 
-// pack returns the name of the rule's pack, empty for a rule of the file, and its name there.
-func (r Rule) pack() (pack, name string) {
-	if pack, name, ok := strings.Cut(r.Name, packSeparator); ok {
+// PackOf returns the name of a rule's pack, empty for a rule of a file, and the rule's name there. rule is Rule.Name.
+func PackOf(rule string) (pack, name string) {
+	if pack, name, ok := strings.Cut(rule, packSeparator); ok {
 		return pack, name
 	}
-	return "", r.Name
+	return "", rule
 }
 
 // inRule returns an error about a rule. For a rule of a pack, it is about the pack: the rule is not in the file.
 func (c HandoffConfiguration) inRule(index int, err error) error {
-	pack, _ := c.Rules[index].pack()
+	pack, _ := PackOf(c.Rules[index].Name)
 	if pack == "" {
 		return inField(fmt.Sprintf("rules[%d]", index), err)
 	}

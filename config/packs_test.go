@@ -43,7 +43,7 @@ func TestEveryPackIsValid(t *testing.T) {
 			t.Errorf("%s: no version or title", name)
 		}
 		for _, rule := range p.Rules {
-			_, of, _ := strings.Cut(rule.Name, "/")
+			_, of := config.PackOf(rule.Name)
 			isAny := func(k config.RuleKind) bool { return k.Group == "*" || k.Kind == "*" }
 			if entry := p.Entries[of]; entry.Lost == "" || len(rule.Kinds) == 0 || slices.ContainsFunc(rule.Kinds, isAny) {
 				t.Errorf("rule %s: want kinds without wildcards and an entry, got %v, %v", rule.Name, rule.Kinds, entry)

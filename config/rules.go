@@ -61,7 +61,7 @@ var ruleName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$`)
 
 func (r Rule) parse() (parsed ownership.Rule, err error) {
 	parsed = ownership.Rule{Name: r.Name, Namespaces: r.Namespaces, Writers: r.Writers, Edit: r.Edits()}
-	if _, name := r.pack(); !ruleName.MatchString(name) {
+	if _, name := PackOf(r.Name); !ruleName.MatchString(name) {
 		return parsed, inField("name", fmt.Errorf("%q is not a name; use lowercase letters, digits, - and ., such as right-sizer", r.Name))
 	}
 	for i, kind := range r.Kinds {
@@ -113,9 +113,9 @@ func (c HandoffConfiguration) validateRules(managers []listed) error {
 	}
 	for i, rule := range c.Rules {
 		err := validateWriters(rule, managers)
-		pack, _ := rule.pack()
+		pack, _ := PackOf(rule.Name)
 		for j := 0; j < i && err == nil; j++ {
-			if earlier, _ := c.Rules[j].pack(); earlier != "" || pack == "" { // a rule of the file decides before those of packs
+			if earlier, _ := PackOf(c.Rules[j].Name); earlier != "" || pack == "" { // a rule of the file decides before those of packs
 				err = c.Rules[j].contradicts(rule, j)
 			}
 		}

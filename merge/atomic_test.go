@@ -43,10 +43,13 @@ func TestFieldsInsideAnAtomicField(t *testing.T) {
 			".http[name=*].h.x", `[{"name":"a","h":{"x":1}}]`, `[{"name":"a","h":"s"}]`, `[{"name":"a","h":"s"}]`, "ci", false,
 		},
 		"elements cannot be matched": {".http[*].w", `[{"w":1},{"w":2}]`, `[{"w":3},{"w":4}]`, `[{"w":3},{"w":4}]`, "ci", false},
-		"a key of a map":             {".http.hash", `{"app":"a","hash":"x"}`, `{"app":"b"}`, `{"app":"b","hash":"x"}`, both, false},
-		"a rule for all of it":       {".http", `[{"name":"a","w":1}]`, `[{"name":"a","w":2}]`, `[{"name":"a","w":1}]`, controller, true},
-		"two paths for one value":    {".http[name=*].w,.spec.http[*].w", `[{"name":"a","w":1}]`, `[{"name":"a","w":2}]`, `[{"name":"a","w":1}]`, controller, false},
-		"a path in another one":      {".http[name=*].w,.spec.http[x=*]", `[{"name":"a","x":1,"w":1}]`, `[{"name":"a","x":1,"w":2}]`, `[{"name":"a","x":1,"w":1}]`, controller, false},
+		"two elements are one in the manifest": {
+			".http[name=*].w,.spec.http[id=*].w", `[{"name":"a","w":1},{"id":1,"w":2}]`, `[{"name":"a","id":1,"w":3}]`, `[{"name":"a","id":1,"w":3}]`, "ci", false,
+		},
+		"a key of a map":          {".http.hash", `{"app":"a","hash":"x"}`, `{"app":"b"}`, `{"app":"b","hash":"x"}`, both, false},
+		"a rule for all of it":    {".http", `[{"name":"a","w":1}]`, `[{"name":"a","w":2}]`, `[{"name":"a","w":1}]`, controller, true},
+		"two paths for one value": {".http[name=*].w,.spec.http[*].w", `[{"name":"a","w":1}]`, `[{"name":"a","w":2}]`, `[{"name":"a","w":1}]`, controller, false},
+		"a path in another one":   {".http[name=*].w,.spec.http[x=*]", `[{"name":"a","x":1,"w":1}]`, `[{"name":"a","x":1,"w":2}]`, `[{"name":"a","x":1,"w":1}]`, controller, false},
 		"a path for all and one for a part": {
 			".http[name=*].w,.spec.http", `[{"name":"a","w":1}]`, `[{"name":"a","w":2,"y":1}]`, `[{"name":"a","w":1}]`, controller, true,
 		},

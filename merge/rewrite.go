@@ -28,8 +28,10 @@ import (
 //
 // The patch removes the kept fields from the last-applied annotation, whichever applier wrote it, and with them parents that
 // are left empty. Fields inside an atomic field stay there: the manifest sets the rest of it. The atomic field has the managers that it
-// has in live and, if the write changes more of it, the applier. If the write changes nothing else, the result is the live object, byte for byte: the API server then stores
-// nothing, and the resourceVersion stays the same.
+// has in live and, if the write changes more of it, the applier.
+//
+// If the write changes nothing else, the result is the live object, byte for byte: the API server then stores nothing, and the
+// resourceVersion stays the same.
 //
 // The error is ownership.ErrManagedFields, ErrNotRestored, or that of a value that is not JSON.
 func Rewrite(w ownership.Write, changes []Change) (out Outcome, err error) {

@@ -46,8 +46,7 @@ func (c ObjectContext) appliedValues(w Write) (a appliedValues) {
 // setEdited sets ContestedField.Editable and Edited. rules are those that assign the field, of which the one of its owner decides. A value
 // that the base still has was applied without a keep, as while handoff did not act: the record can be older.
 func (a appliedValues) setEdited(c *ContestedField, rules []*Rule, base []byte) {
-	of := slices.IndexFunc(rules, func(r *Rule) bool { return r.Name == c.Owner.Rule })
-	if c.Owner.Kind != Controller || of < 0 || rules[of].Edit != EditApply {
+	if c.Owner.Kind != Controller || !c.Owner.isEditable(rules) {
 		return
 	}
 	last, known := a.hashes[c.Path.String()][a.manager]
@@ -106,7 +105,7 @@ func (c ObjectContext) AppliedValues(w Write) (text []byte, changed bool, err er
 	s := newSearch(c, w)
 	matcher := rules.matcher(w.Meter, (*Rule).remembers)
 	for _, e := range slices.Concat(w.LiveEntries, w.IncomingEntries) {
-		if err := addMatching(s.tree, e, matcher, s.isAtomic); err != nil {
+		if err := addMatching(s.tree, e, matcher, s.addAtomic); err != nil {
 			return nil, false, err
 		}
 	}
@@ -147,7 +146,7 @@ func (s *search) appliedNow() map[string]map[string]string {
 func (s *search) setsNow(n *fieldtree.Node, path fieldpath.Path) bool {
 	m := s.write.Manifests
 	if in := s.inside[n]; in != nil {
-		return in.unmatched == "" && s.declaredInside(in, path, s.inLive.Of(n), s.inIncoming.Of(n)).Manifest == Sets
+		return !in.unmatched && s.declaredInside(in, path, s.inLive.Of(n), s.inIncoming.Of(n)).Manifest == Sets
 	}
 	unrecorded := !m.Recorded && !m.sender.ServerSide() && m.sender.Entry.Contains(path)
 	return s.inIncoming.Of(n) != nil && (unrecorded || s.declared(n, path).Manifest == Sets)

@@ -59,7 +59,7 @@ func (c ObjectContext) ContestedFields(w Write) ([]ContestedField, error) {
 	if s.tree.Empty() {
 		return nil, nil
 	}
-	s.addInside(anyRule, w.Live)
+	s.addInside(func(*Rule) bool { return true }, w.Live)
 	s.readValues()
 	s.readManagers()
 	fields := make([]ContestedField, 0, s.tree.Len())
@@ -85,6 +85,8 @@ type search struct {
 	// atomic are the fields of which rules name a part that managedFields do not contain, and inside these parts.
 	atomic map[*fieldtree.Node]bool
 	inside map[*fieldtree.Node]*insideField
+	// matched is that of counterparts, nil before its first call.
+	matched map[*jsontree.Node]*jsontree.Node
 	// aliases are the other paths by which a manifest can set a field.
 	aliases map[*fieldtree.Node]*fieldtree.Node
 	// elsewhere are the first writers of rules that have an entry in another API version.
@@ -134,7 +136,7 @@ func (s *search) addRuled() error {
 		if len(of) == 0 {
 			continue
 		}
-		if err := addMatching(s.tree, e, rules.matcher(s.write.Meter, func(rule *Rule) bool { return of[rule] }), s.isAtomic); err != nil {
+		if err := addMatching(s.tree, e, rules.matcher(s.write.Meter, func(rule *Rule) bool { return of[rule] }), s.addAtomic); err != nil {
 			return err
 		}
 	}
@@ -239,6 +241,9 @@ func (s *search) readManagers() {
 			s.managers[n.ID] = append(s.managers[n.ID], i)
 			s.parents[n.ID] = s.parents[n.ID] || !fieldtree.IsLeaf(subset)
 		})
+	}
+	for n, in := range s.inside {
+		s.managers[n.ID] = s.managers[in.atomic.ID]
 	}
 }
 

@@ -2,7 +2,6 @@ package ownership
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 	"strconv"
 
@@ -17,14 +16,18 @@ import (
 type insideField struct {
 	atomic *fieldtree.Node
 	rules  []*Rule // that name it, in their order
-	// unmatched is why the elements of a list, which is then the field, do not have names of their own.
-	unmatched string
+	// unmatched reports that it is a list in live with elements that have no unique names, and that rules name something in them.
+	unmatched bool
 }
 
-// isAtomic records a leaf of an entry that a rule leads into.
-func (s *search) isAtomic(n *fieldtree.Node) { s.atomic[n] = true }
+// Why elements of lists are not matched.
+const (
+	notUnique           = "list elements have no unique names"
+	notUniqueInManifest = "list elements have no unique names in the manifest"
+)
 
-func anyRule(*Rule) bool { return true }
+// addAtomic records a leaf of an entry that a rule leads into.
+func (s *search) addAtomic(n *fieldtree.Node) { s.atomic[n] = true }
 
 // addInside adds the fields inside atomic fields that rules name and that objects have. A map of which an entry only contains the map
 // itself is not atomic if another entry contains its keys.
@@ -47,7 +50,7 @@ func (s *search) addInside(accepts func(*Rule) bool, objects ...Object) {
 		path := n.Path()
 		w := insideWalk{search: s, matcher: matcher, atomic: n}
 		for _, o := range objects {
-			w.visit(path, o.root.Find(path), matcher.at(path), true)
+			w.visit(path, o.root.Find(path), matcher.at(path))
 		}
 	}
 }
@@ -59,48 +62,68 @@ type insideWalk struct {
 	atomic  *fieldtree.Node
 }
 
-// visit adds the fields at or nested under a path to which patterns lead, and reports whether there are any. Without add, it only looks.
-func (w insideWalk) visit(path fieldpath.Path, value *jsontree.Node, at []*patternNode, add bool) (found bool) {
+// visit adds the fields at or nested under a path to which patterns lead.
+func (w insideWalk) visit(path fieldpath.Path, value *jsontree.Node, at []*patternNode) {
 	if rules := w.rulesAt(at); len(rules) > 0 && len(path) > w.atomic.Depth() {
-		if add {
-			w.add(path, insideField{atomic: w.atomic, rules: rules})
-		}
-		return true
+		w.add(path, insideField{atomic: w.atomic, rules: rules})
+		return
 	}
 	if value.Kind() == '[' {
-		return w.visitElements(path, value, at, add)
+		w.visitElements(path, value, at)
+		return
 	}
 	for part := range value.Parts() {
-		next := w.matcher.next(at, "f:"+part.Name())
-		if len(next) > 0 && w.visit(appended(path, fieldpath.FieldNameElement(part.Name())), part, next, add) {
-			found = true
+		if next := w.matcher.next(at, "f:"+part.Name()); len(next) > 0 {
+			w.visit(appended(path, fieldpath.FieldNameElement(part.Name())), part, next)
 		}
 	}
-	return found
 }
 
-// visitElements is visit for a list. If a field that a rule names is in an element without a name of its own, the list is added instead.
-func (w insideWalk) visitElements(path fieldpath.Path, list *jsontree.Node, at []*patternNode, add bool) (found bool) {
-	unmatched := false
+// visitElements is visit for a list. If rules name something in an element without a unique name, the list is added as well.
+func (w insideWalk) visitElements(path fieldpath.Path, list *jsontree.Node, at []*patternNode) {
+	var unmatched []*Rule
 	for element := range list.Parts() {
-		named := namedElement{list: list, element: element}
-		for _, n := range at {
-			if !w.matcher.meter.Spend(1 + stepsPerName*len(n.named)) {
-				return false
-			}
-			named.follow(n)
-		}
-		switch {
-		case len(named.next) > 0:
-			found = w.visit(appended(path, named.name), element, named.next, add) || found
-		case len(named.unclear) > 0 && w.visit(appended(path, fieldpath.IndexElement(element.Index())), element, named.unclear, false):
-			unmatched = true
+		named := w.named(list, element, at)
+		if len(named.next) > 0 {
+			w.visit(appended(path, named.name), element, named.next)
+		} else {
+			unmatched = append(unmatched, w.rulesIn(element, named.unclear)...)
 		}
 	}
-	if unmatched && add {
-		w.add(path, insideField{atomic: w.atomic, unmatched: "its elements have no different names"})
+	if len(unmatched) > 0 {
+		w.add(path, insideField{atomic: w.atomic, rules: inOrder(unmatched), unmatched: true})
 	}
-	return found || unmatched
+}
+
+// rulesIn returns the rules that name something at or nested under a value to which patterns lead.
+func (w insideWalk) rulesIn(value *jsontree.Node, at []*patternNode) []*Rule {
+	rules := w.rulesAt(at)
+	if len(rules) > 0 || len(at) == 0 {
+		return rules
+	}
+	for part := range value.Parts() {
+		var next []*patternNode
+		if value.IsObject() {
+			next = w.matcher.next(at, "f:"+part.Name())
+		} else {
+			named := w.named(value, part, at)
+			next = append(named.next, named.unclear...)
+		}
+		rules = append(rules, w.rulesIn(part, next)...)
+	}
+	return inOrder(rules)
+}
+
+// named returns an element with its name.
+func (w insideWalk) named(list, element *jsontree.Node, at []*patternNode) namedElement {
+	named := namedElement{list: list, element: element}
+	for _, n := range at {
+		if !w.matcher.meter.Spend(1 + stepsPerName*len(n.named)) {
+			break
+		}
+		named.follow(n)
+	}
+	return named
 }
 
 // stepsPerName is what it costs to name an element, in steps of the meter.
@@ -144,17 +167,11 @@ func (e *namedElement) add(name fieldpath.PathElement, to *patternNode, identifi
 	}
 }
 
-// add adds a field. If two objects have it, its rules are those of both.
+// add adds a field, which another object can have as well.
 func (w insideWalk) add(path fieldpath.Path, field insideField) {
-	n := w.search.tree.Add(path)
-	if n == nil {
-		return
+	if n := w.search.tree.Add(path); n != nil && w.search.inside[n] == nil {
+		w.search.inside[n] = &field
 	}
-	if is := w.search.inside[n]; is != nil {
-		is.unmatched = cmp.Or(is.unmatched, field.unmatched)
-		return
-	}
-	w.search.inside[n] = &field
 }
 
 // rulesAt returns the accepted rules with a pattern that ends at one of the nodes.
@@ -181,34 +198,55 @@ func (s *search) fieldInside(n *fieldtree.Node, in *insideField) (c ContestedFie
 	if s.inIncoming.Of(in.atomic).Kind() != s.inLive.Of(in.atomic).Kind() {
 		return c, false
 	}
-	c = ContestedField{Path: n.Path(), Atomic: in.atomic.Path(), Live: is.Text(), Incoming: sent.Text(), Unmatched: in.unmatched}
-	if c.Unmatched == "" && c.Changed() && !s.isMatched(n, in) {
-		c.Unmatched = "elements of the manifest have no different names"
+	c = ContestedField{Path: n.Path(), Atomic: in.atomic.Path(), Live: is.Text(), Incoming: sent.Text()}
+	switch {
+	case in.unmatched:
+		c.Unmatched = notUnique
+	case c.Changed() && !s.isMatched(n, in):
+		c.Unmatched = notUniqueInManifest
 	}
-	s.managers[n.ID] = s.managers[in.atomic.ID]
 	c.Declared = s.declaredInside(in, c.Path, is, sent)
 	c.Removed = c.Changed() && sent == nil
-	rules := in.rules
-	if in.unmatched != "" {
-		rules = s.context.Managers.rules.rules
-	}
-	c.Owner = s.ruledOwner(n, c, rules)
-	s.applied.setEdited(&c, rules, s.inBase.Of(n).Text())
+	c.Owner = s.ruledOwner(n, c, in.rules)
+	s.applied.setEdited(&c, in.rules, s.inBase.Of(n).Text())
 	return c, c.Owner.Kind >= Controller && (c.Unmatched == "" || c.Changed())
 }
 
-// isMatched reports whether the elements that a field is in have names of their own in incoming as well. An index names an element if
-// both lists have the same length.
+// isMatched reports whether the elements that a field is in have unique names in incoming as well, and no other element of live has
+// the same counterpart there. An index names an element if both lists have the same length.
 func (s *search) isMatched(n *fieldtree.Node, in *insideField) bool {
 	for ; n != in.atomic; n = n.Parent() {
-		list := s.inIncoming.Of(n.Parent())
+		list, element := s.inIncoming.Of(n.Parent()), s.inIncoming.Of(n)
 		switch {
-		case n.IsField() || list == nil:
-		case n.Element.Index != nil && list.Len() != s.inLive.Of(n.Parent()).Len(), n.Element.Key != nil && list.Count(n.Element) > 1:
+		case n.IsField() || element == nil:
+		case n.Element.Index != nil && list.Len() != s.inLive.Of(n.Parent()).Len(), n.Element.Key != nil && list.Count(n.Element) > 1,
+			s.counterparts()[element] != s.inLive.Of(n):
 			return false
 		}
 	}
 	return true
+}
+
+// counterparts returns the elements of live by those of incoming that have the same name, nil for one with several: rules can name
+// elements by different fields.
+func (s *search) counterparts() map[*jsontree.Node]*jsontree.Node {
+	if s.matched != nil {
+		return s.matched
+	}
+	s.matched = map[*jsontree.Node]*jsontree.Node{}
+	for n, in := range s.inside {
+		for ; n != in.atomic; n = n.Parent() {
+			element, live := s.inIncoming.Of(n), s.inLive.Of(n)
+			if n.IsField() || element == nil || live == nil {
+				continue
+			}
+			if other, found := s.matched[element]; found && other != live {
+				live = nil
+			}
+			s.matched[element] = live
+		}
+	}
+	return s.matched
 }
 
 // declaredInside returns how the manifests declare a field inside an atomic field. Who sets the latter sets all that it contains.

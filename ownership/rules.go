@@ -113,7 +113,12 @@ func (m Managers) writes(r *Rule, e Entry) bool {
 
 // IsEditable reports whether the rule by which a controller owns a field lets a new value in the manifest win (EditApply).
 func (m Managers) IsEditable(field fieldpath.Path, owner FieldOwner) bool {
-	return slices.ContainsFunc(m.RulesFor(field), func(r *Rule) bool { return r.Name == owner.Rule && r.Edit == EditApply })
+	return owner.isEditable(m.RulesFor(field))
+}
+
+// isEditable is IsEditable for the rules that assign the field.
+func (o FieldOwner) isEditable(rules []*Rule) bool {
+	return slices.ContainsFunc(rules, func(r *Rule) bool { return r.Name == o.Rule && r.Edit == EditApply })
 }
 
 // RulesInside returns the rules that name fields inside an atomic field, and of which one of its managers is a writer, in their order.

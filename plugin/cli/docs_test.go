@@ -20,8 +20,11 @@ func TestTheExamplesOfRulesAreConfigurations(t *testing.T) {
 		t.Errorf("found %d blocks on the page", len(blocks))
 	}
 	for _, block := range blocks {
-		_, rules, _ := strings.Cut(block[1], "rules:\n")
-		c, err := config.Parse([]byte("apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\nrules:\n" + rules))
+		text := block[1]
+		if !strings.HasPrefix(text, "apiVersion:") {
+			text = "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\n" + text
+		}
+		c, err := config.Parse([]byte(text))
 		if err != nil || len(c.Rules) == 0 {
 			t.Errorf("%v: %s", err, block[1])
 		}

@@ -83,7 +83,7 @@ func (s *Suggestions) Add(subject source.Subject, packs []string) error {
 // packsOf returns the packs with rules by which a writer owns a field, or what is inside it.
 func packsOf(subject source.Subject, f *ownership.Field) (packs []string) {
 	add := func(rule string) {
-		if pack, _, isPack := strings.Cut(rule, "/"); isPack && !slices.Contains(packs, pack) {
+		if pack, _ := config.PackOf(rule); pack != "" && !slices.Contains(packs, pack) {
 			packs = append(packs, pack)
 		}
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 var (
@@ -71,7 +72,7 @@ func prepare(ctx context.Context, started *controlplane.ControlPlane) (err error
 	if cluster.client, err = client.New(config, client.Options{}); err != nil {
 		return fmt.Errorf("creating a client: %w", err)
 	}
-	for _, text := range []string{widgets, policy, binding} {
+	for _, text := range []string{objects.CRD("accepted.example.com", "Widget", widgets), policy, binding} {
 		object := &unstructured.Unstructured{}
 		decode([]byte(text), &object.Object)
 		if err := cluster.client.Create(ctx, object); err != nil {
@@ -162,17 +163,9 @@ func (collectWarnings) HandleWarningHeaderWithContext(ctx context.Context, code 
 	}
 }
 
-// widgets is a custom resource with a scale subresource in only one of two versions.
+// widgets are the versions of a custom resource with a scale subresource in only one of two versions.
 const (
 	widgets = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.accepted.example.com}
-spec:
-  group: accepted.example.com
-  scope: Namespaced
-  names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}
-  versions:
   - {name: v1, served: true, storage: false, schema: &schema {openAPIV3Schema: {type: object, properties: {
       status: {type: object, properties: {replicas: {type: integer}}},
       spec: {type: object, properties: {

@@ -78,7 +78,7 @@ const gadgets = `
 // defineGadgets installs the CRD and waits until the API server serves it.
 func defineGadgets(ctx context.Context) error {
 	definition := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(objects.Gadgets("apply.example.com", gadgets)), &definition.Object); err != nil {
+	if err := yaml.Unmarshal([]byte(objects.CRD("apply.example.com", "Gadget", gadgets)), &definition.Object); err != nil {
 		return fmt.Errorf("parsing the CRD: %w", err)
 	}
 	if err := controlPlane.client.Create(ctx, definition); err != nil {

@@ -80,10 +80,16 @@ func installCRDs(program string, crds ...string) error {
 	if err != nil {
 		return fmt.Errorf("applying %s: %w: %s", path, err, out)
 	}
+	return established(crds...)
+}
+
+// established waits until CRDs are established.
+func established(crds ...string) error {
 	for _, crd := range crds {
 		for deadline := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
 			args := []string{"wait", "--for=condition=Established", "--timeout=2m", "crd/" + crd}
-			if out, err = exec.Command(suite.cluster.Plane.Kubectl, args...).CombinedOutput(); err == nil {
+			out, err := exec.Command(suite.cluster.Plane.Kubectl, args...).CombinedOutput()
+			if err == nil {
 				break // kubectl fails while the CRD has no conditions yet
 			}
 			if time.Now().After(deadline) {

@@ -15,7 +15,7 @@ func withVirtualServices(t *testing.T) {
 	t.Helper()
 	cluster.virtualServices.Do(func() {
 		n := &namespace{T: t, name: "default"}
-		n.apply(objects.VirtualServices)
+		n.apply(objects.VirtualServices())
 		n.kubectl("wait", "--for=condition=Established", "crd/virtualservices.networking.istio.io", "--timeout=60s")
 	})
 }

@@ -41,7 +41,8 @@ The test ` + "`TestCatalogue`" + ` writes this page from [the packs](../config/c
 			t.Fatal(err)
 		}
 		for _, rule := range p.Rules {
-			entry := p.Entries[strings.TrimPrefix(rule.Name, name+"/")]
+			_, of := config.PackOf(rule.Name)
+			entry := p.Entries[of]
 			var kinds []string
 			for _, kind := range rule.Kinds {
 				kinds = append(kinds, strings.TrimSuffix(kind.Kind+"."+kind.Group, ".core"))

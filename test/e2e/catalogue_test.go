@@ -279,11 +279,9 @@ func withKinds(t *testing.T, all []*packEntry) {
 		if !meta.IsNoMatchError(err) {
 			continue
 		}
-		plural := strings.ToLower(kind.Kind) + "s"
-		n.apply(strings.NewReplacer("}\nspec:", ", annotations: {api-approved.kubernetes.io: unapproved}}\nspec:", "gadgets", plural, "gadget", strings.ToLower(kind.Kind), "Gadget", kind.Kind).Replace(
-			objects.Gadgets(kind.Group, fmt.Sprintf("  - name: %s\n    served: true\n    storage: true\n"+
-				"    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}\n", kind.Version))))
-		n.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/"+plural+"."+kind.Group)
+		n.apply(objects.CRD(kind.Group, kind.Kind, fmt.Sprintf("  - {name: %s, served: true, storage: true, schema: {openAPIV3Schema: "+
+			"{type: object, x-kubernetes-preserve-unknown-fields: true}}}\n", kind.Version)))
+		n.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/"+strings.ToLower(kind.Kind)+"s."+kind.Group)
 	}
 }
 

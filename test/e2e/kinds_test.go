@@ -23,17 +23,9 @@ func TestEveryBuiltInKindWithAScaleIsKept(t *testing.T) {
 	playBothSides(t, all)
 }
 
-// deploymentConfigs is the kind of OpenShift, as far as it matters here. Its API server is an aggregated one, so no
+// deploymentConfigs is the version of the kind of OpenShift, as far as it matters here. Its API server is an aggregated one, so no
 // CustomResourceDefinition declares the path of its scale, and replicas that a manifest drops are 0.
 const deploymentConfigs = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: deploymentconfigs.apps.openshift.io}
-spec:
-  group: apps.openshift.io
-  scope: Namespaced
-  names: {plural: deploymentconfigs, singular: deploymentconfig, kind: DeploymentConfig, listKind: DeploymentConfigList}
-  versions:
   - name: v1
     served: true
     storage: true
@@ -50,7 +42,7 @@ spec:
 
 func TestADeploymentConfigIsKept(t *testing.T) {
 	t.Parallel()
-	(&namespace{T: t, name: "default"}).apply(deploymentConfigs)
+	(&namespace{T: t, name: "default"}).apply(objects.CRD("apps.openshift.io", "DeploymentConfig", deploymentConfigs))
 	manifest := func(spec string) string {
 		return "apiVersion: apps.openshift.io/v1\nkind: DeploymentConfig\nmetadata: {name: web}\nspec: {" + spec + "}\n"
 	}
@@ -94,7 +86,7 @@ func withGadgets(t *testing.T) {
 	t.Helper()
 	cluster.gadgets.Do(func() {
 		n := &namespace{T: t, name: "default"}
-		n.apply(objects.Gadgets("e2e.example.com", gadgets))
+		n.apply(objects.CRD("e2e.example.com", "Gadget", gadgets))
 		n.kubectl("wait", "--for=condition=Established", "crd/gadgets.e2e.example.com", "--timeout=60s")
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // withAnnotation returns a manifest of an object web with an annotation.
@@ -184,17 +185,9 @@ func TestAPipelineBesideADeveloper(t *testing.T) {
 	play(t, all)
 }
 
-// widgets has an older version without a scale subresource, and no conversion.
+// widgets are the versions of a CRD, of which the older one is without a scale subresource, and no conversion.
 const (
 	widgets = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.e2e.example.com}
-spec:
-  group: e2e.example.com
-  scope: Namespaced
-  names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}
-  versions:
   - name: v1
     served: true
     storage: true
@@ -223,7 +216,7 @@ func withWidgets(t *testing.T) {
 	t.Helper()
 	cluster.widgets.Do(func() {
 		n := &namespace{T: t, name: "default"}
-		n.apply(widgets)
+		n.apply(objects.CRD("e2e.example.com", "Widget", widgets))
 		n.kubectl("wait", "--for=condition=Established", "crd/widgets.e2e.example.com", "--timeout=60s")
 	})
 }

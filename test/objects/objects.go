@@ -55,38 +55,28 @@ func KeepsReplicas(t *testing.T, api client.Client, object *unstructured.Unstruc
 	return replicas != probed
 }
 
-// Gadgets returns the CRD of the kind Gadget in a group. The versions are a YAML list at indentation 2.
-func Gadgets(group, versions string) string {
-	return strings.ReplaceAll(`
+// CRD returns the CustomResourceDefinition of a kind, such as Gadget, in a group. The versions are a YAML list at indentation 2.
+func CRD(group, kind, versions string) string {
+	return strings.NewReplacer("GROUP", group, "Kind_", kind, "kind_", strings.ToLower(kind)).Replace(`
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
-metadata: {name: gadgets.GROUP}
+metadata: {name: kind_s.GROUP, annotations: {api-approved.kubernetes.io: unapproved}}
 spec:
   group: GROUP
   scope: Namespaced
-  names: {plural: gadgets, singular: gadget, kind: Gadget, listKind: GadgetList}
+  names: {plural: kind_s, singular: kind_, kind: Kind_, listKind: Kind_List}
   versions:
-`, "GROUP", group) + versions
+`) + versions
 }
 
-// VirtualServices is the CRD of Istio's VirtualService, as far as it matters here: without a list type, lists are atomic.
-const VirtualServices = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: virtualservices.networking.istio.io}
-spec:
-  group: networking.istio.io
-  scope: Namespaced
-  names: {plural: virtualservices, singular: virtualservice, kind: VirtualService, listKind: VirtualServiceList}
-  versions:
-  - {name: v1, served: true, storage: true, ` + virtualServiceVersion + `}
-  - {name: v1alpha3, served: true, storage: false, ` + virtualServiceVersion + `}
-`
-
-const virtualServiceVersion = `
-    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {
+// VirtualServices returns the CRD of Istio's VirtualService, as far as it matters here: without a list type, lists are atomic.
+func VirtualServices() string {
+	const schema = `schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {
       http: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}},
-      tcp: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}}}}`
+      tcp: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}}}}}
+`
+	return CRD("networking.istio.io", "VirtualService", "  - {name: v1, served: true, storage: true, "+schema+"  - {name: v1alpha3, served: true, storage: false, "+schema)
+}
 
 // KEDAAutoscaler is an HPA of Deployment/web with the name and labels that KEDA gives it, and a minimum of 7 replicas.
 const KEDAAutoscaler = `

@@ -62,7 +62,7 @@ func TestRulesSuggestPacks(t *testing.T) {
 		}
 	}
 	file := filepath.Join(t.TempDir(), "handoff.yaml")
-	text := "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\npacks: [images, secrets]\n"
+	text := "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\npacks: [images, secrets, argo-rollouts]\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -71,6 +71,7 @@ func TestRulesSuggestPacks(t *testing.T) {
 		"rules --suggest -n bakery -o json",
 		"rules --suggest -n bakery --config "+file,
 		"rules -n bakery --config "+file,
+		"explain service/oven .spec.selector -n bakery --config "+file,
 		`explain deployment/oven .spec.template.spec.containers[name="app"].image -n bakery --config `+file,
 	)
 	checkGolden(t, "suggest", strings.ReplaceAll(got, file, "handoff.yaml"))
