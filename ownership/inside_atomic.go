@@ -107,7 +107,7 @@ func (w insideWalk) rulesIn(value *jsontree.Node, at []*patternNode) []*Rule {
 			next = w.matcher.next(at, "f:"+part.Name())
 		} else {
 			named := w.named(value, part, at)
-			next = append(named.next, named.unclear...)
+			next = slices.Concat(named.next, named.unclear)
 		}
 		rules = append(rules, w.rulesIn(part, next)...)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -95,9 +96,10 @@ func (p *proof) available(ctx context.Context) error {
 	}
 	p.webhook = installed
 	return eventually(ctx, "the webhook configuration has the caBundles", time.Minute, func() (bool, error) {
-		bundle, err := p.cluster.kubectl(ctx, "get", "mutatingwebhookconfiguration", "handoff",
-			"-o", "jsonpath={.webhooks[*].clientConfig.caBundle}")
-		return len(strings.Fields(bundle)) == 3, err
+		bundles, err := p.cluster.kubectl(ctx, "get", "mutatingwebhookconfiguration", "handoff",
+			"-o", `jsonpath={range .webhooks[*]}{.name}={.clientConfig.caBundle}{"\n"}{end}`)
+		without := slices.ContainsFunc(strings.Fields(bundles), func(line string) bool { return strings.HasSuffix(line, "=") })
+		return bundles != "" && !without, err
 	})
 }
 
