@@ -126,11 +126,10 @@ e2e-clients: controlplane bin/helm bin/certmanager build $(CLIENTS:%=bin/clients
 	go test -C test/clients -count=1 -timeout 1h -parallel 8 -args -all $(if $(UPDATE),-update)
 	E2E_CERTMANAGER='$(abspath bin/certmanager)' go test ./test/e2e -count=1 -timeout 20m -run '^TestTheInjectorsBundlesAreNeverLost$$'
 
-# The packages of the webhook, which answers requests concurrently. What test/ runs are processes, built without the race detector.
-RACE := ./cmd/... ./config ./internal/... ./merge ./ownership ./webhook/...
+# The packages that answer requests concurrently, with what they call. What test/ runs are processes, built without the race detector.
+RACE := ./cmd/... ./internal/... ./webhook/...
 .PHONY: test
-test: controlplane bin/helm build $(CLIENTS_CI:%=bin/clients/%) ## run vet and all tests, many of them against a real control plane: KUBERNETES=1.30
-	go vet ./...
+test: controlplane bin/helm build $(CLIENTS_CI:%=bin/clients/%) ## run all tests, many of them against a real control plane: KUBERNETES=1.30
 	CGO_ENABLED=1 go test -race -timeout 30m $(RACE)
 	go test -timeout 45m -parallel 8 -skip Linear $$(go list ./... | grep -vxF "$$(go list $(RACE))")
 	go test -timeout 20m -run 'Linear|PeakMemory|ScaleFieldAlone' ./webhook ./internal/jsontree ./plugin/cli ./plugin/release ./merge/schema ./merge/threeway ./merge/twoway

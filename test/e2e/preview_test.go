@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -108,13 +109,13 @@ func (f *previewed) check(r result, args []string) {
 			f.Errorf("%s: preview: %s; the apply succeeded", p.Subject, p.Refused)
 			continue
 		}
-		got := f.run("", "get", p.Subject.Kind.Kind+"."+p.Subject.Kind.Version+"."+p.Subject.Kind.Group, p.Subject.Name, "-o", "json", "--show-managed-fields")
-		if got.err != nil {
-			f.Errorf("%s: %v", p.Subject, got.stderr)
+		got, err := f.stored(p)
+		if err != nil {
+			f.Errorf("%s: %v", p.Subject, err)
 			continue
 		}
-		done, said := f.applied(p, []byte(got.stdout)), f.applied(p, want)
-		if f.scaledSince(p, []byte(got.stdout)) {
+		done, said := f.applied(p, got), f.applied(p, want)
+		if f.scaledSince(p, got) {
 			unstructured.RemoveNestedField(done, "spec", "replicas")
 			unstructured.RemoveNestedField(said, "spec", "replicas")
 		}
@@ -122,6 +123,16 @@ func (f *previewed) check(r result, args []string) {
 			f.Errorf("%s, keeps %v, acts %v (-applied +previewed):\n%s", p.Subject, p.Keeps(), p.Acts, diff)
 		}
 	}
+}
+
+// stored returns an object that was applied, in the version of its manifest.
+func (f *previewed) stored(p *preview.Preview) ([]byte, error) {
+	kind := p.Subject.Kind
+	o, err := cluster.reader.Get(context.WithoutCancel(f.Context()), f.name, kind.Kind+"."+kind.Version+"."+kind.Group, p.Subject.Name)
+	if err != nil {
+		return nil, err
+	}
+	return o.MarshalJSON()
 }
 
 // TestPreviewDetectsWhetherTheWebhookActs verifies that a preview reports whether the webhook keeps fields.
