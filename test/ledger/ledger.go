@@ -1,0 +1,386 @@
+package ledger
+
+import (
+	"errors"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Values are the values of fields by path. In a manifest or an edit, nil is null.
+type Values map[string]any
+
+// Kind is what the ledger knows of a kind of object.
+type Kind struct {
+	// Name is the kind, as "ConfigMap": it decides which fields are units.
+	Name string
+	// Scale is the path of the scale field, empty for a kind without /scale.
+	Scale string
+	// Defaults are set by the API server where a write leaves nothing.
+	Defaults Values
+}
+
+// Entry identifies an entry of managedFields.
+type Entry struct {
+	Manager     string
+	Apply       bool // by server-side apply
+	Subresource string
+}
+
+// Scaler references the object. The zero Scaler stands for none.
+type Scaler struct {
+	Name string
+	// ScalesToZero reports whether 0 replicas are its own, and do not switch it off.
+	ScalesToZero bool
+	// Desired is the number of replicas that it wants for an object that does not exist yet.
+	Desired int64
+}
+
+// Rule assigns fields to the writers that have written them.
+type Rule struct {
+	// Fields matches the paths: see Pattern.
+	Fields *regexp.Regexp
+	// Writers are field managers, empty for all that are neither Applier nor Person.
+	Writers []string
+	// EditApply reports whether the rule has edit: apply.
+	EditApply bool
+}
+
+// Pattern returns a matcher of the fields at or below the paths, in which [*] and .* stand for any element or name.
+func Pattern(paths ...string) *regexp.Regexp {
+	for i, path := range paths {
+		quoted := strings.ReplaceAll(regexp.QuoteMeta(path), `\[\*\]`, `\[[^\]]*\]`)
+		paths[i] = strings.ReplaceAll(quoted, `\.\*`, `\.[^.\[]*`)
+	}
+	return regexp.MustCompile(`^(` + strings.Join(paths, "|") + `)(\.|\[|$)`)
+}
+
+// Role is what docs/decisions.md calls a client.
+type Role int
+
+// The roles. ByVerb is Applier for a write that applies a manifest, Person for the other commands of kubectl, and Other else.
+const (
+	ByVerb Role = iota
+	Applier
+	Person
+	Other
+	// Autoscaler is listed under autoscalers, and no object of it references others.
+	Autoscaler
+)
+
+// Verb is a way to write an object.
+type Verb string
+
+// The verbs.
+const (
+	Create      Verb = "create"
+	Apply       Verb = "apply"               // client-side
+	ServerApply Verb = "apply --server-side" // also of a part of the object
+	Helm        Verb = "helm upgrade"        // three-way, and records no manifest in the object
+	Replace     Verb = "replace"             // the whole object
+	Edit        Verb = "edit"                // sets and removes single fields: patch, set, label, rollout, an update
+	Scale       Verb = "scale"               // through /scale
+	Delete      Verb = "delete"
+)
+
+// Write is a write of a client.
+type Write struct {
+	Verb Verb
+	// By is the field manager, As its role.
+	By string
+	As Role
+	// Sets is the whole manifest, or what an Edit or Scale changes, with nil for a field that it removes.
+	Sets Values
+	// Save reports whether a Create or Replace records the manifest in last-applied. Force is --force-conflicts.
+	Save, Force bool
+}
+
+// saves reports whether the write records its manifest in last-applied.
+func (w Write) saves() bool {
+	return w.Verb == Apply || w.Save && (w.Verb == Create || w.Verb == Replace)
+}
+
+func (w Write) role() Role {
+	switch {
+	case w.As != ByVerb:
+		return w.As
+	case w.saves(), w.Verb == ServerApply, w.Verb == Helm:
+		return Applier
+	case strings.HasPrefix(w.By, "kubectl"):
+		return Person
+	default:
+		return Other
+	}
+}
+
+func (w Write) entry() Entry {
+	e := Entry{Manager: w.By, Apply: w.Verb == ServerApply}
+	if w.Verb == Scale {
+		e.Subresource = "scale"
+	}
+	return e
+}
+
+// Outcome is what handoff decides on a field.
+type Outcome int
+
+// The outcomes.
+const (
+	Through Outcome = iota // the field is as without handoff
+	Kept                   // the field is as before the write, and not in last-applied
+	Unknown                // docs/decisions.md does not say
+)
+
+// Outcomes are the outcomes of fields by path, without those that are Through.
+type Outcomes map[string]Outcome
+
+// Object is the ledger of an object. The zero value is of no use: see New.
+type Object struct {
+	Kind Kind
+	// Mode is the mode of the object: its label, or the annotation of its namespace. Only "enforce" has an effect.
+	Mode   string
+	Scaler Scaler
+	Rules  []Rule
+
+	exists   bool
+	values   Values
+	managers map[string][]Entry // never modified in place
+	base     Values             // last-applied, nil if there is none
+	unread   bool               // last-applied cannot be read
+	released Values             // the last manifest of Helm
+	roles    map[Entry]Role
+	applied  map[string]Values // what each applier has set last in fields of rules with edit: apply, as handoff records it
+	known    map[string]bool   // fields that a write has set: true, or false for one that is Unknown
+}
+
+// New returns the ledger of an object that does not exist yet.
+func New(k Kind) Object {
+	return Object{Kind: k, roles: map[Entry]Role{}, known: map[string]bool{}}
+}
+
+// Exists reports whether the object exists.
+func (o Object) Exists() bool { return o.exists }
+
+// Value returns the stored value of a field; ok is false if the object does not have it.
+func (o Object) Value(path string) (value any, ok bool) {
+	value, ok = o.values[path]
+	return value, ok
+}
+
+// Managers returns the entries of managedFields that contain a field.
+func (o Object) Managers(path string) []Entry { return o.managers[path] }
+
+// LastApplied returns the fields of the last-applied annotation, nil if there is none.
+func (o Object) LastApplied() Values { return o.base }
+
+// ErrConflict is the error of a server-side apply without force that sets a field of another manager to another value.
+var ErrConflict = errors.New("conflict")
+
+// After returns the object after a write, and what handoff has decided on its fields.
+func (o Object) After(w Write) (Object, Outcomes, error) {
+	next, err := o.Without(w)
+	if err != nil || o.Mode != "enforce" || w.role() != Applier {
+		return next, nil, err
+	}
+	decided := Outcomes{}
+	if o.exists {
+		decided = o.decide(w, next)
+	}
+	start := Values{}
+	if desired := o.Scaler.Desired; !o.exists && o.Scaler.Name != "" && next.replicas() != 0 && desired > next.replicas() { // row 12
+		start[o.Kind.Scale], decided[o.Kind.Scale] = desired, Kept
+	}
+	next.remember(o, w)
+	for path, outcome := range decided {
+		switch value, isStart := start[path]; {
+		case outcome == Unknown:
+			next.known[path] = false
+			continue
+		case isStart:
+			next.values[path] = value
+		default:
+			next.values[path] = o.values[path]
+			next.managers[path] = slices.DeleteFunc(slices.Clone(o.managers[path]), func(e Entry) bool {
+				_, sets := w.Sets[path]
+				return e == w.entry() && e.Apply && !sets // it records what its manifest sets
+			})
+		}
+		if _, has := next.base[path]; has {
+			next.base = maps.Clone(next.base)
+			delete(next.base, path)
+		}
+	}
+	return next, decided, nil
+}
+
+func (o Object) replicas() int64 {
+	n, _ := o.values[o.Kind.Scale].(int64)
+	return n
+}
+
+// Without returns the object after a write that handoff does not see.
+func (o Object) Without(w Write) (Object, error) {
+	next := o
+	next.exists, next.values, next.managers = true, maps.Clone(o.values), maps.Clone(o.managers)
+	next.roles, next.known = maps.Clone(o.roles), maps.Clone(o.known)
+	if !o.exists {
+		next.values, next.managers = Values{}, map[string][]Entry{}
+	}
+	next.roles[w.entry()] = w.role()
+	for path := range w.Sets {
+		next.known[path] = true
+	}
+	switch w.Verb {
+	case Delete:
+		gone := New(o.Kind)
+		gone.Mode, gone.Scaler, gone.Rules, gone.known = o.Mode, o.Scaler, o.Rules, o.known
+		return gone, nil
+	case Scale:
+		return next.scaled(o, w), nil
+	case ServerApply:
+		return next.appliedBy(o, w)
+	case Create, Replace:
+		next.values, next.base, next.applied = Values{}, nil, nil
+		if w.By == "helm" {
+			next.released = w.Sets
+		}
+	case Apply:
+		next.drop(o.base, w.Sets)
+	case Helm:
+		next.drop(o.released, w.Sets)
+		next.released = w.Sets
+	case Edit:
+	}
+	for path, value := range w.Sets {
+		next.values[path] = value
+	}
+	if w.saves() {
+		next.base, next.unread = w.Sets, false
+	}
+	return next.updated(o, w), nil
+}
+
+// drop removes what a three-way merge removes: the fields and maps and list elements of the base that the manifest does not have, with
+// everything in them.
+func (o *Object) drop(base, manifest Values) {
+	for path := range o.values {
+		for _, parent := range parents(path) {
+			if has(base, parent) && !has(manifest, parent) {
+				delete(o.values, path)
+				break
+			}
+		}
+	}
+}
+
+// has reports whether values have a field at or below a path.
+func has(v Values, path string) bool {
+	if _, ok := v[path]; ok {
+		return true
+	}
+	for p := range v {
+		if within(p, path) {
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether a path is at or below another one.
+func within(path, parent string) bool {
+	rest, ok := strings.CutPrefix(path, parent)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// parents returns a path and the paths above it. A name with a dot yields more, which no manifest has.
+func parents(path string) (all []string) {
+	for i := len(path); i > 0; i = strings.LastIndexAny(path[:i], ".[") {
+		all = append(all, path[:i])
+	}
+	return all
+}
+
+// updated returns the object with its defaults, and with the writer as the only manager of what it has changed.
+func (o Object) updated(was Object, w Write) Object {
+	o.addDefaults()
+	for path := range o.values {
+		if o.values[path] == nil {
+			delete(o.values, path)
+		}
+	}
+	o.addDefaults()
+	for path := range o.managers {
+		if _, ok := o.values[path]; !ok {
+			delete(o.managers, path)
+		}
+	}
+	for path, value := range o.values {
+		if before, had := was.values[path]; !had || !reflect.DeepEqual(before, value) {
+			o.managers[path] = []Entry{w.entry()}
+		}
+	}
+	return o
+}
+
+func (o *Object) addDefaults() {
+	for path, value := range o.Kind.Defaults {
+		if _, ok := o.values[path]; !ok {
+			o.values[path] = value
+		}
+	}
+}
+
+// scaled returns the object after a write of /scale. A write of 0 leaves no entry, and neither do later ones.
+func (o Object) scaled(was Object, w Write) Object {
+	path := o.Kind.Scale
+	before, after, isManaged := was.values[path], w.Sets[path], len(was.managers[path]) > 0
+	o.values[path] = after
+	switch {
+	case after == int64(0) || !isManaged:
+		delete(o.managers, path)
+	case !reflect.DeepEqual(before, after):
+		o.managers[path] = []Entry{w.entry()}
+	}
+	return o
+}
+
+// appliedBy returns the object after a server-side apply.
+func (o Object) appliedBy(was Object, w Write) (Object, error) {
+	own := w.entry()
+	isOwn := func(e Entry) bool { return e == own }
+	sets := Values{}
+	for path, value := range w.Sets {
+		if value == nil {
+			value = o.Kind.Defaults[path] // the API server cannot tell null from the default
+		}
+		sets[path] = value
+		before, had := was.values[path]
+		isOthers := slices.ContainsFunc(was.managers[path], func(e Entry) bool { return e != own })
+		if had && isOthers && !w.Force && !reflect.DeepEqual(before, value) {
+			return was, ErrConflict
+		}
+	}
+	for path, entries := range was.managers {
+		if _, ok := sets[path]; ok || !slices.ContainsFunc(entries, isOwn) {
+			continue
+		}
+		if o.managers[path] = slices.DeleteFunc(slices.Clone(entries), isOwn); len(o.managers[path]) == 0 {
+			delete(o.managers, path)
+			delete(o.values, path)
+		}
+	}
+	for path, value := range sets {
+		others := slices.DeleteFunc(slices.Clone(was.managers[path]), isOwn)
+		if before, had := was.values[path]; !had || !reflect.DeepEqual(before, value) {
+			others = nil
+		}
+		o.values[path], o.managers[path] = value, append(others, own)
+	}
+	o.addDefaults()
+	if w.By == "kubectl" && was.base != nil {
+		o.base = w.Sets // the API server updates the annotation for kubectl
+	}
+	return o, nil
+}
