@@ -75,7 +75,7 @@ becomes of the field, without handoff → with handoff and the pack. Flux rename
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", code(p.Rule), p.Entry, strings.Join(results[i], " | "), edited)
 	}
-	return b.String()
+	return b.String() + readCensus(t).text()
 }
 
 func header(b *strings.Builder, columns ...string) {
