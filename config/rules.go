@@ -133,7 +133,8 @@ func validateWriters(rule Rule, managers []listed) error {
 		err := validateManager(writer)
 		at := slices.IndexFunc(managers, func(l listed) bool {
 			same, _ := path.Match(writer, l.manager)
-			return (same || writer == l.manager) && l.field != "autoscalers"
+			isApplier, _ := path.Match(l.manager, writer)
+			return (same || writer == l.manager) && l.field != "autoscalers" || isApplier && l.field == "appliers"
 		})
 		switch isAny := writer == ownership.AnyWriter; {
 		case err != nil:
@@ -142,6 +143,8 @@ func validateWriters(rule Rule, managers []listed) error {
 			err = errors.New(`"*" matches every manager; delete the others`)
 		case !isAny && at >= 0 && writer == managers[at].manager:
 			err = fmt.Errorf("%q is also in %s; remove it from one of them%s", writer, managers[at].field, managers[at].removeDefault())
+		case !isAny && at >= 0 && !strings.ContainsAny(writer, "*?["):
+			err = fmt.Errorf("%q matches %s in %s; remove it from one of them%s", writer, managers[at].manager, managers[at].field, managers[at].removeDefault())
 		case !isAny && at >= 0:
 			err = fmt.Errorf("%q matches %s in %s; write a pattern that does not, or the managers' names", writer, managers[at].manager, managers[at].field)
 		}
@@ -152,7 +155,8 @@ func validateWriters(rule Rule, managers []listed) error {
 	return nil
 }
 
-// contradicts returns an error if a later rule is about the same field of the same objects and has the same name or another Edit.
+// contradicts returns an error if a later rule is about the same field of the same objects, or one nested under it, and has the same name
+// or another Edit. Of a field and its parent, the parent can come later.
 func (r Rule) contradicts(later Rule, index int) error {
 	if r.Name == later.Name {
 		return inField("name", fmt.Errorf("%q is also the name of rules[%d]; rename one of them", r.Name, index))
@@ -161,7 +165,11 @@ func (r Rule) contradicts(later Rule, index int) error {
 		return nil
 	}
 	for i, field := range later.Fields {
-		if slices.Contains(r.Fields, field) {
+		covers := func(earlier string) bool {
+			rest, ok := strings.CutPrefix(field, earlier)
+			return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+		}
+		if slices.ContainsFunc(r.Fields, covers) {
 			return inField(fmt.Sprintf("fields[%d]", i), fmt.Errorf("%s is also in rule %s with edit: %s, and here with edit: %s; delete it from one of them",
 				field, r.Name, r.Edits(), later.Edits()))
 		}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 
+	registration "k8s.io/api/admissionregistration/v1"
+
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -85,6 +87,9 @@ func validateKind(group, kind string) error {
 		return inField("group", fmt.Errorf("%q includes the version %s; write %s", group, after, name))
 	case version.MatchString(group):
 		return inField("group", fmt.Errorf("%q is a version; write core for the core group", group))
+	case group == registration.GroupName:
+		return inField("group", fmt.Errorf("the API server calls no webhook for objects of %s; delete it, and remove the field from manifests "+
+			"with kubectl handoff strip", group))
 	case group != "" && group != "*" && !groupName.MatchString(group):
 		return inField("group", fmt.Errorf("%q is not an API group; write it as in apiVersion, without the version, such as apps", group))
 	case kind != "" && kind != "*" && !kindName.MatchString(kind):
@@ -102,13 +107,10 @@ func validateField(text string, pattern ownership.Pattern) error {
 		return fmt.Errorf("%s begins with a list element, but an object is not a list; begin with a field, such as .spec", text)
 	case !first.Wildcard && *first.FieldName == "status":
 		return fmt.Errorf("%s is in status, which manifests do not set; delete the path", text)
-	}
-	if last := len(pattern) - 1; last > 0 && pattern[last].FieldName != nil && pattern[last-1].Key != nil {
-		for _, key := range *pattern[last-1].Key {
-			if key.Name == *pattern[last].FieldName {
-				return fmt.Errorf("%s is a key of its list element, which identifies it; delete the path", text)
-			}
-		}
+	case !first.Wildcard && *first.FieldName == "stringData":
+		return fmt.Errorf("%s is in stringData, which is never stored; write the key of .data", text)
+	case pattern.IsKey():
+		return fmt.Errorf("%s is a key of its list element, which identifies it; delete the path", text)
 	}
 	for _, identity := range ownership.IdentityPaths() {
 		if pattern.Matches(identity) {
@@ -119,6 +121,9 @@ func validateField(text string, pattern ownership.Pattern) error {
 	if pattern.Matches(ownership.LastAppliedPath()) {
 		return fmt.Errorf("%s matches the last-applied configuration annotation, which records what was applied; "+
 			`list other annotations one by one, such as .metadata.annotations["example.com/team"]`, text)
+	}
+	if pattern.IsNeverKept() {
+		return fmt.Errorf("%s is set by the API server or by handoff itself, and never kept; delete the path", text)
 	}
 	return nil
 }

@@ -3,9 +3,11 @@ package ownership
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 )
@@ -62,6 +64,28 @@ func (p Pattern) Matches(path fieldpath.Path) bool {
 		}
 	}
 	return true
+}
+
+// IsKey reports whether the pattern matches a field that identifies its list element, which can be nested.
+func (p Pattern) IsKey() bool {
+	name := ""
+	for i := len(p) - 1; i > 0 && p[i].FieldName != nil && !p[i].Wildcard; i-- {
+		name = strings.Trim(*p[i].FieldName+"."+name, ".")
+		if in := p[i-1].Key; in != nil && slices.ContainsFunc(*in, func(key value.Field) bool { return key.Name == name }) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsNeverKept reports whether no rule keeps any field that the pattern matches (isNeverKept).
+func (p Pattern) IsNeverKept() bool {
+	end := slices.IndexFunc(p, func(m fieldpath.PathElementMatcher) bool { return m.Wildcard })
+	if end < 0 {
+		end = len(p)
+	}
+	literal, _ := p[:end].path()
+	return end > 0 && isNeverKept(literal)
 }
 
 // isBroad reports whether the pattern matches the whole spec, in which every manifest sets fields.
