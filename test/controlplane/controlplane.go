@@ -27,10 +27,12 @@ type Options struct {
 	// Output receives a line for each component that becomes ready. Nil discards the lines.
 	Output io.Writer
 	// APIServerArgs are additional flags of kube-apiserver, without dashes. In the values, {dir} is replaced by ControlPlane.Dir:
-	// {"audit-log-path": {"{dir}/audit.log"}}.
+	// {"audit-log-path": {"{dir}/audit-{server}.log"}}, and {server} by old or, for that of an Upgrade, by new.
 	APIServerArgs map[string][]string
 	// FeatureGates are set for kube-apiserver and kube-controller-manager, as --feature-gates: "HPAScaleToZero=true".
 	FeatureGates string
+	// EtcdMembers is the number of etcd's members. The default is one.
+	EtcdMembers int
 	// WithoutControllerManager starts no controllers: no pods for a Deployment, no autoscaling, no garbage collection.
 	WithoutControllerManager bool
 }
@@ -50,7 +52,10 @@ type ControlPlane struct {
 	version           *version.Version
 	kubectlVersion    *version.Version
 	policiesVersion   string
+	options           Options
 	servers           *envtest.ControlPlane
+	etcdMembers       []*process.Process // all but the first
+	etcdURLs          []string           // empty if there is only one member
 	controllerManager *process.Process
 	upgrade           *Upgrade // nil without one
 	watchdog          *watchdog
@@ -79,7 +84,7 @@ func Start(ctx context.Context, options Options) (*ControlPlane, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating a directory for the control plane: %w", err)
 	}
-	controlPlane := &ControlPlane{Dir: dir, Kubectl: filepath.Join(dir, "bin", "kubectl")}
+	controlPlane := &ControlPlane{Dir: dir, Kubectl: filepath.Join(dir, "bin", "kubectl"), options: options}
 	controlPlane.stop = sync.OnceValue(controlPlane.stopAll)
 	if controlPlane.watchdog, err = watch(dir); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
@@ -138,6 +143,9 @@ func (p *ControlPlane) stopAll() error {
 	}
 	if p.servers != nil {
 		failures = append(failures, p.servers.Stop())
+	}
+	for _, member := range p.etcdMembers {
+		failures = append(failures, member.Stop(stopTimeout))
 	}
 	failures = append(failures, p.watchdog.release())
 	if err := errors.Join(failures...); err != nil {

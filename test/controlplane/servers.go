@@ -35,20 +35,17 @@ func (p *ControlPlane) startServers(ctx context.Context, options Options, binari
 	etcd := &envtest.Etcd{Path: filepath.Join(binaries, "etcd"), DataDir: filepath.Join(p.Dir, "etcd")}
 	etcd.Out, etcd.Err = etcdLog, etcdLog
 	etcd.StartTimeout, etcd.StopTimeout = startTimeout, stopTimeout
+	if options.EtcdMembers > 1 {
+		if err := p.joinMembers(etcd, options.EtcdMembers); err != nil {
+			return err
+		}
+	}
 
 	apiServer := &envtest.APIServer{Path: filepath.Join(binaries, "kube-apiserver"), CertDir: filepath.Join(p.Dir, "kube-apiserver")}
 	apiServer.Out, apiServer.Err = apiServerLog, apiServerLog
 	apiServer.StartTimeout, apiServer.StopTimeout = startTimeout, stopTimeout
-	if err := enableMutatingPolicies(ctx, apiServer); err != nil {
+	if err := p.configure(ctx, apiServer, "old"); err != nil {
 		return err
-	}
-	if options.FeatureGates != "" {
-		apiServer.Configure().Append("feature-gates", options.FeatureGates)
-	}
-	for name, values := range options.APIServerArgs {
-		for _, value := range values {
-			apiServer.Configure().Append(name, strings.ReplaceAll(value, "{dir}", p.Dir))
-		}
 	}
 	if err := os.Mkdir(apiServer.CertDir, 0o700); err != nil {
 		return err
@@ -64,6 +61,25 @@ func (p *ControlPlane) startServers(ctx context.Context, options Options, binari
 		return err
 	}
 	return waitForNamespace(ctx, p.Config, "default")
+}
+
+// configure sets the flags of the options.
+func (p *ControlPlane) configure(ctx context.Context, apiServer *envtest.APIServer, server string) error {
+	if err := enableMutatingPolicies(ctx, apiServer); err != nil {
+		return err
+	}
+	if len(p.etcdURLs) > 0 {
+		apiServer.Configure().Set("etcd-servers", p.etcdURLs...)
+	}
+	if p.options.FeatureGates != "" {
+		apiServer.Configure().Append("feature-gates", p.options.FeatureGates)
+	}
+	for name, values := range p.options.APIServerArgs {
+		for _, value := range values {
+			apiServer.Configure().Append(name, strings.NewReplacer("{dir}", p.Dir, "{server}", server).Replace(value))
+		}
+	}
+	return nil
 }
 
 // waitForNamespace waits for a namespace that the API server creates shortly after it has become ready.

@@ -45,7 +45,7 @@ func (p *ControlPlane) StartUpgrade(ctx context.Context, binaries string) (*Upgr
 	joining.Out, joining.Err = log, log
 	joining.StartTimeout, joining.StopTimeout = startTimeout, stopTimeout
 	joining.Configure().Set("service-account-issuer", old.SecureServing.URL("https", "/").String())
-	if err := enableMutatingPolicies(ctx, joining); err != nil {
+	if err := p.configure(ctx, joining, "new"); err != nil {
 		return nil, err
 	}
 	p.upgrade = &Upgrade{

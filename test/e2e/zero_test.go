@@ -102,7 +102,7 @@ func TestThreeMeaningsOfZeroOfAnAutoscalerThatScalesToZero(t *testing.T) {
 	metrics := serveExternalMetrics(t)
 	scales := func(n *namespace, to int64) {
 		n.Helper()
-		metrics.set(n, int(to))
+		metrics.Set(n.name, int(to))
 		n.eventually("the HPA controller scales to the metric's value", func() bool { return n.replicas() == to })
 	}
 	off := func(n *namespace) {
@@ -115,7 +115,7 @@ func TestThreeMeaningsOfZeroOfAnAutoscalerThatScalesToZero(t *testing.T) {
 		t.Parallel()
 		n, twin := newNamespace(t, "enforce"), newNamespace(t, "")
 		for _, each := range []*namespace{n, twin} {
-			metrics.set(each, 5)
+			metrics.Set(each.name, 5)
 			each.apply(deployment("3", "app:1"))
 			each.apply(elastic)
 			scales(each, 5)
@@ -164,7 +164,7 @@ func TestThreeMeaningsOfZeroOfAnAutoscalerThatScalesToZero(t *testing.T) {
 			needScaledToZero(t)
 			n, twin := newNamespace(t, "enforce"), newNamespace(t, "")
 			for _, each := range []*namespace{n, twin} {
-				metrics.set(each, 5)
+				metrics.Set(each.name, 5)
 				each.apply(deployment("0", "app:1"), args...)
 				each.apply(elastic)
 				off(each)
@@ -189,7 +189,7 @@ func TestThreeMeaningsOfZeroOfAnAutoscalerThatScalesToZero(t *testing.T) {
 			t.Skip("Kubernetes 1.36 and later have the condition ScaledToZero")
 		}
 		n := newNamespace(t, "enforce")
-		metrics.set(n, 5)
+		metrics.Set(n.name, 5)
 		n.apply(deployment("3", "app:1"))
 		n.apply(elastic)
 		scales(n, 5)

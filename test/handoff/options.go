@@ -14,6 +14,8 @@ type Options struct {
 	Binary string
 	// Config is a file for --config. If it is empty, the webhook uses its default configuration.
 	Config string
+	// CertDir is a directory with the serving certificate, which several webhooks can share. If it is empty, the webhook gets its own.
+	CertDir string
 	// Kubeconfig is the webhook's kubeconfig. The default is that of the control plane's administrator.
 	Kubeconfig string
 	// Args are additional flags.

@@ -18,9 +18,12 @@ import (
 
 // Webhook is a running webhook.
 type Webhook struct {
-	// URL is the webhook's address, without a path. CA is the PEM-encoded CA certificate.
+	// URL is the webhook's address, without a path, and CA the PEM-encoded CA certificate. Register uses them, so a caller can set
+	// the address of a load balancer. CA is empty if Options.CertDir was set.
 	URL string
 	CA  []byte
+	// Ready is the URL of the readiness probe.
+	Ready string
 
 	controlPlane *controlplane.ControlPlane
 	process      *process.Process
@@ -45,9 +48,13 @@ func Start(ctx context.Context, controlPlane *controlplane.ControlPlane, options
 	if err != nil {
 		return nil, fmt.Errorf("creating a directory for the webhook: %w", err)
 	}
-	ca, err := WriteCertificate(dir)
-	if err != nil {
-		return nil, err
+	var ca []byte
+	certificates := options.CertDir
+	if certificates == "" {
+		certificates = dir
+		if ca, err = WriteCertificate(dir); err != nil {
+			return nil, err
+		}
 	}
 	ports, err := process.FreePorts(3)
 	if err != nil {
@@ -57,6 +64,7 @@ func Start(ctx context.Context, controlPlane *controlplane.ControlPlane, options
 	w := &Webhook{
 		URL:          "https://" + address(0),
 		CA:           ca,
+		Ready:        "http://" + address(2) + "/readyz",
 		controlPlane: controlPlane,
 		manifests:    options.Manifests,
 		metrics:      "http://" + address(1) + "/metrics",
@@ -64,7 +72,7 @@ func Start(ctx context.Context, controlPlane *controlplane.ControlPlane, options
 	args := append([]string{
 		"--kubeconfig=" + options.Kubeconfig,
 		fmt.Sprintf("--webhook-port=%d", ports[0]),
-		"--webhook-cert-dir=" + dir,
+		"--webhook-cert-dir=" + certificates,
 		"--metrics-bind-address=" + address(1),
 		"--health-probe-bind-address=" + address(2),
 		"--shutdown-delay=0s", // tests that need a delay set it in Args
@@ -79,7 +87,7 @@ func Start(ctx context.Context, controlPlane *controlplane.ControlPlane, options
 	if w.process, err = process.Start(filepath.Join(dir, "log"), binary, args...); err != nil {
 		return nil, err
 	}
-	if err := w.waitReady(ctx, "http://"+address(2)+"/readyz"); err != nil {
+	if err := w.waitReady(ctx, w.Ready); err != nil {
 		return nil, err
 	}
 	return w, nil
@@ -98,6 +106,9 @@ func (w *Webhook) waitReady(ctx context.Context, url string) error {
 // Stop terminates the process as a rolling update does: the webhook finishes the requests in flight. If that takes too long,
 // Stop kills the process and returns an error. The API server keeps calling the webhook until Unregister.
 func (w *Webhook) Stop() error { return w.process.Stop(drainTimeout) }
+
+// PID returns the process ID, with which a test can kill or suspend the webhook.
+func (w *Webhook) PID() int { return w.process.PID() }
 
 // Log returns the webhook's log so far.
 func (w *Webhook) Log() string { return w.process.Log() }

@@ -14,7 +14,7 @@ type TCP struct {
 	// Address is the proxy's address, as host:port.
 	Address string
 
-	target string
+	target func() string
 	mutex  sync.Mutex
 	silent bool
 	cut    bool
@@ -25,11 +25,18 @@ type TCP struct {
 // StartTCP starts a proxy for host:port. It is stopped when the test ends.
 func StartTCP(t *testing.T, target string) *TCP {
 	t.Helper()
+	return StartBalancer(t, func() string { return target })
+}
+
+// StartBalancer starts a proxy that forwards each new connection to the host:port that pick returns at that moment, as a Service
+// does. If that is empty, it closes the connection. Connections stay open when pick returns another target.
+func StartBalancer(t *testing.T, pick func() string) *TCP {
+	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &TCP{Address: listener.Addr().String(), target: target, open: map[net.Conn]struct{}{}}
+	p := &TCP{Address: listener.Addr().String(), target: pick, open: map[net.Conn]struct{}{}}
 	p.gate = sync.NewCond(&p.mutex)
 	t.Cleanup(func() {
 		_ = listener.Close()
@@ -67,7 +74,7 @@ func (p *TCP) Cut() {
 func (p *TCP) Retarget(target string) {
 	p.Cut()
 	p.mutex.Lock()
-	p.target = target
+	p.target = func() string { return target }
 	p.mutex.Unlock()
 	p.Pass()
 }
@@ -98,8 +105,12 @@ func (p *TCP) pass(ctx context.Context, client net.Conn) {
 		return
 	}
 	p.mutex.Lock()
-	target := p.target
+	pick := p.target
 	p.mutex.Unlock()
+	target := pick()
+	if target == "" {
+		return
+	}
 	server, err := new(net.Dialer).DialContext(ctx, "tcp", target)
 	if err != nil {
 		return

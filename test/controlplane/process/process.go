@@ -60,6 +60,9 @@ func (p *Process) ExitCode() int {
 	}
 }
 
+// Exited returns a channel that is closed when the process has ended.
+func (p *Process) Exited() <-chan struct{} { return p.exited }
+
 // Log returns all output of the process so far.
 func (p *Process) Log() string {
 	content, err := os.ReadFile(p.log)

@@ -1,0 +1,74 @@
+package objects
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// ExternalMetrics serves one external metric for each namespace, 0 unless it was set: what a metrics adapter reports to the HPA
+// controller.
+type ExternalMetrics struct {
+	mutex  sync.Mutex
+	values map[string]int
+}
+
+const externalMetricsPath = "/apis/external.metrics.k8s.io/v1beta1"
+
+// ExternalMetricsAPI is the manifest of an APIService for ExternalMetrics, served on this machine with TLS at the port %s.
+const ExternalMetricsAPI = `
+apiVersion: v1
+kind: Service
+metadata: {name: external-metrics, namespace: default}
+spec: {type: ExternalName, externalName: localhost}
+---
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1beta1.external.metrics.k8s.io}
+spec:
+  group: external.metrics.k8s.io
+  version: v1beta1
+  groupPriorityMinimum: 100
+  versionPriority: 100
+  insecureSkipTLSVerify: true
+  service: {name: external-metrics, namespace: default, port: %s}
+`
+
+// NewExternalMetrics returns metrics that are all 0.
+func NewExternalMetrics() *ExternalMetrics { return &ExternalMetrics{values: map[string]int{}} }
+
+// Set sets the metric of a namespace.
+func (m *ExternalMetrics) Set(namespace string, value int) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	m.values[namespace] = value
+}
+
+// ServeHTTP answers a request for /namespaces/NAME/METRIC, or for the API's resources.
+func (m *ExternalMetrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path, ok := strings.CutPrefix(r.URL.Path, externalMetricsPath)
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	answer := map[string]any{
+		"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "external.metrics.k8s.io/v1beta1", "resources": []any{},
+	}
+	if parts := strings.Split(path, "/"); len(parts) == 4 {
+		m.mutex.Lock()
+		value := m.values[parts[2]]
+		m.mutex.Unlock()
+		answer = map[string]any{
+			"kind": "ExternalMetricValueList", "apiVersion": "external.metrics.k8s.io/v1beta1", "metadata": map[string]any{},
+			"items": []any{map[string]any{
+				"metricName": parts[3], "metricLabels": map[string]any{}, "timestamp": "2000-01-01T00:00:00Z", "value": strconv.Itoa(value),
+			}},
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(answer); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+}
