@@ -177,6 +177,14 @@ e2e-upgrade: $(sort $(call servers,$(FROM) $(TO))) build ## upgrade a control pl
 accepted: controlplane build ## compare generated writes with the same writes without handoff: SEQUENCES=2000 SEED=N
 	go test -count=1 -timeout 2h ./test/accepted -sequences=$(SEQUENCES) -seed=$(SEED)
 
+# docs/reliability.md describes it. go test -v ./test/soak -args -help lists more sizes.
+DURATION ?= 10m
+NAMESPACES ?= 12
+.PHONY: soak
+soak: controlplane bin/helm build ## break one part of a cluster after the other while clients write, and check every write: DURATION=24h NAMESPACES=50 FAULTS=NAME,NAME
+	go test -count=1 -timeout 0 -v -run '^TestSoak$$' ./test/soak -args -duration=$(DURATION) -namespaces=$(NAMESPACES) $(if $(FAULTS),-faults='$(FAULTS)') \
+		-result=$(abspath bin/soak.json)
+
 .PHONY: scale-alone
 scale-alone: ## review 20,000 generated writes in which everything beside the scale field is hostile: REVIEWS=10000 SEED=N
 	go test -count=1 -timeout 1h ./webhook -run '^TestTheScaleFieldAlone$$' -v -args -reviews=$(or $(REVIEWS),10000) -first-seed=$(or $(SEED),0)

@@ -2,7 +2,6 @@
 package procs
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,23 +9,47 @@ import (
 	"strings"
 )
 
-// Find returns the process ID of the program in a control plane's directory, whose command line contains the directory.
-func Find(program, dir string) (pid int, err error) {
+// Process is a running program.
+type Process struct {
+	PID int
+	// Command is the program's path and its arguments.
+	Command []string
+}
+
+// All returns the processes of the program in a control plane's directory, whose command lines contain the directory.
+func All(program, dir string) (found []Process, err error) {
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
-		return 0, fmt.Errorf("listing processes: %w", err)
+		return nil, fmt.Errorf("listing processes: %w", err)
 	}
 	for _, file := range lines {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			continue // the process has ended
 		}
-		path, args, _ := bytes.Cut(text, []byte{0})
-		if filepath.Base(string(path)) == program && bytes.Contains(args, []byte(dir)) {
-			return strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		command := strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
+		if filepath.Base(command[0]) != program || !strings.Contains(strings.Join(command[1:], " "), dir) {
+			continue
 		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if err != nil {
+			return nil, fmt.Errorf("listing processes: %w", err)
+		}
+		found = append(found, Process{PID: pid, Command: command})
 	}
-	return 0, fmt.Errorf("found no process of %s for %s; processes are read from /proc, on Linux only", program, dir)
+	if len(found) == 0 {
+		return nil, fmt.Errorf("found no process of %s for %s; processes are read from /proc, on Linux only", program, dir)
+	}
+	return found, nil
+}
+
+// Find returns the process ID of the program in a control plane's directory, whose command line contains the directory.
+func Find(program, dir string) (pid int, err error) {
+	found, err := All(program, dir)
+	if err != nil {
+		return 0, err
+	}
+	return found[0].PID, nil
 }
 
 // PeakMemory returns the peak of a process's resident memory in bytes.

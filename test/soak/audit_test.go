@@ -1,0 +1,147 @@
+package soak_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// event is a write in the audit log of an API server, which names everything that the write stored, and who was asked.
+type event struct {
+	Verb, RequestURI, UserAgent string
+	ObjectRef                   struct{ Namespace, Name, Subresource, APIGroup string }
+	ResponseStatus              struct {
+		Code    int
+		Message string
+	}
+	RequestObject            struct{ Spec map[string]any } // of an apply
+	ResponseObject           stored
+	RequestReceivedTimestamp metav1.MicroTime
+	StageTimestamp           metav1.MicroTime
+	Annotations              map[string]string
+
+	read time.Time
+}
+
+// stored is a Deployment or a Scale.
+type stored struct {
+	Kind     string
+	Metadata metav1.ObjectMeta
+	Spec     struct {
+		Replicas             int
+		Paused               bool
+		RevisionHistoryLimit int
+	}
+}
+
+func (e event) object() string { return e.ObjectRef.Namespace + "/" + e.ObjectRef.Name }
+
+// version returns the resourceVersion, which orders the writes of all API servers.
+func (e event) version() int64 {
+	version, err := strconv.ParseInt(e.ResponseObject.Metadata.ResourceVersion, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return version
+}
+
+// manager returns the field manager.
+func (e event) manager() string {
+	if uri, err := url.Parse(e.RequestURI); err == nil && uri.Query().Get("fieldManager") != "" {
+		return uri.Query().Get("fieldManager")
+	}
+	name, _, _ := strings.Cut(e.UserAgent, "/")
+	return name
+}
+
+func (e event) dryRun() bool { return strings.Contains(e.RequestURI, "dryRun=") }
+
+// undecided reports whether the API server could not call the webhook and said so.
+func (e event) undecided() bool {
+	for key := range e.Annotations {
+		if strings.HasPrefix(key, "failed-open.mutation.webhook.admission.k8s.io/") {
+			return true
+		}
+	}
+	return false
+}
+
+// lag is how long an event waits for those with a lower resourceVersion from the other API server.
+const lag = 6 * time.Second
+
+// auditLog merges the audit logs of the API servers. They write to named pipes: nothing is stored, rotated or read twice.
+type auditLog struct {
+	mutex   sync.Mutex
+	waiting []event
+	broken  int // lines of an API server that was killed
+}
+
+// newAuditLog creates the pipes in a directory and reads them until the context ends.
+func newAuditLog(ctx context.Context, dir string) (*auditLog, error) {
+	l := &auditLog{}
+	for _, name := range []string{"old", "new"} {
+		file := filepath.Join(dir, name)
+		if err := syscall.Mkfifo(file, 0o600); err != nil {
+			return nil, fmt.Errorf("creating a pipe for the audit log: %w", err)
+		}
+		// Open for writing, too: otherwise the pipe ends when an API server does.
+		pipe, err := os.OpenFile(file, os.O_RDWR, 0)
+		if err != nil {
+			return nil, fmt.Errorf("opening the audit log: %w", err)
+		}
+		context.AfterFunc(ctx, func() { _ = pipe.Close() })
+		go l.read(bufio.NewReaderSize(pipe, 1<<20))
+	}
+	return l, nil
+}
+
+func (l *auditLog) read(from *bufio.Reader) {
+	for {
+		line, err := from.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		// A killed API server can leave the start of a line, to which the next one appends.
+		if i := bytes.LastIndex(line, []byte(`{"kind":"Event"`)); i > 0 {
+			line = line[i:]
+		}
+		e := event{read: time.Now()}
+		err = json.Unmarshal(line, &e)
+		l.mutex.Lock()
+		if err != nil {
+			l.broken++
+		} else if !e.dryRun() {
+			l.waiting = append(l.waiting, e)
+		}
+		l.mutex.Unlock()
+	}
+}
+
+// take removes the events that have waited long enough, and returns them in the order of their writes.
+func (l *auditLog) take(wait time.Duration) []event {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	var due []event
+	l.waiting = slices.DeleteFunc(l.waiting, func(e event) bool {
+		if time.Since(e.read) < wait {
+			return false
+		}
+		due = append(due, e)
+		return true
+	})
+	slices.SortStableFunc(due, func(a, b event) int { return int(a.version() - b.version()) })
+	return due
+}

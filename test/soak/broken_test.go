@@ -1,0 +1,99 @@
+package soak_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ownership-handoff/handoff/test/controlplane"
+)
+
+// brokenBuild is a webhook that is broken on purpose: some text in a source file is replaced.
+type brokenBuild struct {
+	file, from, to string
+	// want is part of a violation that the books must report.
+	want string
+}
+
+// brokenBuilds are keyed by what the webhook does wrong. Some do it for a quarter of the reviews only.
+func brokenBuilds() map[string]brokenBuild {
+	const answered = "	answer = out.response(r.uid, patch)\n"
+	const operations = "slices.Concat(unguard, decided.Operations)"
+	quarter := func(statement string) string { return answered + "	if r.uid[0] < '4' {\n" + statement + "\n	}\n" }
+	without := func(path string) string {
+		return "slices.DeleteFunc(" + operations + `, func(o merge.Operation) bool { return o.Path == "` + path + `" })`
+	}
+	return map[string]brokenBuild{
+		"it does not keep replicas that the manifest drops": {
+			"merge/table.go", `Keep, message: "{field}, no longer in the manifest"`, `Through, message: "{field}, no longer in the manifest"`,
+			"nobody said that the write is undecided",
+		},
+		"it drops a patch without a word":      {"webhook/handler.go", answered, quarter("answer.Patch, answer.PatchType = nil, nil"), "nobody said that the write is undecided"},
+		"it skips writes":                      {"webhook/handler.go", answered, quarter("return h.failOpen(&r, errPanic)"), "which this fault does not allow"},
+		"it refuses writes":                    {"webhook/handler.go", answered, quarter("answer.Allowed = false"), "refused in handoff's name"},
+		"it sends a patch that does not apply": {"webhook/evaluate.go", operations, operations[:len(operations)-1] + `, []merge.Operation{{Op: "remove", Path: "/spec/no"}})`, "refused in handoff's name"},
+		"it leaves managedFields":              {"webhook/evaluate.go", operations, without("/metadata/managedFields"), "the managers of the kept replicas"},
+		"it leaves last-applied": {
+			"webhook/evaluate.go", operations, without("/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"),
+			"last-applied contains the kept replicas",
+		},
+		"it does not keep fields of rules": {"merge/table.go", "controlled    = only(ownership.Autoscaler, ownership.Controller)", "controlled    = only(ownership.Autoscaler)", "revisionHistoryLimit is"},
+	}
+}
+
+// catchBrokenBuilds verifies that the books report what each broken build does wrong.
+func (s *stage) catchBrokenBuilds() {
+	for sentence, broken := range brokenBuilds() {
+		s.binary = s.build(broken)
+		for _, p := range s.pods {
+			s.must(p.signal(syscall.SIGKILL))
+			s.must(p.start(s.Context()))
+		}
+		caught := false
+		r := s.play(func(_ context.Context, r *report) {
+			for deadline := time.Now().Add(patience); !caught && time.Now().Before(deadline); time.Sleep(time.Second) {
+				caught = r.books.has(broken.want)
+			}
+		})
+		if !caught {
+			s.Errorf("%s: the books do not report %q, only %q", sentence, broken.want, r.Violations)
+		}
+	}
+}
+
+// has reports whether there is a violation that contains a text.
+func (b *books) has(text string) bool {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return slices.ContainsFunc(b.Violations, func(v string) bool { return strings.Contains(v, text) })
+}
+
+// build builds a broken webhook and returns its path. The sources in the repository stay as they are.
+func (s *stage) build(broken brokenBuild) string {
+	s.Helper()
+	root, err := controlplane.Root()
+	s.must(err)
+	file := filepath.Join(root, broken.file)
+	source, err := os.ReadFile(file)
+	s.must(err)
+	if strings.Count(string(source), broken.from) != 1 {
+		s.Fatalf("%s does not contain %q once", broken.file, broken.from)
+	}
+	dir := s.TempDir()
+	replaced, overlay, binary := filepath.Join(dir, "source.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "handoff-webhook")
+	s.must(os.WriteFile(replaced, []byte(strings.Replace(string(source), broken.from, broken.to, 1)), 0o600))
+	content, err := json.Marshal(map[string]map[string]string{"Replace": {file: replaced}})
+	s.must(err)
+	s.must(os.WriteFile(overlay, content, 0o600))
+	output, err := exec.CommandContext(s.Context(), "go", "build", "-C", root, "-overlay", overlay, "-o", binary, "./cmd/handoff-webhook").CombinedOutput()
+	if err != nil {
+		s.Fatalf("go build: %v\n%s", err, output)
+	}
+	return binary
+}

@@ -1,0 +1,164 @@
+package soak_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ownership-handoff/handoff/test/controlplane"
+)
+
+// The ways to apply a manifest. Most client-side and server-side applies are sent by this process, as kubectl sends them.
+const (
+	clientSide = "client-side"
+	serverSide = "server-side"
+	helm       = "helm"
+)
+
+// clients send writes.
+type clients struct {
+	machine *machine
+	api     client.Client
+	helm    string
+	chart   string
+}
+
+// warningsKey is the key of a context's *[]string, to which the warnings of a response are added.
+type warningsKey struct{}
+
+type collector struct{}
+
+func (collector) HandleWarningHeaderWithContext(ctx context.Context, _ int, _, text string) {
+	if to, ok := ctx.Value(warningsKey{}).(*[]string); ok {
+		*to = append(*to, text)
+	}
+}
+
+func newClients(m *machine) *clients {
+	m.Helper()
+	config := rest.CopyConfig(m.config)
+	config.WarningHandlerWithContext = collector{}
+	api, err := client.New(config, client.Options{})
+	m.must(err)
+	root, err := controlplane.Root()
+	m.must(err)
+	c := &clients{machine: m, api: api, helm: filepath.Join(root, "bin", "helm"), chart: m.TempDir()}
+	for name, text := range map[string]string{
+		"Chart.yaml": "{apiVersion: v2, name: soak, version: 1.0.0}", "templates/all.yaml": "{{ .Values.manifest }}",
+	} {
+		file := filepath.Join(c.chart, name)
+		m.must(os.MkdirAll(filepath.Dir(file), 0o700))
+		m.must(os.WriteFile(file, []byte(text), 0o600))
+	}
+	return c
+}
+
+// apply applies a manifest, with the real program or as it does, and returns the warnings.
+func (c *clients) apply(ctx context.Context, manifest map[string]any, way string, program bool) (warnings []string, err error) {
+	o := &unstructured.Unstructured{Object: manifest}
+	if program || way == helm {
+		return c.run(ctx, o, way)
+	}
+	ctx = context.WithValue(ctx, warningsKey{}, &warnings)
+	if way == serverSide {
+		//nolint:staticcheck // the object is unstructured
+		err = c.api.Patch(ctx, o.DeepCopy(), client.Apply, client.FieldOwner("kubectl"), client.ForceOwnership)
+	} else {
+		err = c.applyClientSide(ctx, o)
+	}
+	return warnings, err
+}
+
+// run applies a manifest with kubectl or Helm.
+func (c *clients) run(ctx context.Context, o *unstructured.Unstructured, way string) ([]string, error) {
+	text, err := o.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	program, args := c.machine.plane.Kubectl, []string{"apply", "-f", "-"}
+	switch way {
+	case serverSide:
+		args = append(args, "--server-side", "--force-conflicts")
+	case helm:
+		program, args = c.helm, []string{"upgrade", "--install", o.GetName(), c.chart, "-n", o.GetNamespace(), "-f", "-"}
+		if text, err = json.Marshal(map[string]string{"manifest": string(text)}); err != nil {
+			return nil, err
+		}
+	}
+	output, err := c.machine.command(ctx, string(text), program, args...)
+	if err != nil {
+		err = fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, output)
+	}
+	return strings.Split(output, "\n"), err
+}
+
+// applyClientSide sends what kubectl apply sends: the object, or a strategic merge patch of last-applied, manifest and live object.
+func (c *clients) applyClientSide(ctx context.Context, manifest *unstructured.Unstructured) error {
+	text, err := manifest.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	declared := manifest.DeepCopy()
+	annotate(declared, corev1.LastAppliedConfigAnnotation, string(text))
+	live := manifest.DeepCopy()
+	err = c.api.Get(ctx, client.ObjectKeyFromObject(live), live)
+	if apierrors.IsNotFound(err) {
+		return c.api.Create(ctx, declared, client.FieldOwner("kubectl-client-side-apply"))
+	}
+	if err != nil {
+		return err
+	}
+	modified, err := declared.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	current, err := live.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	schema, err := strategicpatch.NewPatchMetaFromStruct(&appsv1.Deployment{})
+	if err != nil {
+		return err
+	}
+	base := []byte(live.GetAnnotations()[corev1.LastAppliedConfigAnnotation])
+	patch, err := strategicpatch.CreateThreeWayMergePatch(base, modified, current, schema, true)
+	if err != nil {
+		return err
+	}
+	return c.api.Patch(ctx, live, client.RawPatch(types.StrategicMergePatchType, patch), client.FieldOwner("kubectl-client-side-apply"))
+}
+
+func annotate(o *unstructured.Unstructured, key, value string) {
+	annotations := o.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[key] = value
+	o.SetAnnotations(annotations)
+}
+
+// patch sends a merge patch of a Deployment, or of its subresource, in the name of a field manager.
+func (c *clients) patch(ctx context.Context, namespace, name, manager, patch string, subresource ...string) error {
+	o := &unstructured.Unstructured{}
+	o.SetAPIVersion("apps/v1")
+	o.SetKind("Deployment")
+	o.SetNamespace(namespace)
+	o.SetName(name)
+	raw := client.RawPatch(types.MergePatchType, []byte(patch))
+	if len(subresource) > 0 {
+		return c.api.SubResource(subresource[0]).Patch(ctx, o, raw, client.FieldOwner(manager))
+	}
+	return c.api.Patch(ctx, o, raw, client.FieldOwner(manager))
+}

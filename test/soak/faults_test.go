@@ -1,0 +1,392 @@
+package soak_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
+	"github.com/ownership-handoff/handoff/test/objects"
+)
+
+// fault breaks a part of the cluster.
+type fault struct {
+	name string
+	may  consequences
+	// play breaks it, until the context ends, and repairs it.
+	play func(context.Context, *stage) error
+}
+
+// stage is what a fault can break.
+type stage struct {
+	*machine
+
+	traffic *traffic
+	history *history
+	log     *auditLog
+	probers []*prober
+}
+
+// wait waits for a time, or until the context ends.
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// repairing returns a context for what a fault must still do after its own has ended.
+func repairing(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), patience)
+}
+
+// during plays a fault: it breaks something, waits, and repairs it.
+func during(breaks, repairs func(context.Context, *stage) error) func(context.Context, *stage) error {
+	return func(ctx context.Context, s *stage) error {
+		err := breaks(ctx, s)
+		if err == nil {
+			<-ctx.Done()
+		}
+		ctx, cancel := repairing(ctx)
+		defer cancel()
+		return errors.Join(err, repairs(ctx, s))
+	}
+}
+
+// again plays a fault that happens again and again.
+func again(pause time.Duration, once func(context.Context, *stage) error) func(context.Context, *stage) error {
+	return func(ctx context.Context, s *stage) error {
+		for ctx.Err() == nil {
+			limited, cancel := repairing(ctx)
+			err := once(limited, s)
+			cancel()
+			if err != nil {
+				return err
+			}
+			wait(ctx, pause)
+		}
+		return nil
+	}
+}
+
+// pods returns a step that does something with some of the pods.
+func pods(which []int, do func(context.Context, *pod) error) func(context.Context, *stage) error {
+	return func(ctx context.Context, s *stage) error {
+		var failures []error
+		for _, i := range which {
+			failures = append(failures, do(ctx, s.pods[i]))
+		}
+		return errors.Join(failures...)
+	}
+}
+
+func signals(signal syscall.Signal) func(context.Context, *pod) error {
+	return func(_ context.Context, p *pod) error { return p.signal(signal) }
+}
+
+// ways changes how a pod reaches the API servers.
+func ways(how func(*pod)) func(context.Context, *pod) error {
+	return func(_ context.Context, p *pod) error {
+		how(p)
+		return nil
+	}
+}
+
+// killed plays servers that are killed, and then started again.
+func killed(which func(*machine) []*server) func(context.Context, *stage) error {
+	return during(
+		func(_ context.Context, s *stage) error {
+			var failures []error
+			for _, each := range which(s.machine) {
+				failures = append(failures, each.kill())
+			}
+			return errors.Join(failures...)
+		},
+		func(ctx context.Context, s *stage) error {
+			var failures []error
+			for _, each := range which(s.machine) {
+				failures = append(failures, each.restart(ctx))
+			}
+			return errors.Join(failures...)
+		})
+}
+
+// catalog returns the faults, those that matter most first.
+func catalog() []*fault {
+	one, all := []int{0}, []int{0, 1, 2}
+	start := func(ctx context.Context, p *pod) error { return p.start(ctx) }
+	pass := ways(func(p *pod) { p.api.Pass() })
+	return []*fault{
+		{"a webhook pod killed", undecidedWrites, during(pods(one, signals(syscall.SIGKILL)), pods(one, start))},
+		{"all webhook pods killed", undecidedWrites, during(pods(all, signals(syscall.SIGKILL)), pods(all, start))},
+		{"a webhook pod suspended", undecidedWrites, during(pods(one, signals(syscall.SIGSTOP)), pods(one, signals(syscall.SIGCONT)))},
+		{"all webhook pods slow", 0, again(100*time.Millisecond, slow)},
+		{"webhook pods replaced in a loop", 0, again(0, replacePods)},
+		{"a webhook pod's API server unreachable", 0, during(pods(one, ways(func(p *pod) { p.api.Refuse(http.StatusServiceUnavailable) })), pods(one, pass))},
+		{"all webhook pods' watches cut", undecidedWrites, during(pods(all, ways(func(p *pod) { p.api.CutWatches() })), pods(all, pass))},
+		{"all webhook pods' watches silent", undecidedWrites, during(pods(all, ways(func(p *pod) { p.api.SilenceWatches() })), pods(all, pass))},
+		{"certificate swapped", 0, again(2*time.Second, swapCertificate)},
+		{"certificate half-written", 0, during(writeHalfCertificate, swapCertificate)},
+		{"caBundle wrong", undecidedWrites, during(trustOther, func(ctx context.Context, s *stage) error { return s.trust(ctx, s.ca) })},
+		{"an API server killed", noAPI | undecidedWrites, killed(func(m *machine) []*server { return m.apis[:1] })},
+		{"both API servers killed", noAPI | undecidedWrites, killed(func(m *machine) []*server { return m.apis })},
+		{"an etcd member killed", noAPI | undecidedWrites, killed(func(m *machine) []*server { return m.etcds[1:2] })},
+		{"etcd compacted", 0, again(2*time.Second, compact)},
+		{"flood of large and hostile writes outside", 0, again(0, flood)},
+		{"CRDs come, go and move their scale path", 0, again(0, moveScalePath)},
+		{"namespaces deleted in mid-apply", 0, again(0, deleteNamespace)},
+		{"HPAs made and deleted in a loop", 0, again(200*time.Millisecond, churnAutoscalers)},
+		{"configuration reloaded in a loop", 0, during(again(300*time.Millisecond, reload), func(_ context.Context, s *stage) error {
+			return replaceFile(s.configuration, rules)
+		})},
+		{"guard switched in a loop", 0, switchGuard},
+		{"controller managers killed", 0, again(5*time.Second, killControllers)},
+	}
+}
+
+// slow suspends each pod three quarters of the time.
+func slow(ctx context.Context, s *stage) error {
+	all := []int{0, 1, 2}
+	if err := pods(all, signals(syscall.SIGSTOP))(ctx, s); err != nil {
+		return err
+	}
+	time.Sleep(300 * time.Millisecond)
+	return pods(all, signals(syscall.SIGCONT))(ctx, s)
+}
+
+func replacePods(ctx context.Context, s *stage) error {
+	for _, p := range s.pods {
+		if err := p.replace(ctx); err != nil {
+			return err
+		}
+		wait(ctx, 2*time.Second) // the Service notices
+	}
+	return nil
+}
+
+// swapCertificate renews the certificate as a tool does that knows its trade: the API server trusts the new CA before it is used.
+func swapCertificate(ctx context.Context, s *stage) error {
+	dir, err := os.MkdirTemp(filepath.Dir(s.certificates), "certificate-")
+	if err != nil {
+		return err
+	}
+	ca, err := handofftest.WriteCertificate(dir)
+	if err != nil {
+		return err
+	}
+	if err := s.trust(ctx, append(append([]byte{}, s.ca...), ca...)); err != nil {
+		return err
+	}
+	wait(ctx, time.Second) // both API servers notice
+	s.ca = ca
+	return s.mount(dir)
+}
+
+func writeHalfCertificate(_ context.Context, s *stage) error {
+	chain, err := os.ReadFile(filepath.Join(s.certificates, "tls.crt"))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(s.certificates, "tls.crt"), chain[:len(chain)/3], 0o600)
+}
+
+func trustOther(ctx context.Context, s *stage) error {
+	ca, err := handofftest.WriteCertificate(s.TempDir())
+	if err != nil {
+		return err
+	}
+	return s.trust(ctx, ca)
+}
+
+// compact removes all old revisions from etcd, so that watches that lag must list again.
+func compact(ctx context.Context, s *stage) error {
+	url := "http://" + hostOf(s.etcds[0].health)
+	var status struct{ Header struct{ Revision string } }
+	if err := post(ctx, url+"/v3/maintenance/status", "{}", &status); err != nil {
+		return err
+	}
+	return post(ctx, url+"/v3/kv/compaction", fmt.Sprintf(`{"revision": %q}`, status.Header.Revision), nil)
+}
+
+func post(ctx context.Context, url, body string, result any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || result == nil {
+		return err
+	}
+	return json.Unmarshal(text, result)
+}
+
+const outside = "outside" // a namespace that has not opted in
+
+func object(apiVersion, kind, namespace, name string, content map[string]any) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: content}
+	o.SetAPIVersion(apiVersion)
+	o.SetKind(kind)
+	o.SetNamespace(namespace)
+	o.SetName(name)
+	return o
+}
+
+// flood writes large ConfigMaps, and Deployments with a hostile last-applied annotation.
+func flood(ctx context.Context, s *stage) error {
+	name := fmt.Sprintf("flood-%d", rand.IntN(5))
+	large := object("v1", "ConfigMap", outside, name, map[string]any{"data": map[string]any{"x": strings.Repeat(strconv.Itoa(rand.IntN(10)), 900_000)}})
+	in := intent{workload: &workload{namespace: outside, name: name}, id: "0", replicas: 1}
+	hostile := &unstructured.Unstructured{Object: in.manifest()}
+	annotate(hostile, "kubectl.kubernetes.io/last-applied-configuration", strings.Repeat("[", 200_000))
+	for _, o := range []*unstructured.Unstructured{large, hostile} {
+		//nolint:staticcheck // the object is unstructured
+		err := s.traffic.api.Patch(ctx, o, client.Apply, client.FieldOwner("flood"), client.ForceOwnership)
+		if err != nil && reasonOf(err.Error()) == "" {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveScalePath creates a CRD, applies an object of it, moves its scale field, and deletes it.
+func moveScalePath(ctx context.Context, s *stage) error {
+	const versions = `
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+    subresources: {scale: {specReplicasPath: .spec.%s, statusReplicasPath: .status.replicas}}
+`
+	for _, path := range []string{"replicas", "size"} {
+		crd := objects.CRD("soak.example.com", "Gadget", fmt.Sprintf(versions, path))
+		if output, err := s.command(ctx, crd, s.plane.Kubectl, "apply", "-f", "-"); err != nil && reasonOf(output) == "" {
+			return fmt.Errorf("%w: %s", err, output)
+		}
+		wait(ctx, 500*time.Millisecond)
+		gadget := object("soak.example.com/v1", "Gadget", "soak-00", "g", map[string]any{"spec": map[string]any{path: int64(rand.IntN(9))}})
+		//nolint:staticcheck // the object is unstructured
+		_ = s.traffic.api.Patch(ctx, gadget, client.Apply, client.FieldOwner("kubectl"), client.ForceOwnership)
+	}
+	output, err := s.command(ctx, "", s.plane.Kubectl, "delete", "crd", "gadgets.soak.example.com", "--wait=false")
+	if err != nil && reasonOf(output) == "" {
+		return fmt.Errorf("%w: %s", err, output)
+	}
+	return nil
+}
+
+// deleteNamespace creates a namespace, and deletes it while manifests are applied in it.
+func deleteNamespace(ctx context.Context, s *stage) error {
+	name := fmt.Sprintf("gone-%d", time.Now().UnixNano())
+	o := object("v1", "Namespace", "", name, map[string]any{})
+	annotate(o, "ownership-handoff.io/mode", "enforce")
+	if err := s.traffic.api.Create(ctx, o); err != nil {
+		return client.IgnoreAlreadyExists(err)
+	}
+	for i := range 30 {
+		if i == 10 {
+			if err := s.traffic.api.Delete(ctx, o); err != nil {
+				return err
+			}
+		}
+		in := intent{workload: &workload{namespace: name, name: "web"}, id: "0", replicas: 1 + i%2}
+		_, err := s.traffic.clients.apply(ctx, in.manifest(), []string{clientSide, serverSide}[i%2], false)
+		if err != nil && (strings.Contains(err.Error(), "webhook") || strings.Contains(err.Error(), "ownership-handoff")) {
+			return fmt.Errorf("refused in handoff's name: %w", err)
+		}
+	}
+	return nil
+}
+
+// churnAutoscalers creates or deletes the HPA of a workload.
+func churnAutoscalers(ctx context.Context, s *stage) error {
+	w := s.traffic.any()
+	if w.owner != churned {
+		return nil
+	}
+	err := s.traffic.createAutoscaler(ctx, w)
+	if rand.IntN(2) == 0 {
+		err = client.IgnoreNotFound(s.traffic.api.Delete(ctx, w.autoscaler()))
+	}
+	if err != nil && reasonOf(err.Error()) != "" {
+		return nil
+	}
+	return err
+}
+
+// reload writes another configuration: with more rules, with a mistake, or the first.
+func reload(_ context.Context, s *stage) error {
+	return replaceFile(s.configuration, []string{
+		rules, rules + "- {name: other, kinds: [{group: apps, kind: DaemonSet}], fields: [.spec.minReadySeconds]}\n", "no: configuration",
+		rules + "packs: [no-such-pack]\n",
+	}[rand.IntN(4)])
+}
+
+func replaceFile(name, content string) error {
+	if err := os.WriteFile(name+".new", []byte(content), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(name+".new", name)
+}
+
+// switchGuard installs and removes the guard, and leaves it as it was.
+func switchGuard(ctx context.Context, s *stage) error {
+	on := s.history.guarded(time.Now(), time.Now())
+	for i := 0; ctx.Err() == nil; i++ {
+		limited, cancel := repairing(ctx)
+		err := s.setGuard(limited, i%2 == 0 != on)
+		cancel()
+		if err != nil {
+			return err
+		}
+		wait(ctx, time.Second)
+	}
+	limited, cancel := repairing(ctx)
+	defer cancel()
+	return s.setGuard(limited, on)
+}
+
+// setGuard installs or removes the guard.
+func (s *stage) setGuard(ctx context.Context, on bool) error {
+	verb, began := []string{"apply"}, time.Now()
+	if !on {
+		s.history.setGuard(false, began)
+		verb = []string{"delete", "--ignore-not-found", "--wait=false"}
+	}
+	folder := filepath.Join("..", "..", objects.GuardFolder(s.plane.PoliciesVersion()))
+	output, err := s.command(ctx, "", s.plane.Kubectl, append(verb, "-k", folder)...)
+	if err != nil && reasonOf(output) == "" {
+		return fmt.Errorf("%w: %s", err, output)
+	}
+	if on && err == nil {
+		wait(ctx, 2*time.Second) // both API servers notice
+		s.history.setGuard(true, began)
+	}
+	return nil
+}
+
+// killControllers kills one of the controller managers.
+func killControllers(_ context.Context, s *stage) error {
+	found, err := s.find("kube-controller-manager")
+	if err != nil {
+		return nil //nolint:nilerr // they are being restarted
+	}
+	return syscall.Kill(found[rand.IntN(len(found))].PID, syscall.SIGKILL)
+}

@@ -1,0 +1,105 @@
+package soak_test
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// consequences are what a fault may have.
+type consequences int
+
+const (
+	// undecidedWrites are writes that the webhook does not decide. The API server or the webhook says so of each.
+	undecidedWrites consequences = 1 << iota
+	// noAPI are requests that no API server answers.
+	noAPI
+)
+
+// faults are faults that last at the same time, none in a calm phase.
+type faults []*fault
+
+func (f faults) name() string {
+	if len(f) == 0 {
+		return "calm"
+	}
+	var names []string
+	for _, each := range f {
+		names = append(names, each.name)
+	}
+	return strings.Join(names, " + ")
+}
+
+func (f faults) may(c consequences) bool {
+	return slices.ContainsFunc(f, func(each *fault) bool { return each.may&c != 0 })
+}
+
+// span is the time of something that lasts until to, or still does if to is zero.
+type span struct {
+	faults     faults // nil for the guard
+	installing time.Time
+	from, to   time.Time
+}
+
+func (s span) overlaps(from, to time.Time) bool {
+	return to.After(s.from) && (s.to.IsZero() || from.Before(s.to))
+}
+
+// history knows when which fault lasted, until the cluster had recovered, and when the guard was in force.
+type history struct {
+	mutex         sync.Mutex
+	played, guard []span
+}
+
+func (h *history) begin(f faults) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	h.played = append(h.played, span{faults: f, from: time.Now()})
+}
+
+func (h *history) end() {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	h.played[len(h.played)-1].to = time.Now()
+}
+
+func (h *history) during(from, to time.Time) faults {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	for _, s := range slices.Backward(h.played) {
+		if s.overlaps(from, to) {
+			return s.faults
+		}
+	}
+	return nil
+}
+
+// setGuard records that the guard is in force, since it was installed, or is no longer.
+func (h *history) setGuard(on bool, installing time.Time) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	if on {
+		h.guard = append(h.guard, span{installing: installing, from: time.Now()})
+	} else if n := len(h.guard); n > 0 && h.guard[n-1].to.IsZero() {
+		h.guard[n-1].to = time.Now()
+	}
+}
+
+// guarded reports whether the guard was in force all the time.
+func (h *history) guarded(from, to time.Time) bool {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	return slices.ContainsFunc(h.guard, func(s span) bool {
+		return s.from.Before(from) && (s.to.IsZero() || s.to.After(to))
+	})
+}
+
+// guardIsNew reports whether the guard was installed a few seconds ago: the webhook looks for it every four.
+func (h *history) guardIsNew(at time.Time) bool {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	return slices.ContainsFunc(h.guard, func(s span) bool {
+		return s.installing.Before(at) && at.Before(s.from.Add(6*time.Second)) || !s.to.IsZero() && at.After(s.to) && at.Before(s.to.Add(6*time.Second))
+	})
+}

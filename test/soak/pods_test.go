@@ -1,0 +1,152 @@
+package soak_test
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
+	"github.com/ownership-handoff/handoff/test/proxy"
+)
+
+// pod is a pod of the webhook: at most one process at a time, with its own way to the API servers.
+type pod struct {
+	machine    *machine
+	api        *proxy.HTTP
+	kubeconfig string
+
+	mutex   sync.Mutex
+	hook    *handofftest.Webhook // the running process, or the last one
+	address string               // of the process
+	gone    bool                 // it ends, or has ended
+}
+
+// newPod starts a pod.
+func (m *machine) newPod() *pod {
+	m.Helper()
+	p := &pod{machine: m, api: proxy.StartHTTP(m.T, m.config)}
+	p.kubeconfig = filepath.Join(m.TempDir(), "kubeconfig")
+	m.must(os.WriteFile(p.kubeconfig, fmt.Appendf(nil, `
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: %q}}]
+contexts: [{name: c, context: {cluster: c, user: ""}}]
+current-context: c
+`, p.api.URL), 0o600))
+	m.must(p.start(m.Context()))
+	m.Cleanup(func() {
+		if err := p.signal(syscall.SIGKILL); err != nil {
+			m.Log(err)
+		}
+	})
+	return p
+}
+
+// start starts the pod's process and waits until it is ready.
+func (p *pod) start(ctx context.Context) error {
+	hook, err := handofftest.Start(ctx, p.machine.plane, handofftest.Options{
+		Binary: p.machine.binary, Config: p.machine.configuration, CertDir: p.machine.certificates, Kubeconfig: p.kubeconfig,
+		Args: []string{"--shutdown-delay=2s"},
+	})
+	if err != nil {
+		return err
+	}
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.hook, p.address, p.gone = hook, hostOf(hook.URL), false
+	return nil
+}
+
+// running returns the running process, or the last one.
+func (p *pod) running() *handofftest.Webhook {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.hook
+}
+
+// signal sends a signal to the process.
+func (p *pod) signal(signal syscall.Signal) error {
+	return syscall.Kill(p.running().PID(), signal)
+}
+
+// replace ends the pod as a rolling update does, and starts the next one.
+func (p *pod) replace(ctx context.Context) error {
+	p.mutex.Lock()
+	hook := p.hook
+	p.gone = true // a pod that is deleted leaves the endpoints before its process receives SIGTERM
+	p.mutex.Unlock()
+	if err := hook.Stop(); err != nil {
+		return err
+	}
+	return p.start(ctx)
+}
+
+// podCandidates returns the pods that the Service probes.
+func (m *machine) podCandidates() (all []candidate) {
+	for _, p := range m.pods {
+		p.mutex.Lock()
+		if !p.gone {
+			all = append(all, candidate{address: p.address, health: p.hook.Ready})
+		}
+		p.mutex.Unlock()
+	}
+	return all
+}
+
+// candidate is a server that receives connections while its health is good.
+type candidate struct{ address, health string }
+
+// endpoints are the ready servers among candidates. They are probed every second instead of every five, and a server leaves after
+// three failures, as with a kubelet, or at once if nothing listens.
+type endpoints struct {
+	probe func() []candidate
+
+	mutex sync.Mutex
+	ready []string
+	next  int
+}
+
+// pick returns the next ready server, or an empty text.
+func (e *endpoints) pick() string {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	if len(e.ready) == 0 {
+		return ""
+	}
+	e.next++
+	return e.ready[e.next%len(e.ready)]
+}
+
+func (e *endpoints) follow(ctx context.Context) {
+	client := &http.Client{Timeout: time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+	failures := map[string]int{}
+	go func() {
+		for tick := time.NewTicker(time.Second); ctx.Err() == nil; <-tick.C {
+			var ready []string
+			for _, c := range e.probe() {
+				ok, refused := healthy(ctx, client, c.health)
+				before, known := failures[c.address]
+				switch {
+				case ok:
+					failures[c.address] = 0
+				case refused || !known:
+					failures[c.address] = 3
+				default:
+					failures[c.address] = before + 1
+				}
+				if failures[c.address] < 3 {
+					ready = append(ready, c.address)
+				}
+			}
+			e.mutex.Lock()
+			e.ready = ready
+			e.mutex.Unlock()
+		}
+	}()
+}
