@@ -80,7 +80,7 @@ func (e event) undecided() bool {
 }
 
 // lag is how long an event waits for those with a lower resourceVersion from the other API server.
-const lag = 6 * time.Second
+const lag = 12 * time.Second
 
 // auditLog merges the audit logs of the API servers. They write to named pipes: nothing is stored, rotated or read twice.
 type auditLog struct {

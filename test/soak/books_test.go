@@ -21,6 +21,8 @@ type books struct {
 	intents map[string]intent
 	skipped map[string]string // by the ID of a write: why the webhook has skipped it, according to its warning
 	objects map[string]state
+	// timedOut are objects with a write that may have been stored although its client got no answer.
+	timedOut map[string]bool
 	totals
 }
 
@@ -56,7 +58,7 @@ const (
 
 func newBooks(faults *history) *books {
 	return &books{
-		faults: faults, intents: map[string]intent{}, skipped: map[string]string{}, objects: map[string]state{},
+		faults: faults, intents: map[string]intent{}, skipped: map[string]string{}, objects: map[string]state{}, timedOut: map[string]bool{},
 		totals: totals{Reasons: map[string]int{}, byFault: map[string]*faultTotals{}, latencies: map[string][]time.Duration{}},
 	}
 }
@@ -129,7 +131,7 @@ func (b *books) record(e event) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	active := b.faults.during(e.RequestReceivedTimestamp.Time, e.StageTimestamp.Time)
-	if e.ResponseStatus.Code >= 300 {
+	if e.ResponseStatus.Code >= 300 || e.ResponseObject.Kind == "" {
 		b.refused(e, active)
 		return
 	}
@@ -146,22 +148,30 @@ func (b *books) record(e event) {
 	if !known || e.Verb == "create" || after.Metadata.UID != before.Metadata.UID {
 		return
 	}
-	if after.Metadata.Generation > before.Metadata.Generation+1 {
+	if after.Metadata.Generation > before.Metadata.Generation+1 || !in.isSentBy(e.manager()) {
 		b.Unseen++
-		if !active.may(noAPI) {
-			b.violate("%s: generation %d follows %d: a write has no line in the audit log", e.object(), after.Metadata.Generation, before.Metadata.Generation)
+		if !active.may(noAPI) && !b.timedOut[e.object()] {
+			b.violate("%s: a write has no line in the audit log:\n\t%s", e.object(), strings.Join(after.trail, "\n\t"))
 		}
+		b.timedOut[e.object()] = false
 		return
 	}
 	b.judge(judgment{write: e, intent: in, before: before, after: after, active: active, skipped: b.skipped[in.id]})
 	delete(b.skipped, in.id)
 }
 
+// isSentBy reports whether a field manager is that of the applier.
+func (in intent) isSentBy(manager string) bool {
+	return manager == map[string]string{clientSide: "kubectl-client-side-apply", serverSide: "kubectl", helm: "helm"}[in.workload.way]
+}
+
 // refused records a write that an API server refused.
 func (b *books) refused(e event, active faults) {
 	message, code := e.ResponseStatus.Message, e.ResponseStatus.Code
+	b.timedOut[e.object()] = b.timedOut[e.object()] || code >= http.StatusInternalServerError || code == 0
 	switch {
-	case strings.Contains(message, "ownership-handoff"), strings.Contains(message, "webhook"), strings.Contains(message, "does not apply"):
+	case strings.Contains(message, "ownership-handoff"), strings.Contains(message, "webhook"),
+		code == http.StatusInternalServerError && reasonOf(message) == "": // a patch that does not apply
 		b.Refused++
 		b.violate("%s: refused in handoff's name: %s", e.object(), message)
 	case code == http.StatusNotFound, code == http.StatusConflict: // Helm asks first; a controller or a patch repeats its write
@@ -189,7 +199,11 @@ func next(before state, e event) state {
 	if e.ResponseObject.Kind == "Scale" {
 		after := before
 		after.managers = maps.Clone(before.managers)
-		if e.ResponseObject.Spec.Replicas != before.Spec.Replicas && after.managers != nil {
+		switch {
+		case before.managers == nil:
+		case e.ResponseObject.Spec.Replicas == before.Spec.Replicas: // if another manager set them, they now have none
+			after.managers[replicasField] = slices.DeleteFunc(slices.Clone(before.managers[replicasField]), func(name string) bool { return name != e.manager() })
+		default:
 			after.Spec.Replicas = e.ResponseObject.Spec.Replicas
 			after.Metadata.Generation++
 			if len(before.managers[replicasField]) > 0 { // otherwise /scale leaves no entry
@@ -324,8 +338,8 @@ func (b *books) judge(j judgment) {
 
 // judgeRecords verifies managedFields and last-applied after replicas were kept.
 func (b *books) judgeRecords(j judgment) {
-	if j.intent.workload.owner != autoscaled && j.intent.workload.owner != scaled {
-		return
+	if j.intent.workload.owner != autoscaled && j.intent.workload.owner != scaled || len(j.before.managers[replicasField]) > 1 {
+		return // or an apply that nobody decided has set them, too
 	}
 	want := slices.DeleteFunc(slices.Clone(j.before.managers[replicasField]), func(manager string) bool {
 		return j.intent.replicas == 0 && j.intent.workload.way == serverSide && manager == j.write.manager() // the applier's own entry

@@ -3,6 +3,7 @@ package soak_test
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -70,9 +71,12 @@ func (p *pod) running() *handofftest.Webhook {
 	return p.hook
 }
 
-// signal sends a signal to the process.
+// signal sends a signal to the process, if there is one.
 func (p *pod) signal(signal syscall.Signal) error {
-	return syscall.Kill(p.running().PID(), signal)
+	if err := syscall.Kill(p.running().PID(), signal); !errors.Is(err, syscall.ESRCH) {
+		return err
+	}
+	return nil
 }
 
 // replace ends the pod as a rolling update does, and starts the next one.

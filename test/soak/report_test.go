@@ -139,16 +139,20 @@ func (r *report) close() {
 
 func podReportOf(name string, samples []sample) podReport {
 	last := samples[len(samples)-1]
-	return podReport{
-		Name: name, Seconds: last.at.Sub(samples[0].at).Seconds(), Megabytes: last.megabytes, Goroutines: last.goroutines,
-		MegabytesAnHour:  slope(samples, func(s sample) float64 { return s.megabytes }),
-		GoroutinesAnHour: slope(samples, func(s sample) float64 { return s.goroutines }),
+	p := podReport{Name: name, Seconds: last.at.Sub(samples[0].at).Seconds(), Megabytes: last.megabytes, Goroutines: last.goroutines}
+	if p.Seconds >= leastSlope.Seconds() {
+		second := samples[len(samples)/2:] // the first minutes fill caches
+		p.MegabytesAnHour = slope(second, func(s sample) float64 { return s.megabytes })
+		p.GoroutinesAnHour = slope(second, func(s sample) float64 { return s.goroutines })
 	}
+	return p
 }
 
-// slope returns the growth per hour, by least squares, of the second half of the samples: the first minutes fill caches.
+// leastSlope is how long a process must have run for a slope that means something.
+const leastSlope = 4 * time.Minute
+
+// slope returns the growth per hour, by least squares.
 func slope(samples []sample, value func(sample) float64) float64 {
-	samples = samples[len(samples)/2:]
 	var x, y, xx, xy float64
 	for _, s := range samples {
 		hours := s.at.Sub(samples[0].at).Hours()

@@ -139,6 +139,12 @@ func (s *stage) playTogether(ctx context.Context, r *report, together faults) {
 	s.history.begin(together)
 	limited, cancel := context.WithTimeout(ctx, *lengthFlag)
 	defer cancel()
+	repaired := time.Now().Add(*lengthFlag) // from now on
+	context.AfterFunc(limited, func() {
+		for _, p := range s.probers {
+			p.reset()
+		}
+	})
 	ended := make(chan error, len(together))
 	for _, f := range together {
 		go func() { ended <- f.play(limited, s) }()
@@ -147,10 +153,6 @@ func (s *stage) playTogether(ctx context.Context, r *report, together faults) {
 		if err := <-ended; err != nil {
 			r.books.note("%s: %v", together.name(), err)
 		}
-	}
-	repaired := time.Now()
-	for _, p := range s.probers {
-		p.reset()
 	}
 	at, ok := awaitRecovery(ctx, s.probers)
 	s.history.end()
