@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"time"
 
 	"k8s.io/client-go/util/cert"
 )
@@ -12,7 +13,15 @@ import (
 // WriteCertificate writes a serving certificate for this machine to a directory, with the file names of a mounted TLS Secret,
 // and returns the CA certificate for the API server.
 func WriteCertificate(dir string) (ca []byte, err error) {
-	chain, key, err := cert.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
+	return WriteCertificateFor(dir, 365*24*time.Hour)
+}
+
+// WriteCertificateFor writes a certificate that is valid for a time from now on.
+func WriteCertificateFor(dir string, validity time.Duration) (ca []byte, err error) {
+	const early = time.Hour // the certificate is valid since an hour ago
+	chain, key, err := cert.GenerateSelfSignedCertKeyWithOptions(cert.SelfSignedCertKeyOptions{
+		Host: "localhost", AlternateIPs: []net.IP{net.IPv4(127, 0, 0, 1)}, MaxAge: early + validity,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("creating the webhook's certificate: %w", err)
 	}

@@ -17,6 +17,9 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
 // event is a write in the audit log of an API server, which names everything that the write stored, and who was asked.
@@ -27,8 +30,7 @@ type event struct {
 		Code    int
 		Message string
 	}
-	RequestObject            struct{ Spec map[string]any } // of an apply
-	ResponseObject           stored
+	ResponseObject           object // a Deployment or a Scale
 	RequestReceivedTimestamp metav1.MicroTime
 	StageTimestamp           metav1.MicroTime
 	Annotations              map[string]string
@@ -36,22 +38,37 @@ type event struct {
 	read time.Time
 }
 
-// stored is a Deployment or a Scale.
-type stored struct {
-	Kind     string
-	Metadata metav1.ObjectMeta
-	Spec     struct {
-		Replicas             int
-		Paused               bool
-		RevisionHistoryLimit int
-	}
+// object is decoded as the API machinery does, with integers.
+type object map[string]any
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (o *object) UnmarshalJSON(text []byte) error {
+	return utiljson.Unmarshal(text, (*map[string]any)(o))
 }
 
-func (e event) object() string { return e.ObjectRef.Namespace + "/" + e.ObjectRef.Name }
+func (e event) id() string { return e.response().GetAnnotations()[idAnnotation] }
+
+// uid returns the UID of the object, which is also that of its Scale.
+func (e event) uid() types.UID { return e.response().GetUID() }
+
+func (e event) replicas() int64 {
+	number, _, err := unstructured.NestedInt64(e.ResponseObject, "spec", "replicas")
+	if err != nil {
+		return 0
+	}
+	return number
+}
+
+// response returns the stored object.
+func (e event) response() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: e.ResponseObject}
+}
+
+func (e event) key() string { return e.ObjectRef.Namespace + "/" + e.ObjectRef.Name }
 
 // version returns the resourceVersion, which orders the writes of all API servers.
 func (e event) version() int64 {
-	version, err := strconv.ParseInt(e.ResponseObject.Metadata.ResourceVersion, 10, 64)
+	version, err := strconv.ParseInt(e.response().GetResourceVersion(), 10, 64)
 	if err != nil {
 		return 0
 	}

@@ -38,12 +38,12 @@ func brokenBuilds() map[string]brokenBuild {
 		"it skips writes":                      {"webhook/handler.go", answered, quarter("return h.failOpen(&r, errPanic)"), "which this fault does not allow"},
 		"it refuses writes":                    {"webhook/handler.go", answered, quarter("answer.Allowed = false"), "refused in handoff's name"},
 		"it sends a patch that does not apply": {"webhook/evaluate.go", operations, operations[:len(operations)-1] + `, []merge.Operation{{Op: "remove", Path: "/spec/no"}})`, "refused in handoff's name"},
-		"it leaves managedFields":              {"webhook/evaluate.go", operations, without("/metadata/managedFields"), "the managers of the kept replicas"},
+		"it leaves managedFields":              {"webhook/evaluate.go", operations, without("/metadata/managedFields"), ".spec.replicas: want the managers"},
 		"it leaves last-applied": {
 			"webhook/evaluate.go", operations, without("/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"),
-			"last-applied contains the kept replicas",
+			".spec.replicas in last-applied: want",
 		},
-		"it does not keep fields of rules": {"merge/table.go", "controlled    = only(ownership.Autoscaler, ownership.Controller)", "controlled    = only(ownership.Autoscaler)", "revisionHistoryLimit is"},
+		"it does not keep fields of rules": {"merge/table.go", "controlled    = only(ownership.Autoscaler, ownership.Controller)", "controlled    = only(ownership.Autoscaler)", ".spec.revisionHistoryLimit: want"},
 	}
 }
 

@@ -10,8 +10,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -37,6 +39,7 @@ type stage struct {
 	traffic *traffic
 	history *history
 	log     *auditLog
+	issuing sync.Mutex // a certificate
 	probers []*prober
 }
 
@@ -139,11 +142,14 @@ func catalog() []*fault {
 		{"all webhook pods' watches cut", undecidedWrites, during(pods(all, ways(func(p *pod) { p.api.CutWatches() })), pods(all, pass))},
 		{"all webhook pods' watches silent", undecidedWrites, during(pods(all, ways(func(p *pod) { p.api.SilenceWatches() })), pods(all, pass))},
 		{"certificate swapped", 0, again(2*time.Second, swapCertificate)},
+		{"certificate expired", undecidedWrites, during(mountCertificate(2*time.Second), swapCertificate)},
 		{"certificate half-written", 0, during(writeHalfCertificate, swapCertificate)},
 		{"caBundle wrong", undecidedWrites, during(trustOther, func(ctx context.Context, s *stage) error { return s.trust(ctx, s.ca) })},
 		{"an API server killed", noAPI | undecidedWrites, killed(func(m *machine) []*server { return m.apis[:1] })},
 		{"both API servers killed", noAPI | undecidedWrites, killed(func(m *machine) []*server { return m.apis })},
 		{"an etcd member killed", noAPI | undecidedWrites, killed(func(m *machine) []*server { return m.etcds[1:2] })},
+		{"the leader of etcd killed", noAPI | undecidedWrites, killLeader},
+		{"an API server suspended", noAPI | undecidedWrites, during(suspendServer(syscall.SIGSTOP), suspendServer(syscall.SIGCONT))},
 		{"etcd compacted", 0, again(2*time.Second, compact)},
 		{"flood of large and hostile writes outside", 0, again(0, flood)},
 		{"CRDs come, go and move their scale path", 0, again(0, moveScalePath)},
@@ -177,22 +183,28 @@ func replacePods(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// swapCertificate renews the certificate as a tool does that knows its trade: the API server trusts the new CA before it is used.
+// swapCertificate renews the certificate.
 func swapCertificate(ctx context.Context, s *stage) error {
-	dir, err := os.MkdirTemp(filepath.Dir(s.certificates), "certificate-")
-	if err != nil {
-		return err
+	return mountCertificate(365*24*time.Hour)(ctx, s)
+}
+
+// mountCertificate issues a certificate as a tool does that knows its trade: the API servers trust the new CA before it is used.
+func mountCertificate(validity time.Duration) func(context.Context, *stage) error {
+	return func(ctx context.Context, s *stage) error {
+		s.issuing.Lock()
+		defer s.issuing.Unlock()
+		dir := s.dir()
+		ca, err := handofftest.WriteCertificateFor(dir, validity)
+		if err != nil {
+			return err
+		}
+		if err := s.trust(ctx, slices.Concat(s.ca, ca)); err != nil {
+			return err
+		}
+		wait(ctx, time.Second) // both API servers notice
+		s.ca = ca
+		return s.mount(dir)
 	}
-	ca, err := handofftest.WriteCertificate(dir)
-	if err != nil {
-		return err
-	}
-	if err := s.trust(ctx, append(append([]byte{}, s.ca...), ca...)); err != nil {
-		return err
-	}
-	wait(ctx, time.Second) // both API servers notice
-	s.ca = ca
-	return s.mount(dir)
 }
 
 func writeHalfCertificate(_ context.Context, s *stage) error {
@@ -204,17 +216,42 @@ func writeHalfCertificate(_ context.Context, s *stage) error {
 }
 
 func trustOther(ctx context.Context, s *stage) error {
-	ca, err := handofftest.WriteCertificate(s.TempDir())
+	ca, err := handofftest.WriteCertificate(s.dir())
 	if err != nil {
 		return err
 	}
 	return s.trust(ctx, ca)
 }
 
+func suspendServer(signal syscall.Signal) func(context.Context, *stage) error {
+	return func(_ context.Context, s *stage) error { return syscall.Kill(s.apis[1].PID, signal) }
+}
+
+// etcdStatus is the status of a member of etcd.
+type etcdStatus struct {
+	Header struct {
+		Revision string
+		MemberID string `json:"member_id"`
+	}
+	Leader string
+}
+
+// killLeader kills the leader of etcd, and starts it again.
+func killLeader(ctx context.Context, s *stage) error {
+	for _, member := range s.etcds {
+		var status etcdStatus
+		err := post(ctx, "http://"+hostOf(member.health)+"/v3/maintenance/status", "{}", &status)
+		if err == nil && status.Leader == status.Header.MemberID {
+			return killed(func(*machine) []*server { return []*server{member} })(ctx, s)
+		}
+	}
+	return errors.New("etcd has no leader")
+}
+
 // compact removes all old revisions from etcd, so that watches that lag must list again.
 func compact(ctx context.Context, s *stage) error {
 	url := "http://" + hostOf(s.etcds[0].health)
-	var status struct{ Header struct{ Revision string } }
+	var status etcdStatus
 	if err := post(ctx, url+"/v3/maintenance/status", "{}", &status); err != nil {
 		return err
 	}
@@ -240,7 +277,7 @@ func post(ctx context.Context, url, body string, result any) error {
 
 const outside = "outside" // a namespace that has not opted in
 
-func object(apiVersion, kind, namespace, name string, content map[string]any) *unstructured.Unstructured {
+func newObject(apiVersion, kind, namespace, name string, content map[string]any) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: content}
 	o.SetAPIVersion(apiVersion)
 	o.SetKind(kind)
@@ -252,7 +289,7 @@ func object(apiVersion, kind, namespace, name string, content map[string]any) *u
 // flood writes large ConfigMaps, and Deployments with a hostile last-applied annotation.
 func flood(ctx context.Context, s *stage) error {
 	name := fmt.Sprintf("flood-%d", rand.IntN(5))
-	large := object("v1", "ConfigMap", outside, name, map[string]any{"data": map[string]any{"x": strings.Repeat(strconv.Itoa(rand.IntN(10)), 900_000)}})
+	large := newObject("v1", "ConfigMap", outside, name, map[string]any{"data": map[string]any{"x": strings.Repeat(strconv.Itoa(rand.IntN(10)), 900_000)}})
 	in := intent{workload: &workload{namespace: outside, name: name}, id: "0", replicas: 1}
 	hostile := &unstructured.Unstructured{Object: in.manifest()}
 	annotate(hostile, "kubectl.kubernetes.io/last-applied-configuration", strings.Repeat("[", 200_000))
@@ -281,7 +318,7 @@ func moveScalePath(ctx context.Context, s *stage) error {
 			return fmt.Errorf("%w: %s", err, output)
 		}
 		wait(ctx, 500*time.Millisecond)
-		gadget := object("soak.example.com/v1", "Gadget", "soak-00", "g", map[string]any{"spec": map[string]any{path: int64(rand.IntN(9))}})
+		gadget := newObject("soak.example.com/v1", "Gadget", "soak-00", "g", map[string]any{"spec": map[string]any{path: int64(rand.IntN(9))}})
 		//nolint:staticcheck // the object is unstructured
 		_ = s.traffic.api.Patch(ctx, gadget, client.Apply, client.FieldOwner("kubectl"), client.ForceOwnership)
 	}
@@ -295,7 +332,7 @@ func moveScalePath(ctx context.Context, s *stage) error {
 // deleteNamespace creates a namespace, and deletes it while manifests are applied in it.
 func deleteNamespace(ctx context.Context, s *stage) error {
 	name := fmt.Sprintf("gone-%d", time.Now().UnixNano())
-	o := object("v1", "Namespace", "", name, map[string]any{})
+	o := newObject("v1", "Namespace", "", name, map[string]any{})
 	annotate(o, "ownership-handoff.io/mode", "enforce")
 	if err := s.traffic.api.Create(ctx, o); err != nil {
 		return client.IgnoreAlreadyExists(err)

@@ -118,6 +118,14 @@ func newMachine(t *testing.T, namespaces []string, audit string) *machine {
 	return m
 }
 
+// dir returns a directory for files of the webhook. It is in that of the control plane, whose watchdog finds processes by it.
+func (m *machine) dir() string {
+	m.Helper()
+	dir, err := os.MkdirTemp(m.plane.Dir, "soak-")
+	m.must(err)
+	return dir
+}
+
 // must ends the test if an error is not nil.
 func (m *machine) must(err error) {
 	m.Helper()
@@ -273,11 +281,13 @@ func (m *machine) install(binary string) {
 	if binary == "" {
 		binary = filepath.Join(root, "bin", "handoff-webhook")
 	}
-	dir := m.TempDir()
+	dir := m.dir()
 	m.binary, m.certificates, m.configuration = binary, filepath.Join(dir, "tls"), filepath.Join(dir, "config.yaml")
 	m.must(os.WriteFile(m.configuration, []byte(rules), 0o600))
-	m.ca, err = m.mountCertificate()
+	files := m.dir()
+	m.ca, err = handofftest.WriteCertificate(files)
 	m.must(err)
+	m.must(m.mount(files))
 	ready := &endpoints{probe: m.podCandidates}
 	m.service = proxy.StartBalancer(m.T, ready.pick)
 	for range replicas {
@@ -290,19 +300,7 @@ func (m *machine) install(binary string) {
 	m.must(hook.Register(m.Context()))
 }
 
-// mountCertificate issues a certificate and mounts it as the kubelet does, by replacing a symbolic link. It returns the CA.
-func (m *machine) mountCertificate() ([]byte, error) {
-	dir, err := os.MkdirTemp(filepath.Dir(m.certificates), "certificate-")
-	if err != nil {
-		return nil, err
-	}
-	ca, err := handofftest.WriteCertificate(dir)
-	if err != nil {
-		return nil, err
-	}
-	return ca, m.mount(dir)
-}
-
+// mount mounts a directory with a certificate as the kubelet does, by replacing a symbolic link.
 func (m *machine) mount(dir string) error {
 	link := dir + "-link"
 	if err := os.Symlink(dir, link); err != nil {

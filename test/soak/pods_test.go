@@ -22,6 +22,8 @@ type pod struct {
 	api        *proxy.HTTP
 	kubeconfig string
 
+	starting sync.Mutex
+
 	mutex   sync.Mutex
 	hook    *handofftest.Webhook // the running process, or the last one
 	address string               // of the process
@@ -32,7 +34,7 @@ type pod struct {
 func (m *machine) newPod() *pod {
 	m.Helper()
 	p := &pod{machine: m, api: proxy.StartHTTP(m.T, m.config)}
-	p.kubeconfig = filepath.Join(m.TempDir(), "kubeconfig")
+	p.kubeconfig = filepath.Join(m.dir(), "kubeconfig")
 	m.must(os.WriteFile(p.kubeconfig, fmt.Appendf(nil, `
 apiVersion: v1
 kind: Config
@@ -49,8 +51,13 @@ current-context: c
 	return p
 }
 
-// start starts the pod's process and waits until it is ready.
+// start starts the pod's process, unless it runs, and waits until it is ready.
 func (p *pod) start(ctx context.Context) error {
+	p.starting.Lock()
+	defer p.starting.Unlock()
+	if last := p.running(); last != nil && syscall.Kill(last.PID(), 0) == nil {
+		return nil // another fault has started it
+	}
 	hook, err := handofftest.Start(ctx, p.machine.plane, handofftest.Options{
 		Binary: p.machine.binary, Config: p.machine.configuration, CertDir: p.machine.certificates, Kubeconfig: p.kubeconfig,
 		Args: []string{"--shutdown-delay=2s"},

@@ -40,8 +40,8 @@ type workload struct {
 type intent struct {
 	workload *workload
 	id       string
-	replicas int // 0: nothing
-	paused   bool
+	replicas int  // 0: nothing
+	labels   bool // the label that people set, too
 }
 
 // manifest returns the manifest of a workload.
@@ -56,12 +56,13 @@ func (in intent) manifest() map[string]any {
 	if in.replicas > 0 {
 		spec["replicas"] = int64(in.replicas)
 	}
-	if in.paused {
-		spec["paused"] = false
-	}
-	return map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "spec": spec, "metadata": map[string]any{
+	metadata := map[string]any{
 		"name": in.workload.name, "namespace": in.workload.namespace, "annotations": map[string]any{idAnnotation: in.id},
-	}}
+	}
+	if in.labels {
+		metadata["labels"] = map[string]any{"tier": "manifest"}
+	}
+	return map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "spec": spec, "metadata": metadata}
 }
 
 // traffic are the writers of the soak.
@@ -150,8 +151,8 @@ func (t *traffic) createAutoscaler(ctx context.Context, w *workload) error {
 }
 
 // apply applies a manifest, and tells the books before and after.
-func (t *traffic) apply(ctx context.Context, w *workload, replicas int, paused, program bool) error {
-	in := intent{workload: w, id: strconv.FormatInt(t.last.Add(1), 10), replicas: replicas, paused: paused && w.way != helm}
+func (t *traffic) apply(ctx context.Context, w *workload, replicas int, labels, program bool) error {
+	in := intent{workload: w, id: strconv.FormatInt(t.last.Add(1), 10), replicas: replicas, labels: labels && w.way != helm}
 	t.books.Load().expect(in)
 	warnings, err := t.clients.apply(ctx, in.manifest(), w.way, program)
 	t.books.Load().warned(in.id, warnings)
@@ -166,7 +167,7 @@ func (t *traffic) play(ctx context.Context, writers int, think time.Duration) {
 	}
 	all.Go(func() { t.repeat(ctx, 2*think, t.scaleAny) })
 	all.Go(func() { t.repeat(ctx, 5*think, t.tuneAny) })
-	all.Go(func() { t.repeat(ctx, 5*think, t.pauseAny) })
+	all.Go(func() { t.repeat(ctx, 5*think, t.labelAny) })
 	all.Go(func() {
 		t.repeat(ctx, 10*think, func(context.Context) error {
 			t.machine.metrics.Set(t.any().namespace, 2+rand.IntN(7))
@@ -217,12 +218,12 @@ func (t *traffic) tuneAny(ctx context.Context) error {
 	return t.patch(ctx, w.namespace, w.name, "tuner", fmt.Sprintf(`{"spec":{"revisionHistoryLimit":%d}}`, manifestLimit+1+rand.IntN(3)))
 }
 
-func (t *traffic) pauseAny(ctx context.Context) error {
+func (t *traffic) labelAny(ctx context.Context) error {
 	w := t.any()
 	if w.way == helm {
 		return nil
 	}
-	return t.patch(ctx, w.namespace, w.name, "kubectl-patch", fmt.Sprintf(`{"spec":{"paused":%v}}`, rand.IntN(4) > 0))
+	return t.patch(ctx, w.namespace, w.name, "kubectl-label", fmt.Sprintf(`{"metadata":{"labels":{"tier":"person-%d"}}}`, rand.IntN(9)))
 }
 
 // skippedIn returns the reason of a warning that the webhook skipped a write.

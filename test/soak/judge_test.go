@@ -1,0 +1,86 @@
+package soak_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// noon is when the fault of the test begins.
+func noon() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) }
+
+// applied returns the event of a server-side apply that has stored a number of replicas, which an entry of managedFields contains.
+func applied(id string, generation, replicas int, at time.Time, annotations map[string]string) event {
+	manager := `{"manager": "kube-controller-manager", "operation": "Update", "subresource": "scale", "apiVersion": "apps/v1",
+		"fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:replicas": {}}}}`
+	if replicas == 3 {
+		manager = `{"manager": "kubectl", "operation": "Apply", "apiVersion": "apps/v1", "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:replicas": {}}}}`
+	}
+	e := event{Verb: "patch", RequestURI: "/?fieldManager=kubectl", Annotations: annotations}
+	e.ObjectRef.Namespace, e.ObjectRef.Name, e.ResponseStatus.Code = "shop", "web", http.StatusOK
+	e.RequestReceivedTimestamp, e.StageTimestamp = metav1.NewMicroTime(at), metav1.NewMicroTime(at.Add(time.Millisecond))
+	text := fmt.Sprintf(`{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop", "uid": "u",
+		"resourceVersion": "%d", "generation": %[1]d, "annotations": {%q: %q}, "managedFields": [%s]}, "spec": {"replicas": %d,
+		"revisionHistoryLimit": 7}}`, generation, idAnnotation, id, manager, replicas)
+	if err := json.Unmarshal([]byte(text), &e.ResponseObject); err != nil {
+		panic(err) // the text above
+	}
+	return e
+}
+
+// TestTheBooksJudgeAnApply verifies what the books say of an apply of 3 replicas over the 8 that an autoscaler has set.
+func TestTheBooksJudgeAnApply(t *testing.T) {
+	failedOpen := map[string]string{"failed-open.mutation.webhook.admission.k8s.io/round_0_index_0": "webhook.ownership-handoff.io"}
+	for sentence, test := range map[string]struct {
+		replicas, generation int
+		annotations          map[string]string
+		warnings             []string
+		during               consequences
+		guarded              bool
+		refused              string
+		want                 string // part of the only violation; empty for none
+		lost                 int
+	}{
+		"lost without a word":                             {replicas: 3, want: "nobody said", lost: 1},
+		"lost during a fault, without a word":             {replicas: 3, during: undecidedWrites, want: "nobody said", lost: 1},
+		"lost while no pod answered":                      {replicas: 3, annotations: failedOpen, during: undecidedWrites, lost: 1},
+		"lost in spite of the guard":                      {replicas: 3, annotations: failedOpen, during: undecidedWrites, guarded: true, want: "in spite of the guard", lost: 1},
+		"kept by the guard":                               {replicas: 8, annotations: failedOpen, during: undecidedWrites, guarded: true},
+		"skipped by the webhook, which no fault explains": {replicas: 8, warnings: []string{"handoff: skipped, internal error"}, want: "which this fault does not allow"},
+		"not answered in time on a busy machine":          {replicas: 8, annotations: failedOpen},
+		"a write between them is missing":                 {replicas: 3, generation: 4, want: "no line in the audit log"},
+		"refused by the webhook":                          {refused: `admission webhook "webhook.ownership-handoff.io" denied the request`, want: "refused in handoff's name"},
+		"a patch that does not apply":                     {refused: "Internal error occurred: error in remove for path", want: "refused in handoff's name"},
+		"refused by an API server that shuts down":        {refused: "apiserver is shutting down"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			h := &history{played: []span{{faults: faults{{name: "test", may: test.during}}, from: noon()}}}
+			if test.guarded {
+				h.guard = []span{{from: noon().Add(-time.Hour)}}
+			}
+			b := newBooks(h)
+			w := &workload{namespace: "shop", name: "web", mode: "enforce", owner: autoscaled, way: serverSide}
+			b.expect(intent{workload: w, id: "1", replicas: 3})
+			b.record(applied("1", 1, 8, noon().Add(-time.Minute), nil))
+			b.expect(intent{workload: w, id: "2", replicas: 3})
+			b.warned("2", test.warnings)
+			e := applied("2", max(2, test.generation), test.replicas, noon().Add(time.Minute), test.annotations)
+			if test.refused != "" {
+				e.ResponseStatus.Code, e.ResponseStatus.Message = http.StatusInternalServerError, test.refused
+			}
+			b.record(e)
+			got := strings.Join(b.Violations, "\n")
+			if test.want == "" && got != "" || !strings.Contains(got, test.want) || len(b.Violations) > 1 {
+				t.Errorf("got violations %q, want %q", b.Violations, test.want)
+			}
+			if b.Lost != test.lost {
+				t.Errorf("got %d lost, want %d", b.Lost, test.lost)
+			}
+		})
+	}
+}
