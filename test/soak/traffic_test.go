@@ -150,7 +150,7 @@ func (t *traffic) createAutoscaler(ctx context.Context, w *workload) error {
 	return client.IgnoreAlreadyExists(t.api.Create(ctx, w.autoscaler()))
 }
 
-// apply applies a manifest, and tells the books before and after.
+// apply applies a manifest, and announces it to the books.
 func (t *traffic) apply(ctx context.Context, w *workload, replicas int, labels, program bool) error {
 	in := intent{workload: w, id: strconv.FormatInt(t.last.Add(1), 10), replicas: replicas, labels: labels && w.way != helm}
 	t.books.Load().expect(in)
