@@ -3,6 +3,7 @@ package soak_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -151,14 +152,21 @@ func (l *auditLog) read(from *bufio.Reader) {
 func (l *auditLog) take(wait time.Duration) []event {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
+	until := time.Now().Add(-wait)
+	first := map[string]int64{} // the lowest version of each object among the events that must wait
+	for _, e := range l.waiting {
+		if version, ok := first[e.key()]; e.read.After(until) && (!ok || e.version() < version) {
+			first[e.key()] = e.version()
+		}
+	}
 	var due []event
 	l.waiting = slices.DeleteFunc(l.waiting, func(e event) bool {
-		if time.Since(e.read) < wait {
+		if version, ok := first[e.key()]; e.read.After(until) || ok && version > 0 && e.version() > version {
 			return false
 		}
 		due = append(due, e)
 		return true
 	})
-	slices.SortStableFunc(due, func(a, b event) int { return int(a.version() - b.version()) })
+	slices.SortStableFunc(due, func(a, b event) int { return cmp.Compare(a.version(), b.version()) })
 	return due
 }

@@ -84,3 +84,16 @@ func TestTheBooksJudgeAnApply(t *testing.T) {
 		})
 	}
 }
+
+// TestTheAuditLogOrdersTheWritesOfAnObject verifies that no write is taken before one with a lower version.
+func TestTheAuditLogOrdersTheWritesOfAnObject(t *testing.T) {
+	later, earlier := applied("2", 2, 8, noon(), nil), applied("1", 1, 8, noon(), nil)
+	later.read, earlier.read = time.Now().Add(-time.Hour), time.Now()
+	l := &auditLog{waiting: []event{later, earlier}}
+	if got := l.take(time.Minute); len(got) > 0 {
+		t.Errorf("got %d events before the first one is due", len(got))
+	}
+	if got := l.take(0); len(got) != 2 || got[0].version() != 1 {
+		t.Errorf("got %v, want both in the order of their versions", got)
+	}
+}
