@@ -78,7 +78,7 @@ func (x *hostile) restored(t *testing.T, expected map[int]outcome) (changes map[
 		changes[i] = !isSent || !sameJSON(sent, value)
 		switch {
 		case !changes[i]:
-		case x.facts.ruled[i] && field.values != nil:
+		case x.ruled[i] && field.values != nil:
 			x.names = append(x.names, "a ruled field kept")
 		case field.unit != "":
 			x.names = append(x.names, "a unit kept")

@@ -13,6 +13,8 @@ import (
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	smdtyped "sigs.k8s.io/structured-merge-diff/v6/typed"
+
+	"github.com/ownership-handoff/handoff/test/ledger"
 )
 
 // objectKind is a kind of object that histories are generated for: how the API server tracks its fields, how kubectl merges
@@ -28,6 +30,7 @@ type objectKind struct {
 
 	types              managedfields.TypeConverter
 	fields, scaleField *managedfields.FieldManager
+	reader             ledger.Reader
 	merging            any // the Go type by whose tags kubectl merges; nil for a custom resource
 }
 
@@ -49,7 +52,7 @@ func newObjectKind(t *testing.T, k objectKind) objectKind {
 		}
 		return fields
 	}
-	k.fields, k.scaleField = manager(""), manager("scale")
+	k.fields, k.scaleField, k.reader = manager(""), manager("scale"), ledger.NewReader(k.types)
 	return k
 }
 

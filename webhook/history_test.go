@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/document"
+	"github.com/ownership-handoff/handoff/test/ledger"
 )
 
 // how is a way to write an object.
@@ -75,20 +77,6 @@ func scaleClients() []client {
 // settings are values of fields by their index; nil is null in a manifest.
 type settings map[int]any
 
-// facts are who set what, in the order in which it happened. The model knows nothing else.
-type facts struct {
-	values settings
-	// managers are who manages each field.
-	managers map[int][]client
-	// annotation is the recorded manifest, nil if there is none; applied the manifests of server-side appliers.
-	annotation settings
-	applied    map[string]settings
-	release    settings
-	// scaler references the object.
-	scaler fakeScaler
-	ruled  map[int]bool
-}
-
 // fakeScaler is a scaler of the cluster; the zero value stands for none.
 type fakeScaler struct {
 	name string
@@ -98,13 +86,17 @@ type fakeScaler struct {
 
 // history is what happened to an object up to the write that is reviewed.
 type history struct {
-	kind   objectKind
-	facts  facts // before the write
-	steps  []string
-	live   string
-	clock  time.Time
-	random *rand.Rand
-	all    bool // whether the history is about all fields
+	kind objectKind
+	// book is the model's object before the write, scaler what references it, and ruled the fields of rules.
+	book    ledger.Object
+	scaler  fakeScaler
+	ruled   map[int]bool
+	release settings // the last manifest of Helm
+	steps   []string
+	live    string
+	clock   time.Time
+	random  *rand.Rand
+	all     bool // whether the history is about all fields
 
 	// Who created the object, who last changed the annotation of kubectl apply, and who first set that of Helm.
 	creator, annotator, releaser client
@@ -123,20 +115,9 @@ func (k objectKind) manifestOf(s settings) string {
 	return encode(object)
 }
 
-func (k objectKind) valuesOf(object map[string]any) settings {
-	s := settings{}
-	for i, field := range k.settable {
-		if v, ok := document.Get(object, field.path); ok && v != nil {
-			s[i] = v
-		}
-	}
-	return s
-}
-
 func newHistory(k objectKind, random *rand.Rand) *history {
 	return &history{
-		kind: k, random: random, clock: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
-		facts: facts{managers: map[int][]client{}, applied: map[string]settings{}, ruled: map[int]bool{}, values: settings{}},
+		kind: k, random: random, clock: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), ruled: map[int]bool{}, book: k.book(),
 		live: fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":"web","namespace":"shop"}}`,
 			k.gvk.GroupVersion(), k.gvk.Kind),
 	}
@@ -149,20 +130,29 @@ func generateHistory(t *testing.T, k objectKind, random *rand.Rand, all bool) *h
 	h := newHistory(k, random)
 	h.all = all
 	if k.scale != nil {
-		h.facts.scaler = pick(random, []fakeScaler{
+		h.scaler = pick(random, []fakeScaler{
 			{}, {}, {}, {"HorizontalPodAutoscaler/web", false}, {"HorizontalPodAutoscaler/web", false}, {"ScaledObject/web", true},
 		})
-		h.facts.ruled[0] = random.IntN(6) == 0
+		h.ruled[0] = random.IntN(6) == 0
 	}
 	for i := range k.settable {
-		h.facts.ruled[i] = h.facts.ruled[i] || all && (i > 0 || k.scale == nil) && random.IntN(4) == 0
+		h.ruled[i] = h.ruled[i] || all && (i > 0 || k.scale == nil) && random.IntN(4) == 0
+	}
+	h.book.Scaler = ledger.Scaler{Name: h.scaler.name, ScalesToZero: h.scaler.self}
+	for i, field := range k.settable {
+		if h.ruled[i] {
+			h.book.Rules = append(h.book.Rules, ledger.Rule{Fields: regexp.MustCompile("^" + regexp.QuoteMeta(field.path.String()) + "$")})
+		}
 	}
 	by := pick(random, appliers())
 	h.creator = by
 	if random.IntN(6) == 0 {
 		h.creator = client{"kubectl-create", updating, person}
-		h.live = k.update(t, h.live, k.manifestOf(h.newManifest()), h.creator.manager, h.tick())
-		h.remember(t, h.creator, nil)
+		manifest := h.newManifest()
+		h.live = k.update(t, h.live, k.manifestOf(manifest), h.creator.manager, h.tick())
+		created := k.write(client{h.creator.manager, replacing, person}, manifest)
+		created.Save = false
+		h.remember(t, created)
 		h.note("created: %s", h.live)
 	}
 	h.apply(t, by, h.newManifest())
@@ -256,8 +246,8 @@ func (h *history) applied(tb testing.TB, by client, manifest settings) string {
 		return h.kind.applyServerSide(tb, h.live, text, by.manager, at)
 	case helm3:
 		base := ""
-		if h.facts.release != nil {
-			base = withAnnotation(tb, h.kind.manifestOf(h.facts.release), releaseName, "web")
+		if h.release != nil {
+			base = withAnnotation(tb, h.kind.manifestOf(h.release), releaseName, "web")
 		}
 		return h.kind.update(tb, h.live, h.kind.merged(tb, base, withAnnotation(tb, text, releaseName, "web"), h.live), by.manager, at)
 	case replacing:
@@ -275,23 +265,15 @@ func (h *history) apply(tb testing.TB, by client, manifest settings) {
 	tb.Helper()
 	before := lastAppliedIn(unmarshal(tb, h.live))
 	h.live = h.applied(tb, by, manifest)
-	h.remember(tb, by, manifest)
+	h.remember(tb, h.kind.write(by, manifest))
 	if by.isClientSide() && lastAppliedIn(unmarshal(tb, h.live)) != before {
 		h.annotator = by
 	}
 	if by.how == helm3 && h.releaser == (client{}) {
 		h.releaser = by
 	}
-	switch by.how {
-	case serverSide:
-		if h.facts.annotation != nil && by.manager == "kubectl" { // the API server updates the annotation for kubectl
-			h.facts.annotation = manifest
-		}
-		h.facts.applied[by.manager] = manifest
-	case helm3:
-		h.facts.release = manifest
-	default:
-		h.facts.annotation = manifest
+	if by.how == helm3 {
+		h.release = manifest
 	}
 }
 
@@ -301,44 +283,35 @@ func (h *history) write(tb testing.TB, by client, i int, value any) {
 	h.note("%s (%d) set %v to %v", by.manager, by.how, h.kind.settable[i].path, value)
 	if by.how == scaling {
 		replicas, _ := value.(int64)
-		isManaged := len(h.facts.managers[i]) > 0
 		h.live = h.kind.scaleTo(tb, h.live, by.manager, replicas, h.tick())
-		before := h.facts.values[i]
-		h.facts.values = h.kind.valuesOf(unmarshal(tb, h.live))
-		switch {
-		case replicas == 0 || !isManaged:
-			h.facts.managers[i] = nil
-		case !sameJSON(before, value):
-			h.facts.managers[i] = []client{by}
-		}
+		h.remember(tb, h.kind.write(by, settings{i: value}))
 		return
 	}
 	object := objectOf(tb, h.live).Object
 	document.Set(object, h.kind.settable[i].path, value)
 	h.live = h.kind.update(tb, h.live, encode(object), by.manager, h.tick())
-	h.remember(tb, by, nil)
+	h.remember(tb, h.kind.write(by, settings{i: value}))
 }
 
-// remember notes who manages the fields after a write: the client who changes a value is its only manager, and a server-side applier
-// manages what it sets, and nothing else.
-func (h *history) remember(tb testing.TB, by client, manifest settings) {
+// remember enters a write in the book, and checks that the API server's libraries agree with it.
+func (h *history) remember(tb testing.TB, w ledger.Write) {
 	tb.Helper()
-	before := h.facts.values
-	h.facts.values = h.kind.valuesOf(unmarshal(tb, h.live))
-	for i := range h.kind.settable {
-		value, present := h.facts.values[i]
-		_, sets := manifest[i]
-		kept := slices.DeleteFunc(slices.Clone(h.facts.managers[i]), func(c client) bool { return by.how == serverSide && c == by })
-		switch changed := !sameJSON(before[i], value); {
-		case !present, changed && by.how == serverSide && !sets: // removed, or defaulted again
-			kept = nil
-		case changed:
-			kept = []client{by}
-		case sets && by.how == serverSide:
-			kept = append(kept, by)
-		}
-		h.facts.managers[i] = kept
+	next, err := h.book.Without(w)
+	if err != nil {
+		tb.Fatal(err)
 	}
+	stored, err := h.kind.reader.Read(objectOf(tb, h.live))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if h.kind.merging == nil { // the paths of its maps of maps are ambiguous
+		h.book = next.Learn(stored)
+		return
+	}
+	if lines := next.Diff(stored); len(lines) > 0 {
+		tb.Fatalf("the ledger is wrong: %q\n%s\n%s", lines, h, h.live)
+	}
+	h.book = next
 }
 
 // finish is the write that is reviewed.
@@ -361,7 +334,7 @@ func unmarshalOrPanic(text string) map[string]any {
 }
 
 func (h *history) String() string {
-	return fmt.Sprintf("%s\nscaler %+v, rules %v", strings.Join(h.steps, "\n"), h.facts.scaler, h.facts.ruled)
+	return fmt.Sprintf("%s\nscaler %+v, rules %v", strings.Join(h.steps, "\n"), h.scaler, h.ruled)
 }
 
 // body is the review of a write of the object web in the namespace shop.
@@ -410,7 +383,7 @@ func (c *historyCluster) ScalePath(group, version, kind string) fieldpath.Path {
 func otherScale() fieldpath.Path { return pathOf("spec", "size") }
 
 func (c *historyCluster) Scaler(string, string, string, string) ownership.Scaler {
-	s := c.of.facts.scaler
+	s := c.of.scaler
 	return ownership.Scaler{
 		Name: s.name, Desired: 7, OffAtZero: s.name != "" && !s.self, Readable: []string{"keda", "keda-operator"},
 	}
@@ -425,7 +398,7 @@ func (h *history) configured(t *testing.T) []ownership.Rule {
 		for _, element := range field.path {
 			pattern = append(pattern, fieldpath.PathElementMatcher{PathElement: element})
 		}
-		if h.facts.ruled[i] {
+		if h.ruled[i] {
 			rule.Fields = append(rule.Fields, pattern)
 		}
 	}

@@ -121,7 +121,7 @@ func (x *hostile) String() string {
 // owned reports whether the scale field is kept whatever the manifest says.
 func (x *hostile) owned() bool {
 	with := *x.history
-	with.manifest = settings{0: 5}
+	with.manifest = settings{0: int64(5)}
 	return with.scale() == kept
 }
 
@@ -234,7 +234,7 @@ func (x *hostile) oddEntries() bool {
 
 // everything matches the scale field as well as all others.
 func (x *hostile) everything() []string {
-	if !x.facts.ruled[0] {
+	if !x.ruled[0] {
 		return nil
 	}
 	return []string{".*", ".spec", ".spec.*", ".*.*"}
@@ -310,7 +310,7 @@ type brokenSelector struct{ labels.Selector }
 
 // panickingRule is a rule that panics.
 func (x *hostile) panickingRule() bool {
-	if x.facts.ruled[0] {
+	if x.ruled[0] {
 		return false // a rule about the scale field may be lost with the others
 	}
 	pattern, err := ownership.ParsePattern(".spec.template.spec.containers[*].resources")

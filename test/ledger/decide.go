@@ -13,6 +13,8 @@ func (o Object) decide(w Write, next Object) Outcomes {
 	for path := range o.values {
 		var outcome Outcome
 		switch rule := o.ruleOf(path); {
+		case elementOf(path) != "":
+			continue // a key identifies the element
 		case path == o.Kind.Scale:
 			outcome = o.decideScale(w, next)
 		case rule != nil && o.isWriters(rule, path):
@@ -20,7 +22,7 @@ func (o Object) decide(w Write, next Object) Outcomes {
 		default:
 			outcome = o.unit(w, path)
 		}
-		if outcome == Kept && !hasElement(next.values, path) {
+		if outcome == Kept && !next.hasElement(path) {
 			outcome = Through // the list element goes with all in it
 		}
 		if outcome != Through {
@@ -34,17 +36,12 @@ func (o Object) decide(w Write, next Object) Outcomes {
 func (o Object) decideScale(w Write, next Object) Outcome {
 	path := o.Kind.Scale
 	live, sets := o.values[path], o.sets(w, next, path)
-	isZero := live == int64(0)
 	base, rule := o.baseOf(w)[path], o.ruleOf(path)
-	declaresZero := base == int64(0) || sets && w.Sets[path] == int64(0) || o.managedBy(path, Applier)
 	switch {
-	case o.Scaler.Name != "" && (!isZero || o.Scaler.ScalesToZero):
-		return Kept
-	case o.Scaler.Name != "" && w.Verb == Helm:
-		return Unknown // it does not record whether its manifest declares the 0
-	case o.Scaler.Name != "" && !declaresZero:
-		return Kept // a person has switched it off
-	case o.Scaler.Name != "": // the manifest has: its next number starts the workload
+	case o.Scaler.Name != "":
+		if outcome := o.scalers(w, base == int64(0) || sets && w.Sets[path] == int64(0)); outcome != Through {
+			return outcome
+		}
 	case o.managedBy(path, Autoscaler):
 		return Kept
 	case rule != nil && o.isWriters(rule, path):
@@ -52,10 +49,25 @@ func (o Object) decideScale(w Write, next Object) Outcome {
 	case rule != nil && len(o.managers[path]) == 0 && !reflect.DeepEqual(live, base) && live != int64(1):
 		return o.ruled(w, next, path, *rule) // written through /scale, which leaves no entry
 	}
-	if sets || reflect.DeepEqual(next.values[path], live) {
+	if _, isNull := w.Sets[path]; sets || !isNull && reflect.DeepEqual(next.values[path], live) {
 		return Through // row 6, or nothing happens
 	}
 	return Kept // rows 3 and 4: dropping replicas never means 1
+}
+
+// scalers is the scale field of an object that a scaler references. declaresZero reports whether the manifest declares 0, now or before.
+func (o Object) scalers(w Write, declaresZero bool) Outcome {
+	path := o.Kind.Scale
+	switch isZero := o.values[path] == int64(0); {
+	case !isZero || o.Scaler.ScalesToZero:
+		return Kept
+	case w.Verb == Helm || o.managedBy(path, Autoscaler):
+		return Unknown // Helm does not record whether its manifest declares the 0, and nothing is said about two autoscalers
+	case declaresZero || o.managedBy(path, Applier):
+		return Through // the manifest's next number starts the workload
+	default:
+		return Kept // a person has switched it off
+	}
 }
 
 // ruled is a field that a rule assigns to its writer.
@@ -95,21 +107,21 @@ func (o *Object) remember(was Object, w Write) {
 // unit is row 3: a client-side apply drops a unit that live has with another value than the base, and that someone else has written.
 func (o Object) unit(w Write, path string) Outcome {
 	unit, base := UnitOf(o.Kind.Name, path), o.baseOf(w)
-	if unit == "" || !w.saves() || !sets(base, unit) || mentions(w.Sets, unit) {
+	if unit == "" || !w.saves() || !o.setsUnit(base, unit) || o.mentions(w.Sets, unit) {
 		return Through
 	}
 	differs, written := false, false
 	for p, value := range o.values {
-		if within(p, unit) {
+		if UnitOf(o.Kind.Name, p) == unit {
 			differs = differs || !reflect.DeepEqual(base[p], value)
 			written = written || slices.ContainsFunc(o.managers[p], func(e Entry) bool {
-				return e.Apply || o.roles[e] != Applier
+				return e.Subresource == "" && (e.Apply || o.roles[e] != Applier)
 			})
 		}
 	}
 	for p := range base {
 		_, has := o.values[p]
-		differs = differs || within(p, unit) && !has && base[p] != nil
+		differs = differs || UnitOf(o.Kind.Name, p) == unit && !has && base[p] != nil
 	}
 	if differs && written {
 		return Kept
@@ -117,12 +129,11 @@ func (o Object) unit(w Write, path string) Outcome {
 	return Through
 }
 
-// sets reports whether a manifest sets a value in a unit: an empty map sets nothing.
-func sets(manifest Values, unit string) bool {
+// setsUnit reports whether a manifest sets a value in a unit: an empty map sets nothing.
+func (o Object) setsUnit(manifest Values, unit string) bool {
 	for p, value := range manifest {
 		m, isMap := value.(map[string]any)
-		isIn := slices.ContainsFunc(names(unit), func(name string) bool { return within(p, name) })
-		if isIn && value != nil && (!isMap || len(m) > 0) {
+		if value != nil && (!isMap || len(m) > 0) && slices.Contains(names(unit), UnitOf(o.Kind.Name, p)) {
 			return true
 		}
 	}
@@ -130,13 +141,13 @@ func sets(manifest Values, unit string) bool {
 }
 
 // mentions reports whether a manifest sets a unit, or clears it or a map that it is in.
-func mentions(manifest Values, unit string) bool {
+func (o Object) mentions(manifest Values, unit string) bool {
 	for _, parent := range parents(unit) {
 		if value, has := manifest[parent]; has && value == nil {
 			return true
 		}
 	}
-	return sets(manifest, unit)
+	return o.setsUnit(manifest, unit)
 }
 
 // sets reports whether the write's manifest gives a field a value. What Helm 3 changes counts as set by it.
@@ -180,9 +191,12 @@ func (o Object) managedBy(path string, role Role) bool {
 }
 
 // hasElement reports whether the list elements of a path are there.
-func hasElement(v Values, path string) bool {
+func (o Object) hasElement(path string) bool {
+	if at := mapsOfNames.FindStringIndex(path); at != nil {
+		path = path[:at[0]] // brackets can be in a name
+	}
 	i := strings.LastIndexByte(path, ']')
-	return i < 0 || has(v, path[:i+1])
+	return i < 0 || has(o.values, path[:i+1])
 }
 
 var units = regexp.MustCompile(`^(\.metadata\.(labels|annotations)\..*|\.spec\.(paused|suspend)|` +

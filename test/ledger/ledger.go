@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // Values are the values of fields by path. In a manifest or an edit, nil is null.
@@ -139,7 +141,7 @@ type Outcomes map[string]Outcome
 // Object is the ledger of an object. The zero value is of no use: see New.
 type Object struct {
 	Kind Kind
-	// Mode is the mode of the object: its label, or the annotation of its namespace. Only "enforce" has an effect.
+	// Mode is the mode of the namespace, which the object's label overrides. Only "enforce" has an effect.
 	Mode   string
 	Scaler Scaler
 	Rules  []Rule
@@ -181,7 +183,7 @@ var ErrConflict = errors.New("conflict")
 // After returns the object after a write, and what handoff has decided on its fields.
 func (o Object) After(w Write) (Object, Outcomes, error) {
 	next, err := o.Without(w)
-	if err != nil || o.Mode != "enforce" || w.role() != Applier {
+	if err != nil || next.mode() != "enforce" || w.role() != Applier {
 		return next, nil, err
 	}
 	decided := Outcomes{}
@@ -213,6 +215,14 @@ func (o Object) After(w Write) (Object, Outcomes, error) {
 		}
 	}
 	return next, decided, nil
+}
+
+// mode returns the mode of a write that makes this object.
+func (o Object) mode() string {
+	if label, ok := o.values[".metadata.labels."+ownership.ModeLabel].(string); ok {
+		return label
+	}
+	return o.Mode
 }
 
 func (o Object) replicas() int64 {
@@ -254,6 +264,10 @@ func (o Object) Without(w Write) (Object, error) {
 	case Edit:
 	}
 	for path, value := range w.Sets {
+		if value == nil {
+			maps.DeleteFunc(next.values, func(p string, _ any) bool { return slices.Contains(parents(p), path) })
+			continue
+		}
 		next.values[path] = value
 	}
 	if w.saves() {
@@ -265,9 +279,14 @@ func (o Object) Without(w Write) (Object, error) {
 // drop removes what a three-way merge removes: the fields and maps and list elements of the base that the manifest does not have, with
 // everything in them.
 func (o *Object) drop(base, manifest Values) {
+	dropped := map[string]bool{} // whether the merge removes a path, by path
 	for path := range o.values {
 		for _, parent := range parents(path) {
-			if has(base, parent) && !has(manifest, parent) {
+			if _, isKnown := dropped[parent]; !isKnown {
+				always := parent == ".metadata" || parent == ".metadata.annotations" // in what kubectl and Helm apply
+				dropped[parent] = !always && has(base, parent) && !has(manifest, parent)
+			}
+			if dropped[parent] {
 				delete(o.values, path)
 				break
 			}
@@ -281,21 +300,22 @@ func has(v Values, path string) bool {
 		return true
 	}
 	for p := range v {
-		if within(p, path) {
+		if slices.Contains(parents(p), path) {
 			return true
 		}
 	}
 	return false
 }
 
-// within reports whether a path is at or below another one.
-func within(path, parent string) bool {
-	rest, ok := strings.CutPrefix(path, parent)
-	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
-}
+// mapsOfNames matches the maps of which the names can contain dots.
+var mapsOfNames = regexp.MustCompile(`\.(labels|annotations|matchLabels|nodeSelector|data|binaryData|stringData|options|requests|limits)\.`)
 
-// parents returns a path and the paths above it. A name with a dot yields more, which no manifest has.
+// parents returns a path and the paths above it.
 func parents(path string) (all []string) {
+	if at := mapsOfNames.FindStringIndex(path); at != nil {
+		all = append(all, path) // its end is one name
+		path = path[:at[1]-1]
+	}
 	for i := len(path); i > 0; i = strings.LastIndexAny(path[:i], ".[") {
 		all = append(all, path[:i])
 	}
@@ -304,12 +324,6 @@ func parents(path string) (all []string) {
 
 // updated returns the object with its defaults, and with the writer as the only manager of what it has changed.
 func (o Object) updated(was Object, w Write) Object {
-	o.addDefaults()
-	for path := range o.values {
-		if o.values[path] == nil {
-			delete(o.values, path)
-		}
-	}
 	o.addDefaults()
 	for path := range o.managers {
 		if _, ok := o.values[path]; !ok {
@@ -346,6 +360,19 @@ func (o Object) scaled(was Object, w Write) Object {
 	return o
 }
 
+// keyOfElement matches the key field of a list element.
+var keyOfElement = regexp.MustCompile(`^(.*\[(\w+)=[^\]]*\])\.(\w+)$`)
+
+// elementOf returns the list element of which a path is the key, empty for any other path.
+func elementOf(path string) string {
+	for _, m := range keyOfElement.FindAllStringSubmatch(path, 1) {
+		if m[2] == m[3] {
+			return m[1]
+		}
+	}
+	return ""
+}
+
 // appliedBy returns the object after a server-side apply.
 func (o Object) appliedBy(was Object, w Write) (Object, error) {
 	own := w.entry()
@@ -366,11 +393,21 @@ func (o Object) appliedBy(was Object, w Write) (Object, error) {
 		if _, ok := sets[path]; ok || !slices.ContainsFunc(entries, isOwn) {
 			continue
 		}
-		if o.managers[path] = slices.DeleteFunc(slices.Clone(entries), isOwn); len(o.managers[path]) == 0 {
-			delete(o.managers, path)
-			delete(o.values, path)
+		if o.managers[path] = slices.DeleteFunc(slices.Clone(entries), isOwn); len(o.managers[path]) > 0 {
+			continue
+		}
+		gone := path
+		if element := elementOf(path); element != "" {
+			gone = element // with what others manage in it
+		}
+		for p := range o.values {
+			if slices.Contains(parents(p), gone) {
+				delete(o.managers, p)
+				delete(o.values, p)
+			}
 		}
 	}
+	maps.DeleteFunc(o.managers, func(p string, _ []Entry) bool { return o.values[p] == nil })
 	for path, value := range sets {
 		others := slices.DeleteFunc(slices.Clone(was.managers[path]), isOwn)
 		if before, had := was.values[path]; !had || !reflect.DeepEqual(before, value) {

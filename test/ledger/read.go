@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"reflect"
@@ -27,12 +28,16 @@ type Stored struct {
 	Unread bool
 }
 
-// Reader reads objects by the schemas of the built-in kinds. Lists of custom resources are leaves.
-type Reader struct{ typed, deduced managedfields.TypeConverter }
+// Reader reads objects by their schemas.
+type Reader struct{ schemas []managedfields.TypeConverter }
 
-// NewReader returns a Reader. It reads all schemas, so that a program needs only one.
-func NewReader() Reader {
-	return Reader{applyconfigurations.NewTypeConverter(scheme.Scheme), managedfields.NewDeducedTypeConverter()}
+// NewReader returns a Reader by some schemas, or, for objects that they do not know or without any, by those of the built-in kinds. Lists
+// of other kinds are leaves. It reads all schemas, so that a program needs only one.
+func NewReader(schemas ...managedfields.TypeConverter) Reader {
+	if len(schemas) == 0 {
+		schemas = append(schemas, applyconfigurations.NewTypeConverter(scheme.Scheme))
+	}
+	return Reader{append(schemas, managedfields.NewDeducedTypeConverter())}
 }
 
 // Read returns what is stored of an object.
@@ -58,27 +63,51 @@ func (r Reader) Read(u *unstructured.Unstructured) (s Stored, err error) {
 	return s, nil
 }
 
-// LeavesOf returns the leaf fields of an object or of a manifest, without its identity and last-applied. An element that a list has twice
-// makes all lists leaves.
+// LeavesOf returns the leaf fields of an object or of a manifest, without its identity and last-applied. The stringData of a Secret are its
+// data.
 func (r Reader) LeavesOf(object map[string]any) Values {
-	for _, converter := range []managedfields.TypeConverter{r.typed, r.deduced} {
-		typed, err := converter.ObjectToTyped(&unstructured.Unstructured{Object: object})
-		if err != nil {
+	leaves := r.Fields(object)[0]
+	for path, value := range leaves {
+		if key, ok := strings.CutPrefix(path, ".stringData."); ok && object["kind"] == "Secret" {
+			delete(leaves, path)
+			leaves[".data."+key] = base64.StdEncoding.EncodeToString(fmt.Append(nil, value))
+		}
+		if isIdentity(path) {
+			delete(leaves, path)
+		}
+	}
+	return leaves
+}
+
+// Fields returns all leaf fields of objects. Lists are leaves if one of the objects has no schema, or an element twice.
+func (r Reader) Fields(objects ...map[string]any) []Values {
+	for _, converter := range r.schemas {
+		if all := fieldsBy(converter, objects); all != nil {
+			return all
+		}
+	}
+	return make([]Values, len(objects))
+}
+
+func fieldsBy(converter managedfields.TypeConverter, objects []map[string]any) []Values {
+	all := make([]Values, 0, len(objects))
+	for _, o := range objects {
+		found := Values{}
+		all = append(all, found)
+		if o == nil {
 			continue
+		}
+		typed, err := converter.ObjectToTyped(&unstructured.Unstructured{Object: o})
+		if err != nil {
+			return nil
 		}
 		set, err := typed.ToFieldSet()
 		if err != nil {
-			continue
+			return nil
 		}
-		found := Values{}
-		set.Leaves().Iterate(func(p fieldpath.Path) {
-			if path := p.String(); !isIdentity(path) {
-				found[path] = valueAt(object, p)
-			}
-		})
-		return found
+		set.Leaves().Iterate(func(p fieldpath.Path) { found[p.String()] = valueAt(o, p) })
 	}
-	return Values{}
+	return all
 }
 
 // isIdentity reports whether a field is one that no client sets, or that names the object.
@@ -87,7 +116,7 @@ func isIdentity(path string) bool {
 		return !strings.HasPrefix(rest, "labels") && !strings.HasPrefix(rest, "annotations") ||
 			rest == "annotations."+corev1.LastAppliedConfigAnnotation
 	}
-	return path == ".apiVersion" || path == ".kind" || within(path, ".status")
+	return path == ".apiVersion" || path == ".kind" || strings.HasPrefix(path, ".status")
 }
 
 // valueAt returns the value at a path that exists.
@@ -127,10 +156,14 @@ func isElement(v any, e fieldpath.PathElement) bool {
 	return true
 }
 
-// Diff returns how a stored object differs from the ledger, a line for each field, in the fields that writes of the ledger have set.
-func (o Object) Diff(s Stored) (lines []string) {
-	for _, path := range slices.Sorted(maps.Keys(o.known)) {
-		if !o.known[path] {
+// Diff returns how a stored object differs from the ledger in some fields, a line for each. Without paths, it compares all fields that
+// writes of the ledger have set.
+func (o Object) Diff(s Stored, paths ...string) (lines []string) {
+	if paths == nil {
+		paths = slices.Sorted(maps.Keys(o.known))
+	}
+	for _, path := range paths {
+		if isKnown, isSet := o.known[path]; isSet && !isKnown {
 			continue
 		}
 		want, has := o.values[path]
