@@ -8,7 +8,7 @@
 export CGO_ENABLED := 0
 
 PARTS := etcd kube-apiserver kube-controller-manager kubectl
-SEQUENCES ?= 2000
+SEQUENCES ?= 200
 # 0 selects a new seed for each run. The seed is printed.
 SEED ?= 0
 # The installed kind, or else one that is built. It requires docker.
@@ -173,9 +173,9 @@ e2e-upgrade: $(sort $(call servers,$(FROM) $(TO))) build ## upgrade a control pl
 		go test -count=1 -timeout 20m -v ./test/upgrade
 
 # A failure prints the seed. SEED repeats the same sequences.
-.PHONY: accepted
-accepted: controlplane build ## compare generated writes with the same writes without handoff: SEQUENCES=2000 SEED=N
-	go test -count=1 -timeout 2h ./test/accepted -sequences=$(SEQUENCES) -seed=$(SEED)
+.PHONY: sequences
+sequences: controlplane build ## compare generated sequences of writes with the decision table, and with the same writes without handoff: SEQUENCES=200 FIRST=N SEED=N
+	go test -count=1 -timeout 4h ./test/sequences -sequences=$(SEQUENCES) -first=$(or $(FIRST),0) -seed=$(SEED)
 
 # docs/reliability.md describes it. go test -v ./test/soak -args -help lists more sizes.
 DURATION ?= 10m

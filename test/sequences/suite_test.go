@@ -1,10 +1,11 @@
-// Package accepted plays generated sequences of writes by manifests, users and controllers on a real API server, with and without
-// the webhook, and compares the stored objects and the API server's answers after each write.
+// Package sequences plays generated sequences of 20 to 200 writes by manifests, users and controllers on a real API server, with and
+// without the webhook. After each write, it compares the stored objects and the API server's answers, and what handoff has kept with
+// test/ledger.
 //
 // Each sequence has three objects of the same name. The opted object is in a namespace that has opted in. The twin is not, and
 // becomes a copy of the opted object before each write, so that every difference was made by that write. The history is not
 // opted in either, and is never copied while handoff accepts what the API server accepts: it shows what an earlier keep leads to.
-package accepted_test
+package sequences_test
 
 import (
 	"context"
@@ -31,7 +32,8 @@ import (
 )
 
 var (
-	sequencesFlag = flag.Int("sequences", 200, "number of sequences to play")
+	sequencesFlag = flag.Int("sequences", 24, "number of sequences to play")
+	firstFlag     = flag.Int("first", 0, "index of the first sequence: a later run of the same seed goes on where another one has ended")
 	seedFlag      = flag.Uint64("seed", 41, "seed of the sequences; 0 chooses one and prints it")
 	onlyFlag      = flag.Int("only", -1, "play only the sequence with this index")
 	kindFlag      = flag.String("kind", "", "play only sequences of this kind")
@@ -54,7 +56,7 @@ func TestMain(m *testing.M) {
 	run := func() int {
 		code := m.Run()
 		if err := cluster.webhook.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, "accepted:", err)
+			fmt.Fprintln(os.Stderr, "sequences:", err)
 			return 1
 		}
 		return code
@@ -72,7 +74,7 @@ func prepare(ctx context.Context, started *controlplane.ControlPlane) (err error
 	if cluster.client, err = client.New(config, client.Options{}); err != nil {
 		return fmt.Errorf("creating a client: %w", err)
 	}
-	for _, text := range []string{objects.CRD("accepted.example.com", "Widget", widgets), policy, binding} {
+	for _, text := range []string{objects.CRD("sequences.example.com", "Widget", widgets), policy, binding} {
 		object := &unstructured.Unstructured{}
 		decode([]byte(text), &object.Object)
 		if err := cluster.client.Create(ctx, object); err != nil {
@@ -110,7 +112,7 @@ func waitReady(ctx context.Context) error {
 			Name: "denied", Namespace: metav1.NamespaceDefault, Annotations: map[string]string{"note": "no"},
 		}}
 		list := &unstructured.UnstructuredList{}
-		list.SetAPIVersion("accepted.example.com/v2")
+		list.SetAPIVersion("sequences.example.com/v2")
 		list.SetKind("WidgetList")
 		return cluster.client.Create(ctx, denied, client.FieldOwner(clientSide), client.DryRunAll) != nil && cluster.client.List(ctx, list) == nil, nil
 	})
@@ -132,8 +134,8 @@ func webhookOptions(dir string) (handofftest.Options, error) {
 			group = "core"
 		}
 		if len(k.Rules) > 0 {
-			fmt.Fprintf(&rules, "- {name: %s, kinds: [{group: %s, kind: %s}], fields: ['%s']}\n",
-				strings.ToLower(k.Kind), group, k.Kind, strings.Join(k.Rules, "', '"))
+			fmt.Fprintf(&rules, "- {name: %s, kinds: [{group: %s, kind: %s}], fields: ['%s'], writers: [%s]}\n",
+				strings.ToLower(k.Kind), group, k.Kind, strings.Join(k.Rules, "', '"), tuner)
 		}
 	}
 	manifests := filepath.Join(dir, "manifests")
@@ -180,7 +182,7 @@ const (
 	policy = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
-metadata: {name: accepted}
+metadata: {name: sequences}
 spec:
   failurePolicy: Fail
   matchConstraints:
@@ -194,7 +196,7 @@ spec:
 	binding = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
-metadata: {name: accepted}
-spec: {policyName: accepted, validationActions: [Deny]}
+metadata: {name: sequences}
+spec: {policyName: sequences, validationActions: [Deny]}
 `
 )

@@ -1,4 +1,4 @@
-package accepted_test
+package sequences_test
 
 import (
 	"fmt"
@@ -6,10 +6,12 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/document"
 )
 
@@ -47,7 +49,7 @@ func (g *generator) create() step {
 		w.by, w.saved = helm, false
 	}
 	if g.chance(25) {
-		w.verb, w.by, w.saved = create, pick(g.random, []string{"kubectl-create", "kubectl-create", "provisioner"}), g.chance(30)
+		w.verb, w.by, w.saved = create, "kubectl-create", g.chance(30)
 	}
 	return w
 }
@@ -178,11 +180,18 @@ func (g *generator) other() step {
 		g.change(g.choice(at), g.platform)
 		g.touched = append(g.touched, at)
 		return step{verb: serverApply, by: platform, manifest: maps.Clone(g.platform), force: g.chance(60), version: g.version()}
-	case n < 45:
+	case n < 45 && !slices.Contains(g.appliers, helmUpgrade): // Helm would take the annotation for its manifest
 		broken := pick(g.random, []string{"", "null", "{", "[]", "{}", `{"spec":null}`})
 		return step{verb: edit, by: "kubectl-annotate", sets: []setting{{at: "metadata/annotations/" + strings.Replace(lastApplied, "/", "~", 1), value: broken}}}
 	case n < 49:
 		return step{verb: replace, by: "kubectl-replace", manifest: maps.Clone(g.declare), saved: g.chance(30)}
+	case n < 52:
+		label := setting{at: "metadata/labels/ownership-handoff.io~mode", value: "off"}
+		_, label.gone = g.object.live.GetLabels()[ownership.ModeLabel]
+		return step{verb: edit, by: "kubectl-label", sets: []setting{label}}
+	case n < 56 && g.kind().Pod != "":
+		restarted := g.kind().Pod + "metadata/annotations/kubectl.kubernetes.io~restartedAt"
+		return step{verb: edit, by: "kubectl-rollout", sets: []setting{{at: restarted, value: strconv.Itoa(g.random.IntN(60))}}}
 	}
 	w := step{verb: edit, by: pick(g.random, people()), version: g.version()}
 	if g.chance(15) {

@@ -1,10 +1,11 @@
-package accepted_test
+package sequences_test
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/test/document"
+	"github.com/ownership-handoff/handoff/test/ledger"
 )
 
 // script is the record of a sequence, for a replay.
@@ -26,6 +28,7 @@ type script struct {
 type play struct {
 	script
 	schemas              schemas
+	ledger               ledger.Object // of the opted object
 	opted, twin, history *side
 	later                []string
 	count                *counts
@@ -36,7 +39,7 @@ func (s script) start(schemas schemas, name string, count *counts) *play {
 		return &side{kind: s.kind, namespace: s.kind.namespace(role), name: name, kubectl: s.kubectl}
 	}
 	p := &play{script: s, schemas: schemas, opted: sideIn(opted), twin: sideIn(twin), history: sideIn(history), count: count}
-	p.steps = nil
+	p.steps, p.ledger = nil, s.kind.ledger()
 	return p
 }
 
@@ -46,25 +49,31 @@ func (p *play) end(ctx context.Context) {
 	}
 }
 
-// sequence generates and plays a sequence, and returns its script and the findings of its last step. It stops at the first step
-// with findings.
+// sequence generates and plays a sequence of 20 to 200 commands, and returns its script and the findings of its last step. It stops at
+// the first step with findings. As many sequences have less than 60 commands as have more.
 func sequence(ctx context.Context, schemas schemas, k *kind, seed uint64, index int, count *counts) (script, []finding, error) {
 	random := rand.New(rand.NewPCG(seed, uint64(index)))
 	s := script{kind: k, kubectl: (index+index/len(cluster.kinds))%20 == 7, scaled: k.Scaled && random.IntN(100) < 30}
+	length := int(20 * math.Pow(10, random.Float64()))
+	if s.kubectl {
+		length = 20
+	}
 	p := s.start(schemas, fmt.Sprintf("s%d", index), count)
 	defer p.end(context.WithoutCancel(ctx))
 	g := &generator{random: random, object: p.opted, scales: s.scaled || random.IntN(100) < 20}
 	g.appliers = pick(random, [][]string{{apply}, {apply}, {apply}, {serverApply}, {serverApply}, {helmUpgrade}, {apply, serverApply}, {apply, serverApply, helmUpgrade}})
-	if found, err := p.step(ctx, g.create()); err != nil || len(found) > 0 || p.opted.live == nil {
-		return p.script, found, err
-	}
-	for range 3 {
-		for range 1 + random.IntN(3) {
-			if found, err := p.step(ctx, g.other()); err != nil || len(found) > 0 {
-				return p.script, found, err
-			}
+	for n := range length {
+		w := step{verb: remove, by: kubectl}
+		switch {
+		case p.opted.live == nil:
+			w = g.create()
+		case n%40 == 39:
+		case random.IntN(3) == 0:
+			w = g.next()
+		default:
+			w = g.other()
 		}
-		if found, err := p.step(ctx, g.next()); err != nil || len(found) > 0 {
+		if found, err := p.step(ctx, w); err != nil || len(found) > 0 {
 			return p.script, found, err
 		}
 	}
@@ -73,8 +82,11 @@ func sequence(ctx context.Context, schemas schemas, k *kind, seed uint64, index 
 
 // step plays and records a step, and returns its findings.
 func (p *play) step(ctx context.Context, w step) (found []finding, err error) {
+	if p.opted.live == nil && w.verb != create && w.verb != serverApply {
+		return nil, nil // a shrunk sequence
+	}
 	p.steps = append(p.steps, w)
-	o := observation{schemas: p.schemas, kind: p.kind, step: w, scaled: p.scaled, later: p.later}
+	o := observation{schemas: p.schemas, kind: p.kind, step: w, later: p.later}
 	if o.before, err = storedOf(p.opted.live); err != nil {
 		return nil, err
 	}
@@ -99,13 +111,18 @@ func (p *play) step(ctx context.Context, w step) (found []finding, err error) {
 			return nil, err
 		}
 	}
+	if o.decided, o.unlike, err = p.book(w, o); err != nil {
+		return nil, err
+	}
 	found = o.check()
 	p.count.observed(p.kind, o)
 	if len(found) > 0 || p.opted.live == nil {
+		p.later = nil
 		return found, nil
 	}
 	if replicas, _ := document.Get(p.opted.live.Object, fieldpath.MakePathOrDie("spec", "replicas")); len(p.steps) == 1 && p.scaled {
 		if p.scaled = replicas != nil && replicas != int64(0); p.scaled {
+			p.ledger.Scaler.Name = "HorizontalPodAutoscaler/" + p.opted.name
 			err = p.opted.target(ctx)
 		}
 	}
@@ -114,6 +131,37 @@ func (p *play) step(ctx context.Context, w step) (found []finding, err error) {
 		return nil, p.align(ctx, p.history)
 	}
 	return nil, err
+}
+
+// book enters a step in the ledger, which then learns what is stored. It returns what handoff must decide, and how what it has kept differs
+// from what the ledger says.
+func (p *play) book(w step, o observation) (decided ledger.Outcomes, unlike []string, err error) {
+	next, decided, err := p.ledger.After(w.write(p.schemas.reader, p.kind))
+	switch {
+	case err != nil, o.answer.err != nil:
+		return decided, nil, err
+	case p.opted.live == nil:
+		p.ledger = next
+		return nil, nil, nil
+	}
+	stored, err := p.schemas.reader.Read(p.opted.live)
+	if err != nil {
+		return nil, nil, err
+	}
+	var kept []string
+	for path, outcome := range decided {
+		_, isStored := stored.Values[path]
+		changesType := p.kind.Kind == "Service" && !isStored // the API server clears what the new type does not have, after admission
+		if outcome == ledger.Kept && !changesType && !related(o.names("not kept"), path) {
+			kept = append(kept, path)
+		}
+	}
+	if len(kept) > 0 {
+		slices.Sort(kept)
+		unlike = next.Diff(stored, kept...)
+	}
+	p.ledger = next.Learn(stored)
+	return decided, unlike, nil
 }
 
 // errNotCopied is returned if an object cannot be copied: the API server has generated what it accepts of nobody else.
@@ -148,16 +196,34 @@ func (p *play) align(ctx context.Context, s *side) error {
 	return err
 }
 
-// replay plays a script on other objects and returns the findings of its last step.
-func (s script) replay(ctx context.Context, schemas schemas, name string, count *counts) ([]finding, error) {
+// replay plays a script on other objects. It returns the script up to the first step with findings, and these.
+func (s script) replay(ctx context.Context, schemas schemas, name string, count *counts) (script, []finding, error) {
 	p := s.start(schemas, name, count)
 	defer p.end(context.WithoutCancel(ctx))
 	for _, w := range s.steps {
-		if found, err := p.step(ctx, w); err != nil || len(found) > 0 || p.opted.live == nil {
-			return found, err
+		if found, err := p.step(ctx, w); err != nil || len(found) > 0 {
+			return p.script, found, err
 		}
 	}
-	return nil, nil
+	return p.script, nil, nil
+}
+
+// shrunk returns the script without steps that a finding does not need.
+func (s script) shrunk(ctx context.Context, schemas schemas, name, class string) script {
+	left := 60
+	for size := len(s.steps) / 2; size > 0; size /= 2 {
+		for at := 0; at+size < len(s.steps) && left > 0; left-- {
+			without := s
+			without.steps = slices.Delete(slices.Clone(s.steps), at, at+size)
+			played, found, err := without.replay(ctx, schemas, fmt.Sprintf("%s-%d", name, left), newCounts())
+			if err == nil && slices.ContainsFunc(found, func(f finding) bool { return f.class() == class }) {
+				s.steps = played.steps
+			} else {
+				at += size
+			}
+		}
+	}
+	return s
 }
 
 // String returns a line for each step.

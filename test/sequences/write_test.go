@@ -1,4 +1,4 @@
-package accepted_test
+package sequences_test
 
 import (
 	"bytes"
@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ownership-handoff/handoff/test/document"
+	"github.com/ownership-handoff/handoff/test/ledger"
 )
 
 // The writes of a sequence.
@@ -36,6 +37,7 @@ const (
 	put         = "put"     // replaces the live object with changes
 	replace     = "replace" // replaces the live object with a manifest
 	scale       = "scale"
+	remove      = "delete"
 )
 
 // The field managers.
@@ -65,9 +67,36 @@ type setting struct {
 	gone  bool
 }
 
-// declares reports whether the step applies a whole manifest.
-func (w step) declares() bool {
-	return w.verb == apply || w.verb == helmUpgrade || w.verb == serverApply && w.by != platform
+// write returns the step in the terms of the ledger.
+func (w step) write(r ledger.Reader, k *kind) ledger.Write {
+	verbs := map[string]ledger.Verb{put: ledger.Edit, apply: ledger.Apply, serverApply: ledger.ServerApply, helmUpgrade: ledger.Helm}
+	verb, ok := verbs[w.verb]
+	if !ok {
+		verb = ledger.Verb(w.verb)
+	}
+	to := ledger.Write{Verb: verb, By: w.by, Save: w.saved, Force: true, Sets: ledger.Values{}}
+	switch w.verb {
+	case scale:
+		to.Sets[scaleField] = w.replicas
+	case edit, put:
+		to.As = ledger.Other
+		if strings.HasPrefix(w.by, kubectl) {
+			to.As = ledger.Person
+		}
+		for _, set := range w.sets { // the paths do not matter: what is stored is learned
+			to.Sets[pathOf(set.at)] = set.value
+		}
+	case remove:
+	default:
+		to.Sets = r.LeavesOf(k.object(w, "x", "x"))
+		switch w.by {
+		case "kubectl-create", "kubectl-replace":
+			to.As = ledger.Person
+		case helm:
+			to.As = ledger.Applier
+		}
+	}
+	return to
 }
 
 // side is the object of a sequence in one of the namespaces.
@@ -109,6 +138,10 @@ func (s *side) read(ctx context.Context) error {
 
 // do runs a write and reads the object.
 func (s *side) do(ctx context.Context, w step) (a answer, err error) {
+	if w.verb == remove {
+		s.live, s.released = nil, nil
+		return a, client.IgnoreNotFound(cluster.client.Delete(ctx, s.empty("")))
+	}
 	if a.err = s.write(context.WithValue(ctx, warningsKey{}, &a.warnings), w, &a); a.err != nil {
 		return a, unexpected(a.err)
 	}

@@ -1,4 +1,4 @@
-package accepted_test
+package sequences_test
 
 import (
 	"encoding/json"
@@ -12,11 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/apimachinery/pkg/util/managedfields"
-	"k8s.io/client-go/applyconfigurations"
-	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/ownership-handoff/handoff/test/ledger"
 )
 
 const lastApplied = corev1.LastAppliedConfigAnnotation
@@ -111,80 +109,11 @@ func entryName(e metav1.ManagedFieldsEntry) string {
 	return strings.Join([]string{e.Manager, string(e.Operation), e.APIVersion, e.Subresource}, "|")
 }
 
-// schemas are the schemas of the built-in kinds, with the keys of their lists.
-type schemas struct{ typed, deduced managedfields.TypeConverter }
+// schemas read the fields of objects.
+type schemas struct{ reader ledger.Reader }
 
-func newSchemas() schemas {
-	return schemas{applyconfigurations.NewTypeConverter(scheme.Scheme), managedfields.NewDeducedTypeConverter()}
-}
-
-// fields returns the leaf fields of objects by their paths. Lists are leaves if one of the objects has no schema, or an element
-// twice.
-func (s schemas) fields(objects ...map[string]any) []map[string]any {
-	for _, converter := range []managedfields.TypeConverter{s.typed, s.deduced} {
-		if all := fieldsBy(converter, objects); all != nil {
-			return all
-		}
-	}
-	return make([]map[string]any, len(objects))
-}
-
-func fieldsBy(converter managedfields.TypeConverter, objects []map[string]any) []map[string]any {
-	all := make([]map[string]any, 0, len(objects))
-	for _, o := range objects {
-		found := map[string]any{}
-		all = append(all, found)
-		if o == nil {
-			continue
-		}
-		typed, err := converter.ObjectToTyped(&unstructured.Unstructured{Object: o})
-		if err != nil {
-			return nil
-		}
-		set, err := typed.ToFieldSet()
-		if err != nil {
-			return nil
-		}
-		set.Leaves().Iterate(func(p fieldpath.Path) { found[p.String()] = at(o, p) })
-	}
-	return all
-}
-
-// at returns the value at a path that exists.
-func at(o any, p fieldpath.Path) any {
-	for _, e := range p {
-		switch v := o.(type) {
-		case map[string]any:
-			if e.FieldName != nil {
-				o = v[*e.FieldName]
-			}
-		case []any:
-			if i := slices.IndexFunc(v, func(v any) bool { return isElement(v, e) }); i >= 0 {
-				o = v[i]
-			}
-		}
-	}
-	return o
-}
-
-func isElement(v any, e fieldpath.PathElement) bool {
-	if e.Value != nil {
-		return value.Equals(value.NewValueInterface(v), *e.Value)
-	}
-	members, ok := v.(map[string]any)
-	if e.Key == nil || !ok {
-		return false
-	}
-	for _, field := range *e.Key {
-		member, has := members[field.Name]
-		if !has && field.Name == "protocol" {
-			member = "TCP" // the only key with a default
-		}
-		if !value.Equals(value.NewValueInterface(member), field.Value) {
-			return false
-		}
-	}
-	return true
+func (s schemas) fields(objects ...map[string]any) []ledger.Values {
+	return s.reader.Fields(objects...)
 }
 
 // differences are the paths in which two stored objects differ.
@@ -223,8 +152,8 @@ func (s schemas) compare(a, b stored) (d differences) {
 }
 
 // unequal returns the fields in which two objects differ. An empty map and one with fields differ only in these fields.
-func unequal(a, b map[string]any) (all []string) {
-	for _, sides := range [][2]map[string]any{{a, b}, {b, a}} {
+func unequal(a, b ledger.Values) (all []string) {
+	for _, sides := range [][2]ledger.Values{{a, b}, {b, a}} {
 		for p, v := range sides[0] {
 			other, has := sides[1][p]
 			filled := text(v) == "{}" && slices.ContainsFunc(slices.Collect(maps.Keys(sides[1])), func(q string) bool { return within(q, p) })

@@ -1,13 +1,14 @@
-package accepted_test
+package sequences_test
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/ownership-handoff/handoff/test/ledger"
 )
 
 // The checks, in order.
@@ -16,12 +17,8 @@ const (
 	checkRefused  = "a write that the API server accepts is accepted with handoff, unless it refuses a kept field that a warning names"
 	checkAccepted = "a write that the API server refuses is refused with handoff, unless a stale default is cleared or a field is kept"
 	checkUnnamed  = "a field that no warning names is the same as without handoff"
-	checkList     = "only the fields of the list are kept"
-	checkWins     = "the manifest wins where it sets a unit"
-	checkValue    = "a kept field has the value that it had"
-	checkKeeps    = "a unit that another manager has changed is kept if a client-side apply drops it"
-	checkRule     = "a ruled field of its controller is kept"
-	checkScale    = "the scale field of an autoscaler is kept"
+	checkLedger   = "a field is kept if and only if the ledger keeps it"
+	checkBooks    = "a kept field has the value and the managers of the ledger, and is not in last-applied"
 	checkEntries  = "managedFields is the same as without handoff, apart from the named fields and their parents"
 	checkKept     = "the entries of a kept field are those that it had, apart from the entry of the sender's own server-side apply"
 	checkRecord   = "last-applied is the same as without handoff, apart from the named fields and their parents"
@@ -52,8 +49,9 @@ type observation struct {
 	schemas schemas
 	kind    *kind
 	step    step
-	// scaled reports whether an autoscaler targets the opted object.
-	scaled bool
+	// decided is what the ledger expects of the write, and unlike how the opted object differs from it in kept fields.
+	decided ledger.Outcomes
+	unlike  []string
 	// before is the opted object before the write; it is empty if the write creates the object.
 	before                stored
 	opted, twin, history  stored
@@ -75,11 +73,11 @@ func (o *observation) check() (found []finding) {
 	o.named, o.cleared = o.names("kept|started with"), o.names("cleared")
 	switch refused := o.answer.err; {
 	case refused != nil && o.twinErr == nil:
-		if !slices.ContainsFunc(o.named, func(name string) bool { return o.inList(name) && mentions(refused, name) }) {
+		if !slices.ContainsFunc(o.named, func(name string) bool { return o.keeps(name) && mentions(refused, name) }) {
 			report(checkRefused, rule(refused), "%v", refused)
 		}
 	case refused == nil && o.twinErr != nil:
-		keeps := func(name string) bool { return o.inList(name) && (mentions(o.twinErr, name) || isPanic(o.twinErr)) }
+		keeps := func(name string) bool { return o.keeps(name) && (mentions(o.twinErr, name) || isPanic(o.twinErr)) }
 		if len(o.cleared) == 0 && !slices.ContainsFunc(o.named, keeps) {
 			report(checkAccepted, rule(o.twinErr), "%v", o.twinErr)
 		}
@@ -105,12 +103,8 @@ func (o *observation) same(report func(check, at, format string, args ...any)) {
 		case !related(named, p):
 			report(checkUnnamed, p, "%s: is %s, was %s, without handoff %s", p, is, was, without)
 		case related(o.cleared, p), isDerived(named, p):
-		case !o.inList(p):
-			report(checkList, p, "%s: is %s, without handoff %s", p, is, without)
-		case is != was && o.before.object != nil:
-			report(checkValue, p, "%s: is %s, was %s", p, is, was)
-		default:
-			o.unit(p, report)
+		case !o.keeps(p):
+			report(checkLedger, p, "%s: is %s, was %s, without handoff %s; base %s", p, is, was, without, o.before.base)
 		}
 	}
 	for _, p := range d.entries {
@@ -128,28 +122,41 @@ func (o *observation) same(report func(check, at, format string, args ...any)) {
 	for _, p := range o.named {
 		o.entriesOf(p, report)
 	}
-	o.keeps(report)
-	o.keepsRuled(report)
+	for _, line := range o.unlike {
+		if path, _, _ := strings.Cut(line, ":"); !slices.ContainsFunc(o.answer.warnings, isCut) {
+			report(checkBooks, path, "%s; base %s", line, o.before.base)
+		}
+	}
 	for _, warning := range o.answer.warnings {
 		names := o.namesIn(warning, "removed") // several if the front is cut
 		if len(names) > 0 && !slices.ContainsFunc(names, func(p string) bool { return o.isRemoved(p, fields) }) {
 			report(checkRemoved, names[0], "%s is still %s", names[0], text(fields[1][names[0]]))
 		}
 	}
-	if was := text(fields[1][scaleField]); o.scaled && was != "0" && was != "null" && was != text(fields[0][scaleField]) && o.step.declares() {
-		report(checkScale, scaleField, "was %s, is %s", was, text(fields[0][scaleField]))
+}
+
+// isCut reports whether a warning only counts the fields that it is about.
+func isCut(warning string) bool { return strings.HasSuffix(warning, "more fields") }
+
+// keeps reports whether the ledger keeps a field or one in it, or does not know.
+func (o *observation) keeps(p string) bool {
+	for path := range o.decided {
+		if related([]string{path}, p) {
+			return true
+		}
 	}
+	return false
 }
 
 // isHidden reports whether no read of the object returns a field that is stored, so that a twin cannot be made with it
 // (defaultOnReadInternalTrafficPolicy in k8s.io/kubernetes/pkg/registry/core/service/storage).
-func (o *observation) isHidden(p string, fields map[string]any) bool {
+func (o *observation) isHidden(p string, fields ledger.Values) bool {
 	return o.kind.Kind == "Service" && p == ".spec.internalTrafficPolicy" && fields[".spec.type"] == "ExternalName"
 }
 
 // isRemoved reports whether the write has removed the value of a field. The API server itself sets some fields of Services again, and
 // the defaults beside a kept field whose parent comes back. fields are those of the object after the write and before it.
-func (o *observation) isRemoved(p string, fields []map[string]any) bool {
+func (o *observation) isRemoved(p string, fields []ledger.Values) bool {
 	comesBack := slices.ContainsFunc(o.named, func(name string) bool {
 		return slices.ContainsFunc(parentsOf(name), func(parent string) bool { return within(p, parent) && parent != p })
 	})
@@ -169,93 +176,6 @@ func (o *observation) isDefault(p string) bool {
 		}
 	}
 	return true
-}
-
-// unit checks that a kept unit is one that a client-side apply drops and that has been changed.
-func (o *observation) unit(p string, report func(check, at, format string, args ...any)) {
-	if o.kind.isRuled(p) || p == scaleField {
-		return
-	}
-	if why := o.mustGo(o.unitOf(p)); why != "" {
-		report(checkWins, p, "%s: %s; base %s", p, why, o.before.base)
-	}
-}
-
-// mustGo returns why a unit is not kept, or nothing.
-func (o *observation) mustGo(unit string) string {
-	declared := o.schemas.fields(o.kind.object(o.step, "x", "x"), declaredIn(o.before.base), o.before.object)
-	changed := o.kind.Kind == "Secret" // a Secret's base can be stringData
-	other, isData := strings.CutPrefix(unit, ".data.")
-	alias := ".stringData." + other
-	for q, v := range declared[0] {
-		if within(q, unit) && text(v) != "{}" || v == nil && within(unit, q) || isData && q == alias {
-			return "the manifest sets " + q
-		}
-	}
-	_, inBase := declared[1][alias]
-	for i, other := range []map[string]any{declared[2], declared[1]} {
-		for q, v := range declared[1+i] {
-			changed = changed || within(q, unit) && text(v) != text(other[q])
-			inBase = inBase || i == 0 && within(q, unit) && v != nil && text(v) != "{}"
-		}
-	}
-	switch {
-	case o.step.verb != apply:
-		return "the write is no client-side apply"
-	case !inBase:
-		return "the base does not set it"
-	case !changed:
-		return "the value is the base's"
-	}
-	return ""
-}
-
-// keeps checks that the units are kept that a client-side apply drops, after another manager has changed them.
-func (o *observation) keeps(report func(check, at, format string, args ...any)) {
-	fields := o.schemas.fields(o.before.object, o.opted.object)
-	more := slices.ContainsFunc(o.answer.warnings, func(w string) bool { return strings.HasSuffix(w, "more fields") })
-	for p, was := range fields[0] {
-		unit := o.unitOf(p)
-		element, _, inElement := strings.Cut(unit, "].resources")
-		_, stands := fields[1][element+"].name"]
-		if unit == "" || text(was) == text(fields[1][p]) || more || inElement && !stands || o.kind.Kind == "Secret" || o.mustGo(unit) != "" {
-			continue
-		}
-		by := map[bool]int{}
-		for entry, set := range o.before.entries {
-			if slices.ContainsFunc(paths("", set), func(q string) bool { return within(q[1:], unit) }) {
-				by[strings.HasPrefix(entry, clientSide)]++
-			}
-		}
-		if by[false] > 0 && by[true] == 0 && !related(o.names("not kept"), p) {
-			report(checkKeeps, p, "%s was %s, is %s; base %s", p, text(was), text(fields[1][p]), o.before.base)
-		}
-	}
-}
-
-// keepsRuled checks that an apply keeps ruled fields of the controller, unless the manifest drops their list element.
-func (o *observation) keepsRuled(report func(check, at, format string, args ...any)) {
-	fields := o.schemas.fields(o.before.object, o.opted.object)
-	changesType := o.kind.Kind == "Service" && text(fields[0][".spec.type"]) != text(fields[1][".spec.type"])
-	for entry, set := range o.before.entries {
-		if !strings.HasPrefix(entry, tuner+"|") || !o.step.declares() || slices.ContainsFunc(o.answer.warnings, func(w string) bool { return strings.HasSuffix(w, "more fields") }) {
-			continue
-		}
-		for _, p := range paths("", set.Leaves()) {
-			p = p[1:]
-			was, has := fields[0][p]
-			if !has || !o.kind.isRuled(p) || text(was) == text(fields[1][p]) || related(o.names("not kept"), p) {
-				continue
-			}
-			if changesType && text(fields[1][p]) == "null" {
-				continue // the API server clears what the new type does not have, after admission
-			}
-			i := strings.LastIndexByte(p, ']') + 1
-			if stands := slices.ContainsFunc(slices.Collect(maps.Keys(fields[1])), func(q string) bool { return within(q, p[:i]) }); i == 0 || stands {
-				report(checkRule, p, "%s was %s, is %s", p, text(was), text(fields[1][p]))
-			}
-		}
-	}
 }
 
 // entriesOf checks that all entries contain at a kept path what they contained before.
@@ -427,26 +347,6 @@ const (
 	scaleField = ".spec.replicas" // of all kinds of the grammar
 	annotation = ".metadata.annotations." + lastApplied
 )
-
-// inList reports whether a field can be kept: the scale field, a ruled field, or a unit.
-func (o *observation) inList(p string) bool {
-	return o.kind.Scaled && p == scaleField || o.kind.isRuled(p) || o.unitOf(p) != ""
-}
-
-var units = regexp.MustCompile(`^(\.metadata\.(labels|annotations)\..*|\.spec\.(paused|suspend)|` +
-	`\.spec\.(jobTemplate\.spec\.)?template\.(metadata\.(labels|annotations)\..*|spec\.(serviceAccount|serviceAccountName|` +
-	`(containers|initContainers)\[[^\]]*\]\.resources)))(\.|\[|$)`)
-
-// unitOf returns the unit that a field is in.
-func (o *observation) unitOf(p string) string {
-	if key, isData := strings.CutPrefix(p, ".data."); isData && (o.kind.Kind == "ConfigMap" || o.kind.Kind == "Secret") {
-		return ".data." + key
-	}
-	if m := units.FindStringSubmatch(p); m != nil && !strings.Contains(p, "ownership-handoff.io/") {
-		return m[1]
-	}
-	return ""
-}
 
 // rule returns the general part of an error, without values.
 func rule(err error) string {

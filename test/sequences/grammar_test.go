@@ -1,4 +1,4 @@
-package accepted_test
+package sequences_test
 
 import (
 	_ "embed"
@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ownership-handoff/handoff/test/document"
+	"github.com/ownership-handoff/handoff/test/ledger"
 )
 
 //go:embed testdata/grammar.yaml
@@ -68,6 +69,23 @@ func (k *kind) namespace(role string) string { return role + "-of-" + strings.To
 
 func (k *kind) gvk() schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(k.APIVersion, k.Kind)
+}
+
+// ledger returns the ledger of an object of the kind in a namespace that has opted in.
+func (k *kind) ledger() ledger.Object {
+	of := ledger.Kind{Name: k.Kind}
+	if k.Scaled {
+		of.Scale = scaleField
+		if k.Pod != "" {
+			of.Defaults = ledger.Values{scaleField: int64(1)}
+		}
+	}
+	o := ledger.New(of)
+	o.Mode = "enforce"
+	if len(k.Rules) > 0 {
+		o.Rules = []ledger.Rule{{Fields: ledger.Pattern(slices.Clone(k.Rules)...), Writers: []string{tuner}}}
+	}
+	return o
 }
 
 // scenario is a sequence of the grammar.
@@ -143,7 +161,7 @@ func readGrammar() ([]*kind, []scenario) {
 			}
 		}
 		for _, rule := range k.Rules {
-			k.ruled = append(k.ruled, regexp.MustCompile(`^`+strings.ReplaceAll(regexp.QuoteMeta(rule), `\[\*\]`, `\[[^\]]*\]`)+`(\.|\[|$)`))
+			k.ruled = append(k.ruled, ledger.Pattern(rule))
 		}
 	}
 	return all.Kinds, all.Scenarios
