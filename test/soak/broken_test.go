@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/ownership-handoff/handoff/test/controlplane"
@@ -52,7 +51,7 @@ func (s *stage) catchBrokenBuilds() {
 	for sentence, broken := range brokenBuilds() {
 		s.binary = s.build(broken)
 		for _, p := range s.pods {
-			s.must(p.signal(syscall.SIGKILL))
+			s.must(p.kill())
 			s.must(p.start(s.Context()))
 		}
 		caught := false

@@ -86,6 +86,16 @@ func (p *pod) signal(signal syscall.Signal) error {
 	return nil
 }
 
+// kill kills the process, and waits until it is gone.
+func (p *pod) kill() error {
+	if err := p.signal(syscall.SIGKILL); err != nil {
+		return err
+	}
+	for pid := p.running().PID(); syscall.Kill(pid, 0) == nil; time.Sleep(10 * time.Millisecond) {
+	}
+	return nil
+}
+
 // replace ends the pod as a rolling update does, and starts the next one.
 func (p *pod) replace(ctx context.Context) error {
 	p.mutex.Lock()
