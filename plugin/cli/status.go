@@ -59,7 +59,8 @@ who set the annotation, and when.
 A mode that has no effect is marked with the reason: the webhook is not installed or does not answer a dry run, its configuration
 excludes the namespace, or the label ownership-handoff.io/mode, by which the API server selects namespaces, does not follow the
 annotation. Users who cannot read the configuration learn it from the dry run. Notes say which objects that can be scaled have the annotation: it has no effect on
-objects. The label of that name on an object overrides the mode of its namespace, and is that of an object outside namespaces.
+objects. The label of that name on an object overrides the mode of its namespace. It is the mode of an object outside namespaces: those
+that have it are listed after the namespaces, except with -o json and yaml.
 
 With a NAMESPACE, the exit code is 0 if handoff acts in all given namespaces, including in mode warn, and otherwise 1.`,
 		Example: `  # Show all namespaces
@@ -87,7 +88,7 @@ func (st *statusOptions) run(ctx context.Context, names []string) error {
 	if err != nil {
 		return source.Advise(err, "")
 	}
-	alone := len(names) == 1
+	alone, narrowed := len(names) == 1, len(names) > 0 || st.inputs.selector != ""
 	var statuses []modeStatus
 	var notes, gaps []string
 	negative := false
@@ -115,6 +116,11 @@ func (st *statusOptions) run(ctx context.Context, names []string) error {
 	}
 	if err := st.write(statuses, append(notes, annotated...), alone); err != nil {
 		return err
+	}
+	if !narrowed && !st.output.isData() {
+		if err := st.writeOutside(ctx, in); err != nil {
+			return err
+		}
 	}
 	err = st.shared.finish(gaps)
 	if err == nil && negative {
@@ -155,13 +161,34 @@ func statusOf(o *corev1.Namespace, answer installation.Answer, in *installation.
 		s.Label = &label
 	}
 	s.StaleLabel = in.IsStale(o, answer)
-	if answer.Text != nil {
-		s.Annotation = fmt.Sprintf("%q", *answer.Text)
-	}
+	s.quote()
 	if entries := installation.Managers(o, "metadata", "annotations", ownership.ModeAnnotation); len(entries) > 0 {
 		s.By, s.Since = entries[0].Manager, entries[0].Time
 	}
 	return s
+}
+
+// quote sets the annotation of a mode that is not known.
+func (s *modeStatus) quote() {
+	if s.Text != nil {
+		s.Annotation = fmt.Sprintf("%q", *s.Text)
+	}
+}
+
+// writeOutside writes the objects outside namespaces that have the mode label, if there are any.
+func (st *statusOptions) writeOutside(ctx context.Context, in *installation.Installation) error {
+	labeled := in.Labeled(ctx)
+	rows := make([]table.Row, 0, len(labeled))
+	for _, o := range labeled {
+		s := modeStatus{Answer: in.Effect(ctx, o.Object)}
+		s.quote()
+		rows = append(rows, table.Row{Cells: []string{o.Name, s.text()}})
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintln(st.shared.env.IOStreams.Out)
+	return errors.Join(err, table.Style{}.Write(st.shared.env.IOStreams.Out, []string{"OBJECT", "MODE"}, rows))
 }
 
 // annotated returns a note about objects with the annotation, if there are any. It does not say which kinds the user cannot list: the

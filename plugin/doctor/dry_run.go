@@ -59,6 +59,9 @@ func (d *diagnosis) checkDryRun(ctx context.Context) {
 	if installation.Find(d.in.Entries(), installation.NamespacesEntry) != nil && d.options.Namespace == "" {
 		d.probeNamespaces(ctx)
 	}
+	if installation.Find(d.in.Entries(), installation.ClusterEntry) != nil && d.options.Namespace == "" {
+		d.probeOutside(ctx)
+	}
 }
 
 // probe makes a dry run in a namespace, and reports its answer or, without one, the API server's error.
@@ -117,5 +120,17 @@ func (d *diagnosis) probeNamespaces(ctx context.Context) {
 	case created.GetLabels()[ownership.ModeLabel] != string(ownership.ModeEnforce):
 		d.check.found(d.object(), "no answer from "+installation.NamespacesEntry+
 			" to a dry run: a namespace that opts in is not labeled until a pod repairs it", "fix the other problems first", d.logs())
+	}
+}
+
+// probeOutside labels an object outside namespaces as a dry run, which the webhook answers.
+func (d *diagnosis) probeOutside(ctx context.Context) {
+	switch reply, err := d.in.AskOutside(ctx); {
+	case reply.Answered:
+	case err != nil:
+		d.unread("patch clusterroles.rbac.authorization.k8s.io, for a dry run", err)
+	default:
+		d.check.found(d.object(), "no answer from "+installation.ClusterEntry+
+			" to a dry run: nothing is kept in objects outside namespaces", "fix the other problems first", d.logs())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	registration "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -132,6 +133,31 @@ func (in *Installation) Mode(ctx context.Context, o Object) Answer {
 	default:
 		return in.asked(ctx, a, o)
 	}
+}
+
+// Outside is an object outside namespaces, with its name as "clusterrole.rbac.authorization.k8s.io/view".
+type Outside struct {
+	Object
+
+	Name string
+}
+
+// Labeled returns the objects outside namespaces with the mode label, of the kinds that the entries review and the user can list.
+func (in *Installation) Labeled(ctx context.Context) (all []Outside) {
+	for _, entry := range in.Entries() {
+		for _, rule := range entry.Rules {
+			if !ReviewsObjects(entry, registration.ClusterScope) || !isInScope(rule, registration.ClusterScope) {
+				continue
+			}
+			resource := schema.GroupVersionResource{Group: rule.APIGroups[0], Version: rule.APIVersions[0], Resource: rule.Resources[0]}
+			found, _ := List[metav1.PartialObjectMetadata](ctx, in, resource, "", ownership.ModeLabel)
+			for _, o := range found {
+				name := strings.ToLower(o.Kind) + "." + resource.Group + "/" + o.Name
+				all = append(all, Outside{Object{Resource: resource.GroupResource(), Labels: o.Labels}, name})
+			}
+		}
+	}
+	return all
 }
 
 // Effect is Mode, confirmed by one dry run for all objects: selectors and rules do not show whether a pod answers.

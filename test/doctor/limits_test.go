@@ -272,7 +272,7 @@ func TestAnAPIServerThatIsNotReachedIsAnError(t *testing.T) {
 func TestNothingIsStored(t *testing.T) {
 	waitHealthy(t)
 	list := func() string {
-		objects, err := kubectl("", "get", "deployments,namespaces,secrets,configmaps,events,mutatingwebhookconfigurations", "-A",
+		objects, err := kubectl("", "get", "deployments,namespaces,secrets,configmaps,events,clusterroles,mutatingwebhookconfigurations", "-A",
 			"-o", "jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.resourceVersion}{\"\\n\"}{end}")
 		if err != nil {
 			t.Fatal(err)

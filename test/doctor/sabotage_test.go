@@ -141,6 +141,10 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 			do:    patches("kubectl-edit", configuration, `[{"op": "replace", "path": "/webhooks/2/rules/0/resources", "value": ["nodes"]}]`),
 			check: "dry-run", problem: "a namespace that opts in is not labeled", remedy: "logs", undo: reinstall,
 		},
+		"the webhook of objects outside namespaces does not match": {
+			do:    patches("kubectl-edit", configuration, `[{"op": "replace", "path": "/webhooks/3/rules/2/resources", "value": ["clusterrolebindings"]}]`),
+			check: "dry-run", problem: "nothing is kept in objects outside namespaces", remedy: "logs", undo: reinstall,
+		},
 		"a match condition excludes everything": {
 			do: patches("kubectl-edit", configuration, `[{"op": "add", "path": "/webhooks/0/matchConditions/-",
 				"value": {"name": "never", "expression": "request.name == 'never'"}}]`),

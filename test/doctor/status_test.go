@@ -28,6 +28,26 @@ func TestStatusListsObjectsWithTheAnnotation(t *testing.T) {
 	}
 }
 
+func TestStatusListsObjectsOutsideNamespaces(t *testing.T) {
+	waitHealthy(t)
+	for name, mode := range map[string]string{"kept": "enforce", "misspelled": "enforced"} {
+		if err := all(runs("create", "clusterrole", name, "--verb=get", "--resource=pods"), runs("label", "clusterrole/"+name, "ownership-handoff.io/mode="+mode))(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const want = "\nOBJECT                                             MODE\n" +
+		"clusterrole.rbac.authorization.k8s.io/kept         enforce\n" +
+		"clusterrole.rbac.authorization.k8s.io/misspelled   warn (\"enforced\" is unknown)\n"
+	for command, shows := range map[string]bool{"status": true, "status -o wide": true, "status shop": false, "status -o yaml": false} {
+		if _, output, errors := run(t, cluster.Kubeconfig, strings.Fields(command)...); strings.HasSuffix(output, want) != shows {
+			t.Errorf("%s: want the objects: %t\n%s%s", command, shows, output, errors)
+		}
+	}
+	if err := runs("delete", "clusterrole", "kept", "misspelled")(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestStatusShowsLabelsThatDoNotFollow writes the label and the annotation of a namespace while no pod answers.
 func TestStatusShowsLabelsThatDoNotFollow(t *testing.T) {
 	waitHealthy(t)
