@@ -56,6 +56,9 @@ The test ` + "`TestCatalogue`" + ` writes this page from [the packs](../config/c
 		}
 	}
 	b.WriteString(`
+No pack covers the variables that Reloader sets by default (list elements, which are not kept if the manifest drops them), pvc-autoresizer (the API
+server refuses an apply with a smaller size), and topologies of Cluster API (set no ` + "`replicas`" + ` in them: autoscalers write MachineDeployments).
+
 ## Results
 
 A manifest is applied to a real API server, the controller's recorded write follows, and the manifest is applied again. Each cell shows what
