@@ -180,7 +180,7 @@ func (st *statusOptions) writeOutside(ctx context.Context, in *installation.Inst
 	labeled := in.Labeled(ctx)
 	rows := make([]table.Row, 0, len(labeled))
 	for _, o := range labeled {
-		s := modeStatus{Answer: in.Effect(ctx, o.Object)}
+		s := modeStatus{Answer: in.Effect(ctx, o.Is)}
 		s.quote()
 		rows = append(rows, table.Row{Cells: []string{o.Name, s.text()}})
 	}

@@ -137,9 +137,8 @@ func (in *Installation) Mode(ctx context.Context, o Object) Answer {
 
 // Outside is an object outside namespaces, with its name as "clusterrole.rbac.authorization.k8s.io/view".
 type Outside struct {
-	Object
-
 	Name string
+	Is   Object
 }
 
 // Labeled returns the objects outside namespaces with the mode label, of the kinds that the entries review and the user can list.
@@ -153,7 +152,7 @@ func (in *Installation) Labeled(ctx context.Context) (all []Outside) {
 			found, _ := List[metav1.PartialObjectMetadata](ctx, in, resource, "", ownership.ModeLabel)
 			for _, o := range found {
 				name := strings.ToLower(o.Kind) + "." + resource.Group + "/" + o.Name
-				all = append(all, Outside{Object{Resource: resource.GroupResource(), Labels: o.Labels}, name})
+				all = append(all, Outside{name, Object{Resource: resource.GroupResource(), Labels: o.Labels}})
 			}
 		}
 	}
