@@ -68,7 +68,12 @@ func newLedger(w *workload) ledger.Object {
 	if w.owner == autoscaled {
 		o.Scaler.Name = "HorizontalPodAutoscaler/" + w.name
 	}
-	return o
+	// The role of a client that may have written before the books were opened.
+	known, err := o.Without(ledger.Write{Verb: ledger.Scale, By: scalerManager, As: ledger.Autoscaler, Sets: ledger.Values{replicasPath: int64(1)}})
+	if err != nil {
+		panic(err) // only a server-side apply is refused
+	}
+	return known
 }
 
 func newBooks(faults *history) *books {
@@ -83,7 +88,14 @@ func (b *books) expect(in intent) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	b.intents[in.id] = in
-	b.workloads[in.workload.namespace+"/"+in.workload.name] = in.workload
+	b.workloads[in.workload.namespace+"/"+in.workload.name] = in.workload // of a workload that is new
+}
+
+// know announces a workload, so that no write is missed before its first apply.
+func (b *books) know(w *workload) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	b.workloads[w.namespace+"/"+w.name] = w
 }
 
 // warned records the warnings of an apply.

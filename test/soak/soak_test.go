@@ -84,6 +84,9 @@ func newStage(t *testing.T) *stage {
 // play runs the traffic with new books while act does something else, and returns what the books say.
 func (s *stage) play(act func(context.Context, *report)) *report {
 	b := newBooks(s.history)
+	for _, w := range s.traffic.workloads {
+		b.know(w)
+	}
 	s.traffic.books.Store(b)
 	r := &report{Machine: s.describe(), books: b, started: time.Now()}
 	ctx, stop := context.WithCancel(s.Context())
