@@ -74,6 +74,8 @@ func (o Object) scalers(w Write, declaresZero bool) Outcome {
 func (o Object) ruled(w Write, next Object, path string, rule Rule) Outcome {
 	last, isKnown := o.applied[w.By][path]
 	switch value, sets := w.Sets[path]; {
+	case w.Verb == ServerApply && !sets && !slices.Contains(o.managers[path], w.entry()):
+		return Through // neither manifest has it
 	case !rule.EditApply, !sets, value == nil, !isKnown && o.applied != nil:
 		return Kept
 	case o.applied == nil || w.Verb == Helm && reflect.DeepEqual(next.values[path], o.values[path]):

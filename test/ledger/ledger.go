@@ -117,6 +117,30 @@ func (w Write) role() Role {
 	}
 }
 
+// roleOf returns the role of a write to the object. A server-side apply of nothing but the scale field and fields of rules without writers
+// is how an operator scales, unless its manager is kubectl or has applied anything else.
+func (o Object) roleOf(w Write) Role {
+	if w.Verb != ServerApply || w.As != ByVerb || w.By == "kubectl" || !o.exists || len(w.Sets) == 0 {
+		return w.role()
+	}
+	for path := range w.Sets {
+		if !o.isControlled(path) {
+			return Applier
+		}
+	}
+	for path, entries := range o.managers {
+		if slices.Contains(entries, w.entry()) && !o.isControlled(path) {
+			return Applier
+		}
+	}
+	return Other
+}
+
+func (o Object) isControlled(path string) bool {
+	rule := o.ruleOf(path)
+	return path == o.Kind.Scale || rule != nil && len(rule.Writers) == 0
+}
+
 func (w Write) entry() Entry {
 	e := Entry{Manager: w.By, Apply: w.Verb == ServerApply}
 	if w.Verb == Scale {
@@ -183,7 +207,7 @@ var ErrConflict = errors.New("conflict")
 // After returns the object after a write, and what handoff has decided on its fields.
 func (o Object) After(w Write) (Object, Outcomes, error) {
 	next, err := o.Without(w)
-	if err != nil || next.mode() != "enforce" || w.role() != Applier {
+	if err != nil || next.mode() != "enforce" || o.roleOf(w) != Applier {
 		return next, nil, err
 	}
 	decided := Outcomes{}
@@ -238,7 +262,7 @@ func (o Object) Without(w Write) (Object, error) {
 	if !o.exists {
 		next.values, next.managers = Values{}, map[string][]Entry{}
 	}
-	next.roles[w.entry()] = w.role()
+	next.roles[w.entry()] = o.roleOf(w)
 	for path := range w.Sets {
 		next.known[path] = true
 	}

@@ -148,6 +148,14 @@ func TestTheRowsOfTheDecisionTable(t *testing.T) {
 			rules: []ledger.Rule{rule}, writes: []ledger.Write{apply(requests("1")), edit("kubectl-set", ledger.Values{request: "5"}), apply(requests("2"))}, path: request,
 			want: want{"2", by(kubectl), true},
 		},
+		"a rule: a server-side manifest that never had the field": {
+			rules: []ledger.Rule{rule}, writes: []ledger.Write{apply(requests("1")), edit(sizer, ledger.Values{request: "5"}), serverApply(none)}, path: request,
+			want: want{"5", by(sizer), true},
+		},
+		"row 10: a server-side apply of nothing but replicas": {
+			scaler: web, writes: []ledger.Write{apply(none), serverApply(ledger.Values{replicas: int64(0)})}, path: replicas,
+			want: want{int64(0), []ledger.Entry{{Manager: flux, Apply: true}}, false},
+		},
 		"edit: apply, and an unchanged manifest": {
 			rules: []ledger.Rule{editable}, writes: []ledger.Write{apply(requests("1")), edit(sizer, ledger.Values{request: "5"}), apply(requests("1"))}, path: request,
 			want: want{"5", by(sizer), false},

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/net/http2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -140,7 +141,8 @@ func (s *side) read(ctx context.Context) error {
 func (s *side) do(ctx context.Context, w step) (a answer, err error) {
 	if w.verb == remove {
 		s.live, s.released = nil, nil
-		return a, client.IgnoreNotFound(cluster.client.Delete(ctx, s.empty("")))
+		// As kubectl: by default, the API server waits for a garbage collector to release the dependents of some kinds.
+		return a, client.IgnoreNotFound(cluster.client.Delete(ctx, s.empty(""), client.PropagationPolicy(metav1.DeletePropagationBackground)))
 	}
 	if a.err = s.write(context.WithValue(ctx, warningsKey{}, &a.warnings), w, &a); a.err != nil {
 		return a, unexpected(a.err)
@@ -413,7 +415,7 @@ func (s *side) target(ctx context.Context) error {
 }
 
 func (s *side) delete(ctx context.Context) {
-	_ = cluster.client.Delete(ctx, s.empty(""))
+	_ = cluster.client.Delete(ctx, s.empty(""), client.PropagationPolicy(metav1.DeletePropagationBackground))
 	hpa := s.empty("")
 	hpa.SetAPIVersion("autoscaling/v2")
 	hpa.SetKind("HorizontalPodAutoscaler")

@@ -312,7 +312,7 @@ func (m *machine) mount(dir string) error {
 // trust sets the CA bundle of the webhook's configuration.
 func (m *machine) trust(ctx context.Context, ca []byte) error {
 	var patch []string
-	for i := range 3 {
+	for i := range 4 {
 		patch = append(patch, fmt.Sprintf(`{"op": "replace", "path": "/webhooks/%d/clientConfig/caBundle", "value": %q}`,
 			i, base64.StdEncoding.EncodeToString(ca)))
 	}

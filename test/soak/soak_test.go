@@ -26,6 +26,7 @@ var (
 	thinkFlag      = flag.Duration("think", 50*time.Millisecond, "mean pause of a writer")
 	programsFlag   = flag.Int("programs", 30, "one of so many applies is sent by the real kubectl or Helm")
 	faultsFlag     = flag.String("faults", "", "play only faults whose name contains one of these texts, separated by commas")
+	brokenFlag     = flag.Int("broken", 2, "number of broken builds that the books must find, if -duration is 0")
 	webhookFlag    = flag.String("webhook", "", "the webhook's binary (default bin/handoff-webhook)")
 	resultFlag     = flag.String("result", "", "file for the result as JSON")
 )
@@ -47,7 +48,7 @@ func TestSoak(t *testing.T) {
 		t.Errorf("%d writes, %d kept: the soak has tested little", r.Writes, r.Kept)
 	}
 	if *durationFlag == 0 {
-		s.catchBrokenBuilds()
+		s.catchBrokenBuilds(*brokenFlag)
 	}
 }
 
