@@ -117,30 +117,6 @@ func (w Write) role() Role {
 	}
 }
 
-// roleOf returns the role of a write to the object. A server-side apply of nothing but the scale field and fields of rules without writers
-// is how an operator scales, unless its manager is kubectl or has applied anything else.
-func (o Object) roleOf(w Write) Role {
-	if w.Verb != ServerApply || w.As != ByVerb || w.By == "kubectl" || !o.exists || len(w.Sets) == 0 {
-		return w.role()
-	}
-	for path := range w.Sets {
-		if !o.isControlled(path) {
-			return Applier
-		}
-	}
-	for path, entries := range o.managers {
-		if slices.Contains(entries, w.entry()) && !o.isControlled(path) {
-			return Applier
-		}
-	}
-	return Other
-}
-
-func (o Object) isControlled(path string) bool {
-	rule := o.ruleOf(path)
-	return path == o.Kind.Scale || rule != nil && len(rule.Writers) == 0
-}
-
 func (w Write) entry() Entry {
 	e := Entry{Manager: w.By, Apply: w.Verb == ServerApply}
 	if w.Verb == Scale {
@@ -239,6 +215,30 @@ func (o Object) After(w Write) (Object, Outcomes, error) {
 		}
 	}
 	return next, decided, nil
+}
+
+// roleOf returns the role of a write to the object. A server-side apply of nothing but the scale field and fields of rules without writers
+// is how an operator scales, unless its manager is kubectl or has applied anything else.
+func (o Object) roleOf(w Write) Role {
+	if w.Verb != ServerApply || w.As != ByVerb || w.By == "kubectl" || !o.exists || len(w.Sets) == 0 {
+		return w.role()
+	}
+	for path := range w.Sets {
+		if !o.isControlled(path) {
+			return Applier
+		}
+	}
+	for path, entries := range o.managers {
+		if slices.Contains(entries, w.entry()) && !o.isControlled(path) {
+			return Applier
+		}
+	}
+	return Other
+}
+
+func (o Object) isControlled(path string) bool {
+	rule := o.ruleOf(path)
+	return path == o.Kind.Scale || rule != nil && len(rule.Writers) == 0
 }
 
 // mode returns the mode of a write that makes this object.
