@@ -221,10 +221,6 @@ func TestParseErrorsNameTheFieldAndTheRemedy(t *testing.T) {
 		"any writer beside others":                   {head + "rules:\n- {name: a, fields: [.spec.x], writers: [b, '*']}\n", []string{"rules[0].writers[1]", "matches every manager", "delete the others"}},
 		"a writer that matches an applier":           {head + "rules:\n- {name: a, fields: [.spec.x], writers: ['hel*']}\n", []string{"rules[0].writers[0]", "matches helm in appliers"}},
 		"a writer that an applier's pattern matches": {head + "rules:\n- {name: a, fields: [.spec.x], writers: [pulumi-web]}\n", []string{"rules[0].writers[0]", `"pulumi-web"`, "pulumi-* in appliers", "remove"}},
-		"a rule that an earlier one covers": {
-			head + "rules:\n- {name: a, fields: [.spec.x]}\n- {name: b, fields: ['.spec.x[*].y'], edit: apply}\n",
-			[]string{"line 5", "rules[1].fields[0]", ".spec.x[*].y is also in rule a with edit: keep, and here with edit: apply", "delete it from one of them"},
-		},
 		"rules that contradict each other": {
 			head + "rules:\n- {name: a, fields: [.spec.x]}\n- {name: b, kinds: [{kind: Deployment}], fields: [.spec.y, .spec.x], edit: apply}\n",
 			[]string{"line 5", "rules[1].fields[1]", ".spec.x is also in rule a with edit: keep, and here with edit: apply", "delete it from one of them"},

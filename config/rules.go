@@ -155,8 +155,8 @@ func validateWriters(rule Rule, managers []listed) error {
 	return nil
 }
 
-// contradicts returns an error if a later rule is about the same field of the same objects, or one nested under it, and has the same name
-// or another Edit. Of a field and its parent, the parent can come later.
+// contradicts returns an error if a later rule is about the same field of the same objects and has the same name or another Edit. Of a
+// field and its parent, each can be meant for other objects: kubectl handoff rules reports those that never decide.
 func (r Rule) contradicts(later Rule, index int) error {
 	if r.Name == later.Name {
 		return inField("name", fmt.Errorf("%q is also the name of rules[%d]; rename one of them", r.Name, index))
@@ -165,11 +165,7 @@ func (r Rule) contradicts(later Rule, index int) error {
 		return nil
 	}
 	for i, field := range later.Fields {
-		covers := func(earlier string) bool {
-			rest, ok := strings.CutPrefix(field, earlier)
-			return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
-		}
-		if slices.ContainsFunc(r.Fields, covers) {
+		if slices.Contains(r.Fields, field) {
 			return inField(fmt.Sprintf("fields[%d]", i), fmt.Errorf("%s is also in rule %s with edit: %s, and here with edit: %s; delete it from one of them",
 				field, r.Name, r.Edits(), later.Edits()))
 		}

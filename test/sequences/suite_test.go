@@ -32,7 +32,7 @@ import (
 )
 
 var (
-	sequencesFlag = flag.Int("sequences", 24, "number of sequences to play")
+	sequencesFlag = flag.Int("sequences", 42, "number of sequences to play")
 	firstFlag     = flag.Int("first", 0, "index of the first sequence: a later run of the same seed goes on where another one has ended")
 	seedFlag      = flag.Uint64("seed", 41, "seed of the sequences; 0 chooses one and prints it")
 	onlyFlag      = flag.Int("only", -1, "play only the sequence with this index")
