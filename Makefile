@@ -185,10 +185,6 @@ soak: controlplane bin/helm build ## break one part of a cluster after the other
 	go test -count=1 -timeout 0 -v -run '^TestSoak$$' ./test/soak -args -duration=$(DURATION) -namespaces=$(NAMESPACES) $(if $(FAULTS),-faults='$(FAULTS)') \
 		-result=$(abspath bin/soak.json)
 
-.PHONY: scale-alone
-scale-alone: ## review 20,000 generated writes in which everything beside the scale field is hostile: REVIEWS=10000 SEED=N
-	go test -count=1 -timeout 1h ./webhook -run '^TestTheScaleFieldAlone$$' -v -args -reviews=$(or $(REVIEWS),10000) -first-seed=$(or $(SEED),0)
-
 # RELEASES=yes installs two releases of this commit, upgrades, downgrades and upgrades them again, without anything else of this
 # repository.
 .PHONY: e2e-kind

@@ -24,7 +24,7 @@ var (
 var onceWrong = []uint64{6187, 7157, 10324, 17053, 31983, 56117, 56984, 105450}
 
 // TestTheScaleFieldAlone generates reviews in which everything beside the scale field is hostile, and compares what becomes of the
-// scale field with the model: it is kept in each of the first part, and the manifest wins in each of the second. make scale-alone
+// scale field with the model: it is kept in each of the first part, and the manifest wins in each of the second. -args -reviews=10000
 // generates 10,000 for each. A failure prints the flags that repeat its review, as -first-seed=7 -reviews=1.
 func TestTheScaleFieldAlone(t *testing.T) {
 	t.Parallel()

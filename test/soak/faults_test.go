@@ -188,7 +188,7 @@ func swapCertificate(ctx context.Context, s *stage) error {
 	return mountCertificate(365*24*time.Hour)(ctx, s)
 }
 
-// mountCertificate issues a certificate as a tool does that knows its trade: the API servers trust the new CA before it is used.
+// mountCertificate issues a certificate and mounts it. The API servers trust its CA before it is used.
 func mountCertificate(validity time.Duration) func(context.Context, *stage) error {
 	return func(ctx context.Context, s *stage) error {
 		s.issuing.Lock()

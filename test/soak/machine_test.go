@@ -134,11 +134,12 @@ func (m *machine) must(err error) {
 	}
 }
 
-// adopt returns the processes of a program, whose health has a URL with the port that follows a flag.
+// find returns the processes of a program of this control plane.
 func (m *machine) find(program string) ([]procs.Process, error) {
 	return procs.All(program, m.plane.Dir)
 }
 
+// adopt returns the servers of a program. health is the format of their health URL for the port that follows a flag.
 func (m *machine) adopt(program, flag, health string) (servers []*server) {
 	m.Helper()
 	found, err := m.find(program)
