@@ -317,10 +317,17 @@ func (m *machine) trust(ctx context.Context, ca []byte) error {
 		patch = append(patch, fmt.Sprintf(`{"op": "replace", "path": "/webhooks/%d/clientConfig/caBundle", "value": %q}`,
 			i, base64.StdEncoding.EncodeToString(ca)))
 	}
-	output, err := m.command(ctx, "", m.plane.Kubectl, "patch", "mutatingwebhookconfiguration", "handoff",
-		"--type=json", "-p", "["+strings.Join(patch, ",")+"]")
-	if err != nil {
-		return fmt.Errorf("setting the caBundle: %w: %s", err, output)
+	ctx, cancel := repairing(ctx)
+	defer cancel()
+	for { // another fault can have killed the API servers
+		output, err := m.command(ctx, "", m.plane.Kubectl, "patch", "mutatingwebhookconfiguration", "handoff",
+			"--type=json", "-p", "["+strings.Join(patch, ",")+"]")
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return fmt.Errorf("setting the caBundle: %w: %s", err, output)
+		}
+		wait(ctx, 500*time.Millisecond)
 	}
-	return nil
 }
