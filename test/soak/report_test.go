@@ -27,6 +27,7 @@ type report struct {
 	Pods     []podReport
 	Times    map[string]string // p50 and p99 of an apply in an API server
 	FailOpen map[string]float64
+	Timeline []period
 
 	books    *books
 	started  time.Time
@@ -128,9 +129,14 @@ func (r *report) close() {
 		r.Violations = append(r.Violations, fmt.Sprintf("%d of %d applies were not answered, without a fault", r.Unanswered, r.Applies))
 	}
 	r.Times = map[string]string{}
-	for phase, times := range r.latencies {
+	for phase, answers := range r.answers {
+		var times []time.Duration
+		for _, a := range answers {
+			times = append(times, a.took)
+		}
 		r.Times[phase] = fmt.Sprintf("p50 %d ms, p99 %d ms", table.Percentile(times, 50).Milliseconds(), table.Percentile(times, 99).Milliseconds())
 	}
+	r.Timeline = r.timeline(time.Since(r.started))
 	for name, samples := range r.samples {
 		r.Pods = append(r.Pods, podReportOf(name, samples))
 	}
@@ -202,5 +208,6 @@ func (r *report) print(w io.Writer) {
 	for _, p := range r.Pods[:min(6, len(r.Pods))] {
 		fmt.Fprintf(w, "| %s | %.0f | %.1f | %+.1f | %.0f | %+.1f |\n", p.Name, p.Seconds, p.Megabytes, p.MegabytesAnHour, p.Goroutines, p.GoroutinesAnHour)
 	}
+	drawTimeline(w, r.Timeline)
 	fmt.Fprintf(w, "\n%d violations\n", len(r.Violations))
 }
