@@ -36,8 +36,8 @@ func TestEveryPatternOfACommandMatchesATest(t *testing.T) {
 	}
 }
 
-// make test runs the tests that the race detector cannot run once more without it.
-func TestTestsThatSkipUnderTheRaceDetectorRunWithoutIt(t *testing.T) {
+// make test skips the tests that measure, which the race detector distorts, and runs them alone afterwards.
+func TestTestsThatSkipUnderTheRaceDetectorRunAlone(t *testing.T) {
 	line := regexp.MustCompile(`(?m)^\tgo test -timeout 20m -run '([^']+)' (.*)$`).FindStringSubmatch(read(t, root+"/Makefile"))
 	if line == nil {
 		t.Fatal("the Makefile has no such command")
