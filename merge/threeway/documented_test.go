@@ -13,7 +13,7 @@ import (
 )
 
 // documented is an example or a table row of a document about kubectl apply. Its inputs are the part of a Deployment that the
-// document shows, as YAML. docs/merge.md lists the cases by name.
+// document shows, as YAML.
 type documented struct{ base, manifest, live, want string }
 
 const simpleDeployment = `{spec: {minReadySeconds: 5, selector: {matchLabels: {app: nginx}}, template: {metadata: {labels: {app: nginx}}, spec: {containers: [{image: "nginx:1.14.2", name: nginx, ports: [{containerPort: 80}]}]}}}}`

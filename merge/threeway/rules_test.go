@@ -8,7 +8,7 @@ import (
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
-// Rules that the documents do not state, by the sections of docs/merge.md.
+// Rules that the documents do not state.
 
 var nullInTheManifest = map[string]documented{
 	"null clears what live has":                     {``, `{spec: {paused: null}}`, `{spec: {paused: true, replicas: 2}}`, `{spec: {replicas: 2}}`},
