@@ -2,16 +2,10 @@
 package config
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
 	"os"
-
-	"go.yaml.in/yaml/v3"
-	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -58,8 +52,8 @@ func Default() HandoffConfiguration {
 	}
 }
 
-// Read reads a file, or returns the default if there is none; lists that are missing from it keep their defaults. The error names the file, and the line or the
-// field.
+// Read reads a file, or returns the default if there is none; lists that are missing from it keep their defaults. The error names the
+// file, the line and the remedy.
 func Read(file string) (HandoffConfiguration, error) {
 	if file == "" {
 		return Default(), nil
@@ -76,25 +70,23 @@ func Read(file string) (HandoffConfiguration, error) {
 }
 
 // Parse parses the text of a file; lists that are missing from it keep their defaults. Unknown and repeated fields are errors.
-func Parse(text []byte) (HandoffConfiguration, error) {
-	document, err := sigsyaml.YAMLToJSONStrict(text)
-	if err != nil {
-		return HandoffConfiguration{}, err
-	}
-	documents := yaml.NewDecoder(bytes.NewReader(text))
-	_ = documents.Decode(new(yaml.Node)) // the first, which is valid or missing
-	if err := documents.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return HandoffConfiguration{}, errors.New("second YAML document; write a single document")
+func Parse(text []byte) (c HandoffConfiguration, err error) {
+	document, nodes, err := parseYAML(text)
+	switch {
+	case err != nil:
+		return c, notYAML(text, err)
+	case hasSecond(text):
+		return c, fmt.Errorf("line %d: second YAML document; write a single document", lineOf(text, hasSecond))
 	}
 	var read file
 	if err := decode("", document, &read); err != nil {
-		return HandoffConfiguration{}, err
+		return c, withLine(nodes, err)
 	}
 	c, managers, err := read.resolve()
 	if err == nil {
 		err = c.validate(managers)
 	}
-	return c, withLine(text, err)
+	return c, withLine(nodes, err)
 }
 
 // Hash identifies what the configuration says. The webhook states it in its answer to kubectl handoff, for users who cannot read

@@ -11,7 +11,7 @@ import (
 
 // fieldError is an error about a field of the file.
 type fieldError struct {
-	path string // as rules[0].fields[1]
+	path string // as rules[0].fields[1]; empty for the document
 	err  error
 }
 
@@ -30,39 +30,31 @@ func inField(path string, err error) error {
 	return &fieldError{path, err}
 }
 
-// withLine returns the error with the line of the field that it is about, if that is known.
-func withLine(text []byte, err error) error {
+// withLine returns the error with the line of the field that it is about, or of the parent that lacks it.
+func withLine(document *yaml.Node, err error) error {
 	var in *fieldError
-	var document yaml.Node
-	if !errors.As(err, &in) || yaml.Unmarshal(text, &document) != nil || len(document.Content) == 0 {
+	if !errors.As(err, &in) {
 		return err
 	}
-	node, found := document.Content[0], false
+	node, line := document, max(document.Line, 1) // 0 for an empty file
 	for _, name := range strings.FieldsFunc(in.path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
-		next := childOf(node, name)
-		if next == nil {
-			break // the field is missing
+		if node, line = childOf(node, name, line); node == nil {
+			break
 		}
-		node, found = next, true
 	}
-	if !found {
-		return err
-	}
-	return fmt.Errorf("line %d: %w", node.Line, err)
+	return fmt.Errorf("line %d: %w", line, err)
 }
 
-// childOf returns the value of a member of a map or the element of a list with an index, nil if there is none.
-func childOf(node *yaml.Node, name string) *yaml.Node {
-	if node.Kind == yaml.AliasNode {
-		node = node.Alias
-	}
+// childOf returns the value of a member of a map or the element of a list with an index, and its line. Without one, or behind an alias,
+// which has its own line, it returns nil and the line of the parent.
+func childOf(node *yaml.Node, name string, line int) (*yaml.Node, int) {
 	for i, child := range node.Content {
 		switch {
 		case node.Kind == yaml.SequenceNode && strconv.Itoa(i) == name:
-			return child
+			return child, child.Line
 		case node.Kind == yaml.MappingNode && i%2 == 1 && node.Content[i-1].Value == name:
-			return child
+			return child, node.Content[i-1].Line
 		}
 	}
-	return nil
+	return nil, line
 }

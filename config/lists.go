@@ -1,13 +1,17 @@
 package config
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	kjson "sigs.k8s.io/json"
 )
 
@@ -88,21 +92,41 @@ func changeOf[T any](field string, text json.RawMessage) (c change[T], err error
 	return c, err
 }
 
-// decode decodes JSON, in which no field may be unknown. The error names the field; field is that of the text in the file.
+// decode decodes JSON, in which no field may be unknown. The error is about the field; field is that of the text in the file.
 func decode(field string, text []byte, into any) error {
 	strict, err := kjson.UnmarshalStrict(text, into)
 	if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
-		at := strings.Trim(field+"."+wrong.Field, ".")
-		return fmt.Errorf("%s: must not be of type %s", cmp.Or(at, "the document"), wrong.Value)
+		kinds := map[reflect.Kind]string{reflect.String: "a string", reflect.Int: "a number", reflect.Slice: "a list"}
+		return inField(pathAt(field, text, wrong.Offset), fmt.Errorf("is of type %s; write %s", wrong.Value, cmp.Or(kinds[wrong.Type.Kind()], "an object")))
 	}
 	if err != nil || len(strict) == 0 {
 		return err
 	}
 	var unknown kjson.FieldError
-	if field != "" && errors.As(strict[0], &unknown) {
-		unknown.SetFieldPath(field + "." + unknown.FieldPath())
+	if !errors.As(strict[0], &unknown) {
+		return strict[0]
 	}
-	return strict[0]
+	return inField(strings.TrimPrefix(field+"."+unknown.FieldPath(), "."), errors.New("unknown field; correct or delete it"))
+}
+
+// pathAt returns the path of the value at or before an offset in the text of a field.
+func pathAt(field string, text []byte, offset int64) string {
+	decoder := jsontext.NewDecoder(bytes.NewReader(text))
+	for decoder.InputOffset() < offset {
+		if _, err := decoder.ReadToken(); err != nil {
+			break
+		}
+	}
+	parts := []string{field}
+	for name := range decoder.StackPointer().Tokens() {
+		if _, err := strconv.Atoi(name); err == nil {
+			name = "[" + name + "]"
+		} else {
+			name = "." + name
+		}
+		parts = append(parts, name)
+	}
+	return cmp.Or(strings.TrimPrefix(strings.Join(parts, ""), "."), "the document")
 }
 
 // managersAfter returns a list of managers after the change. The error is about a change that has no effect.
@@ -116,7 +140,7 @@ func managersAfter(c change[string], field string, managers []string) (resolved 
 			err = fmt.Errorf("is not a default of %s; correct or delete it", field)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %q %w", at, manager, err)
+			return nil, inField(at, fmt.Errorf("%q %w", manager, err))
 		}
 	}
 	for i, manager := range managers {
@@ -139,24 +163,38 @@ func managersAfter(c change[string], field string, managers []string) (resolved 
 			err = fmt.Errorf("is a default of %s; delete it", field)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %q %w", at, manager, err)
+			return nil, inField(at, fmt.Errorf("%q %w", manager, err))
 		}
 		resolved = append(resolved, listed{field, at, manager})
 	}
 	return resolved, nil
 }
 
-// scalersAfter returns the scalers after the change.
+// scalersAfter returns the scalers after the change. The error is about the field.
 func scalersAfter(c change[Scaler], scalers Scalers) (Scalers, error) {
-	if c.replaces {
-		return c.list, nil
+	at, added := "scalers", c.list
+	if !c.replaces {
+		at, added = "scalers.add", c.Add
 	}
 	for i, removed := range c.Remove {
 		at := slices.IndexFunc(scalers, removed.sameKind)
 		if at < 0 {
-			return nil, fmt.Errorf("scalers.remove[%d]: %s is not a default scaler; delete the element", i, removed)
+			return nil, inField(fmt.Sprintf("scalers.remove[%d]", i), fmt.Errorf("%s is not a default scaler; delete the element", removed))
 		}
 		scalers = slices.Delete(scalers, at, at+1)
 	}
-	return append(scalers, c.Add...), nil
+	if c.replaces {
+		scalers = nil
+	}
+	for i, s := range added {
+		_, err := s.parse()
+		if err == nil && slices.ContainsFunc(scalers, s.sameKind) {
+			err = fmt.Errorf("%s is listed twice; delete one of them", s)
+		}
+		if err != nil {
+			return nil, inField(fmt.Sprintf("%s[%d]", at, i), err)
+		}
+		scalers = append(scalers, s)
+	}
+	return scalers, nil
 }

@@ -76,7 +76,7 @@ func (r Rule) parse() (parsed ownership.Rule, err error) {
 		}
 	}
 	if parsed.Selector, err = metav1.LabelSelectorAsSelector(&r.Selector); err != nil {
-		return parsed, inField("selector", err)
+		return parsed, inField("selector", fmt.Errorf("%w; correct it", err))
 	}
 	if len(r.Fields) == 0 {
 		return parsed, inField("fields", errors.New("must not be empty; list at least one path"))

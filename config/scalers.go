@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -40,13 +39,10 @@ func (s Scaler) sameKind(other Scaler) bool { return s.Group == other.Group && s
 // ScalerKinds returns the kinds of scalers in the form that their readers use. The error names the invalid field.
 func (c HandoffConfiguration) ScalerKinds() ([]scale.Kind, error) {
 	kinds := make([]scale.Kind, 0, len(c.Scalers))
-	for i, s := range c.Scalers {
+	for _, s := range c.Scalers {
 		k, err := s.parse()
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, fmt.Errorf("scalers: %s: %w", s, err)
-		case slices.ContainsFunc(c.Scalers[:i], s.sameKind):
-			return nil, fmt.Errorf("scalers: %s is listed twice; delete one of them", s)
 		}
 		kinds = append(kinds, k)
 	}
@@ -60,20 +56,20 @@ func (s Scaler) parse() (k scale.Kind, err error) {
 	case err != nil:
 		return k, err
 	case s.Group == "" || s.Group == "*" || s.Group == "core":
-		return k, fmt.Errorf("group: %q is not the group of a custom resource; write it, such as keda.sh", s.Group)
+		return k, inField("group", fmt.Errorf("%q is not the group of a custom resource; write it, such as keda.sh", s.Group))
 	case s.Kind == "" || s.Kind == "*":
-		return k, fmt.Errorf("kind: %q is not a kind; write it as in a manifest, such as ScaledObject", s.Kind)
+		return k, inField("kind", fmt.Errorf("%q is not a kind; write it as in a manifest, such as ScaledObject", s.Kind))
 	case s.Group == "autoscaling" && s.Kind == "HorizontalPodAutoscaler":
 		return k, errHPA
 	}
 	k.GroupKind = schema.GroupKind{Group: s.Group, Kind: s.Kind}
 	pattern, err := ownership.ParsePattern(s.Path)
 	if err != nil {
-		return k, fmt.Errorf("path: %w", err)
+		return k, inField("path", fmt.Errorf("%w; write one, such as .spec.scaleTargetRef", err))
 	}
 	for _, element := range pattern {
 		if element.Wildcard || element.FieldName == nil {
-			return k, fmt.Errorf("path: %s must lead to one object; use field names only, such as .spec.scaleTargetRef", s.Path)
+			return k, inField("path", fmt.Errorf("%s must lead to one object; use field names only, such as .spec.scaleTargetRef", s.Path))
 		}
 		k.Path = append(k.Path, *element.FieldName)
 	}

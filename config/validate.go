@@ -18,15 +18,12 @@ const maxManagerLen = 128
 
 func (c HandoffConfiguration) validate(managers []listed) error {
 	if c.APIVersion != APIVersion {
-		return fmt.Errorf("apiVersion: %q is not supported; write %s", c.APIVersion, APIVersion)
+		return inField("apiVersion", fmt.Errorf("%q is not supported; write %s", c.APIVersion, APIVersion))
 	}
 	if c.Kind != Kind {
-		return fmt.Errorf("kind: %q is not supported; write %s", c.Kind, Kind)
+		return inField("kind", fmt.Errorf("%q is not supported; write %s", c.Kind, Kind))
 	}
 	if err := validateLists(managers); err != nil {
-		return err
-	}
-	if _, err := c.ScalerKinds(); err != nil {
 		return err
 	}
 	return c.validateRules(managers)

@@ -213,7 +213,7 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 		},
 		"the configuration is not valid": {
 			do:    configure("applyers: []"),
-			check: "permissions", problem: `the pods use the last valid one or the default: unknown field "applyers"`, remedy: "correct the field", undo: apply,
+			check: "permissions", problem: `the pods use the last valid one or the default: line 3: applyers: unknown field`, remedy: "correct the field", undo: apply,
 		},
 		"a permission for self-signed certificates is missing": {
 			do: patches("kubectl-edit", "deployment/handoff-webhook",
