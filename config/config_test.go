@@ -241,6 +241,25 @@ func TestParseErrorsNameTheFieldAndTheRemedy(t *testing.T) {
 	}
 }
 
+func TestPathsThatCanMatchAreValid(t *testing.T) {
+	for sentence, rule := range map[string]string{
+		"a path of one of the kinds":               `kinds: [{group: apps, kind: Deployment}, {group: batch, kind: CronJob}], fields: [".spec.jobTemplate.spec.suspend", .spec.paused]`,
+		"a field of a later version":               `kinds: [{group: apps, kind: Deployment}], fields: [".spec.template.spec.containers[*].new[0].x[name=*]"]`,
+		"keys of a list":                           `kinds: [{group: core, kind: Service}], fields: [".spec.ports[port=80,protocol=\"TCP\"].nodePort", ".spec.ports[port=*].nodePort"]`,
+		"any element and any key":                  `kinds: [{group: apps, kind: Deployment}], fields: [".spec.template.spec.containers.*.image", .spec.template.metadata.labels.*, ".spec.template.*[0]"]`,
+		"an element of an atomic list":             `kinds: [{group: apps, kind: Deployment}], fields: [".spec.template.spec.containers[*].args[0]", ".spec.template.spec.tolerations[key=*].effect"]`,
+		"a quantity and a number or a string":      `kinds: [{group: apps, kind: Deployment}], fields: [".spec.template.spec.containers[*].resources.limits.cpu", .spec.strategy.rollingUpdate.maxSurge]`,
+		"a custom resource's list and map":         `kinds: [{group: a.b, kind: Deployment}], fields: [".spec.containers[0].image", .data.a.b]`,
+		"any kind, or any of a group":              `kinds: [{group: apps, kind: "*"}], fields: [".spec.containers[0].image"]`,
+		"a field that only one version has":        `kinds: [{group: autoscaling, kind: HorizontalPodAutoscaler}], fields: [.spec.targetCPUUtilizationPercentage, ".spec.metrics[0]"]`,
+		"a key of data, a label and an annotation": `kinds: [{group: core, kind: ConfigMap}], fields: [".data[\"a.b\"]", .metadata.labels.a.b/c, ".metadata.annotations[\"a.b/c\"]"]`,
+	} {
+		if _, err := config.Parse([]byte(head + "rules:\n- {name: a, " + rule + "}\n")); err != nil {
+			t.Errorf("%s: %v", sentence, err)
+		}
+	}
+}
+
 func TestReadErrorsNameTheFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "handoff.yaml")
 	if _, err := config.Read(file); err == nil || !strings.Contains(err.Error(), file) {

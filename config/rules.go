@@ -86,6 +86,9 @@ func (r Rule) parse() (parsed ownership.Rule, err error) {
 		if err == nil {
 			err = validateField(field, pattern)
 		}
+		if err == nil {
+			err = validateShape(field, pattern, r.Kinds)
+		}
 		if err != nil {
 			return parsed, inField(fmt.Sprintf("fields[%d]", i), err)
 		}

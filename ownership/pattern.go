@@ -36,7 +36,7 @@ func ParsePattern(text string) (Pattern, error) {
 			return nil, fmt.Errorf("path %s: at %q: %w", shortened(text), shortened(rest), err)
 		}
 		pattern, rest = append(pattern, element), after
-		if name, ok := strings.CutPrefix(rest, "."); ok && name != "" && !strings.Contains(name, "[") && pattern.isMetadataMap() {
+		if name, ok := strings.CutPrefix(rest, "."); ok && name != "" && !strings.ContainsAny(name, "[, ") && pattern.isMetadataMap() {
 			return append(pattern, fieldMatcher(name)), nil
 		}
 	}

@@ -2,6 +2,8 @@ package ownership
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,6 +24,9 @@ func parseElement(text string) (element fieldpath.PathElementMatcher, rest strin
 		if name == "" {
 			return element, "", errors.New("a field name is missing after the dot")
 		}
+		if strings.ContainsAny(name, " ,/") {
+			return element, "", errNotOne
+		}
 		return fieldMatcher(name), text[end+1:], nil
 	case '[':
 		return parseBrackets(text)
@@ -29,6 +34,8 @@ func parseElement(text string) (element fieldpath.PathElementMatcher, rest strin
 		return element, "", errors.New("a dot is missing before a field name")
 	}
 }
+
+var errNotOne = errors.New("write another path on its own, and a name with a space, a comma or a slash in brackets and quotes")
 
 func fieldMatcher(name string) fieldpath.PathElementMatcher {
 	if name == "*" {
@@ -58,6 +65,9 @@ func parseBrackets(text string) (element fieldpath.PathElementMatcher, rest stri
 		if len(keys) > 0 && isAny != element.Wildcard {
 			return element, "", errors.New("the values in brackets must all be *, or none")
 		}
+		if slices.ContainsFunc(keys, func(other value.Field) bool { return other.Name == part.key }) {
+			return element, "", fmt.Errorf("the key %s is there twice; delete one of them", part.key)
+		}
 		keys, element.Wildcard = append(keys, value.Field{Name: part.key, Value: part.value}), isAny
 		switch rest[0] {
 		case ']':
@@ -83,6 +93,9 @@ func parseBracketed(text string) (part bracketed, rest string, err error) {
 	if at := strings.IndexAny(text, `="],`); at >= 0 && text[at] == '=' {
 		part.key, part.afterEq, text = text[:at], true, text[at+1:]
 	}
+	if part.key != "" && (strings.Contains("."+part.key+".", "..") || strings.Contains(part.key, " ")) {
+		return part, "", fmt.Errorf("a key is not the name of a field: %q", part.key)
+	}
 	if after, ok := strings.CutPrefix(text, "*"); ok && part.key != "" {
 		rest = after
 	} else if part.value, rest, err = parseScalar(text); err != nil {
@@ -101,7 +114,7 @@ func (b bracketed) alone(rest string) (element fieldpath.PathElementMatcher, aft
 		element.PathElement = fieldpath.ValueElement(b.value)
 	case b.value.IsString():
 		element.PathElement = fieldpath.FieldNameElement(b.value.AsString())
-	case b.value.IsInt():
+	case b.value.IsInt() && b.value.AsInt() >= 0:
 		element.PathElement = fieldpath.IndexElement(int(b.value.AsInt()))
 	default:
 		return element, "", errors.New("brackets must contain a key, a quoted name, an index or *")

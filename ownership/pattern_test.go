@@ -75,6 +75,16 @@ func TestParsePatternErrors(t *testing.T) {
 		"a wildcard as a value":  {`.spec.c[=*]`, "expected a quoted string"},
 		"text after a wildcard":  {`.spec.c[name=*a]`, "closing bracket is missing"},
 		"a dot before a bracket": {`.spec.[0]`, "a field name is missing"},
+		"a key twice, any value": {`.spec.c[name=*,name=*]`, "name is there twice"},
+		"a key twice":            {`.spec.c[name="a",name="b"]`, "name is there twice"},
+		"a key twice, the same":  {`.spec.c[port=1,name="a",port=1]`, "port is there twice"},
+		"an empty part of a key": {`.spec.c[to.=*]`, "a key is not the name"},
+		"a key that is a dot":    {`.spec.c[.=*]`, "a key is not the name"},
+		"a space in a key":       {`.spec.c[name =*]`, "a key is not the name"},
+		"a negative index":       {`.spec.c[-1]`, "brackets must contain"},
+		"two paths":              {`.spec.a, .spec.b`, "write another path on its own"},
+		"two paths to labels":    {`.metadata.labels.a/b,.spec.b`, "write another path on its own"},
+		"a key with a slash":     {`.spec.selector.app.kubernetes.io/name`, `in brackets and quotes`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ownership.ParsePattern(c.pattern)

@@ -1,0 +1,72 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/ownership-handoff/handoff/merge/schema"
+	"github.com/ownership-handoff/handoff/ownership"
+)
+
+// validateShape returns an error for a path that can match no field, if all kinds are built in, in any of their versions. A later version of
+// Kubernetes can have other fields, but not another type for one.
+func validateShape(text string, pattern ownership.Pattern, kinds []RuleKind) (err error) {
+	var types schema.Types
+	for _, kind := range kinds {
+		isKnown := false
+		for is := range scheme.Scheme.AllKnownTypes() {
+			if is.Kind != kind.Kind || cmp.Or(is.Group, "core") != kind.Group {
+				continue
+			}
+			object, unknown := scheme.Scheme.New(is)
+			if isKnown = unknown == nil; isKnown {
+				err = neverMatches(pattern, types.Of(object))
+			}
+			if err == nil {
+				return nil
+			}
+		}
+		if !isKnown {
+			return nil
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s never matches: %w", text, err)
+	}
+	return nil
+}
+
+// neverMatches returns why a path matches no field of a kind, nil if it can match one.
+func neverMatches(pattern ownership.Pattern, in schema.Schema) error {
+	name := "the object"
+	for _, m := range pattern {
+		at := in.Strategy()
+		isElement, isField := m.Key != nil || m.Index != nil || m.Value != nil, m.FieldName != nil
+		switch {
+		case at.Kind == schema.AnyKind, at.Kind == schema.ObjectKind && m.Wildcard && m.Key == nil:
+			return nil
+		case at.Kind == schema.ScalarKind:
+			return fmt.Errorf(`%s has no fields; if its name contains a dot, write it in brackets and quotes, such as .data["a.b"]`, name)
+		case at.Kind == schema.ObjectKind && isElement:
+			return fmt.Errorf("%s is an object; name a field", name)
+		case at.Kind == schema.ObjectKind:
+			name, in = *m.FieldName, in.Field(*m.FieldName)
+			continue
+		case isField:
+			return fmt.Errorf("%s is a list; name an element, such as [*]", name)
+		case at.List == schema.MergeByKey && isElement && !hasKey(m, at.Keys[0]):
+			return fmt.Errorf(`%s is a list of elements with the key %s; write [*], or the key, such as [%[2]s="..."]`, name, at.Keys[0])
+		}
+		in = in.Element()
+	}
+	return nil
+}
+
+func hasKey(m fieldpath.PathElementMatcher, name string) bool {
+	return m.Key != nil && slices.ContainsFunc(*m.Key, func(key value.Field) bool { return key.Name == name })
+}
