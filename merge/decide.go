@@ -181,15 +181,16 @@ func decideFields(
 	if err != nil {
 		return out, err
 	}
+	recorded, isRecorded, err := record(w, context)
+	if err != nil {
+		return out, err
+	}
 	changes := append(make([]Change, 0, len(scale)+len(fields)), scale...)
 	for _, field := range fields {
+		field.Editable = field.Editable && isRecorded
 		if c := changeOf(field, factsOf(field, w.Sender.Writer)); c.Decision.Verdict == Keep {
 			changes = append(changes, c)
 		}
-	}
-	recorded, err := record(w, context)
-	if err != nil {
-		return out, err
 	}
 	if out, err = rewrite(w, slices.Concat(changes, stale(w), recorded)); err != nil {
 		return out, err
@@ -199,14 +200,16 @@ func decideFields(
 	return out, err
 }
 
-// record returns the change of ownership.AppliedAnnotation, none if the write needs none.
-func record(w ownership.Write, context ownership.ObjectContext) ([]Change, error) {
+// record returns the change of ownership.AppliedAnnotation, none if the write needs none. isRecorded reports whether it then has the values
+// that the manifest sets.
+func record(w ownership.Write, context ownership.ObjectContext) (changes []Change, isRecorded bool, err error) {
 	text, changed, err := context.AppliedValues(w)
+	isRecorded = string(text) != ownership.NothingApplied
 	if err != nil || !changed {
-		return nil, err
+		return nil, isRecorded, err
 	}
 	value, err := json.Marshal(string(text))
-	return []Change{{Path: ownership.AppliedPath(), To: value, Decision: Decision{Verdict: Record}}}, err
+	return []Change{{Path: ownership.AppliedPath(), To: value, Decision: Decision{Verdict: Record}}}, isRecorded, err
 }
 
 // removedBy returns the values of other managers that the write removes, other than those that are kept or reported already.

@@ -92,8 +92,8 @@ const maxApplied = 16 << 10
 // k8s.io/apimachinery/pkg/api/validation).
 const MaxAnnotations = 256 << 10
 
-// nothingApplied is the annotation of an object for which nothing is recorded.
-const nothingApplied = "{}"
+// NothingApplied is AppliedAnnotation of an object for which nothing is recorded.
+const NothingApplied = "{}"
 
 // AppliedValues returns the value that AppliedAnnotation must have after an applier's write; changed is false if the incoming object has
 // it, and no manager manages the annotation. The time is linear in the size of the objects. The error is ErrManagedFields.
@@ -116,7 +116,7 @@ func (c ObjectContext) AppliedValues(w Write) (text []byte, changed bool, err er
 	is, found := w.Incoming.annotation(AppliedAnnotation).Bytes()
 	isManaged := len(EntriesFor(w.LiveEntries, AppliedPath())) > 0 || len(EntriesFor(w.IncomingEntries, AppliedPath())) > 0
 	changed = isManaged || !bytes.Equal(is, text)
-	return text, changed && (found || string(text) != nothingApplied), nil
+	return text, changed && (found || string(text) != NothingApplied), nil
 }
 
 // appliedNow returns the hashes after the write. Those of fields that the object no longer has, and that no rule is about, are left out.
@@ -162,7 +162,7 @@ func (c ObjectContext) encode(w Write, hashes map[string]map[string]string) []by
 		}
 	}
 	if err != nil || len(text) > maxApplied || size > MaxAnnotations {
-		return []byte(nothingApplied)
+		return []byte(NothingApplied)
 	}
 	return text
 }
