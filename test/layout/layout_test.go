@@ -26,7 +26,7 @@ func layers() map[string][]string {
 		"merge/schema":        {},
 		"merge/threeway":      {"merge/schema", "internal/jsonnode"},
 		"merge/twoway":        {"merge/schema", "internal/jsonnode"},
-		"config":              {"ownership", "internal"},
+		"config":              {"ownership", "merge/schema", "internal"},
 		"ownership":           {"internal"},
 		"internal":            {"internal"},
 	}
@@ -53,7 +53,7 @@ func TestImportsGoDownOneWay(t *testing.T) {
 func shared() []string {
 	return []string{
 		"config", "internal/fieldtree", "internal/jsontree", "internal/protocol", "internal/scale",
-		"merge", "ownership",
+		"merge", "merge/schema", "ownership",
 	}
 }
 
