@@ -16,6 +16,13 @@ import (
 // three times its size while it is processed, and the container has a memory limit.
 const maxBytes = 64 << 20
 
+// A review above largeReview is shed when maxLargeBytes are in flight, so that a client that sends many large objects leaves memory to the
+// small ones of others.
+const (
+	largeReview   = 256 << 10
+	maxLargeBytes = maxBytes / 4 * 3
+)
+
 // limiter starts processing a review once it has been read completely. It sheds reviews that arrive faster than they can be
 // answered, because otherwise all of them would be answered too late. A client that sends slowly, or reads its response slowly,
 // does not affect others: it occupies no slot, its Content-Length is not counted, and it is evicted first if memory runs out.
@@ -121,7 +128,11 @@ func (p *pendingReview) received(n int) bool {
 	}
 	p.bytes += int64(n)
 	l.bytes += int64(n)
-	for e := l.waiting.Front(); e != nil && l.bytes > maxBytes; {
+	limit := int64(maxBytes)
+	if p.bytes > largeReview {
+		limit = maxLargeBytes
+	}
+	for e := l.waiting.Front(); e != nil && l.bytes > limit; {
 		other, next := e.Value.(*pendingReview), e.Next() //nolint:forcetypeassert // the list has no other type
 		if other != p && other.bytes > 0 {
 			other.refuse()
@@ -130,7 +141,7 @@ func (p *pendingReview) received(n int) bool {
 		}
 		e = next
 	}
-	if l.bytes > maxBytes {
+	if l.bytes > limit {
 		p.refuse()
 	}
 	return !p.refused

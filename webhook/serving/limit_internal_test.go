@@ -26,16 +26,17 @@ func (gated) Shed(w http.ResponseWriter, _ []byte) { w.WriteHeader(http.StatusTe
 
 // TestReviewsAboveTheMemoryLimitAreShed verifies that received bytes count, and the Content-Length does not.
 func TestReviewsAboveTheMemoryLimitAreShed(t *testing.T) {
-	const half = maxBytes / 2
+	const half = maxLargeBytes / 2
 	for sentence, c := range map[string]struct {
 		before, size  int
 		contentLength int64 // of both; 0: their size
 		want          int
 	}{
-		"a single review":                          {0, maxBytes, 0, http.StatusOK},
+		"a single review":                          {0, maxLargeBytes, 0, http.StatusOK},
 		"two reviews that fit":                     {half, half, 0, http.StatusOK},
 		"two reviews that do not fit":              {half, half + 1, 0, http.StatusTeapot},
-		"a small review next to a huge one":        {maxBytes, 1, 0, http.StatusTeapot},
+		"a small review next to large ones":        {maxLargeBytes, largeReview, 0, http.StatusOK},
+		"one that is not small next to large ones": {maxLargeBytes, largeReview + 1, 0, http.StatusTeapot},
 		"two that fit, without a Content-Length":   {half, half, -1, http.StatusOK},
 		"two that fit, with a huge Content-Length": {half, half, 1 << 62, http.StatusOK},
 		"two that do not fit, with a small one":    {half, half + 1, 1, http.StatusTeapot},
