@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -92,6 +93,36 @@ func TestEveryPageThatTheProgramsNameExists(t *testing.T) {
 	}
 	if checked < 10 {
 		t.Errorf("only %d names of pages were found", checked)
+	}
+}
+
+// TestEveryTestThatADocumentNamesExists also verifies that each threat of the threat model has a test.
+func TestEveryTestThatADocumentNamesExists(t *testing.T) {
+	var declared []string
+	for _, text := range readAll(t, testFiles(t, root)) {
+		for _, name := range regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`).FindAllStringSubmatch(text, -1) {
+			declared = append(declared, name[1])
+		}
+	}
+	named := regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w+)`")
+	for _, page := range documents(t) {
+		for _, name := range named.FindAllStringSubmatch(read(t, page), -1) {
+			if !slices.Contains(declared, name[1]) {
+				t.Errorf("%s names %s, which no file declares", page, name[1])
+			}
+		}
+	}
+	var tested []string
+	for line := range strings.Lines(read(t, root+"/docs/security.md")) {
+		cells := strings.Split(line, " | ")
+		if ids := strings.TrimPrefix(cells[0], "| "); len(cells) == 4 && (named.MatchString(cells[3]) || strings.HasPrefix(cells[3], "not applicable")) {
+			tested = append(tested, strings.Split(ids, ", ")...)
+		}
+	}
+	for id := 1; id <= 18; id++ {
+		if !slices.Contains(tested, strconv.Itoa(id)) {
+			t.Errorf("docs/security.md names no test for threat %d", id)
+		}
 	}
 }
 

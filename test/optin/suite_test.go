@@ -1,5 +1,6 @@
 // Package optin tests that the API server sends handoff the writes of namespaces that have opted in, and of no others: the label by
-// which it selects them, what keeps the label in step with the annotation, and the permissions that this takes.
+// which it selects them, what keeps the label in step with the annotation, the permissions that this takes, and that users with
+// rights in one namespace change nothing for others.
 package optin_test
 
 import (
