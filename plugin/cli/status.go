@@ -177,7 +177,12 @@ func (s *modeStatus) quote() {
 
 // writeOutside writes the objects outside namespaces that have the mode label, if there are any.
 func (st *statusOptions) writeOutside(ctx context.Context, in *installation.Installation) error {
-	labeled := in.Labeled(ctx)
+	labeled, unread := in.Labeled(ctx)
+	for _, err := range unread {
+		if err := st.shared.report("note: ", "some objects outside namespaces are not shown: "+err.Error()); err != nil {
+			return err
+		}
+	}
 	rows := make([]table.Row, 0, len(labeled))
 	for _, o := range labeled {
 		s := modeStatus{Answer: in.Effect(ctx, o.Is)}

@@ -11,6 +11,7 @@ import (
 
 	registration "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -141,18 +142,40 @@ type Outside struct {
 	Is   Object
 }
 
-// Labeled returns the objects outside namespaces with the mode label, of the kinds that the entries review and the user can list.
-func (in *Installation) Labeled(ctx context.Context) (all []Outside) {
+// Labeled returns the objects outside namespaces with the mode label, of the kinds that the entries review. unread says why some or all
+// are missing.
+func (in *Installation) Labeled(ctx context.Context) (all []Outside, unread []error) {
+	if in.Unread != nil {
+		return nil, []error{in.Unread}
+	}
+	for _, resource := range in.outside() {
+		if strings.Contains(resource.String(), "*") {
+			unread = append(unread, fmt.Errorf("the webhook configuration has a rule for any of %s", resource))
+			continue
+		}
+		found, err := List[metav1.PartialObjectMetadata](ctx, in, resource, "", ownership.ModeLabel)
+		if err != nil && !apierrors.IsNotFound(err) { // a kind that is not served has no objects
+			unread = append(unread, err)
+		}
+		for _, o := range found {
+			name := strings.ToLower(o.Kind) + "." + resource.Group + "/" + o.Name
+			all = append(all, Outside{name, Object{Resource: resource.GroupResource(), Labels: o.Labels}})
+		}
+	}
+	return all, unread
+}
+
+// outside returns the resources outside namespaces that the entries name.
+func (in *Installation) outside() (all []schema.GroupVersionResource) {
 	for _, entry := range in.Entries() {
 		for _, rule := range entry.Rules {
-			if !ReviewsObjects(entry, registration.ClusterScope) || !isInScope(rule, registration.ClusterScope) {
+			if entry.Name == NamespacesEntry || !isInScope(rule, registration.ClusterScope) {
 				continue
 			}
-			resource := schema.GroupVersionResource{Group: rule.APIGroups[0], Version: rule.APIVersions[0], Resource: rule.Resources[0]}
-			found, _ := List[metav1.PartialObjectMetadata](ctx, in, resource, "", ownership.ModeLabel)
-			for _, o := range found {
-				name := strings.ToLower(o.Kind) + "." + resource.Group + "/" + o.Name
-				all = append(all, Outside{name, Object{Resource: resource.GroupResource(), Labels: o.Labels}})
+			for _, group := range rule.APIGroups {
+				for _, name := range rule.Resources {
+					all = append(all, schema.GroupVersionResource{Group: group, Version: rule.APIVersions[0], Resource: name})
+				}
 			}
 		}
 	}

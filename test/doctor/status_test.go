@@ -43,9 +43,46 @@ func TestStatusListsObjectsOutsideNamespaces(t *testing.T) {
 			t.Errorf("%s: want the objects: %t\n%s%s", command, shows, output, errors)
 		}
 	}
-	if err := runs("delete", "clusterrole", "kept", "misspelled")(); err != nil {
+	// The rules of the webhook configuration can list several kinds, and a user can be allowed to list one of them.
+	const rules = "/webhooks/3/rules"
+	limited, err := cluster.AddUser("limited-outside")
+	if err == nil {
+		err = change("kubectl-client-side-apply", configuration, `[{"op": "replace", "path": "`+rules+`", "value": [{
+				"apiGroups": ["apiextensions.k8s.io", "rbac.authorization.k8s.io"], "apiVersions": ["v1"], "operations": ["UPDATE"], "scope": "Cluster",
+				"resources": ["customresourcedefinitions", "clusterroles"]}, {
+				"apiGroups": ["example.com"], "apiVersions": ["*"], "operations": ["UPDATE"], "scope": "Cluster", "resources": ["widgets"]}]}]`)
+	}
+	if err == nil {
+		err = all(
+			runs("create", "clusterrole", "limited-outside", "--verb=get,list", "--resource=namespaces,mutatingwebhookconfigurations,clusterroles"),
+			runs("create", "clusterrolebinding", "limited-outside", "--clusterrole=limited-outside", "--user=limited-outside"),
+		)()
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
+	const notShown = "note: some objects outside namespaces are not shown: "
+	for _, user := range []struct {
+		kubeconfig string
+		notes      []string
+	}{
+		{cluster.Kubeconfig, []string{"the webhook configuration has a rule for any of example.com/*, Resource=widgets"}},
+		{limited, []string{`customresourcedefinitions.apiextensions.k8s.io is forbidden`, "example.com/*, Resource=widgets"}},
+	} {
+		_, output, errors := run(t, user.kubeconfig, "status")
+		if !strings.HasSuffix(output, want) {
+			t.Errorf("want the objects of each group and resource:\n%s%s", output, errors)
+		}
+		for _, note := range user.notes {
+			if strings.Count(errors, notShown) < len(user.notes) || !strings.Contains(errors, note) {
+				t.Errorf("want %d notes %s%s:\n%s", len(user.notes), notShown, note, errors)
+			}
+		}
+	}
+	if err := all(reinstall, runs("delete", "clusterrole", "kept", "misspelled", "limited-outside"))(); err != nil {
+		t.Fatal(err)
+	}
+	waitHealthy(t)
 }
 
 // TestStatusShowsLabelsThatDoNotFollow writes the label and the annotation of a namespace while no pod answers.
